@@ -1,9 +1,10 @@
-//! The errors of mathematical functions in kernels, compared with the bounds that the ops' documentation states.
+//! Measures the errors of mathematical functions in kernels, and compares them with the bounds in the ops'
+//! documentation.
 //!
 //! `cargo bench --bench accuracy` prints one line per function: the largest and the mean error in units in the last
-//! place (ulp). The f32 arguments have every exponent and are dense around 1. Their reference is the f64 kernel, or for
-//! `sin`, `cos` and `tan` the standard library, which takes arguments of any size. The f64 reference is a table that
-//! was computed with many more digits. The bench fails if an error exceeds its bound.
+//! place (ulp). The f32 arguments have every exponent and are dense around 1. The reference for f32 is the f64 kernel;
+//! for `sin`, `cos` and `tan` it is the standard library, which is precise for arguments of any size. The reference for
+//! f64 is a table that was computed with 400 bits. The bench fails if an error exceeds its bound.
 //!
 //! `cargo bench --bench accuracy -- every exp log` checks all 2³² f32 arguments of the named functions, or of all
 //! functions of one argument if none is named. Each function takes about half a minute.
@@ -25,7 +26,7 @@ const UNARY: [(&str, Build); 23] = functions! {
 };
 const BINARY: [(&str, Build); 2] = [("pow", |x, y| x.pow(y)), ("atan2", |x, y| x.atan2(y))];
 
-/// The largest error, and the sum and the number of all errors.
+/// The largest error in ulp, and the sum and the number of all errors.
 #[derive(Default)]
 struct Errors {
     largest: f64,
@@ -54,16 +55,16 @@ fn main() -> Result<()> {
         "{:8} {:>8} {:>8} {:>8} {:>10} {:>8} {:>8}",
         "", "f32 max", "mean", "stated", "f64 max", "mean", "stated"
     );
-    let (singles, pairs) = (singles(), pairs());
-    let table = table();
+    let (singles, pairs) = (unary_arguments(), binary_arguments());
+    let table = f64_table();
     let mut exceeded = Vec::new();
     for (name, build) in UNARY.into_iter().chain(BINARY) {
         let is_binary = BINARY.iter().any(|(other, _)| *other == name);
         let (x, y) = if is_binary { &pairs } else { &singles };
         let reference = reference(name);
-        let single = single(build, reference, x, y)?;
-        let double = double(build, &table[name], reference.is_some())?;
-        let stated = stated(name);
+        let single = errors_in_f32(build, reference, x, y)?;
+        let double = errors_in_f64(build, &table[name], reference.is_some())?;
+        let stated = stated_bounds(name);
         for (errors, stated) in [&single, &double].into_iter().zip(stated) {
             if errors.largest > stated {
                 exceeded.push(name);
@@ -83,7 +84,8 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Returns the reference of a function whose f64 kernel is less precise for large arguments.
+/// Returns the reference of a function whose f64 kernel is less precise for large arguments; `None` if the f64 kernel
+/// is the reference.
 fn reference(name: &str) -> Option<Reference> {
     let sines: [(&str, Reference); 3] = [("sin", f64::sin), ("cos", f64::cos), ("tan", f64::tan)];
     sines.iter().find(|(other, _)| *other == name).map(|(_, function)| *function)
@@ -115,7 +117,7 @@ fn every(names: &[String]) -> Result<()> {
                 errors.add(error_of_single(*got, *exact));
             }
         }
-        let stated = stated(name)[0];
+        let stated = stated_bounds(name)[0];
         if errors.largest > stated {
             exceeded.push(name);
         }
@@ -125,8 +127,8 @@ fn every(names: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Returns an error in ulp. A NaN has no error if NaN is exact. An infinity is compared as if there were one more
-/// exponent.
+/// Returns the error of `got` in ulp. A NaN has no error if `exact` is NaN. An infinity counts as the number one ulp
+/// above `f32::MAX`.
 fn error_of_single(got: f32, exact: f64) -> f64 {
     const LIMIT: f64 = f32::MAX as f64;
     match got {
@@ -152,7 +154,7 @@ fn compiled<T: Element>(build: Build) -> Result<Runner> {
     Ok(g.compile(build(x?, y?)?)?.runner())
 }
 
-/// Runs a function on all elements of two tensors. A unary function ignores the second.
+/// Runs a function on all elements of two tensors. A unary function ignores the second tensor.
 fn fill<T: Element>(function: &mut Runner, arguments: [&[T]; 2], to: &mut [T]) -> Result<()> {
     let sizes = [to.len()];
     let [x, y] = arguments.map(|values| TensorView::new(&sizes, values));
@@ -165,8 +167,8 @@ fn run<T: Element + Default>(build: Build, arguments: [&[T]; 2]) -> Result<Vec<T
     Ok(results)
 }
 
-/// Returns arguments of every exponent and both signs, denser from 1/16 to 16, and a second argument that is not used.
-fn singles() -> (Vec<f32>, Vec<f32>) {
+/// Returns arguments of every exponent and both signs, denser from 1/16 to 16. The second list is not used.
+fn unary_arguments() -> (Vec<f32>, Vec<f32>) {
     let everywhere = (0..0x7f80_0000u32).step_by(65_521);
     let dense = (0x3d80_0000..0x4180_0000u32).step_by(61);
     let x: Vec<f32> =
@@ -176,7 +178,7 @@ fn singles() -> (Vec<f32>, Vec<f32>) {
 }
 
 /// Returns bases of every exponent, and exponents for which the power is finite.
-fn pairs() -> (Vec<f32>, Vec<f32>) {
+fn binary_arguments() -> (Vec<f32>, Vec<f32>) {
     let pair = |step: u32| {
         let x = f32::from_bits(1 + step.wrapping_mul(2_654_435_761) % 0x7f7f_ffff);
         let spread = step as f32 / 500_000.0 - 1.0;
@@ -185,7 +187,8 @@ fn pairs() -> (Vec<f32>, Vec<f32>) {
     (0..1_000_000).map(pair).unzip()
 }
 
-fn single(build: Build, reference: Option<Reference>, x: &[f32], y: &[f32]) -> Result<Errors> {
+/// Measures the f32 kernel of a function. `reference` is the exact function, or else the f64 kernel is.
+fn errors_in_f32(build: Build, reference: Option<Reference>, x: &[f32], y: &[f32]) -> Result<Errors> {
     let wide = |values: &[f32]| values.iter().map(|value| f64::from(*value)).collect::<Vec<_>>();
     let got = run(build, [x, y])?;
     let exact = match reference {
@@ -199,10 +202,11 @@ fn single(build: Build, reference: Option<Reference>, x: &[f32], y: &[f32]) -> R
     Ok(errors)
 }
 
-/// The two arguments, the f64 nearest to the exact result, and the rest of that result in ulp.
+/// The two arguments, the f64 nearest to the exact result, and the exact result minus this f64, in ulp.
 type Line = (f64, f64, f64, f64);
 
-fn table() -> BTreeMap<&'static str, Vec<Line>> {
+/// Reads the lines of `math_table.txt`, by function.
+fn f64_table() -> BTreeMap<&'static str, Vec<Line>> {
     let mut table: BTreeMap<&str, Vec<Line>> = BTreeMap::new();
     for line in include_str!("../tests/reference/math_table.txt").lines() {
         let words: Vec<&str> = line.split(' ').collect();
@@ -215,8 +219,9 @@ fn table() -> BTreeMap<&'static str, Vec<Line>> {
     table
 }
 
-fn double(build: Build, lines: &[Line], bounded: bool) -> Result<Errors> {
-    let lines: Vec<&Line> = lines.iter().filter(|(x, ..)| !bounded || x.abs() <= 1e6).collect();
+/// Measures the f64 kernel of a function. If `is_bounded`, arguments beyond 1e6 are left out.
+fn errors_in_f64(build: Build, lines: &[Line], is_bounded: bool) -> Result<Errors> {
+    let lines: Vec<&Line> = lines.iter().filter(|(x, ..)| !is_bounded || x.abs() <= 1e6).collect();
     let column = |field: fn(&Line) -> f64| lines.iter().map(|line| field(line)).collect::<Vec<_>>();
     let got = run(build, [&column(|line| line.0), &column(|line| line.1)])?;
     let mut errors = Errors::default();
@@ -236,10 +241,10 @@ fn ulp(size: f64, digits: i32, least: i32) -> f64 {
     }
 }
 
-/// The bounds that the documentation of an op states, in ulp: for f32, and for f64.
+/// Returns the bounds that the documentation of an op states, in ulp: for f32, and for f64.
 ///
 /// The op is a row (`name, NAME: …`) or a method (`pub fn name(`) in a file of the folder of mathematical ops.
-fn stated(name: &str) -> [f64; 2] {
+fn stated_bounds(name: &str) -> [f64; 2] {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../src/ops/math");
     let files = std::fs::read_dir(folder).expect("the sources stand beside the benchmarks");
     let texts = files.filter_map(|file| std::fs::read_to_string(file.ok()?.path()).ok());

@@ -1,9 +1,9 @@
-//! The bandwidth of kernels that move 256 MiB, compared with a plain copy of 256 MiB.
+//! Measures the bandwidth of kernels that move 256 MiB, and compares it with a plain copy of 256 MiB.
 //!
-//! `cargo bench --bench bandwidth` prints one table; an argument filters its rows. Bandwidth counts the bytes read and
-//! written per second. The plain copy is the C library's, whose stores bypass the caches at this size. It runs before
-//! each run of a kernel, so that both find the machine in the same state. The ratio is the median of the ratios of
-//! these pairs.
+//! `cargo bench --bench bandwidth` prints one table; an argument filters its rows. Bandwidth is the number of bytes
+//! read and written per second. The plain copy is the C library's, whose stores bypass the caches at this size. The
+//! plain copy runs before each run of a kernel, so that the copy and the kernel find the machine in the same state. The
+//! ratio is the median over the runs of the kernel's bandwidth divided by the copy's.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -13,9 +13,10 @@ use shapeflow::{DType, Graph, Result, SliceItem, Tensor, TensorView, Value, conc
 /// Bytes that a kernel writes.
 const BYTES: usize = 256 << 20;
 
-/// Runs of each kernel.
+/// The number of runs of each kernel.
 const ROUNDS: usize = 9;
 
+/// A function that builds a graph from the values of its inputs.
 type Build = for<'g> fn(&[Value<'g>]) -> Result<Value<'g>>;
 
 struct Case {
@@ -116,7 +117,7 @@ fn measure(case: &Case) -> Result<()> {
     Ok(())
 }
 
-/// Returns a tensor of ones. Its pages are mapped, because all were written.
+/// Returns a tensor of ones. All its pages are mapped, because this writes every element.
 fn filled(dtype: DType, sizes: &[usize]) -> Result<Tensor> {
     let mut tensor = Tensor::zeros(dtype, sizes)?;
     match dtype {

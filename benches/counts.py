@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Compares the instructions per element of a few kernels with those in counts.json.
+"""Compares the number of instructions per element of a few kernels with the recorded numbers in counts.json.
 
-Unlike times, these counts do not depend on other work on the machine. `valgrind --tool=callgrind` counts a program that
-calls a case once, and one that calls it several times; the difference is the cost of the calls. The script fails if a
-count exceeds the recorded one by more than the tolerance. Without valgrind it prints a message and does nothing.
+Unlike times, these counts do not depend on other work on the machine. `valgrind --tool=callgrind` counts the
+instructions of a program that calls a case once, and of a program that calls the case 5 times; the difference is the
+cost of 4 calls. The script fails if a count exceeds the recorded count by more than 3 %. Without valgrind it prints a
+message and does nothing.
 
     python3 benches/counts.py            compares
     python3 benches/counts.py --update   records

@@ -1,6 +1,6 @@
-//! Kernels compared with the same loops in plain Rust, and the costs of a compile and of a call.
+//! Compares kernels with the same loops in plain Rust, and measures the costs of a compile and of a call.
 //!
-//! `cargo bench --bench kernels` prints a table of ratios at the end; an argument filters its rows.
+//! `cargo bench --bench kernels` prints a table of ratios at the end; an argument filters the rows of the table.
 
 use std::cell::RefCell;
 use std::hint::black_box;
@@ -17,6 +17,7 @@ fn main() -> Result<()> {
         scaled_relu(&mut bench, bytes / 4)?;
     }
     chain(&mut bench)?;
+    complex_multiply_add(&mut bench)?;
     softmax(&mut bench, 1024, 1024)?;
     softmax(&mut bench, 4096, 64)?;
     row_sums(&mut bench)?;
@@ -28,6 +29,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
+/// The number of rows and columns of square matrices.
 const SQUARE: usize = 2048;
 
 fn scaled_relu(bench: &mut Bench, n: usize) -> Result<()> {
@@ -45,7 +47,8 @@ fn scaled_relu(bench: &mut Bench, n: usize) -> Result<()> {
     bench.compare(&format!("relu(a*x+b), {} KiB", (n * 4) >> 10), &exe, &inputs, &[n], plain)
 }
 
-/// One link of the chain of 20 ops, for values of a graph and for plain floats.
+/// Computes one link of the chain of 20 ops, which is five links. `T` is a value of a graph or a plain float; `ops` are
+/// addition, multiplication, maximum and subtraction for `T`.
 fn link<T>(x: T, ops: [fn(T, f32) -> T; 4], k: f32) -> T {
     let [add, mul, max, sub] = ops;
     sub(max(mul(add(x, k), 0.75), -2.0), 0.125 * k)
@@ -68,6 +71,25 @@ fn chain(bench: &mut Bench) -> Result<()> {
         }
     };
     bench.compare("chain of 20 ops, 256 KiB", &exe, &[TensorView::new(&[n], &data)?], &[n], plain)
+}
+
+fn complex_multiply_add(bench: &mut Bench) -> Result<()> {
+    let n = 1 << 20;
+    let g = Graph::new();
+    let [a, b, c] = ["a", "b", "c"].map(|name| g.input(name, DType::C64, shape!["n"]));
+    let exe = bench.compile(&g, a? * b? + c?)?;
+    let data = [0, 1, 2].map(|skipped| numbers(2 * n + skipped).split_off(skipped));
+    let plain = |out: &mut [f32]| {
+        let pairs = data.iter().map(|data| data.chunks_exact(2)).collect::<Vec<_>>();
+        let [a, b, c] = &pairs[..] else { unreachable!("there are three operands") };
+        for (((y, a), b), c) in out.chunks_exact_mut(2).zip(a.clone()).zip(b.clone()).zip(c.clone()) {
+            y[0] = a[0] * b[0] - a[1] * b[1] + c[0];
+            y[1] = a[0] * b[1] + a[1] * b[0] + c[1];
+        }
+    };
+    let sizes = [n];
+    let [a, b, c] = [0, 1, 2].map(|operand: usize| TensorView::from_bits(DType::C64, &sizes, &data[operand]));
+    bench.compare("complex a*b+c, 8 MiB", &exe, &[a?, b?, c?], &sizes, plain)
 }
 
 fn softmax(bench: &mut Bench, rows: usize, columns: usize) -> Result<()> {
@@ -191,10 +213,10 @@ fn calls(bench: &mut Bench) -> Result<()> {
     bench.time("call: bind, then run", || bound.run())
 }
 
-/// Lanes of a reduction in plain Rust, so that LLVM can vectorise it.
+/// The number of accumulators of a reduction in plain Rust. LLVM vectorises a reduction with several accumulators.
 const LANES: usize = 16;
 
-/// Reduces a row in [`LANES`] independent lanes.
+/// Reduces a row with [`LANES`] independent accumulators.
 fn reduce(row: &[f32], start: f32, f: impl Fn(f32, f32) -> f32) -> f32 {
     let mut lanes = [start; LANES];
     let (whole, rest) = row.as_chunks::<LANES>();
@@ -231,6 +253,7 @@ struct Bench {
     compiles: Vec<(Duration, usize, usize)>,
 }
 
+/// The seconds of a kernel, and of the same loop in plain Rust, if they were measured.
 struct Row {
     name: String,
     ours: Option<f64>,
@@ -257,7 +280,7 @@ impl Bench {
         Ok(exe)
     }
 
-    /// Checks that an executable with one output and plain loops give the same results, then times both.
+    /// Checks that an executable with one output gives the same results as plain loops, then measures both times.
     fn compare(
         &mut self,
         name: &str,
@@ -267,11 +290,11 @@ impl Bench {
         plain: impl Fn(&mut [f32]),
     ) -> Result<()> {
         let mut runner = exe.runner();
-        let mut ours = Tensor::zeros(DType::F32, sizes)?;
-        let mut theirs = vec![0.0f32; ours.len()];
+        let mut ours = Tensor::zeros(exe.outputs()[0].dtype, sizes)?;
+        let mut theirs = vec![0.0f32; ours.to_bits::<f32>()?.len()];
         run_into(&mut runner, inputs, &mut ours)?;
         plain(&mut theirs);
-        for (ours, theirs) in ours.as_slice::<f32>()?.iter().zip(&theirs) {
+        for (ours, theirs) in ours.to_bits::<f32>()?.iter().zip(&theirs) {
             assert!(
                 (ours - theirs).abs() <= 1e-5 * theirs.abs() + 2e-4,
                 "{name}: expected {theirs}, got {ours}"
@@ -300,7 +323,7 @@ impl Bench {
     }
 
     /// Returns the seconds of one call in the best sample, which other programs disturbed least; `None` if the filter
-    /// excludes it.
+    /// excludes `name`.
     fn measure(&mut self, name: &str, mut call: impl FnMut()) -> Option<f64> {
         let best = RefCell::new(None::<f64>);
         self.criterion.bench_function(name, |bencher| {

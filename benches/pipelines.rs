@@ -1,4 +1,6 @@
-//! Whole pipelines, on which shapeflow is compared with its peers.
+//! Measures whole pipelines, on which shapeflow is compared with its peers.
+//!
+//! A case is a graph with its inputs. A row measures one quantity of a case, such as the time of a run.
 //!
 //! `cargo bench --bench pipelines -- [MODE]`, where the mode is one of:
 //!
@@ -7,7 +9,7 @@
 //! - `serve`: answers the requests of `peers/run.py`; see `pipelines/serve.rs`.
 //! - `first [CASE]`: prints the time to the first result, in a process that compiled nothing before.
 //! - `compile [CASE]`: prints the costs of building, compiling, and running at a new size; see `pipelines/compile.rs`.
-//! - `count CASE CALLS`: only runs a case, for tools that count instructions.
+//! - `count CASE CALLS`: runs a case CALLS times, for tools that count instructions.
 //! - `threads [CASE]`: compares one thread with two.
 //! - `dump [CASE] [clif|asm]`: prints the kernels of a case, and their code.
 
@@ -136,7 +138,7 @@ fn print(cases: &[Case], rows: &[Row], filter: &str) -> Result<()> {
     Ok(())
 }
 
-/// Measures every row that is a time with criterion.
+/// Measures with criterion every row whose quantity is a time.
 fn criterion(cases: &[Case], rows: &[Row]) -> Result<()> {
     let mut criterion = Criterion::default()
         .warm_up_time(Duration::from_millis(200))

@@ -1,4 +1,4 @@
-//! The cost of shape inference for one op, and for graphs of up to several million nodes.
+//! Measures the cost of shape inference for one op, and for graphs of up to 4 million nodes.
 //!
 //! `cargo bench --bench shapes` prints nanoseconds and bytes per node at the end; an argument filters its rows. With
 //! `--test` (`cargo test --benches`) it only checks that everything runs.
@@ -17,8 +17,11 @@ use shapeflow::{DType, Graph, Result, ShapeError, TensorShape, Value, shape};
 /// The system allocator, with counters of live bytes, peak bytes, and calls.
 struct Counting;
 
+/// The number of bytes that are allocated now.
 static LIVE: AtomicUsize = AtomicUsize::new(0);
+/// The largest value of [`LIVE`] since it was reset.
 static PEAK: AtomicUsize = AtomicUsize::new(0);
+/// The number of allocations.
 static CALLS: AtomicUsize = AtomicUsize::new(0);
 
 impl Counting {
@@ -73,8 +76,8 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Measures the inference of one elementwise op on operands of rank 4 as a graph does it: in a transaction, with a
-/// context.
+/// Measures the inference of one elementwise op on operands of rank 4, with the transaction and the context that a
+/// graph uses.
 fn inference(criterion: &mut Criterion) -> Result<()> {
     type Case = (&'static str, ShapeFn, Vec<TensorShape>);
     let cases: [Case; 5] = [
@@ -92,7 +95,7 @@ fn inference(criterion: &mut Criterion) -> Result<()> {
         let calls = CALLS.load(Ordering::Relaxed);
         infer(&mut table, shape_fn, &shapes, &attrs)?;
         let calls = CALLS.load(Ordering::Relaxed) - calls;
-        // Other programs disturbed the best sample least.
+        // The best sample counts, because other programs disturbed it least.
         let mut best = f64::INFINITY;
         criterion.bench_function(&format!("infer/{name}"), |bencher| {
             bencher.iter_custom(|count| {
@@ -149,7 +152,8 @@ fn infer_op(
     cx.finish()
 }
 
-/// Builds a graph of `nodes` nodes, and prints the cost. Its binary ops combine tensors of rank 4, rows, and biases.
+/// Builds a graph of `nodes` nodes, and prints the cost. The nodes are binary ops on tensors of rank 4, rows, and
+/// biases.
 fn build(nodes: usize) -> Result<()> {
     let (live, calls) = (LIVE.load(Ordering::Relaxed), CALLS.load(Ordering::Relaxed));
     PEAK.store(live, Ordering::Relaxed);

@@ -1,5 +1,5 @@
-//! Two user-defined ops, and the errors they report. They are defined by [`OpDef`], as built-in ops are: one is a
-//! scalar formula, which is fused and compiled; the other is a Rust closure with state.
+//! Two user-defined ops, and the errors that they report. An [`OpDef`] defines each op, as it defines a built-in op.
+//! One op is a scalar formula, which is fused and compiled; the other op is a Rust closure with state.
 
 use std::sync::Arc;
 
@@ -15,12 +15,14 @@ static TRIANGLE: OpDef = OpDef::compute("triangle", triangle)
     .shape_fn(shape_fns::common::unary)
     .dtype_rule(floats);
 
+/// Returns the element at `index` of the output, as an expression of the operand's element at `index`.
 fn triangle(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let x = cx.operand(0, index);
     let (zero, one) = (x.like(0.0), x.like(1.0));
     (one - x.abs()).maximum(zero)
 }
 
+/// The dtype rule of `triangle`: the operand has a float dtype, and the output has the same.
 fn floats(dtypes: &[DType], _attrs: &Attrs) -> Result<Vec<DType>> {
     match dtypes {
         [dtype] if dtype.is_float() => Ok(vec![*dtype]),
@@ -63,8 +65,10 @@ fn lookup(table: Vec<Vec<f32>>) -> Arc<OpDef> {
     )
 }
 
+/// The width of the rows of the table.
 const WIDTH: usize = 2;
 
+/// The shape function of `lookup`: `[n]` gives `[n, WIDTH]`.
 fn lookup_shape(cx: &mut InferenceContext<'_>) -> std::result::Result<(), ShapeError> {
     let ids = cx.with_rank(0, 1)?;
     let rows = ids.dim(0).cloned().unwrap_or_else(|| cx.fresh());
@@ -85,8 +89,8 @@ fn main() -> Result<()> {
     println!("{y}\n");
     println!("The kernel that triangle is fused into:\n{}", exe.kernels());
 
-    // The dtype rule, the shape function, and the kernel each report an error, which names the source line like every
-    // error.
+    // The dtype rule of `triangle`, the shape function of `lookup` and its closure report an error. Each error names
+    // the source line of the call.
     for error in [
         ids.triangle().err(),
         g.op(&table).data(rows).finish().err(),

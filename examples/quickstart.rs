@@ -1,5 +1,5 @@
-//! A graph from its first op to its last run: shapes, an error that names the source line, and one compile for every
-//! size.
+//! Builds a graph, prints its shapes and an error that names the source line, and runs it with several batch sizes
+//! after one compile.
 
 use shapeflow::{DType, Graph, Result, TensorView, shape};
 

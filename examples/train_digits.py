@@ -1,7 +1,7 @@
 """Trains the classifier that the digits example runs, and writes it to data/digits.npz.
 
 The data is scikit-learn's `load_digits`: 1,797 grey images of 8x8 pixels, values 0 to 16. A
-multilayer perceptron is trained in float32 on 60 % of them; the other 40 % are the test set.
+multilayer perceptron is trained in float32 on 60 % of the images; the other 40 % are the test set.
 Recorded with numpy 2.4.6 and scikit-learn 1.9.1.
 
 Run: pip install numpy scikit-learn && python examples/train_digits.py

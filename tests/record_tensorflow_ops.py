@@ -7,9 +7,10 @@ Each line is an op: its type, inputs, outputs, and attributes, separated by tabs
     ConcatV2    values:N*T axis:Tidx    output:T    N:int T:type Tidx:type=int32
 
 An argument is NAME:TYPE. TYPE is a dtype, or the attribute that holds the dtype. `N*T` is a list of N tensors, where N
-is an integer attribute; `[T]` has one tensor for each entry of the list attribute T. An attribute is NAME:KIND,
-followed by `=` and the default if it is simple, or by `=?` if it is not. Ops whose name starts with an underscore are
-left out, and ops with a resource or variant argument, which is not a tensor of plain elements.
+is an integer attribute; `[T]` has one tensor for each entry of the list attribute T. An attribute is NAME:KIND. After
+it stands `=` and the default, if the default is a dtype, number, bool or word, or `=?` for any other default. The table
+leaves out ops whose name starts with an underscore, and ops with a resource or variant argument, which is not a tensor
+of plain elements.
 """
 
 import os

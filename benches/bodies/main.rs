@@ -1,24 +1,30 @@
-//! Bodies of kernels compared with the same operations compiled by LLVM for AVX2 and FMA.
+//! Measures the bodies of kernels, and compares them with the same operations compiled by LLVM for AVX2 and FMA.
 //!
-//! `cargo bench --bench bodies` prints one line per body: nanoseconds per element in the best of many runs, the ratio
-//! of LLVM's time to the time of the kernel for this processor, the time to compile the graph, and the time to emit the
-//! machine code of the body. `-- count BODY N` only compiles one body N times, for tools that count instructions.
+//! `cargo bench --bench bodies` prints one line per body: nanoseconds per element in the best of [`RUNS`] runs, the
+//! ratio of LLVM's time to the time of the kernel for this processor, the time to compile the graph, and the time to
+//! emit the machine code of the body. `-- count BODY N` only compiles one body N times, for tools that count
+//! instructions.
 
-#[expect(clippy::approx_constant, reason = "these are the constants of the printed kernels")]
-#[expect(clippy::let_and_return, reason = "these are the statements of the printed kernels")]
+#[expect(clippy::approx_constant, reason = "the constants are copied from the text of `Executable::kernels`")]
+#[expect(clippy::let_and_return, reason = "the statements are copied from the text of `Executable::kernels`")]
 mod sequences;
 
 use std::hint::black_box;
 use std::time::Instant;
 
-use shapeflow::{CompileOptions, DType, Graph, Isa, Result, TensorView, TensorViewMut, Value, shape};
+use shapeflow::{CompileOptions, DType, Graph, Isa, Result, TensorView, Value, shape};
 
+/// The number of elements of each input.
 const N: usize = 65_536;
+/// The number of measured runs of a body.
 const RUNS: usize = 600;
 
+/// A function that builds a graph from three inputs, some of which it may ignore.
 type Build = for<'g> fn([Value<'g>; 3]) -> Result<Value<'g>>;
+/// The same function as a loop that LLVM compiles.
 type Plain = fn(&[Vec<f32>; 3], &mut [f32]);
 
+/// The name of each body, its graph, and its loop.
 const BODIES: &[(&str, Build, Plain)] = &[
     ("relu(a*x+b)", |[x, ..]| (x * 1.5 - 0.25).relu(), relu),
     ("exp", |[x, ..]| x.exp(), exp),
@@ -60,9 +66,8 @@ fn black_scholes<'g>(s: Value<'g>, k: Value<'g>, t: Value<'g>) -> Result<Value<'
     let root = t.sqrt()?;
     let d1 = ((s / k).log()? + t * (0.05 + 0.5 * 0.2 * 0.2)) / (root * 0.2);
     let d2 = d1 - root * 0.2;
-    let half = std::f64::consts::FRAC_1_SQRT_2;
-    let below = |x: Value<'g>| ((x * half).erf()? * 0.5 + 0.5).ok();
-    (s * below(d1)? - k * (t * -0.05).exp()? * below(d2)?).ok()
+    let normal_distribution = |x: Value<'g>| ((x * std::f64::consts::FRAC_1_SQRT_2).erf()? * 0.5 + 0.5).ok();
+    (s * normal_distribution(d1)? - k * (t * -0.05).exp()? * normal_distribution(d2)?).ok()
 }
 
 fn twenty(x: Value<'_>) -> Result<Value<'_>> {

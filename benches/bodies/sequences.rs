@@ -1,4 +1,4 @@
-//! The bodies of four kernels, as `Executable::kernels` prints them, for LLVM to compile.
+//! The bodies of four kernels, copied from the text of `Executable::kernels`, for LLVM to compile.
 
 /// Computes one element of `exp`.
 #[inline(always)]

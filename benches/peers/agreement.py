@@ -37,7 +37,10 @@ def disagreement(case, ours, theirs):
 
 
 def in_order(unique):
-    """Sorts distinct values: returns the values in ascending order, their counts, and the value of each element."""
+    """Puts the results of `unique_with_counts` into a form that does not depend on the order of the distinct values.
+
+    Returns the distinct values in ascending order, their counts, and the value of each element.
+    """
     values, positions, counts = (np.asarray(part) for part in unique)
     order = np.argsort(values)
     return [values[order], counts[order], values[positions.ravel()]]

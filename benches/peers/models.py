@@ -1,4 +1,4 @@
-"""The cases as ONNX models, for the peers that read ONNX."""
+"""Builds the cases as ONNX models, for the peers that read ONNX."""
 
 import numpy as np
 import onnx

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the rows of the bench `pipelines` in shapeflow and in its peers, in turn, each on one pinned thread.
+"""Runs the rows of the bench `pipelines` in shapeflow and in its peers, in turn, each program on one pinned thread.
 
     python3 benches/peers/run.py [--quick] [--rows TEXT|..] [--peers NAME,..] [--core N] [--work FOLDER]
 
@@ -48,7 +48,7 @@ PEERS = {
     "rust": (None, [], {}),
     "copy": (None, [], {}),
 }
-# References show what the machine can do. They are not compared with shapeflow.
+# References show the least time that the machine needs. They are not compared with shapeflow.
 REFERENCES = ["copy"]
 ENVIRONMENT = {
     **{f"{name}_NUM_THREADS": "1" for name in ("OMP", "MKL", "OPENBLAS", "NUMEXPR", "RAYON", "TF_NUM_INTEROP")},
@@ -58,7 +58,7 @@ ENVIRONMENT = {
     "TORCHINDUCTOR_FORCE_DISABLE_CACHES": "1",
     "TORCHINDUCTOR_COMPILE_THREADS": "1",
 }
-# The process keeps freed pages: a new page costs more than most calls.
+# With these variables, the allocator of a process keeps freed pages, because a new page costs more than most calls.
 KEEP_PAGES = {
     "MALLOC_MMAP_MAX_": "0",
     "MALLOC_TRIM_THRESHOLD_": str(1 << 40),
@@ -136,7 +136,7 @@ def confine(options):
 
 
 class Worker:
-    """A process that answers each line of JSON with a line of JSON."""
+    """A process that reads requests as lines of JSON and answers each with a line of JSON."""
 
     def __init__(self, name, command, options, extra=None, greets=True):
         self.name = name

@@ -78,7 +78,7 @@ pub fn bytes(sizes: &[usize]) -> Result<Tensor> {
     Tensor::from_vec(sizes, (0..count(sizes)).map(|i| (mix(i) >> 24) as u8).collect())
 }
 
-/// Returns the same random flags in every run. Half of them are set.
+/// Returns flags, the same in every run. About half of them are set.
 pub fn flags(sizes: &[usize]) -> Result<Tensor> {
     Tensor::from_vec(sizes, (0..count(sizes)).map(|i| mix(i) >> 31 == 1).collect())
 }

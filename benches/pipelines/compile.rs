@@ -1,5 +1,5 @@
-//! The costs of building, compiling, and running a case: in a process that compiled nothing before, in one that did,
-//! and at a new batch size.
+//! Measures the costs of building, compiling, and running a case, and of a run at a new batch size; once in a process
+//! that compiled nothing before, and once in a process that compiled another graph before.
 
 use std::process::Command;
 use std::time::Instant;
@@ -9,27 +9,27 @@ use shapeflow::{DType, Graph, Result, Tensor, TensorShape, TensorView};
 
 use super::case::Case;
 
-/// What the process compiled before.
+/// The graphs that the process compiled before the measurement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Before {
-    /// Nothing.
     Nothing,
     /// A graph that shares nothing with the case.
     AnotherGraph,
 }
 
 impl Before {
-    /// Parses the argument of a process that measures; the inverse of `word`.
+    /// Parses the word that [`Before::word`] returns.
     pub fn of(word: &str) -> Before {
         if word == "nothing" { Before::Nothing } else { Before::AnotherGraph }
     }
 
+    /// Returns the argument for the process that measures.
     fn word(self) -> &'static str {
         if self == Before::Nothing { "nothing" } else { "another graph" }
     }
 }
 
-/// Processes whose median a figure is.
+/// The number of processes that measure a case. Each printed figure is the median of their figures.
 const PROCESSES: usize = 5;
 
 /// Measures each case in new processes, and prints the medians.
@@ -56,7 +56,7 @@ fn measure_in_process(case: &Case, before: Before) -> Option<Json> {
     serde_json::from_slice(&done.stdout).ok()
 }
 
-/// Builds, compiles, and runs a case at its batch size, then at half of it.
+/// Builds and compiles a case, and runs it at its batch size, then twice at half its batch size. Returns the times.
 pub fn measure(case: &Case, before: Before) -> Result<Json> {
     let inputs = (case.inputs)()?;
     let fed = &inputs[..case.shapes.len()];
@@ -98,7 +98,7 @@ fn views(tensors: &[Tensor]) -> Vec<TensorView<'_>> {
     tensors.iter().map(Tensor::view).collect()
 }
 
-/// Compiles and runs a graph that no case has.
+/// Compiles and runs a graph that is not the graph of any case.
 fn compile_another_graph() -> Result<()> {
     let g = Graph::new();
     let x = g.input("another", DType::F64, "[k, 3]".parse::<TensorShape>()?)?;
@@ -108,8 +108,8 @@ fn compile_another_graph() -> Result<()> {
     Ok(())
 }
 
-/// Returns the inputs with half the batch size. The batch is the first dim of the first input, if it is symbolic; an
-/// input has the batch if its first dim is the same symbol.
+/// Returns the inputs with half the batch size. The batch size is the first dim of the first input, if this dim is
+/// symbolic. Only inputs whose first dim is the same symbol are cut.
 fn halved(case: &Case, inputs: &[Tensor]) -> Result<Vec<Tensor>> {
     let shapes: Vec<TensorShape> = case.shapes.iter().map(|shape| shape.parse()).collect::<Result<_, _>>()?;
     let first = |shape: &TensorShape| shape.dims().and_then(|dims| dims.first()).cloned();

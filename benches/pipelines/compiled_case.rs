@@ -11,7 +11,7 @@ use super::row::How;
 pub struct CompiledCase {
     exe: Executable,
     inputs: Vec<Tensor>,
-    /// How many of the inputs are fed. The others are constants of the graph.
+    /// The number of inputs that are fed. The inputs after them are constants of the graph.
     fed: usize,
     outputs: Vec<Tensor>,
 }
@@ -22,13 +22,13 @@ impl CompiledCase {
         CompiledCase::of(case.compile(&inputs)?, inputs, case.shapes.len())
     }
 
-    /// Returns the case of an executable that is fed the first `fed` inputs. Runs it once.
+    /// Returns the case of an executable that takes the first `fed` inputs. Runs the executable once.
     pub fn of(exe: Executable, inputs: Vec<Tensor>, fed: usize) -> Result<CompiledCase> {
         let outputs = exe.run_all(&views(&inputs[..fed]))?;
         Ok(CompiledCase { exe, inputs, fed, outputs })
     }
 
-    /// Returns the inputs that are fed, then the constants of the graph.
+    /// Returns the inputs that are fed, followed by the constants of the graph.
     pub fn inputs(&self) -> &[Tensor] {
         &self.inputs
     }
@@ -38,7 +38,7 @@ impl CompiledCase {
         &self.outputs
     }
 
-    /// Passes `user` a function that runs the case once, in the way of `how`.
+    /// Calls `user` with a function that runs the case once, in the way that `how` measures.
     pub fn with_call<R>(
         &mut self,
         how: How,
@@ -59,8 +59,8 @@ impl CompiledCase {
         }
     }
 
-    /// Returns samples of the microseconds of a call, taken until `time` has passed. A sample of short calls is the
-    /// mean of enough calls to take 200 µs.
+    /// Returns samples of the microseconds of a call, taken until `time` has passed. A sample is the mean over several
+    /// calls, which together take at least 200 µs.
     pub fn samples(&mut self, how: How, time: Duration) -> Result<Vec<f64>> {
         const MIN_SAMPLES: usize = 3;
         self.with_call(how, |call| {
@@ -82,6 +82,7 @@ impl CompiledCase {
     }
 }
 
+/// Returns the time of `count` calls.
 fn timed(count: u32, call: &mut dyn FnMut() -> Result<()>) -> Result<Duration> {
     let start = Instant::now();
     for _ in 0..count {
@@ -107,8 +108,8 @@ pub fn call_repeatedly(case: &Case, calls: usize) -> Result<usize> {
     Ok(compiled.outputs.iter().map(Tensor::len).sum())
 }
 
-/// Returns the peak memory in MiB of the inputs, the results, and one run of a case, above what the process held
-/// before.
+/// Returns the peak memory in MiB while a process makes the inputs of a case, compiles it and runs it once, minus the
+/// memory that the process held before.
 pub fn memory(case: &Case) -> Result<f64> {
     let before = resident("VmRSS:");
     let inputs = (case.inputs)()?;
@@ -119,7 +120,7 @@ pub fn memory(case: &Case) -> Result<f64> {
     Ok(peak - before)
 }
 
-/// Returns a memory figure of this process in MiB, as Linux reports it under `name`.
+/// Returns the memory of this process in MiB that Linux reports under `name`.
 fn resident(name: &str) -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix(name));

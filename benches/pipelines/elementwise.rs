@@ -91,22 +91,24 @@ fn black_scholes<'g>(_: &'g Graph, x: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
     let spread = time.sqrt()? * VOLATILITY;
     let d1 = ((spot / strike).log()? + time * (RATE + 0.5 * VOLATILITY * VOLATILITY)) / spread;
     let d2 = d1 - spread;
-    let normal = |d: Value<'g>| -> Result<Value<'g>> {
+    let normal_distribution = |d: Value<'g>| -> Result<Value<'g>> {
         ((d * std::f64::consts::FRAC_1_SQRT_2).erf()? * 0.5 + 0.5).ok()
     };
     let discounted = strike * (time * -RATE).exp()?;
-    Ok(vec![(spot * normal(d1)? - discounted * normal(d2)?).ok()?])
+    Ok(vec![(spot * normal_distribution(d1)? - discounted * normal_distribution(d2)?).ok()?])
 }
 
+/// The difference between the numbers that two consecutive quantized values stand for.
 const SCALE: f64 = 0.031_25;
-const ZERO: f64 = 128.0;
+/// The quantized value that stands for 0.
+const ZERO_POINT: f64 = 128.0;
 
 fn quantized(x: Value<'_>) -> Result<Value<'_>> {
-    ((x * (1.0 / SCALE)).round()? + ZERO).clip_by_value(0.0, 255.0)?.cast(DType::U8)
+    ((x * (1.0 / SCALE)).round()? + ZERO_POINT).clip_by_value(0.0, 255.0)?.cast(DType::U8)
 }
 
 fn dequantized(x: Value<'_>) -> Result<Value<'_>> {
-    ((x.cast(DType::F32)? - ZERO) * SCALE).ok()
+    ((x.cast(DType::F32)? - ZERO_POINT) * SCALE).ok()
 }
 
 fn quantized_chain<'g>(_: &'g Graph, x: &[Value<'g>]) -> Result<Vec<Value<'g>>> {

@@ -1,4 +1,4 @@
-//! Cases that move elements as index data says.
+//! Cases that move elements to or from positions that their data gives: indices, masks and equal elements.
 
 use shapeflow::{DType, Graph, Result, Tensor, Value, dynamic_stitch};
 
@@ -75,8 +75,8 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Returns the inputs of a stitch: a million numbers in 8 random parts, preceded by the positions of each part's
-/// numbers.
+/// Returns the inputs of a stitch of 2^20 numbers from 8 random parts: first the 8 lists of the positions of each
+/// part's numbers in the result, then the 8 lists of the numbers.
 fn stitch_inputs() -> Result<Vec<Tensor>> {
     let part_of = integers(&[MEBI], 8)?;
     let mut positions = vec![Vec::new(); 8];

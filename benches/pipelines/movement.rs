@@ -1,4 +1,4 @@
-//! Cases that move elements independently of data.
+//! Cases that move elements to positions that depend on shapes and attributes only, not on the elements.
 
 use shapeflow::{DType, Graph, Result, SliceItem, Value, WindowPadding, concat};
 
@@ -8,7 +8,7 @@ use super::case::{Build, Case, bytes, integers, numbers};
 pub fn cases() -> Vec<Case> {
     const SQUARE: &[usize] = &[4096, 4096];
     vec![
-        move_of("transpose 4096² f32", "[a, b]", SQUARE, |_, x| Ok(vec![x[0].t()?])),
+        case_of_one_input("transpose 4096² f32", "[a, b]", SQUARE, |_, x| Ok(vec![x[0].t()?])),
         Case::new(
             "u8 NHWC [32,224,224,3] to f32 NCHW, normalized",
             &["[n, h, w, 3]"],
@@ -27,22 +27,35 @@ pub fn cases() -> Vec<Case> {
             || (0..8).map(|_| numbers(&[1024, 512])).collect(),
             |_, x| Ok(vec![concat(x, 1)?]),
         ),
-        move_of("pad [32,224,224,3] by 3", "[n, h, w, c]", &[32, 224, 224, 3], |_, x| {
+        case_of_one_input("pad [32,224,224,3] by 3", "[n, h, w, c]", &[32, 224, 224, 3], |_, x| {
             Ok(vec![x[0].pad([0, 0, 3, 3, 3, 3, 0, 0])?])
         }),
-        move_of("tile [1024,256] × [4,4]", "[a, b]", &[1024, 256], |_, x| Ok(vec![x[0].tile([4, 4])?])),
-        move_of("x[::-1, ::-2] of 4096²", "[a, b]", SQUARE, |_, x| {
+        case_of_one_input("tile [1024,256] × [4,4]", "[a, b]", &[1024, 256], |_, x| {
+            Ok(vec![x[0].tile([4, 4])?])
+        }),
+        case_of_one_input("x[::-1, ::-2] of 4096²", "[a, b]", SQUARE, |_, x| {
             let step = |step| SliceItem::from(..).step(step);
             Ok(vec![x[0].slice_with(&[step(-1), step(-2)])?])
         }),
-        move_of("reverse axis 1 of 4096²", "[a, b]", SQUARE, |_, x| Ok(vec![x[0].reverse([1])?])),
-        move_of("space_to_depth [8,256,256,16] by 2", "[n, 256, 256, 16]", &[8, 256, 256, 16], |_, x| {
-            Ok(vec![x[0].space_to_depth(2)?])
-        }),
-        move_of("space_to_batch_nd [8,256,256,16] by 2", "[8, 256, 256, 16]", &[8, 256, 256, 16], |_, x| {
-            Ok(vec![x[0].space_to_batch_nd([2, 2], [2, 2, 2, 2])?])
-        }),
-        move_of("image patches 3×3 [8,128,128,32]", "[n, 128, 128, c]", &[8, 128, 128, 32], patches),
+        case_of_one_input("reverse axis 1 of 4096²", "[a, b]", SQUARE, |_, x| Ok(vec![x[0].reverse([1])?])),
+        case_of_one_input(
+            "space_to_depth [8,256,256,16] by 2",
+            "[n, 256, 256, 16]",
+            &[8, 256, 256, 16],
+            |_, x| Ok(vec![x[0].space_to_depth(2)?]),
+        ),
+        case_of_one_input(
+            "space_to_batch_nd [8,256,256,16] by 2",
+            "[8, 256, 256, 16]",
+            &[8, 256, 256, 16],
+            |_, x| Ok(vec![x[0].space_to_batch_nd([2, 2], [2, 2, 2, 2])?]),
+        ),
+        case_of_one_input(
+            "image patches 3×3 [8,128,128,32]",
+            "[n, 128, 128, c]",
+            &[8, 128, 128, 32],
+            patches,
+        ),
         Case::new(
             "sequence_mask [65536,256]",
             &["[n]"],
@@ -52,7 +65,8 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-fn move_of(name: &'static str, shape: &'static str, sizes: &'static [usize], build: Build) -> Case {
+/// Returns a case with a single input, of random f32 numbers.
+fn case_of_one_input(name: &'static str, shape: &'static str, sizes: &'static [usize], build: Build) -> Case {
     let shapes: &'static [&'static str] = Box::leak(Box::new([shape]));
     Case::new(name, shapes, move || Ok(vec![numbers(sizes)?]), build)
 }
@@ -68,7 +82,8 @@ fn image_pipeline<'g>(g: &'g Graph, x: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
     Ok(vec![normalized(g, middle.reverse([2])?)?])
 }
 
-/// Extracts the 3×3 neighbourhood of every pixel, with zeros beyond the edge. Each has 9 times the channels.
+/// Extracts the 3×3 neighbourhood of every pixel, with zeros beyond the edge. A pixel of the result has 9 times the
+/// channels of the input.
 fn patches<'g>(_: &'g Graph, x: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
     Ok(vec![x[0].extract_image_patches([3, 3], [1, 1], [1, 1], WindowPadding::Same)?])
 }

@@ -5,15 +5,15 @@ use super::case::Case;
 /// The quantity that a row measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum How {
-    /// The time of `Runner::run_into`: it checks the inputs, runs the kernels, and reuses the memory of the results.
+    /// The time of `Runner::run_into`, which checks the inputs, runs the kernels, and reuses the memory of the results.
     RunInto,
-    /// The time of `BoundRun::run`: it only runs the kernels, and reuses the memory of the results.
+    /// The time of `BoundRun::run`, which only runs the kernels, and reuses the memory of the results.
     Bind,
     /// The time of `Executable::run_all`, which allocates the results.
     Run,
     /// The time to build the graph, compile it, and run it once.
     First,
-    /// The peak memory above what the process holds before it makes the inputs.
+    /// The peak memory of making the inputs, compiling and running, minus the memory that the process held before.
     Memory,
 }
 
@@ -28,9 +28,9 @@ impl How {
 pub struct Row {
     /// The name of the row.
     pub name: String,
-    /// The case that it measures.
+    /// The name of the measured case.
     pub case: &'static str,
-    /// The quantity that it measures.
+    /// The measured quantity.
     pub how: How,
 }
 
@@ -45,7 +45,7 @@ const DATA_DEPENDENT: &[&str] = &[
     "dynamic_stitch of 1M from 8",
 ];
 
-/// Cases of short calls, which are measured for each way to call.
+/// Cases whose kernels take less time than a call. They are measured for each way to call.
 const CALLS: &[&str] = &["10 ops, scalar", "10 ops, 8 elements", "relu(a*x+b) 4 KiB"];
 
 /// Cases whose time to the first result is measured.

@@ -4,14 +4,14 @@
 //! | request | answer |
 //! |---|---|
 //! | `{"do": "rows"}` | `{"rows": [{"row", "case", "how", "unit"}], "not built": [..]}` |
-//! | `{"do": "load", "case", "folder"}` | `{"inputs": [file..], "outputs": [file..]}`, after it compiled and ran the case |
+//! | `{"do": "load", "case", "folder"}` | `{"inputs": [file..], "outputs": [file..]}` of the compiled and run case |
 //! | `{"do": "time", "how", "seconds"}` | `{"us": [..]}`, samples of the loaded case |
 //! | `{"do": "first"}` | `{"us": [x]}`, the time to the first result of the loaded case |
-//! | `{"do": "memory", "case"}` | `{"mib": x}` |
-//! | `{"do": "drop"}` | `{}` |
+//! | `{"do": "memory", "case"}` | `{"mib": x}`, the peak memory of a run of the case |
+//! | `{"do": "drop"}` | `{}`; the loaded case is dropped |
 //!
-//! A file is `{"path", "dtype", "sizes", "constant"}`. It holds the elements in row-major order, in the machine's byte
-//! order.
+//! A `file` is `{"path", "dtype", "sizes", "constant"}`. The file at the path holds the elements in row-major order, in
+//! the machine's byte order.
 
 use std::fs::File;
 use std::io::{BufRead, BufWriter, Write, stdin, stdout};

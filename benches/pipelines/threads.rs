@@ -1,4 +1,4 @@
-//! Compares each case on one thread and on two: the bits of the results, and the times.
+//! Compares the times and the bits of the results of each case on one thread and on two threads.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use super::case::Case;
 use super::compiled_case::CompiledCase;
 use super::row::{self, How};
 
-/// Prints for each case both times, their ratio, and whether the results have equal bits.
+/// Prints, for each case, the times on one and on two threads, their ratio, and whether the results have equal bits.
 ///
 /// # Errors
 /// A case fails to run.

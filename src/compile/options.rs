@@ -43,7 +43,7 @@ impl Default for CompileOptions {
 }
 
 impl CompileOptions {
-    /// Default options: one thread, machine code for the host ([`Isa::of_host`]), no memory limit, 4 MiB of
+    /// Returns default options: one thread, machine code for the host ([`Isa::of_host`]), no memory limit, 4 MiB of
     /// plans.
     pub fn new() -> CompileOptions {
         CompileOptions {
@@ -82,9 +82,9 @@ impl CompileOptions {
 
     /// Keeps plans of at most this number of bytes, for each program that the graph is compiled to. The default is 4 MiB.
     ///
-    /// A run needs a plan for the sizes of its inputs: where each buffer lies, and how each kernel covers its elements.
-    /// A plan takes about 1 KiB for ten ops, and making it takes longer than finding it. If the plans take too many
-    /// bytes, the plans that were not used for the longest time are forgotten. [`Stats::plan_hits`] and
+    /// A run needs a plan for the sizes of its inputs. The plan says where each buffer lies, and how each kernel covers
+    /// its elements. A plan takes about 1 KiB for ten ops. A run makes its plan more slowly than it finds a kept plan.
+    /// If the plans take too many bytes, the program forgets the least recently used plans. [`Stats::plan_hits`] and
     /// [`Stats::plan_misses`] count the runs with and without a plan.
     ///
     /// [`Stats::plan_hits`]: crate::Stats::plan_hits
@@ -115,7 +115,8 @@ impl CompileOptions {
         self
     }
 
-    /// Returns the options for one call of `compile`. Its stages go to the sink, or else to `default`.
+    /// Returns the options for one call of `compile`. The stages of the compilation go to the sink of the options, or
+    /// else to `default`.
     pub(crate) fn watched(&self, default: Option<Arc<dyn StageSink>>) -> CompileOptions {
         let watch = self.sink.clone().or(default).map(Watch::begin);
         CompileOptions { watch, ..self.clone() }
@@ -129,6 +130,7 @@ impl CompileOptions {
         self.watch.as_ref().map_or(Ok(()), |watch| watch.show(stage, make))
     }
 
+    /// Returns the trace that [`CompileOptions::trace`] set.
     pub(crate) fn kept_trace(&self) -> Option<&Trace> {
         self.trace.as_ref()
     }
@@ -139,6 +141,7 @@ impl CompileOptions {
         self
     }
 
+    /// Returns the instruction set that [`CompileOptions::isa`] set, or else the instruction set of the host.
     pub(crate) fn chosen_isa(&self) -> Result<Isa> {
         self.isa.map_or_else(Isa::of_host, Ok)
     }

@@ -1,4 +1,4 @@
-//! [`IntoOutputs`]: the values that a graph is compiled for.
+//! [`IntoOutputs`]: the ways to name the outputs of a compilation.
 
 use crate::graph::Value;
 

@@ -18,7 +18,8 @@ use crate::lower::program::{Content, Program, Step, lower};
 
 /// A compiled graph all of whose ranks and structure parameters are known. It is immutable.
 pub(crate) struct CompiledProgram {
-    /// Unique in this process. Traces name kernels by it, and threads remember by it which program a plan is for.
+    /// A number that is unique in this process. It is part of a kernel's name in traces, and tells a thread whether its
+    /// last plan belongs to this program.
     pub number: u64,
     pub graph: Arc<GraphData>,
     pub lowered: Program,
@@ -26,31 +27,34 @@ pub(crate) struct CompiledProgram {
     pub code: Option<KernelCode>,
     /// Inputs and constants that some step reads or that are results.
     pub given: Vec<(BufferIx, Content)>,
-    /// By buffer: the first output that it is.
+    /// By buffer: the number of the first output whose elements are in this buffer, if there is one.
     pub output_of: Vec<Option<usize>>,
     /// By output: the first output with the same bytes.
     pub first_with_bytes: Vec<usize>,
-    /// Partial dims in the form that a shape function gave them, with their node. Some values of their symbols are
-    /// refused, such as sizes that do not broadcast. A later equality may replace such a dim by a simpler one, so a run
-    /// checks the original form.
+    /// The partial dims of the graph, each with the node whose shape function made it. A dim is partial if it has no
+    /// value for some values of its symbols, such as sizes that do not broadcast. A later equality may replace a
+    /// partial dim by a simpler one, so a run evaluates the original form to find such values.
     pub partial: Vec<(Dim, NodeIx)>,
-    /// By buffer that owns its bytes: the last step that accesses them.
+    /// By buffer: the last step that accesses its bytes. Only the entries of buffers that own their bytes count.
     last_use: Vec<usize>,
-    /// By buffer that owns its bytes: whether a result has them, or symbols are bound to its elements.
+    /// By buffer: whether its bytes live to the end of a run, because a result has them or symbols are bound to them.
+    /// Only the entries of buffers that own their bytes count.
     kept: Vec<bool>,
+    /// The trace of the program's runs, if the options ask for a trace.
     trace: Option<StepTrace>,
 }
 
 /// The machine code of the kernels of a program.
 pub(crate) struct KernelCode {
     pub module: Arc<CodeModule>,
-    /// By step: the function of each variant of its kernel. Other steps have none.
+    /// By step: the function of each variant of its kernel; empty for a step that is no kernel.
     pub functions: Vec<Vec<FuncIndex>>,
 }
 
-/// The trace of a program's runs, and the name of each step in it.
+/// The trace of a program's runs.
 struct StepTrace {
     trace: Trace,
+    /// By step: its name in the trace.
     names: Vec<Arc<str>>,
 }
 
@@ -73,7 +77,7 @@ impl CompiledProgram {
         };
         for step in &lowered.steps {
             if let Step::Kernel(kernel) = step {
-                check_dtypes(&graph, &lowered, kernel, options.interprets())?;
+                check_dtypes(&graph, &lowered, kernel)?;
             }
         }
         let code = {
@@ -125,18 +129,19 @@ impl CompiledProgram {
         Some(Traced { trace, name: &names[step], category: STEP, key })
     }
 
-    /// Returns whether step `end` or a later one needs the bytes of a buffer, or a result has them, or symbols are
-    /// bound to them.
+    /// Returns whether the bytes of a buffer are needed at step `end` or after it: a step accesses them, a result has
+    /// them, or symbols are bound to them.
     pub(crate) fn outlives(&self, buffer: BufferIx, end: usize) -> bool {
         self.kept[buffer.index()] || self.last_use[buffer.index()] >= end
     }
 
-    /// Returns whether nothing needs the bytes of a buffer after a step that accesses them.
+    /// Returns whether `step` is the last step that accesses the bytes of a buffer, and nothing needs them after it.
     pub(crate) fn dies_at(&self, buffer: BufferIx, step: usize) -> bool {
         !self.kept[buffer.index()] && self.last_use[buffer.index()] == step
     }
 
-    /// Returns whether the sizes of the inputs determine the plan, without data, and one plan covers all steps.
+    /// Returns whether the program is static: one plan covers all steps, and the sizes of the inputs determine it
+    /// without any data.
     pub(crate) fn is_static(&self) -> bool {
         self.lowered.segments.len() == 1
             && self.lowered.elements.is_empty()
@@ -162,7 +167,8 @@ impl KernelCode {
     }
 }
 
-/// By buffer that owns its bytes: the last step that accesses them, and whether any step does.
+/// Returns, by buffer, the last step that accesses its bytes, and whether any step does. Only the entries of buffers
+/// that own their bytes count.
 fn last_uses(lowered: &Program) -> (Vec<usize>, Vec<bool>) {
     let (mut last, mut used) = (vec![0; lowered.buffers.len()], vec![false; lowered.buffers.len()]);
     for (number, step) in lowered.steps.iter().enumerate() {
@@ -175,7 +181,8 @@ fn last_uses(lowered: &Program) -> (Vec<usize>, Vec<bool>) {
     (last, used)
 }
 
-/// By buffer that owns its bytes: whether a result has them, or a definition of symbols reads them.
+/// Returns, by buffer, whether a result has its bytes or a run reads them to define symbols. Only the entries of
+/// buffers that own their bytes count.
 fn kept_buffers(lowered: &Program) -> Vec<bool> {
     let mut kept = vec![false; lowered.buffers.len()];
     for buffer in lowered.outputs.iter().chain(&lowered.watched) {

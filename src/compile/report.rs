@@ -106,7 +106,8 @@ impl CompiledProgram {
                 clif: if stage >= StageKind::Clif { self.kernel_clif(number)? } else { None },
                 asm: if stage == StageKind::Asm { self.kernel_asm(number)? } else { None },
             });
-            // Several kernels may fuse a cheap producer. It belongs to the one that writes it, or else to the first.
+            // Several kernels may compute the same cheap node. The node is shown in the kernel that stores its value,
+            // or else in the first kernel that computes it.
             for value in root_values {
                 snapshot.nodes[self.graph.values[value.at()].node.at()].kernel = Some(number);
             }
@@ -120,8 +121,8 @@ impl CompiledProgram {
     /// Returns what a step does, as text.
     fn step_text(&self, step: usize) -> String {
         match &self.lowered.steps[step] {
-            Step::Kernel(kernel) => match self.bodies_text(step) {
-                Some(bodies) => format!("{kernel}\nbody: {bodies}"),
+            Step::Kernel(kernel) => match self.emitters_text(step) {
+                Some(emitters) => format!("{kernel}\nbody: {emitters}"),
                 None => kernel.to_string(),
             },
             Step::MatMul { a, b, out, spec, .. } => {
@@ -137,7 +138,7 @@ impl CompiledProgram {
         }
     }
 
-    /// Returns the buffers that some step reads, or of which another buffer is a view.
+    /// Returns the buffers that some step reads or that another buffer views.
     fn read_buffers(&self) -> FxHashSet<BufferIx> {
         let mut read = FxHashSet::default();
         for step in &self.lowered.steps {
@@ -164,26 +165,27 @@ impl CompiledProgram {
         format!("{index}: {}[{}] = {content}", buffer.dtype, dims.join(", "))
     }
 
-    /// Returns which emitters made the functions of a step, each once; none without machine code.
-    fn bodies_text(&self, step: usize) -> Option<String> {
+    /// Returns the names of the emitters that made the functions of a step, each once; none without machine code.
+    fn emitters_text(&self, step: usize) -> Option<String> {
         let code = self.code.as_ref()?;
-        let mut bodies: Vec<String> = Vec::new();
+        let mut emitters: Vec<String> = Vec::new();
         for function in &code.functions[step] {
             let text = code.module.emitted(*function).to_string();
-            if !bodies.contains(&text) {
-                bodies.push(text);
+            if !emitters.contains(&text) {
+                emitters.push(text);
             }
         }
-        (!bodies.is_empty()).then(|| bodies.join(", "))
+        (!emitters.is_empty()).then(|| emitters.join(", "))
     }
 }
 
-/// Prints the buffers, each with the reason for its memory, then the steps in the order in which they run.
+/// Prints the buffers, each with the reason why it is in memory, then the steps in the order in which they run.
 impl fmt::Display for CompiledProgram {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let read = self.read_buffers();
         for (number, content) in self.lowered.contents.iter().enumerate() {
-            // The code itself holds a constant of one element, so that no step reads its buffer.
+            // Machine code holds a constant of one element as an immediate, so no step reads the buffer of the
+            // constant.
             let buffer = BufferIx(number as u32);
             if !matches!(content, Content::Constant(_)) || read.contains(&buffer) {
                 writeln!(f, "{}", self.buffer_text(buffer))?;

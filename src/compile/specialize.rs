@@ -15,12 +15,13 @@ use crate::passes::{KeyInputs, KnownInputs, key_inputs, rebuild, unresolved};
 use crate::runtime::{Pool, ProgramState, lock};
 use crate::tensor::TensorView;
 
-/// What a run must know of its inputs before the graph is compiled for it.
+/// The properties of a run's key inputs that choose its specialization. A key input is an input whose rank, sizes or
+/// elements must be known to compile the graph. The fields are parallel to the fields of [`KeyInputs`].
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct SpecializationKey {
     ranks: Vec<usize>,
     sizes: Vec<Vec<usize>>,
-    /// Sizes and bytes of values.
+    /// The sizes and the bytes of each input whose elements are part of the key.
     values: Vec<(Vec<usize>, Vec<u8>)>,
 }
 
@@ -34,7 +35,7 @@ pub(crate) struct SpecializationCache {
     specializations: Mutex<FxHashMap<SpecializationKey, Arc<Specialization>>>,
     /// The specialization that serves every run; none if there are key inputs.
     only: Option<Arc<Specialization>>,
-    /// The reason of each compilation.
+    /// The reason of each compilation, in the order in which they happened.
     reasons: Mutex<Vec<String>>,
 }
 
@@ -42,21 +43,24 @@ pub(crate) struct SpecializationCache {
 pub(crate) struct Specialization {
     pub program: CompiledProgram,
     pub state: ProgramState,
-    /// The nodes that wait for results of the program; none if it computes all outputs.
+    /// The part of the graph that is specialized for results of `program`; none if `program` computes all outputs.
     pub continuation: Option<Continuation>,
 }
 
 /// The second part of a graph that was split. It is specialized for the results of the first part.
 pub(crate) struct Continuation {
-    /// The cache of the second part. The first results of the first part are its inputs.
+    /// The cache of the second part. If the second part has `k` inputs, they are the first `k` results of the first
+    /// part.
     pub cache: SpecializationCache,
     /// For each output of the whole graph, its source.
     pub sources: Vec<OutputSource>,
 }
 
-/// A specialization of a cache. It borrows the only one, which takes no reference count.
+/// A specialization of a cache.
 pub(crate) enum SpecializationRef<'c> {
+    /// The specialization that serves every run, borrowed from the cache. A borrow changes no reference count.
     Only(&'c Specialization),
+    /// One of several specializations. The cache may drop it during the run.
     Cached(Arc<Specialization>),
 }
 
@@ -75,8 +79,8 @@ impl std::ops::Deref for SpecializationRef<'_> {
 const CAPACITY: usize = 64;
 
 impl SpecializationCache {
-    /// Creates the cache of a graph. It compiles the graph now if that needs no run. `outputs` are values of `graph`,
-    /// which holds the nodes that they need and no others.
+    /// Creates the cache of a graph. It compiles the graph now if no property of a run's inputs is needed. `outputs`
+    /// are values of `graph`. Every node of `graph` is needed for some output.
     ///
     /// # Errors
     /// The graph cannot be compiled.
@@ -205,11 +209,11 @@ impl SpecializationCache {
         if specializations.len() >= CAPACITY {
             specializations.clear();
         }
-        // Another thread may have compiled the same one meanwhile.
+        // Another thread may have compiled the same specialization meanwhile.
         Ok(specializations.entry(key).or_insert(compiled).clone())
     }
 
-    /// Returns what the key says of the inputs, and the same as text.
+    /// Returns the properties of the inputs that are part of the key, for the passes, and the same properties as text.
     fn known_inputs(&self, inputs: &[TensorView<'_>]) -> Result<(KnownInputs, String)> {
         let mut known = KnownInputs::default();
         let mut reasons = Vec::new();
@@ -286,7 +290,8 @@ impl SpecializationCache {
 }
 
 impl Drop for SpecializationCache {
-    /// Drops the chain of continuations in a loop. It may be as long as the graph, too long for recursion.
+    /// Drops the chain of continuations in a loop. The chain may be as long as the graph, which is too long for
+    /// recursion.
     fn drop(&mut self) {
         let mut compiled = self.compiled();
         self.only = None;

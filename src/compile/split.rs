@@ -13,7 +13,7 @@ pub(crate) enum OutputSource {
     Second,
 }
 
-/// A graph in two parts. The first results of the first part are the inputs of the second.
+/// A graph in two parts. If the second part has `k` inputs, they are the first `k` results of the first part.
 pub(super) struct Split {
     pub first: GraphData,
     pub first_outputs: Vec<ValueIx>,
@@ -58,8 +58,9 @@ pub(super) fn split(graph: &GraphData, outputs: &[ValueIx], waits: &[bool]) -> R
     })
 }
 
-/// Returns the values of other nodes that waiting nodes read, each once, and values whose sizes determine the symbols that
-/// attributes of waiting nodes mention. Constants belong to both parts.
+/// Returns the inputs of the second part, each once: the values of other nodes that waiting nodes read, and the values
+/// whose sizes determine the symbols in attributes of waiting nodes. Constants are no inputs, because they belong to
+/// both parts.
 fn frontier(graph: &GraphData, waits: &[bool]) -> Vec<ValueIx> {
     let mut found: Vec<ValueIx> = Vec::new();
     for (node, _) in graph.nodes.iter().zip(waits).filter(|(_, waits)| **waits) {

@@ -43,14 +43,15 @@ impl Snapshot {
             let fill = node.kernel.map_or_else(String::new, |kernel| {
                 format!("style=filled, fillcolor=\"{}\", ", palette::light(kernel))
             });
-            let rim = if node.error.is_some() { "color=\"#c5221f\", penwidth=2, " } else { "" };
-            format!("shape={shape}, {fill}{rim}label={}", quoted(&node.dot_label()))
+            let border = if node.error.is_some() { "color=\"#c5221f\", penwidth=2, " } else { "" };
+            format!("shape={shape}, {fill}{border}label={}", quoted(&node.dot_label()))
         };
         let config = [Config::NodeNoLabel, Config::EdgeNoLabel];
         format!("{:?}", Dot::with_attr_getters(&dataflow, &config, &edge, &node))
     }
 
-    /// Which operand of its reader an edge is, and which output of its source, each only where there are several.
+    /// Returns the label of an edge: the number of the operand, if the reader has several, and the name of the value,
+    /// if the source has several outputs.
     fn edge_label(&self, edge: &DataflowEdge<'_>) -> String {
         let (source, target) = (&self.nodes[edge.source().index()], &self.nodes[edge.target().index()]);
         let EdgeEnds { output, operand } = *edge.weight();

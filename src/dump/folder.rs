@@ -15,8 +15,8 @@ pub(crate) fn folder_of_environment() -> Option<Arc<dyn StageSink>> {
     FOLDER.get_or_init(create).clone().map(|folder| folder as Arc<dyn StageSink>)
 }
 
-/// Writes a folder for each compilation, with a numbered set of files for each stage. A file that cannot be written is
-/// skipped; the first one prints a warning.
+/// A sink that writes a folder for each compilation, with files for each stage whose names start with the stage's
+/// number. A file that cannot be written is skipped. The first such file prints a warning.
 #[derive(Debug)]
 struct Folder {
     root: PathBuf,
@@ -64,6 +64,7 @@ fn create_folder(root: &Path) -> Option<PathBuf> {
     None
 }
 
+/// Prints a warning on the first call in this process.
 fn warn(path: &Path, error: &std::io::Error) {
     static WARNED: Once = Once::new();
     WARNED.call_once(|| {

@@ -11,8 +11,9 @@ impl Snapshot {
     /// Returns the stage as one self-contained HTML page. With a trace, the page shows the time of each kernel.
     ///
     /// The graph can be moved, zoomed and searched. A click on a node shows its op, attributes, source line and shape,
-    /// the origin of each dimension, and the loops and code of its kernel, as far as the snapshot has them:
-    /// [`StageKind::Clif`](crate::StageKind::Clif) has all except machine instructions.
+    /// the origin of each dimension, and the loops and code of its kernel. A snapshot of
+    /// [`StageKind::Kernels`](crate::StageKind::Kernels) has loops, [`StageKind::Clif`](crate::StageKind::Clif) also
+    /// Cranelift code, and [`StageKind::Asm`](crate::StageKind::Asm) also machine instructions.
     pub fn to_html(&self, trace: Option<&Trace>) -> String {
         let times = trace.map(Trace::kernel_times).unwrap_or_default();
         let data = self.json(&|kernel| {
@@ -27,7 +28,7 @@ impl Snapshot {
             ("@WIDTH@", scene.width.ceil().to_string()),
             ("@HEIGHT@", scene.height.ceil().to_string()),
             ("@SCENE@", scene.content),
-            // Text with `</script>` or `<!--` would end the script element.
+            // A `</script>` or `<!--` in the data would end the script element or change how it is read.
             ("@DATA@", data.to_string().replace('<', "\\u003c")),
             ("@SCRIPT@", include_str!("page/page.js").to_string()),
         ];

@@ -24,20 +24,20 @@ impl Snapshot {
     /// | field | holds |
     /// |---|---|
     /// | `operands` | the `value` of each operand |
-    /// | `location`, `scopes` | lines of the user's program: of the node, and of its scopes, innermost first |
+    /// | `location`, `scopes` | the program's lines that made the node and its scopes, innermost scope first |
     /// | `content` | the first elements of a constant |
-    /// | `error` | why inference refused the node |
+    /// | `error` | the reason why inference refused the node |
     /// | `kernel` | the index in `kernels` of the kernel that computes the node |
-    /// | `text` | the requirement, or the output's dtype and shape, as text |
+    /// | `text` | of an output, its dtype and shape; of a guard, the requirement that a run checks |
     /// | `provenance` | the origins of unknown dimensions, one line for each |
     /// | `result` | the index of the output among the outputs of the compiled graph |
     /// | `step` | the index of the kernel among the steps of the compiled program |
-    /// | `writes` | the values that the kernel stores, each with the reason |
+    /// | `writes` | the values that the kernel stores, each with the reason why it is in memory |
     pub fn to_json(&self) -> String {
         self.json(&|_| None).to_string()
     }
 
-    /// Returns the document. `time` gives the time of a kernel, if a trace has it.
+    /// Returns the document of [`Snapshot::to_json`]. `time` gives the times of a kernel as JSON, if a trace has them.
     pub(super) fn json(&self, time: &dyn Fn(&KernelView) -> Option<Value>) -> Value {
         let value_name =
             |edge: &Edge| match self.nodes.get(edge.node).and_then(|n| n.outputs.get(edge.output)) {

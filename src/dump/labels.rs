@@ -1,9 +1,9 @@
-//! Text in drawings: measured, shortened, wrapped, and escaped for XML.
+//! Measures, shortens, wraps and escapes the text of drawings.
 
-/// Width of a character as a fraction of the font size: the fonts of the drawing are monospaced.
+/// Width of a character as a fraction of the font size. The fonts of the drawing are monospaced.
 const ADVANCE: f64 = 0.602;
 
-/// Returns the width of a text in a font size.
+/// Returns the width of a text whose font has the given size.
 pub(super) fn width(text: &str, size: f64) -> f64 {
     text.chars().count() as f64 * size * ADVANCE
 }
@@ -16,8 +16,8 @@ pub(super) fn short(text: &str, max_chars: usize) -> String {
     }
 }
 
-/// Wraps a text to lines of at most `max_chars` characters. Lines break between words, except in words that are too
-/// long.
+/// Wraps a text to lines of at most `max_chars` characters. Lines break between words; only a word longer than a line
+/// is broken itself.
 pub(super) fn wrapped(text: &str, max_chars: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
@@ -39,7 +39,7 @@ pub(super) fn wrapped(text: &str, max_chars: usize) -> Vec<String> {
     lines
 }
 
-/// Shortens a name to its last `max_chars` characters, in which it differs from the other names of its scope.
+/// Shortens a name to its last `max_chars` characters. The names of one scope differ in their last characters.
 pub(super) fn short_name(name: &str, max_chars: usize) -> String {
     let count = name.chars().count();
     match name.char_indices().nth(count.saturating_sub(max_chars)) {

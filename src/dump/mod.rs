@@ -1,9 +1,9 @@
 //! Dumps of the compiler's stages as text, DOT, JSON, SVG and HTML, and traces of compilations and runs.
 //!
-//! In: a `GraphData`, or a compiled program that describes its kernels as [`KernelView`]s. Both become a [`Snapshot`],
-//! plain data without tensors, from which every format is written. [`Trace`] records times while a program runs. Out:
-//! text to the user, to a [`StageSink`], or to the folder that `SHAPEFLOW_DUMP` names. Users, the compiler and the
-//! command line call this module. It never changes a graph, compiles nothing and runs nothing.
+//! In: a `GraphData`, or a compiled program that describes its kernels as [`KernelView`]s. A graph or a program becomes
+//! a [`Snapshot`], plain data without tensors, from which every format is written. [`Trace`] records times while a
+//! program runs. Out: text to the user, to a [`StageSink`], or to the folder that `SHAPEFLOW_DUMP` names. Users, the
+//! compiler and the command line call this module. Nothing here changes a graph, compiles or runs.
 
 mod dot;
 mod folder;

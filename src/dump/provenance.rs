@@ -6,10 +6,11 @@ use shapeflow_shape_fns::{Dim, Provenance, TensorShape};
 use crate::error::is_own_line;
 use crate::graph::{GraphData, NodeIx};
 
-/// Explains the dimensions of a graph. It keeps the explanation of each dimension for other shapes.
+/// Explains the dimensions of a graph. It keeps the explanation of each dimension, for other shapes with this
+/// dimension.
 pub(crate) struct Explainer<'a> {
     graph: &'a GraphData,
-    known: FxHashMap<Dim, Vec<String>>,
+    explained: FxHashMap<Dim, Vec<String>>,
 }
 
 /// Maximum number of lines for one dimension.
@@ -17,7 +18,7 @@ const LINES: usize = 12;
 
 impl<'a> Explainer<'a> {
     pub(crate) fn new(graph: &'a GraphData) -> Explainer<'a> {
-        Explainer { graph, known: FxHashMap::default() }
+        Explainer { graph, explained: FxHashMap::default() }
     }
 
     /// Explains the unknown dimensions of a shape, one line for each step of the inference.
@@ -33,7 +34,7 @@ impl<'a> Explainer<'a> {
         }
         let mut lines = Vec::new();
         for (dim, axes) in unknown {
-            let steps = self.known.entry(dim.clone()).or_insert_with(|| explain(graph, dim));
+            let steps = self.explained.entry(dim.clone()).or_insert_with(|| explain(graph, dim));
             let plural = if axes.len() > 1 { "axes" } else { "axis" };
             lines.extend(steps.iter().map(|line| format!("{plural} {}: {line}", axes.join(", "))));
         }
@@ -41,6 +42,7 @@ impl<'a> Explainer<'a> {
     }
 }
 
+/// Returns one line for each step by which inference found the dimension, at most [`LINES`].
 fn explain(graph: &GraphData, dim: &Dim) -> Vec<String> {
     let steps = graph.table.explain(dim);
     let mut lines: Vec<String> = steps
@@ -49,7 +51,7 @@ fn explain(graph: &GraphData, dim: &Dim) -> Vec<String> {
         .map(|step| match step {
             Provenance::Introduced(symbol, node) => {
                 let dim = Dim::from(*symbol);
-                match axis(graph, *node, &dim) {
+                match axis_of(graph, *node, &dim) {
                     Some(axis) => format!("{dim} is axis {axis} of {}", node_at(graph, *node)),
                     None => format!("{dim} comes from {}", node_at(graph, *node)),
                 }
@@ -66,8 +68,8 @@ fn explain(graph: &GraphData, dim: &Dim) -> Vec<String> {
     lines
 }
 
-/// Finds the axis of a node's outputs whose size is the symbol.
-fn axis(graph: &GraphData, node: u32, dim: &Dim) -> Option<usize> {
+/// Returns the first axis among the shapes of a node's outputs that has this dimension.
+fn axis_of(graph: &GraphData, node: u32, dim: &Dim) -> Option<usize> {
     let values = graph.nodes.get(node as usize)?.values();
     values
         .flat_map(|value| graph.values[value.at()].shape.dims().unwrap_or_default().iter().enumerate())

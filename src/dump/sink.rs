@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 
 /// Receives every stage of a compilation; see [`CompileOptions::sink`](crate::CompileOptions::sink).
 ///
-/// A graph may compile further while it runs. The sink then receives those stages on the thread that runs it.
+/// A run may compile further specializations of the graph. The sink receives their stages on the thread of the run.
 ///
 /// ```
 /// use std::sync::{Arc, Mutex};
@@ -36,7 +36,7 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 /// # Ok::<(), shapeflow::Error>(())
 /// ```
 pub trait StageSink: Send + Sync + fmt::Debug {
-    /// Returns whether the sink wants this stage. A stage that it does not want costs nothing.
+    /// Returns whether the sink wants this stage. A stage that the sink does not want costs nothing.
     fn wants(&self, stage: StageKind) -> bool {
         let _ = stage;
         true
@@ -53,6 +53,7 @@ pub(crate) struct Watch {
     compile: u64,
 }
 
+/// The number of the next compilation.
 static COMPILES: AtomicU64 = AtomicU64::new(1);
 
 impl Watch {
@@ -61,7 +62,7 @@ impl Watch {
         Watch { sink, compile: COMPILES.fetch_add(1, Ordering::Relaxed) }
     }
 
-    /// Passes a stage to the sink if the sink wants it. Only then `make` creates the snapshot.
+    /// Passes a stage to the sink if the sink wants it. `make` creates the snapshot, and is called in this case only.
     ///
     /// # Errors
     /// `make` fails, or the sink panics.

@@ -1,4 +1,4 @@
-//! `Snapshot`: a stage of a graph as plain data, from which every dump format is written.
+//! `Snapshot`: a stage of the compilation of a graph as plain data, from which every dump format is written.
 
 use rustc_hash::FxHashMap;
 use shapeflow_shape_fns::{DType, TensorShape};
@@ -9,7 +9,7 @@ use crate::error::is_own_line;
 use crate::graph::{Graph, GraphData, NodeIx, ValueIx};
 use crate::op::Body;
 
-/// A stage as plain data: its text, and its nodes and kernels for the other formats.
+/// A stage of the compilation of a graph as plain data: its text, and its nodes and kernels for the other formats.
 ///
 /// A snapshot is a copy: it does not change with the graph. It holds no tensors, only the text of the first elements of
 /// constants.
@@ -31,11 +31,12 @@ pub struct Snapshot {
     pub(crate) nodes: Vec<NodeView>,
     pub(crate) guards: Vec<GuardView>,
     pub(crate) kernels: Vec<KernelView>,
-    /// The number of the compiled program, by which a trace identifies its kernels.
+    /// The number of the compiled program, which is part of the [`KernelKey`](super::KernelKey)s of its kernels; 0 for
+    /// a graph that is not compiled.
     pub(crate) origin: u64,
 }
 
-/// How a node is drawn.
+/// The kind of a node, which decides how it is drawn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum NodeKind {
     Input,
@@ -53,25 +54,25 @@ impl NodeKind {
     }
 }
 
-/// A node.
+/// A node of a snapshot.
 #[derive(Clone, Debug)]
 pub(crate) struct NodeView {
     pub kind: NodeKind,
     pub op: &'static str,
-    /// The name of the node, prefixed by its scopes; without a name, the op's.
+    /// The name of the node after the names of its scopes; the name of the op if the node has no name.
     pub label: String,
-    /// Whether the label differs from the op.
+    /// Whether the label differs from the name of the op.
     pub named: bool,
     pub attrs: Vec<(String, String)>,
     pub operands: Vec<Edge>,
     pub outputs: Vec<ValueView>,
-    /// The line of the user's program; an imported node has none.
+    /// The line of the user's program that made the node; an imported node has none.
     pub location: Option<String>,
-    /// The lines of its scopes, innermost first.
+    /// The node's scopes, each with the line that made it, innermost first.
     pub scopes: Vec<String>,
-    /// The first elements of a constant.
+    /// The first elements of a constant, as text.
     pub content: Option<String>,
-    /// Why inference refused the node.
+    /// The reason why inference refused the node, if it did.
     pub error: Option<String>,
     /// The kernel that computes the node: a position in [`Snapshot::kernels`].
     pub kernel: Option<usize>,
@@ -101,7 +102,7 @@ pub(crate) struct ValueView {
 #[derive(Clone, Debug)]
 pub(crate) struct GuardView {
     pub text: String,
-    /// The node that requires it.
+    /// The node that has the requirement.
     pub node: Option<usize>,
 }
 
@@ -115,16 +116,22 @@ pub(crate) struct KernelView {
     pub label: String,
     /// The text of the loops.
     pub loops: String,
-    /// The values that it writes, each with the reason why it is stored.
+    /// The values that the step stores, each with the reason why it is in memory.
     pub writes: Vec<String>,
+    /// The code in Cranelift's intermediate representation, from [`StageKind::Clif`] on.
     pub clif: Option<String>,
+    /// The machine instructions, at [`StageKind::Asm`].
     pub asm: Option<String>,
 }
 
+/// The kind of a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum KernelKind {
+    /// A kernel that fuses ops.
     Fused,
+    /// A matrix product.
     Matmul,
+    /// A host op.
     Host,
 }
 
@@ -171,8 +178,8 @@ impl Snapshot {
         }
     }
 
-    /// Adds the nodes of `graph` that inference refused. They cannot be compiled, so stages after [`StageKind::Graph`]
-    /// lack them.
+    /// Adds the nodes of `graph` that inference refused. Refused nodes cannot be compiled, so snapshots of stages after
+    /// [`StageKind::Graph`] lack them.
     #[must_use]
     pub fn with_refused(mut self, graph: &Graph) -> Snapshot {
         if self.stage == StageKind::Graph {
@@ -181,7 +188,7 @@ impl Snapshot {
         let mut refused: Vec<NodeView> =
             graph.snapshot().nodes.into_iter().filter(|node| node.error.is_some()).collect();
         for node in &mut refused {
-            // Values of the compiled graph have other numbers.
+            // The operands have the numbers of `graph`. The compiled graph numbers its values anew.
             node.operands.clear();
             for output in &mut node.outputs {
                 output.name = format!("{}.{}", node.label, output.name);

@@ -9,31 +9,36 @@ use super::layout::{Crossing, Layout, Sketch, SketchBox, Wire, lay_out};
 use super::snapshot::{Edge, NodeKind, NodeView};
 use super::{Snapshot, palette};
 
-/// Colours and fonts of the drawing. The HTML page has them too.
+/// Colours and fonts of the drawing. The HTML page uses them too.
 pub(super) const STYLE: &str = include_str!("page/graph.css");
 
-const TITLE: f64 = 13.0;
-const SMALL: f64 = 11.0;
-const TITLE_ROW: f64 = 19.0;
-const SMALL_ROW: f64 = 14.0;
+const TITLE_FONT_SIZE: f64 = 13.0;
+const TEXT_FONT_SIZE: f64 = 11.0;
+const TITLE_HEIGHT: f64 = 19.0;
+const LINE_HEIGHT: f64 = 14.0;
+/// Distance between a text and the left or right edge of its box.
 const PAD: f64 = 10.0;
 /// Height of the row above a box that shows the shapes of its operands.
 const LABEL_ROW: f64 = 17.0;
-/// Height of the row below a box for outputs that no wire leaves from.
+/// Height of the row below a box for stubs: the ends of outputs that leave the graph or that no node reads.
 const STUB: f64 = 30.0;
-/// Maximum number of characters of a title, of a line below it, and of the text at a wire.
-const MOST: (usize, usize, usize) = (34, 40, 30);
-/// Maximum width of a box with the shapes of its operands. A wider box omits them.
+/// Maximum numbers of characters: of a title, a line below it, the text at a wire, the elements of an unnamed constant.
+const TITLE_CHARS: usize = 34;
+const LINE_CHARS: usize = 40;
+const WIRE_CHARS: usize = 30;
+const CONSTANT_CHARS: usize = 22;
+/// Maximum width of the row of operand shapes above a box. A wider row is omitted.
 const WIDEST: f64 = 460.0;
 
 /// A node with its texts and sizes.
 struct Drawn {
     title: String,
     lines: Vec<String>,
-    /// For each operand the text where its wire arrives; empty if there is no room.
+    /// By operand: the text at the end of its wire; empty if there is no room.
     arrivals: Vec<String>,
-    /// For each output the text below the box, if the output leaves the graph or has no reader.
+    /// By output: the text of its stub below the box, if the output leaves the graph or no node reads it.
     stubs: Vec<Option<String>>,
+    /// Width of the box, with the rows above and below it.
     width: f64,
     /// Height of the box, without the rows above and below it.
     body: f64,
@@ -61,6 +66,7 @@ impl Snapshot {
         )
     }
 
+    /// Draws the graph.
     pub(super) fn scene(&self) -> Scene {
         let readers = self.readers();
         let drawn: Vec<Drawn> =
@@ -89,7 +95,7 @@ impl Snapshot {
         Scene { width: layout.width, height: layout.height, content }
     }
 
-    /// Measures the box of a node.
+    /// Chooses the texts of a node, and measures its box.
     fn drawn(&self, number: usize, readers: &FxHashMap<Edge, usize>) -> Drawn {
         let node = &self.nodes[number];
         let (title, lines) = node.texts();
@@ -97,7 +103,7 @@ impl Snapshot {
             .operands
             .iter()
             .map(|edge| match self.nodes[edge.node].outputs.get(edge.output) {
-                Some(value) => short(&value.type_text(), MOST.2),
+                Some(value) => short(&value.type_text(), WIRE_CHARS),
                 None => String::new(),
             })
             .collect();
@@ -107,7 +113,7 @@ impl Snapshot {
             .enumerate()
             .map(|(output, value)| {
                 let is_read = readers.contains_key(&Edge { node: number, output });
-                let text = short(&value.type_text(), MOST.2);
+                let text = short(&value.type_text(), WIRE_CHARS);
                 match value.result {
                     Some(result) => Some(format!("→ output {result}: {text}")),
                     None if !is_read => Some(text),
@@ -117,26 +123,28 @@ impl Snapshot {
             .collect();
         let wide =
             |texts: &[String], size: f64| texts.iter().map(|text| width(text, size)).fold(0.0, f64::max);
-        let mut box_width = (width(&title, TITLE) + 2.0 * PAD).max(wide(&lines, SMALL) + 2.0 * PAD).max(46.0);
+        let mut box_width = (width(&title, TITLE_FONT_SIZE) + 2.0 * PAD)
+            .max(wide(&lines, TEXT_FONT_SIZE) + 2.0 * PAD)
+            .max(46.0);
         if !stubs.iter().all(Option::is_none) {
-            let widest = stubs.iter().flatten().map(|text| width(text, SMALL)).fold(0.0, f64::max);
+            let widest = stubs.iter().flatten().map(|text| width(text, TEXT_FONT_SIZE)).fold(0.0, f64::max);
             box_width = box_width.max((widest + 12.0) * stubs.len() as f64);
         }
-        let widest = wide(&arrivals, SMALL) + 14.0;
+        let widest = wide(&arrivals, TEXT_FONT_SIZE) + 14.0;
         if widest * arrivals.len() as f64 > WIDEST {
             arrivals = vec![String::new(); arrivals.len()];
             box_width = box_width.max(16.0 * arrivals.len() as f64);
         } else {
             box_width = box_width.max(widest * arrivals.len() as f64);
         }
-        let body = TITLE_ROW + SMALL_ROW * lines.len() as f64 + 7.0;
+        let body = TITLE_HEIGHT + LINE_HEIGHT * lines.len() as f64 + 7.0;
         Drawn { title, lines, arrivals, stubs, width: box_width.ceil(), body }
     }
 
-    /// Draws a wire: its trunk once, and a branch to each reader.
+    /// Draws a wire: the trunk that all readers share, and a branch to each reader.
     fn write_wire(&self, out: &mut String, wire: &Wire, layout: &Layout, drawn: &[Drawn]) {
         let (source, output) = wire.source;
-        let leaves = (
+        let start = (
             layout.corners[source].0 + drawn[source].departure(output),
             layout.corners[source].1 + drawn[source].top() + drawn[source].body,
         );
@@ -152,7 +160,7 @@ impl Snapshot {
         };
         if !wire.trunk.is_empty() {
             let mut path = String::new();
-            trunk(&mut path, leaves, &wire.trunk);
+            trunk(&mut path, start, &wire.trunk);
             write(&path, "");
         }
         for (reader, operand, passed) in &wire.readers {
@@ -160,7 +168,7 @@ impl Snapshot {
             let arrives = (corner.0 + drawn[*reader].arrival(*operand), corner.1 + drawn[*reader].top());
             let labelled = !drawn[*reader].arrivals[*operand].is_empty();
             let Some(passed) = passed else {
-                // The reader is too far for a wire: a short dashed line shows that an operand arrives.
+                // The reader is too far for a wire. A dashed line above the box shows that an operand arrives.
                 write(
                     &format!(
                         "M{} v{}",
@@ -173,9 +181,9 @@ impl Snapshot {
             };
             let from = match passed.checked_sub(1).and_then(|last| wire.trunk.get(last)) {
                 Some(crossing) => (crossing.x, crossing.bottom),
-                None => leaves,
+                None => start,
             };
-            // The last stretch is vertical and has the label.
+            // The last part of the wire is vertical, and the label stands there.
             let top = if labelled { corner.1 } else { arrives.1 - 4.0 };
             let mut path = format!("M{}", point(from));
             curve(&mut path, from, (arrives.0, top));
@@ -224,7 +232,7 @@ impl Snapshot {
             number(drawn.body),
             number(round),
             number(drawn.width / 2.0),
-            number(top + TITLE_ROW - 2.0),
+            number(top + TITLE_HEIGHT - 2.0),
             escaped(&drawn.title),
         );
         for (line, text) in drawn.lines.iter().enumerate() {
@@ -232,7 +240,7 @@ impl Snapshot {
                 out,
                 "<text class=\"line\" x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
                 number(drawn.width / 2.0),
-                number(top + TITLE_ROW - 2.0 + SMALL_ROW * (line + 1) as f64),
+                number(top + TITLE_HEIGHT - 2.0 + LINE_HEIGHT * (line + 1) as f64),
                 escaped(text),
             );
         }
@@ -278,12 +286,12 @@ impl Drawn {
         self.top() + self.body + if self.stubs.iter().any(Option::is_some) { STUB } else { 0.0 }
     }
 
-    /// Returns the horizontal offset where an operand arrives.
+    /// Returns the offset from the left edge of the box at which the wire of an operand arrives.
     fn arrival(&self, operand: usize) -> f64 {
         self.width * (operand as f64 + 0.5) / self.arrivals.len().max(1) as f64
     }
 
-    /// Returns the horizontal offset where an output leaves.
+    /// Returns the offset from the left edge of the box at which the wire of an output leaves.
     fn departure(&self, output: usize) -> f64 {
         self.width * (output as f64 + 0.5) / self.stubs.len().max(1) as f64
     }
@@ -292,30 +300,30 @@ impl Drawn {
 impl NodeView {
     /// Returns the title of the box and the lines below it.
     fn texts(&self) -> (String, Vec<String>) {
-        let name = || short_name(&self.label, MOST.1);
+        let name = || short_name(&self.label, LINE_CHARS);
         match self.kind {
-            NodeKind::Input => (short_name(&self.label, MOST.0), vec!["input".to_string()]),
+            NodeKind::Input => (short_name(&self.label, TITLE_CHARS), vec!["input".to_string()]),
             NodeKind::Constant => {
                 let content = self.content.as_deref().unwrap_or_default();
                 match self.named {
-                    true => (short_name(&self.label, MOST.0), Vec::new()),
-                    false => (short(content, 22), Vec::new()),
+                    true => (short_name(&self.label, TITLE_CHARS), Vec::new()),
+                    false => (short(content, CONSTANT_CHARS), Vec::new()),
                 }
             }
             NodeKind::Op => {
                 let mut lines = Vec::new();
-                // Flags that are off are omitted, because most are off by default.
+                // Attributes that are false are omitted, because most flags are false by default.
                 let shown =
                     self.attrs.iter().filter(|(name, value)| value != "false" && !name.starts_with('_'));
                 let shown: Vec<String> = shown.map(|(name, value)| format!("{name}={value}")).collect();
                 if !shown.is_empty() {
-                    lines.push(short(&shown.join(", "), MOST.1));
+                    lines.push(short(&shown.join(", "), LINE_CHARS));
                 }
                 if self.named {
                     lines.push(name());
                 }
                 if let Some(error) = &self.error {
-                    lines.extend(wrapped(&format!("error: {error}"), MOST.1));
+                    lines.extend(wrapped(&format!("error: {error}"), LINE_CHARS));
                 }
                 (self.op.to_string(), lines)
             }
@@ -323,7 +331,7 @@ impl NodeView {
     }
 }
 
-/// Appends a path through all crossings, which is vertical within each crossing.
+/// Appends a path from `from` through all crossings. The path is vertical within each crossing.
 fn trunk(path: &mut String, from: (f64, f64), crossings: &[Crossing]) {
     let _ = write!(path, "M{}", point(from));
     let mut end = from;

@@ -1,4 +1,4 @@
-//! `Trace`: records times of building, compiling and running, by thread.
+//! `Trace`: records the times of building, compiling and running, each with its thread.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,8 +7,8 @@ use std::time::Instant;
 
 /// Records times while graphs are compiled and run; see [`CompileOptions::trace`](crate::CompileOptions::trace).
 ///
-/// Clones share their events. Without a trace a run pays one branch for each kernel. A trace keeps at most a million
-/// events and drops later ones.
+/// Clones share their events. Without a trace, a run pays one branch for each kernel. A trace keeps at most a million
+/// events and drops any later event.
 ///
 /// ```
 /// use shapeflow::{CompileOptions, DType, Graph, TensorView, Trace, shape};
@@ -24,16 +24,19 @@ use std::time::Instant;
 #[derive(Clone)]
 pub struct Trace(Arc<Recorder>);
 
+/// The events of a trace, and the time from which their times count.
 struct Recorder {
     start: Instant,
     record: Mutex<Record>,
 }
 
+/// The events recorded so far.
 #[derive(Default)]
 pub(crate) struct Record {
     pub events: Vec<Event>,
-    /// Each thread with its name and the position of its last event, in the order of the first events.
+    /// The threads, each with its name and the index of its last event, in the order of their first events.
     pub threads: Vec<(ThreadId, String, usize)>,
+    /// The number of events that were dropped because the trace is full.
     pub dropped: u64,
 }
 
@@ -42,16 +45,19 @@ pub(crate) struct Record {
 pub(crate) struct Event {
     pub name: Arc<str>,
     pub category: &'static str,
+    /// Index in [`Record::threads`].
     pub thread: usize,
-    /// Nanoseconds since the trace began.
+    /// Nanoseconds from the start of the trace to the begin of the span.
     pub begin: u64,
+    /// Nanoseconds from the start of the trace to the end of the span.
     pub end: u64,
-    /// The number of consecutive parts of a kernel that the event merges.
+    /// The number of consecutive parts of a kernel that are merged into this event.
     pub parts: u32,
+    /// The kernel, if the span is a run of a kernel or a part of one.
     pub kernel: Option<KernelKey>,
 }
 
-/// Identifies a kernel: the number of its compiled program in this process, and its step.
+/// The identity of a kernel: the number of its compiled program in this process, and its step.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct KernelKey {
     pub program: u64,
@@ -61,7 +67,7 @@ pub(crate) struct KernelKey {
 /// Maximum number of events.
 const EVENTS: usize = 1_000_000;
 
-/// Maximum pause between two parts of a kernel that are merged to one event.
+/// Maximum pause in nanoseconds between two parts of a kernel that are merged into one event.
 const JOINED_NANOS: u64 = 20_000;
 
 impl Default for Trace {
@@ -98,7 +104,7 @@ impl Trace {
         f()
     }
 
-    /// Records from now until the span is dropped.
+    /// Begins a span, which records the time from now until it is dropped.
     pub(crate) fn span(&self, category: &'static str, name: impl Into<Arc<str>>) -> Span<'_> {
         Span { trace: self, name: name.into(), category, kernel: None, begin: self.now() }
     }
@@ -127,20 +133,20 @@ pub(crate) struct Traced<'a> {
 }
 
 impl<'a> Traced<'a> {
-    /// Records from now until the span is dropped.
+    /// Begins a span of the kernel, which records the time from now until it is dropped.
     pub(crate) fn begin(self) -> Span<'a> {
         let mut span = self.trace.span(self.category, self.name.clone());
         span.kernel = Some(self.key);
         span
     }
 
-    /// Returns a part of the kernel, for one of several threads.
+    /// Returns the same kernel with the category of its parts, for the spans of several threads.
     pub(crate) fn part(self) -> Traced<'a> {
         Traced { category: PART, ..self }
     }
 }
 
-/// A running measurement. It ends when the span is dropped.
+/// A time measurement that ends when the span is dropped.
 pub(crate) struct Span<'a> {
     trace: &'a Trace,
     name: Arc<str>,
@@ -193,10 +199,10 @@ impl Drop for Span<'_> {
     }
 }
 
-/// The category of a part of a kernel, on one of several threads.
+/// The category of the part of a kernel that one of several threads runs.
 const PART: &str = "part";
 
-/// The category of a step.
+/// The category of a whole step of a compiled program.
 pub(crate) const STEP: &str = "kernel";
 
 #[cfg(test)]
@@ -223,7 +229,7 @@ mod tests {
             scope.spawn(|| drop(traced(PART).begin()));
         });
         let record = trace.record();
-        // A slow machine may leave a longer pause between parts.
+        // A slow machine may pause between two parts for longer than `JOINED_NANOS`.
         assert!(record.events.len() >= 5);
         assert_eq!(record.events.iter().map(|event| event.parts).sum::<u32>(), 7);
         assert_eq!(record.threads.len(), 2);

@@ -6,19 +6,21 @@ use serde_json::{Value, json};
 use super::Trace;
 use super::trace::{KernelKey, STEP};
 
-/// Times of all runs of a kernel.
+/// The times of a kernel's runs, in microseconds.
 #[derive(Clone, Copy, Default)]
 pub(super) struct KernelTime {
     pub runs: u64,
+    /// The sum over all runs.
     pub total_us: f64,
+    /// The time of the fastest run.
     pub least_us: f64,
 }
 
 impl Trace {
     /// Returns the events so far as a JSON document in the Trace Event format.
     ///
-    /// The document has complete events (`"ph": "X"`) in microseconds, one track for each thread: the spans of
-    /// [`Trace::time`], the phases of each compilation, and every kernel.
+    /// The document has complete events (`"ph": "X"`) in microseconds, on one track for each thread. There is an event
+    /// for each call of [`Trace::time`], each phase of a compilation, and each run of a kernel.
     pub fn to_json(&self) -> String {
         let record = self.record();
         let mut events: Vec<Value> = vec![json!({

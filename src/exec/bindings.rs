@@ -11,7 +11,8 @@ use crate::runtime::BufferSizes;
 pub(super) struct Bindings<'t> {
     table: &'t DimTable,
     values: FxHashMap<Symbol, i64>,
-    /// Equalities that cannot be solved yet, because the dim has several unbound symbols or is not linear in its one.
+    /// Equalities `dim = value` that cannot be solved yet: the dim has several unbound symbols, or it has a single
+    /// unbound symbol but is not linear in this symbol.
     deferred: Vec<(Dim, i64)>,
 }
 
@@ -26,17 +27,19 @@ pub(super) struct DimMismatch {
 }
 
 impl<'t> Bindings<'t> {
-    /// Bindings in which no symbol has a value.
+    /// Creates bindings in which no symbol has a value.
     pub(super) fn new(table: &'t DimTable) -> Bindings<'t> {
         Bindings { table, values: FxHashMap::default(), deferred: Vec::new() }
     }
 
-    /// Returns the value to which a symbol itself is bound.
+    /// Returns the value to which a symbol itself is bound, without a look at the symbols that the table equates with
+    /// it.
     pub(super) fn get(&self, symbol: Symbol) -> Option<i64> {
         self.values.get(&symbol).copied()
     }
 
-    /// Returns the value of a symbol, or of what the table has equated it with, as a dim.
+    /// Returns the value of a symbol as a dim. The symbol has a value if it, or the dim that the table has equated it
+    /// with, has one.
     pub(super) fn known(&self, symbol: Symbol) -> Option<Dim> {
         self.try_eval(&Dim::from(symbol)).map(Dim::known)
     }
@@ -78,12 +81,12 @@ impl<'t> Bindings<'t> {
         if values.is_empty() { String::new() } else { format!(" where {}", values.join(" and ")) }
     }
 
-    /// Records that `dim` is `value`. It binds the one unbound symbol of the dim, or checks the value if all are bound.
-    ///
-    /// An equality with several unbound symbols is deferred; see [`Bindings::settle`].
+    /// Records that `dim` is `value`. If all symbols of the dim are bound, this checks the value. If one symbol is
+    /// unbound and the dim is linear in it, this binds the symbol. Any other equality is deferred; see
+    /// [`Bindings::settle`].
     ///
     /// # Errors
-    /// The dim has another value, or no value of its symbol gives this one.
+    /// The dim has another value, or it equals `value` for no value of its unbound symbol.
     pub(super) fn bind(&mut self, dim: &Dim, value: i64) -> Result<(), DimMismatch> {
         let dim = self.table.resolve(dim);
         let mismatch = |expected| Err(DimMismatch { dim: dim.clone(), expected, got: value });
@@ -165,7 +168,8 @@ impl DimMismatch {
         }
     }
 
-    /// Returns the requirement for a message that already tells what it got: `must be 3`, or `is n, which is 3{why}`.
+    /// Returns the end of a sentence about the axis at fault, for a message that states the input's sizes before:
+    /// `must be 3`, or `is n, which is 3{why}`.
     pub(super) fn requirement(&self, why: &str) -> String {
         match self.expected {
             Some(expected) if self.dim.is_known() => format!("must be {expected}"),
@@ -175,7 +179,7 @@ impl DimMismatch {
     }
 }
 
-/// `scale * symbol + offset`.
+/// The function `scale * symbol + offset` of an unbound symbol.
 struct LinearDim {
     scale: i64,
     symbol: Symbol,
@@ -183,7 +187,8 @@ struct LinearDim {
 }
 
 impl LinearDim {
-    /// Returns the symbol and the value of it for which the function is `value`. A size is not negative.
+    /// Returns the symbol, and the value of the symbol for which the function equals `value`. Returns none if there is
+    /// no such integer, or if it is negative and the symbol is a size.
     fn solve(&self, value: i64) -> Option<(Symbol, i64)> {
         let scaled = value.checked_sub(self.offset)?;
         if scaled.checked_rem(self.scale)? != 0 {

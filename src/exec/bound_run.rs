@@ -98,7 +98,7 @@ impl BoundRun {
         matches!(self.steps, Steps::Fixed(_))
     }
 
-    /// Runs on what the inputs hold now, and stores the results in the outputs.
+    /// Runs on the elements that the inputs hold now, and stores the results in the outputs.
     ///
     /// # Errors
     /// As [`Executable::run`]. The outputs cannot be read until a later run succeeds.

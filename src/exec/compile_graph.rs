@@ -19,8 +19,8 @@ impl Graph {
     /// meets. [`Executable::stats`] lists every compilation with its reason.
     ///
     /// # Errors
-    /// An output is poisoned, belongs to another graph, or cannot be compiled; or two outputs have one name. The error of a poisoned output lists all
-    /// errors that the graph has recorded.
+    /// An output is poisoned (an operator that failed made it), belongs to another graph, or cannot be compiled; or two
+    /// outputs have one name. The error of a poisoned output lists all errors that the graph has recorded.
     #[track_caller]
     pub fn compile<'g>(&'g self, outputs: impl IntoOutputs<'g>) -> Result<Executable> {
         self.compile_at(&CompileOptions::new(), outputs.into_outputs(), Location::caller())

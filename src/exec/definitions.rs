@@ -1,4 +1,4 @@
-//! [`Definitions`]: binds symbols to elements in memory, and to results of shape functions that read them.
+//! [`Definitions`]: binds symbols to elements in memory, and to the results of shape functions that read such elements.
 
 use shapeflow_shape_fns::{Dim, PartialElements};
 
@@ -21,7 +21,7 @@ pub(super) struct Definitions {
 }
 
 impl Definitions {
-    /// All sources of a program.
+    /// Returns all sources of symbols in a program.
     pub(super) fn new(compiled: &CompiledProgram) -> Definitions {
         Definitions {
             definers: compiled.lowered.definers.clone(),
@@ -89,8 +89,8 @@ pub(super) fn bind_elements(
     Ok(())
 }
 
-/// Runs a shape function on sizes and values, and binds the symbols of its results. Returns false if something is not
-/// known yet.
+/// Runs the shape function of a node on the sizes and elements of its operands, and binds the symbols in its results.
+/// Returns false if an operand or a result is not fully known yet.
 fn run_definer(
     compiled: &CompiledProgram,
     index: NodeIx,

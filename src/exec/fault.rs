@@ -13,7 +13,7 @@ use crate::lower::kernel::Kernel;
 use crate::runtime::{BufferSizes, Memory, SegmentPlan};
 use crate::tensor::{Tensor, TensorView};
 
-/// Computes the nodes of a failed kernel one by one, and returns the error of the first that fails.
+/// Computes the nodes of a failed kernel one by one, and returns the error of the first node that fails.
 ///
 /// A kernel reports only that some check failed. If an operand is no longer in memory, the error names the results of
 /// the kernel instead.
@@ -53,7 +53,8 @@ pub(super) fn find_fault(
     Error::new(ErrorKind::Index, Phase::Run, message)
 }
 
-/// Returns an operand that was computed just now, that is in memory, or that the kernel has built in as a constant.
+/// Returns the elements of an operand: from `computed`, from memory, or from a constant that the kernel's code
+/// contains. Returns none if they are in none of these places.
 fn operand_view<'a>(
     compiled: &'a CompiledProgram,
     operand: ValueIx,

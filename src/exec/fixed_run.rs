@@ -39,13 +39,13 @@ enum BoundInput {
 enum Steps {
     /// Every step is a prepared launch, with its addresses filled in.
     Launches(BoundLaunches),
-    /// Some step needs more than one call, so the steps are executed as in any other run.
+    /// Some step needs more than a single kernel call, so the steps are executed as in any other run.
     Planned { memory: Memory<'static>, workspaces: Vec<Workspace> },
 }
 
 impl FixedRun {
-    /// Returns whether a program can run so: machine code computes all results, none of them is an input, and the sizes
-    /// of the inputs determine all sizes.
+    /// Returns whether a program can be a fixed run: machine code computes all results, no result is an input, and the
+    /// sizes of the inputs determine all sizes.
     pub(super) fn suits(compiled: &CompiledProgram) -> bool {
         let lowered = &compiled.lowered;
         let is_stored = |output: &BufferIx| {
@@ -95,7 +95,7 @@ impl FixedRun {
         Ok(FixedRun { plan, steps, inputs, specialization })
     }
 
-    /// Runs on what the inputs hold now.
+    /// Runs on the elements that the inputs hold now.
     ///
     /// # Errors
     /// A check of the data fails, or memory is refused.

@@ -1,4 +1,4 @@
-//! Checks at run time of what the graph requires of sizes, and shape functions on the sizes of a run.
+//! Checks the requirements of a graph on the sizes of a run, and runs shape functions on these sizes.
 
 use shapeflow_shape_fns::{Dim, Guard, PartialElements};
 
@@ -34,8 +34,8 @@ pub(super) fn check_guards(compiled: &CompiledProgram, bindings: &Bindings<'_>) 
     Ok(())
 }
 
-/// Returns the error of the first node whose sizes cannot be computed from the values of the symbols: the node refuses
-/// these values, or no value of an unbound symbol meets its requirements.
+/// Returns the error of the first node whose result sizes cannot be computed from the values of the symbols: the shape
+/// function of the node refuses these values, or no value of an unbound symbol meets its requirements.
 pub(super) fn uncomputable_sizes(compiled: &CompiledProgram, bindings: &Bindings<'_>) -> Option<Error> {
     let graph = &compiled.graph;
     graph.values.iter().find_map(|info| {
@@ -65,7 +65,7 @@ pub(super) fn run_error(graph: &GraphData, index: NodeIx, error: Error) -> Error
 /// Reads the elements of a value of these sizes from memory, if they are there.
 pub(super) type ReadElements<'a> = dyn Fn(ValueIx, &[usize]) -> Result<Option<Box<PartialElements>>> + 'a;
 
-/// Runs the shape function of a node on the sizes of its operands; none while some are not known.
+/// Runs the shape function of a node on the sizes of its operands. Returns none while some size is not known.
 pub(super) fn infer_on_sizes(
     graph: &GraphData,
     index: NodeIx,

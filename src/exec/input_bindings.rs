@@ -6,10 +6,11 @@ use super::bindings::{Bindings, DimMismatch};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::GraphData;
 
-/// Binds symbols to the sizes of the inputs, and to what the graph's equalities derive from them.
+/// Binds symbols to the sizes of the inputs, and to the values that the graph's equalities derive from these sizes.
 ///
 /// # Errors
-/// An input has another dtype or rank than its declaration, or sizes that the declarations of all inputs exclude.
+/// An input has another dtype or rank than its declaration, or the declarations of all inputs together exclude its
+/// sizes.
 pub(super) fn bind_inputs<'t>(graph: &'t GraphData, inputs: &[(DType, &[usize])]) -> Result<Bindings<'t>> {
     let mut bindings = Bindings::new(&graph.table);
     for (port, ((_, value), &(dtype, sizes))) in graph.inputs.iter().zip(inputs).enumerate() {
@@ -21,7 +22,7 @@ pub(super) fn bind_inputs<'t>(graph: &'t GraphData, inputs: &[(DType, &[usize])]
         let Some(dims) = info.shape.dims() else { continue };
         if dims.len() != sizes.len() {
             let error = refuse(format!(": the rank must be {}", dims.len()));
-            return Err(match example_for_batch(graph, dims, sizes) {
+            return Err(match sizes_with_batch_axis(graph, dims, sizes) {
                 Some(sizes) => error.with_help(format!("a single example is fed with sizes {sizes:?}")),
                 None => error,
             });
@@ -37,9 +38,9 @@ pub(super) fn bind_inputs<'t>(graph: &'t GraphData, inputs: &[(DType, &[usize])]
     Ok(bindings)
 }
 
-/// Returns `sizes` with an axis of 1 in front, if `dims` declare a batch of examples and `sizes` are the sizes of one
-/// example.
-fn example_for_batch(graph: &GraphData, dims: &[Dim], sizes: &[usize]) -> Option<Vec<usize>> {
+/// Returns `sizes` with an axis of 1 in front, if an input with these sizes fits `dims`: the caller has probably fed
+/// one example without its batch axis.
+fn sizes_with_batch_axis(graph: &GraphData, dims: &[Dim], sizes: &[usize]) -> Option<Vec<usize>> {
     let with_batch = [&[1], sizes].concat();
     let fits = dims.len() == with_batch.len()
         && dims.iter().zip(&with_batch).all(|(dim, size)| {
@@ -49,7 +50,7 @@ fn example_for_batch(graph: &GraphData, dims: &[Dim], sizes: &[usize]) -> Option
     fits.then_some(with_batch)
 }
 
-/// Every axis of every input: the number of the input, the axis, and its dim.
+/// Returns every axis of every input: the number of the input, the axis, and its dim.
 fn input_axes(graph: &GraphData) -> impl Iterator<Item = (usize, usize, &Dim)> {
     graph.inputs.iter().enumerate().flat_map(|(port, (_, value))| {
         let dims = graph.values[value.at()].shape.dims().unwrap_or_default();
@@ -77,7 +78,7 @@ fn reason(graph: &GraphData, end: (usize, usize), dim: &Dim, bindings: &Bindings
     })
 }
 
-/// The error about an equality of several symbols that does not hold.
+/// Returns the error about an equality of several symbols that does not hold.
 fn unsettled(
     graph: &GraphData,
     inputs: &[(DType, &[usize])],

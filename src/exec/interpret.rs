@@ -14,7 +14,8 @@ use crate::eval::{elements_of, evaluate_with};
 use crate::graph::{NodeIx, ValueIx};
 use crate::tensor::{Tensor, TensorView};
 
-/// Computes every node on its own. The results go to `outputs`, or else are returned as tensors.
+/// Computes every node on its own. Stores the results in `outputs`, or returns them as tensors if there are no
+/// `outputs`.
 ///
 /// # Errors
 /// Those of [`Executable::run`](crate::Executable::run).
@@ -57,7 +58,7 @@ pub(super) fn interpret(
                 let message = mismatch.message(&format!("axis {axis} of {}", value_text(graph, value)));
                 run_error(graph, index, Error::new(ErrorKind::Guard, Phase::Run, message))
             })?;
-            // Other elements are data. They may wrap, which the arithmetic of dims does not.
+            // The elements of other values are data. Data may wrap on overflow, where the arithmetic of dims fails.
             if defines_symbols.contains(&value) {
                 bind_elements(compiled, value, elements_of(&tensor.view()).as_deref(), &mut bindings)?;
             }

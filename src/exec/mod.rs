@@ -3,17 +3,18 @@
 //! **In:** a graph and its outputs ([`Graph::compile`](crate::Graph::compile)); then, for each run, views of the inputs
 //! and perhaps memory for the outputs.
 //!
-//! **Out:** an [`Executable`], and the results of its runs; or the error that names the input, node or element at fault.
+//! **Out:** an [`Executable`], and the results of its runs; or an error that names the input, node or element at fault.
 //!
-//! **Road:** an [`Executable`] owns the specializations of a graph. `specialized_run` finds the one for the inputs of a
-//! run, and follows its continuations. A `Run` executes one compiled program: `input_bindings` binds symbols to the sizes
-//! of the inputs, `guards` checks what the graph requires of them, `planning` finds or makes the plan of each segment,
-//! and `run` gives the buffers their memory and executes the steps. Where sizes depend on data, `definitions` binds more
-//! symbols between segments. `outputs` hands out the results.
+//! **Road:** an [`Executable`] owns the specializations of a graph. `specialized_run` finds the specialization for the
+//! inputs of a run, and follows its continuations. A `Run` executes one compiled program: `input_bindings` binds
+//! symbols to the sizes of the inputs, `guards` checks the requirements of the graph on these sizes, `planning` finds
+//! or makes the plan of each segment (a range of steps whose sizes are all known before its first step runs), and `run`
+//! gives the buffers their memory and executes the steps. Where sizes depend on data, `definitions` binds more symbols
+//! between segments. `outputs` hands out the results.
 //!
 //! A [`Runner`] keeps the memory and the last plan of one thread, so that it takes no lock. A [`BoundRun`] owns the
-//! memory of its inputs and outputs too, and keeps all kernel arguments, so that it only launches. `interpret` is the road without machine code.
-//! `fault` finds the element at fault after a kernel has failed.
+//! memory of its inputs and outputs too, and keeps all kernel arguments, so that it only launches. `interpret` runs a
+//! program without machine code. `fault` finds the node and the element at fault after a kernel has failed.
 //!
 //! **Callers:** programs that use the crate, and the command line.
 //!

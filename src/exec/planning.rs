@@ -1,4 +1,5 @@
-//! [`SegmentPlanner`]: finds or makes the plan of a segment once its sizes are known.
+//! [`SegmentPlanner`]: finds or makes the plan of a segment. A segment is a range of steps whose sizes are all known
+//! before its first step runs.
 
 use std::sync::Arc;
 
@@ -43,8 +44,9 @@ pub(super) fn undetermined(compiled: &CompiledProgram, buffer: BufferIx) -> Erro
 }
 
 impl SegmentPlanner<'_> {
-    /// Returns the plan of a static program for the sizes of these inputs. It reuses `last`, the plan of the thread's
-    /// last run, if the sizes are the same.
+    /// Returns the plan of a static program for the sizes of these inputs. A static program has one segment, and the
+    /// sizes of the inputs determine its plan (see [`CompiledProgram::is_static`]). This reuses `last`, the plan of
+    /// the thread's last run, if the sizes are the same.
     ///
     /// # Errors
     /// The inputs do not fit their declarations, a guard does not hold, or the run needs too much memory.
@@ -102,6 +104,7 @@ impl SegmentPlanner<'_> {
                 Step::MatMul { a, b, out, spec, .. } => {
                     StepPlan::MatMul(self.plan_matmul(&sizes, [*a, *b, *out], *spec)?)
                 }
+                // A host step allocates its results when it runs.
                 Step::Node { .. } => StepPlan::Node,
             });
         }
@@ -121,8 +124,8 @@ impl SegmentPlanner<'_> {
         let double = self.compiled.lowered.buffers[out.index()].dtype == DType::F64;
         let mut matmul = MatMul::new([(a, of(a)?), (b, of(b)?), (out, of(out)?)], spec, double);
         // Packed copies only save time, so there are none under a memory limit.
-        let root = self.compiled.lowered.roots[b.index()];
-        if let Content::Constant(node) = self.compiled.lowered.contents[root.index()]
+        let owner_of_bytes = self.compiled.lowered.roots[b.index()];
+        if let Content::Constant(node) = self.compiled.lowered.contents[owner_of_bytes.index()]
             && self.state.memory_limit.is_none()
             && matmul.is_worth_packing()
         {
@@ -141,13 +144,15 @@ impl SegmentPlanner<'_> {
     ) -> Result<SegmentMemory> {
         let lowered = &self.compiled.lowered;
         let range = lowered.segments[number].steps.clone();
-        let root = |buffer: BufferIx| lowered.roots[buffer.index()];
+        let owner_of_bytes = |buffer: BufferIx| lowered.roots[buffer.index()];
         let mut steps = Vec::with_capacity(range.len());
         for (number, plan) in range.clone().zip(plans) {
             let step = &lowered.steps[number];
             let (reads, writes) = step.buffers();
-            let mut buffers =
-                StepBuffers { loads: reads.iter().map(|&read| root(read)).collect(), stores: vec![] };
+            let mut buffers = StepBuffers {
+                loads: reads.iter().map(|&read| owner_of_bytes(read)).collect(),
+                stores: vec![],
+            };
             if !matches!(step, Step::Node { .. }) {
                 for &buffer in &*writes {
                     let bytes = self.bytes_of(buffer, sizes)?;
@@ -156,7 +161,7 @@ impl SegmentPlanner<'_> {
                             let dead = buffers.loads.iter().copied().filter(|&read| {
                                 lowered.contents[read.index()] == Content::Computed
                                     && self.compiled.dies_at(read, number)
-                                    && may_overwrite(kernel, plan, &root, read, buffer)
+                                    && may_overwrite(kernel, plan, &owner_of_bytes, read, buffer)
                             });
                             dead.collect()
                         }
@@ -169,14 +174,17 @@ impl SegmentPlanner<'_> {
             steps.push(buffers);
         }
         let memory = SegmentMemory::assign(&steps).map_err(|buffer| {
-            let message = format!("{} does not fit into memory beside the others", self.value_text(buffer));
+            let message = format!(
+                "{} does not fit into memory beside the other values of the run",
+                self.value_text(buffer)
+            );
             Error::new(ErrorKind::Memory, Phase::Run, message)
         })?;
         self.check_limit(&memory, &steps)?;
         Ok(memory)
     }
 
-    /// Checks the memory limit against the arena and the buffers that outlive the segment.
+    /// Checks that the arena and the buffers that outlive the segment stay within the memory limit.
     fn check_limit(&self, memory: &SegmentMemory, steps: &[StepBuffers]) -> Result<()> {
         let Some(limit) = self.state.memory_limit else { return Ok(()) };
         let stores = || steps.iter().flat_map(|step| &step.stores);
@@ -188,7 +196,7 @@ impl SegmentPlanner<'_> {
         let message =
             format!("the run must stay within the memory limit of {limit} bytes, but needs {needed}");
         let error = Error::new(ErrorKind::Memory, Phase::Run, message);
-        // The first of the largest ones.
+        // The largest stored buffer; of several equally large ones the first.
         Err(match stores().rev().max_by_key(|stored| stored.bytes) {
             Some(StoredBuffer { buffer, bytes, .. }) => {
                 let value = self.value_text(*buffer);

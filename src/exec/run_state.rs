@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use crate::runtime::{RetainedMemory, SegmentPlan, Workspace};
 use crate::tensor::TensorView;
 
-/// What a thread keeps between runs. Runs of any program may use it, one after the other.
+/// What a thread keeps between runs. Runs of any program may use the state, one after the other.
 #[derive(Default)]
 pub(super) struct RunState {
     pub workspaces: Vec<Workspace>,
@@ -16,9 +16,10 @@ pub(super) struct RunState {
     pub last: Option<LastPlan>,
 }
 
-/// The plan of the last run of a static program, with everything that chose it.
+/// The plan of the last run of a static program (a program whose plan depends on the sizes of the inputs only), with
+/// the key by which a later run finds it.
 pub(super) struct LastPlan {
-    /// The number of the program: each specialization of a graph has plans of its own.
+    /// The number of the program, [`CompiledProgram::number`](crate::compile::CompiledProgram::number).
     pub program: u64,
     /// The dtype and the rank of each input.
     inputs: SmallVec<[(DType, usize); 4]>,

@@ -31,7 +31,7 @@ impl Runner {
         self.executable.run_with(inputs, &mut self.state).map_err(|error| error.or_at(location))
     }
 
-    /// Runs, and stores the results in the caller's memory: one view for each output.
+    /// Runs, and stores the results in the caller's memory. `outputs` has one view for each output.
     ///
     /// # Errors
     /// As [`Executable::run`]; or a view has another dtype or other sizes than its result.
@@ -46,7 +46,7 @@ impl Runner {
         self.executable.run_to(inputs, Some(outputs), &mut self.state).map(|_| ())
     }
 
-    /// Frees working memory.
+    /// Frees the working memory and the last plan, which the runner keeps between runs.
     pub fn trim(&mut self) {
         self.state.trim();
     }

@@ -13,9 +13,9 @@ pub struct Stats {
     pub kernels: usize,
     /// Matrix products.
     pub products: usize,
-    /// Nodes that run by themselves: host kernels and interpreted bodies.
+    /// Nodes that run outside kernels: by their host kernels, or by the interpreter of expressions.
     pub host_nodes: usize,
-    /// The reason of each compilation, in their order.
+    /// The reason of each compilation, in the order of the compilations.
     pub compiles: Vec<String>,
     /// Bytes of machine code.
     pub code_bytes: usize,
@@ -23,13 +23,14 @@ pub struct Stats {
     pub arena_bytes: usize,
     /// Bytes of constants that are packed in the order in which matrix products read them.
     pub packed_bytes: usize,
-    /// Runs of a segment that found their plan.
+    /// Runs that found a plan for their sizes. A run whose sizes depend on data counts once for each of its parts that
+    /// is planned by itself.
     pub plan_hits: u64,
-    /// Runs of a segment that made a plan.
+    /// Runs that made a new plan, counted in the same way.
     pub plan_misses: u64,
-    /// Duration of the compilation before the first run.
+    /// Duration of the compilation in [`Graph::compile`](crate::Graph::compile), without later specializations.
     pub compile_time: Duration,
-    /// Duration of code generation for kernels.
+    /// Duration of code generation for the kernels of all specializations.
     pub code_time: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! Converts constants between tensors and protobuf messages.
+//! Converts the tensors of constants to protobuf messages and back.
 
 use prost::bytes::Bytes;
 use prost::encoding::decode_varint;
@@ -11,8 +11,9 @@ use super::raw;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::tensor::{Element, Tensor};
 
-/// Reads a tensor from a message. Its elements are bytes or values of a typed field. If the typed field has fewer
-/// values than the shape has elements, its last value repeats; if it is empty, all elements are zero.
+/// Reads a tensor from a message. The message holds the elements as bytes (`tensor_content`) or as values of the field
+/// of their dtype, such as `float_val`. If this field has fewer values than the shape has elements, its last value
+/// repeats; if the field is empty, all elements are zero.
 ///
 /// # Errors
 /// The dtype is unsupported, a size is unknown or too large, or the elements do not fit the shape.
@@ -22,7 +23,7 @@ pub(super) fn from_proto(proto: &TensorProto, budget: &mut Budget) -> Result<Ten
     };
     let sizes = sizes_of(proto.tensor_shape.as_ref(), budget)?;
     let count = sizes.iter().try_fold(1u64, |count, &size| count.checked_mul(size as u64));
-    let element = dtype.size_bytes().unwrap_or(size_of::<Box<[u8]>>()) as u64;
+    let element = dtype.size_bytes().unwrap_or(size_of::<usize>()) as u64;
     let bytes = count.and_then(|count| count.checked_mul(element));
     let (Some(count), Some(bytes)) = (count, bytes) else {
         return refuse(ErrorKind::Memory, format!("a constant of sizes {sizes:?} has too many elements"));
@@ -30,7 +31,7 @@ pub(super) fn from_proto(proto: &TensorProto, budget: &mut Budget) -> Result<Ten
     budget.constant(bytes)?;
     let count = usize::try_from(count).unwrap_or(usize::MAX);
     if dtype == DType::String {
-        return strings(proto, &sizes, count, budget);
+        return strings_from_proto(proto, &sizes, count, budget);
     }
     if !proto.tensor_content.is_empty() {
         if proto.tensor_content.len() as u64 != bytes {
@@ -44,30 +45,36 @@ pub(super) fn from_proto(proto: &TensorProto, budget: &mut Budget) -> Result<Ten
     }
     let ints = || proto.int_val.iter();
     match dtype {
-        DType::F32 => fill(dtype, &sizes, count, 1, &proto.float_val),
-        DType::F64 => fill(dtype, &sizes, count, 1, &proto.double_val),
-        DType::C64 => fill(dtype, &sizes, count, 2, &proto.scomplex_val),
-        DType::C128 => fill(dtype, &sizes, count, 2, &proto.dcomplex_val),
-        DType::I64 => fill(dtype, &sizes, count, 1, &proto.int64_val),
-        DType::U32 => fill(dtype, &sizes, count, 1, &proto.uint32_val),
-        DType::U64 => fill(dtype, &sizes, count, 1, &proto.uint64_val),
-        DType::Bool => fill(dtype, &sizes, count, 1, &proto.bool_val),
-        DType::I32 | DType::QI32 => fill(dtype, &sizes, count, 1, &proto.int_val),
+        DType::F32 => from_values(dtype, &sizes, count, 1, &proto.float_val),
+        DType::F64 => from_values(dtype, &sizes, count, 1, &proto.double_val),
+        DType::C64 => from_values(dtype, &sizes, count, 2, &proto.scomplex_val),
+        DType::C128 => from_values(dtype, &sizes, count, 2, &proto.dcomplex_val),
+        DType::I64 => from_values(dtype, &sizes, count, 1, &proto.int64_val),
+        DType::U32 => from_values(dtype, &sizes, count, 1, &proto.uint32_val),
+        DType::U64 => from_values(dtype, &sizes, count, 1, &proto.uint64_val),
+        DType::Bool => from_values(dtype, &sizes, count, 1, &proto.bool_val),
+        DType::I32 | DType::QI32 => from_values(dtype, &sizes, count, 1, &proto.int_val),
+        DType::F8E5M2 | DType::F8E4M3FN => from_values(dtype, &sizes, count, 1, &proto.float8_val),
+        DType::I4 | DType::U4 => {
+            let bytes: Vec<u8> = ints().map(|value| *value as u8).collect();
+            let whole = from_values(DType::U8, &sizes, count, 1, &bytes)?;
+            raw::from_bytes(dtype, &sizes, whole.view().bytes(), false)
+        }
         DType::I8 | DType::QI8 => {
-            fill(dtype, &sizes, count, 1, &ints().map(|value| *value as i8).collect::<Vec<_>>())
+            from_values(dtype, &sizes, count, 1, &ints().map(|value| *value as i8).collect::<Vec<_>>())
         }
         DType::U8 | DType::QU8 => {
-            fill(dtype, &sizes, count, 1, &ints().map(|value| *value as u8).collect::<Vec<_>>())
+            from_values(dtype, &sizes, count, 1, &ints().map(|value| *value as u8).collect::<Vec<_>>())
         }
         DType::I16 | DType::QI16 => {
-            fill(dtype, &sizes, count, 1, &ints().map(|value| *value as i16).collect::<Vec<_>>())
+            from_values(dtype, &sizes, count, 1, &ints().map(|value| *value as i16).collect::<Vec<_>>())
         }
         DType::U16 | DType::QU16 => {
-            fill(dtype, &sizes, count, 1, &ints().map(|value| *value as u16).collect::<Vec<_>>())
+            from_values(dtype, &sizes, count, 1, &ints().map(|value| *value as u16).collect::<Vec<_>>())
         }
         _ => {
             let halves: Vec<u16> = proto.half_val.iter().map(|value| *value as u16).collect();
-            fill(dtype, &sizes, count, 1, &halves)
+            from_values(dtype, &sizes, count, 1, &halves)
         }
     }
 }
@@ -89,16 +96,17 @@ fn sizes_of(shape: Option<&TensorShapeProto>, budget: &Budget) -> Result<Vec<usi
     shape.dim.iter().map(size).collect()
 }
 
-/// Builds a tensor from the values of a typed field. An element takes `units` values: 2 for complex dtypes, else 1.
-fn fill<T: Element>(
+/// Builds a tensor of `count` elements from the values of the field of its dtype. An element takes `values_per_element`
+/// values: 2 for complex dtypes, else 1.
+fn from_values<T: Element>(
     dtype: DType,
     sizes: &[usize],
     count: usize,
-    units: usize,
+    values_per_element: usize,
     values: &[T],
 ) -> Result<Tensor> {
-    let wanted = count.saturating_mul(units);
-    if values.len() > wanted || !values.len().is_multiple_of(units) {
+    let wanted = count.saturating_mul(values_per_element);
+    if values.len() > wanted || !values.len().is_multiple_of(values_per_element) {
         let got = values.len();
         return refuse(
             ErrorKind::Parse,
@@ -108,9 +116,8 @@ fn fill<T: Element>(
     if values.len() == wanted {
         return Tensor::from_bits(dtype, sizes, values);
     }
-    let Some(last) = values.len().checked_sub(units).and_then(|start| values.get(start..)) else {
-        return Tensor::zeros(dtype, sizes);
-    };
+    let last = values.len().checked_sub(values_per_element).and_then(|start| values.get(start..));
+    let Some(last) = last else { return Tensor::zeros(dtype, sizes) };
     let mut all: Vec<T> = Vec::new();
     if all.try_reserve_exact(wanted).is_err() {
         return refuse(ErrorKind::Memory, format!("memory for a constant {dtype}{sizes:?} was refused"));
@@ -122,8 +129,13 @@ fn fill<T: Element>(
     Tensor::from_bits(dtype, sizes, &all)
 }
 
-/// Builds a tensor of strings.
-fn strings(proto: &TensorProto, sizes: &[usize], count: usize, budget: &mut Budget) -> Result<Tensor> {
+/// Builds a tensor of `count` strings from a message.
+fn strings_from_proto(
+    proto: &TensorProto,
+    sizes: &[usize],
+    count: usize,
+    budget: &mut Budget,
+) -> Result<Tensor> {
     let mut strings: Vec<Bytes> = Vec::new();
     if proto.tensor_content.is_empty() {
         if proto.string_val.len() > count {
@@ -141,7 +153,7 @@ fn strings(proto: &TensorProto, sizes: &[usize], count: usize, budget: &mut Budg
         strings.resize(count, last);
         return Tensor::from_strings(sizes, &strings);
     }
-    // The content has the lengths of all strings, then their bytes.
+    // The content is the lengths of all strings, followed by the bytes of all strings.
     let whole = proto.tensor_content.clone();
     let mut rest = &whole[..];
     let damaged = || {
@@ -176,10 +188,10 @@ pub(super) fn to_proto(tensor: &Tensor) -> Result<TensorProto> {
         ..TensorProto::default()
     };
     if tensor.dtype() == DType::String {
-        proto.string_val = tensor.as_strings()?.iter().map(|string| Bytes::copy_from_slice(string)).collect();
+        proto.string_val = tensor.as_strings()?.iter().map(Bytes::copy_from_slice).collect();
         return Ok(proto);
     }
-    // A scalar goes to its typed field, where people can read it.
+    // A scalar goes to the field of its dtype, where people can read it in protobuf text.
     match (tensor.dtype(), tensor.sizes()) {
         (DType::F32, []) => proto.float_val = tensor.to_vec()?,
         (DType::F64, []) => proto.double_val = tensor.to_vec()?,
@@ -246,10 +258,10 @@ mod tests {
         assert_eq!(read(&quantized).unwrap().to_bits::<i8>().unwrap(), [-3]);
         assert_eq!(read(&shaped(DType::I64, &[2])).unwrap().to_vec::<i64>().unwrap(), [0, 0]);
         let strings = TensorProto { string_val: vec!["a".into()], ..shaped(DType::String, &[2]) };
-        assert_eq!(&*read(&strings).unwrap().as_strings().unwrap()[1], b"a");
+        assert_eq!(read(&strings).unwrap().as_strings().unwrap().at(1), b"a");
         let content =
             TensorProto { tensor_content: Bytes::from_static(b"\x01\x02abc"), ..shaped(DType::String, &[2]) };
-        assert_eq!(&*read(&content).unwrap().as_strings().unwrap()[1], b"bc");
+        assert_eq!(read(&content).unwrap().as_strings().unwrap().at(1), b"bc");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use shapeflow_shape_fns::DType;
 
-/// Number, name in protobuf text, and the dtype if this crate has it.
+/// Of each dtype of TensorFlow: its number, its name in protobuf text, and the dtype of this crate, if there is one.
 const TABLE: &[(i32, &str, Option<DType>)] = &[
     (0, "DT_INVALID", None),
     (1, "DT_FLOAT", Some(DType::F32)),
@@ -28,16 +28,17 @@ const TABLE: &[(i32, &str, Option<DType>)] = &[
     (21, "DT_VARIANT", None),
     (22, "DT_UINT32", Some(DType::U32)),
     (23, "DT_UINT64", Some(DType::U64)),
-    (24, "DT_FLOAT8_E5M2", None),
-    (25, "DT_FLOAT8_E4M3FN", None),
-    (29, "DT_INT4", None),
-    (30, "DT_UINT4", None),
+    (24, "DT_FLOAT8_E5M2", Some(DType::F8E5M2)),
+    (25, "DT_FLOAT8_E4M3FN", Some(DType::F8E4M3FN)),
+    (29, "DT_INT4", Some(DType::I4)),
+    (30, "DT_UINT4", Some(DType::U4)),
 ];
 
-/// Offset of the numbers of reference dtypes, such as `DT_FLOAT_REF`.
+/// The number of a reference dtype, such as `DT_FLOAT_REF`, is the number of the dtype that it refers to plus this
+/// offset.
 const REFERENCE: i32 = 100;
 
-/// Returns the dtype with this number; a reference dtype gives the dtype it refers to.
+/// Returns the dtype with this number. For the number of a reference dtype, this is the dtype that it refers to.
 pub(super) fn dtype_of(number: i32) -> Option<DType> {
     let number = if number > REFERENCE { number - REFERENCE } else { number };
     TABLE.iter().find(|row| row.0 == number).and_then(|row| row.2)

@@ -7,7 +7,8 @@ pub(super) struct Message {
     pub fields: &'static [Field],
 }
 
-/// A field of a message. The table omits whether a field is repeated, because text writes every value in the same way.
+/// A field of a message. The table does not say whether a field is repeated, because protobuf text writes each value of
+/// a repeated field like the value of a single one.
 pub(super) struct Field {
     pub name: &'static str,
     pub number: u32,
@@ -22,7 +23,7 @@ pub(super) enum Kind {
     /// An unsigned integer, as a varint.
     UInt,
     Bool,
-    /// A dtype's number, written by name.
+    /// The number of a dtype. Protobuf text writes the name of the dtype.
     DataType,
     Float,
     Double,
@@ -32,10 +33,12 @@ pub(super) enum Kind {
 }
 
 impl Message {
+    /// Returns the field with this name.
     pub(super) fn by_name(&self, name: &str) -> Option<&'static Field> {
         self.fields.iter().find(|field| field.name == name)
     }
 
+    /// Returns the field with this number.
     pub(super) fn by_number(&self, number: u32) -> Option<&'static Field> {
         self.fields.iter().find(|field| field.number == number)
     }

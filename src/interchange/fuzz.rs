@@ -2,7 +2,8 @@
 
 use super::{ImportOptions, Limits, Model, to_graphdef};
 
-/// Imports bytes within small limits, and exports the graph if there is one. It must not panic, whatever the bytes are.
+/// Imports bytes within limits of at most 4 MiB, and exports the graph if the import succeeds. This must not panic for
+/// any bytes.
 #[doc(hidden)]
 pub fn fuzz(bytes: &[u8]) {
     let limits = Limits { file_bytes: 1 << 20, nodes: 10_000, rank: 16, constant_bytes: 1 << 22, nesting: 8 };

@@ -14,9 +14,9 @@ pub struct Imported {
     pub(super) graph: Graph,
     pub(super) nodes: Vec<Record>,
     pub(super) by_name: HashMap<String, usize>,
-    /// Tensors by the names that the SavedModel's signature gives them.
+    /// The tensors of the SavedModel's signature, each by its name in the signature.
     pub(super) aliases: HashMap<String, String>,
-    /// The inputs with their names, in the order of the graph.
+    /// The inputs of the graph with their names, in order.
     pub(super) inputs: Vec<(String, ValueId)>,
 }
 
@@ -25,14 +25,17 @@ pub struct Imported {
 pub(super) struct Record {
     pub name: String,
     pub op: String,
-    /// `None` stands for an output that was not imported: another output is fed, and no imported node reads this one.
+    /// The outputs of the node. `None` stands for an output that was not imported: another output of the node is fed,
+    /// and no imported node reads this output.
     pub outputs: Vec<Option<Output>>,
-    /// Why inference refused the node.
+    /// The reason why inference refused this node, if it did.
     pub error: Option<Error>,
-    /// The error that blocks its values: inference refused the node or one that it depends on.
+    /// The reason why the values of the node cannot be used, if they cannot: inference refused the node itself, or a
+    /// node that it depends on.
     pub blocking_error: Option<Error>,
+    /// Whether the node became an input of the graph.
     pub is_input: bool,
-    /// Whether another imported node reads an output.
+    /// Whether another imported node reads an output of this node.
     pub is_read: bool,
 }
 
@@ -40,8 +43,8 @@ pub(super) struct Record {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Output {
     pub value: ValueId,
-    /// Whether the dtype is known; it may not be for an unknown op.
-    pub typed: bool,
+    /// Whether the dtype is known. The dtype of an output of an unknown op may be unknown; the value then has `f32`.
+    pub has_known_dtype: bool,
     /// Whether the value is an input that replaces the node's output.
     pub is_fed: bool,
 }
@@ -54,9 +57,9 @@ pub struct ImportedNode<'a> {
     pub name: &'a str,
     /// The op type in the model.
     pub op: &'a str,
-    /// Dtype and shape of every output. The dtype is `None` if an unknown op does not declare it.
+    /// Dtype and shape of every output. The dtype is `None` if the op is unknown and nothing declares the dtype.
     pub outputs: Vec<(Option<DType>, TensorShape)>,
-    /// Why inference refused the node, if it did. Its outputs then have unknown shapes.
+    /// The reason why inference refused the node, if it did. The outputs of a refused node have unknown shapes.
     pub error: Option<&'a Error>,
 }
 
@@ -75,7 +78,8 @@ impl Imported {
     /// SavedModel.
     ///
     /// # Errors
-    /// The node or output does not exist or was not imported, or inference refused the node or one that it depends on.
+    /// The node or output does not exist or was not imported, or inference refused the node or a node that it depends
+    /// on.
     pub fn value(&self, name: &str) -> Result<Value<'_>> {
         let tensor = match self.aliases.get(name) {
             Some(tensor) if !self.by_name.contains_key(name) => tensor,
@@ -84,7 +88,7 @@ impl Imported {
         let (node, output) = split_name(tensor);
         let refuse = |message: String| Err(Error::new(ErrorKind::Attribute, Phase::Build, message));
         let Some(record) = self.by_name.get(node).and_then(|index| self.nodes.get(*index)) else {
-            return refuse(format!("there is no node named {node}{}", self.nearest(node)));
+            return refuse(format!("there is no node named {node}{}", self.proposal(node)));
         };
         let found = record.outputs.get(output);
         if let Some(error) = &record.blocking_error
@@ -106,10 +110,10 @@ impl Imported {
         }
     }
 
-    /// Checks that inference refused no node, inside functions too.
+    /// Checks that inference refused no node, neither of the model nor of its functions.
     ///
     /// # Errors
-    /// Inference refused nodes: the error lists all of them.
+    /// Inference refused some nodes. The error lists all of them.
     pub fn check(&self) -> Result<()> {
         let refused: Vec<Error> = self.graph.read().refused.values().cloned().collect();
         Error::join(refused).map_or(Ok(()), Err)
@@ -138,7 +142,7 @@ impl Imported {
                 .map(|output| {
                     let output = output.as_ref()?;
                     let value = self.graph.value(output.value).ok()?;
-                    Some((output.typed.then(|| value.dtype()), value.shape()))
+                    Some((output.has_known_dtype.then(|| value.dtype()), value.shape()))
                 })
                 .map(|known| known.unwrap_or((None, TensorShape::unranked())))
                 .collect(),
@@ -146,7 +150,8 @@ impl Imported {
         })
     }
 
-    /// Returns the nodes with outputs that no other node reads: most likely the results of the model.
+    /// Returns the names of the nodes that have outputs which no other node reads. They are most likely the results of
+    /// the model.
     pub fn fetches(&self) -> impl Iterator<Item = &str> {
         let ends = self
             .nodes
@@ -155,8 +160,9 @@ impl Imported {
         ends.map(|record| record.name.as_str())
     }
 
-    /// Ends the message about an unknown name: with the nearest name, else with a few names that can be fetched.
-    fn nearest(&self, name: &str) -> String {
+    /// Returns the end of a message about an unknown name: the nearest name, or else at most five names that can be
+    /// fetched.
+    fn proposal(&self, name: &str) -> String {
         let near = did_you_mean(name, self.nodes.iter().map(|record| record.name.as_str()));
         let some: Vec<&str> = self.fetches().take(5).collect();
         if !near.is_empty() || some.is_empty() { near } else { format!("; try {}", some.join(", ")) }
@@ -168,7 +174,7 @@ pub(super) fn count_outputs(count: usize) -> String {
     format!("{count} output{}", if count == 1 { "" } else { "s" })
 }
 
-/// Splits `NAME:i` into name and output. Without a number it is output 0.
+/// Splits `NAME:i` into the name of a node and the number of an output; `NAME` alone stands for output 0.
 pub(super) fn split_name(tensor: &str) -> (&str, usize) {
     match tensor.rsplit_once(':') {
         Some((name, output)) => match output.parse() {

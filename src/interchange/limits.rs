@@ -39,7 +39,10 @@ impl Budget {
         Budget { limits: limits.clone(), nodes: limits.nodes, constant_bytes: limits.constant_bytes }
     }
 
-    /// Deducts one node.
+    /// Deducts one node from the budget.
+    ///
+    /// # Errors
+    /// The budget has no nodes left.
     pub(super) fn node(&mut self) -> Result<()> {
         match self.nodes.checked_sub(1) {
             Some(left) => {
@@ -50,7 +53,10 @@ impl Budget {
         }
     }
 
-    /// Deducts the bytes of a constant.
+    /// Deducts the bytes of a constant from the budget.
+    ///
+    /// # Errors
+    /// The budget has fewer bytes left.
     pub(super) fn constant(&mut self, bytes: u64) -> Result<()> {
         match self.constant_bytes.checked_sub(bytes) {
             Some(left) => {
@@ -65,6 +71,9 @@ impl Budget {
     }
 
     /// Checks the rank of a shape.
+    ///
+    /// # Errors
+    /// The rank exceeds the limit.
     pub(super) fn rank(&self, rank: usize) -> Result<()> {
         if rank <= self.limits.rank {
             return Ok(());
@@ -73,7 +82,7 @@ impl Budget {
     }
 }
 
-/// Refuses a model that exceeds a limit.
+/// Returns the error of a model that exceeds a limit.
 pub(super) fn refuse<T>(message: impl std::fmt::Display) -> Result<T> {
     Err(Error::new(ErrorKind::Memory, Phase::Build, message.to_string()))
 }

@@ -1,11 +1,13 @@
-//! Files of other programs: TensorFlow graphs (feature `graphdef`), npy and npz (feature `npz`).
+//! Files of other programs: TensorFlow graphs (feature `graphdef`), npy and npz (feature `npz`), safetensors (feature
+//! `safetensors`).
 //!
 //! In: `read_model` and `Model` read a GraphDef or a SavedModel, binary or text, and `Model::import` builds a graph
-//! from it. `read_npz` and `read_npy` read tensors. Out: `to_graphdef` and `to_pbtxt` write a graph for TensorFlow,
-//! TensorBoard and Netron; `write_npz` and `write_npy` write tensors. Users and the command line call this module.
+//! from it. `read_npz`, `read_npy` and `map_safetensors` read tensors. Out: `to_graphdef` and `to_pbtxt` write a graph for TensorFlow,
+//! TensorBoard and Netron; `write_npz`, `write_npy` and `write_safetensors` write tensors. Users and the command line call this module.
 //!
-//! Nothing here runs a graph. Nothing here knows single ops, except those that structure a graph: the op registry has
-//! the TensorFlow spellings, and the table `signatures.tsv` has TensorFlow's signatures.
+//! Nothing here runs a graph. Nothing here knows an op by its name, except structural ops, which the import handles
+//! itself: placeholders, constants, calls, branches and assertions. For all other ops, the op registry has the
+//! TensorFlow spellings, and the table `signatures.tsv` has TensorFlow's signatures.
 //!
 //! ```
 //! # #[cfg(feature = "graphdef")] {
@@ -57,6 +59,8 @@ mod options;
 #[cfg(feature = "graphdef")]
 mod proto;
 mod raw;
+#[cfg(feature = "safetensors")]
+mod safetensors;
 #[cfg(feature = "graphdef")]
 mod shape;
 #[cfg(feature = "graphdef")]
@@ -85,22 +89,28 @@ pub use npy::{read_npy, write_npy};
 pub use npz::{as_dtype, read_npz, read_npz_bytes, write_npz, write_npz_bytes};
 #[cfg(feature = "graphdef")]
 pub use options::ImportOptions;
+#[cfg(feature = "safetensors")]
+pub use safetensors::{map_safetensors, read_safetensors_bytes, write_safetensors, write_safetensors_bytes};
 
-/// Prefix of attributes that this crate's op has and TensorFlow's op lacks.
+// The export adds the following attributes to nodes, and the import reads them. TensorFlow ignores them.
+
+/// Prefix of the names of attributes that the op has in this crate and lacks in TensorFlow.
 #[cfg(feature = "graphdef")]
 const OWN_ATTR: &str = "_shapeflow_attr_";
-/// Prefix of parameters that are attributes in this crate and inputs in TensorFlow.
+/// Prefix of the names of parameters that are attributes in this crate and inputs in TensorFlow.
 #[cfg(feature = "graphdef")]
 const OWN_PARAM: &str = "_shapeflow_param_";
-/// Attribute that gives the position of the declared operand for each input of an op that TensorFlow lacks.
+/// Attribute of a node whose op TensorFlow lacks. Integer `i` of its list is the position, in the op's declaration, of
+/// the operand that input `i` belongs to.
 #[cfg(feature = "graphdef")]
 const OWN_OPERANDS: &str = "_shapeflow_operands";
-/// Attribute that lists the type attributes that TensorFlow requires and this crate infers.
+/// Attribute that lists type attributes of the node which this crate infers. TensorFlow requires them in the file.
 #[cfg(feature = "graphdef")]
 const IMPLIED: &str = "_shapeflow_implied";
-/// Attribute that marks a node that only TensorFlow needs.
+/// Attribute that marks an auxiliary node: it computes an input that TensorFlow requires, where this crate has an
+/// attribute. The import skips the node.
 #[cfg(feature = "graphdef")]
 const AUXILIARY: &str = "_shapeflow_auxiliary";
-/// Attribute that lists the operands that this crate's node omits and TensorFlow requires.
+/// Attribute that lists operands which the node omits in this crate. TensorFlow requires them as inputs.
 #[cfg(feature = "graphdef")]
 const ABSENT: &str = "_shapeflow_absent";

@@ -27,9 +27,9 @@ pub struct Model {
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Signature {
-    /// The signature's name of each input, and the tensor that it names, such as `NAME:0`.
+    /// The inputs as pairs: the name in the signature, and the name of the tensor in the graph, such as `dense/Relu:0`.
     pub inputs: Vec<(String, String)>,
-    /// The signature's name of each output, and the tensor that it names.
+    /// The outputs, as pairs of the same kind.
     pub outputs: Vec<(String, String)>,
 }
 
@@ -104,8 +104,9 @@ impl Model {
     }
 
     fn decode(bytes: Vec<u8>, is_saved: bool, limits: &Limits) -> Result<Model> {
-        let path: &[&[u32]] = if is_saved { &[&[2, 2, 1], &[2, 2, 2, 1, 3]] } else { &[&[1], &[2, 1, 3]] };
-        let nodes: usize = path.iter().map(|path| count(&bytes, path, limits.nodes)).sum();
+        // The paths of field numbers to the nodes of the graph and of its functions.
+        let paths: &[&[u32]] = if is_saved { &[&[2, 2, 1], &[2, 2, 2, 1, 3]] } else { &[&[1], &[2, 1, 3]] };
+        let nodes: usize = paths.iter().map(|path| count_messages(&bytes, path, limits.nodes)).sum();
         if nodes > limits.nodes {
             return refuse(format_args!("a model may have at most {} nodes", limits.nodes));
         }
@@ -171,7 +172,8 @@ fn damaged(what: &str, error: &prost::DecodeError) -> Error {
     Error::new(ErrorKind::Parse, Phase::Build, format!("the file must be a {what}: {error}"))
 }
 
-/// Returns the bytes as text if they are text. A binary message contains control characters, which no text contains.
+/// Returns the bytes as text if they are text: not empty, valid UTF-8, and without control characters except white
+/// space. A binary message contains other control characters.
 fn as_text(bytes: &[u8]) -> Option<&str> {
     let is_control = |byte: &u8| *byte < 0x20 && !matches!(*byte, b'\t' | b'\n' | b'\r') || *byte == 0x7f;
     if bytes.is_empty() || bytes.iter().any(is_control) {
@@ -180,8 +182,8 @@ fn as_text(bytes: &[u8]) -> Option<&str> {
     std::str::from_utf8(bytes).ok()
 }
 
-/// Counts the messages at a path of field numbers, up to the first damage. Counting stops above `limit`.
-fn count(mut bytes: &[u8], path: &[u32], limit: usize) -> usize {
+/// Counts the messages at a path of field numbers, up to the first damaged byte. Counting stops above `limit`.
+fn count_messages(mut bytes: &[u8], path: &[u32], limit: usize) -> usize {
     let Some((first, rest)) = path.split_first() else { return 1 };
     let mut found = 0usize;
     while !bytes.is_empty() && found <= limit {
@@ -204,7 +206,7 @@ fn count(mut bytes: &[u8], path: &[u32], limit: usize) -> usize {
         let Some((value, after)) = bytes.split_at_checked(length) else { break };
         bytes = after;
         if tag & 7 == 2 && tag >> 3 == u64::from(*first) {
-            found = found.saturating_add(count(value, rest, limit));
+            found = found.saturating_add(count_messages(value, rest, limit));
         }
     }
     found
@@ -231,7 +233,7 @@ mod tests {
         let model = Model::from_bytes(saved.encode_to_vec()).unwrap();
         assert_eq!((model.len(), model.signatures().next().unwrap().0), (1, "serving_default"));
         assert!(Model::from_bytes(vec![]).unwrap().is_empty());
-        // The first three bytes are white space, so they are an empty text.
+        // The first three bytes of `binary` are white space, which reads as a text without nodes.
         for cut in 4..binary.len() {
             assert_eq!(Model::from_bytes(&binary[..cut]).unwrap_err().kind(), ErrorKind::Parse);
         }

@@ -1,12 +1,12 @@
 //! `did_you_mean`: proposes an existing name for a misspelled one.
 
-/// Maximum length of a name that is compared letter by letter: the time is quadratic in the length.
+/// Maximum length of a name that is compared letter by letter, because the time is quadratic in the length.
 const LONGEST: usize = 128;
 
 /// Returns `; is it hidden/Relu?` with the name nearest to `wanted`, or an empty text if none is near.
 ///
-/// A name is near if it differs in at most a third of the letters, or contains the last part of `wanted`. Upper and
-/// lower case are equal.
+/// A name is near if it differs from `wanted` in at most a third of the letters, or contains the last part of `wanted`
+/// (the part after the last `/`). Upper and lower case are equal.
 pub(super) fn did_you_mean<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> String {
     let wanted = wanted.to_lowercase();
     let last = wanted.rsplit('/').next().filter(|last| !last.is_empty());
@@ -17,7 +17,7 @@ pub(super) fn did_you_mean<'n>(wanted: &str, names: impl Iterator<Item = &'n str
         let lower = name.to_lowercase();
         let mut apart = distance(&wanted, &lower, max_distance);
         if apart.is_none() && last.is_some_and(|last| lower.contains(last)) {
-            // Farther than any name that differs in a few letters.
+            // This is more than the distance of any two names that are compared letter by letter.
             apart = Some(LONGEST + lower.len());
         }
         if let Some(apart) = apart

@@ -8,11 +8,11 @@ use crate::tensor::Tensor;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 
-/// Maximum rank. numpy allows fewer axes.
+/// Maximum rank of a tensor that is read. It exceeds the maximum rank of numpy arrays.
 const MAX_RANK: usize = 254;
 
 /// Reads the tensor of an npy file: bool, integers, floats and complex numbers, in either byte order, row-major or
-/// column-major. Texts (`U`) and byte strings (`S`) become strings without numpy's trailing zeros.
+/// column-major. Texts (`U`) and byte strings (`S`) become strings without the zeros with which numpy pads them.
 ///
 /// # Errors
 /// `Parse`: the bytes are not an npy file, damaged, or of another dtype. `Memory`: the allocation is refused.
@@ -65,7 +65,7 @@ pub fn read_npy(bytes: &[u8]) -> Result<Tensor> {
         Kind::Strings { width, is_text, big_endian } => {
             let strings: Result<Vec<Vec<u8>>> = match width {
                 0 => Ok(vec![Vec::new(); count.unwrap_or(0)]),
-                _ => data.chunks_exact(width).map(|chunk| string(chunk, is_text, big_endian)).collect(),
+                _ => data.chunks_exact(width).map(|chunk| read_string(chunk, is_text, big_endian)).collect(),
             };
             Tensor::from_strings(&header.shape, &strings?)
         }
@@ -73,12 +73,12 @@ pub fn read_npy(bytes: &[u8]) -> Result<Tensor> {
 }
 
 /// Returns the bytes of an npy file with the tensor. A dtype that numpy lacks is written as the integer of its width:
-/// bf16 as u16, quantized types as plain integers.
+/// bf16 as u16, floats of 8 bits as u8, quantized types, i4 and u4 as plain integers.
 ///
 /// # Errors
 /// `DType`: the tensor has strings; [`write_npz`](super::write_npz) writes them.
 pub fn write_npy(tensor: &Tensor) -> Result<Vec<u8>> {
-    let Some(descr) = descr(tensor.dtype()) else {
+    let Some(descr) = descr_of(tensor.dtype()) else {
         return Err(Error::new(ErrorKind::DType, Phase::Run, "strings are written to npz files only"));
     };
     let mut shape: String = tensor.sizes().iter().map(|size| format!("{size}, ")).collect();
@@ -88,7 +88,7 @@ pub fn write_npy(tensor: &Tensor) -> Result<Vec<u8>> {
         shape.truncate(shape.trim_end().len());
     }
     let mut header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({shape}), }}");
-    // Data starts at a multiple of 64 bytes.
+    // The data starts at a multiple of 64 bytes in the file.
     let length = (MAGIC.len() + 4 + header.len() + 1).next_multiple_of(64);
     header.push_str(&" ".repeat(length - MAGIC.len() - 4 - header.len() - 1));
     header.push('\n');
@@ -104,11 +104,12 @@ pub fn write_npy(tensor: &Tensor) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-fn descr(dtype: DType) -> Option<&'static str> {
+/// Returns numpy's type string of a dtype, the value of `descr` in a header; `None` for strings.
+fn descr_of(dtype: DType) -> Option<&'static str> {
     Some(match dtype {
         DType::Bool => "|b1",
-        DType::I8 | DType::QI8 => "|i1",
-        DType::U8 | DType::QU8 => "|u1",
+        DType::I8 | DType::QI8 | DType::I4 => "|i1",
+        DType::U8 | DType::QU8 | DType::U4 | DType::F8E5M2 | DType::F8E4M3FN => "|u1",
         DType::I16 | DType::QI16 => "<i2",
         DType::U16 | DType::QU16 | DType::BF16 => "<u2",
         DType::I32 | DType::QI32 => "<i4",
@@ -128,14 +129,17 @@ fn refuse<T>(message: impl std::fmt::Display) -> Result<T> {
     Err(Error::new(ErrorKind::Parse, Phase::Run, message.to_string()))
 }
 
-/// The type of the elements.
+/// The type of the elements in a file.
 #[derive(Clone, Copy)]
 enum Kind {
+    /// Numbers or bools.
     Plain { dtype: DType, big_endian: bool },
+    /// Strings of `width` bytes, padded with zeros. A text is UTF-32; other strings are plain bytes.
     Strings { width: usize, is_text: bool, big_endian: bool },
 }
 
 impl Kind {
+    /// Parses numpy's type string, such as `<f4`.
     fn parse(descr: &str) -> Option<Kind> {
         let (big_endian, rest) = match descr.as_bytes().first()? {
             b'<' | b'|' | b'=' => (false, descr.get(1..)?),
@@ -169,6 +173,7 @@ impl Kind {
         Some(Kind::Plain { dtype, big_endian })
     }
 
+    /// Returns the number of bytes of an element.
     fn size(self) -> usize {
         match self {
             Kind::Plain { dtype, .. } => dtype.size_bytes().unwrap_or(1),
@@ -177,8 +182,8 @@ impl Kind {
     }
 }
 
-/// Reads one string of fixed width, without its trailing zeros. Text is UTF-32 in the file.
-fn string(chunk: &[u8], is_text: bool, big_endian: bool) -> Result<Vec<u8>> {
+/// Reads one string of fixed width, without the zeros at its end. A text is UTF-32 in the file and becomes UTF-8.
+fn read_string(chunk: &[u8], is_text: bool, big_endian: bool) -> Result<Vec<u8>> {
     if !is_text {
         let end = chunk.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
         return Ok(chunk[..end].to_vec());
@@ -197,7 +202,7 @@ fn string(chunk: &[u8], is_text: bool, big_endian: bool) -> Result<Vec<u8>> {
     Ok(text.trim_end_matches('\0').as_bytes().to_vec())
 }
 
-/// Reorders column-major elements to row-major order.
+/// Reorders column-major elements of `width` bytes to row-major order.
 fn row_major(data: &[u8], sizes: &[usize], width: usize) -> Vec<u8> {
     let mut out = Vec::with_capacity(data.len());
     let mut index = vec![0usize; sizes.len()];
@@ -224,6 +229,7 @@ struct Header {
 }
 
 impl Header {
+    /// Parses the header; `None` if a key is missing or has a value of another form.
     fn parse(text: &str) -> Option<Header> {
         let after = |key: &str| {
             let start = text.find(&format!("'{key}'")).or_else(|| text.find(&format!("\"{key}\"")))?;
@@ -279,9 +285,9 @@ mod tests {
         assert_eq!(read_npy(&columns).unwrap(), Tensor::from([[1u8, 2, 3], [4, 5, 6]]));
         let text =
             file("{'descr': '<U2', 'fortran_order': False, 'shape': (1,)}", &[b'a', 0, 0, 0, 0, 0, 0, 0]);
-        assert_eq!(&*read_npy(&text).unwrap().as_strings().unwrap()[0], b"a");
+        assert_eq!(read_npy(&text).unwrap().as_strings().unwrap().at(0), b"a");
         let bytes = file("{'descr': '|S3', 'fortran_order': False, 'shape': (2,)}", b"a\0\0bcd");
-        assert_eq!(&*read_npy(&bytes).unwrap().as_strings().unwrap()[1], b"bcd");
+        assert_eq!(read_npy(&bytes).unwrap().as_strings().unwrap().at(1), b"bcd");
     }
 
     #[test]

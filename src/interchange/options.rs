@@ -19,7 +19,7 @@ use crate::op::Registry;
 pub struct ImportOptions {
     /// Whether an unknown op becomes a node of unknown shape instead of an error.
     pub allow_unknown: bool,
-    /// Shapes of placeholders and of fed tensors that replace the model's.
+    /// The shapes of some placeholders and fed tensors, which replace the shapes that the model gives them.
     pub shapes: Vec<(String, TensorShape)>,
     /// The fed tensors, each `NAME`, `NAME:i`, or a name from the signature of a SavedModel.
     pub feeds: Vec<String>,
@@ -48,14 +48,14 @@ impl ImportOptions {
         ImportOptions::default()
     }
 
-    /// Whether an unknown op becomes a node of unknown shape instead of an error.
+    /// Sets whether an unknown op becomes a node of unknown shape instead of an error.
     #[must_use]
     pub fn allow_unknown(mut self, allow: bool) -> ImportOptions {
         self.allow_unknown = allow;
         self
     }
 
-    /// Gives a placeholder or a fed tensor a shape that replaces the model's.
+    /// Gives a placeholder or a fed tensor a shape, which replaces the shape that the model gives it.
     #[must_use]
     pub fn shape(mut self, tensor: impl Into<String>, shape: impl Into<TensorShape>) -> ImportOptions {
         self.shapes.push((tensor.into(), shape.into()));

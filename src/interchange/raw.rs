@@ -1,17 +1,28 @@
-//! Converts tensors between memory and the bytes that files hold.
+//! Converts tensors to the bytes that files hold, and back.
 
 use shapeflow_shape_fns::DType;
 
 use crate::error::Result;
 use crate::tensor::{Tensor, size_of_element};
 
-/// Returns the size in bytes of a unit that byte order reverses: half an element for complex dtypes, else an element.
-fn unit(dtype: DType, size: usize) -> usize {
+/// Returns the number of bytes of a number, whose order differs between byte orders. A complex element has two numbers,
+/// any other element has one.
+fn number_size(dtype: DType, size: usize) -> usize {
     if dtype.is_complex() { size / 2 } else { size }
 }
 
-/// Reads a tensor from the bytes of its elements, which must have the tensor's length. A bool is true if its byte is
-/// not 0.
+/// Returns what memory holds for a byte of a file, for the dtypes whose elements have fewer values than a byte: a bool is
+/// true if its byte is not 0, and an integer of 4 bits is in the low bits of its byte.
+fn normalized(dtype: DType) -> Option<fn(u8) -> u8> {
+    match dtype {
+        DType::Bool => Some(|byte| u8::from(byte != 0)),
+        DType::I4 => Some(|byte| (((byte << 4) as i8) >> 4) as u8),
+        DType::U4 => Some(|byte| byte & 0xf),
+        _ => None,
+    }
+}
+
+/// Reads a tensor from the bytes of its elements, which must have the tensor's length.
 ///
 /// # Errors
 /// `Shape`: too many elements. `Memory`: the allocation is refused. `DType`: strings.
@@ -20,14 +31,14 @@ pub(super) fn from_bytes(dtype: DType, sizes: &[usize], bytes: &[u8], big_endian
     let size = size_of_element(dtype)?;
     let mut view = tensor.view_mut()?;
     let target = view.bytes_mut();
-    if dtype == DType::Bool {
-        target.iter_mut().zip(bytes).for_each(|(to, from)| *to = u8::from(*from != 0));
+    if let Some(normalized) = normalized(dtype) {
+        target.iter_mut().zip(bytes).for_each(|(to, from)| *to = normalized(*from));
         return Ok(tensor);
     }
     let count = target.len().min(bytes.len());
     target[..count].copy_from_slice(&bytes[..count]);
     if big_endian != cfg!(target_endian = "big") {
-        target.chunks_exact_mut(unit(dtype, size).max(1)).for_each(<[u8]>::reverse);
+        target.chunks_exact_mut(number_size(dtype, size).max(1)).for_each(<[u8]>::reverse);
     }
     Ok(tensor)
 }
@@ -40,7 +51,7 @@ pub(super) fn to_bytes(tensor: &Tensor) -> Result<Vec<u8>> {
     let size = size_of_element(tensor.dtype())?;
     let mut bytes = tensor.view().bytes().to_vec();
     if cfg!(target_endian = "big") {
-        bytes.chunks_exact_mut(unit(tensor.dtype(), size).max(1)).for_each(<[u8]>::reverse);
+        bytes.chunks_exact_mut(number_size(tensor.dtype(), size).max(1)).for_each(<[u8]>::reverse);
     }
     Ok(bytes)
 }
@@ -58,5 +69,7 @@ mod tests {
         assert_eq!(tensor.to_bits::<f32>().unwrap(), [1.0, 2.0]);
         let tensor = from_bytes(DType::Bool, &[3], &[0, 1, 7], false).unwrap();
         assert_eq!(tensor.to_vec::<bool>().unwrap(), [false, true, true]);
+        let tensor = from_bytes(DType::I4, &[3], &[0x0b, 0xfb, 7], false).unwrap();
+        assert_eq!(tensor.to_bits::<i8>().unwrap(), [-5, -5, 7]);
     }
 }

@@ -1,4 +1,4 @@
-//! Converts shapes between `TensorShape` and protobuf messages.
+//! Converts shapes to protobuf messages and back.
 
 use shapeflow_shape_fns::{Dim, IntoDim, TensorShape, Unknown};
 
@@ -15,11 +15,11 @@ pub(super) fn from_proto(proto: &TensorShapeProto, budget: &Budget) -> Result<Te
         return Ok(TensorShape::unranked());
     }
     budget.rank(proto.dim.len())?;
-    let dims: Vec<Dim> = proto.dim.iter().map(dim).collect::<Result<_>>()?;
+    let dims: Vec<Dim> = proto.dim.iter().map(dim_from_proto).collect::<Result<_>>()?;
     Ok(TensorShape::new(dims))
 }
 
-fn dim(proto: &DimProto) -> Result<Dim> {
+fn dim_from_proto(proto: &DimProto) -> Result<Dim> {
     match proto.size {
         -1 => {
             let named = proto.name.parse::<Dim>().ok();
@@ -35,7 +35,7 @@ fn dim(proto: &DimProto) -> Result<Dim> {
     }
 }
 
-/// Writes a shape as a message. An unknown dimension has size -1, and its expression as the name.
+/// Writes a shape as a message. An unknown dimension gets the size -1, and its expression becomes its name.
 pub(super) fn to_proto(shape: &TensorShape) -> TensorShapeProto {
     match shape.dims() {
         None => TensorShapeProto { dim: Vec::new(), unknown_rank: true },

@@ -7,7 +7,8 @@ use shapeflow_shape_fns::DType;
 /// The table that `tests/record_tensorflow_ops.py` records from TensorFlow. The script describes the format.
 static TABLE: &str = include_str!("signatures.tsv");
 
-/// A line of the table: op type, the other columns, and the signature that is parsed from them on first use.
+/// A line of the table: op type, the text of the other columns, and the signature that is parsed from this text on
+/// first use.
 type Line = (&'static str, &'static str, OnceLock<Signature>);
 
 /// The lines of the table, sorted by op type.
@@ -24,18 +25,19 @@ pub(super) struct Signature {
     pub attrs: Vec<Attribute>,
 }
 
-/// A declared input or output; it may stand for several tensors.
+/// A declared input or output, which may stand for several tensors.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Argument {
     pub name: &'static str,
-    /// The integer attribute that gives the number of tensors.
+    /// The integer attribute that gives the number of tensors of one dtype; `None` for a single tensor, or if `dtype`
+    /// gives the number.
     pub count: Option<&'static str>,
     pub dtype: ArgumentType,
 }
 
 #[cfg(test)]
 impl Argument {
-    /// Returns whether it stands for any number of tensors.
+    /// Returns whether the argument stands for any number of tensors.
     fn is_list(&self) -> bool {
         self.count.is_some() || matches!(self.dtype, ArgumentType::List(_))
     }
@@ -45,9 +47,9 @@ impl Argument {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum ArgumentType {
     Fixed(DType),
-    /// An attribute that holds a dtype.
+    /// The attribute of this name, which holds a dtype.
     Attr(&'static str),
-    /// An attribute that holds a list of dtypes: one tensor for each.
+    /// The attribute of this name, which holds a list of dtypes. The argument stands for one tensor of each dtype.
     List(&'static str),
 }
 
@@ -55,6 +57,7 @@ pub(super) enum ArgumentType {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Attribute {
     pub name: &'static str,
+    /// TensorFlow's name of the attribute's kind, such as `type` or `list(int)`.
     pub kind: &'static str,
     /// The text of the default; `?` for a default that the table does not spell out.
     pub default: Option<&'static str>,
@@ -67,7 +70,8 @@ pub(super) fn signature(op_type: &str) -> Option<&'static Signature> {
     Some(parsed.get_or_init(|| Signature::of(rest)))
 }
 
-fn argument(word: &'static str) -> Option<Argument> {
+/// Parses an argument: `NAME:DTYPE`, `NAME:ATTR`, `NAME:COUNT*ATTR` or `NAME:[ATTR]`.
+fn parse_argument(word: &'static str) -> Option<Argument> {
     let (name, kind) = word.split_once(':')?;
     if let Some(list) = kind.strip_prefix('[') {
         let list = list.strip_suffix(']')?;
@@ -85,7 +89,8 @@ fn argument(word: &'static str) -> Option<Argument> {
     Some(Argument { name, count, dtype })
 }
 
-fn attribute(word: &'static str) -> Option<Attribute> {
+/// Parses an attribute: `NAME:KIND` or `NAME:KIND=DEFAULT`.
+fn parse_attribute(word: &'static str) -> Option<Attribute> {
     let (name, kind) = word.split_once(':')?;
     let (kind, default) = match kind.split_once('=') {
         Some((kind, default)) => (kind, Some(default)),
@@ -95,12 +100,13 @@ fn attribute(word: &'static str) -> Option<Attribute> {
 }
 
 impl Signature {
+    /// Parses the columns after the op type: inputs, outputs, attributes.
     fn of(line: &'static str) -> Signature {
         let mut columns = line.split('\t');
         let mut words = || columns.next().unwrap_or_default().split(' ').filter(|word| !word.is_empty());
-        let inputs = words().filter_map(argument).collect();
-        let outputs = words().filter_map(argument).collect();
-        let attrs = words().filter_map(attribute).collect();
+        let inputs = words().filter_map(parse_argument).collect();
+        let outputs = words().filter_map(parse_argument).collect();
+        let attrs = words().filter_map(parse_attribute).collect();
         Signature { inputs, outputs, attrs }
     }
 
@@ -137,8 +143,9 @@ mod tests {
         assert!(signature("NoSuchOp").is_none());
     }
 
-    /// TensorFlow's names of inputs that have another name here. No op may use a pair the other way round, so two
-    /// operands that changed places never pass.
+    /// Pairs of TensorFlow's name of an input and the name in a shape function's row, where they differ. An op that has
+    /// the row's name among TensorFlow's own names may not use the pair, so the test finds two operands that changed
+    /// places.
     #[rustfmt::skip]
     const SYNONYMS: &[(&str, &str)] = &[
         ("clip_value_max", "max"), ("clip_value_min", "min"), ("concat_dim", "axis"), ("dim", "axis"),
@@ -147,8 +154,8 @@ mod tests {
         ("split_dim", "axis"), ("t", "x"), ("tensor", "x"), ("value", "x"), ("x", "a"), ("y", "b"),
     ];
 
-    /// Inputs of a node have positions and no names: the row of its shape function names them. A row that names them
-    /// in another order than TensorFlow gives every definition the wrong operands.
+    /// The inputs of a node have positions and no names: the row of its shape function names them. If a row has these
+    /// names in another order than TensorFlow, every definition gets the wrong operands.
     #[test]
     fn shape_functions_name_the_operands_in_the_order_of_the_table() {
         let mut wrong = Vec::new();

@@ -9,7 +9,8 @@ pub(super) fn float(word: &str) -> Option<f64> {
     plain.parse().ok()
 }
 
-/// Parses a decimal, hexadecimal or octal integer with an optional minus; a negative one in two's complement.
+/// Parses a decimal, hexadecimal or octal integer with an optional minus. Returns a negative number in two's
+/// complement.
 pub(super) fn integer(word: &str) -> Option<u64> {
     let (negative, digits) = match word.strip_prefix('-') {
         Some(digits) => (true, digits),

@@ -1,4 +1,4 @@
-//! Translates protobuf text to protobuf bytes, by the table of fields.
+//! Translates protobuf text to protobuf bytes, by the tables of `fields`.
 
 use prost::encoding::encode_varint;
 
@@ -13,7 +13,7 @@ const DEPTH: usize = 96;
 /// The wire type of a field with a length: a message or bytes.
 const LENGTH: u64 = 2;
 
-/// Returns the bytes of the message that the text describes, without fields that the table lacks.
+/// Returns the bytes of the message that the text describes. Fields that the table of the message lacks are omitted.
 ///
 /// # Errors
 /// The text is invalid; the message has line and column.
@@ -61,6 +61,7 @@ impl<'a> Parser<'a> {
         self.rest().chars().next()
     }
 
+    /// Skips `wanted` if it is the next character. Returns whether it was.
     fn accept(&mut self, wanted: char) -> bool {
         let found = self.peek() == Some(wanted);
         if found {
@@ -88,7 +89,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Reads fields up to `close`, or to the end of the text. Without a message type the fields are skipped.
+    /// Reads fields up to `close`, or to the end of the text, and appends their bytes to `out`. Without a message type,
+    /// it skips the fields.
     fn message(
         &mut self,
         message: Option<&'static Message>,
@@ -114,9 +116,10 @@ impl<'a> Parser<'a> {
         }
     }
 
+    /// Reads one field: its name, and its value or list of values.
     fn field(&mut self, message: Option<&'static Message>, depth: usize, out: &mut Vec<u8>) -> Result<()> {
         let name = if self.accept('[') {
-            // An extension or the type of an `Any`, which the table lacks.
+            // The name of an extension, or the type of an `Any`. The table has neither.
             let rest = self.rest();
             let Some(end) = rest.find(']') else { return self.refuse("']' is expected, got the end") };
             self.offset += end + 1;
@@ -142,7 +145,8 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// Reads one value of a field. Without a field the value is skipped.
+    /// Reads one value of a field. Without a field, it skips the value. `colon` says whether a colon stands before the
+    /// value, which only a message may lack.
     fn value(
         &mut self,
         field: Option<(u32, Kind)>,
@@ -234,7 +238,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// Reads adjacent quoted texts as one.
+    /// Reads adjacent quoted texts as a single text.
     fn string(&mut self) -> Result<Vec<u8>> {
         let mut out = Vec::new();
         while let Some(quote @ ('"' | '\'')) = self.peek() {
@@ -284,7 +288,7 @@ impl<'a> Parser<'a> {
                 b'u' | b'U' => {
                     let value = self.digits(16, if escaped == b'u' { 4 } else { 8 }, 0);
                     let Some(c) = char::from_u32(value) else {
-                        return self.refuse("the number of a character is expected");
+                        return self.refuse("a Unicode code point is expected");
                     };
                     out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
                 }

@@ -1,4 +1,4 @@
-//! Translates protobuf bytes to protobuf text, by the table of fields.
+//! Translates protobuf bytes to protobuf text, by the tables of `fields`.
 
 use std::fmt::Write;
 
@@ -10,21 +10,23 @@ use super::fields::{Kind, Message};
 /// Maximum nesting depth of messages.
 const DEPTH: usize = 96;
 
-/// Returns the text of a message. It omits fields that the table lacks, and everything after damaged bytes.
+/// Returns the text of a message, without fields that the table of the message lacks, and without anything after
+/// damaged bytes.
 pub(super) fn print(bytes: &[u8], message: &'static Message) -> String {
     let mut out = String::new();
     // The export encodes the bytes, so they are never damaged.
-    let _ = fields(bytes, message, 0, &mut out);
+    let _ = print_fields(bytes, message, 0, &mut out);
     out
 }
 
-fn fields(mut bytes: &[u8], message: &'static Message, depth: usize, out: &mut String) -> Option<()> {
+/// Appends the text of the fields in `bytes` to `out`; `None` if the bytes are damaged.
+fn print_fields(mut bytes: &[u8], message: &'static Message, depth: usize, out: &mut String) -> Option<()> {
     while !bytes.is_empty() {
         let tag = decode_varint(&mut bytes).ok()?;
         let field = message.by_number(u32::try_from(tag >> 3).ok()?);
         let mut put = |kind: Kind, bits: u64| {
             if let Some(field) = field {
-                let text = scalar(kind, bits);
+                let text = scalar_text(kind, bits);
                 // Writing to a string does not fail.
                 let _ = writeln!(out, "{:indent$}{}: {text}", "", field.name, indent = 2 * depth);
             }
@@ -46,13 +48,13 @@ fn fields(mut bytes: &[u8], message: &'static Message, depth: usize, out: &mut S
                     Kind::Message(inner) => {
                         let _ = writeln!(out, "{:indent$}{} {{", "", field.name, indent = 2 * depth);
                         if depth < DEPTH {
-                            fields(value, inner, depth + 1, out)?;
+                            print_fields(value, inner, depth + 1, out)?;
                         }
                         let _ = writeln!(out, "{:indent$}}}", "", indent = 2 * depth);
                     }
                     Kind::Str | Kind::Bytes => {
                         let indent = 2 * depth;
-                        let text = quoted(value, matches!(field.kind, Kind::Str));
+                        let text = escaped(value, matches!(field.kind, Kind::Str));
                         let _ = writeln!(out, "{:indent$}{}: \"{text}\"", "", field.name);
                     }
                     // A packed list of numbers.
@@ -76,25 +78,27 @@ fn fields(mut bytes: &[u8], message: &'static Message, depth: usize, out: &mut S
     Some(())
 }
 
+/// Splits `count` bytes off the front of `bytes`.
 fn take<'a>(bytes: &mut &'a [u8], count: usize) -> Option<&'a [u8]> {
     let (taken, rest) = bytes.split_at_checked(count)?;
     *bytes = rest;
     Some(taken)
 }
 
-fn scalar(kind: Kind, bits: u64) -> String {
+fn scalar_text(kind: Kind, bits: u64) -> String {
     match kind {
         Kind::Bool => (bits != 0).to_string(),
         Kind::DataType => text_of(bits as i32),
-        Kind::Float => float(f32::from_bits(bits as u32).into(), &f32::from_bits(bits as u32)),
-        Kind::Double => float(f64::from_bits(bits), &f64::from_bits(bits)),
+        Kind::Float => float_text(f32::from_bits(bits as u32).into(), &f32::from_bits(bits as u32)),
+        Kind::Double => float_text(f64::from_bits(bits), &f64::from_bits(bits)),
         Kind::UInt => bits.to_string(),
         _ => (bits as i64).to_string(),
     }
 }
 
-/// Returns the shortest decimal that reads back as the same number, or `nan`, `inf`, `-inf`.
-fn float(value: f64, shown: &dyn std::fmt::Debug) -> String {
+/// Returns `nan`, `inf` or `-inf` for such a `value`, and otherwise the text of `shown`: the same number in its own
+/// type, whose `Debug` text is the shortest decimal that reads back as the same number.
+fn float_text(value: f64, shown: &dyn std::fmt::Debug) -> String {
     if value.is_nan() {
         "nan".to_string()
     } else if value.is_infinite() {
@@ -104,7 +108,8 @@ fn float(value: f64, shown: &dyn std::fmt::Debug) -> String {
     }
 }
 
-fn quoted(bytes: &[u8], is_text: bool) -> String {
+/// Returns the bytes with escapes, to stand between quotes. If `is_text`, characters beyond ASCII stay as they are.
+fn escaped(bytes: &[u8], is_text: bool) -> String {
     let mut out = String::new();
     let byte_out = |byte: u8, out: &mut String| match byte {
         b'\n' => out.push_str("\\n"),

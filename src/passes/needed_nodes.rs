@@ -18,7 +18,8 @@ pub(super) fn needed_nodes(old: &GraphData, wanted: &[ValueIx]) -> Vec<bool> {
             for operand in &old.nodes[number].operands {
                 needed[old.values[operand.at()].node.at()] = true;
             }
-            // A dimension among the attributes is known where the node that made it is. A name has no such node.
+            // The node that made a symbol among the attributes defines it, so the node is needed too. A name has no
+            // such node: inputs tell its value.
             old.nodes[number].attrs().symbols(&mut |symbol| match old
                 .table
                 .maker(symbol)

@@ -1,4 +1,4 @@
-//! [`ArenaPlan`]: offsets in an arena for buffers that live from one step to another.
+//! [`ArenaPlan`]: offsets in an arena for buffers, each of which is in use from one step to a later step.
 
 /// Places buffers in an arena. Buffers that live at the same step do not overlap.
 ///
@@ -19,13 +19,13 @@ struct LiveBuffer {
 }
 
 impl ArenaPlan {
-    /// Bytes of the arena.
+    /// Returns the number of bytes of the arena.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// The offset of a buffer of `bytes` bytes that lives from `first_step` to `last_step`, both included; none if the
-    /// arena would be larger than memory.
+    /// Returns the offset of a buffer of `bytes` bytes that lives from `first_step` to `last_step`, both included; none
+    /// if the arena would be larger than memory.
     pub(crate) fn place(&mut self, first_step: usize, last_step: usize, bytes: usize) -> Option<usize> {
         let mut live = std::mem::take(&mut self.live);
         live.retain(|buffer| {
@@ -64,7 +64,7 @@ impl ArenaPlan {
         Some(offset)
     }
 
-    /// Returns a range to the free ones.
+    /// Adds a range to the free ranges, and joins it with its neighbours.
     fn release(&mut self, offset: usize, bytes: usize) {
         if bytes == 0 {
             return;
@@ -110,13 +110,13 @@ mod tests {
     fn buffers_that_live_at_the_same_step_do_not_overlap() {
         // A linear congruential generator gives lengths and lifetimes without a pattern.
         let mut state = 1u64;
-        let mut below = |bound: u64| {
+        let mut random_below = |bound: u64| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (state >> 33) % bound
         };
         let (mut plan, mut placed) = (ArenaPlan::default(), Vec::new());
         for step in 0..300 {
-            let (last, bytes) = (step + below(8) as usize, below(9) as usize * 64);
+            let (last, bytes) = (step + random_below(8) as usize, random_below(9) as usize * 64);
             let offset = plan.place(step, last, bytes).unwrap();
             assert!(offset + bytes <= plan.bytes());
             placed.push((step, last, offset, bytes));

@@ -13,12 +13,14 @@ pub(super) struct KernelCall<'a> {
     /// The words of all slots, as [`push_slot`] writes them.
     pub words: &'a [i64],
     pub scalars: &'a [i64],
+    /// The extents of the loops around the inner axis.
     pub extents: &'a [i64],
-    /// The address of the accumulators of column reductions; 0 for row kernels.
+    /// The address of the tile, which holds the accumulators of column reductions; 0 for row kernels.
     pub tile: usize,
     pub rows: i64,
+    /// The number of inner elements.
     pub n: i64,
-    /// What [`min_streamed_row`] gives.
+    /// The result of [`min_streamed_row`]: which rows the kernel stores non-temporally.
     pub stream: i64,
 }
 
@@ -55,13 +57,13 @@ pub(super) fn base_word(slot: usize, loops: u32) -> usize {
     slot * slot_words(loops) + SLOT_BASE
 }
 
-/// The minimum number of bytes of a row that is stored non-temporally although its ends split cache lines.
+/// Kernels store rows of at least this number of bytes non-temporally. They store a shorter row non-temporally only if
+/// it consists of whole cache lines.
 const STREAMED_ROW: i64 = 1024;
 
-/// Returns the value of [`KernelArgs::stream`] for a plan that uses `buffers`: 0 for ordinary stores, else the least
-/// number of bytes of a row that is stored non-temporally although its ends split cache lines. The plan asks for
-/// non-temporal stores if `wanted`. A kernel that stores over an operand uses ordinary stores: the operand's cache
-/// lines are already loaded.
+/// Returns the value of [`KernelArgs::stream`] for a plan that uses `buffers`: 0 for ordinary stores, or
+/// [`STREAMED_ROW`] for non-temporal stores. `wanted` says whether the plan asks for non-temporal stores. A kernel that
+/// stores over an operand uses ordinary stores: the operand's cache lines are already loaded.
 pub(crate) fn min_streamed_row(buffers: &[BufferUse], wanted: bool, memory: &Memory<'_>) -> i64 {
     let [loaded, stored] = [false, true].map(|stored| {
         let used = buffers.iter().filter(move |used| used.stored == stored);

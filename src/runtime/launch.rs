@@ -28,13 +28,13 @@ pub(crate) struct Launch<'a> {
     /// The function of each variant.
     pub functions: &'a [FuncIndex],
     pub memory: &'a Memory<'a>,
-    /// What [`min_streamed_row`](super::min_streamed_row) gives.
+    /// The result of [`min_streamed_row`](super::min_streamed_row): which rows the kernel stores non-temporally.
     pub stream: i64,
     /// The trace entry under which each thread records its time.
     pub traced: Option<Traced<'a>>,
 }
 
-/// Runs the kernel; true if a check failed.
+/// Runs the kernel. Returns whether a check of the kernel failed.
 ///
 /// # Errors
 /// A buffer is not what the plan needs, or memory for a thread is refused.
@@ -91,15 +91,15 @@ impl Launch<'_> {
                 let [from, to] = [copy.from, copy.to].map(|slot| {
                     self.origin(&plan.slots[slot]) + plan.slots[slot].offset_at(&outer, row, item.first)
                 });
-                // SAFETY: as in `call`. The plan checked both slots over the whole box, and the item's copy covers
-                // the part of the box that begins here.
+                // SAFETY: as in `call`. The plan checked both slots over the whole box. The copy covers the item,
+                // which is a part of the box and begins at these addresses.
                 unsafe { strided.run(to as *mut u8, from as *const u8) };
                 Ok(())
             }
         }
     }
 
-    /// The address of a slot's buffer, to which the slot's offsets are added; 0 if the slot has none.
+    /// Returns the address of a slot's buffer, to which the slot's offsets are added; 0 if the slot has none.
     fn origin(&self, slot: &SlotPlan) -> i64 {
         slot.buffer.map_or(0, |buffer| self.memory.address(buffer) as i64)
     }
@@ -136,7 +136,8 @@ impl Launch<'_> {
         }
     }
 
-    /// Runs the machine code block by block. The `staged` slots of a block are in contiguous memory of the workspace.
+    /// Runs the machine code on one block of rows after the other. The elements of the `staged` slots are copied
+    /// between the buffers and contiguous memory of the workspace.
     fn run_blocks(
         &self,
         plan: &BoxPlan,
@@ -152,7 +153,7 @@ impl Launch<'_> {
         let block = if staged.is_empty() {
             RowBlock::unstaged(plan, widest)
         } else {
-            // Rows that use scratch memory run one by one.
+            // Scratch memory has room for one row.
             RowBlock::staged(plan, staged, !along_row, widest, plan.scratch == 0)
         };
         let size = |slot: usize| element_size(self.kernel, plan, slot) as i64;
@@ -174,7 +175,7 @@ impl Launch<'_> {
             }
         }));
         let mut position = item.begin;
-        // The rows and inner elements that `words` and `stagings` are for.
+        // The numbers of rows and inner elements for which `words` and `stagings` were made.
         let mut shape = (-1, -1);
         loop {
             let end = plan.rows.min(row + item.end - position);
@@ -278,5 +279,5 @@ fn advance(plan: &BoxPlan, outer: &mut [i64], bases: &mut [i64], step: usize) {
 
 fn element_size(kernel: &Kernel, plan: &BoxPlan, slot: usize) -> usize {
     let dtype = kernel.variants[plan.variant].body.slots[slot].dtype;
-    dtype.size_bytes().expect("a slot of a verified code has a dtype of fixed size")
+    dtype.size_bytes().expect("verification refuses slots whose dtype has no fixed size")
 }

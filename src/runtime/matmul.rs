@@ -28,14 +28,15 @@ pub(crate) struct MatMul {
     pub n: usize,
     pub transpose_a: bool,
     pub transpose_b: bool,
-    /// The products: for each, the indices of its matrices in `a`, `b` and `out`.
+    /// For each product of the batch: the index of its matrix in `a`, in `b` and in `out`.
     pub batch: Vec<[usize; 3]>,
-    /// The matrices of `b`, if they were packed ahead.
+    /// The matrices of `b`, if they were packed ahead of the run.
     pub packed: Option<Arc<PackedOperand>>,
 }
 
-/// Rows of a left operand for which packing the right one ahead pays. With fewer rows, the kernel reads the unpacked
-/// operand as fast. With more, packing it in each run takes a small part of the time.
+/// The numbers of rows of a left matrix for which packing the right matrix ahead of the run pays. With fewer rows, the
+/// kernel reads the unpacked matrix as fast. With more rows, packing the right matrix in each run takes a small part of
+/// the time.
 const PACKED_ROWS: std::ops::RangeInclusive<usize> = 3..=512;
 
 impl MatMul {
@@ -74,8 +75,8 @@ impl MatMul {
         MatMul { a, b, out, double, m, k, n, transpose_a, transpose_b, batch, packed: None }.merged()
     }
 
-    /// The same products with fewer matrices, if the matrices of `a` can be the rows of a single one: they are
-    /// adjacent, and all are multiplied by the same matrix.
+    /// Returns the same matmul with a single product, if the matrices of `a` are adjacent and all are multiplied by the
+    /// same matrix: their rows are then the rows of one matrix.
     fn merged(mut self) -> MatMul {
         let Some(&[_, right, _]) = self.batch.first() else { return self };
         let are_rows =
@@ -90,17 +91,17 @@ impl MatMul {
         self
     }
 
-    /// The matrices of `b`.
+    /// Returns the matrices of `b`.
     pub(crate) fn right(&self) -> RightMatrices {
         RightMatrices { k: self.k, n: self.n, transposed: self.transpose_b, double: self.double }
     }
 
-    /// Whether the matmul is faster with `b` packed ahead.
+    /// Returns whether the matmul is faster with `b` packed ahead.
     pub(crate) fn is_worth_packing(&self) -> bool {
         PACKED_ROWS.contains(&self.m) && self.n > 1
     }
 
-    /// The bytes that `a`, `b` or `out` (`operand` 0, 1 or 2) must have; none if no memory can have them.
+    /// Returns the bytes that `a`, `b` or `out` (`operand` 0, 1 or 2) must have; none if no memory can have them.
     fn bytes(&self, operand: usize) -> Option<usize> {
         let MatMul { m, k, n, .. } = *self;
         let [rows, columns] = [[m, k], [k, n], [m, n]][operand];
@@ -110,16 +111,18 @@ impl MatMul {
     }
 }
 
-/// Columns of a tile are a multiple of this, so that a tile starts where packed columns start and on a cache line.
+/// The first column of a tile is a multiple of this, so that a tile starts where packed columns start and on a cache
+/// line.
 const COLUMNS: usize = 64;
 
-/// Multiplications in a tile above which it is cut in two, because threads may differ in speed.
+/// The number of multiplications for each thread above which every thread gets two tiles, because threads may differ in
+/// speed.
 const LONG_TILE: usize = 1 << 30;
 
-/// Matrices for each thread from which no matrix is cut.
+/// No matrix is cut if there are at least this number of matrices for each thread.
 const MATRICES_PER_THREAD: usize = 4;
 
-/// Multiplications from which several threads are faster than one.
+/// The number of multiplications from which several threads are faster than one.
 const BREAK_EVEN: usize = 12 << 20;
 
 /// A rectangle of one matrix of the result.
@@ -131,7 +134,8 @@ struct OutputTile {
 }
 
 impl MatMul {
-    /// Cuts the result for `threads` threads. Results do not depend on the cut: an element is a sum over all of `k`.
+    /// Cuts the result into tiles for `threads` threads. The elements do not depend on the cut: one tile sums over all
+    /// of `k` for each of its elements.
     fn tiles(&self, threads: usize) -> Vec<OutputTile> {
         let (rows, columns) = self.tile_size(threads);
         let cut = |size: usize, max: usize| {
@@ -147,8 +151,8 @@ impl MatMul {
         tiles
     }
 
-    /// The maximum numbers of rows and columns of a tile. A thread packs the operands of its tile by itself, so few
-    /// large tiles are faster than many small ones, and nearly square tiles are faster than long ones.
+    /// Returns the maximum numbers of rows and columns of a tile. A thread packs the operands of its tile by itself, so
+    /// few large tiles are faster than many small ones, and nearly square tiles are faster than long ones.
     fn tile_size(&self, threads: usize) -> (usize, usize) {
         let MatMul { m, k, n, .. } = *self;
         if self.batch.len() / MATRICES_PER_THREAD >= threads {
@@ -163,7 +167,7 @@ impl MatMul {
         best.expect("a pool has at least one thread")
     }
 
-    /// One tile for each matrix.
+    /// Returns one tile for each matrix.
     fn whole_matrices(&self) -> impl Iterator<Item = OutputTile> {
         (0..self.batch.len()).map(|product| OutputTile { product, rows: 0..self.m, columns: 0..self.n })
     }
@@ -188,9 +192,9 @@ impl MatMul {
         }
         let addresses = [memory.address(self.a), memory.address(self.b), memory.address(self.out)];
         let run_tile = |tile: &OutputTile, workspace: &mut Workspace| {
-            // SAFETY: the buffers were checked to hold all matrices of the batch. `out` is neither operand: the program
-            // gives values that live at once different buffers. Tiles do not overlap, and `memory` is borrowed
-            // exclusively until all have run.
+            // SAFETY: the buffers were checked to hold all matrices of the batch. `out` is neither operand: a plan
+            // gives no two values the same memory while both are in use. Tiles do not overlap, and `memory` is borrowed
+            // exclusively until all tiles have run.
             unsafe {
                 match self.double {
                     true => self.run_tile::<f64>(addresses, tile, workspace),
@@ -223,8 +227,8 @@ impl MatMul {
         let (row, column) = (tile.rows.start, tile.columns.start);
         let (a_row, a_column) = if self.transpose_a { (1, m) } else { (k, 1) };
         let (b_row, b_column) = self.right().strides();
-        // SAFETY: the caller's promise. A tile lies within its matrix and starts where packed columns start. A matrix
-        // of one row or one column is a vector without gaps, and so is its result.
+        // SAFETY: the caller's promise. A tile lies within its matrix and starts where packed columns start. An operand
+        // of one row or one column is a vector without gaps, and then the tile of `out` is a vector without gaps too.
         unsafe {
             let a = (a as *const T).add(a_matrix * m * k + row * a_row);
             let b = (b as *const T).add(b_matrix * k * n + column * b_column);

@@ -16,12 +16,12 @@ struct Region {
     address: *mut u8,
     len: usize,
     writable: bool,
-    /// Index of the tensor that owns the bytes in `Memory::held`, if the memory holds that tensor.
+    /// The index in `Memory::held` of the tensor that owns the bytes, if `Memory::held` has this tensor.
     held: Option<u32>,
 }
 
-/// The buffers of a run, by number. The caller lends a buffer's bytes, or a tensor that the memory holds owns them, or
-/// they lie in the arena.
+/// The buffers of a run, by number. The bytes of a buffer are borrowed from the caller, or belong to a tensor in
+/// `held`, or lie in the arena.
 ///
 /// Buffers may share bytes. The plan ensures that they are not in use at the same time, or that a kernel reads every
 /// element of one before it stores the same element of the other.
@@ -145,7 +145,7 @@ impl<'a> Memory<'a> {
         let index =
             self.tables.regions[buffer.index()].held.expect("the memory holds the tensor of the buffer");
         let tensor = self.tables.held[index as usize].as_mut();
-        let tensor = tensor.expect("a region that names a tensor goes when it is taken");
+        let tensor = tensor.expect("taking a tensor removes the region that names it");
         tensor.unshared_view_mut().expect("the memory holds the only tensor with these elements")
     }
 
@@ -167,7 +167,7 @@ impl<'a> Memory<'a> {
         let index = region.held?;
         *region = ABSENT;
         let tensor = self.tables.held[index as usize].take();
-        Some(tensor.expect("a region that names a tensor goes when the tensor is taken"))
+        Some(tensor.expect("taking a tensor removes the region that names it"))
     }
 
     /// The tensor that owns a buffer's bytes, if the memory holds it.
@@ -176,7 +176,7 @@ impl<'a> Memory<'a> {
         Some(
             self.tables.held[index as usize]
                 .as_ref()
-                .expect("a region that names a tensor goes when it is taken"),
+                .expect("taking a tensor removes the region that names it"),
         )
     }
 
@@ -197,7 +197,7 @@ impl<'a> Memory<'a> {
         }
         if bytes == 0 {
             for &(buffer, _, len) in buffers {
-                assert_eq!(len, 0, "a buffer in an arena without bytes has none");
+                assert_eq!(len, 0, "a buffer in an empty arena must be empty");
                 // Any address but null, which stands for a buffer without a place.
                 let address = std::ptr::NonNull::<u128>::dangling().as_ptr().cast();
                 regions[buffer.index()] = Region::writable(address, 0);

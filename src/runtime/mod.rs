@@ -1,7 +1,8 @@
 //! What runs compiled code: launches of kernels, matmuls, and the memory and threads that they need.
 //!
-//! **In:** a [`KernelPlan`](crate::lower::plan::KernelPlan), whose boxes hold checked offsets and strides for one set
-//! of sizes; the functions of a [`CodeModule`](crate::codegen::CodeModule); the buffers of a run as [`Memory`].
+//! **In:** a [`KernelPlan`](crate::lower::plan::KernelPlan), which cuts the domain of a kernel into boxes and holds
+//! checked offsets and strides for each box, for one set of sizes; the functions of a
+//! [`CodeModule`](crate::codegen::CodeModule); the buffers of a run as [`Memory`].
 //!
 //! **Out:** results in these buffers, and whether a check of the kernel failed.
 //!
@@ -10,14 +11,16 @@
 //! long enough (`cost`). A work item is a strided copy or some kernel calls. If the code needs contiguous operands,
 //! `staging` copies blocks of rows to and from the [`Workspace`] of the thread.
 //!
-//! A [`PreparedLaunch`] is the short road for a plan that needs a single call: it lacks only the addresses of the
-//! buffers. [`BoundLaunches`] have the addresses too. All calls go through `kernel_call`.
+//! A [`PreparedLaunch`] serves a plan that needs a single kernel call. The arguments of the call are complete except
+//! for the addresses of the buffers. [`BoundLaunches`] have the addresses too. All calls go through `kernel_call`.
 //!
-//! [`MatMul`] runs matrix products. `packed_constants` keeps their constant operands in the kernel's read order.
+//! [`MatMul`] runs matrix products. `packed_constants` keeps constant operands of matrix products in the order in which
+//! the matmul kernel reads them.
 //!
-//! A [`SegmentPlan`] says how the steps of a segment run for one set of sizes. Its [`SegmentMemory`] gives the buffers
-//! that live and die in the segment their offsets in one arena (`allocation`). A [`ProgramState`] holds the plans,
-//! pooled memory and packed constants that the runs of one compiled program share.
+//! A segment is a range of steps whose sizes are all known before its first step runs, so that they are planned
+//! together. A [`SegmentPlan`] says how the steps of a segment run for one set of sizes. Its [`SegmentMemory`] gives an
+//! offset in one arena to each buffer that is used in this segment only (`allocation`). A [`ProgramState`] holds the
+//! plans, pooled memory and packed constants that the runs of one compiled program share.
 //!
 //! **Callers:** `exec` plans segments and runs their steps; `compile` creates a [`ProgramState`] for each program.
 //!

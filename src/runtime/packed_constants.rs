@@ -11,22 +11,23 @@ use crate::lower::kernel::BufferIx;
 
 /// The packed constants of a graph.
 ///
-/// A constant that is reshaped to sizes of the run has other matrices in other runs. Only the packing for the last
-/// sizes is kept, so that memory stays bounded.
+/// If a constant is reshaped to sizes of a run, the sizes of its matrices differ from run to run. Only the packed copy
+/// for the latest sizes is kept, so that memory stays bounded.
 #[derive(Default)]
 pub(crate) struct PackedConstants {
     /// By buffer, and whether its matrices are transposed.
     packed: Mutex<FxHashMap<(BufferIx, bool), PackedConstant>>,
 }
 
-/// A packed constant, and the matrices as which it was packed.
+/// A packed constant.
 struct PackedConstant {
+    /// The sizes and layout that the matrices of the constant had when they were packed.
     matrices: RightMatrices,
     operand: Arc<PackedOperand>,
 }
 
 impl PackedConstants {
-    /// The constant `bytes` of `buffer` as packed matrices, packed now or earlier; none if it has no elements.
+    /// Returns the constant `bytes` of `buffer` as packed matrices, packed now or earlier; none if it has no elements.
     ///
     /// # Errors
     /// Memory is refused.
@@ -49,7 +50,7 @@ impl PackedConstants {
         Ok(Some(operand))
     }
 
-    /// Bytes of memory that the packed constants take.
+    /// Returns the number of bytes of memory that the packed constants take.
     pub(crate) fn bytes(&self) -> usize {
         lock(&self.packed).values().map(|known| known.operand.bytes()).sum()
     }

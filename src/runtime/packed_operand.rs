@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::tensor::Buffer;
 use crate::tiles::{Float, PackedMatrix, StridedMatrix};
 
-/// The right matrices of a matmul. They are stored one after the other, without gaps.
+/// The sizes and layout of the right matrices of a matmul. The matrices are stored one after the other, without gaps.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct RightMatrices {
     /// Rows of a matrix, as the matmul reads it.
@@ -18,7 +18,7 @@ pub(crate) struct RightMatrices {
 }
 
 impl RightMatrices {
-    /// The strides of rows and columns, in elements.
+    /// Returns the strides of rows and columns, in elements.
     pub(super) fn strides(&self) -> (usize, usize) {
         if self.transposed { (1, self.k) } else { (self.n, 1) }
     }
@@ -32,7 +32,7 @@ pub(crate) struct PackedOperand {
 }
 
 impl PackedOperand {
-    /// Packs the matrices in `bytes`; none if they have no elements.
+    /// Packs the matrices in `bytes`. Returns none if `bytes` is empty.
     ///
     /// # Errors
     /// Memory is refused.
@@ -66,12 +66,12 @@ impl PackedOperand {
         Ok(Some(PackedOperand { buffer, matrix_bytes }))
     }
 
-    /// Bytes of memory that the packed matrices take.
+    /// Returns the number of bytes of memory that the packed matrices take.
     pub(super) fn bytes(&self) -> usize {
         self.buffer.len()
     }
 
-    /// A matrix, which has `n` columns.
+    /// Returns the packed matrix at `index`, which has `n` columns.
     pub(super) fn matrix<T: Float>(&self, index: usize, n: usize) -> PackedMatrix<T> {
         PackedMatrix::new(self.buffer.as_ptr().wrapping_add(index * self.matrix_bytes).cast(), n)
     }

@@ -1,4 +1,5 @@
-//! [`SegmentMemory`]: where the buffers lie that the kernels and matmuls of a segment store.
+//! [`SegmentMemory`]: the places in memory of the buffers that a segment stores. A segment is a range of steps that are
+//! planned together.
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -6,7 +7,8 @@ use smallvec::SmallVec;
 use super::allocation::ArenaPlan;
 use crate::lower::kernel::BufferIx;
 
-/// The buffers that one step accesses. All of them own their bytes; a view counts as the buffer that it views.
+/// The buffers that one step accesses. Each buffer owns its bytes: instead of a view, this lists the buffer that is
+/// viewed.
 #[derive(Default)]
 pub(crate) struct StepBuffers {
     pub loads: Vec<BufferIx>,
@@ -19,11 +21,11 @@ pub(crate) struct StoredBuffer {
     pub bytes: usize,
     /// Whether something after the segment reads the buffer.
     pub outlives: bool,
-    /// Operands that the step reads last and may store over, best first.
+    /// Operands that no later step reads and that this step may store over, best first.
     pub overwrites: SmallVec<[BufferIx; 2]>,
 }
 
-/// Where the buffers lie that a segment stores.
+/// The places in memory of the buffers that a segment stores.
 #[derive(Default, PartialEq, Eq, Debug)]
 pub(crate) struct SegmentMemory {
     /// Bytes of the arena.
@@ -32,15 +34,16 @@ pub(crate) struct SegmentMemory {
     pub placed: Vec<(BufferIx, usize, usize)>,
     /// Buffers that outlive the segment. Each has memory outside the arena.
     pub outliving: Vec<BufferIx>,
-    /// `(buffer, owner)` of each buffer that lies in the memory of an outliving one, which is later stored over it.
+    /// `(buffer, owner)` of each buffer that lies in the memory of the outliving buffer `owner`. A later step stores
+    /// `owner` over `buffer`.
     pub shared: Vec<(BufferIx, BufferIx)>,
 }
 
-/// Memory of the arena, or of an outliving buffer, from the first to the last step that accesses it.
+/// A piece of memory that several buffers use one after the other, and the steps that access it.
 struct Lifetime {
-    /// The buffers that lie there, one after the other in time.
+    /// The buffers, in the order in which they use the memory.
     buffers: Vec<BufferIx>,
-    /// The outliving buffer that owns the memory, if there is one.
+    /// The outliving buffer that owns the memory; none for memory of the arena.
     owner: Option<BufferIx>,
     bytes: usize,
     first_step: usize,
@@ -53,11 +56,12 @@ const ALIGN: usize = 64;
 impl SegmentMemory {
     /// Assigns memory to every buffer that `steps` store, in the order in which they run.
     ///
-    /// A buffer that overwrites an operand of the same length takes over its memory. Any other buffer that does not
-    /// outlive the segment goes to the lowest offset of the arena that is free from its first to its last step.
+    /// A buffer that overwrites an operand of the same length takes over the operand's memory. Any other buffer that
+    /// does not outlive the segment goes to the lowest offset of the arena that is free from the buffer's first to its
+    /// last step.
     ///
     /// # Errors
-    /// The buffer with which the arena would be larger than memory.
+    /// The first buffer for which the arena would need more bytes than `usize::MAX`.
     pub(crate) fn assign(steps: &[StepBuffers]) -> Result<SegmentMemory, BufferIx> {
         let mut result = SegmentMemory::default();
         let mut lifetimes: Vec<Lifetime> = Vec::new();
@@ -116,7 +120,7 @@ mod tests {
         numbers.iter().map(|number| BufferIx(*number)).collect()
     }
 
-    /// A step that loads some buffers and stores one.
+    /// Returns a step that loads some buffers and stores one.
     fn step(loads: &[u32], store: u32, bytes: usize, overwrites: &[u32]) -> StepBuffers {
         let overwrites = buffers(overwrites).into();
         let stored = StoredBuffer { buffer: BufferIx(store), bytes, outlives: false, overwrites };

@@ -1,4 +1,5 @@
-//! [`SegmentPlan`]: how the steps of a segment run for one set of sizes.
+//! [`SegmentPlan`]: how the steps of a segment run for one set of sizes. A segment is a range of steps that are planned
+//! together.
 
 use smallvec::SmallVec;
 
@@ -18,7 +19,7 @@ pub(crate) enum StepPlan {
     /// A kernel, with its prepared launch if it needs a single call.
     Kernel(KernelPlan, Option<PreparedLaunch>),
     MatMul(MatMul),
-    /// A node that runs by itself; it allocates its results when it runs.
+    /// A node that runs by itself, outside kernels. It allocates its results when it runs.
     Node,
 }
 

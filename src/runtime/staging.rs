@@ -22,13 +22,13 @@ pub(super) struct RowBlock {
 }
 
 impl RowBlock {
-    /// Blocks for a box without staged slots: all rows, at most `width` inner elements.
+    /// Returns the blocks of a box without staged slots: all rows, and at most `width` inner elements.
     pub(super) fn unstaged(plan: &BoxPlan, width: i64) -> RowBlock {
         RowBlock { rows: plan.rows, width: plan.n.min(width), around: 1 }
     }
 
-    /// Blocks for a box with the slots `staged`. If `cut`, rows may be cut to at most `widest` inner elements. If
-    /// `several`, a block may have several rows.
+    /// Returns the blocks of a box with the staged slots `staged`. If `cut`, a block may have a part of each row, of at
+    /// most `widest` inner elements; otherwise it has whole rows. If `several`, a block may have several rows.
     pub(super) fn staged(
         plan: &BoxPlan,
         staged: &[usize],
@@ -36,7 +36,8 @@ impl RowBlock {
         widest: i64,
         several: bool,
     ) -> RowBlock {
-        // The row's end accesses an element also where a loop has none, so an empty loop counts as one.
+        // The code at the end of a row accesses an element even if a loop is empty, so an empty loop counts as one
+        // iteration.
         let around: i64 = plan.loops.iter().map(|extent| (*extent).max(1)).product();
         // A slot whose rows are closer together than its inner elements is copied many rows at a time. Other slots are
         // copied in rows as long as possible.
@@ -53,7 +54,8 @@ impl RowBlock {
         RowBlock { rows, width, around }
     }
 
-    /// Bytes of a slot in a block, in whole cache lines. `size` is the stride of its inner elements.
+    /// Returns the number of bytes of a slot in a block, in whole cache lines. `size` is the stride of its inner
+    /// elements.
     pub(super) fn bytes(&self, size: i64) -> usize {
         ((self.rows * self.around * self.width * size + 63) / 64 * 64) as usize
     }
@@ -71,11 +73,11 @@ pub(super) struct Staging {
 }
 
 impl Staging {
-    /// The staging of `slot`, whose elements have `size` bytes, for a block of `rows` rows and `n` inner elements. The
-    /// inner stride is the one that `code` expects.
+    /// Returns the staging of `slot`, whose elements have `size` bytes, for a block of `rows` rows and `n` inner
+    /// elements. The inner stride is the one that `code` expects.
     ///
-    /// A loop along which the slot does not move takes one position in the block. If a loop has no elements, the block
-    /// has only the elements that the row's end accesses.
+    /// A loop along which the slot does not move takes one position in the block. If a loop is empty, the block has
+    /// only the elements that the code at the end of a row accesses.
     pub(super) fn new(
         plan: &BoxPlan,
         code: &KernelBody,
@@ -107,8 +109,11 @@ impl Staging {
             (strides(stride, &loops, inner), strides(source.row, &source.loops, source.inner));
         let load = code.slots[slot].used == SlotUse::Load;
         let (to, from) = if load { (&block, &memory) } else { (&memory, &block) };
-        // The kernel reads or has just written the staged elements, so ordinary stores keep them in the caches.
-        let copy = StridedCopy::new(to, from, &extents, size as usize, 0);
+        // A store whose elements are apart stores pairs, which fill the space between them.
+        let unit = if load { size } else { inner };
+        // Ordinary stores keep the staged elements in the caches, where the kernel reads them next or has just written
+        // them.
+        let copy = StridedCopy::new(to, from, &extents, unit as usize, 0);
         Staging { slot, row: stride, inner, loops, copy, load }
     }
 

@@ -11,9 +11,10 @@ use super::workspace::{Workspace, first};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::lower::kernel::Kernel;
 
-/// Threads of the caller's choice on which kernels run: fork-join over `0..tiles`.
+/// Threads that the caller provides, on which kernels run. One call of [`ThreadPool::for_each`] forks a job into
+/// `tiles` calls and joins them.
 pub trait ThreadPool: Send + Sync + fmt::Debug {
-    /// The number of threads that work at once.
+    /// Returns the number of threads that work at once.
     fn threads(&self) -> usize;
     /// Calls `f` once for each number below `tiles`, on any threads. Returns after all calls have returned.
     fn for_each(&self, tiles: usize, f: &(dyn Fn(usize) + Sync));
@@ -25,31 +26,32 @@ pub(crate) struct Pool {
     shared: Option<Arc<dyn ThreadPool>>,
 }
 
-/// Nanoseconds of work above which several threads are faster than one.
+/// The number of nanoseconds of work above which several threads are faster than one.
 const BREAK_EVEN: i64 = 200_000;
 
 impl Pool {
-    /// A pool of `shared`; only the calling thread if `shared` has no second thread.
+    /// Returns a pool that runs on `shared`, or on the calling thread alone if `shared` has no second thread.
     pub(crate) fn new(shared: Option<Arc<dyn ThreadPool>>) -> Pool {
         Pool { shared: shared.filter(|pool| pool.threads() > 1) }
     }
 
-    /// Whether there is only the calling thread.
+    /// Returns whether the pool is the calling thread alone.
     pub(crate) fn is_one(&self) -> bool {
         self.shared.is_none()
     }
 
-    /// The number of threads, at least 1.
+    /// Returns the number of threads, at least 1.
     pub(super) fn threads(&self) -> usize {
         self.shared.as_ref().map_or(1, |pool| pool.threads().max(1))
     }
 
-    /// Whether several threads compute `elements` elements of a kernel faster than one.
+    /// Returns whether several threads compute `elements` elements of a kernel faster than one.
     pub(crate) fn is_worth_threads(&self, kernel: &Kernel, elements: i64) -> bool {
         self.shared.is_some() && elements.saturating_mul(element_cost(kernel)) / NANOSECOND > BREAK_EVEN
     }
 
-    /// Runs `f` on every item; true if a check failed in one. Each thread has a workspace of its own.
+    /// Runs `f` on every item. Returns whether a check failed in any item: `f` sets its last argument to 1 then. Each
+    /// thread has a workspace of its own.
     ///
     /// # Errors
     /// The first error of `f`, or a [`ThreadPool`] that does not run every item.
@@ -101,7 +103,7 @@ impl Pool {
     }
 }
 
-/// A pool of `threads` threads: the calling thread and the threads of a new rayon pool.
+/// Returns a pool of `threads` threads: the calling thread and the threads of a new rayon pool.
 ///
 /// # Errors
 /// The system refuses threads.

@@ -14,8 +14,8 @@ use crate::tiles::StridedCopy;
 
 /// A part of a box: some positions with all inner elements, or one position with some inner elements.
 ///
-/// A position counts along all outer axes and rows together. The part is a rectangle: some indices of one axis, all
-/// indices of the axes inside it, and one index of each axis around it.
+/// A position is a row-major index over the outer axes and the rows. The part is a rectangle: some consecutive indices
+/// of one axis, all indices of the axes inside that axis, and one index of each axis around that axis.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WorkItem {
     /// Index of the box in [`KernelPlan::boxes`].
@@ -35,30 +35,33 @@ pub(super) struct WorkItem {
 /// The maximum number of elements in one item.
 const ITEM: i64 = 1 << 16;
 
-/// Nanoseconds of work in one item. An item of a costly kernel has fewer elements than [`ITEM`].
+/// The maximum number of nanoseconds of work in one item, by the estimate of [`element_cost`]. An item of a costly
+/// kernel has fewer elements than [`ITEM`].
 const ITEM_NANOSECONDS: i64 = 50_000;
 
-/// Elements in one item of a copy whose source is transposed. Such an item reads columns of the source. Each of their
-/// elements may lie in a page of its own, and few other items should share its cache lines.
+/// The maximum number of elements in one item of a copy whose source is transposed. Such an item reads columns of the
+/// source. Each element of a column may lie in a page of its own. Large items load each cache line of the source in
+/// fewer items.
 const TRANSPOSED_ITEM: i64 = 1 << 20;
 
 impl WorkItem {
-    /// The item that is the whole box.
+    /// Returns the item that is the whole box.
     pub(super) fn whole(box_index: usize, plan: &BoxPlan) -> WorkItem {
         let positions = plan.outer.iter().product::<i64>() * plan.rows;
         WorkItem { box_index, begin: 0, end: positions, first: 0, last: plan.n, copy: None }
     }
 }
 
-/// The work items of a kernel. They store to different elements.
+/// The work items of a kernel. Different items store to different elements.
 #[derive(Debug, Default)]
 pub(super) struct Chunking {
     pub items: Vec<WorkItem>,
+    /// The strided copies of the items that are proper parts of a copied box.
     pub copies: Vec<StridedCopy>,
 }
 
 impl Chunking {
-    /// Cuts a kernel by its sizes only, so that results do not depend on the number of threads.
+    /// Cuts a kernel into items. The cut depends on sizes only, so results do not depend on the number of threads.
     pub(super) fn new(kernel: &Kernel, plan: &KernelPlan, order: Option<WorkOrder>) -> Chunking {
         let mut chunking = Chunking::default();
         let max_len = ITEM.min(ITEM_NANOSECONDS * NANOSECOND / element_cost(kernel));
@@ -103,8 +106,8 @@ impl Chunking {
             return;
         }
         let ordered = order.and_then(|order| order.slot(kernel, plan));
-        // `cut` is the outermost axis of which one index is small enough for an item, or the rows if there is none.
-        // `unit` is the number of positions inside one index of it, and `height` the number of indices in an item.
+        // `cut` is the outermost axis whose elements at one index fit into an item, or the rows if no axis is so.
+        // `unit` is the number of positions at one index of `cut`. `height` is the number of indices in an item.
         let (mut unit, mut cut, mut height) = (1, plan.outer.len(), 1);
         for axis in (0..=plan.outer.len()).rev() {
             let inside = if axis == plan.outer.len() { 1 } else { unit * extent(plan, axis + 1) };
@@ -129,7 +132,8 @@ impl Chunking {
         }
     }
 
-    /// Adds an item that has one index of each axis before `cut`.
+    /// Adds an item that has one index of each axis before `cut`. If the box is a copy, this makes the item's copy, or
+    /// finds it in `copies`.
     fn push(&mut self, plan: &BoxPlan, mut item: WorkItem, cut: usize, copies: &mut KnownCopies) {
         if let LaunchMode::Copy(copy) = &plan.mode {
             let shape = (item.end - item.begin, item.last - item.first);
@@ -151,11 +155,11 @@ impl Chunking {
     }
 }
 
-/// The copies of a box: the number of positions and of inner elements, and the index in [`Chunking::copies`]. The
-/// items of a box have few different shapes.
+/// The copies made so far for a box. An entry is the number of positions and of inner elements of an item, and the
+/// index of the copy in [`Chunking::copies`]. Items of equal numbers share a copy.
 type KnownCopies = SmallVec<[((i64, i64), u32); 2]>;
 
-/// The extent of an outer axis, or the number of rows.
+/// Returns the extent of an outer axis, or the number of rows.
 fn extent(plan: &BoxPlan, axis: usize) -> i64 {
     plan.outer.get(axis).copied().unwrap_or(plan.rows)
 }

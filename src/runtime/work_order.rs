@@ -1,4 +1,4 @@
-//! [`WorkOrder`]: the order of a kernel's work items, where the order of the boxes would miss the caches.
+//! [`WorkOrder`]: an order of a kernel's work items that uses the caches better than the order of the boxes.
 
 use crate::lower::box_plan::BoxPlan;
 use crate::lower::kernel::{BufferIx, Kernel};
@@ -12,8 +12,8 @@ pub(super) enum WorkOrder {
     /// The address of the item's stores. Several boxes write pieces of the same cache lines, so items that write the
     /// same line should run close together.
     Stored,
-    /// The address of the item's loads from this buffer. Several boxes read the same elements of it, or interleaved
-    /// elements.
+    /// The address of the item's loads from this buffer. Several boxes read the same or interleaved elements of the
+    /// buffer.
     Loaded(BufferIx),
 }
 
@@ -21,19 +21,20 @@ pub(super) enum WorkOrder {
 /// core.
 pub(super) const SPREAD: i64 = 256 << 10;
 
-/// Contiguous bytes from which the split cache lines at the two ends of a box's stores cost little.
+/// The minimum length in bytes of a contiguous range of stores for which the two split cache lines at its ends cost
+/// little.
 const LONG_STRETCH: i64 = 16 << 10;
 
 /// Bytes in a cache line.
 pub(super) const LINE: i64 = 64;
 
 impl WorkOrder {
-    /// The order of a kernel's items; none if the order of the boxes is as good.
+    /// Returns the order of a kernel's items; none if the order of the boxes is as good.
     pub(super) fn of(kernel: &Kernel, plan: &KernelPlan) -> Option<WorkOrder> {
         if plan.boxes.len() < 2 || !kernel.row.is_empty() {
             return None;
         }
-        if are_mixed(kernel, plan) {
+        if boxes_share_stored_lines(kernel, plan) {
             return Some(WorkOrder::Stored);
         }
         let largest = plan.buffers.iter().filter(|used| !used.stored).max_by_key(|used| used.bytes)?;
@@ -41,7 +42,8 @@ impl WorkOrder {
         (largest.bytes as i64 > 2 * SPREAD && order.is_shared(kernel, plan)).then_some(order)
     }
 
-    /// The slot of a box whose address is the key; none if the box does not access the buffer, or not in order.
+    /// Returns the slot of a box whose address is the key. Returns none if the box does not access the buffer, or if
+    /// its inner stride in the buffer exceeds a cache line.
     pub(super) fn slot<'a>(self, kernel: &Kernel, plan: &'a BoxPlan) -> Option<&'a SlotPlan> {
         let kinds = &kernel.variants[plan.variant].body.slots;
         plan.slots.iter().zip(kinds).map(|(slot, kind)| (slot, kind.used)).find_map(|(slot, used)| match self
@@ -55,7 +57,8 @@ impl WorkOrder {
         })
     }
 
-    /// Whether large boxes overlap: their spans sum to more than 1.5 times the union.
+    /// Returns whether the accesses of large boxes overlap: their spans sum to more than 1.5 times their hull. A large
+    /// box has more than a quarter of the elements of the largest.
     fn is_shared(self, kernel: &Kernel, plan: &KernelPlan) -> bool {
         let (mut sum, mut low, mut high) = (0i64, i64::MAX, i64::MIN);
         let largest = plan.boxes.iter().map(BoxPlan::len).max().unwrap_or(0);
@@ -69,8 +72,8 @@ impl WorkOrder {
     }
 }
 
-/// Whether several boxes write pieces of the same cache lines of a large result.
-fn are_mixed(kernel: &Kernel, plan: &KernelPlan) -> bool {
+/// Returns whether several boxes write pieces of the same cache lines of a result of more than `2 * SPREAD` bytes.
+fn boxes_share_stored_lines(kernel: &Kernel, plan: &KernelPlan) -> bool {
     let bytes = plan.buffers.iter().filter(|used| used.stored).map(|used| used.bytes).max();
     if bytes.unwrap_or(0) as i64 <= 2 * SPREAD {
         return false;
@@ -78,17 +81,17 @@ fn are_mixed(kernel: &Kernel, plan: &KernelPlan) -> bool {
     let targets = plan.boxes.iter().map(|plan| Some((plan, WorkOrder::Stored.slot(kernel, plan)?)));
     let largest = targets.clone().max_by_key(|target| target.map_or(0, |(plan, _)| plan.len()));
     largest.flatten().is_some_and(|(plan, slot)| stretch(plan, slot) < LONG_STRETCH)
-        && targets.flatten().any(|(plan, slot)| breaks_lines(plan, slot))
+        && targets.flatten().any(|(plan, slot)| rows_split_lines(plan, slot))
 }
 
-/// Whether a slot's rows begin or end inside a cache line.
-fn breaks_lines(plan: &BoxPlan, slot: &SlotPlan) -> bool {
+/// Returns whether a slot's rows begin or end inside a cache line.
+fn rows_split_lines(plan: &BoxPlan, slot: &SlotPlan) -> bool {
     let row = plan.n.saturating_mul(slot.inner);
     let mut strides = slot.outer.iter().chain([&slot.row, &slot.base, &row]);
     strides.any(|stride| stride % LINE != 0)
 }
 
-/// The number of contiguous bytes that a slot covers.
+/// Returns the length in bytes of the contiguous ranges that a slot covers.
 fn stretch(plan: &BoxPlan, slot: &SlotPlan) -> i64 {
     let mut bytes = plan.n.saturating_mul(slot.inner.saturating_abs());
     for (extent, stride) in plan.outer.iter().zip(&slot.outer).chain([(&plan.rows, &slot.row)]).rev() {
@@ -100,7 +103,7 @@ fn stretch(plan: &BoxPlan, slot: &SlotPlan) -> i64 {
     bytes
 }
 
-/// The offsets of the first and of the last element of a slot, for a kernel without loops in its rows.
+/// Returns the offsets of the first and of the last element of a slot, for a kernel without loops in its rows.
 fn range(plan: &BoxPlan, slot: &SlotPlan) -> (i64, i64) {
     let axes = plan.outer.iter().zip(&slot.outer).chain([(&plan.rows, &slot.row), (&plan.n, &slot.inner)]);
     axes.fold((slot.base, slot.base), |(low, high), (extent, stride)| {

@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::lower::kernel_body::TILE;
 use crate::tensor::Buffer;
 
-/// The working memory of one thread. Launches reuse it and leave unspecified contents.
+/// The working memory of one thread. Each launch reuses the memory and leaves unspecified contents in it.
 #[derive(Default)]
 pub(crate) struct Workspace {
     scratch: Option<Buffer>,
@@ -16,7 +16,7 @@ pub(crate) struct Workspace {
 }
 
 impl Workspace {
-    /// The address of at least `bytes` bytes, a multiple of 64.
+    /// Returns the address, a multiple of 64, of at least `bytes` bytes.
     ///
     /// # Errors
     /// Memory is refused.
@@ -24,7 +24,7 @@ impl Workspace {
         Ok(at_least(&mut self.scratch, bytes)?.as_ptr() as usize)
     }
 
-    /// The address of the accumulators of `reduces` column reductions.
+    /// Returns the address of the accumulators of `reduces` column reductions.
     ///
     /// # Errors
     /// Memory is refused.
@@ -33,7 +33,7 @@ impl Workspace {
     }
 }
 
-/// The workspace of the calling thread, which is the first one.
+/// Returns the workspace of the calling thread, which is the first one.
 pub(super) fn first(workspaces: &mut Vec<Workspace>) -> &mut Workspace {
     if workspaces.is_empty() {
         workspaces.push(Workspace::default());
@@ -41,12 +41,12 @@ pub(super) fn first(workspaces: &mut Vec<Workspace>) -> &mut Workspace {
     &mut workspaces[0]
 }
 
-/// The buffer, replaced by a zeroed one if it has fewer than `bytes` bytes.
+/// Returns the buffer in `buffer`. Puts a new zeroed buffer there first if it has fewer than `bytes` bytes.
 ///
 /// # Errors
 /// Memory is refused.
 pub(super) fn at_least(buffer: &mut Option<Buffer>, bytes: usize) -> Result<&Buffer> {
-    // The old buffer is freed first, so that the two do not take memory at the same time.
+    // The old buffer is freed first, so that the old and the new one do not take memory at the same time.
     if buffer.as_ref().is_some_and(|held| held.len() < bytes) {
         *buffer = None;
     }

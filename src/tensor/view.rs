@@ -8,7 +8,9 @@ use smallvec::SmallVec;
 use super::Tensor;
 use super::datum::Datum;
 use super::element::{self, Element, check_aligned, check_bits, check_dtype, size_of_element};
-use super::layout::{Offsets, check_count, check_values, row_major_strides};
+use super::layout::{Layout, Offsets, check_count, check_values, row_major_strides};
+use super::storage::Storage;
+use super::strings::{StringBuffer, Strings};
 use crate::error::{Error, ErrorKind, Phase, Result};
 
 /// Elements borrowed from the caller, so that feeding them to a run copies nothing. A view owns its sizes, so that a
@@ -47,7 +49,7 @@ pub(super) enum Data<'a> {
         first: usize,
         size: usize,
     },
-    Strings(&'a [Box<[u8]>]),
+    Strings(Strings<'a>),
 }
 
 impl<'a> Data<'a> {
@@ -55,7 +57,7 @@ impl<'a> Data<'a> {
     fn element(self, offset: usize) -> &'a [u8] {
         match self {
             Data::Bytes { bytes, size, .. } => &bytes[offset * size..(offset + 1) * size],
-            Data::Strings(strings) => &strings[offset],
+            Data::Strings(strings) => strings.at(offset),
         }
     }
 }
@@ -83,8 +85,8 @@ impl<'a> TensorView<'a> {
     /// elements of `data`, `f32` or `f64`: the real part, then the imaginary part.
     ///
     /// # Errors
-    /// `DType`: `T` is not the type of the bits of `dtype`. `Shape`: `data` does not hold as many elements as the sizes
-    /// need.
+    /// `DType`: `T` is not the type of the bits of `dtype`. `Shape`: `data` does not hold exactly the elements that the
+    /// sizes need.
     #[track_caller]
     pub fn from_bits<T: Element>(dtype: DType, sizes: &[usize], data: &'a [T]) -> Result<TensorView<'a>> {
         let per_element = check_bits::<T>(dtype)?;
@@ -98,23 +100,16 @@ impl<'a> TensorView<'a> {
     ///
     /// # Errors
     /// `Shape`: `data.len()` is not the product of the sizes.
-    pub fn from_strings(sizes: &[usize], data: &'a [Box<[u8]>]) -> Result<TensorView<'a>> {
+    pub fn from_strings(sizes: &[usize], data: Strings<'a>) -> Result<TensorView<'a>> {
         check_count(sizes, data.len())?;
-        let strings = Data::Strings(data);
-        Ok(TensorView {
-            dtype: DType::String,
-            sizes: sizes.into(),
-            strides: None,
-            len: data.len(),
-            data: strings,
-        })
+        Ok(TensorView::of_strings(sizes, data))
     }
 
     /// Makes a row-major view of bytes that hold elements of `dtype`.
     ///
     /// # Errors
-    /// `DType`: `dtype` is string, or a byte of a bool is neither 0 nor 1. `Shape`: `bytes` is not as long as the sizes
-    /// need. `Feed`: the address is not aligned for the type of the elements' bits.
+    /// `DType`: `dtype` is string, or a byte of a bool is neither 0 nor 1. `Shape`: the length of `bytes` does not fit
+    /// the sizes. `Feed`: the address is not aligned for the type of the elements' bits.
     pub(crate) fn from_bytes(dtype: DType, sizes: &[usize], bytes: &'a [u8]) -> Result<TensorView<'a>> {
         check_aligned(dtype, bytes)?;
         if dtype == DType::Bool && !element::are_bools(bytes) {
@@ -149,7 +144,7 @@ impl<'a> TensorView<'a> {
     }
 
     /// Makes a view of strings, whose number must fit the sizes.
-    pub(super) fn of_strings(sizes: &[usize], strings: &'a [Box<[u8]>]) -> TensorView<'a> {
+    pub(crate) fn of_strings(sizes: &[usize], strings: Strings<'a>) -> TensorView<'a> {
         TensorView {
             dtype: DType::String,
             sizes: sizes.into(),
@@ -195,7 +190,7 @@ impl<'a> TensorView<'a> {
     /// Returns the elements in row-major order.
     ///
     /// # Errors
-    /// `DType`: the elements are not `T`. `Shape`: the view is not row-major; [`TensorView::to_vec`] copies it.
+    /// `DType`: the elements are not `T`. `Shape`: the view is not row-major; use [`TensorView::to_vec`].
     #[track_caller]
     pub fn as_slice<T: Element>(&self) -> Result<&'a [T]> {
         check_dtype::<T>(self.dtype)?;
@@ -247,7 +242,7 @@ impl<'a> TensorView<'a> {
     ///
     /// # Errors
     /// `DType`: the elements are not strings.
-    pub fn as_strings(&self) -> Result<&'a [Box<[u8]>]> {
+    pub fn as_strings(&self) -> Result<Strings<'a>> {
         match self.data {
             Data::Strings(strings) => Ok(strings),
             Data::Bytes { .. } => Err(Error::new(
@@ -266,7 +261,7 @@ impl<'a> TensorView<'a> {
     pub fn item<T: Element>(&self) -> Result<T> {
         check_dtype::<T>(self.dtype)?;
         match self.len {
-            // A view of one element is row-major for any strides, and `with_strides` stores none for it.
+            // A view of one element is row-major for any strides, so `with_strides` stores no strides for the view.
             1 => self.typed().map(|only| only[0]),
             _ => Err(Error::new(
                 ErrorKind::Shape,
@@ -283,7 +278,8 @@ impl<'a> TensorView<'a> {
     /// `Memory`: the allocation fails.
     pub fn to_tensor(&self) -> Result<Tensor> {
         if let Data::Strings(strings) = self.data {
-            return Tensor::from_strings(&self.sizes, strings);
+            let storage = Storage::of_strings(StringBuffer::copy_of(strings)?);
+            return Ok(Tensor { dtype: self.dtype, layout: Layout::row_major(&self.sizes)?, storage });
         }
         let mut tensor = Tensor::allocate(self.dtype, &self.sizes)?;
         self.copy_bytes_to(tensor.view_mut()?.bytes_mut());
@@ -319,7 +315,7 @@ impl<'a> TensorView<'a> {
     }
 
     /// Returns the value of each element in row-major order.
-    pub(super) fn data(&self) -> impl Iterator<Item = Datum<'a>> + use<'a, '_> {
+    pub(super) fn datums(&self) -> impl Iterator<Item = Datum<'a>> + use<'a, '_> {
         let dtype = self.dtype;
         self.elements().map(move |bytes| Datum::read(dtype, bytes))
     }

@@ -1,5 +1,5 @@
-"""Checks the page of a model in a real browser: a click on a node shows its shape, and the loops and code of its
-kernel.
+"""Checks the HTML page of a model in a real browser, such as that a click on a node shows the node's shape, and the
+loops and code of its kernel.
 
 Run: python3 tests/browser/page.py target/debug/shapeflow [FOLDER-FOR-SCREENSHOTS]
 

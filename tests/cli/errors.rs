@@ -1,4 +1,4 @@
-//! Dumps of graphs with refused nodes, in every stage and format.
+//! Dumps of graphs show refused nodes with their errors, in every stage and format.
 
 use serde_json::Value;
 

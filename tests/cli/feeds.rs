@@ -1,4 +1,4 @@
-//! Fed tensors on the command line.
+//! Any tensor of a model can be fed on the command line.
 
 use serde_json::Value;
 use shapeflow::interchange::write_npz;

@@ -1,4 +1,4 @@
-//! Failed writes: a full disk is an error, a closed pipe is none.
+//! Writes that fail: a full disk is an error, a pipe that its reader has closed is no error.
 
 use std::process::Command;
 

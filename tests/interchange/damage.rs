@@ -80,7 +80,7 @@ fn damaged_models_have_specific_errors() {
     }
 }
 
-/// The chain has `SHAPEFLOW_CHAIN` nodes.
+/// The chain has 20,000 nodes, or the number in the environment variable `SHAPEFLOW_CHAIN`.
 #[test]
 fn deep_chains_are_imported() -> Result<()> {
     let count = std::env::var("SHAPEFLOW_CHAIN").ok().and_then(|text| text.parse().ok()).unwrap_or(20_000);
@@ -150,6 +150,7 @@ fn inlined_functions_count_towards_the_limit_of_nodes() {
 pub struct Random(pub u64);
 
 impl Random {
+    /// Draws a number below `limit`.
     pub fn below(&mut self, limit: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -158,6 +159,7 @@ impl Random {
     }
 }
 
+/// Returns models that the test damages.
 fn seeds() -> Vec<Vec<u8>> {
     let graph = Graph::new();
     let x = graph.input("x", DType::F32, shape!["n", 4]).unwrap();
@@ -171,7 +173,7 @@ fn seeds() -> Vec<Vec<u8>> {
     let mut seeds = vec![to_graphdef(&graph, &outputs).unwrap()];
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/shapes.npz");
     let arrays = shapeflow::interchange::read_npz(path).unwrap();
-    let graphs = &arrays.iter().find(|(name, _)| name == "graphs").unwrap().1;
+    let graphs = arrays.tensor("graphs").unwrap();
     seeds.extend(
         graphs
             .as_strings()
@@ -184,7 +186,7 @@ fn seeds() -> Vec<Vec<u8>> {
     seeds
 }
 
-/// Runs for `SHAPEFLOW_FUZZ_SECONDS`, by default 2.
+/// Runs for the number of seconds in the environment variable `SHAPEFLOW_FUZZ_SECONDS`, by default 2.
 #[test]
 fn damaged_bytes_never_panic() {
     let seconds =

@@ -1,4 +1,5 @@
-//! Nodes of every importable op against what TensorFlow computes, and that no two operands can change places.
+//! Nodes of every importable op give the results recorded from TensorFlow, and the recorded cases would show two
+//! operands that change places.
 
 use std::collections::BTreeMap;
 
@@ -7,12 +8,16 @@ use shapeflow::interchange::{ImportOptions, Model};
 use shapeflow::{Backend, CompileOptions, DType, ErrorKind, Registry, Result, Tensor};
 
 /// Ops whose result does not depend on the order of their operands.
-const COMMUTATIVE: [&str; 14] = [
+const COMMUTATIVE: [&str; 18] = [
+    "AccumulateNV2",
     "Add",
+    "AddN",
     "AddV2",
+    "ApproximateEqual",
     "BitwiseAnd",
     "BitwiseOr",
     "BitwiseXor",
+    "BroadcastArgs",
     "Equal",
     "LogicalAnd",
     "LogicalOr",
@@ -24,20 +29,27 @@ const COMMUTATIVE: [&str; 14] = [
     "ParallelDynamicStitch",
 ];
 
-/// A line of the file, as protobuf text.
+/// A line of `tests/data/imports.jsonl`. Attributes and tensors are protobuf text.
 struct Case {
+    file: &'static str,
     line: usize,
     op: String,
     attrs: String,
     inputs: Vec<String>,
-    /// Which inputs are data; the others stay constants.
+    /// By input: whether it is data, which a graph may feed. Other inputs stay constants.
     fed: Vec<bool>,
-    /// `None` where TensorFlow refuses the node.
+    /// The results of TensorFlow; `None` if TensorFlow refuses the node.
     outputs: Option<Vec<String>>,
 }
 
+/// Reads all recorded cases.
 fn cases() -> Vec<Case> {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/imports.jsonl");
+    ["imports", "strings"].into_iter().flat_map(cases_of).collect()
+}
+
+/// The cases of a file in `tests/data`.
+fn cases_of(file: &'static str) -> Vec<Case> {
+    let path = format!("{}/tests/data/{file}.jsonl", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(path).unwrap();
     let texts = |json: &Json| -> Vec<String> {
         json.as_array().unwrap().iter().map(|text| text.as_str().unwrap().to_string()).collect()
@@ -45,6 +57,7 @@ fn cases() -> Vec<Case> {
     let case = |(number, line): (usize, &str)| {
         let json: Json = serde_json::from_str(line).unwrap();
         Case {
+            file,
             line: number + 1,
             op: json["op"].as_str().unwrap().to_string(),
             attrs: json["attrs"].as_str().unwrap().to_string(),
@@ -56,7 +69,7 @@ fn cases() -> Vec<Case> {
     text.lines().enumerate().map(case).collect()
 }
 
-/// `dtype: DT_FLOAT` of `dtype: DT_FLOAT tensor_shape { .. } ..`.
+/// Returns the name of a tensor's dtype: `DT_FLOAT` of `dtype: DT_FLOAT tensor_shape { .. } ..`.
 fn dtype(tensor: &str) -> &str {
     tensor.split(" tensor_shape").next().unwrap().trim_start_matches("dtype: ")
 }
@@ -70,7 +83,8 @@ fn constant(name: &str, tensor: &str) -> String {
 }
 
 impl Case {
-    /// The node `y` with inputs `order`; `v0`, … are their values as constants, and `x0`, … are fed instead if `is_fed`.
+    /// Returns a graph with the node `y`, whose inputs are the case's inputs in `order`. Input `i` is the constant
+    /// `vi`, or the placeholder `xi` if it is data and `is_fed`.
     fn graph(&self, order: &[usize], is_fed: bool) -> String {
         let mut text = String::new();
         let mut names = String::new();
@@ -104,13 +118,13 @@ impl Case {
         exe.run_all(&views)
     }
 
-    /// What TensorFlow gave.
+    /// Returns the results of TensorFlow.
     fn expected(&self) -> Vec<Tensor> {
         self.outputs.iter().flatten().map(|tensor| value(tensor)).collect()
     }
 }
 
-/// The tensor that this text writes.
+/// Parses the text of a tensor.
 fn value(tensor: &str) -> Tensor {
     let imported = Model::from_text(&constant("v", tensor)).unwrap();
     let imported = imported.import(None, &ImportOptions::new()).unwrap();
@@ -121,12 +135,15 @@ fn value(tensor: &str) -> Tensor {
 fn are_close(got: &[Tensor], expected: &[Tensor]) -> bool {
     got.len() == expected.len()
         && got.iter().zip(expected).all(|(got, expected)| {
-            let tolerance = match expected.dtype() {
-                DType::F32 => 1e-5,
-                DType::F64 => 1e-12,
-                _ => 0.0,
+            // One part of a complex number may be small beside the other.
+            let (relative, absolute) = match expected.dtype() {
+                DType::F32 => (1e-5, 0.0),
+                DType::F64 => (1e-12, 0.0),
+                DType::C64 => (1e-5, 1e-5),
+                DType::C128 => (1e-12, 1e-12),
+                _ => (0.0, 0.0),
             };
-            let is_close = || tolerance > 0.0 && got.allclose(expected, tolerance, 0.0).is_ok();
+            let is_close = || relative > 0.0 && got.allclose(expected, relative, absolute).is_ok();
             got.dtype() == expected.dtype()
                 && got.sizes() == expected.sizes()
                 && (got == expected || is_close())
@@ -143,21 +160,23 @@ fn nodes_give_what_tensorflow_gives() {
             [(false, Backend::default()), (true, Backend::default()), (true, Backend::Interpreter)]
         {
             let what = match (case.run(&order, is_fed, backend), &case.outputs) {
-                // What we have no kernel for we refuse too, but for another reason.
+                // Both refuse the node. A missing kernel of ours is no such refusal.
                 (Err(error), None) if error.kind() != ErrorKind::Compile => continue,
                 (Ok(got), Some(_)) if are_close(&got, &expected) => continue,
                 (Err(error), _) => error.to_string(),
                 (Ok(got), Some(_)) => format!("{got:?} and not {expected:?}"),
                 (Ok(got), None) => format!("{got:?} and no error"),
             };
-            let (line, op, attrs) = (case.line, &case.op, &case.attrs);
-            wrong.push(format!("line {line}, {op}, {attrs}, fed: {is_fed}, {backend:?}: {what}"));
+            let (file, line, op, attrs) = (case.file, case.line, &case.op, &case.attrs);
+            wrong
+                .push(format!("{file}.jsonl line {line}, {op}, {attrs}, fed: {is_fed}, {backend:?}: {what}"));
         }
     }
     assert!(wrong.is_empty(), "{} cases:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// Operands that changed places while a node is imported would give the recorded value of some case only by chance.
+/// Each op has a case whose result changes if two operands change places, so an import that swaps them fails the test
+/// above.
 #[test]
 fn every_importable_op_has_a_value_that_shows_the_order_of_its_operands() {
     let mut shown: BTreeMap<&str, bool> = BTreeMap::new();
@@ -180,5 +199,5 @@ fn every_importable_op_has_a_value_that_shows_the_order_of_its_operands() {
         *shown.entry(&case.op).or_default() |= shows;
     }
     let missing: Vec<&str> = shown.iter().filter(|(_, shows)| !**shows).map(|(op, _)| *op).collect();
-    assert!(missing.is_empty(), "add cases to tests/record_imports.py of {missing:?}");
+    assert!(missing.is_empty(), "add cases to tests/record_imports.py or record_strings.py of {missing:?}");
 }

@@ -1,4 +1,4 @@
-//! Models of which some words are others: what still imports is compiled and run, on a small stack.
+//! Models in which random words are replaced are refused, or compile and run, on a stack of 1 MiB. Nothing panics.
 
 use std::time::{Duration, Instant};
 
@@ -8,10 +8,10 @@ use shapeflow::{Backend, CompileOptions, DType, Executable, Graph, Result, Tenso
 use crate::damage::Random;
 use crate::samples::samples;
 
-/// The stack of the thread that runs the models. Nothing may recurse as deep as a model is long.
+/// The bytes of the stack of the thread that runs the models. Nothing may recurse once per node of a model.
 const STACK: usize = 1 << 20;
 
-/// A model as text, cut into words and what stands between them.
+/// Cuts the text of a model into words, and the pieces of text between words.
 fn words(text: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut in_string = false;
@@ -75,19 +75,20 @@ const DTYPES: [&str; 12] = [
     "DT_COMPLEX64",
 ];
 
-/// Another word where `words[at]` stands.
+/// Replaces a random word by another word of the same kind: a number, a dtype, a bool, or a string of `words` or
+/// `pool`.
 fn mutate(words: &mut [String], pool: &[String], random: &mut Random) {
     for _ in 0..50 {
-        let at = random.below(words.len());
-        let word = words[at].clone();
-        let quoted = at > 0 && words[at - 1] == "\"";
+        let index = random.below(words.len());
+        let word = words[index].clone();
+        let is_quoted = index > 0 && words[index - 1] == "\"";
         let new = if word.parse::<f64>().is_ok() {
             NUMBERS[random.below(NUMBERS.len())].to_string()
         } else if word.starts_with("DT_") {
             DTYPES[random.below(DTYPES.len())].to_string()
         } else if word == "true" || word == "false" {
             (word == "false").to_string()
-        } else if quoted && word != "\"" {
+        } else if is_quoted && word != "\"" {
             let from = if random.below(3) == 0 { pool } else { &words[..] };
             let strings: Vec<&String> = from
                 .windows(2)
@@ -98,12 +99,13 @@ fn mutate(words: &mut [String], pool: &[String], random: &mut Random) {
         } else {
             continue;
         };
-        words[at] = new;
+        words[index] = new;
         return;
     }
 }
 
-/// A tensor for an input: as declared, small where that says nothing.
+/// Returns a tensor for an input. Sizes and ranks that the input does not declare are random and at most 4; `None` if
+/// the tensor would have more than 65,536 elements.
 fn feed(value: Value<'_>, random: &mut Random) -> Option<Tensor> {
     let shape = value.shape();
     let sizes: Vec<usize> = match shape.dims() {
@@ -128,7 +130,7 @@ fn feed(value: Value<'_>, random: &mut Random) -> Option<Tensor> {
     .ok()
 }
 
-/// Imports, compiles and runs; every step may refuse.
+/// Imports, compiles and runs a model. Each of these steps may refuse it.
 fn run(text: &str, random: &mut Random) -> Result<()> {
     let mut limits = Limits::default();
     (limits.nodes, limits.rank, limits.constant_bytes, limits.nesting) = (10_000, 16, 1 << 20, 8);
@@ -141,27 +143,27 @@ fn run(text: &str, random: &mut Random) -> Result<()> {
     }
     let options = CompileOptions::new().memory_limit(1 << 24);
     let exe = imported.graph().compile_with(&options, &values)?;
-    let slow = options.backend(Backend::Interpreter);
-    let reference = imported.graph().compile_with(&slow, &values)?;
+    let interpreter = options.backend(Backend::Interpreter);
+    let reference = imported.graph().compile_with(&interpreter, &values)?;
     for _ in 0..2 {
         let feeds: Option<Vec<Tensor>> = imported.inputs().map(|(_, value)| feed(value, random)).collect();
         let Some(feeds) = feeds else { return Ok(()) };
         let views: Vec<TensorView<'_>> = feeds.iter().map(Tensor::view).collect();
-        // The interpreter knows no limit of memory.
+        // Machine code runs first and refuses a run beyond the memory limit, because the interpreter has no such limit.
         exe.run_all(&views)?;
         let _ = reference.run_all(&views);
     }
     Ok(())
 }
 
-/// Runs `work` in a thread with that stack.
+/// Runs `work` in a thread with a stack of [`STACK`] bytes.
 fn on_a_small_stack(work: impl FnOnce() + Send + 'static) {
     std::thread::Builder::new().stack_size(STACK).spawn(work).unwrap().join().unwrap();
 }
 
-/// One number of a model is another: the shape of a Reshape is longer than what is followed of a constant.
+/// The `shape` of a Reshape is a constant of 5000 elements, and inference tracks at most 4096.
 #[test]
-fn a_constant_too_long_to_follow_is_refused() {
+fn a_constant_too_long_to_track_is_refused() {
     let text = "node { name: \"x\" op: \"Placeholder\" attr { key: \"dtype\" value { type: DT_FLOAT } } }
         node { name: \"s\" op: \"Const\" attr { key: \"dtype\" value { type: DT_INT32 } } attr { key: \"value\" value {
           tensor { dtype: DT_INT32 tensor_shape { dim { size: 5000 } } int_val: 1 } } } }
@@ -178,9 +180,9 @@ fn a_constant_too_long_to_follow_is_refused() {
     });
 }
 
-/// Functions that call each other, and messages inside each other, as deep as they may.
+/// Functions that call each other, and messages inside each other, are as deep as the limits allow.
 #[test]
-fn nesting_to_its_limits_needs_little_stack() {
+fn nesting_to_its_limits_fits_a_small_stack() {
     on_a_small_stack(|| {
         let mut text = String::from("library {");
         for level in 0..32 {
@@ -200,14 +202,15 @@ fn nesting_to_its_limits_needs_little_stack() {
         let exe = imported.graph().compile(imported.value("y").unwrap()).unwrap();
         let [y] = exe.run(&[Tensor::scalar(1.5f32).view()]).unwrap();
         assert_eq!(y.item::<f32>().unwrap(), -1.5);
-        // Messages that nobody knows, just below the limit.
+        // Messages of unknown fields, nested 91 deep. The limit is 96.
         let deep = format!("node {{ {} {} }}", "a { ".repeat(90), "} ".repeat(90));
         assert!(Model::from_text(&deep).is_ok());
     });
 }
 
-/// Runs for `SHAPEFLOW_MUTATE_SECONDS`, or a moment, from `SHAPEFLOW_SEED`. The model at hand is written to
-/// `SHAPEFLOW_MUTATED`, where that is given: an overflow of the stack cannot be caught.
+/// Runs for the number of seconds in the environment variable `SHAPEFLOW_MUTATE_SECONDS`, by default 3, with the seed
+/// in `SHAPEFLOW_SEED`. If `SHAPEFLOW_MUTATED` names a file, the test writes each model to the file before it runs the
+/// model, because an overflow of the stack ends the process.
 #[test]
 fn mutated_models_run_or_are_refused() {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());

@@ -1,12 +1,13 @@
-//! Positions outside a tensor that a graph says to ignore, against naive loops.
+//! Nodes with `bad_indices_policy: IGNORE` ignore positions outside the tensor. The results are compared with naive
+//! loops.
 
 use shapeflow::interchange::{ImportOptions, Model, to_pbtxt};
 use shapeflow::{Backend, CompileOptions, Result, Tensor};
 
-/// Rows of 3, and as many axes before them as a position has indices.
+/// The size of the last axis, the row. A position has one index for each axis before it.
 const ROW: usize = 3;
 
-/// A node of this op on placeholders; `inputs` are their names and types.
+/// Returns a graph with the node `y` of this op. Its inputs are placeholders with these names and dtypes.
 fn node(op: &str, inputs: &[(&str, &str)], attrs: &str) -> String {
     let mut text = String::new();
     let mut names = String::new();
@@ -22,6 +23,7 @@ fn node(op: &str, inputs: &[(&str, &str)], attrs: &str) -> String {
     )
 }
 
+/// Runs `y` on both backends, and returns both results.
 fn run(text: &str, feeds: &[&Tensor]) -> Result<Vec<Tensor>> {
     let imported = Model::from_text(text)?.import(None, &ImportOptions::new())?;
     let views: Vec<_> = feeds.iter().map(|feed| feed.view()).collect();
@@ -34,7 +36,8 @@ fn run(text: &str, feeds: &[&Tensor]) -> Result<Vec<Tensor>> {
     Ok(results)
 }
 
-/// Positions of `depth` indices, half of which are outside somewhere, also far outside.
+/// Returns random positions with one index for each of `sizes`. About half of the positions have an index that is out
+/// of range, sometimes as far as `i64::MIN` or `i64::MAX`.
 fn positions(count: usize, sizes: &[usize]) -> Vec<i64> {
     let mut state = 7u64;
     let mut draw = |limit: u64| {
@@ -56,7 +59,7 @@ fn positions(count: usize, sizes: &[usize]) -> Vec<i64> {
     indices
 }
 
-/// The row that a position names, if it is inside.
+/// Returns the number of the row at a position; `None` if an index is out of range.
 fn row(position: &[i64], sizes: &[usize]) -> Option<usize> {
     position.iter().zip(sizes).try_fold(0, |row, (index, size)| {
         let index = usize::try_from(*index).ok().filter(|index| index < size)?;
@@ -109,7 +112,7 @@ fn positions_outside_are_ignored() -> Result<()> {
     Ok(())
 }
 
-/// A graph that is written again says the same of positions outside.
+/// A graph that is imported and exported again keeps its `bad_indices_policy`.
 #[test]
 fn an_export_keeps_the_policy() -> Result<()> {
     let types = r#"attr { key: "Tindices" value { type: DT_INT64 } }

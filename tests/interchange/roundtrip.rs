@@ -7,7 +7,8 @@ use shapeflow::{Attr, DType, Graph, Result, TensorView, Unknown, Value};
 
 use crate::samples::samples;
 
-/// Returns the text of the graph without comments: a node of a program has its line there, an imported node its name.
+/// Returns the text of the graph without comments. The comment of a node that a program made has the program's line;
+/// the comment of an imported node has its name only.
 fn without_comments(graph: &Graph) -> String {
     let text = graph.to_string();
     let lines = text.lines().map(|line| line.split("  // ").next().unwrap_or_default().trim_end());
@@ -34,8 +35,8 @@ fn exported_graphs_import_unchanged() -> Result<()> {
     Ok(())
 }
 
-/// If `SHAPEFLOW_ROUNDTRIP` names a folder, the graphs are written there with feeds and results, for
-/// `tests/tensorflow_roundtrip.py`.
+/// If the environment variable `SHAPEFLOW_ROUNDTRIP` names a folder, this also writes the graphs with their feeds and
+/// results there, for `tests/tensorflow_roundtrip.py`.
 #[test]
 fn imported_graphs_give_the_same_results() -> Result<()> {
     let folder = std::env::var_os("SHAPEFLOW_ROUNDTRIP");
@@ -53,7 +54,7 @@ fn imported_graphs_give_the_same_results() -> Result<()> {
         let got = imported.graph().compile(&values)?.run_all(&views)?;
         assert_eq!(got, expected, "{}", sample.name);
 
-        if let Some(folder) = folder.as_ref().map(Path::new).filter(|_| sample.runs) {
+        if let Some(folder) = folder.as_ref().map(Path::new).filter(|_| sample.runs_in_tensorflow) {
             std::fs::write(folder.join(format!("{}.pb", sample.name)), &bytes).unwrap();
             std::fs::write(folder.join(format!("{}.txt", sample.name)), names.join("\n")).unwrap();
             let feeds = sample.feeds.iter().map(|(name, tensor)| (*name, tensor));

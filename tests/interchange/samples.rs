@@ -1,5 +1,6 @@
 //! Sample graphs, each about one family of ops.
 
+use crate::string_samples;
 use shapeflow::{
     Axes, DType, Dim, Graph, IntoAxes, Result, SliceMasks, Tensor, Value, WindowPadding, concat,
     dynamic_stitch, shape, stack,
@@ -11,7 +12,7 @@ pub struct Sample {
     pub build: for<'g> fn(&'g Graph) -> Result<Vec<Value<'g>>>,
     pub feeds: Vec<(&'static str, Tensor)>,
     /// Whether TensorFlow has all ops of the graph.
-    pub runs: bool,
+    pub runs_in_tensorflow: bool,
 }
 
 fn floats(sizes: &[usize]) -> Tensor {
@@ -27,7 +28,7 @@ fn ints(values: &[i32]) -> Tensor {
 #[expect(clippy::too_many_lines, reason = "a list")]
 pub fn samples() -> Vec<Sample> {
     let x = || ("x", floats(&[3, 4]));
-    vec![
+    let numeric = vec![
         Sample {
             name: "mlp",
             build: |g| {
@@ -39,7 +40,7 @@ pub fn samples() -> Vec<Sample> {
                 Ok(vec![y.softmax(-1)?.named("probabilities")])
             },
             feeds: vec![x()],
-            runs: true,
+            runs_in_tensorflow: true,
         },
         Sample {
             name: "elementwise",
@@ -49,7 +50,7 @@ pub fn samples() -> Vec<Sample> {
                 Ok(vec![y, x.maximum(y)?.sigmoid()?, x.floormod(0.75)?, x.floor()?.sign()?])
             },
             feeds: vec![x()],
-            runs: true,
+            runs_in_tensorflow: true,
         },
         Sample {
             name: "reductions",
@@ -66,7 +67,7 @@ pub fn samples() -> Vec<Sample> {
                 ])
             },
             feeds: vec![x()],
-            runs: true,
+            runs_in_tensorflow: true,
         },
         Sample {
             name: "unknown_rank",
@@ -75,7 +76,7 @@ pub fn samples() -> Vec<Sample> {
                 Ok(vec![x.reduce_sum(Axes::all())?, (x + 1.0).rsqrt()?.neg()?.relu()?, x.shape_tensor()?])
             },
             feeds: vec![("x", Tensor::from([[[0.5f32, 1.0], [2.0, 3.0]]]))],
-            runs: true,
+            runs_in_tensorflow: true,
         },
         Sample {
             name: "symbolic_reshape",
@@ -86,7 +87,7 @@ pub fn samples() -> Vec<Sample> {
                 Ok(vec![halves, x.reshape([-1, 2])?, x.reshape(&[n * 2, Dim::from(-1)][..])?])
             },
             feeds: vec![x()],
-            runs: true,
+            runs_in_tensorflow: true,
         },
         Sample {
             name: "views",
@@ -104,7 +105,7 @@ pub fn samples() -> Vec<Sample> {
                 ])
             },
             feeds: vec![x()],
-            runs: true,
+            runs_in_tensorflow: true,
         },
         Sample {
             name: "strided_slices",
@@ -117,7 +118,7 @@ pub fn samples() -> Vec<Sample> {
                 ])
             },
             feeds: vec![x()],
-            runs: true,
+            runs_in_tensorflow: true,
         },
         Sample {
             name: "joins",
@@ -129,7 +130,7 @@ pub fn samples() -> Vec<Sample> {
                 Ok(vec![joined, low, high, stack(&[x, x], 1)?])
             },
             feeds: vec![x(), ("y", floats(&[2, 4]))],
-            runs: true,
+            runs_in_tensorflow: true,
         },
         Sample {
             name: "parts",
@@ -140,7 +141,7 @@ pub fn samples() -> Vec<Sample> {
                 Ok(parts)
             },
             feeds: vec![x()],
-            runs: true,
+            runs_in_tensorflow: true,
         },
         Sample {
             name: "pads",
@@ -153,7 +154,7 @@ pub fn samples() -> Vec<Sample> {
                 ])
             },
             feeds: vec![x()],
-            runs: true,
+            runs_in_tensorflow: true,
         },
         Sample {
             name: "gathers",
@@ -163,7 +164,7 @@ pub fn samples() -> Vec<Sample> {
                 Ok(vec![x.gather(at, 1)?, x.gather(at, 0)?.cumsum(0)?, at.one_hot(4, 1.0f32, 0.0f32, -1)?])
             },
             feeds: vec![x(), ("at", ints(&[2, 0, 1]))],
-            runs: true,
+            runs_in_tensorflow: true,
         },
         Sample {
             name: "indexed_ops",
@@ -192,7 +193,7 @@ pub fn samples() -> Vec<Sample> {
                 ])
             },
             feeds: vec![x(), ("at", Tensor::from([[2], [0], [2]]))],
-            runs: true,
+            runs_in_tensorflow: true,
         },
         Sample {
             name: "blocks",
@@ -207,7 +208,7 @@ pub fn samples() -> Vec<Sample> {
                 ])
             },
             feeds: vec![("x", floats(&[2, 2, 4, 4]))],
-            runs: true,
+            runs_in_tensorflow: true,
         },
         Sample {
             name: "selects",
@@ -222,7 +223,7 @@ pub fn samples() -> Vec<Sample> {
                 ])
             },
             feeds: vec![x()],
-            runs: true,
+            runs_in_tensorflow: true,
         },
         Sample {
             name: "integers",
@@ -238,7 +239,7 @@ pub fn samples() -> Vec<Sample> {
                 ])
             },
             feeds: vec![("x", ints(&[7, 4, 9, 0]))],
-            runs: true,
+            runs_in_tensorflow: true,
         },
         Sample {
             name: "shape_arithmetic",
@@ -250,7 +251,7 @@ pub fn samples() -> Vec<Sample> {
                 Ok(vec![sizes, x.size_tensor_as(DType::I32)?])
             },
             feeds: vec![("x", floats(&[1, 1, 2]))],
-            runs: true,
+            runs_in_tensorflow: true,
         },
         Sample {
             name: "batched_matmuls",
@@ -260,7 +261,7 @@ pub fn samples() -> Vec<Sample> {
                 Ok(vec![x.matmul_transposed(y, false, true)?])
             },
             feeds: vec![("x", floats(&[2, 3, 4])), ("y", floats(&[5, 4]))],
-            runs: true,
+            runs_in_tensorflow: true,
         },
         Sample {
             name: "transposed_matmuls",
@@ -269,7 +270,7 @@ pub fn samples() -> Vec<Sample> {
                 Ok(vec![x.matmul_transposed(x, true, false)?, x.matmul_transposed(x, false, true)?])
             },
             feeds: vec![x()],
-            runs: true,
+            runs_in_tensorflow: true,
         },
         Sample {
             name: "ranges_and_fills",
@@ -280,7 +281,7 @@ pub fn samples() -> Vec<Sample> {
                 Ok(vec![g.range(0, n, 2)?, g.range(0.0, 1.0, 0.25)?, filled, x.zeros_like()?, x.ones_like()?])
             },
             feeds: vec![("n", Tensor::scalar(7i32)), x()],
-            runs: true,
+            runs_in_tensorflow: true,
         },
         Sample {
             name: "data_dependent",
@@ -290,7 +291,7 @@ pub fn samples() -> Vec<Sample> {
                 Ok(vec![values, places, x.greater(3)?.where_indices()?])
             },
             feeds: vec![("x", ints(&[7, 4, 7, 0, 4]))],
-            runs: true,
+            runs_in_tensorflow: true,
         },
         Sample {
             name: "activations",
@@ -307,7 +308,7 @@ pub fn samples() -> Vec<Sample> {
                 ])
             },
             feeds: vec![x()],
-            runs: true,
+            runs_in_tensorflow: true,
         },
         Sample {
             name: "layer_norm",
@@ -319,7 +320,7 @@ pub fn samples() -> Vec<Sample> {
                 Ok(vec![(x - mean) * (variance + 1e-5).rsqrt()?])
             },
             feeds: vec![x()],
-            runs: true,
+            runs_in_tensorflow: true,
         },
         Sample {
             name: "many_dtypes",
@@ -329,7 +330,7 @@ pub fn samples() -> Vec<Sample> {
                 Ok(vec![h.cast(DType::F32)?, x.cast(DType::I64)? + 3, x.cast(DType::Bool)?])
             },
             feeds: vec![("x", Tensor::from([1.5f64, -2.0, 0.0]))],
-            runs: true,
+            runs_in_tensorflow: true,
         },
         Sample {
             name: "checks",
@@ -338,7 +339,7 @@ pub fn samples() -> Vec<Sample> {
                 Ok(vec![x.check_numerics("x")?])
             },
             feeds: vec![("x", Tensor::from([1.5f32, -2.0]))],
-            runs: true,
+            runs_in_tensorflow: true,
         },
         Sample {
             name: "ops_without_tensorflow_spelling",
@@ -348,7 +349,8 @@ pub fn samples() -> Vec<Sample> {
                 Ok(vec![x.gelu(true)?, x.silu()?, x.boolean_mask(mask, 0)?, x.rank_tensor_as(DType::I64)?])
             },
             feeds: vec![x()],
-            runs: false,
+            runs_in_tensorflow: false,
         },
-    ]
+    ];
+    numeric.into_iter().chain(string_samples::samples()).collect()
 }

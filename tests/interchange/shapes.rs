@@ -1,5 +1,5 @@
-//! Inferred shapes, compared with shapes recorded from TensorFlow: they are never less precise, and inference refuses
-//! nothing that TensorFlow accepts and runs.
+//! Inferred shapes are never less precise than the shapes recorded from TensorFlow, and inference refuses nothing that
+//! TensorFlow accepts and runs. Intended exceptions are listed in `tests/data/shapes_differences.txt`.
 
 use std::collections::BTreeMap;
 
@@ -11,11 +11,15 @@ use shapeflow::{DType, TensorShape};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Outcome {
     Equal,
+    /// Our shape knows more than TensorFlow's.
     MorePrecise,
+    /// Our shape knows less than TensorFlow's.
     LessPrecise,
     Different,
     RefusedByBoth,
+    /// Our inference refuses what TensorFlow's inference accepts.
     RefusedEarlier,
+    /// Our inference accepts what TensorFlow refuses.
     Accepted,
     NotImported,
 }
@@ -24,12 +28,12 @@ enum Outcome {
 fn cases() -> Vec<(Json, Vec<u8>)> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/shapes.npz");
     let arrays: BTreeMap<String, _> = read_npz(path).unwrap().into_iter().collect();
-    let strings = |name: &str| arrays[name].as_strings().unwrap().to_vec();
-    let cases = strings("cases").into_iter().zip(strings("graphs"));
-    cases.map(|(case, graph)| (serde_json::from_slice(&case).unwrap(), graph.into_vec())).collect()
+    let strings = |name: &str| arrays[name].as_strings().unwrap();
+    let cases = strings("cases").iter().zip(strings("graphs").iter());
+    cases.map(|(case, graph)| (serde_json::from_slice(case).unwrap(), graph.to_vec())).collect()
 }
 
-/// Returns the recorded sizes; `None` for unknown rank, an element is `None` for an unknown size.
+/// Returns the recorded sizes of a shape, each `None` if it is unknown. Returns none for an unknown rank.
 fn recorded(shape: &Json) -> Option<Vec<Option<i64>>> {
     let dims = shape.as_array()?;
     Some(dims.iter().map(Json::as_i64).collect())
@@ -59,6 +63,7 @@ fn compare(ours: &TensorShape, theirs: &Json) -> Outcome {
     }
 }
 
+/// Returns the worst outcome of a case's outputs, and a text that explains it.
 fn judge(case: &Json, graph: Vec<u8>) -> (Outcome, String) {
     let imported = match Model::from_bytes(graph).and_then(|model| model.import(None, &ImportOptions::new()))
     {

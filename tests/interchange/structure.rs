@@ -1,4 +1,5 @@
-//! Nodes that structure a TensorFlow graph: functions, branches, control edges, placeholders; and old spellings of ops.
+//! Import of functions, branches, assertions, control edges, placeholders and constants, of unknown and refused nodes,
+//! and of old spellings of ops.
 
 use shapeflow::interchange::{ImportOptions, Imported, Model};
 use shapeflow::{DType, Error, ErrorKind, Result, Tensor, TensorView, shape};
@@ -91,7 +92,8 @@ fn a_constant_predicate_chooses_its_branch() -> Result<()> {
     Ok(())
 }
 
-/// `y = -x` after an assertion that every element of x is positive, through a NoOp.
+/// `y = -x`, which runs after an assertion that every element of x is positive: a control edge leads from the assertion
+/// to a NoOp, and another one from the NoOp to y. `z = -x` runs without it.
 const ASSERTED: &str = r#"
     node { name: "zero" op: "Const" attr { key: "dtype" value { type: DT_FLOAT } }
            attr { key: "value" value { tensor { dtype: DT_FLOAT tensor_shape { } float_val: 0 } } } }

@@ -1,4 +1,4 @@
-//! Results of graphs, compared with values recorded from TensorFlow. The values are optional.
+//! Results of graphs equal the values recorded from TensorFlow. The test is skipped if there are no recorded values.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,10 +12,12 @@ use shapeflow::{DType, ErrorKind, Result, Tensor};
 enum Outcome {
     Equal,
     RefusedByBoth,
-    /// The op has no kernel.
+    /// This crate has no kernel for the op.
     NoKernel,
     Different,
+    /// This crate refuses what TensorFlow computes.
     Refused,
+    /// This crate computes what TensorFlow refuses.
     Accepted,
     NotImported,
 }
@@ -85,8 +87,8 @@ fn run(case: &Json, arrays: &BTreeMap<String, Tensor>) -> (Outcome, String) {
     }
 }
 
-/// `SHAPEFLOW_CONFORMANCE` names a folder with `values/OP.jsonl` and `values/OP.npz`; without it the test is skipped.
-/// `SHAPEFLOW_LIST` names a file to which the differing cases are written.
+/// The environment variable `SHAPEFLOW_CONFORMANCE` names a folder with `values/OP.jsonl` and `values/OP.npz`; without
+/// the variable, the test is skipped. `SHAPEFLOW_LIST` names a file to which the test writes the differing cases.
 #[test]
 fn results_equal_the_recorded_values() {
     let Some(folder) = std::env::var_os("SHAPEFLOW_CONFORMANCE") else {

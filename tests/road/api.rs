@@ -1,4 +1,4 @@
-//! Programs as users write them: expressions, layers, services. The test is also that they compile.
+//! Programs as users write them: expressions, layers, services. The tests also check that such programs compile.
 
 use std::sync::Arc;
 
@@ -212,7 +212,7 @@ fn threads_share_an_executable() -> Result<()> {
     })
 }
 
-/// One thread builds a graph and another extends it.
+/// One thread builds a graph, and another thread extends it.
 #[test]
 fn graphs_move_between_threads() -> Result<()> {
     let model = Model::new()?;

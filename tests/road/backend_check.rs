@@ -7,25 +7,26 @@ use shapeflow::{
     TensorViewMut, Value,
 };
 
-use crate::element_props::ElementProps;
+use crate::element_props::{ElementProps, has_fractions};
 use crate::graph_recipe::{Content, Recipe};
 use crate::tensor_compare::{Bound, Number, difference, numbers};
 
-/// Counts of what a check did.
+/// The counts of a check.
 #[derive(Default)]
 pub struct Outcome {
     pub runs: usize,
     /// Runs that the interpreter refused, so that nothing was compared.
     pub refused: usize,
-    /// Outputs whose elements were not compared, since no bound holds for their order of reduction.
+    /// Outputs whose elements were not compared, because no bound holds for the rounding of their reductions.
     pub skipped: usize,
+    /// Outputs whose elements were compared.
     pub compared: usize,
 }
 
-/// Largest integral element for which sums over a graph are taken as exact.
+/// Sums of integral elements count as exact if no integral element of the graph is larger than this.
 const MAX_EXACT: f64 = 4096.0;
 
-/// Results of reductions of larger numbers are not compared.
+/// The results of a reduction are not compared if its operands have larger elements than this.
 const MAX_REDUCED: f64 = 1e5;
 
 /// Returns the text of a panic.
@@ -50,7 +51,7 @@ fn run(exe: &Executable, views: &[TensorView<'_>]) -> Result<Vec<Tensor>> {
 fn max_abs(tensors: &[Tensor], filter: impl Fn(usize) -> bool) -> f64 {
     let mut most = 0.0f64;
     for (index, tensor) in tensors.iter().enumerate() {
-        if filter(index) && tensor.dtype().is_float() {
+        if filter(index) && has_fractions(tensor.dtype()) {
             for number in numbers(tensor) {
                 let size = match number {
                     Number::Float(x) if x.is_finite() => x.abs(),
@@ -117,12 +118,12 @@ pub fn check_backends(
                 outcome.refused += 1;
                 continue;
             }
-            // It runs no check of a value if only the shape of that value is live.
+            // Machine code skips the check of a value if only the value's shape is live.
             (Err(a), Ok(_)) if has_checks(recipe) && a.kind() == ErrorKind::Guard => {
                 outcome.refused += 1;
                 continue;
             }
-            // It skips the requirements on a data-dependent size if those data are not live.
+            // Machine code skips the requirements on a data-dependent size if the data are not live.
             (Err(a), Ok(_))
                 if matches!(a.kind(), ErrorKind::Guard | ErrorKind::Shape)
                     && has_data_dependent_sizes(recipe) =>
@@ -134,13 +135,13 @@ pub fn check_backends(
             (Ok(_), Err(b)) => return Err(format!("run {number}: only machine code refuses: {b}")),
         };
         let sums_are_exact = max_abs(&expected, |index| props[index].integral) <= MAX_EXACT;
-        let order_dependent = |index: usize| props[index].order_dependent;
+        let is_order_dependent = |index: usize| props[index].order_dependent;
         // Values that are order-dependent, and their operands: the error of a sum scales with its terms.
         let mut contributes = vec![false; values.len()];
         let mut first = recipe.sources.len();
         for step in &recipe.steps {
             for output in 0..step.outputs {
-                if order_dependent(first + output) {
+                if is_order_dependent(first + output) {
                     contributes[first + output] = true;
                     step.data.iter().for_each(|operand| contributes[*operand] = true);
                 }
@@ -153,13 +154,14 @@ pub fn check_backends(
         };
         for (got, output) in got.iter().zip(&recipe.outputs) {
             let expected = &expected[*output];
-            let bound = match (props[*output].reduced, order_dependent(*output)) {
+            let bound = match (props[*output].reduced, is_order_dependent(*output)) {
                 (false, _) => None,
                 // The bound 0 ignores the sign of zero, which depends on the order of a sum.
                 (true, false) if sums_are_exact => Some(Bound { relative: 0.0, absolute: 0.0 }),
                 (true, true) if scale <= MAX_REDUCED => {
                     // An f64 result of f64 sources only has the precision of f64.
-                    let only_f64 = expected.dtype() == DType::F64 && !has_other_than_f64(recipe);
+                    let only_f64 =
+                        matches!(expected.dtype(), DType::F64 | DType::C128) && !has_other_than_f64(recipe);
                     let relative = if only_f64 { 1e-12 } else { 2e-5 };
                     Some(Bound { relative, absolute: relative * scale.max(1.0) })
                 }
@@ -179,7 +181,8 @@ pub fn check_backends(
         compare_run_into_and_bind(recipe, &jit, &mut runner, &views, &got, number)?;
     }
     let after = jit.stats().compiles.len();
-    // A structure value from an input, or an unranked input, is specialized on at run time.
+    // The graph is compiled for the values of a structure parameter that is an input, and for the rank of an unranked
+    // input, at run time.
     let may_specialize = recipe.sources.iter().any(|source| {
         source.unranked || matches!(source.content, Content::Fixed(_) | Content::RunVariables(_))
     });
@@ -192,13 +195,13 @@ pub fn check_backends(
     Ok(outcome)
 }
 
-/// Returns whether a `reduce_prod` of floats may overflow in some order of its factors. An infinite partial product times
-/// 0 is NaN, so the result then depends on the order.
+/// Returns whether a `reduce_prod` of floats may overflow in some order of its factors. An infinite partial product
+/// times 0 is NaN, so the result then depends on the order.
 fn products_may_overflow(recipe: &Recipe, values: &[Tensor]) -> bool {
-    let products = recipe.steps.iter().filter(|step| step.call.op == "reduce_prod");
+    let products = recipe.steps.iter().filter(|step| matches!(step.call.op, "reduce_prod" | "complex_prod"));
     products.filter_map(|step| values.get(step.data[0])).any(|factors| {
-        // Natural logarithms a little below those of the largest f64 and f32.
-        let limit = if factors.dtype() == DType::F64 { 700.0 } else { 80.0 };
+        // These limits are a little below the natural logarithms of the largest f64 and f32.
+        let limit = if matches!(factors.dtype(), DType::F64 | DType::C128) { 700.0 } else { 80.0 };
         let log_magnitudes = numbers(factors).into_iter().map(|number| match number {
             Number::Float(x) => x.abs().max(1.0).ln(),
             Number::Int(_) => 0.0,
@@ -227,7 +230,7 @@ fn may_take_structure_from_data(op: &str) -> bool {
 
 /// Returns whether a source has another dtype than f64.
 fn has_other_than_f64(recipe: &Recipe) -> bool {
-    recipe.sources.iter().any(|source| source.dtype != DType::F64)
+    recipe.sources.iter().any(|source| !matches!(source.dtype, DType::F64 | DType::C128))
 }
 
 /// Checks that `run_into` and `bind` give the same bits as `run_all`.
@@ -279,7 +282,7 @@ fn derive_props(recipe: &Recipe) -> Vec<ElementProps> {
         .iter()
         .map(|source| ElementProps {
             integral: !matches!(source.content, Content::Ordinary | Content::Extreme)
-                || !source.dtype.is_float(),
+                || !has_fractions(source.dtype),
             ..ElementProps::default()
         })
         .collect();
@@ -293,7 +296,7 @@ fn derive_props(recipe: &Recipe) -> Vec<ElementProps> {
         let float = step
             .data
             .first()
-            .is_some_and(|first| values.get(*first).is_some_and(|value| value.dtype().is_float()));
+            .is_some_and(|first| values.get(*first).is_some_and(|value| has_fractions(value.dtype())));
         let reduces = step.call.op.starts_with("reduce_")
             || matches!(step.call.op, "softmax" | "log_softmax" | "matmul");
         if reduces && float && !matches!(step.call.op, "reduce_max" | "reduce_min") {
@@ -306,13 +309,13 @@ fn derive_props(recipe: &Recipe) -> Vec<ElementProps> {
     props
 }
 
-/// Returns whether a compile failed because an attribute names a symbol that no input determines. Shrinking a recipe, or
-/// making an input unranked, removes the inputs of a symbol. Recipes name symbols `s0`, `s1`, ….
+/// Returns whether a compile failed because an attribute names a symbol that no input determines. Shrinking a recipe,
+/// or making an input unranked, removes the inputs of a symbol. Recipes name symbols `s0`, `s1`, ….
 pub fn is_undetermined_symbol(error: &shapeflow::Error) -> bool {
     error.kind() == ErrorKind::Compile && error.message().contains("nothing determines s")
 }
 
-/// Returns whether a step exists to refuse runs.
+/// Returns whether a step has an op whose only effect is to refuse runs.
 fn has_checks(recipe: &Recipe) -> bool {
     recipe.steps.iter().any(|step| matches!(step.call.op, "checked" | "check_numerics"))
 }

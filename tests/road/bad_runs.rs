@@ -1,4 +1,5 @@
-//! Runs with feeds that do not fit, and their full error messages. Locations in this file are shown as source lines.
+//! Full error messages of runs with feeds that do not fit. The messages show a location in this file as its source
+//! line.
 
 use insta::assert_snapshot;
 use shapeflow::{DType, Dim, Executable, Graph, Result, TensorView, shape};

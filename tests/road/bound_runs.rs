@@ -50,8 +50,8 @@ fn fill(view: &mut TensorViewMut<'_>, round: u8) -> Result<()> {
             elements.for_each(|(index, element)| *element = number(index) > 1);
         }
         _ => {
-            let elements = view.as_mut_strings()?.iter_mut().enumerate();
-            elements.for_each(|(index, element)| *element = Box::from([b'a' + number(index)]));
+            let strings: Vec<[u8; 1]> = (0..view.len()).map(|index| [b'a' + number(index)]).collect();
+            view.copy_from(&Tensor::from_strings(view.sizes(), &strings)?)?;
         }
     }
     Ok(())

@@ -231,7 +231,7 @@ fn fill(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     g.add_step(call, &[value], &params, props)
 }
 
-/// Adds a `concat` of more operands of unknown size than one dimension term holds.
+/// Adds a `concat` of so many operands of unknown size that a single dimension cannot hold the sum of the sizes.
 fn concat_many(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     let runs = g.recipe.runs.len();
     let count = 64 + g.rng.below(16);
@@ -250,7 +250,7 @@ fn concat_many(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
 }
 
 impl GraphGenerator<'_> {
-    /// Like [`GraphGenerator::size_like`], but with size 1 in some runs.
+    /// Returns a dimension as [`GraphGenerator::size_like`] does, but with size 1 in some runs.
     pub fn size_like_or_one(&mut self, dim: &Dim) -> Option<Size> {
         let sizes = self.sizes_of(dim)?;
         let sizes: Vec<i64> =
@@ -260,7 +260,7 @@ impl GraphGenerator<'_> {
 
     /// Infers the sizes of an op's outputs in every run, by a graph of known sizes, and records them for new symbols.
     ///
-    /// Returns `None` to reject the op: if a run refuses its sizes, except for a few that test refusals.
+    /// Returns `None`, which rejects the op, if a run refuses its sizes. A few such ops are kept, to test refusals.
     pub fn infer_run_sizes(
         &mut self,
         call: &Call,

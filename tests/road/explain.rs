@@ -1,4 +1,5 @@
-//! `explain` shows where the dimensions of a value come from. Locations in this file are shown as source lines.
+//! `explain` shows where the dimensions of a value come from. The texts show a location in this file as its source
+//! line.
 
 use insta::assert_snapshot;
 use shapeflow::{DType, Graph, Result, TensorView, concat, shape, stack};
@@ -107,8 +108,8 @@ fn terms_and_guards_are_explained() -> Result<()> {
     Ok(())
 }
 
-/// A node that no output needs does not constrain a run. TensorFlow also runs `tf.concat([x, y], 0)` with sizes 2 and 1 in
-/// a graph in which an unused `tf.stack([x, y])` needs them equal.
+/// A node that no output needs does not constrain a run. TensorFlow also runs `tf.concat([x, y], 0)` with sizes 2 and 1
+/// in a graph in which an unused `tf.stack([x, y])` needs them equal.
 #[test]
 fn equalities_of_unfetched_nodes_constrain_nothing() -> Result<()> {
     let g = Graph::new();

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use shapeflow::shape_fns::{PartialElements, Symbol};
 use shapeflow::{Attr, DType, Dim, Graph, Value};
 
-use crate::element_props::{DTypeClass, ElementProps};
+use crate::element_props::{DTypeClass, ElementProps, has_fractions};
 use crate::graph_recipe::{Content, Recipe, Size, Source, Step};
 use crate::op_call::Call;
 use crate::rng::Rng;
@@ -16,7 +16,7 @@ const MAX_ELEMENTS: i64 = 12_000;
 /// Largest number of sources, except for those that an op needs beside a first operand.
 pub const MAX_SOURCES: usize = 9;
 
-/// A graph under construction, with what is known of its values in every run.
+/// A graph under construction, with the sizes of its values in every run.
 pub struct GraphGenerator<'g> {
     pub graph: &'g Graph,
     pub rng: Rng,
@@ -111,7 +111,7 @@ impl<'g> GraphGenerator<'g> {
             3 if self.size_limit > 8 => {
                 *self.rng.choose(&[8, 16, 17, 32, 33, 64]).min(&(self.size_limit as i64))
             }
-            // Larger than the tiles of kernels.
+            // This size is larger than the tiles of kernels.
             4 if self.size_limit > 20 && self.rng.chance(1, 4) => {
                 *self.rng.choose(&[129, 513, 1025, 4097, 5000])
             }
@@ -132,7 +132,7 @@ impl<'g> GraphGenerator<'g> {
         let variables = self.recipe.runs[0].len();
         let fresh: Vec<i64> = (0..self.recipe.runs.len()).map(|_| self.size()).collect();
         if self.dynamic_shapes {
-            // A run variable may also be an element of a fed parameter, which is not always a size: reuse none.
+            // No run variable is reused here, because it may be an element of a fed parameter that is no size.
             return match self.rng.below(8) {
                 0 => Size::Known(self.size()),
                 1 => Size::Named(self.new_variable(&fresh)),
@@ -151,7 +151,8 @@ impl<'g> GraphGenerator<'g> {
         }
     }
 
-    /// Returns a dimension for a source that has the same size as `dim` in every run; `None` if data decide that size.
+    /// Returns a dimension for a source that has the same size as `dim` in every run; `None` if the size depends on
+    /// data.
     pub fn size_like(&mut self, dim: &Dim) -> Option<Size> {
         if let Some(known) = dim.as_known() {
             return Some(Size::Known(known));
@@ -187,7 +188,7 @@ impl<'g> GraphGenerator<'g> {
         }
         let number = self.recipe.sources.len();
         let props = ElementProps {
-            integral: !matches!(content, Content::Ordinary | Content::Extreme) || !dtype.is_float(),
+            integral: !matches!(content, Content::Ordinary | Content::Extreme) || !has_fractions(dtype),
             extreme: matches!(content, Content::Extreme),
             ..ElementProps::default()
         };
@@ -240,7 +241,7 @@ impl<'g> GraphGenerator<'g> {
 
     /// Adds a step and returns its first output; `None` if the op refuses its operands or an output is too large.
     ///
-    /// The environment variable `SHAPEFLOW_REFUSED` prints why ops refuse.
+    /// If the environment variable `SHAPEFLOW_REFUSED` is set, this prints the error of a refused op.
     pub fn add_step(
         &mut self,
         call: Call,

@@ -189,7 +189,8 @@ fn restricted_crates_are_used_only_in_their_rooms() {
     assert_eq!(seen.len(), RESTRICTED_CRATES.len(), "every row must be used, only {seen:?} are");
 }
 
-/// Passes and emitters ask an `OpDef` for its properties: code that matches op names would need a case for every new op.
+/// Passes and emitters ask an `OpDef` for its properties. Code that matches on the names of ops would need a case for
+/// every new op.
 #[test]
 fn compiler_rooms_never_match_op_names() {
     let patterns =

@@ -1,4 +1,5 @@
-//! Graphs at the limits: very long, very wide, very many, of high rank, without elements, or larger than memory.
+//! Graphs at the limits: long chains, many operands, many graphs, high ranks, tensors without elements or larger than
+//! memory.
 
 use std::time::Instant;
 
@@ -58,7 +59,7 @@ fn dropped_graphs_free_their_memory() -> Result<()> {
         return Ok(());
     }
     let graphs = count("SHAPEFLOW_GRAPHS", 200);
-    // Warm up: allocators and the interner reach their steady size.
+    // The first graphs let allocators and the interner reach their steady size.
     for round in 0..graphs / 3 {
         run_small_network(round)?;
     }
@@ -120,7 +121,7 @@ fn a_long_chain_of_views_needs_no_stack() -> Result<()> {
     })
 }
 
-/// Every size is a term over the previous size; the terms are simplified.
+/// Every size is an expression of the previous size, and inference simplifies the expressions.
 #[test]
 fn a_long_chain_of_sizes_stays_small() -> Result<()> {
     on_thread_stack(|| {

@@ -1,4 +1,4 @@
-//! Choice of operands for a random op: values of the graph that suit it, or new sources.
+//! Chooses the operands of a random op: values of the graph that suit the op, or new sources.
 
 use shapeflow::DType;
 
@@ -7,7 +7,7 @@ use crate::graph_generator::{GraphGenerator, MAX_SOURCES, ValueIndex};
 use crate::graph_recipe::{Content, Size};
 
 impl GraphGenerator<'_> {
-    /// Picks a value of a dtype class, rank and properties, or adds a source as one.
+    /// Picks a value of this dtype class and rank whose properties fit, or adds a source as such a value.
     pub fn pick(
         &mut self,
         class: DTypeClass,

@@ -13,7 +13,7 @@ use crate::backend_check::{Outcome, check_backends, compile, panic_message};
 use crate::env_vars;
 use crate::graph_generator::{GeneratedGraph, GraphGenerator, ValueIndex};
 use crate::graph_recipe::{Content, Recipe, Size};
-use crate::ops::{OPS, add_op};
+use crate::ops::{OPS, STRING_OPS, add_op};
 use crate::rng::Rng;
 use crate::shrink::shrink;
 
@@ -54,7 +54,7 @@ fn dynamic_shape_graph(seed: u64) -> GeneratedGraph {
     finish(g, seed)
 }
 
-/// Chooses outputs, drops what they do not need, and sometimes makes an input unranked.
+/// Chooses outputs, drops the values that they do not need, and sometimes makes an input unranked.
 fn finish(mut g: GraphGenerator<'_>, seed: u64) -> GeneratedGraph {
     let mut outputs = choose_outputs(&mut g);
     if outputs.is_empty() {
@@ -85,7 +85,7 @@ fn has_symbols_in_attrs(recipe: &Recipe) -> bool {
     found
 }
 
-/// Chooses the last value, some random values, and sometimes more of the last ones.
+/// Chooses the last value, some random values, and sometimes several of the last values.
 fn choose_outputs(g: &mut GraphGenerator<'_>) -> Vec<ValueIndex> {
     let sources = g.recipe.sources.len();
     let all: Vec<ValueIndex> = (0..g.values.len()).map(ValueIndex).collect();
@@ -207,6 +207,7 @@ pub fn single_op_graph(op: &'static str, seed: u64) -> Option<GeneratedGraph> {
 fn every_registered_op_is_listed() {
     let registry = Registry::builtin();
     let registered: Vec<&str> = registry.iter().map(|def| def.name()).collect();
-    let listed: Vec<&str> = OPS.iter().map(|(op, _)| *op).collect();
+    let mut listed: Vec<&str> = OPS.iter().map(|(op, _)| *op).chain(STRING_OPS.iter().copied()).collect();
+    listed.sort_unstable();
     assert_eq!(registered, listed, "tests/road/ops/list.rs must list the registered ops");
 }

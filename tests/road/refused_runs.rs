@@ -1,4 +1,5 @@
-//! Mistakes that a run or a call refuses: the error's kind and phase on both backends, and that later runs still work.
+//! Mistakes that a run or a call refuses. Both backends give an error of the same kind and phase, and later runs still
+//! work.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! Inference from partial knowledge agrees with inference from known sizes, and refuses no graph that known sizes allow.
+//! Inference from partial knowledge agrees with inference from known sizes, and refuses no graph that known sizes
+//! allow.
 //!
 //! Each recipe is built twice: with some knowledge of its inputs removed, and with all sizes of a run known.
 
@@ -77,8 +78,8 @@ impl SymbolSizes {
         })
     }
 
-    /// Returns the inferred size of a dimension if it contradicts the actual size. Solves a dimension that is linear in one
-    /// unknown symbol for that symbol.
+    /// Returns the inferred size of a dimension if it contradicts the actual size. Solves a dimension that is linear in
+    /// one unknown symbol for that symbol.
     fn dim_mismatch(&mut self, dim: &Dim, size: i64) -> Option<String> {
         match dim.eval(&|symbol| self.0.get(&symbol).copied()) {
             Ok(Some(inferred)) => (inferred != size).then(|| inferred.to_string()),
@@ -104,7 +105,7 @@ fn known_sizes(shape: &TensorShape) -> Option<Vec<Option<i64>>> {
 struct Count {
     graphs: usize,
     refused: usize,
-    /// Comparisons of a value, one per value and run.
+    /// The number of comparisons of a value in a run.
     values: usize,
     runs: usize,
 }

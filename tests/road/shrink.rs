@@ -33,7 +33,7 @@ pub fn shrink(recipe: &Recipe) -> (Recipe, String) {
                 candidates.push(Recipe { runs: vec![run.clone()], ..best.clone() });
             }
         }
-        // Output an operand of the last step instead of its result.
+        // This makes an operand of the last step the output, in place of the step's result.
         if let [output] = best.outputs[..]
             && let Some((step, _)) = best.producer(output)
         {
@@ -109,7 +109,8 @@ fn replace_with_input(recipe: &Recipe, step: usize) -> Option<Recipe> {
     result.sources.push(source);
     result.steps.remove(step);
     let new = recipe.sources.len();
-    // The new source shifts the step outputs before `first`; the removed output undoes the shift after it.
+    // The new source adds 1 to the numbers of the step outputs before `first`. The removed output subtracts 1 again
+    // from the numbers after it.
     let rename = |operand: &mut usize| {
         *operand = match *operand {
             index if index < new => index,

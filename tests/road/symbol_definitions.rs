@@ -1,5 +1,5 @@
-//! Sizes known only at run time: fed slice bounds and shapes, sums of many unknown sizes, and symbols that a later equality
-//! replaced. Compares both backends with naive loops.
+//! Sizes known only at run time: fed slice bounds and shapes, sums of many unknown sizes, and symbols that a later
+//! equality replaced. Compares both backends with naive loops.
 
 use shapeflow::{
     Backend, CompileOptions, DType, Dim, ErrorKind, Executable, Graph, Registry, Result, SliceMasks, Tensor,
@@ -15,7 +15,8 @@ impl BothBackends {
         Ok(BothBackends([graph.compile(outputs)?, graph.compile_with(&interpreter, outputs)?]))
     }
 
-    /// Runs both and compares the first output with the expected sizes and elements; `None` expects an error.
+    /// Runs both backends, and compares their first outputs with the expected sizes and elements; `None` expects an
+    /// error.
     #[track_caller]
     fn check(&self, feeds: &[Tensor], expected: Option<(Vec<usize>, Vec<f32>)>) {
         let views: Vec<TensorView<'_>> = feeds.iter().map(Tensor::view).collect();

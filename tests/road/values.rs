@@ -20,15 +20,18 @@ struct Case {
     data: Vec<Tensor>,
     /// Name, elements and sizes of the parameters that may be attributes or inputs.
     params: Vec<(&'static str, Vec<i64>, Vec<usize>)>,
-    /// The outputs, or `None` where the op must be refused.
+    /// The outputs; `None` if the op must be refused.
     expected: Option<Vec<Tensor>>,
 }
 
-/// How much of the inputs' shapes is declared.
+/// The knowledge of shapes with which inputs are declared.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Declared {
+    /// All sizes.
     Shape,
+    /// The rank only.
     Rank,
+    /// Nothing, not even the rank.
     Unranked,
 }
 
@@ -45,6 +48,10 @@ fn tensor(json: &Json) -> Tensor {
         // f64 does not hold every i64.
         DType::I64 => {
             Tensor::from_vec(&sizes, data.iter().map(|item| item.as_i64().unwrap()).collect()).unwrap()
+        }
+        DType::F8E5M2 | DType::F8E4M3FN => {
+            let bits: Vec<u8> = data.iter().map(|item| item.as_u64().unwrap() as u8).collect();
+            Tensor::from_bits(dtype, &sizes, &bits).unwrap()
         }
         _ => {
             let number = |item: &Json| match item {
@@ -115,9 +122,9 @@ fn case(number: usize, line: &str) -> Case {
         _ => Call::new(interned(op)),
     };
     match op {
-        "transpose" => params.push("perm"),
-        "expand_dims" | "reverse" | "concat" | "split" | "gather" | "argmax" | "argmin" | "softmax"
-        | "log_softmax" => params.push("axis"),
+        "transpose" | "conjugate_transpose" => params.push("perm"),
+        "cumsum" | "complex_prod" | "expand_dims" | "reverse" | "concat" | "split" | "gather" | "argmax"
+        | "argmin" | "softmax" | "log_softmax" => params.push("axis"),
         "slice" => params.extend(["begin", "size"]),
         "strided_slice" => params.extend(["begin", "end", "strides"]),
         "reshape" | "broadcast_to" | "scatter_nd" => params.push("shape"),
@@ -160,7 +167,7 @@ fn case(number: usize, line: &str) -> Case {
     Case { number, call, data, params: values, expected }
 }
 
-/// Returns whether an op's recorded cases list pairs flattened.
+/// Returns whether the recorded cases of an op have its matrix of pairs, `paddings` or `crops`, as a flat list.
 fn has_pairs(op: &str) -> bool {
     matches!(op, "space_to_batch_nd" | "batch_to_space_nd")
 }
@@ -244,6 +251,9 @@ fn mismatch(case: &Case, result: std::thread::Result<Result<Vec<Tensor>>>) -> Op
                 let bound = match expected.dtype() {
                     DType::F32 => Bound { relative: 1e-5, absolute: 1e-6 },
                     DType::F64 => Bound { relative: 1e-12, absolute: 0.0 },
+                    // One part may be small beside the other.
+                    DType::C64 => Bound { relative: 1e-5, absolute: 1e-5 },
+                    DType::C128 => Bound { relative: 1e-12, absolute: 1e-13 },
                     _ => return difference(got, expected, None),
                 };
                 difference(got, expected, Some(bound)).map(|text| format!("{text}; {got:?}"))

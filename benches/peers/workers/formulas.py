@@ -6,7 +6,7 @@ A namespace `m` has `sqrt`, `exp`, `log`, `erf`, `relu`, `softmax`, `maximum`, `
 
 MEAN = [0.485, 0.456, 0.406]
 DEVIATION = [0.229, 0.224, 0.225]
-SCALE, ZERO = 0.03125, 128.0
+SCALE, ZERO_POINT = 0.03125, 128.0
 RELUS = [f"relu(a*x+b) {size}" for size in ("4 KiB", "256 KiB", "4 MiB", "256 MiB")]
 TENS = ["10 ops, scalar", "10 ops, 8 elements", "10 ops, 256 MiB"]
 
@@ -41,11 +41,11 @@ def black_scholes(m, spot, strike, time):
 
 
 def quantize(m, x):
-    return m.cast(m.clip(m.round(x * (1 / SCALE)) + ZERO, 0.0, 255.0), "uint8")
+    return m.cast(m.clip(m.round(x * (1 / SCALE)) + ZERO_POINT, 0.0, 255.0), "uint8")
 
 
 def dequantize(m, x):
-    return (m.cast(x, "float32") - ZERO) * SCALE
+    return (m.cast(x, "float32") - ZERO_POINT) * SCALE
 
 
 def quantized_chain(m, x):

@@ -10,7 +10,7 @@ VERSION = numexpr.__version__
 TEN = "x"
 for k in range(5):
     TEN = f"({TEN} * half + k{k})"
-# A literal is an f64, and would make the arithmetic f64.
+# A literal is an f64, and would make numexpr compute in f64.
 CONSTANTS = {"zero": np.float32(0), "half": np.float32(0.5), **{f"k{k}": np.float32(k) for k in range(5)}}
 EXPRESSIONS = {
     **{name: ("where(a * x + b > zero, a * x + b, zero)", "xab") for name in RELUS},

@@ -1,13 +1,13 @@
-"""numpy. Functions that take `out=` get it, so that results reuse the same memory as shapeflow's do."""
+"""numpy. Functions that take `out=` get it, so that results reuse memory, as the results of shapeflow do."""
 
 import numpy as np
-from formulas import DEVIATION, MEAN, RELUS, SCALE, TENS, ZERO
+from formulas import DEVIATION, MEAN, RELUS, SCALE, TENS, ZERO_POINT
 
 VERSION = np.__version__
 
 
 def kept(function):
-    """Makes a case of `function(memory, *inputs)`, where `memory` holds the arrays that the first call makes."""
+    """Returns a case that calls `function(memory, *inputs)`. `memory` holds the arrays that the first call makes."""
     return lambda *inputs: (lambda memory: (lambda: function(memory, *inputs)))({})
 
 
@@ -67,7 +67,7 @@ def quantize(memory, x):
     y, q = out(memory, "y", x.shape), out(memory, "q", x.shape, np.uint8)
     np.multiply(x, np.float32(1 / SCALE), out=y)
     np.rint(y, out=y)
-    y += np.float32(ZERO)
+    y += np.float32(ZERO_POINT)
     np.clip(y, 0, 255, out=y)
     q[:] = y
     return q
@@ -75,7 +75,7 @@ def quantize(memory, x):
 
 def dequantize(memory, x):
     y = out(memory, "y", x.shape)
-    np.subtract(x, np.float32(ZERO), out=y)
+    np.subtract(x, np.float32(ZERO_POINT), out=y)
     y *= np.float32(SCALE)
     return y
 

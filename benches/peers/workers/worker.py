@@ -1,4 +1,6 @@
-"""Runs a peer as a process that answers lines of JSON with lines of JSON, as shapeflow's bench does.
+"""A process for a Python peer. It reads requests as lines of JSON, and answers each with a line of JSON.
+
+The requests are listed in benches/pipelines/serve.rs.
 
 `worker.py PEER` imports the module `PEER_peer` beside it. The module has
 
@@ -35,7 +37,7 @@ def read(files):
 def samples(call, seconds):
     """Samples the microseconds of a call for some seconds.
 
-    A sample of short calls is the mean of enough calls to take 200 µs.
+    A sample is the mean over several calls, which together take at least 200 µs.
     """
     call()
     count = 1
@@ -96,7 +98,7 @@ class Worker:
         return {"us": [taken * 1e6]}
 
     def memory(self, request):
-        """Measures the peak memory above what the process holds after a run on a small input."""
+        """Returns the peak memory of a run, minus the memory that the process holds after a run on 8 elements."""
         small = [np.ones(8, "f4")]
         self.peer.make(request["case"], self.peer.place(small), 1, {**request, "model": request.get("small")})()
         gc.collect()

@@ -89,7 +89,7 @@ fn micros(since: Instant) -> f64 {
     since.elapsed().as_nanos() as f64 / 1000.0
 }
 
-/// Returns the peak resident memory of this process, on Linux.
+/// Returns the peak resident memory of this process, which only Linux tells.
 fn peak_rss_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

@@ -1,8 +1,8 @@
-//! Text that commands print: documents and tables.
+//! Formats the text that commands print: documents and tables.
 
 use std::fmt::Write;
 
-/// Widest cell that the columns of a table are aligned for. A wider cell shifts the rest of its row.
+/// Maximum number of characters of a column of a table. A wider cell shifts the rest of its row.
 const WIDEST: usize = 60;
 
 /// Returns a text as bytes, with a line break at its end.

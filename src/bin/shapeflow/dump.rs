@@ -34,7 +34,7 @@ pub(crate) fn dump(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
         "pb" => to_graphdef(imported.graph(), &wanted(&imported, &fetches)?)?,
         "pbtxt" => {
             let text = to_pbtxt(imported.graph(), &wanted(&imported, &fetches)?)?;
-            lines(format!("{}{text}", comments("#", "omitted", &imported)))
+            lines(format!("{}{text}", refused_comments("#", "omitted", &imported)))
         }
         _ => lines(drawn(arguments, &imported, &fetches, feeds.as_ref(), stage, format)?),
     };
@@ -48,8 +48,9 @@ pub(crate) fn dump(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
     }
 }
 
-/// Returns a comment for each refused node, which the document lacks.
-fn comments(mark: &str, fate: &str, imported: &Imported) -> String {
+/// Returns a comment for each refused node, for a document that lacks these nodes. `mark` begins a comment; `fate` says
+/// what became of the node.
+fn refused_comments(mark: &str, fate: &str, imported: &Imported) -> String {
     let refused = imported.check().err();
     let errors = refused.iter().flat_map(Error::all).map(|error| {
         let node = error.node().unwrap_or_default();
@@ -71,7 +72,8 @@ fn format_of(file: &Path) -> &'static str {
     }
 }
 
-/// Returns the fetched tensors. Without fetches, returns the outputs that no other node reads and inference accepts.
+/// Returns the fetched tensors. Without fetches, returns the tensors that no other node reads and that inference
+/// accepts.
 fn wanted<'m>(imported: &'m Imported, fetches: &[&str]) -> Result<Vec<Value<'m>>, Failure> {
     if !fetches.is_empty() {
         return Ok(fetched(imported, fetches)?.into_iter().map(|(_, value)| value).collect());
@@ -106,14 +108,14 @@ fn drawn(
             let views: Vec<TensorView<'_>> = tensors.iter().map(Tensor::view).collect();
             exe.run_all(&views)?;
         }
-        // The executable's own text has all compiled programs; a snapshot has one.
+        // The text of the executable has all compiled programs; a snapshot has a single program.
         let all = match (format, stage) {
             ("text", StageKind::Kernels) => Some(exe.kernels()),
             ("text", StageKind::Clif) => Some(exe.clif()?),
             _ => None,
         };
         if let Some(text) = all.filter(|text| !text.is_empty()) {
-            return Ok(format!("{text}{}", comments("//", "not compiled", imported)));
+            return Ok(format!("{text}{}", refused_comments("//", "not compiled", imported)));
         }
         snapshot = exe.snapshot(kept)?.with_refused(imported.graph());
         if snapshot.stage() < stage {
@@ -123,6 +125,7 @@ fn drawn(
     Ok(written(&snapshot, format, &trace))
 }
 
+/// Writes a snapshot in the format.
 fn written(snapshot: &Snapshot, format: &str, trace: &Trace) -> String {
     match format {
         "dot" => snapshot.to_dot(),

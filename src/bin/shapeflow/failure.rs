@@ -21,25 +21,25 @@ const BAD_INPUT: u8 = 2;
 const FAILED: u8 = 1;
 
 impl Failure {
-    /// Invalid arguments. `message` starts with `error: `.
+    /// Returns the failure of invalid arguments. `message` starts with `error: `.
     pub(crate) fn usage(message: String) -> Failure {
         let error = error_json(None, None, message.trim_start_matches("error: ").trim_end(), Phase::Build);
         Failure { code: BAD_INPUT, message, error, document: None }
     }
 
-    /// Invalid input. `message` has no prefix.
+    /// Returns the failure of invalid input. `message` has no prefix.
     pub(crate) fn input(message: impl std::fmt::Display) -> Failure {
         Failure::usage(format!("error: {message}"))
     }
 
-    /// A result that cannot be written to `target`.
+    /// Returns the failure of a result that cannot be written to `target`.
     pub(crate) fn output(target: impl std::fmt::Display, error: impl std::fmt::Display) -> Failure {
         let message = format!("{target} cannot be written: {error}");
         let error = error_json(None, None, &message, Phase::Run);
         Failure { code: FAILED, message: format!("error: {message}"), error, document: None }
     }
 
-    /// A graph error with a document that shows it at its node.
+    /// Returns the failure of a refused node, with a document that shows the error at the node.
     pub(crate) fn with_document(error: Error, document: Vec<u8>) -> Failure {
         Failure { document: Some(document), ..Failure::from(error) }
     }
@@ -52,7 +52,7 @@ impl Failure {
         &self.message
     }
 
-    /// Returns what goes to standard output: the document, or the error as JSON if `json` is set.
+    /// Returns the bytes for standard output: the document, or the error as JSON if `json` is set.
     pub(crate) fn into_document(self, json: bool) -> Vec<u8> {
         match self.document {
             Some(document) => document,

@@ -1,4 +1,4 @@
-//! `shapeflow infer`: prints every node with dtypes and partial shapes.
+//! `shapeflow infer`: prints every node with the dtypes and partial shapes of its outputs.
 
 use std::fmt::Write;
 

@@ -1,10 +1,10 @@
-//! Arguments that all commands share: models, shapes, feeds and fetches.
+//! Reads the arguments that several commands share: models, shapes, feeds and fetches.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use clap::ArgMatches;
-use shapeflow::interchange::{ImportOptions, Imported, as_dtype, read_model, read_npz};
+use shapeflow::interchange::{ImportOptions, Imported, as_dtype, map_safetensors, read_model, read_npz};
 use shapeflow::{DType, Executable, Port, Tensor, TensorShape, Value};
 
 use super::failure::Failure;
@@ -13,7 +13,8 @@ use super::progress::Progress;
 /// Size in bytes above which reading a file shows progress.
 const LARGE: u64 = 16 << 20;
 
-/// Reads the model and imports it with the given fetches; fed tensors become inputs.
+/// Reads the model and imports it with the given fetches. The tensors of `feeds` become inputs, and take the names of
+/// these inputs.
 pub(crate) fn import(
     arguments: &ArgMatches,
     fetches: Option<&[&str]>,
@@ -44,10 +45,12 @@ pub(crate) fn flag(arguments: &ArgMatches, name: &str) -> bool {
     matches!(arguments.try_get_one::<bool>(name), Ok(Some(true)))
 }
 
+/// Returns all values of an argument that may be given several times.
 pub(crate) fn list<'a>(arguments: &'a ArgMatches, name: &str) -> impl Iterator<Item = &'a str> {
     arguments.get_many::<String>(name).into_iter().flatten().map(String::as_str)
 }
 
+/// Returns the path that an argument gives.
 pub(crate) fn path<'a>(arguments: &'a ArgMatches, name: &str) -> Result<&'a Path, Failure> {
     let path = arguments.get_one::<PathBuf>(name).map(PathBuf::as_path);
     path.ok_or_else(|| Failure::input(format_args!("{name} must be given")))
@@ -110,11 +113,13 @@ impl Feeds {
     /// Reads the tensors of the file that `--feeds` names.
     pub(crate) fn required(arguments: &ArgMatches) -> Result<Feeds, Failure> {
         let file = path(arguments, "feeds")?.to_path_buf();
-        let tensors = read_npz(&file).map_err(|error| Failure::input(error.message()))?;
-        Ok(Feeds { file, tensors })
+        let is_safetensors = Path::new(&file).extension().is_some_and(|extension| extension == "safetensors");
+        let read = if is_safetensors { map_safetensors(&file) } else { read_npz(&file) };
+        let tensors = read.map_err(|error| Failure::input(error.message()))?;
+        Ok(Feeds { file, tensors: tensors.into_iter().collect() })
     }
 
-    /// Renames each tensor to its input.
+    /// Gives each tensor the name of the input that it feeds.
     fn name_by_input(&mut self, imported: &Imported) -> Result<(), Failure> {
         let mut seen = HashSet::new();
         for (name, _) in &mut self.tensors {
@@ -128,7 +133,7 @@ impl Feeds {
         Ok(())
     }
 
-    /// Returns the tensors of an executable's needed inputs in their order, converted to their dtypes.
+    /// Returns the tensors in the order of an executable's needed inputs, converted to the dtypes of the inputs.
     pub(crate) fn of(&self, exe: &Executable) -> Result<Vec<Tensor>, Failure> {
         let tensor_for = |port: &Port| {
             let Port { name, dtype, shape, .. } = port;

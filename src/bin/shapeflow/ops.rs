@@ -10,13 +10,16 @@ use super::model::flag;
 
 /// A line of the list.
 struct Row {
+    /// TensorFlow's op type; none for an op that TensorFlow lacks.
     op_type: Option<&'static str>,
+    /// The name of the builder method; none for an op that has only a shape function.
     builder: Option<&'static str>,
     dtypes: Vec<DType>,
+    /// The kind of the op's body, which says what computes the op.
     body: &'static str,
 }
 
-/// Lists the ops by TensorFlow op type, with their bodies. Ops with only a shape function have no builder.
+/// Lists the ops, sorted by TensorFlow op type.
 pub(crate) fn ops(arguments: &ArgMatches) -> Vec<u8> {
     let rows = rows();
     if flag(arguments, "json") {

@@ -1,5 +1,5 @@
-//! Writes to standard output, standard error and files. A failed write is an error, except to a pipe whose reader has
-//! closed it.
+//! Writes to standard output, standard error and files. A failed write is an error, unless the reader of a pipe has
+//! closed the pipe.
 
 use std::io::{ErrorKind, Write};
 use std::path::Path;

@@ -1,8 +1,9 @@
 //! `lay_out`: a layered layout of boxes and of the wires between them, after Sugiyama.
 //!
-//! The longest path from a source gives a box its rank. Barycenters give the order within each rank, and least squares
-//! the positions. A value whose readers are several ranks below crosses the ranks between as one trunk, which its
-//! readers share. All steps are iterative, take nearly linear time, and give equal graphs equal layouts.
+//! The rank of a box is its layer, counted from the top: the length of the longest path to the box. Barycenters give
+//! the order of boxes within each rank, and least squares give their positions. A value whose readers are several ranks
+//! below it crosses the ranks between as a single wire, the trunk; a branch leads from the trunk to each reader. All
+//! steps are loops, take nearly linear time, and give equal graphs equal layouts.
 
 mod order;
 mod place;
@@ -18,9 +19,9 @@ pub(super) struct Sketch {
 pub(super) struct SketchBox {
     pub width: f64,
     pub height: f64,
-    /// For each operand the source box, its output, and the offset where the wire arrives.
+    /// By operand: the source box, the output of this box, and the offset at which the wire arrives.
     pub operands: Vec<(usize, usize, f64)>,
-    /// For each output the offset where its wire leaves.
+    /// By output: the offset at which its wire leaves.
     pub outputs: Vec<f64>,
 }
 
@@ -36,16 +37,16 @@ pub(super) struct Layout {
 
 /// The wire from a value to its readers.
 pub(super) struct Wire {
-    /// Box and output.
+    /// The box and the output that the value comes from.
     pub source: (usize, usize),
-    /// The crossings of the ranks between the source and its readers, from top to bottom.
+    /// The crossings of the ranks between the source and its lowest reader, from top to bottom.
     pub trunk: Vec<Crossing>,
-    /// For each reader the box, the operand, and the number of crossings before it; `None` for a reader that is too far
-    /// for a wire.
+    /// Of each reader: the box, the operand, and the number of crossings that the wire passes before it branches off to
+    /// the reader; `None` if the reader is too far for a wire.
     pub readers: Vec<(usize, usize, Option<usize>)>,
 }
 
-/// A vertical stretch of a wire through a rank.
+/// The vertical part of a wire that passes through a rank.
 #[derive(Clone, Copy)]
 pub(super) struct Crossing {
     pub x: f64,
@@ -53,22 +54,25 @@ pub(super) struct Crossing {
     pub bottom: f64,
 }
 
-/// A box, or a value that crosses a rank.
+/// A box, or the crossing of a wire through a rank.
 #[derive(Clone, Copy)]
 struct Item {
     rank: usize,
     width: f64,
-    crossing: bool,
-    /// Whether it is a box without operands, which moves to its readers.
-    leaf: bool,
+    /// Whether the item is a crossing.
+    is_crossing: bool,
+    /// Whether the item is a box without operands, which moves to its readers.
+    is_leaf: bool,
 }
 
-/// A link from an item to one in the next rank. The ports are offsets from the middles of the items.
+/// A part of a wire from an item to an item in the next rank.
 #[derive(Clone, Copy)]
 struct Link {
     upper: usize,
     lower: usize,
+    /// The offset of the link's upper end from the middle of the upper item.
     upper_port: f64,
+    /// The offset of the link's lower end from the middle of the lower item.
     lower_port: f64,
 }
 
@@ -77,7 +81,7 @@ struct Layers {
     /// The boxes, then the crossings.
     items: Vec<Item>,
     links: Vec<Link>,
-    /// The items of each rank from left to right.
+    /// By rank: its items from left to right.
     ranks: Vec<Vec<usize>>,
 }
 
@@ -87,9 +91,10 @@ const RANK_GAP: f64 = 46.0;
 /// Distance between the drawing and its edges.
 const MARGIN: f64 = 24.0;
 
-/// A wire before its crossings have positions. `crossings` are items.
+/// A [`Wire`] whose crossings have no positions yet.
 struct Route {
     source: (usize, usize),
+    /// The items of the crossings, from top to bottom.
     crossings: Vec<usize>,
     readers: Vec<(usize, usize, Option<usize>)>,
 }
@@ -143,8 +148,9 @@ pub(super) fn lay_out(sketch: &Sketch) -> Layout {
 /// Width of a crossing.
 const CROSSING: f64 = 10.0;
 
-/// Splits long wires into crossings, shorter wires first, up to a budget of crossings. A wire beyond the budget reaches
-/// only readers in the next rank.
+/// Makes the items and links of a sketch. A wire over several ranks becomes a chain of crossings. The number of
+/// crossings has a limit, and shorter wires come first; a wire beyond the limit reaches only its readers in the next
+/// rank.
 fn layered(sketch: &Sketch, ranks: &[usize]) -> (Layers, Vec<Route>) {
     let mut items: Vec<Item> = sketch
         .boxes
@@ -153,8 +159,8 @@ fn layered(sketch: &Sketch, ranks: &[usize]) -> (Layers, Vec<Route>) {
         .map(|(item, rank)| Item {
             rank: *rank,
             width: item.width,
-            crossing: false,
-            leaf: item.operands.is_empty(),
+            is_crossing: false,
+            is_leaf: item.operands.is_empty(),
         })
         .collect();
     let first: Vec<usize> = sketch
@@ -194,11 +200,11 @@ fn layered(sketch: &Sketch, ranks: &[usize]) -> (Layers, Vec<Route>) {
             budget -= between;
             for rank in ranks[source] + 1..ranks[source] + 1 + between {
                 route.crossings.push(items.len());
-                items.push(Item { rank, width: CROSSING, crossing: true, leaf: false });
+                items.push(Item { rank, width: CROSSING, is_crossing: true, is_leaf: false });
             }
         }
-        let leaves = sketch.boxes[source].outputs[output] - sketch.boxes[source].width / 2.0;
-        let mut before = (source, leaves);
+        let source_port = sketch.boxes[source].outputs[output] - sketch.boxes[source].width / 2.0;
+        let mut before = (source, source_port);
         for &crossing in &route.crossings {
             links.push(Link { upper: before.0, lower: crossing, upper_port: before.1, lower_port: 0.0 });
             before = (crossing, 0.0);
@@ -211,7 +217,7 @@ fn layered(sketch: &Sketch, ranks: &[usize]) -> (Layers, Vec<Route>) {
             *passed = Some(distance - 1);
             let lower_port = sketch.boxes[*reader].operands[*operand].2 - sketch.boxes[*reader].width / 2.0;
             let (upper, upper_port) = match distance {
-                1 => (source, leaves),
+                1 => (source, source_port),
                 _ => (route.crossings[distance - 2], 0.0),
             };
             links.push(Link { upper, lower: *reader, upper_port, lower_port });
@@ -239,6 +245,7 @@ mod tests {
         Sketch { boxes: boxes.collect() }
     }
 
+    /// Lays out boxes of width 100, and checks that no boxes overlap and that each box is below its operands.
     fn check(sketch: &Sketch) -> Layout {
         let layout = lay_out(sketch);
         let mut by_top: std::collections::BTreeMap<i64, Vec<f64>> = Default::default();

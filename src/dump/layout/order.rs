@@ -1,5 +1,5 @@
-//! The order of items within their ranks. Items are sorted by the barycenters of their neighbours, in sweeps down and
-//! up; the order with the fewest crossings wins.
+//! Orders the items (boxes and crossings of wires) within their ranks. Sweeps over the ranks, down and up, sort the
+//! items of a rank by the barycenters of their neighbours. The order in which the fewest links cross wins.
 
 use std::cmp::Ordering;
 
@@ -19,11 +19,11 @@ pub(super) fn order(layers: &mut Layers) {
     for sweep in 0..sweeps {
         let count = layers.ranks.len();
         for step in 0..count {
-            let (rank, fixed) = match sweep % 2 {
+            let (rank, neighbours) = match sweep % 2 {
                 0 => (step, &neighbours.above),
                 _ => (count - 1 - step, &neighbours.below),
             };
-            sort(&mut layers.ranks[rank], fixed, &mut positions);
+            sort_rank(&mut layers.ranks[rank], neighbours, &mut positions);
         }
         let crossings = count_crossings(layers, &neighbours, &positions);
         if crossings < fewest {
@@ -37,8 +37,8 @@ pub(super) fn order(layers: &mut Layers) {
     layers.ranks = best;
 }
 
-/// The neighbours of each item in the rank above and below. Each has the port of the link on it as a fraction of its
-/// width.
+/// By item: its neighbours in the rank above and in the rank below. A neighbour comes with the place where the link
+/// meets it, as a fraction of its width from its middle.
 struct Neighbours {
     above: Vec<Vec<(usize, f64)>>,
     below: Vec<Vec<(usize, f64)>>,
@@ -48,22 +48,22 @@ impl Neighbours {
     fn new(layers: &Layers) -> Neighbours {
         let none = || vec![Vec::new(); layers.items.len()];
         let mut neighbours = Neighbours { above: none(), below: none() };
-        let part = |item: usize, port: f64| (port / layers.items[item].width.max(1.0)).clamp(-0.5, 0.5);
-        // Links of a box are in the order of its operands.
+        let fraction = |item: usize, port: f64| (port / layers.items[item].width.max(1.0)).clamp(-0.5, 0.5);
+        // The links above a box are sorted in the order of its operands.
         let mut links = layers.links.clone();
         links.sort_by(|a, b| {
             (a.lower, a.lower_port).partial_cmp(&(b.lower, b.lower_port)).unwrap_or(Ordering::Equal)
         });
         for link in &links {
-            neighbours.above[link.lower].push((link.upper, part(link.upper, link.upper_port)));
-            neighbours.below[link.upper].push((link.lower, part(link.lower, link.lower_port)));
+            neighbours.above[link.lower].push((link.upper, fraction(link.upper, link.upper_port)));
+            neighbours.below[link.upper].push((link.lower, fraction(link.lower, link.lower_port)));
         }
         neighbours
     }
 }
 
-/// Sorts a rank by the mean position of each item's neighbours. Items without neighbours keep their position.
-fn sort(rank: &mut Vec<usize>, neighbours: &[Vec<(usize, f64)>], positions: &mut [f64]) {
+/// Sorts the items of a rank by the mean position of their neighbours. An item without neighbours keeps its position.
+fn sort_rank(rank: &mut Vec<usize>, neighbours: &[Vec<(usize, f64)>], positions: &mut [f64]) {
     let mut keyed: Vec<(f64, usize)> = Vec::with_capacity(rank.len());
     let mut fixed: Vec<Option<usize>> = vec![None; rank.len()];
     for (slot, &item) in rank.iter().enumerate() {
@@ -83,8 +83,8 @@ fn sort(rank: &mut Vec<usize>, neighbours: &[Vec<(usize, f64)>], positions: &mut
     }
 }
 
-/// Counts the pairs of links that cross between adjacent ranks, with a Fenwick tree. Links to different ports of a box
-/// count as crossing too.
+/// Counts the pairs of links that cross between adjacent ranks, with a Fenwick tree. Two links to one box count too, if
+/// they cross on the way to their operands.
 fn count_crossings(layers: &Layers, neighbours: &Neighbours, positions: &[f64]) -> u64 {
     let mut crossings = 0;
     for pair in layers.ranks.windows(2) {

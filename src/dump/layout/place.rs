@@ -1,14 +1,16 @@
-//! The positions of items along their ranks: as near to their neighbours as order and widths allow.
+//! Places the items (boxes and crossings of wires) along their ranks, as near to their neighbours as their order and
+//! widths allow.
 
 use super::{Item, Layers};
 
-/// Distance between two items of a rank.
+/// Distance between two items of a rank, if one of them is a box.
 const GAP: f64 = 22.0;
 
-/// Distance between two wires.
+/// Distance between two crossings of a rank.
 const WIRE_GAP: f64 = 6.0;
 
-/// The pull of a neighbour: the neighbour, the difference of middles that makes the link vertical, and a weight.
+/// The pull of a neighbour on an item: the neighbour, the difference between the middles of the item and the neighbour
+/// that makes their link vertical, and a weight.
 type Pull = (usize, f64, f64);
 
 /// Returns the horizontal middles of all items.
@@ -31,7 +33,8 @@ pub(super) fn place(layers: &Layers) -> Vec<f64> {
     for round in 0..rounds {
         for step in 0..count {
             let rank = if round % 2 == 0 { step } else { count - 1 - step };
-            // The last rounds use both sides, so that a box settles between its sources and its readers.
+            // The last 4 rounds use the pulls from both sides, so that a box settles between its sources and its
+            // readers.
             let sides: &[&Vec<Vec<Pull>>] = match round {
                 _ if round + 4 >= rounds => &[&above, &below],
                 _ if round % 2 == 0 => &[&above],
@@ -43,25 +46,27 @@ pub(super) fn place(layers: &Layers) -> Vec<f64> {
     middles
 }
 
-/// Returns the pulls from above and from below on each item. Pulls within a trunk are strongest, to make it straight.
+/// Returns, by item, the pulls from above and the pulls from below. The pulls between the crossings of one wire are the
+/// strongest, so that its trunk becomes straight.
 fn pulls(layers: &Layers) -> (Vec<Vec<Pull>>, Vec<Vec<Pull>>) {
     let mut above: Vec<Vec<Pull>> = vec![Vec::new(); layers.items.len()];
     let mut below = above.clone();
-    let mut from_others = vec![0u32; layers.items.len()];
-    for link in layers.links.iter().filter(|link| !layers.items[link.upper].leaf) {
-        from_others[link.lower] += 1;
+    let mut links_from_non_leaves = vec![0u32; layers.items.len()];
+    for link in layers.links.iter().filter(|link| !layers.items[link.upper].is_leaf) {
+        links_from_non_leaves[link.lower] += 1;
     }
     for link in &layers.links {
         let (upper, lower) = (layers.items[link.upper], layers.items[link.lower]);
-        let weight = match (upper.crossing, lower.crossing) {
+        let weight = match (upper.is_crossing, lower.is_crossing) {
             (true, true) => 8.0,
-            (false, false) if upper.leaf => 0.05,
+            (false, false) if upper.is_leaf => 0.05,
             (false, false) => 1.0,
             _ => 2.0,
         };
-        // A box with a single source that is not a leaf is centred below the port of this source.
-        let straight = !upper.leaf && !lower.crossing && from_others[link.lower] == 1;
-        let difference = if straight { -link.upper_port } else { link.lower_port - link.upper_port };
+        // Among the sources of a box, leaves such as constants do not count here: if a single other source is left, the
+        // middle of the box goes below the upper end of the link from this source.
+        let is_centred = !upper.is_leaf && !lower.is_crossing && links_from_non_leaves[link.lower] == 1;
+        let difference = if is_centred { -link.upper_port } else { link.lower_port - link.upper_port };
         above[link.lower].push((link.upper, -difference, weight));
         below[link.upper].push((link.lower, difference, weight));
     }
@@ -74,7 +79,7 @@ fn offsets(rank: &[usize], items: &[Item]) -> Vec<f64> {
     let mut offset = 0.0;
     for (position, &item) in rank.iter().enumerate() {
         if let Some(before) = position.checked_sub(1).map(|before| items[rank[before]]) {
-            let gap = if before.crossing && items[item].crossing { WIRE_GAP } else { GAP };
+            let gap = if before.is_crossing && items[item].is_crossing { WIRE_GAP } else { GAP };
             offset += before.width / 2.0 + gap + items[item].width / 2.0;
         }
         offsets.push(offset);
@@ -82,10 +87,10 @@ fn offsets(rank: &[usize], items: &[Item]) -> Vec<f64> {
     offsets
 }
 
-/// Moves the items of a rank to where they are pulled, in their order and without overlaps.
+/// Moves the items of a rank to where their pulls of the given sides draw them, in their order and without overlaps.
 ///
-/// This minimizes the weighted squares under `x[i + 1] - x[i] >= distance`: an isotonic regression, solved by pooling
-/// adjacent violators.
+/// This minimizes the weighted sum of squared distances from the wanted places under `x[i + 1] - x[i] >= distance`. It
+/// is an isotonic regression, solved by pooling adjacent violators.
 fn settle(rank: &[usize], items: &[Item], sides: &[&Vec<Vec<Pull>>], middles: &mut [f64]) {
     struct Block {
         weight: f64,

@@ -1,4 +1,4 @@
-//! Translates attributes of this crate to attributes of a NodeDef.
+//! Translates attributes of this crate to attributes of a NodeDef, TensorFlow's message of a node.
 
 use prost::bytes::Bytes;
 use shapeflow_shape_fns::{Attr, PartialElements};
@@ -10,7 +10,7 @@ use super::put;
 use crate::error::Result;
 use crate::tensor::Tensor;
 
-/// Adds an attribute under this crate's name, for the import to read back.
+/// Adds an attribute under this crate's name. The import reads it back.
 pub(super) fn add_own(def: &mut NodeDef, name: &str, attr: &Attr) -> Result<()> {
     if let Attr::Elements(elements) = attr {
         add_own_elements(def, name, elements);
@@ -27,7 +27,7 @@ pub(super) fn add_own(def: &mut NodeDef, name: &str, attr: &Attr) -> Result<()> 
     Ok(())
 }
 
-/// Adds a parameter that is an attribute in this crate and an input in TensorFlow, for the import to read back.
+/// Adds a parameter that is an attribute in this crate and an input in TensorFlow. The import reads it back.
 pub(super) fn add_own_elements(def: &mut NodeDef, name: &str, elements: &PartialElements) {
     let list = ListValue {
         i: elements.sizes().iter().map(|size| *size as i64).collect(),
@@ -37,7 +37,7 @@ pub(super) fn add_own_elements(def: &mut NodeDef, name: &str, elements: &Partial
     put(def, &format!("{OWN_PARAM}{name}"), AttrKind::List(list));
 }
 
-/// Returns an attribute as a protobuf value; `None` for elements.
+/// Returns an attribute as a protobuf value; `None` for [`Attr::Elements`].
 fn value_of(attr: &Attr) -> Option<AttrKind> {
     let empty = ListValue::default;
     let list = |list: ListValue| Some(AttrKind::List(list));
@@ -67,7 +67,8 @@ fn value_of(attr: &Attr) -> Option<AttrKind> {
     }
 }
 
-/// Returns an attribute as a protobuf value of the kind that TensorFlow declares; `None` if it has another kind.
+/// Returns an attribute as a protobuf value of `kind`, which TensorFlow declares; `None` if the attribute has another
+/// kind.
 pub(super) fn of_kind(attr: &Attr, kind: &str) -> Option<AttrKind> {
     if let (Attr::Elements(elements), "int" | "list(int)") = (attr, kind) {
         let known = elements.as_known()?;

@@ -17,15 +17,15 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{Graph, GraphData, Node, NodeIx, Value, ValueIx};
 use crate::op::{Body, spread};
 
-/// The producer version of exported graphs: TensorFlow 2.21's.
+/// The producer version of exported graphs. It is the version that TensorFlow 2.21 writes.
 const PRODUCER: i32 = 2474;
 
 /// Returns the graph as the bytes of a TensorFlow GraphDef: the nodes that `outputs` need, or all nodes if `outputs` is
 /// empty.
 ///
-/// Every node has the attribute `_output_shapes`, which TensorBoard and Netron show; unknown dimensions have their
-/// expressions as names. TensorFlow runs the graph if it has all its ops. An op that TensorFlow lacks keeps its own
-/// name. Attributes that start with `_shapeflow` hold what TensorFlow does not need, so that
+/// Every node has the attribute `_output_shapes`, which TensorBoard and Netron show; the name of an unknown dimension
+/// is its expression. TensorFlow runs the graph if it has all ops of the graph. An op that TensorFlow lacks keeps the
+/// name that it has in this crate. Attributes that start with `_shapeflow` hold what TensorFlow does not need, so that
 /// [`Model::import`](super::Model::import) gives an equal graph.
 ///
 /// # Errors
@@ -53,7 +53,10 @@ pub fn tensor_names(graph: &Graph, values: &[Value<'_>]) -> Result<Vec<String>> 
     Ok(wanted.into_iter().map(|value| exporter.tensor_name(value)).collect())
 }
 
-/// Returns the indices of values, which must belong to the graph.
+/// Returns the indices of values.
+///
+/// # Errors
+/// A value is poisoned or belongs to another graph.
 fn indices(graph: &Graph, values: &[Value<'_>]) -> Result<Vec<ValueIx>> {
     let index = |value: &Value<'_>| {
         if value.graph().tag() != graph.tag() {
@@ -69,9 +72,8 @@ fn export(graph: &Graph, outputs: &[Value<'_>]) -> Result<GraphDef> {
     let wanted = indices(graph, outputs)?;
     let data = graph.read();
     let mut exporter = Exporter::new(&data);
-    let needed = needed(&data, &wanted);
-    for (number, needed) in needed.into_iter().enumerate() {
-        if needed {
+    for (number, is_needed) in needed_nodes(&data, &wanted).into_iter().enumerate() {
+        if is_needed {
             exporter.node(NodeIx(number as u32))?;
         }
     }
@@ -82,8 +84,8 @@ fn export(graph: &Graph, outputs: &[Value<'_>]) -> Result<GraphDef> {
     })
 }
 
-/// Marks the nodes that the `wanted` values need; all nodes if `wanted` is empty.
-fn needed(data: &GraphData, wanted: &[ValueIx]) -> Vec<bool> {
+/// Returns, by node, whether the `wanted` values need it. All nodes are needed if `wanted` is empty.
+fn needed_nodes(data: &GraphData, wanted: &[ValueIx]) -> Vec<bool> {
     let mut needed = vec![wanted.is_empty(); data.nodes.len()];
     for value in wanted {
         needed[data.values[value.at()].node.at()] = true;
@@ -98,12 +100,14 @@ fn needed(data: &GraphData, wanted: &[ValueIx]) -> Vec<bool> {
     needed
 }
 
+/// The state of one export.
 struct Exporter<'a> {
     data: &'a GraphData,
+    /// The exported nodes so far.
     nodes: Vec<NodeDef>,
-    /// The exported name of every node.
+    /// The exported name of every node of the graph.
     names: Vec<String>,
-    /// The names of all exported nodes, with auxiliary ones.
+    /// The names that are in use: of the nodes of the graph, and of auxiliary nodes, which only TensorFlow needs.
     taken: HashSet<String>,
 }
 
@@ -111,11 +115,12 @@ impl<'a> Exporter<'a> {
     fn new(data: &'a GraphData) -> Exporter<'a> {
         let mut taken = HashSet::with_capacity(data.nodes.len());
         let names = (0..data.nodes.len())
-            .map(|number| unique(&mut taken, &data.node_name(NodeIx(number as u32))))
+            .map(|number| unique_name(&mut taken, &data.node_name(NodeIx(number as u32))))
             .collect();
         Exporter { data, nodes: Vec::new(), names, taken }
     }
 
+    /// Exports a node of the graph, after the auxiliary nodes that it reads.
     fn node(&mut self, index: NodeIx) -> Result<()> {
         let data = self.data;
         let node = &data.nodes[index.at()];
@@ -162,7 +167,8 @@ impl<'a> Exporter<'a> {
         Ok(def)
     }
 
-    /// Returns each operand with the position of its declared operand. Without a declaration operands are numbered.
+    /// Returns the operands of a node, each with the position of its entry in the op's declaration. If the op declares
+    /// no operands, the position is the operand's number.
     fn operand_positions<'n>(&self, node: &'n Node) -> impl Iterator<Item = (usize, ValueIx)> + use<'n> {
         let declared = node.op.operand_list().unwrap_or_default();
         let given: Vec<usize> =
@@ -187,9 +193,10 @@ impl<'a> Exporter<'a> {
         }
     }
 
-    /// Adds a node that only TensorFlow needs, and returns its unique name.
+    /// Adds an auxiliary node: it computes an input that TensorFlow requires, and the import skips it. Returns its
+    /// unique name, which begins with `name`.
     fn auxiliary(&mut self, name: &str, mut def: NodeDef) -> String {
-        let name = unique(&mut self.taken, name);
+        let name = unique_name(&mut self.taken, name);
         def.name.clone_from(&name);
         put(&mut def, AUXILIARY, AttrKind::B(true));
         self.nodes.push(def);
@@ -217,10 +224,10 @@ fn constant_def(name: &str, tensor: &crate::tensor::Tensor) -> Result<NodeDef> {
     Ok(def)
 }
 
-/// Returns a unique name with only the characters that TensorFlow accepts.
-fn unique(taken: &mut HashSet<String>, name: &str) -> String {
-    let letter = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '/' | '-' | '\\');
-    let mut clean: String = name.chars().map(|c| if letter(c) { c } else { '_' }).collect();
+/// Returns a name that is not in `taken` and has only characters that TensorFlow accepts, and adds it to `taken`.
+fn unique_name(taken: &mut HashSet<String>, name: &str) -> String {
+    let is_accepted = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '/' | '-' | '\\');
+    let mut clean: String = name.chars().map(|c| if is_accepted(c) { c } else { '_' }).collect();
     if !clean.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '.') {
         clean.insert_str(0, "n_");
     }
@@ -244,9 +251,9 @@ mod tests {
     #[test]
     fn names_are_unique_and_valid_in_tensorflow() {
         let mut taken = HashSet::new();
-        assert_eq!(unique(&mut taken, "layer0/dense"), "layer0/dense");
-        assert_eq!(unique(&mut taken, "layer0/dense"), "layer0/dense_1");
-        assert_eq!(unique(&mut taken, "_größe"), "n__gr__e");
-        assert_eq!(unique(&mut taken, ""), "n_");
+        assert_eq!(unique_name(&mut taken, "layer0/dense"), "layer0/dense");
+        assert_eq!(unique_name(&mut taken, "layer0/dense"), "layer0/dense_1");
+        assert_eq!(unique_name(&mut taken, "_größe"), "n__gr__e");
+        assert_eq!(unique_name(&mut taken, ""), "n_");
     }
 }

@@ -1,4 +1,5 @@
-//! Exports parameters that are attributes in this crate and inputs in TensorFlow, as nodes that compute them.
+//! Exports parameters that are attributes in this crate and inputs in TensorFlow. Auxiliary nodes compute them; the
+//! import skips these nodes.
 
 use shapeflow_shape_fns::{Attr, DType, Dim, PartialElements, Symbol, TensorShape};
 
@@ -14,11 +15,12 @@ use crate::tensor::Tensor;
 pub(super) enum Parameter {
     Elements(PartialElements),
     Float(f64),
-    /// Every axis of a value of unknown rank.
+    /// The numbers of all axes of a value of unknown rank.
     AxesOf(ValueIx),
 }
 
 impl Parameter {
+    /// Returns the value of an attribute; `None` if the attribute is neither a float nor integers.
     pub(super) fn of(attr: &Attr) -> Option<Parameter> {
         match attr {
             Attr::Float(value) => Some(Parameter::Float(*value)),
@@ -26,7 +28,8 @@ impl Parameter {
         }
     }
 
-    /// Returns the value that an omitted operand stands for; `None` if it depends on an unknown rank.
+    /// Returns the value of an omitted operand. `shape` is the shape of the first operand `data`; `ones` is the number
+    /// of elements of [`Absent::Ones`]. Returns none if the value depends on an unknown rank.
     pub(super) fn absent(what: Absent, data: ValueIx, shape: &TensorShape, ones: usize) -> Option<Parameter> {
         let rank = shape.rank().map(|rank| rank as i64);
         Some(Parameter::Elements(match what {
@@ -41,7 +44,7 @@ impl Parameter {
         }))
     }
 
-    /// Reshapes a vector to rows of two.
+    /// Reshapes a vector to a matrix of rows of two elements. Any other parameter stays as it is.
     pub(super) fn in_pairs(self) -> Parameter {
         match self {
             Parameter::Elements(elements) if elements.rank() == 1 => {
@@ -66,8 +69,8 @@ impl Parameter {
 }
 
 impl Exporter<'_> {
-    /// Adds the nodes that compute a parameter with elements of `dtype`, and returns the name of the tensor; `None` if
-    /// TensorFlow cannot compute it.
+    /// Adds the nodes that compute a parameter with elements of `dtype`, and returns the name of the tensor. Adds
+    /// nothing and returns none if TensorFlow cannot compute the parameter.
     ///
     /// # Errors
     /// An allocation is refused.
@@ -99,40 +102,45 @@ impl Exporter<'_> {
             return Ok(None);
         }
         // No node is added unless all elements can be computed.
-        let parts: Option<Vec<Part>> = elements.elements().iter().map(|element| self.part(element)).collect();
-        let Some(parts) = parts else { return Ok(None) };
+        let forms: Option<Vec<ElementForm>> =
+            elements.elements().iter().map(|element| self.element_form(element)).collect();
+        let Some(forms) = forms else { return Ok(None) };
         let mut inputs = Vec::new();
-        for part in parts {
-            inputs.push(self.scalar(name, &part, dtype)?);
+        for form in forms {
+            inputs.push(self.element(name, &form, dtype)?);
         }
         if elements.rank() == 0 {
             return Ok(inputs.pop());
         }
-        let mut pack = self.typed(name, "Pack", inputs, &[("T", dtype)]);
+        let mut pack = self.typed_node(name, "Pack", inputs, &[("T", dtype)]);
         put(&mut pack, "N", AttrKind::I(elements.len() as i64));
         let mut packed = self.auxiliary(name, pack);
         if elements.rank() > 1 {
             let sizes: Vec<i64> = elements.sizes().iter().map(|size| *size as i64).collect();
             let shape = self.known(name, &[sizes.len()], &sizes, DType::I32)?;
-            let reshape =
-                self.typed(name, "Reshape", vec![packed, shape], &[("T", dtype), ("Tshape", DType::I32)]);
+            let reshape = self.typed_node(
+                name,
+                "Reshape",
+                vec![packed, shape],
+                &[("T", dtype), ("Tshape", DType::I32)],
+            );
             packed = self.auxiliary(name, reshape);
         }
         Ok(Some(packed))
     }
 
-    /// Returns a dimension as a number, or as `factor * size + offset` of an axis of an input.
-    fn part(&self, element: &Dim) -> Option<Part> {
+    /// Returns an element in a form that TensorFlow nodes can compute, if there is one.
+    fn element_form(&self, element: &Dim) -> Option<ElementForm> {
         if let Some(value) = element.as_known() {
-            return Some(Part::Known(value));
+            return Some(ElementForm::Known(value));
         }
         let element = self.data.table.resolve(element);
         if let Some(value) = element.as_known() {
-            return Some(Part::Known(value));
+            return Some(ElementForm::Known(value));
         }
         let (factor, symbol, offset) = element.as_linear()?;
         let (input, axis) = self.axis_of(symbol)?;
-        Some(Part::Size { input, axis, factor, offset })
+        Some(ElementForm::Size { input, axis, factor, offset })
     }
 
     /// Finds an input and an axis whose size is the symbol.
@@ -144,21 +152,21 @@ impl Exporter<'_> {
         })
     }
 
-    /// Adds nodes that compute one element, and returns the name of the tensor.
-    fn scalar(&mut self, name: &str, part: &Part, dtype: DType) -> Result<String> {
-        let (input, axis, factor, offset) = match *part {
-            Part::Known(value) => return self.known(name, &[], &[value], dtype),
-            Part::Size { input, axis, factor, offset } => (input, axis as i64, factor, offset),
+    /// Adds nodes that compute one element, and returns the name of the scalar tensor.
+    fn element(&mut self, name: &str, form: &ElementForm, dtype: DType) -> Result<String> {
+        let (input, axis, factor, offset) = match *form {
+            ElementForm::Known(value) => return self.known(name, &[], &[value], dtype),
+            ElementForm::Size { input, axis, factor, offset } => (input, axis as i64, factor, offset),
         };
         let source = self.tensor_name(input);
         let mut shape =
-            self.typed(name, "Shape", vec![source], &[("T", self.dtype(input)), ("out_type", dtype)]);
+            self.typed_node(name, "Shape", vec![source], &[("T", self.dtype(input)), ("out_type", dtype)]);
         shape.name = format!("{name}/shape");
         let shape = self.auxiliary(&format!("{name}/shape"), shape);
         let begin = self.known(name, &[1], &[axis], DType::I32)?;
         let end = self.known(name, &[1], &[axis + 1], DType::I32)?;
         let strides = self.known(name, &[1], &[1], DType::I32)?;
-        let mut slice = self.typed(
+        let mut slice = self.typed_node(
             name,
             "StridedSlice",
             vec![shape, begin, end, strides],
@@ -169,7 +177,7 @@ impl Exporter<'_> {
         for (op, value, neutral) in [("Mul", factor, 1), ("AddV2", offset, 0)] {
             if value != neutral {
                 let other = self.known(name, &[], &[value], dtype)?;
-                let def = self.typed(name, op, vec![scalar, other], &[("T", dtype)]);
+                let def = self.typed_node(name, op, vec![scalar, other], &[("T", dtype)]);
                 scalar = self.auxiliary(name, def);
             }
         }
@@ -179,11 +187,11 @@ impl Exporter<'_> {
     /// Adds nodes that compute `range(0, rank(x), 1)`, and returns the name of the tensor.
     fn axes_of(&mut self, name: &str, value: ValueIx, dtype: DType) -> Result<String> {
         let source = self.tensor_name(value);
-        let rank = self.typed(name, "Rank", vec![source], &[("T", self.dtype(value))]);
+        let rank = self.typed_node(name, "Rank", vec![source], &[("T", self.dtype(value))]);
         let rank = self.auxiliary(&format!("{name}/rank"), rank);
         let start = self.known(name, &[], &[0], DType::I32)?;
         let delta = self.known(name, &[], &[1], DType::I32)?;
-        let range = self.typed(name, "Range", vec![start, rank, delta], &[("Tidx", DType::I32)]);
+        let range = self.typed_node(name, "Range", vec![start, rank, delta], &[("Tidx", DType::I32)]);
         let range = self.auxiliary(name, range);
         self.cast(name, range, DType::I32, dtype)
     }
@@ -193,11 +201,12 @@ impl Exporter<'_> {
         if from == to {
             return Ok(tensor);
         }
-        let def = self.typed(name, "Cast", vec![tensor], &[("SrcT", from), ("DstT", to)]);
+        let def = self.typed_node(name, "Cast", vec![tensor], &[("SrcT", from), ("DstT", to)]);
         Ok(self.auxiliary(name, def))
     }
 
-    /// Adds a constant, and returns its name.
+    /// Adds a constant with these integers, and returns its name. Its elements have `dtype`, or i64 if a value does not
+    /// fit `dtype`.
     fn known(&mut self, name: &str, sizes: &[usize], values: &[i64], dtype: DType) -> Result<String> {
         let tensor = match integers(sizes, values, dtype)? {
             Some(tensor) => tensor,
@@ -207,8 +216,8 @@ impl Exporter<'_> {
         Ok(self.auxiliary(&format!("{name}/const"), def))
     }
 
-    /// Returns a node with type attributes.
-    fn typed(&self, name: &str, op: &str, inputs: Vec<String>, types: &[(&str, DType)]) -> NodeDef {
+    /// Returns a node of TensorFlow's op `op` with these type attributes.
+    fn typed_node(&self, name: &str, op: &str, inputs: Vec<String>, types: &[(&str, DType)]) -> NodeDef {
         let mut def = node_def(name, op);
         def.input = inputs;
         for (attr, dtype) in types {
@@ -218,13 +227,19 @@ impl Exporter<'_> {
     }
 }
 
-/// An element of a parameter: a number, or `factor * size + offset` of an axis of an input.
-enum Part {
+/// An element of a parameter, in a form that TensorFlow nodes can compute.
+enum ElementForm {
     Known(i64),
-    Size { input: ValueIx, axis: usize, factor: i64, offset: i64 },
+    /// `factor * size + offset`, where `size` is the size of an axis of an input.
+    Size {
+        input: ValueIx,
+        axis: usize,
+        factor: i64,
+        offset: i64,
+    },
 }
 
-/// Returns a tensor of the integers with elements of `dtype`; `None` if one does not fit.
+/// Returns a tensor of the integers with elements of `dtype`; `None` if an integer does not fit `dtype`.
 fn integers(sizes: &[usize], values: &[i64], dtype: DType) -> Result<Option<Tensor>> {
     Ok(match dtype {
         DType::I64 => Some(Tensor::from_slice(sizes, values)?),

@@ -1,4 +1,5 @@
-//! Exports a node with TensorFlow's spelling of its op.
+//! Exports a node with TensorFlow's spelling of its op: an op type, and the way in which its inputs and attributes
+//! express the node.
 
 use std::collections::BTreeMap;
 
@@ -24,14 +25,14 @@ enum Input {
 
 /// The inputs of a TensorFlow node before it is written.
 struct Draft {
-    /// Every input with its declared argument.
+    /// The inputs, each with the argument that TensorFlow's signature declares for it.
     inputs: Vec<(Argument, Input)>,
-    /// The operands that this crate's node omits.
+    /// The operands that the node omits in this crate.
     absent: Vec<&'static str>,
 }
 
 impl Exporter<'_> {
-    /// Exports the node with the first of TensorFlow's spellings that can express it; `None` if none can.
+    /// Exports the node with the first of TensorFlow's spellings that can express the node; `None` if no spelling can.
     pub(super) fn spelled(&mut self, node: &Node, name: &str) -> Result<Option<NodeDef>> {
         if let Body::ShapeOnly = node.op.body {
             return match node.op.operand_names() {
@@ -59,30 +60,36 @@ impl Exporter<'_> {
             }
         }
         let Some(draft) = self.draft(node, signature, row.operands, spelling) else { return Ok(None) };
-        let Some(types) = self.types(node, signature, &draft) else { return Ok(None) };
-        let renamed = |own_name: &str| {
+        let Some(types) = self.type_attrs(node, signature, &draft) else { return Ok(None) };
+        let tensorflow_name_of = |own_name: &str| {
             let names = spelling.attrs.iter().chain(row.attrs);
             names
                 .clone()
                 .find(|(_, own)| *own == own_name)
                 .map_or(own_name.to_string(), |(tensorflow_name, _)| (*tensorflow_name).to_string())
         };
+        // Without an attribute our op has its default, which is not the value that this spelling implies.
+        if spelling.implied.iter().any(|(own, _)| node.attrs().get(own).is_none()) {
+            return Ok(None);
+        }
         let mut def = node_def(name, spelling.op_type);
-        let parameter = |name: &str| {
+        let is_input = |name: &str| {
             draft.inputs.iter().any(|(_, input)| matches!(input, Input::Parameter(own, _) if *own == name))
         };
         for (own_name, attr) in node.attrs().iter() {
             if matches!(node.op.body, Body::ShapeOnly) && own_name == "dtypes" {
                 continue;
             }
-            if parameter(own_name) {
+            if is_input(own_name) {
                 match attr.to_elements() {
                     Some(elements) => add_own_elements(&mut def, own_name, &elements),
                     None => add_own(&mut def, own_name, attr)?,
                 }
                 continue;
             }
-            if let Some((_, value)) = spelling.fixed.iter().find(|(own, _)| *own == own_name) {
+            if let Some((_, value)) =
+                spelling.fixed.iter().chain(spelling.composite_attrs).find(|(own, _)| *own == own_name)
+            {
                 let known = attr.to_elements().and_then(|elements| elements.get(0)?.as_known());
                 if known != Some(*value) {
                     return Ok(None);
@@ -90,10 +97,16 @@ impl Exporter<'_> {
                 add_own(&mut def, own_name, attr)?;
                 continue;
             }
-            let tensorflow_name = renamed(own_name);
+            if let Some((_, value)) = spelling.implied.iter().find(|(own, _)| *own == own_name) {
+                if !matches!(attr, Attr::Str(given) if &**given == *value) {
+                    return Ok(None);
+                }
+                continue;
+            }
+            let tensorflow_name = tensorflow_name_of(own_name);
             let declared = signature.attr(&tensorflow_name).map(|declared| declared.kind);
             match (declared, attr) {
-                // `types` derives type attributes from operands and outputs; this one is added for the import.
+                // TensorFlow's type attributes are in `types`. This crate's dtype attribute is added for the import.
                 (Some("type"), Attr::DType(_)) => add_own(&mut def, own_name, attr)?,
                 (Some(kind), attr) => match of_kind(attr, kind) {
                     Some(AttrKind::F(short)) if attr != &Attr::Float(f64::from(short)) => {
@@ -123,7 +136,7 @@ impl Exporter<'_> {
             let names = draft.absent.iter().map(|name| Bytes::from_static(name.as_bytes())).collect();
             put(&mut def, ABSENT, AttrKind::List(ListValue { s: names, ..ListValue::default() }));
         }
-        self.counts(node, signature, &draft, &mut def);
+        self.add_counts(node, signature, &draft, &mut def);
         let needed = |attr: &&super::super::signature::Attribute| {
             attr.default.is_none() && !def.attr.contains_key(attr.name)
         };
@@ -155,7 +168,8 @@ impl Exporter<'_> {
         Ok(Some(def))
     }
 
-    /// Finds the source of every input of the TensorFlow op; `None` if one is missing.
+    /// Finds the source of every input of the TensorFlow op. Returns none if an input has no source, or if an operand
+    /// of the node becomes no input. `names` are the names of the inputs in the row of the shape function.
     fn draft(
         &self,
         node: &Node,
@@ -219,8 +233,9 @@ impl Exporter<'_> {
         (used == node.operands.len()).then_some(draft)
     }
 
-    /// Derives the type attributes from inputs and outputs; `None` if TensorFlow's op gives other output dtypes.
-    fn types(
+    /// Derives the type attributes from the dtypes of inputs and outputs. Returns none if TensorFlow's op has other
+    /// output dtypes than the node.
+    fn type_attrs(
         &self,
         node: &Node,
         signature: &Signature,
@@ -229,7 +244,7 @@ impl Exporter<'_> {
         let mut types: BTreeMap<&'static str, DType> = BTreeMap::new();
         for (argument, input) in &draft.inputs {
             if let (ArgumentType::Attr(attr), Input::Value(value)) = (argument.dtype, input) {
-                // Values of both i32 and i64 are cast to i64.
+                // If one attribute is for i32 and i64 values, it is i64, and the i32 values are cast.
                 let dtype = self.dtype(*value);
                 let known = types.entry(attr).or_insert(dtype);
                 if dtype == DType::I64 && *known == DType::I32 {
@@ -266,8 +281,8 @@ impl Exporter<'_> {
         Some(types)
     }
 
-    /// Adds the attributes that count inputs and outputs, and those that list dtypes.
-    fn counts(&self, node: &Node, signature: &Signature, draft: &Draft, def: &mut NodeDef) {
+    /// Adds the attributes that count inputs and outputs, and the attributes that list dtypes.
+    fn add_counts(&self, node: &Node, signature: &Signature, draft: &Draft, def: &mut NodeDef) {
         for argument in &signature.inputs {
             let same = draft.inputs.iter().filter(|(own, _)| own.name == argument.name);
             if let Some(count) = argument.count {

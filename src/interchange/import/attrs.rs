@@ -1,4 +1,5 @@
-//! Translates attributes of a TensorFlow node to attributes of this crate.
+//! Translates attributes of a TensorFlow node to attributes of this crate. The node is in a [`Frame`]: the nodes of the
+//! main graph or of one function.
 
 use shapeflow_shape_fns::{Attr, Attrs, Dim, PartialElements};
 
@@ -10,11 +11,11 @@ use super::super::{OWN_ATTR, OWN_PARAM, constant, shape};
 use super::frame::Frame;
 use crate::error::Result;
 
-/// Returns the attributes of a node under TensorFlow's names, without those that the inputs determine.
+/// Returns the attributes of a node under TensorFlow's names, without attributes that the inputs determine.
 ///
 /// # Errors
 /// A shape attribute is invalid.
-pub(super) fn tensorflow(
+pub(super) fn tensorflow_attrs(
     frame: &Frame<'_, '_>,
     node: usize,
     signature: Option<&Signature>,
@@ -33,7 +34,8 @@ pub(super) fn tensorflow(
             attrs.insert(name.clone(), attr);
         }
     }
-    // A type attribute with a default is made explicit, because the default of this crate's op may differ.
+    // If the node lacks a type attribute, this adds TensorFlow's default, because this crate's op may have another
+    // default.
     for attr in signature.iter().flat_map(|signature| &signature.attrs) {
         if attr.kind == "type"
             && !def.attr.contains_key(attr.name)
@@ -46,10 +48,11 @@ pub(super) fn tensorflow(
     Ok(attrs)
 }
 
-/// Translates an attribute; `None` for a kind that no op of this crate reads. `kind` is the declared kind, which gives
-/// an empty list its element type.
+/// Translates an attribute; `None` for a kind that no op of this crate reads. An empty list gets its element type from
+/// `kind`, the declared kind of the attribute.
 ///
-/// A float is the f32 that the graph holds: TensorFlow computes with 0.2 as 0.20000000298, also on f64.
+/// A float keeps the value of the f32 in the model, also for an op on f64: TensorFlow computes with 0.20000000298 where
+/// the program said 0.2.
 fn attr_of(value: &AttrKind, kind: Option<&str>, budget: &Budget) -> Result<Option<Attr>> {
     Ok(match value {
         AttrKind::S(bytes) => Some(Attr::from(String::from_utf8_lossy(bytes).into_owned())),
@@ -94,11 +97,11 @@ fn list_of(list: &ListValue, kind: Option<&str>, budget: &Budget) -> Result<Opti
 }
 
 /// Returns the attributes and parameters that this crate's export added under this crate's names. They take precedence
-/// over TensorFlow's attributes, which may hold less.
+/// over TensorFlow's attributes, which may have fewer bits or fewer elements.
 ///
 /// # Errors
 /// An added attribute is invalid.
-pub(super) fn exported(frame: &Frame<'_, '_>, node: usize, budget: &Budget) -> Result<Attrs> {
+pub(super) fn exported_attrs(frame: &Frame<'_, '_>, node: usize, budget: &Budget) -> Result<Attrs> {
     let mut attrs = Attrs::new();
     let Some(def) = frame.nodes.get(node) else { return Ok(attrs) };
     for (name, value) in &def.attr {
@@ -125,7 +128,8 @@ pub(super) fn exported(frame: &Frame<'_, '_>, node: usize, budget: &Budget) -> R
     Ok(attrs)
 }
 
-/// Reads elements as the export writes them: the sizes as integers, and each element as text.
+/// Reads the elements of a parameter from the form that the export writes: the sizes as integers, and each element as
+/// text.
 fn elements_of(list: &ListValue) -> Option<PartialElements> {
     let sizes: Vec<usize> = list.i.iter().map(|size| usize::try_from(*size).ok()).collect::<Option<_>>()?;
     let element = |text: &prost::bytes::Bytes| std::str::from_utf8(text).ok()?.parse::<Dim>().ok();

@@ -1,4 +1,4 @@
-//! `ImportedValue` and `Built`: what the tensors and nodes of a model become, and the checks that guard them.
+//! `ImportedValue` and `Built`: imported tensors and nodes, and the conditions of assertions that guard them.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -10,11 +10,12 @@ use crate::graph::Value;
 #[derive(Clone)]
 pub(super) struct ImportedValue<'g> {
     pub value: Value<'g>,
-    /// Whether the dtype is known.
-    pub typed: bool,
-    /// The reason why the value does not exist: inference refused a node that it depends on.
+    /// Whether the dtype is known. The dtype of an output of an unknown op may be unknown; the value then has `f32`.
+    pub has_known_dtype: bool,
+    /// The reason why the value cannot be used, if it cannot: inference refused the node that makes it, or a node that
+    /// this node depends on.
     pub blocking_error: Option<Error>,
-    /// The conditions under which the value may be used.
+    /// The conditions that guard the value.
     pub checks: Checks,
 }
 
@@ -22,35 +23,39 @@ pub(super) struct ImportedValue<'g> {
 #[derive(Clone, Default)]
 pub(super) struct Built<'g> {
     pub outputs: Vec<ImportedValue<'g>>,
-    /// The conditions of every node that runs after this one.
+    /// The conditions that guard every node which runs after this node.
     pub checks: Checks,
-    /// The reason why the node's outputs do not exist: inference refused it or a node that it depends on.
+    /// The reason why the outputs of the node cannot be used, if they cannot: inference refused the node itself, or a
+    /// node that it depends on.
     pub blocking_error: Option<Error>,
-    /// Why inference refused this node.
+    /// The reason why inference refused this node, if it did.
     pub error: Option<Error>,
+    /// Whether the node became an input of the graph.
     pub is_input: bool,
 }
 
 impl<'g> Built<'g> {
-    /// A node with these outputs, without checks and errors.
+    /// Returns a node with these outputs, without checks and errors.
     pub(super) fn of(values: Vec<Value<'g>>) -> Built<'g> {
-        let imported = |value| ImportedValue { value, typed: true, blocking_error: None, checks: None };
+        let imported =
+            |value| ImportedValue { value, has_known_dtype: true, blocking_error: None, checks: None };
         Built { outputs: values.into_iter().map(imported).collect(), ..Built::default() }
     }
 }
 
-/// Conditions that must hold before a value is used: positions in the importer's list.
+/// The conditions that must hold before a value is used, as positions in `Importer::conditions`.
 pub(super) type Checks = Option<Rc<BTreeSet<usize>>>;
 
-/// The condition of an `Assert`, and what a run reports when it is false.
+/// The condition of an `Assert`, and the message of a run in which the condition is false.
 pub(super) struct Condition<'g> {
     pub value: Value<'g>,
+    /// The values that the run shows in place of each `{}` in the message.
     pub data: Vec<Value<'g>>,
     pub message: String,
 }
 
-/// Returns the union of both sets. If one set contains the other, the larger set is shared, so that a chain of nodes
-/// keeps a single set.
+/// Returns the union of two sets. If one set contains the other, this returns a reference to the larger set and no
+/// copy, so that the nodes of a chain share a single set.
 pub(super) fn union(a: &Checks, b: &Checks) -> Checks {
     match (a, b) {
         (None, other) | (other, None) => other.clone(),

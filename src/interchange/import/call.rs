@@ -1,4 +1,4 @@
-//! Imports calls of functions, branches and assertions.
+//! Imports calls of functions, `If` branches, and assertions.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
@@ -8,7 +8,7 @@ use shapeflow_shape_fns::DType;
 use super::super::limits::refuse;
 use super::super::proto::{AttrKind, AttrValue};
 use super::built::{Built, Condition, ImportedValue, union};
-use super::frame::{Frame, Source, damaged, returned};
+use super::frame::{Frame, Source, damaged, outputs_of};
 use super::importer::Importer;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::Value;
@@ -48,7 +48,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             parameters.iter().map(|arg| arg.name.as_str()).zip(inputs.iter().cloned()).collect();
         let inner = Frame::of(&function.node_def, args, format!("{name}/"), Some(attrs), depth)?;
         let mut wanted: Vec<Source<'a>> = Vec::new();
-        for (arg, source) in returned(function) {
+        for (arg, source) in outputs_of(function) {
             let Some(source) = source else {
                 return damaged(format!("a function must return all its outputs, got none for {}", arg.name));
             };
@@ -127,7 +127,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         }
     }
 
-    /// Records the condition of an assertion. Nodes that run after the assertion are guarded by it.
+    /// Records the condition of an assertion. The condition guards the nodes that run after the assertion.
     pub(super) fn assert(
         &mut self,
         frame: &Frame<'a, 'g>,
@@ -151,7 +151,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             match self.constant(imported.value) {
                 Some(tensor) => {
                     let text = match tensor.as_strings() {
-                        Ok([text]) => String::from_utf8_lossy(text).into_owned(),
+                        Ok(texts) if texts.len() == 1 => String::from_utf8_lossy(texts.at(0)).into_owned(),
                         _ => tensor.elements_text(SHOWN),
                     };
                     message.push_str(if shown.is_empty() { ": " } else { " " });

@@ -6,10 +6,10 @@ use shapeflow_shape_fns::{Attr, Attrs, DType, Registered};
 
 use crate::op::{OpDef, OpRef, Registry, TfOp};
 
-/// An op without semantics: the attributes `dtypes` and `shapes` give the types of its outputs.
+/// An op without semantics. Its attributes `dtypes` and `shapes` give the dtypes and shapes of its outputs.
 static OPAQUE: OpDef = OpDef::absent("opaque", None)
-    .outputs(|attrs, _| types(attrs).len())
-    .dtype_rule(|_, attrs| Ok(types(attrs).to_vec()))
+    .outputs(|attrs, _| declared_dtypes(attrs).len())
+    .dtype_rule(|_, attrs| Ok(declared_dtypes(attrs).to_vec()))
     .shape_fn(|cx| {
         if let Some(Attr::Shapes(shapes)) = cx.attr("shapes") {
             for (output, shape) in shapes.iter().enumerate() {
@@ -23,9 +23,10 @@ static OPAQUE: OpDef = OpDef::absent("opaque", None)
 /// Op definitions by TensorFlow op type. One op type may have several candidates.
 pub(super) struct Definitions {
     by_type: HashMap<&'static str, Vec<(OpRef, TfOp)>>,
-    /// Definitions with the shape function of a spelling that has its own, by definition and op type.
+    /// Copies of definitions with another shape function, by the definition's name and the op type: the op type has a
+    /// shape function of its own.
     adapted: HashMap<(&'static str, &'static str), OpRef>,
-    /// Definitions without a body, by op type.
+    /// Definitions without a body, which infer shapes only, by op type.
     shapes_only: HashMap<&'static str, OpRef>,
 }
 
@@ -37,21 +38,24 @@ impl Definitions {
                 by_type.entry(spelling.op_type).or_default().push((def.clone(), *spelling));
             }
         }
-        // Sorted by name, so that the result does not depend on the order of a hash table.
+        // The candidates are sorted by name, so that the choice does not depend on the order of the registry.
         by_type.values_mut().for_each(|defs| defs.sort_by_key(|(def, _)| def.name()));
         Definitions { by_type, adapted: HashMap::new(), shapes_only: HashMap::new() }
     }
 
+    /// Returns whether some definition has this op type among its spellings.
     pub(super) fn knows(&self, op_type: &str) -> bool {
         self.by_type.contains_key(op_type)
     }
 
+    /// Returns the definitions that have this op type among their spellings, each with the spelling.
     pub(super) fn candidates(&self, op_type: &str) -> Vec<(OpRef, TfOp)> {
         self.by_type.get(op_type).cloned().unwrap_or_default()
     }
 
-    /// Returns the definition with the shape function of the spelling. A definition may be stricter than TensorFlow's shape
-    /// function, as TensorFlow's kernels are, so its own one stands unless the spelling says otherwise.
+    /// Returns the definition to use for a spelling. If the spelling has a shape function of its own, this is a copy of
+    /// `def` with the shape function of `row`. Otherwise it is `def`, whose shape function may be stricter than
+    /// TensorFlow's, because it also refuses what only TensorFlow's kernel refuses.
     pub(super) fn adapted(&mut self, def: &OpRef, spelling: &TfOp, row: &'static Registered) -> OpRef {
         if !spelling.has_own_shape_fn {
             return def.clone();
@@ -64,8 +68,9 @@ impl Definitions {
     pub(super) fn shapes_only(&mut self, row: &'static Registered) -> OpRef {
         let create = || {
             let def = OpDef::absent(row.op, Some(row.operands)).shape_fn(row.shape_fn);
-            let def =
-                def.outputs(|attrs, _| types(attrs).len()).dtype_rule(|_, attrs| Ok(types(attrs).to_vec()));
+            let def = def
+                .outputs(|attrs, _| declared_dtypes(attrs).len())
+                .dtype_rule(|_, attrs| Ok(declared_dtypes(attrs).to_vec()));
             OpRef::from(std::sync::Arc::new(def))
         };
         self.shapes_only.entry(row.op).or_insert_with(create).clone()
@@ -77,8 +82,8 @@ impl Definitions {
     }
 }
 
-/// Returns the output dtypes of a definition without a body.
-fn types(attrs: &Attrs) -> &[DType] {
+/// Returns the output dtypes of a node without a body: its attribute `dtypes`.
+fn declared_dtypes(attrs: &Attrs) -> &[DType] {
     match attrs.get("dtypes") {
         Some(Attr::DTypes(dtypes)) => dtypes,
         _ => &[],
@@ -89,23 +94,41 @@ fn types(attrs: &Attrs) -> &[DType] {
 mod tests {
     use crate::Registry;
 
-    /// Definitions whose shape function refuses what only TensorFlow's kernel refuses.
-    const STRICTER: [&str; 9] = [
+    /// Op types whose definition has a shape function that also refuses what only TensorFlow's kernel refuses.
+    const STRICTER: [&str; 27] = [
+        "AsString",
         "ExtractImagePatches",
+        "FakeQuantWithMinMaxArgs",
+        "FakeQuantWithMinMaxVars",
+        "FakeQuantWithMinMaxVarsPerChannel",
         "GatherNd",
         "ReverseSequence",
         "ScatterNd",
+        "StaticRegexFullMatch",
+        "StaticRegexReplace",
+        "StringLength",
+        "StringLower",
+        "StringNGrams",
+        "StringToHashBucket",
+        "StringToHashBucketFast",
+        "StringToHashBucketStrong",
+        "StringUpper",
+        "Substr",
         "TensorScatterAdd",
         "TensorScatterMax",
         "TensorScatterMin",
         "TensorScatterSub",
         "TensorScatterUpdate",
+        "UnicodeDecode",
+        "UnicodeDecodeWithOffsets",
+        "UnicodeEncode",
+        "UnicodeTranscode",
     ];
 
     #[test]
     fn spellings_say_where_their_shape_functions_differ() {
         for def in Registry::builtin().iter() {
-            // A composite has the shapes of its parts.
+            // A composite op has no shape function: its shapes follow from the ops that it consists of.
             let Some(own) = def.shape_function() else { continue };
             for spelling in def.tensorflow_ops() {
                 let op_type = spelling.op_type;

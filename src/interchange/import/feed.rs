@@ -1,4 +1,4 @@
-//! Resolves the tensors that a caller feeds and fetches to outputs of nodes, and makes inputs of fed tensors.
+//! Finds the nodes and outputs of the tensors that a caller feeds and fetches, and makes an input of each fed tensor.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -16,7 +16,7 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::Graph;
 use crate::interchange::shape;
 
-/// A tensor of the main graph: node and output.
+/// A tensor of the main graph: the index of its node, and the number of the output.
 type TensorRef = (usize, usize);
 
 /// Dtype and shape of a tensor, as far as inference knows them.
@@ -36,7 +36,7 @@ pub(super) fn unaliased<'n>(
 }
 
 impl<'a, 'g> Frame<'a, 'g> {
-    /// Returns the nodes that no other node reads, without nodes that have a fed output.
+    /// Returns the nodes that no other node reads. A node with a fed output is not among them.
     pub(super) fn ends(&self) -> Vec<usize> {
         let is_model_node = |index: &usize| !self.is_auxiliary(*index);
         let mut is_end = vec![true; self.nodes.len()];
@@ -55,7 +55,7 @@ impl<'a, 'g> Frame<'a, 'g> {
 }
 
 impl<'a, 'g> Importer<'a, 'g> {
-    /// Returns the nodes of fetched tensors, and placeholders to which the options give a shape.
+    /// Returns the nodes of fetched tensors, and the placeholders to which the options give a shape.
     ///
     /// # Errors
     /// A fetched name is not in the model.
@@ -90,7 +90,8 @@ impl<'a, 'g> Importer<'a, 'g> {
     /// Returns the tensors that the options feed.
     ///
     /// # Errors
-    /// A fed name is not in the model, or only TensorFlow needs the node.
+    /// A fed name is not in the model, or names an auxiliary node, which this crate's export added for TensorFlow and
+    /// which the import skips.
     pub(super) fn fed_tensors(
         &self,
         frame: &Frame<'a, 'g>,
@@ -106,7 +107,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             };
             if frame.is_auxiliary(tensor.0) {
                 return refuse(format!(
-                    "{feed} cannot be fed: it repeats an attribute of the node that reads it"
+                    "{feed} cannot be fed: its reader takes the value from an attribute, not from this tensor"
                 ));
             }
             fed.insert(tensor);
@@ -115,7 +116,7 @@ impl<'a, 'g> Importer<'a, 'g> {
     }
 
     /// Makes an input of every fed tensor. Nodes of the frame read the input instead of the producer's output. A fed
-    /// placeholder needs nothing: it becomes an input like every placeholder.
+    /// placeholder is left out here, because it becomes an input like every placeholder.
     ///
     /// # Errors
     /// A node lacks the fed output, or the dtype of a fed tensor is unknown.
@@ -137,9 +138,10 @@ impl<'a, 'g> Importer<'a, 'g> {
             };
             let shape = self.override_of(&name).cloned().unwrap_or(known);
             let value = self.graph.input_at(&name, dtype, shape, self.location)?;
-            frame
-                .fed
-                .insert(tensor, ImportedValue { value, typed: true, blocking_error: None, checks: None });
+            frame.fed.insert(
+                tensor,
+                ImportedValue { value, has_known_dtype: true, blocking_error: None, checks: None },
+            );
         }
         Ok(())
     }
@@ -154,13 +156,13 @@ impl<'a, 'g> Importer<'a, 'g> {
         let graph = Graph::new();
         let options = ImportOptions { feeds: Vec::new(), allow_unknown: true, ..self.options.clone() };
         let mut importer = Importer::new(self.model, &options, &graph);
-        // A run may feed a tensor of other sizes than the default has.
+        // A run may feed a placeholder with other sizes than its default has.
         importer.ignores_defaults = true;
         let frame = Frame::of_graph(self.model)?;
         let producers: Vec<usize> = fed.iter().map(|(node, _)| *node).collect();
         let order = frame.order(&producers)?;
         let all: Vec<usize> = (0..frame.nodes.len()).collect();
-        importer.learn_types(&frame, &all);
+        importer.record_reader_dtypes(&frame, &all);
         let built = importer.build(&frame, &order)?;
         let mut tensors = BTreeMap::new();
         for &(index, output) in fed {
@@ -175,22 +177,23 @@ impl<'a, 'g> Importer<'a, 'g> {
                 );
                 return Err(Error::new(ErrorKind::Attribute, Phase::Build, message));
             };
-            let mut shape = open(&imported.value.shape());
+            let mut shape = with_fresh_unknowns(&imported.value.shape());
             if let Some(AttrKind::List(list)) = frame.attr(index, "_output_shapes")
                 && let Some(declared) = list.shape.get(output)
                 && let Ok(merged) = shape.merge_with(&shape::from_proto(declared, &self.budget)?)
             {
                 shape = merged;
             }
-            tensors.insert((index, output), (imported.typed.then(|| imported.value.dtype()), shape));
+            let dtype = imported.has_known_dtype.then(|| imported.value.dtype());
+            tensors.insert((index, output), (dtype, shape));
         }
         Ok(tensors)
     }
 }
 
-/// Returns the shape with its known sizes and named dimensions. Every other dimension becomes a fresh unknown, because
-/// a feed need not agree with other tensors of the model.
-fn open(shape: &TensorShape) -> TensorShape {
+/// Returns the shape with its known sizes and its dimensions of one named symbol. Every other dimension becomes a fresh
+/// unknown, because a fed tensor need not agree with other tensors of the model.
+fn with_fresh_unknowns(shape: &TensorShape) -> TensorShape {
     let Some(dims) = shape.dims() else { return TensorShape::unranked() };
     let dims = dims.iter().map(|dim| match dim.as_linear() {
         Some((_, symbol, _)) if !symbol.is_anonymous() => dim.clone(),

@@ -12,7 +12,8 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 /// Maximum number of inputs or outputs of a node. No op has more; larger counts come from damaged files.
 pub(super) const MAX_TENSORS: usize = 1 << 16;
 
-/// The nodes of the main graph or of a function: a namespace in which their inputs are resolved.
+/// The nodes of the main graph or of one call of a function. The names in the inputs of these nodes refer to nodes of
+/// the same frame.
 pub(super) struct Frame<'a, 'g> {
     pub nodes: &'a [NodeDef],
     pub by_name: HashMap<&'a str, usize>,
@@ -22,7 +23,7 @@ pub(super) struct Frame<'a, 'g> {
     pub fed: BTreeMap<(usize, usize), ImportedValue<'g>>,
     /// The prefix of node names: `CALL/` in a function, empty in the main graph.
     pub prefix: String,
-    /// The attributes of the call, by which attributes of nodes refer to them as placeholders.
+    /// The attributes of the call. An attribute of a node in the function may be a placeholder that names one of them.
     pub attrs: Option<&'a BTreeMap<String, AttrValue>>,
     /// The nesting depth of calls; 0 in the main graph.
     pub depth: usize,
@@ -31,13 +32,13 @@ pub(super) struct Frame<'a, 'g> {
 /// The source of a node's input or of a function's result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Source<'a> {
-    /// An output of a node: node and output.
+    /// An output of a node: the index of the node, and the number of the output.
     Node(usize, usize),
-    /// An argument of the function.
+    /// The argument of the function with this name.
     Argument(&'a str),
-    /// A fed output of a node, which does not need the node: node and output.
+    /// A fed output, as in [`Source::Node`]. The node itself need not be imported.
     Fed(usize, usize),
-    /// A control edge from a node.
+    /// A control edge from the node with this index.
     Control(usize),
 }
 
@@ -73,12 +74,12 @@ impl<'a, 'g> Frame<'a, 'g> {
         Ok(Frame { nodes, by_name, args, fed: BTreeMap::new(), prefix, attrs, depth })
     }
 
-    /// Returns the unique name of a node, prefixed by its calls.
+    /// Returns the unique name of a node: its name after the names of the calls that it lies in.
     pub(super) fn full_name(&self, node: &NodeDef) -> String {
         format!("{}{}", self.prefix, node.name)
     }
 
-    /// Resolves the text of an input.
+    /// Returns the source that the text of an input names.
     ///
     /// # Errors
     /// The text names a node that does not exist.
@@ -116,7 +117,7 @@ impl<'a, 'g> Frame<'a, 'g> {
         Ok(Source::Node(node, offset.saturating_add(index)))
     }
 
-    /// Returns the node and output that `NAME` or `NAME:i` names in the main graph. A name may contain a colon.
+    /// Returns the node and the output that `NAME` or `NAME:i` names in the main graph. `NAME` may contain a colon.
     pub(super) fn tensor(&self, text: &str) -> Option<(usize, usize)> {
         let (name, output) = split_name(text);
         match self.by_name.get(name) {
@@ -165,7 +166,8 @@ impl<'a, 'g> Frame<'a, 'g> {
         }
     }
 
-    /// Returns whether only TensorFlow needs the node. The nodes that read it have its content as attributes.
+    /// Returns whether the node is auxiliary: this crate's export added it to compute an input that TensorFlow
+    /// requires. The nodes that read it have its value as an attribute too, so the import skips it.
     pub(super) fn is_auxiliary(&self, node: usize) -> bool {
         matches!(self.attr(node, AUXILIARY), Some(AttrKind::B(true)))
     }
@@ -186,7 +188,8 @@ impl<'a, 'g> Frame<'a, 'g> {
         }
     }
 
-    /// Returns the nodes that `roots` need in topological order, by an iterative depth-first search.
+    /// Returns the nodes that `roots` need, in topological order. The depth-first search is a loop, because a chain of
+    /// nodes may be too long for recursion.
     ///
     /// # Errors
     /// An input names a node that does not exist, or nodes form a cycle.
@@ -194,7 +197,9 @@ impl<'a, 'g> Frame<'a, 'g> {
         #[derive(Clone, Copy, PartialEq)]
         enum State {
             New,
+            /// The node is on the path of the search.
             Open,
+            /// The node is in `order`.
             Done,
         }
         let mut state = vec![State::New; self.nodes.len()];
@@ -250,13 +255,14 @@ impl<'a, 'g> Frame<'a, 'g> {
     }
 }
 
-/// Returns the outputs of a function in the order of its signature, each with the text of its source.
-pub(super) fn returned(function: &FunctionDef) -> impl Iterator<Item = (&ArgDef, Option<&str>)> {
+/// Returns the outputs of a function in the order of its signature, each with the text that names its source, if the
+/// function returns it.
+pub(super) fn outputs_of(function: &FunctionDef) -> impl Iterator<Item = (&ArgDef, Option<&str>)> {
     let outputs = function.signature.iter().flat_map(|signature| &signature.output_arg);
     outputs.map(|arg| (arg, function.ret.get(&arg.name).map(String::as_str)))
 }
 
-/// Refuses a damaged model.
+/// Returns the error of a damaged model.
 pub(super) fn damaged<T>(message: String) -> Result<T> {
     Err(Error::new(ErrorKind::Parse, Phase::Build, message))
 }

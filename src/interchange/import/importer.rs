@@ -1,4 +1,4 @@
-//! `Importer`: the state of one import, which every step of the import reads and extends.
+//! `Importer`: the state of one import. Every step of the import is a method of it.
 
 use std::collections::HashMap;
 use std::panic::Location;
@@ -14,6 +14,7 @@ use crate::interchange::options::ImportOptions;
 use crate::interchange::proto::{FunctionDef, GraphDef};
 use crate::ops::array::checked;
 
+/// The state of one import.
 pub(super) struct Importer<'a, 'g> {
     pub model: &'a GraphDef,
     pub options: &'a ImportOptions,
@@ -23,13 +24,13 @@ pub(super) struct Importer<'a, 'g> {
     pub budget: Budget,
     /// The conditions of all assertions; [`Checks`] holds positions in this list.
     pub conditions: Vec<Condition<'g>>,
-    /// Dtypes of outputs of unknown ops, as their readers declare them, by node and output of the main graph. An output
-    /// whose readers declare no dtype has the entry `None`.
-    pub read_as: HashMap<(usize, usize), Option<DType>>,
-    /// Whether a placeholder that has a default becomes an input too.
+    /// The dtypes of outputs of unknown ops, as the nodes that read them declare them, by node and output of the main
+    /// graph. An output whose readers declare no dtype has the entry `None`.
+    pub reader_dtypes: HashMap<(usize, usize), Option<DType>>,
+    /// Whether a placeholder that has a default becomes an input, as a placeholder without a default does.
     pub ignores_defaults: bool,
-    /// The location of every imported node: a line of this crate, because a file has no line of the user's program.
-    /// Messages name the node instead.
+    /// The location of every imported node. It is a line of this crate, because no line of the user's program makes the
+    /// node; messages name the node instead.
     pub location: &'static Location<'static>,
 }
 
@@ -47,13 +48,14 @@ impl<'a, 'g> Importer<'a, 'g> {
             definitions: Definitions::new(&options.ops),
             budget: Budget::new(&options.limits),
             conditions: Vec::new(),
-            read_as: HashMap::new(),
+            reader_dtypes: HashMap::new(),
             ignores_defaults: false,
             location: Location::caller(),
         }
     }
 
-    /// Returns `imported` with its value guarded by `checks`. A check that it already has is not added again.
+    /// Returns `imported` with its value guarded by `checks`. A condition that already guards the value is not added
+    /// again.
     pub(super) fn checked(
         &mut self,
         imported: ImportedValue<'g>,

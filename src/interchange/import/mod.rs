@@ -1,8 +1,9 @@
 //! Builds a graph from a TensorFlow model.
 //!
-//! `feed` finds the fed and fetched tensors, `frame` resolves names and orders the nodes, `unknown` refuses unknown
-//! ops. Then every node is built in order: `placeholder`, `call` and this file build nodes that structure a graph,
-//! `node` builds ops with the help of `attrs`, `typed` and `definitions`.
+//! A `frame` holds the nodes of the main graph or of one function, resolves their names and orders them. `feed` finds
+//! the fed and fetched tensors, and `unknown` refuses unknown ops. Then every node is built in order: `placeholder`,
+//! `call` and this file build structural nodes (placeholders, constants, calls, branches, assertions), `node` builds
+//! all other ops with the help of `attrs`, `typed` and `definitions`.
 
 mod attrs;
 mod built;
@@ -29,7 +30,7 @@ use built::{Built, Checks, ImportedValue, union};
 use frame::{Frame, Source, damaged};
 use importer::Importer;
 use placeholder::is_placeholder;
-use unknown::is_structure;
+use unknown::is_structural;
 
 impl Model {
     /// Builds a graph from the model.
@@ -41,7 +42,8 @@ impl Model {
     /// Shapes are inferred as far as the shapes of the placeholders allow. A node that inference refuses keeps its
     /// error, see [`Imported::nodes`]. Its outputs have unknown shapes, and inference goes on with the other nodes.
     ///
-    /// Each tensor of [`ImportOptions::feeds`] becomes an input. Nodes that only its producer needs are not imported.
+    /// Each tensor of [`ImportOptions::feeds`] becomes an input. The node that computes a fed tensor is not imported
+    /// unless another output of it is needed, and neither are nodes that only this node needs.
     ///
     /// Functions are inlined. An `If` with a constant predicate becomes the chosen branch. An `Assert` is checked when
     /// a node that depends on it runs. An op without a kernel has shapes but does not compile.
@@ -49,8 +51,8 @@ impl Model {
     /// # Errors
     /// - `Parse`: the model is damaged: two nodes share a name, an input does not exist, or nodes form a cycle.
     /// - `UnknownOp`: the model has unknown ops; the message lists all of them.
-    /// - `Attribute`: the model lacks a fetched or fed tensor, or [`ImportOptions::shapes`] names another node than a
-    ///   placeholder or a fed tensor.
+    /// - `Attribute`: the model lacks a fetched or fed tensor, or [`ImportOptions::shapes`] names neither a placeholder
+    ///   nor a fed tensor.
     /// - `DType`: the dtype of a fed tensor is unknown.
     /// - `Memory`: the model exceeds a limit.
     pub fn import(&self, fetches: Option<&[&str]>, options: &ImportOptions) -> Result<Imported> {
@@ -81,7 +83,8 @@ impl Model {
 }
 
 impl<'a, 'g> Importer<'a, 'g> {
-    /// Imports the nodes that the fetched tensors need, and records them in the order of the model.
+    /// Imports the nodes that the fetched tensors need. Returns their records in the order of the model, and the index
+    /// of each record by the name of its node.
     fn run(
         &mut self,
         fetches: Option<&[&str]>,
@@ -100,12 +103,13 @@ impl<'a, 'g> Importer<'a, 'g> {
         };
         // A fed placeholder becomes an input even if no fetched tensor needs it.
         roots.extend(fed.iter().filter(|tensor| !frame.fed.contains_key(tensor)).map(|(node, _)| *node));
-        // A topological order that follows the order of the model where it can.
+        // The second search starts from the nodes in the order of the model, so its result keeps this order where the
+        // edges allow it.
         let mut needed = frame.order(&roots)?;
         needed.sort_unstable();
         let order = frame.order(&needed)?;
         self.check_ops(&frame, &order)?;
-        self.learn_types(&frame, &order);
+        self.record_reader_dtypes(&frame, &order);
         let mut is_read = vec![false; frame.nodes.len()];
         for input in order.iter().flat_map(|&index| &frame.nodes[index].input) {
             if let Ok(Source::Node(node, _) | Source::Fed(node, _)) = frame.source(input) {
@@ -115,7 +119,6 @@ impl<'a, 'g> Importer<'a, 'g> {
         let mut built = self.build(&frame, &order)?;
         let mut records = Vec::with_capacity(order.len());
         let mut by_name = HashMap::with_capacity(order.len());
-        // Records follow the order of the model.
         for (index, node) in frame.nodes.iter().enumerate() {
             let mut fed = frame.fed.range((index, 0)..=(index, usize::MAX)).peekable();
             let built = match (built[index].take(), fed.peek()) {
@@ -125,7 +128,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             };
             let output_of = |imported: &ImportedValue<'g>, is_fed| Output {
                 value: imported.value.id(),
-                typed: imported.typed,
+                has_known_dtype: imported.has_known_dtype,
                 is_fed,
             };
             let mut outputs: Vec<Option<Output>> =
@@ -158,10 +161,12 @@ impl<'a, 'g> Importer<'a, 'g> {
         Ok(built)
     }
 
-    /// Builds one node.
+    /// Builds one node. If inference refuses the node, this builds an opaque node in its place and records the error in
+    /// [`Built::error`].
     ///
     /// # Errors
-    /// The whole import fails. An error that concerns only this node goes to [`Built::error`].
+    /// An error that ends the whole import: the model exceeds a limit, memory is refused, or the text of an input is
+    /// invalid.
     fn node(
         &mut self,
         frame: &Frame<'a, 'g>,
@@ -210,8 +215,8 @@ impl<'a, 'g> Importer<'a, 'g> {
         let present: Vec<ImportedValue<'g>> = inputs.iter().flatten().cloned().collect();
         let outcome = match refused {
             Some(error) => Err(error),
-            None if is_structure(&def.op) || self.functions.contains_key(def.op.as_str()) => {
-                self.structure(frame, index, &name, &present)
+            None if is_structural(&def.op) || self.functions.contains_key(def.op.as_str()) => {
+                self.structural_node(frame, index, &name, &present)
             }
             None => self.op(frame, index, &name, &inputs),
         };
@@ -220,7 +225,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             Err(error) if error.kind() == ErrorKind::Memory => return Err(error),
             Err(error) => self.refused(frame, index, &name, &present, error)?,
         };
-        // Nodes that run after this one inherit the conditions of its inputs.
+        // Nodes that run after this node inherit the conditions that guard its inputs.
         for imported in &present {
             result.checks = union(&result.checks, &imported.checks);
         }
@@ -237,8 +242,8 @@ impl<'a, 'g> Importer<'a, 'g> {
         Ok(result)
     }
 
-    /// Builds a node that structures the graph: a placeholder, a constant, a call, a branch or an assertion.
-    fn structure(
+    /// Builds a structural node: a placeholder, a constant, a call, a branch or an assertion.
+    fn structural_node(
         &mut self,
         frame: &Frame<'a, 'g>,
         index: usize,

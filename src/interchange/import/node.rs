@@ -1,4 +1,5 @@
-//! Imports a node that is an op: chooses a definition, and maps inputs and attributes to it.
+//! Imports a node that is an op: chooses a definition, and maps the node's inputs and attributes to the operands and
+//! attributes of the definition.
 
 use prost::bytes::Bytes;
 use shapeflow_shape_fns::{Attr, Attrs, DType, Registered, TensorShape, lookup};
@@ -12,14 +13,15 @@ use super::built::{Built, ImportedValue};
 use super::definitions::Definitions;
 use super::frame::{Frame, MAX_TENSORS, damaged};
 use super::importer::Importer;
-use super::typed::{check_inputs, own_name, typed};
+use super::typed::{add_dtype_attrs, check_inputs, own_name};
 use super::unknown::MAX_OUTPUTS;
 use crate::error::Result;
 use crate::graph::{OpBuilder, Value};
 use crate::op::{OpRef, Operand, TfOp, spread_names};
 
 impl<'a, 'g> Importer<'a, 'g> {
-    /// Imports an op: with a definition of the registry, else with a shape function only, else as an opaque node.
+    /// Imports an op with a definition of the registry. If none fits, the node gets a shape function only; if there is
+    /// no shape function either, it becomes an opaque node.
     pub(super) fn op(
         &mut self,
         frame: &Frame<'a, 'g>,
@@ -38,8 +40,8 @@ impl<'a, 'g> Importer<'a, 'g> {
             check_inputs(frame, index, signature, inputs)?;
         }
         let expected = self.output_types(frame, index, signature);
-        let declared_attrs = attrs::tensorflow(frame, index, signature, &self.budget)?;
-        let exported = attrs::exported(frame, index, &self.budget)?;
+        let declared_attrs = attrs::tensorflow_attrs(frame, index, signature, &self.budget)?;
+        let exported = attrs::exported_attrs(frame, index, &self.budget)?;
         let absent = match frame.attr(index, ABSENT) {
             Some(AttrKind::List(list)) => &list.s[..],
             _ => &[],
@@ -50,10 +52,9 @@ impl<'a, 'g> Importer<'a, 'g> {
             else {
                 continue;
             };
-            let Some(attrs) = typed(&def, &spelling, call.attrs, &call.dtypes, &expected, frame, index, row)
-            else {
-                continue;
-            };
+            let attrs =
+                add_dtype_attrs(&def, &spelling, call.attrs, &call.dtypes, &expected, frame, index, row);
+            let Some(attrs) = attrs else { continue };
             let def = match row {
                 Some(row) => self.definitions.adapted(&def, &spelling, row),
                 None => def,
@@ -82,6 +83,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         self.finish(builder, name)
     }
 
+    /// Adds the node to the graph, and names its values.
     fn finish(&mut self, builder: OpBuilder<'g>, name: &str) -> Result<Built<'g>> {
         let values = builder.finish_all_at(self.location)?;
         Ok(Built::of(values.into_iter().map(|value| value.named(name)).collect()))
@@ -96,7 +98,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         name: &str,
         inputs: &[ImportedValue<'g>],
     ) -> Result<Built<'g>> {
-        let attrs = attrs::exported(frame, index, &self.budget)?;
+        let attrs = attrs::exported_attrs(frame, index, &self.budget)?;
         let positions: Vec<usize> = match (frame.attr(index, OWN_OPERANDS), def.operand_list()) {
             (Some(AttrKind::List(list)), Some(_)) => {
                 list.i.iter().map(|position| usize::try_from(*position).unwrap_or(usize::MAX)).collect()
@@ -114,10 +116,11 @@ impl<'a, 'g> Importer<'a, 'g> {
         self.finish(builder, name)
     }
 
-    /// Maps the inputs to the operands of a definition; `None` if they do not fit.
+    /// Maps the inputs to the operands of a definition; `None` if the inputs do not fit. `absent` has the names of
+    /// operands that the node omits in this crate.
     #[expect(
         clippy::too_many_arguments,
-        reason = "a node has TensorFlow's attributes and those that an export of this crate adds"
+        reason = "a node has attributes of TensorFlow and attributes that an export of this crate adds"
     )]
     fn map_operands(
         &self,
@@ -150,6 +153,9 @@ impl<'a, 'g> Importer<'a, 'g> {
         let mut attrs = Attrs::new();
         for (name, attr) in declared_attrs.iter().filter(|(_, attr)| !matches!(attr, Attr::DType(_))) {
             attrs.insert(own_name(name, spelling.attrs, row).to_string(), attr.clone());
+        }
+        for (name, value) in spelling.implied {
+            attrs.insert(*name, *value);
         }
         for (name, attr) in exported.iter() {
             attrs.insert(name.to_string(), attr.clone());
@@ -185,7 +191,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         }
     }
 
-    /// Returns the dtype of every output, as far as the signature and the attributes give it.
+    /// Returns the dtype of every output; `None` for a dtype that neither the signature nor the attributes give.
     pub(super) fn output_types(
         &self,
         frame: &Frame<'a, 'g>,
@@ -215,8 +221,8 @@ impl<'a, 'g> Importer<'a, 'g> {
         types
     }
 
-    /// Imports a node without a definition. Its dtypes come from the signature, the attributes and the readers, its
-    /// shapes from the attribute `output_shapes`; the rest is unknown.
+    /// Imports a node without a definition. The dtypes of its outputs come from the signature, the attributes, and the
+    /// nodes that read them. The shapes come from the attribute `output_shapes`. Any other dtype or shape is unknown.
     pub(super) fn opaque(
         &mut self,
         frame: &Frame<'a, 'g>,
@@ -242,12 +248,11 @@ impl<'a, 'g> Importer<'a, 'g> {
             types.push(declared);
         }
         if frame.depth == 0 {
-            // Readers declare the dtypes that they read.
-            let read = |output: usize| self.read_as.get(&(index, output));
-            let last = (0..MAX_OUTPUTS).rev().find(|output| read(*output).is_some());
+            let read_dtype = |output: usize| self.reader_dtypes.get(&(index, output));
+            let last = (0..MAX_OUTPUTS).rev().find(|output| read_dtype(*output).is_some());
             types.resize(types.len().max(last.map_or(0, |last| last + 1)), None);
             for (output, known) in types.iter_mut().enumerate() {
-                *known = known.or(read(output).copied().flatten());
+                *known = known.or(read_dtype(output).copied().flatten());
             }
         }
         let known: Vec<DType> = types.iter().map(|dtype| dtype.unwrap_or(DType::F32)).collect();
@@ -262,7 +267,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         }
         let mut built = self.finish(builder, name)?;
         for (imported, dtype) in built.outputs.iter_mut().zip(types) {
-            imported.typed = dtype.is_some();
+            imported.has_known_dtype = dtype.is_some();
         }
         Ok(built)
     }
@@ -279,8 +284,9 @@ impl<'a, 'g> Importer<'a, 'g> {
 
 /// The operands and attributes of a call.
 struct Call<'g> {
-    /// Each value with the position of its declared operand.
+    /// The values, each with the position of its operand in the op's declaration.
     operands: Vec<(usize, Value<'g>)>,
+    /// The dtypes of the values.
     dtypes: Vec<DType>,
     attrs: Attrs,
 }

@@ -13,7 +13,7 @@ use crate::interchange::proto::AttrKind;
 use crate::interchange::shape;
 
 impl<'a, 'g> Importer<'a, 'g> {
-    /// Returns the shape that the options give a placeholder or a fed tensor.
+    /// Returns the shape that the options give a placeholder or a fed tensor, if they give one.
     pub(super) fn override_of(&self, name: &str) -> Option<&'a TensorShape> {
         let shapes = self.options.shapes.iter().rev();
         shapes
@@ -25,7 +25,7 @@ impl<'a, 'g> Importer<'a, 'g> {
     /// Checks that the options give shapes only to placeholders and fed tensors.
     ///
     /// # Errors
-    /// The options give a shape to another node.
+    /// The options give a shape to a name that is neither.
     pub(super) fn check_overrides(
         &self,
         frame: &Frame<'a, 'g>,

@@ -1,5 +1,5 @@
-//! Dtypes of a node: checks the dtypes of its inputs, and finds the attributes that give its outputs TensorFlow's
-//! dtypes.
+//! Checks the dtypes of a node's inputs, and finds the dtype attributes with which its outputs have the same dtypes as
+//! in TensorFlow.
 
 use shapeflow_shape_fns::{Attrs, DType, Registered};
 
@@ -11,7 +11,8 @@ use super::frame::{Frame, MAX_TENSORS, damaged};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::op::{OpRef, TfOp};
 
-/// Returns this crate's name of a TensorFlow attribute.
+/// Returns this crate's name of a TensorFlow attribute. `renamed` and the row have pairs of TensorFlow's name and this
+/// crate's; an attribute in neither keeps its name.
 pub(super) fn own_name<'n>(
     name: &'n str,
     renamed: &[(&'static str, &'static str)],
@@ -25,10 +26,10 @@ pub(super) fn own_name<'n>(
         .map_or(name, |(_, own_name)| *own_name)
 }
 
-/// Returns the attributes, extended by the dtype attributes that the definition needs to produce the `expected` output
-/// dtypes; `None` if it cannot produce them or does not take the operands.
-#[expect(clippy::too_many_arguments, reason = "two spellings of one call may differ in each of them")]
-pub(super) fn typed(
+/// Returns `attrs`, extended by the dtype attributes that the definition needs to produce the `expected` output dtypes.
+/// Returns none if the definition cannot produce these dtypes, or refuses the dtypes of the operands.
+#[expect(clippy::too_many_arguments, reason = "two spellings of one call may differ in each argument")]
+pub(super) fn add_dtype_attrs(
     def: &OpRef,
     spelling: &TfOp,
     mut attrs: Attrs,
@@ -39,14 +40,19 @@ pub(super) fn typed(
     row: Option<&'static Registered>,
 ) -> Option<Attrs> {
     let node = frame.nodes.get(index)?;
-    let gives = |attrs: &Attrs| {
-        let given = def.infer_dtypes(operands, attrs).ok()?;
-        let fits = given.len() == expected.len()
-            && given
-                .iter()
-                .zip(expected)
-                .all(|(given, expected)| expected.is_none_or(|expected| expected == *given));
-        fits.then_some(())
+    if def.composition(operands.first().copied()).is_some() {
+        for (name, value) in spelling.composite_attrs {
+            attrs.insert((*name).to_string(), *value);
+        }
+    }
+    let gives_expected = |attrs: &Attrs| {
+        def.infer_dtypes(operands, attrs).is_ok_and(|given| {
+            given.len() == expected.len()
+                && given
+                    .iter()
+                    .zip(expected)
+                    .all(|(given, expected)| expected.is_none_or(|expected| expected == *given))
+        })
     };
     let is_implied = |name: &str| match frame.attr(index, super::super::IMPLIED) {
         Some(AttrKind::List(list)) => list.s.iter().any(|implied| implied == name.as_bytes()),
@@ -58,13 +64,13 @@ pub(super) fn typed(
     for attr in declared {
         let renamed = own_name(attr.name, spelling.attrs, row);
         // A dtype that the inputs determine becomes an attribute only if this crate renames it.
-        let of_inputs =
+        let inputs_give_it =
             table.as_ref().is_some_and(|table| table.inputs_determine(attr.name)) && renamed == attr.name;
         let number = match frame.attr(index, attr.name) {
             Some(AttrKind::Type(number)) => dtype_of(*number),
             _ => attr.default.and_then(|text| text.parse().ok()),
         };
-        if let Some(dtype) = number.filter(|_| !of_inputs && !is_implied(attr.name)) {
+        if let Some(dtype) = number.filter(|_| !inputs_give_it && !is_implied(attr.name)) {
             explicit.insert(renamed.to_string(), dtype);
         }
     }
@@ -76,21 +82,21 @@ pub(super) fn typed(
             _ => true,
         })
     });
-    if has_explicit && !(from_inputs && gives(&attrs).is_some()) {
-        return gives(&explicit).map(|()| explicit);
+    if has_explicit && !(from_inputs && gives_expected(&attrs)) {
+        return gives_expected(&explicit).then_some(explicit);
     }
-    if gives(&attrs).is_some() {
+    if gives_expected(&attrs) {
         return Some(attrs);
     }
-    let only = expected.first().copied().flatten()?;
-    attrs.insert(spelling.output_type?, only);
-    gives(&attrs).map(|()| attrs)
+    let first = expected.first().copied().flatten()?;
+    attrs.insert(spelling.output_type?, first);
+    gives_expected(&attrs).then_some(attrs)
 }
 
 /// Checks the number of a node's inputs and their dtypes against the signature and the attributes.
 ///
 /// # Errors
-/// The number or a dtype differs.
+/// The number of inputs differs, or the dtype of an input.
 pub(super) fn check_inputs(
     frame: &Frame<'_, '_>,
     index: usize,
@@ -131,10 +137,8 @@ pub(super) fn check_inputs(
         return damaged(format!("the op must have {} inputs, got {}", expected.len(), inputs.len()));
     }
     for (number, ((name, expected), imported)) in expected.iter().zip(inputs).enumerate() {
-        let (Some(wanted), Some(imported)) = (*expected, imported.as_ref().filter(|imported| imported.typed))
-        else {
-            continue;
-        };
+        let known = imported.as_ref().filter(|imported| imported.has_known_dtype);
+        let (Some(wanted), Some(imported)) = (*expected, known) else { continue };
         if dtype_of(wanted) != Some(imported.value.dtype()) {
             let message = format!(
                 "input {number} ({name}) must be {}, got {}",

@@ -1,4 +1,4 @@
-//! Unknown ops: refuses them, or learns their output dtypes from the nodes that read them.
+//! Refuses unknown ops, or records the dtypes of their outputs as the nodes that read the outputs declare them.
 
 use std::collections::BTreeMap;
 
@@ -11,14 +11,15 @@ use super::frame::{Frame, Source};
 use super::importer::Importer;
 use crate::error::{Error, ErrorKind, Phase, Result};
 
-/// Maximum number of outputs of an unknown op. Its number of outputs is the largest that its readers imply.
+/// Maximum number of outputs of an unknown op. An unknown op has as many outputs as the nodes that read it imply.
 pub(super) const MAX_OUTPUTS: usize = 64;
 
 /// Maximum number of nodes that a message lists for each unknown op.
 const SHOWN: usize = 8;
 
-/// Op types that structure a graph. The importer handles them itself.
-const STRUCTURE: &[&str] = &[
+/// The structural op types: placeholders, constants, calls, branches, assertions and nodes that pass values on. The
+/// importer builds them itself, without a definition.
+const STRUCTURAL: &[&str] = &[
     "Placeholder",
     "PlaceholderV2",
     "PlaceholderWithDefault",
@@ -33,13 +34,13 @@ const STRUCTURE: &[&str] = &[
     "_Retval",
 ];
 
-/// Returns whether the op type structures a graph.
-pub(super) fn is_structure(op: &str) -> bool {
-    STRUCTURE.contains(&op)
+/// Returns whether the op type is structural.
+pub(super) fn is_structural(op: &str) -> bool {
+    STRUCTURAL.contains(&op)
 }
 
 impl<'a, 'g> Importer<'a, 'g> {
-    /// Checks that every op is known, of the nodes in `order` and of the functions that they call.
+    /// Checks that the op of every node is known, for the nodes in `order` and in the functions that they call.
     ///
     /// # Errors
     /// Some op is unknown. The message lists all unknown ops with their nodes.
@@ -52,7 +53,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         let mut seen: Vec<&str> = Vec::new();
         let mut visit =
             |prefix: &str, node: &'a super::super::proto::NodeDef, called: &mut Vec<&'a FunctionDef>| {
-                let known = is_structure(&node.op)
+                let known = is_structural(&node.op)
                     || self.definitions.knows(&node.op)
                     || lookup(&node.op).is_some()
                     || self.options.ops.get(&node.op).is_some()
@@ -101,16 +102,16 @@ impl<'a, 'g> Importer<'a, 'g> {
         Err(Error::new(ErrorKind::UnknownOp, Phase::Build, message))
     }
 
-    /// Records the dtypes that readers declare for outputs of unknown ops.
-    pub(super) fn learn_types(&mut self, frame: &Frame<'a, 'g>, order: &[usize]) {
+    /// Records in `reader_dtypes` the dtypes of outputs of unknown ops, as the nodes that read them declare them.
+    pub(super) fn record_reader_dtypes(&mut self, frame: &Frame<'a, 'g>, order: &[usize]) {
         for &index in order {
             let node = &frame.nodes[index];
             for input in &node.input {
                 if let Ok(Source::Node(read, output)) = frame.source(input)
                     && output < MAX_OUTPUTS
-                    && is_untyped(&frame.nodes[read].op)
+                    && lacks_signature(&frame.nodes[read].op)
                 {
-                    self.read_as.entry((read, output)).or_insert(None);
+                    self.reader_dtypes.entry((read, output)).or_insert(None);
                 }
             }
             let Some(signature) = signature(&node.op) else { continue };
@@ -135,7 +136,7 @@ impl<'a, 'g> Importer<'a, 'g> {
                     let source = node.input.get(number).and_then(|input| frame.source(input).ok());
                     number += 1;
                     let (Some(dtype), Some(Source::Node(read, output))) = (dtype, source) else { continue };
-                    if let Some(known) = self.read_as.get_mut(&(read, output)) {
+                    if let Some(known) = self.reader_dtypes.get_mut(&(read, output)) {
                         *known = known.or(Some(dtype));
                     }
                 }
@@ -144,7 +145,7 @@ impl<'a, 'g> Importer<'a, 'g> {
     }
 }
 
-/// Returns whether the op has no signature, so that its node need not give the dtypes of its outputs.
-fn is_untyped(op: &str) -> bool {
+/// Returns whether the op has no signature, so that nothing but its readers may give the dtypes of its outputs.
+fn lacks_signature(op: &str) -> bool {
     signature(op).is_none()
 }

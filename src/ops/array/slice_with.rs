@@ -33,8 +33,8 @@ impl SliceItem {
         SliceItem::At(position.into_dim())
     }
 
-    /// Makes the range `begin..end`. Use it for a negative end, since Clippy reports a literal such as `1..-1` as
-    /// empty.
+    /// Makes the range `begin..end`. Use this function for a negative end, since Clippy reports a literal such as
+    /// `1..-1` as empty.
     pub fn span(begin: impl IntoDim, end: impl IntoDim) -> SliceItem {
         SliceItem::Range(Some(begin.into_dim()), Some(end.into_dim()), 1)
     }

@@ -1,4 +1,5 @@
-//! Adds ops that move elements by index (`gather_nd`, scatters, segments) or in blocks (`space_to_depth`) to random graphs.
+//! Adds ops that move elements by index (`gather_nd`, scatters, segments) or in blocks (`space_to_depth`) to random
+//! graphs.
 
 use shapeflow::{Attr, DType, Dim};
 

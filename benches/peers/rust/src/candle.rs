@@ -1,4 +1,4 @@
-//! candle, which runs op by op and allocates its results in every call.
+//! Runs cases in candle, which computes op by op and allocates its results in every call.
 
 use std::rc::Rc;
 

@@ -24,15 +24,15 @@ pub struct Array {
     pub data: Data,
     pub sizes: Vec<usize>,
     /// Whether the array is a constant of the graph, not an input.
-    pub constant: bool,
+    pub is_constant: bool,
 }
 
 impl Array {
     pub fn new(data: Data, sizes: &[usize]) -> Array {
-        Array { data, sizes: sizes.to_vec(), constant: false }
+        Array { data, sizes: sizes.to_vec(), is_constant: false }
     }
 
-    /// Returns the elements if they are f32, otherwise nothing.
+    /// Returns the elements if they are f32, and otherwise an empty slice. The other getters do the same.
     pub fn f32(&self) -> &[f32] {
         if let Data::F32(data) = &self.data { data } else { &[] }
     }
@@ -67,7 +67,7 @@ pub fn read(files: &Json) -> Result<Vec<Array>> {
             "bool" => Data::Bool(take(&mut source, count, |[byte]| byte != 0)?),
             other => return Err(format!("elements must be f32, f64, i32, i64, u8 or bool, got {other}").into()),
         };
-        arrays.push(Array { data, sizes, constant: file["constant"].as_bool().unwrap_or(false) });
+        arrays.push(Array { data, sizes, is_constant: file["constant"].as_bool().unwrap_or(false) });
     }
     Ok(arrays)
 }
@@ -86,7 +86,7 @@ fn take<T, const N: usize>(
     Ok(elements)
 }
 
-/// Writes arrays to files whose paths begin with `prefix`. Returns their descriptions.
+/// Writes each array to a file whose path begins with `prefix`. Returns the descriptions of the files.
 pub fn write(prefix: &str, arrays: &[Array]) -> Result<Vec<Json>> {
     let mut files = Vec::new();
     for (index, array) in arrays.iter().enumerate() {
@@ -118,7 +118,7 @@ fn put<T: Copy, const N: usize>(
     Ok(dtype)
 }
 
-/// Returns a memory figure of this process in MiB, as Linux reports it under `name`.
+/// Returns the memory of this process in MiB that Linux reports under `name`.
 pub fn resident(name: &str) -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix(name));

@@ -1,4 +1,5 @@
-//! Runs the Rust peer that the argument names, as a process that answers lines of JSON as shapeflow's bench does.
+//! A process for the Rust peer that the argument names. It reads requests as lines of JSON from standard input, and
+//! writes an answer to each as a line of JSON. The requests are listed in `benches/pipelines/serve.rs`.
 
 #[cfg(feature = "candle")]
 mod candle;
@@ -22,13 +23,14 @@ use file::Array;
 
 pub type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// Runs a case once. Returns its results if the argument is true, otherwise nothing.
+/// A function that runs a case once. It returns the results if the argument is true, and otherwise an empty list.
 pub type Call = Box<dyn FnMut(bool) -> Result<Vec<Array>>>;
 
-/// Prepares a case, given its name, its inputs, and the path of its ONNX model. Returns `None` if the peer does not
-/// have the case.
+/// A function that prepares a case, given its name, its inputs, and the path of its ONNX model. It returns `None` if
+/// the peer does not have the case.
 pub type Make = fn(&str, &Rc<Vec<Array>>, Option<&str>) -> Option<Result<Call>>;
 
+/// The case that the last `load` request prepared.
 struct Loaded {
     case: String,
     inputs: Rc<Vec<Array>>,
@@ -108,8 +110,8 @@ fn answer(make: Make, loaded: &mut Option<Loaded>, request: &Json) -> Result<Jso
     }
 }
 
-/// Returns samples of the microseconds of a call, taken until `time` has passed. A sample of short calls is the mean of
-/// enough calls to take 200 µs.
+/// Returns samples of the microseconds of a call, taken until `time` has passed. A sample is the mean over several
+/// calls, which together take at least 200 µs.
 fn samples(call: &mut Call, time: Duration) -> Result<Vec<f64>> {
     call(false)?;
     let mut count = 1u32;
@@ -123,6 +125,7 @@ fn samples(call: &mut Call, time: Duration) -> Result<Vec<f64>> {
     Ok(samples)
 }
 
+/// Returns the time of `count` calls.
 fn timed(count: u32, call: &mut Call) -> Result<Duration> {
     let start = Instant::now();
     for _ in 0..count {

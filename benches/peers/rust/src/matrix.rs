@@ -1,4 +1,4 @@
-//! The crate gemm, which writes its results to the same memory in every call.
+//! Runs matmuls in the crate gemm, which writes its results to the same memory in every call.
 
 use std::rc::Rc;
 

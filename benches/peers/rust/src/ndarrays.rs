@@ -1,4 +1,4 @@
-//! ndarray, which writes its results to the same memory in every call.
+//! Runs cases in ndarray, which writes its results to the same memory in every call.
 
 use std::rc::Rc;
 
@@ -8,7 +8,7 @@ use ndarray::{ArrayD, ArrayViewD, Axis, Ix2, IxDyn, Slice, Zip, s};
 use crate::file::{Array, Data};
 use crate::{Call, Result};
 
-/// Computes a case from its inputs, and writes its result.
+/// A function that computes a case from its inputs, and writes the result to an array.
 type Formula = fn(&[ArrayViewD<'_, f32>], &mut ArrayD<f32>) -> Result<()>;
 
 pub fn make(case: &str, inputs: &Rc<Vec<Array>>, _: Option<&str>) -> Option<Result<Call>> {
@@ -87,7 +87,7 @@ fn relu(x: &[ArrayViewD<'_, f32>], y: &mut ArrayD<f32>) -> Result<()> {
     Ok(())
 }
 
-/// Makes a pass over the elements for each op, as a program without a graph does.
+/// Computes ten ops. Each op passes over all elements, as in a program without a graph.
 fn ten(x: &[ArrayViewD<'_, f32>], y: &mut ArrayD<f32>) -> Result<()> {
     y.assign(&x[0]);
     for k in 0..5 {

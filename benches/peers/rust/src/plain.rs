@@ -1,4 +1,5 @@
-//! Plain loops and hash maps, and a copy that shows what the machine can do.
+//! Runs cases as plain loops and hash maps; and a copy, whose time is the least that the machine needs to move the
+//! bytes.
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
@@ -25,8 +26,8 @@ pub fn make(case: &str, inputs: &Rc<Vec<Array>>, _: Option<&str>) -> Option<Resu
         "unique_with_counts 1M, 10k distinct" => Box::new(move |wanted| unique(inputs[0].i32(), wanted)),
         "boolean_mask half of 4M" => Box::new(move |wanted| {
             let (x, mask) = (inputs[0].f32(), inputs[1].bool());
-            // Every element is written; the next overwrites it unless its flag is set. So there is no branch to
-            // mispredict.
+            // This writes every element to `kept`. If the flag of an element is not set, the next element overwrites
+            // it. So there is no branch to mispredict.
             let mut kept = vec![0.0; x.len()];
             let mut count = 0;
             for (x, flag) in x.iter().zip(mask) {
@@ -127,7 +128,7 @@ fn unique(x: &[i32], wanted: bool) -> Result<Vec<Array>> {
     ])
 }
 
-/// Copies the input with stores that bypass the caches: the best time of any case that reads and writes as many bytes.
+/// Copies the input with stores that bypass the caches. No case that reads and writes as many bytes can take less time.
 pub fn copy(case: &str, inputs: &Rc<Vec<Array>>, _: Option<&str>) -> Option<Result<Call>> {
     if case != "relu(a*x+b) 256 MiB" {
         return None;
@@ -140,6 +141,7 @@ pub fn copy(case: &str, inputs: &Rc<Vec<Array>>, _: Option<&str>) -> Option<Resu
     })))
 }
 
+/// Copies `x` to `y` with stores that bypass the caches.
 #[cfg(target_arch = "x86_64")]
 fn stream(x: &[f32], y: &mut [f32]) {
     use std::arch::x86_64::{_mm_loadu_ps, _mm_sfence, _mm_stream_ps};
@@ -148,7 +150,7 @@ fn stream(x: &[f32], y: &mut [f32]) {
     let (targets, rest) = y[start..].as_chunks_mut::<4>();
     let (sources, last) = x[start..].as_chunks::<4>();
     for (target, source) in targets.iter_mut().zip(sources) {
-        // SAFETY: both have four elements, and the target is aligned to 16 bytes.
+        // SAFETY: `target` and `source` have four elements, and `target` is aligned to 16 bytes.
         unsafe { _mm_stream_ps(target.as_mut_ptr(), _mm_loadu_ps(source.as_ptr())) };
     }
     // SAFETY: a fence has no operands.

@@ -1,4 +1,4 @@
-//! tract on the optimized ONNX model of a case. It allocates its results in every call.
+//! Runs the ONNX model of a case in tract, which optimizes the model and allocates its results in every call.
 
 use std::rc::Rc;
 
@@ -14,7 +14,7 @@ pub fn make(_: &str, inputs: &Rc<Vec<Array>>, model: Option<&str>) -> Option<Res
 fn call(inputs: &[Array], path: &str) -> Result<Call> {
     let model = tract_onnx::onnx().model_for_path(path)?.into_optimized()?.into_runnable()?;
     let fed: TVec<TValue> =
-        inputs.iter().filter(|input| !input.constant).map(tensor).collect::<Result<_>>()?;
+        inputs.iter().filter(|input| !input.is_constant).map(tensor).collect::<Result<_>>()?;
     Ok(Box::new(move |wanted| {
         let outputs = model.run(fed.clone())?;
         if wanted { outputs.iter().map(|output| array(output)).collect() } else { Ok(Vec::new()) }
