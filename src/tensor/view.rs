@@ -6,9 +6,8 @@ use shapeflow_shape_fns::DType;
 use smallvec::SmallVec;
 
 use super::Tensor;
-use super::datum::Datum;
 use super::element::{self, Element, check_aligned, check_bits, check_dtype, size_of_element};
-use super::layout::{Layout, Offsets, check_count, check_values, row_major_strides};
+use super::layout::{Layout, check_count, check_values, row_major_strides};
 use super::storage::Storage;
 use super::strings::{StringBuffer, Strings};
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -54,7 +53,7 @@ pub(super) enum Data<'a> {
 
 impl<'a> Data<'a> {
     /// Returns the bytes of the element at an offset that sizes and strides reach.
-    fn element(self, offset: usize) -> &'a [u8] {
+    pub(super) fn element(self, offset: usize) -> &'a [u8] {
         match self {
             Data::Bytes { bytes, size, .. } => &bytes[offset * size..(offset + 1) * size],
             Data::Strings(strings) => strings.at(offset),
@@ -297,52 +296,6 @@ impl<'a> TensorView<'a> {
             }
             (Data::Strings(_), _) => {}
         }
-    }
-
-    /// Returns the bytes of each element in row-major order.
-    fn elements(&self) -> impl Iterator<Item = &'a [u8]> + use<'a, '_> {
-        let data = self.data;
-        Offsets::new(&self.sizes, self.strides.as_deref(), self.first())
-            .map(move |offset| data.element(offset))
-    }
-
-    /// Returns the offset of the element at index zero.
-    fn first(&self) -> usize {
-        match self.data {
-            Data::Bytes { first, .. } => first,
-            Data::Strings(_) => 0,
-        }
-    }
-
-    /// Returns the value of each element in row-major order.
-    pub(super) fn datums(&self) -> impl Iterator<Item = Datum<'a>> + use<'a, '_> {
-        let dtype = self.dtype;
-        self.elements().map(move |bytes| Datum::read(dtype, bytes))
-    }
-
-    /// Returns the value of the element at an index; `None` outside the sizes.
-    pub(super) fn datum(&self, index: &[i64]) -> Option<Datum<'a>> {
-        self.element_at(index).map(|bytes| Datum::read(self.dtype, bytes))
-    }
-
-    /// Returns the bytes of the element at an index; `None` outside the sizes.
-    pub(crate) fn element_at(&self, index: &[i64]) -> Option<&'a [u8]> {
-        if index.len() != self.sizes.len() {
-            return None;
-        }
-        let strides = self.strides();
-        let mut offset = self.first();
-        for ((position, size), stride) in index.iter().zip(&self.sizes).zip(&strides) {
-            let position = usize::try_from(*position).ok().filter(|position| position < size)?;
-            offset = offset.wrapping_add_signed(position as isize * stride);
-        }
-        Some(self.data.element(offset))
-    }
-
-    /// Returns the bytes of element number `linear` of a row-major view; `None` past the end.
-    pub(crate) fn element(&self, linear: usize) -> Option<&'a [u8]> {
-        debug_assert!(self.is_row_major(), "elements are numbered in row-major views only");
-        (linear < self.len).then(|| self.data.element(linear))
     }
 
     /// Returns the memory that contains the elements; empty for strings.

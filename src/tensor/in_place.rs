@@ -1,0 +1,31 @@
+//! Access to the elements of a tensor at the address that they have.
+
+use std::sync::Arc;
+
+use super::layout::Layout;
+use super::storage::Storage;
+use super::{Tensor, TensorViewMut};
+
+impl Tensor {
+    /// Returns the address of the first byte and the number of bytes; strings have none. A write through the address
+    /// needs a tensor that shares its elements with no other, and no slice of them.
+    pub(crate) fn raw_bytes(&self) -> (*mut u8, usize) {
+        match &self.storage {
+            Storage::Bytes(buffer) => (buffer.as_ptr(), buffer.len()),
+            Storage::Shared(shared) => (shared.bytes().as_ptr().cast_mut(), shared.bytes().len()),
+            Storage::Strings(_) => (std::ptr::NonNull::dangling().as_ptr(), 0),
+        }
+    }
+
+    /// Borrows the elements for writing, as [`Tensor::view_mut`] does, but never moves them: `None` if they are shared.
+    pub(crate) fn unshared_view_mut(&mut self) -> Option<TensorViewMut<'_>> {
+        let Layout { sizes, len, .. } = &self.layout;
+        match &mut self.storage {
+            Storage::Strings(strings) => Some(TensorViewMut::of_strings(sizes, *len, strings)),
+            Storage::Bytes(buffer) => {
+                Some(TensorViewMut::of_bytes(self.dtype, sizes, *len, Arc::get_mut(buffer)?.bytes_mut()))
+            }
+            Storage::Shared(_) => None,
+        }
+    }
+}
