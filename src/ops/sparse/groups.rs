@@ -51,7 +51,7 @@ impl Groups {
         let sizes: Vec<i64> = leading.iter().map(|size| *size as i64).collect();
         let mut sets = BTreeMap::new();
         let mut group = vec![0i64; sizes.len()];
-        for set in ints(&x).chunks_exact((*count).max(1)) {
+        for set in ints(x).chunks_exact((*count).max(1)) {
             sets.insert(group.clone(), set.iter().cloned().collect());
             for axis in (0..sizes.len()).rev() {
                 group[axis] += 1;
