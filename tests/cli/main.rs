@@ -229,10 +229,8 @@ fn ops_are_listed() {
     assert_eq!(of("Relu")["body"], "compute");
     assert_eq!(of("MatMul")["body"], "contraction");
     assert!(of("Erf")["dtypes"].as_array().unwrap().contains(&"float32".into()));
-    assert_eq!(
-        of("Conv2D")["body"],
-        if of("Conv2D")["builder"].is_null() { "shape only" } else { "compute" }
-    );
+    assert_eq!(of("Conv2D")["body"], "composite");
+    assert_eq!(of("Cumsum")["body"], "host");
     assert!(printed(&["ops"]).lines().count() > ops.len());
 }
 

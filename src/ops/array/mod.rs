@@ -161,7 +161,6 @@ pub(crate) static ALL: &[&[&OpDef]] = &[&[
     &tensor_scatter::MAX,
     &tile::DEF,
     &transpose::DEF,
-    &conjugate_transpose::DEF,
     &unique::DEF,
     &unique_slices::DEF,
     &unique_slices::COUNTED,
