@@ -13,8 +13,8 @@ use crate::op::{Body, OpRef, Operand, OperandMask};
 
 /// The size of a graph at some time. A refused call takes the graph back to it.
 pub(super) struct Checkpoint {
-    nodes: usize,
-    values: usize,
+    pub(super) nodes: usize,
+    pub(super) values: usize,
     errors: usize,
     mark: Mark,
 }

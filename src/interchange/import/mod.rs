@@ -2,12 +2,13 @@
 //!
 //! A `frame` holds the nodes of the main graph or of one function, resolves their names and orders them. `feed` finds
 //! the fed and fetched tensors, and `unknown` refuses unknown ops. Then every node is built in order: `placeholder`,
-//! `call` and this file build structural nodes (placeholders, constants, calls, branches, assertions), `node` builds
-//! all other ops with the help of `attrs`, `typed` and `definitions`.
+//! `call`, `control` and this file build structural nodes (placeholders, constants, calls, branches, loops, assertions),
+//! `node` builds all other ops with the help of `attrs`, `typed` and `definitions`.
 
 mod attrs;
 mod built;
 mod call;
+mod control;
 mod definitions;
 mod feed;
 mod frame;
@@ -27,6 +28,7 @@ use super::proto::AttrKind;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{Graph, NodeIx};
 use built::{Built, Checks, ImportedValue, union};
+use control::is_control;
 use frame::{Frame, Source, damaged};
 use importer::Importer;
 use placeholder::is_placeholder;
@@ -45,7 +47,8 @@ impl Model {
     /// Each tensor of [`ImportOptions::feeds`] becomes an input. The node that computes a fed tensor is not imported
     /// unless another output of it is needed, and neither are nodes that only this node needs.
     ///
-    /// Functions are inlined. An `If` with a constant predicate becomes the chosen branch. An `Assert` is checked when
+    /// Functions are inlined. `If`, `Case` and `While` become nodes of control flow, see [`Graph::cond`] and
+    /// [`Graph::while_loop`]; an `If` with a constant predicate becomes the chosen branch. An `Assert` is checked when
     /// a node that depends on it runs. An op without a kernel has shapes but does not compile.
     ///
     /// # Errors
@@ -277,7 +280,7 @@ impl<'a, 'g> Importer<'a, 'g> {
                 }
                 _ => damaged("the attribute f of a call must name a function".to_string()),
             },
-            "If" | "StatelessIf" => self.branch(frame, index, name, inputs),
+            op if is_control(op) => self.control(frame, index, name, inputs),
             op => self.call(op, &def.attr, frame, name, inputs),
         }
     }
