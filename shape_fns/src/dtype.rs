@@ -53,11 +53,13 @@ pub enum DType {
     QU16,
     /// Quantized, signed, 32 bits.
     QI32,
+    /// A list of tensors, the state of TensorFlow's `TensorList` ops.
+    Variant,
 }
 
 /// Every dtype with its short name, TensorFlow's Python name, TensorFlow's enum name, and its size in bytes (0 if the
 /// size is not fixed).
-const TABLE: [(DType, &str, &str, &str, usize); 21] = [
+const TABLE: [(DType, &str, &str, &str, usize); 22] = [
     (DType::Bool, "bool", "bool", "DT_BOOL", 1),
     (DType::I8, "i8", "int8", "DT_INT8", 1),
     (DType::I16, "i16", "int16", "DT_INT16", 2),
@@ -79,6 +81,7 @@ const TABLE: [(DType, &str, &str, &str, usize); 21] = [
     (DType::QI16, "qi16", "qint16", "DT_QINT16", 2),
     (DType::QU16, "qu16", "quint16", "DT_QUINT16", 2),
     (DType::QI32, "qi32", "qint32", "DT_QINT32", 4),
+    (DType::Variant, "variant", "variant", "DT_VARIANT", 0),
 ];
 
 impl DType {
@@ -97,7 +100,7 @@ impl DType {
         TABLE[self as usize].2
     }
 
-    /// Returns the size of one element in bytes, or `None` for strings.
+    /// Returns the size of one element in bytes, or `None` for strings and variants.
     pub fn size_bytes(self) -> Option<usize> {
         match TABLE[self as usize].4 {
             0 => None,
@@ -137,6 +140,7 @@ impl DType {
                 | DType::String
                 | DType::QU8
                 | DType::QU16
+                | DType::Variant
         )
     }
 

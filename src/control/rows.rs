@@ -1,14 +1,7 @@
 //! Rows: the parts of a tensor along its first axis.
 
 use crate::error::Result;
-use crate::tensor::{Tensor, TensorView, TensorViewMut};
-
-/// Returns row `number` of a row-major view of bytes, which has this row.
-pub(super) fn row<'v>(view: TensorView<'v>, number: usize) -> Result<TensorView<'v>> {
-    let sizes = view.sizes();
-    let bytes = view.bytes().len() / sizes[0];
-    TensorView::from_bytes(view.dtype(), &sizes[1..], &view.bytes()[number * bytes..][..bytes])
-}
+use crate::tensor::{Tensor, TensorViewMut};
 
 /// Tensors whose rows the iterations of a loop write one after the other.
 pub(super) struct Rows {

@@ -11,7 +11,7 @@ use super::loop_options::LoopOptions;
 use super::node::{Operands, add_node, refused, result_shapes};
 use super::recorder::{Recorder, Region};
 use super::relax::{StateShapes, keeps_sizes};
-use super::rows::{Rows, row};
+use super::rows::Rows;
 use super::step::{Step, StepLayout};
 use super::while_loop::in_iteration;
 use crate::compile::IntoOutputs;
@@ -137,15 +137,18 @@ impl Graph {
                 continue;
             }
             for (number, output) in outputs.iter().enumerate() {
-                if output.ok()?.dtype() == DType::String {
-                    let message = format!("output {number} must have elements of a fixed size, got string");
+                let dtype = output.ok()?.dtype();
+                if dtype.size_bytes().is_none() {
+                    let message = format!("output {number} must have elements of a fixed size, got {dtype}");
                     return refuse(ErrorKind::DType, &message);
                 }
             }
             let unchanged: Vec<bool> =
                 given.iter().zip(&returned).map(|(given, returned)| given.id() == returned.id()).collect();
             let mut changing = (0..given.len()).filter(|state| !unchanged[*state]);
-            let is_in_place = changing.all(|state| keeps_sizes(&given[state], &returned[state]));
+            let is_in_place = changing.all(|state| {
+                given[state].dtype().size_bytes().is_some() && keeps_sizes(&given[state], &returned[state])
+            });
             let changing = returned.iter().zip(&unchanged).filter(|(_, unchanged)| !**unchanged);
             let all: Vec<Value<'g>> =
                 changing.map(|(value, _)| *value).chain(outputs.iter().copied()).collect();
@@ -188,8 +191,8 @@ fn rows_of(graph: &Graph, xs: &[Value<'_>]) -> Result<(Dim, Vec<TensorShape>)> {
     let (mut count, mut rows): (Option<Dim>, Vec<TensorShape>) = (None, Vec::new());
     for (number, x) in xs.iter().enumerate() {
         let (dtype, shape) = (x.ok()?.dtype(), x.shape());
-        if dtype == DType::String {
-            let message = format!("x{number} must have elements of a fixed size, got string");
+        if dtype.size_bytes().is_none() {
+            let message = format!("x{number} must have elements of a fixed size, got {dtype}");
             return fail(ErrorKind::DType, message);
         }
         let Some(dims) = shape.dims() else {
@@ -259,7 +262,7 @@ impl HostKernel for ScanKernel {
         for iteration in 0..count {
             self.options.check(iteration as u64)?;
             for (operand, x) in operands.iter_mut().zip(&all).skip(self.states).take(self.xs) {
-                *operand = row(*x, iteration)?;
+                *operand = x.row(iteration);
             }
             let ran = match &mut rows {
                 Some(rows) if self.step.is_in_place() => rows

@@ -82,10 +82,10 @@ impl<'a> HostCx<'a> {
         allocator: OutputAllocator<'a>,
     ) -> HostCx<'a> {
         let lent = allocator.lent.into_iter().chain(std::iter::repeat_with(|| None));
-        // Lent memory is bytes; only a tensor holds strings.
+        // Lent memory is bytes; only a tensor holds strings or lists.
         let outputs = dtypes.zip(lent).map(|(dtype, lent)| Output {
             dtype,
-            lent: lent.filter(|lent| lent.dtype() == dtype && dtype != DType::String),
+            lent: lent.filter(|lent| lent.dtype() == dtype && dtype.size_bytes().is_some()),
             made: None,
         });
         HostCx { inputs, attrs, pool: allocator.pool, outputs: outputs.collect() }

@@ -20,6 +20,8 @@ mod dtypes;
 pub(crate) mod elementwise;
 pub(crate) mod host_params;
 pub(crate) mod linalg;
+#[cfg(feature = "graphdef")]
+pub(crate) mod list;
 pub(crate) mod logical;
 pub(crate) mod math;
 pub(crate) mod nn;

@@ -23,8 +23,10 @@ mod datum;
 mod element;
 mod format;
 mod layout;
+mod list;
 mod literal;
 mod pooled;
+mod rows;
 mod storage;
 mod strided;
 mod view;
@@ -39,6 +41,7 @@ pub(crate) use buffer::Buffer;
 pub(crate) use buffer_pool::BufferPool;
 pub use element::Element;
 pub(crate) use element::size_of_element;
+pub(crate) use list::TensorList;
 pub use view::TensorView;
 pub use view_mut::TensorViewMut;
 
@@ -117,7 +120,7 @@ impl Tensor {
         Ok(Tensor { dtype: DType::String, layout, storage: Storage::Strings(Arc::new(copies)) })
     }
 
-    /// Makes a tensor whose elements are zero, `false`, or empty strings.
+    /// Makes a tensor whose elements are zero, `false`, empty strings, or empty lists.
     ///
     /// # Errors
     /// `Shape`: the elements take more than `isize::MAX` bytes. `Memory`: the allocation fails.
@@ -127,6 +130,12 @@ impl Tensor {
             let mut strings = string_vec(layout.len)?;
             strings.resize_with(layout.len, Box::default);
             return Ok(Tensor { dtype, layout, storage: Storage::Strings(Arc::new(strings)) });
+        }
+        if dtype == DType::Variant {
+            let mut lists = Vec::new();
+            lists.try_reserve_exact(layout.len).map_err(|_| out_of_memory(layout.len))?;
+            lists.resize_with(layout.len, || TensorList::new(DType::F32, None, 0));
+            return Ok(Tensor { dtype, layout, storage: Storage::Lists(Arc::new(lists)) });
         }
         let buffer = Buffer::zeroed(layout.byte_len(size_of_element(dtype)?)?)?;
         Ok(Tensor { dtype, layout, storage: Storage::of(buffer) })
@@ -149,7 +158,7 @@ impl Tensor {
 
     /// Makes a tensor whose elements are unspecified until they are written. Bools are `false`, strings are empty.
     pub(crate) fn allocate(dtype: DType, sizes: &[usize]) -> Result<Tensor> {
-        if matches!(dtype, DType::Bool | DType::String) {
+        if matches!(dtype, DType::Bool | DType::String | DType::Variant) {
             return Tensor::zeros(dtype, sizes);
         }
         let layout = Layout::row_major(sizes)?;
@@ -264,6 +273,7 @@ impl Tensor {
                 TensorView::of_bytes(self.dtype, &self.layout.sizes, self.layout.len, buffer.bytes())
             }
             Storage::Strings(strings) => TensorView::of_strings(&self.layout.sizes, strings),
+            Storage::Lists(lists) => TensorView::of_lists(&self.layout.sizes, lists),
         }
     }
 
@@ -290,6 +300,7 @@ impl PartialEq for Tensor {
         }
         match (&self.storage, &other.storage) {
             (Storage::Strings(left), Storage::Strings(right)) => left == right,
+            (Storage::Lists(left), Storage::Lists(right)) => left == right,
             _ => self.view().bytes() == other.view().bytes(),
         }
     }

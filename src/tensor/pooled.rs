@@ -23,7 +23,7 @@ impl BufferPool {
     }
 
     fn tensor(&self, dtype: DType, sizes: &[usize], zeroed: bool) -> Result<Tensor> {
-        if dtype == DType::String {
+        if dtype.size_bytes().is_none() {
             return Tensor::zeros(dtype, sizes);
         }
         let layout = Layout::row_major(sizes)?;

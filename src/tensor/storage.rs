@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use super::Buffer;
+use super::{Buffer, TensorList};
 use crate::error::{Error, ErrorKind, Phase, Result};
 
-/// The elements of a tensor: all bytes of a buffer, or strings. The bytes of bools are 0 or 1.
+/// The elements of a tensor: all bytes of a buffer, strings, or the lists of a variant tensor. The bytes of bools are 0 or 1.
 #[derive(Clone)]
 pub(super) enum Storage {
     Bytes(Arc<Buffer>),
     Strings(Arc<Vec<Box<[u8]>>>),
+    Lists(Arc<Vec<TensorList>>),
 }
 
 impl Storage {
@@ -17,7 +18,7 @@ impl Storage {
         Storage::Bytes(Arc::new(buffer))
     }
 
-    /// Returns the bytes for writing; empty for strings. Shared bytes are copied first.
+    /// Returns the bytes for writing; empty for strings and lists. Shared bytes are copied first.
     pub(super) fn unshared_bytes(&mut self) -> Result<&mut [u8]> {
         let Storage::Bytes(buffer) = self else { return Ok(&mut []) };
         if Arc::get_mut(buffer).is_none() {

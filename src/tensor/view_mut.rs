@@ -156,7 +156,7 @@ impl<'a> TensorViewMut<'a> {
     /// Copies the elements of `source` into this view.
     ///
     /// # Errors
-    /// `DType`: the dtypes differ. `Shape`: the sizes differ.
+    /// `DType`: the dtypes differ, or are variant. `Shape`: the sizes differ.
     pub fn copy_from(&mut self, source: TensorView<'_>) -> Result<()> {
         if self.dtype != source.dtype() {
             let message = format!("the source must have dtype {}, got {}", self.dtype, source.dtype());
@@ -165,6 +165,10 @@ impl<'a> TensorViewMut<'a> {
         if self.sizes != source.sizes() {
             let message = format!("the source must have sizes {:?}, got {:?}", self.sizes, source.sizes());
             return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
+        }
+        if self.dtype == DType::Variant {
+            let message = "the elements of a variant tensor cannot be written in place";
+            return Err(Error::new(ErrorKind::DType, Phase::Run, message));
         }
         match &mut self.data {
             Data::Strings(strings) => strings.clone_from_slice(source.as_strings()?),

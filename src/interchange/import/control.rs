@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use shapeflow_shape_fns::DType;
+use shapeflow_shape_fns::{DType, TensorShape};
 
 use super::super::proto::{AttrKind, NameAttrList};
 use super::built::{Built, ImportedValue};
@@ -72,10 +72,20 @@ impl<'a, 'g> Importer<'a, 'g> {
         let selector = if is_case { selector.value } else { truth(selector.value)? };
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let (graph, location) = (self.graph, self.location);
+        // By branch and output: the shape of the items, if the output is a list.
+        let mut items: Vec<Vec<TensorShape>> = Vec::new();
         let mut build = |branch: usize| {
-            self.region(functions[branch], frame, &format!("{name}/{}", names[branch]), arguments)
+            let region = format!("{name}/{}", names[branch]);
+            let values = self.region(functions[branch], frame, &region, arguments)?;
+            items.push(values.iter().map(|value| self.item_shape(*value)).collect());
+            Ok(values)
         };
         let values = graph.select_branch(op, selector, &names, false, &mut build, location)?;
+        for (number, value) in values.iter().enumerate() {
+            let others = items[1..].iter().map(|shapes| &shapes[number]);
+            let shape = items[0][number].most_specific_common_supertype(others);
+            self.item_shapes.insert(value.id(), shape);
+        }
         Ok(Built::of(values.into_iter().map(|value| value.named(name)).collect()))
     }
 
@@ -92,17 +102,46 @@ impl<'a, 'g> Importer<'a, 'g> {
         let (graph, location) = (self.graph, self.location);
         // Both closures import a function, one after the other.
         let importer = RefCell::new(self);
+        // The shapes of the items of the lists in the state.
+        let items: Vec<TensorShape> =
+            state.iter().map(|value| importer.borrow().item_shape(*value)).collect();
+        let items = RefCell::new(items);
         let import = |function: &'a NameAttrList, region: &str, state: &[Value<'g>]| {
             let arguments = Built::of(state.to_vec()).outputs;
-            importer.borrow_mut().region(function, frame, &format!("{name}/{region}"), &arguments)
+            let mut importer = importer.borrow_mut();
+            for (value, shape) in state.iter().zip(items.borrow().iter()) {
+                importer.item_shapes.insert(value.id(), shape.clone());
+            }
+            importer.region(function, frame, &format!("{name}/{region}"), &arguments)
         };
         let mut condition = |state: &[Value<'g>]| match import(condition, "cond", state)?.first() {
             Some(value) => truth(*value),
             None => damaged("the condition of a While must return a value".to_string()),
         };
-        let mut body = |state: &[Value<'g>]| import(body, "body", state);
+        // The body is imported again with less known of the items, until it returns lists of such items.
+        let mut body = |state: &[Value<'g>]| loop {
+            let returned = import(body, "body", state)?;
+            let mut items = items.borrow_mut();
+            let shapes = returned.iter().map(|value| importer.borrow().item_shape(*value));
+            let common: Vec<TensorShape> = items
+                .iter()
+                .zip(shapes)
+                .map(|(known, shape)| known.most_specific_compatible_shape(&shape))
+                .collect();
+            if items
+                .iter()
+                .zip(&common)
+                .all(|(known, common)| known.is_subtype_of(common) && common.is_subtype_of(known))
+            {
+                break Ok(returned);
+            }
+            *items = common;
+        };
         let regions = LoopRegions { condition: &mut condition, body: &mut body, is_scoped: false };
         let values = graph.while_regions(&LoopOptions::new(), &state, regions, location)?;
+        for (value, shape) in values.iter().zip(items.borrow().iter()) {
+            importer.borrow_mut().item_shapes.insert(value.id(), shape.clone());
+        }
         Ok(Built::of(values.into_iter().map(|value| value.named(name)).collect()))
     }
 
@@ -127,6 +166,11 @@ impl<'a, 'g> Importer<'a, 'g> {
             Some(error) => Err(error),
             None => Ok(built.outputs.into_iter().map(|imported| imported.value).collect()),
         }
+    }
+
+    /// Returns the shape of the items of a list, as far as it is known.
+    fn item_shape(&self, value: Value<'g>) -> TensorShape {
+        self.item_shapes.get(&value.id()).cloned().unwrap_or(TensorShape::unranked())
     }
 
     /// Returns the elements of a value that depends only on constants.

@@ -13,8 +13,11 @@ mod definitions;
 mod feed;
 mod frame;
 mod importer;
+mod levels;
+mod lists;
 mod node;
 mod placeholder;
+mod switches;
 mod typed;
 mod unknown;
 
@@ -31,7 +34,9 @@ use built::{Built, Checks, ImportedValue, union};
 use control::is_control;
 use frame::{Frame, Source, damaged};
 use importer::Importer;
+use lists::{is_list_op, passes_list};
 use placeholder::is_placeholder;
+use switches::Switches;
 use unknown::is_structural;
 
 impl Model {
@@ -94,6 +99,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         aliases: &HashMap<String, String>,
     ) -> Result<(Vec<Record>, HashMap<String, usize>)> {
         let mut frame = Frame::of_graph(self.model)?;
+        frame.switches = Switches::find(&frame)?;
         let fed = self.fed_tensors(&frame, aliases)?;
         self.check_overrides(&frame, &fed)?;
         self.feed(&mut frame, &fed)?;
@@ -112,6 +118,11 @@ impl<'a, 'g> Importer<'a, 'g> {
         needed.sort_unstable();
         let order = frame.order(&needed)?;
         self.check_ops(&frame, &order)?;
+        let mut switches = std::mem::take(&mut frame.switches);
+        if !switches.is_empty() {
+            switches.place(&frame, &order)?;
+        }
+        frame.switches = switches;
         self.record_reader_dtypes(&frame, &order);
         let mut is_read = vec![false; frame.nodes.len()];
         for input in order.iter().flat_map(|&index| &frame.nodes[index].input) {
@@ -152,16 +163,6 @@ impl<'a, 'g> Importer<'a, 'g> {
             });
         }
         Ok((records, by_name))
-    }
-
-    /// Builds the nodes in `order`, a topological order.
-    fn build(&mut self, frame: &Frame<'a, 'g>, order: &[usize]) -> Result<Vec<Option<Built<'g>>>> {
-        let mut built: Vec<Option<Built<'g>>> = (0..frame.nodes.len()).map(|_| None).collect();
-        for &index in order {
-            let node = self.node(frame, index, &built)?;
-            built[index] = Some(node);
-        }
-        Ok(built)
     }
 
     /// Builds one node. If inference refuses the node, this builds an opaque node in its place and records the error in
@@ -220,6 +221,10 @@ impl<'a, 'g> Importer<'a, 'g> {
             Some(error) => Err(error),
             None if is_structural(&def.op) || self.functions.contains_key(def.op.as_str()) => {
                 self.structural_node(frame, index, &name, &present)
+            }
+            None if is_list_op(&def.op) => self.list_node(frame, index, &name, &present),
+            None if passes_list(&def.op, &present) => {
+                Ok(Built { outputs: present.clone(), ..Built::default() })
             }
             None => self.op(frame, index, &name, &inputs),
         };

@@ -10,6 +10,7 @@ use super::super::signature::{ArgumentType, signature};
 use super::control::is_control;
 use super::frame::{Frame, Source};
 use super::importer::Importer;
+use super::lists::is_list_op;
 use crate::error::{Error, ErrorKind, Phase, Result};
 
 /// Maximum number of outputs of an unknown op. An unknown op has as many outputs as the nodes that read it imply.
@@ -53,6 +54,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         let mut visit =
             |prefix: &str, node: &'a super::super::proto::NodeDef, called: &mut Vec<&'a FunctionDef>| {
                 let known = is_structural(&node.op)
+                    || is_list_op(&node.op)
                     || self.definitions.knows(&node.op)
                     || lookup(&node.op).is_some()
                     || self.options.ops.get(&node.op).is_some()
