@@ -29,6 +29,7 @@ mod pooled;
 mod rows;
 mod storage;
 mod strided;
+mod variant;
 mod view;
 mod view_mut;
 

@@ -46,7 +46,7 @@ fn random_block(rng: &mut Rng, values: usize, results: usize, depth: usize) -> B
     for _ in 0..1 + rng.below(4) {
         let (a, b) = (rng.below(values), rng.below(values));
         let kind = rng.below(if depth == 0 { 4 } else { 8 });
-        let mut states =
+        let states =
             |rng: &mut Rng| -> Vec<usize> { (0..1 + rng.below(2)).map(|_| rng.below(values)).collect() };
         let (statement, added) = match kind {
             0 => (Statement::AddSum(a, b), 1),

@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 use super::built::{Built, ImportedValue};
+use super::find_switches::predicate;
 use super::frame::{Frame, Source, damaged};
 use super::importer::Importer;
 use super::switches::{Predicate, Role};
@@ -233,7 +234,7 @@ fn sides_of(frame: &Frame<'_, '_>, merge: usize, number: usize) -> Option<BTreeS
     };
     let mut sides = frame.switches.places.get(&source)?.sides.clone();
     if frame.switches.roles.get(&source) == Some(&Role::Switch) {
-        sides.insert((super::switches::predicate(frame, source)?, output));
+        sides.insert((predicate(frame, source)?, output));
     }
     Some(sides)
 }

@@ -11,6 +11,7 @@ mod call;
 mod control;
 mod definitions;
 mod feed;
+mod find_switches;
 mod frame;
 mod importer;
 mod levels;
