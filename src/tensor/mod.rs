@@ -23,12 +23,14 @@ mod datum;
 mod element;
 mod format;
 mod layout;
+#[cfg_attr(not(feature = "graphdef"), expect(dead_code, reason = "only an import makes tensor lists"))]
 mod list;
 mod literal;
 mod pooled;
 mod rows;
 mod storage;
 mod strided;
+#[cfg_attr(not(feature = "graphdef"), expect(dead_code, reason = "only an import makes tensor lists"))]
 mod variant;
 mod view;
 mod view_mut;

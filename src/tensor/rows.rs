@@ -1,8 +1,7 @@
 //! Rows: the parts of a tensor along its first axis.
 
+use super::TensorView;
 use super::view::Data;
-use super::{Tensor, TensorView};
-use crate::error::Result;
 
 impl<'a> TensorView<'a> {
     /// Returns row `number` of a row-major view of rank 1 or more.
@@ -24,7 +23,8 @@ impl<'a> TensorView<'a> {
     }
 }
 
-impl Tensor {
+#[cfg(feature = "graphdef")]
+impl super::Tensor {
     /// Joins the elements of tensors, one after the other, to a tensor of these sizes, which has as many elements. The
     /// tensors have the dtype of the result, which is no variant.
     ///
@@ -34,14 +34,14 @@ impl Tensor {
         dtype: shapeflow_shape_fns::DType,
         sizes: &[usize],
         parts: &[TensorView<'_>],
-    ) -> Result<Tensor> {
-        let mut tensor = Tensor::zeros(dtype, sizes)?;
+    ) -> crate::error::Result<super::Tensor> {
+        let mut tensor = super::Tensor::zeros(dtype, sizes)?;
         if dtype.size_bytes().is_none() {
             let mut strings: Vec<&[u8]> = Vec::with_capacity(tensor.len());
             for part in parts {
                 strings.extend(part.as_strings()?.iter().map(|string| &string[..]));
             }
-            return Tensor::from_strings(sizes, &strings);
+            return super::Tensor::from_strings(sizes, &strings);
         }
         let mut view = tensor.view_mut()?;
         let mut rest = view.bytes_mut();
