@@ -172,7 +172,7 @@ impl Step {
         operands: &[TensorView<'_>],
         cx: &mut HostCx<'_>,
     ) -> Result<()> {
-        for number in 0..states {
+        for (number, initial) in operands.iter().enumerate().take(states) {
             let position = self.layout.changing.iter().position(|changing| *changing == number);
             match (position, state.current) {
                 // The buffers stay for a later run.
@@ -183,7 +183,7 @@ impl Step {
                 (Some(position), Some(current)) => {
                     cx.set_output(number, state.sets[current][position].clone())?;
                 }
-                _ => cx.set_output(number, operands[number].to_tensor()?)?,
+                _ => cx.set_output(number, initial.to_tensor()?)?,
             }
         }
         if !self.layout.is_in_place {

@@ -52,7 +52,6 @@ impl super::Tensor {
             rest = others;
         }
         assert!(rest.is_empty(), "the parts have as many elements as the result");
-        drop(view);
         Ok(tensor)
     }
 }

@@ -13,7 +13,6 @@ pub(super) type Sizes = Option<Vec<Option<usize>>>;
 type ShapeResult = std::result::Result<(), ShapeError>;
 
 /// The dtype rule of an op whose first output is a list.
-#[expect(clippy::unnecessary_wraps, reason = "a dtype rule returns a result")]
 pub(super) fn list_dtype(_: &[DType], _: &Attrs) -> Result<Vec<DType>> {
     Ok(vec![DType::Variant])
 }
@@ -32,7 +31,6 @@ pub(super) fn items_dtype(attrs: &Attrs) -> Result<DType> {
 }
 
 /// The shape function of an op whose output is a list.
-#[expect(clippy::unnecessary_wraps, reason = "a shape function returns a result")]
 pub(super) fn list_shape(cx: &mut InferenceContext<'_>) -> ShapeResult {
     cx.set_output(0, TensorShape::scalar());
     Ok(())
