@@ -10,7 +10,7 @@ mod eval;
 pub(crate) mod exec;
 pub mod expr;
 mod graph;
-#[cfg(any(feature = "graphdef", feature = "npz"))]
+#[cfg(any(feature = "graphdef", feature = "npz", feature = "safetensors"))]
 pub mod interchange;
 pub(crate) mod lower;
 mod op;
@@ -43,7 +43,11 @@ pub use op::{
 };
 pub use ops::reduce::{Axes, IntoAxes};
 pub use ops::{
-    Bound, IntoScalar, Mirror, SliceItem, SliceMasks, WindowPadding, concat, dynamic_stitch, stack,
+    Bound, DataFormat, DiagonalAlign, GridOrder, IntoScalar, Mirror, Padding, Quantization, Sampling,
+    SetOperation, SliceItem, SliceMasks, WindowPadding, add_n, concat, concat_offset, dynamic_stitch, einsum,
+    meshgrid, stack,
 };
+#[cfg(feature = "strings")]
+pub use ops::{string_format, string_join};
 pub use runtime::ThreadPool;
-pub use tensor::{Element, Tensor, TensorView, TensorViewMut};
+pub use tensor::{Element, Strings, StringsBuilder, Tensor, TensorMap, TensorView, TensorViewMut};

@@ -20,6 +20,7 @@ from pathlib import Path
 
 os.environ.update(TF_ENABLE_ONEDNN_OPTS="0", CUDA_VISIBLE_DEVICES="", TF_CPP_MIN_LOG_LEVEL="3")
 
+import ml_dtypes
 import numpy as np
 import tensorflow as tf
 from google.protobuf import text_format
@@ -32,10 +33,20 @@ FIELDS = {
     "float32": "float_val",
     "float64": "double_val",
     "int64": "int64_val",
+    "uint32": "uint32_val",
+    "uint64": "uint64_val",
+    "complex64": "scomplex_val",
+    "complex128": "dcomplex_val",
     "bool": "bool_val",
     "object": "string_val",
     "float16": "half_val",
     "bfloat16": "half_val",
+    "complex64": "scomplex_val",
+    "complex128": "dcomplex_val",
+    "float8_e5m2": "float8_val",
+    "float8_e4m3fn": "float8_val",
+    "uint32": "uint32_val",
+    "uint64": "uint64_val",
 }
 
 
@@ -63,13 +74,21 @@ def text(message):
 
 def tensor(array):
     """Returns the text of a TensorProto that lists every element as a number."""
-    array = np.asarray(array)
+    array = np.array(array, object) if isinstance(array, bytes) else np.asarray(array)
     proto = tensor_pb2.TensorProto(dtype=tf.as_dtype(array.dtype).as_datatype_enum)
     proto.tensor_shape.SetInParent()
     for size in array.shape:
         proto.tensor_shape.dim.add(size=size)
     field = FIELDS.get(array.dtype.name, "int_val")
+    if field == "float8_val":
+        proto.float8_val = array.tobytes()
+        return text(proto)
     flat = array.view(np.uint16) if field == "half_val" else array
+    if array.dtype.kind == "c":
+        # The real and the imaginary part are two numbers.
+        flat = np.stack([array.real, array.imag], axis=-1)
+    if array.dtype.name == "int4":
+        flat = array.astype(np.int32)
     getattr(proto, field).extend(flat.reshape(-1).tolist())
     return text(proto)
 
@@ -87,6 +106,12 @@ def attribute(value):
         entry.f = value
     elif isinstance(value, str):
         entry.s = value.encode()
+    elif isinstance(value, tuple):
+        entry.shape.CopyFrom(tf.TensorShape(value).as_proto())
+    elif isinstance(value, tf.TensorShape):
+        entry.shape.CopyFrom(value.as_proto())
+    elif value and isinstance(value[0], float):
+        entry.list.f.extend(value)
     else:
         entry.list.i.extend(value)
     return entry
@@ -109,9 +134,10 @@ class Recorder:
     def __init__(self):
         self.lines = []
 
-    def record(self, op, attrs=None, error=False, **inputs):
+    def record(self, op, attrs=None, error=False, each=False, **inputs):
         """Runs and records one node of `op`. Keywords are TensorFlow's names of inputs; a list is an input of several
-        tensors. `error` tells whether TensorFlow must refuse the node."""
+        tensors. `error` tells whether TensorFlow must refuse the node. With `each`, a node is left out if TensorFlow has
+        no kernel for its dtypes."""
         declared = op_def_registry.get(op).input_arg
         assert {arg.name for arg in declared} == set(inputs), f"{op} must get the inputs {declared}, got {set(inputs)}"
         # Inputs are in the order of TensorFlow's declaration, whatever the order of the keywords.
@@ -132,6 +158,9 @@ class Recorder:
         for arg, group in zip(declared, groups, strict=True):
             if arg.type_attr:
                 node.attr[arg.type_attr].CopyFrom(attribute(given[first].dtype))
+            if arg.type_list_attr:
+                types = [tf.as_dtype(value.dtype).as_datatype_enum for value in given[first : first + len(group)]]
+                node.attr[arg.type_list_attr].list.type.extend(types)
             if arg.number_attr:
                 node.attr[arg.number_attr].i = len(group)
             first += len(group)
@@ -148,6 +177,8 @@ class Recorder:
                 outputs = run.run(list(results), feeds)
         except (tf.errors.OpError, ValueError) as caught:
             refusal = message(caught)
+            if each and ("list of allowed values" in str(caught) or "OpKernel" in str(caught)):
+                return
         assert (refusal is not None) == error, f"{op} {attrs} {inputs}: {refusal}"
         line = {"op": op, "attrs": text(kept), "inputs": [tensor(value) for value in given], "fed": fed}
         line |= {"error": refusal} if error else {"outputs": [tensor(value) for value in outputs]}
@@ -335,9 +366,561 @@ def position_cases(out):
         out.record(op, indices=[i32(2, 0), i32(1, 3)], data=[i32(5, 6), i32(7, 8)])
 
 
+def complex_cases(out):
+    for dtype, part in ((np.complex64, tf.float32), (np.complex128, tf.float64)):
+        x = np.array([[1 + 2j, -0.5 + 0.25j, 3 - 1j], [0.5 - 2j, 1.5 + 1j, -1 - 0.5j]], dtype)
+        y = np.array([[0.25 - 1j, 2 + 0.5j, -1 + 3j], [1 + 1j, -2 + 0.5j, 0.5 + 0.25j]], dtype)
+        for op, name in (("Real", "input"), ("Imag", "input"), ("Angle", "input"), ("ComplexAbs", "x")):
+            out.record(op, {"Tout": part}, **{name: x})
+        out.record("Conj", input=x)
+        out.record("Complex", {"Tout": tf.as_dtype(dtype)}, real=x.real.copy(), imag=y.real.copy())
+        out.record("ConjugateTranspose", x=x, perm=P([1, 0]))
+        for op in "Add Sub Mul Div RealDiv Pow Equal SquaredDifference".split():
+            out.record(op, x=x, y=y)
+        for op in "Neg Square Sqrt Exp Log Tanh Sigmoid Sign Asinh".split():
+            out.record(op, x=x)
+        for op in "Sum Mean Prod".split():
+            for keep in (False, True):
+                out.record(op, {"keep_dims": keep}, input=x, reduction_indices=P([1]))
+        out.record("Cumsum", x=x, axis=P(1))
+        out.record("MatMul", {"transpose_a": True}, a=x, b=y)
+        out.record("MatMul", {"transpose_b": True}, a=x, b=y)
+        for op in ("BatchMatMulV2", "BatchMatMul"):
+            out.record(op, {"adj_x": True}, x=x, y=y)
+            out.record(op, {"adj_y": True}, x=x, y=y)
+        out.record("Cast", {"DstT": part}, x=x)
+
+
+def storage_cases(out):
+    for dtype in (ml_dtypes.float8_e5m2, ml_dtypes.float8_e4m3fn):
+        x = np.array([[1.5, -0.25, 448], [0.001, np.nan, -3]]).astype(dtype)
+        out.record("Cast", {"DstT": tf.float32}, x=x)
+        out.record("Cast", {"DstT": tf.as_dtype(dtype)}, x=f32(1.24, 1.3, 1.9, -300))
+        out.record("Cast", {"DstT": tf.as_dtype(dtype), "Truncate": True}, x=f32(1.24, 1.3, 1.9, -300))
+        out.record("Transpose", x=x, perm=P([1, 0]))
+    x = np.array([-8, -1, 7, 3]).astype(ml_dtypes.int4)
+    out.record("Cast", {"DstT": tf.int32}, x=x)
+    out.record("Reshape", tensor=x, shape=P([2, 2]))
+NAN, INF = np.nan, np.inf
+
+
+def special_value_cases(out):
+    for dtype in (np.float32, np.float64):
+        x = np.array([0, -0.0, 1.5, -2, INF, -INF, NAN, 3], dtype)
+        for op in "IsNan IsInf IsFinite".split():
+            out.record(op, x=x)
+        y = np.array([0, 0, 0, 3, INF, 0.5, 2, NAN, 0.25, -2], dtype)
+        other = np.array([0, 3, INF, 0, 0, NAN, -1.5, 0, 4, 0.75], dtype)
+        for op in "DivNoNan MulNoNan Xlogy Xlog1py Xdivy".split():
+            out.record(op, x=y, y=other)
+        out.record("NextAfter", x1=np.array([1, 1, -1, 3, NAN, 7], dtype), x2=np.array([2, 0, 0, 3, 1, INF], dtype))
+        out.record("TruncateDiv", x=np.array([7.5, -7.5, 1, -1], dtype), y=np.array([2, 2, 0, 3], dtype))
+        for tolerance in ({}, {"tolerance": 0.25}):
+            near = {"x": np.array([1, 1, NAN, INF, 2], dtype), "y": np.array([1, 1.125, NAN, INF, 2.25], dtype)}
+            out.record("ApproximateEqual", tolerance, **near)
+        y = np.array([0, 0, 2, -1, 0.5, INF, 0.25], dtype)
+        dy = np.array([0, 3, INF, NAN, -1.5, 0, 7], dtype)
+        for op in "TanhGrad SigmoidGrad SqrtGrad RsqrtGrad ReciprocalGrad InvGrad".split():
+            out.record(op, y=y, dy=dy)
+        y = np.array([0, 7, 2, -1, -0.5, 6, 0.25, NAN], dtype)
+        dy = np.array([0, 3, INF, NAN, -1.5, 2, 7, 1], dtype)
+        for op in "ReluGrad Relu6Grad SoftplusGrad SoftsignGrad LeakyReluGrad".split():
+            out.record(op, gradients=dy, features=y)
+        out.record("LeakyReluGrad", {"alpha": 0.3}, gradients=dy, features=y)
+        for op in ("EluGrad", "SeluGrad"):
+            out.record(op, gradients=dy, outputs=y)
+    for dtype in (np.int8, np.uint8, np.int32):
+        for op in ("ReluGrad", "Relu6Grad"):
+            out.record(op, gradients=np.array([3, 5, 7, 9], dtype), features=np.array([0, 4, 6, 1], dtype))
+    for dtype in (np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16):
+        x = np.array([1, 1, 127, 5, 0, 100], dtype)
+        if np.issubdtype(dtype, np.signedinteger):
+            x[0], x[2] = -1, -7
+        out.record("PopulationCount", x=x)
+        y = np.array([2, 9, 3, 7, 100, 0], dtype)
+        for op in ("LeftShift", "RightShift"):
+            out.record(op, x=x, y=y)
+
+
+def sum_cases(out):
+    x = MATRIX[:2]
+    for dtype in (np.float32, np.float64, np.int32, np.uint8):
+        value = x.astype(dtype)
+        out.record("AddN", inputs=[value, value + 1, value + 3])
+        out.record("BiasAdd", value=value, bias=np.array([5, 7, 2], dtype))
+        out.record("BiasAdd", {"data_format": "NCHW"}, value=value[..., None], bias=np.array([5, 7, 2], dtype))
+        out.record("BiasAddGrad", out_backprop=value)
+        out.record("BiasAddGrad", {"data_format": "NCHW"}, out_backprop=value[..., None])
+        out.record("Cross", a=value, b=value[::-1] * value)
+        out.record("EuclideanNorm", {"keep_dims": True}, input=value, reduction_indices=P(1))
+        out.record("EuclideanNorm", input=value * 20, reduction_indices=P([0, 1]))
+    out.record("AccumulateNV2", {"shape": (2, 3)}, inputs=[x, x + 1])
+    out.record("BiasAddV1", value=x, bias=f32(5, 7, 2))
+    out.record("BiasAdd", value=x, bias=f32(5, 7), error=True)
+    for dtype in (np.float32, np.float64):
+        out.record("L2Loss", t=x.astype(dtype))
+        out.record("L2Loss", t=np.zeros((2, 0), dtype))
+        out.record("EuclideanNorm", input=np.zeros((2, 0), dtype), reduction_indices=P([1]))
+
+
+def product_cases(out):
+    x, y = MATRIX, np.array([[2, -1, 3], [5, 4, -2], [1, 7, 6]], np.float32)
+    for equation in "ij,jk->ik ij,kj->ki ij,ij->ij ij,ij->j ij,jk->kij ij,ij-> ii,ij->j ...i,ij->j...".split():
+        for dtype in (np.float32, np.int32):
+            inputs = [x.astype(dtype), y.astype(dtype)]
+            out.record("Einsum", {"equation": equation}, inputs=inputs)
+    for equation in "ii->i ii-> ii->ii ij->jij ij->ji ...j->j... ij->i".split():
+        out.record("Einsum", {"equation": equation}, inputs=[x.astype(np.float64)])
+    batches = [np.arange(24.0).reshape(3, 1, 2, 4), np.arange(40.0).reshape(2, 4, 5)]
+    out.record("Einsum", {"equation": "...ij,...jk->...ik"}, inputs=batches)
+    out.record("Einsum", {"equation": "abij,ajk->kbai"}, inputs=[batches[0][:2], batches[1]])
+    out.record("Einsum", {"equation": "...ij,...jk->ik"}, inputs=batches, error=True)
+    out.record("Einsum", {"equation": "ij,jk->ik"}, inputs=[x, y[:2]], error=True)
+    for dtype in (np.float32, np.float64):
+        logits = np.array([[1, 2, 0.5], [90, -3, 4], [-1, -1, -1]], dtype)
+        labels = np.array([[0.5, 0.5, 0], [0, 0, 1], [0.25, 1, 3]], dtype)
+        op = "SoftmaxCrossEntropyWithLogits"
+        out.record(op, features=logits, labels=labels)
+        out.record(op, features=logits[:1], labels=labels)
+        out.record(op, features=logits, labels=labels[:, 2:])
+        out.record(op, features=logits[:, :0], labels=labels[:, :0])
+        for kind in (np.int32, np.int64):
+            out.record(f"Sparse{op}", features=logits, labels=np.array([2, 0, 1], kind))
+        out.record(f"Sparse{op}", features=logits, labels=i32(0, 3, 1), error=True)
+
+
+def special_function_cases(out):
+    for dtype in (np.float32, np.float64):
+        x = np.array([0.25, 1, 2, 3.5, 30, INF, NAN, -0.5, -3.75, 1e-3], dtype)
+        for op in "Lgamma Digamma BesselI0e BesselI1e".split():
+            out.record(op, x=x)
+        out.record("Lgamma", x=np.array([0, -1, -INF, 1e30], dtype))
+        out.record("BesselI0e", x=np.array([0, -9, -INF, 1e30], dtype))
+        out.record("BesselI1e", x=np.array([-9, -INF, 1e30], dtype))
+
+
+def window_cases(out):
+    image = (np.arange(5 * 4 * 2) * 7 % 31 - 11).reshape(1, 5, 4, 2)
+    explicit = {"padding": "EXPLICIT", "explicit_paddings": [0, 0, 1, 2, 0, 1, 0, 0]}
+    paddings = {"padding": "SAME"}, {"padding": "VALID"}, explicit
+    # TensorFlow's kernels of pools take no explicit padding.
+    for padding in paddings[:2]:
+        for sizes, strides in (([1, 2, 3, 1], [1, 1, 1, 1]), ([1, 3, 2, 1], [1, 2, 3, 1])):
+            attrs = {"ksize": sizes, "strides": strides} | padding
+            for dtype in (np.float32, np.uint8):
+                out.record("MaxPool", attrs, input=image.astype(dtype))
+            out.record("MaxPoolV2", padding, input=image.astype(np.float32), ksize=P(sizes), strides=P(strides))
+            out.record("AvgPool", attrs, value=image.astype(np.float64))
+    out.record("MaxPool", {"ksize": [1, 1, 1, 2], "strides": [1, 1, 1, 2], "padding": "VALID"}, input=image + 0.5)
+    out.record("MaxPool", {"ksize": [1, 6, 1, 1], "strides": [1] * 4, "padding": "VALID"}, input=image + 0.5, error=True)
+    weights = (np.arange(3 * 2 * 2 * 2) * 5 % 13 - 6).reshape(3, 2, 2, 2)
+    x, w = image.astype(np.float32), weights.astype(np.float32)
+    for padding in paddings:
+        for strides in ([1, 1, 1, 1], [1, 2, 2, 1]):
+            attrs = {"strides": strides} | padding
+            out.record("DepthwiseConv2dNative", attrs, input=x, filter=w)
+            convolved = tf.raw_ops.Conv2D(input=x, filter=w, strides=strides, **padding).numpy()
+            out.record("Conv2D", attrs, input=x, filter=w)
+            gradient = convolved % 7
+            sizes = {"input_sizes": P(x.shape), "filter": w, "out_backprop": gradient}
+            out.record("Conv2DBackpropInput", attrs, **sizes)
+            sizes = {"input": x, "filter_sizes": P(w.shape), "out_backprop": gradient}
+            out.record("Conv2DBackpropFilter", attrs, **sizes)
+    attrs = {"strides": [1, 1, 1, 1], "padding": "SAME", "dilations": [1, 1, 2, 1]}
+    out.record("Conv2D", attrs, input=x, filter=w)
+    out.record("Conv2D", {"strides": [1, 1, 1, 1], "padding": "VALID"}, input=x, filter=w[:1, :1])
+    grouped = {"strides": [1, 1, 1, 1], "padding": "SAME"}
+    doubled = np.concatenate([x, x * 2 + 1], -1)
+    out.record("Conv2D", grouped, input=doubled, filter=w)
+    out.record("LRN", input=x.astype(np.float32) / 8)
+    attrs = {"depth_radius": 1, "bias": 2.0, "alpha": 0.25, "beta": 0.75}
+    out.record("LRN", attrs, input=x.astype(np.float32) / 8)
+    out.record("Conv2D", {"strides": [1, 2, 1, 1], "padding": "SAME"}, input=x.astype(np.float64), filter=w.astype(np.float64))
+    attrs = {"strides": [1, 1, 1, 1], "padding": "VALID"}
+    out.record("Conv2D", attrs, input=image.astype(np.int32), filter=weights.astype(np.int32))
+    out.record("Conv2D", attrs, input=image.astype(np.float32), filter=np.ones((3, 2, 3, 2), np.float32), error=True)
+    volume = np.arange(3 * 4 * 2 * 2, dtype=np.float32).reshape(1, 3, 4, 2, 2)
+    for padding in ("SAME", "VALID"):
+        attrs = {"ksizes": [1, 2, 3, 2, 1], "strides": [1, 1, 2, 1, 1], "padding": padding}
+        out.record("ExtractVolumePatches", attrs, input=volume)
+
+
+def quantization_cases(out):
+    x = f32(-3, -1.2, -0.5, -0.26, 0, 0.24, 0.6, 0.74, 1.7, 7)
+    out.record("FakeQuantWithMinMaxArgs", inputs=x)
+    out.record("FakeQuantWithMinMaxArgs", {"min": -1.0, "max": 1.0, "num_bits": 3, "narrow_range": True}, inputs=x)
+    out.record("FakeQuantWithMinMaxArgs", {"min": 1.0, "max": 1.0}, inputs=x, error=True)
+    for low, high in ((0.5, 2), (-2, -0.5), (-1.5, 1), (0, 0)):
+        ends = {"min": np.float32(low), "max": np.float32(high)}
+        out.record("FakeQuantWithMinMaxVars", {"num_bits": 4}, inputs=x, **ends)
+    ends = {"min": f32(-1, 0.25), "max": f32(1, 3)}
+    out.record("FakeQuantWithMinMaxVarsPerChannel", inputs=x.reshape(5, 2), **ends)
+    options = {}, {"signed_input": False}, {"num_bits": 4}, {"narrow_range": True, "num_bits": 3}
+    for attrs in (*options, {"range_given": True}, {"range_given": True, "num_bits": 3, "narrow_range": True}):
+        for dtype in (np.float32, np.float64):
+            ends = {"input_min": np.array(-1, dtype), "input_max": np.array(1.5, dtype)}
+            for op in ("QuantizeAndDequantizeV2", "QuantizeAndDequantizeV4"):
+                out.record(op, attrs, input=x.astype(dtype), **ends)
+    ends = {"input_min": np.float32(-1), "input_max": np.float32(1.5)}
+    out.record("QuantizeAndDequantizeV2", {"range_given": True, "round_mode": "HALF_UP", "num_bits": 5}, input=x, **ends)
+    out.record("QuantizeAndDequantizeV2", input=x[:0], **ends)
+    out.record("QuantizeAndDequantizeV3", input=x, num_bits=np.int32(4), **ends)
+    out.record("QuantizeAndDequantizeV3", {"range_given": False}, input=x, num_bits=np.int32(5), **ends)
+    ends = {"input_min": f32(-1, -2), "input_max": f32(1.5, 1)}
+    # TensorFlow's kernel refuses a range that is given for every slice.
+    out.record("QuantizeAndDequantizeV2", {"axis": 1}, input=x.reshape(5, 2), **ends)
+
+
+def image_cases(out):
+    image = (np.arange(2 * 3 * 4 * 2) * 7 % 23 / 4 + 2).reshape(2, 3, 4, 2).astype(np.float32)
+    for op in "ResizeNearestNeighbor ResizeBilinear ResizeBicubic".split():
+        for attrs in ({}, {"align_corners": True}, {"half_pixel_centers": True}):
+            for size in ([5, 7], [2, 1]):
+                out.record(op, attrs, images=image[:1], size=P(size))
+        out.record(op, images=image.astype(np.uint8), size=P([2, 6]))
+    boxes = f32([0, 0, 1, 1], [0.25, 0.75, 0.5, 0.1], [-0.5, 0, 1.25, 1.5])
+    for method in ("bilinear", "nearest"):
+        for size in ([3, 2], [1, 1]):
+            attrs = {"method": method, "extrapolation_value": 0.5}
+            crops = {"image": image, "boxes": boxes, "box_ind": i32(1, 0, 1), "crop_size": P(size)}
+            out.record("CropAndResize", attrs, **crops)
+    out.record("CropAndResize", **crops | {"box_ind": i32(1, 2, 1)}, error=True)
+    colours = np.random.default_rng(3).uniform(0.2, 1, (2, 3, 2, 3))
+    colours[0, 0] = [[0, 0, 0], [0.5, 0.5, 0.5]]
+    for dtype in (np.float32, np.float64):
+        out.record("RGBToHSV", images=colours.astype(dtype))
+        out.record("HSVToRGB", images=colours.astype(dtype))
+    colours = colours.astype(np.float32)
+    out.record("AdjustContrastv2", images=colours, contrast_factor=np.float32(0.5))
+    for amount in (0.3, -0.4):
+        out.record("AdjustHue", images=colours, delta=np.float32(amount))
+    for amount in (0.3, 2):
+        out.record("AdjustSaturation", images=colours, scale=np.float32(amount))
+HALF, BRAIN = np.float16, tf.bfloat16.as_numpy_dtype
+INTS = (np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64)
+FLOATS = (HALF, BRAIN, np.float32, np.float64)
+NUMBERS = INTS + FLOATS
+ALL = NUMBERS + (np.bool_,)
+ALIGNMENTS = ("RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT")
+
+
+def counted(*shape, dtype=np.float32, start=1):
+    """Returns the numbers from `start`, in row-major order."""
+    return np.arange(start, start + np.prod(shape, dtype=int)).reshape(shape).astype(dtype)
+
+
+def diagonal_cases(out):
+    for dtype in ALL:
+        out.record("MatrixDiag", each=True, diagonal=counted(2, 3, dtype=dtype))
+        out.record("MatrixDiagPart", each=True, input=counted(2, 3, 2, dtype=dtype))
+        out.record("MatrixSetDiag", each=True, input=counted(3, 2, dtype=dtype), diagonal=counted(2, dtype=dtype, start=20))
+        out.record("Diag", each=True, diagonal=counted(2, dtype=dtype))
+        out.record("DiagPart", each=True, input=counted(2, 3, 2, 3, dtype=dtype))
+        out.record("MatrixBandPart", each=True, input=counted(3, 4, dtype=dtype), num_lower=P(0), num_upper=P(1))
+    out.record("Diag", diagonal=counted(2, 2))
+    out.record("Diag", diagonal=np.float32(1), error=True)
+    out.record("DiagPart", input=counted(2, 3), error=True)
+    for lower, upper in ((-1, 0), (1, -1), (-3, -1), (2, 2), (0, 4)):
+        for dtype in (np.int32, np.int64):
+            band = {"num_lower": P(lower, dtype), "num_upper": P(upper, dtype)}
+            out.record("MatrixBandPart", input=counted(2, 3, 4), **band, error=upper > 4)
+    out.record("MatrixBandPart", input=counted(3, 4), num_lower=P(4), num_upper=P(0), error=True)
+    out.record("MatrixBandPart", input=counted(3), num_lower=P(0), num_upper=P(0), error=True)
+    for rows, columns in ((3, 4), (4, 3), (3, 3)):
+        x = counted(2, rows, columns, start=100)
+        for low, high in ((0, 0), (1, 1), (-2, -2), (-1, 1), (0, 2), (-2, 0), (1, 2), (-2, -1), (-2, 2)):
+            k = P(low) if low == high else P([low, high])
+            longest = min(rows + min(high, 0), columns - max(low, 0))
+            packed = counted(*(2, high - low + 1, longest)[:: 1 if low != high else 2])
+            parts = {"k": k, "padding_value": np.float32(-1)}
+            sizes = {"num_rows": P(rows), "num_cols": P(columns)}
+            for version, aligns in (("V2", [None]), ("V3", ALIGNMENTS)):
+                for align in aligns:
+                    attrs = {"align": align} if align else {}
+                    out.record(f"MatrixDiagPart{version}", attrs, input=x, **parts)
+                    out.record(f"MatrixSetDiag{version}", attrs, input=x, diagonal=packed, k=k)
+                    out.record(f"MatrixDiag{version}", attrs, diagonal=packed, **sizes, **parts)
+    packed = {"diagonal": counted(2, 2), "k": P([0, 1]), "padding_value": np.float32(9)}
+    for rows, columns in ((-1, -1), (2, -1), (-1, 3), (2, 3), (3, -1), (1, -1), (5, 5)):
+        sizes = {"num_rows": P(rows), "num_cols": P(columns)}
+        out.record("MatrixDiagV3", **packed, **sizes, error=(rows, columns) in ((1, -1), (5, 5)))
+    out.record("MatrixDiagV3", **packed, num_rows=P(2), num_cols=P(3))
+    empty = {"k": P(1), "num_rows": P(-1), "num_cols": P(-1), "padding_value": np.float32(9)}
+    out.record("MatrixDiagV3", diagonal=f32(), **empty)
+    for k in (3, -2, [-2, 0], [1, 0]):
+        bad = {"k": P(k), "padding_value": np.float32(0)}
+        out.record("MatrixDiagPartV3", input=counted(2, 3), **bad, error=True)
+    for k in (0, [0, 1]):
+        out.record("MatrixDiagPartV3", input=np.zeros((0, 3), np.float32), k=P(k), padding_value=np.float32(9))
+    for dtype in (np.int8, BRAIN, np.uint64):
+        value = {"k": P([-1, 0]), "padding_value": np.array(7, dtype)}
+        out.record("MatrixDiagPartV3", each=True, input=counted(2, 3, dtype=dtype), **value)
+
+
+def shift_cases(out):
+    for dtype in ALL:
+        out.record("Roll", each=True, input=counted(2, 3, dtype=dtype), shift=P(1), axis=P(1))
+    x = counted(2, 3, 4)
+    for shift, axis in (([1, 2], [0, 2]), ([-5], [1]), ([1, 2, 4], [2, -1, 0]), ([3], [1]), ([7, 9], [2, 1])):
+        for dtype in (np.int32, np.int64):
+            out.record("Roll", each=True, input=x, shift=P(shift, dtype), axis=P(axis))
+    out.record("Roll", input=np.zeros((0, 2), np.int32), shift=P(1), axis=P(0))
+    out.record("Roll", input=x, shift=P([1]), axis=P(0), error=True)
+    out.record("Roll", input=x, shift=P(1), axis=P(3), error=True)
+    for mode in ("REFLECT", "SYMMETRIC"):
+        for dtype in (HALF, np.float32, np.float64, np.int32, np.int64, np.int8, np.uint16):
+            for paddings in ([[1, 2], [0, 0]], [[0, 1], [2, 1]], [[2, 2], [2, 2]]):
+                out.record("MirrorPadGrad", {"mode": mode}, each=True, input=counted(7, 7, dtype=dtype), paddings=P(paddings))
+        out.record("MirrorPadGrad", {"mode": mode}, input=counted(5), paddings=P([[2, 2]]), error=True)
+        out.record("MirrorPadGrad", {"mode": mode}, input=counted(3, 4, 5), paddings=P([[0, 0], [1, 1], [0, 2]]))
+    for dtype in ALL:
+        window = {"shape": P([3, 4]), "begin": P([0, 1]), "end": P([3, 4]), "strides": P([2, 1])}
+        out.record("StridedSliceGrad", each=True, **window, dy=counted(2, 3, dtype=dtype))
+    masks = {"begin_mask": 1, "end_mask": 2, "new_axis_mask": 4}
+    window = {"shape": P([4, 3]), "begin": P([9, 1, 0]), "end": P([0, 0, 0]), "strides": P([-2, 1, 1])}
+    out.record("StridedSliceGrad", masks, **window, dy=counted(2, 2, 1))
+    window = {"shape": P([4, 3]), "begin": P([-1, 2]), "end": P([0, 0]), "strides": P([1, -1])}
+    out.record("StridedSliceGrad", {"shrink_axis_mask": 1}, **window, dy=counted(2))
+    out.record("StridedSliceGrad", {"shrink_axis_mask": 1}, **window, dy=counted(3), error=True)
+    for dtype in (np.int16, np.int64):
+        given = {name: P(value.value, dtype) for name, value in window.items()}
+        if dtype == np.int64:
+            out.record("StridedSliceGrad", {"shrink_axis_mask": 1}, **given, dy=counted(2))
+    for dtype in ALL:
+        out.record("ConjugateTranspose", each=True, x=counted(2, 3, dtype=dtype), perm=P([1, 0]))
+    out.record("GuaranteeConst", input=f32(1, 2))
+    out.record("EnsureShape", {"shape": tf.TensorShape([None, 3])}, input=counted(2, 3))
+    out.record("EnsureShape", {"shape": tf.TensorShape([None, 4])}, input=counted(2, 3), error=True)
+    for dtype in (np.float32, np.int32, np.int64, np.bool_, HALF):
+        rows = [counted(1, 2, dtype=dtype), counted(1, 2, dtype=dtype, start=0)]
+        out.record("ParallelConcat", {"shape": tf.TensorShape([2, 2])}, values=rows)
+    words = counted(2, 8, dtype=np.uint8) * np.uint8(15)
+    for source in NUMBERS:
+        for target in NUMBERS:
+            # Neither a NaN nor an infinity appears, because their bits are compared as numbers.
+            ratio = max(1, np.dtype(target).itemsize // np.dtype(source).itemsize)
+            x = np.frombuffer(bytes([3, 60, 5, 61, 7, 62, 9, 63] * 2), source).reshape(-1, ratio)
+            out.record("Bitcast", {"type": tf.as_dtype(target)}, each=True, input=x)
+    out.record("Bitcast", {"type": tf.int64}, input=words.view(np.int16).reshape(-1)[:2], error=True)
+    for dtype in (np.float32, np.float64):
+        for ends in ((1, 2), (5, -1), (3, 3)):
+            for num in (1, 2, 7):
+                start, stop = np.array(ends, dtype) / dtype(3)
+                out.record("LinSpace", start=start, stop=stop, num=P(num))
+    out.record("LinSpace", start=np.float32(1), stop=np.float32(2), num=P(0), error=True)
+
+
+def vector_cases(out):
+    for dtype in NUMBERS:
+        x, y = np.array([3, 1, 2, 1, 0]), np.array([1, 4, 0])
+        out.record("ListDiff", each=True, x=x.astype(dtype), y=y.astype(dtype))
+    names = np.array([b"b", b"", b"a", b"b"], object), np.array([b"a", b"c"], object)
+    out.record("ListDiff", {"out_idx": tf.int64}, x=names[0], y=names[1])
+    zeros = f32(np.nan, -0.0, 1), f32(np.nan, 0.0)
+    out.record("ListDiff", x=zeros[0][1:], y=zeros[1])
+    out.record("ListDiff", x=f32(), y=f32(1))
+    for dtype in (np.int32, np.int64):
+        out.record("InvertPermutation", each=True, x=np.array([2, 0, 3, 1], dtype))
+        for bad in ([0, 0], [1, 2], [-1, 0]):
+            out.record("InvertPermutation", x=np.array(bad, dtype), error=True)
+        sizes = [np.array([2, 3], dtype), np.array([2, 1], dtype), np.array([2, 4], dtype)]
+        out.record("ConcatOffset", concat_dim=P(1), shape=sizes)
+        out.record("ConcatOffset", concat_dim=P(-1), shape=sizes)
+        out.record("ConcatOffset", concat_dim=P(0), shape=sizes, error=True)
+        out.record("ConcatOffset", concat_dim=P(2), shape=sizes, error=True)
+        for a, b in (([3, 1], [2]), ([2, 1, 4], [4]), ([], [2]), ([1, 1], [1]), ([2, 1], [2, 1]), ([0, 1], [3])):
+            shapes = {"s0": np.array(a, dtype), "s1": np.array(b, dtype)}
+            out.record("BroadcastArgs", **shapes)
+            out.record("BroadcastGradientArgs", **shapes)
+        apart = {"s0": np.array([3], dtype), "s1": np.array([2], dtype)}
+        out.record("BroadcastArgs", **apart, error=True)
+        out.record("BroadcastGradientArgs", **apart, error=True)
+        out.record("ShapeN", {"out_type": tf.as_dtype(dtype)}, each=True, input=[counted(2, 3), counted(3, 1)])
+    out.record("ShapeN", input=[counted(2), np.float32(1)])
+    flags = ({}, {"exclusive": True}, {"reverse": True}, {"exclusive": True, "reverse": True})
+    for dtype in NUMBERS:
+        out.record("Cumprod", each=True, x=counted(3, 2, dtype=dtype), axis=P(0))
+    for attrs in flags:
+        for axis in (0, -1):
+            for axis_dtype in (np.int32, np.int64):
+                out.record("Cumprod", attrs, x=counted(3, 4, dtype=np.float64), axis=P(axis, axis_dtype))
+                out.record("CumulativeLogsumexp", attrs, x=counted(3, 4) / 3, axis=P(axis, axis_dtype))
+        for dtype in FLOATS:
+            low = np.array([-np.inf, -np.inf, 1, 3, -np.inf], dtype)
+            out.record("CumulativeLogsumexp", attrs, x=low, axis=P(0))
+    out.record("Cumprod", x=counted(3), axis=P(1), error=True)
+
+
+def sort_cases(out):
+    x = np.array([[3, 1, 4, 1], [5, 9, 2, 6], [5, 3, 5, 8]])
+    for dtype in NUMBERS:
+        out.record("TopKV2", each=True, input=x.astype(dtype), k=P(3))
+        out.record("NthElement", each=True, input=x.astype(dtype), n=P(1))
+        rows = {"sorted_inputs": np.sort(x).astype(dtype), "values": x[:, ::-1].astype(dtype)}
+        for op in ("LowerBound", "UpperBound"):
+            out.record(op, each=True, **rows)
+    for op in ("LowerBound", "UpperBound"):
+        out.record(op, {"out_type": tf.int64}, **rows)
+    for index in (tf.int16, tf.int32, tf.int64):
+        out.record("TopKV2", {"index_type": index}, input=x, k=P(4))
+    out.record("TopKV2", input=f32(0.0, -0.0, 1), k=P(3))
+    for k in (0, 5, -1):
+        out.record("TopKV2", input=x, k=P(k), error=k != 0)
+    for n in (0, 3, 4, -1):
+        out.record("NthElement", {"reverse": True}, input=x, n=P(n), error=n in (4, -1))
+    predictions = np.array([[1, 2, 3], [2, 2, 2], [1, np.inf, 0], [1, 2, 3]], np.float32)
+    for dtype in (np.int32, np.int64):
+        targets = np.array([1, 0, 0, 3], dtype)
+        out.record("InTopK", {"k": 2}, predictions=predictions, targets=targets)
+        for k in (0, 1, 3, -1):
+            out.record("InTopKV2", predictions=predictions, targets=targets, k=P(k, dtype))
+    for dtype in (np.int32, np.int64, np.float32, np.float64):
+        out.record("Bucketize", {"boundaries": [0.0, 1.0, 3.5]}, input=np.array([-1, 0, 1, 3, 7], dtype))
+        out.record("Bucketize", {"boundaries": [1.0, 0.0]}, input=np.array([1], dtype), error=True)
+    out.record("Bucketize", {"boundaries": [0.1, 0.2]}, input=np.array([0.1, 0.2, np.nan]))
+
+
+def count_cases(out):
+    x, none = np.array([[1, 1, 5], [2, 0, 1]]), np.array([])
+    for weights_dtype in (np.int32, np.int64, np.float32, np.float64):
+        weights = np.array([[1, 2, 4], [8, 16, 32]], weights_dtype)
+        for given in (weights, none.astype(weights_dtype)):
+            out.record("Bincount", arr=x.astype(np.int32), size=P(3), weights=given)
+            for dtype in (np.int32, np.int64):
+                for binary in (False, True):
+                    attrs, size = {"binary_output": binary}, P(3, dtype)
+                    values = x.astype(dtype)
+                    out.record("DenseBincount", attrs, input=values, size=size, weights=given)
+                    flat = given.reshape(-1)
+                    out.record("DenseBincount", attrs, input=values[0], size=size, weights=flat[:3])
+                    sparse = {"indices": np.array([[0, 0], [0, 2], [1, 1]]), "dense_shape": P([2, 3], np.int64)}
+                    out.record(
+                        "SparseBincount", attrs, **sparse, values=values[0], size=size, weights=flat[:3]
+                    )
+                    splits = np.array([0, 2, 2, 3])
+                    out.record(
+                        "RaggedBincount", attrs, splits=splits, values=values[0], size=size, weights=flat[:3]
+                    )
+    for bad in ({"arr": i32(1, -1)}, {"arr": i32(1, 1), "weights": f32(1, 2, 3)}):
+        out.record("Bincount", **({"weights": f32(1, 1)} | bad), size=P(3), error=True)
+    outside = {"indices": np.array([[0, 0], [2, 1]]), "dense_shape": P([2, 3], np.int64), "values": i32(1, 2)}
+    out.record("SparseBincount", **outside, size=P(3), weights=f32(1, 2), error=True)
+    for dtype in (np.int32, np.int64, np.float32, np.float64):
+        values, limits = np.array([-1, 0, 1, 2, 5, 15], dtype), np.array([0, 5], dtype)
+        for count in (tf.int32, tf.int64):
+            out.record("HistogramFixedWidth", {"dtype": count}, values=values, value_range=limits, nbins=P(5))
+    values = {"values": f32(0.1, 0.25, 0.999, 1.0), "value_range": f32(0, 1)}
+    out.record("HistogramFixedWidth", **values, nbins=P(3))
+    out.record("HistogramFixedWidth", **values, nbins=P(0), error=True)
+    for bad in ({"values": f32(np.nan)}, {"value_range": f32(1, 1)}):
+        out.record("HistogramFixedWidth", **(values | bad), nbins=P(3), error=True)
+
+
+def sparse_segment_cases(out):
+    for dtype in FLOATS:
+        for index in (np.int32, np.int64):
+            for how in ("Sum", "Mean", "SqrtN"):
+                selected = {"indices": np.array([2, 0, 0, 1], index), "segment_ids": np.array([0, 0, 2, 2], index)}
+                x, op = np.array([[1, 2], [3, 5], [7, 11]], dtype), f"SparseSegment{how}"
+                out.record(op, each=True, data=x, **selected)
+                out.record(f"{op}WithNumSegments", each=True, data=x, **selected, num_segments=P(4))
+                out.record(f"{op}Grad", each=True, grad=x, **selected, output_dim0=P(4))
+                out.record(f"{op}GradV2", each=True, grad=x, **selected, dense_output_dim0=P(4))
+    x = {"data": counted(3, 2)}
+    for ids, indices in (([0, 0], [0, 3]), ([1, 0], [0, 1]), ([0, 0], [0, -1])):
+        out.record("SparseSegmentSum", **x, indices=i32(*indices), segment_ids=i32(*ids), error=True)
+    far = {"indices": i32(0, 1), "segment_ids": i32(0, 3)}
+    out.record("SparseSegmentSumWithNumSegments", **x, **far, num_segments=P(3), error=True)
+    none = np.zeros(0, np.int32)
+    out.record("SparseSegmentMean", **x, indices=none, segment_ids=none)
+    out.record("SparseSegmentMeanWithNumSegments", **x, indices=none, segment_ids=none, num_segments=P(2))
+
+
+def set_cases(out):
+    kinds = (np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, object)
+    wide = {"indices": [[0, 0], [0, 1], [0, 3], [1, 0]], "values": [3, 1, 3, 2], "shape": [2, 4]}
+    thin = {"indices": [[0, 0], [1, 0], [1, 1]], "values": [1, 2, 9], "shape": [2, 2]}
+
+    def typed(values, dtype):
+        values = np.array(values)
+        return np.array([b"%d" % v for v in values.reshape(-1)], object).reshape(values.shape) if dtype is object else values.astype(dtype)
+
+    def sparse(name, sets, dtype):
+        given = {"indices": np.array(sets["indices"]), "values": typed(sets["values"], dtype), "shape": np.array(sets["shape"])}
+        return {f"{name}_{part}": value for part, value in given.items()}
+
+    for dtype in kinds:
+        first, second = typed([[1, 2, 2], [5, 4, 3]], dtype), typed([[2, 3], [9, 4]], dtype)
+        for operation in ("a-b", "b-a", "intersection", "union"):
+            attrs = {"set_operation": operation}
+            out.record("DenseToDenseSetOperation", attrs, set1=first, set2=second)
+            out.record("DenseToSparseSetOperation", attrs, set1=first, **sparse("set2", wide, dtype))
+            both = sparse("set1", wide, dtype) | sparse("set2", thin, dtype)
+            out.record("SparseToSparseSetOperation", attrs, **both)
+        out.record("SetSize", **sparse("set", wide, dtype))
+    bad = wide | {"indices": [[0, 1], [0, 0], [0, 3], [1, 0]]}
+    out.record("SetSize", **sparse("set", bad, np.int32), error=True)
+    far = wide | {"indices": [[0, 0], [0, 1], [0, 3], [2, 0]]}
+    out.record("SetSize", **sparse("set", far, np.int32), error=True)
+    out.record("DenseToDenseSetOperation", {"set_operation": "xor"}, set1=i32([1], [2]), set2=i32([1], [3]), error=True)
+    for dtype in ALL + (object,):
+        values = typed([5, 6], dtype) if dtype is object else np.array([5, 6]).astype(dtype)
+        default = values[0] if dtype is object else np.array(0, dtype)
+        pairs = {"sparse_indices": i32([0, 1], [2, 0]), "output_shape": P([3, 2])}
+        default = np.array(b"x", object) if dtype is object else default
+        out.record("SparseToDense", each=True, **pairs, sparse_values=values, default_value=default)
+    spots = {"output_shape": P([3], np.int64), "default_value": np.int32(9)}
+    out.record("SparseToDense", **spots, sparse_indices=np.array([0, 2]), sparse_values=i32(5, 6))
+    out.record("SparseToDense", **spots, sparse_indices=np.array([0, 2]), sparse_values=np.int32(5))
+    out.record("SparseToDense", **spots, sparse_indices=np.array(1), sparse_values=np.int32(5))
+    for indices in ([2, 0], [1, 1]):
+        backward = {"sparse_indices": np.array(indices), "sparse_values": i32(5, 6)}
+        out.record("SparseToDense", **spots, **backward, error=True)
+        out.record("SparseToDense", {"validate_indices": False}, **spots, **backward)
+    out.record("SparseToDense", **spots, sparse_indices=np.array([0, 3]), sparse_values=i32(5, 6), error=True)
+    for dtype in ALL + (object,):
+        x = np.array([[1, 0, 1], [1, 0, 1], [0, 0, 0]])
+        x = typed(x, dtype)
+        for axis in ([0], [-1]):
+            for op in ("UniqueV2", "UniqueWithCountsV2"):
+                out.record(op, each=True, x=x, axis=P(axis, np.int64))
+    for op in ("UniqueV2", "UniqueWithCountsV2"):
+        out.record(op, {"out_idx": tf.int64}, x=i32(4, 2, 4), axis=P([], np.int32))
+        out.record(op, x=counted(2, 2, 2), axis=P([1]))
+        out.record(op, x=f32([np.nan], [np.nan])[:0], axis=P([0]))
+        out.record(op, x=counted(2, 2), axis=P([2]), error=True)
+        out.record(op, x=counted(2, 2), axis=P([], np.int32), error=True)
+
+
+FAMILIES = (
+    unary_cases,
+    binary_cases,
+    reduction_cases,
+    array_cases,
+    block_cases,
+    position_cases,
+    diagonal_cases,
+    shift_cases,
+    vector_cases,
+    sort_cases,
+    count_cases,
+    sparse_segment_cases,
+    set_cases,
+    complex_cases,
+    storage_cases,
+    special_value_cases,
+    sum_cases,
+    product_cases,
+    special_function_cases,
+    window_cases,
+    quantization_cases,
+    image_cases,
+)
+
+
 def main():
     out = Recorder()
-    for family in (unary_cases, binary_cases, reduction_cases, array_cases, block_cases, position_cases):
+    for family in FAMILIES:
         family(out)
     OUTPUT.write_text("\n".join(out.lines) + "\n")
     print(f"{len(out.lines)} cases, {OUTPUT.stat().st_size} bytes, TensorFlow {tf.__version__}")

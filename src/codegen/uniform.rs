@@ -4,7 +4,7 @@
 
 use crate::lower::kernel_body::{AccessPattern, Inst, InstId, InstOp, KernelBody, LaneLayout, SlotUse};
 
-/// For each instruction of a body, whether it is uniform. A store never is.
+/// Returns for each instruction of a body whether it is uniform. A store never is.
 pub(super) fn uniform_insts(code: &KernelBody, body: &[Inst]) -> Vec<bool> {
     let mut uniform = Vec::with_capacity(body.len());
     for inst in body {
@@ -13,12 +13,12 @@ pub(super) fn uniform_insts(code: &KernelBody, body: &[Inst]) -> Vec<bool> {
     uniform
 }
 
-/// Whether every offset of a gather is uniform. The slot then moves once, before the inner loop.
+/// Returns whether every offset of a gather is uniform. The slot then moves once, before the inner loop.
 pub(super) fn has_uniform_offsets(uniform: &[bool], offsets: &[(InstId, u32)]) -> bool {
     offsets.iter().all(|(v, _)| uniform[v.0 as usize])
 }
 
-/// Whether `inst` is uniform. `before[i]` says so of instruction `i`.
+/// Returns whether `inst` is uniform. `before[i]` is whether the earlier instruction `i` is uniform.
 fn is_uniform(code: &KernelBody, inst: &Inst, before: &[bool]) -> bool {
     let of = |v: InstId| before[v.0 as usize];
     let splat = |slot: u32| code.slots[slot as usize].pattern == AccessPattern::Splat;
@@ -28,7 +28,7 @@ fn is_uniform(code: &KernelBody, inst: &Inst, before: &[bool]) -> bool {
         InstOp::Load(slot) => splat(*slot) && code.slots[*slot as usize].used == SlotUse::Load,
         InstOp::Gather { slot, offsets } => splat(*slot) && has_uniform_offsets(before, offsets),
         InstOp::Reduced(_) => code.layout == LaneLayout::Row,
-        InstOp::Store { .. } => false,
+        InstOp::Store { .. } | InstOp::StorePair { .. } => false,
         InstOp::Unary(_, a) | InstOp::Cast(a) | InstOp::Bitcast(a) => of(*a),
         InstOp::CheckIndex { value, .. } => of(*value),
         InstOp::Binary(_, a, b) => of(*a) && of(*b),

@@ -43,7 +43,7 @@ impl Rows {
             let dtype = view.dtype();
             let all = view.bytes_mut();
             let bytes = all.len() / sizes[0];
-            views.push(TensorViewMut::of_view(dtype, &sizes[1..], &mut all[number * bytes..][..bytes]));
+            views.push(TensorViewMut::of_row(dtype, &sizes[1..], &mut all[number * bytes..][..bytes]));
         }
         write(&mut views)
     }

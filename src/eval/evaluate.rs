@@ -1,14 +1,15 @@
-//! `evaluate`: an op on tensors, by its shape function and the expression interpreter or its host kernel.
+//! `evaluate`: runs an op on tensors, by its shape function and the expression interpreter or its host kernel.
 
 use shapeflow_shape_fns::{Attrs, DType, Dim, DimTable, OperandInfo, PartialElements, TensorShape};
 use smallvec::SmallVec;
 
-use super::host::run_host;
+use super::handles::{HandleTable, handle_dtype, needed_handles};
+use super::host::{Run, run_host};
 use super::interpret::interpret;
 use super::{Call, Inference, Template, TypedCall, elements_of, shape_of};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::Scalar;
-use crate::op::{Body, HostCx, HostOutput, OpDef, OperandMask, OutputAllocator};
+use crate::op::{Body, HostOutput, OpDef, OperandMask, OutputAllocator};
 use crate::tensor::{Tensor, TensorView};
 
 /// An operand of known sizes, whose elements may be known.
@@ -28,10 +29,10 @@ fn infos(operands: &KnownOperands) -> SmallVec<[OperandInfo<'_>; 4]> {
         .collect()
 }
 
-/// What the shape function of a call says of operands of known sizes.
+/// The results of a call's shape function for operands of known sizes.
 pub(crate) struct SizedInference {
     operands: KnownOperands,
-    /// Dtype and shape of each output. A shape has unknown dimensions where they depend on data.
+    /// Dtype and shape of each output. A dimension that depends on data is unknown.
     pub outputs: SmallVec<[(DType, TensorShape); 2]>,
     /// Parameters that the shape function has normalised for the body.
     pub derived: Vec<(&'static str, Vec<Dim>)>,
@@ -41,8 +42,8 @@ pub(crate) struct SizedInference {
 /// Infers the outputs of a call from known sizes. The attributes must not hold symbols.
 ///
 /// # Errors
-/// The shape function refuses the sizes. Such a refusal of sizes is a guard of the run: the shape function had to
-/// accept the partial shapes.
+/// The shape function refuses the sizes. The kind of such an error is `Guard`, because the shape function accepted the
+/// partial shapes when the graph was built.
 pub(crate) fn infer_sizes<'a>(
     op: &OpDef,
     given: OperandMask,
@@ -65,7 +66,7 @@ pub(crate) fn infer_sizes<'a>(
     Ok(SizedInference { operands, outputs, derived, table })
 }
 
-/// The outputs of `op` for tensors. The attributes must not hold symbols.
+/// Computes the outputs of `op` for tensors. The attributes must not hold symbols.
 pub(crate) fn evaluate(
     op: &OpDef,
     given: OperandMask,
@@ -75,18 +76,18 @@ pub(crate) fn evaluate(
     evaluate_with(op, given, attrs, operands, &|_| false)
 }
 
-/// Does the same as [`evaluate`]; a host kernel stores its outputs where `room` says.
+/// Does the same as [`evaluate`]; a host kernel stores its outputs in the memory of `allocator`.
 pub(crate) fn evaluate_into(
     op: &OpDef,
     given: OperandMask,
     attrs: &Attrs,
     operands: &[TensorView<'_>],
-    room: OutputAllocator<'_>,
+    allocator: OutputAllocator<'_>,
 ) -> Result<Vec<HostOutput>> {
-    evaluate_call(op, given, attrs, operands, &|_| false, room)
+    evaluate_call(op, given, attrs, operands, &|_| false, allocator)
 }
 
-/// Does the same as [`evaluate`]; the body may look into scalar operands for which `is_constant` holds. A body may
+/// Does the same as [`evaluate`]; the body may read the scalar operands for which `is_constant` is true. A body may
 /// expand to another expression for a constant scalar.
 pub(crate) fn evaluate_with(
     op: &OpDef,
@@ -98,7 +99,7 @@ pub(crate) fn evaluate_with(
     let made = evaluate_call(op, given, attrs, operands, is_constant, OutputAllocator::default())?;
     let tensors = made.into_iter().map(|made| match made {
         HostOutput::Tensor(tensor) => tensor,
-        HostOutput::Borrowed => unreachable!("nothing lends memory in an empty room"),
+        HostOutput::Borrowed => unreachable!("the default allocator lends no memory"),
     });
     Ok(tensors.collect())
 }
@@ -109,7 +110,7 @@ fn evaluate_call(
     attrs: &Attrs,
     operands: &[TensorView<'_>],
     is_constant: &dyn Fn(usize) -> bool,
-    room: OutputAllocator<'_>,
+    allocator: OutputAllocator<'_>,
 ) -> Result<Vec<HostOutput>> {
     let sized = |is_known: &dyn Fn(usize) -> bool| {
         let operands = operands.iter().enumerate().map(|(number, view)| SizedOperand {
@@ -120,7 +121,7 @@ fn evaluate_call(
         infer_sizes(op, given, attrs, operands)
     };
     let inferred = sized(&|_| true).map_err(|error| {
-        // If inference from the sizes and parameters without the data succeeds, an element of the data is outside its
+        // If inference from the sizes and parameters alone succeeds, then an element of a data operand is outside its
         // axis.
         let is_parameter =
             |number: usize| op.operands_of(given).nth(number).is_some_and(|operand| operand.is_parameter());
@@ -129,12 +130,21 @@ fn evaluate_call(
     })?;
     let promised: SmallVec<[(DType, &TensorShape); 2]> =
         inferred.outputs.iter().map(|(dtype, shape)| (*dtype, shape)).collect();
-    let on_host = |run: &dyn Fn(&mut HostCx<'_>) -> Result<()>, room| {
-        run_host(op.name(), run, attrs, operands, &promised, room)
-    };
-    match &op.body {
-        Body::Host(run) => return on_host(run, room),
-        Body::HostWith(kernel) => return on_host(&|cx| kernel.run(cx), room),
+    let on_host =
+        |run: Run<'_>, operands: &[TensorView<'_>], promised: &[(DType, &TensorShape)], allocator| {
+            run_host(op.name(), run, attrs, operands, promised, allocator)
+        };
+    let moves_strings = operands.iter().any(|operand| operand.dtype() == DType::String);
+    match (&op.body, op.string_handles().filter(|_| moves_strings)) {
+        (Body::Host(run), None) => return on_host(run, operands, &promised, allocator),
+        (Body::HostWith(kernel), _) => return on_host(&|cx| kernel.run(cx), operands, &promised, allocator),
+        (Body::Host(run), Some(needed)) => {
+            let table = HandleTable::new(operands, needed)?;
+            let handles: SmallVec<[(DType, &TensorShape); 2]> =
+                promised.iter().map(|(dtype, shape)| (handle_dtype(*dtype), *shape)).collect();
+            let made = on_host(run, &table.views(operands), &handles, allocator)?.into_iter().zip(&promised);
+            return made.map(|(made, (dtype, _))| strings_of(&table, made, *dtype)).collect();
+        }
         _ => {}
     }
     let scalar = |number: usize| {
@@ -149,13 +159,36 @@ fn evaluate_call(
         table: &inferred.table,
         scalar: &scalar,
     };
-    let made = promised.iter().enumerate().map(|(output, (dtype, shape))| {
-        let template = Template::new(&typed, output)?;
+    let templates: SmallVec<[Template; 1]> =
+        (0..promised.len()).map(|output| Template::new(&typed, output)).collect::<Result<_>>()?;
+    let needed = needed_handles(templates.iter().flat_map(|template| &template.order));
+    let table = if moves_strings { Some(HandleTable::new(operands, needed)?) } else { None };
+    let handles = table.as_ref().map(|table| table.views(operands));
+    let views = handles.as_deref().unwrap_or(operands);
+    let made = promised.iter().zip(&templates).map(|((dtype, shape), template)| {
         let Some(sizes) = shape.as_known() else {
             let message = format!("sizes must be known when the op runs, got shape {shape}");
             return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
         };
-        Ok(HostOutput::Tensor(interpret(&template, *dtype, &sizes, operands)?))
+        if *dtype == DType::String && op.is_reinterpretation() {
+            let strings = TensorView::from_strings(&sizes, operands[0].as_strings()?)?;
+            return Ok(HostOutput::Tensor(strings.to_tensor()?));
+        }
+        let made = HostOutput::Tensor(interpret(template, handle_dtype(*dtype), &sizes, views)?);
+        match &table {
+            Some(table) => strings_of(table, made, *dtype),
+            None => Ok(made),
+        }
     });
     made.collect()
+}
+
+/// Replaces handles by strings in a result of `dtype`.
+fn strings_of(table: &HandleTable<'_>, made: HostOutput, dtype: DType) -> Result<HostOutput> {
+    match made {
+        HostOutput::Tensor(handles) if dtype == DType::String => {
+            Ok(HostOutput::Tensor(table.strings(&handles)?))
+        }
+        made => Ok(made),
+    }
 }

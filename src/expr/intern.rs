@@ -6,8 +6,8 @@ use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use shapeflow_shape_fns::DType;
 
 use super::{
-    Axis, BinaryOp, Expr, ExprKind, InRange, Index, Scalar, UnaryOp, eval_binary, eval_bitcast, eval_cast,
-    eval_unary,
+    Axis, BinaryOp, Expr, ExprKind, InRange, Index, Part, Scalar, UnaryOp, eval_binary, eval_bitcast,
+    eval_cast, eval_unary,
 };
 
 /// Shares one [`Expr`] among structurally equal nodes, so that equality is identity.
@@ -84,10 +84,10 @@ impl Interner {
     /// Rebuilds an expression in this interner and returns its root. `order` is a [`post_order`](super::post_order);
     /// its last node is the root, and each shared node is rebuilt once.
     ///
-    /// `axes` maps each axis inside indices to an index. It also renames the axes that reductions bind; for those it
-    /// must return plain axes. `replace` is called once for each rebuilt node and may return a replacement from this
-    /// interner; replacements are not offered again. Loads are offered before they are interned, so a load passed to
-    /// `replace` has no shared identity yet.
+    /// `axes` maps each axis inside indices to an index. It also renames the axes that reductions bind; for such an
+    /// axis it must return a plain axis. `replace` is called once for each rebuilt node and may return a replacement
+    /// from this interner; replacements are not offered again. Loads are offered before they are interned, so a load
+    /// passed to `replace` has no shared identity yet.
     pub(crate) fn rewrite<'a>(
         &mut self,
         order: impl IntoIterator<Item = &'a Expr, IntoIter: ExactSizeIterator>,
@@ -120,7 +120,8 @@ impl Interner {
         last.expect("an expression has a root")
     }
 
-    /// Rebuilds `root` in this interner without changing it.
+    /// Rebuilds `root` from nodes of this interner. Folds constants and applies exact identities, but replaces no axis
+    /// and no node.
     #[cfg(test)]
     pub(crate) fn import(&mut self, root: &Expr) -> Expr {
         self.rewrite(super::post_order([root]), &mut Index::axis, &mut |_, _| None)
@@ -128,7 +129,7 @@ impl Interner {
 }
 
 /// Returns `kind` with `axes` applied to its indices and `child` applied to its children.
-fn rebuild(
+pub(super) fn rebuild(
     kind: &ExprKind,
     axes: &mut dyn FnMut(Axis) -> Index,
     child: &mut dyn FnMut(&Expr) -> Expr,
@@ -171,6 +172,8 @@ fn rebuild(
                 .collect();
             ExprKind::Reduce { op: *op, axes: renamed, body: child(body) }
         }
+        ExprKind::Complex(a, b) => ExprKind::Complex(child(a), child(b)),
+        ExprKind::Part(part, a) => ExprKind::Part(*part, child(a)),
         ExprKind::CheckIndex { value, limit, axis } => {
             ExprKind::CheckIndex { value: child(value), limit: limit.clone(), axis: *axis }
         }
@@ -184,6 +187,7 @@ enum Simpler {
     Constant(Scalar),
 }
 
+/// Returns the value of a constant node.
 fn constant(expr: &Expr) -> Option<Scalar> {
     match expr.kind() {
         ExprKind::Const(value) => Some(*value),
@@ -228,7 +232,7 @@ fn simplify(dtype: DType, kind: &ExprKind) -> Option<Simpler> {
                 _ if yes == no => yes,
                 _ => return None,
             };
-            // A select evaluates both choices, so the one not taken may still fail the run.
+            // A select evaluates both choices, so the choice that is not taken may still fail the run.
             return (!can_fail(yes) && !can_fail(no) && !can_fail(condition))
                 .then(|| Simpler::Child(child.clone()));
         }
@@ -240,6 +244,19 @@ fn simplify(dtype: DType, kind: &ExprKind) -> Option<Simpler> {
             };
             return Some(Simpler::Child(child.clone()));
         }
+        ExprKind::Part(part, x) => match x.kind() {
+            ExprKind::Complex(real, imaginary) => {
+                let child = if *part == Part::Real { real } else { imaginary };
+                return Some(Simpler::Child(child.clone()));
+            }
+            _ => return None,
+        },
+        ExprKind::Complex(a, b) => match (a.kind(), b.kind()) {
+            (ExprKind::Part(Part::Real, a), ExprKind::Part(Part::Imaginary, b)) if a == b => {
+                return Some(Simpler::Child(a.clone()));
+            }
+            _ => return None,
+        },
         _ => return None,
     };
     // An ill-typed node stays, so that `verify` finds it.

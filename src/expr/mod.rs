@@ -9,6 +9,7 @@
 //! - `verify` checks the dtypes of every node.
 //! - `Interner` hash-conses nodes, folds constants, applies exact identities, and rewrites (substitutes axes, inlines
 //!   one expression into another).
+//! - `StorageForms` rewrites complex numbers as pairs of real expressions, and elements without arithmetic as their bits.
 //! - `Program` flattens an expression, and `Evaluator` computes its elements one by one. This interpreter is the
 //!   reference: every emitter computes the same bits, except for NaN payloads.
 //! - `eval_unary`, `eval_binary`, `eval_cast` and the like define each primitive operation on [`Scalar`]s.
@@ -19,6 +20,8 @@
 //! **Absent**: tensors, memory, layouts, vectors and loops. The only iteration is `Reduce`. Nothing here knows an
 //! op, a graph or a machine, except for `fused_mul_add`.
 
+mod complex;
+mod conversion;
 mod display;
 mod eval;
 mod index;
@@ -30,6 +33,7 @@ mod operators;
 mod program;
 mod rename;
 mod scalar;
+mod storage_form;
 mod symbol;
 mod verify;
 mod walk;
@@ -50,6 +54,7 @@ pub use lower_cx::LowerCx;
 pub(crate) use program::Program;
 pub use scalar::Scalar;
 pub(crate) use scalar::scalar_dtype;
+pub(crate) use storage_form::{StorageForm, StorageForms, is_own_form};
 pub(crate) use verify::verify;
 pub(crate) use walk::post_order;
 
@@ -71,7 +76,7 @@ pub enum UnaryOp {
     Trunc,
     /// `x` rounded to the nearest integer, ties to even; floats only.
     Round,
-    /// `x` with every bit inverted; integers and bool.
+    /// Bitwise complement of integers; logical negation of bools.
     Not,
 }
 
@@ -94,11 +99,11 @@ pub enum BinaryOp {
     Min,
     /// The larger argument; NaN if either is NaN. `-0.0` and `0.0` compare equal: the result is the first argument.
     Max,
-    /// Bitwise or logical and; integers and bool.
+    /// Bitwise `and` of integers; logical `and` of bools.
     And,
-    /// Bitwise or logical or; integers and bool.
+    /// Bitwise `or` of integers; logical `or` of bools.
     Or,
-    /// Bitwise or logical exclusive or; integers and bool.
+    /// Bitwise exclusive `or` of integers; logical exclusive `or` of bools.
     Xor,
     /// Left shift; the count is taken modulo the bit width. Integers only.
     Shl,
@@ -139,6 +144,13 @@ pub enum ReduceOp {
     Any,
 }
 
+/// A part of a complex number.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Part {
+    Real,
+    Imaginary,
+}
+
 /// The condition `low <= index < high`, which guards an arm of [`Expr::case`].
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct InRange {
@@ -172,8 +184,8 @@ pub(crate) enum ExprKind {
     },
     Unary(UnaryOp, Expr),
     Binary(BinaryOp, Expr, Expr),
-    /// `a * b + c`, floats only. It rounds once if the processor has a fused multiply-add, else twice; only math
-    /// expansions may use it, because their stated errors allow for both.
+    /// `a * b + c`, floats only. It rounds once if the processor has a fused multiply-add, else twice; only the
+    /// functions of [`math`] may use it, because their stated errors allow for both roundings.
     MulAdd(Expr, Expr, Expr),
     /// `Select(condition, yes, no)`; both choices are evaluated.
     Select(Expr, Expr, Expr),
@@ -188,6 +200,10 @@ pub(crate) enum ExprKind {
         axes: Box<[(Axis, Dim)]>,
         body: Expr,
     },
+    /// `Complex(real, imaginary)`: a complex number.
+    Complex(Expr, Expr),
+    /// A part of a complex number.
+    Part(Part, Expr),
     /// `value` (i32 or i64) as an i64. The run fails unless `0 <= value < limit`.
     CheckIndex {
         value: Expr,
@@ -207,7 +223,8 @@ const _: () = assert!(size_of::<Node>() <= 48);
 /// One element of a result, as a scalar expression. A clone is cheap: it shares the node.
 ///
 /// Arithmetic operators build primitive operations on two expressions of the same dtype; a body
-/// that mixes dtypes is refused when its op is added to a graph.
+/// that mixes dtypes is refused when its op is added to a graph. Operators on complex numbers build the operations on
+/// their parts.
 #[derive(Clone)]
 pub struct Expr(Arc<Node>);
 
@@ -236,9 +253,12 @@ impl Expr {
         Expr::new(value.dtype(), ExprKind::Const(value))
     }
 
-    /// Makes a constant from `value`, cast to the dtype of `self`.
-    pub fn like(&self, value: f64) -> Expr {
-        Expr::constant(eval_cast(Scalar::F64(value), self.dtype()))
+    /// Makes the zero of a dtype: 0, `false` or the empty string.
+    pub fn zero(dtype: DType) -> Expr {
+        match dtype {
+            DType::String => Expr::new(dtype, ExprKind::Const(scalar::EMPTY_STRING)),
+            _ => Expr::number(dtype, 0.0),
+        }
     }
 
     /// Makes the value of a dimension, an `i64` that is known when the kernel runs.
@@ -246,7 +266,8 @@ impl Expr {
         Expr::new(DType::I64, ExprKind::Size(dim))
     }
 
-    /// Makes the product of dimensions, an `i64`. The kernel multiplies factors whose product one dimension cannot hold.
+    /// Makes the product of dimensions, an `i64`. If one [`Dim`] cannot hold the product, the kernel multiplies several
+    /// factors at run time.
     pub fn size_product(dims: impl IntoIterator<Item = Dim>) -> Expr {
         let mut factors = vec![Dim::known(1)];
         for dim in dims {
@@ -266,37 +287,38 @@ impl Expr {
 
     /// Applies a primitive operation of one argument.
     pub fn unary(self, op: UnaryOp) -> Expr {
+        if self.dtype().is_complex()
+            && let Some(built) = complex::unary(op, &self)
+        {
+            return built;
+        }
         Expr::new(self.dtype(), ExprKind::Unary(op, self))
     }
 
     /// Applies a primitive operation of two arguments, `self op other`.
     pub fn binary(self, op: BinaryOp, other: Expr) -> Expr {
+        if self.dtype().is_complex()
+            && self.dtype() == other.dtype()
+            && let Some(built) = complex::binary(op, &self, &other)
+        {
+            return built;
+        }
         let dtype = if op.is_comparison() { DType::Bool } else { self.dtype() };
         Expr::new(dtype, ExprKind::Binary(op, self, other))
     }
 
-    /// `self * b + c`, rounded once if the processor has a fused multiply-add, else twice.
+    /// Makes `self * b + c`, rounded once if the processor has a fused multiply-add, else twice.
     pub fn mul_add(self, b: Expr, c: Expr) -> Expr {
         Expr::new(self.dtype(), ExprKind::MulAdd(self, b, c))
     }
 
-    /// `yes` if `self` (a bool) is true, else `no`. Both are evaluated.
+    /// Makes `yes` if `self` (a bool) is true, else `no`. Both choices are evaluated.
     pub fn select(self, yes: Expr, no: Expr) -> Expr {
         Expr::new(yes.dtype(), ExprKind::Select(self, yes, no))
     }
 
-    /// Converts to another dtype. Float to integer truncates toward zero and saturates, and NaN becomes 0; integer to
-    /// integer wraps; a bool is `x != 0`.
-    pub fn cast(self, dtype: DType) -> Expr {
-        if self.dtype() == dtype { self } else { Expr::new(dtype, ExprKind::Cast(self)) }
-    }
-
-    /// Reads the same bits as another dtype of the same size.
-    pub fn bitcast(self, dtype: DType) -> Expr {
-        if self.dtype() == dtype { self } else { Expr::new(dtype, ExprKind::Bitcast(self)) }
-    }
-
-    /// The value of the first of `arms` whose ranges all hold, else `otherwise`. Only the chosen one is evaluated.
+    /// Makes the value of the first of `arms` whose ranges all hold, else `otherwise`. Only the chosen value is
+    /// evaluated.
     pub fn case(arms: Vec<(Vec<InRange>, Expr)>, otherwise: Expr) -> Expr {
         let arms = arms.into_iter().map(|(ranges, value)| (ranges.into(), value)).collect();
         Expr::new(otherwise.dtype(), ExprKind::Case(arms, otherwise))
@@ -307,47 +329,47 @@ impl Expr {
         Expr::new(self.dtype(), ExprKind::Reduce { op, axes, body: self })
     }
 
-    /// The larger of `self` and `other`, see [`BinaryOp::Max`].
+    /// Takes the larger of `self` and `other`, see [`BinaryOp::Max`].
     pub fn maximum(self, other: Expr) -> Expr {
         self.binary(BinaryOp::Max, other)
     }
 
-    /// The smaller of `self` and `other`, see [`BinaryOp::Min`].
+    /// Takes the smaller of `self` and `other`, see [`BinaryOp::Min`].
     pub fn minimum(self, other: Expr) -> Expr {
         self.binary(BinaryOp::Min, other)
     }
 
-    /// `self < other`.
+    /// Makes `self < other`.
     pub fn less(self, other: Expr) -> Expr {
         self.binary(BinaryOp::Lt, other)
     }
 
-    /// `self <= other`.
+    /// Makes `self <= other`.
     pub fn less_equal(self, other: Expr) -> Expr {
         self.binary(BinaryOp::Le, other)
     }
 
-    /// `self == other`.
+    /// Makes `self == other`.
     pub fn equal(self, other: Expr) -> Expr {
         self.binary(BinaryOp::Eq, other)
     }
 
-    /// `self != other`.
+    /// Makes `self != other`.
     pub fn not_equal(self, other: Expr) -> Expr {
         self.binary(BinaryOp::Ne, other)
     }
 
-    /// The square root, correctly rounded; floats only.
+    /// Takes the square root, correctly rounded; floats only.
     pub fn sqrt(self) -> Expr {
         self.unary(UnaryOp::Sqrt)
     }
 
-    /// The absolute value; integers wrap.
+    /// Takes the absolute value; integers wrap.
     pub fn abs(self) -> Expr {
         self.unary(UnaryOp::Abs)
     }
 
-    /// The largest integer `<= self`; floats only.
+    /// Takes the largest integer `<= self`; floats only.
     pub fn floor(self) -> Expr {
         self.unary(UnaryOp::Floor)
     }

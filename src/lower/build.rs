@@ -12,9 +12,10 @@ use super::known_dims::known_dims;
 use super::loop_nest::LoopNest;
 use super::partition::Partition;
 use super::placement::Placement;
-use super::schedule::{Root, schedule};
+use super::root::{Root, storage_roots};
+use super::schedule::schedule;
 use crate::error::Result;
-use crate::expr::{Axis, Expr, ExprKind, Index, Interner, post_order};
+use crate::expr::{Axis, Expr, ExprKind, Index, Interner, is_own_form, post_order};
 use crate::graph::{GraphData, ValueIx};
 
 struct Builder<'a> {
@@ -26,8 +27,9 @@ struct Builder<'a> {
     axes: Vec<u32>,
     /// The number of outer axes.
     outer: usize,
-    /// The expression of each value at each index at which it is computed.
+    /// The expressions built so far, by value and index.
     built: FxHashMap<(ValueIx, Box<[Index]>), Expr>,
+    /// The buffers that the kernel loads from, in the order of the loads.
     reads: Vec<BufferIx>,
 }
 
@@ -39,7 +41,7 @@ pub(crate) fn build(
     buffers: &FxHashMap<ValueIx, BufferIx>,
     infos: &[BufferInfo],
 ) -> Result<Kernel> {
-    let (axes, outer, row) = split_axes(cluster);
+    let (axes, outer, row) = place_axes(cluster);
     let mut this = Builder {
         graph,
         partition,
@@ -58,13 +60,23 @@ pub(crate) fn build(
     for &value in &order {
         let index = this.root_index(value);
         let expr = this.inline(&mut interner, value, &index);
-        roots.push(Root { expr, buffer: buffers[&value], index: index.to_vec() });
+        roots.push(Root { expr, imaginary: None, buffer: buffers[&value], index: index.to_vec() });
     }
     let layout = choose_layout(&roots, outer.len(), row.len());
     let nest = LoopNest { outer: outer.len(), row: row.len(), layout };
     let mut variants = Vec::new();
     let mut can_fail = false;
-    let decision = decide(&mut interner, nest, &roots, infos, &mut variants, &mut can_fail)?;
+    let mut bodies = cluster.members.iter().filter_map(|member| partition.templates[member.at()].as_ref());
+    let is_stored_as_is = bodies.all(|body| body.order.iter().all(|expr| is_own_form(expr.dtype())));
+    let mut decider = Decider {
+        interner: &mut interner,
+        nest,
+        infos,
+        is_stored_as_is,
+        variants: &mut variants,
+        can_fail: &mut can_fail,
+    };
+    let decision = decider.decide(&roots)?;
     let mut fused = cluster.members.clone();
     fused.sort();
     fused.dedup();
@@ -85,23 +97,24 @@ pub(crate) fn build(
     })
 }
 
-/// Returns the kernel axis of each cluster axis, the outer extents and the row extents.
-fn split_axes(cluster: &Cluster) -> (Vec<u32>, Vec<Dim>, Vec<Dim>) {
+/// Returns the kernel axis of each cluster axis, the outer extents and the row extents. Row axes stand last in the
+/// kernel.
+fn place_axes(cluster: &Cluster) -> (Vec<u32>, Vec<Dim>, Vec<Dim>) {
     match &cluster.row {
         Row::None => ((0..cluster.domain.len() as u32).collect(), cluster.domain.clone(), Vec::new()),
-        Row::Added(row) => {
+        Row::NewAxes(row) => {
             ((0..(cluster.domain.len() + row.len()) as u32).collect(), cluster.domain.clone(), row.clone())
         }
-        Row::Within(within) => {
+        Row::DomainAxes(reduced) => {
             let mut axes = vec![0; cluster.domain.len()];
             let (mut outer, mut row) = (Vec::new(), Vec::new());
             for (axis, extent) in cluster.domain.iter().enumerate() {
-                if !within.contains(&axis) {
+                if !reduced.contains(&axis) {
                     axes[axis] = outer.len() as u32;
                     outer.push(extent.clone());
                 }
             }
-            for &axis in within {
+            for &axis in reduced {
                 axes[axis] = (outer.len() + row.len()) as u32;
                 row.push(cluster.domain[axis].clone());
             }
@@ -125,7 +138,7 @@ impl Builder<'_> {
             .collect()
     }
 
-    /// Returns the element of a value at an index in the kernel's axes. It is computed here, or loaded from memory.
+    /// Returns the element of a value at an index in the kernel's axes: computed by this kernel, or loaded from memory.
     fn read(&mut self, interner: &mut Interner, value: ValueIx, index: &[Index]) -> Expr {
         let is_stored_here = self.cluster.roots.contains(&value) && self.root_index(value)[..] == *index;
         if is_stored_here || self.partition.placements[value.at()] == Placement::Inlined {
@@ -137,7 +150,8 @@ impl Builder<'_> {
         interner.intern(dtype, ExprKind::Load { source: buffer.0, index: index.iter().cloned().collect() })
     }
 
-    /// Returns the body of a value at an index, with its operands in place of their loads.
+    /// Returns the body of a value at an index. Expressions of operands replace the loads of inlined operands. The
+    /// template of a value is its body in the axes of the value.
     fn inline(&mut self, interner: &mut Interner, value: ValueIx, index: &[Index]) -> Expr {
         let key = (value, Box::from(index));
         if let Some(built) = self.built.get(&key) {
@@ -174,11 +188,12 @@ impl Builder<'_> {
     }
 }
 
-/// The cost of a load whose elements are not neighbours along the lanes, relative to the load of one vector.
+/// The cost of a load whose elements are not neighbours in memory. The load of one vector costs 1.
 const SCATTERED: usize = 8;
 
-/// Chooses the axis for the lanes along which the loads are cheaper. A load is free if it does not vary along the axis,
-/// costs 1 if it reads neighbours along it, and [`SCATTERED`] otherwise.
+/// Chooses the axis of the vector lanes: the last outer axis or the last row axis, whichever makes the loads cheaper. A
+/// load costs 0 if it does not vary along the axis, 1 if it reads neighbours in memory along the axis, and
+/// [`SCATTERED`] otherwise.
 fn choose_layout(roots: &[Root], outer: usize, row: usize) -> LaneLayout {
     if row == 0 || outer == 0 {
         return LaneLayout::Row;
@@ -206,25 +221,45 @@ fn choose_layout(roots: &[Root], outer: usize, row: usize) -> LaneLayout {
     if by_outer < by_row { LaneLayout::Column } else { LaneLayout::Row }
 }
 
-/// Splits the roots on their outermost piecewise choice, recursively. Schedules each result without choices as a
-/// variant.
-fn decide(
-    interner: &mut Interner,
+/// Makes the variants of a kernel.
+struct Decider<'a> {
+    interner: &'a mut Interner,
     nest: LoopNest,
-    roots: &[Root],
-    infos: &[BufferInfo],
-    variants: &mut Vec<Variant>,
-    can_fail: &mut bool,
-) -> Result<Decision> {
-    let order = post_order(roots.iter().map(|root| &root.expr));
-    let Some(&choice) = order.iter().rev().find(|expr| matches!(expr.kind(), ExprKind::Case(..))) else {
-        let (variant, fails) = schedule(nest, roots, &order, infos)?;
-        *can_fail |= fails;
-        variants.push(variant);
-        return Ok(Decision::Variant(variants.len() as u32 - 1));
-    };
-    let ExprKind::Case(arms, otherwise) = choice.kind() else { unreachable!("`find` returns a case") };
-    let mut decide_arm = |interner: &mut Interner, arm: &Expr, variants: &mut Vec<Variant>| {
+    infos: &'a [BufferInfo],
+    /// Whether every expression is its own storage form.
+    is_stored_as_is: bool,
+    variants: &'a mut Vec<Variant>,
+    can_fail: &'a mut bool,
+}
+
+impl Decider<'_> {
+    /// Splits the roots on their outermost piecewise choice, recursively. Schedules each result without choices as a
+    /// variant.
+    fn decide(&mut self, roots: &[Root]) -> Result<Decision> {
+        let order = post_order(roots.iter().map(|root| &root.expr));
+        let Some(&choice) = order.iter().rev().find(|expr| matches!(expr.kind(), ExprKind::Case(..))) else {
+            let (variant, fails) = if self.is_stored_as_is {
+                schedule(self.nest, roots, &order, self.infos)?
+            } else {
+                let roots = storage_roots(self.interner, roots);
+                let order = post_order(roots.iter().flat_map(Root::exprs));
+                schedule(self.nest, &roots, &order, self.infos)?
+            };
+            *self.can_fail |= fails;
+            self.variants.push(variant);
+            return Ok(Decision::Variant(self.variants.len() as u32 - 1));
+        };
+        let ExprKind::Case(arms, otherwise) = choice.kind() else { unreachable!("`find` returns a case") };
+        let mut decided = Vec::with_capacity(arms.len());
+        for (ranges, arm) in arms {
+            decided.push((ranges.to_vec(), self.decide_arm(roots, choice, arm)?));
+        }
+        let otherwise = self.decide_arm(roots, choice, otherwise)?;
+        Ok(Decision::Switch(decided, Box::new(otherwise)))
+    }
+
+    /// Decides the roots with `arm` in place of `choice`.
+    fn decide_arm(&mut self, roots: &[Root], choice: &Expr, arm: &Expr) -> Result<Decision> {
         let roots: Vec<Root> = roots
             .iter()
             .map(|root| Root {
@@ -233,19 +268,13 @@ fn decide(
                 expr: if root.expr == *choice {
                     arm.clone()
                 } else {
-                    interner.rewrite(post_order([&root.expr]), &mut Index::axis, &mut |_, node| {
+                    self.interner.rewrite(post_order([&root.expr]), &mut Index::axis, &mut |_, node| {
                         (node == choice).then(|| arm.clone())
                     })
                 },
                 ..root.clone()
             })
             .collect();
-        decide(interner, nest, &roots, infos, variants, can_fail)
-    };
-    let mut decided = Vec::with_capacity(arms.len());
-    for (ranges, arm) in arms {
-        decided.push((ranges.to_vec(), decide_arm(interner, arm, variants)?));
+        self.decide(&roots)
     }
-    let otherwise = decide_arm(interner, otherwise, variants)?;
-    Ok(Decision::Switch(decided, Box::new(otherwise)))
 }

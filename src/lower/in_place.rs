@@ -4,14 +4,15 @@ use shapeflow_shape_fns::DType;
 
 use super::box_plan::BoxPlan;
 use super::kernel::{BufferIx, Kernel};
-use super::kernel_body::{InstOp, KernelBody, SlotUse};
+use super::kernel_body::{AccessPattern, InstOp, KernelBody, SlotType, SlotUse};
 use super::launch_mode::LaunchMode;
 use super::plan::KernelPlan;
 
 /// Returns whether buffers `read` and `written` may share their bytes.
 ///
-/// They may if the kernel reads each element of `read` only to compute the element of `written` at the same offset, and
-/// loads it before it stores that element. `root` returns the buffer whose bytes a buffer has.
+/// They may if the kernel reads an element of `read` only to compute the element of `written` at the same offset, and
+/// loads before it stores there. `root` returns the buffer that owns the bytes of a buffer: of an alias, the buffer
+/// behind it.
 pub(crate) fn may_overwrite(
     kernel: &Kernel,
     plan: &KernelPlan,
@@ -31,32 +32,39 @@ pub(crate) fn may_overwrite(
     };
     let (loads, stores) = (slots_of(root(read)), slots_of(written));
     let [store] = stores[..] else { return false };
-    loads.iter().all(|&load| are_elementwise(whole, body, load, store))
+    loads.iter().all(|&load| have_same_offsets(whole, body, load, store))
         && loads_come_first(body, &loads, store)
 }
 
 /// Returns whether a load slot and a store slot have the same offset at every point of the box.
-fn are_elementwise(whole: &BoxPlan, body: &KernelBody, load: usize, store: usize) -> bool {
+fn have_same_offsets(whole: &BoxPlan, body: &KernelBody, load: usize, store: usize) -> bool {
     let (from, to) = (&whole.slots[load], &whole.slots[store]);
     let (kind, stored) = (body.slots[load], body.slots[store]);
     kind.used == SlotUse::Load
         && stored.used == SlotUse::Store
         && kind.pattern == stored.pattern
         && kind.dtype.size_bytes() == stored.dtype.size_bytes()
-        // Memory of bools may belong to the caller, so it never holds other bytes than 0 and 1, not even for a while.
+        // Memory of bools may belong to the caller, so it never holds other bytes than 0 and 1, even during a run.
         && (kind.dtype == stored.dtype || stored.dtype != DType::Bool)
-        && (from.base, &from.outer, from.row, from.inner, &from.loops)
-            == (to.base, &to.outer, to.row, to.inner, &to.loops)
+        && (&from.outer, from.row, from.inner, &from.loops) == (&to.outer, to.row, to.inner, &to.loops)
+        && (from.base == to.base || is_second_of_pair(stored, to.base, from.base))
 }
 
-/// Returns whether no load of `loads` runs after `store` has stored the same element.
+/// Returns whether `offset` is the second element of the pair that a store puts at `base`.
+fn is_second_of_pair(stored: SlotType, base: i64, offset: i64) -> bool {
+    let size = stored.dtype.size_bytes().expect("elements of kernel slots have a fixed size");
+    stored.pattern == AccessPattern::Strided(2) && offset == base + size as i64
+}
+
+/// Returns whether every load of an element runs before `store` stores this element.
 ///
-/// Emitters move the stores of a body to its end, in any order among themselves and among loads that only stores need.
-/// So `store` must be the only store of its body, and no later body may load or store again.
+/// Emitters move the stores of a body to its end, and also the loads that feed only stores. At the end, these stores
+/// and loads run in any order. So `store` must be the only store of its body, and no later body may load or store
+/// again.
 fn loads_come_first(body: &KernelBody, loads: &[usize], store: usize) -> bool {
     let bodies: Vec<_> = body.passes.iter().map(|pass| &pass.body).chain([&body.epilogue]).collect();
-    let is_store = |op: &InstOp| matches!(op, InstOp::Store { .. });
-    let is_this_store = |op: &InstOp| matches!(op, InstOp::Store { slot, .. } if *slot as usize == store);
+    let is_store = |op: &InstOp| matches!(op, InstOp::Store { .. } | InstOp::StorePair { .. });
+    let is_this_store = |op: &InstOp| is_store(op) && op.slot() == Some(store as u32);
     let Some(index) = bodies.iter().position(|body| body.iter().any(|inst| is_this_store(&inst.op))) else {
         return false;
     };

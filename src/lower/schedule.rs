@@ -1,29 +1,27 @@
-//! [`schedule`]: makes the body of one kernel variant: passes of straight-line code from its expressions.
+//! [`schedule`]: makes the body of one kernel variant: passes of straight-line code from its expressions. A pass is one
+//! walk over the elements of a row.
+
+mod loads;
 
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
-use shapeflow_shape_fns::{DType, Dim};
+use shapeflow_shape_fns::DType;
+use smallvec::SmallVec;
 
-use super::access::{depends_on, split_values, step_along};
+use super::access::depends_on;
 use super::expr_order::{ExprIx, ExprOrder};
 use super::kernel::{Address, BufferInfo, BufferIx, ScalarArg, Variant};
 use super::kernel_body::{
     AccessPattern, Inst, InstId, InstOp, KernelBody, LaneLayout, Pass, ReduceStep, SlotType, SlotUse,
 };
 use super::loop_nest::LoopNest;
+use super::root::Root;
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::expr::{Axis, BinaryOp, Expr, ExprKind, Index};
+use crate::expr::{Axis, Expr, ExprKind, Index};
 
-/// A value that the kernel stores, and where.
-#[derive(Clone)]
-pub(crate) struct Root {
-    pub expr: Expr,
-    pub buffer: BufferIx,
-    pub index: Vec<Index>,
-}
-
-/// A later pass reads an expression of at least this many operations from scratch rather than computing it again.
+/// An expression of at least this many operations is costly: a later pass reads it from scratch, which is memory for
+/// one row, rather than computing it again.
 const COSTLY: u32 = 6;
 
 /// The instruction list that an instruction is in: a pass, or the epilogue.
@@ -33,7 +31,7 @@ enum Section {
     Epilogue,
 }
 
-/// The parts of a kernel body so far, and what computes each expression.
+/// The parts of a kernel body that exist so far, and the instruction that computes each expression.
 struct Scheduler<'a> {
     nest: LoopNest,
     buffers: &'a [BufferInfo],
@@ -45,14 +43,14 @@ struct Scheduler<'a> {
     /// By section and expression: the instruction that computes it there.
     emitted: FxHashMap<Section, Vec<Option<InstId>>>,
     slots: Vec<SlotType>,
-    /// By slot.
+    /// By slot: what the slot addresses.
     addresses: Vec<Address>,
     /// The slot of each load, gather and iota.
     slot_of: FxHashMap<ExprIx, u32>,
     /// The scratch slot of each expression that later passes read.
     scratch_of: FxHashMap<ExprIx, u32>,
     scalars: Vec<ScalarArg>,
-    /// By reduction result.
+    /// The dtype of each reduction result.
     reduced: Vec<DType>,
     /// The result number of each reduction.
     reduce_of: FxHashMap<ExprIx, u32>,
@@ -113,7 +111,7 @@ impl Scheduler<'_> {
         loops as u32
     }
 
-    /// Returns a pass by number, after making it if needed.
+    /// Returns a pass by number, and makes it if it is missing.
     fn pass(&mut self, number: usize) -> &mut Pass {
         while self.passes.len() <= number {
             self.passes.push(Pass::default());
@@ -147,16 +145,36 @@ impl Scheduler<'_> {
 
     /// Emits a root and its store: in a pass if the address varies along the row, else in the epilogue.
     fn emit_store(&mut self, root: &Root) -> Result<()> {
-        let index = self.order.index(&root.expr);
-        let facts = self.order.facts[index];
+        let dtype = root.expr.dtype();
+        let values: SmallVec<[ExprIx; 2]> = root.exprs().map(|expr| self.order.index(expr)).collect();
+        let ready = values.iter().map(|value| self.order.facts[*value].ready).max();
         let in_row = self.nest.row == 0 || root.index.iter().any(|index| self.nest.varies_in_row(index));
-        let section = if in_row { Section::Pass(facts.ready) } else { Section::Epilogue };
-        let value = self.emit(section, index)?;
-        let pattern = self.pattern(&root.index);
-        let address = Address::Element { buffer: root.buffer, index: root.index.clone() };
-        let slot =
-            self.new_slot(SlotType { dtype: root.expr.dtype(), pattern, used: SlotUse::Store }, address);
-        self.push(section, root.expr.dtype(), InstOp::Store { slot, value });
+        let section = if in_row { Section::Pass(ready.unwrap_or(0)) } else { Section::Epilogue };
+        let mut insts: SmallVec<[InstId; 2]> = SmallVec::new();
+        for value in values {
+            insts.push(self.emit(section, value)?);
+        }
+        let address = |part: Option<i64>| {
+            let index = root.index.iter().cloned().chain(part.map(Index::from)).collect();
+            Address::Element { buffer: root.buffer, index }
+        };
+        let slot_type = |pattern| SlotType { dtype, pattern, used: SlotUse::Store };
+        match (&insts[..], self.pattern(&root.index)) {
+            (&[value], pattern) => {
+                let slot = self.new_slot(slot_type(pattern), address(None));
+                self.push(section, dtype, InstOp::Store { slot, value });
+            }
+            (&[real, imaginary], AccessPattern::Contiguous) => {
+                let slot = self.new_slot(slot_type(AccessPattern::Strided(2)), address(Some(0)));
+                self.push(section, dtype, InstOp::StorePair { slot, values: [real, imaginary] });
+            }
+            (parts, pattern) => {
+                for (number, &value) in (0..).zip(parts) {
+                    let slot = self.new_slot(slot_type(pattern), address(Some(number)));
+                    self.push(section, dtype, InstOp::Store { slot, value });
+                }
+            }
+        }
         Ok(())
     }
 
@@ -194,13 +212,13 @@ impl Scheduler<'_> {
         InstId(body.len() as u32 - 1)
     }
 
-    /// Returns the instruction of a section that computes an expression, if there is one yet.
+    /// Returns the instruction of a section that computes an expression, if it has been emitted there.
     fn emitted(&self, section: Section, index: ExprIx) -> Option<InstId> {
         self.emitted.get(&section).and_then(|emitted| emitted[index])
     }
 
     /// Returns the instruction of a section that computes an expression, which must have been emitted there.
-    fn vid(&self, section: Section, index: ExprIx) -> InstId {
+    fn operand_inst(&self, section: Section, index: ExprIx) -> InstId {
         self.emitted(section, index).expect("operands are emitted before their users")
     }
 
@@ -219,20 +237,21 @@ impl Scheduler<'_> {
                 stack.extend(self.order.operands[index].iter().rev().map(|operand| (*operand, false)));
                 continue;
             }
-            let vid = self.emit_one(section, index)?;
-            self.emitted.get_mut(&section).expect("the section has an entry")[index] = Some(vid);
+            let inst = self.emit_one(section, index)?;
+            self.emitted.get_mut(&section).expect("the section has an entry")[index] = Some(inst);
         }
-        Ok(self.vid(section, root))
+        Ok(self.operand_inst(section, root))
     }
 
     /// Returns whether a section reads the value of an expression rather than computing it from operands.
     fn is_leaf(&self, section: Section, index: ExprIx) -> bool {
         matches!(self.order.exprs[index].kind(), ExprKind::Reduce { .. })
-            || self.pass_in_scratch(section, index).is_some()
+            || self.scratch_pass(section, index).is_some()
     }
 
-    /// Returns the earlier pass from which a section reads the value of an expression through scratch.
-    fn pass_in_scratch(&self, section: Section, index: ExprIx) -> Option<usize> {
+    /// Returns the earlier pass that stores an expression to scratch, if a section should read the expression from
+    /// there.
+    fn scratch_pass(&self, section: Section, index: ExprIx) -> Option<usize> {
         let Section::Pass(number) = section else { return None };
         let facts = self.order.facts[index];
         let is_worthwhile = self.nest.layout == LaneLayout::Row
@@ -245,11 +264,12 @@ impl Scheduler<'_> {
     /// Emits one expression, whose operands have been emitted.
     fn emit_one(&mut self, section: Section, index: ExprIx) -> Result<InstId> {
         let expr = self.order.exprs[index];
-        if let Some(earlier) = self.pass_in_scratch(section, index) {
+        if let Some(earlier) = self.scratch_pass(section, index) {
             let slot = self.scratch_slot(earlier, index);
             return Ok(self.push(section, expr.dtype(), InstOp::Load(slot)));
         }
-        let vid = |this: &Self, operand: usize| this.vid(section, this.order.operands[index][operand]);
+        let operand =
+            |this: &Self, number: usize| this.operand_inst(section, this.order.operands[index][number]);
         let op = match expr.kind() {
             ExprKind::Const(value) => InstOp::Const(*value),
             ExprKind::Size(dim) => InstOp::Scalar(self.scalar(ScalarArg::Size(dim.clone()))),
@@ -258,19 +278,25 @@ impl Scheduler<'_> {
                 return self.emit_load(section, index, *source, element);
             }
             ExprKind::LoadFlat { source, position } => {
-                let address = Address::Flat { buffer: BufferIx(*source), position: (**position).clone() };
+                let buffer = BufferIx(*source);
+                let parts =
+                    if self.buffers[buffer.index()].dtype.part() == Some(expr.dtype()) { 2 } else { 1 };
+                let address = Address::Flat { buffer, position: (**position).clone(), parts };
                 InstOp::Load(self.load_slot(index, std::slice::from_ref(position), &[], address))
             }
-            ExprKind::Unary(op, _) => InstOp::Unary(*op, vid(self, 0)),
-            ExprKind::Binary(op, ..) => InstOp::Binary(*op, vid(self, 0), vid(self, 1)),
-            ExprKind::MulAdd(..) => InstOp::MulAdd(vid(self, 0), vid(self, 1), vid(self, 2)),
-            ExprKind::Select(..) => InstOp::Select(vid(self, 0), vid(self, 1), vid(self, 2)),
-            ExprKind::Cast(_) => InstOp::Cast(vid(self, 0)),
-            ExprKind::Bitcast(_) => InstOp::Bitcast(vid(self, 0)),
+            ExprKind::Unary(op, _) => InstOp::Unary(*op, operand(self, 0)),
+            ExprKind::Binary(op, ..) => InstOp::Binary(*op, operand(self, 0), operand(self, 1)),
+            ExprKind::MulAdd(..) => InstOp::MulAdd(operand(self, 0), operand(self, 1), operand(self, 2)),
+            ExprKind::Select(..) => InstOp::Select(operand(self, 0), operand(self, 1), operand(self, 2)),
+            ExprKind::Cast(_) => InstOp::Cast(operand(self, 0)),
+            ExprKind::Bitcast(_) => InstOp::Bitcast(operand(self, 0)),
             ExprKind::Reduce { .. } => InstOp::Reduced(self.reduce_of[&index]),
             ExprKind::CheckIndex { limit, .. } => {
-                let value = vid(self, 0);
+                let value = operand(self, 0);
                 InstOp::CheckIndex { value, limit: self.scalar(ScalarArg::Size(limit.clone())) }
+            }
+            ExprKind::Complex(..) | ExprKind::Part(..) => {
+                unreachable!("expressions are in their storage form before they are scheduled")
             }
             ExprKind::Case(..) => {
                 return Err(Error::new(
@@ -292,96 +318,9 @@ impl Scheduler<'_> {
         let kind =
             SlotType { dtype: expr.dtype(), pattern: AccessPattern::Contiguous, used: SlotUse::Scratch };
         let slot = self.new_slot(kind, Address::Scratch);
-        let value = self.vid(Section::Pass(pass), index);
+        let value = self.operand_inst(Section::Pass(pass), index);
         self.push(Section::Pass(pass), expr.dtype(), InstOp::Store { slot, value });
         self.scratch_of.insert(index, slot);
         slot
-    }
-
-    /// Returns the slot of a load at `element`, after adding it if needed. `dims` has the dims of the buffer.
-    fn load_slot(&mut self, index: ExprIx, element: &[Index], dims: &[Dim], address: Address) -> u32 {
-        if let Some(&slot) = self.slot_of.get(&index) {
-            return slot;
-        }
-        let dtype = self.order.exprs[index].dtype();
-        let pattern = match (self.pattern(element), self.inner) {
-            (AccessPattern::Contiguous, Some(inner)) => {
-                AccessPattern::of_load(dtype.size_bytes(), step_along(element, inner, dims))
-            }
-            (pattern, _) => pattern,
-        };
-        let slot = self.new_slot(SlotType { dtype, pattern, used: SlotUse::Load }, address);
-        self.slot_of.insert(index, slot);
-        slot
-    }
-
-    /// Emits an index as a value: an iota slot, plus run-time values times their coefficients.
-    fn emit_iota(&mut self, section: Section, index: ExprIx, value: &Index) -> Result<InstId> {
-        let (fixed, values) = split_values(value)?;
-        let pattern = self.pattern(std::slice::from_ref(&fixed));
-        let slot = match self.slot_of.get(&index) {
-            Some(&slot) => slot,
-            None => {
-                let kind = SlotType { dtype: DType::I64, pattern, used: SlotUse::Iota };
-                let slot = self.new_slot(kind, Address::Iota(fixed));
-                self.slot_of.insert(index, slot);
-                slot
-            }
-        };
-        let mut sum = self.push(section, DType::I64, InstOp::Iota(slot));
-        for (value, coefficient) in values {
-            let value = self.vid(section, self.order.index(&value));
-            let scale = self.scalar(ScalarArg::Size(coefficient));
-            let scale = self.push(section, DType::I64, InstOp::Scalar(scale));
-            let term = self.push(section, DType::I64, InstOp::Binary(BinaryOp::Mul, value, scale));
-            sum = self.push(section, DType::I64, InstOp::Binary(BinaryOp::Add, sum, term));
-        }
-        Ok(sum)
-    }
-
-    /// Emits a load: a gather if the index has run-time values.
-    fn emit_load(
-        &mut self,
-        section: Section,
-        index: ExprIx,
-        source: u32,
-        element: &[Index],
-    ) -> Result<InstId> {
-        let (expr, buffer) = (self.order.exprs[index], BufferIx(source));
-        let mut fixed = Vec::with_capacity(element.len());
-        // Each run-time value with its coefficient on every axis of the buffer.
-        let mut values: Vec<(Expr, Vec<Dim>)> = Vec::new();
-        for (axis, axis_index) in element.iter().enumerate() {
-            let (rest, found) = split_values(axis_index)?;
-            fixed.push(rest);
-            for (value, coefficient) in found {
-                let known = values.iter().position(|(other, _)| *other == value).unwrap_or_else(|| {
-                    values.push((value, vec![Dim::known(0); element.len()]));
-                    values.len() - 1
-                });
-                values[known].1[axis] = coefficient;
-            }
-        }
-        let pattern = self.pattern(&fixed);
-        let address = Address::Element { buffer, index: fixed };
-        if values.is_empty() {
-            let slot = self.load_slot(index, element, &self.buffers[buffer.index()].dims, address);
-            return Ok(self.push(section, expr.dtype(), InstOp::Load(slot)));
-        }
-        let slot = match self.slot_of.get(&index) {
-            Some(&slot) => slot,
-            None => {
-                let kind = SlotType { dtype: expr.dtype(), pattern, used: SlotUse::Gather };
-                let slot = self.new_slot(kind, address);
-                self.slot_of.insert(index, slot);
-                slot
-            }
-        };
-        let mut offsets = Vec::with_capacity(values.len());
-        for (value, coefficients) in values {
-            let vid = self.vid(section, self.order.index(&value));
-            offsets.push((vid, self.scalar(ScalarArg::GatherStride { slot, coefficients })));
-        }
-        Ok(self.push(section, expr.dtype(), InstOp::Gather { slot, offsets: offsets.into() }))
     }
 }

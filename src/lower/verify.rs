@@ -2,12 +2,14 @@
 
 use shapeflow_shape_fns::DType;
 
-use super::kernel_body::{AccessPattern, Inst, InstId, InstOp, KernelBody, Pass, ReduceStep, SlotUse};
-use crate::expr::{BinaryOp, ReduceOp, UnaryOp};
+use super::kernel_body::{
+    AccessPattern, Inst, InstId, InstOp, KernelBody, Pass, ReduceStep, SlotType, SlotUse,
+};
+use super::supported::{has_lanes, supports_binary, supports_reduce, supports_unary};
 
 /// The largest number of loops around the inner axis.
 const MAX_LOOPS: u32 = 64;
-/// The largest number of slots, of run-time scalars and of reduction results.
+/// The largest number of slots. It also limits run-time scalars and reduction results.
 const MAX_COUNT: usize = 1 << 16;
 /// The largest number of reductions in one pass.
 const MAX_REDUCES: usize = 64;
@@ -29,9 +31,10 @@ pub(crate) fn verify(code: &KernelBody) -> Result<(), String> {
     for (number, slot) in code.slots.iter().enumerate() {
         check(has_lanes(slot.dtype), || format!("slot {number}: no kernel computes {}", slot.dtype))?;
         if let AccessPattern::Strided(step) = slot.pattern {
-            let can_be = slot.used == SlotUse::Load
+            let is_pair = slot.used == SlotUse::Store && step == 2;
+            let can_be = (slot.used == SlotUse::Load || is_pair)
                 && AccessPattern::of_load(slot.dtype.size_bytes(), Some(step.into())) == slot.pattern;
-            check(can_be, || format!("slot {number}: no load of {} has step {step}", slot.dtype))?;
+            check(can_be, || format!("slot {number}: no {:?} of {} has step {step}", slot.used, slot.dtype))?;
         }
         match slot.used {
             SlotUse::Iota => {
@@ -78,40 +81,6 @@ fn check(holds: bool, otherwise: impl FnOnce() -> String) -> Result<(), String> 
     if holds { Ok(()) } else { Err(otherwise()) }
 }
 
-/// Returns whether kernels compute on elements of `dtype`.
-pub(crate) fn has_lanes(dtype: DType) -> bool {
-    dtype == DType::Bool || dtype.is_integer() || dtype.is_float()
-}
-
-/// Returns whether kernels compute `op` on `dtype`.
-pub(crate) fn supports_unary(op: UnaryOp, dtype: DType) -> bool {
-    match op {
-        UnaryOp::Neg | UnaryOp::Abs => dtype.is_integer() || dtype.is_float(),
-        UnaryOp::Sqrt | UnaryOp::Floor | UnaryOp::Ceil | UnaryOp::Trunc | UnaryOp::Round => dtype.is_float(),
-        UnaryOp::Not => dtype.is_integer() || dtype == DType::Bool,
-    }
-}
-
-/// Returns whether kernels compute `op` on two values of `dtype`.
-pub(crate) fn supports_binary(op: BinaryOp, dtype: DType) -> bool {
-    use BinaryOp::*;
-    match op {
-        Add | Sub | Mul | Div | Rem => dtype.is_integer() || dtype.is_float(),
-        Min | Max | Eq | Ne | Lt | Le => has_lanes(dtype),
-        And | Or | Xor => dtype.is_integer() || dtype == DType::Bool,
-        Shl | Shr => dtype.is_integer(),
-    }
-}
-
-/// Returns whether kernels reduce elements of `dtype` by `op`.
-pub(crate) fn supports_reduce(op: ReduceOp, dtype: DType) -> bool {
-    match op {
-        ReduceOp::Sum | ReduceOp::Prod => dtype.is_integer() || dtype.is_float(),
-        ReduceOp::Max | ReduceOp::Min => has_lanes(dtype),
-        ReduceOp::All | ReduceOp::Any => dtype == DType::Bool,
-    }
-}
-
 /// Checks the reductions of a pass.
 fn check_reduces(
     code: &KernelBody,
@@ -148,11 +117,14 @@ fn check_body(
 ) -> Result<(), String> {
     for (number, inst) in body.iter().enumerate() {
         let checker = Checker { code, body, number, earlier, epilogue };
-        checker.inst(inst).map_err(|reason| format!("{location}, v{number}: {reason}, got {inst:?}"))?;
+        checker
+            .check_inst(inst)
+            .map_err(|reason| format!("{location}, v{number}: {reason}, got {inst:?}"))?;
     }
     Ok(())
 }
 
+/// Checks one instruction.
 struct Checker<'a> {
     code: &'a KernelBody,
     body: &'a [Inst],
@@ -163,84 +135,86 @@ struct Checker<'a> {
 }
 
 impl Checker<'_> {
-    fn dtype(&self, v: InstId) -> Result<DType, String> {
+    /// Returns the dtype of an operand, which must stand before the instruction.
+    fn operand_dtype(&self, v: InstId) -> Result<DType, String> {
         check((v.0 as usize) < self.number, || format!("v{} must be computed before", v.0))?;
         Ok(self.body[v.0 as usize].dtype)
     }
 
-    fn same(&self, values: &[InstId]) -> Result<DType, String> {
-        let first = self.dtype(values[0])?;
+    /// Returns the one dtype of several operands.
+    fn common_dtype(&self, values: &[InstId]) -> Result<DType, String> {
+        let first = self.operand_dtype(values[0])?;
         for v in &values[1..] {
-            let dtype = self.dtype(*v)?;
+            let dtype = self.operand_dtype(*v)?;
             check(dtype == first, || format!("operands must be of one dtype, got {first} and {dtype}"))?;
         }
         Ok(first)
     }
 
-    fn slot(&self, slot: u32, used: &[SlotUse], dtype: DType) -> Result<(), String> {
+    fn check_slot(&self, slot: u32, used: &[SlotUse], dtype: DType) -> Result<(), String> {
         let found = self.code.slots.get(slot as usize).ok_or_else(|| format!("no slot {slot}"))?;
         check(used.contains(&found.used), || format!("slot {slot} is declared as {:?}", found.used))?;
         check(found.dtype == dtype, || format!("slot {slot} is {}", found.dtype))
     }
 
-    fn scalar(&self, k: u32) -> Result<(), String> {
+    fn check_scalar(&self, k: u32) -> Result<(), String> {
         check(k < self.code.scalars, || format!("no scalar {k}"))
     }
 
-    fn has_dtype(&self, dtype: DType, wanted: DType) -> Result<(), String> {
+    fn check_dtype(&self, dtype: DType, wanted: DType) -> Result<(), String> {
         check(dtype == wanted, || format!("the dtype must be {wanted}"))
     }
 
-    fn inst(&self, inst: &Inst) -> Result<(), String> {
+    fn check_inst(&self, inst: &Inst) -> Result<(), String> {
         let dtype = inst.dtype;
         check(has_lanes(dtype), || format!("no kernel computes {dtype}"))?;
         match &inst.op {
-            InstOp::Const(scalar) => self.has_dtype(dtype, scalar.dtype()),
+            InstOp::Const(scalar) => self.check_dtype(dtype, scalar.dtype()),
             InstOp::Scalar(k) => {
-                self.scalar(*k)?;
-                self.has_dtype(dtype, DType::I64)
+                self.check_scalar(*k)?;
+                self.check_dtype(dtype, DType::I64)
             }
-            InstOp::Iota(slot) => self.slot(*slot, &[SlotUse::Iota], dtype),
+            InstOp::Iota(slot) => self.check_slot(*slot, &[SlotUse::Iota], dtype),
             InstOp::Load(slot) => {
-                self.slot(*slot, &[SlotUse::Load, SlotUse::Scratch], dtype)?;
+                self.check_slot(*slot, &[SlotUse::Load, SlotUse::Scratch], dtype)?;
                 let scratch = self.code.slots[*slot as usize].used == SlotUse::Scratch;
                 check(!scratch || self.earlier.stored[*slot as usize], || {
                     format!("an earlier pass must write scratch slot {slot}")
                 })
             }
             InstOp::Gather { slot, offsets } => {
-                self.slot(*slot, &[SlotUse::Gather], dtype)?;
+                self.check_slot(*slot, &[SlotUse::Gather], dtype)?;
                 for (v, stride) in offsets {
-                    self.dtype(*v)?;
+                    self.operand_dtype(*v)?;
                     let checked = matches!(self.body[v.0 as usize].op, InstOp::CheckIndex { .. });
                     check(checked, || format!("offset v{} must be a checked index", v.0))?;
-                    self.scalar(*stride)?;
+                    self.check_scalar(*stride)?;
                 }
                 Ok(())
             }
             InstOp::Unary(op, a) => {
-                let operand = self.dtype(*a)?;
+                let operand = self.operand_dtype(*a)?;
                 check(supports_unary(*op, operand), || format!("no {op:?} of {operand}"))?;
-                self.has_dtype(dtype, operand)
+                self.check_dtype(dtype, operand)
             }
             InstOp::Binary(op, a, b) => {
-                let operand = self.same(&[*a, *b])?;
+                let operand = self.common_dtype(&[*a, *b])?;
                 check(supports_binary(*op, operand), || format!("no {op:?} of {operand}"))?;
-                self.has_dtype(dtype, if op.is_comparison() { DType::Bool } else { operand })
+                self.check_dtype(dtype, if op.is_comparison() { DType::Bool } else { operand })
             }
             InstOp::MulAdd(a, b, c) => {
-                let operand = self.same(&[*a, *b, *c])?;
+                let operand = self.common_dtype(&[*a, *b, *c])?;
                 check(operand.is_float(), || format!("no MulAdd of {operand}"))?;
-                self.has_dtype(dtype, operand)
+                self.check_dtype(dtype, operand)
             }
             InstOp::Select(c, a, b) => {
-                check(self.dtype(*c)? == DType::Bool, || "the condition must be bool".to_owned())?;
-                let operand = self.same(&[*a, *b])?;
-                self.has_dtype(dtype, operand)
+                check(self.operand_dtype(*c)? == DType::Bool, || "the condition must be bool".to_owned())?;
+                let operand = self.common_dtype(&[*a, *b])?;
+                self.check_dtype(dtype, operand)
             }
-            InstOp::Cast(a) => self.dtype(*a).map(drop),
+            InstOp::Cast(a) => self.operand_dtype(*a).map(drop),
             InstOp::Bitcast(a) => {
-                let operand = self.dtype(*a)?;
+                let operand = self.operand_dtype(*a)?;
                 check(operand.size_bytes() == dtype.size_bytes(), || {
                     format!("the sizes must be equal, but {operand} has another size")
                 })
@@ -251,21 +225,29 @@ impl Checker<'_> {
                 check(self.earlier.reduced[*k as usize], || {
                     format!("an earlier pass must compute reduction result {k}")
                 })?;
-                self.has_dtype(dtype, *result)
+                self.check_dtype(dtype, *result)
             }
             InstOp::CheckIndex { value, limit } => {
-                let operand = self.dtype(*value)?;
+                let operand = self.operand_dtype(*value)?;
                 check(matches!(operand, DType::I32 | DType::I64), || {
                     format!("an index must be i32 or i64, got {operand}")
                 })?;
-                self.scalar(*limit)?;
-                self.has_dtype(dtype, DType::I64)
+                self.check_scalar(*limit)?;
+                self.check_dtype(dtype, DType::I64)
             }
             InstOp::Store { slot, value } => {
-                self.slot(*slot, &[SlotUse::Store, SlotUse::Scratch], self.dtype(*value)?)?;
-                let scratch = self.code.slots[*slot as usize].used == SlotUse::Scratch;
+                self.check_slot(*slot, &[SlotUse::Store, SlotUse::Scratch], self.operand_dtype(*value)?)?;
+                let SlotType { pattern, used, .. } = self.code.slots[*slot as usize];
+                check(!matches!(pattern, AccessPattern::Strided(_)), || format!("slot {slot} takes pairs"))?;
+                let scratch = used == SlotUse::Scratch;
                 check(!scratch || !self.epilogue, || "only passes may write scratch".to_owned())?;
-                self.has_dtype(dtype, self.dtype(*value)?)
+                self.check_dtype(dtype, self.operand_dtype(*value)?)
+            }
+            InstOp::StorePair { slot, values } => {
+                self.check_slot(*slot, &[SlotUse::Store], self.common_dtype(values)?)?;
+                let pattern = self.code.slots[*slot as usize].pattern;
+                check(pattern == AccessPattern::Strided(2), || format!("slot {slot} takes no pairs"))?;
+                self.check_dtype(dtype, self.operand_dtype(values[0])?)
             }
         }
     }
@@ -274,7 +256,7 @@ impl Checker<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::expr::Scalar;
+    use crate::expr::{BinaryOp, ReduceOp, Scalar, UnaryOp};
     use crate::lower::kernel_body::{LaneLayout, SlotType};
 
     fn slot(dtype: DType, pattern: AccessPattern, used: SlotUse) -> SlotType {
@@ -334,6 +316,12 @@ mod tests {
             (|c| c.slots[0].used = SlotUse::Iota, "an iota must be i64"),
             (|c| c.slots[0].used = SlotUse::Store, "slot 0 is declared as Store"),
             (|c| c.slots[0].dtype = DType::F64, "slot 0 is f64"),
+            (|c| c.slots[4].pattern = AccessPattern::Strided(2), "slot 4 takes pairs"),
+            (|c| c.slots[4].pattern = AccessPattern::Strided(3), "no Store of f32 has step 3"),
+            (
+                |c| c.epilogue[1].op = InstOp::StorePair { slot: 4, values: [InstId(0); 2] },
+                "slot 4 takes no pairs",
+            ),
             (|c| inst(c, 0).op = InstOp::Load(9), "no slot 9"),
             (|c| inst(c, 0).op = InstOp::Load(3), "an earlier pass must write scratch slot 3"),
             (|c| inst(c, 0).op = InstOp::Const(Scalar::I32(1)), "the dtype must be i32"),

@@ -1,7 +1,11 @@
 //! `HostKernel`: a kernel written in Rust; `HostCx`: its inputs, attributes and memory for outputs.
 
+#[cfg(feature = "strings")]
+use std::sync::Arc;
+
 use shapeflow_shape_fns::{Attrs, DType};
 
+use super::prepared::PreparedNode;
 use crate::error::{Error, Result};
 use crate::tensor::{BufferPool, Tensor, TensorView, TensorViewMut};
 
@@ -20,23 +24,26 @@ impl<F: Fn(&mut HostCx<'_>) -> Result<()> + Send + Sync + 'static> HostKernel fo
     }
 }
 
-/// Allocates the outputs of a kernel.
+/// Allocates the outputs of a kernel, and keeps what it prepares.
 #[derive(Default)]
 pub(crate) struct OutputAllocator<'a> {
     /// Free memory of earlier tensors.
     pub pool: Option<&'a BufferPool>,
     /// The caller's memory for each output, used if the sizes agree. Missing entries lend nothing.
     pub lent: Vec<Option<TensorViewMut<'a>>>,
+    /// Where the kernel keeps what it prepares.
+    pub prepared: Option<PreparedNode<'a>>,
 }
 
 /// Where an output was stored.
 pub(crate) enum HostOutput {
     /// In a tensor of its own.
     Tensor(Tensor),
-    /// In the memory that was lent for it.
+    /// In the memory that the caller lent for the output.
     Borrowed,
 }
 
+/// An output of a call.
 struct Output<'a> {
     dtype: DType,
     lent: Option<TensorViewMut<'a>>,
@@ -72,6 +79,8 @@ pub struct HostCx<'a> {
     attrs: &'a Attrs,
     pool: Option<&'a BufferPool>,
     outputs: Vec<Output<'a>>,
+    #[cfg_attr(not(feature = "strings"), expect(dead_code, reason = "only string ops prepare something"))]
+    prepared: Option<PreparedNode<'a>>,
 }
 
 impl<'a> HostCx<'a> {
@@ -82,16 +91,17 @@ impl<'a> HostCx<'a> {
         allocator: OutputAllocator<'a>,
     ) -> HostCx<'a> {
         let lent = allocator.lent.into_iter().chain(std::iter::repeat_with(|| None));
-        // Lent memory is bytes; only a tensor holds strings or lists.
+        // Strings are copied into lent memory after the run; lists are only in tensors.
         let outputs = dtypes.zip(lent).map(|(dtype, lent)| Output {
             dtype,
             lent: lent.filter(|lent| lent.dtype() == dtype && dtype.size_bytes().is_some()),
             made: None,
         });
-        HostCx { inputs, attrs, pool: allocator.pool, outputs: outputs.collect() }
+        let prepared = allocator.prepared;
+        HostCx { inputs, attrs, pool: allocator.pool, outputs: outputs.collect(), prepared }
     }
 
-    /// Where each output was stored, and its sizes; `None` for an output that the kernel has not made.
+    /// Returns where each output was stored, and its sizes; `None` for an output that the kernel has not made.
     pub(crate) fn finish(self) -> impl Iterator<Item = Option<(HostOutput, Vec<usize>)>> {
         self.outputs.into_iter().map(|output| {
             let sizes = match (&output.made, &output.lent) {
@@ -103,12 +113,34 @@ impl<'a> HostCx<'a> {
         })
     }
 
-    /// The number of inputs.
+    /// Returns the number of inputs.
     pub fn inputs(&self) -> usize {
         self.inputs.len()
     }
 
-    /// Input `i`.
+    /// Returns the number of outputs.
+    pub fn outputs(&self) -> usize {
+        self.outputs.len()
+    }
+
+    /// Returns what `make` makes of the attributes and of these operands. If all of them are constants, it is made once
+    /// for all runs. A kernel prepares one thing.
+    ///
+    /// # Errors
+    /// Those of `make`.
+    #[cfg(feature = "strings")]
+    pub(crate) fn prepared<T: Send + Sync + 'static>(
+        &self,
+        operands: &[u32],
+        make: impl FnOnce(&HostCx<'_>) -> Result<T>,
+    ) -> Result<Arc<T>> {
+        match self.prepared.filter(|node| node.are_constant(operands)) {
+            Some(node) => node.get_or_make(|| make(self)),
+            None => make(self).map(Arc::new),
+        }
+    }
+
+    /// Returns input `i`.
     ///
     /// # Errors
     /// There is no input `i`.
@@ -119,13 +151,13 @@ impl<'a> HostCx<'a> {
             .ok_or_else(|| Error::msg(format!("there is no input {i}, only {}", self.inputs.len())))
     }
 
-    /// The node's attributes.
+    /// Returns the node's attributes.
     pub fn attrs(&self) -> &'a Attrs {
         self.attrs
     }
 
-    /// Zeroed memory for output `i`, which the kernel fills. It is the caller's memory if the caller lent some for
-    /// this result.
+    /// Returns zeroed memory for output `i`, which the kernel fills. The memory is the caller's if the caller lent some
+    /// for this output.
     ///
     /// # Errors
     /// There is no output `i`, or memory is refused.
@@ -143,7 +175,7 @@ impl<'a> HostCx<'a> {
         self.slot(i)?.view(i)
     }
 
-    /// [`HostCx::unfilled_output`] of the first outputs, one for each entry of `sizes`.
+    /// Does the same as [`HostCx::unfilled_output`] for the first outputs, one for each entry of `sizes`.
     pub(crate) fn unfilled_outputs(&mut self, sizes: &[Vec<usize>]) -> Result<Vec<TensorViewMut<'_>>> {
         for (i, sizes) in sizes.iter().enumerate() {
             self.prepare(i, sizes, false)?;
@@ -192,7 +224,7 @@ impl<'a> HostCx<'a> {
 }
 
 impl Output<'_> {
-    /// The memory of the output.
+    /// Returns the memory of output `i`.
     fn view(&mut self, i: usize) -> Result<TensorViewMut<'_>> {
         match (&mut self.made, &mut self.lent) {
             (Some(HostOutput::Tensor(tensor)), _) => tensor.view_mut(),

@@ -11,7 +11,9 @@ mod caught;
 mod control;
 mod host;
 mod operand;
+mod prepared;
 mod registry;
+mod strings;
 mod tensorflow;
 
 use std::fmt;
@@ -32,7 +34,9 @@ pub use operand::Operand;
 pub(crate) use operand::OperandMask;
 #[cfg(feature = "graphdef")]
 pub(crate) use operand::{spread, spread_names};
+pub(crate) use prepared::{Prepared, PreparedNode};
 pub use registry::Registry;
+pub(crate) use strings::StringHandles;
 pub use tensorflow::{Absent, TfOp};
 
 /// Computes the dtypes of the outputs from the dtypes of the operands and the attributes.
@@ -41,7 +45,7 @@ pub type DTypeRule = fn(&[DType], &Attrs) -> Result<Vec<DType>>;
 /// The body of a compute op: the expression of the element of output `output` at `index`, see [`LowerCx`].
 pub type LowerFn = fn(&mut dyn LowerCx, usize, &[Index]) -> Expr;
 
-/// The body of a composite op: builds it from other ops, see [`OpDef::composite`].
+/// The body of a composite op, which builds the outputs from other ops, see [`OpDef::composite`].
 pub type CompositeFn = for<'g> fn(&CompositeCx<'_>, &[Value<'g>]) -> Result<Vec<Value<'g>>>;
 
 /// Which operands of a matrix product are transposed.
@@ -56,7 +60,7 @@ pub(crate) struct MatMulSpec {
 pub(crate) enum Body {
     /// A graph input: the caller of a run passes its tensor.
     Input,
-    /// A tensor of the graph.
+    /// A tensor that the graph holds.
     Constant,
     /// A scalar expression for each element.
     Compute(LowerFn),
@@ -68,7 +72,7 @@ pub(crate) enum Body {
     HostWith(Arc<dyn HostKernel>),
     /// Graphs inside the node. Compiling the graph around the node turns the body into `HostWith`.
     Control(Arc<dyn Control>),
-    /// Other ops.
+    /// Nodes of other ops, which take the place of this op's node.
     Composite(CompositeFn),
     /// Nothing: shapes are inferred, but a graph that needs the elements does not compile.
     ShapeOnly,
@@ -101,6 +105,8 @@ pub struct OpDef {
     dtype_rule: DTypeRule,
     pub(crate) body: Body,
     reinterprets: bool,
+    on_complex: Option<CompositeFn>,
+    string_handles: Option<StringHandles>,
     tensorflow: &'static [TfOp],
 }
 
@@ -126,11 +132,13 @@ impl OpDef {
             dtype_rule: same_as_first,
             body,
             reinterprets: false,
+            on_complex: None,
+            string_handles: None,
             tensorflow: &[],
         }
     }
 
-    /// An op whose every output element is a scalar expression of operand elements.
+    /// Makes an op whose every output element is a scalar expression of operand elements.
     pub const fn compute(name: &'static str, lower: LowerFn) -> OpDef {
         OpDef::with_body(name, Body::Compute(lower))
     }
@@ -143,23 +151,23 @@ impl OpDef {
         OpDef::with_body(name, Body::Contraction { lower, spec })
     }
 
-    /// An op computed by a Rust function.
+    /// Makes an op that a Rust function computes.
     pub const fn host(name: &'static str, run: fn(&mut HostCx<'_>) -> Result<()>) -> OpDef {
         OpDef::with_body(name, Body::Host(run))
     }
 
-    /// An op computed by a Rust closure, or by a user's type with state.
+    /// Makes an op that a Rust closure, or a user's type with state, computes.
     pub fn host_with(name: &'static str, kernel: impl HostKernel) -> OpDef {
         OpDef::with_body(name, Body::HostWith(Arc::new(kernel)))
     }
 
-    /// An op that is made of other ops. Dumps and errors show it by its own name.
+    /// Makes an op that is composed of other ops. Dumps and errors show it by its own name.
     pub const fn composite(name: &'static str, build: CompositeFn) -> OpDef {
         OpDef::with_body(name, Body::Composite(build))
     }
 
-    /// An op without a body. Its shapes are inferred, but a graph that needs its elements does not compile. The shape
-    /// function finds the operands by these names.
+    /// Makes an op without a body. Its shapes are inferred, but a graph that needs its elements does not compile. The
+    /// shape function finds the operands by the names `operands`.
     #[cfg_attr(not(feature = "graphdef"), expect(dead_code, reason = "only an import makes such ops"))]
     pub(crate) const fn absent(name: &'static str, operands: Option<&'static [&'static str]>) -> OpDef {
         let mut def = OpDef::with_body(name, Body::ShapeOnly);
@@ -203,18 +211,24 @@ impl OpDef {
         self
     }
 
+    /// Sets how a call whose first operand is complex is made of other ops. Other calls have the body of the op.
+    pub(crate) const fn on_complex(mut self, build: CompositeFn) -> OpDef {
+        self.on_complex = Some(build);
+        self
+    }
+
     /// Sets the TensorFlow op types that this op implements.
     pub const fn tensorflow(mut self, spellings: &'static [TfOp]) -> OpDef {
         self.tensorflow = spellings;
         self
     }
 
-    /// The op's name.
+    /// Returns the op's name.
     pub const fn name(&self) -> &'static str {
         self.name
     }
 
-    /// The TensorFlow op types that this op implements.
+    /// Returns the TensorFlow op types that this op implements.
     pub fn tensorflow_ops(&self) -> &'static [TfOp] {
         self.tensorflow
     }
@@ -254,6 +268,14 @@ impl OpDef {
 
     pub(crate) fn shape_function(&self) -> Option<ShapeFn> {
         self.shape_fn
+    }
+
+    /// Returns how a call whose first operand has this dtype is made of other ops; `None` if the op has a body for it.
+    pub(crate) fn composition(&self, first: Option<DType>) -> Option<CompositeFn> {
+        match self.body {
+            Body::Composite(build) => Some(build),
+            _ => self.on_complex.filter(|_| first.is_some_and(DType::is_complex)),
+        }
     }
 
     pub(crate) fn is_reinterpretation(&self) -> bool {
@@ -324,7 +346,7 @@ pub struct CompositeCx<'a> {
 }
 
 impl CompositeCx<'_> {
-    /// The attributes of the call.
+    /// Returns the attributes of the call.
     pub fn attrs(&self) -> &Attrs {
         self.attrs
     }

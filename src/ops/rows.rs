@@ -1,4 +1,4 @@
-//! Scatters: rows of one tensor written into numbered rows of another, or combined with them.
+//! Scatters: writes rows of one tensor into numbered rows of another tensor, or combines both rows.
 
 use std::ops::{Add, Mul, Sub};
 
@@ -19,9 +19,9 @@ pub(crate) enum Combine {
     Sub,
     /// `target * update`.
     Mul,
-    /// The smaller of both; NaN if either is NaN.
+    /// The smaller of target and update; NaN if either is NaN.
     Min,
-    /// The larger of both; NaN if either is NaN.
+    /// The larger of target and update; NaN if either is NaN.
     Max,
 }
 
@@ -49,10 +49,6 @@ pub(crate) fn put(
 ) -> Result<()> {
     if updates.is_empty() {
         return Ok(());
-    }
-    if updates.dtype() == DType::String {
-        let (target, updates) = (target.as_mut_strings()?, updates.as_strings()?);
-        return each_row(target, updates, row, positions, <[Box<[u8]>]>::clone_from_slice);
     }
     let bytes = row * size_of_element(updates.dtype())?;
     let (target, updates) = (target.bytes_mut(), updates.bytes());
@@ -154,12 +150,13 @@ pub(crate) fn combine(
     }
 }
 
+/// Makes the error about a dtype that cannot be combined.
 fn unsuitable(dtype: DType) -> Error {
     Error::new(ErrorKind::DType, Phase::Run, format!("combined rows must be numbers, got {dtype}"))
 }
 
-/// Combines complex numbers, whose sums and differences are computed part by part.
-fn combine_complex<T: Element + Add<Output = T> + Sub<Output = T>>(
+/// Combines complex numbers. Sums and differences are computed part by part.
+fn combine_complex<T: Element + Add<Output = T> + Sub<Output = T> + Mul<Output = T>>(
     target: &mut TensorViewMut<'_>,
     updates: TensorView<'_>,
     row: usize,
@@ -167,6 +164,13 @@ fn combine_complex<T: Element + Add<Output = T> + Sub<Output = T>>(
     positions: &Positions<'_>,
 ) -> Result<()> {
     let dtype = updates.dtype();
+    if how == Combine::Mul {
+        let (target, _) = target.as_mut_bits::<T>()?.as_chunks_mut::<2>();
+        let (updates, _) = updates.as_bits::<T>()?.as_chunks::<2>();
+        return combine_rows(target, updates, row, positions, |[a, b], [c, d]| {
+            [a * c - b * d, a * d + b * c]
+        });
+    }
     let (target, updates) = (target.as_mut_bits::<T>()?, updates.as_bits::<T>()?);
     match how {
         Combine::Add => combine_rows(target, updates, 2 * row, positions, T::add),
@@ -175,17 +179,20 @@ fn combine_complex<T: Element + Add<Output = T> + Sub<Output = T>>(
     }
 }
 
+/// Returns the smaller of `a` and `b`; NaN if either is NaN.
 fn smaller<T: PartialOrd + Copy>(a: T, b: T) -> T {
     // Only NaN does not compare with itself.
     let b_is_nan = b.partial_cmp(&b).is_none();
     if b < a || b_is_nan { b } else { a }
 }
 
+/// Returns the larger of `a` and `b`; NaN if either is NaN.
 fn larger<T: PartialOrd + Copy>(a: T, b: T) -> T {
     let b_is_nan = b.partial_cmp(&b).is_none();
     if b > a || b_is_nan { b } else { a }
 }
 
+/// Combines rows of `row` elements with the rows at their destinations by `f`, in the order of the updates.
 fn combine_rows<T: Copy>(
     target: &mut [T],
     updates: &[T],
@@ -201,7 +208,7 @@ fn combine_rows<T: Copy>(
         });
     }
     let Some(mut sum) = updates.first().copied() else { return Ok(()) };
-    if !positions.repeat() {
+    if !positions.has_repeats() {
         return positions.each(target, updates, prefetch, |target, destination, update| {
             match target.get_mut(destination) {
                 Some(slot) => {

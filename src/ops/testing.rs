@@ -21,10 +21,9 @@ use crate::tensor::Tensor;
 ///     "[2]"    => error "perm has 2 axes",
 /// }
 /// ```
-/// Operands are separated by `;`. An operand may begin with its dtype (`i64[n]`; the default is f32), and before that
-/// with the name of the structure parameter that it gives (`axis=i32[]`). In an expected shape, `d0_1` asserts identity
-/// with dimension 1 of operand 0. Every accepted row is also inferred with concrete sizes for the unknowns, see
-/// [`refine`].
+/// Operands are separated by `;`. An operand may begin with its dtype (`i64[n]`; the default is f32). The name of a
+/// structure parameter may precede the dtype (`axis=i32[]`). In an expected shape, `d0_1` asserts identity with
+/// dimension 1 of operand 0. Every accepted row is also inferred with concrete sizes for the unknowns, see [`refine`].
 macro_rules! shape_table {
     ($DEF:expr, {$($name:literal : $attr:expr),* $(,)?}, $($inputs:literal => $($expected:literal)? $(error $error:literal)?),+ $(,)?) => {
         #[test]
@@ -52,7 +51,7 @@ struct Input<'a> {
     shape: TensorShape,
 }
 
-/// Splits `i32[2]` into its dtype, if there is one, and the shape.
+/// Splits `i32[2]` into the dtype, if the text has one, and the shape.
 fn typed(text: &str) -> (Option<DType>, &str) {
     let start = text.find(['[', '?']).unwrap_or_else(|| panic!("no shape in {text:?}"));
     let (dtype, shape) = text.split_at(start);
@@ -159,10 +158,12 @@ impl Draws {
 /// The number of assignments that [`refine`] tries.
 const DRAWS: u64 = 48;
 
-/// Checks that shapes inferred from symbols hold for every size: assigns sizes to the symbols, infers again, compares.
+/// Checks that shapes inferred from symbols are correct for every size: assigns sizes to the symbols, infers again, and
+/// compares the shapes.
 ///
-/// The first assignment gives each symbol a different size, the second gives all the size 3, the third the size 1; the
-/// others are random. Assignments that the op refuses are skipped, but at least one must be accepted.
+/// The first assignment gives each symbol a different size, the second gives every symbol the size 3, the third gives
+/// every symbol the size 1, and the other assignments are random. Assignments that the op refuses are skipped, but at
+/// least one must be accepted.
 fn refine(
     row: &str,
     def: &'static OpDef,
@@ -300,13 +301,23 @@ pub(crate) fn check_tensor(got: &Tensor, expected: &Tensor, case: &str) {
     assert_eq!(got.dtype(), expected.dtype(), "{case}");
     assert_eq!(got.sizes(), expected.sizes(), "{case}");
     let tolerance = match expected.dtype() {
-        DType::F64 => 1e-12,
-        DType::F32 => 1e-5,
+        DType::F64 | DType::C128 => 1e-12,
+        DType::F32 | DType::C64 => 1e-5,
         DType::F16 => 1e-3,
         DType::BF16 => 1e-2,
         _ => 0.0,
     };
-    for position in 0..got.len() {
+    let is_complex = got.dtype().is_complex();
+    for position in (0..got.len()).filter(|_| is_complex) {
+        let (a, b) = (complex(got, position), complex(expected, position));
+        let same = |a: f64, b: f64| a == b || a.is_nan() && b.is_nan();
+        let same = same(a.re, b.re) && same(a.im, b.im);
+        assert!(
+            same || (a - b).norm() <= tolerance * b.norm(),
+            "element {position} must be {b}, got {a}\n{case}"
+        );
+    }
+    for position in (0..got.len()).filter(|_| !is_complex) {
         let (a, b) = (scalar(got, position), scalar(expected, position));
         if a == b || tolerance > 0.0 && a.to_f64().is_nan() && b.to_f64().is_nan() {
             continue;
@@ -315,6 +326,13 @@ pub(crate) fn check_tensor(got: &Tensor, expected: &Tensor, case: &str) {
         let close = tolerance > 0.0 && ((x - y).abs() <= tolerance * y.abs() || x == y);
         assert!(close, "element {position} must be {b}, got {a}\n{case}");
     }
+}
+
+fn complex(tensor: &Tensor, position: usize) -> num_complex::Complex64 {
+    let bytes = tensor.view().element(position).unwrap();
+    let (real, imaginary) = bytes.split_at(bytes.len() / 2);
+    let part = |bytes| Scalar::from_bytes(tensor.dtype().part().unwrap(), bytes).unwrap().to_f64();
+    num_complex::Complex64::new(part(real), part(imaginary))
 }
 
 fn scalar(tensor: &Tensor, position: usize) -> Scalar {

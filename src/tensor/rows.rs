@@ -16,7 +16,7 @@ impl<'a> TensorView<'a> {
             Data::Bytes { bytes, size, .. } => {
                 Data::Bytes { bytes: &bytes[number * len * size..][..len * size], first: 0, size }
             }
-            Data::Strings(strings) => Data::Strings(&strings[number * len..][..len]),
+            Data::Strings(strings) => Data::Strings(strings.slice(number * len..(number + 1) * len)),
             Data::Lists(lists) => Data::Lists(&lists[number * len..][..len]),
         };
         TensorView { dtype: self.dtype, sizes, strides: None, len, data }

@@ -6,7 +6,9 @@ use shapeflow_shape_fns::DType;
 
 use super::datum::Datum;
 use super::element::{self, Element, check_aligned, check_bits, check_dtype, size_of_element};
-use super::layout::{Offsets, check_count, check_values, row_major_strides};
+use super::layout::{Layout, Offsets, check_count, check_values, row_major_strides};
+use super::storage::Storage;
+use super::strings::{StringBuffer, Strings};
 use super::{Tensor, TensorList};
 use crate::error::{Error, ErrorKind, Phase, Result};
 
@@ -35,7 +37,7 @@ pub(super) enum Data<'a> {
         first: usize,
         size: usize,
     },
-    Strings(&'a [Box<[u8]>]),
+    Strings(Strings<'a>),
     Lists(&'a [TensorList]),
 }
 
@@ -44,7 +46,7 @@ impl<'a> Data<'a> {
     fn element(self, offset: usize) -> &'a [u8] {
         match self {
             Data::Bytes { bytes, size, .. } => &bytes[offset * size..(offset + 1) * size],
-            Data::Strings(strings) => &strings[offset],
+            Data::Strings(strings) => strings.at(offset),
             Data::Lists(_) => &[],
         }
     }
@@ -67,8 +69,8 @@ impl<'a> TensorView<'a> {
     /// elements of `data`, `f32` or `f64`: the real part, then the imaginary part.
     ///
     /// # Errors
-    /// `DType`: `T` is not the type of the bits of `dtype`. `Shape`: `data` does not hold as many elements as the sizes
-    /// need.
+    /// `DType`: `T` is not the type of the bits of `dtype`. `Shape`: `data` does not hold exactly the elements that the
+    /// sizes need.
     #[track_caller]
     pub fn from_bits<T: Element>(dtype: DType, sizes: &'a [usize], data: &'a [T]) -> Result<TensorView<'a>> {
         let per_element = check_bits::<T>(dtype)?;
@@ -82,17 +84,16 @@ impl<'a> TensorView<'a> {
     ///
     /// # Errors
     /// `Shape`: `data.len()` is not the product of the sizes.
-    pub fn from_strings(sizes: &'a [usize], data: &'a [Box<[u8]>]) -> Result<TensorView<'a>> {
+    pub fn from_strings(sizes: &'a [usize], data: Strings<'a>) -> Result<TensorView<'a>> {
         check_count(sizes, data.len())?;
-        let strings = Data::Strings(data);
-        Ok(TensorView { dtype: DType::String, sizes, strides: None, len: data.len(), data: strings })
+        Ok(TensorView::of_strings(sizes, data))
     }
 
     /// Makes a row-major view of bytes that hold elements of `dtype`.
     ///
     /// # Errors
-    /// `DType`: `dtype` is string, or a byte of a bool is neither 0 nor 1. `Shape`: `bytes` is not as long as the sizes
-    /// need. `Feed`: the address is not aligned for the type of the elements' bits.
+    /// `DType`: `dtype` is string, or a byte of a bool is neither 0 nor 1. `Shape`: the length of `bytes` does not fit
+    /// the sizes. `Feed`: the address is not aligned for the type of the elements' bits.
     pub(crate) fn from_bytes(dtype: DType, sizes: &'a [usize], bytes: &'a [u8]) -> Result<TensorView<'a>> {
         check_aligned(dtype, bytes)?;
         if dtype == DType::Bool && !element::are_bools(bytes) {
@@ -115,7 +116,7 @@ impl<'a> TensorView<'a> {
     }
 
     /// Makes a view of strings, whose number must fit the sizes.
-    pub(super) fn of_strings(sizes: &'a [usize], strings: &'a [Box<[u8]>]) -> TensorView<'a> {
+    pub(crate) fn of_strings(sizes: &'a [usize], strings: Strings<'a>) -> TensorView<'a> {
         TensorView {
             dtype: DType::String,
             sizes,
@@ -161,7 +162,7 @@ impl<'a> TensorView<'a> {
     /// Returns the elements in row-major order.
     ///
     /// # Errors
-    /// `DType`: the elements are not `T`. `Shape`: the view is not row-major; [`TensorView::to_vec`] copies it.
+    /// `DType`: the elements are not `T`. `Shape`: the view is not row-major; use [`TensorView::to_vec`].
     #[track_caller]
     pub fn as_slice<T: Element>(&self) -> Result<&'a [T]> {
         check_dtype::<T>(self.dtype)?;
@@ -213,7 +214,7 @@ impl<'a> TensorView<'a> {
     ///
     /// # Errors
     /// `DType`: the elements are not strings.
-    pub fn as_strings(&self) -> Result<&'a [Box<[u8]>]> {
+    pub fn as_strings(&self) -> Result<Strings<'a>> {
         match self.data {
             Data::Strings(strings) => Ok(strings),
             Data::Bytes { .. } | Data::Lists(_) => Err(Error::new(
@@ -232,7 +233,7 @@ impl<'a> TensorView<'a> {
     pub fn item<T: Element>(&self) -> Result<T> {
         check_dtype::<T>(self.dtype)?;
         match self.len {
-            // A view of one element is row-major for any strides, and `with_strides` stores none for it.
+            // A view of one element is row-major for any strides, so `with_strides` stores no strides for the view.
             1 => self.typed().map(|only| only[0]),
             _ => Err(Error::new(
                 ErrorKind::Shape,
@@ -249,7 +250,8 @@ impl<'a> TensorView<'a> {
     /// `Memory`: the allocation fails.
     pub fn to_tensor(&self) -> Result<Tensor> {
         if let Data::Strings(strings) = self.data {
-            return Tensor::from_strings(self.sizes, strings);
+            let storage = Storage::of_strings(StringBuffer::copy_of(strings)?);
+            return Ok(Tensor { dtype: self.dtype, layout: Layout::row_major(self.sizes)?, storage });
         }
         if let Data::Lists(lists) = self.data {
             return Tensor::from_lists(self.sizes, lists);
@@ -288,7 +290,7 @@ impl<'a> TensorView<'a> {
     }
 
     /// Returns the value of each element in row-major order.
-    pub(super) fn data(&self) -> impl Iterator<Item = Datum<'a>> + use<'a> {
+    pub(super) fn datums(&self) -> impl Iterator<Item = Datum<'a>> + use<'a> {
         let dtype = self.dtype;
         self.elements().map(move |bytes| Datum::read(dtype, bytes))
     }

@@ -131,10 +131,10 @@ fn run_writes_and_summarises_results() {
     let fetches = ["--fetch", "probabilities:0", "class", "--out", &out, "--trace", &trace];
     assert_eq!(printed(&[&["run", MODEL, "--feeds", FEEDS][..], &fetches[..]].concat()), "");
     let results = read_npz(&out).unwrap();
-    let names: Vec<&str> = results.iter().map(|(name, _)| name.as_str()).collect();
+    let names: Vec<&str> = results.iter().map(|(name, _)| name).collect();
     assert_eq!(names, ["probabilities:0", "class"]);
-    assert_eq!(results[0].1.sizes(), [5, 3]);
-    for row in results[0].1.to_vec::<f32>().unwrap().chunks(3) {
+    assert_eq!(results.iter().next().unwrap().1.sizes(), [5, 3]);
+    for row in results.iter().next().unwrap().1.to_vec::<f32>().unwrap().chunks(3) {
         assert!((row.iter().sum::<f32>() - 1.0).abs() < 1e-5, "{row:?}");
     }
     let events: Value = serde_json::from_str(&std::fs::read_to_string(&trace).unwrap()).unwrap();
@@ -154,7 +154,7 @@ fn run_writes_and_summarises_results() {
 fn feeds_may_be_named_by_tensor() {
     let folder = Folder::new("feeds");
     let feeds = folder.file("feeds.npz");
-    let x = read_npz(FEEDS).unwrap().remove(0).1;
+    let x = read_npz(FEEDS).unwrap().into_iter().next().unwrap().1;
     write_npz(&feeds, [("x:0", &x)]).unwrap();
     let by_tensor = printed(&["run", MODEL, "--feeds", &feeds, "--fetch", "probabilities"]);
     assert_eq!(by_tensor, printed(&["run", MODEL, "--feeds", FEEDS, "--fetch", "probabilities"]));
@@ -316,5 +316,34 @@ fn the_environment_variable_dumps_every_stage() {
         ["00-graph.txt", "00-graph.html", "01-optimized.svg", "02-kernels.json", "03-clif.html", "04-asm.txt"]
     {
         assert!(compilation.join(file).is_file(), "{file}");
+    }
+}
+
+#[test]
+fn shells_and_manuals_know_every_command() {
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let script = printed(&["completions", shell]);
+        assert!(script.contains("shapeflow") && script.contains("allow-unknown"), "{shell}: {script}");
+    }
+    let page = printed(&["man"]);
+    for command in ["INFER", "RUN", "DUMP", "BENCH", "OPS"] {
+        assert!(page.contains(&format!("COMMAND {command}")), "{page}");
+    }
+    let version = printed(&["--version"]);
+    assert!(version.contains("features: cranelift, ") && version.contains("\nkernels: "), "{version}");
+    assert_eq!(printed(&["-V"]).lines().count(), 1);
+}
+
+#[test]
+fn json_results_have_values() {
+    let text = printed(&["run", MODEL, "--feeds", FEEDS, "--fetch", "probabilities", "class", "--json"]);
+    let document: Value = serde_json::from_str(&text).unwrap();
+    let values = |number: usize| document["results"][number]["values"].as_array().unwrap().clone();
+    let (probabilities, classes) = (values(0), values(1));
+    assert_eq!((probabilities.len(), classes.len()), (15, 5));
+    for (row, class) in probabilities.chunks(3).zip(&classes) {
+        let row: Vec<f64> = row.iter().map(|value| value.as_f64().unwrap()).collect();
+        let largest = (0..3).max_by(|&a, &b| row[a].total_cmp(&row[b])).unwrap();
+        assert_eq!(class.as_u64(), Some(largest as u64));
     }
 }

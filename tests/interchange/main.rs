@@ -9,5 +9,6 @@ mod positions;
 mod roundtrip;
 mod samples;
 mod shapes;
+mod string_samples;
 mod structure;
 mod values;

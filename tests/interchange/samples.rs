@@ -1,5 +1,6 @@
 //! Sample graphs, each about one family of ops.
 
+use crate::string_samples;
 use shapeflow::{
     Axes, DType, Dim, Graph, IntoAxes, Result, SliceMasks, Tensor, Value, WindowPadding, concat,
     dynamic_stitch, shape, stack,
@@ -27,7 +28,7 @@ fn ints(values: &[i32]) -> Tensor {
 #[expect(clippy::too_many_lines, reason = "a list")]
 pub fn samples() -> Vec<Sample> {
     let x = || ("x", floats(&[3, 4]));
-    vec![
+    let numeric = vec![
         Sample {
             name: "mlp",
             build: |g| {
@@ -350,5 +351,6 @@ pub fn samples() -> Vec<Sample> {
             feeds: vec![x()],
             runs_in_tensorflow: false,
         },
-    ]
+    ];
+    numeric.into_iter().chain(string_samples::samples()).collect()
 }

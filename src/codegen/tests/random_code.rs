@@ -9,7 +9,7 @@ use crate::expr::{BinaryOp, ReduceOp, Scalar, UnaryOp};
 use crate::lower::kernel_body::{
     AccessPattern, Inst, InstId, InstOp, KernelBody, LaneLayout, Pass, ReduceStep, SlotType, SlotUse,
 };
-use crate::lower::verify::{supports_binary, supports_reduce, supports_unary};
+use crate::lower::supported::{supports_binary, supports_reduce, supports_unary};
 
 /// A random kernel, with the limits of its cases.
 pub(in crate::codegen) struct Generated {
@@ -96,7 +96,7 @@ struct Generator<'r> {
     loads: Vec<usize>,
 }
 
-/// A random kernel.
+/// Returns a random kernel.
 pub(in crate::codegen) fn generate(random: &mut Random) -> Generated {
     let layout = if random.chance(3) { LaneLayout::Column } else { LaneLayout::Row };
     let all = dtypes();
@@ -126,7 +126,7 @@ pub(in crate::codegen) fn generate(random: &mut Random) -> Generated {
         let written = g.stores();
         let body = std::mem::take(&mut g.body);
         g.exact.clear();
-        // One load and one store of a dtype may be one buffer, if nothing else of it moves.
+        // A load and a store of one dtype may share a buffer in a kernel of one pass.
         for load in std::mem::take(&mut g.loads) {
             for store in &written {
                 let (a, b) = (g.slots[load], g.slots[*store]);
@@ -197,7 +197,7 @@ impl Generator<'_> {
         self.source(dtype)
     }
 
-    /// A load, a constant or a converted value of `dtype`.
+    /// Returns a load, a constant or a converted value of `dtype`.
     fn source(&mut self, dtype: DType) -> InstId {
         match self.random.below(5) {
             0 => {
@@ -352,6 +352,17 @@ impl Generator<'_> {
                 1 | 2 if self.layout == LaneLayout::Row => (AccessPattern::Contiguous, SlotUse::Scratch),
                 _ => (AccessPattern::Contiguous, SlotUse::Store),
             };
+            let earlier = (0..v).rev().find(|v| self.body[*v].dtype == dtype);
+            if let Some(second) = earlier
+                && matches!(dtype.size_bytes(), Some(4 | 8))
+                && self.random.chance(4)
+            {
+                let slot = self.slot(dtype, AccessPattern::Strided(2), SlotUse::Store);
+                let values = [v, second].map(|v| InstId(v as u32));
+                self.push(dtype, InstOp::StorePair { slot, values }, false);
+                written.push(slot as usize);
+                continue;
+            }
             let slot = self.slot(dtype, pattern, used);
             self.push(dtype, InstOp::Store { slot, value: InstId(v as u32) }, false);
             written.push(slot as usize);
@@ -359,7 +370,7 @@ impl Generator<'_> {
         written
     }
 
-    /// The scratch slots that a body writes.
+    /// Returns the scratch slots that a body writes.
     fn scratch_of(&self, body: &[Inst]) -> Vec<usize> {
         let stores = body.iter().filter_map(|inst| match inst.op {
             InstOp::Store { slot, .. } => Some(slot as usize),

@@ -1,7 +1,5 @@
 //! `asinh`, `acosh`, `atanh`.
 
-use shapeflow_shape_fns::DType;
-
 use super::build::*;
 use super::log::log1p;
 use crate::expr::Expr;
@@ -9,7 +7,7 @@ use crate::expr::Expr;
 /// A bound above which `√(x² ± 1)` and `x ± 1` round to `x`, and below which squares do not overflow.
 const HUGE: f64 = (1u128 << 100) as f64;
 
-/// Inverse hyperbolic sine. Errors: f32 0.6 ulp, f64 1.6 ulp.
+/// Computes the inverse hyperbolic sine. Errors: f32 0.6 ulp, f64 1.6 ulp.
 pub fn asinh(x: Expr) -> Expr {
     in_double(x, |x| {
         let magnitude = abs(x);
@@ -22,20 +20,20 @@ pub fn asinh(x: Expr) -> Expr {
     })
 }
 
-/// Inverse hyperbolic cosine; NaN below 1. Errors: f32 0.6 ulp, f64 1.6 ulp.
+/// Computes the inverse hyperbolic cosine; NaN below 1. Errors: f32 0.6 ulp, f64 1.6 ulp.
 pub fn acosh(x: Expr) -> Expr {
     in_double(x, |x| {
         let huge = x.like(HUGE).less(x.clone());
         let t = plus(x, -1.0);
         let near = &t + (&t + &t + &t * &t).sqrt();
-        // For x < 1 the result must be NaN: an argument below -1 makes log1p NaN, where the two terms might cancel.
+        // For x < 1 the result must be NaN, but the two terms above might cancel. The argument -2 makes log1p NaN.
         let near = t.less(x.like(0.0)).select(x.like(-2.0), near);
         let doubled = huge.clone().select(x.like(std::f64::consts::LN_2), x.like(0.0));
         log1p(huge.select(x.clone(), near)) + doubled
     })
 }
 
-/// Inverse hyperbolic tangent; infinite at ±1, NaN beyond. Errors: f32 0.6 ulp, f64 1.6 ulp.
+/// Computes the inverse hyperbolic tangent; infinite at ±1, NaN beyond. Errors: f32 0.6 ulp, f64 1.6 ulp.
 pub fn atanh(x: Expr) -> Expr {
     in_double(x, |x| {
         let magnitude = abs(x);
@@ -46,15 +44,5 @@ pub fn atanh(x: Expr) -> Expr {
         let far = twice / left;
         let quotient = magnitude.less(x.like(0.5)).select(near, far);
         with_sign(&times(&log1p(quotient), 0.5), x)
-    })
-}
-
-/// Applies `f` in `f64`, so that its errors vanish when a narrower result is rounded.
-fn in_double(x: Expr, f: impl FnOnce(&Expr) -> Expr) -> Expr {
-    in_float(x, |x| {
-        if Format::of(x).is_double() {
-            return f(x);
-        }
-        f(&x.clone().cast(DType::F64)).cast(x.dtype())
     })
 }

@@ -68,6 +68,10 @@ impl Exporter<'_> {
                 .find(|(_, own)| *own == own_name)
                 .map_or(own_name.to_string(), |(tensorflow_name, _)| (*tensorflow_name).to_string())
         };
+        // Without an attribute our op has its default, which is not the value that this spelling implies.
+        if spelling.implied.iter().any(|(own, _)| node.attrs().get(own).is_none()) {
+            return Ok(None);
+        }
         let mut def = node_def(name, spelling.op_type);
         let is_input = |name: &str| {
             draft.inputs.iter().any(|(_, input)| matches!(input, Input::Parameter(own, _) if *own == name))
@@ -83,12 +87,20 @@ impl Exporter<'_> {
                 }
                 continue;
             }
-            if let Some((_, value)) = spelling.fixed.iter().find(|(own, _)| *own == own_name) {
+            if let Some((_, value)) =
+                spelling.fixed.iter().chain(spelling.composite_attrs).find(|(own, _)| *own == own_name)
+            {
                 let known = attr.to_elements().and_then(|elements| elements.get(0)?.as_known());
                 if known != Some(*value) {
                     return Ok(None);
                 }
                 add_own(&mut def, own_name, attr)?;
+                continue;
+            }
+            if let Some((_, value)) = spelling.implied.iter().find(|(own, _)| *own == own_name) {
+                if !matches!(attr, Attr::Str(given) if &**given == *value) {
+                    return Ok(None);
+                }
                 continue;
             }
             let tensorflow_name = tensorflow_name_of(own_name);

@@ -154,6 +154,9 @@ impl<'a, 'g> Importer<'a, 'g> {
         for (name, attr) in declared_attrs.iter().filter(|(_, attr)| !matches!(attr, Attr::DType(_))) {
             attrs.insert(own_name(name, spelling.attrs, row).to_string(), attr.clone());
         }
+        for (name, value) in spelling.implied {
+            attrs.insert(*name, *value);
+        }
         for (name, attr) in exported.iter() {
             attrs.insert(name.to_string(), attr.clone());
         }

@@ -1,13 +1,12 @@
-//! `distinct`: the host implementation of `unique` and `unique_with_counts`, a hash table with 64-bit keys.
+//! `distinct`: the host implementation of `unique` and `unique_with_counts`, a hash table with 64-bit keys. Handles stand
+//! for strings.
 
-use std::collections::hash_map::Entry;
-
-use rustc_hash::FxHashMap;
 use shapeflow_shape_fns::{Attr, Attrs, DType};
 
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::tensor::{Element, Tensor, TensorView};
 
+use super::keys::{by_key, half_key};
 use crate::ops::row_major::RowMajor;
 
 /// The distinct elements of a vector.
@@ -29,6 +28,7 @@ pub(super) fn distinct(x: TensorView<'_>, attrs: &Attrs, counted: bool) -> Resul
     }
 }
 
+/// Finds the distinct elements; indices and counts have type `I`.
 fn of_dtype<I: Element>(x: TensorView<'_>, counted: bool, number: fn(u32) -> I) -> Result<Distinct> {
     let limit = if I::DTYPE == DType::I32 { i32::MAX as usize } else { NONE as usize - 1 };
     if x.len() > limit {
@@ -49,30 +49,12 @@ fn of_dtype<I: Element>(x: TensorView<'_>, counted: bool, number: fn(u32) -> I) 
             (found, indices, counts)
         }};
     }
-    let (elements, indices, counts) = match x.dtype() {
-        DType::Bool => keyed!(bool, x.as_slice()?, |x| Some(u64::from(x))),
-        DType::I8 => keyed!(i8, x.as_slice()?, |x| Some(x as u8 as u64)),
-        DType::I16 => keyed!(i16, x.as_slice()?, |x| Some(x as u64)),
-        DType::I32 => keyed!(i32, x.as_slice()?, |x| Some(x as u64)),
-        DType::I64 => keyed!(i64, x.as_slice()?, |x| Some(x as u64)),
-        DType::U8 => keyed!(u8, x.as_slice()?, |x| Some(u64::from(x))),
-        DType::U16 => keyed!(u16, x.as_slice()?, |x| Some(u64::from(x))),
-        DType::U32 => keyed!(u32, x.as_slice()?, |x| Some(u64::from(x))),
-        DType::U64 => keyed!(u64, x.as_slice()?, Some),
-        // Adding 0.0 turns -0.0 into 0.0 and changes no other number.
-        DType::F32 => keyed!(f32, x.as_slice()?, |x| (!x.is_nan()).then(|| u64::from((x + 0.0).to_bits()))),
-        DType::F64 => keyed!(f64, x.as_slice()?, |x| (!x.is_nan()).then(|| (x + 0.0).to_bits())),
-        DType::F16 => keyed!(u16, x.as_bits()?, |bits| half_key(bits, 0x7c00)),
-        DType::BF16 => keyed!(u16, x.as_bits()?, |bits| half_key(bits, 0x7f80)),
-        _ => strings(x.as_strings()?, counted, number)?,
-    };
+    let (elements, indices, counts) = by_key!(
+        x,
+        keyed,
+        unreachable!("the dtype rule refuses {}, and handles stand for strings", x.dtype())
+    );
     Ok(Distinct { elements, indices, counts })
-}
-
-/// Returns the key of an f16 or bf16, `None` for NaN. `infinity` is the bits of the dtype's infinity.
-fn half_key(bits: u16, infinity: u16) -> Option<u64> {
-    let size = bits & 0x7fff;
-    (size <= infinity).then_some(if size == 0 { 0 } else { u64::from(bits) })
 }
 
 /// The number in an empty slot.
@@ -112,8 +94,9 @@ impl Table {
         }
     }
 
+    /// Returns the first slot to probe for `key`.
     fn start(&self, key: u64) -> usize {
-        // Mixing in the high half separates keys whose low bits are all zero, such as those of round floats.
+        // Mixing in the high half separates keys whose low bits are all zero, such as the keys of round floats.
         ((key ^ key >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize
     }
 
@@ -133,6 +116,7 @@ impl Table {
     }
 }
 
+/// The result of [`number_all`].
 type Numbered = (Vec<u32>, Tensor, Option<Tensor>);
 
 /// Returns the position of each distinct element's first occurrence, the index of every element, and the counts. An
@@ -164,28 +148,4 @@ fn number_all<T: Copy, I: Element>(
 fn counts_of<I: Element>(counts: &[u32], counted: bool, number: fn(u32) -> I) -> Result<Option<Tensor>> {
     let tensor = || Tensor::from_vec(&[counts.len()], counts.iter().map(|&count| number(count)).collect());
     counted.then(tensor).transpose()
-}
-
-fn strings<I: Element>(
-    elements: &[Box<[u8]>],
-    counted: bool,
-    number: fn(u32) -> I,
-) -> Result<(Tensor, Tensor, Option<Tensor>)> {
-    let mut numbers: FxHashMap<&[u8], u32> = FxHashMap::default();
-    let (mut found, mut counts): (Vec<&[u8]>, Vec<u32>) = (Vec::new(), Vec::new());
-    let mut indices = Vec::with_capacity(elements.len());
-    for element in elements {
-        let index = match numbers.entry(element) {
-            Entry::Occupied(entry) => *entry.get(),
-            Entry::Vacant(entry) => {
-                found.push(element);
-                counts.push(0);
-                *entry.insert(found.len() as u32 - 1)
-            }
-        };
-        counts[index as usize] += 1;
-        indices.push(number(index));
-    }
-    let elements = Tensor::from_strings(&[found.len()], &found)?;
-    Ok((elements, Tensor::from_vec(&[indices.len()], indices)?, counts_of(&counts, counted, number)?))
 }

@@ -7,7 +7,7 @@ use shapeflow_shape_fns::{Attrs, DType};
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::Value;
-use crate::op::{HostCx, OpDef, Operand, TfOp};
+use crate::op::{HostCx, OpDef, Operand, StringHandles, TfOp};
 use crate::ops::positions::Positions;
 use crate::ops::row_major::RowMajor;
 use crate::ops::rows::{greatest, put};
@@ -52,6 +52,7 @@ pub(crate) static DEF: OpDef = OpDef::host("dynamic_stitch", run)
     .operands(&[Operand::Variadic("indices.."), Operand::Variadic("data..")])
     .shape_fn(shapeflow_shape_fns::array::dynamic_stitch)
     .dtype_rule(dtypes)
+    .takes_handles(StringHandles::Any)
     .tensorflow(&[TfOp::new("DynamicStitch"), TfOp::new("ParallelDynamicStitch")]);
 
 fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
@@ -70,14 +71,12 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
         return Err(Error::msg("dynamic_stitch needs at least one tensor"));
     };
     let row = first.view().sizes().get(destinations.view().sizes().len()..).unwrap_or_default();
-    if first.view().dtype() != DType::String {
-        let placed = match destinations.view().dtype() {
-            DType::I32 => put_in_order::<i32>(cx, &indices, &data, row)?,
-            _ => put_in_order::<i64>(cx, &indices, &data, row)?,
-        };
-        if placed {
-            return Ok(());
-        }
+    let placed = match destinations.view().dtype() {
+        DType::I32 => put_in_order::<i32>(cx, &indices, &data, row)?,
+        _ => put_in_order::<i64>(cx, &indices, &data, row)?,
+    };
+    if placed {
+        return Ok(());
     }
     let mut rows = 0;
     for indices in &indices {
@@ -130,6 +129,7 @@ fn put_in_order<I: Element + Copy + Into<i64>>(
     })
 }
 
+/// Fills `target` as [`fill`] does, with rows of `N` bytes.
 fn fill_small<const N: usize, const HEIGHT: usize, I: Copy + Into<i64>>(
     target: &mut [u8],
     parts: &[(&[I], &[u8])],
@@ -138,8 +138,8 @@ fn fill_small<const N: usize, const HEIGHT: usize, I: Copy + Into<i64>>(
     fill::<HEIGHT, _, I>(target.as_chunks_mut::<N>().0, parts, 1, [0; N])
 }
 
-/// Fills `target` with zeros and with the rows of `parts`, each a list of destinations and its rows of `row` elements.
-/// A block has `HEIGHT` elements. Returns whether the destinations of every part ascend.
+/// Fills `target` with zeros and with the rows of `parts`. A part is a list of destinations and a row of `row` elements
+/// for each of them. A block has `HEIGHT` elements. Returns whether the destinations of every part ascend.
 #[inline(always)]
 fn fill<const HEIGHT: usize, T: Copy, I: Copy + Into<i64>>(
     target: &mut [T],
@@ -179,8 +179,8 @@ fn fill<const HEIGHT: usize, T: Copy, I: Copy + Into<i64>>(
     parts.iter().all(|(destinations, _)| destinations.is_empty())
 }
 
-/// Writes elements to their destinations in a full block, four at a time while all four are in it. Returns the number
-/// of elements written.
+/// Writes elements to their destinations in a full block, four at a time while all four destinations are in the block.
+/// Returns the number of elements written.
 #[inline(always)]
 fn take_fours<const HEIGHT: usize, T: Copy, I: Copy + Into<i64>>(
     block: &mut [T; HEIGHT],

@@ -17,6 +17,16 @@ pub enum Mirror {
     Symmetric,
 }
 
+impl Mirror {
+    /// Returns TensorFlow's name.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Mirror::Reflect => "REFLECT",
+            Mirror::Symmetric => "SYMMETRIC",
+        }
+    }
+}
+
 impl<'g> Value<'g> {
     /// Adds a border that mirrors the elements next to it. `paddings` is as for [`Value::pad`].
     ///
@@ -27,11 +37,7 @@ impl<'g> Value<'g> {
     /// `paddings` does not have one pair per axis, or an entry is negative or longer than the mode allows.
     #[track_caller]
     pub fn mirror_pad(self, paddings: impl IntoParam<'g>, mirror: Mirror) -> Result<Value<'g>> {
-        let mode = match mirror {
-            Mirror::Reflect => "REFLECT",
-            Mirror::Symmetric => "SYMMETRIC",
-        };
-        self.graph().op(&DEF).data(self).size("paddings", paddings).attr("mode", mode).finish()
+        self.graph().op(&DEF).data(self).size("paddings", paddings).attr("mode", mirror.name()).finish()
     }
 }
 
@@ -58,7 +64,8 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     mirrored(cx, &mut read, &padded, i64::from(symmetric))
 }
 
-/// Loads the element at `read`, which is mirrored into the tensor along each of the `padded` axes.
+/// Loads the element at `read`, which is mirrored into the tensor along each of the `padded` axes. `repeated` is 1 if
+/// the element at the edge is repeated, else 0.
 fn mirrored(cx: &mut dyn LowerCx, read: &mut Vec<Index>, padded: &[(usize, Dim)], repeated: i64) -> Expr {
     let Some(((axis, dim), rest)) = padded.split_first() else { return cx.operand(0, read) };
     let position = read[*axis].clone();

@@ -1,35 +1,55 @@
 //! Ops that move elements: reshapes, slices, gathers, scatters, padding, sizes.
 
 mod axis;
+mod diagonals;
 mod distinct;
+mod keys;
+mod meshgrid;
 mod scalar;
 
+pub(crate) mod bitcast;
 pub(crate) mod boolean_mask;
+pub(crate) mod broadcast_args;
 pub(crate) mod broadcast_to;
 pub(crate) mod check_numerics;
 pub(crate) mod checked;
 pub(crate) mod concat;
-pub(crate) mod cumsum;
+pub(crate) mod concat_offset;
+pub(crate) mod conjugate_transpose;
+pub(crate) mod diag;
 pub(crate) mod dynamic_partition;
 pub(crate) mod dynamic_stitch;
+pub(crate) mod ensure_shape;
 pub(crate) mod expand_dims;
 pub(crate) mod extract_image_patches;
 pub(crate) mod fill;
 pub(crate) mod gather;
 pub(crate) mod gather_nd;
 pub(crate) mod identity;
+pub(crate) mod invert_permutation;
+pub(crate) mod linspace;
+pub(crate) mod list_diff;
+pub(crate) mod matrix_band_part;
+pub(crate) mod matrix_diag;
+pub(crate) mod matrix_diag_part;
+pub(crate) mod matrix_set_diag;
 pub(crate) mod mirror_pad;
+pub(crate) mod mirror_pad_grad;
 pub(crate) mod one_hot;
 pub(crate) mod ones_like;
 pub(crate) mod pad;
+pub(crate) mod parallel_concat;
 pub(crate) mod range;
 pub(crate) mod rank;
 pub(crate) mod reshape;
 pub(crate) mod reverse;
 pub(crate) mod reverse_sequence;
+pub(crate) mod roll;
+pub(crate) mod scan;
 pub(crate) mod scatter_nd;
 pub(crate) mod sequence_mask;
 pub(crate) mod shape;
+pub(crate) mod shape_n;
 pub(crate) mod size;
 pub(crate) mod slice;
 pub(crate) mod slice_with;
@@ -40,10 +60,12 @@ pub(crate) mod split_sizes;
 pub(crate) mod squeeze;
 pub(crate) mod stack;
 pub(crate) mod strided_slice;
+pub(crate) mod strided_slice_grad;
 pub(crate) mod tensor_scatter;
 pub(crate) mod tile;
 pub(crate) mod transpose;
 pub(crate) mod unique;
+pub(crate) mod unique_slices;
 pub(crate) mod unique_with_counts;
 pub(crate) mod unstack;
 pub(crate) mod where_indices;
@@ -52,8 +74,11 @@ pub(crate) mod zeros_like;
 use crate::op::OpDef;
 
 pub use concat::concat;
+pub use concat_offset::concat_offset;
+pub use diagonals::DiagonalAlign;
 pub use dynamic_stitch::dynamic_stitch;
 pub use extract_image_patches::WindowPadding;
+pub use meshgrid::{GridOrder, meshgrid};
 pub use mirror_pad::Mirror;
 pub use range::Bound;
 pub use scalar::IntoScalar;
@@ -63,34 +88,60 @@ pub use strided_slice::SliceMasks;
 
 /// Every op of the family.
 pub(crate) static ALL: &[&[&OpDef]] = &[&[
+    &bitcast::DEF,
     &boolean_mask::DEF,
+    &broadcast_args::DEF,
+    &broadcast_args::GRADIENT,
     &broadcast_to::DEF,
     &check_numerics::DEF,
     &checked::DEF,
     &concat::DEF,
-    &cumsum::DEF,
+    &concat_offset::DEF,
+    &conjugate_transpose::DEF,
+    &diag::DEF,
+    &diag::PART,
     &dynamic_partition::DEF,
     &dynamic_stitch::DEF,
+    &ensure_shape::DEF,
     &expand_dims::DEF,
     &extract_image_patches::DEF,
+    &extract_image_patches::VOLUMES,
     &fill::DEF,
     &gather::DEF,
     &gather_nd::DEF,
     &identity::DEF,
+    &invert_permutation::DEF,
+    &linspace::DEF,
+    &list_diff::DEF,
+    &matrix_band_part::DEF,
+    &matrix_band_part::TRIL,
+    &matrix_band_part::TRIU,
+    &matrix_diag::DEF,
+    &matrix_diag::WITH,
+    &matrix_diag_part::DEF,
+    &matrix_diag_part::WITH,
+    &matrix_set_diag::DEF,
     &mirror_pad::DEF,
+    &mirror_pad_grad::DEF,
     &one_hot::DEF,
     &ones_like::DEF,
     &pad::DEF,
     &pad::WITH,
+    &parallel_concat::DEF,
     &range::DEF,
     &range::FLOATS,
     &rank::DEF,
     &reshape::DEF,
     &reverse::DEF,
     &reverse_sequence::DEF,
+    &roll::DEF,
+    &scan::SUM,
+    &scan::PRODUCT,
+    &scan::LOG_SUM_EXP,
     &scatter_nd::DEF,
     &sequence_mask::DEF,
     &shape::DEF,
+    &shape_n::DEF,
     &size::DEF,
     &slice::DEF,
     &space_to_batch_nd::DEF,
@@ -102,6 +153,7 @@ pub(crate) static ALL: &[&[&OpDef]] = &[&[
     &squeeze::DEF,
     &stack::DEF,
     &strided_slice::DEF,
+    &strided_slice_grad::DEF,
     &tensor_scatter::UPDATE,
     &tensor_scatter::ADD,
     &tensor_scatter::SUB,
@@ -109,7 +161,10 @@ pub(crate) static ALL: &[&[&OpDef]] = &[&[
     &tensor_scatter::MAX,
     &tile::DEF,
     &transpose::DEF,
+    &conjugate_transpose::DEF,
     &unique::DEF,
+    &unique_slices::DEF,
+    &unique_slices::COUNTED,
     &unique_with_counts::DEF,
     &unstack::DEF,
     &where_indices::DEF,
@@ -180,7 +235,7 @@ mod tests {
             &[2, 3],
             &[0, 1, 0, 0, 0, 0],
         );
-        fed(&super::cumsum::DEF, none(), &[x(), int(0)], &[2, 3], &[1, 2, 3, 5, 7, 9]);
+        fed(&super::scan::SUM, none(), &[x(), int(0)], &[2, 3], &[1, 2, 3, 5, 7, 9]);
     }
 
     #[test]

@@ -16,7 +16,7 @@ impl<'g> Value<'g> {
     /// TensorFlow's `Shape`, whose default is i32: see [`Value::shape_tensor_as`]. Fuses into kernels.
     ///
     /// # Errors
-    /// The value is poisoned.
+    /// The value is [poisoned](Value).
     #[track_caller]
     pub fn shape_tensor(self) -> Result<Value<'g>> {
         self.shape_tensor_as(DType::I64)
@@ -49,11 +49,16 @@ pub(crate) static DEF: OpDef = OpDef::compute("shape", lower)
     .dtype_rule(size_dtype)
     .tensorflow(&[TfOp::new("Shape")]);
 
-fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
-    let dtype = cx.output_dtype(0);
+fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
+    size_of_axis(cx, output, index)
+}
+
+/// Returns the size of the axis of operand `number` at `index` of output `number`.
+pub(super) fn size_of_axis(cx: &mut dyn LowerCx, number: usize, index: &[Index]) -> Expr {
+    let dtype = cx.output_dtype(number);
     let Some(position) = index.first() else { return Expr::constant(0i64).cast(dtype) };
     let mut arms: Vec<(Vec<InRange>, Expr)> = cx
-        .dims(0)
+        .dims(number)
         .into_iter()
         .enumerate()
         .map(|(axis, dim)| {

@@ -3,7 +3,7 @@
 use crate::dtype;
 use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx};
-use crate::graph::{IntoParam, Value};
+use crate::graph::{IntoParam, OpBuilder, Value};
 use crate::op::{Absent, OpDef, Operand, TfOp};
 
 /// The masks of a strided slice. Bit `i` of a mask applies to entry `i`. If several of the last three are set for an
@@ -20,6 +20,25 @@ pub struct SliceMasks {
     pub new_axis: u32,
     /// The entry is the single position `begin[i]`, and the result lacks the axis.
     pub shrink_axis: u32,
+}
+
+impl SliceMasks {
+    /// Sets the attributes of a call for the masks that are not 0.
+    pub(super) fn set(self, mut call: OpBuilder<'_>) -> OpBuilder<'_> {
+        let named = [
+            ("begin_mask", self.begin),
+            ("end_mask", self.end),
+            ("ellipsis_mask", self.ellipsis),
+            ("new_axis_mask", self.new_axis),
+            ("shrink_axis_mask", self.shrink_axis),
+        ];
+        for (name, mask) in named {
+            if mask != 0 {
+                call = call.attr(name, i64::from(mask));
+            }
+        }
+        call
+    }
 }
 
 impl<'g> Value<'g> {
@@ -41,21 +60,8 @@ impl<'g> Value<'g> {
         strides: impl IntoParam<'g>,
         masks: SliceMasks,
     ) -> Result<Value<'g>> {
-        let mut call =
-            self.graph().op(&DEF).data(self).size("begin", begin).size("end", end).size("strides", strides);
-        let named = [
-            ("begin_mask", masks.begin),
-            ("end_mask", masks.end),
-            ("ellipsis_mask", masks.ellipsis),
-            ("new_axis_mask", masks.new_axis),
-            ("shrink_axis_mask", masks.shrink_axis),
-        ];
-        for (name, mask) in named {
-            if mask != 0 {
-                call = call.attr(name, i64::from(mask));
-            }
-        }
-        call.finish()
+        let call = self.graph().op(&DEF).data(self).size("begin", begin).size("end", end);
+        masks.set(call.size("strides", strides)).finish()
     }
 }
 

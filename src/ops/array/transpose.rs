@@ -22,7 +22,7 @@ impl<'g> Value<'g> {
     /// Reverses the order of the axes, which is the usual transpose of a matrix. The rank may be unknown.
     ///
     /// # Errors
-    /// The value is poisoned.
+    /// The value is [poisoned](Value).
     #[track_caller]
     pub fn t(self) -> Result<Value<'g>> {
         self.graph().op(&DEF).data(self).finish()
@@ -35,7 +35,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("transpose", lower)
     .dtype_rule(dtype::unary::any)
     .tensorflow(&[TfOp::new("Transpose").absent(&[("perm", Absent::ReversedAxes)])]);
 
-fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
+pub(super) fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let mut read = vec![Index::from(0); index.len()];
     for (position, axis) in index.iter().zip(cx.derived("perm")) {
         if let Some(slot) = axis.as_known().and_then(|axis| read.get_mut(axis as usize)) {

@@ -13,11 +13,11 @@ use crate::ops::row_major::RowMajor;
 impl<'g> Value<'g> {
     /// Returns the indices of all elements that are true or nonzero, in row-major order.
     ///
-    /// `[d0, …, dn] -> i64[?, n + 1]`, one row per such element; bool, integers and floats. The number of rows depends
+    /// `[d0, …, dn] -> i64[?, n + 1]`, one row per such element; bool, numbers and quantized types. The number of rows depends
     /// on the data. A NaN is nonzero. As TensorFlow's `Where` (`tf.where` with one argument). Runs on the host.
     ///
     /// # Errors
-    /// The element type is not bool, an integer or a float.
+    /// The element type is not bool, a number or a quantized type.
     #[track_caller]
     pub fn where_indices(self) -> Result<Value<'g>> {
         self.graph().op(&DEF).data(self).finish()
@@ -27,7 +27,7 @@ impl<'g> Value<'g> {
 pub(crate) static DEF: OpDef = OpDef::host("where_indices", run)
     .operands(&[Operand::Data("condition")])
     .shape_fn(shapeflow_shape_fns::array::where_indices)
-    .dtype_rule(|dtypes, attrs| dtype::unary::scalar(dtypes, attrs).map(|_| vec![DType::I64]))
+    .dtype_rule(|dtypes, attrs| dtype::unary::equatable(dtypes, attrs).map(|_| vec![DType::I64]))
     .tensorflow(&[TfOp::new("Where")]);
 
 fn run(cx: &mut HostCx<'_>) -> Result<()> {
@@ -35,6 +35,13 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let x = x.view();
     match x.dtype() {
         DType::Bool => indices(cx, x, x.as_slice::<bool>()?, |flag| flag),
+        DType::C64 => of_parts::<f32>(cx, x),
+        DType::C128 => of_parts::<f64>(cx, x),
+        DType::QI8 => indices(cx, x, x.as_bits::<i8>()?, |bits| bits != 0),
+        DType::QU8 => indices(cx, x, x.as_bits::<u8>()?, |bits| bits != 0),
+        DType::QI16 => indices(cx, x, x.as_bits::<i16>()?, |bits| bits != 0),
+        DType::QU16 => indices(cx, x, x.as_bits::<u16>()?, |bits| bits != 0),
+        DType::QI32 => indices(cx, x, x.as_bits::<i32>()?, |bits| bits != 0),
         DType::I8 => not_zero::<i8>(cx, x),
         DType::I16 => not_zero::<i16>(cx, x),
         DType::I32 => not_zero::<i32>(cx, x),
@@ -54,18 +61,23 @@ fn not_zero<T: Element>(cx: &mut HostCx<'_>, x: TensorView<'_>) -> Result<()> {
     indices(cx, x, x.as_slice::<T>()?, |element| element != T::default())
 }
 
+fn of_parts<T: Element>(cx: &mut HostCx<'_>, x: TensorView<'_>) -> Result<()> {
+    let (numbers, _) = x.as_bits::<T>()?.as_chunks::<2>();
+    indices(cx, x, numbers, |number| number != [T::default(); 2])
+}
+
 /// The number of elements tested together. Their offsets fit into a byte.
 const BLOCK: usize = 64;
 
-/// Writes the index of each element that `holds`.
+/// Writes the index of each element for which `is_selected` is true.
 fn indices<T: Copy>(
     cx: &mut HostCx<'_>,
     x: TensorView<'_>,
     elements: &[T],
-    holds: impl Fn(T) -> bool,
+    is_selected: impl Fn(T) -> bool,
 ) -> Result<()> {
     let rank = x.sizes().len();
-    let count = elements.iter().map(|&element| usize::from(holds(element))).sum();
+    let count = elements.iter().map(|&element| usize::from(is_selected(element))).sum();
     let mut output = cx.unfilled_output(0, &[count, rank])?;
     let Some(&length) = x.sizes().last().filter(|_| count > 0) else { return Ok(()) };
     let mut rows = output.as_mut_slice::<i64>()?.chunks_exact_mut(rank);
@@ -75,10 +87,11 @@ fn indices<T: Copy>(
             let mut found = [0u8; BLOCK];
             let mut filled = 0;
             for (offset, &element) in block.iter().enumerate() {
-                // Every offset is written, and the next one overwrites it unless its element holds. At most
-                // `BLOCK` elements hold, so `filled` is in bounds at each write.
+                // Every offset is written to `found[filled]`, but `filled` grows only if the element is selected.
+                // Otherwise the next offset overwrites this one. At most `BLOCK` offsets are kept, so `filled` is in
+                // bounds at each write.
                 found[filled % BLOCK] = offset as u8;
-                filled += usize::from(holds(element));
+                filled += usize::from(is_selected(element));
             }
             for (&offset, row) in found[..filled].iter().zip(&mut rows) {
                 index[rank - 1] = (number * BLOCK) as i64 + i64::from(offset);
@@ -107,7 +120,7 @@ mod tests {
     shape_table! { DEF, {},
         "bool[n, 3]" => "i64[?, 2]",
         "?" => "i64[?, ?]",
-        "string[n]" => error "the element type must be bool, an integer or a float",
+        "string[n]" => error "the element type must be bool, an integer, a float, a complex number or quantized",
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Segment reductions: the rows of a tensor with the same segment id are reduced to one row.
+//! Segment reductions: the rows of a tensor with the same segment id are reduced to one row. Counts of numbers are sums of
+//! ones whose ids are the numbers.
 //!
 //! ```
 //! use shapeflow::Graph;
@@ -13,20 +14,31 @@
 
 mod reduce;
 
+pub(crate) mod counts;
+pub(crate) mod histogram;
 pub(crate) mod sorted;
+pub(crate) mod sparse;
 pub(crate) mod unsorted;
 
 use crate::op::OpDef;
 
 /// Every op of the family.
-pub(crate) static ALL: &[&[&OpDef]] = &[&[
-    &sorted::MAX,
-    &sorted::MEAN,
-    &sorted::MIN,
-    &sorted::PROD,
-    &sorted::SUM,
-    &unsorted::MAX,
-    &unsorted::MIN,
-    &unsorted::PROD,
-    &unsorted::SUM,
-]];
+pub(crate) static ALL: &[&[&OpDef]] = &[
+    &[
+        &counts::ALL_ELEMENTS,
+        &counts::RAGGED,
+        &counts::ROWS,
+        &counts::SPARSE,
+        &histogram::DEF,
+        &sorted::MAX,
+        &sorted::MEAN,
+        &sorted::MIN,
+        &sorted::PROD,
+        &sorted::SUM,
+        &unsorted::MAX,
+        &unsorted::MIN,
+        &unsorted::PROD,
+        &unsorted::SUM,
+    ],
+    sparse::ALL,
+];

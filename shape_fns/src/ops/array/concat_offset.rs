@@ -6,10 +6,12 @@ use crate::{Dim, InferenceContext, PartialElements, Result, normalize_axis};
 /// the sum of the sizes of the preceding shapes along this axis.
 ///
 /// # Errors
-/// `concat_dim` is not a scalar or is outside the rank, or a shape is not a vector.
+/// `concat_dim` is not a scalar or is outside the rank, a shape is not a vector, or the shapes
+/// provably differ at another axis.
 pub fn concat_offset(cx: &mut InferenceContext<'_>) -> Result<()> {
     let axis = cx.param_scalar("concat_dim")?.and_then(|axis| axis.as_known());
     let mut offset = Some(Dim::known(0));
+    let mut first: Option<PartialElements> = None;
     for (output, index) in cx.operands_named("shape").enumerate() {
         let shape = cx.with_rank_at_most(index, 1)?;
         if shape.rank() == Some(0) {
@@ -21,6 +23,15 @@ pub fn concat_offset(cx: &mut InferenceContext<'_>) -> Result<()> {
             continue;
         };
         let axis = normalize_axis(axis, value.len())?;
+        let common = first.get_or_insert_with(|| value.clone());
+        let mut pairs = common.elements().iter().zip(value.elements()).enumerate();
+        let differs = pairs.any(|(at, (a, b))| at != axis && a.same(b) == Some(false));
+        if differs || common.len() != value.len() {
+            let message = format_args!(
+                "must agree with the first shape except at axis {axis}, got {value} and {common}"
+            );
+            return Err(cx.blame(index, message));
+        }
         let Some(before) = offset.take() else { continue };
         let elements =
             (0..value.len()).map(|index| if index == axis { before.clone() } else { Dim::known(0) });
@@ -42,6 +53,8 @@ mod tests {
         {} "[] = 0; i32 [2]; [2] = [4, 3]" => "[2]; [2]";
         {} "i32 []; ?; i32 [?]" => "?; [d2_0]";
         {} "[] = 2; [2] = [4, n]" => "error axis must be in [-2, 2), got 2";
+        {} "[] = -1; [2] = [3, n]; [2] = [4, 5]" => "error operand 2 must agree with the first shape except at axis 1, got [4, 5] and [3, n]";
+        {} "[] = 0; [2] = [3, n]; [1] = [4]" => "error operand 2 must agree with the first shape except at axis 0";
         {} "[] = 0; i32 []" => "error operand 1 must have rank 1";
     }
 }

@@ -14,8 +14,21 @@ enum Band {
 }
 
 impl Band {
-    /// Reads parameter `k`: one diagonal, or the lowest and the highest. The default is the main diagonal.
+    /// Reads parameter `k`: one diagonal, or the lowest and the highest. It defaults to the main diagonal. Derives
+    /// known diagonals as the lowest and the highest. Checks attribute `align`, which only the body of the op reads.
     fn of(cx: &mut InferenceContext<'_>) -> Result<Band> {
+        let align = cx.str_or("align", "RIGHT_LEFT")?;
+        if !["RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT"].contains(&align) {
+            bail!("align must be RIGHT_LEFT, LEFT_RIGHT, LEFT_LEFT or RIGHT_RIGHT, got {align:?}");
+        }
+        let band = Band::given(cx)?;
+        if let Band::Known(low, high) = band {
+            cx.set_derived("k", [low, high].map(Dim::known));
+        }
+        Ok(band)
+    }
+
+    fn given(cx: &mut InferenceContext<'_>) -> Result<Band> {
         if let Some(index) = cx.operand("k") {
             cx.with_rank_at_most(index, 1)?;
         }
@@ -134,7 +147,9 @@ pub fn matrix_diag(cx: &mut InferenceContext<'_>) -> Result<()> {
     };
     let least_rows = cx.sub(&length, &Dim::known(high.min(0)))?;
     let least_columns = cx.add(&length, &Dim::known(low.max(0)))?;
-    let (rows, columns) = match (Size::of(cx, "num_rows")?, Size::of(cx, "num_cols")?) {
+    let (given_rows, given_columns) = (Size::of(cx, "num_rows")?, Size::of(cx, "num_cols")?);
+    let fits = matches!((&given_rows, &given_columns), (Size::Needed, Size::Needed));
+    let (rows, columns) = match (given_rows, given_columns) {
         (Size::Needed, Size::Needed) => {
             let size = cx.max(&least_rows, &least_columns)?;
             (size.clone(), size)
@@ -150,11 +165,13 @@ pub fn matrix_diag(cx: &mut InferenceContext<'_>) -> Result<()> {
         (Size::Given(rows), Size::Given(columns)) => (rows, columns),
     };
     let fitting_length = longest_diagonal(cx, &rows, &columns, low, high)?;
-    if fitting_length.same(&length) == Some(false) {
-        bail!(
-            "num_rows and num_cols must fit the diagonals, got {rows} and {columns} for diagonals {low} to {high} of \
-             {length} elements"
-        );
+    if !fits {
+        cx.require(Guard::Eq(fitting_length, length.clone())).map_err(|_| {
+            ShapeError::new(format_args!(
+                "num_rows and num_cols must fit the diagonals, got {rows} and {columns} for diagonals {low} to {high} \
+                 of {length} elements"
+            ))
+        })?;
     }
     cx.set_output(0, leading.concatenate(&TensorShape::new([rows, columns])));
     Ok(())

@@ -7,10 +7,25 @@ use crate::{Dim, Guard, InferenceContext, Param, PartialElements, Result, ShapeE
 /// `[d0, …], paddings=[[b0, a0], …] -> [d0-b0-a0, …]`.
 ///
 /// # Errors
-/// The shape of `paddings` is not `[rank, 2]`, a padding is negative, or the paddings provably exceed an axis.
+/// `mode` is neither `REFLECT` nor `SYMMETRIC`, the shape of `paddings` is not `[rank, 2]`, a padding is negative, or the paddings provably exceed an axis.
 pub fn mirror_pad_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
-    let [rows, columns] = cx.axes::<2>(1)?;
-    require_last_dim(cx, 1, &columns, 2)?;
+    let mode = cx.str_or("mode", "REFLECT")?;
+    let excluded = match mode {
+        "REFLECT" => 1,
+        "SYMMETRIC" => 0,
+        _ => bail!("mode must be REFLECT or SYMMETRIC, got {mode:?}"),
+    };
+    let rows = match cx.operand("paddings") {
+        Some(index) => {
+            let [rows, columns] = cx.axes::<2>(index)?;
+            require_last_dim(cx, index, &columns, 2)?;
+            rows
+        }
+        None => match cx.param_list("paddings")?.known_len() {
+            Some(count) if count % 2 == 0 => Dim::known(count as i64 / 2),
+            count => bail!("paddings must hold pairs, got {count:?} elements"),
+        },
+    };
     let count = rows.as_known().and_then(|rows| usize::try_from(rows).ok());
     let Some(rank) = cx.input(0).rank().or(count.filter(|rows| *rows <= PartialElements::MAX)) else {
         return Ok(());
@@ -41,6 +56,15 @@ pub fn mirror_pad_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
             ))
             .operand(1)
         })?;
+        // Mirrored padding is at most as long as the axis, or one less.
+        for side in sides {
+            let least = cx.add(side, &Dim::known(excluded))?;
+            cx.require(Guard::Ge(rest.clone(), least)).map_err(|_| {
+                ShapeError::new(format_args!(
+                    "{mode} paddings must be at most {rest}-{excluded} per side at axis {axis}, got {side}"
+                ))
+            })?;
+        }
         dims.push(rest);
     }
     cx.set_output(0, TensorShape::from(dims));
@@ -54,8 +78,11 @@ mod tests {
 
     shape_table! { shapes: mirror_pad_grad, ["input", "paddings"];
         {} "[9, ?]; [2, 2] = [1, 2, 0, 0]" => "[6, d0_1]";
-        {} "[n]; [1, 2] = [k, 1]" => "[n-k-1] if n-k-1 >= 0";
+        {} "[n]; [1, 2] = [k, 1]" => "[n-k-1] if n-k-1 >= 0, n-k-1 >= k+1, n-k-1 >= 2";
         {} "[n, 4]; i32 [?, 2]" => "[?, ?]";
+        {mode: "SYMMETRIC"} "[4]; [1, 2] = [2, 1]" => "error SYMMETRIC paddings must be at most 1-0 per side at axis 0, got 2";
+        {mode: "SYMMETRIC"} "[5]; [1, 2] = [2, 1]" => "[2]";
+        {mode: "EDGE"} "[5]; [1, 2] = [2, 1]" => "error mode must be REFLECT or SYMMETRIC";
         {} "?; i32 [3, 2]" => "[?, ?, ?]";
         {} "?; i32 [?, 2]" => "?";
         {} "[2, 3]; i32 [3, 2]" => "error the rows of paddings and the rank of input must agree, got 3 and 2";

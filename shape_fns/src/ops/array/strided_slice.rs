@@ -22,6 +22,26 @@ use crate::{Dim, Guard, InferenceContext, List, Result, ShapeError, TensorShape}
 /// The lists differ in length or have entries for more axes than `x` has, there are two ellipses, a stride is 0, or a
 /// dropped axis has a position that is provably out of bounds or a stride that is not positive.
 pub fn strided_slice(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let input = cx.input(0).clone();
+    let Some(Sliced { output, axes, starts, strides }) = sliced(cx, &input)? else { return Ok(()) };
+    cx.set_output(0, TensorShape::from(output));
+    propagate_strided(cx, &axes, &starts, &strides);
+    cx.set_derived("start", starts);
+    cx.set_derived("stride", strides);
+    cx.set_derived("axes", axes);
+    Ok(())
+}
+
+/// A slice of a tensor: the dimensions of the result, and what [`strided_slice`] derives.
+pub(super) struct Sliced {
+    pub output: Vec<Dim>,
+    pub axes: Vec<Dim>,
+    pub starts: Vec<Dim>,
+    pub strides: Vec<Dim>,
+}
+
+/// Slices a tensor of shape `input`; `None` if its rank or the number of entries is unknown.
+pub(super) fn sliced(cx: &mut InferenceContext<'_>, input: &TensorShape) -> Result<Option<Sliced>> {
     let lists = [cx.param_vector("begin")?, cx.param_vector("end")?, cx.param_vector("strides")?];
     let mut entries = None;
     for (list, name) in lists.iter().zip(["begin", "end", "strides"]) {
@@ -36,14 +56,13 @@ pub fn strided_slice(cx: &mut InferenceContext<'_>) -> Result<()> {
             _ => {}
         }
     }
-    let Some(entries) = entries else { return Ok(()) };
+    let Some(entries) = entries else { return Ok(None) };
     if entries > 32 {
         bail!("a strided slice must have at most 32 entries, got {entries}");
     }
     let masks = Masks::read(cx)?;
-    let input = cx.input(0).clone();
-    let Some(dims) = input.dims() else { return Ok(()) };
-    let spans = masks.spans(entries, dims.len(), &input)?;
+    let Some(dims) = input.dims() else { return Ok(None) };
+    let spans = masks.spans(entries, dims.len(), input)?;
     let (mut output, mut axes) = (Vec::new(), Vec::new());
     let (mut starts, mut strides) = (Vec::new(), Vec::new());
     for span in spans {
@@ -95,12 +114,7 @@ pub fn strided_slice(cx: &mut InferenceContext<'_>) -> Result<()> {
         starts.push(part.start);
         strides.push(part.stride);
     }
-    cx.set_output(0, TensorShape::from(output));
-    propagate_strided(cx, &axes, &starts, &strides);
-    cx.set_derived("start", starts);
-    cx.set_derived("stride", strides);
-    cx.set_derived("axes", axes);
-    Ok(())
+    Ok(Some(Sliced { output, axes, starts, strides }))
 }
 
 /// Sets the output's elements if all starts and strides are known. `axes` maps each axis of the output to its axis of

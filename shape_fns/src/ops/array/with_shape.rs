@@ -17,11 +17,11 @@ mod tests {
     use super::with_shape;
     use crate::testing::shape_table;
 
-    shape_table! { shapes: with_shape, ["shape", "begin", "end", "strides", "dy"];
-        {} "[3] = [n, 2, ?]; ?; ?; ?; ?" => "[n, 2, v0_2] if v0_2 >= 0";
-        {} "i32 [2]; ?; ?; ?; ?" => "[?, ?]";
-        {} "?; ?; ?; ?; ?" => "?";
-        {} "[1] = [-2]; ?; ?; ?; ?" => "error shape must not be negative, got -2";
-        {} "i32 [2, 2]; ?; ?; ?; ?" => "error shape must be a vector, got rank 2";
+    shape_table! { shapes: with_shape, ["shape"];
+        {} "[3] = [n, 2, ?]" => "[n, 2, v0_2] if v0_2 >= 0";
+        {} "i32 [2]" => "[?, ?]";
+        {} "?" => "?";
+        {} "[1] = [-2]" => "error shape must not be negative, got -2";
+        {} "i32 [2, 2]" => "error shape must be a vector, got rank 2";
     }
 }

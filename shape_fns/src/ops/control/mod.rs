@@ -23,7 +23,7 @@ pub(crate) static OPS: &[Registered] = &[
     row("ControlTrigger", &[], nothing).outputs(Some(0)),
     row("DebugGradientIdentity", &["input"], array::identity),
     row("DebugGradientRefIdentity", &["input"], array::identity),
-    row("EnsureShape", &["input"], ensure_shape),
+    row("EnsureShape", &["x"], ensure_shape),
     row("Enter", &["data"], array::identity),
     row("Exit", &["data"], array::identity),
     row("LoopCond", &["input"], loop_condition),

@@ -36,7 +36,9 @@ pub fn dense_bincount(cx: &mut InferenceContext<'_>) -> Result<()> {
 pub fn sparse_bincount(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.axes::<2>(0)?;
     cx.axes::<1>(1)?;
-    cx.axes::<1>(2)?;
+    if let Some(index) = cx.operand("dense_shape") {
+        cx.axes::<1>(index)?;
+    }
     let size = cx.make_dim_for_scalar_input("size")?;
     let shape = cx.input_as_shape("dense_shape")?;
     match shape.dims() {

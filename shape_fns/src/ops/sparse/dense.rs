@@ -1,7 +1,7 @@
 //! Ops on a sparse and a dense tensor: conversion, addition, matmul.
 
 use super::operand::SparseOperand;
-use crate::{InferenceContext, Result, ShapeError, TensorShape};
+use crate::{Dim, InferenceContext, Result, ShapeError, TensorShape};
 
 /// Outputs a dense tensor of shape `output_shape`: `sparse_values` at `sparse_indices`, and `default_value` elsewhere.
 /// `sparse_indices` is a matrix with one row per value, a vector, or a scalar.
@@ -11,11 +11,14 @@ use crate::{InferenceContext, Result, ShapeError, TensorShape};
 /// the number of columns of the indices provably differs from the output's rank.
 pub fn to_dense(cx: &mut InferenceContext<'_>) -> Result<()> {
     let indices = cx.with_rank_at_most(0, 2)?;
-    cx.with_rank_at_most(2, 1)?;
-    cx.scalar(3)?;
+    if let Some(values) = cx.operand("sparse_values") {
+        cx.with_rank_at_most(values, 1)?;
+    }
+    cx.scalars(&["default_value"])?;
     let output = cx.input_as_shape("output_shape")?;
-    if let (Some([_, columns]), Some([sizes])) = (indices.dims(), cx.input(1).clone().dims()) {
-        cx.agree("the columns of the indices and the number of sizes", columns, sizes)?;
+    if let (Some([_, columns]), Some(rank)) = (indices.dims(), output.rank()) {
+        let sizes = Dim::known(i64::try_from(rank).unwrap_or(i64::MAX));
+        cx.agree("the columns of the indices and the number of sizes", columns, &sizes)?;
     }
     cx.set_output(0, output);
     Ok(())

@@ -1,4 +1,4 @@
-//! Instructions of a block that are a sequence of the processor's: conversions lane by lane, staging, iotas.
+//! Instructions of a block that are several instructions of the processor: conversions lane by lane, staging, iotas.
 
 use super::context::EmitContext;
 use crate::codegen::abi::KernelArgs;
@@ -12,7 +12,8 @@ use crate::codegen::simd::ir::{LaneOp, MemRef, STEP_WORDS, Tail, VectorInstKind,
 use crate::lower::kernel_body::AccessPattern;
 
 impl EmitContext<'_> {
-    /// Emits an instruction that is a sequence: its operands are in registers, and `dst` is none of these.
+    /// Emits an instruction that is several instructions of the processor. Its operands are in registers, and `dst` is
+    /// a different register.
     pub fn emit(&self, asm: &mut Asm, kind: &VectorInstKind, dst: Option<VectorReg>, sources: &[VectorReg]) {
         let len = asm.isa.vector();
         let to = || dst.expect("an instruction that computes a value has a result").0;
@@ -46,8 +47,8 @@ impl EmitContext<'_> {
                     }
                 }
             }
-            VectorInstKind::StoreOne { bytes, slot } => {
-                let memory = self.slot_mem(asm, slot, 0);
+            VectorInstKind::StoreOne { bytes, slot, offset } => {
+                let memory = self.slot_mem(asm, slot, offset);
                 let (op, imm) = match bytes {
                     1 => (opcode::STORE_B, Some(0)),
                     2 => (opcode::STORE_W, Some(0)),
@@ -56,7 +57,7 @@ impl EmitContext<'_> {
                 };
                 asm.vector(op, VectorLen::X, from(), 0, memory.into(), imm);
             }
-            VectorInstKind::Stage { slot, out } => self.stage(asm, slot, out),
+            VectorInstKind::Stage { slot, out, offset } => self.stage(asm, slot, out, offset),
             VectorInstKind::StoreLast { slot, masked } => {
                 let size = size_of(self.code.slots[slot as usize].dtype);
                 if masked {
@@ -90,7 +91,7 @@ impl EmitContext<'_> {
                 } else {
                     asm.vector(opcode::SIGN_BITS, len, RAX.0, 0, Rm::Reg(from()), None);
                 }
-                // A jump, not an update in memory: the next step would wait for that.
+                // A jump, because the next step would wait for an update in memory.
                 let fine = asm.label();
                 asm.test(RAX, RAX);
                 asm.jump_if(Cond::Equal, fine);
@@ -108,7 +109,7 @@ impl EmitContext<'_> {
         }
     }
 
-    /// A comparison that passes through a mask register.
+    /// Emits a comparison that passes through a mask register.
     #[expect(clippy::too_many_arguments, reason = "the operands of one instruction")]
     pub fn compare(
         &self,
@@ -163,7 +164,7 @@ impl EmitContext<'_> {
 
     /// Copies the remaining elements of a slot between memory and the staging area: by four, two and one. Elements of a
     /// strided load are copied one by one.
-    fn stage(&self, asm: &mut Asm, slot: u32, out: bool) {
+    fn stage(&self, asm: &mut Asm, slot: u32, out: bool, offset: u32) {
         let size = size_of(self.slot_type(slot).dtype);
         let memory = self.slot_mem(asm, slot, 0);
         asm.lea(RAX, memory);
@@ -172,8 +173,10 @@ impl EmitContext<'_> {
         if let AccessPattern::Strided(_) = self.slot_type(slot).pattern {
             let top = asm.label();
             asm.bind(top);
-            asm.load_low(RBX, Mem::Base(RAX, 0), size);
-            let to = Mem::Indexed(RSP, RCX, size.trailing_zeros() as u8, self.layout.staging as i32);
+            let element = Mem::Base(RAX, offset as i32);
+            let staged = Mem::Indexed(RSP, RCX, size.trailing_zeros() as u8, self.layout.staging as i32);
+            let (from, to) = if out { (staged, element) } else { (element, staged) };
+            asm.load_low(RBX, from, size);
             asm.store_low(to, RBX, size);
             asm.alu_imm(Alu::Add, RAX, self.element_pitch(slot) as i32);
             asm.alu_imm(Alu::Add, RCX, 1);

@@ -17,7 +17,7 @@ const LOW_BYTES: u128 = 0x8080_8080_8080_8080_8080_8080_0c08_0400;
 const LOW_HALVES: u128 = 0x8080_8080_8080_8080_0d0c_0908_0504_0100;
 
 impl Selector<'_> {
-    /// The load instruction for elements of `dtype`. [`Selector::finish_load`] completes it.
+    /// Returns the load instruction for elements of `dtype`. [`Selector::finish_load`] completes it.
     pub fn load_op(dtype: DType) -> Opcode {
         match dtype {
             DType::F16 => opcode::PH_TO_PS,
@@ -47,7 +47,7 @@ impl Selector<'_> {
         self.block.push(VectorInstKind::Load { op, len, mem, tail: Tail::Whole }, &[])
     }
 
-    /// The elements of a load or scratch slot.
+    /// Loads the elements of a load or scratch slot.
     pub fn load(&mut self, slot: u32) -> VectorIds {
         let kind = self.code.slots[slot as usize];
         let dtype = kind.dtype;
@@ -70,7 +70,7 @@ impl Selector<'_> {
         let step = kind.pattern.step() as u32;
         let staged = masked && (size < 4 && self.isa != VectorIsa::Avx512 || step != 1);
         if staged {
-            self.block.push_effect(VectorInstKind::Stage { slot, out: false }, &[]);
+            self.block.push_effect(VectorInstKind::Stage { slot, out: false, offset: 0 }, &[]);
         }
         (0..self.vectors(bytes))
             .map(|j| {
@@ -108,7 +108,7 @@ impl Selector<'_> {
                 DType::F16 => self.op_imm(opcode::PS_TO_PH, &[x[0]], Some(0)),
                 _ => self.memory_bits(dtype, x[0]),
             };
-            self.block.push_effect(VectorInstKind::StoreOne { bytes: size as u8, slot }, &[bits]);
+            self.block.push_effect(VectorInstKind::StoreOne { bytes: size as u8, slot, offset: 0 }, &[bits]);
             return;
         };
         let bytes = Repr::of(dtype).bytes();
@@ -148,12 +148,12 @@ impl Selector<'_> {
             self.store_vector(dtype, x, mem, tail);
         }
         if staged {
-            self.block.push_effect(VectorInstKind::Stage { slot, out: true }, &[]);
+            self.block.push_effect(VectorInstKind::Stage { slot, out: true, offset: 0 }, &[]);
         }
     }
 
     /// Stores one vector of elements.
-    fn store_vector(&mut self, dtype: DType, x: VectorId, mem: MemRef, tail: Tail) {
+    pub fn store_vector(&mut self, dtype: DType, x: VectorId, mem: MemRef, tail: Tail) {
         let bits = if dtype == DType::F16 { x } else { self.memory_bits(dtype, x) };
         let wide = self.isa == VectorIsa::Avx512;
         let len = self.vector_len();
@@ -191,7 +191,7 @@ impl Selector<'_> {
         self.op_imm(opcode::SHUFFLE_D, &[pairs], Some(0xd8))
     }
 
-    /// The low halves of 4-byte lanes, adjacent in the lower half of a vector.
+    /// Selects the low halves of 4-byte lanes, adjacent in the lower half of a vector.
     pub fn low_words(&mut self, x: VectorId) -> VectorId {
         if self.isa == VectorIsa::Avx512 {
             return self.op1(opcode::DOWN_DW, x);

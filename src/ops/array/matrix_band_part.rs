@@ -1,0 +1,173 @@
+//! `matrix_band_part`, `tril` and `triu`: zero the elements of matrices outside a band; `eye`: identity matrices.
+
+use shapeflow_shape_fns::{DType, Dim, InferenceContext};
+
+use crate::dtype;
+use crate::error::Result;
+use crate::expr::{Expr, Index, LowerCx};
+use crate::graph::{Graph, IntoParam, Value};
+use crate::op::{OpDef, Operand, TfOp};
+use crate::tensor::Tensor;
+
+impl<'g> Value<'g> {
+    /// Keeps `lower` diagonals below the main diagonal, `upper` diagonals above it and the main diagonal itself, and
+    /// zeros the other elements. A negative number keeps all diagonals on its side.
+    ///
+    /// `[.., m, n] -> [.., m, n]`; bool, integers and floats. As TensorFlow's `MatrixBandPart`. Fuses into kernels.
+    ///
+    /// # Errors
+    /// The rank is less than 2, `lower` exceeds the number of rows, or `upper` exceeds the number of columns.
+    #[track_caller]
+    pub fn matrix_band_part(self, lower: impl IntoParam<'g>, upper: impl IntoParam<'g>) -> Result<Value<'g>> {
+        self.graph().op(&DEF).data(self).size("num_lower", lower).size("num_upper", upper).finish()
+    }
+
+    /// Keeps the elements on diagonal `k` and below it, and zeros the others. The main diagonal is 0, the one above it
+    /// 1.
+    ///
+    /// `[.., m, n] -> [.., m, n]`; bool, integers and floats. As numpy's `tril`. Fuses into kernels.
+    ///
+    /// # Errors
+    /// The rank is less than 2.
+    #[track_caller]
+    pub fn tril(self, k: impl IntoParam<'g>) -> Result<Value<'g>> {
+        self.graph().op(&TRIL).data(self).size("k", k).finish()
+    }
+
+    /// Keeps the elements on diagonal `k` and above it, and zeros the others. The main diagonal is 0, the one above it
+    /// 1.
+    ///
+    /// `[.., m, n] -> [.., m, n]`; bool, integers and floats. As numpy's `triu`. Fuses into kernels.
+    ///
+    /// # Errors
+    /// The rank is less than 2.
+    #[track_caller]
+    pub fn triu(self, k: impl IntoParam<'g>) -> Result<Value<'g>> {
+        self.graph().op(&TRIU).data(self).size("k", k).finish()
+    }
+}
+
+impl Graph {
+    /// Makes a matrix with ones on the main diagonal and zeros elsewhere.
+    ///
+    /// `[rows, columns]`, bool, integers and floats. As numpy's `eye` and TensorFlow's `tf.eye`. Fuses into kernels.
+    ///
+    /// ```
+    /// use shapeflow::{DType, Graph};
+    ///
+    /// let g = Graph::new();
+    /// let [y] = g.compile(g.eye(2, 3, DType::F32)?)?.run(&[])?;
+    /// assert_eq!(y.to_vec::<f32>()?, [1.0, 0.0, 0.0, 0.0, 1.0, 0.0]);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A size is negative, or the dtype is neither bool nor a number.
+    #[doc(alias = "identity_matrix")]
+    #[track_caller]
+    pub fn eye(&self, rows: impl Into<Dim>, columns: impl Into<Dim>, dtype: DType) -> Result<Value<'_>> {
+        let one = self.constant(Tensor::scalar(true))?.cast(dtype)?;
+        self.fill([rows.into(), columns.into()], one)?.matrix_band_part(0, 0)
+    }
+}
+
+pub(crate) static DEF: OpDef = OpDef::compute("matrix_band_part", lower)
+    .operands(&[Operand::Data("input"), Operand::Size("num_lower"), Operand::Size("num_upper")])
+    .shape_fn(shapeflow_shape_fns::array::matrix_band_part)
+    .dtype_rule(dtype::unary::any)
+    .tensorflow(&[TfOp::new("MatrixBandPart")]);
+
+pub(crate) static TRIL: OpDef = OpDef::compute("tril", |cx, _output, index| triangle(cx, index, true))
+    .operands(&[Operand::Data("input"), Operand::Size("k")])
+    .shape_fn(triangle_shape)
+    .dtype_rule(dtype::unary::any);
+
+pub(crate) static TRIU: OpDef = OpDef::compute("triu", |cx, _output, index| triangle(cx, index, false))
+    .operands(&[Operand::Data("input"), Operand::Size("k")])
+    .shape_fn(triangle_shape)
+    .dtype_rule(dtype::unary::any);
+
+/// Keeps the shape of matrices. Derives `k`.
+fn triangle_shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
+    let shape = cx.with_rank_at_least(0, 2)?;
+    let k = cx.param_scalar("k")?.unwrap_or_else(|| cx.fresh_integer());
+    cx.set_derived("k", [k]);
+    cx.set_output(0, shape);
+    Ok(())
+}
+
+/// Returns the number of the diagonal of an element: its column less its row.
+fn diagonal(index: &[Index]) -> Expr {
+    let [.., row, column] = index else { unreachable!("the shape function checks the rank of matrices") };
+    Expr::iota(column.clone() - row.clone())
+}
+
+fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
+    let sizes: Vec<Expr> = cx.derived("band").into_iter().map(Expr::size).collect();
+    let [below, above] = &sizes[..] else { unreachable!("the shape function derives two numbers") };
+    let diagonal = diagonal(index);
+    let zero = below.like(0.0);
+    let kept = |number: &Expr, distance: Expr| {
+        number.clone().less(zero.clone()) | distance.less_equal(number.clone())
+    };
+    let inside = kept(below, -diagonal.clone()) & kept(above, diagonal);
+    let outside = Expr::zero(cx.dtype(0));
+    inside.select(cx.operand(0, index), outside)
+}
+
+fn triangle(cx: &mut dyn LowerCx, index: &[Index], is_lower: bool) -> Expr {
+    let k = Expr::size(cx.derived("k").pop().expect("the shape function derives k"));
+    let diagonal = diagonal(index);
+    let inside = if is_lower { diagonal.less_equal(k) } else { k.less_equal(diagonal) };
+    let outside = Expr::zero(cx.dtype(0));
+    inside.select(cx.operand(0, index), outside)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Attrs;
+    use crate::ops::testing::{run_one, shape_table, tensor};
+
+    shape_table! { DEF, {"num_lower": 1, "num_upper": -1},
+        "[b, 2, n]" => "[b, 2, n]",
+        "[b, 0, n]" => error "num_lower must be negative or at most 0, got 1",
+        "[n]" => error "must have rank at least 2",
+    }
+    shape_table! { fed: DEF, {},
+        "[m, n]; num_lower=i32[]; num_upper=i64[]" => "[m, n]",
+    }
+    shape_table! { triangles: TRIL, {"k": -1},
+        "bool[b, m, n]" => "bool[b, m, n]",
+        "[n]" => error "must have rank at least 2",
+    }
+
+    #[test]
+    fn bands_and_triangles_keep_the_diagonals_they_name() {
+        let x: Vec<i32> = (1..=12).collect();
+        for (rows, columns) in [(3i64, 4i64), (4, 3)] {
+            let kept = |def: &'static OpDef, attrs: Attrs, keeps: &dyn Fn(i64) -> bool| {
+                let y = run_one(def, &attrs, &[tensor(&[rows as usize, columns as usize], &x)]);
+                let expected =
+                    (0..12i64).map(|at| if keeps(at % columns - at / columns) { at as i32 + 1 } else { 0 });
+                assert_eq!(
+                    y.to_vec::<i32>().unwrap(),
+                    expected.collect::<Vec<_>>(),
+                    "{}, {attrs}",
+                    def.name()
+                );
+            };
+            for k in -4..=4i64 {
+                kept(&TRIL, Attrs::new().with("k", k), &|diagonal| diagonal <= k);
+                kept(&TRIU, Attrs::new().with("k", k), &|diagonal| diagonal >= k);
+                for lower in -1..=rows {
+                    let attrs = Attrs::new().with("num_lower", lower).with("num_upper", k.min(columns));
+                    let upper = k.min(columns);
+                    kept(&DEF, attrs, &|diagonal| {
+                        (lower < 0 || -diagonal <= lower) && (upper < 0 || diagonal <= upper)
+                    });
+                }
+            }
+        }
+    }
+}

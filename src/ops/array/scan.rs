@@ -1,0 +1,314 @@
+//! Scans: running sums, products and logarithms of sums of exponentials along an axis.
+
+use std::ops::{Add, Mul, Sub};
+
+use half::{bf16, f16};
+use shapeflow_shape_fns::{Attr, Attrs, DType};
+
+use crate::dtype;
+use crate::error::Result;
+use crate::graph::{IntoParam, Value};
+use crate::op::{Absent, HostCx, OpDef, Operand, TfOp};
+use crate::tensor::{Element, TensorView, TensorViewMut};
+
+use super::axis::given_axis;
+use crate::ops::row_major::RowMajor;
+
+macro_rules! scans {
+    ($($(#[$doc:meta])* $method:ident, $with:ident, $exclusive:literal, $DEF:ident, $op:literal, $Combine:ident, $class:ident;)*) => {
+        impl<'g> Value<'g> {$(
+            $(#[$doc])*
+            ///
+            /// # Errors
+            /// The axis is out of range, or the element type is not supported.
+            #[track_caller]
+            pub fn $method(self, axis: impl IntoParam<'g>) -> Result<Value<'g>> {
+                self.$with(axis, false, false)
+            }
+
+            #[doc = concat!("Scans as [`Value::", stringify!($method), "`] does. With `exclusive`, a result omits the \
+                element at its own position (`", $exclusive, "`); with `reverse`, the scan starts at the end.")]
+            ///
+            /// # Errors
+            #[doc = concat!("As [`Value::", stringify!($method), "`].")]
+            #[track_caller]
+            pub fn $with(self, axis: impl IntoParam<'g>, exclusive: bool, reverse: bool) -> Result<Value<'g>> {
+                let call = self.graph().op(&$DEF).data(self).structure("axis", axis);
+                call.attr("exclusive", exclusive).attr("reverse", reverse).finish()
+            }
+        )*}
+
+        $(pub(crate) static $DEF: OpDef = OpDef::host(stringify!($method), |cx| run(cx, Combine::$Combine))
+            .operands(&[Operand::Data("x"), Operand::Structure("axis")])
+            .shape_fn(shapeflow_shape_fns::array::cumsum)
+            .dtype_rule(dtype::unary::$class)
+            .tensorflow(&[TfOp::new($op).absent(&[("axis", Absent::Zero)])]);)*
+    };
+}
+scans! {
+    /// Returns the running sums along `axis`: `[a, b, c]` gives `[a, a + b, a + b + c]`.
+    ///
+    /// `[..] -> [..]`, integers (which wrap), floats and complex numbers. A negative `axis` counts from the end. Elements are
+    /// added in order and in their own precision; f16 and bf16 are added as f32. As TensorFlow's `Cumsum`. Runs on the host.
+    cumsum, cumsum_with, "[0, a, a + b]", SUM, "Cumsum", Sum, numeric;
+    /// Returns the running products along `axis`: `[a, b, c]` gives `[a, a * b, a * b * c]`.
+    ///
+    /// `[..] -> [..]`, integers (which wrap), floats and complex numbers. A negative `axis` counts from the end. Elements are
+    /// multiplied in order and in their own precision; f16 and bf16 are multiplied as f32. As TensorFlow's `Cumprod`. Runs on the
+    /// host.
+    cumprod, cumprod_with, "[1, a, a * b]", PRODUCT, "Cumprod", Product, numeric;
+    /// Returns the logarithms of the running sums of exponentials along `axis`: `[a, b]` gives
+    /// `[a, log(exp(a) + exp(b))]`, without overflow.
+    ///
+    /// `[..] -> [..]`, floats. A negative `axis` counts from the end. f16 and bf16 are computed as f32. The result of no
+    /// elements is -inf. As TensorFlow's `CumulativeLogsumexp`. Runs on the host.
+    #[doc(alias = "logcumsumexp")]
+    cumulative_logsumexp, cumulative_logsumexp_with, "[-inf, a, log(exp(a) + exp(b))]", LOG_SUM_EXP,
+        "CumulativeLogsumexp", LogSumExp, float;
+}
+
+/// The operation that combines a partial result with the next element.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Combine {
+    Sum,
+    Product,
+    /// `log(exp(a) + exp(b))`.
+    LogSumExp,
+}
+
+/// The layout and the options of a scan: `length` elements along the axis, `inner` elements for each of them.
+#[derive(Clone, Copy)]
+struct Scan {
+    length: usize,
+    inner: usize,
+    exclusive: bool,
+    reverse: bool,
+}
+
+fn run(cx: &mut HostCx<'_>, combine: Combine) -> Result<()> {
+    let x = RowMajor::new(cx.input(0)?)?;
+    let x = x.view();
+    let axis = given_axis(cx, 1, x.sizes().len())?.unwrap_or(0);
+    let flag = |attrs: &Attrs, name: &str| matches!(attrs.get(name), Some(Attr::Bool(true)));
+    let scan = Scan {
+        length: x.sizes().get(axis).copied().unwrap_or(1),
+        inner: x.sizes().get(axis + 1..).unwrap_or_default().iter().product(),
+        exclusive: flag(cx.attrs(), "exclusive"),
+        reverse: flag(cx.attrs(), "reverse"),
+    };
+    let y = &mut cx.unfilled_output(0, x.sizes())?;
+    macro_rules! integers {
+        ($T:ident) => {
+            match combine {
+                Combine::Product => plain(scan, x, y, 1, $T::wrapping_mul),
+                _ => plain(scan, x, y, 0, $T::wrapping_add),
+            }
+        };
+    }
+    macro_rules! floats {
+        ($T:ident, $log_sum_exp:ident) => {
+            match combine {
+                Combine::Sum => plain(scan, x, y, 0.0, $T::add),
+                Combine::Product => plain(scan, x, y, 1.0, $T::mul),
+                Combine::LogSumExp => plain(scan, x, y, $T::NEG_INFINITY, $log_sum_exp),
+            }
+        };
+    }
+    macro_rules! halves {
+        ($T:ident) => {{
+            let (load, store) =
+                (|bits| $T::from_bits(bits).to_f32(), |result| $T::from_f32(result).to_bits());
+            match combine {
+                Combine::Sum => halves(scan, x, y, 0.0, load, store, f32::add),
+                Combine::Product => halves(scan, x, y, 1.0, load, store, f32::mul),
+                Combine::LogSumExp => halves(scan, x, y, f32::NEG_INFINITY, load, store, log_sum_exp_f32),
+            }
+        }};
+    }
+    match x.dtype() {
+        DType::I8 => integers!(i8),
+        DType::I16 => integers!(i16),
+        DType::I32 => integers!(i32),
+        DType::I64 => integers!(i64),
+        DType::U8 => integers!(u8),
+        DType::U16 => integers!(u16),
+        DType::U32 => integers!(u32),
+        DType::U64 => integers!(u64),
+        DType::F32 => floats!(f32, log_sum_exp_f32),
+        DType::F64 => floats!(f64, log_sum_exp_f64),
+        DType::F16 => halves!(f16),
+        DType::BF16 => halves!(bf16),
+        DType::C64 => complex(scan, x, y, combine, 1.0f32),
+        DType::C128 => complex(scan, x, y, combine, 1.0f64),
+        other => unreachable!("the dtype rule refuses {other}"),
+    }
+}
+
+macro_rules! log_sum_exp {
+    ($($name:ident $T:ident),*) => {$(
+        /// `log(exp(a) + exp(b))`; the larger of both if it is -inf.
+        fn $name(a: $T, b: $T) -> $T {
+            let (low, high) = if b < a { (b, a) } else { (a, b) };
+            if high < $T::MIN { high } else { (low - high).exp().ln_1p() + high }
+        }
+    )*};
+}
+log_sum_exp!(log_sum_exp_f32 f32, log_sum_exp_f64 f64);
+
+fn plain<T: Element>(
+    scan: Scan,
+    x: TensorView<'_>,
+    y: &mut TensorViewMut<'_>,
+    start: T,
+    combine: impl Fn(T, T) -> T,
+) -> Result<()> {
+    scan_all(scan, x.as_slice::<T>()?, y.as_mut_slice::<T>()?, start, |x| x, |result| result, combine);
+    Ok(())
+}
+
+fn halves(
+    scan: Scan,
+    x: TensorView<'_>,
+    y: &mut TensorViewMut<'_>,
+    start: f32,
+    load: impl Fn(u16) -> f32,
+    store: impl Fn(f32) -> u16,
+    combine: impl Fn(f32, f32) -> f32,
+) -> Result<()> {
+    scan_all(scan, x.as_bits::<u16>()?, y.as_mut_bits::<u16>()?, start, load, store, combine);
+    Ok(())
+}
+
+/// Scans complex numbers, given as pairs of parts.
+fn complex<T: Element + Add<Output = T> + Sub<Output = T> + Mul<Output = T>>(
+    scan: Scan,
+    x: TensorView<'_>,
+    y: &mut TensorViewMut<'_>,
+    combine: Combine,
+    one: T,
+) -> Result<()> {
+    let (from, _) = x.as_bits::<T>()?.as_chunks::<2>();
+    let (to, _) = y.as_mut_bits::<T>()?.as_chunks_mut::<2>();
+    let zero = T::default();
+    let add = |[a, b]: [T; 2], [c, d]: [T; 2]| [a + c, b + d];
+    let multiply = |[a, b]: [T; 2], [c, d]: [T; 2]| [a * c - b * d, a * d + b * c];
+    match combine {
+        Combine::Product => scan_all(scan, from, to, [one, zero], |x| x, |result| result, multiply),
+        _ => scan_all(scan, from, to, [zero; 2], |x| x, |result| result, add),
+    }
+    Ok(())
+}
+
+/// The number of columns scanned together. Their partial results stay in the L1 cache.
+const COLUMNS: usize = 1024;
+
+fn scan_all<T: Copy, A: Copy>(
+    scan: Scan,
+    from: &[T],
+    to: &mut [T],
+    start: A,
+    load: impl Fn(T) -> A,
+    store: impl Fn(A) -> T,
+    combine: impl Fn(A, A) -> A,
+) {
+    let Scan { length, inner, exclusive, reverse } = scan;
+    if from.is_empty() {
+        return;
+    }
+    let position_of = |step: usize| if reverse { length - 1 - step } else { step };
+    for (from, to) in from.chunks_exact(length * inner).zip(to.chunks_exact_mut(length * inner)) {
+        if inner == 1 {
+            let mut sum = start;
+            for step in 0..length {
+                let offset = position_of(step);
+                let next = combine(sum, load(from[offset]));
+                to[offset] = store(if exclusive { sum } else { next });
+                sum = next;
+            }
+            continue;
+        }
+        let mut sums = [start; COLUMNS];
+        for first in (0..inner).step_by(COLUMNS) {
+            let width = COLUMNS.min(inner - first);
+            let sums = &mut sums[..width];
+            sums.fill(start);
+            for step in 0..length {
+                let offset = position_of(step) * inner + first;
+                let columns =
+                    sums.iter_mut().zip(&from[offset..offset + width]).zip(&mut to[offset..offset + width]);
+                for ((sum, element), result) in columns {
+                    let next = combine(*sum, load(*element));
+                    *result = store(if exclusive { *sum } else { next });
+                    *sum = next;
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::testing::{run_one, shape_table, tensor};
+    use crate::tensor::Tensor;
+
+    shape_table! { SUM, {"axis": -1},
+        "[n, 3]" => "[n, 3]",
+        "bool[n]" => error "the element type must be an integer, a float or a complex number",
+    }
+    shape_table! { fed: SUM, {},
+        "[n, 3]; axis=i32[]" => "[n, 3]",
+    }
+
+    #[test]
+    fn sums_run_along_the_axis() {
+        let x = tensor(&[2, 3], &[1, 2, 3, 4, 5, 6i32]);
+        let sums = |axis: i64, exclusive: bool, reverse: bool| {
+            let attrs = Attrs::new().with("axis", axis).with("exclusive", exclusive).with("reverse", reverse);
+            run_one(&SUM, &attrs, std::slice::from_ref(&x)).to_vec::<i32>().unwrap()
+        };
+        assert_eq!(sums(1, false, false), [1, 3, 6, 4, 9, 15]);
+        assert_eq!(sums(-1, true, false), [0, 1, 3, 0, 4, 9]);
+        assert_eq!(sums(1, false, true), [6, 5, 3, 15, 11, 6]);
+        assert_eq!(sums(0, false, false), [1, 2, 3, 5, 7, 9]);
+        assert_eq!(sums(0, true, true), [4, 5, 6, 0, 0, 0]);
+    }
+
+    #[test]
+    fn complex_numbers_are_added_and_multiplied() {
+        let x = Tensor::from_bits(DType::C64, &[3], &[1.0f32, 2.0, 0.0, -1.0, 3.0, 0.5]).unwrap();
+        let scanned = |def: &OpDef| {
+            run_one(def, &Attrs::new().with("axis", 0), std::slice::from_ref(&x)).to_bits::<f32>().unwrap()
+        };
+        assert_eq!(scanned(&SUM), [1.0, 2.0, 1.0, 1.0, 4.0, 1.5]);
+        assert_eq!(scanned(&PRODUCT), [1.0, 2.0, 2.0, -1.0, 6.5, -2.0]);
+    }
+
+    #[test]
+    fn wide_rows_wrap_and_halves_keep_precision() {
+        let x = tensor(&[3, 2000], &vec![100u8; 6000]);
+        let y = run_one(&SUM, &Attrs::new().with("axis", 0), &[x]).to_vec::<u8>().unwrap();
+        assert!(y[..2000].iter().all(|x| *x == 100) && y[4000..].iter().all(|x| *x == 44));
+        let one = bf16::from_f32(1.0).to_bits();
+        let x = Tensor::from_bits(DType::BF16, &[300], &[one; 300]).unwrap();
+        let y = run_one(&SUM, &Attrs::new().with("axis", 0), &[x]).to_bits::<u16>().unwrap();
+        assert_eq!(bf16::from_bits(y[299]).to_f32(), 300.0);
+    }
+
+    #[test]
+    fn products_and_log_sums_run_along_the_axis() {
+        let x = tensor(&[4], &[3i8, -2, 5, 7]);
+        let attrs = |exclusive: bool| Attrs::new().with("axis", 0).with("exclusive", exclusive);
+        // 3 * -2 * 5 * 7 = -210 wraps to 46.
+        assert_eq!(
+            run_one(&PRODUCT, &attrs(false), std::slice::from_ref(&x)).to_vec::<i8>().unwrap(),
+            [3, -6, -30, 46]
+        );
+        assert_eq!(run_one(&PRODUCT, &attrs(true), &[x]).to_vec::<i8>().unwrap(), [1, 3, -6, -30]);
+        let x = [1000.0, 1000.0, f64::NEG_INFINITY, -5.0];
+        let y = run_one(&LOG_SUM_EXP, &attrs(false), &[tensor(&[4], &x)]).to_vec::<f64>().unwrap();
+        assert_eq!(y, [1000.0, 1000.0 + 2f64.ln(), 1000.0 + 2f64.ln(), 1000.0 + 2f64.ln()]);
+        let none = run_one(&LOG_SUM_EXP, &attrs(true), &[tensor(&[1], &[3.0f32])]);
+        assert_eq!(none.to_vec::<f32>().unwrap(), [f32::NEG_INFINITY]);
+    }
+}

@@ -1,0 +1,252 @@
+//! `bincount` and its relatives: count the occurrences of each number.
+
+use shapeflow_shape_fns::{Attr, DType};
+
+use crate::dtype;
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::graph::{IntoOperand, IntoParam, Value};
+use crate::op::{HostCx, OpDef, Operand, TfOp};
+use crate::ops::host_params::{param_ints, param_sizes};
+use crate::ops::integers::ints;
+use crate::ops::row_major::RowMajor;
+use crate::tensor::{Element, TensorView};
+
+impl<'g> Value<'g> {
+    /// Counts the occurrences of each number below `size`: `out[v] = Σ weights[i]` over `self[i] == v`.
+    ///
+    /// `[..], weights [..] -> [size]`; `self` is i32 or i64. `weights` is i32, i64, f32 or f64 with as many elements as
+    /// `self`, or empty, which makes every weight 1. Numbers of `size` or more are dropped; a negative one fails the run.
+    /// As TensorFlow's `Bincount`. Runs on the host.
+    ///
+    /// # Errors
+    /// `size` is negative, or a dtype is not supported.
+    #[track_caller]
+    pub fn bincount(self, size: impl IntoParam<'g>, weights: impl IntoOperand<'g>) -> Result<Value<'g>> {
+        let weights = weights.into_operand(self, std::panic::Location::caller());
+        self.graph().op(&ALL_ELEMENTS).data(self).size("size", size).data(weights).finish()
+    }
+
+    /// Counts the occurrences of each number below `size` in every row, as [`Value::bincount`] does. If `binary`, a
+    /// number that occurs counts 1, whatever its weights.
+    ///
+    /// `[n] -> [size]` or `[b, n] -> [b, size]`. As TensorFlow's `DenseBincount`. Runs on the host.
+    ///
+    /// # Errors
+    /// As [`Value::bincount`]; also if the rank is more than 2.
+    #[track_caller]
+    pub fn dense_bincount(
+        self,
+        size: impl IntoParam<'g>,
+        weights: impl IntoOperand<'g>,
+        binary: bool,
+    ) -> Result<Value<'g>> {
+        let weights = weights.into_operand(self, std::panic::Location::caller());
+        let call = self.graph().op(&ROWS).data(self).size("size", size).data(weights);
+        call.attr("binary_output", binary).finish()
+    }
+}
+
+pub(crate) static ALL_ELEMENTS: OpDef = OpDef::host("bincount", |cx| {
+    let (values, sizes) = (ints(cx.input(0)?), param_sizes(cx, "size", 1)?);
+    count(cx, &values, &sizes, &|_| Ok(0))
+})
+.operands(&[Operand::Data("arr"), Operand::Size("size"), Operand::Data("weights")])
+.shape_fn(shapeflow_shape_fns::segment::bincount)
+.dtype_rule(|operands, _| dtypes(operands, 1))
+.tensorflow(&[TfOp::new("Bincount")]);
+
+pub(crate) static ROWS: OpDef = OpDef::host("dense_bincount", |cx| {
+    let (x, size) = (RowMajor::new(cx.input(0)?)?, param_sizes(cx, "size", 1)?);
+    let x = x.view();
+    match x.sizes() {
+        [rows, columns] => count(cx, &ints(x), &[&[*rows], &size[..]].concat(), &|at| Ok(at / columns)),
+        _ => count(cx, &ints(x), &size, &|_| Ok(0)),
+    }
+})
+.operands(&[Operand::Data("input"), Operand::Size("size"), Operand::Data("weights")])
+.shape_fn(shapeflow_shape_fns::segment::dense_bincount)
+.dtype_rule(|operands, _| dtypes(operands, 1))
+.tensorflow(&[TfOp::new("DenseBincount")]);
+
+/// An op for import only. Counts in every row of a sparse tensor.
+pub(crate) static SPARSE: OpDef = OpDef::host("sparse_bincount", run_sparse)
+    .operands(&[
+        Operand::Data("indices"),
+        Operand::Data("values"),
+        Operand::Size("dense_shape"),
+        Operand::Size("size"),
+        Operand::Data("weights"),
+    ])
+    .shape_fn(shapeflow_shape_fns::segment::sparse_bincount)
+    .dtype_rule(|operands, _| dtypes(operands, 2))
+    .tensorflow(&[TfOp::new("SparseBincount")]);
+
+/// An op for import only. Counts in every row of a ragged tensor.
+pub(crate) static RAGGED: OpDef = OpDef::host("ragged_bincount", run_ragged)
+    .operands(&[
+        Operand::Data("splits"),
+        Operand::Data("values"),
+        Operand::Size("size"),
+        Operand::Data("weights"),
+    ])
+    .shape_fn(shapeflow_shape_fns::segment::ragged_bincount)
+    .dtype_rule(|operands, _| dtypes(operands, 2))
+    .tensorflow(&[TfOp::new("RaggedBincount")]);
+
+/// The dtype rule: `data` operands and the parameters after them are integers, and the last operand holds the weights,
+/// whose dtype the result has.
+fn dtypes(operands: &[DType], data: usize) -> Result<Vec<DType>> {
+    let Some((weights, numbers)) = operands.split_last().filter(|(_, numbers)| numbers.len() >= data) else {
+        return dtype::refuse(format!("a count must have numbers and weights, got {operands:?}"));
+    };
+    dtype::indices(numbers, 0)?;
+    match weights {
+        DType::I32 | DType::I64 | DType::F32 | DType::F64 => Ok(vec![*weights]),
+        other => dtype::refuse(format!("weights must be i32, i64, f32 or f64, got {other}")),
+    }
+}
+
+fn run_sparse(cx: &mut HostCx<'_>) -> Result<()> {
+    let (indices, values) = (ints(cx.input(0)?), ints(cx.input(1)?));
+    let shape = param_ints(cx, "dense_shape", 2)?.unwrap_or_default();
+    let size = param_sizes(cx, "size", 3)?;
+    let rank = shape.len();
+    let row = |at: usize| {
+        let index = indices.get(at * rank..(at + 1) * rank).unwrap_or_default();
+        let is_inside = index.iter().zip(&shape).all(|(index, size)| (0..*size).contains(index));
+        let message = || format!("an index must lie within {shape:?}, got {index:?}");
+        match is_inside && index.len() == rank {
+            true => Ok(if rank > 1 { index[0] as usize } else { 0 }),
+            false => Err(Error::new(ErrorKind::Index, Phase::Run, message())),
+        }
+    };
+    let rows = if rank > 1 { vec![usize::try_from(shape[0]).unwrap_or(0)] } else { Vec::new() };
+    count(cx, &values, &[&rows[..], &size[..]].concat(), &row)
+}
+
+fn run_ragged(cx: &mut HostCx<'_>) -> Result<()> {
+    let (splits, values) = (ints(cx.input(0)?), ints(cx.input(1)?));
+    let size = param_sizes(cx, "size", 2)?;
+    let is_valid = splits.first() == Some(&0)
+        && splits.is_sorted()
+        && splits.last().and_then(|last| usize::try_from(*last).ok()) == Some(values.len());
+    if !is_valid {
+        let message = format!("splits must ascend from 0 to {}, got {splits:?}", values.len());
+        return Err(Error::new(ErrorKind::Index, Phase::Run, message));
+    }
+    let row = |at: usize| Ok(splits.partition_point(|split| *split <= at as i64) - 1);
+    count(cx, &values, &[&[splits.len() - 1], &size[..]].concat(), &row)
+}
+
+/// Counts `values` in the output of these sizes, whose last axis is indexed by values; `row` returns the index of a
+/// value's row.
+fn count(
+    cx: &mut HostCx<'_>,
+    values: &[i64],
+    sizes: &[usize],
+    row: &dyn Fn(usize) -> Result<usize>,
+) -> Result<()> {
+    let is_binary = matches!(cx.attrs().get("binary_output"), Some(Attr::Bool(true)));
+    let weights = RowMajor::new(cx.input(cx.inputs() - 1)?)?;
+    let weights = weights.view();
+    if !weights.is_empty() && weights.len() != values.len() {
+        let message =
+            format!("there must be one weight per number, got {} for {}", weights.len(), values.len());
+        return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
+    }
+    let size = sizes.last().copied().unwrap_or(0);
+    let mut places = Vec::with_capacity(values.len());
+    for (at, value) in values.iter().enumerate() {
+        let Ok(value) = usize::try_from(*value) else {
+            let message = format!("a counted number must not be negative, got {value}");
+            return Err(Error::new(ErrorKind::Index, Phase::Run, message));
+        };
+        let row = row(at)?;
+        places.push((value < size).then_some(row * size + value));
+    }
+    let mut output = cx.output(0, sizes)?;
+    macro_rules! of {
+        ($T:ty, $one:literal, $add:expr) => {
+            add(output.as_mut_slice::<$T>()?, &places, weights, is_binary, $one, $add)
+        };
+    }
+    match weights.dtype() {
+        DType::I32 => of!(i32, 1, i32::wrapping_add),
+        DType::I64 => of!(i64, 1, i64::wrapping_add),
+        DType::F32 => of!(f32, 1.0, |a, b| a + b),
+        _ => of!(f64, 1.0, |a, b| a + b),
+    }
+}
+
+fn add<T: Element>(
+    counts: &mut [T],
+    places: &[Option<usize>],
+    weights: TensorView<'_>,
+    is_binary: bool,
+    one: T,
+    add: fn(T, T) -> T,
+) -> Result<()> {
+    let weights = weights.as_slice::<T>()?;
+    for (at, place) in places.iter().enumerate() {
+        let Some(place) = *place else { continue };
+        counts[place] =
+            if is_binary { one } else { add(counts[place], weights.get(at).copied().unwrap_or(one)) };
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Attrs;
+    use crate::ops::testing::{run, run_one, shape_table, tensor};
+
+    shape_table! { ALL_ELEMENTS, {"size": 4},
+        "i32[m, n]; [0]" => "[4]",
+        "[n]; [0]" => error "a parameter must be i32 or i64",
+        "i32[n]; f16[0]" => error "weights must be i32, i64, f32 or f64",
+    }
+    shape_table! { rows: ROWS, {},
+        "i64[b, n]; size=i32[]; i32[0]" => "i32[b, ?]",
+        "i64[n]; size=i32[]; i32[0]" => "i32[?]",
+    }
+    shape_table! { sparse: SPARSE, {"dense_shape": [3, 5], "size": 4},
+        "i64[n, 2]; i32[n]; [0]" => "[3, 4]",
+    }
+    shape_table! { ragged: RAGGED, {"size": 4},
+        "i64[3]; i32[n]; [0]" => "[2, 4]",
+    }
+
+    #[test]
+    fn weights_add_up_and_large_numbers_are_dropped() {
+        let x = tensor(&[2, 3], &[1, 1, 0, 5, 2, 1i64]);
+        let attrs = Attrs::new().with("size", 3);
+        let weights = tensor(&[2, 3], &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0f32]);
+        let none = tensor::<i32>(&[0], &[]);
+        let all = run_one(&ALL_ELEMENTS, &attrs, &[x.clone(), weights.clone()]);
+        assert_eq!(all.to_vec::<f32>().unwrap(), [4.0, 35.0, 16.0]);
+        let rows = run_one(&ROWS, &attrs, &[x.clone(), none.clone()]);
+        assert_eq!(rows.to_vec::<i32>().unwrap(), [1, 2, 0, 0, 1, 1]);
+        let binary = run_one(&ROWS, &attrs.clone().with("binary_output", true), &[x, weights]);
+        assert_eq!(binary.to_vec::<f32>().unwrap(), [1.0, 1.0, 0.0, 0.0, 1.0, 1.0]);
+        let error = run(&ALL_ELEMENTS, &attrs, &[tensor(&[1], &[-1i32]), none]).unwrap_err();
+        assert_eq!(error.message(), "a counted number must not be negative, got -1");
+    }
+
+    #[test]
+    fn rows_may_be_sparse_or_ragged() {
+        let (values, none) = (tensor(&[3], &[1, 1, 2i32]), tensor::<f64>(&[0], &[]));
+        let attrs = Attrs::new().with("size", 3);
+        let indices = tensor(&[3, 2], &[0, 0, 0, 2, 1, 1i64]);
+        let sparse = attrs.clone().with("dense_shape", [2, 3]);
+        let expected = [0.0, 2.0, 0.0, 0.0, 0.0, 1.0];
+        let y = run_one(&SPARSE, &sparse, &[indices.clone(), values.clone(), none.clone()]);
+        assert_eq!(y.to_vec::<f64>().unwrap(), expected);
+        let splits = tensor(&[3], &[0, 2, 3i64]);
+        let y = run_one(&RAGGED, &attrs, &[splits, values.clone(), none.clone()]);
+        assert_eq!(y.to_vec::<f64>().unwrap(), expected);
+        let short = attrs.clone().with("dense_shape", [1, 3]);
+        assert!(run(&SPARSE, &short, &[indices, values.clone(), none.clone()]).is_err());
+        assert!(run(&RAGGED, &attrs, &[tensor(&[2], &[0, 2i64]), values, none]).is_err());
+    }
+}

@@ -1,0 +1,120 @@
+//! `histogram_fixed_width`: counts elements in bins of equal width.
+
+use shapeflow_shape_fns::{Attrs, DType};
+
+use crate::dtype;
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::expr::Scalar;
+use crate::graph::{IntoOperand, IntoParam, Value};
+use crate::op::{HostCx, OpDef, Operand, TfOp};
+use crate::ops::host_params::param_sizes;
+use crate::ops::integers::int_tensor;
+
+impl<'g> Value<'g> {
+    /// Counts the elements in `bins` bins of equal width between the two elements of `range`. Elements outside the range
+    /// are in the first or the last bin.
+    ///
+    /// `[..], range [2] -> i32[bins]`; i32, i64, f32 and f64. A NaN fails the run. As TensorFlow's
+    /// `HistogramFixedWidth`. Runs on the host.
+    ///
+    /// # Errors
+    /// `bins` is less than 1, `range` does not have two elements, or the dtypes differ or are not supported.
+    #[doc(alias = "histogram")]
+    #[track_caller]
+    pub fn histogram_fixed_width(
+        self,
+        range: impl IntoOperand<'g>,
+        bins: impl IntoParam<'g>,
+    ) -> Result<Value<'g>> {
+        let range = range.into_operand(self, std::panic::Location::caller());
+        self.graph().op(&DEF).data(self).data(range).size("nbins", bins).finish()
+    }
+}
+
+pub(crate) static DEF: OpDef = OpDef::host("histogram_fixed_width", run)
+    .operands(&[Operand::Data("values"), Operand::Data("value_range"), Operand::Size("nbins")])
+    .shape_fn(shapeflow_shape_fns::segment::histogram)
+    .dtype_rule(dtypes)
+    .tensorflow(&[TfOp::new("HistogramFixedWidth")]);
+
+fn dtypes(operands: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
+    let x = dtype::common(operands, 0, 2, dtype::Class::Number)?;
+    dtype::indices(operands, 2)?;
+    if !matches!(x, DType::I32 | DType::I64 | DType::F32 | DType::F64) {
+        return dtype::refuse(format!("the element type must be i32, i64, f32 or f64, got {x}"));
+    }
+    match dtype::attribute(attrs, "dtype")?.unwrap_or(DType::I32) {
+        count @ (DType::I32 | DType::I64) => Ok(vec![count]),
+        other => dtype::refuse(format!("counts must be i32 or i64, got {other}")),
+    }
+}
+
+fn run(cx: &mut HostCx<'_>) -> Result<()> {
+    let (x, range) = (cx.input(0)?, cx.input(1)?);
+    let wrong = |message: String| Err(Error::new(ErrorKind::Attribute, Phase::Run, message));
+    let bins = param_sizes(cx, "nbins", 2)?.first().copied().unwrap_or(0);
+    if bins == 0 {
+        return wrong("nbins must be at least 1, got 0".to_string());
+    }
+    let scalar = |of: crate::TensorView<'_>, at: usize| {
+        let bytes = of.element(at).expect("the position is in the tensor");
+        Scalar::from_bytes(of.dtype(), bytes).expect("the dtype rule accepts numbers only")
+    };
+    if range.len() != 2 {
+        return wrong(format!("value_range must have two elements, got {}", range.len()));
+    }
+    let (low, high) = (scalar(range, 0), scalar(range, 1));
+    // The distances are rounded in the dtype of the elements, as TensorFlow's are.
+    let distance = |from: Scalar, to: Scalar| match (from, to) {
+        (Scalar::F32(from), Scalar::F32(to)) => f64::from(to - from),
+        (Scalar::I32(from), Scalar::I32(to)) => f64::from(to.wrapping_sub(from)),
+        (Scalar::I64(from), Scalar::I64(to)) => to.wrapping_sub(from) as f64,
+        (from, to) => to.to_f64() - from.to_f64(),
+    };
+    let is_above = |a: Scalar, b: Scalar| match (a, b) {
+        (Scalar::I64(a), Scalar::I64(b)) => a > b,
+        (a, b) => a.to_f64() > b.to_f64(),
+    };
+    if !is_above(high, low) {
+        return wrong(format!("value_range must ascend, got {low} and {high}"));
+    }
+    let step = distance(low, high) / bins as f64;
+    let mut counts = vec![0usize; bins];
+    for at in 0..x.len() {
+        let value = scalar(x, at);
+        if value.to_f64().is_nan() {
+            return wrong("a histogram must have no NaN, got one".to_string());
+        }
+        let position = if is_above(value, low) { distance(low, value) / step } else { 0.0 };
+        counts[position.min((bins - 1) as f64) as usize] += 1;
+    }
+    let dtype = dtypes(&[x.dtype(), x.dtype()], cx.attrs())?[0];
+    cx.set_output(0, int_tensor(dtype, &[bins], counts.into_iter())?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::testing::{run, run_one, shape_table, tensor};
+
+    shape_table! { DEF, {"nbins": 5, "dtype": DType::I64},
+        "[m, n]; [2]" => "i64[5]",
+        "[n]; [3]" => error "must hold a lower and an upper limit",
+        "[n]; f64[2]" => error "operands must have one dtype",
+        "f16[n]; f16[2]" => error "the element type must be i32, i64, f32 or f64",
+    }
+    shape_table! { fed: DEF, {},
+        "[n]; [2]; nbins=i32[]" => "i32[?]",
+    }
+
+    #[test]
+    fn elements_outside_the_range_are_in_the_outer_bins() {
+        let attrs = Attrs::new().with("nbins", 5);
+        let range = tensor(&[2], &[0.0f32, 5.0]);
+        let x = tensor(&[7], &[-1.0f32, 0.0, 1.5, 2.0, 5.0, 15.0, f32::INFINITY]);
+        let y = run_one(&DEF, &attrs, &[x, range.clone()]);
+        assert_eq!(y.to_vec::<i32>().unwrap(), [2, 1, 1, 0, 3]);
+        assert!(run(&DEF, &attrs, &[tensor(&[1], &[f32::NAN]), range]).is_err());
+        assert!(run(&DEF, &attrs, &[tensor(&[1], &[1i32]), tensor(&[2], &[3, 3i32])]).is_err());
+    }
+}

@@ -1,0 +1,81 @@
+//! `bucketize`: the number of the bucket that holds each element.
+
+use shapeflow_shape_fns::{Attr, Attrs, DType};
+
+use crate::dtype;
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::expr::Scalar;
+use crate::graph::Value;
+use crate::op::{HostCx, OpDef, Operand, TfOp};
+
+impl<'g> Value<'g> {
+    /// Returns, for each element, the number of `boundaries` that are not greater than it.
+    ///
+    /// `[..] -> i32[..]`, i32, i64, f32 and f64. The boundaries must ascend and are rounded to f32, to which integers are
+    /// also rounded before they are compared. NaN is past every boundary. As TensorFlow's `Bucketize`. Runs on the host.
+    ///
+    /// # Errors
+    /// The dtype is not supported.
+    #[doc(alias = "digitize")]
+    #[track_caller]
+    pub fn bucketize(self, boundaries: &[f64]) -> Result<Value<'g>> {
+        self.graph().op(&DEF).data(self).attr("boundaries", boundaries).finish()
+    }
+}
+
+pub(crate) static DEF: OpDef = OpDef::host("bucketize", run)
+    .operands(&[Operand::Data("input")])
+    .shape_fn(shapeflow_shape_fns::common::unary)
+    .dtype_rule(|operands: &[DType], _: &Attrs| match operands {
+        [DType::I32 | DType::I64 | DType::F32 | DType::F64] => Ok(vec![DType::I32]),
+        other => dtype::refuse(format!("the element type must be i32, i64, f32 or f64, got {other:?}")),
+    })
+    .tensorflow(&[TfOp::new("Bucketize")]);
+
+fn run(cx: &mut HostCx<'_>) -> Result<()> {
+    let x = cx.input(0)?;
+    let boundaries: Vec<f64> = match cx.attrs().get("boundaries") {
+        Some(Attr::Floats(boundaries)) => boundaries.iter().map(|limit| f64::from(*limit as f32)).collect(),
+        _ => Vec::new(),
+    };
+    if !boundaries.is_sorted() {
+        let message = format!("boundaries must ascend, got {boundaries:?}");
+        return Err(Error::new(ErrorKind::Attribute, Phase::Run, message));
+    }
+    let bucket = |position: usize| {
+        let element = x.element(position).and_then(|bytes| Scalar::from_bytes(x.dtype(), bytes));
+        let value = match element.expect("the position is in the tensor") {
+            Scalar::I32(int) => f64::from(int as f32),
+            Scalar::I64(int) => f64::from(int as f32),
+            float => float.to_f64(),
+        };
+        boundaries.partition_point(|limit| *limit <= value || value.is_nan()) as i32
+    };
+    let mut output = cx.unfilled_output(0, x.sizes())?;
+    for (position, slot) in output.as_mut_slice::<i32>()?.iter_mut().enumerate() {
+        *slot = bucket(position);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::testing::{run, run_one, shape_table, tensor};
+
+    shape_table! { DEF, {"boundaries": &[0.0, 1.0][..]},
+        "[n, 2]" => "i32[n, 2]",
+        "i64?" => "i32?",
+        "bool[n]" => error "the element type must be i32, i64, f32 or f64",
+    }
+
+    #[test]
+    fn a_boundary_belongs_to_the_bucket_above_it() {
+        let attrs = |limits: &[f64]| Attrs::new().with("boundaries", limits);
+        let x = tensor(&[5], &[-1.0, 0.0, 0.5, 3.0, f64::NAN]);
+        let y = run_one(&DEF, &attrs(&[0.0, 1.0, 3.0]), std::slice::from_ref(&x));
+        assert_eq!(y.to_vec::<i32>().unwrap(), [0, 1, 1, 3, 3]);
+        let error = run(&DEF, &attrs(&[2.0, 1.0]), &[x]).unwrap_err();
+        assert_eq!(error.message(), "boundaries must ascend, got [2.0, 1.0]");
+    }
+}

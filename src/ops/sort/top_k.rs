@@ -1,0 +1,123 @@
+//! `top_k`: the largest elements of each row.
+
+use std::cmp::Reverse;
+
+use shapeflow_shape_fns::{Attrs, DType};
+
+use crate::dtype;
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::graph::{IntoParam, Value};
+use crate::op::{HostCx, OpDef, Operand, TfOp};
+use crate::ops::array::unstack::exactly;
+use crate::ops::host_params::param_sizes;
+use crate::ops::integers::int_tensor;
+use crate::ops::row_major::RowMajor;
+use crate::ops::take::take;
+
+use super::order::order_keys;
+
+impl<'g> Value<'g> {
+    /// Returns the `k` largest elements along the last axis, in descending order, and their positions.
+    ///
+    /// `[.., d] -> [.., k], i64[.., k]`, integers and floats. Of equal elements, the one with the lower position comes
+    /// first; NaN counts as the largest. As TensorFlow's `TopKV2`, whose positions are i32 by default. Runs on the host.
+    ///
+    /// ```
+    /// let g = shapeflow::Graph::new();
+    /// let [values, positions] = g.constant([1, 4, 2, 4])?.top_k(3)?;
+    /// let [values, positions] = g.compile([values, positions])?.run(&[])?;
+    /// assert_eq!((values.to_vec::<i32>()?, positions.to_vec::<i64>()?), (vec![4, 4, 2], vec![1, 3, 2]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `self` is a scalar, `k` is negative or exceeds the last dimension, or the dtype is not supported.
+    #[track_caller]
+    pub fn top_k(self, k: impl IntoParam<'g>) -> Result<[Value<'g>; 2]> {
+        exactly(self.graph().op(&DEF).data(self).size("k", k).finish_all()?)
+    }
+}
+
+pub(crate) static DEF: OpDef = OpDef::host("top_k", run)
+    .operands(&[Operand::Data("input"), Operand::Size("k")])
+    .outputs(|_, _| 2)
+    .shape_fn(shapeflow_shape_fns::nn::top_k)
+    .dtype_rule(|operands, attrs| {
+        let x = dtype::common(operands, 0, 1, dtype::Class::Number)?;
+        dtype::indices(operands, 1)?;
+        Ok(vec![x, index_dtype(attrs)?])
+    })
+    .tensorflow(&[TfOp::new("TopKV2")]);
+
+fn index_dtype(attrs: &Attrs) -> Result<DType> {
+    match dtype::attribute(attrs, "index_type")?.unwrap_or(DType::I64) {
+        index @ (DType::I16 | DType::I32 | DType::I64) => Ok(index),
+        other => dtype::refuse(format!("index_type must be i16, i32 or i64, got {other}")),
+    }
+}
+
+fn run(cx: &mut HostCx<'_>) -> Result<()> {
+    let x = RowMajor::new(cx.input(0)?)?;
+    let x = x.view();
+    let k = param_sizes(cx, "k", 1)?.first().copied().unwrap_or(0);
+    let length = x.sizes().last().copied().unwrap_or(0);
+    if k > length {
+        let message = format!("k must be at most the last dimension, got {k} and {length}");
+        return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
+    }
+    let mut sizes = x.sizes().to_vec();
+    if let Some(last) = sizes.last_mut() {
+        *last = k;
+    }
+    let keys = order_keys(x)?;
+    let mut positions: Vec<usize> = Vec::with_capacity(sizes.iter().product());
+    for row in keys.chunks_exact(length.max(1)) {
+        let mut order: Vec<usize> = (0..length).collect();
+        let descending = |position: &usize| (Reverse(row[*position]), *position);
+        if 0 < k && k < length {
+            order.select_nth_unstable_by_key(k - 1, descending);
+        }
+        order.truncate(k);
+        order.sort_unstable_by_key(descending);
+        positions.extend(order);
+    }
+    let starts = positions.iter().enumerate().map(|(at, position)| at / k.max(1) * length + position);
+    cx.set_output(0, take(x, &sizes, 1, starts)?)?;
+    cx.set_output(1, int_tensor(index_dtype(cx.attrs())?, &sizes, positions.iter().copied())?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::testing::{run, shape_table, tensor};
+
+    shape_table! { DEF, {"k": 2},
+        "[n, 3]" => "[n, 2]; i64[n, 2]",
+        "[1]" => error "must have at least k elements",
+        "bool[3]" => error "the element type must be an integer or a float",
+    }
+    shape_table! { fed: DEF, {"index_type": DType::I64},
+        "[n, 3]; k=i32[]" => "[n, ?]; i64[n, ?]",
+    }
+
+    #[test]
+    fn rows_are_independent() {
+        let x: Vec<i32> = (0..60).map(|i| i * 37 % 11).collect();
+        for k in [0i64, 1, 7, 20] {
+            let [values, positions] =
+                &run(&DEF, &Attrs::new().with("k", k), &[tensor(&[3, 20], &x)]).unwrap()[..]
+            else {
+                panic!()
+            };
+            let (values, positions) = (values.to_vec::<i32>().unwrap(), positions.to_vec::<i64>().unwrap());
+            for (number, row) in x.chunks(20).enumerate() {
+                let mut order: Vec<i64> = (0..20).collect();
+                order.sort_by_key(|position| -row[*position as usize]);
+                let part = number * k as usize..(number + 1) * k as usize;
+                assert_eq!(positions[part.clone()], order[..k as usize]);
+                let sorted: Vec<i32> = order[..k as usize].iter().map(|at| row[*at as usize]).collect();
+                assert_eq!(values[part], sorted);
+            }
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! [`Groups`]: the sets of a tensor whose last axis lists the elements of each set.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use shapeflow_shape_fns::Attr;
+
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::op::HostCx;
+use crate::ops::integers::ints;
+use crate::tensor::TensorView;
+
+/// Sets, by their indices along the leading axes.
+pub(super) struct Groups {
+    /// The sizes of the leading axes.
+    pub sizes: Vec<i64>,
+    /// The sets that are not empty.
+    pub sets: BTreeMap<Vec<i64>, BTreeSet<i64>>,
+}
+
+fn wrong<T>(message: String) -> Result<T> {
+    Err(Error::new(ErrorKind::Index, Phase::Run, message))
+}
+
+/// Returns whether attribute `validate_indices` asks for ascending indices, which it does by default.
+pub(super) fn is_validated(cx: &HostCx<'_>) -> bool {
+    !matches!(cx.attrs().get("validate_indices"), Some(Attr::Bool(false)))
+}
+
+/// Checks the indices of a sparse tensor of these sizes, and that they ascend if `ascending`.
+///
+/// # Errors
+/// An index is out of range or out of order.
+pub(super) fn check_indices(rows: &[&[i64]], sizes: &[i64], ascending: bool) -> Result<()> {
+    for row in rows {
+        if row.iter().zip(sizes).any(|(index, size)| !(0..*size).contains(index)) {
+            return wrong(format!("an index must lie within {sizes:?}, got {row:?}"));
+        }
+    }
+    match rows.windows(2).find(|pair| ascending && pair[0] >= pair[1]) {
+        Some(pair) => wrong(format!("indices must ascend, got {:?} after {:?}", pair[1], pair[0])),
+        None => Ok(()),
+    }
+}
+
+impl Groups {
+    /// Reads the sets of a dense tensor.
+    pub(super) fn of_dense(x: TensorView<'_>) -> Result<Groups> {
+        let Some((count, leading)) = x.sizes().split_last() else {
+            return wrong("sets must have rank at least 2, got a scalar".to_string());
+        };
+        let sizes: Vec<i64> = leading.iter().map(|size| *size as i64).collect();
+        let mut sets = BTreeMap::new();
+        let mut group = vec![0i64; sizes.len()];
+        for set in ints(x).chunks_exact((*count).max(1)) {
+            sets.insert(group.clone(), set.iter().cloned().collect());
+            for axis in (0..sizes.len()).rev() {
+                group[axis] += 1;
+                if group[axis] < sizes[axis] {
+                    break;
+                }
+                group[axis] = 0;
+            }
+        }
+        Ok(Groups { sizes, sets })
+    }
+
+    /// Reads the sets of the sparse tensor in operands `first` (indices), `first + 1` (elements) and `first + 2` (sizes).
+    ///
+    /// # Errors
+    /// The operands do not fit each other, an index is out of range, or the indices do not ascend.
+    pub(super) fn of_sparse(cx: &HostCx<'_>, first: usize) -> Result<Groups> {
+        let (indices, sizes) = (ints(cx.input(first)?), ints(cx.input(first + 2)?));
+        let members = ints(cx.input(first + 1)?);
+        let Some((_, leading)) = sizes.split_last() else {
+            return wrong("the sizes of a sparse tensor must not be empty".to_string());
+        };
+        if indices.len() != members.len() * sizes.len() {
+            return wrong(format!("there must be one index of {} numbers per element", sizes.len()));
+        }
+        let rows: Vec<&[i64]> = indices.chunks_exact(sizes.len()).collect();
+        check_indices(&rows, &sizes, is_validated(cx))?;
+        let mut sets: BTreeMap<Vec<i64>, BTreeSet<i64>> = BTreeMap::new();
+        for (row, member) in rows.iter().zip(members) {
+            sets.entry(row[..leading.len()].to_vec()).or_default().insert(member);
+        }
+        Ok(Groups { sizes: leading.to_vec(), sets })
+    }
+}

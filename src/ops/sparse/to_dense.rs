@@ -1,0 +1,140 @@
+//! `sparse_to_dense`: the dense tensor of a sparse one.
+
+use shapeflow_shape_fns::{Attrs, DType};
+
+use crate::dtype;
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::graph::{IntoOperand, IntoShapeArg, Value};
+use crate::op::{HostCx, OpDef, Operand, StringHandles, TfOp};
+use crate::ops::array::IntoScalar;
+use crate::ops::host_params::param_sizes;
+use crate::ops::integers::ints;
+use crate::ops::row_major::RowMajor;
+use crate::ops::take::take;
+use crate::tensor::Tensor;
+
+use super::groups::{check_indices, is_validated};
+
+impl<'g> Value<'g> {
+    /// Makes a tensor of shape `shape` with `values[i]` at index `self[i]` and `default` elsewhere.
+    ///
+    /// Indices `[n, r], values [n] -> shape` of rank `r`; the indices may also be a vector `[n]` if `r` is 1, or a scalar,
+    /// and one scalar value may stand for all. Any dtype; the indices are i32 or i64. The run fails unless the indices
+    /// ascend and lie within the shape. As TensorFlow's `SparseToDense`. Runs on the host.
+    ///
+    /// # Errors
+    /// A rank is wrong, the columns of the indices differ from `r`, or the dtypes differ.
+    #[track_caller]
+    pub fn sparse_to_dense(
+        self,
+        shape: impl IntoShapeArg<'g>,
+        values: impl IntoOperand<'g>,
+        default: impl IntoScalar<'g>,
+    ) -> Result<Value<'g>> {
+        let location = std::panic::Location::caller();
+        let default = default.into_scalar(self.graph(), location)?;
+        let values = values.into_operand(self, location);
+        let call = self.graph().op(&DEF).data(self).size("output_shape", shape.into_shape_arg());
+        call.data(values).data(default).finish()
+    }
+}
+
+pub(crate) static DEF: OpDef = OpDef::host("sparse_to_dense", run)
+    .takes_handles(StringHandles::Any)
+    .operands(&[
+        Operand::Data("sparse_indices"),
+        Operand::Size("output_shape"),
+        Operand::Data("sparse_values"),
+        Operand::Data("default_value"),
+    ])
+    .shape_fn(shapeflow_shape_fns::sparse::to_dense)
+    .dtype_rule(dtypes)
+    .tensorflow(&[TfOp::new("SparseToDense")]);
+
+fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
+    let values = operands.len().saturating_sub(2);
+    dtype::indices(operands.get(..values).unwrap_or_default(), 0)?;
+    Ok(vec![dtype::common(operands, values, operands.len(), dtype::Class::Any)?])
+}
+
+fn run(cx: &mut HostCx<'_>) -> Result<()> {
+    let wrong = |message: String| Err(Error::new(ErrorKind::Shape, Phase::Run, message));
+    let sizes = param_sizes(cx, "output_shape", 1)?;
+    let given = cx.input(0)?;
+    let indices = ints(given);
+    let (count, depth) = match given.sizes() {
+        [rows, columns] => (*rows, *columns),
+        [rows] => (*rows, 1),
+        _ => (1, 1),
+    };
+    if depth != sizes.len() {
+        return wrong(format!("an index must have {} numbers, one per axis, got {depth}", sizes.len()));
+    }
+    let values = RowMajor::new(cx.input(cx.inputs() - 2)?)?;
+    let (values, default) = (values.view(), cx.input(cx.inputs() - 1)?);
+    let is_shared = values.sizes().is_empty();
+    if !is_shared && values.len() != count {
+        return wrong(format!("there must be one value per index, got {} for {count}", values.len()));
+    }
+    let rows: Vec<&[i64]> = (0..count).map(|row| &indices[row * depth..(row + 1) * depth]).collect();
+    let limits: Vec<i64> = sizes.iter().map(|size| *size as i64).collect();
+    check_indices(&rows, &limits, is_validated(cx))?;
+    // The values are followed by the default; each element of the result is one of them.
+    let total = sizes.iter().product();
+    let mut sources = vec![usize::MAX; total];
+    for (number, row) in rows.iter().enumerate() {
+        let at = row.iter().zip(&sizes).fold(0, |at, (index, size)| at * size + *index as usize);
+        sources[at] = if is_shared { 0 } else { number };
+    }
+    let background = default.to_tensor()?;
+    let all: Tensor = joined(values.to_tensor()?, background)?;
+    let last = all.len() - 1;
+    let starts = sources.into_iter().map(|source| source.min(last));
+    cx.set_output(0, take(all.view(), &sizes, 1, starts)?)
+}
+
+/// Makes a vector of the elements of two tensors. Handles stand for strings.
+fn joined(a: Tensor, b: Tensor) -> Result<Tensor> {
+    let count = a.len() + b.len();
+    let mut all = Tensor::allocate(a.dtype(), &[count])?;
+    let (first, second) = (a.view().bytes(), b.view().bytes());
+    let mut view = all.view_mut()?;
+    let (head, tail) = view.bytes_mut().split_at_mut(first.len());
+    head.copy_from_slice(first);
+    tail.copy_from_slice(second);
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::testing::{run, run_one, shape_table, tensor};
+
+    shape_table! { DEF, {"output_shape": [3, 4]},
+        "i64[n, 2]; [n]; []" => "[3, 4]",
+        "i32[n, 3]; [n]; []" => error "the columns of the indices and the number of sizes",
+        "i32[n, 2]; [n]; f64[]" => error "operands must have one dtype",
+    }
+    shape_table! { fed: DEF, {},
+        "i32[n, 2]; output_shape=i32[2]; string[n]; string[]" => "string[?, ?]",
+    }
+
+    #[test]
+    fn values_stand_at_their_indices() {
+        let dense = |indices: crate::Tensor, sizes: &[i64], values: crate::Tensor| {
+            let attrs = Attrs::new().with("output_shape", sizes);
+            run_one(&DEF, &attrs, &[indices, values, tensor(&[], &[9u8])]).to_vec::<u8>().unwrap()
+        };
+        let two = || tensor(&[2], &[5u8, 6]);
+        assert_eq!(dense(tensor(&[2, 2], &[0, 1, 2, 0i64]), &[3, 2], two()), [9, 5, 9, 9, 6, 9]);
+        assert_eq!(dense(tensor(&[2], &[0, 2]), &[3], two()), [5, 9, 6]);
+        assert_eq!(dense(tensor(&[2], &[0, 2]), &[3], tensor(&[], &[7u8])), [7, 9, 7]);
+        assert_eq!(dense(tensor(&[], &[1]), &[3], tensor(&[], &[7u8])), [9, 7, 9]);
+        let attrs = Attrs::new().with("output_shape", [3]);
+        let operands = [tensor(&[2], &[2, 0]), two(), tensor(&[], &[9u8])];
+        let error = run(&DEF, &attrs, &operands).unwrap_err();
+        assert_eq!(error.message(), "indices must ascend, got [0] after [2]");
+        let y = run_one(&DEF, &attrs.with("validate_indices", false), &operands);
+        assert_eq!(y.to_vec::<u8>().unwrap(), [6, 9, 5]);
+    }
+}

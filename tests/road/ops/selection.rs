@@ -1,0 +1,179 @@
+//! Adds sorts, searches, counts and reductions of selected rows to random graphs.
+
+use shapeflow::DType;
+
+use super::{props_of, random_axis};
+use crate::element_props::{DTypeClass, ElementProps};
+use crate::graph_generator::{GraphGenerator, ValueIndex};
+use crate::graph_recipe::{Content, Size};
+use crate::op_call::Call;
+
+/// Adds an op with suitable operands and parameters. Returns its first output, or `None` if no suitable ones are found.
+pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
+    match op {
+        "sort" | "argsort" => sort(g, op),
+        "top_k" | "nth_element" => select(g, op),
+        "searchsorted" => searchsorted(g),
+        "in_top_k" => in_top_k(g),
+        "bucketize" => bucketize(g),
+        "histogram_fixed_width" => histogram(g),
+        "bincount" | "dense_bincount" | "ragged_bincount" | "sparse_bincount" => bincount(g, op),
+        _ => sparse_segment(g, op),
+    }
+}
+
+/// Small integers.
+const INTEGERS: ElementProps = ElementProps {
+    integral: true,
+    reduced: false,
+    order_dependent: false,
+    extreme: false,
+    zero_sign_unknown: false,
+};
+
+fn sort(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
+    let x = g.pick(DTypeClass::Any, 1..=5, |props| !props.order_dependent)?;
+    let rank = g.rank(x);
+    let (_, axis) = random_axis(g, rank);
+    let call = Call::new(op).attr("descending", g.rng.chance(1, 2));
+    let mut params = Vec::new();
+    let call = g.param(call, &mut params, "axis", &[axis], false)?;
+    let props = ElementProps { integral: false, ..props_of(g, &[x]) };
+    g.add_step(call, &[x], &params, props)
+}
+
+fn select(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
+    let x = g.pick(DTypeClass::Number, 1..=5, |props| !props.order_dependent)?;
+    let last = g.dims(x).pop()?;
+    let least = g.min_size(&last);
+    let is_top = op == "top_k";
+    if least < 1 && !is_top {
+        return None;
+    }
+    let (name, number) = if is_top { ("k", least + 1) } else { ("n", least) };
+    let number = g.rng.below(number as usize) as i64;
+    let call = match is_top {
+        true => Call::new(op).attr("index_type", *g.rng.choose(&[DType::I16, DType::I32, DType::I64])),
+        false => Call::new(op).attr("reverse", g.rng.chance(1, 2)),
+    };
+    let mut params = Vec::new();
+    let call = g.param(call, &mut params, name, &[number], false)?;
+    let props = ElementProps { integral: false, ..props_of(g, &[x]) };
+    g.add_step(call, &[x], &params, props)
+}
+
+fn searchsorted(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
+    let dtype = DTypeClass::Number.sample(&mut g.rng);
+    let (rows, count) = (g.rng.below(4) as i64, g.rng.below(9) as i64);
+    let sorted: Vec<i64> = (0..rows).flat_map(|_| 0..count).map(|at| at * at / 3).collect();
+    let sorted =
+        g.source(dtype, vec![Size::Known(rows), Size::Known(count)], Content::Fixed(sorted), false)?;
+    let columns = g.random_size();
+    let values = g.source(dtype, vec![Size::Known(rows), columns], Content::Range(0, 20), false)?;
+    let call = Call::new("searchsorted").attr("side", *g.rng.choose(&["left", "right"]));
+    let index = DTypeClass::Index.sample(&mut g.rng);
+    g.add_step(call.attr("out_type", index), &[sorted, values], &[], INTEGERS)
+}
+
+fn in_top_k(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
+    let (rows, classes) = (g.random_size(), g.random_size());
+    let content = g.random_content();
+    let x = g.source(DType::F32, vec![rows, classes], content, false)?;
+    let index = DTypeClass::Index.sample(&mut g.rng);
+    let targets = g.source(index, vec![rows], Content::Range(-1, 5), false)?;
+    let mut params = Vec::new();
+    let k = g.rng.below(5) as i64;
+    let call = g.param(Call::new("in_top_k"), &mut params, "k", &[k], false)?;
+    g.add_step(call, &[x, targets], &params, INTEGERS)
+}
+
+/// Draws a dtype of counted or bucketed elements.
+fn counted_dtype(g: &mut GraphGenerator<'_>) -> DType {
+    *g.rng.choose(&[DType::I32, DType::I64, DType::F32, DType::F64])
+}
+
+fn bucketize(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
+    let (dtype, content) = (counted_dtype(g), g.random_content());
+    let sizes = (0..g.rng.below(4)).map(|_| g.random_size()).collect();
+    let x = g.source(dtype, sizes, content, false)?;
+    let boundaries: Vec<f64> = (0..g.rng.below(6)).map(|at| at as f64 * 1.5 - 3.0).collect();
+    g.add_step(Call::new("bucketize").attr("boundaries", &boundaries[..]), &[x], &[], INTEGERS)
+}
+
+fn histogram(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
+    let dtype = counted_dtype(g);
+    let sizes = (0..g.rng.below(3)).map(|_| g.random_size()).collect();
+    let x = g.source(dtype, sizes, Content::SmallIntegers, false)?;
+    let low = g.rng.range_inclusive(-3, 0);
+    let range = g.source(dtype, vec![Size::Known(2)], Content::Fixed(vec![low, low + 5]), false)?;
+    let mut params = Vec::new();
+    let bins = g.rng.range_inclusive(1, 9);
+    let call = g.param(Call::new("histogram_fixed_width"), &mut params, "nbins", &[bins], false)?;
+    let index = DTypeClass::Index.sample(&mut g.rng);
+    g.add_step(call.attr("dtype", index), &[x, range], &params, INTEGERS)
+}
+
+fn bincount(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
+    let index = DTypeClass::Index.sample(&mut g.rng);
+    let (rows, columns) = (g.rng.below(4) as i64, g.rng.below(6) as i64);
+    let sizes = match op {
+        "dense_bincount" if g.rng.chance(2, 3) => vec![Size::Known(rows), Size::Known(columns)],
+        _ => vec![Size::Known(rows * columns)],
+    };
+    let low = -i64::from(g.rng.chance(1, 20));
+    let x = g.source(index, sizes.clone(), Content::Range(low, 9), false)?;
+    let weights_dtype = counted_dtype(g);
+    let sizes = if g.rng.chance(1, 2) { sizes } else { vec![Size::Known(0)] };
+    let weights = g.source(weights_dtype, sizes, Content::SmallIntegers, false)?;
+    let (mut data, mut params) = (vec![x, weights], Vec::new());
+    let mut call = Call::new(op);
+    if op != "bincount" {
+        call = call.attr("binary_output", g.rng.chance(1, 3));
+    }
+    if op == "ragged_bincount" {
+        let splits: Vec<i64> = (0..=rows).map(|row| row * columns).collect();
+        let count = Size::Known(rows + 1);
+        data.insert(0, g.source(DType::I64, vec![count], Content::Fixed(splits), false)?);
+    }
+    if op == "sparse_bincount" {
+        let places = (0..rows * columns).flat_map(|at| [at / columns, at % columns]).collect();
+        let sizes = vec![Size::Known(rows * columns), Size::Known(2)];
+        data.insert(0, g.source(DType::I64, sizes, Content::Fixed(places), false)?);
+        call = g.param(call, &mut params, "dense_shape", &[rows, columns], true)?;
+    }
+    let size = g.rng.below(8) as i64;
+    call = g.param(call, &mut params, "size", &[size], false)?;
+    g.add_step(call, &data, &params, INTEGERS)
+}
+
+fn sparse_segment(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
+    let is_gradient = op.contains("_grad");
+    let x = g.pick(DTypeClass::Float, 1..=4, |props| !props.order_dependent && !props.extreme)?;
+    let rows = g.min_size(&g.dims(x)[0]);
+    if rows < 1 {
+        return None;
+    }
+    let count = g.rng.below(9) as i64;
+    let segments = if is_gradient { rows } else { 5 };
+    let mut ids: Vec<i64> = (0..count).map(|_| g.rng.below(segments as usize) as i64).collect();
+    ids.sort_unstable();
+    let dtypes = [0; 2].map(|_| DTypeClass::Index.sample(&mut g.rng));
+    let length = vec![Size::Known(count)];
+    let limit = if is_gradient { 6 } else { rows };
+    let past = i64::from(g.rng.chance(1, 25));
+    let indices = g.source(dtypes[0], length.clone(), Content::Range(0, limit - 1 + past), false)?;
+    let ids = g.source(dtypes[1], length, Content::Fixed(ids), false)?;
+    let mut params = Vec::new();
+    let name = match op {
+        _ if op.ends_with("_grad_rows") => Some(("dense_output_dim0", 6)),
+        _ if is_gradient => Some(("output_dim0", 6)),
+        _ if op.ends_with("_with") => Some(("num_segments", segments)),
+        _ => None,
+    };
+    let mut call = Call::new(op);
+    if let Some((name, number)) = name {
+        call = g.param(call, &mut params, name, &[number], false)?;
+    }
+    let props = ElementProps { integral: false, ..props_of(g, &[x]) };
+    g.add_step(call, &[x, indices, ids], &params, props)
+}
