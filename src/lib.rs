@@ -2,6 +2,7 @@
 
 pub(crate) mod codegen;
 pub(crate) mod compile;
+mod control;
 mod dtype;
 mod dump;
 mod error;
@@ -27,6 +28,7 @@ pub use shapeflow_shape_fns::{
 
 pub use codegen::Isa;
 pub use compile::{Backend, CompileOptions, IntoOutputs};
+pub use control::LoopOptions;
 pub use dump::{Snapshot, StageKind, StageSink, Trace};
 pub use error::{Error, ErrorKind, Phase, Result};
 pub use exec::{BoundRun, Executable, Port, Results, Runner, Stats};

@@ -20,6 +20,12 @@ impl<'g> IntoOutputs<'g> for &[Value<'g>] {
     }
 }
 
+impl<'g> IntoOutputs<'g> for Vec<Value<'g>> {
+    fn into_outputs(self) -> Vec<(Option<String>, Value<'g>)> {
+        self[..].into_outputs()
+    }
+}
+
 impl<'g> IntoOutputs<'g> for &Vec<Value<'g>> {
     fn into_outputs(self) -> Vec<(Option<String>, Value<'g>)> {
         self[..].into_outputs()

@@ -32,7 +32,7 @@ pub(super) struct Split {
 pub(super) fn split(graph: &GraphData, outputs: &[ValueIx], waits: &[bool]) -> Result<Split> {
     let waiting = |value: ValueIx| waits[graph.values[value.at()].node.at()];
     let mut made = frontier(graph, waits);
-    let second = subgraph(graph, waits, &made)?;
+    let second = subgraph(graph, waits, &made, outputs)?;
     let mut late = Vec::new();
     let mut sources = Vec::with_capacity(outputs.len());
     for &output in outputs {
@@ -58,10 +58,10 @@ pub(super) fn split(graph: &GraphData, outputs: &[ValueIx], waits: &[bool]) -> R
     })
 }
 
-/// Returns the inputs of the second part, each once: the values of other nodes that waiting nodes read, and the values
-/// whose sizes determine the symbols in attributes of waiting nodes. Constants are no inputs, because they belong to
-/// both parts.
-fn frontier(graph: &GraphData, waits: &[bool]) -> Vec<ValueIx> {
+/// Returns the inputs of the part of `graph` that waits, each once: the values of other nodes that waiting nodes read,
+/// and the values whose sizes determine the symbols in attributes of waiting nodes. Constants are no inputs, because
+/// they belong to both parts.
+pub(crate) fn frontier(graph: &GraphData, waits: &[bool]) -> Vec<ValueIx> {
     let mut found: Vec<ValueIx> = Vec::new();
     for (node, _) in graph.nodes.iter().zip(waits).filter(|(_, waits)| **waits) {
         for operand in &node.operands {

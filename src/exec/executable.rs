@@ -16,9 +16,10 @@ use super::stats::Stats;
 use crate::compile::{CompileOptions, SpecializationCache};
 use crate::dump::{Snapshot, StageKind};
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::graph::{GraphData, ValueIx};
+use crate::graph::{GraphData, NodeIx, ValueIx};
 use crate::lower::kernel::BufferIx;
-use crate::runtime::lock;
+use crate::op::{Body, OpRef};
+use crate::runtime::{Pool, lock};
 use crate::tensor::{Tensor, TensorView};
 
 /// An input or output of an executable.
@@ -72,19 +73,20 @@ impl Executable {
     /// # Errors
     /// The graph cannot be compiled, or threads are refused.
     pub(crate) fn new(
-        graph: GraphData,
+        mut graph: GraphData,
         outputs: Vec<ValueIx>,
         names: Vec<String>,
         options: &CompileOptions,
     ) -> Result<Executable> {
         let start = std::time::Instant::now();
+        let threads = options.make_pool()?;
+        compile_control(&mut graph, options, &threads)?;
         let port = |name: String, value: &ValueIx| {
             let info = &graph.values[value.at()];
             Port { name, dtype: info.dtype, shape: graph.table.resolve_shape(&info.shape) }
         };
         let inputs = graph.inputs.iter().map(|(name, value)| port(name.clone(), value)).collect();
         let ports = names.into_iter().zip(&outputs).map(|(name, value)| port(name, value)).collect();
-        let threads = options.make_pool()?;
         let specializations = SpecializationCache::new(graph, outputs, options, &threads)?;
         let compile_time = start.elapsed();
         Ok(Executable(Arc::new(Shared {
@@ -288,6 +290,24 @@ impl Executable {
         let message = format!("{wanted} inputs must be fed ({}), got {got}", names.join(", "));
         Err(Error::new(ErrorKind::Feed, Phase::Run, message))
     }
+}
+
+/// Compiles the graphs inside the nodes of control flow. They share the threads of the graph around them.
+///
+/// # Errors
+/// A graph inside a node cannot be compiled.
+fn compile_control(graph: &mut GraphData, options: &CompileOptions, threads: &Pool) -> Result<()> {
+    let inner = options.inside(threads);
+    for number in 0..graph.nodes.len() {
+        let node = &graph.nodes[number];
+        let Body::Control(control) = &node.op.body else { continue };
+        let kernel = control.compile(&inner).map_err(|error| {
+            let name = graph.node_name(NodeIx(number as u32));
+            error.note(format!("inside {name}"), Some(node.location))
+        })?;
+        graph.nodes[number].op = OpRef::from(Arc::new(node.op.with_kernel(kernel)));
+    }
+    Ok(())
 }
 
 /// Copies the inputs into row-major order.

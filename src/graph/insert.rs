@@ -13,8 +13,8 @@ use crate::op::{Body, OpRef, Operand, OperandMask};
 
 /// The lengths of a graph's lists at one time. A refused call takes the graph back to these lengths.
 pub(super) struct Checkpoint {
-    nodes: usize,
-    values: usize,
+    pub(super) nodes: usize,
+    pub(super) values: usize,
     errors: usize,
     mark: Mark,
 }

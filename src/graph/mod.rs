@@ -21,6 +21,7 @@ mod insert;
 mod node;
 mod operand;
 mod param;
+mod region;
 mod scope;
 mod value;
 
@@ -43,6 +44,7 @@ pub use constant::IntoConstant;
 pub(crate) use node::{Extra, Node, NodeIx, ValueInfo, ValueIx};
 pub use operand::{IntoOperand, IntoShapeArg};
 pub use param::{IntoParam, Param};
+pub(crate) use region::OpenRegion;
 pub use scope::Scope;
 pub use value::{Value, ValueId};
 
@@ -91,6 +93,8 @@ pub(crate) struct GraphData {
     pub scopes: Vec<ScopeFrame>,
     /// The innermost open scope.
     pub scope: u32,
+    /// The number of open regions.
+    pub open_regions: u32,
     /// The error of each poisoned value (the result of a refused operator), and the dtype that the value claims to
     /// have.
     pub errors: Vec<(Error, DType)>,
@@ -169,6 +173,10 @@ impl Graph {
                     ),
                 );
             }
+        }
+        if self.read().open_regions > 0 {
+            let message = "an input must be made outside the branches and loop bodies that read it";
+            return refuse(ErrorKind::Attribute, message.to_string());
         }
         let mut data = self.write();
         if !data.input_names.insert(name.to_string()) {

@@ -6,7 +6,7 @@
 //! TensorBoard and Netron; `write_npz`, `write_npy` and `write_safetensors` write tensors. Users and the command line call this module.
 //!
 //! Nothing here runs a graph. Nothing here knows an op by its name, except structural ops, which the import handles
-//! itself: placeholders, constants, calls, branches and assertions. For all other ops, the op registry has the
+//! itself: placeholders, constants, calls, branches, loops, tensor lists and assertions. For all other ops, the op registry has the
 //! TensorFlow spellings, and the table `signatures.tsv` has TensorFlow's signatures.
 //!
 //! ```

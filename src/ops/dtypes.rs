@@ -35,7 +35,7 @@ impl OpDef {
     }
 
     /// Returns how the elements are computed: `compute` (a scalar expression, fused into kernels), `contraction` (a
-    /// matmul), `host` (a Rust function), `composite` (other ops), `input`, `constant`, or `shape only` (not at all).
+    /// matmul), `host` (a Rust function), `control` (graphs inside the node), `composite` (other ops), `input`, `constant`, or `shape only` (not at all).
     pub fn body_kind(&self) -> &'static str {
         match self.body {
             Body::Input => "input",
@@ -43,6 +43,7 @@ impl OpDef {
             Body::Compute(_) => "compute",
             Body::Contraction { .. } => "contraction",
             Body::Host(_) | Body::HostWith(_) => "host",
+            Body::Control(_) => "control",
             Body::Composite(_) => "composite",
             Body::ShapeOnly => "shape only",
         }

@@ -23,6 +23,8 @@ pub(crate) mod host_params;
 pub(crate) mod image;
 pub(crate) mod integers;
 pub(crate) mod linalg;
+#[cfg(feature = "graphdef")]
+pub(crate) mod list;
 pub(crate) mod logical;
 pub(crate) mod math;
 pub(crate) mod nn;

@@ -16,5 +16,5 @@
 mod rebuild;
 mod resolve;
 
-pub(crate) use rebuild::{KnownInputs, carrier, rebuild, subgraph};
+pub(crate) use rebuild::{KnownInputs, carrier, needed_nodes, rebuild, subgraph};
 pub(crate) use resolve::{KeyInputs, key_inputs, unresolved};

@@ -7,6 +7,8 @@ mod bad_graphs;
 mod bad_programs;
 mod bad_runs;
 mod circles;
+mod control;
+mod control_random;
 mod custom_ops;
 mod dynamic_shape_graphs;
 mod einsum;

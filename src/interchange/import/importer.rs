@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 use std::panic::Location;
 
-use shapeflow_shape_fns::DType;
+use shapeflow_shape_fns::{DType, TensorShape};
 
 use super::built::{Checks, Condition, ImportedValue, union};
 use super::definitions::Definitions;
 use crate::error::Result;
-use crate::graph::Graph;
+use crate::graph::{Graph, ValueId};
 use crate::interchange::limits::Budget;
 use crate::interchange::options::ImportOptions;
 use crate::interchange::proto::{FunctionDef, GraphDef};
@@ -27,6 +27,8 @@ pub(super) struct Importer<'a, 'g> {
     /// The dtypes of outputs of unknown ops, as the nodes that read them declare them, by node and output of the main
     /// graph. An output whose readers declare no dtype has the entry `None`.
     pub reader_dtypes: HashMap<(usize, usize), Option<DType>>,
+    /// The shapes of the items of tensor lists, as far as they are known: a number or an unknown for each axis.
+    pub item_shapes: HashMap<ValueId, TensorShape>,
     /// Whether a placeholder that has a default becomes an input, as a placeholder without a default does.
     pub ignores_defaults: bool,
     /// The location of every imported node. It is a line of this crate, because no line of the user's program makes the
@@ -49,6 +51,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             budget: Budget::new(&options.limits),
             conditions: Vec::new(),
             reader_dtypes: HashMap::new(),
+            item_shapes: HashMap::new(),
             ignores_defaults: false,
             location: Location::caller(),
         }

@@ -2,18 +2,23 @@
 //!
 //! A `frame` holds the nodes of the main graph or of one function, resolves their names and orders them. `feed` finds
 //! the fed and fetched tensors, and `unknown` refuses unknown ops. Then every node is built in order: `placeholder`,
-//! `call` and this file build structural nodes (placeholders, constants, calls, branches, assertions), `node` builds
-//! all other ops with the help of `attrs`, `typed` and `definitions`.
+//! `call`, `control` and this file build structural nodes (placeholders, constants, calls, branches, loops, assertions),
+//! `node` builds all other ops with the help of `attrs`, `typed` and `definitions`.
 
 mod attrs;
 mod built;
 mod call;
+mod control;
 mod definitions;
 mod feed;
+mod find_switches;
 mod frame;
 mod importer;
+mod levels;
+mod lists;
 mod node;
 mod placeholder;
+mod switches;
 mod typed;
 mod unknown;
 
@@ -27,9 +32,12 @@ use super::proto::AttrKind;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{Graph, NodeIx};
 use built::{Built, Checks, ImportedValue, union};
+use control::is_control;
 use frame::{Frame, Source, damaged};
 use importer::Importer;
+use lists::{is_list_op, passes_list};
 use placeholder::is_placeholder;
+use switches::Switches;
 use unknown::is_structural;
 
 impl Model {
@@ -45,7 +53,8 @@ impl Model {
     /// Each tensor of [`ImportOptions::feeds`] becomes an input. The node that computes a fed tensor is not imported
     /// unless another output of it is needed, and neither are nodes that only this node needs.
     ///
-    /// Functions are inlined. An `If` with a constant predicate becomes the chosen branch. An `Assert` is checked when
+    /// Functions are inlined. `If`, `Case` and `While` become nodes of control flow, see [`Graph::cond`] and
+    /// [`Graph::while_loop`]; an `If` with a constant predicate becomes the chosen branch. An `Assert` is checked when
     /// a node that depends on it runs. An op without a kernel has shapes but does not compile.
     ///
     /// # Errors
@@ -91,6 +100,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         aliases: &HashMap<String, String>,
     ) -> Result<(Vec<Record>, HashMap<String, usize>)> {
         let mut frame = Frame::of_graph(self.model)?;
+        frame.switches = Switches::find(&frame)?;
         let fed = self.fed_tensors(&frame, aliases)?;
         self.check_overrides(&frame, &fed)?;
         self.feed(&mut frame, &fed)?;
@@ -109,6 +119,11 @@ impl<'a, 'g> Importer<'a, 'g> {
         needed.sort_unstable();
         let order = frame.order(&needed)?;
         self.check_ops(&frame, &order)?;
+        let mut switches = std::mem::take(&mut frame.switches);
+        if !switches.is_empty() {
+            switches.place(&frame, &order)?;
+        }
+        frame.switches = switches;
         self.record_reader_dtypes(&frame, &order);
         let mut is_read = vec![false; frame.nodes.len()];
         for input in order.iter().flat_map(|&index| &frame.nodes[index].input) {
@@ -149,16 +164,6 @@ impl<'a, 'g> Importer<'a, 'g> {
             });
         }
         Ok((records, by_name))
-    }
-
-    /// Builds the nodes in `order`, a topological order.
-    fn build(&mut self, frame: &Frame<'a, 'g>, order: &[usize]) -> Result<Vec<Option<Built<'g>>>> {
-        let mut built: Vec<Option<Built<'g>>> = (0..frame.nodes.len()).map(|_| None).collect();
-        for &index in order {
-            let node = self.node(frame, index, &built)?;
-            built[index] = Some(node);
-        }
-        Ok(built)
     }
 
     /// Builds one node. If inference refuses the node, this builds an opaque node in its place and records the error in
@@ -217,6 +222,10 @@ impl<'a, 'g> Importer<'a, 'g> {
             Some(error) => Err(error),
             None if is_structural(&def.op) || self.functions.contains_key(def.op.as_str()) => {
                 self.structural_node(frame, index, &name, &present)
+            }
+            None if is_list_op(&def.op) => self.list_node(frame, index, &name, &present),
+            None if passes_list(&def.op, &present) => {
+                Ok(Built { outputs: present.clone(), ..Built::default() })
             }
             None => self.op(frame, index, &name, &inputs),
         };
@@ -277,7 +286,7 @@ impl<'a, 'g> Importer<'a, 'g> {
                 }
                 _ => damaged("the attribute f of a call must name a function".to_string()),
             },
-            "If" | "StatelessIf" => self.branch(frame, index, name, inputs),
+            op if is_control(op) => self.control(frame, index, name, inputs),
             op => self.call(op, &def.attr, frame, name, inputs),
         }
     }
