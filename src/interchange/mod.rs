@@ -30,6 +30,8 @@
 //! ```
 
 #[cfg(feature = "graphdef")]
+mod checkpoint;
+#[cfg(feature = "graphdef")]
 mod constant;
 #[cfg(feature = "graphdef")]
 mod dtype_number;
@@ -59,6 +61,8 @@ mod options;
 mod proto;
 mod raw;
 #[cfg(feature = "graphdef")]
+mod saved_state;
+#[cfg(feature = "graphdef")]
 mod shape;
 #[cfg(feature = "graphdef")]
 mod signature;
@@ -73,7 +77,7 @@ mod text_print;
 pub use export::{tensor_names, to_graphdef, to_pbtxt};
 #[cfg(feature = "graphdef")]
 #[doc(hidden)]
-pub use fuzz::fuzz;
+pub use fuzz::{fuzz, fuzz_checkpoint};
 #[cfg(feature = "graphdef")]
 pub use imported::{Imported, ImportedNode};
 #[cfg(feature = "graphdef")]

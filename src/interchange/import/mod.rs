@@ -2,8 +2,9 @@
 //!
 //! A `frame` holds the nodes of the main graph or of one function, resolves their names and orders them. `feed` finds
 //! the fed and fetched tensors, and `unknown` refuses unknown ops. Then every node is built in order: `placeholder`,
-//! `call` and this file build structural nodes (placeholders, constants, calls, branches, assertions), `node` builds
-//! all other ops with the help of `attrs`, `typed` and `definitions`.
+//! `call` and this file build structural nodes (placeholders, constants, calls, branches, assertions), `resource` builds
+//! nodes that make or read variables, whose values `initial` finds, and `node` builds all other ops with the help of
+//! `attrs`, `typed` and `definitions`.
 
 mod attrs;
 mod built;
@@ -12,8 +13,10 @@ mod definitions;
 mod feed;
 mod frame;
 mod importer;
+mod initial;
 mod node;
 mod placeholder;
+mod resource;
 mod typed;
 mod unknown;
 
@@ -74,7 +77,7 @@ impl Model {
             .collect();
         let fetches = fetches.or(if served.is_empty() { None } else { Some(&served) });
         let (nodes, by_name) = {
-            let mut importer = Importer::new(&self.graph, options, &graph);
+            let mut importer = Importer::new(self, options, &graph);
             importer.run(fetches, &aliases)?
         };
         let inputs = graph.named_inputs();
@@ -215,10 +218,11 @@ impl<'a, 'g> Importer<'a, 'g> {
         let present: Vec<ImportedValue<'g>> = inputs.iter().flatten().cloned().collect();
         let outcome = match refused {
             Some(error) => Err(error),
-            None if is_structural(&def.op) || self.functions.contains_key(def.op.as_str()) => {
-                self.structural_node(frame, index, &name, &present)
-            }
-            None => self.op(frame, index, &name, &inputs),
+            None => match self.resource_node(frame, index, &name, &present) {
+                Ok(None) => self.plain_node(frame, index, &name, &inputs, &present),
+                Ok(Some(built)) => Ok(built),
+                Err(error) => Err(error),
+            },
         };
         let mut result = match outcome {
             Ok(result) => result,
@@ -240,6 +244,22 @@ impl<'a, 'g> Importer<'a, 'g> {
             *imported = self.checked(imported.clone(), &checks)?;
         }
         Ok(result)
+    }
+
+    /// Builds a node that has to do with no resource.
+    fn plain_node(
+        &mut self,
+        frame: &Frame<'a, 'g>,
+        index: usize,
+        name: &str,
+        inputs: &[Option<ImportedValue<'g>>],
+        present: &[ImportedValue<'g>],
+    ) -> Result<Built<'g>> {
+        let op = frame.nodes[index].op.as_str();
+        if is_structural(op) || self.functions.contains_key(op) {
+            return self.structural_node(frame, index, name, present);
+        }
+        self.op(frame, index, name, inputs)
     }
 
     /// Builds a structural node: a placeholder, a constant, a call, a branch or an assertion.

@@ -1,0 +1,150 @@
+//! `InitialState`: the values that a SavedModel gives its resources before it serves.
+//!
+//! TensorFlow runs two nodes of a SavedModel after it has loaded the graph: one restores the variables from the
+//! checkpoint, one initialises the rest. The import builds these nodes in a graph of their own, and records what they
+//! write.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use super::built::{Built, ImportedValue};
+use super::frame::{Frame, damaged};
+use super::importer::Importer;
+use super::resource::{Resource, Restored};
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::graph::{Graph, Value};
+use crate::tensor::Tensor;
+
+/// The values that a SavedModel gives its resources before it serves.
+#[derive(Default)]
+pub(super) struct InitialState {
+    variables: HashMap<Rc<str>, Initial>,
+}
+
+/// The value that a variable has before any run.
+enum Initial {
+    Restored(Rc<Restored>),
+    Tensor(Tensor),
+    /// A value that only TensorFlow computes. The text names the node that stores it.
+    Unknown(String),
+}
+
+impl<'a, 'g> Importer<'a, 'g> {
+    /// Returns the values that the resources have before any run.
+    ///
+    /// # Errors
+    /// The model is damaged or exceeds a limit.
+    fn initial_state(&mut self) -> Result<Rc<InitialState>> {
+        if let Some(state) = &self.initial_state {
+            return Ok(state.clone());
+        }
+        let graph = Graph::new();
+        let mut importer = Importer::new(self.source, self.options, &graph);
+        importer.recording = Some(InitialState::default());
+        importer.ignores_defaults = true;
+        let frame = Frame::of_graph(importer.model)?;
+        for name in &self.saved.initializers {
+            let Some((node, _)) = frame.tensor(name) else {
+                return damaged(format!("there is no node named {name}, which initialises the model"));
+            };
+            let order = frame.order(&[node])?;
+            importer.build(&frame, &order)?;
+        }
+        let state = Rc::new(importer.recording.take().unwrap_or_default());
+        self.initial_state = Some(state.clone());
+        Ok(state)
+    }
+
+    /// Returns the tensor that a variable has before any run; `None` if nothing gives it one.
+    ///
+    /// # Errors
+    /// The tensor is damaged in the checkpoint, or an initialiser computes it from what the import does not know.
+    pub(super) fn variable_tensor(&mut self, variable: &str) -> Result<Option<Tensor>> {
+        let state = self.initial_state()?;
+        let Some(checkpoint) = &self.saved.checkpoint else { return Ok(None) };
+        match state.variables.get(variable) {
+            Some(Initial::Restored(restored)) => checkpoint.tensor(&restored.key, &restored.slice).map(Some),
+            Some(Initial::Tensor(tensor)) => Ok(Some(tensor.clone())),
+            Some(Initial::Unknown(node)) => {
+                let message = format!(
+                    "the value of {variable} must be in the checkpoint, got one that {node} computes"
+                );
+                Err(Error::new(ErrorKind::Compile, Phase::Build, message))
+            }
+            None => match checkpoint.key_of_variable(variable)? {
+                Some(key) => checkpoint.tensor(&key, "").map(Some),
+                None => Ok(None),
+            },
+        }
+    }
+
+    /// Returns whether something gives a variable a value before any run.
+    ///
+    /// # Errors
+    /// The model or the checkpoint is damaged.
+    pub(super) fn has_value(&mut self, variable: &str) -> Result<bool> {
+        let state = self.initial_state()?;
+        if state.variables.contains_key(variable) {
+            return Ok(true);
+        }
+        match &self.saved.checkpoint {
+            Some(checkpoint) => Ok(checkpoint.key_of_variable(variable)?.is_some()),
+            None => Ok(false),
+        }
+    }
+
+    /// Records that the node `name` stores a value in a variable.
+    pub(super) fn record_variable(
+        &mut self,
+        variable: Rc<str>,
+        value: Option<&ImportedValue<'g>>,
+        name: &str,
+    ) {
+        let initial = match value {
+            Some(ImportedValue { resource: Some(Resource::Restored(restored)), .. }) => {
+                Initial::Restored(restored.clone())
+            }
+            Some(imported) => match self.constant_tensor(imported.value) {
+                Some(tensor) => Initial::Tensor(tensor),
+                None => Initial::Unknown(name.to_string()),
+            },
+            None => Initial::Unknown(name.to_string()),
+        };
+        if let Some(state) = &mut self.recording {
+            state.variables.insert(variable, initial);
+        }
+    }
+
+    /// Imports a node that restores tensors of the checkpoint. Its outputs stand for these tensors.
+    ///
+    /// # Errors
+    /// The keys are not constants.
+    pub(super) fn restore(
+        &mut self,
+        frame: &Frame<'a, 'g>,
+        index: usize,
+        name: &str,
+        inputs: &[ImportedValue<'g>],
+    ) -> Result<Built<'g>> {
+        let texts = |input: usize| {
+            let tensor = self.constant_tensor(inputs.get(input)?.value)?;
+            let strings = tensor.as_strings().ok()?;
+            Some(strings.iter().map(|text| String::from_utf8_lossy(text).into_owned()).collect::<Vec<_>>())
+        };
+        let (Some(keys), Some(slices)) = (texts(1), texts(2)) else {
+            return damaged("the keys of restored tensors must be constants".to_string());
+        };
+        let restored = keys.into_iter().zip(slices).map(|(key, slice)| Restored { key, slice });
+        let resources: Vec<Resource> =
+            restored.map(|restored| Resource::Restored(Rc::new(restored))).collect();
+        self.handle(frame, index, name, inputs, &resources)
+    }
+
+    /// Returns the tensor of a value that depends only on constants, also of a large constant.
+    pub(super) fn constant_tensor(&self, value: Value<'g>) -> Option<Tensor> {
+        let value = value.index().ok()?;
+        let data = self.graph.read();
+        let constant = data.constants.get(&data.values[value.at()].node);
+        constant.cloned().or_else(|| data.const_fold(value))
+    }
+}
