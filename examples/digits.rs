@@ -24,15 +24,10 @@ impl Dense {
 
 fn main() -> std::result::Result<(), Box<dyn Error>> {
     let arrays = read_npz(DATA)?;
-    let array = |name: &str| {
-        let found = arrays.iter().find(|(known, _)| known == name);
-        found.map(|(_, tensor)| tensor.clone()).ok_or_else(|| format!("{DATA} has no array {name}"))
-    };
+    let array = |name: &str| arrays.tensor(name).cloned();
     let (images, labels, expected) = (array("images")?, array("labels")?, array("predictions")?);
     let (mean, scale) = (array("mean")?, array("scale")?);
-    let dense = |weight, bias| -> std::result::Result<Dense, String> {
-        Ok(Dense { weight: array(weight)?, bias: array(bias)? })
-    };
+    let dense = |weight, bias| -> Result<Dense> { Ok(Dense { weight: array(weight)?, bias: array(bias)? }) };
     let layers = [dense("w0", "b0")?, dense("w1", "b1")?, dense("w2", "b2")?];
 
     let start = Instant::now();

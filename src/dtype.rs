@@ -71,7 +71,7 @@ pub(crate) fn refuse_with_help<T>(message: String, help: String) -> Result<T> {
 
 /// Returns the common dtype of operands `from..to`, which must be in `class`.
 ///
-/// A call with fewer than `to` operands is refused elsewhere.
+/// Operands missing before `to` are no error here: the check of the operand count reports the missing operands.
 pub(crate) fn common(dtypes: &[DType], from: usize, to: usize, class: Class) -> Result<DType> {
     let Some((&first, rest)) = dtypes.get(from..to.min(dtypes.len())).and_then(<[DType]>::split_first) else {
         return refuse(format!("operand {from} must be given, got {} operands", dtypes.len()));
@@ -99,12 +99,13 @@ pub(crate) fn common(dtypes: &[DType], from: usize, to: usize, class: Class) -> 
     Ok(first)
 }
 
-/// Checks that the structure operands `from..` are i32 or i64.
+/// Checks that the operands `from..`, which are indices or parameters, are i32 or i64.
 pub(crate) fn indices(dtypes: &[DType], from: usize) -> Result<()> {
     let mut parameters = dtypes.iter().enumerate().skip(from);
     match parameters.find(|(_, dtype)| !matches!(dtype, DType::I32 | DType::I64)) {
         Some((operand, other)) => {
-            let message = format!("a parameter must be i32 or i64, got {other} in operand {operand}");
+            let message =
+                format!("an index or a parameter must be i32 or i64, got {other} in operand {operand}");
             refuse_with_help(message, format!("cast operand {operand} with .cast(DType::I64)"))
         }
         None => Ok(()),
@@ -125,6 +126,9 @@ pub(crate) fn attribute(attrs: &Attrs, name: &str) -> Result<Option<DType>> {
     }
 }
 
+/// Defines modules of dtype rules. A module has one function per class: the first `$data` operands must have one dtype
+/// of that class, the remaining operands are structure operands, and `$result` maps the common dtype to the result's
+/// dtype.
 macro_rules! rules {
     ($($(#[$doc:meta])* $module:ident: $data:literal operands, $result:expr, [$($name:ident $Class:ident),* $(,)?];)*) => {$(
         $(#[$doc])*
@@ -141,7 +145,7 @@ macro_rules! rules {
     )*};
 }
 rules! {
-    /// Rules of ops with one data operand. The result has its dtype. Structure operands may follow.
+    /// Rules of ops with one data operand. The result has the dtype of the data operand. Structure operands may follow.
     unary: 1 operands, |dtype| dtype, [
         any Any, scalar Scalar, number Number, signed Signed, float Float, boolean Bool, bits Bits,
     ];
@@ -178,7 +182,7 @@ mod tests {
         );
         assert_eq!(
             message(unary::number(&[DType::F32, DType::F32], &none)),
-            "a parameter must be i32 or i64, got f32 in operand 1"
+            "an index or a parameter must be i32 or i64, got f32 in operand 1"
         );
         assert_eq!(message(unary::any(&[], &none)), "operand 0 must be given, got 0 operands");
     }

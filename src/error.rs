@@ -27,9 +27,10 @@ pub enum ErrorKind {
     Compile,
     /// Inputs that do not fit the executable's ports.
     Feed,
-    /// An equality or bound that does not hold. It could not be decided when the graph was built, so the run checks it.
+    /// An equality or bound that does not hold. The graph builder could not decide the condition, so the run checked
+    /// it.
     Guard,
-    /// An index out of range of its axis.
+    /// An index outside its axis.
     Index,
     /// An integer division by zero.
     DivideByZero,
@@ -81,9 +82,9 @@ struct Details {
     op: Option<String>,
     node: Option<String>,
     location: Option<&'static Location<'static>>,
-    /// Lines below the location, each with a location of its own.
+    /// Lines that print below the location; a line may have a location of its own.
     notes: Vec<(String, Option<&'static Location<'static>>)>,
-    /// Innermost first.
+    /// The scopes around the location, innermost first.
     scopes: Vec<(String, &'static Location<'static>)>,
     /// The number of the operand that caused the error.
     operand: Option<usize>,
@@ -135,7 +136,8 @@ impl Error {
         self.edit(|details| details.kind = kind)
     }
 
-    /// Sets the op's name and puts the call before the message, as the dump prints it: `concat(f32[a, 3], axis=0)`.
+    /// Sets the op's name and puts the call before the message. A call reads like `concat(f32[a, 3], axis=0)`, as in
+    /// dumps.
     pub(crate) fn with_op(self, op: impl Into<String>, call: impl fmt::Display) -> Error {
         self.edit(|details| {
             details.message = format!("{call}: {}", details.message);
@@ -168,7 +170,8 @@ impl Error {
         self.edit(|details| details.notes.push((text.into(), location)))
     }
 
-    /// Adds a note with the location of an input's declaration. An imported input has none, so its error has no note.
+    /// Adds a note with the location of an input's declaration. An imported input has no line of user code, so its
+    /// error gets no note.
     pub(crate) fn note_declaration(self, location: &'static Location<'static>) -> Error {
         if is_own_line(location) { self } else { self.note("the input is declared", Some(location)) }
     }
@@ -196,7 +199,7 @@ impl Error {
         self.edit(|details| details.scopes = scopes)
     }
 
-    /// Joins several errors into the first one, which lists the others.
+    /// Joins several errors into the first error, which then lists the other errors.
     pub(crate) fn join(errors: Vec<Error>) -> Option<Error> {
         let mut errors = errors.into_iter();
         let first = errors.next()?;
@@ -204,7 +207,7 @@ impl Error {
         Some(if rest.is_empty() { first } else { first.edit(|details| details.others = rest) })
     }
 
-    /// Returns whether both are clones of one error.
+    /// Returns whether `self` and `other` are clones of one error.
     pub(crate) fn is(&self, other: &Error) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
@@ -305,7 +308,8 @@ impl From<ShapeError> for Error {
     }
 }
 
-/// Returns whether a location is in this crate or in the standard library, where it tells the user nothing.
+/// Returns whether a location is in this crate or in the standard library. Such a location tells the user nothing. Unit
+/// tests are in this crate too, but count as user code.
 pub(crate) fn is_own_line(location: &Location<'_>) -> bool {
     // rustc spells all paths of this crate alike, so the folder of this file is a prefix of every source file.
     let source_folder = file!().strip_suffix("error.rs").unwrap_or("src/");

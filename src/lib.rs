@@ -9,7 +9,7 @@ mod eval;
 pub(crate) mod exec;
 pub mod expr;
 mod graph;
-#[cfg(any(feature = "graphdef", feature = "npz"))]
+#[cfg(any(feature = "graphdef", feature = "npz", feature = "safetensors"))]
 pub mod interchange;
 pub(crate) mod lower;
 mod op;
@@ -44,4 +44,4 @@ pub use ops::{
     Bound, IntoScalar, Mirror, SliceItem, SliceMasks, WindowPadding, concat, dynamic_stitch, stack,
 };
 pub use runtime::ThreadPool;
-pub use tensor::{Element, Tensor, TensorView, TensorViewMut};
+pub use tensor::{Element, Tensor, TensorMap, TensorView, TensorViewMut};

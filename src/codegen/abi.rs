@@ -20,14 +20,14 @@ pub(crate) struct KernelArgs {
     pub n: i64,
     /// Extents of the loops, outermost first.
     pub extents: *const i64,
-    /// Selects non-temporal stores. 0 selects ordinary stores. Any other value is the least number of bytes that a
-    /// row must have to be stored non-temporally although its ends split cache lines.
+    /// Selects non-temporal stores. 0 selects ordinary stores. Any other value selects non-temporal stores for rows of
+    /// whole cache lines, and is the least number of bytes of any other row that is stored non-temporally.
     pub stream: i64,
     /// The kernel stores 1 here when it refuses an index or a divisor, and nothing otherwise.
     pub failed: *mut i64,
 }
 
-/// The number of words of one slot in [`KernelArgs::slots`].
+/// Returns the number of words of one slot in [`KernelArgs::slots`].
 pub(crate) const fn slot_words(loops: u32) -> usize {
     SLOT_LOOPS + loops as usize
 }

@@ -9,7 +9,7 @@ use crate::error::Result;
 
 /// Executable bytes at a fixed address, freed on drop. The address is a multiple of the page size.
 pub(super) struct CodeBuffer {
-    /// `None` for no bytes, which the system does not map.
+    /// `None` if there are no bytes, because the system maps no empty region.
     pages: Option<Mmap>,
     len: usize,
 }
@@ -29,7 +29,7 @@ impl CodeBuffer {
         Ok(CodeBuffer { pages: Some(pages), len: code.len() })
     }
 
-    /// The address of the byte at `offset`.
+    /// Returns the address of the byte at `offset`.
     pub fn address(&self, offset: usize) -> *const u8 {
         assert!(offset < self.len, "offset {offset} lies outside a code buffer of {} bytes", self.len);
         let pages = self.pages.as_ref().expect("a buffer with bytes has pages");

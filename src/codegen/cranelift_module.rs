@@ -37,7 +37,7 @@ pub(super) struct CraneliftModule {
 }
 
 impl CraneliftModule {
-    /// An empty module for this machine.
+    /// Makes an empty module for this machine.
     ///
     /// # Errors
     /// Cranelift does not support the machine.
@@ -45,7 +45,7 @@ impl CraneliftModule {
         CraneliftModule::with_isa(host_isa()?)
     }
 
-    /// An empty module for `isa`.
+    /// Makes an empty module for `isa`.
     ///
     /// # Errors
     /// Cranelift refuses the imported functions.
@@ -72,7 +72,7 @@ impl CraneliftModule {
         })
     }
 
-    /// Whether `MulAdd` rounds once.
+    /// Returns whether `MulAdd` rounds once.
     #[cfg(test)]
     pub fn is_fused(&self) -> bool {
         self.target.fused
@@ -102,7 +102,7 @@ impl CraneliftModule {
         self.module.0.finalize_definitions().map_err(cannot_compile)
     }
 
-    /// The address of a function, after [`CraneliftModule::finish`].
+    /// Returns the address of a function, after [`CraneliftModule::finish`].
     pub fn address(&self, id: FuncId) -> *const u8 {
         self.module.0.get_finalized_function(id)
     }
@@ -118,20 +118,21 @@ impl CraneliftModule {
     }
 }
 
-/// Whether `MulAdd` rounds once. On x86-64 that needs FMA and VEX encoding; other supported machines always fuse.
+/// Returns whether `MulAdd` rounds once. On x86-64 that needs FMA and VEX encoding; other supported machines always
+/// fuse.
 fn is_fused(isa: &dyn TargetIsa) -> bool {
     let has =
         |name: &str| isa.isa_flags().iter().any(|flag| flag.name == name && flag.as_bool() == Some(true));
     !cfg!(target_arch = "x86_64") || has("has_fma") && has("has_avx")
 }
 
-/// The target of this machine, built once.
+/// Returns the target of this machine, built once.
 fn host_isa() -> Result<OwnedTargetIsa> {
     static ISA: OnceLock<std::result::Result<OwnedTargetIsa, String>> = OnceLock::new();
     ISA.get_or_init(|| make_isa(true)).clone().map_err(cannot_compile)
 }
 
-/// The target to compile for: this machine if `native`, otherwise the least machine that the emitter supports.
+/// Returns the target to compile for: this machine if `native`, otherwise the least machine that the emitter supports.
 pub(super) fn make_isa(native: bool) -> std::result::Result<OwnedTargetIsa, String> {
     let mut flags = settings::builder();
     let verifier = if cfg!(debug_assertions) { "true" } else { "false" };
@@ -163,8 +164,8 @@ pub(super) fn make_isa(native: bool) -> std::result::Result<OwnedTargetIsa, Stri
     builder.finish(settings::Flags::new(flags)).map_err(|e| e.to_string())
 }
 
-/// Whether the processor has AVX. Cranelift merges unaligned loads into comparisons, and in the older SSE encodings
-/// such an operand faults.
+/// Returns whether the processor has AVX. Cranelift merges unaligned loads into comparisons, and in the older SSE
+/// encodings such an operand faults.
 #[cfg(target_arch = "x86_64")]
 fn has_vector_baseline() -> bool {
     std::is_x86_feature_detected!("avx")

@@ -7,7 +7,7 @@ impl CodeModule {
     /// Whether this build prints machine code.
     pub(crate) const PRINTS_ASM: bool = cfg!(all(feature = "disasm", target_arch = "x86_64"));
 
-    /// The instructions of a function, each after its offset.
+    /// Returns the instructions of a function, each after its offset.
     ///
     /// # Errors
     /// The crate is built without the feature `disasm`, or for another processor than x86-64.
@@ -16,7 +16,7 @@ impl CodeModule {
         Ok(disassembled(self.bytes(f)))
     }
 
-    /// The instructions of a function, each after its offset.
+    /// Returns the instructions of a function, each after its offset.
     ///
     /// # Errors
     /// The crate is built without the feature `disasm`, or for another processor than x86-64.

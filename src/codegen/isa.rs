@@ -23,8 +23,8 @@ pub enum Isa {
 const VARIABLE: &str = "SHAPEFLOW_ISA";
 
 impl Isa {
-    /// The default: what the environment variable `SHAPEFLOW_ISA` names (`clif`, `avx2` or `avx512`), or the widest
-    /// set that this processor has. The process reads the variable once.
+    /// Returns the default: the instruction set that the environment variable `SHAPEFLOW_ISA` names (`clif`, `avx2` or
+    /// `avx512`), or the widest set that this processor has. The process reads the variable once.
     ///
     /// # Errors
     /// The variable names no instruction set, or one that the processor lacks.
@@ -42,12 +42,12 @@ impl Isa {
         Ok(isa)
     }
 
-    /// Returns whether this processor has the instruction set, and this build its emitter.
+    /// Returns whether this processor has the instruction set and this build has the emitter for it.
     pub fn is_present(self) -> bool {
         self.wide().map_or(cfg!(feature = "cranelift"), simd::VectorIsa::is_present)
     }
 
-    /// The same instruction set for the SIMD emitter; none for [`Isa::Clif`].
+    /// Returns the same instruction set for the SIMD emitter; none for [`Isa::Clif`].
     pub(super) fn wide(self) -> Option<simd::VectorIsa> {
         match self {
             Isa::Clif => None,
@@ -56,6 +56,8 @@ impl Isa {
         }
     }
 
+    /// Checks that kernels of this instruction set can be compiled and run.
+    ///
     /// # Errors
     /// This processor lacks the instruction set, or this build its emitter.
     pub(super) fn check(self) -> Result<()> {

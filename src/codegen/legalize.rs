@@ -27,7 +27,7 @@ pub(super) enum Settle {
 }
 
 impl Settle {
-    /// After arithmetic that can leave the range of `dtype`.
+    /// Returns the step after arithmetic that can leave the range of `dtype`.
     pub fn of(dtype: DType) -> Settle {
         let spare = || 32 - bits_of(dtype);
         match dtype {
@@ -39,8 +39,8 @@ impl Settle {
         }
     }
 
-    /// After a unary operation. Only an integer can leave its range by `Neg`, `Abs` or `Not`, and only a square root
-    /// needs rounding.
+    /// Returns the step after a unary operation. Only an integer can leave its range by `Neg`, `Abs` or `Not`, and only
+    /// a square root needs rounding.
     pub fn after_unary(op: UnaryOp, dtype: DType) -> Settle {
         match op {
             UnaryOp::Sqrt => Settle::of(dtype),
@@ -49,7 +49,7 @@ impl Settle {
         }
     }
 
-    /// After a binary operation lane by lane.
+    /// Returns the step after a binary operation lane by lane.
     pub fn after_binary(op: BinaryOp, dtype: DType) -> Settle {
         match op {
             BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div | BinaryOp::Shl => {
@@ -60,7 +60,8 @@ impl Settle {
     }
 }
 
-/// The rule for the larger or smaller of two floats `x, y`: NaN if either is NaN, the first if they are equal.
+/// The rule for the larger or smaller of two floats `x, y`. The result is NaN if `x` or `y` is NaN, and `x` if `x` and
+/// `y` are equal.
 ///
 /// The hardware's `max(p, q)` is `p > q ? p : q`: it takes `q` if the operands are equal or one is NaN.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -74,7 +75,7 @@ pub(super) enum MinMaxRule {
 }
 
 impl MinMaxRule {
-    /// The cheapest rule that holds for two values of a body.
+    /// Returns the cheapest rule that holds for two values of a body.
     pub fn of(body: &[Inst], a: InstId, b: InstId) -> MinMaxRule {
         if constant(body, a).is_some_and(|c| !c.is_nan() && c.to_f64() != 0.0) {
             return MinMaxRule::InOrder;
@@ -105,6 +106,8 @@ pub(super) struct MaskOp {
 }
 
 impl MaskOp {
+    /// Returns the bitwise instructions for `op`.
+    ///
     /// # Panics
     /// `op` is arithmetic: the verifier refuses it on bools.
     pub fn of(op: BinaryOp) -> MaskOp {
@@ -121,7 +124,7 @@ impl MaskOp {
     }
 }
 
-/// The constant that `v` is, if it is one.
+/// Returns the value of instruction `v`, if it is a constant.
 pub(super) fn constant(body: &[Inst], v: InstId) -> Option<Scalar> {
     match body[v.0 as usize].op {
         InstOp::Const(scalar) => Some(scalar),
@@ -129,17 +132,20 @@ pub(super) fn constant(body: &[Inst], v: InstId) -> Option<Scalar> {
     }
 }
 
-/// Whether integer lanes of `dtype` compare as unsigned. Narrow unsigned integers are positive in their wider lanes.
+/// Returns whether integer lanes of `dtype` compare as unsigned. Narrow unsigned integers are positive in their wider
+/// lanes.
 pub(super) fn compares_unsigned(dtype: DType) -> bool {
     matches!(dtype, DType::U32 | DType::U64)
 }
 
-/// The mask of a shift count: shifts take their count modulo the width of the dtype, also where lanes are wider.
+/// Returns the mask of a shift count: shifts take their count modulo the width of the dtype, also where lanes are
+/// wider.
 pub(super) fn shift_mask(dtype: DType) -> u64 {
     u64::from(bits_of(dtype)) - 1
 }
 
-/// Whether `a * b + c` must round once. For halves the product is exact in `f32`, so that rounding it changes nothing.
+/// Returns whether `a * b + c` must round once. For halves the product is exact in `f32`, so that rounding it changes
+/// nothing.
 pub(super) fn fuses(dtype: DType) -> bool {
     matches!(dtype, DType::F32 | DType::F64)
 }
@@ -147,28 +153,28 @@ pub(super) fn fuses(dtype: DType) -> bool {
 /// Adding this to a float below 2^51 in size leaves the two's complement of its integer part in the low bits.
 pub(super) const INTEGER_BIAS: f64 = 6_755_399_441_055_744.0;
 
-/// The least and the greatest value of an integer dtype: a conversion from float saturates to them.
+/// Returns the least and the greatest value of an integer dtype: a conversion from float saturates to them.
 pub(super) fn integer_limits(dtype: DType) -> (i128, i128) {
     dtype.integer_range().expect("only a conversion to an integer saturates")
 }
 
-/// The lane bits of `true` converted to `dtype`.
+/// Returns the lane bits of `true` converted to `dtype`.
 pub(super) fn bits_of_true(dtype: DType) -> u64 {
     lane_bits(eval_cast(Scalar::Bool(true), dtype))
 }
 
-/// Whether a reduction ends by adding 0.0: a float sum starts from -0.0, and an empty sum is 0.0.
+/// Returns whether a reduction ends by adding 0.0: a float sum starts from -0.0, and an empty sum is 0.0.
 pub(super) fn ends_with_zero(reduce: ReduceStep) -> bool {
     reduce.op == ReduceOp::Sum && reduce.dtype.is_float()
 }
 
-/// The reduction that makes result `k`.
+/// Returns the reduction that makes result `k`.
 pub(super) fn reduce_step(code: &KernelBody, k: u32) -> ReduceStep {
     let mut reduces = code.passes.iter().flat_map(|pass| &pass.reduces);
     *reduces.find(|reduce| reduce.into == k).expect("the verifier checks that every result is made")
 }
 
-/// The lane bits from which a reduction starts.
+/// Returns the lane bits from which a reduction starts.
 pub(super) fn identity_bits(reduce: ReduceStep) -> u64 {
     lane_bits(reduce.op.identity(reduce.dtype))
 }

@@ -1,4 +1,4 @@
-//! [`Jit`]: compiles codes into one module. [`CodeModule`]: the module's executable functions.
+//! [`Jit`]: compiles kernel bodies into one module. [`CodeModule`]: the module's executable functions.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::lower::kernel_body::KernelBody;
 use crate::lower::verify::verify;
 
-/// Number of a function in its module. Functions are numbered in the order in which their codes are first added.
+/// Number of a function in its module. Functions are numbered in the order in which their bodies are first added.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub(crate) struct FuncIndex(pub u32);
 
@@ -27,12 +27,12 @@ enum Location {
     Cranelift(FuncId),
 }
 
-/// Compiles codes. Equal codes share a function. Each graph has a `Jit` of its own.
+/// Compiles kernel bodies. Equal bodies share a function. Each graph has a `Jit` of its own.
 pub(crate) struct Jit {
     isa: Isa,
     /// The functions of the SIMD emitter, which are position-independent.
     bytes: Vec<u8>,
-    /// Created for the first function that needs it.
+    /// The module of Cranelift's functions, created for the first of them.
     cranelift: Option<Box<CraneliftModule>>,
     locations: Vec<Location>,
     functions: Vec<FunctionInfo>,
@@ -52,7 +52,7 @@ struct FunctionInfo {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Emitted {
     pub isa: Isa,
-    /// Why `isa` is not the one that the caller chose.
+    /// Why the function does not use the instruction set that the caller chose; none if it does.
     pub reason: Option<&'static str>,
 }
 
@@ -66,7 +66,7 @@ impl std::fmt::Display for Emitted {
 }
 
 impl Jit {
-    /// An empty module for this machine. Functions use `isa` if its emitter supports their code, otherwise
+    /// Makes an empty module for this machine. Functions use `isa` if its emitter supports their code, otherwise
     /// [`Isa::Clif`].
     ///
     /// # Errors
@@ -88,8 +88,8 @@ impl Jit {
         }
     }
 
-    /// A module for this machine (`native`) or for the least machine that Cranelift's emitter supports, and whether
-    /// `MulAdd` rounds once there.
+    /// Makes a module for this machine (`native`) or for the least machine that Cranelift's emitter supports, and
+    /// whether `MulAdd` rounds once there.
     #[cfg(all(test, feature = "cranelift"))]
     pub(super) fn for_tests(native: bool, isa: Isa) -> (Jit, bool) {
         let host = super::cranelift_module::make_isa(native).expect("the machine is supported");
@@ -98,10 +98,10 @@ impl Jit {
         (Jit::with(isa, Some(Box::new(cranelift))), fused)
     }
 
-    /// Compiles `code`, or finds the function of an equal code.
+    /// Compiles `code`, or finds the function of an equal body.
     ///
     /// # Errors
-    /// The code is ill-formed, Cranelift does not support the machine, or the system refuses memory.
+    /// The body is ill-formed, Cranelift does not support the machine, or the system refuses memory.
     pub fn add(&mut self, code: &KernelBody) -> Result<FuncIndex> {
         if let Some(known) = self.known.get(code) {
             return Ok(*known);
@@ -134,7 +134,7 @@ impl Jit {
         Ok(index)
     }
 
-    /// The emitter that made a function.
+    /// Returns the emitter that made a function.
     #[cfg(test)]
     pub(super) fn emitted(&self, f: FuncIndex) -> Emitted {
         self.functions[f.0 as usize].emitted
@@ -214,17 +214,17 @@ impl CodeModule {
         unsafe { function(args) }
     }
 
-    /// Time spent on compilation.
+    /// Returns the time spent on compilation.
     pub fn code_time(&self) -> Duration {
         self.time
     }
 
-    /// Bytes of machine code.
+    /// Returns the number of bytes of machine code.
     pub fn code_bytes(&self) -> usize {
         self.functions.iter().map(|function| function.size).sum()
     }
 
-    /// The machine code of a function.
+    /// Returns the machine code of a function.
     #[cfg(all(feature = "disasm", target_arch = "x86_64"))]
     pub(super) fn bytes(&self, f: FuncIndex) -> &[u8] {
         let index = f.0 as usize;
@@ -234,12 +234,12 @@ impl CodeModule {
         unsafe { std::slice::from_raw_parts(start, self.functions[index].size) }
     }
 
-    /// The emitter that made a function.
+    /// Returns the emitter that made a function.
     pub fn emitted(&self, f: FuncIndex) -> Emitted {
         self.functions[f.0 as usize].emitted
     }
 
-    /// Number of functions.
+    /// Returns the number of functions.
     #[cfg(test)]
     pub fn function_count(&self) -> usize {
         self.entries.len()

@@ -19,7 +19,7 @@ pub(super) enum Repr {
 }
 
 impl Repr {
-    /// The lanes of `dtype`.
+    /// Returns the lanes of `dtype`.
     ///
     /// # Panics
     /// `dtype` is complex or a string: the verifier of kernels refuses these.
@@ -34,7 +34,7 @@ impl Repr {
         }
     }
 
-    /// Bytes of one lane.
+    /// Returns the number of bytes of one lane.
     pub fn bytes(self) -> u32 {
         match self {
             Repr::I64 | Repr::F64 => 8,
@@ -43,7 +43,7 @@ impl Repr {
     }
 }
 
-/// The bits of one lane that holds `value`.
+/// Returns the bits of one lane that holds `value`.
 pub(super) fn lane_bits(value: Scalar) -> u64 {
     match value {
         Scalar::Bool(true) => u64::MAX,
@@ -57,17 +57,17 @@ pub(super) fn lane_bits(value: Scalar) -> u64 {
     }
 }
 
-/// Bytes of an element in memory.
+/// Returns the number of bytes of an element in memory.
 pub(super) fn size_of(dtype: DType) -> u32 {
     dtype.size_bytes().expect("the verifier refuses slots whose elements have no size") as u32
 }
 
-/// Bits of an element in memory.
+/// Returns the number of bits of an element in memory.
 pub(super) fn bits_of(dtype: DType) -> u32 {
     8 * size_of(dtype)
 }
 
-/// Whether `dtype` is an integer type narrower than its lanes.
+/// Returns whether `dtype` is an integer type narrower than its lanes.
 pub(super) fn is_narrow(dtype: DType) -> bool {
     matches!(dtype, DType::I8 | DType::I16 | DType::U8 | DType::U16)
 }

@@ -4,7 +4,7 @@
 
 use crate::lower::kernel_body::{AccessPattern, Inst, InstId, InstOp, KernelBody, LaneLayout, SlotUse};
 
-/// For each instruction of a body, whether it is uniform. A store never is.
+/// Returns for each instruction of a body whether it is uniform. A store never is.
 pub(super) fn uniform_insts(code: &KernelBody, body: &[Inst]) -> Vec<bool> {
     let mut uniform = Vec::with_capacity(body.len());
     for inst in body {
@@ -13,12 +13,12 @@ pub(super) fn uniform_insts(code: &KernelBody, body: &[Inst]) -> Vec<bool> {
     uniform
 }
 
-/// Whether every offset of a gather is uniform. The slot then moves once, before the inner loop.
+/// Returns whether every offset of a gather is uniform. The slot then moves once, before the inner loop.
 pub(super) fn has_uniform_offsets(uniform: &[bool], offsets: &[(InstId, u32)]) -> bool {
     offsets.iter().all(|(v, _)| uniform[v.0 as usize])
 }
 
-/// Whether `inst` is uniform. `before[i]` says so of instruction `i`.
+/// Returns whether `inst` is uniform. `before[i]` is whether the earlier instruction `i` is uniform.
 fn is_uniform(code: &KernelBody, inst: &Inst, before: &[bool]) -> bool {
     let of = |v: InstId| before[v.0 as usize];
     let splat = |slot: u32| code.slots[slot as usize].pattern == AccessPattern::Splat;

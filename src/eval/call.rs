@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::op::{OpDef, Operand, OperandMask, caught};
 
-/// An op applied to operands, of which dtype and shape are known, and the elements perhaps.
+/// An op applied to operands. The dtype and the shape of each operand are known, and its elements may be.
 pub(crate) struct Call<'a> {
     pub op: &'a OpDef,
     /// The declared operands that are passed as values.
@@ -17,7 +17,7 @@ pub(crate) struct Call<'a> {
     pub operands: SmallVec<[OperandInfo<'a>; 4]>,
 }
 
-/// What the dtype rule and the shape function say of a call's outputs.
+/// The results of the dtype rule and the shape function for a call's outputs.
 pub(crate) struct Inference {
     pub dtypes: Vec<DType>,
     pub result: InferenceResult,
@@ -27,7 +27,8 @@ impl Call<'_> {
     /// Runs the dtype rule and the shape function. On an error the caller rolls `table` back.
     ///
     /// # Errors
-    /// A data operand is missing, the op has no shape function, or one of the two refuses the call.
+    /// A data operand is missing, the op has no shape function, or the dtype rule or the shape function refuses the
+    /// call.
     pub fn infer(&self, table: &mut DimTable) -> Result<Inference> {
         let Some(shape_fn) = self.op.shape_function() else {
             return Err(Error::new(ErrorKind::Attribute, Phase::Build, "the op needs a shape function"));
@@ -35,7 +36,7 @@ impl Call<'_> {
         let dtypes = self.infer_dtypes()?;
         let names = self.op.names_of(self.given);
         let mut cx = InferenceContext::new(&names, &self.operands, self.attrs, table, dtypes.len());
-        // A panic is an error of the shape function, as the refusal of operands is.
+        // A panic counts as an error of the shape function.
         let result = caught(self.op.name(), "shape function", || Ok(shape_fn(&mut cx)))
             .unwrap_or_else(|panic| Err(ShapeError::new(panic.message().to_string())))
             .and_then(|()| cx.finish())?;

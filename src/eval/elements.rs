@@ -4,10 +4,10 @@ use shapeflow_shape_fns::{DType, Dim, PartialElements, TensorShape};
 
 use crate::tensor::TensorView;
 
-/// Larger tensors keep unknown elements: no shape depends on that many.
+/// The maximum number of elements of a tensor that inference tracks. No shape depends on more elements.
 pub(crate) const MAX_ELEMENTS: usize = 4096;
 
-/// The elements of an integer tensor; `None` for other dtypes and for more than [`MAX_ELEMENTS`] elements.
+/// Returns the elements of an integer tensor; `None` for other dtypes and for more than [`MAX_ELEMENTS`] elements.
 pub(crate) fn elements_of(tensor: &TensorView<'_>) -> Option<Box<PartialElements>> {
     if tensor.len() > MAX_ELEMENTS {
         return None;
@@ -26,7 +26,7 @@ pub(crate) fn elements_of(tensor: &TensorView<'_>) -> Option<Box<PartialElements
     PartialElements::with_sizes(tensor.sizes(), dims).ok().map(Box::new)
 }
 
-/// The shape with these sizes.
+/// Returns the shape with these sizes.
 pub(crate) fn shape_of(sizes: &[usize]) -> TensorShape {
     TensorShape::new(sizes.iter().map(|&size| Dim::known(size as i64)))
 }

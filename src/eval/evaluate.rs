@@ -1,4 +1,4 @@
-//! `evaluate`: an op on tensors, by its shape function and the expression interpreter or its host kernel.
+//! `evaluate`: runs an op on tensors, by its shape function and the expression interpreter or its host kernel.
 
 use shapeflow_shape_fns::{Attrs, DType, Dim, DimTable, OperandInfo, PartialElements, TensorShape};
 use smallvec::SmallVec;
@@ -28,10 +28,10 @@ fn infos(operands: &KnownOperands) -> SmallVec<[OperandInfo<'_>; 4]> {
         .collect()
 }
 
-/// What the shape function of a call says of operands of known sizes.
+/// The results of a call's shape function for operands of known sizes.
 pub(crate) struct SizedInference {
     operands: KnownOperands,
-    /// Dtype and shape of each output. A shape has unknown dimensions where they depend on data.
+    /// Dtype and shape of each output. A dimension that depends on data is unknown.
     pub outputs: SmallVec<[(DType, TensorShape); 2]>,
     /// Parameters that the shape function has normalised for the body.
     pub derived: Vec<(&'static str, Vec<Dim>)>,
@@ -41,8 +41,8 @@ pub(crate) struct SizedInference {
 /// Infers the outputs of a call from known sizes. The attributes must not hold symbols.
 ///
 /// # Errors
-/// The shape function refuses the sizes. Such a refusal of sizes is a guard of the run: the shape function had to
-/// accept the partial shapes.
+/// The shape function refuses the sizes. The kind of such an error is `Guard`, because the shape function accepted the
+/// partial shapes when the graph was built.
 pub(crate) fn infer_sizes<'a>(
     op: &OpDef,
     given: OperandMask,
@@ -65,7 +65,7 @@ pub(crate) fn infer_sizes<'a>(
     Ok(SizedInference { operands, outputs, derived, table })
 }
 
-/// The outputs of `op` for tensors. The attributes must not hold symbols.
+/// Computes the outputs of `op` for tensors. The attributes must not hold symbols.
 pub(crate) fn evaluate(
     op: &OpDef,
     given: OperandMask,
@@ -75,18 +75,18 @@ pub(crate) fn evaluate(
     evaluate_with(op, given, attrs, operands, &|_| false)
 }
 
-/// Does the same as [`evaluate`]; a host kernel stores its outputs where `room` says.
+/// Does the same as [`evaluate`]; a host kernel stores its outputs in the memory of `allocator`.
 pub(crate) fn evaluate_into(
     op: &OpDef,
     given: OperandMask,
     attrs: &Attrs,
     operands: &[TensorView<'_>],
-    room: OutputAllocator<'_>,
+    allocator: OutputAllocator<'_>,
 ) -> Result<Vec<HostOutput>> {
-    evaluate_call(op, given, attrs, operands, &|_| false, room)
+    evaluate_call(op, given, attrs, operands, &|_| false, allocator)
 }
 
-/// Does the same as [`evaluate`]; the body may look into scalar operands for which `is_constant` holds. A body may
+/// Does the same as [`evaluate`]; the body may read the scalar operands for which `is_constant` is true. A body may
 /// expand to another expression for a constant scalar.
 pub(crate) fn evaluate_with(
     op: &OpDef,
@@ -98,7 +98,7 @@ pub(crate) fn evaluate_with(
     let made = evaluate_call(op, given, attrs, operands, is_constant, OutputAllocator::default())?;
     let tensors = made.into_iter().map(|made| match made {
         HostOutput::Tensor(tensor) => tensor,
-        HostOutput::Borrowed => unreachable!("nothing lends memory in an empty room"),
+        HostOutput::Borrowed => unreachable!("the default allocator lends no memory"),
     });
     Ok(tensors.collect())
 }
@@ -109,7 +109,7 @@ fn evaluate_call(
     attrs: &Attrs,
     operands: &[TensorView<'_>],
     is_constant: &dyn Fn(usize) -> bool,
-    room: OutputAllocator<'_>,
+    allocator: OutputAllocator<'_>,
 ) -> Result<Vec<HostOutput>> {
     let sized = |is_known: &dyn Fn(usize) -> bool| {
         let operands = operands.iter().enumerate().map(|(number, view)| SizedOperand {
@@ -120,7 +120,7 @@ fn evaluate_call(
         infer_sizes(op, given, attrs, operands)
     };
     let inferred = sized(&|_| true).map_err(|error| {
-        // If inference from the sizes and parameters without the data succeeds, an element of the data is outside its
+        // If inference from the sizes and parameters alone succeeds, then an element of a data operand is outside its
         // axis.
         let is_parameter =
             |number: usize| op.operands_of(given).nth(number).is_some_and(|operand| operand.is_parameter());
@@ -129,12 +129,12 @@ fn evaluate_call(
     })?;
     let promised: SmallVec<[(DType, &TensorShape); 2]> =
         inferred.outputs.iter().map(|(dtype, shape)| (*dtype, shape)).collect();
-    let on_host = |run: &dyn Fn(&mut HostCx<'_>) -> Result<()>, room| {
-        run_host(op.name(), run, attrs, operands, &promised, room)
+    let on_host = |run: &dyn Fn(&mut HostCx<'_>) -> Result<()>, allocator| {
+        run_host(op.name(), run, attrs, operands, &promised, allocator)
     };
     match &op.body {
-        Body::Host(run) => return on_host(run, room),
-        Body::HostWith(kernel) => return on_host(&|cx| kernel.run(cx), room),
+        Body::Host(run) => return on_host(run, allocator),
+        Body::HostWith(kernel) => return on_host(&|cx| kernel.run(cx), allocator),
         _ => {}
     }
     let scalar = |number: usize| {

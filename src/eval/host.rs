@@ -1,4 +1,4 @@
-//! Host steps: a Rust kernel run on tensors, and its outputs held against what inference has promised.
+//! Host steps: runs a Rust kernel on tensors and checks the outputs against the inferred shapes.
 
 use shapeflow_shape_fns::{Attrs, DType, TensorShape};
 
@@ -13,16 +13,16 @@ pub(super) type Run<'a> = &'a dyn Fn(&mut HostCx<'_>) -> Result<()>;
 /// Runs the kernel of the op named `op`.
 ///
 /// # Errors
-/// The kernel fails or panics, leaves an output out, or makes one of another shape than was promised.
+/// The kernel fails or panics, leaves an output out, or makes an output of another shape than inference promised.
 pub(super) fn run_host(
     op: &str,
     run: Run<'_>,
     attrs: &Attrs,
     operands: &[TensorView<'_>],
     promised: &[(DType, &TensorShape)],
-    room: OutputAllocator<'_>,
+    allocator: OutputAllocator<'_>,
 ) -> Result<Vec<HostOutput>> {
-    let mut cx = HostCx::new(operands, attrs, promised.iter().map(|(dtype, _)| *dtype), room);
+    let mut cx = HostCx::new(operands, attrs, promised.iter().map(|(dtype, _)| *dtype), allocator);
     caught(op, "kernel", || run(&mut cx)).map_err(|error| error.with_phase(Phase::Run))?;
     cx.finish()
         .zip(promised)

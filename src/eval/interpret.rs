@@ -8,7 +8,7 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::{Axis, Env, Evaluator, Expr, Fault, Program, Scalar, scalar_dtype};
 use crate::tensor::{Tensor, TensorView};
 
-/// The tensor of `dtype` and `sizes` whose elements the template gives for these operands.
+/// Computes the tensor of `dtype` and `sizes` whose elements the template gives for these operands.
 ///
 /// # Errors
 /// An index is outside its axis, an integer is divided by zero, or memory is refused.
@@ -18,7 +18,7 @@ pub(super) fn interpret(
     sizes: &[usize],
     operands: &[TensorView<'_>],
 ) -> Result<Tensor> {
-    // Without scalars of its dtype an expression would give zeros.
+    // An expression of a dtype without scalars would give zeros.
     let mut dtypes = template.order.iter().map(Expr::dtype);
     if let Some(dtype) = dtypes.find(|dtype| scalar_dtype(*dtype).is_none()) {
         return Err(uncomputed(dtype, Phase::Run));
@@ -73,7 +73,7 @@ fn fill(result: &mut Tensor, program: &Program, views: &[TensorView<'_>]) -> Res
     Ok(())
 }
 
-/// The error of a check that failed.
+/// Makes the error for a failed check.
 fn fault_error(fault: &Fault) -> Error {
     match fault {
         Fault::Index { index, limit, axis } => Error::new(

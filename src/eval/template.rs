@@ -1,4 +1,4 @@
-//! `Template`: the body of an op, lowered once over opaque operands.
+//! `Template`: the body of an op as an expression whose operands are opaque.
 
 use shapeflow_shape_fns::{Attr, Attrs, DType, Dim, DimTable, TensorShape};
 use smallvec::SmallVec;
@@ -12,13 +12,13 @@ use crate::op::caught;
 ///
 /// [`Axis`] `k` is axis `k` of the output; axes of reductions follow. The source of a load is an operand's number.
 pub(crate) struct Template {
-    /// The nodes of the expression: parts before the whole, the root last.
+    /// The nodes of the expression: children before parents, the root last.
     pub order: Vec<Expr>,
     /// Rank of the output.
     pub rank: usize,
 }
 
-/// A call with the result of its inference: all that its body may ask.
+/// A call with the result of its inference, from which the body's requests are answered.
 pub(crate) struct TypedCall<'a> {
     pub call: Call<'a>,
     /// Dtype and shape of each output.
@@ -27,7 +27,7 @@ pub(crate) struct TypedCall<'a> {
     pub derived: &'a [(&'static str, Vec<Dim>)],
     /// What is known of the dimensions in these shapes.
     pub table: &'a DimTable,
-    /// The value of an operand, by number, where it is a constant scalar.
+    /// Returns the value of an operand, given by number, if the operand is a constant scalar.
     pub scalar: &'a dyn Fn(usize) -> Option<Scalar>,
 }
 
@@ -39,7 +39,8 @@ impl Template {
     /// Lowers output `output` of a call whose op has a compute body or is a contraction.
     ///
     /// # Errors
-    /// The op has no such body, or the body panics, reads what is not there, or breaks a promise of the dtype rule.
+    /// The op has no such body, or the body panics, requests an operand, index or parameter that does not exist, or
+    /// gives another dtype than the dtype rule.
     pub fn new(call: &TypedCall<'_>, output: usize) -> Result<Template> {
         let op = call.call.op;
         let Some(lower) = op.lower_fn() else {
@@ -67,7 +68,8 @@ impl Template {
     }
 }
 
-/// What the body of a call gets. The first mistake of the body is kept; the body goes on with zeros.
+/// The context of a call's body. It keeps the error of the body's first invalid request, and answers every invalid
+/// request with zeros.
 struct CallCx<'a, 'c> {
     typed: &'a TypedCall<'c>,
     next_axis: u32,
@@ -83,7 +85,7 @@ impl CallCx<'_, '_> {
         shape.dims().unwrap_or_default().iter().map(|dim| self.typed.table.resolve(dim)).collect()
     }
 
-    /// Whether there is operand `operand`; if not, the body has failed.
+    /// Returns whether operand `operand` exists. If not, records an error.
     fn has_operand(&mut self, operand: usize) -> bool {
         let count = self.operands();
         if operand >= count {

@@ -4,7 +4,7 @@ use std::fmt::{self, Display, Formatter, Write};
 
 use super::{Atom, BinaryOp, Expr, ExprKind, Index, UnaryOp};
 
-/// The greatest number of nodes printed; `…` stands for the others.
+/// The greatest number of nodes printed; `…` stands for the other nodes.
 const NODES: u32 = 200;
 /// The greatest nesting printed; `…` stands for deeper nodes. The limit also bounds the stack.
 const DEPTH: u32 = 40;
@@ -46,6 +46,7 @@ enum Level {
 }
 
 impl Level {
+    /// Returns the next stronger precedence.
     fn tighter(self) -> Level {
         match self {
             Level::Reduce => Level::Comparison,
@@ -104,7 +105,7 @@ impl Printer<'_, '_> {
             ExprKind::Const(value) => write!(self.out, "{value}"),
             ExprKind::Size(dim) => self.dim(dim),
             ExprKind::Iota(index) => {
-                self.grouped(level > Level::Reduce && !is_atom(index), |p| p.index(index))
+                self.grouped(level > Level::Reduce && !needs_no_parentheses(index), |p| p.index(index))
             }
             ExprKind::Load { source, index } => {
                 write!(self.out, "%{source}[")?;
@@ -277,7 +278,7 @@ impl Printer<'_, '_> {
 }
 
 /// Returns whether the text of an index needs no parentheses as an operand.
-fn is_atom(index: &Index) -> bool {
+fn needs_no_parentheses(index: &Index) -> bool {
     index.as_axis().is_some() || index.as_constant().is_some_and(|constant| constant.as_known().is_some())
 }
 

@@ -190,10 +190,10 @@ macro_rules! cast {
 }
 
 /// Converts `x` to `dtype`. Float to integer truncates toward zero and saturates, and NaN becomes 0; integer to integer
-/// wraps; a bool is `x != 0`; conversions to float round to nearest even.
+/// wraps; a conversion to bool gives `x != 0`; conversions to float round to nearest even.
 ///
-/// A conversion to `f16` or `bf16` goes through `f32`, as in vector code and in TensorFlow.
-/// A dtype without scalars (complex, string) gives `false`; callers notice that its dtype differs from the request.
+/// A conversion to `f16` or `bf16` goes through `f32`, as in vector code and in TensorFlow. A dtype without scalars
+/// (complex, string) gives `false`; callers notice that the result's dtype differs from the requested dtype.
 pub(crate) fn eval_cast(x: Scalar, dtype: DType) -> Scalar {
     let Some(dtype) = scalar_dtype(dtype) else { return Scalar::Bool(false) };
     if x.dtype() == dtype {
@@ -264,8 +264,8 @@ impl ReduceOp {
     }
 }
 
-/// Returns whether `MulAdd` rounds once on this processor. The emitters ask here too, so that the interpreter and
-/// machine code agree.
+/// Returns whether `MulAdd` rounds once on this processor. The code generator calls this function too, so that the
+/// interpreter and machine code agree.
 pub(crate) fn fused_mul_add() -> bool {
     #[cfg(target_arch = "x86_64")]
     return std::is_x86_feature_detected!("fma") && std::is_x86_feature_detected!("avx");
@@ -342,7 +342,7 @@ mod tests {
         assert_eq!(cast(Scalar::F32(-0.0), DType::Bool), Scalar::Bool(false));
         assert_eq!(cast(Scalar::Bool(true), DType::BF16), Scalar::BF16(bf16::ONE));
         assert_eq!(cast(Scalar::U64(u64::MAX), DType::F32), Scalar::F32(18446744073709551616.0));
-        // Through f32, the value is rounded twice: f32 rounds it down to a tie of f16.
+        // Through f32, the value is rounded twice: f32 rounds the value down to a tie of f16.
         let above_tie = 1.0 + (0.5f64.powi(11)) + 0.5f64.powi(40);
         assert_eq!(cast(Scalar::F64(above_tie), DType::F16), Scalar::F16(f16::ONE));
         assert_eq!(eval_bitcast(Scalar::F32(1.0), DType::I32), Scalar::I32(0x3f80_0000));

@@ -27,7 +27,7 @@ pub(crate) enum Atom {
     /// `index - divisor * floor(index / divisor)`.
     Mod(Box<Index>, Dim),
     /// `if size == 1 { 0 } else { index }`: the index along an axis of that size that may be broadcast. If the size is
-    /// not 1, the index is below it.
+    /// not 1, the index is below the size.
     Broadcast(Box<Index>, Dim),
     /// An integer computed at run time. The expression checks its range itself.
     Value(Expr),
@@ -77,13 +77,13 @@ impl Index {
         self.terms.is_empty().then_some(&self.constant)
     }
 
-    /// Whether a dimension of it is invalid, as a product too large to write.
+    /// Returns whether a coefficient or the constant is invalid, such as a product that a [`Dim`] cannot hold.
     pub(crate) fn is_invalid(&self) -> bool {
         let mut dims = self.terms.iter().map(|(_, coefficient)| coefficient).chain([&self.constant]);
         dims.any(|dim| dim.validate().is_err())
     }
 
-    /// `floor(self / divisor)` for a positive divisor.
+    /// Makes `floor(self / divisor)`; the divisor must be positive.
     pub fn floordiv(self, divisor: impl Into<Dim>) -> Index {
         let divisor = divisor.into();
         if divisor == Dim::known(1) {
@@ -100,7 +100,7 @@ impl Index {
         }
     }
 
-    /// `self - divisor * floor(self / divisor)`, the remainder of [`Index::floordiv`].
+    /// Makes `self - divisor * floor(self / divisor)`, the remainder of [`Index::floordiv`].
     pub fn modulo(self, divisor: impl Into<Dim>) -> Index {
         let divisor = divisor.into();
         if divisor == Dim::known(1) {
@@ -117,8 +117,8 @@ impl Index {
         }
     }
 
-    /// `if size == 1 { 0 } else { self }`: the index along an operand axis of the given size. The size is 1 or the
-    /// exclusive upper bound of `self`.
+    /// Makes `if size == 1 { 0 } else { self }`, the index along an operand axis of the given size. The size is 1 or
+    /// the exclusive upper bound of `self`.
     pub fn broadcast(self, size: impl Into<Dim>) -> Index {
         let size = size.into();
         match size.as_known() {

@@ -84,10 +84,10 @@ impl Interner {
     /// Rebuilds an expression in this interner and returns its root. `order` is a [`post_order`](super::post_order);
     /// its last node is the root, and each shared node is rebuilt once.
     ///
-    /// `axes` maps each axis inside indices to an index. It also renames the axes that reductions bind; for those it
-    /// must return plain axes. `replace` is called once for each rebuilt node and may return a replacement from this
-    /// interner; replacements are not offered again. Loads are offered before they are interned, so a load passed to
-    /// `replace` has no shared identity yet.
+    /// `axes` maps each axis inside indices to an index. It also renames the axes that reductions bind; for such an
+    /// axis it must return a plain axis. `replace` is called once for each rebuilt node and may return a replacement
+    /// from this interner; replacements are not offered again. Loads are offered before they are interned, so a load
+    /// passed to `replace` has no shared identity yet.
     pub(crate) fn rewrite<'a>(
         &mut self,
         order: impl IntoIterator<Item = &'a Expr, IntoIter: ExactSizeIterator>,
@@ -120,7 +120,8 @@ impl Interner {
         last.expect("an expression has a root")
     }
 
-    /// Rebuilds `root` in this interner without changing it.
+    /// Rebuilds `root` from nodes of this interner. Folds constants and applies exact identities, but replaces no axis
+    /// and no node.
     #[cfg(test)]
     pub(crate) fn import(&mut self, root: &Expr) -> Expr {
         self.rewrite(super::post_order([root]), &mut Index::axis, &mut |_, _| None)
@@ -184,6 +185,7 @@ enum Simpler {
     Constant(Scalar),
 }
 
+/// Returns the value of a constant node.
 fn constant(expr: &Expr) -> Option<Scalar> {
     match expr.kind() {
         ExprKind::Const(value) => Some(*value),
@@ -228,7 +230,7 @@ fn simplify(dtype: DType, kind: &ExprKind) -> Option<Simpler> {
                 _ if yes == no => yes,
                 _ => return None,
             };
-            // A select evaluates both choices, so the one not taken may still fail the run.
+            // A select evaluates both choices, so the choice that is not taken may still fail the run.
             return (!can_fail(yes) && !can_fail(no) && !can_fail(condition))
                 .then(|| Simpler::Child(child.clone()));
         }

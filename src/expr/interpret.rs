@@ -35,9 +35,9 @@ pub(crate) struct Env<'a> {
 
 /// Evaluates a [`Program`] for fixed sizes and sources.
 ///
-/// Evaluation is lazy: a node is computed when it is needed, once per binding of the axes it depends on. Reductions run
-/// in row-major order; float sums and products accumulate in `f64` and round once at the end. Index arithmetic wraps
-/// as an `i64`.
+/// Evaluation is lazy: a node is computed when its value is needed, once for each combination of values of the axes it
+/// depends on. Reductions run in row-major order; float sums and products accumulate in `f64` and round once at the
+/// end. Index arithmetic wraps as an `i64`.
 pub(crate) struct Evaluator<'a> {
     program: &'a Program,
     env: &'a Env<'a>,
@@ -46,15 +46,17 @@ pub(crate) struct Evaluator<'a> {
     values: Vec<Scalar>,
     /// For each step, the time at which its value was computed.
     computed: Vec<u64>,
-    /// For each class, the time at which one of its axes last changed.
+    /// For each class, which is a set of axes that a step depends on, the time at which one of these axes last changed.
     bound: Vec<u64>,
     /// A clock that ticks whenever an axis changes.
     now: u64,
+    /// The entries under evaluation, the innermost last.
     frames: Vec<Frame>,
+    /// The reductions under evaluation, the innermost last.
     reductions: Vec<Running>,
 }
 
-/// An entry under evaluation.
+/// An entry of the program under evaluation. An entry is a list of steps; the last step computes the entry's value.
 struct Frame {
     entry: EntryId,
     /// The position of the current step in the entry's list.
@@ -154,7 +156,7 @@ impl<'a> Evaluator<'a> {
         self.run()
     }
 
-    /// Gives `axis` a value, which invalidates the steps that depend on it if the value is new.
+    /// Gives `axis` a value. A new value invalidates the steps that depend on `axis`.
     fn bind(&mut self, axis: AxisId, value: i64) {
         if self.axes[axis as usize] != value {
             self.axes[axis as usize] = value;
@@ -209,7 +211,7 @@ impl<'a> Evaluator<'a> {
         Ok(self.result(program.root).1)
     }
 
-    /// Stores the value of `step`, or opens the entry it needs.
+    /// Stores the value of `step`, or opens the entry that `step` needs.
     fn settle(&mut self, step: StepId, outcome: Outcome) {
         match outcome {
             Outcome::Value(value) => {
@@ -280,7 +282,7 @@ impl<'a> Evaluator<'a> {
         }))
     }
 
-    /// Continues a step with `value`, the value of the entry it opened.
+    /// Continues a step with `value`, the value of the entry that the step opened.
     fn resume(&mut self, step: StepId, value: Scalar) -> Outcome {
         let program = self.program;
         let Op::Reduce { op, axes, body } = &program.steps[step as usize].op else {

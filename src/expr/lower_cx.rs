@@ -6,9 +6,9 @@ use super::{Expr, Index, ReduceOp};
 
 /// The context of a compute body: operands, parameters, and reductions.
 ///
-/// A body gets the number of an output and one [`Index`] per axis of it, and returns the element at that index.
-/// The context records an invalid request (an operand that does not exist, an index of the wrong rank), returns a
-/// zero, and reports the request as an error of the op after the body returns.
+/// A body gets the number of an output and one [`Index`] per axis of this output, and returns the element at that
+/// index. The context records an invalid request (an operand that does not exist, an index of the wrong rank), returns
+/// a zero, and reports the request as an error of the op after the body returns.
 pub trait LowerCx {
     /// Returns the number of operands of the node.
     fn operands(&self) -> usize;
@@ -28,7 +28,7 @@ pub trait LowerCx {
     /// Returns the attributes of the node.
     fn attrs(&self) -> &Attrs;
 
-    /// Returns the integers of a structure parameter, given as an attribute or as an operand. All of them must be
+    /// Returns the integers of a structure parameter, given as an attribute or as an operand. All integers must be
     /// known.
     fn ints(&mut self, name: &str) -> Vec<i64>;
 

@@ -71,7 +71,7 @@ pub enum UnaryOp {
     Trunc,
     /// `x` rounded to the nearest integer, ties to even; floats only.
     Round,
-    /// `x` with every bit inverted; integers and bool.
+    /// Bitwise complement of integers; logical negation of bools.
     Not,
 }
 
@@ -94,11 +94,11 @@ pub enum BinaryOp {
     Min,
     /// The larger argument; NaN if either is NaN. `-0.0` and `0.0` compare equal: the result is the first argument.
     Max,
-    /// Bitwise or logical and; integers and bool.
+    /// Bitwise `and` of integers; logical `and` of bools.
     And,
-    /// Bitwise or logical or; integers and bool.
+    /// Bitwise `or` of integers; logical `or` of bools.
     Or,
-    /// Bitwise or logical exclusive or; integers and bool.
+    /// Bitwise exclusive `or` of integers; logical exclusive `or` of bools.
     Xor,
     /// Left shift; the count is taken modulo the bit width. Integers only.
     Shl,
@@ -172,8 +172,8 @@ pub(crate) enum ExprKind {
     },
     Unary(UnaryOp, Expr),
     Binary(BinaryOp, Expr, Expr),
-    /// `a * b + c`, floats only. It rounds once if the processor has a fused multiply-add, else twice; only math
-    /// expansions may use it, because their stated errors allow for both.
+    /// `a * b + c`, floats only. It rounds once if the processor has a fused multiply-add, else twice; only the
+    /// functions of [`math`] may use it, because their stated errors allow for both roundings.
     MulAdd(Expr, Expr, Expr),
     /// `Select(condition, yes, no)`; both choices are evaluated.
     Select(Expr, Expr, Expr),
@@ -246,7 +246,8 @@ impl Expr {
         Expr::new(DType::I64, ExprKind::Size(dim))
     }
 
-    /// Makes the product of dimensions, an `i64`. The kernel multiplies factors whose product one dimension cannot hold.
+    /// Makes the product of dimensions, an `i64`. If one [`Dim`] cannot hold the product, the kernel multiplies several
+    /// factors at run time.
     pub fn size_product(dims: impl IntoIterator<Item = Dim>) -> Expr {
         let mut factors = vec![Dim::known(1)];
         for dim in dims {
@@ -275,18 +276,18 @@ impl Expr {
         Expr::new(dtype, ExprKind::Binary(op, self, other))
     }
 
-    /// `self * b + c`, rounded once if the processor has a fused multiply-add, else twice.
+    /// Makes `self * b + c`, rounded once if the processor has a fused multiply-add, else twice.
     pub fn mul_add(self, b: Expr, c: Expr) -> Expr {
         Expr::new(self.dtype(), ExprKind::MulAdd(self, b, c))
     }
 
-    /// `yes` if `self` (a bool) is true, else `no`. Both are evaluated.
+    /// Makes `yes` if `self` (a bool) is true, else `no`. Both choices are evaluated.
     pub fn select(self, yes: Expr, no: Expr) -> Expr {
         Expr::new(yes.dtype(), ExprKind::Select(self, yes, no))
     }
 
     /// Converts to another dtype. Float to integer truncates toward zero and saturates, and NaN becomes 0; integer to
-    /// integer wraps; a bool is `x != 0`.
+    /// integer wraps; a conversion to bool gives `x != 0`.
     pub fn cast(self, dtype: DType) -> Expr {
         if self.dtype() == dtype { self } else { Expr::new(dtype, ExprKind::Cast(self)) }
     }
@@ -296,7 +297,8 @@ impl Expr {
         if self.dtype() == dtype { self } else { Expr::new(dtype, ExprKind::Bitcast(self)) }
     }
 
-    /// The value of the first of `arms` whose ranges all hold, else `otherwise`. Only the chosen one is evaluated.
+    /// Makes the value of the first of `arms` whose ranges all hold, else `otherwise`. Only the chosen value is
+    /// evaluated.
     pub fn case(arms: Vec<(Vec<InRange>, Expr)>, otherwise: Expr) -> Expr {
         let arms = arms.into_iter().map(|(ranges, value)| (ranges.into(), value)).collect();
         Expr::new(otherwise.dtype(), ExprKind::Case(arms, otherwise))
@@ -307,47 +309,47 @@ impl Expr {
         Expr::new(self.dtype(), ExprKind::Reduce { op, axes, body: self })
     }
 
-    /// The larger of `self` and `other`, see [`BinaryOp::Max`].
+    /// Takes the larger of `self` and `other`, see [`BinaryOp::Max`].
     pub fn maximum(self, other: Expr) -> Expr {
         self.binary(BinaryOp::Max, other)
     }
 
-    /// The smaller of `self` and `other`, see [`BinaryOp::Min`].
+    /// Takes the smaller of `self` and `other`, see [`BinaryOp::Min`].
     pub fn minimum(self, other: Expr) -> Expr {
         self.binary(BinaryOp::Min, other)
     }
 
-    /// `self < other`.
+    /// Makes `self < other`.
     pub fn less(self, other: Expr) -> Expr {
         self.binary(BinaryOp::Lt, other)
     }
 
-    /// `self <= other`.
+    /// Makes `self <= other`.
     pub fn less_equal(self, other: Expr) -> Expr {
         self.binary(BinaryOp::Le, other)
     }
 
-    /// `self == other`.
+    /// Makes `self == other`.
     pub fn equal(self, other: Expr) -> Expr {
         self.binary(BinaryOp::Eq, other)
     }
 
-    /// `self != other`.
+    /// Makes `self != other`.
     pub fn not_equal(self, other: Expr) -> Expr {
         self.binary(BinaryOp::Ne, other)
     }
 
-    /// The square root, correctly rounded; floats only.
+    /// Takes the square root, correctly rounded; floats only.
     pub fn sqrt(self) -> Expr {
         self.unary(UnaryOp::Sqrt)
     }
 
-    /// The absolute value; integers wrap.
+    /// Takes the absolute value; integers wrap.
     pub fn abs(self) -> Expr {
         self.unary(UnaryOp::Abs)
     }
 
-    /// The largest integer `<= self`; floats only.
+    /// Takes the largest integer `<= self`; floats only.
     pub fn floor(self) -> Expr {
         self.unary(UnaryOp::Floor)
     }

@@ -65,18 +65,21 @@ pub(super) struct Step {
 /// A flattened expression.
 ///
 /// The root, each arm of a `Case` and each body of a `Reduce` is an entry: the list of steps that its value always
-/// needs. A step may be in several lists; it is evaluated for the first one that runs. Its value stays valid until
-/// an axis of its class changes.
+/// needs. A step may be in several lists; the first list that runs evaluates the step. The value of a step stays valid
+/// until an axis of the step's class changes.
 pub(crate) struct Program {
     pub(super) steps: Vec<Step>,
-    /// Ascending step numbers; the last one is the value of the entry.
+    /// The step numbers of each entry, ascending. The last step computes the value of the entry.
     pub(super) entries: Vec<Box<[StepId]>>,
     pub(super) root: EntryId,
     pub(super) dims: Vec<Dim>,
+    /// The number of axes.
     pub(super) axes: usize,
+    /// The number of outer axes, which are the free axes of the expression.
     pub(super) outer: usize,
     /// For each axis, the classes that contain it.
     pub(super) classes_of: Vec<Vec<u32>>,
+    /// The number of classes.
     pub(super) classes: usize,
 }
 
@@ -104,20 +107,20 @@ impl Program {
 }
 
 /// A sorted set of axes.
-type Depends = SmallVec<[AxisId; 6]>;
+type AxisSet = SmallVec<[AxisId; 6]>;
 
 #[derive(Default)]
 struct Builder {
     steps: Vec<Step>,
     numbers: FxHashMap<usize, StepId>,
-    /// The value of each entry.
+    /// The step that computes the value of each entry.
     targets: Vec<StepId>,
     entry_of: FxHashMap<StepId, EntryId>,
     dims: Vec<Dim>,
     dim_of: FxHashMap<Dim, DimId>,
     axes: FxHashMap<Axis, AxisId>,
-    classes: Vec<Depends>,
-    class_of: FxHashMap<Depends, u32>,
+    classes: Vec<AxisSet>,
+    class_of: FxHashMap<AxisSet, u32>,
 }
 
 impl Builder {
@@ -151,7 +154,7 @@ impl Builder {
         entry
     }
 
-    fn class(&mut self, depends: Depends) -> u32 {
+    fn class(&mut self, depends: AxisSet) -> u32 {
         if let Some(known) = self.class_of.get(&depends) {
             return *known;
         }
@@ -161,14 +164,14 @@ impl Builder {
         number
     }
 
-    /// Returns the number of a child and adds the axes it depends on to `depends`.
-    fn child(&mut self, expr: &Expr, depends: &mut Depends) -> StepId {
+    /// Returns the number of a child, and adds the axes that the child depends on to `depends`.
+    fn child(&mut self, expr: &Expr, depends: &mut AxisSet) -> StepId {
         let number = self.number(expr);
         join(depends, &self.classes[self.steps[number as usize].class as usize]);
         number
     }
 
-    fn linear(&mut self, index: &Index, depends: &mut Depends) -> Linear {
+    fn linear(&mut self, index: &Index, depends: &mut AxisSet) -> Linear {
         let constant = self.dim(&index.constant);
         let terms = index.terms.iter().map(|(atom, coefficient)| {
             let atom = match atom {
@@ -191,8 +194,8 @@ impl Builder {
         Linear { constant, terms: terms.collect() }
     }
 
-    fn op(&mut self, expr: &Expr) -> (Op, Depends) {
-        let mut depends = Depends::new();
+    fn op(&mut self, expr: &Expr) -> (Op, AxisSet) {
+        let mut depends = AxisSet::new();
         let on = &mut depends;
         let op = match expr.kind() {
             ExprKind::Const(value) => Op::Const(*value),
@@ -274,7 +277,7 @@ impl Builder {
 }
 
 /// Adds the axes of `more` to the sorted set `set`.
-fn join(set: &mut Depends, more: &[AxisId]) {
+fn join(set: &mut AxisSet, more: &[AxisId]) {
     for axis in more {
         if let Err(position) = set.binary_search(axis) {
             set.insert(position, *axis);

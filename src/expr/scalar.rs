@@ -190,7 +190,7 @@ impl Scalar {
         }
     }
 
-    /// Returns whether both have the same dtype and either the same bits or are both NaN.
+    /// Returns whether `self` and `other` have the same dtype, and either have the same bits or are both NaN.
     pub fn same(self, other: Scalar) -> bool {
         self == other || (self.dtype() == other.dtype() && self.is_nan() && other.is_nan())
     }

@@ -119,7 +119,7 @@ fn take_values(mut index: Index, pending: &mut Pending) {
                 Atom::Value(expr) => pending.push(expr),
                 Atom::FloorDiv(part, _) | Atom::Mod(part, _) | Atom::Broadcast(part, _) => match &mut inner {
                     None => inner = Some(*part),
-                    // Only the atoms matter here, so those of all quotients are merged into one index.
+                    // Only the atoms matter here, so the atoms of all quotients are merged into one index.
                     Some(inner) => inner.terms.extend(part.terms),
                 },
             }

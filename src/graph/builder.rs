@@ -130,7 +130,7 @@ impl<'g> OpBuilder<'g> {
     /// Adds the node and returns its first output.
     ///
     /// # Errors
-    /// The op refuses the dtypes, shapes or attributes; an operand is poisoned or of another graph.
+    /// The op refuses the dtypes, shapes or attributes; an operand is [poisoned](Value) or belongs to another graph.
     #[track_caller]
     pub fn finish(self) -> Result<Value<'g>> {
         self.finish_at(Location::caller())
@@ -158,7 +158,7 @@ impl<'g> OpBuilder<'g> {
     ) -> Result<SmallVec<[Value<'g>; 1]>> {
         let graph = self.graph;
         if let Some(error) = self.error.take() {
-            // A poisoned operand's error already has its own place.
+            // The error of a poisoned operand already has a location.
             return Err(if error.location().is_some() { error } else { self.locate(error, location) });
         }
         if let Body::Composite(build) = self.op.body {
@@ -175,8 +175,8 @@ impl<'g> OpBuilder<'g> {
         }
     }
 
-    /// Shares the operands of the first list equally among all lists of the declaration: [`OpBuilder::data`] passes
-    /// every operand of a list to the first.
+    /// Shares the operands of the first list equally among all lists of the declaration. Before this step, the first
+    /// list holds the operands of all lists, because [`OpBuilder::data`] puts every operand into the first list.
     fn spread_lists(&mut self) {
         let Some(list) = self.op.operand_list() else { return };
         let is_list: Vec<bool> = list.iter().map(|operand| matches!(operand, Operand::Variadic(_))).collect();
@@ -218,7 +218,7 @@ impl<'g> OpBuilder<'g> {
         })
     }
 
-    /// Adds to an error what locates it: the op's call, the user's line, the origin of the operands, earlier equalities.
+    /// Adds the op's call, the user's line, the origin of the operands, and earlier equalities to an error.
     fn locate(&self, error: Error, location: &'static Location<'static>) -> Error {
         let data = self.graph.read();
         let scopes = data.scope_chain(data.scope);
@@ -254,8 +254,8 @@ impl<'g> OpBuilder<'g> {
     }
 }
 
-/// The number of operands whose origin an error shows.
+/// The maximum number of operands whose origin an error shows.
 const SHOWN_OPERANDS: usize = 4;
 
-/// The number of equalities that an error shows.
+/// The maximum number of equalities that an error shows.
 const SHOWN_TIES: usize = 4;

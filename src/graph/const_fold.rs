@@ -8,11 +8,11 @@ use crate::eval::{MAX_ELEMENTS, elements_of, evaluate};
 use crate::op::Body;
 use crate::tensor::{Tensor, TensorView};
 
-/// Constant expressions of more nodes are left to the run.
+/// The maximum number of nodes of a constant expression that is folded. The run evaluates larger ones.
 const MAX_NODES: usize = 256;
 
 impl GraphData {
-    /// The elements of an integer value that depends only on constants.
+    /// Returns the elements of an integer value that depends only on constants.
     pub(super) fn constant_elements(&self, value: ValueIx) -> Option<Box<PartialElements>> {
         if !self.values[value.at()].dtype.is_integer() {
             return None;
@@ -20,8 +20,8 @@ impl GraphData {
         elements_of(&self.const_fold(value)?.view())
     }
 
-    /// The tensor of a value that depends only on constants; `None` for any other value, and where the expression
-    /// has more than [`MAX_NODES`] nodes or a tensor of more than [`MAX_ELEMENTS`] elements.
+    /// Computes the tensor of a value that depends only on constants; `None` for any other value, and where the
+    /// expression has more than [`MAX_NODES`] nodes or a tensor of more than [`MAX_ELEMENTS`] elements.
     pub(crate) fn const_fold(&self, value: ValueIx) -> Option<Tensor> {
         let mut tensors: FxHashMap<ValueIx, Tensor> = FxHashMap::default();
         for index in self.constant_nodes(value)? {
@@ -42,7 +42,7 @@ impl GraphData {
         tensors.remove(&value)
     }
 
-    /// The nodes that a value depends on, operands first, if all of them can be folded.
+    /// Returns the nodes that a value depends on, operands first, if all of them can be folded.
     fn constant_nodes(&self, value: ValueIx) -> Option<Vec<NodeIx>> {
         let mut order = Vec::new();
         let mut seen = FxHashSet::default();
@@ -67,6 +67,7 @@ impl GraphData {
         Some(order)
     }
 
+    /// Returns whether a value has at most [`MAX_ELEMENTS`] elements.
     fn is_small(&self, value: ValueIx) -> bool {
         let Some(sizes) = self.values[value.at()].shape.as_known() else { return false };
         let count = sizes.iter().try_fold(1usize, |count, &size| count.checked_mul(size));

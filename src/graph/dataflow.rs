@@ -51,8 +51,8 @@ struct Edge {
 /// that reads it. Edges are ordered by reader, then by operand.
 ///
 /// `&Dataflow` has petgraph's visit traits, so that petgraph's algorithms run on it: `toposort`, `dominators`,
-/// `has_path_connecting`, `Bfs`, `Dot` and so on. It holds the edges at the moment it was made and no node, and it does
-/// not change with the graph.
+/// `has_path_connecting`, `Bfs`, `Dot` and so on. A `Dataflow` holds a copy of the edges, so it does not change with
+/// the graph.
 #[derive(Clone, Debug)]
 pub struct Dataflow {
     edges: Vec<Edge>,
@@ -157,7 +157,7 @@ impl Value<'_> {
     /// Returns the node that computes the value.
     ///
     /// # Errors
-    /// The value is poisoned.
+    /// The value is [poisoned](Value).
     pub fn node(self) -> Result<NodeId> {
         let index = self.index()?;
         Ok(NodeId(self.graph().read().values[index.at()].node.0))
@@ -228,7 +228,7 @@ impl Iterator for Nodes {
     }
 }
 
-/// All nodes, in order, each with its weight, which is nothing.
+/// All nodes, in order, each with an empty weight.
 #[derive(Clone, Debug)]
 pub struct NodeReferences(Nodes);
 

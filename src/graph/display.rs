@@ -21,11 +21,11 @@ impl fmt::Debug for Graph {
 /// The column where comments start, unless the node is longer.
 const COMMENTS: usize = 56;
 
-/// A constant of at most this many elements is shown with its elements.
+/// The maximum number of elements of a constant that is shown with its elements.
 const ELEMENTS: usize = 8;
 
 impl GraphData {
-    /// The text of the graph.
+    /// Returns the text of the graph.
     pub(crate) fn text(&self) -> String {
         let mut text = String::new();
         // Writing to a string does not fail.
@@ -64,7 +64,7 @@ impl GraphData {
         write!(f, "}}")
     }
 
-    /// `%2: f32[b, 10] = matmul(%0, %1, transpose_b=true)`.
+    /// Returns the text of a node: `%2: f32[b, 10] = matmul(%0, %1, transpose_b=true)`.
     pub(crate) fn node_text(&self, index: NodeIx) -> String {
         let node = &self.nodes[index.at()];
         let mut text = String::new();

@@ -1,4 +1,4 @@
-//! `explain`: the origin of every dimension of a shape, and the equalities that tied it to others.
+//! `explain`: the origin of every dimension of a shape, and the equalities that tied it to other dimensions.
 
 use std::fmt::Write;
 use std::panic::Location;
@@ -10,12 +10,13 @@ use super::{Graph, GraphData, NodeIx, Value, ValueIx};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::op::Operand;
 
-/// The number of places that are shown for one dimension.
+/// The maximum number of places that are shown for one dimension.
 const PLACES: usize = 6;
 
 impl Graph {
-    /// Where every dimension of a value's shape comes from: for each axis the ops and lines that introduced it, the
-    /// equalities that tied it to other dimensions, and what a run must check of it.
+    /// Explains where every dimension of a value's shape comes from. For each axis, the text lists the ops and lines
+    /// that introduced the dimension, the equalities that tied it to other dimensions, and the conditions that a run
+    /// must check.
     ///
     /// ```
     /// use shapeflow::{concat, shape, DType, Graph};
@@ -42,7 +43,7 @@ impl Graph {
     /// ```
     ///
     /// # Errors
-    /// The value is poisoned or of another graph.
+    /// The value is [poisoned](Value) or belongs to another graph.
     #[track_caller]
     pub fn explain(&self, value: Value<'_>) -> Result<String> {
         if value.graph().tag() != self.tag() {
@@ -59,10 +60,10 @@ impl Graph {
 }
 
 impl Value<'_> {
-    /// As [`Graph::explain`].
+    /// Explains the shape as [`Graph::explain`] does.
     ///
     /// # Errors
-    /// The value is poisoned.
+    /// The value is [poisoned](Value).
     #[track_caller]
     pub fn explain(self) -> Result<String> {
         self.graph().explain(self)
@@ -138,8 +139,8 @@ impl GraphData {
         ties.fold(error, |error, (text, location)| error.note(text, Some(location)))
     }
 
-    /// The equalities that made the dimensions of `values` that `text` mentions equal to others: what was equated, and
-    /// where.
+    /// Returns the equalities that tied dimensions of `values` to other dimensions, each as a text with the line of the
+    /// op that caused the equality. Only the dimensions that occur in `text` count.
     pub(crate) fn ties_of(
         &self,
         values: &[ValueIx],
@@ -171,7 +172,7 @@ impl GraphData {
     }
 }
 
-/// Whether `text` holds `word`, not as part of a longer word.
+/// Returns whether `text` contains `word`, but not only as part of a longer word.
 fn mentions(text: &str, word: &str) -> bool {
     let continues = |c: char| c.is_alphanumeric() || c == '_';
     text.match_indices(word).any(|(at, _)| {
@@ -181,53 +182,57 @@ fn mentions(text: &str, word: &str) -> bool {
     })
 }
 
-/// A value with a dimension that none of its operands has.
+/// A place where a dimension occurs: an axis of a value's shape, or an element of a value.
 #[derive(PartialEq)]
 struct Place {
     value: ValueIx,
-    /// The axis with the dimension; `None` if an element is the dimension.
+    /// The axis that has the dimension; `None` if an element is the dimension.
     axis: Option<usize>,
-    /// The dimension in the form that inference gave it there.
+    /// The dimension in the form that inference gave it at this place.
     dim: Dim,
 }
 
 /// The origin of one dimension.
 struct Origin {
+    /// The places where the dimension, or a symbol of it, first occurs.
     places: Vec<Place>,
+    /// The equalities that tied symbols of the dimension to other dimensions.
     ties: Vec<Equality>,
+    /// The symbols of the dimension before these equalities.
     symbols: FxHashSet<Symbol>,
     /// Whether the text numbers anonymous symbols, to tell several apart.
     numbered: bool,
 }
 
 impl Origin {
-    /// The origin of a resolved dimension of a value.
+    /// Finds the origin of a resolved dimension of a value.
     fn of(data: &GraphData, value: ValueIx, dim: &Dim) -> Origin {
         let mut origin =
             Origin { places: Vec::new(), ties: Vec::new(), symbols: FxHashSet::default(), numbered: false };
-        let mut written = vec![dim.clone()];
+        // The dimension, and its form at each place.
+        let mut forms = vec![dim.clone()];
         let mut sources: Vec<ValueIx> = sources(data, value, dim);
         sources.sort_unstable();
         for source in sources {
             let place = place(data, source, dim);
-            written.push(place.dim.clone());
+            forms.push(place.dim.clone());
             origin.places.push(place);
         }
         let mut seen: FxHashSet<(Symbol, u32)> = FxHashSet::default();
-        for provenance in written.iter().flat_map(|dim| data.table.explain(dim)) {
+        for provenance in forms.iter().flat_map(|dim| data.table.explain(dim)) {
             match provenance {
                 Provenance::Introduced(symbol, node) => {
                     origin.symbols.insert(symbol);
                     let values = data.nodes.get(node as usize).into_iter().flat_map(|node| node.values());
-                    let home = values.map(|value| place(data, value, &Dim::from(symbol)));
-                    let Some(home) =
-                        home.reduce(|first, next| if first.axis.is_some() { first } else { next })
+                    let introduced = values.map(|value| place(data, value, &Dim::from(symbol)));
+                    let Some(introduced) =
+                        introduced.reduce(|first, next| if first.axis.is_some() { first } else { next })
                     else {
                         continue;
                     };
-                    let shown = origin.places.iter().any(|place| place.value == home.value);
+                    let shown = origin.places.iter().any(|place| place.value == introduced.value);
                     if seen.insert((symbol, node)) && !shown {
-                        origin.places.push(Place { dim: Dim::from(symbol), ..home });
+                        origin.places.push(Place { dim: Dim::from(symbol), ..introduced });
                     }
                 }
                 Provenance::Equated(tie) => {
@@ -243,8 +248,8 @@ impl Origin {
     }
 }
 
-/// The values that brought a dimension into `value`: it is in their shape, and in no shape of their operands. The walk is
-/// iterative, because graphs are deep.
+/// Returns the values that brought a dimension into `value`. Such a value has the dimension, but none of its operands
+/// has it. The walk is iterative, because graphs are deep.
 fn sources(data: &GraphData, value: ValueIx, dim: &Dim) -> Vec<ValueIx> {
     let mut seen: FxHashSet<ValueIx> = FxHashSet::default();
     let (mut pending, mut sources) = (vec![value], Vec::new());
@@ -279,7 +284,7 @@ fn sources(data: &GraphData, value: ValueIx, dim: &Dim) -> Vec<ValueIx> {
     sources
 }
 
-/// The axis or element of a value that is a resolved dimension.
+/// Finds the axis or the element of a value that resolves to the same dimension as `dim`.
 fn place(data: &GraphData, value: ValueIx, dim: &Dim) -> Place {
     let resolved = data.table.resolve(dim);
     let info = &data.values[value.at()];

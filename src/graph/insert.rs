@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::eval::{Call, Inference};
 use crate::op::{Body, OpRef, Operand, OperandMask};
 
-/// The size of a graph at some time. A refused call takes the graph back to it.
+/// The lengths of a graph's lists at one time. A refused call takes the graph back to these lengths.
 pub(super) struct Checkpoint {
     nodes: usize,
     values: usize,
@@ -39,7 +39,7 @@ impl GraphData {
         self.table.rollback(to.mark);
     }
 
-    /// Infers and adds one node; on error nothing has changed.
+    /// Infers and adds one node. An error leaves the graph unchanged.
     pub(crate) fn add(
         &mut self,
         op: &OpRef,
@@ -87,8 +87,8 @@ impl GraphData {
         }
     }
 
-    /// Makes the elements of a node's parameters known as far as they can be: those that depend only on constants
-    /// by value, those of size operands as new symbols, which a run binds. Returns the values with new symbols.
+    /// Makes the elements of a node's parameters known where possible. Elements that depend only on constants get their
+    /// values; other elements of size operands get new symbols, which a run binds. Returns the values with new symbols.
     fn know_parameters(&mut self, node: &Node) -> SmallVec<[ValueIx; 2]> {
         let mut symbolised = SmallVec::new();
         if matches!(node.op.body, Body::ShapeOnly) {
@@ -113,7 +113,7 @@ impl GraphData {
         symbolised
     }
 
-    /// Notes the elements of a value that depends only on constants.
+    /// Records the elements of a value that depends only on constants.
     fn fold_elements(&mut self, value: ValueIx) {
         if self.values[value.at()].elements.is_none() {
             self.values[value.at()].elements = self.constant_elements(value);
@@ -127,5 +127,5 @@ impl GraphData {
     }
 }
 
-/// Size operands of more elements keep unknown elements.
+/// The maximum number of elements of a size operand that gets symbols. The elements of a larger operand stay unknown.
 const MAX_SYMBOLIC_ELEMENTS: usize = 64;

@@ -1,8 +1,8 @@
 //! `Graph`: an append-only dataflow graph in SSA form. Every node has dtypes, shapes and a source line when it is added.
 //!
 //! **In**: builder calls: inputs, constants, and ops by way of [`OpBuilder`]. A call is a transaction: it adds a node
-//! with all that inference says of it, or it is refused and changes nothing. **Out**: [`GraphData`], the nodes and
-//! values that later rooms read; [`Value`], a handle to build with; texts (`Display`, [`Graph::explain`]).
+//! with the results of inference, or it fails and changes nothing. **Out**: [`GraphData`], the nodes and values that
+//! later rooms read; [`Value`], a handle to build with; texts (`Display`, [`Graph::explain`]).
 //!
 //! **Who calls it**: programs, `interchange` and the builder methods of `ops`; `passes` makes new graphs from old ones;
 //! `lower`, `exec` and `dump` read.
@@ -91,9 +91,11 @@ pub(crate) struct GraphData {
     pub scopes: Vec<ScopeFrame>,
     /// The innermost open scope.
     pub scope: u32,
-    /// The error of each poisoned value, and the dtype that the value claims to have.
+    /// The error of each poisoned value (the result of a refused operator), and the dtype that the value claims to
+    /// have.
     pub errors: Vec<(Error, DType)>,
-    /// Why inference refused nodes of a file, in whose place stand nodes of unknown shape.
+    /// The errors of imported nodes that inference refused. A node of unknown shape stands in place of each refused
+    /// node.
     pub refused: BTreeMap<NodeIx, Error>,
 }
 
@@ -105,7 +107,7 @@ impl Default for Graph {
 }
 
 impl Graph {
-    /// An empty graph.
+    /// Makes an empty graph.
     #[track_caller]
     pub fn new() -> Graph {
         Graph {
@@ -131,7 +133,7 @@ impl Graph {
         self.created
     }
 
-    /// An input: a tensor that is fed when the graph runs.
+    /// Adds an input: a tensor that is fed when the graph runs.
     ///
     /// The shape may have unknown (`?`) and named dimensions, or be unknown altogether: `shape!["b", 64]`,
     /// `shape![?, 3]`, `shape![..]`, `[2, 3]`. A dimension may also be linear in one symbol: `2 * &n + 1`.
@@ -190,7 +192,7 @@ impl Graph {
         Ok(Value::new(self, value))
     }
 
-    /// A constant of the graph: a scalar, nested arrays, a slice, or a [`Tensor`].
+    /// Adds a constant: a scalar, nested arrays, a slice, or a [`Tensor`].
     ///
     /// # Errors
     /// Memory for the tensor is refused.
@@ -214,18 +216,19 @@ impl Graph {
         Value::new(self, value)
     }
 
-    /// Starts a node of the given op: `graph.op(&DEF).data(x).attr("axis", 0).finish()`.
+    /// Starts a node of the given op; the builder adds it: `graph.op(&DEF).data(x).attr("axis", 0).finish()`.
     pub fn op<'g>(&'g self, def: impl Into<OpRef>) -> OpBuilder<'g> {
         OpBuilder::new(self, def.into())
     }
 
-    /// Until the guard drops, names get the prefix `name/`, and errors and dumps show the caller's line.
+    /// Opens a scope. Until the returned guard drops, names get the prefix `name/`, and errors and dumps show the
+    /// caller's line.
     #[track_caller]
     pub fn scope(&self, name: impl Into<Cow<'static, str>>) -> Scope<'_> {
         Scope::enter(self, name.into(), Location::caller())
     }
 
-    /// The value with this id.
+    /// Returns the value with this id.
     ///
     /// # Errors
     /// The id belongs to another graph.
@@ -253,29 +256,30 @@ impl Graph {
         Error::join(errors).map_or(Ok(()), Err)
     }
 
-    /// The inputs in the order of their calls.
+    /// Returns the inputs in the order of their calls.
     pub fn inputs(&self) -> Vec<Value<'_>> {
         self.read().inputs.iter().map(|(_, value)| Value::new(self, *value)).collect()
     }
 
-    /// The inputs with their names, in the order of their calls.
+    /// Returns the inputs with their names, in the order of their calls.
     #[cfg(feature = "graphdef")]
     pub(crate) fn named_inputs(&self) -> Vec<(String, ValueId)> {
         let data = self.read();
         data.inputs.iter().map(|(name, value)| (name.clone(), Value::new(self, *value).id())).collect()
     }
 
-    /// The number of nodes.
+    /// Returns the number of nodes.
     pub fn len(&self) -> usize {
         self.read().nodes.len()
     }
 
-    /// Whether the graph has no nodes.
+    /// Returns whether the graph has no nodes.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Whether two dimensions are equal: always (`Some(true)`), never (`Some(false)`), or depending on the run (`None`).
+    /// Returns whether two dimensions are equal: always (`Some(true)`), never (`Some(false)`), or depending on the run
+    /// (`None`).
     pub fn same_dim(&self, a: &Dim, b: &Dim) -> Option<bool> {
         self.read().table.same(a, b)
     }
@@ -309,7 +313,8 @@ impl GraphData {
         first
     }
 
-    /// Whether inference has equated a symbolic element of `value` with something. The run must check that equality.
+    /// Returns whether inference has equated a symbolic element of `value` with another dimension. The run must check
+    /// that equality.
     pub(crate) fn has_settled_elements(&self, value: ValueIx) -> bool {
         let elements = self.values[value.at()].elements.iter().flat_map(|elements| elements.elements());
         let mut own =
@@ -321,7 +326,7 @@ impl GraphData {
         &self.nodes[self.values[value.at()].node.at()]
     }
 
-    /// The names and lines of a scope and of those around it, innermost first.
+    /// Returns the names and lines of a scope and of the scopes around it, innermost first.
     pub(crate) fn scope_chain(&self, frame: u32) -> Vec<(String, &'static Location<'static>)> {
         let mut chain = Vec::new();
         let mut at = frame;
@@ -333,8 +338,8 @@ impl GraphData {
         chain
     }
 
-    /// The name of a node, prefixed with its scopes: its own name, or else its op's name and the number of its first
-    /// value. It is unique unless the user gave one name to several nodes.
+    /// Returns the name of a node, prefixed with its scopes: its own name, or else its op's name and the number of its
+    /// first value. The name is unique unless the user gave one name to several nodes.
     pub(crate) fn node_name(&self, index: NodeIx) -> String {
         let node = &self.nodes[index.at()];
         let mut name = self.node_label(index);
@@ -345,7 +350,7 @@ impl GraphData {
         name
     }
 
-    /// The name of a node for readers, prefixed with its scopes: its own name, or else its op's name.
+    /// Returns the name of a node for readers, prefixed with its scopes: its own name, or else its op's name.
     pub(crate) fn node_label(&self, index: NodeIx) -> String {
         let node = &self.nodes[index.at()];
         let mut name = String::new();
@@ -357,7 +362,7 @@ impl GraphData {
         name
     }
 
-    /// `transpose(f32[2, n], perm=[1, 0])`.
+    /// Returns the text of a call: `transpose(f32[2, n], perm=[1, 0])`.
     pub(crate) fn call_text(&self, op: &OpDef, operands: &[ValueIx], attrs: &Attrs) -> String {
         let mut text = format!("{}(", op.name());
         let mut separator = "";

@@ -62,7 +62,7 @@ pub(crate) struct Node {
 static NO_ATTRS: std::sync::LazyLock<Attrs> = std::sync::LazyLock::new(Attrs::default);
 
 impl Node {
-    /// A node without operands and with one output.
+    /// Makes a node without operands and with one output.
     pub(crate) fn leaf(op: &'static OpDef, location: &'static Location<'static>, scope: u32) -> Node {
         Node {
             op: OpRef::from(op),
@@ -90,7 +90,7 @@ impl Node {
         }
     }
 
-    /// The name that the user gave the node.
+    /// Returns the name that the user gave the node.
     pub(crate) fn own_name(&self) -> Option<&str> {
         self.extra.as_ref().and_then(|extra| extra.name.as_deref())
     }
@@ -99,7 +99,7 @@ impl Node {
         (self.first_output.0..self.first_output.0 + self.outputs).map(ValueIx)
     }
 
-    /// The operands whose elements the compiler reads, with what they are declared as: sizes and structure.
+    /// Returns the size and structure operands, whose elements the compiler reads, each with its declaration.
     pub(crate) fn parameters(&self) -> impl Iterator<Item = (Operand, ValueIx)> {
         let declared = self.op.operands_of(self.given);
         declared.zip(self.operands.iter().copied()).filter(|(operand, _)| operand.is_parameter())

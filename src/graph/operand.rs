@@ -16,8 +16,8 @@ mod sealed {
 
 /// An operand beside a value: another value, a `Result` of one, a tensor, or a Rust scalar.
 ///
-/// A scalar is weak: it takes the dtype of the value beside it, and must fit it exactly (a float may
-/// round to a narrower float).
+/// A scalar is weak: it takes the dtype of the value beside it, and this dtype must hold it exactly (a float may round
+/// to a narrower float).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an operand of a tensor op",
     note = "a scalar on the left must be f64 or i64: write `x * k` instead of `k * x`"
@@ -26,7 +26,7 @@ pub trait IntoOperand<'g>: sealed::Sealed {
     #[doc(hidden)]
     fn into_operand(self, peer: Value<'g>, location: &'static Location<'static>) -> Value<'g>;
 
-    /// Whether the operand is a Rust scalar, which takes the dtype of `peer`.
+    /// Returns whether the operand is a Rust scalar, which takes the dtype of `peer`.
     #[doc(hidden)]
     fn takes_dtype_of_peer(&self) -> bool {
         false
@@ -98,7 +98,7 @@ fn does_not_fit(scalar: &dyn fmt::Debug, peer: Value<'_>) -> Error {
     )
 }
 
-/// A tensor of rank 0.
+/// Makes a tensor of rank 0.
 fn scalar_tensor(scalar: Scalar) -> Result<Tensor> {
     let mut tensor = Tensor::zeros(scalar.dtype(), &[])?;
     if let Some(bytes) = tensor.view_mut()?.element_mut(0) {
@@ -130,8 +130,8 @@ fn weak_float(value: f64, dtype: DType) -> Option<Scalar> {
     if whole as f64 == value && whole != i64::MAX { weak_int(whole, dtype) } else { None }
 }
 
-/// A target shape: an array or slice of sizes (with -1 for what is inferred), a [`TensorShape`], or a
-/// value that holds the sizes.
+/// A target shape: an array or slice of sizes (-1 for a size to be inferred), a [`TensorShape`], or a value that holds
+/// the sizes.
 pub trait IntoShapeArg<'g> {
     #[doc(hidden)]
     fn into_shape_arg(self) -> Param<'g>;

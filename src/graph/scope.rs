@@ -5,7 +5,7 @@ use std::panic::Location;
 
 use super::{Graph, ScopeFrame};
 
-/// An open scope: nodes get its name as a prefix until it drops; see [`Graph::scope`].
+/// The guard of an open scope. Until the guard drops, nodes get the scope's name as a prefix; see [`Graph::scope`].
 #[must_use = "the scope ends when the guard drops"]
 pub struct Scope<'g> {
     graph: &'g Graph,

@@ -8,6 +8,7 @@ use shapeflow_shape_fns::{DType, Dim, TensorShape};
 use super::{Extra, Graph, ValueIx};
 use crate::error::{Error, ErrorKind, Phase, Result};
 
+/// The bit of `Value::id` that marks a poisoned value. The other bits are then its index in `GraphData::errors`.
 const POISONED: u32 = 1 << 31;
 
 /// An output of a node. It is a small handle and holds no data; [`Tensor`](crate::Tensor) holds data.
@@ -34,7 +35,7 @@ impl<'g> Value<'g> {
         Value { graph, id: index.0 }
     }
 
-    /// A poisoned value: it carries `error` and claims to have `dtype`.
+    /// Makes a poisoned value, which carries `error` and claims to have `dtype`.
     pub(crate) fn poisoned(graph: &'g Graph, error: Error, dtype: DType) -> Value<'g> {
         let mut data = graph.write();
         let id = data.errors.len() as u32 | POISONED;
@@ -43,12 +44,12 @@ impl<'g> Value<'g> {
         Value { graph, id }
     }
 
-    /// The graph the value belongs to.
+    /// Returns the graph that the value belongs to.
     pub fn graph(self) -> &'g Graph {
         self.graph
     }
 
-    /// The index of the value, or its error if it is poisoned.
+    /// Returns the index of the value, or its error if it is poisoned.
     pub(crate) fn index(self) -> Result<ValueIx> {
         if self.id & POISONED == 0 {
             return Ok(ValueIx(self.id));
@@ -56,12 +57,12 @@ impl<'g> Value<'g> {
         Err(self.graph.read().errors[(self.id & !POISONED) as usize].0.clone())
     }
 
-    /// The id of the value, which can be stored without borrowing the graph; see [`Graph::value`].
+    /// Returns the id of the value, which can be stored without borrowing the graph; see [`Graph::value`].
     pub fn id(self) -> ValueId {
         ValueId { graph: self.graph.tag(), index: ValueIx(self.id) }
     }
 
-    /// The value itself, unless it is poisoned.
+    /// Returns the value itself, unless it is poisoned.
     ///
     /// # Errors
     /// The located error of the operator that was refused.
@@ -69,7 +70,7 @@ impl<'g> Value<'g> {
         self.index().map(|_| self)
     }
 
-    /// The element type.
+    /// Returns the element type.
     pub fn dtype(self) -> DType {
         let data = self.graph.read();
         match self.id & POISONED {
@@ -78,7 +79,7 @@ impl<'g> Value<'g> {
         }
     }
 
-    /// The shape as far as it is known now; unranked for a poisoned value.
+    /// Returns the shape as far as it is known now; unranked for a poisoned value.
     pub fn shape(self) -> TensorShape {
         let data = self.graph.read();
         match self.id & POISONED {
@@ -87,7 +88,7 @@ impl<'g> Value<'g> {
         }
     }
 
-    /// One dimension of the shape; a negative axis counts from the end.
+    /// Returns one dimension of the shape; a negative axis counts from the end.
     ///
     /// # Errors
     /// The rank is unknown, or there is no such axis.
@@ -106,7 +107,7 @@ impl<'g> Value<'g> {
         })
     }
 
-    /// Gives the node that made this value a name, shown below its scopes.
+    /// Names the node that made this value. Errors and dumps show the name after the names of the node's scopes.
     pub fn named(self, name: &str) -> Value<'g> {
         if self.id & POISONED == 0 {
             let mut data = self.graph.write();
@@ -117,7 +118,7 @@ impl<'g> Value<'g> {
         self
     }
 
-    /// The value of `result`, or one that carries its error.
+    /// Returns the value of `result`, or a poisoned value that carries its error.
     pub(crate) fn or_poison(self, result: Result<Value<'g>>) -> Value<'g> {
         result.unwrap_or_else(|error| Value::poisoned(self.graph, error, self.dtype()))
     }

@@ -1,8 +1,9 @@
-//! Files of other programs: TensorFlow graphs (feature `graphdef`), npy and npz (feature `npz`).
+//! Files of other programs: TensorFlow graphs (feature `graphdef`), npy and npz (feature `npz`), safetensors (feature
+//! `safetensors`).
 //!
 //! In: `read_model` and `Model` read a GraphDef or a SavedModel, binary or text, and `Model::import` builds a graph
-//! from it. `read_npz` and `read_npy` read tensors. Out: `to_graphdef` and `to_pbtxt` write a graph for TensorFlow,
-//! TensorBoard and Netron; `write_npz` and `write_npy` write tensors. Users and the command line call this module.
+//! from it. `read_npz`, `read_npy` and `map_safetensors` read tensors. Out: `to_graphdef` and `to_pbtxt` write a graph for TensorFlow,
+//! TensorBoard and Netron; `write_npz`, `write_npy` and `write_safetensors` write tensors. Users and the command line call this module.
 //!
 //! Nothing here runs a graph. Nothing here knows an op by its name, except structural ops, which the import handles
 //! itself: placeholders, constants, calls, branches and assertions. For all other ops, the op registry has the
@@ -60,6 +61,8 @@ mod options;
 #[cfg(feature = "graphdef")]
 mod proto;
 mod raw;
+#[cfg(feature = "safetensors")]
+mod safetensors;
 #[cfg(feature = "graphdef")]
 mod saved_state;
 #[cfg(feature = "graphdef")]
@@ -90,6 +93,8 @@ pub use npy::{read_npy, write_npy};
 pub use npz::{as_dtype, read_npz, read_npz_bytes, write_npz, write_npz_bytes};
 #[cfg(feature = "graphdef")]
 pub use options::ImportOptions;
+#[cfg(feature = "safetensors")]
+pub use safetensors::{map_safetensors, read_safetensors_bytes, write_safetensors, write_safetensors_bytes};
 
 // The export adds the following attributes to nodes, and the import reads them. TensorFlow ignores them.
 

@@ -9,7 +9,7 @@ use shapeflow_shape_fns::DType;
 use super::npy::{read_npy, write_npy};
 use super::raw;
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::tensor::Tensor;
+use crate::tensor::{Tensor, TensorMap};
 
 /// Suffix of the array that holds the bytes of all strings of a tensor.
 const BYTES: &str = "__bytes";
@@ -29,7 +29,7 @@ const MAX_BYTES: u64 = 64 << 30;
 ///
 /// # Errors
 /// `Io`: the file cannot be read. `Parse`: it is not an npz file, or damaged.
-pub fn read_npz(path: impl AsRef<Path>) -> Result<Vec<(String, Tensor)>> {
+pub fn read_npz(path: impl AsRef<Path>) -> Result<TensorMap> {
     let path = path.as_ref();
     let bytes = std::fs::read(path)
         .map_err(|error| Error::new(ErrorKind::Io, Phase::Run, format!("{}: {error}", path.display())))?;
@@ -42,7 +42,7 @@ pub fn read_npz(path: impl AsRef<Path>) -> Result<Vec<(String, Tensor)>> {
 ///
 /// # Errors
 /// `Parse`: the bytes are not an npz file, or damaged.
-pub fn read_npz_bytes(bytes: &[u8]) -> Result<Vec<(String, Tensor)>> {
+pub fn read_npz_bytes(bytes: &[u8]) -> Result<TensorMap> {
     let Ok(mut archive) = zip::ZipArchive::new(Cursor::new(bytes)) else {
         let message = "not an npz file; write it with numpy.savez";
         return Err(Error::new(ErrorKind::Parse, Phase::Run, message));
@@ -60,7 +60,7 @@ pub fn read_npz_bytes(bytes: &[u8]) -> Result<Vec<(String, Tensor)>> {
         let tensor = read_npy(&content).map_err(|error| error.named(&name))?;
         arrays.push((name, tensor));
     }
-    join_strings(arrays)
+    Ok(join_strings(arrays)?.into_iter().collect())
 }
 
 /// Writes named tensors to an npz file. A tensor of strings becomes the three arrays that [`read_npz`] reads.
@@ -205,7 +205,7 @@ mod tests {
         let strings = Tensor::from_strings(&[1, 2], &["a", "béc"]).unwrap();
         let bytes = write_npz_bytes([("x", &numbers), ("s/0", &strings)]).unwrap();
         let read = read_npz_bytes(&bytes).unwrap();
-        assert_eq!(read, [("x".to_string(), numbers.clone()), ("s/0".to_string(), strings)]);
+        assert_eq!(Vec::from_iter(read), [("x".to_string(), numbers.clone()), ("s/0".to_string(), strings)]);
         assert_eq!(write_npz_bytes([("x", &numbers)]).unwrap(), write_npz_bytes([("x", &numbers)]).unwrap());
     }
 

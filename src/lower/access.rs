@@ -1,4 +1,4 @@
-//! [`Access`]: how the body of a node reads its operands. The partition decides by it, for every op alike.
+//! [`Access`]: how the body of a node reads its operands. The partition asks only this, never for the op.
 
 use shapeflow_shape_fns::Dim;
 use smallvec::SmallVec;
@@ -18,11 +18,12 @@ pub(crate) enum Read {
 /// What the partition must know about a body.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Access {
-    /// Operand number and how it is read, without duplicates.
+    /// Each operand number, with one way in which the body reads the operand. No pair stands twice.
     pub reads: Vec<(u32, Read)>,
     /// The number of primitive operations, weighted: an integer division counts 8.
     pub cost: u32,
-    /// Axes and extents of each reduction, operands first. All have the same extents unless `mixed_reduces`.
+    /// The axes and extents of each reduction. A reduction stands after the reductions that it reads. All have the same
+    /// extents unless `mixed_reduces`.
     pub reduces: Vec<Box<[(Axis, Dim)]>>,
     /// The output axes that the elements under a reduction depend on.
     pub reduce_depends: SmallVec<[Axis; 4]>,
@@ -39,7 +40,7 @@ pub(crate) struct Access {
 }
 
 impl Access {
-    /// Describes the body whose expressions are `order`, operands first.
+    /// Describes the body whose expressions are `order`, in which operands stand before their users.
     pub(crate) fn of(order: &[Expr]) -> Access {
         let mut access = Access { arms: 1, ..Access::default() };
         for expr in order {
@@ -48,11 +49,11 @@ impl Access {
                 ExprKind::Iota(index) => access.note_index(index),
                 ExprKind::Load { source, index } => {
                     index.iter().for_each(|index| access.note_index(index));
-                    access.read(*source, Read::Element(index.clone()));
+                    access.note_read(*source, Read::Element(index.clone()));
                 }
                 ExprKind::LoadFlat { source, position } => {
                     access.note_index(position);
-                    access.read(*source, Read::Flat);
+                    access.note_read(*source, Read::Flat);
                 }
                 ExprKind::Case(arms, _) => {
                     access.arms = access.arms.saturating_mul(arms.len() as u32 + 1);
@@ -104,12 +105,14 @@ impl Access {
         }
     }
 
-    fn read(&mut self, source: u32, read: Read) {
+    /// Adds a way to read an operand, unless it is known.
+    fn note_read(&mut self, source: u32, read: Read) {
         if !self.reads.iter().any(|(other, known)| *other == source && *known == read) {
             self.reads.push((source, read));
         }
     }
 
+    /// Records what terms an index has.
     fn note_index(&mut self, index: &Index) {
         index.for_each_value(&mut |_| self.gathers = true);
         self.compound |= index.terms.iter().any(|(atom, _)| !matches!(atom, Atom::Axis(_) | Atom::Value(_)));
@@ -126,14 +129,15 @@ pub(super) fn has_quotients(index: &Index) -> bool {
     index.terms.iter().any(|(atom, _)| matches!(atom, Atom::FloorDiv(..) | Atom::Mod(..)))
 }
 
-/// Returns whether an index depends on `axis`, apart from its run-time values.
+/// Returns whether an index depends on `axis`. The run-time values in the index do not count.
 pub(super) fn depends_on(index: &Index, axis: Axis) -> bool {
     let mut found = false;
     index.for_each_axis(&mut |other| found |= other == axis);
     found
 }
 
-/// Returns how many elements of a buffer with these dims an index moves when `axis` grows by 1, if that is known.
+/// Returns the change of the row-major position of `index` when `axis` grows by 1, in a buffer with the sizes `dims`.
+/// None means that the change is not known.
 pub(super) fn step_along(index: &[Index], axis: Axis, dims: &[Dim]) -> Option<i64> {
     let (mut step, mut stride) = (0i64, Some(1i64));
     for (position, index) in index.iter().enumerate().rev() {
@@ -166,7 +170,7 @@ pub(super) fn varies_with(index: &Index, axis: Axis) -> bool {
     })
 }
 
-/// Splits an index into its part without run-time values, and the run-time values with their coefficients.
+/// Splits an index into two parts: the index without run-time values, and the run-time values with their coefficients.
 /// # Errors
 /// A run-time value is inside a quotient or remainder.
 pub(super) fn split_values(index: &Index) -> Result<(Index, Vec<(Expr, Dim)>)> {

@@ -15,25 +15,25 @@ pub(crate) struct Affine {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct PieceAxis {
     pub extent: i64,
-    /// The kernel axis that it is a part of.
+    /// The kernel axis that this axis is a part of.
     pub kernel_axis: usize,
 }
 
 /// A box of a kernel's domain.
 #[derive(Clone, Debug)]
 pub(crate) struct Piece {
-    /// In the order of their kernel axes.
+    /// The axes of the box, in the order of their kernel axes.
     pub axes: SmallVec<[PieceAxis; 6]>,
     /// Each kernel axis as a linear form of `axes`.
     kernel: SmallVec<[Affine; 6]>,
 }
 
-/// A step towards linear indices.
+/// A way to refine a piece, so that more indices are linear on the results.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Refine {
-    /// Makes two boxes: below `position` on the axis, and from it on.
+    /// Makes two boxes: the axis below `position`, and the axis from `position` on.
     Cut { axis: usize, position: i64 },
-    /// Makes two axes of one: `axis = factor · first + second`.
+    /// Replaces an axis by two: `axis = factor · first + second`.
     Split { axis: usize, factor: i64 },
 }
 
@@ -55,7 +55,7 @@ impl Piece {
         Piece { axes, kernel }
     }
 
-    /// Pushes the boxes that a refinement makes of this one. The caller pops the last one first.
+    /// Refines this box and pushes the results to `out`, from which the caller pops the last one first.
     pub(crate) fn refine(mut self, refine: Refine, out: &mut Vec<Piece>) {
         match refine {
             Refine::Cut { axis, position } => {
@@ -83,7 +83,7 @@ impl Piece {
         }
     }
 
-    /// Returns the least and the greatest value on the box. An axis of extent 0 counts as extent 1.
+    /// Returns the least and the greatest value of a linear form on the box. An axis of extent 0 counts as extent 1.
     pub(crate) fn range(&self, affine: &Affine) -> (i64, i64) {
         let (mut low, mut high) = (affine.constant, affine.constant);
         for (axis, &coefficient) in self.axes.iter().zip(&affine.coefficients) {
@@ -99,7 +99,7 @@ impl Piece {
 
     /// Returns the index as a linear form of the axes of the piece.
     /// # Errors
-    /// The index is not linear here; the refinement brings it closer to that.
+    /// The index is not linear on this piece. The error is the next refinement towards pieces on which it is.
     pub(crate) fn linear(&self, index: &BoundIndex) -> Result<Affine, Refine> {
         let mut sum =
             Affine { constant: index.constant, coefficients: SmallVec::from_elem(0, self.axes.len()) };
@@ -119,7 +119,7 @@ impl Piece {
 
     /// Returns the floor quotient and the remainder of a linear form.
     /// # Errors
-    /// The quotient is not linear here; the refinement brings it closer to that.
+    /// The quotient is not linear on this piece. The error is the next refinement towards pieces on which it is.
     fn divide(&self, value: &Affine, divisor: i64) -> Result<(Affine, Affine), Refine> {
         let whole = value.constant.div_euclid(divisor);
         let mut rest =
@@ -143,8 +143,8 @@ impl Piece {
         Err(self.align(&rest, divisor, low, high))
     }
 
-    /// Returns a cut or split after which a form with values in `low..=high` stays within one block of `divisor`
-    /// elements, or comes closer to that.
+    /// Returns the next cut or split towards pieces on which a form with values in `low..=high` stays within one block
+    /// of `divisor` elements.
     fn align(&self, rest: &Affine, divisor: i64, low: i64, high: i64) -> Refine {
         let axis = self.widest_axis(rest);
         let (coefficient, extent) = (rest.coefficients[axis], self.axes[axis].extent);
@@ -167,8 +167,8 @@ impl Piece {
                 }
             }
         }
-        // Cut where the index leaves the first block (with a negative coefficient, the last one) if only this axis
-        // moves.
+        // Cut where the index leaves the first block if only this axis moves. With a negative coefficient, that is the
+        // last block.
         let position = if coefficient >= 0 {
             let next = (low.div_euclid(divisor) + 1) * divisor;
             (next - low + coefficient - 1).div_euclid(coefficient.max(1))
@@ -187,7 +187,7 @@ impl Piece {
 
     /// Returns whether a range holds everywhere on the piece (true) or nowhere (false).
     /// # Errors
-    /// The range holds on a part of the piece; the cut brings the parts closer to one answer each.
+    /// The range holds on a part of the piece. The error is the next cut towards pieces with one answer.
     fn holds(&self, range: &BoundRange) -> Result<bool, Refine> {
         let value = self.linear(&range.index)?;
         let (low, high) = self.range(&value);
@@ -211,7 +211,7 @@ impl Piece {
 
     /// Returns the variant that serves the whole piece.
     /// # Errors
-    /// Several variants serve it; the cut brings the parts closer to one variant each.
+    /// Several variants serve the piece. The error is the next refinement towards pieces with one variant.
     pub(crate) fn choose(&self, decision: &BoundDecision) -> Result<u32, Refine> {
         let mut decision = decision;
         loop {
@@ -287,6 +287,7 @@ mod tests {
         pieces
     }
 
+    /// Evaluates a linear form at a point.
     fn value(affine: &Affine, point: &[i64]) -> i64 {
         affine.constant + affine.coefficients.iter().zip(point).map(|(c, x)| c * x).sum::<i64>()
     }

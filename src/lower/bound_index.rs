@@ -26,7 +26,7 @@ pub(super) enum BoundAtom {
 pub(crate) struct PlanError(pub String);
 
 impl BoundIndex {
-    /// Evaluates the dimensions in an index with `dim`. Run-time values are dropped: they are offsets of a gather.
+    /// Evaluates the dimensions in an index with `dim`. Drops run-time values, which a gather adds as offsets.
     pub(crate) fn of(
         index: &Index,
         dim: &dyn Fn(&Dim) -> Result<i64, PlanError>,
@@ -37,10 +37,10 @@ impl BoundIndex {
             let atom = match atom {
                 Atom::Axis(axis) => BoundAtom::Axis(axis.0 as usize),
                 Atom::FloorDiv(inner, divisor) => {
-                    BoundAtom::FloorDiv(Box::new(BoundIndex::of(inner, dim)?), positive(dim(divisor)?))
+                    BoundAtom::FloorDiv(Box::new(BoundIndex::of(inner, dim)?), at_least_one(dim(divisor)?))
                 }
                 Atom::Mod(inner, divisor) => {
-                    BoundAtom::Mod(Box::new(BoundIndex::of(inner, dim)?), positive(dim(divisor)?))
+                    BoundAtom::Mod(Box::new(BoundIndex::of(inner, dim)?), at_least_one(dim(divisor)?))
                 }
                 Atom::Broadcast(inner, size) => {
                     if dim(size)? != 1 {
@@ -73,12 +73,15 @@ impl BoundIndex {
     }
 }
 
-/// Returns a divisor that is at least 1. A divisor can be 0 only if the domain is empty: no index is computed then.
-fn positive(divisor: i64) -> i64 {
+/// Returns the divisor, or 1 if it is less. A divisor can be 0 only if the domain is empty, and then no index is
+/// computed.
+fn at_least_one(divisor: i64) -> i64 {
     divisor.max(1)
 }
 
 /// Returns the result of checked arithmetic on indices.
+/// # Errors
+/// The arithmetic overflowed.
 fn checked(value: Option<i64>) -> Result<i64, PlanError> {
     value.ok_or_else(|| PlanError("an index must fit in 64 bits, but overflows".to_string()))
 }

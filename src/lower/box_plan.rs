@@ -10,8 +10,9 @@ use super::slot_plan::SlotPlan;
 /// Its loops, outermost first: `outer`, `rows`, `loops`, `n`.
 #[derive(Clone, Debug)]
 pub(crate) struct BoxPlan {
+    /// Number of the variant that serves the box.
     pub variant: usize,
-    /// Extents of the loops that the driver walks, outermost first.
+    /// Extents of the loops that the launch walks, outermost first.
     pub outer: SmallVec<[i64; 2]>,
     /// Number of rows that one call of the machine code may run.
     pub rows: i64,
@@ -22,7 +23,7 @@ pub(crate) struct BoxPlan {
     pub slots: Vec<SlotPlan>,
     pub scalars: Vec<i64>,
     pub mode: LaunchMode,
-    /// Bytes of the scratch slots of one row. They follow the staged slots in the workspace.
+    /// Bytes of the scratch slots of one row. In the workspace of a thread, they follow the copies of staged slots.
     pub scratch: usize,
 }
 
@@ -37,7 +38,7 @@ impl BoxPlan {
         self.outer.iter().chain([&self.rows]).chain(&self.loops).chain([&self.n]).copied().collect()
     }
 
-    /// Returns the outer indices and the row of row number `index`, counted over all outer axes.
+    /// Splits the number of a row, counted over all outer axes, into the outer indices and the row.
     pub(crate) fn position(&self, index: i64) -> (SmallVec<[i64; 4]>, i64) {
         let mut outer: SmallVec<[i64; 4]> = SmallVec::from_elem(0, self.outer.len());
         if index == 0 {

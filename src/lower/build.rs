@@ -26,8 +26,9 @@ struct Builder<'a> {
     axes: Vec<u32>,
     /// The number of outer axes.
     outer: usize,
-    /// The expression of each value at each index at which it is computed.
+    /// The expressions built so far, by value and index.
     built: FxHashMap<(ValueIx, Box<[Index]>), Expr>,
+    /// The buffers that the kernel loads from, in the order of the loads.
     reads: Vec<BufferIx>,
 }
 
@@ -39,7 +40,7 @@ pub(crate) fn build(
     buffers: &FxHashMap<ValueIx, BufferIx>,
     infos: &[BufferInfo],
 ) -> Result<Kernel> {
-    let (axes, outer, row) = split_axes(cluster);
+    let (axes, outer, row) = place_axes(cluster);
     let mut this = Builder {
         graph,
         partition,
@@ -85,23 +86,24 @@ pub(crate) fn build(
     })
 }
 
-/// Returns the kernel axis of each cluster axis, the outer extents and the row extents.
-fn split_axes(cluster: &Cluster) -> (Vec<u32>, Vec<Dim>, Vec<Dim>) {
+/// Returns the kernel axis of each cluster axis, the outer extents and the row extents. Row axes stand last in the
+/// kernel.
+fn place_axes(cluster: &Cluster) -> (Vec<u32>, Vec<Dim>, Vec<Dim>) {
     match &cluster.row {
         Row::None => ((0..cluster.domain.len() as u32).collect(), cluster.domain.clone(), Vec::new()),
-        Row::Added(row) => {
+        Row::NewAxes(row) => {
             ((0..(cluster.domain.len() + row.len()) as u32).collect(), cluster.domain.clone(), row.clone())
         }
-        Row::Within(within) => {
+        Row::DomainAxes(reduced) => {
             let mut axes = vec![0; cluster.domain.len()];
             let (mut outer, mut row) = (Vec::new(), Vec::new());
             for (axis, extent) in cluster.domain.iter().enumerate() {
-                if !within.contains(&axis) {
+                if !reduced.contains(&axis) {
                     axes[axis] = outer.len() as u32;
                     outer.push(extent.clone());
                 }
             }
-            for &axis in within {
+            for &axis in reduced {
                 axes[axis] = (outer.len() + row.len()) as u32;
                 row.push(cluster.domain[axis].clone());
             }
@@ -125,7 +127,7 @@ impl Builder<'_> {
             .collect()
     }
 
-    /// Returns the element of a value at an index in the kernel's axes. It is computed here, or loaded from memory.
+    /// Returns the element of a value at an index in the kernel's axes: computed by this kernel, or loaded from memory.
     fn read(&mut self, interner: &mut Interner, value: ValueIx, index: &[Index]) -> Expr {
         let is_stored_here = self.cluster.roots.contains(&value) && self.root_index(value)[..] == *index;
         if is_stored_here || self.partition.placements[value.at()] == Placement::Inlined {
@@ -137,7 +139,8 @@ impl Builder<'_> {
         interner.intern(dtype, ExprKind::Load { source: buffer.0, index: index.iter().cloned().collect() })
     }
 
-    /// Returns the body of a value at an index, with its operands in place of their loads.
+    /// Returns the body of a value at an index. Expressions of operands replace the loads of inlined operands. The
+    /// template of a value is its body in the axes of the value.
     fn inline(&mut self, interner: &mut Interner, value: ValueIx, index: &[Index]) -> Expr {
         let key = (value, Box::from(index));
         if let Some(built) = self.built.get(&key) {
@@ -174,11 +177,12 @@ impl Builder<'_> {
     }
 }
 
-/// The cost of a load whose elements are not neighbours along the lanes, relative to the load of one vector.
+/// The cost of a load whose elements are not neighbours in memory. The load of one vector costs 1.
 const SCATTERED: usize = 8;
 
-/// Chooses the axis for the lanes along which the loads are cheaper. A load is free if it does not vary along the axis,
-/// costs 1 if it reads neighbours along it, and [`SCATTERED`] otherwise.
+/// Chooses the axis of the vector lanes: the last outer axis or the last row axis, whichever makes the loads cheaper. A
+/// load costs 0 if it does not vary along the axis, 1 if it reads neighbours in memory along the axis, and
+/// [`SCATTERED`] otherwise.
 fn choose_layout(roots: &[Root], outer: usize, row: usize) -> LaneLayout {
     if row == 0 || outer == 0 {
         return LaneLayout::Row;
@@ -206,8 +210,7 @@ fn choose_layout(roots: &[Root], outer: usize, row: usize) -> LaneLayout {
     if by_outer < by_row { LaneLayout::Column } else { LaneLayout::Row }
 }
 
-/// Splits the roots on their outermost piecewise choice, recursively. Schedules each result without choices as a
-/// variant.
+/// Splits the roots on their outermost piecewise choice, recursively. Roots without choices become a variant.
 fn decide(
     interner: &mut Interner,
     nest: LoopNest,

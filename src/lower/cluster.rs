@@ -1,4 +1,4 @@
-//! [`Cluster`]: nodes that one loop nest computes, and the rule that decides whether it takes another.
+//! [`Cluster`]: nodes that one loop nest computes, and the rule by which a cluster takes a further node.
 
 use shapeflow_shape_fns::Dim;
 use smallvec::SmallVec;
@@ -10,8 +10,8 @@ use crate::graph::ValueIx;
 
 /// The largest number of primitive operations of a cluster.
 const MAX_COST: u32 = 256;
-/// The largest number of values that a cluster computes, free ones included. `build` recurses through them, so this
-/// bounds its use of the stack.
+/// The largest number of values that a cluster computes, values of cost 0 included. `build` recurses through the
+/// values, so the limit bounds its stack.
 const MAX_MEMBERS: usize = 256;
 /// The largest number of buffers that a cluster reads.
 const MAX_BUFFERS: usize = 16;
@@ -27,16 +27,16 @@ pub(crate) struct ClusterIx(pub u32);
 pub(crate) enum Row {
     /// The cluster has no reduction.
     None,
-    /// New axes, numbered after the axes of the domain: every root has one value per row.
-    Added(Vec<Dim>),
-    /// Axes of the domain: the elements of a row read the results of reductions over the row.
-    Within(Vec<usize>),
+    /// Axes that the domain lacks, numbered after the axes of the domain: every root has one element per row.
+    NewAxes(Vec<Dim>),
+    /// Axes of the domain, by number: the elements of a row read the results of reductions over the row.
+    DomainAxes(Vec<usize>),
 }
 
 /// The cost of computing a value several times.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cost {
-    /// Whether it is too high, together with all values that could be inlined into it.
+    /// Whether the value is too costly to compute again, counted with all values that could be inlined into it.
     pub high: bool,
     /// Whether the value depends on results of reductions. If it does not vary along the row or the innermost axis, the
     /// kernel computes it once per row.
@@ -50,21 +50,21 @@ pub(crate) struct Cluster {
     pub parent: ClusterIx,
     pub domain: Vec<Dim>,
     pub row: Row,
-    /// The values that it stores. Each has the cluster's domain, apart from axes of size 1.
+    /// The stored values. Each has the cluster's domain, apart from axes of size 1.
     pub roots: Vec<ValueIx>,
-    /// The values that it computes.
+    /// All computed values.
     pub members: Vec<ValueIx>,
     pub cost: u32,
     /// The number of variants that the piecewise choices of its members give.
     pub arms: u32,
-    /// The values that members read and that are not members: they are in memory, or the partition has not decided yet.
+    /// The operands of members that are no members: they are in memory, or the partition has not placed them yet.
     pub frontier: SmallVec<[ValueIx; 8]>,
-    /// The axes inside quotients or remainders of some index: the plan may split them when sizes are known.
-    pub split: SmallVec<[usize; 4]>,
+    /// The axes inside quotients or remainders of some index. The plan may split these axes when sizes are known.
+    pub quotient_axes: SmallVec<[usize; 4]>,
     /// The distance from the end of the program: steps with a larger depth run earlier.
     pub depth: u32,
-    /// The least depth among the steps that produce values that it reads.
-    pub producers: u32,
+    /// The least depth of the steps that produce its operands.
+    pub producer_depth: u32,
 }
 
 impl Cluster {
@@ -79,9 +79,9 @@ impl Cluster {
             cost: 0,
             arms: 1,
             frontier: SmallVec::new(),
-            split: SmallVec::new(),
+            quotient_axes: SmallVec::new(),
             depth,
-            producers: u32::MAX,
+            producer_depth: u32::MAX,
         }
     }
 
@@ -89,8 +89,8 @@ impl Cluster {
     pub fn row_axes(&self) -> SmallVec<[usize; 4]> {
         match &self.row {
             Row::None => SmallVec::new(),
-            Row::Added(row) => (self.domain.len()..self.domain.len() + row.len()).collect(),
-            Row::Within(axes) => axes.iter().copied().collect(),
+            Row::NewAxes(row) => (self.domain.len()..self.domain.len() + row.len()).collect(),
+            Row::DomainAxes(axes) => axes.iter().copied().collect(),
         }
     }
 
@@ -100,26 +100,27 @@ impl Cluster {
         (0..self.domain.len()).filter(|&axis| !varies(axis)).collect()
     }
 
-    /// Returns the union of this cluster and another of the same domain, if it is within the limits and no path leads
-    /// from one to the other.
+    /// Returns the union of this cluster and another of the same domain, if the union is within the limits and no path
+    /// of the graph leads from one cluster to the other.
     pub fn joined(&self, other: &Cluster) -> Option<Cluster> {
         let row = match (&self.row, &other.row) {
             (Row::None, row) | (row, Row::None) => row.clone(),
-            (one, other) if one == other => one.clone(),
+            (a, b) if a == b => a.clone(),
             _ => return None,
         };
         let mut frontier = self.frontier.clone();
         frontier.extend(other.frontier.iter().filter(|value| !self.frontier.contains(value)).copied());
         let depth = self.depth.max(other.depth);
-        let splits = |axis: &usize| self.split.contains(axis) || other.split.contains(axis);
+        let may_split =
+            |axis: &usize| self.quotient_axes.contains(axis) || other.quotient_axes.contains(axis);
         let fits = self.cost + other.cost <= MAX_COST
             && self.members.len() + other.members.len() <= MAX_MEMBERS
             && self.arms.saturating_mul(other.arms) <= MAX_ARMS
             && frontier.len() <= MAX_BUFFERS
             && (row == Row::None || self.arms.max(other.arms) == 1)
-            && !matches!(&row, Row::Within(axes) if axes.iter().any(splits))
-            && (self.depth == depth || depth < self.producers)
-            && (other.depth == depth || depth < other.producers);
+            && !matches!(&row, Row::DomainAxes(axes) if axes.iter().any(may_split))
+            && (self.depth == depth || depth < self.producer_depth)
+            && (other.depth == depth || depth < other.producer_depth);
         fits.then(|| Cluster {
             parent: self.parent,
             domain: self.domain.clone(),
@@ -129,16 +130,16 @@ impl Cluster {
             cost: self.cost + other.cost,
             arms: self.arms * other.arms,
             frontier,
-            split: self.split.iter().chain(&other.split).copied().collect(),
+            quotient_axes: self.quotient_axes.iter().chain(&other.quotient_axes).copied().collect(),
             depth,
-            producers: self.producers.min(other.producers),
+            producer_depth: self.producer_depth.min(other.producer_depth),
         })
     }
 
     /// Checks that a value with this body and these operands may be computed in the cluster at an index.
     /// # Errors
     /// The reason why the value must be stored instead.
-    pub fn accepts(
+    pub fn check_member(
         &self,
         access: &Access,
         cost: Cost,
@@ -158,10 +159,10 @@ impl Cluster {
             return Err(MaterializeReason::SeveralIndices);
         }
         // The plan resolves piecewise choices and quotients before the kernel runs, when run-time values are not known.
-        let mut has_values = false;
-        index.iter().for_each(|index| index.for_each_value(&mut |_| has_values = true));
+        let mut has_run_time_values = false;
+        index.iter().for_each(|index| index.for_each_value(&mut |_| has_run_time_values = true));
         let reads_flat = access.reads.iter().any(|(_, read)| *read == Read::Flat);
-        if has_values && (access.arms > 1 || access.compound || reads_flat) {
+        if has_run_time_values && (access.arms > 1 || access.compound || reads_flat) {
             return Err(MaterializeReason::SeveralIndices);
         }
         let row_axes = self.row_axes();
@@ -170,24 +171,24 @@ impl Cluster {
         let has_row = self.row != Row::None;
         if has_row {
             let rank = index.len();
-            let mut splits_row = |index: &Index| split_axes(index).iter().any(|&axis| in_row(axis));
-            let reads_split = access.reads.iter().any(|(_, read)| match read {
+            let mut has_row_quotient = |index: &Index| quotient_axes(index).iter().any(|&axis| in_row(axis));
+            let reads_row_quotient = access.reads.iter().any(|(_, read)| match read {
                 Read::Element(read) => {
-                    substitute(read, index, rank, access, &row_axes).iter().any(&mut splits_row)
+                    substitute(read, index, rank, access, &row_axes).iter().any(&mut has_row_quotient)
                 }
                 Read::Flat => false,
             });
-            if access.arms > 1 || reads_split || index.iter().any(splits_row) {
+            if access.arms > 1 || reads_row_quotient || index.iter().any(has_row_quotient) {
                 return Err(MaterializeReason::ReduceBoundary);
             }
         }
         if !access.reduces.is_empty() {
-            return self.may_reduce(access, index);
+            return self.check_reduces(access, index);
         }
         if cost.high && quotients {
             return Err(MaterializeReason::SeveralIndices);
         }
-        // With a single row there would be no work for other threads.
+        // A value that varies along no axis would leave a single row, and no work for other threads.
         let inner = self.domain.len().checked_sub(1);
         let once_a_row =
             cost.reduces && missing.len() < self.domain.len() && missing.last().copied() == inner;
@@ -198,17 +199,17 @@ impl Cluster {
     }
 
     /// Checks that the reductions of a body can run over the row axes of the cluster.
-    fn may_reduce(&self, access: &Access, index: &[Index]) -> Result<(), MaterializeReason> {
+    fn check_reduces(&self, access: &Access, index: &[Index]) -> Result<(), MaterializeReason> {
         let index = reduce_index(access, index);
         let missing = &self.missing_axes(&index)[..];
         if access.mixed_reduces || self.arms > 1 {
             return Err(MaterializeReason::ReduceBoundary);
         }
         let extents: Vec<Dim> = access.reduces[0].iter().map(|(_, extent)| extent.clone()).collect();
-        let on_row =
+        let varies_in_row =
             self.row_axes().iter().any(|&axis| index.iter().any(|i| varies_with(i, Axis(axis as u32))));
         let plain = index.iter().all(|index| index.as_axis().is_some() || index.as_constant().is_some());
-        if on_row || !plain {
+        if varies_in_row || !plain {
             return Err(MaterializeReason::ReduceBoundary);
         }
         let extent = |axis: &usize| self.domain[*axis].clone();
@@ -216,10 +217,10 @@ impl Cluster {
             Row::None => {
                 missing.is_empty()
                     || missing.iter().map(extent).collect::<Vec<_>>() == extents
-                        && !missing.iter().any(|axis| self.split.contains(axis))
+                        && !missing.iter().any(|axis| self.quotient_axes.contains(axis))
             }
-            Row::Added(row) => missing.is_empty() && *row == extents,
-            Row::Within(axes) => {
+            Row::NewAxes(row) => missing.is_empty() && *row == extents,
+            Row::DomainAxes(axes) => {
                 missing == &axes[..] && axes.iter().map(extent).collect::<Vec<_>>() == extents
             }
         };
@@ -240,14 +241,14 @@ pub(super) fn needs_interpreter(access: &Access) -> bool {
     }
     let is_reduced = |axis: usize| access.reduces.iter().flatten().any(|(other, _)| other.0 as usize == axis);
     let splits = access.reads.iter().any(|(_, read)| match read {
-        Read::Element(read) => read.iter().flat_map(split_axes).any(is_reduced),
+        Read::Element(read) => read.iter().flat_map(quotient_axes).any(is_reduced),
         Read::Flat => false,
     });
     access.mixed_reduces || access.arms > 1 || splits
 }
 
 /// Returns the axes inside quotients and remainders of an index.
-pub(super) fn split_axes(index: &Index) -> SmallVec<[usize; 4]> {
+pub(super) fn quotient_axes(index: &Index) -> SmallVec<[usize; 4]> {
     let mut axes = SmallVec::new();
     for (atom, _) in &index.terms {
         if let Atom::FloorDiv(inner, _) | Atom::Mod(inner, _) = atom {
@@ -257,8 +258,8 @@ pub(super) fn split_axes(index: &Index) -> SmallVec<[usize; 4]> {
     axes
 }
 
-/// Returns the index at which a body reads an operand, in the axes of a cluster, when the body is computed at `index`.
-/// `rank` is the rank of its result, and `row` has the row axes.
+/// Translates `read`, the index at which a body reads an operand, to the axes of a cluster that computes the body at
+/// `index`. `rank` is the rank of the body's result, and `row` has the row axes.
 pub(super) fn substitute(
     read: &[Index],
     index: &[Index],

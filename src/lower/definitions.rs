@@ -1,6 +1,6 @@
 //! [`definitions`]: where each symbol of a graph gets its value when the graph runs.
 //!
-//! Every symbol is created in one place, and that place defines it:
+//! Every symbol is created in one place, which also defines it:
 //!
 //! | created as | defined by |
 //! |---|---|
@@ -9,7 +9,7 @@
 //! | a dimension of a result of a host kernel | the sizes of the result |
 //! | a dimension or derived parameter of any other node | its shape function, run on sizes and values: the node is a *definer* |
 //!
-//! The result of a host kernel may have an unknown rank until it runs. Such a shape has no dims here.
+//! The rank of a host kernel's result may be unknown until the kernel runs. Such a result defines no symbols here.
 //!
 //! If an equality replaces a symbol, its definition stays and checks the equality. Nothing else checks what a shape
 //! function requires of symbols that it created itself. An equality replaces a symbol only by older ones
@@ -34,7 +34,7 @@ pub(super) struct Definitions {
     pub definers: Vec<NodeIx>,
     /// Values whose elements define symbols.
     pub elements: Vec<ValueIx>,
-    /// The values that definitions read: `elements`, and the parameters of `definers`.
+    /// The values that definitions read from memory: `elements`, and the parameters of `definers`.
     pub watched: Vec<ValueIx>,
     /// Whether a result of a host kernel defines symbols.
     pub sized_by_data: bool,
@@ -58,7 +58,7 @@ pub(super) fn definitions(graph: &GraphData) -> Result<Definitions> {
             let Some(elements) = &graph.values[operand.at()].elements else { continue };
             let mut new = new_symbols(&mut seen, elements.elements());
             let creators = [Some(number as u32), Some(graph.values[operand.at()].node.0)];
-            forget(&mut seen, &mut new, |symbol| creators.contains(&graph.table.maker(symbol)));
+            keep_created(&mut seen, &mut new, |symbol| creators.contains(&graph.table.maker(symbol)));
             new.retain(|symbol| needed.contains(symbol) || is_replaced(*symbol));
             if !new.is_empty() && !found.elements.contains(&operand) {
                 found.elements.push(operand);
@@ -74,7 +74,9 @@ pub(super) fn definitions(graph: &GraphData) -> Result<Definitions> {
         let mut new = new_symbols(&mut seen, shapes.chain(derived));
         let by_result = matches!(node.op.body, Body::Host(_) | Body::HostWith(_));
         // A result of a host kernel also gives a value to names that come from its attributes.
-        forget(&mut seen, &mut new, |symbol| by_result || graph.table.maker(symbol) == Some(number as u32));
+        keep_created(&mut seen, &mut new, |symbol| {
+            by_result || graph.table.maker(symbol) == Some(number as u32)
+        });
         if new.is_empty() {
             continue;
         }
@@ -104,8 +106,8 @@ impl Definitions {
         }
     }
 
-    /// Adds the values that the sizes of a node's operands and its attributes depend on. Its shape function runs after
-    /// them.
+    /// Adds to `late` the values that the sizes of a node's operands and the symbols in its attributes depend on. The
+    /// shape function of the node runs after these values are computed.
     fn wait_for_operands(&self, graph: &GraphData, node: &Node, late: &mut SmallVec<[ValueIx; 2]>) {
         let mut wait = |dim: &Dim| {
             graph.table.resolve(dim).symbols(&mut |symbol| {
@@ -147,6 +149,7 @@ fn refuse_undefined(graph: &GraphData, defined: &mut FxHashSet<Symbol>) -> Resul
         let before = defined.len();
         for [a, b] in &equalities {
             for (known, dim) in [(a, b), (b, a)] {
+                // With 1 in place of every defined symbol, a dim that is linear in one symbol determines this symbol.
                 let others = dim.substitute(&mut |symbol| defined.contains(&symbol).then(|| Dim::known(1)));
                 if first_undefined(defined, known).is_none()
                     && let Some((_, symbol, _)) = others.as_linear()
@@ -195,8 +198,8 @@ fn refuse_undefined(graph: &GraphData, defined: &mut FxHashSet<Symbol>) -> Resul
     Ok(())
 }
 
-/// Returns the symbols in shapes, parameters, attributes and guards. A run must know these; symbols that occur only
-/// among the elements of data it need not know.
+/// Returns the symbols in shapes, parameters, attributes and guards, which a run must know. A run need not know a
+/// symbol that occurs only among the elements of data.
 fn needed_symbols(graph: &GraphData) -> FxHashSet<Symbol> {
     let mut needed = FxHashSet::default();
     let mut note = |dim: &Dim| {
@@ -241,8 +244,8 @@ fn new_symbols<'a>(
     new
 }
 
-/// Removes the symbols that are not created here from `new` and from `seen`: they occur here, but are not defined here.
-fn forget(
+/// Removes symbols for which `is_created` is false from `new` and from `seen`, because another node defines them.
+fn keep_created(
     seen: &mut FxHashSet<Symbol>,
     new: &mut SmallVec<[Symbol; 4]>,
     is_created: impl Fn(Symbol) -> bool,

@@ -1,4 +1,5 @@
-//! The text of a [`Kernel`]: loops around statements that load, compute, reduce and store.
+//! The text of a [`Kernel`]: loops around statements that load, compute, reduce and store. A pass is one walk over the
+//! elements of a row.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -13,9 +14,9 @@ use crate::expr::Index;
 impl Display for Kernel {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str("kernel(")?;
-        list(f, &self.reads)?;
+        write_list(f, &self.reads)?;
         f.write_str(") -> ")?;
-        list(f, &self.writes)?;
+        write_list(f, &self.writes)?;
         f.write_str(if self.can_fail { ", may fail {\n" } else { " {\n" })?;
         let lanes = self.nest().inner_axis();
         for (axis, extent) in self.outer.iter().enumerate() {
@@ -90,7 +91,7 @@ impl Display for Loop<'_> {
 }
 
 /// Writes items separated by commas.
-fn list(f: &mut Formatter<'_>, items: &[impl Display]) -> fmt::Result {
+fn write_list(f: &mut Formatter<'_>, items: &[impl Display]) -> fmt::Result {
     items.iter().enumerate().try_for_each(|(k, item)| write!(f, "{}{item}", if k == 0 { "" } else { ", " }))
 }
 
@@ -125,7 +126,8 @@ fn write_pass(f: &mut Formatter<'_>, variant: &Variant, pass: &Pass, pad: &str) 
     Ok(())
 }
 
-/// Writes a body: constants, scalars and results of reductions appear where they are used, all else as statements.
+/// Writes a body: every instruction as a statement, except that constants, scalars and results of reductions appear
+/// where they are used.
 fn write_body(f: &mut Formatter<'_>, variant: &Variant, body: &[Inst], pad: &str) -> fmt::Result {
     for (number, inst) in body.iter().enumerate() {
         match &inst.op {
@@ -190,21 +192,21 @@ struct Statement<'a> {
 impl Display for Statement<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let variant = self.variant;
-        let of = |value: &InstId| Operand { variant, body: self.body, value: *value };
+        let operand = |value: &InstId| Operand { variant, body: self.body, value: *value };
         match &self.inst.op {
             InstOp::Load(slot) | InstOp::Iota(slot) => {
                 write!(f, "{}", SlotRef { variant, slot: *slot, offsets: &[] })
             }
             InstOp::Gather { slot, offsets } => write!(f, "{}", SlotRef { variant, slot: *slot, offsets }),
-            InstOp::Unary(op, a) => write!(f, "{op}({})", of(a)),
-            InstOp::Binary(op, a, b) if op.is_infix() => write!(f, "{} {op} {}", of(a), of(b)),
-            InstOp::Binary(op, a, b) => write!(f, "{op}({}, {})", of(a), of(b)),
-            InstOp::MulAdd(a, b, c) => write!(f, "mul_add({}, {}, {})", of(a), of(b), of(c)),
-            InstOp::Select(a, b, c) => write!(f, "select({}, {}, {})", of(a), of(b), of(c)),
-            InstOp::Cast(a) => write!(f, "cast({})", of(a)),
-            InstOp::Bitcast(a) => write!(f, "bitcast({})", of(a)),
+            InstOp::Unary(op, a) => write!(f, "{op}({})", operand(a)),
+            InstOp::Binary(op, a, b) if op.is_infix() => write!(f, "{} {op} {}", operand(a), operand(b)),
+            InstOp::Binary(op, a, b) => write!(f, "{op}({}, {})", operand(a), operand(b)),
+            InstOp::MulAdd(a, b, c) => write!(f, "mul_add({}, {}, {})", operand(a), operand(b), operand(c)),
+            InstOp::Select(a, b, c) => write!(f, "select({}, {}, {})", operand(a), operand(b), operand(c)),
+            InstOp::Cast(a) => write!(f, "cast({})", operand(a)),
+            InstOp::Bitcast(a) => write!(f, "bitcast({})", operand(a)),
             InstOp::CheckIndex { value, limit } => {
-                write!(f, "check(0 <= {} < {})", of(value), Argument { variant, number: *limit })
+                write!(f, "check(0 <= {} < {})", operand(value), Argument { variant, number: *limit })
             }
             InstOp::Const(_) | InstOp::Scalar(_) | InstOp::Reduced(_) | InstOp::Store { .. } => {
                 unreachable!("`write_body` prints these elsewhere")

@@ -1,4 +1,5 @@
-//! [`ExprOrder`]: the expressions of one variant, operands first, with facts about each.
+//! [`ExprOrder`]: the expressions of one variant, operands before their users, with facts about each. A pass is one
+//! walk over the elements of a row.
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -13,7 +14,7 @@ pub(super) type ExprIx = usize;
 /// The expressions of one variant, operands before their users.
 pub(super) struct ExprOrder<'a> {
     pub exprs: &'a [&'a Expr],
-    /// By expression: its operands.
+    /// By expression: the operands of the expression.
     pub operands: Vec<SmallVec<[ExprIx; 3]>>,
     /// By expression.
     pub facts: Vec<ExprFacts>,
@@ -26,11 +27,11 @@ pub(super) struct ExprOrder<'a> {
 /// What the scheduler must know about an expression.
 #[derive(Clone, Copy, Default)]
 pub(super) struct ExprFacts {
-    /// The first pass in which the expression can be computed.
+    /// The first pass that can compute the expression.
     pub ready: usize,
-    /// Whether it varies along the row.
+    /// Whether the expression varies along the row.
     pub in_row: bool,
-    /// The number of operations that computing it takes, operands included.
+    /// The number of operations that compute the expression, operands included.
     pub cost: u32,
 }
 
@@ -56,6 +57,7 @@ impl<'a> ExprOrder<'a> {
         self.index_of[&expr.address()]
     }
 
+    /// Derives the facts of every expression from the facts of its operands.
     fn derive_facts(&mut self, nest: LoopNest) {
         for (expr, operands) in self.exprs.iter().zip(&self.operands) {
             let mut facts = ExprFacts::default();

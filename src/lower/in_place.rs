@@ -10,8 +10,9 @@ use super::plan::KernelPlan;
 
 /// Returns whether buffers `read` and `written` may share their bytes.
 ///
-/// They may if the kernel reads each element of `read` only to compute the element of `written` at the same offset, and
-/// loads it before it stores that element. `root` returns the buffer whose bytes a buffer has.
+/// They may if the kernel reads an element of `read` only to compute the element of `written` at the same offset, and
+/// loads before it stores there. `root` returns the buffer that owns the bytes of a buffer: of an alias, the buffer
+/// behind it.
 pub(crate) fn may_overwrite(
     kernel: &Kernel,
     plan: &KernelPlan,
@@ -31,28 +32,29 @@ pub(crate) fn may_overwrite(
     };
     let (loads, stores) = (slots_of(root(read)), slots_of(written));
     let [store] = stores[..] else { return false };
-    loads.iter().all(|&load| are_elementwise(whole, body, load, store))
+    loads.iter().all(|&load| have_same_offsets(whole, body, load, store))
         && loads_come_first(body, &loads, store)
 }
 
 /// Returns whether a load slot and a store slot have the same offset at every point of the box.
-fn are_elementwise(whole: &BoxPlan, body: &KernelBody, load: usize, store: usize) -> bool {
+fn have_same_offsets(whole: &BoxPlan, body: &KernelBody, load: usize, store: usize) -> bool {
     let (from, to) = (&whole.slots[load], &whole.slots[store]);
     let (kind, stored) = (body.slots[load], body.slots[store]);
     kind.used == SlotUse::Load
         && stored.used == SlotUse::Store
         && kind.pattern == stored.pattern
         && kind.dtype.size_bytes() == stored.dtype.size_bytes()
-        // Memory of bools may belong to the caller, so it never holds other bytes than 0 and 1, not even for a while.
+        // Memory of bools may belong to the caller, so it never holds other bytes than 0 and 1, even during a run.
         && (kind.dtype == stored.dtype || stored.dtype != DType::Bool)
         && (from.base, &from.outer, from.row, from.inner, &from.loops)
             == (to.base, &to.outer, to.row, to.inner, &to.loops)
 }
 
-/// Returns whether no load of `loads` runs after `store` has stored the same element.
+/// Returns whether every load of an element runs before `store` stores this element.
 ///
-/// Emitters move the stores of a body to its end, in any order among themselves and among loads that only stores need.
-/// So `store` must be the only store of its body, and no later body may load or store again.
+/// Emitters move the stores of a body to its end, and also the loads that feed only stores. At the end, these stores
+/// and loads run in any order. So `store` must be the only store of its body, and no later body may load or store
+/// again.
 fn loads_come_first(body: &KernelBody, loads: &[usize], store: usize) -> bool {
     let bodies: Vec<_> = body.passes.iter().map(|pass| &pass.body).chain([&body.epilogue]).collect();
     let is_store = |op: &InstOp| matches!(op, InstOp::Store { .. });

@@ -1,10 +1,10 @@
-//! Inlining: which clusters compute a value at the indices where they read it, and where they then read its operands.
+//! Inlining: adds a value to the clusters that read it, and records where these clusters read its operands.
 
 use shapeflow_shape_fns::Dim;
 use smallvec::SmallVec;
 
 use super::access::Read;
-use super::cluster::{ClusterIx, Cost, Row, reduce_index, split_axes, substitute};
+use super::cluster::{ClusterIx, Cost, Row, quotient_axes, reduce_index, substitute};
 use super::partition::{CHEAP, MAX_USES, Partitioner, Use};
 use super::placement::{MaterializeReason, Placement};
 use crate::expr::Index;
@@ -24,7 +24,7 @@ impl Partitioner<'_> {
             self.merge_users(value, uses)?;
         }
         for (cluster, index) in uses.iter() {
-            self.may_inline(value, *cluster, index)?;
+            self.check_inline(value, *cluster, index)?;
         }
         if uses.len() > MAX_USES {
             return Err(MaterializeReason::SeveralIndices);
@@ -36,18 +36,18 @@ impl Partitioner<'_> {
         Ok(())
     }
 
-    /// Merges the clusters that use a value, if each of them has the value's domain and reads the element at its own
-    /// index.
+    /// Merges the clusters that use a value, if each cluster has the value's domain and reads, at every point of the
+    /// domain, the element at this point.
     fn merge_users(
         &mut self,
         value: ValueIx,
         uses: &mut SmallVec<[Use; 1]>,
     ) -> Result<(), MaterializeReason> {
         let (domain, index) = self.domain(value);
-        let is_elementwise = |this: &Self, (cluster, used_at): &Use| {
+        let reads_same_point = |this: &Self, (cluster, used_at): &Use| {
             used_at == &index && this.cluster(*cluster).domain == domain
         };
-        if !uses.iter().all(|used| is_elementwise(self, used)) {
+        if !uses.iter().all(|used| reads_same_point(self, used)) {
             return Err(MaterializeReason::SeveralIndices);
         }
         let mut first = uses[0].0;
@@ -59,8 +59,8 @@ impl Partitioner<'_> {
         Ok(())
     }
 
-    /// Merges two clusters of the same domain, if the union is within the limits and no path leads from one to the
-    /// other. Returns the representative.
+    /// Merges two clusters of the same domain, if [`Cluster::joined`](super::cluster::Cluster::joined) allows it.
+    /// Returns the representative.
     fn merge(&mut self, a: ClusterIx, b: ClusterIx) -> Option<ClusterIx> {
         let (a, b) = (self.find(a), self.find(b));
         if a == b {
@@ -77,7 +77,7 @@ impl Partitioner<'_> {
     /// Checks that a cluster may compute a value at an index.
     /// # Errors
     /// The reason why the value must be stored instead.
-    pub(super) fn may_inline(
+    pub(super) fn check_inline(
         &self,
         value: ValueIx,
         cluster: ClusterIx,
@@ -85,7 +85,7 @@ impl Partitioner<'_> {
     ) -> Result<(), MaterializeReason> {
         let cost = Cost { high: self.full_cost[value.at()] > CHEAP, reduces: self.reduces[value.at()] };
         let operands = &self.graph.node_of(value).operands;
-        self.cluster(cluster).accepts(&self.access[value.at()], cost, operands, index)
+        self.cluster(cluster).check_member(&self.access[value.at()], cost, operands, index)
     }
 
     /// Adds a value to a cluster, which computes it at `index`, and records the resulting uses of its operands.
@@ -103,8 +103,11 @@ impl Partitioner<'_> {
                 let extents: Vec<Dim> = reduce.iter().map(|(_, extent)| extent.clone()).collect();
                 let missing = target.missing_axes(&reduce_index(&access, index));
                 let same = missing.iter().map(|axis| &target.domain[*axis]).eq(&extents);
-                target.row =
-                    if same && !missing.is_empty() { Row::Within(missing) } else { Row::Added(extents) };
+                target.row = if same && !missing.is_empty() {
+                    Row::DomainAxes(missing)
+                } else {
+                    Row::NewAxes(extents)
+                };
             }
         }
         let row = self.cluster(cluster).row_axes();
@@ -120,7 +123,7 @@ impl Partitioner<'_> {
                 Read::Flat => self.store_for(source, MaterializeReason::ReadFlat, cluster),
                 Read::Element(read) => {
                     let used_at = substitute(read, index, rank, &access, &row);
-                    target.split.extend(used_at.iter().flat_map(split_axes));
+                    target.quotient_axes.extend(used_at.iter().flat_map(quotient_axes));
                     let pending = &mut self.pending[source.at()];
                     pending.is_live = true;
                     let new = (cluster, used_at);

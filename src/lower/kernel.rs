@@ -54,21 +54,23 @@ pub(crate) enum ScalarArg {
 #[derive(Clone, Debug)]
 pub(crate) struct Variant {
     pub body: Arc<KernelBody>,
-    /// By slot of the body.
+    /// By slot of the body: what the slot addresses.
     pub slots: Vec<Address>,
-    /// By run-time scalar of the body.
+    /// By run-time scalar of the body: what the scalar means.
     pub scalars: Vec<ScalarArg>,
 }
 
 /// Chooses the variant for each point of the domain.
 #[derive(Clone, Debug)]
 pub(crate) enum Decision {
+    /// Always the variant with this number.
     Variant(u32),
-    /// The first arm whose ranges all hold; the boxed decision if no arm has that.
+    /// The decision of the first arm whose ranges all hold; if there is none, the boxed decision.
     Switch(Vec<(Vec<InRange>, Decision)>, Box<Decision>),
 }
 
-/// A loop nest. Each point of the outer axes is a row; passes walk the row axes.
+/// A loop nest. Each point of the outer axes is a row. For each row, every pass of the body walks all elements of the
+/// row axes.
 ///
 /// Axes `0..outer.len()` are the outer axes; the row axes follow.
 #[derive(Clone, Debug)]
@@ -82,9 +84,9 @@ pub(crate) struct Kernel {
     pub writes: Vec<BufferIx>,
     /// Whether a check may fail at run time.
     pub can_fail: bool,
-    /// The values that it stores.
+    /// The values that the kernel stores.
     pub roots: Vec<ValueIx>,
-    /// All values that it computes.
+    /// All values that the kernel computes.
     pub fused: Vec<ValueIx>,
 }
 
@@ -109,7 +111,7 @@ impl Kernel {
 #[derive(Clone, Debug)]
 pub(crate) struct BufferInfo {
     pub dtype: DType,
-    /// Empty if the rank is unknown, which only a result of a host kernel may be.
+    /// Empty if the rank is unknown. Only a result of a host kernel may have an unknown rank.
     pub dims: Vec<Dim>,
     pub value: ValueIx,
 }

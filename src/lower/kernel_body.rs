@@ -43,15 +43,17 @@ impl AccessPattern {
 /// The purpose of a slot.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum SlotUse {
+    /// A buffer that the body loads from.
     Load,
+    /// A buffer that the body stores to.
     Store,
     /// One pass of a row writes it and later passes read it. It is memory of the running thread, holds one row, and is
     /// always contiguous.
     Scratch,
     /// No memory: an i64 that starts at `base` and grows by run-time strides.
     Iota,
-    /// A load whose address also depends on values that the body computes. If it is `Contiguous`, it moves by the
-    /// run-time stride `inner`, so it is never staged.
+    /// A load whose address also depends on values that the body computes. A `Contiguous` gather moves by the run-time
+    /// stride `inner`, so a launch never copies it to contiguous memory first.
     Gather,
 }
 
@@ -88,7 +90,9 @@ pub(crate) enum InstOp {
     },
     Unary(UnaryOp, InstId),
     Binary(BinaryOp, InstId, InstId),
+    /// `a * b + c`, rounded once if the processor has a fused multiply-add, else twice.
     MulAdd(InstId, InstId, InstId),
+    /// The second operand if the first is true, else the third.
     Select(InstId, InstId, InstId),
     Cast(InstId),
     Bitcast(InstId),
@@ -108,7 +112,7 @@ pub(crate) enum InstOp {
 }
 
 impl InstOp {
-    /// Returns the slot that it reads or writes.
+    /// Returns the slot that the instruction reads or writes.
     pub(crate) fn slot(&self) -> Option<u32> {
         match *self {
             InstOp::Iota(slot) | InstOp::Load(slot) => Some(slot),
@@ -158,7 +162,8 @@ pub(crate) enum LaneLayout {
     Column,
 }
 
-/// The largest number of inner elements in one call of a column kernel or a staged kernel.
+/// The largest number of inner elements in one call of a column kernel, or of a kernel with staged slots, which a
+/// launch copies to or from contiguous memory.
 pub(crate) const TILE: usize = 2048;
 
 /// The number of inner elements after which a reduction in [`LaneLayout::Row`] combines its accumulators into its
@@ -169,11 +174,10 @@ pub(crate) const REDUCE_TILE: usize = 4096;
 ///
 /// The order of combination is part of the meaning of a body, so that all emitters give the same bits:
 /// - A reduction computes in a type of at least 32 bits: i32 for bool and smaller integers, f32 for f16 and bf16.
-/// - Element `k` of a run of the inner axis goes to lane `k mod (REDUCE_BYTES / size)`, where `size` is the size of
-///   that type.
+/// - Element `k` of the inner axis goes to lane `k mod (REDUCE_BYTES / size)`, where `size` is the size of that type.
 /// - Accumulators start at the identity. For a float sum this is -0.0, the only exact identity.
-/// - After every [`REDUCE_TILE`] elements and at the end of every run, each lane is combined into the same lane of the
-///   totals and starts again at the identity. If a row has a single tile, the totals equal the accumulators bit for
+/// - After every [`REDUCE_TILE`] elements of the inner axis and at its end, each lane is combined into the same lane of
+///   the totals and starts again at the identity. If a row has a single tile, the totals equal the accumulators bit for
 ///   bit, and an emitter may skip this step.
 /// - At the end of the row, the lanes of the totals are combined by halving: lane `i` with lane `i + half`.
 /// - A float sum then adds 0.0, so that an empty sum is 0.0.

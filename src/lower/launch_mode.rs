@@ -1,4 +1,4 @@
-//! [`LaunchMode`]: how a box is run.
+//! [`LaunchMode`]: how a launch runs a box.
 
 use smallvec::SmallVec;
 
@@ -7,12 +7,13 @@ use super::slot_plan::SlotPlan;
 use crate::tensor::size_of_element;
 use crate::tiles::StridedCopy;
 
-/// How a box is run.
+/// How a launch runs a box.
 #[derive(Clone, Debug)]
 pub(crate) enum LaunchMode {
     /// The machine code runs on the buffers themselves.
     Direct,
-    /// The machine code runs; these slots are copied to or from contiguous memory of the thread.
+    /// The machine code runs on contiguous memory of the thread in place of these slots, which are copied to or from
+    /// it.
     Staged(SmallVec<[usize; 2]>),
     /// The box is a copy from one slot to another.
     Copy(Box<BoxCopy>),
@@ -75,8 +76,8 @@ pub(super) fn copied_slots(body: &KernelBody) -> Option<(usize, usize)> {
     }
 }
 
-/// Returns the mode of a box whose inner axis has `n` elements: direct, unless the inner stride of a slot differs from
-/// the one that the body was compiled for.
+/// Returns the mode of a box whose inner axis has `n` elements. It is direct, unless a slot has another inner stride
+/// than the body was compiled for.
 pub(super) fn direct_or_staged(body: &KernelBody, slots: &[SlotPlan], n: i64) -> LaunchMode {
     let needs_staging = |&number: &usize| {
         let kind = &body.slots[number];

@@ -23,7 +23,7 @@
 //!
 //! **Beside the road:** `verify` checks a kernel body, and `display` prints a kernel.
 //!
-//! **Callers:** `exec` lowers graphs and plans kernels; `codegen` reads kernel bodies; `runtime` reads plans.
+//! **Callers:** `compile` lowers graphs; `exec` plans kernels; `codegen` reads kernel bodies; `runtime` reads plans.
 //!
 //! **Absent:** memory, machine code, threads. Everything here is plain data; nothing runs a kernel outside of tests.
 

@@ -1,11 +1,12 @@
 //! [`partition`]: which values are stored, and which nodes form a cluster. The rules depend on no size.
 //!
-//! Nodes are visited from the last to the first, so every consumer of a value is settled before the value. A *use* of a
-//! value is the index at which a cluster reads it, in the axes of the cluster. The rules:
+//! Nodes are settled from the last to the first: their values are inlined or stored. So every consumer of a value is
+//! settled before the value. A *use* of a value is the index at which a cluster reads it, in the axes of the cluster.
+//! The rules:
 //! - A value that must be in memory is stored, such as an output or an operand of a host kernel.
 //! - A value with one use is inlined there. A cheap value with a few uses is inlined at each of them.
 //! - If clusters of one domain use a costly value at the same index, they are merged, and the value is inlined.
-//! - Every other value is stored, and so is a value that a cluster refuses ([`Cluster::accepts`]).
+//! - Every other value is stored. A value that a cluster refuses is stored too ([`Cluster::check_member`]).
 
 use rustc_hash::FxHashMap;
 use shapeflow_shape_fns::{Dim, Symbol};
@@ -41,23 +42,25 @@ pub(crate) struct Partition {
     pub templates: Vec<Option<Template>>,
     pub clusters: Vec<Cluster>,
     pub steps: Vec<PlannedStep>,
-    /// By step: the values that must be in memory before the step can be planned.
+    /// By step: the values that must be in memory before the sizes of the step can be planned.
     pub known_before: Vec<Vec<ValueIx>>,
 }
 
 /// A cluster, and the index at which it reads a value.
 pub(super) type Use = (ClusterIx, SmallVec<[Index; 4]>);
 
-/// What the settled consumers of a value need of it.
+/// What the settled consumers of a value need of the value.
 #[derive(Default, Clone)]
 pub(super) struct Pending {
     pub(super) uses: SmallVec<[Use; 1]>,
-    /// Why it must be stored, whatever its uses are.
+    /// Why the value must be stored. None lets its uses decide.
     stored: Option<MaterializeReason>,
-    /// Clusters that need the value in memory.
+    /// The clusters that need the value in memory.
     readers: SmallVec<[ClusterIx; 1]>,
-    /// The largest depth of a step that needs the value in memory.
+    /// The largest depth of a step, other than these clusters, that needs the value in memory. A step with a larger
+    /// depth runs earlier.
     depth: u32,
+    /// Whether a step or an output reads the value.
     pub(super) is_live: bool,
 }
 
@@ -67,11 +70,11 @@ pub(super) struct Partitioner<'a> {
     pub(super) pending: Vec<Pending>,
     pub(super) placements: Vec<Placement>,
     templates: Vec<Option<Template>>,
-    /// How the body of a value reads; empty for values without a body.
+    /// By value: how its body reads operands. Empty for a value without a body.
     pub(super) access: Vec<Access>,
-    /// The cost of a value, with all values that could be inlined into it.
+    /// By value: the cost of the value and of all values that could be inlined into it.
     pub(super) full_cost: Vec<u32>,
-    /// Whether a value depends on results of reductions.
+    /// By value: whether the value depends on results of reductions.
     pub(super) reduces: Vec<bool>,
     pub(super) clusters: Vec<Cluster>,
     late: LateSymbols,
@@ -83,7 +86,7 @@ pub(super) struct Partitioner<'a> {
 /// For each symbol that the sizes of inputs do not bind: the values that must be computed before it is bound.
 pub(crate) type LateSymbols = FxHashMap<Symbol, SmallVec<[ValueIx; 2]>>;
 
-/// Partitions `graph`, whose `outputs` need every node. The `watched` values are stored, as outputs are.
+/// Partitions `graph`, whose `outputs` need every node. The outputs and the `watched` values are stored.
 pub(crate) fn partition(
     graph: &GraphData,
     outputs: &[ValueIx],
@@ -142,7 +145,7 @@ impl Partitioner<'_> {
         Ok(())
     }
 
-    /// Places the values of a node, whose consumers are all settled.
+    /// Inlines or stores the values of a node, whose consumers are all settled.
     fn settle(&mut self, index: NodeIx) {
         let node = &self.graph.nodes[index.at()];
         let is_live = node.values().any(|value| self.pending[value.at()].is_live);
@@ -292,7 +295,7 @@ impl Partitioner<'_> {
         for cluster in pending.uses.into_iter().map(|(cluster, _)| cluster).chain(pending.readers) {
             let cluster = self.find(cluster);
             let reader = &mut self.clusters[cluster.0 as usize];
-            reader.producers = reader.producers.min(depth);
+            reader.producer_depth = reader.producer_depth.min(depth);
         }
     }
 
@@ -338,14 +341,17 @@ impl Partitioner<'_> {
         self.add_member(node, value, cluster, &index);
     }
 
-    /// Returns the only cluster that uses a value, if it can store the value as well: it has the value's domain, reads
-    /// the element at its own index, and all steps that read the value from memory run later.
+    /// Returns the only cluster that uses a value, if the cluster can store the value as well: it has the value's
+    /// domain, reads at every point of the domain the element at this point, and runs before all steps that read the
+    /// value from memory.
     fn join_as_root(&self, value: ValueIx, uses: &[Use]) -> Option<ClusterIx> {
         let [(cluster, used_at)] = uses else { return None };
         let (domain, index) = self.domain(value);
         let target = self.cluster(*cluster);
         let pending = &self.pending[value.at()];
-        if used_at != &index || target.domain != domain || self.may_inline(value, *cluster, used_at).is_err()
+        if used_at != &index
+            || target.domain != domain
+            || self.check_inline(value, *cluster, used_at).is_err()
         {
             return None;
         }
@@ -353,7 +359,7 @@ impl Partitioner<'_> {
         (pending.depth.max(readers.max().unwrap_or(0)) < target.depth).then_some(*cluster)
     }
 
-    /// Sorts the steps: a larger depth first, then the smaller first value.
+    /// Sorts the steps by falling depth, then by their first value.
     fn finish(self) -> Partition {
         let mut steps: Vec<(u32, u32, PlannedStep)> = Vec::new();
         for (number, cluster) in self.clusters.iter().enumerate() {

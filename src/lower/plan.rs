@@ -19,9 +19,9 @@ use crate::tiles::is_streamed;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KernelPlan {
     pub boxes: Vec<BoxPlan>,
-    /// The buffers that it reads or writes.
+    /// The buffers that the kernel reads or writes.
     pub buffers: Vec<BufferUse>,
-    /// Whether its stores should bypass the caches, because a stored buffer is large.
+    /// Whether its stores should bypass the caches: [`is_streamed`] holds for a stored buffer.
     pub stream: bool,
 }
 
@@ -35,7 +35,8 @@ pub(crate) struct BufferUse {
     pub stored: bool,
 }
 
-/// The largest number of boxes. A plan with more would cost more than it helps, so it is refused.
+/// The largest number of boxes of a plan. `plan` refuses sizes that need more, because such a plan costs more time than
+/// it saves.
 const MAX_BOXES: usize = 1 << 20;
 
 struct Planner<'a> {
@@ -289,7 +290,7 @@ impl Planner<'_> {
             Some(axis) if can_be_inner(axis) => inner_group.axes.pop(),
             _ => None,
         };
-        let unit_axis = || PlanAxes::one(bound.slots.len());
+        let unit_axis = || PlanAxis::unit(bound.slots.len());
         let inner = inner.unwrap_or_else(unit_axis);
         let rows = outer.axes.pop().unwrap_or_else(unit_axis);
         while row.axes.len() < body.loops as usize {

@@ -1,4 +1,4 @@
-//! [`PlanAxes`]: loops of a box with the stride of every slot along each.
+//! [`PlanAxes`]: loops of a box, each with the stride of every slot along it.
 
 use smallvec::SmallVec;
 
@@ -8,6 +8,13 @@ use super::affine::Piece;
 pub(super) struct PlanAxis {
     pub extent: i64,
     pub strides: SmallVec<[i64; 6]>,
+}
+
+impl PlanAxis {
+    /// Makes an axis of extent 1 with stride 0 for each of `slots` slots.
+    pub(super) fn unit(slots: usize) -> PlanAxis {
+        PlanAxis { extent: 1, strides: SmallVec::from_elem(0, slots) }
+    }
 }
 
 /// The outer axes or the row axes of a box, outermost first.
@@ -50,10 +57,5 @@ impl PlanAxes {
             }
         }
         self.axes = merged;
-    }
-
-    /// Returns an axis of extent 1 with stride 0 for each of `slots` slots.
-    pub(super) fn one(slots: usize) -> PlanAxis {
-        PlanAxis { extent: 1, strides: SmallVec::from_elem(0, slots) }
     }
 }

@@ -18,13 +18,13 @@ use crate::op::{Body, MatMulSpec};
 /// The source of a buffer's content.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Content {
-    /// The input with this number.
+    /// The run gives it: the input with this number.
     Input(usize),
-    /// The constant of this node.
+    /// It is the constant of this node.
     Constant(NodeIx),
     /// A step writes it.
     Computed,
-    /// It has the bytes of another buffer.
+    /// It shares the bytes of another buffer.
     Alias(BufferIx),
 }
 
@@ -58,7 +58,7 @@ impl Step {
     }
 }
 
-/// Steps that are planned together. Every symbol in their shapes is bound before the first of them runs.
+/// Steps that are planned together. Every symbol in their shapes is bound before the first step of the segment runs.
 #[derive(Clone, Debug)]
 pub(crate) struct Segment {
     pub steps: Range<usize>,
@@ -70,7 +70,7 @@ pub(crate) struct Segment {
 pub(crate) struct Program {
     pub buffers: Vec<BufferInfo>,
     pub contents: Vec<Content>,
-    /// By buffer: why it exists; none for an alias.
+    /// By buffer: why it has memory; none for an alias.
     reasons: Vec<Option<MaterializeReason>>,
     pub steps: Vec<Step>,
     pub segments: Vec<Segment>,
@@ -85,7 +85,7 @@ pub(crate) struct Program {
     /// depend on data, or a node that runs by itself with symbols among its attributes.
     pub binds_when_run: bool,
     pub buffer_of: FxHashMap<ValueIx, BufferIx>,
-    /// By buffer: the buffer whose bytes it has; itself if it is not an alias.
+    /// By buffer: the buffer that owns its bytes; itself if it is not an alias.
     pub roots: Vec<BufferIx>,
 }
 
@@ -110,10 +110,12 @@ pub(crate) fn lower(graph: &GraphData, outputs: &[ValueIx]) -> Result<Program> {
         roots: Vec::new(),
     };
     program.make_buffers(graph, &partition.placements);
+    // The stored values that steps of the current segment produce.
     let mut produced: FxHashSet<ValueIx> = FxHashSet::default();
     let mut begin = 0;
     for (number, (step, known_before)) in partition.steps.iter().zip(&partition.known_before).enumerate() {
-        if known_before.iter().any(|value| produced.contains(&root(&partition.placements, *value))) {
+        // A step that needs a value of this segment for its plan starts the next segment.
+        if known_before.iter().any(|value| produced.contains(&stored_value(&partition.placements, *value))) {
             program.segments.push(Segment { steps: begin..number, symbols: Vec::new() });
             begin = number;
             produced.clear();
@@ -149,7 +151,7 @@ pub(crate) fn lower(graph: &GraphData, outputs: &[ValueIx]) -> Result<Program> {
 }
 
 /// Returns the value whose buffer holds the elements of `value`.
-fn root(placements: &[Placement], mut value: ValueIx) -> ValueIx {
+fn stored_value(placements: &[Placement], mut value: ValueIx) -> ValueIx {
     while let Placement::Alias(source) = placements[value.at()] {
         value = source;
     }
@@ -157,7 +159,7 @@ fn root(placements: &[Placement], mut value: ValueIx) -> ValueIx {
 }
 
 impl Program {
-    /// Returns why a computed buffer, an input or a constant has memory.
+    /// Returns why a buffer has memory, which must not be an alias.
     pub(crate) fn reason(&self, buffer: usize) -> MaterializeReason {
         self.reasons[buffer].expect("a buffer that is not an alias has a reason")
     }

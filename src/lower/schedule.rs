@@ -1,4 +1,5 @@
-//! [`schedule`]: makes the body of one kernel variant: passes of straight-line code from its expressions.
+//! [`schedule`]: makes the body of one kernel variant: passes of straight-line code from its expressions. A pass is one
+//! walk over the elements of a row.
 
 use std::sync::Arc;
 
@@ -23,7 +24,8 @@ pub(crate) struct Root {
     pub index: Vec<Index>,
 }
 
-/// A later pass reads an expression of at least this many operations from scratch rather than computing it again.
+/// An expression of at least this many operations is costly: a later pass reads it from scratch, which is memory for
+/// one row, rather than computing it again.
 const COSTLY: u32 = 6;
 
 /// The instruction list that an instruction is in: a pass, or the epilogue.
@@ -33,7 +35,7 @@ enum Section {
     Epilogue,
 }
 
-/// The parts of a kernel body so far, and what computes each expression.
+/// The parts of a kernel body that exist so far, and the instruction that computes each expression.
 struct Scheduler<'a> {
     nest: LoopNest,
     buffers: &'a [BufferInfo],
@@ -45,14 +47,14 @@ struct Scheduler<'a> {
     /// By section and expression: the instruction that computes it there.
     emitted: FxHashMap<Section, Vec<Option<InstId>>>,
     slots: Vec<SlotType>,
-    /// By slot.
+    /// By slot: what the slot addresses.
     addresses: Vec<Address>,
     /// The slot of each load, gather and iota.
     slot_of: FxHashMap<ExprIx, u32>,
     /// The scratch slot of each expression that later passes read.
     scratch_of: FxHashMap<ExprIx, u32>,
     scalars: Vec<ScalarArg>,
-    /// By reduction result.
+    /// The dtype of each reduction result.
     reduced: Vec<DType>,
     /// The result number of each reduction.
     reduce_of: FxHashMap<ExprIx, u32>,
@@ -113,7 +115,7 @@ impl Scheduler<'_> {
         loops as u32
     }
 
-    /// Returns a pass by number, after making it if needed.
+    /// Returns a pass by number, and makes it if it is missing.
     fn pass(&mut self, number: usize) -> &mut Pass {
         while self.passes.len() <= number {
             self.passes.push(Pass::default());
@@ -194,13 +196,13 @@ impl Scheduler<'_> {
         InstId(body.len() as u32 - 1)
     }
 
-    /// Returns the instruction of a section that computes an expression, if there is one yet.
+    /// Returns the instruction of a section that computes an expression, if it has been emitted there.
     fn emitted(&self, section: Section, index: ExprIx) -> Option<InstId> {
         self.emitted.get(&section).and_then(|emitted| emitted[index])
     }
 
     /// Returns the instruction of a section that computes an expression, which must have been emitted there.
-    fn vid(&self, section: Section, index: ExprIx) -> InstId {
+    fn operand_inst(&self, section: Section, index: ExprIx) -> InstId {
         self.emitted(section, index).expect("operands are emitted before their users")
     }
 
@@ -219,20 +221,21 @@ impl Scheduler<'_> {
                 stack.extend(self.order.operands[index].iter().rev().map(|operand| (*operand, false)));
                 continue;
             }
-            let vid = self.emit_one(section, index)?;
-            self.emitted.get_mut(&section).expect("the section has an entry")[index] = Some(vid);
+            let inst = self.emit_one(section, index)?;
+            self.emitted.get_mut(&section).expect("the section has an entry")[index] = Some(inst);
         }
-        Ok(self.vid(section, root))
+        Ok(self.operand_inst(section, root))
     }
 
     /// Returns whether a section reads the value of an expression rather than computing it from operands.
     fn is_leaf(&self, section: Section, index: ExprIx) -> bool {
         matches!(self.order.exprs[index].kind(), ExprKind::Reduce { .. })
-            || self.pass_in_scratch(section, index).is_some()
+            || self.scratch_pass(section, index).is_some()
     }
 
-    /// Returns the earlier pass from which a section reads the value of an expression through scratch.
-    fn pass_in_scratch(&self, section: Section, index: ExprIx) -> Option<usize> {
+    /// Returns the earlier pass that stores an expression to scratch, if a section should read the expression from
+    /// there.
+    fn scratch_pass(&self, section: Section, index: ExprIx) -> Option<usize> {
         let Section::Pass(number) = section else { return None };
         let facts = self.order.facts[index];
         let is_worthwhile = self.nest.layout == LaneLayout::Row
@@ -245,11 +248,12 @@ impl Scheduler<'_> {
     /// Emits one expression, whose operands have been emitted.
     fn emit_one(&mut self, section: Section, index: ExprIx) -> Result<InstId> {
         let expr = self.order.exprs[index];
-        if let Some(earlier) = self.pass_in_scratch(section, index) {
+        if let Some(earlier) = self.scratch_pass(section, index) {
             let slot = self.scratch_slot(earlier, index);
             return Ok(self.push(section, expr.dtype(), InstOp::Load(slot)));
         }
-        let vid = |this: &Self, operand: usize| this.vid(section, this.order.operands[index][operand]);
+        let operand =
+            |this: &Self, number: usize| this.operand_inst(section, this.order.operands[index][number]);
         let op = match expr.kind() {
             ExprKind::Const(value) => InstOp::Const(*value),
             ExprKind::Size(dim) => InstOp::Scalar(self.scalar(ScalarArg::Size(dim.clone()))),
@@ -261,15 +265,15 @@ impl Scheduler<'_> {
                 let address = Address::Flat { buffer: BufferIx(*source), position: (**position).clone() };
                 InstOp::Load(self.load_slot(index, std::slice::from_ref(position), &[], address))
             }
-            ExprKind::Unary(op, _) => InstOp::Unary(*op, vid(self, 0)),
-            ExprKind::Binary(op, ..) => InstOp::Binary(*op, vid(self, 0), vid(self, 1)),
-            ExprKind::MulAdd(..) => InstOp::MulAdd(vid(self, 0), vid(self, 1), vid(self, 2)),
-            ExprKind::Select(..) => InstOp::Select(vid(self, 0), vid(self, 1), vid(self, 2)),
-            ExprKind::Cast(_) => InstOp::Cast(vid(self, 0)),
-            ExprKind::Bitcast(_) => InstOp::Bitcast(vid(self, 0)),
+            ExprKind::Unary(op, _) => InstOp::Unary(*op, operand(self, 0)),
+            ExprKind::Binary(op, ..) => InstOp::Binary(*op, operand(self, 0), operand(self, 1)),
+            ExprKind::MulAdd(..) => InstOp::MulAdd(operand(self, 0), operand(self, 1), operand(self, 2)),
+            ExprKind::Select(..) => InstOp::Select(operand(self, 0), operand(self, 1), operand(self, 2)),
+            ExprKind::Cast(_) => InstOp::Cast(operand(self, 0)),
+            ExprKind::Bitcast(_) => InstOp::Bitcast(operand(self, 0)),
             ExprKind::Reduce { .. } => InstOp::Reduced(self.reduce_of[&index]),
             ExprKind::CheckIndex { limit, .. } => {
-                let value = vid(self, 0);
+                let value = operand(self, 0);
                 InstOp::CheckIndex { value, limit: self.scalar(ScalarArg::Size(limit.clone())) }
             }
             ExprKind::Case(..) => {
@@ -292,7 +296,7 @@ impl Scheduler<'_> {
         let kind =
             SlotType { dtype: expr.dtype(), pattern: AccessPattern::Contiguous, used: SlotUse::Scratch };
         let slot = self.new_slot(kind, Address::Scratch);
-        let value = self.vid(Section::Pass(pass), index);
+        let value = self.operand_inst(Section::Pass(pass), index);
         self.push(Section::Pass(pass), expr.dtype(), InstOp::Store { slot, value });
         self.scratch_of.insert(index, slot);
         slot
@@ -330,7 +334,7 @@ impl Scheduler<'_> {
         };
         let mut sum = self.push(section, DType::I64, InstOp::Iota(slot));
         for (value, coefficient) in values {
-            let value = self.vid(section, self.order.index(&value));
+            let value = self.operand_inst(section, self.order.index(&value));
             let scale = self.scalar(ScalarArg::Size(coefficient));
             let scale = self.push(section, DType::I64, InstOp::Scalar(scale));
             let term = self.push(section, DType::I64, InstOp::Binary(BinaryOp::Mul, value, scale));
@@ -379,8 +383,8 @@ impl Scheduler<'_> {
         };
         let mut offsets = Vec::with_capacity(values.len());
         for (value, coefficients) in values {
-            let vid = self.vid(section, self.order.index(&value));
-            offsets.push((vid, self.scalar(ScalarArg::GatherStride { slot, coefficients })));
+            let inst = self.operand_inst(section, self.order.index(&value));
+            offsets.push((inst, self.scalar(ScalarArg::GatherStride { slot, coefficients })));
         }
         Ok(self.push(section, expr.dtype(), InstOp::Gather { slot, offsets: offsets.into() }))
     }

@@ -4,21 +4,25 @@ use smallvec::SmallVec;
 
 use super::kernel::BufferIx;
 
-/// The base and the strides of a slot: in bytes within a buffer, or in units of its value for an iota.
+/// The base and the strides of a slot, in bytes within its buffer. Those of an iota are in units of the iota's value.
 #[derive(Clone, Debug)]
 pub(crate) struct SlotPlan {
     /// None for iotas and scratch.
     pub buffer: Option<BufferIx>,
+    /// The offset of the box's first element.
     pub base: i64,
-    /// Strides of the axes that the driver walks.
+    /// The stride of each axis that the launch walks.
     pub outer: SmallVec<[i64; 2]>,
+    /// The stride per row.
     pub row: i64,
+    /// The stride per element of the inner axis.
     pub inner: i64,
+    /// The stride of each loop of a row around the inner axis.
     pub loops: SmallVec<[i64; 2]>,
 }
 
 impl SlotPlan {
-    /// Returns the byte offset (of an iota, the value) at a position of the box whose loop indices are 0.
+    /// Returns the byte offset at a position of the box whose loop indices are 0; for an iota, the value there.
     pub(crate) fn offset_at(&self, outer: &[i64], row: i64, inner: i64) -> i64 {
         let outer: i64 = self.outer.iter().zip(outer).map(|(stride, index)| stride * index).sum();
         self.base + outer + self.row * row + self.inner * inner

@@ -7,7 +7,7 @@ use crate::expr::{BinaryOp, ReduceOp, UnaryOp};
 
 /// The largest number of loops around the inner axis.
 const MAX_LOOPS: u32 = 64;
-/// The largest number of slots, of run-time scalars and of reduction results.
+/// The largest number of slots. It also limits run-time scalars and reduction results.
 const MAX_COUNT: usize = 1 << 16;
 /// The largest number of reductions in one pass.
 const MAX_REDUCES: usize = 64;
@@ -148,11 +148,14 @@ fn check_body(
 ) -> Result<(), String> {
     for (number, inst) in body.iter().enumerate() {
         let checker = Checker { code, body, number, earlier, epilogue };
-        checker.inst(inst).map_err(|reason| format!("{location}, v{number}: {reason}, got {inst:?}"))?;
+        checker
+            .check_inst(inst)
+            .map_err(|reason| format!("{location}, v{number}: {reason}, got {inst:?}"))?;
     }
     Ok(())
 }
 
+/// Checks one instruction.
 struct Checker<'a> {
     code: &'a KernelBody,
     body: &'a [Inst],
@@ -163,84 +166,86 @@ struct Checker<'a> {
 }
 
 impl Checker<'_> {
-    fn dtype(&self, v: InstId) -> Result<DType, String> {
+    /// Returns the dtype of an operand, which must stand before the instruction.
+    fn operand_dtype(&self, v: InstId) -> Result<DType, String> {
         check((v.0 as usize) < self.number, || format!("v{} must be computed before", v.0))?;
         Ok(self.body[v.0 as usize].dtype)
     }
 
-    fn same(&self, values: &[InstId]) -> Result<DType, String> {
-        let first = self.dtype(values[0])?;
+    /// Returns the one dtype of several operands.
+    fn common_dtype(&self, values: &[InstId]) -> Result<DType, String> {
+        let first = self.operand_dtype(values[0])?;
         for v in &values[1..] {
-            let dtype = self.dtype(*v)?;
+            let dtype = self.operand_dtype(*v)?;
             check(dtype == first, || format!("operands must be of one dtype, got {first} and {dtype}"))?;
         }
         Ok(first)
     }
 
-    fn slot(&self, slot: u32, used: &[SlotUse], dtype: DType) -> Result<(), String> {
+    fn check_slot(&self, slot: u32, used: &[SlotUse], dtype: DType) -> Result<(), String> {
         let found = self.code.slots.get(slot as usize).ok_or_else(|| format!("no slot {slot}"))?;
         check(used.contains(&found.used), || format!("slot {slot} is declared as {:?}", found.used))?;
         check(found.dtype == dtype, || format!("slot {slot} is {}", found.dtype))
     }
 
-    fn scalar(&self, k: u32) -> Result<(), String> {
+    fn check_scalar(&self, k: u32) -> Result<(), String> {
         check(k < self.code.scalars, || format!("no scalar {k}"))
     }
 
-    fn has_dtype(&self, dtype: DType, wanted: DType) -> Result<(), String> {
+    fn check_dtype(&self, dtype: DType, wanted: DType) -> Result<(), String> {
         check(dtype == wanted, || format!("the dtype must be {wanted}"))
     }
 
-    fn inst(&self, inst: &Inst) -> Result<(), String> {
+    fn check_inst(&self, inst: &Inst) -> Result<(), String> {
         let dtype = inst.dtype;
         check(has_lanes(dtype), || format!("no kernel computes {dtype}"))?;
         match &inst.op {
-            InstOp::Const(scalar) => self.has_dtype(dtype, scalar.dtype()),
+            InstOp::Const(scalar) => self.check_dtype(dtype, scalar.dtype()),
             InstOp::Scalar(k) => {
-                self.scalar(*k)?;
-                self.has_dtype(dtype, DType::I64)
+                self.check_scalar(*k)?;
+                self.check_dtype(dtype, DType::I64)
             }
-            InstOp::Iota(slot) => self.slot(*slot, &[SlotUse::Iota], dtype),
+            InstOp::Iota(slot) => self.check_slot(*slot, &[SlotUse::Iota], dtype),
             InstOp::Load(slot) => {
-                self.slot(*slot, &[SlotUse::Load, SlotUse::Scratch], dtype)?;
+                self.check_slot(*slot, &[SlotUse::Load, SlotUse::Scratch], dtype)?;
                 let scratch = self.code.slots[*slot as usize].used == SlotUse::Scratch;
                 check(!scratch || self.earlier.stored[*slot as usize], || {
                     format!("an earlier pass must write scratch slot {slot}")
                 })
             }
             InstOp::Gather { slot, offsets } => {
-                self.slot(*slot, &[SlotUse::Gather], dtype)?;
+                self.check_slot(*slot, &[SlotUse::Gather], dtype)?;
                 for (v, stride) in offsets {
-                    self.dtype(*v)?;
+                    self.operand_dtype(*v)?;
                     let checked = matches!(self.body[v.0 as usize].op, InstOp::CheckIndex { .. });
                     check(checked, || format!("offset v{} must be a checked index", v.0))?;
-                    self.scalar(*stride)?;
+                    self.check_scalar(*stride)?;
                 }
                 Ok(())
             }
             InstOp::Unary(op, a) => {
-                let operand = self.dtype(*a)?;
+                let operand = self.operand_dtype(*a)?;
                 check(supports_unary(*op, operand), || format!("no {op:?} of {operand}"))?;
-                self.has_dtype(dtype, operand)
+                self.check_dtype(dtype, operand)
             }
             InstOp::Binary(op, a, b) => {
-                let operand = self.same(&[*a, *b])?;
+                let operand = self.common_dtype(&[*a, *b])?;
                 check(supports_binary(*op, operand), || format!("no {op:?} of {operand}"))?;
-                self.has_dtype(dtype, if op.is_comparison() { DType::Bool } else { operand })
+                self.check_dtype(dtype, if op.is_comparison() { DType::Bool } else { operand })
             }
             InstOp::MulAdd(a, b, c) => {
-                let operand = self.same(&[*a, *b, *c])?;
+                let operand = self.common_dtype(&[*a, *b, *c])?;
                 check(operand.is_float(), || format!("no MulAdd of {operand}"))?;
-                self.has_dtype(dtype, operand)
+                self.check_dtype(dtype, operand)
             }
             InstOp::Select(c, a, b) => {
-                check(self.dtype(*c)? == DType::Bool, || "the condition must be bool".to_owned())?;
-                let operand = self.same(&[*a, *b])?;
-                self.has_dtype(dtype, operand)
+                check(self.operand_dtype(*c)? == DType::Bool, || "the condition must be bool".to_owned())?;
+                let operand = self.common_dtype(&[*a, *b])?;
+                self.check_dtype(dtype, operand)
             }
-            InstOp::Cast(a) => self.dtype(*a).map(drop),
+            InstOp::Cast(a) => self.operand_dtype(*a).map(drop),
             InstOp::Bitcast(a) => {
-                let operand = self.dtype(*a)?;
+                let operand = self.operand_dtype(*a)?;
                 check(operand.size_bytes() == dtype.size_bytes(), || {
                     format!("the sizes must be equal, but {operand} has another size")
                 })
@@ -251,21 +256,21 @@ impl Checker<'_> {
                 check(self.earlier.reduced[*k as usize], || {
                     format!("an earlier pass must compute reduction result {k}")
                 })?;
-                self.has_dtype(dtype, *result)
+                self.check_dtype(dtype, *result)
             }
             InstOp::CheckIndex { value, limit } => {
-                let operand = self.dtype(*value)?;
+                let operand = self.operand_dtype(*value)?;
                 check(matches!(operand, DType::I32 | DType::I64), || {
                     format!("an index must be i32 or i64, got {operand}")
                 })?;
-                self.scalar(*limit)?;
-                self.has_dtype(dtype, DType::I64)
+                self.check_scalar(*limit)?;
+                self.check_dtype(dtype, DType::I64)
             }
             InstOp::Store { slot, value } => {
-                self.slot(*slot, &[SlotUse::Store, SlotUse::Scratch], self.dtype(*value)?)?;
+                self.check_slot(*slot, &[SlotUse::Store, SlotUse::Scratch], self.operand_dtype(*value)?)?;
                 let scratch = self.code.slots[*slot as usize].used == SlotUse::Scratch;
                 check(!scratch || !self.epilogue, || "only passes may write scratch".to_owned())?;
-                self.has_dtype(dtype, self.dtype(*value)?)
+                self.check_dtype(dtype, self.operand_dtype(*value)?)
             }
         }
     }

@@ -33,10 +33,11 @@ pub(crate) struct OutputAllocator<'a> {
 pub(crate) enum HostOutput {
     /// In a tensor of its own.
     Tensor(Tensor),
-    /// In the memory that was lent for it.
+    /// In the memory that the caller lent for the output.
     Borrowed,
 }
 
+/// An output of a call.
 struct Output<'a> {
     dtype: DType,
     lent: Option<TensorViewMut<'a>>,
@@ -91,7 +92,7 @@ impl<'a> HostCx<'a> {
         HostCx { inputs, attrs, pool: allocator.pool, outputs: outputs.collect() }
     }
 
-    /// Where each output was stored, and its sizes; `None` for an output that the kernel has not made.
+    /// Returns where each output was stored, and its sizes; `None` for an output that the kernel has not made.
     pub(crate) fn finish(self) -> impl Iterator<Item = Option<(HostOutput, Vec<usize>)>> {
         self.outputs.into_iter().map(|output| {
             let sizes = match (&output.made, &output.lent) {
@@ -103,12 +104,12 @@ impl<'a> HostCx<'a> {
         })
     }
 
-    /// The number of inputs.
+    /// Returns the number of inputs.
     pub fn inputs(&self) -> usize {
         self.inputs.len()
     }
 
-    /// Input `i`.
+    /// Returns input `i`.
     ///
     /// # Errors
     /// There is no input `i`.
@@ -119,13 +120,13 @@ impl<'a> HostCx<'a> {
             .ok_or_else(|| Error::msg(format!("there is no input {i}, only {}", self.inputs.len())))
     }
 
-    /// The node's attributes.
+    /// Returns the node's attributes.
     pub fn attrs(&self) -> &'a Attrs {
         self.attrs
     }
 
-    /// Zeroed memory for output `i`, which the kernel fills. It is the caller's memory if the caller lent some for
-    /// this result.
+    /// Returns zeroed memory for output `i`, which the kernel fills. The memory is the caller's if the caller lent some
+    /// for this output.
     ///
     /// # Errors
     /// There is no output `i`, or memory is refused.
@@ -143,7 +144,7 @@ impl<'a> HostCx<'a> {
         self.slot(i)?.view(i)
     }
 
-    /// [`HostCx::unfilled_output`] of the first outputs, one for each entry of `sizes`.
+    /// Does the same as [`HostCx::unfilled_output`] for the first outputs, one for each entry of `sizes`.
     pub(crate) fn unfilled_outputs(&mut self, sizes: &[Vec<usize>]) -> Result<Vec<TensorViewMut<'_>>> {
         for (i, sizes) in sizes.iter().enumerate() {
             self.prepare(i, sizes, false)?;
@@ -192,7 +193,7 @@ impl<'a> HostCx<'a> {
 }
 
 impl Output<'_> {
-    /// The memory of the output.
+    /// Returns the memory of output `i`.
     fn view(&mut self, i: usize) -> Result<TensorViewMut<'_>> {
         match (&mut self.made, &mut self.lent) {
             (Some(HostOutput::Tensor(tensor)), _) => tensor.view_mut(),

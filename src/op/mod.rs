@@ -39,7 +39,7 @@ pub type DTypeRule = fn(&[DType], &Attrs) -> Result<Vec<DType>>;
 /// The body of a compute op: the expression of the element of output `output` at `index`, see [`LowerCx`].
 pub type LowerFn = fn(&mut dyn LowerCx, usize, &[Index]) -> Expr;
 
-/// The body of a composite op: builds it from other ops, see [`OpDef::composite`].
+/// The body of a composite op, which builds the outputs from other ops, see [`OpDef::composite`].
 pub type CompositeFn = for<'g> fn(&CompositeCx<'_>, &[Value<'g>]) -> Result<Vec<Value<'g>>>;
 
 /// Which operands of a matrix product are transposed.
@@ -54,7 +54,7 @@ pub(crate) struct MatMulSpec {
 pub(crate) enum Body {
     /// A graph input: the caller of a run passes its tensor.
     Input,
-    /// A tensor of the graph.
+    /// A tensor that the graph holds.
     Constant,
     /// A scalar expression for each element.
     Compute(LowerFn),
@@ -64,7 +64,7 @@ pub(crate) enum Body {
     Host(fn(&mut HostCx<'_>) -> Result<()>),
     /// A Rust kernel with state.
     HostWith(Arc<dyn HostKernel>),
-    /// Other ops.
+    /// Nodes of other ops, which take the place of this op's node.
     Composite(CompositeFn),
     /// Nothing: shapes are inferred, but a graph that needs the elements does not compile.
     ShapeOnly,
@@ -126,7 +126,7 @@ impl OpDef {
         }
     }
 
-    /// An op whose every output element is a scalar expression of operand elements.
+    /// Makes an op whose every output element is a scalar expression of operand elements.
     pub const fn compute(name: &'static str, lower: LowerFn) -> OpDef {
         OpDef::with_body(name, Body::Compute(lower))
     }
@@ -139,23 +139,23 @@ impl OpDef {
         OpDef::with_body(name, Body::Contraction { lower, spec })
     }
 
-    /// An op computed by a Rust function.
+    /// Makes an op that a Rust function computes.
     pub const fn host(name: &'static str, run: fn(&mut HostCx<'_>) -> Result<()>) -> OpDef {
         OpDef::with_body(name, Body::Host(run))
     }
 
-    /// An op computed by a Rust closure, or by a user's type with state.
+    /// Makes an op that a Rust closure, or a user's type with state, computes.
     pub fn host_with(name: &'static str, kernel: impl HostKernel) -> OpDef {
         OpDef::with_body(name, Body::HostWith(Arc::new(kernel)))
     }
 
-    /// An op that is made of other ops. Dumps and errors show it by its own name.
+    /// Makes an op that is composed of other ops. Dumps and errors show it by its own name.
     pub const fn composite(name: &'static str, build: CompositeFn) -> OpDef {
         OpDef::with_body(name, Body::Composite(build))
     }
 
-    /// An op without a body. Its shapes are inferred, but a graph that needs its elements does not compile. The shape
-    /// function finds the operands by these names.
+    /// Makes an op without a body. Its shapes are inferred, but a graph that needs its elements does not compile. The
+    /// shape function finds the operands by the names `operands`.
     #[cfg_attr(not(feature = "graphdef"), expect(dead_code, reason = "only an import makes such ops"))]
     pub(crate) const fn absent(name: &'static str, operands: Option<&'static [&'static str]>) -> OpDef {
         let mut def = OpDef::with_body(name, Body::ShapeOnly);
@@ -200,12 +200,12 @@ impl OpDef {
         self
     }
 
-    /// The op's name.
+    /// Returns the op's name.
     pub const fn name(&self) -> &'static str {
         self.name
     }
 
-    /// The TensorFlow op types that this op implements.
+    /// Returns the TensorFlow op types that this op implements.
     pub fn tensorflow_ops(&self) -> &'static [TfOp] {
         self.tensorflow
     }
@@ -315,7 +315,7 @@ pub struct CompositeCx<'a> {
 }
 
 impl CompositeCx<'_> {
-    /// The attributes of the call.
+    /// Returns the attributes of the call.
     pub fn attrs(&self) -> &Attrs {
         self.attrs
     }

@@ -1,6 +1,6 @@
 //! `Operand`: a declared operand of an op; `OperandMask`: the declared operands that a call passes as values.
 
-/// A declared operand of an op. Its kind says what its elements mean to the compiler.
+/// A declared operand of an op. The kind of the operand says what its elements mean to the compiler.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Operand {
@@ -16,7 +16,7 @@ pub enum Operand {
 }
 
 impl Operand {
-    /// The operand's name.
+    /// Returns the operand's name.
     pub const fn name(self) -> &'static str {
         match self {
             Operand::Data(name)
@@ -26,7 +26,7 @@ impl Operand {
         }
     }
 
-    /// Whether the compiler reads the elements: a size or structure operand.
+    /// Returns whether the compiler reads the elements, as it does for a size or structure operand.
     pub(crate) fn is_parameter(self) -> bool {
         matches!(self, Operand::Size(_) | Operand::Structure(_))
     }
@@ -39,12 +39,12 @@ impl Operand {
 
 /// The declared operands that a call passes as values, as a set of indices into the declaration.
 ///
-/// The call gives every other declared operand as an attribute of the same name, or leaves it out.
+/// Every other declared operand is an attribute of the same name, or is omitted.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub(crate) struct OperandMask(u32);
 
 impl OperandMask {
-    /// Every entry of a declaration of `count` entries.
+    /// Makes the set of every entry of a declaration of `count` entries.
     #[cfg(test)]
     pub fn all(count: usize) -> OperandMask {
         (0..count).collect()
@@ -54,7 +54,7 @@ impl OperandMask {
         entry < u32::BITS as usize && self.0 & (1 << entry) != 0
     }
 
-    /// The indices in the set, in order.
+    /// Returns the indices in the set, in order.
     #[cfg(any(test, feature = "graphdef"))]
     pub fn entries(self) -> impl Iterator<Item = usize> {
         (0..u32::BITS as usize).filter(move |entry| self.contains(*entry))
@@ -62,7 +62,8 @@ impl OperandMask {
 }
 
 impl FromIterator<usize> for OperandMask {
-    /// The set of these indices. Only an op without a declaration has indices past 31, and nothing asks for those.
+    /// Makes the set of these indices. Only an op without a declaration has indices past 31, and nothing asks whether
+    /// the set holds them.
     fn from_iter<I: IntoIterator<Item = usize>>(entries: I) -> OperandMask {
         OperandMask(entries.into_iter().fold(0, |mask, entry| mask | 1 << entry.min(31)))
     }

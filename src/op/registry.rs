@@ -5,32 +5,32 @@ use std::fmt;
 
 use super::{OpDef, OpRef};
 
-/// Op definitions by name, for import. It is a value; there is no global registry.
+/// Op definitions by name, for import. A registry is a value; there is no global one.
 #[derive(Clone, Default)]
 pub struct Registry {
     by_name: HashMap<&'static str, OpRef>,
 }
 
 impl Registry {
-    /// Adds an op. It replaces an earlier one of the same name.
+    /// Adds an op, which replaces an earlier op of the same name.
     pub fn with(mut self, def: impl Into<OpRef>) -> Registry {
         let def = def.into();
         self.by_name.insert(def.name(), def);
         self
     }
 
-    /// The op of that name.
+    /// Returns the op of this name.
     pub fn get(&self, name: &str) -> Option<OpRef> {
         self.by_name.get(name).cloned()
     }
 
-    /// Every op, in no order.
+    /// Returns every op, in no order.
     #[cfg(feature = "graphdef")]
     pub(crate) fn defs(&self) -> impl Iterator<Item = &OpRef> {
         self.by_name.values()
     }
 
-    /// Every op, sorted by name.
+    /// Returns every op, sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = &OpDef> {
         let mut all: Vec<&OpDef> = self.by_name.values().map(|def| &**def).collect();
         all.sort_by_key(|def| def.name());

@@ -8,7 +8,7 @@ pub enum Absent {
     Zero,
     /// The scalar 1.
     One,
-    /// A vector of ones, as long as operand 1.
+    /// A vector of ones of the same length as operand 1.
     Ones,
     /// Every axis of the first data operand.
     AllAxes,
@@ -18,8 +18,9 @@ pub enum Absent {
 
 /// How TensorFlow spells an op.
 ///
-/// [`shape_fns::lookup`](shapeflow_shape_fns::lookup) names the inputs of the op type in TensorFlow's order; each is the
-/// operand of that name. The methods state each other difference between TensorFlow's spelling and ours.
+/// [`shape_fns::lookup`](shapeflow_shape_fns::lookup) names the inputs of the op type in TensorFlow's order. Each input
+/// is our operand of the same name. The methods below state every other difference between TensorFlow's spelling and
+/// ours.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TfOp {
     /// The op type in a GraphDef.
@@ -34,7 +35,7 @@ pub struct TfOp {
 }
 
 impl TfOp {
-    /// A spelling that differs only in the op type.
+    /// Makes a spelling that differs from ours only in the op type.
     pub const fn new(op_type: &'static str) -> TfOp {
         TfOp {
             op_type,
@@ -48,22 +49,22 @@ impl TfOp {
         }
     }
 
-    /// An imported op uses the shape function that [`shape_fns::lookup`](shapeflow_shape_fns::lookup) has for the op
-    /// type instead of the definition's, because TensorFlow's op takes other shapes than ours does.
+    /// States that an imported op uses the shape function that [`shape_fns::lookup`](shapeflow_shape_fns::lookup) has
+    /// for the op type instead of the definition's, because TensorFlow's op takes other shapes than ours does.
     #[must_use]
     pub const fn own_shape_fn(mut self) -> TfOp {
         self.has_own_shape_fn = true;
         self
     }
 
-    /// Pairs of attribute names that differ: TensorFlow's, then ours.
+    /// Sets the pairs of attribute names that differ: TensorFlow's name, then ours.
     #[must_use]
     pub const fn attrs(mut self, attrs: &'static [(&'static str, &'static str)]) -> TfOp {
         self.attrs = attrs;
         self
     }
 
-    /// Our attribute for the dtype of the output. TensorFlow's op has one output of one fixed dtype.
+    /// Sets our attribute for the dtype of the output. TensorFlow's op has one output of one fixed dtype.
     #[must_use]
     pub const fn output_type(mut self, attr: &'static str) -> TfOp {
         self.output_type = Some(attr);
@@ -77,21 +78,22 @@ impl TfOp {
         self
     }
 
-    /// Parameters that may be a flat list in our op and are rows of two in TensorFlow's.
+    /// Sets the parameters that may be a flat list in our op and are rows of two in TensorFlow's op.
     #[must_use]
     pub const fn pairs(mut self, parameters: &'static [&'static str]) -> TfOp {
         self.pairs = parameters;
         self
     }
 
-    /// Integer attributes that only our op has, with the value that TensorFlow's op implies.
+    /// Sets the integer attributes that only our op has, each with the value that TensorFlow's op implies.
     #[must_use]
     pub const fn fixed(mut self, attrs: &'static [(&'static str, i64)]) -> TfOp {
         self.fixed = attrs;
         self
     }
 
-    /// Operands that may be left out of our op but not of TensorFlow's, with their meaning.
+    /// Sets the operands that a call of our op may omit but a call of TensorFlow's op may not, each with the default
+    /// value.
     #[must_use]
     pub const fn absent(mut self, absent: &'static [(&'static str, Absent)]) -> TfOp {
         self.absent = absent;

@@ -13,10 +13,10 @@ pub(crate) fn broadcast_index(cx: &dyn LowerCx, operand: usize, index: &[Index])
     broadcast_dims(&cx.dims(operand), &cx.output_dims(0), index)
 }
 
-/// Returns the index into a tensor of shape `from` for the element at `index` of shape `to`, to which it broadcasts.
+/// Returns the index into a tensor of shape `from` for the element at `index` of shape `to`. `from` broadcasts to `to`.
 ///
 /// The index is 0 along an axis of size 1, and the output's index along an axis of the output's size. An unknown size
-/// is one of the two at run time, and [`Index::broadcast`] handles both.
+/// is 1 or the output's size at run time, and [`Index::broadcast`] handles both cases.
 pub(crate) fn broadcast_dims(from: &[Dim], to: &[Dim], index: &[Index]) -> Indices {
     let skipped = to.len().saturating_sub(from.len());
     from.iter()

@@ -48,7 +48,7 @@ impl OpDef {
         }
     }
 
-    /// Returns whether the first of `data` data operands may have `dtype` for some dtypes of the others.
+    /// Returns whether the first of `data` data operands may have `dtype` for some dtypes of the other operands.
     fn takes(&self, dtype: DType, data: usize) -> bool {
         let all_same = vec![dtype; data];
         let rest_is = OTHERS.iter().map(|other| {
@@ -66,8 +66,8 @@ impl OpDef {
             dtypes[0] = *other;
             dtypes
         });
-        // With three or more operands, as in select, the first may be a condition; then another operand may have
-        // `dtype`.
+        // With three or more operands, as in select, the first operand may be a condition. It is then enough that
+        // another operand has `dtype`.
         let has_dtype_as_data = |dtypes: &Vec<DType>| dtypes[0] == dtype || data > 2;
         std::iter::once(all_same).chain(rest_is).chain(last_is).chain(first_is).filter(has_dtype_as_data).any(
             |dtypes| {

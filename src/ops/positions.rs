@@ -11,10 +11,10 @@ pub(super) const NOWHERE: usize = usize::MAX;
 /// The number of destinations computed together. They stay in the L1 cache.
 pub(super) const BLOCK: usize = 1024;
 
-/// The number of rows by which destinations are prefetched ahead.
+/// The number of rows from the current row to the row whose destination is prefetched.
 const AHEAD: usize = 32;
 
-/// The number of indices inspected to predict how the others behave.
+/// The number of indices inspected to predict whether the remaining indices repeat.
 const SAMPLE: usize = 256;
 
 /// The destinations of rows. Row `i` goes to the index `ints[i, ..]` along the leading axes of a tensor; its
@@ -36,7 +36,7 @@ enum Dropped {
     Outside,
 }
 
-/// TensorFlow's attribute for indices out of range: `IGNORE` drops the row, the other values fail the run.
+/// TensorFlow's attribute for indices out of range: `IGNORE` drops the row, every other value fails the run.
 const POLICY: &str = "bad_indices_policy";
 
 /// Returns whether the attributes say that indices out of range are ignored.
@@ -89,14 +89,15 @@ impl<'a> Positions<'a> {
         self
     }
 
-    /// Returns whether some of the first indices equal their predecessors. Then others are likely to do so too.
-    pub(super) fn repeat(&self) -> bool {
-        fn repeat<I: PartialEq>(ints: &[I]) -> bool {
+    /// Returns whether one of the first [`SAMPLE`] indices equals its predecessor. The remaining indices are then
+    /// likely to repeat too.
+    pub(super) fn has_repeats(&self) -> bool {
+        fn has_repeats<I: PartialEq>(ints: &[I]) -> bool {
             ints.windows(2).take(SAMPLE).any(|pair| pair[0] == pair[1])
         }
         match self.ints {
-            Ints::I32(ints) => repeat(ints),
-            Ints::I64(ints) => repeat(ints),
+            Ints::I32(ints) => has_repeats(ints),
+            Ints::I64(ints) => has_repeats(ints),
         }
     }
 
@@ -125,7 +126,8 @@ impl<'a> Positions<'a> {
     }
 
     /// Does what [`Positions::each`] does, for one integer per row, which is the destination itself. If `f` reports a
-    /// destination out of bounds, all indices are checked, which finds the invalid one or none if rows were dropped.
+    /// destination out of bounds, all indices are checked: an invalid index is an error, the index of a dropped row is
+    /// not.
     fn each_of<I: Copy + Into<i64>, T: Copy, U>(
         &self,
         target: &mut [U],
@@ -164,9 +166,9 @@ impl<'a> Positions<'a> {
                 rows.fill(0);
                 return Ok(());
             }
-            1 => number::<I, 1>(ints, self.sizes, rows),
-            2 => number::<I, 2>(ints, self.sizes, rows),
-            3 => number::<I, 3>(ints, self.sizes, rows),
+            1 => number_rows::<I, 1>(ints, self.sizes, rows),
+            2 => number_rows::<I, 2>(ints, self.sizes, rows),
+            3 => number_rows::<I, 3>(ints, self.sizes, rows),
             _ => {
                 let mut outside = false;
                 for (row, position) in rows.iter_mut().zip(ints.chunks_exact(depth)) {
@@ -198,7 +200,7 @@ impl<'a> Positions<'a> {
 }
 
 /// Computes destinations from indices of `N` integers. Returns whether an index is out of range.
-fn number<I: Copy + Into<i64>, const N: usize>(ints: &[I], sizes: &[usize], rows: &mut [usize]) -> bool {
+fn number_rows<I: Copy + Into<i64>, const N: usize>(ints: &[I], sizes: &[usize], rows: &mut [usize]) -> bool {
     let Some(sizes) = sizes.first_chunk::<N>() else { return true };
     let mut outside = false;
     for (row, position) in rows.iter_mut().zip(ints.as_chunks::<N>().0) {

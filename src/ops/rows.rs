@@ -1,4 +1,4 @@
-//! Scatters: rows of one tensor written into numbered rows of another, or combined with them.
+//! Scatters: writes rows of one tensor into numbered rows of another tensor, or combines both rows.
 
 use std::ops::{Add, Mul, Sub};
 
@@ -19,9 +19,9 @@ pub(crate) enum Combine {
     Sub,
     /// `target * update`.
     Mul,
-    /// The smaller of both; NaN if either is NaN.
+    /// The smaller of target and update; NaN if either is NaN.
     Min,
-    /// The larger of both; NaN if either is NaN.
+    /// The larger of target and update; NaN if either is NaN.
     Max,
 }
 
@@ -154,6 +154,7 @@ pub(crate) fn combine(
     }
 }
 
+/// Makes the error about a dtype that cannot be combined.
 fn unsuitable(dtype: DType) -> Error {
     Error::new(ErrorKind::DType, Phase::Run, format!("combined rows must be numbers, got {dtype}"))
 }
@@ -175,17 +176,20 @@ fn combine_complex<T: Element + Add<Output = T> + Sub<Output = T>>(
     }
 }
 
+/// Returns the smaller of `a` and `b`; NaN if either is NaN.
 fn smaller<T: PartialOrd + Copy>(a: T, b: T) -> T {
     // Only NaN does not compare with itself.
     let b_is_nan = b.partial_cmp(&b).is_none();
     if b < a || b_is_nan { b } else { a }
 }
 
+/// Returns the larger of `a` and `b`; NaN if either is NaN.
 fn larger<T: PartialOrd + Copy>(a: T, b: T) -> T {
     let b_is_nan = b.partial_cmp(&b).is_none();
     if b > a || b_is_nan { b } else { a }
 }
 
+/// Combines rows of `row` elements with the rows at their destinations by `f`, in the order of the updates.
 fn combine_rows<T: Copy>(
     target: &mut [T],
     updates: &[T],
@@ -201,7 +205,7 @@ fn combine_rows<T: Copy>(
         });
     }
     let Some(mut sum) = updates.first().copied() else { return Ok(()) };
-    if !positions.repeat() {
+    if !positions.has_repeats() {
         return positions.each(target, updates, prefetch, |target, destination, update| {
             match target.get_mut(destination) {
                 Some(slot) => {

@@ -21,10 +21,9 @@ use crate::tensor::Tensor;
 ///     "[2]"    => error "perm has 2 axes",
 /// }
 /// ```
-/// Operands are separated by `;`. An operand may begin with its dtype (`i64[n]`; the default is f32), and before that
-/// with the name of the structure parameter that it gives (`axis=i32[]`). In an expected shape, `d0_1` asserts identity
-/// with dimension 1 of operand 0. Every accepted row is also inferred with concrete sizes for the unknowns, see
-/// [`refine`].
+/// Operands are separated by `;`. An operand may begin with its dtype (`i64[n]`; the default is f32). The name of a
+/// structure parameter may precede the dtype (`axis=i32[]`). In an expected shape, `d0_1` asserts identity with
+/// dimension 1 of operand 0. Every accepted row is also inferred with concrete sizes for the unknowns, see [`refine`].
 macro_rules! shape_table {
     ($DEF:expr, {$($name:literal : $attr:expr),* $(,)?}, $($inputs:literal => $($expected:literal)? $(error $error:literal)?),+ $(,)?) => {
         #[test]
@@ -52,7 +51,7 @@ struct Input<'a> {
     shape: TensorShape,
 }
 
-/// Splits `i32[2]` into its dtype, if there is one, and the shape.
+/// Splits `i32[2]` into the dtype, if the text has one, and the shape.
 fn typed(text: &str) -> (Option<DType>, &str) {
     let start = text.find(['[', '?']).unwrap_or_else(|| panic!("no shape in {text:?}"));
     let (dtype, shape) = text.split_at(start);
@@ -159,10 +158,12 @@ impl Draws {
 /// The number of assignments that [`refine`] tries.
 const DRAWS: u64 = 48;
 
-/// Checks that shapes inferred from symbols hold for every size: assigns sizes to the symbols, infers again, compares.
+/// Checks that shapes inferred from symbols are correct for every size: assigns sizes to the symbols, infers again, and
+/// compares the shapes.
 ///
-/// The first assignment gives each symbol a different size, the second gives all the size 3, the third the size 1; the
-/// others are random. Assignments that the op refuses are skipped, but at least one must be accepted.
+/// The first assignment gives each symbol a different size, the second gives every symbol the size 3, the third gives
+/// every symbol the size 1, and the other assignments are random. Assignments that the op refuses are skipped, but at
+/// least one must be accepted.
 fn refine(
     row: &str,
     def: &'static OpDef,

@@ -1,15 +1,15 @@
 //! Passes from graph to graph.
 //!
-//! **In:** a graph, the values that are wanted of it, and what is known of its inputs.
+//! **In:** a graph, the values to compute, and what is known of the graph's inputs.
 //!
-//! **Out:** a new graph with shapes inferred anew, in a dim table of its own; or what must still be known before a graph
-//! can be compiled.
+//! **Out:** a new graph with shapes inferred anew, in a dim table of its own; or what must still be known before a
+//! graph can be compiled.
 //!
 //! **Road:** `rebuild` copies what the wanted values need, so that dead code and duplicates disappear. It fixes ranks,
-//! sizes or values of inputs on the way. `resolve` finds the inputs of which these must be fixed ([`KeyInputs`]), and the
-//! nodes that must wait for results of a run ([`unresolved`]).
+//! sizes or values of inputs on the way. `resolve` finds the inputs whose rank, sizes or value must be fixed
+//! ([`KeyInputs`]), and the nodes that must wait for results of a run ([`unresolved`]).
 //!
-//! **Callers:** `exec` rebuilds a graph before it is compiled; `compile` specializes it.
+//! **Callers:** `exec` rebuilds a graph before it is compiled; `compile` specializes graphs.
 //!
 //! **Absent:** changes in place. No pass modifies the graph that it gets.
 

@@ -1,8 +1,9 @@
-//! [`rebuild`]: copies the part of a graph that some values need, with shapes inferred anew from what is known of inputs.
+//! [`rebuild`]: copies the part of a graph that some values need, with shapes inferred anew from what is known of
+//! inputs.
 //!
-//! Dead code disappears, equal nodes become one, and nodes that are not needed constrain no dims. The new table keeps the
-//! order of definitions: the dims of a value mention nothing that is defined after it, so a run knows them when it computes
-//! the value. Symbols of inputs come first, because a run binds them first.
+//! Dead code disappears, equal nodes become one, and nodes that are not needed constrain no dims. The new table keeps
+//! the order of definitions: the dims of a value mention nothing that is defined after it, so a run knows them when it
+//! computes the value. Symbols of inputs come first, because a run binds them first.
 
 use rustc_hash::FxHashMap;
 use shapeflow_shape_fns::{Attrs, Dim, DimTable, IntoDim, Symbol, SymbolKind, TensorShape, Unknown};
@@ -32,7 +33,7 @@ pub(crate) struct Rebuilt {
     pub values: FxHashMap<ValueIx, ValueIx>,
 }
 
-/// A pure node by what it computes.
+/// What a pure node computes: nodes with equal keys have equal results.
 #[derive(PartialEq, Eq, Hash)]
 struct Key {
     op: usize,
@@ -49,7 +50,7 @@ pub(crate) fn rebuild(old: &GraphData, wanted: &[ValueIx], known: &KnownInputs) 
     let needed = needed_nodes(old, wanted);
     let mut this = Rebuilder::new(old);
     for (_, value) in &old.inputs {
-        this.bring(&old.values[value.at()].shape);
+        this.translate(&old.values[value.at()].shape);
     }
     let mut port = 0;
     for (number, node) in old.nodes.iter().enumerate() {
@@ -82,8 +83,8 @@ fn no_kernel(old: &GraphData, index: NodeIx) -> Error {
         .at(node.location)
 }
 
-/// Copies the `marked` nodes of `old` to a graph of their own. Its inputs are the `frontier`: the values of other nodes
-/// that the marked ones read, in this order. It has all constants of `old`.
+/// Copies the `marked` nodes and all constants of `old` to a new graph. The inputs of the new graph are the `frontier`,
+/// in this order: the values of unmarked nodes that marked nodes read.
 ///
 /// # Errors
 /// Inference refuses a node.
@@ -99,7 +100,7 @@ pub(crate) fn subgraph(old: &GraphData, marked: &[bool], frontier: &[ValueIx]) -
             })),
             None => TensorShape::unranked(),
         };
-        let shape = this.bring(&shape);
+        let shape = this.translate(&shape);
         let node = old.node_of(value);
         let new = this.push_input(node, info.dtype, shape, value.to_string());
         this.values.insert(value, new);
@@ -117,7 +118,8 @@ pub(crate) fn subgraph(old: &GraphData, marked: &[bool], frontier: &[ValueIx]) -
     Ok(Rebuilt { graph: this.new, values: this.values })
 }
 
-/// Returns a value of an unmarked node whose sizes determine `symbol`, which an attribute mentions.
+/// Returns a value of an unmarked node whose sizes determine `symbol`, if there is one. The caller needs it because an
+/// attribute of a marked node mentions the symbol.
 pub(crate) fn carrier(old: &GraphData, marked: &[bool], symbol: Symbol) -> Option<ValueIx> {
     let mut missing = Vec::new();
     old.table.resolve(&Dim::from(symbol)).symbols(&mut |symbol| missing.push(symbol));
@@ -129,6 +131,7 @@ pub(crate) fn carrier(old: &GraphData, marked: &[bool], symbol: Symbol) -> Optio
     found.next().map(|(number, _)| ValueIx(number as u32))
 }
 
+/// Returns for each node whether `wanted` needs it.
 fn needed_nodes(old: &GraphData, wanted: &[ValueIx]) -> Vec<bool> {
     let mut needed = vec![false; old.nodes.len()];
     for value in wanted {
@@ -139,7 +142,7 @@ fn needed_nodes(old: &GraphData, wanted: &[ValueIx]) -> Vec<bool> {
             for operand in &old.nodes[number].operands {
                 needed[old.values[operand.at()].node.at()] = true;
             }
-            // A dimension among the attributes is known where the node that made it is.
+            // The node that made a symbol among the attributes defines it, so the node is needed too.
             old.nodes[number].attrs().symbols(&mut |symbol| {
                 if let Some(maker) = old.table.maker(symbol).filter(|maker| (*maker as usize) < number) {
                     needed[maker as usize] = true;
@@ -159,7 +162,7 @@ struct Rebuilder<'a> {
     /// Whether dims are copied as the old table resolves them, because the new graph lacks the nodes that equated them.
     resolves: bool,
     /// The first output of each pure node that is in the new graph.
-    known: FxHashMap<Key, ValueIx>,
+    first_outputs: FxHashMap<Key, ValueIx>,
 }
 
 impl<'a> Rebuilder<'a> {
@@ -174,23 +177,23 @@ impl<'a> Rebuilder<'a> {
             values: FxHashMap::default(),
             symbols: FxHashMap::default(),
             resolves: false,
-            known: FxHashMap::default(),
+            first_outputs: FxHashMap::default(),
         }
     }
 
-    /// Adds a node again, unless an equal one is there.
+    /// Adds a node to the new graph, unless the graph has an equal node.
     fn copy(&mut self, index: NodeIx) -> Result<()> {
         let node = &self.old.nodes[index.at()];
         let key = self.key(node);
-        // Two calls of a kernel that has state may differ.
+        // Two calls of a kernel with state may give different results.
         if !matches!(node.op.body, Body::HostWith(_))
-            && let Some(&first) = self.known.get(&key)
+            && let Some(&first) = self.first_outputs.get(&key)
         {
             self.map_outputs(node, first);
             return Ok(());
         }
         let first = self.node(index, node, &key)?;
-        self.known.insert(key, first);
+        self.first_outputs.insert(key, first);
         Ok(())
     }
 
@@ -200,28 +203,28 @@ impl<'a> Rebuilder<'a> {
         let name = &self.old.inputs[port].0;
         let tensor = known.values.get(&port);
         // The declared shape: equalities that unneeded nodes found must not constrain it.
-        let mut shape = self.bring(&info.shape);
+        let mut shape = self.translate(&info.shape);
         if let (None, Some(&rank)) = (shape.rank(), known.ranks.get(&port)) {
             shape = TensorShape::new((0..rank).map(|_| self.new.table.fresh(SymbolKind::Size)));
         }
         if let Some(sizes) = tensor.map(Tensor::sizes).or(known.sizes.get(&port).map(|sizes| &sizes[..])) {
             let fed = shape_of(sizes);
-            self.agree(&shape, &fed).map_err(|error| {
+            self.equate(&shape, &fed).map_err(|error| {
                 self.old.refused_input(port, info.dtype, sizes, &format!(": {}", error.message()))
             })?;
             shape = fed;
         }
         let mut value = self.push_input(node, info.dtype, shape, name.clone());
         if let Some(tensor) = tensor {
-            // It stays an input, so that inputs keep their numbers, but readers get the constant.
+            // The node stays an input, so that inputs keep their numbers, but its readers read the constant.
             value = self.constant(node, tensor.clone());
         }
         self.values.insert(node.first_output, value);
         Ok(())
     }
 
-    /// Records that a declared shape is one of known sizes.
-    fn agree(&mut self, declared: &TensorShape, fed: &TensorShape) -> Result<()> {
+    /// Equates the dims of a declared shape with the sizes of a fed shape.
+    fn equate(&mut self, declared: &TensorShape, fed: &TensorShape) -> Result<()> {
         let (Some(declared), Some(fed)) = (declared.dims(), fed.dims()) else { return Ok(()) };
         if declared.len() != fed.len() {
             return Err(Error::msg(format!("the rank must be {}", declared.len())));
@@ -236,15 +239,15 @@ impl<'a> Rebuilder<'a> {
     }
 
     /// Translates a shape of the old graph to the symbols of the new one.
-    fn bring(&mut self, old: &TensorShape) -> TensorShape {
+    fn translate(&mut self, old: &TensorShape) -> TensorShape {
         let Some(dims) = old.dims() else { return TensorShape::unranked() };
-        let brought =
+        let translated =
             TensorShape::new(dims.iter().map(|dim| dim.substitute(&mut |symbol| self.symbol(symbol))));
-        self.new.table.import(&brought)
+        self.new.table.import(&translated)
     }
 
-    /// Returns the dim of the new graph for an anonymous symbol of the old one. The symbol's number means nothing in the
-    /// new table, so a symbol that no node has defined yet becomes a fresh one, which no node makes.
+    /// Returns the dim of the new graph for an anonymous symbol of the old one. The symbol's number means nothing in
+    /// the new table, so a symbol that no node has defined yet becomes a fresh one, which no node makes.
     fn symbol(&mut self, old: Symbol) -> Option<Dim> {
         if !old.is_anonymous() {
             return None;
@@ -310,7 +313,7 @@ impl<'a> Rebuilder<'a> {
         };
         let first = first.ok_or_else(|| Error::msg("a node has no outputs"))?;
         self.map_outputs(node, first);
-        // From here on, the unknown dims that this node introduced have their new symbols.
+        // Later nodes find the new symbols of the unknown dims that this node introduced.
         for (position, old) in node.values().enumerate() {
             let new = ValueIx(first.0 + position as u32);
             let old_shape = self.old.values[old.at()].shape.clone();
@@ -333,6 +336,7 @@ impl<'a> Rebuilder<'a> {
         Ok(first)
     }
 
+    /// Records the new dims of the elements of a value.
     fn learn_elements(&mut self, old: ValueIx, new: ValueIx) {
         let graph = self.old;
         let (Some(old), Some(new)) =
@@ -345,6 +349,7 @@ impl<'a> Rebuilder<'a> {
         }
     }
 
+    /// Records the new dim of an anonymous symbol, unless it has one.
     fn learn(&mut self, old: &Dim, new: &Dim) {
         if let Some(symbol) = old.as_symbol()
             && symbol.is_anonymous()

@@ -18,8 +18,7 @@ fn missing<'a>(graph: &'a GraphData, node: &'a Node) -> impl Iterator<Item = (Op
     })
 }
 
-/// The inputs of which a run must know something before the graph is compiled, by their numbers: for some the rank, for
-/// others the sizes or the value.
+/// The numbers of the inputs whose rank, sizes or value a run must know before the graph is compiled.
 pub(crate) struct KeyInputs {
     pub ranks: Vec<usize>,
     pub sizes: Vec<usize>,
@@ -34,8 +33,8 @@ impl KeyInputs {
 
 /// Returns the key inputs of a graph.
 ///
-/// The value must be known of structure parameters. The sizes must be known of size parameters of unknown length, and of
-/// operands whose sizes determine the rank of a result. The rank must be known of every other input.
+/// A structure parameter must have a known value. A size parameter of unknown length, and an operand whose sizes
+/// determine the rank of a result, must have known sizes. Every other input must have a known rank.
 pub(crate) fn key_inputs(graph: &GraphData) -> KeyInputs {
     let (mut by_value, mut by_sizes) = (FxHashSet::default(), FxHashSet::default());
     for node in &graph.nodes {
@@ -67,8 +66,8 @@ fn is_unranked(graph: &GraphData, value: ValueIx) -> bool {
     graph.values[value.at()].shape.rank().is_none()
 }
 
-/// Returns whether only the sizes of a node's operands are missing to know the rank of a result. An example is a squeeze
-/// of every axis of size 1.
+/// Returns whether only the sizes of a node's operands are missing to know the rank of a result. An example is a
+/// squeeze of every axis of size 1.
 fn rank_needs_sizes(graph: &GraphData, node: &Node) -> bool {
     matches!(node.op.body, Body::Compute(_) | Body::Contraction { .. })
         && node.values().any(|value| is_unranked(graph, value))
@@ -79,8 +78,8 @@ fn rank_needs_sizes(graph: &GraphData, node: &Node) -> bool {
 /// Returns for each node whether it must wait for results of a run: a rank or structure parameter is still unknown.
 ///
 /// # Errors
-/// The rank of a value stays unknown whatever is known of its operands; a constant that must be known has elements
-/// that are not followed.
+/// The rank of a value stays unknown although everything is known of its operands; or inference does not track the
+/// elements of a constant that must be known.
 pub(crate) fn unresolved(graph: &GraphData) -> Result<Vec<bool>> {
     let mut waits = vec![false; graph.nodes.len()];
     for number in 0..graph.nodes.len() {

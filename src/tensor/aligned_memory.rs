@@ -1,4 +1,4 @@
-//! [`AlignedMemory`]: an allocation aligned for vectors, and to huge pages if it is large.
+//! [`AlignedMemory`]: an allocation aligned for vectors, and to huge pages if it fills most of one.
 
 use std::alloc::{self, Layout};
 use std::ptr::NonNull;
@@ -22,15 +22,16 @@ unsafe impl Sync for AlignedMemory {}
 /// The size of a huge page in bytes.
 const HUGE_PAGE: usize = 2 << 20;
 
-/// The least number of bytes that get a huge page of their own. Clearing a whole huge page is faster than clearing even
-/// a quarter of its bytes in small pages.
-const HUGE: usize = HUGE_PAGE / 4 * 3;
+/// The minimum number of bytes after the last whole huge page that get another huge page. Clearing a whole huge page is
+/// faster than clearing even a quarter of its bytes in small pages; the limit of three quarters bounds the wasted
+/// memory.
+const MIN_HUGE_REST: usize = HUGE_PAGE / 4 * 3;
 
 /// Returns the number of bytes at the start of a block to back with huge pages. This exceeds `len` if the block nearly
 /// fills its last page.
 fn huge_bytes(len: usize) -> usize {
     let whole = len & !(HUGE_PAGE - 1);
-    if len - whole >= HUGE { whole.saturating_add(HUGE_PAGE) } else { whole }
+    if len - whole >= MIN_HUGE_REST { whole.saturating_add(HUGE_PAGE) } else { whole }
 }
 
 impl AlignedMemory {
@@ -86,9 +87,8 @@ impl AlignedMemory {
             ) -> std::ffi::c_int;
         }
         const MADV_HUGEPAGE: std::ffi::c_int = 14;
-        // The advice covers whole huge pages, all of them in this allocation. If the system refuses it, only speed
-        // changes.
-        // SAFETY: only the block owns these pages, and advice does not change their content.
+        // The advice covers whole huge pages, all of them in this allocation. If the system refuses the advice, only
+        // speed changes. SAFETY: only the block owns these pages, and advice does not change their content.
         unsafe { madvise(self.start.as_ptr().cast(), bytes, MADV_HUGEPAGE) };
     }
 
@@ -135,14 +135,25 @@ mod tests {
 
     #[test]
     fn blocks_are_aligned_and_large_blocks_to_huge_pages() {
-        let lens =
-            [0, 1, 63, 64, 65, 4096, HUGE - 1, HUGE, HUGE_PAGE, HUGE_PAGE + HUGE, 3 * HUGE_PAGE + 12345];
+        let lens = [
+            0,
+            1,
+            63,
+            64,
+            65,
+            4096,
+            MIN_HUGE_REST - 1,
+            MIN_HUGE_REST,
+            HUGE_PAGE,
+            HUGE_PAGE + MIN_HUGE_REST,
+            3 * HUGE_PAGE + 12345,
+        ];
         for len in lens {
             for zeroed in [false, true] {
                 let memory = AlignedMemory::new(len, zeroed).unwrap();
                 let address = memory.start().as_ptr().addr();
                 assert_eq!((memory.len(), address % AlignedMemory::ALIGN), (len, 0));
-                assert!(len < HUGE || address.is_multiple_of(HUGE_PAGE));
+                assert!(len < MIN_HUGE_REST || address.is_multiple_of(HUGE_PAGE));
             }
         }
     }

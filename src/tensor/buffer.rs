@@ -17,7 +17,7 @@ pub(crate) struct Buffer {
     /// The number of bytes in use, at most `memory.len()`.
     len: usize,
     /// The pool to which the memory returns on drop.
-    returns: Option<PoolReturn>,
+    pool_return: Option<PoolReturn>,
 }
 
 impl Buffer {
@@ -48,7 +48,7 @@ impl Buffer {
     /// the buffer.
     pub(super) fn initialised(memory: AlignedMemory, len: usize) -> Buffer {
         assert!(len <= memory.len(), "a buffer of {len} bytes needs more than {} bytes", memory.len());
-        Buffer { memory, len, returns: None }
+        Buffer { memory, len, pool_return: None }
     }
 
     /// Makes uninitialised bytes initialised for the compiler, with unspecified values.
@@ -63,8 +63,8 @@ impl Buffer {
             return;
         }
         #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"), not(miri)))]
-        // SAFETY: no instruction runs. The block takes the address and lacks `nomem`, so the compiler must assume that
-        // it wrote the bytes.
+        // SAFETY: no instruction runs. The assembly block takes the address and lacks `nomem`, so the compiler must
+        // assume that the block wrote the bytes.
         unsafe {
             std::arch::asm!("/* {0} */", in(reg) start.as_ptr(), options(nostack, preserves_flags));
         }
@@ -78,7 +78,7 @@ impl Buffer {
 
     /// Sets the pool to which the memory returns on drop.
     pub(super) fn return_to(&mut self, pool: PoolReturn) {
-        self.returns = Some(pool);
+        self.pool_return = Some(pool);
     }
 
     /// Returns the address of the first byte: a multiple of 64, never null, dangling if the length is zero.
@@ -100,14 +100,14 @@ impl Buffer {
 
     /// Returns all bytes for writing.
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as in `bytes`, and `&mut self` makes it the only access.
+        // SAFETY: as in `bytes`, and `&mut self` excludes any other access.
         unsafe { slice::from_raw_parts_mut(self.as_ptr(), self.len) }
     }
 }
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        if let Some(pool) = self.returns.take() {
+        if let Some(pool) = self.pool_return.take() {
             pool.give_back(std::mem::replace(&mut self.memory, AlignedMemory::empty()));
         }
     }

@@ -6,13 +6,14 @@ use super::aligned_memory::AlignedMemory;
 
 /// Free list of tensor buffers, reused to avoid page faults and clearing.
 ///
-/// A tensor that the pool makes gives its memory back when its last clone is dropped, on any thread. If the pool is
-/// full, it frees its oldest entry.
+/// A tensor that the pool makes gives its memory back when its last clone is dropped, on any thread. A full pool frees
+/// its oldest entry.
 pub(crate) struct BufferPool(Arc<FreeList>);
 
 struct FreeList {
     /// The free memory, oldest entry first.
     entries: Mutex<Vec<Entry>>,
+    /// The maximum number of entries.
     capacity: usize,
 }
 
@@ -29,7 +30,7 @@ pub(super) struct PoolReturn {
     bools: bool,
 }
 
-/// The smallest pooled buffer in bytes. For smaller ones the allocator's own free lists are as fast.
+/// The smallest pooled buffer in bytes. For smaller buffers, the allocator's own free lists are as fast.
 pub(super) const MIN_POOLED: usize = 128 << 10;
 
 impl BufferPool {
@@ -43,8 +44,8 @@ impl BufferPool {
         self.0.lock().clear();
     }
 
-    /// Takes the smallest entry of at least `len` bytes, unless more than half of it would be wasted. Among entries of
-    /// equal size, it prefers one with `entry.bools == bools`.
+    /// Takes the smallest entry of at least `len` bytes, unless more than half of the entry would be wasted. Among
+    /// entries of equal size, an entry with `entry.bools == bools` comes first.
     pub(super) fn take(&self, len: usize, bools: bool) -> Option<Entry> {
         let mut entries = self.0.lock();
         let fitting = entries.iter().enumerate().filter(|(_, entry)| {
@@ -55,8 +56,9 @@ impl BufferPool {
         Some(entries.remove(index))
     }
 
-    /// Makes the handle with which a buffer returns its memory. `bools` states that its bytes are valid bools.
-    pub(super) fn returns(&self, bools: bool) -> PoolReturn {
+    /// Makes the handle with which a buffer returns its memory. `bools` promises that the buffer's bytes are valid
+    /// bools.
+    pub(super) fn return_handle(&self, bools: bool) -> PoolReturn {
         PoolReturn { free: Arc::downgrade(&self.0), bools }
     }
 

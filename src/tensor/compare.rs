@@ -9,7 +9,7 @@ impl Tensor {
     /// element. A NaN equals a NaN; infinities, bools and strings must be equal.
     ///
     /// # Errors
-    /// A text that shows the first element that differs and the number of elements that do.
+    /// A text with the first differing element and the number of differing elements.
     pub fn allclose(&self, expected: &Tensor, rtol: f64, atol: f64) -> Result<(), String> {
         self.view().allclose(&expected.view(), rtol, atol)
     }
@@ -32,7 +32,7 @@ impl TensorView<'_> {
         }
         let mut first = None;
         let mut differing = 0usize;
-        for (linear, (got, wanted)) in self.data().zip(expected.data()).enumerate() {
+        for (linear, (got, wanted)) in self.datums().zip(expected.datums()).enumerate() {
             if !is_close(got, wanted, rtol, atol) {
                 differing += 1;
                 first.get_or_insert((linear, got, wanted));
@@ -49,6 +49,7 @@ impl TensorView<'_> {
     }
 }
 
+/// Returns whether one element is within the tolerance.
 fn is_close(got: Datum<'_>, wanted: Datum<'_>, rtol: f64, atol: f64) -> bool {
     let close = |got: f64, wanted: f64| {
         got == wanted || (got.is_nan() && wanted.is_nan()) || {

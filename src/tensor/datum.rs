@@ -34,8 +34,8 @@ impl Float {
 }
 
 impl<'a> Datum<'a> {
-    /// Reads the element of `dtype` that `bytes` hold. Returns the bytes for a string, or if their number does not fit
-    /// `dtype`.
+    /// Reads an element of `dtype` from its bytes. Returns [`Datum::Bytes`] for a string, and if the number of bytes
+    /// does not fit `dtype`.
     pub(super) fn read(dtype: DType, bytes: &'a [u8]) -> Datum<'a> {
         macro_rules! read {
             ($type:ty, $bytes:expr) => {

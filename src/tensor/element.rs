@@ -112,7 +112,7 @@ pub(crate) fn as_bytes<T: Element>(elements: &[T]) -> &[u8] {
 /// # Safety
 /// If `T` is `bool`, the caller writes only 0 and 1.
 pub(crate) unsafe fn as_bytes_mut<T: Element>(elements: &mut [T]) -> &mut [u8] {
-    // SAFETY: as in `as_bytes`. Any bytes are valid elements; for bools the caller guarantees it.
+    // SAFETY: as in `as_bytes`. Any bytes are valid elements; for bools the caller guarantees valid bytes.
     unsafe { slice::from_raw_parts_mut(elements.as_mut_ptr().cast(), size_of_val(elements)) }
 }
 

@@ -84,7 +84,7 @@ struct Style {
 /// Writes the elements in nested brackets.
 fn elements(f: &mut impl Write, view: &TensorView<'_>, style: &Style) -> fmt::Result {
     let Some(last) = view.sizes().len().checked_sub(1) else {
-        return one(f, view, &[]);
+        return write_element(f, view, &[]);
     };
     if view.is_empty() {
         return f.write_str("[]");
@@ -98,7 +98,7 @@ fn elements(f: &mut impl Write, view: &TensorView<'_>, style: &Style) -> fmt::Re
             f.write_str("…")?;
             return repeat(f, ']', index.len());
         }
-        one(f, view, &index)?;
+        write_element(f, view, &index)?;
         shown += 1;
         // The innermost axis that has another element to print.
         let Some(axis) = (0..=last).rev().find(|axis| index[*axis] + 1 < size(*axis)) else {
@@ -117,11 +117,13 @@ fn elements(f: &mut impl Write, view: &TensorView<'_>, style: &Style) -> fmt::Re
     }
 }
 
-fn one(f: &mut impl Write, view: &TensorView<'_>, index: &[i64]) -> fmt::Result {
+/// Writes the element at an index.
+fn write_element(f: &mut impl Write, view: &TensorView<'_>, index: &[i64]) -> fmt::Result {
     view.datum(index).map_or(Ok(()), |datum| write!(f, "{datum}"))
 }
 
-/// Writes what separates two elements of an axis that has `inner` axes inside and `outer` axes outside.
+/// Writes the separator between two neighbours along an axis. `inner` axes are inside the axis, and `outer` axes are
+/// outside.
 fn separate(f: &mut impl Write, style: &Style, inner: usize, outer: usize) -> fmt::Result {
     if inner == 0 || !style.lines {
         return f.write_str(", ");
@@ -131,6 +133,7 @@ fn separate(f: &mut impl Write, style: &Style, inner: usize, outer: usize) -> fm
     repeat(f, ' ', outer + 1)
 }
 
+/// Writes `c` `count` times.
 fn repeat(f: &mut impl Write, c: char, count: usize) -> fmt::Result {
     (0..count).try_for_each(|_| f.write_char(c))
 }

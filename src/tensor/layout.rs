@@ -97,6 +97,7 @@ pub(crate) fn check_values(got: usize, per_element: usize, sizes: &[usize]) -> R
     Err(Error::new(ErrorKind::Shape, Phase::Run, message).or_at(Location::caller()))
 }
 
+/// Makes the error about sizes whose elements do not fit into memory.
 fn too_many(sizes: &[usize]) -> Error {
     Error::new(
         ErrorKind::Shape,
@@ -105,7 +106,7 @@ fn too_many(sizes: &[usize]) -> Error {
     )
 }
 
-/// Returns the row-major strides of sizes whose product is known to fit.
+/// Returns the row-major strides of sizes whose product is known to fit into `isize`.
 pub(crate) fn row_major_strides(sizes: &[usize]) -> SmallVec<[isize; 4]> {
     let mut strides: SmallVec<[isize; 4]> = SmallVec::from_elem(0, sizes.len());
     let mut stride = 1isize;

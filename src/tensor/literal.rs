@@ -4,8 +4,8 @@ use std::alloc;
 
 use super::{Element, Tensor};
 
-/// Copies `data` into a tensor. Its length fits, because the elements are in memory already. Like `Box::new`, it
-/// aborts the process if the allocation fails.
+/// Copies `data` into a tensor. `data` is in memory, so its size in bytes is at most `isize::MAX`, and only the
+/// allocation can fail. A failed allocation aborts the process, as in `Box::new`.
 pub(super) fn tensor<T: Element>(sizes: &[usize], data: &[T]) -> Tensor {
     Tensor::from_slice(sizes, data)
         .unwrap_or_else(|_| alloc::handle_alloc_error(alloc::Layout::for_value(data)))

@@ -25,8 +25,10 @@ mod format;
 mod layout;
 mod literal;
 mod pooled;
+mod shared_bytes;
 mod storage;
 mod strided;
+mod tensor_map;
 mod view;
 mod view_mut;
 
@@ -39,6 +41,8 @@ pub(crate) use buffer::Buffer;
 pub(crate) use buffer_pool::BufferPool;
 pub use element::Element;
 pub(crate) use element::size_of_element;
+pub(crate) use shared_bytes::SharedBytes;
+pub use tensor_map::TensorMap;
 pub use view::TensorView;
 pub use view_mut::TensorViewMut;
 
@@ -92,8 +96,8 @@ impl Tensor {
     /// `f32` or `f64`: the real part, then the imaginary part.
     ///
     /// # Errors
-    /// `DType`: `T` is not the type of the bits of `dtype`. `Shape`: `bits` does not hold as many elements as the sizes
-    /// need. `Memory`: the allocation fails.
+    /// `DType`: `T` is not the type of the bits of `dtype`. `Shape`: `bits` does not hold exactly the elements that the
+    /// sizes need. `Memory`: the allocation fails.
     #[track_caller]
     pub fn from_bits<T: Element>(dtype: DType, sizes: &[usize], bits: &[T]) -> Result<Tensor> {
         TensorView::from_bits(dtype, sizes, bits)?.to_tensor()
@@ -262,6 +266,9 @@ impl Tensor {
         match &self.storage {
             Storage::Bytes(buffer) => {
                 TensorView::of_bytes(self.dtype, &self.layout.sizes, self.layout.len, buffer.bytes())
+            }
+            Storage::Shared(shared) => {
+                TensorView::of_bytes(self.dtype, &self.layout.sizes, self.layout.len, shared.bytes())
             }
             Storage::Strings(strings) => TensorView::of_strings(&self.layout.sizes, strings),
         }

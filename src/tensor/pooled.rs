@@ -22,6 +22,7 @@ impl BufferPool {
         self.tensor(dtype, sizes, true)
     }
 
+    /// Makes a tensor whose elements are zero if `zeroed`, else unspecified. Bools are valid.
     fn tensor(&self, dtype: DType, sizes: &[usize], zeroed: bool) -> Result<Tensor> {
         if dtype == DType::String {
             return Tensor::zeros(dtype, sizes);
@@ -51,7 +52,7 @@ impl BufferPool {
             None => Buffer::new(len)?,
         };
         if pooled {
-            buffer.return_to(self.returns(bools));
+            buffer.return_to(self.return_handle(bools));
         }
         Ok(Tensor { dtype, layout, storage: Storage::of(buffer) })
     }

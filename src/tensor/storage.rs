@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
-use super::Buffer;
+use super::{Buffer, SharedBytes};
 use crate::error::{Error, ErrorKind, Phase, Result};
 
-/// The elements of a tensor: all bytes of a buffer, or strings. The bytes of bools are 0 or 1.
+/// The elements of a tensor: all bytes of a buffer, bytes of another owner, or strings. The bytes are aligned for the type
+/// of the elements' bits, and the bytes of bools are 0 or 1.
 #[derive(Clone)]
 pub(super) enum Storage {
     Bytes(Arc<Buffer>),
+    Shared(SharedBytes),
     Strings(Arc<Vec<Box<[u8]>>>),
 }
 
@@ -19,6 +21,11 @@ impl Storage {
 
     /// Returns the bytes for writing; empty for strings. Shared bytes are copied first.
     pub(super) fn unshared_bytes(&mut self) -> Result<&mut [u8]> {
+        if let Storage::Shared(shared) = self {
+            let mut copy = Buffer::new(shared.bytes().len())?;
+            copy.bytes_mut().copy_from_slice(shared.bytes());
+            *self = Storage::of(copy);
+        }
         let Storage::Bytes(buffer) = self else { return Ok(&mut []) };
         if Arc::get_mut(buffer).is_none() {
             let mut copy = Buffer::new(buffer.len())?;

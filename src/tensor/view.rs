@@ -65,8 +65,8 @@ impl<'a> TensorView<'a> {
     /// elements of `data`, `f32` or `f64`: the real part, then the imaginary part.
     ///
     /// # Errors
-    /// `DType`: `T` is not the type of the bits of `dtype`. `Shape`: `data` does not hold as many elements as the sizes
-    /// need.
+    /// `DType`: `T` is not the type of the bits of `dtype`. `Shape`: `data` does not hold exactly the elements that the
+    /// sizes need.
     #[track_caller]
     pub fn from_bits<T: Element>(dtype: DType, sizes: &'a [usize], data: &'a [T]) -> Result<TensorView<'a>> {
         let per_element = check_bits::<T>(dtype)?;
@@ -89,8 +89,8 @@ impl<'a> TensorView<'a> {
     /// Makes a row-major view of bytes that hold elements of `dtype`.
     ///
     /// # Errors
-    /// `DType`: `dtype` is string, or a byte of a bool is neither 0 nor 1. `Shape`: `bytes` is not as long as the sizes
-    /// need. `Feed`: the address is not aligned for the type of the elements' bits.
+    /// `DType`: `dtype` is string, or a byte of a bool is neither 0 nor 1. `Shape`: the length of `bytes` does not fit
+    /// the sizes. `Feed`: the address is not aligned for the type of the elements' bits.
     pub(crate) fn from_bytes(dtype: DType, sizes: &'a [usize], bytes: &'a [u8]) -> Result<TensorView<'a>> {
         check_aligned(dtype, bytes)?;
         if dtype == DType::Bool && !element::are_bools(bytes) {
@@ -159,7 +159,7 @@ impl<'a> TensorView<'a> {
     /// Returns the elements in row-major order.
     ///
     /// # Errors
-    /// `DType`: the elements are not `T`. `Shape`: the view is not row-major; [`TensorView::to_vec`] copies it.
+    /// `DType`: the elements are not `T`. `Shape`: the view is not row-major; use [`TensorView::to_vec`].
     #[track_caller]
     pub fn as_slice<T: Element>(&self) -> Result<&'a [T]> {
         check_dtype::<T>(self.dtype)?;
@@ -230,7 +230,7 @@ impl<'a> TensorView<'a> {
     pub fn item<T: Element>(&self) -> Result<T> {
         check_dtype::<T>(self.dtype)?;
         match self.len {
-            // A view of one element is row-major for any strides, and `with_strides` stores none for it.
+            // A view of one element is row-major for any strides, so `with_strides` stores no strides for the view.
             1 => self.typed().map(|only| only[0]),
             _ => Err(Error::new(
                 ErrorKind::Shape,
@@ -282,7 +282,7 @@ impl<'a> TensorView<'a> {
     }
 
     /// Returns the value of each element in row-major order.
-    pub(super) fn data(&self) -> impl Iterator<Item = Datum<'a>> + use<'a> {
+    pub(super) fn datums(&self) -> impl Iterator<Item = Datum<'a>> + use<'a> {
         let dtype = self.dtype;
         self.elements().map(move |bytes| Datum::read(dtype, bytes))
     }

@@ -15,7 +15,7 @@ pub struct TensorViewMut<'a> {
     data: Data<'a>,
 }
 
-/// The elements of a view, as many as the sizes need.
+/// The elements of a view. Their number is the product of the sizes.
 ///
 /// Invariants: the address of the bytes is aligned for the type that holds the bits of an element; the bytes of bools
 /// are 0 or 1, also after generated code has written them.
@@ -41,8 +41,8 @@ impl<'a> TensorViewMut<'a> {
     /// Makes a view of elements given as their bits. `T` is as for [`TensorView::from_bits`].
     ///
     /// # Errors
-    /// `DType`: `T` is not the type of the bits of `dtype`. `Shape`: `data` does not hold as many elements as the sizes
-    /// need.
+    /// `DType`: `T` is not the type of the bits of `dtype`. `Shape`: `data` does not hold exactly the elements that the
+    /// sizes need.
     pub fn from_bits<T: Element>(
         dtype: DType,
         sizes: &'a [usize],

@@ -19,7 +19,8 @@ pub(super) struct Axes {
     /// Byte offset of the element that the loops copy first, in the destination and in the source.
     pub dst_first: isize,
     pub src_first: isize,
-    /// Bytes of an element. A short contiguous run is one wider element.
+    /// Bytes of an element. An innermost contiguous run of at most 16 bytes counts as one element if its size is a
+    /// power of two.
     pub elem: usize,
 }
 

@@ -1,6 +1,6 @@
 //! [`compress`]: moves the elements whose flags are set to the beginning of a row.
 
-/// Elements whose flags are handled together.
+/// The number of elements whose flags are handled together.
 const GROUP: usize = 8;
 
 /// Counts the flags that are set.
@@ -10,7 +10,7 @@ pub(crate) fn count(flags: &[bool]) -> usize {
 }
 
 /// Copies the elements whose flag is set to the beginning of `to`, in order, until `to` is full. An element has `N`
-/// bytes. The rest of `to` may be overwritten too.
+/// bytes. The elements of `to` after the copied ones may be overwritten too.
 pub(crate) fn compress<const N: usize>(from: &[[u8; N]], flags: &[bool], to: &mut [[u8; N]]) {
     let len = from.len().min(flags.len());
     let (from, flags) = (&from[..len], &flags[..len]);
@@ -18,7 +18,7 @@ pub(crate) fn compress<const N: usize>(from: &[[u8; N]], flags: &[bool], to: &mu
     let (mut read, mut written) = x86::compress_groups(from, flags, to);
     #[cfg(not(target_arch = "x86_64"))]
     let (mut read, mut written) = (0, 0);
-    // Without vectors, a group is packed without branches.
+    // The elements that the vector code left over are packed one by one, without branches.
     while read < len {
         let end = (read + GROUP).min(len);
         let mut packed = [[0u8; N]; GROUP];
@@ -78,6 +78,7 @@ mod x86 {
         }
     }
 
+    /// Compresses as [`compress_groups`] does, by vector instructions.
     #[target_feature(enable = "avx2,popcnt")]
     fn by_vectors<const N: usize>(from: &[[u8; N]], flags: &[bool], to: &mut [[u8; N]]) -> (usize, usize) {
         let (from_groups, _) = from.as_chunks::<GROUP>();
@@ -104,7 +105,7 @@ mod x86 {
         _mm_cvtsi64_si128(i64::from_le_bytes(POSITIONS[mask & 255]))
     }
 
-    /// Maps each of eight positions `p` to the positions `2·p` and `2·p + 1` of its halves.
+    /// Maps the position `p` of each element to the positions `2·p` and `2·p + 1` of the element's halves.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn halves(positions: __m128i) -> __m128i {

@@ -9,20 +9,21 @@ use super::plane_copy::{copy_streamed, copy_tiles, plane_fn};
 use super::stream::Stream;
 use super::{moves, transpose};
 
-/// Runs of fewer bytes are copied in tiles if their sources are not in order: several runs share a cache line, or
-/// adjacent lines that are fetched together.
+/// The length in bytes below which runs are copied in tiles if their sources are not in order. Several such runs share
+/// a cache line, or adjacent lines that are fetched together.
 const SHORT_RUN: usize = 2048;
 
-/// [`SHORT_RUN`] for a destination that bypasses the caches. Reads then profit from longer stretches in order.
+/// [`SHORT_RUN`] if the stores bypass the caches. Reads then profit from longer stretches in order.
 const SHORT_STREAM_RUN: usize = 16 << 10;
 
-/// Stretches of a destination of fewer bytes are not streamed: too few of their bytes are in whole cache lines.
+/// The length in bytes below which a contiguous stretch of the destination is not streamed, that is, stored past the
+/// caches: too few of its bytes are in whole cache lines.
 const SHORT_STREAM: usize = 512;
 
 /// [`SHORT_STREAM`] for rows that end inside a cache line.
 const SHORT_UNALIGNED: usize = 2048;
 
-/// Runs of at least this many bytes are streamed directly, without a [`Stream`].
+/// The length in bytes from which runs are streamed directly, without a [`Stream`].
 const LONG_RUN: usize = 2048;
 
 /// Rows and columns of a tile of single elements or short runs.
@@ -34,21 +35,21 @@ const TILE_BYTES: usize = 4096;
 /// Rows of a tile of runs that is streamed: the number of runs that each column reads in order.
 const STREAM_ROWS: usize = 64;
 
-/// The minimum number of columns of a tile of runs that is streamed. Memory serves a few sequential streams of reads
-/// well, and hardly more at once.
+/// The minimum number of columns of a tile of runs that is streamed. Memory serves only a few sequential streams of
+/// reads well at once.
 const STREAM_COLS: usize = 4;
 
 /// Bytes of the destination in a row of a tile of runs that is streamed.
 const STREAM_BYTES: usize = 512;
 
-/// Columns of a tile that has only a few rows. Each row reads the tile's source once.
+/// Columns of a tile of at most 16 rows, each of which reads the tile's source once.
 const CHUNK: usize = 512;
 
 /// A planned copy of a box of elements: for every index below the extents, the element at `src + Σ index·src_stride`
-/// goes to `dst + Σ index·dst_stride`. It is planned once and can run many times.
+/// goes to `dst + Σ index·dst_stride`. A copy is planned once and can run many times.
 #[derive(Clone, Debug)]
 pub(crate) struct StridedCopy {
-    /// The loops around the plane.
+    /// The loops around the plane, which is the pair of innermost loops.
     outer: SmallVec<[Axis; 6]>,
     plane: Plane,
     walk: Walk,
@@ -77,8 +78,8 @@ impl StridedCopy {
     /// Plans a copy of elements of `elem` bytes (1, 2, 4, 8, or 16).
     ///
     /// Strides are in bytes and have any sign. A source stride of 0 repeats an element. `whole` is the size in bytes of
-    /// the whole destination, of which this copy may write a part. If no cache can hold it, the stores of every part
-    /// bypass the caches.
+    /// the whole destination, of which this copy may write a part. If no cache can hold the whole destination, the
+    /// stores of every part bypass the caches.
     pub(crate) fn new(
         dst_strides: &[isize],
         src_strides: &[isize],
@@ -197,7 +198,7 @@ impl StridedCopy {
         };
         let mut rows = outer.remove(row_axis);
         if rows.src < 0 {
-            // The source addresses increase from row to row. Those of the destination may decrease.
+            // Reversing the rows makes the source addresses increase. The destination addresses may then decrease.
             dst_first += rows.dst * (rows.n as isize - 1);
             src_first += rows.src * (rows.n as isize - 1);
             rows = Axis { dst: -rows.dst, src: -rows.src, ..rows };
@@ -241,8 +242,8 @@ fn stretch(outer: &[Axis], plane: &Plane) -> usize {
     bytes
 }
 
-/// Returns the index of the axis with the smallest source stride that is not 0, if that stride is smaller than the one
-/// of `inner`.
+/// Returns the index of the axis with the smallest source stride that is not 0, if that stride is smaller than
+/// `inner`'s source stride.
 fn nearest(outer: &[Axis], inner: Axis) -> Option<usize> {
     let (index, axis) = outer
         .iter()

@@ -35,7 +35,7 @@ pub(super) fn has_avx512() -> bool {
 /// Returns whether stores to a destination of `bytes` bytes bypass the caches.
 ///
 /// A copy of that size fills the last-level cache with its source and destination. Ordinary stores would then fetch
-/// each destination line from memory, only to overwrite it and write it back.
+/// each destination line from memory, although every byte of the line is overwritten.
 pub(crate) fn is_streamed(bytes: usize) -> bool {
     bytes >= last_level_cache() / 2
 }

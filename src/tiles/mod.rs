@@ -3,7 +3,7 @@
 //! - [`StridedCopy`] copies a box of elements between two strided layouts.
 //! - [`Gemm`] multiplies two matrices, [`Gemv`] a vector and a matrix. [`PackedMatrix`] holds a right operand in the
 //!   order in which [`Gemm`] reads it.
-//! - [`compress`] moves the elements of a row whose flags are set to its beginning.
+//! - [`compress`] moves the flagged elements of a row to the beginning of the row.
 //!
 //! Callers plan these loops once and run them many times, from threads of their own. Nothing here allocates, starts
 //! threads, or knows tensors, dtypes, or shapes.

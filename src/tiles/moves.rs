@@ -21,12 +21,12 @@ pub(super) unsafe fn copy_run(dst: *mut u8, src: *const u8, len: usize) {
         match len {
             0 => {}
             1 => *dst = *src,
-            2..=4 => ends::<u16>(dst, src, len),
-            5..=8 => ends::<u32>(dst, src, len),
-            9..=16 => ends::<u64>(dst, src, len),
-            17..=32 => ends::<[u64; 2]>(dst, src, len),
-            33..=64 => ends::<[u64; 4]>(dst, src, len),
-            65..=INLINE => ends::<[u64; 8]>(dst, src, len),
+            2..=4 => copy_ends::<u16>(dst, src, len),
+            5..=8 => copy_ends::<u32>(dst, src, len),
+            9..=16 => copy_ends::<u64>(dst, src, len),
+            17..=32 => copy_ends::<[u64; 2]>(dst, src, len),
+            33..=64 => copy_ends::<[u64; 4]>(dst, src, len),
+            65..=INLINE => copy_ends::<[u64; 8]>(dst, src, len),
             _ => ptr::copy_nonoverlapping(src, dst, len),
         }
     }
@@ -37,7 +37,7 @@ pub(super) unsafe fn copy_run(dst: *mut u8, src: *const u8, len: usize) {
 /// # Safety
 /// As [`copy_run`]; `len` is at least the size of a `T` and at most twice that size.
 #[inline(always)]
-pub(super) unsafe fn ends<T: Copy>(dst: *mut u8, src: *const u8, len: usize) {
+pub(super) unsafe fn copy_ends<T: Copy>(dst: *mut u8, src: *const u8, len: usize) {
     let last = len - size_of::<T>();
     // SAFETY: both values lie in the run.
     unsafe {
@@ -127,8 +127,8 @@ pub(super) unsafe fn splat<T: Copy>(dst: *mut u8, value: T, n: usize) {
 /// Copies `n` elements between any two strides, which are in bytes.
 ///
 /// # Safety
-/// For every `i < n`, the element at `i * dst_stride` is writable and the one at `i * src_stride` readable. The two
-/// sides do not overlap.
+/// For every `i < n`, the element at `i * dst_stride` is writable and the element at `i * src_stride` is readable. The
+/// two sides do not overlap.
 #[inline(always)]
 pub(super) unsafe fn copy_strided<T: Copy>(
     dst: *mut u8,
@@ -149,7 +149,7 @@ pub(super) unsafe fn copy_strided<T: Copy>(
 /// Interleaves `N` rows of `n` elements, `src_stride` bytes apart, into `n` groups of `N`.
 ///
 /// # Safety
-/// `n·N` elements are writable at `dst`, every row is readable, and they do not overlap.
+/// `n·N` elements are writable at `dst`, every row is readable, and the rows do not overlap the destination.
 #[inline(always)]
 pub(super) unsafe fn interleave<T: Copy, const N: usize>(
     dst: *mut u8,

@@ -20,6 +20,7 @@ pub(super) fn plane_fn(plane: &Plane) -> PlaneFn {
     }
 }
 
+/// Returns the function that copies a plane of single elements, each the size of a `T`.
 fn elements_fn<T: Copy>(plane: &Plane) -> PlaneFn {
     #[cfg(target_arch = "x86_64")]
     if has_avx2() {
@@ -82,6 +83,10 @@ mod avx2 {
     }
 }
 
+/// Copies a plane of single elements, each the size of a `T`.
+///
+/// # Safety
+/// As [`PlaneFn`].
 #[inline(always)]
 unsafe fn copy_elements<T: Copy>(plane: &Plane, dst: *mut u8, src: *const u8) {
     let Plane { rows, cols, kind, .. } = *plane;

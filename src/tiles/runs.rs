@@ -30,17 +30,17 @@ pub(super) fn runs_fn(plane: &Plane) -> PlaneFn {
         33..=63 => avx2::vector_ends::<1>,
         65..=127 => avx2::vector_ends::<2>,
         129..=256 => avx2::vector_ends::<4>,
-        257..CALL => avx2::long,
+        257..MIN_MEMCPY => avx2::long,
         _ => by_length,
     }
     #[cfg(not(target_arch = "x86_64"))]
     by_length
 }
 
-/// Fewest bytes of a run for which a call of the C library's `memcpy` costs nothing beside the copy itself. That
-/// function is tuned to the processor.
+/// The length in bytes from which a run is copied by the C library's `memcpy`, which is tuned to the processor. The
+/// cost of the call is negligible for such a run.
 #[cfg(target_arch = "x86_64")]
-const CALL: usize = 2048;
+const MIN_MEMCPY: usize = 2048;
 
 /// How many runs ahead a streamed copy prefetches the cache lines that a run covers only in part. A wait for such a
 /// line would hold up the streaming stores that follow it.
@@ -107,7 +107,7 @@ mod avx2 {
     pub(super) unsafe fn ends<T: Copy>(plane: &Plane, dst: *mut u8, src: *const u8) {
         let len = plane.elem;
         // SAFETY: the caller's promise for the run, which is at least one and at most two `T` long.
-        for_each_run(plane, dst, src, |dst, src| unsafe { moves::ends::<T>(dst, src, len) });
+        for_each_run(plane, dst, src, |dst, src| unsafe { moves::copy_ends::<T>(dst, src, len) });
     }
 
     #[inline]
@@ -156,7 +156,7 @@ mod avx2 {
         const STEP: usize = 128;
         let last = plane.elem - STEP;
         for_each_run(plane, dst, src, |dst, src| {
-            // SAFETY: the caller's promise for the run; every step lies inside it.
+            // SAFETY: the caller's promise for the run; every step lies inside the run.
             unsafe {
                 for offset in (0..last).step_by(STEP) {
                     store::<4>(dst.add(offset), load(src.add(offset)));

@@ -1,7 +1,8 @@
 //! Gathers of every `STEP`-th element, and interleaves of rows, by byte shuffles of 128-bit vectors.
 //!
-//! A destination vector is the union of shuffled source vectors: those that its elements lie in. The source vectors may
-//! include elements between the gathered ones, but never one before the first or after the last.
+//! A destination vector is the bitwise or of the shuffled source vectors that contain its elements. The source vectors
+//! may include elements between the gathered elements, but no element before the first or after the last gathered
+//! element.
 
 use std::arch::x86_64::*;
 
@@ -114,7 +115,7 @@ pub(super) unsafe fn gather<T: Copy, const STEP: usize, const DOWN: bool>(
     // Offsets from a block's first gathered element to the block's lowest byte, and from a block to the next.
     let (start, next) = if DOWN { (elem as isize - bytes, -bytes) } else { (0, bytes) };
     // SAFETY: the blocks below `whole` lie between the first and the last element. So does the block that ends with the
-    // last element: if it is needed, there are more than `block` elements.
+    // last element: this block is needed only if there are more than `block` elements.
     unsafe {
         let (mut to, mut from) = (dst, src.offset(start));
         for _ in 0..whole / 2 {
@@ -152,7 +153,8 @@ unsafe fn gather_lines<T: Copy, const STEP: usize, const DOWN: bool>(
     let (start, next) = if DOWN { (size_of::<T>() as isize - bytes, -bytes) } else { (0, bytes) };
     for i in 0..lines {
         let line = if DOWN { lines - 1 - i } else { i };
-        // SAFETY: the line's four blocks lie between the first element and the readable ones after the last.
+        // SAFETY: the line's four blocks lie between the first element and the readable elements after the last
+        // element.
         unsafe {
             let from = src.offset(start + 4 * line as isize * next);
             let low = gather_lanes(from, from.offset(next), masks, STEP);
@@ -231,7 +233,7 @@ pub(super) unsafe fn interleave<T: Copy, const N: usize>(
         if start + block == n {
             return;
         }
-        // The last block overlaps the one before it, so that it ends with the rows.
+        // The last block overlaps the block before it, so that the last block ends with the rows.
         start = (start + block).min(n - block);
     }
 }

@@ -15,13 +15,14 @@ struct Buffer(MaybeUninit<[u8; PIECE + CACHE_LINE]>);
 
 /// A buffer of bytes on their way to their destinations.
 ///
-/// If a piece continues the one before it in the destination, both fill the same cache line. So each line is stored
-/// once and whole, however short the pieces are.
+/// If a piece continues the previous piece in the destination, both pieces fill the same cache line. So each line is
+/// stored once and whole, however short the pieces are.
 pub(super) struct Stream {
     buffer: Buffer,
     /// The destination of the buffer's first cache line.
     line: *mut u8,
-    /// The buffer holds the bytes `first..held`. Bytes of the first line before `first` are not written.
+    /// The buffer holds the bytes `first..held`. The bytes before `first` belong to the first line, but are not
+    /// written.
     first: usize,
     held: usize,
 }

@@ -1,10 +1,10 @@
 //! Transposes: copies of planes whose source is contiguous along the rows and whose destination is contiguous along the
-//! columns.
+//! columns. So a source row is a column of the plane, and a destination row is a row of the plane.
 //!
 //! A tile is transposed in registers into a buffer in the L1 cache, and leaves the buffer as runs of whole cache lines.
 //! Without the buffer, destination rows a power of two apart would map to one cache set and evict each other before
-//! their lines are full. A block of 1-byte elements reads more source rows at once than a cache set has ways, so such
-//! source rows are copied to a buffer first.
+//! their lines are full. A block of 1-byte elements reads more source rows at once than a cache set has ways. If these
+//! source rows map to the same sets, they are copied to a buffer first.
 
 #[cfg(target_arch = "x86_64")]
 mod x86;
@@ -22,26 +22,26 @@ const TILE: usize = 16 << 10;
 /// The maximum number of bytes of a plane that is transposed without tiles: all of it stays in the cache.
 const SMALL: usize = 4 << 10;
 
-/// Bytes of the source in a column of a tile of [`transpose_unaligned`]. They span several cache lines, because source
-/// columns are not aligned to lines either.
+/// Bytes of a source row in a tile of [`transpose_unaligned`]. They span several cache lines, because source rows are
+/// not aligned to lines either.
 const UNALIGNED_COLUMN: usize = 256;
 
 /// Bytes of the destination in a row of a tile of [`transpose_unaligned`]; half as many for 1-byte elements.
 const UNALIGNED_RUN: usize = 512;
 
-/// Bytes of the buffer for a tile of [`transpose_unaligned`]: each row has one line before it and up to one line after
-/// it.
+/// Bytes of the buffer for a tile of [`transpose_unaligned`]: each row has one extra line at its start and up to one
+/// extra line at its end.
 const UNALIGNED_TILE: usize = UNALIGNED_COLUMN * (UNALIGNED_RUN / 2 + 2 * CACHE_LINE);
 
 /// Bytes of the buffer that collects source rows of 1-byte elements.
 const STAGE: usize = 2 << 10;
 
-/// The maximum number of bytes of a plane whose source a core's own caches can hold. The lines of a larger source are
-/// prefetched if elements have at most 4 bytes: then a group reads more rows in turn than the hardware prefetchers can
-/// follow.
-const FAR: usize = 2 << 20;
+/// The maximum number of bytes of a plane whose source a core's own caches can hold. A larger source is prefetched, see
+/// [`is_far`].
+const MAX_CACHED: usize = 2 << 20;
 
-/// How many groups of source rows ahead lines are prefetched.
+/// The number of groups from the current group to the group whose lines are prefetched. A group is the source rows that
+/// one block reads.
 const PREFETCH_GROUPS: usize = 2;
 
 #[repr(C, align(64))]
@@ -54,9 +54,9 @@ pub(super) fn smallest(elem: usize) -> usize {
 
 /// Returns the rows and columns of a tile.
 ///
-/// A tile of 4-byte elements is square, so that it reads adjacent lines of a source row, which memory fetches together.
-/// Lines of larger elements are not prefetched. If stores bypass the caches, a tile of them reads one line of a source
-/// row.
+/// A tile of 4-byte elements is square and reads four adjacent lines of each source row, which memory fetches together.
+/// The lines of larger elements are not prefetched. If the stores of larger elements bypass the caches, a tile reads
+/// one line of each source row.
 fn tile_sizes(elem: usize, stream: bool) -> (usize, usize) {
     let (rows, run) = if stream && elem > 4 { (CACHE_LINE / elem, 512) } else { (MAX_ROWS, 256) };
     (rows, run / elem)
@@ -112,9 +112,10 @@ pub(super) unsafe fn transpose(plane: &Plane, dst: *mut u8, src: *const u8) {
     }
 }
 
-/// Returns whether the lines of a plane's source are prefetched.
+/// Returns whether the lines of a plane's source are prefetched. A block of elements of at most 4 bytes reads 8 or more
+/// source rows in turn, which is more than the hardware prefetchers can follow.
 fn is_far(plane: &Plane) -> bool {
-    plane.elem <= 4 && plane.rows.n * plane.cols.n * plane.elem > FAR
+    plane.elem <= 4 && plane.rows.n * plane.cols.n * plane.elem > MAX_CACHED
 }
 
 /// Transposes as [`transpose`] does, with stores that bypass the caches, if rows of the destination are not aligned to
@@ -225,7 +226,7 @@ unsafe fn transpose_tile(
     cols: usize,
 ) {
     let Source { start: src, stride: src_stride, far, next } = source;
-    // Source rows that one block reads.
+    // The number of source rows, which are columns of the plane, that one block reads.
     let group = 32 / elem;
     // Lines about 2 KiB apart map to two sets of the L1 cache, too few for a group of 32 rows. Groups of larger
     // elements have fewer rows and are faster without the extra buffer.

@@ -1,4 +1,4 @@
-//! [`Gemv`]: the product of a vector and a matrix. Its speed is limited by the one pass over the matrix.
+//! [`Gemv`]: the product of a vector and a matrix. Reading the matrix once limits the speed.
 
 use super::cpu::has_fma;
 

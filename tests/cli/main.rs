@@ -131,10 +131,10 @@ fn run_writes_and_summarises_results() {
     let fetches = ["--fetch", "probabilities:0", "class", "--out", &out, "--trace", &trace];
     assert_eq!(printed(&[&["run", MODEL, "--feeds", FEEDS][..], &fetches[..]].concat()), "");
     let results = read_npz(&out).unwrap();
-    let names: Vec<&str> = results.iter().map(|(name, _)| name.as_str()).collect();
+    let names: Vec<&str> = results.iter().map(|(name, _)| name).collect();
     assert_eq!(names, ["probabilities:0", "class"]);
-    assert_eq!(results[0].1.sizes(), [5, 3]);
-    for row in results[0].1.to_vec::<f32>().unwrap().chunks(3) {
+    assert_eq!(results.iter().next().unwrap().1.sizes(), [5, 3]);
+    for row in results.iter().next().unwrap().1.to_vec::<f32>().unwrap().chunks(3) {
         assert!((row.iter().sum::<f32>() - 1.0).abs() < 1e-5, "{row:?}");
     }
     let events: Value = serde_json::from_str(&std::fs::read_to_string(&trace).unwrap()).unwrap();
@@ -154,7 +154,7 @@ fn run_writes_and_summarises_results() {
 fn feeds_may_be_named_by_tensor() {
     let folder = Folder::new("feeds");
     let feeds = folder.file("feeds.npz");
-    let x = read_npz(FEEDS).unwrap().remove(0).1;
+    let x = read_npz(FEEDS).unwrap().into_iter().next().unwrap().1;
     write_npz(&feeds, [("x:0", &x)]).unwrap();
     let by_tensor = printed(&["run", MODEL, "--feeds", &feeds, "--fetch", "probabilities"]);
     assert_eq!(by_tensor, printed(&["run", MODEL, "--feeds", FEEDS, "--fetch", "probabilities"]));

@@ -173,7 +173,7 @@ fn seeds() -> Vec<Vec<u8>> {
     let mut seeds = vec![to_graphdef(&graph, &outputs).unwrap()];
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/shapes.npz");
     let arrays = shapeflow::interchange::read_npz(path).unwrap();
-    let graphs = &arrays.iter().find(|(name, _)| name == "graphs").unwrap().1;
+    let graphs = arrays.tensor("graphs").unwrap();
     seeds.extend(
         graphs
             .as_strings()

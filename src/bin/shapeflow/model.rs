@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use clap::ArgMatches;
-use shapeflow::interchange::{ImportOptions, Imported, as_dtype, read_model, read_npz};
+use shapeflow::interchange::{ImportOptions, Imported, as_dtype, map_safetensors, read_model, read_npz};
 use shapeflow::{DType, Executable, Port, Tensor, TensorShape, Value};
 
 use super::failure::Failure;
@@ -113,8 +113,10 @@ impl Feeds {
     /// Reads the tensors of the file that `--feeds` names.
     pub(crate) fn required(arguments: &ArgMatches) -> Result<Feeds, Failure> {
         let file = path(arguments, "feeds")?.to_path_buf();
-        let tensors = read_npz(&file).map_err(|error| Failure::input(error.message()))?;
-        Ok(Feeds { file, tensors })
+        let is_safetensors = Path::new(&file).extension().is_some_and(|extension| extension == "safetensors");
+        let read = if is_safetensors { map_safetensors(&file) } else { read_npz(&file) };
+        let tensors = read.map_err(|error| Failure::input(error.message()))?;
+        Ok(Feeds { file, tensors: tensors.into_iter().collect() })
     }
 
     /// Gives each tensor the name of the input that it feeds.

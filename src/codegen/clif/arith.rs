@@ -126,7 +126,7 @@ impl Emitter<'_, '_> {
         self.b.ins().icmp(condition, x, y)
     }
 
-    /// One vector of an operation, before it is settled.
+    /// Emits one vector of an operation, before it is settled.
     pub fn arithmetic(&mut self, dtype: DType, op: BinaryOp, x: Value, y: Value) -> Value {
         let signed = !compares_unsigned(dtype);
         match (op, dtype.is_float()) {
@@ -153,9 +153,9 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// The larger or smaller of two floats. `rule` gives the order in which the selection takes the operands, because
-    /// the selection returns its second operand if the operands are equal or one is NaN. On x86-64 the comparison and
-    /// the selection become one `maxps` or `minps`.
+    /// Emits the larger or smaller of two floats. `rule` gives the order in which the selection takes the operands,
+    /// because the selection returns its second operand if the operands are equal or one is NaN. On x86-64 the
+    /// comparison and the selection become one `maxps` or `minps`.
     fn extremum(&mut self, max: bool, x: Value, y: Value, rule: MinMaxRule) -> Value {
         let (p, q) = if rule == MinMaxRule::InOrder { (x, y) } else { (y, x) };
         let float_type = self.b.func.dfg.value_type(x);
@@ -197,7 +197,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// A value computed scalar by scalar, then settled.
+    /// Emits a value computed scalar by scalar, then settled.
     fn by_lanes(
         &mut self,
         group: &mut ElementGroup<'_>,
@@ -215,7 +215,7 @@ impl Emitter<'_, '_> {
         EmittedValue::of_vecs(repr, group.uniform, self.settle(dtype, vecs))
     }
 
-    /// The integer quotient toward zero, or its remainder. A zero divisor fails the run and acts as 1.
+    /// Emits the integer quotient toward zero, or its remainder. A zero divisor fails the run and acts as 1.
     fn divide(&mut self, group: &mut ElementGroup<'_>, op: BinaryOp, a: InstId, b: InstId) -> EmittedValue {
         let dtype = group.inst(a).dtype;
         let quotient = op == BinaryOp::Div;
@@ -252,7 +252,7 @@ impl Emitter<'_, '_> {
         })
     }
 
-    /// A shift. The count is taken modulo the width of the dtype.
+    /// Emits a shift. The count is taken modulo the width of the dtype.
     fn shift(&mut self, group: &mut ElementGroup<'_>, op: BinaryOp, a: InstId, b: InstId) -> EmittedValue {
         let dtype = group.inst(a).dtype;
         let repr = Repr::of(dtype);

@@ -85,7 +85,7 @@ impl Emitter<'_, '_> {
         group.vals[number] = Some(val);
     }
 
-    /// The result of reduction `k`: of the row, or in a column kernel of each lane's own row.
+    /// Emits the result of reduction `k`: of the row, or in a column kernel of each lane's own row.
     fn reduced(&mut self, group: &ElementGroup<'_>, k: u32) -> EmittedValue {
         let reduce = reduce_step(self.code, k);
         let repr = Repr::of(reduce.dtype);
@@ -98,7 +98,7 @@ impl Emitter<'_, '_> {
         EmittedValue::of_vecs(repr, false, self.finish_reduction(reduce, accumulators))
     }
 
-    /// The last step of a reduction.
+    /// Emits the last step of a reduction.
     pub fn finish_reduction(&mut self, reduce: ReduceStep, mut x: Vecs) -> Vecs {
         if ends_with_zero(reduce) {
             let zero = self.splat_bits(Repr::of(reduce.dtype), 0);

@@ -11,14 +11,16 @@ use crate::lower::kernel_body::{Inst, InstId, InstOp, KernelBody};
 /// The form in which an instruction takes an operand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum WantedForm {
+    /// Vectors with lanes of the value's own size.
     Vecs,
+    /// Separate scalars, one per element.
     Lanes,
     /// A mask with lanes of this many bytes.
     Mask(u32),
 }
 
 impl WantedForm {
-    /// The vector form of a value of `dtype`.
+    /// Returns the vector form of a value of `dtype`.
     pub fn vector(dtype: DType) -> WantedForm {
         if dtype == DType::Bool { WantedForm::Mask(4) } else { WantedForm::Vecs }
     }
@@ -32,7 +34,7 @@ pub(super) struct BodyAnalysis {
     pub lane_only: Vec<bool>,
     /// The slots that the body names, in order of first use.
     pub slots: Vec<u32>,
-    /// The number of vectors of 4-byte lanes side by side.
+    /// The number of vectors of 4 lanes of 4 bytes that one iteration of the unrolled inner loop computes.
     pub unroll: u32,
     /// Whether constants are loaded before the inner loop.
     pub hoist: bool,
@@ -42,14 +44,14 @@ pub(super) struct BodyAnalysis {
     pub varying: usize,
 }
 
-/// Vector registers.
+/// The number of vector registers.
 const REGISTERS: u32 = 16;
-/// The largest number of registers that an unrolled body may need. It exceeds the real number: a spilled value is then a
-/// memory operand.
+/// The largest number of registers that an unrolled body may need. It exceeds [`REGISTERS`], because a spilled value
+/// costs little as a memory operand.
 const UNROLL_BUDGET: u32 = 24;
 
 impl BodyAnalysis {
-    /// Analyses `body`. Reductions read the values `roots`.
+    /// Analyses `body`. `roots` are the instructions whose values reductions read after the body.
     pub fn new(code: &KernelBody, body: &[Inst], roots: &[InstId]) -> BodyAnalysis {
         let uniform = uniform_insts(code, body);
         let mut lane_only = vec![true; body.len()];
@@ -63,7 +65,7 @@ impl BodyAnalysis {
             {
                 slots.push(slot);
             }
-            for (operand, want) in wants(body, &uniform, index) {
+            for (operand, want) in wanted_operands(body, &uniform, index) {
                 let operand = operand.0 as usize;
                 used[operand] = true;
                 lane_only[operand] &= want == WantedForm::Lanes;
@@ -81,7 +83,7 @@ impl BodyAnalysis {
         }
         let varying = uniform.iter().filter(|u| !**u).count();
         let pressure = pressure(body, &uniform, &last_use);
-        let held = |constants: bool| {
+        let uniform_count = |constants: bool| {
             let held = body
                 .iter()
                 .zip(&uniform)
@@ -94,12 +96,12 @@ impl BodyAnalysis {
             p if p * 2 <= UNROLL_BUDGET => 2,
             _ => 1,
         };
-        let hoist = pressure * unroll + held(false) + held(true) < REGISTERS;
+        let hoist = pressure * unroll + uniform_count(false) + uniform_count(true) < REGISTERS;
         BodyAnalysis { uniform, lane_only, slots, unroll, hoist, pressure, varying }
     }
 }
 
-/// The largest number of vector registers that varying values occupy at once, without unrolling.
+/// Returns the largest number of vector registers that varying values occupy at once, without unrolling.
 fn pressure(body: &[Inst], uniform: &[bool], last_use: &[usize]) -> u32 {
     let mut freed = vec![0u32; body.len() + 1];
     let (mut live, mut most) = (0, 1);
@@ -121,14 +123,19 @@ fn pressure(body: &[Inst], uniform: &[bool], last_use: &[usize]) -> u32 {
     most
 }
 
-/// Whether a cast runs scalar by scalar. Between 64-bit integers and floats, 128-bit vectors only convert to `f64`.
+/// Returns whether a cast runs scalar by scalar. Of the casts between 64-bit integers and floats, only a cast from
+/// integer to `f64` has a form for 128-bit vectors.
 pub(super) fn cast_by_lanes(from: DType, to: DType) -> bool {
     let pair = (Repr::of(from), Repr::of(to));
     matches!(pair, (Repr::I64, Repr::F32) | (Repr::F32, Repr::I64) | (Repr::F64, Repr::I64))
 }
 
-/// The operands of instruction `index`, each with the form in which the instruction takes it.
-pub(super) fn wants(body: &[Inst], uniform: &[bool], index: usize) -> SmallVec<[(InstId, WantedForm); 3]> {
+/// Returns the operands of instruction `index`, each with the form in which the instruction takes it.
+pub(super) fn wanted_operands(
+    body: &[Inst],
+    uniform: &[bool],
+    index: usize,
+) -> SmallVec<[(InstId, WantedForm); 3]> {
     let inst = &body[index];
     let dtype = |v: InstId| body[v.0 as usize].dtype;
     let vector = |v: InstId| (v, WantedForm::vector(dtype(v)));

@@ -12,7 +12,7 @@ use crate::codegen::repr::{Repr, is_narrow};
 use crate::lower::kernel_body::InstId;
 
 impl Emitter<'_, '_> {
-    /// `a` converted to `to`.
+    /// Emits the conversion of `a` to `to`.
     pub fn cast(&mut self, group: &mut ElementGroup<'_>, a: InstId, to: DType) -> EmittedValue {
         let from = group.inst(a).dtype;
         if from == to {
@@ -105,7 +105,7 @@ impl Emitter<'_, '_> {
         EmittedValue::of_vecs(repr, group.uniform, result)
     }
 
-    /// A cast between a 64-bit integer and a float, scalar by scalar.
+    /// Emits a cast between a 64-bit integer and a float, scalar by scalar.
     fn cast_lanes(
         &mut self,
         group: &mut ElementGroup<'_>,
@@ -133,7 +133,7 @@ impl Emitter<'_, '_> {
         EmittedValue::of_lanes(repr, group.uniform, result)
     }
 
-    /// `f32` lanes to an integer of at most 32 bits. It saturates.
+    /// Emits the conversion of `f32` lanes to an integer of at most 32 bits. It saturates.
     fn float_to_integer(&mut self, to: DType, x: Value) -> Value {
         if to == DType::U32 {
             return self.b.ins().fcvt_to_uint_sat(types::I32X4, x);
@@ -148,7 +148,8 @@ impl Emitter<'_, '_> {
         self.b.ins().smin(raised, high)
     }
 
-    /// `f64` lanes to an integer of at most 32 bits, in the low half of each lane. It saturates.
+    /// Emits the conversion of `f64` lanes to an integer of at most 32 bits, in the low half of each lane. It
+    /// saturates.
     fn double_to_integer(&mut self, to: DType, x: Value) -> Value {
         let (low, high) = integer_limits(to);
         let ordered = self.b.ins().fcmp(FloatCC::Equal, x, x);
@@ -168,7 +169,7 @@ impl Emitter<'_, '_> {
         self.cast_bits(types::I64X2, biased)
     }
 
-    /// The bits of `a` as another dtype of the same size.
+    /// Emits the bits of `a` as another dtype of the same size.
     pub fn bitcast(&mut self, group: &mut ElementGroup<'_>, a: InstId, to: DType) -> EmittedValue {
         let from = group.inst(a).dtype;
         if from == to {

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 use crate::codegen::repr::Repr;
 
 impl Repr {
-    /// The 128-bit vector type with such lanes.
+    /// Returns the 128-bit vector type with lanes of this kind.
     pub fn vector(self) -> Type {
         match self {
             Repr::I32 | Repr::Mask => types::I32X4,
@@ -16,7 +16,7 @@ impl Repr {
         }
     }
 
-    /// The type of one lane.
+    /// Returns the type of one lane.
     pub fn scalar(self) -> Type {
         match self {
             Repr::I32 | Repr::Mask => types::I32,
@@ -26,7 +26,7 @@ impl Repr {
         }
     }
 
-    /// The number of vectors that hold `elems` elements.
+    /// Returns the number of vectors that hold `elems` elements.
     pub fn vectors(self, elems: u32) -> usize {
         (elems * self.bytes()).div_ceil(16) as usize
     }
@@ -37,18 +37,19 @@ pub(super) type Vecs = SmallVec<[Value; 8]>;
 /// The scalars of one value, in element order. A uniform value has a single one.
 pub(super) type Scalars = SmallVec<[Value; 16]>;
 
-/// An emitted value. At least one form exists; others are made when an instruction first takes them.
+/// An emitted value. At least one form exists; a missing form is made when an instruction first takes it.
 #[derive(Clone)]
 pub(super) struct EmittedValue {
     pub repr: Repr,
-    /// All elements are equal: there is one vector with equal lanes, or one scalar.
+    /// Whether all elements are equal. Then there is one vector with equal lanes, or one scalar.
     pub uniform: bool,
-    /// The lane bits of a constant. Its users make it, unless it is hoisted.
+    /// The lane bits of a constant. Each user loads the constant, unless it is loaded before the inner loop.
     pub constant: Option<u64>,
     /// Vectors with lanes of the value's own size; for a mask, lanes of 4 bytes.
     pub vecs: Option<Vecs>,
     /// For a mask: vectors with lanes of 8 bytes.
     pub wide: Option<Vecs>,
+    /// Scalars, one per element.
     pub lanes: Option<Scalars>,
 }
 
@@ -74,7 +75,7 @@ impl EmittedValue {
     }
 }
 
-/// The scalar of element `j`.
+/// Returns the scalar of element `j`.
 pub(super) fn lane(lanes: &Scalars, j: usize) -> Value {
     if lanes.len() == 1 { lanes[0] } else { lanes[j] }
 }

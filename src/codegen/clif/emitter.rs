@@ -8,7 +8,7 @@ use cranelift_codegen::ir::{
 use cranelift_frontend::{FunctionBuilder, Variable};
 use smallvec::smallvec;
 
-use super::body_analysis::{BodyAnalysis, WantedForm, wants};
+use super::body_analysis::{BodyAnalysis, WantedForm, wanted_operands};
 use super::emitted_value::{EmittedValue, Scalars, Vecs};
 use super::target::Target;
 use crate::codegen::repr::Repr;
@@ -25,12 +25,13 @@ pub(super) struct Emitter<'a, 'f> {
     pub code: &'a KernelBody,
     pub target: Target,
     pub args: ArgumentValues,
-    /// Nonzero after a check failed. Only a kernel with checks has it.
+    /// A variable that is nonzero after a check failed. Only a kernel with checks has one.
     pub failed: Option<Variable>,
     /// By row reduction: its result in every lane, once it is finished.
     pub reduced: Vec<Option<Value>>,
     /// The accumulators and totals of row reductions.
     pub accumulators: Option<StackSlot>,
+    /// The imported functions `fmodf` and `fmod`, once they are used.
     pub remainder: [Option<FuncRef>; 2],
 }
 
@@ -44,7 +45,8 @@ pub(super) struct ArgumentValues {
     pub extents: Value,
 }
 
-/// One emission of a body: for a group of `elems` elements of the inner axis, or for one element that stands for all.
+/// One emission of a body: for a group of `elems` elements of the inner axis, or for one element with the value of all
+/// elements.
 pub(super) struct ElementGroup<'s> {
     pub body: &'s [Inst],
     pub analysis: &'s BodyAnalysis,
@@ -52,14 +54,14 @@ pub(super) struct ElementGroup<'s> {
     /// By slot of the body: its address, or the value of an iota, at inner element 0.
     pub starts: &'s [Option<Value>],
     pub elems: u32,
-    /// One element stands for all: lanes are equal.
+    /// Whether one element has the value of all elements, so that lanes are equal.
     pub uniform: bool,
     /// The first element of the group. Absent for element 0.
     pub index: Option<Value>,
 }
 
 impl<'s> ElementGroup<'s> {
-    /// An emission for one element, at the start of every slot, that stands for all.
+    /// Makes the emission for one element that has the value of all elements. It is at the start of every slot.
     pub fn single(
         body: &'s [Inst],
         analysis: &'s BodyAnalysis,
@@ -69,17 +71,18 @@ impl<'s> ElementGroup<'s> {
         ElementGroup { body, analysis, vals, starts, elems: 1, uniform: true, index: None }
     }
 
-    /// The number of scalars that an operation without a vector form computes.
+    /// Returns the number of scalars that an operation without a vector form computes.
     pub fn lanes(&self) -> usize {
         if self.uniform { 1 } else { self.elems as usize }
     }
 
-    /// The number of vectors of a value in this group.
+    /// Returns the number of vectors of a value in this group.
     pub fn vectors(&self, repr: Repr) -> usize {
         if self.uniform { 1 } else { repr.vectors(self.elems) }
     }
 
-    /// Whether only the first lane of each value is used: the group has one element, or all its elements are equal.
+    /// Returns whether only the first lane of each value is used: the group has one element, or all its elements are
+    /// equal.
     pub fn has_single_lane(&self) -> bool {
         self.uniform || self.elems == 1
     }
@@ -88,7 +91,7 @@ impl<'s> ElementGroup<'s> {
         &self.body[v.0 as usize]
     }
 
-    /// The value of an emitted instruction.
+    /// Returns the value of an emitted instruction.
     pub fn val(&self, v: InstId) -> &EmittedValue {
         self.vals[v.0 as usize].as_ref().expect("operands are emitted before their users")
     }
@@ -99,7 +102,7 @@ impl<'s> ElementGroup<'s> {
 }
 
 impl<'a, 'f> Emitter<'a, 'f> {
-    /// A constant with `bits` in every lane.
+    /// Emits a constant with `bits` in every lane.
     pub fn splat_bits(&mut self, repr: Repr, bits: u64) -> Value {
         let bytes: [u8; 16] = match repr.bytes() {
             8 => (u128::from(bits) << 64 | u128::from(bits)).to_le_bytes(),
@@ -109,12 +112,12 @@ impl<'a, 'f> Emitter<'a, 'f> {
         self.b.ins().vconst(repr.vector(), constant)
     }
 
-    /// A constant with `x` in every 4-byte lane.
+    /// Emits a constant with `x` in every 4-byte lane.
     pub fn splat_i32(&mut self, x: u32) -> Value {
         self.splat_bits(Repr::I32, u64::from(x))
     }
 
-    /// `x` as another vector type with the same bits.
+    /// Emits `x` as another vector type with the same bits.
     pub fn cast_bits(&mut self, to: Type, x: Value) -> Value {
         if self.b.func.dfg.value_type(x) == to {
             return x;
@@ -122,7 +125,7 @@ impl<'a, 'f> Emitter<'a, 'f> {
         self.b.ins().bitcast(to, MemFlagsData::new().with_endianness(Endianness::Little), x)
     }
 
-    /// Bytes of `a` (numbers 0 to 15) and `b` (16 to 31) in the order of `mask`, as the type of `a`.
+    /// Emits the bytes of `a` (numbers 0 to 15) and `b` (16 to 31) in the order of `mask`, as the type of `a`.
     pub fn shuffle(&mut self, a: Value, b: Value, mask: [u8; 16]) -> Value {
         let to = self.b.func.dfg.value_type(a);
         let (a, b) = (self.cast_bits(types::I8X16, a), self.cast_bits(types::I8X16, b));
@@ -131,17 +134,17 @@ impl<'a, 'f> Emitter<'a, 'f> {
         self.cast_bits(to, shuffled)
     }
 
-    /// The low half of `a`, then the low half of `b`.
+    /// Emits the low half of `a`, then the low half of `b`.
     pub fn low_halves(&mut self, a: Value, b: Value) -> Value {
         self.shuffle(a, b, [0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23])
     }
 
-    /// The high half of `a`, twice.
+    /// Emits the high half of `a`, twice.
     pub fn high_half(&mut self, a: Value) -> Value {
         self.shuffle(a, a, [8, 9, 10, 11, 12, 13, 14, 15, 8, 9, 10, 11, 12, 13, 14, 15])
     }
 
-    /// The low words of the 8-byte lanes of `a`, then of `b`.
+    /// Emits the low words of the 8-byte lanes of `a`, then of `b`.
     pub fn even_words(&mut self, a: Value, b: Value) -> Value {
         let even = self.shuffle(a, b, [0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27]);
         self.cast_bits(types::I32X4, even)
@@ -157,7 +160,7 @@ impl<'a, 'f> Emitter<'a, 'f> {
         x.iter().zip(y).map(|(x, y)| f(self, *x, *y)).collect()
     }
 
-    /// `mask ? x : y`, lane by lane. The mask has lanes of the same size.
+    /// Emits `mask ? x : y`, lane by lane. The lanes of the mask have the size of the lanes of `x`.
     pub fn choose(&mut self, mask: Value, x: Value, y: Value) -> Value {
         let (own, lanes) = (self.b.func.dfg.value_type(x), self.b.func.dfg.value_type(mask));
         let (x, y) = (self.cast_bits(lanes, x), self.cast_bits(lanes, y));
@@ -169,7 +172,7 @@ impl<'a, 'f> Emitter<'a, 'f> {
         self.cast_bits(own, chosen)
     }
 
-    /// The vectors of `v`. A mask has lanes of 4 bytes.
+    /// Returns the vectors of `v`. A mask has lanes of 4 bytes.
     pub fn vecs(&mut self, group: &mut ElementGroup<'_>, v: InstId) -> Vecs {
         let val = group.val(v);
         let (repr, uniform) = (val.repr, val.uniform);
@@ -190,7 +193,7 @@ impl<'a, 'f> Emitter<'a, 'f> {
         if uniform { smallvec![own[0]; group.vectors(repr)] } else { own }
     }
 
-    /// The mask `v` with lanes of `bytes` bytes.
+    /// Returns the mask `v` with lanes of `bytes` bytes.
     pub fn mask(&mut self, group: &mut ElementGroup<'_>, v: InstId, bytes: u32) -> Vecs {
         if bytes == 4 {
             return self.vecs(group, v);
@@ -211,13 +214,13 @@ impl<'a, 'f> Emitter<'a, 'f> {
         if uniform { smallvec![own[0]; group.vectors(Repr::I64)] } else { own }
     }
 
-    /// Whether the mask `v` exists only with 8-byte lanes.
+    /// Returns whether the mask `v` exists only with 8-byte lanes.
     pub fn is_wide(&self, group: &ElementGroup<'_>, v: InstId) -> bool {
         let val = group.val(v);
         val.wide.is_some() && val.vecs.is_none()
     }
 
-    /// The scalars of `v`: one for each element, or a single one for a uniform value.
+    /// Returns the scalars of `v`: one for each element, or a single one for a uniform value.
     pub fn lanes(&mut self, group: &mut ElementGroup<'_>, v: InstId) -> Scalars {
         let val = group.val(v);
         let repr = val.repr;
@@ -245,7 +248,7 @@ impl<'a, 'f> Emitter<'a, 'f> {
         }
     }
 
-    /// The vectors made of scalars.
+    /// Emits the vectors made of scalars.
     pub fn gather_lanes(&mut self, repr: Repr, uniform: bool, lanes: &Scalars) -> Vecs {
         if uniform {
             return lanes.iter().take(1).map(|x| self.b.ins().splat(repr.vector(), *x)).collect();
@@ -261,7 +264,8 @@ impl<'a, 'f> Emitter<'a, 'f> {
         vecs
     }
 
-    /// Two vectors for each one, or with `single` only the first: `f` widens the low half of its argument.
+    /// Emits two vectors for each vector of `x`, or with `single` only the first of the two. `f` widens the low half of
+    /// its argument.
     pub fn widen(&mut self, x: &Vecs, single: bool, f: impl Fn(&mut Self, Value) -> Value) -> Vecs {
         let mut wide = Vecs::new();
         for x in x {
@@ -274,7 +278,7 @@ impl<'a, 'f> Emitter<'a, 'f> {
         wide
     }
 
-    /// One vector for every two: `f` narrows and joins them. A single vector is joined with itself.
+    /// Emits one vector for every two of `x`, which `f` narrows and joins. A single vector is joined with itself.
     pub fn narrow(&mut self, x: &Vecs, f: impl Fn(&mut Self, Value, Value) -> Value) -> Vecs {
         x.chunks(2).map(|pair| f(self, pair[0], pair[pair.len() - 1])).collect()
     }
@@ -287,7 +291,7 @@ impl<'a, 'f> Emitter<'a, 'f> {
     pub fn prepare(&mut self, group: &mut ElementGroup<'_>, roots: &[InstId]) {
         let analysis = group.analysis;
         for index in (0..group.body.len()).filter(|index| !analysis.uniform[*index]) {
-            for (operand, want) in wants(group.body, &analysis.uniform, index) {
+            for (operand, want) in wanted_operands(group.body, &analysis.uniform, index) {
                 self.prepare_one(group, operand, want);
             }
         }
@@ -316,12 +320,12 @@ impl<'a, 'f> Emitter<'a, 'f> {
         }
     }
 
-    /// Word number `index` of an argument array.
+    /// Loads word number `index` of an argument array.
     pub fn word(&mut self, array: Value, index: usize) -> Value {
         self.b.ins().load(types::I64, flags(), array, Offset32::new((8 * index) as i32))
     }
 
-    /// Run-time scalar `k`.
+    /// Loads run-time scalar `k`.
     pub fn scalar(&mut self, k: u32) -> Value {
         self.word(self.args.scalars, k as usize)
     }
@@ -334,7 +338,7 @@ impl<'a, 'f> Emitter<'a, 'f> {
         self.b.def_var(failed, after);
     }
 
-    /// The C library's `fmodf` or `fmod`.
+    /// Returns the C library's `fmodf` or `fmod`.
     pub fn remainder_function(&mut self, repr: Repr) -> FuncRef {
         let index = usize::from(repr == Repr::F64);
         if let Some(function) = self.remainder[index] {

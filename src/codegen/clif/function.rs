@@ -66,7 +66,7 @@ pub(in crate::codegen) fn emit(
     e.b.finalize(target.frontend);
 }
 
-/// Whether the kernel has checks.
+/// Returns whether the kernel has checks.
 fn can_fail(code: &KernelBody) -> bool {
     let bodies = code.passes.iter().map(|pass| &pass.body).chain([&code.epilogue]);
     bodies.flatten().any(|inst| match inst.op {
@@ -88,8 +88,8 @@ impl Emitter<'_, '_> {
                 LaneLayout::Row if !pass.reduces.is_empty() => {
                     self.start_reductions(pass);
                     self.nest(0, &analysis, &starts, &mut |e, starts| {
-                        e.run(&pass.body, &analysis, &roots, starts, |e, uniforms| {
-                            e.reduce_run(pass, &analysis, uniforms, starts);
+                        e.with_uniforms(&pass.body, &analysis, &roots, starts, |e, uniforms| {
+                            e.reduce_inner_axis(pass, &analysis, uniforms, starts);
                         });
                     });
                     self.finish_reductions(pass);
@@ -115,13 +115,13 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// The start of each slot of a body in a row: an address, or the value of an iota.
+    /// Emits the start of each slot of a body in a row: an address, or the value of an iota.
     fn starts(&mut self, analysis: &BodyAnalysis, row: Value) -> Vec<Option<Value>> {
         let mut starts = vec![None; self.code.slots.len()];
         for slot in &analysis.slots {
-            let line = *slot as usize * slot_words(self.code.loops);
-            let base = self.word(self.args.slots, line + SLOT_BASE);
-            let stride = self.word(self.args.slots, line + SLOT_ROW);
+            let first_word = *slot as usize * slot_words(self.code.loops);
+            let base = self.word(self.args.slots, first_word + SLOT_BASE);
+            let stride = self.word(self.args.slots, first_word + SLOT_ROW);
             let moved = self.b.ins().imul(row, stride);
             starts[*slot as usize] = Some(self.b.ins().iadd(base, moved));
         }
@@ -144,8 +144,8 @@ impl Emitter<'_, '_> {
             let mut inside = starts.to_vec();
             for slot in &analysis.slots {
                 let slot = *slot as usize;
-                let line = slot * slot_words(e.code.loops);
-                let stride = e.word(e.args.slots, line + SLOT_LOOPS + level as usize);
+                let first_word = slot * slot_words(e.code.loops);
+                let stride = e.word(e.args.slots, first_word + SLOT_LOOPS + level as usize);
                 let moved = e.b.ins().imul(position, stride);
                 inside[slot] = inside[slot].map(|start| e.b.ins().iadd(start, moved));
             }
@@ -164,8 +164,9 @@ impl Emitter<'_, '_> {
         });
     }
 
-    /// Emits the uniform values of a body, then `f`, which takes them. Without elements neither runs.
-    fn run(
+    /// Emits the uniform values of a body, then `f`, which takes these values. If the inner axis has no elements, the
+    /// code skips both.
+    fn with_uniforms(
         &mut self,
         body: &[Inst],
         analysis: &BodyAnalysis,
@@ -184,7 +185,8 @@ impl Emitter<'_, '_> {
         self.b.switch_to_block(done);
     }
 
-    /// Emits the inner axis in groups of falling size. Calls `after` with each emitted group.
+    /// Emits the inner axis in groups of `4 * unroll` elements, then of 4, then of 1. Calls `after` with each emitted
+    /// group.
     fn inner(
         &mut self,
         body: &[Inst],
@@ -193,7 +195,7 @@ impl Emitter<'_, '_> {
         starts: &[Option<Value>],
         mut after: impl FnMut(&mut Self, &mut ElementGroup<'_>),
     ) {
-        self.run(body, analysis, roots, starts, |e, uniforms| {
+        self.with_uniforms(body, analysis, roots, starts, |e, uniforms| {
             let mut from = e.b.ins().iconst(types::I64, 0);
             let sizes = [4 * analysis.unroll, 4, 1];
             for elems in sizes.into_iter().skip(usize::from(analysis.unroll == 1)) {

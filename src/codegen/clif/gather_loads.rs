@@ -12,7 +12,7 @@ use crate::codegen::repr::{Repr, size_of};
 use crate::lower::kernel_body::{AccessPattern, InstId};
 
 impl Emitter<'_, '_> {
-    /// The value of an iota slot.
+    /// Emits the value of an iota slot.
     pub fn iota(&mut self, group: &ElementGroup<'_>, slot: u32, by_lanes: bool) -> EmittedValue {
         let start = self.start(group, slot);
         if group.uniform
@@ -49,7 +49,7 @@ impl Emitter<'_, '_> {
         EmittedValue::of_vecs(Repr::I64, false, vecs)
     }
 
-    /// The elements of a gather slot.
+    /// Emits the elements of a gather slot.
     pub fn gather(
         &mut self,
         group: &mut ElementGroup<'_>,
@@ -97,7 +97,8 @@ impl Emitter<'_, '_> {
         self.raw_value(group, dtype, lanes)
     }
 
-    /// Elements `stride` bytes apart. If `stride` is the element size, vectors are loaded.
+    /// Loads elements that are `stride` bytes apart: as whole vectors if `stride` is the element size, otherwise one by
+    /// one.
     fn load_strided(
         &mut self,
         group: &ElementGroup<'_>,

@@ -9,26 +9,26 @@ use super::emitter::Emitter;
 use crate::codegen::repr::Repr;
 
 impl Emitter<'_, '_> {
-    /// A vector shift by a constant.
+    /// Emits a vector shift by a constant.
     pub fn shift_left(&mut self, x: Value, count: u32) -> Value {
         let count = self.b.ins().iconst(types::I32, i64::from(count));
         self.b.ins().ishl(x, count)
     }
 
-    /// A logical vector shift by a constant.
+    /// Emits a logical vector shift by a constant.
     pub fn shift_right(&mut self, x: Value, count: u32) -> Value {
         let count = self.b.ins().iconst(types::I32, i64::from(count));
         self.b.ins().ushr(x, count)
     }
 
-    /// An arithmetic vector shift by a constant.
+    /// Emits an arithmetic vector shift by a constant.
     pub fn shift_right_signed(&mut self, x: Value, count: u32) -> Value {
         let count = self.b.ins().iconst(types::I32, i64::from(count));
         self.b.ins().sshr(x, count)
     }
 
-    /// Rounds to nearest even and clears the lower `dropped` bits. It adds half a unit of the last kept bit, less one if
-    /// that bit is 0; a carry goes into the exponent, as it must.
+    /// Rounds to nearest even and clears the lower `dropped` bits. The code adds half a unit of the last kept bit, or
+    /// one less if this bit is 0. A carry goes into the exponent, which makes the right number.
     fn round_bits(&mut self, bits: Value, dropped: u32) -> Value {
         let shifted = self.shift_right(bits, dropped);
         let one = self.splat_i32(1);
@@ -77,7 +77,7 @@ impl Emitter<'_, '_> {
         self.cast_bits(types::F32X4, result)
     }
 
-    /// `f32` lanes from the 16 bits of halves, zero-extended in 4-byte lanes.
+    /// Emits the `f32` lanes of halves. `bits` holds their 16 bits, zero-extended in 4-byte lanes.
     pub fn half_from_bits(&mut self, dtype: DType, bits: &Vecs) -> Vecs {
         self.map(bits, |e, x| {
             if dtype == DType::BF16 {
@@ -104,7 +104,7 @@ impl Emitter<'_, '_> {
         })
     }
 
-    /// The 16 bits of values that are exact in `dtype`, zero-extended in 4-byte lanes.
+    /// Emits the 16 bits of values that are exact in `dtype`, zero-extended in 4-byte lanes.
     pub fn half_to_bits(&mut self, dtype: DType, x: &Vecs) -> Vecs {
         self.map(x, |e, x| {
             let bits = e.cast_bits(types::I32X4, x);
@@ -119,7 +119,7 @@ impl Emitter<'_, '_> {
             let scaled = e.cast_bits(types::I32X4, scaled);
             let finite = e.splat_i32(0x7f7f_ffff);
             let special = e.b.ins().icmp(IntCC::SignedGreaterThan, magnitude, finite);
-            // Infinity and NaN keep their exponent: its lower five bits are those of the half.
+            // Infinity and NaN keep their exponent, whose lower five bits are the exponent of the half.
             let scaled = e.choose(special, magnitude, scaled);
             let low = e.shift_right(scaled, 13);
             let low_mask = e.splat_i32(0x7fff);

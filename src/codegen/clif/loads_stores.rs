@@ -10,7 +10,7 @@ use crate::codegen::abi::{SLOT_INNER, slot_words};
 use crate::codegen::repr::{Repr, size_of};
 use crate::lower::kernel_body::{AccessPattern, InstId, LaneLayout};
 
-/// The lanes of an element as loaded, before conversion. A half is its bits.
+/// Returns the lanes of an element as loaded, before conversion. An `f16` or `bf16` is loaded as its bits.
 pub(super) fn raw_repr(dtype: DType) -> Repr {
     match dtype {
         DType::F16 | DType::BF16 => Repr::I32,
@@ -25,7 +25,7 @@ impl Emitter<'_, '_> {
         group.starts[slot as usize].expect("every slot of a body has a start")
     }
 
-    /// The address of the group's first element in a load or store slot.
+    /// Emits the address of the group's first element in a load or store slot.
     fn address(&mut self, group: &ElementGroup<'_>, slot: u32) -> Value {
         let start = self.start(group, slot);
         let slot = &self.code.slots[slot as usize];
@@ -43,7 +43,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// `base + index * bytes`, in a form that Cranelift folds into addressing modes.
+    /// Emits `base + index * bytes`, in a form that Cranelift folds into addressing modes.
     pub fn element(&mut self, base: Value, index: Value, bytes: u32) -> Value {
         let offset = match bytes.trailing_zeros() {
             0 => index,
@@ -52,12 +52,12 @@ impl Emitter<'_, '_> {
         self.b.ins().iadd(base, offset)
     }
 
-    /// The run-time stride of a slot along the inner axis.
+    /// Emits the run-time stride of a slot along the inner axis.
     pub fn inner_stride(&mut self, slot: u32) -> Value {
         self.word(self.args.slots, slot as usize * slot_words(self.code.loops) + SLOT_INNER)
     }
 
-    /// The elements of a load or scratch slot.
+    /// Loads the elements of a load or scratch slot.
     pub fn load(&mut self, group: &ElementGroup<'_>, slot: u32, by_lanes: bool) -> EmittedValue {
         let address = self.address(group, slot);
         let dtype = self.code.slots[slot as usize].dtype;
@@ -87,7 +87,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// The value of raw lanes.
+    /// Emits the value of raw lanes.
     pub fn raw_value(&mut self, group: &ElementGroup<'_>, dtype: DType, lanes: Scalars) -> EmittedValue {
         let repr = Repr::of(dtype);
         match dtype {
@@ -158,7 +158,7 @@ impl Emitter<'_, '_> {
         self.finish_load(dtype, vecs)
     }
 
-    /// Lanes of `dtype` from extended elements.
+    /// Emits the lanes of `dtype` from loaded elements, which are extended to whole lanes.
     pub fn finish_load(&mut self, dtype: DType, vecs: Vecs) -> Vecs {
         match dtype {
             DType::Bool => self.map(&vecs, |e, x| e.b.ins().ineg(x)),
@@ -167,7 +167,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Stores the elements of `v`. A splat slot takes the last one.
+    /// Stores the elements of `v`. A splat slot takes the last element.
     pub fn store(&mut self, group: &mut ElementGroup<'_>, slot: u32, v: InstId) {
         let address = self.address(group, slot);
         let dtype = self.code.slots[slot as usize].dtype;
@@ -255,7 +255,7 @@ impl Emitter<'_, '_> {
         self.store_low(address, packed, 0, elems);
     }
 
-    /// The address of the accumulators of column reduction `k` at the group's first element.
+    /// Emits the address of the accumulators of column reduction `k` at the group's first element.
     pub fn tile_address(&mut self, group: &ElementGroup<'_>, k: u32, repr: Repr) -> Value {
         debug_assert_eq!(self.code.layout, LaneLayout::Column);
         let base = self

@@ -23,8 +23,8 @@ impl Emitter<'_, '_> {
         self.b.switch_to_block(done);
     }
 
-    /// Emits a loop around `f`, for every whole group of `elems` elements from `start` to `end`. The values `carried` pass
-    /// from group to group. Returns the first remaining element and the final values.
+    /// Emits a loop around `f`, for every whole group of `elems` elements from `start` to `end`. The values `carried`
+    /// pass from group to group. Returns the first remaining element and the final values.
     pub fn groups(
         &mut self,
         start: Value,

@@ -17,15 +17,17 @@ const ACCUMULATOR_VECTORS: usize = REDUCE_BYTES / 16;
 /// The number of registers left to a body beside the accumulators of one reduction.
 const BESIDE_ACCUMULATORS: u32 = 8;
 
-/// The largest body that is emitted several times, once for each part of the accumulators.
+/// The largest number of varying instructions of a body that is emitted several times, once for each part of the
+/// accumulators.
 const REPEATED_BODY: usize = 16;
 
-/// The number of elements in a round: after it every accumulator has taken an element.
+/// Returns the number of elements in a round, in which every lane of every accumulator takes one element.
 fn round_elements(reduce: ReduceStep) -> u32 {
     REDUCE_BYTES as u32 / Repr::of(reduce.dtype).bytes()
 }
 
-/// The number of elements per emission of the body, if the accumulators of its only reduction stay in registers.
+/// Returns the number of elements per emission of the body, if the accumulators of its only reduction stay in
+/// registers.
 fn register_elements(pass: &Pass, analysis: &BodyAnalysis) -> Option<u32> {
     if pass.reduces.len() != 1 || analysis.varying > REPEATED_BODY {
         return None;
@@ -38,7 +40,7 @@ fn register_elements(pass: &Pass, analysis: &BodyAnalysis) -> Option<u32> {
 }
 
 impl Emitter<'_, '_> {
-    /// The constant from which a reduction starts.
+    /// Emits the constant from which a reduction starts.
     pub fn identity(&mut self, reduce: ReduceStep) -> Value {
         self.splat_bits(Repr::of(reduce.dtype), identity_bits(reduce))
     }
@@ -48,12 +50,12 @@ impl Emitter<'_, '_> {
         self.arithmetic(reduce.dtype, reduce.op.combiner(), x, y)
     }
 
-    /// The operands of a reduction in a group.
+    /// Emits the operands of a reduction in a group.
     pub fn reduction_operands(&mut self, group: &mut ElementGroup<'_>, reduce: ReduceStep) -> Vecs {
         self.vecs(group, reduce.value)
     }
 
-    /// The address of the accumulators (`part` 0) or totals (`part` 1) of reduction number `index` of the pass.
+    /// Emits the address of the accumulators (`part` 0) or totals (`part` 1) of reduction number `index` of the pass.
     fn stack_lanes(&mut self, index: usize, part: usize) -> Value {
         let slot = self.accumulators.expect("a function with row reductions has accumulators");
         self.b.ins().stack_addr(types::I64, slot, ((2 * index + part) * REDUCE_BYTES) as i32)
@@ -74,12 +76,12 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Reduces one run of the inner axis into the totals.
+    /// Reduces the elements of the inner axis into the totals, for one iteration of the outer loops.
     ///
-    /// The accumulators of a tile start from the identity, and are combined into the totals after it. In a *direct* run
-    /// the totals themselves accumulate: the result is the same if each lane takes at most one element, or if the row is
-    /// a single tile.
-    pub fn reduce_run(
+    /// The accumulators of a tile start from the identity, and are combined into the totals after the tile. In the
+    /// *direct* case the totals themselves accumulate: the result is the same if each lane takes at most one element,
+    /// or if the row is a single tile.
+    pub fn reduce_inner_axis(
         &mut self,
         pass: &Pass,
         analysis: &BodyAnalysis,
@@ -112,7 +114,8 @@ impl Emitter<'_, '_> {
         let rest = self.b.create_block();
         let rest_start = self.b.append_block_param(rest, types::I64);
         let start = self.b.create_block();
-        // Accumulators in registers overwrite memory. A direct run may do that only if the run is the whole row.
+        // Accumulators in registers overwrite the accumulators in memory. In the direct case these are the totals, so
+        // the inner axis must then be the whole row.
         if in_registers.is_some() && !loops {
             self.b.ins().jump(start, &[]);
         } else {
@@ -171,8 +174,8 @@ impl Emitter<'_, '_> {
         self.b.switch_to_block(done);
     }
 
-    /// Reduces whole rounds with the accumulators in registers, and stores these to `address`. Returns the first
-    /// remaining element.
+    /// Reduces whole rounds with the accumulators in registers, then stores the registers to `address`. Returns the
+    /// first remaining element.
     fn reduce_in_registers<'s>(
         &mut self,
         pass: &'s Pass,

@@ -14,7 +14,7 @@ pub(in crate::codegen) struct Target {
     pub remainder: [u32; 2],
 }
 
-/// The signature of every kernel function.
+/// Returns the signature of every kernel function.
 pub(in crate::codegen) fn kernel_signature(call_conv: CallConv) -> Signature {
     let mut signature = Signature::new(call_conv);
     signature.params.push(AbiParam::new(types::I64));

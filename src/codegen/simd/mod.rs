@@ -20,7 +20,8 @@
 //! hold. A value is *uniform* if it is equal for all elements of the inner loop; it is computed once, before the loop.
 //!
 //! Every instruction is selected for all unrolled vectors before the next, so that independent chains run side by side.
-//! Code reads and writes only the elements of its slots: the last elements of a row are moved under masks or one by one.
+//! Code reads and writes only the elements of its slots: the last elements of a row are moved under masks or one by
+//! one.
 
 mod asm;
 mod emit;
@@ -34,8 +35,8 @@ mod tests;
 pub(super) use self::asm::{ALIGN, VectorIsa};
 use crate::lower::kernel_body::KernelBody;
 
-/// `code`, which must have passed its verifier, as the bytes of a function with its constants. The caller places them at
-/// a multiple of [`ALIGN`].
+/// Emits `code`, which must have passed its verifier, as the bytes of a function with its constants. The caller places
+/// them at a multiple of [`ALIGN`].
 ///
 /// # Errors
 /// Why this kernel is left to Cranelift.

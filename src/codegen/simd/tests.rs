@@ -9,7 +9,7 @@ use super::emit::{BlockEmitter, EmitContext};
 use super::ir::{FrameAllocator, FrameDemands, FrameLayout, ValueOrigin, VectorBlock, VectorInstKind};
 use crate::codegen::tests::{Random, generate};
 
-/// The instructions of a whole function: all that stands before the constants.
+/// Checks and counts the instructions of a whole function, which end before the constants.
 fn check_function(bytes: &[u8]) -> usize {
     let mut decoder = Decoder::with_ip(64, bytes, 0, DecoderOptions::NONE);
     let mut encoder = Encoder::new(64);

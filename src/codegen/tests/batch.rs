@@ -11,9 +11,9 @@ use crate::lower::kernel_body::KernelBody;
 /// The machine that runs the kernels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum TestMachine {
-    /// This processor. It must have these instructions.
+    /// This processor with these instructions, which it must have.
     Host(Isa),
-    /// This processor with the instructions that every processor has.
+    /// This processor with only the instructions that every supported processor has.
     Least,
     /// A processor in software.
     Software(Isa),
@@ -75,7 +75,7 @@ impl Batch {
         self.cases.push((number, case, name.into()));
     }
 
-    /// The number of cases that run in the requested instructions, and the number of all cases.
+    /// Returns the number of cases that run in the requested instructions, and the number of all cases.
     pub fn report(&self) -> [usize; 2] {
         let is_own = |number: usize| match &self.target {
             BatchTarget::Host { jit, functions, .. } => jit.emitted(functions[number]).reason.is_none(),

@@ -13,7 +13,7 @@ use crate::expr::Scalar;
 use crate::lower::kernel_body::{AccessPattern, KernelBody, LaneLayout, SlotType, SlotUse, TILE};
 use crate::lower::tests::interpret::{Fault, InterpArgs, InterpBuffer, InterpSlot, interpret};
 
-/// Guard bytes before and after the data of a buffer.
+/// The number of guard bytes before and after the data of a buffer.
 const GUARD: usize = 96;
 const GUARD_BYTE: u8 = 0xa7;
 
@@ -78,7 +78,7 @@ impl CaseSizes {
 }
 
 impl KernelCase {
-    /// A case with random memory. `reach` gives, by gather slot, the largest sum of its offsets in bytes.
+    /// Makes a case with random memory. `reach` gives, by gather slot, the largest sum of its offsets in bytes.
     pub fn new(
         random: &mut Random,
         code: &KernelBody,
@@ -97,13 +97,13 @@ impl KernelCase {
             buffers: Vec::new(),
         };
         for (index, slot) in code.slots.iter().enumerate() {
-            let line = case.line(random, slot, reach.get(index).copied().unwrap_or(0));
-            case.lines.push(line);
+            let slot_args = case.random_slot(random, slot, reach.get(index).copied().unwrap_or(0));
+            case.lines.push(slot_args);
         }
         case
     }
 
-    fn line(&mut self, random: &mut Random, slot: &SlotType, reach: i64) -> InterpSlot {
+    fn random_slot(&mut self, random: &mut Random, slot: &SlotType, reach: i64) -> InterpSlot {
         let size = slot.dtype.size_bytes().unwrap() as i64;
         if slot.used == SlotUse::Iota {
             let mut step = || random.below(7) as i64 - 3;
@@ -138,16 +138,16 @@ impl KernelCase {
         let span = |extent: i64, stride: i64| (extent - 1).max(0) * stride;
         let spans = self.extents.iter().zip(&loops).map(|(e, s)| span(*e, *s));
         let spans: Vec<i64> = spans.chain([span(self.rows, row), span(self.n, inner), reach]).collect();
-        let below: i64 = spans.iter().filter(|s| **s < 0).sum();
-        let above: i64 = spans.iter().filter(|s| **s > 0).sum();
-        let length = ((above - below + size) as usize).next_multiple_of(size as usize);
+        let lowest: i64 = spans.iter().filter(|s| **s < 0).sum();
+        let highest: i64 = spans.iter().filter(|s| **s > 0).sum();
+        let length = ((highest - lowest + size) as usize).next_multiple_of(size as usize);
         let shift = random.below(9);
         let data = GUARD + shift..GUARD + shift + length;
         let mut bytes = vec![GUARD_BYTE; data.end + GUARD];
         for place in data.clone().step_by(size as usize) {
             element(random, slot.dtype).write_bytes(&mut bytes[place..data.end]).unwrap();
         }
-        let base = data.start as i64 - below;
+        let base = data.start as i64 - lowest;
         self.buffers.push(GuardedBuffer { bytes, data, dtype: slot.dtype });
         InterpSlot { buffer: self.buffers.len() - 1, base, row, inner, loops }
     }
@@ -166,7 +166,8 @@ impl KernelCase {
         self.lines[b] = self.lines[a].clone();
     }
 
-    /// Runs machine code, with and without stores that bypass the caches, and compares every byte with the interpreter's.
+    /// Runs machine code, with and without stores that bypass the caches, and compares every byte with the
+    /// interpreter's.
     pub fn check(&self, code: ReadyFunction<'_>, fused: bool) -> Result<(), String> {
         let mut expected = self.buffers.clone();
         let mut memory: Vec<InterpBuffer<'_>> =
@@ -232,16 +233,18 @@ impl KernelCase {
         Ok(())
     }
 
-    /// The lines of the slots, for buffers at these addresses.
+    /// Returns the words of all slots, for buffers at these addresses.
     fn slot_words(&self, origins: &[i64]) -> Vec<i64> {
         let words = slot_words(self.code.loops);
         let mut slots = vec![0i64; words * self.code.slots.len()];
-        for ((line, slot), target) in self.lines.iter().zip(&self.code.slots).zip(slots.chunks_mut(words)) {
-            let origin = if slot.used == SlotUse::Iota { 0 } else { origins[line.buffer] };
-            target[SLOT_BASE] = origin + line.base;
-            target[SLOT_ROW] = line.row;
-            target[SLOT_INNER] = line.inner;
-            target[SLOT_LOOPS..].copy_from_slice(&line.loops);
+        for ((slot_args, slot), target) in
+            self.lines.iter().zip(&self.code.slots).zip(slots.chunks_mut(words))
+        {
+            let origin = if slot.used == SlotUse::Iota { 0 } else { origins[slot_args.buffer] };
+            target[SLOT_BASE] = origin + slot_args.base;
+            target[SLOT_ROW] = slot_args.row;
+            target[SLOT_INNER] = slot_args.inner;
+            target[SLOT_LOOPS..].copy_from_slice(&slot_args.loops);
         }
         slots
     }
@@ -323,14 +326,14 @@ impl KernelCase {
         Ok(i64::from(processor.space.region(failed).iter().any(|byte| *byte != 0)))
     }
 
-    /// The message of a failing test.
+    /// Returns the message of a failing test.
     pub fn describe(&self) -> String {
         let mut text = format!(
             "{:?}, rows {}, n {}, extents {:?}, scalars {:?}\n",
             self.code.layout, self.rows, self.n, self.extents, self.scalars
         );
-        for (k, (slot, line)) in self.code.slots.iter().zip(&self.lines).enumerate() {
-            text += &format!("  slot {k}: {slot:?} {line:?}\n");
+        for (k, (slot, slot_args)) in self.code.slots.iter().zip(&self.lines).enumerate() {
+            text += &format!("  slot {k}: {slot:?} {slot_args:?}\n");
         }
         for (k, pass) in self.code.passes.iter().enumerate() {
             text += &format!("  pass {k}\n");

@@ -1,4 +1,4 @@
-//! Kernels written by hand: one of each usual kind, and kernels that must be refused.
+//! Kernels written by hand: one of each usual kind, and ill-formed bodies that must be refused.
 
 use shapeflow_shape_fns::DType;
 

@@ -53,7 +53,7 @@ fn inst(dtype: DType, op: InstOp) -> Inst {
     Inst { dtype, op }
 }
 
-/// A kernel that loads or makes the operands, computes `op` and stores the result.
+/// Returns a kernel that loads or makes the operands, computes `op` and stores the result.
 fn map(random: &mut Random, operands: &[(DType, OperandKind)], result: DType, op: InstOp) -> KernelBody {
     let mut slots = Vec::new();
     let mut body = Vec::new();
@@ -180,7 +180,7 @@ fn ternary_operations() {
     });
 }
 
-/// A reduction of loaded elements, stored once a row.
+/// Returns a reduction of loaded elements, stored once a row.
 fn reduce(layout: LaneLayout, loops: u32, op: ReduceOp, dtype: DType) -> KernelBody {
     let pattern = if layout == LaneLayout::Row { AccessPattern::Splat } else { AccessPattern::Contiguous };
     KernelBody {

@@ -96,7 +96,7 @@ struct Generator<'r> {
     loads: Vec<usize>,
 }
 
-/// A random kernel.
+/// Returns a random kernel.
 pub(in crate::codegen) fn generate(random: &mut Random) -> Generated {
     let layout = if random.chance(3) { LaneLayout::Column } else { LaneLayout::Row };
     let all = dtypes();
@@ -126,7 +126,7 @@ pub(in crate::codegen) fn generate(random: &mut Random) -> Generated {
         let written = g.stores();
         let body = std::mem::take(&mut g.body);
         g.exact.clear();
-        // One load and one store of a dtype may be one buffer, if nothing else of it moves.
+        // A load and a store of one dtype may share a buffer in a kernel of one pass.
         for load in std::mem::take(&mut g.loads) {
             for store in &written {
                 let (a, b) = (g.slots[load], g.slots[*store]);
@@ -197,7 +197,7 @@ impl Generator<'_> {
         self.source(dtype)
     }
 
-    /// A load, a constant or a converted value of `dtype`.
+    /// Returns a load, a constant or a converted value of `dtype`.
     fn source(&mut self, dtype: DType) -> InstId {
         match self.random.below(5) {
             0 => {
@@ -359,7 +359,7 @@ impl Generator<'_> {
         written
     }
 
-    /// The scratch slots that a body writes.
+    /// Returns the scratch slots that a body writes.
     fn scratch_of(&self, body: &[Inst]) -> Vec<usize> {
         let stores = body.iter().filter_map(|inst| match inst.op {
             InstOp::Store { slot, .. } => Some(slot as usize),

@@ -32,7 +32,7 @@ impl Random {
     }
 }
 
-/// A random element of `dtype`: often a special value, often a small one, sometimes any bits.
+/// Returns a random element of `dtype`: often a special value, often a small one, sometimes any bits.
 pub(super) fn element(random: &mut Random, dtype: DType) -> Scalar {
     let bits = random.next();
     let any = Scalar::from_bits(dtype, bits).unwrap();

@@ -16,7 +16,7 @@ use crate::expr::{
 struct Function {
     name: &'static str,
     build: fn(Expr) -> Expr,
-    /// The platform's function in f64. If it has none, the f64 expansion is the reference.
+    /// The platform's function in f64. If the platform has none, our f64 function is the reference.
     wide: Option<fn(f64) -> f64>,
     /// The stated errors in ulp.
     single: f64,
@@ -104,8 +104,8 @@ pub(super) fn with<R>(
     })
 }
 
-/// f32 numbers within 1.2e-8 of a multiple of π/2.
-const HALF_TURNS: [u32; 9] = [
+/// The bits of f32 numbers within 1.2e-8 of a multiple of π/2.
+const QUARTER_TURNS: [u32; 9] = [
     0x6f79_be45,
     0x50a3_e87f,
     0x6ff9_be45,
@@ -120,7 +120,7 @@ const HALF_TURNS: [u32; 9] = [
 /// Returns samples of every exponent and both signs, denser from 1/16 to 16.
 fn singles() -> impl Iterator<Item = f32> {
     let specials = [0u32, 1, 2, 0x007f_ffff, 0x0080_0000, 0x3f00_0000, 0x3f80_0000, 0x7f7f_ffff, 0x7f80_0000];
-    let specials = specials.into_iter().chain(HALF_TURNS);
+    let specials = specials.into_iter().chain(QUARTER_TURNS);
     let everywhere = (0..0x7f80_0000u32).step_by(1_048_573);
     let dense = (0x3d80_0000..0x4180_0000u32).step_by(16_381);
     let positive = specials.chain([0x7fc0_0000]).chain(everywhere).chain(dense);

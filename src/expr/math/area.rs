@@ -9,7 +9,7 @@ use crate::expr::Expr;
 /// A bound above which `√(x² ± 1)` and `x ± 1` round to `x`, and below which squares do not overflow.
 const HUGE: f64 = (1u128 << 100) as f64;
 
-/// Inverse hyperbolic sine. Errors: f32 0.6 ulp, f64 1.6 ulp.
+/// Computes the inverse hyperbolic sine. Errors: f32 0.6 ulp, f64 1.6 ulp.
 pub fn asinh(x: Expr) -> Expr {
     in_double(x, |x| {
         let magnitude = abs(x);
@@ -22,20 +22,20 @@ pub fn asinh(x: Expr) -> Expr {
     })
 }
 
-/// Inverse hyperbolic cosine; NaN below 1. Errors: f32 0.6 ulp, f64 1.6 ulp.
+/// Computes the inverse hyperbolic cosine; NaN below 1. Errors: f32 0.6 ulp, f64 1.6 ulp.
 pub fn acosh(x: Expr) -> Expr {
     in_double(x, |x| {
         let huge = x.like(HUGE).less(x.clone());
         let t = plus(x, -1.0);
         let near = &t + (&t + &t + &t * &t).sqrt();
-        // For x < 1 the result must be NaN: an argument below -1 makes log1p NaN, where the two terms might cancel.
+        // For x < 1 the result must be NaN, but the two terms above might cancel. The argument -2 makes log1p NaN.
         let near = t.less(x.like(0.0)).select(x.like(-2.0), near);
         let doubled = huge.clone().select(x.like(std::f64::consts::LN_2), x.like(0.0));
         log1p(huge.select(x.clone(), near)) + doubled
     })
 }
 
-/// Inverse hyperbolic tangent; infinite at ±1, NaN beyond. Errors: f32 0.6 ulp, f64 1.6 ulp.
+/// Computes the inverse hyperbolic tangent; infinite at ±1, NaN beyond. Errors: f32 0.6 ulp, f64 1.6 ulp.
 pub fn atanh(x: Expr) -> Expr {
     in_double(x, |x| {
         let magnitude = abs(x);

@@ -1,4 +1,4 @@
-//! Building blocks of the expansions.
+//! Building blocks of the math functions: bit layouts of floats, and small expressions that several functions use.
 
 use shapeflow_shape_fns::DType;
 
@@ -78,22 +78,22 @@ fn refused(x: Expr) -> Expr {
     x.sqrt()
 }
 
-/// `a * b + c`.
+/// Makes `a * b + c`.
 pub(super) fn fma(a: &Expr, b: &Expr, c: &Expr) -> Expr {
     a.clone().mul_add(b.clone(), c.clone())
 }
 
-/// `a * factor + c`.
+/// Makes `a * factor + c`.
 pub(super) fn fma_const(a: &Expr, factor: f64, c: &Expr) -> Expr {
     fma(a, &a.like(factor), c)
 }
 
-/// `x * factor`.
+/// Makes `x * factor`.
 pub(super) fn times(x: &Expr, factor: f64) -> Expr {
     x * x.like(factor)
 }
 
-/// `x + term`.
+/// Makes `x + term`.
 pub(super) fn plus(x: &Expr, term: f64) -> Expr {
     x + x.like(term)
 }
@@ -124,25 +124,25 @@ pub(super) fn shift_right(format: Format, word: &Expr, count: u32) -> Expr {
     word.clone().binary(BinaryOp::Shr, format.word(count as u64))
 }
 
-/// The smaller of `x` and a constant; NaN stays NaN. This is one instruction if the processor's minimum returns its
-/// second operand for NaN.
+/// Takes the smaller of `x` and a constant; NaN stays NaN. This is one instruction if the processor's minimum returns
+/// its second operand for NaN.
 pub(super) fn at_most(x: &Expr, limit: f64) -> Expr {
     let limit = x.like(limit);
     limit.clone().less(x.clone()).select(limit, x.clone())
 }
 
-/// The larger of `x` and a constant; NaN stays NaN.
+/// Takes the larger of `x` and a constant; NaN stays NaN.
 pub(super) fn at_least(x: &Expr, limit: f64) -> Expr {
     let limit = x.like(limit);
     x.clone().less(limit.clone()).select(limit, x.clone())
 }
 
-/// The non-negative `magnitude` with the sign of `x`.
+/// Gives the non-negative `magnitude` the sign of `x`.
 pub(super) fn with_sign(magnitude: &Expr, x: &Expr) -> Expr {
     from_bits(&(bits(magnitude) | (bits(x) & Format::of(x).sign())))
 }
 
-/// `if x == 0 { x } else { value }`: an odd function keeps the sign of zero.
+/// Makes `if x == 0 { x } else { value }`, by which an odd function keeps the sign of zero.
 pub(super) fn keep_zero(x: &Expr, value: Expr) -> Expr {
     x.clone().equal(x.like(0.0)).select(x.clone(), value)
 }

@@ -3,8 +3,8 @@
 
 use crate::expr::{BinaryOp, Expr, UnaryOp};
 
-/// The quotient rounded down, as TensorFlow's `floordiv`; for floats `floor(x / y)`. `MIN / -1` wraps to `MIN`; an
-/// integer division by zero fails the run.
+/// Computes the quotient rounded down, as TensorFlow's `floordiv`; for floats `floor(x / y)`. `MIN / -1` wraps to
+/// `MIN`; an integer division by zero fails the run.
 pub fn floordiv(x: Expr, y: Expr) -> Expr {
     let quotient = &x / &y;
     if x.dtype().is_float() {
@@ -15,25 +15,25 @@ pub fn floordiv(x: Expr, y: Expr) -> Expr {
     }
     let remainder = x - &quotient * &y;
     let one = y.like(1.0);
-    crosses(&remainder, &y).select(&quotient - one, quotient)
+    differs_in_sign(&remainder, &y).select(&quotient - one, quotient)
 }
 
-/// `x - y · floor(x / y)`, with the sign of `y`, as TensorFlow's `floormod`. For floats it is computed from the exact
-/// `fmod`. An integer division by zero fails the run.
+/// Computes `x - y · floor(x / y)`, with the sign of `y`, as TensorFlow's `floormod`. The float result is computed from
+/// the exact `fmod`. An integer division by zero fails the run.
 pub fn floormod(x: Expr, y: Expr) -> Expr {
     let signed = x.dtype().is_signed();
     let remainder = x.binary(BinaryOp::Rem, y.clone());
-    if signed { crosses(&remainder, &y).select(&remainder + y, remainder) } else { remainder }
+    if signed { differs_in_sign(&remainder, &y).select(&remainder + y, remainder) } else { remainder }
 }
 
-/// Whether a remainder is nonzero and its sign differs from the divisor's.
-fn crosses(remainder: &Expr, divisor: &Expr) -> Expr {
+/// Makes the bool that is true if a remainder is nonzero and its sign differs from the divisor's.
+fn differs_in_sign(remainder: &Expr, divisor: &Expr) -> Expr {
     let zero = remainder.like(0.0);
     let other_sign = remainder.clone().less(zero.clone()).not_equal(divisor.clone().less(zero.clone()));
     remainder.clone().not_equal(zero) & other_sign
 }
 
-/// -1, 0 or 1; 0.0 for -0.0, NaN for NaN.
+/// Computes the sign: -1, 0 or 1; 0.0 for -0.0, NaN for NaN.
 pub fn sign(x: Expr) -> Expr {
     let zero = x.like(0.0);
     let not_positive = if x.dtype().is_float() { &x + &zero } else { zero.clone() };
@@ -41,18 +41,18 @@ pub fn sign(x: Expr) -> Expr {
     if x.dtype().is_signed() { x.clone().less(zero).select(x.like(-1.0), positive) } else { positive }
 }
 
-/// The nearest integer, ties to even; the identity for integers.
+/// Rounds to the nearest integer, ties to even; returns integers unchanged.
 pub fn round_half_even(x: Expr) -> Expr {
     if x.dtype().is_integer() { x } else { x.unary(UnaryOp::Round) }
 }
 
-/// The larger of `x` and 0; NaN stays NaN.
+/// Computes the larger of `x` and 0; NaN stays NaN.
 pub fn relu(x: Expr) -> Expr {
     let zero = x.like(0.0);
     x.maximum(zero)
 }
 
-/// `(x - y)²`; integers wrap.
+/// Computes `(x - y)²`; integers wrap.
 pub fn squared_difference(x: Expr, y: Expr) -> Expr {
     let difference = x - y;
     &difference * &difference

@@ -3,10 +3,10 @@
 use shapeflow_shape_fns::DType;
 
 use super::build::*;
-use super::exp::{exp_bounded, exp_normal, less_power_of_half};
+use super::exp::{exp_without_subnormals, one_minus_exp2_neg, scaled_exp};
 use crate::expr::Expr;
 
-/// `erf(x)/x - 1` in powers of `x²` for `|x| < 0.9375`: error 2^-30.
+/// Coefficients of `erf(x)/x - 1` in powers of `x²` for `|x| < 0.9375`: relative error 2^-30.
 const SMALL_SINGLE: [f64; 7] = [
     8.000279194675386e-05,
     -0.0008050384349189699,
@@ -17,7 +17,7 @@ const SMALL_SINGLE: [f64; 7] = [
     0.12837916612625122,
 ];
 
-/// `erf(x)/x - 1` in powers of `x²` for `|x| < 1`: error 2^-56.
+/// Coefficients of `erf(x)/x - 1` in powers of `x²` for `|x| < 1`: relative error 2^-56.
 const SMALL_DOUBLE: [f64; 13] = [
     5.945269095310378e-11,
     -1.1365670480791634e-09,
@@ -34,7 +34,7 @@ const SMALL_DOUBLE: [f64; 13] = [
     0.1283791670955126,
 ];
 
-/// `-log2(erfc(t))/t - 1` for `t` in `[0.9375, 4]`: error of erf 2^-28.4.
+/// Coefficients of `-log2(erfc(t))/t - 1` for `t` in `[0.9375, 4]`: relative error of erf 2^-28.4.
 const LARGE_SINGLE: [f64; 6] = [
     -0.00030717815388925374,
     0.004625577013939619,
@@ -44,7 +44,8 @@ const LARGE_SINGLE: [f64; 6] = [
     0.6280881762504578,
 ];
 
-/// `erfc(x) · e^(x²) · (1 + 2x)` in powers of `(x - 2) / (x + 2)` for `x` in `[0, 10.3]`: error 2^-30.
+/// Coefficients of `erfc(x) · e^(x²) · (1 + 2x)` in powers of `(x - 2) / (x + 2)` for `x` in `[0, 10.3]`: relative
+/// error 2^-30.
 const TAIL_SINGLE: [f64; 12] = [
     7.953509548316123e-05,
     0.000169687133826919,
@@ -60,7 +61,8 @@ const TAIL_SINGLE: [f64; 12] = [
     1.276978382691309,
 ];
 
-/// `erfc(x) · e^(x²) · (1 + 2x)` in powers of `(x - 4) / (x + 4)` for `x` in `[0, 27.5]`: error 2^-54.
+/// Coefficients of `erfc(x) · e^(x²) · (1 + 2x)` in powers of `(x - 4) / (x + 4)` for `x` in `[0, 27.5]`: relative
+/// error 2^-54.
 const TAIL_DOUBLE: [f64; 23] = [
     -1.7756300590932474e-09,
     -1.3571329077881535e-08,
@@ -87,7 +89,7 @@ const TAIL_DOUBLE: [f64; 23] = [
     1.2329951186255526,
 ];
 
-/// Error function. Errors: f32 1.4 ulp, f64 1 ulp.
+/// Computes the error function. Errors: f32 1.4 ulp, f64 1 ulp.
 pub fn erf(x: Expr) -> Expr {
     in_float(x, |x| {
         let magnitude = abs(x);
@@ -100,12 +102,12 @@ pub fn erf(x: Expr) -> Expr {
         let small = fma(&horner(&square, &SMALL_SINGLE), &magnitude, &magnitude);
         let t = at_most(&magnitude, 4.0);
         let logarithm = fma(&horner(&t, &LARGE_SINGLE), &t, &t);
-        let large = less_power_of_half(&logarithm);
+        let large = one_minus_exp2_neg(&logarithm);
         with_sign(&magnitude.less(x.like(0.9375)).select(small, large), x)
     })
 }
 
-/// Complementary error function, precise where it is tiny. Errors: f32 0.6 ulp, f64 3 ulp.
+/// Computes the complementary error function, also precise for tiny results. Errors: f32 0.6 ulp, f64 3 ulp.
 pub fn erfc(x: Expr) -> Expr {
     in_float(x, |x| {
         let double = Format::of(x).is_double();
@@ -123,13 +125,13 @@ pub fn erfc(x: Expr) -> Expr {
     })
 }
 
-/// `erfc(a)` in f64 for `a` in `[0, 27.5]`.
+/// Computes `erfc(a)` in f64 for `a` in `[0, 27.5]`.
 fn tail(a: &Expr) -> Expr {
     let format = Format::of(a);
     // a² = high² + (a - high)(a + high), where high² is exact.
     let high = from_bits(&(bits(a) & format.word(!0 << 27)));
     let low = (&high - a) * (&high + a);
-    let power = exp_bounded(&-(&high * &high), 0, Some(&low));
+    let power = scaled_exp(&-(&high * &high), 0, Some(&low));
     let inverse = a.like(1.0) / plus(a, 4.0);
     let q = plus(a, -4.0) * &inverse;
     let excess = fma(&-a.clone(), &q, &fma_const(&plus(&q, 1.0), -4.0, a));
@@ -137,10 +139,10 @@ fn tail(a: &Expr) -> Expr {
     power * (horner(&q, &TAIL_DOUBLE) / plus(&(a + a), 1.0))
 }
 
-/// `erfc(a)` with the precision of an f32, computed in f64; 0 if the result is below the smallest f32.
+/// Computes `erfc(a)` in f64 with the precision of an f32; 0 if the result is below the smallest f32.
 fn tail_for_single(a: &Expr) -> Expr {
     let a = at_most(a, 10.3);
-    let power = exp_normal(&-(&a * &a));
+    let power = exp_without_subnormals(&-(&a * &a));
     let q = plus(&a, -2.0) / plus(&a, 2.0);
     power * (horner(&q, &TAIL_SINGLE) / plus(&(&a + &a), 1.0))
 }

@@ -12,7 +12,7 @@ const LOG2_E: f64 = std::f64::consts::LOG2_E;
 const LN2: [(f64, f64); 2] =
     [(0.693359375, -2.121_944_400_546_905_8e-4), (6.931_471_803_691_238e-1, 1.908_214_929_270_587_7e-10)];
 
-/// `e^r`: error 2^-28.2.
+/// Coefficients of `e^r`: relative error 2^-28.2.
 const EXP_SINGLE: [f64; 7] = [
     0.0013838965678587556,
     0.008369194343686104,
@@ -23,7 +23,7 @@ const EXP_SINGLE: [f64; 7] = [
     1.0,
 ];
 
-/// `e^r`, exactly 1 for `r = 0`: error 2^-23.3.
+/// Coefficients of `e^r`, exactly 1 for `r = 0`: relative error 2^-23.3.
 const EXP_SHORT: [f64; 6] = [
     0.008290297351777554,
     0.04189802333712578,
@@ -33,7 +33,7 @@ const EXP_SHORT: [f64; 6] = [
     1.0,
 ];
 
-/// `e^r`: error 2^-56.3.
+/// Coefficients of `e^r`: relative error 2^-56.3.
 const EXP_DOUBLE: [f64; 12] = [
     2.500012954112394e-08,
     2.763023579515705e-07,
@@ -49,7 +49,7 @@ const EXP_DOUBLE: [f64; 12] = [
     1.0,
 ];
 
-/// `2^r`: error 2^-26.3.
+/// Coefficients of `2^r`: relative error 2^-26.3.
 const EXP2_SINGLE: [f64; 7] = [
     0.00013332924572750926,
     0.0013387929648160934,
@@ -60,7 +60,7 @@ const EXP2_SINGLE: [f64; 7] = [
     1.0,
 ];
 
-/// `2^r`: error 2^-23.4.
+/// Coefficients of `2^r`: relative error 2^-23.4.
 const EXP2_SHORT: [f64; 6] = [
     0.0013269521296024323,
     0.009671291336417198,
@@ -70,7 +70,7 @@ const EXP2_SHORT: [f64; 6] = [
     1.0,
 ];
 
-/// `2^r`: error 2^-55.6.
+/// Coefficients of `2^r`: relative error 2^-55.6.
 const EXP2_DOUBLE: [f64; 13] = [
     2.5625406413906917e-11,
     4.456570563482693e-10,
@@ -87,7 +87,7 @@ const EXP2_DOUBLE: [f64; 13] = [
     1.0,
 ];
 
-/// `(e^r - 1 - r) / r²`: error of `e^r - 1` 2^-26.1.
+/// Coefficients of `(e^r - 1 - r) / r²`: relative error of `e^r - 1` 2^-26.1.
 const EXPM1_SINGLE: [f64; 5] = [
     0.0013835611753165722,
     0.008367124944925308,
@@ -96,7 +96,7 @@ const EXPM1_SINGLE: [f64; 5] = [
     0.4999999701976776,
 ];
 
-/// `(e^r - 1 - r) / r²`: error of `e^r - 1` 2^-59.9.
+/// Coefficients of `(e^r - 1 - r) / r²`: relative error of `e^r - 1` 2^-59.9.
 const EXPM1_DOUBLE: [f64; 11] = [
     2.0875329656882713e-09,
     2.5108967152008615e-08,
@@ -111,23 +111,23 @@ const EXPM1_DOUBLE: [f64; 11] = [
     0.5,
 ];
 
-/// `e^x`. Errors: f32 0.9 ulp, f64 0.9 ulp.
+/// Computes `e^x`. Errors: f32 0.9 ulp, f64 0.9 ulp.
 pub fn exp(x: Expr) -> Expr {
     in_float(x, |x| {
         let format = Format::of(x);
-        exp_bounded(&at_most(&at_least(x, format.pick(-104.0, -746.0)), format.pick(89.0, 710.0)), 0, None)
+        scaled_exp(&at_most(&at_least(x, format.pick(-104.0, -746.0)), format.pick(89.0, 710.0)), 0, None)
     })
 }
 
-/// `e^x` for a difference `x <= 0`; 0 if the result is below the normal numbers. Errors: f32 `1.8 - 0.06 · x` ulp,
-/// which is little beside the effect of rounding the difference; f64 as [`exp`].
+/// Computes `e^x` for a difference `x <= 0`; 0 if the result is below the normal numbers. Errors: f32 `1.8 - 0.06 · x`
+/// ulp, which is small compared with the effect of rounding the difference; f64 as [`exp`].
 pub(crate) fn exp_nonpositive(x: Expr) -> Expr {
     in_float(x, |x| {
         let format = Format::of(x);
         // At this bound the exponent field reaches 0.
         let x = at_least(x, format.pick(-88.0, -709.0));
         if format.is_double() {
-            return exp_normal(&x);
+            return exp_without_subnormals(&x);
         }
         let magic = x.like(format.magic + format.bias as f64);
         let sum = fma_const(&x, LOG2_E, &magic);
@@ -136,18 +136,18 @@ pub(crate) fn exp_nonpositive(x: Expr) -> Expr {
     })
 }
 
-/// `2^x`, exact for integers. Errors: f32 1 ulp, f64 0.9 ulp.
+/// Computes `2^x`, exact for integers. Errors: f32 1 ulp, f64 0.9 ulp.
 pub fn exp2(x: Expr) -> Expr {
     in_float(x, |x| {
         let format = Format::of(x);
-        exp2_bounded(&at_most(&at_least(x, format.pick(-151.0, -1076.0)), format.pick(128.0, 1024.0)), None)
+        exp2_of_sum(&at_most(&at_least(x, format.pick(-151.0, -1076.0)), format.pick(128.0, 1024.0)), None)
     })
 }
 
-/// `e^x - 1`, precise near 0. Errors: f32 1.6 ulp, f64 1.7 ulp.
+/// Computes `e^x - 1`, precise near 0. Errors: f32 1.6 ulp, f64 1.7 ulp.
 pub fn expm1(x: Expr) -> Expr {
     in_float(x, |x| {
-        // For small x, e^x - 1 rounds to x. The quarter of x could lose bits, and that of -0.0 its sign.
+        // For small x, e^x - 1 rounds to x. A quarter of x could lose bits, and the quarter for -0.0 is 0.0.
         let small = abs(x).less(x.like(Format::of(x).pick(1e-9, 1e-18)));
         small.select(x.clone(), times(&quarter_expm1(x), 4.0))
     })
@@ -164,8 +164,8 @@ fn reduce(x: &Expr, offset: f64) -> (Expr, Expr) {
     (r, bits(&sum))
 }
 
-/// `p · 2^n`, where the low bits of `sum` hold `n + 2 · bias`. The power is applied as two factors, so that overflow
-/// and subnormal results are rounded once.
+/// Makes `p · 2^n`, where the low bits of `sum` hold `n + 2 · bias`. The power is applied as two factors, so that
+/// overflow and subnormal results are rounded once.
 fn scale(p: Expr, sum: &Expr) -> Expr {
     let format = Format::of(&p);
     let first = format.to_exponent(&shift_right(format, sum, 1));
@@ -173,8 +173,8 @@ fn scale(p: Expr, sum: &Expr) -> Expr {
     p * from_bits(&first) * from_bits(&second)
 }
 
-/// `e^(x + low) · 2^shift` for `x` in `[-104, 104]` or `[-746, 711]`.
-pub(super) fn exp_bounded(x: &Expr, shift: i32, low: Option<&Expr>) -> Expr {
+/// Makes `e^(x + low) · 2^shift` for `x` in `[-104, 104]` or `[-746, 711]`.
+pub(super) fn scaled_exp(x: &Expr, shift: i32, low: Option<&Expr>) -> Expr {
     let format = Format::of(x);
     let (mut r, sum) = reduce(x, (2 * format.bias) as f64 + shift as f64);
     if let Some(low) = low {
@@ -183,15 +183,15 @@ pub(super) fn exp_bounded(x: &Expr, shift: i32, low: Option<&Expr>) -> Expr {
     scale(horner(&r, format.pick(&EXP_SINGLE, &EXP_DOUBLE)), &sum)
 }
 
-/// `e^x` for results between the smallest normal number and the largest power of two. A result just below the smallest
-/// normal number is 0.
-pub(super) fn exp_normal(x: &Expr) -> Expr {
+/// Makes `e^x` for results between the smallest normal number and the largest power of two. A result just below the
+/// smallest normal number is 0.
+pub(super) fn exp_without_subnormals(x: &Expr) -> Expr {
     let format = Format::of(x);
     let (r, sum) = reduce(x, format.bias as f64);
     horner(&r, format.pick(&EXP_SINGLE, &EXP_DOUBLE)) * from_bits(&format.to_exponent(&sum))
 }
 
-/// `e^2x + 1` in f32 for `x` in `[0, 40]`; the error of the power grows with `x`, from 2^-24.
+/// Computes `e^2x + 1` in f32 for `x` in `[0, 40]`; the relative error of the power grows with `x`, from 2^-24.
 pub(super) fn exp_twice_plus_1(x: &Expr) -> Expr {
     let format = Format::of(x);
     let magic = x.like(format.magic + format.bias as f64);
@@ -206,8 +206,8 @@ pub(super) fn exp_twice_plus_1(x: &Expr) -> Expr {
     fma(&horner(&r, &of_half), &from_bits(&format.to_exponent(&bits(&sum))), &x.like(1.0))
 }
 
-/// `1 + 2^x`, infinite if `2^x` is at least 2^128 (f32) or 2^1024 (f64). Errors: f32 1.3 ulp, f64 1.2 ulp.
-pub(super) fn plus_power_of_2(x: &Expr) -> Expr {
+/// Computes `1 + 2^x`, infinite if `2^x` is at least 2^128 (f32) or 2^1024 (f64). Errors: f32 1.3 ulp, f64 1.2 ulp.
+pub(super) fn one_plus_exp2(x: &Expr) -> Expr {
     let format = Format::of(x);
     let (least, most) = format.pick((-126.0, 128.0), (-1022.0, 1024.0));
     let x = at_most(&at_least(x, least), most);
@@ -218,8 +218,8 @@ pub(super) fn plus_power_of_2(x: &Expr) -> Expr {
     fma(&p, &from_bits(&format.to_exponent(&bits(&sum))), &x.like(1.0))
 }
 
-/// `1 - 2^-x` in f32 for `x` in `[1, 126]`: error of the power 2^-23.4.
-pub(super) fn less_power_of_half(x: &Expr) -> Expr {
+/// Computes `1 - 2^-x` in f32 for `x` in `[1, 126]`: relative error of the power 2^-23.4.
+pub(super) fn one_minus_exp2_neg(x: &Expr) -> Expr {
     let format = Format::of(x);
     let magic = x.like(format.magic + format.bias as f64);
     let sum = &magic - x;
@@ -233,8 +233,8 @@ pub(super) fn less_power_of_half(x: &Expr) -> Expr {
     fma(&horner(&r, &coefficients), &from_bits(&format.to_exponent(&bits(&sum))), &x.like(1.0))
 }
 
-/// `2^(x + low)` for `x` in `[-151, 128]` or `[-1080, 1025]`.
-pub(super) fn exp2_bounded(x: &Expr, low: Option<&Expr>) -> Expr {
+/// Computes `2^(x + low)` for `x` in `[-151, 128]` or `[-1080, 1025]`.
+pub(super) fn exp2_of_sum(x: &Expr, low: Option<&Expr>) -> Expr {
     let format = Format::of(x);
     let magic = x.like(format.magic + (2 * format.bias) as f64);
     let sum = x + &magic;
@@ -245,13 +245,13 @@ pub(super) fn exp2_bounded(x: &Expr, low: Option<&Expr>) -> Expr {
     scale(horner(&r, format.pick(&EXP2_SINGLE, &EXP2_DOUBLE)), &bits(&sum))
 }
 
-/// `(e^x - 1) / 4`; 0.0 for -0.0. Twice the result is finite for every `x` whose hyperbolic sine is finite.
+/// Computes `(e^x - 1) / 4`; 0.0 for -0.0. Twice the result is finite for every `x` whose hyperbolic sine is finite.
 pub(super) fn quarter_expm1(x: &Expr) -> Expr {
     let format = Format::of(x);
     let x = at_most(&at_least(x, format.pick(-18.0, -38.0)), format.pick(89.0, 710.5));
     let (r, sum) = reduce(&x, format.bias as f64 - 2.0);
     let q = fma(&(&r * &r), &horner(&r, format.pick(&EXPM1_SINGLE, &EXPM1_DOUBLE)), &r);
-    // 2^(n-2): it and its product with q never overflow.
+    // Neither the power 2^(n-2) nor its product with q overflows.
     let power = from_bits(&format.to_exponent(&sum));
     fma(&power, &q, &plus(&power, -0.25))
 }

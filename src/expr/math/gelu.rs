@@ -1,17 +1,17 @@
 //! `gelu_tanh`.
 
 use super::build::*;
-use super::exp::plus_power_of_2;
+use super::exp::one_plus_exp2;
 use crate::expr::Expr;
 
-/// `0.5 * x * (1 + tanh(u))` with `u = sqrt(2/π) * (x + 0.044715 * x³)`. It is computed as `x / (1 + e^-2u)`, in which
-/// nothing cancels if the tangent is near -1. Error in f32: `3.2 + 2.1 · max(-2u, 0)` ulp; the rounding of `u` causes
+/// Computes `0.5 * x * (1 + tanh(u))` with `u = sqrt(2/π) * (x + 0.044715 * x³)`. The expression is `x / (1 + e^-2u)`,
+/// in which nothing cancels if tanh is near -1. Error in f32: `3.2 + 2.1 · max(-2u, 0)` ulp; the rounding of `u` causes
 /// the second term.
 pub(crate) fn gelu_tanh(x: Expr) -> Expr {
     in_float(x, |x| {
         let linear = -2.0 * (2.0 / std::f64::consts::PI).sqrt() * std::f64::consts::LOG2_E;
         let exponent = x * fma_const(&(x * x), 0.044715 * linear, &x.like(linear));
-        x.clone() / plus_power_of_2(&exponent)
+        x.clone() / one_plus_exp2(&exponent)
     })
 }
 

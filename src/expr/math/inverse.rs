@@ -9,11 +9,11 @@ const PI: [(f64, f64); 2] = [
     (std::f64::consts::PI, 1.224_646_799_147_353_2e-16),
 ];
 
-/// `(asin(s)/s - 1) / s²` in powers of `s²` for `s <= 1/2`: error 2^-27.6.
+/// Coefficients of `(asin(s)/s - 1) / s²` in powers of `s²` for `s <= 1/2`: relative error 2^-27.6.
 const ASIN_SINGLE: [f64; 5] =
     [0.042158305644989014, 0.024184778332710266, 0.04546914994716644, 0.074953094124794, 0.16666752099990845];
 
-/// As [`ASIN_SINGLE`]: error 2^-59.
+/// As [`ASIN_SINGLE`]: relative error 2^-59.
 const ASIN_DOUBLE: [f64; 13] = [
     0.032628457935540194,
     -0.020998784823177463,
@@ -30,7 +30,7 @@ const ASIN_DOUBLE: [f64; 13] = [
     0.1666666666666676,
 ];
 
-/// `(atan(t)/t - 1) / t²` in powers of `t²` for `t <= 1`: error 2^-25.8.
+/// Coefficients of `(atan(t)/t - 1) / t²` in powers of `t²` for `t <= 1`: relative error 2^-25.8.
 const ATAN_SINGLE: [f64; 8] = [
     0.0029202508740127087,
     -0.016365772113204002,
@@ -42,7 +42,7 @@ const ATAN_SINGLE: [f64; 8] = [
     -0.33333152532577515,
 ];
 
-/// As [`ATAN_SINGLE`]: error 2^-54.
+/// As [`ATAN_SINGLE`]: relative error 2^-54.
 const ATAN_DOUBLE: [f64; 20] = [
     1.3225425032651466e-05,
     -0.00015216435780025393,
@@ -66,7 +66,7 @@ const ATAN_DOUBLE: [f64; 20] = [
     -0.3333333333333307,
 ];
 
-/// Arc sine; NaN outside `[-1, 1]`. Errors: f32 1.2 ulp, f64 1.1 ulp.
+/// Computes the arc sine; NaN outside `[-1, 1]`. Errors: f32 1.2 ulp, f64 1.1 ulp.
 pub fn asin(x: Expr) -> Expr {
     in_float(x, |x| {
         let Arc { far, root, rest } = arc(x, &abs(x));
@@ -77,7 +77,7 @@ pub fn asin(x: Expr) -> Expr {
     })
 }
 
-/// Arc cosine; NaN outside `[-1, 1]`. Errors: f32 1.2 ulp, f64 1.2 ulp.
+/// Computes the arc cosine; NaN outside `[-1, 1]`. Errors: f32 1.2 ulp, f64 1.2 ulp.
 pub fn acos(x: Expr) -> Expr {
     in_float(x, |x| {
         let Arc { far, root, rest } = arc(x, x);
@@ -101,6 +101,7 @@ struct Arc {
     rest: Expr,
 }
 
+/// Reduces the argument `x` of `asin` or `acos`. `near` is the `s` of [`Arc`] for `|x| <= 1/2`.
 fn arc(x: &Expr, near: &Expr) -> Arc {
     let magnitude = abs(x);
     let far = x.like(0.5).less(magnitude.clone());
@@ -124,7 +125,7 @@ fn part_of_pi(x: &Expr, factor: f64) -> (f64, f64) {
     (high * factor, low * factor)
 }
 
-/// Arc tangent. Errors: f32 1.4 ulp, f64 1.1 ulp.
+/// Computes the arc tangent. Errors: f32 1.4 ulp, f64 1.1 ulp.
 pub fn atan(x: Expr) -> Expr {
     in_float(x, |x| {
         let magnitude = abs(x);
@@ -138,14 +139,14 @@ pub fn atan(x: Expr) -> Expr {
     })
 }
 
-/// `atan(t) - t` for `|t| <= 1`.
+/// Computes `atan(t) - t` for `|t| <= 1`.
 fn atan_rest(t: &Expr) -> Expr {
     let z = t * t;
     t * &z * Format::of(t).pick(horner(&z, &ATAN_SINGLE), horner(&z, &ATAN_DOUBLE))
 }
 
-/// The angle of the point `(x, y)`, in `[-π, π]`. Zero and infinite coordinates give C99's values. Errors: f32 1.4 ulp,
-/// f64 1.4 ulp.
+/// Computes the angle of the point `(x, y)`, in `[-π, π]`. Zero and infinite coordinates give C99's values. Errors: f32
+/// 1.4 ulp, f64 1.4 ulp.
 pub fn atan2(y: Expr, x: Expr) -> Expr {
     in_float2(y, x, |y, x| {
         let format = Format::of(x);

@@ -16,7 +16,7 @@ const LOG2_E: [(f64, f64); 2] = [
     (std::f64::consts::LOG2_E, 2.035_527_374_093_103_3e-17),
 ];
 
-/// `(log(1 + f) - f) / f²`: error of the logarithm 2^-27.2.
+/// Coefficients of `(log(1 + f) - f) / f²`: relative error of the logarithm 2^-27.2.
 const LOG_SINGLE: [f64; 9] = [
     -0.07634404301643372,
     0.12761524319648743,
@@ -29,7 +29,7 @@ const LOG_SINGLE: [f64; 9] = [
     -0.5,
 ];
 
-/// `(2·atanh(s)/s - 2) / s²` in powers of `s²`: error of the logarithm 2^-57.9.
+/// Coefficients of `(2·atanh(s)/s - 2) / s²` in powers of `s²`: relative error of the logarithm 2^-57.9.
 const LOG_DOUBLE: [f64; 7] = [
     0.1479595678717579,
     0.15314049846157082,
@@ -40,7 +40,7 @@ const LOG_DOUBLE: [f64; 7] = [
     0.6666666666666734,
 ];
 
-/// Natural logarithm; -inf for zeros, NaN for negative numbers. Errors: f32 0.9 ulp, f64 0.8 ulp.
+/// Computes the natural logarithm; -inf for zeros, NaN for negative numbers. Errors: f32 0.9 ulp, f64 0.8 ulp.
 pub fn log(x: Expr) -> Expr {
     in_float(x, |x| {
         let format = Format::of(x);
@@ -51,8 +51,8 @@ pub fn log(x: Expr) -> Expr {
     })
 }
 
-/// Logarithm to base 2, exact for powers of two; -inf for zeros, NaN for negative numbers. Errors: f32 1 ulp, f64 0.8
-/// ulp.
+/// Computes the logarithm to base 2, exact for powers of two; -inf for zeros, NaN for negative numbers. Errors: f32 1
+/// ulp, f64 0.8 ulp.
 pub fn log2(x: Expr) -> Expr {
     in_float(x, |x| {
         let format = Format::of(x);
@@ -71,7 +71,7 @@ pub fn log2(x: Expr) -> Expr {
     })
 }
 
-/// `log(1 + x)`, precise near 0; -inf for -1, NaN below -1. Errors: f32 1.5 ulp, f64 0.8 ulp.
+/// Computes `log(1 + x)`, precise near 0; -inf for -1, NaN below -1. Errors: f32 1.5 ulp, f64 0.8 ulp.
 pub fn log1p(x: Expr) -> Expr {
     in_float(x, |x| {
         let format = Format::of(x);
@@ -100,7 +100,7 @@ pub(super) struct Parts {
     field: Expr,
 }
 
-/// Splits a positive finite number into exponent and fraction. `subnormal` says whether it may be subnormal.
+/// Splits a positive finite number into exponent and fraction. `subnormal` says whether the number may be subnormal.
 pub(super) fn take_apart(x: &Expr, subnormal: bool) -> Parts {
     let format = Format::of(x);
     let shift = format.fraction + 1;
@@ -126,7 +126,7 @@ pub(super) fn take_apart(x: &Expr, subnormal: bool) -> Parts {
     Parts { fraction: plus(&from_bits(&m), -1.0), exponent, field: from_root & format.word(exponent_mask) }
 }
 
-/// `log(1 + f) - f`, plus `more`.
+/// Computes `log(1 + f) - f`, plus `more`.
 fn log_rest(f: &Expr, more: Option<&Expr>) -> Expr {
     if Format::of(f).is_double() {
         let s = f / plus(f, 2.0);
@@ -147,7 +147,8 @@ fn log_rest(f: &Expr, more: Option<&Expr>) -> Expr {
     }
 }
 
-/// Handles special arguments: `value` if `x` is above `pole` and finite, -inf at the pole, NaN below it, inf at inf.
+/// Handles special arguments: `value` if `x` is above `pole` and finite, -inf at the pole, NaN below the pole, inf at
+/// inf.
 fn finish(x: &Expr, value: Expr, pole: f64) -> Expr {
     let at_pole = x.clone().equal(x.like(pole)).select(x.like(f64::NEG_INFINITY), x.like(f64::NAN));
     let above = x.clone().less(x.like(f64::INFINITY)).select(value, x.clone());

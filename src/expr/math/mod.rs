@@ -4,8 +4,9 @@
 //! end. NaN, infinities, subnormals and signed zeros follow C99 unless a function says otherwise.
 //!
 //! The stated errors are in units in the last place (ulp) of the exact result. They are the largest errors over samples
-//! of every exponent, with a fused multiply-add. Without one they grow by up to 1 ulp, unless a function says
-//! otherwise.
+//! of every exponent, with a fused multiply-add. Without a fused multiply-add, the errors grow by up to 1 ulp, unless a
+//! function says otherwise. A constant with the coefficients of a polynomial lists the highest power first; the
+//! relative error in its documentation is the maximum error of the polynomial alone.
 //!
 //! An argument of an unsupported dtype gives an ill-typed expression, which is refused when the op is added to a graph.
 

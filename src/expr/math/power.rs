@@ -3,11 +3,11 @@
 use shapeflow_shape_fns::{DType, Dim};
 
 use super::build::*;
-use super::exp::exp2_bounded;
+use super::exp::exp2_of_sum;
 use super::log::{Parts, take_apart};
 use crate::expr::{Expr, ExprKind, Scalar, UnaryOp};
 
-/// `log2(1 + f) / s` in powers of `s²`, `s = f / (2 + f)`: error 2^-45.
+/// Coefficients of `log2(1 + f) / s` in powers of `s²`, `s = f / (2 + f)`: relative error 2^-45.
 const LOG2_FOR_SINGLE: [f64; 6] = [
     0.28289918630176464,
     0.31990576314907654,
@@ -17,7 +17,7 @@ const LOG2_FOR_SINGLE: [f64; 6] = [
     2.88539008177785,
 ];
 
-/// `2^r` for `|r| <= 1/2`: error 2^-34.5.
+/// Coefficients of `2^r` for `|r| <= 1/2`: relative error 2^-34.5.
 const EXP2_FOR_SINGLE: [f64; 8] = [
     1.5201936046380593e-05,
     0.00015469291679652488,
@@ -29,7 +29,7 @@ const EXP2_FOR_SINGLE: [f64; 8] = [
     0.9999999999616715,
 ];
 
-/// `((atanh(s)/s - 1)/s² - 1/3) / s²` in powers of `s²`: error of the logarithm 2^-66.
+/// Coefficients of `((atanh(s)/s - 1)/s² - 1/3) / s²` in powers of `s²`: relative error of the logarithm 2^-66.
 const ATANH_DOUBLE: [f64; 8] = [
     0.059944188774823694,
     0.058374198725358595,
@@ -41,12 +41,12 @@ const ATANH_DOUBLE: [f64; 8] = [
     0.1999999999999999,
 ];
 
-/// `1 / √x`. Error: 1.5 ulp.
+/// Computes `1 / √x`. Error: 1.5 ulp.
 pub fn rsqrt(x: Expr) -> Expr {
     in_float(x, |x| x.like(1.0) / x.clone().sqrt())
 }
 
-/// Cube root. Errors: f32 0.8 ulp, f64 0.8 ulp.
+/// Computes the cube root. Errors: f32 0.8 ulp, f64 0.8 ulp.
 pub fn cbrt(x: Expr) -> Expr {
     in_float(x, |x| {
         let magnitude = abs(x);
@@ -56,7 +56,7 @@ pub fn cbrt(x: Expr) -> Expr {
         let z = &s * &s;
         let logarithm = exponent + s * horner(&z, &LOG2_FOR_SINGLE);
         let third = times(&logarithm, 1.0 / 3.0);
-        let y = exp2_bounded(&third, None);
+        let y = exp2_of_sum(&third, None);
         let step = (&y - &magnitude / (&y * &y)) * x.like(1.0 / 3.0);
         let root = with_sign(&(y - step), x);
         let ordinary = magnitude.clone().less(x.like(f64::INFINITY)) & magnitude.not_equal(x.like(0.0));
@@ -64,7 +64,7 @@ pub fn cbrt(x: Expr) -> Expr {
     })
 }
 
-/// `x` to the power `y`, both of one dtype.
+/// Computes `x` to the power `y`, both of one dtype.
 ///
 /// Floats follow C99's `pow` with all its special cases. Errors: f32 0.6 ulp; f64 1 ulp, and up to 2,000 ulp without a
 /// fused multiply-add. Integers wrap; a negative exponent fails the run as an index out of range.
@@ -84,7 +84,7 @@ pub fn pow(x: Expr, y: Expr) -> Expr {
     in_float2(x, y, float_pow)
 }
 
-/// The power for constant exponents that need only one or two operations.
+/// Computes the power for constant exponents that need only one or two operations.
 fn simple_pow(x: &Expr, exponent: f64) -> Option<Expr> {
     let one = || x.like(1.0);
     // C99: pow(-0.0, 0.5) is 0.0 and pow(-inf, 0.5) is inf.
@@ -120,7 +120,7 @@ fn float_pow(x: &Expr, y: &Expr) -> Expr {
     certain.select(one, value)
 }
 
-/// `x^y` for `x >= 0`, computed in f64 from f32 arguments; 1 for `x = 1`, also for infinite `y`.
+/// Computes `x^y` for `x >= 0` in f64, from f32 arguments; 1 for `x = 1`, also for infinite `y`.
 fn positive_pow_single(x: &Expr, y: &Expr) -> Expr {
     let (x, y) = (x.clone().cast(DType::F64), y.clone().cast(DType::F64));
     let Parts { fraction, exponent, .. } = take_apart(&x, false);
@@ -142,12 +142,12 @@ fn at_ends(x: &Expr, value: Expr) -> Expr {
     x.clone().equal(x.like(0.0)).select(x.like(f64::NEG_INFINITY), finite)
 }
 
-/// `if x == 1 { 0 } else { product }`, where `product = y · log2(x)`: 1 to any power is 1.
+/// Computes `if x == 1 { 0 } else { product }`, where `product = y · log2(x)`: 1 to any power is 1.
 fn unless_one(x: &Expr, product: Expr) -> Expr {
     x.clone().equal(x.like(1.0)).select(x.like(0.0), product)
 }
 
-/// `x^y` for `x >= 0` in f64, from a logarithm that is the sum of two parts.
+/// Computes `x^y` for `x >= 0` in f64, from a logarithm that is the sum of two parts.
 fn positive_pow(x: &Expr, y: &Expr) -> Expr {
     let Parts { fraction: f, exponent, .. } = take_apart(x, true);
     // s = f / (2 + f), and s_low, the rounding error of the sum and the quotient.
@@ -182,7 +182,7 @@ fn positive_pow(x: &Expr, y: &Expr) -> Expr {
     let total_low = bounded.select(total_low, x.like(0.0));
     let certain = x.clone().equal(x.like(1.0));
     let total_low = certain.select(x.like(0.0), total_low);
-    exp2_bounded(&at_most(&at_least(&total, -1080.0), 1025.0), Some(&total_low))
+    exp2_of_sum(&at_most(&at_least(&total, -1080.0), 1025.0), Some(&total_low))
 }
 
 /// Returns `a · b` and its rounding error.
@@ -192,7 +192,7 @@ fn product(a: &Expr, b: &Expr) -> (Expr, Expr) {
     (high, low)
 }
 
-/// Integer power by repeated squaring, one step for each bit of a non-negative exponent.
+/// Computes an integer power by repeated squaring, one step for each bit of a non-negative exponent.
 fn integer_pow(x: Expr, y: Expr) -> Expr {
     if let ExprKind::Const(exponent) = y.kind()
         && let Ok(exponent) = u64::try_from(exponent.to_i64())
@@ -215,7 +215,7 @@ fn integer_pow(x: Expr, y: Expr) -> Expr {
     power
 }
 
-/// `y`; the run fails if it is negative.
+/// Returns `y`, and fails the run if `y` is negative.
 fn not_negative(y: &Expr) -> Expr {
     let checked = if y.dtype() == DType::I64 { y.clone() } else { y.clone().cast(DType::I32) };
     let kind = ExprKind::CheckIndex { value: checked, limit: Dim::known(i64::MAX), axis: 0 };

@@ -28,11 +28,11 @@ const HALF_PI: [f64; 4] = [
     1.008_585_403_587_248_3e-37,
 ];
 
-/// `(sin(r)/r - 1) / r²` in powers of `r²`: error of the sine 2^-27.9.
+/// Coefficients of `(sin(r)/r - 1) / r²` in powers of `r²`: relative error of the sine 2^-27.9.
 const SIN_SINGLE: [f64; 3] = [-0.00019518275803420693, 0.008332189172506332, -0.16666655242443085];
-/// `cos(r)` in powers of `r²`: error 2^-33.
+/// Coefficients of `cos(r)` in powers of `r²`: relative error 2^-33.
 const COS_SINGLE: [f64; 5] = [2.4432327336398885e-05, -0.0013887309469282627, 0.04166664555668831, -0.5, 1.0];
-/// `(sin(r)/r - 1) / r²` in powers of `r²`: error of the sine 2^-56.5.
+/// Coefficients of `(sin(r)/r - 1) / r²` in powers of `r²`: relative error of the sine 2^-56.5.
 const SIN_DOUBLE: [f64; 6] = [
     1.589614947025003e-10,
     -2.5050746413083703e-08,
@@ -41,7 +41,7 @@ const SIN_DOUBLE: [f64; 6] = [
     0.00833333333332209,
     -0.1666666666666663,
 ];
-/// `(cos(r) - 1 + r²/2) / r⁴` in powers of `r²`: error of the cosine 2^-59.6.
+/// Coefficients of `(cos(r) - 1 + r²/2) / r⁴` in powers of `r²`: relative error of the cosine 2^-59.6.
 const COS_DOUBLE: [f64; 6] = [
     -1.1358479905925148e-11,
     2.0875699773313586e-09,
@@ -50,7 +50,7 @@ const COS_DOUBLE: [f64; 6] = [
     -0.0013888888888873017,
     0.041666666666666595,
 ];
-/// `(tan(r)/r - 1) / r²` in powers of `r²`: error of the tangent 2^-29.6.
+/// Coefficients of `(tan(r)/r - 1) / r²` in powers of `r²`: relative error of the tangent 2^-29.6.
 const TAN_SINGLE: [f64; 7] = [
     0.004379000791676843,
     8.414491046461707e-05,
@@ -60,7 +60,7 @@ const TAN_SINGLE: [f64; 7] = [
     0.1333266083478074,
     0.33333349825076225,
 ];
-/// `(tan(r)/r - 1) / r²` as a quotient of polynomials in `r²` (Cephes).
+/// Coefficients of `(tan(r)/r - 1) / r²` as a quotient of polynomials in `r²` (Cephes).
 const TAN_DOUBLE: ([f64; 3], [f64; 5]) = (
     [-1.309_369_391_813_837_9e4, 1.153_516_648_385_874_2e6, -1.795_652_519_764_848_8e7],
     [
@@ -72,19 +72,19 @@ const TAN_DOUBLE: ([f64; 3], [f64; 5]) = (
     ],
 );
 
-/// Sine. Errors: f32 1.6 ulp for every argument; f64 1.3 ulp for `|x| <= 1e6`, or `|x| <= 1e9` with a fused
-/// multiply-add. For larger arguments the absolute error of f64 grows to about `|x| · 2^-98` fused and `|x| · 2^-53`
-/// unfused. An f64 argument of `2^49` or more counts as 0.
+/// Computes the sine. Errors: f32 1.6 ulp for every argument; f64 1.3 ulp for `|x| <= 1e6`, or `|x| <= 1e9` with a
+/// fused multiply-add. For larger arguments the absolute error of f64 grows to about `|x| · 2^-98` with a fused
+/// multiply-add and `|x| · 2^-53` without. An f64 argument of `2^49` or more counts as 0.
 pub fn sin(x: Expr) -> Expr {
     in_float(x, |x| keep_zero(x, sine(x, 0)))
 }
 
-/// Cosine. Errors: f32 1.6 ulp, f64 1.4 ulp, each in the range of [`sin`].
+/// Computes the cosine. Errors: f32 1.6 ulp, f64 1.4 ulp, for the same arguments as [`sin`].
 pub fn cos(x: Expr) -> Expr {
     in_float(x, |x| sine(x, 1))
 }
 
-/// Tangent. Errors: f32 0.6 ulp, f64 2.2 ulp, each in the range of [`sin`].
+/// Computes the tangent. Errors: f32 0.6 ulp, f64 2.2 ulp, for the same arguments as [`sin`].
 pub fn tan(x: Expr) -> Expr {
     in_float(x, |x| {
         let Reduced { quadrant, r, low } =
@@ -122,8 +122,8 @@ struct Reduced {
     low: Option<Expr>,
 }
 
-/// Reduces an `f32`; both results are `f64`. The quadrant is subtracted from the first part before the other parts are
-/// added. The cancellation is then exact, so that the error stays relative to `r` near every multiple of π/2.
+/// Reduces an `f32`; `quadrant` and `r` are `f64`. The quadrant is subtracted from the first part before the other
+/// parts are added. The cancellation is then exact, so that the error stays relative to `r` near every multiple of π/2.
 fn reduce_single(x: &Expr) -> Reduced {
     let x = x.clone().cast(DType::F64);
     let (tail, parts) = (TURNS[5], &TURNS[..5]);
@@ -153,7 +153,7 @@ fn reduce_double(x: &Expr) -> Reduced {
     Reduced { quadrant, r, low: Some(low) }
 }
 
-/// Sine of `x + turn · π/2`; 0.0 for -0.0.
+/// Computes the sine of `x + turn · π/2`; 0.0 for -0.0.
 fn sine(x: &Expr, turn: u64) -> Expr {
     let format = Format::of(x);
     let (quadrant, sine, cosine) = if format.is_double() {

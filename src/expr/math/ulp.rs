@@ -8,8 +8,8 @@ pub(super) fn ulp(size: f64, digits: i32, least: i32) -> f64 {
     2f64.powi(exponent.max(least)) * 2f64.powi(-digits)
 }
 
-/// Returns the error of `got` in ulp of an f32. It is infinite if one is NaN or infinite and the other is not, or if
-/// the signs of zeros differ.
+/// Returns the error of `got` in ulp of an f32. The error is infinite if only one of `got` and `exact` is NaN or
+/// infinite, or if the signs of zeros differ.
 pub(super) fn error_of_single(got: f64, exact: f64) -> f64 {
     let rounded = exact as f32 as f64;
     if exact.is_nan() || rounded.is_infinite() || exact == 0.0 {

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::reduce_lanes::{ReduceLanes, lanes_of};
+use super::reduce_lanes::{ReduceLanes, lane_count};
 use crate::expr::{Scalar, eval_binary, eval_bitcast, eval_cast, eval_mul_add, eval_unary};
 use crate::lower::kernel_body::{
     AccessPattern, Inst, InstId, InstOp, KernelBody, LaneLayout, Pass, REDUCE_TILE, SlotUse,
@@ -16,7 +16,8 @@ pub(crate) enum InterpBuffer<'a> {
     Write(&'a mut [u8]),
 }
 
-/// The address and strides of a slot, in bytes (of an iota, in its own units): a line of `KernelArgs::slots`.
+/// The address and strides of a slot in bytes, as the words of a slot in `KernelArgs::slots`; for an iota, in units of
+/// its value.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct InterpSlot {
     /// Index into [`InterpArgs::buffers`]; ignored for an iota.
@@ -56,7 +57,7 @@ pub(crate) enum FaultKind {
     Index { value: i64, limit: i64 },
     /// An integer divided by zero.
     DivideByZero,
-    /// A slot that leaves its buffer, stores to read-only memory, or does not exist. The arguments are wrong.
+    /// The arguments are wrong: a slot leaves its buffer, stores to read-only memory, or does not exist.
     OutOfBounds { slot: u32 },
 }
 
@@ -71,9 +72,9 @@ pub(crate) struct Fault {
     pub inst: usize,
     /// Row of the element.
     pub row: i64,
-    /// Its position along the loops.
+    /// Position of the element along the loops.
     pub position: SmallVec<[i64; 4]>,
-    /// Its position along the inner axis.
+    /// Position of the element along the inner axis.
     pub inner: i64,
 }
 
@@ -88,15 +89,15 @@ pub(crate) fn interpret(code: &KernelBody, args: &mut InterpArgs<'_, '_>) -> Res
         code,
         values: Vec::new(),
         reduced: code.reduced.iter().map(|dtype| vec![Scalar::zero(*dtype)]).collect(),
-        position: Position { pass: 0, row: 0, position: SmallVec::new(), inner: 0 },
+        position: Position { pass: 0, row: 0, loops: SmallVec::new(), inner: 0 },
     };
     for row in 0..args.rows {
         for (number, pass) in code.passes.iter().enumerate() {
-            run.position = Position { pass: number, row, position: origin(code), inner: 0 };
+            run.position = Position { pass: number, row, loops: origin(code), inner: 0 };
             run.pass(pass, args)?;
         }
         let lanes = if code.layout == LaneLayout::Column { args.n } else { 1 };
-        run.position = Position { pass: code.passes.len(), row, position: origin(code), inner: 0 };
+        run.position = Position { pass: code.passes.len(), row, loops: origin(code), inner: 0 };
         if !code.epilogue.is_empty() {
             for inner in 0..lanes {
                 run.position.inner = inner;
@@ -128,7 +129,7 @@ fn advance(position: &mut [i64], extents: &[i64]) -> bool {
 struct Position {
     pass: usize,
     row: i64,
-    position: SmallVec<[i64; 4]>,
+    loops: SmallVec<[i64; 4]>,
     inner: i64,
 }
 
@@ -143,7 +144,7 @@ struct Interpreter<'c> {
 impl Interpreter<'_> {
     fn pass(&mut self, pass: &Pass, args: &mut InterpArgs<'_, '_>) -> Result<(), Fault> {
         let column = self.code.layout == LaneLayout::Column;
-        let count = |dtype| if column { args.n.max(0) as usize } else { lanes_of(dtype) };
+        let count = |dtype| if column { args.n.max(0) as usize } else { lane_count(dtype) };
         let mut reduces: Vec<ReduceLanes> =
             pass.reduces.iter().map(|step| ReduceLanes::new(*step, count(step.dtype))).collect();
         let mut more = args.extents.iter().all(|extent| *extent > 0);
@@ -162,7 +163,7 @@ impl Interpreter<'_> {
             if !column {
                 reduces.iter_mut().for_each(ReduceLanes::end_tile);
             }
-            more = advance(&mut self.position.position, args.extents);
+            more = advance(&mut self.position.loops, args.extents);
         }
         for reduce in reduces {
             let into = reduce.step.into as usize;
@@ -180,7 +181,7 @@ impl Interpreter<'_> {
             pass: self.position.pass,
             inst: self.values.len(),
             row: self.position.row,
-            position: self.position.position.clone(),
+            position: self.position.loops.clone(),
             inner: self.position.inner,
         }
     }
@@ -203,12 +204,12 @@ impl Interpreter<'_> {
             InstOp::Iota(slot) => Scalar::I64(self.offset(*slot, args)?),
             InstOp::Load(slot) => self.load(*slot, self.offset(*slot, args)?, args)?,
             InstOp::Gather { slot, offsets } => {
-                let mut place = self.offset(*slot, args)?;
+                let mut offset = self.offset(*slot, args)?;
                 for (v, stride) in offsets {
-                    let offset = value(v).to_i64().wrapping_mul(args.scalars[*stride as usize]);
-                    place = place.wrapping_add(offset);
+                    let moved = value(v).to_i64().wrapping_mul(args.scalars[*stride as usize]);
+                    offset = offset.wrapping_add(moved);
                 }
-                self.load(*slot, place, args)?
+                self.load(*slot, offset, args)?
             }
             InstOp::Unary(op, a) => eval_unary(*op, value(a)),
             InstOp::Binary(op, a, b) => {
@@ -236,14 +237,14 @@ impl Interpreter<'_> {
                 Scalar::I64(index)
             }
             InstOp::Store { slot, value: v } => {
-                let place = self.offset(*slot, args)?;
-                let line = &args.slots[*slot as usize];
-                let Some(InterpBuffer::Write(bytes)) = args.buffers.get_mut(line.buffer) else {
+                let offset = self.offset(*slot, args)?;
+                let slot_args = &args.slots[*slot as usize];
+                let Some(InterpBuffer::Write(bytes)) = args.buffers.get_mut(slot_args.buffer) else {
                     return Err(self.fault(FaultKind::OutOfBounds { slot: *slot }));
                 };
-                usize::try_from(place)
+                usize::try_from(offset)
                     .ok()
-                    .and_then(|place| bytes.get_mut(place..))
+                    .and_then(|offset| bytes.get_mut(offset..))
                     .and_then(|bytes| value(v).write_bytes(bytes))
                     .ok_or_else(|| self.fault(FaultKind::OutOfBounds { slot: *slot }))?;
                 value(v)
@@ -253,36 +254,36 @@ impl Interpreter<'_> {
 
     /// Returns the byte offset of a slot's current element, or the value of an iota.
     fn offset(&self, slot: u32, args: &InterpArgs<'_, '_>) -> Result<i64, Fault> {
-        let missing = || self.fault(FaultKind::OutOfBounds { slot });
-        let kind = self.code.slots.get(slot as usize).ok_or_else(missing)?;
-        let line = args.slots.get(slot as usize).ok_or_else(missing)?;
+        let out_of_bounds = || self.fault(FaultKind::OutOfBounds { slot });
+        let kind = self.code.slots.get(slot as usize).ok_or_else(out_of_bounds)?;
+        let slot_args = args.slots.get(slot as usize).ok_or_else(out_of_bounds)?;
         let inner = match (kind.pattern, kind.used) {
-            (AccessPattern::Contiguous, SlotUse::Iota | SlotUse::Gather) => line.inner,
+            (AccessPattern::Contiguous, SlotUse::Iota | SlotUse::Gather) => slot_args.inner,
             (pattern, _) => {
                 pattern.step()
                     * kind.dtype.size_bytes().expect("elements of kernel slots have a fixed size") as i64
             }
         };
-        let mut place = line.base.wrapping_add(self.position.row.wrapping_mul(line.row));
-        place = place.wrapping_add(self.position.inner.wrapping_mul(inner));
-        for (position, stride) in self.position.position.iter().zip(&line.loops) {
-            place = place.wrapping_add(position.wrapping_mul(*stride));
+        let mut offset = slot_args.base.wrapping_add(self.position.row.wrapping_mul(slot_args.row));
+        offset = offset.wrapping_add(self.position.inner.wrapping_mul(inner));
+        for (position, stride) in self.position.loops.iter().zip(&slot_args.loops) {
+            offset = offset.wrapping_add(position.wrapping_mul(*stride));
         }
-        Ok(place)
+        Ok(offset)
     }
 
-    fn load(&self, slot: u32, place: i64, args: &InterpArgs<'_, '_>) -> Result<Scalar, Fault> {
-        let missing = || self.fault(FaultKind::OutOfBounds { slot });
+    fn load(&self, slot: u32, offset: i64, args: &InterpArgs<'_, '_>) -> Result<Scalar, Fault> {
+        let out_of_bounds = || self.fault(FaultKind::OutOfBounds { slot });
         let bytes = match args.buffers.get(args.slots[slot as usize].buffer) {
             Some(InterpBuffer::Read(bytes)) => *bytes,
             Some(InterpBuffer::Write(bytes)) => &**bytes,
-            None => return Err(missing()),
+            None => return Err(out_of_bounds()),
         };
-        usize::try_from(place)
+        usize::try_from(offset)
             .ok()
-            .and_then(|place| bytes.get(place..))
+            .and_then(|offset| bytes.get(offset..))
             .and_then(|bytes| Scalar::from_bytes(self.code.slots[slot as usize].dtype, bytes))
-            .ok_or_else(missing)
+            .ok_or_else(out_of_bounds)
     }
 }
 
@@ -318,11 +319,11 @@ mod tests {
     fn run(code: &KernelBody, input: &[u8], output: &mut [u8], scalars: &[i64]) -> Result<(), Fault> {
         crate::lower::verify::verify(code).unwrap();
         let size = code.slots[0].dtype.size_bytes().unwrap() as i64;
-        let line =
+        let slot_args =
             |buffer| InterpSlot { buffer, base: 0, row: 6 * size, inner: size, loops: smallvec![3 * size] };
         let mut buffers = [InterpBuffer::Read(input), InterpBuffer::Write(output)];
         let mut args = InterpArgs {
-            slots: &[line(0), line(1)],
+            slots: &[slot_args(0), slot_args(1)],
             buffers: &mut buffers,
             scalars,
             rows: 2,
@@ -335,8 +336,8 @@ mod tests {
 
     #[test]
     fn a_fault_names_the_first_failing_element() {
-        let ten = InstOp::Binary(BinaryOp::Rem, InstId(0), InstId(0));
-        let code = load_store(DType::U8, memory(DType::U8), ten, 0);
+        let remainder = InstOp::Binary(BinaryOp::Rem, InstId(0), InstId(0));
+        let code = load_store(DType::U8, memory(DType::U8), remainder, 0);
         let input = [1, 2, 3, 4, 5, 6, 7, 8, 0, 10, 0, 12];
         let fault = run(&code, &input, &mut [9; 12], &[]).unwrap_err();
         assert_eq!(fault.kind, FaultKind::DivideByZero);
@@ -388,7 +389,7 @@ mod tests {
                 Inst { dtype, op: InstOp::Store { slot: 1, value: InstId(0) } },
             ],
         };
-        // ReduceLanes 0, 1 and 2 hold 1, 2^24 and 1 from each of the two runs: (1 + 1 + 1 + 1) + 2^25.
+        // Lanes 0, 1 and 2 take 1, 2^24 and 1 in each of the two loop iterations: (1 + 1 + 1 + 1) + 2^25.
         let row = [1.0, 16_777_216.0, 1.0f32];
         let input: Vec<u8> = [row; 4].concat().into_iter().flat_map(f32::to_ne_bytes).collect();
         let mut output = [0; 48];

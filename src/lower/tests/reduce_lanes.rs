@@ -61,6 +61,6 @@ fn wide(dtype: DType) -> DType {
 }
 
 /// Returns the number of accumulator lanes of a reduction in a row kernel.
-pub(super) fn lanes_of(dtype: DType) -> usize {
+pub(super) fn lane_count(dtype: DType) -> usize {
     REDUCE_BYTES / accumulator(dtype).size_bytes().expect("accumulators have a fixed size")
 }

@@ -15,12 +15,12 @@ use crate::ops::row_major::RowMajor;
 impl<'g> Value<'g> {
     /// Selects the slices of `self` whose flag in `mask` is set. They keep their order.
     ///
-    /// `[a.., m.., b..], mask bool[m..] -> [a.., ?, b..]`, any dtype. The axes of `mask` match those of `self` from
-    /// `axis` on, and the result has one axis in their place, whose size depends on the flags. A negative `axis` counts
-    /// from the end. As TensorFlow's `tf.boolean_mask`. Runs on the host.
+    /// `[a.., m.., b..], mask bool[m..] -> [a.., ?, b..]`, any dtype. The axes of `mask` match the axes of `self` from
+    /// `axis` on. The result has one axis in place of the matched axes, and its size depends on the flags. A negative
+    /// `axis` counts from the end. As TensorFlow's `tf.boolean_mask`. Runs on the host.
     ///
     /// # Errors
-    /// `mask` is not bool, has rank 0 or unknown rank, or its dimensions differ from those of `self`.
+    /// `mask` is not bool, has rank 0 or unknown rank, or differs in its dimensions from the matched axes of `self`.
     #[track_caller]
     pub fn boolean_mask(self, mask: Value<'g>, axis: i64) -> Result<Value<'g>> {
         self.graph().op(&DEF).data(self).data(mask).attr("axis", axis).finish()

@@ -10,7 +10,7 @@ use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ops::row_major::RowMajor;
 
 impl<'g> Value<'g> {
-    /// Returns the same elements. The run fails with `message` if one of them is NaN or infinite.
+    /// Returns the same elements. The run fails with `message` if an element is NaN or infinite.
     ///
     /// `[..] -> [..]`, floats. As TensorFlow's `CheckNumerics`. Runs on the host.
     ///

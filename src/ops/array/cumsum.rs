@@ -45,7 +45,8 @@ pub(crate) static DEF: OpDef = OpDef::host("cumsum", run)
     .dtype_rule(dtype::unary::number)
     .tensorflow(&[TfOp::new("Cumsum").absent(&[("axis", Absent::Zero)])]);
 
-/// The layout and the options of the sums: `length` elements along the axis, `inner` elements for each of them.
+/// The layout and the options of the sums. Each of the `length` positions along the axis has `inner` elements after the
+/// axis.
 #[derive(Clone, Copy)]
 struct Scan {
     length: usize,
@@ -84,6 +85,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     }
 }
 
+/// Computes sums in the precision of the elements.
 fn plain<T: Element>(
     scan: Scan,
     x: TensorView<'_>,
@@ -94,6 +96,7 @@ fn plain<T: Element>(
     Ok(())
 }
 
+/// Computes sums of f16 or bf16 elements, given as their bits, in f32.
 fn halves(
     scan: Scan,
     x: TensorView<'_>,
@@ -108,6 +111,7 @@ fn halves(
 /// The number of columns summed together. Their sums stay in the L1 cache.
 const COLUMNS: usize = 1024;
 
+/// Computes the sums of `from` into `to`. `load` and `store` convert between elements and sums.
 fn sums<T: Copy, A: Copy>(
     scan: Scan,
     from: &[T],

@@ -29,6 +29,7 @@ pub(super) fn distinct(x: TensorView<'_>, attrs: &Attrs, counted: bool) -> Resul
     }
 }
 
+/// Finds the distinct elements; indices and counts have type `I`.
 fn of_dtype<I: Element>(x: TensorView<'_>, counted: bool, number: fn(u32) -> I) -> Result<Distinct> {
     let limit = if I::DTYPE == DType::I32 { i32::MAX as usize } else { NONE as usize - 1 };
     if x.len() > limit {
@@ -112,8 +113,9 @@ impl Table {
         }
     }
 
+    /// Returns the first slot to probe for `key`.
     fn start(&self, key: u64) -> usize {
-        // Mixing in the high half separates keys whose low bits are all zero, such as those of round floats.
+        // Mixing in the high half separates keys whose low bits are all zero, such as the keys of round floats.
         ((key ^ key >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize
     }
 
@@ -133,6 +135,7 @@ impl Table {
     }
 }
 
+/// The result of [`number_all`].
 type Numbered = (Vec<u32>, Tensor, Option<Tensor>);
 
 /// Returns the position of each distinct element's first occurrence, the index of every element, and the counts. An

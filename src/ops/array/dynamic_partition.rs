@@ -128,17 +128,18 @@ fn partition<I: Copy + Into<i64>>(
     Ok(())
 }
 
-/// The number of parts that [`Taken`] counts.
+/// The maximum number of parts that [`Taken`] can count.
 const FEW: usize = 8;
 
-/// The greatest number of rows in a round, which is the greatest count that fits into a byte.
+/// The maximum number of rows that are counted in one round: the greatest count that fits into a byte.
 const ROUND: usize = 255;
 
-/// Counts, for each of a few parts, its rows in a round. Each count is a byte of one register. In memory, reading a
-/// count would wait for earlier stores whose addresses are not known yet.
+/// Counts the rows of each of at most [`FEW`] parts in a round of at most [`ROUND`] rows. Each count is a byte of one
+/// register, because reading a count from memory would wait for earlier stores whose addresses are not known yet.
 struct Taken(u64);
 
 impl Taken {
+    /// Returns the number of the part's rows so far in this round.
     fn of(&self, part: usize) -> usize {
         usize::from((self.0 >> (8 * (part % FEW))) as u8)
     }

@@ -130,6 +130,7 @@ fn put_in_order<I: Element + Copy + Into<i64>>(
     })
 }
 
+/// Fills `target` as [`fill`] does, with rows of `N` bytes.
 fn fill_small<const N: usize, const HEIGHT: usize, I: Copy + Into<i64>>(
     target: &mut [u8],
     parts: &[(&[I], &[u8])],
@@ -138,8 +139,8 @@ fn fill_small<const N: usize, const HEIGHT: usize, I: Copy + Into<i64>>(
     fill::<HEIGHT, _, I>(target.as_chunks_mut::<N>().0, parts, 1, [0; N])
 }
 
-/// Fills `target` with zeros and with the rows of `parts`, each a list of destinations and its rows of `row` elements.
-/// A block has `HEIGHT` elements. Returns whether the destinations of every part ascend.
+/// Fills `target` with zeros and with the rows of `parts`. A part is a list of destinations and a row of `row` elements
+/// for each of them. A block has `HEIGHT` elements. Returns whether the destinations of every part ascend.
 #[inline(always)]
 fn fill<const HEIGHT: usize, T: Copy, I: Copy + Into<i64>>(
     target: &mut [T],
@@ -179,8 +180,8 @@ fn fill<const HEIGHT: usize, T: Copy, I: Copy + Into<i64>>(
     parts.iter().all(|(destinations, _)| destinations.is_empty())
 }
 
-/// Writes elements to their destinations in a full block, four at a time while all four are in it. Returns the number
-/// of elements written.
+/// Writes elements to their destinations in a full block, four at a time while all four destinations are in the block.
+/// Returns the number of elements written.
 #[inline(always)]
 fn take_fours<const HEIGHT: usize, T: Copy, I: Copy + Into<i64>>(
     block: &mut [T; HEIGHT],

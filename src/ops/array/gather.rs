@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn an_index_out_of_range_is_an_error_with_axis_and_limit() {
-        // Inference does not track this many elements, so the run finds the wrong one.
+        // Inference does not track this many elements, so only the run finds the invalid index.
         let mut indices = vec![0i32; 5000];
         indices[7] = 3;
         let operands = [tensor(&[1, 3], &[1, 2, 3i32]), tensor(&[5000], &indices)];

@@ -97,8 +97,8 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     inside.select(element, zero)
 }
 
-/// Returns an index that is safe to read along an axis of this size, and whether it equals `index`. An empty axis has
-/// no safe index: the run then fails, as TensorFlow's does.
+/// Returns an index that is safe to read along an axis of this size, and whether this index equals `index`. An empty
+/// axis has no safe index: the run then fails, as TensorFlow's does.
 fn within(index: Expr, size: Dim) -> (Expr, Expr) {
     let (index, size) = (index.cast(DType::I64), Expr::size(size));
     let zero = || Expr::constant(0i64);

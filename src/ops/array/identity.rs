@@ -9,10 +9,10 @@ impl<'g> Value<'g> {
     /// Returns the same elements as a new value.
     ///
     /// `[..] -> [..]`, any dtype. As TensorFlow's `Identity`; unlike TensorFlow, inference also tracks the elements of
-    /// shape tensors through it. Fuses into kernels.
+    /// shape tensors through the op. Fuses into kernels.
     ///
     /// # Errors
-    /// The value is poisoned.
+    /// The value is [poisoned](Value).
     #[track_caller]
     pub fn identity(self) -> Result<Value<'g>> {
         self.graph().op(&DEF).data(self).finish()

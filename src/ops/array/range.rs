@@ -43,11 +43,12 @@ impl Graph {
     /// Makes the vector `start`, `start + delta`, `start + 2*delta`, …, which stops before `limit`.
     ///
     /// `-> [ceil((limit - start) / delta)]`, i32, i64, f32 or f64. Each bound is a Rust number, a dimension or a scalar
-    /// value. If a bound is a value, its dtype is the result's; else it is the widest type among the numbers, where a
-    /// dimension counts as i64. `g.range(0, &n, 1)` is `i64[n]`, and `g.range(0.0, 1.0, 0.25)` is `f64[4]`.
+    /// value. If a bound is a value, the result has the dtype of this value; else the result has the widest type among
+    /// the numbers, where a dimension counts as i64. `g.range(0, &n, 1)` is `i64[n]`, and `g.range(0.0, 1.0, 0.25)` is
+    /// `f64[4]`.
     ///
-    /// As TensorFlow's `Range`. Fuses into kernels, except a float range whose bounds are values: it runs on the host,
-    /// because only the run can compute its length.
+    /// As TensorFlow's `Range`. Fuses into kernels, except a float range whose bounds are values: this range runs on
+    /// the host, because only the run can compute its length.
     ///
     /// # Errors
     /// `delta` is 0, `limit` does not lie in the direction of `delta`, a number does not fit the dtype, or values
@@ -95,6 +96,7 @@ impl Graph {
 
 const NAMES: [&str; 3] = ["start", "limit", "delta"];
 
+/// Makes the error about a bound that does not fit the dtype of the range.
 #[track_caller]
 fn mixed(bound: &dyn std::fmt::Display, dtype: DType) -> Error {
     let message = format!("the bounds of a range must have one dtype, got {bound} in a range of {dtype}");

@@ -12,8 +12,8 @@ impl<'g> Value<'g> {
     /// Returns the same elements, in the same row-major order, with the dimensions of `shape`.
     ///
     /// `[..] -> shape`, any dtype. `shape` is an array or slice of sizes, a shape, or a value that holds the sizes. One
-    /// dimension may be `-1`; it is computed from the others, also for symbols (`[n, 4]` to `[-1]` gives `[4*n]`). As
-    /// TensorFlow's `Reshape`. Fuses into kernels.
+    /// dimension may be `-1`; it is computed from the other dimensions, also for symbols (`[n, 4]` to `[-1]` gives
+    /// `[4*n]`). As TensorFlow's `Reshape`. Fuses into kernels.
     ///
     /// # Errors
     /// The numbers of elements can never agree, or `shape` has more than one `-1` or another negative size.
@@ -55,7 +55,7 @@ pub(super) fn position(dims: &[Dim], index: &[Index]) -> Index {
     position
 }
 
-/// Computes [`position`] for each element, where the strides are products that one dimension cannot hold.
+/// Builds [`position`] as a run-time value, for strides that are products too large for one [`Dim`].
 fn computed_position(dims: &[Dim], index: &[Index]) -> Index {
     let part = |(axis, index): (usize, &Index)| {
         Expr::iota(index.clone()) * Expr::size_product(dims[axis + 1..].iter().cloned())

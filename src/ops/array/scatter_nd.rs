@@ -35,8 +35,8 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// The leading axes of `updates` differ from those of `self`, its trailing axes differ from those of `shape`, or a
-    /// dtype is not supported.
+    /// The leading axes of `updates` differ from the leading axes of `self`, the trailing axes of `updates` differ from
+    /// the trailing axes of `shape`, or a dtype is not supported.
     #[track_caller]
     pub fn scatter_nd(self, updates: impl IntoOperand<'g>, shape: impl IntoParam<'g>) -> Result<Value<'g>> {
         let updates = updates.into_operand(self, Location::caller());

@@ -37,7 +37,7 @@ pub(crate) static DEF: OpDef =
     OpDef::composite("sequence_mask", build).operands(&[Operand::Data("lengths"), Operand::Size("maxlen")]);
 
 /// Compares the positions along the new axis with the lengths. The positions are a separate vector, because a kernel
-/// that reads them is faster than one that computes them again for every row.
+/// that reads the positions is faster than a kernel that computes the positions again for every row.
 fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
     let Some(&lengths) = values.first() else { return Err(Error::msg("sequence_mask needs lengths")) };
     dtype::common(&[lengths.dtype()], 0, 1, dtype::Class::Integer)?;

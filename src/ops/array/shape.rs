@@ -16,7 +16,7 @@ impl<'g> Value<'g> {
     /// TensorFlow's `Shape`, whose default is i32: see [`Value::shape_tensor_as`]. Fuses into kernels.
     ///
     /// # Errors
-    /// The value is poisoned.
+    /// The value is [poisoned](Value).
     #[track_caller]
     pub fn shape_tensor(self) -> Result<Value<'g>> {
         self.shape_tensor_as(DType::I64)

@@ -16,7 +16,7 @@ impl<'g> Value<'g> {
     /// into kernels.
     ///
     /// # Errors
-    /// The value is poisoned.
+    /// The value is [poisoned](Value).
     #[track_caller]
     pub fn size_tensor(self) -> Result<Value<'g>> {
         self.size_tensor_as(DType::I64)

@@ -25,8 +25,8 @@ pub enum SliceItem {
 }
 
 impl SliceItem {
-    /// Makes the range `begin..end`. Use it for a negative end, since Clippy reports a literal such as `1..-1` as
-    /// empty.
+    /// Makes the range `begin..end`. Use this function for a negative end, since Clippy reports a literal such as
+    /// `1..-1` as empty.
     pub fn span(begin: i64, end: i64) -> SliceItem {
         SliceItem::Range(Some(begin), Some(end), 1)
     }

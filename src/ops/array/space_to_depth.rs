@@ -9,7 +9,8 @@ use crate::graph::Value;
 use crate::op::{OpDef, Operand, TfOp};
 
 impl<'g> Value<'g> {
-    /// Turns each block of `block` by `block` pixels into one pixel that has the channels of all of them, row by row.
+    /// Turns each block of `block` by `block` pixels into one pixel that has the channels of all pixels of the block,
+    /// row by row.
     ///
     /// `[n, h, w, c] -> [n, h/block, w/block, block*block*c]`, any dtype. As TensorFlow's `SpaceToDepth` in NHWC
     /// format; imported graphs may use its other formats. Fuses into kernels.
@@ -25,7 +26,7 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// The rank is not 4, `block` is less than 2, or a size is not a multiple of it.
+    /// The rank is not 4, `block` is less than 2, or a size is not a multiple of `block`.
     #[track_caller]
     pub fn space_to_depth(self, block: i64) -> Result<Value<'g>> {
         self.graph().op(&DEF).data(self).attr("block_size", block).finish()
@@ -38,7 +39,7 @@ impl<'g> Value<'g> {
     /// format; imported graphs may use its other formats. Fuses into kernels.
     ///
     /// # Errors
-    /// The rank is not 4, `block` is less than 2, or the number of channels is not a multiple of its square.
+    /// The rank is not 4, `block` is less than 2, or the number of channels is not a multiple of `block * block`.
     #[track_caller]
     pub fn depth_to_space(self, block: i64) -> Result<Value<'g>> {
         self.graph().op(&BACK).data(self).attr("block_size", block).finish()

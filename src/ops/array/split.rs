@@ -13,7 +13,8 @@ impl<'g> Value<'g> {
     /// Splits `self` into `N` equal parts along `axis`.
     ///
     /// `[.., N*k, ..] -> N × [.., k, ..]`, any dtype. A negative `axis` counts from the end. An unknown dimension `n`
-    /// gives `floordiv(n, N)`, and the run checks that `N` divides it. As TensorFlow's `Split`. Fuses into kernels.
+    /// gives `floordiv(n, N)`, and the run checks that `N` divides the dimension. As TensorFlow's `Split`. Fuses into
+    /// kernels.
     ///
     /// # Errors
     /// The axis is out of range, or `N` does not divide its dimension.

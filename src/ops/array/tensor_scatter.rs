@@ -23,8 +23,8 @@ macro_rules! scatters {
             /// of range are ignored. Runs on the host.
             ///
             /// # Errors
-            /// The leading axes of `updates` differ from those of `indices`, its trailing axes differ from those of
-            /// `self`, or a dtype is not supported.
+            /// The leading axes of `updates` differ from the leading axes of `indices`, the trailing axes of `updates`
+            /// differ from the trailing axes of `self`, or a dtype is not supported.
             #[track_caller]
             pub fn $method(
                 self,
@@ -77,7 +77,8 @@ scatters! {
     tensor_scatter_nd_max, MAX, "TensorScatterMax", |cx| scatter(cx, Some(Combine::Max)), compared;
 }
 
-/// TensorFlow's shape function accepts a scalar as `updates`, but its kernels refuse it. This one refuses it too.
+/// Infers the shape as TensorFlow does, but refuses a scalar as `updates`. TensorFlow's shape function accepts the
+/// scalar, and its kernels refuse it.
 fn shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
     check_policy(cx)?;
     cx.with_rank_at_least(2, 1)?;

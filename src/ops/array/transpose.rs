@@ -22,7 +22,7 @@ impl<'g> Value<'g> {
     /// Reverses the order of the axes, which is the usual transpose of a matrix. The rank may be unknown.
     ///
     /// # Errors
-    /// The value is poisoned.
+    /// The value is [poisoned](Value).
     #[track_caller]
     pub fn t(self) -> Result<Value<'g>> {
         self.graph().op(&DEF).data(self).finish()

@@ -57,15 +57,15 @@ fn not_zero<T: Element>(cx: &mut HostCx<'_>, x: TensorView<'_>) -> Result<()> {
 /// The number of elements tested together. Their offsets fit into a byte.
 const BLOCK: usize = 64;
 
-/// Writes the index of each element that `holds`.
+/// Writes the index of each element for which `is_selected` is true.
 fn indices<T: Copy>(
     cx: &mut HostCx<'_>,
     x: TensorView<'_>,
     elements: &[T],
-    holds: impl Fn(T) -> bool,
+    is_selected: impl Fn(T) -> bool,
 ) -> Result<()> {
     let rank = x.sizes().len();
-    let count = elements.iter().map(|&element| usize::from(holds(element))).sum();
+    let count = elements.iter().map(|&element| usize::from(is_selected(element))).sum();
     let mut output = cx.unfilled_output(0, &[count, rank])?;
     let Some(&length) = x.sizes().last().filter(|_| count > 0) else { return Ok(()) };
     let mut rows = output.as_mut_slice::<i64>()?.chunks_exact_mut(rank);
@@ -75,10 +75,11 @@ fn indices<T: Copy>(
             let mut found = [0u8; BLOCK];
             let mut filled = 0;
             for (offset, &element) in block.iter().enumerate() {
-                // Every offset is written, and the next one overwrites it unless its element holds. At most
-                // `BLOCK` elements hold, so `filled` is in bounds at each write.
+                // Every offset is written to `found[filled]`, but `filled` grows only if the element is selected.
+                // Otherwise the next offset overwrites this one. At most `BLOCK` offsets are kept, so `filled` is in
+                // bounds at each write.
                 found[filled % BLOCK] = offset as u8;
-                filled += usize::from(holds(element));
+                filled += usize::from(is_selected(element));
             }
             for (&offset, row) in found[..filled].iter().zip(&mut rows) {
                 index[rank - 1] = (number * BLOCK) as i64 + i64::from(offset);

@@ -13,13 +13,13 @@ binary_ops! { binary, "":
     /// Bitwise xor; logical xor for bools. The operator `self ^ other` does the same.
     bitwise_xor, BITWISE_XOR: bits, ["BitwiseXor"], |a, b| a.binary(BinaryOp::Xor, b);
 
-    /// Whether both elements are true.
+    /// Returns whether both elements are true.
     logical_and, LOGICAL_AND: boolean, ["LogicalAnd"], |a, b| a.binary(BinaryOp::And, b);
 
-    /// Whether at least one element is true.
+    /// Returns whether at least one element is true.
     logical_or, LOGICAL_OR: boolean, ["LogicalOr"], |a, b| a.binary(BinaryOp::Or, b);
 
-    /// Whether exactly one element is true.
+    /// Returns whether exactly one element is true.
     logical_xor, LOGICAL_XOR: boolean, [], |a, b| a.binary(BinaryOp::Xor, b);
 }
 

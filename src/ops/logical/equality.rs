@@ -11,7 +11,7 @@ use crate::ops::broadcast::lower_equality;
 use crate::shape_fns;
 
 impl<'g> Value<'g> {
-    /// `self == other`. NaN equals nothing.
+    /// Computes `self == other`. NaN equals nothing.
     ///
     /// `[..], [..] -> broadcast`, bool, integers and floats of one dtype; the result is bool. As TensorFlow's `Equal`.
     /// An imported graph may set `incompatible_shape_error` to false; then operands that do not broadcast give a scalar
@@ -24,7 +24,7 @@ impl<'g> Value<'g> {
         self.binary(&EQUAL, other, Location::caller())
     }
 
-    /// `self != other`. NaN differs from everything.
+    /// Computes `self != other`. NaN differs from everything.
     ///
     /// `[..], [..] -> broadcast`, bool, integers and floats of one dtype; the result is bool. As TensorFlow's
     /// `NotEqual`. An imported graph may set `incompatible_shape_error` to false; then operands that do not broadcast

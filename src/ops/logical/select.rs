@@ -13,11 +13,11 @@ use crate::ops::broadcast::broadcast_operand;
 use crate::shape_fns;
 
 impl<'g> Value<'g> {
-    /// `if self { yes } else { no }` for every element.
+    /// Computes `if self { yes } else { no }` for every element.
     ///
-    /// `bool[..], yes [..], no [..] -> broadcast`, any dtype, the same for `yes` and `no`. One of the two may be a Rust
-    /// scalar, which takes the dtype of the other. As TensorFlow's `SelectV2` (`tf.where` with three arguments). Fuses
-    /// into kernels.
+    /// `bool[..], yes [..], no [..] -> broadcast`, any dtype, the same for `yes` and `no`. One of `yes` and `no` may be
+    /// a Rust scalar, which takes the dtype of the other choice. As TensorFlow's `SelectV2` (`tf.where` with three
+    /// arguments). Fuses into kernels.
     ///
     /// # Errors
     /// `self` is not bool, the dtypes of `yes` and `no` differ, the shapes do not broadcast, or both are
@@ -30,7 +30,7 @@ impl<'g> Value<'g> {
                            make a constant of one";
             return Err(Error::new(ErrorKind::DType, Phase::Build, message).at(location));
         }
-        // A Rust scalar takes the dtype of the other choice, so the other one is converted first.
+        // A Rust scalar takes the dtype of the other choice, so the other choice is converted first.
         let (yes, no) = if yes.takes_dtype_of_peer() {
             let no = no.into_operand(self, location);
             (yes.into_operand(no, location), no)

@@ -21,7 +21,7 @@ fn dtypes(dtypes: &[DType], _: &Attrs) -> Result<Vec<DType>> {
 }
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
-    // A vector of conditions aligns with the first axis; broadcasting would align it with the last.
+    // A vector of conditions aligns with the first axis; broadcasting would align the vector with the last axis.
     let rank = cx.dims(0).len().min(index.len());
     let condition = cx.operand(0, &index[..rank]);
     condition.select(cx.operand(1, index), cx.operand(2, index))

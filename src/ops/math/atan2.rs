@@ -11,7 +11,7 @@ use crate::ops::broadcast::lower_binary;
 use crate::shape_fns;
 
 impl<'g> Value<'g> {
-    /// The angle of the point `(x, y) = (other, self)` in `[-π, π]` radians.
+    /// Computes the angle of the point `(x, y) = (other, self)` in `[-π, π]` radians.
     ///
     /// `[..], [..] -> broadcast`, floats of one dtype. The error is at most 1.4 ulp in f32 and f64. As TensorFlow's
     /// `Atan2`. Fuses into kernels.

@@ -31,7 +31,7 @@ binary_ops! { binary, "":
     /// floats. An integer division by zero fails the run.
     truncatemod, TRUNCATEMOD: number, ["TruncateMod" own_shape_fn, "Mod" own_shape_fn], |a, b| a.binary(BinaryOp::Rem, b);
 
-    /// `self` to the power of `other`, as C's `pow` for floats. Integers wrap, and a negative integer exponent fails
+    /// `self` to the power of `other`. Floats follow C's `pow`. Integers wrap, and a negative integer exponent fails
     /// the run.
     ///
     /// The error is at most 0.6 ulp in f32, 1 ulp in f64.

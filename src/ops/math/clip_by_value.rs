@@ -11,7 +11,7 @@ use crate::ops::broadcast::broadcast_operand;
 use crate::shape_fns;
 
 impl<'g> Value<'g> {
-    /// `max(min(x, high), low)` for every element. NaN stays NaN.
+    /// Computes `max(min(x, high), low)` for every element. NaN stays NaN.
     ///
     /// `[..], low, high -> [..]`, integers and floats of one dtype. The bounds broadcast to the shape of `self`. If
     /// `low` is above `high`, the result is `low`. As TensorFlow's `ClipByValue`. Fuses into kernels.

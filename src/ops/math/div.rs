@@ -13,7 +13,7 @@ use crate::ops::broadcast::lower_primitive;
 use crate::shape_fns;
 
 impl<'g> Value<'g> {
-    /// `self / other`, as the operator.
+    /// Computes `self / other`, as the operator.
     ///
     /// `[..], [..] -> broadcast`, floats of one dtype; for integers, see [`Value::floordiv`] and
     /// [`Value::truncatediv`]. As TensorFlow's `RealDiv`. Fuses into kernels.

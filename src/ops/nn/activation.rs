@@ -4,8 +4,9 @@ use crate::expr::math;
 use crate::ops::elementwise::unary_ops;
 use crate::ops::widen::widened;
 
-/// The constants of `selu`, which preserve mean 0 and variance 1 (Klambauer et al. 2017).
+/// The scale of `selu`. With [`SELU_ALPHA`], it preserves mean 0 and variance 1 (Klambauer et al. 2017).
 const SELU_SCALE: f64 = 1.050_700_987_355_480_5;
+/// The factor of `selu` for negative elements.
 const SELU_ALPHA: f64 = 1.673_263_242_354_377_2;
 
 unary_ops! {

@@ -11,7 +11,7 @@ use crate::ops::widen::widened;
 use crate::shape_fns;
 
 impl<'g> Value<'g> {
-    /// `if x > 0 { x } else { alpha * x }` for every element.
+    /// Computes `if x > 0 { x } else { alpha * x }` for every element.
     ///
     /// `[..] -> [..]`, floats. `alpha` is rounded to the element type. As TensorFlow's `LeakyRelu`, which stores
     /// `alpha` as an f32: an imported graph uses this f32 also for f64 elements, and 0.2 in f32 by default. Fuses into

@@ -12,7 +12,7 @@ use crate::ops::widen::widen;
 use crate::shape_fns;
 
 impl<'g> Value<'g> {
-    /// `x - log(sum(exp(x)))` along `axis`, without overflow.
+    /// Computes `x - log(sum(exp(x)))` along `axis`, without overflow.
     ///
     /// `[.., d, ..] -> [.., d, ..]`, floats. The largest element of a row is subtracted first, so a row that contains
     /// NaN or `inf`, or only `-inf`, becomes NaN. As TensorFlow's `LogSoftmax`, along any axis. f16 and bf16 are

@@ -12,7 +12,9 @@ pub(crate) struct Row {
     axis: usize,
     extent: Dim,
     index: Indices,
+    /// The largest prepared element of the row.
     largest: Expr,
+    /// Converts each element before it is used.
     prepare: fn(Expr) -> Expr,
 }
 

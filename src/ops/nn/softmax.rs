@@ -11,7 +11,7 @@ use crate::op::{OpDef, Operand, TfOp};
 use crate::shape_fns;
 
 impl<'g> Value<'g> {
-    /// `exp(x) / sum(exp(x))` along `axis`, without overflow.
+    /// Computes `exp(x) / sum(exp(x))` along `axis`, without overflow.
     ///
     /// `[.., d, ..] -> [.., d, ..]`, floats. The largest element of a row is subtracted first, so a row that contains
     /// NaN or `inf`, or only `-inf`, becomes NaN. Exponentials below the normal numbers are 0. As TensorFlow's

@@ -68,7 +68,7 @@ fn dtypes(dtypes: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
     }
 }
 
-/// Builds the first position of the extreme element along parameter `axis`. NaN counts as `worst`, the initial value of
+/// Builds the position of the first extreme element along parameter `axis`. NaN counts as `worst`, the initial value of
 /// `op`.
 fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index], op: ReduceOp, worst: f64) -> Expr {
     let axis = derived::axes(cx).first().copied().unwrap_or(0);

@@ -1,4 +1,4 @@
-//! `Axes`: the axes of a reduction, and whether the result keeps them with size 1.
+//! `Axes`: the axes of a reduction, and whether the result keeps these axes with size 1.
 
 use std::ops::RangeFull;
 use std::panic::Location;

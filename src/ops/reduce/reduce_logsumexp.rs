@@ -13,11 +13,11 @@ use crate::ops::widen::widen;
 use crate::shape_fns;
 
 impl<'g> Value<'g> {
-    /// `log(sum(exp(x)))` over the given axes, without overflow.
+    /// Computes `log(sum(exp(x)))` over the given axes, without overflow.
     ///
-    /// `[.., d, ..] -> [.., ..]`, or `[.., 1, ..]` with [`Axes::keep_dims`](crate::Axes::keep_dims); floats. For no
-    /// elements it is -inf. As TensorFlow's `tf.reduce_logsumexp`, which TensorFlow composes of several ops. Fuses into
-    /// kernels.
+    /// `[.., d, ..] -> [.., ..]`, or `[.., 1, ..]` with [`Axes::keep_dims`](crate::Axes::keep_dims); floats. The result
+    /// for no elements is -inf. As TensorFlow's `tf.reduce_logsumexp`, which TensorFlow composes of several ops. Fuses
+    /// into kernels.
     ///
     /// # Errors
     /// The element type is not a float, or an axis is out of range or given twice.

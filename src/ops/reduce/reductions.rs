@@ -48,12 +48,12 @@ reductions! {
     /// Returns the product over the given axes; 1 for no elements. Integers wrap.
     reduce_prod, PROD: number, "Prod", Prod, prod;
 
-    /// Returns the largest element over the given axes; NaN if an element is NaN. For no elements, it is the lowest
-    /// value of the dtype, -inf for floats.
+    /// Returns the largest element over the given axes; NaN if an element is NaN. The result for no elements is the
+    /// lowest value of the dtype, which is -inf for floats.
     reduce_max, MAX: number, "Max", Max, max;
 
-    /// Returns the smallest element over the given axes; NaN if an element is NaN. For no elements, it is the highest
-    /// value of the dtype, inf for floats.
+    /// Returns the smallest element over the given axes; NaN if an element is NaN. The result for no elements is the
+    /// highest value of the dtype, which is inf for floats.
     reduce_min, MIN: number, "Min", Min, min;
 
     /// Returns whether all elements over the given axes are true; true for no elements.

@@ -50,8 +50,8 @@ pub(super) fn dtypes(operands: &[DType], _: &Attrs, reduce: Reduce) -> Result<Ve
     }
 }
 
-/// Reduces the rows of each segment to a row of `output`, in order, starting from rows of `start`. `output` must hold
-/// zeros. f16 and bf16 are computed as f32, and `finish` gets the f32 result.
+/// Reduces the rows of each segment to a row of `output`, in order. Each reduction starts at `start`. `output` must
+/// hold zeros. f16 and bf16 are computed as f32, and `finish` gets the f32 result.
 pub(super) fn reduce_rows(
     data: TensorView<'_>,
     output: &mut TensorViewMut<'_>,

@@ -47,13 +47,13 @@ segments! {
     /// Multiplies the rows of each segment, in their order. An empty segment gives ones. Integers (which wrap) and
     /// floats; f16 and bf16 are multiplied as f32 and rounded once. As TensorFlow's `UnsortedSegmentProd`.
     unsorted_segment_prod, PROD, "UnsortedSegmentProd", Prod;
-    /// Takes the maximum of the rows of each segment; NaN if an element is NaN. The result is at least the lowest
-    /// finite number, which is the result of an empty segment. Integers and floats. As TensorFlow's
-    /// `UnsortedSegmentMax`, which may ignore a NaN.
+    /// Takes the maximum of the rows of each segment; NaN if an element is NaN. An empty segment gives the lowest
+    /// finite number, and so does a segment of only `-inf`. Integers and floats. As TensorFlow's `UnsortedSegmentMax`,
+    /// which may ignore a NaN.
     unsorted_segment_max, MAX, "UnsortedSegmentMax", Max;
-    /// Takes the minimum of the rows of each segment; NaN if an element is NaN. The result is at most the highest
-    /// finite number, which is the result of an empty segment. Integers and floats. As TensorFlow's
-    /// `UnsortedSegmentMin`, which may ignore a NaN.
+    /// Takes the minimum of the rows of each segment; NaN if an element is NaN. An empty segment gives the highest
+    /// finite number, and so does a segment of only `inf`. Integers and floats. As TensorFlow's `UnsortedSegmentMin`,
+    /// which may ignore a NaN.
     unsorted_segment_min, MIN, "UnsortedSegmentMin", Min;
 }
 

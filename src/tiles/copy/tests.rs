@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 
 /// Checks one copy, and that it leaves the bytes around and between destination elements alone. The destination starts
-/// at a cache line, at another multiple of the element size, and at no multiple of it.
+/// at a cache line, then at another multiple of the element size, then at an address that is no such multiple.
 fn check(extents: &[usize], dst_strides: &[isize], src_strides: &[isize], elem: usize, whole: usize) {
     let reach = |strides: &[isize]| {
         let ends = extents.iter().zip(strides).map(|(n, stride)| (*n as isize - 1).max(0) * stride);
@@ -13,7 +13,7 @@ fn check(extents: &[usize], dst_strides: &[isize], src_strides: &[isize], elem: 
     };
     let (dst_low, dst_high) = reach(dst_strides);
     let (src_low, src_high) = reach(src_strides);
-    // The source holds only bytes that the copy may read, so an address sanitizer reports reads beyond it.
+    // The source holds only bytes that the copy may read, so an address sanitizer reports reads of other bytes.
     let source: Vec<u8> =
         (0..(src_high - src_low) as usize + elem).map(|i| (i * 7 + i / 251) as u8).collect();
     let mut wanted = vec![KEPT; (dst_high - dst_low) as usize + elem];

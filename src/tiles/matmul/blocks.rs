@@ -29,20 +29,21 @@ impl Blocks {
         let step = DEPTH * bytes;
         Blocks {
             depth: Blocks::depth(k),
-            rows: even(m, LEFT_BYTES / step, ROWS),
-            columns: even(n, RIGHT_BYTES / step, panel),
+            rows: even_part_len(m, LEFT_BYTES / step, ROWS),
+            columns: even_part_len(n, RIGHT_BYTES / step, panel),
         }
     }
 
-    /// Returns the depth of a block. It depends only on `k`, because the order of additions depends on it.
+    /// Returns the depth of a block. The depth depends only on `k`, because the order of additions depends on the
+    /// depth.
     pub(super) fn depth(k: usize) -> usize {
-        even(k, DEPTH, 4)
+        even_part_len(k, DEPTH, 4)
     }
 }
 
 /// Returns the size of the parts that `len` is cut into: parts of equal size, at most `max` each. If there are
 /// several, the size is a multiple of `unit`.
-fn even(len: usize, max: usize, unit: usize) -> usize {
+fn even_part_len(len: usize, max: usize, unit: usize) -> usize {
     match len.div_ceil(max) {
         0 | 1 => len,
         count => len.div_ceil(count).next_multiple_of(unit),
@@ -102,7 +103,7 @@ mod tests {
     #[test]
     fn parts_cover_the_whole_and_keep_the_limit() {
         for len in 0..3000 {
-            let each = even(len, 384, 4);
+            let each = even_part_len(len, 384, 4);
             assert!(each <= 384);
             assert_eq!(parts(len, each).map(|(_, size)| size).sum::<usize>(), len);
         }

@@ -24,8 +24,8 @@ pub(crate) struct Gemm<T> {
     pub out_row: usize,
 }
 
-/// How many panels of the right operand must use the left operand before it pays to pack it: if the rows of the left
-/// operand are contiguous, and if they are not.
+/// The number of panels of the right operand above which the left operand is packed: first if the rows of the left
+/// operand are contiguous, then if they are not.
 const PANELS_TO_PACK_A: [usize; 2] = [16, 4];
 
 impl<T: Float> Gemm<T> {
@@ -136,7 +136,8 @@ struct MacroKernel<'a, T: 'static> {
     plan: &'a Plan<'a, T>,
     a: StridedMatrix<T>,
     b: StridedMatrix<T>,
-    /// Packed panels of the right operand: all that are kept, or the present one. They are written if `packs_b`.
+    /// Packed panels of the right operand: all panels if they are kept, else the current one. This block writes them if
+    /// `packs_b`.
     packed_b: *mut T,
     out: *mut T,
     rows: usize,
@@ -147,7 +148,7 @@ struct MacroKernel<'a, T: 'static> {
 }
 
 impl<T: Float> MacroKernel<'_, T> {
-    /// Computes the block. If `add`, it is added to the result; otherwise it overwrites the result.
+    /// Computes the block. Its values are added to the result if `add`, else they overwrite the result.
     ///
     /// # Safety
     /// As [`Gemm::run`], for the block.
@@ -155,8 +156,8 @@ impl<T: Float> MacroKernel<'_, T> {
         let MacroKernel { plan, a, b, packed_b, rows, depth, .. } = *self;
         let lanes = plan.kernel.lanes;
         let wide = plan.b_in_place && rows <= WIDE_ROWS;
-        // SAFETY: the caller's promise. A panel narrower than its vectors is packed, and the columns beyond it are not
-        // stored.
+        // SAFETY: the caller's promise. A panel narrower than its vectors is packed, and the columns beyond the panel
+        // are not stored.
         unsafe {
             if plan.packs_a {
                 for RowPanels { start, rows, count } in row_panels(rows) {
@@ -199,7 +200,7 @@ impl<T: Float> MacroKernel<'_, T> {
                 let mut is_unpacked = whole && self.packs_b;
                 for RowPanels { start: mut row, rows, mut count } in row_panels(rows) {
                     while count > 0 {
-                        // Only the first tile packs the right operand while it reads it.
+                        // Only the first tile packs the right operand while reading it.
                         let tiles = if is_unpacked && !plan.b_in_place { 1 } else { count };
                         let (left, a_row, a_step) = match plan.packs_a {
                             true => (workspace.add(row * depth).cast_const(), 1, rows),
@@ -237,7 +238,8 @@ impl<T: Float> MacroKernel<'_, T> {
         }
     }
 
-    /// Returns a prefetcher of the right operand's panel that starts at `column`, the one after the panel at `packed`.
+    /// Returns a prefetcher of the right operand's panel that starts at `column`. It is the panel after the panel at
+    /// `packed`.
     fn prefetcher(&self, column: usize, packed: *mut T) -> Prefetcher<T> {
         let MacroKernel { plan, b, depth, .. } = *self;
         let tiles = self.rows.div_ceil(ROWS);
@@ -255,8 +257,8 @@ impl<T: Float> MacroKernel<'_, T> {
         }
     }
 
-    /// Returns the function for tiles of `rows` rows and `vectors` vectors. `is_unpacked` tells whether they read the
-    /// right operand in its own strides.
+    /// Returns the function for tiles of `rows` rows and `vectors` vectors. The tiles read the right operand in its own
+    /// strides if `is_unpacked`.
     fn function(&self, rows: usize, vectors: usize, is_unpacked: bool) -> TileFn<T> {
         let Plan { kernel, packs_a, b_in_place, .. } = *self.plan;
         match (is_unpacked, b_in_place) {

@@ -96,8 +96,8 @@ macro_rules! kernel {
 #[cfg(test)]
 pub(super) use kernel;
 
-/// Implements [`Float`]. The panel widths leave enough registers for a row of a panel and one element of the left
-/// operand beside the sums, which fill 12 of 16 registers, or 24 of the 32 registers of AVX-512.
+/// Implements [`Float`]. With the panel widths below, the sums of a tile fill 12 of 16 registers, or 24 of the 32
+/// registers of AVX-512. The remaining registers hold one row of a panel and one element of the left operand.
 macro_rules! float {
     ($t:ident $plain:literal $v256:ident $v512:ident) => {
         impl Float for $t {

@@ -5,8 +5,8 @@ use std::ops::Range;
 use super::kernel::{Float, ROWS};
 use crate::tiles::transpose::{block_fn, smallest};
 
-/// A panel of an operand before it is packed: rows of the left operand or columns of the right one. It has `depth`
-/// steps of `count` elements. Element `(p, i)` is at `start + p * along + i * across`.
+/// A panel of an operand before it is packed: rows of the left operand or columns of the right operand. The panel has
+/// `depth` steps of `count` elements. Element `(p, i)` is at `start + p * along + i * across`.
 pub(super) struct UnpackedPanel<T> {
     pub start: *const T,
     pub along: usize,
@@ -26,7 +26,8 @@ pub(super) unsafe fn pack<T: Float>(to: *mut T, width: usize, panel: &UnpackedPa
     // SAFETY: the caller's promise, for every row and column.
     unsafe {
         if across == 1 {
-            // A step is read `width` elements wide if these lie in the panel's memory. The last steps may not.
+            // Steps are read `width` elements wide as long as this many elements lie in the panel's memory. Only the
+            // last steps may be narrower.
             let last = (depth - 1) * along + count;
             let wide = if last < width { 0 } else { (last - width).checked_div(along).map_or(0, |p| p + 1) };
             let wide = wide.min(depth);

@@ -26,14 +26,13 @@ impl<T: Copy> Prefetcher<T> {
         Prefetcher { next: address, rows: 0, row_stride: 0, rows_per_tile: 0, per_iteration: 0, per_tile: 0 }
     }
 
-    /// Prefetches `rows` rows, an equal share of them before each of `tiles` tiles.
+    /// Prefetches `rows` rows, an equal share before each of `tiles` tiles.
     pub(super) fn rows(start: *const T, row_stride: usize, rows: usize, tiles: usize) -> Prefetcher<T> {
         let rows_per_tile = rows.div_ceil(tiles.max(1));
         Prefetcher { rows, row_stride, rows_per_tile, ..Prefetcher::none(start) }
     }
 
-    /// Prefetches `len` contiguous elements, an equal share of them in each of the `iterations` of each of `tiles`
-    /// tiles.
+    /// Prefetches `len` contiguous elements, an equal share in each of the `iterations` of each of `tiles` tiles.
     pub(super) fn contiguous(start: *const T, len: usize, tiles: usize, iterations: usize) -> Prefetcher<T> {
         let per_iteration = len.div_ceil((tiles * iterations).max(1));
         Prefetcher { per_iteration, per_tile: per_iteration * iterations, ..Prefetcher::none(start) }

@@ -28,18 +28,18 @@ pub(super) struct Tile<T> {
     /// Element `(i, j)` is at `i * out_row + j`.
     pub out: *mut T,
     pub out_row: usize,
-    /// Columns to store. They end inside the last vector of a row, or at its end.
+    /// The number of columns to store. The last column lies in the last vector of a row.
     pub columns: usize,
     /// Whether the sums are added to `out` or overwrite it.
     pub add: bool,
-    /// What to prefetch meanwhile.
+    /// Prefetches the next panel while these tiles are computed.
     pub prefetcher: Prefetcher<T>,
 }
 
 /// A function that computes tiles.
 ///
-/// Every element is the sum of its terms in their order. So it depends neither on the rows and columns around it nor on
-/// the function that computes it.
+/// Every element is the sum of its terms in their order. So an element depends neither on the rows and columns around
+/// the element nor on the function that computes it.
 ///
 /// # Safety
 /// The processor has the function's instructions. The operands that `tile` names are readable, including whole vectors
@@ -85,23 +85,23 @@ pub(super) unsafe fn compute<R: Register, const MODE: u8, const ROWS: usize, con
             }
             prefetcher.before_tile(VECTORS * R::LANES);
             let mut sums = [[R::zero(); VECTORS]; ROWS];
-            let (mut left, mut a, mut b) = (tile.depth, tile.a.add(index * tile.a_next), tile.b);
+            let (mut remaining, mut a, mut b) = (tile.depth, tile.a.add(index * tile.a_next), tile.b);
             let mut copy = tile.copy;
             if packed {
-                while left >= UNROLL {
+                while remaining >= UNROLL {
                     prefetcher.in_iteration();
                     for p in 0..UNROLL {
                         let b = b.add(p * b_step);
                         step::<R, MODE, ROWS, VECTORS>(&mut sums, b, copy, |i| a.add(p * a_step + i));
                     }
-                    left -= UNROLL;
+                    remaining -= UNROLL;
                     a = a.add(UNROLL * a_step);
                     b = b.add(UNROLL * b_step);
                 }
             }
-            while left > 0 {
+            while remaining > 0 {
                 step::<R, MODE, ROWS, VECTORS>(&mut sums, b, copy, |i| a.add(rows[i]));
-                left -= 1;
+                remaining -= 1;
                 a = a.wrapping_add(a_step);
                 b = b.wrapping_add(b_step);
                 if MODE == COPYING {
@@ -116,8 +116,8 @@ pub(super) unsafe fn compute<R: Register, const MODE: u8, const ROWS: usize, con
 /// Adds the outer product of a column of `a`, whose element `i` is at `left(i)`, and a row of `b` to the sums. In
 /// [`COPYING`] mode it also copies the row.
 ///
-/// The operand that takes fewer registers is loaded whole; the other is loaded one vector at a time. So both fit in
-/// registers beside the sums.
+/// The operand that takes fewer registers is loaded whole, and the other operand one vector at a time. So both operands
+/// fit into the registers that the sums leave free.
 ///
 /// # Safety
 /// As [`TileFn`].

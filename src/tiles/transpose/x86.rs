@@ -24,8 +24,8 @@ pub(super) fn block_fn(elem: usize) -> BlockFn {
     }
 }
 
-/// Returns the start of the block of `step` rows or columns after the one at `start`. The last block overlaps the block
-/// before it, so that it ends at `n`.
+/// Returns the start of the next block of `step` rows or columns after the block at `start`. The last block ends at
+/// `n`, so it may overlap the block before it.
 #[inline(always)]
 fn next(start: usize, step: usize, n: usize) -> Option<usize> {
     (start + step < n).then(|| (start + step).min(n - step))

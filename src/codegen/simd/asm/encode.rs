@@ -14,7 +14,7 @@ pub(crate) struct Label(u32);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Masked {
     pub k: u8,
-    /// The lanes become 0; otherwise they keep their value. Stores must not set this.
+    /// Whether these lanes become 0; otherwise they keep their value. False for stores.
     pub zero: bool,
 }
 
@@ -27,7 +27,7 @@ pub(crate) struct Asm {
     jumps: Vec<(usize, Label)>,
     /// For each constant operand: offset of its 4-byte distance, end of its instruction, offset in the constants.
     pool_uses: Vec<(usize, usize, u32)>,
-    /// Offset of each whole-vector store to a slot.
+    /// Offset of each marked store: see [`Asm::mark_slot_store`].
     stores: Vec<usize>,
 }
 
@@ -80,8 +80,8 @@ impl Asm {
         self.stores.push(self.bytes.len());
     }
 
-    /// Appends a copy of the code from `start` on. Jumps to a label inside the copied code, its end included, go to the
-    /// copy of that label.
+    /// Appends a copy of the code from `start` on. In the copy, a jump to a label in the copied code, or at its end,
+    /// goes to the copy of the label.
     pub fn duplicate_from(&mut self, start: usize) {
         let more = self.bytes.len() - start;
         self.bytes.extend_from_within(start..);
@@ -117,7 +117,8 @@ impl Asm {
         }
     }
 
-    /// The bytes of the function: `prologue`, this code, then the constants at the next multiple of [`ALIGN`].
+    /// Returns the bytes of the function: `prologue`, this code, then the constants `pool` at the next multiple of
+    /// [`ALIGN`].
     pub fn finish(mut self, prologue: &Asm, pool: &[u8]) -> Vec<u8> {
         debug_assert!(prologue.jumps.is_empty() && prologue.pool_uses.is_empty());
         for (offset, label) in &self.jumps {
@@ -134,7 +135,7 @@ impl Asm {
         let mut all = Vec::with_capacity(pool_start + pool.len());
         all.extend(&prologue.bytes);
         all.append(&mut self.bytes);
-        // The gap before the constants is never executed; int3 traps if it ever is.
+        // The gap before the constants never runs. Its bytes are `int3`, which traps.
         all.resize(pool_start, 0xcc);
         all.extend(pool);
         all
@@ -299,7 +300,7 @@ impl Asm {
     }
 }
 
-/// The fourth bits of the index register and of the base (or plain) register.
+/// Returns bit 3 of the index register's number, and bit 3 of the base register's or operand register's number.
 fn high_bits(rm: Rm) -> (u8, u8) {
     match rm {
         Rm::Reg(r) => (0, r >> 3 & 1),

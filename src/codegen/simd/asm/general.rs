@@ -34,7 +34,7 @@ impl Asm {
         self.set(to, from);
     }
 
-    /// `to = from`, a register or memory.
+    /// Copies `from` to `to`, a register or memory.
     pub fn set(&mut self, to: impl Into<Rm>, from: Gpr) {
         self.legacy(None, true, &[0x89], from.0, to.into(), 0);
     }
@@ -70,12 +70,12 @@ impl Asm {
         }
     }
 
-    /// `to` = the low 4 bytes of `from`, sign-extended.
+    /// Moves the low 4 bytes of `from` to `to`, sign-extended.
     pub fn extend_word(&mut self, to: Gpr, from: impl Into<Rm>) {
         self.legacy(None, true, &[0x63], to.0, from.into(), 0);
     }
 
-    /// `if cond { to = from }`.
+    /// Moves `from` to `to` if `cond` holds.
     pub fn move_if(&mut self, cond: Cond, to: Gpr, from: impl Into<Rm>) {
         self.legacy(None, true, &[0x0f, cond as u8 - 0x40], to.0, from.into(), 0);
     }
@@ -112,7 +112,7 @@ impl Asm {
         }
     }
 
-    /// `to = to + from`, in memory.
+    /// Adds `from` to memory.
     pub fn add_to(&mut self, to: Mem, from: Gpr) {
         self.legacy(None, true, &[0x01], from.0, to.into(), 0);
     }
@@ -125,18 +125,18 @@ impl Asm {
         self.legacy(None, true, &[0xf7], 3, of.into(), 0);
     }
 
-    /// `value = value << count`.
+    /// Shifts `value` left by `count`.
     pub fn shl(&mut self, value: Gpr, count: u8) {
         self.legacy(None, true, &[0xc1], 4, value.into(), 1);
         self.byte(count);
     }
 
-    /// `value = value << cl`.
+    /// Shifts `value` left by the count in `cl`.
     pub fn shl_cl(&mut self, value: Gpr) {
         self.legacy(None, true, &[0xd3], 4, value.into(), 0);
     }
 
-    /// `value = value >> count`, unsigned.
+    /// Shifts `value` right by `count`, unsigned.
     pub fn shr(&mut self, value: Gpr, count: u8) {
         self.legacy(None, true, &[0xc1], 5, value.into(), 1);
         self.byte(count);

@@ -43,12 +43,12 @@ impl Opcode {
         Opcode { commutes: true, ..self }
     }
 
-    /// The memory operand is `1 / 2^share` of the vector.
+    /// Makes the memory operand `1 / 2^share` of the vector.
     const fn part(self, share: u8) -> Opcode {
         Opcode { share, ..self }
     }
 
-    /// The memory operand has `bytes` bytes.
+    /// Makes the memory operand `bytes` bytes.
     const fn element(self, bytes: u8) -> Opcode {
         Opcode { share: 8 + bytes, ..self }
     }

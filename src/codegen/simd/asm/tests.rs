@@ -5,7 +5,7 @@ use iced_x86::{Decoder, DecoderOptions, Encoder, Formatter, Instruction, IntelFo
 use super::opcode::{self, Opcode, OperandForm};
 use super::{Alu, Asm, Cond, Gpr, Masked, Mem, Rm, VectorIsa, VectorLen};
 
-/// The text of the bytes, which must be exactly one instruction that encodes to the same bytes.
+/// Returns the text of the bytes, which must be exactly one instruction that encodes to the same bytes.
 fn decode(bytes: &[u8]) -> String {
     let mut decoder = Decoder::with_ip(64, bytes, 0x1000, DecoderOptions::NONE);
     let instruction: Instruction = decoder.decode();
@@ -27,7 +27,7 @@ fn emitted(isa: VectorIsa, f: impl FnOnce(&mut Asm)) -> Vec<u8> {
     bytes
 }
 
-/// Whether an instruction set has this instruction.
+/// Returns whether an instruction set has this instruction.
 fn is_in(name: &str, isa: VectorIsa) -> bool {
     let wide =
         ["MUL_Q", "MIN_SQ", "MAX_SQ", "MIN_UQ", "MAX_UQ", "ABS_Q", "SRA_Q", "SRAV_Q", "CMP_D", "CMP_UD"];
@@ -41,7 +41,7 @@ fn is_in(name: &str, isa: VectorIsa) -> bool {
     }
 }
 
-/// The number of registers that each operand may name. Mask registers and general registers are fewer.
+/// Returns the number of registers that each operand may name. Mask registers and general registers are fewer.
 fn max_registers(name: &str, isa: VectorIsa) -> [u8; 3] {
     let all = if isa == VectorIsa::Avx512 { 32 } else { 16 };
     match name {
@@ -54,7 +54,7 @@ fn max_registers(name: &str, isa: VectorIsa) -> [u8; 3] {
     }
 }
 
-/// The vector lengths of an instruction.
+/// Returns the vector lengths of an instruction.
 fn lengths(name: &str, isa: VectorIsa) -> &'static [VectorLen] {
     let scalar = ["STORE_B", "STORE_W", "STORE_D", "STORE_Q", "SI64_TO_SS", "SD_TO_SI64"];
     let inserts = ["INSERT_B", "INSERT_W", "INSERT_D", "INSERT_Q"];
@@ -95,7 +95,7 @@ fn takes_immediate(name: &str, op: Opcode) -> bool {
         || extra.contains(&name)
 }
 
-/// Whether an instruction accepts this operand: some take only memory, some only a register.
+/// Returns whether an instruction accepts this operand: some take only memory, some only a register.
 fn takes(name: &str, op: Opcode, isa: VectorIsa, rm: Rm) -> bool {
     let memory = matches!(rm, Rm::Mem(_));
     match name {

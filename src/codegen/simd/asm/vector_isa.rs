@@ -12,7 +12,7 @@ pub(in crate::codegen) enum VectorIsa {
 }
 
 impl VectorIsa {
-    /// A whole vector register.
+    /// Returns the length of a whole vector register.
     pub fn vector(self) -> VectorLen {
         match self {
             VectorIsa::Avx2 => VectorLen::Y,
@@ -20,7 +20,7 @@ impl VectorIsa {
         }
     }
 
-    /// Number of vector registers.
+    /// Returns the number of vector registers.
     pub fn registers(self) -> u8 {
         match self {
             VectorIsa::Avx2 => 16,
@@ -28,12 +28,13 @@ impl VectorIsa {
         }
     }
 
-    /// Elements of a step without unrolling: one vector of 4-byte lanes.
+    /// Returns the number of elements that one iteration of the inner loop computes without unrolling: the lanes of one
+    /// vector of 4-byte lanes.
     pub fn step(self) -> u32 {
         self.vector().bytes() / 4
     }
 
-    /// Whether this processor can run the instructions.
+    /// Returns whether this processor can run the instructions.
     #[cfg(target_arch = "x86_64")]
     pub fn is_present(self) -> bool {
         let avx2 = std::is_x86_feature_detected!("avx2")
@@ -50,7 +51,7 @@ impl VectorIsa {
         }
     }
 
-    /// Whether this processor can run the instructions.
+    /// Returns whether this processor can run the instructions.
     #[cfg(not(target_arch = "x86_64"))]
     pub fn is_present(self) -> bool {
         false

@@ -15,7 +15,7 @@ pub(crate) struct BlockEmitter<'a, 'c> {
 }
 
 impl<'a, 'c> BlockEmitter<'a, 'c> {
-    /// An emitter that uses the first `registers` registers, and pinned ones.
+    /// Makes an emitter that uses the first `registers` registers, and pinned ones.
     pub fn new(
         asm: &'a mut Asm,
         block: &'a VectorBlock,
@@ -26,8 +26,8 @@ impl<'a, 'c> BlockEmitter<'a, 'c> {
         BlockEmitter { registers: Allocator::new(asm, block, frame, registers), context }
     }
 
-    /// Emits the block as the body of a loop that starts at `top`. Values from memory are loaded before the loop as far
-    /// as registers are spare.
+    /// Emits the block as the body of a loop that starts at `top`. Values from memory are loaded before the loop, as
+    /// many as spare registers hold.
     pub fn emit_repeated(mut self, top: Label) {
         self.registers.hoist();
         self.registers.asm.bind(top);
@@ -43,7 +43,8 @@ impl<'a, 'c> BlockEmitter<'a, 'c> {
         self.registers.finish();
     }
 
-    /// Leaves a load of a slot to the instruction that uses its result, as a memory operand. Returns whether it does.
+    /// Makes a load of a slot a memory operand of the instruction that uses its result, if possible. Returns whether
+    /// this was possible.
     fn postpone(&mut self, index: usize, inst: &VectorInst, uses: &ValueUses) -> bool {
         let VectorInstKind::Load { op, len, mem: MemRef::Slot(slot, offset), tail: Tail::Whole } = inst.kind
         else {
@@ -86,7 +87,7 @@ impl<'a, 'c> BlockEmitter<'a, 'c> {
                         (first.0, registers.source_or_memory(srcs[1], after[1], &mut locked))
                     }
                     OperandForm::Two => (0, registers.source_or_memory(srcs[0], after[0], &mut locked)),
-                    // A store needs a register, and so does a shift without EVEX.
+                    // A store needs its source in a register. A shift without EVEX needs it there too.
                     OperandForm::Back | OperandForm::Shift(_) => {
                         (0, registers.source(srcs[0], &mut locked).into())
                     }
@@ -126,7 +127,7 @@ impl<'a, 'c> BlockEmitter<'a, 'c> {
             _ => {
                 let sources: InlineList<VectorReg, 3> =
                     inst.srcs.iter().map(|src| registers.source(*src, &mut locked)).collect();
-                // This is a sequence of instructions: the result must not take the register of a source.
+                // The code is a sequence of instructions, so the result must not take the register of a source.
                 let dst = inst.dst.map(|dst| registers.result(index, dst, locked));
                 registers.retire(&inst.srcs, after);
                 self.context.emit(registers.asm, &inst.kind, dst, &sources);

@@ -1,4 +1,4 @@
-//! `EmitContext`: where the slots of a block are.
+//! `EmitContext`: where a block finds its slots. A block is straight-line code.
 
 use crate::codegen::abi::{KernelArgs, SLOT_INNER, slot_words};
 use crate::codegen::repr::size_of;
@@ -15,18 +15,19 @@ pub(crate) struct EmitContext<'a> {
     pub level: usize,
     /// By slot of each copy: its address register, if it has one.
     pub pointers: &'a [Option<Gpr>],
-    /// Whether the block is at the current element; otherwise at the start of every slot.
+    /// Whether the block reads slots at the current element; otherwise at the start of every slot.
     pub moving: bool,
-    /// The position that the block runs for, if it is not the current one.
+    /// The position that the block runs for, if it differs from the current position.
     pub shift: Option<SlotShift<'a>>,
 }
 
-/// A position some steps further on.
+/// A later position of the loops, as a distance from the current position.
 #[derive(Clone, Copy)]
 pub(crate) struct SlotShift<'a> {
-    /// Words of the frame by slot. The distance of a slot in bytes is their sum.
+    /// Each list holds a word of the frame by slot. The distance of a slot in bytes is the sum of its words in both
+    /// lists.
     pub words: [Option<&'a [u32]>; 2],
-    /// The position may not exist, so that a failed check there means nothing.
+    /// Whether the position may not exist, so that a failed check there means nothing.
     pub speculative: bool,
 }
 
@@ -40,7 +41,7 @@ impl SlotShift<'_> {
 }
 
 impl<'a> EmitContext<'a> {
-    /// For a block of a body.
+    /// Makes the context of a block of a body.
     pub fn new(
         code: &'a KernelBody,
         layout: &'a FrameLayout,
@@ -52,23 +53,23 @@ impl<'a> EmitContext<'a> {
 }
 
 impl EmitContext<'_> {
-    /// The type of a slot, or of a copy of one.
+    /// Returns the type of a slot, or of a copy of one.
     pub fn slot_type(&self, slot: u32) -> &SlotType {
         &self.code.slots[slot as usize % self.code.slots.len()]
     }
 
-    /// The address register of a slot.
+    /// Returns the address register of a slot.
     pub fn pointer(&self, slot: u32) -> Option<Gpr> {
         self.pointers.get(slot as usize).copied().flatten()
     }
 
-    /// Bytes from an element of a slot to the next.
+    /// Returns the number of bytes from an element of a slot to the next.
     pub fn element_pitch(&self, slot: u32) -> u32 {
         let kind = self.slot_type(slot);
         size_of(kind.dtype) * kind.pattern.step() as u32
     }
 
-    /// The memory `offset` bytes past the current element of a slot. The code may overwrite rax and rbx.
+    /// Returns the memory `offset` bytes past the current element of a slot. The code may overwrite rax and rbx.
     pub fn slot_mem(&self, asm: &mut Asm, slot: u32, offset: i32) -> Mem {
         let kind = self.slot_type(slot);
         let base = match self.pointer(slot) {
@@ -106,8 +107,8 @@ impl EmitContext<'_> {
         Mem::Indexed(base, index, scale as u8, offset)
     }
 
-    /// [`EmitContext::slot_mem`] as an operand that stays valid for the whole block, if the slot has one: it needs no
-    /// code and names no scratch register.
+    /// Returns [`EmitContext::slot_mem`] as an operand that stays valid for the whole block, if the slot has such an
+    /// operand: one without extra code and scratch registers.
     pub fn stable_slot_mem(&self, slot: u32, offset: i32) -> Option<Mem> {
         let base = self.pointer(slot)?;
         let bytes = self.element_pitch(slot);
@@ -121,7 +122,7 @@ impl EmitContext<'_> {
         }
     }
 
-    /// A memory operand of the block. The code may overwrite rax and rbx.
+    /// Returns the memory that a memory operand of the block names. The code may overwrite rax and rbx.
     pub fn mem(&self, asm: &mut Asm, mem: MemRef) -> Mem {
         match mem {
             MemRef::Slot(slot, offset) => self.slot_mem(asm, slot, offset),
@@ -146,7 +147,7 @@ impl EmitContext<'_> {
         asm.mov(RAX, Mem::Base(RAX, field as i32));
     }
 
-    /// The stride of a slot along the inner axis, as a memory operand. The code overwrites rax.
+    /// Returns the stride of a slot along the inner axis, as a memory operand. The code overwrites rax.
     pub fn inner_stride(&self, asm: &mut Asm, slot: u32) -> Mem {
         self.load_argument(asm, std::mem::offset_of!(KernelArgs, slots));
         Mem::Base(RAX, 8 * (slot as i32 * slot_words(self.code.loops) as i32 + SLOT_INNER as i32))

@@ -1,4 +1,4 @@
-//! Instructions of a block that are a sequence of the processor's: conversions lane by lane, staging, iotas.
+//! Instructions of a block that are several instructions of the processor: conversions lane by lane, staging, iotas.
 
 use super::context::EmitContext;
 use crate::codegen::abi::KernelArgs;
@@ -12,7 +12,8 @@ use crate::codegen::simd::ir::{LaneOp, MemRef, STEP_WORDS, Tail, VectorInstKind,
 use crate::lower::kernel_body::AccessPattern;
 
 impl EmitContext<'_> {
-    /// Emits an instruction that is a sequence: its operands are in registers, and `dst` is none of these.
+    /// Emits an instruction that is several instructions of the processor. Its operands are in registers, and `dst` is
+    /// a different register.
     pub fn emit(&self, asm: &mut Asm, kind: &VectorInstKind, dst: Option<VectorReg>, sources: &[VectorReg]) {
         let len = asm.isa.vector();
         let to = || dst.expect("an instruction that computes a value has a result").0;
@@ -90,7 +91,7 @@ impl EmitContext<'_> {
                 } else {
                     asm.vector(opcode::SIGN_BITS, len, RAX.0, 0, Rm::Reg(from()), None);
                 }
-                // A jump, not an update in memory: the next step would wait for that.
+                // A jump, because the next step would wait for an update in memory.
                 let fine = asm.label();
                 asm.test(RAX, RAX);
                 asm.jump_if(Cond::Equal, fine);
@@ -108,7 +109,7 @@ impl EmitContext<'_> {
         }
     }
 
-    /// A comparison that passes through a mask register.
+    /// Emits a comparison that passes through a mask register.
     #[expect(clippy::too_many_arguments, reason = "the operands of one instruction")]
     pub fn compare(
         &self,

@@ -31,7 +31,7 @@ impl AddressSlice {
         AddressSlice { rows, wanted, slots }
     }
 
-    /// The slices of all passes of a kernel.
+    /// Returns the slices of all passes of a kernel.
     pub fn of_passes(code: &KernelBody) -> impl Iterator<Item = AddressSlice> {
         let level = code.loops as usize;
         code.passes

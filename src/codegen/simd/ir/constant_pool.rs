@@ -24,13 +24,13 @@ impl ConstantPool {
         }
     }
 
-    /// The offset of a vector with `bits` in every lane of 4 or 8 bytes.
+    /// Returns the offset of a vector with `bits` in every lane of 4 or 8 bytes.
     pub fn splat(&mut self, bits: u64, bytes: u32) -> u32 {
         let wide = if bytes == 8 { bits } else { bits << 32 | bits & 0xffff_ffff };
         self.pattern(u128::from(wide) << 64 | u128::from(wide))
     }
 
-    /// The offset of a vector that repeats 16 bytes.
+    /// Returns the offset of a vector that repeats 16 bytes.
     pub fn pattern(&mut self, pattern: u128) -> u32 {
         let ConstantPool { bytes, vector_bytes, .. } = self;
         *self.repeated.entry(pattern).or_insert_with(|| {
@@ -42,7 +42,7 @@ impl ConstantPool {
         })
     }
 
-    /// The offset of a vector with these 4-byte lanes.
+    /// Returns the offset of a vector with these 4-byte lanes.
     pub fn lanes(&mut self, lanes: impl Iterator<Item = u32>) -> u32 {
         let wanted: Vec<u8> = lanes.flat_map(u32::to_le_bytes).collect();
         debug_assert_eq!(wanted.len(), self.vector_bytes);
@@ -56,8 +56,8 @@ impl ConstantPool {
         offset
     }
 
-    /// The offset of a table of 4-byte lanes: `step` lanes with all bits set, then `step` lanes of zeros. A load that
-    /// starts at lane `step - n` of the table is the mask of the first `n` elements.
+    /// Returns the offset of a table of 4-byte lanes: `step` lanes with all bits set, then `step` lanes of zeros. A
+    /// load that starts at lane `step - n` of the table is the mask of the first `n` elements.
     pub fn mask_table(&mut self, step: u32) -> u32 {
         let offset = self.bytes.len();
         self.bytes.extend(std::iter::repeat_n(0xff, 4 * step as usize));

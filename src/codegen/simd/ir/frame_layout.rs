@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use crate::codegen::simd::asm::{Mem, RSP, VectorIsa, VectorLen};
 use crate::lower::kernel_body::{AccessPattern, KernelBody, REDUCE_BYTES, SlotType, SlotUse};
 
-/// A location in the frame as a memory operand.
+/// Returns a location in the frame as a memory operand.
 pub(crate) fn frame_mem(offset: u32) -> Mem {
     Mem::Base(RSP, offset as i32)
 }
@@ -22,18 +22,18 @@ impl FrameAllocator {
         FrameAllocator { size: 0, free_spills: Vec::new() }
     }
 
-    /// 8 bytes.
+    /// Allocates 8 bytes and returns their offset.
     pub fn word(&mut self) -> u32 {
         self.area(8, 8)
     }
 
-    /// A whole vector.
+    /// Allocates a whole vector and returns its offset.
     pub fn vector(&mut self, isa: VectorIsa) -> u32 {
         let bytes = isa.vector().bytes();
         self.area(bytes, bytes)
     }
 
-    /// A vector for one block, to be freed by [`FrameAllocator::free_spills`].
+    /// Allocates a vector for one block, which [`FrameAllocator::free_spills`] frees.
     pub fn spill(&mut self, isa: VectorIsa) -> u32 {
         self.free_spills.pop().unwrap_or_else(|| self.vector(isa))
     }
@@ -48,7 +48,7 @@ impl FrameAllocator {
         offset
     }
 
-    /// Size of the frame: a multiple of the largest vector.
+    /// Returns the size of the frame: a multiple of the largest vector.
     pub fn bytes(&self) -> u32 {
         self.size.next_multiple_of(64)
     }
@@ -59,7 +59,7 @@ impl FrameAllocator {
 pub(crate) enum LaneScalar {
     /// The limit of checked indices with lanes of `bytes` bytes.
     ///
-    /// It is ready for an unsigned comparison. AVX2 has only signed ones, so there its sign bit is flipped.
+    /// It is ready for an unsigned comparison. AVX2 has only signed comparisons, so its sign bit is flipped there.
     Limit { scalar: u32, bytes: u32 },
     /// The stride of an offset of a gather, in 4-byte lanes.
     Stride { scalar: u32 },
@@ -69,7 +69,7 @@ pub(crate) enum LaneScalar {
 pub(crate) struct FrameDemands {
     /// For each slot, the scalars that are the strides of its gather offsets.
     pub gather_strides: Vec<SmallVec<[u32; 2]>>,
-    /// The code reads run-time scalars from the frame.
+    /// Whether the code reads run-time scalars from the frame.
     pub reads_scalars: bool,
     pub lane_scalars: Vec<LaneScalar>,
     /// Words for index arithmetic: one per instruction of the longest body.
@@ -95,7 +95,8 @@ pub(crate) struct PrefetchWords {
     pub strides: Vec<u32>,
     /// `copy_distances[k - 1][slot]`: distance in bytes from the first copy of a body to copy `k`.
     pub copy_distances: Vec<Vec<u32>>,
-    /// Nonzero if the loop continues in the next row: the row after the last one of this loop is the first of the next.
+    /// Nonzero if slots move from the last position of the only loop to the first position of the next row by the
+    /// stride of the loop. Prefetching then reaches into the next row.
     pub flat: u32,
     /// By slot: bytes of a row to prefetch.
     pub bytes: Vec<u32>,
@@ -125,7 +126,7 @@ pub(crate) struct FrameLayout {
     pub leading: u32,
     /// Nonzero after a non-temporal store.
     pub streamed: u32,
-    /// A word on its way to a vector.
+    /// A word that is stored here and loaded into a vector.
     pub scratch: u32,
     /// By loop: the number of remaining positions.
     pub counters: Vec<u32>,
@@ -216,17 +217,17 @@ impl FrameLayout {
         }
     }
 
-    /// The word with the start of `slot` inside `level` loops.
+    /// Returns the word with the start of `slot` inside `level` loops.
     pub fn start(&self, level: usize, slot: u32) -> u32 {
         self.starts[level] + 8 * slot
     }
 
-    /// The scalars that `FrameDemands::lane_scalars` lists, each with the offset of its vector.
+    /// Returns the scalars that `FrameDemands::lane_scalars` lists, each with the offset of its vector.
     pub fn lane_scalars(&self) -> impl Iterator<Item = (LaneScalar, u32)> {
         self.lane_scalars.iter().copied()
     }
 
-    /// The offset of the vector of a scalar that `FrameDemands::lane_scalars` lists.
+    /// Returns the offset of the vector of a scalar that `FrameDemands::lane_scalars` lists.
     pub fn lane_scalar(&self, scalar: LaneScalar) -> u32 {
         let known = self.lane_scalars.iter().find(|known| known.0 == scalar);
         known.expect("the demands on the frame name every limit and stride that lanes need").1

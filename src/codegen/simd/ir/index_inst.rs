@@ -32,21 +32,21 @@ pub(crate) enum IndexOperand {
     Number(i32),
 }
 
-/// One step of index arithmetic. The result goes to a word of the frame.
+/// One instruction of index arithmetic. The result goes to a word of the frame.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct IndexInst {
     pub op: IndexOp,
     pub dtype: DType,
     pub from: [IndexOperand; 4],
     pub to: u32,
-    /// The operand [`IndexInst::first`] is in rax.
+    /// Whether the operand [`IndexInst::first`] is in rax already.
     pub passed: bool,
-    /// A later instruction reads the result from the frame.
+    /// Whether a later instruction reads the result from the frame.
     pub kept: bool,
 }
 
 impl IndexInst {
-    /// The operand that the code loads first.
+    /// Returns the operand that the code loads first.
     pub fn first(&self) -> Option<IndexOperand> {
         match self.op {
             IndexOp::Binary(_) | IndexOp::Cast | IndexOp::Check(_) => Some(self.from[0]),
@@ -55,7 +55,7 @@ impl IndexInst {
         }
     }
 
-    /// The number of entries of `from` that are operands.
+    /// Returns the number of entries of `from` that are operands.
     pub fn arity(&self) -> usize {
         match self.op {
             IndexOp::Const(_) | IndexOp::Scalar | IndexOp::Iota(_) | IndexOp::Load(_) => 0,
@@ -65,7 +65,7 @@ impl IndexInst {
         }
     }
 
-    /// The operands that are words.
+    /// Returns the operands that are words.
     pub fn words(&self) -> impl Iterator<Item = u32> {
         self.from[..self.arity()].iter().filter_map(|operand| match operand {
             IndexOperand::Word(word) => Some(*word),
@@ -73,13 +73,13 @@ impl IndexInst {
         })
     }
 
-    /// Whether the first two operands may be swapped.
+    /// Returns whether the first two operands may be swapped.
     pub fn commutes(&self) -> bool {
         matches!(self.op, IndexOp::Binary(BinaryOp::Add | BinaryOp::Mul | BinaryOp::Min | BinaryOp::Max))
     }
 }
 
-/// The condition code of a comparison, if `op` is one.
+/// Returns the condition code of a comparison, if `op` is one.
 pub(crate) fn condition(op: BinaryOp) -> Option<Cond> {
     match op {
         BinaryOp::Lt => Some(Cond::Less),
@@ -90,7 +90,7 @@ pub(crate) fn condition(op: BinaryOp) -> Option<Cond> {
     }
 }
 
-/// `inst` as index arithmetic, if it has such a form.
+/// Returns `inst` as index arithmetic, if it has such a form.
 pub(crate) fn index_op(inst: &Inst) -> Option<IndexOp> {
     use BinaryOp::{Add, Eq, Le, Lt, Max, Min, Mul, Ne, Sub};
     let plain = matches!(inst.dtype, DType::I32 | DType::I64);
@@ -108,8 +108,8 @@ pub(crate) fn index_op(inst: &Inst) -> Option<IndexOp> {
     })
 }
 
-/// For each instruction of a body, whether it is index arithmetic: it has that form, and every use of it leads to the
-/// address of a gathered row. Reductions read `roots`, so these never are.
+/// Returns for each instruction of a body whether it is index arithmetic: it has this form, and every use of its result
+/// leads to the address of a gathered row. Reductions read the `roots`, which are therefore no index arithmetic.
 pub(crate) fn index_insts(body: &[Inst], uniform: &[bool], roots: &[InstId]) -> Vec<bool> {
     if !body.iter().any(|inst| matches!(inst.op, InstOp::Gather { .. })) {
         return vec![false; body.len()];

@@ -1,4 +1,4 @@
-//! `InlineList`: a short list without heap memory, copied as a whole.
+//! `InlineList`: a list of at most `N` values without heap memory, copied as a whole.
 
 use std::ops::{Deref, DerefMut};
 
@@ -10,7 +10,7 @@ pub(crate) struct InlineList<T, const N: usize> {
 }
 
 impl<T: Copy + Default, const N: usize> InlineList<T, N> {
-    /// `count` times the same value.
+    /// Makes a list of `count` equal values.
     pub fn repeated(value: T, count: usize) -> InlineList<T, N> {
         debug_assert!(count <= N);
         InlineList { count: count as u8, items: [value; N] }

@@ -10,7 +10,8 @@ use crate::lower::kernel_body::{
     AccessPattern, Inst, InstId, InstOp, KernelBody, LaneLayout, Pass, ReduceStep, SlotUse,
 };
 
-/// The largest number of instructions in all copies of a body. A longer body computes more than it waits for memory.
+/// The largest number of instructions in all copies of a body. A longer body spends its time on computation, not on
+/// memory.
 const MAX_COPIED_INSTS: usize = 64;
 /// The largest number of copies of a column body.
 const MAX_POSITIONS: usize = 8;
@@ -39,7 +40,7 @@ pub(crate) struct LoopBody<'a> {
     pub index: Vec<bool>,
     /// The slots that the body names, in order of first use.
     pub slots: Vec<u32>,
-    /// Registers of slots: slot `s` of copy `c` is entry `c * slots + s`.
+    /// Address registers of slots: entry `c * slots + s` is for slot `s` of copy `c`.
     pub pointers: Vec<Option<Gpr>>,
     /// The number of loops around the body.
     pub level: usize,
@@ -83,13 +84,13 @@ impl<'a> LoopBody<'a> {
         }
     }
 
-    /// Whether the body computes nothing per element.
+    /// Returns whether the body computes nothing per element.
     pub fn is_idle(&self) -> bool {
         self.uniform.iter().all(|uniform| *uniform)
     }
 
-    /// The gather slots whose offsets are added to their address once, before the inner loop. They are then read along
-    /// the inner axis.
+    /// Returns the gather slots whose offsets are added to their address once, before the inner loop. They are then
+    /// read along the inner axis.
     pub fn gathered_rows(&self, code: &KernelBody) -> Vec<u32> {
         let row = |inst: &Inst| match &inst.op {
             InstOp::Gather { slot, offsets } => {
@@ -102,7 +103,7 @@ impl<'a> LoopBody<'a> {
         self.insts.iter().filter_map(row).collect()
     }
 
-    /// The limit and the stride (numbers of scalars) of each offset by which elements are gathered one by one.
+    /// Returns the limit and the stride (numbers of scalars) of each offset by which elements are gathered one by one.
     pub fn element_offsets(&self) -> SmallVec<[(u32, u32); 4]> {
         let limit = |v: InstId| match self.insts[v.0 as usize].op {
             InstOp::CheckIndex { limit, .. } => limit,
@@ -119,7 +120,8 @@ impl<'a> LoopBody<'a> {
         found
     }
 
-    /// This body of a pass of a column kernel, copied to several positions of the innermost loop, if that is possible.
+    /// Returns this body of a column kernel's pass in several copies, at neighbouring positions of the innermost loop,
+    /// if that is possible.
     pub fn at_positions(&self, code: &KernelBody, pass: &Pass) -> Option<LoopBody<'_>> {
         if code.layout != LaneLayout::Column || code.loops == 0 || pass.reduces.is_empty() {
             return None;
@@ -127,7 +129,8 @@ impl<'a> LoopBody<'a> {
         self.copied(code, MAX_POSITIONS, CopySpacing::Position)
     }
 
-    /// This body in several copies, each at another position. Their number is a power of two, 2 to `max_copies`.
+    /// Returns this body in several copies, each at another position. The number of copies is a power of two, 2 to
+    /// `max_copies`.
     ///
     /// `None` if the body stores, or reads anything that moves with the inner axis other than contiguous loads and rows
     /// whose addresses are index arithmetic, or if registers are too few. In the copied body only slots that move have

@@ -6,7 +6,7 @@ use crate::codegen::simd::asm::Gpr;
 
 /// The index of the current element of the inner axis.
 pub(crate) const INDEX: Gpr = Gpr(13);
-/// The end of the running loop: the first element that it leaves out.
+/// The end of the running loop: the first element after the loop.
 pub(crate) const END: Gpr = Gpr(12);
 /// Registers for the addresses of slots.
 pub(crate) const POINTERS: [Gpr; 8] = [Gpr(6), Gpr(7), Gpr(8), Gpr(9), Gpr(10), Gpr(11), Gpr(14), Gpr(15)];

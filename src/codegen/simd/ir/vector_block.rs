@@ -51,7 +51,7 @@ pub(crate) enum LaneOp {
 pub(crate) enum Tail {
     /// No lane is past the end.
     Whole,
-    /// AVX-512: this mask register leaves them out.
+    /// AVX-512: this mask register leaves out the lanes past the end.
     Mask(u8),
 }
 
@@ -110,7 +110,7 @@ pub(crate) enum VectorInstKind {
         /// The word is in rax too.
         passed: bool,
     },
-    /// A step of index arithmetic, by its number in [`VectorBlock::index`].
+    /// An instruction of index arithmetic, by its number in [`VectorBlock::index`].
     Index(u32),
     /// `dst` = elements of a gather slot, inserted one by one.
     Gather { slot: u32, group: GatherGroup },
@@ -129,7 +129,7 @@ pub(crate) struct VectorInst {
 }
 
 impl VectorInst {
-    /// The result of an instruction that computes one.
+    /// Returns the result of an instruction that computes a value.
     pub fn result(&self) -> VectorId {
         self.dst.expect("every instruction that computes a value is pushed with a result")
     }
@@ -142,7 +142,7 @@ pub(crate) struct VectorBlock {
     pub index: Vec<IndexInst>,
     /// The origin of each value.
     pub values: Vec<ValueOrigin>,
-    /// Values by origin: of the pool and of the frame by offset, pinned ones by register.
+    /// Values by origin: values of the pool and values of the frame by offset, pinned values by register.
     by_origin: [Vec<Option<VectorId>>; 3],
 }
 
@@ -163,7 +163,7 @@ impl VectorBlock {
         VectorId(self.values.len() as u32 - 1)
     }
 
-    /// The value with this origin. An origin in memory or in a register has one value per block.
+    /// Returns the value with this origin. An origin in memory or in a register has one value per block.
     pub fn value_from(&mut self, origin: ValueOrigin) -> VectorId {
         let (table, index) = match origin {
             ValueOrigin::Made => return self.value(origin),
@@ -203,7 +203,7 @@ impl VectorBlock {
         self.insts.push(VectorInst { kind, dst: None, srcs: srcs.into() });
     }
 
-    /// The largest number of registers that values made in the block occupy at once.
+    /// Returns the largest number of registers that values made in the block occupy at once.
     pub fn pressure(&self) -> u32 {
         let mut used = vec![false; self.values.len()];
         let (mut live, mut most) = (0u32, 0u32);

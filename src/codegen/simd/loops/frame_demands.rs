@@ -7,7 +7,7 @@ use crate::codegen::simd::ir::{AddressSlice, FrameDemands, LaneScalar, LoopBody}
 use crate::codegen::uniform::has_uniform_offsets;
 use crate::lower::kernel_body::{Inst, InstOp, KernelBody, SlotUse};
 
-/// The demands of `code`.
+/// Returns the demands of `code`.
 pub(super) fn frame_demands(code: &KernelBody) -> FrameDemands {
     let is_gathering = code.slots.iter().any(|slot| slot.used == SlotUse::Gather);
     let bodies = || code.passes.iter().map(|pass| &pass.body).chain([&code.epilogue]);
@@ -33,7 +33,7 @@ fn gather_strides(code: &KernelBody) -> Vec<SmallVec<[u32; 2]>> {
     strides
 }
 
-/// The limits and strides that vector lanes need, in order of first use.
+/// Returns the limits and strides that vector lanes need, in order of first use.
 fn lane_scalars(code: &KernelBody) -> Vec<LaneScalar> {
     let mut found: Vec<LaneScalar> = Vec::new();
     let mut add = |scalar| {
@@ -64,7 +64,7 @@ fn lane_scalars(code: &KernelBody) -> Vec<LaneScalar> {
     found
 }
 
-/// The largest number of copies of a body, if some body gathers rows whose addresses are known ahead.
+/// Returns the largest number of copies of a body, if some body gathers rows whose addresses are known ahead.
 fn prefetch_copies(code: &KernelBody) -> Option<usize> {
     if AddressSlice::of_passes(code).all(|slice| slice.slots.is_empty()) {
         return None;

@@ -34,7 +34,7 @@ pub(super) struct FunctionEmitter<'a> {
     pub free_blocks: Vec<VectorBlock>,
 }
 
-/// The bytes of the function of a verified kernel.
+/// Emits the function of a verified kernel. Returns its bytes.
 ///
 /// # Errors
 /// Why this kernel is left to Cranelift.

@@ -6,8 +6,8 @@ use crate::codegen::simd::ir::{LoopBody, frame_mem};
 use crate::codegen::simd::select::CodeVariant;
 
 impl FunctionEmitter<'_> {
-    /// Calls `emit` once, or, where elements are gathered one by one, twice: for offsets whose sum fits in a 4-byte lane,
-    /// and for others. The second case is rare, so that its code is cold.
+    /// Calls `emit` once for a body that gathers no elements one by one. For other bodies, calls `emit` twice: for
+    /// offsets whose sum fits in a 4-byte lane, and for larger offsets. Larger offsets are rare, so their code is cold.
     pub fn with_offset_variants(
         &mut self,
         body: &LoopBody<'_>,

@@ -10,7 +10,8 @@ use crate::codegen::simd::ir::{LoopBody, ValueOrigin, VectorBlock, frame_mem};
 use crate::codegen::simd::select::{CodeVariant, SelectMode, SelectPlan, inst_order};
 use crate::lower::kernel_body::{AccessPattern, InstOp, LaneLayout, ReduceStep, SlotUse};
 
-/// The largest number of instructions of a body whose result bypasses the caches. A longer body does not wait for memory.
+/// The largest number of instructions of a body whose result bypasses the caches. The speed of a longer body does not
+/// depend on memory.
 const MAX_STREAMED_INSTS: usize = 96;
 /// Bytes of a cache line.
 const LINE: i32 = 64;
@@ -34,8 +35,8 @@ impl FunctionEmitter<'_> {
 
     /// Emits the inner axis: unrolled steps, single steps, then the remaining elements under a mask.
     ///
-    /// A large result bypasses the caches. Such stores write whole cache lines, so that elements before the first whole
-    /// line go through the single and masked steps first.
+    /// A result that bypasses the caches is stored by whole cache lines. Single and masked steps store the elements
+    /// before the first whole line.
     pub fn walk(&mut self, body: &LoopBody<'_>, reduces: &[ReduceStep], variant: CodeVariant) {
         let [plain, led, done] = std::array::from_fn(|_| self.asm.label());
         self.asm.mov(END, frame_mem(self.layout.n));
@@ -87,8 +88,9 @@ impl FunctionEmitter<'_> {
         self.asm.bind(done);
     }
 
-    /// The slot and the element size of a result that may bypass the caches: the only result of a short body in a kernel
-    /// that is one loop over elements, and stored by whole vectors.
+    /// Returns the slot and the element size of a result that may bypass the caches. It must be the only result of a
+    /// body of at most [`MAX_STREAMED_INSTS`] instructions, stored by whole vectors, in a kernel without loops around
+    /// the inner axis.
     fn streamed_result(&self, body: &LoopBody<'_>) -> Option<(u32, u32)> {
         let code = self.code;
         let plain = code.layout == LaneLayout::Row && code.loops == 0 && code.epilogue.is_empty();
@@ -110,14 +112,16 @@ impl FunctionEmitter<'_> {
     /// Chooses between the two copies of the unrolled loop at run time.
     ///
     /// Jumps to `plain` if the result goes through the caches. Otherwise jumps to `plain` for the elements before the
-    /// first whole cache line, after which the code comes back to `led`. Without such elements it jumps to `led` at once.
+    /// first whole cache line, after which the code comes back to `led`. Without such elements it jumps to `led` at
+    /// once.
     fn choose_streaming(&mut self, body: &LoopBody<'_>, slot: u32, size: u32, plain: Label, led: Label) {
         let asm = &mut self.asm;
         asm.mov(RCX, frame_mem(self.layout.args));
         asm.mov(RCX, Mem::Base(RCX, std::mem::offset_of!(KernelArgs, stream) as i32));
         asm.test(RCX, RCX);
         asm.jump_if(Cond::Equal, plain);
-        // A short row must be a sequence of whole lines: non-temporal stores of partial lines are slow.
+        // A row with fewer bytes than the argument `stream` (rcx) must be a sequence of whole lines, because
+        // non-temporal stores of partial lines are slow.
         let unbroken = asm.label();
         let start = frame_mem(self.layout.start(body.level, slot));
         asm.mov(RAX, END);
@@ -205,7 +209,8 @@ impl FunctionEmitter<'_> {
     }
 }
 
-/// The number of vectors of 4-byte lanes side by side, for a body that needs `pressure` registers for one.
+/// Returns the number of vectors of 4-byte lanes that one iteration computes, for a body that needs `pressure`
+/// registers for one vector.
 fn unroll_factor(isa: VectorIsa, pressure: u32) -> u32 {
     match (isa, pressure) {
         (VectorIsa::Avx512, 0..=28) => 2,

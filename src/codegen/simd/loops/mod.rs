@@ -5,8 +5,8 @@
 //! - Callers: [`emit`](super::emit) of this emitter.
 //! - Absent: single instructions of a body, other than the control flow around it.
 //!
-//! A body may have several variants of its code, chosen at run time. The variant is a [`CodeVariant`](super::select::CodeVariant)
-//! that these functions pass on; nothing else depends on it.
+//! A body may have several variants of its code, chosen at run time. These functions pass the chosen variant on as a
+//! [`CodeVariant`](super::select::CodeVariant).
 
 mod body_copies;
 mod column_reduce;

@@ -15,7 +15,7 @@ impl FunctionEmitter<'_> {
         self.with_variants(&body, &mut |f, variant| f.pass_variant(pass, &body, variant));
     }
 
-    /// One variant of a pass.
+    /// Emits one variant of a pass.
     fn pass_variant(&mut self, pass: &Pass, body: &LoopBody<'_>, variant: CodeVariant) {
         match self.code.layout {
             LaneLayout::Row if !pass.reduces.is_empty() => self.reduce_pass(pass, body, variant),
@@ -41,7 +41,8 @@ impl FunctionEmitter<'_> {
         self.emit_once(&body, block);
     }
 
-    /// Code for the usual case, then code for the other case. `jump` goes to its label in the other case.
+    /// Emits code for the usual case, then code for the other case. In the other case, the code that `jump` emits jumps
+    /// to the given label.
     pub fn either(&mut self, jump: impl FnOnce(&mut Self, Label), emit: &mut dyn FnMut(&mut Self, bool)) {
         let (other, done) = (self.asm.label(), self.asm.label());
         jump(self, other);
@@ -52,7 +53,8 @@ impl FunctionEmitter<'_> {
         self.asm.bind(done);
     }
 
-    /// Calls `emit` once, or, where rows are gathered, twice: for rows with adjacent elements and for others.
+    /// Calls `emit` for each variant of a body. If the body gathers rows, the variants are rows with adjacent elements
+    /// and rows without.
     fn with_variants(&mut self, body: &LoopBody<'_>, emit: &mut dyn FnMut(&mut Self, CodeVariant)) {
         let rows = body.gathered_rows(self.code);
         if rows.is_empty() {
@@ -85,7 +87,7 @@ impl FunctionEmitter<'_> {
         self.load_copies(body);
     }
 
-    /// A selector of a body into an empty block.
+    /// Makes a selector of a body into an empty block.
     pub fn selector<'s>(&'s mut self, body: &'s LoopBody<'_>, plan: SelectPlan<'s>) -> Selector<'s> {
         let mut block = self.free_blocks.pop().unwrap_or_default();
         block.clear();
@@ -120,7 +122,7 @@ impl FunctionEmitter<'_> {
         locations
     }
 
-    /// The constant from which a reduction starts.
+    /// Returns the constant from which a reduction starts.
     pub fn identity(&mut self, reduce: ReduceStep) -> u32 {
         self.pool.splat(identity_bits(reduce), Repr::of(reduce.dtype).bytes())
     }

@@ -1,4 +1,5 @@
-//! Prefetching of rows to gather: their addresses are known well ahead, and no processor predicts them.
+//! Prefetching of rows to gather: their addresses are known [`DISTANCE`] positions ahead, and no processor predicts
+//! them.
 
 use super::function::FunctionEmitter;
 use crate::codegen::abi::{KernelArgs, SLOT_LOOPS, SLOT_ROW, slot_words};
@@ -15,7 +16,8 @@ const MAX_ROW_BYTES: i32 = 512;
 /// Bytes of a cache line.
 const LINE: i32 = 64;
 
-/// The index, among a slot's words, of its stride along the innermost loop, or along rows in a kernel without loops.
+/// Returns the index, among a slot's words, of its stride along the innermost loop, or along rows in a kernel without
+/// loops.
 fn innermost_stride(code: &KernelBody) -> usize {
     if code.loops > 0 { SLOT_LOOPS + code.loops as usize - 1 } else { SLOT_ROW }
 }
@@ -67,10 +69,10 @@ impl FunctionEmitter<'_> {
         slots.sort_unstable();
         slots.dedup();
         for slot in slots {
-            let line = slot as usize * words;
-            asm.mov(RAX, Mem::Base(RCX, 8 * (line + inner) as i32));
+            let first_word = slot as usize * words;
+            asm.mov(RAX, Mem::Base(RCX, 8 * (first_word + inner) as i32));
             asm.imul(RAX, RDX);
-            asm.alu(Alu::Cmp, RAX, Mem::Base(RCX, 8 * (line + SLOT_ROW) as i32));
+            asm.alu(Alu::Cmp, RAX, Mem::Base(RCX, 8 * (first_word + SLOT_ROW) as i32));
             asm.jump_if(Cond::NotEqual, uneven);
         }
         asm.store_imm(flat, 1);

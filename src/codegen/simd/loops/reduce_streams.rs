@@ -20,7 +20,7 @@ const TURN: i32 = 128;
 const MIN_STREAM_ROW: i32 = 2 * TURN;
 
 impl FunctionEmitter<'_> {
-    /// Areas of the frame for the accumulators of streams, by stream and reduction.
+    /// Allocates areas of the frame for the accumulators of streams. Returns their offsets by stream and reduction.
     fn stream_areas(&mut self, pass: &Pass, streams: usize) -> Vec<Vec<u32>> {
         let bytes = REDUCE_BYTES as u32;
         let first_area = self.frame.area(bytes * (streams * pass.reduces.len()) as u32, 64);
@@ -137,10 +137,11 @@ impl FunctionEmitter<'_> {
         self.asm.jump_if(Cond::NotEqual, plain);
         self.load_pointers(&several);
         self.reduce_streams(pass, &several, first, n, &areas, CodeVariant::default());
-        let (stream, bytes) = (frame_mem(self.frame.word()), (REDUCE_BYTES * pass.reduces.len()) as i32);
-        self.asm.store_imm(stream, 0);
+        let (stream_offset, bytes) =
+            (frame_mem(self.frame.word()), (REDUCE_BYTES * pass.reduces.len()) as i32);
+        self.asm.store_imm(stream_offset, 0);
         self.asm.bind(each);
-        self.asm.mov(RBX, stream);
+        self.asm.mov(RBX, stream_offset);
         let len = self.isa.vector();
         for (from, to) in areas[0].iter().zip(self.layout.totals.clone()) {
             for offset in (0..REDUCE_BYTES as u32).step_by(len.bytes() as usize) {
@@ -153,8 +154,8 @@ impl FunctionEmitter<'_> {
         self.epilogue();
         let slots: Vec<u32> = (0..code.slots.len() as u32).collect();
         self.advance(0, SLOT_ROW, &slots);
-        self.asm.alu_imm(Alu::Add, stream, bytes);
-        self.asm.alu_imm(Alu::Cmp, stream, bytes * several.copies as i32);
+        self.asm.alu_imm(Alu::Add, stream_offset, bytes);
+        self.asm.alu_imm(Alu::Cmp, stream_offset, bytes * several.copies as i32);
         self.asm.jump_if(Cond::NotEqual, each);
         self.asm.alu_imm(Alu::Sub, rows, several.copies as i32);
         self.asm.jump_if(Cond::NotEqual, row);

@@ -18,7 +18,7 @@ pub(super) enum Accumulators {
 }
 
 impl Accumulators {
-    /// The number of registers left to the body: the first ones.
+    /// Returns the number of registers left to the body, which uses the first registers.
     fn free_registers(self, isa: VectorIsa) -> u8 {
         match self {
             Accumulators::Registers(first) => first,
@@ -27,7 +27,7 @@ impl Accumulators {
     }
 }
 
-/// The number of vectors that hold the accumulators of one reduction.
+/// Returns the number of vectors that hold the accumulators of one reduction.
 fn accumulator_vectors(isa: VectorIsa) -> u32 {
     REDUCE_BYTES as u32 / isa.vector().bytes()
 }
@@ -46,11 +46,11 @@ impl FunctionEmitter<'_> {
         for (index, reduce) in pass.reduces.iter().enumerate() {
             self.store_identity(*reduce, self.layout.totals[index]);
         }
-        self.nest(&body.slots, 0, &mut |f| f.reduce_run(pass, body, accumulators, variant));
+        self.nest(&body.slots, 0, &mut |f| f.reduce_inner_axis(pass, body, accumulators, variant));
         self.finish_reductions(pass, body);
     }
 
-    /// The location of a pass's accumulators: registers, if half of them suffice.
+    /// Returns the location of a pass's accumulators: registers, if half of all vector registers suffice.
     pub fn accumulators(&self, pass: &Pass) -> Accumulators {
         match pass.reduces.len() as u32 * accumulator_vectors(self.isa) {
             count if count <= u32::from(self.isa.registers()) / 2 => {
@@ -78,7 +78,7 @@ impl FunctionEmitter<'_> {
         }
     }
 
-    /// The inverse of [`FunctionEmitter::load_accumulators`].
+    /// Stores what [`FunctionEmitter::load_accumulators`] loads.
     pub fn store_accumulators(&mut self, first: u8, areas: &[u32]) {
         let len = self.isa.vector();
         for (reg, memory) in (first..).zip(accumulator_offsets(self.isa, areas)) {
@@ -86,9 +86,9 @@ impl FunctionEmitter<'_> {
         }
     }
 
-    /// Reduces one run of the inner axis into the totals, tile by tile. The accumulators of a row that is a single tile
-    /// are its totals.
-    fn reduce_run(
+    /// Reduces the elements of the inner axis into the totals, tile by tile, for one iteration of the outer loops. The
+    /// accumulators of a row that is a single tile are its totals.
+    fn reduce_inner_axis(
         &mut self,
         pass: &Pass,
         body: &LoopBody<'_>,
@@ -277,7 +277,7 @@ impl FunctionEmitter<'_> {
     }
 }
 
-/// The offsets of all vectors in areas of accumulators.
+/// Returns the offsets of all vectors in areas of accumulators.
 fn accumulator_offsets(isa: VectorIsa, areas: &[u32]) -> impl Iterator<Item = u32> {
     let vectors = (0..REDUCE_BYTES as u32).step_by(isa.vector().bytes() as usize);
     areas.iter().flat_map(move |area| vectors.clone().map(move |offset| area + offset))

@@ -6,7 +6,7 @@ use crate::codegen::simd::ir::{
     FrameAllocator, ValueOrigin, VectorBlock, VectorId, VectorInst, VectorInstKind, frame_mem,
 };
 
-/// The next use of a value that has none.
+/// The number that stands for the next use of a value without further uses.
 pub(crate) const NEVER: u32 = u32::MAX;
 
 /// The current locations of a value, and its uses.
@@ -21,7 +21,7 @@ struct ValueState {
 }
 
 impl ValueState {
-    /// Whether the value has no location: its instruction is still to come.
+    /// Returns whether the value has no location: its instruction is still to come.
     fn is_unmade(&self) -> bool {
         self.reg.is_none() && self.memory.is_none()
     }
@@ -34,7 +34,8 @@ pub(crate) struct ValueUses {
     pub after: [u32; 3],
     /// The first use of the result.
     pub first: u32,
-    /// For a load: nothing up to the last use of its result writes memory or moves slots, so the use may read memory.
+    /// For a load: whether nothing writes memory or moves slots up to the last use of the result. If so, the use may
+    /// read memory itself.
     pub postponable: bool,
 }
 
@@ -44,9 +45,9 @@ pub(crate) struct Allocator<'a> {
     pub block: &'a VectorBlock,
     frame: &'a mut FrameAllocator,
     values: Vec<ValueState>,
-    /// By instruction.
+    /// By instruction: the later uses of its values.
     uses: Vec<ValueUses>,
-    /// By register: its value, unless the register is free.
+    /// By register: the value in it, unless the register is free.
     held: [VectorId; 32],
     free: RegisterSet,
     /// Registers that keep their value to the end of the block.
@@ -58,7 +59,7 @@ pub(crate) struct Allocator<'a> {
 }
 
 impl<'a> Allocator<'a> {
-    /// An allocator that uses the first `registers` registers, and pinned ones.
+    /// Makes an allocator that uses the first `registers` registers, and pinned ones.
     pub fn new(
         asm: &'a mut Asm,
         block: &'a VectorBlock,
@@ -134,7 +135,7 @@ impl<'a> Allocator<'a> {
         }
     }
 
-    /// The uses around instruction `index`.
+    /// Returns the uses around instruction `index`.
     pub fn uses(&self, index: usize) -> ValueUses {
         self.uses[index]
     }
@@ -147,20 +148,20 @@ impl<'a> Allocator<'a> {
         self.asm.isa.vector()
     }
 
-    /// The register of a value, if it is in one.
+    /// Returns the register of a value, if it is in one.
     pub fn register(&self, v: VectorId) -> Option<VectorReg> {
         self.value(v).reg
     }
 
-    /// Whether the instruction that makes `v`, with these uses, can be left out: nothing needs the result.
+    /// Returns whether the instruction that makes `v`, with these uses, can be left out: nothing needs the result.
     pub fn is_dead(&self, v: VectorId, uses: &ValueUses) -> bool {
         uses.first == NEVER && self.value(v).is_unmade()
     }
 
     /// Keeps the most used values in memory in spare registers, for as long as the block is repeated.
     pub fn hoist(&mut self) {
-        let open = RegisterSet::first(self.registers).without(self.fixed);
-        let spare = open.count().saturating_sub(self.pressure + 1);
+        let usable = RegisterSet::first(self.registers).without(self.fixed);
+        let spare = usable.count().saturating_sub(self.pressure + 1);
         if spare == 0 {
             return;
         }
@@ -203,7 +204,8 @@ impl<'a> Allocator<'a> {
         self.free.add(reg);
     }
 
-    /// A free register. Without one, evicts the value whose next use is farthest, but none in `locked`.
+    /// Returns a free register. If none is free, evicts the value whose next use is farthest, but no register in
+    /// `locked`.
     fn take(&mut self, locked: RegisterSet) -> VectorReg {
         if let Some(reg) = self.free.lowest() {
             return reg;
@@ -230,7 +232,7 @@ impl<'a> Allocator<'a> {
         reg
     }
 
-    /// The register of a source. Loads the source if it has none.
+    /// Returns the register of a source. Loads the source if it has none.
     pub fn source(&mut self, v: VectorId, locked: &mut RegisterSet) -> VectorReg {
         let reg = match self.value(v).reg {
             Some(reg) => reg,
@@ -244,8 +246,9 @@ impl<'a> Allocator<'a> {
         reg
     }
 
-    /// A source as a register or a memory operand. A constant stays in memory, since a load as part of an instruction
-    /// costs less than an instruction. Another value stays there if it has no later use or no register is free.
+    /// Returns a source as a register or a memory operand. A constant stays in memory, since a load as part of an
+    /// instruction costs less than an instruction. Another value stays there if it has no later use or no register is
+    /// free.
     pub fn source_or_memory(&mut self, v: VectorId, after: u32, locked: &mut RegisterSet) -> Rm {
         let constant = matches!(self.block.values[v.0 as usize], ValueOrigin::Pool(_));
         let value = self.value(v);
@@ -271,7 +274,7 @@ impl<'a> Allocator<'a> {
         }
     }
 
-    /// The register for the result of instruction `index`. Does not evict values in `locked`.
+    /// Returns the register for the result of instruction `index`. Does not evict values in `locked`.
     pub fn result(&mut self, index: usize, dst: VectorId, locked: RegisterSet) -> VectorReg {
         if let ValueOrigin::Pinned(reg) = self.block.values[dst.0 as usize] {
             return reg;
@@ -293,8 +296,9 @@ impl<'a> Allocator<'a> {
         value.next = self.uses[index].first;
     }
 
-    /// For an instruction whose result overwrites one of three sources: the result's register, and the number of that
-    /// source. It is a source without a later use, otherwise a source that is loaded anyway, otherwise a copy.
+    /// Returns, for an instruction whose result overwrites one of its three sources, the result's register and the
+    /// number of this source. Chooses a source without a later use, otherwise a source that must be loaded anyway,
+    /// otherwise a copy of the last source.
     pub fn overwritten_source(
         &mut self,
         index: usize,

@@ -7,7 +7,7 @@ use crate::codegen::simd::asm::VectorReg;
 pub(crate) struct RegisterSet(u32);
 
 impl RegisterSet {
-    /// The first `count` registers.
+    /// Returns the first `count` registers.
     pub fn first(count: u8) -> RegisterSet {
         RegisterSet((1u64 << count).wrapping_sub(1) as u32)
     }
@@ -24,7 +24,7 @@ impl RegisterSet {
         self.0 &= !(1 << reg.0);
     }
 
-    /// The registers that are not in `other`.
+    /// Returns the registers that are not in `other`.
     pub fn without(self, other: RegisterSet) -> RegisterSet {
         RegisterSet(self.0 & !other.0)
     }

@@ -110,7 +110,7 @@ impl Selector<'_> {
         })
     }
 
-    /// The larger or smaller of two floats.
+    /// Selects the larger or smaller of two floats.
     fn extremum(&mut self, max: bool, wide: bool, x: VectorId, y: VectorId, rule: MinMaxRule) -> VectorId {
         let op = match (max, wide) {
             (true, false) => opcode::MAX_PS,
@@ -129,7 +129,7 @@ impl Selector<'_> {
         }
     }
 
-    /// A comparison of floats as a mask, by the number of its predicate: 0 equal, 1 less, [`LESS_OR_EQUAL`],
+    /// Selects a comparison of floats as a mask, by the number of its predicate: 0 equal, 1 less, [`LESS_OR_EQUAL`],
     /// [`UNORDERED`], 4 not equal, [`ORDERED`].
     pub fn compare_float(&mut self, wide: bool, imm: u8, x: VectorId, y: VectorId) -> VectorId {
         let op = if wide { opcode::CMP_PD } else { opcode::CMP_PS };
@@ -139,7 +139,7 @@ impl Selector<'_> {
         }
     }
 
-    /// A comparison as a mask.
+    /// Selects a comparison as a mask.
     pub fn compare(&mut self, dtype: DType, op: BinaryOp, x: VectorId, y: VectorId) -> VectorId {
         let wide = Repr::of(dtype).bytes() == 8;
         let imm = match op {
@@ -183,7 +183,7 @@ impl Selector<'_> {
         }
     }
 
-    /// One vector of an operation, before it is settled. Bools are masks with lanes of either size.
+    /// Selects one vector of an operation, before it is settled. Bools are masks with lanes of either size.
     pub fn combine(&mut self, dtype: DType, op: BinaryOp, x: VectorId, y: VectorId) -> VectorId {
         let wide = Repr::of(dtype).bytes() == 8;
         if dtype == DType::Bool {
@@ -236,7 +236,7 @@ impl Selector<'_> {
         self.op2(op, x, y)
     }
 
-    /// The low 64 bits of a product, from the products of 32-bit halves.
+    /// Selects the low 64 bits of a product, from the products of 32-bit halves.
     fn multiply_wide(&mut self, x: VectorId, y: VectorId) -> VectorId {
         let (x_high, y_high) = (self.shift(opcode::SRL_Q, x, 32), self.shift(opcode::SRL_Q, y, 32));
         let one = self.op2(opcode::MUL_UDQ, x_high, y);
@@ -247,7 +247,7 @@ impl Selector<'_> {
         self.op2(opcode::ADD_Q, low, cross)
     }
 
-    /// An operation on masks.
+    /// Selects an operation on masks.
     pub fn logical(&mut self, op: BinaryOp, x: VectorId, y: VectorId) -> VectorId {
         let rule = MaskOp::of(op);
         let op = match rule.op {

@@ -17,7 +17,8 @@ impl Selector<'_> {
         (0..self.body.insts.len()).for_each(|index| self.inst(index));
     }
 
-    /// Selects the varying instructions of a step, in the order `order`, or in their own if that is empty.
+    /// Selects the varying instructions of a step, in the order `order`, or in the order of the body if `order` is
+    /// empty.
     pub fn select_varying(&mut self, order: &[u32]) {
         if !order.is_empty() {
             return order.iter().for_each(|index| self.inst(*index as usize));
@@ -62,7 +63,7 @@ impl Selector<'_> {
         locations
     }
 
-    /// The location of a selected uniform value, in the frame if it had none.
+    /// Returns the location of a selected uniform value. Stores the value to the frame if it has no location.
     fn keep_uniform(&mut self, index: usize) -> ValueOrigin {
         if !self.values[index].index_words.is_empty() {
             self.vectors_of(InstId(index as u32));
@@ -171,7 +172,7 @@ impl Selector<'_> {
         }
     }
 
-    /// The instruction for `a < b ? a : b` or `a > b ? a : b` of floats, if this selection is one.
+    /// Returns the instruction for `a < b ? a : b` or `a > b ? a : b` of floats, if this selection is one.
     fn as_extremum(&self, condition: InstId, a: InstId, b: InstId) -> Option<Opcode> {
         let InstOp::Binary(BinaryOp::Lt, less, more) = self.body.insts[condition.0 as usize].op else {
             return None;

@@ -18,7 +18,7 @@ const TWO_52: u64 = 0x4330_0000_0000_0000;
 const TWO_84: u64 = 0x4530_0000_0000_0000;
 
 impl Selector<'_> {
-    /// `a` converted to `to`. A bool result is a mask with the lane size of `a`.
+    /// Selects the conversion of `a` to `to`. A bool result is a mask with the lane size of `a`.
     pub fn cast(&mut self, a: InstId, to: DType) -> VectorIds {
         let from = self.dtype(a);
         if from == to {
@@ -79,8 +79,8 @@ impl Selector<'_> {
         }
     }
 
-    /// A float with the same conversion to the integer dtype `to` as `a`, which saturates: `a` without minima and maxima
-    /// beyond the range of `to`.
+    /// Returns a float that converts to the integer dtype `to` as `a` does. The conversion saturates, so a minimum or
+    /// maximum with a constant beyond the range of `to` is skipped.
     fn unclamped(&self, mut a: InstId, to: DType) -> InstId {
         if !to.is_integer() {
             return a;
@@ -105,7 +105,7 @@ impl Selector<'_> {
         }
     }
 
-    /// 4-byte integers as f64. The conversion is exact.
+    /// Selects the conversion of 4-byte integers to f64, which is exact.
     pub fn integer_to_double(&mut self, from: DType, x: &VectorIds) -> VectorIds {
         if from != DType::U32 {
             return self.widen(x, opcode::DQ_TO_PD);
@@ -133,7 +133,8 @@ impl Selector<'_> {
         self.op2(opcode::ADD_PS, high, low)
     }
 
-    /// 8-byte integers as f64. Each half plus a power of two is exact, so that only the sum of the halves rounds.
+    /// Selects the conversion of 8-byte integers to f64. Each half plus a power of two is exact, so that only the sum
+    /// of the halves rounds.
     fn wide_integer_to_double(&mut self, unsigned: bool, x: VectorId) -> VectorId {
         let mut x = x;
         let mut both = f64::from_bits(TWO_84) + f64::from_bits(TWO_52);
@@ -155,7 +156,7 @@ impl Selector<'_> {
         self.op2(opcode::ADD_PD, high, low)
     }
 
-    /// 8-byte integers as f32, in the lower half of the vector.
+    /// Selects the conversion of 8-byte integers to f32, in the lower half of the vector.
     fn wide_integer_to_single(&mut self, unsigned: bool, x: VectorId) -> VectorId {
         if !unsigned {
             return self.block.push(VectorInstKind::Lanes(LaneOp::I64ToF32), &[x]);
@@ -174,7 +175,7 @@ impl Selector<'_> {
         self.op2(opcode::ADD_PS, single, again)
     }
 
-    /// f32 lanes to an integer of at most 32 bits. It saturates, and NaN becomes 0.
+    /// Selects the conversion of f32 lanes to an integer of at most 32 bits. It saturates, and NaN becomes 0.
     fn single_to_integer(&mut self, to: DType, x: VectorId) -> VectorId {
         let top = self.splat(u64::from(2_147_483_648f32.to_bits()), 4);
         if to == DType::U32 {
@@ -212,7 +213,8 @@ impl Selector<'_> {
         self.op2(opcode::AND_D, result, ordered)
     }
 
-    /// f64 lanes to an integer of at most 32 bits, in the low half of each lane. It saturates, and NaN becomes 0.
+    /// Selects the conversion of f64 lanes to an integer of at most 32 bits, in the low half of each lane. It
+    /// saturates, and NaN becomes 0.
     fn double_to_integer(&mut self, to: DType, x: VectorId) -> VectorId {
         let (low, high) = integer_limits(to);
         let ordered = self.compare_float(true, ORDERED, x, x);
@@ -223,14 +225,14 @@ impl Selector<'_> {
         self.double_to_low_word(lowered)
     }
 
-    /// f64 lanes below 2^51 in size to an integer toward zero, in the low half of each lane.
+    /// Selects the conversion of f64 lanes below 2^51 in size to an integer toward zero, in the low half of each lane.
     pub fn double_to_low_word(&mut self, x: VectorId) -> VectorId {
         let whole = self.op_imm(opcode::ROUND_PD, &[x], Some(11));
         let bias = self.splat(INTEGER_BIAS.to_bits(), 8);
         self.op2(opcode::ADD_PD, whole, bias)
     }
 
-    /// f64 lanes to i64 or u64. It saturates, and NaN becomes 0.
+    /// Selects the conversion of f64 lanes to i64 or u64. It saturates, and NaN becomes 0.
     fn double_to_wide_integer(&mut self, to: DType, x: VectorId) -> VectorId {
         let top = self.splat(9_223_372_036_854_775_808f64.to_bits(), 8);
         let lanes = VectorInstKind::Lanes(LaneOp::F64ToI64);
@@ -255,7 +257,7 @@ impl Selector<'_> {
         self.op2(opcode::OR_D, result, over)
     }
 
-    /// The bits of `a` as another dtype of the same size.
+    /// Selects the bits of `a` as another dtype of the same size.
     pub fn bitcast(&mut self, a: InstId, to: DType) -> VectorIds {
         let from = self.dtype(a);
         let x = self.vectors_of(a);
@@ -268,7 +270,7 @@ impl Selector<'_> {
         })
     }
 
-    /// The memory format of a value, in the low bits of its lanes.
+    /// Selects the memory format of a value, in the low bits of its lanes.
     pub fn memory_bits(&mut self, from: DType, x: VectorId) -> VectorId {
         match from {
             DType::F16 => {
@@ -284,7 +286,8 @@ impl Selector<'_> {
         }
     }
 
-    /// Lanes of `to` from its memory format in the low bits of lanes: the inverse of [`Selector::memory_bits`].
+    /// Selects the lanes of `to` from its memory format in the low bits of lanes: the inverse of
+    /// [`Selector::memory_bits`].
     fn value_of_bits(&mut self, to: DType, bits: VectorId) -> VectorId {
         match to {
             DType::F16 => {

@@ -30,7 +30,7 @@ impl Selector<'_> {
         }
     }
 
-    /// The elements of a gather slot.
+    /// Selects the elements of a gather slot.
     pub fn gather(&mut self, slot: u32, offsets: &[(InstId, u32)]) -> VectorIds {
         let SelectMode::Step { ahead, masked, .. } = self.plan.mode else {
             self.displace_slot(slot, offsets);
@@ -99,7 +99,7 @@ impl Selector<'_> {
         }
     }
 
-    /// The vector made of 16-byte parts.
+    /// Selects the vector made of 16-byte parts.
     fn assembled(&mut self, parts: &[VectorId]) -> VectorId {
         let pair = |s: &mut Self, a: VectorId, b: VectorId| {
             s.block

@@ -40,7 +40,7 @@ impl Selector<'_> {
         self.block.index.push(inst);
     }
 
-    /// The word of the frame for the result of index arithmetic.
+    /// Returns the word of the frame for the result of index arithmetic.
     pub fn index_word(&self, v: InstId) -> u32 {
         self.layout.index + 8 * v.0
     }

@@ -1,7 +1,7 @@
 //! `inst_order`: an order for a long body in which independent chains run side by side.
 //!
-//! The processor searches a few dozen waiting instructions for ones that can run. A long body has more instructions than
-//! that, so its order decides how much runs at once.
+//! The processor searches a few dozen waiting instructions for ones that can run. A long body has more instructions
+//! than that, so its order decides how much runs at once.
 
 use std::ops::Range;
 
@@ -9,8 +9,8 @@ use crate::codegen::simd::asm::VectorIsa;
 use crate::expr::{BinaryOp, UnaryOp};
 use crate::lower::kernel_body::{Inst, InstOp};
 
-/// The least number of instructions of a body that is ordered. For a shorter one the processor sees the next element.
-/// Tests order short bodies too.
+/// The least number of instructions of a body that is ordered. In a shorter body the processor already finds
+/// independent instructions in the next element. Tests use a lower limit, so that they order random bodies.
 const MIN_ORDERED: usize = if cfg!(test) { 4 } else { 48 };
 
 /// Cycles until the result of an instruction is available.
@@ -50,7 +50,7 @@ struct DependencyGraph {
     nodes: Vec<DependencyNode>,
     /// For each instruction its distinct varying operands, each with its number of uses there.
     operands: Vec<(u32, u32)>,
-    /// For each instruction the ones that depend on it.
+    /// For each instruction, the instructions that depend on it.
     users: Vec<u32>,
 }
 
@@ -65,7 +65,7 @@ impl DependencyGraph {
         node..next
     }
 
-    /// The change in the number of live values by an instruction.
+    /// Returns the change in the number of live values by an instruction.
     fn growth(&self, index: u32) -> i32 {
         let last = |(v, count): &(u32, u32)| i32::from(self.nodes[*v as usize].uses == *count);
         let dying: i32 = self.operands[self.operands(index)].iter().map(last).sum();
@@ -73,19 +73,20 @@ impl DependencyGraph {
     }
 }
 
-/// The varying instructions of a body in the order in which to compute them. Empty for a short body: its own order.
+/// Returns the varying instructions of a body in the order in which to compute them. An empty list stands for the
+/// body's own order, if it has fewer than [`MIN_ORDERED`] instructions.
 pub(crate) fn inst_order(insts: &[Inst], uniform: &[bool], isa: VectorIsa) -> Vec<u32> {
     if insts.len() < MIN_ORDERED {
         return Vec::new();
     }
     let mut graph = dependency_graph(insts, uniform);
-    // With two vectors side by side some values are spilled. That costs less than chains that wait for each other.
+    // In a step of two vectors some values are spilled. That costs less than chains that wait for each other.
     let most = u32::from(isa.registers()) * 3 / 4;
     let waits = |index: &usize| !uniform[*index] && graph.nodes[*index].waits == 0;
-    let mut open: Vec<u32> = (0..insts.len()).filter(waits).map(|index| index as u32).collect();
+    let mut runnable: Vec<u32> = (0..insts.len()).filter(waits).map(|index| index as u32).collect();
     let mut order = Vec::with_capacity(insts.len());
     let (mut live, mut now) = (0u32, 0);
-    while !open.is_empty() {
+    while !runnable.is_empty() {
         let full = live >= most;
         // The instruction of least rank is next: by the cycles it must still wait, then by the greatest height, then in
         // body order. The last two are one number, so that they are compared at once.
@@ -98,8 +99,8 @@ pub(crate) fn inst_order(insts: &[Inst], uniform: &[bool], isa: VectorIsa) -> Ve
             let late = node.ready.saturating_sub(now);
             (u64::from(late), u64::from(u32::MAX - node.height) << 32 | u64::from(index))
         };
-        let k = (0..open.len()).min_by_key(|k| rank(open[*k])).expect("the list is not empty");
-        let index = open.swap_remove(k);
+        let k = (0..runnable.len()).min_by_key(|k| rank(runnable[*k])).expect("the list is not empty");
+        let index = runnable.swap_remove(k);
         live = live.saturating_add_signed(graph.growth(index));
         now = now.max(graph.nodes[index as usize].ready) + 1;
         let done = now - 1 + latency(&insts[index as usize]);
@@ -113,7 +114,7 @@ pub(crate) fn inst_order(insts: &[Inst], uniform: &[bool], isa: VectorIsa) -> Ve
             node.ready = node.ready.max(done);
             node.waits -= 1;
             if node.waits == 0 {
-                open.push(user);
+                runnable.push(user);
             }
         }
         order.push(index);
@@ -158,7 +159,8 @@ fn dependency_graph(insts: &[Inst], uniform: &[bool]) -> DependencyGraph {
         nodes[index].waits = (edges.len() - before) as u32;
     }
     nodes[insts.len()].operands = operands.len() as u32;
-    // Counting sort of the edges by their second instruction: first the end of each list, then counted down to its start.
+    // Counting sort of the edges by their second instruction: first the end of each list, then counted down to its
+    // start.
     for (_, on) in &edges {
         nodes[*on as usize].users += 1;
     }

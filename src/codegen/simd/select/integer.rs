@@ -13,7 +13,7 @@ use crate::expr::BinaryOp;
 use crate::lower::kernel_body::InstId;
 
 impl Selector<'_> {
-    /// A shift. The count is taken modulo the width of the dtype.
+    /// Selects a shift. The count is taken modulo the width of the dtype.
     pub fn shifts(&mut self, op: BinaryOp, a: InstId, b: InstId) -> VectorIds {
         let dtype = self.dtype(a);
         let wide = Repr::of(dtype).bytes() == 8;
@@ -21,7 +21,8 @@ impl Selector<'_> {
         let signed = !left && dtype.is_signed();
         let count_mask = shift_mask(dtype);
         let x = self.vectors_of(a);
-        // AVX2 has no arithmetic shift of 8-byte lanes: a logical shift between two complements of negative lanes is one.
+        // AVX2 has no arithmetic shift of 8-byte lanes. A logical shift is the same if negative lanes are complemented
+        // before and after it.
         let by_flip = signed && wide && self.isa != VectorIsa::Avx512;
         let fixed = constant(self.body.insts, b).map(|count| (count.to_i64() as u64 & count_mask) as u8);
         let counts = match fixed {
@@ -77,7 +78,8 @@ impl Selector<'_> {
         self.block.push_effect(VectorInstKind::Fail, &[failing]);
     }
 
-    /// An index, in lanes of its own size, if it is in `[0, limit)`. Otherwise 0, and the run fails.
+    /// Selects the check of an index. The result, in lanes of the index's size, is the index if it is in `[0, limit)`;
+    /// otherwise 0, and the run fails.
     pub fn check_index(&mut self, value: InstId, limit: u32) -> VectorIds {
         let index = self.vectors_of(value);
         let bytes = Repr::of(self.dtype(value)).bytes();
@@ -110,7 +112,7 @@ impl Selector<'_> {
         self.zip(&index, &good, |s, index, good| s.op2(opcode::AND_D, index, good))
     }
 
-    /// The integer quotient toward zero, or its remainder. A zero divisor fails the run and acts as 1.
+    /// Selects the integer quotient toward zero, or its remainder. A zero divisor fails the run and acts as 1.
     pub fn divide(&mut self, op: BinaryOp, a: InstId, b: InstId) -> VectorIds {
         let dtype = self.dtype(a);
         let bytes = Repr::of(dtype).bytes();

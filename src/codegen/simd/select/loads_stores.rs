@@ -17,7 +17,7 @@ const LOW_BYTES: u128 = 0x8080_8080_8080_8080_8080_8080_0c08_0400;
 const LOW_HALVES: u128 = 0x8080_8080_8080_8080_0d0c_0908_0504_0100;
 
 impl Selector<'_> {
-    /// The load instruction for elements of `dtype`. [`Selector::finish_load`] completes it.
+    /// Returns the load instruction for elements of `dtype`. [`Selector::finish_load`] completes it.
     pub fn load_op(dtype: DType) -> Opcode {
         match dtype {
             DType::F16 => opcode::PH_TO_PS,
@@ -47,7 +47,7 @@ impl Selector<'_> {
         self.block.push(VectorInstKind::Load { op, len, mem, tail: Tail::Whole }, &[])
     }
 
-    /// The elements of a load or scratch slot.
+    /// Loads the elements of a load or scratch slot.
     pub fn load(&mut self, slot: u32) -> VectorIds {
         let kind = self.code.slots[slot as usize];
         let dtype = kind.dtype;
@@ -191,7 +191,7 @@ impl Selector<'_> {
         self.op_imm(opcode::SHUFFLE_D, &[pairs], Some(0xd8))
     }
 
-    /// The low halves of 4-byte lanes, adjacent in the lower half of a vector.
+    /// Selects the low halves of 4-byte lanes, adjacent in the lower half of a vector.
     pub fn low_words(&mut self, x: VectorId) -> VectorId {
         if self.isa == VectorIsa::Avx512 {
             return self.op1(opcode::DOWN_DW, x);

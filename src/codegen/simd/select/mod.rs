@@ -1,6 +1,7 @@
 //! Instruction selection: the instructions of a body as vector instructions.
 //!
-//! - In: a [`LoopBody`](super::ir::LoopBody) and a [`SelectPlan`]: one element that stands for all, or a step of elements.
+//! - In: a [`LoopBody`](super::ir::LoopBody) and a [`SelectPlan`]: one element that stands for all, or a step of
+//!   elements.
 //! - Out: a [`VectorBlock`](super::ir::VectorBlock). Each instruction is selected for all vectors of a step before the
 //!   next, so that independent chains run side by side.
 //! - Callers: the `loops` layer.

@@ -9,30 +9,31 @@ use crate::expr::Scalar;
 use crate::lower::kernel_body::InstId;
 
 impl Selector<'_> {
-    /// A constant with `bits` in every lane of 4 or 8 bytes.
+    /// Returns a constant with `bits` in every lane of 4 or 8 bytes.
     pub fn splat(&mut self, bits: u64, bytes: u32) -> VectorId {
         let offset = self.pool.splat(bits, bytes);
         self.block.value_from(ValueOrigin::Pool(offset))
     }
 
-    /// A constant with `value` in every lane.
+    /// Returns a constant with `value` in every lane.
     pub fn splat_of(&mut self, value: Scalar) -> VectorId {
         self.splat(lane_bits(value), Repr::of(value.dtype()).bytes())
     }
 
-    /// A constant that repeats 16 bytes.
+    /// Returns a constant that repeats 16 bytes.
     pub fn splat_pattern(&mut self, pattern: u128) -> VectorId {
         let offset = self.pool.pattern(pattern);
         self.block.value_from(ValueOrigin::Pool(offset))
     }
 
-    /// The mask of the remaining elements in vector `j` of a masked step, with lanes of `bytes` bytes.
+    /// Returns the mask of the remaining elements in vector `j` of a masked step, with lanes of `bytes` bytes.
     pub fn tail_lanes(&mut self, j: usize, bytes: u32) -> VectorId {
         let offset = if bytes == 4 { self.layout.masks[0] } else { self.layout.masks[1 + j] };
         self.block.value_from(ValueOrigin::Frame(offset))
     }
 
-    /// Whether the code is a step of the inner loop and `v` is uniform: then it reads the value from its location.
+    /// Returns whether the code is a step of the inner loop and `v` is uniform: then it reads the value from its
+    /// location.
     pub fn is_uniform(&self, v: InstId) -> bool {
         self.plan.mode != SelectMode::OneElement && self.body.uniform[v.0 as usize]
     }
@@ -43,7 +44,7 @@ impl Selector<'_> {
         self.block.value_from(origin.expect("every uniform value that a step reads has a location"))
     }
 
-    /// The vectors of `v`. A mask has lanes of 4 bytes.
+    /// Returns the vectors of `v`. A mask has lanes of 4 bytes.
     pub fn vectors_of(&mut self, v: InstId) -> VectorIds {
         if self.is_uniform(v) {
             let bytes = Repr::of(self.dtype(v)).bytes();
@@ -64,7 +65,7 @@ impl Selector<'_> {
         made
     }
 
-    /// The low words of the checked index `v`, in lanes of 4 bytes.
+    /// Returns the low words of the checked index `v`, in lanes of 4 bytes.
     pub fn index_words(&mut self, v: InstId) -> VectorIds {
         if self.is_uniform(v) {
             let one = self.uniform_value(v);
@@ -79,7 +80,7 @@ impl Selector<'_> {
         self.narrow_pairs(&x, Selector::even_words)
     }
 
-    /// The mask `v` with lanes of `bytes` bytes.
+    /// Returns the mask `v` with lanes of `bytes` bytes.
     pub fn mask(&mut self, v: InstId, bytes: u32) -> VectorIds {
         if bytes == 4 {
             return self.vectors_of(v);
@@ -98,7 +99,7 @@ impl Selector<'_> {
         made
     }
 
-    /// Whether the mask `v` exists only with 8-byte lanes.
+    /// Returns whether the mask `v` exists only with 8-byte lanes.
     pub fn is_wide(&self, v: InstId) -> bool {
         let val = &self.values[v.0 as usize];
         !val.wide_mask.is_empty() && val.vectors.is_empty()

@@ -12,7 +12,7 @@ use crate::codegen::simd::ir::{MemRef, Tail, ValueOrigin, VectorId, VectorInstKi
 use crate::lower::kernel_body::{LaneLayout, ReduceStep};
 
 impl Selector<'_> {
-    /// The result of reduction `k`: of the row, or in a column kernel of each element's own row.
+    /// Selects the result of reduction `k`: of the row, or in a column kernel of each element's own row.
     pub fn reduced(&mut self, k: u32) -> VectorIds {
         if self.code.layout == LaneLayout::Row {
             let offset = self.layout.reduced[k as usize];
@@ -23,7 +23,7 @@ impl Selector<'_> {
         self.map(&lanes, |s, x| s.finish_reduction(reduce, x))
     }
 
-    /// The last step of a reduction.
+    /// Selects the last step of a reduction.
     pub fn finish_reduction(&mut self, reduce: ReduceStep, mut x: VectorId) -> VectorId {
         if ends_with_zero(reduce) {
             let double = reduce.dtype == DType::F64;
@@ -76,7 +76,7 @@ impl Selector<'_> {
         }
     }
 
-    /// The operands of a reduction in a step: the identity in lanes past the end of the row.
+    /// Selects the operands of a reduction in a step: the identity in lanes past the end of the row.
     pub fn reduction_operands(&mut self, reduce: ReduceStep) -> VectorIds {
         let values = self.vectors_of(reduce.value);
         if !self.is_masked() {
@@ -108,7 +108,7 @@ impl Selector<'_> {
         self.block.push_effect(store, &[value]);
     }
 
-    /// The result of a reduction, in every lane: the lanes of its last vector, combined by halving.
+    /// Selects the result of a reduction, in every lane: the lanes of its last vector, combined by halving.
     pub fn reduce_lanes(&mut self, reduce: ReduceStep, mut x: VectorId) -> VectorId {
         let combiner = reduce.op.combiner();
         let wide = Repr::of(reduce.dtype).bytes() == 8;

@@ -18,11 +18,11 @@ pub(crate) enum SelectMode {
     OneElement,
     /// A step of the inner loop.
     Step {
-        /// The number of vectors of 4-byte lanes side by side.
+        /// The number of vectors of 4-byte lanes that the step computes.
         unroll: u32,
         /// The number of elements between the current one and the first of the step.
         ahead: u32,
-        /// Only the remaining elements of the row count. Such a step has `unroll` 1.
+        /// Whether only the remaining elements of the row count. Such a step has `unroll` 1.
         masked: bool,
     },
 }
@@ -30,11 +30,11 @@ pub(crate) enum SelectMode {
 /// The variant of the code for a body. One body may be emitted in several variants; a run-time check picks one.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct CodeVariant {
-    /// The elements of gathered rows are not adjacent in memory.
+    /// Whether the elements of gathered rows are not adjacent in memory.
     pub strided_rows: bool,
-    /// The offsets of all elements to gather fit in 4-byte lanes.
+    /// Whether the offsets of all elements to gather fit in 4-byte lanes.
     pub narrow_offsets: bool,
-    /// The code runs rarely: no unrolling, no non-temporal stores.
+    /// Whether the code runs rarely, so that it has no unrolling and no non-temporal stores.
     pub cold: bool,
 }
 
@@ -45,12 +45,12 @@ pub(crate) struct SelectPlan<'a> {
     pub variant: CodeVariant,
     /// By instruction: the location of a uniform value that a step reads.
     pub uniforms: &'a [Option<ValueOrigin>],
-    /// The position may not exist, so that a failed check there means nothing.
+    /// Whether the position may not exist, so that a failed check there means nothing.
     pub speculative: bool,
 }
 
 impl SelectPlan<'static> {
-    /// The plan of code outside the inner loop: see [`SelectMode::OneElement`].
+    /// Makes the plan of code outside the inner loop: see [`SelectMode::OneElement`].
     pub fn one_element() -> SelectPlan<'static> {
         SelectPlan {
             mode: SelectMode::OneElement,
@@ -73,7 +73,7 @@ pub(crate) struct Selector<'a> {
     pub plan: SelectPlan<'a>,
     /// The copy of the body that is selected.
     pub copy: u32,
-    /// By instruction.
+    /// By instruction: its result in the forms selected so far.
     pub values: Vec<SelectedValue>,
 }
 
@@ -89,12 +89,12 @@ impl Selector<'_> {
         self.body.insts[v.0 as usize].dtype
     }
 
-    /// A whole vector register.
+    /// Returns the length of a whole vector register.
     pub fn vector_len(&self) -> VectorLen {
         self.isa.vector()
     }
 
-    /// The number of vectors that hold a varying value with lanes of `bytes` bytes.
+    /// Returns the number of vectors that hold a varying value with lanes of `bytes` bytes.
     pub fn vectors(&self, bytes: u32) -> usize {
         match self.plan.mode {
             SelectMode::OneElement => 1,
@@ -119,7 +119,7 @@ impl Selector<'_> {
         self.block.push(VectorInstKind::Op { op, len, imm }, srcs)
     }
 
-    /// A shift of every lane by a constant.
+    /// Selects a shift of every lane by a constant.
     pub fn shift(&mut self, op: Opcode, x: VectorId, count: u32) -> VectorId {
         self.op_imm(op, &[x], Some(count as u8))
     }
@@ -137,18 +137,18 @@ impl Selector<'_> {
         x.iter().zip(y.iter()).map(|(x, y)| f(self, *x, *y)).collect()
     }
 
-    /// The complement of a mask.
+    /// Selects the complement of a mask.
     pub fn not(&mut self, x: VectorId) -> VectorId {
         let ones = self.splat(u64::MAX, 8);
         self.op2(opcode::XOR_D, x, ones)
     }
 
-    /// `mask ? x : y`, lane by lane.
+    /// Selects `mask ? x : y`, lane by lane.
     pub fn choose(&mut self, mask: VectorId, x: VectorId, y: VectorId) -> VectorId {
         self.block.push(VectorInstKind::Select, &[mask, x, y])
     }
 
-    /// Two vectors for each one: the low half of its lanes widened, then the high half.
+    /// Selects two vectors for each vector of `x`: its low half of lanes widened, then its high half.
     pub fn widen(&mut self, x: &VectorIds, op: Opcode) -> VectorIds {
         let mut wide = VectorIds::default();
         for x in x.iter() {
@@ -161,19 +161,19 @@ impl Selector<'_> {
         wide
     }
 
-    /// The high half of a vector, moved to the low half.
+    /// Selects the high half of a vector, moved to the low half.
     pub fn high_half(&mut self, x: VectorId) -> VectorId {
         let op = if self.isa == VectorIsa::Avx512 { opcode::EXTRACT_256 } else { opcode::EXTRACT_128 };
         self.op_imm(op, &[x], Some(1))
     }
 
-    /// The low halves of two vectors as one vector.
+    /// Selects the low halves of two vectors as one vector.
     pub fn join(&mut self, a: VectorId, b: VectorId) -> VectorId {
         let op = if self.isa == VectorIsa::Avx512 { opcode::INSERT_256 } else { opcode::INSERT_128 };
         self.op_imm(op, &[a, b], Some(1))
     }
 
-    /// One vector for every two: `f` narrows and joins them. A single vector is joined with itself.
+    /// Selects one vector for every two of `x`, which `f` narrows and joins. A single vector is joined with itself.
     pub fn narrow_pairs(
         &mut self,
         x: &VectorIds,
@@ -182,7 +182,7 @@ impl Selector<'_> {
         x.chunks(2).map(|pair| f(self, pair[0], pair[pair.len() - 1])).collect()
     }
 
-    /// The low words of the 8-byte lanes of two vectors as one vector.
+    /// Selects the low words of the 8-byte lanes of two vectors as one vector.
     pub fn even_words(&mut self, a: VectorId, b: VectorId) -> VectorId {
         if self.isa == VectorIsa::Avx512 {
             let (a, b) = (self.op1(opcode::DOWN_QD, a), self.op1(opcode::DOWN_QD, b));
@@ -197,7 +197,7 @@ impl Selector<'_> {
         self.settle_by(Settle::of(dtype), x)
     }
 
-    /// Takes a step of legalisation.
+    /// Brings lanes back into range as `settle` says.
     pub fn settle_by(&mut self, settle: Settle, x: VectorId) -> VectorId {
         match settle {
             Settle::Keep => x,

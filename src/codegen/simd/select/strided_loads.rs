@@ -41,8 +41,8 @@ pub(crate) fn picks(count: u32, step: u32) -> SmallVec<[StridedPick; 4]> {
 }
 
 impl Selector<'_> {
-    /// A vector of elements of `size` bytes, `step` elements of memory apart. The first is `offset` bytes past the slot's
-    /// current element.
+    /// Selects a vector of elements of `size` bytes, `step` elements of memory apart. The first is `offset` bytes past
+    /// the slot's current element.
     pub fn strided_vector(&mut self, step: u32, size: u32, slot: u32, offset: i32) -> VectorId {
         let count = self.vector_len().bytes() / size;
         let mut order = vec![0; count as usize];
@@ -70,7 +70,7 @@ impl Selector<'_> {
         self.op2(opcode::PERMUTE_PS, order, blended)
     }
 
-    /// The lanes of `b` that are in the set `lanes`, the other lanes of `a`. Lanes have `size` bytes.
+    /// Selects the lanes of `b` that are in the set `lanes`, and all other lanes of `a`. Lanes have `size` bytes.
     fn blend(&mut self, a: VectorId, b: VectorId, lanes: u32, size: u32) -> VectorId {
         let parts = size / 4;
         let words = self.vector_len().bytes() / 4;

@@ -7,7 +7,7 @@ use crate::lower::kernel_body::{Inst, InstOp, KernelBody};
 /// Checks that every instruction of a kernel has a vector form here.
 ///
 /// # Errors
-/// The first reason why not.
+/// The first reason why an instruction has no vector form.
 pub(crate) fn check_support(code: &KernelBody) -> Result<(), Refusal> {
     let bodies = || code.passes.iter().map(|pass| &pass.body).chain([&code.epilogue]);
     let mut gathers: Vec<Option<&Inst>> = vec![None; code.slots.len()];
@@ -30,7 +30,7 @@ pub(crate) fn check_support(code: &KernelBody) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Whether two gathers of a slot have the same strides.
+/// Returns whether two gathers of a slot have the same strides.
 fn moves_alike(a: &Inst, b: &Inst) -> bool {
     match (&a.op, &b.op) {
         (InstOp::Gather { offsets: a, .. }, InstOp::Gather { offsets: b, .. }) => {

@@ -1,5 +1,6 @@
 //! Tile functions for processors with wider vectors than this machine may have. A software processor runs each compiled
-//! function of a kernel. Its memory holds only the operands that a tile names, so it reports every other access.
+//! function of a kernel. The processor's memory holds only the operands that a tile names, so the processor reports
+//! every other access.
 
 use std::ffi::{c_int, c_void};
 use std::mem::MaybeUninit;
@@ -17,7 +18,7 @@ unsafe extern "C" {
     fn memset(to: *mut c_void, byte: c_int, bytes: usize) -> *mut c_void;
 }
 
-/// Returns the code and the constants of this program, as it is mapped into memory.
+/// Returns the code and the constants of this program, as they are mapped into memory.
 fn image() -> Vec<&'static [u8]> {
     let program = std::env::current_exe().expect("a running program has a path");
     let maps = std::fs::read_to_string("/proc/self/maps").expect("Linux lists a program's mappings");
@@ -56,7 +57,7 @@ struct Case {
     add: bool,
 }
 
-/// Runs the functions of kernels on a software processor, and counts.
+/// Runs the functions of kernels on a software processor. Counts the executed instructions and the cases.
 struct Machine {
     program: Program,
     image: Vec<&'static [u8]>,
@@ -85,7 +86,8 @@ impl Machine {
             Left::Columns => (1, rows * count + 2, rows),
         };
         let (b_step, out_row) = (if packed { width } else { width + 5 }, columns + 3);
-        // An operand ends at the last element that is read. Elements between those that are read are NaN.
+        // An operand ends at the last element that the tile reads. Elements in between that the tile does not read are
+        // NaN.
         let layout = |elements: &mut dyn Iterator<Item = (usize, T)>| {
             let elements: Vec<(usize, T)> = elements.collect();
             let len = elements.iter().map(|(offset, _)| offset + 1).max().unwrap_or(0);
