@@ -64,6 +64,8 @@ mod raw;
 #[cfg(feature = "safetensors")]
 mod safetensors;
 #[cfg(feature = "graphdef")]
+mod saved_model;
+#[cfg(feature = "graphdef")]
 mod saved_state;
 #[cfg(feature = "graphdef")]
 mod shape;
@@ -75,6 +77,8 @@ mod text_number;
 mod text_parse;
 #[cfg(feature = "graphdef")]
 mod text_print;
+#[cfg(feature = "graphdef")]
+mod usage;
 
 #[cfg(feature = "graphdef")]
 pub use export::{tensor_names, to_graphdef, to_pbtxt};
@@ -95,6 +99,10 @@ pub use npz::{as_dtype, read_npz, read_npz_bytes, write_npz, write_npz_bytes};
 pub use options::ImportOptions;
 #[cfg(feature = "safetensors")]
 pub use safetensors::{map_safetensors, read_safetensors_bytes, write_safetensors, write_safetensors_bytes};
+#[cfg(feature = "graphdef")]
+pub use saved_model::SavedModel;
+#[cfg(feature = "graphdef")]
+pub use usage::{ComputedBy, OpUsage};
 
 // The export adds the following attributes to nodes, and the import reads them. TensorFlow ignores them.
 

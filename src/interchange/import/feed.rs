@@ -137,7 +137,8 @@ impl<'a, 'g> Importer<'a, 'g> {
                 return Err(Error::new(ErrorKind::DType, Phase::Build, message));
             };
             let shape = self.override_of(&name).cloned().unwrap_or(known);
-            let value = self.graph.input_at(&name, dtype, shape, self.location)?;
+            let input = self.input_names.get(name.as_str()).copied().unwrap_or(&name);
+            let value = self.graph.input_at(input, dtype, shape, self.location)?;
             frame.fed.insert(
                 tensor,
                 ImportedValue {

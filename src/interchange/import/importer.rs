@@ -16,6 +16,7 @@ use crate::interchange::model::Model;
 use crate::interchange::options::ImportOptions;
 use crate::interchange::proto::{FunctionDef, GraphDef};
 use crate::interchange::saved_state::SavedState;
+use crate::interchange::usage::BuiltNode;
 use crate::ops::array::checked;
 
 /// The state of one import.
@@ -35,6 +36,10 @@ pub(super) struct Importer<'a, 'g> {
     pub reader_dtypes: HashMap<(usize, usize), Option<DType>>,
     /// Whether a placeholder that has a default becomes an input, as a placeholder without a default does.
     pub ignores_defaults: bool,
+    /// All nodes that the import has built so far, also inside functions.
+    pub built: Vec<BuiltNode>,
+    /// The names of graph inputs, by tensor, if they differ from the names of the tensors.
+    pub input_names: HashMap<&'a str, &'a str>,
     /// The constants of variables, by the names of the variables.
     pub constants: HashMap<Rc<str>, Value<'g>>,
     /// The values of resources before any run, once a node has read one.
@@ -65,6 +70,8 @@ impl<'a, 'g> Importer<'a, 'g> {
             conditions: Vec::new(),
             reader_dtypes: HashMap::new(),
             ignores_defaults: false,
+            built: Vec::new(),
+            input_names: HashMap::new(),
             constants: HashMap::new(),
             initial_state: None,
             recording: None,

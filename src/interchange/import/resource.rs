@@ -45,7 +45,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         name: &str,
         inputs: &[ImportedValue<'g>],
     ) -> Result<Option<Built<'g>>> {
-        if self.saved.checkpoint.is_none() {
+        if !self.source.is_saved_model {
             return Ok(None);
         }
         let op = frame.nodes[index].op.as_str();

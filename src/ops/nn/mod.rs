@@ -11,6 +11,7 @@
 //! ```
 
 pub(crate) mod activation;
+pub(crate) mod batch_norm;
 pub(crate) mod gelu;
 pub(crate) mod leaky_relu;
 pub(crate) mod log_softmax;
@@ -20,5 +21,14 @@ pub(crate) mod softmax;
 use crate::op::OpDef;
 
 /// Every op of the family, file by file.
-pub(crate) static ALL: &[&[&OpDef]] =
-    &[activation::ALL, &[&gelu::DEF, &leaky_relu::DEF, &log_softmax::DEF, &softmax::DEF]];
+pub(crate) static ALL: &[&[&OpDef]] = &[
+    activation::ALL,
+    &[
+        &batch_norm::DEF,
+        &batch_norm::WITH_RESERVE,
+        &gelu::DEF,
+        &leaky_relu::DEF,
+        &log_softmax::DEF,
+        &softmax::DEF,
+    ],
+];
