@@ -22,6 +22,7 @@ mod compare;
 mod datum;
 mod element;
 mod format;
+mod from_owner;
 mod layout;
 mod literal;
 mod pooled;

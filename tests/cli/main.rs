@@ -318,3 +318,32 @@ fn the_environment_variable_dumps_every_stage() {
         assert!(compilation.join(file).is_file(), "{file}");
     }
 }
+
+#[test]
+fn shells_and_manuals_know_every_command() {
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let script = printed(&["completions", shell]);
+        assert!(script.contains("shapeflow") && script.contains("allow-unknown"), "{shell}: {script}");
+    }
+    let page = printed(&["man"]);
+    for command in ["INFER", "RUN", "DUMP", "BENCH", "OPS"] {
+        assert!(page.contains(&format!("COMMAND {command}")), "{page}");
+    }
+    let version = printed(&["--version"]);
+    assert!(version.contains("features: cranelift, ") && version.contains("\nkernels: "), "{version}");
+    assert_eq!(printed(&["-V"]).lines().count(), 1);
+}
+
+#[test]
+fn json_results_have_values() {
+    let text = printed(&["run", MODEL, "--feeds", FEEDS, "--fetch", "probabilities", "class", "--json"]);
+    let document: Value = serde_json::from_str(&text).unwrap();
+    let values = |number: usize| document["results"][number]["values"].as_array().unwrap().clone();
+    let (probabilities, classes) = (values(0), values(1));
+    assert_eq!((probabilities.len(), classes.len()), (15, 5));
+    for (row, class) in probabilities.chunks(3).zip(&classes) {
+        let row: Vec<f64> = row.iter().map(|value| value.as_f64().unwrap()).collect();
+        let largest = (0..3).max_by(|&a, &b| row[a].total_cmp(&row[b])).unwrap();
+        assert_eq!(class.as_u64(), Some(largest as u64));
+    }
+}

@@ -11,6 +11,7 @@ mod ops;
 mod output;
 mod progress;
 mod run;
+mod shell;
 
 use std::process::ExitCode;
 
@@ -55,8 +56,11 @@ fn run(matches: &ArgMatches) -> Result<Vec<u8>, Failure> {
         Some(("bench", arguments)) => bench::bench(arguments),
         Some(("check", arguments)) => check::check(arguments),
         Some(("ops", arguments)) => Ok(ops::ops(arguments)),
+        Some(("completions", arguments)) => shell::completions(arguments, command()),
+        Some(("man", _)) => shell::man(command()),
         _ => Err(Failure::usage(
-            "error: a command must be given: infer, run, dump, bench, check or ops".to_string(),
+            "error: a command must be given: infer, run, dump, bench, check, ops, completions or man"
+                .to_string(),
         )),
     }
 }
@@ -118,6 +122,7 @@ fn command() -> Command {
     };
     Command::new("shapeflow")
         .version(env!("CARGO_PKG_VERSION"))
+        .long_version(shell::version())
         .about("Infers shapes of TensorFlow graphs, compiles them once for every size, and runs them.")
         .subcommand_required(true)
         .subcommand(Command::new("infer").about("Prints every node: name, op, dtype and partial shape").args(
@@ -193,4 +198,14 @@ fn command() -> Command {
                 .args([model(), fetch(), signature(), shape(), json()]),
         )
         .subcommand(Command::new("ops").about("Lists every registered op").arg(json()))
+        .subcommand(
+            Command::new("completions").about("Prints the completion script of a shell").arg(
+                Arg::new("shell")
+                    .value_name("SHELL")
+                    .required(true)
+                    .value_parser(value_parser!(clap_complete::Shell))
+                    .help("The shell"),
+            ),
+        )
+        .subcommand(Command::new("man").about("Prints the manual page in roff format"))
 }

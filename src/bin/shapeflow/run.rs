@@ -3,7 +3,7 @@
 use clap::ArgMatches;
 use serde_json::json;
 use shapeflow::interchange::write_npz_bytes;
-use shapeflow::{CompileOptions, Tensor, TensorView, Trace};
+use shapeflow::{CompileOptions, DType, Element, Tensor, TensorView, Trace};
 
 use super::document::lines;
 use super::failure::Failure;
@@ -46,7 +46,14 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
             .iter()
             .map(|(name, tensor)| {
                 let (dtype, shape) = (tensor.dtype().tensorflow_name(), tensor.sizes());
-                json!({"name": name, "dtype": dtype, "shape": shape, "summary": tensor.to_string()})
+                let values = (tensor.len() <= MAX_VALUES).then(|| values_json(tensor)).flatten();
+                json!({
+                    "name": name,
+                    "dtype": dtype,
+                    "shape": shape,
+                    "values": values,
+                    "summary": tensor.to_string(),
+                })
             })
             .collect();
         return Ok(lines(json!({"results": results}).to_string()));
@@ -55,6 +62,43 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
         return Ok(Vec::new());
     }
     Ok(lines(results.iter().map(|(name, tensor)| format!("{name}: {tensor}\n")).collect()))
+}
+
+/// The number of elements above which the JSON document has no values, only the summary.
+const MAX_VALUES: usize = 1000;
+
+/// Returns the elements in row-major order. A float that is not finite is a string; a string that is not UTF-8 has the
+/// replacement character in place of bad bytes. `None` for dtypes without a JSON form: complex and 16-bit floats.
+fn values_json(tensor: &Tensor) -> Option<serde_json::Value> {
+    fn of<T: Element + Into<serde_json::Value>>(tensor: &Tensor) -> Option<serde_json::Value> {
+        Some(tensor.to_vec::<T>().ok()?.into_iter().map(Into::into).collect())
+    }
+    // The shortest decimal of an element is also the shortest that parses to it as an f64.
+    fn of_floats<T: Element + std::fmt::Display>(tensor: &Tensor) -> Option<serde_json::Value> {
+        let json = |text: String| match text.parse().ok().and_then(serde_json::Number::from_f64) {
+            Some(number) => serde_json::Value::Number(number),
+            None => serde_json::Value::String(text),
+        };
+        Some(tensor.to_vec::<T>().ok()?.into_iter().map(|element| json(element.to_string())).collect())
+    }
+    match tensor.dtype() {
+        DType::Bool => of::<bool>(tensor),
+        DType::I8 => of::<i8>(tensor),
+        DType::I16 => of::<i16>(tensor),
+        DType::I32 => of::<i32>(tensor),
+        DType::I64 => of::<i64>(tensor),
+        DType::U8 => of::<u8>(tensor),
+        DType::U16 => of::<u16>(tensor),
+        DType::U32 => of::<u32>(tensor),
+        DType::U64 => of::<u64>(tensor),
+        DType::F32 => of_floats::<f32>(tensor),
+        DType::F64 => of_floats::<f64>(tensor),
+        DType::String => {
+            let strings = tensor.as_strings().ok()?.iter();
+            Some(strings.map(|string| String::from_utf8_lossy(string).into_owned()).collect())
+        }
+        _ => None,
+    }
 }
 
 /// Returns the compile options of commands that run a model.
