@@ -41,7 +41,8 @@ pub use op::{
 };
 pub use ops::reduce::{Axes, IntoAxes};
 pub use ops::{
-    Bound, IntoScalar, Mirror, SliceItem, SliceMasks, WindowPadding, concat, dynamic_stitch, stack,
+    Bound, IntoScalar, LookupTable, Mirror, SliceItem, SliceMasks, WindowPadding, concat, dynamic_stitch,
+    stack,
 };
 pub use runtime::ThreadPool;
 pub use tensor::{Element, Tensor, TensorMap, TensorView, TensorViewMut};

@@ -6,7 +6,7 @@ Run: pip install numpy==2.4.6 tensorflow-cpu==2.21.0 && python tests/record_save
 
 A folder holds a model and a file for each case, `SIGNATURE.npz` or `SIGNATURE_2.npz`. The file has the inputs of the
 signature as `in_NAME` and the outputs as `out_NAME`. A tensor of strings is two arrays: its bytes one after the other
-(`NAME__bytes`), and where each string begins, with the end of the last one (`NAME__offsets`); its shape is
+(`NAME__bytes`), and where each string begins, with the end of the last one (`NAME__offs`); its shape is
 `NAME__shape`.
 """
 
@@ -32,7 +32,7 @@ def arrays(prefix, tensors):
             texts = [text if isinstance(text, bytes) else text.encode() for text in value.reshape(-1).tolist()]
             lengths = np.cumsum([0] + [len(text) for text in texts])
             result[f"{prefix}{name}__bytes"] = np.frombuffer(b"".join(texts), np.uint8)
-            result[f"{prefix}{name}__offsets"] = lengths.astype(np.int64)
+            result[f"{prefix}{name}__offs"] = lengths.astype(np.int64)
             result[f"{prefix}{name}__shape"] = np.array(value.shape, np.int64)
         else:
             result[prefix + name] = value

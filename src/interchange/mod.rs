@@ -79,6 +79,8 @@ mod text_parse;
 mod text_print;
 #[cfg(feature = "graphdef")]
 mod usage;
+#[cfg(feature = "graphdef")]
+mod vocabulary;
 
 #[cfg(feature = "graphdef")]
 pub use export::{tensor_names, to_graphdef, to_pbtxt};

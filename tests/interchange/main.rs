@@ -7,6 +7,7 @@ mod mutated;
 mod positions;
 mod roundtrip;
 mod samples;
+mod saved_models;
 mod shapes;
 mod structure;
 mod values;

@@ -247,3 +247,41 @@ fn fuzzed_bytes_never_panic() {
         super::super::fuzz_checkpoint(&bytes);
     }
 }
+
+/// The constant of a large variable shares the mapped file: no memory of the process holds a copy.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_hundred_megabytes_are_mapped_and_not_copied() {
+    const ELEMENTS: usize = 25 << 20;
+    let anonymous_memory = || {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
+        line.trim().trim_end_matches("kB").trim().parse::<usize>().unwrap() << 10
+    };
+    let folder = std::env::temp_dir().join(format!("shapeflow-checkpoint-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let prefix = folder.join("variables");
+    let data = std::fs::File::create(folder.join("variables.data-00000-of-00001")).unwrap();
+    // The file system stores no zeros.
+    data.set_len(4 * ELEMENTS as u64).unwrap();
+    let entry = EntryProto {
+        dtype: 1,
+        shape: Some(TensorShapeProto {
+            dim: vec![DimProto { size: ELEMENTS as i64, name: String::new() }],
+            unknown_rank: false,
+        }),
+        size: 4 * ELEMENTS as i64,
+        crc32c: masked(crc32c::crc32c(&vec![0; 4 * ELEMENTS])),
+        ..EntryProto::default()
+    };
+    std::fs::write(folder.join("variables.index"), index(&[(b"large", entry)], 1)).unwrap();
+    let before = anonymous_memory();
+    let checkpoint = Checkpoint::open(&prefix, &Limits::default()).unwrap();
+    let tensor = checkpoint.tensor("large", "").unwrap();
+    let grown = anonymous_memory().saturating_sub(before);
+    drop(checkpoint);
+    assert_eq!((tensor.len(), tensor.as_slice::<f32>().unwrap()[ELEMENTS - 1]), (ELEMENTS, 0.0));
+    std::fs::remove_dir_all(&folder).unwrap();
+    // Other tests of this process allocate at the same time.
+    assert!(grown < 90 << 20, "{grown} bytes");
+}

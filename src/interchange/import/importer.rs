@@ -9,6 +9,7 @@ use shapeflow_shape_fns::DType;
 use super::built::{Checks, Condition, ImportedValue, union};
 use super::definitions::Definitions;
 use super::initial::InitialState;
+use super::table::Tables;
 use crate::error::Result;
 use crate::graph::{Graph, Value};
 use crate::interchange::limits::Budget;
@@ -42,6 +43,8 @@ pub(super) struct Importer<'a, 'g> {
     pub input_names: HashMap<&'a str, &'a str>,
     /// The constants of variables, by the names of the variables.
     pub constants: HashMap<Rc<str>, Value<'g>>,
+    /// The lookup tables that nodes have read.
+    pub tables: Tables,
     /// The values of resources before any run, once a node has read one.
     pub initial_state: Option<Rc<InitialState>>,
     /// The values that the nodes have written to resources so far, if this import records them.
@@ -73,6 +76,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             built: Vec::new(),
             input_names: HashMap::new(),
             constants: HashMap::new(),
+            tables: Tables::new(),
             initial_state: None,
             recording: None,
             location: Location::caller(),

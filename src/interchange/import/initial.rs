@@ -19,6 +19,15 @@ use crate::tensor::Tensor;
 #[derive(Default)]
 pub(super) struct InitialState {
     variables: HashMap<Rc<str>, Initial>,
+    tables: HashMap<Rc<str>, Content>,
+}
+
+/// What a lookup table holds before any run.
+pub(super) enum Content {
+    /// Keys and values.
+    Known(Tensor, Tensor),
+    /// What only TensorFlow computes. The text names the node that stores it.
+    Unknown(String),
 }
 
 /// The value that a variable has before any run.
@@ -61,9 +70,12 @@ impl<'a, 'g> Importer<'a, 'g> {
     /// The tensor is damaged in the checkpoint, or an initialiser computes it from what the import does not know.
     pub(super) fn variable_tensor(&mut self, variable: &str) -> Result<Option<Tensor>> {
         let state = self.initial_state()?;
-        let Some(checkpoint) = &self.saved.checkpoint else { return Ok(None) };
+        let checkpoint = self.saved.checkpoint.as_ref();
         match state.variables.get(variable) {
-            Some(Initial::Restored(restored)) => checkpoint.tensor(&restored.key, &restored.slice).map(Some),
+            Some(Initial::Restored(restored)) => match checkpoint {
+                Some(checkpoint) => checkpoint.tensor(&restored.key, &restored.slice).map(Some),
+                None => Ok(None),
+            },
             Some(Initial::Tensor(tensor)) => Ok(Some(tensor.clone())),
             Some(Initial::Unknown(node)) => {
                 let message = format!(
@@ -71,10 +83,47 @@ impl<'a, 'g> Importer<'a, 'g> {
                 );
                 Err(Error::new(ErrorKind::Compile, Phase::Build, message))
             }
-            None => match checkpoint.key_of_variable(variable)? {
-                Some(key) => checkpoint.tensor(&key, "").map(Some),
-                None => Ok(None),
-            },
+            None => {
+                let Some(checkpoint) = checkpoint else { return Ok(None) };
+                let key = checkpoint.key_of_variable(variable)?;
+                key.map(|key| checkpoint.tensor(&key, "")).transpose()
+            }
+        }
+    }
+
+    /// Returns the keys and values that a table has before any run; `None` if nothing fills it.
+    ///
+    /// # Errors
+    /// The model is damaged, or an initialiser computes the content from what the import does not know.
+    pub(super) fn initial_content(&mut self, table: &str) -> Result<Option<(Tensor, Tensor)>> {
+        match self.initial_state()?.tables.get(table) {
+            Some(Content::Known(keys, values)) => Ok(Some((keys.clone(), values.clone()))),
+            Some(Content::Unknown(node)) => {
+                let message =
+                    format!("the table {table} must be filled with constants, got what {node} computes");
+                Err(Error::new(ErrorKind::Compile, Phase::Build, message))
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// Returns the tensor of a value that an initialiser writes, if it is a constant or comes from the checkpoint.
+    ///
+    /// # Errors
+    /// The tensor is damaged in the checkpoint.
+    pub(super) fn initial_tensor(&self, value: &ImportedValue<'g>) -> Result<Option<Tensor>> {
+        match (&value.resource, &self.saved.checkpoint) {
+            (Some(Resource::Restored(restored)), Some(checkpoint)) => {
+                checkpoint.tensor(&restored.key, &restored.slice).map(Some)
+            }
+            _ => Ok(self.constant_tensor(value.value)),
+        }
+    }
+
+    /// Records that a node fills a table.
+    pub(super) fn record_table(&mut self, table: Rc<str>, content: Content) {
+        if let Some(state) = &mut self.recording {
+            state.tables.insert(table, content);
         }
     }
 

@@ -2,8 +2,8 @@
 //!
 //! A `frame` holds the nodes of the main graph or of one function, resolves their names and orders them. `feed` finds
 //! the fed and fetched tensors, and `unknown` refuses unknown ops. Then every node is built in order: `placeholder`,
-//! `call` and this file build structural nodes (placeholders, constants, calls, branches, assertions), `resource` builds
-//! nodes that make or read variables, whose values `initial` finds, and `node` builds all other ops with the help of
+//! `call` and this file build structural nodes (placeholders, constants, calls, branches, assertions), `resource` and
+//! `table` build nodes that make or read variables and lookup tables, whose content `initial` finds, and `node` builds all other ops with the help of
 //! `attrs`, `typed` and `definitions`.
 
 mod attrs;
@@ -17,6 +17,7 @@ mod initial;
 mod node;
 mod placeholder;
 mod resource;
+mod table;
 mod typed;
 mod unknown;
 
@@ -30,6 +31,7 @@ use super::proto::AttrKind;
 use super::usage::BuiltNode;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{Graph, NodeIx};
+use crate::tensor::Tensor;
 use built::{Built, Checks, ImportedValue, union};
 use frame::{Frame, Source, damaged};
 use importer::Importer;
@@ -320,7 +322,10 @@ impl<'a, 'g> Importer<'a, 'g> {
                 let Some(AttrKind::Tensor(proto)) = frame.attr(index, "value") else {
                     return damaged("the attribute value of a Const must be a tensor".to_string());
                 };
-                let tensor = constant::from_proto(proto, &mut self.budget)?;
+                let tensor = match self.saved.assets.get(&def.name).filter(|_| frame.depth == 0) {
+                    Some(path) => Tensor::from_strings(&[], &[path.to_string_lossy().as_bytes()])?,
+                    None => constant::from_proto(proto, &mut self.budget)?,
+                };
                 let value = self.graph.constant_at(tensor, self.location);
                 Ok(Built::of(vec![value.named(name)]))
             }

@@ -1,4 +1,4 @@
-//! Imports nodes that make and read variables. The values come from the checkpoint of a SavedModel.
+//! Imports nodes that make and read variables, and passes handles of all resources on. The values come from the checkpoint of a SavedModel.
 
 use std::rc::Rc;
 
@@ -22,8 +22,18 @@ const ANONYMOUS: &str = "cd2c89b7-88b7-44c8-ad83-06c2a9158347";
 pub(super) enum Resource {
     /// A variable.
     Variable(Rc<str>),
+    /// A lookup table.
+    Table(Rc<TableHandle>),
     /// A tensor of the checkpoint that a node restores.
     Restored(Rc<Restored>),
+}
+
+/// A lookup table: its name, and the dtypes of its keys and values.
+#[derive(Clone, Debug)]
+pub(super) struct TableHandle {
+    pub name: Rc<str>,
+    pub key: DType,
+    pub value: DType,
 }
 
 /// A tensor of the checkpoint: its key, and the part of it that is wanted, or an empty text for all of it.
@@ -48,10 +58,13 @@ impl<'a, 'g> Importer<'a, 'g> {
         if !self.source.is_saved_model {
             return Ok(None);
         }
+        if let Some(built) = self.table_node(frame, index, name, inputs)? {
+            return Ok(Some(built));
+        }
         let op = frame.nodes[index].op.as_str();
         let variable = inputs.iter().find_map(|input| match &input.resource {
             Some(Resource::Variable(variable)) => Some(variable.clone()),
-            Some(Resource::Restored(_)) | None => None,
+            _ => None,
         });
         let built = match (op, variable) {
             ("VarHandleOp", _) => {
@@ -199,6 +212,23 @@ pub(super) fn resource_name(frame: &Frame<'_, '_>, index: usize, name: &str) -> 
         }
         _ => name.into(),
     }
+}
+
+/// Returns whether an op makes, reads or writes variables or lookup tables. The import knows all of them in a
+/// SavedModel: it refuses a node that writes by its name.
+pub(super) fn is_resource_op(op: &str) -> bool {
+    const VARIABLES: [&str; 6] = [
+        "VarHandleOp",
+        "VarIsInitializedOp",
+        "IsVariableInitialized",
+        "Variable",
+        "VariableV2",
+        "VariableShape",
+    ];
+    VARIABLES.contains(&op)
+        || op.ends_with("VariableOp")
+        || op.contains("HashTable")
+        || ["Resource", "LookupTable", "InitializeTable"].iter().any(|prefix| op.starts_with(prefix))
 }
 
 /// Returns whether an op changes the variable of TensorFlow 1 that it takes.

@@ -134,7 +134,7 @@ mod tests {
 
     shape_table! { DEF, {"is_training": false},
         "[n, h, w, ?]; [c]; [3]; [c]; [c]" => "[d0_0, d0_1, d0_2, 3]; [3]; [3]; [3]; [3]",
-        "[n, 4, 4, 2]; [3]; [2]; [2]; [2]" => error "2 and 3",
+        "[n, 4, 4, 2]; [3]; [2]; [2]; [2]" => error "scale must have one element per channel, got 3 for 2 channels",
         "[n, 4]; [2]; [2]; [2]; [2]" => error "rank",
     }
     shape_table! { training: DEF, {},

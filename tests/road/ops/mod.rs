@@ -7,6 +7,7 @@ mod movement;
 mod reduction;
 pub mod scatter_and_blocks;
 mod slicing;
+mod sparse;
 
 use shapeflow::DType;
 
@@ -230,6 +231,10 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         "unique" | "unique_with_counts" => unique(g, op),
         "boolean_mask" => boolean_mask(g),
         "where_indices" => unary(g, op, DTypeClass::Any),
+        "batch_norm" | "batch_norm_with_reserve" => sparse::batch_norm(g, op),
+        "sparse_dense_matmul" | "sparse_fill_empty_rows" | "sparse_reorder" | "sparse_reshape" => {
+            sparse::add_op(g, op)
+        }
         _ if op.starts_with("reduce_") => reduce(g, op),
         _ => scatter_and_blocks::add_op(g, op),
     }
