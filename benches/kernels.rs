@@ -17,6 +17,7 @@ fn main() -> Result<()> {
         scaled_relu(&mut bench, bytes / 4)?;
     }
     chain(&mut bench)?;
+    complex_multiply_add(&mut bench)?;
     softmax(&mut bench, 1024, 1024)?;
     softmax(&mut bench, 4096, 64)?;
     row_sums(&mut bench)?;
@@ -70,6 +71,26 @@ fn chain(bench: &mut Bench) -> Result<()> {
         }
     };
     bench.compare("chain of 20 ops, 256 KiB", &exe, &[TensorView::new(&[n], &data)?], &[n], plain)
+}
+
+fn complex_multiply_add(bench: &mut Bench) -> Result<()> {
+    let n = 1 << 20;
+    let g = Graph::new();
+    let [a, b, c] = ["a", "b", "c"].map(|name| g.input(name, DType::C64, shape!["n"]));
+    let exe = bench.compile(&g, a? * b? + c?)?;
+    let data = [0, 1, 2].map(|skipped| numbers(2 * n + skipped).split_off(skipped));
+    let plain = |out: &mut [f32]| {
+        let pairs = data.iter().map(|data| data.chunks_exact(2)).collect::<Vec<_>>();
+        let [a, b, c] = &pairs[..] else { unreachable!("there are three operands") };
+        for (((y, a), b), c) in out.chunks_exact_mut(2).zip(a.clone()).zip(b.clone()).zip(c.clone()) {
+            y[0] = a[0] * b[0] - a[1] * b[1] + c[0];
+            y[1] = a[0] * b[1] + a[1] * b[0] + c[1];
+        }
+    };
+    let sizes = [n];
+    let inputs = [0, 1, 2].map(|operand: usize| TensorView::from_bits(DType::C64, &sizes, &data[operand]));
+    let [a, b, c] = inputs;
+    bench.compare("complex a*b+c, 8 MiB", &exe, &[a?, b?, c?], &[n], plain)
 }
 
 fn softmax(bench: &mut Bench, rows: usize, columns: usize) -> Result<()> {
@@ -271,11 +292,11 @@ impl Bench {
         plain: impl Fn(&mut [f32]),
     ) -> Result<()> {
         let mut runner = exe.runner();
-        let mut ours = Tensor::zeros(DType::F32, sizes)?;
-        let mut theirs = vec![0.0f32; ours.len()];
+        let mut ours = Tensor::zeros(exe.outputs()[0].dtype, sizes)?;
+        let mut theirs = vec![0.0f32; ours.to_bits::<f32>()?.len()];
         run_into(&mut runner, inputs, &mut ours)?;
         plain(&mut theirs);
-        for (ours, theirs) in ours.as_slice::<f32>()?.iter().zip(&theirs) {
+        for (ours, theirs) in ours.to_bits::<f32>()?.iter().zip(&theirs) {
             assert!(
                 (ours - theirs).abs() <= 1e-5 * theirs.abs() + 2e-4,
                 "{name}: expected {theirs}, got {ours}"

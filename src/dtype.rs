@@ -9,30 +9,55 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 pub(crate) enum Class {
     /// Every dtype.
     Any,
-    /// Bool, integers and floats: the dtypes that kernels compute with.
+    /// Bool, integers and floats.
     Scalar,
+    /// Bool, integers, floats and strings.
+    ScalarOrString,
     /// Integers and floats.
     Number,
     /// Signed integers and floats.
     Signed,
     Float,
+    /// Floats and complex numbers.
+    Inexact,
+    /// Integers, floats and complex numbers.
+    Numeric,
+    /// Signed integers, floats and complex numbers.
+    SignedNumeric,
+    /// Bool, numbers and quantized types.
+    Equatable,
+    /// Bool, numbers, quantized types and strings.
+    EquatableOrString,
+    /// Every dtype but string.
+    Fixed,
+    Complex,
     Integer,
     Bool,
+    String,
     /// Integers and bool.
     Bits,
 }
 
 impl Class {
-    fn contains(self, dtype: DType) -> bool {
+    pub(crate) fn contains(self, dtype: DType) -> bool {
         let number = dtype.is_integer() || dtype.is_float();
         match self {
             Class::Any => true,
             Class::Scalar => number || dtype == DType::Bool,
+            Class::ScalarOrString => number || matches!(dtype, DType::Bool | DType::String),
             Class::Number => number,
             Class::Signed => number && dtype.is_signed(),
             Class::Float => dtype.is_float(),
+            Class::Inexact => dtype.is_float() || dtype.is_complex(),
+            Class::Numeric => dtype.is_numeric(),
+            Class::SignedNumeric => dtype.is_numeric() && dtype.is_signed(),
+            Class::EquatableOrString => dtype == DType::String || Class::Equatable.contains(dtype),
+            Class::Equatable => dtype == DType::Bool || dtype.is_numeric() || dtype.is_quantized(),
+            Class::Fixed => dtype != DType::String,
+            Class::Complex => dtype.is_complex(),
             Class::Integer => dtype.is_integer(),
             Class::Bool => dtype == DType::Bool,
+            Class::String => dtype == DType::String,
             Class::Bits => dtype.is_integer() || dtype == DType::Bool,
         }
     }
@@ -41,11 +66,20 @@ impl Class {
         match self {
             Class::Any => "any",
             Class::Scalar => "bool, an integer or a float",
+            Class::ScalarOrString => "bool, an integer, a float or a string",
             Class::Number => "an integer or a float",
             Class::Signed => "a signed integer or a float",
             Class::Float => "a float",
+            Class::Inexact => "a float or a complex number",
+            Class::Numeric => "an integer, a float or a complex number",
+            Class::SignedNumeric => "a signed integer, a float or a complex number",
+            Class::EquatableOrString => "bool, a number, quantized or a string",
+            Class::Equatable => "bool, an integer, a float, a complex number or quantized",
+            Class::Fixed => "any but string",
+            Class::Complex => "a complex number",
             Class::Integer => "an integer",
             Class::Bool => "bool",
+            Class::String => "string",
             Class::Bits => "an integer or bool",
         }
     }
@@ -90,8 +124,8 @@ pub(crate) fn common(dtypes: &[DType], from: usize, to: usize, class: Class) -> 
     if !class.contains(first) {
         let (name, example) = (class.name(), class.example());
         let message = format!("the element type must be {name}, got {first} in operand {from}");
-        // Only scalars can be cast.
-        return match Class::Scalar.contains(first) {
+        // Only scalars can be cast, and not to strings.
+        return match Class::Scalar.contains(first) && class != Class::String {
             true => refuse_with_help(message, format!("cast operand {from} with .cast({example})")),
             false => refuse(message),
         };
@@ -147,16 +181,26 @@ macro_rules! rules {
 rules! {
     /// Rules of ops with one data operand. The result has the dtype of the data operand. Structure operands may follow.
     unary: 1 operands, |dtype| dtype, [
-        any Any, scalar Scalar, number Number, signed Signed, float Float, boolean Bool, bits Bits,
+        any Any, fixed Fixed, number Number, numeric Numeric,
+        signed Signed, float Float, signed_numeric SignedNumeric, inexact Inexact, complex Complex,
+        equatable Equatable, boolean Bool, bits Bits,
     ];
+    /// Rules of ops with one data operand. The result has the dtype of its parts if it is complex, else its dtype.
+    part: 1 operands, |dtype| dtype.part().unwrap_or(dtype), [inexact Inexact, complex Complex];
+    /// Rules of ops with one data operand and a bool result.
+    predicate: 1 operands, |_| DType::Bool, [float Float];
+    /// Rules of ops with one data operand and a u8 result.
+    count: 1 operands, |_| DType::U8, [integer Integer];
     /// Rules of ops with two data operands of the same dtype. The result has this dtype. Structure operands may follow.
     binary: 2 operands, |dtype| dtype, [
-        number Number, float Float, integer Integer, boolean Bool, bits Bits,
+        number Number, numeric Numeric, float Float, integer Integer, boolean Bool, bits Bits,
     ];
     /// Rules of ops with three data operands of the same dtype. The result has this dtype.
     ternary: 3 operands, |dtype| dtype, [number Number];
     /// Rules of ops with two data operands of the same dtype and a bool result.
-    comparison: 2 operands, |_| DType::Bool, [scalar Scalar, number Number];
+    comparison: 2 operands, |_| DType::Bool, [
+        equatable_or_string EquatableOrString, number Number, float Float,
+    ];
 }
 
 #[cfg(test)]
@@ -171,7 +215,10 @@ mod tests {
     fn messages_give_the_requirement_first() {
         let none = Attrs::default();
         assert_eq!(binary::number(&[DType::F32, DType::F32], &none).unwrap(), [DType::F32]);
-        assert_eq!(comparison::scalar(&[DType::Bool, DType::Bool], &none).unwrap(), [DType::Bool]);
+        assert_eq!(
+            comparison::equatable_or_string(&[DType::Bool, DType::Bool], &none).unwrap(),
+            [DType::Bool]
+        );
         assert_eq!(
             message(binary::number(&[DType::F32, DType::F64], &none)),
             "operands must have one dtype, got f32 and f64"

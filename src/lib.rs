@@ -41,8 +41,10 @@ pub use op::{
 };
 pub use ops::reduce::{Axes, IntoAxes};
 pub use ops::{
-    Bound, IntoScalar, LookupTable, Mirror, SliceItem, SliceMasks, WindowPadding, concat, dynamic_stitch,
-    stack,
+    Bound, DataFormat, IntoScalar, LookupTable, Mirror, SliceItem, SliceMasks, WindowPadding, add_n, concat,
+    dynamic_stitch, einsum, stack,
 };
+#[cfg(feature = "strings")]
+pub use ops::{string_format, string_join};
 pub use runtime::ThreadPool;
-pub use tensor::{Element, Tensor, TensorMap, TensorView, TensorViewMut};
+pub use tensor::{Element, Strings, StringsBuilder, Tensor, TensorMap, TensorView, TensorViewMut};

@@ -20,6 +20,7 @@ from pathlib import Path
 
 os.environ.update(TF_ENABLE_ONEDNN_OPTS="0", CUDA_VISIBLE_DEVICES="", TF_CPP_MIN_LOG_LEVEL="3")
 
+import ml_dtypes
 import numpy as np
 import tensorflow as tf
 from google.protobuf import text_format
@@ -32,10 +33,18 @@ FIELDS = {
     "float32": "float_val",
     "float64": "double_val",
     "int64": "int64_val",
+    "uint32": "uint32_val",
+    "uint64": "uint64_val",
+    "complex64": "scomplex_val",
+    "complex128": "dcomplex_val",
     "bool": "bool_val",
     "object": "string_val",
     "float16": "half_val",
     "bfloat16": "half_val",
+    "complex64": "scomplex_val",
+    "complex128": "dcomplex_val",
+    "float8_e5m2": "float8_val",
+    "float8_e4m3fn": "float8_val",
 }
 
 
@@ -63,13 +72,21 @@ def text(message):
 
 def tensor(array):
     """Returns the text of a TensorProto that lists every element as a number."""
-    array = np.asarray(array)
+    array = np.array(array, object) if isinstance(array, bytes) else np.asarray(array)
     proto = tensor_pb2.TensorProto(dtype=tf.as_dtype(array.dtype).as_datatype_enum)
     proto.tensor_shape.SetInParent()
     for size in array.shape:
         proto.tensor_shape.dim.add(size=size)
     field = FIELDS.get(array.dtype.name, "int_val")
+    if field == "float8_val":
+        proto.float8_val = array.tobytes()
+        return text(proto)
     flat = array.view(np.uint16) if field == "half_val" else array
+    if array.dtype.kind == "c":
+        # The real and the imaginary part are two numbers.
+        flat = np.stack([array.real, array.imag], axis=-1)
+    if array.dtype.name == "int4":
+        flat = array.astype(np.int32)
     getattr(proto, field).extend(flat.reshape(-1).tolist())
     return text(proto)
 
@@ -87,6 +104,8 @@ def attribute(value):
         entry.f = value
     elif isinstance(value, str):
         entry.s = value.encode()
+    elif isinstance(value, tuple):
+        entry.shape.CopyFrom(tf.TensorShape(value).as_proto())
     else:
         entry.list.i.extend(value)
     return entry
@@ -132,6 +151,9 @@ class Recorder:
         for arg, group in zip(declared, groups, strict=True):
             if arg.type_attr:
                 node.attr[arg.type_attr].CopyFrom(attribute(given[first].dtype))
+            if arg.type_list_attr:
+                types = [tf.as_dtype(value.dtype).as_datatype_enum for value in given[first : first + len(group)]]
+                node.attr[arg.type_list_attr].list.type.extend(types)
             if arg.number_attr:
                 node.attr[arg.number_attr].i = len(group)
             first += len(group)
@@ -377,10 +399,145 @@ def sparse_cases(out):
     out.record("SparseTensorDenseMatMul", error=True, b=dense, **(matrix | {"a_shape": np.array([2, 5])}))
 
 
+def complex_cases(out):
+    for dtype, part in ((np.complex64, tf.float32), (np.complex128, tf.float64)):
+        x = np.array([[1 + 2j, -0.5 + 0.25j, 3 - 1j], [0.5 - 2j, 1.5 + 1j, -1 - 0.5j]], dtype)
+        y = np.array([[0.25 - 1j, 2 + 0.5j, -1 + 3j], [1 + 1j, -2 + 0.5j, 0.5 + 0.25j]], dtype)
+        for op, name in (("Real", "input"), ("Imag", "input"), ("Angle", "input"), ("ComplexAbs", "x")):
+            out.record(op, {"Tout": part}, **{name: x})
+        out.record("Conj", input=x)
+        out.record("Complex", {"Tout": tf.as_dtype(dtype)}, real=x.real.copy(), imag=y.real.copy())
+        out.record("ConjugateTranspose", x=x, perm=P([1, 0]))
+        for op in "Add Sub Mul Div RealDiv Pow Equal SquaredDifference".split():
+            out.record(op, x=x, y=y)
+        for op in "Neg Square Sqrt Exp Log Tanh Sigmoid Sign Asinh".split():
+            out.record(op, x=x)
+        for op in "Sum Mean Prod".split():
+            for keep in (False, True):
+                out.record(op, {"keep_dims": keep}, input=x, reduction_indices=P([1]))
+        out.record("Cumsum", x=x, axis=P(1))
+        out.record("MatMul", {"transpose_a": True}, a=x, b=y)
+        out.record("MatMul", {"transpose_b": True}, a=x, b=y)
+        for op in ("BatchMatMulV2", "BatchMatMul"):
+            out.record(op, {"adj_x": True}, x=x, y=y)
+            out.record(op, {"adj_y": True}, x=x, y=y)
+        out.record("Cast", {"DstT": part}, x=x)
+
+
+def storage_cases(out):
+    for dtype in (ml_dtypes.float8_e5m2, ml_dtypes.float8_e4m3fn):
+        x = np.array([[1.5, -0.25, 448], [0.001, np.nan, -3]]).astype(dtype)
+        out.record("Cast", {"DstT": tf.float32}, x=x)
+        out.record("Cast", {"DstT": tf.as_dtype(dtype)}, x=f32(1.24, 1.3, 1.9, -300))
+        out.record("Cast", {"DstT": tf.as_dtype(dtype), "Truncate": True}, x=f32(1.24, 1.3, 1.9, -300))
+        out.record("Transpose", x=x, perm=P([1, 0]))
+    x = np.array([-8, -1, 7, 3]).astype(ml_dtypes.int4)
+    out.record("Cast", {"DstT": tf.int32}, x=x)
+    out.record("Reshape", tensor=x, shape=P([2, 2]))
+NAN, INF = np.nan, np.inf
+
+
+def special_value_cases(out):
+    for dtype in (np.float32, np.float64):
+        x = np.array([0, -0.0, 1.5, -2, INF, -INF, NAN, 3], dtype)
+        for op in "IsNan IsInf IsFinite".split():
+            out.record(op, x=x)
+        y = np.array([0, 0, 0, 3, INF, 0.5, 2, NAN, 0.25, -2], dtype)
+        other = np.array([0, 3, INF, 0, 0, NAN, -1.5, 0, 4, 0.75], dtype)
+        for op in "DivNoNan MulNoNan Xlogy Xlog1py Xdivy".split():
+            out.record(op, x=y, y=other)
+        out.record("NextAfter", x1=np.array([1, 1, -1, 3, NAN, 7], dtype), x2=np.array([2, 0, 0, 3, 1, INF], dtype))
+        out.record("TruncateDiv", x=np.array([7.5, -7.5, 1, -1], dtype), y=np.array([2, 2, 0, 3], dtype))
+        for tolerance in ({}, {"tolerance": 0.25}):
+            near = {"x": np.array([1, 1, NAN, INF, 2], dtype), "y": np.array([1, 1.125, NAN, INF, 2.25], dtype)}
+            out.record("ApproximateEqual", tolerance, **near)
+        y = np.array([0, 0, 2, -1, 0.5, INF, 0.25], dtype)
+        dy = np.array([0, 3, INF, NAN, -1.5, 0, 7], dtype)
+        for op in "TanhGrad SigmoidGrad SqrtGrad RsqrtGrad ReciprocalGrad InvGrad".split():
+            out.record(op, y=y, dy=dy)
+        y = np.array([0, 7, 2, -1, -0.5, 6, 0.25, NAN], dtype)
+        dy = np.array([0, 3, INF, NAN, -1.5, 2, 7, 1], dtype)
+        for op in "ReluGrad Relu6Grad SoftplusGrad SoftsignGrad LeakyReluGrad".split():
+            out.record(op, gradients=dy, features=y)
+        out.record("LeakyReluGrad", {"alpha": 0.3}, gradients=dy, features=y)
+        for op in ("EluGrad", "SeluGrad"):
+            out.record(op, gradients=dy, outputs=y)
+    for dtype in (np.int8, np.uint8, np.int32):
+        for op in ("ReluGrad", "Relu6Grad"):
+            out.record(op, gradients=np.array([3, 5, 7, 9], dtype), features=np.array([0, 4, 6, 1], dtype))
+    for dtype in (np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16):
+        x = np.array([1, 1, 127, 5, 0, 100], dtype)
+        if np.issubdtype(dtype, np.signedinteger):
+            x[0], x[2] = -1, -7
+        out.record("PopulationCount", x=x)
+        y = np.array([2, 9, 3, 7, 100, 0], dtype)
+        for op in ("LeftShift", "RightShift"):
+            out.record(op, x=x, y=y)
+
+
+def sum_cases(out):
+    x = MATRIX[:2]
+    for dtype in (np.float32, np.float64, np.int32, np.uint8):
+        value = x.astype(dtype)
+        out.record("AddN", inputs=[value, value + 1, value + 3])
+        out.record("BiasAdd", value=value, bias=np.array([5, 7, 2], dtype))
+        out.record("BiasAdd", {"data_format": "NCHW"}, value=value[..., None], bias=np.array([5, 7, 2], dtype))
+        out.record("BiasAddGrad", out_backprop=value)
+        out.record("BiasAddGrad", {"data_format": "NCHW"}, out_backprop=value[..., None])
+        out.record("Cross", a=value, b=value[::-1] * value)
+        out.record("EuclideanNorm", {"keep_dims": True}, input=value, reduction_indices=P(1))
+        out.record("EuclideanNorm", input=value * 20, reduction_indices=P([0, 1]))
+    out.record("AccumulateNV2", {"shape": (2, 3)}, inputs=[x, x + 1])
+    out.record("BiasAddV1", value=x, bias=f32(5, 7, 2))
+    out.record("BiasAdd", value=x, bias=f32(5, 7), error=True)
+    for dtype in (np.float32, np.float64):
+        out.record("L2Loss", t=x.astype(dtype))
+        out.record("L2Loss", t=np.zeros((2, 0), dtype))
+        out.record("EuclideanNorm", input=np.zeros((2, 0), dtype), reduction_indices=P([1]))
+
+
+def product_cases(out):
+    x, y = MATRIX, np.array([[2, -1, 3], [5, 4, -2], [1, 7, 6]], np.float32)
+    for equation in "ij,jk->ik ij,kj->ki ij,ij->ij ij,ij->j ij,jk->kij ij,ij-> ii,ij->j ...i,ij->j...".split():
+        for dtype in (np.float32, np.int32):
+            inputs = [x.astype(dtype), y.astype(dtype)]
+            out.record("Einsum", {"equation": equation}, inputs=inputs)
+    for equation in "ii->i ii-> ii->ii ij->jij ij->ji ...j->j... ij->i".split():
+        out.record("Einsum", {"equation": equation}, inputs=[x.astype(np.float64)])
+    batches = [np.arange(24.0).reshape(3, 1, 2, 4), np.arange(40.0).reshape(2, 4, 5)]
+    out.record("Einsum", {"equation": "...ij,...jk->...ik"}, inputs=batches)
+    out.record("Einsum", {"equation": "abij,ajk->kbai"}, inputs=[batches[0][:2], batches[1]])
+    out.record("Einsum", {"equation": "...ij,...jk->ik"}, inputs=batches, error=True)
+    out.record("Einsum", {"equation": "ij,jk->ik"}, inputs=[x, y[:2]], error=True)
+    for dtype in (np.float32, np.float64):
+        logits = np.array([[1, 2, 0.5], [90, -3, 4], [-1, -1, -1]], dtype)
+        labels = np.array([[0.5, 0.5, 0], [0, 0, 1], [0.25, 1, 3]], dtype)
+        op = "SoftmaxCrossEntropyWithLogits"
+        out.record(op, features=logits, labels=labels)
+        out.record(op, features=logits[:1], labels=labels)
+        out.record(op, features=logits, labels=labels[:, 2:])
+        out.record(op, features=logits[:, :0], labels=labels[:, :0])
+        for kind in (np.int32, np.int64):
+            out.record(f"Sparse{op}", features=logits, labels=np.array([2, 0, 1], kind))
+        out.record(f"Sparse{op}", features=logits, labels=i32(0, 3, 1), error=True)
+
+
+def special_function_cases(out):
+    for dtype in (np.float32, np.float64):
+        x = np.array([0.25, 1, 2, 3.5, 30, INF, NAN, -0.5, -3.75, 1e-3], dtype)
+        for op in "Lgamma Digamma BesselI0e BesselI1e".split():
+            out.record(op, x=x)
+        out.record("Lgamma", x=np.array([0, -1, -INF, 1e30], dtype))
+        out.record("BesselI0e", x=np.array([0, -9, -INF, 1e30], dtype))
+        out.record("BesselI1e", x=np.array([-9, -INF, 1e30], dtype))
+
+
 def main():
     out = Recorder()
     families = (unary_cases, binary_cases, reduction_cases, array_cases, block_cases, position_cases)
-    for family in (*families, batch_norm_cases, sparse_cases):
+    families += (complex_cases, storage_cases, special_value_cases, sum_cases, product_cases, special_function_cases)
+    families += (batch_norm_cases, sparse_cases)
+    for family in families:
         family(out)
     OUTPUT.write_text("\n".join(out.lines) + "\n")
     print(f"{len(out.lines)} cases, {OUTPUT.stat().st_size} bytes, TensorFlow {tf.__version__}")

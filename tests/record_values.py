@@ -11,7 +11,8 @@ Each line is a JSON object:
     {"op": .., "attrs": {..}, "inputs": [tensor, ..], "error": "Class: message"}
     tensor = {"dtype": "f32", "shape": [2, 1], "data": [1.5, "nan"]}
 
-The dtypes are f32, f64, i32, i64, u8, and bool. Data is in row-major order. A float that is not
+The dtypes are f32, f64, i32, i64, u8, and bool, and for some ops c64 and c128, whose elements are two
+numbers, f8e5m2 and f8e4m3fn, whose elements are their bits, and the quantized types, i4 and u4. Data is in row-major order. A float that is not
 finite is the string "nan", "inf", or "-inf". An f32 is the shortest decimal that parses to the same
 f32, also by way of an f64. An absent attribute has TensorFlow's default: all axes for `axis` of a
 reduction, the last axis for softmax, 0 for a mask, 1 for `on_value`, and 0 for `off_value`. `dtype`
@@ -44,6 +45,7 @@ from pathlib import Path
 
 os.environ.update(TF_ENABLE_ONEDNN_OPTS="0", CUDA_VISIBLE_DEVICES="", TF_CPP_MIN_LOG_LEVEL="3")
 
+import ml_dtypes
 import numpy as np
 import tensorflow as tf
 
@@ -56,8 +58,20 @@ NUMPY = {
     "i64": np.dtype(np.int64),
     "u8": np.dtype(np.uint8),
     "bool": np.dtype(np.bool_),
+    "c64": np.dtype(np.complex64),
+    "c128": np.dtype(np.complex128),
+    "f8e5m2": np.dtype(ml_dtypes.float8_e5m2),
+    "f8e4m3fn": np.dtype(ml_dtypes.float8_e4m3fn),
+    "i4": np.dtype(ml_dtypes.int4),
+    "u4": np.dtype(ml_dtypes.uint4),
+    "qi8": tf.qint8.as_numpy_dtype,
+    "qu8": tf.quint8.as_numpy_dtype,
+    "qi16": tf.qint16.as_numpy_dtype,
+    "qu16": tf.quint16.as_numpy_dtype,
+    "qi32": tf.qint32.as_numpy_dtype,
 }
-NAME = {dtype: name for name, dtype in NUMPY.items()}
+NAME = {np.dtype(dtype): name for name, dtype in NUMPY.items()}
+COMPLEX = ["c64", "c128"]
 FLOATS = ["f32", "f64"]
 SIGNED = ["i32", "i64"]
 NUMBERS = FLOATS + SIGNED + ["u8"]
@@ -91,6 +105,14 @@ def ints(values):
 
 def result_type(a):
     return tf.as_dtype(NUMPY[a["dtype"]])
+
+
+def part_type(x):
+    return tf.float32 if x.dtype == tf.complex64 else tf.float64
+
+
+def part(kernel, operand="input"):
+    return lambda a, x: kernel(**{operand: x}, Tout=part_type(x))
 
 
 def strided_slice(a, x):
@@ -197,8 +219,22 @@ REDUCTIONS = {
     "reduce_any": reduction(RAW.Any),
     "reduce_all": reduction(RAW.All),
 }
+PARTS = {
+    "real": part(RAW.Real),
+    "imag": part(RAW.Imag),
+    "angle": part(RAW.Angle),
+    "complex_abs": part(RAW.ComplexAbs, "x"),
+    "conj": unary(RAW.Conj, "input"),
+}
 RUN = {
     **UNARY,
+    **PARTS,
+    "reciprocal": unary(RAW.Reciprocal),
+    "tan": unary(RAW.Tan),
+    "cumsum": lambda a, x: RAW.Cumsum(x=x, axis=a["axis"], exclusive=a["exclusive"], reverse=a["reverse"]),
+    "complex": lambda a, x, y: RAW.Complex(real=x, imag=y, Tout={"float32": "complex64", "float64": "complex128"}[x.dtype.name]),
+    "complex_prod": reduction(RAW.Prod),
+    "conjugate_transpose": lambda a, x: RAW.ConjugateTranspose(x=x, perm=ints(a["perm"])),
     **ARITHMETIC,
     **COMPARISONS,
     **LOGICAL,
@@ -270,7 +306,9 @@ RUN = {
 def compute(op, attrs, inputs):
     """Runs an op. Returns its results as a list of arrays."""
     result = RUN[op](attrs, *(tf.constant(x, x.dtype) for x in inputs))
-    return [r.numpy() for r in (result if isinstance(result, (list, tuple)) else [result])]
+    results = result if isinstance(result, (list, tuple)) else [result]
+    # A quantized tensor gives an array of plain integers.
+    return [r.numpy().view(r.dtype.as_numpy_dtype) if r.dtype.is_quantized else r.numpy() for r in results]
 
 
 def message(error):
@@ -294,10 +332,24 @@ def number(value):
     return text
 
 
-def tensor(array):
-    data = ",".join(number(v) for v in array.reshape(-1))
+def shape_text(array):
     shape = json.dumps(list(array.shape), separators=(",", ":"))
-    return f'{{"dtype":"{NAME[array.dtype]}","shape":{shape},"data":[{data}]}}'
+    return f'"shape":{shape}'
+
+
+def tensor(array):
+    name = NAME[array.dtype]
+    if name in COMPLEX:
+        parts = np.stack([array.real, array.imag], -1)
+        return tensor(parts).replace(NAME[parts.dtype], name, 1).replace(shape_text(parts), shape_text(array), 1)
+    if name.startswith("f8"):
+        bits = array.view(np.uint8)
+        return tensor(bits).replace("u8", name, 1)
+    if name[0] == "q" or name in ("i4", "u4"):
+        whole = array.view(array.dtype[0]) if name[0] == "q" else array.astype(np.int32)
+        return tensor(whole.astype(np.int32)).replace("i32", name, 1)
+    data = ",".join(number(v) for v in array.reshape(-1))
+    return f'{{"dtype":"{name}",{shape_text(array)},"data":[{data}]}}'
 
 
 class Recorder:
@@ -1444,6 +1496,106 @@ def segment_cases(out):
                 out.record(f"unsorted_segment_{how}", attrs, x, np.array(ids, np.int32), error=True)
 
 
+def complex_numbers(rng, name, shape):
+    """Returns complex numbers with short decimals, away from poles and branch cuts."""
+    part = "f32" if name == "c64" else "f64"
+    return np.asarray(
+        spread(rng, part, shape, -2, 2) + spread(rng, part, shape, 0.1, 0.9) * NUMPY[name].type(1j), NUMPY[name]
+    )
+
+
+def complex_cases(out):
+    functions = (
+        "neg sign square sqrt rsqrt reciprocal exp expm1 log log1p sin cos tan sinh cosh tanh asin acos atan asinh "
+        "acosh atanh sigmoid identity real imag angle complex_abs conj"
+    )
+    for name in COMPLEX:
+        part = "f32" if name == "c64" else "f64"
+        for op in functions.split():
+            rng = source("complex", op, name)
+            for shape in [(), (0,), (1,), (19,), (2, 3), (3, 1, 2)]:
+                out.record(op, {}, complex_numbers(rng, name, shape))
+        for op in "add sub mul div pow squared_difference equal not_equal".split():
+            rng = source("complex", op, name)
+            for left, right in [((), ()), ((7,), (7,)), ((2, 3), (3,)), ((0,), (1,)), ((2, 1), (1, 5))]:
+                x, y = complex_numbers(rng, name, left), complex_numbers(rng, name, right)
+                out.record(op, {}, x, y)
+                if left == right:
+                    out.record(op, {}, x, x.copy())
+        rng = source("complex", "moves", name)
+        for left, right in [((), ()), ((7,), (7,)), ((2, 3), (3,)), ((0,), (1,))]:
+            out.record("complex", {}, exact(rng, part, left), exact(rng, part, right))
+        for keep in (False, True):
+            for shape, axes in [((7,), [0]), ((2, 3), [1]), ((3, 4, 5), [0, 2]), ((2, 0), [1]), ((2, 3), [])]:
+                x = complex_numbers(rng, name, shape)
+                for op in "reduce_sum reduce_mean complex_prod".split():
+                    # The mean of no elements is 0 + 0i in TensorFlow, although that of no floats is NaN.
+                    if op != "reduce_mean" or x.size > 0:
+                        out.record(op, {"axis": axes, "keep_dims": keep}, x)
+        for left, right, a, b in [
+            ((2, 3), (3, 4), False, False),
+            ((3, 2), (4, 3), True, True),
+            ((2, 0), (0, 3), False, False),
+            ((5, 2, 3), (5, 3, 1), False, False),
+        ]:
+            attrs = {"transpose_a": a, "transpose_b": b}
+            out.record("matmul", attrs, complex_numbers(rng, name, left), complex_numbers(rng, name, right))
+        x = complex_numbers(rng, name, (2, 3, 4))
+        out.record("transpose", {"perm": [2, 0, 1]}, x)
+        out.record("conjugate_transpose", {"perm": [2, 0, 1]}, x)
+        out.record("conjugate_transpose", {"perm": [0]}, x[0, 0])
+        out.record("select", {}, x[0].real > 0, x[0], x[1])
+        for exclusive, reverse in [(False, False), (True, False), (False, True), (True, True)]:
+            attrs = {"axis": 1, "exclusive": exclusive, "reverse": reverse}
+            out.record("cumsum", attrs, x)
+        ids = np.array([0, 0, 2, 2, 2], np.int32)
+        for how in ("sum", "mean", "prod"):
+            out.record(f"segment_{how}", {}, complex_numbers(rng, name, (5, 2)), ids)
+            if how != "mean":
+                out.record(f"unsorted_segment_{how}", {"num_segments": 4}, complex_numbers(rng, name, (5, 2)), ids)
+        for target in ["f32", "f64", "i32", "u8", "bool", "c64", "c128"]:
+            if target != name:
+                out.record("cast", {"dtype": target}, np.abs(x.real) + x.imag * NUMPY[name].type(1j))
+        for origin in ["f32", "f64", "i32", "i64", "bool"]:
+            out.record("cast", {"dtype": name}, exact(rng, origin, (7,)))
+
+
+def storage_cases(out):
+    for name in ("f8e5m2", "f8e4m3fn"):
+        every = np.arange(256, dtype=np.uint8).view(NUMPY[name])
+        other = "f8e4m3fn" if name == "f8e5m2" else "f8e5m2"
+        for target in ["f32", "f64", "bool", "c64", other]:
+            out.record("cast", {"dtype": target}, every)
+        whole = every[np.isfinite(every.astype(np.float32))]
+        out.record("cast", {"dtype": "i32"}, whole)
+        finite = whole.astype(np.float64)
+        finite.sort()
+        ties = (finite[1:] + finite[:-1]) / 2
+        odd = [0.0, -0.0, NAN, INF, -INF, 1e30, -1e30, 465.0, 464.0, 61439.0, 61440.0, 1e-9]
+        x = np.concatenate([odd, ties, np.nextafter(ties, 0), np.nextafter(ties, INF)])
+        out.record("cast", {"dtype": name}, x)
+        y = ties.astype(np.float32)
+        near = np.nextafter(y, np.float32(0)), np.nextafter(y, np.float32(INF))
+        out.record("cast", {"dtype": name}, np.concatenate([np.array(odd, np.float32), y, *near]))
+        for op, attrs in [("transpose", {"perm": [1, 0]}), ("slice", {"begin": [3, 1], "size": [5, 9]})]:
+            out.record(op, attrs, every.reshape(16, 16))
+    for name, low in (("i4", -8), ("u4", 0)):
+        every = np.arange(low, low + 16).astype(NUMPY[name])
+        for target in ["i32", "i64", "u8", "qi8", "qi32", "u4" if name == "i4" else "i4"]:
+            out.record("cast", {"dtype": target}, every)
+        out.record("cast", {"dtype": name}, np.arange(-40, 40, dtype=np.int32))
+        out.record("split", {"axis": 0, "num": 4}, every)
+    for name, x in [
+        ("qi8", np.arange(-128, 128, 5)),
+        ("qu8", np.arange(0, 256, 5)),
+        ("qi16", np.arange(-32768, 32768, 997)),
+        ("qu16", np.arange(0, 65536, 997)),
+        ("qi32", np.array([-(2**31), -1, 0, 1, 2**31 - 1])),
+    ]:
+        out.record("cast", {"dtype": name}, x.astype(np.int32))
+        out.record("cast", {"dtype": name}, np.array([-2.5, -1.5, 0.0, 1.9, 3.1], np.float32)[2 * (name[1] == "u") :])
+
+
 def main():
     tf.config.threading.set_intra_op_parallelism_threads(1)
     tf.config.threading.set_inter_op_parallelism_threads(1)
@@ -1472,6 +1624,8 @@ def main():
         sequence_cases,
         patch_cases,
         segment_cases,
+        complex_cases,
+        storage_cases,
     ):
         family(out)
     assert set(out.counts) == set(RUN), f"every op must have cases, but these have none: {set(RUN) - set(out.counts)}"

@@ -53,11 +53,19 @@ pub enum DType {
     QU16,
     /// Quantized, signed, 32 bits.
     QI32,
+    /// A float of 8 bits: 5 of exponent, 2 of fraction; it has infinities.
+    F8E5M2,
+    /// A float of 8 bits: 4 of exponent, 3 of fraction; it has no infinities and one NaN of each sign.
+    F8E4M3FN,
+    /// Signed, 4 bits, from -8 to 7; an element takes one byte.
+    I4,
+    /// Unsigned, 4 bits, from 0 to 15; an element takes one byte.
+    U4,
 }
 
 /// Every dtype with its short name, TensorFlow's Python name, TensorFlow's enum name, and its size in bytes (0 if the
 /// size is not fixed).
-const TABLE: [(DType, &str, &str, &str, usize); 21] = [
+const TABLE: [(DType, &str, &str, &str, usize); 25] = [
     (DType::Bool, "bool", "bool", "DT_BOOL", 1),
     (DType::I8, "i8", "int8", "DT_INT8", 1),
     (DType::I16, "i16", "int16", "DT_INT16", 2),
@@ -79,6 +87,10 @@ const TABLE: [(DType, &str, &str, &str, usize); 21] = [
     (DType::QI16, "qi16", "qint16", "DT_QINT16", 2),
     (DType::QU16, "qu16", "quint16", "DT_QUINT16", 2),
     (DType::QI32, "qi32", "qint32", "DT_QINT32", 4),
+    (DType::F8E5M2, "f8e5m2", "float8_e5m2", "DT_FLOAT8_E5M2", 1),
+    (DType::F8E4M3FN, "f8e4m3fn", "float8_e4m3fn", "DT_FLOAT8_E4M3FN", 1),
+    (DType::I4, "i4", "int4", "DT_INT4", 1),
+    (DType::U4, "u4", "uint4", "DT_UINT4", 1),
 ];
 
 impl DType {
@@ -105,12 +117,13 @@ impl DType {
         }
     }
 
-    /// Returns whether this is a float: `f16`, `bf16`, `f32` or `f64`.
+    /// Returns whether this is a float with arithmetic: `f16`, `bf16`, `f32` or `f64`. Floats of 8 bits have none.
     pub fn is_float(self) -> bool {
         matches!(self, DType::F16 | DType::BF16 | DType::F32 | DType::F64)
     }
 
-    /// Returns whether this is a signed or unsigned integer. Bool and quantized types are not integers.
+    /// Returns whether this is an integer with arithmetic: signed or unsigned, of 8 to 64 bits. Bool, quantized types
+    /// and integers of 4 bits are not.
     pub fn is_integer(self) -> bool {
         matches!(
             self,
@@ -137,6 +150,7 @@ impl DType {
                 | DType::String
                 | DType::QU8
                 | DType::QU16
+                | DType::U4
         )
     }
 
@@ -148,6 +162,25 @@ impl DType {
     /// Returns whether this is a quantized integer.
     pub fn is_quantized(self) -> bool {
         matches!(self, DType::QI8 | DType::QU8 | DType::QI16 | DType::QU16 | DType::QI32)
+    }
+
+    /// Returns the dtype of the real and the imaginary part of a complex number, or `None` for every other dtype.
+    pub fn part(self) -> Option<DType> {
+        match self {
+            DType::C64 => Some(DType::F32),
+            DType::C128 => Some(DType::F64),
+            _ => None,
+        }
+    }
+
+    /// Returns whether this is a float of 8 bits, which moves and is converted but has no arithmetic.
+    pub fn is_float8(self) -> bool {
+        matches!(self, DType::F8E5M2 | DType::F8E4M3FN)
+    }
+
+    /// Returns whether this is an integer of 4 bits, which moves and is converted but has no arithmetic.
+    pub fn is_int4(self) -> bool {
+        matches!(self, DType::I4 | DType::U4)
     }
 
     /// Returns whether arithmetic is defined: floats, integers and complex numbers.

@@ -28,7 +28,7 @@ fn is_uniform(code: &KernelBody, inst: &Inst, before: &[bool]) -> bool {
         InstOp::Load(slot) => splat(*slot) && code.slots[*slot as usize].used == SlotUse::Load,
         InstOp::Gather { slot, offsets } => splat(*slot) && has_uniform_offsets(before, offsets),
         InstOp::Reduced(_) => code.layout == LaneLayout::Row,
-        InstOp::Store { .. } => false,
+        InstOp::Store { .. } | InstOp::StorePair { .. } => false,
         InstOp::Unary(_, a) | InstOp::Cast(a) | InstOp::Bitcast(a) => of(*a),
         InstOp::CheckIndex { value, .. } => of(*value),
         InstOp::Binary(_, a, b) => of(*a) && of(*b),

@@ -2,26 +2,16 @@
 
 use super::describe::locate;
 use crate::error::{Phase, Result};
-use crate::eval::uncomputed;
-use crate::expr::scalar_dtype;
+use crate::eval::{is_computed, uncomputed};
 use crate::graph::{GraphData, NodeIx};
 use crate::lower::kernel::Kernel;
 use crate::lower::program::Program;
-use crate::lower::verify::has_lanes;
 
-/// Checks that the backend computes the dtype of every buffer of a kernel. The backend is the interpreter if
-/// `interprets`, and machine code otherwise.
+/// Checks that kernels compute the dtypes of every buffer of a kernel.
 ///
 /// # Errors
-/// The backend does not compute the dtype of some buffer. The error names the first fused node with an operand or
-/// result of this dtype.
-pub(super) fn check_dtypes(
-    graph: &GraphData,
-    program: &Program,
-    kernel: &Kernel,
-    interprets: bool,
-) -> Result<()> {
-    let is_computed = if interprets { |dtype| scalar_dtype(dtype).is_some() } else { has_lanes };
+/// Kernels have no elements of some dtype. The error names the first node that has it.
+pub(super) fn check_dtypes(graph: &GraphData, program: &Program, kernel: &Kernel) -> Result<()> {
     let dtypes =
         kernel.reads.iter().chain(&kernel.writes).map(|buffer| program.buffers[buffer.index()].dtype);
     let Some(dtype) = dtypes.into_iter().find(|dtype| !is_computed(*dtype)) else { return Ok(()) };

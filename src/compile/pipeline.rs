@@ -77,7 +77,7 @@ impl CompiledProgram {
         };
         for step in &lowered.steps {
             if let Step::Kernel(kernel) = step {
-                check_dtypes(&graph, &lowered, kernel, options.interprets())?;
+                check_dtypes(&graph, &lowered, kernel)?;
             }
         }
         let code = {

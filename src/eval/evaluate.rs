@@ -3,12 +3,13 @@
 use shapeflow_shape_fns::{Attrs, DType, Dim, DimTable, OperandInfo, PartialElements, TensorShape};
 use smallvec::SmallVec;
 
-use super::host::run_host;
+use super::handles::{HandleTable, handle_dtype, needed_handles};
+use super::host::{Run, run_host};
 use super::interpret::interpret;
 use super::{Call, Inference, Template, TypedCall, elements_of, shape_of};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::Scalar;
-use crate::op::{Body, HostCx, HostOutput, OpDef, OperandMask, OutputAllocator};
+use crate::op::{Body, HostOutput, OpDef, OperandMask, OutputAllocator};
 use crate::tensor::{Tensor, TensorView};
 
 /// An operand of known sizes, whose elements may be known.
@@ -129,12 +130,21 @@ fn evaluate_call(
     })?;
     let promised: SmallVec<[(DType, &TensorShape); 2]> =
         inferred.outputs.iter().map(|(dtype, shape)| (*dtype, shape)).collect();
-    let on_host = |run: &dyn Fn(&mut HostCx<'_>) -> Result<()>, allocator| {
-        run_host(op.name(), run, attrs, operands, &promised, allocator)
-    };
-    match &op.body {
-        Body::Host(run) => return on_host(run, allocator),
-        Body::HostWith(kernel) => return on_host(&|cx| kernel.run(cx), allocator),
+    let on_host =
+        |run: Run<'_>, operands: &[TensorView<'_>], promised: &[(DType, &TensorShape)], allocator| {
+            run_host(op.name(), run, attrs, operands, promised, allocator)
+        };
+    let moves_strings = operands.iter().any(|operand| operand.dtype() == DType::String);
+    match (&op.body, op.string_handles().filter(|_| moves_strings)) {
+        (Body::Host(run), None) => return on_host(run, operands, &promised, allocator),
+        (Body::HostWith(kernel), _) => return on_host(&|cx| kernel.run(cx), operands, &promised, allocator),
+        (Body::Host(run), Some(needed)) => {
+            let table = HandleTable::new(operands, needed)?;
+            let handles: SmallVec<[(DType, &TensorShape); 2]> =
+                promised.iter().map(|(dtype, shape)| (handle_dtype(*dtype), *shape)).collect();
+            let made = on_host(run, &table.views(operands), &handles, allocator)?.into_iter().zip(&promised);
+            return made.map(|(made, (dtype, _))| strings_of(&table, made, *dtype)).collect();
+        }
         _ => {}
     }
     let scalar = |number: usize| {
@@ -149,13 +159,36 @@ fn evaluate_call(
         table: &inferred.table,
         scalar: &scalar,
     };
-    let made = promised.iter().enumerate().map(|(output, (dtype, shape))| {
-        let template = Template::new(&typed, output)?;
+    let templates: SmallVec<[Template; 1]> =
+        (0..promised.len()).map(|output| Template::new(&typed, output)).collect::<Result<_>>()?;
+    let needed = needed_handles(templates.iter().flat_map(|template| &template.order));
+    let table = if moves_strings { Some(HandleTable::new(operands, needed)?) } else { None };
+    let handles = table.as_ref().map(|table| table.views(operands));
+    let views = handles.as_deref().unwrap_or(operands);
+    let made = promised.iter().zip(&templates).map(|((dtype, shape), template)| {
         let Some(sizes) = shape.as_known() else {
             let message = format!("sizes must be known when the op runs, got shape {shape}");
             return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
         };
-        Ok(HostOutput::Tensor(interpret(&template, *dtype, &sizes, operands)?))
+        if *dtype == DType::String && op.is_reinterpretation() {
+            let strings = TensorView::from_strings(&sizes, operands[0].as_strings()?)?;
+            return Ok(HostOutput::Tensor(strings.to_tensor()?));
+        }
+        let made = HostOutput::Tensor(interpret(template, handle_dtype(*dtype), &sizes, views)?);
+        match &table {
+            Some(table) => strings_of(table, made, *dtype),
+            None => Ok(made),
+        }
     });
     made.collect()
+}
+
+/// Replaces handles by strings in a result of `dtype`.
+fn strings_of(table: &HandleTable<'_>, made: HostOutput, dtype: DType) -> Result<HostOutput> {
+    match made {
+        HostOutput::Tensor(handles) if dtype == DType::String => {
+            Ok(HostOutput::Tensor(table.strings(&handles)?))
+        }
+        made => Ok(made),
+    }
 }

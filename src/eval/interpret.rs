@@ -4,11 +4,16 @@ use shapeflow_shape_fns::{DType, Dim};
 use smallvec::SmallVec;
 
 use super::Template;
+use super::handles::handle_dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::expr::{Axis, Env, Evaluator, Expr, Fault, Program, Scalar, scalar_dtype};
+use crate::expr::{
+    Axis, Env, Evaluator, Expr, Fault, Interner, Program, Scalar, StorageForm, StorageForms, is_own_form,
+    scalar_dtype,
+};
 use crate::tensor::{Tensor, TensorView};
 
-/// Computes the tensor of `dtype` and `sizes` whose elements the template gives for these operands.
+/// Computes the tensor of `dtype` and `sizes` whose elements the template gives for these operands. Handles stand for
+/// strings.
 ///
 /// # Errors
 /// An index is outside its axis, an integer is divided by zero, or memory is refused.
@@ -18,49 +23,75 @@ pub(super) fn interpret(
     sizes: &[usize],
     operands: &[TensorView<'_>],
 ) -> Result<Tensor> {
-    // An expression of a dtype without scalars would give zeros.
     let mut dtypes = template.order.iter().map(Expr::dtype);
-    if let Some(dtype) = dtypes.find(|dtype| scalar_dtype(*dtype).is_none()) {
+    if let Some(dtype) = dtypes.find(|dtype| !is_computed(handle_dtype(*dtype))) {
         return Err(uncomputed(dtype, Phase::Run));
     }
     let mut result = Tensor::zeros(dtype, sizes)?;
     let axes: Vec<Axis> = (0..template.rank as u32).map(Axis).collect();
-    let program = Program::new(template.root(), &axes);
-    fill(&mut result, &program, operands).map_err(|fault| fault_error(&fault))?;
+    let program = |expr: &Expr| Program::new(expr, &axes);
+    let programs: SmallVec<[Program; 2]> = if template.order.iter().all(|expr| is_own_form(expr.dtype())) {
+        [program(template.root())].into_iter().collect()
+    } else {
+        match StorageForms::new(&mut Interner::new()).of(template.root()) {
+            StorageForm::Whole(expr) => [program(&expr)].into_iter().collect(),
+            StorageForm::Parts { parts, .. } => parts.iter().map(program).collect(),
+        }
+    };
+    fill(&mut result, &programs, operands).map_err(|fault| fault_error(&fault))?;
     Ok(result)
+}
+
+/// Returns whether kernels and the interpreter compute elements of `dtype`.
+pub(crate) fn is_computed(dtype: DType) -> bool {
+    dtype.is_complex() || scalar_dtype(dtype).is_some()
 }
 
 /// Returns the error about elements that no kernel computes.
 pub(crate) fn uncomputed(dtype: DType, phase: Phase) -> Error {
-    let message = format!("no kernel computes {dtype}: kernels take bool, integers and floats");
+    let message = format!("no kernel computes {dtype}: kernels take every other dtype");
     Error::new(ErrorKind::Compile, phase, message)
 }
 
-/// Computes every element of `result`.
-fn fill(result: &mut Tensor, program: &Program, views: &[TensorView<'_>]) -> Result<(), Fault> {
-    let scalar = |source: u32, bytes: Option<&[u8]>| {
-        let dtype = views.get(source as usize).map_or(DType::F32, |view| view.dtype());
+/// Computes every element of `result`. A complex number has a program for each part.
+fn fill(result: &mut Tensor, programs: &[Program], views: &[TensorView<'_>]) -> Result<(), Fault> {
+    let dtype_of = |source: u32| views.get(source as usize).map_or(DType::F32, |view| view.dtype());
+    let scalar = |source: u32, part: i64, bytes: Option<&[u8]>| {
+        let dtype = dtype_of(source).part().unwrap_or(dtype_of(source));
+        let start = part as usize * dtype.size_bytes().unwrap_or(0);
+        let scalar = bytes.and_then(|bytes| Scalar::from_bytes(dtype, bytes.get(start..)?));
         // A load outside its operand reads a zero.
-        Ok(bytes.and_then(|bytes| Scalar::from_bytes(dtype, bytes)).unwrap_or_else(|| Scalar::zero(dtype)))
+        Ok(scalar.unwrap_or_else(|| Scalar::zero(dtype)))
     };
     let load = |source: u32, index: &[i64]| {
-        scalar(source, views.get(source as usize).and_then(|view| view.element_at(index)))
+        let (part, index) = match index {
+            [index @ .., part] if dtype_of(source).is_complex() => (*part, index),
+            index => (0, index),
+        };
+        scalar(source, part, views.get(source as usize).and_then(|view| view.element_at(index)))
     };
     let load_flat = |source: u32, at: i64| {
+        let (part, at) = if dtype_of(source).is_complex() { (at & 1, at >> 1) } else { (0, at) };
         let view = views.get(source as usize);
-        scalar(source, usize::try_from(at).ok().and_then(|at| view.and_then(|view| view.element(at))))
+        scalar(source, part, usize::try_from(at).ok().and_then(|at| view.and_then(|view| view.element(at))))
     };
     let dim = |dim: &Dim| dim.as_known().unwrap_or(0);
     let env = Env { load: &load, load_flat: &load_flat, dim: &dim, fused: crate::expr::fused_mul_add() };
-    let mut evaluator = Evaluator::new(program, &env);
+    let mut evaluators: SmallVec<[Evaluator<'_>; 2]> =
+        programs.iter().map(|program| Evaluator::new(program, &env)).collect();
     let sizes: SmallVec<[usize; 6]> = result.sizes().iter().copied().collect();
     let count = result.len();
     let Ok(mut out) = result.view_mut() else { return Ok(()) };
     let mut position: SmallVec<[i64; 6]> = SmallVec::from_elem(0, sizes.len());
     for linear in 0..count {
-        let scalar = evaluator.element(&position)?;
-        if let Some(bytes) = out.element_mut(linear) {
-            scalar.write_bytes(bytes);
+        let mut start = 0;
+        for evaluator in &mut evaluators {
+            let scalar = evaluator.element(&position)?;
+            if let Some(bytes) = out.element_mut(linear) {
+                let size = bytes.len() / programs.len();
+                scalar.write_bytes(&mut bytes[start..start + size]);
+                start += size;
+            }
         }
         for axis in (0..sizes.len()).rev() {
             position[axis] += 1;

@@ -14,6 +14,7 @@
 mod call;
 mod elements;
 mod evaluate;
+mod handles;
 mod host;
 mod interpret;
 mod template;
@@ -23,5 +24,5 @@ pub(crate) use elements::{MAX_ELEMENTS, elements_of, shape_of};
 pub(crate) use evaluate::{
     SizedInference, SizedOperand, evaluate, evaluate_into, evaluate_with, infer_sizes,
 };
-pub(crate) use interpret::uncomputed;
+pub(crate) use interpret::{is_computed, uncomputed};
 pub(crate) use template::{Template, TypedCall};

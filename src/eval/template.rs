@@ -162,7 +162,7 @@ impl LowerCx for CallCx<'_, '_> {
             return Expr::constant(Scalar::zero(self.dtype(operand)));
         }
         if let Some(scalar) = (self.typed.scalar)(operand) {
-            return Expr::constant(scalar);
+            return Expr::stored(info.dtype, scalar);
         }
         let load = ExprKind::Load { source: operand as u32, index: index.iter().cloned().collect() };
         Expr::new(info.dtype, load)

@@ -1,5 +1,7 @@
 //! [`buffer_view`]: a buffer of a run as a tensor view.
 
+use shapeflow_shape_fns::DType;
+
 use crate::compile::CompiledProgram;
 use crate::error::Result;
 use crate::lower::kernel::BufferIx;
@@ -17,11 +19,14 @@ pub(super) fn buffer_view<'a>(
     memory: &'a Memory<'_>,
 ) -> Result<TensorView<'a>> {
     let root = compiled.lowered.roots[buffer.index()];
-    if let Some(tensor) = memory.held(root)
-        && tensor.sizes() == sizes
-    {
-        // A buffer of strings has no bytes, only a tensor.
-        return Ok(tensor.view());
+    if let Some(tensor) = memory.held(root) {
+        // Strings have no bytes, only tensors.
+        if tensor.dtype() == DType::String {
+            return TensorView::from_strings(sizes, tensor.as_strings()?);
+        }
+        if tensor.sizes() == sizes {
+            return Ok(tensor.view());
+        }
     }
     TensorView::from_bytes(compiled.lowered.buffers[buffer.index()].dtype, sizes, memory.bytes(buffer))
 }

@@ -11,7 +11,8 @@ use crate::error::Result;
 use crate::eval::evaluate_into;
 use crate::graph::NodeIx;
 use crate::lower::kernel::BufferIx;
-use crate::op::{HostOutput, OutputAllocator};
+use crate::lower::program::Content;
+use crate::op::{HostOutput, OutputAllocator, PreparedNode};
 use crate::runtime::{BufferSizes, Memory, SegmentPlan};
 use crate::tensor::{BufferPool, TensorView, TensorViewMut};
 
@@ -55,6 +56,16 @@ pub(super) fn run_host_step(
         .map_err(|error| run_error(&compiled.graph, step.node, error))
 }
 
+/// Returns the operands, as bits, that are constants of the graph.
+pub(super) fn constant_operands(compiled: &CompiledProgram, operands: &[BufferIx]) -> u64 {
+    let lowered = &compiled.lowered;
+    let is_constant = |buffer: &BufferIx| {
+        matches!(lowered.contents[lowered.roots[buffer.index()].index()], Content::Constant(_))
+    };
+    let bits = operands.iter().take(u64::BITS as usize).enumerate();
+    bits.map(|(operand, buffer)| u64::from(is_constant(buffer)) << operand).sum()
+}
+
 /// Returns the allocator for the results of a node: it uses the caller's memory for a result that is an output of the
 /// run, and memory of the pool for any other.
 pub(super) fn output_allocator<'s>(
@@ -62,6 +73,7 @@ pub(super) fn output_allocator<'s>(
     stored: &[BufferIx],
     pool: &'s BufferPool,
     outputs: Option<&'s mut [OutputBuffer<'_>]>,
+    prepared: PreparedNode<'s>,
 ) -> OutputAllocator<'s> {
     let mut lent: Vec<Option<TensorViewMut<'s>>> = stored.iter().map(|_| None).collect();
     for (number, output) in outputs.into_iter().flatten().enumerate() {
@@ -70,5 +82,5 @@ pub(super) fn output_allocator<'s>(
             lent[index] = output.view();
         }
     }
-    OutputAllocator { pool: Some(pool), lent }
+    OutputAllocator { pool: Some(pool), lent, prepared: Some(prepared) }
 }

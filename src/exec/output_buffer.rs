@@ -14,13 +14,13 @@ pub(super) struct OutputBuffer<'m> {
     dtype: DType,
     sizes: &'m [usize],
     /// None after [`OutputBuffer::take`].
-    bytes: Option<&'m mut [u8]>,
+    memory: Option<TensorViewMut<'m>>,
 }
 
 impl<'m> OutputBuffer<'m> {
     pub(super) fn new(view: &'m mut TensorViewMut<'_>) -> OutputBuffer<'m> {
         let (dtype, sizes) = (view.dtype(), view.sizes());
-        OutputBuffer { dtype, sizes, bytes: Some(view.bytes_mut()) }
+        OutputBuffer { dtype, sizes, memory: Some(view.reborrow()) }
     }
 
     /// Returns whether the memory is for a result of this dtype and these sizes.
@@ -34,18 +34,18 @@ impl<'m> OutputBuffer<'m> {
 
     /// Returns whether a step has taken the memory, to store the result itself.
     pub(super) fn is_taken(&self) -> bool {
-        self.bytes.is_none()
+        self.memory.is_none()
     }
 
-    /// Takes the memory for a step that stores the result itself; none if it was taken before.
+    /// Takes the memory for a step that stores the result itself; none if it was taken before, or is for strings, which
+    /// no step stores.
     pub(super) fn take(&mut self) -> Option<&'m mut [u8]> {
-        self.bytes.take()
+        self.memory.take_if(|_| self.dtype != DType::String)?.into_bytes()
     }
 
     /// Returns the memory, unless it is taken.
     pub(super) fn view(&mut self) -> Option<TensorViewMut<'_>> {
-        let bytes = self.bytes.as_deref_mut()?;
-        Some(TensorViewMut::of_view(self.dtype, self.sizes, bytes))
+        self.memory.as_mut().map(TensorViewMut::reborrow)
     }
 
     /// Copies result `number` into the memory, which is not taken.
@@ -53,7 +53,8 @@ impl<'m> OutputBuffer<'m> {
     /// # Errors
     /// The result has another dtype or other sizes.
     pub(super) fn fill(&mut self, number: usize, tensor: &Tensor) -> Result<()> {
-        self.fill_bytes(number, tensor.dtype(), tensor.sizes(), tensor.view().bytes())
+        self.check(number, tensor.dtype(), tensor.sizes())?;
+        self.memory.take().expect("the memory of a result is filled once").copy_from(tensor.view())
     }
 
     /// Copies the bytes of result `number`, as [`OutputBuffer::fill`] does.

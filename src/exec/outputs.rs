@@ -1,5 +1,7 @@
 //! [`collect_outputs`]: hands out the results of a run.
 
+use shapeflow_shape_fns::DType;
+
 use super::buffer_view::buffer_view;
 use super::output_buffer::OutputBuffer;
 use super::planning::undetermined;
@@ -55,7 +57,11 @@ pub(super) fn collect_outputs(
         if !output.is_taken() {
             let sizes = sizes(buffer, memory)?;
             let dtype = compiled.lowered.buffers[buffer.index()].dtype;
-            output.fill_bytes(number, dtype, &sizes, memory.bytes(buffer))?;
+            if dtype == DType::String {
+                output.fill(number, &buffer_view(compiled, buffer, &sizes, memory)?.to_tensor()?)?;
+            } else {
+                output.fill_bytes(number, dtype, &sizes, memory.bytes(buffer))?;
+            }
         }
     }
     Ok(Vec::new())

@@ -6,7 +6,7 @@ use super::bindings::Bindings;
 use super::definitions::Definitions;
 use super::fault::find_fault;
 use super::guards::{check_guards, run_error};
-use super::host_step::{HostStep, output_allocator, run_host_step};
+use super::host_step::{HostStep, constant_operands, output_allocator, run_host_step};
 use super::input_bindings::bind_inputs;
 use super::output_buffer::OutputBuffer;
 use super::outputs::collect_outputs;
@@ -18,7 +18,7 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::NodeIx;
 use crate::lower::kernel::{BufferIx, Kernel};
 use crate::lower::program::{Content, Step};
-use crate::op::HostOutput;
+use crate::op::{HostOutput, PreparedNode};
 use crate::runtime::{
     Launch, Memory, ProgramState, RetainedMemory, SegmentPlan, StepPlan, Workspace, launch, min_streamed_row,
 };
@@ -207,8 +207,8 @@ impl<'m> Run<'m> {
                     matmul.run(&mut self.memory, &self.state.threads, workspaces)?;
                 }
                 (Step::Node { node, operands, outputs: stored }, StepPlan::Node) => {
-                    let step = HostStep { node: *node, operands };
-                    self.run_node(step, stored, plan, outputs.as_deref_mut())?;
+                    let host = HostStep { node: *node, operands };
+                    self.run_node(step, host, stored, plan, outputs.as_deref_mut())?;
                 }
                 _ => unreachable!("the plan of a segment has a plan of the same kind for each step"),
             }
@@ -224,13 +224,17 @@ impl<'m> Run<'m> {
     /// Runs a node by itself, and binds symbols to the sizes of its results.
     fn run_node(
         &mut self,
+        number: usize,
         step: HostStep<'_>,
         stored: &[BufferIx],
         plan: &SegmentPlan,
         mut outputs: Option<&mut [OutputBuffer<'m>]>,
     ) -> Result<()> {
         let pool = &self.state.buffers;
-        let allocator = output_allocator(self.compiled, stored, pool, outputs.as_deref_mut());
+        let kept = self.state.prepared(number);
+        let constants = constant_operands(self.compiled, step.operands);
+        let prepared = PreparedNode { slot: &kept, constants };
+        let allocator = output_allocator(self.compiled, stored, pool, outputs.as_deref_mut(), prepared);
         let bindings = self.bindings.as_ref();
         let results = run_host_step(self.compiled, step, plan, &self.memory, bindings, allocator)?;
         assert_eq!(results.len(), stored.len(), "a node has a buffer for each result");

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Formatter, Write};
 
-use super::{Atom, BinaryOp, Expr, ExprKind, Index, UnaryOp};
+use super::{Atom, BinaryOp, Expr, ExprKind, Index, Part, UnaryOp};
 
 /// The greatest number of nodes printed; `…` stands for the other nodes.
 const NODES: u32 = 200;
@@ -148,6 +148,9 @@ impl Printer<'_, '_> {
                 write!(self.out, "bitcast_{}", expr.dtype())?;
                 self.call("", &[x])
             }
+            ExprKind::Complex(real, imaginary) => self.call("complex", &[real, imaginary]),
+            ExprKind::Part(Part::Real, x) => self.call("real", &[x]),
+            ExprKind::Part(Part::Imaginary, x) => self.call("imag", &[x]),
             ExprKind::Case(arms, otherwise) => {
                 self.out.write_str("case(")?;
                 for (ranges, value) in arms {

@@ -6,8 +6,8 @@ use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use shapeflow_shape_fns::DType;
 
 use super::{
-    Axis, BinaryOp, Expr, ExprKind, InRange, Index, Scalar, UnaryOp, eval_binary, eval_bitcast, eval_cast,
-    eval_unary,
+    Axis, BinaryOp, Expr, ExprKind, InRange, Index, Part, Scalar, UnaryOp, eval_binary, eval_bitcast,
+    eval_cast, eval_unary,
 };
 
 /// Shares one [`Expr`] among structurally equal nodes, so that equality is identity.
@@ -129,7 +129,7 @@ impl Interner {
 }
 
 /// Returns `kind` with `axes` applied to its indices and `child` applied to its children.
-fn rebuild(
+pub(super) fn rebuild(
     kind: &ExprKind,
     axes: &mut dyn FnMut(Axis) -> Index,
     child: &mut dyn FnMut(&Expr) -> Expr,
@@ -172,6 +172,8 @@ fn rebuild(
                 .collect();
             ExprKind::Reduce { op: *op, axes: renamed, body: child(body) }
         }
+        ExprKind::Complex(a, b) => ExprKind::Complex(child(a), child(b)),
+        ExprKind::Part(part, a) => ExprKind::Part(*part, child(a)),
         ExprKind::CheckIndex { value, limit, axis } => {
             ExprKind::CheckIndex { value: child(value), limit: limit.clone(), axis: *axis }
         }
@@ -242,6 +244,19 @@ fn simplify(dtype: DType, kind: &ExprKind) -> Option<Simpler> {
             };
             return Some(Simpler::Child(child.clone()));
         }
+        ExprKind::Part(part, x) => match x.kind() {
+            ExprKind::Complex(real, imaginary) => {
+                let child = if *part == Part::Real { real } else { imaginary };
+                return Some(Simpler::Child(child.clone()));
+            }
+            _ => return None,
+        },
+        ExprKind::Complex(a, b) => match (a.kind(), b.kind()) {
+            (ExprKind::Part(Part::Real, a), ExprKind::Part(Part::Imaginary, b)) if a == b => {
+                return Some(Simpler::Child(a.clone()));
+            }
+            _ => return None,
+        },
         _ => return None,
     };
     // An ill-typed node stays, so that `verify` finds it.

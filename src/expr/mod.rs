@@ -9,6 +9,7 @@
 //! - `verify` checks the dtypes of every node.
 //! - `Interner` hash-conses nodes, folds constants, applies exact identities, and rewrites (substitutes axes, inlines
 //!   one expression into another).
+//! - `StorageForms` rewrites complex numbers as pairs of real expressions, and elements without arithmetic as their bits.
 //! - `Program` flattens an expression, and `Evaluator` computes its elements one by one. This interpreter is the
 //!   reference: every emitter computes the same bits, except for NaN payloads.
 //! - `eval_unary`, `eval_binary`, `eval_cast` and the like define each primitive operation on [`Scalar`]s.
@@ -19,6 +20,8 @@
 //! **Absent**: tensors, memory, layouts, vectors and loops. The only iteration is `Reduce`. Nothing here knows an
 //! op, a graph or a machine, except for `fused_mul_add`.
 
+mod complex;
+mod conversion;
 mod display;
 mod eval;
 mod index;
@@ -30,6 +33,7 @@ mod operators;
 mod program;
 mod rename;
 mod scalar;
+mod storage_form;
 mod symbol;
 mod verify;
 mod walk;
@@ -50,6 +54,7 @@ pub use lower_cx::LowerCx;
 pub(crate) use program::Program;
 pub use scalar::Scalar;
 pub(crate) use scalar::scalar_dtype;
+pub(crate) use storage_form::{StorageForm, StorageForms, is_own_form};
 pub(crate) use verify::verify;
 pub(crate) use walk::post_order;
 
@@ -139,6 +144,13 @@ pub enum ReduceOp {
     Any,
 }
 
+/// A part of a complex number.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Part {
+    Real,
+    Imaginary,
+}
+
 /// The condition `low <= index < high`, which guards an arm of [`Expr::case`].
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct InRange {
@@ -188,6 +200,10 @@ pub(crate) enum ExprKind {
         axes: Box<[(Axis, Dim)]>,
         body: Expr,
     },
+    /// `Complex(real, imaginary)`: a complex number.
+    Complex(Expr, Expr),
+    /// A part of a complex number.
+    Part(Part, Expr),
     /// `value` (i32 or i64) as an i64. The run fails unless `0 <= value < limit`.
     CheckIndex {
         value: Expr,
@@ -207,7 +223,8 @@ const _: () = assert!(size_of::<Node>() <= 48);
 /// One element of a result, as a scalar expression. A clone is cheap: it shares the node.
 ///
 /// Arithmetic operators build primitive operations on two expressions of the same dtype; a body
-/// that mixes dtypes is refused when its op is added to a graph.
+/// that mixes dtypes is refused when its op is added to a graph. Operators on complex numbers build the operations on
+/// their parts.
 #[derive(Clone)]
 pub struct Expr(Arc<Node>);
 
@@ -236,9 +253,12 @@ impl Expr {
         Expr::new(value.dtype(), ExprKind::Const(value))
     }
 
-    /// Makes a constant from `value`, cast to the dtype of `self`.
-    pub fn like(&self, value: f64) -> Expr {
-        Expr::constant(eval_cast(Scalar::F64(value), self.dtype()))
+    /// Makes the zero of a dtype: 0, `false` or the empty string.
+    pub fn zero(dtype: DType) -> Expr {
+        match dtype {
+            DType::String => Expr::new(dtype, ExprKind::Const(scalar::EMPTY_STRING)),
+            _ => Expr::number(dtype, 0.0),
+        }
     }
 
     /// Makes the value of a dimension, an `i64` that is known when the kernel runs.
@@ -267,11 +287,22 @@ impl Expr {
 
     /// Applies a primitive operation of one argument.
     pub fn unary(self, op: UnaryOp) -> Expr {
+        if self.dtype().is_complex()
+            && let Some(built) = complex::unary(op, &self)
+        {
+            return built;
+        }
         Expr::new(self.dtype(), ExprKind::Unary(op, self))
     }
 
     /// Applies a primitive operation of two arguments, `self op other`.
     pub fn binary(self, op: BinaryOp, other: Expr) -> Expr {
+        if self.dtype().is_complex()
+            && self.dtype() == other.dtype()
+            && let Some(built) = complex::binary(op, &self, &other)
+        {
+            return built;
+        }
         let dtype = if op.is_comparison() { DType::Bool } else { self.dtype() };
         Expr::new(dtype, ExprKind::Binary(op, self, other))
     }
@@ -284,17 +315,6 @@ impl Expr {
     /// Makes `yes` if `self` (a bool) is true, else `no`. Both choices are evaluated.
     pub fn select(self, yes: Expr, no: Expr) -> Expr {
         Expr::new(yes.dtype(), ExprKind::Select(self, yes, no))
-    }
-
-    /// Converts to another dtype. Float to integer truncates toward zero and saturates, and NaN becomes 0; integer to
-    /// integer wraps; a conversion to bool gives `x != 0`.
-    pub fn cast(self, dtype: DType) -> Expr {
-        if self.dtype() == dtype { self } else { Expr::new(dtype, ExprKind::Cast(self)) }
-    }
-
-    /// Reads the same bits as another dtype of the same size.
-    pub fn bitcast(self, dtype: DType) -> Expr {
-        if self.dtype() == dtype { self } else { Expr::new(dtype, ExprKind::Bitcast(self)) }
     }
 
     /// Makes the value of the first of `arms` whose ranges all hold, else `otherwise`. Only the chosen value is

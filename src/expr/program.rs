@@ -84,7 +84,7 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    /// Flattens `root`, whose free axes are `outer`. An axis that is neither bound nor in `outer` is 0.
+    /// Flattens `root`, which is in its storage form and whose free axes are `outer`. An axis that is neither bound nor in `outer` is 0.
     pub(crate) fn new(root: &Expr, outer: &[Axis]) -> Program {
         let mut builder = Builder::default();
         for axis in outer {
@@ -235,6 +235,9 @@ impl Builder {
                 self.child(body, on);
                 on.retain(|axis| !axes.iter().any(|(bound, _)| bound == axis));
                 Op::Reduce { op: *op, axes, body: self.entry(body) }
+            }
+            ExprKind::Complex(..) | ExprKind::Part(..) => {
+                unreachable!("an expression is in its storage form before it becomes a program")
             }
             ExprKind::CheckIndex { value, limit, axis } => {
                 Op::CheckIndex { value: self.child(value, on), limit: self.dim(limit), axis: *axis }

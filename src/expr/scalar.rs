@@ -9,7 +9,8 @@ use shapeflow_shape_fns::DType;
 /// One element of a tensor.
 ///
 /// Equality and hash compare dtype and bits: a NaN equals itself, and `-0.0` differs from `0.0`.
-/// The scalar of a quantized dtype is its integer. Complex numbers and strings have no scalar.
+/// The scalar of a quantized dtype, of i4 and of u4 is its integer, and that of a float of 8 bits is its bits as a `u8`.
+/// Complex numbers and strings have no scalar.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Scalar {
@@ -41,12 +42,12 @@ pub enum Scalar {
     F64(f64),
 }
 
-/// Returns the dtype of the scalars that hold elements of `dtype`: the integer of the same width and sign for a
-/// quantized dtype, `None` for complex numbers and strings, else `dtype`.
+/// Returns the dtype of the scalars that hold elements of `dtype`: the integer of the same size and sign for a quantized
+/// dtype, i4 and u4, `u8` for a float of 8 bits, `None` for complex numbers and strings, else `dtype`.
 pub(crate) fn scalar_dtype(dtype: DType) -> Option<DType> {
     match dtype {
-        DType::QI8 => Some(DType::I8),
-        DType::QU8 => Some(DType::U8),
+        DType::QI8 | DType::I4 => Some(DType::I8),
+        DType::QU8 | DType::U4 | DType::F8E5M2 | DType::F8E4M3FN => Some(DType::U8),
         DType::QI16 => Some(DType::I16),
         DType::QU16 => Some(DType::U16),
         DType::QI32 => Some(DType::I32),
@@ -54,6 +55,9 @@ pub(crate) fn scalar_dtype(dtype: DType) -> Option<DType> {
         _ => None,
     }
 }
+
+/// What stands for the empty string in an expression: its handle.
+pub(super) const EMPTY_STRING: Scalar = Scalar::I64(0);
 
 impl Scalar {
     /// Returns the dtype.

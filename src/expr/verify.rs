@@ -2,14 +2,15 @@
 
 use shapeflow_shape_fns::DType;
 
-use super::scalar::scalar_dtype;
+use super::scalar::{EMPTY_STRING, scalar_dtype};
 use super::{BinaryOp, Expr, ExprKind, ReduceOp, UnaryOp};
 
 /// Checks the dtypes of every node of a [`post_order`](super::post_order): the arguments of an operation agree,
 /// conditions are bool, and every operation is defined on the dtypes of its arguments.
 ///
-/// Loads, `Select` and `Case` accept elements of every dtype, also strings. The other nodes need dtypes that have
-/// scalars. The message of a violation gives the requirement, then the expression.
+/// Loads, `Select` and `Case` accept elements of every dtype, also strings; comparisons accept strings, and a sum accepts
+/// complex numbers. The other nodes need dtypes that have scalars, except for the constant that is the empty string. The
+/// message of a violation gives the requirement, then the expression.
 pub(crate) fn verify<'a>(order: impl IntoIterator<Item = &'a Expr>) -> Result<(), String> {
     order.into_iter().try_for_each(|expr| check(expr).map_err(|what| format!("{what}, in {expr}")))
 }
@@ -18,9 +19,12 @@ fn check(expr: &Expr) -> Result<(), String> {
     let dtype = expr.dtype();
     let is_bits = |dtype: DType| dtype == DType::Bool || dtype.is_integer();
     match expr.kind() {
-        ExprKind::Const(value) => require(scalar_dtype(dtype) == Some(value.dtype()), || {
-            format!("a constant must have the dtype of its value {}, got {dtype}", value.dtype())
-        }),
+        ExprKind::Const(value) => {
+            let is_empty_string = dtype == DType::String && *value == EMPTY_STRING;
+            require(is_empty_string || scalar_dtype(dtype) == Some(value.dtype()), || {
+                format!("a constant must have the dtype of its value {}, got {dtype}", value.dtype())
+            })
+        }
         ExprKind::Size(_) => require(dtype == DType::I64, || format!("a size must be an i64, got {dtype}")),
         ExprKind::Iota(index) => {
             require(dtype == DType::I64, || format!("an index must be an i64, got {dtype}"))?;
@@ -46,7 +50,11 @@ fn check(expr: &Expr) -> Result<(), String> {
             let fits = match op {
                 BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => is_bits(of),
                 BinaryOp::Shl | BinaryOp::Shr => of.is_integer(),
-                BinaryOp::Eq | BinaryOp::Ne => is_bits(of) || of.is_float(),
+                // Elements without arithmetic compare as their integers; those that stand for floats do not.
+                BinaryOp::Eq | BinaryOp::Ne => {
+                    is_bits(of) || of.is_float() || of.is_quantized() || of.is_int4() || of == DType::String
+                }
+                BinaryOp::Lt | BinaryOp::Le if of == DType::String => true,
                 _ => of.is_float() || of.is_integer(),
             };
             require(fits, || format!("{op:?} is not defined on {of}"))
@@ -89,6 +97,7 @@ fn check(expr: &Expr) -> Result<(), String> {
             same("the result", dtype, body.dtype())?;
             let fits = match op {
                 ReduceOp::All | ReduceOp::Any => dtype == DType::Bool,
+                ReduceOp::Sum if dtype.is_complex() => true,
                 ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Max | ReduceOp::Min => {
                     dtype.is_float() || dtype.is_integer()
                 }
@@ -98,6 +107,15 @@ fn check(expr: &Expr) -> Result<(), String> {
                 axes.iter().enumerate().any(|(k, (axis, _))| axes[..k].iter().any(|(a, _)| a == axis));
             require(!repeated, || "a reduction must not bind an axis twice".to_owned())
         }
+        ExprKind::Complex(real, imaginary) => {
+            same("the imaginary part", imaginary.dtype(), real.dtype())?;
+            require(dtype.part() == Some(real.dtype()), || {
+                format!("the parts of a {dtype} must be floats of half its size, got {}", real.dtype())
+            })
+        }
+        ExprKind::Part(_, x) => require(x.dtype().part() == Some(dtype), || {
+            format!("a part must be taken from a complex number, got {}", x.dtype())
+        }),
         ExprKind::CheckIndex { value, .. } => {
             require(dtype == DType::I64, || format!("a checked index must be an i64, got {dtype}"))?;
             let fits = matches!(value.dtype(), DType::I32 | DType::I64);
@@ -164,7 +182,7 @@ mod tests {
             assert!(error.starts_with(message), "{error}");
             assert!(verify(&bad.clone().equal(bad)).is_err());
         }
-        verify(&flag.select(string.clone(), string)).unwrap();
+        verify(&flag.select(string.clone(), Expr::zero(DType::String)).less(string)).unwrap();
         verify(&x.equal(n.cast(DType::F32))).unwrap();
     }
 }

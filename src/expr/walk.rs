@@ -14,9 +14,9 @@ impl Expr {
             ExprKind::Iota(index) => index.for_each_value(f),
             ExprKind::Load { index, .. } => index.iter().for_each(|i| i.for_each_value(f)),
             ExprKind::LoadFlat { position, .. } => position.for_each_value(f),
-            ExprKind::Unary(_, a) | ExprKind::Cast(a) | ExprKind::Bitcast(a) => f(a),
+            ExprKind::Unary(_, a) | ExprKind::Cast(a) | ExprKind::Bitcast(a) | ExprKind::Part(_, a) => f(a),
             ExprKind::CheckIndex { value, .. } => f(value),
-            ExprKind::Binary(_, a, b) => {
+            ExprKind::Binary(_, a, b) | ExprKind::Complex(a, b) => {
                 f(a);
                 f(b);
             }
@@ -94,9 +94,11 @@ fn take_children(kind: &mut ExprKind, pending: &mut Pending) {
         ExprKind::Iota(index) => take_values(*index, pending),
         ExprKind::Load { index, .. } => index.into_iter().for_each(|i| take_values(i, pending)),
         ExprKind::LoadFlat { position, .. } => take_values(*position, pending),
-        ExprKind::Unary(_, a) | ExprKind::Cast(a) | ExprKind::Bitcast(a) => pending.push(a),
+        ExprKind::Unary(_, a) | ExprKind::Cast(a) | ExprKind::Bitcast(a) | ExprKind::Part(_, a) => {
+            pending.push(a);
+        }
         ExprKind::CheckIndex { value, .. } => pending.push(value),
-        ExprKind::Binary(_, a, b) => pending.extend([a, b]),
+        ExprKind::Binary(_, a, b) | ExprKind::Complex(a, b) => pending.extend([a, b]),
         ExprKind::MulAdd(a, b, c) | ExprKind::Select(a, b, c) => pending.extend([a, b, c]),
         ExprKind::Case(arms, otherwise) => {
             for (ranges, value) in arms {

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use super::{Graph, IntoParam, Param, Value, ValueIx};
 use crate::error::{Error, ErrorKind, Phase, Result, is_own_line};
-use crate::op::{Body, CompositeCx, OpRef, Operand, caught};
+use crate::op::{CompositeCx, OpRef, Operand, caught};
 
 /// Collects the operands and attributes of a node. [`OpBuilder::finish`] infers dtypes and shapes and adds the node.
 ///
@@ -161,7 +161,9 @@ impl<'g> OpBuilder<'g> {
             // The error of a poisoned operand already has a location.
             return Err(if error.location().is_some() { error } else { self.locate(error, location) });
         }
-        if let Body::Composite(build) = self.op.body {
+        let first = self.operands.iter().min_by_key(|(place, _)| *place);
+        let first = first.map(|(_, value)| graph.read().values[value.at()].dtype);
+        if let Some(build) = self.op.composition(first) {
             return self.finish_composite(build, location);
         }
         self.spread_lists();
@@ -203,8 +205,9 @@ impl<'g> OpBuilder<'g> {
         location: &'static Location<'static>,
     ) -> Result<SmallVec<[Value<'g>; 1]>> {
         let graph = self.graph;
-        let values: Vec<Value<'g>> =
-            self.operands.iter().map(|(_, value)| Value::new(graph, *value)).collect();
+        let mut operands = self.operands.clone();
+        operands.sort_by_key(|(place, _)| *place);
+        let values: Vec<Value<'g>> = operands.iter().map(|(_, value)| Value::new(graph, *value)).collect();
         let checkpoint = graph.write().checkpoint();
         let built = {
             let _scope = super::Scope::enter(graph, self.op.name().into(), location);

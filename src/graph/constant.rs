@@ -79,3 +79,15 @@ impl<T: Nested, const N: usize> IntoConstant for [T; N] {
         Tensor::from_slice(&sizes, &elements)
     }
 }
+
+impl IntoConstant for &str {
+    fn into_constant(self) -> Result<Tensor> {
+        Tensor::from_strings(&[], &[self])
+    }
+}
+
+impl<const N: usize> IntoConstant for [&str; N] {
+    fn into_constant(self) -> Result<Tensor> {
+        Tensor::from_strings(&[N], &self)
+    }
+}

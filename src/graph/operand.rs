@@ -64,8 +64,9 @@ macro_rules! weak_scalar {
 
             fn into_operand(self, peer: Value<'g>, location: &'static Location<'static>) -> Value<'g> {
                 let dtype = peer.dtype();
-                match $kind(self.into(), dtype) {
-                    Some(scalar) => match scalar_tensor(scalar) {
+                // The scalar is the real part of a complex number.
+                match $kind(self.into(), dtype.part().unwrap_or(dtype)) {
+                    Some(scalar) => match scalar_tensor(scalar, dtype) {
                         Ok(tensor) => peer.graph().constant_at(tensor, location),
                         Err(error) => Value::poisoned(peer.graph(), error.at(location), dtype),
                     },
@@ -98,9 +99,9 @@ fn does_not_fit(scalar: &dyn fmt::Debug, peer: Value<'_>) -> Error {
     )
 }
 
-/// Makes a tensor of rank 0.
-fn scalar_tensor(scalar: Scalar) -> Result<Tensor> {
-    let mut tensor = Tensor::zeros(scalar.dtype(), &[])?;
+/// Makes a tensor of rank 0, whose element is `scalar` or the complex number with this real part.
+fn scalar_tensor(scalar: Scalar, dtype: DType) -> Result<Tensor> {
+    let mut tensor = Tensor::zeros(dtype, &[])?;
     if let Some(bytes) = tensor.view_mut()?.element_mut(0) {
         scalar.write_bytes(bytes);
     }

@@ -23,7 +23,7 @@ pub(super) fn from_proto(proto: &TensorProto, budget: &mut Budget) -> Result<Ten
     };
     let sizes = sizes_of(proto.tensor_shape.as_ref(), budget)?;
     let count = sizes.iter().try_fold(1u64, |count, &size| count.checked_mul(size as u64));
-    let element = dtype.size_bytes().unwrap_or(size_of::<Box<[u8]>>()) as u64;
+    let element = dtype.size_bytes().unwrap_or(size_of::<usize>()) as u64;
     let bytes = count.and_then(|count| count.checked_mul(element));
     let (Some(count), Some(bytes)) = (count, bytes) else {
         return refuse(ErrorKind::Memory, format!("a constant of sizes {sizes:?} has too many elements"));
@@ -54,6 +54,12 @@ pub(super) fn from_proto(proto: &TensorProto, budget: &mut Budget) -> Result<Ten
         DType::U64 => from_values(dtype, &sizes, count, 1, &proto.uint64_val),
         DType::Bool => from_values(dtype, &sizes, count, 1, &proto.bool_val),
         DType::I32 | DType::QI32 => from_values(dtype, &sizes, count, 1, &proto.int_val),
+        DType::F8E5M2 | DType::F8E4M3FN => from_values(dtype, &sizes, count, 1, &proto.float8_val),
+        DType::I4 | DType::U4 => {
+            let bytes: Vec<u8> = ints().map(|value| *value as u8).collect();
+            let whole = from_values(DType::U8, &sizes, count, 1, &bytes)?;
+            raw::from_bytes(dtype, &sizes, whole.view().bytes(), false)
+        }
         DType::I8 | DType::QI8 => {
             from_values(dtype, &sizes, count, 1, &ints().map(|value| *value as i8).collect::<Vec<_>>())
         }
@@ -182,7 +188,7 @@ pub(super) fn to_proto(tensor: &Tensor) -> Result<TensorProto> {
         ..TensorProto::default()
     };
     if tensor.dtype() == DType::String {
-        proto.string_val = tensor.as_strings()?.iter().map(|string| Bytes::copy_from_slice(string)).collect();
+        proto.string_val = tensor.as_strings()?.iter().map(Bytes::copy_from_slice).collect();
         return Ok(proto);
     }
     // A scalar goes to the field of its dtype, where people can read it in protobuf text.
@@ -252,10 +258,10 @@ mod tests {
         assert_eq!(read(&quantized).unwrap().to_bits::<i8>().unwrap(), [-3]);
         assert_eq!(read(&shaped(DType::I64, &[2])).unwrap().to_vec::<i64>().unwrap(), [0, 0]);
         let strings = TensorProto { string_val: vec!["a".into()], ..shaped(DType::String, &[2]) };
-        assert_eq!(&*read(&strings).unwrap().as_strings().unwrap()[1], b"a");
+        assert_eq!(read(&strings).unwrap().as_strings().unwrap().at(1), b"a");
         let content =
             TensorProto { tensor_content: Bytes::from_static(b"\x01\x02abc"), ..shaped(DType::String, &[2]) };
-        assert_eq!(&*read(&content).unwrap().as_strings().unwrap()[1], b"bc");
+        assert_eq!(read(&content).unwrap().as_strings().unwrap().at(1), b"bc");
     }
 
     #[test]

@@ -28,10 +28,10 @@ const TABLE: &[(i32, &str, Option<DType>)] = &[
     (21, "DT_VARIANT", None),
     (22, "DT_UINT32", Some(DType::U32)),
     (23, "DT_UINT64", Some(DType::U64)),
-    (24, "DT_FLOAT8_E5M2", None),
-    (25, "DT_FLOAT8_E4M3FN", None),
-    (29, "DT_INT4", None),
-    (30, "DT_UINT4", None),
+    (24, "DT_FLOAT8_E5M2", Some(DType::F8E5M2)),
+    (25, "DT_FLOAT8_E4M3FN", Some(DType::F8E4M3FN)),
+    (29, "DT_INT4", Some(DType::I4)),
+    (30, "DT_UINT4", Some(DType::U4)),
 ];
 
 /// The number of a reference dtype, such as `DT_FLOAT_REF`, is the number of the dtype that it refers to plus this

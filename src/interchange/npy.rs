@@ -72,8 +72,8 @@ pub fn read_npy(bytes: &[u8]) -> Result<Tensor> {
     }
 }
 
-/// Returns the bytes of an npy file with the tensor. A dtype that numpy lacks is written as the integer of the same
-/// width: bf16 as u16, quantized types as plain integers.
+/// Returns the bytes of an npy file with the tensor. A dtype that numpy lacks is written as the integer of its width:
+/// bf16 as u16, floats of 8 bits as u8, quantized types, i4 and u4 as plain integers.
 ///
 /// # Errors
 /// `DType`: the tensor has strings; [`write_npz`](super::write_npz) writes them.
@@ -108,8 +108,8 @@ pub fn write_npy(tensor: &Tensor) -> Result<Vec<u8>> {
 fn descr_of(dtype: DType) -> Option<&'static str> {
     Some(match dtype {
         DType::Bool => "|b1",
-        DType::I8 | DType::QI8 => "|i1",
-        DType::U8 | DType::QU8 => "|u1",
+        DType::I8 | DType::QI8 | DType::I4 => "|i1",
+        DType::U8 | DType::QU8 | DType::U4 | DType::F8E5M2 | DType::F8E4M3FN => "|u1",
         DType::I16 | DType::QI16 => "<i2",
         DType::U16 | DType::QU16 | DType::BF16 => "<u2",
         DType::I32 | DType::QI32 => "<i4",
@@ -285,9 +285,9 @@ mod tests {
         assert_eq!(read_npy(&columns).unwrap(), Tensor::from([[1u8, 2, 3], [4, 5, 6]]));
         let text =
             file("{'descr': '<U2', 'fortran_order': False, 'shape': (1,)}", &[b'a', 0, 0, 0, 0, 0, 0, 0]);
-        assert_eq!(&*read_npy(&text).unwrap().as_strings().unwrap()[0], b"a");
+        assert_eq!(read_npy(&text).unwrap().as_strings().unwrap().at(0), b"a");
         let bytes = file("{'descr': '|S3', 'fortran_order': False, 'shape': (2,)}", b"a\0\0bcd");
-        assert_eq!(&*read_npy(&bytes).unwrap().as_strings().unwrap()[1], b"bcd");
+        assert_eq!(read_npy(&bytes).unwrap().as_strings().unwrap().at(1), b"bcd");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use shapeflow_shape_fns::DType;
 use super::npy::{read_npy, write_npy};
 use super::raw;
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::tensor::{Tensor, TensorMap};
+use crate::tensor::{Strings, Tensor, TensorMap, TensorView, storage};
 
 /// Suffix of the array that holds the bytes of all strings of a tensor.
 const BYTES: &str = "__bytes";
@@ -100,8 +100,8 @@ pub fn write_npz_bytes<'a>(tensors: impl IntoIterator<Item = (&'a str, &'a Tenso
         }
         let strings = tensor.as_strings()?;
         let mut ends = vec![0i64];
-        let mut bytes: Vec<u8> = Vec::new();
-        for string in strings {
+        let mut bytes: Vec<u8> = Vec::with_capacity(strings.byte_len());
+        for string in strings.iter() {
             bytes.extend_from_slice(string);
             ends.push(bytes.len() as i64);
         }
@@ -113,20 +113,18 @@ pub fn write_npz_bytes<'a>(tensors: impl IntoIterator<Item = (&'a str, &'a Tenso
     Ok(archive.finish().map_err(|error| failed(&error))?.into_inner())
 }
 
-/// Converts a tensor that was read from an npz file to `dtype`. Files store bf16 and quantized types as integers of the
-/// same width, and may store f16 as u16; the bits are kept. A tensor that already has `dtype` is returned unchanged.
+/// Converts a tensor from the dtype that an npz file stores for `dtype`: floats of 8 and 16 bits, quantized types, i4
+/// and u4 are stored as integers of the same width. A tensor that already has `dtype` is returned unchanged.
 ///
 /// # Errors
 /// `DType`: the tensor has neither `dtype` nor the dtype that stores it.
 pub fn as_dtype(tensor: &Tensor, dtype: DType) -> Result<Tensor> {
-    let stored = match dtype {
-        _ if dtype == tensor.dtype() => return Ok(tensor.clone()),
-        DType::BF16 | DType::F16 | DType::QU16 => DType::U16,
-        DType::QI8 => DType::I8,
-        DType::QU8 => DType::U8,
-        DType::QI16 => DType::I16,
-        DType::QI32 => DType::I32,
-        other => other,
+    if dtype == tensor.dtype() {
+        return Ok(tensor.clone());
+    }
+    let stored = match storage(dtype) {
+        Some((bits, 1)) => bits,
+        _ => dtype,
     };
     if stored != tensor.dtype() {
         let message = format!("the tensor must be {dtype}, got {}", tensor.dtype());
@@ -173,11 +171,10 @@ fn join_strings(arrays: Vec<(String, Tensor)>) -> Result<Vec<(String, Tensor)>> 
 fn strings_of(bytes: &Tensor, ends: &Tensor, sizes: Option<&Tensor>) -> Result<Tensor> {
     let wrong = || damaged(&"the offsets of strings do not fit their bytes or shape");
     let (bytes, ends) = (bytes.as_slice::<u8>()?, ends.as_slice::<i64>()?);
-    let mut strings = Vec::new();
-    for pair in ends.windows(2) {
-        let offset = |end: i64| usize::try_from(end).map_err(|_| wrong());
-        strings.push(bytes.get(offset(pair[0])?..offset(pair[1])?).ok_or_else(wrong)?);
-    }
+    let offsets: Vec<usize> =
+        ends.iter().map(|end| usize::try_from(*end).map_err(|_| wrong())).collect::<Result<_>>()?;
+    let strings = if offsets.is_empty() { Strings::new(&[0], &[]) } else { Strings::new(&offsets, bytes) };
+    let strings = strings.map_err(|_| wrong())?;
     let sizes: Vec<usize> = match sizes {
         Some(sizes) => {
             let sizes = sizes.as_slice::<i64>()?.iter();
@@ -185,7 +182,7 @@ fn strings_of(bytes: &Tensor, ends: &Tensor, sizes: Option<&Tensor>) -> Result<T
         }
         None => vec![strings.len()],
     };
-    Tensor::from_strings(&sizes, &strings)
+    TensorView::from_strings(&sizes, strings)?.to_tensor()
 }
 
 impl Error {

@@ -140,6 +140,8 @@ pub(super) struct TensorProto {
     pub uint32_val: Vec<u32>,
     #[prost(uint64, repeated, tag = "17")]
     pub uint64_val: Vec<u64>,
+    #[prost(bytes = "bytes", tag = "18")]
+    pub float8_val: Bytes,
 }
 
 #[derive(Clone, PartialEq, prost::Message)]

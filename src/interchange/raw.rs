@@ -11,8 +11,18 @@ fn number_size(dtype: DType, size: usize) -> usize {
     if dtype.is_complex() { size / 2 } else { size }
 }
 
-/// Reads a tensor from the bytes of its elements. `bytes` must have the length of the tensor. A bool is true if its
-/// byte is not 0.
+/// Returns what memory holds for a byte of a file, for the dtypes whose elements have fewer values than a byte: a bool is
+/// true if its byte is not 0, and an integer of 4 bits is in the low bits of its byte.
+fn normalized(dtype: DType) -> Option<fn(u8) -> u8> {
+    match dtype {
+        DType::Bool => Some(|byte| u8::from(byte != 0)),
+        DType::I4 => Some(|byte| (((byte << 4) as i8) >> 4) as u8),
+        DType::U4 => Some(|byte| byte & 0xf),
+        _ => None,
+    }
+}
+
+/// Reads a tensor from the bytes of its elements, which must have the tensor's length.
 ///
 /// # Errors
 /// `Shape`: too many elements. `Memory`: the allocation is refused. `DType`: strings.
@@ -21,8 +31,8 @@ pub(super) fn from_bytes(dtype: DType, sizes: &[usize], bytes: &[u8], big_endian
     let size = size_of_element(dtype)?;
     let mut view = tensor.view_mut()?;
     let target = view.bytes_mut();
-    if dtype == DType::Bool {
-        target.iter_mut().zip(bytes).for_each(|(to, from)| *to = u8::from(*from != 0));
+    if let Some(normalized) = normalized(dtype) {
+        target.iter_mut().zip(bytes).for_each(|(to, from)| *to = normalized(*from));
         return Ok(tensor);
     }
     let count = target.len().min(bytes.len());
@@ -59,5 +69,7 @@ mod tests {
         assert_eq!(tensor.to_bits::<f32>().unwrap(), [1.0, 2.0]);
         let tensor = from_bytes(DType::Bool, &[3], &[0, 1, 7], false).unwrap();
         assert_eq!(tensor.to_vec::<bool>().unwrap(), [false, true, true]);
+        let tensor = from_bytes(DType::I4, &[3], &[0x0b, 0xfb, 7], false).unwrap();
+        assert_eq!(tensor.to_bits::<i8>().unwrap(), [-5, -5, 7]);
     }
 }

@@ -1,6 +1,6 @@
 //! [`Access`]: how the body of a node reads its operands. The partition asks only this, never for the op.
 
-use shapeflow_shape_fns::Dim;
+use shapeflow_shape_fns::{DType, Dim};
 use smallvec::SmallVec;
 
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -35,6 +35,8 @@ pub(crate) struct Access {
     pub gathers: bool,
     /// Whether a run-time check may fail.
     pub can_fail: bool,
+    /// Whether the body reads or gives strings.
+    pub has_strings: bool,
     /// Whether the body has reductions of different extents.
     pub mixed_reduces: bool,
 }
@@ -44,8 +46,9 @@ impl Access {
     pub(crate) fn of(order: &[Expr]) -> Access {
         let mut access = Access { arms: 1, ..Access::default() };
         for expr in order {
+            access.has_strings |= expr.dtype() == DType::String;
             match expr.kind() {
-                ExprKind::Const(_) | ExprKind::Size(_) => {}
+                ExprKind::Const(_) | ExprKind::Size(_) | ExprKind::Complex(..) | ExprKind::Part(..) => {}
                 ExprKind::Iota(index) => access.note_index(index),
                 ExprKind::Load { source, index } => {
                     index.iter().for_each(|index| access.note_index(index));

@@ -12,9 +12,10 @@ use super::known_dims::known_dims;
 use super::loop_nest::LoopNest;
 use super::partition::Partition;
 use super::placement::Placement;
-use super::schedule::{Root, schedule};
+use super::root::{Root, storage_roots};
+use super::schedule::schedule;
 use crate::error::Result;
-use crate::expr::{Axis, Expr, ExprKind, Index, Interner, post_order};
+use crate::expr::{Axis, Expr, ExprKind, Index, Interner, is_own_form, post_order};
 use crate::graph::{GraphData, ValueIx};
 
 struct Builder<'a> {
@@ -59,13 +60,23 @@ pub(crate) fn build(
     for &value in &order {
         let index = this.root_index(value);
         let expr = this.inline(&mut interner, value, &index);
-        roots.push(Root { expr, buffer: buffers[&value], index: index.to_vec() });
+        roots.push(Root { expr, imaginary: None, buffer: buffers[&value], index: index.to_vec() });
     }
     let layout = choose_layout(&roots, outer.len(), row.len());
     let nest = LoopNest { outer: outer.len(), row: row.len(), layout };
     let mut variants = Vec::new();
     let mut can_fail = false;
-    let decision = decide(&mut interner, nest, &roots, infos, &mut variants, &mut can_fail)?;
+    let mut bodies = cluster.members.iter().filter_map(|member| partition.templates[member.at()].as_ref());
+    let is_stored_as_is = bodies.all(|body| body.order.iter().all(|expr| is_own_form(expr.dtype())));
+    let mut decider = Decider {
+        interner: &mut interner,
+        nest,
+        infos,
+        is_stored_as_is,
+        variants: &mut variants,
+        can_fail: &mut can_fail,
+    };
+    let decision = decider.decide(&roots)?;
     let mut fused = cluster.members.clone();
     fused.sort();
     fused.dedup();
@@ -210,24 +221,45 @@ fn choose_layout(roots: &[Root], outer: usize, row: usize) -> LaneLayout {
     if by_outer < by_row { LaneLayout::Column } else { LaneLayout::Row }
 }
 
-/// Splits the roots on their outermost piecewise choice, recursively. Roots without choices become a variant.
-fn decide(
-    interner: &mut Interner,
+/// Makes the variants of a kernel.
+struct Decider<'a> {
+    interner: &'a mut Interner,
     nest: LoopNest,
-    roots: &[Root],
-    infos: &[BufferInfo],
-    variants: &mut Vec<Variant>,
-    can_fail: &mut bool,
-) -> Result<Decision> {
-    let order = post_order(roots.iter().map(|root| &root.expr));
-    let Some(&choice) = order.iter().rev().find(|expr| matches!(expr.kind(), ExprKind::Case(..))) else {
-        let (variant, fails) = schedule(nest, roots, &order, infos)?;
-        *can_fail |= fails;
-        variants.push(variant);
-        return Ok(Decision::Variant(variants.len() as u32 - 1));
-    };
-    let ExprKind::Case(arms, otherwise) = choice.kind() else { unreachable!("`find` returns a case") };
-    let mut decide_arm = |interner: &mut Interner, arm: &Expr, variants: &mut Vec<Variant>| {
+    infos: &'a [BufferInfo],
+    /// Whether every expression is its own storage form.
+    is_stored_as_is: bool,
+    variants: &'a mut Vec<Variant>,
+    can_fail: &'a mut bool,
+}
+
+impl Decider<'_> {
+    /// Splits the roots on their outermost piecewise choice, recursively. Schedules each result without choices as a
+    /// variant.
+    fn decide(&mut self, roots: &[Root]) -> Result<Decision> {
+        let order = post_order(roots.iter().map(|root| &root.expr));
+        let Some(&choice) = order.iter().rev().find(|expr| matches!(expr.kind(), ExprKind::Case(..))) else {
+            let (variant, fails) = if self.is_stored_as_is {
+                schedule(self.nest, roots, &order, self.infos)?
+            } else {
+                let roots = storage_roots(self.interner, roots);
+                let order = post_order(roots.iter().flat_map(Root::exprs));
+                schedule(self.nest, &roots, &order, self.infos)?
+            };
+            *self.can_fail |= fails;
+            self.variants.push(variant);
+            return Ok(Decision::Variant(self.variants.len() as u32 - 1));
+        };
+        let ExprKind::Case(arms, otherwise) = choice.kind() else { unreachable!("`find` returns a case") };
+        let mut decided = Vec::with_capacity(arms.len());
+        for (ranges, arm) in arms {
+            decided.push((ranges.to_vec(), self.decide_arm(roots, choice, arm)?));
+        }
+        let otherwise = self.decide_arm(roots, choice, otherwise)?;
+        Ok(Decision::Switch(decided, Box::new(otherwise)))
+    }
+
+    /// Decides the roots with `arm` in place of `choice`.
+    fn decide_arm(&mut self, roots: &[Root], choice: &Expr, arm: &Expr) -> Result<Decision> {
         let roots: Vec<Root> = roots
             .iter()
             .map(|root| Root {
@@ -236,19 +268,13 @@ fn decide(
                 expr: if root.expr == *choice {
                     arm.clone()
                 } else {
-                    interner.rewrite(post_order([&root.expr]), &mut Index::axis, &mut |_, node| {
+                    self.interner.rewrite(post_order([&root.expr]), &mut Index::axis, &mut |_, node| {
                         (node == choice).then(|| arm.clone())
                     })
                 },
                 ..root.clone()
             })
             .collect();
-        decide(interner, nest, &roots, infos, variants, can_fail)
-    };
-    let mut decided = Vec::with_capacity(arms.len());
-    for (ranges, arm) in arms {
-        decided.push((ranges.to_vec(), decide_arm(interner, arm, variants)?));
+        self.decide(&roots)
     }
-    let otherwise = decide_arm(interner, otherwise, variants)?;
-    Ok(Decision::Switch(decided, Box::new(otherwise)))
 }

@@ -233,11 +233,11 @@ pub(super) fn reduce_index(access: &Access, index: &[Index]) -> Vec<Index> {
     access.reduce_depends.iter().filter_map(|axis| index.get(axis.0 as usize).cloned()).collect()
 }
 
-/// Returns whether no kernel supports a body: it has reductions of different extents, or piecewise choices beside a
-/// reduction, or quotients along reduced axes.
+/// Returns whether no kernel supports a body: it has strings, or reductions of different extents, or piecewise choices
+/// beside a reduction, or quotients along reduced axes.
 pub(super) fn needs_interpreter(access: &Access) -> bool {
-    if access.reduces.is_empty() {
-        return false;
+    if access.has_strings || access.reduces.is_empty() {
+        return access.has_strings;
     }
     let is_reduced = |axis: usize| access.reduces.iter().flatten().any(|(other, _)| other.0 as usize == axis);
     let splits = access.reads.iter().any(|(_, read)| match read {

@@ -136,6 +136,11 @@ fn write_body(f: &mut Formatter<'_>, variant: &Variant, body: &[Inst], pad: &str
                 let target = SlotRef { variant, slot: *slot, offsets: &[] };
                 writeln!(f, "{pad}{target} = {}", Operand { variant, body, value: *value })?;
             }
+            InstOp::StorePair { slot, values } => {
+                let target = SlotRef { variant, slot: *slot, offsets: &[] };
+                let [a, b] = values.map(|value| Operand { variant, body, value });
+                writeln!(f, "{pad}{target} = pair({a}, {b})")?;
+            }
             _ => writeln!(f, "{pad}v{number}: {} = {}", inst.dtype, Statement { variant, body, inst })?,
         }
     }
@@ -158,7 +163,9 @@ impl Display for Operand<'_> {
             }
             InstOp::Reduced(number) => write!(f, "f{number}"),
             // The result of a store is the stored value.
-            InstOp::Store { value, .. } => write!(f, "{}", Operand { value: *value, ..*self }),
+            InstOp::Store { value, .. } | InstOp::StorePair { values: [value, _], .. } => {
+                write!(f, "{}", Operand { value: *value, ..*self })
+            }
             _ => write!(f, "v{}", self.value.0),
         }
     }
@@ -208,7 +215,11 @@ impl Display for Statement<'_> {
             InstOp::CheckIndex { value, limit } => {
                 write!(f, "check(0 <= {} < {})", operand(value), Argument { variant, number: *limit })
             }
-            InstOp::Const(_) | InstOp::Scalar(_) | InstOp::Reduced(_) | InstOp::Store { .. } => {
+            InstOp::Const(_)
+            | InstOp::Scalar(_)
+            | InstOp::Reduced(_)
+            | InstOp::Store { .. }
+            | InstOp::StorePair { .. } => {
                 unreachable!("`write_body` prints these elsewhere")
             }
         }
@@ -233,7 +244,7 @@ impl Display for SlotRef<'_> {
                 }
                 f.write_str("]")
             }
-            Address::Flat { buffer, position } => write!(f, "{buffer}.flat[{position}]"),
+            Address::Flat { buffer, position, .. } => write!(f, "{buffer}.flat[{position}]"),
             Address::Iota(index) => write!(f, "{index}"),
             Address::Scratch => write!(f, "scratch{}", self.slot),
         }

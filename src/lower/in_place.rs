@@ -4,7 +4,7 @@ use shapeflow_shape_fns::DType;
 
 use super::box_plan::BoxPlan;
 use super::kernel::{BufferIx, Kernel};
-use super::kernel_body::{InstOp, KernelBody, SlotUse};
+use super::kernel_body::{AccessPattern, InstOp, KernelBody, SlotType, SlotUse};
 use super::launch_mode::LaunchMode;
 use super::plan::KernelPlan;
 
@@ -46,8 +46,14 @@ fn have_same_offsets(whole: &BoxPlan, body: &KernelBody, load: usize, store: usi
         && kind.dtype.size_bytes() == stored.dtype.size_bytes()
         // Memory of bools may belong to the caller, so it never holds other bytes than 0 and 1, even during a run.
         && (kind.dtype == stored.dtype || stored.dtype != DType::Bool)
-        && (from.base, &from.outer, from.row, from.inner, &from.loops)
-            == (to.base, &to.outer, to.row, to.inner, &to.loops)
+        && (&from.outer, from.row, from.inner, &from.loops) == (&to.outer, to.row, to.inner, &to.loops)
+        && (from.base == to.base || is_second_of_pair(stored, to.base, from.base))
+}
+
+/// Returns whether `offset` is the second element of the pair that a store puts at `base`.
+fn is_second_of_pair(stored: SlotType, base: i64, offset: i64) -> bool {
+    let size = stored.dtype.size_bytes().expect("elements of kernel slots have a fixed size");
+    stored.pattern == AccessPattern::Strided(2) && offset == base + size as i64
 }
 
 /// Returns whether every load of an element runs before `store` stores this element.
@@ -57,8 +63,8 @@ fn have_same_offsets(whole: &BoxPlan, body: &KernelBody, load: usize, store: usi
 /// again.
 fn loads_come_first(body: &KernelBody, loads: &[usize], store: usize) -> bool {
     let bodies: Vec<_> = body.passes.iter().map(|pass| &pass.body).chain([&body.epilogue]).collect();
-    let is_store = |op: &InstOp| matches!(op, InstOp::Store { .. });
-    let is_this_store = |op: &InstOp| matches!(op, InstOp::Store { slot, .. } if *slot as usize == store);
+    let is_store = |op: &InstOp| matches!(op, InstOp::Store { .. } | InstOp::StorePair { .. });
+    let is_this_store = |op: &InstOp| is_store(op) && op.slot() == Some(store as u32);
     let Some(index) = bodies.iter().position(|body| body.iter().any(|inst| is_this_store(&inst.op))) else {
         return false;
     };

@@ -1,16 +1,30 @@
-//! Inlining: adds a value to the clusters that read it, and records where these clusters read its operands.
+//! Inlining: adds a value to the clusters that read it, and records where these clusters read its operands; decides which
+//! values no cluster computes.
 
 use shapeflow_shape_fns::Dim;
 use smallvec::SmallVec;
 
 use super::access::Read;
-use super::cluster::{ClusterIx, Cost, Row, quotient_axes, reduce_index, substitute};
+use super::cluster::{ClusterIx, Cost, Row, needs_interpreter, quotient_axes, reduce_index, substitute};
 use super::partition::{CHEAP, MAX_USES, Partitioner, Use};
 use super::placement::{MaterializeReason, Placement};
 use crate::expr::Index;
 use crate::graph::{NodeIx, ValueIx};
+use crate::op::Body;
 
 impl Partitioner<'_> {
+    /// Returns whether a value of a node with a compute body needs a step of its own, because no kernel computes it.
+    pub(super) fn needs_step(&self, node: NodeIx, value: ValueIx) -> bool {
+        needs_interpreter(&self.access[value.at()]) && !self.can_alias(node, value)
+    }
+
+    /// Returns whether a stored value may share the memory of its node's operand 0.
+    pub(super) fn can_alias(&self, node: NodeIx, value: ValueIx) -> bool {
+        let node = &self.graph.nodes[node.at()];
+        let is_given = |source| matches!(self.graph.node_of(source).op.body, Body::Input | Body::Constant);
+        node.op.is_reinterpretation() && !(self.is_output[value.at()] && is_given(node.operands[0]))
+    }
+
     /// Inlines a value at all its uses.
     /// # Errors
     /// The reason why the value must be stored instead.

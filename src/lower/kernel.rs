@@ -29,11 +29,11 @@ impl fmt::Display for BufferIx {
 /// The address of a slot of a [`KernelBody`], as a function of the kernel's axes.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Address {
-    /// An element of a buffer: one index per axis of the buffer. Run-time values are not in these indices; the
-    /// gather instruction adds them as offsets.
+    /// An element of a buffer: one index per axis of the buffer, and one more that chooses a part of a complex number.
+    /// Run-time values are not in these indices; the gather instruction adds them as offsets.
     Element { buffer: BufferIx, index: Vec<Index> },
-    /// A row-major position in a buffer.
-    Flat { buffer: BufferIx, position: Index },
+    /// A row-major position in a buffer. It counts parts of elements: an element has `parts`.
+    Flat { buffer: BufferIx, position: Index, parts: u8 },
     /// No memory: the value of an index.
     Iota(Index),
     /// Scratch memory of one row.

@@ -15,8 +15,8 @@ pub(crate) enum AccessPattern {
     Contiguous,
     /// The address does not move: the whole inner loop reads or writes one element.
     Splat,
-    /// The address moves by 2 to 4 elements of 4 or 8 bytes. Only loads have this pattern: the emitters pick the
-    /// elements out of vectors.
+    /// The address moves by 2 to 4 elements of 4 or 8 bytes. Loads have this pattern: the emitters pick the elements out
+    /// of vectors. Stores of pairs have it, with 2 elements.
     Strided(u8),
 }
 
@@ -109,6 +109,12 @@ pub(crate) enum InstOp {
         slot: u32,
         value: InstId,
     },
+    /// Stores two values of one dtype to a store slot of pattern `Strided(2)`: to its element and to the next one in
+    /// memory. The result is the first value.
+    StorePair {
+        slot: u32,
+        values: [InstId; 2],
+    },
 }
 
 impl InstOp {
@@ -116,7 +122,9 @@ impl InstOp {
     pub(crate) fn slot(&self) -> Option<u32> {
         match *self {
             InstOp::Iota(slot) | InstOp::Load(slot) => Some(slot),
-            InstOp::Gather { slot, .. } | InstOp::Store { slot, .. } => Some(slot),
+            InstOp::Gather { slot, .. } | InstOp::Store { slot, .. } | InstOp::StorePair { slot, .. } => {
+                Some(slot)
+            }
             _ => None,
         }
     }
@@ -129,7 +137,9 @@ impl InstOp {
             InstOp::Gather { offsets, .. } => offsets.iter().for_each(|(v, _)| f(*v)),
             InstOp::Unary(_, a) | InstOp::Cast(a) | InstOp::Bitcast(a) => f(*a),
             InstOp::CheckIndex { value, .. } | InstOp::Store { value, .. } => f(*value),
-            InstOp::Binary(_, a, b) => [*a, *b].into_iter().for_each(f),
+            InstOp::Binary(_, a, b) | InstOp::StorePair { values: [a, b], .. } => {
+                [*a, *b].into_iter().for_each(f);
+            }
             InstOp::MulAdd(a, b, c) | InstOp::Select(a, b, c) => [*a, *b, *c].into_iter().for_each(f),
         }
     }

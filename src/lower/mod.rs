@@ -13,6 +13,7 @@
 //! - `partition`: which values have memory (`placement`), and which nodes form one `cluster`. `access` describes how a
 //!   node's body reads its operands; `inline` adds a value to the clusters that read it;
 //! - `build`: the expressions of a cluster, split into variants where bodies are piecewise;
+//! - `root`: what a variant stores, complex numbers as pairs of real expressions;
 //! - `schedule`: the expressions of a variant (`expr_order`) as passes over a row (`loop_nest`): a
 //!   [`KernelBody`](kernel_body::KernelBody), which the emitters of `codegen` compile.
 //!
@@ -21,7 +22,7 @@
 //! `plan_axes` merges its loops, `slot_plan` holds its strides, and `launch_mode` chooses machine code or a copy.
 //! `in_place` says whether a kernel may write its result over an operand.
 //!
-//! **Beside the road:** `verify` checks a kernel body, and `display` prints a kernel.
+//! **Beside the road:** `verify` checks a kernel body, `supported` says what it may compute, and `display` prints a kernel.
 //!
 //! **Callers:** `compile` lowers graphs; `exec` plans kernels; `codegen` reads kernel bodies; `runtime` reads plans.
 //!
@@ -48,8 +49,10 @@ mod placement;
 pub(crate) mod plan;
 mod plan_axes;
 pub(crate) mod program;
+mod root;
 mod schedule;
 pub(crate) mod slot_plan;
+pub(crate) mod supported;
 #[cfg(test)]
 pub(crate) mod tests;
 pub(crate) mod verify;

@@ -13,7 +13,7 @@ use shapeflow_shape_fns::{Dim, Symbol};
 use smallvec::SmallVec;
 
 use super::access::Access;
-use super::cluster::{Cluster, ClusterIx, needs_interpreter};
+use super::cluster::{Cluster, ClusterIx};
 use super::known_dims::known_dims;
 use super::placement::{MaterializeReason, Placement};
 use crate::error::Result;
@@ -80,7 +80,7 @@ pub(super) struct Partitioner<'a> {
     late: LateSymbols,
     /// The depth of each node that runs by itself.
     node_depth: FxHashMap<NodeIx, u32>,
-    is_output: Vec<bool>,
+    pub(super) is_output: Vec<bool>,
 }
 
 /// For each symbol that the sizes of inputs do not bind: the values that must be computed before it is bound.
@@ -157,7 +157,7 @@ impl Partitioner<'_> {
             }
             Body::Compute(_) => {
                 let values: SmallVec<[ValueIx; 2]> = node.values().collect();
-                if is_live && values.iter().any(|value| needs_interpreter(&self.access[value.at()])) {
+                if is_live && values.iter().any(|value| self.needs_step(index, *value)) {
                     return self.settle_single_node(index);
                 }
                 for value in values {
@@ -303,26 +303,23 @@ impl Partitioner<'_> {
     /// new cluster.
     fn materialize(&mut self, node: NodeIx, value: ValueIx, reason: MaterializeReason, uses: &[Use]) {
         self.pending[value.at()].uses = uses.iter().cloned().collect();
-        if self.graph.nodes[node.at()].op.is_reinterpretation() {
+        if self.can_alias(node, value) {
             let source = self.graph.nodes[node.at()].operands[0];
-            let given = matches!(self.graph.node_of(source).op.body, Body::Input | Body::Constant);
-            if !given || !self.is_output[value.at()] {
-                self.placements[value.at()] = Placement::Alias(source);
-                self.store(source, reason, self.reader_depth(value));
-                // The readers of the alias wait for the step that produces the source.
-                let pending = std::mem::take(&mut self.pending[value.at()]);
-                let required = self.known_before(node);
-                for cluster in pending.uses.into_iter().map(|(cluster, _)| cluster).chain(pending.readers) {
-                    self.store_for(source, reason, cluster);
-                    for &other in &required {
-                        self.store_for(other, MaterializeReason::ReadFromMemory, cluster);
-                    }
+            self.placements[value.at()] = Placement::Alias(source);
+            self.store(source, reason, self.reader_depth(value));
+            // The readers of the alias wait for the step that produces the source.
+            let pending = std::mem::take(&mut self.pending[value.at()]);
+            let required = self.known_before(node);
+            for cluster in pending.uses.into_iter().map(|(cluster, _)| cluster).chain(pending.readers) {
+                self.store_for(source, reason, cluster);
+                for &other in &required {
+                    self.store_for(other, MaterializeReason::ReadFromMemory, cluster);
                 }
-                for other in required {
-                    self.store(other, MaterializeReason::ReadFromMemory, pending.depth);
-                }
-                return;
             }
+            for other in required {
+                self.store(other, MaterializeReason::ReadFromMemory, pending.depth);
+            }
+            return;
         }
         self.placements[value.at()] = Placement::Buffer(reason);
         if let Some(cluster) = self.join_as_root(value, uses) {

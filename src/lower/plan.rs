@@ -95,7 +95,7 @@ struct BoundSlot {
     size: i64,
     /// The number of elements of the buffer.
     len: i64,
-    /// The largest offset that run-time values add to a gather, in elements.
+    /// The largest offset that run-time values add to a gather, or the second element of a pair to a store, in elements.
     reach: i64,
 }
 
@@ -151,6 +151,16 @@ impl Planner<'_> {
         Ok(result)
     }
 
+    /// Returns the sizes of a buffer for an access with this number of indices. If that is one more than the buffer has
+    /// axes, the last index chooses one of the 2 parts of a complex number.
+    fn sizes_with_parts(&self, buffer: BufferIx, indices: usize) -> Result<SmallVec<[i64; 6]>, PlanError> {
+        let mut sizes = (self.sizes)(buffer)?;
+        if indices == sizes.len() + 1 {
+            sizes.push(2);
+        }
+        Ok(sizes)
+    }
+
     /// Evaluates the slots and scalars of a variant.
     fn bind_variant(&self, variant: &Variant) -> Result<BoundVariant, PlanError> {
         let mut slots = Vec::with_capacity(variant.slots.len());
@@ -158,7 +168,7 @@ impl Planner<'_> {
             let size = size_of_element(kind.dtype).map_err(|e| PlanError(e.to_string()))? as i64;
             slots.push(match address {
                 Address::Element { buffer, index } => {
-                    let sizes = (self.sizes)(*buffer)?;
+                    let sizes = self.sizes_with_parts(*buffer, index.len())?;
                     let mut position = BoundIndex::zero();
                     let mut stride = 1i64;
                     for (axis, index) in index.iter().enumerate().rev() {
@@ -167,8 +177,10 @@ impl Planner<'_> {
                     }
                     BoundSlot { buffer: Some(*buffer), index: position, size, len: stride, reach: 0 }
                 }
-                Address::Flat { buffer, position } => {
-                    let len = (self.sizes)(*buffer)?.iter().fold(1i64, |len, size| len.saturating_mul(*size));
+                Address::Flat { buffer, position, parts } => {
+                    let len = (self.sizes)(*buffer)?
+                        .iter()
+                        .fold(i64::from(*parts), |len, size| len.saturating_mul(*size));
                     BoundSlot {
                         buffer: Some(*buffer),
                         index: BoundIndex::of(position, self.dim)?,
@@ -195,7 +207,8 @@ impl Planner<'_> {
                 ScalarArg::Size(dim) => (self.dim)(dim)?,
                 ScalarArg::GatherStride { slot, coefficients } => {
                     let slot = &mut slots[*slot as usize];
-                    let sizes = (self.sizes)(slot.buffer.expect("a gather reads a buffer"))?;
+                    let buffer = slot.buffer.expect("a gather reads a buffer");
+                    let sizes = self.sizes_with_parts(buffer, coefficients.len())?;
                     let (mut stride, mut step) = (1i64, 0i64);
                     for (coefficient, size) in coefficients.iter().zip(&sizes).rev() {
                         step += (self.dim)(coefficient)?.wrapping_mul(stride);
@@ -209,11 +222,15 @@ impl Planner<'_> {
         Ok(BoundVariant { slots, scalars })
     }
 
-    /// Sets the reach of each gather. Its offsets are checked indices, which lie in `[0, limit)`.
+    /// Sets the reach of each gather and of each store of pairs. The offsets of a gather are checked indices, which lie in
+    /// `[0, limit)`.
     fn add_reaches(variant: &Variant, scalars: &[i64], slots: &mut [BoundSlot]) {
         let kernel_body = &variant.body;
         for body in kernel_body.passes.iter().map(|pass| &pass.body).chain([&kernel_body.epilogue]) {
             for inst in body {
+                if let InstOp::StorePair { slot, .. } = inst.op {
+                    slots[slot as usize].reach = 1;
+                }
                 let InstOp::Gather { slot, offsets } = &inst.op else { continue };
                 let reach = offsets.iter().fold(0i64, |reach, (value, stride)| {
                     let InstOp::CheckIndex { limit, .. } = body[value.0 as usize].op else {

@@ -1,28 +1,24 @@
 //! [`schedule`]: makes the body of one kernel variant: passes of straight-line code from its expressions. A pass is one
 //! walk over the elements of a row.
 
+mod loads;
+
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
-use shapeflow_shape_fns::{DType, Dim};
+use shapeflow_shape_fns::DType;
+use smallvec::SmallVec;
 
-use super::access::{depends_on, split_values, step_along};
+use super::access::depends_on;
 use super::expr_order::{ExprIx, ExprOrder};
 use super::kernel::{Address, BufferInfo, BufferIx, ScalarArg, Variant};
 use super::kernel_body::{
     AccessPattern, Inst, InstId, InstOp, KernelBody, LaneLayout, Pass, ReduceStep, SlotType, SlotUse,
 };
 use super::loop_nest::LoopNest;
+use super::root::Root;
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::expr::{Axis, BinaryOp, Expr, ExprKind, Index};
-
-/// A value that the kernel stores, and where.
-#[derive(Clone)]
-pub(crate) struct Root {
-    pub expr: Expr,
-    pub buffer: BufferIx,
-    pub index: Vec<Index>,
-}
+use crate::expr::{Axis, Expr, ExprKind, Index};
 
 /// An expression of at least this many operations is costly: a later pass reads it from scratch, which is memory for
 /// one row, rather than computing it again.
@@ -149,16 +145,36 @@ impl Scheduler<'_> {
 
     /// Emits a root and its store: in a pass if the address varies along the row, else in the epilogue.
     fn emit_store(&mut self, root: &Root) -> Result<()> {
-        let index = self.order.index(&root.expr);
-        let facts = self.order.facts[index];
+        let dtype = root.expr.dtype();
+        let values: SmallVec<[ExprIx; 2]> = root.exprs().map(|expr| self.order.index(expr)).collect();
+        let ready = values.iter().map(|value| self.order.facts[*value].ready).max();
         let in_row = self.nest.row == 0 || root.index.iter().any(|index| self.nest.varies_in_row(index));
-        let section = if in_row { Section::Pass(facts.ready) } else { Section::Epilogue };
-        let value = self.emit(section, index)?;
-        let pattern = self.pattern(&root.index);
-        let address = Address::Element { buffer: root.buffer, index: root.index.clone() };
-        let slot =
-            self.new_slot(SlotType { dtype: root.expr.dtype(), pattern, used: SlotUse::Store }, address);
-        self.push(section, root.expr.dtype(), InstOp::Store { slot, value });
+        let section = if in_row { Section::Pass(ready.unwrap_or(0)) } else { Section::Epilogue };
+        let mut insts: SmallVec<[InstId; 2]> = SmallVec::new();
+        for value in values {
+            insts.push(self.emit(section, value)?);
+        }
+        let address = |part: Option<i64>| {
+            let index = root.index.iter().cloned().chain(part.map(Index::from)).collect();
+            Address::Element { buffer: root.buffer, index }
+        };
+        let slot_type = |pattern| SlotType { dtype, pattern, used: SlotUse::Store };
+        match (&insts[..], self.pattern(&root.index)) {
+            (&[value], pattern) => {
+                let slot = self.new_slot(slot_type(pattern), address(None));
+                self.push(section, dtype, InstOp::Store { slot, value });
+            }
+            (&[real, imaginary], AccessPattern::Contiguous) => {
+                let slot = self.new_slot(slot_type(AccessPattern::Strided(2)), address(Some(0)));
+                self.push(section, dtype, InstOp::StorePair { slot, values: [real, imaginary] });
+            }
+            (parts, pattern) => {
+                for (number, &value) in (0..).zip(parts) {
+                    let slot = self.new_slot(slot_type(pattern), address(Some(number)));
+                    self.push(section, dtype, InstOp::Store { slot, value });
+                }
+            }
+        }
         Ok(())
     }
 
@@ -262,7 +278,10 @@ impl Scheduler<'_> {
                 return self.emit_load(section, index, *source, element);
             }
             ExprKind::LoadFlat { source, position } => {
-                let address = Address::Flat { buffer: BufferIx(*source), position: (**position).clone() };
+                let buffer = BufferIx(*source);
+                let parts =
+                    if self.buffers[buffer.index()].dtype.part() == Some(expr.dtype()) { 2 } else { 1 };
+                let address = Address::Flat { buffer, position: (**position).clone(), parts };
                 InstOp::Load(self.load_slot(index, std::slice::from_ref(position), &[], address))
             }
             ExprKind::Unary(op, _) => InstOp::Unary(*op, operand(self, 0)),
@@ -275,6 +294,9 @@ impl Scheduler<'_> {
             ExprKind::CheckIndex { limit, .. } => {
                 let value = operand(self, 0);
                 InstOp::CheckIndex { value, limit: self.scalar(ScalarArg::Size(limit.clone())) }
+            }
+            ExprKind::Complex(..) | ExprKind::Part(..) => {
+                unreachable!("expressions are in their storage form before they are scheduled")
             }
             ExprKind::Case(..) => {
                 return Err(Error::new(
@@ -300,92 +322,5 @@ impl Scheduler<'_> {
         self.push(Section::Pass(pass), expr.dtype(), InstOp::Store { slot, value });
         self.scratch_of.insert(index, slot);
         slot
-    }
-
-    /// Returns the slot of a load at `element`, after adding it if needed. `dims` has the dims of the buffer.
-    fn load_slot(&mut self, index: ExprIx, element: &[Index], dims: &[Dim], address: Address) -> u32 {
-        if let Some(&slot) = self.slot_of.get(&index) {
-            return slot;
-        }
-        let dtype = self.order.exprs[index].dtype();
-        let pattern = match (self.pattern(element), self.inner) {
-            (AccessPattern::Contiguous, Some(inner)) => {
-                AccessPattern::of_load(dtype.size_bytes(), step_along(element, inner, dims))
-            }
-            (pattern, _) => pattern,
-        };
-        let slot = self.new_slot(SlotType { dtype, pattern, used: SlotUse::Load }, address);
-        self.slot_of.insert(index, slot);
-        slot
-    }
-
-    /// Emits an index as a value: an iota slot, plus run-time values times their coefficients.
-    fn emit_iota(&mut self, section: Section, index: ExprIx, value: &Index) -> Result<InstId> {
-        let (fixed, values) = split_values(value)?;
-        let pattern = self.pattern(std::slice::from_ref(&fixed));
-        let slot = match self.slot_of.get(&index) {
-            Some(&slot) => slot,
-            None => {
-                let kind = SlotType { dtype: DType::I64, pattern, used: SlotUse::Iota };
-                let slot = self.new_slot(kind, Address::Iota(fixed));
-                self.slot_of.insert(index, slot);
-                slot
-            }
-        };
-        let mut sum = self.push(section, DType::I64, InstOp::Iota(slot));
-        for (value, coefficient) in values {
-            let value = self.operand_inst(section, self.order.index(&value));
-            let scale = self.scalar(ScalarArg::Size(coefficient));
-            let scale = self.push(section, DType::I64, InstOp::Scalar(scale));
-            let term = self.push(section, DType::I64, InstOp::Binary(BinaryOp::Mul, value, scale));
-            sum = self.push(section, DType::I64, InstOp::Binary(BinaryOp::Add, sum, term));
-        }
-        Ok(sum)
-    }
-
-    /// Emits a load: a gather if the index has run-time values.
-    fn emit_load(
-        &mut self,
-        section: Section,
-        index: ExprIx,
-        source: u32,
-        element: &[Index],
-    ) -> Result<InstId> {
-        let (expr, buffer) = (self.order.exprs[index], BufferIx(source));
-        let mut fixed = Vec::with_capacity(element.len());
-        // Each run-time value with its coefficient on every axis of the buffer.
-        let mut values: Vec<(Expr, Vec<Dim>)> = Vec::new();
-        for (axis, axis_index) in element.iter().enumerate() {
-            let (rest, found) = split_values(axis_index)?;
-            fixed.push(rest);
-            for (value, coefficient) in found {
-                let known = values.iter().position(|(other, _)| *other == value).unwrap_or_else(|| {
-                    values.push((value, vec![Dim::known(0); element.len()]));
-                    values.len() - 1
-                });
-                values[known].1[axis] = coefficient;
-            }
-        }
-        let pattern = self.pattern(&fixed);
-        let address = Address::Element { buffer, index: fixed };
-        if values.is_empty() {
-            let slot = self.load_slot(index, element, &self.buffers[buffer.index()].dims, address);
-            return Ok(self.push(section, expr.dtype(), InstOp::Load(slot)));
-        }
-        let slot = match self.slot_of.get(&index) {
-            Some(&slot) => slot,
-            None => {
-                let kind = SlotType { dtype: expr.dtype(), pattern, used: SlotUse::Gather };
-                let slot = self.new_slot(kind, address);
-                self.slot_of.insert(index, slot);
-                slot
-            }
-        };
-        let mut offsets = Vec::with_capacity(values.len());
-        for (value, coefficients) in values {
-            let inst = self.operand_inst(section, self.order.index(&value));
-            offsets.push((inst, self.scalar(ScalarArg::GatherStride { slot, coefficients })));
-        }
-        Ok(self.push(section, expr.dtype(), InstOp::Gather { slot, offsets: offsets.into() }))
     }
 }

@@ -2,8 +2,10 @@
 
 use shapeflow_shape_fns::DType;
 
-use super::kernel_body::{AccessPattern, Inst, InstId, InstOp, KernelBody, Pass, ReduceStep, SlotUse};
-use crate::expr::{BinaryOp, ReduceOp, UnaryOp};
+use super::kernel_body::{
+    AccessPattern, Inst, InstId, InstOp, KernelBody, Pass, ReduceStep, SlotType, SlotUse,
+};
+use super::supported::{has_lanes, supports_binary, supports_reduce, supports_unary};
 
 /// The largest number of loops around the inner axis.
 const MAX_LOOPS: u32 = 64;
@@ -29,9 +31,10 @@ pub(crate) fn verify(code: &KernelBody) -> Result<(), String> {
     for (number, slot) in code.slots.iter().enumerate() {
         check(has_lanes(slot.dtype), || format!("slot {number}: no kernel computes {}", slot.dtype))?;
         if let AccessPattern::Strided(step) = slot.pattern {
-            let can_be = slot.used == SlotUse::Load
+            let is_pair = slot.used == SlotUse::Store && step == 2;
+            let can_be = (slot.used == SlotUse::Load || is_pair)
                 && AccessPattern::of_load(slot.dtype.size_bytes(), Some(step.into())) == slot.pattern;
-            check(can_be, || format!("slot {number}: no load of {} has step {step}", slot.dtype))?;
+            check(can_be, || format!("slot {number}: no {:?} of {} has step {step}", slot.used, slot.dtype))?;
         }
         match slot.used {
             SlotUse::Iota => {
@@ -76,40 +79,6 @@ struct PassResults {
 
 fn check(holds: bool, otherwise: impl FnOnce() -> String) -> Result<(), String> {
     if holds { Ok(()) } else { Err(otherwise()) }
-}
-
-/// Returns whether kernels compute on elements of `dtype`.
-pub(crate) fn has_lanes(dtype: DType) -> bool {
-    dtype == DType::Bool || dtype.is_integer() || dtype.is_float()
-}
-
-/// Returns whether kernels compute `op` on `dtype`.
-pub(crate) fn supports_unary(op: UnaryOp, dtype: DType) -> bool {
-    match op {
-        UnaryOp::Neg | UnaryOp::Abs => dtype.is_integer() || dtype.is_float(),
-        UnaryOp::Sqrt | UnaryOp::Floor | UnaryOp::Ceil | UnaryOp::Trunc | UnaryOp::Round => dtype.is_float(),
-        UnaryOp::Not => dtype.is_integer() || dtype == DType::Bool,
-    }
-}
-
-/// Returns whether kernels compute `op` on two values of `dtype`.
-pub(crate) fn supports_binary(op: BinaryOp, dtype: DType) -> bool {
-    use BinaryOp::*;
-    match op {
-        Add | Sub | Mul | Div | Rem => dtype.is_integer() || dtype.is_float(),
-        Min | Max | Eq | Ne | Lt | Le => has_lanes(dtype),
-        And | Or | Xor => dtype.is_integer() || dtype == DType::Bool,
-        Shl | Shr => dtype.is_integer(),
-    }
-}
-
-/// Returns whether kernels reduce elements of `dtype` by `op`.
-pub(crate) fn supports_reduce(op: ReduceOp, dtype: DType) -> bool {
-    match op {
-        ReduceOp::Sum | ReduceOp::Prod => dtype.is_integer() || dtype.is_float(),
-        ReduceOp::Max | ReduceOp::Min => has_lanes(dtype),
-        ReduceOp::All | ReduceOp::Any => dtype == DType::Bool,
-    }
 }
 
 /// Checks the reductions of a pass.
@@ -268,9 +237,17 @@ impl Checker<'_> {
             }
             InstOp::Store { slot, value } => {
                 self.check_slot(*slot, &[SlotUse::Store, SlotUse::Scratch], self.operand_dtype(*value)?)?;
-                let scratch = self.code.slots[*slot as usize].used == SlotUse::Scratch;
+                let SlotType { pattern, used, .. } = self.code.slots[*slot as usize];
+                check(!matches!(pattern, AccessPattern::Strided(_)), || format!("slot {slot} takes pairs"))?;
+                let scratch = used == SlotUse::Scratch;
                 check(!scratch || !self.epilogue, || "only passes may write scratch".to_owned())?;
                 self.check_dtype(dtype, self.operand_dtype(*value)?)
+            }
+            InstOp::StorePair { slot, values } => {
+                self.check_slot(*slot, &[SlotUse::Store], self.common_dtype(values)?)?;
+                let pattern = self.code.slots[*slot as usize].pattern;
+                check(pattern == AccessPattern::Strided(2), || format!("slot {slot} takes no pairs"))?;
+                self.check_dtype(dtype, self.operand_dtype(values[0])?)
             }
         }
     }
@@ -279,7 +256,7 @@ impl Checker<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::expr::Scalar;
+    use crate::expr::{BinaryOp, ReduceOp, Scalar, UnaryOp};
     use crate::lower::kernel_body::{LaneLayout, SlotType};
 
     fn slot(dtype: DType, pattern: AccessPattern, used: SlotUse) -> SlotType {
@@ -339,6 +316,12 @@ mod tests {
             (|c| c.slots[0].used = SlotUse::Iota, "an iota must be i64"),
             (|c| c.slots[0].used = SlotUse::Store, "slot 0 is declared as Store"),
             (|c| c.slots[0].dtype = DType::F64, "slot 0 is f64"),
+            (|c| c.slots[4].pattern = AccessPattern::Strided(2), "slot 4 takes pairs"),
+            (|c| c.slots[4].pattern = AccessPattern::Strided(3), "no Store of f32 has step 3"),
+            (
+                |c| c.epilogue[1].op = InstOp::StorePair { slot: 4, values: [InstId(0); 2] },
+                "slot 4 takes no pairs",
+            ),
             (|c| inst(c, 0).op = InstOp::Load(9), "no slot 9"),
             (|c| inst(c, 0).op = InstOp::Load(3), "an earlier pass must write scratch slot 3"),
             (|c| inst(c, 0).op = InstOp::Const(Scalar::I32(1)), "the dtype must be i32"),

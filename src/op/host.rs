@@ -1,7 +1,11 @@
 //! `HostKernel`: a kernel written in Rust; `HostCx`: its inputs, attributes and memory for outputs.
 
+#[cfg(feature = "strings")]
+use std::sync::Arc;
+
 use shapeflow_shape_fns::{Attrs, DType};
 
+use super::prepared::PreparedNode;
 use crate::error::{Error, Result};
 use crate::tensor::{BufferPool, Tensor, TensorView, TensorViewMut};
 
@@ -20,13 +24,15 @@ impl<F: Fn(&mut HostCx<'_>) -> Result<()> + Send + Sync + 'static> HostKernel fo
     }
 }
 
-/// Allocates the outputs of a kernel.
+/// Allocates the outputs of a kernel, and keeps what it prepares.
 #[derive(Default)]
 pub(crate) struct OutputAllocator<'a> {
     /// Free memory of earlier tensors.
     pub pool: Option<&'a BufferPool>,
     /// The caller's memory for each output, used if the sizes agree. Missing entries lend nothing.
     pub lent: Vec<Option<TensorViewMut<'a>>>,
+    /// Where the kernel keeps what it prepares.
+    pub prepared: Option<PreparedNode<'a>>,
 }
 
 /// Where an output was stored.
@@ -73,6 +79,8 @@ pub struct HostCx<'a> {
     attrs: &'a Attrs,
     pool: Option<&'a BufferPool>,
     outputs: Vec<Output<'a>>,
+    #[cfg_attr(not(feature = "strings"), expect(dead_code, reason = "only string ops prepare something"))]
+    prepared: Option<PreparedNode<'a>>,
 }
 
 impl<'a> HostCx<'a> {
@@ -83,13 +91,14 @@ impl<'a> HostCx<'a> {
         allocator: OutputAllocator<'a>,
     ) -> HostCx<'a> {
         let lent = allocator.lent.into_iter().chain(std::iter::repeat_with(|| None));
-        // Lent memory is bytes; only a tensor holds strings.
+        // Strings are copied into lent memory after the run.
         let outputs = dtypes.zip(lent).map(|(dtype, lent)| Output {
             dtype,
             lent: lent.filter(|lent| lent.dtype() == dtype && dtype != DType::String),
             made: None,
         });
-        HostCx { inputs, attrs, pool: allocator.pool, outputs: outputs.collect() }
+        let prepared = allocator.prepared;
+        HostCx { inputs, attrs, pool: allocator.pool, outputs: outputs.collect(), prepared }
     }
 
     /// Returns where each output was stored, and its sizes; `None` for an output that the kernel has not made.
@@ -107,6 +116,28 @@ impl<'a> HostCx<'a> {
     /// Returns the number of inputs.
     pub fn inputs(&self) -> usize {
         self.inputs.len()
+    }
+
+    /// Returns the number of outputs.
+    pub fn outputs(&self) -> usize {
+        self.outputs.len()
+    }
+
+    /// Returns what `make` makes of the attributes and of these operands. If all of them are constants, it is made once
+    /// for all runs. A kernel prepares one thing.
+    ///
+    /// # Errors
+    /// Those of `make`.
+    #[cfg(feature = "strings")]
+    pub(crate) fn prepared<T: Send + Sync + 'static>(
+        &self,
+        operands: &[u32],
+        make: impl FnOnce(&HostCx<'_>) -> Result<T>,
+    ) -> Result<Arc<T>> {
+        match self.prepared.filter(|node| node.are_constant(operands)) {
+            Some(node) => node.get_or_make(|| make(self)),
+            None => make(self).map(Arc::new),
+        }
     }
 
     /// Returns input `i`.

@@ -10,7 +10,9 @@
 mod caught;
 mod host;
 mod operand;
+mod prepared;
 mod registry;
+mod strings;
 mod tensorflow;
 
 use std::fmt;
@@ -30,7 +32,9 @@ pub use operand::Operand;
 pub(crate) use operand::OperandMask;
 #[cfg(feature = "graphdef")]
 pub(crate) use operand::{spread, spread_names};
+pub(crate) use prepared::{Prepared, PreparedNode};
 pub use registry::Registry;
+pub(crate) use strings::StringHandles;
 pub use tensorflow::{Absent, TfOp};
 
 /// Computes the dtypes of the outputs from the dtypes of the operands and the attributes.
@@ -97,6 +101,8 @@ pub struct OpDef {
     dtype_rule: DTypeRule,
     pub(crate) body: Body,
     reinterprets: bool,
+    on_complex: Option<CompositeFn>,
+    string_handles: Option<StringHandles>,
     tensorflow: &'static [TfOp],
 }
 
@@ -122,6 +128,8 @@ impl OpDef {
             dtype_rule: same_as_first,
             body,
             reinterprets: false,
+            on_complex: None,
+            string_handles: None,
             tensorflow: &[],
         }
     }
@@ -194,6 +202,12 @@ impl OpDef {
         self
     }
 
+    /// Sets how a call whose first operand is complex is made of other ops. Other calls have the body of the op.
+    pub(crate) const fn on_complex(mut self, build: CompositeFn) -> OpDef {
+        self.on_complex = Some(build);
+        self
+    }
+
     /// Sets the TensorFlow op types that this op implements.
     pub const fn tensorflow(mut self, spellings: &'static [TfOp]) -> OpDef {
         self.tensorflow = spellings;
@@ -245,6 +259,14 @@ impl OpDef {
 
     pub(crate) fn shape_function(&self) -> Option<ShapeFn> {
         self.shape_fn
+    }
+
+    /// Returns how a call whose first operand has this dtype is made of other ops; `None` if the op has a body for it.
+    pub(crate) fn composition(&self, first: Option<DType>) -> Option<CompositeFn> {
+        match self.body {
+            Body::Composite(build) => Some(build),
+            _ => self.on_complex.filter(|_| first.is_some_and(DType::is_complex)),
+        }
     }
 
     pub(crate) fn is_reinterpretation(&self) -> bool {

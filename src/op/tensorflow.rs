@@ -31,6 +31,7 @@ pub struct TfOp {
     pub(crate) absent: &'static [(&'static str, Absent)],
     pub(crate) pairs: &'static [&'static str],
     pub(crate) fixed: &'static [(&'static str, i64)],
+    pub(crate) implied: &'static [(&'static str, i64)],
     pub(crate) has_own_shape_fn: bool,
 }
 
@@ -45,6 +46,7 @@ impl TfOp {
             absent: &[],
             pairs: &[],
             fixed: &[],
+            implied: &[],
             has_own_shape_fn: false,
         }
     }
@@ -92,8 +94,15 @@ impl TfOp {
         self
     }
 
-    /// Sets the operands that a call of our op may omit but a call of TensorFlow's op may not, each with the default
-    /// value.
+    /// Integer attributes that only our op has, with the value that TensorFlow's op implies. An import sets them in a
+    /// call that is made of other ops.
+    #[must_use]
+    pub const fn implies(mut self, attrs: &'static [(&'static str, i64)]) -> TfOp {
+        self.implied = attrs;
+        self
+    }
+
+    /// Operands that may be left out of our op but not of TensorFlow's, with their meaning.
     #[must_use]
     pub const fn absent(mut self, absent: &'static [(&'static str, Absent)]) -> TfOp {
         self.absent = absent;

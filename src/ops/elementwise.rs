@@ -5,7 +5,7 @@
 //! imported op keeps TensorFlow's shape function.
 //!
 //! ```text
-//! unary_ops! {
+//! unary_ops! { unary, "":
 //!     /// The cube root of every element; negative for negative elements.
 //!     cbrt, CBRT: float, [], math::cbrt;
 //! }
@@ -26,8 +26,17 @@ macro_rules! dtype_words {
     (or float) => {
         "floats"
     };
+    (many inexact) => {
+        "floats and complex numbers"
+    };
+    (one inexact) => {
+        "a float or a complex number"
+    };
     (many integer) => {
         "integers"
+    };
+    (one integer) => {
+        "an integer"
     };
     (or integer) => {
         "integers"
@@ -40,6 +49,21 @@ macro_rules! dtype_words {
     };
     (or number) => {
         "integers or floats"
+    };
+    (many numeric) => {
+        "integers, floats and complex numbers"
+    };
+    (one numeric) => {
+        "an integer, a float or a complex number"
+    };
+    (or numeric) => {
+        "integers, floats or complex numbers"
+    };
+    (many signed_numeric) => {
+        "signed integers, floats and complex numbers"
+    };
+    (one signed_numeric) => {
+        "a signed integer, a float or a complex number"
     };
     (many signed) => {
         "signed integers and floats"
@@ -96,14 +120,15 @@ macro_rules! shape_of_row {
     };
 }
 
-/// Ops of one operand, whose shape and dtype the result has.
+/// Ops of one operand, whose shape the result has. `$rules` is the module of dtype rules, which determines the dtype of
+/// the result.
 macro_rules! unary_ops {
-    ($($(#[$meta:meta])* $method:ident, $DEF:ident: $class:ident, [$($op:literal $($own:ident)?),*], $body:expr $(, shape = $shape:path)?;)*) => {
+    ($rules:ident, $result:literal: $($(#[$meta:meta])* $method:ident, $DEF:ident: $class:ident, [$($op:literal $($own:ident)?),*], $body:expr $(, shape = $shape:path)?;)*) => {
         impl<'g> $crate::graph::Value<'g> {$(
             $(#[$meta])*
             ///
             #[doc = concat!(
-                "`[..] -> [..]`, ", $crate::ops::elementwise::dtype_words!(many $class), ".",
+                "`[..] -> [..]`, ", $crate::ops::elementwise::dtype_words!(many $class), $result, ".",
                 $crate::ops::elementwise::tensorflow_words!($($op),*), " Fuses into kernels.",
             )]
             ///
@@ -122,7 +147,7 @@ macro_rules! unary_ops {
             })
             .operands(&[$crate::op::Operand::Data("x")])
             .shape_fn($crate::ops::elementwise::shape_of_row!($crate::shape_fns::common::unary $(, $shape)?))
-            .dtype_rule($crate::dtype::unary::$class)
+            .dtype_rule($crate::dtype::$rules::$class)
             .tensorflow(&[$($crate::op::TfOp::new($op) $(.$own())?),*])
         };)*
 
@@ -183,17 +208,36 @@ mod tests {
     use crate::ops::{logical, math, nn};
 
     fn unary() -> impl Iterator<Item = &'static OpDef> {
-        let files = [math::unary::ALL, math::exponential::ALL, math::trigonometric::ALL, nn::activation::ALL];
+        let files = [
+            math::unary::ALL,
+            math::exponential::ALL,
+            math::predicate::ALL,
+            math::special::ALL,
+            math::trigonometric::ALL,
+            nn::activation::ALL,
+        ];
         files
             .into_iter()
             .flatten()
             .copied()
             .chain([&logical::negation::BITWISE_NOT, &logical::negation::LOGICAL_NOT])
+            .chain([&logical::population_count::DEF])
     }
 
     fn binary() -> impl Iterator<Item = &'static OpDef> {
-        let files = [math::binary::ALL, logical::bits::ALL, logical::compare::ALL, logical::equality::ALL];
+        let files = [
+            math::binary::ALL,
+            math::no_nan::ALL,
+            logical::bits::ALL,
+            logical::compare::ALL,
+            logical::equality::ALL,
+            logical::shift::ALL,
+        ];
         files.into_iter().flatten().copied()
+    }
+
+    fn gradients() -> impl Iterator<Item = &'static OpDef> {
+        [math::gradient::ALL, nn::gradient::ALL, nn::gradient_of_result::ALL].into_iter().flatten().copied()
     }
 
     /// Returns a dtype that the op accepts.
@@ -230,28 +274,46 @@ mod tests {
     }
 
     #[test]
+    fn operands_of_a_gradient_have_one_shape_and_one_dtype() {
+        for def in gradients() {
+            check(def, "T[2, n]; T[2, n]", Ok("[2, d0_1]"));
+            check(def, "T[3, ?]; T[?, 4]", Ok("[3, 4]"));
+            check(def, "T[2, 1]; T[2, 3]", Err("must agree"));
+            check(def, "T[2]; U[2]", Err("one dtype, got"));
+        }
+    }
+
+    #[test]
     fn ops_accept_the_dtypes_of_their_rows() {
         let number = |dtype: DType| dtype.is_integer() || dtype.is_float();
-        let rows: [(&str, &dyn Fn(DType) -> bool); 7] = [
+        let rows: [(&str, &dyn Fn(DType) -> bool); 10] = [
             (
-                "acos acosh asin asinh atan atanh cbrt ceil cos cosh elu erf erfc exp exp2 expm1 floor log log1p log2 \
-                 reciprocal rsqrt selu sigmoid silu sin sinh softplus softsign sqrt tan tanh",
+                "bessel_i0e bessel_i1e cbrt ceil digamma div_no_nan elu elu_grad erf erfc exp2 floor hard_sigmoid hard_swish is_finite is_inf is_nan lgamma log2 log_sigmoid mish mul_no_nan reciprocal_grad rsqrt_grad selu selu_grad sigmoid_grad silu softplus softplus_grad softsign softsign_grad sqrt_grad tanh_grad xdivy xlog1py xlogy",
                 &DType::is_float,
             ),
-            ("abs neg sign", &|dtype| number(dtype) && dtype.is_signed()),
             (
-                "add floordiv floormod greater greater_equal less less_equal maximum minimum mul pow relu relu6 round \
-                 square squared_difference sub truncatemod",
+                "acos acosh asin asinh atan atanh cos cosh exp expm1 log log1p reciprocal rsqrt sigmoid sin sinh sqrt \
+                 tan tanh",
+                &|dtype| dtype.is_float() || dtype.is_complex(),
+            ),
+            ("abs", &|dtype| number(dtype) && dtype.is_signed()),
+            ("neg sign", &|dtype| dtype.is_numeric() && dtype.is_signed()),
+            ("add mul pow square squared_difference sub", &DType::is_numeric),
+            (
+                "floordiv floormod greater greater_equal less less_equal maximum minimum relu relu6 relu6_grad relu_grad \
+                 round truncatediv truncatemod",
                 &number,
             ),
-            ("truncatediv", &DType::is_integer),
+            ("left_shift population_count right_shift", &DType::is_integer),
             ("bitwise_and bitwise_not bitwise_or bitwise_xor", &|dtype| {
                 dtype.is_integer() || dtype == DType::Bool
             }),
             ("logical_and logical_not logical_or logical_xor", &|dtype| dtype == DType::Bool),
-            ("equal not_equal", &|dtype| number(dtype) || dtype == DType::Bool),
+            ("equal not_equal", &|dtype| {
+                dtype.is_numeric() || dtype.is_quantized() || matches!(dtype, DType::Bool | DType::String)
+            }),
         ];
-        for def in unary().chain(binary()) {
+        for def in unary().chain(binary()).chain(gradients()) {
             let row = rows.iter().find(|(names, _)| names.split_whitespace().any(|name| name == def.name()));
             let (_, takes) = row.unwrap_or_else(|| panic!("{} is in no row", def.name()));
             let expected: Vec<DType> = DType::all().filter(|dtype| takes(*dtype)).collect();

@@ -19,14 +19,13 @@ pub(crate) fn pick_rows(
     let width = default.len();
     if values.dtype() == DType::String {
         let (values, default) = (values.as_strings()?, default.as_strings()?);
-        let row = |row: &Option<usize>| {
-            let row = *row;
-            (0..width).map(move |column| match row {
-                Some(row) => &values[row * width + column][..],
-                None => &default[column][..],
-            })
-        };
-        let strings: Vec<&[u8]> = rows.iter().flat_map(row).collect();
+        let mut strings: Vec<&[u8]> = Vec::with_capacity(rows.len() * width);
+        for row in rows {
+            strings.extend((0..width).map(|column| match row {
+                Some(row) => values.at(row * width + column),
+                None => default.at(column),
+            }));
+        }
         return Tensor::from_strings(sizes, &strings);
     }
     let mut picked = Tensor::allocate(values.dtype(), sizes)?;

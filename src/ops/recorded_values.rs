@@ -106,7 +106,20 @@ fn json_tensor(json: &serde_json::Value) -> Tensor {
         })
     };
     let ints = || data.iter().map(|item| item.as_i64().unwrap());
-    match json["dtype"].as_str().unwrap().parse().unwrap() {
+    let dtype = json["dtype"].as_str().unwrap().parse().unwrap();
+    macro_rules! stored {
+        ($T:ty, $elements:expr) => {
+            Tensor::from_bits(dtype, &sizes, &$elements.map(|element| element as $T).collect::<Vec<_>>())
+        };
+    }
+    match dtype {
+        DType::C64 => stored!(f32, floats()),
+        DType::C128 => stored!(f64, floats()),
+        DType::QI8 | DType::I4 => stored!(i8, ints()),
+        DType::QU8 | DType::U4 | DType::F8E5M2 | DType::F8E4M3FN => stored!(u8, ints()),
+        DType::QI16 => stored!(i16, ints()),
+        DType::QU16 => stored!(u16, ints()),
+        DType::QI32 => stored!(i32, ints()),
         DType::F32 => Tensor::from_vec(&sizes, floats().map(|value| value as f32).collect()),
         DType::F64 => Tensor::from_vec(&sizes, floats().collect()),
         DType::I32 => Tensor::from_vec(&sizes, ints().map(|value| value as i32).collect()),

@@ -50,10 +50,6 @@ pub(crate) fn put(
     if updates.is_empty() {
         return Ok(());
     }
-    if updates.dtype() == DType::String {
-        let (target, updates) = (target.as_mut_strings()?, updates.as_strings()?);
-        return each_row(target, updates, row, positions, <[Box<[u8]>]>::clone_from_slice);
-    }
     let bytes = row * size_of_element(updates.dtype())?;
     let (target, updates) = (target.bytes_mut(), updates.bytes());
     match bytes {
@@ -159,8 +155,8 @@ fn unsuitable(dtype: DType) -> Error {
     Error::new(ErrorKind::DType, Phase::Run, format!("combined rows must be numbers, got {dtype}"))
 }
 
-/// Combines complex numbers, whose sums and differences are computed part by part.
-fn combine_complex<T: Element + Add<Output = T> + Sub<Output = T>>(
+/// Combines complex numbers. Sums and differences are computed part by part.
+fn combine_complex<T: Element + Add<Output = T> + Sub<Output = T> + Mul<Output = T>>(
     target: &mut TensorViewMut<'_>,
     updates: TensorView<'_>,
     row: usize,
@@ -168,6 +164,13 @@ fn combine_complex<T: Element + Add<Output = T> + Sub<Output = T>>(
     positions: &Positions<'_>,
 ) -> Result<()> {
     let dtype = updates.dtype();
+    if how == Combine::Mul {
+        let (target, _) = target.as_mut_bits::<T>()?.as_chunks_mut::<2>();
+        let (updates, _) = updates.as_bits::<T>()?.as_chunks::<2>();
+        return combine_rows(target, updates, row, positions, |[a, b], [c, d]| {
+            [a * c - b * d, a * d + b * c]
+        });
+    }
     let (target, updates) = (target.as_mut_bits::<T>()?, updates.as_bits::<T>()?);
     match how {
         Combine::Add => combine_rows(target, updates, 2 * row, positions, T::add),

@@ -301,13 +301,23 @@ pub(crate) fn check_tensor(got: &Tensor, expected: &Tensor, case: &str) {
     assert_eq!(got.dtype(), expected.dtype(), "{case}");
     assert_eq!(got.sizes(), expected.sizes(), "{case}");
     let tolerance = match expected.dtype() {
-        DType::F64 => 1e-12,
-        DType::F32 => 1e-5,
+        DType::F64 | DType::C128 => 1e-12,
+        DType::F32 | DType::C64 => 1e-5,
         DType::F16 => 1e-3,
         DType::BF16 => 1e-2,
         _ => 0.0,
     };
-    for position in 0..got.len() {
+    let is_complex = got.dtype().is_complex();
+    for position in (0..got.len()).filter(|_| is_complex) {
+        let (a, b) = (complex(got, position), complex(expected, position));
+        let same = |a: f64, b: f64| a == b || a.is_nan() && b.is_nan();
+        let same = same(a.re, b.re) && same(a.im, b.im);
+        assert!(
+            same || (a - b).norm() <= tolerance * b.norm(),
+            "element {position} must be {b}, got {a}\n{case}"
+        );
+    }
+    for position in (0..got.len()).filter(|_| !is_complex) {
         let (a, b) = (scalar(got, position), scalar(expected, position));
         if a == b || tolerance > 0.0 && a.to_f64().is_nan() && b.to_f64().is_nan() {
             continue;
@@ -316,6 +326,13 @@ pub(crate) fn check_tensor(got: &Tensor, expected: &Tensor, case: &str) {
         let close = tolerance > 0.0 && ((x - y).abs() <= tolerance * y.abs() || x == y);
         assert!(close, "element {position} must be {b}, got {a}\n{case}");
     }
+}
+
+fn complex(tensor: &Tensor, position: usize) -> num_complex::Complex64 {
+    let bytes = tensor.view().element(position).unwrap();
+    let (real, imaginary) = bytes.split_at(bytes.len() / 2);
+    let part = |bytes| Scalar::from_bytes(tensor.dtype().part().unwrap(), bytes).unwrap().to_f64();
+    num_complex::Complex64::new(part(real), part(imaginary))
 }
 
 fn scalar(tensor: &Tensor, position: usize) -> Scalar {

@@ -17,3 +17,9 @@ pub(crate) fn widened(x: Expr, body: impl FnOnce(Expr) -> Expr) -> Expr {
     let dtype = x.dtype();
     body(widen(x)).cast(dtype)
 }
+
+/// Applies `body` to the widened elements, which have one dtype, and rounds the result to this dtype.
+pub(crate) fn widened_pair(a: Expr, b: Expr, body: impl FnOnce(Expr, Expr) -> Expr) -> Expr {
+    let dtype = a.dtype();
+    body(widen(a), widen(b)).cast(dtype)
+}

@@ -10,9 +10,11 @@ use super::packed_constants::PackedConstants;
 use super::segment_plan::SegmentPlan;
 use super::thread_pool::Pool;
 use crate::error::Result;
+use crate::op::Prepared;
 use crate::tensor::BufferPool;
 
-/// What the runs of a compiled program change and share: plans, memory of results, packed constants, counters.
+/// What the runs of a compiled program change and share: plans, memory of results, packed constants, what host kernels prepare,
+/// counters.
 ///
 /// The program itself is immutable. Any number of threads may use the state at once.
 pub(crate) struct ProgramState {
@@ -23,6 +25,8 @@ pub(crate) struct ProgramState {
     pub buffers: BufferPool,
     pub packed: PackedConstants,
     plans: PlanCache,
+    /// By step: what its host kernel prepared.
+    prepared: Mutex<FxHashMap<usize, Arc<Prepared>>>,
     counters: Counters,
 }
 
@@ -66,8 +70,14 @@ impl ProgramState {
             buffers: BufferPool::new(results),
             packed: PackedConstants::default(),
             plans: PlanCache { segments: (0..segments).map(|_| Mutex::default()).collect(), capacity: plans },
+            prepared: Mutex::default(),
             counters: Counters::default(),
         }
+    }
+
+    /// Returns where the host kernel of a step keeps what it prepares.
+    pub(crate) fn prepared(&self, step: usize) -> Arc<Prepared> {
+        lock(&self.prepared).entry(step).or_default().clone()
     }
 
     /// Returns the plan of a segment for these values of its symbols. It calls `make` if there is none yet.

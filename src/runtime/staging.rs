@@ -109,9 +109,11 @@ impl Staging {
             (strides(stride, &loops, inner), strides(source.row, &source.loops, source.inner));
         let load = code.slots[slot].used == SlotUse::Load;
         let (to, from) = if load { (&block, &memory) } else { (&memory, &block) };
+        // A store whose elements are apart stores pairs, which fill the space between them.
+        let unit = if load { size } else { inner };
         // Ordinary stores keep the staged elements in the caches, where the kernel reads them next or has just written
         // them.
-        let copy = StridedCopy::new(to, from, &extents, size as usize, 0);
+        let copy = StridedCopy::new(to, from, &extents, unit as usize, 0);
         Staging { slot, row: stride, inner, loops, copy, load }
     }
 

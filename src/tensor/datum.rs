@@ -48,16 +48,17 @@ impl<'a> Datum<'a> {
         let (first, second) = bytes.split_at(bytes.len() / 2);
         match dtype {
             DType::Bool => Datum::Bool(read!(u8, bytes) != 0),
-            DType::I8 | DType::QI8 => Datum::Int(read!(i8, bytes).into()),
+            DType::I8 | DType::QI8 | DType::I4 => Datum::Int(read!(i8, bytes).into()),
             DType::I16 | DType::QI16 => Datum::Int(read!(i16, bytes).into()),
             DType::I32 | DType::QI32 => Datum::Int(read!(i32, bytes).into()),
             DType::I64 => Datum::Int(read!(i64, bytes).into()),
-            DType::U8 | DType::QU8 => Datum::Int(read!(u8, bytes).into()),
+            DType::U8 | DType::QU8 | DType::U4 => Datum::Int(read!(u8, bytes).into()),
             DType::U16 | DType::QU16 => Datum::Int(read!(u16, bytes).into()),
             DType::U32 => Datum::Int(read!(u32, bytes).into()),
             DType::U64 => Datum::Int(read!(u64, bytes).into()),
             DType::F16 => Datum::F32(f16::from_bits(read!(u16, bytes)).to_f32()),
             DType::BF16 => Datum::F32(bf16::from_bits(read!(u16, bytes)).to_f32()),
+            DType::F8E5M2 | DType::F8E4M3FN => Datum::F32(float8(dtype, read!(u8, bytes))),
             DType::F32 => Datum::F32(read!(f32, bytes)),
             DType::F64 => Datum::F64(read!(f64, bytes)),
             DType::C64 => Datum::Complex(Float::F32(read!(f32, first)), Float::F32(read!(f32, second))),
@@ -65,6 +66,24 @@ impl<'a> Datum<'a> {
             _ => Datum::Bytes(bytes),
         }
     }
+}
+
+/// Returns the value of a float of 8 bits.
+fn float8(dtype: DType, bits: u8) -> f32 {
+    let (fraction, bias, has_infinity) = match dtype {
+        DType::F8E5M2 => (2, 15, true),
+        _ => (3, 7, false),
+    };
+    let exponent = i32::from(bits & 0x7f) >> fraction;
+    let last = 0x7f >> fraction;
+    let digits = f32::from(bits & ((1 << fraction) - 1)) / f32::from(1u8 << fraction);
+    let magnitude = match exponent {
+        0 => digits * f32::powi(2.0, 1 - bias),
+        _ if exponent == last && has_infinity && digits == 0.0 => f32::INFINITY,
+        _ if exponent == last && (has_infinity || bits & 0x7f == 0x7f) => f32::NAN,
+        _ => (1.0 + digits) * f32::powi(2.0, exponent - bias),
+    };
+    if bits & 0x80 == 0 { magnitude } else { -magnitude }
 }
 
 impl fmt::Display for Datum<'_> {
@@ -79,5 +98,20 @@ impl fmt::Display for Datum<'_> {
             Datum::Complex(real, imaginary) => write!(f, "{:?}{:+?}i", real.value(), imaginary.value()),
             Datum::Bytes(bytes) => write!(f, "{:?}", String::from_utf8_lossy(bytes)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn floats_of_8_bits_have_the_values_of_their_formats() {
+        let f8e5m2 = |bits| float8(DType::F8E5M2, bits);
+        let f8e4m3fn = |bits| float8(DType::F8E4M3FN, bits);
+        assert_eq!([0x3c, 0xc4, 0x7b, 0x01].map(f8e5m2), [1.0, -4.0, 57344.0, 2f32.powi(-16)]);
+        assert_eq!((f8e5m2(0x7c), f8e5m2(0xfc)), (f32::INFINITY, f32::NEG_INFINITY));
+        assert_eq!([0x38, 0xc8, 0x7e, 0x01].map(f8e4m3fn), [1.0, -4.0, 448.0, 2f32.powi(-9)]);
+        assert!(f8e5m2(0x7d).is_nan() && f8e4m3fn(0x7f).is_nan() && f8e4m3fn(0xff).is_nan());
     }
 }

@@ -38,8 +38,8 @@ elements!(bool Bool u8 U8 i8 I8 u16 U16 i16 I16 u32 U32 i32 I32 u64 U64 i64 I64 
 pub(crate) fn storage(dtype: DType) -> Option<(DType, usize)> {
     Some(match dtype {
         DType::F16 | DType::BF16 => (DType::U16, 1),
-        DType::QI8 => (DType::I8, 1),
-        DType::QU8 => (DType::U8, 1),
+        DType::QI8 | DType::I4 => (DType::I8, 1),
+        DType::QU8 | DType::U4 | DType::F8E5M2 | DType::F8E4M3FN => (DType::U8, 1),
         DType::QI16 => (DType::I16, 1),
         DType::QU16 => (DType::U16, 1),
         DType::QI32 => (DType::I32, 1),

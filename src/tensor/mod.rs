@@ -29,20 +29,21 @@ mod pooled;
 mod shared_bytes;
 mod storage;
 mod strided;
+mod strings;
+mod strings_builder;
 mod tensor_map;
 mod view;
 mod view_mut;
 
-use std::sync::Arc;
-
 use shapeflow_shape_fns::DType;
 
-use aligned_memory::out_of_memory;
 pub(crate) use buffer::Buffer;
 pub(crate) use buffer_pool::BufferPool;
 pub use element::Element;
-pub(crate) use element::size_of_element;
+pub(crate) use element::{size_of_element, storage};
 pub(crate) use shared_bytes::SharedBytes;
+pub use strings::Strings;
+pub use strings_builder::StringsBuilder;
 pub use tensor_map::TensorMap;
 pub use view::TensorView;
 pub use view_mut::TensorViewMut;
@@ -50,7 +51,8 @@ pub use view_mut::TensorViewMut;
 use crate::error::Result;
 use element::check_dtype;
 use layout::{Layout, check_count};
-use storage::{Storage, string_vec};
+use storage::Storage;
+use strings::StringBuffer;
 
 /// A row-major tensor with concrete sizes, the input and output of a run.
 ///
@@ -93,8 +95,8 @@ impl Tensor {
     }
 
     /// Copies elements given as their bits. `T` is `u16` for f16 and bf16, the integer of the same width and sign for a
-    /// quantized dtype, and the element type for every other dtype. A complex number takes two elements of `bits`,
-    /// `f32` or `f64`: the real part, then the imaginary part.
+    /// quantized dtype, `u8` for a float of 8 bits and for u4, `i8` for i4, and the element type for every other dtype. A
+    /// complex number takes two elements of `bits`, `f32` or `f64`: the real part, then the imaginary part.
     ///
     /// # Errors
     /// `DType`: `T` is not the type of the bits of `dtype`. `Shape`: `bits` does not hold exactly the elements that the
@@ -110,16 +112,12 @@ impl Tensor {
     /// `Shape`: `strings.len()` is not the product of the sizes. `Memory`: an allocation fails.
     pub fn from_strings<S: AsRef<[u8]>>(sizes: &[usize], strings: &[S]) -> Result<Tensor> {
         check_count(sizes, strings.len())?;
-        let layout = Layout::row_major(sizes)?;
-        let mut copies = string_vec(strings.len())?;
+        let bytes = strings.iter().map(|string| string.as_ref().len()).sum();
+        let mut copies = StringsBuilder::with_capacity(strings.len(), bytes)?;
         for string in strings {
-            let string = string.as_ref();
-            let mut copy = Vec::new();
-            copy.try_reserve_exact(string.len()).map_err(|_| out_of_memory(string.len()))?;
-            copy.extend_from_slice(string);
-            copies.push(copy.into_boxed_slice());
+            copies.push(string.as_ref())?;
         }
-        Ok(Tensor { dtype: DType::String, layout, storage: Storage::Strings(Arc::new(copies)) })
+        copies.finish(sizes)
     }
 
     /// Makes a tensor whose elements are zero, `false`, or empty strings.
@@ -129,9 +127,8 @@ impl Tensor {
     pub fn zeros(dtype: DType, sizes: &[usize]) -> Result<Tensor> {
         let layout = Layout::row_major(sizes)?;
         if dtype == DType::String {
-            let mut strings = string_vec(layout.len)?;
-            strings.resize_with(layout.len, Box::default);
-            return Ok(Tensor { dtype, layout, storage: Storage::Strings(Arc::new(strings)) });
+            let strings = StringBuffer::empty_strings(layout.len)?;
+            return Ok(Tensor { dtype, layout, storage: Storage::of_strings(strings) });
         }
         let buffer = Buffer::zeroed(layout.byte_len(size_of_element(dtype)?)?)?;
         Ok(Tensor { dtype, layout, storage: Storage::of(buffer) })
@@ -230,7 +227,7 @@ impl Tensor {
     ///
     /// # Errors
     /// `DType`: the elements are not strings.
-    pub fn as_strings(&self) -> Result<&[Box<[u8]>]> {
+    pub fn as_strings(&self) -> Result<Strings<'_>> {
         self.view().as_strings()
     }
 
@@ -271,7 +268,7 @@ impl Tensor {
             Storage::Shared(shared) => {
                 TensorView::of_bytes(self.dtype, &self.layout.sizes, self.layout.len, shared.bytes())
             }
-            Storage::Strings(strings) => TensorView::of_strings(&self.layout.sizes, strings),
+            Storage::Strings(strings) => TensorView::of_strings(&self.layout.sizes, strings.view()),
         }
     }
 
@@ -282,9 +279,7 @@ impl Tensor {
     pub fn view_mut(&mut self) -> Result<TensorViewMut<'_>> {
         let Layout { sizes, len, .. } = &self.layout;
         match &mut self.storage {
-            Storage::Strings(strings) => {
-                TensorViewMut::from_strings(sizes, Arc::make_mut(strings).as_mut_slice())
-            }
+            Storage::Strings(strings) => Ok(TensorViewMut::of_strings(sizes, *len, strings)),
             bytes => Ok(TensorViewMut::of_bytes(self.dtype, sizes, *len, bytes.unshared_bytes()?)),
         }
     }
@@ -297,7 +292,7 @@ impl PartialEq for Tensor {
             return false;
         }
         match (&self.storage, &other.storage) {
-            (Storage::Strings(left), Storage::Strings(right)) => left == right,
+            (Storage::Strings(left), Storage::Strings(right)) => left.view() == right.view(),
             _ => self.view().bytes() == other.view().bytes(),
         }
     }
@@ -362,9 +357,11 @@ mod tests {
     fn strings_are_shared_and_copied_alike() {
         let mut tensor = Tensor::from_strings(&[2], &["a", "bc"]).unwrap();
         let before = tensor.clone();
-        tensor.view_mut().unwrap().as_mut_strings().unwrap()[0] = Box::from(*b"x");
+        assert_eq!(before.as_strings().unwrap().at(0).as_ptr(), tensor.as_strings().unwrap().at(0).as_ptr());
+        let other = Tensor::from_strings(&[2], &["x", "yz"]).unwrap();
+        tensor.view_mut().unwrap().copy_from(other.view()).unwrap();
         assert_eq!(
-            (&*tensor.as_strings().unwrap()[0], &*before.as_strings().unwrap()[0]),
+            (tensor.as_strings().unwrap().at(0), before.as_strings().unwrap().at(0)),
             (&b"x"[..], &b"a"[..])
         );
         assert_ne!(tensor, before);

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use super::strings::StringBuffer;
 use super::{Buffer, SharedBytes};
-use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::error::Result;
 
 /// The elements of a tensor: all bytes of a buffer, bytes of another owner, or strings. The bytes are aligned for the type
 /// of the elements' bits, and the bytes of bools are 0 or 1.
@@ -11,12 +12,16 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 pub(super) enum Storage {
     Bytes(Arc<Buffer>),
     Shared(SharedBytes),
-    Strings(Arc<Vec<Box<[u8]>>>),
+    Strings(Arc<StringBuffer>),
 }
 
 impl Storage {
     pub(super) fn of(buffer: Buffer) -> Storage {
         Storage::Bytes(Arc::new(buffer))
+    }
+
+    pub(super) fn of_strings(strings: StringBuffer) -> Storage {
+        Storage::Strings(Arc::new(strings))
     }
 
     /// Returns the bytes for writing; empty for strings. Shared bytes are copied first.
@@ -35,13 +40,4 @@ impl Storage {
         let buffer = Arc::get_mut(buffer).expect("a buffer just copied has one owner");
         Ok(buffer.bytes_mut())
     }
-}
-
-/// Makes an empty vector with capacity for `len` strings.
-pub(super) fn string_vec(len: usize) -> Result<Vec<Box<[u8]>>> {
-    let mut strings = Vec::new();
-    strings.try_reserve_exact(len).map_err(|_| {
-        Error::new(ErrorKind::Memory, Phase::Run, format!("out of memory: could not allocate {len} strings"))
-    })?;
-    Ok(strings)
 }

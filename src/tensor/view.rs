@@ -7,7 +7,9 @@ use shapeflow_shape_fns::DType;
 use super::Tensor;
 use super::datum::Datum;
 use super::element::{self, Element, check_aligned, check_bits, check_dtype, size_of_element};
-use super::layout::{Offsets, check_count, check_values, row_major_strides};
+use super::layout::{Layout, Offsets, check_count, check_values, row_major_strides};
+use super::storage::Storage;
+use super::strings::{StringBuffer, Strings};
 use crate::error::{Error, ErrorKind, Phase, Result};
 
 /// Elements borrowed from the caller, so that feeding them to a run copies nothing.
@@ -35,7 +37,7 @@ pub(super) enum Data<'a> {
         first: usize,
         size: usize,
     },
-    Strings(&'a [Box<[u8]>]),
+    Strings(Strings<'a>),
 }
 
 impl<'a> Data<'a> {
@@ -43,7 +45,7 @@ impl<'a> Data<'a> {
     fn element(self, offset: usize) -> &'a [u8] {
         match self {
             Data::Bytes { bytes, size, .. } => &bytes[offset * size..(offset + 1) * size],
-            Data::Strings(strings) => &strings[offset],
+            Data::Strings(strings) => strings.at(offset),
         }
     }
 }
@@ -80,10 +82,9 @@ impl<'a> TensorView<'a> {
     ///
     /// # Errors
     /// `Shape`: `data.len()` is not the product of the sizes.
-    pub fn from_strings(sizes: &'a [usize], data: &'a [Box<[u8]>]) -> Result<TensorView<'a>> {
+    pub fn from_strings(sizes: &'a [usize], data: Strings<'a>) -> Result<TensorView<'a>> {
         check_count(sizes, data.len())?;
-        let strings = Data::Strings(data);
-        Ok(TensorView { dtype: DType::String, sizes, strides: None, len: data.len(), data: strings })
+        Ok(TensorView::of_strings(sizes, data))
     }
 
     /// Makes a row-major view of bytes that hold elements of `dtype`.
@@ -113,7 +114,7 @@ impl<'a> TensorView<'a> {
     }
 
     /// Makes a view of strings, whose number must fit the sizes.
-    pub(super) fn of_strings(sizes: &'a [usize], strings: &'a [Box<[u8]>]) -> TensorView<'a> {
+    pub(crate) fn of_strings(sizes: &'a [usize], strings: Strings<'a>) -> TensorView<'a> {
         TensorView {
             dtype: DType::String,
             sizes,
@@ -211,7 +212,7 @@ impl<'a> TensorView<'a> {
     ///
     /// # Errors
     /// `DType`: the elements are not strings.
-    pub fn as_strings(&self) -> Result<&'a [Box<[u8]>]> {
+    pub fn as_strings(&self) -> Result<Strings<'a>> {
         match self.data {
             Data::Strings(strings) => Ok(strings),
             Data::Bytes { .. } => Err(Error::new(
@@ -247,7 +248,8 @@ impl<'a> TensorView<'a> {
     /// `Memory`: the allocation fails.
     pub fn to_tensor(&self) -> Result<Tensor> {
         if let Data::Strings(strings) = self.data {
-            return Tensor::from_strings(self.sizes, strings);
+            let storage = Storage::of_strings(StringBuffer::copy_of(strings)?);
+            return Ok(Tensor { dtype: self.dtype, layout: Layout::row_major(self.sizes)?, storage });
         }
         let mut tensor = Tensor::allocate(self.dtype, self.sizes)?;
         self.copy_bytes_to(tensor.view_mut()?.bytes_mut());

@@ -1,10 +1,13 @@
 //! [`TensorViewMut`]: elements borrowed for writing.
 
+use std::sync::Arc;
+
 use shapeflow_shape_fns::DType;
 
 use super::TensorView;
 use super::element::{self, Element, check_bits, check_dtype};
 use super::layout::{check_count, check_values};
+use super::strings::StringBuffer;
 use crate::error::{Error, ErrorKind, Phase, Result};
 
 /// Row-major elements borrowed from the caller for writing, so that a run writes its outputs in place.
@@ -21,7 +24,7 @@ pub struct TensorViewMut<'a> {
 /// are 0 or 1, also after generated code has written them.
 enum Data<'a> {
     Bytes(&'a mut [u8]),
-    Strings(&'a mut [Box<[u8]>]),
+    Strings(&'a mut Arc<StringBuffer>),
 }
 
 impl<'a> TensorViewMut<'a> {
@@ -54,23 +57,14 @@ impl<'a> TensorViewMut<'a> {
         Ok(TensorViewMut { dtype, sizes, len, data: Data::Bytes(bytes) })
     }
 
-    /// Makes a view of strings.
-    ///
-    /// # Errors
-    /// `Shape`: `data.len()` is not the product of the sizes.
-    pub fn from_strings(sizes: &'a [usize], data: &'a mut [Box<[u8]>]) -> Result<TensorViewMut<'a>> {
-        check_count(sizes, data.len())?;
-        Ok(TensorViewMut { dtype: DType::String, sizes, len: data.len(), data: Data::Strings(data) })
+    /// Makes the view of a tensor of strings. Only [`TensorViewMut::copy_from`] writes strings: it replaces all of them.
+    pub(super) fn of_strings(sizes: &'a [usize], len: usize, strings: &'a mut Arc<StringBuffer>) -> Self {
+        TensorViewMut { dtype: DType::String, sizes, len, data: Data::Strings(strings) }
     }
 
     /// Makes the view of a tensor, which has the same invariants.
     pub(super) fn of_bytes(dtype: DType, sizes: &'a [usize], len: usize, bytes: &'a mut [u8]) -> Self {
         TensorViewMut { dtype, sizes, len, data: Data::Bytes(bytes) }
-    }
-
-    /// Makes a view of bytes that [`TensorViewMut::bytes_mut`] returned for a view of the same dtype and sizes.
-    pub(crate) fn of_view(dtype: DType, sizes: &'a [usize], bytes: &'a mut [u8]) -> Self {
-        TensorViewMut { dtype, sizes, len: sizes.iter().product(), data: Data::Bytes(bytes) }
     }
 
     /// Returns the dtype of the elements.
@@ -121,26 +115,11 @@ impl<'a> TensorViewMut<'a> {
         }
     }
 
-    /// Returns the strings in row-major order for writing.
-    ///
-    /// # Errors
-    /// `DType`: the elements are not strings.
-    pub fn as_mut_strings(&mut self) -> Result<&mut [Box<[u8]>]> {
-        match &mut self.data {
-            Data::Strings(strings) => Ok(strings),
-            Data::Bytes(_) => Err(Error::new(
-                ErrorKind::DType,
-                Phase::Run,
-                format!("the element type must be {}, the tensor's dtype, got string", self.dtype),
-            )),
-        }
-    }
-
     /// Borrows the elements for reading.
     pub fn as_view(&self) -> TensorView<'_> {
         match &self.data {
             Data::Bytes(bytes) => TensorView::of_bytes(self.dtype, self.sizes, self.len, bytes),
-            Data::Strings(strings) => TensorView::of_strings(self.sizes, strings),
+            Data::Strings(strings) => TensorView::of_strings(self.sizes, strings.view()),
         }
     }
 
@@ -167,7 +146,7 @@ impl<'a> TensorViewMut<'a> {
             return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
         }
         match &mut self.data {
-            Data::Strings(strings) => strings.clone_from_slice(source.as_strings()?),
+            Data::Strings(strings) => **strings = Arc::new(StringBuffer::copy_of(source.as_strings()?)?),
             Data::Bytes(bytes) => source.copy_bytes_to(bytes),
         }
         Ok(())
@@ -178,6 +157,14 @@ impl<'a> TensorViewMut<'a> {
         match &mut self.data {
             Data::Bytes(bytes) => bytes,
             Data::Strings(_) => &mut [],
+        }
+    }
+
+    /// Returns all bytes for writing, for the lifetime of the view; `None` for strings.
+    pub(crate) fn into_bytes(self) -> Option<&'a mut [u8]> {
+        match self.data {
+            Data::Bytes(bytes) => Some(bytes),
+            Data::Strings(_) => None,
         }
     }
 
@@ -199,6 +186,7 @@ impl<'a> TensorViewMut<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tensor::Tensor;
 
     #[test]
     fn writes_through_a_view_reach_the_callers_memory() {
@@ -215,18 +203,18 @@ mod tests {
             view.copy_from(TensorView::new(&[2, 2], &[1.0f32; 4]).unwrap()).unwrap_err().kind(),
             ErrorKind::DType
         );
-        assert!(view.as_mut_slice::<u64>().is_err() && view.as_mut_strings().is_err());
+        assert!(view.as_mut_slice::<u64>().is_err());
         assert_eq!(data, [1, 3, 2, 4]);
         assert!(TensorViewMut::new(&[3], &mut data).is_err());
     }
 
     #[test]
     fn strings_and_bits_are_written_in_place() {
-        let mut strings: Vec<Box<[u8]>> = vec![Box::default(); 2];
-        let mut view = TensorViewMut::from_strings(&[2], &mut strings).unwrap();
-        view.as_mut_strings().unwrap()[1] = Box::from(*b"b");
+        let mut strings = Tensor::zeros(DType::String, &[2]).unwrap();
+        let mut view = strings.view_mut().unwrap();
+        view.copy_from(Tensor::from_strings(&[2], &["", "b"]).unwrap().view()).unwrap();
         assert!(view.as_mut_slice::<u8>().is_err() && view.bytes_mut().is_empty());
-        assert_eq!(&*strings[1], b"b");
+        assert_eq!(strings.as_strings().unwrap().at(1), b"b");
         let mut bits = [0.0f32; 2];
         let mut view = TensorViewMut::from_bits(DType::C64, &[1], &mut bits).unwrap();
         view.as_mut_bits::<f32>().unwrap()[1] = 2.0;

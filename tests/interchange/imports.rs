@@ -8,9 +8,12 @@ use shapeflow::interchange::{ImportOptions, Model};
 use shapeflow::{Backend, CompileOptions, DType, ErrorKind, Registry, Result, Tensor};
 
 /// Ops whose result does not depend on the order of their operands.
-const COMMUTATIVE: [&str; 14] = [
+const COMMUTATIVE: [&str; 17] = [
+    "AccumulateNV2",
     "Add",
+    "AddN",
     "AddV2",
+    "ApproximateEqual",
     "BitwiseAnd",
     "BitwiseOr",
     "BitwiseXor",
@@ -27,6 +30,7 @@ const COMMUTATIVE: [&str; 14] = [
 
 /// A line of `tests/data/imports.jsonl`. Attributes and tensors are protobuf text.
 struct Case {
+    file: &'static str,
     line: usize,
     op: String,
     attrs: String,
@@ -39,7 +43,12 @@ struct Case {
 
 /// Reads all recorded cases.
 fn cases() -> Vec<Case> {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/imports.jsonl");
+    ["imports", "strings"].into_iter().flat_map(cases_of).collect()
+}
+
+/// The cases of a file in `tests/data`.
+fn cases_of(file: &'static str) -> Vec<Case> {
+    let path = format!("{}/tests/data/{file}.jsonl", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(path).unwrap();
     let texts = |json: &Json| -> Vec<String> {
         json.as_array().unwrap().iter().map(|text| text.as_str().unwrap().to_string()).collect()
@@ -47,6 +56,7 @@ fn cases() -> Vec<Case> {
     let case = |(number, line): (usize, &str)| {
         let json: Json = serde_json::from_str(line).unwrap();
         Case {
+            file,
             line: number + 1,
             op: json["op"].as_str().unwrap().to_string(),
             attrs: json["attrs"].as_str().unwrap().to_string(),
@@ -124,12 +134,15 @@ fn value(tensor: &str) -> Tensor {
 fn are_close(got: &[Tensor], expected: &[Tensor]) -> bool {
     got.len() == expected.len()
         && got.iter().zip(expected).all(|(got, expected)| {
-            let tolerance = match expected.dtype() {
-                DType::F32 => 1e-5,
-                DType::F64 => 1e-12,
-                _ => 0.0,
+            // One part of a complex number may be small beside the other.
+            let (relative, absolute) = match expected.dtype() {
+                DType::F32 => (1e-5, 0.0),
+                DType::F64 => (1e-12, 0.0),
+                DType::C64 => (1e-5, 1e-5),
+                DType::C128 => (1e-12, 1e-12),
+                _ => (0.0, 0.0),
             };
-            let is_close = || tolerance > 0.0 && got.allclose(expected, tolerance, 0.0).is_ok();
+            let is_close = || relative > 0.0 && got.allclose(expected, relative, absolute).is_ok();
             got.dtype() == expected.dtype()
                 && got.sizes() == expected.sizes()
                 && (got == expected || is_close())
@@ -153,8 +166,9 @@ fn nodes_give_what_tensorflow_gives() {
                 (Ok(got), Some(_)) => format!("{got:?} and not {expected:?}"),
                 (Ok(got), None) => format!("{got:?} and no error"),
             };
-            let (line, op, attrs) = (case.line, &case.op, &case.attrs);
-            wrong.push(format!("line {line}, {op}, {attrs}, fed: {is_fed}, {backend:?}: {what}"));
+            let (file, line, op, attrs) = (case.file, case.line, &case.op, &case.attrs);
+            wrong
+                .push(format!("{file}.jsonl line {line}, {op}, {attrs}, fed: {is_fed}, {backend:?}: {what}"));
         }
     }
     assert!(wrong.is_empty(), "{} cases:\n{}", wrong.len(), wrong.join("\n"));
@@ -184,5 +198,5 @@ fn every_importable_op_has_a_value_that_shows_the_order_of_its_operands() {
         *shown.entry(&case.op).or_default() |= shows;
     }
     let missing: Vec<&str> = shown.iter().filter(|(_, shows)| !**shows).map(|(op, _)| *op).collect();
-    assert!(missing.is_empty(), "add cases to tests/record_imports.py of {missing:?}");
+    assert!(missing.is_empty(), "add cases to tests/record_imports.py or record_strings.py of {missing:?}");
 }

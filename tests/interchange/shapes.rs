@@ -28,9 +28,9 @@ enum Outcome {
 fn cases() -> Vec<(Json, Vec<u8>)> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/shapes.npz");
     let arrays: BTreeMap<String, _> = read_npz(path).unwrap().into_iter().collect();
-    let strings = |name: &str| arrays[name].as_strings().unwrap().to_vec();
-    let cases = strings("cases").into_iter().zip(strings("graphs"));
-    cases.map(|(case, graph)| (serde_json::from_slice(&case).unwrap(), graph.into_vec())).collect()
+    let strings = |name: &str| arrays[name].as_strings().unwrap();
+    let cases = strings("cases").iter().zip(strings("graphs").iter());
+    cases.map(|(case, graph)| (serde_json::from_slice(case).unwrap(), graph.to_vec())).collect()
 }
 
 /// Returns the recorded sizes of a shape, each `None` if it is unknown. Returns none for an unknown rank.

@@ -67,6 +67,14 @@ UNARY = {
     "rsqrt": (lambda x: 1 / mp.sqrt(x), [spread(-1074, 1023, False), between(0.3, 3)]),
 }
 
+# Printed last, so that the rows above them keep their random numbers.
+SPECIAL = {
+    "lgamma": (lambda x: mp.re(mp.loggamma(x)), [between(0, 4), spread(-1074, 1000, False), between(0.5, 40)]),
+    "digamma": (mp.digamma, [between(0, 4), spread(-1000, 1000, False), between(0.5, 40)]),
+    "bessel_i0e": (lambda x: mp.besseli(0, x) * mp.exp(-abs(x)), [between(-8, 8), spread(-60, 20), between(0, 40)]),
+    "bessel_i1e": (lambda x: mp.besseli(1, x) * mp.exp(-abs(x)), [between(-8, 8), spread(-1000, 20), between(0, 40)]),
+}
+
 
 def power_arguments():
     """Draws arguments of pow whose result is finite."""
@@ -109,12 +117,18 @@ def print_row(name, arguments, value):
     print(name, *map(bits, arguments), bits(double), mp.nstr(error, 4))
 
 
+def print_unary(functions):
+    """Prints the rows of functions of one argument."""
+    for name, (function, generators) in functions.items():
+        for row in range(ROWS):
+            x = generators[row % len(generators)]()
+            print_row(name, [x], function(mp.mpf(x)))
+
+
 random.seed(1)
-for name, (function, generators) in UNARY.items():
-    for row in range(ROWS):
-        x = generators[row % len(generators)]()
-        print_row(name, [x], function(mp.mpf(x)))
+print_unary(UNARY)
 for name, (function, draw) in BINARY.items():
     for _ in range(2 * ROWS):
         arguments = draw()
         print_row(name, arguments, function(*arguments))
+print_unary(SPECIAL)

@@ -7,7 +7,7 @@ use shapeflow::{
     TensorViewMut, Value,
 };
 
-use crate::element_props::ElementProps;
+use crate::element_props::{ElementProps, has_fractions};
 use crate::graph_recipe::{Content, Recipe};
 use crate::tensor_compare::{Bound, Number, difference, numbers};
 
@@ -51,7 +51,7 @@ fn run(exe: &Executable, views: &[TensorView<'_>]) -> Result<Vec<Tensor>> {
 fn max_abs(tensors: &[Tensor], filter: impl Fn(usize) -> bool) -> f64 {
     let mut most = 0.0f64;
     for (index, tensor) in tensors.iter().enumerate() {
-        if filter(index) && tensor.dtype().is_float() {
+        if filter(index) && has_fractions(tensor.dtype()) {
             for number in numbers(tensor) {
                 let size = match number {
                     Number::Float(x) if x.is_finite() => x.abs(),
@@ -160,7 +160,8 @@ pub fn check_backends(
                 (true, false) if sums_are_exact => Some(Bound { relative: 0.0, absolute: 0.0 }),
                 (true, true) if scale <= MAX_REDUCED => {
                     // An f64 result of f64 sources only has the precision of f64.
-                    let only_f64 = expected.dtype() == DType::F64 && !has_other_than_f64(recipe);
+                    let only_f64 =
+                        matches!(expected.dtype(), DType::F64 | DType::C128) && !has_other_than_f64(recipe);
                     let relative = if only_f64 { 1e-12 } else { 2e-5 };
                     Some(Bound { relative, absolute: relative * scale.max(1.0) })
                 }
@@ -197,10 +198,10 @@ pub fn check_backends(
 /// Returns whether a `reduce_prod` of floats may overflow in some order of its factors. An infinite partial product
 /// times 0 is NaN, so the result then depends on the order.
 fn products_may_overflow(recipe: &Recipe, values: &[Tensor]) -> bool {
-    let products = recipe.steps.iter().filter(|step| step.call.op == "reduce_prod");
+    let products = recipe.steps.iter().filter(|step| matches!(step.call.op, "reduce_prod" | "complex_prod"));
     products.filter_map(|step| values.get(step.data[0])).any(|factors| {
         // These limits are a little below the natural logarithms of the largest f64 and f32.
-        let limit = if factors.dtype() == DType::F64 { 700.0 } else { 80.0 };
+        let limit = if matches!(factors.dtype(), DType::F64 | DType::C128) { 700.0 } else { 80.0 };
         let log_magnitudes = numbers(factors).into_iter().map(|number| match number {
             Number::Float(x) => x.abs().max(1.0).ln(),
             Number::Int(_) => 0.0,
@@ -229,7 +230,7 @@ fn may_take_structure_from_data(op: &str) -> bool {
 
 /// Returns whether a source has another dtype than f64.
 fn has_other_than_f64(recipe: &Recipe) -> bool {
-    recipe.sources.iter().any(|source| source.dtype != DType::F64)
+    recipe.sources.iter().any(|source| !matches!(source.dtype, DType::F64 | DType::C128))
 }
 
 /// Checks that `run_into` and `bind` give the same bits as `run_all`.
@@ -283,7 +284,7 @@ fn derive_props(recipe: &Recipe) -> Vec<ElementProps> {
         .iter()
         .map(|source| ElementProps {
             integral: !matches!(source.content, Content::Ordinary | Content::Extreme)
-                || !source.dtype.is_float(),
+                || !has_fractions(source.dtype),
             ..ElementProps::default()
         })
         .collect();
@@ -297,7 +298,7 @@ fn derive_props(recipe: &Recipe) -> Vec<ElementProps> {
         let float = step
             .data
             .first()
-            .is_some_and(|first| values.get(*first).is_some_and(|value| value.dtype().is_float()));
+            .is_some_and(|first| values.get(*first).is_some_and(|value| has_fractions(value.dtype())));
         let reduces = step.call.op.starts_with("reduce_")
             || matches!(step.call.op, "softmax" | "log_softmax" | "matmul");
         if reduces && float && !matches!(step.call.op, "reduce_max" | "reduce_min") {

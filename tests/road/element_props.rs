@@ -25,9 +25,16 @@ pub struct ElementProps {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum DTypeClass {
     Any,
+    /// Integers and floats.
     Number,
+    /// Integers, floats and complex numbers.
+    Numeric,
+    /// Signed integers and floats.
     Signed,
     Float,
+    Complex,
+    /// Bool, numbers and quantized types.
+    Equatable,
     Int,
     Bool,
     /// Bool and integers: the dtypes of bitwise ops.
@@ -37,13 +44,14 @@ pub enum DTypeClass {
 }
 
 /// All dtypes; the first [`FREQUENT`] are drawn more often.
-const DTYPES: [DType; 13] = [
+const DTYPES: [DType; 24] = [
     DType::F32,
     DType::F64,
     DType::I32,
     DType::I64,
     DType::U8,
     DType::Bool,
+    DType::C64,
     DType::I8,
     DType::I16,
     DType::U16,
@@ -51,17 +59,35 @@ const DTYPES: [DType; 13] = [
     DType::U64,
     DType::F16,
     DType::BF16,
+    DType::C128,
+    DType::QI8,
+    DType::QU8,
+    DType::QI16,
+    DType::QU16,
+    DType::QI32,
+    DType::F8E5M2,
+    DType::F8E4M3FN,
+    DType::I4,
+    DType::U4,
 ];
 
-const FREQUENT: usize = 6;
+const FREQUENT: usize = 7;
+
+/// Returns whether elements may have fractions.
+pub fn has_fractions(dtype: DType) -> bool {
+    dtype.is_float() || dtype.is_complex() || dtype.is_float8()
+}
 
 impl DTypeClass {
     pub fn contains(self, dtype: DType) -> bool {
         match self {
             DTypeClass::Any => true,
-            DTypeClass::Number => dtype != DType::Bool,
-            DTypeClass::Signed => dtype.is_signed(),
+            DTypeClass::Number => dtype.is_integer() || dtype.is_float(),
+            DTypeClass::Numeric => dtype.is_numeric(),
+            DTypeClass::Signed => (dtype.is_integer() || dtype.is_float()) && dtype.is_signed(),
             DTypeClass::Float => dtype.is_float(),
+            DTypeClass::Complex => dtype.is_complex(),
+            DTypeClass::Equatable => dtype == DType::Bool || dtype.is_numeric() || dtype.is_quantized(),
             DTypeClass::Int => dtype.is_integer(),
             DTypeClass::Bool => dtype == DType::Bool,
             DTypeClass::Bits => dtype == DType::Bool || dtype.is_integer(),

@@ -45,7 +45,7 @@ fn dtype_errors_are_explained() -> Result<()> {
     "#);
     let count = g.input("count", DType::I32, shape!["n"])?;
     assert_snapshot!(error_text(count.exp()), @r#"
-    error: exp(i32[n]): the element type must be a float, got i32 in operand 0
+    error: exp(i32[n]): the element type must be a float or a complex number, got i32 in operand 0
       --> `error_text(count.exp())`
       operand 0 comes from count at `let count = g.input("count", DType::I32, shape!["n"])?;`
       help: cast operand 0 with .cast(DType::F32)

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use shapeflow::shape_fns::{PartialElements, Symbol};
 use shapeflow::{Attr, DType, Dim, Graph, Value};
 
-use crate::element_props::{DTypeClass, ElementProps};
+use crate::element_props::{DTypeClass, ElementProps, has_fractions};
 use crate::graph_recipe::{Content, Recipe, Size, Source, Step};
 use crate::op_call::Call;
 use crate::rng::Rng;
@@ -188,7 +188,7 @@ impl<'g> GraphGenerator<'g> {
         }
         let number = self.recipe.sources.len();
         let props = ElementProps {
-            integral: !matches!(content, Content::Ordinary | Content::Extreme) || !dtype.is_float(),
+            integral: !matches!(content, Content::Ordinary | Content::Extreme) || !has_fractions(dtype),
             extreme: matches!(content, Content::Extreme),
             ..ElementProps::default()
         };

@@ -4,6 +4,7 @@ use std::fmt;
 
 use shapeflow::{DType, Dim, Graph, Result, Tensor, TensorShape, Unknown, Value};
 
+use crate::element_props::has_fractions;
 use crate::op_call::Call;
 use crate::rng::Rng;
 use crate::tensor_compare::tensor_of;
@@ -132,12 +133,14 @@ impl Recipe {
                 size => size.of(&self.runs[run]) as usize,
             })
             .collect();
-        let count: usize = sizes.iter().product();
+        // A complex number is drawn as two numbers.
+        let parts = if source.dtype.is_complex() { 2 } else { 1 };
+        let count: usize = sizes.iter().product::<usize>() * parts;
         let salt = if source.constant { 0 } else { run as u64 + 1 };
         let mut rng = Rng::new(self.seed ^ (number as u64) << 32 ^ salt << 48);
         let variable = |index: usize| self.runs[run][index];
         let signed = source.dtype.is_signed();
-        let float = source.dtype.is_float();
+        let float = has_fractions(source.dtype);
         if source.dtype == DType::I64 || source.dtype == DType::U64 {
             // f64 does not hold every 64-bit integer, so these elements are drawn as integers.
             let wide: Vec<i64> = (0..count)
@@ -159,8 +162,8 @@ impl Recipe {
         }
         let elements: Vec<f64> = (0..count)
             .map(|index| match &source.content {
-                Content::Fixed(all) => all[index] as f64,
-                Content::RunVariables(all) => variable(all[index]) as f64,
+                Content::Fixed(all) => all[index / parts] as f64,
+                Content::RunVariables(all) => variable(all[index / parts]) as f64,
                 Content::Range(low, high) => rng.range_inclusive(*low, *high) as f64,
                 Content::SmallIntegers => rng.range_inclusive(if signed { -3 } else { 0 }, 3) as f64,
                 Content::Ordinary if float => rng.unit_f64() * 6.0 - 3.0,
@@ -256,7 +259,7 @@ fn extreme_float(rng: &mut Rng, dtype: DType) -> f64 {
         0 => *rng.choose(&[f64::NAN, f64::INFINITY, f64::NEG_INFINITY]),
         1 => *rng.choose(&[0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.5, -2.5]),
         2 => *rng.choose(&[1e30, -1e30, 1e-30, 1e-42, 1e-310, 65504.0, 2147483648.0, -9.3e18, 1e19]),
-        3 if dtype == DType::F64 => f64::from_bits(bits),
+        3 if matches!(dtype, DType::F64 | DType::C128) => f64::from_bits(bits),
         3 => f64::from(f32::from_bits(bits as u32)),
         4 => rng.unit_f64() * 200.0 - 100.0,
         _ => rng.unit_f64() * 4.0 - 2.0,

@@ -9,6 +9,7 @@ mod bad_runs;
 mod circles;
 mod custom_ops;
 mod dynamic_shape_graphs;
+mod einsum;
 mod element_props;
 mod env_vars;
 mod error_messages;
@@ -33,6 +34,10 @@ mod shape_refinement;
 mod shrink;
 mod source_files;
 mod stack;
+mod storage_dtypes;
+#[cfg(feature = "strings")]
+mod string_ops;
+mod strings;
 mod symbol_definitions;
 mod tensor_compare;
 mod values;

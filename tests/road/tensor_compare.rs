@@ -23,7 +23,31 @@ impl Number {
     }
 }
 
-/// Returns the elements in row-major order.
+/// Returns the value of a float of 8 bits.
+pub fn float8_value(dtype: DType, bits: u8) -> f64 {
+    let (fraction_bits, bias) = if dtype == DType::F8E5M2 { (2, 15) } else { (3, 7) };
+    let (magnitude, sign) = (bits & 0x7f, if bits < 0x80 { 1.0 } else { -1.0 });
+    let fraction = f64::from(magnitude % (1 << fraction_bits)) / f64::from(1 << fraction_bits);
+    let exponent = i32::from(magnitude >> fraction_bits);
+    match (dtype, magnitude) {
+        (DType::F8E5M2, 0x7c) => sign * f64::INFINITY,
+        (DType::F8E5M2, 0x7d..) | (_, 0x7f) => f64::NAN,
+        _ if exponent == 0 => sign * fraction * f64::powi(2.0, 1 - bias),
+        _ => sign * (1.0 + fraction) * f64::powi(2.0, exponent - bias),
+    }
+}
+
+/// Returns the bits of the finite float of 8 bits that is nearest to `x`, or of a NaN.
+pub fn nearest_float8(dtype: DType, x: f64) -> u8 {
+    if x.is_nan() {
+        return 0x7f;
+    }
+    let distance = |bits: &u8| (float8_value(dtype, *bits) - x.clamp(-1e6, 1e6)).abs();
+    let finite = (0..=255u8).filter(|bits| float8_value(dtype, *bits).is_finite());
+    finite.min_by(|a, b| distance(a).total_cmp(&distance(b))).unwrap()
+}
+
+/// Returns the elements in row-major order, the parts of a complex number one after the other.
 pub fn numbers(tensor: &Tensor) -> Vec<Number> {
     macro_rules! ints {
         ($T:ty) => {
@@ -33,7 +57,21 @@ pub fn numbers(tensor: &Tensor) -> Vec<Number> {
     let halves = |widen: fn(u16) -> f64| {
         tensor.to_bits::<u16>().unwrap().into_iter().map(|bits| Number::Float(widen(bits))).collect()
     };
+    macro_rules! bits {
+        ($T:ty, $of:expr) => {
+            tensor.to_bits::<$T>().unwrap().into_iter().map($of).collect()
+        };
+    }
+    let float8 = |bits: u8| Number::Float(float8_value(tensor.dtype(), bits));
     match tensor.dtype() {
+        DType::C64 => bits!(f32, |x| Number::Float(x.into())),
+        DType::C128 => bits!(f64, Number::Float),
+        DType::QI8 | DType::I4 => bits!(i8, |x| Number::Int(x.into())),
+        DType::QU8 | DType::U4 => bits!(u8, |x| Number::Int(x.into())),
+        DType::QI16 => bits!(i16, |x| Number::Int(x.into())),
+        DType::QU16 => bits!(u16, |x| Number::Int(x.into())),
+        DType::QI32 => bits!(i32, |x| Number::Int(x.into())),
+        DType::F8E5M2 | DType::F8E4M3FN => bits!(u8, float8),
         DType::Bool => ints!(bool),
         DType::I8 => ints!(i8),
         DType::I16 => ints!(i16),
@@ -47,11 +85,11 @@ pub fn numbers(tensor: &Tensor) -> Vec<Number> {
         DType::BF16 => halves(|bits| bf16::from_bits(bits).to_f64()),
         DType::F32 => tensor.to_vec::<f32>().unwrap().into_iter().map(|x| Number::Float(x.into())).collect(),
         DType::F64 => tensor.to_vec::<f64>().unwrap().into_iter().map(Number::Float).collect(),
-        other => panic!("{other} must be a numeric dtype or bool"),
+        other => panic!("{other} must not be string"),
     }
 }
 
-/// Returns a tensor of any numeric dtype or bool from floats, each cast as by `as`.
+/// Returns a tensor of any dtype but string from floats, each cast as by `as`; a complex number takes two of them.
 pub fn tensor_of(dtype: DType, sizes: &[usize], elements: &[f64]) -> Tensor {
     macro_rules! cast {
         ($T:ty) => {
@@ -61,7 +99,22 @@ pub fn tensor_of(dtype: DType, sizes: &[usize], elements: &[f64]) -> Tensor {
     let bits = |narrow: fn(f64) -> u16| {
         Tensor::from_bits(dtype, sizes, &elements.iter().map(|&x| narrow(x)).collect::<Vec<_>>())
     };
+    macro_rules! stored {
+        ($of:expr) => {
+            Tensor::from_bits(dtype, sizes, &elements.iter().map($of).collect::<Vec<_>>())
+        };
+    }
     match dtype {
+        DType::C64 => stored!(|&x| x as f32),
+        DType::C128 => stored!(|&x| x),
+        DType::QI8 => stored!(|&x| x as i8),
+        DType::QU8 => stored!(|&x| x as u8),
+        DType::QI16 => stored!(|&x| x as i16),
+        DType::QU16 => stored!(|&x| x as u16),
+        DType::QI32 => stored!(|&x| x as i32),
+        DType::I4 => stored!(|&x| x.clamp(-8.0, 7.0) as i8),
+        DType::U4 => stored!(|&x| x.clamp(0.0, 15.0) as u8),
+        DType::F8E5M2 | DType::F8E4M3FN => stored!(|&x| nearest_float8(dtype, x)),
         DType::Bool => Tensor::from_vec(sizes, elements.iter().map(|&x| x != 0.0).collect()),
         DType::I8 => cast!(i8),
         DType::I16 => cast!(i16),
@@ -75,7 +128,7 @@ pub fn tensor_of(dtype: DType, sizes: &[usize], elements: &[f64]) -> Tensor {
         DType::BF16 => bits(|x| bf16::from_f64(x).to_bits()),
         DType::F32 => cast!(f32),
         DType::F64 => cast!(f64),
-        other => panic!("{other} must be a numeric dtype or bool"),
+        other => panic!("{other} must not be string"),
     }
     .unwrap()
 }

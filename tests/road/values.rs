@@ -49,6 +49,10 @@ fn tensor(json: &Json) -> Tensor {
         DType::I64 => {
             Tensor::from_vec(&sizes, data.iter().map(|item| item.as_i64().unwrap()).collect()).unwrap()
         }
+        DType::F8E5M2 | DType::F8E4M3FN => {
+            let bits: Vec<u8> = data.iter().map(|item| item.as_u64().unwrap() as u8).collect();
+            Tensor::from_bits(dtype, &sizes, &bits).unwrap()
+        }
         _ => {
             let number = |item: &Json| match item {
                 Json::Bool(flag) => f64::from(u8::from(*flag)),
@@ -118,9 +122,9 @@ fn case(number: usize, line: &str) -> Case {
         _ => Call::new(interned(op)),
     };
     match op {
-        "transpose" => params.push("perm"),
-        "expand_dims" | "reverse" | "concat" | "split" | "gather" | "argmax" | "argmin" | "softmax"
-        | "log_softmax" => params.push("axis"),
+        "transpose" | "conjugate_transpose" => params.push("perm"),
+        "cumsum" | "complex_prod" | "expand_dims" | "reverse" | "concat" | "split" | "gather" | "argmax"
+        | "argmin" | "softmax" | "log_softmax" => params.push("axis"),
         "slice" => params.extend(["begin", "size"]),
         "strided_slice" => params.extend(["begin", "end", "strides"]),
         "reshape" | "broadcast_to" | "scatter_nd" => params.push("shape"),
@@ -247,6 +251,9 @@ fn mismatch(case: &Case, result: std::thread::Result<Result<Vec<Tensor>>>) -> Op
                 let bound = match expected.dtype() {
                     DType::F32 => Bound { relative: 1e-5, absolute: 1e-6 },
                     DType::F64 => Bound { relative: 1e-12, absolute: 0.0 },
+                    // One part may be small beside the other.
+                    DType::C64 => Bound { relative: 1e-5, absolute: 1e-5 },
+                    DType::C128 => Bound { relative: 1e-12, absolute: 1e-13 },
                     _ => return difference(got, expected, None),
                 };
                 difference(got, expected, Some(bound)).map(|text| format!("{text}; {got:?}"))

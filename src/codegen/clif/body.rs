@@ -81,6 +81,10 @@ impl Emitter<'_, '_> {
                 self.store(group, *slot, *value);
                 group.val(*value).clone()
             }
+            InstOp::StorePair { slot, values } => {
+                self.store_pair(group, *slot, *values);
+                group.val(values[0]).clone()
+            }
         };
         group.vals[number] = Some(val);
     }

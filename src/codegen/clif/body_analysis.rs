@@ -106,7 +106,7 @@ fn pressure(body: &[Inst], uniform: &[bool], last_use: &[usize]) -> u32 {
     let mut freed = vec![0u32; body.len() + 1];
     let (mut live, mut most) = (0, 1);
     for (index, inst) in body.iter().enumerate() {
-        if uniform[index] || matches!(inst.op, InstOp::Store { .. }) {
+        if uniform[index] || matches!(inst.op, InstOp::Store { .. } | InstOp::StorePair { .. }) {
             live -= freed[index];
             continue;
         }
@@ -165,5 +165,6 @@ pub(super) fn wanted_operands(
         InstOp::Cast(a) => smallvec![vector(*a)],
         InstOp::CheckIndex { value, .. } => smallvec![(*value, WantedForm::Lanes)],
         InstOp::Store { value, .. } => smallvec![vector(*value)],
+        InstOp::StorePair { values: [a, b], .. } => smallvec![vector(*a), vector(*b)],
     }
 }

@@ -182,6 +182,21 @@ impl Emitter<'_, '_> {
         }
     }
 
+    /// Stores two values to adjacent elements, lane by lane.
+    pub fn store_pair(&mut self, group: &mut ElementGroup<'_>, slot: u32, values: [InstId; 2]) {
+        let address = self.address(group, slot);
+        let dtype = self.code.slots[slot as usize].dtype;
+        let size = size_of(dtype);
+        let per = 16 / size;
+        for (number, v) in (0..).zip(values) {
+            let vecs = self.vecs(group, v);
+            for j in 0..if group.uniform { 1 } else { group.elems } {
+                let lane = self.b.ins().extractlane(vecs[(j / per) as usize], (j % per) as u8);
+                self.b.ins().store(flags(), lane, address, ((2 * j + number) * size) as i32);
+            }
+        }
+    }
+
     fn store_vecs(&mut self, dtype: DType, address: Value, vecs: &Vecs, elems: u32) {
         let vecs = match dtype {
             DType::F16 | DType::BF16 => self.half_to_bits(dtype, vecs),

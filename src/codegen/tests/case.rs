@@ -11,7 +11,8 @@ use super::super::module::{CodeModule, FuncIndex};
 use super::random_values::{Random, element};
 use crate::expr::Scalar;
 use crate::lower::kernel_body::{AccessPattern, KernelBody, LaneLayout, SlotType, SlotUse, TILE};
-use crate::lower::tests::interpret::{Fault, InterpArgs, InterpBuffer, InterpSlot, interpret};
+use crate::lower::tests::fault::Fault;
+use crate::lower::tests::interpret::{InterpArgs, InterpBuffer, InterpSlot, interpret};
 
 /// The number of guard bytes before and after the data of a buffer.
 const GUARD: usize = 96;
@@ -140,7 +141,9 @@ impl KernelCase {
         let spans: Vec<i64> = spans.chain([span(self.rows, row), span(self.n, inner), reach]).collect();
         let lowest: i64 = spans.iter().filter(|s| **s < 0).sum();
         let highest: i64 = spans.iter().filter(|s| **s > 0).sum();
-        let length = ((highest - lowest + size) as usize).next_multiple_of(size as usize);
+        // A store whose elements are apart stores pairs.
+        let last = if written { inner.max(size) } else { size };
+        let length = ((highest - lowest + last) as usize).next_multiple_of(size as usize);
         let shift = random.below(9);
         let data = GUARD + shift..GUARD + shift + length;
         let mut bytes = vec![GUARD_BYTE; data.end + GUARD];

@@ -9,7 +9,7 @@ use crate::expr::{BinaryOp, ReduceOp, UnaryOp};
 use crate::lower::kernel_body::{
     AccessPattern, Inst, InstId, InstOp, KernelBody, LaneLayout, Pass, ReduceStep, SlotType, SlotUse,
 };
-use crate::lower::verify::{has_lanes, supports_binary, supports_reduce, supports_unary};
+use crate::lower::supported::{has_lanes, supports_binary, supports_reduce, supports_unary};
 
 const UNARY: [UnaryOp; 8] = [
     UnaryOp::Neg,

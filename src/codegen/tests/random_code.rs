@@ -9,7 +9,7 @@ use crate::expr::{BinaryOp, ReduceOp, Scalar, UnaryOp};
 use crate::lower::kernel_body::{
     AccessPattern, Inst, InstId, InstOp, KernelBody, LaneLayout, Pass, ReduceStep, SlotType, SlotUse,
 };
-use crate::lower::verify::{supports_binary, supports_reduce, supports_unary};
+use crate::lower::supported::{supports_binary, supports_reduce, supports_unary};
 
 /// A random kernel, with the limits of its cases.
 pub(in crate::codegen) struct Generated {
@@ -352,6 +352,17 @@ impl Generator<'_> {
                 1 | 2 if self.layout == LaneLayout::Row => (AccessPattern::Contiguous, SlotUse::Scratch),
                 _ => (AccessPattern::Contiguous, SlotUse::Store),
             };
+            let earlier = (0..v).rev().find(|v| self.body[*v].dtype == dtype);
+            if let Some(second) = earlier
+                && matches!(dtype.size_bytes(), Some(4 | 8))
+                && self.random.chance(4)
+            {
+                let slot = self.slot(dtype, AccessPattern::Strided(2), SlotUse::Store);
+                let values = [v, second].map(|v| InstId(v as u32));
+                self.push(dtype, InstOp::StorePair { slot, values }, false);
+                written.push(slot as usize);
+                continue;
+            }
             let slot = self.slot(dtype, pattern, used);
             self.push(dtype, InstOp::Store { slot, value: InstId(v as u32) }, false);
             written.push(slot as usize);

@@ -1,7 +1,5 @@
 //! `asinh`, `acosh`, `atanh`.
 
-use shapeflow_shape_fns::DType;
-
 use super::build::*;
 use super::log::log1p;
 use crate::expr::Expr;
@@ -46,15 +44,5 @@ pub fn atanh(x: Expr) -> Expr {
         let far = twice / left;
         let quotient = magnitude.less(x.like(0.5)).select(near, far);
         with_sign(&times(&log1p(quotient), 0.5), x)
-    })
-}
-
-/// Applies `f` in `f64`, so that its errors vanish when a narrower result is rounded.
-fn in_double(x: Expr, f: impl FnOnce(&Expr) -> Expr) -> Expr {
-    in_float(x, |x| {
-        if Format::of(x).is_double() {
-            return f(x);
-        }
-        f(&x.clone().cast(DType::F64)).cast(x.dtype())
     })
 }

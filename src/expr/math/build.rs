@@ -63,6 +63,16 @@ pub(super) fn in_float(x: Expr, f: impl FnOnce(&Expr) -> Expr) -> Expr {
     }
 }
 
+/// Applies `f` in `f64`, so that its errors vanish when a narrower result is rounded.
+pub(super) fn in_double(x: Expr, f: impl FnOnce(&Expr) -> Expr) -> Expr {
+    in_float(x, |x| {
+        if Format::of(x).is_double() {
+            return f(x);
+        }
+        f(&x.clone().cast(DType::F64)).cast(x.dtype())
+    })
+}
+
 /// Applies a function of two arguments as [`in_float`] does.
 pub(super) fn in_float2(x: Expr, y: Expr, f: impl FnOnce(&Expr, &Expr) -> Expr) -> Expr {
     match x.dtype() {

@@ -8,33 +8,44 @@
 //! function says otherwise. A constant with the coefficients of a polynomial lists the highest power first; the
 //! relative error in its documentation is the maximum error of the polynomial alone.
 //!
+//! Complex numbers are computed from real functions of their parts; no bound on their errors is stated.
+//!
 //! An argument of an unsupported dtype gives an ill-typed expression, which is refused when the op is added to a graph.
 
 mod area;
+mod bessel;
 mod build;
+mod complex;
 mod division;
 mod erf;
 mod exp;
+mod gamma;
 mod gelu;
 mod hyperbolic;
+mod inexact;
 mod inverse;
 mod log;
+mod neighbour;
 mod power;
 mod trig;
 #[cfg(test)]
 mod ulp;
 
-pub use area::{acosh, asinh, atanh};
-pub use division::{floordiv, floormod, relu, round_half_even, sign, squared_difference};
+pub use bessel::{bessel_i0e, bessel_i1e};
+pub use division::{floordiv, floormod, relu, round_half_even};
 pub use erf::{erf, erfc};
 pub(crate) use exp::exp_nonpositive;
-pub use exp::{exp, exp2, expm1};
+pub use exp::exp2;
+pub use gamma::{digamma, lgamma};
 pub(crate) use gelu::gelu_tanh;
-pub use hyperbolic::{cosh, sigmoid, sinh, tanh};
-pub use inverse::{acos, asin, atan, atan2};
-pub use log::{log, log1p, log2};
-pub use power::{cbrt, pow, rsqrt};
-pub use trig::{cos, sin, tan};
+pub use inexact::{
+    acos, acosh, angle, asin, asinh, atan, atanh, cos, cosh, exp, expm1, log, log1p, magnitude, pow,
+    reciprocal, rsqrt, sigmoid, sign, sin, sinh, sqrt, squared_difference, tan, tanh,
+};
+pub use inverse::atan2;
+pub use log::log2;
+pub use neighbour::next_after;
+pub use power::cbrt;
 
 #[cfg(test)]
 mod accuracy;

@@ -53,8 +53,8 @@ impl Checkpoint {
             return Ok(HashMap::new());
         }
         let tensor = self.tensor(OBJECT_GRAPH, "")?;
-        let bytes = tensor.as_strings().ok().and_then(|strings| strings.first());
-        let graph = match bytes.map(|bytes| ObjectGraphProto::decode(&**bytes)) {
+        let bytes = tensor.as_strings().ok().and_then(|strings| strings.get(0));
+        let graph = match bytes.map(|bytes| ObjectGraphProto::decode(bytes)) {
             Some(Ok(graph)) => graph,
             _ => return damaged("the object graph of the checkpoint cannot be read"),
         };

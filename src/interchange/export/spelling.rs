@@ -83,7 +83,9 @@ impl Exporter<'_> {
                 }
                 continue;
             }
-            if let Some((_, value)) = spelling.fixed.iter().find(|(own, _)| *own == own_name) {
+            if let Some((_, value)) =
+                spelling.fixed.iter().chain(spelling.implied).find(|(own, _)| *own == own_name)
+            {
                 let known = attr.to_elements().and_then(|elements| elements.get(0)?.as_known());
                 if known != Some(*value) {
                     return Ok(None);

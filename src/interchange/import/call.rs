@@ -151,7 +151,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             match self.constant(imported.value) {
                 Some(tensor) => {
                     let text = match tensor.as_strings() {
-                        Ok([text]) => String::from_utf8_lossy(text).into_owned(),
+                        Ok(texts) if texts.len() == 1 => String::from_utf8_lossy(texts.at(0)).into_owned(),
                         _ => tensor.elements_text(SHOWN),
                     };
                     message.push_str(if shown.is_empty() { ": " } else { " " });

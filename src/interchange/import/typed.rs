@@ -40,6 +40,11 @@ pub(super) fn add_dtype_attrs(
     row: Option<&'static Registered>,
 ) -> Option<Attrs> {
     let node = frame.nodes.get(index)?;
+    if def.composition(operands.first().copied()).is_some() {
+        for (name, value) in spelling.implied {
+            attrs.insert((*name).to_string(), *value);
+        }
+    }
     let gives_expected = |attrs: &Attrs| {
         def.infer_dtypes(operands, attrs).is_ok_and(|given| {
             given.len() == expected.len()

@@ -2,6 +2,7 @@
 
 use smallvec::SmallVec;
 
+use super::fault::{Fault, FaultKind};
 use super::reduce_lanes::{ReduceLanes, lane_count};
 use crate::expr::{Scalar, eval_binary, eval_bitcast, eval_cast, eval_mul_add, eval_unary};
 use crate::lower::kernel_body::{
@@ -48,34 +49,6 @@ pub(crate) struct InterpArgs<'a, 'b> {
     pub extents: &'a [i64],
     /// Whether `MulAdd` rounds once.
     pub fused: bool,
-}
-
-/// Why a run stopped.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum FaultKind {
-    /// An index outside `[0, limit)`.
-    Index { value: i64, limit: i64 },
-    /// An integer divided by zero.
-    DivideByZero,
-    /// The arguments are wrong: a slot leaves its buffer, stores to read-only memory, or does not exist.
-    OutOfBounds { slot: u32 },
-}
-
-/// The first element that failed.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Fault {
-    /// The failure.
-    pub kind: FaultKind,
-    /// Number of the pass; the number of passes for the epilogue.
-    pub pass: usize,
-    /// Number of the instruction in its body.
-    pub inst: usize,
-    /// Row of the element.
-    pub row: i64,
-    /// Position of the element along the loops.
-    pub position: SmallVec<[i64; 4]>,
-    /// Position of the element along the inner axis.
-    pub inner: i64,
 }
 
 /// Runs `code`, which the verifier must have accepted.
@@ -236,20 +209,32 @@ impl Interpreter<'_> {
                 }
                 Scalar::I64(index)
             }
-            InstOp::Store { slot, value: v } => {
-                let offset = self.offset(*slot, args)?;
-                let slot_args = &args.slots[*slot as usize];
-                let Some(InterpBuffer::Write(bytes)) = args.buffers.get_mut(slot_args.buffer) else {
-                    return Err(self.fault(FaultKind::OutOfBounds { slot: *slot }));
-                };
-                usize::try_from(offset)
-                    .ok()
-                    .and_then(|offset| bytes.get_mut(offset..))
-                    .and_then(|bytes| value(v).write_bytes(bytes))
-                    .ok_or_else(|| self.fault(FaultKind::OutOfBounds { slot: *slot }))?;
-                value(v)
+            InstOp::Store { slot, value: v } => self.store(*slot, 0, value(v), args)?,
+            InstOp::StorePair { slot, values: [first, second] } => {
+                self.store(*slot, 1, value(second), args)?;
+                self.store(*slot, 0, value(first), args)?
             }
         })
+    }
+
+    /// Stores a value `ahead` elements after a slot's current element, and returns it.
+    fn store(
+        &self,
+        slot: u32,
+        ahead: i64,
+        value: Scalar,
+        args: &mut InterpArgs<'_, '_>,
+    ) -> Result<Scalar, Fault> {
+        let size = value.dtype().size_bytes().expect("elements of kernel slots have a fixed size");
+        let place = self.offset(slot, args)? + ahead * size as i64;
+        let Some(InterpBuffer::Write(bytes)) = args.buffers.get_mut(args.slots[slot as usize].buffer) else {
+            return Err(self.fault(FaultKind::OutOfBounds { slot }));
+        };
+        let bytes = usize::try_from(place).ok().and_then(|place| bytes.get_mut(place..));
+        bytes
+            .and_then(|bytes| value.write_bytes(bytes))
+            .ok_or_else(|| self.fault(FaultKind::OutOfBounds { slot }))?;
+        Ok(value)
     }
 
     /// Returns the byte offset of a slot's current element, or the value of an iota.

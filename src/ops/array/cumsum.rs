@@ -17,11 +17,11 @@ use crate::ops::row_major::RowMajor;
 impl<'g> Value<'g> {
     /// Returns the running sums along `axis`: `[a, b, c]` gives `[a, a + b, a + b + c]`.
     ///
-    /// `[..] -> [..]`, integers (which wrap) and floats. A negative `axis` counts from the end. Elements are added in
+    /// `[..] -> [..]`, integers (which wrap), floats and complex numbers. A negative `axis` counts from the end. Elements are added in
     /// order and in their own precision; f16 and bf16 are added as f32. As TensorFlow's `Cumsum`. Runs on the host.
     ///
     /// # Errors
-    /// The axis is out of range, or the element type is neither an integer nor a float.
+    /// The axis is out of range, or the element type is not an integer, a float or a complex number.
     #[track_caller]
     pub fn cumsum(self, axis: impl IntoParam<'g>) -> Result<Value<'g>> {
         self.cumsum_with(axis, false, false)
@@ -42,7 +42,7 @@ impl<'g> Value<'g> {
 pub(crate) static DEF: OpDef = OpDef::host("cumsum", run)
     .operands(&[Operand::Data("x"), Operand::Structure("axis")])
     .shape_fn(shapeflow_shape_fns::array::cumsum)
-    .dtype_rule(dtype::unary::number)
+    .dtype_rule(dtype::unary::numeric)
     .tensorflow(&[TfOp::new("Cumsum").absent(&[("axis", Absent::Zero)])]);
 
 /// The layout and the options of the sums. Each of the `length` positions along the axis has `inner` elements after the
@@ -78,6 +78,8 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
         DType::U64 => plain(scan, x, y, u64::wrapping_add),
         DType::F32 => plain(scan, x, y, f32::add),
         DType::F64 => plain(scan, x, y, f64::add),
+        DType::C64 => complex::<f32>(scan, x, y),
+        DType::C128 => complex::<f64>(scan, x, y),
         DType::F16 => {
             halves(scan, x, y, |bits| f16::from_bits(bits).to_f32(), |sum| f16::from_f32(sum).to_bits())
         }
@@ -93,6 +95,17 @@ fn plain<T: Element>(
     add: impl Fn(T, T) -> T,
 ) -> Result<()> {
     sums(scan, x.as_slice::<T>()?, y.as_mut_slice::<T>()?, T::default(), |x| x, |sum| sum, add);
+    Ok(())
+}
+
+/// Sums complex numbers part by part: the parts are an axis of size 2 inside all others.
+fn complex<T: Element + Add<Output = T>>(
+    scan: Scan,
+    x: TensorView<'_>,
+    y: &mut TensorViewMut<'_>,
+) -> Result<()> {
+    let scan = Scan { inner: 2 * scan.inner, ..scan };
+    sums(scan, x.as_bits::<T>()?, y.as_mut_bits::<T>()?, T::default(), |x| x, |sum| sum, T::add);
     Ok(())
 }
 
@@ -164,7 +177,7 @@ mod tests {
 
     shape_table! { DEF, {"axis": -1},
         "[n, 3]" => "[n, 3]",
-        "bool[n]" => error "the element type must be an integer or a float",
+        "bool[n]" => error "must be an integer, a float or a complex number",
     }
     shape_table! { fed: DEF, {},
         "[n, 3]; axis=i32[]" => "[n, 3]",

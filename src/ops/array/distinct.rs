@@ -1,8 +1,6 @@
-//! `distinct`: the host implementation of `unique` and `unique_with_counts`, a hash table with 64-bit keys.
+//! `distinct`: the host implementation of `unique` and `unique_with_counts`, a hash table with 64-bit keys. Handles stand
+//! for strings.
 
-use std::collections::hash_map::Entry;
-
-use rustc_hash::FxHashMap;
 use shapeflow_shape_fns::{Attr, Attrs, DType};
 
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -65,7 +63,7 @@ fn of_dtype<I: Element>(x: TensorView<'_>, counted: bool, number: fn(u32) -> I) 
         DType::F64 => keyed!(f64, x.as_slice()?, |x| (!x.is_nan()).then(|| (x + 0.0).to_bits())),
         DType::F16 => keyed!(u16, x.as_bits()?, |bits| half_key(bits, 0x7c00)),
         DType::BF16 => keyed!(u16, x.as_bits()?, |bits| half_key(bits, 0x7f80)),
-        _ => strings(x.as_strings()?, counted, number)?,
+        other => unreachable!("the dtype rule refuses {other}, and handles stand for strings"),
     };
     Ok(Distinct { elements, indices, counts })
 }
@@ -167,28 +165,4 @@ fn number_all<T: Copy, I: Element>(
 fn counts_of<I: Element>(counts: &[u32], counted: bool, number: fn(u32) -> I) -> Result<Option<Tensor>> {
     let tensor = || Tensor::from_vec(&[counts.len()], counts.iter().map(|&count| number(count)).collect());
     counted.then(tensor).transpose()
-}
-
-fn strings<I: Element>(
-    elements: &[Box<[u8]>],
-    counted: bool,
-    number: fn(u32) -> I,
-) -> Result<(Tensor, Tensor, Option<Tensor>)> {
-    let mut numbers: FxHashMap<&[u8], u32> = FxHashMap::default();
-    let (mut found, mut counts): (Vec<&[u8]>, Vec<u32>) = (Vec::new(), Vec::new());
-    let mut indices = Vec::with_capacity(elements.len());
-    for element in elements {
-        let index = match numbers.entry(element) {
-            Entry::Occupied(entry) => *entry.get(),
-            Entry::Vacant(entry) => {
-                found.push(element);
-                counts.push(0);
-                *entry.insert(found.len() as u32 - 1)
-            }
-        };
-        counts[index as usize] += 1;
-        indices.push(number(index));
-    }
-    let elements = Tensor::from_strings(&[found.len()], &found)?;
-    Ok((elements, Tensor::from_vec(&[indices.len()], indices)?, counts_of(&counts, counted, number)?))
 }

@@ -5,9 +5,9 @@ use shapeflow_shape_fns::{Attr, Attrs, DType};
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::Value;
-use crate::op::{HostCx, OpDef, Operand, TfOp};
+use crate::op::{HostCx, OpDef, Operand, StringHandles, TfOp};
 use crate::ops::row_major::RowMajor;
-use crate::tensor::{Tensor, TensorView, size_of_element};
+use crate::tensor::{TensorView, size_of_element};
 
 use super::unstack::MAX_OUTPUTS;
 
@@ -45,6 +45,7 @@ pub(crate) static DEF: OpDef = OpDef::host("dynamic_partition", run)
     .outputs(|attrs, _| count(attrs).unwrap_or(0))
     .shape_fn(shapeflow_shape_fns::array::dynamic_partition)
     .dtype_rule(dtypes)
+    .takes_handles(StringHandles::Any)
     .tensorflow(&[TfOp::new("DynamicPartition")]);
 
 fn count(attrs: &Attrs) -> Result<usize> {
@@ -91,18 +92,6 @@ fn partition<I: Copy + Into<i64>>(
     }
     let rest = data.sizes().get(rank..).unwrap_or_default();
     let row: usize = rest.iter().product();
-    let part_of =
-        |position: usize| -> usize { parts.get(position).map_or(0, |part| (*part).into() as usize) };
-    if data.dtype() == DType::String {
-        let mut texts: Vec<Vec<&[u8]>> = rows.iter().map(|rows| Vec::with_capacity(rows * row)).collect();
-        for (position, row) in data.as_strings()?.chunks_exact(row.max(1)).enumerate() {
-            texts[part_of(position)].extend(row.iter().map(|text| &**text));
-        }
-        for (number, (texts, rows)) in texts.into_iter().zip(&rows).enumerate() {
-            cx.set_output(number, Tensor::from_strings(&[&[*rows], rest].concat(), &texts)?)?;
-        }
-        return Ok(());
-    }
     let sizes: Vec<Vec<usize>> = rows.iter().map(|rows| [&[*rows], rest].concat()).collect();
     let mut views = cx.unfilled_outputs(&sizes)?;
     let bytes = row * size_of_element(data.dtype())?;
@@ -192,6 +181,7 @@ fn partition_small<const N: usize, I>(
 mod tests {
     use super::*;
     use crate::ops::testing::{run, shape_table, tensor};
+    use crate::tensor::Tensor;
 
     shape_table! { DEF, {"num_partitions": 2},
         "[n, 3]; i32[n]" => "[?, 3]; [?, 3]",

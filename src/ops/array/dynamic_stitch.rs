@@ -7,7 +7,7 @@ use shapeflow_shape_fns::{Attrs, DType};
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::Value;
-use crate::op::{HostCx, OpDef, Operand, TfOp};
+use crate::op::{HostCx, OpDef, Operand, StringHandles, TfOp};
 use crate::ops::positions::Positions;
 use crate::ops::row_major::RowMajor;
 use crate::ops::rows::{greatest, put};
@@ -52,6 +52,7 @@ pub(crate) static DEF: OpDef = OpDef::host("dynamic_stitch", run)
     .operands(&[Operand::Variadic("indices.."), Operand::Variadic("data..")])
     .shape_fn(shapeflow_shape_fns::array::dynamic_stitch)
     .dtype_rule(dtypes)
+    .takes_handles(StringHandles::Any)
     .tensorflow(&[TfOp::new("DynamicStitch"), TfOp::new("ParallelDynamicStitch")]);
 
 fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
@@ -70,14 +71,12 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
         return Err(Error::msg("dynamic_stitch needs at least one tensor"));
     };
     let row = first.view().sizes().get(destinations.view().sizes().len()..).unwrap_or_default();
-    if first.view().dtype() != DType::String {
-        let placed = match destinations.view().dtype() {
-            DType::I32 => put_in_order::<i32>(cx, &indices, &data, row)?,
-            _ => put_in_order::<i64>(cx, &indices, &data, row)?,
-        };
-        if placed {
-            return Ok(());
-        }
+    let placed = match destinations.view().dtype() {
+        DType::I32 => put_in_order::<i32>(cx, &indices, &data, row)?,
+        _ => put_in_order::<i64>(cx, &indices, &data, row)?,
+    };
+    if placed {
+        return Ok(());
     }
     let mut rows = 0;
     for indices in &indices {

@@ -4,7 +4,7 @@ use shapeflow_shape_fns::{Attr, Dim, InferenceContext, ShapeError};
 
 use crate::dtype;
 use crate::error::Result;
-use crate::expr::{Expr, InRange, Index, LowerCx, Scalar};
+use crate::expr::{Expr, InRange, Index, LowerCx};
 use crate::graph::Value;
 use crate::op::{OpDef, Operand, TfOp};
 
@@ -22,7 +22,7 @@ impl<'g> Value<'g> {
     /// Extracts windows of `sizes[0]` rows and `sizes[1]` columns and flattens each one into a vector, in the order
     /// rows, columns, channels. Windows start `strides` apart, and the elements of a window are `rates` apart.
     ///
-    /// `[n, h, w, c] -> [n, oh, ow, sizes[0]*sizes[1]*c]`, bool, integers and floats. With [`WindowPadding::Same`],
+    /// `[n, h, w, c] -> [n, oh, ow, sizes[0]*sizes[1]*c]`, any dtype but string. With [`WindowPadding::Same`],
     /// `oh` is `ceil(h/strides[0])`; else it is the number of windows that fit. As TensorFlow's `ExtractImagePatches`
     /// (`tf.image.extract_patches`). Fuses into kernels.
     ///
@@ -59,7 +59,7 @@ impl<'g> Value<'g> {
 pub(crate) static DEF: OpDef = OpDef::compute("extract_image_patches", lower)
     .operands(&[Operand::Data("images")])
     .shape_fn(shape)
-    .dtype_rule(dtype::unary::scalar)
+    .dtype_rule(dtype::unary::fixed)
     .tensorflow(&[TfOp::new("ExtractImagePatches")]);
 
 fn shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
@@ -102,7 +102,7 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     if inside.is_empty() {
         return element;
     }
-    let zero = Expr::constant(Scalar::zero(cx.dtype(0)));
+    let zero = Expr::zero(cx.dtype(0));
     Expr::case(vec![(inside, element)], zero)
 }
 
@@ -119,7 +119,7 @@ mod tests {
 
     shape_table! { DEF, {"ksizes": [1, 3, 2, 1], "strides": [1, 1, 2, 1], "rates": [1, 1, 1, 1], "padding": "SAME"},
         "[n, 7, w, 2]" => "[n, 7, ceildiv(w, 2), 12]",
-        "string[n, 7, 7, 2]" => error "the element type must be bool, an integer or a float",
+        "string[n, 7, 7, 2]" => error "the element type must be any but string",
     }
 
     #[test]

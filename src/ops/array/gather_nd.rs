@@ -6,7 +6,7 @@ use shapeflow_shape_fns::{Attrs, DType, Dim, InferenceContext};
 
 use crate::dtype;
 use crate::error::Result;
-use crate::expr::{Expr, Index, LowerCx, Scalar};
+use crate::expr::{Expr, Index, LowerCx};
 use crate::graph::{IntoOperand, Value};
 use crate::op::{OpDef, Operand, TfOp};
 use crate::ops::positions::{check_policy, ignores_outside};
@@ -60,11 +60,9 @@ fn shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
     shapeflow_shape_fns::array::gather_nd(cx)
 }
 
-fn dtypes(operands: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
+fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
     dtype::indices(operands, 1)?;
-    // An ignored index gives zeros, so the dtype must have a zero.
-    let class = if ignores_outside(attrs) { dtype::Class::Scalar } else { dtype::Class::Any };
-    Ok(vec![dtype::common(operands, 0, 1, class)?])
+    Ok(vec![dtype::common(operands, 0, 1, dtype::Class::Any)?])
 }
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
@@ -93,7 +91,7 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     if !ignores {
         return element;
     }
-    let zero = Expr::constant(Scalar::zero(element.dtype()));
+    let zero = Expr::zero(element.dtype());
     inside.select(element, zero)
 }
 
@@ -130,7 +128,8 @@ mod tests {
     }
     shape_table! { ignoring: DEF, {"bad_indices_policy": "IGNORE"},
         "[a, b]; i64[i, 1]" => "[i, b]",
-        "string[a]; i64[i, 1]" => error "bool, an integer or a float, got string",
+        "string[a]; i64[i, 1]" => "string[i]",
+        "c64[a]; i64[i, 1]" => "c64[i]",
     }
 
     #[test]

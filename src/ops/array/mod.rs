@@ -9,6 +9,7 @@ pub(crate) mod broadcast_to;
 pub(crate) mod check_numerics;
 pub(crate) mod checked;
 pub(crate) mod concat;
+pub(crate) mod conjugate_transpose;
 pub(crate) mod cumsum;
 pub(crate) mod dynamic_partition;
 pub(crate) mod dynamic_stitch;
@@ -111,6 +112,7 @@ pub(crate) static ALL: &[&[&OpDef]] = &[&[
     &tensor_scatter::MAX,
     &tile::DEF,
     &transpose::DEF,
+    &conjugate_transpose::DEF,
     &unique::DEF,
     &unique_with_counts::DEF,
     &unstack::DEF,

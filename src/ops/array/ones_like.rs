@@ -2,17 +2,17 @@
 
 use crate::dtype;
 use crate::error::Result;
-use crate::expr::{Expr, Index, LowerCx, Scalar};
+use crate::expr::{Expr, Index, LowerCx};
 use crate::graph::Value;
 use crate::op::{OpDef, Operand, TfOp};
 
 impl<'g> Value<'g> {
     /// Makes a tensor of ones (`true` for bool) of the same shape and dtype.
     ///
-    /// `[..] -> [..]`, bool, integers and floats. As TensorFlow's `OnesLike`. Fuses into kernels.
+    /// `[..] -> [..]`, any dtype but string. As TensorFlow's `OnesLike`. Fuses into kernels.
     ///
     /// # Errors
-    /// The element type is not bool, an integer or a float.
+    /// The elements are strings.
     #[track_caller]
     pub fn ones_like(self) -> Result<Value<'g>> {
         self.graph().op(&DEF).data(self).finish()
@@ -22,11 +22,11 @@ impl<'g> Value<'g> {
 pub(crate) static DEF: OpDef = OpDef::compute("ones_like", lower)
     .operands(&[Operand::Data("x")])
     .shape_fn(shapeflow_shape_fns::common::unary)
-    .dtype_rule(dtype::unary::scalar)
+    .dtype_rule(dtype::unary::fixed)
     .tensorflow(&[TfOp::new("OnesLike")]);
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, _index: &[Index]) -> Expr {
-    Expr::constant(Scalar::one(cx.output_dtype(0)))
+    Expr::number(cx.output_dtype(0), 1.0)
 }
 
 #[cfg(test)]
@@ -39,7 +39,7 @@ mod tests {
     shape_table! { DEF, {},
         "[n, 3]" => "[n, 3]",
         "bool?" => "bool?",
-        "string[n]" => error "the element type must be bool, an integer or a float",
+        "string[n]" => error "the element type must be any but string",
     }
 
     #[test]

@@ -4,7 +4,7 @@ use shapeflow_shape_fns::{Attrs, DType, Dim};
 
 use crate::dtype;
 use crate::error::Result;
-use crate::expr::{Expr, InRange, Index, LowerCx, Scalar};
+use crate::expr::{Expr, InRange, Index, LowerCx};
 use crate::graph::{IntoOperand, IntoParam, Value};
 use crate::op::{OpDef, Operand, TfOp};
 
@@ -12,7 +12,7 @@ impl<'g> Value<'g> {
     /// Adds a border of zeros (`false` for bool). `paddings` holds one pair per axis, one after the other: the number
     /// of elements before and the number after.
     ///
-    /// `[d0, …] -> [paddings[0] + d0 + paddings[1], …]`, bool, integers and floats. As a value, `paddings` has shape
+    /// `[d0, …] -> [paddings[0] + d0 + paddings[1], …]`, any dtype but string. As a value, `paddings` has shape
     /// `[rank, 2]`. As TensorFlow's `Pad`. Fuses into kernels.
     ///
     /// # Errors
@@ -37,7 +37,7 @@ impl<'g> Value<'g> {
 pub(crate) static DEF: OpDef = OpDef::compute("pad", lower)
     .operands(&[Operand::Data("x"), Operand::Size("paddings")])
     .shape_fn(shapeflow_shape_fns::array::pad)
-    .dtype_rule(dtype::unary::scalar)
+    .dtype_rule(dtype::unary::any)
     .tensorflow(&[TfOp::new("Pad").pairs(&["paddings"])]);
 
 pub(crate) static WITH: OpDef = OpDef::compute("pad_with", lower_with)
@@ -57,7 +57,7 @@ fn with_dtypes(operands: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
 }
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
-    let zero = Expr::constant(Scalar::zero(cx.dtype(0)));
+    let zero = Expr::zero(cx.dtype(0));
     bordered(cx, index, zero)
 }
 
@@ -122,7 +122,7 @@ mod tests {
                     other => panic!("no border is {other:?}"),
                 };
                 let mut border = Tensor::zeros(x.dtype(), &[])?;
-                let value = eval_cast(Scalar::F64(value), x.dtype());
+                let value = eval_cast(crate::expr::Scalar::F64(value), x.dtype());
                 value.write_bytes(border.view_mut()?.bytes_mut()).unwrap();
                 run(&WITH, cx.attrs(), &[x, border])?
             } else {

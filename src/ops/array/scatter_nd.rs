@@ -10,18 +10,19 @@ use crate::error::Result;
 use crate::graph::{IntoOperand, IntoParam, Value};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ops::host_params::param_sizes;
-use crate::ops::positions::{Positions, check_policy};
+use crate::ops::positions::{NOWHERE, Positions, check_policy, each_block};
 use crate::ops::row_major::RowMajor;
 use crate::ops::rows::{Combine, combine};
+use crate::tensor::{Strings, StringsBuilder, Tensor};
 
 impl<'g> Value<'g> {
     /// Adds slices into a tensor of zeros of shape `shape`: `out[self[i, 0], …, self[i, k-1], ..] += updates[i, ..]`,
     /// in the order of the updates.
     ///
     /// `[i.., k], updates [i.., dk, …, dn], shape [d0, …, dn] -> [d0, …, dn]`. `self` is i32 or i64; `updates` holds
-    /// integers (which wrap), floats, complex numbers, or bools (whose sum is their logical or). f16 and bf16 are added
-    /// as f32 and rounded once. An index outside its axis fails the run. As TensorFlow's `ScatterNd`, which also
-    /// accepts strings; an imported graph may ask that updates out of range are ignored. Runs on the host.
+    /// integers (which wrap), floats, complex numbers, bools (whose sum is their logical or), or strings (which are
+    /// joined). f16 and bf16 are added as f32 and rounded once. An index outside its axis fails the run. As
+    /// TensorFlow's `ScatterNd`; an imported graph may ask that updates out of range are ignored. Runs on the host.
     ///
     /// ```
     /// use shapeflow::Graph;
@@ -59,7 +60,7 @@ fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
     dtype::indices(operands.get(..1).unwrap_or_default(), 0)?;
     dtype::indices(operands, 2)?;
     match operands.get(1) {
-        Some(summed @ (DType::Bool | DType::C64 | DType::C128)) => Ok(vec![*summed]),
+        Some(summed @ (DType::Bool | DType::C64 | DType::C128 | DType::String)) => Ok(vec![*summed]),
         _ => Ok(vec![dtype::common(operands, 1, 2, dtype::Class::Number)?]),
     }
 }
@@ -69,7 +70,34 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let sizes = param_sizes(cx, "shape", 2)?;
     let (outer, row) = split_sizes(indices.view(), &sizes);
     let positions = Positions::new(indices.view(), outer)?.with_policy(cx.attrs());
+    if updates.view().dtype() == DType::String {
+        let joined = join_rows(updates.view().as_strings()?, row, &sizes, &positions)?;
+        return cx.set_output(0, joined);
+    }
     combine(&mut cx.output(0, &sizes)?, updates.view(), row, Combine::Add, &positions)
+}
+
+/// Joins the strings of one destination in the order of the updates. Other elements are empty.
+fn join_rows(updates: Strings<'_>, row: usize, sizes: &[usize], positions: &Positions<'_>) -> Result<Tensor> {
+    let mut moves: Vec<(usize, usize)> = Vec::new();
+    if !updates.is_empty() {
+        each_block(updates.len() / row, positions, |first, destinations| {
+            for (update, destination) in (first..).zip(destinations).filter(|(_, to)| **to != NOWHERE) {
+                moves.extend((0..row).map(|inner| (destination * row + inner, update * row + inner)));
+            }
+        })?;
+    }
+    moves.sort_unstable();
+    let mut moves = moves.into_iter().peekable();
+    let count = sizes.iter().product();
+    let mut joined = StringsBuilder::with_capacity(count, updates.byte_len())?;
+    for element in 0..count {
+        while let Some((_, update)) = moves.next_if(|(destination, _)| *destination == element) {
+            joined.append(updates.at(update))?;
+        }
+        joined.end()?;
+    }
+    joined.finish(sizes)
 }
 
 #[cfg(test)]
@@ -77,14 +105,14 @@ mod tests {
     use super::*;
     use crate::error::ErrorKind;
     use crate::ops::testing::{recorded, run, run_one, shape_table, tensor};
-    use crate::tensor::Tensor;
 
     shape_table! { DEF, {"shape": [4, 3]},
         "i32[i, 1]; f64[i, 3]" => "f64[4, 3]",
         "i64[2]; []" => error "updates must have rank at least 1",
         "i32[i, 1]; [i, 2]" => error "updates must end with the axes of the result",
         "[i, 1]; [i, 3]" => error "a parameter must be i32 or i64, got f32",
-        "i32[i, 1]; string[i, 3]" => error "the element type must be an integer or a float",
+        "i32[i, 1]; string[i, 3]" => "string[4, 3]",
+        "i32[i, 1]; qi8[i, 3]" => error "the element type must be an integer or a float",
     }
     #[test]
     fn values_are_those_recorded() {

@@ -4,7 +4,7 @@ use shapeflow_shape_fns::Dim;
 
 use crate::dtype;
 use crate::error::Result;
-use crate::expr::{Expr, InRange, Index, LowerCx, Scalar};
+use crate::expr::{Expr, InRange, Index, LowerCx};
 use crate::graph::{IntoParam, Value};
 use crate::op::{OpDef, Operand, TfOp};
 
@@ -61,7 +61,7 @@ impl<'g> Value<'g> {
 pub(crate) static DEF: OpDef = OpDef::compute("space_to_batch_nd", lower)
     .operands(&[Operand::Data("input"), Operand::Size("block_shape"), Operand::Size("paddings")])
     .shape_fn(shapeflow_shape_fns::array::space_to_batch)
-    .dtype_rule(dtype::unary::scalar)
+    .dtype_rule(dtype::unary::fixed)
     .tensorflow(&[
         TfOp::new("SpaceToBatchND").pairs(&["paddings"]),
         TfOp::new("SpaceToBatch").pairs(&["paddings"]),
@@ -70,7 +70,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("space_to_batch_nd", lower)
 pub(crate) static BACK: OpDef = OpDef::compute("batch_to_space_nd", lower_back)
     .operands(&[Operand::Data("input"), Operand::Size("block_shape"), Operand::Size("crops")])
     .shape_fn(shapeflow_shape_fns::array::batch_to_space)
-    .dtype_rule(dtype::unary::any)
+    .dtype_rule(dtype::unary::fixed)
     .tensorflow(&[
         TfOp::new("BatchToSpaceND").pairs(&["crops"]),
         TfOp::new("BatchToSpace").pairs(&["crops"]),
@@ -97,7 +97,7 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
         inside.push(InRange { index: read[axis].clone(), low: Dim::known(0), high: size.clone() });
     }
     let element = cx.operand(0, &read);
-    let zero = Expr::constant(Scalar::zero(cx.dtype(0)));
+    let zero = Expr::zero(cx.dtype(0));
     Expr::case(vec![(inside, element)], zero)
 }
 
@@ -125,13 +125,14 @@ mod tests {
     shape_table! { DEF, {"block_shape": [2, 3], "paddings": [1, 1, 0, 0]},
         "[b, 4, 6, c]" => "[6*b, 3, 2, c]",
         "[b, 4, 5, c]" => error "a padded size must be a multiple of its block, got 5 and 3",
-        "string[b, 4, 6]" => error "the element type must be bool, an integer or a float",
+        "string[b, 4, 6]" => error "the element type must be any but string",
     }
     shape_table! { fed: DEF, {},
         "[b, s, c]; block_shape=i32[1]; paddings=i64[1, 2]" => "[?0*b, floordiv(?+?+s, ?0), c]",
     }
     shape_table! { back: BACK, {"block_shape": [2], "crops": [1, 0]},
-        "string[4*b, s]" => "string[2*b, 2*s-1]",
+        "i8[4*b, s]" => "i8[2*b, 2*s-1]",
+        "string[4, 4]" => error "the element type must be any but string, got string",
         "[3, s]" => error "the batch must be a multiple of the product of the blocks, got 3 and 2",
     }
 }

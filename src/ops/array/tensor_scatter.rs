@@ -7,7 +7,7 @@ use shapeflow_shape_fns::{Attrs, DType, InferenceContext};
 use crate::dtype;
 use crate::error::Result;
 use crate::graph::{IntoOperand, Value};
-use crate::op::{HostCx, OpDef, Operand, TfOp};
+use crate::op::{HostCx, OpDef, Operand, StringHandles, TfOp};
 use crate::ops::positions::{Positions, check_policy};
 use crate::ops::row_major::RowMajor;
 use crate::ops::rows::{Combine, combine, put};
@@ -41,6 +41,7 @@ macro_rules! scatters {
             .operands(&[Operand::Data("tensor"), Operand::Data("indices"), Operand::Data("updates")])
             .shape_fn(shape)
             .dtype_rule($dtypes)
+            .takes_handles(StringHandles::Any)
             .tensorflow(&[TfOp::new($op)]);)*
     };
 }

@@ -35,7 +35,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("transpose", lower)
     .dtype_rule(dtype::unary::any)
     .tensorflow(&[TfOp::new("Transpose").absent(&[("perm", Absent::ReversedAxes)])]);
 
-fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
+pub(super) fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let mut read = vec![Index::from(0); index.len()];
     for (position, axis) in index.iter().zip(cx.derived("perm")) {
         if let Some(slot) = axis.as_known().and_then(|axis| read.get_mut(axis as usize)) {

@@ -5,7 +5,7 @@ use shapeflow_shape_fns::{Attrs, DType};
 use crate::dtype;
 use crate::error::Result;
 use crate::graph::Value;
-use crate::op::{HostCx, OpDef, Operand, TfOp};
+use crate::op::{HostCx, OpDef, Operand, StringHandles, TfOp};
 
 use super::distinct::distinct;
 use super::unstack::exactly;
@@ -34,14 +34,12 @@ pub(crate) static DEF: OpDef = OpDef::host("unique", run)
         let [x, indices] = element_and_index_dtypes(dtypes, attrs)?;
         Ok(vec![x, indices])
     })
+    .takes_handles(StringHandles::Equality)
     .tensorflow(&[TfOp::new("Unique")]);
 
 /// Returns the dtype of the elements, and the dtype of indices and counts: attribute `out_idx`, i32 or i64.
 pub(super) fn element_and_index_dtypes(dtypes: &[DType], attrs: &Attrs) -> Result<[DType; 2]> {
-    let x = match dtypes.first() {
-        Some(DType::String) => DType::String,
-        _ => dtype::common(dtypes, 0, 1, dtype::Class::Scalar)?,
-    };
+    let x = dtype::common(dtypes, 0, 1, dtype::Class::ScalarOrString)?;
     match dtype::attribute(attrs, "out_idx")?.unwrap_or(DType::I64) {
         indices @ (DType::I32 | DType::I64) => Ok([x, indices]),
         other => dtype::refuse(format!("indices and counts must be i32 or i64, got {other}")),
@@ -81,10 +79,7 @@ mod tests {
         let x = Tensor::from_strings(&[4], &["b", "a", "b", ""]).unwrap();
         let [y, indices] = &run(&DEF, &Attrs::new(), &[x]).unwrap()[..] else { panic!() };
         assert_eq!(indices.to_vec::<i64>().unwrap(), [0, 1, 0, 2]);
-        assert_eq!(
-            y.as_strings().unwrap().iter().map(|text| &**text).collect::<Vec<_>>(),
-            [&b"b"[..], b"a", b""]
-        );
+        assert_eq!(y.as_strings().unwrap().iter().collect::<Vec<_>>(), [&b"b"[..], b"a", b""]);
         // -0, 0, NaN, infinity, NaN, infinity
         let bits = [0x8000, 0, 0x7e00, 0x7c00, 0x7e00, 0x7c00u16];
         let x = Tensor::from_bits(DType::F16, &[6], &bits).unwrap();

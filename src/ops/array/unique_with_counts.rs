@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::graph::Value;
-use crate::op::{HostCx, OpDef, Operand, TfOp};
+use crate::op::{HostCx, OpDef, Operand, StringHandles, TfOp};
 
 use super::distinct::distinct;
 use super::unique::element_and_index_dtypes;
@@ -31,6 +31,7 @@ pub(crate) static DEF: OpDef = OpDef::host("unique_with_counts", run)
         let [x, indices] = element_and_index_dtypes(dtypes, attrs)?;
         Ok(vec![x, indices, indices])
     })
+    .takes_handles(StringHandles::Equality)
     .tensorflow(&[TfOp::new("UniqueWithCounts")]);
 
 fn run(cx: &mut HostCx<'_>) -> Result<()> {

@@ -49,7 +49,7 @@ impl<'g> Value<'g> {
 /// # Errors
 /// The op does not have `N` outputs.
 #[track_caller]
-pub(super) fn exactly<'g, const N: usize>(values: Vec<Value<'g>>) -> Result<[Value<'g>; N]> {
+pub(in crate::ops) fn exactly<'g, const N: usize>(values: Vec<Value<'g>>) -> Result<[Value<'g>; N]> {
     let location = Location::caller();
     values.try_into().map_err(|values: Vec<_>| {
         let message = format!("the op must have {N} outputs, got {}", values.len());

@@ -13,11 +13,11 @@ use crate::ops::row_major::RowMajor;
 impl<'g> Value<'g> {
     /// Returns the indices of all elements that are true or nonzero, in row-major order.
     ///
-    /// `[d0, …, dn] -> i64[?, n + 1]`, one row per such element; bool, integers and floats. The number of rows depends
+    /// `[d0, …, dn] -> i64[?, n + 1]`, one row per such element; bool, numbers and quantized types. The number of rows depends
     /// on the data. A NaN is nonzero. As TensorFlow's `Where` (`tf.where` with one argument). Runs on the host.
     ///
     /// # Errors
-    /// The element type is not bool, an integer or a float.
+    /// The element type is not bool, a number or a quantized type.
     #[track_caller]
     pub fn where_indices(self) -> Result<Value<'g>> {
         self.graph().op(&DEF).data(self).finish()
@@ -27,7 +27,7 @@ impl<'g> Value<'g> {
 pub(crate) static DEF: OpDef = OpDef::host("where_indices", run)
     .operands(&[Operand::Data("condition")])
     .shape_fn(shapeflow_shape_fns::array::where_indices)
-    .dtype_rule(|dtypes, attrs| dtype::unary::scalar(dtypes, attrs).map(|_| vec![DType::I64]))
+    .dtype_rule(|dtypes, attrs| dtype::unary::equatable(dtypes, attrs).map(|_| vec![DType::I64]))
     .tensorflow(&[TfOp::new("Where")]);
 
 fn run(cx: &mut HostCx<'_>) -> Result<()> {
@@ -35,6 +35,13 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let x = x.view();
     match x.dtype() {
         DType::Bool => indices(cx, x, x.as_slice::<bool>()?, |flag| flag),
+        DType::C64 => of_parts::<f32>(cx, x),
+        DType::C128 => of_parts::<f64>(cx, x),
+        DType::QI8 => indices(cx, x, x.as_bits::<i8>()?, |bits| bits != 0),
+        DType::QU8 => indices(cx, x, x.as_bits::<u8>()?, |bits| bits != 0),
+        DType::QI16 => indices(cx, x, x.as_bits::<i16>()?, |bits| bits != 0),
+        DType::QU16 => indices(cx, x, x.as_bits::<u16>()?, |bits| bits != 0),
+        DType::QI32 => indices(cx, x, x.as_bits::<i32>()?, |bits| bits != 0),
         DType::I8 => not_zero::<i8>(cx, x),
         DType::I16 => not_zero::<i16>(cx, x),
         DType::I32 => not_zero::<i32>(cx, x),
@@ -52,6 +59,11 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
 
 fn not_zero<T: Element>(cx: &mut HostCx<'_>, x: TensorView<'_>) -> Result<()> {
     indices(cx, x, x.as_slice::<T>()?, |element| element != T::default())
+}
+
+fn of_parts<T: Element>(cx: &mut HostCx<'_>, x: TensorView<'_>) -> Result<()> {
+    let (numbers, _) = x.as_bits::<T>()?.as_chunks::<2>();
+    indices(cx, x, numbers, |number| number != [T::default(); 2])
 }
 
 /// The number of elements tested together. Their offsets fit into a byte.
@@ -108,7 +120,7 @@ mod tests {
     shape_table! { DEF, {},
         "bool[n, 3]" => "i64[?, 2]",
         "?" => "i64[?, ?]",
-        "string[n]" => error "the element type must be bool, an integer or a float",
+        "string[n]" => error "the element type must be bool, an integer, a float, a complex number or quantized",
     }
 
     #[test]

@@ -2,17 +2,17 @@
 
 use crate::dtype;
 use crate::error::Result;
-use crate::expr::{Expr, Index, LowerCx, Scalar};
+use crate::expr::{Expr, Index, LowerCx};
 use crate::graph::Value;
 use crate::op::{OpDef, Operand, TfOp};
 
 impl<'g> Value<'g> {
-    /// Makes a tensor of zeros (`false` for bool) of the same shape and dtype.
+    /// Makes a tensor of zeros (`false` for bool, empty strings for string) of the same shape and dtype.
     ///
-    /// `[..] -> [..]`, bool, integers and floats. As TensorFlow's `ZerosLike`. Fuses into kernels.
+    /// `[..] -> [..]`, any dtype. As TensorFlow's `ZerosLike`. Fuses into kernels.
     ///
     /// # Errors
-    /// The element type is not bool, an integer or a float.
+    /// None.
     #[track_caller]
     pub fn zeros_like(self) -> Result<Value<'g>> {
         self.graph().op(&DEF).data(self).finish()
@@ -22,11 +22,11 @@ impl<'g> Value<'g> {
 pub(crate) static DEF: OpDef = OpDef::compute("zeros_like", lower)
     .operands(&[Operand::Data("x")])
     .shape_fn(shapeflow_shape_fns::common::unary)
-    .dtype_rule(dtype::unary::scalar)
+    .dtype_rule(dtype::unary::any)
     .tensorflow(&[TfOp::new("ZerosLike")]);
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, _index: &[Index]) -> Expr {
-    Expr::constant(Scalar::zero(cx.output_dtype(0)))
+    Expr::zero(cx.output_dtype(0))
 }
 
 #[cfg(test)]
@@ -39,7 +39,8 @@ mod tests {
     shape_table! { DEF, {},
         "[n, 3]" => "[n, 3]",
         "bool?" => "bool?",
-        "string[n]" => error "the element type must be bool, an integer or a float",
+        "string[n]" => "string[n]",
+        "c64[n]" => "c64[n]",
     }
 
     #[test]

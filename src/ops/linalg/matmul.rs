@@ -5,10 +5,10 @@ use std::panic::Location;
 use shapeflow_shape_fns::{Attr, Attrs};
 
 use crate::dtype;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::expr::{Expr, Index, LowerCx, ReduceOp};
 use crate::graph::{IntoOperand, Value};
-use crate::op::{MatMulSpec, OpDef, Operand, TfOp};
+use crate::op::{CompositeCx, MatMulSpec, OpDef, Operand, TfOp};
 use crate::ops::broadcast::{Indices, broadcast_dims};
 use crate::ops::widen::widen;
 use crate::shape_fns;
@@ -16,13 +16,13 @@ use crate::shape_fns;
 impl<'g> Value<'g> {
     /// Multiplies matrices: `out[.., i, j] = Σ_k self[.., i, k] · other[.., k, j]`.
     ///
-    /// `[..batch, m, k], [..batch, k, n] -> [..batch, m, n]`, integers and floats of one dtype. Leading axes broadcast.
-    /// The sum is computed in the dtype of the operands; f16 and bf16 are summed in f32 and rounded once; integers
-    /// wrap. As TensorFlow's `MatMul` and `BatchMatMulV2`. Runs in matmul kernels, into which elementwise neighbours
+    /// `[..batch, m, k], [..batch, k, n] -> [..batch, m, n]`, integers, floats and complex numbers of one dtype. Leading axes
+    /// broadcast. The sum is computed in the dtype of the operands; f16 and bf16 are summed in f32 and rounded once; integers
+    /// wrap; a complex product is made of four products of the parts. As TensorFlow's `MatMul` and `BatchMatMulV2`. Runs in matmul kernels, into which elementwise neighbours
     /// may fuse.
     ///
     /// # Errors
-    /// The dtypes differ or are not integers or floats, a rank is below 2, the inner sizes differ, or leading axes
+    /// The dtypes differ or are not integers, floats or complex numbers, a rank is below 2, the inner sizes differ, or leading axes
     /// do not broadcast.
     #[track_caller]
     pub fn matmul(self, other: impl IntoOperand<'g>) -> Result<Value<'g>> {
@@ -56,16 +56,34 @@ impl<'g> Value<'g> {
 pub(crate) static DEF: OpDef = OpDef::contraction("matmul", lower, spec)
     .operands(&[Operand::Data("a"), Operand::Data("b")])
     .shape_fn(shape_fns::linalg::matmul)
-    .dtype_rule(dtype::binary::number)
+    .dtype_rule(dtype::binary::numeric)
+    .on_complex(of_parts)
     .tensorflow(&[
         TfOp::new("MatMul").own_shape_fn().of_rank(2),
-        TfOp::new("BatchMatMulV2").attrs(ADJOINT),
-        TfOp::new("BatchMatMul").own_shape_fn().attrs(ADJOINT),
-        TfOp::new("BatchMatMulV3").attrs(ADJOINT),
+        TfOp::new("BatchMatMulV2").attrs(TRANSPOSE).implies(ADJOINT),
+        TfOp::new("BatchMatMul").own_shape_fn().attrs(TRANSPOSE).implies(ADJOINT),
+        TfOp::new("BatchMatMulV3").attrs(TRANSPOSE).implies(ADJOINT),
     ]);
 
-/// TensorFlow's adjoint attributes. For real numbers the adjoint is the transpose.
-const ADJOINT: &[(&str, &str)] = &[("adj_x", "transpose_a"), ("adj_y", "transpose_b")];
+/// The attributes for which TensorFlow's batched products transpose and conjugate.
+const TRANSPOSE: &[(&str, &str)] = &[("adj_x", "transpose_a"), ("adj_y", "transpose_b")];
+/// What they do beside transposing, which for real numbers is nothing.
+const ADJOINT: &[(&str, i64)] = &[("conjugates", 1)];
+
+/// Builds a product of complex matrices from four products of their parts.
+fn of_parts<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
+    let &[a, b] = values else { return Err(Error::msg("matmul needs two operands")) };
+    dtype::common(&[a.dtype(), b.dtype()], 0, 2, dtype::Class::Complex)?;
+    let MatMulSpec { transpose_a, transpose_b } = spec(cx.attrs());
+    let conjugates = cx.attrs().get("conjugates").is_some();
+    let conjugated = |x: Value<'g>, transposed| if conjugates && transposed { x.conj() } else { x.ok() };
+    let (a, b) = (conjugated(a, transpose_a)?, conjugated(b, transpose_b)?);
+    let product =
+        |a: Result<Value<'g>>, b: Result<Value<'g>>| a?.matmul_transposed(b?, transpose_a, transpose_b);
+    let real = product(a.real(), b.real())?.sub(product(a.imag(), b.imag())?)?;
+    let imaginary = product(a.real(), b.imag())?.add(product(a.imag(), b.real())?)?;
+    Ok(vec![real.complex(imaginary)?])
+}
 
 fn spec(attrs: &Attrs) -> MatMulSpec {
     let set = |name| matches!(attrs.get(name), Some(Attr::Bool(true)));

@@ -1,4 +1,4 @@
-//! Matrix multiplication.
+//! Products of matrices and vectors.
 //!
 //! ```
 //! use shapeflow::{DType, Graph, shape};
@@ -11,9 +11,15 @@
 //! # Ok::<(), shapeflow::Error>(())
 //! ```
 
+pub(crate) mod cross;
+pub(crate) mod einsum;
+mod labelled;
 pub(crate) mod matmul;
+pub(crate) mod sum_of_products;
 
 use crate::op::OpDef;
 
+pub use einsum::einsum;
+
 /// Every op of the family.
-pub(crate) static ALL: &[&[&OpDef]] = &[&[&matmul::DEF]];
+pub(crate) static ALL: &[&[&OpDef]] = &[&[&cross::DEF, &einsum::DEF, &matmul::DEF, &sum_of_products::DEF]];

@@ -13,12 +13,13 @@ use crate::shape_fns;
 impl<'g> Value<'g> {
     /// Computes `self == other`. NaN equals nothing.
     ///
-    /// `[..], [..] -> broadcast`, bool, integers and floats of one dtype; the result is bool. As TensorFlow's `Equal`.
+    /// `[..], [..] -> broadcast`, bool, numbers, quantized types and strings of one dtype; the result is bool. As TensorFlow's
+    /// `Equal`.
     /// An imported graph may set `incompatible_shape_error` to false; then operands that do not broadcast give a scalar
     /// `false`. Fuses into kernels.
     ///
     /// # Errors
-    /// The dtypes differ or are not bool, integers or floats, or the shapes do not broadcast.
+    /// The dtypes differ or are floats of 8 bits or integers of 4 bits, or the shapes do not broadcast.
     #[track_caller]
     pub fn equal(self, other: impl IntoOperand<'g>) -> Result<Value<'g>> {
         self.binary(&EQUAL, other, Location::caller())
@@ -26,12 +27,12 @@ impl<'g> Value<'g> {
 
     /// Computes `self != other`. NaN differs from everything.
     ///
-    /// `[..], [..] -> broadcast`, bool, integers and floats of one dtype; the result is bool. As TensorFlow's
+    /// `[..], [..] -> broadcast`, bool, numbers, quantized types and strings of one dtype; the result is bool. As TensorFlow's
     /// `NotEqual`. An imported graph may set `incompatible_shape_error` to false; then operands that do not broadcast
     /// give a scalar `true`. Fuses into kernels.
     ///
     /// # Errors
-    /// The dtypes differ or are not bool, integers or floats, or the shapes do not broadcast.
+    /// The dtypes differ or are floats of 8 bits or integers of 4 bits, or the shapes do not broadcast.
     #[track_caller]
     pub fn not_equal(self, other: impl IntoOperand<'g>) -> Result<Value<'g>> {
         self.binary(&NOT_EQUAL, other, Location::caller())
@@ -42,14 +43,14 @@ pub(crate) static EQUAL: OpDef =
     OpDef::compute("equal", |cx, _output, index| lower_equality(cx, index, BinaryOp::Eq))
         .operands(&[Operand::Data("x"), Operand::Data("y")])
         .shape_fn(shape_fns::common::broadcast)
-        .dtype_rule(dtype::comparison::scalar)
+        .dtype_rule(dtype::comparison::equatable_or_string)
         .tensorflow(&[TfOp::new("Equal").own_shape_fn()]);
 
 pub(crate) static NOT_EQUAL: OpDef =
     OpDef::compute("not_equal", |cx, _output, index| lower_equality(cx, index, BinaryOp::Ne))
         .operands(&[Operand::Data("x"), Operand::Data("y")])
         .shape_fn(shape_fns::common::broadcast)
-        .dtype_rule(dtype::comparison::scalar)
+        .dtype_rule(dtype::comparison::equatable_or_string)
         .tensorflow(&[TfOp::new("NotEqual").own_shape_fn()]);
 
 /// Every op of the file.

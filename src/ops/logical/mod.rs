@@ -11,15 +11,24 @@
 //! # Ok::<(), shapeflow::Error>(())
 //! ```
 
+pub(crate) mod approximate_equal;
 pub(crate) mod bits;
 pub(crate) mod compare;
 pub(crate) mod equality;
 pub(crate) mod negation;
+pub(crate) mod population_count;
 pub(crate) mod select;
 pub(crate) mod select_v1;
+pub(crate) mod shift;
 
 use crate::op::OpDef;
 
 /// Every op of the family, file by file.
-pub(crate) static ALL: &[&[&OpDef]] =
-    &[bits::ALL, compare::ALL, equality::ALL, negation::ALL, &[&select::DEF, &select_v1::DEF]];
+pub(crate) static ALL: &[&[&OpDef]] = &[
+    bits::ALL,
+    compare::ALL,
+    equality::ALL,
+    negation::ALL,
+    shift::ALL,
+    &[&approximate_equal::DEF, &population_count::DEF, &select::DEF, &select_v1::DEF],
+];

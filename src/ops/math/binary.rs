@@ -1,20 +1,20 @@
 //! Arithmetic on two operands.
 
-use crate::expr::{BinaryOp, math};
+use crate::expr::{BinaryOp, UnaryOp, math};
 use crate::ops::elementwise::binary_ops;
 
 binary_ops! { binary, "":
     /// `self + other`, the same as the operator `+`. Integers wrap.
     #[expect(clippy::should_implement_trait, reason = "the operator cannot return a `Result`")]
-    add, ADD: number, ["AddV2", "Add"], |a, b| a.binary(BinaryOp::Add, b), shape = crate::shape_fns::math::add;
+    add, ADD: numeric, ["AddV2", "Add"], |a, b| a.binary(BinaryOp::Add, b), shape = crate::shape_fns::math::add;
 
     /// `self - other`, the same as the operator `-`. Integers wrap.
     #[expect(clippy::should_implement_trait, reason = "the operator cannot return a `Result`")]
-    sub, SUB: number, ["Sub"], |a, b| a.binary(BinaryOp::Sub, b), shape = crate::shape_fns::math::sub;
+    sub, SUB: numeric, ["Sub"], |a, b| a.binary(BinaryOp::Sub, b), shape = crate::shape_fns::math::sub;
 
     /// `self * other`, the same as the operator `*`. Integers wrap.
     #[expect(clippy::should_implement_trait, reason = "the operator cannot return a `Result`")]
-    mul, MUL: number, ["Mul"], |a, b| a.binary(BinaryOp::Mul, b), shape = crate::shape_fns::math::mul;
+    mul, MUL: numeric, ["Mul"], |a, b| a.binary(BinaryOp::Mul, b), shape = crate::shape_fns::math::mul;
 
     /// The quotient rounded toward minus infinity, `floor(self / other)`. For integers, `MIN / -1` wraps to `MIN`, and
     /// a division by zero fails the run.
@@ -24,8 +24,11 @@ binary_ops! { binary, "":
     /// the operator `%`. An integer division by zero fails the run.
     floormod, FLOORMOD: number, ["FloorMod"], math::floormod, shape = crate::shape_fns::math::floormod;
 
-    /// The quotient rounded toward zero. `MIN / -1` wraps to `MIN`, and a division by zero fails the run.
-    truncatediv, TRUNCATEDIV: integer, ["TruncateDiv" own_shape_fn], |a, b| a.binary(BinaryOp::Div, b);
+    /// The quotient rounded toward zero. For integers, `MIN / -1` wraps to `MIN`, and a division by zero fails the run.
+    truncatediv, TRUNCATEDIV: number, ["TruncateDiv" own_shape_fn], |a, b| {
+        let quotient = a.binary(BinaryOp::Div, b);
+        if quotient.dtype().is_float() { quotient.unary(UnaryOp::Trunc) } else { quotient }
+    };
 
     /// The remainder of [`Value::truncatediv`](crate::Value::truncatediv), which has the sign of `self`; C's `fmod` for
     /// floats. An integer division by zero fails the run.
@@ -35,10 +38,10 @@ binary_ops! { binary, "":
     /// the run.
     ///
     /// The error is at most 0.6 ulp in f32, 1 ulp in f64.
-    pow, POW: number, ["Pow"], math::pow;
+    pow, POW: numeric, ["Pow"], math::pow;
 
     /// `(self - other)²`. Integers wrap.
-    squared_difference, SQUARED_DIFFERENCE: number, ["SquaredDifference"], math::squared_difference;
+    squared_difference, SQUARED_DIFFERENCE: numeric, ["SquaredDifference"], math::squared_difference;
 
     /// The larger of two elements; NaN if either is NaN. `-0.0` and `0.0` compare equal: the result is then `self`.
     maximum, MAXIMUM: number, ["Maximum"], |a, b| a.binary(BinaryOp::Max, b), shape = crate::shape_fns::math::maximum;
@@ -68,6 +71,9 @@ mod tests {
     fn truncated_remainders_have_the_sign_of_the_dividend() {
         let operands = [tensor(&[4], &[7i64, -7, 7, -7]), tensor(&[4], &[2i64, 2, -2, -2])];
         let expected = tensor(&[4], &[3i64, -3, -3, 3]);
+        check_tensor(&run_one(&TRUNCATEDIV, &Attrs::new(), &operands), &expected, "truncatediv");
+        let operands = [tensor(&[3], &[7.5f32, -7.5, 1.0]), tensor(&[3], &[2.0f32, 2.0, 0.0])];
+        let expected = tensor(&[3], &[3.0f32, -3.0, f32::INFINITY]);
         check_tensor(&run_one(&TRUNCATEDIV, &Attrs::new(), &operands), &expected, "truncatediv");
         let operands = [tensor(&[4], &[7.5f32, -7.5, 7.5, -7.5]), tensor(&[4], &[2.0f32, 2.0, -2.0, -2.0])];
         let expected = tensor(&[4], &[1.5f32, -1.5, 1.5, -1.5]);

@@ -12,13 +12,18 @@ use crate::shape_fns;
 impl<'g> Value<'g> {
     /// Converts every element to `dtype`. Returns `self` if it has that dtype.
     ///
-    /// `[..] -> [..]`, between bool, integers and floats. Float to integer truncates toward zero and saturates, and NaN
+    /// `[..] -> [..]`, between all dtypes but string. Float to integer truncates toward zero and saturates, and NaN
     /// becomes 0 (in TensorFlow both depend on the processor); integer to integer wraps; a bool is `x != 0`; a
-    /// conversion to a float rounds to nearest even. As TensorFlow's `Cast`; an imported graph may set `Truncate`,
-    /// which rounds floats toward zero. Fuses into kernels.
+    /// conversion to a float rounds to nearest even. A complex number loses its imaginary part. A quantized type
+    /// converts as its integer. As TensorFlow's `Cast`; an imported graph may set `Truncate`, which rounds floats toward
+    /// zero. Fuses into kernels.
+    ///
+    /// As in TensorFlow, f8e5m2 and f8e4m3fn are made only from floats, and i4 and u4 convert only from and to integers
+    /// and quantized types. What is too large for f8e5m2 becomes infinite, and NaN for f8e4m3fn; i4 and u4 keep the low
+    /// 4 bits.
     ///
     /// # Errors
-    /// The element type or `dtype` is not bool, an integer or a float.
+    /// One of the dtypes is string, or the two have no conversion.
     #[track_caller]
     pub fn cast(self, dtype: DType) -> Result<Value<'g>> {
         if self.dtype() == dtype {
@@ -35,11 +40,20 @@ pub(crate) static DEF: OpDef = OpDef::compute("cast", lower)
     .tensorflow(&[TfOp::new("Cast")]);
 
 fn dtypes(dtypes: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
-    dtype::common(dtypes, 0, 1, dtype::Class::Scalar)?;
+    let from = dtype::common(dtypes, 0, 1, dtype::Class::Fixed)?;
     let Some(target) = dtype::attribute(attrs, "dtype")? else {
         return dtype::refuse("dtype must be given".to_string());
     };
-    dtype::common(&[target], 0, 1, dtype::Class::Scalar)?;
+    dtype::common(&[target], 0, 1, dtype::Class::Fixed)?;
+    let is_whole = |dtype: DType| dtype.is_integer() || dtype.is_quantized() || dtype.is_int4();
+    if target.is_float8() && !from.is_float() && !from.is_float8() {
+        return dtype::refuse(format!("a cast to {target} must be from a float, got {from}"));
+    }
+    if (target.is_int4() && !is_whole(from)) || (from.is_int4() && !is_whole(target)) {
+        return dtype::refuse(format!(
+            "a cast from or to i4 or u4 must be between integers and quantized types, got {from} to {target}"
+        ));
+    }
     Ok(vec![target])
 }
 
@@ -59,6 +73,10 @@ fn shortened(x: Expr, dtype: DType) -> Expr {
         (DType::F64, DType::F16) => f64::MANTISSA_DIGITS - half::f16::MANTISSA_DIGITS,
         (DType::F32, DType::F16) => f32::MANTISSA_DIGITS - half::f16::MANTISSA_DIGITS,
         (DType::F32, DType::BF16) => f32::MANTISSA_DIGITS - half::bf16::MANTISSA_DIGITS,
+        (DType::F64, DType::F8E5M2) => f64::MANTISSA_DIGITS - 3,
+        (DType::F64, DType::F8E4M3FN) => f64::MANTISSA_DIGITS - 4,
+        (DType::F32, DType::F8E5M2) => f32::MANTISSA_DIGITS - 3,
+        (DType::F32, DType::F8E4M3FN) => f32::MANTISSA_DIGITS - 4,
         _ => return x,
     };
     let mask = match x.dtype() {
@@ -80,10 +98,23 @@ mod tests {
     shape_table! { DEF, {"dtype": DType::I32},
         "[2, n]" => "i32[2, d0_1]",
         "bool?" => "i32?",
-        "string[2]" => error "bool, an integer or a float, got string",
+        "c64[n]" => "i32[n]",
+        "qi8[n]" => "i32[n]",
+        "f8e5m2[n]" => "i32[n]",
+        "i4[n]" => "i32[n]",
+        "string[2]" => error "must be any but string, got string",
     }
     shape_table! { refused: DEF, {"dtype": DType::String},
-        "[2, n]" => error "bool, an integer or a float, got string",
+        "[2, n]" => error "must be any but string, got string",
+    }
+    shape_table! { to_float8: DEF, {"dtype": DType::F8E5M2},
+        "f16[n]" => "f8e5m2[n]",
+        "i32[n]" => error "a cast to f8e5m2 must be from a float, got i32",
+    }
+    shape_table! { to_int4: DEF, {"dtype": DType::U4},
+        "i4[n]" => "u4[n]",
+        "qu8[n]" => "u4[n]",
+        "[n]" => error "between integers and quantized types, got f32 to u4",
     }
 
     #[test]

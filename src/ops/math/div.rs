@@ -15,11 +15,11 @@ use crate::shape_fns;
 impl<'g> Value<'g> {
     /// Computes `self / other`, as the operator.
     ///
-    /// `[..], [..] -> broadcast`, floats of one dtype; for integers, see [`Value::floordiv`] and
+    /// `[..], [..] -> broadcast`, floats and complex numbers of one dtype; for integers, see [`Value::floordiv`] and
     /// [`Value::truncatediv`]. As TensorFlow's `RealDiv`. Fuses into kernels.
     ///
     /// # Errors
-    /// The dtypes differ or are not floats, or the shapes do not broadcast.
+    /// The dtypes differ or are not floats or complex numbers, or the shapes do not broadcast.
     #[expect(clippy::should_implement_trait, reason = "the operator cannot return a `Result`")]
     #[track_caller]
     pub fn div(self, other: impl IntoOperand<'g>) -> Result<Value<'g>> {
@@ -34,7 +34,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("div", lower)
     .tensorflow(&[TfOp::new("RealDiv")]);
 
 fn dtypes(dtypes: &[DType], _: &Attrs) -> Result<Vec<DType>> {
-    let dtype = dtype::common(dtypes, 0, 2, dtype::Class::Number)?;
+    let dtype = dtype::common(dtypes, 0, 2, dtype::Class::Numeric)?;
     if dtype.is_integer() {
         return dtype::refuse_with_help(
             format!("`/` divides floats, got {dtype}"),
@@ -59,6 +59,6 @@ mod tests {
         "[3, 1]; [?]" => "[3, d1_0]",
         "[2]; f64[2]" => error "one dtype, got f32 and f64",
         "i32[2]; i32[2]" => error "`/` divides floats, got i32",
-        "bool[2]; bool[2]" => error "must be an integer or a float, got bool",
+        "bool[2]; bool[2]" => error "must be an integer, a float or a complex number, got bool",
     }
 }

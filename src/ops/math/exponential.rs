@@ -3,11 +3,11 @@
 use crate::expr::math;
 use crate::ops::elementwise::unary_ops;
 
-unary_ops! {
+unary_ops! { unary, "":
     /// e to the power of every element.
     ///
     /// The error is at most 0.9 ulp in f32, 0.9 ulp in f64.
-    exp, EXP: float, ["Exp"], math::exp;
+    exp, EXP: inexact, ["Exp"], math::exp;
 
     /// 2 to the power of every element. As C's `exp2`.
     ///
@@ -17,17 +17,17 @@ unary_ops! {
     /// `exp(x) - 1` for every element, also precise near zero, where the plain difference loses digits.
     ///
     /// The error is at most 1.6 ulp in f32, 1.7 ulp in f64.
-    expm1, EXPM1: float, ["Expm1"], math::expm1;
+    expm1, EXPM1: inexact, ["Expm1"], math::expm1;
 
     /// The natural logarithm of every element; -inf at zero, NaN below zero.
     ///
     /// The error is at most 0.9 ulp in f32, 0.8 ulp in f64.
-    log, LOG: float, ["Log"], math::log;
+    log, LOG: inexact, ["Log"], math::log;
 
     /// `log(1 + x)` for every element, also precise near zero, where the plain sum loses digits.
     ///
     /// The error is at most 1.5 ulp in f32, 0.8 ulp in f64.
-    log1p, LOG1P: float, ["Log1p"], math::log1p;
+    log1p, LOG1P: inexact, ["Log1p"], math::log1p;
 
     /// The logarithm to base 2 of every element, exact for powers of 2; -inf at zero, NaN below zero. As C's `log2`.
     ///
@@ -37,7 +37,7 @@ unary_ops! {
     /// `1 / (1 + exp(-x))` for every element, without overflow.
     ///
     /// The error is at most 2.5 ulp in f32, 2.1 ulp in f64.
-    sigmoid, SIGMOID: float, ["Sigmoid"], math::sigmoid;
+    sigmoid, SIGMOID: inexact, ["Sigmoid"], math::sigmoid;
 
     /// The error function of every element. It is 1 and -1 at the infinities, where TensorFlow gives NaN for f64.
     ///

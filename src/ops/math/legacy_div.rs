@@ -11,7 +11,7 @@ use crate::shape_fns;
 pub(crate) static DEF: OpDef = OpDef::compute("legacy_div", lower)
     .operands(&[Operand::Data("x"), Operand::Data("y")])
     .shape_fn(shape_fns::common::broadcast)
-    .dtype_rule(dtype::binary::number)
+    .dtype_rule(dtype::binary::numeric)
     .tensorflow(&[TfOp::new("Div").own_shape_fn()]);
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {

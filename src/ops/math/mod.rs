@@ -11,23 +11,48 @@
 //! # Ok::<(), shapeflow::Error>(())
 //! ```
 
+pub(crate) mod abs;
+pub(crate) mod add_n;
 pub(crate) mod atan2;
 pub(crate) mod binary;
 pub(crate) mod cast;
 pub(crate) mod clip_by_value;
+pub(crate) mod complex;
 pub(crate) mod div;
 pub(crate) mod exponential;
+pub(crate) mod gradient;
 pub(crate) mod legacy_div;
+pub(crate) mod next_after;
+pub(crate) mod no_nan;
+pub(crate) mod predicate;
+pub(crate) mod special;
 pub(crate) mod trigonometric;
 pub(crate) mod unary;
 
 use crate::op::OpDef;
 
+pub use add_n::add_n;
+
 /// Every op of the family, file by file.
 pub(crate) static ALL: &[&[&OpDef]] = &[
     binary::ALL,
     exponential::ALL,
+    gradient::ALL,
+    no_nan::ALL,
+    predicate::ALL,
+    special::ALL,
     trigonometric::ALL,
     unary::ALL,
-    &[&atan2::DEF, &cast::DEF, &clip_by_value::DEF, &div::DEF, &legacy_div::DEF],
+    complex::ALL,
+    &[
+        &abs::DEF,
+        &abs::COMPLEX,
+        &add_n::DEF,
+        &atan2::DEF,
+        &cast::DEF,
+        &clip_by_value::DEF,
+        &div::DEF,
+        &legacy_div::DEF,
+        &next_after::DEF,
+    ],
 ];

@@ -3,27 +3,24 @@
 use crate::expr::{UnaryOp, math};
 use crate::ops::elementwise::unary_ops;
 
-unary_ops! {
-    /// The absolute value of every element. Integers wrap: the absolute value of `MIN` is `MIN`.
-    abs, ABS: signed, ["Abs"], |x| x.abs();
-
+unary_ops! { unary, "":
     /// `-x` for every element, as the operator. Integers wrap: `-MIN` is `MIN`.
     #[expect(clippy::should_implement_trait, reason = "the operator cannot return a `Result`")]
-    neg, NEG: signed, ["Neg"], |x| -x, shape = crate::shape_fns::math::neg;
+    neg, NEG: signed_numeric, ["Neg"], |x| -x, shape = crate::shape_fns::math::neg;
 
     /// -1 for a negative element, 0 for zero, 1 for a positive element. NaN stays NaN.
-    sign, SIGN: signed, ["Sign"], math::sign;
+    sign, SIGN: signed_numeric, ["Sign"], math::sign;
 
     /// The square of every element. Integers wrap.
-    square, SQUARE: number, ["Square"], |x| x.clone() * x;
+    square, SQUARE: numeric, ["Square"], |x| x.clone() * x;
 
     /// The correctly rounded square root of every element. NaN for negative elements.
-    sqrt, SQRT: float, ["Sqrt"], |x| x.sqrt();
+    sqrt, SQRT: inexact, ["Sqrt"], math::sqrt;
 
     /// `1 / sqrt(x)` for every element; infinite at zero, NaN below zero.
     ///
     /// The error is at most 1.5 ulp in f32, 1.5 ulp in f64.
-    rsqrt, RSQRT: float, ["Rsqrt"], math::rsqrt;
+    rsqrt, RSQRT: inexact, ["Rsqrt"], math::rsqrt;
 
     /// The cube root of every element; negative for negative elements. As C's `cbrt`.
     ///
@@ -31,7 +28,7 @@ unary_ops! {
     cbrt, CBRT: float, [], math::cbrt;
 
     /// `1 / x` for every element. Infinite at zero.
-    reciprocal, RECIPROCAL: float, ["Reciprocal", "Inv"], |x| x.like(1.0) / x;
+    reciprocal, RECIPROCAL: inexact, ["Reciprocal", "Inv"], math::reciprocal;
 
     /// The integer nearest to every element, ties to even. Integers are returned unchanged, as in TensorFlow's Python
     /// API.

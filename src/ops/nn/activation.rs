@@ -1,15 +1,27 @@
 //! Activation functions without attributes.
 
-use crate::expr::math;
+use crate::expr::{Expr, math};
 use crate::ops::elementwise::unary_ops;
 use crate::ops::widen::widened;
 
 /// The scale of `selu`. With [`SELU_ALPHA`], it preserves mean 0 and variance 1 (Klambauer et al. 2017).
-const SELU_SCALE: f64 = 1.050_700_987_355_480_5;
+pub(super) const SELU_SCALE: f64 = 1.050_700_987_355_480_5;
 /// The factor of `selu` for negative elements.
-const SELU_ALPHA: f64 = 1.673_263_242_354_377_2;
+pub(super) const SELU_ALPHA: f64 = 1.673_263_242_354_377_2;
 
-unary_ops! {
+/// `log(1 + exp(x))`, without overflow.
+fn softplus(x: Expr) -> Expr {
+    let zero = x.like(0.0);
+    x.clone().maximum(zero) + math::log1p(math::exp(-x.abs()))
+}
+
+/// `min(max(x + 3, 0), 6) / 6`.
+fn hard_sigmoid(x: Expr) -> Expr {
+    let (zero, three, six) = (x.like(0.0), x.like(3.0), x.like(6.0));
+    (x + three).maximum(zero).minimum(six.clone()) / six
+}
+
+unary_ops! { unary, "":
     /// `max(x, 0)` for every element. NaN stays NaN.
     relu, RELU: number, ["Relu"], math::relu;
 
@@ -35,11 +47,25 @@ unary_ops! {
     /// `x * sigmoid(x)` for every element, also known as swish.
     silu, SILU: float, [], |x| widened(x, |x| x.clone() * math::sigmoid(x));
 
-    /// `log(1 + exp(x))` for every element, without overflow.
-    softplus, SOFTPLUS: float, ["Softplus"], |x| widened(x, |x| {
+    /// `log(sigmoid(x))` for every element, without overflow.
+    #[doc(alias = "logsigmoid")]
+    log_sigmoid, LOG_SIGMOID: float, [], |x| widened(x, |x| {
         let zero = x.like(0.0);
-        x.clone().maximum(zero) + math::log1p(math::exp(-x.abs()))
+        x.clone().minimum(zero) - math::log1p(math::exp(-x.abs()))
     });
+
+    /// `min(max(x + 3, 0), 6) / 6` for every element, a piecewise linear sigmoid.
+    hard_sigmoid, HARD_SIGMOID: float, [], |x| widened(x, hard_sigmoid);
+
+    /// `x * min(max(x + 3, 0), 6) / 6` for every element, a piecewise form of [`Value::silu`](crate::Value::silu).
+    #[doc(alias = "hard_silu")]
+    hard_swish, HARD_SWISH: float, [], |x| widened(x, |x| &x * hard_sigmoid(x.clone()));
+
+    /// `x * tanh(log(1 + exp(x)))` for every element, without overflow.
+    mish, MISH: float, [], |x| widened(x, |x| &x * math::tanh(softplus(x.clone())));
+
+    /// `log(1 + exp(x))` for every element, without overflow.
+    softplus, SOFTPLUS: float, ["Softplus"], |x| widened(x, softplus);
 
     /// `x / (1 + |x|)` for every element.
     softsign, SOFTSIGN: float, ["Softsign"], |x| widened(x, |x| {
@@ -64,6 +90,10 @@ mod tests {
         });
         check_function(&SILU, &x, |x| x / (1.0 + (-x).exp()));
         check_function(&SOFTPLUS, &x, |x| if x > 40.0 { x } else { x.exp().ln_1p() });
+        check_function(&LOG_SIGMOID, &x, |x| -if x < -40.0 { -x } else { (-x).exp().ln_1p() });
+        check_function(&HARD_SIGMOID, &x, |x| (x + 3.0).clamp(0.0, 6.0) / 6.0);
+        check_function(&HARD_SWISH, &x, |x| x * (x + 3.0).clamp(0.0, 6.0) / 6.0);
+        check_function(&MISH, &x, |x| x * if x > 40.0 { x } else { x.exp().ln_1p() }.tanh());
         check_function(&SOFTSIGN, &x, |x| x / (1.0 + x.abs()));
     }
 }

@@ -1,6 +1,6 @@
 //! `leaky_relu`: scales negative elements by a small factor.
 
-use shapeflow_shape_fns::Attr;
+use shapeflow_shape_fns::{Attr, Attrs};
 
 use crate::dtype;
 use crate::error::Result;
@@ -34,12 +34,17 @@ pub(crate) static DEF: OpDef = OpDef::compute("leaky_relu", lower)
 /// TensorFlow's default `alpha`.
 const DEFAULT_ALPHA: f32 = 0.2;
 
-fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
-    let alpha = match cx.attrs().get("alpha") {
+/// Returns attribute `alpha`.
+pub(super) fn alpha(attrs: &Attrs) -> f64 {
+    match attrs.get("alpha") {
         Some(Attr::Float(alpha)) => *alpha,
         Some(Attr::Int(alpha)) => *alpha as f64,
         _ => f64::from(DEFAULT_ALPHA),
-    };
+    }
+}
+
+fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
+    let alpha = alpha(cx.attrs());
     let x = cx.operand(0, index);
     // TensorFlow rounds alpha to the element type.
     let alpha = x.like(alpha);

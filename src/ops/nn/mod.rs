@@ -12,23 +12,41 @@
 
 pub(crate) mod activation;
 pub(crate) mod batch_norm;
+pub(crate) mod bias_add;
+mod data_format;
 pub(crate) mod gelu;
+pub(crate) mod gradient;
+pub(crate) mod gradient_of_result;
+pub(crate) mod l2_loss;
 pub(crate) mod leaky_relu;
+pub(crate) mod leaky_relu_grad;
 pub(crate) mod log_softmax;
+mod normalize;
 mod row;
 pub(crate) mod softmax;
+pub(crate) mod softmax_cross_entropy;
 
 use crate::op::OpDef;
+
+pub use data_format::DataFormat;
 
 /// Every op of the family, file by file.
 pub(crate) static ALL: &[&[&OpDef]] = &[
     activation::ALL,
+    gradient::ALL,
+    gradient_of_result::ALL,
     &[
         &batch_norm::DEF,
         &batch_norm::WITH_RESERVE,
+        &bias_add::DEF,
+        &bias_add::GRADIENT,
         &gelu::DEF,
+        &l2_loss::DEF,
         &leaky_relu::DEF,
+        &leaky_relu_grad::DEF,
         &log_softmax::DEF,
         &softmax::DEF,
+        &softmax_cross_entropy::DEF,
+        &softmax_cross_entropy::SPARSE,
     ],
 ];

@@ -16,8 +16,11 @@
 
 pub(crate) mod arg;
 mod axes;
+pub(crate) mod complex_prod;
+pub(crate) mod euclidean_norm;
 pub(crate) mod reduce_logsumexp;
 pub(crate) mod reduce_mean;
+pub(crate) mod reduce_variance;
 mod reduction;
 pub(crate) mod reductions;
 
@@ -26,5 +29,15 @@ pub use axes::{Axes, IntoAxes};
 use crate::op::OpDef;
 
 /// Every op of the family, file by file.
-pub(crate) static ALL: &[&[&OpDef]] =
-    &[arg::ALL, reductions::ALL, &[&reduce_logsumexp::DEF, &reduce_mean::DEF]];
+pub(crate) static ALL: &[&[&OpDef]] = &[
+    arg::ALL,
+    reductions::ALL,
+    &[
+        &complex_prod::DEF,
+        &euclidean_norm::DEF,
+        &reduce_logsumexp::DEF,
+        &reduce_mean::DEF,
+        &reduce_variance::DEF,
+        &reduce_variance::STD,
+    ],
+];

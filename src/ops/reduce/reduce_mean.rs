@@ -17,12 +17,12 @@ use crate::shape_fns;
 impl<'g> Value<'g> {
     /// Returns the mean over the given axes.
     ///
-    /// `[.., d, ..] -> [.., ..]`, or `[.., 1, ..]` with [`Axes::keep_dims`](crate::Axes::keep_dims); integers and
-    /// floats. The mean of no elements is NaN, or 0 for integers. Integers are summed in 64 bits, and the quotient is
+    /// `[.., d, ..] -> [.., ..]`, or `[.., 1, ..]` with [`Axes::keep_dims`](crate::Axes::keep_dims); integers,
+    /// floats and complex numbers. The mean of no elements is NaN, or 0 for integers. Integers are summed in 64 bits, and the quotient is
     /// rounded toward zero. As TensorFlow's `Mean`. Fuses into kernels.
     ///
     /// # Errors
-    /// The element type is not an integer or a float, or an axis is out of range or given twice.
+    /// The element type is not an integer, a float or a complex number, or an axis is out of range or given twice.
     #[track_caller]
     pub fn reduce_mean(self, axes: impl IntoAxes<'g>) -> Result<Value<'g>> {
         axes.into_axes().reduce(self, &DEF, Location::caller())
@@ -32,7 +32,7 @@ impl<'g> Value<'g> {
 pub(crate) static DEF: OpDef = OpDef::compute("reduce_mean", lower)
     .operands(&[Operand::Data("input"), Operand::Structure("axis")])
     .shape_fn(shape_fns::reduce::reduce)
-    .dtype_rule(dtype::unary::number)
+    .dtype_rule(dtype::unary::numeric)
     .tensorflow(&[TfOp::new("Mean").absent(&[("axis", Absent::AllAxes)])]);
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
@@ -46,6 +46,10 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
         return (sum / count.maximum(one).cast(wide)).cast(dtype);
     }
     let sum = reduction.reduce(cx, ReduceOp::Sum, index, &widen);
+    if sum.dtype().is_complex() {
+        let count = count.cast(sum.real().dtype());
+        return Expr::complex(sum.real() / count.clone(), sum.imag() / count);
+    }
     let count = count.cast(sum.dtype());
     (sum / count).cast(dtype)
 }
@@ -61,7 +65,7 @@ mod tests {
         "[2, n, 3]" => "[d0_1]",
         "?" => "?",
         "[n]" => error "axis",
-        "bool[2, 3]" => error "must be an integer or a float, got bool",
+        "bool[2, 3]" => error "must be an integer, a float or a complex number, got bool",
     }
     shape_table! { kept: DEF, {"axis": [1], "keep_dims": true},
         "[2, n, 3]" => "[2, 1, 3]",

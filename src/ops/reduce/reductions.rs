@@ -14,7 +14,7 @@ use crate::ops::elementwise::{dtype_words, tensorflow_words};
 use crate::shape_fns;
 
 macro_rules! reductions {
-    ($($(#[$doc:meta])* $method:ident, $DEF:ident: $class:ident, $tensorflow:literal, $reduce:ident, $shape:ident;)*) => {
+    ($($(#[$doc:meta])* $method:ident, $DEF:ident: $class:ident, $tensorflow:literal, $reduce:ident, $shape:ident $(, on_complex = $on_complex:path)?;)*) => {
         impl<'g> Value<'g> {$(
             $(#[$doc])*
             ///
@@ -35,6 +35,7 @@ macro_rules! reductions {
                 .operands(&[Operand::Data("input"), Operand::Structure("axis")])
                 .shape_fn(shape_fns::reduce::$shape)
                 .dtype_rule(dtype::unary::$class)
+                $(.on_complex($on_complex))?
                 .tensorflow(&[TfOp::new($tensorflow).absent(&[("axis", Absent::AllAxes)])]);)*
 
         /// Every op of the file.
@@ -43,10 +44,11 @@ macro_rules! reductions {
 }
 reductions! {
     /// Returns the sum over the given axes; 0 for no elements. Integers wrap.
-    reduce_sum, SUM: number, "Sum", Sum, sum;
+    reduce_sum, SUM: numeric, "Sum", Sum, sum;
 
-    /// Returns the product over the given axes; 1 for no elements. Integers wrap.
-    reduce_prod, PROD: number, "Prod", Prod, prod;
+    /// Returns the product over the given axes; 1 for no elements. Integers wrap. A product of complex numbers runs on the
+    /// host.
+    reduce_prod, PROD: numeric, "Prod", Prod, prod, on_complex = super::complex_prod::build;
 
     /// Returns the largest element over the given axes; NaN if an element is NaN. The result for no elements is the
     /// lowest value of the dtype, which is -inf for floats.
@@ -78,7 +80,7 @@ mod tests {
             let is_bool = def.dtypes() == [crate::DType::Bool];
             let (dtype, refused, error) = match is_bool {
                 true => ("bool", "i32[2, 3]", "must be bool, got i32"),
-                false => ("f32", "bool[2, 3]", "must be an integer or a float, got bool"),
+                false => ("f32", "bool[2, 3]", ", got bool"),
             };
             let check = |attrs: &Attrs, inputs: &str, expected: &str| {
                 check_row(def, attrs, &inputs.replace('T', dtype), Ok(&expected.replace('T', dtype)));

@@ -32,6 +32,8 @@ impl Reduce {
 
     /// Returns the initial value, the identity of the operation.
     pub(super) fn start(self, dtype: DType) -> Scalar {
+        // The scalar of a complex number is its real part.
+        let dtype = dtype.part().unwrap_or(dtype);
         match self {
             Reduce::Sum | Reduce::Mean => Scalar::zero(dtype),
             Reduce::Prod => Scalar::one(dtype),
@@ -41,11 +43,13 @@ impl Reduce {
     }
 }
 
-/// The dtype rule: data are integers or floats, or complex numbers for sums; segment ids and counts are integers.
+/// The dtype rule: data are integers or floats, or complex numbers except for extrema; segment ids and counts are integers.
 pub(super) fn dtypes(operands: &[DType], _: &Attrs, reduce: Reduce) -> Result<Vec<DType>> {
     dtype::indices(operands, 1)?;
     match operands.first() {
-        Some(complex) if complex.is_complex() && reduce == Reduce::Sum => Ok(vec![*complex]),
+        Some(complex) if complex.is_complex() && !matches!(reduce, Reduce::Max | Reduce::Min) => {
+            Ok(vec![*complex])
+        }
         _ => Ok(vec![dtype::common(operands, 0, 1, dtype::Class::Number)?]),
     }
 }
@@ -74,12 +78,12 @@ pub(super) fn reduce_rows(
 /// Sets every element of `output`, which holds zeros, to `value`.
 fn fill(output: &mut TensorViewMut<'_>, value: Scalar) {
     let dtype = output.dtype();
-    if value.to_bits() == 0 || dtype.is_complex() {
+    if value.to_bits() == 0 {
         return;
     }
-    let value = crate::expr::eval_cast(value, dtype);
-    let size = dtype.size_bytes().unwrap_or(8);
-    let mut pattern = [0; 8];
+    let value = crate::expr::eval_cast(value, dtype.part().unwrap_or(dtype));
+    let size = dtype.size_bytes().unwrap_or(16);
+    let mut pattern = [0; 16];
     let Some(()) = value.write_bytes(&mut pattern[..size]) else { return };
     for element in output.bytes_mut().chunks_exact_mut(size) {
         element.copy_from_slice(&pattern[..size]);
@@ -109,6 +113,8 @@ pub(super) fn divide(output: &mut TensorViewMut<'_>, ids: impl Iterator<Item = u
                 $(DType::$DType => rows_by_counts(output, ids, |x: $T, count| {
                     (<$Wide>::from(x) / count as $Wide) as $T
                 }),)*
+                DType::C64 => rows_by_counts(output, ids, |x: f32, count| x / count as f32),
+                DType::C128 => rows_by_counts(output, ids, |x: f64, count| x / count as f64),
                 _ => Ok(()),
             }
         };
@@ -124,7 +130,7 @@ fn rows_by_counts<T: Element>(
     by: impl Fn(T, usize) -> T,
 ) -> Result<()> {
     let rows = output.sizes().first().copied().unwrap_or(0);
-    let elements = output.as_mut_slice::<T>()?;
+    let elements = output.as_mut_bits::<T>()?;
     let row = elements.len().checked_div(rows).unwrap_or(0);
     let mut next = ids.next();
     while let Some(id) = next {

@@ -3,13 +3,25 @@
 use shapeflow::DType;
 
 use super::{accepts_props, computed_props, props_of};
-use crate::element_props::DTypeClass;
+use crate::element_props::{DTypeClass, ElementProps, has_fractions};
 use crate::graph_generator::{GraphGenerator, ValueIndex};
 use crate::graph_recipe::Content;
 use crate::op_call::Call;
 
 pub fn unary(g: &mut GraphGenerator<'_>, op: &'static str, class: DTypeClass) -> Option<ValueIndex> {
     unary_with(g, Call::new(op), class)
+}
+
+/// Adds a function of a float or a complex number.
+pub fn unary_inexact(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
+    if g.rng.chance(1, 3) { unary_complex(g, op) } else { unary(g, op, DTypeClass::Float) }
+}
+
+/// Adds a function of a complex number, which may have poles and branch cuts.
+pub fn unary_complex(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
+    let x = g.pick(DTypeClass::Complex, 0..=8, |props| !props.order_dependent && accepts_props(op)(props))?;
+    let props = ElementProps { integral: false, ..computed_props(g, op, &[x]) };
+    g.add_step(Call::new(op), &[x], &[], props)
 }
 
 pub fn unary_with(g: &mut GraphGenerator<'_>, call: Call, class: DTypeClass) -> Option<ValueIndex> {
@@ -31,9 +43,17 @@ pub fn binary(g: &mut GraphGenerator<'_>, op: &'static str, class: DTypeClass) -
         let content = g.random_content();
         g.broadcast_operand(x, accepts_props(op), content)?
     };
+    // These do not change by little where their operands do.
+    if dtype.is_complex() && matches!(op, "div" | "legacy_div" | "pow") && has_order_dependent(g, &[x, y]) {
+        return None;
+    }
     let (x, y) = if !is_division && op != "pow" && g.rng.chance(1, 2) { (y, x) } else { (x, y) };
     let props = computed_props(g, op, &[x, y]);
     g.add_step(Call::new(op), &[x, y], &[], props)
+}
+
+fn has_order_dependent(g: &GraphGenerator<'_>, ids: &[ValueIndex]) -> bool {
+    ids.iter().any(|id| g.props[id.0].order_dependent)
 }
 
 pub fn select(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
@@ -76,13 +96,13 @@ pub fn cast(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     let from = g.dtype(x);
     let mut to = DTypeClass::Any.sample(&mut g.rng);
     if g.props[x.0].order_dependent {
-        to = *g.rng.choose(&[DType::F32, DType::F64]);
+        to = *g.rng.choose(&[DType::F32, DType::F64, DType::C64, DType::C128]);
     }
     if to == from {
         return None;
     }
     let mut props = props_of(g, &[x]);
     // An integer of more than 8 bits may be large, and rounds when it becomes a float.
-    props.integral &= from.is_float() || !to.is_float() || from.size_bytes() <= Some(1);
+    props.integral &= has_fractions(from) || !has_fractions(to) || from.size_bytes() <= Some(1);
     g.add_step(Call::new("cast").attr("dtype", to), &[x], &[], props)
 }

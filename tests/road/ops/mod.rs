@@ -4,6 +4,7 @@ mod creation;
 mod elementwise;
 mod list;
 mod movement;
+mod nn;
 mod reduction;
 pub mod scatter_and_blocks;
 mod slicing;
@@ -11,13 +12,13 @@ mod sparse;
 
 use shapeflow::DType;
 
-use crate::element_props::{DTypeClass, ElementProps};
+use crate::element_props::{DTypeClass, ElementProps, has_fractions};
 use crate::graph_generator::{GraphGenerator, ValueIndex};
 use crate::graph_recipe::Content;
 use crate::op_call::Call;
 use creation::{fill, float_range, range, shape_query};
-use elementwise::{binary, cast, clip, select, select_v1, unary, unary_with};
-pub use list::OPS;
+use elementwise::{binary, cast, clip, select, select_v1, unary, unary_complex, unary_inexact, unary_with};
+pub use list::{OPS, STRING_OPS};
 use movement::{broadcast_to, concat, expand_dims_or_squeeze, pad, reshape, reverse, stack, tile, transpose};
 use reduction::{argmax_or_argmin, cumsum, matmul, reduce, softmax};
 use slicing::{boolean_mask, gather, one_hot, slice, split, strided_slice, unique};
@@ -30,6 +31,11 @@ const CONTINUOUS: &[&str] = &[
     "relu",
     "relu6",
     "identity",
+    "conj",
+    "real",
+    "imag",
+    "complex",
+    "complex_abs",
     "tanh",
     "sigmoid",
     "sin",
@@ -60,6 +66,10 @@ const INTEGRAL: &[&str] = &[
     "relu",
     "relu6",
     "identity",
+    "conj",
+    "real",
+    "imag",
+    "complex",
     "square",
     "sign",
     "floor",
@@ -85,8 +95,19 @@ const INTEGRAL: &[&str] = &[
 /// unknown sign.
 pub fn accepts_props(op: &str) -> impl Fn(&ElementProps) -> bool + use<> {
     let continuous = CONTINUOUS.contains(&op);
-    let depends_on_zero_sign =
-        matches!(op, "div" | "legacy_div" | "floordiv" | "floormod" | "reciprocal" | "rsqrt" | "pow");
+    let depends_on_zero_sign = matches!(
+        op,
+        "div"
+            | "legacy_div"
+            | "floordiv"
+            | "floormod"
+            | "truncatediv"
+            | "reciprocal"
+            | "rsqrt"
+            | "pow"
+            | "xdivy"
+            | "sqrt_grad"
+    );
     move |props| (continuous || !props.order_dependent) && !(depends_on_zero_sign && props.zero_sign_unknown)
 }
 
@@ -95,7 +116,7 @@ pub fn props_of(g: &GraphGenerator<'_>, ids: &[ValueIndex]) -> ElementProps {
     let mut all = ElementProps { integral: true, ..ElementProps::default() };
     for id in ids {
         let props = g.props[id.0];
-        all.integral &= props.integral || !g.dtype(*id).is_float();
+        all.integral &= props.integral || !has_fractions(g.dtype(*id));
         all.reduced |= props.reduced;
         all.order_dependent |= props.order_dependent;
         all.extreme |= props.extreme;
@@ -166,15 +187,42 @@ pub fn random_axis(g: &mut GraphGenerator<'_>, rank: usize) -> (usize, i64) {
 /// Adds an op with suitable operands and parameters. Returns its first output, or `None` if no suitable ones are found.
 pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
     match op {
+        "neg" if g.rng.chance(1, 3) => unary(g, op, DTypeClass::Complex),
+        "sign" if g.rng.chance(1, 3) => unary_complex(g, op),
         "abs" | "neg" | "sign" => unary(g, op, DTypeClass::Signed),
-        "square" | "relu" | "relu6" | "round" => unary(g, op, DTypeClass::Number),
+        "square" => unary(g, op, DTypeClass::Numeric),
+        "relu" | "relu6" | "round" => unary(g, op, DTypeClass::Number),
+        "conj" | "real" | "imag" | "complex_abs" => unary(g, op, DTypeClass::Complex),
+        "angle" => unary_inexact(g, op),
+        "complex" => binary(g, op, DTypeClass::Float),
+        "complex_prod" => reduce(g, op),
+        "conjugate_transpose" => transpose(g, op),
         "identity" | "zeros_like" | "ones_like" => unary(g, op, DTypeClass::Any),
         "logical_not" => unary(g, op, DTypeClass::Bool),
         "bitwise_not" => unary(g, op, DTypeClass::Bits),
-        "acos" | "acosh" | "asin" | "asinh" | "atan" | "atanh" | "cbrt" | "cosh" | "erfc" | "exp2"
-        | "log2" | "sinh" | "ceil" | "cos" | "elu" | "erf" | "exp" | "expm1" | "floor" | "log" | "log1p"
-        | "reciprocal" | "rsqrt" | "selu" | "sigmoid" | "silu" | "sin" | "softplus" | "softsign" | "sqrt"
-        | "tan" | "tanh" => unary(g, op, DTypeClass::Float),
+        "acos" | "acosh" | "asin" | "asinh" | "atan" | "atanh" | "cosh" | "sinh" | "cos" | "exp"
+        | "expm1" | "log" | "log1p" | "reciprocal" | "rsqrt" | "sigmoid" | "sin" | "sqrt" | "tan"
+        | "tanh" => unary_inexact(g, op),
+        "cbrt" | "erfc" | "exp2" | "log2" | "ceil" | "elu" | "erf" | "floor" | "selu" | "silu"
+        | "softplus" | "softsign" => unary(g, op, DTypeClass::Float),
+        "is_nan" | "is_inf" | "is_finite" => unary(g, op, DTypeClass::Float),
+        "population_count" => unary(g, op, DTypeClass::Int),
+        "left_shift" | "right_shift" => binary(g, op, DTypeClass::Int),
+        "div_no_nan" | "mul_no_nan" | "xlogy" | "xlog1py" | "xdivy" => binary(g, op, DTypeClass::Float),
+        "next_after" => nn::next_after(g),
+        "tanh_grad" | "sigmoid_grad" | "sqrt_grad" | "rsqrt_grad" | "reciprocal_grad" | "softplus_grad"
+        | "softsign_grad" | "elu_grad" | "selu_grad" => nn::same_shape(g, Call::new(op), DTypeClass::Float),
+        "relu_grad" | "relu6_grad" => nn::same_shape(g, Call::new(op), DTypeClass::Number),
+        "leaky_relu_grad" => nn::same_shape(g, Call::new(op).attr("alpha", 0.25), DTypeClass::Float),
+        "approximate_equal" => nn::same_shape(g, Call::new(op).attr("tolerance", 0.5), DTypeClass::Float),
+        "lgamma" | "digamma" | "bessel_i0e" | "bessel_i1e" | "hard_sigmoid" | "hard_swish" | "mish"
+        | "log_sigmoid" => unary(g, op, DTypeClass::Float),
+        "einsum" | "sum_of_products" => nn::einsum(g, op),
+        "softmax_cross_entropy" | "sparse_softmax_cross_entropy" => nn::cross_entropy(g, op),
+        "add_n" => nn::add_n(g),
+        "cross" => nn::cross(g),
+        "l2_loss" => nn::l2_loss(g),
+        "bias_add" | "bias_add_grad" => nn::bias(g, op),
         "leaky_relu" => unary_with(g, Call::new(op).attr("alpha", 0.25), DTypeClass::Float),
         "gelu" => {
             let approximate = g.rng.chance(1, 2);
@@ -191,14 +239,15 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
             let props = props_of(g, &[x]);
             g.add_step(Call::new(op).attr("message", "it must"), &[x, condition], &[], props)
         }
-        "add" | "sub" | "mul" | "maximum" | "minimum" | "squared_difference" | "legacy_div" => {
-            binary(g, op, DTypeClass::Number)
-        }
+        "add" | "sub" | "mul" | "squared_difference" | "legacy_div" => binary(g, op, DTypeClass::Numeric),
+        "maximum" | "minimum" => binary(g, op, DTypeClass::Number),
         "floordiv" | "floormod" => binary(g, op, DTypeClass::Number),
+        "div" if g.rng.chance(1, 3) => binary(g, op, DTypeClass::Complex),
         "div" | "atan2" => binary(g, op, DTypeClass::Float),
-        "truncatediv" | "truncatemod" => binary(g, op, DTypeClass::Int),
-        "pow" => binary(g, op, DTypeClass::Number),
-        "equal" | "not_equal" => binary(g, op, DTypeClass::Any),
+        "truncatediv" => binary(g, op, DTypeClass::Number),
+        "truncatemod" => binary(g, op, DTypeClass::Int),
+        "pow" => binary(g, op, DTypeClass::Numeric),
+        "equal" | "not_equal" => binary(g, op, DTypeClass::Equatable),
         "less" | "less_equal" | "greater" | "greater_equal" => binary(g, op, DTypeClass::Number),
         "logical_and" | "logical_or" | "logical_xor" => binary(g, op, DTypeClass::Bool),
         "bitwise_and" | "bitwise_or" | "bitwise_xor" => binary(g, op, DTypeClass::Bits),
@@ -220,7 +269,7 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         "pad" | "pad_with" | "mirror_pad" => pad(g, op),
         "reshape" => reshape(g),
         "expand_dims" | "squeeze" => expand_dims_or_squeeze(g, op),
-        "transpose" => transpose(g),
+        "transpose" => transpose(g, op),
         "reverse" => reverse(g),
         "tile" => tile(g),
         "broadcast_to" => broadcast_to(g),
@@ -230,11 +279,12 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         "shape" | "size" | "rank" => shape_query(g, op),
         "unique" | "unique_with_counts" => unique(g, op),
         "boolean_mask" => boolean_mask(g),
-        "where_indices" => unary(g, op, DTypeClass::Any),
         "batch_norm" | "batch_norm_with_reserve" => sparse::batch_norm(g, op),
         "sparse_dense_matmul" | "sparse_fill_empty_rows" | "sparse_reorder" | "sparse_reshape" => {
             sparse::add_op(g, op)
         }
+        "where_indices" => unary(g, op, DTypeClass::Equatable),
+        "euclidean_norm" => reduce(g, op),
         _ if op.starts_with("reduce_") => reduce(g, op),
         _ => scatter_and_blocks::add_op(g, op),
     }

@@ -169,15 +169,16 @@ pub fn expand_dims_or_squeeze(g: &mut GraphGenerator<'_>, op: &'static str) -> O
     g.add_step(Call::new(op).attr("axis", chosen), &[x], &[], props)
 }
 
-pub fn transpose(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
+/// Adds `transpose` or `conjugate_transpose`.
+pub fn transpose(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
     let x = g.pick(DTypeClass::Any, 0..=6, |_| true)?;
     let rank = g.rank(x);
     let perm = random_axes(g, rank, rank);
     let mut params = Vec::new();
     let call = if g.rng.chance(1, 6) {
-        Call::new("transpose")
+        Call::new(op)
     } else {
-        g.param(Call::new("transpose"), &mut params, "perm", &perm, true)?
+        g.param(Call::new(op), &mut params, "perm", &perm, true)?
     };
     let props = props_of(g, &[x]);
     g.add_step(call, &[x], &params, props)

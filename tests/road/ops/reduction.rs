@@ -3,7 +3,7 @@
 use shapeflow::DType;
 
 use super::{props_of, random_axes, random_axis};
-use crate::element_props::{DTypeClass, ElementProps};
+use crate::element_props::{DTypeClass, ElementProps, has_fractions};
 use crate::graph_generator::{GraphGenerator, ValueIndex};
 use crate::graph_recipe::{Content, Size};
 use crate::op_call::Call;
@@ -11,18 +11,28 @@ use crate::op_call::Call;
 pub fn reduce(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
     let class = match op {
         "reduce_any" | "reduce_all" => DTypeClass::Bool,
-        "reduce_logsumexp" => DTypeClass::Float,
+        "reduce_logsumexp" | "reduce_variance" | "reduce_std" => DTypeClass::Float,
+        "complex_prod" => DTypeClass::Complex,
+        "reduce_sum" | "reduce_mean" | "reduce_prod" => DTypeClass::Numeric,
         _ => DTypeClass::Number,
     };
     let exact = matches!(op, "reduce_max" | "reduce_min" | "reduce_any" | "reduce_all");
     let x = g.pick(class, 0..=8, |props| exact || !props.extreme)?;
-    let float = g.dtype(x).is_float();
+    let float = has_fractions(g.dtype(x));
     let half = matches!(g.dtype(x), DType::F16 | DType::BF16);
     let mut props = props_of(g, &[x]);
     if float && !exact {
         // A product of small integers soon exceeds the precision of a float, so its rounding depends on the order.
-        let order_dependent =
-            !props.integral || matches!(op, "reduce_logsumexp" | "reduce_mean" | "reduce_prod");
+        let order_dependent = !props.integral
+            || matches!(
+                op,
+                "reduce_logsumexp"
+                    | "reduce_mean"
+                    | "reduce_prod"
+                    | "complex_prod"
+                    | "reduce_variance"
+                    | "reduce_std"
+            );
         if order_dependent && half {
             return None;
         }
@@ -78,7 +88,7 @@ pub fn softmax(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueInde
 }
 
 pub fn cumsum(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
-    let x = g.pick(DTypeClass::Number, 1..=8, |props| !props.order_dependent)?;
+    let x = g.pick(DTypeClass::Numeric, 1..=8, |props| !props.order_dependent)?;
     let rank = g.rank(x);
     let (_, axis) = random_axis(g, rank);
     let call = Call::new("cumsum").attr("exclusive", g.rng.chance(1, 3)).attr("reverse", g.rng.chance(1, 3));
@@ -89,10 +99,10 @@ pub fn cumsum(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
 }
 
 pub fn matmul(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
-    let x = g.pick(DTypeClass::Number, 2..=5, |props| !props.extreme)?;
+    let x = g.pick(DTypeClass::Numeric, 2..=5, |props| !props.extreme)?;
     let dtype = g.dtype(x);
     let mut props = props_of(g, &[x]);
-    let float = dtype.is_float();
+    let float = has_fractions(dtype);
     if matches!(dtype, DType::F16 | DType::BF16) && !props.integral {
         return None;
     }

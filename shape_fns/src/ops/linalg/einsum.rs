@@ -3,24 +3,50 @@
 use crate::error::bail;
 use crate::{Dim, InferenceContext, Result, ShapeError, TensorShape};
 
-/// The labels of one operand or of the output, before and after the ellipsis if there is one.
-struct Labels {
-    before: Vec<char>,
-    after: Vec<char>,
-    /// Whether there is an ellipsis.
-    ellipsis: bool,
+/// A term of an equation: the labels of one operand or of the output, before and after the ellipsis.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct EinsumTerm {
+    /// The labels before the ellipsis; all labels if there is no ellipsis.
+    pub before: Vec<char>,
+    /// The labels after the ellipsis.
+    pub after: Vec<char>,
+    /// Whether the term has an ellipsis.
+    pub ellipsis: bool,
 }
 
-impl Labels {
+/// Splits an equation into the terms of the operands and the term of the output. Whitespace is ignored.
+///
+/// ```
+/// let (operands, output) = shapeflow_shape_fns::linalg::einsum_terms("...ij, jk -> ...ik")?;
+/// assert_eq!((operands.len(), output.after), (2, vec!['i', 'k']));
+/// # Ok::<(), shapeflow_shape_fns::ShapeError>(())
+/// ```
+///
+/// # Errors
+/// The equation does not have exactly one `->` and one output, or a term has more than one ellipsis or a stray dot.
+pub fn einsum_terms(equation: &str) -> Result<(Vec<EinsumTerm>, EinsumTerm)> {
+    let bare: String = equation.chars().filter(|label| !label.is_whitespace()).collect();
+    let sides: Vec<&str> = bare.split("->").collect();
+    let [inputs, output] = sides.as_slice() else {
+        bail!("an equation must have exactly one ->, got {equation:?}");
+    };
+    if output.contains(',') {
+        bail!("an equation must have one output, got {equation:?}");
+    }
+    let inputs = inputs.split(',').map(|text| EinsumTerm::parse(text, equation)).collect::<Result<_>>()?;
+    Ok((inputs, EinsumTerm::parse(output, equation)?))
+}
+
+impl EinsumTerm {
     /// Parses one term of an equation.
-    fn parse(text: &str, equation: &str) -> Result<Labels> {
+    fn parse(text: &str, equation: &str) -> Result<EinsumTerm> {
         let parts: Vec<&str> = text.split("...").collect();
         let stray = parts.iter().any(|part| part.contains('.'));
         match parts.as_slice() {
             [all] if !stray => {
-                Ok(Labels { before: all.chars().collect(), after: Vec::new(), ellipsis: false })
+                Ok(EinsumTerm { before: all.chars().collect(), after: Vec::new(), ellipsis: false })
             }
-            [before, after] if !stray => Ok(Labels {
+            [before, after] if !stray => Ok(EinsumTerm {
                 before: before.chars().collect(),
                 after: after.chars().collect(),
                 ellipsis: true,
@@ -98,12 +124,7 @@ impl LabelDims {
 /// axes that the ellipses stand for do not broadcast, or exist although the output has no ellipsis.
 pub fn einsum(cx: &mut InferenceContext<'_>) -> Result<()> {
     let equation = cx.str("equation")?;
-    let bare: String = equation.chars().filter(|label| !label.is_whitespace()).collect();
-    let sides: Vec<&str> = bare.split("->").collect();
-    let [inputs, output] = sides.as_slice() else {
-        bail!("an equation must have exactly one ->, got {equation:?}");
-    };
-    let inputs: Vec<&str> = inputs.split(',').collect();
+    let (inputs, labels) = einsum_terms(equation)?;
     if inputs.len() != cx.len() {
         bail!(
             "an equation must have one term per operand, got {} for {} in {equation:?}",
@@ -111,15 +132,10 @@ pub fn einsum(cx: &mut InferenceContext<'_>) -> Result<()> {
             cx.len()
         );
     }
-    if output.contains(',') {
-        bail!("an equation must have one output, got {equation:?}");
-    }
     let mut label_dims = LabelDims::default();
-    for (operand, text) in inputs.iter().enumerate() {
-        let labels = Labels::parse(text, equation)?;
-        bind_operand(cx, operand, &labels, &mut label_dims)?;
+    for (operand, labels) in inputs.iter().enumerate() {
+        bind_operand(cx, operand, labels, &mut label_dims)?;
     }
-    let labels = Labels::parse(output, equation)?;
     let resolve = |labels: &[char]| -> Result<TensorShape> {
         let dims = labels.iter().map(|label| label_dims.find(*label, equation));
         Ok(TensorShape::new(dims.collect::<Result<Vec<Dim>>>()?))
@@ -140,7 +156,7 @@ pub fn einsum(cx: &mut InferenceContext<'_>) -> Result<()> {
 fn bind_operand(
     cx: &mut InferenceContext<'_>,
     operand: usize,
-    labels: &Labels,
+    labels: &EinsumTerm,
     label_dims: &mut LabelDims,
 ) -> Result<()> {
     let shape = cx.input(operand).clone();

@@ -9,7 +9,7 @@ mod square;
 mod tridiagonal;
 
 pub use decomposition::{eigen, eigen_packed, lu, qr, svd};
-pub use einsum::einsum;
+pub use einsum::{EinsumTerm, einsum, einsum_terms};
 pub use matmul::{matmul, matmul_2d, matmul_same_batch};
 pub use solve::{banded_triangular_solve, matrix_solve, matrix_solve_ls, triangular_solve};
 pub use spectral::{fft, fft_along, irfft, irfft_along, rfft, rfft_along};

@@ -116,6 +116,7 @@ pub(crate) static OPS: &[Registered] = &[
     row("TruncateDiv", &["x", "y"], truncatediv),
     row("TruncateMod", &["x", "y"], truncatemod),
     row("Xdivy", &["x", "y"], common::broadcast),
+    row("Xlog1py", &["x", "y"], common::broadcast),
     row("Xlogy", &["x", "y"], common::broadcast),
     row("Zeta", &["x", "y"], common::broadcast),
 ];

@@ -47,8 +47,8 @@ impl EmitContext<'_> {
                     }
                 }
             }
-            VectorInstKind::StoreOne { bytes, slot } => {
-                let memory = self.slot_mem(asm, slot, 0);
+            VectorInstKind::StoreOne { bytes, slot, offset } => {
+                let memory = self.slot_mem(asm, slot, offset);
                 let (op, imm) = match bytes {
                     1 => (opcode::STORE_B, Some(0)),
                     2 => (opcode::STORE_W, Some(0)),
@@ -57,7 +57,7 @@ impl EmitContext<'_> {
                 };
                 asm.vector(op, VectorLen::X, from(), 0, memory.into(), imm);
             }
-            VectorInstKind::Stage { slot, out } => self.stage(asm, slot, out),
+            VectorInstKind::Stage { slot, out, offset } => self.stage(asm, slot, out, offset),
             VectorInstKind::StoreLast { slot, masked } => {
                 let size = size_of(self.code.slots[slot as usize].dtype);
                 if masked {
@@ -164,7 +164,7 @@ impl EmitContext<'_> {
 
     /// Copies the remaining elements of a slot between memory and the staging area: by four, two and one. Elements of a
     /// strided load are copied one by one.
-    fn stage(&self, asm: &mut Asm, slot: u32, out: bool) {
+    fn stage(&self, asm: &mut Asm, slot: u32, out: bool, offset: u32) {
         let size = size_of(self.slot_type(slot).dtype);
         let memory = self.slot_mem(asm, slot, 0);
         asm.lea(RAX, memory);
@@ -173,8 +173,10 @@ impl EmitContext<'_> {
         if let AccessPattern::Strided(_) = self.slot_type(slot).pattern {
             let top = asm.label();
             asm.bind(top);
-            asm.load_low(RBX, Mem::Base(RAX, 0), size);
-            let to = Mem::Indexed(RSP, RCX, size.trailing_zeros() as u8, self.layout.staging as i32);
+            let element = Mem::Base(RAX, offset as i32);
+            let staged = Mem::Indexed(RSP, RCX, size.trailing_zeros() as u8, self.layout.staging as i32);
+            let (from, to) = if out { (staged, element) } else { (element, staged) };
+            asm.load_low(RBX, from, size);
             asm.store_low(to, RBX, size);
             asm.alu_imm(Alu::Add, RAX, self.element_pitch(slot) as i32);
             asm.alu_imm(Alu::Add, RCX, 1);

@@ -89,13 +89,14 @@ pub(crate) enum VectorInstKind {
     LoadMasked { wide: bool, mem: MemRef },
     /// `mem = op(srcs[0])`.
     Store { op: Opcode, len: VectorLen, imm: Option<u8>, mem: MemRef, tail: Tail },
-    /// Copies the remaining elements of a slot into the staging area of the frame, or (`out`) back.
-    Stage { slot: u32, out: bool },
+    /// Copies the remaining elements of a slot into the staging area of the frame, or (`out`) back to `offset` bytes past
+    /// each of them.
+    Stage { slot: u32, out: bool, offset: u32 },
     /// Stores the last element of the staging area to a slot. The area holds a whole step, or (`masked`) the remaining
     /// elements.
     StoreLast { slot: u32, masked: bool },
-    /// Stores the lowest `bytes` bytes of `srcs[0]` to a slot.
-    StoreOne { bytes: u8, slot: u32 },
+    /// Stores the lowest `bytes` bytes of `srcs[0]` to a slot, `offset` bytes past its element.
+    StoreOne { bytes: u8, slot: u32, offset: i32 },
     /// `dst` = run-time scalar `k` in every 8-byte lane.
     Scalar(u32),
     /// `dst` = the value of an iota slot, `ahead` elements past the current one, in every 8-byte lane.

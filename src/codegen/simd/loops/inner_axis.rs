@@ -98,7 +98,7 @@ impl FunctionEmitter<'_> {
             return None;
         }
         let mut stores = body.insts.iter().filter_map(|inst| match inst.op {
-            InstOp::Store { slot, .. } => Some(slot),
+            InstOp::Store { slot, .. } | InstOp::StorePair { slot, .. } => Some(slot),
             _ => None,
         });
         let (slot, None) = (stores.next()?, stores.next()) else { return None };

@@ -161,6 +161,11 @@ impl Selector<'_> {
                 self.values[index] = self.values[value.0 as usize];
                 return;
             }
+            InstOp::StorePair { slot, values } => {
+                self.store_pair(*slot, *values);
+                self.values[index] = self.values[values[0].0 as usize];
+                return;
+            }
         };
         // A mask of a single element is all ones or all zeros, so that it serves as lanes of either size.
         let any = mask && self.plan.mode == SelectMode::OneElement;

@@ -16,7 +16,11 @@ const MIN_ORDERED: usize = if cfg!(test) { 4 } else { 48 };
 /// Cycles until the result of an instruction is available.
 fn latency(inst: &Inst) -> u32 {
     match &inst.op {
-        InstOp::Const(_) | InstOp::Scalar(_) | InstOp::Reduced(_) | InstOp::Store { .. } => 0,
+        InstOp::Const(_)
+        | InstOp::Scalar(_)
+        | InstOp::Reduced(_)
+        | InstOp::Store { .. }
+        | InstOp::StorePair { .. } => 0,
         InstOp::Binary(BinaryOp::Div | BinaryOp::Rem, ..) => 12,
         InstOp::Unary(UnaryOp::Sqrt, _) => 16,
         InstOp::MulAdd(..) | InstOp::Binary(BinaryOp::Mul, ..) => 4,
@@ -146,7 +150,7 @@ fn dependency_graph(insts: &[Inst], uniform: &[bool]) -> DependencyGraph {
             }
         });
         match inst.op {
-            InstOp::Store { .. } => {
+            InstOp::Store { .. } | InstOp::StorePair { .. } => {
                 edges.extend(stored.replace(this).map(|on| (this, on)));
                 edges.extend(loaded.drain(..).map(|on| (this, on)));
             }

@@ -70,7 +70,7 @@ impl Selector<'_> {
         let step = kind.pattern.step() as u32;
         let staged = masked && (size < 4 && self.isa != VectorIsa::Avx512 || step != 1);
         if staged {
-            self.block.push_effect(VectorInstKind::Stage { slot, out: false }, &[]);
+            self.block.push_effect(VectorInstKind::Stage { slot, out: false, offset: 0 }, &[]);
         }
         (0..self.vectors(bytes))
             .map(|j| {
@@ -108,7 +108,7 @@ impl Selector<'_> {
                 DType::F16 => self.op_imm(opcode::PS_TO_PH, &[x[0]], Some(0)),
                 _ => self.memory_bits(dtype, x[0]),
             };
-            self.block.push_effect(VectorInstKind::StoreOne { bytes: size as u8, slot }, &[bits]);
+            self.block.push_effect(VectorInstKind::StoreOne { bytes: size as u8, slot, offset: 0 }, &[bits]);
             return;
         };
         let bytes = Repr::of(dtype).bytes();
@@ -148,12 +148,12 @@ impl Selector<'_> {
             self.store_vector(dtype, x, mem, tail);
         }
         if staged {
-            self.block.push_effect(VectorInstKind::Stage { slot, out: true }, &[]);
+            self.block.push_effect(VectorInstKind::Stage { slot, out: true, offset: 0 }, &[]);
         }
     }
 
     /// Stores one vector of elements.
-    fn store_vector(&mut self, dtype: DType, x: VectorId, mem: MemRef, tail: Tail) {
+    pub fn store_vector(&mut self, dtype: DType, x: VectorId, mem: MemRef, tail: Tail) {
         let bits = if dtype == DType::F16 { x } else { self.memory_bits(dtype, x) };
         let wide = self.isa == VectorIsa::Avx512;
         let len = self.vector_len();

@@ -14,6 +14,7 @@ mod gather_loads;
 mod index_arith;
 mod inst_order;
 mod integer;
+mod interleaved_stores;
 mod loads_stores;
 mod operands;
 mod reduce;

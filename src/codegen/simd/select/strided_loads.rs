@@ -71,7 +71,7 @@ impl Selector<'_> {
     }
 
     /// Selects the lanes of `b` that are in the set `lanes`, and all other lanes of `a`. Lanes have `size` bytes.
-    fn blend(&mut self, a: VectorId, b: VectorId, lanes: u32, size: u32) -> VectorId {
+    pub fn blend(&mut self, a: VectorId, b: VectorId, lanes: u32, size: u32) -> VectorId {
         let parts = size / 4;
         let words = self.vector_len().bytes() / 4;
         let is_set = |word: u32| lanes >> (word / parts) & 1 == 1;

@@ -1,0 +1,315 @@
+//! Elementary functions of complex numbers, built from real functions of their parts.
+//!
+//! Numbers of f32 parts compute moduli and logarithms in f64, where neither squares overflow nor differences cancel. The
+//! inverse functions follow W. Kahan, "Branch Cuts for Complex Elementary Functions" (1987).
+
+use shapeflow_shape_fns::DType;
+
+use super::area::asinh as asinh_real;
+use super::build::*;
+use super::exp::{exp as exp_real, expm1 as expm1_real};
+use super::hyperbolic::{cosh as cosh_real, sinh as sinh_real};
+use super::inverse::atan2;
+use super::log::{log as log_real, log1p as log1p_real};
+use super::trig::{cos as cos_real, sin as sin_real, tan as tan_real};
+use crate::expr::Expr;
+
+/// The parts of `z`.
+fn parts(z: &Expr) -> (Expr, Expr) {
+    (z.real(), z.imag())
+}
+
+/// The parts of `z` in f64.
+fn wide_parts(z: &Expr) -> (Expr, Expr) {
+    (z.real().cast(DType::F64), z.imag().cast(DType::F64))
+}
+
+/// `i · z`.
+fn times_i(z: &Expr) -> Expr {
+    Expr::complex(-z.imag(), z.real())
+}
+
+/// `-i · z`.
+fn over_i(z: &Expr) -> Expr {
+    Expr::complex(z.imag(), -z.real())
+}
+
+/// `|z|`, without overflow.
+pub(super) fn abs(z: &Expr) -> Expr {
+    let (a, b) = wide_parts(z);
+    if z.dtype() == DType::C64 {
+        return (&a * &a + &b * &b).sqrt().cast(DType::F32);
+    }
+    let Scaled { large, ratio } = scaled(&a, &b);
+    large * plus(&(&ratio * &ratio), 1.0).sqrt()
+}
+
+/// The larger of two magnitudes, and the quotient of the smaller and the larger one.
+struct Scaled {
+    large: Expr,
+    ratio: Expr,
+}
+
+fn scaled(a: &Expr, b: &Expr) -> Scaled {
+    let (a, b) = (a.clone().abs(), b.clone().abs());
+    let large = a.clone().maximum(b.clone());
+    let is_end = large.clone().equal(large.like(0.0)) | large.clone().equal(large.like(f64::INFINITY));
+    let ratio = is_end.select(large.like(0.0), a.minimum(b) / large.clone());
+    Scaled { large, ratio }
+}
+
+/// `log |z|`.
+fn log_abs(z: &Expr) -> Expr {
+    let (a, b) = wide_parts(z);
+    if z.dtype() == DType::C64 {
+        return times(&log_real(&a * &a + &b * &b), 0.5).cast(DType::F32);
+    }
+    let Scaled { large, ratio } = scaled(&a, &b);
+    // Near 1 the logarithm of the larger part and the other term would cancel.
+    let small = a.abs().minimum(b.abs());
+    let near = large.like(0.5).less(large.clone()) & large.clone().less(large.like(2.0));
+    let excess = plus(&large, -1.0) * plus(&large, 1.0) + &small * &small;
+    let square = near.clone().select(excess, &ratio * &ratio);
+    let base = near.select(large.like(0.0), log_real(large));
+    base + times(&log1p_real(square), 0.5)
+}
+
+/// The angle of `z` in `[-π, π]`.
+pub(super) fn angle(z: &Expr) -> Expr {
+    atan2(z.imag(), z.real())
+}
+
+/// `z / |z|`; 0 for 0.
+pub(super) fn sign(z: &Expr) -> Expr {
+    let modulus = abs(z);
+    let is_zero = modulus.clone().equal(modulus.like(0.0));
+    let part = |x: Expr| is_zero.clone().select(x.clone(), x / modulus.clone());
+    Expr::complex(part(z.real()), part(z.imag()))
+}
+
+/// `1 / z`.
+pub(super) fn reciprocal(z: &Expr) -> Expr {
+    z.like(1.0) / z.clone()
+}
+
+/// The square root with a real part that is not negative.
+pub(super) fn sqrt(z: &Expr) -> Expr {
+    let (a, b) = parts(z);
+    let half = times(&abs(z), 0.5) + times(&a.clone().abs(), 0.5);
+    let large = half.sqrt();
+    let is_zero = large.clone().equal(large.like(0.0));
+    let small = is_zero.select(b.clone(), times(&b, 0.5) / large.clone());
+    let is_negative = a.clone().less(a.like(0.0));
+    let real = is_negative.clone().select(small.clone().abs(), large.clone());
+    Expr::complex(real, is_negative.select(with_sign(&large, &b), small))
+}
+
+/// `1 / √z`.
+pub(super) fn rsqrt(z: &Expr) -> Expr {
+    let (root, modulus) = (sqrt(z), abs(z));
+    Expr::complex(root.real() / modulus.clone(), -root.imag() / modulus)
+}
+
+/// `e^z`.
+pub(super) fn exp(z: &Expr) -> Expr {
+    let (a, b) = parts(z);
+    let power = exp_real(a);
+    let imaginary = keep_zero(&b, &power * &sin_real(b.clone()));
+    Expr::complex(power * cos_real(b), imaginary)
+}
+
+/// `e^z - 1`, precise near 0.
+pub(super) fn expm1(z: &Expr) -> Expr {
+    let (a, b) = parts(z);
+    let half = sin_real(times(&b, 0.5));
+    let imaginary = keep_zero(&b, exp_real(a.clone()) * sin_real(b.clone()));
+    Expr::complex(expm1_real(a) * cos_real(b) - times(&(&half * &half), 2.0), imaginary)
+}
+
+/// The natural logarithm, whose imaginary part is in `[-π, π]`.
+pub(super) fn log(z: &Expr) -> Expr {
+    Expr::complex(log_abs(z), angle(z))
+}
+
+/// `log(1 + z)`, precise near 0.
+pub(super) fn log1p(z: &Expr) -> Expr {
+    let (a, b) = wide_parts(z);
+    let sum = Expr::complex(plus(&z.real(), 1.0), z.imag());
+    let near = times(&log1p_real(times(&a, 2.0) + (&a * &a + &b * &b)), 0.5);
+    let is_small = a.clone().abs().maximum(b.abs()).less(a.like(0.5));
+    Expr::complex(is_small.select(near.cast(sum.real().dtype()), log_abs(&sum)), angle(&sum))
+}
+
+/// `x^y`. A zero has the power 0 if the real part of `y` is positive, else NaN, as in TensorFlow.
+pub(super) fn pow(x: &Expr, y: &Expr) -> Expr {
+    let power = exp(&(log(x) * y.clone()));
+    let is_zero = x.clone().equal(x.like(0.0));
+    let is_positive = y.real().less_equal(y.real().like(0.0));
+    let of_zero = is_positive.select(power.real().like(f64::NAN), power.real().like(0.0));
+    let part = |x: Expr| is_zero.clone().select(of_zero.clone(), x);
+    Expr::complex(part(power.real()), part(power.imag()))
+}
+
+pub(super) fn sin(z: &Expr) -> Expr {
+    over_i(&sinh(&times_i(z)))
+}
+
+pub(super) fn cos(z: &Expr) -> Expr {
+    cosh(&times_i(z))
+}
+
+pub(super) fn tan(z: &Expr) -> Expr {
+    over_i(&tanh(&times_i(z)))
+}
+
+pub(super) fn sinh(z: &Expr) -> Expr {
+    let (a, b) = parts(z);
+    Expr::complex(sinh_real(a.clone()) * cos_real(b.clone()), cosh_real(a) * sin_real(b))
+}
+
+pub(super) fn cosh(z: &Expr) -> Expr {
+    let (a, b) = parts(z);
+    Expr::complex(cosh_real(a.clone()) * cos_real(b.clone()), sinh_real(a) * sin_real(b))
+}
+
+pub(super) fn tanh(z: &Expr) -> Expr {
+    let (a, b) = parts(z);
+    // Above the limit the real part rounds to ±1.
+    let limit = Format::of(&a).pick(10.0, 20.0);
+    let is_large = a.like(limit).less(a.clone().abs());
+    let tangent = tan_real(b);
+    let square = plus(&(&tangent * &tangent), 1.0);
+    let sine = sinh_real(at_least(&at_most(&a, limit), -limit));
+    let cosine = plus(&(&sine * &sine), 1.0).sqrt();
+    let divisor = plus(&(&square * &(&sine * &sine)), 1.0);
+    let far = times(&(&tangent / &square), 4.0) * exp_real(times(&a.clone().abs(), -2.0));
+    let real =
+        is_large.clone().select(with_sign(&a.like(1.0), &a), &square * &(cosine * sine) / divisor.clone());
+    Expr::complex(real, is_large.select(far, tangent / divisor))
+}
+
+/// `1 / (1 + e^-z)`.
+pub(super) fn sigmoid(z: &Expr) -> Expr {
+    let is_negative = z.real().less(z.real().like(0.0));
+    // The power does not overflow.
+    let power = exp(&is_negative.clone().select(z.clone(), -z.clone()));
+    let numerator = is_negative.select(power.clone(), z.like(1.0));
+    numerator / (power + z.like(1.0))
+}
+
+/// `√(1 - z)` and `√(1 + z)`.
+fn roots(z: &Expr) -> (Expr, Expr) {
+    let one = z.like(1.0);
+    (sqrt(&(one.clone() - z.clone())), sqrt(&(one + z.clone())))
+}
+
+/// The imaginary part of `conj(a) · b`.
+fn cross(a: &Expr, b: &Expr) -> Expr {
+    a.real() * b.imag() - a.imag() * b.real()
+}
+
+pub(super) fn asin(z: &Expr) -> Expr {
+    let (minus, plus) = roots(z);
+    let cosine = minus.real() * plus.real() - minus.imag() * plus.imag();
+    Expr::complex(atan2(z.real(), cosine), asinh_real(cross(&minus, &plus)))
+}
+
+pub(super) fn acos(z: &Expr) -> Expr {
+    let (minus, plus) = roots(z);
+    Expr::complex(times(&atan2(minus.real(), plus.real()), 2.0), asinh_real(cross(&plus, &minus)))
+}
+
+pub(super) fn atan(z: &Expr) -> Expr {
+    over_i(&atanh(&times_i(z)))
+}
+
+pub(super) fn asinh(z: &Expr) -> Expr {
+    over_i(&asin(&times_i(z)))
+}
+
+pub(super) fn acosh(z: &Expr) -> Expr {
+    let one = z.like(1.0);
+    let (minus, plus) = (sqrt(&(z.clone() - one.clone())), sqrt(&(z.clone() + one)));
+    let real = minus.real() * plus.real() + minus.imag() * plus.imag();
+    Expr::complex(asinh_real(real), times(&atan2(minus.imag(), plus.real()), 2.0))
+}
+
+pub(super) fn atanh(z: &Expr) -> Expr {
+    let ((a, b), dtype) = (wide_parts(z), z.real().dtype());
+    let magnitude = a.clone().abs();
+    let rest = a.like(1.0) - magnitude.clone();
+    let square = &b * &b;
+    let quotient = times(&magnitude, 4.0) / (&rest * &rest + square.clone());
+    let real = with_sign(&times(&log1p_real(quotient), 0.25), &a);
+    let angle = atan2(times(&b, 2.0), rest * plus(&magnitude, 1.0) - square);
+    Expr::complex(real.cast(dtype), times(&angle, 0.5).cast(dtype))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::expr::interpret::evaluate_constant;
+    use num_complex::Complex64;
+
+    fn value(z: &Expr) -> Complex64 {
+        let part = |part: Expr| evaluate_constant(&part).unwrap().to_f64();
+        Complex64::new(part(z.real()), part(z.imag()))
+    }
+
+    type Function = (&'static str, fn(&Expr) -> Expr, fn(Complex64) -> Complex64);
+
+    #[test]
+    fn functions_agree_with_formulas_in_f64() {
+        let one = Complex64::new(1.0, 0.0);
+        let functions: &[Function] = &[
+            ("sqrt", sqrt, |z| z.sqrt()),
+            ("rsqrt", rsqrt, |z| 1.0 / z.sqrt()),
+            ("exp", exp, |z| z.exp()),
+            ("expm1", expm1, |z| z.exp() - 1.0),
+            ("log", log, |z| z.ln()),
+            ("log1p", log1p, |z| (z + 1.0).ln()),
+            ("sin", sin, |z| z.sin()),
+            ("cos", cos, |z| z.cos()),
+            ("tan", tan, |z| z.tan()),
+            ("sinh", sinh, |z| z.sinh()),
+            ("cosh", cosh, |z| z.cosh()),
+            ("tanh", tanh, |z| z.tanh()),
+            ("asin", asin, |z| z.asin()),
+            ("acos", acos, |z| z.acos()),
+            ("atan", atan, |z| z.atan()),
+            ("asinh", asinh, |z| z.asinh()),
+            ("acosh", acosh, |z| z.acosh()),
+            ("atanh", atanh, |z| z.atanh()),
+            ("sigmoid", sigmoid, |z| 1.0 / (1.0 + (-z).exp())),
+            ("sign", sign, |z| z / z.norm()),
+            ("reciprocal", reciprocal, |z| 1.0 / z),
+        ];
+        let parts = [-2.5, -0.75, 0.25, 1.5];
+        for (name, ours, expected) in functions {
+            for z in parts.iter().flat_map(|re| parts.iter().map(|im| Complex64::new(*re, *im))) {
+                let expected = expected(z);
+                let wide = Expr::complex(Expr::constant(z.re), Expr::constant(z.im));
+                let error = (value(&ours(&wide)) - expected).norm() / (expected.norm() + one.norm());
+                assert!(error < 1e-14, "{name} {z}: {} {expected}", value(&ours(&wide)));
+                let single = Expr::complex(Expr::constant(z.re as f32), Expr::constant(z.im as f32));
+                let error = (value(&ours(&single)) - expected).norm() / (expected.norm() + one.norm());
+                assert!(error < 1e-6, "{name} {z}: {} {expected}", value(&ours(&single)));
+            }
+        }
+    }
+
+    #[test]
+    fn large_and_small_numbers_neither_overflow_nor_vanish() {
+        let z = |re: f64, im: f64| Expr::complex(Expr::constant(re), Expr::constant(im));
+        assert_eq!(evaluate_constant(&abs(&z(3e300, 4e300))).unwrap().to_f64(), 5e300);
+        assert_eq!(value(&sqrt(&z(0.0, 0.0))), Complex64::new(0.0, 0.0));
+        assert_eq!(value(&sqrt(&z(-4.0, 0.0))), Complex64::new(0.0, 2.0));
+        assert_eq!(value(&sqrt(&z(-4.0, -0.0))), Complex64::new(0.0, -2.0));
+        assert_eq!(value(&sign(&z(0.0, 0.0))), Complex64::new(0.0, 0.0));
+        assert_eq!(value(&sigmoid(&z(-1000.0, 1.0))), Complex64::new(0.0, 0.0));
+        assert_eq!(value(&tanh(&z(1000.0, 1.0))), Complex64::new(1.0, 0.0));
+        assert_eq!(value(&log(&z(1e300, 0.0))).re, 1e300f64.ln());
+        // |z| - 1 is 5e-17, which the square of the modulus in f64 does not hold.
+        assert!((value(&log(&z(1.0, 1e-8))).re - 5e-17).abs() < 1e-24);
+    }
+}

@@ -1,0 +1,65 @@
+//! [`Prepared`]: what a host kernel makes once for all runs of a program.
+
+use std::any::Any;
+use std::sync::{Arc, OnceLock};
+
+use crate::error::Result;
+
+/// What the kernel of a node made of its attributes and constant operands, such as a hash table.
+#[derive(Default)]
+pub(crate) struct Prepared(OnceLock<Arc<dyn Any + Send + Sync>>);
+
+/// Where the kernel of a node keeps what it prepares.
+#[derive(Clone, Copy)]
+pub(crate) struct PreparedNode<'a> {
+    pub slot: &'a Prepared,
+    /// Bit `i` is set if operand `i` is a constant of the graph.
+    pub constants: u64,
+}
+
+impl PreparedNode<'_> {
+    /// Returns whether these operands are constants.
+    #[cfg_attr(not(feature = "strings"), expect(dead_code, reason = "only string ops prepare something"))]
+    pub(super) fn are_constant(&self, operands: &[u32]) -> bool {
+        operands.iter().all(|operand| self.constants.checked_shr(*operand).unwrap_or(0) & 1 == 1)
+    }
+
+    /// Returns what is kept; keeps what `make` makes if there is nothing yet.
+    ///
+    /// # Errors
+    /// Those of `make`.
+    #[cfg_attr(not(feature = "strings"), expect(dead_code, reason = "only string ops prepare something"))]
+    pub(super) fn get_or_make<T: Send + Sync + 'static>(
+        &self,
+        make: impl FnOnce() -> Result<T>,
+    ) -> Result<Arc<T>> {
+        if let Some(kept) = self.slot.0.get().and_then(|kept| kept.clone().downcast::<T>().ok()) {
+            return Ok(kept);
+        }
+        let made = Arc::new(make()?);
+        // Another thread may have stored the same thing meanwhile.
+        let _ = self.slot.0.set(made.clone());
+        Ok(made)
+    }
+}
+
+#[cfg(all(test, feature = "strings"))]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    #[test]
+    fn a_thing_is_made_once() {
+        let slot = Prepared::default();
+        let node = PreparedNode { slot: &slot, constants: 0b10 };
+        let made = Cell::new(0);
+        let make = || {
+            made.set(made.get() + 1);
+            Ok(made.get())
+        };
+        assert_eq!([*node.get_or_make(make).unwrap(), *node.get_or_make(make).unwrap()], [1, 1]);
+        assert!(node.are_constant(&[]) && node.are_constant(&[1]));
+        assert!(!node.are_constant(&[0, 1]) && !node.are_constant(&[70]));
+    }
+}

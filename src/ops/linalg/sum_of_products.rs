@@ -1,0 +1,139 @@
+//! `sum_of_products`: sums of products over labelled axes, element by element.
+
+use shapeflow_shape_fns::linalg::{EinsumTerm, einsum_terms};
+use shapeflow_shape_fns::{Attr, Attrs, DType, Dim};
+
+use crate::dtype;
+use crate::error::Result;
+use crate::expr::{Expr, Index, LowerCx, ReduceOp, Scalar};
+use crate::op::{OpDef, Operand};
+use crate::ops::broadcast::{Indices, broadcast_dims};
+use crate::ops::widen::widen;
+use crate::shape_fns;
+
+/// A part of [`einsum`](crate::einsum), with the meaning of the whole: one expression for every element. `einsum` uses
+/// it where a matrix product would not help, and where a rank is not known.
+pub(crate) static DEF: OpDef = OpDef::compute("sum_of_products", lower)
+    .operands(&[Operand::Variadic("inputs..")])
+    .shape_fn(shape_fns::linalg::einsum)
+    .dtype_rule(dtypes);
+
+pub(super) fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
+    Ok(vec![dtype::common(operands, 0, operands.len(), dtype::Class::Number)?])
+}
+
+/// Indices of labels: those of the output's element, or those that are summed over.
+struct Bound {
+    labels: Vec<(char, Index)>,
+}
+
+impl Bound {
+    fn find(&self, label: char) -> Option<Index> {
+        self.labels.iter().find(|(other, _)| *other == label).map(|(_, index)| index.clone())
+    }
+}
+
+fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
+    let equation = match cx.attrs().get("equation") {
+        Some(Attr::Str(equation)) => equation.clone(),
+        _ => "->".into(),
+    };
+    let (terms, result) = einsum_terms(&equation).expect("the shape function has parsed the equation");
+    let dtype = cx.output_dtype(output);
+    let (before, rest) = index.split_at(result.before.len());
+    let (covered, after) = rest.split_at(rest.len() - result.after.len());
+    let covered_dims = cx.output_dims(output)[before.len()..][..covered.len()].to_vec();
+    let mut bound = Bound { labels: Vec::new() };
+    // An element whose indices of one label differ is 0.
+    let mut on_diagonal = None;
+    for (label, position) in result.before.iter().zip(before).chain(result.after.iter().zip(after)) {
+        match bound.find(*label) {
+            None => bound.labels.push((*label, position.clone())),
+            Some(first) => {
+                let equal = Expr::iota(first).equal(Expr::iota(position.clone()));
+                on_diagonal = Some(on_diagonal.map_or(equal.clone(), |other: Expr| other & equal));
+            }
+        }
+    }
+    let (labels, extents) = summed(cx, &terms, &bound);
+    let product = |cx: &mut dyn LowerCx, inner: &[Index]| {
+        let summed = labels.iter().copied().zip(inner.iter().cloned());
+        let all = Bound { labels: bound.labels.iter().cloned().chain(summed).collect() };
+        let mut factors = terms.iter().enumerate().map(|(operand, term)| {
+            let dims = cx.dims(operand);
+            let read = operand_index(&dims, term, &all, &covered_dims, covered);
+            widen(cx.operand(operand, &read))
+        });
+        let first = factors.next().expect("an equation has a term");
+        factors.fold(first, |product, factor| product * factor)
+    };
+    let sum = match labels.is_empty() {
+        true => product(cx, &[]),
+        false => cx.reduce(ReduceOp::Sum, &extents, &mut |cx, inner| product(cx, inner)),
+    };
+    let sum = sum.cast(dtype);
+    match on_diagonal {
+        Some(equal) => equal.select(sum, Expr::constant(Scalar::zero(dtype))),
+        None => sum,
+    }
+}
+
+/// Returns the labels that are not bound, with their dimensions.
+fn summed(cx: &dyn LowerCx, terms: &[EinsumTerm], bound: &Bound) -> (Vec<char>, Vec<Dim>) {
+    let (mut labels, mut extents) = (Vec::new(), Vec::new());
+    for (operand, term) in terms.iter().enumerate() {
+        let dims = cx.dims(operand);
+        let after = dims.len() - term.after.len();
+        let axes = term.before.iter().zip(&dims).chain(term.after.iter().zip(&dims[after..]));
+        for (label, dim) in axes {
+            if bound.find(*label).is_none() && !labels.contains(label) {
+                labels.push(*label);
+                extents.push(dim.clone());
+            }
+        }
+    }
+    (labels, extents)
+}
+
+/// Returns the index of an operand of these dimensions. Its axes under the ellipsis broadcast to `covered_dims`.
+fn operand_index(
+    dims: &[Dim],
+    term: &EinsumTerm,
+    bound: &Bound,
+    covered_dims: &[Dim],
+    covered: &[Index],
+) -> Indices {
+    let label = |label: &char| bound.find(*label).expect("every label is bound or summed over");
+    let middle = &dims[term.before.len()..dims.len() - term.after.len()];
+    let mut read: Indices = term.before.iter().map(label).collect();
+    read.extend(broadcast_dims(middle, covered_dims, covered));
+    read.extend(term.after.iter().map(label));
+    read
+}
+
+#[cfg(test)]
+mod tests {
+    use shapeflow_shape_fns::Attrs;
+
+    use super::DEF;
+    use crate::ops::testing::{check_tensor, run_one, shape_table, tensor};
+
+    shape_table! { DEF, {"equation": "...ij,jk->...ik"},
+        "[b, 2, n]; [?, 5]" => "[d0_0, 2, 5]",
+        "?; [3, 4]" => "?",
+        "bool[2, 2]; bool[2, 2]" => error "must be an integer or a float, got bool",
+    }
+
+    #[test]
+    fn labels_may_repeat_in_operands_and_in_the_result() {
+        let x = tensor(&[2, 2], &[1, 2, 3, 4]);
+        let sum = |equation: &str| {
+            run_one(&DEF, &Attrs::new().with("equation", equation), std::slice::from_ref(&x))
+        };
+        check_tensor(&sum("ii->"), &tensor(&[], &[5]), "trace");
+        check_tensor(&sum("ii->i"), &tensor(&[2], &[1, 4]), "diagonal");
+        check_tensor(&sum("ii->ii"), &tensor(&[2, 2], &[1, 0, 0, 4]), "diagonal matrix");
+        check_tensor(&sum("ij->jij"), &tensor(&[2, 2, 2], &[1, 0, 3, 0, 0, 2, 0, 4]), "spread");
+        check_tensor(&sum("i...->..."), &tensor(&[2], &[4, 6]), "columns");
+    }
+}

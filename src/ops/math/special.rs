@@ -1,0 +1,32 @@
+//! Special functions of one operand.
+
+use crate::expr::math;
+use crate::ops::elementwise::unary_ops;
+
+unary_ops! { unary, "":
+    /// The natural logarithm of the absolute value of the gamma function; inf at 0 and at negative integers.
+    ///
+    /// The error is at most 0.6 ulp in f32, 4 ulp in f64. Below 0, where the result crosses zero, it is at most this share
+    /// of the larger of the result and 1.
+    #[doc(alias = "gammaln")]
+    lgamma, LGAMMA: float, ["Lgamma"], math::lgamma;
+
+    /// The derivative of [`Value::lgamma`](crate::Value::lgamma); NaN at 0 and at negative integers.
+    ///
+    /// The error is at most 0.6 ulp in f32, 3 ulp in f64. Below 0, where the result crosses zero, it is at most this share
+    /// of `|π / tan(πx)|`.
+    #[doc(alias = "psi")]
+    digamma, DIGAMMA: float, ["Digamma"], math::digamma;
+
+    /// `exp(-|x|) * I0(x)` for every element, where `I0` is the modified Bessel function of the first kind.
+    ///
+    /// The error is at most 0.6 ulp in f32, 4 ulp in f64.
+    #[doc(alias = "i0e")]
+    bessel_i0e, BESSEL_I0E: float, ["BesselI0e"], math::bessel_i0e;
+
+    /// `exp(-|x|) * I1(x)` for every element, where `I1` is the modified Bessel function of the first kind.
+    ///
+    /// The error is at most 0.6 ulp in f32, 4 ulp in f64.
+    #[doc(alias = "i1e")]
+    bessel_i1e, BESSEL_I1E: float, ["BesselI1e"], math::bessel_i1e;
+}

@@ -1,0 +1,21 @@
+//! `DataFormat`: the axis of the channels.
+
+/// The axis of the channels in a batch of images.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum DataFormat {
+    /// `[batch, height, width, channels]`, TensorFlow's `NHWC`.
+    #[default]
+    ChannelsLast,
+    /// `[batch, channels, height, width]`, TensorFlow's `NCHW`.
+    ChannelsFirst,
+}
+
+impl DataFormat {
+    /// Returns TensorFlow's name of the format of images.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            DataFormat::ChannelsLast => "NHWC",
+            DataFormat::ChannelsFirst => "NCHW",
+        }
+    }
+}

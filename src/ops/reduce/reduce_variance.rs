@@ -1,0 +1,111 @@
+//! `reduce_variance`, `reduce_std`: variances and standard deviations over axes.
+
+use std::panic::Location;
+
+use super::axes::{Axes, IntoAxes};
+use super::reduction::Reduction;
+use crate::dtype;
+use crate::error::Result;
+use crate::expr::{Expr, Index, LowerCx, ReduceOp};
+use crate::graph::Value;
+use crate::op::{OpDef, Operand};
+use crate::ops::widen::widen;
+use crate::shape_fns;
+
+impl<'g> Value<'g> {
+    /// Returns the variance over the given axes: the mean of `(x - mean)²`.
+    ///
+    /// `[.., d, ..] -> [.., ..]`, or `[.., 1, ..]` with [`Axes::keep_dims`]; floats. NaN for no elements. The mean is
+    /// computed first, so that large means cost no precision. As TensorFlow's `tf.math.reduce_variance`, which TensorFlow
+    /// composes of several ops. Fuses into kernels.
+    ///
+    /// # Errors
+    /// The element type is not a float, or an axis is out of range or given twice.
+    #[doc(alias = "var")]
+    #[track_caller]
+    pub fn reduce_variance(self, axes: impl IntoAxes<'g>) -> Result<Value<'g>> {
+        axes.into_axes().reduce(self, &DEF, Location::caller())
+    }
+
+    /// Returns the standard deviation over the given axes: the square root of [`Value::reduce_variance`].
+    ///
+    /// `[.., d, ..] -> [.., ..]`, or `[.., 1, ..]` with [`Axes::keep_dims`]; floats. NaN for no elements. As TensorFlow's
+    /// `tf.math.reduce_std`. Fuses into kernels.
+    ///
+    /// # Errors
+    /// As [`Value::reduce_variance`].
+    #[doc(alias = "std")]
+    #[track_caller]
+    pub fn reduce_std(self, axes: impl IntoAxes<'g>) -> Result<Value<'g>> {
+        axes.into_axes().reduce(self, &STD, Location::caller())
+    }
+
+    /// Returns the mean and the variance over the given axes: [`Value::reduce_mean`] and [`Value::reduce_variance`].
+    ///
+    /// As TensorFlow's `tf.nn.moments`.
+    ///
+    /// # Errors
+    /// As [`Value::reduce_variance`].
+    #[track_caller]
+    pub fn moments(self, axes: impl IntoAxes<'g>) -> Result<[Value<'g>; 2]> {
+        let axes: Axes<'g> = axes.into_axes();
+        let variance = axes.clone().reduce(self, &DEF, Location::caller())?;
+        Ok([axes.reduce(self, &super::reduce_mean::DEF, Location::caller())?, variance])
+    }
+}
+
+pub(crate) static DEF: OpDef = OpDef::compute("reduce_variance", |cx, output, index| {
+    let dtype = cx.output_dtype(output);
+    variance(cx, index).cast(dtype)
+})
+.operands(&[Operand::Data("input"), Operand::Structure("axis")])
+.shape_fn(shape_fns::reduce::reduce)
+.dtype_rule(dtype::unary::float);
+
+pub(crate) static STD: OpDef = OpDef::compute("reduce_std", |cx, output, index| {
+    let dtype = cx.output_dtype(output);
+    variance(cx, index).sqrt().cast(dtype)
+})
+.operands(&[Operand::Data("input"), Operand::Structure("axis")])
+.shape_fn(shape_fns::reduce::reduce)
+.dtype_rule(dtype::unary::float);
+
+fn variance(cx: &mut dyn LowerCx, index: &[Index]) -> Expr {
+    let reduction = Reduction::new(cx);
+    let sum = reduction.reduce(cx, ReduceOp::Sum, index, &widen);
+    let count = reduction.count().cast(sum.dtype());
+    let mean = sum / &count;
+    let squares = reduction.reduce(cx, ReduceOp::Sum, index, &|x| {
+        let difference = widen(x) - &mean;
+        &difference * &difference
+    });
+    squares / count
+}
+
+#[cfg(test)]
+mod tests {
+    use shapeflow_shape_fns::Attrs;
+
+    use super::{DEF, STD};
+    use crate::ops::testing::{check_tensor, run_one, shape_table, tensor};
+
+    shape_table! { DEF, {"axis": [0, -1]},
+        "[2, n, 3]" => "[d0_1]",
+        "[n]" => error "axis",
+        "i32[2, 3]" => error "must be a float, got i32",
+    }
+    shape_table! { deviation: STD, {"axis": [1], "keep_dims": true},
+        "[2, n, 3]" => "[2, 1, 3]",
+    }
+
+    #[test]
+    fn values() {
+        let attrs = Attrs::new().with("axis", [1]);
+        let x = tensor(&[2, 4], &[1e8, 1e8 + 2.0, 1e8 + 4.0, 1e8 + 6.0, 3.0, 3.0, 3.0, 3.0f64]);
+        let variance = run_one(&DEF, &attrs, std::slice::from_ref(&x));
+        check_tensor(&variance, &tensor(&[2], &[5.0, 0.0]), "reduce_variance");
+        check_tensor(&run_one(&STD, &attrs, &[x]), &tensor(&[2], &[5.0f64.sqrt(), 0.0]), "reduce_std");
+        let none = run_one(&DEF, &attrs, &[tensor::<f32>(&[1, 0], &[])]);
+        check_tensor(&none, &tensor(&[1], &[f32::NAN]), "no elements");
+    }
+}

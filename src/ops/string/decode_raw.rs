@@ -1,0 +1,75 @@
+//! `decode_raw`: the bytes of strings as numbers.
+
+use shapeflow_shape_fns::{Attrs, DType};
+
+use super::params::{check_strings, flag_or, invalid, strings};
+use crate::dtype;
+use crate::error::Result;
+use crate::graph::Value;
+use crate::op::{HostCx, OpDef, Operand, TfOp};
+use crate::tensor::size_of_element;
+
+impl<'g> Value<'g> {
+    /// Reads the bytes of each string as little-endian elements of `dtype`.
+    ///
+    /// `string[a..] -> dtype[a.., u]`; all strings have one length, a multiple of the size of an element. `dtype` is
+    /// bool, an integer, a float or complex; a bool is true if its byte is not 0. As TensorFlow's `DecodeRaw`; imported
+    /// graphs may read big-endian elements. Runs on the host.
+    ///
+    /// # Errors
+    /// The elements are not strings, or `dtype` is not supported. Strings of other lengths fail the run.
+    #[doc(alias = "frombuffer")]
+    #[track_caller]
+    pub fn decode_raw(self, dtype: DType) -> Result<Value<'g>> {
+        self.graph().op(&DEF).data(self).attr("out_type", dtype).finish()
+    }
+}
+
+pub(crate) static DEF: OpDef = OpDef::host("decode_raw", run)
+    .operands(&[Operand::Data("bytes")])
+    .shape_fn(shapeflow_shape_fns::string::decode_raw)
+    .dtype_rule(|operands, attrs| {
+        check_strings(operands, 1)?;
+        out_type(attrs).map(|dtype| vec![dtype])
+    })
+    .tensorflow(&[TfOp::new("DecodeRaw")]);
+
+fn out_type(attrs: &Attrs) -> Result<DType> {
+    match dtype::attribute(attrs, "out_type")? {
+        Some(dtype) if dtype != DType::String && !dtype.is_quantized() => Ok(dtype),
+        Some(other) => {
+            dtype::refuse(format!("out_type must be bool, an integer, a float or complex, got {other}"))
+        }
+        None => dtype::refuse("out_type must be given".to_string()),
+    }
+}
+
+fn run(cx: &mut HostCx<'_>) -> Result<()> {
+    let (x, dtype) = (strings(cx, 0)?, out_type(cx.attrs())?);
+    let is_little = flag_or(cx.attrs(), "little_endian", true)?;
+    let size = size_of_element(dtype)?;
+    let length = x.get(0).map_or(0, <[u8]>::len);
+    if let Some(other) = x.iter().find(|string| string.len() != length) {
+        let got = other.len();
+        return Err(invalid(format!("all strings must have one length, got {length} and {got}")));
+    }
+    if !length.is_multiple_of(size) {
+        return Err(invalid(format!(
+            "the length of the strings must be a multiple of {size} bytes, the size of {dtype}, got {length}"
+        )));
+    }
+    let sizes = [cx.input(0)?.sizes(), &[length / size]].concat();
+    let mut numbers = cx.unfilled_output(0, &sizes)?;
+    let target = numbers.bytes_mut();
+    for (to, string) in target.chunks_exact_mut(length.max(1)).zip(x.iter()) {
+        to.copy_from_slice(string);
+    }
+    if dtype == DType::Bool {
+        target.iter_mut().for_each(|byte| *byte = u8::from(*byte != 0));
+    }
+    if is_little != cfg!(target_endian = "little") {
+        let unit = if dtype.is_complex() { size / 2 } else { size };
+        target.chunks_exact_mut(unit).for_each(<[u8]>::reverse);
+    }
+    Ok(())
+}

@@ -1,0 +1,213 @@
+//! [`Encoding`]: characters as bytes, and [`OnError`]: what happens to bytes that are no character.
+
+use shapeflow_shape_fns::Attrs;
+
+use super::params::{flag_or, int_or, invalid, text_or, wrong};
+use crate::error::Result;
+
+/// An encoding of characters.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Encoding {
+    Utf8,
+    Utf16(Order),
+    Utf32(Order),
+    Latin1,
+    Ascii,
+}
+
+/// The order of the bytes of a unit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Order {
+    Big,
+    Little,
+    /// A byte order mark at the start of a string tells the order. Without a mark, it is big-endian.
+    Marked,
+}
+
+/// A character, or `None` for bytes that are none, and the position where it starts.
+pub(super) type Decoded = (usize, Option<char>);
+
+impl Encoding {
+    /// Reads a name as ICU does, which ignores case, hyphens, underscores and blanks.
+    ///
+    /// # Errors
+    /// The encoding is not supported.
+    fn named(name: &str) -> Result<Encoding> {
+        let plain: String = name.chars().filter(|c| !matches!(c, '-' | '_' | ' ')).collect();
+        Ok(match plain.to_ascii_uppercase().as_str() {
+            "UTF8" => Encoding::Utf8,
+            "UTF16" => Encoding::Utf16(Order::Marked),
+            "UTF16BE" => Encoding::Utf16(Order::Big),
+            "UTF16LE" => Encoding::Utf16(Order::Little),
+            "UTF32" => Encoding::Utf32(Order::Marked),
+            "UTF32BE" => Encoding::Utf32(Order::Big),
+            "UTF32LE" => Encoding::Utf32(Order::Little),
+            "ISO88591" | "LATIN1" => Encoding::Latin1,
+            "USASCII" | "ASCII" => Encoding::Ascii,
+            _ => {
+                return Err(wrong(format!(
+                    "an encoding must be UTF-8, UTF-16, UTF-32 (each with -BE or -LE), ISO-8859-1 or US-ASCII, got {name:?}"
+                )));
+            }
+        })
+    }
+
+    /// Reads attribute `input_encoding`.
+    ///
+    /// # Errors
+    /// As [`Encoding::named`].
+    pub(super) fn input(attrs: &Attrs) -> Result<Encoding> {
+        Encoding::named(text_or(attrs, "input_encoding", "UTF-8")?)
+    }
+
+    /// Reads attribute `output_encoding`, an encoding that TensorFlow writes.
+    ///
+    /// # Errors
+    /// It is none of UTF-8, UTF-16-BE and UTF-32-BE.
+    pub(super) fn output(attrs: &Attrs) -> Result<Encoding> {
+        match text_or(attrs, "output_encoding", "UTF-8")? {
+            "UTF-8" => Ok(Encoding::Utf8),
+            "UTF-16-BE" => Ok(Encoding::Utf16(Order::Big)),
+            "UTF-32-BE" => Ok(Encoding::Utf32(Order::Big)),
+            other => Err(wrong(format!(
+                "output_encoding must be \"UTF-8\", \"UTF-16-BE\" or \"UTF-32-BE\", got {other:?}"
+            ))),
+        }
+    }
+
+    /// Appends the characters of a string.
+    pub(super) fn decode(self, bytes: &[u8], out: &mut Vec<Decoded>) {
+        match self {
+            Encoding::Utf8 => decode_utf8(bytes, out),
+            Encoding::Utf16(order) => decode_utf16(bytes, order, out),
+            Encoding::Utf32(order) => decode_utf32(bytes, order, out),
+            Encoding::Latin1 => {
+                out.extend(bytes.iter().enumerate().map(|(at, byte)| (at, Some(char::from(*byte)))));
+            }
+            Encoding::Ascii => {
+                let read = |byte: &u8| byte.is_ascii().then(|| char::from(*byte));
+                out.extend(bytes.iter().enumerate().map(|(at, byte)| (at, read(byte))));
+            }
+        }
+    }
+
+    /// Appends the bytes of a character. The encoding is one of [`Encoding::output`].
+    pub(super) fn encode(self, character: char, out: &mut Vec<u8>) {
+        match self {
+            Encoding::Utf16(_) => {
+                let mut units = [0; 2];
+                out.extend(character.encode_utf16(&mut units).iter().flat_map(|unit| unit.to_be_bytes()));
+            }
+            Encoding::Utf32(_) => out.extend(u32::from(character).to_be_bytes()),
+            _ => out.extend(character.encode_utf8(&mut [0; 4]).as_bytes()),
+        }
+    }
+}
+
+fn decode_utf8(bytes: &[u8], out: &mut Vec<Decoded>) {
+    let mut start = 0;
+    for chunk in bytes.utf8_chunks() {
+        let valid = chunk.valid();
+        out.extend(valid.char_indices().map(|(at, character)| (start + at, Some(character))));
+        start += valid.len();
+        if !chunk.invalid().is_empty() {
+            out.push((start, None));
+            start += chunk.invalid().len();
+        }
+    }
+}
+
+/// Returns the order, and the number of bytes of a byte order mark. `mark` is the big-endian mark.
+fn order_of(bytes: &[u8], order: Order, mark: &[u8]) -> (bool, usize) {
+    let reversed: Vec<u8> = mark.iter().rev().copied().collect();
+    match order {
+        Order::Big => (false, 0),
+        Order::Little => (true, 0),
+        Order::Marked if bytes.starts_with(mark) => (false, mark.len()),
+        Order::Marked if bytes.starts_with(&reversed) => (true, mark.len()),
+        Order::Marked => (false, 0),
+    }
+}
+
+fn decode_utf16(bytes: &[u8], order: Order, out: &mut Vec<Decoded>) {
+    let (is_little, mark) = order_of(bytes, order, &[0xfe, 0xff]);
+    let (pairs, rest) = bytes[mark..].as_chunks::<2>();
+    let unit = |pair: &[u8; 2]| if is_little { u16::from_le_bytes(*pair) } else { u16::from_be_bytes(*pair) };
+    let (mut at, first) = (mark, out.len());
+    for character in char::decode_utf16(pairs.iter().map(unit)) {
+        let length = character.as_ref().map_or(2, |character| 2 * character.len_utf16());
+        out.push((at, character.ok()));
+        at += length;
+    }
+    if !rest.is_empty() {
+        out.push((at, None));
+    }
+    count_mark(&mut out[first..]);
+}
+
+fn decode_utf32(bytes: &[u8], order: Order, out: &mut Vec<Decoded>) {
+    let (is_little, mark) = order_of(bytes, order, &[0, 0, 0xfe, 0xff]);
+    let (units, rest) = bytes[mark..].as_chunks::<4>();
+    let first = out.len();
+    for (number, unit) in units.iter().enumerate() {
+        let value = if is_little { u32::from_le_bytes(*unit) } else { u32::from_be_bytes(*unit) };
+        out.push((mark + 4 * number, char::from_u32(value)));
+    }
+    if !rest.is_empty() {
+        out.push((mark + 4 * units.len(), None));
+    }
+    count_mark(&mut out[first..]);
+}
+
+/// Counts a byte order mark to the first character of a string, as TensorFlow does.
+fn count_mark(string: &mut [Decoded]) {
+    if let Some((start, _)) = string.first_mut() {
+        *start = 0;
+    }
+}
+
+/// What happens to bytes that are no character, and perhaps to control characters.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct OnError {
+    /// The character that replaces them; `None` to leave them out.
+    replacement: Option<char>,
+    is_strict: bool,
+    with_controls: bool,
+}
+
+impl OnError {
+    /// Reads attributes `errors`, `replacement_char` and `replace_control_characters`.
+    ///
+    /// # Errors
+    /// An attribute has another value than those of TensorFlow.
+    pub(super) fn new(attrs: &Attrs) -> Result<OnError> {
+        let code = int_or(attrs, "replacement_char", 0xfffd)?;
+        let mark = u32::try_from(code).ok().and_then(char::from_u32);
+        let mark =
+            mark.ok_or_else(|| wrong(format!("replacement_char must be a Unicode character, got {code}")))?;
+        let (replacement, is_strict) = match text_or(attrs, "errors", "replace")? {
+            "replace" => (Some(mark), false),
+            "ignore" => (None, false),
+            "strict" => (None, true),
+            other => {
+                return Err(wrong(format!(
+                    "errors must be \"replace\", \"ignore\" or \"strict\", got {other:?}"
+                )));
+            }
+        };
+        let with_controls = flag_or(attrs, "replace_control_characters", false)?;
+        Ok(OnError { replacement, is_strict, with_controls })
+    }
+
+    /// Returns the character to keep in the place of one that was decoded; `None` to leave it out.
+    ///
+    /// # Errors
+    /// It is no character, and errors are strict.
+    pub(super) fn apply(self, decoded: Option<char>) -> Result<Option<char>> {
+        match decoded {
+            Some(character) if !(self.with_controls && character < ' ') => Ok(Some(character)),
+            _ if self.is_strict => Err(invalid("a string must be valid in its encoding".to_string())),
+            _ => Ok(self.replacement),
+        }
+    }
+}

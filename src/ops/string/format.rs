@@ -1,0 +1,155 @@
+//! `string_format`: tensors in a text.
+
+use std::panic::Location;
+
+use half::{bf16, f16};
+use shapeflow_shape_fns::DType;
+
+use super::number::roundtrip;
+use super::params::{int_or, text_or};
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::graph::Value;
+use crate::op::{HostCx, OpDef, Operand, TfOp};
+use crate::tensor::{StringsBuilder, TensorView};
+
+/// Writes `template` with each `{}` replaced by the elements of a value. Long axes show their first and last three
+/// elements.
+///
+/// `[..]… -> string[]`, every dtype; complex and quantized elements show as `?`. As TensorFlow's `StringFormat`; imported
+/// graphs may use another placeholder. Runs on the host.
+///
+/// ```
+/// use shapeflow::{Graph, string_format};
+///
+/// let g = Graph::new();
+/// let text = string_format("x = {}", &[g.constant([[1, 2], [3, 4]])?])?;
+/// let [text] = g.compile(text)?.run(&[])?;
+/// assert_eq!(text.as_strings()?.at(0), b"x = [[1 2]\n [3 4]]");
+/// # Ok::<(), shapeflow::Error>(())
+/// ```
+///
+/// # Errors
+/// There are no values, or their number is not the number of placeholders.
+#[track_caller]
+pub fn string_format<'g>(template: &str, values: &[Value<'g>]) -> Result<Value<'g>> {
+    let location = Location::caller();
+    let first = values.first().ok_or_else(|| {
+        let message = "string_format needs at least one value, got none";
+        Error::new(ErrorKind::Attribute, Phase::Build, message).at(location)
+    })?;
+    let call = first.graph().op(&DEF).data_all(values);
+    call.attr("template", template).attr("placeholder", "{}").finish_at(location)
+}
+
+pub(crate) static DEF: OpDef = OpDef::host("string_format", run)
+    .operands(&[Operand::Variadic("inputs..")])
+    .shape_fn(shapeflow_shape_fns::string::string_format)
+    .dtype_rule(|_, _| Ok(vec![DType::String]))
+    .tensorflow(&[TfOp::new("StringFormat")]);
+
+fn run(cx: &mut HostCx<'_>) -> Result<()> {
+    let template = text_or(cx.attrs(), "template", "%s")?;
+    let placeholder = text_or(cx.attrs(), "placeholder", "%s")?;
+    let summarize = int_or(cx.attrs(), "summarize", 3)?;
+    let pieces: Vec<&str> = match placeholder {
+        "" => vec![template],
+        _ => template.split(placeholder).collect(),
+    };
+    let mut text = StringsBuilder::new();
+    for (number, piece) in pieces.iter().enumerate() {
+        if number > 0 {
+            let view = cx.input(number - 1)?;
+            let ends = usize::try_from(summarize).unwrap_or(usize::MAX).min(view.len());
+            let elements = Elements { view, ends };
+            let mut shown = Vec::new();
+            elements.write(0, &mut vec![0; view.sizes().len()], &mut shown);
+            text.append(&shown)?;
+        }
+        text.append(piece.as_bytes())?;
+    }
+    text.end()?;
+    cx.set_output(0, text.finish(&[])?)
+}
+
+/// The elements of a tensor, of which an axis shows `ends` at each end.
+struct Elements<'a> {
+    view: TensorView<'a>,
+    ends: usize,
+}
+
+impl Elements<'_> {
+    /// Writes the elements whose first `axis` indices are those of `index`.
+    fn write(&self, axis: usize, index: &mut Vec<i64>, out: &mut Vec<u8>) {
+        let Some(&count) = self.view.sizes().get(axis) else {
+            let bytes = self.view.element_at(index).expect("the index lies in the sizes");
+            return element(self.view.dtype(), bytes, out);
+        };
+        let end = self.ends.max(count.saturating_sub(self.ends));
+        out.push(b'[');
+        for i in (0..count.min(self.ends)).chain([usize::MAX]).chain(end..count) {
+            if i == usize::MAX {
+                if count > self.ends.saturating_mul(2) {
+                    self.space(axis, out);
+                    out.extend(b"...");
+                }
+                continue;
+            }
+            if i > 0 {
+                self.space(axis, out);
+            }
+            index[axis] = i as i64;
+            self.write(axis + 1, index, out);
+        }
+        out.push(b']');
+    }
+
+    /// Writes what separates two elements of an axis.
+    fn space(&self, axis: usize, out: &mut Vec<u8>) {
+        let inner = self.view.sizes().len() - axis - 1;
+        out.extend(std::iter::repeat_n(b'\n', inner));
+        out.extend(std::iter::repeat_n(b' ', if inner == 0 { 1 } else { axis + 1 }));
+    }
+}
+
+/// Writes one element.
+fn element(dtype: DType, bytes: &[u8], out: &mut Vec<u8>) {
+    macro_rules! read {
+        ($T:ty) => {
+            <$T>::from_ne_bytes(bytes.try_into().expect("an element has the size of its dtype"))
+        };
+    }
+    let text = match dtype {
+        DType::Bool => read!(u8).to_string(),
+        DType::I8 => read!(i8).to_string(),
+        DType::I16 => read!(i16).to_string(),
+        DType::I32 => read!(i32).to_string(),
+        DType::I64 => read!(i64).to_string(),
+        DType::U8 => read!(u8).to_string(),
+        DType::U16 => read!(u16).to_string(),
+        DType::U32 => read!(u32).to_string(),
+        DType::U64 => read!(u64).to_string(),
+        DType::F16 => roundtrip(f16::from_bits(read!(u16)).to_f64(), true),
+        DType::BF16 => roundtrip(bf16::from_bits(read!(u16)).to_f64(), true),
+        DType::F32 => roundtrip(read!(f32).into(), true),
+        DType::F64 => roundtrip(read!(f64), false),
+        DType::String => return quoted_string(bytes, out),
+        _ => "?".to_string(),
+    };
+    out.extend(text.as_bytes());
+}
+
+/// Writes a string in quotes, with C's escapes for control characters. Bytes from 0x80 on stay.
+fn quoted_string(bytes: &[u8], out: &mut Vec<u8>) {
+    out.push(b'"');
+    for &byte in bytes {
+        match byte {
+            b'\n' => out.extend(b"\\n"),
+            b'\r' => out.extend(b"\\r"),
+            b'\t' => out.extend(b"\\t"),
+            b'"' | b'\'' | b'\\' => out.extend([b'\\', byte]),
+            0..0x20 | 0x7f => out.extend(format!("\\{byte:03o}").as_bytes()),
+            _ => out.push(byte),
+        }
+    }
+    out.push(b'"');
+}

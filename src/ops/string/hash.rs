@@ -1,0 +1,114 @@
+//! `hash_bucket`, `hash_bucket_strong` and `hash_bucket_legacy`: strings to numbers of buckets.
+
+use std::hash::Hasher;
+
+use shapeflow_shape_fns::{Attr, Attrs, DType, InferenceContext};
+use siphasher::sip::SipHasher24;
+
+use super::fingerprint::{fingerprint64, murmur64};
+use super::params::{check_strings, in_shape_fn, int_or, strings, wrong};
+use crate::error::Result;
+use crate::graph::Value;
+use crate::op::{HostCx, OpDef, Operand, TfOp};
+
+impl<'g> Value<'g> {
+    /// Hashes each string to a bucket: FarmHash's `Fingerprint64` modulo `buckets`.
+    ///
+    /// `string[..] -> i64[..]`. As TensorFlow's `StringToHashBucketFast`, bit for bit. Runs on the host.
+    ///
+    /// # Errors
+    /// The elements are not strings, or `buckets` is less than 1.
+    #[doc(alias = "to_hash_bucket_fast")]
+    #[track_caller]
+    pub fn hash_bucket(self, buckets: i64) -> Result<Value<'g>> {
+        self.graph().op(&FAST).data(self).attr("num_buckets", buckets).finish()
+    }
+
+    /// Hashes each string to a bucket: SipHash-2-4 with a secret `key` modulo `buckets`. An attacker who lacks the key
+    /// cannot choose strings that fall into one bucket.
+    ///
+    /// `string[..] -> i64[..]`. As TensorFlow's `StringToHashBucketStrong`, bit for bit. Runs on the host.
+    ///
+    /// # Errors
+    /// The elements are not strings, or `buckets` is less than 1.
+    #[doc(alias = "to_hash_bucket_strong")]
+    #[track_caller]
+    pub fn hash_bucket_strong(self, buckets: i64, key: [u64; 2]) -> Result<Value<'g>> {
+        let key = Attr::Ints(key.map(u64::cast_signed).as_slice().into());
+        self.graph().op(&STRONG).data(self).attr("num_buckets", buckets).attr("key", key).finish()
+    }
+
+    /// Hashes each string to a bucket by the hash of older TensorFlow graphs, a MurmurHash. New graphs use
+    /// [`Value::hash_bucket`].
+    ///
+    /// `string[..] -> i64[..]`. As TensorFlow's `StringToHashBucket`, bit for bit. Runs on the host.
+    ///
+    /// # Errors
+    /// The elements are not strings, or `buckets` is less than 1.
+    #[track_caller]
+    pub fn hash_bucket_legacy(self, buckets: i64) -> Result<Value<'g>> {
+        self.graph().op(&LEGACY).data(self).attr("num_buckets", buckets).finish()
+    }
+}
+
+pub(crate) static FAST: OpDef = OpDef::host("hash_bucket", |cx| run(cx, fingerprint64))
+    .operands(&[Operand::Data("input")])
+    .shape_fn(shape)
+    .dtype_rule(dtypes)
+    .tensorflow(&[TfOp::new("StringToHashBucketFast")]);
+
+pub(crate) static STRONG: OpDef = OpDef::host("hash_bucket_strong", |cx| {
+    let [first, second] = key(cx.attrs())?;
+    run(cx, |string| {
+        let mut hasher = SipHasher24::new_with_keys(first, second);
+        hasher.write(string);
+        hasher.finish()
+    })
+})
+.operands(&[Operand::Data("input")])
+.shape_fn(shape)
+.dtype_rule(dtypes)
+.tensorflow(&[TfOp::new("StringToHashBucketStrong")]);
+
+pub(crate) static LEGACY: OpDef = OpDef::host("hash_bucket_legacy", |cx| run(cx, murmur64))
+    .operands(&[Operand::Data("string_tensor")])
+    .shape_fn(shape)
+    .dtype_rule(dtypes)
+    .tensorflow(&[TfOp::new("StringToHashBucket")]);
+
+/// Every op of the file.
+pub(crate) static ALL: &[&OpDef] = &[&FAST, &LEGACY, &STRONG];
+
+fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
+    check_strings(operands, 1).map(|()| vec![DType::I64])
+}
+
+fn shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
+    in_shape_fn(buckets(cx.attrs()))?;
+    in_shape_fn(key(cx.attrs()))?;
+    shapeflow_shape_fns::common::unary(cx)
+}
+
+fn buckets(attrs: &Attrs) -> Result<u64> {
+    match int_or(attrs, "num_buckets", 1)? {
+        buckets @ 1.. => Ok(buckets.unsigned_abs()),
+        other => Err(wrong(format!("num_buckets must be at least 1, got {other}"))),
+    }
+}
+
+fn key(attrs: &Attrs) -> Result<[u64; 2]> {
+    match attrs.get("key") {
+        None => Ok([0; 2]),
+        Some(Attr::Ints(key)) if key.len() == 2 => Ok([key[0].cast_unsigned(), key[1].cast_unsigned()]),
+        Some(other) => Err(wrong(format!("key must be two integers, got {other}"))),
+    }
+}
+
+fn run(cx: &mut HostCx<'_>, hash: impl Fn(&[u8]) -> u64) -> Result<()> {
+    let (x, sizes, buckets) = (strings(cx, 0)?, cx.input(0)?.sizes(), buckets(cx.attrs())?);
+    let mut numbers = cx.unfilled_output(0, sizes)?;
+    for (number, string) in numbers.as_mut_slice::<i64>()?.iter_mut().zip(x.iter()) {
+        *number = (hash(string) % buckets).cast_signed();
+    }
+    Ok(())
+}

@@ -1,0 +1,172 @@
+//! `string_join` and `string_add`: strings joined element by element.
+
+use std::panic::Location;
+
+use shapeflow_shape_fns::Attrs;
+use shapeflow_shape_fns::DType;
+
+use super::params::{check_strings, string_to_string, strings, text_or};
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::graph::{IntoOperand, Value};
+use crate::op::{HostCx, OpDef, Operand, TfOp};
+use crate::tensor::StringsBuilder;
+
+/// Joins the strings of all values element by element, with `separator` between them.
+///
+/// `string[..]… -> string[..]`; scalars are repeated, and all other values have one shape. As TensorFlow's
+/// `StringJoin`. Runs on the host.
+///
+/// ```
+/// use shapeflow::{Graph, string_join};
+///
+/// let g = Graph::new();
+/// let names = g.constant(["ada", "alan"])?;
+/// let [mails] = g.compile(string_join(&[names, g.constant("example.org")?], "@")?)?.run(&[])?;
+/// assert_eq!(mails.to_string(), "string[2] [\"ada@example.org\", \"alan@example.org\"]");
+/// # Ok::<(), shapeflow::Error>(())
+/// ```
+///
+/// # Errors
+/// There are no values, the elements are not strings, or the shapes differ.
+#[track_caller]
+pub fn string_join<'g>(values: &[Value<'g>], separator: &str) -> Result<Value<'g>> {
+    let location = Location::caller();
+    let first = values.first().ok_or_else(|| {
+        let message = "string_join needs at least one value, got none";
+        Error::new(ErrorKind::Attribute, Phase::Build, message).at(location)
+    })?;
+    first.graph().op(&DEF).data_all(values).attr("separator", separator).finish_at(location)
+}
+
+impl<'g> Value<'g> {
+    /// Appends the strings of `other` to those of `self`.
+    ///
+    /// `string[..], string[..] -> broadcast`. As TensorFlow's `Add` of strings. Runs on the host.
+    ///
+    /// # Errors
+    /// The elements are not strings, or the shapes do not broadcast.
+    #[doc(alias = "concat")]
+    #[track_caller]
+    pub fn string_add(self, other: impl IntoOperand<'g>) -> Result<Value<'g>> {
+        let other = other.into_operand(self, Location::caller());
+        self.graph().op(&ADD).data(self).data(other).finish()
+    }
+}
+
+pub(crate) static DEF: OpDef = OpDef::host("string_join", run)
+    .operands(&[Operand::Variadic("inputs..")])
+    .shape_fn(shapeflow_shape_fns::common::same_shape_but_scalars)
+    .dtype_rule(string_to_string)
+    .tensorflow(&[TfOp::new("StringJoin")]);
+
+pub(crate) static ADD: OpDef = OpDef::host("string_add", run_add)
+    .operands(&[Operand::Data("x"), Operand::Data("y")])
+    .shape_fn(shapeflow_shape_fns::common::broadcast)
+    .dtype_rule(add_dtypes)
+    .tensorflow(&[TfOp::new("Add").own_shape_fn()]);
+
+/// Every op of the file.
+pub(crate) static ALL: &[&OpDef] = &[&ADD, &DEF];
+
+fn add_dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
+    check_strings(operands, 2)?;
+    Ok(vec![DType::String])
+}
+
+fn run(cx: &mut HostCx<'_>) -> Result<()> {
+    let separator = text_or(cx.attrs(), "separator", "")?.as_bytes();
+    let parts = (0..cx.inputs()).map(|i| strings(cx, i)).collect::<Result<Vec<_>>>()?;
+    let mut sizes: &[usize] = &[];
+    for i in 0..cx.inputs() {
+        let given = cx.input(i)?.sizes();
+        if sizes.is_empty() {
+            sizes = given;
+        } else if !given.is_empty() && given != sizes {
+            let message = format!("operand {i} must have sizes {sizes:?} or be a scalar, got {given:?}");
+            return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
+        }
+    }
+    let count: usize = sizes.iter().product();
+    let mut made = StringsBuilder::with_capacity(count, parts.iter().map(|part| part.byte_len()).sum())?;
+    for element in 0..count {
+        for (i, part) in parts.iter().enumerate() {
+            if i > 0 {
+                made.append(separator)?;
+            }
+            made.append(part.at(if cx.input(i)?.sizes().is_empty() { 0 } else { element }))?;
+        }
+        made.end()?;
+    }
+    cx.set_output(0, made.finish(sizes)?)
+}
+
+fn run_add(cx: &mut HostCx<'_>) -> Result<()> {
+    let (x, y) = (cx.input(0)?, cx.input(1)?);
+    let pair = BroadcastPair::new(x.sizes(), y.sizes())?;
+    let (x, y) = (x.as_strings()?, y.as_strings()?);
+    let mut made = StringsBuilder::with_capacity(pair.len(), 0)?;
+    for (left, right) in pair.positions() {
+        made.append(x.at(left))?;
+        made.push(y.at(right))?;
+    }
+    cx.set_output(0, made.finish(&pair.sizes)?)
+}
+
+/// The elements of two row-major tensors that broadcasting pairs.
+pub(super) struct BroadcastPair {
+    /// The sizes of the result.
+    pub sizes: Vec<usize>,
+    /// By axis of the result: the strides of both tensors, 0 along a repeated axis.
+    strides: Vec<[usize; 2]>,
+}
+
+impl BroadcastPair {
+    /// Pairs tensors of these sizes.
+    ///
+    /// # Errors
+    /// The sizes do not broadcast.
+    pub(super) fn new(x: &[usize], y: &[usize]) -> Result<BroadcastPair> {
+        let rank = x.len().max(y.len());
+        let size = |sizes: &[usize], axis: usize| {
+            (axis + sizes.len()).checked_sub(rank).map_or(1, |axis| sizes[axis])
+        };
+        let (mut sizes, mut strides) = (vec![0; rank], vec![[0; 2]; rank]);
+        let mut inner = [1, 1];
+        for axis in (0..rank).rev() {
+            let pair = [size(x, axis), size(y, axis)];
+            sizes[axis] = match pair {
+                [a, b] if a == b || b == 1 => a,
+                [1, b] => b,
+                [a, b] => {
+                    let message =
+                        format!("sizes must be equal or 1 to broadcast, got {a} and {b} in {x:?} and {y:?}");
+                    return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
+                }
+            };
+            for side in 0..2 {
+                strides[axis][side] = if pair[side] == 1 { 0 } else { inner[side] };
+                inner[side] *= pair[side];
+            }
+        }
+        Ok(BroadcastPair { sizes, strides })
+    }
+
+    /// Returns the number of elements of the result.
+    pub(super) fn len(&self) -> usize {
+        self.sizes.iter().product()
+    }
+
+    /// Returns, for each element of the result in row-major order, the positions of the two elements.
+    pub(super) fn positions(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        (0..self.len()).map(|element| {
+            let (mut rest, mut left, mut right) = (element, 0, 0);
+            for (size, [x, y]) in self.sizes.iter().zip(&self.strides).rev() {
+                let index = rest % size;
+                rest /= size;
+                left += index * x;
+                right += index * y;
+            }
+            (left, right)
+        })
+    }
+}

@@ -1,0 +1,60 @@
+//! Ops on byte strings: case, parts, regular expressions, hashes, conversions to and from numbers, Unicode.
+//!
+//! ```
+//! use shapeflow::Graph;
+//!
+//! let g = Graph::new();
+//! let texts = g.constant(["to be", "or not"])?;
+//! let [_, words, _] = texts.string_split(" ", -1)?;
+//! let buckets = words.string_upper()?.hash_bucket(1000)?;
+//! let [words, buckets] = g.compile(&[words, buckets][..])?.run(&[])?;
+//! assert_eq!(words.to_string(), "string[4] [\"to\", \"be\", \"or\", \"not\"]");
+//! assert_eq!(buckets.sizes(), [4]);
+//! # Ok::<(), shapeflow::Error>(())
+//! ```
+
+mod params;
+
+pub(crate) mod as_string;
+pub(crate) mod base64;
+pub(crate) mod case;
+pub(crate) mod decode_raw;
+mod encoding;
+mod fingerprint;
+pub(crate) mod format;
+pub(crate) mod hash;
+pub(crate) mod join;
+pub(crate) mod length;
+pub(crate) mod ngrams;
+mod number;
+mod re2;
+pub(crate) mod reduce_join;
+pub(crate) mod regex;
+pub(crate) mod script;
+mod script_codes;
+pub(crate) mod segment_join;
+pub(crate) mod split;
+pub(crate) mod substr;
+pub(crate) mod table_lookup;
+pub(crate) mod to_number;
+pub(crate) mod unicode_decode;
+pub(crate) mod unicode_encode;
+
+use crate::op::OpDef;
+
+pub use format::string_format;
+pub use join::string_join;
+
+/// Every op of the family.
+pub(crate) static ALL: &[&[&OpDef]] = &[
+    &[&as_string::DEF, &decode_raw::DEF, &format::DEF, &length::DEF, &ngrams::DEF, &reduce_join::DEF],
+    &[&script::DEF, &segment_join::DEF, &substr::DEF, &table_lookup::DEF, &to_number::DEF],
+    base64::ALL,
+    case::ALL,
+    hash::ALL,
+    join::ALL,
+    regex::ALL,
+    split::ALL,
+    unicode_decode::ALL,
+    unicode_encode::ALL,
+];

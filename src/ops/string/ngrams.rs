@@ -1,0 +1,172 @@
+//! `string_ngrams`: runs of neighbouring strings of a ragged vector, joined.
+
+use std::panic::Location;
+
+use shapeflow_shape_fns::{Attr, Attrs, DType};
+
+use super::params::{check_strings, flag_or, in_shape_fn, int_or, int_tensor, ints, strings, text_or, wrong};
+use crate::dtype;
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::graph::{IntoOperand, Value};
+use crate::op::{HostCx, OpDef, Operand, TfOp};
+use crate::ops::array::unstack::exactly;
+use crate::tensor::{Strings, StringsBuilder};
+
+impl<'g> Value<'g> {
+    /// Joins every run of `widths[0]` neighbouring strings of a row with `separator`, then every run of `widths[1]`,
+    /// and so on. Row `i` is `self[splits[i]..splits[i + 1]]`.
+    ///
+    /// `string[n], splits [s] -> ngrams string[u], splits [s]`; `splits` is i32 or i64. As TensorFlow's `StringNGrams`
+    /// without padding; imported graphs may pad rows. Runs on the host.
+    ///
+    /// ```
+    /// use shapeflow::Graph;
+    ///
+    /// let g = Graph::new();
+    /// let words = g.constant(["a", "b", "c"])?;
+    /// let [pairs, splits] = words.string_ngrams(g.constant([0i64, 2, 3])?, &[1, 2], "-")?;
+    /// let [pairs, splits] = g.compile(&[pairs, splits][..])?.run(&[])?;
+    /// assert_eq!(pairs.to_string(), "string[4] [\"a\", \"b\", \"a-b\", \"c\"]");
+    /// assert_eq!(splits.to_vec::<i64>()?, [0, 3, 4]);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The elements are not strings, an operand is not a vector, or a width is less than 1. Splits that do not ascend
+    /// from 0 to the number of strings fail the run.
+    #[track_caller]
+    pub fn string_ngrams(
+        self,
+        splits: impl IntoOperand<'g>,
+        widths: &[i64],
+        separator: &str,
+    ) -> Result<[Value<'g>; 2]> {
+        let splits = splits.into_operand(self, Location::caller());
+        let call =
+            self.graph().op(&DEF).data(self).data(splits).attr("ngram_widths", Attr::Ints(widths.into()));
+        exactly(call.attr("separator", separator).finish_all()?)
+    }
+}
+
+pub(crate) static DEF: OpDef = OpDef::host("string_ngrams", run)
+    .operands(&[Operand::Data("data"), Operand::Data("data_splits")])
+    .outputs(|_, _| 2)
+    .shape_fn(|cx| {
+        in_shape_fn(Options::new(cx.attrs()))?;
+        shapeflow_shape_fns::string::ngrams(cx)
+    })
+    .dtype_rule(dtypes)
+    .tensorflow(&[TfOp::new("StringNGrams")]);
+
+fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
+    check_strings(operands, 1)?;
+    dtype::indices(operands, 1)?;
+    let splits = operands.get(1).copied().unwrap_or(DType::I64);
+    Ok(vec![DType::String, splits])
+}
+
+struct Options<'a> {
+    separator: &'a [u8],
+    left_pad: &'a [u8],
+    right_pad: &'a [u8],
+    widths: Vec<i64>,
+    /// The number of pads at each end of a row; as many as fit if it is negative.
+    pad_width: i64,
+    preserves_short: bool,
+}
+
+impl<'a> Options<'a> {
+    /// Reads the attributes.
+    ///
+    /// # Errors
+    /// An attribute has the wrong kind, or a width is less than 1.
+    fn new(attrs: &'a Attrs) -> Result<Options<'a>> {
+        let widths = match attrs.get("ngram_widths") {
+            None => Vec::new(),
+            Some(Attr::Ints(widths)) => widths.to_vec(),
+            Some(other) => return Err(wrong(format!("ngram_widths must be integers, got {other}"))),
+        };
+        if let Some(width) = widths.iter().find(|width| **width < 1) {
+            return Err(wrong(format!("ngram_widths must be at least 1, got {width}")));
+        }
+        Ok(Options {
+            separator: text_or(attrs, "separator", "")?.as_bytes(),
+            left_pad: text_or(attrs, "left_pad", "")?.as_bytes(),
+            right_pad: text_or(attrs, "right_pad", "")?.as_bytes(),
+            widths,
+            pad_width: int_or(attrs, "pad_width", 0)?,
+            preserves_short: flag_or(attrs, "preserve_short_sequences", false)?,
+        })
+    }
+
+    /// Returns the number of pads at each end for runs of this width.
+    fn pads(&self, width: i64) -> i64 {
+        if self.pad_width < 0 { width - 1 } else { self.pad_width.min(width - 1) }
+    }
+
+    /// Appends the n-gram number `index` of the `count` n-grams of a row.
+    fn append(
+        &self,
+        made: &mut StringsBuilder,
+        row: Strings<'_>,
+        [width, index, count]: [i64; 3],
+    ) -> Result<()> {
+        let pads = self.pads(width);
+        let left = (pads - index).max(0);
+        let right = (pads - (count - (index + 1))).max(0);
+        let first = if left > 0 { 0 } else { index - pads };
+        let mut words = Vec::new();
+        words.extend(std::iter::repeat_n(self.left_pad, left as usize));
+        words.extend((first..first + width - left - right).map(|word| row.at(word as usize)));
+        words.extend(std::iter::repeat_n(self.right_pad, right as usize));
+        for (number, word) in words.into_iter().enumerate() {
+            if number > 0 {
+                made.append(self.separator)?;
+            }
+            made.append(word)?;
+        }
+        made.end()
+    }
+}
+
+fn run(cx: &mut HostCx<'_>) -> Result<()> {
+    let options = Options::new(cx.attrs())?;
+    let (x, splits) = (strings(cx, 0)?, ints(cx, 1)?);
+    check_splits(&splits, x.len())?;
+    let mut made = StringsBuilder::new();
+    let mut starts: Vec<i64> = splits.first().map(|_| 0).into_iter().collect();
+    for bounds in splits.windows(2) {
+        let row = x.slice(bounds[0] as usize..bounds[1] as usize);
+        let (before, length) = (made.len(), row.len() as i64);
+        for &width in &options.widths {
+            let count = (length + 2 * options.pads(width) - width + 1).max(0);
+            for index in 0..count {
+                options.append(&mut made, row, [width, index, count])?;
+            }
+        }
+        if options.preserves_short && length > 0 && made.len() == before && options.pad_width >= 0 {
+            options.append(&mut made, row, [length + 2 * options.pad_width, 0, 1])?;
+        }
+        starts.push(made.len() as i64);
+    }
+    let (count, dtype) = (made.len(), cx.input(1)?.dtype());
+    cx.set_output(0, made.finish(&[count])?)?;
+    cx.set_output(1, int_tensor(dtype, &[starts.len()], &starts)?)
+}
+
+/// Checks that splits ascend from 0 to `count`. Without strings there may be no splits.
+///
+/// # Errors
+/// They do not.
+pub(super) fn check_splits(splits: &[i64], count: usize) -> Result<()> {
+    let fits = match (splits.first(), splits.last()) {
+        (Some(0), Some(last)) => *last == count as i64 && splits.is_sorted(),
+        (None, _) => count == 0,
+        _ => false,
+    };
+    if fits {
+        return Ok(());
+    }
+    let message = format!("splits must ascend from 0 to {count}, the number of elements, got {splits:?}");
+    Err(Error::new(ErrorKind::Index, Phase::Run, message))
+}

@@ -1,0 +1,167 @@
+//! Access to the operands and attributes of string ops.
+
+use shapeflow_shape_fns::{Attr, Attrs, DType, ShapeError};
+
+use crate::dtype::{self, Class};
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::op::HostCx;
+use crate::tensor::{Strings, StringsBuilder, Tensor};
+
+/// Returns the string attribute `name`; `default` if it is absent.
+///
+/// # Errors
+/// The attribute is not a string.
+pub(super) fn text_or<'a>(attrs: &'a Attrs, name: &str, default: &'a str) -> Result<&'a str> {
+    match attrs.get(name) {
+        None => Ok(default),
+        Some(Attr::Str(text)) => Ok(text),
+        Some(other) => Err(wrong(format!("{name} must be a string, got {other}"))),
+    }
+}
+
+/// Returns the bool attribute `name`; `default` if it is absent.
+///
+/// # Errors
+/// The attribute is not a bool.
+pub(super) fn flag_or(attrs: &Attrs, name: &str, default: bool) -> Result<bool> {
+    match attrs.get(name) {
+        None => Ok(default),
+        Some(Attr::Bool(flag)) => Ok(*flag),
+        Some(other) => Err(wrong(format!("{name} must be a bool, got {other}"))),
+    }
+}
+
+/// Returns the integer attribute `name`; `default` if it is absent.
+///
+/// # Errors
+/// The attribute is not an integer.
+pub(super) fn int_or(attrs: &Attrs, name: &str, default: i64) -> Result<i64> {
+    match attrs.get(name) {
+        None => Ok(default),
+        Some(Attr::Int(int)) => Ok(*int),
+        Some(other) => Err(wrong(format!("{name} must be an integer, got {other}"))),
+    }
+}
+
+/// Turns an error about an attribute into one of a shape function, which checks the attributes when a graph is built.
+///
+/// # Errors
+/// That of `checked`.
+pub(super) fn in_shape_fn<T>(checked: Result<T>) -> shapeflow_shape_fns::Result<T> {
+    checked.map_err(|error| ShapeError::new(error.message().to_string()))
+}
+
+/// Makes an error about an attribute.
+pub(super) fn wrong(message: String) -> Error {
+    Error::new(ErrorKind::Attribute, Phase::Build, message)
+}
+
+/// Makes an error about an element.
+pub(super) fn invalid(message: String) -> Error {
+    Error::new(ErrorKind::Custom, Phase::Run, message)
+}
+
+/// Writes bytes for a message.
+pub(super) fn quoted(bytes: &[u8]) -> String {
+    format!("{:?}", String::from_utf8_lossy(bytes))
+}
+
+/// Returns the strings of input `i`.
+///
+/// # Errors
+/// There is no input `i`, or its elements are not strings.
+pub(super) fn strings<'a>(cx: &HostCx<'a>, i: usize) -> Result<Strings<'a>> {
+    cx.input(i)?.as_strings()
+}
+
+/// Returns the only string of input `i`, which must be a scalar.
+///
+/// # Errors
+/// Input `i` is not a scalar string.
+pub(super) fn scalar<'a>(cx: &HostCx<'a>, i: usize) -> Result<&'a [u8]> {
+    let given = strings(cx, i)?;
+    given.get(0).filter(|_| given.len() == 1).ok_or_else(|| {
+        let message = format!("operand {i} must be a scalar, got {} strings", given.len());
+        Error::new(ErrorKind::Shape, Phase::Run, message)
+    })
+}
+
+/// Returns the integers of input `i`, i32 or i64, as i64.
+///
+/// # Errors
+/// The elements are neither i32 nor i64.
+pub(super) fn ints(cx: &HostCx<'_>, i: usize) -> Result<Vec<i64>> {
+    let given = cx.input(i)?;
+    match given.dtype() {
+        DType::I32 => Ok(given.to_vec::<i32>()?.into_iter().map(i64::from).collect()),
+        _ => given.to_vec::<i64>(),
+    }
+}
+
+/// Makes a tensor of integers of `dtype`, i32 or i64.
+///
+/// # Errors
+/// An integer does not fit `dtype`, or memory is refused.
+pub(super) fn int_tensor(dtype: DType, sizes: &[usize], ints: &[i64]) -> Result<Tensor> {
+    if dtype == DType::I64 {
+        return Tensor::from_slice(sizes, ints);
+    }
+    let narrow =
+        |int: &i64| i32::try_from(*int).map_err(|_| invalid(format!("an offset must fit i32, got {int}")));
+    Tensor::from_vec(sizes, ints.iter().map(narrow).collect::<Result<_>>()?)
+}
+
+/// Sets output 0 to the strings that `f` appends to the builder, one for each string of input 0.
+///
+/// # Errors
+/// Those of `f`; memory is refused.
+pub(super) fn map(
+    cx: &mut HostCx<'_>,
+    mut f: impl FnMut(&[u8], &mut StringsBuilder) -> Result<()>,
+) -> Result<()> {
+    let (x, sizes) = (strings(cx, 0)?, cx.input(0)?.sizes());
+    let mut made = StringsBuilder::with_capacity(x.len(), x.byte_len())?;
+    for string in x.iter() {
+        f(string, &mut made)?;
+        made.end()?;
+    }
+    cx.set_output(0, made.finish(sizes)?)
+}
+
+/// Checks that the first `count` operands are strings, as a dtype rule does.
+///
+/// # Errors
+/// An operand has another dtype.
+pub(super) fn check_strings(operands: &[DType], count: usize) -> Result<()> {
+    dtype::common(operands, 0, count, Class::String).map(|_| ())
+}
+
+/// The dtype rule of an op of strings that gives strings.
+pub(super) fn string_to_string(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
+    check_strings(operands, operands.len().max(1))?;
+    Ok(vec![DType::String])
+}
+
+/// Whether positions count bytes or UTF-8 characters.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Unit {
+    Byte,
+    Utf8Char,
+}
+
+/// Returns attribute `unit`.
+///
+/// # Errors
+/// The attribute is neither `BYTE` nor `UTF8_CHAR`.
+pub(super) fn unit(attrs: &Attrs) -> Result<Unit> {
+    match text_or(attrs, "unit", "BYTE")? {
+        "BYTE" => Ok(Unit::Byte),
+        "UTF8_CHAR" => Ok(Unit::Utf8Char),
+        other => Err(wrong(format!("unit must be \"BYTE\" or \"UTF8_CHAR\", got {other:?}"))),
+    }
+}
+
+/// Returns whether a byte continues a UTF-8 character.
+pub(super) fn is_trail(byte: u8) -> bool {
+    byte & 0xc0 == 0x80
+}

@@ -1,0 +1,258 @@
+//! `regex_replace` and `regex_full_match`, with the pattern as an operand or as an attribute.
+
+use std::panic::Location;
+
+use ::regex::bytes::{Captures, Regex};
+use shapeflow_shape_fns::{Attrs, DType, InferenceContext};
+
+use super::params::{
+    check_strings, flag_or, in_shape_fn, invalid, map, quoted, scalar, strings, text_or, wrong,
+};
+use super::re2::translate;
+use crate::error::{Error, Result};
+use crate::graph::Value;
+use crate::op::{HostCx, OpDef, Operand, TfOp};
+
+impl<'g> Value<'g> {
+    /// Replaces every match of a regular expression. In `rewrite`, `\0` stands for the match, `\1` to `\9` for its
+    /// groups, and `\\` for a backslash.
+    ///
+    /// `string[..] -> string[..]`. The syntax is that of RE2: `\d`, `\w`, `\s` and `\b` are ASCII, and `.` is a UTF-8
+    /// character. As TensorFlow's `StaticRegexReplace`. Runs on the host.
+    ///
+    /// ```
+    /// use shapeflow::Graph;
+    ///
+    /// let g = Graph::new();
+    /// let x = g.constant(["2024-05", "1999-12"])?;
+    /// let [y] = g.compile(x.regex_replace(r"(\d+)-(\d+)", r"\2/\1")?)?.run(&[])?;
+    /// assert_eq!(y.to_string(), "string[2] [\"05/2024\", \"12/1999\"]");
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The elements are not strings, or the pattern or the rewrite is invalid.
+    #[track_caller]
+    pub fn regex_replace(self, pattern: &str, rewrite: &str) -> Result<Value<'g>> {
+        let location = Location::caller();
+        let regex = checked(pattern, location)?;
+        pieces(rewrite.as_bytes(), &regex)
+            .map_err(|error| wrong(error.message().to_string()).at(location))?;
+        let call = self.graph().op(&STATIC_REPLACE).data(self).attr("pattern", pattern);
+        call.attr("rewrite", rewrite).finish_at(location)
+    }
+
+    /// Returns whether a regular expression matches each string as a whole.
+    ///
+    /// `string[..] -> bool[..]`. The syntax is as for [`Value::regex_replace`]. As TensorFlow's `StaticRegexFullMatch`.
+    /// Runs on the host.
+    ///
+    /// # Errors
+    /// The elements are not strings, or the pattern is invalid.
+    #[doc(alias = "fullmatch")]
+    #[track_caller]
+    pub fn regex_full_match(self, pattern: &str) -> Result<Value<'g>> {
+        let location = Location::caller();
+        checked(pattern, location)?;
+        self.graph().op(&STATIC_MATCH).data(self).attr("pattern", pattern).finish_at(location)
+    }
+
+    /// Replaces matches as [`Value::regex_replace`] does, with a pattern and a rewrite that the graph computes.
+    ///
+    /// `string[..], pattern string[], rewrite string[] -> string[..]`. As TensorFlow's `RegexReplace`. Runs on the host.
+    ///
+    /// # Errors
+    /// An operand is not of strings. An invalid pattern fails the run.
+    #[track_caller]
+    pub fn regex_replace_with(self, pattern: Value<'g>, rewrite: Value<'g>) -> Result<Value<'g>> {
+        self.graph().op(&REPLACE).data(self).data(pattern).data(rewrite).finish()
+    }
+
+    /// Matches as [`Value::regex_full_match`] does, with a pattern that the graph computes.
+    ///
+    /// `string[..], pattern string[] -> bool[..]`. As TensorFlow's `RegexFullMatch`. Runs on the host.
+    ///
+    /// # Errors
+    /// An operand is not of strings. An invalid pattern fails the run.
+    #[track_caller]
+    pub fn regex_full_match_with(self, pattern: Value<'g>) -> Result<Value<'g>> {
+        self.graph().op(&MATCH).data(self).data(pattern).finish()
+    }
+}
+
+pub(crate) static REPLACE: OpDef = OpDef::host("regex_replace", |cx| {
+    let regex = cx.prepared(&[1], |cx| compile(scalar(cx, 1)?, false))?;
+    let rewrite = scalar(cx, 2)?;
+    replace(cx, &regex, rewrite)
+})
+.operands(&[Operand::Data("input"), Operand::Data("pattern"), Operand::Data("rewrite")])
+.shape_fn(shapeflow_shape_fns::string::string_unchanged)
+.dtype_rule(|operands, _| check_strings(operands, 3).map(|()| vec![DType::String]))
+.tensorflow(&[TfOp::new("RegexReplace")]);
+
+pub(crate) static MATCH: OpDef = OpDef::host("regex_full_match", |cx| {
+    let regex = cx.prepared(&[1], |cx| compile(scalar(cx, 1)?, true))?;
+    full_match(cx, &regex)
+})
+.operands(&[Operand::Data("input"), Operand::Data("pattern")])
+.shape_fn(shapeflow_shape_fns::string::string_unchanged)
+.dtype_rule(|operands, _| check_strings(operands, 2).map(|()| vec![DType::Bool]))
+.tensorflow(&[TfOp::new("RegexFullMatch")]);
+
+pub(crate) static STATIC_REPLACE: OpDef = OpDef::host("static_regex_replace", |cx| {
+    let regex = cx.prepared(&[], |cx| attribute(cx.attrs(), false))?;
+    let rewrite = text_or(cx.attrs(), "rewrite", "")?.as_bytes();
+    replace(cx, &regex, rewrite)
+})
+.operands(&[Operand::Data("input")])
+.shape_fn(shape)
+.dtype_rule(|operands, _| check_strings(operands, 1).map(|()| vec![DType::String]))
+.tensorflow(&[TfOp::new("StaticRegexReplace")]);
+
+pub(crate) static STATIC_MATCH: OpDef = OpDef::host("static_regex_full_match", |cx| {
+    let regex = cx.prepared(&[], |cx| attribute(cx.attrs(), true))?;
+    full_match(cx, &regex)
+})
+.operands(&[Operand::Data("input")])
+.shape_fn(shape)
+.dtype_rule(|operands, _| check_strings(operands, 1).map(|()| vec![DType::Bool]))
+.tensorflow(&[TfOp::new("StaticRegexFullMatch")]);
+
+/// Every op of the file.
+pub(crate) static ALL: &[&OpDef] = &[&MATCH, &REPLACE, &STATIC_MATCH, &STATIC_REPLACE];
+
+/// Checks the syntax of attribute `pattern`. The run compiles it.
+fn shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
+    let pattern = cx.str_or("pattern", "")?;
+    in_shape_fn(translated(pattern.as_bytes()))?;
+    shapeflow_shape_fns::common::unary(cx)
+}
+
+/// Compiles the pattern of a builder call.
+fn checked(pattern: &str, location: &'static Location<'static>) -> Result<Regex> {
+    compile(pattern.as_bytes(), false).map_err(|error| wrong(error.message().to_string()).at(location))
+}
+
+/// Compiles attribute `pattern`.
+fn attribute(attrs: &Attrs, is_whole: bool) -> Result<Regex> {
+    let pattern = text_or(attrs, "pattern", "")?;
+    compile(pattern.as_bytes(), is_whole).map_err(|error| wrong(error.message().to_string()))
+}
+
+/// Compiles a pattern, which must match whole strings if `is_whole`.
+///
+/// # Errors
+/// The pattern is invalid, or takes too much memory.
+fn compile(pattern: &[u8], is_whole: bool) -> Result<Regex> {
+    let mut translated = translated(pattern)?;
+    if is_whole {
+        translated = format!(r"\A(?:{translated})\z");
+    }
+    Regex::new(&translated).map_err(|error| {
+        let text = error.to_string();
+        refused(pattern, text.lines().last().unwrap_or_default().trim_start_matches("error: "))
+    })
+}
+
+/// Translates a pattern of RE2 for the `regex` crate.
+fn translated(pattern: &[u8]) -> Result<String> {
+    let text = std::str::from_utf8(pattern).map_err(|_| refused(pattern, "it is not UTF-8"))?;
+    translate(text).map_err(|why| refused(pattern, &why))
+}
+
+fn refused(pattern: &[u8], why: &str) -> Error {
+    invalid(format!("a pattern must be a regular expression of RE2, got {}: {why}", quoted(pattern)))
+}
+
+fn full_match(cx: &mut HostCx<'_>, regex: &Regex) -> Result<()> {
+    let (x, sizes) = (strings(cx, 0)?, cx.input(0)?.sizes());
+    let mut matches = cx.unfilled_output(0, sizes)?;
+    for (is_match, string) in matches.as_mut_slice::<bool>()?.iter_mut().zip(x.iter()) {
+        *is_match = regex.is_match(string);
+    }
+    Ok(())
+}
+
+fn replace(cx: &mut HostCx<'_>, regex: &Regex, rewrite: &[u8]) -> Result<()> {
+    let pieces = pieces(rewrite, regex)?;
+    let is_global = flag_or(cx.attrs(), "replace_global", true)?;
+    let mut out = Vec::new();
+    map(cx, |string, made| {
+        out.clear();
+        replace_one(string, regex, &pieces, is_global, &mut out);
+        made.append(&out)
+    })
+}
+
+/// A part of a rewrite.
+enum Piece {
+    Byte(u8),
+    Group(usize),
+}
+
+/// Reads a rewrite.
+///
+/// # Errors
+/// A backslash is followed by neither a digit nor a backslash, or the pattern has no such group.
+fn pieces(rewrite: &[u8], regex: &Regex) -> Result<Vec<Piece>> {
+    let mut pieces = Vec::with_capacity(rewrite.len());
+    let mut bytes = rewrite.iter();
+    while let Some(&byte) = bytes.next() {
+        pieces.push(match byte {
+            b'\\' => match bytes.next() {
+                Some(digit @ b'0'..=b'9') if usize::from(digit - b'0') < regex.captures_len() => {
+                    Piece::Group(usize::from(digit - b'0'))
+                }
+                Some(b'\\') => Piece::Byte(b'\\'),
+                _ => {
+                    return Err(invalid(format!(
+                        "a rewrite must name groups of its pattern, \\0 to \\{}, got {}",
+                        regex.captures_len() - 1,
+                        quoted(rewrite)
+                    )));
+                }
+            },
+            byte => Piece::Byte(byte),
+        });
+    }
+    Ok(pieces)
+}
+
+/// Replaces the first match or every match. As in RE2, an empty match right after a match is skipped.
+fn replace_one(string: &[u8], regex: &Regex, pieces: &[Piece], is_global: bool, out: &mut Vec<u8>) {
+    let (mut at, mut last_end) = (0, None);
+    while at <= string.len() {
+        let Some(captures) = regex.captures_at(string, at) else { break };
+        let found = captures.get(0).expect("a match has a group 0").range();
+        out.extend(&string[at..found.start]);
+        if found.is_empty() && last_end == Some(found.start) {
+            let step = character_len(&string[found.start..]);
+            out.extend(&string[found.start..(found.start + step).min(string.len())]);
+            at = found.start + step;
+            continue;
+        }
+        rewrite(&captures, pieces, out);
+        (at, last_end) = (found.end, Some(found.end));
+        if !is_global {
+            break;
+        }
+    }
+    out.extend(string.get(at..).unwrap_or_default());
+}
+
+fn rewrite(captures: &Captures<'_>, pieces: &[Piece], out: &mut Vec<u8>) {
+    for piece in pieces {
+        match piece {
+            Piece::Byte(byte) => out.push(*byte),
+            Piece::Group(number) => {
+                out.extend(captures.get(*number).map_or(&[][..], |group| group.as_bytes()))
+            }
+        }
+    }
+}
+
+/// Returns the length of the UTF-8 character at the start, 1 if there is none.
+fn character_len(bytes: &[u8]) -> usize {
+    let first = bytes.utf8_chunks().next().and_then(|chunk| chunk.valid().chars().next());
+    first.map_or(1, char::len_utf8)
+}

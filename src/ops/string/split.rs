@@ -1,0 +1,153 @@
+//! `string_split` and `string_split_chars`: the parts of strings as a sparse matrix.
+
+use shapeflow_shape_fns::{Attrs, DType};
+
+use super::case::is_space;
+use super::params::{check_strings, flag_or, int_or, scalar, strings};
+use crate::error::Result;
+use crate::graph::Value;
+use crate::op::{HostCx, OpDef, Operand, TfOp};
+use crate::ops::array::unstack::exactly;
+use crate::tensor::{StringsBuilder, Tensor};
+
+impl<'g> Value<'g> {
+    /// Splits each string at every `separator`, or at white space if `separator` is empty. A string is
+    /// split `max_splits` times at most, or without a limit if `max_splits` is negative.
+    ///
+    /// `string[n] -> indices i64[u, 2], parts string[u], shape i64[2]`: a sparse matrix with one row of parts for each
+    /// string. As TensorFlow's `StringSplitV2`. Runs on the host.
+    ///
+    /// ```
+    /// use shapeflow::Graph;
+    ///
+    /// let g = Graph::new();
+    /// let [indices, parts, shape] = g.constant(["a,b", "", "c"])?.string_split(",", -1)?;
+    /// let [indices, parts, shape] = g.compile(&[indices, parts, shape][..])?.run(&[])?;
+    /// assert_eq!(indices.to_vec::<i64>()?, [0, 0, 0, 1, 1, 0, 2, 0]);
+    /// assert_eq!(parts.to_string(), "string[4] [\"a\", \"b\", \"\", \"c\"]");
+    /// assert_eq!(shape.to_vec::<i64>()?, [3, 2]);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `self` is not a vector of strings.
+    #[track_caller]
+    pub fn string_split(self, separator: &str, max_splits: i64) -> Result<[Value<'g>; 3]> {
+        let separator = self.graph().constant(separator)?;
+        let call = self.graph().op(&DEF).data(self).data(separator);
+        exactly(call.attr("maxsplit", max_splits).finish_all()?)
+    }
+
+    /// Splits each string at every byte of `delimiters`, or into bytes if there are none. An empty string has
+    /// no parts. With `skip_empty`, other empty parts are left out too.
+    ///
+    /// `string[n] -> indices i64[u, 2], parts string[u], shape i64[2]`: a sparse matrix with one row of parts for each
+    /// string. As TensorFlow's `StringSplit`. Runs on the host.
+    ///
+    /// # Errors
+    /// `self` is not a vector of strings.
+    #[doc(alias = "bytes_split")]
+    #[track_caller]
+    pub fn string_split_chars(self, delimiters: &str, skip_empty: bool) -> Result<[Value<'g>; 3]> {
+        let delimiters = self.graph().constant(delimiters)?;
+        let call = self.graph().op(&CHARS).data(self).data(delimiters);
+        exactly(call.attr("skip_empty", skip_empty).finish_all()?)
+    }
+}
+
+pub(crate) static DEF: OpDef = OpDef::host("string_split", |cx| {
+    let (separator, limit) = (scalar(cx, 1)?, int_or(cx.attrs(), "maxsplit", -1)?);
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    run(cx, |string, parts| match separator {
+        _ if limit == 0 => parts.push(string),
+        [] => at_spaces(string, limit, parts),
+        _ => at_separators(string, separator, limit, parts),
+    })
+})
+.operands(&[Operand::Data("input"), Operand::Data("sep")])
+.outputs(|_, _| 3)
+.shape_fn(shapeflow_shape_fns::string::string_split)
+.dtype_rule(dtypes)
+.tensorflow(&[TfOp::new("StringSplitV2")]);
+
+pub(crate) static CHARS: OpDef = OpDef::host("string_split_chars", |cx| {
+    let (delimiters, skips) = (scalar(cx, 1)?, flag_or(cx.attrs(), "skip_empty", true)?);
+    run(cx, |string, parts| match delimiters {
+        [] => parts.extend(string.chunks(1)),
+        _ if string.is_empty() => {}
+        _ => {
+            let all = string.split(|byte| delimiters.contains(byte));
+            parts.extend(all.filter(|part| !skips || !part.is_empty()));
+        }
+    })
+})
+.operands(&[Operand::Data("input"), Operand::Data("delimiter")])
+.outputs(|_, _| 3)
+.shape_fn(shapeflow_shape_fns::string::string_split)
+.dtype_rule(dtypes)
+.tensorflow(&[TfOp::new("StringSplit")]);
+
+/// Every op of the file.
+pub(crate) static ALL: &[&OpDef] = &[&DEF, &CHARS];
+
+fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
+    check_strings(operands, 2)?;
+    Ok(vec![DType::I64, DType::String, DType::I64])
+}
+
+/// Sets the outputs to the parts that `split` finds in each string.
+fn run<'a>(cx: &mut HostCx<'a>, split: impl Fn(&'a [u8], &mut Vec<&'a [u8]>)) -> Result<()> {
+    let x = strings(cx, 0)?;
+    let mut made = StringsBuilder::with_capacity(x.len(), x.byte_len())?;
+    let (mut indices, mut parts, mut columns) = (Vec::new(), Vec::new(), 0);
+    for (row, string) in x.iter().enumerate() {
+        parts.clear();
+        split(string, &mut parts);
+        columns = columns.max(parts.len());
+        for (column, part) in parts.iter().enumerate() {
+            indices.extend([row as i64, column as i64]);
+            made.push(part)?;
+        }
+    }
+    let count = made.len();
+    cx.set_output(0, Tensor::from_slice(&[count, 2], &indices)?)?;
+    cx.set_output(1, made.finish(&[count])?)?;
+    cx.set_output(2, Tensor::from_slice(&[2], &[x.len() as i64, columns as i64])?)
+}
+
+/// Splits at runs of white space, at most `limit` times. The rest after the last split keeps its white space.
+fn at_spaces<'a>(string: &'a [u8], limit: usize, parts: &mut Vec<&'a [u8]>) {
+    let mut rest = trim_start(string);
+    let mut splits = 0;
+    while !rest.is_empty() {
+        let end = rest.iter().position(|byte| is_space(*byte)).unwrap_or(rest.len());
+        parts.push(&rest[..end]);
+        rest = trim_start(&rest[end..]);
+        splits += 1;
+        if splits == limit {
+            parts.push(rest);
+            return;
+        }
+    }
+}
+
+fn trim_start(string: &[u8]) -> &[u8] {
+    let start = string.iter().position(|byte| !is_space(*byte)).unwrap_or(string.len());
+    &string[start..]
+}
+
+/// Splits at every `separator`, which is not empty, at most `limit` times.
+fn at_separators<'a>(string: &'a [u8], separator: &[u8], limit: usize, parts: &mut Vec<&'a [u8]>) {
+    let (mut start, mut at, mut splits) = (0, 0, 0);
+    while splits < limit && at + separator.len() <= string.len() {
+        if string[at..].starts_with(separator) {
+            parts.push(&string[start..at]);
+            at += separator.len();
+            start = at;
+            splits += 1;
+        } else {
+            at += 1;
+        }
+    }
+    parts.push(&string[start..]);
+}

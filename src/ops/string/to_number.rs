@@ -1,0 +1,101 @@
+//! `string_to_number`: text as numbers.
+
+use shapeflow_shape_fns::{Attrs, DType};
+
+use super::case::strip;
+use super::params::{check_strings, invalid, quoted, strings};
+use crate::dtype;
+use crate::error::Result;
+use crate::graph::Value;
+use crate::op::{HostCx, OpDef, Operand, TfOp};
+use crate::tensor::Element;
+
+impl<'g> Value<'g> {
+    /// Reads each string as a number of `dtype`, with white space around it.
+    ///
+    /// `string[..] -> dtype[..]`; `dtype` is f32, f64, i32, i64, u32 or u64. Floats may have an exponent, be `inf` or
+    /// `nan` in any case, or be hexadecimal integers such as `0x1F`. As TensorFlow's `StringToNumber`. Runs on the
+    /// host.
+    ///
+    /// # Errors
+    /// The elements are not strings, or `dtype` is not supported. A string that is not such a number fails the run.
+    #[doc(alias = "parse")]
+    #[track_caller]
+    pub fn string_to_number(self, dtype: DType) -> Result<Value<'g>> {
+        self.graph().op(&DEF).data(self).attr("out_type", dtype).finish()
+    }
+}
+
+pub(crate) static DEF: OpDef = OpDef::host("string_to_number", run)
+    .operands(&[Operand::Data("string_tensor")])
+    .shape_fn(shapeflow_shape_fns::common::unary)
+    .dtype_rule(|operands, attrs| {
+        check_strings(operands, 1)?;
+        out_type(attrs).map(|dtype| vec![dtype])
+    })
+    .tensorflow(&[TfOp::new("StringToNumber")]);
+
+fn out_type(attrs: &Attrs) -> Result<DType> {
+    match dtype::attribute(attrs, "out_type")?.unwrap_or(DType::F32) {
+        dtype @ (DType::F32 | DType::F64 | DType::I32 | DType::I64 | DType::U32 | DType::U64) => Ok(dtype),
+        other => dtype::refuse(format!("out_type must be f32, f64, i32, i64, u32 or u64, got {other}")),
+    }
+}
+
+fn run(cx: &mut HostCx<'_>) -> Result<()> {
+    match out_type(cx.attrs())? {
+        DType::F32 => read::<f32>(cx, float),
+        DType::F64 => read::<f64>(cx, float),
+        DType::I32 => read::<i32>(cx, integer),
+        DType::I64 => read::<i64>(cx, integer),
+        DType::U32 => read::<u32>(cx, integer),
+        _ => read::<u64>(cx, integer),
+    }
+}
+
+fn read<T: Element>(cx: &mut HostCx<'_>, parse: fn(&str) -> Option<T>) -> Result<()> {
+    let (x, sizes) = (strings(cx, 0)?, cx.input(0)?.sizes());
+    let mut numbers = cx.unfilled_output(0, sizes)?;
+    for (number, string) in numbers.as_mut_slice::<T>()?.iter_mut().zip(x.iter()) {
+        let text = std::str::from_utf8(strip(string)).ok();
+        *number = text.and_then(parse).ok_or_else(|| {
+            invalid(format!("a string must be a number of {}, got {}", T::DTYPE, quoted(string)))
+        })?;
+    }
+    Ok(())
+}
+
+/// Reads an integer with an optional sign.
+fn integer<T: std::str::FromStr>(text: &str) -> Option<T> {
+    text.parse().ok()
+}
+
+/// A float type, with its value for a hexadecimal integer.
+trait Float: std::str::FromStr + std::ops::Neg<Output = Self> {
+    fn from_hex(digits: &str) -> Option<Self>;
+}
+
+impl Float for f32 {
+    fn from_hex(digits: &str) -> Option<f32> {
+        u64::from_str_radix(digits, 16).ok().map(|value| value as f32)
+    }
+}
+
+impl Float for f64 {
+    fn from_hex(digits: &str) -> Option<f64> {
+        u64::from_str_radix(digits, 16).ok().map(|value| value as f64)
+    }
+}
+
+/// Reads a float. Rust also reads `infinity`, which TensorFlow refuses.
+fn float<T: Float>(text: &str) -> Option<T> {
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    if unsigned.starts_with(['+', '-']) || unsigned.eq_ignore_ascii_case("infinity") {
+        return None;
+    }
+    match unsigned.strip_prefix("0x").or_else(|| unsigned.strip_prefix("0X")) {
+        Some(digits) if digits.starts_with('+') => None,
+        Some(digits) => T::from_hex(digits).map(|value| if text.starts_with('-') { -value } else { value }),
+        None => text.parse().ok(),
+    }
+}

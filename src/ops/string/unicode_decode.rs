@@ -1,0 +1,99 @@
+//! `unicode_decode` and `unicode_decode_with_offsets`: strings as code points.
+
+use shapeflow_shape_fns::{Attrs, DType, InferenceContext};
+
+use super::encoding::{Encoding, OnError};
+use super::params::{check_strings, in_shape_fn, int_tensor, strings};
+use crate::dtype;
+use crate::error::Result;
+use crate::graph::Value;
+use crate::op::{HostCx, OpDef, Operand, TfOp};
+use crate::ops::array::unstack::exactly;
+use crate::tensor::Tensor;
+
+impl<'g> Value<'g> {
+    /// Decodes each string to the code points of its characters. Bytes that are no character give U+FFFD.
+    ///
+    /// `string[..] -> splits i64[n + 1], code points i32[u]` for `n` strings: string `i` has the code points
+    /// `splits[i]..splits[i + 1]`. `encoding` is UTF-8, UTF-16, UTF-32 (the two also with `-BE` or `-LE`), ISO-8859-1 or
+    /// US-ASCII. As TensorFlow's `UnicodeDecode`; imported graphs may treat errors otherwise. Runs on the host.
+    ///
+    /// # Errors
+    /// The elements are not strings, or the encoding is not supported.
+    #[track_caller]
+    pub fn unicode_decode(self, encoding: &str) -> Result<[Value<'g>; 2]> {
+        exactly(self.graph().op(&DEF).data(self).attr("input_encoding", encoding).finish_all()?)
+    }
+
+    /// Decodes as [`Value::unicode_decode`] does, and gives the byte at which each character starts in its string.
+    ///
+    /// `string[..] -> splits i64[n + 1], code points i32[u], starts i64[u]`. As TensorFlow's `UnicodeDecodeWithOffsets`.
+    /// Runs on the host.
+    ///
+    /// # Errors
+    /// As [`Value::unicode_decode`].
+    #[track_caller]
+    pub fn unicode_decode_with_offsets(self, encoding: &str) -> Result<[Value<'g>; 3]> {
+        exactly(self.graph().op(&WITH_OFFSETS).data(self).attr("input_encoding", encoding).finish_all()?)
+    }
+}
+
+pub(crate) static DEF: OpDef = OpDef::host("unicode_decode", run)
+    .operands(&[Operand::Data("input")])
+    .outputs(|_, _| 2)
+    .shape_fn(shape)
+    .dtype_rule(|operands, attrs| Ok(dtypes(operands, attrs)?[..2].to_vec()))
+    .tensorflow(&[TfOp::new("UnicodeDecode")]);
+
+pub(crate) static WITH_OFFSETS: OpDef = OpDef::host("unicode_decode_with_offsets", run)
+    .operands(&[Operand::Data("input")])
+    .outputs(|_, _| 3)
+    .shape_fn(shape)
+    .dtype_rule(|operands, attrs| Ok(dtypes(operands, attrs)?.to_vec()))
+    .tensorflow(&[TfOp::new("UnicodeDecodeWithOffsets")]);
+
+/// Every op of the file.
+pub(crate) static ALL: &[&OpDef] = &[&DEF, &WITH_OFFSETS];
+
+fn dtypes(operands: &[DType], attrs: &Attrs) -> Result<[DType; 3]> {
+    check_strings(operands, 1)?;
+    Ok([splits_dtype(attrs)?, DType::I32, DType::I64])
+}
+
+fn shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
+    in_shape_fn(Encoding::input(cx.attrs()))?;
+    in_shape_fn(OnError::new(cx.attrs()))?;
+    shapeflow_shape_fns::string::unicode_decode(cx)
+}
+
+/// Returns attribute `Tsplits`, the dtype of splits.
+fn splits_dtype(attrs: &Attrs) -> Result<DType> {
+    match dtype::attribute(attrs, "Tsplits")?.unwrap_or(DType::I64) {
+        dtype @ (DType::I32 | DType::I64) => Ok(dtype),
+        other => dtype::refuse(format!("Tsplits must be i32 or i64, got {other}")),
+    }
+}
+
+fn run(cx: &mut HostCx<'_>) -> Result<()> {
+    let (x, on_error) = (strings(cx, 0)?, OnError::new(cx.attrs())?);
+    let encoding = Encoding::input(cx.attrs())?;
+    let (mut splits, mut codes, mut starts) = (vec![0], Vec::new(), Vec::new());
+    let mut decoded = Vec::new();
+    for string in x.iter() {
+        decoded.clear();
+        encoding.decode(string, &mut decoded);
+        for (start, character) in &decoded {
+            if let Some(character) = on_error.apply(*character)? {
+                codes.push(u32::from(character).cast_signed());
+                starts.push(*start as i64);
+            }
+        }
+        splits.push(codes.len() as i64);
+    }
+    cx.set_output(0, int_tensor(splits_dtype(cx.attrs())?, &[splits.len()], &splits)?)?;
+    cx.set_output(1, Tensor::from_slice(&[codes.len()], &codes)?)?;
+    if cx.outputs() == 3 {
+        cx.set_output(2, Tensor::from_slice(&[starts.len()], &starts)?)?;
+    }
+    Ok(())
+}

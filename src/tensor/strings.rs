@@ -1,0 +1,189 @@
+//! [`Strings`]: byte strings as offsets into bytes.
+
+use std::fmt;
+use std::ops::{Index, Range};
+
+use super::aligned_memory::out_of_memory;
+use crate::error::{Error, ErrorKind, Phase, Result};
+
+/// The elements of a tensor of strings. String `i` is `bytes[offsets[i]..offsets[i + 1]]`.
+///
+/// Invariants: there is at least one offset, the offsets ascend, and the last one is at most the number of bytes.
+#[derive(Clone, Debug)]
+pub(super) struct StringBuffer {
+    pub(super) offsets: Vec<usize>,
+    pub(super) bytes: Vec<u8>,
+}
+
+impl StringBuffer {
+    pub(super) fn view(&self) -> Strings<'_> {
+        Strings { offsets: &self.offsets, bytes: &self.bytes }
+    }
+
+    /// Makes `len` empty strings.
+    ///
+    /// # Errors
+    /// `Memory`: the allocation fails.
+    pub(super) fn empty_strings(len: usize) -> Result<StringBuffer> {
+        let count = len.checked_add(1).ok_or_else(|| out_of_memory(len))?;
+        let mut offsets = reserved(count)?;
+        offsets.resize(count, 0);
+        Ok(StringBuffer { offsets, bytes: Vec::new() })
+    }
+
+    /// Copies strings.
+    ///
+    /// # Errors
+    /// `Memory`: an allocation fails.
+    pub(super) fn copy_of(strings: Strings<'_>) -> Result<StringBuffer> {
+        let first = strings.offsets[0];
+        let mut offsets = reserved(strings.offsets.len())?;
+        offsets.extend(strings.offsets.iter().map(|offset| offset - first));
+        let source = &strings.bytes[first..strings.offsets[strings.len()]];
+        let mut bytes = reserved(source.len())?;
+        bytes.extend_from_slice(source);
+        Ok(StringBuffer { offsets, bytes })
+    }
+}
+
+/// Makes an empty vector with capacity for `len` elements.
+///
+/// # Errors
+/// `Memory`: the allocation fails.
+pub(super) fn reserved<T>(len: usize) -> Result<Vec<T>> {
+    let mut vec = Vec::new();
+    vec.try_reserve_exact(len).map_err(|_| out_of_memory(len.saturating_mul(size_of::<T>())))?;
+    Ok(vec)
+}
+
+/// Byte strings borrowed for reading: a slice of offsets into shared bytes. String `i` is
+/// `bytes[offsets[i]..offsets[i + 1]]`.
+///
+/// ```
+/// use shapeflow::Tensor;
+///
+/// let tensor = Tensor::from_strings(&[3], &["a", "", "bcd"])?;
+/// let strings = tensor.as_strings()?;
+/// assert_eq!((strings.len(), &strings[2]), (3, &b"bcd"[..]));
+/// assert_eq!(strings.iter().map(<[u8]>::len).sum::<usize>(), 4);
+/// # Ok::<(), shapeflow::Error>(())
+/// ```
+#[derive(Clone, Copy)]
+pub struct Strings<'a> {
+    offsets: &'a [usize],
+    bytes: &'a [u8],
+}
+
+impl<'a> Strings<'a> {
+    /// Makes strings of `bytes`, one fewer than there are offsets.
+    ///
+    /// # Errors
+    /// `Shape`: there is no offset, the offsets do not ascend, or an offset exceeds the number of bytes.
+    pub fn new(offsets: &'a [usize], bytes: &'a [u8]) -> Result<Strings<'a>> {
+        let fits = offsets.last().is_some_and(|last| *last <= bytes.len());
+        if fits && offsets.is_sorted() {
+            return Ok(Strings { offsets, bytes });
+        }
+        let message = format!(
+            "the offsets of strings must ascend to at most {}, the number of bytes; got {} offsets",
+            bytes.len(),
+            offsets.len()
+        );
+        Err(Error::new(ErrorKind::Shape, Phase::Run, message))
+    }
+
+    /// Returns the number of strings.
+    pub fn len(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// Returns whether there are no strings.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns string `i`; `None` past the end.
+    pub fn get(&self, i: usize) -> Option<&'a [u8]> {
+        let (start, end) = (*self.offsets.get(i)?, *self.offsets.get(i.checked_add(1)?)?);
+        Some(&self.bytes[start..end])
+    }
+
+    /// Returns string `i`.
+    ///
+    /// # Panics
+    /// There is no string `i`.
+    pub fn at(&self, i: usize) -> &'a [u8] {
+        self.get(i).unwrap_or_else(|| panic!("there is no string {i}, only {}", self.len()))
+    }
+
+    /// Returns the strings in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &'a [u8]> + DoubleEndedIterator + Clone + use<'a> {
+        let bytes = self.bytes;
+        self.offsets.windows(2).map(move |pair| &bytes[pair[0]..pair[1]])
+    }
+
+    /// Returns the strings of a range. They share the bytes.
+    ///
+    /// # Panics
+    /// The range ends after the last string.
+    pub fn slice(&self, range: Range<usize>) -> Strings<'a> {
+        Strings { offsets: &self.offsets[range.start..range.end + 1], bytes: self.bytes }
+    }
+
+    /// Returns the number of bytes of all strings.
+    pub fn byte_len(&self) -> usize {
+        self.offsets[self.len()] - self.offsets[0]
+    }
+}
+
+impl Index<usize> for Strings<'_> {
+    type Output = [u8];
+
+    fn index(&self, i: usize) -> &[u8] {
+        self.at(i)
+    }
+}
+
+impl PartialEq for Strings<'_> {
+    fn eq(&self, other: &Strings<'_>) -> bool {
+        self.len() == other.len() && self.iter().eq(other.iter())
+    }
+}
+
+impl Eq for Strings<'_> {}
+
+impl fmt::Debug for Strings<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter().map(String::from_utf8_lossy)).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tensor::Tensor;
+
+    #[test]
+    fn slices_share_the_bytes() {
+        let tensor = Tensor::from_strings(&[4], &["ab", "", "c\0d", "e"]).unwrap();
+        let strings = tensor.as_strings().unwrap();
+        let slice = strings.slice(1..3);
+        assert_eq!((slice.len(), slice.byte_len(), slice.at(1)), (2, 3, &b"c\0d"[..]));
+        assert_eq!(slice.at(1).as_ptr(), strings.at(2).as_ptr());
+        assert_eq!((slice.get(2), strings.slice(4..4).len()), (None, 0));
+        assert_eq!(format!("{slice:?}"), "[\"\", \"c\\0d\"]");
+        assert_eq!(StringBuffer::copy_of(slice).unwrap().bytes, b"c\0d");
+    }
+
+    #[test]
+    fn offsets_must_ascend_within_the_bytes() {
+        assert_eq!(Strings::new(&[1, 1, 3], b"abc").unwrap().at(1), b"bc");
+        for offsets in [&[][..], &[0, 4], &[2, 1]] {
+            let error = Strings::new(offsets, b"abc").unwrap_err();
+            assert!(
+                error.message().starts_with("the offsets of strings must ascend to at most 3"),
+                "{error}"
+            );
+        }
+    }
+}

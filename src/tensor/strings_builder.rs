@@ -1,0 +1,115 @@
+//! [`StringsBuilder`]: a tensor of strings, one string after the other.
+
+use shapeflow_shape_fns::DType;
+
+use super::Tensor;
+use super::aligned_memory::out_of_memory;
+use super::layout::{Layout, check_count};
+use super::storage::Storage;
+use super::strings::{StringBuffer, reserved};
+use crate::error::Result;
+
+/// Builds a tensor of strings, one string after the other. A host kernel makes its outputs with it.
+///
+/// ```
+/// use shapeflow::StringsBuilder;
+///
+/// let mut strings = StringsBuilder::new();
+/// strings.push(b"a")?;
+/// strings.append(b"b")?;
+/// strings.append(b"c")?;
+/// strings.end()?;
+/// let tensor = strings.finish(&[2])?;
+/// assert_eq!(&tensor.as_strings()?[1], b"bc");
+/// # Ok::<(), shapeflow::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct StringsBuilder(StringBuffer);
+
+impl Default for StringsBuilder {
+    fn default() -> StringsBuilder {
+        StringsBuilder::new()
+    }
+}
+
+impl StringsBuilder {
+    /// Makes a builder without strings.
+    pub fn new() -> StringsBuilder {
+        StringsBuilder(StringBuffer { offsets: vec![0], bytes: Vec::new() })
+    }
+
+    /// Makes a builder with memory for `strings` strings of `bytes` bytes in total.
+    ///
+    /// # Errors
+    /// `Memory`: the allocation fails.
+    pub fn with_capacity(strings: usize, bytes: usize) -> Result<StringsBuilder> {
+        let mut offsets = reserved(strings.saturating_add(1))?;
+        offsets.push(0);
+        Ok(StringsBuilder(StringBuffer { offsets, bytes: reserved(bytes)? }))
+    }
+
+    /// Returns the number of finished strings.
+    pub fn len(&self) -> usize {
+        self.0.offsets.len() - 1
+    }
+
+    /// Returns whether there are no finished strings.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Adds bytes to the current string. [`StringsBuilder::end`] finishes it.
+    ///
+    /// # Errors
+    /// `Memory`: the allocation fails.
+    pub fn append(&mut self, bytes: &[u8]) -> Result<()> {
+        self.0.bytes.try_reserve(bytes.len()).map_err(|_| out_of_memory(bytes.len()))?;
+        self.0.bytes.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    /// Finishes the current string.
+    ///
+    /// # Errors
+    /// `Memory`: the allocation fails.
+    pub fn end(&mut self) -> Result<()> {
+        self.0.offsets.try_reserve(1).map_err(|_| out_of_memory(size_of::<usize>()))?;
+        self.0.offsets.push(self.0.bytes.len());
+        Ok(())
+    }
+
+    /// Adds a string.
+    ///
+    /// # Errors
+    /// `Memory`: the allocation fails.
+    pub fn push(&mut self, string: &[u8]) -> Result<()> {
+        self.append(string)?;
+        self.end()
+    }
+
+    /// Makes the tensor of these sizes, row-major.
+    ///
+    /// # Errors
+    /// `Shape`: the number of strings is not the product of the sizes.
+    pub fn finish(self, sizes: &[usize]) -> Result<Tensor> {
+        check_count(sizes, self.len())?;
+        let storage = Storage::of_strings(self.0);
+        Ok(Tensor { dtype: DType::String, layout: Layout::row_major(sizes)?, storage })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+
+    #[test]
+    fn a_builder_counts_its_strings() {
+        let mut builder = StringsBuilder::with_capacity(2, 3).unwrap();
+        assert!(builder.is_empty());
+        builder.push(b"abc").unwrap();
+        builder.push(b"").unwrap();
+        assert_eq!(builder.len(), 2);
+        assert_eq!(builder.finish(&[3]).unwrap_err().kind(), ErrorKind::Shape);
+    }
+}

@@ -1,0 +1,355 @@
+"""Records TensorFlow nodes on strings and their results into data/strings.jsonl, in the form of data/imports.jsonl.
+
+Recorded with TensorFlow 2.21.0 and numpy 2.4.6, one thread, no graph rewrites.
+
+Run: pip install numpy==2.4.6 tensorflow-cpu==2.21.0 && python tests/record_strings.py
+
+The strings are bytes: empty, long, with zeros inside, UTF-8, and not UTF-8. These results are left out, because ours
+differ on purpose:
+- UnicodeScript of characters that are younger than the Unicode version in TensorFlow;
+- UnicodeDecode of encodings that only ICU knows, and of several strings with byte order marks: TensorFlow reads all of
+  them in the order of the first mark;
+- Substr of a string that is not UTF-8 by characters, from a position behind its last character.
+"""
+
+from pathlib import Path
+
+from record_imports import P, Recorder, f32, i32
+
+import numpy as np
+import tensorflow as tf
+
+OUTPUT = Path(__file__).resolve().parent / "data" / "strings.jsonl"
+
+
+def s(*values):
+    """Returns a vector of byte strings."""
+    return of(values, (len(values),))
+
+
+def of(values, shape):
+    """Returns byte strings of a shape."""
+    array = np.empty(shape, object)
+    array.reshape(-1)[:] = [value.encode() if isinstance(value, str) else value for value in values]
+    return array
+
+
+def scalar(value):
+    return of([value], ())
+
+
+def i64(*values):
+    return np.array(values, np.int64)
+
+
+LONG = bytes(range(256)) * 2
+MIXED = s("", "a", "Hello World", "héllo wörld", "日本語 text", b"\xff\xfeab\x80", b"a\0b\0", "  pad\t\n", "ÀÉÎ ß ŒΣΑΣ", LONG)
+GRID = of(["a", "", "cé", b"d\0", "ee", b"\xff"], (2, 3))
+
+
+def text_cases(out):
+    for op in ("StringLower", "StringUpper"):
+        for attrs in ({}, {"encoding": "utf-8"}):
+            out.record(op, attrs, input=MIXED if not attrs else MIXED[:-1])
+            out.record(op, attrs, input=GRID)
+        out.record(op, {"encoding": "latin1"}, input=MIXED, error=True)
+    out.record("StringStrip", input=MIXED)
+    out.record("StringStrip", input=s(" a b ", "\v\f\r x", b"\xa0y\xa0", " \t"))
+    out.record("StringStrip", input=scalar(" x "))
+    for attrs in ({}, {"unit": "BYTE"}, {"unit": "UTF8_CHAR"}):
+        out.record("StringLength", attrs, input=MIXED)
+        out.record("StringLength", attrs, input=of([], (0, 2)))
+    out.record("StringLength", {"unit": "WORD"}, input=MIXED, error=True)
+
+
+def join_cases(out):
+    out.record("StringJoin", inputs=[s("a", "b"), s("c", b"\xff")])
+    out.record("StringJoin", {"separator": "--"}, inputs=[s("a", "b"), scalar("x"), s("", b"\0")])
+    out.record("StringJoin", {"separator": "é"}, inputs=[GRID])
+    out.record("StringJoin", inputs=[s("a", "b"), s("c")], error=True)
+    out.record("Add", x=s("a", "b"), y=of(["x", "y"], (2, 1)))
+    out.record("Add", x=scalar("q"), y=GRID)
+    out.record("Add", x=GRID, y=s("1", "2"), error=True)
+    for axes in ([0], [1], [-1], [0, 1], [1, 0], [-2, -1], []):
+        for keep in (False, True):
+            attrs = {"separator": "-", "keep_dims": keep}
+            out.record("ReduceJoin", attrs, inputs=GRID, reduction_indices=P(axes))
+    out.record("ReduceJoin", inputs=GRID, reduction_indices=P(1))
+    for axes in ([2], [-3], [0, 0]):
+        out.record("ReduceJoin", inputs=GRID, reduction_indices=P(axes), error=True)
+    out.record("ReduceJoin", inputs=of([], (0, 2)), reduction_indices=P([0]))
+    cube = of([f"{i}{j}{k}" for i in range(2) for j in range(3) for k in range(2)], (2, 3, 2))
+    for axes in ([0, 2], [2, 0], [1], [2, 1, 0], [1, 2]):
+        out.record("ReduceJoin", {"separator": ","}, inputs=cube, reduction_indices=P(axes))
+    words = s("a", "b", "c", "d", "e")
+    out.record("UnsortedSegmentJoin", inputs=words, segment_ids=i32(0, 2, 0, 2, 1), num_segments=P(3))
+    attrs = {"separator": ", "}
+    out.record("UnsortedSegmentJoin", attrs, inputs=words, segment_ids=i64(3, 0, 3, 0, 0), num_segments=P(5))
+    out.record("UnsortedSegmentJoin", attrs, inputs=cube, segment_ids=i32(1, 0), num_segments=P(2))
+    out.record("UnsortedSegmentJoin", attrs, inputs=words, segment_ids=i32(0, 2, 0, 3, 1), num_segments=P(3), error=True)
+    out.record("UnsortedSegmentJoin", attrs, inputs=words, segment_ids=i32(0, -1, 0, 1, 1), num_segments=P(2), error=True)
+
+
+def substr_cases(out):
+    x = s("hello", "日本語テキスト", "wörld!")
+    for unit in ("BYTE", "UTF8_CHAR"):
+        attrs = {"unit": unit}
+        for pos, length in ((0, 3), (1, 2), (-3, 2), (-4, 99), (5, 1), (2, 0), (-5, 4), (3, -1), (-2, -1)):
+            fails = unit == "UTF8_CHAR" and pos < 0 and length < 0
+            out.record("Substr", attrs, input=x, pos=np.int32(pos), len=np.int32(length), error=fails)
+        out.record("Substr", attrs, input=x, pos=i64(0, 1, -2), len=i64(2, 3, 1))
+        out.record("Substr", attrs, input=x, pos=i32([0, 1, 2], [-1, -2, -3]), len=i32([1, 1, 1], [9, 9, 9]))
+        out.record("Substr", attrs, input=scalar("abcdef"), pos=i32(1, 2), len=i32(2, 3))
+        out.record("Substr", attrs, input=x, pos=np.int32(60), len=np.int32(1), error=True)
+        out.record("Substr", attrs, input=x, pos=np.int32(-60), len=np.int32(1), error=True)
+        out.record("Substr", attrs, input=s(""), pos=np.int32(0), len=np.int32(2))
+    out.record("Substr", input=s(b"\xff\0\xfe"), pos=np.int32(1), len=np.int32(1))
+    out.record("Substr", {"unit": "UTF8_CHAR"}, input=s(b"\xff\0\xfe"), pos=np.int32(1), len=np.int32(1))
+    out.record("Substr", input=x, pos=i32(0, 1), len=i32(2), error=True)
+
+
+def split_cases(out):
+    x = s("a b  c", "", " x ", "one", b"p,q,,r\0 s", "tab\tnl\n")
+    for skip in (True, False):
+        for delimiter in (" ", "", ", ", "\t\n", "é"):
+            out.record("StringSplit", {"skip_empty": skip}, input=x, delimiter=scalar(delimiter))
+    out.record("StringSplit", input=s(), delimiter=scalar(" "))
+    out.record("StringSplit", input=GRID, delimiter=scalar(" "), error=True)
+    for limit in (-1, 0, 1, 2):
+        for sep in (" ", "", ",", "  ", "ne", "é"):
+            out.record("StringSplitV2", {"maxsplit": limit}, input=x, sep=scalar(sep))
+    out.record("StringSplitV2", input=s("aaaa", "aaa"), sep=scalar("aa"))
+    out.record("StringSplitV2", input=s(), sep=scalar(","))
+    data = s("aa", "b", "c", "d", "", "é")
+    base = {"separator": "|", "left_pad": "L", "right_pad": "R", "preserve_short_sequences": False}
+    for widths in ([1], [2], [3], [1, 2], [3, 1], [5], [6, 2]):
+        for pads in (-1, 0, 1, 2):
+            for short in (False, True):
+                attrs = base | {"ngram_widths": widths, "pad_width": pads, "preserve_short_sequences": short}
+                splits = i64(0, 4, 4, 6) if short else i32(0, 1, 1, 6)
+                out.record("StringNGrams", attrs, data=data, data_splits=splits)
+    attrs = base | {"ngram_widths": [2], "pad_width": 0}
+    out.record("StringNGrams", attrs, data=s(), data_splits=i64())
+    out.record("StringNGrams", attrs, data=s(), data_splits=i64(0, 0))
+    for splits in (i64(0, 3), i64(1, 6), i64(0, 4, 2, 6), i64(0, 9), i64(0, -1, 6)):
+        out.record("StringNGrams", attrs, data=data, data_splits=splits, error=True)
+    out.record("StringNGrams", attrs | {"ngram_widths": [0]}, data=data, data_splits=i64(0, 6), error=True)
+
+
+PATTERNS = [
+    "a", "", "a*", "b+", "(a)(b)?", "[a-c]+", "^a", "b$", "a|b", ".", ".*", r"\d+", r"\w+", r"\s", r"\bb", r"\Ba",
+    "é", "[é]", "[^a]", r"(?i)AB", r"(?s)a.b", r"(?m)^b", "(?P<x>a)b", r"\x61", r"\141", r"\x{e9}", r"\pL", r"\p{Greek}",
+    r"[[:alpha:]]+", r"[[:^digit:]]", r"\Qa.b\E", "a{2}", "a{1,}?", "a{,2}", "a{", "[a&&b]", "[[a]", r"[\d]", r"[^\W]",
+    r"\C", "(?U)a+", "a??", r"\z", r"\A", "(?:a|b)c", r"[\]\-]", "[a-]", "[]a]", r"\.", r"\_", "x*", "~", "[~~]", r"\<", "[+--]", "[a-b-]", "[a-c-e]", r"[\d-z]", r"[\x61-\x63]", "[^-a]",
+    "(?i)k", "[[:word:]]", r"\pN+", "^$", "a|", "()", "(|a)*", "(a*)+", r"\PL", r"[\PL]", r"\p{^Greek}", r"\pC", "(?P<x>a)(?P<x>b)", "a$", "(?m)a$",
+]
+BAD_PATTERNS = ["(", "a**", "[b-a]", r"\8", "(?x)a", r"\p{Nope}", "a{1001}", "*a", r"[\b]", "(?<=a)b", "[a--]", "a++", "[a", r"\Z", "[[:nope:]]", "(?<x>a)b", r"\p{Alphabetic}", "(?P<x y>a)", "\\"]
+TEXTS = s("", "a", "aab abb", "xaby", "a.b a\nb", "é日", "AB ab", "12 b_3", b"\xffa\xfe", b"a\0b", "a{,2} a{ ]&-~[", "αβγ λ", "\n", "b\nb")
+
+
+def regex_cases(out):
+    for pattern in PATTERNS:
+        out.record("RegexReplace", input=TEXTS, pattern=scalar(pattern), rewrite=scalar(r"<\0>"))
+        out.record("RegexFullMatch", input=TEXTS, pattern=scalar(pattern))
+    for pattern in BAD_PATTERNS:
+        out.record("RegexReplace", input=TEXTS, pattern=scalar(pattern), rewrite=scalar("x"), error=True)
+        out.record("RegexFullMatch", input=TEXTS, pattern=scalar(pattern), error=True)
+    for pattern in ("a", "(a)(b)?", "x*", r"\bb"):
+        for rewrite in ("", "é", r"[\1\2]" if "(" in pattern else r"\\", r"\0\0"):
+            for every in (True, False):
+                attrs = {"replace_global": every}
+                out.record("RegexReplace", attrs, input=TEXTS, pattern=scalar(pattern), rewrite=scalar(rewrite))
+                out.record("StaticRegexReplace", attrs | {"pattern": pattern, "rewrite": rewrite}, input=TEXTS)
+        out.record("StaticRegexFullMatch", {"pattern": pattern + ".*"}, input=TEXTS)
+    out.record("RegexReplace", input=GRID, pattern=scalar("[a-e]+"), rewrite=scalar("x"))
+    out.record("RegexFullMatch", input=GRID, pattern=scalar("[a-e]+"))
+    out.record("StaticRegexFullMatch", {"pattern": "("}, input=TEXTS, error=True)
+    out.record("StaticRegexReplace", {"pattern": "(", "rewrite": ""}, input=TEXTS, error=True)
+
+
+def hash_cases(out):
+    counts = [*range(18), 23, 24, 31, 32, 33, 47, 48, 63, 64, 65, 127, 128, 129, 191, 192, 193, 600]
+    lengths = s(*[bytes((7 * i * (n + 3) + i * i) % 256 for i in range(n)) for n in counts])
+    for buckets, x in ((1, MIXED), (10, MIXED), (2**31 + 11, MIXED), (2**63 - 1, lengths)):
+        attrs = {"num_buckets": buckets}
+        out.record("StringToHashBucketFast", attrs, input=x)
+        out.record("StringToHashBucket", attrs, string_tensor=x)
+        out.record("StringToHashBucketStrong", attrs | {"key": [123, -456]}, input=x)
+    out.record("StringToHashBucketFast", {"num_buckets": 7}, input=of([], (0,)))
+    out.record("StringToHashBucketFast", {"num_buckets": 0}, input=MIXED, error=True)
+    out.record("StringToHashBucketStrong", {"num_buckets": 7, "key": [1]}, input=MIXED, error=True)
+
+
+def main():
+    out = Recorder()
+    for family in FAMILIES:
+        family(out)
+    OUTPUT.write_text("\n".join(out.lines) + "\n")
+    print(f"{len(out.lines)} cases, {OUTPUT.stat().st_size} bytes, TensorFlow {tf.__version__}")
+
+
+NUMBERS = s("0", "-1.5", " 2 ", "+3", "1e3", "1E-2", "inf", "-Inf", "nan", "0x1F", "007", ".5", "5.", "1e400", "-0", "\t7\n")
+BAD_NUMBERS = ("", " ", "abc", "1 2", "1,5", "--1", "1e", "0x", "1.5.2", "infx", b"1\0", "1_0", "+-1")
+
+
+def number_cases(out):
+    for dtype in (tf.float32, tf.float64):
+        attrs = {"out_type": dtype}
+        out.record("StringToNumber", attrs, string_tensor=NUMBERS)
+        out.record("StringToNumber", attrs, string_tensor=s("0.1", "123456789.123456789", "1e-45", "3.4028236e38", "1e-400"))
+        for text in BAD_NUMBERS:
+            out.record("StringToNumber", attrs, string_tensor=s(text), error=True)
+    for dtype in (tf.int32, tf.int64, tf.uint32, tf.uint64):
+        attrs = {"out_type": dtype}
+        out.record("StringToNumber", attrs, string_tensor=s("0", "12", " 34 ", "+5", "007", "2147483647"))
+        for text in BAD_NUMBERS + ("1.5", "1e3", "99999999999999999999", "0x1F", "inf"):
+            out.record("StringToNumber", attrs, string_tensor=s(text), error=True)
+        out.record("StringToNumber", attrs, string_tensor=s("-1"), error=dtype.name[0] == "u")
+    out.record("StringToNumber", string_tensor=scalar("2.5"))
+    for digits in (28, 30, 31, 60):
+        out.record("StringToNumber", {"out_type": tf.float64}, string_tensor=s("0." + "3" * digits))
+    integers = {np.int8: [0, -5, 127, -128], np.int16: [-300, 7], np.int32: [-(2**31), 12345], np.int64: [-(2**63), 9],
+                np.uint8: [0, 255], np.uint16: [65535], np.uint32: [2**32 - 1], np.uint64: [2**64 - 1, 3]}
+    for dtype, values in integers.items():
+        x = np.array(values, dtype)
+        out.record("AsString", input=x)
+        for fill in ("", "0", "-", "+", " "):
+            out.record("AsString", {"width": 8, "fill": fill}, input=x)
+        out.record("AsString", {"precision": 4}, input=x, error=True)
+        out.record("AsString", {"scientific": True}, input=x, error=True)
+        out.record("AsString", {"shortest": True}, input=x, error=True)
+    floats = [0.0, -0.0, 1.0, -2.5, 3.14159265358979, 1e-5, 123456.789, 1e10, 1e30, 1.5e-20, 0.1, np.inf, -np.inf, np.nan, 9.9999995]
+    for dtype in (np.float32, np.float64, np.float16, tf.bfloat16.as_numpy_dtype):
+        with np.errstate(over="ignore"):
+            x = np.array(floats, dtype)
+        for attrs in ({}, {"precision": 0}, {"precision": 2}, {"precision": 12}):
+            for kind in ({}, {"scientific": True}, {"shortest": True}):
+                widths = ({}, {"width": 12}, {"width": 12, "fill": "0"}, {"width": 12, "fill": "-"})
+                # Halves are written as f32.
+                for width in widths if x.itemsize > 2 else widths[:1]:
+                    out.record("AsString", attrs | kind | width, input=x)
+        out.record("AsString", {"width": 3, "fill": "+"}, input=x)
+        out.record("AsString", {"width": 14, "fill": " "}, input=x)
+    out.record("AsString", {"scientific": True, "shortest": True}, input=f32(1.0), error=True)
+    for fill in ("00", "x"):
+        out.record("AsString", {"width": 5, "fill": fill}, input=f32(1.0), error=True)
+    out.record("AsString", {"width": 5, "fill": "#", "precision": 0}, input=f32(1.0))
+    out.record("AsString", {"width": 5, "fill": "#", "shortest": True}, input=f32(1.0))
+    for dtype in (np.complex64, np.complex128):
+        x = np.array([1.5 - 2j, 0, complex(np.inf, 3)], dtype)
+        for attrs in ({}, {"precision": 2}, {"shortest": True}, {"scientific": True, "precision": 1}):
+            out.record("AsString", attrs, input=x)
+        out.record("AsString", {"precision": 2, "width": 9}, input=x)
+    flags = np.array([True, False])
+    out.record("AsString", input=flags)
+    out.record("AsString", {"width": 8}, input=flags)
+    out.record("AsString", {"width": 8, "fill": "0"}, input=flags)
+    out.record("AsString", {"precision": 2}, input=flags, error=True)
+    out.record("AsString", input=GRID)
+    out.record("AsString", {"width": 8}, input=GRID)
+    for fill in ("-", "0", "+", " "):
+        out.record("AsString", {"width": 4, "fill": fill}, input=GRID)
+        out.record("AsString", {"width": 8, "fill": fill}, input=flags)
+    out.record("AsString", {"precision": 2}, input=GRID)
+
+
+def format_cases(out):
+    cube = np.arange(24, dtype=np.int32).reshape(2, 3, 4)
+    matrix = np.arange(40, dtype=np.float32).reshape(10, 4) / 7
+    values = [np.float32(2.5), f32(1, 2.5, -3e-7, 1e20), cube, matrix, GRID, scalar("x\"\n"), np.array([True, False]),
+              np.array([], np.float32), np.zeros((2, 0), np.int32), np.array([1e-3, np.nan, np.inf, 123456789.0], np.float64),
+              np.array([1.5, -2], np.float16), np.array([1 + 2j], np.complex64), np.array([200], np.uint8),
+              np.array([-3], np.int8), i64(2**62), np.arange(7, dtype=np.int32), np.arange(8, dtype=np.int32), np.float64(0.1),
+              np.array([0.1, 1 / 3, 1e16, 12345678.9], np.float32), np.zeros((1, 1, 2), np.int32), np.arange(9).reshape(9, 1)]
+    for value in values:
+        for summarize in (3, 1, -1, 2):
+            attrs = {"template": "<%s>", "summarize": summarize}
+            out.record("StringFormat", attrs, inputs=[value])
+    attrs = {"template": "a {} and {}: {}", "placeholder": "{}"}
+    out.record("StringFormat", attrs, inputs=[cube[0], s("q", b"\xff"), np.bool_(True)])
+    out.record("StringFormat", {"template": "%s %s"}, inputs=[i32(1)], error=True)
+    out.record("StringFormat", {"template": "%s%s"}, inputs=[np.int32(1), np.int32(2)])
+
+
+def raw_cases(out):
+    x = s(bytes(range(16)), bytes(range(240, 256)))
+    types = (tf.float16, tf.float32, tf.float64, tf.int32, tf.uint16, tf.uint8, tf.int16, tf.int8, tf.int64, tf.bool)
+    for dtype in types:
+        for little in (True, False):
+            given = s(b"\0\1", b"\1\0") if dtype == tf.bool else x
+            out.record("DecodeRaw", {"out_type": dtype, "little_endian": little}, bytes=given)
+    for little in (True, False):
+        given = s(np.array([1.5, -2], np.float64).tobytes())
+        out.record("DecodeRaw", {"out_type": tf.complex64, "little_endian": little}, bytes=given)
+    out.record("DecodeRaw", {"out_type": tf.uint8}, bytes=of(["ab", "cd", "ef", "gh"], (2, 2)))
+    out.record("DecodeRaw", {"out_type": tf.uint8}, bytes=scalar("abc"))
+    out.record("DecodeRaw", {"out_type": tf.int32}, bytes=s("", ""))
+    out.record("DecodeRaw", {"out_type": tf.int32}, bytes=of([], (0, 2)))
+    out.record("DecodeRaw", {"out_type": tf.int32}, bytes=s("abcde"), error=True)
+    out.record("DecodeRaw", {"out_type": tf.uint8}, bytes=s("a", "bc"), error=True)
+    for pad in (False, True):
+        out.record("EncodeBase64", {"pad": pad}, input=MIXED)
+        out.record("EncodeBase64", {"pad": pad}, input=s("a", "ab", "abc", "abcd", b"\xfb\xff"))
+    out.record("DecodeBase64", input=s("", "YQ", "YQ==", "YWI", "YWI=", "YWJj", "-_8", "YWJjZA", "YR", "YWK"))
+    for text in ("Y", "YQ=", "+/8", "YW Jj", "YQ===", "=", "Y===", "é", "YQ==YQ==", "YWI=YQ", b"YQ\0"):
+        out.record("DecodeBase64", input=s(text), error=True)
+
+
+UNICODE = s("", "aé", "日本 😀", b"a\xffb", b"\xe6\x97", b"\xed\xa0\x80x", "a\tb\x01\x7f", b"\xf4\x90\x80\x80", b"\xc0\xaf", b"a\0b")
+WIDE = s("ab".encode("utf-16-be"), "é😀".encode("utf-16-be"), b"\xd8\x00", b"\xdc\x00\x00a", b"\x00", b"")
+FULL = s("a😀".encode("utf-32-be"), b"\x00\x11\x00\x00", b"\x00\x00\xd8\x00", b"\x00\x00", b"")
+
+
+def unicode_cases(out):
+    for errors in ("replace", "ignore", "strict"):
+        for control in (False, True):
+            for mark in (65533, 63):
+                policy = {"errors": errors, "replace_control_characters": control, "replacement_char": mark}
+                for encoding, x in (("UTF-8", UNICODE), ("UTF-16-BE", WIDE), ("UTF-32-BE", FULL)):
+                    attrs = policy | {"input_encoding": encoding}
+                    fails = errors == "strict"
+                    out.record("UnicodeDecodeWithOffsets", attrs, input=x, error=fails)
+                    for target in ("UTF-8", "UTF-16-BE", "UTF-32-BE"):
+                        out.record("UnicodeTranscode", attrs | {"output_encoding": target}, input=x, error=fails)
+    good = s("", "aé", "日本 😀")
+    for encoding in ("UTF-8", "utf-8", "utf8", "UTF8"):
+        out.record("UnicodeDecode", {"input_encoding": encoding, "errors": "strict"}, input=good)
+    out.record("UnicodeDecode", {"input_encoding": "UTF-8", "Tsplits": tf.int32}, input=GRID)
+    latin = s(b"a\xe9\xff", b"\x80\x9f")
+    for encoding in ("ISO-8859-1", "US-ASCII", "latin1", "ascii", "UTF-16", "UTF-16-LE", "UTF-16LE", "UTF-32", "UTF-32-LE", "UTF-16BE"):
+        out.record("UnicodeDecodeWithOffsets", {"input_encoding": encoding}, input=latin)
+    for encoding in ("UTF-16", "UTF-32", "UTF-16-LE", "UTF-32-LE"):
+        python = encoding.lower()
+        for x in ("aé😀".encode(python), "aé😀".encode(python[:6] + "-be"), b"\xfe\xff\0a", b"\xff\xfea\0"):
+            attrs = {"input_encoding": encoding}
+            out.record("UnicodeDecodeWithOffsets", attrs, input=s(x))
+            out.record("UnicodeTranscode", attrs | {"output_encoding": "UTF-8"}, input=s(x))
+    out.record("UnicodeDecode", {"input_encoding": "no such"}, input=good, error=True)
+    out.record("UnicodeTranscode", {"input_encoding": "UTF-8", "output_encoding": "UTF-7"}, input=good, error=True)
+    out.record("UnicodeTranscode", {"input_encoding": "UTF-8", "output_encoding": "UTF-8", "replacement_char": 1114112}, input=good, error=True)
+    values = i32(97, 233, 26085, 128512, 0, 8364)
+    broken = i32(97, 55296, -1, 1114112, 98, 57343, 65535)
+    for target in ("UTF-8", "UTF-16-BE", "UTF-32-BE"):
+        attrs = {"output_encoding": target}
+        out.record("UnicodeEncode", attrs | {"errors": "strict"}, input_values=values, input_splits=i64(0, 2, 2, 6))
+        for errors in ("replace", "ignore", "strict"):
+            for mark in (65533, 63):
+                policy = attrs | {"errors": errors, "replacement_char": mark}
+                fails = errors == "strict"
+                out.record("UnicodeEncode", policy, input_values=broken, input_splits=i32(0, 4, 7), error=fails)
+    attrs = {"output_encoding": "UTF-8"}
+    for splits in (i64(0, 3), i64(1, 6), i64(0, 4, 2, 6), i64(0, 9)):
+        out.record("UnicodeEncode", attrs, input_values=values, input_splits=splits, error=True)
+    out.record("UnicodeEncode", attrs, input_values=i32(), input_splits=i64(0))
+    letters = "aZ1 é\u0300αжא عहกあア漢字한😀Ⰰ᚛\u200d"
+    out.record("UnicodeScript", input=i32(*[ord(letter) for letter in letters]))
+    out.record("UnicodeScript", input=i32([-1, 1114112], [0, 1114111], [55296, 888]))
+
+
+FAMILIES = (
+    text_cases, join_cases, substr_cases, split_cases, regex_cases, hash_cases, number_cases, format_cases, raw_cases,
+    unicode_cases,
+)
+
+if __name__ == "__main__":
+    main()
