@@ -41,8 +41,8 @@ pub use op::{
 };
 pub use ops::reduce::{Axes, IntoAxes};
 pub use ops::{
-    Bound, DataFormat, IntoScalar, LookupTable, Mirror, SliceItem, SliceMasks, WindowPadding, add_n, concat,
-    dynamic_stitch, einsum, stack,
+    Bound, DataFormat, IntoScalar, LookupTable, Mirror, Padding, Quantization, Sampling, SliceItem,
+    SliceMasks, WindowPadding, add_n, concat, dynamic_stitch, einsum, stack,
 };
 #[cfg(feature = "strings")]
 pub use ops::{string_format, string_join};

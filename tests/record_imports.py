@@ -532,10 +532,110 @@ def special_function_cases(out):
         out.record("BesselI1e", x=np.array([-9, -INF, 1e30], dtype))
 
 
+def window_cases(out):
+    image = (np.arange(5 * 4 * 2) * 7 % 31 - 11).reshape(1, 5, 4, 2)
+    explicit = {"padding": "EXPLICIT", "explicit_paddings": [0, 0, 1, 2, 0, 1, 0, 0]}
+    paddings = {"padding": "SAME"}, {"padding": "VALID"}, explicit
+    # TensorFlow's kernels of pools take no explicit padding.
+    for padding in paddings[:2]:
+        for sizes, strides in (([1, 2, 3, 1], [1, 1, 1, 1]), ([1, 3, 2, 1], [1, 2, 3, 1])):
+            attrs = {"ksize": sizes, "strides": strides} | padding
+            for dtype in (np.float32, np.uint8):
+                out.record("MaxPool", attrs, input=image.astype(dtype))
+            out.record("MaxPoolV2", padding, input=image.astype(np.float32), ksize=P(sizes), strides=P(strides))
+            out.record("AvgPool", attrs, value=image.astype(np.float64))
+    out.record("MaxPool", {"ksize": [1, 1, 1, 2], "strides": [1, 1, 1, 2], "padding": "VALID"}, input=image + 0.5)
+    out.record("MaxPool", {"ksize": [1, 6, 1, 1], "strides": [1] * 4, "padding": "VALID"}, input=image + 0.5, error=True)
+    weights = (np.arange(3 * 2 * 2 * 2) * 5 % 13 - 6).reshape(3, 2, 2, 2)
+    x, w = image.astype(np.float32), weights.astype(np.float32)
+    for padding in paddings:
+        for strides in ([1, 1, 1, 1], [1, 2, 2, 1]):
+            attrs = {"strides": strides} | padding
+            out.record("DepthwiseConv2dNative", attrs, input=x, filter=w)
+            convolved = tf.raw_ops.Conv2D(input=x, filter=w, strides=strides, **padding).numpy()
+            out.record("Conv2D", attrs, input=x, filter=w)
+            gradient = convolved % 7
+            sizes = {"input_sizes": P(x.shape), "filter": w, "out_backprop": gradient}
+            out.record("Conv2DBackpropInput", attrs, **sizes)
+            sizes = {"input": x, "filter_sizes": P(w.shape), "out_backprop": gradient}
+            out.record("Conv2DBackpropFilter", attrs, **sizes)
+    attrs = {"strides": [1, 1, 1, 1], "padding": "SAME", "dilations": [1, 1, 2, 1]}
+    out.record("Conv2D", attrs, input=x, filter=w)
+    out.record("Conv2D", {"strides": [1, 1, 1, 1], "padding": "VALID"}, input=x, filter=w[:1, :1])
+    grouped = {"strides": [1, 1, 1, 1], "padding": "SAME"}
+    doubled = np.concatenate([x, x * 2 + 1], -1)
+    out.record("Conv2D", grouped, input=doubled, filter=w)
+    out.record("LRN", input=x.astype(np.float32) / 8)
+    attrs = {"depth_radius": 1, "bias": 2.0, "alpha": 0.25, "beta": 0.75}
+    out.record("LRN", attrs, input=x.astype(np.float32) / 8)
+    out.record("Conv2D", {"strides": [1, 2, 1, 1], "padding": "SAME"}, input=x.astype(np.float64), filter=w.astype(np.float64))
+    attrs = {"strides": [1, 1, 1, 1], "padding": "VALID"}
+    out.record("Conv2D", attrs, input=image.astype(np.int32), filter=weights.astype(np.int32))
+    out.record("Conv2D", attrs, input=image.astype(np.float32), filter=np.ones((3, 2, 3, 2), np.float32), error=True)
+    volume = np.arange(3 * 4 * 2 * 2, dtype=np.float32).reshape(1, 3, 4, 2, 2)
+    for padding in ("SAME", "VALID"):
+        attrs = {"ksizes": [1, 2, 3, 2, 1], "strides": [1, 1, 2, 1, 1], "padding": padding}
+        out.record("ExtractVolumePatches", attrs, input=volume)
+
+
+def quantization_cases(out):
+    x = f32(-3, -1.2, -0.5, -0.26, 0, 0.24, 0.6, 0.74, 1.7, 7)
+    out.record("FakeQuantWithMinMaxArgs", inputs=x)
+    out.record("FakeQuantWithMinMaxArgs", {"min": -1.0, "max": 1.0, "num_bits": 3, "narrow_range": True}, inputs=x)
+    out.record("FakeQuantWithMinMaxArgs", {"min": 1.0, "max": 1.0}, inputs=x, error=True)
+    for low, high in ((0.5, 2), (-2, -0.5), (-1.5, 1), (0, 0)):
+        ends = {"min": np.float32(low), "max": np.float32(high)}
+        out.record("FakeQuantWithMinMaxVars", {"num_bits": 4}, inputs=x, **ends)
+    ends = {"min": f32(-1, 0.25), "max": f32(1, 3)}
+    out.record("FakeQuantWithMinMaxVarsPerChannel", inputs=x.reshape(5, 2), **ends)
+    options = {}, {"signed_input": False}, {"num_bits": 4}, {"narrow_range": True, "num_bits": 3}
+    for attrs in (*options, {"range_given": True}, {"range_given": True, "num_bits": 3, "narrow_range": True}):
+        for dtype in (np.float32, np.float64):
+            ends = {"input_min": np.array(-1, dtype), "input_max": np.array(1.5, dtype)}
+            for op in ("QuantizeAndDequantizeV2", "QuantizeAndDequantizeV4"):
+                out.record(op, attrs, input=x.astype(dtype), **ends)
+    ends = {"input_min": np.float32(-1), "input_max": np.float32(1.5)}
+    out.record("QuantizeAndDequantizeV2", {"range_given": True, "round_mode": "HALF_UP", "num_bits": 5}, input=x, **ends)
+    out.record("QuantizeAndDequantizeV2", input=x[:0], **ends)
+    out.record("QuantizeAndDequantizeV3", input=x, num_bits=np.int32(4), **ends)
+    out.record("QuantizeAndDequantizeV3", {"range_given": False}, input=x, num_bits=np.int32(5), **ends)
+    ends = {"input_min": f32(-1, -2), "input_max": f32(1.5, 1)}
+    # TensorFlow's kernel refuses a range that is given for every slice.
+    out.record("QuantizeAndDequantizeV2", {"axis": 1}, input=x.reshape(5, 2), **ends)
+
+
+def image_cases(out):
+    image = (np.arange(2 * 3 * 4 * 2) * 7 % 23 / 4 + 2).reshape(2, 3, 4, 2).astype(np.float32)
+    for op in "ResizeNearestNeighbor ResizeBilinear ResizeBicubic".split():
+        for attrs in ({}, {"align_corners": True}, {"half_pixel_centers": True}):
+            for size in ([5, 7], [2, 1]):
+                out.record(op, attrs, images=image[:1], size=P(size))
+        out.record(op, images=image.astype(np.uint8), size=P([2, 6]))
+    boxes = f32([0, 0, 1, 1], [0.25, 0.75, 0.5, 0.1], [-0.5, 0, 1.25, 1.5])
+    for method in ("bilinear", "nearest"):
+        for size in ([3, 2], [1, 1]):
+            attrs = {"method": method, "extrapolation_value": 0.5}
+            crops = {"image": image, "boxes": boxes, "box_ind": i32(1, 0, 1), "crop_size": P(size)}
+            out.record("CropAndResize", attrs, **crops)
+    out.record("CropAndResize", **crops | {"box_ind": i32(1, 2, 1)}, error=True)
+    colours = np.random.default_rng(3).uniform(0.2, 1, (2, 3, 2, 3))
+    colours[0, 0] = [[0, 0, 0], [0.5, 0.5, 0.5]]
+    for dtype in (np.float32, np.float64):
+        out.record("RGBToHSV", images=colours.astype(dtype))
+        out.record("HSVToRGB", images=colours.astype(dtype))
+    colours = colours.astype(np.float32)
+    out.record("AdjustContrastv2", images=colours, contrast_factor=np.float32(0.5))
+    for amount in (0.3, -0.4):
+        out.record("AdjustHue", images=colours, delta=np.float32(amount))
+    for amount in (0.3, 2):
+        out.record("AdjustSaturation", images=colours, scale=np.float32(amount))
+
+
 def main():
     out = Recorder()
     families = (unary_cases, binary_cases, reduction_cases, array_cases, block_cases, position_cases)
     families += (complex_cases, storage_cases, special_value_cases, sum_cases, product_cases, special_function_cases)
+    families += (window_cases, quantization_cases, image_cases)
     families += (batch_norm_cases, sparse_cases)
     for family in families:
         family(out)

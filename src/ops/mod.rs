@@ -20,6 +20,7 @@ mod dtypes;
 pub(crate) mod elementwise;
 pub(crate) mod gradient;
 pub(crate) mod host_params;
+pub(crate) mod image;
 pub(crate) mod linalg;
 pub(crate) mod logical;
 pub(crate) mod math;
@@ -27,6 +28,7 @@ pub(crate) mod nn;
 mod operators;
 pub(crate) mod pick_rows;
 pub(crate) mod positions;
+pub(crate) mod quantize;
 #[cfg(test)]
 mod recorded_values;
 pub(crate) mod reduce;
@@ -46,19 +48,23 @@ pub use array::{
     Bound, IntoScalar, LookupTable, Mirror, SliceItem, SliceMasks, WindowPadding, concat, dynamic_stitch,
     stack,
 };
+pub use image::Sampling;
 pub use linalg::einsum;
 pub use math::add_n;
-pub use nn::DataFormat;
+pub use nn::{DataFormat, Padding};
+pub use quantize::Quantization;
 #[cfg(feature = "strings")]
 pub use string::{string_format, string_join};
 
 /// The families of ops.
 static FAMILIES: &[&[&[&OpDef]]] = &[
     array::ALL,
+    image::ALL,
     linalg::ALL,
     logical::ALL,
     math::ALL,
     nn::ALL,
+    quantize::ALL,
     reduce::ALL,
     segment::ALL,
     sparse::ALL,
@@ -104,11 +110,20 @@ mod tests {
     }
 
     /// Ops that need attributes, or operands of several ranks. Their own tests run them.
-    const OF_SEVERAL_RANKS: [&str; 6] = [
+    const OF_SEVERAL_RANKS: [&str; 15] = [
+        "avg_pool",
         "batch_norm",
         "batch_norm_with_reserve",
         "bias_add",
+        "conv_2d",
+        "conv_2d_filter_grad",
+        "conv_2d_input_grad",
+        "convolve_windows",
+        "depthwise_conv_2d",
         "einsum",
+        "lrn",
+        "max_pool",
+        "reduce_window",
         "sparse_softmax_cross_entropy",
         "sum_of_products",
     ];

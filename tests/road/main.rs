@@ -41,3 +41,4 @@ mod strings;
 mod symbol_definitions;
 mod tensor_compare;
 mod values;
+mod windows;

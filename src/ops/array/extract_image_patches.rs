@@ -54,6 +54,29 @@ impl<'g> Value<'g> {
         let call = self.graph().op(&DEF).data(self).attr("ksizes", entries(sizes));
         call.attr("strides", entries(strides)).attr("rates", entries(rates)).attr("padding", padding).finish()
     }
+
+    /// Extracts windows of volumes, as [`Value::extract_image_patches`] does of images, without rates: depth, rows, columns.
+    ///
+    /// `[n, d, h, w, c] -> [n, od, oh, ow, sizes[0]*sizes[1]*sizes[2]*c]`, bool, integers and floats. As TensorFlow's
+    /// `ExtractVolumePatches` (`tf.extract_volume_patches`). Fuses into kernels.
+    ///
+    /// # Errors
+    /// The rank is not 5, a size or stride is less than 1, or the windows do not fit.
+    #[track_caller]
+    pub fn extract_volume_patches(
+        self,
+        sizes: [i64; 3],
+        strides: [i64; 3],
+        padding: WindowPadding,
+    ) -> Result<Value<'g>> {
+        let entries = |[depth, rows, columns]: [i64; 3]| Attr::Ints([1, depth, rows, columns, 1].into());
+        let padding = match padding {
+            WindowPadding::Valid => "VALID",
+            WindowPadding::Same => "SAME",
+        };
+        let call = self.graph().op(&VOLUMES).data(self).attr("ksizes", entries(sizes));
+        call.attr("strides", entries(strides)).attr("padding", padding).finish()
+    }
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("extract_image_patches", lower)
@@ -61,6 +84,13 @@ pub(crate) static DEF: OpDef = OpDef::compute("extract_image_patches", lower)
     .shape_fn(shape)
     .dtype_rule(dtype::unary::fixed)
     .tensorflow(&[TfOp::new("ExtractImagePatches")]);
+
+/// The windows of volumes: `[n, d, h, w, c] -> [n, od, oh, ow, kd*kh*kw*c]`.
+pub(crate) static VOLUMES: OpDef = OpDef::compute("extract_volume_patches", lower)
+    .operands(&[Operand::Data("input")])
+    .shape_fn(shapeflow_shape_fns::image::extract_volume_patches)
+    .dtype_rule(dtype::unary::fixed)
+    .tensorflow(&[TfOp::new("ExtractVolumePatches")]);
 
 fn shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
     for name in ["ksizes", "strides", "rates"] {
@@ -77,20 +107,26 @@ fn shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
 }
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
-    let (sizes, strides, rates) = (cx.ints("ksizes"), cx.ints("strides"), cx.ints("rates"));
+    let (sizes, strides) = (cx.ints("ksizes"), cx.ints("strides"));
+    // Windows of volumes have no rates.
+    let rates = if cx.attrs().get("rates").is_some() { cx.ints("rates") } else { Vec::new() };
     let before = cx.derived("before");
     let dims = cx.dims(0);
-    let ([batch, row, column, channel], [_, _, _, depth]) = (index, &dims[..]) else {
+    let (Some((channel, spatial)), Some(depth)) = (index.split_last(), dims.last()) else {
         return cx.operand(0, index);
     };
     let entry = |list: &[i64], axis: usize| list.get(axis).copied().unwrap_or(1);
     // The last axis holds the position in the window, then the channel.
     let window_position = channel.clone().floordiv(depth.clone());
-    let columns = entry(&sizes, 2);
-    let offset = [window_position.clone().floordiv(columns), window_position.modulo(columns)];
-    let mut read = vec![batch.clone(), row.clone(), column.clone(), channel.clone().modulo(depth.clone())];
+    let mut read = spatial.to_vec();
+    read.push(channel.clone().modulo(depth.clone()));
     let mut inside = Vec::new();
-    for (axis, offset) in (1..3).zip(offset) {
+    let mut rest = window_position;
+    for axis in 1..spatial.len() {
+        // The number of elements of the window at one position along the axis.
+        let inner: i64 = (axis + 1..spatial.len()).map(|axis| entry(&sizes, axis)).product();
+        let offset = rest.clone().floordiv(inner);
+        rest = rest.modulo(inner);
         let before = before.get(axis - 1).cloned().unwrap_or(Dim::known(0));
         let start = read[axis].clone() * entry(&strides, axis) - Index::constant(before.clone());
         read[axis] = start + offset * entry(&rates, axis);

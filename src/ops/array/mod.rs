@@ -76,6 +76,7 @@ pub(crate) static ALL: &[&[&OpDef]] = &[&[
     &dynamic_stitch::DEF,
     &expand_dims::DEF,
     &extract_image_patches::DEF,
+    &extract_image_patches::VOLUMES,
     &fill::DEF,
     &gather::DEF,
     &gather_nd::DEF,

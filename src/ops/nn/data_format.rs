@@ -11,6 +11,14 @@ pub enum DataFormat {
 }
 
 impl DataFormat {
+    /// Arranges entries for batch, rows, columns and channels in the order of the format.
+    pub(super) fn entries<T: Copy>(self, [batch, rows, columns, channels]: [T; 4]) -> [T; 4] {
+        match self {
+            DataFormat::ChannelsLast => [batch, rows, columns, channels],
+            DataFormat::ChannelsFirst => [batch, channels, rows, columns],
+        }
+    }
+
     /// Returns TensorFlow's name of the format of images.
     pub(super) fn name(self) -> &'static str {
         match self {

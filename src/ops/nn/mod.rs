@@ -13,6 +13,9 @@
 pub(crate) mod activation;
 pub(crate) mod batch_norm;
 pub(crate) mod bias_add;
+pub(crate) mod conv;
+pub(crate) mod conv_gradient;
+pub(crate) mod convolve_windows;
 mod data_format;
 pub(crate) mod gelu;
 pub(crate) mod gradient;
@@ -21,14 +24,19 @@ pub(crate) mod l2_loss;
 pub(crate) mod leaky_relu;
 pub(crate) mod leaky_relu_grad;
 pub(crate) mod log_softmax;
+pub(crate) mod lrn;
 mod normalize;
+pub(crate) mod pool;
+pub(crate) mod reduce_window;
 mod row;
 pub(crate) mod softmax;
 pub(crate) mod softmax_cross_entropy;
+mod window;
 
 use crate::op::OpDef;
 
 pub use data_format::DataFormat;
+pub use window::Padding;
 
 /// Every op of the family, file by file.
 pub(crate) static ALL: &[&[&OpDef]] = &[
@@ -40,11 +48,20 @@ pub(crate) static ALL: &[&[&OpDef]] = &[
         &batch_norm::WITH_RESERVE,
         &bias_add::DEF,
         &bias_add::GRADIENT,
+        &conv::DEF,
+        &conv::DEPTHWISE,
+        &conv_gradient::FILTER,
+        &conv_gradient::INPUT,
+        &convolve_windows::DEF,
         &gelu::DEF,
         &l2_loss::DEF,
         &leaky_relu::DEF,
         &leaky_relu_grad::DEF,
         &log_softmax::DEF,
+        &lrn::DEF,
+        &pool::AVG,
+        &pool::MAX,
+        &reduce_window::DEF,
         &softmax::DEF,
         &softmax_cross_entropy::DEF,
         &softmax_cross_entropy::SPARSE,

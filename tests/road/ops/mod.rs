@@ -2,6 +2,7 @@
 
 mod creation;
 mod elementwise;
+mod image;
 mod list;
 mod movement;
 mod nn;
@@ -9,6 +10,7 @@ mod reduction;
 pub mod scatter_and_blocks;
 mod slicing;
 mod sparse;
+mod window;
 
 use shapeflow::DType;
 
@@ -219,6 +221,23 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         | "log_sigmoid" => unary(g, op, DTypeClass::Float),
         "einsum" | "sum_of_products" => nn::einsum(g, op),
         "softmax_cross_entropy" | "sparse_softmax_cross_entropy" => nn::cross_entropy(g, op),
+        "max_pool" | "avg_pool" => window::pool(g, op),
+        "reduce_window" => window::reduce_window(g),
+        "conv_2d" | "depthwise_conv_2d" | "convolve_windows" => window::conv(g, op),
+        "conv_2d_input_grad" | "conv_2d_filter_grad" => window::conv_gradient(g, op),
+        "lrn" => window::lrn(g),
+        "extract_volume_patches" => window::volume_patches(g),
+        "fake_quant"
+        | "fake_quant_vars"
+        | "fake_quant_channels"
+        | "snap_to_quantized"
+        | "quantize_and_dequantize"
+        | "quantize_and_dequantize_bits" => image::quantize(g, op),
+        "resize_nearest" | "resize_bilinear" | "resize_bicubic" => image::resize(g, op),
+        "crop_and_resize" => image::crop_and_resize(g),
+        "rgb_to_hsv" | "hsv_to_rgb" | "adjust_hue" | "adjust_saturation" | "adjust_contrast" => {
+            image::color(g, op)
+        }
         "add_n" => nn::add_n(g),
         "cross" => nn::cross(g),
         "l2_loss" => nn::l2_loss(g),

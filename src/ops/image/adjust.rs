@@ -1,0 +1,117 @@
+//! `adjust_contrast`, `adjust_hue`, `adjust_saturation`: colours of images.
+
+use shapeflow_shape_fns::{Attrs, DType};
+
+use super::color::{convert, hsv_of, rgb_of};
+use crate::dtype;
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::expr::{Expr, Index, LowerCx};
+use crate::graph::{IntoOperand, Value};
+use crate::op::{OpDef, Operand, TfOp};
+use crate::ops::reduce::Axes;
+use crate::ops::widen::widen;
+use crate::shape_fns;
+
+impl<'g> Value<'g> {
+    /// Scales the distance of every element from the mean of its channel: `(x - mean) * factor + mean`. The mean is over
+    /// the rows and columns of an image.
+    ///
+    /// `[.., h, w, c] -> [.., h, w, c]`, floats; `factor` is an f32 scalar. f16 and bf16 are computed as f32. As
+    /// TensorFlow's `AdjustContrastv2`. It is composed of other ops, which fuse into kernels.
+    ///
+    /// # Errors
+    /// The element type is not a float, the rank is below 3, or `factor` is not an f32 scalar.
+    #[track_caller]
+    pub fn adjust_contrast(self, factor: impl IntoOperand<'g>) -> Result<Value<'g>> {
+        self.binary(&CONTRAST, factor, std::panic::Location::caller())
+    }
+
+    /// Turns the hue of every pixel by `delta`, where 1 is a full turn.
+    ///
+    /// `[.., 3] -> [.., 3]`, floats; `delta` is an f32 scalar. f16 and bf16 are computed as f32 and rounded once. As
+    /// TensorFlow's `AdjustHue`. Fuses into kernels.
+    ///
+    /// # Errors
+    /// The element type is not a float, the last axis does not have size 3, or `delta` is not an f32 scalar.
+    #[track_caller]
+    pub fn adjust_hue(self, delta: impl IntoOperand<'g>) -> Result<Value<'g>> {
+        self.binary(&HUE, delta, std::panic::Location::caller())
+    }
+
+    /// Multiplies the saturation of every pixel by `scale` and clamps it to `[0, 1]`.
+    ///
+    /// `[.., 3] -> [.., 3]`, floats; `scale` is an f32 scalar. f16 and bf16 are computed as f32 and rounded once. As
+    /// TensorFlow's `AdjustSaturation`. Fuses into kernels.
+    ///
+    /// # Errors
+    /// The element type is not a float, the last axis does not have size 3, or `scale` is not an f32 scalar.
+    #[track_caller]
+    pub fn adjust_saturation(self, scale: impl IntoOperand<'g>) -> Result<Value<'g>> {
+        self.binary(&SATURATION, scale, std::panic::Location::caller())
+    }
+}
+
+pub(crate) static CONTRAST: OpDef = OpDef::composite("adjust_contrast", |cx, values| {
+    let [images, factor] = values else {
+        return Err(Error::msg("adjust_contrast needs images and a factor"));
+    };
+    dtypes(&[images.dtype(), factor.dtype()], cx.attrs())?;
+    if let Some(rank) = images.shape().rank().filter(|rank| *rank < 3) {
+        let message = format!("images must have rank at least 3, got rank {rank}");
+        return Err(Error::new(ErrorKind::Shape, Phase::Build, message));
+    }
+    let wide = if images.dtype() == DType::F64 { DType::F64 } else { DType::F32 };
+    let x = images.cast(wide)?;
+    let mean = x.reduce_mean(Axes::of([-3, -2]).keep_dims())?;
+    let scaled = x.sub(mean)?.mul(factor.cast(wide)?)?.add(mean)?;
+    Ok(vec![scaled.cast(images.dtype())?])
+})
+.operands(&[Operand::Data("images"), Operand::Data("contrast_factor")])
+.tensorflow(&[TfOp::new("AdjustContrastv2")]);
+
+pub(crate) static HUE: OpDef = OpDef::compute("adjust_hue", |cx, _, index| {
+    let delta = number(cx);
+    convert(cx, index, |colour| {
+        let [hue, saturation, value] = hsv_of(colour);
+        let turned = hue + delta;
+        rgb_of([&turned - turned.clone().floor(), saturation, value])
+    })
+})
+.operands(&[Operand::Data("images"), Operand::Data("delta")])
+.shape_fn(shape)
+.dtype_rule(dtypes)
+.tensorflow(&[TfOp::new("AdjustHue").own_shape_fn()]);
+
+pub(crate) static SATURATION: OpDef = OpDef::compute("adjust_saturation", |cx, _, index| {
+    let scale = number(cx);
+    convert(cx, index, |colour| {
+        let [hue, saturation, value] = hsv_of(colour);
+        let (zero, one) = (hue.like(0.0), hue.like(1.0));
+        rgb_of([hue, (saturation * scale).maximum(zero).minimum(one), value])
+    })
+})
+.operands(&[Operand::Data("images"), Operand::Data("scale")])
+.shape_fn(shape)
+.dtype_rule(dtypes)
+.tensorflow(&[TfOp::new("AdjustSaturation").own_shape_fn()]);
+
+fn dtypes(dtypes: &[DType], _: &Attrs) -> Result<Vec<DType>> {
+    let dtype = dtype::common(dtypes, 0, 1, dtype::Class::Float)?;
+    match dtypes.get(1) {
+        None | Some(DType::F32) => Ok(vec![dtype]),
+        Some(other) => dtype::refuse(format!("the amount must be f32, got {other}")),
+    }
+}
+
+/// The images of a colour op have 3 channels, and its amount is a scalar.
+fn shape(cx: &mut shapeflow_shape_fns::InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
+    cx.scalar(1)?;
+    shape_fns::image::convert_color(cx)
+}
+
+/// Returns the scalar operand in the dtype of the computation.
+fn number(cx: &mut dyn LowerCx) -> Expr {
+    let zeros = vec![Index::from(0); cx.dims(0).len()];
+    let dtype = widen(cx.operand(0, &zeros)).dtype();
+    cx.operand(1, &[]).cast(dtype)
+}

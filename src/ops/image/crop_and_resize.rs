@@ -1,0 +1,140 @@
+//! `crop_and_resize`: boxes of images, resized to one size.
+
+use std::panic::Location;
+
+use shapeflow_shape_fns::{Attr, Attrs, DType, Dim};
+
+use super::sampling::pixel;
+use crate::dtype;
+use crate::error::Result;
+use crate::expr::{Expr, Index, LowerCx, UnaryOp};
+use crate::graph::{IntoOperand, IntoParam, Value};
+use crate::op::{OpDef, Operand, TfOp};
+use crate::shape_fns;
+
+impl<'g> Value<'g> {
+    /// Crops boxes from images and resizes them to `size`, by linear interpolation. A box is `[y1, x1, y2, x2]`, where 0
+    /// is the first and 1 the last row or column of image `box_images[i]`. Points outside the image are
+    /// `extrapolation`.
+    ///
+    /// `[n, h, w, c], boxes f32[k, 4], box_images i32[k] -> f32[k, size[0], size[1], c]`; the images hold integers or
+    /// floats. As TensorFlow's `CropAndResize`, whose method `nearest` an imported graph may also use. Fuses into kernels.
+    ///
+    /// # Errors
+    /// A dtype is not supported, a rank is wrong, or the numbers of boxes differ.
+    #[track_caller]
+    pub fn crop_and_resize(
+        self,
+        boxes: impl IntoOperand<'g>,
+        box_images: impl IntoOperand<'g>,
+        size: impl IntoParam<'g>,
+        extrapolation: f64,
+    ) -> Result<Value<'g>> {
+        let location = Location::caller();
+        let (boxes, box_images) =
+            (boxes.into_operand(self, location), box_images.into_operand(self, location));
+        let call = self.graph().op(&DEF).data(self).data(boxes).data(box_images).size("crop_size", size);
+        call.attr("extrapolation_value", extrapolation).finish_at(location)
+    }
+}
+
+pub(crate) static DEF: OpDef = OpDef::compute("crop_and_resize", lower)
+    .operands(&[
+        Operand::Data("image"),
+        Operand::Data("boxes"),
+        Operand::Data("box_ind"),
+        Operand::Size("crop_size"),
+    ])
+    .shape_fn(shape_fns::image::crop_and_resize)
+    .dtype_rule(dtypes)
+    .tensorflow(&[TfOp::new("CropAndResize")]);
+
+fn dtypes(dtypes: &[DType], _: &Attrs) -> Result<Vec<DType>> {
+    dtype::common(dtypes, 0, 1, dtype::Class::Number)?;
+    for (operand, (name, wanted)) in [("boxes", DType::F32), ("box_ind", DType::I32)].into_iter().enumerate()
+    {
+        if let Some(got) = dtypes.get(operand + 1).filter(|got| **got != wanted) {
+            return dtype::refuse(format!("{name} must be {wanted}, got {got}"));
+        }
+    }
+    Ok(vec![DType::F32])
+}
+
+/// Returns the point of an axis that a pixel shows, in pixels. `ends` are the ends of the box.
+fn point(index: &Index, size: &Dim, resized: &Dim, [low, high]: [Expr; 2]) -> Expr {
+    let last = |dim: &Dim| (Expr::size(dim.clone()) - Expr::constant(1i64)).cast(DType::F32);
+    let (image, crop) = (last(size), last(resized));
+    let pixel = Expr::iota(index.clone()).cast(DType::F32);
+    let step = (&high - &low) * &image / &crop;
+    let spread = &low * &image + pixel * step;
+    let middle = low.like(0.5) * (low + high) * image;
+    let zero = crop.like(0.0);
+    zero.less(crop).select(spread, middle)
+}
+
+fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
+    let (dims, resized) = (cx.dims(0), cx.output_dims(0));
+    let mut edge = |number: i64| cx.operand(1, &[index[0].clone(), Index::from(number)]);
+    let (top, left, bottom, right) = (edge(0), edge(1), edge(2), edge(3));
+    let y = point(&index[1], &dims[1], &resized[1], [top, bottom]);
+    let x = point(&index[2], &dims[2], &resized[2], [left, right]);
+    let image = cx.operand(2, &index[..1]);
+    let image = cx.checked_index(image, dims[0].clone(), 0);
+    let is_nearest = matches!(cx.attrs().get("method"), Some(Attr::Str(method)) if &**method == "nearest");
+    let outside = match cx.attrs().get("extrapolation_value") {
+        Some(Attr::Float(value)) => *value,
+        Some(Attr::Int(value)) => *value as f64,
+        _ => 0.0,
+    };
+    let is_inside = |position: &Expr, dim: &Dim| {
+        let last = (Expr::size(dim.clone()) - Expr::constant(1i64)).cast(DType::F32);
+        position.like(0.0).less_equal(position.clone()) & position.clone().less_equal(last)
+    };
+    let inside = is_inside(&y, &dims[1]) & is_inside(&x, &dims[2]);
+    let mut load = |row: Expr, column: Expr| {
+        let (row, column) = (pixel(cx, row, &dims[1], 1), pixel(cx, column, &dims[2], 2));
+        cx.operand(0, &[image.clone(), row, column, index[3].clone()]).cast(DType::F32)
+    };
+    let value = if is_nearest {
+        // Points are not negative inside the image, so this rounds half away from zero.
+        let half = y.like(0.5);
+        load((y + &half).floor(), (x + half).floor())
+    } else {
+        let (above, before) = (y.clone().floor(), x.clone().floor());
+        let (below, after) = (y.clone().unary(UnaryOp::Ceil), x.clone().unary(UnaryOp::Ceil));
+        let (down, across) = (y - &above, x - &before);
+        let mut row = |row: Expr| {
+            let left = load(row.clone(), before.clone());
+            let right = load(row, after.clone());
+            &left + (right - &left) * &across
+        };
+        let (top, bottom) = (row(above), row(below));
+        &top + (bottom - &top) * down
+    };
+    let outside = value.like(outside);
+    inside.select(value, outside)
+}
+
+#[cfg(test)]
+mod tests {
+    use shapeflow_shape_fns::Attrs;
+
+    use super::DEF;
+    use crate::ops::testing::{check_tensor, run_one, shape_table, tensor};
+
+    shape_table! { DEF, {"crop_size": [2, 3]},
+        "u8[n, 4, w, c]; f32[k, 4]; i32[k]" => "f32[d1_0, 2, 3, d0_3]",
+        "[n, 4, w, c]; f64[k, 4]; i32[k]" => error "boxes must be f32, got f64",
+        "[n, 4, w, c]; [k, 4]; [k]" => error "box_ind must be i32, got f32",
+    }
+
+    #[test]
+    fn points_outside_are_extrapolated() {
+        let x = tensor(&[1, 2, 2, 1], &[1.0f32, 2.0, 3.0, 4.0]);
+        let boxes = tensor(&[1, 4], &[0.0f32, 0.0, 2.0, 1.0]);
+        let attrs = Attrs::new().with("crop_size", [3, 3]).with("extrapolation_value", -1.0);
+        let got = run_one(&DEF, &attrs, &[x, boxes, tensor(&[1], &[0i32])]);
+        let expected = [1.0f32, 1.5, 2.0, 3.0, 3.5, 4.0, -1.0, -1.0, -1.0];
+        check_tensor(&got, &tensor(&[1, 3, 3, 1], &expected), "crop_and_resize");
+    }
+}

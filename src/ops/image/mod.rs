@@ -1,0 +1,34 @@
+//! Ops on images: resizing, crops and colours.
+//!
+//! ```
+//! use shapeflow::{DType, Graph, Sampling, shape};
+//!
+//! let g = Graph::new();
+//! let x = g.input("x", DType::F32, shape!["n", "h", "w", 3])?;
+//! let y = x.resize_bilinear([224, 224], Sampling::HalfPixel)?;
+//! assert_eq!(y.shape().to_string(), "[n, 224, 224, 3]");
+//! # Ok::<(), shapeflow::Error>(())
+//! ```
+
+pub(crate) mod adjust;
+pub(crate) mod color;
+pub(crate) mod crop_and_resize;
+pub(crate) mod resize;
+mod sampling;
+
+use crate::op::OpDef;
+
+pub use sampling::Sampling;
+
+/// Every op of the family.
+pub(crate) static ALL: &[&[&OpDef]] = &[&[
+    &adjust::CONTRAST,
+    &adjust::HUE,
+    &adjust::SATURATION,
+    &color::TO_HSV,
+    &color::TO_RGB,
+    &crop_and_resize::DEF,
+    &resize::BICUBIC,
+    &resize::BILINEAR,
+    &resize::NEAREST,
+]];

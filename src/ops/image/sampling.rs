@@ -1,0 +1,56 @@
+//! `Sampling`: which point of an image a pixel of the resized image shows.
+
+use shapeflow_shape_fns::{Attr, Attrs, DType, Dim};
+
+use crate::expr::{Expr, Index, LowerCx};
+
+/// Which point of an image a pixel of the resized image shows.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Sampling {
+    /// Pixel centers are at `i + 0.5`, so that both images cover the same area. As TensorFlow's `half_pixel_centers`.
+    #[default]
+    HalfPixel,
+    /// The first and the last pixels of both images are at the same points. As TensorFlow's `align_corners`.
+    AlignCorners,
+    /// Pixel `i` shows the point `i * size / resized`. TensorFlow's default without either attribute.
+    Legacy,
+}
+
+impl Sampling {
+    /// Returns the attributes `align_corners` and `half_pixel_centers`.
+    pub(super) fn attrs(self) -> [(&'static str, Attr); 2] {
+        [
+            ("align_corners", Attr::Bool(self == Sampling::AlignCorners)),
+            ("half_pixel_centers", Attr::Bool(self == Sampling::HalfPixel)),
+        ]
+    }
+
+    pub(super) fn of(attrs: &Attrs) -> Sampling {
+        let is_set = |name| matches!(attrs.get(name), Some(Attr::Bool(true)));
+        match (is_set("half_pixel_centers"), is_set("align_corners")) {
+            (true, _) => Sampling::HalfPixel,
+            (false, true) => Sampling::AlignCorners,
+            (false, false) => Sampling::Legacy,
+        }
+    }
+
+    /// Returns the distance between the points of neighbouring pixels, an f32.
+    pub(super) fn scale(self, size: &Dim, resized: &Dim) -> Expr {
+        let (size, resized) = (Expr::size(size.clone()), Expr::size(resized.clone()));
+        let quotient = |a: Expr, b: Expr| a.cast(DType::F32) / b.cast(DType::F32);
+        let plain = quotient(size.clone(), resized.clone());
+        if self != Sampling::AlignCorners {
+            return plain;
+        }
+        let one = Expr::constant(1i64);
+        let aligned = quotient(size - &one, resized.clone() - &one);
+        one.less(resized).select(aligned, plain)
+    }
+}
+
+/// Returns the index of a pixel along an axis of `limit` pixels. The f32 `position` is an integer, and is clamped.
+pub(super) fn pixel(cx: &mut dyn LowerCx, position: Expr, limit: &Dim, axis: usize) -> Index {
+    let last = Expr::size(limit.clone()) - Expr::constant(1i64);
+    let position = position.cast(DType::I64).minimum(last).maximum(Expr::constant(0i64));
+    cx.checked_index(position, limit.clone(), axis)
+}

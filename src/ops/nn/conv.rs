@@ -1,0 +1,238 @@
+//! `conv_2d` and `depthwise_conv_2d`: convolutions of images with filters.
+
+use std::panic::Location;
+
+use shapeflow_shape_fns::{Attr, Attrs, Dim};
+
+use super::convolve_windows;
+use super::window::{Padding, Windows, data_format, dims_of, entries, of_rank_4};
+use crate::dtype;
+use crate::error::Result;
+use crate::expr::Scalar;
+use crate::graph::{IntoOperand, Value};
+use crate::op::{CompositeCx, OpDef, Operand, TfOp};
+use crate::ops::array::extract_image_patches;
+use crate::ops::nn::DataFormat;
+
+impl<'g> Value<'g> {
+    /// Convolves images with filters: `out[b, i, j, m] = Σ self[b, i*s + y*d, j*s + x*d, c] * filter[y, x, c, m]` over `y`,
+    /// `x` and `c`, with strides `s` and dilations `d`. The images are padded with zeros.
+    ///
+    /// `[n, h, w, g*c], filter [kh, kw, c, g*m] -> [n, oh, ow, g*m]`, or `[n, g*c, h, w] -> [n, g*m, oh, ow]`; integers
+    /// (which wrap) and floats of one dtype. Group `i` of the channels meets group `i` of the filters. With
+    /// [`Padding::Same`], `oh` is `ceil(h/strides[0])`. f16 and bf16 are summed as f32 and rounded once. As TensorFlow's
+    /// `Conv2D`. With one group it is a product of the image's windows and the filters as matrices.
+    ///
+    /// ```
+    /// use shapeflow::{DType, DataFormat, Graph, Padding, shape};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.input("x", DType::F32, shape!["n", "h", 8, 3])?;
+    /// let filter = g.input("filter", DType::F32, [3, 3, 3, 16])?;
+    /// let y = x.conv_2d(filter, [1, 1], [1, 1], Padding::Same, DataFormat::ChannelsLast)?;
+    /// assert_eq!(y.shape().to_string(), "[n, h, 8, 16]");
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The dtypes differ or are neither integers nor floats, a rank is not 4, the channels do not fit, a stride or
+    /// dilation is less than 1, or no window fits.
+    #[doc(alias = "convolution")]
+    #[track_caller]
+    pub fn conv_2d(
+        self,
+        filter: impl IntoOperand<'g>,
+        strides: [i64; 2],
+        dilations: [i64; 2],
+        padding: Padding,
+        format: DataFormat,
+    ) -> Result<Value<'g>> {
+        let location = Location::caller();
+        let filter = filter.into_operand(self, location);
+        convolved(self, filter, &DEF, [strides, dilations], &padding, format, location)
+    }
+
+    /// Convolves each channel with its own filters: `out[.., c*m + k]` is channel `c` with filter `[.., c, k]`.
+    ///
+    /// `[n, h, w, c], filter [kh, kw, c, m] -> [n, oh, ow, c*m]`, or `[n, c, h, w] -> [n, c*m, oh, ow]`; else as
+    /// [`Value::conv_2d`]. As TensorFlow's `DepthwiseConv2dNative`. It is composed of a padding and of a reduction, which
+    /// fuse into kernels.
+    ///
+    /// # Errors
+    /// As [`Value::conv_2d`].
+    #[track_caller]
+    pub fn depthwise_conv_2d(
+        self,
+        filter: impl IntoOperand<'g>,
+        strides: [i64; 2],
+        dilations: [i64; 2],
+        padding: Padding,
+        format: DataFormat,
+    ) -> Result<Value<'g>> {
+        let location = Location::caller();
+        let filter = filter.into_operand(self, location);
+        convolved(self, filter, &DEPTHWISE, [strides, dilations], &padding, format, location)
+    }
+}
+
+fn convolved<'g>(
+    x: Value<'g>,
+    filter: Value<'g>,
+    def: &'static OpDef,
+    [strides, dilations]: [[i64; 2]; 2],
+    padding: &Padding,
+    format: DataFormat,
+    location: &'static Location<'static>,
+) -> Result<Value<'g>> {
+    let list = |[rows, columns]: [i64; 2]| Attr::Ints(format.entries([1, rows, columns, 1]).into());
+    let call = x.graph().op(def).data(x).data(filter);
+    let call = call.attr("strides", list(strides)).attr("dilations", list(dilations));
+    let call = padding.attrs(format).into_iter().fold(call, |call, (name, value)| call.attr(name, value));
+    call.finish_at(location)
+}
+
+pub(crate) static DEF: OpDef = OpDef::composite("conv_2d", |cx, values| build(cx, values, false))
+    .operands(&[Operand::Data("input"), Operand::Data("filter")])
+    .tensorflow(&[TfOp::new("Conv2D")]);
+
+pub(crate) static DEPTHWISE: OpDef =
+    OpDef::composite("depthwise_conv_2d", |cx, values| build(cx, values, true))
+        .operands(&[Operand::Data("input"), Operand::Data("filter")])
+        .tensorflow(&[TfOp::new("DepthwiseConv2dNative")]);
+
+/// The attributes of a convolution, for images with the channels last.
+pub(super) struct Geometry {
+    format: DataFormat,
+    /// Of the spatial axes.
+    strides: [i64; 2],
+    dilations: [i64; 2],
+    /// `padding` and `explicit_paddings`.
+    attrs: Attrs,
+}
+
+impl Geometry {
+    /// # Errors
+    /// An attribute is invalid.
+    pub fn new(attrs: &Attrs) -> Result<Geometry> {
+        let format = data_format(attrs)?;
+        let spatial = |list: Vec<i64>| match format {
+            DataFormat::ChannelsLast => [list[1], list[2]],
+            DataFormat::ChannelsFirst => [list[2], list[3]],
+        };
+        let mut last = Attrs::new();
+        if let Some(padding) = attrs.get("padding") {
+            last = last.with("padding", padding.clone());
+        }
+        let explicit = attrs.get("explicit_paddings").and_then(Attr::to_elements);
+        if let Some(pairs) =
+            explicit.and_then(|elements| elements.as_known()).filter(|pairs| !pairs.is_empty())
+        {
+            let pairs: Vec<i64> = match (format, &pairs[..]) {
+                (DataFormat::ChannelsFirst, [a, b, c, d, e, f, g, h]) => vec![*a, *b, *e, *f, *g, *h, *c, *d],
+                _ => pairs,
+            };
+            last = last.with("explicit_paddings", Attr::Ints(pairs.into()));
+        }
+        Ok(Geometry {
+            format,
+            strides: spatial(entries(attrs, "strides", None, 4, false)?),
+            dilations: spatial(entries(attrs, "dilations", None, 4, true)?),
+            attrs: last,
+        })
+    }
+
+    /// Whether the images of the op have the channels first.
+    pub fn channels_are_first(&self) -> bool {
+        self.format == DataFormat::ChannelsFirst
+    }
+
+    /// Returns the geometry of windows at every position inside padded images.
+    pub fn of_stride_1(&self) -> Geometry {
+        let attrs = Attrs::new().with("padding", "VALID");
+        Geometry { format: self.format, strides: [1, 1], dilations: self.dilations, attrs }
+    }
+
+    /// Returns images with the channels last.
+    pub fn channels_last<'g>(&self, x: Value<'g>) -> Result<Value<'g>> {
+        match self.format {
+            DataFormat::ChannelsLast => Ok(x),
+            DataFormat::ChannelsFirst => x.transpose([0, 2, 3, 1]),
+        }
+    }
+
+    /// Returns images with the channels last in the format of the op.
+    pub fn in_format<'g>(&self, y: Value<'g>) -> Result<Value<'g>> {
+        match self.format {
+            DataFormat::ChannelsLast => Ok(y),
+            DataFormat::ChannelsFirst => y.transpose([0, 3, 1, 2]),
+        }
+    }
+
+    /// Returns the windows of filters of these sizes over images `dims`.
+    pub fn windows(&self, dims: &[Dim], rows: &Dim, columns: &Dim) -> Result<Windows> {
+        let one = Dim::known(1);
+        let around = |[rows, columns]: [i64; 2]| vec![1, rows, columns, 1];
+        let sizes = vec![one.clone(), rows.clone(), columns.clone(), one];
+        Windows::new(&self.attrs, dims, sizes, around(self.strides), around(self.dilations))
+    }
+
+    /// Returns the windows of padded images as vectors: `[n, oh, ow, kh*kw*c]`.
+    pub fn patches<'g>(&self, padded: Value<'g>, rows: i64, columns: i64) -> Result<Value<'g>> {
+        let around = |[rows, columns]: [i64; 2]| Attr::Ints([1, rows, columns, 1].into());
+        let call = padded.graph().op(&extract_image_patches::DEF).data(padded);
+        let call = call.attr("ksizes", around([rows, columns])).attr("strides", around(self.strides));
+        call.attr("rates", around(self.dilations)).attr("padding", "VALID").finish()
+    }
+}
+
+fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>], is_depthwise: bool) -> Result<Vec<Value<'g>>> {
+    let dtypes: Vec<_> = values.iter().map(|value| value.dtype()).collect();
+    dtype::common(&dtypes, 0, 2, dtype::Class::Number)?;
+    let geometry = Geometry::new(cx.attrs())?;
+    let x = geometry.channels_last(of_rank_4(values[0], "the images of a convolution")?)?;
+    let filter = of_rank_4(values[1], "the filter of a convolution")?;
+    let (dims, sizes) = (dims_of(x), dims_of(filter));
+    let filter = match is_depthwise {
+        // Every channel is a group.
+        true => {
+            let outputs = sizes[2].checked_mul(&sizes[3]).unwrap_or(Dim::known(-1));
+            filter.reshape(&[sizes[0].clone(), sizes[1].clone(), Dim::known(1), outputs][..])?
+        }
+        false => filter,
+    };
+    let y = convolve(&geometry, x, &dims, filter, &dims_of(filter))?;
+    Ok(vec![geometry.in_format(y)?])
+}
+
+/// Convolves images with the channels last. `dims` are the dimensions of `x`, and `sizes` those of the filter.
+pub(super) fn convolve<'g>(
+    geometry: &Geometry,
+    x: Value<'g>,
+    dims: &[Dim],
+    filter: Value<'g>,
+    sizes: &[Dim],
+) -> Result<Value<'g>> {
+    let windows = geometry.windows(dims, &sizes[0], &sizes[1])?;
+    let padded = windows.pad(x, Scalar::zero(x.dtype()))?;
+    let has_one_group = dims[3].same(&sizes[2]) == Some(true);
+    let (Some(rows), Some(columns), true) = (sizes[0].as_known(), sizes[1].as_known(), has_one_group) else {
+        let positions = &windows.positions()[1..3];
+        let call = x.graph().op(&convolve_windows::DEF).data(padded).data(filter);
+        let call = call.attr("strides", geometry.strides).attr("dilations", geometry.dilations);
+        return call.size("positions", positions).finish();
+    };
+    let patches = match (rows, columns, geometry.strides) {
+        (1, 1, [1, 1]) => padded,
+        _ => geometry.patches(padded, rows, columns)?,
+    };
+    // The windows of all images are the rows of one matrix.
+    let mut output = dims_of(patches);
+    let width = output.pop().expect("patches have rank 4");
+    let matrix = patches.reshape(&[Dim::known(-1), width.clone()][..])?;
+    let weights = filter.reshape(&[width, sizes[3].clone()][..])?;
+    output.push(sizes[3].clone());
+    for (axis, count) in windows.positions.iter().enumerate().take(3).skip(1) {
+        output[axis] = count.clone().unwrap_or(output[axis].clone());
+    }
+    matrix.matmul(weights)?.reshape(&output[..])
+}

@@ -1,0 +1,147 @@
+//! `conv_2d_input_grad` and `conv_2d_filter_grad`: the gradients of `conv_2d`.
+
+use shapeflow_shape_fns::{Attrs, DType, Dim};
+
+use super::conv::{Geometry, convolve};
+use super::window::{dims_of, of_rank_4, padded, param_dims, refuse};
+use crate::dtype;
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::expr::Scalar;
+use crate::graph::Value;
+use crate::op::{CompositeCx, OpDef, Operand, TfOp};
+
+/// The gradient with respect to the images: `input_sizes, filter [kh, kw, c, m], out_backprop [n, oh, ow, m] ->
+/// [n, h, w, c]`. It is a convolution of the gradient, spread by the strides, with the reversed filter. As TensorFlow's
+/// `Conv2DBackpropInput`, for one group.
+pub(crate) static INPUT: OpDef = OpDef::composite("conv_2d_input_grad", build_input)
+    .operands(&[Operand::Size("input_sizes"), Operand::Data("filter"), Operand::Data("out_backprop")])
+    .dtype_rule(same_as_last)
+    .tensorflow(&[TfOp::new("Conv2DBackpropInput")]);
+
+/// The gradient with respect to the filter: `input [n, h, w, c], filter_sizes, out_backprop [n, oh, ow, m] ->
+/// [kh, kw, c, m]`. It is the product of the windows of the images with the gradient, as matrices. As TensorFlow's
+/// `Conv2DBackpropFilter`, for one group.
+pub(crate) static FILTER: OpDef = OpDef::composite("conv_2d_filter_grad", build_filter)
+    .operands(&[Operand::Data("input"), Operand::Size("filter_sizes"), Operand::Data("out_backprop")])
+    .tensorflow(&[TfOp::new("Conv2DBackpropFilter")]);
+
+fn same_as_last(dtypes: &[DType], _: &Attrs) -> Result<Vec<DType>> {
+    Ok(vec![dtype::common(dtypes, dtypes.len().saturating_sub(1), dtypes.len(), dtype::Class::Number)?])
+}
+
+/// Returns the dimensions that a parameter holds. `fed` is its value, if it is one.
+fn sizes<'g>(cx: &CompositeCx<'_>, name: &str, fed: Option<&Value<'g>>) -> Result<Vec<Dim>> {
+    match (param_dims(cx.attrs(), name, fed), fed) {
+        (Some(dims), _) => Ok(dims),
+        // A tensor of this shape has the elements as its dimensions.
+        (None, Some(fed)) => match fed.graph().fill(*fed, 0u8)?.shape().dims() {
+            Some(dims) => Ok(dims.to_vec()),
+            None => refuse(format!("{name} must have a known number of elements")),
+        },
+        (None, None) => refuse(format!("{name} must be given: it is a list of sizes")),
+    }
+}
+
+fn dim(result: shapeflow_shape_fns::Result<Dim>) -> Result<Dim> {
+    result.map_err(|error| Error::new(ErrorKind::Shape, Phase::Build, error.to_string()))
+}
+
+fn build_input<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
+    let [fed @ .., filter, gradient] = values else {
+        return refuse("conv_2d_input_grad needs a filter and a gradient".to_string());
+    };
+    dtype::common(&[filter.dtype(), gradient.dtype()], 0, 2, dtype::Class::Number)?;
+    let geometry = Geometry::new(cx.attrs())?;
+    let filter = of_rank_4(*filter, "the filter of a convolution")?;
+    let mut gradient = geometry.channels_last(of_rank_4(*gradient, "the gradient of a convolution")?)?;
+    let weights = dims_of(filter);
+    let given = sizes(cx, "input_sizes", fed.first())?;
+    let [rows, columns, channels] = match (&given[..], geometry.channels_are_first()) {
+        ([rows, columns], _) => [rows.clone(), columns.clone(), weights[2].clone()],
+        ([_, rows, columns, channels], false) | ([_, channels, rows, columns], true) => {
+            [rows.clone(), columns.clone(), channels.clone()]
+        }
+        _ => return refuse(format!("input_sizes must have 2 or 4 entries, got {}", given.len())),
+    };
+    if channels.same(&weights[2]) == Some(false) {
+        return refuse(format!(
+            "the gradient of a convolution needs one group of channels, got {channels} channels and filters of {}",
+            weights[2]
+        ));
+    }
+    let image = [dims_of(gradient)[0].clone(), rows, columns, channels];
+    let windows = geometry.windows(&image, &weights[0], &weights[1])?;
+    let (zero, one) = (Dim::known(0), Dim::known(1));
+    let mut paddings = vec![[zero.clone(), zero.clone()]; 4];
+    for axis in [1, 2] {
+        let stride = windows.strides[axis];
+        gradient = spread(gradient, axis, stride)?;
+        let length = dims_of(gradient)[axis].clone();
+        let margin = dim(windows.span(axis)?.checked_sub(&one))?;
+        let before = dim(margin.checked_sub(&windows.paddings[axis][0]))?;
+        let end = dim(image[axis].checked_add(&windows.paddings[axis][0]))?;
+        let after = dim(end.checked_sub(&length))?;
+        if before.lt(&zero) == Some(true) || after.lt(&zero) == Some(true) {
+            return refuse(format!(
+                "the windows must cover the padding at axis {axis}, got padding {} for a window of {}",
+                windows.paddings[axis][0],
+                windows.span(axis)?
+            ));
+        }
+        paddings[axis] = [before, after];
+    }
+    let gradient = padded(gradient, &paddings, Scalar::zero(gradient.dtype()))?;
+    let reversed = filter.reverse([0, 1])?.transpose([0, 1, 3, 2])?;
+    let geometry = geometry.of_stride_1();
+    let result = convolve(&geometry, gradient, &dims_of(gradient), reversed, &dims_of(reversed))?;
+    Ok(vec![geometry.in_format(result)?])
+}
+
+/// Puts `stride - 1` zeros between the elements along an axis.
+fn spread<'g>(x: Value<'g>, axis: usize, stride: i64) -> Result<Value<'g>> {
+    if stride == 1 {
+        return Ok(x);
+    }
+    let dims = dims_of(x);
+    let (zero, one) = (Dim::known(0), Dim::known(1));
+    let mut paddings = vec![[zero.clone(), zero.clone()]; 5];
+    paddings[axis + 1][1] = Dim::known(stride - 1);
+    let spread = padded(x.expand_dims(axis as i64 + 1)?, &paddings, Scalar::zero(x.dtype()))?;
+    let mut merged = dims.clone();
+    merged[axis] = dim(dims[axis].checked_mul(&Dim::known(stride)))?;
+    let spread = spread.reshape(&merged[..])?;
+    // The zeros after the last element are cut off.
+    let last = dim(dim(dims[axis].checked_sub(&one))?.checked_mul(&Dim::known(stride)))?;
+    merged[axis] = dim(dim(last.checked_add(&one))?.max(&zero))?;
+    spread.slice([0, 0, 0, 0], &merged[..])
+}
+
+fn build_filter<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
+    let [x, fed @ .., gradient] = values else {
+        return refuse("conv_2d_filter_grad needs images and a gradient".to_string());
+    };
+    dtype::common(&[x.dtype(), gradient.dtype()], 0, 2, dtype::Class::Number)?;
+    let geometry = Geometry::new(cx.attrs())?;
+    let x = geometry.channels_last(of_rank_4(*x, "the images of a convolution")?)?;
+    let gradient = geometry.channels_last(of_rank_4(*gradient, "the gradient of a convolution")?)?;
+    let weights = sizes(cx, "filter_sizes", fed.first())?;
+    let [rows, columns, inputs, outputs] = &weights[..] else {
+        return refuse(format!("filter_sizes must have 4 entries, got {}", weights.len()));
+    };
+    let (Some(rows), Some(columns)) = (rows.as_known(), columns.as_known()) else {
+        return refuse("filter_sizes must be known when the graph is built, got a fed tensor".to_string());
+    };
+    let dims = dims_of(x);
+    if dims[3].same(inputs) == Some(false) {
+        return refuse(format!(
+            "the gradient of a convolution needs one group of channels, got {} channels and filters of {inputs}",
+            dims[3]
+        ));
+    }
+    let windows = geometry.windows(&dims, &weights[0], &weights[1])?;
+    let patches = geometry.patches(windows.pad(x, Scalar::zero(x.dtype()))?, rows, columns)?;
+    let width = dims_of(patches)[3].clone();
+    let patches = patches.reshape(&[Dim::known(-1), width][..])?;
+    let gradient = gradient.reshape(&[Dim::known(-1), outputs.clone()][..])?;
+    Ok(vec![patches.matmul_transposed(gradient, true, false)?.reshape(&weights[..])?])
+}

@@ -1,0 +1,57 @@
+//! `lrn`: local response normalization.
+
+use std::panic::Location;
+
+use shapeflow_shape_fns::{Attr, Dim};
+
+use super::reduce_window;
+use super::window::{of_rank_4, padded, refuse};
+use crate::dtype;
+use crate::error::Result;
+use crate::expr::Scalar;
+use crate::graph::Value;
+use crate::op::{CompositeCx, OpDef, Operand, TfOp};
+
+impl<'g> Value<'g> {
+    /// Divides every element by a power of the sum of squares of its neighbours among the channels:
+    /// `x / (bias + alpha * Σ x²) ^ beta`, where the sum has `radius` channels on each side of the element's own.
+    ///
+    /// `[n, h, w, c] -> [n, h, w, c]`, floats. As TensorFlow's `LRN` (`tf.nn.local_response_normalization`). It is composed
+    /// of other ops, which fuse into kernels.
+    ///
+    /// # Errors
+    /// The element type is not a float, the rank is not 4, or `radius` is negative.
+    #[doc(alias = "local_response_normalization")]
+    #[track_caller]
+    pub fn lrn(self, radius: i64, bias: f64, alpha: f64, beta: f64) -> Result<Value<'g>> {
+        let call = self.graph().op(&DEF).data(self).attr("depth_radius", radius).attr("bias", bias);
+        call.attr("alpha", alpha).attr("beta", beta).finish_at(Location::caller())
+    }
+}
+
+pub(crate) static DEF: OpDef =
+    OpDef::composite("lrn", build).operands(&[Operand::Data("input")]).tensorflow(&[TfOp::new("LRN")]);
+
+fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
+    let number = |name: &str, default: f64| match cx.attrs().get(name) {
+        Some(Attr::Float(value)) => *value,
+        Some(Attr::Int(value)) => *value as f64,
+        _ => default,
+    };
+    dtype::common(&[values[0].dtype()], 0, 1, dtype::Class::Float)?;
+    let radius = match cx.attrs().get("depth_radius") {
+        Some(Attr::Int(radius)) => *radius,
+        _ => 5,
+    };
+    if radius < 0 {
+        return refuse(format!("depth_radius must not be negative, got {radius}"));
+    }
+    let x = of_rank_4(values[0], "the operand of lrn")?;
+    let mut paddings = vec![[Dim::known(0), Dim::known(0)]; 4];
+    paddings[3] = [Dim::known(radius), Dim::known(radius)];
+    let squares = padded(x.square()?, &paddings, Scalar::zero(x.dtype()))?;
+    let window = squares.graph().op(&reduce_window::DEF).data(squares).attr("op", "sum");
+    let window = window.attr("sizes", [1, 1, 1, 2 * radius + 1]).attr("strides", [1, 1, 1, 1]);
+    let scale = window.finish()?.mul(number("alpha", 1.0))?.add(number("bias", 1.0))?;
+    Ok(vec![x.mul(scale.pow(-number("beta", 0.5))?)?])
+}

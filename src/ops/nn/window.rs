@@ -1,0 +1,235 @@
+//! `Windows`: the windows of a pool or convolution along the axes of an image, and the padding that they need.
+
+use shapeflow_shape_fns::{Attr, Attrs, Dim};
+
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::expr::Scalar;
+use crate::graph::Value;
+use crate::ops::nn::DataFormat;
+
+/// The padding around an image.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Padding {
+    /// No padding: every window lies inside the image.
+    Valid,
+    /// As much padding as it takes for `ceil(size / stride)` windows along an axis. The smaller half is in front.
+    Same,
+    /// The number of elements before and after the rows, then before and after the columns.
+    Explicit([[i64; 2]; 2]),
+}
+
+impl Padding {
+    /// Adds the attributes that TensorFlow has for the padding.
+    pub(super) fn attrs(&self, format: DataFormat) -> Vec<(&'static str, Attr)> {
+        let name = match self {
+            Padding::Valid => "VALID",
+            Padding::Same => "SAME",
+            Padding::Explicit(_) => "EXPLICIT",
+        };
+        let mut attrs = vec![("padding", Attr::from(name)), ("data_format", Attr::from(format.name()))];
+        if let Padding::Explicit(pairs) = self {
+            let entries = format.entries([[0, 0], pairs[0], pairs[1], [0, 0]]);
+            attrs.push(("explicit_paddings", Attr::Ints(entries.as_flattened().into())));
+        }
+        attrs
+    }
+}
+
+/// Windows along the axes of a tensor, and its padding.
+pub(super) struct Windows {
+    pub sizes: Vec<Dim>,
+    pub strides: Vec<i64>,
+    pub dilations: Vec<i64>,
+    /// The number of elements before and after each axis.
+    pub paddings: Vec<[Dim; 2]>,
+    /// The number of windows along each axis, where the padding determines it.
+    pub positions: Vec<Option<Dim>>,
+}
+
+/// Returns the elements of parameter `name`: the attribute, or else the elements of `value`, as far as they are known when
+/// the graph is built.
+pub(super) fn param_dims(attrs: &Attrs, name: &str, value: Option<&Value<'_>>) -> Option<Vec<Dim>> {
+    if let Some(attr) = attrs.get(name) {
+        return attr.to_elements().map(|elements| elements.elements().to_vec());
+    }
+    let value = value?;
+    let index = value.index().ok()?;
+    let data = value.graph().read();
+    data.values[index.at()].elements.as_ref().map(|elements| elements.elements().to_vec())
+}
+
+/// Returns the list `name` of `rank` integers, an attribute or `value`; all ones if it is absent or empty and `default`
+/// allows this.
+///
+/// # Errors
+/// The list is absent although it must be given, does not have one entry per axis, or has an entry below 1.
+pub(super) fn entries(
+    attrs: &Attrs,
+    name: &str,
+    value: Option<&Value<'_>>,
+    rank: usize,
+    default: bool,
+) -> Result<Vec<i64>> {
+    let given = param_dims(attrs, name, value);
+    let given: Option<Vec<i64>> = given.and_then(|dims| dims.iter().map(Dim::as_known).collect());
+    let entries = match given {
+        None if default => vec![1; rank],
+        None => {
+            return refuse(format!("{name} must be known when the graph is built: it is a list of integers"));
+        }
+        Some(entries) if entries.is_empty() && default => vec![1; rank],
+        Some(entries) => entries,
+    };
+    if entries.len() != rank {
+        return refuse(format!("{name} must have {rank} entries, got {}", entries.len()));
+    }
+    match entries.iter().find(|entry| **entry < 1) {
+        Some(entry) => refuse(format!("{name} must be at least 1, got {entry}")),
+        None => Ok(entries),
+    }
+}
+
+pub(super) fn refuse<T>(message: String) -> Result<T> {
+    Err(Error::new(ErrorKind::Attribute, Phase::Build, message))
+}
+
+/// Returns the format that attribute `data_format` names.
+///
+/// # Errors
+/// There is no such format for images.
+pub(super) fn data_format(attrs: &Attrs) -> Result<DataFormat> {
+    match attrs.get("data_format") {
+        None => Ok(DataFormat::ChannelsLast),
+        Some(Attr::Str(name)) if &**name == "NHWC" => Ok(DataFormat::ChannelsLast),
+        Some(Attr::Str(name)) if &**name == "NCHW" => Ok(DataFormat::ChannelsFirst),
+        Some(other) => refuse(format!("data_format must be NHWC or NCHW, got {other}")),
+    }
+}
+
+fn dim<T>(result: shapeflow_shape_fns::Result<T>) -> Result<T> {
+    result.map_err(|error| Error::new(ErrorKind::Shape, Phase::Build, error.to_string()))
+}
+
+impl Windows {
+    /// Reads the padding of windows over a tensor with dimensions `dims`.
+    ///
+    /// # Errors
+    /// The attributes are invalid, or a dimension is too large to write.
+    pub fn new(
+        attrs: &Attrs,
+        dims: &[Dim],
+        sizes: Vec<Dim>,
+        strides: Vec<i64>,
+        dilations: Vec<i64>,
+    ) -> Result<Windows> {
+        let (zero, one) = (Dim::known(0), Dim::known(1));
+        let rank = dims.len();
+        let mut windows = Windows {
+            paddings: vec![[zero.clone(), zero.clone()]; rank],
+            positions: vec![None; rank],
+            sizes,
+            strides,
+            dilations,
+        };
+        let explicit = attrs.get("explicit_paddings").and_then(Attr::to_elements);
+        let explicit = explicit.and_then(|elements| elements.as_known()).unwrap_or_default();
+        let name = match attrs.get("padding") {
+            Some(Attr::Str(name)) => &**name,
+            _ => return refuse("padding must be given: it is SAME, VALID or EXPLICIT".to_string()),
+        };
+        match name {
+            "VALID" | "SAME" if !explicit.is_empty() => {
+                return refuse("explicit_paddings must be empty unless padding is EXPLICIT".to_string());
+            }
+            "VALID" => {}
+            "SAME" => {
+                for (axis, extent) in dims.iter().enumerate() {
+                    let stride = Dim::known(windows.strides[axis]);
+                    if windows.sizes[axis].as_known() == Some(1) && windows.strides[axis] == 1 {
+                        continue;
+                    }
+                    let positions = dim(extent.ceil_div(&stride))?;
+                    let span = windows.span(axis)?;
+                    let last = dim(dim(positions.checked_sub(&one))?.checked_mul(&stride))?;
+                    let missing = dim(dim(last.checked_add(&span))?.checked_sub(extent))?;
+                    let missing = dim(missing.max(&zero))?;
+                    let before = dim(missing.floordiv(&Dim::known(2)))?;
+                    let after = dim(missing.checked_sub(&before))?;
+                    windows.paddings[axis] = [before, after];
+                    windows.positions[axis] = Some(positions);
+                }
+            }
+            "EXPLICIT" => {
+                if explicit.len() != 2 * rank {
+                    return refuse(format!(
+                        "explicit_paddings must have {} entries, got {}",
+                        2 * rank,
+                        explicit.len()
+                    ));
+                }
+                if let Some(entry) = explicit.iter().find(|entry| **entry < 0) {
+                    return refuse(format!("explicit_paddings must not be negative, got {entry}"));
+                }
+                for (axis, pair) in explicit.chunks_exact(2).enumerate() {
+                    windows.paddings[axis] = [Dim::known(pair[0]), Dim::known(pair[1])];
+                }
+            }
+            other => return refuse(format!("padding must be SAME, VALID or EXPLICIT, got {other:?}")),
+        }
+        Ok(windows)
+    }
+
+    /// Returns the distance from the first to the last element of a window, plus 1.
+    pub fn span(&self, axis: usize) -> Result<Dim> {
+        let steps = dim(self.sizes[axis].checked_sub(&Dim::known(1)))?;
+        dim(dim(steps.checked_mul(&Dim::known(self.dilations[axis])))?.checked_add(&Dim::known(1)))
+    }
+
+    /// Returns `x` with its padding, filled with `border`.
+    pub fn pad<'g>(&self, x: Value<'g>, border: Scalar) -> Result<Value<'g>> {
+        let is_zero = |dim: &Dim| dim.as_known() == Some(0);
+        if self.paddings.iter().flatten().all(is_zero) {
+            return Ok(x);
+        }
+        padded(x, &self.paddings, border)
+    }
+
+    /// Returns the numbers of windows as a parameter; -1 where the sizes determine them.
+    pub fn positions(&self) -> Vec<Dim> {
+        self.positions.iter().map(|count| count.clone().unwrap_or(Dim::known(-1))).collect()
+    }
+}
+
+/// Adds `border` around `x`.
+pub(super) fn padded<'g>(x: Value<'g>, paddings: &[[Dim; 2]], border: Scalar) -> Result<Value<'g>> {
+    let flat: Vec<Dim> = paddings.iter().flatten().cloned().collect();
+    let border = x.graph().constant(scalar_tensor(border)?)?;
+    x.pad_with(&flat[..], border)
+}
+
+fn scalar_tensor(value: Scalar) -> Result<crate::tensor::Tensor> {
+    let mut tensor = crate::tensor::Tensor::zeros(value.dtype(), &[])?;
+    value.write_bytes(tensor.view_mut()?.bytes_mut()).expect("the tensor has the dtype of the scalar");
+    Ok(tensor)
+}
+
+/// Returns `x` with rank 4, which it has at run time if the rank is unknown.
+///
+/// # Errors
+/// The rank is not 4.
+pub(super) fn of_rank_4<'g>(x: Value<'g>, name: &str) -> Result<Value<'g>> {
+    match x.shape().rank() {
+        Some(4) => Ok(x),
+        None => x.transpose([0, 1, 2, 3]),
+        Some(rank) => Err(Error::new(
+            ErrorKind::Shape,
+            Phase::Build,
+            format!("{name} must have rank 4, got rank {rank}"),
+        )),
+    }
+}
+
+/// Returns the dimensions of a value of known rank.
+pub(super) fn dims_of(x: Value<'_>) -> Vec<Dim> {
+    x.shape().dims().expect("the rank is known").to_vec()
+}

@@ -1,0 +1,213 @@
+//! `fake_quant`: rounds floats to the numbers that an unsigned integer of a few bits can represent.
+
+use std::panic::Location;
+
+use shapeflow_shape_fns::{Attr, Attrs, InferenceContext, ShapeError};
+
+use crate::dtype;
+use crate::error::Result;
+use crate::expr::{Expr, Index, LowerCx, UnaryOp};
+use crate::graph::{IntoOperand, Value};
+use crate::op::{OpDef, Operand, TfOp};
+use crate::ops::widen::widen;
+use crate::shape_fns;
+
+/// The integers that a simulated quantization uses.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Quantization {
+    /// The number of bits, from 2 to 16.
+    pub bits: i64,
+    /// Leaves out the lowest integer.
+    pub narrow_range: bool,
+}
+
+impl Default for Quantization {
+    /// 8 bits and all integers.
+    fn default() -> Quantization {
+        Quantization { bits: 8, narrow_range: false }
+    }
+}
+
+impl<'g> Value<'g> {
+    /// Rounds the elements to evenly spaced numbers from `min` to `max`, one for each integer of the quantization. The
+    /// range is moved a little so that 0 is one of the numbers. Elements outside the range become its ends.
+    ///
+    /// `[..] -> [..]`, floats. f16 and bf16 are computed as f32 and rounded once. As TensorFlow's
+    /// `FakeQuantWithMinMaxArgs`. Fuses into kernels.
+    ///
+    /// # Errors
+    /// The element type is not a float, `min` is not less than `max`, or the number of bits is not from 2 to 16.
+    #[track_caller]
+    pub fn fake_quant(self, min: f64, max: f64, quantization: Quantization) -> Result<Value<'g>> {
+        let call = self.graph().op(&ARGS).data(self).attr("min", min).attr("max", max);
+        call.attr("num_bits", quantization.bits).attr("narrow_range", quantization.narrow_range).finish()
+    }
+
+    /// Does the same as [`Value::fake_quant`] for a range of values: two scalars. If both are 0, the result is 0. As
+    /// TensorFlow's `FakeQuantWithMinMaxVars`.
+    ///
+    /// # Errors
+    /// The dtypes differ or are not floats, the range is not two scalars, or the number of bits is not from 2 to 16.
+    #[track_caller]
+    pub fn fake_quant_vars(
+        self,
+        min: impl IntoOperand<'g>,
+        max: impl IntoOperand<'g>,
+        quantization: Quantization,
+    ) -> Result<Value<'g>> {
+        self.ranged(&VARS, min, max, quantization, Location::caller())
+    }
+
+    /// Does the same as [`Value::fake_quant_vars`] with a range for every channel, the last axis: `min` and `max` are
+    /// vectors. As TensorFlow's `FakeQuantWithMinMaxVarsPerChannel`.
+    ///
+    /// # Errors
+    /// As [`Value::fake_quant_vars`], but the range must be two vectors with one element per channel.
+    #[track_caller]
+    pub fn fake_quant_channels(
+        self,
+        min: impl IntoOperand<'g>,
+        max: impl IntoOperand<'g>,
+        quantization: Quantization,
+    ) -> Result<Value<'g>> {
+        self.ranged(&CHANNELS, min, max, quantization, Location::caller())
+    }
+
+    fn ranged(
+        self,
+        def: &'static OpDef,
+        min: impl IntoOperand<'g>,
+        max: impl IntoOperand<'g>,
+        quantization: Quantization,
+        location: &'static Location<'static>,
+    ) -> Result<Value<'g>> {
+        let (min, max) = (min.into_operand(self, location), max.into_operand(self, location));
+        let call = self.graph().op(def).data(self).data(min).data(max).attr("num_bits", quantization.bits);
+        call.attr("narrow_range", quantization.narrow_range).finish_at(location)
+    }
+}
+
+pub(crate) static ARGS: OpDef = OpDef::compute("fake_quant", lower_args)
+    .operands(&[Operand::Data("inputs")])
+    .shape_fn(args_shape)
+    .dtype_rule(dtype::unary::float)
+    .tensorflow(&[TfOp::new("FakeQuantWithMinMaxArgs")]);
+
+pub(crate) static VARS: OpDef = OpDef::compute("fake_quant_vars", |cx, _, index| lower_vars(cx, index, &[]))
+    .operands(&[Operand::Data("inputs"), Operand::Data("min"), Operand::Data("max")])
+    .shape_fn(vars_shape)
+    .dtype_rule(dtype::ternary::float)
+    .tensorflow(&[TfOp::new("FakeQuantWithMinMaxVars")]);
+
+pub(crate) static CHANNELS: OpDef = OpDef::compute("fake_quant_channels", |cx, _, index| {
+    lower_vars(cx, index, index.last().map(std::slice::from_ref).unwrap_or_default())
+})
+.operands(&[Operand::Data("inputs"), Operand::Data("min"), Operand::Data("max")])
+.shape_fn(channels_shape)
+.dtype_rule(dtype::ternary::float)
+.tensorflow(&[TfOp::new("FakeQuantWithMinMaxVarsPerChannel")]);
+
+fn check_bits(cx: &InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
+    match cx.int_or("num_bits", 8)? {
+        2..=16 => Ok(()),
+        other => Err(ShapeError::new(format_args!("num_bits must be from 2 to 16, got {other}"))),
+    }
+}
+
+fn args_shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
+    check_bits(cx)?;
+    let number = |name, default| float(cx.attr(name), default);
+    let (min, max) = (number("min", -6.0), number("max", 6.0));
+    if min >= max {
+        return Err(ShapeError::new(format_args!("min must be less than max, got {min} and {max}")));
+    }
+    shape_fns::common::unary(cx)
+}
+
+fn vars_shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
+    check_bits(cx)?;
+    shape_fns::quantize::fake_quantize(cx)
+}
+
+fn channels_shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
+    check_bits(cx)?;
+    shape_fns::quantize::fake_quantize_channels(cx)
+}
+
+fn float(attr: Option<&Attr>, default: f64) -> f64 {
+    match attr {
+        Some(Attr::Float(value)) => *value,
+        Some(Attr::Int(value)) => *value as f64,
+        _ => default,
+    }
+}
+
+/// Returns the least and the greatest integer.
+fn integers(attrs: &Attrs) -> [f64; 2] {
+    let bits = match attrs.get("num_bits") {
+        Some(Attr::Int(bits)) => *bits as i32,
+        _ => 8,
+    };
+    let is_narrow = matches!(attrs.get("narrow_range"), Some(Attr::Bool(true)));
+    [if is_narrow { 1.0 } else { 0.0 }, 2f64.powi(bits) - 1.0]
+}
+
+fn lower_args(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
+    let x = widen(cx.operand(0, index));
+    let (min, max) = (float(cx.attrs().get("min"), -6.0), float(cx.attrs().get("max"), 6.0));
+    let (min, max) = (x.like(min), x.like(max));
+    rounded(x, min, max, integers(cx.attrs())).cast(cx.output_dtype(output))
+}
+
+fn lower_vars(cx: &mut dyn LowerCx, index: &[Index], channel: &[Index]) -> Expr {
+    let x = widen(cx.operand(0, index));
+    let (min, max) = (widen(cx.operand(1, channel)), widen(cx.operand(2, channel)));
+    let zero = x.like(0.0);
+    let is_empty = min.clone().equal(zero.clone()) & max.clone().equal(zero.clone());
+    let value = rounded(x, min, max, integers(cx.attrs()));
+    is_empty.select(zero, value).cast(cx.output_dtype(0))
+}
+
+/// Rounds `x` to the nearest number of the range, which is moved so that 0 is one of its numbers.
+fn rounded(x: Expr, min: Expr, max: Expr, [low, high]: [f64; 2]) -> Expr {
+    let (low, high, half) = (x.like(low), x.like(high), x.like(0.5));
+    let scale = (max - &min) / (&high - &low);
+    let zero_point = &low - min / &scale;
+    let nearest = (zero_point.maximum(low.clone()).minimum(high.clone()) + &half).floor();
+    let (min, max) = ((&low - &nearest) * &scale, (high - nearest) * &scale);
+    // The division by the step is a multiplication, as in TensorFlow.
+    let inverse = scale.like(1.0) / &scale;
+    let steps = (x.maximum(min.clone()).minimum(max) - &min) * inverse;
+    (steps + half).unary(UnaryOp::Floor) * scale + min
+}
+
+#[cfg(test)]
+mod tests {
+    use shapeflow_shape_fns::Attrs;
+
+    use super::{ARGS, CHANNELS, VARS};
+    use crate::ops::testing::{check_tensor, run_one, shape_table, tensor};
+
+    shape_table! { ARGS, {"min": -1.0, "max": 1.0},
+        "[2, n]" => "[2, d0_1]",
+        "i32[2]" => error "must be a float, got i32",
+    }
+    shape_table! { empty_range: ARGS, {"min": 1.0, "max": 1.0},
+        "[2]" => error "min must be less than max, got 1 and 1",
+    }
+    shape_table! { bits: VARS, {"num_bits": 17},
+        "[2]; []; []" => error "num_bits must be from 2 to 16, got 17",
+    }
+    shape_table! { channels: CHANNELS, {},
+        "[2, n]; [3]; [?]" => "[2, 3]",
+    }
+
+    #[test]
+    fn zero_is_a_number_of_the_range() {
+        let attrs = Attrs::new().with("min", -0.4).with("max", 1.0).with("num_bits", 2);
+        let x = tensor(&[5], &[-9.0f64, -0.2, 0.0, 0.3, 9.0]);
+        let step = 1.4 / 3.0;
+        let expected = [-step, 0.0, 0.0, step, 2.0 * step];
+        check_tensor(&run_one(&ARGS, &attrs, &[x]), &tensor(&[5], &expected), "fake_quant");
+    }
+}

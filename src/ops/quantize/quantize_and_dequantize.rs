@@ -1,0 +1,137 @@
+//! `quantize_and_dequantize`: rounds floats to what an integer of a few bits can represent.
+
+use std::panic::Location;
+
+use shapeflow_shape_fns::{Attr, DType};
+
+use super::fake_quant::Quantization;
+use super::snap;
+use crate::error::{Error, Result};
+use crate::graph::{IntoOperand, Value};
+use crate::op::{CompositeCx, OpDef, Operand, TfOp};
+use crate::ops::array::concat;
+use crate::ops::reduce::Axes;
+
+impl<'g> Value<'g> {
+    /// Rounds the elements to multiples of a step, which is the least for which signed integers of the quantization reach
+    /// all elements. Ties round to even.
+    ///
+    /// `[..] -> [..]`, floats. f16 and bf16 are computed as f32 and rounded once. As TensorFlow's
+    /// `QuantizeAndDequantizeV2`. It is composed of reductions and of an elementwise op, which fuse into kernels.
+    ///
+    /// # Errors
+    /// The element type is not a float.
+    #[track_caller]
+    pub fn quantize_and_dequantize(self, quantization: Quantization) -> Result<Value<'g>> {
+        let location = Location::caller();
+        let zero = 0.0.into_operand(self, location);
+        let call = self.graph().op(&DEF).data(self).data(zero).data(zero);
+        let call = call.attr("num_bits", quantization.bits).attr("narrow_range", quantization.narrow_range);
+        call.finish_at(location)
+    }
+
+    /// Does the same as [`Value::quantize_and_dequantize`] for elements from `min` to `max`, two scalars. Elements
+    /// outside become the ends of the range, one of which may move outward.
+    ///
+    /// # Errors
+    /// The dtypes differ or are not floats, or the range is not two scalars.
+    #[track_caller]
+    pub fn quantize_and_dequantize_range(
+        self,
+        min: impl IntoOperand<'g>,
+        max: impl IntoOperand<'g>,
+        quantization: Quantization,
+    ) -> Result<Value<'g>> {
+        let location = Location::caller();
+        let (min, max) = (min.into_operand(self, location), max.into_operand(self, location));
+        let call = self.graph().op(&DEF).data(self).data(min).data(max).attr("range_given", true);
+        let call = call.attr("num_bits", quantization.bits).attr("narrow_range", quantization.narrow_range);
+        call.finish_at(location)
+    }
+}
+
+pub(crate) static DEF: OpDef =
+    OpDef::composite("quantize_and_dequantize", |cx, values| build(cx, values, false))
+        .operands(&[Operand::Data("input"), Operand::Data("input_min"), Operand::Data("input_max")])
+        .dtype_rule(snap::dtypes)
+        .tensorflow(&[TfOp::new("QuantizeAndDequantizeV2"), TfOp::new("QuantizeAndDequantizeV4")]);
+
+/// An op for import only: the number of bits is an operand.
+pub(crate) static WITH_BITS: OpDef =
+    OpDef::composite("quantize_and_dequantize_bits", |cx, values| build(cx, values, true))
+        .operands(&[
+            Operand::Data("input"),
+            Operand::Data("input_min"),
+            Operand::Data("input_max"),
+            Operand::Data("num_bits"),
+        ])
+        .dtype_rule(snap::dtypes)
+        .tensorflow(&[TfOp::new("QuantizeAndDequantizeV3")]);
+
+/// Finds the range and rounds to it. `is_usual` is the default of attribute `range_given`.
+fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>], is_usual: bool) -> Result<Vec<Value<'g>>> {
+    let dtypes: Vec<_> = values.iter().map(|value| value.dtype()).collect();
+    snap::dtypes(&dtypes, cx.attrs())?;
+    let [x, given @ ..] = values else {
+        return Err(Error::msg("quantize_and_dequantize needs an input and its range"));
+    };
+    let is_given = match cx.attrs().get("range_given") {
+        Some(Attr::Bool(flag)) => *flag,
+        _ => is_usual,
+    };
+    let mut operands = given.to_vec();
+    if !is_given {
+        operands[..2].copy_from_slice(&range(cx, *x)?);
+    }
+    if operands.len() < 3 {
+        let bits = match cx.attrs().get("num_bits") {
+            Some(Attr::Int(bits)) => *bits as i32,
+            _ => 8,
+        };
+        operands.push(x.graph().constant(bits)?);
+    }
+    let call = x.graph().op(&snap::DEF).data(*x).data_all(&operands);
+    let mut call = call.attr("range_given", is_given);
+    for name in ["narrow_range", "signed_input", "round_mode", "axis"] {
+        if let Some(value) = cx.attrs().get(name) {
+            call = call.attr(name, value.clone());
+        }
+    }
+    Ok(vec![call.finish()?])
+}
+
+/// Returns the least and the greatest element, of every slice along attribute `axis` if it is given. NaN counts as 0,
+/// which never changes the step.
+fn range<'g>(cx: &CompositeCx<'_>, x: Value<'g>) -> Result<[Value<'g>; 2]> {
+    let numbers = x.is_nan()?.select(x.zeros_like()?, x)?;
+    let axes = match cx.attrs().get("axis") {
+        Some(Attr::Int(axis)) if *axis >= 0 => {
+            // The axes are a value, which is known when the rank is.
+            let after = x.graph().range(*axis + 1, x.rank_tensor_as(DType::I64)?, 1)?;
+            let before = x.graph().range(0, *axis, 1)?.cast(DType::I64)?;
+            Axes::of(concat(&[before, after], 0)?)
+        }
+        _ => Axes::all(),
+    };
+    Ok([numbers.reduce_min(axes.clone())?, numbers.reduce_max(axes)?])
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::graph::Graph;
+    use crate::ops::quantize::Quantization;
+    use crate::ops::testing::{check_tensor, tensor};
+
+    #[test]
+    fn multiples_of_the_step_are_kept() {
+        let g = Graph::new();
+        let x = g.constant([-3.0f32, -1.2, -0.5, 0.0, 0.5, 1.5, 7.0]).unwrap();
+        let few = Quantization { bits: 4, narrow_range: false };
+        let [y] = g.compile(x.quantize_and_dequantize(few).unwrap()).unwrap().run(&[]).unwrap();
+        check_tensor(&y, &tensor(&[7], &[-3.0f32, -1.0, 0.0, 0.0, 0.0, 2.0, 7.0]), "4 bits");
+        let narrow = Quantization { bits: 3, narrow_range: true };
+        let y = x.quantize_and_dequantize_range(-1.0, 1.5, narrow).unwrap();
+        let [y] = g.compile(y).unwrap().run(&[]).unwrap();
+        check_tensor(&y, &tensor(&[7], &[-1.5f32, -1.0, -0.5, 0.0, 0.5, 1.5, 1.5]), "a given range");
+    }
+}

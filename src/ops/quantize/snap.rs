@@ -1,0 +1,92 @@
+//! `snap_to_quantized`: rounds floats to multiples of the step that a signed or unsigned integer needs for a range.
+
+use shapeflow_shape_fns::{Attr, Attrs, DType};
+
+use crate::dtype;
+use crate::error::Result;
+use crate::expr::{BinaryOp, Expr, Index, LowerCx, Scalar, UnaryOp};
+use crate::op::{OpDef, Operand};
+use crate::ops::widen::widen;
+use crate::shape_fns;
+
+/// A part of `quantize_and_dequantize`, whose range is given: `x, min, max, num_bits -> x`. The
+/// range is two scalars, or two vectors with one element per slice along attribute `axis`. Elements are clamped to the
+/// range if `range_given` is set.
+pub(crate) static DEF: OpDef = OpDef::compute("snap_to_quantized", lower)
+    .operands(&[
+        Operand::Data("input"),
+        Operand::Data("input_min"),
+        Operand::Data("input_max"),
+        Operand::Data("num_bits"),
+    ])
+    .shape_fn(shape_fns::quantize::quantize_and_dequantize)
+    .dtype_rule(dtypes);
+
+pub(super) fn dtypes(dtypes: &[DType], _: &Attrs) -> Result<Vec<DType>> {
+    let dtype = dtype::common(dtypes, 0, 3, dtype::Class::Float)?;
+    match dtypes.get(3) {
+        None | Some(DType::I32) => Ok(vec![dtype]),
+        Some(other) => dtype::refuse(format!("num_bits must be i32, got {other}")),
+    }
+}
+
+fn flag(cx: &dyn LowerCx, name: &str, default: bool) -> bool {
+    match cx.attrs().get(name) {
+        Some(Attr::Bool(flag)) => *flag,
+        _ => default,
+    }
+}
+
+fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
+    let x = widen(cx.operand(0, index));
+    let axis = match cx.attrs().get("axis") {
+        Some(Attr::Int(axis)) => usize::try_from(*axis).ok(),
+        _ => None,
+    };
+    let slice: Vec<Index> = axis.and_then(|axis| index.get(axis).cloned()).into_iter().collect();
+    let (min, max) = (widen(cx.operand(1, &slice)), widen(cx.operand(2, &slice)));
+    let bits = cx.operand(3, &[]).cast(DType::I64);
+    // The least and the greatest integer.
+    let one = Expr::constant(1i64);
+    let is_signed = flag(cx, "signed_input", true);
+    let bits = if is_signed { bits - &one } else { bits };
+    let power = one.clone().binary(BinaryOp::Shl, bits);
+    let high = (&power - &one).cast(x.dtype());
+    let least = match (is_signed, flag(cx, "narrow_range", false)) {
+        (true, true) => one - power,
+        (true, false) => -power,
+        (false, is_narrow) => Expr::constant(i64::from(is_narrow)),
+    };
+    let low = least.cast(x.dtype());
+    // The step is the larger of those that the two ends of the range need. 0 stays 0.
+    let zero = x.like(0.0);
+    let largest = Expr::constant(match x.dtype() {
+        DType::F64 => Scalar::F64(f64::MAX),
+        _ => Scalar::F32(f32::MAX),
+    });
+    let side = |end: &Expr, integer: &Expr| {
+        let product = end * integer;
+        zero.clone().less(product).select(integer / end, largest.clone())
+    };
+    let (from_min, from_max) = (side(&min, &low), side(&max, &high));
+    let uses_min = from_min.clone().less(from_max.clone());
+    let scale = uses_min.clone().select(from_min, from_max);
+    let step = uses_min.clone().select(&min / &low, &max / &high);
+    let x = match flag(cx, "range_given", false) {
+        true => {
+            let greatest = uses_min.clone().select(&high * &step, max);
+            let least = uses_min.select(min, &low * &step);
+            x.minimum(greatest).maximum(least)
+        }
+        false => x,
+    };
+    let scaled = x * scale;
+    let integer = match cx.attrs().get("round_mode") {
+        Some(Attr::Str(mode)) if &**mode == "HALF_UP" => {
+            let half = scaled.like(0.5);
+            (scaled + half).floor()
+        }
+        _ => scaled.unary(UnaryOp::Round),
+    };
+    (integer * step).cast(cx.output_dtype(output))
+}

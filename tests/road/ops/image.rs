@@ -1,0 +1,96 @@
+//! Adds simulated quantization and ops on images to random graphs.
+
+use shapeflow::{Attr, DType};
+
+use super::{computed_props, props_of};
+use crate::element_props::{DTypeClass, ElementProps};
+use crate::graph_generator::{GraphGenerator, ValueIndex};
+use crate::graph_recipe::{Content, Size};
+use crate::op_call::Call;
+
+/// Draws f32 or f64.
+fn float(g: &mut GraphGenerator<'_>) -> DType {
+    *g.rng.choose(&[DType::F32, DType::F64])
+}
+
+/// Adds an op that rounds floats to a range.
+pub fn quantize(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
+    let dtype = float(g);
+    let rank = 1 + g.rng.below(3);
+    let mut sizes: Vec<Size> = (0..rank).map(|_| g.random_size()).collect();
+    let channels = 1 + g.rng.below(5) as i64;
+    sizes[rank - 1] = Size::Known(channels);
+    let x = g.source(dtype, sizes, Content::Ordinary, false)?;
+    let call =
+        Call::new(op).attr("num_bits", 3 + g.rng.below(5) as i64).attr("narrow_range", g.rng.chance(1, 3));
+    if op == "fake_quant" {
+        let props = computed_props(g, op, &[x]);
+        return g.add_step(call.attr("min", -1.5).attr("max", 2.0), &[x], &[], props);
+    }
+    let ends = if op == "fake_quant_channels" { vec![Size::Known(channels)] } else { Vec::new() };
+    let min = g.source(dtype, ends.clone(), Content::Range(-3, -1), false)?;
+    let max = g.source(dtype, ends, Content::Range(1, 3), false)?;
+    let props = computed_props(g, op, &[x, min, max]);
+    if matches!(op, "quantize_and_dequantize_bits" | "snap_to_quantized") {
+        let bits = g.scalar(DType::I32, Content::Range(3, 8))?;
+        return g.add_step(Call::new(op), &[x, min, max, bits], &[], props);
+    }
+    let is_given = g.rng.chance(1, 2);
+    let call = if op.starts_with("fake") { call } else { call.attr("range_given", is_given) };
+    g.add_step(call, &[x, min, max], &[], props)
+}
+
+/// Adds a source of images with `channels` channels.
+fn images(g: &mut GraphGenerator<'_>, dtype: DType, channels: i64) -> Option<ValueIndex> {
+    let mut sizes = vec![g.random_size()];
+    for _ in 0..2 {
+        let size = Size::Known(1 + g.rng.below(5) as i64);
+        sizes.push(size);
+    }
+    sizes.push(Size::Known(channels));
+    g.source(dtype, sizes, Content::SmallIntegers, false)
+}
+
+/// Adds a resize.
+pub fn resize(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
+    let dtype = DTypeClass::Number.sample(&mut g.rng);
+    let channels = 1 + g.rng.below(4) as i64;
+    let x = images(g, dtype, channels)?;
+    let sampling = g.rng.below(3);
+    let call = Call::new(op).attr("align_corners", sampling == 1).attr("half_pixel_centers", sampling == 2);
+    let size = [1 + g.rng.below(6) as i64, 1 + g.rng.below(6) as i64];
+    let mut params = Vec::new();
+    let call = g.param(call, &mut params, "size", &size, true)?;
+    let props = ElementProps { integral: false, ..props_of(g, &[x]) };
+    g.add_step(call, &[x], &params, props)
+}
+
+pub fn crop_and_resize(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
+    let dtype = DTypeClass::Number.sample(&mut g.rng);
+    let x = g.source(dtype, [2, 3, 4, 2].map(Size::Known).to_vec(), Content::SmallIntegers, false)?;
+    let count = g.random_size();
+    let boxes = g.source(DType::F32, vec![count, Size::Known(4)], Content::Ordinary, false)?;
+    let last = if g.rng.chance(1, 20) { 2 } else { 1 };
+    let numbers = g.source(DType::I32, vec![count], Content::Range(0, last), false)?;
+    let size = Attr::from([1 + g.rng.below(4) as i64, 1 + g.rng.below(4) as i64]);
+    let props = ElementProps { integral: false, ..props_of(g, &[x]) };
+    g.add_step(Call::new("crop_and_resize").attr("crop_size", size), &[x, boxes, numbers], &[], props)
+}
+
+/// Adds a conversion or an adjustment of colours.
+pub fn color(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
+    let dtype = float(g);
+    let x = images(g, dtype, 3)?;
+    let mut operands = vec![x];
+    if op.starts_with("adjust") {
+        operands.push(g.scalar(DType::F32, Content::Ordinary)?);
+    }
+    let summed = op == "adjust_contrast";
+    let props = computed_props(g, op, &operands);
+    let props = ElementProps {
+        reduced: props.reduced || summed,
+        order_dependent: props.order_dependent || summed,
+        ..props
+    };
+    g.add_step(Call::new(op), &operands, &[], props)
+}

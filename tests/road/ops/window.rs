@@ -1,0 +1,149 @@
+//! Adds pools and convolutions to random graphs.
+
+use shapeflow::{Attr, DType};
+
+use super::props_of;
+use crate::element_props::{DTypeClass, ElementProps};
+use crate::graph_generator::{GraphGenerator, ValueIndex};
+use crate::graph_recipe::{Content, Size};
+use crate::op_call::Call;
+
+/// Adds a source of images with `channels` channels in the last axis.
+fn images(g: &mut GraphGenerator<'_>, dtype: DType, channels: i64) -> Option<ValueIndex> {
+    let sizes: Vec<Size> = [3, 6, 6]
+        .into_iter()
+        .map(|limit| {
+            let sizes: Vec<i64> = (0..g.recipe.runs.len()).map(|_| 1 + g.rng.below(limit) as i64).collect();
+            match g.rng.chance(1, 2) {
+                true => Size::Known(sizes[0]),
+                false => Size::Unnamed(g.new_variable(&sizes)),
+            }
+        })
+        .chain([Size::Known(channels)])
+        .collect();
+    g.source(dtype, sizes, Content::Range(-3, 3), false)
+}
+
+/// Adds `padding`, and sizes and strides of windows under these names.
+fn windows(g: &mut GraphGenerator<'_>, call: Call, sizes: Option<&'static str>) -> Call {
+    let mut entry =
+        |limit| Attr::Ints([1, 1 + g.rng.below(limit) as i64, 1 + g.rng.below(limit) as i64, 1].into());
+    let call = match sizes {
+        Some(name) => call.attr(name, entry(3)),
+        None => call,
+    };
+    let call = call.attr("strides", entry(2));
+    call.attr("padding", if g.rng.chance(2, 3) { "SAME" } else { "VALID" })
+}
+
+/// Returns the properties of sums of small integers; `None` for f16 and bf16.
+fn summed(g: &GraphGenerator<'_>, operands: &[ValueIndex]) -> Option<ElementProps> {
+    let dtype = g.dtype(operands[0]);
+    let is_half = matches!(dtype, DType::F16 | DType::BF16);
+    let props = props_of(g, operands);
+    let float = dtype.is_float();
+    let props = ElementProps {
+        reduced: props.reduced || float,
+        zero_sign_unknown: props.zero_sign_unknown || float,
+        order_dependent: props.order_dependent || float,
+        integral: props.integral && !float,
+        ..props
+    };
+    (!is_half).then_some(props)
+}
+
+/// Adds `max_pool` or `avg_pool`.
+pub fn pool(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
+    let class = if op == "max_pool" { DTypeClass::Number } else { DTypeClass::Float };
+    let dtype = class.sample(&mut g.rng);
+    let channels = 1 + g.rng.below(9) as i64;
+    let x = images(g, dtype, channels)?;
+    let call = windows(g, Call::new(op), Some("ksize"));
+    let props = if op == "max_pool" { props_of(g, &[x]) } else { summed(g, &[x])? };
+    g.add_step(call, &[x], &[], props)
+}
+
+/// Adds `reduce_window` over the last axes of a value.
+pub fn reduce_window(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
+    let x = g.pick(DTypeClass::Number, 1..=4, |props| !props.extreme && !props.order_dependent)?;
+    let mut entries = |limit| -> Vec<i64> { (0..g.rank(x)).map(|_| 1 + g.rng.below(limit) as i64).collect() };
+    let (sizes, strides) = (entries(2), entries(3));
+    let is_max = g.rng.chance(1, 2);
+    let props = if is_max { props_of(g, &[x]) } else { summed(g, &[x])? };
+    let call = Call::new("reduce_window").attr("sizes", Attr::Ints(sizes.into()));
+    let call =
+        call.attr("strides", Attr::Ints(strides.into())).attr("op", if is_max { "max" } else { "sum" });
+    g.add_step(call, &[x], &[], props)
+}
+
+/// Adds a convolution.
+pub fn conv(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
+    let dtype = DTypeClass::Number.sample(&mut g.rng);
+    let (channels, filters) = (1 + g.rng.below(3) as i64, 1 + g.rng.below(9) as i64);
+    let groups = if op == "conv_2d" && g.rng.chance(1, 4) { 2 } else { 1 };
+    let x = images(g, dtype, channels * groups)?;
+    let sizes = [1 + g.rng.below(3) as i64, 1 + g.rng.below(3) as i64, channels, filters * groups];
+    let filter = g.source(dtype, sizes.map(Size::Known).to_vec(), Content::Range(-2, 2), false)?;
+    let props = summed(g, &[x, filter])?;
+    if op == "convolve_windows" {
+        let list = |g: &mut GraphGenerator<'_>| Attr::Ints([1 + g.rng.below(2) as i64, 1].into());
+        let (strides, dilations) = (list(g), list(g));
+        let call = Call::new(op).attr("strides", strides).attr("dilations", dilations);
+        return g.add_step(call, &[x, filter], &[], props);
+    }
+    let call = windows(g, Call::new(op), None);
+    g.add_step(call, &[x, filter], &[], props)
+}
+
+/// Adds `conv_2d_input_grad` or `conv_2d_filter_grad`, of images of 5 rows and 4 columns and windows at every position.
+pub fn conv_gradient(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
+    let dtype = DTypeClass::Number.sample(&mut g.rng);
+    let (channels, filters) = (1 + g.rng.below(3) as i64, 1 + g.rng.below(5) as i64);
+    let sizes = [1 + g.rng.below(3) as i64, 1 + g.rng.below(3) as i64, channels, filters];
+    let batch = g.random_size();
+    let same = g.rng.chance(1, 2);
+    let lost = |size: i64| if same { 0 } else { size - 1 };
+    let output = [Size::Known(5 - lost(sizes[0])), Size::Known(4 - lost(sizes[1])), Size::Known(filters)];
+    let output = [batch].into_iter().chain(output).collect();
+    let gradient = g.source(dtype, output, Content::Range(-2, 2), false)?;
+    let call =
+        Call::new(op).attr("strides", [1, 1, 1, 1]).attr("padding", if same { "SAME" } else { "VALID" });
+    let (call, operands) = if op == "conv_2d_input_grad" {
+        let filter = g.source(dtype, sizes.map(Size::Known).to_vec(), Content::Range(-2, 2), false)?;
+        (call.attr("input_sizes", [5, 4]), [filter, gradient])
+    } else {
+        let image = vec![batch, Size::Known(5), Size::Known(4), Size::Known(channels)];
+        let image = g.source(dtype, image, Content::Range(-2, 2), false)?;
+        (call.attr("filter_sizes", sizes), [image, gradient])
+    };
+    let props = summed(g, &operands)?;
+    g.add_step(call, &operands, &[], props)
+}
+
+pub fn lrn(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
+    let dtype = *g.rng.choose(&[DType::F32, DType::F64]);
+    let channels = 1 + g.rng.below(9) as i64;
+    let x = images(g, dtype, channels)?;
+    let props = summed(g, &[x])?;
+    let radius = g.rng.below(4) as i64;
+    g.add_step(Call::new("lrn").attr("depth_radius", radius), &[x], &[], props)
+}
+
+/// Adds windows of volumes.
+pub fn volume_patches(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
+    let dtype = DTypeClass::Any.sample(&mut g.rng);
+    let mut sizes: Vec<Size> = vec![g.random_size()];
+    sizes.extend([4, 3, 5, 2].map(Size::Known));
+    let content = g.random_content();
+    let x = g.source(dtype, sizes, content, false)?;
+    let mut entries = |limit| -> Vec<i64> {
+        let inner = (0..3).map(|_| 1 + g.rng.below(limit) as i64);
+        [1].into_iter().chain(inner).chain([1]).collect()
+    };
+    let (sizes, strides) = (entries(3), entries(2));
+    let call = Call::new("extract_volume_patches").attr("ksizes", Attr::Ints(sizes.into()));
+    let call = call.attr("strides", Attr::Ints(strides.into()));
+    let call = call.attr("padding", if g.rng.chance(1, 2) { "SAME" } else { "VALID" });
+    let props = props_of(g, &[x]);
+    g.add_step(call, &[x], &[], props)
+}
