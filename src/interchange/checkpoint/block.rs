@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use prost::encoding::decode_varint;
 
 use super::crc::masked;
-use super::damaged;
+use super::damage::damaged;
 use crate::error::Result;
 
 /// The type byte and the checksum after each block.

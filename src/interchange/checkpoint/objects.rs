@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use prost::Message;
 
-use super::{Checkpoint, damaged};
+use super::damage::damaged;
+use super::reader::Checkpoint;
 use crate::error::Result;
 
 /// The key of the tensor that holds the object graph.

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use super::damaged;
-use super::entry::SliceProto;
+use super::damage::damaged;
+use super::proto::SliceProto;
 use crate::error::Result;
 
 /// The extent of a slice along one axis. A slice of a whole axis has the length that the axis has.

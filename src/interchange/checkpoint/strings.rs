@@ -3,7 +3,7 @@
 use prost::encoding::decode_varint;
 
 use super::crc::masked;
-use super::damaged;
+use super::damage::damaged;
 use crate::error::Result;
 use crate::tensor::Tensor;
 

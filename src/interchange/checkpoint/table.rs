@@ -1,7 +1,7 @@
 //! Reads a sorted string table: a file of blocks, whose last block is the index of the others.
 
 use super::block::{Handle, visit_entries};
-use super::damaged;
+use super::damage::damaged;
 use crate::error::Result;
 
 /// The last bytes of each table.

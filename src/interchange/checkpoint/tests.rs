@@ -5,9 +5,14 @@ use std::sync::Arc;
 
 use prost::Message;
 
+use super::super::limits::Limits;
 use super::super::proto::{DimProto, TensorShapeProto};
-use super::entry::{EntryProto, ExtentProto, SliceProto};
+use super::crc::masked;
+use super::proto::{EntryProto, ExtentProto, HeaderProto, SliceProto};
+use super::slice::Slice;
 use super::*;
+use crate::error::{ErrorKind, Result};
+use crate::tensor::SharedBytes;
 
 /// The checkpoint that `tests/record_checkpoint.py` recorded.
 fn recorded() -> PathBuf {
@@ -76,7 +81,7 @@ fn tensors_that_tensorflow_saved_read_back() {
     let words = tensor("words");
     let words = words.as_strings().unwrap();
     let expected = [b"a".to_vec(), vec![], [0, 0xff].repeat(100), "ä".as_bytes().to_vec()];
-    assert!(words.iter().map(|word| &**word).eq(expected.iter().map(|word| &word[..])));
+    assert!(words.iter().eq(expected.iter().map(|word| &word[..])));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use super::resource::Resource;
+use super::handle::Resource;
 use crate::error::Error;
 use crate::graph::Value;
 

@@ -8,16 +8,15 @@ use shapeflow_shape_fns::DType;
 
 use super::built::{Checks, Condition, ImportedValue, union};
 use super::definitions::Definitions;
-use super::initial::InitialState;
-use super::table::Tables;
+use super::state::{InitialState, Tables};
 use crate::error::Result;
 use crate::graph::{Graph, Value};
+use crate::interchange::imported::BuiltNode;
 use crate::interchange::limits::Budget;
 use crate::interchange::model::Model;
 use crate::interchange::options::ImportOptions;
 use crate::interchange::proto::{FunctionDef, GraphDef};
 use crate::interchange::saved_state::SavedState;
-use crate::interchange::usage::BuiltNode;
 use crate::ops::array::checked;
 
 /// The state of one import.

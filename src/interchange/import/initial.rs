@@ -1,42 +1,19 @@
-//! `InitialState`: the values that a SavedModel gives its resources before it serves.
+//! Finds the values that a SavedModel gives its resources before it serves.
 //!
 //! TensorFlow runs two nodes of a SavedModel after it has loaded the graph: one restores the variables from the
 //! checkpoint, one initialises the rest. The import builds these nodes in a graph of their own, and records what they
 //! write.
 
-use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::built::{Built, ImportedValue};
 use super::frame::{Frame, damaged};
+use super::handle::{Resource, Restored};
 use super::importer::Importer;
-use super::resource::{Resource, Restored};
+use super::state::{Content, Initial, InitialState};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{Graph, Value};
 use crate::tensor::Tensor;
-
-/// The values that a SavedModel gives its resources before it serves.
-#[derive(Default)]
-pub(super) struct InitialState {
-    variables: HashMap<Rc<str>, Initial>,
-    tables: HashMap<Rc<str>, Content>,
-}
-
-/// What a lookup table holds before any run.
-pub(super) enum Content {
-    /// Keys and values.
-    Known(Tensor, Tensor),
-    /// What only TensorFlow computes. The text names the node that stores it.
-    Unknown(String),
-}
-
-/// The value that a variable has before any run.
-enum Initial {
-    Restored(Rc<Restored>),
-    Tensor(Tensor),
-    /// A value that only TensorFlow computes. The text names the node that stores it.
-    Unknown(String),
-}
 
 impl<'a, 'g> Importer<'a, 'g> {
     /// Returns the values that the resources have before any run.
@@ -64,19 +41,27 @@ impl<'a, 'g> Importer<'a, 'g> {
         Ok(state)
     }
 
+    /// Returns the value that a variable has so far: before any run, or before the next node of an initialiser.
+    fn value_so_far(&mut self, variable: &str) -> Result<Option<Initial>> {
+        match &self.recording {
+            Some(state) => Ok(state.variables.get(variable).cloned()),
+            None => Ok(self.initial_state()?.variables.get(variable).cloned()),
+        }
+    }
+
     /// Returns the tensor that a variable has before any run; `None` if nothing gives it one.
     ///
     /// # Errors
     /// The tensor is damaged in the checkpoint, or an initialiser computes it from what the import does not know.
     pub(super) fn variable_tensor(&mut self, variable: &str) -> Result<Option<Tensor>> {
-        let state = self.initial_state()?;
+        let value = self.value_so_far(variable)?;
         let checkpoint = self.saved.checkpoint.as_ref();
-        match state.variables.get(variable) {
+        match value {
             Some(Initial::Restored(restored)) => match checkpoint {
                 Some(checkpoint) => checkpoint.tensor(&restored.key, &restored.slice).map(Some),
                 None => Ok(None),
             },
-            Some(Initial::Tensor(tensor)) => Ok(Some(tensor.clone())),
+            Some(Initial::Tensor(tensor)) => Ok(Some(tensor)),
             Some(Initial::Unknown(node)) => {
                 let message = format!(
                     "the value of {variable} must be in the checkpoint, got one that {node} computes"
@@ -96,8 +81,12 @@ impl<'a, 'g> Importer<'a, 'g> {
     /// # Errors
     /// The model is damaged, or an initialiser computes the content from what the import does not know.
     pub(super) fn initial_content(&mut self, table: &str) -> Result<Option<(Tensor, Tensor)>> {
-        match self.initial_state()?.tables.get(table) {
-            Some(Content::Known(keys, values)) => Ok(Some((keys.clone(), values.clone()))),
+        let content = match &self.recording {
+            Some(state) => state.tables.get(table).cloned(),
+            None => self.initial_state()?.tables.get(table).cloned(),
+        };
+        match content {
+            Some(Content::Known(keys, values)) => Ok(Some((keys, values))),
             Some(Content::Unknown(node)) => {
                 let message =
                     format!("the table {table} must be filled with constants, got what {node} computes");
@@ -122,6 +111,7 @@ impl<'a, 'g> Importer<'a, 'g> {
 
     /// Records that a node fills a table.
     pub(super) fn record_table(&mut self, table: Rc<str>, content: Content) {
+        self.tables.remove(&table);
         if let Some(state) = &mut self.recording {
             state.tables.insert(table, content);
         }
@@ -132,8 +122,7 @@ impl<'a, 'g> Importer<'a, 'g> {
     /// # Errors
     /// The model or the checkpoint is damaged.
     pub(super) fn has_value(&mut self, variable: &str) -> Result<bool> {
-        let state = self.initial_state()?;
-        if state.variables.contains_key(variable) {
+        if self.value_so_far(variable)?.is_some() {
             return Ok(true);
         }
         match &self.saved.checkpoint {
@@ -159,6 +148,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             },
             None => Initial::Unknown(name.to_string()),
         };
+        self.constants.remove(&variable);
         if let Some(state) = &mut self.recording {
             state.variables.insert(variable, initial);
         }

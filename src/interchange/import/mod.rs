@@ -12,11 +12,13 @@ mod call;
 mod definitions;
 mod feed;
 mod frame;
+mod handle;
 mod importer;
 mod initial;
 mod node;
 mod placeholder;
 mod resource;
+mod state;
 mod table;
 mod typed;
 mod unknown;
@@ -24,11 +26,10 @@ mod unknown;
 use std::collections::HashMap;
 
 use super::constant;
-use super::imported::{Imported, Output, Record, without_zero};
+use super::imported::{BuiltNode, Imported, Output, Record, without_zero};
 use super::model::{Model, Signature};
 use super::options::ImportOptions;
 use super::proto::AttrKind;
-use super::usage::BuiltNode;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{Graph, NodeIx};
 use crate::tensor::Tensor;
@@ -308,6 +309,11 @@ impl<'a, 'g> Importer<'a, 'g> {
         inputs: &[ImportedValue<'g>],
     ) -> Result<Built<'g>> {
         let def = &frame.nodes[index];
+        // A tensor that holds the path of an asset is a constant or a placeholder, which TensorFlow feeds at load time.
+        if let Some(path) = self.saved.assets.get(&def.name).filter(|_| frame.depth == 0) {
+            let tensor = Tensor::from_strings(&[], &[path.to_string_lossy().as_bytes()])?;
+            return Ok(Built::of(vec![self.graph.constant_at(tensor, self.location).named(name)]));
+        }
         match def.op.as_str() {
             op if is_placeholder(op)
                 && (inputs.is_empty() || self.ignores_defaults || self.override_of(name).is_some()) =>
@@ -322,10 +328,7 @@ impl<'a, 'g> Importer<'a, 'g> {
                 let Some(AttrKind::Tensor(proto)) = frame.attr(index, "value") else {
                     return damaged("the attribute value of a Const must be a tensor".to_string());
                 };
-                let tensor = match self.saved.assets.get(&def.name).filter(|_| frame.depth == 0) {
-                    Some(path) => Tensor::from_strings(&[], &[path.to_string_lossy().as_bytes()])?,
-                    None => constant::from_proto(proto, &mut self.budget)?,
-                };
+                let tensor = constant::from_proto(proto, &mut self.budget)?;
                 let value = self.graph.constant_at(tensor, self.location);
                 Ok(Built::of(vec![value.named(name)]))
             }

@@ -9,39 +9,15 @@ use super::super::proto::AttrKind;
 use super::super::shape;
 use super::built::{Built, ImportedValue};
 use super::frame::{Frame, damaged};
+use super::handle::Resource;
 use super::importer::Importer;
+use super::unknown::is_structural;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::Value;
 use crate::tensor::Tensor;
 
 /// The `shared_name` of a resource that has no name of its own.
 const ANONYMOUS: &str = "cd2c89b7-88b7-44c8-ad83-06c2a9158347";
-
-/// What a tensor of the model stands for besides its value.
-#[derive(Clone, Debug)]
-pub(super) enum Resource {
-    /// A variable.
-    Variable(Rc<str>),
-    /// A lookup table.
-    Table(Rc<TableHandle>),
-    /// A tensor of the checkpoint that a node restores.
-    Restored(Rc<Restored>),
-}
-
-/// A lookup table: its name, and the dtypes of its keys and values.
-#[derive(Clone, Debug)]
-pub(super) struct TableHandle {
-    pub name: Rc<str>,
-    pub key: DType,
-    pub value: DType,
-}
-
-/// A tensor of the checkpoint: its key, and the part of it that is wanted, or an empty text for all of it.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Restored {
-    pub key: String,
-    pub slice: String,
-}
 
 impl<'a, 'g> Importer<'a, 'g> {
     /// Imports a node that makes, reads or writes a resource; returns `None` for any other node.
@@ -122,7 +98,7 @@ impl<'a, 'g> Importer<'a, 'g> {
                 Built { outputs: inputs.iter().take(1).cloned().collect(), ..Built::default() }
             }
             // Structural nodes pass resources on.
-            (op, _) if super::is_structural(op) || self.functions.contains_key(op) => return Ok(None),
+            (op, _) if is_structural(op) || self.functions.contains_key(op) => return Ok(None),
             // Ops of TensorFlow 1 read the value of a variable from the variable itself.
             (op, Some(variable)) if writes(op) || !self.reads_value(inputs) => {
                 let message = format!(
@@ -212,23 +188,6 @@ pub(super) fn resource_name(frame: &Frame<'_, '_>, index: usize, name: &str) -> 
         }
         _ => name.into(),
     }
-}
-
-/// Returns whether an op makes, reads or writes variables or lookup tables. The import knows all of them in a
-/// SavedModel: it refuses a node that writes by its name.
-pub(super) fn is_resource_op(op: &str) -> bool {
-    const VARIABLES: [&str; 6] = [
-        "VarHandleOp",
-        "VarIsInitializedOp",
-        "IsVariableInitialized",
-        "Variable",
-        "VariableV2",
-        "VariableShape",
-    ];
-    VARIABLES.contains(&op)
-        || op.ends_with("VariableOp")
-        || op.contains("HashTable")
-        || ["Resource", "LookupTable", "InitializeTable"].iter().any(|prefix| op.starts_with(prefix))
 }
 
 /// Returns whether an op changes the variable of TensorFlow 1 that it takes.

@@ -1,6 +1,5 @@
 //! Imports lookup tables: nodes that make, fill and read them.
 
-use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::super::dtype_number::dtype_of;
@@ -8,9 +7,10 @@ use super::super::proto::AttrKind;
 use super::super::vocabulary::Vocabulary;
 use super::built::{Built, ImportedValue};
 use super::frame::{Frame, damaged};
+use super::handle::{Resource, TableHandle};
 use super::importer::Importer;
-use super::initial::Content;
-use super::resource::{Resource, TableHandle, resource_name};
+use super::resource::resource_name;
+use super::state::Content;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::ops::array::LookupTable;
 use crate::tensor::Tensor;
@@ -150,9 +150,6 @@ impl<'a, 'g> Importer<'a, 'g> {
         Ok(entry)
     }
 }
-
-/// The tables that nodes have read, with their keys and values, by name.
-pub(super) type Tables = HashMap<Rc<str>, (LookupTable, Tensor, Tensor)>;
 
 /// Returns whether an op makes a lookup table.
 fn is_table(op: &str) -> bool {

@@ -8,8 +8,8 @@ use super::super::dtype_number::dtype_of;
 use super::super::proto::{AttrKind, FunctionDef};
 use super::super::signature::{ArgumentType, signature};
 use super::frame::{Frame, Source};
+use super::handle::is_resource_op;
 use super::importer::Importer;
-use super::resource::is_resource_op;
 use crate::error::{Error, ErrorKind, Phase, Result};
 
 /// Maximum number of outputs of an unknown op. An unknown op has as many outputs as the nodes that read it imply.

@@ -61,7 +61,8 @@ const OPERANDS: &[Operand] = &[
     Operand::Data("variance"),
 ];
 
-/// The outputs after the first repeat the mean and the variance, which TensorFlow computes in training.
+/// The outputs after the first repeat the mean and the variance, which TensorFlow computes in training. Outside of
+/// training, TensorFlow leaves the last two unset.
 pub(crate) static DEF: OpDef = OpDef::compute("batch_norm", lower)
     .operands(OPERANDS)
     .outputs(|_, _| 5)

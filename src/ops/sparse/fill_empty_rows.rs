@@ -11,7 +11,7 @@ use crate::ops::row_major::RowMajor;
 use crate::tensor::Tensor;
 use shapeflow_shape_fns::DType;
 
-use super::{check_i64, out_of_range, refuse, rows_of};
+use super::operand::{check_i64, out_of_range, refuse, rows_of};
 
 impl<'g> Value<'g> {
     /// Gives each empty row of the sparse tensor of indices `self` an element `default` in its first column. Returns

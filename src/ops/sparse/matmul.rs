@@ -12,7 +12,7 @@ use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ops::row_major::RowMajor;
 use crate::tensor::{Element, TensorView, TensorViewMut};
 
-use super::{out_of_range, refuse, rows_of};
+use super::operand::{out_of_range, refuse, rows_of};
 
 impl<'g> Value<'g> {
     /// Multiplies the sparse matrix of indices `self` by the matrix `dense`.

@@ -15,56 +15,11 @@
 
 pub(crate) mod fill_empty_rows;
 pub(crate) mod matmul;
+mod operand;
 pub(crate) mod reorder;
 pub(crate) mod reshape;
 
-use shapeflow_shape_fns::DType;
-
-use crate::dtype;
-use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::op::OpDef;
-use crate::tensor::TensorView;
 
 /// Every op of the family.
 pub(crate) static ALL: &[&[&OpDef]] = &[&[&fill_empty_rows::DEF, &matmul::DEF, &reorder::DEF, &reshape::DEF]];
-
-/// Checks that these operands are i64, as the indices and shapes of sparse tensors are.
-fn check_i64(dtypes: &[DType], operands: &[usize]) -> Result<()> {
-    for &operand in operands {
-        let dtype = dtype::common(dtypes, operand, operand + 1, dtype::Class::Any)?;
-        if dtype != DType::I64 {
-            return dtype::refuse_with_help(
-                format!("indices and shapes must be i64, got {dtype} in operand {operand}"),
-                format!("cast operand {operand} with .cast(DType::I64)"),
-            );
-        }
-    }
-    Ok(())
-}
-
-/// Returns the rows of `indices [count, rank]`.
-///
-/// # Errors
-/// `indices` is no matrix of i64, or `shape` does not have one size for each column.
-fn rows_of<'a>(indices: TensorView<'a>, shape: &[i64]) -> Result<(Vec<&'a [i64]>, usize)> {
-    let [count, rank] = *indices.sizes() else {
-        return refuse(format!("indices must be a matrix, got sizes {:?}", indices.sizes()));
-    };
-    if rank != shape.len() {
-        return refuse(format!("indices must have {} columns, one for each size, got {rank}", shape.len()));
-    }
-    let elements = indices.as_slice::<i64>()?;
-    Ok(((0..count).map(|row| &elements[row * rank..(row + 1) * rank]).collect(), rank))
-}
-
-/// Returns the error of operands that are no sparse tensor.
-fn refuse<T>(message: String) -> Result<T> {
-    Err(Error::new(ErrorKind::Shape, Phase::Run, message))
-}
-
-/// Returns the error of an index outside of its axis.
-fn out_of_range<T>(row: usize, column: usize, index: i64, size: i64) -> Result<T> {
-    let message =
-        format!("an index must be in its axis, got {index} for a size of {size} at indices[{row}, {column}]");
-    Err(Error::new(ErrorKind::Index, Phase::Run, message))
-}

@@ -11,7 +11,7 @@ use crate::ops::row_major::RowMajor;
 use crate::tensor::Tensor;
 use shapeflow_shape_fns::DType;
 
-use super::{check_i64, refuse, rows_of};
+use super::operand::{check_i64, refuse, rows_of};
 
 impl<'g> Value<'g> {
     /// Sorts the elements of the sparse tensor of indices `self` in row-major order. Elements of one index keep their

@@ -9,7 +9,7 @@ use crate::ops::row_major::RowMajor;
 use crate::tensor::Tensor;
 use shapeflow_shape_fns::DType;
 
-use super::{check_i64, refuse, rows_of};
+use super::operand::{check_i64, refuse, rows_of};
 
 impl<'g> Value<'g> {
     /// Returns the indices `self` of a sparse tensor of sizes `shape` after a reshape to `new_shape`, and the new sizes.
@@ -34,7 +34,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::host("sparse_reshape", run)
-    .operands(&[Operand::Data("indices"), Operand::Data("shape"), Operand::Data("new_shape")])
+    .operands(&[Operand::Data("input_indices"), Operand::Data("input_shape"), Operand::Data("new_shape")])
     .outputs(|_, _| 2)
     .shape_fn(shapeflow_shape_fns::sparse::reshape)
     .dtype_rule(|dtypes, _| {
