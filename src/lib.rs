@@ -43,9 +43,9 @@ pub use op::{
 };
 pub use ops::reduce::{Axes, IntoAxes};
 pub use ops::{
-    Bound, DataFormat, DiagonalAlign, GridOrder, IntoScalar, Mirror, Padding, Quantization, Sampling,
-    SetOperation, SliceItem, SliceMasks, WindowPadding, add_n, concat, concat_offset, dynamic_stitch, einsum,
-    meshgrid, stack,
+    Bound, DataFormat, DiagonalAlign, GridOrder, IntoScalar, LookupTable, Mirror, Padding, Quantization,
+    Sampling, SetOperation, SliceItem, SliceMasks, WindowPadding, add_n, concat, concat_offset,
+    dynamic_stitch, einsum, meshgrid, stack,
 };
 #[cfg(feature = "strings")]
 pub use ops::{string_format, string_join};

@@ -29,6 +29,7 @@ pub(crate) mod logical;
 pub(crate) mod math;
 pub(crate) mod nn;
 mod operators;
+pub(crate) mod pick_rows;
 pub(crate) mod positions;
 pub(crate) mod quantize;
 #[cfg(test)]
@@ -49,8 +50,8 @@ pub(crate) mod widen;
 use crate::op::{OpDef, Registry};
 
 pub use array::{
-    Bound, DiagonalAlign, GridOrder, IntoScalar, Mirror, SliceItem, SliceMasks, WindowPadding, concat,
-    concat_offset, dynamic_stitch, meshgrid, stack,
+    Bound, DiagonalAlign, GridOrder, IntoScalar, LookupTable, Mirror, SliceItem, SliceMasks, WindowPadding,
+    concat, concat_offset, dynamic_stitch, meshgrid, stack,
 };
 pub use image::Sampling;
 pub use linalg::einsum;
@@ -116,8 +117,10 @@ mod tests {
     }
 
     /// Ops that need attributes, or operands of several ranks. Their own tests run them.
-    const OF_SEVERAL_RANKS: [&str; 13] = [
+    const OF_SEVERAL_RANKS: [&str; 15] = [
         "avg_pool",
+        "batch_norm",
+        "batch_norm_with_reserve",
         "bias_add",
         "conv_2d",
         "conv_2d_filter_grad",

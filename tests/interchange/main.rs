@@ -8,6 +8,7 @@ mod mutated;
 mod positions;
 mod roundtrip;
 mod samples;
+mod saved_models;
 mod shapes;
 mod string_samples;
 mod structure;

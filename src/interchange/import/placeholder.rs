@@ -73,7 +73,8 @@ impl<'a, 'g> Importer<'a, 'g> {
             (None, Some(AttrKind::Shape(proto))) => shape::from_proto(proto, &self.budget)?,
             (None, _) => TensorShape::unranked(),
         };
-        let value = self.graph.input_at(name, dtype, shape, self.location)?;
+        let input = self.input_names.get(name).copied().unwrap_or(name);
+        let value = self.graph.input_at(input, dtype, shape, self.location)?;
         Ok(Built { is_input: true, ..Built::of(vec![value]) })
     }
 }

@@ -9,6 +9,7 @@ use super::super::proto::{AttrKind, FunctionDef};
 use super::super::signature::{ArgumentType, signature};
 use super::control::is_control;
 use super::frame::{Frame, Source};
+use super::handle::is_resource_op;
 use super::importer::Importer;
 use super::lists::is_list_op;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -58,7 +59,8 @@ impl<'a, 'g> Importer<'a, 'g> {
                     || self.definitions.knows(&node.op)
                     || lookup(&node.op).is_some()
                     || self.options.ops.get(&node.op).is_some()
-                    || self.functions.contains_key(node.op.as_str());
+                    || self.functions.contains_key(node.op.as_str())
+                    || self.source.is_saved_model && is_resource_op(&node.op);
                 if !known {
                     unknown.entry(&node.op).or_default().push(format!("{prefix}{}", node.name));
                 }
