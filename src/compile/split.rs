@@ -7,10 +7,10 @@ use crate::passes::{KnownInputs, carrier, rebuild, subgraph};
 /// The source of an output of a graph that was split.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum OutputSource {
-    /// A result of the first part.
-    First(usize),
-    /// The next result of the second part: its results come in the order of the outputs.
-    Second,
+    /// The result of the first part with this index.
+    FirstPart(usize),
+    /// The next result of the second part. The second part has its results in the order of the outputs.
+    SecondPart,
 }
 
 /// A graph in two parts. If the second part has `k` inputs, they are the first `k` results of the first part.
@@ -38,9 +38,9 @@ pub(super) fn split(graph: &GraphData, outputs: &[ValueIx], waits: &[bool]) -> R
     for &output in outputs {
         sources.push(if waiting(output) {
             late.push(second.values[&output]);
-            OutputSource::Second
+            OutputSource::SecondPart
         } else {
-            OutputSource::First(made.iter().position(|value| *value == output).unwrap_or_else(|| {
+            OutputSource::FirstPart(made.iter().position(|value| *value == output).unwrap_or_else(|| {
                 made.push(output);
                 made.len() - 1
             }))

@@ -121,7 +121,7 @@ macro_rules! shape_of_row {
 }
 
 /// Ops of one operand, whose shape the result has. `$rules` is the module of dtype rules, which determines the dtype of
-/// the result.
+/// the result. `$result` is text about the result for the docs of the methods; it may be empty.
 macro_rules! unary_ops {
     ($rules:ident, $result:literal: $($(#[$meta:meta])* $method:ident, $DEF:ident: $class:ident, [$($op:literal $($own:ident)?),*], $body:expr $(, shape = $shape:path)?;)*) => {
         impl<'g> $crate::graph::Value<'g> {$(
@@ -157,7 +157,7 @@ macro_rules! unary_ops {
 }
 
 /// Ops of two operands of one dtype, which broadcast. `$rules` is the module of dtype rules, which determines the dtype
-/// of the result.
+/// of the result. `$result` is text about the result for the docs of the methods; it may be empty.
 macro_rules! binary_ops {
     ($rules:ident, $result:literal: $($(#[$meta:meta])* $method:ident, $DEF:ident: $class:ident, [$($op:literal $($own:ident)?),*], $body:expr $(, shape = $shape:path)?;)*) => {
         impl<'g> $crate::graph::Value<'g> {$(

@@ -5,7 +5,8 @@
 //!
 //! **Out**: [`Registry::builtin`], which holds every op by name, and Rust's operators on values.
 //!
-//! **Who calls it**: programs call builder methods; `interchange` looks ops up by name. No other room names an op.
+//! **Who calls it**: programs call builder methods; `interchange` looks ops up by name. No other
+//! top-level module names an op.
 //!
 //! **Absent**: shape functions, which have their own crate.
 //!
@@ -104,7 +105,8 @@ mod tests {
         for def in super::defs() {
             assert!(names.insert(def.name()), "two ops are named {}", def.name());
             for spelling in def.tensorflow_ops() {
-                // Two ops may share a spelling if their dtypes differ, as ranges of integers and of floats do.
+                // Two ops may share a spelling if their dtypes differ: `range` takes integers, `float_range` takes
+                // floats.
                 let is_new = spellings.insert(spelling.op_type);
                 assert!(
                     is_new || ["float_range", "string_add"].contains(&def.name()),
