@@ -15,6 +15,7 @@ pub(crate) mod lower;
 mod op;
 mod ops;
 mod passes;
+mod ragged;
 pub(crate) mod runtime;
 mod tensor;
 pub(crate) mod tiles;
@@ -33,7 +34,8 @@ pub use exec::{BoundRun, Executable, Port, Results, Runner, Stats};
 #[cfg(feature = "petgraph")]
 pub use graph::dataflow;
 pub use graph::{
-    Graph, IntoConstant, IntoOperand, IntoParam, IntoShapeArg, OpBuilder, Param, Scope, Value, ValueId,
+    AnyValue, Graph, IntoConstant, IntoOperand, IntoParam, IntoShapeArg, OpBuilder, Param, RaggedValue,
+    RowPartitionValue, Scope, Value, ValueId,
 };
 pub use op::{
     Absent, CompositeCx, CompositeFn, DTypeRule, HostCx, HostKernel, LowerFn, OpDef, OpRef, Operand,
@@ -41,7 +43,9 @@ pub use op::{
 };
 pub use ops::reduce::{Axes, IntoAxes};
 pub use ops::{
-    Bound, IntoScalar, Mirror, SliceItem, SliceMasks, WindowPadding, concat, dynamic_stitch, stack,
+    Bound, IntoRaggedAxes, IntoRaggedOperand, IntoScalar, Mirror, SliceItem, SliceMasks, WindowPadding,
+    concat, dynamic_stitch, stack,
 };
+pub use ragged::{IntoNested, Nested, RaggedItem, RaggedTensor, RowPartition, SparseParts, Splits};
 pub use runtime::ThreadPool;
 pub use tensor::{Element, Tensor, TensorMap, TensorView, TensorViewMut};

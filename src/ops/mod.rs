@@ -25,6 +25,7 @@ pub(crate) mod math;
 pub(crate) mod nn;
 mod operators;
 pub(crate) mod positions;
+pub(crate) mod ragged;
 #[cfg(test)]
 mod recorded_values;
 pub(crate) mod reduce;
@@ -36,14 +37,15 @@ pub(crate) mod testing;
 pub(crate) mod widen;
 
 use crate::op::{OpDef, Registry};
+pub use ragged::{IntoRaggedAxes, IntoRaggedOperand};
 
 pub use array::{
     Bound, IntoScalar, Mirror, SliceItem, SliceMasks, WindowPadding, concat, dynamic_stitch, stack,
 };
 
 /// The families of ops.
-static FAMILIES: [&[&[&OpDef]]; 7] =
-    [array::ALL, linalg::ALL, logical::ALL, math::ALL, nn::ALL, reduce::ALL, segment::ALL];
+static FAMILIES: [&[&[&OpDef]]; 8] =
+    [array::ALL, linalg::ALL, logical::ALL, math::ALL, nn::ALL, ragged::ALL, reduce::ALL, segment::ALL];
 
 /// Returns the ops of this crate.
 fn defs() -> impl Iterator<Item = &'static OpDef> {

@@ -4,6 +4,7 @@ mod creation;
 mod elementwise;
 mod list;
 mod movement;
+mod ragged;
 mod reduction;
 pub mod scatter_and_blocks;
 mod slicing;
@@ -230,6 +231,7 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         "unique" | "unique_with_counts" => unique(g, op),
         "boolean_mask" => boolean_mask(g),
         "where_indices" => unary(g, op, DTypeClass::Any),
+        _ if op.starts_with("ragged_") => ragged::add_op(g, op),
         _ if op.starts_with("reduce_") => reduce(g, op),
         _ => scatter_and_blocks::add_op(g, op),
     }
