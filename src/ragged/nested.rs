@@ -105,10 +105,9 @@ impl RaggedItem {
         let (flat, partitions) = self.clone().into_parts();
         let mut items: Vec<Nested<T>> =
             flat.as_slice::<T>()?.iter().map(|&item| Nested::Item(item)).collect();
-        for &size in flat.sizes().iter().skip(1).rev() {
-            let count = items.len().checked_div(size);
+        for axis in (1..flat.sizes().len()).rev() {
+            let (rows, size) = (flat.sizes()[..axis].iter().product(), flat.sizes()[axis]);
             let mut rest = items.into_iter();
-            let rows = count.unwrap_or_else(|| flat.sizes()[..flat.sizes().len() - 1].iter().product());
             items = (0..rows).map(|_| Nested::List(rest.by_ref().take(size).collect())).collect();
         }
         for partition in partitions.iter().rev() {

@@ -192,6 +192,24 @@ impl<'g> RaggedValue<'g> {
         self.binary(&math::div::DEF, other, Location::caller())
     }
 
+    /// Computes `self == other`, value by value, as [`Value::equal`](crate::Value::equal) does. Fuses into kernels.
+    ///
+    /// # Errors
+    /// As [`Value::equal`](crate::Value::equal); also if the partitions cannot be equal.
+    #[track_caller]
+    pub fn equal(self, other: impl IntoRaggedOperand<'g>) -> Result<RaggedValue<'g>> {
+        self.binary(&logical::equality::EQUAL, other, Location::caller())
+    }
+
+    /// Computes `self != other`, value by value, as [`Value::not_equal`](crate::Value::not_equal) does. Fuses into kernels.
+    ///
+    /// # Errors
+    /// As [`Value::not_equal`](crate::Value::not_equal); also if the partitions cannot be equal.
+    #[track_caller]
+    pub fn not_equal(self, other: impl IntoRaggedOperand<'g>) -> Result<RaggedValue<'g>> {
+        self.binary(&logical::equality::NOT_EQUAL, other, Location::caller())
+    }
+
     /// Converts the elements to another dtype. Fuses into kernels.
     ///
     /// # Errors

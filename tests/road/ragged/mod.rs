@@ -3,3 +3,4 @@
 mod graphs;
 mod laws;
 mod mistakes;
+mod recorded;
