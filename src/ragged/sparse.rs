@@ -1,7 +1,5 @@
 //! `to_sparse` and `from_sparse`: the elements of a ragged tensor with their indices.
 
-use shapeflow_shape_fns::DType;
-
 use super::{RaggedTensor, shape_error};
 use crate::error::Result;
 use crate::tensor::Tensor;
@@ -34,45 +32,44 @@ impl RaggedTensor {
     /// Memory is refused.
     pub fn to_sparse(&self) -> Result<SparseParts> {
         let inner = &self.flat.sizes()[1..];
-        let (rank, len) = (self.rank(), self.flat.len());
-        let mut indices = Tensor::zeros(DType::I64, &[len, rank])?;
-        let out = indices.as_mut_slice::<i64>()?;
-        let row: usize = inner.iter().product();
+        let (rank, row) = (self.rank(), inner.iter().product::<usize>());
+        let mut out: Vec<i64> = Vec::with_capacity(self.flat.len() * rank);
+        // Splits that were not validated may cover a value several times, or not at all.
+        let mut covered = Vec::with_capacity(self.flat.sizes()[0]);
         let mut index = vec![0; self.partitions.len() + 1];
-        let mut place = 0;
-        self.each_value(0, 0..self.nrows(), &mut index, &mut |index| {
+        self.each_value(0, 0..self.nrows(), &mut index, &mut |index, value| {
+            covered.push(value..value + 1);
             for element in 0..row {
-                let target = &mut out[place * rank..(place + 1) * rank];
-                target[..index.len()].copy_from_slice(index);
+                out.extend(index);
                 let mut rest = element;
-                for (slot, size) in target[index.len()..].iter_mut().zip(inner).rev() {
+                let first = out.len();
+                out.resize(first + inner.len(), 0);
+                for (slot, size) in out[first..].iter_mut().zip(inner).rev() {
                     *slot = (rest % size) as i64;
                     rest /= size;
                 }
-                place += 1;
             }
         });
         let shape: Vec<i64> = self.bounding_shape().iter().map(|&size| size as i64).collect();
-        let values = self.flat.reshape(&[len])?;
-        // Splits that were not validated may cover fewer values.
-        let values = super::take_rows(values.view(), &[0..place])?;
-        let indices = super::take_rows(indices.view(), &[0..place])?;
+        let count = covered.len() * row;
+        let values = super::take_rows(self.flat.view(), &covered)?.reshape(&[count])?;
+        let indices = Tensor::from_vec(&[count, rank], out)?;
         Ok(SparseParts { indices, values, dense_shape: Tensor::from(shape) })
     }
 
-    /// Calls `f` with the index of each flat value.
+    /// Calls `f` with the index and the number of each flat value.
     fn each_value(
         &self,
         level: usize,
         rows: std::ops::Range<usize>,
         index: &mut [i64],
-        f: &mut dyn FnMut(&[i64]),
+        f: &mut dyn FnMut(&[i64], usize),
     ) {
         for (number, row) in rows.enumerate() {
             index[level] = number as i64;
             match self.partitions.get(level) {
                 Some(partition) => self.each_value(level + 1, partition.range(row), index, f),
-                None => f(index),
+                None => f(index, row),
             }
         }
     }
