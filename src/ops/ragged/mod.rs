@@ -2,6 +2,8 @@
 //!
 //! An op on a [`RaggedValue`](crate::RaggedValue) is a composite of ordinary ops on its flat values and row partitions.
 
+mod convert;
+mod cumsum;
 mod elementwise;
 pub(crate) mod gather;
 mod input;

@@ -45,10 +45,7 @@ fn name(attrs: &Attrs) -> &str {
 fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let (values, splits) = (RowMajor::new(cx.input(0)?)?, RowMajor::new(cx.input(1)?)?);
     let (values, splits) = (values.view(), splits.view());
-    let offsets: Vec<usize> = match splits.dtype() {
-        DType::I32 => offsets(splits.as_slice::<i32>()?, values.sizes()[0]),
-        _ => offsets(splits.as_slice::<i64>()?, values.sizes()[0]),
-    };
+    let offsets = offsets(splits, values.sizes()[0])?;
     let sizes = [&[offsets.len() - 1], &values.sizes()[1..]].concat();
     let name = name(cx.attrs());
     if matches!(values.dtype(), DType::F16 | DType::BF16) {
@@ -58,14 +55,14 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
         }
         let mut sums = Tensor::allocate(DType::F32, &sizes)?;
         reduce(name, wide.view(), &offsets, &mut sums.view_mut()?)?;
-        clear_overflow(name, &offsets, values.dtype(), &mut sums)?;
+        fill_empty_rows(name, &offsets, values.dtype(), &mut sums)?;
         return narrow(sums.view(), &mut cx.unfilled_output(0, &sizes)?);
     }
     reduce(name, values, &offsets, &mut cx.unfilled_output(0, &sizes)?)
 }
 
 /// Writes the lowest or highest finite number of a half dtype as the extremum of each empty row.
-fn clear_overflow(name: &str, offsets: &[usize], dtype: DType, extrema: &mut Tensor) -> Result<()> {
+fn fill_empty_rows(name: &str, offsets: &[usize], dtype: DType, extrema: &mut Tensor) -> Result<()> {
     let sign = match name {
         "max" => -1.0,
         "min" => 1.0,
@@ -74,21 +71,27 @@ fn clear_overflow(name: &str, offsets: &[usize], dtype: DType, extrema: &mut Ten
     let most = if dtype == DType::F16 { half::f16::MAX.to_f32() } else { half::bf16::MAX.to_f32() };
     let extrema = extrema.as_mut_slice::<f32>()?;
     let row = extrema.len().checked_div(offsets.len() - 1).unwrap_or(0);
-    for (index, pair) in offsets.windows(2).enumerate().filter(|(_, pair)| pair[0] == pair[1]) {
-        debug_assert_eq!(pair[0], pair[1]);
+    for (index, _) in offsets.windows(2).enumerate().filter(|(_, pair)| pair[0] == pair[1]) {
         extrema[index * row..(index + 1) * row].fill(sign * most);
     }
     Ok(())
 }
 
 /// Returns the splits as positions within `nvals` values that never decrease.
-fn offsets<I: Copy + Into<i64>>(splits: &[I], nvals: usize) -> Vec<usize> {
-    let mut last = 0;
-    let position = |split: &I| {
-        last = (Into::<i64>::into(*split) as usize).min(nvals).max(last);
-        last
-    };
-    splits.iter().map(position).collect()
+pub(super) fn offsets(splits: TensorView<'_>, nvals: usize) -> Result<Vec<usize>> {
+    fn within<I: Copy + Into<i64>>(splits: &[I], nvals: usize) -> Vec<usize> {
+        let mut last = 0;
+        let position = |split: &I| {
+            // A negative split becomes a number above every size.
+            last = (Into::<i64>::into(*split) as usize).min(nvals).max(last);
+            last
+        };
+        splits.iter().map(position).collect()
+    }
+    Ok(match splits.dtype() {
+        DType::I32 => within(splits.as_slice::<i32>()?, nvals),
+        _ => within(splits.as_slice::<i64>()?, nvals),
+    })
 }
 
 fn reduce(name: &str, x: TensorView<'_>, offsets: &[usize], y: &mut TensorViewMut<'_>) -> Result<()> {

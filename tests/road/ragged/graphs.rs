@@ -125,6 +125,79 @@ fn rows_and_columns_are_reduced() {
 }
 
 #[test]
+fn running_sums_stay_in_their_rows() {
+    check(
+        |x| Ok(x.cumsum()?.into()),
+        |rows| {
+            let sums = |row: &Vec<f64>| {
+                row.iter()
+                    .scan(0.0, |sum, x| {
+                        *sum += x;
+                        Some(*sum)
+                    })
+                    .collect()
+            };
+            text(&rows.iter().map(sums).collect::<Rows>())
+        },
+    );
+    let g = Graph::new();
+    let exe = g.compile(input(&g, "x", 1).cumsum().unwrap()).unwrap();
+    let rows = vec![vec![1.0, f64::INFINITY], vec![2.0, f64::NAN], vec![3.0, 4.0]];
+    assert_eq!(
+        run(&exe, &[("x", &ragged(&rows))]).unwrap()[0].to_string(),
+        "[[1.0, inf], [2.0, NaN], [3.0, 7.0]]"
+    );
+}
+
+#[test]
+fn dense_values_become_ragged_ones() {
+    let g = Graph::new();
+    let x = g.input("x", DType::F64, shape!["n", "k", 2]).unwrap();
+    let outputs: [AnyValue<'_>; 4] = [
+        RaggedValue::from_tensor(x, 1).unwrap().into(),
+        RaggedValue::from_tensor(x, 2).unwrap().into(),
+        RaggedValue::from_tensor(x, 2).unwrap().merge_rows().unwrap().into(),
+        RaggedValue::from_tensor(x, 1).unwrap().matmul(g.constant([[1.0], [10.0]]).unwrap()).unwrap().into(),
+    ];
+    let exe = g.compile(&outputs).unwrap();
+    let x = Tensor::from([[[1.0, 2.0]], [[3.0, 4.0]]]);
+    let results = exe.run_named(&[("x", x.view())]).unwrap();
+    let got: Vec<String> =
+        results.items().unwrap().into_iter().map(|(_, item)| item.ragged().unwrap().to_string()).collect();
+    assert_eq!(
+        got,
+        [
+            "[[[1.0, 2.0]], [[3.0, 4.0]]]",
+            "[[[1.0, 2.0]], [[3.0, 4.0]]]",
+            "[[1.0, 2.0], [3.0, 4.0]]",
+            "[[[21.0]], [[43.0]]]"
+        ]
+    );
+    assert!(RaggedValue::from_tensor(g.constant([1]).unwrap(), 1).is_err());
+}
+
+#[test]
+fn softmax_of_each_row_adds_up_to_one() {
+    let g = Graph::new();
+    let y = input(&g, "x", 1).softmax().unwrap();
+    let exe = g.compile(&[y.into(), y.reduce_sum(1).unwrap()]).unwrap();
+    let got = run(&exe, &[("x", &ragged(&vec![vec![1000.0, 1000.0], vec![], vec![-5.0]]))]).unwrap();
+    assert_eq!(got[0].to_string(), "[[0.5, 0.5], [], [1.0]]");
+    assert_eq!(got[1].to_string(), "[1.0, 0.0, 1.0]");
+}
+
+#[test]
+fn segment_ids_and_row_splits_are_inverses() {
+    let g = Graph::new();
+    let splits = g.constant([0i64, 2, 2, 3]).unwrap();
+    let ids = splits.row_splits_to_segment_ids(3).unwrap();
+    let back = ids.segment_ids_to_row_splits(3).unwrap();
+    let [ids, back] = g.compile(&[ids, back]).unwrap().run(&[]).unwrap();
+    assert_eq!(ids, Tensor::from([0i64, 0, 2]));
+    assert_eq!(back, Tensor::from([0i64, 2, 2, 3]));
+}
+
+#[test]
 fn variance_of_a_large_mean_keeps_its_precision() {
     let g = Graph::new();
     let x = input(&g, "x", 1);
