@@ -116,6 +116,8 @@ macro_rules! unary_ops {
         )*}
 
         impl<'g> $crate::graph::RaggedValue<'g> {$(
+            $(#[$meta])*
+            ///
             #[doc = concat!(
                 "Applies [`Value::", stringify!($method), "`](crate::Value::", stringify!($method),
                 ") to every element. The dense kernel runs on the flat values.",
@@ -172,6 +174,8 @@ macro_rules! binary_ops {
         )*}
 
         impl<'g> $crate::graph::RaggedValue<'g> {$(
+            $(#[$meta])*
+            ///
             #[doc = concat!(
                 "Applies [`Value::", stringify!($method), "`](crate::Value::", stringify!($method),
                 ") to every pair of elements. The dense kernel runs on the flat values.",

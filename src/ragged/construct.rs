@@ -2,7 +2,7 @@
 
 use shapeflow_shape_fns::DType;
 
-use super::encoding::{check_vector, ints, rows_of_rowids, splits_of_rowids, with_ints};
+use super::encoding::{check_vector, ints, rows_of_rowids, splits_of_rowids, wide, with_ints};
 use super::{RaggedItem, RaggedTensor, RowPartition, shape_error};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::tensor::Tensor;
@@ -289,7 +289,7 @@ pub(super) fn partition_of_lengths(lengths: &Tensor, nvals: usize) -> Result<Row
         let mut offsets = vec![0usize];
         let mut sum = 0usize;
         for (position, &length) in lengths.iter().enumerate() {
-            let length = i64::from(length);
+            let length = wide(length);
             let next = usize::try_from(length).ok();
             let Some(next) = next else {
                 let message =

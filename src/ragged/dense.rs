@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use shapeflow_shape_fns::DType;
 
-use super::encoding::{check_vector, with_ints};
+use super::encoding::{check_vector, wide, with_ints};
 use super::{RaggedItem, RaggedTensor, RowPartition, shape_error, take_rows};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::tensor::{Tensor, TensorView, size_of_element};
@@ -240,7 +240,7 @@ impl RaggedTensor {
         }
         let kept: Vec<usize> = with_ints!(lengths, |lengths| {
             let check = |(row, &length)| {
-                let length = i64::from(length);
+                let length = wide(length);
                 usize::try_from(length).ok().filter(|length| *length <= width).ok_or_else(|| {
                     shape_error(format!("the length of row {row} must be in [0, {width}], got {length}"))
                 })

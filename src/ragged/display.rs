@@ -50,7 +50,8 @@ fn write_rows(
         }
         let Some(partition) = ragged.partitions.get(level) else {
             // Rows of flat values are few here, so a copy of each row costs little.
-            let item = super::take_rows(ragged.flat.view(), &[row..row + 1]).map_err(|_| fmt::Error)?;
+            let item = super::take_rows(ragged.flat.view(), std::slice::from_ref(&(row..row + 1)))
+                .map_err(|_| fmt::Error)?;
             let item = item.reshape(&ragged.flat.sizes()[1..]).map_err(|_| fmt::Error)?;
             f.write_str(&item.elements_text(usize::MAX))?;
             continue;

@@ -12,6 +12,11 @@ pub(crate) trait Offset: Element + Copy + Into<i64> + TryFrom<i64> {}
 impl Offset for i32 {}
 impl Offset for i64 {}
 
+/// Returns an integer of a row partition as an i64.
+pub(crate) fn wide<I: Offset>(int: I) -> i64 {
+    int.into()
+}
+
 /// Runs `$body` with `$ints` bound to the elements of a vector of i32 or i64.
 macro_rules! with_ints {
     ($view:expr, |$ints:ident| $body:expr) => {

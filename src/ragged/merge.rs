@@ -100,7 +100,7 @@ impl RaggedTensor {
         let joined = outer.min(count)..inner.min(count);
         if outer == 0 {
             partitions.drain(joined);
-        } else if joined.len() > 0 {
+        } else if !joined.is_empty() {
             let outermost = partitions[outer - 1].clone();
             let ends = outermost.ranges().map(|range| {
                 let mut end = range.end;

@@ -58,6 +58,9 @@ impl Tensor {
             usize::try_from(number)
                 .map_err(|_| shape_error(format!("a size must not be negative, got {number}")))
         };
-        super::encoding::with_ints!(self, |ints| ints.iter().map(|&int| size(int.into())).collect())
+        super::encoding::with_ints!(self, |ints| ints
+            .iter()
+            .map(|&int| size(super::encoding::wide(int)))
+            .collect())
     }
 }

@@ -50,7 +50,7 @@ impl RaggedItem {
                     return Err(super::shape_error("a scalar has no items".to_string()));
                 };
                 let index = self::position("an item", position, count)?;
-                let item = self.take(&[index..index + 1])?.dense()?;
+                let item = self.take(std::slice::from_ref(&(index..index + 1)))?.dense()?;
                 Ok(RaggedItem::Dense(item.reshape(sizes)?))
             }
         }

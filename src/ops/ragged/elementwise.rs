@@ -187,6 +187,7 @@ impl<'g> RaggedValue<'g> {
     ///
     /// # Errors
     /// As [`Value::div`](crate::Value::div); also if the partitions cannot be equal.
+    #[expect(clippy::should_implement_trait, reason = "the operator cannot return a `Result`")]
     #[track_caller]
     pub fn div(self, other: impl IntoRaggedOperand<'g>) -> Result<RaggedValue<'g>> {
         self.binary(&math::div::DEF, other, Location::caller())

@@ -81,7 +81,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
         DType::I32 => {
             ranges::<i32>(cx, operands, |start, limit, delta| steps(start.into(), limit.into(), delta.into()))
         }
-        DType::I64 => ranges::<i64>(cx, operands, |start, limit, delta| steps(start, limit, delta)),
+        DType::I64 => ranges::<i64>(cx, operands, steps),
         DType::F32 => ranges::<f32>(cx, operands, |start, limit, delta| {
             float_steps(start.into(), limit.into(), delta.into())
         }),
@@ -92,7 +92,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
 /// Returns the number of integers from `start` up to `limit`.
 fn steps(start: i64, limit: i64, delta: i64) -> u128 {
     let distance = i128::from(limit) - i128::from(start);
-    let steps = if delta == 0 { 0 } else { (distance.abs() as u128).div_ceil(delta.unsigned_abs().into()) };
+    let steps = if delta == 0 { 0 } else { distance.unsigned_abs().div_ceil(delta.unsigned_abs().into()) };
     if distance == 0 || (distance > 0) != (delta > 0) { 0 } else { steps }
 }
 

@@ -305,7 +305,7 @@ fn concat_along<'g>(values: &[AnyValue<'g>], axis: usize) -> Result<AnyValue<'g>
         }
     }
     let numbers = first.graph().range(0i64, joined.nrows(), 1i64)?;
-    let order = numbers.reshape([count, -1])?.transpose(&[1, 0])?.reshape([-1])?;
+    let order = numbers.reshape([count, -1])?.transpose([1, 0])?.reshape([-1])?;
     let ordered = take(joined.into(), order)?.ragged()?;
     let splits = ordered.row_splits().slice_with(&[SliceItem::from(..).step(count)])?;
     let lengths = ragged.iter().map(|value| value.partition().uniform_row_length());

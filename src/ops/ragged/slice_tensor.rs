@@ -188,7 +188,7 @@ fn positions(
     let (begin, end) = (begin.map_or(first, clamp), end.map_or(last, clamp));
     let offset = |position: i64| row.start + position as usize;
     if step == 1 {
-        return Ok(if begin < end { vec![offset(begin)..offset(end)] } else { Vec::new() });
+        return Ok((begin < end).then(|| offset(begin)..offset(end)).into_iter().collect());
     }
     let mut taken = Vec::new();
     let mut position = begin;
