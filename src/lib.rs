@@ -16,6 +16,7 @@ pub(crate) mod lower;
 mod op;
 mod ops;
 mod passes;
+mod ragged;
 pub(crate) mod runtime;
 mod tensor;
 pub(crate) mod tiles;
@@ -35,7 +36,8 @@ pub use exec::{BoundRun, Executable, Port, Results, Runner, Stats};
 #[cfg(feature = "petgraph")]
 pub use graph::dataflow;
 pub use graph::{
-    Graph, IntoConstant, IntoOperand, IntoParam, IntoShapeArg, OpBuilder, Param, Scope, Value, ValueId,
+    AnyValue, Graph, IntoConstant, IntoOperand, IntoParam, IntoShapeArg, OpBuilder, Param, RaggedValue,
+    RowPartitionValue, Scope, Value, ValueId,
 };
 pub use op::{
     Absent, CompositeCx, CompositeFn, DTypeRule, HostCx, HostKernel, LowerFn, OpDef, OpRef, Operand,
@@ -43,11 +45,12 @@ pub use op::{
 };
 pub use ops::reduce::{Axes, IntoAxes};
 pub use ops::{
-    Bound, DataFormat, DiagonalAlign, GridOrder, IntoScalar, LookupTable, Mirror, Padding, Quantization,
-    Sampling, SetOperation, SliceItem, SliceMasks, WindowPadding, add_n, concat, concat_offset,
-    dynamic_stitch, einsum, meshgrid, stack,
+    Bound, DataFormat, DiagonalAlign, GridOrder, IntoRaggedAxes, IntoRaggedOperand, IntoScalar, LookupTable,
+    Mirror, Padding, Quantization, Sampling, SetOperation, SliceItem, SliceMasks, WindowPadding, add_n,
+    concat, concat_offset, dynamic_stitch, einsum, meshgrid, stack,
 };
 #[cfg(feature = "strings")]
 pub use ops::{string_format, string_join};
+pub use ragged::{IntoNested, Nested, RaggedItem, RaggedTensor, RowPartition, SparseParts, Splits};
 pub use runtime::ThreadPool;
 pub use tensor::{Element, Strings, StringsBuilder, Tensor, TensorMap, TensorView, TensorViewMut};

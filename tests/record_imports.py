@@ -112,6 +112,8 @@ def attribute(value):
         entry.shape.CopyFrom(value.as_proto())
     elif value and isinstance(value[0], float):
         entry.list.f.extend(value)
+    elif value and isinstance(value[0], str):
+        entry.list.s.extend(text.encode() for text in value)
     else:
         entry.list.i.extend(value)
     return entry
@@ -934,6 +936,43 @@ def set_cases(out):
         out.record(op, x=counted(2, 2), axis=P([], np.int32), error=True)
 
 
+def ragged_cases(out):
+    for starts, limits, deltas in (
+        (i32(0, 5, 8), i32(3, 5, 12), i32(1, 1, 2)),
+        (f32(0, 3), f32(1, 1), f32(0.25, -0.5)),
+        (i32(2, 3), np.int32(7), np.int32(2)),
+    ):
+        out.record("RaggedRange", starts=starts, limits=limits, deltas=deltas)
+    out.record("RaggedRange", {"Tsplits": tf.int32}, starts=i32(1, 4), limits=i32(5, 0), deltas=i32(3, -1))
+    out.record("RaggedRange", starts=i32(1), limits=i32(2), deltas=i32(0), error=True)
+    outer, inner = np.array([0, 2, 2, 3], np.int64), np.array([0, 1, 1, 4], np.int64)
+    values, pairs = f32(5, 6, 7, 8), f32([1, 2], [3, 4], [5, 6], [7, 8])
+    for splits in ([outer, inner], [inner.astype(np.int32)], [np.array([0, 4], np.int64)], [np.array([1, 4], np.int64)]):
+        fails = splits[0][0] != 0
+        for flat in (values, pairs):
+            out.record("RaggedTensorToSparse", rt_nested_splits=splits, rt_dense_values=flat, error=fails)
+    for indices in (i32(2, 0, 2), i32([1, 0], [2, 2]), np.zeros(0, np.int32), i32(3), i32(-1)):
+        for flat in (values, pairs):
+            fails = bool(((indices < 0) | (indices > 2)).any())
+            attrs = {"OUTPUT_RAGGED_RANK": 2 + indices.ndim - 1}
+            rows = {"params_nested_splits": [outer, inner], "params_dense_values": flat, "indices": indices}
+            out.record("RaggedGather", attrs, **rows, error=fails)
+    rowids, nrows = np.array([0, 2, 2, 2], np.int64), np.array(5, np.int64)
+    for kinds, parts in (
+        (["ROW_SPLITS"], [inner]),
+        (["ROW_SPLITS", "ROW_SPLITS"], [outer, inner]),
+        (["FIRST_DIM_SIZE", "VALUE_ROWIDS"], [nrows, rowids]),
+        (["FIRST_DIM_SIZE", "VALUE_ROWIDS", "VALUE_ROWIDS"], [nrows, np.array([0, 0, 3], np.int64), rowids]),
+    ):
+        axes = 1 + len(kinds) - kinds.count("FIRST_DIM_SIZE")
+        for shape in ([-1] * axes, [2] * axes, [4] * axes):
+            attrs = {"row_partition_types": kinds}
+            given = {"default_value": np.float32(9), "row_partition_tensors": parts}
+            out.record("RaggedTensorToTensor", attrs, shape=P(shape), values=values, **given)
+            given["default_value"] = f32(9, -9)
+            out.record("RaggedTensorToTensor", attrs, shape=P(shape + [-1]), values=pairs, **given)
+
+
 FAMILIES = (
     unary_cases,
     binary_cases,
@@ -959,6 +998,7 @@ FAMILIES = (
     image_cases,
     batch_norm_cases,
     sparse_cases,
+    ragged_cases,
 )
 
 

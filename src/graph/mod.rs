@@ -21,6 +21,7 @@ mod insert;
 mod node;
 mod operand;
 mod param;
+mod ragged;
 mod region;
 mod scope;
 mod value;
@@ -44,6 +45,8 @@ pub use constant::IntoConstant;
 pub(crate) use node::{Extra, Node, NodeIx, ValueInfo, ValueIx};
 pub use operand::{IntoOperand, IntoShapeArg};
 pub use param::{IntoParam, Param};
+pub(crate) use ragged::Partitions;
+pub use ragged::{AnyValue, RaggedValue, RowPartitionValue};
 pub(crate) use region::OpenRegion;
 pub use scope::Scope;
 pub use value::{Value, ValueId};
@@ -101,6 +104,8 @@ pub(crate) struct GraphData {
     /// The errors of imported nodes that inference refused. A node of unknown shape stands in place of each refused
     /// node.
     pub refused: BTreeMap<NodeIx, Error>,
+    /// Row partitions of ragged values.
+    pub partitions: Partitions,
 }
 
 impl Default for Graph {

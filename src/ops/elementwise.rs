@@ -140,6 +140,22 @@ macro_rules! unary_ops {
             }
         )*}
 
+        impl<'g> $crate::graph::RaggedValue<'g> {$(
+            $(#[$meta])*
+            ///
+            #[doc = concat!(
+                "Applies [`Value::", stringify!($method), "`](crate::Value::", stringify!($method),
+                ") to every element. The dense kernel runs on the flat values.",
+            )]
+            ///
+            /// # Errors
+            #[doc = concat!("The element type is not ", $crate::ops::elementwise::dtype_words!(one $class), ".")]
+            #[track_caller]
+            pub fn $method(self) -> $crate::error::Result<$crate::graph::RaggedValue<'g>> {
+                self.unary(&$DEF, std::panic::Location::caller())
+            }
+        )*}
+
         $(pub(crate) static $DEF: $crate::op::OpDef = {
             $crate::op::OpDef::compute(stringify!($method), |cx, _output, index| {
                 let body: fn($crate::expr::Expr) -> $crate::expr::Expr = $body;
@@ -178,6 +194,28 @@ macro_rules! binary_ops {
                 self,
                 other: impl $crate::graph::IntoOperand<'g>,
             ) -> $crate::error::Result<$crate::graph::Value<'g>> {
+                self.binary(&$DEF, other, std::panic::Location::caller())
+            }
+        )*}
+
+        impl<'g> $crate::graph::RaggedValue<'g> {$(
+            $(#[$meta])*
+            ///
+            #[doc = concat!(
+                "Applies [`Value::", stringify!($method), "`](crate::Value::", stringify!($method),
+                ") to every pair of elements. The dense kernel runs on the flat values.",
+            )]
+            ///
+            /// # Errors
+            #[doc = concat!(
+                "The dtypes differ or are not ", $crate::ops::elementwise::dtype_words!(or $class),
+                ", the partitions cannot be equal, or a dense operand does not broadcast.",
+            )]
+            #[track_caller]
+            pub fn $method(
+                self,
+                other: impl $crate::ops::IntoRaggedOperand<'g>,
+            ) -> $crate::error::Result<$crate::graph::RaggedValue<'g>> {
                 self.binary(&$DEF, other, std::panic::Location::caller())
             }
         )*}

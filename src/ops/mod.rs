@@ -33,6 +33,7 @@ mod operators;
 pub(crate) mod pick_rows;
 pub(crate) mod positions;
 pub(crate) mod quantize;
+pub(crate) mod ragged;
 #[cfg(test)]
 mod recorded_values;
 pub(crate) mod reduce;
@@ -49,6 +50,7 @@ pub(crate) mod testing;
 pub(crate) mod widen;
 
 use crate::op::{OpDef, Registry};
+pub use ragged::{IntoRaggedAxes, IntoRaggedOperand};
 
 pub use array::{
     Bound, DiagonalAlign, GridOrder, IntoScalar, LookupTable, Mirror, SliceItem, SliceMasks, WindowPadding,
@@ -72,6 +74,7 @@ static FAMILIES: &[&[&[&OpDef]]] = &[
     math::ALL,
     nn::ALL,
     quantize::ALL,
+    ragged::ALL,
     reduce::ALL,
     segment::ALL,
     sort::ALL,

@@ -12,6 +12,7 @@ const ROOMS: &[&str] = &[
     "error",
     "dtype",
     "tensor",
+    "ragged",
     "tiles",
     "expr",
     "op",

@@ -28,6 +28,7 @@ mod op_call;
 mod op_params;
 mod operand_choice;
 mod ops;
+mod ragged;
 mod random;
 mod refused_runs;
 mod rng;

@@ -7,6 +7,7 @@ mod image;
 mod list;
 mod movement;
 mod nn;
+mod ragged;
 mod reduction;
 pub mod scatter_and_blocks;
 mod selection;
@@ -353,6 +354,7 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         }
         "where_indices" => unary(g, op, DTypeClass::Equatable),
         "euclidean_norm" => reduce(g, op),
+        "ragged_gather" | "ragged_range" | "ragged_to_sparse" | "ragged_to_tensor" => ragged::add_op(g, op),
         _ if op.starts_with("reduce_") => reduce(g, op),
         _ => scatter_and_blocks::add_op(g, op),
     }
