@@ -39,7 +39,7 @@ impl super::Tensor {
         if dtype.size_bytes().is_none() {
             let mut strings: Vec<&[u8]> = Vec::with_capacity(tensor.len());
             for part in parts {
-                strings.extend(part.as_strings()?.iter().map(|string| &string[..]));
+                strings.extend(part.as_strings()?.iter());
             }
             return super::Tensor::from_strings(sizes, &strings);
         }

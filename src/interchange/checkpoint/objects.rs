@@ -55,7 +55,7 @@ impl Checkpoint {
         }
         let tensor = self.tensor(OBJECT_GRAPH, "")?;
         let bytes = tensor.as_strings().ok().and_then(|strings| strings.get(0));
-        let graph = match bytes.map(|bytes| ObjectGraphProto::decode(bytes)) {
+        let graph = match bytes.map(ObjectGraphProto::decode) {
             Some(Ok(graph)) => graph,
             _ => return damaged("the object graph of the checkpoint cannot be read"),
         };

@@ -281,7 +281,6 @@ fn assemble(dtype: DType, wanted: &Slice, parts: impl Iterator<Item = (Slice, Te
         covered += both.count().expect("a box of a tensor has no more elements than the tensor");
         copied.push(both);
     }
-    drop(view);
     if covered != tensor.len() {
         return damaged(format_args!("its parts must have {} elements, got {covered}", tensor.len()));
     }

@@ -86,7 +86,10 @@ impl<'a, 'g> Importer<'a, 'g> {
             None => self.initial_state()?.tables.get(table).cloned(),
         };
         match content {
-            Some(Content::Known(keys, values)) => Ok(Some((keys, values))),
+            Some(Content::Known(content)) => {
+                let [keys, values] = *content;
+                Ok(Some((keys, values)))
+            }
             Some(Content::Unknown(node)) => {
                 let message =
                     format!("the table {table} must be filled with constants, got what {node} computes");

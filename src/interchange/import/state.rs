@@ -18,7 +18,7 @@ pub(super) struct InitialState {
 #[derive(Clone)]
 pub(super) enum Content {
     /// Keys and values.
-    Known(Tensor, Tensor),
+    Known(Box<[Tensor; 2]>),
     /// What only TensorFlow computes. The text names the node that stores it.
     Unknown(String),
 }

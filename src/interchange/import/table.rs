@@ -58,7 +58,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             }
             ("InitializeTable" | "LookupTableImport", [keys, values]) if self.recording.is_some() => {
                 let content = match (self.initial_tensor(keys)?, self.initial_tensor(values)?) {
-                    (Some(keys), Some(values)) => Content::Known(keys, values),
+                    (Some(keys), Some(values)) => Content::Known(Box::new([keys, values])),
                     _ => Content::Unknown(name.to_string()),
                 };
                 self.record_table(table.name.clone(), content);
@@ -119,7 +119,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             delimiter,
         };
         let (keys, values) = vocabulary.read(asset, table.key, table.value, &self.budget.limits)?;
-        Ok(Content::Known(keys, values))
+        Ok(Content::Known(Box::new([keys, values])))
     }
 
     /// Returns a table with its keys and values. All nodes that read the table share it.
