@@ -195,9 +195,10 @@ fn new_axes_are_uniform() {
     }
 }
 
+/// Variants, whose elements are lists of tensors, have no ragged form.
 #[test]
 fn every_dtype_moves_rows() {
-    for dtype in shapeflow::DType::all() {
+    for dtype in shapeflow::DType::all().filter(|dtype| *dtype != shapeflow::DType::Variant) {
         let flat = Tensor::zeros(dtype, &[5, 2]).unwrap();
         let rt = RaggedTensor::from_row_lengths(&flat, [2i64, 0, 3]).unwrap();
         assert_eq!(rt.shape().to_string(), "[3, ?, 2]");
