@@ -42,7 +42,7 @@ fn a_branch_that_is_not_taken_raises_nothing_and_constrains_nothing() -> Result<
     let p = g.input("p", DType::Bool, shape![])?;
     let (x, y) = (g.input("x", DType::F32, shape!["n"])?, g.input("y", DType::F32, shape!["m"])?);
     let i = g.input("i", DType::I32, shape![])?;
-    let z = g.cond(p, || x.gather(i, 0), || Ok(g.constant(0.0f32)?))?;
+    let z = g.cond(p, || x.gather(i, 0), || g.constant(0.0f32))?;
     let sum = g.cond(p, || (x + y).ok(), || Ok(x))?;
     assert_eq!(g.same_dim(&x.dim(0)?, &y.dim(0)?), None);
     let feeds = |p: bool, i: i32| {
@@ -118,7 +118,7 @@ fn refused_calls_name_the_branch_and_the_output() -> Result<()> {
     );
     assert_eq!(message(g.case(p, &[])), "case: the index must be i32, got bool");
     assert_eq!(
-        message(g.while_loop(&[x], |_| Ok(p), |s| Ok(s[0].cast(DType::F64)?))),
+        message(g.while_loop(&[x], |_| Ok(p), |s| s[0].cast(DType::F64))),
         "while_loop: the body must return state 0 with the dtype of its initial value, f32, got f64"
     );
     assert_eq!(
@@ -345,7 +345,7 @@ fn sizes_of_the_graph_around_reach_a_body() -> Result<()> {
     )?;
     // A size operand that only the body reads.
     let filled =
-        g.cond(p, || g.constant(3.0f32)?.broadcast_to(count.reshape([1])?), || Ok(g.constant([0.0f32])?))?;
+        g.cond(p, || g.constant(3.0f32)?.broadcast_to(count.reshape([1])?), || g.constant([0.0f32]))?;
     let feeds = |p| [f32s(&[2, 3], &[0.0; 6]), Tensor::scalar(p), Tensor::scalar(4i64)];
     let results = run(&g, &[ones[0], filled[0]], &feeds(true))?;
     assert_eq!((results[0].sizes(), results[1].sizes()), (&[6][..], &[4][..]));

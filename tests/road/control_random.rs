@@ -206,7 +206,7 @@ fn check(seed: u64) -> Result<()> {
         g.input("z", DType::I64, shape![2])?,
     ];
     let outputs = build(&g, &program, &inputs)?;
-    let backend = if seed % 8 == 0 { Backend::Interpreter } else { Backend::Jit };
+    let backend = if seed.is_multiple_of(8) { Backend::Interpreter } else { Backend::Jit };
     let exe = g.compile_with(&CompileOptions::new().backend(backend), &outputs)?;
     for _ in 0..4 {
         let sizes = [rng.below(4), rng.below(3), 2];

@@ -94,7 +94,7 @@ pub(crate) fn type_text(dtype: Option<DType>, shape: &TensorShape) -> String {
 }
 
 /// Returns the fetches of a command: the tensors that `--fetch` names, or `None` for the outputs of the signature.
-pub(crate) fn fetches<'a>(arguments: &'a ArgMatches) -> Option<Vec<&'a str>> {
+pub(crate) fn fetches(arguments: &ArgMatches) -> Option<Vec<&str>> {
     Some(list(arguments, "fetch").collect()).filter(|fetches: &Vec<&str>| !fetches.is_empty())
 }
 

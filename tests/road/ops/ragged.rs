@@ -26,7 +26,7 @@ fn range(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     let size = Size::Known(g.rng.below(5) as i64);
     let mut data = Vec::new();
     for content in [Content::Range(-5, 5), Content::Range(-5, 9), Content::Range(1, 3)] {
-        let sizes = if g.rng.chance(1, 4) { Vec::new() } else { vec![size.clone()] };
+        let sizes = if g.rng.chance(1, 4) { Vec::new() } else { vec![size] };
         data.push(g.source(dtype, sizes, content, false)?);
     }
     let props = ElementProps { integral: true, ..ElementProps::default() };

@@ -192,7 +192,7 @@ fn segment_ids_and_row_splits_are_inverses() {
     let splits = g.constant([0i64, 2, 2, 3]).unwrap();
     let ids = splits.row_splits_to_segment_ids(3).unwrap();
     let back = ids.segment_ids_to_row_splits(3).unwrap();
-    let [ids, back] = g.compile(&[ids, back]).unwrap().run(&[]).unwrap();
+    let [ids, back] = g.compile([ids, back]).unwrap().run(&[]).unwrap();
     assert_eq!(ids, Tensor::from([0i64, 0, 2]));
     assert_eq!(back, Tensor::from([0i64, 2, 2, 3]));
 }
