@@ -46,22 +46,25 @@ fn cases() -> Vec<Case> {
     const WORDS: usize = BYTES / 4;
     let mut cases =
         vec![case("copy in two halves", DType::F32, &[&[WORDS / 2], &[WORDS / 2]], |x| concat(x, 0))];
-    for run in [256, 512, 1024, 4096] {
-        let (width, rows) = (run / 4, BYTES / run);
+    // The number of contiguous bytes that a kernel copies before the next jump in memory.
+    for piece in [256, 512, 1024, 4096] {
+        let (width, rows) = (piece / 4, BYTES / piece);
         cases.push(case(
-            format!("concat of runs of {run} B"),
+            format!("concat of pieces of {piece} B"),
             DType::F32,
             &[&[rows / 2, width], &[rows / 2, width]],
             |x| concat(x, 1),
         ));
         cases.push(case(
-            format!("transpose of runs of {run} B"),
+            format!("transpose of pieces of {piece} B"),
             DType::F32,
             &[&[64, rows / 64, width]],
             |x| x[0].transpose([1, 0, 2]),
         ));
     }
-    cases.push(case("pad by runs of 3 KiB", DType::F32, &[&[BYTES / 3072, 768]], |x| x[0].pad([1, 1, 1, 1])));
+    cases.push(case("pad of pieces of 3 KiB", DType::F32, &[&[BYTES / 3072, 768]], |x| {
+        x[0].pad([1, 1, 1, 1])
+    }));
     cases.push(case("transpose f32 8192²", DType::F32, &[&[8192, 8192]], |x| x[0].t()));
     cases.push(case("transpose u8 16384²", DType::U8, &[&[16384, 16384]], |x| x[0].t()));
     cases.push(case("reverse f32", DType::F32, &[&[WORDS]], backward));

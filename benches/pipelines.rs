@@ -27,6 +27,8 @@ mod indices;
 mod models;
 #[path = "pipelines/movement.rs"]
 mod movement;
+#[path = "pipelines/ragged.rs"]
+mod ragged;
 #[path = "pipelines/reductions.rs"]
 mod reductions;
 #[path = "pipelines/row.rs"]
@@ -106,6 +108,7 @@ fn cases() -> Vec<Case> {
     cases.extend(reductions::cases());
     cases.extend(movement::cases());
     cases.extend(indices::cases());
+    cases.extend(ragged::cases());
     cases.extend(models::cases());
     cases
 }

@@ -28,7 +28,7 @@ pub(crate) enum Class {
     Equatable,
     /// Bool, numbers, quantized types and strings.
     EquatableOrString,
-    /// Every dtype but string.
+    /// Every dtype whose elements have a fixed size: not string, not variant.
     Fixed,
     Complex,
     Integer,
@@ -53,7 +53,7 @@ impl Class {
             Class::SignedNumeric => dtype.is_numeric() && dtype.is_signed(),
             Class::EquatableOrString => dtype == DType::String || Class::Equatable.contains(dtype),
             Class::Equatable => dtype == DType::Bool || dtype.is_numeric() || dtype.is_quantized(),
-            Class::Fixed => dtype != DType::String,
+            Class::Fixed => dtype.size_bytes().is_some(),
             Class::Complex => dtype.is_complex(),
             Class::Integer => dtype.is_integer(),
             Class::Bool => dtype == DType::Bool,
@@ -75,7 +75,7 @@ impl Class {
             Class::SignedNumeric => "a signed integer, a float or a complex number",
             Class::EquatableOrString => "bool, a number, quantized or a string",
             Class::Equatable => "bool, an integer, a float, a complex number or quantized",
-            Class::Fixed => "any but string",
+            Class::Fixed => "any but string and variant",
             Class::Complex => "a complex number",
             Class::Integer => "an integer",
             Class::Bool => "bool",

@@ -2,6 +2,7 @@
 
 pub(crate) mod codegen;
 pub(crate) mod compile;
+mod control;
 mod dtype;
 mod dump;
 mod error;
@@ -15,6 +16,7 @@ pub(crate) mod lower;
 mod op;
 mod ops;
 mod passes;
+mod ragged;
 pub(crate) mod runtime;
 mod tensor;
 pub(crate) mod tiles;
@@ -27,14 +29,15 @@ pub use shapeflow_shape_fns::{
 
 pub use codegen::Isa;
 pub use compile::{Backend, CompileOptions, IntoOutputs};
+pub use control::LoopOptions;
 pub use dump::{Snapshot, StageKind, StageSink, Trace};
 pub use error::{Error, ErrorKind, Phase, Result};
 pub use exec::{BoundRun, Executable, Port, PortIndex, Results, Runner, Stats};
 #[cfg(feature = "petgraph")]
 pub use graph::dataflow;
 pub use graph::{
-    Graph, IntoConstant, IntoOperand, IntoParam, IntoShapeArg, NameTie, OpBuilder, Param, ParamElement,
-    Scope, Value, ValueId,
+    AnyValue, Graph, IntoConstant, IntoOperand, IntoParam, IntoShapeArg, NameTie, OpBuilder, Param,
+    ParamElement, RaggedValue, RowPartitionValue, Scope, Value, ValueId,
 };
 pub use op::{
     Absent, CompositeCx, CompositeFn, DTypeRule, HostCx, HostKernel, LowerFn, OpDef, OpRef, Operand,
@@ -42,11 +45,12 @@ pub use op::{
 };
 pub use ops::reduce::{Axes, IntoAxes};
 pub use ops::{
-    Bound, DataFormat, DiagonalAlign, GridOrder, IntoScalar, Mirror, Padding, Quantization, Sampling,
-    SetOperation, SliceItem, SliceMasks, WindowPadding, add_n, concat, concat_offset, dynamic_stitch, einsum,
-    meshgrid, stack,
+    Bound, DataFormat, DiagonalAlign, GridOrder, IntoRaggedAxes, IntoRaggedOperand, IntoScalar, LookupTable,
+    Mirror, Padding, Quantization, Sampling, SetOperation, SliceItem, SliceMasks, WindowPadding, add_n,
+    concat, concat_offset, dynamic_stitch, einsum, meshgrid, stack,
 };
 #[cfg(feature = "strings")]
 pub use ops::{string_format, string_join};
+pub use ragged::{IntoNested, Nested, RaggedItem, RaggedTensor, RowPartition, SparseParts, Splits};
 pub use runtime::ThreadPool;
 pub use tensor::{Element, Strings, StringsBuilder, Tensor, TensorMap, TensorView, TensorViewMut};

@@ -112,6 +112,8 @@ def attribute(value):
         entry.shape.CopyFrom(value.as_proto())
     elif value and isinstance(value[0], float):
         entry.list.f.extend(value)
+    elif value and isinstance(value[0], str):
+        entry.list.s.extend(text.encode() for text in value)
     else:
         entry.list.i.extend(value)
     return entry
@@ -134,10 +136,10 @@ class Recorder:
     def __init__(self):
         self.lines = []
 
-    def record(self, op, attrs=None, error=False, each=False, **inputs):
+    def record(self, op, attrs=None, error=False, each=False, unset=0, **inputs):
         """Runs and records one node of `op`. Keywords are TensorFlow's names of inputs; a list is an input of several
         tensors. `error` tells whether TensorFlow must refuse the node. With `each`, a node is left out if TensorFlow has
-        no kernel for its dtypes."""
+        no kernel for its dtypes. TensorFlow does not set the last `unset` outputs, which are left out."""
         declared = op_def_registry.get(op).input_arg
         assert {arg.name for arg in declared} == set(inputs), f"{op} must get the inputs {declared}, got {set(inputs)}"
         # Inputs are in the order of TensorFlow's declaration, whatever the order of the keywords.
@@ -174,7 +176,7 @@ class Recorder:
                 tf.import_graph_def(graph, name="")
                 results = here.get_operation_by_name("y").outputs
                 feeds = {f"x{index}:0": value for index, value in enumerate(given)}
-                outputs = run.run(list(results), feeds)
+                outputs = run.run(list(results)[: len(results) - unset], feeds)
         except (tf.errors.OpError, ValueError) as caught:
             refusal = message(caught)
             if each and ("list of allowed values" in str(caught) or "OpKernel" in str(caught)):
@@ -364,6 +366,48 @@ def position_cases(out):
     out.record("DynamicPartition", {"num_partitions": 2}, data=i32(1, 1, 0), partitions=i32(0, 1, 0))
     for op in ("DynamicStitch", "ParallelDynamicStitch"):
         out.record(op, indices=[i32(2, 0), i32(1, 3)], data=[i32(5, 6), i32(7, 8)])
+
+
+def batch_norm_cases(out):
+    x = np.arange(16, dtype=np.float32).reshape(2, 2, 2, 2) / 3
+    parameters = {"scale": f32(2, -1), "offset": f32(0.5, 7), "mean": f32(1.5, 3), "variance": f32(0.25, 9)}
+    for op, unset in (("FusedBatchNorm", 2), ("FusedBatchNormV2", 2), ("FusedBatchNormV3", 3)):
+        for attrs in ({}, {"epsilon": 0.5}):
+            out.record(op, {"is_training": False} | attrs, unset=unset, x=x, **parameters)
+        if op != "FusedBatchNorm":
+            out.record(op, {"is_training": False}, unset=unset, x=x.astype(np.float16), **parameters)
+    out.record("FusedBatchNormV3", {"is_training": False}, error=True, x=x, **(parameters | {"mean": f32(1, 2, 3)}))
+
+
+def sparse_cases(out):
+    indices = np.array([[2, 1], [0, 3], [2, 0], [0, 1]])
+    values, shape = f32(1.5, -2, 3, 4), np.array([4, 5])
+    for new in ([5, 4], [2, 2, -1], [20], [-1, 1]):
+        out.record("SparseReshape", input_indices=indices, input_shape=shape, new_shape=np.array(new))
+    for new in ([3, 7], [-1, -1], [3, -1], [0, -1]):
+        out.record("SparseReshape", error=True, input_indices=indices, input_shape=shape, new_shape=np.array(new))
+    empty = np.zeros((0, 2), np.int64)
+    out.record("SparseReshape", input_indices=empty, input_shape=np.array([0, 3]), new_shape=np.array([3, 0]))
+    out.record("SparseReorder", input_indices=indices, input_values=values, input_shape=shape)
+    out.record("SparseReorder", input_indices=indices, input_values=i32(1, 2, 3, 4), input_shape=shape)
+    out.record("SparseReorder", input_indices=indices, input_values=values, input_shape=np.array([3, 3]))
+    rows = {"indices": indices, "values": values, "dense_shape": shape, "default_value": np.float32(-1)}
+    out.record("SparseFillEmptyRows", **rows)
+    out.record("SparseFillEmptyRows", **(rows | {"indices": np.array([[0, 4], [1, 1], [2, 0], [3, 3]])}))
+    words = {"values": np.array([b"a", b"", b"c", b"d"], object), "default_value": np.array(b"none", object)}
+    out.record("SparseFillEmptyRows", **(rows | words))
+    none = {"indices": empty, "values": f32()}
+    out.record("SparseFillEmptyRows", **(rows | none))
+    out.record("SparseFillEmptyRows", **(rows | none | {"dense_shape": np.array([0, 5])}))
+    out.record("SparseFillEmptyRows", error=True, **(rows | {"dense_shape": np.array([2, 5])}))
+    dense = np.arange(15, dtype=np.float32).reshape(5, 3) - 4
+    matrix = {"a_indices": indices, "a_values": values, "a_shape": shape}
+    out.record("SparseTensorDenseMatMul", b=dense, **matrix)
+    out.record("SparseTensorDenseMatMul", {"adjoint_b": True}, b=dense.T.copy(), **matrix)
+    out.record("SparseTensorDenseMatMul", {"adjoint_a": True}, b=dense[:4], **matrix)
+    small = {"a_indices": indices.astype(np.int32), "a_values": i32(1, 2, 3, 4), "a_shape": shape}
+    out.record("SparseTensorDenseMatMul", b=dense.astype(np.int32), **small)
+    out.record("SparseTensorDenseMatMul", error=True, b=dense, **(matrix | {"a_shape": np.array([2, 5])}))
 
 
 def complex_cases(out):
@@ -892,6 +936,43 @@ def set_cases(out):
         out.record(op, x=counted(2, 2), axis=P([], np.int32), error=True)
 
 
+def ragged_cases(out):
+    for starts, limits, deltas in (
+        (i32(0, 5, 8), i32(3, 5, 12), i32(1, 1, 2)),
+        (f32(0, 3), f32(1, 1), f32(0.25, -0.5)),
+        (i32(2, 3), np.int32(7), np.int32(2)),
+    ):
+        out.record("RaggedRange", starts=starts, limits=limits, deltas=deltas)
+    out.record("RaggedRange", {"Tsplits": tf.int32}, starts=i32(1, 4), limits=i32(5, 0), deltas=i32(3, -1))
+    out.record("RaggedRange", starts=i32(1), limits=i32(2), deltas=i32(0), error=True)
+    outer, inner = np.array([0, 2, 2, 3], np.int64), np.array([0, 1, 1, 4], np.int64)
+    values, pairs = f32(5, 6, 7, 8), f32([1, 2], [3, 4], [5, 6], [7, 8])
+    for splits in ([outer, inner], [inner.astype(np.int32)], [np.array([0, 4], np.int64)], [np.array([1, 4], np.int64)]):
+        fails = splits[0][0] != 0
+        for flat in (values, pairs):
+            out.record("RaggedTensorToSparse", rt_nested_splits=splits, rt_dense_values=flat, error=fails)
+    for indices in (i32(2, 0, 2), i32([1, 0], [2, 2]), np.zeros(0, np.int32), i32(3), i32(-1)):
+        for flat in (values, pairs):
+            fails = bool(((indices < 0) | (indices > 2)).any())
+            attrs = {"OUTPUT_RAGGED_RANK": 2 + indices.ndim - 1}
+            rows = {"params_nested_splits": [outer, inner], "params_dense_values": flat, "indices": indices}
+            out.record("RaggedGather", attrs, **rows, error=fails)
+    rowids, nrows = np.array([0, 2, 2, 2], np.int64), np.array(5, np.int64)
+    for kinds, parts in (
+        (["ROW_SPLITS"], [inner]),
+        (["ROW_SPLITS", "ROW_SPLITS"], [outer, inner]),
+        (["FIRST_DIM_SIZE", "VALUE_ROWIDS"], [nrows, rowids]),
+        (["FIRST_DIM_SIZE", "VALUE_ROWIDS", "VALUE_ROWIDS"], [nrows, np.array([0, 0, 3], np.int64), rowids]),
+    ):
+        axes = 1 + len(kinds) - kinds.count("FIRST_DIM_SIZE")
+        for shape in ([-1] * axes, [2] * axes, [4] * axes):
+            attrs = {"row_partition_types": kinds}
+            given = {"default_value": np.float32(9), "row_partition_tensors": parts}
+            out.record("RaggedTensorToTensor", attrs, shape=P(shape), values=values, **given)
+            given["default_value"] = f32(9, -9)
+            out.record("RaggedTensorToTensor", attrs, shape=P(shape + [-1]), values=pairs, **given)
+
+
 FAMILIES = (
     unary_cases,
     binary_cases,
@@ -915,6 +996,9 @@ FAMILIES = (
     window_cases,
     quantization_cases,
     image_cases,
+    batch_norm_cases,
+    sparse_cases,
+    ragged_cases,
 )
 
 

@@ -53,6 +53,8 @@ pub enum DType {
     QU16,
     /// Quantized, signed, 32 bits.
     QI32,
+    /// A list of tensors, the state of TensorFlow's `TensorList` ops.
+    Variant,
     /// A float of 8 bits: 5 of exponent, 2 of fraction; it has infinities.
     F8E5M2,
     /// A float of 8 bits: 4 of exponent, 3 of fraction; it has no infinities and one NaN of each sign.
@@ -65,7 +67,7 @@ pub enum DType {
 
 /// Every dtype with its short name, TensorFlow's Python name, TensorFlow's enum name, and its size in bytes (0 if the
 /// size is not fixed).
-const TABLE: [(DType, &str, &str, &str, usize); 25] = [
+const TABLE: [(DType, &str, &str, &str, usize); 26] = [
     (DType::Bool, "bool", "bool", "DT_BOOL", 1),
     (DType::I8, "i8", "int8", "DT_INT8", 1),
     (DType::I16, "i16", "int16", "DT_INT16", 2),
@@ -87,6 +89,7 @@ const TABLE: [(DType, &str, &str, &str, usize); 25] = [
     (DType::QI16, "qi16", "qint16", "DT_QINT16", 2),
     (DType::QU16, "qu16", "quint16", "DT_QUINT16", 2),
     (DType::QI32, "qi32", "qint32", "DT_QINT32", 4),
+    (DType::Variant, "variant", "variant", "DT_VARIANT", 0),
     (DType::F8E5M2, "f8e5m2", "float8_e5m2", "DT_FLOAT8_E5M2", 1),
     (DType::F8E4M3FN, "f8e4m3fn", "float8_e4m3fn", "DT_FLOAT8_E4M3FN", 1),
     (DType::I4, "i4", "int4", "DT_INT4", 1),
@@ -109,7 +112,7 @@ impl DType {
         TABLE[self as usize].2
     }
 
-    /// Returns the size of one element in bytes, or `None` for strings.
+    /// Returns the size of one element in bytes, or `None` for strings and variants.
     pub fn size_bytes(self) -> Option<usize> {
         match TABLE[self as usize].4 {
             0 => None,
@@ -150,6 +153,7 @@ impl DType {
                 | DType::String
                 | DType::QU8
                 | DType::QU16
+                | DType::Variant
                 | DType::U4
         )
     }

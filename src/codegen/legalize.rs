@@ -1,4 +1,4 @@
-//! Legalisation: the rules by which both emitters compute a dtype in wider lanes.
+//! Legalisation: the rules by which both emitters compute values of a narrow dtype in wider lanes.
 //!
 //! - In: an operation with its dtypes.
 //! - Out: a decision as data: wrap or round the result, which NaN rule applies, signed or unsigned, limits.
@@ -144,8 +144,8 @@ pub(super) fn shift_mask(dtype: DType) -> u64 {
     u64::from(bits_of(dtype)) - 1
 }
 
-/// Returns whether `a * b + c` must round once. For halves the product is exact in `f32`, so that rounding it changes
-/// nothing.
+/// Returns whether `a * b + c` must round once. The product of two `f16` or two `bf16` values is
+/// exact in `f32`, so rounding the product changes nothing.
 pub(super) fn fuses(dtype: DType) -> bool {
     matches!(dtype, DType::F32 | DType::F64)
 }

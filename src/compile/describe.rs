@@ -6,10 +6,15 @@ use crate::error::{Error, is_own_line};
 use crate::graph::{GraphData, NodeIx, ValueIx};
 use crate::lower::kernel::Kernel;
 use crate::lower::program::Step;
+use crate::op::Body;
 
-/// Adds to an error the node that failed, its operands, and where it was built.
+/// Adds to an error the node that failed, its operands, and where it was built. An error of a node inside a branch or a
+/// loop body keeps that node, and gets a note about the node around it.
 pub(crate) fn locate(graph: &GraphData, index: NodeIx, error: Error) -> Error {
     let node = &graph.nodes[index.at()];
+    if matches!(node.op.body, Body::HostWith(_)) && error.node().is_some() {
+        return error.note(format!("inside {}", graph.node_name(index)), Some(node.location));
+    }
     let call = graph.call_text(&node.op, &node.operands, node.attrs());
     let scopes = graph.scope_chain(node.scope);
     error.with_op(node.op.name(), call).with_node(graph.node_name(index)).at(node.location).in_scopes(scopes)

@@ -122,6 +122,12 @@ impl CompileOptions {
         CompileOptions { watch, ..self.clone() }
     }
 
+    /// Returns the options for a graph inside a node of a graph that is compiled with these options. Both graphs share
+    /// `threads`. The sink gets no stages of the inner graph, because it has one file for each stage.
+    pub(crate) fn inside(&self, threads: &Pool) -> CompileOptions {
+        CompileOptions { threads: 1, pool: threads.shared(), sink: None, watch: None, ..self.clone() }
+    }
+
     /// Shows a stage to the sink, if there is one.
     ///
     /// # Errors

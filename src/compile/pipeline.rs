@@ -30,7 +30,7 @@ pub(crate) struct CompiledProgram {
     /// By buffer: the number of the first output whose elements are in this buffer, if there is one.
     pub output_of: Vec<Option<usize>>,
     /// By output: the first output with the same bytes.
-    pub first_with_bytes: Vec<usize>,
+    pub first_output_with_bytes: Vec<usize>,
     /// The partial dims of the graph, each with the node whose shape function made it. A dim is partial if it has no
     /// value for some values of its symbols, such as sizes that do not broadcast. A later equality may replace a
     /// partial dim by a simpler one, so a run evaluates the original form to find such values.
@@ -97,7 +97,8 @@ impl CompiledProgram {
         }
         let mut first: FxHashMap<BufferIx, usize> = FxHashMap::default();
         let roots = lowered.outputs.iter().map(|output| lowered.roots[output.index()]).enumerate();
-        let first_with_bytes = roots.map(|(number, root)| *first.entry(root).or_insert(number)).collect();
+        let first_output_with_bytes =
+            roots.map(|(number, root)| *first.entry(root).or_insert(number)).collect();
         let trace = trace.map(|trace| {
             let names = lowered.steps.iter().map(|step| step_label(&graph, step).into());
             StepTrace { trace: trace.clone(), names: names.collect() }
@@ -110,7 +111,7 @@ impl CompiledProgram {
             code,
             given,
             output_of,
-            first_with_bytes,
+            first_output_with_bytes,
             last_use,
             kept,
             trace,

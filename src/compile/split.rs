@@ -7,10 +7,10 @@ use crate::passes::{KnownInputs, carrier, rebuild, subgraph};
 /// The source of an output of a graph that was split.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum OutputSource {
-    /// A result of the first part.
-    First(usize),
-    /// The next result of the second part: its results come in the order of the outputs.
-    Second,
+    /// The result of the first part with this index.
+    FirstPart(usize),
+    /// The next result of the second part. The second part has its results in the order of the outputs.
+    SecondPart,
 }
 
 /// A graph in two parts. If the second part has `k` inputs, they are the first `k` results of the first part.
@@ -32,15 +32,15 @@ pub(super) struct Split {
 pub(super) fn split(graph: &GraphData, outputs: &[ValueIx], waits: &[bool]) -> Result<Split> {
     let waiting = |value: ValueIx| waits[graph.values[value.at()].node.at()];
     let mut made = frontier(graph, waits);
-    let second = subgraph(graph, waits, &made)?;
+    let second = subgraph(graph, waits, &made, outputs)?;
     let mut late = Vec::new();
     let mut sources = Vec::with_capacity(outputs.len());
     for &output in outputs {
         sources.push(if waiting(output) {
             late.push(second.values[&output]);
-            OutputSource::Second
+            OutputSource::SecondPart
         } else {
-            OutputSource::First(made.iter().position(|value| *value == output).unwrap_or_else(|| {
+            OutputSource::FirstPart(made.iter().position(|value| *value == output).unwrap_or_else(|| {
                 made.push(output);
                 made.len() - 1
             }))
@@ -58,10 +58,10 @@ pub(super) fn split(graph: &GraphData, outputs: &[ValueIx], waits: &[bool]) -> R
     })
 }
 
-/// Returns the inputs of the second part, each once: the values of other nodes that waiting nodes read, and the values
-/// whose sizes determine the symbols in attributes of waiting nodes. Constants are no inputs, because they belong to
-/// both parts.
-fn frontier(graph: &GraphData, waits: &[bool]) -> Vec<ValueIx> {
+/// Returns the inputs of the part of `graph` that waits, each once: the values of other nodes that waiting nodes read,
+/// and the values whose sizes determine the symbols in attributes of waiting nodes. Constants are no inputs, because
+/// they belong to both parts.
+pub(crate) fn frontier(graph: &GraphData, waits: &[bool]) -> Vec<ValueIx> {
     let mut found: Vec<ValueIx> = Vec::new();
     for (node, _) in graph.nodes.iter().zip(waits).filter(|(_, waits)| **waits) {
         for operand in &node.operands {

@@ -79,6 +79,7 @@ fn axis_of(graph: &GraphData, node: u32, dim: &Dim) -> Option<usize> {
 /// Returns the label of a node, with the line of the program that made the node.
 fn node_at(graph: &GraphData, node: u32) -> String {
     match graph.nodes.get(node as usize) {
+        // A line of this library tells the reader nothing.
         Some(data) if is_own_line(data.location) => graph.node_label(NodeIx(node)),
         Some(data) => format!("{} at {}", graph.node_label(NodeIx(node)), data.location),
         None => "the graph".to_string(),

@@ -18,9 +18,10 @@ use super::stats::Stats;
 use crate::compile::{CompileOptions, SpecializationCache};
 use crate::dump::{Snapshot, StageKind};
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::graph::{GraphData, ValueIx};
+use crate::graph::{GraphData, NodeIx, ValueIx};
 use crate::lower::kernel::BufferIx;
-use crate::runtime::lock;
+use crate::op::{Body, OpRef};
+use crate::runtime::{Pool, lock};
 use crate::tensor::{Tensor, TensorView, TensorViewMut};
 
 /// A compiled graph. Cheap to clone, and usable from several threads at once.
@@ -66,13 +67,15 @@ impl Executable {
     /// # Errors
     /// The graph cannot be compiled, or threads are refused.
     pub(crate) fn new(
-        graph: GraphData,
+        mut graph: GraphData,
         mut inputs: Vec<Port>,
         outputs: Vec<ValueIx>,
         names: Vec<String>,
         options: &CompileOptions,
     ) -> Result<Executable> {
         let start = std::time::Instant::now();
+        let threads = options.make_pool()?;
+        compile_control(&mut graph, options, &threads)?;
         let needed: Vec<usize> = (0..inputs.len()).filter(|&number| inputs[number].needed).collect();
         // Equalities that unneeded nodes found do not constrain the shapes of the compiled graph.
         for (&number, (name, value)) in needed.iter().zip(&graph.inputs) {
@@ -80,7 +83,6 @@ impl Executable {
         }
         let ports =
             names.into_iter().zip(&outputs).map(|(name, value)| graph.port(name, *value, true)).collect();
-        let threads = options.make_pool()?;
         let specializations = SpecializationCache::new(graph, outputs, options, &threads)?;
         let compile_time = start.elapsed();
         Ok(Executable(Arc::new(Shared {
@@ -91,6 +93,20 @@ impl Executable {
             states: Mutex::default(),
             compile_time,
         })))
+    }
+
+    /// Compiles `graph`, all of whose inputs the outputs need.
+    ///
+    /// # Errors
+    /// As [`Executable::new`].
+    pub(crate) fn of_whole(
+        graph: GraphData,
+        outputs: Vec<ValueIx>,
+        names: Vec<String>,
+        options: &CompileOptions,
+    ) -> Result<Executable> {
+        let ports = graph.inputs.iter().map(|(name, value)| graph.port(name.clone(), *value, true)).collect();
+        Executable::new(graph, ports, outputs, names, options)
     }
 
     /// Returns all inputs of the graph, in the order of the `Graph::input` calls. [`Port::needed`] says whether the
@@ -320,4 +336,22 @@ impl Executable {
     pub(super) fn needed(&self) -> &[usize] {
         &self.0.needed
     }
+}
+
+/// Compiles the graphs inside the nodes of control flow. They share the threads of the graph around them.
+///
+/// # Errors
+/// A graph inside a node cannot be compiled.
+fn compile_control(graph: &mut GraphData, options: &CompileOptions, threads: &Pool) -> Result<()> {
+    let inner = options.inside(threads);
+    for number in 0..graph.nodes.len() {
+        let node = &graph.nodes[number];
+        let Body::Control(control) = &node.op.body else { continue };
+        let kernel = control.compile(&inner).map_err(|error| {
+            let name = graph.node_name(NodeIx(number as u32));
+            error.note(format!("inside {name}"), Some(node.location))
+        })?;
+        graph.nodes[number].op = OpRef::from(Arc::new(node.op.with_kernel(kernel)));
+    }
+    Ok(())
 }

@@ -12,7 +12,8 @@ use crate::lower::program::Content;
 use crate::runtime::{BufferSizes, Memory};
 use crate::tensor::Tensor;
 
-/// Returns the sizes of a buffer that the memory holds as a tensor of its own.
+/// Returns the sizes of the tensor that the memory holds for a buffer. `None` means that the memory holds no tensor, or
+/// that the buffer is an alias of another buffer.
 pub(super) fn held_sizes(
     compiled: &CompiledProgram,
     buffer: BufferIx,
@@ -23,7 +24,8 @@ pub(super) fn held_sizes(
     held.map(|tensor| BufferSizes::from_slice(tensor.sizes()))
 }
 
-/// Returns the results as tensors, or copies into the caller's memory those that no step has stored there.
+/// Returns the results as tensors. If the caller gives memory for the results, copies each result there that no step
+/// has stored there, and returns no tensors.
 ///
 /// # Errors
 /// The caller's memory for a result has another dtype or other sizes, nothing determines the sizes of a result, or
@@ -42,7 +44,8 @@ pub(super) fn collect_outputs(
         let mut results: Vec<Tensor> = Vec::with_capacity(compiled.lowered.outputs.len());
         for (number, &buffer) in compiled.lowered.outputs.iter().enumerate() {
             let sizes = sizes(buffer, memory)?;
-            let earlier = compiled.first_with_bytes[number];
+            // Outputs with the same bytes share one tensor.
+            let earlier = compiled.first_output_with_bytes[number];
             let tensor = if earlier < number {
                 results[earlier].clone()
             } else {
@@ -67,18 +70,19 @@ pub(super) fn collect_outputs(
     Ok(Vec::new())
 }
 
-/// Returns a result as a tensor. It shares or takes the memory of the tensor that holds it, or else copies the elements.
+/// Returns a result as a tensor. The tensor shares or takes the memory that holds the result, or else is a copy.
 fn output_tensor(
     compiled: &CompiledProgram,
     buffer: BufferIx,
     sizes: &[usize],
     memory: &mut Memory<'_>,
 ) -> Result<Tensor> {
-    let root = compiled.lowered.roots[buffer.index()];
-    let tensor = match compiled.lowered.contents[root.index()] {
-        Content::Computed => memory.take(root),
+    // The buffer that owns the bytes: `buffer` itself unless it is an alias.
+    let owner = compiled.lowered.roots[buffer.index()];
+    let tensor = match compiled.lowered.contents[owner.index()] {
+        Content::Computed => memory.take(owner),
         Content::Constant(node) => Some(compiled.graph.constants[&node].clone()),
-        Content::Input(_) | Content::Alias(_) => memory.held(root).cloned(),
+        Content::Input(_) | Content::Alias(_) => memory.held(owner).cloned(),
     };
     match tensor {
         Some(tensor) => Ok(tensor),

@@ -3,6 +3,7 @@
 use std::panic::Location;
 
 use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::ragged::{RaggedItem, RaggedTensor, join_parts};
 use crate::tensor::Tensor;
 
 /// The results of [`Executable::run_named`](crate::Executable::run_named).
@@ -28,6 +29,51 @@ impl Results {
             let message = format!("\"{name}\" is not an output; the outputs are {}", names.join(", "));
             Error::new(ErrorKind::Feed, Phase::Run, message).at(location)
         })
+    }
+
+    /// Returns the ragged result of this name.
+    ///
+    /// # Errors
+    /// There is no such output, or it is dense.
+    #[track_caller]
+    pub fn ragged(&self, name: &str) -> Result<RaggedTensor> {
+        let location = Location::caller();
+        let items = self.items().map_err(|error| error.at(location))?;
+        let names: Vec<&str> = items.iter().map(|(name, _)| *name).collect();
+        let message = format!("\"{name}\" is not an output; the outputs are {}", names.join(", "));
+        let item = items.into_iter().find(|(known, _)| *known == name).map(|(_, item)| item);
+        let item = item.ok_or_else(|| Error::new(ErrorKind::Feed, Phase::Run, message).at(location))?;
+        item.ragged().map_err(|error| error.at(location))
+    }
+
+    /// Returns the ragged result with this number among the outputs given to `compile`.
+    ///
+    /// # Errors
+    /// There is no such output, or it is dense.
+    #[track_caller]
+    pub fn ragged_at(&self, number: usize) -> Result<RaggedTensor> {
+        let location = Location::caller();
+        let mut items = self.items().map_err(|error| error.at(location))?;
+        if number >= items.len() {
+            let message = format!("the number of an output must be less than {}, got {number}", items.len());
+            return Err(Error::new(ErrorKind::Feed, Phase::Run, message).at(location));
+        }
+        items.swap_remove(number).1.ragged().map_err(|error| error.at(location))
+    }
+
+    /// Returns the dense and ragged results with their names, in the order given to `compile`.
+    ///
+    /// # Errors
+    /// The row splits of a ragged result are wrong.
+    pub fn items(&self) -> Result<Vec<(&str, RaggedItem)>> {
+        let mut items = Vec::new();
+        let mut rest = &self.tensors[..];
+        while !rest.is_empty() {
+            let (name, item, count) = join_parts(rest)?;
+            items.push((name, item));
+            rest = &rest[count..];
+        }
+        Ok(items)
     }
 
     /// Returns names and results in the order given to `compile`.

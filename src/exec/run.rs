@@ -2,8 +2,6 @@
 
 use std::borrow::Cow;
 
-use shapeflow_shape_fns::DType;
-
 use super::bindings::Bindings;
 use super::definitions::Definitions;
 use super::fault::find_fault;
@@ -65,14 +63,14 @@ fn given_memory<'m>(
 ) -> Result<Memory<'m>> {
     let mut memory = Memory::new(Cow::Borrowed(&compiled.lowered.roots), retained);
     for &(buffer, content) in &compiled.given {
-        // Strings have no bytes. Host kernels read their tensor itself.
+        // Strings and variants have no bytes. Host kernels read their tensor itself.
         match content {
-            Content::Input(port) if inputs[port].dtype() == DType::String => {
+            Content::Input(port) if inputs[port].dtype().size_bytes().is_none() => {
                 memory.hold(buffer, inputs[port].to_tensor()?);
             }
             Content::Input(port) => memory.lend(buffer, inputs[port].bytes()),
             Content::Constant(node) => match &compiled.graph.constants[&node] {
-                tensor if tensor.dtype() == DType::String => memory.hold(buffer, tensor.clone()),
+                tensor if tensor.dtype().size_bytes().is_none() => memory.hold(buffer, tensor.clone()),
                 tensor => memory.lend(buffer, tensor.view().bytes()),
             },
             Content::Computed | Content::Alias(_) => unreachable!("only inputs and constants are given"),

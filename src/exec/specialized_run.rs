@@ -1,4 +1,8 @@
 //! [`run_specialized`]: runs the specialization for some inputs, and its continuations.
+//!
+//! The compiler must know every rank, and every element that chooses a loop nest, such as an axis. A graph that
+//! computes these itself is split: the first part computes them, and the continuation is the second part, specialized
+//! for the results of the first part. The second part may be split again.
 
 use std::sync::Arc;
 
@@ -34,6 +38,7 @@ pub(super) fn run_specialized(
     Ok(Vec::new())
 }
 
+/// Runs the program of one specialization, without its continuation.
 fn run_one<'m>(
     specialization: &'m Specialization,
     inputs: &'m [TensorView<'m>],
@@ -59,8 +64,8 @@ fn run_chain(first: &Specialization, inputs: &[TensorView<'_>], state: &mut RunS
         let mut late = Vec::new();
         for (&number, source) in numbers.iter().zip(&continuation.sources) {
             match source {
-                OutputSource::First(index) => results[number] = Some(computed[*index].clone()),
-                OutputSource::Second => late.push(number),
+                OutputSource::FirstPart(index) => results[number] = Some(computed[*index].clone()),
+                OutputSource::SecondPart => late.push(number),
             }
         }
         let feeds: Vec<TensorView<'_>> =

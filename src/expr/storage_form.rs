@@ -1,6 +1,7 @@
 //! [`StorageForm`]: an expression of any dtype as expressions of the dtypes that kernels compute with.
 //!
-//! A complex number becomes two real expressions. An element without arithmetic becomes its bits, an integer.
+//! A complex number becomes two real expressions. An element of a dtype without arithmetic, such as a quantized dtype,
+//! becomes an integer with the same bits.
 
 use rustc_hash::FxHashMap;
 use shapeflow_shape_fns::DType;
@@ -9,12 +10,14 @@ use smallvec::SmallVec;
 use super::intern::rebuild;
 use super::{Expr, ExprKind, Index, Interner, Part, ReduceOp, Scalar, post_order, scalar_dtype};
 
-/// Returns whether an expression of this dtype is its own storage form. Strings are: nothing computes with them.
+/// Returns whether an expression of this dtype is its own storage form. A string is its own storage form too, because
+/// kernels only move strings.
 pub(crate) fn is_own_form(dtype: DType) -> bool {
+    // `scalar_dtype` returns the dtype that stores the elements.
     dtype == DType::String || scalar_dtype(dtype) == Some(dtype)
 }
 
-/// What stands for an expression.
+/// The expression or expressions that replace an expression.
 #[derive(Clone)]
 pub(crate) enum StorageForm {
     /// An expression of the dtype that stores the elements.
@@ -42,8 +45,8 @@ impl<'a> StorageForms<'a> {
 
     /// Returns the storage form of `root`, which must live as long as the converter.
     ///
-    /// A load of part `p` of a complex number has one index more than its source has axes: `p`. A load at a row-major
-    /// position counts parts.
+    /// A load of a part of a complex number has one index more than its source has axes. This last index is the part: 0
+    /// or 1. The position of a row-major load counts parts, two for each number.
     pub(crate) fn of(&mut self, root: &Expr) -> StorageForm {
         for expr in post_order([root]) {
             if !self.forms.contains_key(&expr.address()) {
@@ -68,7 +71,7 @@ impl<'a> StorageForms<'a> {
         self.forms.get(&expr.address()).expect("children come before their parents")
     }
 
-    /// Returns what stands for an expression that is no complex number.
+    /// Returns the storage form of an expression that is no complex number.
     fn whole(&self, expr: &Expr) -> Expr {
         match self.form(expr) {
             StorageForm::Whole(whole) => whole.clone(),

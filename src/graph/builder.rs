@@ -167,6 +167,7 @@ impl<'g> OpBuilder<'g> {
             return self.finish_composite(build, location);
         }
         self.spread_lists();
+        self.pass_after_list();
         self.operands.sort_by_key(|(place, _)| *place);
         let operands: SmallVec<[ValueIx; 2]> = self.operands.iter().map(|(_, value)| *value).collect();
         let given = self.operands.iter().map(|(place, _)| *place as usize).collect();
@@ -174,6 +175,24 @@ impl<'g> OpBuilder<'g> {
         match outcome {
             Ok(values) => Ok(values.map(|value| Value::new(graph, value)).collect()),
             Err(error) => Err(self.locate(error, location)),
+        }
+    }
+
+    /// Gives the last operands of the only list to the data operands that the declaration has after the list. Before this
+    /// step, the list holds them, because [`OpBuilder::data`] puts every operand into the first list.
+    fn pass_after_list(&mut self) {
+        let Some(list) = self.op.operand_list() else { return };
+        let mut lists = (0..list.len()).filter(|place| matches!(list[*place], Operand::Variadic(_)));
+        let (Some(only), None) = (lists.next(), lists.next()) else { return };
+        let has_operand = |place: usize| self.operands.iter().any(|(given, _)| *given as usize == place);
+        let after: SmallVec<[usize; 2]> = (only + 1..list.len())
+            .filter(|place| matches!(list[*place], Operand::Data(_)) && !has_operand(*place))
+            .collect();
+        let in_list =
+            self.operands.iter_mut().map(|(place, _)| place).filter(|place| **place as usize == only);
+        let last = in_list.rev().take(after.len()).collect::<SmallVec<[&mut u32; 2]>>();
+        for (place, target) in last.into_iter().zip(after.into_iter().rev()) {
+            *place = target as u32;
         }
     }
 

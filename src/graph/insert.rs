@@ -13,8 +13,8 @@ use crate::op::{Body, OpRef, Operand, OperandMask};
 
 /// The lengths of a graph's lists at one time. A refused call takes the graph back to these lengths.
 pub(super) struct Checkpoint {
-    nodes: usize,
-    values: usize,
+    pub(super) nodes: usize,
+    pub(super) values: usize,
     errors: usize,
     mark: Mark,
 }
@@ -39,7 +39,8 @@ impl GraphData {
         self.table.rollback(to.mark);
     }
 
-    /// Infers and adds one node. An error leaves the graph unchanged.
+    /// Infers and adds one node. `given` is the set of the declared operands that `operands` holds, by index; the call
+    /// passes the other declared operands as attributes, or omits them. An error leaves the graph unchanged.
     pub(crate) fn add(
         &mut self,
         op: &OpRef,

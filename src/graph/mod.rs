@@ -22,6 +22,8 @@ mod name_ties;
 mod node;
 mod operand;
 mod param;
+mod ragged;
+mod region;
 mod scope;
 mod value;
 
@@ -45,6 +47,9 @@ pub use name_ties::NameTie;
 pub(crate) use node::{Extra, Node, NodeIx, ValueInfo, ValueIx};
 pub use operand::{IntoOperand, IntoShapeArg};
 pub use param::{IntoParam, Param, ParamElement};
+pub(crate) use ragged::Partitions;
+pub use ragged::{AnyValue, RaggedValue, RowPartitionValue};
+pub(crate) use region::OpenRegion;
 pub use scope::Scope;
 pub use value::{Value, ValueId};
 
@@ -97,12 +102,16 @@ pub(crate) struct GraphData {
     pub strict: bool,
     /// Names that the program states to be equal, and where.
     pub stated: Vec<([String; 2], &'static Location<'static>)>,
+    /// The number of open regions.
+    pub open_regions: u32,
     /// The error of each poisoned value (the result of a refused operator), and the dtype that the value claims to
     /// have.
     pub errors: Vec<(Error, DType)>,
     /// The errors of imported nodes that inference refused. A node of unknown shape stands in place of each refused
     /// node.
     pub refused: BTreeMap<NodeIx, Error>,
+    /// Row partitions of ragged values.
+    pub partitions: Partitions,
 }
 
 impl Default for Graph {
@@ -175,6 +184,10 @@ impl Graph {
                     ),
                 );
             }
+        }
+        if self.read().open_regions > 0 {
+            let message = "an input must be made outside the branches and loop bodies that read it";
+            return refuse(ErrorKind::Attribute, message.to_string());
         }
         let mut data = self.write();
         if !data.input_names.insert(name.to_string()) {

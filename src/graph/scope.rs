@@ -13,7 +13,7 @@ pub struct Scope<'g> {
 }
 
 impl<'g> Scope<'g> {
-    pub(super) fn enter(
+    pub(crate) fn enter(
         graph: &'g Graph,
         name: Cow<'static, str>,
         location: &'static Location<'static>,

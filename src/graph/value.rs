@@ -51,10 +51,15 @@ impl<'g> Value<'g> {
 
     /// Returns the index of the value, or its error if it is poisoned.
     pub(crate) fn index(self) -> Result<ValueIx> {
-        if self.id & POISONED == 0 {
-            return Ok(ValueIx(self.id));
+        let data = self.graph.read();
+        if self.id & POISONED != 0 {
+            let error = data.errors.get((self.id & !POISONED) as usize);
+            return Err(error.map_or_else(closed, |(error, _)| error.clone()));
         }
-        Err(self.graph.read().errors[(self.id & !POISONED) as usize].0.clone())
+        match data.values[self.id as usize].is_closed() {
+            true => Err(closed()),
+            false => Ok(ValueIx(self.id)),
+        }
     }
 
     /// Returns the id of the value, which can be stored without borrowing the graph; see [`Graph::value`].
@@ -75,7 +80,7 @@ impl<'g> Value<'g> {
         let data = self.graph.read();
         match self.id & POISONED {
             0 => data.values[self.id as usize].dtype,
-            _ => data.errors[(self.id & !POISONED) as usize].1,
+            _ => data.errors.get((self.id & !POISONED) as usize).map_or(DType::F32, |(_, dtype)| *dtype),
         }
     }
 
@@ -109,7 +114,7 @@ impl<'g> Value<'g> {
 
     /// Names the node that made this value. Errors and dumps show the name after the names of the node's scopes.
     pub fn named(self, name: &str) -> Value<'g> {
-        if self.id & POISONED == 0 {
+        if self.index().is_ok() {
             let mut data = self.graph.write();
             let node = data.values[self.id as usize].node;
             data.nodes[node.at()].extra.get_or_insert_with(|| Box::new(Extra::default())).name =
@@ -122,6 +127,13 @@ impl<'g> Value<'g> {
     pub(crate) fn or_poison(self, result: Result<Value<'g>>) -> Value<'g> {
         result.unwrap_or_else(|error| Value::poisoned(self.graph, error, self.dtype()))
     }
+}
+
+/// The error about a value of a branch or a loop body that is used after its closure has returned.
+fn closed() -> Error {
+    let message = "a value of a branch or a loop body must be used inside its closure, got one of a closure that has returned";
+    Error::new(ErrorKind::ForeignValue, Phase::Build, message)
+        .with_help("return the value from the closure, and use the result of the call")
 }
 
 impl fmt::Debug for Value<'_> {

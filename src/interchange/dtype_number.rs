@@ -25,7 +25,7 @@ const TABLE: &[(i32, &str, Option<DType>)] = &[
     (18, "DT_COMPLEX128", Some(DType::C128)),
     (19, "DT_HALF", Some(DType::F16)),
     (20, "DT_RESOURCE", None),
-    (21, "DT_VARIANT", None),
+    (21, "DT_VARIANT", Some(DType::Variant)),
     (22, "DT_UINT32", Some(DType::U32)),
     (23, "DT_UINT64", Some(DType::U64)),
     (24, "DT_FLOAT8_E5M2", Some(DType::F8E5M2)),

@@ -102,7 +102,20 @@ messages! {
         "minimum" 6 Int, "allowed_values" 7 Sub(&ATTR),
     }
     SAVED_MODEL { "saved_model_schema_version" 1 Int, "meta_graphs" 2 Sub(&META_GRAPH) }
-    META_GRAPH { "graph_def" 2 Sub(&GRAPH), "signature_def" 5 Sub(&SIGNATURE_ENTRY) }
+    META_GRAPH {
+        "meta_info_def" 1 Sub(&META_INFO), "graph_def" 2 Sub(&GRAPH), "saver_def" 3 Sub(&SAVER),
+        "collection_def" 4 Sub(&COLLECTION_ENTRY), "signature_def" 5 Sub(&SIGNATURE_ENTRY),
+        "asset_file_def" 6 Sub(&ASSET),
+    }
+    META_INFO { "tags" 4 Str, "tensorflow_version" 5 Str, "tensorflow_git_version" 6 Str }
+    SAVER {
+        "filename_tensor_name" 1 Str, "save_tensor_name" 2 Str, "restore_op_name" 3 Str, "max_to_keep" 4 Int,
+        "sharded" 5 Bool,
+    }
+    COLLECTION_ENTRY { "key" 1 Str, "value" 2 Sub(&COLLECTION) }
+    COLLECTION { "node_list" 1 Sub(&NODE_LIST) }
+    NODE_LIST { "value" 1 Str }
+    ASSET { "tensor_info" 1 Sub(&INFO), "filename" 2 Str }
     SIGNATURE_ENTRY { "key" 1 Str, "value" 2 Sub(&SIGNATURE) }
     SIGNATURE { "inputs" 1 Sub(&INFO_ENTRY), "outputs" 2 Sub(&INFO_ENTRY), "method_name" 3 Str }
     INFO_ENTRY { "key" 1 Str, "value" 2 Sub(&INFO) }

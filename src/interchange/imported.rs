@@ -18,6 +18,10 @@ pub struct Imported {
     pub(super) aliases: HashMap<String, String>,
     /// The inputs of the graph with their names, in order.
     pub(super) inputs: Vec<(String, ValueId)>,
+    /// The outputs of the SavedModel's signature: each name in the signature, and the tensor.
+    pub(super) outputs: Vec<(String, String)>,
+    /// All nodes of the model that the import has built, also inside functions.
+    pub(super) built: Vec<BuiltNode>,
 }
 
 /// An imported node.
@@ -49,6 +53,15 @@ pub(super) struct Output {
     pub is_fed: bool,
 }
 
+/// A node of the model, also of a function, and the nodes of the graph that it became.
+#[derive(Debug)]
+pub(super) struct BuiltNode {
+    pub op: String,
+    pub name: String,
+    pub first: u32,
+    pub end: u32,
+}
+
 /// A node of the model with its inferred dtypes and shapes.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -64,7 +77,8 @@ pub struct ImportedNode<'a> {
 }
 
 impl Imported {
-    /// Returns the graph. Its inputs are the placeholders of the model and the fed tensors, under the model's names.
+    /// Returns the graph. Its inputs are the placeholders of the model and the fed tensors, under the model's names, or
+    /// under the names of the signature that [`ImportOptions::signature`](super::ImportOptions::signature) chose.
     pub fn graph(&self) -> &Graph {
         &self.graph
     }
@@ -119,9 +133,18 @@ impl Imported {
         Error::join(refused).map_or(Ok(()), Err)
     }
 
-    /// Returns the placeholders and fed tensors with their names, in the order in which an executable takes them.
+    /// Returns the placeholders and fed tensors with the names of the graph's inputs, in the order in which an executable takes them.
     pub fn inputs(&self) -> impl Iterator<Item = (&str, Value<'_>)> {
         self.inputs.iter().filter_map(|(name, id)| Some((name.as_str(), self.graph.value(*id).ok()?)))
+    }
+
+    /// Returns the outputs of the SavedModel's signature, each with its name in the signature; none if the model has no
+    /// signature.
+    ///
+    /// # Errors
+    /// As [`Imported::value`].
+    pub fn outputs(&self) -> Result<Vec<(&str, Value<'_>)>> {
+        self.outputs.iter().map(|(name, tensor)| Ok((name.as_str(), self.value(tensor)?))).collect()
     }
 
     /// Returns the name of the input that a tensor became. The tensor is `NAME`, `NAME:i`, or its name in the signature
@@ -172,6 +195,11 @@ impl Imported {
 /// Returns `1 output` or `n outputs`.
 pub(super) fn count_outputs(count: usize) -> String {
     format!("{count} output{}", if count == 1 { "" } else { "s" })
+}
+
+/// Returns the name of a tensor without the suffix `:0` of a first output.
+pub(super) fn without_zero(tensor: &str) -> &str {
+    tensor.strip_suffix(":0").unwrap_or(tensor)
 }
 
 /// Splits `NAME:i` into the name of a node and the number of an output; `NAME` alone stands for output 0.

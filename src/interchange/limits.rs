@@ -16,13 +16,22 @@ pub struct Limits {
     pub rank: usize,
     /// Bytes of all constants in memory. A constant may take fewer bytes in the file.
     pub constant_bytes: u64,
+    /// Bytes in memory of the index of a checkpoint: names, dtypes and sizes of the variables.
+    pub index_bytes: u64,
     /// Nesting depth of function calls.
     pub nesting: usize,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { file_bytes: 8 << 30, nodes: 4 << 20, rank: 254, constant_bytes: 8 << 30, nesting: 32 }
+        Limits {
+            file_bytes: 8 << 30,
+            nodes: 4 << 20,
+            rank: 254,
+            constant_bytes: 8 << 30,
+            index_bytes: 1 << 30,
+            nesting: 32,
+        }
     }
 }
 

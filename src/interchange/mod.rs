@@ -2,11 +2,12 @@
 //! `safetensors`).
 //!
 //! In: `read_model` and `Model` read a GraphDef or a SavedModel, binary or text, and `Model::import` builds a graph
-//! from it. `read_npz`, `read_npy` and `map_safetensors` read tensors. Out: `to_graphdef` and `to_pbtxt` write a graph for TensorFlow,
+//! from it; `SavedModel` does so by signature, with the variables of the checkpoint. `read_npz`, `read_npy` and `map_safetensors` read tensors. Out: `to_graphdef` and `to_pbtxt` write a graph for TensorFlow,
 //! TensorBoard and Netron; `write_npz`, `write_npy` and `write_safetensors` write tensors. Users and the command line call this module.
 //!
 //! Nothing here runs a graph. Nothing here knows an op by its name, except structural ops, which the import handles
-//! itself: placeholders, constants, calls, branches and assertions. For all other ops, the op registry has the
+//! itself: placeholders, constants, calls, branches, loops, tensor lists, assertions, variables and lookup tables. For all
+//! other ops, the op registry has the
 //! TensorFlow spellings, and the table `signatures.tsv` has TensorFlow's signatures.
 //!
 //! ```
@@ -30,6 +31,8 @@
 //! # Ok::<(), shapeflow::Error>(())
 //! ```
 
+#[cfg(feature = "graphdef")]
+mod checkpoint;
 #[cfg(feature = "graphdef")]
 mod constant;
 #[cfg(feature = "graphdef")]
@@ -62,6 +65,10 @@ mod raw;
 #[cfg(feature = "safetensors")]
 mod safetensors;
 #[cfg(feature = "graphdef")]
+mod saved_model;
+#[cfg(feature = "graphdef")]
+mod saved_state;
+#[cfg(feature = "graphdef")]
 mod shape;
 #[cfg(feature = "graphdef")]
 mod signature;
@@ -71,12 +78,16 @@ mod text_number;
 mod text_parse;
 #[cfg(feature = "graphdef")]
 mod text_print;
+#[cfg(feature = "graphdef")]
+mod usage;
+#[cfg(feature = "graphdef")]
+mod vocabulary;
 
 #[cfg(feature = "graphdef")]
 pub use export::{tensor_names, to_graphdef, to_pbtxt};
 #[cfg(feature = "graphdef")]
 #[doc(hidden)]
-pub use fuzz::fuzz;
+pub use fuzz::{fuzz, fuzz_checkpoint};
 #[cfg(feature = "graphdef")]
 pub use imported::{Imported, ImportedNode};
 #[cfg(feature = "graphdef")]
@@ -91,6 +102,10 @@ pub use npz::{as_dtype, read_npz, read_npz_bytes, write_npz, write_npz_bytes};
 pub use options::ImportOptions;
 #[cfg(feature = "safetensors")]
 pub use safetensors::{map_safetensors, read_safetensors_bytes, write_safetensors, write_safetensors_bytes};
+#[cfg(feature = "graphdef")]
+pub use saved_model::SavedModel;
+#[cfg(feature = "graphdef")]
+pub use usage::{ComputedBy, OpUsage};
 
 // The export adds the following attributes to nodes, and the import reads them. TensorFlow ignores them.
 

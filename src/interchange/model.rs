@@ -12,8 +12,12 @@ use prost::encoding::decode_varint;
 use super::fields::{GRAPH, SAVED_MODEL};
 use super::limits::{Limits, refuse};
 use super::proto::{GraphDef, MetaGraphDef, SavedModel, SignatureDef};
+use super::saved_state::SavedState;
 use super::text_parse;
 use crate::error::{Error, ErrorKind, Phase, Result};
+
+/// The tag of the graph that a SavedModel serves. Another graph of the file may be for training.
+const SERVE: &str = "serve";
 
 /// A TensorFlow graph as a file stores it. [`Model::import`](Model::import) checks it and builds a graph.
 #[derive(Clone)]
@@ -21,6 +25,9 @@ pub struct Model {
     pub(super) graph: Arc<GraphDef>,
     /// The signatures of a SavedModel, by name.
     pub(super) signatures: BTreeMap<String, Signature>,
+    /// The variables and assets of a SavedModel; empty for a GraphDef.
+    pub(super) saved: Arc<SavedState>,
+    pub(super) is_saved_model: bool,
 }
 
 /// A signature of a SavedModel: its names for inputs and outputs.
@@ -34,10 +41,11 @@ pub struct Signature {
 }
 
 /// Reads a GraphDef (`.pb`, `.pbtxt`), or a SavedModel from its folder or file. The content decides the format, not the
-/// file's name.
+/// file's name. The variables of a SavedModel stay in their files, which are mapped into memory: nothing may change
+/// these files while the model or a graph made from it is in use.
 ///
 /// # Errors
-/// `Io`: the file cannot be read. `Parse`: it is damaged or not a model. `Memory`: it exceeds the default limits.
+/// `Io`: a file cannot be read. `Parse`: it is damaged or not a model. `Memory`: it exceeds the default limits.
 pub fn read_model(path: impl AsRef<Path>) -> Result<Model> {
     Model::read(path.as_ref(), &Limits::default())
 }
@@ -62,7 +70,14 @@ impl Model {
         file.take(limits.file_bytes.saturating_add(1))
             .read_to_end(&mut bytes)
             .map_err(|error| io(path, error))?;
-        Model::from_bytes_limited(bytes, limits).map_err(|error| error.about(path.display()))
+        let mut model =
+            Model::from_bytes_limited(bytes, limits).map_err(|error| error.about(path.display()))?;
+        if let (Some(folder), Some(saved)) = (path.parent(), Arc::get_mut(&mut model.saved))
+            && model.is_saved_model
+        {
+            saved.open(folder, limits)?;
+        }
+        Ok(model)
     }
 
     /// Reads a model from bytes: a GraphDef or a SavedModel, binary or text.
@@ -113,24 +128,33 @@ impl Model {
         let bytes = Bytes::from(bytes);
         if !is_saved {
             let graph = GraphDef::decode(bytes).map_err(|error| damaged("GraphDef", &error))?;
-            return Ok(Model { graph: Arc::new(graph), signatures: BTreeMap::new() });
+            let (signatures, saved) = (BTreeMap::new(), Arc::default());
+            return Ok(Model { graph: Arc::new(graph), signatures, saved, is_saved_model: false });
         }
         let saved = SavedModel::decode(bytes).map_err(|error| damaged("SavedModel", &error))?;
-        let Some(MetaGraphDef { graph_def: Some(graph), signature_def }) =
-            saved.meta_graphs.into_iter().find(|meta| meta.graph_def.is_some())
-        else {
+        let mut graphs: Vec<MetaGraphDef> =
+            saved.meta_graphs.into_iter().filter(|meta| meta.graph_def.is_some()).collect();
+        let serves = |meta: &MetaGraphDef| {
+            meta.meta_info_def.iter().flat_map(|info| &info.tags).any(|tag| tag == SERVE)
+        };
+        let chosen = graphs.iter().position(serves).unwrap_or(0);
+        if graphs.is_empty() {
             return Err(Error::new(
                 ErrorKind::Parse,
                 Phase::Build,
                 "a SavedModel must contain a graph, got none",
             ));
-        };
-        let signatures = signature_def
+        }
+        let mut meta = graphs.swap_remove(chosen);
+        let graph = meta.graph_def.take().unwrap_or_default();
+        let saved = Arc::new(SavedState::of(&meta)?);
+        let signatures = meta
+            .signature_def
             .into_iter()
             .filter(|(name, _)| !name.starts_with("__"))
             .map(|(name, signature)| (name, Signature::of(signature)))
             .collect();
-        Ok(Model { graph: Arc::new(graph), signatures })
+        Ok(Model { graph: Arc::new(graph), signatures, saved, is_saved_model: true })
     }
 
     /// Returns the number of nodes, without the nodes of functions.
@@ -228,6 +252,7 @@ mod tests {
             meta_graphs: vec![MetaGraphDef {
                 graph_def: Some(GraphDef::clone(&model.graph)),
                 signature_def: BTreeMap::from([("serving_default".to_string(), SignatureDef::default())]),
+                ..MetaGraphDef::default()
             }],
         };
         let model = Model::from_bytes(saved.encode_to_vec()).unwrap();

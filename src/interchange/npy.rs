@@ -264,7 +264,7 @@ mod tests {
 
     #[test]
     fn written_tensors_read_back() {
-        for dtype in DType::all().filter(|dtype| *dtype != DType::String) {
+        for dtype in DType::all().filter(|dtype| dtype.size_bytes().is_some()) {
             for sizes in [&[][..], &[3], &[2, 0, 4], &[2, 3]] {
                 let tensor = Tensor::zeros(dtype, sizes).unwrap();
                 let bytes = write_npy(&tensor).unwrap();

@@ -23,6 +23,8 @@ pub struct ImportOptions {
     pub shapes: Vec<(String, TensorShape)>,
     /// The fed tensors, each `NAME`, `NAME:i`, or a name from the signature of a SavedModel.
     pub feeds: Vec<String>,
+    /// The signature of a SavedModel whose inputs become inputs of the graph, under their names in the signature.
+    pub signature: Option<String>,
     /// Limits on the size of the model.
     pub limits: Limits,
     /// The ops that nodes can become, by their TensorFlow spellings or their own names.
@@ -35,6 +37,7 @@ impl Default for ImportOptions {
             allow_unknown: false,
             shapes: Vec::new(),
             feeds: Vec::new(),
+            signature: None,
             limits: Limits::default(),
             ops: Registry::builtin(),
         }
@@ -87,6 +90,14 @@ impl ImportOptions {
     #[must_use]
     pub fn feed(mut self, tensor: impl Into<String>) -> ImportOptions {
         self.feeds.push(tensor.into());
+        self
+    }
+
+    /// Chooses a signature of a SavedModel. Its inputs become inputs of the graph, under their names in the signature.
+    /// Its outputs are fetched if the import names no others.
+    #[must_use]
+    pub fn signature(mut self, name: impl Into<String>) -> ImportOptions {
+        self.signature = Some(name.into());
         self
     }
 

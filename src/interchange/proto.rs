@@ -198,10 +198,50 @@ pub(super) struct SavedModel {
 
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct MetaGraphDef {
+    #[prost(message, optional, tag = "1")]
+    pub meta_info_def: Option<MetaInfoDef>,
     #[prost(message, optional, tag = "2")]
     pub graph_def: Option<GraphDef>,
+    #[prost(message, optional, tag = "3")]
+    pub saver_def: Option<SaverDef>,
+    #[prost(btree_map = "string, message", tag = "4")]
+    pub collection_def: BTreeMap<String, CollectionDef>,
     #[prost(btree_map = "string, message", tag = "5")]
     pub signature_def: BTreeMap<String, SignatureDef>,
+    #[prost(message, repeated, tag = "6")]
+    pub asset_file_def: Vec<AssetFileDef>,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+pub(super) struct MetaInfoDef {
+    #[prost(string, repeated, tag = "4")]
+    pub tags: Vec<String>,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+pub(super) struct SaverDef {
+    #[prost(string, tag = "3")]
+    pub restore_op_name: String,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+pub(super) struct CollectionDef {
+    #[prost(message, optional, tag = "1")]
+    pub node_list: Option<NodeList>,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+pub(super) struct NodeList {
+    #[prost(string, repeated, tag = "1")]
+    pub value: Vec<String>,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+pub(super) struct AssetFileDef {
+    #[prost(message, optional, tag = "1")]
+    pub tensor_info: Option<TensorInfo>,
+    #[prost(string, tag = "2")]
+    pub filename: String,
 }
 
 #[derive(Clone, PartialEq, prost::Message)]

@@ -1,4 +1,9 @@
 //! [`KernelBody`]: the instructions of one kernel variant, as plain data without sizes. Emitters compile it.
+//!
+//! A kernel computes rows. Its outer axes number the rows; its row axes walk the elements of one row, such as the
+//! elements that a reduction combines. A kernel without reductions may have no row axes. The inner axis is the axis
+//! that the vector lanes run along: a row axis or an outer axis, as [`LaneLayout`] says. A slot is a buffer that a body
+//! reads or writes, or a counter; the addresses and strides of slots are run-time arguments.
 
 use shapeflow_shape_fns::DType;
 
@@ -11,7 +16,8 @@ pub(crate) struct InstId(pub u32);
 /// How the address of a slot moves along the inner axis.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum AccessPattern {
-    /// The address moves to the next element in memory. An iota or gather moves by its run-time stride `inner` instead.
+    /// The address moves to the next element in memory. An iota or gather moves by its run-time stride along the inner
+    /// axis instead.
     Contiguous,
     /// The address does not move: the whole inner loop reads or writes one element.
     Splat,
@@ -47,13 +53,14 @@ pub(crate) enum SlotUse {
     Load,
     /// A buffer that the body stores to.
     Store,
-    /// One pass of a row writes it and later passes read it. It is memory of the running thread, holds one row, and is
-    /// always contiguous.
+    /// Memory of the running thread that holds one row, always contiguous. One pass of a row writes this memory, and
+    /// later passes read it.
     Scratch,
-    /// No memory: an i64 that starts at `base` and grows by run-time strides.
+    /// No memory: an i64 that starts at the base of the slot and grows by its strides.
     Iota,
-    /// A load whose address also depends on values that the body computes. A `Contiguous` gather moves by the run-time
-    /// stride `inner`, so a launch never copies it to contiguous memory first.
+    /// A load whose address also depends on values that the body computes. With the pattern
+    /// [`AccessPattern::Contiguous`] the address moves by a run-time stride, so the elements need not be adjacent, and
+    /// a launch never copies them to adjacent places first, as it may for a [`SlotUse::Load`].
     Gather,
 }
 
@@ -72,7 +79,8 @@ pub(crate) struct Inst {
     pub op: InstOp,
 }
 
-/// The operation of an instruction. A number without a name is a slot or a run-time scalar.
+/// The operation of an instruction. An unnamed `u32` is the index of a slot, except in [`InstOp::Scalar`],
+/// [`InstOp::Gather`] and [`InstOp::Reduced`].
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum InstOp {
     Const(Scalar),
@@ -82,8 +90,8 @@ pub(crate) enum InstOp {
     Iota(u32),
     /// The element of a load or scratch slot.
     Load(u32),
-    /// The element of a gather slot at its address plus `Σ value · scalars[k]` bytes over `offsets`. The values are i64
-    /// results of `CheckIndex`.
+    /// The element of a gather slot at its address plus `Σ value · scalars[k]` bytes over all `(value, k)` of
+    /// `offsets`. The values are i64 results of `CheckIndex`.
     Gather {
         slot: u32,
         offsets: Box<[(InstId, u32)]>,
@@ -172,8 +180,8 @@ pub(crate) enum LaneLayout {
     Column,
 }
 
-/// The largest number of inner elements in one call of a column kernel, or of a kernel with staged slots, which a
-/// launch copies to or from contiguous memory.
+/// The largest number of inner elements in one call of a column kernel or of a kernel with staged slots. A launch
+/// copies the elements of a staged slot to or from contiguous memory.
 pub(crate) const TILE: usize = 2048;
 
 /// The number of inner elements after which a reduction in [`LaneLayout::Row`] combines its accumulators into its

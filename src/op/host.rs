@@ -91,10 +91,10 @@ impl<'a> HostCx<'a> {
         allocator: OutputAllocator<'a>,
     ) -> HostCx<'a> {
         let lent = allocator.lent.into_iter().chain(std::iter::repeat_with(|| None));
-        // Strings are copied into lent memory after the run.
+        // Strings are copied into lent memory after the run; lists are only in tensors.
         let outputs = dtypes.zip(lent).map(|(dtype, lent)| Output {
             dtype,
-            lent: lent.filter(|lent| lent.dtype() == dtype && dtype != DType::String),
+            lent: lent.filter(|lent| lent.dtype() == dtype && dtype.size_bytes().is_some()),
             made: None,
         });
         let prepared = allocator.prepared;

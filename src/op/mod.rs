@@ -8,6 +8,7 @@
 //! **Absent**: the ops themselves, and evaluation. A definition is data and function pointers.
 
 mod caught;
+mod control;
 mod host;
 mod operand;
 mod prepared;
@@ -26,6 +27,7 @@ use crate::expr::{Expr, Index, LowerCx};
 use crate::graph::Value;
 
 pub(crate) use caught::caught;
+pub(crate) use control::Control;
 pub use host::{HostCx, HostKernel};
 pub(crate) use host::{HostOutput, OutputAllocator};
 pub use operand::Operand;
@@ -68,6 +70,8 @@ pub(crate) enum Body {
     Host(fn(&mut HostCx<'_>) -> Result<()>),
     /// A Rust kernel with state.
     HostWith(Arc<dyn HostKernel>),
+    /// Graphs inside the node. Compiling the graph around the node turns the body into `HostWith`.
+    Control(Arc<dyn Control>),
     /// Nodes of other ops, which take the place of this op's node.
     Composite(CompositeFn),
     /// Nothing: shapes are inferred, but a graph that needs the elements does not compile.
@@ -169,6 +173,11 @@ impl OpDef {
         let mut def = OpDef::with_body(name, Body::ShapeOnly);
         def.names = operands;
         def
+    }
+
+    /// Returns the same definition with a compiled kernel as its body.
+    pub(crate) fn with_kernel(&self, kernel: Arc<dyn HostKernel>) -> OpDef {
+        OpDef { body: Body::HostWith(kernel), ..self.clone() }
     }
 
     /// Declares the operands in order. An op without a declaration takes any number of data operands.

@@ -121,7 +121,7 @@ macro_rules! shape_of_row {
 }
 
 /// Ops of one operand, whose shape the result has. `$rules` is the module of dtype rules, which determines the dtype of
-/// the result.
+/// the result. `$result` is text about the result for the docs of the methods; it may be empty.
 macro_rules! unary_ops {
     ($rules:ident, $result:literal: $($(#[$meta:meta])* $method:ident, $DEF:ident: $class:ident, [$($op:literal $($own:ident)?),*], $body:expr $(, shape = $shape:path)?;)*) => {
         impl<'g> $crate::graph::Value<'g> {$(
@@ -136,6 +136,22 @@ macro_rules! unary_ops {
             #[doc = concat!("The element type is not ", $crate::ops::elementwise::dtype_words!(one $class), ".")]
             #[track_caller]
             pub fn $method(self) -> $crate::error::Result<$crate::graph::Value<'g>> {
+                self.unary(&$DEF, std::panic::Location::caller())
+            }
+        )*}
+
+        impl<'g> $crate::graph::RaggedValue<'g> {$(
+            $(#[$meta])*
+            ///
+            #[doc = concat!(
+                "Applies [`Value::", stringify!($method), "`](crate::Value::", stringify!($method),
+                ") to every element. The dense kernel runs on the flat values.",
+            )]
+            ///
+            /// # Errors
+            #[doc = concat!("The element type is not ", $crate::ops::elementwise::dtype_words!(one $class), ".")]
+            #[track_caller]
+            pub fn $method(self) -> $crate::error::Result<$crate::graph::RaggedValue<'g>> {
                 self.unary(&$DEF, std::panic::Location::caller())
             }
         )*}
@@ -157,7 +173,7 @@ macro_rules! unary_ops {
 }
 
 /// Ops of two operands of one dtype, which broadcast. `$rules` is the module of dtype rules, which determines the dtype
-/// of the result.
+/// of the result. `$result` is text about the result for the docs of the methods; it may be empty.
 macro_rules! binary_ops {
     ($rules:ident, $result:literal: $($(#[$meta:meta])* $method:ident, $DEF:ident: $class:ident, [$($op:literal $($own:ident)?),*], $body:expr $(, shape = $shape:path)?;)*) => {
         impl<'g> $crate::graph::Value<'g> {$(
@@ -178,6 +194,28 @@ macro_rules! binary_ops {
                 self,
                 other: impl $crate::graph::IntoOperand<'g>,
             ) -> $crate::error::Result<$crate::graph::Value<'g>> {
+                self.binary(&$DEF, other, std::panic::Location::caller())
+            }
+        )*}
+
+        impl<'g> $crate::graph::RaggedValue<'g> {$(
+            $(#[$meta])*
+            ///
+            #[doc = concat!(
+                "Applies [`Value::", stringify!($method), "`](crate::Value::", stringify!($method),
+                ") to every pair of elements. The dense kernel runs on the flat values.",
+            )]
+            ///
+            /// # Errors
+            #[doc = concat!(
+                "The dtypes differ or are not ", $crate::ops::elementwise::dtype_words!(or $class),
+                ", the partitions cannot be equal, or a dense operand does not broadcast.",
+            )]
+            #[track_caller]
+            pub fn $method(
+                self,
+                other: impl $crate::ops::IntoRaggedOperand<'g>,
+            ) -> $crate::error::Result<$crate::graph::RaggedValue<'g>> {
                 self.binary(&$DEF, other, std::panic::Location::caller())
             }
         )*}

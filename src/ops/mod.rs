@@ -5,7 +5,8 @@
 //!
 //! **Out**: [`Registry::builtin`], which holds every op by name, and Rust's operators on values.
 //!
-//! **Who calls it**: programs call builder methods; `interchange` looks ops up by name. No other room names an op.
+//! **Who calls it**: programs call builder methods; `interchange` looks ops up by name. No other
+//! top-level module names an op.
 //!
 //! **Absent**: shape functions, which have their own crate.
 //!
@@ -23,12 +24,16 @@ pub(crate) mod host_params;
 pub(crate) mod image;
 pub(crate) mod integers;
 pub(crate) mod linalg;
+#[cfg(feature = "graphdef")]
+pub(crate) mod list;
 pub(crate) mod logical;
 pub(crate) mod math;
 pub(crate) mod nn;
 mod operators;
+pub(crate) mod pick_rows;
 pub(crate) mod positions;
 pub(crate) mod quantize;
+pub(crate) mod ragged;
 #[cfg(test)]
 mod recorded_values;
 pub(crate) mod reduce;
@@ -45,10 +50,11 @@ pub(crate) mod testing;
 pub(crate) mod widen;
 
 use crate::op::{OpDef, Registry};
+pub use ragged::{IntoRaggedAxes, IntoRaggedOperand};
 
 pub use array::{
-    Bound, DiagonalAlign, GridOrder, IntoScalar, Mirror, SliceItem, SliceMasks, WindowPadding, concat,
-    concat_offset, dynamic_stitch, meshgrid, stack,
+    Bound, DiagonalAlign, GridOrder, IntoScalar, LookupTable, Mirror, SliceItem, SliceMasks, WindowPadding,
+    concat, concat_offset, dynamic_stitch, meshgrid, stack,
 };
 pub use image::Sampling;
 pub use linalg::einsum;
@@ -68,6 +74,7 @@ static FAMILIES: &[&[&[&OpDef]]] = &[
     math::ALL,
     nn::ALL,
     quantize::ALL,
+    ragged::ALL,
     reduce::ALL,
     segment::ALL,
     sort::ALL,
@@ -101,7 +108,8 @@ mod tests {
         for def in super::defs() {
             assert!(names.insert(def.name()), "two ops are named {}", def.name());
             for spelling in def.tensorflow_ops() {
-                // Two ops may share a spelling if their dtypes differ, as ranges of integers and of floats do.
+                // Two ops may share a spelling if their dtypes differ: `range` takes integers, `float_range` takes
+                // floats.
                 let is_new = spellings.insert(spelling.op_type);
                 assert!(
                     is_new || ["float_range", "string_add"].contains(&def.name()),
@@ -114,8 +122,10 @@ mod tests {
     }
 
     /// Ops that need attributes, or operands of several ranks. Their own tests run them.
-    const OF_SEVERAL_RANKS: [&str; 13] = [
+    const OF_SEVERAL_RANKS: [&str; 15] = [
         "avg_pool",
+        "batch_norm",
+        "batch_norm_with_reserve",
         "bias_add",
         "conv_2d",
         "conv_2d_filter_grad",

@@ -7,7 +7,7 @@ use crate::graph::{GraphData, NodeIx, ValueIx};
 use crate::op::Body;
 
 /// Returns the nodes that compute `wanted`, and an input for each symbol that only the sizes of inputs tell.
-pub(super) fn needed_nodes(old: &GraphData, wanted: &[ValueIx]) -> Vec<bool> {
+pub(crate) fn needed_nodes(old: &GraphData, wanted: &[ValueIx]) -> Vec<bool> {
     let mut needed = vec![false; old.nodes.len()];
     for value in wanted {
         needed[old.values[value.at()].node.at()] = true;

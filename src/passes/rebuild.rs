@@ -5,7 +5,7 @@
 //! the order of definitions: the dims of a value mention nothing that is defined after it, so a run knows them when it
 //! computes the value. Symbols of inputs come first, because a run binds them first.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use shapeflow_shape_fns::{Attrs, Dim, DimTable, IntoDim, Symbol, SymbolKind, TensorShape, Unknown};
 use smallvec::SmallVec;
 
@@ -103,12 +103,20 @@ fn no_kernel(old: &GraphData, index: NodeIx) -> Error {
         .at(node.location)
 }
 
-/// Copies the `marked` nodes and all constants of `old` to a new graph. The inputs of the new graph are the `frontier`,
-/// in this order: the values of unmarked nodes that marked nodes read.
+/// Copies the `marked` nodes of `old` to a graph of their own. Its inputs are the `frontier`: the values of other nodes
+/// that the marked ones read, in this order. It has the constants that marked nodes read, and those among `outputs`.
 ///
 /// # Errors
 /// Inference refuses a node.
-pub(crate) fn subgraph(old: &GraphData, marked: &[bool], frontier: &[ValueIx]) -> Result<Rebuilt> {
+pub(crate) fn subgraph(
+    old: &GraphData,
+    marked: &[bool],
+    frontier: &[ValueIx],
+    outputs: &[ValueIx],
+) -> Result<Rebuilt> {
+    let copied = old.nodes.iter().zip(marked).filter(|(_, marked)| **marked);
+    let read = copied.flat_map(|(node, _)| &node.operands).chain(outputs);
+    let read: FxHashSet<NodeIx> = read.map(|value| old.values[value.at()].node).collect();
     let mut this = Rebuilder { resolves: true, ..Rebuilder::new(old) };
     for &value in frontier {
         let info = &old.values[value.at()];
@@ -128,11 +136,11 @@ pub(crate) fn subgraph(old: &GraphData, marked: &[bool], frontier: &[ValueIx]) -
     for (number, node) in old.nodes.iter().enumerate() {
         let index = NodeIx(number as u32);
         match old.constants.get(&index) {
-            Some(tensor) => {
+            Some(tensor) if read.contains(&index) => {
                 this.constant(node, tensor.clone());
             }
             None if marked[number] => this.copy(index)?,
-            None => {}
+            _ => {}
         }
     }
     Ok(Rebuilt { graph: this.new, values: this.values })
@@ -146,7 +154,8 @@ pub(crate) fn carrier(old: &GraphData, marked: &[bool], symbol: Symbol) -> Optio
     let carries = |dim: &Dim| {
         old.table.resolve(dim).as_linear().is_some_and(|(_, symbol, _)| missing.contains(&symbol))
     };
-    let values = old.values.iter().enumerate().filter(|(_, info)| !marked[info.node.at()]);
+    let values = old.values.iter().enumerate();
+    let values = values.filter(|(_, info)| !info.is_closed() && !marked[info.node.at()]);
     let mut found = values.filter(|(_, info)| info.shape.dims().unwrap_or_default().iter().any(carries));
     found.next().map(|(number, _)| ValueIx(number as u32))
 }

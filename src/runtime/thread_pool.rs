@@ -35,6 +35,11 @@ impl Pool {
         Pool { shared: shared.filter(|pool| pool.threads() > 1) }
     }
 
+    /// Returns the threads, unless the pool is the calling thread alone.
+    pub(crate) fn shared(&self) -> Option<Arc<dyn ThreadPool>> {
+        self.shared.clone()
+    }
+
     /// Returns whether the pool is the calling thread alone.
     pub(crate) fn is_one(&self) -> bool {
         self.shared.is_none()

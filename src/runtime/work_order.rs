@@ -1,4 +1,7 @@
 //! [`WorkOrder`]: an order of a kernel's work items that uses the caches better than the order of the boxes.
+//!
+//! A box is a part of a kernel's index space in which every slot moves by constant strides. A work item is a part of a
+//! box that one thread computes at once. By default, threads take all items of one box before the items of the next.
 
 use crate::lower::box_plan::BoxPlan;
 use crate::lower::kernel::{BufferIx, Kernel};
@@ -17,8 +20,8 @@ pub(super) enum WorkOrder {
     Loaded(BufferIx),
 }
 
-/// The maximum number of bytes between the first and the last access of an ordered item: a share of the cache of one
-/// core.
+/// A share of the cache of one core, in bytes. The accesses of an ordered item along the axis that is cut spread over
+/// at most this many bytes. A buffer of at most `2 * SPREAD` bytes needs no order, because it stays in the cache.
 pub(super) const SPREAD: i64 = 256 << 10;
 
 /// The minimum length in bytes of a contiguous range of stores for which the two split cache lines at its ends cost
@@ -29,7 +32,7 @@ const LONG_STRETCH: i64 = 16 << 10;
 pub(super) const LINE: i64 = 64;
 
 impl WorkOrder {
-    /// Returns the order of a kernel's items; none if the order of the boxes is as good.
+    /// Returns the order of a kernel's items, or `None` if the order of the boxes is as good.
     pub(super) fn of(kernel: &Kernel, plan: &KernelPlan) -> Option<WorkOrder> {
         if plan.boxes.len() < 2 || !kernel.row.is_empty() {
             return None;
@@ -42,7 +45,7 @@ impl WorkOrder {
         (largest.bytes as i64 > 2 * SPREAD && order.is_shared(kernel, plan)).then_some(order)
     }
 
-    /// Returns the slot of a box whose address is the key. Returns none if the box does not access the buffer, or if
+    /// Returns the slot of a box whose address is the key. Returns `None` if the box does not access the buffer, or if
     /// its inner stride in the buffer exceeds a cache line.
     pub(super) fn slot<'a>(self, kernel: &Kernel, plan: &'a BoxPlan) -> Option<&'a SlotPlan> {
         let kinds = &kernel.variants[plan.variant].body.slots;

@@ -34,7 +34,7 @@ macro_rules! elements {
 elements!(bool Bool u8 U8 i8 I8 u16 U16 i16 I16 u32 U32 i32 I32 u64 U64 i64 I64 f32 F32 f64 F64);
 
 /// Returns the dtype of the values that hold the bits of an element of `dtype`, and the number of such values per
-/// element; `None` for strings.
+/// element; `None` for strings and variants.
 pub(crate) fn storage(dtype: DType) -> Option<(DType, usize)> {
     Some(match dtype {
         DType::F16 | DType::BF16 => (DType::U16, 1),
@@ -45,7 +45,7 @@ pub(crate) fn storage(dtype: DType) -> Option<(DType, usize)> {
         DType::QI32 => (DType::I32, 1),
         DType::C64 => (DType::F32, 2),
         DType::C128 => (DType::F64, 2),
-        DType::String => return None,
+        DType::String | DType::Variant => return None,
         plain => (plain, 1),
     })
 }
@@ -53,7 +53,7 @@ pub(crate) fn storage(dtype: DType) -> Option<(DType, usize)> {
 /// Returns the size of one element in bytes.
 ///
 /// # Errors
-/// `DType`: `dtype` is string.
+/// `DType`: `dtype` is string or variant.
 pub(crate) fn size_of_element(dtype: DType) -> Result<usize> {
     dtype.size_bytes().ok_or_else(|| {
         Error::new(ErrorKind::DType, Phase::Run, format!("the dtype must have a fixed size, got {dtype}"))

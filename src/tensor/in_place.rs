@@ -7,13 +7,13 @@ use super::storage::Storage;
 use super::{Tensor, TensorViewMut};
 
 impl Tensor {
-    /// Returns the address of the first byte and the number of bytes; strings have none. A write through the address
+    /// Returns the address of the first byte and the number of bytes; strings and lists have none. A write through the address
     /// needs a tensor that shares its elements with no other, and no slice of them.
     pub(crate) fn raw_bytes(&self) -> (*mut u8, usize) {
         match &self.storage {
             Storage::Bytes(buffer) => (buffer.as_ptr(), buffer.len()),
             Storage::Shared(shared) => (shared.bytes().as_ptr().cast_mut(), shared.bytes().len()),
-            Storage::Strings(_) => (std::ptr::NonNull::dangling().as_ptr(), 0),
+            Storage::Strings(_) | Storage::Lists(_) => (std::ptr::NonNull::dangling().as_ptr(), 0),
         }
     }
 
@@ -25,7 +25,8 @@ impl Tensor {
             Storage::Bytes(buffer) => {
                 Some(TensorViewMut::of_bytes(self.dtype, sizes, *len, Arc::get_mut(buffer)?.bytes_mut()))
             }
-            Storage::Shared(_) => None,
+            // A variant tensor is only replaced as a whole.
+            Storage::Shared(_) | Storage::Lists(_) => None,
         }
     }
 }

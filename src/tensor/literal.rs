@@ -11,6 +11,13 @@ pub(super) fn tensor<T: Element>(sizes: &[usize], data: &[T]) -> Tensor {
         .unwrap_or_else(|_| alloc::handle_alloc_error(alloc::Layout::for_value(data)))
 }
 
+/// Shares the elements.
+impl From<&Tensor> for Tensor {
+    fn from(tensor: &Tensor) -> Tensor {
+        tensor.clone()
+    }
+}
+
 /// Makes a tensor of rank 0.
 impl<T: Element> From<T> for Tensor {
     fn from(value: T) -> Tensor {

@@ -25,14 +25,19 @@ mod format;
 mod from_owner;
 mod in_place;
 mod layout;
+#[cfg_attr(not(feature = "graphdef"), expect(dead_code, reason = "only an import makes tensor lists"))]
+mod list;
 mod literal;
 mod pooled;
+mod rows;
 mod shared_bytes;
 mod storage;
 mod strided;
 mod strings;
 mod strings_builder;
 mod tensor_map;
+#[cfg_attr(not(feature = "graphdef"), expect(dead_code, reason = "only an import makes tensor lists"))]
+mod variant;
 mod view;
 mod view_elements;
 mod view_mut;
@@ -45,6 +50,7 @@ pub use element::Element;
 pub(crate) use element::size_of_element;
 #[cfg(feature = "npz")]
 pub(crate) use element::storage;
+pub(crate) use list::TensorList;
 pub(crate) use shared_bytes::SharedBytes;
 pub use strings::Strings;
 pub use strings_builder::StringsBuilder;
@@ -124,7 +130,7 @@ impl Tensor {
         copies.finish(sizes)
     }
 
-    /// Makes a tensor whose elements are zero, `false`, or empty strings.
+    /// Makes a tensor whose elements are zero, `false`, empty strings, or empty lists.
     ///
     /// # Errors
     /// `Shape`: the elements take more than `isize::MAX` bytes. `Memory`: the allocation fails.
@@ -133,6 +139,11 @@ impl Tensor {
         if dtype == DType::String {
             let strings = StringBuffer::empty_strings(layout.len)?;
             return Ok(Tensor { dtype, layout, storage: Storage::of_strings(strings) });
+        }
+        if dtype == DType::Variant {
+            let mut lists = strings::reserved(layout.len)?;
+            lists.resize_with(layout.len, || TensorList::new(DType::F32, None, 0));
+            return Ok(Tensor { dtype, layout, storage: Storage::Lists(lists.into()) });
         }
         let buffer = Buffer::zeroed(layout.byte_len(size_of_element(dtype)?)?)?;
         Ok(Tensor { dtype, layout, storage: Storage::of(buffer) })
@@ -155,7 +166,7 @@ impl Tensor {
 
     /// Makes a tensor whose elements are unspecified until they are written. Bools are `false`, strings are empty.
     pub(crate) fn allocate(dtype: DType, sizes: &[usize]) -> Result<Tensor> {
-        if matches!(dtype, DType::Bool | DType::String) {
+        if matches!(dtype, DType::Bool | DType::String | DType::Variant) {
             return Tensor::zeros(dtype, sizes);
         }
         let layout = Layout::row_major(sizes)?;
@@ -273,6 +284,7 @@ impl Tensor {
                 TensorView::of_bytes(self.dtype, &self.layout.sizes, self.layout.len, shared.bytes())
             }
             Storage::Strings(strings) => TensorView::of_strings(&self.layout.sizes, strings.view()),
+            Storage::Lists(lists) => TensorView::of_lists(&self.layout.sizes, lists),
         }
     }
 
@@ -297,6 +309,7 @@ impl PartialEq for Tensor {
         }
         match (&self.storage, &other.storage) {
             (Storage::Strings(left), Storage::Strings(right)) => left.view() == right.view(),
+            (Storage::Lists(left), Storage::Lists(right)) => left == right,
             _ => self.view().bytes() == other.view().bytes(),
         }
     }

@@ -24,7 +24,7 @@ impl BufferPool {
 
     /// Makes a tensor whose elements are zero if `zeroed`, else unspecified. Bools are valid.
     fn tensor(&self, dtype: DType, sizes: &[usize], zeroed: bool) -> Result<Tensor> {
-        if dtype == DType::String {
+        if dtype.size_bytes().is_none() {
             return Tensor::zeros(dtype, sizes);
         }
         let layout = Layout::row_major(sizes)?;

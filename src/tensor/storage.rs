@@ -3,16 +3,17 @@
 use std::sync::Arc;
 
 use super::strings::StringBuffer;
-use super::{Buffer, SharedBytes};
+use super::{Buffer, SharedBytes, TensorList};
 use crate::error::Result;
 
-/// The elements of a tensor: all bytes of a buffer, bytes of another owner, or strings. The bytes are aligned for the type
-/// of the elements' bits, and the bytes of bools are 0 or 1.
+/// The elements of a tensor: all bytes of a buffer, bytes of another owner, strings, or the lists of a variant tensor. The
+/// bytes are aligned for the type of the elements' bits, and the bytes of bools are 0 or 1.
 #[derive(Clone)]
 pub(super) enum Storage {
     Bytes(Arc<Buffer>),
     Shared(SharedBytes),
     Strings(Arc<StringBuffer>),
+    Lists(Arc<Vec<TensorList>>),
 }
 
 impl Storage {
@@ -24,7 +25,7 @@ impl Storage {
         Storage::Strings(Arc::new(strings))
     }
 
-    /// Returns the bytes for writing; empty for strings. Shared bytes are copied first.
+    /// Returns the bytes for writing; empty for strings and lists. Shared bytes are copied first.
     pub(super) fn unshared_bytes(&mut self) -> Result<&mut [u8]> {
         if let Storage::Shared(shared) = self {
             let mut copy = Buffer::new(shared.bytes().len())?;

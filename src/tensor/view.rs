@@ -5,11 +5,11 @@ use std::panic::Location;
 use shapeflow_shape_fns::DType;
 use smallvec::SmallVec;
 
-use super::Tensor;
 use super::element::{self, Element, check_aligned, check_bits, check_dtype, size_of_element};
 use super::layout::{Layout, check_count, check_values, row_major_strides};
 use super::storage::Storage;
 use super::strings::{StringBuffer, Strings};
+use super::{Tensor, TensorList};
 use crate::error::{Error, ErrorKind, Phase, Result};
 
 /// Elements borrowed from the caller, so that feeding them to a run copies nothing. A view owns its sizes, so that a
@@ -49,14 +49,16 @@ pub(super) enum Data<'a> {
         size: usize,
     },
     Strings(Strings<'a>),
+    Lists(&'a [TensorList]),
 }
 
 impl<'a> Data<'a> {
-    /// Returns the bytes of the element at an offset that sizes and strides reach.
+    /// Returns the bytes of the element at an offset that sizes and strides reach; empty for a list.
     pub(super) fn element(self, offset: usize) -> &'a [u8] {
         match self {
             Data::Bytes { bytes, size, .. } => &bytes[offset * size..(offset + 1) * size],
             Data::Strings(strings) => strings.at(offset),
+            Data::Lists(_) => &[],
         }
     }
 }
@@ -219,7 +221,7 @@ impl<'a> TensorView<'a> {
             (Data::Bytes { .. }, None) if self.len == 0 => Ok(&[]),
             // SAFETY: `Data` guarantees alignment and valid bools; the callers have checked `T`.
             (Data::Bytes { bytes, .. }, None) => Ok(unsafe { element::from_bytes(bytes) }),
-            (Data::Strings(_), None) => check_dtype::<T>(DType::String).map(|()| &[][..]),
+            (Data::Strings(_) | Data::Lists(_), None) => check_dtype::<T>(self.dtype).map(|()| &[][..]),
         }
     }
 
@@ -244,7 +246,7 @@ impl<'a> TensorView<'a> {
     pub fn as_strings(&self) -> Result<Strings<'a>> {
         match self.data {
             Data::Strings(strings) => Ok(strings),
-            Data::Bytes { .. } => Err(Error::new(
+            Data::Bytes { .. } | Data::Lists(_) => Err(Error::new(
                 ErrorKind::DType,
                 Phase::Run,
                 format!("the element type must be {}, the tensor's dtype, got string", self.dtype),
@@ -280,12 +282,16 @@ impl<'a> TensorView<'a> {
             let storage = Storage::of_strings(StringBuffer::copy_of(strings)?);
             return Ok(Tensor { dtype: self.dtype, layout: Layout::row_major(&self.sizes)?, storage });
         }
+        if let Data::Lists(lists) = self.data {
+            return Tensor::from_lists(&self.sizes, lists);
+        }
         let mut tensor = Tensor::allocate(self.dtype, &self.sizes)?;
         self.copy_bytes_to(tensor.view_mut()?.bytes_mut());
         Ok(tensor)
     }
 
-    /// Copies the elements, in row-major order, to `target`, which must have the same length. Copies no strings.
+    /// Copies the elements, in row-major order, to `target`, which must have the same length. Copies no strings and
+    /// no lists.
     pub(super) fn copy_bytes_to(&self, target: &mut [u8]) {
         match (self.data, &self.strides) {
             (Data::Bytes { bytes, .. }, None) => target.copy_from_slice(bytes),
@@ -294,7 +300,7 @@ impl<'a> TensorView<'a> {
                     slot.copy_from_slice(element);
                 }
             }
-            (Data::Strings(_), _) => {}
+            (Data::Strings(_) | Data::Lists(_), _) => {}
         }
     }
 
@@ -302,7 +308,7 @@ impl<'a> TensorView<'a> {
     pub(crate) fn bytes(&self) -> &'a [u8] {
         match self.data {
             Data::Bytes { bytes, .. } => bytes,
-            Data::Strings(_) => &[],
+            Data::Strings(_) | Data::Lists(_) => &[],
         }
     }
 }

@@ -16,7 +16,7 @@ impl<'a> TensorView<'a> {
     fn first(&self) -> usize {
         match self.data {
             Data::Bytes { first, .. } => first,
-            Data::Strings(_) => 0,
+            Data::Strings(_) | Data::Lists(_) => 0,
         }
     }
 

@@ -67,6 +67,11 @@ impl<'a> TensorViewMut<'a> {
         TensorViewMut { dtype, sizes, len, data: Data::Bytes(bytes) }
     }
 
+    /// Makes a view of bytes that hold elements of a dtype of fixed size, as those of a row of another view do.
+    pub(crate) fn of_row(dtype: DType, sizes: &'a [usize], bytes: &'a mut [u8]) -> Self {
+        TensorViewMut::of_bytes(dtype, sizes, sizes.iter().product(), bytes)
+    }
+
     /// Returns the dtype of the elements.
     pub fn dtype(&self) -> DType {
         self.dtype
@@ -135,10 +140,14 @@ impl<'a> TensorViewMut<'a> {
     /// Copies the elements of `source` into this view.
     ///
     /// # Errors
-    /// `DType`: the dtypes differ. `Shape`: the sizes differ.
+    /// `DType`: the dtypes differ, or are variant. `Shape`: the sizes differ.
     pub fn copy_from<'s>(&mut self, source: impl Into<TensorView<'s>>) -> Result<()> {
         let source = source.into();
         self.check_source(source.dtype(), source.sizes())?;
+        if self.dtype == DType::Variant {
+            let message = "the elements of a variant tensor cannot be written in place";
+            return Err(Error::new(ErrorKind::DType, Phase::Run, message));
+        }
         match &mut self.data {
             Data::Strings(strings) => **strings = Arc::new(StringBuffer::copy_of(source.as_strings()?)?),
             Data::Bytes(bytes) => source.copy_bytes_to(bytes),

@@ -2,6 +2,7 @@
 
 mod errors;
 mod feeds;
+mod saved_models;
 mod writes;
 
 use std::path::{Path, PathBuf};

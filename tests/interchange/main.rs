@@ -1,5 +1,6 @@
 //! Import and export of TensorFlow graphs and numpy files.
 
+mod control;
 mod damage;
 mod feeds;
 mod imports;
@@ -7,6 +8,7 @@ mod mutated;
 mod positions;
 mod roundtrip;
 mod samples;
+mod saved_models;
 mod shapes;
 mod string_samples;
 mod structure;

@@ -344,7 +344,7 @@ fn dtype_errors_are_explained() -> Result<()> {
       the tensor comes from name at `let name = g.input("name", DType::String, shape!["n"])?;`
     "#);
     assert_snapshot!(error_text(name.cast(DType::F32)), @r#"
-    error: cast(string[n], dtype=f32): the element type must be any but string, got string in operand 0
+    error: cast(string[n], dtype=f32): the element type must be any but string and variant, got string in operand 0
       --> `error_text(name.cast(DType::F32))`
       operand 0 comes from name at `let name = g.input("name", DType::String, shape!["n"])?;`
     "#);

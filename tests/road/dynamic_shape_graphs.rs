@@ -75,6 +75,7 @@ fn add_fed_param(
     name: &'static str,
     entries: &[Vec<i64>],
 ) -> Option<()> {
+    // Each run variable is an integer whose value the recipe fixes for every run.
     let variables = entries.iter().map(|entry| g.new_variable(entry)).collect::<Vec<_>>();
     let sizes = match g.rng.chance(1, 6) {
         true => Size::Unnamed(g.new_variable(&vec![entries.len() as i64; g.recipe.runs.len()])),
@@ -333,7 +334,8 @@ impl GraphGenerator<'_> {
         graph.input(&format!("x{position}"), self.dtype(id), &sizes[..]).ok()
     }
 
-    /// Adds a constant with the elements that a parameter has in a run; `None` for a computed parameter.
+    /// Adds a constant with the elements that a parameter has in a run. Returns `None` if a step computes the
+    /// parameter: then its recipe index has the bit [`OUTPUT_FLAG`].
     fn param_of_run<'h>(&self, graph: &'h Graph, id: ValueIndex, run: usize) -> Option<Value<'h>> {
         let source = self.recipe_indices[id.0];
         if source & OUTPUT_FLAG != 0 {

@@ -182,7 +182,8 @@ impl<'g> GraphGenerator<'g> {
     ) -> Option<ValueIndex> {
         let constant = constant && sizes.iter().all(|size| matches!(size, Size::Known(_)));
         for run in &self.recipe.runs {
-            if sizes.iter().map(|size| size.of(run).max(1)).product::<i64>() > MAX_ELEMENTS {
+            let sizes = sizes.iter().map(|size| size.of(run).max(1));
+            if sizes.fold(1, i64::saturating_mul) > MAX_ELEMENTS {
                 return None;
             }
         }

@@ -27,6 +27,7 @@ impl GraphGenerator<'_> {
         let sizes = match vector {
             false => Vec::new(),
             true if self.rng.chance(1, 4) => {
+                // The variable is the length of the parameter in every run.
                 let all = vec![ints.len() as i64; self.recipe.runs.len()];
                 vec![Size::Unnamed(self.new_variable(&all))]
             }

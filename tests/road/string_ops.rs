@@ -8,7 +8,7 @@ use shapeflow::{
 
 use crate::rng::Rng;
 
-/// Strings of every kind: empty, ASCII, UTF-8, not UTF-8, with zeros, long.
+/// Draws strings of every kind: empty, ASCII, UTF-8, not UTF-8, with zeros, long.
 fn draw(rng: &mut Rng, count: usize) -> Vec<Vec<u8>> {
     let string = |rng: &mut Rng| {
         let length = *rng.choose(&[0, 1, 2, 5, 9, 70]);
@@ -30,11 +30,13 @@ fn vector(strings: &[impl AsRef<[u8]>]) -> Tensor {
     Tensor::from_strings(&[strings.len()], strings).unwrap()
 }
 
-fn lists(tensor: &Tensor) -> Vec<Vec<u8>> {
+/// Returns the strings of a tensor.
+fn strings_of(tensor: &Tensor) -> Vec<Vec<u8>> {
     tensor.as_strings().unwrap().iter().map(<[u8]>::to_vec).collect()
 }
 
-/// Runs what `build` makes of one input, whose shape is unknown, by machine code and by the interpreter.
+/// Runs the graph that `build` makes from one input, both with machine code and with the interpreter. The input has
+/// first an unknown rank, then a known rank with unknown sizes. All four results must be equal.
 fn run(x: &Tensor, build: impl for<'g> Fn(Value<'g>) -> Result<Vec<Value<'g>>>) -> Vec<Tensor> {
     let shapes = [
         TensorShape::unranked(),
@@ -60,7 +62,7 @@ fn parts_joined_again_are_the_string() {
         let strings = draw(&mut rng, count);
         for separator in [",", "a", "  ", "é"] {
             let results = run(&vector(&strings), |x| Ok(x.string_split(separator, -1)?.to_vec()));
-            let (indices, parts) = (results[0].to_vec::<i64>().unwrap(), lists(&results[1]));
+            let (indices, parts) = (results[0].to_vec::<i64>().unwrap(), strings_of(&results[1]));
             let mut rows: Vec<Vec<Vec<u8>>> = vec![Vec::new(); count];
             for (index, part) in indices.as_chunks::<2>().0.iter().zip(parts) {
                 assert_eq!(rows[index[0] as usize].len() as i64, index[1]);
@@ -73,7 +75,7 @@ fn parts_joined_again_are_the_string() {
             assert_eq!(joined, strings);
         }
         let results = run(&vector(&strings), |x| Ok(x.string_split_chars("", false)?.to_vec()));
-        assert_eq!(lists(&results[1]).concat(), strings.concat());
+        assert_eq!(strings_of(&results[1]).concat(), strings.concat());
     }
 }
 
@@ -86,8 +88,8 @@ fn encodings_are_reversed() {
             let text = x.encode_base64(pad)?;
             Ok(vec![text, text.decode_base64()?])
         });
-        assert_eq!(lists(&results[1]), strings);
-        for (text, string) in lists(&results[0]).iter().zip(&strings) {
+        assert_eq!(strings_of(&results[1]), strings);
+        for (text, string) in strings_of(&results[0]).iter().zip(&strings) {
             assert!(text.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_=".contains(byte)));
             assert_eq!(
                 text.len(),
@@ -104,7 +106,10 @@ fn encodings_are_reversed() {
             Ok(vec![encoded.unicode_transcode(encoding, "UTF-8")?, codes.unicode_encode(splits, "UTF-8")?])
         });
         for result in &results {
-            assert_eq!(lists(result), texts.iter().map(|text| text.as_bytes().to_vec()).collect::<Vec<_>>());
+            assert_eq!(
+                strings_of(result),
+                texts.iter().map(|text| text.as_bytes().to_vec()).collect::<Vec<_>>()
+            );
         }
     }
     let numbers = Tensor::from([i64::MIN, -7, 0, 12, i64::MAX]);
@@ -114,7 +119,7 @@ fn encodings_are_reversed() {
 }
 
 #[test]
-fn parts_and_lengths_are_those_of_loops() {
+fn parts_and_lengths_equal_results_of_plain_loops() {
     let mut rng = Rng::new(3);
     let strings = draw(&mut rng, 60);
     let results = run(&vector(&strings), |x| {
@@ -134,7 +139,7 @@ fn parts_and_lengths_are_those_of_loops() {
     }
     let stripped: Vec<Vec<u8>> = strings.iter().map(|string| string.trim_ascii().to_vec()).collect();
     let upper: Vec<Vec<u8>> = strings.iter().map(|string| string.to_ascii_uppercase()).collect();
-    assert_eq!((lists(&results[2]), lists(&results[3])), (stripped, upper));
+    assert_eq!((strings_of(&results[2]), strings_of(&results[3])), (stripped, upper));
     for (pos, len) in [(0, 3), (0, 0), (0, 1000)] {
         let parts = run(&vector(&strings), |x| {
             let g = x.graph();
@@ -143,7 +148,8 @@ fn parts_and_lengths_are_those_of_loops() {
                 x.substr(g.constant(pos)?, g.constant(len)?, "UTF8_CHAR")?,
             ])
         });
-        for ((bytes, chars), string) in lists(&parts[0]).iter().zip(lists(&parts[1])).zip(&strings) {
+        for ((bytes, chars), string) in strings_of(&parts[0]).iter().zip(strings_of(&parts[1])).zip(&strings)
+        {
             assert_eq!(bytes, &string[..string.len().min(len as usize)]);
             if let Ok(text) = std::str::from_utf8(string) {
                 assert_eq!(chars, text.chars().take(len as usize).collect::<String>().as_bytes());
@@ -153,7 +159,7 @@ fn parts_and_lengths_are_those_of_loops() {
 }
 
 #[test]
-fn joins_along_axes_are_those_of_loops() {
+fn joins_along_axes_equal_results_of_plain_loops() {
     let mut rng = Rng::new(5);
     for sizes in [[2usize, 3, 2], [1, 1, 4], [3, 0, 2], [2, 2, 1]] {
         let strings = draw(&mut rng, sizes.iter().product());
@@ -173,14 +179,14 @@ fn joins_along_axes_are_those_of_loops() {
             let fed = x.graph().constant([1, 0, 2])?;
             Ok(vec![x.reduce_join([1], "|")?, x.reduce_join([1, 0, 2], "")?, x.reduce_join(fed, "")?])
         });
-        assert_eq!(lists(&results[0]), along);
-        assert_eq!((results[1].sizes(), lists(&results[1])), (&[][..], vec![all.concat()]));
+        assert_eq!(strings_of(&results[0]), along);
+        assert_eq!((results[1].sizes(), strings_of(&results[1])), (&[][..], vec![all.concat()]));
         assert_eq!(results[1], results[2]);
     }
 }
 
 #[test]
-fn rows_of_words_give_every_run_of_neighbours() {
+fn ngrams_equal_results_of_plain_loops() {
     let mut rng = Rng::new(9);
     for rows in [vec![], vec![0], vec![4, 0, 1, 6]] {
         let words: Vec<Vec<Vec<u8>>> = rows.iter().map(|count| draw(&mut rng, *count)).collect();
@@ -196,7 +202,7 @@ fn rows_of_words_give_every_run_of_neighbours() {
             let splits = x.graph().constant(splits.clone())?;
             Ok(x.string_ngrams(splits, &[2, 1, 3], "-")?.to_vec())
         });
-        assert_eq!(lists(&results[0]), expected);
+        assert_eq!(strings_of(&results[0]), expected);
         assert_eq!(results[1].to_vec::<i64>().unwrap().last(), Some(&(expected.len() as i64)));
     }
 }
@@ -228,7 +234,7 @@ fn tables_give_the_values_of_their_keys() -> Result<()> {
             .iter()
             .map(|key| if table.contains_key(key.as_slice()) { key.clone() } else { b"?".to_vec() })
             .collect();
-        assert_eq!(lists(&back), named);
+        assert_eq!(strings_of(&back), named);
     }
     let twice = vector(&vec!["k"; keys.len()]);
     let error = exe.run_all(&[vector(&asked).view(), twice.view()]).unwrap_err();

@@ -8,7 +8,7 @@ use crate::{Attr, DType, Dim, InferenceContext, PartialElements, Result, ShapeEr
 pub enum Param {
     /// Every element is a number.
     Known(PartialElements),
-    /// The number of elements is known and some of them are not numbers.
+    /// The number of elements is known. At least one element is not a known number: it is an expression or unknown.
     Partial(PartialElements),
     /// No element is known.
     Unknown {
@@ -196,7 +196,7 @@ impl<'a> InferenceContext<'a> {
                 _ => Err(self.blame_param(name, format_args!("must be one integer, got {elements}"))),
             },
             Param::Unknown { len: Some(len), .. } if len.as_known().is_some_and(|len| len != 1) => {
-                Err(self.blame_param(name, format_args!("must be one integer, got {len}")))
+                Err(self.blame_param(name, format_args!("must be one integer, got {len} elements")))
             }
             _ => Ok(None),
         }
@@ -213,7 +213,7 @@ impl<'a> InferenceContext<'a> {
             Param::Unknown { rank: Some(rank), .. } if rank > 1 => {
                 return Err(self.blame_param(name, format_args!("must be a vector, got rank {rank}")));
             }
-            // The length is unknown too if it exceeds the number of tracked elements: no shape has that many axes.
+            // A length above `PartialElements::MAX` counts as unknown, because no shape has that many axes.
             Param::Unknown { len, .. } => List::Unknown(
                 len.and_then(|len| usize::try_from(len.as_known()?).ok())
                     .filter(|len| *len <= PartialElements::MAX),

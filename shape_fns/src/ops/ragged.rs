@@ -19,7 +19,7 @@ pub(crate) static OPS: &[Registered] = &[
 ///
 /// # Errors
 /// The operand is not a vector, or it is provably empty.
-pub(crate) fn row_count(cx: &mut InferenceContext<'_>, index: usize) -> Result<Dim> {
+pub fn row_count(cx: &mut InferenceContext<'_>, index: usize) -> Result<Dim> {
     if cx.input(index).rank().is_none() {
         return Ok(cx.fresh());
     }

@@ -8,18 +8,18 @@ use shapeflow::{Tensor, TensorView};
 
 use super::document::{lines, plural};
 use super::failure::Failure;
-use super::model::{Feeds, fetched, flag, import, list};
+use super::model::{Feeds, fetches, flag, import, results};
 use super::progress::Progress;
 use super::run::options;
 
 /// Builds, compiles and runs the model, and prints the times.
 pub(crate) fn bench(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
-    let fetches: Vec<&str> = list(arguments, "fetch").collect();
+    let fetches = fetches(arguments);
     let mut feeds = Feeds::required(arguments)?;
     let mut progress = Progress::new();
     let start = Instant::now();
-    let imported = import(arguments, Some(&fetches), Some(&mut feeds))?;
-    let values = fetched(&imported, &fetches)?;
+    let imported = import(arguments, fetches.as_deref(), Some(&mut feeds))?;
+    let values = results(&imported, fetches.as_deref())?;
     let build = micros(start);
     let named: Vec<(&str, shapeflow::Value<'_>)> =
         values.iter().map(|(name, value)| (name.as_str(), *value)).collect();

@@ -1,6 +1,7 @@
 //! The command line: infers, runs, dumps and benchmarks TensorFlow models.
 
 mod bench;
+mod check;
 mod document;
 mod dump;
 mod failure;
@@ -53,11 +54,13 @@ fn run(matches: &ArgMatches) -> Result<Vec<u8>, Failure> {
         Some(("run", arguments)) => run::run(arguments),
         Some(("dump", arguments)) => dump::dump(arguments),
         Some(("bench", arguments)) => bench::bench(arguments),
+        Some(("check", arguments)) => check::check(arguments),
         Some(("ops", arguments)) => Ok(ops::ops(arguments)),
         Some(("completions", arguments)) => shell::completions(arguments, command()),
         Some(("man", _)) => shell::man(command()),
         _ => Err(Failure::usage(
-            "error: a command must be given: infer, run, dump, bench, ops, completions or man".to_string(),
+            "error: a command must be given: infer, run, dump, bench, check, ops, completions or man"
+                .to_string(),
         )),
     }
 }
@@ -100,6 +103,12 @@ fn command() -> Command {
             .action(ArgAction::Append)
             .help("The tensors to compute")
     };
+    let signature = || {
+        Arg::new("signature")
+            .long("signature")
+            .value_name("NAME")
+            .help("The signature of a SavedModel that names inputs and outputs [default: serving_default]")
+    };
     let threads = || {
         Arg::new("threads")
             .long("threads")
@@ -117,7 +126,14 @@ fn command() -> Command {
         .about("Infers shapes of TensorFlow graphs, compiles them once for every size, and runs them.")
         .subcommand_required(true)
         .subcommand(Command::new("infer").about("Prints every node: name, op, dtype and partial shape").args(
-            [model(), feeds().help("Makes the tensors of this file inputs"), shape(), unknown(), json()],
+            [
+                model(),
+                feeds().help("Makes the tensors of this file inputs"),
+                signature(),
+                shape(),
+                unknown(),
+                json(),
+            ],
         ))
         .subcommand(
             Command::new("run")
@@ -125,11 +141,11 @@ fn command() -> Command {
                 .args([
                     model(),
                     feeds().required(true),
-                    fetch().required(true),
+                    fetch().help("The tensors to compute [default: the outputs of the signature]"),
                     file("out", "OUT.npz", "Writes the results to this file"),
                     file("trace", "TRACE.json", "Writes a trace for chrome://tracing and Perfetto"),
                 ])
-                .args([shape(), threads(), json()]),
+                .args([signature(), shape(), threads(), json()]),
         )
         .subcommand(
             Command::new("dump")
@@ -156,12 +172,16 @@ fn command() -> Command {
                     fetch(),
                     feeds().help("Makes these tensors inputs; a compiled stage runs once and shows times"),
                 ])
-                .args([shape(), unknown(), json()]),
+                .args([signature(), shape(), unknown(), json()]),
         )
         .subcommand(
             Command::new("bench")
                 .about("Measures building, compiling and running a model")
-                .args([model(), feeds().required(true), fetch().required(true)])
+                .args([
+                    model(),
+                    feeds().required(true),
+                    fetch().help("The tensors to compute [default: the outputs of the signature]"),
+                ])
                 .arg(
                     Arg::new("repeat")
                         .long("repeat")
@@ -170,7 +190,12 @@ fn command() -> Command {
                         .value_parser(value_parser!(u32).range(1..))
                         .help("The number of measured runs"),
                 )
-                .args([threads(), shape(), json()]),
+                .args([threads(), signature(), shape(), json()]),
+        )
+        .subcommand(
+            Command::new("check")
+                .about("Tells whether a model can run: its ops by count, and what computes them")
+                .args([model(), fetch(), signature(), shape(), json()]),
         )
         .subcommand(Command::new("ops").about("Lists every registered op").arg(json()))
         .subcommand(

@@ -20,7 +20,20 @@ pub(crate) fn import(
     fetches: Option<&[&str]>,
     feeds: Option<&mut Feeds>,
 ) -> Result<Imported, Failure> {
-    let mut options = ImportOptions::new().allow_unknown(flag(arguments, "allow-unknown"));
+    import_with(arguments, flag(arguments, "allow-unknown"), fetches, feeds)
+}
+
+/// Does the same as [`import`], and lets the caller decide whether unknown ops are errors.
+pub(crate) fn import_with(
+    arguments: &ArgMatches,
+    allow_unknown: bool,
+    fetches: Option<&[&str]>,
+    feeds: Option<&mut Feeds>,
+) -> Result<Imported, Failure> {
+    let mut options = ImportOptions::new().allow_unknown(allow_unknown);
+    if let Ok(Some(name)) = arguments.try_get_one::<String>("signature") {
+        options = options.signature(name);
+    }
     for given in list(arguments, "shape") {
         let (name, shape) = named_shape(given)?;
         options = options.shape(name, shape);
@@ -78,6 +91,26 @@ pub(crate) fn type_text(dtype: Option<DType>, shape: &TensorShape) -> String {
         Some(_) => format!("{dtype}{shape}"),
         None => format!("{dtype}[..]"),
     }
+}
+
+/// Returns the fetches of a command: the tensors that `--fetch` names, or `None` for the outputs of the signature.
+pub(crate) fn fetches(arguments: &ArgMatches) -> Option<Vec<&str>> {
+    Some(list(arguments, "fetch").collect()).filter(|fetches: &Vec<&str>| !fetches.is_empty())
+}
+
+/// Returns the values that a run computes: the fetches, or the outputs of the signature.
+pub(crate) fn results<'m>(
+    imported: &'m Imported,
+    fetches: Option<&[&str]>,
+) -> Result<Vec<(String, Value<'m>)>, Failure> {
+    if let Some(fetches) = fetches {
+        return fetched(imported, fetches);
+    }
+    let outputs = imported.outputs()?;
+    if outputs.is_empty() {
+        return Err(Failure::input("--fetch must be given, because the model has no signature"));
+    }
+    Ok(outputs.into_iter().map(|(name, value)| (name.to_string(), value)).collect())
 }
 
 /// Returns the fetched values. A name may be given once.

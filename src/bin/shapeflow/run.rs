@@ -7,17 +7,17 @@ use shapeflow::{CompileOptions, DType, Element, Tensor, TensorView, Trace};
 
 use super::document::lines;
 use super::failure::Failure;
-use super::model::{Feeds, fetched, flag, import, list, path};
+use super::model::{Feeds, fetches, flag, import, path, results};
 use super::output::write_file;
 
 /// Runs the model once. Writes the results to a file, or prints a summary of each.
 pub(crate) fn run(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
     let trace = Trace::new();
-    let fetches: Vec<&str> = list(arguments, "fetch").collect();
+    let fetches = fetches(arguments);
     let mut feeds = trace.time("feeds", || Feeds::required(arguments))?;
     let (exe, names) = {
-        let imported = trace.time("build", || import(arguments, Some(&fetches), Some(&mut feeds)))?;
-        let values = fetched(&imported, &fetches)?;
+        let imported = trace.time("build", || import(arguments, fetches.as_deref(), Some(&mut feeds)))?;
+        let values = results(&imported, fetches.as_deref())?;
         let named: Vec<(&str, shapeflow::Value<'_>)> =
             values.iter().map(|(name, value)| (name.as_str(), *value)).collect();
         let mut options = options(arguments);
@@ -25,12 +25,13 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
             options = options.trace(&trace);
         }
         let exe = trace.time("compile", || imported.graph().compile_with(&options, &named[..]))?;
-        (exe, fetches)
+        let names: Vec<String> = values.iter().map(|(name, _)| name.clone()).collect();
+        (exe, names)
     };
     let tensors = feeds.of(&exe)?;
     let views: Vec<TensorView<'_>> = tensors.iter().map(Tensor::view).collect();
     let results = trace.time("run", || exe.run_all(&views))?;
-    let results: Vec<(&str, &Tensor)> = names.iter().copied().zip(&results).collect();
+    let results: Vec<(&str, &Tensor)> = names.iter().map(String::as_str).zip(&results).collect();
     if arguments.contains_id("out") {
         let file = path(arguments, "out")?;
         let bytes = trace.time("write", || write_npz_bytes(results.iter().copied()))?;

@@ -10,7 +10,8 @@ use crate::codegen::abi::{SLOT_INNER, slot_words};
 use crate::codegen::repr::{Repr, size_of};
 use crate::lower::kernel_body::{AccessPattern, InstId, LaneLayout};
 
-/// Returns the lanes of an element as loaded, before conversion. An `f16` or `bf16` is loaded as its bits.
+/// Returns the type of the lane that holds an element as it is loaded, before conversion. An `f16` or `bf16` is loaded
+/// as its bits.
 pub(super) fn raw_repr(dtype: DType) -> Repr {
     match dtype {
         DType::F16 | DType::BF16 => Repr::I32,
@@ -19,8 +20,8 @@ pub(super) fn raw_repr(dtype: DType) -> Repr {
 }
 
 impl Emitter<'_, '_> {
-    /// Returns the start of a slot: its address at inner element 0 of the current row and loop iterations; for an iota,
-    /// its value there.
+    /// Returns the start of a slot: the address of element 0 of the inner axis, in the current row and the current
+    /// iteration of each loop. The start of an iota slot is its value at that element.
     pub fn start(&self, group: &ElementGroup<'_>, slot: u32) -> Value {
         group.starts[slot as usize].expect("every slot of a body has a start")
     }
@@ -57,7 +58,8 @@ impl Emitter<'_, '_> {
         self.word(self.args.slots, slot as usize * slot_words(self.code.loops) + SLOT_INNER)
     }
 
-    /// Loads the elements of a load or scratch slot.
+    /// Loads the elements of a load or scratch slot. `by_lanes` means that every user takes scalars, so the code loads
+    /// each element by itself.
     pub fn load(&mut self, group: &ElementGroup<'_>, slot: u32, by_lanes: bool) -> EmittedValue {
         let address = self.address(group, slot);
         let dtype = self.code.slots[slot as usize].dtype;

@@ -164,7 +164,7 @@ impl KernelCase {
         }
     }
 
-    /// Gives slot `b`, a store, the memory of slot `a`, a load of the same dtype and pattern.
+    /// Gives slot `b`, a load, the memory and the layout of slot `a`, a store of the same dtype and pattern.
     pub fn alias(&mut self, a: usize, b: usize) {
         self.lines[b] = self.lines[a].clone();
     }

@@ -11,22 +11,23 @@ use crate::lower::kernel_body::{
 };
 use crate::lower::supported::{supports_binary, supports_reduce, supports_unary};
 
-/// A random kernel, with the limits of its cases.
+/// A random kernel, and the ranges from which [`Generated::case`] draws run-time arguments.
 pub(in crate::codegen) struct Generated {
     pub code: KernelBody,
     /// By scalar: its possible values.
     scalars: Vec<Vec<i64>>,
-    /// By gather slot: the limits and strides (numbers of scalars) of its offsets.
-    reaches: Vec<(usize, Vec<(u32, u32)>)>,
+    /// The gather slots, each with the limit and the stride of its offsets. Limits and strides are indices of scalars.
+    gather_offsets: Vec<(usize, Vec<(u32, u32)>)>,
     /// A load and a store that may share memory.
     alias: Option<(usize, usize)>,
 }
 
 impl Generated {
+    /// Makes a case: the kernel with random memory and run-time arguments.
     pub(super) fn case(&self, random: &mut Random, sizes: CaseSizes) -> KernelCase {
         let scalars: Vec<i64> = self.scalars.iter().map(|values| random.pick(values)).collect();
         let mut reach = vec![0; self.code.slots.len()];
-        for (slot, offsets) in &self.reaches {
+        for (slot, offsets) in &self.gather_offsets {
             let bytes = |(limit, stride): &(u32, u32)| {
                 (scalars[*limit as usize] - 1).clamp(0, MAX_INDEX) * scalars[*stride as usize]
             };
@@ -36,7 +37,8 @@ impl Generated {
         if let Some((load, store)) = self.alias
             && random.chance(2)
         {
-            // The store's layout never lets two elements meet.
+            // The load takes the layout of the store, in which no two elements share memory. Otherwise the order of
+            // loads and stores would change the result.
             case.alias(store, load);
         }
         case
@@ -89,7 +91,7 @@ struct Generator<'r> {
     finished: usize,
     /// Scratch slots that earlier passes write.
     scratch: Vec<u32>,
-    reaches: Vec<(usize, Vec<(u32, u32)>)>,
+    gather_offsets: Vec<(usize, Vec<(u32, u32)>)>,
     body: Vec<Inst>,
     /// By instruction: whether its NaNs have the same bits on every machine.
     exact: Vec<bool>,
@@ -111,7 +113,7 @@ pub(in crate::codegen) fn generate(random: &mut Random) -> Generated {
         reduced: Vec::new(),
         finished: 0,
         scratch: Vec::new(),
-        reaches: Vec::new(),
+        gather_offsets: Vec::new(),
         body: Vec::new(),
         exact: Vec::new(),
         loads: Vec::new(),
@@ -152,9 +154,9 @@ pub(in crate::codegen) fn generate(random: &mut Random) -> Generated {
             g.slots[slot].used = SlotUse::Store;
         }
     }
-    let Generator { slots, scalars, reduced, reaches, .. } = g;
+    let Generator { slots, scalars, reduced, gather_offsets, .. } = g;
     let code = KernelBody { layout, loops, slots, scalars: scalars.len() as u32, reduced, passes, epilogue };
-    Generated { code, scalars, reaches, alias }
+    Generated { code, scalars, gather_offsets, alias }
 }
 
 impl Generator<'_> {
@@ -302,7 +304,7 @@ impl Generator<'_> {
         let pattern = self.pattern();
         let slot = self.slot(dtype, pattern, SlotUse::Gather);
         let mut offsets = Vec::new();
-        let mut reach = Vec::new();
+        let mut scalars = Vec::new();
         for _ in 0..1 + self.random.below(2) {
             let index = self.random.pick(&[DType::I32, DType::I64]);
             let index = self.of(index);
@@ -321,9 +323,9 @@ impl Generator<'_> {
             let value = self.push(DType::I64, InstOp::CheckIndex { value: index, limit }, true);
             let stride = self.scalar(&[8, 24, 1]);
             offsets.push((value, stride));
-            reach.push((limit, stride));
+            scalars.push((limit, stride));
         }
-        self.reaches.push((slot as usize, reach));
+        self.gather_offsets.push((slot as usize, scalars));
         self.push(dtype, InstOp::Gather { slot, offsets: offsets.into() }, dtype != DType::F16);
     }
 

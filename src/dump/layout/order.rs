@@ -1,11 +1,14 @@
-//! Orders the items (boxes and crossings of wires) within their ranks. Sweeps over the ranks, down and up, sort the
-//! items of a rank by the barycenters of their neighbours. The order in which the fewest links cross wins.
+//! Orders the items of each rank from left to right.
+//!
+//! An item is a box, or the point where a wire passes a rank between its ends. A link is the section of a wire between
+//! items of adjacent ranks. Sweeps over the ranks, down and up, sort the items of a rank by the mean position of their
+//! neighbours. The order in which the fewest links intersect wins.
 
 use std::cmp::Ordering;
 
 use super::Layers;
 
-/// Orders the items of every rank so that few links cross.
+/// Orders the items of every rank so that few links intersect.
 pub(super) fn order(layers: &mut Layers) {
     let neighbours = Neighbours::new(layers);
     let mut positions = vec![0.0; layers.items.len()];
@@ -25,20 +28,20 @@ pub(super) fn order(layers: &mut Layers) {
             };
             sort_rank(&mut layers.ranks[rank], neighbours, &mut positions);
         }
-        let crossings = count_crossings(layers, &neighbours, &positions);
-        if crossings < fewest {
-            fewest = crossings;
+        let intersections = count_intersections(layers, &neighbours, &positions);
+        if intersections < fewest {
+            fewest = intersections;
             best.clone_from(&layers.ranks);
         }
-        if crossings == 0 {
+        if intersections == 0 {
             break;
         }
     }
     layers.ranks = best;
 }
 
-/// By item: its neighbours in the rank above and in the rank below. A neighbour comes with the place where the link
-/// meets it, as a fraction of its width from its middle.
+/// By item: its neighbours in the rank above and in the rank below. The number beside a neighbour is the place where
+/// the link meets the neighbour: the distance from the neighbour's middle, divided by the neighbour's width.
 struct Neighbours {
     above: Vec<Vec<(usize, f64)>>,
     below: Vec<Vec<(usize, f64)>>,
@@ -83,10 +86,10 @@ fn sort_rank(rank: &mut Vec<usize>, neighbours: &[Vec<(usize, f64)>], positions:
     }
 }
 
-/// Counts the pairs of links that cross between adjacent ranks, with a Fenwick tree. Two links to one box count too, if
-/// they cross on the way to their operands.
-fn count_crossings(layers: &Layers, neighbours: &Neighbours, positions: &[f64]) -> u64 {
-    let mut crossings = 0;
+/// Counts the pairs of links that intersect between adjacent ranks, with a Fenwick tree. Two links to one box count
+/// too, if the links intersect on the way to the operands of the box.
+fn count_intersections(layers: &Layers, neighbours: &Neighbours, positions: &[f64]) -> u64 {
+    let mut intersections = 0;
     for pair in layers.ranks.windows(2) {
         // Links are numbered from left to right along the lower rank.
         let mut number = 0;
@@ -105,7 +108,7 @@ fn count_crossings(layers: &Layers, neighbours: &Neighbours, positions: &[f64]) 
                 not_beyond += tree[slot];
                 slot &= slot - 1;
             }
-            crossings += seen as u64 - not_beyond;
+            intersections += seen as u64 - not_beyond;
             let mut slot = end + 1;
             while slot < tree.len() {
                 tree[slot] += 1;
@@ -113,5 +116,5 @@ fn count_crossings(layers: &Layers, neighbours: &Neighbours, positions: &[f64]) 
             }
         }
     }
-    crossings
+    intersections
 }

@@ -42,7 +42,7 @@ fn shared_nodes_are_evaluated_once() {
 }
 
 #[test]
-fn indices_floor_and_take_values() {
+fn index_division_rounds_down_and_a_computed_value_is_an_index() {
     let n = Dim::symbol("n");
     let index = i(0) * n.clone() + (i(0) - Index::from(7i64)).floordiv(n.clone()) * 10i64 + i(0).modulo(n);
     assert_eq!(value(&Expr::iota(index), &[(Axis(0), 5)]), Scalar::I64(15 - 10 + 2));

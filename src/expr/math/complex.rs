@@ -5,11 +5,11 @@
 
 use shapeflow_shape_fns::DType;
 
-use super::area::asinh as asinh_real;
 use super::build::*;
 use super::exp::{exp as exp_real, expm1 as expm1_real};
 use super::hyperbolic::{cosh as cosh_real, sinh as sinh_real};
 use super::inverse::atan2;
+use super::inverse_hyperbolic::asinh as asinh_real;
 use super::log::{log as log_real, log1p as log1p_real};
 use super::trig::{cos as cos_real, sin as sin_real, tan as tan_real};
 use crate::expr::Expr;

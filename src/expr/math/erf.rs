@@ -132,10 +132,11 @@ fn tail(a: &Expr) -> Expr {
     let high = from_bits(&(bits(a) & format.word(!0 << 27)));
     let low = (&high - a) * (&high + a);
     let power = scaled_exp(&-(&high * &high), 0, Some(&low));
+    // One Newton step corrects the rounding of `q = (a - 4) / (a + 4)`: the residual is `(a - 4) - q · (a + 4)`.
     let inverse = a.like(1.0) / plus(a, 4.0);
     let q = plus(a, -4.0) * &inverse;
-    let excess = fma(&-a.clone(), &q, &fma_const(&plus(&q, 1.0), -4.0, a));
-    let q = fma(&excess, &inverse, &q);
+    let residual = fma(&-a.clone(), &q, &fma_const(&plus(&q, 1.0), -4.0, a));
+    let q = fma(&residual, &inverse, &q);
     power * (horner(&q, &TAIL_DOUBLE) / plus(&(a + a), 1.0))
 }
 

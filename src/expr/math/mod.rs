@@ -12,18 +12,18 @@
 //!
 //! An argument of an unsupported dtype gives an ill-typed expression, which is refused when the op is added to a graph.
 
-mod area;
 mod bessel;
 mod build;
 mod complex;
 mod division;
 mod erf;
 mod exp;
+mod float_or_complex;
 mod gamma;
 mod gelu;
 mod hyperbolic;
-mod inexact;
 mod inverse;
+mod inverse_hyperbolic;
 mod log;
 mod neighbour;
 mod power;
@@ -36,12 +36,12 @@ pub use division::{floordiv, floormod, relu, round_half_even};
 pub use erf::{erf, erfc};
 pub(crate) use exp::exp_nonpositive;
 pub use exp::exp2;
-pub use gamma::{digamma, lgamma};
-pub(crate) use gelu::gelu_tanh;
-pub use inexact::{
+pub use float_or_complex::{
     acos, acosh, angle, asin, asinh, atan, atanh, cos, cosh, exp, expm1, log, log1p, magnitude, pow,
     reciprocal, rsqrt, sigmoid, sign, sin, sinh, sqrt, squared_difference, tan, tanh,
 };
+pub use gamma::{digamma, lgamma};
+pub(crate) use gelu::gelu_tanh;
 pub use inverse::atan2;
 pub use log::log2;
 pub use neighbour::next_after;

@@ -134,6 +134,12 @@ impl<'a> Exporter<'a> {
                 def
             }
             (_, Some(tensor)) => constant_def(&name, tensor)?,
+            (Body::Control(_), _) => {
+                let message = "a branch or a loop cannot be written to a GraphDef";
+                return Err(Error::new(ErrorKind::Attribute, Phase::Run, message)
+                    .with_node(name)
+                    .at(node.location));
+            }
             _ => match self.spelled(node, &name)? {
                 Some(def) => def,
                 None => self.own_op(node, &name)?,

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
+use super::handle::Resource;
 use crate::error::Error;
 use crate::graph::Value;
 
@@ -17,6 +18,8 @@ pub(super) struct ImportedValue<'g> {
     pub blocking_error: Option<Error>,
     /// The conditions that guard the value.
     pub checks: Checks,
+    /// The resource that the tensor stands for, if it is a handle. The value of a handle has no meaning.
+    pub resource: Option<Resource>,
 }
 
 /// The result of importing a node.
@@ -37,8 +40,13 @@ pub(super) struct Built<'g> {
 impl<'g> Built<'g> {
     /// Returns a node with these outputs, without checks and errors.
     pub(super) fn of(values: Vec<Value<'g>>) -> Built<'g> {
-        let imported =
-            |value| ImportedValue { value, has_known_dtype: true, blocking_error: None, checks: None };
+        let imported = |value| ImportedValue {
+            value,
+            has_known_dtype: true,
+            blocking_error: None,
+            checks: None,
+            resource: None,
+        };
         Built { outputs: values.into_iter().map(imported).collect(), ..Built::default() }
     }
 }

@@ -1,4 +1,4 @@
-//! Imports calls of functions, `If` branches, and assertions.
+//! Imports calls of functions, and assertions.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
@@ -6,13 +6,13 @@ use std::rc::Rc;
 use shapeflow_shape_fns::DType;
 
 use super::super::limits::refuse;
-use super::super::proto::{AttrKind, AttrValue};
+use super::super::proto::AttrValue;
 use super::built::{Built, Condition, ImportedValue, union};
+use super::control::is_true;
 use super::frame::{Frame, Source, damaged, outputs_of};
 use super::importer::Importer;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::Value;
-use crate::tensor::Tensor;
 
 /// Maximum number of elements that an assertion's message shows of each tensor.
 const SHOWN: usize = 16;
@@ -102,31 +102,6 @@ impl<'a, 'g> Importer<'a, 'g> {
         Ok(result)
     }
 
-    /// Inlines the branch that a constant predicate chooses.
-    pub(super) fn branch(
-        &mut self,
-        frame: &Frame<'a, 'g>,
-        index: usize,
-        name: &str,
-        inputs: &[ImportedValue<'g>],
-    ) -> Result<Built<'g>> {
-        let Some((predicate, arguments)) = inputs.split_first() else {
-            return damaged("a branch must have a predicate, got no inputs".to_string());
-        };
-        let Some(constant) = self.constant(predicate.value) else {
-            let message = "the predicate of a branch must be a constant of the model, got one that only a run computes; \
-                           a graph has no control flow";
-            return Err(Error::new(ErrorKind::Compile, Phase::Build, message));
-        };
-        let branch = if is_true(&constant) { "then_branch" } else { "else_branch" };
-        match frame.attr(index, branch) {
-            Some(AttrKind::Func(function)) => {
-                self.call(&function.name, &function.attr, frame, name, arguments)
-            }
-            _ => damaged(format!("the attribute {branch} of a branch must name a function")),
-        }
-    }
-
     /// Records the condition of an assertion. The condition guards the nodes that run after the assertion.
     pub(super) fn assert(
         &mut self,
@@ -167,22 +142,5 @@ impl<'a, 'g> Importer<'a, 'g> {
         let number = self.conditions.len();
         self.conditions.push(Condition { value: condition.value, data: shown, message });
         Ok(Built { checks: Some(Rc::new(BTreeSet::from([number]))), ..Built::default() })
-    }
-
-    /// Returns the elements of a value that depends only on constants.
-    fn constant(&self, value: Value<'g>) -> Option<Tensor> {
-        self.graph.read().const_fold(value.index().ok()?)
-    }
-}
-
-/// Returns whether TensorFlow takes the tensor for true: a scalar that is not 0, a string that is not empty, or a
-/// tensor of rank 1 or more that has elements.
-fn is_true(tensor: &Tensor) -> bool {
-    if !tensor.sizes().is_empty() {
-        return !tensor.is_empty();
-    }
-    match tensor.as_strings() {
-        Ok(strings) => strings.iter().any(|string| !string.is_empty()),
-        Err(_) => tensor.view().bytes().iter().any(|byte| *byte != 0),
     }
 }

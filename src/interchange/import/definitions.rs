@@ -95,12 +95,13 @@ mod tests {
     use crate::Registry;
 
     /// Op types whose definition has a shape function that also refuses what only TensorFlow's kernel refuses.
-    const STRICTER: [&str; 27] = [
+    const STRICTER: [&str; 28] = [
         "AsString",
         "ExtractImagePatches",
         "FakeQuantWithMinMaxArgs",
         "FakeQuantWithMinMaxVars",
         "FakeQuantWithMinMaxVarsPerChannel",
+        "FusedBatchNormV3",
         "GatherNd",
         "ReverseSequence",
         "ScatterNd",

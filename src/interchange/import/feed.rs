@@ -137,10 +137,17 @@ impl<'a, 'g> Importer<'a, 'g> {
                 return Err(Error::new(ErrorKind::DType, Phase::Build, message));
             };
             let shape = self.override_of(&name).cloned().unwrap_or(known);
-            let value = self.graph.input_at(&name, dtype, shape, self.location)?;
+            let input = self.input_names.get(name.as_str()).copied().unwrap_or(&name);
+            let value = self.graph.input_at(input, dtype, shape, self.location)?;
             frame.fed.insert(
                 tensor,
-                ImportedValue { value, has_known_dtype: true, blocking_error: None, checks: None },
+                ImportedValue {
+                    value,
+                    has_known_dtype: true,
+                    blocking_error: None,
+                    checks: None,
+                    resource: None,
+                },
             );
         }
         Ok(())
@@ -155,7 +162,7 @@ impl<'a, 'g> Importer<'a, 'g> {
     fn inferred_types(&self, fed: &[TensorRef]) -> Result<BTreeMap<TensorRef, KnownType>> {
         let graph = Graph::new();
         let options = ImportOptions { feeds: Vec::new(), allow_unknown: true, ..self.options.clone() };
-        let mut importer = Importer::new(self.model, &options, &graph);
+        let mut importer = Importer::new(self.source, &options, &graph);
         // A run may feed a placeholder with other sizes than its default has.
         importer.ignores_defaults = true;
         let frame = Frame::of_graph(self.model)?;

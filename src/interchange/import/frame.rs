@@ -7,6 +7,7 @@ use super::super::imported::split_name;
 use super::super::proto::{ArgDef, AttrKind, AttrValue, FunctionDef, GraphDef, NodeDef};
 use super::super::signature::{ArgumentType, signature};
 use super::built::ImportedValue;
+use super::switches::Switches;
 use crate::error::{Error, ErrorKind, Phase, Result};
 
 /// Maximum number of inputs or outputs of a node. No op has more; larger counts come from damaged files.
@@ -25,6 +26,8 @@ pub(super) struct Frame<'a, 'g> {
     pub prefix: String,
     /// The attributes of the call. An attribute of a node in the function may be a placeholder that names one of them.
     pub attrs: Option<&'a BTreeMap<String, AttrValue>>,
+    /// The control flow of TensorFlow 1.
+    pub switches: Switches,
     /// The nesting depth of calls; 0 in the main graph.
     pub depth: usize,
 }
@@ -71,7 +74,16 @@ impl<'a, 'g> Frame<'a, 'g> {
                 return damaged(format!("node names must be unique, got {} twice", node.name));
             }
         }
-        Ok(Frame { nodes, by_name, args, fed: BTreeMap::new(), prefix, attrs, depth })
+        Ok(Frame {
+            nodes,
+            by_name,
+            args,
+            fed: BTreeMap::new(),
+            switches: Switches::default(),
+            prefix,
+            attrs,
+            depth,
+        })
     }
 
     /// Returns the unique name of a node: its name after the names of the calls that it lies in.
@@ -218,13 +230,22 @@ impl<'a, 'g> Frame<'a, 'g> {
                     }
                     state[index] = State::Open;
                 }
-                let Some(text) = node.input.get(input) else {
-                    state[index] = State::Done;
-                    order.push(index);
-                    continue;
+                let before =
+                    input.checked_sub(node.input.len()).map(|extra| self.switches.before(index).get(extra));
+                let source = match before {
+                    None => self.source(&node.input[input]),
+                    Some(Some(&before)) => Ok(Source::Control(before)),
+                    Some(None) => {
+                        state[index] = State::Done;
+                        order.push(index);
+                        continue;
+                    }
                 };
                 stack.push((index, input + 1));
-                match self.source(text) {
+                if self.switches.leads_back(index, input) {
+                    continue;
+                }
+                match source {
                     Ok(Source::Node(next, _)) if self.is_auxiliary(next) => {}
                     Ok(Source::Node(next, _) | Source::Control(next)) => match state[next] {
                         State::New => stack.push((next, 0)),
@@ -233,9 +254,10 @@ impl<'a, 'g> Frame<'a, 'g> {
                     },
                     Ok(Source::Argument(_) | Source::Fed(..)) => {}
                     Err(error) => missing.push(error.about(format_args!(
-                        "input {input} of {} ({}) is {text}",
+                        "input {input} of {} ({}) is {}",
                         self.full_name(node),
-                        node.op
+                        node.op,
+                        node.input[input]
                     ))),
                 }
             }

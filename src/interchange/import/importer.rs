@@ -2,21 +2,28 @@
 
 use std::collections::HashMap;
 use std::panic::Location;
+use std::rc::Rc;
 
-use shapeflow_shape_fns::DType;
+use shapeflow_shape_fns::{DType, TensorShape};
 
 use super::built::{Checks, Condition, ImportedValue, union};
 use super::definitions::Definitions;
+use super::state::{InitialState, Tables};
 use crate::error::Result;
-use crate::graph::Graph;
+use crate::graph::{Graph, Value, ValueId};
+use crate::interchange::imported::BuiltNode;
 use crate::interchange::limits::Budget;
+use crate::interchange::model::Model;
 use crate::interchange::options::ImportOptions;
 use crate::interchange::proto::{FunctionDef, GraphDef};
+use crate::interchange::saved_state::SavedState;
 use crate::ops::array::checked;
 
 /// The state of one import.
 pub(super) struct Importer<'a, 'g> {
+    pub source: &'a Model,
     pub model: &'a GraphDef,
+    pub saved: &'a SavedState,
     pub options: &'a ImportOptions,
     pub graph: &'g Graph,
     pub functions: HashMap<&'a str, &'a FunctionDef>,
@@ -27,21 +34,38 @@ pub(super) struct Importer<'a, 'g> {
     /// The dtypes of outputs of unknown ops, as the nodes that read them declare them, by node and output of the main
     /// graph. An output whose readers declare no dtype has the entry `None`.
     pub reader_dtypes: HashMap<(usize, usize), Option<DType>>,
+    /// The shapes of the items of tensor lists, as far as they are known: a number or an unknown for each axis.
+    pub item_shapes: HashMap<ValueId, TensorShape>,
     /// Whether a placeholder that has a default becomes an input, as a placeholder without a default does.
     pub ignores_defaults: bool,
+    /// All nodes that the import has built so far, also inside functions.
+    pub built: Vec<BuiltNode>,
+    /// The names of graph inputs, by tensor, if they differ from the names of the tensors.
+    pub input_names: HashMap<&'a str, &'a str>,
+    /// The constants of variables, by the names of the variables.
+    pub constants: HashMap<Rc<str>, Value<'g>>,
+    /// The lookup tables that nodes have read.
+    pub tables: Tables,
+    /// The values of resources before any run, once a node has read one.
+    pub initial_state: Option<Rc<InitialState>>,
+    /// The values that the nodes have written to resources so far, if this import records them.
+    pub recording: Option<InitialState>,
     /// The location of every imported node. It is a line of this crate, because no line of the user's program makes the
     /// node; messages name the node instead.
     pub location: &'static Location<'static>,
 }
 
 impl<'a, 'g> Importer<'a, 'g> {
-    pub(super) fn new(model: &'a GraphDef, options: &'a ImportOptions, graph: &'g Graph) -> Importer<'a, 'g> {
+    pub(super) fn new(source: &'a Model, options: &'a ImportOptions, graph: &'g Graph) -> Importer<'a, 'g> {
+        let model: &'a GraphDef = &source.graph;
         let functions = model.library.iter().flat_map(|library| &library.function);
         let functions = functions
             .filter_map(|function| Some((function.signature.as_ref()?.name.as_str(), function)))
             .collect();
         Importer {
+            source,
             model,
+            saved: &source.saved,
             options,
             graph,
             functions,
@@ -49,7 +73,14 @@ impl<'a, 'g> Importer<'a, 'g> {
             budget: Budget::new(&options.limits),
             conditions: Vec::new(),
             reader_dtypes: HashMap::new(),
+            item_shapes: HashMap::new(),
             ignores_defaults: false,
+            built: Vec::new(),
+            input_names: HashMap::new(),
+            constants: HashMap::new(),
+            tables: Tables::new(),
+            initial_state: None,
+            recording: None,
             location: Location::caller(),
         }
     }

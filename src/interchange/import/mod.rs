@@ -2,42 +2,57 @@
 //!
 //! A `frame` holds the nodes of the main graph or of one function, resolves their names and orders them. `feed` finds
 //! the fed and fetched tensors, and `unknown` refuses unknown ops. Then every node is built in order: `placeholder`,
-//! `call` and this file build structural nodes (placeholders, constants, calls, branches, assertions), `node` builds
-//! all other ops with the help of `attrs`, `typed` and `definitions`.
+//! `call`, `control` and this file build structural nodes (placeholders, constants, calls, branches, loops, assertions),
+//! `resource` and `table` build nodes that make or read variables and lookup tables, whose content `initial` finds, and
+//! `node` builds all other ops with the help of `attrs`, `typed` and `definitions`.
 
 mod attrs;
 mod built;
 mod call;
+mod control;
 mod definitions;
 mod feed;
+mod find_switches;
 mod frame;
+mod handle;
 mod importer;
+mod initial;
+mod levels;
+mod lists;
 mod node;
 mod placeholder;
+mod resource;
+mod state;
+mod switches;
+mod table;
 mod typed;
 mod unknown;
 
 use std::collections::HashMap;
 
 use super::constant;
-use super::imported::{Imported, Output, Record};
-use super::model::Model;
+use super::imported::{BuiltNode, Imported, Output, Record, without_zero};
+use super::model::{Model, Signature};
 use super::options::ImportOptions;
 use super::proto::AttrKind;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{Graph, NodeIx};
+use crate::tensor::Tensor;
 use built::{Built, Checks, ImportedValue, union};
+use control::is_control;
 use frame::{Frame, Source, damaged};
 use importer::Importer;
+use lists::{is_list_op, passes_list};
 use placeholder::is_placeholder;
+use switches::Switches;
 use unknown::is_structural;
 
 impl Model {
     /// Builds a graph from the model.
     ///
     /// `fetches` selects tensors, each `NAME` or `NAME:i`: the graph has the nodes that they need. `None` selects the
-    /// outputs of a SavedModel's signature: `serving_default`, or the only signature. Without a signature, `None`
-    /// imports every node.
+    /// outputs of a SavedModel's signature: the one that [`ImportOptions::signature`] names, else `serving_default`, or
+    /// the only signature. Without a signature, `None` imports every node.
     ///
     /// Shapes are inferred as far as the shapes of the placeholders allow. A node that inference refuses keeps its
     /// error, see [`Imported::nodes`]. Its outputs have unknown shapes, and inference goes on with the other nodes.
@@ -45,40 +60,69 @@ impl Model {
     /// Each tensor of [`ImportOptions::feeds`] becomes an input. The node that computes a fed tensor is not imported
     /// unless another output of it is needed, and neither are nodes that only this node needs.
     ///
-    /// Functions are inlined. An `If` with a constant predicate becomes the chosen branch. An `Assert` is checked when
+    /// The variables of a SavedModel become constants, with the values that its checkpoint has. A node that writes a
+    /// variable is refused.
+    ///
+    /// Functions are inlined. `If`, `Case` and `While` become nodes of control flow, see [`Graph::cond`] and
+    /// [`Graph::while_loop`]; an `If` with a constant predicate becomes the chosen branch. An `Assert` is checked when
     /// a node that depends on it runs. An op without a kernel has shapes but does not compile.
     ///
     /// # Errors
     /// - `Parse`: the model is damaged: two nodes share a name, an input does not exist, or nodes form a cycle.
     /// - `UnknownOp`: the model has unknown ops; the message lists all of them.
-    /// - `Attribute`: the model lacks a fetched or fed tensor, or [`ImportOptions::shapes`] names neither a placeholder
-    ///   nor a fed tensor.
+    /// - `Attribute`: the model lacks a fetched or fed tensor or the chosen signature, [`ImportOptions::shapes`] names
+    ///   neither a placeholder nor a fed tensor, or a variable has no value.
     /// - `DType`: the dtype of a fed tensor is unknown.
     /// - `Memory`: the model exceeds a limit.
     pub fn import(&self, fetches: Option<&[&str]>, options: &ImportOptions) -> Result<Imported> {
         let graph = Graph::new();
+        let signature = self.chosen_signature(options)?;
         let mut aliases = HashMap::new();
-        let signature = self.signatures.get("serving_default").or_else(|| match self.signatures.len() {
-            1 => self.signatures.values().next(),
-            _ => None,
-        });
         for (name, tensor) in
             signature.iter().flat_map(|signature| signature.inputs.iter().chain(&signature.outputs))
         {
             aliases.insert(name.clone(), tensor.clone());
         }
-        let served: Vec<&str> = signature
-            .iter()
-            .flat_map(|signature| &signature.outputs)
-            .map(|(_, tensor)| tensor.as_str())
-            .collect();
+        let outputs = signature.map_or(Vec::new(), |signature| signature.outputs.clone());
+        let served: Vec<&str> = outputs.iter().map(|(_, tensor)| tensor.as_str()).collect();
         let fetches = fetches.or(if served.is_empty() { None } else { Some(&served) });
-        let (nodes, by_name) = {
-            let mut importer = Importer::new(&self.graph, options, &graph);
-            importer.run(fetches, &aliases)?
+        let mut options = options.clone();
+        let inputs =
+            signature.filter(|_| options.signature.is_some()).map_or(&[][..], |chosen| &chosen.inputs);
+        for (name, _) in &mut options.shapes {
+            if let Some(tensor) = aliases.get(name)
+                && !self.graph.node.iter().any(|node| node.name == *name)
+            {
+                name.clone_from(tensor);
+            }
+        }
+        options.feeds.extend(inputs.iter().map(|(_, tensor)| tensor.clone()));
+        let (nodes, by_name, built) = {
+            let mut importer = Importer::new(self, &options, &graph);
+            importer.input_names =
+                inputs.iter().map(|(name, tensor)| (without_zero(tensor), name.as_str())).collect();
+            let (nodes, by_name) = importer.run(fetches, &aliases)?;
+            (nodes, by_name, importer.built)
         };
         let inputs = graph.named_inputs();
-        Ok(Imported { graph, nodes, by_name, aliases, inputs })
+        Ok(Imported { graph, nodes, by_name, aliases, inputs, outputs, built })
+    }
+
+    /// Returns the signature that the options name. Without a name, this is `serving_default`, or the only signature.
+    fn chosen_signature(&self, options: &ImportOptions) -> Result<Option<&Signature>> {
+        let Some(name) = &options.signature else {
+            let only = || self.signatures.values().next().filter(|_| self.signatures.len() == 1);
+            return Ok(self.signatures.get("serving_default").or_else(only));
+        };
+        let Some(signature) = self.signatures.get(name) else {
+            let names: Vec<&str> = self.signatures.keys().map(String::as_str).collect();
+            let message = match names.len() {
+                0 => format!("the model must have a signature {name}, got no signatures"),
+                _ => format!("the model must have a signature {name}, got {}", names.join(", ")),
+            };
+            return Err(Error::new(ErrorKind::Attribute, Phase::Build, message));
+        };
+        Ok(Some(signature))
     }
 }
 
@@ -91,6 +135,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         aliases: &HashMap<String, String>,
     ) -> Result<(Vec<Record>, HashMap<String, usize>)> {
         let mut frame = Frame::of_graph(self.model)?;
+        frame.switches = Switches::find(&frame)?;
         let fed = self.fed_tensors(&frame, aliases)?;
         self.check_overrides(&frame, &fed)?;
         self.feed(&mut frame, &fed)?;
@@ -109,6 +154,11 @@ impl<'a, 'g> Importer<'a, 'g> {
         needed.sort_unstable();
         let order = frame.order(&needed)?;
         self.check_ops(&frame, &order)?;
+        let mut switches = std::mem::take(&mut frame.switches);
+        if !switches.is_empty() {
+            switches.place(&frame, &order)?;
+        }
+        frame.switches = switches;
         self.record_reader_dtypes(&frame, &order);
         let mut is_read = vec![false; frame.nodes.len()];
         for input in order.iter().flat_map(|&index| &frame.nodes[index].input) {
@@ -151,16 +201,6 @@ impl<'a, 'g> Importer<'a, 'g> {
         Ok((records, by_name))
     }
 
-    /// Builds the nodes in `order`, a topological order.
-    fn build(&mut self, frame: &Frame<'a, 'g>, order: &[usize]) -> Result<Vec<Option<Built<'g>>>> {
-        let mut built: Vec<Option<Built<'g>>> = (0..frame.nodes.len()).map(|_| None).collect();
-        for &index in order {
-            let node = self.node(frame, index, &built)?;
-            built[index] = Some(node);
-        }
-        Ok(built)
-    }
-
     /// Builds one node. If inference refuses the node, this builds an opaque node in its place and records the error in
     /// [`Built::error`].
     ///
@@ -176,6 +216,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         self.budget.node()?;
         let def = &frame.nodes[index];
         let name = frame.full_name(def);
+        let first = self.graph.len() as u32;
         let mut inputs = Vec::with_capacity(def.input.len());
         let (mut checks, mut blocking_error): (Checks, Option<Error>) = (None, None);
         let mut refused = None;
@@ -213,12 +254,18 @@ impl<'a, 'g> Importer<'a, 'g> {
             }
         }
         let present: Vec<ImportedValue<'g>> = inputs.iter().flatten().cloned().collect();
+        let built_before = self.built.len();
         let outcome = match refused {
             Some(error) => Err(error),
-            None if is_structural(&def.op) || self.functions.contains_key(def.op.as_str()) => {
-                self.structural_node(frame, index, &name, &present)
+            None if is_list_op(&def.op) => self.list_node(frame, index, &name, &present),
+            None if passes_list(&def.op, &present) => {
+                Ok(Built { outputs: present.clone(), ..Built::default() })
             }
-            None => self.op(frame, index, &name, &inputs),
+            None => match self.resource_node(frame, index, &name, &present) {
+                Ok(None) => self.plain_node(frame, index, &name, &inputs, &present),
+                Ok(Some(built)) => Ok(built),
+                Err(error) => Err(error),
+            },
         };
         let mut result = match outcome {
             Ok(result) => result,
@@ -239,7 +286,27 @@ impl<'a, 'g> Importer<'a, 'g> {
                 imported.blocking_error.take().or_else(|| result.blocking_error.clone());
             *imported = self.checked(imported.clone(), &checks)?;
         }
+        // The nodes of a function account for the nodes of its call.
+        let first = if self.built.len() > built_before { self.graph.len() as u32 } else { first };
+        let end = self.graph.len() as u32;
+        self.built.push(BuiltNode { op: def.op.clone(), name, first, end });
         Ok(result)
+    }
+
+    /// Builds a node that has to do with no resource.
+    fn plain_node(
+        &mut self,
+        frame: &Frame<'a, 'g>,
+        index: usize,
+        name: &str,
+        inputs: &[Option<ImportedValue<'g>>],
+        present: &[ImportedValue<'g>],
+    ) -> Result<Built<'g>> {
+        let op = frame.nodes[index].op.as_str();
+        if is_structural(op) || self.functions.contains_key(op) {
+            return self.structural_node(frame, index, name, present);
+        }
+        self.op(frame, index, name, inputs)
     }
 
     /// Builds a structural node: a placeholder, a constant, a call, a branch or an assertion.
@@ -251,6 +318,11 @@ impl<'a, 'g> Importer<'a, 'g> {
         inputs: &[ImportedValue<'g>],
     ) -> Result<Built<'g>> {
         let def = &frame.nodes[index];
+        // A tensor that holds the path of an asset is a constant or a placeholder, which TensorFlow feeds at load time.
+        if let Some(path) = self.saved.assets.get(&def.name).filter(|_| frame.depth == 0) {
+            let tensor = Tensor::from_strings(&[], &[path.to_string_lossy().as_bytes()])?;
+            return Ok(Built::of(vec![self.graph.constant_at(tensor, self.location).named(name)]));
+        }
         match def.op.as_str() {
             op if is_placeholder(op)
                 && (inputs.is_empty() || self.ignores_defaults || self.override_of(name).is_some()) =>
@@ -277,7 +349,7 @@ impl<'a, 'g> Importer<'a, 'g> {
                 }
                 _ => damaged("the attribute f of a call must name a function".to_string()),
             },
-            "If" | "StatelessIf" => self.branch(frame, index, name, inputs),
+            op if is_control(op) => self.control(frame, index, name, inputs),
             op => self.call(op, &def.attr, frame, name, inputs),
         }
     }

@@ -1,4 +1,6 @@
-//! Imports placeholders as inputs, and applies the shapes that the options give them.
+//! Imports placeholders as inputs, with the shapes that the import options give them.
+//!
+//! A `Frame` is the main graph or one call of a function: the nodes, their names and the attributes of the call.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +15,7 @@ use crate::interchange::proto::AttrKind;
 use crate::interchange::shape;
 
 impl<'a, 'g> Importer<'a, 'g> {
-    /// Returns the shape that the options give a placeholder or a fed tensor, if they give one.
+    /// Returns the shape that the options give the placeholder or fed tensor `name`, if there is one.
     pub(super) fn override_of(&self, name: &str) -> Option<&'a TensorShape> {
         let shapes = self.options.shapes.iter().rev();
         shapes
@@ -25,7 +27,7 @@ impl<'a, 'g> Importer<'a, 'g> {
     /// Checks that the options give shapes only to placeholders and fed tensors.
     ///
     /// # Errors
-    /// The options give a shape to a name that is neither.
+    /// The options give a shape to a name that is neither a placeholder nor a fed tensor.
     pub(super) fn check_overrides(
         &self,
         frame: &Frame<'a, 'g>,
@@ -39,7 +41,7 @@ impl<'a, 'g> Importer<'a, 'g> {
                 let inputs = frame.nodes.iter().filter(|node| is_placeholder(&node.op));
                 let names: Vec<&str> = inputs.map(|node| node.name.as_str()).take(16).collect();
                 let message = format!(
-                    "a shape must be given to a placeholder or a fed tensor, got {name}; placeholders are {}",
+                    "only placeholders and fed tensors may be given shapes, got {name}; placeholders are {}",
                     names.join(", ")
                 );
                 return Err(Error::new(ErrorKind::Attribute, Phase::Build, message));
@@ -73,7 +75,8 @@ impl<'a, 'g> Importer<'a, 'g> {
             (None, Some(AttrKind::Shape(proto))) => shape::from_proto(proto, &self.budget)?,
             (None, _) => TensorShape::unranked(),
         };
-        let value = self.graph.input_at(name, dtype, shape, self.location)?;
+        let input = self.input_names.get(name).copied().unwrap_or(name);
+        let value = self.graph.input_at(input, dtype, shape, self.location)?;
         Ok(Built { is_input: true, ..Built::of(vec![value]) })
     }
 }

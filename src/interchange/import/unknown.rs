@@ -7,8 +7,11 @@ use shapeflow_shape_fns::lookup;
 use super::super::dtype_number::dtype_of;
 use super::super::proto::{AttrKind, FunctionDef};
 use super::super::signature::{ArgumentType, signature};
+use super::control::is_control;
 use super::frame::{Frame, Source};
+use super::handle::is_resource_op;
 use super::importer::Importer;
+use super::lists::is_list_op;
 use crate::error::{Error, ErrorKind, Phase, Result};
 
 /// Maximum number of outputs of an unknown op. An unknown op has as many outputs as the nodes that read it imply.
@@ -17,7 +20,7 @@ pub(super) const MAX_OUTPUTS: usize = 64;
 /// Maximum number of nodes that a message lists for each unknown op.
 const SHOWN: usize = 8;
 
-/// The structural op types: placeholders, constants, calls, branches, assertions and nodes that pass values on. The
+/// The structural op types: placeholders, constants, calls, assertions and nodes that pass values on. The
 /// importer builds them itself, without a definition.
 const STRUCTURAL: &[&str] = &[
     "Placeholder",
@@ -29,14 +32,12 @@ const STRUCTURAL: &[&str] = &[
     "Assert",
     "PartitionedCall",
     "StatefulPartitionedCall",
-    "If",
-    "StatelessIf",
     "_Retval",
 ];
 
 /// Returns whether the op type is structural.
 pub(super) fn is_structural(op: &str) -> bool {
-    STRUCTURAL.contains(&op)
+    STRUCTURAL.contains(&op) || is_control(op)
 }
 
 impl<'a, 'g> Importer<'a, 'g> {
@@ -54,17 +55,21 @@ impl<'a, 'g> Importer<'a, 'g> {
         let mut visit =
             |prefix: &str, node: &'a super::super::proto::NodeDef, called: &mut Vec<&'a FunctionDef>| {
                 let known = is_structural(&node.op)
+                    || is_list_op(&node.op)
                     || self.definitions.knows(&node.op)
                     || lookup(&node.op).is_some()
                     || self.options.ops.get(&node.op).is_some()
-                    || self.functions.contains_key(node.op.as_str());
+                    || self.functions.contains_key(node.op.as_str())
+                    || self.source.is_saved_model && is_resource_op(&node.op);
                 if !known {
                     unknown.entry(&node.op).or_default().push(format!("{prefix}{}", node.name));
                 }
-                let named = node.attr.values().filter_map(|attr| match &attr.value {
-                    Some(AttrKind::Func(function)) => Some(function.name.as_str()),
-                    _ => None,
+                let named = node.attr.values().flat_map(|attr| match &attr.value {
+                    Some(AttrKind::Func(function)) => std::slice::from_ref(function),
+                    Some(AttrKind::List(list)) => &list.func,
+                    _ => &[],
                 });
+                let named = named.map(|function| function.name.as_str());
                 for name in named.chain([node.op.as_str()]) {
                     if let Some((name, function)) = self.functions.get_key_value(name)
                         && !seen.contains(name)

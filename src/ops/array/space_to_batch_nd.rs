@@ -132,7 +132,7 @@ mod tests {
     }
     shape_table! { back: BACK, {"block_shape": [2], "crops": [1, 0]},
         "i8[4*b, s]" => "i8[2*b, 2*s-1]",
-        "string[4, 4]" => error "the element type must be any but string, got string",
+        "string[4, 4]" => error "the element type must be any but string and variant, got string",
         "[3, s]" => error "the batch must be a multiple of the product of the blocks, got 3 and 2",
     }
 }

@@ -143,7 +143,7 @@ fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>
     };
     let (terms, output) = einsum_terms(equation)
         .map_err(|error| Error::new(ErrorKind::Attribute, Phase::Build, error.to_string()))?;
-    if !is_contraction(values, &terms, &output) {
+    if !contracts_in_pairs(values, &terms, &output) {
         return Ok(vec![whole(equation, values)?]);
     }
     let mut operands = Vec::new();
@@ -169,8 +169,9 @@ fn whole<'g>(equation: &str, values: &[Value<'g>]) -> Result<Value<'g>> {
     values[0].graph().op(&sum_of_products::DEF).data_all(values).attr("equation", equation).finish()
 }
 
-/// Whether the equation has several operands, of ranks that are known and fit.
-fn is_contraction(values: &[Value<'_>], terms: &[EinsumTerm], output: &EinsumTerm) -> bool {
+/// Returns whether a chain of contractions of two operands can compute the equation: it has several operands, and each
+/// rank fits its term. An unknown rank fits a term without an ellipsis.
+fn contracts_in_pairs(values: &[Value<'_>], terms: &[EinsumTerm], output: &EinsumTerm) -> bool {
     let fits = |(value, term): (&Value<'_>, &EinsumTerm)| {
         let labels = term.before.len() + term.after.len();
         match value.shape().rank() {

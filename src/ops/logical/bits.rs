@@ -3,6 +3,8 @@
 use crate::expr::BinaryOp;
 use crate::ops::elementwise::binary_ops;
 
+// `binary` is the module of dtype rules. The empty text adds nothing to the docs about the result: it has the dtype of
+// the operands.
 binary_ops! { binary, "":
     /// Bitwise and; logical and for bools. The operator `self & other` does the same.
     bitwise_and, BITWISE_AND: bits, ["BitwiseAnd"], |a, b| a.binary(BinaryOp::And, b);

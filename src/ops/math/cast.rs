@@ -102,10 +102,10 @@ mod tests {
         "qi8[n]" => "i32[n]",
         "f8e5m2[n]" => "i32[n]",
         "i4[n]" => "i32[n]",
-        "string[2]" => error "must be any but string, got string",
+        "string[2]" => error "must be any but string and variant, got string",
     }
     shape_table! { refused: DEF, {"dtype": DType::String},
-        "[2, n]" => error "must be any but string, got string",
+        "[2, n]" => error "must be any but string and variant, got string",
     }
     shape_table! { to_float8: DEF, {"dtype": DType::F8E5M2},
         "f16[n]" => "f8e5m2[n]",

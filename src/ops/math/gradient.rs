@@ -14,25 +14,25 @@ fn unless_zero(dy: &Expr, value: Expr) -> Expr {
 
 gradient_ops! { ["y", "dy"]:
     /// The gradient of [`Value::tanh`](crate::Value::tanh): `other * (1 - self²)`. `self` is the result of `tanh`.
-    tanh_grad, TANH: float, ["TanhGrad"], |y, dy| dy * (y.like(1.0) - &y * &y);
+    tanh_grad, TANH_GRAD: float, ["TanhGrad"], |y, dy| dy * (y.like(1.0) - &y * &y);
 
     /// The gradient of [`Value::sigmoid`](crate::Value::sigmoid): `other * self * (1 - self)`. `self` is the result of
     /// `sigmoid`.
-    sigmoid_grad, SIGMOID: float, ["SigmoidGrad"], |y, dy| dy * &y * (y.like(1.0) - &y);
+    sigmoid_grad, SIGMOID_GRAD: float, ["SigmoidGrad"], |y, dy| dy * &y * (y.like(1.0) - &y);
 
     /// The gradient of [`Value::sqrt`](crate::Value::sqrt): `other / (2 * self)`, but 0 if `other` is 0. `self` is the
     /// result of `sqrt`.
-    sqrt_grad, SQRT: float, ["SqrtGrad"], |y, dy| unless_zero(&dy, dy.like(0.5) * &dy / y);
+    sqrt_grad, SQRT_GRAD: float, ["SqrtGrad"], |y, dy| unless_zero(&dy, dy.like(0.5) * &dy / y);
 
     /// The gradient of [`Value::rsqrt`](crate::Value::rsqrt): `-other * self³ / 2`, but 0 if `other` is 0. `self` is the
     /// result of `rsqrt`.
-    rsqrt_grad, RSQRT: float, ["RsqrtGrad"], |y, dy| {
+    rsqrt_grad, RSQRT_GRAD: float, ["RsqrtGrad"], |y, dy| {
         unless_zero(&dy, dy.like(-0.5) * (&dy * &y) * (&y * &y))
     };
 
     /// The gradient of [`Value::reciprocal`](crate::Value::reciprocal): `-other * self²`, but 0 if `other` is 0. `self`
     /// is the result of `reciprocal`.
-    reciprocal_grad, RECIPROCAL: float, ["ReciprocalGrad", "InvGrad"], |y, dy| {
+    reciprocal_grad, RECIPROCAL_GRAD: float, ["ReciprocalGrad", "InvGrad"], |y, dy| {
         unless_zero(&dy, -dy.clone() * (&y * &y))
     };
 }
@@ -50,11 +50,11 @@ mod tests {
     fn values_are_slopes() {
         type Row = (&'static OpDef, fn(f64) -> f64);
         let rows: [Row; 5] = [
-            (&TANH, f64::tanh),
-            (&SIGMOID, |x| 1.0 / (1.0 + (-x).exp())),
-            (&SQRT, f64::sqrt),
-            (&RSQRT, |x| 1.0 / x.sqrt()),
-            (&RECIPROCAL, f64::recip),
+            (&TANH_GRAD, f64::tanh),
+            (&SIGMOID_GRAD, |x| 1.0 / (1.0 + (-x).exp())),
+            (&SQRT_GRAD, f64::sqrt),
+            (&RSQRT_GRAD, |x| 1.0 / x.sqrt()),
+            (&RECIPROCAL_GRAD, f64::recip),
         ];
         for (def, function) in rows {
             for x in [0.3, 1.0, 2.5] {
@@ -70,7 +70,7 @@ mod tests {
     fn a_gradient_of_zero_stays_zero() {
         let y = tensor(&[2], &[0.0f32, f32::INFINITY]);
         let dy = tensor(&[2], &[0.0f32, 0.0]);
-        for def in [&SQRT, &RSQRT, &RECIPROCAL] {
+        for def in [&SQRT_GRAD, &RSQRT_GRAD, &RECIPROCAL_GRAD] {
             let got = run_one(def, &Attrs::new(), &[y.clone(), dy.clone()]);
             check_tensor(&got, &tensor(&[2], &[0.0f32, 0.0]), def.name());
         }

@@ -231,7 +231,7 @@ pub(super) fn convolve<'g>(
     let matrix = patches.reshape(&[Dim::known(-1), width.clone()][..])?;
     let weights = filter.reshape(&[width, sizes[3].clone()][..])?;
     output.push(sizes[3].clone());
-    for (axis, count) in windows.positions.iter().enumerate().take(3).skip(1) {
+    for (axis, count) in windows.counts.iter().enumerate().take(3).skip(1) {
         output[axis] = count.clone().unwrap_or(output[axis].clone());
     }
     matrix.matmul(weights)?.reshape(&output[..])

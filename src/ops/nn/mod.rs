@@ -11,6 +11,7 @@
 //! ```
 
 pub(crate) mod activation;
+pub(crate) mod batch_norm;
 pub(crate) mod bias_add;
 pub(crate) mod conv;
 pub(crate) mod conv_gradient;
@@ -43,6 +44,8 @@ pub(crate) static ALL: &[&[&OpDef]] = &[
     gradient::ALL,
     gradient_of_result::ALL,
     &[
+        &batch_norm::DEF,
+        &batch_norm::WITH_RESERVE,
         &bias_add::DEF,
         &bias_add::GRADIENT,
         &conv::DEF,

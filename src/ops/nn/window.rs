@@ -35,19 +35,19 @@ impl Padding {
     }
 }
 
-/// Windows along the axes of a tensor, and its padding.
+/// Windows along the axes of a tensor, and the padding of the tensor.
 pub(super) struct Windows {
     pub sizes: Vec<Dim>,
     pub strides: Vec<i64>,
     pub dilations: Vec<i64>,
     /// The number of elements before and after each axis.
     pub paddings: Vec<[Dim; 2]>,
-    /// The number of windows along each axis, where the padding determines it.
-    pub positions: Vec<Option<Dim>>,
+    /// The number of windows along each axis. `None` means as many windows as fit into the padded axis.
+    pub counts: Vec<Option<Dim>>,
 }
 
-/// Returns the elements of parameter `name`: the attribute, or else the elements of `value`, as far as they are known when
-/// the graph is built.
+/// Returns the elements of parameter `name`: the elements of the attribute, or else of `value`, as far as the elements
+/// are known when the graph is built.
 pub(super) fn param_dims(attrs: &Attrs, name: &str, value: Option<&Value<'_>>) -> Option<Vec<Dim>> {
     if let Some(attr) = attrs.get(name) {
         return attr.to_elements().map(|elements| elements.elements().to_vec());
@@ -89,6 +89,7 @@ pub(super) fn entries(
     }
 }
 
+/// Returns an error about an attribute.
 pub(super) fn refuse<T>(message: String) -> Result<T> {
     Err(Error::new(ErrorKind::Attribute, Phase::Build, message))
 }
@@ -106,7 +107,8 @@ pub(super) fn data_format(attrs: &Attrs) -> Result<DataFormat> {
     }
 }
 
-fn dim<T>(result: shapeflow_shape_fns::Result<T>) -> Result<T> {
+/// Turns an error of dimension arithmetic into a shape error of the graph.
+fn shape_result<T>(result: shapeflow_shape_fns::Result<T>) -> Result<T> {
     result.map_err(|error| Error::new(ErrorKind::Shape, Phase::Build, error.to_string()))
 }
 
@@ -114,7 +116,7 @@ impl Windows {
     /// Reads the padding of windows over a tensor with dimensions `dims`.
     ///
     /// # Errors
-    /// The attributes are invalid, or a dimension is too large to write.
+    /// The attributes are invalid, or the expression of a dimension has too many terms.
     pub fn new(
         attrs: &Attrs,
         dims: &[Dim],
@@ -126,7 +128,7 @@ impl Windows {
         let rank = dims.len();
         let mut windows = Windows {
             paddings: vec![[zero.clone(), zero.clone()]; rank],
-            positions: vec![None; rank],
+            counts: vec![None; rank],
             sizes,
             strides,
             dilations,
@@ -148,15 +150,15 @@ impl Windows {
                     if windows.sizes[axis].as_known() == Some(1) && windows.strides[axis] == 1 {
                         continue;
                     }
-                    let positions = dim(extent.ceil_div(&stride))?;
+                    let count = shape_result(extent.ceil_div(&stride))?;
                     let span = windows.span(axis)?;
-                    let last = dim(dim(positions.checked_sub(&one))?.checked_mul(&stride))?;
-                    let missing = dim(dim(last.checked_add(&span))?.checked_sub(extent))?;
-                    let missing = dim(missing.max(&zero))?;
-                    let before = dim(missing.floordiv(&Dim::known(2)))?;
-                    let after = dim(missing.checked_sub(&before))?;
+                    let last = shape_result(shape_result(count.checked_sub(&one))?.checked_mul(&stride))?;
+                    let missing = shape_result(shape_result(last.checked_add(&span))?.checked_sub(extent))?;
+                    let missing = shape_result(missing.max(&zero))?;
+                    let before = shape_result(missing.floordiv(&Dim::known(2)))?;
+                    let after = shape_result(missing.checked_sub(&before))?;
                     windows.paddings[axis] = [before, after];
-                    windows.positions[axis] = Some(positions);
+                    windows.counts[axis] = Some(count);
                 }
             }
             "EXPLICIT" => {
@@ -181,8 +183,10 @@ impl Windows {
 
     /// Returns the distance from the first to the last element of a window, plus 1.
     pub fn span(&self, axis: usize) -> Result<Dim> {
-        let steps = dim(self.sizes[axis].checked_sub(&Dim::known(1)))?;
-        dim(dim(steps.checked_mul(&Dim::known(self.dilations[axis])))?.checked_add(&Dim::known(1)))
+        let steps = shape_result(self.sizes[axis].checked_sub(&Dim::known(1)))?;
+        shape_result(
+            shape_result(steps.checked_mul(&Dim::known(self.dilations[axis])))?.checked_add(&Dim::known(1)),
+        )
     }
 
     /// Returns `x` with its padding, filled with `border`.
@@ -194,9 +198,10 @@ impl Windows {
         padded(x, &self.paddings, border)
     }
 
-    /// Returns the numbers of windows as a parameter; -1 where the sizes determine them.
+    /// Returns the parameter `positions` of an op over windows: the number of windows along each axis, or -1 for as
+    /// many as fit.
     pub fn positions(&self) -> Vec<Dim> {
-        self.positions.iter().map(|count| count.clone().unwrap_or(Dim::known(-1))).collect()
+        self.counts.iter().map(|count| count.clone().unwrap_or(Dim::known(-1))).collect()
     }
 }
 
@@ -213,7 +218,8 @@ fn scalar_tensor(value: Scalar) -> Result<crate::tensor::Tensor> {
     Ok(tensor)
 }
 
-/// Returns `x` with rank 4, which it has at run time if the rank is unknown.
+/// Returns `x`, whose rank must be 4. If the rank is unknown, the result is an identity transpose of 4 axes: it has
+/// rank 4 in the graph, and a run checks the rank of `x`.
 ///
 /// # Errors
 /// The rank is not 4.

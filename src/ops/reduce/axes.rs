@@ -44,6 +44,7 @@ impl<'g> Axes<'g> {
     ) -> Result<Value<'g>> {
         let mut call = value.graph().op(def).data(value);
         if let Some(param) = self.param {
+            // A structure parameter chooses the loop nest, so the compiler must know its elements.
             call = call.structure("axis", param);
         }
         if self.keep_dims {

@@ -1,8 +1,24 @@
-//! Ops on sparse tensors, which are three tensors: the indices of elements, the elements, and the sizes of the dense
-//! tensor.
+//! Sparse tensors: `indices [count, rank]`, `values [count]` and the sizes `shape [rank]` of the dense tensor.
+//!
+//! ```
+//! use shapeflow::Graph;
+//!
+//! let g = Graph::new();
+//! let indices = g.constant([[1i64, 0], [0, 2]])?;
+//! let (values, shape) = (g.constant([5.0f32, 7.0])?, g.constant([2i64, 3])?);
+//! let [indices, values] = indices.sparse_reorder(values, shape)?;
+//! let [indices, values] = g.compile(&[indices, values])?.run(&[])?;
+//! assert_eq!(indices.to_vec::<i64>()?, [0, 2, 1, 0]);
+//! assert_eq!(values.to_vec::<f32>()?, [7.0, 5.0]);
+//! # Ok::<(), shapeflow::Error>(())
+//! ```
 
+pub(crate) mod fill_empty_rows;
 mod groups;
-
+pub(crate) mod matmul;
+mod operand;
+pub(crate) mod reorder;
+pub(crate) mod reshape;
 pub(crate) mod set_operation;
 pub(crate) mod set_size;
 pub(crate) mod to_dense;
@@ -13,6 +29,10 @@ pub use set_operation::SetOperation;
 
 /// Every op of the family.
 pub(crate) static ALL: &[&[&OpDef]] = &[&[
+    &fill_empty_rows::DEF,
+    &matmul::DEF,
+    &reorder::DEF,
+    &reshape::DEF,
     &set_operation::DENSE,
     &set_operation::DENSE_SPARSE,
     &set_operation::SPARSE,

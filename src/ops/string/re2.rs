@@ -7,11 +7,13 @@ use unicode_script::Script;
 /// The greatest number of repetitions that RE2 accepts.
 const MAX_REPEAT: u32 = 1000;
 
-/// Rewrites a pattern of RE2 for the `regex` crate: classes such as `\d` are ASCII, `\b` is too, `\C` is any byte, and
-/// what only the crate reads specially is escaped.
+/// Rewrites a pattern of RE2 for the `regex` crate. Classes such as `\d` become classes of ASCII characters, `\b`
+/// becomes a boundary of ASCII words, and `\C` becomes any byte. Characters that are special to the crate but not to
+/// RE2 are escaped.
 ///
 /// # Errors
-/// RE2 refuses the pattern. Some such patterns pass, and the crate refuses them.
+/// RE2 refuses the pattern, and this function finds the reason. The crate finds some other reasons when it compiles the
+/// result.
 pub(super) fn translate(pattern: &str) -> Result<String, String> {
     let mut reader =
         Reader { rest: pattern, out: String::with_capacity(pattern.len() + 8), repeats: Repeats::Nothing };
@@ -32,11 +34,11 @@ const POSIX: &str = "alnum alpha ascii blank cntrl digit graph lower print punct
 /// Whether a repetition may follow.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Repeats {
-    /// No: nothing stands before it.
+    /// No: nothing stands before the repetition.
     Nothing,
-    /// Yes: an atom stands before it.
+    /// Yes: an atom stands before the repetition.
     Atom,
-    /// No: a repetition stands before it.
+    /// No: another repetition stands before the repetition.
     Repetition,
 }
 
@@ -47,7 +49,7 @@ struct Reader<'p> {
 }
 
 impl<'p> Reader<'p> {
-    /// Translates what `character`, which is taken from the pattern, starts.
+    /// Translates the item that starts with `character`. The caller has taken `character` from `rest`.
     fn read(&mut self, character: char) -> Result<(), String> {
         match character {
             '\\' => self.escape()?,
@@ -63,7 +65,8 @@ impl<'p> Reader<'p> {
                 Some(counts) => return self.repetition(&counts),
                 None => self.out.push_str("\\{"),
             },
-            // The crate reads these specially in the mode `x` only, which RE2 lacks.
+            // Blanks and `#` are special to the crate in the mode `x` only. RE2 lacks this mode, and `group` refuses
+            // the flag.
             _ => self.out.push(character),
         }
         self.repeats = Repeats::Atom;
@@ -85,7 +88,7 @@ impl<'p> Reader<'p> {
         Ok(())
     }
 
-    /// Takes `n}`, `n,}` or `n,m}` from the pattern; `None` if none of them follows the brace.
+    /// Takes `n}`, `n,}` or `n,m}` from the pattern. Returns `None` if no such count follows the brace.
     fn counts(&mut self) -> Result<Option<String>, String> {
         let Some((inside, rest)) = self.rest.split_once('}') else { return Ok(None) };
         let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -95,7 +98,7 @@ impl<'p> Reader<'p> {
         }
         let count = |text: &str| text.parse::<u32>().ok().filter(|count| *count <= MAX_REPEAT);
         if count(low).is_none() || !high.is_empty() && count(high).is_none() {
-            return Err(format!("a repetition may have at most {MAX_REPEAT}, got {{{inside}}}"));
+            return Err(format!("a repetition may repeat at most {MAX_REPEAT} times, got {{{inside}}}"));
         }
         self.rest = rest;
         Ok(Some(format!("{{{inside}}}")))
@@ -111,7 +114,7 @@ impl<'p> Reader<'p> {
             if end == 0 || !name[..end].chars().all(|c| c.is_alphanumeric() || c == '_') {
                 return Err(format!("the name of a group must be a word, got {}", &name[..end]));
             }
-            // A rewrite has the numbers of groups only.
+            // The name is dropped: the replacement text of RE2 refers to a group by its number only.
             self.rest = &name[end + 1..];
             return Ok(());
         }
@@ -119,7 +122,8 @@ impl<'p> Reader<'p> {
         if !flags[..end].chars().all(|flag| "imsU-".contains(flag)) {
             return Err(format!("a group may have the flags i, m, s and U, got (?{}", &flags[..end]));
         }
-        // The whole of `(?i)` is copied, so that its parenthesis is no atom.
+        // Flags such as `(?i)` are copied with their closing parenthesis. `read` would take this parenthesis for an
+        // atom, which a repetition may follow.
         let _ = write!(self.out, "?{}", &flags[..=end]);
         self.rest = &flags[end + 1..];
         Ok(())

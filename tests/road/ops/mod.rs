@@ -7,11 +7,13 @@ mod image;
 mod list;
 mod movement;
 mod nn;
+mod ragged;
 mod reduction;
 pub mod scatter_and_blocks;
 mod selection;
 mod sets;
 mod slicing;
+mod sparse;
 mod vectors;
 mod window;
 
@@ -346,8 +348,13 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         "shape" | "size" | "rank" => shape_query(g, op),
         "unique" | "unique_with_counts" => unique(g, op),
         "boolean_mask" => boolean_mask(g),
+        "batch_norm" | "batch_norm_with_reserve" => sparse::batch_norm(g, op),
+        "sparse_dense_matmul" | "sparse_fill_empty_rows" | "sparse_reorder" | "sparse_reshape" => {
+            sparse::add_op(g, op)
+        }
         "where_indices" => unary(g, op, DTypeClass::Equatable),
         "euclidean_norm" => reduce(g, op),
+        "ragged_gather" | "ragged_range" | "ragged_to_sparse" | "ragged_to_tensor" => ragged::add_op(g, op),
         _ if op.starts_with("reduce_") => reduce(g, op),
         _ => scatter_and_blocks::add_op(g, op),
     }

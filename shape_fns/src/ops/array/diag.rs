@@ -41,6 +41,7 @@ mod tests {
     use super::{diag, diag_part};
     use crate::testing::shape_table;
 
+    // `d0_1` is the unknown dimension at axis 1 of operand 0.
     shape_table! { diags: diag, ["diagonal"];
         {} "[n, ?]" => "[n, d0_1, n, d0_1]";
         {} "?" => "?";

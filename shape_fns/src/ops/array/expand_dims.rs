@@ -109,6 +109,7 @@ mod tests {
         {axis: 0} "i32 [] = n" => "[1] = [n]";
         {axis: 3} "[2, 3]" => "error axis must be in [-3, 3), got 3";
         {axis: [0, 1]} "[2, 3]" => "error axis must be one integer, got [0, 1]";
+        {} "[2, 3]; i32 [3]" => "error axis must be one integer, got 3 elements";
     }
 
     shape_table! { squeezed: squeeze, ["x"];

@@ -3,8 +3,8 @@
 
 use crate::{InferenceContext, Result, TensorShape, normalize_axis};
 
-/// `[i0, …, in], depth=d -> [i0, …, in, d]`: inserts the new axis at position `axis` (default -1: last). Derives
-/// `axis`, counted from the front.
+/// `[i0, …, in], depth=d -> [i0, …, in, d]`: inserts the new axis at position `axis` (default -1: last). Gives the
+/// op's body the derived parameter `axis`: the position of the new axis, counted from the front.
 ///
 /// # Errors
 /// `depth` is negative or not a scalar, `axis` is outside `-1..=rank`, or `on_value` or `off_value` is not a scalar.
@@ -30,6 +30,7 @@ mod tests {
     use super::one_hot;
     use crate::testing::shape_table;
 
+    // `d0_1` is the unknown dimension at axis 1 of operand 0; `v1_0` is the unknown element 0 of operand 1.
     shape_table! { shapes: one_hot, ["indices", "depth", "on_value", "off_value"];
         {depth: 3} "i32 [n, ?]; []; []" => "[n, d0_1, 3]";
         {axis: 0} "i32 [n]; [] = ?; []; []" => "[v1_0, n] if v1_0 >= 0";

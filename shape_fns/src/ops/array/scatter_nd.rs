@@ -3,7 +3,8 @@
 
 use crate::{Dim, InferenceContext, Result, ShapeError, TensorShape};
 
-/// `indices[i.., k], updates[i.., dk, …], shape=[d0, …] -> [d0, …]`. The op itself checks its indices when it runs.
+/// `indices[i.., k], updates[i.., d_k, …], shape=[d_0, …] -> [d_0, …]`, where `d_k` is the size of axis `k` of the
+/// result. The op itself checks its indices when it runs.
 ///
 /// # Errors
 /// `indices` or `updates` is a scalar, the axes of `updates` provably differ from the axes of `indices` or of the
@@ -24,8 +25,8 @@ pub fn scatter_nd(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Like [`scatter_nd`], but updates an existing tensor and keeps its shape:
-/// `tensor[d0, …], indices[i.., k], updates[i.., dk, …]`. A scalar `updates` applies to all indices.
+/// Like [`scatter_nd`], but updates an existing tensor and keeps the tensor's shape:
+/// `tensor[d_0, …], indices[i.., k], updates[i.., d_k, …] -> [d_0, …]`. A scalar `updates` applies to all indices.
 ///
 /// # Errors
 /// Same as [`scatter_nd`].

@@ -3,7 +3,8 @@
 use crate::error::bail;
 use crate::{Attr, InferenceContext, PartialElements, Result};
 
-/// Unifies the shapes of all operands, and attribute `shape` if it is given. Elements of integer tensors are added.
+/// Unifies the shapes of all operands, and attribute `shape` if it is given. Infers the elements of the result if all
+/// operands are integer tensors whose elements are known at build time.
 ///
 /// # Errors
 /// There is no operand, or shapes provably differ.
@@ -27,7 +28,7 @@ pub fn add_n(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Returns the sums of the elements if the elements of all operands are tracked.
+/// Returns the elements of the result if shape inference tracks the elements of all operands.
 fn summed_elements(cx: &mut InferenceContext<'_>) -> Result<Option<PartialElements>> {
     let range = cx.input_dtype(0).filter(|dtype| dtype.is_integer()).and_then(|dtype| dtype.integer_range());
     let (Some((low, high)), Some(first)) = (range, cx.input_value(0).cloned()) else { return Ok(None) };

@@ -35,6 +35,7 @@ pub fn split(cx: &mut InferenceContext<'_>) -> Result<()> {
 mod tests {
     use crate::testing::shape_table;
 
+    // `d1_1` is the unknown dimension at axis 1 of operand 1.
     shape_table! { shapes: super::split, ["split_dim", "indices", "values", "shape"];
         {num_split: 2} "?; ?; ?; i64 [3]" => "[?, 3]; [?, 3]; [?]; [?]; [3]; [3]";
         {num_split: 1} "i64 []; [n, ?]; [n]; ?" => "[?, d1_1]; [?]; ?";

@@ -9,9 +9,10 @@ use crate::codegen::simd::ir::{IndexInst, IndexOp, IndexOperand, condition, fram
 use crate::expr::BinaryOp;
 
 impl EmitContext<'_> {
-    /// Emits one step of index arithmetic.
+    /// Emits one step of index arithmetic. The result is in RAX.
     pub fn index(&self, asm: &mut Asm, inst: &IndexInst) {
         let second = inst.from[1];
+        // `passed` means that the previous step left this operand in RAX.
         if let Some(first) = inst.first()
             && !inst.passed
         {
@@ -19,9 +20,12 @@ impl EmitContext<'_> {
         }
         match inst.op {
             IndexOp::Const(value) => asm.mov_imm(RAX, value),
-            IndexOp::Scalar => unreachable!("a run-time scalar is in the frame, so that no step makes it"),
+            IndexOp::Scalar => {
+                unreachable!("a run-time scalar is in the frame already, so no step computes it")
+            }
             IndexOp::Iota(slot) => {
                 asm.mov(RAX, frame_mem(self.layout.start(self.level, slot)));
+                // The code computes for a later position of the loops, at this distance from the current position.
                 if let Some(shift) = self.shift {
                     shift.add_to(asm, RAX, slot);
                 }
@@ -60,6 +64,7 @@ impl EmitContext<'_> {
                     asm.extend_word(RAX, RAX);
                 }
             }
+            // `compare(from[0], from[1]) ? from[2] : from[3]`: RAX holds `from[3]`, which `inst.first()` returned.
             IndexOp::Select(op) => {
                 fetch(asm, RCX, inst.from[0]);
                 fetch(asm, RDX, inst.from[2]);
@@ -74,6 +79,7 @@ impl EmitContext<'_> {
                 // Compared as unsigned, a negative index is above every limit.
                 asm.jump_if(Cond::Below, fine);
                 asm.mov_imm(RAX, 0);
+                // The position of a speculative shift may not exist, so its checks fail nothing.
                 if self.shift.is_none_or(|shift| !shift.speculative) {
                     asm.store_imm(frame_mem(self.layout.failed), 1);
                 }
@@ -86,10 +92,12 @@ impl EmitContext<'_> {
     }
 }
 
+/// Returns the condition under which a comparison is true.
 fn compare_condition(op: BinaryOp) -> Cond {
-    condition(op).expect("index arithmetic has no binary operations but arithmetic and comparisons")
+    condition(op).expect("every other binary operation of index arithmetic is a comparison")
 }
 
+/// Emits `to = from`.
 fn fetch(asm: &mut Asm, to: Gpr, from: IndexOperand) {
     match from {
         IndexOperand::Word(word) => asm.mov(to, frame_mem(word)),
@@ -97,6 +105,7 @@ fn fetch(asm: &mut Asm, to: Gpr, from: IndexOperand) {
     }
 }
 
+/// Emits `to = to op from`.
 fn combine(asm: &mut Asm, op: Alu, to: Gpr, from: IndexOperand) {
     match from {
         IndexOperand::Word(word) => asm.alu(op, to, frame_mem(word)),

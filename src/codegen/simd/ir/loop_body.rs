@@ -10,8 +10,8 @@ use crate::lower::kernel_body::{
     AccessPattern, Inst, InstId, InstOp, KernelBody, LaneLayout, Pass, ReduceStep, SlotUse,
 };
 
-/// The largest number of instructions in all copies of a body. A longer body spends its time on computation, not on
-/// memory.
+/// The largest number of instructions of all copies of a body together. Copies pay only if the body spends its time on
+/// memory accesses; a longer body spends its time on computation.
 const MAX_COPIED_INSTS: usize = 64;
 /// The largest number of copies of a column body.
 const MAX_POSITIONS: usize = 8;
@@ -89,8 +89,8 @@ impl<'a> LoopBody<'a> {
         self.uniform.iter().all(|uniform| *uniform)
     }
 
-    /// Returns the gather slots whose offsets are added to their address once, before the inner loop. They are then
-    /// read along the inner axis.
+    /// Returns the gather slots whose offsets are uniform. The code adds the offsets to the slot's address once, before
+    /// the inner loop, and the inner loop reads a row from this address.
     pub fn gathered_rows(&self, code: &KernelBody) -> Vec<u32> {
         let row = |inst: &Inst| match &inst.op {
             InstOp::Gather { slot, offsets } => {
@@ -103,7 +103,8 @@ impl<'a> LoopBody<'a> {
         self.insts.iter().filter_map(row).collect()
     }
 
-    /// Returns the limit and the stride (numbers of scalars) of each offset by which elements are gathered one by one.
+    /// Returns the limit and the stride of each offset of the gathers that compute an address for every element. The
+    /// limit and the stride are indices of run-time scalars.
     pub fn element_offsets(&self) -> SmallVec<[(u32, u32); 4]> {
         let limit = |v: InstId| match self.insts[v.0 as usize].op {
             InstOp::CheckIndex { limit, .. } => limit,
@@ -120,8 +121,9 @@ impl<'a> LoopBody<'a> {
         found
     }
 
-    /// Returns this body of a column kernel's pass in several copies, at neighbouring positions of the innermost loop,
-    /// if that is possible.
+    /// Copies the body of a pass of a column kernel for neighbouring positions of the innermost loop. Returns `None` if
+    /// the kernel is not a column kernel with loops, if the pass reduces nothing, or if [`LoopBody::copied`] makes no
+    /// copies.
     pub fn at_positions(&self, code: &KernelBody, pass: &Pass) -> Option<LoopBody<'_>> {
         if code.layout != LaneLayout::Column || code.loops == 0 || pass.reduces.is_empty() {
             return None;
@@ -132,9 +134,14 @@ impl<'a> LoopBody<'a> {
     /// Returns this body in several copies, each at another position. The number of copies is a power of two, 2 to
     /// `max_copies`.
     ///
-    /// `None` if the body stores, or reads anything that moves with the inner axis other than contiguous loads and rows
-    /// whose addresses are index arithmetic, or if registers are too few. In the copied body only slots that move have
-    /// registers.
+    /// Only slots that move along the inner axis have address registers in the copied body. These slots are loads and
+    /// gathered rows. Returns `None` in each of these cases:
+    /// - The body has no such slot.
+    /// - An instruction that varies along the inner axis accesses another slot, such as a store or a scratch slot.
+    /// - A uniform load or index check is not index arithmetic.
+    /// - The offsets of a gathered row are not index arithmetic, or the copies are not at positions of the innermost
+    ///   loop.
+    /// - Two copies need too many registers, or exceed `MAX_COPIED_INSTS`.
     pub fn copied(&self, code: &KernelBody, max_copies: usize, spacing: CopySpacing) -> Option<LoopBody<'_>> {
         let rows = self.gathered_rows(code);
         let moves = |slot: &u32| {

@@ -79,8 +79,8 @@ impl Selector<'_> {
         }
     }
 
-    /// Returns a float that converts to the integer dtype `to` as `a` does. The conversion saturates, so a minimum or
-    /// maximum with a constant beyond the range of `to` is skipped.
+    /// Strips redundant clamps: returns the operand of `a` that remains without each minimum or maximum with a constant
+    /// at or beyond the limit of the integer dtype `to`. The conversion to `to` saturates, so it needs no such clamp.
     fn unclamped(&self, mut a: InstId, to: DType) -> InstId {
         if !to.is_integer() {
             return a;
@@ -181,13 +181,14 @@ impl Selector<'_> {
         if to == DType::U32 {
             let zero = self.splat(0, 8);
             let x = self.op2(opcode::MAX_PS, x, zero);
+            // From 2^31 on: convert `x - 2^31`, then set the top bit of the integer.
             let upper = self.compare_float(false, LESS_OR_EQUAL, top, x);
-            let taken = self.op2(opcode::AND_PS, upper, top);
-            let rest = self.op2(opcode::SUB_PS, x, taken);
+            let subtracted = self.op2(opcode::AND_PS, upper, top);
+            let rest = self.op2(opcode::SUB_PS, x, subtracted);
             let low = self.op1(opcode::PS_TO_DQ, rest);
             let sign = self.splat(1 << 31, 4);
-            let given = self.op2(opcode::AND_D, upper, sign);
-            let result = self.op2(opcode::XOR_D, low, given);
+            let top_bit = self.op2(opcode::AND_D, upper, sign);
+            let result = self.op2(opcode::XOR_D, low, top_bit);
             let limit = self.splat(u64::from(4_294_967_296f32.to_bits()), 4);
             let over = self.compare_float(false, LESS_OR_EQUAL, limit, x);
             return self.op2(opcode::OR_D, result, over);
@@ -205,7 +206,8 @@ impl Selector<'_> {
             let lowered = self.op2(opcode::MIN_PS, raised, high);
             return self.op1(opcode::PS_TO_DQ, lowered);
         }
-        // A lane out of range converts to the least value; for one that is too large the complement is the greatest.
+        // The instruction converts every lane out of range to the least i32. If the lane is too large, flipping all
+        // bits of the least i32 gives the greatest i32.
         let result = self.op1(opcode::PS_TO_DQ, x);
         let over = self.compare_float(false, LESS_OR_EQUAL, top, x);
         let result = self.op2(opcode::XOR_D, result, over);
@@ -245,13 +247,14 @@ impl Selector<'_> {
         }
         let zero = self.splat(0, 8);
         let x = self.op2(opcode::MAX_PD, x, zero);
+        // From 2^63 on: convert `x - 2^63`, then set the top bit of the integer.
         let upper = self.compare_float(true, LESS_OR_EQUAL, top, x);
-        let taken = self.op2(opcode::AND_PS, upper, top);
-        let rest = self.op2(opcode::SUB_PD, x, taken);
+        let subtracted = self.op2(opcode::AND_PS, upper, top);
+        let rest = self.op2(opcode::SUB_PD, x, subtracted);
         let low = self.block.push(lanes, &[rest]);
         let sign = self.splat(1 << 63, 8);
-        let given = self.op2(opcode::AND_D, upper, sign);
-        let result = self.op2(opcode::XOR_D, low, given);
+        let top_bit = self.op2(opcode::AND_D, upper, sign);
+        let result = self.op2(opcode::XOR_D, low, top_bit);
         let limit = self.splat(18_446_744_073_709_551_616f64.to_bits(), 8);
         let over = self.compare_float(true, LESS_OR_EQUAL, limit, x);
         self.op2(opcode::OR_D, result, over)

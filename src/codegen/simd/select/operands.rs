@@ -32,16 +32,16 @@ impl Selector<'_> {
         self.block.value_from(ValueOrigin::Frame(offset))
     }
 
-    /// Returns whether the code is a step of the inner loop and `v` is uniform: then it reads the value from its
-    /// location.
+    /// Returns whether the selected code is a step of the inner loop and `v` is uniform. Such a step does not compute
+    /// `v`: it reads the value that the code before the loop left in the constant pool, the frame or a register.
     pub fn is_uniform(&self, v: InstId) -> bool {
         self.plan.mode != SelectMode::OneElement && self.body.uniform[v.0 as usize]
     }
 
-    /// Reads a uniform value from its location, in a step of the inner loop.
+    /// Reads a uniform value from its origin, in a step of the inner loop.
     fn uniform_value(&mut self, v: InstId) -> VectorId {
         let origin = self.plan.uniforms[v.0 as usize];
-        self.block.value_from(origin.expect("every uniform value that a step reads has a location"))
+        self.block.value_from(origin.expect("every uniform value that a step reads has an origin"))
     }
 
     /// Returns the vectors of `v`. A mask has lanes of 4 bytes.

@@ -1,6 +1,6 @@
-//! Functions of floats and of complex numbers: each passes its argument to the function for its dtype.
+//! Functions of a float or a complex number. Each one passes its arguments to the function for their dtype.
 
-use super::{area, complex, division, hyperbolic, inverse, power, trig};
+use super::{complex, division, hyperbolic, inverse, inverse_hyperbolic, power, trig};
 use crate::expr::Expr;
 
 macro_rules! functions {
@@ -39,10 +39,10 @@ functions! {
     /// `|x| · 2^-53` unfused. An f64 argument of `2^49` or more counts as 0.
     sin: trig::sin;
 
-    /// Cosine. Errors for floats: f32 1.6 ulp, f64 1.4 ulp, each in the range of [`sin`].
+    /// Cosine. Errors for floats: f32 1.6 ulp, f64 1.4 ulp, for the same arguments as the errors of [`sin`].
     cos: trig::cos;
 
-    /// Tangent. Errors for floats: f32 0.6 ulp, f64 2.2 ulp, each in the range of [`sin`].
+    /// Tangent. Errors for floats: f32 0.6 ulp, f64 2.2 ulp, for the same arguments as the errors of [`sin`].
     tan: trig::tan;
 
     /// Hyperbolic sine. Errors for floats: f32 0.6 ulp, f64 2.2 ulp.
@@ -67,13 +67,13 @@ functions! {
     atan: inverse::atan;
 
     /// Inverse hyperbolic sine. Errors for floats: f32 0.6 ulp, f64 1.6 ulp.
-    asinh: area::asinh;
+    asinh: inverse_hyperbolic::asinh;
 
     /// Inverse hyperbolic cosine; NaN for floats below 1. Errors for floats: f32 0.6 ulp, f64 1.6 ulp.
-    acosh: area::acosh;
+    acosh: inverse_hyperbolic::acosh;
 
     /// Inverse hyperbolic tangent; floats are infinite at ±1, NaN beyond. Errors for floats: f32 0.6 ulp, f64 1.6 ulp.
-    atanh: area::atanh;
+    atanh: inverse_hyperbolic::atanh;
 
     /// -1, 0 or 1; 0.0 for -0.0, NaN for NaN. For a complex number, `x / |x|`, or 0 for 0.
     sign: division::sign;
@@ -82,8 +82,8 @@ functions! {
 /// `x` to the power `y`, both of one dtype.
 ///
 /// Floats follow C99's `pow` with all its special cases. Errors: f32 0.6 ulp; f64 1 ulp, and up to 2,000 ulp without a
-/// fused multiply-add. Integers wrap; a negative exponent fails the run as an index out of range. Complex numbers give
-/// `exp(y · log(x))`.
+/// fused multiply-add. Integers wrap. An integer exponent below 0 fails the run, as an index out of range does.
+/// Complex numbers give `exp(y · log(x))`.
 pub fn pow(x: Expr, y: Expr) -> Expr {
     if x.dtype().is_complex() && x.dtype() == y.dtype() { complex::pow(&x, &y) } else { power::pow(x, y) }
 }

@@ -1,4 +1,4 @@
-//! `asinh`, `acosh`, `atanh`.
+//! Inverse hyperbolic functions of floats: `asinh`, `acosh`, `atanh`.
 
 use super::build::*;
 use super::log::log1p;

@@ -1,0 +1,134 @@
+//! `shapeflow check`: tells whether a model can run, and what computes each of its ops.
+
+use std::fmt::Write;
+
+use clap::ArgMatches;
+use serde_json::{Value as Json, json};
+use shapeflow::interchange::{ComputedBy, Imported, OpUsage};
+use shapeflow::{DType, Error, Value};
+
+use super::document::{lines, plural, table};
+use super::failure::{Failure, json_of};
+use super::model::{fetches, flag, import_with, results, type_text};
+use super::run::options;
+
+/// Maximum number of nodes that a line lists.
+const SHOWN: usize = 4;
+
+/// Imports and compiles the model. Prints its inputs, its outputs, its ops by what computes them, and the first errors.
+pub(crate) fn check(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
+    let fetches = fetches(arguments);
+    let imported = import_with(arguments, true, fetches.as_deref(), None)?;
+    let outputs = match results(&imported, fetches.as_deref()) {
+        Ok(outputs) => outputs,
+        // A value that inference refused has no usage. Its errors say why.
+        Err(failure) => return Err(imported.check().err().map_or(failure, Failure::from)),
+    };
+    let values: Vec<Value<'_>> = outputs.iter().map(|(_, value)| *value).collect();
+    let mut usage = imported.op_usage(&values)?;
+    // Ops that keep the model from running come first, then the most frequent ones.
+    usage.sort_by_key(|usage| (std::cmp::Reverse((usage.computed_by, usage.nodes.len())), usage.op.clone()));
+    let named: Vec<(&str, Value<'_>)> = outputs.iter().map(|(name, value)| (name.as_str(), *value)).collect();
+    let compiled = imported.graph().compile_with(&options(arguments), &named[..]);
+    let error = imported.check().err().or(compiled.err());
+    let document = if flag(arguments, "json") {
+        json_document(&imported, &named, &usage, error.as_ref())
+    } else {
+        text_document(&imported, &named, &usage, error.as_ref())
+    };
+    match error {
+        Some(error) => Err(Failure::with_document(error, lines(document))),
+        None => Ok(lines(document)),
+    }
+}
+
+fn computed_by(usage: &OpUsage) -> &'static str {
+    match usage.computed_by {
+        ComputedBy::Import => "import",
+        ComputedBy::Kernels => "kernels",
+        ComputedBy::Host => "host",
+        _ => "nothing",
+    }
+}
+
+/// Returns `n` nodes of a shape that is not fully known before a run.
+fn unknown_shapes(outputs: &[(&str, Value<'_>)]) -> usize {
+    outputs.iter().filter(|(_, value)| value.shape().as_known().is_none()).count()
+}
+
+fn text_document(
+    imported: &Imported,
+    outputs: &[(&str, Value<'_>)],
+    usage: &[OpUsage],
+    error: Option<&Error>,
+) -> String {
+    let mut rows = Vec::new();
+    let ports = |kind: &str, (name, value): (&str, Value<'_>)| {
+        [kind.to_string(), name.to_string(), type_text(Some(value.dtype()), &value.shape())]
+    };
+    rows.extend(imported.inputs().map(|port| ports("input", port)));
+    rows.extend(outputs.iter().map(|port| ports("output", *port)));
+    let mut text = table(&rows);
+    text.push('\n');
+    let mut rows = vec![["op", "nodes", "computed by", "dtypes", ""].map(str::to_string)];
+    for usage in usage {
+        let dtypes: Vec<&str> = usage.dtypes.iter().map(|dtype| dtype.name()).collect();
+        let place = match usage.computed_by {
+            ComputedBy::Nothing => shown(&usage.nodes),
+            _ => String::new(),
+        };
+        rows.push([
+            usage.op.clone(),
+            usage.nodes.len().to_string(),
+            computed_by(usage).to_string(),
+            dtypes.join(" "),
+            place,
+        ]);
+    }
+    text.push_str(&table(&rows));
+    let unknown = unknown_shapes(outputs);
+    let _ = write!(text, "\n{} of {} known only to a run\n", unknown, plural(outputs.len(), "output shape"));
+    let _ = match error {
+        Some(_) => writeln!(text, "the model cannot run"),
+        None => writeln!(text, "the model can run"),
+    };
+    text
+}
+
+/// Returns the names of the first nodes, and the number of the others.
+fn shown(nodes: &[String]) -> String {
+    let names = nodes.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
+    match nodes.len().saturating_sub(SHOWN) {
+        0 => names,
+        more => format!("{names}, … {more} more"),
+    }
+}
+
+fn json_document(
+    imported: &Imported,
+    outputs: &[(&str, Value<'_>)],
+    usage: &[OpUsage],
+    error: Option<&Error>,
+) -> String {
+    let port = |(name, value): (&str, Value<'_>)| json!({"name": name, "dtype": value.dtype().tensorflow_name(), "shape": value.shape().to_string()});
+    let ops: Vec<Json> = usage
+        .iter()
+        .map(|usage| {
+            let dtypes: Vec<&str> = usage.dtypes.iter().map(|dtype| DType::tensorflow_name(*dtype)).collect();
+            json!({
+                "op": usage.op,
+                "nodes": usage.nodes,
+                "computed_by": computed_by(usage),
+                "dtypes": dtypes,
+            })
+        })
+        .collect();
+    json!({
+        "can_run": error.is_none(),
+        "error": error.map(json_of),
+        "inputs": imported.inputs().map(port).collect::<Vec<_>>(),
+        "outputs": outputs.iter().copied().map(port).collect::<Vec<_>>(),
+        "ops": ops,
+    })
+    .to_string()
+}

@@ -1,0 +1,93 @@
+//! `LoopOptions`: a limit on the iterations of a loop, a token that cancels it, and declared shapes of its state.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use shapeflow_shape_fns::TensorShape;
+
+use crate::error::{Error, ErrorKind, Phase, Result};
+
+/// Options of a loop.
+///
+/// ```
+/// use shapeflow::{Graph, LoopOptions};
+///
+/// let g = Graph::new();
+/// let start = g.constant(0i64)?;
+/// let options = LoopOptions::new().limit(10);
+/// let endless = g.while_loop_with(&options, &[start], |s| s[0].greater_equal(0i64), |s| Ok(s[0] + 1i64))?;
+/// let error = g.compile(&endless)?.run::<1>(&[]).unwrap_err();
+/// assert!(error.message().contains("at most 10 iterations"));
+/// # Ok::<(), shapeflow::Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+#[must_use]
+pub struct LoopOptions {
+    limit: Option<u64>,
+    cancel: Option<Arc<AtomicBool>>,
+    shapes: Vec<(usize, TensorShape)>,
+}
+
+impl LoopOptions {
+    /// Returns the default options: no limit, no token, and shapes of the state that inference finds.
+    pub fn new() -> LoopOptions {
+        LoopOptions::default()
+    }
+
+    /// Refuses a run in which the loop needs more iterations.
+    pub fn limit(mut self, iterations: u64) -> LoopOptions {
+        self.limit = Some(iterations);
+        self
+    }
+
+    /// Ends a run with an error once the token is true. The loop reads the token before each iteration.
+    pub fn cancel(mut self, token: Arc<AtomicBool>) -> LoopOptions {
+        self.cancel = Some(token);
+        self
+    }
+
+    /// Declares the shape of state value `index` in every iteration. Without a declaration, the shape is the most
+    /// specific one that the initial value and the body allow. As TensorFlow's `shape_invariants`.
+    pub fn shape(mut self, index: usize, shape: impl Into<TensorShape>) -> LoopOptions {
+        self.shapes.push((index, shape.into()));
+        self
+    }
+
+    /// Returns the declared shape of state value `index`.
+    pub(super) fn declared_shape(&self, index: usize) -> Option<&TensorShape> {
+        self.shapes.iter().rev().find(|(declared, _)| *declared == index).map(|(_, shape)| shape)
+    }
+
+    /// Returns a declaration for a state value that does not exist, if there is one.
+    pub(super) fn unknown_index(&self, count: usize) -> Option<usize> {
+        self.shapes.iter().map(|(index, _)| *index).find(|index| *index >= count)
+    }
+
+    /// Checks that iteration number `iteration`, counted from 0, may begin.
+    ///
+    /// # Errors
+    /// The limit is reached, or the token is true.
+    #[inline]
+    pub(super) fn check(&self, iteration: u64) -> Result<()> {
+        if self.limit.is_some_and(|limit| iteration >= limit) {
+            return Err(self.limit_reached());
+        }
+        match &self.cancel {
+            Some(token) if token.load(Ordering::Relaxed) => Err(cancelled(iteration)),
+            _ => Ok(()),
+        }
+    }
+
+    #[cold]
+    fn limit_reached(&self) -> Error {
+        let limit = self.limit.unwrap_or_default();
+        let message = format!("the loop must end after at most {limit} iterations, got one more");
+        Error::new(ErrorKind::Guard, Phase::Run, message)
+    }
+}
+
+#[cold]
+fn cancelled(iteration: u64) -> Error {
+    let message = format!("the loop was cancelled before iteration {iteration}");
+    Error::new(ErrorKind::Custom, Phase::Run, message)
+}

@@ -1,0 +1,29 @@
+//! Control flow: branches and loops as nodes that hold graphs of their own.
+//!
+//! **In**: closures that build a branch or a loop body with the values of the graph around them. **Out**: a node of that
+//! graph. Each closure's nodes are recorded in a region, which becomes a graph; the values that it reads from outside
+//! become operands of the node.
+//!
+//! **Road**: `recorder` records a region. `branch`, `while_loop` and `scan` are the builders. `relax` finds the shapes
+//! of a loop's state: it starts from the initial shapes and gives up what the body changes, until nothing changes.
+//! `node` adds the node. When the graph around it is compiled, `Control::compile` compiles the regions, each once, and
+//! gives a host kernel: `branch` runs the chosen region, and `step` runs the body of a loop again and again, with the
+//! state in two sets of buffers.
+//!
+//! **Callers**: programs, and `interchange`.
+//!
+//! **Absent**: `unsafe`, and any special case in earlier rooms: for them the node is an ordinary host op.
+
+mod branch;
+mod loop_options;
+mod node;
+mod recorder;
+mod relax;
+mod rows;
+mod scan;
+mod step;
+mod while_loop;
+
+pub use loop_options::LoopOptions;
+#[cfg(feature = "graphdef")]
+pub(crate) use while_loop::LoopRegions;

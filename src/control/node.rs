@@ -1,0 +1,104 @@
+//! `add_node`: adds a node of control flow, whose dtypes and shapes its regions give.
+
+use std::panic::Location;
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use shapeflow_shape_fns::{
+    Attr, Attrs, DType, Dim, InferenceContext, IntoDim, ShapeError, Symbol, TensorShape, Unknown,
+};
+
+use super::recorder::Recorded;
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::graph::{Graph, Value};
+use crate::op::{Body, Control, OpDef};
+
+/// The attribute with the dtypes of the results.
+const DTYPES: &str = "dtypes";
+
+/// The attribute with the shapes of the results.
+const SHAPES: &str = "shapes";
+
+/// Adds a node of control flow.
+///
+/// # Errors
+/// An operand is poisoned or belongs to another graph.
+pub(super) fn add_node<'g>(
+    graph: &'g Graph,
+    name: &'static str,
+    control: Arc<dyn Control>,
+    operands: &[Value<'g>],
+    results: &[(DType, TensorShape)],
+    location: &'static Location<'static>,
+) -> Result<Vec<Value<'g>>> {
+    let def = OpDef::with_body(name, Body::Control(control))
+        .outputs(|attrs, _| dtypes(attrs).len())
+        .shape_fn(set_shapes)
+        .dtype_rule(|_, attrs| Ok(dtypes(attrs).to_vec()));
+    let dtypes: Arc<[DType]> = results.iter().map(|(dtype, _)| *dtype).collect();
+    // Nodes must not share unknowns: a declared shape may serve several loops.
+    let mut unknowns: FxHashMap<Symbol, Dim> = FxHashMap::default();
+    let mut renewed = |symbol: Symbol| {
+        symbol.is_free().then(|| unknowns.entry(symbol).or_insert_with(|| Unknown.into_dim()).clone())
+    };
+    let shapes: Arc<[TensorShape]> =
+        results.iter().map(|(_, shape)| shape.substitute(&mut renewed)).collect();
+    let builder = graph.op(Arc::new(def)).data_all(operands);
+    let builder = builder.attr(DTYPES, Attr::DTypes(dtypes)).attr(SHAPES, Attr::Shapes(shapes));
+    builder.finish_all_at(location).map(|values| values.into_vec())
+}
+
+fn dtypes(attrs: &Attrs) -> &[DType] {
+    match attrs.get(DTYPES) {
+        Some(Attr::DTypes(dtypes)) => dtypes,
+        _ => &[],
+    }
+}
+
+/// Returns the shapes of the results. In a run, the dimensions that the run knows are numbers.
+pub(super) fn result_shapes(attrs: &Attrs) -> &[TensorShape] {
+    match attrs.get(SHAPES) {
+        Some(Attr::Shapes(shapes)) => shapes,
+        _ => &[],
+    }
+}
+
+fn set_shapes(cx: &mut InferenceContext<'_>) -> std::result::Result<(), ShapeError> {
+    for (number, shape) in result_shapes(cx.attrs()).iter().enumerate() {
+        let shape = cx.table().import(shape);
+        cx.set_output(number, shape);
+    }
+    Ok(())
+}
+
+/// The operands of a node with several regions: each value once, and for each region the operands that it captures.
+#[derive(Default)]
+pub(super) struct Operands<'g> {
+    pub values: Vec<Value<'g>>,
+}
+
+impl<'g> Operands<'g> {
+    /// Adds the captures of a region that are no operands yet. Returns the operand of each capture. The first `fixed`
+    /// operands are the state of a loop; they are never captures, because the state changes.
+    pub(super) fn add(&mut self, recorded: &Recorded<'g>, fixed: usize) -> Vec<usize> {
+        let mut indices = Vec::with_capacity(recorded.captures.len());
+        for capture in &recorded.captures {
+            let known = self.values[fixed..].iter().position(|value| value.id() == capture.id());
+            indices.push(known.map_or(self.values.len(), |index| index + fixed));
+            if known.is_none() {
+                self.values.push(*capture);
+            }
+        }
+        indices
+    }
+}
+
+/// Returns the error of a builder call of control flow.
+pub(super) fn refused(
+    kind: ErrorKind,
+    op: &'static str,
+    message: impl Into<String>,
+    location: &'static Location<'static>,
+) -> Error {
+    Error::new(kind, Phase::Build, message).with_op(op, op).at(location)
+}

@@ -1,0 +1,127 @@
+//! `Recorder`: records the nodes that a closure adds, and turns them into a region.
+
+use std::panic::Location;
+
+use shapeflow_shape_fns::{DType, TensorShape};
+
+use crate::compile::{CompileOptions, frontier};
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::exec::Executable;
+use crate::graph::{Graph, GraphData, OpenRegion, Scope, Value, ValueIx};
+use crate::op::Body;
+use crate::passes::{KnownInputs, needed_nodes, rebuild, subgraph};
+
+/// A graph inside a node. Its inputs are its parameters, then its captures.
+pub(super) struct Region {
+    graph: GraphData,
+    outputs: Vec<ValueIx>,
+    /// The name in messages: `then`, `body`.
+    pub name: String,
+}
+
+impl Region {
+    /// Compiles the region.
+    ///
+    /// # Errors
+    /// The graph cannot be compiled.
+    pub(super) fn compile(&self, options: &CompileOptions) -> Result<Executable> {
+        let rebuilt = rebuild(&self.graph, &self.outputs, &KnownInputs::default())?;
+        let outputs: Vec<ValueIx> = self.outputs.iter().map(|value| rebuilt.values[value]).collect();
+        let names = (0..outputs.len()).map(|number| format!("{}:{number}", self.name)).collect();
+        Executable::of_whole(rebuilt.graph, outputs, names, options)
+    }
+
+    /// Returns the number of outputs.
+    pub(super) fn outputs(&self) -> usize {
+        self.outputs.len()
+    }
+}
+
+/// A region with what the graph around it must know of it.
+pub(super) struct Recorded<'g> {
+    pub region: Region,
+    /// The values of the graph around it that the region reads.
+    pub captures: Vec<Value<'g>>,
+    /// The dtype and the shape of each output, as the graph around it knows them.
+    pub results: Vec<(DType, TensorShape)>,
+}
+
+/// Records a region. All nodes that are added while the recorder lives belong to the region.
+pub(super) struct Recorder<'g> {
+    // The scope closes before the region.
+    _scope: Option<Scope<'g>>,
+    region: OpenRegion<'g>,
+    graph: &'g Graph,
+    name: String,
+    parameters: Vec<ValueIx>,
+    location: &'static Location<'static>,
+}
+
+impl<'g> Recorder<'g> {
+    /// Opens a region. If `scoped`, the names of its nodes begin with the name of the region.
+    pub(super) fn open(
+        graph: &'g Graph,
+        name: &str,
+        is_scoped: bool,
+        location: &'static Location<'static>,
+    ) -> Recorder<'g> {
+        let region = graph.open_region();
+        let scope = is_scoped.then(|| Scope::enter(graph, name.to_string().into(), location));
+        Recorder { _scope: scope, region, graph, name: name.to_string(), parameters: Vec::new(), location }
+    }
+
+    /// Adds a parameter.
+    pub(super) fn parameter(&mut self, name: String, dtype: DType, shape: &TensorShape) -> Value<'g> {
+        let value = self.region.parameter(name, dtype, shape, self.location);
+        self.parameters.push(value.index().expect("a value just made is not poisoned"));
+        value
+    }
+
+    /// Closes the region.
+    ///
+    /// # Errors
+    /// An output is poisoned or belongs to another graph; or inference refuses the region as a graph of its own.
+    pub(super) fn finish(self, outputs: &[Value<'g>]) -> Result<Recorded<'g>> {
+        let mut wanted = Vec::with_capacity(outputs.len());
+        for value in outputs {
+            if value.graph().tag() != self.graph.tag() {
+                let message = format!(
+                    "a closure must return values of the graph made at {}, got one of the graph made at {}",
+                    self.graph.created(),
+                    value.graph().created()
+                );
+                return Err(Error::new(ErrorKind::ForeignValue, Phase::Build, message).at(self.location));
+            }
+            wanted.push(value.index()?);
+        }
+        let results = outputs.iter().map(|value| (value.dtype(), self.region.outer_shape(*value))).collect();
+        let data = self.graph.read();
+        let first = self.region.first_node().at();
+        let mut marked = needed_nodes(&data, &wanted);
+        for (number, marked) in marked.iter_mut().enumerate() {
+            let is_given = matches!(data.nodes[number].op.body, Body::Input | Body::Constant);
+            *marked &= number >= first && !is_given;
+        }
+        let mut inputs = self.parameters.clone();
+        let read_outside = wanted.iter().copied().filter(|value| {
+            let node = data.values[value.at()].node;
+            !marked[node.at()] && !data.constants.contains_key(&node)
+        });
+        for value in frontier(&data, &marked).into_iter().chain(read_outside) {
+            if !inputs.contains(&value) {
+                inputs.push(value);
+            }
+        }
+        debug_assert!(
+            inputs[self.parameters.len()..].iter().all(|value| *value < self.region.first_value()),
+            "a region reads its parameters and values before it"
+        );
+        let copied = subgraph(&data, &marked, &inputs, &wanted)?;
+        let captures = inputs[self.parameters.len()..].iter().map(|value| Value::new(self.graph, *value));
+        let captures = captures.collect();
+        drop(data);
+        let outputs = wanted.iter().map(|value| copied.values[value]).collect();
+        let region = Region { graph: copied.graph, outputs, name: self.name.clone() };
+        Ok(Recorded { region, captures, results })
+    }
+}

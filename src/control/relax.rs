@@ -1,0 +1,136 @@
+//! `StateShapes`: the shapes of a loop's state, relaxed until the body keeps them.
+
+use shapeflow_shape_fns::{DType, IntoDim, TensorShape, Unknown};
+
+use super::loop_options::LoopOptions;
+use super::recorder::Recorder;
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::graph::Value;
+
+/// The dtypes and shapes of a loop's state at the start of every iteration, as the graph around the loop knows them.
+pub(super) struct StateShapes {
+    pub dtypes: Vec<DType>,
+    pub shapes: Vec<TensorShape>,
+    /// Whether the shape is declared, so that it must not be relaxed.
+    declared: Vec<bool>,
+}
+
+impl StateShapes {
+    /// Starts from the shapes of the initial values, or from declared shapes.
+    ///
+    /// # Errors
+    /// An initial value does not fit its declared shape.
+    pub(super) fn new(initial: &[Value<'_>], options: &LoopOptions) -> Result<StateShapes> {
+        if let Some(index) = options.unknown_index(initial.len()) {
+            let message = format!(
+                "a declared shape must be the shape of a state value, got index {index} for {} values",
+                initial.len()
+            );
+            return fail(ErrorKind::Attribute, message);
+        }
+        let mut this = StateShapes { dtypes: Vec::new(), shapes: Vec::new(), declared: Vec::new() };
+        for (index, value) in initial.iter().enumerate() {
+            let shape = value.ok()?.shape();
+            let declared = options.declared_shape(index);
+            if let Some(declared) = declared
+                && !shape.is_subtype_of(declared)
+            {
+                let message = format!(
+                    "the initial value of state {index} must fit the declared shape {declared}, got {shape}"
+                );
+                return fail(ErrorKind::Shape, message);
+            }
+            this.dtypes.push(value.dtype());
+            this.declared.push(declared.is_some());
+            this.shapes.push(declared.cloned().unwrap_or(shape));
+        }
+        Ok(this)
+    }
+
+    /// Adds the state as parameters of a region.
+    pub(super) fn parameters<'g>(&self, recorder: &mut Recorder<'g>) -> Vec<Value<'g>> {
+        let states = self.dtypes.iter().zip(&self.shapes).enumerate();
+        let parameter = |(number, (dtype, shape)): (usize, (&DType, &TensorShape))| {
+            recorder.parameter(format!("state {number}"), *dtype, shape)
+        };
+        states.map(parameter).collect()
+    }
+
+    /// Returns the dtypes and shapes of the last state. A value that the body returns as it is keeps the shape of its
+    /// initial value.
+    pub(super) fn results(&self, initial: &[Value<'_>], unchanged: &[bool]) -> Vec<(DType, TensorShape)> {
+        let states = self.dtypes.iter().zip(&self.shapes).enumerate();
+        let result = |(number, (dtype, shape)): (usize, (&DType, &TensorShape))| match unchanged[number] {
+            true => (*dtype, initial[number].shape()),
+            false => (*dtype, shape.clone()),
+        };
+        states.map(result).collect()
+    }
+
+    /// Compares the state that the body was given with the state that it returns. Returns whether some shape was
+    /// relaxed, so that the body must be built again.
+    ///
+    /// # Errors
+    /// The body returns another number of values, other dtypes, or a shape that does not fit a declared shape.
+    pub(super) fn relax(&mut self, given: &[Value<'_>], returned: &[Value<'_>]) -> Result<bool> {
+        if returned.len() != given.len() {
+            let message = format!(
+                "the body must return {} state values, as many as it gets, got {}",
+                given.len(),
+                returned.len()
+            );
+            return fail(ErrorKind::Attribute, message);
+        }
+        let mut is_relaxed = false;
+        for (index, (given, returned)) in given.iter().zip(returned).enumerate() {
+            let (expected, got) = (self.dtypes[index], returned.ok()?.dtype());
+            if got != expected {
+                let message = format!(
+                    "the body must return state {index} with the dtype of its initial value, {expected}, got {got}"
+                );
+                return fail(ErrorKind::DType, message);
+            }
+            let (given, returned) = (given.shape(), returned.shape());
+            let relaxed = relaxed(&self.shapes[index], &given, &returned);
+            if relaxed == self.shapes[index] {
+                continue;
+            }
+            if self.declared[index] {
+                let message = format!(
+                    "the body must return state {index} with a shape that fits the declared shape {}, got {returned}",
+                    self.shapes[index]
+                );
+                return fail(ErrorKind::Shape, message);
+            }
+            self.shapes[index] = relaxed;
+            is_relaxed = true;
+        }
+        Ok(is_relaxed)
+    }
+}
+
+/// Returns the most specific shape that `outer` and the shape that the body returns have in common. Inside the body,
+/// `outer` is `given`.
+fn relaxed(outer: &TensorShape, given: &TensorShape, returned: &TensorShape) -> TensorShape {
+    let (Some(outer_dims), Some(given), Some(returned)) = (outer.dims(), given.dims(), returned.dims())
+    else {
+        return TensorShape::unranked();
+    };
+    if given.len() != returned.len() {
+        return TensorShape::unranked();
+    }
+    TensorShape::new(outer_dims.iter().zip(given.iter().zip(returned)).map(|(outer, (given, returned))| {
+        let is_unknown = outer.as_symbol().is_some_and(|symbol| symbol.is_free());
+        if given == returned || is_unknown { outer.clone() } else { Unknown.into_dim() }
+    }))
+}
+
+/// Returns whether a state value has the same sizes after every iteration as before.
+pub(super) fn keeps_sizes(given: &Value<'_>, returned: &Value<'_>) -> bool {
+    let (given, returned) = (given.shape(), returned.shape());
+    given.rank().is_some() && given == returned
+}
+
+fn fail<T>(kind: ErrorKind, message: String) -> Result<T> {
+    Err(Error::new(kind, Phase::Build, message))
+}

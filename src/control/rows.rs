@@ -1,0 +1,64 @@
+//! Rows: the parts of a tensor along its first axis.
+
+use crate::error::Result;
+use crate::tensor::{Tensor, TensorViewMut};
+
+/// Tensors whose rows the iterations of a loop write one after the other.
+pub(super) struct Rows {
+    tensors: Vec<Tensor>,
+}
+
+impl Rows {
+    /// Makes a tensor of `count` rows for each row of `first`, and stores these as row 0.
+    ///
+    /// # Errors
+    /// Memory is refused.
+    pub(super) fn new(count: usize, first: &[Tensor]) -> Result<Rows> {
+        let mut tensors = Vec::with_capacity(first.len());
+        for row in first {
+            let sizes: Vec<usize> = [count].into_iter().chain(row.sizes().iter().copied()).collect();
+            tensors.push(Tensor::allocate(row.dtype(), &sizes)?);
+        }
+        let mut rows = Rows { tensors };
+        rows.store(0, first)?;
+        Ok(rows)
+    }
+
+    /// Calls `write` with views of row `number` of each tensor.
+    ///
+    /// # Errors
+    /// `write` fails.
+    pub(super) fn with_row<T>(
+        &mut self,
+        number: usize,
+        write: impl FnOnce(&mut [TensorViewMut<'_>]) -> Result<T>,
+    ) -> Result<T> {
+        let sizes: Vec<Vec<usize>> = self.tensors.iter().map(|tensor| tensor.sizes().to_vec()).collect();
+        let mut views: Vec<TensorViewMut<'_>> = Vec::with_capacity(self.tensors.len());
+        let mut whole = Vec::with_capacity(self.tensors.len());
+        for tensor in &mut self.tensors {
+            whole.push(tensor.view_mut()?);
+        }
+        for (view, sizes) in whole.iter_mut().zip(&sizes) {
+            let dtype = view.dtype();
+            let all = view.bytes_mut();
+            let bytes = all.len() / sizes[0];
+            views.push(TensorViewMut::of_row(dtype, &sizes[1..], &mut all[number * bytes..][..bytes]));
+        }
+        write(&mut views)
+    }
+
+    /// Stores row `number` of each tensor.
+    ///
+    /// # Errors
+    /// A row has other sizes than row 0.
+    pub(super) fn store(&mut self, number: usize, rows: &[Tensor]) -> Result<()> {
+        self.with_row(number, |views| {
+            views.iter_mut().zip(rows).try_for_each(|(view, row)| view.copy_from(row.view()))
+        })
+    }
+
+    pub(super) fn into_tensors(self) -> Vec<Tensor> {
+        self.tensors
+    }
+}

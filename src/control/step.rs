@@ -1,0 +1,194 @@
+//! `Step`: the compiled body of a loop, and the state of a run in two sets of buffers.
+
+use std::sync::Mutex;
+
+use smallvec::SmallVec;
+
+use crate::error::Result;
+use crate::exec::{Executable, Runner};
+use crate::op::HostCx;
+use crate::runtime::lock;
+use crate::tensor::{Tensor, TensorView, TensorViewMut};
+
+/// The source of an input of a loop body.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Source {
+    /// The current value of the state that changes: the position among the values that change.
+    State(usize),
+    /// An operand of the loop.
+    Operand(usize),
+}
+
+/// How the inputs and outputs of a loop body relate to the state.
+#[derive(Clone, Debug)]
+pub(super) struct StepLayout {
+    /// By input of the body: its source.
+    pub sources: Vec<Source>,
+    /// The operands with the initial values of the state that changes. The first outputs of the body are its next
+    /// values, in this order.
+    pub changing: Vec<usize>,
+    /// Whether every state value that changes keeps its sizes, and has elements of a fixed number of bytes. The body
+    /// then writes into buffers that exist.
+    pub is_in_place: bool,
+}
+
+impl StepLayout {
+    /// Returns the layout of a body whose first `states` parameters are the state. A state value that the body returns
+    /// as it is does not change. `captures` are the operands of the inputs after the parameters; `others` is the number
+    /// of parameters after the state.
+    pub(super) fn new(
+        states: usize,
+        others: usize,
+        is_unchanged: &dyn Fn(usize) -> bool,
+        captures: &[usize],
+        is_in_place: bool,
+    ) -> StepLayout {
+        let changing: Vec<usize> = (0..states).filter(|state| !is_unchanged(*state)).collect();
+        let source = |operand: usize| match changing.iter().position(|state| *state == operand) {
+            Some(position) => Source::State(position),
+            None => Source::Operand(operand),
+        };
+        let parameters = (0..states + others).map(source);
+        let sources = parameters.chain(captures.iter().map(|operand| Source::Operand(*operand))).collect();
+        StepLayout { sources, changing, is_in_place }
+    }
+}
+
+/// The compiled body of a loop. Runs on several threads each take a state of their own.
+pub(super) struct Step {
+    program: Executable,
+    layout: StepLayout,
+    free: Mutex<Vec<StepState>>,
+}
+
+/// The state of a run of a loop.
+pub(super) struct StepState {
+    runner: Runner,
+    /// Two sets of buffers: an iteration reads one and writes the other.
+    sets: [Vec<Tensor>; 2],
+    /// The set with the current values; none before the first iteration, which reads the operands.
+    current: Option<usize>,
+}
+
+type Views<'v> = SmallVec<[TensorView<'v>; 12]>;
+
+impl Step {
+    pub(super) fn new(program: Executable, layout: StepLayout) -> Step {
+        Step { program, layout, free: Mutex::default() }
+    }
+
+    pub(super) fn is_in_place(&self) -> bool {
+        self.layout.is_in_place
+    }
+
+    /// Begins a run: its state is the initial one.
+    pub(super) fn begin(&self) -> StepState {
+        let free = lock(&self.free).pop();
+        let mut state = free.unwrap_or_else(|| StepState {
+            runner: self.program.runner(),
+            sets: Default::default(),
+            current: None,
+        });
+        state.current = None;
+        state
+    }
+
+    /// Ends a run. A later run uses the memory of the state.
+    pub(super) fn end(&self, state: StepState) {
+        lock(&self.free).push(state);
+    }
+
+    /// Runs one iteration, and stores the outputs after the state in `others`. The body must be in place.
+    ///
+    /// # Errors
+    /// The body fails, or an output has other sizes than its view.
+    pub(super) fn advance_in_place(
+        &self,
+        state: &mut StepState,
+        operands: &[TensorView<'_>],
+        others: &mut [TensorViewMut<'_>],
+    ) -> Result<()> {
+        let next = state.current.map_or(0, |current| 1 - current);
+        let [first, second] = &mut state.sets;
+        let (write, read) = if next == 0 { (first, second) } else { (second, first) };
+        let changing = &self.layout.changing;
+        for (position, &operand) in changing.iter().enumerate() {
+            let view = match state.current {
+                Some(_) => read[position].view(),
+                None => operands[operand].clone(),
+            };
+            match write.get_mut(position) {
+                Some(tensor) if tensor.sizes() == view.sizes() => {}
+                Some(tensor) => *tensor = Tensor::allocate(view.dtype(), view.sizes())?,
+                None => write.push(Tensor::allocate(view.dtype(), view.sizes())?),
+            }
+        }
+        let read = state.current.map(|_| &read[..]);
+        let inputs = self.inputs(read, operands);
+        let mut outputs: SmallVec<[TensorViewMut<'_>; 12]> = SmallVec::new();
+        for tensor in write.iter_mut() {
+            outputs.push(tensor.view_mut()?);
+        }
+        outputs.extend(others.iter_mut().map(TensorViewMut::reborrow));
+        state.runner.run_into(&inputs, &mut outputs)?;
+        state.current = Some(next);
+        Ok(())
+    }
+
+    /// Runs one iteration, and returns the outputs after the state.
+    ///
+    /// # Errors
+    /// The body fails, or memory is refused.
+    pub(super) fn advance(&self, state: &mut StepState, operands: &[TensorView<'_>]) -> Result<Vec<Tensor>> {
+        let read = state.current.map(|current| &state.sets[current][..]);
+        let inputs = self.inputs(read, operands);
+        let mut results = state.runner.run(&inputs)?;
+        drop(inputs);
+        let others = results.split_off(self.layout.changing.len());
+        let next = state.current.map_or(0, |current| 1 - current);
+        state.sets[next] = results;
+        state.current = Some(next);
+        Ok(others)
+    }
+
+    /// Returns the inputs of the body. `read` has the current values of the state that changes, if an iteration has run.
+    fn inputs<'v>(&self, read: Option<&'v [Tensor]>, operands: &[TensorView<'v>]) -> Views<'v> {
+        let view = |source: &Source| match (*source, read) {
+            (Source::State(position), Some(read)) => read[position].view(),
+            (Source::State(position), None) => operands[self.layout.changing[position]].clone(),
+            (Source::Operand(operand), _) => operands[operand].clone(),
+        };
+        self.layout.sources.iter().map(view).collect()
+    }
+
+    /// Makes the current state the first outputs of the node. The first `states` operands are the initial state.
+    ///
+    /// # Errors
+    /// Memory is refused.
+    pub(super) fn store_state(
+        &self,
+        state: &mut StepState,
+        states: usize,
+        operands: &[TensorView<'_>],
+        cx: &mut HostCx<'_>,
+    ) -> Result<()> {
+        for (number, initial) in operands.iter().enumerate().take(states) {
+            let position = self.layout.changing.iter().position(|changing| *changing == number);
+            match (position, state.current) {
+                // The buffers stay for a later run.
+                (Some(position), Some(current)) if self.layout.is_in_place => {
+                    let tensor = &state.sets[current][position];
+                    cx.unfilled_output(number, tensor.sizes())?.copy_from(tensor.view())?;
+                }
+                (Some(position), Some(current)) => {
+                    cx.set_output(number, state.sets[current][position].clone())?;
+                }
+                _ => cx.set_output(number, initial.to_tensor()?)?,
+            }
+        }
+        if !self.layout.is_in_place {
+            state.sets = Default::default();
+        }
+        Ok(())
+    }
+}

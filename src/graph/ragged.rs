@@ -1,0 +1,283 @@
+//! [`RaggedValue`]: a ragged tensor of a graph: flat values, and row partitions whose encodings are values of the graph.
+
+use std::fmt;
+
+use shapeflow_shape_fns::{DType, Dim, IntoDim, TensorShape, Unknown};
+
+use super::{Graph, Value, ValueIx};
+use crate::error::Result;
+
+/// A row partition of a graph. Values of the graph hold its encodings.
+#[derive(Clone)]
+pub(crate) struct PartitionRecord {
+    /// Equal for partitions whose row splits are known to be equal.
+    pub identity: u32,
+    /// The row splits, `[nrows + 1]`.
+    pub splits: ValueIx,
+    /// The length of every row of a uniform partition.
+    pub uniform: Option<Dim>,
+    /// The row of each value, once an op needs it.
+    pub rowids: Option<ValueIx>,
+    /// The length of each row, once an op needs it.
+    pub lengths: Option<ValueIx>,
+}
+
+/// The partitions of a graph, and the lists of partitions that ragged values have.
+#[derive(Default)]
+pub(crate) struct Partitions {
+    records: Vec<PartitionRecord>,
+    /// The partitions of each ragged value, outermost first.
+    lists: Vec<Vec<u32>>,
+    /// The partitions by encoding (its name, and its value): one encoding has one identity.
+    by_encoding: Vec<(&'static str, ValueIx, u32)>,
+}
+
+/// A row partition of a graph: how the values of a [`RaggedValue`] are split into rows.
+#[derive(Clone, Copy)]
+pub struct RowPartitionValue<'g> {
+    graph: &'g Graph,
+    id: u32,
+}
+
+/// A ragged tensor of a graph: flat values and row partitions. It is a small handle and holds no data;
+/// [`RaggedTensor`](crate::RaggedTensor) holds data.
+///
+/// An op on ragged values is a composite of ordinary ops: an elementwise op runs the dense op on the flat values.
+#[derive(Clone, Copy)]
+#[must_use = "a value that nothing uses is dead code"]
+pub struct RaggedValue<'g> {
+    flat: Value<'g>,
+    list: u32,
+}
+
+/// A dense or a ragged value.
+#[derive(Clone, Copy, Debug)]
+pub enum AnyValue<'g> {
+    /// A value without partitions.
+    Dense(Value<'g>),
+    /// A value with at least one partition.
+    Ragged(RaggedValue<'g>),
+}
+
+impl<'g> From<Value<'g>> for AnyValue<'g> {
+    fn from(value: Value<'g>) -> AnyValue<'g> {
+        AnyValue::Dense(value)
+    }
+}
+
+impl<'g> From<RaggedValue<'g>> for AnyValue<'g> {
+    fn from(value: RaggedValue<'g>) -> AnyValue<'g> {
+        AnyValue::Ragged(value)
+    }
+}
+
+impl<'g> RowPartitionValue<'g> {
+    /// Adds a partition. Partitions made from one value under one name of an encoding are known to be equal.
+    pub(crate) fn new(
+        encoding: &'static str,
+        source: Value<'g>,
+        splits: Value<'g>,
+        uniform: Option<Dim>,
+    ) -> Result<RowPartitionValue<'g>> {
+        let graph = splits.graph();
+        let (source, splits) = (source.index()?, splits.index()?);
+        let mut data = graph.write();
+        let partitions = &mut data.partitions;
+        let id = partitions.records.len() as u32;
+        let known =
+            partitions.by_encoding.iter().find(|(name, value, _)| *name == encoding && *value == source);
+        let identity = known.map_or(id, |(_, _, identity)| *identity);
+        if identity == id {
+            partitions.by_encoding.push((encoding, source, id));
+        }
+        partitions.records.push(PartitionRecord { identity, splits, uniform, rowids: None, lengths: None });
+        drop(data);
+        Ok(RowPartitionValue { graph, id })
+    }
+
+    /// Returns the graph that the partition belongs to.
+    pub fn graph(self) -> &'g Graph {
+        self.graph
+    }
+
+    pub(crate) fn record(self) -> PartitionRecord {
+        self.graph.read().partitions.records[self.id as usize].clone()
+    }
+
+    pub(crate) fn keep(self, change: impl FnOnce(&mut PartitionRecord)) {
+        change(&mut self.graph.write().partitions.records[self.id as usize]);
+    }
+
+    /// Returns whether both partitions are known to have equal row splits.
+    pub fn is_same(self, other: RowPartitionValue<'g>) -> bool {
+        self.record().identity == other.record().identity
+    }
+
+    /// Returns the row splits: row `i` holds the values from `splits[i]` up to `splits[i + 1]`. `[nrows + 1]`, i32 or i64.
+    pub fn row_splits(self) -> Value<'g> {
+        Value::new(self.graph, self.record().splits)
+    }
+
+    /// Returns the number of rows.
+    pub fn nrows(self) -> Dim {
+        let splits = self.row_splits().shape();
+        splits.dim(0).map_or_else(|| Unknown.into_dim(), |count| count.clone() - 1)
+    }
+
+    /// Returns the length of every row if the partition is uniform.
+    pub fn uniform_row_length(self) -> Option<Dim> {
+        self.record().uniform
+    }
+}
+
+impl<'g> RaggedValue<'g> {
+    /// Makes a ragged value of at least one partition, outermost first.
+    pub(crate) fn new(flat: Value<'g>, partitions: &[RowPartitionValue<'g>]) -> RaggedValue<'g> {
+        let mut data = flat.graph().write();
+        let list = data.partitions.lists.len() as u32;
+        data.partitions.lists.push(partitions.iter().map(|partition| partition.id).collect());
+        drop(data);
+        RaggedValue { flat, list }
+    }
+
+    /// Returns the graph that the value belongs to.
+    pub fn graph(self) -> &'g Graph {
+        self.flat.graph()
+    }
+
+    /// Returns the flat values: the elements without any partition.
+    pub fn flat_values(self) -> Value<'g> {
+        self.flat
+    }
+
+    /// Returns the dtype of the elements.
+    pub fn dtype(self) -> DType {
+        self.flat.dtype()
+    }
+
+    /// Returns the partitions, outermost first.
+    pub fn partitions(self) -> Vec<RowPartitionValue<'g>> {
+        let graph = self.graph();
+        let ids = graph.read().partitions.lists[self.list as usize].clone();
+        ids.into_iter().map(|id| RowPartitionValue { graph, id }).collect()
+    }
+
+    /// Returns the outermost partition.
+    pub fn partition(self) -> RowPartitionValue<'g> {
+        self.partitions()[0]
+    }
+
+    /// Returns the values that the outermost partition splits into rows.
+    pub fn values(self) -> AnyValue<'g> {
+        AnyValue::of(self.flat, &self.partitions()[1..])
+    }
+
+    /// Returns the number of partitions.
+    pub fn ragged_rank(self) -> usize {
+        self.graph().read().partitions.lists[self.list as usize].len()
+    }
+
+    /// Returns the shape as far as it is known now: a ragged axis is unknown, a uniform axis is known.
+    pub fn shape(self) -> TensorShape {
+        let flat = self.flat.shape();
+        let Some(inner) = flat.dims() else { return TensorShape::unranked() };
+        let partitions = self.partitions();
+        let axes =
+            partitions.iter().map(|rows| rows.uniform_row_length().unwrap_or_else(|| Unknown.into_dim()));
+        let inner = inner.iter().skip(1).cloned();
+        TensorShape::new(std::iter::once(partitions[0].nrows()).chain(axes).chain(inner))
+    }
+
+    /// Returns the shape as text in which each ragged axis has a name: `[2, (r0), 3]`.
+    pub fn shape_text(self) -> String {
+        let shape = self.shape();
+        let Some(dims) = shape.dims() else { return shape.to_string() };
+        let partitions = self.partitions();
+        let mut ragged = 0;
+        let names: Vec<String> = dims
+            .iter()
+            .enumerate()
+            .map(|(axis, dim)| {
+                let partition = axis.checked_sub(1).and_then(|index| partitions.get(index));
+                match partition {
+                    Some(partition) if partition.uniform_row_length().is_none() => {
+                        ragged += 1;
+                        format!("(r{})", ragged - 1)
+                    }
+                    _ => dim.to_string(),
+                }
+            })
+            .collect();
+        format!("[{}]", names.join(", "))
+    }
+}
+
+impl<'g> AnyValue<'g> {
+    /// Makes a dense value if there are no partitions.
+    pub(crate) fn of(flat: Value<'g>, partitions: &[RowPartitionValue<'g>]) -> AnyValue<'g> {
+        match partitions {
+            [] => AnyValue::Dense(flat),
+            partitions => AnyValue::Ragged(RaggedValue::new(flat, partitions)),
+        }
+    }
+
+    /// Returns the flat values, which are the value itself if it is dense.
+    pub fn flat_values(self) -> Value<'g> {
+        match self {
+            AnyValue::Dense(value) => value,
+            AnyValue::Ragged(value) => value.flat,
+        }
+    }
+
+    /// Returns the partitions, outermost first; none for a dense value.
+    pub fn partitions(self) -> Vec<RowPartitionValue<'g>> {
+        match self {
+            AnyValue::Dense(_) => Vec::new(),
+            AnyValue::Ragged(value) => value.partitions(),
+        }
+    }
+
+    /// Returns the dense value.
+    ///
+    /// # Errors
+    /// The value is ragged.
+    pub fn dense(self) -> Result<Value<'g>> {
+        match self {
+            AnyValue::Dense(value) => Ok(value),
+            AnyValue::Ragged(value) => Err(crate::error::Error::new(
+                crate::error::ErrorKind::Shape,
+                crate::error::Phase::Build,
+                format!("the value must be dense, got a ragged value {}", value.shape_text()),
+            )
+            .with_help("use to_tensor, which pads the rows")),
+        }
+    }
+
+    /// Returns the ragged value.
+    ///
+    /// # Errors
+    /// The value is dense.
+    pub fn ragged(self) -> Result<RaggedValue<'g>> {
+        match self {
+            AnyValue::Ragged(value) => Ok(value),
+            AnyValue::Dense(value) => Err(crate::error::Error::new(
+                crate::error::ErrorKind::Shape,
+                crate::error::Phase::Build,
+                format!("the value must be ragged, got a dense value {}{}", value.dtype(), value.shape()),
+            )
+            .with_help("use RaggedValue::from_tensor")),
+        }
+    }
+}
+
+impl fmt::Debug for RaggedValue<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} as {}{}", self.flat, self.dtype(), self.shape_text())
+    }
+}
+
+impl fmt::Debug for RowPartitionValue<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "rows of {:?}", self.row_splits())
+    }
+}

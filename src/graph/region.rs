@@ -1,0 +1,141 @@
+//! `OpenRegion`: a part of a graph under construction, which becomes a graph of its own.
+
+use std::panic::Location;
+
+use rustc_hash::FxHashSet;
+use shapeflow_shape_fns::{DType, Dim, IntoDim, Symbol, TensorShape, Unknown};
+
+use super::insert::Checkpoint;
+use super::{Extra, Graph, GraphData, INPUT, Node, NodeIx, Value, ValueInfo, ValueIx};
+
+/// A branch or a loop body while its nodes are added. The nodes lie at the end of the graph, so they may read any
+/// value before them. Dropping the region removes them, with all that they have added to the knowledge of dimensions:
+/// a branch that a run does not take must constrain nothing.
+pub(crate) struct OpenRegion<'g> {
+    graph: &'g Graph,
+    checkpoint: Option<Checkpoint>,
+    scope: u32,
+}
+
+impl Graph {
+    /// Opens a region. All nodes belong to it until it is dropped. Regions nest.
+    pub(crate) fn open_region(&self) -> OpenRegion<'_> {
+        let mut data = self.write();
+        data.open_regions += 1;
+        let (checkpoint, scope) = (data.checkpoint(), data.scope);
+        drop(data);
+        OpenRegion { graph: self, checkpoint: Some(checkpoint), scope }
+    }
+}
+
+impl<'g> OpenRegion<'g> {
+    /// Adds a parameter: a value that each run of the region gets from outside.
+    pub(crate) fn parameter(
+        &self,
+        name: String,
+        dtype: DType,
+        shape: &TensorShape,
+        location: &'static Location<'static>,
+    ) -> Value<'g> {
+        let mut data = self.graph.write();
+        let node = data.nodes.len() as u32;
+        data.table.set_origin(node);
+        let shape = data.table.import(shape);
+        let extra = Extra { name: Some(name), ..Extra::default() };
+        let node = Node { extra: Some(Box::new(extra)), ..Node::leaf(&INPUT, location, data.scope) };
+        let value = data.push(node, [(dtype, shape, None)]);
+        drop(data);
+        Value::new(self.graph, value)
+    }
+
+    /// Returns the first node of the region.
+    pub(crate) fn first_node(&self) -> NodeIx {
+        NodeIx(self.checkpoint().nodes as u32)
+    }
+
+    /// Returns the first value of the region.
+    pub(crate) fn first_value(&self) -> ValueIx {
+        ValueIx(self.checkpoint().values as u32)
+    }
+
+    fn checkpoint(&self) -> &Checkpoint {
+        self.checkpoint.as_ref().expect("only the drop takes the checkpoint")
+    }
+
+    /// Returns the shape of a value as it is known outside the region. A dimension that mentions a symbol of the
+    /// region becomes unknown; equal dimensions become the same unknown.
+    pub(crate) fn outer_shape(&self, value: Value<'g>) -> TensorShape {
+        let shape = value.shape();
+        let Some(dims) = shape.dims() else { return TensorShape::unranked() };
+        let first_node = self.first_node();
+        let data = self.graph.read();
+        let mut unknown: Vec<(Dim, Dim)> = Vec::new();
+        TensorShape::new(dims.iter().map(|dim| {
+            if !mentions(dim, &|symbol| data.table.maker(symbol).is_some_and(|maker| maker >= first_node.0)) {
+                return dim.clone();
+            }
+            if let Some((_, known)) = unknown.iter().find(|(other, _)| other == dim) {
+                return known.clone();
+            }
+            let fresh = Unknown.into_dim();
+            unknown.push((dim.clone(), fresh.clone()));
+            fresh
+        }))
+    }
+}
+
+fn mentions(dim: &Dim, is_inner: &dyn Fn(Symbol) -> bool) -> bool {
+    let mut found = false;
+    dim.symbols(&mut |symbol| found |= is_inner(symbol));
+    found
+}
+
+impl Drop for OpenRegion<'_> {
+    fn drop(&mut self) {
+        let checkpoint = self.checkpoint.take().expect("a region is dropped once");
+        let mut data = self.graph.write();
+        data.forget_symbols(&checkpoint);
+        let (nodes, values) = (checkpoint.nodes as u32, data.values.len());
+        data.refused.retain(|node, _| node.0 < nodes);
+        data.rollback(checkpoint);
+        // The numbers of the region's values are never given again, so that a value kept after the region is
+        // recognised.
+        data.values.resize_with(values, ValueInfo::closed);
+        data.scope = self.scope;
+        data.open_regions -= 1;
+    }
+}
+
+impl GraphData {
+    /// Drops the elements of earlier values that symbols of the region stand for.
+    fn forget_symbols(&mut self, checkpoint: &Checkpoint) {
+        let first_node = checkpoint.nodes as u32;
+        let read: FxHashSet<ValueIx> = self.nodes[checkpoint.nodes..]
+            .iter()
+            .flat_map(|node| node.operands.iter().copied())
+            .filter(|value| value.at() < checkpoint.values)
+            .collect();
+        for value in read {
+            let Some(elements) = &self.values[value.at()].elements else { continue };
+            let is_inner = |symbol: Symbol| self.table.maker(symbol).is_some_and(|maker| maker >= first_node);
+            if elements.elements().iter().any(|element| mentions(element, &is_inner)) {
+                self.values[value.at()].elements = None;
+            }
+        }
+    }
+}
+
+impl ValueInfo {
+    /// The place of a value whose region is closed.
+    fn closed() -> ValueInfo {
+        ValueInfo { node: CLOSED, dtype: DType::F32, shape: TensorShape::unranked(), elements: None }
+    }
+
+    /// Returns whether the value belonged to a region that is closed.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.node == CLOSED
+    }
+}
+
+/// The node of a value whose region is closed.
+const CLOSED: NodeIx = NodeIx(u32::MAX);

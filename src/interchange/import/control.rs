@@ -1,0 +1,219 @@
+//! Imports `If`, `Case` and `While`: the functions that they name become branches and loop bodies.
+
+use std::cell::RefCell;
+
+use shapeflow_shape_fns::{DType, TensorShape};
+
+use super::super::proto::{AttrKind, NameAttrList};
+use super::built::{Built, ImportedValue};
+use super::frame::{Frame, damaged};
+use super::importer::Importer;
+use crate::control::{LoopOptions, LoopRegions};
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::graph::Value;
+use crate::tensor::Tensor;
+
+/// Returns whether the op type is control flow whose branches or bodies are functions.
+pub(super) fn is_control(op: &str) -> bool {
+    matches!(op, "If" | "StatelessIf" | "Case" | "StatelessCase" | "While" | "StatelessWhile")
+}
+
+impl<'a, 'g> Importer<'a, 'g> {
+    /// Imports a node for which [`is_control`] holds.
+    pub(super) fn control(
+        &mut self,
+        frame: &Frame<'a, 'g>,
+        index: usize,
+        name: &str,
+        inputs: &[ImportedValue<'g>],
+    ) -> Result<Built<'g>> {
+        match frame.nodes[index].op.as_str() {
+            "While" | "StatelessWhile" => self.while_node(frame, index, name, inputs),
+            op => self.branch(op, frame, index, name, inputs),
+        }
+    }
+
+    /// Imports a branch. A constant selector chooses its branch now; the function is then inlined.
+    fn branch(
+        &mut self,
+        op: &str,
+        frame: &Frame<'a, 'g>,
+        index: usize,
+        name: &str,
+        inputs: &[ImportedValue<'g>],
+    ) -> Result<Built<'g>> {
+        let Some((selector, arguments)) = inputs.split_first() else {
+            return damaged("a branch must have a selector, got no inputs".to_string());
+        };
+        let is_case = op.ends_with("Case");
+        let functions: Vec<&'a NameAttrList> = if is_case {
+            match frame.attr(index, "branches") {
+                Some(AttrKind::List(list)) if !list.func.is_empty() => list.func.iter().collect(),
+                _ => return damaged("the attribute branches of a Case must list functions".to_string()),
+            }
+        } else {
+            vec![function(frame, index, "else_branch")?, function(frame, index, "then_branch")?]
+        };
+        if let Some(constant) = self.constant(selector.value) {
+            let branch = match is_case {
+                true => {
+                    let index = constant.item::<i32>().map_err(|error| error.with_phase(Phase::Build))?;
+                    usize::try_from(index).unwrap_or(usize::MAX).min(functions.len() - 1)
+                }
+                false => usize::from(is_true(&constant)),
+            };
+            let function = functions[branch];
+            return self.call(&function.name, &function.attr, frame, name, arguments);
+        }
+        let (op, names) = match is_case {
+            true => ("case", (0..functions.len()).map(|number| format!("branch{number}")).collect()),
+            false => ("cond", vec!["else".to_string(), "then".to_string()]),
+        };
+        let selector = if is_case { selector.value } else { truth(selector.value)? };
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let (graph, location) = (self.graph, self.location);
+        // By branch and output: the shape of the items, if the output is a list.
+        let mut items: Vec<Vec<TensorShape>> = Vec::new();
+        let mut build = |branch: usize| {
+            let region = format!("{name}/{}", names[branch]);
+            let values = self.region(functions[branch], frame, &region, arguments)?;
+            items.push(values.iter().map(|value| self.item_shape(*value)).collect());
+            Ok(values)
+        };
+        let values = graph.select_branch(op, selector, &names, false, &mut build, location)?;
+        for (number, value) in values.iter().enumerate() {
+            let others = items[1..].iter().map(|shapes| &shapes[number]);
+            let shape = items[0][number].most_specific_common_supertype(others);
+            self.item_shapes.insert(value.id(), shape);
+        }
+        Ok(Built::of(values.into_iter().map(|value| value.named(name)).collect()))
+    }
+
+    /// Imports a loop.
+    fn while_node(
+        &mut self,
+        frame: &Frame<'a, 'g>,
+        index: usize,
+        name: &str,
+        inputs: &[ImportedValue<'g>],
+    ) -> Result<Built<'g>> {
+        let (condition, body) = (function(frame, index, "cond")?, function(frame, index, "body")?);
+        let state: Vec<Value<'g>> = inputs.iter().map(|imported| imported.value).collect();
+        let (graph, location) = (self.graph, self.location);
+        // Both closures import a function, one after the other.
+        let importer = RefCell::new(self);
+        // The shapes of the items of the lists in the state.
+        let items: Vec<TensorShape> =
+            state.iter().map(|value| importer.borrow().item_shape(*value)).collect();
+        let items = RefCell::new(items);
+        let import = |function: &'a NameAttrList, region: &str, state: &[Value<'g>]| {
+            let arguments = Built::of(state.to_vec()).outputs;
+            let mut importer = importer.borrow_mut();
+            for (value, shape) in state.iter().zip(items.borrow().iter()) {
+                importer.item_shapes.insert(value.id(), shape.clone());
+            }
+            importer.region(function, frame, &format!("{name}/{region}"), &arguments)
+        };
+        let mut condition = |state: &[Value<'g>]| match import(condition, "cond", state)?.first() {
+            Some(value) => truth(*value),
+            None => damaged("the condition of a While must return a value".to_string()),
+        };
+        // The body is imported again with less known of the items, until it returns lists of such items.
+        let mut body = |state: &[Value<'g>]| loop {
+            let returned = import(body, "body", state)?;
+            let mut items = items.borrow_mut();
+            let shapes = returned.iter().map(|value| importer.borrow().item_shape(*value));
+            let common: Vec<TensorShape> = items
+                .iter()
+                .zip(shapes)
+                .map(|(known, shape)| known.most_specific_compatible_shape(&shape))
+                .collect();
+            if items
+                .iter()
+                .zip(&common)
+                .all(|(known, common)| known.is_subtype_of(common) && common.is_subtype_of(known))
+            {
+                break Ok(returned);
+            }
+            *items = common;
+        };
+        let regions = LoopRegions { condition: &mut condition, body: &mut body, is_scoped: false };
+        let values = graph.while_regions(&LoopOptions::new(), &state, regions, location)?;
+        for (value, shape) in values.iter().zip(items.borrow().iter()) {
+            importer.borrow_mut().item_shapes.insert(value.id(), shape.clone());
+        }
+        Ok(Built::of(values.into_iter().map(|value| value.named(name)).collect()))
+    }
+
+    /// Imports a function as a region, and returns its outputs.
+    ///
+    /// # Errors
+    /// A node of the function is refused.
+    fn region(
+        &mut self,
+        function: &'a NameAttrList,
+        frame: &Frame<'a, 'g>,
+        name: &str,
+        arguments: &[ImportedValue<'g>],
+    ) -> Result<Vec<Value<'g>>> {
+        let conditions = self.conditions.len();
+        let built = self.call(&function.name, &function.attr, frame, name, arguments);
+        // The conditions of the region's assertions guard its outputs already, and mean nothing outside.
+        self.conditions.truncate(conditions);
+        let built = built?;
+        let blocking = built.outputs.iter().find_map(|imported| imported.blocking_error.clone());
+        match blocking.or(built.blocking_error) {
+            Some(error) => Err(error),
+            None => Ok(built.outputs.into_iter().map(|imported| imported.value).collect()),
+        }
+    }
+
+    /// Returns the shape of the items of a list, as far as it is known.
+    fn item_shape(&self, value: Value<'g>) -> TensorShape {
+        self.item_shapes.get(&value.id()).cloned().unwrap_or(TensorShape::unranked())
+    }
+
+    /// Returns the elements of a value that depends only on constants.
+    pub(super) fn constant(&self, value: Value<'g>) -> Option<Tensor> {
+        self.graph.read().const_fold(value.index().ok()?)
+    }
+}
+
+fn function<'a>(frame: &Frame<'a, '_>, index: usize, attr: &str) -> Result<&'a NameAttrList> {
+    match frame.attr(index, attr) {
+        Some(AttrKind::Func(function)) => Ok(function),
+        _ => damaged(format!("the attribute {attr} must name a function")),
+    }
+}
+
+/// Returns a bool scalar that is true where TensorFlow takes a value for true, as [`is_true`] does.
+///
+/// # Errors
+/// The value is a scalar of a dtype without a zero.
+fn truth(value: Value<'_>) -> Result<Value<'_>> {
+    let dtype = value.dtype();
+    if value.shape().rank().is_some_and(|rank| rank > 0) {
+        return value.size_tensor()?.not_equal(0i64);
+    }
+    match dtype {
+        DType::Bool => Ok(value),
+        _ if dtype.is_integer() || dtype.is_float() => value.not_equal(value.zeros_like()?),
+        _ => {
+            let message =
+                format!("a predicate must be a bool, a number or a tensor with axes, got a {dtype} scalar");
+            Err(Error::new(ErrorKind::DType, Phase::Build, message))
+        }
+    }
+}
+
+/// Returns whether TensorFlow takes the tensor for true: a scalar that is not 0, a string that is not empty, or a
+/// tensor of rank 1 or more that has elements.
+pub(super) fn is_true(tensor: &Tensor) -> bool {
+    if !tensor.sizes().is_empty() {
+        return !tensor.is_empty();
+    }
+    match tensor.as_strings() {
+        Ok(strings) => strings.iter().any(|string| !string.is_empty()),
+        Err(_) => tensor.view().bytes().iter().any(|byte| *byte != 0),
+    }
+}

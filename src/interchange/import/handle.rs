@@ -1,0 +1,48 @@
+//! `Resource`: what a handle stands for.
+
+use std::rc::Rc;
+
+use shapeflow_shape_fns::DType;
+
+/// What a tensor of the model stands for besides its value.
+#[derive(Clone, Debug)]
+pub(super) enum Resource {
+    /// A variable.
+    Variable(Rc<str>),
+    /// A lookup table.
+    Table(Rc<TableHandle>),
+    /// A tensor of the checkpoint that a node restores.
+    Restored(Rc<Restored>),
+}
+
+/// A lookup table: its name, and the dtypes of its keys and values.
+#[derive(Clone, Debug)]
+pub(super) struct TableHandle {
+    pub name: Rc<str>,
+    pub key: DType,
+    pub value: DType,
+}
+
+/// A tensor of the checkpoint: its key, and the part of it that is wanted, or an empty text for all of it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Restored {
+    pub key: String,
+    pub slice: String,
+}
+
+/// Returns whether an op makes, reads or writes variables or lookup tables. The import knows all of them in a
+/// SavedModel: it refuses a node that writes by its name.
+pub(super) fn is_resource_op(op: &str) -> bool {
+    const VARIABLES: [&str; 6] = [
+        "VarHandleOp",
+        "VarIsInitializedOp",
+        "IsVariableInitialized",
+        "Variable",
+        "VariableV2",
+        "VariableShape",
+    ];
+    VARIABLES.contains(&op)
+        || op.ends_with("VariableOp")
+        || op.contains("HashTable")
+        || ["Resource", "LookupTable", "InitializeTable"].iter().any(|prefix| op.starts_with(prefix))
+}

@@ -1,0 +1,192 @@
+//! Finds the values that a SavedModel gives its resources before it serves.
+//!
+//! TensorFlow runs two nodes of a SavedModel after it has loaded the graph: one restores the variables from the
+//! checkpoint, one initialises the rest. The import builds these nodes in a graph of their own, and records what they
+//! write.
+
+use std::rc::Rc;
+
+use super::built::{Built, ImportedValue};
+use super::frame::{Frame, damaged};
+use super::handle::{Resource, Restored};
+use super::importer::Importer;
+use super::state::{Content, Initial, InitialState};
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::graph::{Graph, Value};
+use crate::tensor::Tensor;
+
+impl<'a, 'g> Importer<'a, 'g> {
+    /// Returns the values that the resources have before any run.
+    ///
+    /// # Errors
+    /// The model is damaged or exceeds a limit.
+    fn initial_state(&mut self) -> Result<Rc<InitialState>> {
+        if let Some(state) = &self.initial_state {
+            return Ok(state.clone());
+        }
+        let graph = Graph::new();
+        let mut importer = Importer::new(self.source, self.options, &graph);
+        importer.recording = Some(InitialState::default());
+        importer.ignores_defaults = true;
+        let frame = Frame::of_graph(importer.model)?;
+        for name in &self.saved.initializers {
+            let Some((node, _)) = frame.tensor(name) else {
+                return damaged(format!("there is no node named {name}, which initialises the model"));
+            };
+            let order = frame.order(&[node])?;
+            importer.build(&frame, &order)?;
+        }
+        let state = Rc::new(importer.recording.take().unwrap_or_default());
+        self.initial_state = Some(state.clone());
+        Ok(state)
+    }
+
+    /// Returns the value that a variable has so far: before any run, or before the next node of an initialiser.
+    fn value_so_far(&mut self, variable: &str) -> Result<Option<Initial>> {
+        match &self.recording {
+            Some(state) => Ok(state.variables.get(variable).cloned()),
+            None => Ok(self.initial_state()?.variables.get(variable).cloned()),
+        }
+    }
+
+    /// Returns the tensor that a variable has before any run; `None` if nothing gives it one.
+    ///
+    /// # Errors
+    /// The tensor is damaged in the checkpoint, or an initialiser computes it from what the import does not know.
+    pub(super) fn variable_tensor(&mut self, variable: &str) -> Result<Option<Tensor>> {
+        let value = self.value_so_far(variable)?;
+        let checkpoint = self.saved.checkpoint.as_ref();
+        match value {
+            Some(Initial::Restored(restored)) => match checkpoint {
+                Some(checkpoint) => checkpoint.tensor(&restored.key, &restored.slice).map(Some),
+                None => Ok(None),
+            },
+            Some(Initial::Tensor(tensor)) => Ok(Some(tensor)),
+            Some(Initial::Unknown(node)) => {
+                let message = format!(
+                    "the value of {variable} must be in the checkpoint, got one that {node} computes"
+                );
+                Err(Error::new(ErrorKind::Compile, Phase::Build, message))
+            }
+            None => {
+                let Some(checkpoint) = checkpoint else { return Ok(None) };
+                let key = checkpoint.key_of_variable(variable)?;
+                key.map(|key| checkpoint.tensor(&key, "")).transpose()
+            }
+        }
+    }
+
+    /// Returns the keys and values that a table has before any run; `None` if nothing fills it.
+    ///
+    /// # Errors
+    /// The model is damaged, or an initialiser computes the content from what the import does not know.
+    pub(super) fn initial_content(&mut self, table: &str) -> Result<Option<(Tensor, Tensor)>> {
+        let content = match &self.recording {
+            Some(state) => state.tables.get(table).cloned(),
+            None => self.initial_state()?.tables.get(table).cloned(),
+        };
+        match content {
+            Some(Content::Known(content)) => {
+                let [keys, values] = *content;
+                Ok(Some((keys, values)))
+            }
+            Some(Content::Unknown(node)) => {
+                let message =
+                    format!("the table {table} must be filled with constants, got what {node} computes");
+                Err(Error::new(ErrorKind::Compile, Phase::Build, message))
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// Returns the tensor of a value that an initialiser writes, if it is a constant or comes from the checkpoint.
+    ///
+    /// # Errors
+    /// The tensor is damaged in the checkpoint.
+    pub(super) fn initial_tensor(&self, value: &ImportedValue<'g>) -> Result<Option<Tensor>> {
+        match (&value.resource, &self.saved.checkpoint) {
+            (Some(Resource::Restored(restored)), Some(checkpoint)) => {
+                checkpoint.tensor(&restored.key, &restored.slice).map(Some)
+            }
+            _ => Ok(self.constant_tensor(value.value)),
+        }
+    }
+
+    /// Records that a node fills a table.
+    pub(super) fn record_table(&mut self, table: Rc<str>, content: Content) {
+        self.tables.remove(&table);
+        if let Some(state) = &mut self.recording {
+            state.tables.insert(table, content);
+        }
+    }
+
+    /// Returns whether something gives a variable a value before any run.
+    ///
+    /// # Errors
+    /// The model or the checkpoint is damaged.
+    pub(super) fn has_value(&mut self, variable: &str) -> Result<bool> {
+        if self.value_so_far(variable)?.is_some() {
+            return Ok(true);
+        }
+        match &self.saved.checkpoint {
+            Some(checkpoint) => Ok(checkpoint.key_of_variable(variable)?.is_some()),
+            None => Ok(false),
+        }
+    }
+
+    /// Records that the node `name` stores a value in a variable.
+    pub(super) fn record_variable(
+        &mut self,
+        variable: Rc<str>,
+        value: Option<&ImportedValue<'g>>,
+        name: &str,
+    ) {
+        let initial = match value {
+            Some(ImportedValue { resource: Some(Resource::Restored(restored)), .. }) => {
+                Initial::Restored(restored.clone())
+            }
+            Some(imported) => match self.constant_tensor(imported.value) {
+                Some(tensor) => Initial::Tensor(tensor),
+                None => Initial::Unknown(name.to_string()),
+            },
+            None => Initial::Unknown(name.to_string()),
+        };
+        self.constants.remove(&variable);
+        if let Some(state) = &mut self.recording {
+            state.variables.insert(variable, initial);
+        }
+    }
+
+    /// Imports a node that restores tensors of the checkpoint. Its outputs stand for these tensors.
+    ///
+    /// # Errors
+    /// The keys are not constants.
+    pub(super) fn restore(
+        &mut self,
+        frame: &Frame<'a, 'g>,
+        index: usize,
+        name: &str,
+        inputs: &[ImportedValue<'g>],
+    ) -> Result<Built<'g>> {
+        let texts = |input: usize| {
+            let tensor = self.constant_tensor(inputs.get(input)?.value)?;
+            let strings = tensor.as_strings().ok()?;
+            Some(strings.iter().map(|text| String::from_utf8_lossy(text).into_owned()).collect::<Vec<_>>())
+        };
+        let (Some(keys), Some(slices)) = (texts(1), texts(2)) else {
+            return damaged("the keys of restored tensors must be constants".to_string());
+        };
+        let restored = keys.into_iter().zip(slices).map(|(key, slice)| Restored { key, slice });
+        let resources: Vec<Resource> =
+            restored.map(|restored| Resource::Restored(Rc::new(restored))).collect();
+        self.handle(frame, index, name, inputs, &resources)
+    }
+
+    /// Returns the tensor of a value that depends only on constants, also of a large constant.
+    pub(super) fn constant_tensor(&self, value: Value<'g>) -> Option<Tensor> {
+        let value = value.index().ok()?;
+        let data = self.graph.read();
+        let constant = data.constants.get(&data.values[value.at()].node);
+        constant.cloned().or_else(|| data.const_fold(value))
+    }
+}

@@ -1,0 +1,240 @@
+//! Imports the control flow of TensorFlow 1, level by level: the nodes of a loop body or of a branch are imported when
+//! the node that leaves the loop or joins the branches is.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
+use super::built::{Built, ImportedValue};
+use super::find_switches::predicate;
+use super::frame::{Frame, Source, damaged};
+use super::importer::Importer;
+use super::switches::{Predicate, Role};
+use crate::control::{LoopOptions, LoopRegions};
+use crate::error::Result;
+use crate::graph::Value;
+use crate::tensor::Tensor;
+
+/// The nodes that are imported together: those of one loop, on some sides of predicates.
+#[derive(Clone, Default)]
+struct Level {
+    in_loop: Option<usize>,
+    sides: BTreeSet<(Predicate, usize)>,
+}
+
+type AllBuilt<'g> = Vec<Option<Built<'g>>>;
+
+impl<'a, 'g> Importer<'a, 'g> {
+    /// Builds the nodes in `order`, a topological order of the main graph.
+    pub(super) fn build(&mut self, frame: &Frame<'a, 'g>, order: &[usize]) -> Result<AllBuilt<'g>> {
+        let mut built: AllBuilt<'g> = (0..frame.nodes.len()).map(|_| None).collect();
+        self.build_level(frame, order, &Level::default(), &mut built)?;
+        // A Switch has only one output in each run, so neither can be fetched.
+        for (node, role) in &frame.switches.roles {
+            if *role == Role::Switch {
+                built[*node] = None;
+            }
+        }
+        Ok(built)
+    }
+
+    /// Builds the nodes of a level. Returns the nodes that were built.
+    fn build_level(
+        &mut self,
+        frame: &Frame<'a, 'g>,
+        order: &[usize],
+        level: &Level,
+        built: &mut AllBuilt<'g>,
+    ) -> Result<Vec<usize>> {
+        let switches = &frame.switches;
+        let mut added = Vec::new();
+        for &index in order {
+            let is_here = switches.is_empty()
+                || switches.places.get(&index).is_some_and(|place| {
+                    place.in_loop == level.in_loop && place.sides.is_subset(&level.sides)
+                });
+            if built[index].is_some() || !is_here {
+                continue;
+            }
+            let role = switches.roles.get(&index).copied().unwrap_or(Role::Plain);
+            let node = match role {
+                Role::Plain => self.node(frame, index, built)?,
+                Role::Pass => Built { outputs: vec![input(frame, index, 0, built)?], ..Built::default() },
+                Role::Switch => {
+                    let data = input(frame, index, 0, built)?;
+                    Built { outputs: vec![data.clone(), data], ..Built::default() }
+                }
+                Role::Merge(predicate) => self.joined(frame, index, predicate, level, built)?,
+                Role::Exit(number) => {
+                    added.extend(self.import_loop(frame, number, level, built)?);
+                    continue;
+                }
+                Role::State => {
+                    let name = &frame.nodes[index].name;
+                    return damaged(format!("{name} must be part of a loop with an Exit"));
+                }
+            };
+            built[index] = Some(node);
+            added.push(index);
+        }
+        Ok(added)
+    }
+
+    /// Imports the branches that a `Merge` joins.
+    fn joined(
+        &mut self,
+        frame: &Frame<'a, 'g>,
+        merge: usize,
+        predicate: Predicate,
+        level: &Level,
+        built: &mut AllBuilt<'g>,
+    ) -> Result<Built<'g>> {
+        let Some(selector) = built[predicate.0].as_ref().and_then(|built| built.outputs.get(predicate.1))
+        else {
+            return damaged("the predicate of a Switch must be computed before the branches".to_string());
+        };
+        let selector = selector.value;
+        let (graph, location) = (self.graph, self.location);
+        let mut build = |side: usize| {
+            // The input that comes from this side.
+            let number = (0..frame.nodes[merge].input.len()).find(|number| {
+                sides_of(frame, merge, *number).is_some_and(|sides| sides.contains(&(predicate, side)))
+            });
+            let Some(number) = number else {
+                return damaged("a Merge must have an input from each side of its predicate".to_string());
+            };
+            let mut inner = level.clone();
+            inner.sides.insert((predicate, side));
+            let source = input_node(frame, merge, number)?;
+            let order = frame.order(&[source])?;
+            let conditions = self.conditions.len();
+            let added = self.build_level(frame, &order, &inner, built)?;
+            let value = input(frame, merge, number, built).and_then(usable);
+            forget(&added, built);
+            self.conditions.truncate(conditions);
+            let index = graph.constant_at(Tensor::scalar(number as i32), location);
+            Ok(vec![value?, index])
+        };
+        let values = graph.select_branch("cond", selector, &["else", "then"], false, &mut build, location)?;
+        let name = frame.full_name(&frame.nodes[merge]);
+        Ok(Built::of(values.into_iter().map(|value| value.named(&name)).collect()))
+    }
+
+    /// Imports a loop: gives every `Exit` its value. Returns the `Exit` nodes.
+    fn import_loop(
+        &mut self,
+        frame: &Frame<'a, 'g>,
+        number: usize,
+        level: &Level,
+        built: &mut AllBuilt<'g>,
+    ) -> Result<Vec<usize>> {
+        let around = &frame.switches.loops[number];
+        let inner = Level { in_loop: Some(number), sides: level.sides.clone() };
+        let mut state = Vec::with_capacity(around.states.len());
+        for part in &around.states {
+            let initial = built[part.enter].as_ref().and_then(|built| built.outputs.first());
+            let Some(initial) = initial else {
+                return damaged("a loop must be entered before it is left".to_string());
+            };
+            state.push(usable(initial.clone())?);
+        }
+        let (graph, location) = (self.graph, self.location);
+        // Both closures import nodes, one after the other.
+        let both = RefCell::new((self, built));
+        let import = |state: &[Value<'g>], roots: &[usize]| -> Result<Vec<Value<'g>>> {
+            let mut both = both.borrow_mut();
+            let (importer, built) = &mut *both;
+            let mut added = Vec::new();
+            for (part, value) in around.states.iter().zip(state) {
+                for node in [Some(part.merge), part.switch].into_iter().flatten() {
+                    built[node] = Some(Built::of(vec![*value, *value]));
+                    added.push(node);
+                }
+            }
+            let conditions = importer.conditions.len();
+            let order = frame.order(roots)?;
+            added.extend(importer.build_level(frame, &order, &inner, built)?);
+            let values = roots.iter().map(|root| {
+                let value = built[*root].as_ref().and_then(|built| built.outputs.first()).cloned();
+                match value {
+                    Some(value) => usable(value),
+                    None => damaged("a node of a loop must depend on the loop's state only".to_string()),
+                }
+            });
+            let values = values.collect();
+            forget(&added, built);
+            importer.conditions.truncate(conditions);
+            values
+        };
+        let ends: Vec<usize> = around.states.iter().map(|part| part.next).collect();
+        let mut condition = |state: &[Value<'g>]| Ok(import(state, &[around.condition])?[0]);
+        let mut body = |state: &[Value<'g>]| import(state, &ends);
+        let regions = LoopRegions { condition: &mut condition, body: &mut body, is_scoped: false };
+        let values = graph.while_regions(&LoopOptions::new(), &state, regions, location)?;
+        let (_, built) = both.into_inner();
+        let mut added = Vec::new();
+        for (part, value) in around.states.iter().zip(values) {
+            if let Some(exit) = part.exit {
+                let name = frame.full_name(&frame.nodes[exit]);
+                built[exit] = Some(Built::of(vec![value.named(&name)]));
+                added.push(exit);
+            }
+        }
+        Ok(added)
+    }
+}
+
+/// Removes nodes of a region that is closed.
+fn forget(added: &[usize], built: &mut AllBuilt<'_>) {
+    for &node in added {
+        built[node] = None;
+    }
+}
+
+fn usable(imported: ImportedValue<'_>) -> Result<Value<'_>> {
+    match imported.blocking_error {
+        Some(error) => Err(error),
+        None => Ok(imported.value),
+    }
+}
+
+fn input_node(frame: &Frame<'_, '_>, node: usize, number: usize) -> Result<usize> {
+    match frame.nodes[node].input.get(number).map(|text| frame.source(text)) {
+        Some(Ok(Source::Node(source, _))) => Ok(source),
+        _ => damaged(format!("input {number} of {} must be the output of a node", frame.nodes[node].name)),
+    }
+}
+
+/// Returns the value of an input.
+fn input<'a, 'g>(
+    frame: &Frame<'a, 'g>,
+    node: usize,
+    number: usize,
+    built: &[Option<Built<'g>>],
+) -> Result<ImportedValue<'g>> {
+    let name = &frame.nodes[node].name;
+    let Some(text) = frame.nodes[node].input.get(number) else {
+        return damaged(format!("{name} must have more than {number} inputs"));
+    };
+    let found = match frame.source(text)? {
+        Source::Node(source, output) => built[source].as_ref().and_then(|built| built.outputs.get(output)),
+        Source::Fed(source, output) => frame.fed.get(&(source, output)),
+        Source::Argument(argument) => frame.args.get(argument),
+        Source::Control(_) => None,
+    };
+    match found {
+        Some(imported) => Ok(imported.clone()),
+        None => damaged(format!("input {number} of {name} is {text}, which does not exist")),
+    }
+}
+
+/// Returns the sides of predicates on which an input of a `Merge` is computed.
+fn sides_of(frame: &Frame<'_, '_>, merge: usize, number: usize) -> Option<BTreeSet<(Predicate, usize)>> {
+    let Ok(Source::Node(source, output)) = frame.source(frame.nodes[merge].input.get(number)?) else {
+        return None;
+    };
+    let mut sides = frame.switches.places.get(&source)?.sides.clone();
+    if frame.switches.roles.get(&source) == Some(&Role::Switch) {
+        sides.insert((predicate(frame, source)?, output));
+    }
+    Some(sides)
+}

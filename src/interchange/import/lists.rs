@@ -1,0 +1,261 @@
+//! Imports the ops of TensorFlow's `TensorList` and `TensorArrayV3` families as ops on tensor lists.
+//!
+//! A `TensorArray` is a resource that its ops change; an edge of dtype float, the flow, orders them. Here the flow itself
+//! is the list, and the handle has no use.
+
+use shapeflow_shape_fns::{Attr, DType, Dim, IntoDim, TensorShape, Unknown};
+
+use super::super::dtype_number::dtype_of;
+use super::super::proto::AttrKind;
+use super::super::shape;
+use super::built::{Built, ImportedValue};
+use super::frame::{Frame, damaged};
+use super::importer::Importer;
+use crate::error::Result;
+use crate::graph::Value;
+use crate::op::OpDef;
+use crate::ops::list::{gather, item, join, make, push, size};
+use crate::tensor::Tensor;
+
+/// An operand of a list op.
+#[derive(Clone, Copy)]
+enum ListOperand {
+    /// An input of the node.
+    Input(usize),
+    /// The input with the shape of the items.
+    Shape(usize),
+    /// The shape of the items that attribute `element_shape` of the node gives.
+    ShapeAttr,
+    /// A vector without elements.
+    Nothing,
+}
+use ListOperand::{Input, Nothing, Shape, ShapeAttr};
+
+/// How a node becomes a list op.
+struct Row {
+    op: &'static str,
+    def: &'static OpDef,
+    operands: &'static [ListOperand],
+    /// The input that is a list whose item shape the node keeps.
+    list: Option<usize>,
+    /// The input whose rows are the items.
+    rows: Option<usize>,
+    /// The first axis of the items whose dims an output has, if it has any.
+    axes_from: Option<i64>,
+}
+
+const fn row(op: &'static str, def: &'static OpDef, operands: &'static [ListOperand]) -> Row {
+    Row { op, def, operands, list: None, rows: None, axes_from: None }
+}
+
+impl Row {
+    const fn list(self, input: usize) -> Row {
+        Row { list: Some(input), ..self }
+    }
+
+    const fn axes_from(self, axis: i64) -> Row {
+        Row { axes_from: Some(axis), ..self }
+    }
+
+    const fn rows(self, input: usize) -> Row {
+        Row { rows: Some(input), ..self }
+    }
+}
+
+static ROWS: &[Row] = &[
+    row("EmptyTensorList", &make::EMPTY, &[Shape(0), Input(1)]),
+    row("TensorArrayConcatV3", &join::CONCAT, &[Input(1), ShapeAttr, Nothing]).axes_from(1),
+    row("TensorArrayGatherV3", &gather::GATHER, &[Input(2), Input(1), ShapeAttr]).axes_from(0).list(2),
+    row("TensorArrayReadV3", &item::GET, &[Input(2), Input(1), ShapeAttr]).axes_from(0).list(2),
+    row("TensorArrayScatterV3", &gather::SCATTER_INTO, &[Input(3), Input(2), Input(1)]).list(3),
+    row("TensorArraySizeV3", &size::LENGTH, &[Input(1)]),
+    row("TensorArraySplitV3", &join::SPLIT, &[Input(1), ShapeAttr, Input(2)]),
+    row("TensorArrayV3", &make::RESERVE, &[ShapeAttr, Input(0)]),
+    row("TensorArrayWriteV3", &item::SET, &[Input(3), Input(1), Input(2)]).list(3),
+    row("TensorListConcat", &join::CONCAT, &[Input(0), ShapeAttr, Nothing]).axes_from(1),
+    row("TensorListConcatV2", &join::CONCAT, &[Input(0), Shape(1), Input(2)]).axes_from(1),
+    row("TensorListElementShape", &size::ELEMENT_SHAPE, &[Input(0)]),
+    row("TensorListFromTensor", &make::FROM_TENSOR, &[Input(0), Shape(1)]).rows(0),
+    row("TensorListGather", &gather::GATHER, &[Input(0), Input(1), Shape(2)]).axes_from(0).list(0),
+    row("TensorListGetItem", &item::GET, &[Input(0), Input(1), Shape(2)]).axes_from(0).list(0),
+    row("TensorListLength", &size::LENGTH, &[Input(0)]),
+    row("TensorListPopBack", &push::POP, &[Input(0), Shape(1)]).axes_from(0).list(0),
+    row("TensorListPushBack", &push::PUSH, &[Input(0), Input(1)]).list(0),
+    row("TensorListReserve", &make::RESERVE, &[Shape(0), Input(1)]),
+    row("TensorListResize", &size::RESIZE, &[Input(0), Input(1)]).list(0),
+    row("TensorListScatter", &gather::SCATTER, &[Input(0), Input(1), Shape(2)]).rows(0),
+    row("TensorListScatterIntoExistingList", &gather::SCATTER_INTO, &[Input(0), Input(1), Input(2)]).list(0),
+    row("TensorListScatterV2", &gather::SCATTER, &[Input(0), Input(1), Shape(2), Input(3)]).rows(0),
+    row("TensorListSetItem", &item::SET, &[Input(0), Input(1), Input(2)]).list(0),
+    row("TensorListSplit", &join::SPLIT, &[Input(0), Shape(1), Input(2)]),
+    row("TensorListStack", &gather::STACK, &[Input(0), Shape(1)]).axes_from(0).list(0),
+];
+
+fn row_of(op: &str) -> Option<&'static Row> {
+    ROWS.binary_search_by(|row| row.op.cmp(op)).ok().map(|index| &ROWS[index])
+}
+
+/// Returns whether the op type is an op on lists.
+pub(super) fn is_list_op(op: &str) -> bool {
+    row_of(op).is_some() || op == "TensorArrayCloseV3"
+}
+
+/// Returns whether the node passes a list on.
+pub(super) fn passes_list(op: &str, inputs: &[ImportedValue<'_>]) -> bool {
+    matches!(op, "Identity" | "StopGradient" | "PreventGradient" | "Snapshot")
+        && matches!(inputs, [input] if input.value.dtype() == DType::Variant)
+}
+
+impl<'a, 'g> Importer<'a, 'g> {
+    /// Imports a node for which [`is_list_op`] holds.
+    pub(super) fn list_node(
+        &mut self,
+        frame: &Frame<'a, 'g>,
+        index: usize,
+        name: &str,
+        inputs: &[ImportedValue<'g>],
+    ) -> Result<Built<'g>> {
+        let op = frame.nodes[index].op.as_str();
+        let Some(row) = row_of(op) else { return Ok(Built::default()) };
+        let input = |number: usize| match inputs.get(number) {
+            Some(input) => Ok(input.value),
+            None => damaged(format!("{op} must have more than {number} inputs")),
+        };
+        // The shape of the items as the list, the shape operand and the rows tell it.
+        let mut known = TensorShape::unranked();
+        if let Some(list) = row.list
+            && let Some(shape) = self.item_shapes.get(&input(list)?.id())
+        {
+            known = shape.clone();
+        }
+        if let Some(rows) = row.rows {
+            known = joined(&known, &sizes_only(&input(rows)?.shape().slice(1..)));
+        }
+        let mut operands = Vec::with_capacity(row.operands.len());
+        for operand in row.operands {
+            operands.push(match *operand {
+                Input(number) => input(number)?,
+                Shape(number) => {
+                    let value = input(number)?;
+                    known = joined(&known, &self.shape_in(value));
+                    value
+                }
+                ShapeAttr => {
+                    let shape = match frame.attr(index, "element_shape") {
+                        Some(AttrKind::Shape(proto)) => sizes_only(&shape::from_proto(proto, &self.budget)?),
+                        _ => TensorShape::unranked(),
+                    };
+                    known = joined(&known, &shape);
+                    self.graph.constant_at(shape_tensor(&shape)?, self.location)
+                }
+                Nothing => self.graph.constant_at(Tensor::zeros(DType::I64, &[0])?, self.location),
+            });
+        }
+        let dtype = ["element_dtype", "dtype"].iter().find_map(|attr| match frame.attr(index, attr) {
+            Some(AttrKind::Type(number)) => dtype_of(*number),
+            _ => None,
+        });
+        let mut builder = self.graph.op(row.def).data_all(&operands);
+        if let Some(axis) = row.axes_from {
+            let axes = sizes_only(&known).slice(axis..);
+            builder = builder.attr("shape", Attr::Shape(axes));
+        }
+        if let Some(dtype) = dtype {
+            builder = builder.attr("dtype", dtype);
+        }
+        if let Some(AttrKind::I(count)) = frame.attr(index, "num_elements") {
+            builder = builder.attr("count", *count);
+        }
+        for attr in ["resize_if_index_out_of_bounds", "dynamic_size"] {
+            if let Some(AttrKind::B(resizes)) = frame.attr(index, attr) {
+                builder = builder.attr("resizes", *resizes);
+            }
+        }
+        if let Some(AttrKind::Type(number)) = frame.attr(index, "shape_type") {
+            builder = builder.attr("out_type", dtype_of(*number).unwrap_or(DType::I32));
+        }
+        let mut values: Vec<Value<'g>> = builder.finish_all_at(self.location)?.into_vec();
+        for value in &values {
+            if value.dtype() == DType::Variant && known.rank().is_some() {
+                self.item_shapes.insert(value.id(), known.clone());
+            }
+        }
+        if op == "TensorArrayV3" {
+            // Handle and flow.
+            values.push(values[0]);
+        }
+        Ok(Built::of(values.into_iter().map(|value| value.named(name)).collect()))
+    }
+
+    /// Returns the shape that the elements of a value give, as far as they are known.
+    fn shape_in(&self, value: Value<'g>) -> TensorShape {
+        let unknown = || IntoDim::into_dim(Unknown);
+        if let Some(tensor) = self.constant(value)
+            && let Some(elements) = integers(&tensor)
+        {
+            if tensor.sizes().is_empty() {
+                return TensorShape::unranked();
+            }
+            let dim = |size: i64| if size < 0 { unknown() } else { Dim::known(size) };
+            return TensorShape::new(elements.into_iter().map(dim));
+        }
+        let shape = value.shape();
+        let rank = shape.dims().and_then(|dims| dims.first()?.as_known());
+        match rank.and_then(|rank| usize::try_from(rank).ok()) {
+            Some(rank) => TensorShape::new((0..rank).map(|_| unknown())),
+            None => TensorShape::unranked(),
+        }
+    }
+}
+
+fn integers(tensor: &Tensor) -> Option<Vec<i64>> {
+    match tensor.dtype() {
+        DType::I32 => Some(tensor.as_slice::<i32>().ok()?.iter().map(|&size| size.into()).collect()),
+        DType::I64 => tensor.to_vec::<i64>().ok(),
+        _ => None,
+    }
+}
+
+/// Returns the shape with a new unknown for each dimension that is no number. Lists outlive the regions whose symbols such a
+/// dimension may mention.
+fn sizes_only(shape: &TensorShape) -> TensorShape {
+    match shape.dims() {
+        Some(dims) => TensorShape::new(
+            dims.iter().map(|dim| if dim.is_known() { dim.clone() } else { IntoDim::into_dim(Unknown) }),
+        ),
+        None => TensorShape::unranked(),
+    }
+}
+
+/// Returns what two shapes of numbers and unknowns say together. Where they contradict each other, the first one wins:
+/// the run refuses the items.
+fn joined(a: &TensorShape, b: &TensorShape) -> TensorShape {
+    let (Some(x), Some(y)) = (a.dims(), b.dims()) else {
+        return if a.rank().is_some() { a.clone() } else { b.clone() };
+    };
+    if x.len() != y.len() {
+        return a.clone();
+    }
+    TensorShape::new(x.iter().zip(y).map(|(x, y)| if x.is_known() { x.clone() } else { y.clone() }))
+}
+
+/// Returns a shape as the vector of its sizes, with -1 for an unknown one; -1 for an unknown rank.
+fn shape_tensor(shape: &TensorShape) -> Result<Tensor> {
+    match shape.dims() {
+        Some(dims) => {
+            let sizes: Vec<i64> = dims.iter().map(|dim| dim.as_known().unwrap_or(-1)).collect();
+            Tensor::from_slice(&[sizes.len()], &sizes)
+        }
+        None => Ok(Tensor::scalar(-1i64)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_sorted() {
+        assert!(ROWS.is_sorted_by_key(|row| row.op));
+    }
+}

@@ -1,0 +1,196 @@
+//! Imports nodes that make and read variables, and passes handles of all resources on. The values come from the checkpoint of a SavedModel.
+
+use std::rc::Rc;
+
+use shapeflow_shape_fns::{DType, TensorShape};
+
+use super::super::dtype_number::dtype_of;
+use super::super::proto::AttrKind;
+use super::super::shape;
+use super::built::{Built, ImportedValue};
+use super::frame::{Frame, damaged};
+use super::handle::Resource;
+use super::importer::Importer;
+use super::unknown::is_structural;
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::graph::Value;
+use crate::tensor::Tensor;
+
+/// The `shared_name` of a resource that has no name of its own.
+const ANONYMOUS: &str = "cd2c89b7-88b7-44c8-ad83-06c2a9158347";
+
+impl<'a, 'g> Importer<'a, 'g> {
+    /// Imports a node that makes, reads or writes a resource; returns `None` for any other node.
+    ///
+    /// # Errors
+    /// The node writes a resource, or reads one that has no value.
+    pub(super) fn resource_node(
+        &mut self,
+        frame: &Frame<'a, 'g>,
+        index: usize,
+        name: &str,
+        inputs: &[ImportedValue<'g>],
+    ) -> Result<Option<Built<'g>>> {
+        if !self.source.is_saved_model {
+            return Ok(None);
+        }
+        if let Some(built) = self.table_node(frame, index, name, inputs)? {
+            return Ok(Some(built));
+        }
+        let op = frame.nodes[index].op.as_str();
+        let variable = inputs.iter().find_map(|input| match &input.resource {
+            Some(Resource::Variable(variable)) => Some(variable.clone()),
+            _ => None,
+        });
+        let built = match (op, variable) {
+            ("VarHandleOp", _) => {
+                let variable = Resource::Variable(resource_name(frame, index, name));
+                self.handle(frame, index, name, inputs, &[variable])?
+            }
+            ("Variable" | "VariableV2", _) => {
+                let variable = resource_name(frame, index, name);
+                if self.recording.is_some() {
+                    self.handle(frame, index, name, inputs, &[Resource::Variable(variable)])?
+                } else {
+                    let mut built = self.read_variable(frame, index, &variable, name)?;
+                    built.outputs[0].resource = Some(Resource::Variable(variable));
+                    built
+                }
+            }
+            ("RestoreV2", _) if self.recording.is_some() => self.restore(frame, index, name, inputs)?,
+            ("Identity" | "RefIdentity", _) => match inputs {
+                [input] if input.resource.is_some() => {
+                    Built { outputs: vec![input.clone()], ..Built::default() }
+                }
+                _ => return Ok(None),
+            },
+            ("ReadVariableOp", Some(variable)) => self.read_variable(frame, index, &variable, name)?,
+            ("ResourceGather" | "ResourceGatherNd", Some(variable)) => {
+                let [_, indices] = inputs else {
+                    return damaged(format!("a gather must have 2 inputs, got {}", inputs.len()));
+                };
+                let variable = self.variable(&variable, &frame.full_name(&frame.nodes[index]))?;
+                let value = match op {
+                    "ResourceGather" => {
+                        let batch_dims = match frame.attr(index, "batch_dims") {
+                            Some(AttrKind::I(batch_dims)) => *batch_dims,
+                            _ => 0,
+                        };
+                        variable.gather_batched(indices.value, batch_dims, batch_dims)?
+                    }
+                    _ => variable.gather_nd(indices.value)?,
+                };
+                Built::of(vec![value.named(name)])
+            }
+            ("VarIsInitializedOp" | "IsVariableInitialized", Some(variable)) => {
+                let is_initialized = self.has_value(&variable)?;
+                let value = self.graph.constant_at(Tensor::scalar(is_initialized), self.location);
+                Built::of(vec![value.named(name)])
+            }
+            ("VariableShape", Some(variable)) => {
+                let variable = self.variable(&variable, &frame.full_name(&frame.nodes[index]))?;
+                let is_wide = matches!(frame.attr(index, "out_type"), Some(AttrKind::Type(number)) if dtype_of(*number) == Some(DType::I64));
+                let shape = variable.shape_tensor_as(if is_wide { DType::I64 } else { DType::I32 })?;
+                Built::of(vec![shape.named(name)])
+            }
+            ("AssignVariableOp" | "Assign", Some(variable)) if self.recording.is_some() => {
+                self.record_variable(variable, inputs.get(1), name);
+                Built { outputs: inputs.iter().take(1).cloned().collect(), ..Built::default() }
+            }
+            // Structural nodes pass resources on.
+            (op, _) if is_structural(op) || self.functions.contains_key(op) => return Ok(None),
+            // Ops of TensorFlow 1 read the value of a variable from the variable itself.
+            (op, Some(variable)) if writes(op) || !self.reads_value(inputs) => {
+                let message = format!(
+                    "the variable {variable} must only be read, got {op}: a graph does not change variables"
+                );
+                return Err(Error::new(ErrorKind::Compile, Phase::Build, message));
+            }
+            _ => return Ok(None),
+        };
+        Ok(Some(built))
+    }
+
+    /// Returns whether every variable among the inputs comes with its value, as the variables of TensorFlow 1 do.
+    fn reads_value(&self, inputs: &[ImportedValue<'g>]) -> bool {
+        inputs.iter().all(|input| input.resource.is_none() || input.has_known_dtype)
+    }
+
+    /// Builds a node whose outputs are handles of these resources.
+    pub(super) fn handle(
+        &mut self,
+        frame: &Frame<'a, 'g>,
+        index: usize,
+        name: &str,
+        inputs: &[ImportedValue<'g>],
+        resources: &[Resource],
+    ) -> Result<Built<'g>> {
+        let mut built = self.opaque(frame, index, name, inputs)?;
+        for (output, resource) in built.outputs.iter_mut().zip(resources) {
+            output.resource = Some(resource.clone());
+            // The attribute `dtype` of a variable's handle is the dtype of the variable.
+            output.has_known_dtype &= matches!(resource, Resource::Restored(_));
+        }
+        Ok(built)
+    }
+
+    /// Imports a read of a variable, and compares the tensor with the dtype and the shape of the node.
+    fn read_variable(
+        &mut self,
+        frame: &Frame<'a, 'g>,
+        index: usize,
+        variable: &Rc<str>,
+        name: &str,
+    ) -> Result<Built<'g>> {
+        let value = self.variable(variable, name)?;
+        if let Some(AttrKind::Type(number)) = frame.attr(index, "dtype")
+            && dtype_of(*number) != Some(value.dtype())
+        {
+            let expected = dtype_of(*number).map_or("?", DType::name);
+            let message = format!("the variable {variable} must be {expected}, got {}", value.dtype());
+            return Err(Error::new(ErrorKind::DType, Phase::Build, message));
+        }
+        let declared = match frame.attr(index, "shape") {
+            Some(AttrKind::Shape(proto)) => shape::from_proto(proto, &self.budget)?,
+            _ => TensorShape::unranked(),
+        };
+        if !declared.is_compatible_with(&value.shape()) {
+            let message =
+                format!("the variable {variable} must have shape {declared}, got {}", value.shape());
+            return Err(Error::new(ErrorKind::Shape, Phase::Build, message));
+        }
+        Ok(Built::of(vec![value]))
+    }
+
+    /// Returns the value of a variable as a constant of the graph. All reads share one constant. `reader` is the name of
+    /// the node that reads it.
+    fn variable(&mut self, variable: &Rc<str>, reader: &str) -> Result<Value<'g>> {
+        if let Some(value) = self.constants.get(variable) {
+            return Ok(*value);
+        }
+        let tensor = self.variable_tensor(variable)?;
+        let Some(tensor) = tensor else {
+            let message = format!("the variable {variable} must be in the checkpoint: {reader} reads it");
+            return Err(Error::new(ErrorKind::Attribute, Phase::Build, message));
+        };
+        self.budget.constant(tensor.view().bytes().len() as u64)?;
+        let value = self.graph.constant_at(tensor, self.location).named(variable);
+        self.constants.insert(variable.clone(), value);
+        Ok(value)
+    }
+}
+
+/// Returns the name that a resource has in all sessions: the attribute `shared_name`, or the name of its node.
+pub(super) fn resource_name(frame: &Frame<'_, '_>, index: usize, name: &str) -> Rc<str> {
+    match frame.attr(index, "shared_name") {
+        Some(AttrKind::S(shared)) if !shared.is_empty() && shared != ANONYMOUS => {
+            String::from_utf8_lossy(shared).into()
+        }
+        _ => name.into(),
+    }
+}
+
+/// Returns whether an op changes the variable of TensorFlow 1 that it takes.
+fn writes(op: &str) -> bool {
+    ["Assign", "Scatter", "Apply", "SparseApply", "CountUpTo"].iter().any(|prefix| op.starts_with(prefix))
+}

@@ -1,0 +1,36 @@
+//! `InitialState`: the values that a SavedModel gives its resources before it serves.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use super::handle::Restored;
+use crate::ops::array::LookupTable;
+use crate::tensor::Tensor;
+
+/// The values that a SavedModel gives its resources before it serves.
+#[derive(Default)]
+pub(super) struct InitialState {
+    pub variables: HashMap<Rc<str>, Initial>,
+    pub tables: HashMap<Rc<str>, Content>,
+}
+
+/// What a lookup table holds before any run.
+#[derive(Clone)]
+pub(super) enum Content {
+    /// Keys and values.
+    Known(Box<[Tensor; 2]>),
+    /// What only TensorFlow computes. The text names the node that stores it.
+    Unknown(String),
+}
+
+/// The value that a variable has before any run.
+#[derive(Clone)]
+pub(super) enum Initial {
+    Restored(Rc<Restored>),
+    Tensor(Tensor),
+    /// A value that only TensorFlow computes. The text names the node that stores it.
+    Unknown(String),
+}
+
+/// The tables that nodes have read, with their keys and values, by name.
+pub(super) type Tables = HashMap<Rc<str>, (LookupTable, Tensor, Tensor)>;

@@ -1,0 +1,158 @@
+//! Imports lookup tables: nodes that make, fill and read them.
+
+use std::rc::Rc;
+
+use super::super::dtype_number::dtype_of;
+use super::super::proto::AttrKind;
+use super::super::vocabulary::Vocabulary;
+use super::built::{Built, ImportedValue};
+use super::frame::{Frame, damaged};
+use super::handle::{Resource, TableHandle};
+use super::importer::Importer;
+use super::resource::resource_name;
+use super::state::Content;
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::ops::array::LookupTable;
+use crate::tensor::Tensor;
+
+impl<'a, 'g> Importer<'a, 'g> {
+    /// Imports a node that makes, fills or reads a lookup table; returns `None` for any other node.
+    ///
+    /// # Errors
+    /// The node changes a table, or reads one whose content only TensorFlow computes.
+    pub(super) fn table_node(
+        &mut self,
+        frame: &Frame<'a, 'g>,
+        index: usize,
+        name: &str,
+        inputs: &[ImportedValue<'g>],
+    ) -> Result<Option<Built<'g>>> {
+        let op = frame.nodes[index].op.as_str();
+        let op = op.strip_suffix("V2").unwrap_or(op);
+        if is_table(op) {
+            let dtype = |attr| match frame.attr(index, attr) {
+                Some(AttrKind::Type(number)) => dtype_of(*number),
+                _ => None,
+            };
+            let (Some(key), Some(value)) = (dtype("key_dtype"), dtype("value_dtype")) else {
+                return damaged("a table must have the attributes key_dtype and value_dtype".to_string());
+            };
+            let table = TableHandle { name: resource_name(frame, index, name), key, value };
+            return self.handle(frame, index, name, inputs, &[Resource::Table(Rc::new(table))]).map(Some);
+        }
+        let Some((table, rest)) = inputs.split_first() else { return Ok(None) };
+        let Some(Resource::Table(table)) = table.resource.clone() else { return Ok(None) };
+        let built = match (op, rest) {
+            ("LookupTableFind", [keys, default]) => {
+                let content = self.table(&table, name)?;
+                Built::of(vec![keys.value.lookup(&content.0, default.value)?.named(name)])
+            }
+            ("LookupTableSize", _) => {
+                let size = Tensor::scalar(self.table(&table, name)?.0.len() as i64);
+                Built::of(vec![self.graph.constant_at(size, self.location).named(name)])
+            }
+            ("LookupTableExport", _) => {
+                let (_, keys, values) = self.table(&table, name)?;
+                let constants = [keys, values].map(|tensor| self.graph.constant_at(tensor, self.location));
+                Built::of(constants.to_vec())
+            }
+            ("InitializeTable" | "LookupTableImport", [keys, values]) if self.recording.is_some() => {
+                let content = match (self.initial_tensor(keys)?, self.initial_tensor(values)?) {
+                    (Some(keys), Some(values)) => Content::Known(Box::new([keys, values])),
+                    _ => Content::Unknown(name.to_string()),
+                };
+                self.record_table(table.name.clone(), content);
+                Built::default()
+            }
+            ("InitializeTableFromTextFile", [file]) if self.recording.is_some() => {
+                let content = match self.constant_tensor(file.value) {
+                    Some(path) => self.vocabulary(frame, index, &path, &table)?,
+                    None => Content::Unknown(name.to_string()),
+                };
+                self.record_table(table.name.clone(), content);
+                Built::default()
+            }
+            _ if self.recording.is_some() => {
+                self.record_table(table.name.clone(), Content::Unknown(name.to_string()));
+                return Ok(None);
+            }
+            _ => {
+                let message = format!(
+                    "the table {} must only be read, got {op}: a graph does not change tables",
+                    table.name
+                );
+                return Err(Error::new(ErrorKind::Compile, Phase::Build, message));
+            }
+        };
+        Ok(Some(built))
+    }
+
+    /// Reads the keys and values of a table from a file of the model's assets.
+    fn vocabulary(
+        &self,
+        frame: &Frame<'a, 'g>,
+        index: usize,
+        path: &Tensor,
+        table: &TableHandle,
+    ) -> Result<Content> {
+        let path = match path.as_strings() {
+            Ok(paths) if paths.len() == 1 => String::from_utf8_lossy(&paths[0]).into_owned(),
+            _ => return damaged("the path of a vocabulary file must be one string".to_string()),
+        };
+        let Some(asset) = self.saved.assets.values().find(|asset| asset.to_string_lossy() == path) else {
+            let message = format!("the vocabulary file {path} must be an asset of the model");
+            return Err(Error::new(ErrorKind::Attribute, Phase::Build, message));
+        };
+        let int = |name: &str, default: i64| match frame.attr(index, name) {
+            Some(AttrKind::I(value)) => *value,
+            _ => default,
+        };
+        let delimiter = match frame.attr(index, "delimiter") {
+            Some(AttrKind::S(delimiter)) => delimiter.to_vec(),
+            _ => b"\t".to_vec(),
+        };
+        let vocabulary = Vocabulary {
+            key_column: int("key_index", -2),
+            value_column: int("value_index", -2),
+            size: int("vocab_size", -1),
+            first_number: int("offset", 0),
+            delimiter,
+        };
+        let (keys, values) = vocabulary.read(asset, table.key, table.value, &self.budget.limits)?;
+        Ok(Content::Known(Box::new([keys, values])))
+    }
+
+    /// Returns a table with its keys and values. All nodes that read the table share it.
+    fn table(&mut self, handle: &TableHandle, reader: &str) -> Result<(LookupTable, Tensor, Tensor)> {
+        if let Some(table) = self.tables.get(&handle.name) {
+            return Ok(table.clone());
+        }
+        let (keys, values) = match self.initial_content(&handle.name)? {
+            Some(content) => content,
+            // A table that nothing fills is empty.
+            None => (Tensor::zeros(handle.key, &[0])?, Tensor::zeros(handle.value, &[0])?),
+        };
+        if (keys.dtype(), values.dtype()) != (handle.key, handle.value) {
+            let message = format!(
+                "the table {} must map {} to {}, got {} and {}; {reader} reads it",
+                handle.name,
+                handle.key,
+                handle.value,
+                keys.dtype(),
+                values.dtype()
+            );
+            return Err(Error::new(ErrorKind::DType, Phase::Build, message));
+        }
+        let keys = keys.reshape(&[keys.len()])?;
+        let table = LookupTable::new(&keys, &values)?;
+        let entry = (table, keys, values);
+        self.tables.insert(handle.name.clone(), entry.clone());
+        Ok(entry)
+    }
+}
+
+/// Returns whether an op makes a lookup table.
+fn is_table(op: &str) -> bool {
+    let op = op.strip_prefix("Anonymous").unwrap_or(op);
+    matches!(op, "HashTable" | "MutableHashTable" | "MutableHashTableOfTensors" | "MutableDenseHashTable")
+}

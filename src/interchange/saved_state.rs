@@ -1,0 +1,75 @@
+//! `SavedState`: what a SavedModel has besides its graph: variables, the nodes that initialise them, and asset files.
+
+use std::collections::HashMap;
+use std::path::{Component, Path, PathBuf};
+
+use super::checkpoint::Checkpoint;
+use super::limits::Limits;
+use super::proto::{AssetFileDef, MetaGraphDef};
+use crate::error::{Error, ErrorKind, Phase, Result};
+
+/// The name of the output of a signature that initialises the model, and of this signature.
+const INIT_SIGNATURE: &str = "__saved_model_init_op";
+
+/// The collections that name the node which initialises a model of TensorFlow 1.
+const INIT_COLLECTIONS: [&str; 2] = ["saved_model_main_op", "legacy_init_op"];
+
+/// What a SavedModel has besides its graph.
+#[derive(Debug, Default)]
+pub(super) struct SavedState {
+    pub checkpoint: Option<Checkpoint>,
+    /// The nodes that TensorFlow runs after it has loaded the graph, in order: one restores the variables, the others
+    /// initialise the rest.
+    pub initializers: Vec<String>,
+    /// The files whose paths are tensors of the graph, by the names of the tensors. A path is relative to the folder.
+    pub assets: HashMap<String, PathBuf>,
+}
+
+impl SavedState {
+    /// Returns the state that a SavedModel describes, without its checkpoint.
+    ///
+    /// # Errors
+    /// An asset lies outside of the folder of assets.
+    pub(super) fn of(meta: &MetaGraphDef) -> Result<SavedState> {
+        let restore = meta.saver_def.iter().map(|saver| saver.restore_op_name.as_str());
+        let collected = INIT_COLLECTIONS.iter().filter_map(|name| meta.collection_def.get(*name));
+        let collected = collected.flat_map(|collection| &collection.node_list).flat_map(|nodes| &nodes.value);
+        let signature = meta.signature_def.get(INIT_SIGNATURE);
+        let output = signature.and_then(|signature| signature.outputs.get(INIT_SIGNATURE));
+        let mut initializers: Vec<String> = Vec::new();
+        let named = restore.chain(collected.map(String::as_str)).chain(output.map(|info| info.name.as_str()));
+        for name in named.filter(|name| !name.is_empty()) {
+            if !initializers.iter().any(|known| known == name) {
+                initializers.push(name.to_string());
+            }
+        }
+        let assets = meta.asset_file_def.iter().map(asset).collect::<Result<_>>()?;
+        Ok(SavedState { checkpoint: None, initializers, assets })
+    }
+
+    /// Opens the checkpoint of a SavedModel's folder, if the folder has one, and completes the paths of the assets.
+    ///
+    /// # Errors
+    /// As [`Checkpoint::open`].
+    pub(super) fn open(&mut self, folder: &Path, limits: &Limits) -> Result<()> {
+        for path in self.assets.values_mut() {
+            *path = folder.join("assets").join(&*path);
+        }
+        let prefix = folder.join("variables").join("variables");
+        if prefix.with_extension("index").is_file() {
+            self.checkpoint = Some(Checkpoint::open(&prefix, limits)?);
+        }
+        Ok(())
+    }
+}
+
+/// Returns the tensor that holds the path of an asset, and the path in the folder of assets.
+fn asset(proto: &AssetFileDef) -> Result<(String, PathBuf)> {
+    let path = PathBuf::from(&proto.filename);
+    if !path.components().all(|part| matches!(part, Component::Normal(_))) {
+        let message = format!("an asset must be a file in the folder of assets, got {}", proto.filename);
+        return Err(Error::new(ErrorKind::Parse, Phase::Build, message));
+    }
+    let tensor = proto.tensor_info.as_ref().map_or("", |info| info.name.as_str());
+    Ok((tensor.strip_suffix(":0").unwrap_or(tensor).to_string(), path))
+}

@@ -1,0 +1,185 @@
+//! `Vocabulary`: the keys and values of a table in a text file.
+
+use std::io::Read;
+use std::path::Path;
+use std::str::FromStr;
+
+use shapeflow_shape_fns::DType;
+
+use super::limits::{Limits, refuse};
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::tensor::{Element, Tensor};
+
+/// The column that stands for the whole line.
+const WHOLE_LINE: i64 = -2;
+
+/// The column that stands for the number of the line.
+const LINE_NUMBER: i64 = -1;
+
+/// How the lines of a text file give the keys and values of a table.
+#[derive(Clone, Debug)]
+pub(super) struct Vocabulary {
+    /// The column of the keys: the number of a column, [`WHOLE_LINE`] or [`LINE_NUMBER`].
+    pub key_column: i64,
+    pub value_column: i64,
+    /// The number of lines to read, or -1 for all of them.
+    pub size: i64,
+    /// The number of the first line.
+    pub first_number: i64,
+    /// The text between two columns.
+    pub delimiter: Vec<u8>,
+}
+
+impl Vocabulary {
+    /// Reads the keys and the values from a file.
+    ///
+    /// # Errors
+    /// `Io`: the file cannot be read. `Memory`: it exceeds a limit. `Parse`: a line is empty, lacks a column or holds no
+    /// number, or the file has too few lines. `DType`: a text cannot give elements of the dtype.
+    pub(super) fn read(
+        &self,
+        path: &Path,
+        key: DType,
+        value: DType,
+        limits: &Limits,
+    ) -> Result<(Tensor, Tensor)> {
+        let failed = |error| Error::new(ErrorKind::Io, Phase::Build, format!("{}: {error}", path.display()));
+        let file = std::fs::File::open(path).map_err(failed)?;
+        let mut text = Vec::new();
+        file.take(limits.constant_bytes.saturating_add(1)).read_to_end(&mut text).map_err(failed)?;
+        if text.len() as u64 > limits.constant_bytes {
+            return refuse(format_args!("a vocabulary may have at most {} bytes", limits.constant_bytes));
+        }
+        self.parse(text, key, value).map_err(|error| error.about(path.display()))
+    }
+
+    fn parse(&self, mut text: Vec<u8>, key: DType, value: DType) -> Result<(Tensor, Tensor)> {
+        text.retain(|byte| *byte != b'\r');
+        let text = text.strip_suffix(b"\n").unwrap_or(&text);
+        let mut lines: Vec<&[u8]> =
+            if text.is_empty() { Vec::new() } else { text.split(|byte| *byte == b'\n').collect() };
+        if let Ok(size) = usize::try_from(self.size) {
+            if lines.len() < size {
+                return wrong(format!("the file must have {size} lines, got {}", lines.len()));
+            }
+            lines.truncate(size);
+        }
+        if let Some(line) = lines.iter().position(|line| line.is_empty()) {
+            return wrong(format!("line {} must not be empty", line + 1));
+        }
+        Ok((self.column(&lines, self.key_column, key)?, self.column(&lines, self.value_column, value)?))
+    }
+
+    /// Returns the elements that a column has.
+    fn column(&self, lines: &[&[u8]], column: i64, dtype: DType) -> Result<Tensor> {
+        if column == LINE_NUMBER {
+            let numbers: Vec<i64> = (self.first_number..).take(lines.len()).collect();
+            return match dtype {
+                DType::I64 => Tensor::from_slice(&[lines.len()], &numbers),
+                _ => unsupported(dtype, "line numbers"),
+            };
+        }
+        let texts: Vec<&[u8]> = match usize::try_from(column) {
+            Ok(column) => lines
+                .iter()
+                .enumerate()
+                .map(|(line, text)| match split(text, &self.delimiter).nth(column) {
+                    Some(text) => Ok(text),
+                    None => wrong(format!("line {} must have a column {column}", line + 1)),
+                })
+                .collect::<Result<_>>()?,
+            Err(_) if column == WHOLE_LINE => lines.to_vec(),
+            Err(_) => return wrong(format!("a column must be at least {WHOLE_LINE}, got {column}")),
+        };
+        match dtype {
+            DType::String => Tensor::from_strings(&[texts.len()], &texts),
+            DType::I32 => numbers::<i32>(&texts),
+            DType::I64 => numbers::<i64>(&texts),
+            DType::F32 => numbers::<f32>(&texts),
+            DType::F64 => numbers::<f64>(&texts),
+            _ => unsupported(dtype, "texts"),
+        }
+    }
+}
+
+/// Splits a line at each delimiter.
+fn split<'t>(line: &'t [u8], delimiter: &'t [u8]) -> impl Iterator<Item = &'t [u8]> {
+    let mut rest = Some(line);
+    std::iter::from_fn(move || {
+        let text = rest?;
+        let found = text.windows(delimiter.len().max(1)).position(|window| window == delimiter);
+        rest = found.map(|position| &text[position + delimiter.len()..]);
+        Some(&text[..found.unwrap_or(text.len())])
+    })
+}
+
+fn numbers<T: Element + FromStr>(texts: &[&[u8]]) -> Result<Tensor> {
+    let parsed: Vec<T> = texts
+        .iter()
+        .enumerate()
+        .map(|(line, text)| match std::str::from_utf8(text).ok().and_then(|text| text.trim().parse().ok()) {
+            Some(number) => Ok(number),
+            None => wrong(format!(
+                "line {} must have a number {}, got {}",
+                line + 1,
+                T::DTYPE,
+                text.escape_ascii()
+            )),
+        })
+        .collect::<Result<_>>()?;
+    Tensor::from_slice(&[parsed.len()], &parsed)
+}
+
+fn wrong<T>(message: String) -> Result<T> {
+    Err(Error::new(ErrorKind::Parse, Phase::Build, message))
+}
+
+fn unsupported<T>(dtype: DType, source: &str) -> Result<T> {
+    Err(Error::new(ErrorKind::DType, Phase::Build, format!("{source} cannot be {dtype}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(key: i64, value: i64, size: i64, text: &str, dtypes: [DType; 2]) -> Result<(Tensor, Tensor)> {
+        let vocabulary = Vocabulary {
+            key_column: key,
+            value_column: value,
+            size,
+            first_number: 5,
+            delimiter: b"::".to_vec(),
+        };
+        vocabulary.parse(text.into(), dtypes[0], dtypes[1])
+    }
+
+    #[test]
+    fn columns_are_lines_numbers_of_lines_and_parts_of_lines() {
+        let (keys, values) = read(-2, -1, -1, "a\r\nb::1", [DType::String, DType::I64]).unwrap();
+        assert_eq!(keys, Tensor::from_strings(&[2], &["a", "b::1"]).unwrap());
+        assert_eq!(values.to_vec::<i64>().unwrap(), [5, 6]);
+        let (keys, values) = read(1, 0, 1, "::7\nskipped\n", [DType::I32, DType::String]).unwrap();
+        assert_eq!(
+            (keys.to_vec::<i32>().unwrap(), values),
+            (vec![7], Tensor::from_strings(&[1], &[""]).unwrap())
+        );
+        let (keys, _) = read(-2, -2, -1, "", [DType::String, DType::String]).unwrap();
+        assert_eq!(keys.sizes(), [0]);
+    }
+
+    #[test]
+    fn damaged_files_are_refused() {
+        for (key, size, text, dtype, message) in [
+            (-2, -1, "a\n\nb", DType::String, "line 2 must not be empty"),
+            (-2, 3, "a\nb\n", DType::String, "the file must have 3 lines, got 2"),
+            (1, -1, "a::b\nc", DType::String, "line 2 must have a column 1"),
+            (0, -1, "7\nx", DType::I64, "line 2 must have a number i64, got x"),
+            (-1, -1, "a", DType::String, "line numbers cannot be string"),
+            (-2, -1, "a", DType::Bool, "texts cannot be bool"),
+            (-3, -1, "a", DType::String, "a column must be at least -2, got -3"),
+        ] {
+            let error = read(key, -2, size, text, [dtype, DType::String]).unwrap_err();
+            assert_eq!(error.message(), message);
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! `LookupTable` and `lookup`: values by key.
+
+use std::panic::Location;
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use shapeflow_shape_fns::{DType, InferenceContext};
+
+use crate::dtype;
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::graph::{IntoOperand, Value};
+use crate::op::{HostCx, HostKernel, OpDef, OpRef, Operand};
+use crate::ops::pick_rows::pick_rows;
+use crate::ops::row_major::RowMajor;
+use crate::tensor::{Tensor, TensorView};
+
+/// A table of values by key, for [`Value::lookup`]. Its hash map is built once; a clone shares it.
+///
+/// ```
+/// use shapeflow::{DType, Graph, LookupTable, Tensor, TensorView};
+///
+/// let table = LookupTable::new(&Tensor::from_strings(&[2], &["low", "high"])?, &Tensor::from([1.5f32, 9.0]))?;
+/// let g = Graph::new();
+/// let levels = g.constant(Tensor::from_strings(&[3], &["high", "none", "low"])?)?;
+/// let exe = g.compile(levels.lookup(&table, g.constant(0.0f32)?)?)?;
+/// let [y] = exe.run(&[])?;
+/// assert_eq!(y.to_vec::<f32>()?, [9.0, 0.0, 1.5]);
+/// # Ok::<(), shapeflow::Error>(())
+/// ```
+#[derive(Clone)]
+#[doc(alias("HashTable", "StaticHashTable"))]
+pub struct LookupTable {
+    rows: Arc<Rows>,
+    def: OpRef,
+}
+
+/// The content of a table: row `i` of `values` belongs to the key that `positions` maps to `i`.
+struct Rows {
+    positions: Positions,
+    values: Tensor,
+    key_dtype: DType,
+}
+
+enum Positions {
+    Strings(FxHashMap<Box<[u8]>, usize>),
+    /// Integers of any dtype, as their lowest 64 bits.
+    Integers(FxHashMap<i64, usize>),
+}
+
+impl LookupTable {
+    /// Makes a table in which `keys[i]` has the value `values[i]`. A key that occurs several times keeps its last value.
+    ///
+    /// `keys [n]`, integers or strings; `values [n, ..]`, any dtype.
+    ///
+    /// # Errors
+    /// `DType`: the keys are neither integers nor strings. `Shape`: the keys are no vector, or there is another number of
+    /// values.
+    pub fn new(keys: &Tensor, values: &Tensor) -> Result<LookupTable> {
+        if keys.sizes().len() != 1 || values.sizes().first() != keys.sizes().first() {
+            let message = format!(
+                "a table must have one value for each key of a vector, got keys {:?} and values {:?}",
+                keys.sizes(),
+                values.sizes()
+            );
+            return Err(Error::new(ErrorKind::Shape, Phase::Build, message));
+        }
+        let positions = if keys.dtype() == DType::String {
+            let keys = keys.as_strings()?;
+            Positions::Strings((0..keys.len()).map(|row| (Box::from(&keys[row][..]), row)).collect())
+        } else {
+            let rows = integers(keys.view()).ok_or_else(|| {
+                let message = format!("keys must be integers or strings, got {}", keys.dtype());
+                Error::new(ErrorKind::DType, Phase::Build, message)
+            })?;
+            Positions::Integers(rows.into_iter().enumerate().map(|(row, key)| (key, row)).collect())
+        };
+        let rows = Arc::new(Rows { positions, values: values.clone(), key_dtype: keys.dtype() });
+        let def = OpDef::host_with("lookup", Lookup(rows.clone()))
+            .operands(&[Operand::Data("keys"), Operand::Data("default")])
+            .shape_fn(shape)
+            .dtype_rule(|dtypes, _| Ok(vec![dtype::common(dtypes, 1, 2, dtype::Class::Any)?]));
+        Ok(LookupTable { rows, def: OpRef::from(Arc::new(def)) })
+    }
+
+    /// Returns the number of different keys.
+    pub fn len(&self) -> usize {
+        match &self.rows.positions {
+            Positions::Strings(positions) => positions.len(),
+            Positions::Integers(positions) => positions.len(),
+        }
+    }
+
+    /// Returns whether there are no keys.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns the dtype of the keys.
+    pub fn key_dtype(&self) -> DType {
+        self.rows.key_dtype
+    }
+
+    /// Returns the dtype of the values.
+    pub fn value_dtype(&self) -> DType {
+        self.rows.values.dtype()
+    }
+}
+
+impl std::fmt::Debug for LookupTable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "LookupTable({} {} keys)", self.len(), self.key_dtype())
+    }
+}
+
+impl<'g> Value<'g> {
+    /// Returns the value that `table` has for each element, or `default` for an element that is no key.
+    ///
+    /// `[..], default [v, ..] -> [.., v, ..]`, where `[n, v, ..]` is the shape of the table's values. The dtype of the
+    /// elements is that of the keys, and the result has the dtype of the values. As TensorFlow's `LookupTableFindV2`.
+    /// Runs on the host. [`to_graphdef`](crate::interchange) cannot write it, because a graph does not hold the table.
+    ///
+    /// # Errors
+    /// The elements have another dtype than the keys, or `default` has another dtype or shape than a value.
+    #[track_caller]
+    pub fn lookup(self, table: &LookupTable, default: impl IntoOperand<'g>) -> Result<Value<'g>> {
+        let location = Location::caller();
+        let default = default.into_operand(self, location);
+        let refuse = |kind, message: String| Err(Error::new(kind, Phase::Build, message).at(location));
+        if self.dtype() != table.key_dtype() {
+            let message = format!(
+                "elements must be {}, the dtype of the keys, got {}",
+                table.key_dtype(),
+                self.dtype()
+            );
+            return refuse(ErrorKind::DType, message);
+        }
+        if default.dtype() != table.value_dtype() {
+            let message = format!(
+                "the default must be {}, the dtype of the values, got {}",
+                table.value_dtype(),
+                default.dtype()
+            );
+            return refuse(ErrorKind::DType, message);
+        }
+        let value = crate::eval::shape_of(table.rows.value_sizes());
+        if !default.shape().is_compatible_with(&value) {
+            let message =
+                format!("the default must have shape {value}, the shape of a value, got {}", default.shape());
+            return refuse(ErrorKind::Shape, message);
+        }
+        self.graph().op(table.def.clone()).data(self).data(default).finish_at(location)
+    }
+}
+
+fn shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
+    let shape = cx.input(0).concatenate(cx.input(1));
+    cx.set_output(0, shape);
+    Ok(())
+}
+
+impl Rows {
+    /// Returns the sizes of one value.
+    fn value_sizes(&self) -> &[usize] {
+        &self.values.sizes()[1..]
+    }
+
+    /// Returns the row of each key; `None` for a tensor of another dtype than the keys.
+    fn find(&self, keys: TensorView<'_>) -> Option<Vec<Option<usize>>> {
+        match &self.positions {
+            Positions::Strings(positions) => {
+                let keys = keys.as_strings().ok()?;
+                Some((0..keys.len()).map(|index| positions.get(&keys[index][..]).copied()).collect())
+            }
+            Positions::Integers(positions) => {
+                Some(integers(keys)?.iter().map(|key| positions.get(key).copied()).collect())
+            }
+        }
+    }
+}
+
+/// The kernel of a lookup in one table.
+struct Lookup(Arc<Rows>);
+
+impl HostKernel for Lookup {
+    fn run(&self, cx: &mut HostCx<'_>) -> Result<()> {
+        let Rows { values, .. } = &*self.0;
+        let (keys, default) = (RowMajor::new(cx.input(0)?)?, RowMajor::new(cx.input(1)?)?);
+        let (keys, default) = (keys.view(), default.view());
+        let rows = self
+            .0
+            .find(keys.clone())
+            .ok_or_else(|| Error::msg("elements must have the dtype of the keys"))?;
+        if default.sizes() != self.0.value_sizes() {
+            let message = format!(
+                "the default must have sizes {:?}, those of a value, got {:?}",
+                self.0.value_sizes(),
+                default.sizes()
+            );
+            return Err(Error::msg(message));
+        }
+        let sizes = [keys.sizes(), default.sizes()].concat();
+        cx.set_output(0, pick_rows(values.view(), default, &rows, &sizes)?)
+    }
+}
+
+/// Returns integers as their lowest 64 bits; `None` for another dtype.
+fn integers(view: TensorView<'_>) -> Option<Vec<i64>> {
+    macro_rules! wide {
+        ($($dtype:ident $T:ty),*) => {
+            match view.dtype() {
+                $(DType::$dtype => view.as_slice::<$T>().ok()?.iter().map(|key| *key as i64).collect(),)*
+                _ => return None,
+            }
+        };
+    }
+    Some(wide!(I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::testing::tensor;
+    use crate::{Graph, shape};
+
+    fn run(table: &LookupTable, keys: &Tensor, default: &Tensor) -> Result<Tensor> {
+        let g = Graph::new();
+        let x = g.input("x", keys.dtype(), shape!["n", "m"])?;
+        let y = x.lookup(table, g.constant(default)?)?;
+        let exe = g.compile(y)?;
+        let [y] = exe.run(&[keys.view()])?;
+        Ok(y)
+    }
+
+    #[test]
+    fn keys_of_every_dtype_find_their_values() {
+        let values = tensor(&[3, 2], &[1.0f64, 2.0, 3.0, 4.0, 5.0, 6.0]);
+        let default = tensor(&[2], &[-1.0f64, -2.0]);
+        let expected = tensor(&[1, 3, 2], &[5.0, 6.0, -1.0, -2.0, 1.0, 2.0]);
+        let check = |keys: Tensor, looked_up: Tensor| {
+            let table = LookupTable::new(&keys, &values).unwrap();
+            assert_eq!((table.len(), run(&table, &looked_up, &default).unwrap()), (3, expected.clone()));
+            let empty = Tensor::zeros(keys.dtype(), &[0, 4]).unwrap();
+            assert_eq!(run(&table, &empty, &default).unwrap().sizes(), [0, 4, 2]);
+        };
+        macro_rules! integers {
+            ($($T:ty),*) => {
+                $(check(tensor(&[3], &[7 as $T, 0, <$T>::MIN + 1]), tensor(&[1, 3], &[<$T>::MIN + 1, 5, 7]));)*
+            };
+        }
+        integers!(i8, i16, i32, i64);
+        check(tensor(&[3], &[7u64, 0, u64::MAX]), tensor(&[1, 3], &[u64::MAX, 5, 7]));
+        check(tensor(&[3], &[7u8, 0, 255]), tensor(&[1, 3], &[255u8, 5, 7]));
+        let words = |sizes: &[usize], words: &[&str]| Tensor::from_strings(sizes, words).unwrap();
+        check(words(&[3], &["a", "", "\0b"]), words(&[1, 3], &["\0b", "b", "a"]));
+    }
+
+    #[test]
+    fn the_last_value_of_a_key_stays() {
+        let table = LookupTable::new(
+            &tensor(&[3], &[4, 5, 4]),
+            &Tensor::from_strings(&[3], &["a", "b", "c"]).unwrap(),
+        );
+        let table = table.unwrap();
+        let found =
+            run(&table, &tensor(&[2, 1], &[4, 6]), &Tensor::from_strings(&[], &["?"]).unwrap()).unwrap();
+        assert_eq!((table.len(), found), (2, Tensor::from_strings(&[2, 1], &["c", "?"]).unwrap()));
+    }
+
+    #[test]
+    fn unsuitable_tables_and_elements_are_refused() {
+        let error = LookupTable::new(&tensor(&[1], &[0.5f32]), &tensor(&[1], &[1])).unwrap_err();
+        assert_eq!(error.message(), "keys must be integers or strings, got f32");
+        let error = LookupTable::new(&tensor(&[2], &[1, 2]), &tensor(&[1], &[1])).unwrap_err();
+        assert!(error.message().contains("got keys [2] and values [1]"));
+        let table = LookupTable::new(&tensor(&[1], &[1]), &tensor(&[1], &[1.0f32])).unwrap();
+        let error = run(&table, &tensor(&[1, 1], &[1i64]), &tensor(&[], &[1.0f32])).unwrap_err();
+        assert_eq!(error.message(), "elements must be i32, the dtype of the keys, got i64");
+        let error = run(&table, &tensor(&[1, 1], &[1]), &tensor(&[], &[1.0f64])).unwrap_err();
+        assert_eq!(error.message(), "the default must be f32, the dtype of the values, got f64");
+        let error = run(&table, &tensor(&[1, 1], &[1]), &tensor(&[2], &[1.0f32; 2])).unwrap_err();
+        assert_eq!(error.message(), "the default must have shape [], the shape of a value, got [2]");
+    }
+}

@@ -1,0 +1,54 @@
+//! Ops that read and set one item of a list.
+
+use shapeflow_shape_fns::Attr;
+
+use super::items::{
+    check_item, fail, index_in, integers, item_dtype, item_or_zeros, item_shape, list_dtype, list_input,
+    list_shape, sizes_of,
+};
+use crate::error::{ErrorKind, Result};
+use crate::op::{HostCx, OpDef, Operand};
+use crate::tensor::Tensor;
+
+/// `list, index[], shape -> item`. An absent item is zero. As TensorFlow's `TensorListGetItem`.
+pub(crate) static GET: OpDef = OpDef::host("tensor_list_get_item", get)
+    .operands(&[Operand::Data("list"), Operand::Data("index"), Operand::Data("shape")])
+    .shape_fn(|cx| {
+        let shape = item_shape(cx);
+        cx.set_output(0, shape);
+        Ok(())
+    })
+    .dtype_rule(item_dtype);
+
+/// `list, index[], item -> variant[]`: the list with another item. Attribute `resizes` lets the list grow to the index.
+/// As TensorFlow's `TensorListSetItem`.
+pub(crate) static SET: OpDef = OpDef::host("tensor_list_set_item", set)
+    .operands(&[Operand::Data("list"), Operand::Data("index"), Operand::Data("item")])
+    .shape_fn(list_shape)
+    .dtype_rule(list_dtype);
+
+fn get(cx: &mut HostCx<'_>) -> Result<()> {
+    let list = list_input(cx, 0)?;
+    let index = index_in(list, integers(cx.input(1)?)?[0])?;
+    let item = item_or_zeros(list, index, &sizes_of(cx.input(2)?)?)?;
+    cx.set_output(0, item)
+}
+
+fn set(cx: &mut HostCx<'_>) -> Result<()> {
+    let mut list = cx.input(0)?.list()?.clone();
+    let (index, item) = (integers(cx.input(1)?)?[0], cx.input(2)?);
+    check_item(&list, &item)?;
+    let resizes = list.grows || matches!(cx.attrs().get("resizes"), Some(Attr::Bool(true)));
+    if resizes
+        && let Ok(index) = usize::try_from(index)
+        && index >= list.len()
+    {
+        match index.checked_add(1) {
+            Some(len) => list.resize(len),
+            None => return fail(ErrorKind::Index, format!("the index must be smaller, got {index}")),
+        }
+    }
+    let index = index_in(&list, index)?;
+    list.set(index, item.to_tensor()?);
+    cx.set_output(0, Tensor::of_list(list))
+}

@@ -1,0 +1,53 @@
+//! Ops that append an item to a list, and remove the last one.
+
+use shapeflow_shape_fns::{DType, TensorShape};
+
+use super::items::{
+    check_item, fail, item_or_zeros, item_shape, items_dtype, list_dtype, list_input, list_shape, sizes_of,
+};
+use crate::error::{ErrorKind, Result};
+use crate::op::{HostCx, OpDef, Operand};
+use crate::tensor::Tensor;
+
+/// `list, item -> variant[]`: the list with another item at its end. As TensorFlow's `TensorListPushBack`.
+pub(crate) static PUSH: OpDef = OpDef::host("tensor_list_push_back", push)
+    .operands(&[Operand::Data("list"), Operand::Data("item")])
+    .shape_fn(list_shape)
+    .dtype_rule(list_dtype);
+
+/// `list, shape -> variant[], item`: the list without its last item, and this item. As TensorFlow's
+/// `TensorListPopBack`.
+pub(crate) static POP: OpDef = OpDef::host("tensor_list_pop_back", pop)
+    .operands(&[Operand::Data("list"), Operand::Data("shape")])
+    .outputs(|_, _| 2)
+    .shape_fn(|cx| {
+        let shape = item_shape(cx);
+        cx.set_output(0, TensorShape::scalar());
+        cx.set_output(1, shape);
+        Ok(())
+    })
+    .dtype_rule(|_, attrs| Ok(vec![DType::Variant, items_dtype(attrs)?]));
+
+fn push(cx: &mut HostCx<'_>) -> Result<()> {
+    let mut list = cx.input(0)?.list()?.clone();
+    let item = cx.input(1)?;
+    check_item(&list, &item)?;
+    if let Some(limit) = list.limit
+        && list.len() >= limit
+    {
+        return fail(ErrorKind::Index, format!("the list must have at most {limit} items, got another"));
+    }
+    list.push(item.to_tensor()?);
+    cx.set_output(0, Tensor::of_list(list))
+}
+
+fn pop(cx: &mut HostCx<'_>) -> Result<()> {
+    let mut list = list_input(cx, 0)?.clone();
+    let Some(last) = list.len().checked_sub(1) else {
+        return fail(ErrorKind::Index, "the list must have an item, got an empty list".to_string());
+    };
+    let item = item_or_zeros(&list, last, &sizes_of(cx.input(1)?)?)?;
+    list.resize(last);
+    cx.set_output(0, Tensor::of_list(list))?;
+    cx.set_output(1, item)
+}

@@ -1,0 +1,117 @@
+//! Ragged values from dense ones, segment ids, and ops along the inner axes.
+
+use shapeflow_shape_fns::{Dim, TensorShape};
+
+use super::partition::{dim_value, refuse};
+use super::splits::{FROM_ROWIDS, ROWIDS};
+use crate::error::{ErrorKind, Result};
+use crate::graph::{AnyValue, IntoParam, RaggedValue, RowPartitionValue, Value};
+use crate::ops::IntoScalar;
+
+impl<'g> RaggedValue<'g> {
+    /// Makes a ragged value of all elements of a dense one. `ragged_rank` axes become ragged; every row has the size of its axis.
+    ///
+    /// `[n, k, ..] -> [n, (r), ..]`. As TensorFlow's `RaggedTensor.from_tensor`.
+    ///
+    /// # Errors
+    /// The rank is unknown, or `ragged_rank` is 0 or not less than the rank.
+    #[track_caller]
+    pub fn from_tensor(dense: Value<'g>, ragged_rank: usize) -> Result<RaggedValue<'g>> {
+        let shape = dense.shape();
+        let Some(sizes) = shape.dims().filter(|sizes| (1..sizes.len()).contains(&ragged_rank)) else {
+            let message = format!(
+                "ragged_rank must be at least 1 and less than the rank, got {ragged_rank} for {shape}"
+            );
+            return Err(refuse(ErrorKind::Shape, message));
+        };
+        let graph = dense.graph();
+        let mut rows = Dim::known(1);
+        let mut partitions = Vec::with_capacity(ragged_rank);
+        for axis in 0..ragged_rank {
+            rows = rows * sizes[axis].clone();
+            let numbers = graph.range(0i64, rows.clone() + 1, 1i64)?;
+            let splits = (numbers * dim_value(graph, sizes[axis + 1].clone())?).ok()?;
+            partitions.push(RowPartitionValue::new("splits", splits, splits, None)?);
+        }
+        let count = rows * sizes[ragged_rank].clone();
+        let flat = [&[count], &sizes[ragged_rank + 1..]].concat();
+        Ok(RaggedValue::new(dense.reshape(TensorShape::new(flat))?, &partitions))
+    }
+
+    /// Returns the number of axes.
+    ///
+    /// # Errors
+    /// The flat values have an unknown rank.
+    #[track_caller]
+    pub fn rank(self) -> Result<usize> {
+        super::reduce::rank_of(self)
+    }
+
+    /// Multiplies the rows of the innermost matrices by a dense matrix: `[.., (r), k], [k, m] -> [.., (r), m]`.
+    ///
+    /// # Errors
+    /// The flat values are not a matrix; else as [`Value::matmul`].
+    #[track_caller]
+    pub fn matmul(self, dense: Value<'g>) -> Result<RaggedValue<'g>> {
+        if self.flat_values().shape().rank() != Some(2) {
+            let message =
+                format!("the flat values of a product must be a matrix, got {}", self.flat_values().shape());
+            return Err(refuse(ErrorKind::Shape, message).with_help("use a uniform inner axis"));
+        }
+        self.map_flat_values(|flat| flat.matmul(dense))
+    }
+
+    /// Adds an inner axis of size `depth`: `on` at the position that an element gives, `off` elsewhere. Integers.
+    ///
+    /// # Errors
+    /// As [`Value::one_hot`].
+    #[track_caller]
+    pub fn one_hot(
+        self,
+        depth: impl IntoParam<'g>,
+        on: impl IntoScalar<'g>,
+        off: impl IntoScalar<'g>,
+    ) -> Result<RaggedValue<'g>> {
+        self.map_flat_values(|flat| flat.one_hot(depth, on, off, -1))
+    }
+
+    /// Merges the axes of the two outermost partitions: the rows of each row are joined.
+    ///
+    /// # Errors
+    /// There is only one partition.
+    #[track_caller]
+    pub fn merge_rows(self) -> Result<RaggedValue<'g>> {
+        let partitions = self.partitions();
+        let [outer, inner, rest @ ..] = &partitions[..] else {
+            let message = format!("there must be two partitions to merge, got {}", self.shape_text());
+            return Err(refuse(ErrorKind::Shape, message));
+        };
+        let splits = inner.row_splits().gather(outer.row_splits(), 0)?;
+        let merged = RowPartitionValue::new("splits", splits, splits, None)?;
+        Ok(AnyValue::of(self.flat_values(), rest).split_by(merged))
+    }
+}
+
+impl<'g> Value<'g> {
+    /// Returns the row of each value that row splits cover. As TensorFlow's `tf.ragged.row_splits_to_segment_ids`.
+    ///
+    /// `[n+1] -> [nvals]`, i32 or i64. `nvals` is the last split. Runs on the host.
+    ///
+    /// # Errors
+    /// `self` is not a vector of i32 or i64.
+    #[track_caller]
+    pub fn row_splits_to_segment_ids(self, nvals: impl IntoParam<'g>) -> Result<Value<'g>> {
+        self.graph().op(&ROWIDS).data(self).size("nvals", nvals).finish()
+    }
+
+    /// Returns the row splits of ascending segment ids. As TensorFlow's `tf.ragged.segment_ids_to_row_splits`.
+    ///
+    /// `[nvals] -> [num_segments+1]`, i32 or i64. Runs on the host.
+    ///
+    /// # Errors
+    /// `self` is not a vector of i32 or i64. The run fails unless the ids ascend and are less than `num_segments`.
+    #[track_caller]
+    pub fn segment_ids_to_row_splits(self, num_segments: impl IntoParam<'g>) -> Result<Value<'g>> {
+        self.graph().op(&FROM_ROWIDS).data(self).size("nrows", num_segments).finish()
+    }
+}

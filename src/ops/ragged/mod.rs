@@ -1,0 +1,27 @@
+//! Ops on ragged values, and the host kernels that read row partitions.
+//!
+//! An op on a [`RaggedValue`](crate::RaggedValue) is a composite of ordinary ops on its flat values and row partitions.
+
+mod convert;
+mod cumsum;
+mod elementwise;
+pub(crate) mod gather;
+mod input;
+mod partition;
+mod parts;
+pub(crate) mod range;
+mod reduce;
+mod reduce_rows;
+mod select;
+mod slice_tensor;
+mod splits;
+pub(crate) mod to_sparse;
+pub(crate) mod to_tensor;
+
+pub use elementwise::IntoRaggedOperand;
+pub use reduce::IntoRaggedAxes;
+
+use crate::op::OpDef;
+
+/// The ops of the family that TensorFlow has too. The other host ops here are parts of composites.
+pub(crate) static ALL: &[&[&OpDef]] = &[&[&gather::DEF, &range::DEF, &to_sparse::DEF, &to_tensor::DEF]];

@@ -1,0 +1,347 @@
+//! Constructors of ragged values, and the encodings of their row partitions.
+
+use shapeflow_shape_fns::{DType, Dim, PartialElements, TensorShape};
+
+use super::splits::{CHECKED, FROM_ROWIDS, ROWIDS};
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::graph::{AnyValue, Graph, Param, RaggedValue, RowPartitionValue, Value};
+use crate::ops::{SliceItem, concat};
+
+/// Makes an error of a builder call.
+pub(super) fn refuse(kind: ErrorKind, message: String) -> Error {
+    Error::new(kind, Phase::Build, message)
+}
+
+pub(super) fn dim_param<'g>(dim: Dim) -> Param<'g> {
+    Param::Elements(PartialElements::scalar(dim))
+}
+
+/// Returns a constant scalar of the dtype of row splits.
+pub(super) fn number<'g>(graph: &'g Graph, dtype: DType, number: i64) -> Result<Value<'g>> {
+    match dtype {
+        DType::I32 => graph.constant(number as i32),
+        _ => graph.constant(number),
+    }
+}
+
+/// Returns the splits of rows of these lengths.
+pub(super) fn splits_of_lengths<'g>(lengths: Value<'g>) -> Result<Value<'g>> {
+    let zero = number(lengths.graph(), lengths.dtype(), 0)?.reshape([1i64])?;
+    concat(&[zero, lengths.cumsum(0)?], 0)
+}
+
+impl<'g> AnyValue<'g> {
+    /// Returns the size of axis 0.
+    pub(super) fn count(self) -> Result<Dim> {
+        match self {
+            AnyValue::Dense(value) => value.dim(0),
+            AnyValue::Ragged(value) => Ok(value.partition().nrows()),
+        }
+    }
+
+    /// Puts a partition around values.
+    pub(super) fn split_by(self, partition: RowPartitionValue<'g>) -> RaggedValue<'g> {
+        let mut partitions = self.partitions();
+        partitions.insert(0, partition);
+        RaggedValue::new(self.flat_values(), &partitions)
+    }
+
+    /// Checks that row splits have the dtype of the splits of ragged values.
+    fn check_splits_dtype(self, dtype: DType) -> Result<()> {
+        match self.partitions().first().map(|rows| rows.row_splits().dtype()) {
+            Some(inner) if inner != dtype => Err(refuse(
+                ErrorKind::DType,
+                format!("all row_splits must have one dtype, got {dtype} and {inner}"),
+            )
+            .with_help("use with_row_splits_dtype to convert one of them")),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Makes a partition of values from splits that the run checks. `encoding` and `source` say what the splits come from.
+fn checked_partition<'g>(
+    values: AnyValue<'g>,
+    encoding: &'static str,
+    source: Value<'g>,
+    splits: Value<'g>,
+) -> Result<RowPartitionValue<'g>> {
+    values.check_splits_dtype(splits.dtype())?;
+    let checked =
+        splits.graph().op(&CHECKED).data(splits).size("nvals", dim_param(values.count()?)).finish()?;
+    RowPartitionValue::new(encoding, source, checked, None)
+}
+
+impl<'g> RaggedValue<'g> {
+    /// Splits values at positions: row `i` holds `values[splits[i]..splits[i + 1]]`.
+    ///
+    /// `values [nvals, ..], splits [n+1] -> [n, (r), ..]`; values may be ragged; splits are i32 or i64. The run fails unless
+    /// the splits start at 0, never decrease, and end at `nvals`. Two ragged values made from the same splits are known to
+    /// match. As TensorFlow's `RaggedTensor.from_row_splits`.
+    ///
+    /// ```
+    /// use shapeflow::{DType, Graph, RaggedValue, TensorView, shape};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.input("x", DType::F32, shape![?])?;
+    /// let splits = g.input("splits", DType::I64, shape![4])?;
+    /// let rt = RaggedValue::from_row_splits(x, splits)?;
+    /// assert_eq!(rt.shape_text(), "[3, (r0)]");
+    /// let mean = rt.reduce_mean(1)?.dense()?;
+    /// let splits = TensorView::new(&[4], &[0i64, 2, 3, 5])?;
+    /// let [y] = g.compile(mean)?.run(&[TensorView::new(&[5], &[1.0f32, 2.0, 3.0, 4.0, 5.0])?, splits])?;
+    /// assert_eq!(y.to_vec::<f32>()?, [1.5, 3.0, 4.5]);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The values are a scalar, the splits are not a vector of i32 or i64, or ragged values have splits of another dtype.
+    #[track_caller]
+    pub fn from_row_splits(values: impl Into<AnyValue<'g>>, splits: Value<'g>) -> Result<RaggedValue<'g>> {
+        let values = values.into();
+        Ok(values.split_by(checked_partition(values, "row_splits", splits, splits)?))
+    }
+
+    /// Splits values into rows of given lengths, `[n]`. Else as [`RaggedValue::from_row_splits`].
+    ///
+    /// # Errors
+    /// As [`RaggedValue::from_row_splits`].
+    #[track_caller]
+    pub fn from_row_lengths(values: impl Into<AnyValue<'g>>, lengths: Value<'g>) -> Result<RaggedValue<'g>> {
+        let values = values.into();
+        let partition = checked_partition(values, "row_lengths", lengths, splits_of_lengths(lengths)?)?;
+        let kept = lengths.index()?;
+        partition.keep(|record| record.lengths = Some(kept));
+        Ok(values.split_by(partition))
+    }
+
+    /// Splits values into rows that start at given positions, `[n]`. Else as [`RaggedValue::from_row_splits`].
+    ///
+    /// # Errors
+    /// As [`RaggedValue::from_row_splits`].
+    #[track_caller]
+    pub fn from_row_starts(values: impl Into<AnyValue<'g>>, starts: Value<'g>) -> Result<RaggedValue<'g>> {
+        let values = values.into();
+        let last = match values {
+            AnyValue::Dense(value) => value.shape_tensor_as(starts.dtype())?.slice_with(&[(..1).into()])?,
+            AnyValue::Ragged(value) => {
+                let splits = value.partition().row_splits().shape_tensor_as(starts.dtype())?;
+                (splits - 1i64).ok()?
+            }
+        };
+        let splits = concat(&[starts, last], 0)?;
+        Ok(values.split_by(checked_partition(values, "row_starts", starts, splits)?))
+    }
+
+    /// Splits values into rows that end at given positions, `[n]`. Else as [`RaggedValue::from_row_splits`].
+    ///
+    /// # Errors
+    /// As [`RaggedValue::from_row_splits`].
+    #[track_caller]
+    pub fn from_row_limits(values: impl Into<AnyValue<'g>>, limits: Value<'g>) -> Result<RaggedValue<'g>> {
+        let values = values.into();
+        let zero = number(limits.graph(), limits.dtype(), 0)?.reshape([1i64])?;
+        let splits = concat(&[zero, limits], 0)?;
+        Ok(values.split_by(checked_partition(values, "row_limits", limits, splits)?))
+    }
+
+    /// Puts value `i` into row `rowids[i]`. Row ids ascend. Without `nrows`, the last row id gives the number of rows.
+    ///
+    /// `values [nvals, ..], rowids [nvals] -> [nrows, (r), ..]`. As TensorFlow's `RaggedTensor.from_value_rowids`.
+    ///
+    /// # Errors
+    /// As [`RaggedValue::from_row_splits`]. The run fails if a row id is less than the one before, negative, or not less than
+    /// `nrows`.
+    #[track_caller]
+    pub fn from_value_rowids(
+        values: impl Into<AnyValue<'g>>,
+        rowids: Value<'g>,
+        nrows: Option<Param<'g>>,
+    ) -> Result<RaggedValue<'g>> {
+        let values = values.into();
+        let mut call = rowids.graph().op(&FROM_ROWIDS).data(rowids);
+        // Row ids alone do not say how many empty rows follow the last value.
+        let encoding = if nrows.is_some() { "value_rowids and nrows" } else { "value_rowids" };
+        if let Some(nrows) = nrows {
+            call = call.size("nrows", nrows);
+        }
+        let splits = call.finish()?;
+        let source = if encoding == "value_rowids" { rowids } else { splits };
+        Ok(values.split_by(checked_partition(values, encoding, source, splits)?))
+    }
+
+    /// Splits values into rows of one length. The axis is uniform.
+    ///
+    /// `values [nvals, ..] -> [nvals / length, length, ..]`. As TensorFlow's `RaggedTensor.from_uniform_row_length`.
+    ///
+    /// # Errors
+    /// `length` is less than 1, or the number of values is not a multiple of it.
+    #[track_caller]
+    pub fn from_uniform_row_length(values: impl Into<AnyValue<'g>>, length: i64) -> Result<RaggedValue<'g>> {
+        let values = values.into();
+        if length < 1 {
+            return Err(refuse(ErrorKind::Shape, format!("the row length must be at least 1, got {length}")));
+        }
+        let graph = values.flat_values().graph();
+        // The number of rows is the number of groups of one number per value.
+        let numbers = graph.range(0i64, values.count()?, 1i64)?;
+        let rows = numbers.reshape([-1, length])?.dim(0)?;
+        Ok(values.split_by(uniform_partition(values, rows, Dim::known(length))?))
+    }
+
+    /// Splits flat values by several row splits, outermost first. As TensorFlow's `RaggedTensor.from_nested_row_splits`.
+    ///
+    /// # Errors
+    /// There are no splits; else as [`RaggedValue::from_row_splits`].
+    #[track_caller]
+    pub fn from_nested_row_splits(flat: Value<'g>, splits: &[Value<'g>]) -> Result<RaggedValue<'g>> {
+        let nested = splits.iter().rev().try_fold(AnyValue::Dense(flat), |values, splits| {
+            RaggedValue::from_row_splits(values, *splits).map(AnyValue::Ragged)
+        });
+        nested?.ragged()
+    }
+
+    /// Splits flat values by several row lengths, outermost first. As TensorFlow's `RaggedTensor.from_nested_row_lengths`.
+    ///
+    /// # Errors
+    /// There are no lengths; else as [`RaggedValue::from_row_lengths`].
+    #[track_caller]
+    pub fn from_nested_row_lengths(flat: Value<'g>, lengths: &[Value<'g>]) -> Result<RaggedValue<'g>> {
+        let nested = lengths.iter().rev().try_fold(AnyValue::Dense(flat), |values, lengths| {
+            RaggedValue::from_row_lengths(values, *lengths).map(AnyValue::Ragged)
+        });
+        nested?.ragged()
+    }
+
+    /// Returns the row splits of the outermost partition.
+    pub fn row_splits(self) -> Value<'g> {
+        self.partition().row_splits()
+    }
+
+    /// Returns the row splits of each partition, outermost first.
+    pub fn nested_row_splits(self) -> Vec<Value<'g>> {
+        self.partitions().into_iter().map(RowPartitionValue::row_splits).collect()
+    }
+
+    /// Returns the number of rows.
+    pub fn nrows(self) -> Dim {
+        self.partition().nrows()
+    }
+
+    /// Returns the length of each row, `[n]`.
+    ///
+    /// # Errors
+    /// None for a value of the library's constructors.
+    #[track_caller]
+    pub fn row_lengths(self) -> Result<Value<'g>> {
+        self.partition().row_lengths()
+    }
+
+    /// Returns the start of each row in the values, `[n]`.
+    ///
+    /// # Errors
+    /// As [`RaggedValue::row_lengths`].
+    #[track_caller]
+    pub fn row_starts(self) -> Result<Value<'g>> {
+        self.row_splits().slice_with(&[SliceItem::span(0, -1)])
+    }
+
+    /// Returns the end of each row in the values, `[n]`.
+    ///
+    /// # Errors
+    /// As [`RaggedValue::row_lengths`].
+    #[track_caller]
+    pub fn row_limits(self) -> Result<Value<'g>> {
+        self.row_splits().slice_with(&[(1..).into()])
+    }
+
+    /// Returns the row of each value, `[nvals]`. It is computed once for each partition. Runs on the host.
+    ///
+    /// # Errors
+    /// As [`RaggedValue::row_lengths`].
+    #[track_caller]
+    pub fn value_rowids(self) -> Result<Value<'g>> {
+        let (partition, graph) = (self.partition(), self.graph());
+        if let Some(kept) = partition.record().rowids {
+            return Ok(Value::new(graph, kept));
+        }
+        let nvals = dim_param(self.values().count()?);
+        let rowids = graph.op(&ROWIDS).data(self.row_splits()).size("nvals", nvals).finish()?;
+        let kept = rowids.index()?;
+        partition.keep(|record| record.rowids = Some(kept));
+        Ok(rowids)
+    }
+
+    /// Returns other flat values with the partitions of `self`. Both have the same number of values.
+    ///
+    /// # Errors
+    /// The numbers of values are not known to be equal.
+    #[track_caller]
+    pub fn with_flat_values(self, flat: Value<'g>) -> Result<RaggedValue<'g>> {
+        let (count, got) = (self.flat_values().dim(0)?, flat.dim(0)?);
+        if self.graph().same_dim(&count, &got) != Some(true) {
+            return Err(refuse(ErrorKind::Shape, format!("there must be {count} flat values, got {got}")));
+        }
+        Ok(RaggedValue::new(flat, &self.partitions()))
+    }
+
+    /// Applies `f` to the flat values. As TensorFlow's `tf.ragged.map_flat_values`.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, ragged};
+    ///
+    /// let g = Graph::new();
+    /// let rt = g.ragged_constant(&ragged![[1, 2, 3], [], [4, 5], [6]])?;
+    /// let doubled = rt.map_flat_values(|x| (x * 2).ok())?;
+    /// let results = g.compile(doubled)?.run_named(&[])?;
+    /// assert_eq!(results.ragged_at(0)?.to_string(), "[[2, 4, 6], [], [8, 10], [12]]");
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `f` fails, or changes the number of values.
+    #[track_caller]
+    pub fn map_flat_values(self, f: impl FnOnce(Value<'g>) -> Result<Value<'g>>) -> Result<RaggedValue<'g>> {
+        self.with_flat_values(f(self.flat_values())?)
+    }
+}
+
+/// Makes the partition of values into `rows` rows of `length` values.
+pub(super) fn uniform_partition<'g>(
+    values: AnyValue<'g>,
+    rows: Dim,
+    length: Dim,
+) -> Result<RowPartitionValue<'g>> {
+    let graph = values.flat_values().graph();
+    let dtype = values.partitions().first().map_or(DType::I64, |rows| rows.row_splits().dtype());
+    let numbers = graph.range(0i64, rows + 1, 1i64)?;
+    let scaled = (numbers * dim_value(graph, length.clone())?).ok()?;
+    let splits = scaled.cast(dtype)?;
+    RowPartitionValue::new("uniform", splits, splits, Some(length))
+}
+
+/// Returns a dimension as an i64 scalar.
+pub(super) fn dim_value(graph: &Graph, dim: Dim) -> Result<Value<'_>> {
+    // A range from the dimension up to the next number has the dimension as its only element.
+    graph.range(&dim, dim.clone() + 1, 1i64)?.reshape(TensorShape::new([]))
+}
+
+impl<'g> RowPartitionValue<'g> {
+    /// Returns the length of each row, `[n]`.
+    ///
+    /// # Errors
+    /// None for a partition of the library's constructors.
+    #[track_caller]
+    pub fn row_lengths(self) -> Result<Value<'g>> {
+        if let Some(kept) = self.record().lengths {
+            return Ok(Value::new(self.graph(), kept));
+        }
+        let splits = self.row_splits();
+        let (starts, limits) =
+            (splits.slice_with(&[SliceItem::span(0, -1)])?, splits.slice_with(&[(1..).into()])?);
+        let lengths = (limits - starts).ok()?;
+        let kept = lengths.index()?;
+        self.keep(|record| record.lengths = Some(kept));
+        Ok(lengths)
+    }
+}

@@ -1,0 +1,37 @@
+//! The parts of a ragged value as outputs of an executable: named tensors.
+
+use crate::error::Result;
+use crate::graph::{AnyValue, RowPartitionValue, Value};
+use crate::ops::concat;
+use crate::ragged::{FLAT_VALUES, ROW_SPLITS, UNIFORM_ROWS};
+
+use super::partition::dim_value;
+
+impl<'g> AnyValue<'g> {
+    /// Returns the tensors that hold the value, with names below `name`. A uniform partition is the vector of its number of rows
+    /// and its row length.
+    pub(crate) fn parts(self, name: &str) -> Vec<(Option<String>, Value<'g>)> {
+        let flat = self.flat_values();
+        let partitions = self.partitions();
+        if partitions.is_empty() {
+            return vec![(Some(name.to_string()), flat)];
+        }
+        let mut parts = vec![(Some(format!("{name}{FLAT_VALUES}")), flat)];
+        for (index, rows) in partitions.into_iter().enumerate() {
+            parts.push(match rows.uniform_row_length() {
+                None => (Some(format!("{name}{ROW_SPLITS}{index}")), rows.row_splits()),
+                Some(_) => (Some(format!("{name}{UNIFORM_ROWS}{index}")), flat.or_poison(uniform_rows(rows))),
+            });
+        }
+        parts
+    }
+}
+
+/// Returns the number of rows and the row length of a uniform partition, in the dtype of its splits.
+fn uniform_rows(partition: RowPartitionValue<'_>) -> Result<Value<'_>> {
+    let graph = partition.graph();
+    let length = partition.uniform_row_length().expect("the partition is uniform");
+    let numbers = [partition.nrows(), length].map(|dim| dim_value(graph, dim)?.reshape([1i64]));
+    let [rows, length] = numbers;
+    concat(&[rows?, length?], 0)?.cast(partition.row_splits().dtype())
+}

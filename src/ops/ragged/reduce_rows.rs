@@ -1,0 +1,257 @@
+//! `ragged_reduce`: reduces each row of values to one element; a host op over row splits.
+
+use std::ops::{Add, Mul};
+
+use shapeflow_shape_fns::{Attr, Attrs, DType, TensorShape};
+
+use crate::dtype;
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::op::{HostCx, OpDef, Operand};
+use crate::ops::row_major::RowMajor;
+use crate::ops::rows::{narrow, widened};
+use crate::tensor::{Element, Tensor, TensorView, TensorViewMut};
+
+/// Reduces rows: `values [nvals, d..], splits [nrows+1] -> [nrows, d..]`. Attribute `reduce` names the reduction.
+pub(crate) static DEF: OpDef = OpDef::host("ragged_reduce", run)
+    .operands(&[Operand::Data("values"), Operand::Data("row_splits")])
+    .shape_fn(|cx| {
+        let values = cx.with_rank_at_least(0, 1)?;
+        let rows = shapeflow_shape_fns::ragged::row_count(cx, 1)?;
+        if values.rank().is_some() {
+            cx.set_output(0, TensorShape::new([rows]).concatenate(&values.slice(1..)));
+        }
+        Ok(())
+    })
+    .dtype_rule(dtypes);
+
+fn dtypes(dtypes: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
+    dtype::indices(dtypes, 1)?;
+    let class = match name(attrs) {
+        "any" | "all" => dtype::Class::Bool,
+        "mean" => dtype::Class::Float,
+        _ => dtype::Class::Number,
+    };
+    let values = dtype::common(dtypes, 0, 1, class)?;
+    Ok(vec![if matches!(name(attrs), "argmax" | "argmin") { DType::I64 } else { values }])
+}
+
+fn name(attrs: &Attrs) -> &str {
+    match attrs.get("reduce") {
+        Some(Attr::Str(name)) => name,
+        _ => "sum",
+    }
+}
+
+fn run(cx: &mut HostCx<'_>) -> Result<()> {
+    let (values, splits) = (RowMajor::new(cx.input(0)?)?, RowMajor::new(cx.input(1)?)?);
+    let (values, splits) = (values.view(), splits.view());
+    let offsets = offsets(splits, values.sizes()[0])?;
+    let sizes = [&[offsets.len() - 1], &values.sizes()[1..]].concat();
+    let name = name(cx.attrs());
+    if matches!(values.dtype(), DType::F16 | DType::BF16) {
+        let wide = widened(&values)?;
+        if matches!(name, "argmax" | "argmin") {
+            return reduce(name, wide.view(), &offsets, &mut cx.unfilled_output(0, &sizes)?);
+        }
+        let mut sums = Tensor::allocate(DType::F32, &sizes)?;
+        reduce(name, wide.view(), &offsets, &mut sums.view_mut()?)?;
+        fill_empty_rows(name, &offsets, values.dtype(), &mut sums)?;
+        return narrow(sums.view(), &mut cx.unfilled_output(0, &sizes)?);
+    }
+    reduce(name, values, &offsets, &mut cx.unfilled_output(0, &sizes)?)
+}
+
+/// Writes the lowest or highest finite number of a half dtype as the extremum of each empty row.
+fn fill_empty_rows(name: &str, offsets: &[usize], dtype: DType, extrema: &mut Tensor) -> Result<()> {
+    let sign = match name {
+        "max" => -1.0,
+        "min" => 1.0,
+        _ => return Ok(()),
+    };
+    let most = if dtype == DType::F16 { half::f16::MAX.to_f32() } else { half::bf16::MAX.to_f32() };
+    let extrema = extrema.as_mut_slice::<f32>()?;
+    let row = extrema.len().checked_div(offsets.len() - 1).unwrap_or(0);
+    for (index, _) in offsets.windows(2).enumerate().filter(|(_, pair)| pair[0] == pair[1]) {
+        extrema[index * row..(index + 1) * row].fill(sign * most);
+    }
+    Ok(())
+}
+
+/// Returns the splits as positions within `nvals` values that never decrease.
+pub(super) fn offsets(splits: TensorView<'_>, nvals: usize) -> Result<Vec<usize>> {
+    fn within<I: Copy + Into<i64>>(splits: &[I], nvals: usize) -> Vec<usize> {
+        let mut last = 0;
+        let position = |split: &I| {
+            // A negative split becomes a number above every size.
+            last = (Into::<i64>::into(*split) as usize).min(nvals).max(last);
+            last
+        };
+        splits.iter().map(position).collect()
+    }
+    Ok(match splits.dtype() {
+        DType::I32 => within(splits.as_slice::<i32>()?, nvals),
+        _ => within(splits.as_slice::<i64>()?, nvals),
+    })
+}
+
+fn reduce(name: &str, x: TensorView<'_>, offsets: &[usize], y: &mut TensorViewMut<'_>) -> Result<()> {
+    macro_rules! of {
+        ($T:ident, $add:expr, $mul:expr, $div:expr, $least:expr, $most:expr, $max:expr, $min:expr) => {{
+            let x = x.as_slice::<$T>()?;
+            match name {
+                "argmax" => {
+                    argument(x, offsets, y.as_mut_slice::<i64>()?, |a: $T, b: $T| a > b || (a != a && b == b))
+                }
+                "argmin" => {
+                    argument(x, offsets, y.as_mut_slice::<i64>()?, |a: $T, b: $T| a < b || (a != a && b == b))
+                }
+                "sum" => rows(x, offsets, y.as_mut_slice()?, $T::default(), $add, |sum, _| sum),
+                "mean" => rows(x, offsets, y.as_mut_slice()?, $T::default(), $add, $div),
+                "prod" => rows(x, offsets, y.as_mut_slice()?, 1 as $T, $mul, |product, _| product),
+                "max" => {
+                    rows(
+                        x,
+                        offsets,
+                        y.as_mut_slice()?,
+                        $least,
+                        $max,
+                        |most, count| {
+                            if count == 0 { $T::MIN } else { most }
+                        },
+                    )
+                }
+                "min" => {
+                    rows(
+                        x,
+                        offsets,
+                        y.as_mut_slice()?,
+                        $most,
+                        $min,
+                        |least, count| {
+                            if count == 0 { $T::MAX } else { least }
+                        },
+                    )
+                }
+                other => return Err(unknown(other)),
+            }
+            Ok(())
+        }};
+        (int $T:ident) => {
+            of!($T, $T::wrapping_add, $T::wrapping_mul, |sum, _| sum, $T::MIN, $T::MAX, Ord::max, Ord::min)
+        };
+        (float $T:ident) => {
+            of!(
+                $T,
+                $T::add,
+                $T::mul,
+                |sum: $T, count| sum / count as $T,
+                $T::NEG_INFINITY,
+                $T::INFINITY,
+                |a: $T, b: $T| if a > b || a != a { a } else { b },
+                |a: $T, b: $T| if a < b || a != a { a } else { b }
+            )
+        };
+    }
+    match x.dtype() {
+        DType::Bool => {
+            let (x, y) = (x.as_slice::<bool>()?, y.as_mut_slice::<bool>()?);
+            match name {
+                "any" => rows(x, offsets, y, false, |a, b| a | b, |any, _| any),
+                "all" => rows(x, offsets, y, true, |a, b| a & b, |all, _| all),
+                other => return Err(unknown(other)),
+            }
+            Ok(())
+        }
+        DType::I8 => of!(int i8),
+        DType::I16 => of!(int i16),
+        DType::I32 => of!(int i32),
+        DType::I64 => of!(int i64),
+        DType::U8 => of!(int u8),
+        DType::U16 => of!(int u16),
+        DType::U32 => of!(int u32),
+        DType::U64 => of!(int u64),
+        DType::F32 => of!(float f32),
+        DType::F64 => of!(float f64),
+        other => {
+            let message = format!("reduced rows must be bool, integers or floats, got {other}");
+            Err(Error::new(ErrorKind::DType, Phase::Run, message))
+        }
+    }
+}
+
+fn unknown(name: &str) -> Error {
+    Error::new(ErrorKind::Attribute, Phase::Run, format!("reduce must name a reduction, got {name:?}"))
+}
+
+/// The number of partial results of a row of scalars. The compiler keeps them in vector registers.
+const LANES: usize = 8;
+
+/// Reduces rows of `x` to elements of `y`. `finish` gets the result of a row and the number of its values.
+fn rows<T: Element>(
+    x: &[T],
+    offsets: &[usize],
+    y: &mut [T],
+    start: T,
+    combine: impl Fn(T, T) -> T + Copy,
+    finish: impl Fn(T, usize) -> T,
+) {
+    let nrows = offsets.len() - 1;
+    let width = y.len().checked_div(nrows).unwrap_or(0);
+    if width == 1 {
+        for (pair, y) in offsets.windows(2).zip(y) {
+            let row = &x[pair[0]..pair[1]];
+            *y = finish(reduce_row(row, start, combine), row.len());
+        }
+        return;
+    }
+    if width == 0 {
+        return;
+    }
+    for (pair, y) in offsets.windows(2).zip(y.chunks_exact_mut(width)) {
+        y.fill(start);
+        for x in x[pair[0] * width..pair[1] * width].chunks_exact(width) {
+            for (y, x) in y.iter_mut().zip(x) {
+                *y = combine(*y, *x);
+            }
+        }
+        for y in y {
+            *y = finish(*y, pair[1] - pair[0]);
+        }
+    }
+}
+
+/// Reduces one row of scalars. Row elements are combined in [`LANES`] independent chains, then the chains in order.
+#[inline]
+fn reduce_row<T: Copy>(row: &[T], start: T, combine: impl Fn(T, T) -> T) -> T {
+    let (chunks, rest) = row.as_chunks::<LANES>();
+    let mut total = start;
+    if let Some((first, chunks)) = chunks.split_first() {
+        let mut lanes = *first;
+        for chunk in chunks {
+            for (lane, x) in lanes.iter_mut().zip(chunk) {
+                *lane = combine(*lane, *x);
+            }
+        }
+        total = lanes.into_iter().fold(total, &combine);
+    }
+    rest.iter().fold(total, |total, x| combine(total, *x))
+}
+
+/// Finds the position of the first extremum of each row; -1 for an empty row. `wins(a, b)` returns whether `a` comes before an
+/// earlier `b`.
+fn argument<T: Copy>(x: &[T], offsets: &[usize], y: &mut [i64], wins: impl Fn(T, T) -> bool) {
+    let nrows = offsets.len() - 1;
+    let width = y.len().checked_div(nrows).unwrap_or(0);
+    for (row, pair) in offsets.windows(2).enumerate() {
+        for column in 0..width {
+            let mut best: Option<(i64, T)> = None;
+            for (position, value) in (pair[0]..pair[1]).enumerate() {
+                let value = x[value * width + column];
+                if best.is_none_or(|(_, found)| wins(value, found)) {
+                    best = Some((position as i64, value));
+                }
+            }
+            y[row * width + column] = best.map_or(-1, |(position, _)| position);
+        }
+    }
+}

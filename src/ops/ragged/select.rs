@@ -1,0 +1,315 @@
+//! Ops that move rows of ragged values: gather, concat, stack, tile, reverse, masks.
+
+use shapeflow_shape_fns::{DType, Dim};
+
+use super::partition::{number, refuse, splits_of_lengths, uniform_partition};
+use super::range::range_parts;
+use crate::error::{ErrorKind, Result};
+use crate::graph::{AnyValue, RaggedValue, RowPartitionValue, Value};
+use crate::ops::{SliceItem, concat as concat_dense};
+
+/// Selects positions along axis 0, which are numbers within the axis.
+pub(super) fn take<'g>(value: AnyValue<'g>, indices: Value<'g>) -> Result<AnyValue<'g>> {
+    let ragged = match value {
+        AnyValue::Dense(value) => return value.gather(indices, 0).map(AnyValue::Dense),
+        AnyValue::Ragged(ragged) => ragged,
+    };
+    let starts = ragged.row_starts()?.gather(indices, 0)?;
+    let limits = ragged.row_limits()?.gather(indices, 0)?;
+    let (splits, positions) = range_parts(starts, limits, number(ragged.graph(), starts.dtype(), 1)?)?;
+    let values = take(ragged.values(), positions)?;
+    let uniform = ragged.partition().uniform_row_length();
+    let splits = splits.cast(starts.dtype())?;
+    Ok(values.split_by(RowPartitionValue::new("splits", splits, splits, uniform)?).into())
+}
+
+/// Joins dense or ragged values along axis 0.
+fn join_rows<'g>(values: &[AnyValue<'g>]) -> Result<AnyValue<'g>> {
+    let ragged: Vec<RaggedValue<'g>> = values
+        .iter()
+        .filter_map(|value| match value {
+            AnyValue::Ragged(ragged) => Some(*ragged),
+            AnyValue::Dense(_) => None,
+        })
+        .collect();
+    if ragged.is_empty() {
+        let dense: Vec<Value<'g>> = values.iter().map(|value| value.flat_values()).collect();
+        return concat_dense(&dense, 0).map(AnyValue::Dense);
+    }
+    if ragged.len() < values.len() {
+        let message = "joined values must have the same number of partitions, got dense and ragged values";
+        return Err(
+            refuse(ErrorKind::Shape, message.to_string()).with_help("make ragged values with from_tensor")
+        );
+    }
+    let lengths: Vec<Value<'g>> = ragged.iter().map(|value| value.row_lengths()).collect::<Result<_>>()?;
+    let inner: Vec<AnyValue<'g>> = ragged.iter().map(|value| value.values()).collect();
+    let splits = splits_of_lengths(concat_dense(&lengths, 0)?)?;
+    let uniform = ragged[0].partition().uniform_row_length();
+    let uniform = uniform.filter(|length| {
+        ragged.iter().all(|value| {
+            let other = value.partition().uniform_row_length();
+            other.is_some_and(|other| value.graph().same_dim(length, &other) == Some(true))
+        })
+    });
+    Ok(join_rows(&inner)?.split_by(RowPartitionValue::new("splits", splits, splits, uniform)?).into())
+}
+
+/// Returns an axis counted from the front.
+fn axis_of(value: RaggedValue<'_>, axis: i64, extra: i64) -> Result<usize> {
+    let rank = super::reduce::rank_of(value)? as i64 + extra;
+    let index = if axis < 0 { axis + rank } else { axis };
+    match (0..rank).contains(&index) {
+        true => Ok(index as usize),
+        false => Err(refuse(ErrorKind::Shape, format!("an axis must be in [{}, {rank}), got {axis}", -rank))),
+    }
+}
+
+impl<'g> RaggedValue<'g> {
+    /// Returns other values with the outermost partition of `self`.
+    pub(super) fn with_values_unchecked(self, values: AnyValue<'g>) -> RaggedValue<'g> {
+        values.split_by(self.partition())
+    }
+
+    /// Selects rows: row `i` of the result is row `indices[i]`.
+    ///
+    /// `[n, (r), ..], indices [k] -> [k, (r), ..]`. An index out of range fails the run. As TensorFlow's `RaggedGather`.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, ragged};
+    ///
+    /// let g = Graph::new();
+    /// let rt = g.ragged_constant(&ragged![[1, 2], [], [3, 4, 5]])?;
+    /// let picked = rt.gather(g.constant([2, 0, 2])?)?;
+    /// let picked = g.compile(picked)?.run_named(&[])?.ragged_at(0)?;
+    /// assert_eq!(picked.to_string(), "[[3, 4, 5], [1, 2], [3, 4, 5]]");
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The indices are not a vector of i32 or i64.
+    #[track_caller]
+    pub fn gather(self, indices: Value<'g>) -> Result<RaggedValue<'g>> {
+        if indices.shape().rank() != Some(1) {
+            let message = format!("the indices must be a vector, got {}", indices.shape());
+            return Err(refuse(ErrorKind::Shape, message));
+        }
+        take(self.into(), indices)?.ragged()
+    }
+
+    /// Joins ragged values along an axis. Along axis 1, rows are joined: all values have the same number of rows. Along a later
+    /// axis, all values have the same partitions before it.
+    ///
+    /// ```
+    /// use shapeflow::{AnyValue, Graph, RaggedValue, ragged};
+    ///
+    /// let g = Graph::new();
+    /// let a = g.ragged_constant(&ragged![[1, 2], [3]])?;
+    /// let b = g.ragged_constant(&ragged![[4], [5, 6]])?;
+    /// let joined = [RaggedValue::concat(&[a, b], 0)?, RaggedValue::concat(&[a, b], 1)?];
+    /// let results = g.compile(&joined.map(AnyValue::from))?.run_named(&[])?;
+    /// assert_eq!(results.ragged_at(0)?.to_string(), "[[1, 2], [3], [4], [5, 6]]");
+    /// assert_eq!(results.ragged_at(1)?.to_string(), "[[1, 2, 4], [3, 5, 6]]");
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// There are no values, the axis does not exist, or dtypes, ranks or numbers of partitions differ.
+    #[track_caller]
+    pub fn concat(values: &[RaggedValue<'g>], axis: i64) -> Result<RaggedValue<'g>> {
+        let Some(&first) = values.first() else {
+            return Err(refuse(
+                ErrorKind::Attribute,
+                "concat needs at least one value, got none".to_string(),
+            ));
+        };
+        let axis = axis_of(first, axis, 0)?;
+        let values: Vec<AnyValue<'g>> = values.iter().map(|value| AnyValue::Ragged(*value)).collect();
+        concat_along(&values, axis)?.ragged()
+    }
+
+    /// Stacks ragged values along a new axis 0 or 1.
+    ///
+    /// # Errors
+    /// As [`RaggedValue::concat`].
+    #[track_caller]
+    pub fn stack(values: &[RaggedValue<'g>], axis: i64) -> Result<RaggedValue<'g>> {
+        let Some(&first) = values.first() else {
+            return Err(refuse(ErrorKind::Attribute, "stack needs at least one value, got none".to_string()));
+        };
+        let axis = axis_of(first, axis, 1)? as i64;
+        let expanded = values.iter().map(|value| value.expand_dims(axis)).collect::<Result<Vec<_>>>()?;
+        RaggedValue::concat(&expanded, axis)
+    }
+
+    /// Adds a uniform axis of size 1. Along axis 0 it has one row, which holds all rows.
+    ///
+    /// # Errors
+    /// The axis does not exist.
+    #[track_caller]
+    pub fn expand_dims(self, axis: i64) -> Result<RaggedValue<'g>> {
+        let axis = axis_of(self, axis, 1)?;
+        let depth = self.ragged_rank();
+        if axis > depth {
+            return self.map_flat_values(|flat| flat.expand_dims((axis - depth) as i64));
+        }
+        let partitions = self.partitions();
+        if axis == 0 {
+            let rows = uniform_partition(self.into(), Dim::known(1), self.nrows())?;
+            return Ok(AnyValue::Ragged(self).split_by(rows));
+        }
+        let inner = AnyValue::of(self.flat_values(), &partitions[axis - 1..]);
+        let inner = inner.split_by(uniform_partition(inner, inner.count()?, Dim::known(1))?);
+        Ok(partitions[..axis - 1]
+            .iter()
+            .rev()
+            .fold(inner, |value, rows| AnyValue::Ragged(value).split_by(*rows)))
+    }
+
+    /// Reverses the rows (axis 0), the items of each row (axis 1), or items along later axes.
+    ///
+    /// # Errors
+    /// The axis does not exist.
+    #[track_caller]
+    pub fn reverse(self, axis: i64) -> Result<RaggedValue<'g>> {
+        let axis = axis_of(self, axis, 0)?;
+        let depth = self.ragged_rank();
+        if axis > depth {
+            return self.map_flat_values(|flat| flat.reverse([(axis - depth) as i64]));
+        }
+        if axis == 0 {
+            let numbers = self.graph().range(0i64, self.nrows(), 1i64)?.reverse([0])?;
+            return take(self.into(), numbers)?.ragged();
+        }
+        if axis > 1 {
+            let values = self.values().ragged()?.reverse(axis as i64 - 1)?;
+            return Ok(self.with_values_unchecked(values.into()));
+        }
+        let rowids = self.value_rowids()?;
+        let (starts, limits) = (self.row_starts()?.gather(rowids, 0)?, self.row_limits()?.gather(rowids, 0)?);
+        let numbers = self.graph().range(0i64, self.values().count()?, 1i64)?.cast(starts.dtype())?;
+        let positions = (starts + limits - numbers - 1).ok()?;
+        Ok(self.with_values_unchecked(take(self.values(), positions)?))
+    }
+
+    /// Repeats the rows `count` times (axis 0), or the items of each row (axis 1).
+    ///
+    /// # Errors
+    /// The axis does not exist, or `count` is less than 1.
+    #[track_caller]
+    pub fn tile(self, count: usize, axis: i64) -> Result<RaggedValue<'g>> {
+        if count == 0 {
+            return Err(refuse(
+                ErrorKind::Attribute,
+                "a value must be repeated at least once, got 0".to_string(),
+            ));
+        }
+        RaggedValue::concat(&vec![self; count], axis)
+    }
+
+    /// Keeps the items whose flag is set. `mask` has the partitions of `self`.
+    ///
+    /// `[n, (r), ..], mask bool[n, (r)] -> [n, (r), ..]`. As TensorFlow's `tf.ragged.boolean_mask`. Runs on the host.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, ragged};
+    ///
+    /// let g = Graph::new();
+    /// let rt = g.ragged_constant(&ragged![[1, 2, 3], [4], [5, 6]])?;
+    /// let odd = rt.floormod(2)?.equal(1)?;
+    /// let odd = g.compile(rt.boolean_mask(odd)?)?.run_named(&[])?.ragged_at(0)?;
+    /// assert_eq!(odd.to_string(), "[[1, 3], [], [5]]");
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `mask` is not bool, or has another number of partitions.
+    #[track_caller]
+    pub fn boolean_mask(self, mask: RaggedValue<'g>) -> Result<RaggedValue<'g>> {
+        let flat = self.matched(mask, std::panic::Location::caller())?;
+        let partitions = self.partitions();
+        let (last, outer) = partitions.split_last().expect("a ragged value has at least one partition");
+        let kept = flat.boolean_mask(mask.flat_values(), 0)?;
+        let flags = mask.map_flat_values(|flags| flags.cast(DType::I64))?;
+        let counts =
+            RaggedValue::new(flags.flat_values(), &partitions[partitions.len() - 1..]).reduce_sum(1)?;
+        let counts = counts.dense()?.cast(last.row_splits().dtype())?;
+        let splits = splits_of_lengths(counts)?;
+        let mut result =
+            AnyValue::Dense(kept).split_by(RowPartitionValue::new("splits", splits, splits, None)?);
+        for rows in outer.iter().rev() {
+            result = AnyValue::Ragged(result).split_by(*rows);
+        }
+        Ok(result)
+    }
+
+    /// Returns the number of elements, as a scalar.
+    ///
+    /// # Errors
+    /// As [`Value::size_tensor`].
+    #[track_caller]
+    pub fn size(self) -> Result<Value<'g>> {
+        self.flat_values().size_tensor()
+    }
+
+    /// Cuts every row to the items of a range, as Python's `rt[:, begin:end]`. Negative positions count from the end of each row.
+    ///
+    /// # Errors
+    /// The flat values have an unknown rank.
+    #[track_caller]
+    pub fn slice_rows(self, begin: i64, end: Option<i64>) -> Result<RaggedValue<'g>> {
+        let (starts, limits) = (self.row_starts()?, self.row_limits()?);
+        let at = |position: i64| -> Result<Value<'g>> {
+            let from = if position < 0 { limits } else { starts };
+            (from + position).ok()?.maximum(starts)?.minimum(limits)
+        };
+        let first = at(begin)?;
+        let last = end.map_or(Ok(limits), at)?;
+        let (splits, positions) = range_parts(first, last, number(self.graph(), starts.dtype(), 1)?)?;
+        let splits = splits.cast(starts.dtype())?;
+        Ok(take(self.values(), positions)?.split_by(RowPartitionValue::new("splits", splits, splits, None)?))
+    }
+}
+
+/// Joins values along an axis.
+fn concat_along<'g>(values: &[AnyValue<'g>], axis: usize) -> Result<AnyValue<'g>> {
+    if axis == 0 {
+        return join_rows(values);
+    }
+    let Some(first) = values.first().and_then(|value| value.ragged().ok()) else {
+        let dense: Vec<Value<'g>> = values.iter().map(|value| value.flat_values()).collect();
+        return concat_dense(&dense, axis as i64).map(AnyValue::Dense);
+    };
+    let ragged = values.iter().map(|value| value.ragged()).collect::<Result<Vec<_>>>()?;
+    if axis > 1 {
+        for other in &ragged[1..] {
+            if !first.partition().is_same(other.partition()) {
+                let message =
+                    "values joined along an inner axis must be made from the same row splits".to_string();
+                return Err(refuse(ErrorKind::Shape, message));
+            }
+        }
+        let inner: Vec<AnyValue<'g>> = ragged.iter().map(|value| value.values()).collect();
+        return Ok(first.with_values_unchecked(concat_along(&inner, axis - 1)?).into());
+    }
+    // The rows of all values, one value after the other, are taken in the order of the rows of the result.
+    let count = ragged.len() as i64;
+    let joined = join_rows(values)?.ragged()?;
+    let rows = first.nrows();
+    for other in &ragged[1..] {
+        let other = other.nrows();
+        if first.graph().same_dim(&rows, &other) == Some(false) {
+            let message =
+                format!("values joined along axis 1 must have one number of rows, got {rows} and {other}");
+            return Err(refuse(ErrorKind::Shape, message));
+        }
+    }
+    let numbers = first.graph().range(0i64, joined.nrows(), 1i64)?;
+    let order = numbers.reshape([count, -1])?.transpose([1, 0])?.reshape([-1])?;
+    let ordered = take(joined.into(), order)?.ragged()?;
+    let splits = ordered.row_splits().slice_with(&[SliceItem::from(..).step(count)])?;
+    let lengths = ragged.iter().map(|value| value.partition().uniform_row_length());
+    let uniform = lengths.reduce(|sum, length| Some(sum? + length?)).flatten();
+    let rows = RowPartitionValue::new("splits", splits, splits, uniform)?;
+    Ok(ordered.values().split_by(rows).into())
+}

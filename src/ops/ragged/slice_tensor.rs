@@ -1,0 +1,216 @@
+//! Slices of ragged tensors with the data of a run, with the items of [`Value::slice_with`](crate::Value::slice_with).
+
+use std::ops::Range;
+
+use shapeflow_shape_fns::Dim;
+
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::ops::SliceItem;
+use crate::ragged::{RaggedItem, RaggedTensor, RowPartition};
+
+impl RaggedTensor {
+    /// Slices as Python's `rt[1, 2:5, ::-1, None, ...]` does. There is one item per axis; further axes are kept whole.
+    ///
+    /// A single position along an inner ragged axis is refused, because a row may be shorter. A range is clamped to each row.
+    ///
+    /// ```
+    /// use shapeflow::{SliceItem, ragged};
+    ///
+    /// let rt = ragged![[1, 2, 3], [4], [], [5, 6]];
+    /// assert_eq!(rt.slice_with(&[SliceItem::from(1..)])?.to_string(), "[[4], [], [5, 6]]");
+    /// assert_eq!(rt.slice_with(&[SliceItem::All, (..2).into()])?.to_string(), "[[1, 2], [4], [], [5, 6]]");
+    /// let backwards = SliceItem::from(..).step(-1);
+    /// assert_eq!(rt.slice_with(&[SliceItem::All, backwards])?.to_string(), "[[3, 2, 1], [4], [], [6, 5]]");
+    /// let error = rt.slice_with(&[SliceItem::All, SliceItem::At(0)]).unwrap_err();
+    /// assert!(error.message().starts_with("a position along axis 1 must be a range, because the axis is ragged"));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A position is out of range or selects from an inner ragged axis, a step is 0, there are more items than axes, or there
+    /// are two [`SliceItem::Rest`].
+    pub fn slice_with(&self, items: &[SliceItem]) -> Result<RaggedItem> {
+        let items = whole_axes(items, self.rank())?;
+        outer(RaggedItem::Ragged(self.clone()), &items, 0)
+    }
+}
+
+fn refuse(kind: ErrorKind, message: String) -> Error {
+    Error::new(kind, Phase::Run, message)
+}
+
+/// Puts whole axes in place of [`SliceItem::Rest`].
+pub(super) fn whole_axes(items: &[SliceItem], rank: usize) -> Result<Vec<SliceItem>> {
+    let is_rest = |item: &&SliceItem| **item == SliceItem::Rest;
+    let used = items.iter().filter(|item| !is_rest(item) && **item != SliceItem::NewAxis).count();
+    let Some(rest) = rank.checked_sub(used) else {
+        return Err(refuse(
+            ErrorKind::Index,
+            format!("there must be at most one item for each of {rank} axes, got {used}"),
+        ));
+    };
+    if items.iter().filter(is_rest).count() > 1 {
+        return Err(refuse(
+            ErrorKind::Index,
+            "there must be at most one SliceItem::Rest, got more".to_string(),
+        ));
+    }
+    let mut whole = Vec::new();
+    for item in items {
+        match item {
+            SliceItem::Rest => whole.extend(std::iter::repeat_n(SliceItem::All, rest)),
+            other => whole.push(other.clone()),
+        }
+    }
+    Ok(whole)
+}
+
+/// Returns the value of a position. The sizes of a ragged tensor are known, so a position must be a number.
+fn known(position: &Dim) -> Result<i64> {
+    position.as_known().ok_or_else(|| {
+        refuse(ErrorKind::Index, format!("a position in a ragged tensor must be a number, got {position}"))
+    })
+}
+
+/// Returns the value of an end of a range, if the range has this end.
+fn known_end(position: &Option<Dim>) -> Result<Option<i64>> {
+    position.as_ref().map(known).transpose()
+}
+
+/// Slices along axis 0 by the first item, and along further axes by the other items. `axis` numbers axis 0 in errors.
+fn outer(x: RaggedItem, items: &[SliceItem], axis: usize) -> Result<RaggedItem> {
+    let Some((first, rest)) = items.split_first() else { return Ok(x) };
+    match first {
+        SliceItem::At(position) => outer(x.item_at(known(position)?)?, rest, axis + 1),
+        SliceItem::NewAxis => {
+            let inner = outer(x, rest, axis)?;
+            let rows = RowPartition::uniform(inner.len(), 1, splits_dtype(&inner))?;
+            match inner {
+                RaggedItem::Dense(tensor) => {
+                    let sizes = [&[1], tensor.sizes()].concat();
+                    Ok(RaggedItem::Dense(tensor.reshape(&sizes)?))
+                }
+                ragged => Ok(RaggedItem::Ragged(RaggedTensor::partitioned(rows, ragged)?)),
+            }
+        }
+        SliceItem::All => batched(x, rest, axis + 1),
+        SliceItem::Range(begin, end, step) => {
+            let rows = positions(0..x.len(), known_end(begin)?, known_end(end)?, *step)?;
+            batched(x.take(&rows)?, rest, axis + 1)
+        }
+        SliceItem::Rest => unreachable!("whole axes have replaced SliceItem::Rest"),
+    }
+}
+
+fn splits_dtype(x: &RaggedItem) -> shapeflow_shape_fns::DType {
+    match x {
+        RaggedItem::Ragged(ragged) => ragged.row_splits_dtype(),
+        RaggedItem::Dense(_) => shapeflow_shape_fns::DType::I64,
+    }
+}
+
+/// Slices every item along axis 0 by `items`. `axis` numbers axis 1 in errors.
+fn batched(x: RaggedItem, items: &[SliceItem], axis: usize) -> Result<RaggedItem> {
+    let Some((first, rest)) = items.split_first() else { return Ok(x) };
+    let dtype = splits_dtype(&x);
+    if *first == SliceItem::NewAxis {
+        let inner = batched(x, rest, axis)?;
+        let rows = RowPartition::uniform(1, inner.len(), dtype)?;
+        return joined(rows, inner);
+    }
+    let (partition, values) = match x {
+        RaggedItem::Ragged(ragged) => (ragged.partition().clone(), ragged.values()),
+        RaggedItem::Dense(tensor) => {
+            // The first two axes become one, so that a dense axis is a uniform partition.
+            let &[rows, width, ref inner @ ..] = tensor.sizes() else {
+                unreachable!("items are checked against the rank")
+            };
+            let values = tensor.reshape(&[&[rows * width], inner].concat())?;
+            (RowPartition::uniform(width, rows, dtype)?, RaggedItem::Dense(values))
+        }
+    };
+    match first {
+        SliceItem::At(position) => {
+            let position = known(position)?;
+            let Some(length) = partition.uniform_row_length() else {
+                let message = format!(
+                    "a position along axis {axis} must be a range, because the axis is ragged, got {position}"
+                );
+                return Err(refuse(ErrorKind::Index, message)
+                    .with_help("use SliceItem::span(i, i + 1), which keeps the axis"));
+            };
+            let index = if position < 0 { position + length as i64 } else { position };
+            let Some(index) = usize::try_from(index).ok().filter(|index| *index < length) else {
+                let message =
+                    format!("a position along axis {axis} must be in [-{length}, {length}), got {position}");
+                return Err(refuse(ErrorKind::Index, message));
+            };
+            let taken: Vec<Range<usize>> =
+                partition.ranges().map(|row| row.start + index..row.start + index + 1).collect();
+            batched(values.take(&taken)?, rest, axis + 1)
+        }
+        SliceItem::Range(begin, end, step) => {
+            let (begin, end, step) = (known_end(begin)?, known_end(end)?, *step);
+            let (mut taken, mut ends) = (Vec::new(), vec![0]);
+            for row in partition.ranges() {
+                let kept = positions(row, begin, end, step)?;
+                let before = ends[ends.len() - 1];
+                ends.push(before + kept.iter().map(ExactSizeIterator::len).sum::<usize>());
+                taken.extend(kept);
+            }
+            let rows = match partition.uniform_row_length() {
+                Some(length) => {
+                    let kept = positions(0..length, begin, end, step)?;
+                    let length = kept.iter().map(ExactSizeIterator::len).sum();
+                    RowPartition::uniform(length, partition.nrows(), dtype)?
+                }
+                None => RowPartition::of_offsets(dtype, ends.into_iter())?,
+            };
+            joined(rows, batched(values.take(&taken)?, rest, axis + 1)?)
+        }
+        _ => joined(partition, batched(values, rest, axis + 1)?),
+    }
+}
+
+/// Puts a partition around values. A uniform partition of dense values gives a dense tensor.
+fn joined(partition: RowPartition, values: RaggedItem) -> Result<RaggedItem> {
+    match (partition.uniform_row_length(), values) {
+        (Some(length), RaggedItem::Dense(tensor)) => {
+            let sizes = [&[partition.nrows(), length], &tensor.sizes()[1..]].concat();
+            Ok(RaggedItem::Dense(tensor.reshape(&sizes)?))
+        }
+        (_, values) => Ok(RaggedItem::Ragged(RaggedTensor::partitioned(partition, values)?)),
+    }
+}
+
+/// Returns the positions of a range of Python within `row`, as ranges of positions.
+fn positions(
+    row: Range<usize>,
+    begin: Option<i64>,
+    end: Option<i64>,
+    step: i64,
+) -> Result<Vec<Range<usize>>> {
+    if step == 0 {
+        return Err(refuse(ErrorKind::Index, "the step of a range must not be 0".to_string()));
+    }
+    let length = row.len() as i64;
+    // Backwards, the range may start at the last position and may end before the first one.
+    let (least, most) = if step > 0 { (0, length) } else { (-1, length - 1) };
+    let clamp = |position: i64| {
+        let index = if position < 0 { position.saturating_add(length) } else { position };
+        index.clamp(least, most)
+    };
+    let (first, last) = if step > 0 { (least, most) } else { (most, least) };
+    let (begin, end) = (begin.map_or(first, clamp), end.map_or(last, clamp));
+    let offset = |position: i64| row.start + position as usize;
+    if step == 1 {
+        return Ok((begin < end).then(|| offset(begin)..offset(end)).into_iter().collect());
+    }
+    let mut taken = Vec::new();
+    let mut position = begin;
+    while if step > 0 { position < end } else { position > end } {
+        taken.push(offset(position)..offset(position) + 1);
+        position = position.saturating_add(step);
+    }
+    Ok(taken)
+}

@@ -1,0 +1,157 @@
+//! Host ops that check, compare and convert row partitions.
+
+use shapeflow_shape_fns::{DType, TensorShape};
+
+use crate::dtype;
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::op::{HostCx, OpDef, Operand};
+use crate::ops::host_params::param_sizes;
+use crate::ops::row_major::RowMajor;
+use crate::ragged::{first_bad_split, rowids_of_splits, rows_of_rowids, splits_of_rowids, splits_tensor};
+
+/// Passes row splits on: `splits [n+1], nvals -> [n+1]`. The run fails unless they start at 0, never decrease, and end at
+/// `nvals`.
+pub(crate) static CHECKED: OpDef = OpDef::host("ragged_row_splits", run_checked)
+    .operands(&[Operand::Data("row_splits"), Operand::Size("nvals")])
+    .shape_fn(|cx| {
+        let splits = cx.with_rank(0, 1)?;
+        cx.set_output(0, splits);
+        Ok(())
+    })
+    .dtype_rule(|dtypes, _| {
+        dtype::indices(dtypes, 0)?;
+        Ok(dtypes[..1].to_vec())
+    });
+
+fn run_checked(cx: &mut HostCx<'_>) -> Result<()> {
+    let splits = RowMajor::new(cx.input(0)?)?;
+    let nvals = param_sizes(cx, "nvals", 1)?.first().copied();
+    let bad = match splits.view().dtype() {
+        DType::I32 => first_bad_split(splits.view().as_slice::<i32>()?, nvals),
+        _ => first_bad_split(splits.view().as_slice::<i64>()?, nvals),
+    };
+    match bad {
+        Some((_, message)) => Err(Error::new(ErrorKind::Guard, Phase::Run, message)),
+        None => cx.unfilled_output(0, splits.view().sizes())?.copy_from(splits.view()),
+    }
+}
+
+/// Returns the row of each value: `splits [n+1], nvals -> [nvals]`.
+pub(crate) static ROWIDS: OpDef = OpDef::host("ragged_value_rowids", run_rowids)
+    .operands(&[Operand::Data("row_splits"), Operand::Size("nvals")])
+    .shape_fn(|cx| {
+        cx.with_rank(0, 1)?;
+        let nvals = cx.make_dim_for_scalar_input("nvals")?;
+        cx.set_output(0, TensorShape::new([nvals]));
+        Ok(())
+    })
+    .dtype_rule(|dtypes, _| {
+        dtype::indices(dtypes, 0)?;
+        Ok(dtypes[..1].to_vec())
+    });
+
+fn run_rowids(cx: &mut HostCx<'_>) -> Result<()> {
+    let splits = RowMajor::new(cx.input(0)?)?;
+    let nvals = param_sizes(cx, "nvals", 1)?;
+    let mut rowids = cx.unfilled_output(0, &nvals)?;
+    match splits.view().dtype() {
+        DType::I32 => rowids_of_splits(splits.view().as_slice::<i32>()?, rowids.as_mut_slice::<i32>()?),
+        _ => rowids_of_splits(splits.view().as_slice::<i64>()?, rowids.as_mut_slice::<i64>()?),
+    }
+    Ok(())
+}
+
+/// Returns the splits of ascending row ids: `rowids [nvals], nrows -> [nrows+1]`.
+pub(crate) static FROM_ROWIDS: OpDef = OpDef::host("ragged_rowids_to_splits", run_from_rowids)
+    .operands(&[Operand::Data("value_rowids"), Operand::Size("nrows")])
+    .shape_fn(|cx| {
+        cx.with_rank(0, 1)?;
+        let splits = match cx.len() > 1 || cx.attr("nrows").is_some() {
+            true => {
+                let rows = cx.make_dim_for_scalar_input("nrows")?;
+                cx.add(&rows, &shapeflow_shape_fns::Dim::known(1))?
+            }
+            false => cx.fresh(),
+        };
+        cx.set_output(0, TensorShape::new([splits]));
+        Ok(())
+    })
+    .dtype_rule(|dtypes, _| {
+        dtype::indices(dtypes, 0)?;
+        Ok(dtypes[..1].to_vec())
+    });
+
+fn run_from_rowids(cx: &mut HostCx<'_>) -> Result<()> {
+    let rowids = RowMajor::new(cx.input(0)?)?;
+    let nrows = param_sizes(cx, "nrows", 1)?.first().copied();
+    let dtype = rowids.view().dtype();
+    let splits = match dtype {
+        DType::I32 => {
+            let ids = rowids.view().as_slice::<i32>()?;
+            splits_of_rowids(ids, nrows.unwrap_or_else(|| rows_of_rowids(ids)))?
+        }
+        _ => {
+            let ids = rowids.view().as_slice::<i64>()?;
+            splits_of_rowids(ids, nrows.unwrap_or_else(|| rows_of_rowids(ids)))?
+        }
+    };
+    cx.set_output(0, splits_tensor(dtype, splits.into_iter())?)
+}
+
+/// Passes flat values on: `values [n, ..], splits [a], other splits [b] -> [n, ..]`. The run fails unless both splits are
+/// equal.
+pub(crate) static SAME: OpDef = OpDef::host("ragged_same_splits", run_same)
+    .operands(&[Operand::Data("values"), Operand::Data("row_splits"), Operand::Data("other_splits")])
+    .shape_fn(|cx| {
+        let ([a], [b]) = (cx.axes::<1>(1)?, cx.axes::<1>(2)?);
+        cx.agree("the numbers of row splits of ragged operands", &a, &b)?;
+        let values = cx.input(0).clone();
+        cx.set_output(0, values);
+        Ok(())
+    })
+    .dtype_rule(|dtypes, _| {
+        dtype::indices(dtypes, 1)?;
+        if dtypes[1] != dtypes[2] {
+            let message = format!("all row_splits must have one dtype, got {} and {}", dtypes[1], dtypes[2]);
+            return dtype::refuse_with_help(
+                message,
+                "use with_row_splits_dtype to convert one of them".to_string(),
+            );
+        }
+        Ok(dtypes[..1].to_vec())
+    });
+
+fn run_same(cx: &mut HostCx<'_>) -> Result<()> {
+    let (a, b) = (RowMajor::new(cx.input(1)?)?, RowMajor::new(cx.input(2)?)?);
+    let (a, b) = (a.view(), b.view());
+    let differing = match a.dtype() {
+        DType::I32 => first_differing_row(a.as_slice::<i32>()?, b.as_slice::<i32>()?),
+        _ => first_differing_row(a.as_slice::<i64>()?, b.as_slice::<i64>()?),
+    };
+    if let Some(message) = differing {
+        return Err(Error::new(ErrorKind::Guard, Phase::Run, message));
+    }
+    let values = cx.input(0)?.to_tensor()?;
+    cx.set_output(0, values)
+}
+
+/// Returns the message about the first row whose length differs.
+fn first_differing_row<I: Copy + Into<i64> + PartialEq>(a: &[I], b: &[I]) -> Option<String> {
+    if a == b {
+        return None;
+    }
+    let length = |splits: &[I], row: usize| splits[row + 1].into().wrapping_sub(splits[row].into());
+    let rows = a.len().min(b.len()).saturating_sub(1);
+    let row = (0..rows).find(|&row| length(a, row) != length(b, row));
+    Some(match row {
+        Some(row) => format!(
+            "ragged operands must have equal row splits, got lengths {} and {} at row {row}",
+            length(a, row),
+            length(b, row)
+        ),
+        None => {
+            let rows = |splits: &[I]| splits.len().saturating_sub(1);
+            format!("ragged operands must have equal row splits, got {} and {} rows", rows(a), rows(b))
+        }
+    })
+}

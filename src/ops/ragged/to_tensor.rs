@@ -1,0 +1,193 @@
+//! `ragged_to_tensor`: a ragged tensor as a padded dense one.
+
+use shapeflow_shape_fns::{Attr, Attrs, DType};
+
+use super::partition::refuse;
+use crate::dtype;
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::graph::{IntoOperand, RaggedValue, Value};
+use crate::op::{HostCx, OpDef, Operand, TfOp};
+use crate::ops::host_params::param_ints;
+use crate::ops::row_major::RowMajor;
+use crate::ragged::{
+    PaddedCopy, RowPartition, broadcast_default, rows_of_rowids, splits_of_rowids, splits_tensor,
+};
+use crate::tensor::{Tensor, TensorView};
+
+impl<'g> RaggedValue<'g> {
+    /// Returns a dense value. Short rows end with zeros, `false` or empty strings. Rows are copied at once. Runs on the host.
+    ///
+    /// `[n, (r), ..] -> [n, ?, ..]`, where `?` is the length of the longest row. As TensorFlow's `RaggedTensorToTensor`.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor, ragged};
+    ///
+    /// let g = Graph::new();
+    /// let rt = g.ragged_constant(&ragged![[9, 8, 7], [], [6, 5], [4]])?;
+    /// let [dense] = g.compile(rt.to_tensor()?)?.run(&[])?;
+    /// assert_eq!(dense, Tensor::from([[9, 8, 7], [0, 0, 0], [6, 5, 0], [4, 0, 0]]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The flat values have an unknown rank.
+    #[track_caller]
+    pub fn to_tensor(self) -> Result<Value<'g>> {
+        let zero = Tensor::zeros(self.dtype(), &[])?;
+        self.to_tensor_with(&zero, &[])
+    }
+
+    /// Returns a dense value. Short rows end with `default`, a scalar or a value that broadcasts to the inner axes. `sizes` has a
+    /// size for each axis; -1 stands for the natural size, and longer rows are cut. An empty `sizes` stands for natural sizes.
+    ///
+    /// # Errors
+    /// `default` has another dtype, `sizes` has another length than the rank, or a size of an inner axis differs.
+    #[track_caller]
+    pub fn to_tensor_with(self, default: impl IntoOperand<'g>, sizes: &[i64]) -> Result<Value<'g>> {
+        let rank = super::reduce::rank_of(self)?;
+        if !sizes.is_empty() && sizes.len() != rank {
+            let message = format!("there must be one size for each of {rank} axes, got {}", sizes.len());
+            return Err(refuse(ErrorKind::Shape, message));
+        }
+        let natural = vec![-1; rank];
+        let sizes = if sizes.is_empty() { &natural[..] } else { sizes };
+        let default = default.into_operand(self.flat_values(), std::panic::Location::caller());
+        let splits = self.nested_row_splits();
+        let types = vec![std::sync::Arc::from("ROW_SPLITS"); splits.len()];
+        let call = self.graph().op(&DEF).data(self.graph().constant(sizes)?);
+        let call = call.data(self.flat_values()).data(default).data_all(&splits);
+        call.attr("row_partition_types", Attr::Strs(types.into())).finish()
+    }
+}
+
+/// Attribute `row_partition_types` says what each partition holds: `ROW_SPLITS`, `VALUE_ROWIDS`, or `FIRST_DIM_SIZE` before the
+/// first `VALUE_ROWIDS`.
+pub(crate) static DEF: OpDef = OpDef::host("ragged_to_tensor", run)
+    .operands(&[
+        Operand::Data("shape"),
+        Operand::Data("values"),
+        Operand::Data("default_value"),
+        Operand::Variadic("row_partition_tensors.."),
+    ])
+    .shape_fn(shapeflow_shape_fns::ragged::ragged_to_dense)
+    .dtype_rule(dtypes)
+    .tensorflow(&[TfOp::new("RaggedTensorToTensor")]);
+
+fn dtypes(dtypes: &[DType], _: &Attrs) -> Result<Vec<DType>> {
+    dtype::indices(dtypes.get(..1).unwrap_or_default(), 0)?;
+    let values = dtype::common(dtypes, 1, 3, dtype::Class::Any)?;
+    for &partition in dtypes.get(3..).unwrap_or_default() {
+        dtype::indices(&[partition], 0)?;
+    }
+    Ok(vec![values])
+}
+
+fn wrong(message: String) -> Error {
+    Error::new(ErrorKind::Guard, Phase::Run, message)
+}
+
+fn run(cx: &mut HostCx<'_>) -> Result<()> {
+    let types: Vec<String> = match cx.attrs().get("row_partition_types") {
+        Some(Attr::Strs(types)) => types.iter().map(|kind| kind.to_string()).collect(),
+        Some(Attr::Str(kind)) => vec![kind.to_string()],
+        _ => Vec::new(),
+    };
+    let (flat, default) = (RowMajor::new(cx.input(1)?)?, RowMajor::new(cx.input(2)?)?);
+    let flat = flat.view();
+    let mut tensors = Vec::new();
+    for operand in 3..cx.inputs() {
+        tensors.push(cx.input(operand)?.to_tensor()?);
+    }
+    let partitions = partitions(&types, &tensors, flat.sizes()[0])?;
+    let Some(outer) = partitions.first() else {
+        return Err(wrong("row_partition_types must name a partition, got none".to_string()));
+    };
+    let natural = std::iter::once(outer.nrows()).chain(partitions.iter().map(RowPartition::longest_row));
+    let mut sizes: Vec<usize> = natural.chain(flat.sizes()[1..].iter().copied()).collect();
+    let given = param_ints(cx, "shape", 0)?.unwrap_or_default();
+    // A scalar -1 stands for natural sizes.
+    let given = if given.len() == sizes.len() { given } else { vec![-1; sizes.len()] };
+    for (axis, (size, given)) in sizes.iter_mut().zip(given).enumerate() {
+        let Ok(given) = usize::try_from(given) else { continue };
+        if axis > partitions.len() && given != *size {
+            return Err(wrong(format!(
+                "the size of inner axis {axis} must be the values' size, {size}, got {given}"
+            )));
+        }
+        *size = given;
+    }
+    let default = broadcast_default(default.view(), flat.clone())?;
+    let dense = PaddedCopy { flat, partitions: &partitions, sizes: &sizes }.run(default.view())?;
+    cx.set_output(0, dense)
+}
+
+/// Reads the partitions, innermost first, because each gives the number of values of the one before it.
+fn partitions(types: &[String], tensors: &[Tensor], nvals: usize) -> Result<Vec<RowPartition>> {
+    let mut partitions = Vec::new();
+    let mut nvals = nvals;
+    for (index, kind) in types.iter().enumerate().rev() {
+        let Some(tensor) = tensors.get(index) else {
+            return Err(wrong(format!("there must be {} partitions, got {}", types.len(), tensors.len())));
+        };
+        let partition = match kind.as_str() {
+            "FIRST_DIM_SIZE" if index == 0 => continue,
+            "ROW_SPLITS" => RowPartition::from_row_splits(tensor, nvals)?,
+            "VALUE_ROWIDS" => {
+                let nrows = match (index, types.first().map(String::as_str)) {
+                    (1, Some("FIRST_DIM_SIZE")) => Some(first_dim_size(&tensors[0])?),
+                    _ => outer_values(types, tensors, index)?,
+                };
+                rowids_partition(tensor.view(), nrows, nvals)?
+            }
+            other => {
+                return Err(wrong(format!(
+                    "a partition type must be ROW_SPLITS or VALUE_ROWIDS, got {other:?}"
+                )));
+            }
+        };
+        nvals = partition.nrows();
+        partitions.insert(0, partition);
+    }
+    Ok(partitions)
+}
+
+/// Returns the number of values of the partition before number `index`, if its encoding says so.
+fn outer_values(types: &[String], tensors: &[Tensor], index: usize) -> Result<Option<usize>> {
+    let Some(before) = index.checked_sub(1) else { return Ok(None) };
+    let tensor = &tensors[before];
+    Ok(match types[before].as_str() {
+        "VALUE_ROWIDS" => Some(tensor.len()),
+        _ => match tensor.dtype() {
+            DType::I32 => tensor.as_slice::<i32>()?.last().and_then(|&last| usize::try_from(last).ok()),
+            _ => tensor.as_slice::<i64>()?.last().and_then(|&last| usize::try_from(last).ok()),
+        },
+    })
+}
+
+fn first_dim_size(tensor: &Tensor) -> Result<usize> {
+    let size = match tensor.dtype() {
+        DType::I32 => i64::from(tensor.item::<i32>()?),
+        _ => tensor.item::<i64>()?,
+    };
+    usize::try_from(size).map_err(|_| wrong(format!("the number of rows must not be negative, got {size}")))
+}
+
+fn rowids_partition(rowids: TensorView<'_>, nrows: Option<usize>, nvals: usize) -> Result<RowPartition> {
+    if rowids.len() != nvals {
+        return Err(wrong(format!(
+            "value_rowids must have one id for each of {nvals} values, got {}",
+            rowids.len()
+        )));
+    }
+    let splits = match rowids.dtype() {
+        DType::I32 => {
+            let ids = rowids.as_slice::<i32>()?;
+            splits_of_rowids(ids, nrows.unwrap_or_else(|| rows_of_rowids(ids)))?
+        }
+        _ => {
+            let ids = rowids.as_slice::<i64>()?;
+            splits_of_rowids(ids, nrows.unwrap_or_else(|| rows_of_rowids(ids)))?
+        }
+    };
+    RowPartition::from_row_splits(splits_tensor(rowids.dtype(), splits.into_iter())?, nvals)
+}

@@ -1,0 +1,153 @@
+//! `sparse_fill_empty_rows`: an element in each empty row of a sparse tensor.
+
+use std::panic::Location;
+
+use crate::dtype;
+use crate::error::Result;
+use crate::graph::{IntoOperand, Value};
+use crate::op::{HostCx, OpDef, Operand, TfOp};
+use crate::ops::pick_rows::pick_rows;
+use crate::ops::row_major::RowMajor;
+use crate::tensor::Tensor;
+use shapeflow_shape_fns::DType;
+
+use super::operand::{check_i64, out_of_range, refuse, rows_of};
+
+impl<'g> Value<'g> {
+    /// Gives each empty row of the sparse tensor of indices `self` an element `default` in its first column. Returns
+    /// the indices and the values sorted by row, whether each row was empty, and the new position of each element.
+    ///
+    /// `[count, r], values [count], shape [r], default [] -> [m, r], [m], [shape[0]], [count]`. The values have any dtype,
+    /// `default` has the same; the indices, the shape and the positions are i64, the third output is bool. The number
+    /// `m` depends on the data. As TensorFlow's `SparseFillEmptyRows`. Runs on the host.
+    ///
+    /// # Errors
+    /// An operand has another dtype or rank. The run fails if an index of a row is out of range.
+    #[track_caller]
+    pub fn sparse_fill_empty_rows(
+        self,
+        values: impl IntoOperand<'g>,
+        shape: impl IntoOperand<'g>,
+        default: impl IntoOperand<'g>,
+    ) -> Result<[Value<'g>; 4]> {
+        let location = Location::caller();
+        let (values, shape) = (values.into_operand(self, location), shape.into_operand(self, location));
+        let default = default.into_operand(self, location);
+        let call = self.graph().op(&DEF).data(self).data(values).data(shape).data(default);
+        let outputs = call.finish_all_at(location)?;
+        Ok([outputs[0], outputs[1], outputs[2], outputs[3]])
+    }
+}
+
+pub(crate) static DEF: OpDef = OpDef::host("sparse_fill_empty_rows", run)
+    .operands(&[
+        Operand::Data("indices"),
+        Operand::Data("values"),
+        Operand::Data("dense_shape"),
+        Operand::Data("default_value"),
+    ])
+    .outputs(|_, _| 4)
+    .shape_fn(shapeflow_shape_fns::sparse::fill_empty_rows)
+    .dtype_rule(|dtypes, _| {
+        check_i64(dtypes, &[0, 2])?;
+        let values = dtype::common(dtypes, 1, 2, dtype::Class::Any)?;
+        match dtypes.get(3) {
+            Some(default) if *default != values => {
+                dtype::refuse(format!("the default must be {values}, the dtype of the values, got {default}"))
+            }
+            _ => Ok(vec![DType::I64, values, DType::Bool, DType::I64]),
+        }
+    })
+    .tensorflow(&[TfOp::new("SparseFillEmptyRows")]);
+
+fn run(cx: &mut HostCx<'_>) -> Result<()> {
+    let [indices, values] = [RowMajor::new(cx.input(0)?)?, RowMajor::new(cx.input(1)?)?];
+    let [shape, default] = [RowMajor::new(cx.input(2)?)?, RowMajor::new(cx.input(3)?)?];
+    let shape = shape.view().as_slice::<i64>()?;
+    let (rows, rank) = rows_of(indices.view(), shape)?;
+    if values.view().len() != rows.len() || !default.view().sizes().is_empty() {
+        return refuse(
+            "there must be one value for each index, and the default must be a scalar".to_string(),
+        );
+    }
+    let Some(size) = shape.first().and_then(|size| usize::try_from(*size).ok()) else {
+        return refuse(format!("a sparse tensor must have rows, got sizes {shape:?}"));
+    };
+    // The number of elements of each row, then the position of its first element in the output.
+    let mut starts = vec![0usize; size];
+    for (number, row) in rows.iter().enumerate() {
+        match usize::try_from(row[0]).ok().and_then(|row| starts.get_mut(row)) {
+            Some(count) => *count += 1,
+            None => return out_of_range(number, 0, row[0], shape[0]),
+        }
+    }
+    let empty: Vec<bool> = starts.iter().map(|count| *count == 0).collect();
+    let mut end = 0;
+    for count in &mut starts {
+        let start = end;
+        end += (*count).max(1);
+        *count = start;
+    }
+    let mut filled = Tensor::zeros(DType::I64, &[end, rank])?;
+    let elements = filled.as_mut_slice::<i64>()?;
+    for (row, start) in starts.iter().enumerate().filter(|(row, _)| empty[*row]) {
+        elements[start * rank] = row as i64;
+    }
+    let mut sources = vec![None; end];
+    let mut positions = Vec::with_capacity(rows.len());
+    for (number, row) in rows.iter().enumerate() {
+        // Every index has been compared with the number of rows.
+        let next = &mut starts[row[0] as usize];
+        elements[*next * rank..(*next + 1) * rank].copy_from_slice(row);
+        sources[*next] = Some(number);
+        positions.push(*next as i64);
+        *next += 1;
+    }
+    cx.set_output(0, filled)?;
+    cx.set_output(1, pick_rows(values.view(), default.view(), &sources, &[end])?)?;
+    cx.set_output(2, Tensor::from_slice(&[size], &empty)?)?;
+    cx.set_output(3, Tensor::from_slice(&[positions.len()], &positions)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::testing::{run, shape_table, tensor};
+    use shapeflow_shape_fns::Attrs;
+
+    shape_table! { DEF, {},
+        "i64[n, 2]; string[n]; i64[2]; string[]" => "[?, 2]; [?]; [?]; [d0_0]",
+        "i64[n, 2]; f32[n]; i64[2]; i32[]" => error "the default must be f32, the dtype of the values, got i32",
+        "i64[n, 2]; f32[n]; i64[2]; f32[1]" => error "default_value must have rank 0",
+    }
+
+    #[test]
+    fn empty_rows_get_the_default_and_others_are_sorted() {
+        let indices = tensor(&[3, 2], &[3i64, 1, 1, 0, 3, 0]);
+        let words = Tensor::from_strings(&[3], &["a", "b", "c"]).unwrap();
+        let default = Tensor::from_strings(&[], &["-"]).unwrap();
+        let outputs = run(&DEF, &Attrs::new(), &[indices, words, tensor(&[2], &[4i64, 2]), default]).unwrap();
+        assert_eq!(outputs[0], tensor(&[5, 2], &[0i64, 0, 1, 0, 2, 0, 3, 1, 3, 0]));
+        assert_eq!(outputs[1], Tensor::from_strings(&[5], &["-", "b", "-", "a", "c"]).unwrap());
+        assert_eq!(outputs[2].to_vec::<bool>().unwrap(), [true, false, true, false]);
+        assert_eq!(outputs[3].to_vec::<i64>().unwrap(), [3, 1, 4]);
+    }
+
+    #[test]
+    fn rows_out_of_range_are_refused() {
+        let run = |row: i64, rows: i64| {
+            let operands = [
+                tensor(&[1, 1], &[row]),
+                tensor(&[1], &[2.0f32]),
+                tensor(&[1], &[rows]),
+                tensor(&[], &[0.0f32]),
+            ];
+            run(&DEF, &Attrs::new(), &operands)
+        };
+        assert_eq!(run(1, 2).unwrap()[1].to_vec::<f32>().unwrap(), [0.0, 2.0]);
+        for (row, rows) in [(2, 2), (-1, 2), (0, 0)] {
+            assert!(run(row, rows).unwrap_err().message().contains("must be in its axis"));
+        }
+        assert!(run(0, -1).is_err());
+    }
+}

@@ -1,0 +1,228 @@
+//! `sparse_dense_matmul`: the product of a sparse and a dense matrix.
+
+use std::ops::{Add, Mul};
+use std::panic::Location;
+
+use shapeflow_shape_fns::{Attr, Attrs, DType};
+
+use crate::dtype;
+use crate::error::Result;
+use crate::graph::{IntoOperand, Value};
+use crate::op::{HostCx, OpDef, Operand, TfOp};
+use crate::ops::row_major::RowMajor;
+use crate::tensor::{Element, TensorView, TensorViewMut};
+
+use super::operand::{out_of_range, refuse, rows_of};
+
+impl<'g> Value<'g> {
+    /// Multiplies the sparse matrix of indices `self` by the matrix `dense`.
+    ///
+    /// `[count, 2], values [count], shape [2] = [m, k], dense [k, n] -> [m, n]`; `adjoint_a` and `adjoint_b` transpose a
+    /// matrix before the product. The values and `dense` have one dtype: i32 (which wraps), i64, f32 or f64. The indices
+    /// are i32 or i64, the shape is i64. The products of a sum are added in the order of the indices. As TensorFlow's
+    /// `SparseTensorDenseMatMul`. Runs on the host.
+    ///
+    /// # Errors
+    /// An operand has another dtype or rank, or the inner sizes differ. The run fails if an index is out of range.
+    #[doc(alias = "sparse_tensor_dense_matmul")]
+    #[track_caller]
+    pub fn sparse_dense_matmul(
+        self,
+        values: impl IntoOperand<'g>,
+        shape: impl IntoOperand<'g>,
+        dense: impl IntoOperand<'g>,
+        adjoint_a: bool,
+        adjoint_b: bool,
+    ) -> Result<Value<'g>> {
+        let location = Location::caller();
+        let (values, shape) = (values.into_operand(self, location), shape.into_operand(self, location));
+        let dense = dense.into_operand(self, location);
+        let call = self.graph().op(&DEF).data(self).data(values).data(shape).data(dense);
+        call.attr("adjoint_a", adjoint_a).attr("adjoint_b", adjoint_b).finish_at(location)
+    }
+}
+
+pub(crate) static DEF: OpDef = OpDef::host("sparse_dense_matmul", run)
+    .operands(&[
+        Operand::Data("a_indices"),
+        Operand::Data("a_values"),
+        Operand::Data("a_shape"),
+        Operand::Data("b"),
+    ])
+    .shape_fn(shapeflow_shape_fns::sparse::matmul_dense)
+    .dtype_rule(product_dtype)
+    .tensorflow(&[TfOp::new("SparseTensorDenseMatMul")]);
+
+fn product_dtype(dtypes: &[DType], _: &Attrs) -> Result<Vec<DType>> {
+    let (indices, shape) =
+        (dtype::common(dtypes, 0, 1, dtype::Class::Any)?, dtype::common(dtypes, 2, 3, dtype::Class::Any)?);
+    if !matches!(indices, DType::I32 | DType::I64) || shape != DType::I64 {
+        return dtype::refuse(format!(
+            "indices must be i32 or i64 and the shape i64, got {indices} and {shape}"
+        ));
+    }
+    let [a, b] = [1, 3].map(|operand| dtypes.get(operand).copied().unwrap_or(indices));
+    if a != b || !matches!(a, DType::I32 | DType::I64 | DType::F32 | DType::F64) {
+        return dtype::refuse(format!(
+            "both matrices must be i32, i64, f32 or f64 of one dtype, got {a} and {b}"
+        ));
+    }
+    Ok(vec![a])
+}
+
+fn run(cx: &mut HostCx<'_>) -> Result<()> {
+    let flag = |name: &str| matches!(cx.attrs().get(name), Some(Attr::Bool(true)));
+    let (adjoint_a, adjoint_b) = (flag("adjoint_a"), flag("adjoint_b"));
+    let [indices, values] = [RowMajor::new(cx.input(0)?)?, RowMajor::new(cx.input(1)?)?];
+    let [shape, b] = [RowMajor::new(cx.input(2)?)?, RowMajor::new(cx.input(3)?)?];
+    let shape = shape.view().as_slice::<i64>()?;
+    let wide;
+    let indices = match indices.view().dtype() {
+        DType::I32 => {
+            let elements: Vec<i64> =
+                indices.view().as_slice::<i32>()?.iter().map(|index| i64::from(*index)).collect();
+            wide = crate::tensor::Tensor::from_slice(indices.view().sizes(), &elements)?;
+            wide.view()
+        }
+        _ => indices.view(),
+    };
+    let (rows, _) = rows_of(indices, shape)?;
+    let (Some(sizes), &[depth, width]) = (sizes_of(shape), b.view().sizes()) else {
+        return refuse(format!(
+            "both operands must be matrices, got sizes {shape:?} and {:?}",
+            b.view().sizes()
+        ));
+    };
+    let (height, inner) = if adjoint_a { (sizes[1], sizes[0]) } else { (sizes[0], sizes[1]) };
+    let (depth, width) = if adjoint_b { (width, depth) } else { (depth, width) };
+    if inner != depth || values.view().len() != rows.len() {
+        return refuse(format!("the inner sizes of a product must agree, got {inner} and {depth}"));
+    }
+    let mut places = Vec::with_capacity(rows.len());
+    for (number, row) in rows.iter().enumerate() {
+        if let Some(column) = (0..2).find(|column| !(0..shape[*column]).contains(&row[*column])) {
+            return out_of_range(number, column, row[column], shape[column]);
+        }
+        let place = (row[0] as usize, row[1] as usize);
+        places.push(if adjoint_a { (place.1, place.0) } else { place });
+    }
+    let product = Product { places, width, depth, is_transposed: adjoint_b };
+    let (values, b) = (values.view(), b.view());
+    let dtype = b.dtype();
+    let mut output = cx.output(0, &[height, width])?;
+    match dtype {
+        DType::I32 => product.add(values, b, &mut output, i32::wrapping_mul, i32::wrapping_add),
+        DType::I64 => product.add(values, b, &mut output, i64::wrapping_mul, i64::wrapping_add),
+        DType::F32 => product.add(values, b, &mut output, f32::mul, f32::add),
+        _ => product.add(values, b, &mut output, f64::mul, f64::add),
+    }
+}
+
+/// Returns the sizes of a matrix.
+fn sizes_of(shape: &[i64]) -> Option<[usize; 2]> {
+    match *shape {
+        [rows, columns] => Some([usize::try_from(rows).ok()?, usize::try_from(columns).ok()?]),
+        _ => None,
+    }
+}
+
+/// A product: the row and column of each value of the sparse matrix, and the layout of the dense matrix.
+struct Product {
+    places: Vec<(usize, usize)>,
+    width: usize,
+    depth: usize,
+    is_transposed: bool,
+}
+
+impl Product {
+    /// Adds the products to `output`, which is zero.
+    fn add<T: Element>(
+        &self,
+        values: TensorView<'_>,
+        b: TensorView<'_>,
+        output: &mut TensorViewMut<'_>,
+        mul: impl Fn(T, T) -> T,
+        add: impl Fn(T, T) -> T,
+    ) -> Result<()> {
+        let (values, b, output) = (values.as_slice::<T>()?, b.as_slice::<T>()?, output.as_mut_slice::<T>()?);
+        let Product { width, depth, .. } = *self;
+        for (&(row, column), &value) in self.places.iter().zip(values) {
+            let sums = &mut output[row * width..(row + 1) * width];
+            for (position, sum) in sums.iter_mut().enumerate() {
+                let factor = if self.is_transposed {
+                    b[position * depth + column]
+                } else {
+                    b[column * width + position]
+                };
+                *sum = add(*sum, mul(value, factor));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::testing::{run, run_one, shape_table, tensor};
+
+    shape_table! { DEF, {},
+        "i64[n, 2]; f32[n]; i64[2]; f32[3, m]" => "[?, d3_1]",
+        "i64[n, 2]; f32[n]; i64[2]; f64[3, m]" => error "of one dtype, got f32 and f64",
+        "i64[n, 2]; f32[n]; i32[2]; f32[3, m]" => error "the shape i64, got i64 and i32",
+    }
+
+    /// The product of the matrices written out as dense ones.
+    #[test]
+    fn products_are_those_of_dense_matrices() {
+        let (rows, columns) = (3, 4);
+        let places = [[2, 3], [0, 1], [2, 0], [0, 1]];
+        let values = [2.0f64, -1.0, 0.5, 4.0];
+        let mut dense = vec![0.0; rows * columns];
+        for ([row, column], value) in places.iter().zip(values) {
+            dense[row * columns + column] += value;
+        }
+        let b: Vec<f64> = (0..8).map(f64::from).collect();
+        for (adjoint_a, adjoint_b) in [(false, false), (true, false), (false, true), (true, true)] {
+            let (height, depth) = if adjoint_a { (columns, rows) } else { (rows, columns) };
+            let width = 2;
+            let b = &b[..depth * width];
+            let mut expected = vec![0.0; height * width];
+            for i in 0..height {
+                for j in 0..width {
+                    for k in 0..depth {
+                        let a = if adjoint_a { dense[k * columns + i] } else { dense[i * columns + k] };
+                        expected[i * width + j] +=
+                            a * if adjoint_b { b[j * depth + k] } else { b[k * width + j] };
+                    }
+                }
+            }
+            let sizes = if adjoint_b { [width, depth] } else { [depth, width] };
+            let indices: Vec<i32> = places.iter().flatten().map(|index| *index as i32).collect();
+            let attrs = Attrs::new().with("adjoint_a", adjoint_a).with("adjoint_b", adjoint_b);
+            let operands = [
+                tensor(&[4, 2], &indices),
+                tensor(&[4], &values),
+                tensor(&[2], &[rows as i64, columns as i64]),
+                tensor(&sizes, b),
+            ];
+            assert_eq!(run_one(&DEF, &attrs, &operands), tensor(&[height, width], &expected));
+        }
+    }
+
+    #[test]
+    fn indices_out_of_range_and_other_sizes_are_refused() {
+        let run = |row: i64, depth: usize| {
+            let operands = [
+                tensor(&[1, 2], &[row, 0]),
+                tensor(&[1], &[1.0f32]),
+                tensor(&[2], &[2i64, 3]),
+                tensor(&[depth, 1], &vec![1.0f32; depth]),
+            ];
+            run(&DEF, &Attrs::new(), &operands)
+        };
+        assert_eq!(run(1, 3).unwrap()[0].to_vec::<f32>().unwrap(), [0.0, 1.0]);
+        assert!(run(2, 3).unwrap_err().message().contains("got 2 for a size of 2 at indices[0, 0]"));
+        assert!(run(0, 2).unwrap_err().message().contains("got 3 and 2"));
+    }
+}

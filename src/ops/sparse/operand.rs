@@ -1,0 +1,48 @@
+//! Checks of the operands that are a sparse tensor.
+
+use shapeflow_shape_fns::DType;
+
+use crate::dtype;
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::tensor::TensorView;
+
+/// Checks that these operands are i64, as the indices and shapes of sparse tensors are.
+pub(super) fn check_i64(dtypes: &[DType], operands: &[usize]) -> Result<()> {
+    for &operand in operands {
+        let dtype = dtype::common(dtypes, operand, operand + 1, dtype::Class::Any)?;
+        if dtype != DType::I64 {
+            return dtype::refuse_with_help(
+                format!("indices and shapes must be i64, got {dtype} in operand {operand}"),
+                format!("cast operand {operand} with .cast(DType::I64)"),
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Returns the rows of `indices [count, rank]`.
+///
+/// # Errors
+/// `indices` is no matrix of i64, or `shape` does not have one size for each column.
+pub(super) fn rows_of<'a>(indices: TensorView<'a>, shape: &[i64]) -> Result<(Vec<&'a [i64]>, usize)> {
+    let [count, rank] = *indices.sizes() else {
+        return refuse(format!("indices must be a matrix, got sizes {:?}", indices.sizes()));
+    };
+    if rank != shape.len() {
+        return refuse(format!("indices must have {} columns, one for each size, got {rank}", shape.len()));
+    }
+    let elements = indices.as_slice::<i64>()?;
+    Ok(((0..count).map(|row| &elements[row * rank..(row + 1) * rank]).collect(), rank))
+}
+
+/// Returns the error of operands that are no sparse tensor.
+pub(super) fn refuse<T>(message: String) -> Result<T> {
+    Err(Error::new(ErrorKind::Shape, Phase::Run, message))
+}
+
+/// Returns the error of an index outside of its axis.
+pub(super) fn out_of_range<T>(row: usize, column: usize, index: i64, size: i64) -> Result<T> {
+    let message =
+        format!("an index must be in its axis, got {index} for a size of {size} at indices[{row}, {column}]");
+    Err(Error::new(ErrorKind::Index, Phase::Run, message))
+}

@@ -1,0 +1,127 @@
+//! `sparse_reshape`: other sizes for the elements of a sparse tensor.
+
+use std::panic::Location;
+
+use crate::error::Result;
+use crate::graph::{IntoOperand, Value};
+use crate::op::{HostCx, OpDef, Operand, TfOp};
+use crate::ops::row_major::RowMajor;
+use crate::tensor::Tensor;
+use shapeflow_shape_fns::DType;
+
+use super::operand::{check_i64, refuse, rows_of};
+
+impl<'g> Value<'g> {
+    /// Returns the indices `self` of a sparse tensor of sizes `shape` after a reshape to `new_shape`, and the new sizes.
+    ///
+    /// `[count, r], shape [r], new_shape [s] -> [count, s], [s]`, all i64. One of the new sizes may be -1: it follows
+    /// from the number of elements. As TensorFlow's `SparseReshape`. Runs on the host.
+    ///
+    /// # Errors
+    /// An operand has another dtype or rank. The run fails if the numbers of elements differ.
+    #[track_caller]
+    pub fn sparse_reshape(
+        self,
+        shape: impl IntoOperand<'g>,
+        new_shape: impl IntoOperand<'g>,
+    ) -> Result<[Value<'g>; 2]> {
+        let location = Location::caller();
+        let (shape, new_shape) = (shape.into_operand(self, location), new_shape.into_operand(self, location));
+        let call = self.graph().op(&DEF).data(self).data(shape).data(new_shape);
+        let outputs = call.finish_all_at(location)?;
+        Ok([outputs[0], outputs[1]])
+    }
+}
+
+pub(crate) static DEF: OpDef = OpDef::host("sparse_reshape", run)
+    .operands(&[Operand::Data("input_indices"), Operand::Data("input_shape"), Operand::Data("new_shape")])
+    .outputs(|_, _| 2)
+    .shape_fn(shapeflow_shape_fns::sparse::reshape)
+    .dtype_rule(|dtypes, _| {
+        check_i64(dtypes, &[0, 1, 2])?;
+        Ok(vec![DType::I64; 2])
+    })
+    .tensorflow(&[TfOp::new("SparseReshape")]);
+
+fn run(cx: &mut HostCx<'_>) -> Result<()> {
+    let [indices, shape, new] =
+        [RowMajor::new(cx.input(0)?)?, RowMajor::new(cx.input(1)?)?, RowMajor::new(cx.input(2)?)?];
+    let shape = shape.view().as_slice::<i64>()?;
+    let (rows, _) = rows_of(indices.view(), shape)?;
+    let new = new_sizes(shape, new.view().as_slice::<i64>()?)?;
+    let mut moved = Tensor::allocate(DType::I64, &[rows.len(), new.len()])?;
+    let width = new.len();
+    for (to, row) in moved.as_mut_slice::<i64>()?.chunks_exact_mut(width.max(1)).zip(rows) {
+        let linear = row
+            .iter()
+            .zip(shape)
+            .fold(0i64, |linear, (index, size)| linear.wrapping_mul(*size).wrapping_add(*index));
+        let mut rest = linear;
+        for (to, size) in to.iter_mut().zip(&new).rev() {
+            // A tensor without elements has no indices.
+            let size = (*size).max(1);
+            (*to, rest) = (rest.rem_euclid(size), rest.div_euclid(size));
+        }
+    }
+    cx.set_output(0, moved)?;
+    cx.set_output(1, Tensor::from_slice(&[width], &new)?)
+}
+
+/// Returns the new sizes. A size of -1 becomes the size that the number of elements implies.
+fn new_sizes(shape: &[i64], new: &[i64]) -> Result<Vec<i64>> {
+    let product = |sizes: &[i64]| {
+        sizes.iter().try_fold(1i64, |product, &size| if size < 0 { None } else { product.checked_mul(size) })
+    };
+    let inferred: Vec<usize> = (0..new.len()).filter(|axis| new[*axis] == -1).collect();
+    let known: Vec<i64> = new.iter().copied().filter(|size| *size != -1).collect();
+    let (Some(elements), Some(known)) = (product(shape), product(&known)) else {
+        return refuse(format!("sizes must be at least 0 with an i64 product, got {shape:?} and {new:?}"));
+    };
+    let mut sizes = new.to_vec();
+    match *inferred {
+        [] => {}
+        [_] if known == 0 => {
+            return refuse(format!("no size must be 0 if another is -1, got {new:?}"));
+        }
+        [axis] => sizes[axis] = elements / known,
+        _ => return refuse(format!("at most one size must be -1, got {new:?}")),
+    }
+    if sizes.iter().product::<i64>() != elements {
+        return refuse(format!("the new sizes must have {elements} elements, got {new:?}"));
+    }
+    Ok(sizes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::testing::{run, shape_table, tensor};
+    use shapeflow_shape_fns::Attrs;
+
+    shape_table! { DEF, {},
+        "i64[n, 2]; i64[2]; i64[3]" => "[d0_0, 3]; [3]",
+        "i64[n, 2]; i64[3]; i64[3]" => error "the columns of the indices and the number of sizes must agree",
+        "i32[n, 2]; i64[2]; i64[3]" => error "indices and shapes must be i64, got i32 in operand 0",
+    }
+
+    #[test]
+    fn indices_keep_their_row_major_positions() {
+        let reshaped = |shape: &[i64], new: &[i64]| {
+            let indices = tensor(&[3, 2], &[0i64, 1, 1, 2, 3, 0]);
+            run(&DEF, &Attrs::new(), &[indices, tensor(&[shape.len()], shape), tensor(&[new.len()], new)])
+        };
+        let outputs = reshaped(&[4, 3], &[2, -1, 3]).unwrap();
+        assert_eq!(outputs[0], tensor(&[3, 3], &[0i64, 0, 1, 0, 1, 2, 1, 1, 0]));
+        assert_eq!(outputs[1].to_vec::<i64>().unwrap(), [2, 2, 3]);
+        for (new, message) in [
+            (&[5, -1][..], "must divide the number of elements, got 5 for 12 elements"),
+            (&[-1, -1], "at most one -1"),
+            (&[0, -1], "no size must be 0 if another is -1"),
+            (&[7, 2], "the new sizes must have 12 elements"),
+        ] {
+            let error = reshaped(&[4, 3], new).unwrap_err();
+            assert!(error.message().contains(message), "{error}");
+        }
+        assert!(reshaped(&[4, 3], &[i64::MAX, 3]).is_err() && reshaped(&[4, 3], &[-2, 6]).is_err());
+    }
+}

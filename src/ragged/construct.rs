@@ -1,0 +1,347 @@
+//! Constructors of [`RaggedTensor`] from TensorFlow's encodings of row partitions.
+
+use shapeflow_shape_fns::DType;
+
+use super::encoding::{check_vector, ints, rows_of_rowids, splits_of_rowids, wide, with_ints};
+use super::{RaggedItem, RaggedTensor, RowPartition, shape_error};
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::tensor::Tensor;
+
+/// Row splits, and whether to check them.
+///
+/// Integers convert into checked splits.
+#[derive(Clone, Debug)]
+pub struct Splits {
+    splits: Tensor,
+    validate: bool,
+}
+
+impl Splits {
+    /// Takes splits without looking at them, as TensorFlow's `validate=False`. Wrong splits give rows with wrong values, but
+    /// no access outside the values.
+    ///
+    /// ```
+    /// use shapeflow::{RaggedTensor, Splits};
+    ///
+    /// let rt = RaggedTensor::from_row_splits([1, 2, 3], Splits::unchecked([0, 2, 3]))?;
+    /// assert_eq!(rt.to_string(), "[[1, 2], [3]]");
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    pub fn unchecked(splits: impl Into<Tensor>) -> Splits {
+        Splits { splits: splits.into(), validate: false }
+    }
+}
+
+impl<T: Into<Tensor>> From<T> for Splits {
+    fn from(splits: T) -> Splits {
+        Splits { splits: splits.into(), validate: true }
+    }
+}
+
+impl RaggedTensor {
+    /// Splits values at positions: row `i` holds `values[splits[i]..splits[i + 1]]`.
+    ///
+    /// ```
+    /// use shapeflow::RaggedTensor;
+    ///
+    /// let rt = RaggedTensor::from_row_splits([3, 1, 4, 1, 5, 9, 2, 6], [0i64, 4, 4, 7, 8, 8])?;
+    /// assert_eq!(rt.to_string(), "[[3, 1, 4, 1], [], [5, 9, 2], [6], []]");
+    /// let error = RaggedTensor::from_row_splits([3, 1, 4], [0i64, 2, 1, 3]).unwrap_err();
+    /// assert_eq!(error.message(), "row_splits must not decrease, got 1 after 2 at position 2");
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The splits are not a vector of i32 or i64 that starts at 0, never decreases, and ends at the number of values; or the
+    /// values are a scalar, or ragged with splits of another dtype.
+    pub fn from_row_splits(values: impl Into<RaggedItem>, splits: impl Into<Splits>) -> Result<RaggedTensor> {
+        let (values, Splits { splits, validate }) = (values.into(), splits.into());
+        let nvals = value_count(&values)?;
+        let partition = match validate {
+            true => RowPartition::from_row_splits(splits, nvals)?,
+            false => RowPartition::from_row_splits_unchecked(splits, nvals)?,
+        };
+        RaggedTensor::partitioned(partition, values)
+    }
+
+    /// Puts a partition around values. Both have the same number of values.
+    ///
+    /// # Errors
+    /// The dtypes of the splits differ.
+    pub(crate) fn partitioned(partition: RowPartition, values: RaggedItem) -> Result<RaggedTensor> {
+        let (flat, mut partitions) = values.into_parts();
+        if let Some(inner) = partitions.first() {
+            let (outer, inner) = (partition.row_splits().dtype(), inner.row_splits().dtype());
+            if outer != inner {
+                let message = format!("all row_splits must have one dtype, got {outer} and {inner}");
+                return Err(Error::new(ErrorKind::DType, Phase::Run, message)
+                    .with_help("use with_row_splits_dtype to convert one of them"));
+            }
+        }
+        partitions.insert(0, partition);
+        Ok(RaggedTensor { flat, partitions })
+    }
+
+    /// Splits values into rows of given lengths.
+    ///
+    /// ```
+    /// use shapeflow::RaggedTensor;
+    ///
+    /// let rt = RaggedTensor::from_row_lengths([3, 1, 4, 1, 5, 9, 2, 6], [4i64, 0, 3, 1, 0])?;
+    /// assert_eq!(rt.to_string(), "[[3, 1, 4, 1], [], [5, 9, 2], [6], []]");
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The lengths are not a vector of i32 or i64, one is negative, or their sum is not the number of values.
+    pub fn from_row_lengths(
+        values: impl Into<RaggedItem>,
+        lengths: impl Into<Tensor>,
+    ) -> Result<RaggedTensor> {
+        let (values, lengths) = (values.into(), lengths.into());
+        check_vector("row_lengths", &lengths.view())?;
+        let nvals = value_count(&values)?;
+        let partition = partition_of_lengths(&lengths, nvals)?;
+        RaggedTensor::partitioned(partition, values)
+    }
+
+    /// Splits values into rows that start at given positions; each row ends where the next one starts.
+    ///
+    /// ```
+    /// use shapeflow::RaggedTensor;
+    ///
+    /// let rt = RaggedTensor::from_row_starts([3, 1, 4, 1, 5, 9, 2, 6], [0i64, 4, 4, 7, 8])?;
+    /// assert_eq!(rt.to_string(), "[[3, 1, 4, 1], [], [5, 9, 2], [6], []]");
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The starts are not an ascending vector of i32 or i64 that begins with 0, or one is above the number of values.
+    pub fn from_row_starts(values: impl Into<RaggedItem>, starts: impl Into<Tensor>) -> Result<RaggedTensor> {
+        let (values, starts) = (values.into(), starts.into());
+        check_vector("row_starts", &starts.view())?;
+        let nvals = value_count(&values)?;
+        let last = ints(starts.dtype(), [nvals].into_iter())?;
+        RaggedTensor::from_row_splits(values, join(&starts, &last)?)
+            .map_err(|error| renamed(error, "row_starts"))
+    }
+
+    /// Splits values into rows that end at given positions; each row starts where the previous one ends.
+    ///
+    /// ```
+    /// use shapeflow::RaggedTensor;
+    ///
+    /// let rt = RaggedTensor::from_row_limits([3, 1, 4, 1, 5, 9, 2, 6], [4i64, 4, 7, 8, 8])?;
+    /// assert_eq!(rt.to_string(), "[[3, 1, 4, 1], [], [5, 9, 2], [6], []]");
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The limits are not an ascending vector of i32 or i64 that ends with the number of values, or one is negative.
+    pub fn from_row_limits(values: impl Into<RaggedItem>, limits: impl Into<Tensor>) -> Result<RaggedTensor> {
+        let limits = limits.into();
+        check_vector("row_limits", &limits.view())?;
+        let first = ints(limits.dtype(), [0].into_iter())?;
+        RaggedTensor::from_row_splits(values, join(&first, &limits)?)
+            .map_err(|error| renamed(error, "row_limits"))
+    }
+
+    /// Puts value `i` into row `rowids[i]`. Without `nrows`, the last row id gives the number of rows.
+    ///
+    /// ```
+    /// use shapeflow::RaggedTensor;
+    ///
+    /// let rt = RaggedTensor::from_value_rowids([3, 1, 4, 1, 5, 9, 2, 6], [0i64, 0, 0, 0, 2, 2, 2, 3], Some(5))?;
+    /// assert_eq!(rt.to_string(), "[[3, 1, 4, 1], [], [5, 9, 2], [6], []]");
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The row ids are not an ascending vector of i32 or i64 with one id for each value, or one is negative or not less than
+    /// `nrows`.
+    pub fn from_value_rowids(
+        values: impl Into<RaggedItem>,
+        rowids: impl Into<Tensor>,
+        nrows: Option<usize>,
+    ) -> Result<RaggedTensor> {
+        let (values, rowids) = (values.into(), rowids.into());
+        check_vector("value_rowids", &rowids.view())?;
+        let nvals = value_count(&values)?;
+        if rowids.len() != nvals {
+            let got = rowids.len();
+            return Err(shape_error(format!(
+                "value_rowids must have one id for each of {nvals} values, got {got}"
+            )));
+        }
+        let splits = with_ints!(rowids, |ids| {
+            splits_of_rowids(ids, nrows.unwrap_or_else(|| rows_of_rowids(ids)))?
+        });
+        RaggedTensor::partitioned(RowPartition::of_offsets(rowids.dtype(), splits.into_iter())?, values)
+    }
+
+    /// Splits values into rows of one length. The axis of the result is uniform. Without `nrows`, the number of values gives
+    /// the number of rows; there are no rows of length 0.
+    ///
+    /// ```
+    /// use shapeflow::{RaggedTensor, ragged};
+    ///
+    /// let values = ragged![[1, 2], [3], [4, 5, 6], []];
+    /// let rt = RaggedTensor::from_uniform_row_length(values, 2, None)?;
+    /// assert_eq!(rt.to_string(), "[[[1, 2], [3]], [[4, 5, 6], []]]");
+    /// assert_eq!((rt.shape().to_string(), rt.uniform_row_length()), ("[2, 2, ?]".to_string(), Some(2)));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `nrows` times `length` is not the number of values.
+    pub fn from_uniform_row_length(
+        values: impl Into<RaggedItem>,
+        length: usize,
+        nrows: Option<usize>,
+    ) -> Result<RaggedTensor> {
+        let values = values.into();
+        let nvals = value_count(&values)?;
+        let rows = nrows.or_else(|| nvals.checked_div(length)).unwrap_or(0);
+        if rows.checked_mul(length) != Some(nvals) {
+            return Err(shape_error(match nrows {
+                Some(rows) => {
+                    format!("{rows} rows of {length} values must be all values, got {nvals} values")
+                }
+                None => {
+                    format!("the number of values must be a multiple of the row length {length}, got {nvals}")
+                }
+            }));
+        }
+        let dtype = match &values {
+            RaggedItem::Ragged(ragged) => ragged.row_splits_dtype(),
+            RaggedItem::Dense(_) => DType::I64,
+        };
+        RaggedTensor::partitioned(RowPartition::uniform(length, rows, dtype)?, values)
+    }
+
+    /// Splits flat values by several row splits, outermost first.
+    ///
+    /// ```
+    /// use shapeflow::{RaggedTensor, Tensor};
+    ///
+    /// let splits = [Tensor::from([0i64, 3, 3, 5]), Tensor::from([0i64, 4, 4, 7, 8, 8])];
+    /// let rt = RaggedTensor::from_nested_row_splits([3, 1, 4, 1, 5, 9, 2, 6], &splits)?;
+    /// assert_eq!(rt.to_string(), "[[[3, 1, 4, 1], [], [5, 9, 2]], [], [[6], []]]");
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// There are no splits; else as [`RaggedTensor::from_row_splits`].
+    pub fn from_nested_row_splits(flat: impl Into<Tensor>, splits: &[Tensor]) -> Result<RaggedTensor> {
+        nest(flat.into(), "row_splits", splits, |values: RaggedItem, splits| {
+            RaggedTensor::from_row_splits(values, splits)
+        })
+    }
+
+    /// Splits flat values by several row lengths, outermost first.
+    ///
+    /// # Errors
+    /// There are no lengths; else as [`RaggedTensor::from_row_lengths`].
+    pub fn from_nested_row_lengths(flat: impl Into<Tensor>, lengths: &[Tensor]) -> Result<RaggedTensor> {
+        nest(flat.into(), "row_lengths", lengths, |values: RaggedItem, lengths| {
+            RaggedTensor::from_row_lengths(values, lengths)
+        })
+    }
+
+    /// Splits flat values by several value rowids, outermost first. `nrows` is empty, or has the number of rows for each.
+    ///
+    /// # Errors
+    /// There are no row ids, or there is another number of `nrows`; else as [`RaggedTensor::from_value_rowids`].
+    pub fn from_nested_value_rowids(
+        flat: impl Into<Tensor>,
+        rowids: &[Tensor],
+        nrows: &[usize],
+    ) -> Result<RaggedTensor> {
+        if !nrows.is_empty() && nrows.len() != rowids.len() {
+            return Err(shape_error(format!(
+                "nrows must have one number for each of {} value_rowids, got {}",
+                rowids.len(),
+                nrows.len()
+            )));
+        }
+        let mut nrows = nrows.iter().rev();
+        nest(flat.into(), "value_rowids", rowids, |values: RaggedItem, rowids| {
+            RaggedTensor::from_value_rowids(values, rowids, nrows.next().copied())
+        })
+    }
+}
+
+/// Returns the number of values that a partition splits.
+pub(super) fn value_count(values: &RaggedItem) -> Result<usize> {
+    match values {
+        RaggedItem::Ragged(ragged) => Ok(ragged.nrows()),
+        RaggedItem::Dense(tensor) => tensor
+            .sizes()
+            .first()
+            .copied()
+            .ok_or_else(|| shape_error("values must have rank at least 1, got a scalar".to_string())),
+    }
+}
+
+/// Makes the partition of `nvals` values into rows of these lengths.
+pub(super) fn partition_of_lengths(lengths: &Tensor, nvals: usize) -> Result<RowPartition> {
+    let offsets = with_ints!(lengths, |lengths| {
+        let mut offsets = vec![0usize];
+        let mut sum = 0usize;
+        for (position, &length) in lengths.iter().enumerate() {
+            let length = wide(length);
+            let next = usize::try_from(length).ok();
+            let Some(next) = next else {
+                let message =
+                    format!("row_lengths must not be negative, got {length} at position {position}");
+                return Err(shape_error(message));
+            };
+            sum = sum.checked_add(next).filter(|&sum| sum <= nvals).ok_or_else(|| {
+                shape_error(format!(
+                    "the sum of row_lengths must be the number of values, {nvals}, got more at position {position}"
+                ))
+            })?;
+            offsets.push(sum);
+        }
+        if sum != nvals {
+            return Err(shape_error(format!(
+                "the sum of row_lengths must be the number of values, {nvals}, got {sum}"
+            )));
+        }
+        offsets
+    });
+    RowPartition::of_offsets(lengths.dtype(), offsets.into_iter())
+}
+
+/// Joins two vectors of one dtype, i32 or i64.
+fn join(first: &Tensor, second: &Tensor) -> Result<Tensor> {
+    if first.dtype() == DType::I32 {
+        return Ok(Tensor::from([first.as_slice::<i32>()?, second.as_slice::<i32>()?].concat()));
+    }
+    Ok(Tensor::from([first.as_slice::<i64>()?, second.as_slice::<i64>()?].concat()))
+}
+
+/// Says that an error about row splits is about another encoding.
+fn renamed(error: Error, name: &str) -> Error {
+    let message = error.message().replace("row_splits", name);
+    Error::new(error.kind(), error.phase(), message)
+}
+
+/// Puts partitions around flat values, innermost first.
+fn nest<'a>(
+    flat: Tensor,
+    name: &str,
+    encodings: &'a [Tensor],
+    mut wrap: impl FnMut(RaggedItem, &'a Tensor) -> Result<RaggedTensor>,
+) -> Result<RaggedTensor> {
+    let mut values = RaggedItem::Dense(flat);
+    for encoding in encodings.iter().rev() {
+        values = RaggedItem::Ragged(wrap(values, encoding)?);
+    }
+    match values {
+        RaggedItem::Ragged(ragged) => Ok(ragged),
+        RaggedItem::Dense(_) => {
+            Err(shape_error(format!("there must be at least one vector of {name}, got none")))
+        }
+    }
+}

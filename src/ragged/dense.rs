@@ -1,0 +1,306 @@
+//! `to_tensor` and `from_tensor`: rows move between ragged and dense tensors by bulk copies.
+
+use std::ops::Range;
+
+use shapeflow_shape_fns::DType;
+
+use super::encoding::{check_vector, wide, with_ints};
+use super::{RaggedItem, RaggedTensor, RowPartition, shape_error, take_rows};
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::tensor::{Tensor, TensorView, size_of_element};
+
+/// The copy of the rows of a ragged tensor into a padded dense one.
+pub(crate) struct PaddedCopy<'a> {
+    pub(crate) flat: TensorView<'a>,
+    pub(crate) partitions: &'a [RowPartition],
+    /// The sizes of the dense tensor.
+    pub(crate) sizes: &'a [usize],
+}
+
+impl PaddedCopy<'_> {
+    /// Calls `f(from, to, count)` for each run of consecutive flat values that stay consecutive, with the numbers of the first
+    /// flat value and of its place among the places of the dense tensor.
+    pub(crate) fn each_run(&self, f: &mut dyn FnMut(usize, usize, usize)) {
+        let rows = self.partitions[0].nrows().min(self.sizes[0]);
+        self.rows(0, 0..rows, 0, f);
+    }
+
+    /// Copies rows of partition number `level`. The first row has place `place` among the rows of the dense tensor.
+    fn rows(&self, level: usize, rows: Range<usize>, place: usize, f: &mut dyn FnMut(usize, usize, usize)) {
+        let width = self.sizes[level + 1];
+        for (index, row) in rows.enumerate() {
+            let range = self.partitions[level].range(row);
+            let kept = range.start..range.start + range.len().min(width);
+            let first = (place + index) * width;
+            if level + 1 == self.partitions.len() {
+                f(kept.start, first, kept.len());
+            } else {
+                self.rows(level + 1, kept, first, f);
+            }
+        }
+    }
+
+    /// Makes the dense tensor. `default` has one element, or the inner sizes of the flat values.
+    ///
+    /// # Errors
+    /// An allocation fails.
+    pub(crate) fn run(&self, default: TensorView<'_>) -> Result<Tensor> {
+        let row: usize = self.flat.sizes()[1..].iter().product();
+        let dtype = self.flat.dtype();
+        if dtype == DType::String {
+            let places = self.sizes.iter().product();
+            let mut elements: Vec<&[u8]> = Vec::with_capacity(places);
+            elements.extend((0..places).filter_map(|place| default.element(place % default.len().max(1))));
+            self.each_run(&mut |from, to, count| {
+                for offset in 0..count * row {
+                    elements[to * row + offset] = self.flat.element(from * row + offset).unwrap_or_default();
+                }
+            });
+            return Tensor::from_strings(self.sizes, &elements);
+        }
+        let size = size_of_element(dtype)?;
+        let pattern = default.bytes();
+        let mut dense = match pattern.iter().all(|byte| *byte == 0) {
+            true => Tensor::zeros(dtype, self.sizes)?,
+            false => {
+                let mut dense = Tensor::allocate(dtype, self.sizes)?;
+                for place in dense.view_mut()?.bytes_mut().chunks_exact_mut(pattern.len()) {
+                    place.copy_from_slice(pattern);
+                }
+                dense
+            }
+        };
+        let (from, mut view) = (self.flat.bytes(), dense.view_mut()?);
+        let (to, size) = (view.bytes_mut(), row * size);
+        self.each_run(&mut |source, place, count| {
+            to[place * size..(place + count) * size]
+                .copy_from_slice(&from[source * size..(source + count) * size]);
+        });
+        Ok(dense)
+    }
+}
+
+/// Repeats a default value to the inner sizes of the flat values, unless it has one element.
+///
+/// # Errors
+/// The dtypes differ, or the sizes do not broadcast.
+pub(crate) fn broadcast_default(default: TensorView<'_>, flat: TensorView<'_>) -> Result<Tensor> {
+    let inner = &flat.sizes()[1..];
+    if default.dtype() != flat.dtype() {
+        let message = format!(
+            "the default value must be {}, the dtype of the values, got {}",
+            flat.dtype(),
+            default.dtype()
+        );
+        return Err(Error::new(ErrorKind::DType, Phase::Run, message));
+    }
+    let offset = inner.len().checked_sub(default.sizes().len());
+    let fits = offset.is_some_and(|offset| {
+        inner[offset..].iter().zip(default.sizes()).all(|(size, given)| given == size || *given == 1)
+    });
+    if !fits {
+        return Err(shape_error(format!(
+            "the default value must broadcast to a row of the values, got sizes {:?} for {inner:?}",
+            default.sizes()
+        )));
+    }
+    if default.len() == 1 {
+        return default.to_tensor();
+    }
+    let mut elements = Vec::new();
+    let offset = offset.unwrap_or(0);
+    for linear in 0..inner.iter().product::<usize>() {
+        let (mut rest, mut source, mut step) = (linear, 0, 1);
+        for axis in (0..inner.len()).rev() {
+            let index = rest % inner[axis];
+            rest /= inner[axis];
+            if axis >= offset && default.sizes()[axis - offset] > 1 {
+                source += index * step;
+                step *= inner[axis];
+            }
+        }
+        elements.push(source..source + 1);
+    }
+    let line = default.to_tensor()?.reshape(&[default.len()])?;
+    take_rows(line.view(), &elements)?.reshape(inner)
+}
+
+impl RaggedTensor {
+    /// Returns a dense tensor. Short rows end with zeros, `false` or empty strings.
+    ///
+    /// ```
+    /// use shapeflow::{Tensor, ragged};
+    ///
+    /// let rt = ragged![[9, 8, 7], [], [6, 5], [4]];
+    /// assert_eq!(rt.to_tensor()?, Tensor::from([[9, 8, 7], [0, 0, 0], [6, 5, 0], [4, 0, 0]]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The dense tensor needs too much memory.
+    pub fn to_tensor(&self) -> Result<Tensor> {
+        self.to_tensor_with(&Tensor::zeros(self.dtype(), &[])?, &[])
+    }
+
+    /// Returns a dense tensor. Short rows end with `default`, which has one element or broadcasts to the inner axes of the
+    /// values. `sizes` has a size for each axis, or `None` for the natural one; longer rows are cut. An empty `sizes` stands for
+    /// natural sizes.
+    ///
+    /// ```
+    /// use shapeflow::{Tensor, ragged};
+    ///
+    /// let rt = ragged![[1, 2, 3], [4]];
+    /// let dense = rt.to_tensor_with(&Tensor::scalar(-1), &[None, Some(2)])?;
+    /// assert_eq!(dense, Tensor::from([[1, 2], [4, -1]]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `default` has another dtype or does not broadcast, `sizes` has another length than the rank, or a size of an inner axis
+    /// differs from the values'.
+    pub fn to_tensor_with(&self, default: &Tensor, sizes: &[Option<usize>]) -> Result<Tensor> {
+        let mut natural = self.bounding_shape();
+        if !sizes.is_empty() && sizes.len() != natural.len() {
+            return Err(shape_error(format!(
+                "there must be one size for each of {} axes, got {}",
+                natural.len(),
+                sizes.len()
+            )));
+        }
+        for (axis, (natural, size)) in natural.iter_mut().zip(sizes).enumerate() {
+            let Some(size) = *size else { continue };
+            if axis > self.partitions.len() && size != *natural {
+                return Err(shape_error(format!(
+                    "the size of inner axis {axis} must be the values' size, {natural}, got {size}"
+                )));
+            }
+            *natural = size;
+        }
+        let default = broadcast_default(default.view(), self.flat.view())?;
+        PaddedCopy { flat: self.flat.view(), partitions: &self.partitions, sizes: &natural }
+            .run(default.view())
+    }
+
+    /// Makes a ragged tensor of all elements of a dense one: every row has the size of axis 1. `ragged_rank` axes become ragged.
+    ///
+    /// ```
+    /// use shapeflow::{RaggedTensor, Tensor};
+    ///
+    /// let dense = Tensor::from([[5, 7, 0], [0, 3, 0], [6, 0, 0]]);
+    /// let rt = RaggedTensor::from_tensor(&dense, 1)?;
+    /// assert_eq!(rt.to_string(), "[[5, 7, 0], [0, 3, 0], [6, 0, 0]]");
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `ragged_rank` is 0, or not less than the rank.
+    pub fn from_tensor(dense: &Tensor, ragged_rank: usize) -> Result<RaggedTensor> {
+        let sizes = dense.sizes();
+        if ragged_rank == 0 || ragged_rank >= sizes.len() {
+            return Err(shape_error(format!(
+                "ragged_rank must be at least 1 and less than the rank {}, got {ragged_rank}",
+                sizes.len()
+            )));
+        }
+        let mut rows = 1;
+        let mut partitions = Vec::with_capacity(ragged_rank);
+        for axis in 0..ragged_rank {
+            rows *= sizes[axis];
+            let ends = (0..=rows).map(|row| row * sizes[axis + 1]);
+            partitions.push(RowPartition::of_offsets(DType::I64, ends)?);
+        }
+        let flat = [&[rows * sizes[ragged_rank]], &sizes[ragged_rank + 1..]].concat();
+        Ok(RaggedTensor { flat: dense.reshape(&flat)?, partitions })
+    }
+
+    /// Makes a ragged tensor of the first `lengths[i]` elements of each row `i` of a dense tensor.
+    ///
+    /// ```
+    /// use shapeflow::{RaggedTensor, Tensor};
+    ///
+    /// let dense = Tensor::from([[5, 7, 0], [0, 3, 0], [6, 0, 0]]);
+    /// let rt = RaggedTensor::from_tensor_lengths(&dense, [1i64, 0, 3])?;
+    /// assert_eq!(rt.to_string(), "[[5], [], [6, 0, 0]]");
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// There is not one length for each row, or a length is negative or above the size of axis 1.
+    pub fn from_tensor_lengths(dense: &Tensor, lengths: impl Into<Tensor>) -> Result<RaggedTensor> {
+        let lengths = lengths.into();
+        check_vector("lengths", &lengths.view())?;
+        let &[rows, width, ..] = dense.sizes() else {
+            return Err(shape_error(format!("the rank must be at least 2, got sizes {:?}", dense.sizes())));
+        };
+        if lengths.len() != rows {
+            return Err(shape_error(format!(
+                "there must be one length for each of {rows} rows, got {}",
+                lengths.len()
+            )));
+        }
+        let kept: Vec<usize> = with_ints!(lengths, |lengths| {
+            let check = |(row, &length)| {
+                let length = wide(length);
+                usize::try_from(length).ok().filter(|length| *length <= width).ok_or_else(|| {
+                    shape_error(format!("the length of row {row} must be in [0, {width}], got {length}"))
+                })
+            };
+            lengths.iter().enumerate().map(check).collect::<Result<_>>()?
+        });
+        rows_of(dense, &kept, lengths.dtype())
+    }
+
+    /// Makes a ragged tensor of the rows of a dense tensor without the padding at their ends. `padding` is one element, or has
+    /// the sizes of the axes after axis 1.
+    ///
+    /// ```
+    /// use shapeflow::{RaggedTensor, Tensor};
+    ///
+    /// let dense = Tensor::from([[5, 7, 0], [0, 3, 0], [6, 0, 0]]);
+    /// let rt = RaggedTensor::from_tensor_padding(&dense, &Tensor::scalar(0))?;
+    /// assert_eq!(rt.to_string(), "[[5, 7], [0, 3], [6]]");
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The rank is less than 2, or `padding` has another dtype or other sizes.
+    pub fn from_tensor_padding(dense: &Tensor, padding: &Tensor) -> Result<RaggedTensor> {
+        let &[rows, width, ref inner @ ..] = dense.sizes() else {
+            return Err(shape_error(format!("the rank must be at least 2, got sizes {:?}", dense.sizes())));
+        };
+        if padding.dtype() != dense.dtype() || padding.sizes() != inner {
+            return Err(shape_error(format!(
+                "the padding must be {}{inner:?}, got {}{:?}",
+                dense.dtype(),
+                padding.dtype(),
+                padding.sizes()
+            )));
+        }
+        let (x, padding, count) = (dense.view(), padding.view(), padding.len());
+        let is_padding = |place: usize| {
+            (0..count).all(|offset| x.element(place * count + offset) == padding.element(offset))
+        };
+        let length = |row: usize| {
+            (0..width).rev().find(|column| !is_padding(row * width + column)).map_or(0, |last| last + 1)
+        };
+        let kept: Vec<usize> = (0..rows).map(length).collect();
+        rows_of(dense, &kept, DType::I64)
+    }
+}
+
+/// Makes a ragged tensor of the first elements of each row.
+fn rows_of(dense: &Tensor, lengths: &[usize], dtype: DType) -> Result<RaggedTensor> {
+    let width = dense.sizes()[1];
+    let places = [&[dense.sizes()[0] * width], &dense.sizes()[2..]].concat();
+    let flat = dense.reshape(&places)?;
+    let ranges: Vec<Range<usize>> =
+        lengths.iter().enumerate().map(|(row, length)| row * width..row * width + length).collect();
+    let flat = take_rows(flat.view(), &ranges)?;
+    let mut end = 0;
+    let ends = lengths.iter().map(|length| {
+        end += length;
+        end
+    });
+    let partition = RowPartition::of_offsets(dtype, std::iter::once(0).chain(ends))?;
+    RaggedTensor::partitioned(partition, RaggedItem::Dense(flat))
+}

@@ -1,0 +1,193 @@
+//! [`TensorList`]: a list of tensors, which is one element of a variant tensor.
+
+use std::sync::Arc;
+
+use shapeflow_shape_fns::DType;
+
+use super::Tensor;
+
+/// The number of children of a node.
+const WIDTH: usize = 16;
+
+/// A list of tensors of one dtype. An item may be absent: the list has a place for it, and nothing has set it.
+///
+/// The items are the leaves of a tree that clones share. Setting an item copies the nodes on the path to it that other
+/// clones share, so it costs `O(log n)` in any case, and a loop that sets every item of a list needs no proof that the
+/// loop alone owns the list.
+#[derive(Clone, Debug)]
+pub(crate) struct TensorList {
+    pub dtype: DType,
+    /// The sizes of every item, as far as they are declared: none for an unknown rank.
+    pub shape: Option<Vec<Option<usize>>>,
+    /// The greatest number of items to which the list may be extended item by item.
+    pub limit: Option<usize>,
+    /// Whether the list grows when an item after its end is set.
+    pub grows: bool,
+    root: Option<Arc<Node>>,
+    /// The number of levels of the tree.
+    height: u32,
+    len: usize,
+}
+
+#[derive(Clone, Debug)]
+enum Node {
+    Leaf([Option<Arc<Tensor>>; WIDTH]),
+    Branch([Option<Arc<Node>>; WIDTH]),
+}
+
+impl Node {
+    /// A node without children, `level` levels above the items.
+    fn empty(level: u32) -> Node {
+        if level == 0 { Node::Leaf(Default::default()) } else { Node::Branch(Default::default()) }
+    }
+}
+
+impl TensorList {
+    /// Makes a list of `len` absent items.
+    pub(crate) fn new(dtype: DType, shape: Option<Vec<Option<usize>>>, len: usize) -> TensorList {
+        let mut list = TensorList { dtype, shape, limit: None, grows: false, root: None, height: 0, len: 0 };
+        list.grow(len);
+        list
+    }
+
+    /// Makes a list of items.
+    pub(crate) fn of(dtype: DType, shape: Option<Vec<Option<usize>>>, items: Vec<Tensor>) -> TensorList {
+        let mut list = TensorList::new(dtype, shape, items.len());
+        for (index, item) in items.into_iter().enumerate() {
+            list.set(index, item);
+        }
+        list
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Returns an item; none if it is absent or the index is not below the length.
+    pub(crate) fn get(&self, index: usize) -> Option<&Tensor> {
+        let mut node = self.root.as_deref().filter(|_| index < self.len)?;
+        for level in (0..self.height).rev() {
+            let child = child_of(index, level);
+            match node {
+                Node::Leaf(items) => return items[child].as_deref(),
+                Node::Branch(children) => node = children[child].as_deref()?,
+            }
+        }
+        None
+    }
+
+    /// Sets an item.
+    ///
+    /// # Panics
+    /// The index is not below the length.
+    pub(crate) fn set(&mut self, index: usize, item: Tensor) {
+        assert!(index < self.len, "a list of {} items has no item {index}", self.len);
+        self.replace(index, Some(Arc::new(item)));
+    }
+
+    /// Appends an item.
+    pub(crate) fn push(&mut self, item: Tensor) {
+        self.grow(self.len + 1);
+        self.set(self.len - 1, item);
+    }
+
+    /// Changes the number of items. New items are absent.
+    pub(crate) fn resize(&mut self, len: usize) {
+        // An item that leaves the list must not come back when the list grows again.
+        for index in (len..self.len).filter(|index| self.get(*index).is_some()).collect::<Vec<_>>() {
+            self.replace(index, None);
+        }
+        self.len = self.len.min(len);
+        self.grow(len);
+    }
+
+    /// Returns the items in order.
+    pub(crate) fn items(&self) -> impl Iterator<Item = Option<&Tensor>> {
+        (0..self.len).map(|index| self.get(index))
+    }
+
+    /// Makes room for `len` items, if the list has fewer.
+    fn grow(&mut self, len: usize) {
+        self.len = self.len.max(len);
+        let capacity = |height: u32| WIDTH.checked_pow(height).unwrap_or(usize::MAX);
+        while capacity(self.height) < self.len || self.height == 0 {
+            if let Some(root) = self.root.take() {
+                let mut children: [Option<Arc<Node>>; WIDTH] = Default::default();
+                children[0] = Some(root);
+                self.root = Some(Arc::new(Node::Branch(children)));
+            }
+            self.height += 1;
+        }
+    }
+
+    fn replace(&mut self, index: usize, item: Option<Arc<Tensor>>) {
+        let top = self.height - 1;
+        let mut node = Arc::make_mut(self.root.get_or_insert_with(|| Arc::new(Node::empty(top))));
+        for level in (0..self.height).rev() {
+            let child = child_of(index, level);
+            match node {
+                Node::Leaf(items) => {
+                    items[child] = item;
+                    return;
+                }
+                Node::Branch(children) => {
+                    let next = children[child].get_or_insert_with(|| Arc::new(Node::empty(level - 1)));
+                    node = Arc::make_mut(next);
+                }
+            }
+        }
+    }
+}
+
+/// Returns which child of a node, `level` levels above the items, leads to an item.
+fn child_of(index: usize, level: u32) -> usize {
+    index / WIDTH.pow(level) % WIDTH
+}
+
+/// Compares dtypes, declared sizes and items.
+impl PartialEq for TensorList {
+    fn eq(&self, other: &TensorList) -> bool {
+        self.dtype == other.dtype
+            && self.shape == other.shape
+            && self.len == other.len
+            && self.items().eq(other.items())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_behave_as_vectors() {
+        let mut list = TensorList::new(DType::I32, None, 0);
+        let mut expected: Vec<Option<i32>> = Vec::new();
+        let mut clones: Vec<(TensorList, Vec<Option<i32>>)> = Vec::new();
+        for step in 0..2000i32 {
+            match step % 7 {
+                0..=3 => {
+                    list.push(Tensor::scalar(step));
+                    expected.push(Some(step));
+                }
+                4 => {
+                    let index = (step as usize * 31) % expected.len();
+                    list.set(index, Tensor::scalar(-step));
+                    expected[index] = Some(-step);
+                }
+                5 if step % 5 == 0 => clones.push((list.clone(), expected.clone())),
+                _ => {
+                    let len = (expected.len() + step as usize % 5).saturating_sub(3);
+                    list.resize(len);
+                    expected.resize(len, None);
+                }
+            }
+        }
+        clones.push((list, expected));
+        for (list, expected) in clones {
+            let items: Vec<Option<i32>> =
+                list.items().map(|item| item.map(|item| item.item::<i32>().unwrap())).collect();
+            assert_eq!((items, list.len()), (expected.clone(), expected.len()));
+        }
+        assert_eq!(TensorList::new(DType::F32, None, usize::MAX).get(usize::MAX - 1), None);
+    }
+}

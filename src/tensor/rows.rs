@@ -1,0 +1,57 @@
+//! Rows: the parts of a tensor along its first axis.
+
+use super::TensorView;
+use super::view::Data;
+
+impl<'a> TensorView<'a> {
+    /// Returns row `number` of a row-major view of rank 1 or more.
+    ///
+    /// # Panics
+    /// The view has no such row, or is strided.
+    pub(crate) fn row(&self, number: usize) -> TensorView<'a> {
+        assert!(self.strides.is_none(), "rows are contiguous in row-major views only");
+        let sizes = &self.sizes[1..];
+        let len = self.len / self.sizes[0];
+        let data = match self.data {
+            Data::Bytes { bytes, size, .. } => {
+                Data::Bytes { bytes: &bytes[number * len * size..][..len * size], first: 0, size }
+            }
+            Data::Strings(strings) => Data::Strings(strings.slice(number * len..(number + 1) * len)),
+            Data::Lists(lists) => Data::Lists(&lists[number * len..][..len]),
+        };
+        TensorView { dtype: self.dtype, sizes: sizes.into(), strides: None, len, data }
+    }
+}
+
+#[cfg(feature = "graphdef")]
+impl super::Tensor {
+    /// Joins the elements of tensors, one after the other, to a tensor of these sizes, which has as many elements. The
+    /// tensors have the dtype of the result, which is no variant.
+    ///
+    /// # Errors
+    /// Memory is refused.
+    pub(crate) fn joined(
+        dtype: shapeflow_shape_fns::DType,
+        sizes: &[usize],
+        parts: &[TensorView<'_>],
+    ) -> crate::error::Result<super::Tensor> {
+        let mut tensor = super::Tensor::zeros(dtype, sizes)?;
+        if dtype.size_bytes().is_none() {
+            let mut strings: Vec<&[u8]> = Vec::with_capacity(tensor.len());
+            for part in parts {
+                strings.extend(part.as_strings()?.iter());
+            }
+            return super::Tensor::from_strings(sizes, &strings);
+        }
+        let mut view = tensor.view_mut()?;
+        let mut rest = view.bytes_mut();
+        for part in parts {
+            let bytes = part.bytes();
+            let (first, others) = rest.split_at_mut(bytes.len());
+            first.copy_from_slice(bytes);
+            rest = others;
+        }
+        assert!(rest.is_empty(), "the parts have as many elements as the result");
+        Ok(tensor)
+    }
+}

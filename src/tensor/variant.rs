@@ -1,0 +1,51 @@
+//! Variant tensors, whose elements are [`TensorList`]s.
+
+use std::sync::Arc;
+
+use shapeflow_shape_fns::DType;
+
+use super::layout::Layout;
+use super::storage::Storage;
+use super::view::Data;
+use super::{Tensor, TensorList, TensorView};
+use crate::error::{Error, ErrorKind, Phase, Result};
+
+impl Tensor {
+    /// Makes a variant tensor of rank 0, whose element is a list.
+    pub(crate) fn of_list(list: TensorList) -> Tensor {
+        let layout = Layout::row_major(&[]).expect("a scalar is not too large");
+        Tensor { dtype: DType::Variant, layout, storage: Storage::Lists(Arc::new(vec![list])) }
+    }
+
+    /// Copies lists, whose number must fit the sizes, into a variant tensor. The copies share their items.
+    pub(super) fn from_lists(sizes: &[usize], lists: &[TensorList]) -> Result<Tensor> {
+        let storage = Storage::Lists(Arc::new(lists.to_vec()));
+        Ok(Tensor { dtype: DType::Variant, layout: Layout::row_major(sizes)?, storage })
+    }
+}
+
+impl<'a> TensorView<'a> {
+    /// Makes a view of lists, whose number must fit the sizes.
+    pub(super) fn of_lists(sizes: &'a [usize], lists: &'a [TensorList]) -> TensorView<'a> {
+        let data = Data::Lists(lists);
+        TensorView { dtype: DType::Variant, sizes: sizes.into(), strides: None, len: lists.len(), data }
+    }
+
+    /// Returns the list that is the only element.
+    ///
+    /// # Errors
+    /// `DType`: the elements are not lists. `Shape`: there is not exactly one element.
+    pub(crate) fn list(&self) -> Result<&'a TensorList> {
+        match self.data {
+            Data::Lists([list]) => Ok(list),
+            Data::Lists(lists) => {
+                let message = format!("a tensor list must be a scalar, got {} lists", lists.len());
+                Err(Error::new(ErrorKind::Shape, Phase::Run, message))
+            }
+            _ => {
+                let message = format!("a tensor list must be a variant, got {}", self.dtype);
+                Err(Error::new(ErrorKind::DType, Phase::Run, message))
+            }
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! Commands on SavedModels: signatures, variables, and what computes the ops.
+
+use super::*;
+
+const LAYERS: &str = "tests/data/saved_models/layers";
+
+#[test]
+fn a_signature_names_feeds_and_results() {
+    let folder = Folder::new("signatures");
+    let (feeds, out) = (folder.file("feeds.npz"), folder.file("out.npz"));
+    let b = Tensor::from([[1.0f32, 2.0], [3.0, 4.0]]);
+    let a = Tensor::scalar(2.0f32);
+    write_npz(&feeds, [("a", &a), ("b", &b)]).unwrap();
+    printed(&["run", LAYERS, "--signature", "scale", "--feeds", &feeds, "--out", &out]);
+    let results = read_npz(&out).unwrap();
+    // The bias is [0.5, -0.25].
+    assert_eq!(results.tensor("y").unwrap(), &Tensor::from([[1.75f32, 3.75], [5.75, 7.75]]));
+    assert_eq!(results.tensor("rows").unwrap(), &Tensor::scalar(2i32));
+    let times =
+        json(&["bench", LAYERS, "--signature", "scale", "--feeds", &feeds, "--repeat", "2", "--json"]);
+    assert!(times["run_us"]["min"].is_number());
+    let (code, _, error) = refused(&["run", LAYERS, "--signature", "none", "--feeds", &feeds]);
+    assert_eq!(code, 2);
+    assert!(error.contains("must have a signature none, got count, scale, serving_default"), "{error}");
+    let (code, _, error) = refused(&["run", MODEL, "--feeds", FEEDS]);
+    assert_eq!(code, 2);
+    assert!(error.contains("--fetch must be given, because the model has no signature"), "{error}");
+}
+
+#[test]
+fn check_lists_the_ops_by_what_computes_them() {
+    let text = printed(&["check", LAYERS]);
+    let has = |words: &[&str]| text.lines().any(|line| line.split_whitespace().collect::<Vec<_>>() == words);
+    assert!(has(&["MatMul", "2", "kernels", "f32"]), "{text}");
+    assert!(
+        has(&["input", "x", "f32[?,", "3]"]) || has(&["input", "serving_default_x", "f32[?,", "3]"]),
+        "{text}"
+    );
+    assert!(text.ends_with("the model can run\n"), "{text}");
+    let document = json(&["check", "tests/data/saved_models/tables", "--json"]);
+    assert_eq!(document["can_run"], true);
+    let ops = document["ops"].as_array().unwrap();
+    let find = ops.iter().find(|op| op["op"] == "LookupTableFindV2").unwrap();
+    assert_eq!(find["computed_by"], "host");
+    assert_eq!(find["nodes"].as_array().unwrap().len(), 3);
+    let (code, text, error) = refused(&["check", LAYERS, "--signature", "count"]);
+    assert_eq!(code, 2);
+    assert!(error.contains("the variable steps must only be read"), "{error}{text}");
+}

@@ -1,0 +1,132 @@
+//! SavedModels that TensorFlow wrote, against the results that TensorFlow recorded for them.
+
+use std::path::PathBuf;
+
+use shapeflow::interchange::{ComputedBy, ImportOptions, SavedModel, read_npz};
+use shapeflow::{Executable, TensorView};
+
+fn folder(model: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/saved_models").join(model)
+}
+
+fn compiled(model: &str, signature: &str) -> Executable {
+    let served = SavedModel::load(folder(model)).unwrap().signature(signature).unwrap();
+    served.check().unwrap();
+    served.graph().compile(&served.outputs().unwrap()[..]).unwrap()
+}
+
+/// Runs recorded cases of a signature, with one executable for all of them.
+fn check(model: &str, signature: &str, cases: &[&str]) -> Executable {
+    let exe = compiled(model, signature);
+    for case in cases {
+        let tensors = read_npz(folder(model).join(format!("{case}.npz"))).unwrap();
+        let with = |prefix: &'static str| {
+            tensors.iter().filter_map(move |(name, tensor)| Some((name.strip_prefix(prefix)?, tensor)))
+        };
+        let feeds: Vec<(&str, TensorView<'_>)> =
+            with("in_").map(|(name, tensor)| (name, tensor.view())).collect();
+        let results = exe.run_named(&feeds).unwrap();
+        assert_eq!(results.iter().count(), with("out_").count(), "{model} {case}");
+        for (name, expected) in with("out_") {
+            let got = results.tensor(name).unwrap();
+            let same = got.dtype() == expected.dtype()
+                && got.sizes() == expected.sizes()
+                && (got == expected || got.dtype().is_float() && got.allclose(expected, 1e-6, 1e-6).is_ok());
+            assert!(same, "{model} {case} {name}: expected {expected}, got {got}");
+        }
+    }
+    exe
+}
+
+#[test]
+fn signatures_share_variables_and_name_inputs_and_outputs() {
+    let exe = check("layers", "serving_default", &["serving_default", "serving_default_2"]);
+    assert_eq!(exe.stats().compiles.len(), 1);
+    check("layers", "scale", &["scale"]);
+    let exe = compiled("layers", "scale");
+    let names = |ports: &[shapeflow::Port]| ports.iter().map(|port| port.name.clone()).collect::<Vec<_>>();
+    assert_eq!(names(exe.inputs()), ["a", "b"]);
+    assert_eq!(names(exe.outputs()), ["rows", "y"]);
+}
+
+#[test]
+fn rows_of_variables_are_gathered() {
+    check("embedding", "serving_default", &["serving_default"]);
+}
+
+#[test]
+fn reference_variables_partitions_and_local_variables_have_their_values() {
+    check("first_version", "serving_default", &["serving_default"]);
+}
+
+#[test]
+fn tables_of_files_and_constants_are_read() {
+    check("tables", "serving_default", &["serving_default", "serving_default_2"]);
+}
+
+#[test]
+fn all_reads_of_a_variable_share_one_constant() {
+    let served = SavedModel::load(folder("embedding")).unwrap().signature("serving_default").unwrap();
+    let text = served.graph().to_string();
+    assert_eq!(text.matches("f16[6, 3] = constant").count(), 1, "{text}");
+}
+
+#[test]
+fn a_node_that_writes_a_variable_is_refused_by_name() {
+    let model = SavedModel::load(folder("layers")).unwrap();
+    let counted = model.signature("count").unwrap();
+    let error = counted.outputs().unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains("the variable steps must only be read, got AssignAddVariableOp"), "{text}");
+    assert!(error.node().unwrap().ends_with("AssignAddVariableOp"), "{text}");
+}
+
+#[test]
+fn unknown_signatures_are_refused_with_the_names_of_all() {
+    let model = SavedModel::load(folder("layers")).unwrap();
+    let error = model.signature("serve").unwrap_err();
+    assert_eq!(error.message(), "the model must have a signature serve, got count, scale, serving_default");
+    let names: Vec<&str> = model.signatures().map(|(name, _)| name).collect();
+    assert_eq!(names, ["count", "scale", "serving_default"]);
+    let graph = SavedModel::load(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/mlp.pb"));
+    assert!(graph.unwrap_err().message().contains("must be a SavedModel, got a GraphDef"));
+}
+
+#[test]
+fn shapes_are_given_by_names_of_the_signature() {
+    let model = SavedModel::load(folder("layers")).unwrap();
+    let options = ImportOptions::new().shape("x", shapeflow::shape![8, 3]);
+    let served = model.signature_with("serving_default", &options).unwrap();
+    assert_eq!(served.outputs().unwrap()[0].1.shape().to_string(), "[8, 2]");
+}
+
+#[test]
+fn a_model_without_its_checkpoint_names_the_variable() {
+    let target = std::env::temp_dir().join(format!("shapeflow-saved-model-{}", std::process::id()));
+    std::fs::create_dir_all(&target).unwrap();
+    std::fs::copy(folder("layers").join("saved_model.pb"), target.join("saved_model.pb")).unwrap();
+    let served = SavedModel::load(&target).unwrap().signature("scale").unwrap();
+    let error = served.outputs().unwrap_err().to_string();
+    // An index without its data file.
+    std::fs::create_dir_all(target.join("variables")).unwrap();
+    let index = "variables/variables.index";
+    std::fs::copy(folder("layers").join(index), target.join(index)).unwrap();
+    let missing = SavedModel::load(&target).unwrap_err().to_string();
+    std::fs::remove_dir_all(&target).unwrap();
+    assert!(error.contains("the variable bias must be in the checkpoint"), "{error}");
+    assert!(missing.contains("variables.data-00000-of-00001"), "{missing}");
+}
+
+#[test]
+fn the_usage_of_ops_counts_the_nodes_of_functions() {
+    let served = SavedModel::load(folder("tables")).unwrap().signature("serving_default").unwrap();
+    let outputs: Vec<_> = served.outputs().unwrap().into_iter().map(|(_, value)| value).collect();
+    let usage = served.op_usage(&outputs).unwrap();
+    let of = |op: &str| {
+        let usage = usage.iter().find(|usage| usage.op == op).unwrap();
+        (usage.nodes.len(), usage.computed_by)
+    };
+    assert_eq!(of("LookupTableFindV2"), (3, ComputedBy::Host));
+    assert_eq!(of("LookupTableSizeV2"), (1, ComputedBy::Import));
+    assert_eq!(of("HashTableV2"), (3, ComputedBy::Import));
+}

@@ -1,0 +1,270 @@
+"""Records TensorFlow graphs with control flow and tensor lists, and their results, into data/control.jsonl.
+
+Recorded with TensorFlow 2.21.0 and numpy 2.4.6, oneDNN off, one thread, no graph rewrites.
+
+Run: pip install numpy==2.4.6 tensorflow-cpu==2.21.0 && python tests/record_control.py
+
+Each line is a JSON object. Graphs and tensors are protobuf text:
+
+    {"name": .., "graph": "..", "runs": [{"feeds": {"x": "..", ..}, "outputs": ["..", ..]}, ..], "fetches": ["y:0", ..]}
+
+A run that TensorFlow refuses has "error" instead of "outputs".
+"""
+
+import json
+import os
+from pathlib import Path
+
+os.environ.update(TF_ENABLE_ONEDNN_OPTS="0", CUDA_VISIBLE_DEVICES="", TF_CPP_MIN_LOG_LEVEL="3")
+
+import numpy as np
+import tensorflow as tf
+from google.protobuf import text_format
+
+from record_imports import tensor
+
+OUTPUT = Path(__file__).resolve().parent / "data" / "control.jsonl"
+V1 = tf.compat.v1
+CASES = []
+
+
+def f32(*values):
+    return np.array(values, np.float32)
+
+
+def i32(*values):
+    return np.array(values, np.int32)
+
+
+
+F, I, B = tf.float32, tf.int32, tf.bool
+VECTOR, SCALAR, COUNT, FLAG = (
+    tf.TensorSpec([None], F),
+    tf.TensorSpec([], F),
+    tf.TensorSpec([], I),
+    tf.TensorSpec([], B),
+)
+
+
+def case(*specs, runs, v1=False):
+    """Declares a case: a function of tensors, with these specs and these argument lists."""
+
+    def declare(function):
+        CASES.append((function.__name__, function, specs, runs, v1))
+        return function
+
+    return declare
+
+
+@case(VECTOR, FLAG, runs=[(f32(1, 2), True), (f32(1, 2), False), (f32(), True)])
+def branch(x, p):
+    y = x + 1
+    return tf.cond(p, lambda: (y * x, tf.reduce_sum(y)), lambda: (x - y, tf.constant(7.0)))
+
+
+@case(VECTOR, FLAG, runs=[(f32(1, 2), True), (f32(1, 2), False)])
+def branches_of_different_sizes(x, p):
+    return tf.cond(p, lambda: tf.concat([x, x], 0), lambda: x) * 2
+
+
+@case(VECTOR, COUNT, runs=[(f32(3, 4), np.int32(i)) for i in (-1, 0, 1, 2, 5)])
+def switch_case(x, i):
+    return tf.switch_case(i, [lambda: x, lambda: x * 10, lambda: tf.reverse(x, [0])])
+
+
+@case(VECTOR, COUNT, runs=[(f32(1, 2), np.int32(5)), (f32(1, 2), np.int32(0)), (f32(), np.int32(3))])
+def while_with_captures(x, n):
+    w = x * 2 + 1
+    return tf.while_loop(lambda i, s: i < n, lambda i, s: (i + 1, s * w + x), [0, x])
+
+
+@case(VECTOR, COUNT, runs=[(f32(1), np.int32(3)), (f32(1, 2), np.int32(0))])
+def while_that_grows(x, n):
+    return tf.while_loop(
+        lambda i, s: i < n,
+        lambda i, s: (i + 1, tf.concat([s, s[:1]], 0)),
+        [0, x],
+        shape_invariants=[tf.TensorShape([]), tf.TensorShape([None])],
+    )
+
+
+@case(COUNT, runs=[(np.int32(n),) for n in (1, 6, 7, 27)])
+def cond_in_while(n):
+    def body(x, count):
+        return tf.cond(tf.equal(x % 2, 0), lambda: x // 2, lambda: 3 * x + 1), count + 1
+
+    return tf.while_loop(lambda x, count: x > 1, body, [n, 0])[1]
+
+
+@case(COUNT, FLAG, runs=[(np.int32(4), True), (np.int32(4), False)])
+def while_in_cond_in_while(n, p):
+    def inner(i, s):
+        add = lambda: tf.while_loop(lambda j, t: j < i, lambda j, t: (j + 1, t + j), [0, s])[1]
+        return i + 1, tf.cond(p, add, lambda: s - 1)
+
+    return tf.while_loop(lambda i, s: i < n, inner, [0, 100])
+
+
+@case(tf.TensorSpec([None, None], F), runs=[(f32([1, 2], [3, 4]),), (np.zeros((0, 2), np.float32),)])
+def map_rows(x):
+    return tf.map_fn(lambda row: tf.reduce_sum(row) * row, x)
+
+
+@case(VECTOR, runs=[(f32(1, 2, 3),), (f32(),)])
+def scan_sums(x):
+    return tf.scan(lambda sum, x: sum + x, x, initializer=np.float32(0))
+
+
+@case(tf.TensorSpec([None, 2], F), runs=[(f32([1, 2], [3, 4], [5, 6]),), (np.zeros((0, 2), np.float32),)])
+def recurrent_cell(x):
+    w = tf.constant([[0.5, -1.0, 0.25], [1.0, 0.5, -0.5], [0.25, 0.75, 1.0], [-1.0, 0.5, 0.5], [0.1, 0.2, 0.3]])
+    rows = tf.shape(x)[0]
+    out = tf.TensorArray(F, rows, element_shape=[3])
+
+    def body(i, h, out):
+        h = tf.tanh(tf.linalg.matvec(w, tf.concat([x[i], h], 0), transpose_a=True))
+        return i + 1, h, out.write(i, h)
+
+    _, h, out = tf.while_loop(lambda i, *_: i < rows, body, [0, tf.zeros([3]), out])
+    return h, out.stack()
+
+
+@case(COUNT, runs=[(np.int32(n),) for n in (0, 1, 5)])
+def array_of_unknown_size(n):
+    out = tf.TensorArray(I, 0, dynamic_size=True, element_shape=[])
+    _, out = tf.while_loop(lambda i, out: i < n, lambda i, out: (i + 1, out.write(i, i * i)), [0, out])
+    return out.stack(), out.size()
+
+
+@case(tf.TensorSpec([None, None], F), runs=[(f32([1, 2], [3, 4], [5, 6]),)])
+def array_of_rows(x):
+    rows = tf.TensorArray(F, 0, dynamic_size=True).unstack(x)
+    return rows.read(1), rows.gather([2, 0]), rows.size(), rows.concat()
+
+
+def list_of(x):
+    return tf.raw_ops.TensorListFromTensor(tensor=x, element_shape=tf.constant(x.shape[1:].as_list(), I))
+
+
+@case(tf.TensorSpec([3, 2], F), COUNT, runs=[(f32([1, 2], [3, 4], [5, 6]), np.int32(i)) for i in (0, 2, 3, -1)])
+def list_items(x, i):
+    items = list_of(x)
+    shape = tf.constant([2], I)
+    item = tf.raw_ops.TensorListGetItem(input_handle=items, index=i, element_shape=shape, element_dtype=F)
+    items = tf.raw_ops.TensorListSetItem(input_handle=items, index=i, item=item * 10)
+    stacked = tf.raw_ops.TensorListStack(input_handle=items, element_shape=shape, element_dtype=F)
+    return item, stacked, tf.raw_ops.TensorListLength(input_handle=items)
+
+
+@case(VECTOR, VECTOR, runs=[(f32(1, 2), f32(3, 4)), (f32(1), f32(3, 4))])
+def list_pushes(x, y):
+    shape = tf.constant([-1], I)
+    items = tf.raw_ops.EmptyTensorList(element_shape=shape, max_num_elements=-1, element_dtype=F)
+    for item in (x, y, x + 1):
+        items = tf.raw_ops.TensorListPushBack(input_handle=items, tensor=item)
+    items, last = tf.raw_ops.TensorListPopBack(input_handle=items, element_shape=shape, element_dtype=F)
+    element = tf.raw_ops.TensorListElementShape(input_handle=items, shape_type=I)
+    joined, lengths = tf.raw_ops.TensorListConcatV2(
+        input_handle=items, element_shape=shape, leading_dims=tf.constant([], tf.int64), element_dtype=F
+    )
+    return last, element, joined, lengths
+
+
+@case(tf.TensorSpec([4, 2], F), runs=[(np.arange(8, dtype=np.float32).reshape(4, 2),)])
+def list_gathers(x):
+    shape, indices = tf.constant([2], I), tf.constant([3, 0], I)
+    items = list_of(x)
+    gathered = tf.raw_ops.TensorListGather(
+        input_handle=items, indices=indices, element_shape=shape, element_dtype=F
+    )
+    scattered = tf.raw_ops.TensorListScatterV2(
+        tensor=x[:2], indices=indices, element_shape=shape, num_elements=tf.constant(-1)
+    )
+    scattered = tf.raw_ops.TensorListScatterIntoExistingList(
+        input_handle=scattered, tensor=x[2:3], indices=tf.constant([1], I)
+    )
+    stacked = tf.raw_ops.TensorListStack(input_handle=scattered, element_shape=shape, element_dtype=F)
+    resized = tf.raw_ops.TensorListResize(input_handle=items, size=tf.constant(6))
+    padded = tf.raw_ops.TensorListStack(input_handle=resized, element_shape=shape, element_dtype=F)
+    split = tf.raw_ops.TensorListSplit(tensor=x, element_shape=tf.constant([-1, 2], I), lengths=tf.constant([1, 0, 3], tf.int64))
+    part = tf.raw_ops.TensorListGetItem(
+        input_handle=split, index=tf.constant(2), element_shape=tf.constant([-1, 2], I), element_dtype=F
+    )
+    return gathered, stacked, padded, part
+
+
+@case(tf.TensorSpec([None], F), COUNT, runs=[(f32(1, 2), np.int32(3)), (f32(1, 2), np.int32(0))], v1=True)
+def frame_loop(x, n):
+    return V1.while_loop(lambda i, s: i < n, lambda i, s: (i + 1, s * 2 + x), [tf.constant(0), x])
+
+
+@case(tf.TensorSpec([None], F), FLAG, runs=[(f32(1, 2), True), (f32(1, 2), False)], v1=True)
+def switched_branch(x, p):
+    return V1.cond(p, lambda: (x * 2, x + 1), lambda: (x - 1, x))
+
+
+@case(COUNT, runs=[(np.int32(n),) for n in (1, 6, 7)], v1=True)
+def switch_in_frame(n):
+    def body(x, count):
+        return V1.cond(tf.equal(x % 2, 0), lambda: x // 2, lambda: 3 * x + 1), count + 1
+
+    return V1.while_loop(lambda x, count: x > 1, body, [n, tf.constant(0)])
+
+
+@case(COUNT, runs=[(np.int32(4),), (np.int32(0),)], v1=True)
+def frame_in_frame(n):
+    def body(i, s):
+        _, s = V1.while_loop(lambda j, t: j < i, lambda j, t: (j + 1, t + i * j), [tf.constant(0), s])
+        return i + 1, s + n
+
+    return V1.while_loop(lambda i, s: i < n, body, [tf.constant(0), tf.constant(0)])
+
+
+@case(tf.TensorSpec([None, 2], F), runs=[(f32([1, 2], [3, 4], [5, 6]),)], v1=True)
+def array_in_frame(x):
+    rows = tf.shape(x)[0]
+    given = V1.TensorArray(F, rows).unstack(x)
+    out = V1.TensorArray(F, rows)
+    _, _, out = V1.while_loop(
+        lambda i, *_: i < rows,
+        lambda i, s, out: (i + 1, s + given.read(i), out.write(i, s * 2)),
+        [tf.constant(0), tf.zeros([2]), out],
+    )
+    return out.stack(), out.size()
+
+
+def graph_of(function, specs, v1):
+    """Returns the GraphDef of a function, and the names of its results."""
+    graph = tf.Graph()
+    with graph.as_default():
+        (V1.disable_control_flow_v2 if v1 else V1.enable_control_flow_v2)()
+        inputs = [V1.placeholder(spec.dtype, spec.shape, f"x{i}") for i, spec in enumerate(specs)]
+        results = function(*inputs)
+        results = list(results) if isinstance(results, (tuple, list)) else [results]
+        names = [tf.identity(result, f"y{i}").name for i, result in enumerate(results)]
+    return graph, names
+
+
+def main():
+    options = V1.ConfigProto(inter_op_parallelism_threads=1, intra_op_parallelism_threads=1)
+    options.graph_options.rewrite_options.disable_meta_optimizer = True
+    with OUTPUT.open("w") as file:
+        for name, function, specs, runs, v1 in CASES:
+            graph, fetches = graph_of(function, specs, v1)
+            recorded = []
+            with V1.Session(graph=graph, config=options) as session:
+                for args in runs:
+                    feeds = {f"x{i}": np.asarray(arg) for i, arg in enumerate(args)}
+                    run = {"feeds": {key: tensor(value) for key, value in feeds.items()}}
+                    try:
+                        outputs = session.run(fetches, {f"{key}:0": value for key, value in feeds.items()})
+                        run["outputs"] = [tensor(output) for output in outputs]
+                    except tf.errors.OpError as error:
+                        run["error"] = type(error).__name__
+                    recorded.append(run)
+            text = text_format.MessageToString(graph.as_graph_def(), as_one_line=True)
+            file.write(json.dumps({"name": name, "graph": text, "fetches": fetches, "runs": recorded}) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,161 @@
+"""Records the results of TensorFlow's ragged tensors into data/ragged.jsonl.
+
+Recorded with TensorFlow 2.21.0 and numpy 2.4.6, oneDNN off. The random generator is seeded, so a second run writes the
+same file.
+
+Run: pip install numpy==2.4.6 tensorflow-cpu==2.21.0 && python tests/record_ragged.py
+
+The first lines are the inputs: {"splits": [[..], ..], "uniform": [..], "sizes": [..], "flat": [..]}. `uniform` has the row
+length of each uniform partition, else null; `sizes` are the sizes of the flat values, which are f64. Every other line is a
+case: [op, arguments, number of the input, result]. A result is {"list": nested lists, "shape": sizes} or {"error": class}.
+A ragged size is null. A float that is not finite is the string "nan", "inf", or "-inf".
+
+These cases are left out, because ours differ on purpose:
+- max and min of an empty row beside rows with infinities: TensorFlow's result of a row of -inf is the lowest number;
+- variance: TensorFlow computes E[x*x] - E[x]*E[x]; the test compares with a tolerance;
+- reduce_mean of integers, which TensorFlow converts to f64.
+"""
+
+import itertools
+import json
+import math
+import os
+from pathlib import Path
+
+os.environ.update(TF_ENABLE_ONEDNN_OPTS="0", CUDA_VISIBLE_DEVICES="", TF_CPP_MIN_LOG_LEVEL="3")
+
+import numpy as np
+import tensorflow as tf
+
+OUTPUT = Path(__file__).resolve().parent / "data" / "ragged.jsonl"
+RNG = np.random.default_rng(17)
+FAILURES = (tf.errors.OpError, ValueError, TypeError, IndexError, AttributeError)
+
+
+def lengths(rows, most=4):
+    return RNG.integers(0, most, rows).tolist()
+
+
+def ragged(rows, ragged_rank, inner=(), uniform=None, most=4):
+    """Makes a ragged tensor; partition number `uniform` has rows of length 2."""
+    partitions = []
+    for level in range(ragged_rank):
+        partitions.append([2] * rows if level == uniform else lengths(rows, most))
+        rows = sum(partitions[-1])
+    flat = RNG.integers(-9, 10, (rows, *inner)).astype(np.float64) / 2
+    values = tf.constant(flat)
+    for level in reversed(range(ragged_rank)):
+        if level == uniform:
+            values = tf.RaggedTensor.from_uniform_row_length(values, 2, nrows=len(partitions[level]))
+        else:
+            values = tf.RaggedTensor.from_row_lengths(values, np.array(partitions[level], np.int64))
+    return values
+
+
+def inputs():
+    made = [ragged(rows, rank) for rank in (1, 2, 3) for rows in (0, 1, 2, 3, 5)]
+    made += [ragged(rows, rank, inner) for rank in (1, 2) for inner in ((2,), (1, 3), (0,)) for rows in (0, 2, 4)]
+    made += [ragged(rows, rank, uniform=level) for rank, level in ((2, 0), (2, 1), (3, 1)) for rows in (0, 2, 3)]
+    made += [ragged(3, rank, most=1) for rank in (1, 2)]
+    made += [ragged(4, 1, most=30), ragged(60, 1, most=9), ragged(6, 2, (2,), most=9)]
+    return made
+
+
+def number(value):
+    if isinstance(value, bool) or isinstance(value, int):
+        return value
+    return value if math.isfinite(value) else str(value).replace("-nan", "nan")
+
+
+def nested(value):
+    return [nested(item) for item in value] if isinstance(value, list) else number(value)
+
+
+def result(value):
+    if isinstance(value, tf.RaggedTensor):
+        return {"list": nested(value.to_list()), "shape": value.shape.as_list()}
+    return {"list": nested(value.numpy().tolist()), "shape": value.shape.as_list()}
+
+
+def item(entry):
+    """Converts an entry of a slice: an integer, a list [begin, end, step], or "new"."""
+    if isinstance(entry, list):
+        return slice(*entry)
+    return tf.newaxis if entry == "new" else entry
+
+
+def cases(x):
+    """Yields names, arguments and functions."""
+    rank = x.shape.rank
+    depth = x.ragged_rank
+    for how in ("sum", "prod", "max", "min", "mean", "variance", "std"):
+        function = getattr(tf, f"reduce_{how}", None) or getattr(tf.math, f"reduce_{how}")
+        for axis in range(-1, rank):
+            yield f"reduce_{how}", [axis], lambda f=function, a=axis: f(x, axis=a)
+        if how in ("sum", "mean"):
+            for axes in itertools.combinations(range(rank), 2):
+                yield f"reduce_{how}", list(axes), lambda f=function, a=axes: f(x, axis=list(a))
+            yield f"reduce_{how}", list(range(rank)), lambda f=function: f(x, axis=None)
+    for axis in range(rank):
+        yield "reduce_any", [axis], lambda a=axis: tf.reduce_any(x > 0, axis=a)
+        yield "reduce_all", [axis], lambda a=axis: tf.reduce_all(x > 0, axis=a)
+        yield "concat", [axis], lambda a=axis: tf.concat([x, x * 10], axis=a)
+        yield "reverse", [axis], lambda a=axis: tf.reverse(x, axis=[a])
+    for axis in range(rank + 1):
+        yield "expand_dims", [axis], lambda a=axis: tf.expand_dims(x, axis=a)
+        yield "stack", [axis], lambda a=axis: tf.stack([x, x * 10], axis=a)
+    for outer, inner in itertools.combinations_with_replacement(range(rank), 2):
+        yield "merge_dims", [outer, inner], lambda o=outer, i=inner: x.merge_dims(o, i)
+    for axis in range(1, rank):
+        yield "row_lengths", [axis], lambda a=axis: x.row_lengths(axis=a)
+    yield "bounding_shape", [], x.bounding_shape
+    yield "to_tensor", [], x.to_tensor
+    yield "to_tensor", [-7], lambda: x.to_tensor(default_value=-7.0)
+    yield "to_tensor", [5, None, 2], lambda: x.to_tensor(default_value=5.0, shape=[None, 2] + [None] * (rank - 2))
+    yield "to_tensor", [5, 4, 1], lambda: x.to_tensor(default_value=5.0, shape=[4, 1] + [None] * (rank - 2))
+    for name, function in (("square", tf.square), ("neg", tf.negative), ("abs", tf.abs), ("floor", tf.floor)):
+        yield name, [], lambda f=function: f(x)
+    yield "add", [], lambda: x + x
+    yield "scale", [], lambda: x * 3.0 - 1.0
+    numbers = tf.cast(tf.reshape(tf.range(x.nrows()), [-1] + [1] * (rank - 1)), tf.float64)
+    yield "by_row", [], lambda: x + numbers
+    sums = np.array([row.sum() for row in x.flat_values.numpy()], np.float64)
+    yield "mask", [], lambda: tf.ragged.boolean_mask(x, x.with_flat_values(sums > 0))
+    for indices in ([0], [1, 0, 1], [], [-1], [60]):
+        yield "gather", indices, lambda i=indices: tf.gather(x, tf.constant(i, tf.int64))
+    ranges = [[None, None, None], [1, None, None], [None, -1, None], [None, None, -1], [None, None, 2], [-2, 9, 1], [2, 0, -1]]
+    for entry in [0, -1, 7, "new", *ranges]:
+        yield "slice", [entry], lambda e=entry: x[item(e)]
+        for second in [0, "new", *ranges[1:6]]:
+            if entry in (0, "new", *ranges[:2]):
+                yield "slice", [entry, second], lambda e=entry, s=second: x[item(e), item(s)]
+    if depth > 1:
+        yield "slice", [*ranges[1:3], ranges[3]], lambda: x[item(ranges[1]), item(ranges[2]), item(ranges[3])]
+
+
+def main():
+    made = inputs()
+    lines = []
+    for x in made:
+        partitions = [x]
+        while partitions[-1].ragged_rank > 1:
+            partitions.append(partitions[-1].values)
+        uniform = [None if rows.uniform_row_length is None else int(rows.uniform_row_length) for rows in partitions]
+        splits = [rows.row_splits.numpy().tolist() for rows in partitions]
+        flat = x.flat_values.numpy()
+        lines.append({"splits": splits, "uniform": uniform, "sizes": list(flat.shape), "flat": flat.reshape(-1).tolist()})
+    counts = {}
+    for index, x in enumerate(made):
+        for op, arguments, function in cases(x):
+            try:
+                got = result(function())
+            except FAILURES as error:
+                got = {"error": type(error).__name__}
+            lines.append([op, arguments, index, got])
+            counts[op] = counts.get(op, 0) + 1
+    OUTPUT.write_text("\n".join(json.dumps(line, separators=(",", ":")) for line in lines) + "\n")
+    print(f"{len(lines) - len(made)} cases, {OUTPUT.stat().st_size} bytes, TensorFlow {tf.__version__}", counts)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,381 @@
+//! Branches and loops: results, shapes, errors, captures, nesting, limits and cancellation.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use shapeflow::{
+    Backend, CompileOptions, DType, Error, ErrorKind, Graph, LoopOptions, Result, Tensor, TensorView, Value,
+    shape,
+};
+
+fn run(g: &Graph, outputs: &[Value<'_>], inputs: &[Tensor]) -> Result<Vec<Tensor>> {
+    let views: Vec<TensorView<'_>> = inputs.iter().map(Tensor::view).collect();
+    let results = g.compile(outputs)?.run_all(&views)?;
+    let options = CompileOptions::new().backend(Backend::Interpreter);
+    assert_eq!(g.compile_with(&options, outputs)?.run_all(&views)?, results);
+    Ok(results)
+}
+
+fn f32s(sizes: &[usize], data: &[f32]) -> Tensor {
+    Tensor::from_slice(sizes, data).unwrap()
+}
+
+#[test]
+fn a_branch_reads_any_value_of_the_graph() -> Result<()> {
+    let g = Graph::new();
+    let p = g.input("p", DType::Bool, shape![])?;
+    let x = g.input("x", DType::F32, shape!["n"])?;
+    let y = (x + 1.0).ok()?;
+    let z = g.cond(p, || Ok([y * x, y]), || Ok([x, (x - y).ok()?]))?;
+    assert_eq!((z[0].shape().to_string(), z[1].shape().to_string()), ("[n]".into(), "[n]".into()));
+    let x = f32s(&[2], &[2.0, 3.0]);
+    let results = run(&g, &z, &[Tensor::scalar(true), x.clone()])?;
+    assert_eq!(results, [f32s(&[2], &[6.0, 12.0]), f32s(&[2], &[3.0, 4.0])]);
+    let results = run(&g, &z, &[Tensor::scalar(false), x.clone()])?;
+    assert_eq!(results, [x, f32s(&[2], &[-1.0, -1.0])]);
+    Ok(())
+}
+
+#[test]
+fn a_branch_that_is_not_taken_raises_nothing_and_constrains_nothing() -> Result<()> {
+    let g = Graph::new();
+    let p = g.input("p", DType::Bool, shape![])?;
+    let (x, y) = (g.input("x", DType::F32, shape!["n"])?, g.input("y", DType::F32, shape!["m"])?);
+    let i = g.input("i", DType::I32, shape![])?;
+    let z = g.cond(p, || x.gather(i, 0), || g.constant(0.0f32))?;
+    let sum = g.cond(p, || (x + y).ok(), || Ok(x))?;
+    assert_eq!(g.same_dim(&x.dim(0)?, &y.dim(0)?), None);
+    let feeds = |p: bool, i: i32| {
+        [Tensor::scalar(p), f32s(&[2], &[1.0, 2.0]), f32s(&[3], &[1.0, 2.0, 3.0]), Tensor::scalar(i)]
+    };
+    let results = run(&g, &[z[0], sum[0]], &feeds(false, 7))?;
+    assert_eq!(results[0].item::<f32>()?, 0.0);
+    let error = run(&g, &[z[0]], &feeds(true, 7)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Index);
+    assert!(
+        error.to_string().contains("in branch then") && error.to_string().contains("inside cond"),
+        "{error}"
+    );
+    assert!(run(&g, &[sum[0]], &feeds(true, 0)).is_err());
+    Ok(())
+}
+
+#[test]
+fn branches_merge_to_their_common_supertype() -> Result<()> {
+    let g = Graph::new();
+    let p = g.input("p", DType::Bool, shape![])?;
+    let x = g.input("x", DType::F32, shape!["n", 3])?;
+    let a = g.cond(p, || x.concat_self(), || Ok(x))?;
+    assert_eq!(a[0].shape().to_string(), "[?, 3]");
+    let b = g.cond(p, || x.reduce_sum(0), || Ok(x))?;
+    assert_eq!(b[0].shape().to_string(), "?");
+    let c = g.cond(p, || (x * 2.0).ok(), || Ok(x))?;
+    assert_eq!(c[0].shape().to_string(), "[n, 3]");
+    // Unknown ranks go on into other ops.
+    let d = (b[0] + 1.0).ok()?;
+    let x = f32s(&[1, 3], &[1.0, 2.0, 3.0]);
+    let results = run(&g, &[a[0], b[0], c[0], d], &[Tensor::scalar(true), x.clone()])?;
+    assert_eq!(results[0].sizes(), [2, 3]);
+    assert_eq!(results[3], f32s(&[3], &[2.0, 3.0, 4.0]));
+    let results = run(&g, &[a[0], b[0], c[0], d], &[Tensor::scalar(false), x])?;
+    assert_eq!(results[3], f32s(&[1, 3], &[2.0, 3.0, 4.0]));
+    Ok(())
+}
+
+trait ConcatSelf<'g> {
+    fn concat_self(self) -> Result<Value<'g>>;
+}
+
+impl<'g> ConcatSelf<'g> for Value<'g> {
+    fn concat_self(self) -> Result<Value<'g>> {
+        shapeflow::concat(&[self, self], 0)
+    }
+}
+
+fn message(result: Result<Vec<Value<'_>>>) -> String {
+    result.unwrap_err().message().to_string()
+}
+
+#[test]
+fn refused_calls_name_the_branch_and_the_output() -> Result<()> {
+    let g = Graph::new();
+    let p = g.input("p", DType::Bool, shape![])?;
+    let x = g.input("x", DType::F32, shape!["n"])?;
+    let nodes = g.len();
+    assert_eq!(
+        message(g.cond(p, || Ok([x, x]), || Ok([x, x.cast(DType::F64)?]))),
+        "cond: output 1 must have one dtype in all branches, then gives f32 and else gives f64"
+    );
+    assert_eq!(
+        message(g.cond(p, || Ok([x, x]), || Ok(x))),
+        "cond: all branches must return the same number of values, then returns 2 and else returns 1"
+    );
+    assert_eq!(message(g.cond(x, || Ok(x), || Ok(x))), "cond: the predicate must be bool, got f32");
+    let pair = g.input("pair", DType::Bool, shape![2])?;
+    assert_eq!(
+        message(g.cond(pair, || Ok(x), || Ok(x))),
+        "cond: the selector must be a scalar, got shape [2]"
+    );
+    assert_eq!(message(g.case(p, &[])), "case: the index must be i32, got bool");
+    assert_eq!(
+        message(g.while_loop(&[x], |_| Ok(p), |s| s[0].cast(DType::F64))),
+        "while_loop: the body must return state 0 with the dtype of its initial value, f32, got f64"
+    );
+    assert_eq!(
+        message(g.while_loop(&[x], |s| Ok(s[0]), |s| Ok(s[0]))),
+        "while_loop: the condition must be a bool scalar, got f32[n]"
+    );
+    assert_eq!(
+        message(g.while_loop(&[x], |_| Ok(p), |s| Ok([s[0], s[0]]))),
+        "while_loop: the body must return 1 state values, as many as it gets, got 2"
+    );
+    let other = Graph::new();
+    let foreign = other.constant(1.0f32)?;
+    assert!(g.cond(p, || Ok(foreign), || Ok(x)).is_err_and(|error| error.kind() == ErrorKind::ForeignValue));
+    let error = g.cond(p, || x.matmul(x), || Ok(x)).unwrap_err();
+    assert!(error.to_string().contains("in scope then"), "{error}");
+    let error = g.cond(p, || g.input("inner", DType::F32, shape![]), || Ok(x)).unwrap_err();
+    assert!(error.message().contains("must be made outside"), "{error}");
+    // Nothing of the refused calls is left.
+    assert_eq!(g.len(), nodes + 1);
+    Ok(())
+}
+
+#[test]
+fn a_value_kept_after_its_closure_is_refused() -> Result<()> {
+    let g = Graph::new();
+    let p = g.input("p", DType::Bool, shape![])?;
+    let x = g.input("x", DType::F32, shape!["n"])?;
+    let (mut kept, mut poisoned) = (None, None);
+    g.cond(
+        p,
+        || {
+            kept = Some((x * 2.0).ok()?);
+            poisoned = Some(x + g.constant([1.0f64])?);
+            Ok(x)
+        },
+        || Ok(x),
+    )?;
+    let kept = kept.unwrap();
+    assert_eq!((kept + x).ok().unwrap_err().kind(), ErrorKind::ForeignValue);
+    assert_eq!(g.compile(kept).unwrap_err().kind(), ErrorKind::ForeignValue);
+    assert!(kept.named("kept").ok().is_err() && poisoned.unwrap().ok().is_err());
+    assert_eq!(
+        g.compile(x)?.run::<1>(&[TensorView::new(&[], &[true])?, f32s(&[1], &[2.0]).view()])?.len(),
+        1
+    );
+    Ok(())
+}
+
+#[test]
+fn a_constant_predicate_leaves_one_branch() -> Result<()> {
+    let g = Graph::new();
+    let x = g.input("x", DType::F32, shape!["n"])?;
+    let not_built = || -> Result<Value<'_>> { panic!("the other branch is not built") };
+    let y = g.cond(g.constant(true)?, || Ok(x * 2.0), not_built)?;
+    assert_eq!(run(&g, &y, &[f32s(&[1], &[2.0])])?, [f32s(&[1], &[4.0])]);
+    let case = g.case(g.constant(9i32)?, &[&|| Ok(vec![x]), &|| Ok(vec![(x + 1.0).ok()?])])?;
+    assert!(!g.to_string().contains("case"), "{g}");
+    assert_eq!(run(&g, &case, &[f32s(&[1], &[2.0])])?, [f32s(&[1], &[3.0])]);
+    Ok(())
+}
+
+#[test]
+fn case_clamps_its_index() -> Result<()> {
+    let g = Graph::new();
+    let i = g.input("i", DType::I32, shape![])?;
+    let x = g.input("x", DType::F32, shape!["n"])?;
+    let y = g.case(i, &[&|| Ok(vec![x]), &|| Ok(vec![(x * 10.0).ok()?]), &|| Ok(vec![(x * 100.0).ok()?])])?;
+    for (index, expected) in [(0, 2.0), (1, 20.0), (2, 200.0), (3, 200.0), (-1, 200.0)] {
+        assert_eq!(run(&g, &y, &[Tensor::scalar(index), f32s(&[1], &[2.0])])?, [f32s(&[1], &[expected])]);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_loop_relaxes_what_its_body_changes() -> Result<()> {
+    let g = Graph::new();
+    let n = g.input("n", DType::I64, shape![])?;
+    let x = g.input("x", DType::F32, shape!["b", 2])?;
+    let zero = g.constant(0i64)?;
+    let last =
+        g.while_loop(&[zero, x, x], |s| s[0].less(n), |s| Ok([s[0] + 1i64, s[1].concat_self()?, s[2]]))?;
+    let shapes: Vec<String> = last.iter().map(|value| value.shape().to_string()).collect();
+    assert_eq!(shapes, ["[]", "[?, 2]", "[b, 2]"]);
+    for count in 0..4i64 {
+        let results = run(&g, &last, &[Tensor::scalar(count), f32s(&[1, 2], &[5.0, 6.0])])?;
+        assert_eq!(results[1].sizes(), [1 << count, 2]);
+        assert_eq!(results[2], f32s(&[1, 2], &[5.0, 6.0]));
+    }
+    let options = LoopOptions::new().shape(1, shape!["b", 2]);
+    let error = g
+        .while_loop_with(&options, &[zero, x], |s| s[0].less(n), |s| Ok([s[0] + 1i64, s[1].concat_self()?]))
+        .unwrap_err();
+    assert!(error.message().contains("fits the declared shape [b, 2], got"), "{error}");
+    let options = LoopOptions::new().shape(1, shape![..]);
+    let rank = g.while_loop_with(
+        &options,
+        &[zero, x],
+        |s| s[0].less(n),
+        |s| Ok([s[0] + 1i64, s[1].reduce_sum(-1)?]),
+    )?;
+    assert_eq!(rank[1].shape().to_string(), "?");
+    let results = run(&g, &rank, &[Tensor::scalar(1i64), f32s(&[2, 2], &[5.0, 6.0, 1.0, 2.0])])?;
+    assert_eq!(results[1], f32s(&[2], &[11.0, 3.0]));
+    Ok(())
+}
+
+#[test]
+fn loops_end_at_their_limit_and_when_they_are_cancelled() -> Result<()> {
+    let g = Graph::new();
+    let (zero, token) = (g.constant(0i64)?, Arc::new(AtomicBool::new(false)));
+    let options = LoopOptions::new().limit(1000).cancel(token.clone());
+    let endless = g.while_loop_with(&options, &[zero], |s| s[0].greater_equal(0i64), |s| Ok(s[0] + 1i64))?;
+    let exe = g.compile(&endless)?;
+    let error = exe.run_all(&[]).unwrap_err();
+    assert!(error.message().contains("must end after at most 1000 iterations"), "{error}");
+    token.store(true, Ordering::Relaxed);
+    let error = exe.run_all(&[]).unwrap_err();
+    assert!(error.message().contains("was cancelled before iteration 0"), "{error}");
+    let exact = LoopOptions::new().limit(10);
+    let ten = g.while_loop_with(&exact, &[zero], |s| s[0].less(10i64), |s| Ok(s[0] + 1i64))?;
+    assert_eq!(g.compile(&ten)?.run_all(&[])?[0].item::<i64>()?, 10);
+    Ok(())
+}
+
+#[test]
+fn an_error_of_a_body_names_the_iteration_and_the_node() -> Result<()> {
+    let g = Graph::new();
+    let x = g.input("x", DType::F32, shape!["n"])?;
+    let (zero, sum) = (g.constant(0i64)?, g.constant(0.0f32)?);
+    let last = g.while_loop(
+        &[zero, sum],
+        |s| s[0].less(10i64),
+        |s| Ok([s[0] + 1i64, s[1] + x.gather(s[0], 0)?.named("element")]),
+    )?;
+    let error = g.compile(last[1])?.run_all(&[f32s(&[3], &[1.0; 3]).view()]).unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains("in iteration 3") && text.contains("inside while_loop"), "{text}");
+    assert!(error.node().is_some_and(|node| node.contains("element")), "{text}");
+    Ok(())
+}
+
+#[test]
+fn scans_stack_their_outputs() -> Result<()> {
+    let g = Graph::new();
+    let x = g.input("x", DType::F32, shape!["n", "m"])?;
+    let k = g.input("k", DType::F32, shape![?])?;
+    let zero = (x.reduce_sum(0)? * 0.0).ok()?;
+    let (last, sums) = g.scan(&[zero], &[x, k], |s, x| {
+        let sum = (s[0] + x[0] * x[1]).ok()?;
+        Ok((vec![sum], vec![sum, x[1], sum.reduce_sum(0)?.greater(3.0)?]))
+    })?;
+    let shapes: Vec<String> = last.iter().chain(&sums).map(|value| value.shape().to_string()).collect();
+    assert_eq!(shapes, ["[m]", "[n, m]", "[n]", "[n]"]);
+    for n in 0..4usize {
+        let data: Vec<f32> = (0..n * 2).map(|i| i as f32).collect();
+        let k: Vec<f32> = (0..n).map(|i| 1.0 + i as f32).collect();
+        let feeds = [f32s(&[n, 2], &data), f32s(&[n], &k)];
+        let results = run(&g, &[last[0], sums[0], sums[1], sums[2]], &feeds)?;
+        let (mut sum, mut stacked, mut flags) = ([0.0f32; 2], Vec::new(), Vec::new());
+        for i in 0..n {
+            sum = [sum[0] + data[2 * i] * k[i], sum[1] + data[2 * i + 1] * k[i]];
+            stacked.extend(sum);
+            flags.push(sum[0] + sum[1] > 3.0);
+        }
+        assert_eq!(results[0], f32s(&[2], &sum));
+        assert_eq!(results[1], f32s(&[n, 2], &stacked));
+        assert_eq!(results[2], f32s(&[n], &k));
+        assert_eq!(results[3].to_vec::<bool>()?, flags);
+    }
+    let error = run(&g, &[last[0]], &[f32s(&[2, 1], &[0.0; 2]), f32s(&[3], &[0.0; 3])]).unwrap_err();
+    assert!(error.message().contains("2 and 3"), "{error}");
+    Ok(())
+}
+
+#[test]
+fn map_keeps_the_number_of_rows() -> Result<()> {
+    let g = Graph::new();
+    let x = g.input("x", DType::I32, shape!["n", 3])?;
+    let y = g.map(&[x], |x| Ok([x[0].reduce_max(0)?, (x[0] * 2).ok()?]))?;
+    assert_eq!((y[0].shape().to_string(), y[1].shape().to_string()), ("[n]".into(), "[n, 3]".into()));
+    let x = Tensor::from_slice(&[2, 3], &[1, 5, 2, 9, 0, 3])?;
+    let results = run(&g, &y, &[x])?;
+    assert_eq!(results[0].to_vec::<i32>()?, [5, 9]);
+    assert_eq!(results[1].to_vec::<i32>()?, [2, 10, 4, 18, 0, 6]);
+    assert_eq!(run(&g, &y, &[Tensor::zeros(DType::I32, &[0, 3])?])?[1].sizes(), [0, 3]);
+    Ok(())
+}
+
+#[test]
+fn control_flow_nests() -> Result<()> {
+    // The number of steps of the Collatz sequence of each element.
+    let g = Graph::new();
+    let x = g.input("x", DType::I64, shape!["n"])?;
+    let steps = g.map(&[x], |x| {
+        let zero = g.constant(0i64)?;
+        let last = g.while_loop(
+            &[x[0], zero],
+            |s| s[0].greater(1i64),
+            |s| {
+                let is_even = s[0].floormod(2i64)?.equal(0i64)?;
+                let next = g.cond(is_even, || s[0].floordiv(2i64), || (s[0] * 3i64 + 1i64).ok())?;
+                Ok([next[0], (s[1] + 1i64).ok()?])
+            },
+        )?;
+        Ok(last[1])
+    })?;
+    let results = run(&g, &steps, &[Tensor::from_slice(&[5], &[1i64, 2, 3, 7, 27])?])?;
+    assert_eq!(results[0].to_vec::<i64>()?, [0, 1, 7, 16, 111]);
+    Ok(())
+}
+
+#[test]
+fn sizes_of_the_graph_around_reach_a_body() -> Result<()> {
+    let g = Graph::new();
+    let x = g.input("x", DType::F32, shape!["n", "m"])?;
+    let p = g.input("p", DType::Bool, shape![])?;
+    let count = g.input("count", DType::I64, shape![])?;
+    // The target shape mentions dims of a value that the branch does not read otherwise.
+    let (n, m) = (x.dim(0)?, x.dim(1)?);
+    let ones = g.cond(
+        p,
+        || g.constant(1.0f32)?.broadcast_to([&n * &m]),
+        || g.constant([2.0f32])?.broadcast_to(&[m.clone()][..]),
+    )?;
+    // A size operand that only the body reads.
+    let filled =
+        g.cond(p, || g.constant(3.0f32)?.broadcast_to(count.reshape([1])?), || g.constant([0.0f32]))?;
+    let feeds = |p| [f32s(&[2, 3], &[0.0; 6]), Tensor::scalar(p), Tensor::scalar(4i64)];
+    let results = run(&g, &[ones[0], filled[0]], &feeds(true))?;
+    assert_eq!((results[0].sizes(), results[1].sizes()), (&[6][..], &[4][..]));
+    let results = run(&g, &[ones[0], filled[0]], &feeds(false))?;
+    assert_eq!((results[0].sizes(), results[1].sizes()), (&[3][..], &[1][..]));
+    Ok(())
+}
+
+#[test]
+fn an_executable_runs_a_loop_on_several_threads() -> Result<()> {
+    let g = Graph::new();
+    let n = g.input("n", DType::I64, shape![])?;
+    let (zero, one) = (g.constant(0i64)?, g.constant([1.0f32; 8])?);
+    let last = g.while_loop(&[zero, one], |s| s[0].less(n), |s| Ok([s[0] + 1i64, s[1] * 1.5]))?;
+    let exe = g.compile(last[1])?;
+    std::thread::scope(|scope| {
+        let runs: Vec<_> = (0..4i32)
+            .map(|thread| {
+                let exe = &exe;
+                scope.spawn(move || -> Result<()> {
+                    for round in 0..20 {
+                        let n = thread + round;
+                        let [y] = exe.run(&[Tensor::scalar(i64::from(n)).view()])?;
+                        assert_eq!(y.to_vec::<f32>()?, [(0..n).fold(1.0, |y: f32, _| y * 1.5); 8]);
+                    }
+                    Ok(())
+                })
+            })
+            .collect();
+        runs.into_iter().try_for_each(|run| run.join().unwrap())
+    })
+    .map_err(|error: Error| error)
+}

@@ -1,0 +1,237 @@
+//! Random nests of branches, loops and scans give what a plain Rust interpreter of the same program gives, and keep the
+//! shapes that were promised when they were built.
+//!
+//! `SHAPEFLOW_CASES` sets the number of programs, and `SHAPEFLOW_SEED` the first seed.
+
+use shapeflow::{
+    Backend, CompileOptions, DType, Graph, Result, Tensor, TensorShape, TensorView, Value, concat, shape,
+};
+
+use crate::env_vars;
+use crate::rng::Rng;
+
+/// The numbers of a program stay below this modulus.
+const MODULUS: i64 = 1009;
+
+/// A statement. It reads vectors by their position in the environment, and appends its results to the environment.
+#[derive(Clone, Debug)]
+enum Statement {
+    /// Every element of the first vector, plus the sum of the second.
+    AddSum(usize, usize),
+    /// Every element times a factor.
+    Scale(usize, i64),
+    /// The first vector, then one element: the sum of the second.
+    Append(usize, usize),
+    /// The sum of the elements, as a vector of one element.
+    Sum(usize),
+    /// One of the blocks, by the sum of a vector.
+    Cond(usize, Vec<Block>),
+    /// A block, as often as a vector's sum says, from these initial values.
+    While { trips: usize, state: Vec<usize>, body: Block },
+    /// A block for each element of a vector. The first results are the state, the last one is summed and stacked.
+    Scan { xs: usize, state: Vec<usize>, body: Block },
+}
+
+/// Statements, and the results: positions in the environment after them.
+#[derive(Clone, Debug)]
+struct Block {
+    statements: Vec<Statement>,
+    results: Vec<usize>,
+}
+
+/// Generates a block in an environment of `values` vectors.
+fn random_block(rng: &mut Rng, values: usize, results: usize, depth: usize) -> Block {
+    let mut statements = Vec::new();
+    let mut values = values;
+    for _ in 0..1 + rng.below(4) {
+        let (a, b) = (rng.below(values), rng.below(values));
+        let kind = rng.below(if depth == 0 { 4 } else { 8 });
+        let states =
+            |rng: &mut Rng| -> Vec<usize> { (0..1 + rng.below(2)).map(|_| rng.below(values)).collect() };
+        let (statement, added) = match kind {
+            0 => (Statement::AddSum(a, b), 1),
+            1 => (Statement::Scale(a, rng.range_inclusive(-5, 5)), 1),
+            2 => (Statement::Append(a, b), 1),
+            3 => (Statement::Sum(a), 1),
+            4 | 5 => {
+                let count = 1 + rng.below(2);
+                let blocks = 2 + rng.below(2);
+                let blocks = (0..blocks).map(|_| random_block(rng, values, count, depth - 1)).collect();
+                (Statement::Cond(a, blocks), count)
+            }
+            6 => {
+                let state = states(rng);
+                let body = random_block(rng, values + state.len(), state.len(), depth - 1);
+                let count = state.len();
+                (Statement::While { trips: a, state, body }, count)
+            }
+            _ => {
+                let state = states(rng);
+                let body = random_block(rng, values + state.len() + 1, state.len() + 1, depth - 1);
+                let count = state.len() + 1;
+                (Statement::Scan { xs: a, state, body }, count)
+            }
+        };
+        statements.push(statement);
+        values += added;
+    }
+    Block { statements, results: (0..results).map(|_| rng.below(values)).collect() }
+}
+
+type Vector = Vec<i64>;
+
+fn sum(vector: &[i64]) -> i64 {
+    vector.iter().sum::<i64>().rem_euclid(MODULUS)
+}
+
+/// Returns the number of trips of a loop that a vector's sum gives.
+const TRIPS: i64 = 4;
+
+fn interpret(block: &Block, environment: &[Vector]) -> Vec<Vector> {
+    let mut values = environment.to_vec();
+    for statement in &block.statements {
+        let added: Vec<Vector> = match statement {
+            Statement::AddSum(a, b) => {
+                let sum = sum(&values[*b]);
+                vec![values[*a].iter().map(|x| (x + sum).rem_euclid(MODULUS)).collect()]
+            }
+            Statement::Scale(a, factor) => {
+                vec![values[*a].iter().map(|x| (x * factor).rem_euclid(MODULUS)).collect()]
+            }
+            Statement::Append(a, b) => {
+                vec![values[*a].iter().copied().chain([sum(&values[*b])]).collect()]
+            }
+            Statement::Sum(a) => vec![vec![sum(&values[*a])]],
+            Statement::Cond(a, blocks) => {
+                let chosen = sum(&values[*a]) % blocks.len() as i64;
+                interpret(&blocks[chosen as usize], &values)
+            }
+            Statement::While { trips, state, body } => {
+                let trips = sum(&values[*trips]) % TRIPS;
+                let mut state: Vec<Vector> = state.iter().map(|index| values[*index].clone()).collect();
+                for _ in 0..trips {
+                    state = interpret(body, &[values.clone(), state].concat());
+                }
+                state
+            }
+            Statement::Scan { xs, state, body } => {
+                let mut state: Vec<Vector> = state.iter().map(|index| values[*index].clone()).collect();
+                let mut stacked = Vec::new();
+                for x in &values[*xs] {
+                    let mut results = interpret(body, &[values.clone(), state, vec![vec![*x]]].concat());
+                    stacked.push(sum(&results.pop().unwrap()));
+                    state = results;
+                }
+                state.push(stacked);
+                state
+            }
+        };
+        values.extend(added);
+    }
+    block.results.iter().map(|index| values[*index].clone()).collect()
+}
+
+fn sum_of<'g>(vector: Value<'g>) -> Result<Value<'g>> {
+    vector.reduce_sum(0)?.floormod(MODULUS)
+}
+
+fn build<'g>(g: &'g Graph, block: &Block, environment: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
+    let mut values = environment.to_vec();
+    for statement in &block.statements {
+        let added: Vec<Value<'g>> = match statement {
+            Statement::AddSum(a, b) => vec![(values[*a] + sum_of(values[*b])?).floormod(MODULUS)?],
+            Statement::Scale(a, factor) => vec![(values[*a] * *factor).floormod(MODULUS)?],
+            Statement::Append(a, b) => vec![concat(&[values[*a], sum_of(values[*b])?.reshape([1])?], 0)?],
+            Statement::Sum(a) => vec![sum_of(values[*a])?.reshape([1])?],
+            Statement::Cond(a, blocks) => {
+                let chosen = sum_of(values[*a])?.floormod(blocks.len() as i64)?;
+                if let [then, otherwise] = &blocks[..] {
+                    let is_first = chosen.equal(0i64)?;
+                    g.cond(is_first, || build(g, then, &values), || build(g, otherwise, &values))?
+                } else {
+                    let branches: Vec<Box<dyn Fn() -> Result<Vec<Value<'g>>> + '_>> = blocks
+                        .iter()
+                        .map(|block| Box::new(|| build(g, block, &values)) as Box<dyn Fn() -> _>)
+                        .collect();
+                    let branches: Vec<_> = branches.iter().map(|branch| &**branch).collect();
+                    g.case(chosen.cast(DType::I32)?, &branches)?
+                }
+            }
+            Statement::While { trips, state, body } => {
+                let trips = sum_of(values[*trips])?.floormod(TRIPS)?;
+                let mut initial = vec![g.constant(0i64)?];
+                initial.extend(state.iter().map(|index| values[*index]));
+                let mut last = g.while_loop(
+                    &initial,
+                    |state| state[0].less(trips),
+                    |state| {
+                        let results = build(g, body, &[&values[..], &state[1..]].concat())?;
+                        Ok([vec![(state[0] + 1i64).ok()?], results].concat())
+                    },
+                )?;
+                last.split_off(1)
+            }
+            Statement::Scan { xs, state, body } => {
+                let initial: Vec<Value<'g>> = state.iter().map(|index| values[*index]).collect();
+                let (mut last, stacked) = g.scan(&initial, &[values[*xs]], |state, x| {
+                    let environment = [&values[..], state, &[x[0].reshape([1])?]].concat();
+                    let mut results = build(g, body, &environment)?;
+                    let output = sum_of(results.pop().unwrap())?;
+                    Ok((results, vec![output]))
+                })?;
+                last.extend(stacked);
+                last
+            }
+        };
+        values.extend(added);
+    }
+    Ok(block.results.iter().map(|index| values[*index]).collect())
+}
+
+/// Returns whether a tensor of these sizes fits a shape.
+fn fits(shape: &TensorShape, sizes: &[usize]) -> bool {
+    let Some(dims) = shape.dims() else { return true };
+    dims.len() == sizes.len()
+        && dims.iter().zip(sizes).all(|(dim, size)| dim.as_known().is_none_or(|known| known == *size as i64))
+}
+
+fn check(seed: u64) -> Result<()> {
+    let mut rng = Rng::new(seed);
+    let depth = 1 + rng.below(3);
+    let program = random_block(&mut rng, 3, 3, depth);
+    let g = Graph::new();
+    let inputs = [
+        g.input("x", DType::I64, shape!["n"])?,
+        g.input("y", DType::I64, shape![?])?,
+        g.input("z", DType::I64, shape![2])?,
+    ];
+    let outputs = build(&g, &program, &inputs)?;
+    let backend = if seed.is_multiple_of(8) { Backend::Interpreter } else { Backend::Jit };
+    let exe = g.compile_with(&CompileOptions::new().backend(backend), &outputs)?;
+    for _ in 0..4 {
+        let sizes = [rng.below(4), rng.below(3), 2];
+        let feeds = sizes.map(|size| (0..size).map(|_| rng.range_inclusive(0, 20)).collect::<Vector>());
+        let tensors: Vec<Tensor> =
+            feeds.iter().map(|feed| Tensor::from_slice(&[feed.len()], feed)).collect::<Result<_>>()?;
+        let views: Vec<TensorView<'_>> = tensors.iter().map(Tensor::view).collect();
+        let results = exe.run_all(&views)?;
+        let expected = interpret(&program, &feeds);
+        for (number, (result, expected)) in results.iter().zip(&expected).enumerate() {
+            assert_eq!(result.to_vec::<i64>()?, *expected, "output {number} of {program:?} on {feeds:?}");
+            for shape in [&outputs[number].shape(), &exe.outputs()[number].shape] {
+                assert!(fits(shape, result.sizes()), "{shape} for {:?}: {program:?}", result.sizes());
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn random_nests_give_what_an_interpreter_gives() {
+    let first = env_vars::number("SHAPEFLOW_SEED").unwrap_or(0);
+    for seed in first..first + env_vars::number("SHAPEFLOW_CASES").unwrap_or(60) {
+        if let Err(error) = check(seed) {
+            panic!("seed {seed}: {error}");
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Adds ops on sparse tensors, and `batch_norm`, to random graphs.
+
+use shapeflow::DType;
+
+use super::props_of;
+use crate::element_props::{DTypeClass, ElementProps};
+use crate::graph_generator::{GraphGenerator, ValueIndex};
+use crate::graph_recipe::{Content, Size};
+use crate::op_call::Call;
+
+/// Adds an op with suitable operands. Returns its first output, or `None` if no suitable ones are found.
+pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
+    match op {
+        "sparse_reshape" => reshape(g),
+        "sparse_fill_empty_rows" => fill_empty_rows(g),
+        "sparse_reorder" => reorder(g),
+        "sparse_dense_matmul" => matmul(g),
+        _ => panic!("the generator has no case for {op}"),
+    }
+}
+
+/// The size of every axis of the dense tensors.
+const SIZE: i64 = 4;
+
+/// Adds the indices of a sparse tensor, and its sizes. Sometimes an index is out of range.
+fn indices(g: &mut GraphGenerator<'_>, count: Size, rank: i64) -> Option<[ValueIndex; 2]> {
+    let past = i64::from(g.rng.chance(1, 25));
+    let sizes = vec![count, Size::Known(rank)];
+    let indices = g.source(DType::I64, sizes, Content::Range(0, SIZE - 1 + past), false)?;
+    let shape = g.source(DType::I64, vec![Size::Known(rank)], Content::Range(SIZE, SIZE), false)?;
+    Some([indices, shape])
+}
+
+fn values(g: &mut GraphGenerator<'_>, dtype: DType, count: Size) -> Option<ValueIndex> {
+    let content = g.random_content();
+    g.source(dtype, vec![count], content, false)
+}
+
+fn moved(g: &GraphGenerator<'_>, operands: &[ValueIndex]) -> ElementProps {
+    ElementProps { integral: false, ..props_of(g, operands) }
+}
+
+fn reshape(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
+    let count = g.random_size();
+    let [indices, shape] = indices(g, count, 2)?;
+    let (rank, size) = *g.rng.choose(&[(1, SIZE * SIZE), (2, SIZE), (4, 2), (2, SIZE + 1)]);
+    let new = g.source(DType::I64, vec![Size::Known(rank)], Content::Range(size, size), false)?;
+    let props = moved(g, &[indices, new]);
+    g.add_step(Call::new("sparse_reshape"), &[indices, shape, new], &[], props)
+}
+
+fn fill_empty_rows(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
+    let (count, dtype) = (g.random_size(), DTypeClass::Any.sample(&mut g.rng));
+    let [indices, shape] = indices(g, count, 2)?;
+    let values = values(g, dtype, count)?;
+    let default = g.scalar(dtype, Content::SmallIntegers)?;
+    let props = moved(g, &[indices, values, default]);
+    g.add_step(Call::new("sparse_fill_empty_rows"), &[indices, values, shape, default], &[], props)
+}
+
+fn reorder(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
+    let (count, dtype) = (g.random_size(), DTypeClass::Any.sample(&mut g.rng));
+    let [indices, shape] = indices(g, count, 2)?;
+    let values = values(g, dtype, count)?;
+    let props = moved(g, &[indices, values]);
+    g.add_step(Call::new("sparse_reorder"), &[indices, values, shape], &[], props)
+}
+
+fn matmul(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
+    let dtype = *g.rng.choose(&[DType::I32, DType::I64, DType::F32, DType::F64]);
+    let (count, width) = (g.random_size(), g.random_size());
+    let [indices, shape] = indices(g, count, 2)?;
+    let values = values(g, dtype, count)?;
+    let adjoint_b = g.rng.chance(1, 2);
+    let sizes = if adjoint_b { vec![width, Size::Known(SIZE)] } else { vec![Size::Known(SIZE), width] };
+    let content = g.random_content();
+    let dense = g.source(dtype, sizes, content, false)?;
+    let call =
+        Call::new("sparse_dense_matmul").attr("adjoint_a", g.rng.chance(1, 2)).attr("adjoint_b", adjoint_b);
+    let props = moved(g, &[values, dense]);
+    g.add_step(call, &[indices, values, shape, dense], &[], props)
+}
+
+/// Adds a batch normalisation outside of training.
+pub fn batch_norm(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
+    let dtype = DTypeClass::Float.sample(&mut g.rng);
+    let parameter = if matches!(dtype, DType::F16 | DType::BF16) { DType::F32 } else { dtype };
+    let sizes: Vec<Size> = (0..4).map(|_| g.random_size()).collect();
+    let channels_first = g.rng.chance(1, 3);
+    let channels = sizes[if channels_first { 1 } else { 3 }];
+    let content = g.random_content();
+    let mut operands = vec![g.source(dtype, sizes, content, false)?];
+    for _ in 0..3 {
+        let content = g.random_content();
+        operands.push(g.source(parameter, vec![channels], content, false)?);
+    }
+    operands.push(g.source(parameter, vec![channels], Content::Range(1, 9), false)?);
+    let call = Call::new(op).attr("is_training", false).attr("epsilon", 1e-3);
+    let call = call.attr("data_format", if channels_first { "NCHW" } else { "NHWC" });
+    let props = moved(g, &operands);
+    g.add_step(call, &operands, &[], props)
+}

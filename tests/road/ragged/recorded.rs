@@ -1,0 +1,279 @@
+//! Ragged tensors give the results recorded from TensorFlow in `tests/data/ragged.jsonl`.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value as Json;
+use shapeflow::{
+    AnyValue, DType, Dim, Graph, Nested, RaggedItem, RaggedTensor, RaggedValue, Result, SliceItem, Tensor,
+};
+
+/// A case: an op, its arguments, the number of the input, and the expected result.
+struct Case {
+    op: String,
+    arguments: Vec<Json>,
+    expected: Json,
+    line: String,
+}
+
+/// Reads the inputs, each with its cases.
+fn recorded() -> Vec<(RaggedTensor, Vec<Case>)> {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/ragged.jsonl");
+    let text = std::fs::read_to_string(path).unwrap();
+    let mut inputs: Vec<(RaggedTensor, Vec<Case>)> = Vec::new();
+    for line in text.lines() {
+        let json: Json = serde_json::from_str(line).unwrap();
+        match json.as_array() {
+            None => inputs.push((input(&json), Vec::new())),
+            Some(case) => inputs[case[2].as_u64().unwrap() as usize].1.push(Case {
+                op: case[0].as_str().unwrap().to_string(),
+                arguments: case[1].as_array().unwrap().clone(),
+                expected: case[3].clone(),
+                line: line.to_string(),
+            }),
+        }
+    }
+    inputs
+}
+
+fn ints(json: &Json) -> Vec<i64> {
+    json.as_array().unwrap().iter().map(|item| item.as_i64().unwrap()).collect()
+}
+
+fn input(json: &Json) -> RaggedTensor {
+    let sizes: Vec<usize> = ints(&json["sizes"]).into_iter().map(|size| size as usize).collect();
+    let flat: Vec<f64> = json["flat"].as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect();
+    let mut values = RaggedItem::Dense(Tensor::from_vec(&sizes, flat).unwrap());
+    let partitions = json["splits"].as_array().unwrap().iter().zip(json["uniform"].as_array().unwrap());
+    for (splits, uniform) in partitions.rev() {
+        let splits = ints(splits);
+        values = RaggedItem::Ragged(match uniform.as_u64() {
+            Some(length) => {
+                let rows = Some(splits.len() - 1);
+                RaggedTensor::from_uniform_row_length(values, length as usize, rows).unwrap()
+            }
+            None => RaggedTensor::from_row_splits(values, splits).unwrap(),
+        });
+    }
+    values.ragged().unwrap()
+}
+
+impl Case {
+    fn int(&self, index: usize) -> i64 {
+        self.arguments[index].as_i64().unwrap()
+    }
+
+    /// Returns the default value and the sizes of `to_tensor`.
+    fn padding(&self, rank: usize) -> (f64, Vec<Option<usize>>) {
+        let default = self.arguments.first().map_or(0.0, |default| default.as_f64().unwrap());
+        let mut sizes: Vec<Option<usize>> =
+            self.arguments.iter().skip(1).map(|size| size.as_u64().map(|size| size as usize)).collect();
+        if !sizes.is_empty() {
+            sizes.resize(rank, None);
+        }
+        (default, sizes)
+    }
+
+    fn items(&self) -> Vec<SliceItem> {
+        let item = |entry: &Json| match entry {
+            Json::String(_) => SliceItem::NewAxis,
+            Json::Array(range) => SliceItem::Range(
+                range[0].as_i64().map(Dim::known),
+                range[1].as_i64().map(Dim::known),
+                range[2].as_i64().unwrap_or(1),
+            ),
+            position => SliceItem::at(position.as_i64().unwrap()),
+        };
+        self.arguments.iter().map(item).collect()
+    }
+
+    /// Applies the op to data; `None` for an op of a graph.
+    fn on_data(&self, x: &RaggedTensor) -> Option<Result<RaggedItem>> {
+        Some(match self.op.as_str() {
+            "merge_dims" => x.merge_dims(self.int(0), self.int(1)),
+            "row_lengths" => x.row_lengths_along(self.int(0)),
+            "bounding_shape" => {
+                Ok(Tensor::from(x.bounding_shape().iter().map(|&size| size as i64).collect::<Vec<_>>())
+                    .into())
+            }
+            "to_tensor" => {
+                let (default, sizes) = self.padding(x.rank());
+                x.to_tensor_with(&Tensor::scalar(default), &sizes).map(RaggedItem::Dense)
+            }
+            "slice" => x.slice_with(&self.items()),
+            _ => return None,
+        })
+    }
+
+    /// Applies the op to a value of a graph; `None` for an op that only data have.
+    fn in_graph<'g>(&self, x: RaggedValue<'g>, data: &RaggedTensor) -> Option<Result<AnyValue<'g>>> {
+        let axes: Vec<i64> = self.arguments.iter().filter_map(Json::as_i64).collect();
+        let axes = &axes[..];
+        let ragged = |value: Result<RaggedValue<'g>>| value.map(AnyValue::Ragged);
+        Some(match self.op.as_str() {
+            "reduce_sum" => x.reduce_sum(axes),
+            "reduce_prod" => x.reduce_prod(axes),
+            "reduce_max" => x.reduce_max(axes),
+            "reduce_min" => x.reduce_min(axes),
+            "reduce_mean" => x.reduce_mean(axes),
+            "reduce_variance" => x.reduce_variance(axes[0]),
+            "reduce_std" => x.reduce_std(axes[0]),
+            "reduce_any" => x.greater(0.0).and_then(|x| x.reduce_any(axes)),
+            "reduce_all" => x.greater(0.0).and_then(|x| x.reduce_all(axes)),
+            "concat" => ragged(RaggedValue::concat(&[x, x * 10.0], axes[0])),
+            "stack" => ragged(RaggedValue::stack(&[x, x * 10.0], axes[0])),
+            "reverse" => ragged(x.reverse(axes[0])),
+            "expand_dims" => ragged(x.expand_dims(axes[0])),
+            "to_tensor" => {
+                let (default, sizes) = self.padding(data.rank());
+                let sizes: Vec<i64> = sizes.iter().map(|size| size.map_or(-1, |size| size as i64)).collect();
+                x.to_tensor_with(default, &sizes).map(AnyValue::Dense)
+            }
+            "square" => ragged(x.square()),
+            "neg" => ragged(x.neg()),
+            "abs" => ragged(x.abs()),
+            "floor" => ragged(x.floor()),
+            "add" => ragged((x + x).ok()),
+            "scale" => ragged((x * 3.0 - 1.0).ok()),
+            "by_row" => {
+                let rows: Vec<f64> = (0..data.nrows()).map(|row| row as f64).collect();
+                let sizes = [vec![rows.len()], vec![1; data.rank() - 1]].concat();
+                ragged(x.add(&Tensor::from_vec(&sizes, rows).unwrap()))
+            }
+            "mask" => {
+                let sums = (1..data.flat_values().sizes().len())
+                    .try_fold(x.flat_values(), |flat, _| flat.reduce_sum(-1));
+                let mask = sums.and_then(|sums| x.with_flat_values(sums.greater(0.0)?));
+                ragged(mask.and_then(|mask| x.boolean_mask(mask)))
+            }
+            "gather" => {
+                let indices = x.graph().constant(axes).unwrap();
+                ragged(x.gather(indices))
+            }
+            _ => return None,
+        })
+    }
+}
+
+/// Returns nested lists of numbers; a flag is 0 or 1.
+fn numbers(item: &RaggedItem, dtype: DType) -> Nested<f64> {
+    fn map<T: Copy>(nested: &Nested<T>, f: &dyn Fn(T) -> f64) -> Nested<f64> {
+        match nested {
+            Nested::Item(item) => Nested::Item(f(*item)),
+            Nested::List(items) => Nested::List(items.iter().map(|item| map(item, f)).collect()),
+        }
+    }
+    match dtype {
+        DType::Bool => map(&item.to_nested::<bool>().unwrap(), &|x| f64::from(u8::from(x))),
+        DType::I64 => map(&item.to_nested::<i64>().unwrap(), &|x| x as f64),
+        _ => item.to_nested::<f64>().unwrap(),
+    }
+}
+
+fn is_close(got: &Nested<f64>, expected: &Json) -> bool {
+    match (got, expected) {
+        (Nested::List(got), Json::Array(expected)) => {
+            got.len() == expected.len()
+                && got.iter().zip(expected).all(|(got, expected)| is_close(got, expected))
+        }
+        (Nested::Item(got), expected) => {
+            let expected = match expected {
+                Json::Bool(flag) => f64::from(u8::from(*flag)),
+                Json::String(text) => text.parse().unwrap(),
+                number => number.as_f64().unwrap(),
+            };
+            // A root of a variance that TensorFlow computes as a difference of squares.
+            (got - expected).abs() <= 1e-6 + 1e-12 * expected.abs()
+                || *got == expected
+                || (got.is_nan() && expected.is_nan())
+        }
+        _ => false,
+    }
+}
+
+fn dtype(item: &RaggedItem) -> DType {
+    match item {
+        RaggedItem::Dense(tensor) => tensor.dtype(),
+        RaggedItem::Ragged(ragged) => ragged.dtype(),
+    }
+}
+
+/// Returns what is wrong with a result, if something is.
+fn difference(got: Result<RaggedItem>, case: &Case) -> Option<String> {
+    let expected = case.expected.get("list");
+    match (got, expected) {
+        (Err(_), None) => None,
+        (Ok(got), Some(expected)) if is_close(&numbers(&got, dtype(&got)), expected) => None,
+        (Ok(got), _) => Some(format!("got {got}\n  {}", case.line)),
+        (Err(error), Some(_)) => Some(format!("{}\n  {}", error.message(), case.line)),
+    }
+}
+
+/// Returns whether ours differs from TensorFlow on purpose:
+/// - a position after a new axis selects the only row; TensorFlow's Python code fails on an attribute;
+/// - a uniform axis without rows keeps its size in `bounding_shape` and `to_tensor`; TensorFlow says 0 and then refuses it,
+///   because the static shape has the size.
+fn differs_on_purpose(case: &Case, x: &RaggedTensor) -> bool {
+    let has_empty_uniform = x
+        .partitions()
+        .iter()
+        .any(|partition| partition.nrows() == 0 && partition.uniform_row_length().is_some());
+    match case.op.as_str() {
+        "slice" => case.expected["error"] == "AttributeError",
+        "bounding_shape" | "to_tensor" => has_empty_uniform,
+        _ => false,
+    }
+}
+
+#[test]
+fn ragged_ops_give_the_recorded_results() {
+    let (mut wrong, mut count) = (BTreeMap::<String, Vec<String>>::new(), 0);
+    for (x, cases) in recorded() {
+        let g = Graph::new();
+        let value = g.ragged_constant(&x).unwrap();
+        let mut outputs = Vec::new();
+        let mut compiled: Vec<&Case> = Vec::new();
+        for case in &cases {
+            let mut report = |difference: Option<String>| {
+                if let Some(difference) = difference {
+                    wrong.entry(case.op.clone()).or_default().push(difference);
+                }
+            };
+            if differs_on_purpose(case, &x) {
+                continue;
+            }
+            count += 1;
+            let on_data = case.on_data(&x);
+            let in_graph = case.in_graph(value, &x);
+            assert!(on_data.is_some() || in_graph.is_some(), "{}", case.line);
+            if let Some(got) = on_data {
+                report(difference(got, case));
+            }
+            match in_graph {
+                None => {}
+                Some(Err(error)) => report(difference(Err(error), case)),
+                Some(Ok(value)) if case.expected.get("error").is_some() => {
+                    let refused = g.compile(value).and_then(|exe| exe.run_named(&[]).map(drop));
+                    if refused.is_ok() {
+                        report(Some(format!("no error\n  {}", case.line)));
+                    }
+                }
+                Some(Ok(value)) => {
+                    outputs.push(value);
+                    compiled.push(case);
+                }
+            }
+        }
+        let results = g.compile(&outputs[..]).unwrap().run_named(&[]).unwrap();
+        for ((_, item), case) in results.items().unwrap().into_iter().zip(compiled) {
+            if let Some(difference) = difference(Ok(item), case) {
+                wrong.entry(case.op.clone()).or_default().push(difference);
+            }
+        }
+    }
+    let lines: Vec<String> = wrong
+        .iter()
+        .map(|(op, all)| format!("{op}: {} cases\n{}", all.len(), all[..all.len().min(4)].join("\n")))
+        .collect();
+    assert!(lines.is_empty(), "{}", lines.join("\n"));
+    assert!(count > 6000, "only {count} cases");
+}
