@@ -21,7 +21,7 @@ impl RaggedTensor {
     /// assert_eq!(rt.slice_with(&[SliceItem::All, (..2).into()])?.to_string(), "[[1, 2], [4], [], [5, 6]]");
     /// let backwards = SliceItem::from(..).step(-1);
     /// assert_eq!(rt.slice_with(&[SliceItem::All, backwards])?.to_string(), "[[3, 2, 1], [4], [], [6, 5]]");
-    /// let error = rt.slice_with(&[SliceItem::All, SliceItem::At(0)]).unwrap_err();
+    /// let error = rt.slice_with(&[SliceItem::All, SliceItem::at(0)]).unwrap_err();
     /// assert!(error.message().starts_with("a position along axis 1 must be a range, because the axis is ragged"));
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
