@@ -3,23 +3,12 @@
 use shapeflow_shape_fns::DType;
 
 use crate::error::Result;
-use crate::tensor::{Tensor, size_of_element};
+use crate::tensor::{Tensor, normalized_byte, size_of_element};
 
 /// Returns the number of bytes of a number, whose order differs between byte orders. A complex element has two numbers,
 /// any other element has one.
 fn number_size(dtype: DType, size: usize) -> usize {
     if dtype.is_complex() { size / 2 } else { size }
-}
-
-/// Returns what memory holds for a byte of a file, for the dtypes whose elements have fewer values than a byte: a bool is
-/// true if its byte is not 0, and an integer of 4 bits is in the low bits of its byte.
-fn normalized(dtype: DType) -> Option<fn(u8) -> u8> {
-    match dtype {
-        DType::Bool => Some(|byte| u8::from(byte != 0)),
-        DType::I4 => Some(|byte| (((byte << 4) as i8) >> 4) as u8),
-        DType::U4 => Some(|byte| byte & 0xf),
-        _ => None,
-    }
 }
 
 /// Reads a tensor from the bytes of its elements, which must have the tensor's length.
@@ -31,7 +20,7 @@ pub(super) fn from_bytes(dtype: DType, sizes: &[usize], bytes: &[u8], big_endian
     let size = size_of_element(dtype)?;
     let mut view = tensor.view_mut()?;
     let target = view.bytes_mut();
-    if let Some(normalized) = normalized(dtype) {
+    if let Some(normalized) = normalized_byte(dtype) {
         target.iter_mut().zip(bytes).for_each(|(to, from)| *to = normalized(*from));
         return Ok(tensor);
     }

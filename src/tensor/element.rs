@@ -50,6 +50,18 @@ pub(crate) fn storage(dtype: DType) -> Option<(DType, usize)> {
     })
 }
 
+/// Returns the function that maps a byte of another program to the byte that a tensor holds, for the dtypes whose
+/// elements have fewer values than a byte: a bool is true if its byte is not 0, and an integer of 4 bits is in the low
+/// bits of its byte.
+pub(crate) fn normalized_byte(dtype: DType) -> Option<fn(u8) -> u8> {
+    match dtype {
+        DType::Bool => Some(|byte| u8::from(byte != 0)),
+        DType::I4 => Some(|byte| (((byte << 4) as i8) >> 4) as u8),
+        DType::U4 => Some(|byte| byte & 0xf),
+        _ => None,
+    }
+}
+
 /// Returns the size of one element in bytes.
 ///
 /// # Errors

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use shapeflow_shape_fns::DType;
 
-use super::element::{check_aligned, size_of_element};
+use super::element::{check_aligned, normalized_byte, size_of_element};
 use super::layout::{Layout, check_values};
 use super::storage::Storage;
 use super::{SharedBytes, Tensor};
@@ -13,7 +13,8 @@ use crate::error::Result;
 impl Tensor {
     /// Makes a tensor of elements that `owner` holds, row-major and in the byte order of this machine: a mapped file, a
     /// buffer of another crate. The tensor keeps the owner alive and shares its bytes if they are aligned for the
-    /// elements; it copies them otherwise. Bools are copied: a bool is true if its byte is not 0.
+    /// elements; it copies them otherwise. Bools and integers of 4 bits are copied: a bool is true if its byte is not 0,
+    /// and an integer of 4 bits is in the low bits of its byte.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -35,21 +36,25 @@ impl Tensor {
     }
 
     /// Makes a tensor of elements that `bytes` hold in the byte order of this machine. The tensor shares the bytes if
-    /// they are aligned for its elements; it copies them otherwise. Bools are copied: a bool is true if its byte is not 0.
+    /// they are aligned for its elements; it copies them otherwise. Bools and integers of 4 bits are copied, see
+    /// [`Tensor::from_owner`].
     ///
     /// # Errors
     /// `DType`: `dtype` is string. `Shape`: `bytes` is not as long as the sizes need. `Memory`: the allocation fails.
     pub(crate) fn from_shared(dtype: DType, sizes: &[usize], bytes: &SharedBytes) -> Result<Tensor> {
         let layout = Layout::row_major(sizes)?;
         check_values(bytes.bytes().len(), size_of_element(dtype)?, sizes)?;
-        if dtype != DType::Bool && check_aligned(dtype, bytes.bytes()).is_ok() {
+        let normalized = normalized_byte(dtype);
+        if normalized.is_none() && check_aligned(dtype, bytes.bytes()).is_ok() {
             return Ok(Tensor { dtype, layout, storage: Storage::Shared(bytes.clone()) });
         }
         let mut tensor = Tensor::allocate(dtype, sizes)?;
-        let is_bool = dtype == DType::Bool;
         let target = tensor.storage.unshared_bytes()?;
-        for (to, from) in target.iter_mut().zip(bytes.bytes()) {
-            *to = if is_bool { u8::from(*from != 0) } else { *from };
+        match normalized {
+            Some(normalized) => {
+                target.iter_mut().zip(bytes.bytes()).for_each(|(to, from)| *to = normalized(*from));
+            }
+            None => target.copy_from_slice(bytes.bytes()),
         }
         Ok(tensor)
     }
@@ -82,6 +87,11 @@ mod tests {
         assert_eq!(copy.view().bytes(), misaligned.bytes());
         let bools = Tensor::from_shared(DType::Bool, &[2], &SharedBytes::new(Arc::new([7u8, 0]))).unwrap();
         assert_eq!(bools.to_vec::<bool>().unwrap(), [true, false]);
+        let nibbles = SharedBytes::new(Arc::new([0x1f_u8, 0x07]));
+        let signed = Tensor::from_shared(DType::I4, &[2], &nibbles).unwrap();
+        assert_eq!(signed.to_bits::<i8>().unwrap(), [-1, 7]);
+        let unsigned = Tensor::from_shared(DType::U4, &[2], &nibbles).unwrap();
+        assert_eq!(unsigned.to_bits::<u8>().unwrap(), [15, 7]);
         assert_eq!(Tensor::from_shared(DType::F32, &[3], &bytes).unwrap_err().kind(), ErrorKind::Shape);
         assert!(bytes.slice(10..17).is_none());
     }

@@ -47,6 +47,8 @@ use shapeflow_shape_fns::DType;
 pub(crate) use buffer::Buffer;
 pub(crate) use buffer_pool::BufferPool;
 pub use element::Element;
+#[cfg(any(feature = "graphdef", feature = "npz", feature = "safetensors"))]
+pub(crate) use element::normalized_byte;
 pub(crate) use element::size_of_element;
 #[cfg(feature = "npz")]
 pub(crate) use element::storage;
