@@ -3,8 +3,9 @@
 use shapeflow_shape_fns::Attr;
 
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::expr::Scalar;
 use crate::op::HostCx;
+
+use super::integers::ints;
 
 /// Returns parameter `name`: the attribute, or else operand number `operand`; `None` if there is neither.
 ///
@@ -18,10 +19,7 @@ pub(crate) fn param_ints(cx: &HostCx<'_>, name: &str, operand: usize) -> Result<
     if operand >= cx.inputs() {
         return Ok(None);
     }
-    let given = cx.input(operand)?;
-    let elements =
-        (0..given.len()).filter_map(|position| Scalar::from_bytes(given.dtype(), given.element(position)?));
-    Ok(Some(elements.map(Scalar::to_i64).collect()))
+    Ok(Some(ints(&cx.input(operand)?)))
 }
 
 /// Returns parameter `name` as sizes; empty if it is not given. See [`param_ints`].
