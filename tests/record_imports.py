@@ -445,6 +445,8 @@ def storage_cases(out):
     x = np.array([-8, -1, 7, 3]).astype(ml_dtypes.int4)
     out.record("Cast", {"DstT": tf.int32}, x=x)
     out.record("Reshape", tensor=x, shape=P([2, 2]))
+
+
 NAN, INF = np.nan, np.inf
 
 

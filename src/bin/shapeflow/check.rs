@@ -51,7 +51,7 @@ fn computed_by(usage: &OpUsage) -> &'static str {
     }
 }
 
-/// Returns `n` nodes of a shape that is not fully known before a run.
+/// Returns the number of outputs whose shape is not fully known before a run.
 fn unknown_shapes(outputs: &[(&str, Value<'_>)]) -> usize {
     outputs.iter().filter(|(_, value)| value.shape().as_known().is_none()).count()
 }
