@@ -154,6 +154,7 @@ impl SpecializationCache {
             self.threads.clone(),
             self.options.memory_limit_bytes(),
             program.lowered.segments.len(),
+            program.lowered.steps.len(),
             self.options.plan_bytes(),
             outputs.len() + made_by_nodes.sum::<usize>(),
         );

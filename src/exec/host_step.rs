@@ -56,14 +56,10 @@ pub(super) fn run_host_step(
         .map_err(|error| run_error(&compiled.graph, step.node, error))
 }
 
-/// Returns the operands, as bits, that are constants of the graph.
-pub(super) fn constant_operands(compiled: &CompiledProgram, operands: &[BufferIx]) -> u64 {
+/// Returns whether a buffer holds a constant of the graph.
+pub(super) fn is_constant(compiled: &CompiledProgram, buffer: BufferIx) -> bool {
     let lowered = &compiled.lowered;
-    let is_constant = |buffer: &BufferIx| {
-        matches!(lowered.contents[lowered.roots[buffer.index()].index()], Content::Constant(_))
-    };
-    let bits = operands.iter().take(u64::BITS as usize).enumerate();
-    bits.map(|(operand, buffer)| u64::from(is_constant(buffer)) << operand).sum()
+    matches!(lowered.contents[lowered.roots[buffer.index()].index()], Content::Constant(_))
 }
 
 /// Returns the allocator for the results of a node: it uses the caller's memory for a result that is an output of the

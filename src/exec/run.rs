@@ -6,7 +6,7 @@ use super::bindings::Bindings;
 use super::definitions::Definitions;
 use super::fault::find_fault;
 use super::guards::{check_guards, run_error};
-use super::host_step::{HostStep, constant_operands, output_allocator, run_host_step};
+use super::host_step::{HostStep, is_constant, output_allocator, run_host_step};
 use super::input_bindings::bind_inputs;
 use super::output_buffer::OutputBuffer;
 use super::outputs::collect_outputs;
@@ -235,10 +235,10 @@ impl<'r, 'm> Run<'r, 'm> {
         mut outputs: Option<&mut [OutputBuffer<'m>]>,
     ) -> Result<()> {
         let pool = &self.state.buffers;
-        let kept = self.state.prepared(number);
-        let constants = constant_operands(self.compiled, step.operands);
-        let prepared = PreparedNode { slot: &kept, constants };
-        let allocator = output_allocator(self.compiled, stored, pool, outputs.as_deref_mut(), prepared);
+        let compiled = self.compiled;
+        let is_constant = |operand: usize| is_constant(compiled, step.operands[operand]);
+        let prepared = PreparedNode { slot: self.state.prepared(number), is_constant: &is_constant };
+        let allocator = output_allocator(compiled, stored, pool, outputs.as_deref_mut(), prepared);
         let bindings = self.bindings.as_ref();
         let results = run_host_step(self.compiled, step, plan, self.memory, bindings, allocator)?;
         assert_eq!(results.len(), stored.len(), "a node has a buffer for each result");

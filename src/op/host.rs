@@ -131,7 +131,7 @@ impl<'a> HostCx<'a> {
     #[cfg(feature = "strings")]
     pub(crate) fn prepared<T: Send + Sync + 'static>(
         &self,
-        operands: &[u32],
+        operands: &[usize],
         make: impl FnOnce(&HostCx<'_>) -> Result<T>,
     ) -> Result<Arc<T>> {
         match self.prepared.filter(|node| node.are_constant(operands)) {

@@ -3,8 +3,6 @@
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use rustc_hash::FxHashMap;
-
 use super::lock::lock;
 use super::packed_constants::PackedConstants;
 use super::plan_cache::{PlanCache, PlanKey};
@@ -28,7 +26,7 @@ pub(crate) struct ProgramState {
     /// By segment: its plans.
     plans: Vec<Mutex<PlanCache>>,
     /// By step: what its host kernel prepared.
-    prepared: Mutex<FxHashMap<usize, Arc<Prepared>>>,
+    prepared: Box<[Prepared]>,
     counters: Counters,
 }
 
@@ -50,12 +48,13 @@ pub(crate) struct Counts {
 }
 
 impl ProgramState {
-    /// The state of a program that has not run. Its `segments` keep plans of at most `plan_bytes` bytes, and it keeps
-    /// the memory of at most `results` tensors.
+    /// The state of a program of `segments` and `steps` that has not run. Its segments keep plans of at most `plan_bytes`
+    /// bytes, and it keeps the memory of at most `results` tensors.
     pub(crate) fn new(
         threads: Pool,
         memory_limit: Option<usize>,
         segments: usize,
+        steps: usize,
         plan_bytes: usize,
         results: usize,
     ) -> ProgramState {
@@ -65,14 +64,14 @@ impl ProgramState {
             buffers: BufferPool::new(results),
             packed: PackedConstants::default(),
             plans: (0..segments).map(|_| Mutex::new(PlanCache::new(plan_bytes / segments))).collect(),
-            prepared: Mutex::default(),
+            prepared: (0..steps).map(|_| Prepared::default()).collect(),
             counters: Counters::default(),
         }
     }
 
     /// Returns where the host kernel of a step keeps what it prepares.
-    pub(crate) fn prepared(&self, step: usize) -> Arc<Prepared> {
-        lock(&self.prepared).entry(step).or_default().clone()
+    pub(crate) fn prepared(&self, step: usize) -> &Prepared {
+        &self.prepared[step]
     }
 
     /// Returns the plan of a segment for these values of its symbols. It calls `make` if there is none yet.
@@ -126,7 +125,7 @@ mod tests {
 
     #[test]
     fn each_segment_makes_a_plan_once_for_each_key() {
-        let state = ProgramState::new(Pool::new(None), None, 2, 1 << 20, 0);
+        let state = ProgramState::new(Pool::new(None), None, 2, 0, 1 << 20, 0);
         let arena = |segment, key, arena| {
             state.plan(segment, PlanKey::from_slice(&[key]), || plan(arena)).unwrap().memory.arena
         };
@@ -137,7 +136,7 @@ mod tests {
 
     #[test]
     fn a_plan_that_fails_is_made_again() {
-        let state = ProgramState::new(Pool::new(None), None, 1, 1, 0);
+        let state = ProgramState::new(Pool::new(None), None, 1, 0, 1, 0);
         assert!(state.plan(0, PlanKey::new(), || Err(Error::msg("no memory"))).is_err());
         assert!(state.plan(0, PlanKey::new(), || plan(0)).is_ok());
     }
