@@ -23,6 +23,7 @@ pub(crate) mod gradient;
 pub(crate) mod host_params;
 pub(crate) mod image;
 pub(crate) mod integers;
+pub(crate) mod key_table;
 pub(crate) mod linalg;
 #[cfg(feature = "graphdef")]
 pub(crate) mod list;

@@ -3,16 +3,16 @@
 use std::panic::Location;
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
 use shapeflow_shape_fns::{DType, InferenceContext};
 
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{IntoOperand, Value};
 use crate::op::{HostCx, HostKernel, OpDef, OpRef, Operand};
+use crate::ops::key_table::KeyTable;
 use crate::ops::pick_rows::pick_rows;
 use crate::ops::row_major::RowMajor;
-use crate::tensor::{Tensor, TensorView};
+use crate::tensor::Tensor;
 
 /// A table of values by key, for [`Value::lookup`]. Its hash map is built once; a clone shares it.
 ///
@@ -34,17 +34,11 @@ pub struct LookupTable {
     def: OpRef,
 }
 
-/// The content of a table: row `i` of `values` belongs to the key that `positions` maps to `i`.
+/// The content of a table: row `i` of `values` belongs to key number `i`.
 struct Rows {
-    positions: Positions,
+    keys: KeyTable,
     values: Tensor,
     key_dtype: DType,
-}
-
-enum Positions {
-    Strings(FxHashMap<Box<[u8]>, usize>),
-    /// Integers of any dtype, as their lowest 64 bits.
-    Integers(FxHashMap<i64, usize>),
 }
 
 impl LookupTable {
@@ -64,17 +58,11 @@ impl LookupTable {
             );
             return Err(Error::new(ErrorKind::Shape, Phase::Build, message));
         }
-        let positions = if keys.dtype() == DType::String {
-            let keys = keys.as_strings()?;
-            Positions::Strings((0..keys.len()).map(|row| (Box::from(&keys[row][..]), row)).collect())
-        } else {
-            let rows = integers(keys.view()).ok_or_else(|| {
-                let message = format!("keys must be integers or strings, got {}", keys.dtype());
-                Error::new(ErrorKind::DType, Phase::Build, message)
-            })?;
-            Positions::Integers(rows.into_iter().enumerate().map(|(row, key)| (key, row)).collect())
-        };
-        let rows = Arc::new(Rows { positions, values: values.clone(), key_dtype: keys.dtype() });
+        let key_dtype = keys.dtype();
+        if key_dtype != DType::String && !key_dtype.is_integer() {
+            return dtype::refuse(format!("keys must be integers or strings, got {key_dtype}"));
+        }
+        let rows = Arc::new(Rows { keys: KeyTable::new(keys.view())?, values: values.clone(), key_dtype });
         let def = OpDef::host_with("lookup", Lookup(rows.clone()))
             .operands(&[Operand::Data("keys"), Operand::Data("default")])
             .shape_fn(shape)
@@ -84,10 +72,7 @@ impl LookupTable {
 
     /// Returns the number of different keys.
     pub fn len(&self) -> usize {
-        match &self.rows.positions {
-            Positions::Strings(positions) => positions.len(),
-            Positions::Integers(positions) => positions.len(),
-        }
+        self.rows.keys.len()
     }
 
     /// Returns whether there are no keys.
@@ -163,19 +148,6 @@ impl Rows {
     fn value_sizes(&self) -> &[usize] {
         &self.values.sizes()[1..]
     }
-
-    /// Returns the row of each key; `None` for a tensor of another dtype than the keys.
-    fn find(&self, keys: TensorView<'_>) -> Option<Vec<Option<usize>>> {
-        match &self.positions {
-            Positions::Strings(positions) => {
-                let keys = keys.as_strings().ok()?;
-                Some((0..keys.len()).map(|index| positions.get(&keys[index][..]).copied()).collect())
-            }
-            Positions::Integers(positions) => {
-                Some(integers(keys)?.iter().map(|key| positions.get(key).copied()).collect())
-            }
-        }
-    }
 }
 
 /// The kernel of a lookup in one table.
@@ -183,13 +155,12 @@ struct Lookup(Arc<Rows>);
 
 impl HostKernel for Lookup {
     fn run(&self, cx: &mut HostCx<'_>) -> Result<()> {
-        let Rows { values, .. } = &*self.0;
-        let (keys, default) = (RowMajor::new(cx.input(0)?)?, RowMajor::new(cx.input(1)?)?);
-        let (keys, default) = (keys.view(), default.view());
-        let rows = self
-            .0
-            .find(keys.clone())
-            .ok_or_else(|| Error::msg("elements must have the dtype of the keys"))?;
+        let (keys, default) = (cx.input(0)?, RowMajor::new(cx.input(1)?)?);
+        let default = default.view();
+        if keys.dtype() != self.0.key_dtype {
+            return Err(Error::msg("elements must have the dtype of the keys"));
+        }
+        let rows = self.0.keys.find(keys.clone())?;
         if default.sizes() != self.0.value_sizes() {
             let message = format!(
                 "the default must have sizes {:?}, those of a value, got {:?}",
@@ -199,21 +170,8 @@ impl HostKernel for Lookup {
             return Err(Error::msg(message));
         }
         let sizes = [keys.sizes(), default.sizes()].concat();
-        cx.set_output(0, pick_rows(values.view(), default, &rows, &sizes)?)
+        pick_rows(cx, 0, self.0.values.view(), default, &rows, &sizes)
     }
-}
-
-/// Returns integers as their lowest 64 bits; `None` for another dtype.
-fn integers(view: TensorView<'_>) -> Option<Vec<i64>> {
-    macro_rules! wide {
-        ($($dtype:ident $T:ty),*) => {
-            match view.dtype() {
-                $(DType::$dtype => view.as_slice::<$T>().ok()?.iter().map(|key| *key as i64).collect(),)*
-                _ => return None,
-            }
-        };
-    }
-    Some(wide!(I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64))
 }
 
 #[cfg(test)]

@@ -104,7 +104,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
         *next += 1;
     }
     cx.set_output(0, filled)?;
-    cx.set_output(1, pick_rows(values.view(), default.view(), &sources, &[end])?)?;
+    pick_rows(cx, 1, values.view(), default.view(), &sources, &[end])?;
     cx.set_output(2, Tensor::from_slice(&[size], &empty)?)?;
     cx.set_output(3, Tensor::from_slice(&[positions.len()], &positions)?)
 }

@@ -1,14 +1,15 @@
 //! `table_lookup`: the values that a table has for keys.
 
-use rustc_hash::FxHashMap;
 use shapeflow_shape_fns::{Attrs, DType, InferenceContext};
 
 use crate::dtype::{self, Class};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::Value;
 use crate::op::{HostCx, OpDef, Operand};
+use crate::ops::key_table::KeyTable;
+use crate::ops::pick_rows::pick_rows;
 use crate::ops::row_major::RowMajor;
-use crate::tensor::{StringsBuilder, TensorView, size_of_element};
+use crate::tensor::TensorView;
 
 impl<'g> Value<'g> {
     /// Looks every element up in a table: `values[i]` where the element equals `keys[i]`, else `default`.
@@ -60,52 +61,6 @@ fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
     Ok(vec![dtype::common(operands, 2, 4, Class::Any)?])
 }
 
-/// The position of each key.
-enum Table {
-    Strings(FxHashMap<Box<[u8]>, u32>),
-    Bits(FxHashMap<u64, u32>),
-}
-
-impl Table {
-    /// Numbers the keys. Of equal keys, the first counts.
-    fn new(keys: &TensorView<'_>) -> Result<Table> {
-        if keys.dtype() == DType::String {
-            let mut table = FxHashMap::default();
-            for (number, key) in (0..).zip(keys.as_strings()?.iter()) {
-                table.entry(key.into()).or_insert(number);
-            }
-            return Ok(Table::Strings(table));
-        }
-        let keys = RowMajor::new(keys.clone())?;
-        let mut table = FxHashMap::default();
-        for (number, key) in (0..).zip(elements(keys.view())?) {
-            table.entry(bits(key)).or_insert(number);
-        }
-        Ok(Table::Bits(table))
-    }
-
-    /// Returns the position of each element of `x` among the keys.
-    fn positions(&self, x: &TensorView<'_>) -> Result<Vec<Option<u32>>> {
-        match self {
-            Table::Strings(table) => Ok(x.as_strings()?.iter().map(|key| table.get(key).copied()).collect()),
-            Table::Bits(table) => {
-                let x = RowMajor::new(x.clone())?;
-                Ok(elements(x.view())?.map(|key| table.get(&bits(key)).copied()).collect())
-            }
-        }
-    }
-}
-
-/// Returns the bytes of each element of a row-major tensor.
-fn elements<'v>(view: TensorView<'v>) -> Result<impl Iterator<Item = &'v [u8]>> {
-    Ok(view.bytes().chunks_exact(size_of_element(view.dtype())?))
-}
-
-/// Returns the bytes of an element, at most eight, as an integer.
-fn bits(element: &[u8]) -> u64 {
-    element.iter().rev().fold(0, |bits, byte| bits << 8 | u64::from(*byte))
-}
-
 fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let (keys, values, default) = (cx.input(1)?, RowMajor::new(cx.input(2)?)?, cx.input(3)?);
     let values = values.view();
@@ -116,41 +71,26 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     }
     let table = cx.prepared(&[1, 2], |cx| {
         let keys = cx.input(1)?;
-        let table = Table::new(&keys)?;
-        check_repeated(&table, &keys, &values)?;
+        let table = KeyTable::new(keys.clone())?;
+        check_repeated(&table, keys, &values)?;
         Ok(table)
     })?;
     let x = cx.input(0)?;
-    let positions = table.positions(&x)?;
-    if values.dtype() == DType::String {
-        let (values, default) = (values.as_strings()?, default.as_strings()?.at(0));
-        let mut made = StringsBuilder::with_capacity(positions.len(), 0)?;
-        for position in positions {
-            made.push(position.map_or(default, |position| values.at(position as usize)))?;
-        }
-        return cx.set_output(0, made.finish(x.sizes())?);
-    }
-    let size = size_of_element(values.dtype())?;
-    let (values, default) = (values.bytes(), default.element(0).unwrap_or_default());
-    let mut found = cx.unfilled_output(0, x.sizes())?;
-    for (slot, position) in found.bytes_mut().chunks_exact_mut(size).zip(positions) {
-        let value = position.map(|position| &values[position as usize * size..][..size]);
-        slot.copy_from_slice(value.unwrap_or(default));
-    }
-    Ok(())
+    let rows = table.find(x.clone())?;
+    pick_rows(cx, 0, values, default, &rows, x.sizes())
 }
 
 /// Checks that equal keys have equal values.
 ///
 /// # Errors
 /// They have not.
-fn check_repeated(table: &Table, keys: &TensorView<'_>, values: &TensorView<'_>) -> Result<()> {
+fn check_repeated(table: &KeyTable, keys: TensorView<'_>, values: &TensorView<'_>) -> Result<()> {
     let value = |number: usize| values.element(number);
-    for (number, first) in table.positions(keys)?.into_iter().enumerate() {
-        let first = first.expect("every key is in its table") as usize;
-        if value(first) != value(number) {
+    for (number, last) in table.find(keys)?.into_iter().enumerate() {
+        let last = last.expect("every key is in its table");
+        if value(number) != value(last) {
             let message =
-                format!("a key must have one value, got two for the keys number {first} and {number}");
+                format!("a key must have one value, got two for the keys number {number} and {last}");
             return Err(Error::new(ErrorKind::Custom, Phase::Run, message));
         }
     }
