@@ -4,10 +4,8 @@
 //! call, which returns it.
 
 use std::iter::Sum;
-use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Rem, Sub};
 use std::panic::Location;
 
-use super::{logical, math};
 use crate::error::Result;
 use crate::graph::{IntoOperand, Value};
 use crate::op::OpDef;
@@ -24,6 +22,16 @@ impl<'g> Value<'g> {
         self.graph().op(def).data(self).data(other).finish_at(location)
     }
 
+    /// Adds a node of two operands, the first of which is `left`. A Rust number takes the dtype of `self`.
+    pub(crate) fn binary_after(
+        self,
+        left: impl IntoOperand<'g>,
+        def: &'static OpDef,
+        location: &'static Location<'static>,
+    ) -> Result<Value<'g>> {
+        left.into_operand(self, location).binary(def, self, location)
+    }
+
     /// Adds a node of one operand.
     pub(crate) fn unary(
         self,
@@ -34,56 +42,57 @@ impl<'g> Value<'g> {
     }
 }
 
+/// Implements Rust's operators for a type of values. A failed call gives a poisoned value.
 macro_rules! operators {
-    ($($Trait:ident $method:ident $DEF:path),* $(,)?) => {$(
-        impl<'g, T: IntoOperand<'g>> $Trait<T> for Value<'g> {
-            type Output = Value<'g>;
+    ($Value:ident, $IntoOperand:ident) => {
+        $crate::ops::operators::operators! { @binary $Value $IntoOperand
+            Add add $crate::ops::math::binary::ADD,
+            Sub sub $crate::ops::math::binary::SUB,
+            Mul mul $crate::ops::math::binary::MUL,
+            Div div $crate::ops::math::div::DEF,
+            Rem rem $crate::ops::math::binary::FLOORMOD,
+            BitAnd bitand $crate::ops::logical::bits::BITWISE_AND,
+            BitOr bitor $crate::ops::logical::bits::BITWISE_OR,
+            BitXor bitxor $crate::ops::logical::bits::BITWISE_XOR,
+        }
+        $crate::ops::operators::operators! { @unary $Value
+            Neg neg $crate::ops::math::unary::NEG,
+            Not not $crate::ops::logical::negation::BITWISE_NOT,
+        }
+    };
+    (@binary $Value:ident $IntoOperand:ident $($Trait:ident $method:ident $DEF:path,)*) => {$(
+        impl<'g, T: $IntoOperand<'g>> std::ops::$Trait<T> for $Value<'g> {
+            type Output = $Value<'g>;
             #[track_caller]
-            fn $method(self, other: T) -> Value<'g> {
-                self.or_poison(self.binary(&$DEF, other, Location::caller()))
+            fn $method(self, other: T) -> $Value<'g> {
+                self.or_poison(self.binary(&$DEF, other, std::panic::Location::caller()))
             }
         }
-        operators!(@left f64 $Trait $method $DEF);
-        operators!(@left i64 $Trait $method $DEF);
+        $crate::ops::operators::operators!(@left f64 $Value $Trait $method $DEF);
+        $crate::ops::operators::operators!(@left i64 $Value $Trait $method $DEF);
     )*};
-    (@left $Scalar:ident $Trait:ident $method:ident $DEF:path) => {
-        impl<'g> $Trait<Value<'g>> for $Scalar {
-            type Output = Value<'g>;
+    (@left $Scalar:ident $Value:ident $Trait:ident $method:ident $DEF:path) => {
+        impl<'g> std::ops::$Trait<$Value<'g>> for $Scalar {
+            type Output = $Value<'g>;
             #[track_caller]
-            fn $method(self, other: Value<'g>) -> Value<'g> {
-                let location = Location::caller();
-                let left = self.into_operand(other, location);
-                other.or_poison(left.binary(&$DEF, other, location))
+            fn $method(self, other: $Value<'g>) -> $Value<'g> {
+                other.or_poison(other.binary_after(self, &$DEF, std::panic::Location::caller()))
             }
         }
     };
+    (@unary $Value:ident $($Trait:ident $method:ident $DEF:path,)*) => {$(
+        impl<'g> std::ops::$Trait for $Value<'g> {
+            type Output = $Value<'g>;
+            #[track_caller]
+            fn $method(self) -> $Value<'g> {
+                self.or_poison(self.unary(&$DEF, std::panic::Location::caller()))
+            }
+        }
+    )*};
 }
-operators!(
-    Add add math::binary::ADD,
-    Sub sub math::binary::SUB,
-    Mul mul math::binary::MUL,
-    Div div math::div::DEF,
-    Rem rem math::binary::FLOORMOD,
-    BitAnd bitand logical::bits::BITWISE_AND,
-    BitOr bitor logical::bits::BITWISE_OR,
-    BitXor bitxor logical::bits::BITWISE_XOR,
-);
+pub(super) use operators;
 
-impl<'g> Neg for Value<'g> {
-    type Output = Value<'g>;
-    #[track_caller]
-    fn neg(self) -> Value<'g> {
-        self.or_poison(self.unary(&math::unary::NEG, Location::caller()))
-    }
-}
-
-impl<'g> Not for Value<'g> {
-    type Output = Value<'g>;
-    #[track_caller]
-    fn not(self) -> Value<'g> {
-        self.or_poison(self.unary(&logical::negation::BITWISE_NOT, Location::caller()))
-    }
-}
+operators!(Value, IntoOperand);
 
 /// Adds up at least one value.
 ///

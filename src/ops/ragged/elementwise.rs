@@ -1,6 +1,5 @@
 //! Elementwise ops on ragged values: the dense kernels run on the flat values.
 
-use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Rem, Sub};
 use std::panic::Location;
 
 use shapeflow_shape_fns::{DType, Dim, TensorShape};
@@ -10,6 +9,7 @@ use super::splits::SAME;
 use crate::error::{ErrorKind, Result};
 use crate::graph::{IntoOperand, RaggedValue, Value};
 use crate::op::OpDef;
+use crate::ops::operators::operators;
 use crate::ops::{logical, math};
 
 /// An operand beside a ragged value: another ragged value, or what can be an operand beside a dense value.
@@ -160,6 +160,16 @@ impl<'g> RaggedValue<'g> {
         self.with_flat_values(flat)
     }
 
+    /// Applies an op of two operands, the first of which is `left`.
+    fn binary_after(
+        self,
+        left: impl IntoOperand<'g>,
+        def: &'static OpDef,
+        location: &'static Location<'static>,
+    ) -> Result<RaggedValue<'g>> {
+        self.with_flat_values(self.flat_values().binary_after(left, def, location)?)
+    }
+
     /// Applies an op of one operand.
     pub(crate) fn unary(
         self,
@@ -273,53 +283,4 @@ impl<'g> RaggedValue<'g> {
     }
 }
 
-macro_rules! operators {
-    ($($Trait:ident $method:ident $DEF:path),* $(,)?) => {$(
-        impl<'g, T: IntoRaggedOperand<'g>> $Trait<T> for RaggedValue<'g> {
-            type Output = RaggedValue<'g>;
-            #[track_caller]
-            fn $method(self, other: T) -> RaggedValue<'g> {
-                self.or_poison(self.binary(&$DEF, other, Location::caller()))
-            }
-        }
-        operators!(@left f64 $Trait $method $DEF);
-        operators!(@left i64 $Trait $method $DEF);
-    )*};
-    (@left $Scalar:ident $Trait:ident $method:ident $DEF:path) => {
-        impl<'g> $Trait<RaggedValue<'g>> for $Scalar {
-            type Output = RaggedValue<'g>;
-            #[track_caller]
-            fn $method(self, other: RaggedValue<'g>) -> RaggedValue<'g> {
-                let (flat, location) = (other.flat_values(), Location::caller());
-                let left = self.into_operand(flat, location);
-                other.or_poison(left.binary(&$DEF, flat, location).and_then(|flat| other.with_flat_values(flat)))
-            }
-        }
-    };
-}
-operators!(
-    Add add math::binary::ADD,
-    Sub sub math::binary::SUB,
-    Mul mul math::binary::MUL,
-    Div div math::div::DEF,
-    Rem rem math::binary::FLOORMOD,
-    BitAnd bitand logical::bits::BITWISE_AND,
-    BitOr bitor logical::bits::BITWISE_OR,
-    BitXor bitxor logical::bits::BITWISE_XOR,
-);
-
-impl<'g> Neg for RaggedValue<'g> {
-    type Output = RaggedValue<'g>;
-    #[track_caller]
-    fn neg(self) -> RaggedValue<'g> {
-        self.or_poison(self.unary(&math::unary::NEG, Location::caller()))
-    }
-}
-
-impl<'g> Not for RaggedValue<'g> {
-    type Output = RaggedValue<'g>;
-    #[track_caller]
-    fn not(self) -> RaggedValue<'g> {
-        self.or_poison(self.unary(&logical::negation::BITWISE_NOT, Location::caller()))
-    }
-}
+operators!(RaggedValue, IntoRaggedOperand);
