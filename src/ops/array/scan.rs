@@ -1,6 +1,6 @@
 //! Scans: running sums, products and logarithms of sums of exponentials along an axis.
 
-use std::ops::{Add, Mul, Sub};
+use std::ops::{Add, Mul, Range, Sub};
 
 use half::{bf16, f16};
 use shapeflow_shape_fns::{Attr, Attrs, DType};
@@ -69,20 +69,48 @@ scans! {
 
 /// The operation that combines a partial result with the next element.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Combine {
+pub(crate) enum Combine {
     Sum,
     Product,
     /// `log(exp(a) + exp(b))`.
     LogSumExp,
 }
 
-/// The layout and the options of a scan: `length` elements along the axis, `inner` elements for each of them.
+/// The layout and the options of a scan. Each block is scanned by itself.
 #[derive(Clone, Copy)]
-struct Scan {
-    length: usize,
-    inner: usize,
-    exclusive: bool,
-    reverse: bool,
+pub(crate) struct Scan<'s> {
+    pub blocks: Blocks<'s>,
+    /// The number of elements at each position of a block.
+    pub inner: usize,
+    pub exclusive: bool,
+    pub reverse: bool,
+}
+
+/// The positions of each block.
+#[derive(Clone, Copy)]
+pub(crate) enum Blocks<'s> {
+    /// Every block has this many positions, at least one.
+    Uniform(usize),
+    /// Block `i` has the positions `offsets[i]..offsets[i + 1]`.
+    Offsets(&'s [usize]),
+}
+
+impl Blocks<'_> {
+    /// Returns the number of blocks of `positions` positions.
+    fn count(self, positions: usize) -> usize {
+        match self {
+            Blocks::Uniform(length) => positions / length,
+            Blocks::Offsets(offsets) => offsets.len().saturating_sub(1),
+        }
+    }
+
+    /// Returns the positions of a block.
+    fn range(self, block: usize) -> Range<usize> {
+        match self {
+            Blocks::Uniform(length) => block * length..(block + 1) * length,
+            Blocks::Offsets(offsets) => offsets[block]..offsets[block + 1],
+        }
+    }
 }
 
 fn run(cx: &mut HostCx<'_>, combine: Combine) -> Result<()> {
@@ -91,12 +119,25 @@ fn run(cx: &mut HostCx<'_>, combine: Combine) -> Result<()> {
     let axis = given_axis(cx, 1, x.sizes().len())?.unwrap_or(0);
     let flag = |attrs: &Attrs, name: &str| matches!(attrs.get(name), Some(Attr::Bool(true)));
     let scan = Scan {
-        length: x.sizes().get(axis).copied().unwrap_or(1),
+        blocks: Blocks::Uniform(x.sizes().get(axis).copied().unwrap_or(1)),
         inner: x.sizes().get(axis + 1..).unwrap_or_default().iter().product(),
         exclusive: flag(cx.attrs(), "exclusive"),
         reverse: flag(cx.attrs(), "reverse"),
     };
-    let y = &mut cx.unfilled_output(0, x.sizes())?;
+    scan_into(scan, combine, x.clone(), &mut cx.unfilled_output(0, x.sizes())?)
+}
+
+/// Scans the blocks of `x`, which is row-major and has integers, floats or complex numbers. Elements of `y` outside the
+/// blocks stay as they are.
+///
+/// # Errors
+/// `y` is not row-major, or has another dtype than `x`.
+pub(crate) fn scan_into(
+    scan: Scan<'_>,
+    combine: Combine,
+    x: TensorView<'_>,
+    y: &mut TensorViewMut<'_>,
+) -> Result<()> {
     macro_rules! integers {
         ($T:ident) => {
             match combine {
@@ -140,7 +181,7 @@ fn run(cx: &mut HostCx<'_>, combine: Combine) -> Result<()> {
         DType::BF16 => halves!(bf16),
         DType::C64 => complex(scan, x, y, combine, 1.0f32),
         DType::C128 => complex(scan, x, y, combine, 1.0f64),
-        other => unreachable!("the dtype rule refuses {other}"),
+        other => unreachable!("dtype rules of scans refuse {other}"),
     }
 }
 
@@ -156,7 +197,7 @@ macro_rules! log_sum_exp {
 log_sum_exp!(log_sum_exp_f32 f32, log_sum_exp_f64 f64);
 
 fn plain<T: Element>(
-    scan: Scan,
+    scan: Scan<'_>,
     x: TensorView<'_>,
     y: &mut TensorViewMut<'_>,
     start: T,
@@ -167,7 +208,7 @@ fn plain<T: Element>(
 }
 
 fn halves(
-    scan: Scan,
+    scan: Scan<'_>,
     x: TensorView<'_>,
     y: &mut TensorViewMut<'_>,
     start: f32,
@@ -181,7 +222,7 @@ fn halves(
 
 /// Scans complex numbers, given as pairs of parts.
 fn complex<T: Element + Add<Output = T> + Sub<Output = T> + Mul<Output = T>>(
-    scan: Scan,
+    scan: Scan<'_>,
     x: TensorView<'_>,
     y: &mut TensorViewMut<'_>,
     combine: Combine,
@@ -203,7 +244,7 @@ fn complex<T: Element + Add<Output = T> + Sub<Output = T> + Mul<Output = T>>(
 const COLUMNS: usize = 1024;
 
 fn scan_all<T: Copy, A: Copy>(
-    scan: Scan,
+    scan: Scan<'_>,
     from: &[T],
     to: &mut [T],
     start: A,
@@ -211,12 +252,16 @@ fn scan_all<T: Copy, A: Copy>(
     store: impl Fn(A) -> T,
     combine: impl Fn(A, A) -> A,
 ) {
-    let Scan { length, inner, exclusive, reverse } = scan;
+    let Scan { blocks, inner, exclusive, reverse } = scan;
     if from.is_empty() {
         return;
     }
-    let position_of = |step: usize| if reverse { length - 1 - step } else { step };
-    for (from, to) in from.chunks_exact(length * inner).zip(to.chunks_exact_mut(length * inner)) {
+    for block in 0..blocks.count(from.len() / inner) {
+        let positions = blocks.range(block);
+        let length = positions.len();
+        let elements = positions.start * inner..positions.end * inner;
+        let (from, to) = (&from[elements.clone()], &mut to[elements]);
+        let position_of = |step: usize| if reverse { length - 1 - step } else { step };
         if inner == 1 {
             let mut sum = start;
             for step in 0..length {

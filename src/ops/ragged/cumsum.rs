@@ -1,16 +1,11 @@
 //! `ragged_cumsum`: running sums within each row; a host op over row splits.
 
-use std::ops::Add;
-
-use shapeflow_shape_fns::DType;
-
 use crate::dtype;
 use crate::error::Result;
 use crate::graph::RaggedValue;
 use crate::op::{HostCx, OpDef, Operand};
+use crate::ops::array::scan::{Blocks, Combine, Scan, scan_into};
 use crate::ops::row_major::RowMajor;
-use crate::ops::rows::{narrow, widened};
-use crate::tensor::{Element, Tensor, TensorView, TensorViewMut};
 
 use super::reduce_rows::offsets;
 
@@ -55,44 +50,12 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let (values, splits) = (RowMajor::new(cx.input(0)?)?, RowMajor::new(cx.input(1)?)?);
     let values = values.view();
     let offsets = offsets(splits.view(), values.sizes()[0])?;
-    if matches!(values.dtype(), DType::F16 | DType::BF16) {
-        let mut sums = Tensor::zeros(DType::F32, values.sizes())?;
-        scan(widened(&values)?.view(), &offsets, &mut sums.view_mut()?)?;
-        return narrow(sums.view(), &mut cx.unfilled_output(0, values.sizes())?);
-    }
-    scan(values.clone(), &offsets, &mut cx.output(0, values.sizes())?)
-}
-
-fn scan(x: TensorView<'_>, offsets: &[usize], y: &mut TensorViewMut<'_>) -> Result<()> {
-    match x.dtype() {
-        DType::I8 => rows(x, offsets, y, i8::wrapping_add),
-        DType::I16 => rows(x, offsets, y, i16::wrapping_add),
-        DType::I32 => rows(x, offsets, y, i32::wrapping_add),
-        DType::I64 => rows(x, offsets, y, i64::wrapping_add),
-        DType::U8 => rows(x, offsets, y, u8::wrapping_add),
-        DType::U16 => rows(x, offsets, y, u16::wrapping_add),
-        DType::U32 => rows(x, offsets, y, u32::wrapping_add),
-        DType::U64 => rows(x, offsets, y, u64::wrapping_add),
-        DType::F64 => rows(x, offsets, y, f64::add),
-        _ => rows(x, offsets, y, f32::add),
-    }
-}
-
-/// Sums each row; values after the last row stay as they are.
-fn rows<T: Element>(
-    x: TensorView<'_>,
-    offsets: &[usize],
-    y: &mut TensorViewMut<'_>,
-    add: impl Fn(T, T) -> T,
-) -> Result<()> {
-    let width: usize = x.sizes()[1..].iter().product();
-    let (x, y) = (x.as_slice::<T>()?, y.as_mut_slice::<T>()?);
-    for pair in offsets.windows(2) {
-        let row = pair[0] * width..pair[1] * width;
-        let (x, y) = (&x[row.clone()], &mut y[row]);
-        for place in 0..x.len() {
-            y[place] = if place < width { x[place] } else { add(y[place - width], x[place]) };
-        }
-    }
-    Ok(())
+    let scan = Scan {
+        blocks: Blocks::Offsets(&offsets),
+        inner: values.sizes()[1..].iter().product(),
+        exclusive: false,
+        reverse: false,
+    };
+    // Values after the last row stay zero.
+    scan_into(scan, Combine::Sum, values.clone(), &mut cx.output(0, values.sizes())?)
 }
