@@ -21,6 +21,17 @@ pub struct ElementProps {
     pub zero_sign_unknown: bool,
 }
 
+impl ElementProps {
+    /// The properties of small integers.
+    pub const INTEGERS: ElementProps = ElementProps {
+        integral: true,
+        reduced: false,
+        order_dependent: false,
+        extreme: false,
+        zero_sign_unknown: false,
+    };
+}
+
 /// A set of dtypes.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum DTypeClass {

@@ -22,15 +22,6 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
     }
 }
 
-/// Small integers.
-const INTEGERS: ElementProps = ElementProps {
-    integral: true,
-    reduced: false,
-    order_dependent: false,
-    extreme: false,
-    zero_sign_unknown: false,
-};
-
 fn sort(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
     let x = g.pick(DTypeClass::Any, 1..=5, |props| !props.order_dependent)?;
     let rank = g.rank(x);
@@ -72,7 +63,7 @@ fn searchsorted(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     let values = g.source(dtype, vec![Size::Known(rows), columns], Content::Range(0, 20), false)?;
     let call = Call::new("searchsorted").attr("side", *g.rng.choose(&["left", "right"]));
     let index = DTypeClass::Index.sample(&mut g.rng);
-    g.add_step(call.attr("out_type", index), &[sorted, values], &[], INTEGERS)
+    g.add_step(call.attr("out_type", index), &[sorted, values], &[], ElementProps::INTEGERS)
 }
 
 fn in_top_k(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
@@ -84,7 +75,7 @@ fn in_top_k(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     let mut params = Vec::new();
     let k = g.rng.below(5) as i64;
     let call = g.param(Call::new("in_top_k"), &mut params, "k", &[k], false)?;
-    g.add_step(call, &[x, targets], &params, INTEGERS)
+    g.add_step(call, &[x, targets], &params, ElementProps::INTEGERS)
 }
 
 /// Draws a dtype of counted or bucketed elements.
@@ -97,7 +88,7 @@ fn bucketize(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     let sizes = (0..g.rng.below(4)).map(|_| g.random_size()).collect();
     let x = g.source(dtype, sizes, content, false)?;
     let boundaries: Vec<f64> = (0..g.rng.below(6)).map(|at| at as f64 * 1.5 - 3.0).collect();
-    g.add_step(Call::new("bucketize").attr("boundaries", &boundaries[..]), &[x], &[], INTEGERS)
+    g.add_step(Call::new("bucketize").attr("boundaries", &boundaries[..]), &[x], &[], ElementProps::INTEGERS)
 }
 
 fn histogram(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
@@ -110,7 +101,7 @@ fn histogram(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     let bins = g.rng.range_inclusive(1, 9);
     let call = g.param(Call::new("histogram_fixed_width"), &mut params, "nbins", &[bins], false)?;
     let index = DTypeClass::Index.sample(&mut g.rng);
-    g.add_step(call.attr("dtype", index), &[x, range], &params, INTEGERS)
+    g.add_step(call.attr("dtype", index), &[x, range], &params, ElementProps::INTEGERS)
 }
 
 fn bincount(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
@@ -143,7 +134,7 @@ fn bincount(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> 
     }
     let size = g.rng.below(8) as i64;
     call = g.param(call, &mut params, "size", &[size], false)?;
-    g.add_step(call, &data, &params, INTEGERS)
+    g.add_step(call, &data, &params, ElementProps::INTEGERS)
 }
 
 fn sparse_segment(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {

@@ -25,15 +25,6 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
     }
 }
 
-/// The properties of small integers.
-const INTEGERS: ElementProps = ElementProps {
-    integral: true,
-    reduced: false,
-    order_dependent: false,
-    extreme: false,
-    zero_sign_unknown: false,
-};
-
 fn list_diff(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     let x = g.pick(DTypeClass::Any, 1..=1, |props| !props.order_dependent)?;
     let dtype = g.dtype(x);
@@ -52,7 +43,7 @@ fn invert_permutation(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     }
     let dtype = DTypeClass::Index.sample(&mut g.rng);
     let x = g.source(dtype, vec![Size::Known(count as i64)], Content::Fixed(order), false)?;
-    g.add_step(Call::new("invert_permutation"), &[x], &[], INTEGERS)
+    g.add_step(Call::new("invert_permutation"), &[x], &[], ElementProps::INTEGERS)
 }
 
 /// Adds a vector of sizes.
@@ -71,7 +62,7 @@ fn broadcast_shapes(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<Valu
         let sizes = both[start..].iter().map(|size| if g.rng.chance(1, 3) { 1 } else { *size }).collect();
         shapes.push(sizes_source(g, dtype, sizes)?);
     }
-    g.add_step(Call::new(op), &shapes, &[], INTEGERS)
+    g.add_step(Call::new(op), &shapes, &[], ElementProps::INTEGERS)
 }
 
 fn concat_offset(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
@@ -86,7 +77,7 @@ fn concat_offset(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     }
     let mut params = Vec::new();
     let call = g.param(Call::new("concat_offset"), &mut params, "concat_dim", &[given], false)?;
-    g.add_step(call, &shapes, &params, INTEGERS)
+    g.add_step(call, &shapes, &params, ElementProps::INTEGERS)
 }
 
 fn shape_n(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
@@ -95,7 +86,7 @@ fn shape_n(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
         operands.push(g.pick(DTypeClass::Any, 0..=5, |_| true)?);
     }
     let dtype = DTypeClass::Index.sample(&mut g.rng);
-    g.add_step(Call::new("shape_n").attr("out_type", dtype), &operands, &[], INTEGERS)
+    g.add_step(Call::new("shape_n").attr("out_type", dtype), &operands, &[], ElementProps::INTEGERS)
 }
 
 fn bitcast(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
