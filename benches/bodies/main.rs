@@ -19,7 +19,7 @@ const N: usize = 65_536;
 /// The number of measured runs of a body.
 const RUNS: usize = 600;
 
-/// A function that builds a graph from three inputs, some of which it may ignore.
+/// Builds the value to compute from three inputs. A body may use fewer.
 type Build = for<'g> fn([Value<'g>; 3]) -> Result<Value<'g>>;
 /// The same function as a loop that LLVM compiles.
 type Plain = fn(&[Vec<f32>; 3], &mut [f32]);

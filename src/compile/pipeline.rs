@@ -61,7 +61,7 @@ struct StepTrace {
 static NEXT_NUMBER: AtomicU64 = AtomicU64::new(1);
 
 impl CompiledProgram {
-    /// Lowers and compiles `graph`, every node of which is needed for `outputs`.
+    /// Lowers and compiles `graph`. The graph holds only nodes that `outputs` need.
     ///
     /// # Errors
     /// No kernel computes some dtype, the processor lacks the instructions asked for, or executable memory is refused.

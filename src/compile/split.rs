@@ -46,7 +46,7 @@ pub(super) fn split(graph: &GraphData, outputs: &[ValueIx], waits: &[bool]) -> R
             }))
         });
     }
-    // Both parts are rebuilt, so that each holds what its outputs need and no more.
+    // Rebuilding a part drops the nodes that its outputs do not need.
     let second = rebuild(&second.graph, &late, &KnownInputs::default())?;
     let first = rebuild(graph, &made, &KnownInputs::default())?;
     Ok(Split {

@@ -177,7 +177,7 @@ fn chosen(selector: &TensorView<'_>, count: usize) -> Result<usize> {
     Ok(usize::try_from(index).unwrap_or(usize::MAX).min(count - 1))
 }
 
-/// Several regions, one of which runs.
+/// The regions of a branch. A run computes one of them.
 struct Branches {
     regions: Vec<Region>,
     /// For each region, the operands that it captures.

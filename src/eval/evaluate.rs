@@ -42,8 +42,7 @@ pub(crate) struct SizedInference {
 /// Infers the outputs of a call from known sizes. The attributes must not hold symbols.
 ///
 /// # Errors
-/// The shape function refuses the sizes. The kind of such an error is `Guard`, because the shape function accepted the
-/// partial shapes when the graph was built.
+/// `Guard`: the shape function refuses the sizes. It accepted the partial shapes when the graph was built.
 pub(crate) fn infer_sizes<'a>(
     op: &OpDef,
     given: OperandMask,

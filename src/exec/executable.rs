@@ -186,7 +186,7 @@ impl Executable {
     /// Runs on inputs by name and returns the results by name. Inputs that the outputs do not need may be missing.
     ///
     /// # Errors
-    /// A needed input is missing; a name occurs twice, or is not that of an input; else as [`Executable::run`].
+    /// A needed input is missing, a name occurs twice, or no input has the name. Else as [`Executable::run`].
     #[track_caller]
     pub fn run_named(&self, feeds: &[(&str, TensorView<'_>)]) -> Result<Results> {
         let location = Location::caller();

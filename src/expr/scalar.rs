@@ -9,7 +9,7 @@ use shapeflow_shape_fns::DType;
 /// One element of a tensor.
 ///
 /// Equality and hash compare dtype and bits: a NaN equals itself, and `-0.0` differs from `0.0`.
-/// The scalar of a quantized dtype, of i4 and of u4 is its integer, and that of a float of 8 bits is its bits as a `u8`.
+/// An element of a quantized dtype, of i4 or of u4 is the scalar of its integer. A float of 8 bits is the `u8` of its bits.
 /// Complex numbers and strings have no scalar.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]

@@ -7,7 +7,7 @@ use shapeflow_shape_fns::{Dim, Symbol, TensorShape};
 
 use crate::cases;
 
-/// The dimensions of which shapes are made. The anonymous dimensions are the same symbols in all shapes.
+/// The dimensions from which the tests make shapes. The anonymous dimensions are the same symbols in all shapes.
 static DIMS: LazyLock<Vec<Dim>> = LazyLock::new(|| {
     let unknown: TensorShape = "[?0, ?1, ?2, ?0+0, ?1+0, ?2+0]".parse().unwrap();
     let mut dims: Vec<Dim> = [0, 1, 2, 3].map(Dim::known).to_vec();

@@ -2,8 +2,9 @@
 
 use super::Sketch;
 
-/// Returns the rank of every box. A box is below its operands. A box that has no more operands than outputs and no more
-/// operands than readers, such as a constant, moves down to the rank above its highest reader.
+/// Returns the rank of every box, by number. A box has a greater rank than each of its operands. A box with at most as
+/// many operands as outputs, and at most as many operands as readers, moves down to the rank just above its highest
+/// reader: a constant does.
 pub(super) fn ranks(sketch: &Sketch) -> Vec<usize> {
     let mut ranks: Vec<usize> = Vec::with_capacity(sketch.boxes.len());
     for item in &sketch.boxes {
