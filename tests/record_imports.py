@@ -1004,13 +1004,14 @@ FAMILIES = (
 )
 
 
-def main():
+def record(families, output):
+    """Writes the cases of all families, each a function of a recorder, to a file."""
     out = Recorder()
-    for family in FAMILIES:
+    for family in families:
         family(out)
-    OUTPUT.write_text("\n".join(out.lines) + "\n")
-    print(f"{len(out.lines)} cases, {OUTPUT.stat().st_size} bytes, TensorFlow {tf.__version__}")
+    output.write_text("\n".join(out.lines) + "\n")
+    print(f"{len(out.lines)} cases, {output.stat().st_size} bytes, TensorFlow {tf.__version__}")
 
 
 if __name__ == "__main__":
-    main()
+    record(FAMILIES, OUTPUT)

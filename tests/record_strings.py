@@ -14,7 +14,7 @@ differ on purpose:
 
 from pathlib import Path
 
-from record_imports import P, Recorder, f32, i32
+from record_imports import P, f32, i32, record
 
 import numpy as np
 import tensorflow as tf
@@ -184,14 +184,6 @@ def hash_cases(out):
     out.record("StringToHashBucketStrong", {"num_buckets": 7, "key": [1]}, input=MIXED, error=True)
 
 
-def main():
-    out = Recorder()
-    for family in FAMILIES:
-        family(out)
-    OUTPUT.write_text("\n".join(out.lines) + "\n")
-    print(f"{len(out.lines)} cases, {OUTPUT.stat().st_size} bytes, TensorFlow {tf.__version__}")
-
-
 NUMBERS = s("0", "-1.5", " 2 ", "+3", "1e3", "1E-2", "inf", "-Inf", "nan", "0x1F", "007", ".5", "5.", "1e400", "-0", "\t7\n")
 BAD_NUMBERS = ("", " ", "abc", "1 2", "1,5", "--1", "1e", "0x", "1.5.2", "infx", b"1\0", "1_0", "+-1")
 
@@ -356,4 +348,4 @@ FAMILIES = (
 )
 
 if __name__ == "__main__":
-    main()
+    record(FAMILIES, OUTPUT)
