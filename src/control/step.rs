@@ -54,7 +54,7 @@ impl StepLayout {
     }
 }
 
-/// The compiled body of a loop. Runs on several threads each take a state of their own.
+/// The compiled body of a loop. If several threads run the loop at once, each run takes a state of its own.
 pub(super) struct Step {
     program: Executable,
     layout: StepLayout,
@@ -151,7 +151,8 @@ impl Step {
         Ok(others)
     }
 
-    /// Returns the inputs of the body. `read` has the current values of the state that changes, if an iteration has run.
+    /// Returns the inputs of the body. `read` has the current values of the state that changes, if an iteration has
+    /// run.
     fn inputs<'v>(&self, read: Option<&'v [Tensor]>, operands: &[TensorView<'v>]) -> Views<'v> {
         let view = |source: &Source| match (*source, read) {
             (Source::State(position), Some(read)) => read[position].view(),

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, Once, OnceLock, PoisonError};
 use super::{Snapshot, StageKind, StageSink};
 
 /// Returns a sink that writes to the folder that the environment variable `SHAPEFLOW_DUMP` names.
-pub(crate) fn folder_of_environment() -> Option<Arc<dyn StageSink>> {
+pub(crate) fn dump_folder_from_environment() -> Option<Arc<dyn StageSink>> {
     static FOLDER: OnceLock<Option<Arc<Folder>>> = OnceLock::new();
     let create =
         || std::env::var_os("SHAPEFLOW_DUMP").filter(|path| !path.is_empty()).map(Folder::new).map(Arc::new);

@@ -29,7 +29,7 @@ mod trace;
 #[cfg(feature = "dumps")]
 mod trace_json;
 
-pub(crate) use folder::folder_of_environment;
+pub(crate) use folder::dump_folder_from_environment;
 pub use sink::StageSink;
 pub(crate) use sink::Watch;
 pub use snapshot::Snapshot;

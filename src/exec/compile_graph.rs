@@ -6,10 +6,10 @@ use rustc_hash::FxHashSet;
 
 use super::executable::Executable;
 use crate::compile::{CompileOptions, IntoOutputs};
-use crate::dump::{Snapshot, StageKind, folder_of_environment, span};
+use crate::dump::{Snapshot, StageKind, dump_folder_from_environment, span};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{Graph, Value, ValueIx};
-use crate::passes::rebuild_needed;
+use crate::passes::rebuild_for_outputs;
 
 impl Graph {
     /// Compiles the nodes that the outputs need. The graph stays usable.
@@ -79,7 +79,7 @@ impl Graph {
             names.push(name.unwrap_or_else(|| data.node_name(data.values[index.at()].node)));
             wanted.push(index);
         }
-        let options = options.watched(folder_of_environment());
+        let options = options.watched(dump_folder_from_environment());
         options.show(StageKind::Graph, &mut || {
             let data = self.read();
             let mut snapshot = Snapshot::of_graph(&data, StageKind::Graph);
@@ -88,7 +88,7 @@ impl Graph {
         })?;
         let (rebuilt, needed) = {
             let _span = span(options.kept_trace(), "compile", "passes");
-            rebuild_needed(&self.read(), &wanted)?
+            rebuild_for_outputs(&self.read(), &wanted)?
         };
         let outputs = wanted.iter().map(|value| rebuilt.values[value]).collect();
         let inputs = {

@@ -23,8 +23,8 @@ pub struct Stats {
     pub arena_bytes: usize,
     /// Bytes of constants that are packed in the order in which matrix products read them.
     pub packed_bytes: usize,
-    /// Runs that found a plan for their sizes. A run whose sizes depend on data counts once for each of its parts that
-    /// is planned by itself.
+    /// Runs that found a plan for their sizes. A run whose sizes depend on data counts once for each segment, because
+    /// each segment has a plan of its own.
     pub plan_hits: u64,
     /// Runs that made a new plan, counted in the same way.
     pub plan_misses: u64,

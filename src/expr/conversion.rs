@@ -1,5 +1,5 @@
-//! Constants and conversions of every dtype. Those of dtypes without arithmetic (complex, quantized, floats of 8 bits,
-//! integers of 4 bits) are built from operations on the other dtypes.
+//! Constants and conversions of every dtype. Those of dtypes that no primitive operation takes (complex, quantized,
+//! floats of 8 bits, integers of 4 bits) are built from operations on the other dtypes.
 
 use shapeflow_shape_fns::DType;
 
@@ -24,7 +24,7 @@ impl Expr {
         }
     }
 
-    /// Makes a constant of `dtype` from the scalar that holds it.
+    /// Makes a constant of `dtype` from its value in the storage dtype.
     pub(crate) fn stored(dtype: DType, value: Scalar) -> Expr {
         Expr::new(dtype, ExprKind::Const(value))
     }
@@ -50,8 +50,8 @@ fn is_primitive(dtype: DType) -> bool {
     dtype == DType::Bool || dtype.is_integer() || dtype.is_float()
 }
 
-/// Builds the conversion of `x` to `dtype` if one of the two is no primitive dtype; `None` if both are, or if there is no
-/// such conversion.
+/// Builds the conversion of `x` to `dtype` if one of the two is no primitive dtype; `None` if both are, or if there is
+/// no such conversion.
 fn convert(x: &Expr, dtype: DType) -> Option<Expr> {
     let from = x.dtype();
     if is_primitive(from) && is_primitive(dtype) {

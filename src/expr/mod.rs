@@ -9,7 +9,8 @@
 //! - `verify` checks the dtypes of every node.
 //! - `Interner` hash-conses nodes, folds constants, applies exact identities, and rewrites (substitutes axes, inlines
 //!   one expression into another).
-//! - `StorageForms` rewrites complex numbers as pairs of real expressions, and elements without arithmetic as their bits.
+//! - `StorageForms` rewrites complex numbers as pairs of real expressions, and elements without arithmetic as their
+//! bits.
 //! - `Program` flattens an expression, and `Evaluator` computes its elements one by one. This interpreter is the
 //!   reference: every emitter computes the same bits, except for NaN payloads.
 //! - `eval_unary`, `eval_binary`, `eval_cast` and the like define each primitive operation on [`Scalar`]s.
@@ -134,9 +135,11 @@ pub enum ReduceOp {
     Sum,
     /// Product; 1 if empty.
     Prod,
-    /// Maximum; NaN if any element is NaN; the dtype's lowest value (-inf for floats) if empty.
+    /// Maximum; NaN if any element is NaN; the dtype's lowest value (-inf for floats) if empty. `-0.0` and `0.0`
+    /// compare equal: the result is either.
     Max,
-    /// Minimum; NaN if any element is NaN; the dtype's highest value (+inf for floats) if empty.
+    /// Minimum; NaN if any element is NaN; the dtype's highest value (+inf for floats) if empty. `-0.0` and `0.0`
+    /// compare equal: the result is either.
     Min,
     /// Logical and; true if empty.
     All,

@@ -201,7 +201,7 @@ mod tests {
     use crate::graph::Graph;
 
     #[test]
-    fn a_fraction_beside_integers_suggests_the_float_that_holds_them() -> Result<()> {
+    fn a_float_beside_integers_gets_help_that_names_the_float_dtype() -> Result<()> {
         let g = Graph::new();
         let pixels = g.input("pixels", DType::U8, shape!["n"])?;
         let counts = g.input("counts", DType::I32, shape!["n"])?;

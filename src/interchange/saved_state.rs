@@ -8,7 +8,7 @@ use super::limits::Limits;
 use super::proto::{AssetFileDef, MetaGraphDef};
 use crate::error::{Error, ErrorKind, Phase, Result};
 
-/// The name of the output of a signature that initialises the model, and of this signature.
+/// The name of the signature that initialises the model. Its output has the same name.
 const INIT_SIGNATURE: &str = "__saved_model_init_op";
 
 /// The collections that name the node which initialises a model of TensorFlow 1.
@@ -21,7 +21,8 @@ pub(super) struct SavedState {
     /// The nodes that TensorFlow runs after it has loaded the graph, in order: one restores the variables, the others
     /// initialise the rest.
     pub initializers: Vec<String>,
-    /// The files whose paths are tensors of the graph, by the names of the tensors. A path is relative to the folder.
+    /// The files whose paths are tensors of the graph, by the names of the tensors. `open` completes the
+    /// paths. Before, they are relative to the folder of assets.
     pub assets: HashMap<String, PathBuf>,
 }
 

@@ -2,8 +2,8 @@
 //!
 //! A kernel computes rows. Its outer axes number the rows; its row axes walk the elements of one row, such as the
 //! elements that a reduction combines. A kernel without reductions may have no row axes. The inner axis is the axis
-//! that the vector lanes run along: a row axis or an outer axis, as [`LaneLayout`] says. A slot is a buffer that a body
-//! reads or writes, or a counter; the addresses and strides of slots are run-time arguments.
+//! that the vector lanes run along: a row axis or an outer axis, as [`LaneLayout`] says. A slot is one access of a
+//! body to a buffer, or a counter; the addresses and strides of slots are run-time arguments.
 
 use shapeflow_shape_fns::DType;
 
@@ -16,13 +16,14 @@ pub(crate) struct InstId(pub u32);
 /// How the address of a slot moves along the inner axis.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum AccessPattern {
-    /// The address moves to the next element in memory. An iota or gather moves by its run-time stride along the inner
-    /// axis instead.
+    /// The address moves to the next element in memory. The body assumes this: for another stride, a launch copies the
+    /// elements to contiguous memory first. An iota or gather moves by its run-time stride along the inner axis
+    /// instead.
     Contiguous,
     /// The address does not move: the whole inner loop reads or writes one element.
     Splat,
-    /// The address moves by 2 to 4 elements of 4 or 8 bytes. Loads have this pattern: the emitters pick the elements out
-    /// of vectors. Stores of pairs have it, with 2 elements.
+    /// The address moves by 2 to 4 elements of 4 or 8 bytes. Loads have this pattern: the emitters pick the elements
+    /// out of vectors. Stores of pairs have it, with 2 elements.
     Strided(u8),
 }
 
@@ -37,7 +38,7 @@ impl AccessPattern {
     }
 
     /// Returns the pattern of a load along the inner axis, for elements of `size` bytes that are `step` elements apart.
-    /// None means that the size or step is not known.
+    /// `None` means that the size or step is not known.
     pub(crate) fn of_load(size: Option<usize>, step: Option<i64>) -> AccessPattern {
         match (size, step) {
             (Some(4 | 8), Some(step @ 2..=4)) => AccessPattern::Strided(step as u8),

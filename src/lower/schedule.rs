@@ -20,8 +20,8 @@ use super::root::Root;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::{Axis, Expr, ExprKind, Index};
 
-/// An expression of at least this many operations is costly: a later pass reads it from scratch, which is memory for
-/// one row, rather than computing it again.
+/// An expression of at least this many operations is costly: an earlier pass stores it to the scratch row, and a later
+/// pass loads it there instead of computing it again.
 const COSTLY: u32 = 6;
 
 /// The instruction list that an instruction is in: a pass, or the epilogue.

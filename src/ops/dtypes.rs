@@ -12,7 +12,8 @@ use crate::op::{Body, CompositeCx, OpDef, Operand};
 const OTHERS: [DType; 4] = [DType::I32, DType::I64, DType::Bool, DType::F32];
 
 impl OpDef {
-    /// Returns the dtypes that the first data operand may have; empty for an op without data operands.
+    /// Returns the dtypes of an op's data: those that the first data operand may have or, if there are three or more,
+    /// any data operand. Empty for an op without data operands.
     ///
     /// ```
     /// use shapeflow::{DType, Registry};
@@ -35,7 +36,8 @@ impl OpDef {
     }
 
     /// Returns how the elements are computed: `compute` (a scalar expression, fused into kernels), `contraction` (a
-    /// matmul), `host` (a Rust function), `control` (graphs inside the node), `composite` (other ops), `input`, `constant`, or `shape only` (not at all).
+    /// matmul), `host` (a Rust function), `control` (graphs inside the node), `composite` (other ops), `input`,
+    /// `constant`, or `shape only` (not at all).
     pub fn body_kind(&self) -> &'static str {
         match self.body {
             Body::Input => "input",
@@ -49,27 +51,27 @@ impl OpDef {
         }
     }
 
-    /// Returns whether the first of `data` data operands may have `dtype` for some dtypes of the other operands.
-    fn takes(&self, dtype: DType, data: usize) -> bool {
-        let all_same = vec![dtype; data];
+    /// Returns whether the first of `count` data operands may have `dtype` for some dtypes of the other operands.
+    fn takes(&self, dtype: DType, count: usize) -> bool {
+        let all_same = vec![dtype; count];
         let rest_is = OTHERS.iter().map(|other| {
-            let mut dtypes = vec![*other; data];
+            let mut dtypes = vec![*other; count];
             dtypes[0] = dtype;
             dtypes
         });
         let last_is = OTHERS.iter().map(|other| {
-            let mut dtypes = vec![dtype; data];
-            dtypes[data - 1] = *other;
+            let mut dtypes = vec![dtype; count];
+            dtypes[count - 1] = *other;
             dtypes
         });
         let first_is = OTHERS.iter().map(|other| {
-            let mut dtypes = vec![dtype; data];
+            let mut dtypes = vec![dtype; count];
             dtypes[0] = *other;
             dtypes
         });
         // With three or more operands, as in select, the first operand may be a condition. It is then enough that
         // another operand has `dtype`.
-        let has_dtype_as_data = |dtypes: &Vec<DType>| dtypes[0] == dtype || data > 2;
+        let has_dtype_as_data = |dtypes: &Vec<DType>| dtypes[0] == dtype || count > 2;
         std::iter::once(all_same).chain(rest_is).chain(last_is).chain(first_is).filter(has_dtype_as_data).any(
             |dtypes| {
                 // Only dtype errors count, because the probe lacks attributes and shapes.

@@ -1,4 +1,4 @@
-//! Integer elements of host ops, read and written in any integer dtype of indices.
+//! Integers of host ops: read from any integer dtype, written in the dtypes of indices (i16, u16, i32, i64).
 
 use shapeflow_shape_fns::DType;
 

@@ -18,5 +18,5 @@ mod rebuild;
 mod resolve;
 
 pub(crate) use needed_nodes::needed_nodes;
-pub(crate) use rebuild::{KnownInputs, carrier, rebuild, rebuild_needed, subgraph};
+pub(crate) use rebuild::{KnownInputs, carrier, rebuild, rebuild_for_outputs, subgraph};
 pub(crate) use resolve::{KeyInputs, key_inputs, unresolved};

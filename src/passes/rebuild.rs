@@ -56,7 +56,7 @@ pub(crate) fn rebuild(old: &GraphData, wanted: &[ValueIx], known: &KnownInputs) 
 ///
 /// # Errors
 /// A needed op has no kernel, or inference refuses a node.
-pub(crate) fn rebuild_needed(old: &GraphData, wanted: &[ValueIx]) -> Result<(Rebuilt, Vec<bool>)> {
+pub(crate) fn rebuild_for_outputs(old: &GraphData, wanted: &[ValueIx]) -> Result<(Rebuilt, Vec<bool>)> {
     let needed = needed_nodes(old, wanted);
     let inputs: Vec<bool> =
         old.inputs.iter().map(|(_, value)| needed[old.values[value.at()].node.at()]).collect();

@@ -1,4 +1,5 @@
-//! [`Gemv`]: the product of a vector and a matrix. Reading the matrix once limits the speed.
+//! [`Gemv`]: the product of a vector and a matrix. Its time is that of reading the matrix from memory, which happens
+//! once.
 
 use super::cpu::has_fma;
 
@@ -149,40 +150,39 @@ mod tests {
 
     #[test]
     fn both_layouts_match_a_naive_sum() {
-        for along in [0usize, 1, 7, 8, 15, 16, 33, 200] {
-            for across in [1usize, 2, 3, 4, 5, 31, 64, 2050] {
-                let vector: Vec<f32> = (0..along).map(|i| (i as f32 * 0.618).fract() - 0.5).collect();
-                let matrix: Vec<f32> =
-                    (0..along * across).map(|i| (i as f32 * 0.414).fract() - 0.5).collect();
-                let want: Vec<f64> = (0..across)
-                    .map(|j| (0..along).map(|i| vector[i] as f64 * matrix[i * across + j] as f64).sum())
+        for len in [0usize, 1, 7, 8, 15, 16, 33, 200] {
+            for results in [1usize, 2, 3, 4, 5, 31, 64, 2050] {
+                let vector: Vec<f32> = (0..len).map(|i| (i as f32 * 0.618).fract() - 0.5).collect();
+                let matrix: Vec<f32> = (0..len * results).map(|i| (i as f32 * 0.414).fract() - 0.5).collect();
+                let want: Vec<f64> = (0..results)
+                    .map(|j| (0..len).map(|i| vector[i] as f64 * matrix[i * results + j] as f64).sum())
                     .collect();
-                let mut transposed = vec![0.0f32; along * across];
-                for i in 0..along {
-                    for j in 0..across {
-                        transposed[j * along + i] = matrix[i * across + j];
+                let mut transposed = vec![0.0f32; len * results];
+                for i in 0..len {
+                    for j in 0..results {
+                        transposed[j * len + i] = matrix[i * results + j];
                     }
                 }
                 for (data, strides) in [
-                    (&matrix, MatrixStrides { along: across, across: 1 }),
-                    (&transposed, MatrixStrides { along: 1, across: along }),
+                    (&matrix, MatrixStrides { along: results, across: 1 }),
+                    (&transposed, MatrixStrides { along: 1, across: len }),
                 ] {
-                    let mut out = vec![f32::NAN; across];
-                    // SAFETY: the matrix has `along × across` elements.
+                    let mut out = vec![f32::NAN; results];
+                    // SAFETY: the matrix has `len × results` elements.
                     unsafe { f32::gemv(&vector, data.as_ptr(), strides, &mut out) };
                     for (got, want) in out.iter().zip(&want) {
                         assert!(
-                            near((*got).into(), *want, along),
-                            "{along} x {across} {strides:?}: {got} {want}"
+                            near((*got).into(), *want, len),
+                            "{len} x {results} {strides:?}: {got} {want}"
                         );
                     }
-                    let mut plain = vec![f32::NAN; across];
+                    let mut plain = vec![f32::NAN; results];
                     // SAFETY: as above.
                     unsafe { plain_f32(&vector, data.as_ptr(), strides, &mut plain) };
                     for (got, want) in plain.iter().zip(&want) {
                         assert!(
-                            near((*got).into(), *want, along),
-                            "{along} x {across} {strides:?}: {got} {want}"
+                            near((*got).into(), *want, len),
+                            "{len} x {results} {strides:?}: {got} {want}"
                         );
                     }
                 }

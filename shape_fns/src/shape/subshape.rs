@@ -9,8 +9,9 @@ impl TensorShape {
     /// Returns the axes in `range`. As in a Python slice, a negative index counts from the end, and the range is
     /// clamped to the rank. There are no steps.
     ///
-    /// For an unranked shape, a range with two ends that count from the start gives that many unknown axes, as in
-    /// TensorFlow. Any other range, and a range of more than [`TensorShape::MAX_RANK`] axes, gives an unranked shape.
+    /// For an unranked shape, a range whose end, and start if given, count from the start gives `end - start` unknown
+    /// axes, as in TensorFlow. Any other range, and a range of more than [`TensorShape::MAX_RANK`] axes, gives an
+    /// unranked shape.
     ///
     /// Clippy mistakes a literal `1..-1` for an empty range; write `slice(1..).slice(..-1)` instead.
     ///
@@ -174,7 +175,7 @@ impl TensorShape {
     }
 }
 
-/// Returns the position after `position`, or `None`, which means the end, after the last position (-1 or `i64::MAX`).
+/// Returns the position after `position`. After the last position (-1 or `i64::MAX`) it is `None`, which means the end.
 fn next_position(position: i64) -> Option<i64> {
     position.checked_add(1).filter(|next| *next != 0)
 }

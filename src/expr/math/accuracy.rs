@@ -79,11 +79,13 @@ impl Function {
     }
 }
 
-/// Calls `f` with a function that evaluates the expression of `build` for given arguments.
+/// Calls `f` with a function that evaluates the expression of `build` for given arguments. `a * b + c` is rounded once
+/// if
+/// `has_fma`.
 pub(super) fn with<R>(
     build: impl Fn(Expr, Expr) -> Expr,
     dtype: DType,
-    fused: bool,
+    has_fma: bool,
     f: impl FnOnce(&mut dyn FnMut(Scalar, Scalar) -> Result<Scalar, Fault>) -> R,
 ) -> R {
     let argument =
@@ -97,7 +99,7 @@ pub(super) fn with<R>(
         load: &|_, _| Ok(Scalar::Bool(false)),
         load_flat: &|source, _| Ok(arguments.get()[source as usize]),
         dim: &|dim: &Dim| dim.as_known().unwrap(),
-        fused,
+        fused: has_fma,
     };
     let mut evaluator = Evaluator::new(&program, &env);
     let mut count = 0;
@@ -135,13 +137,13 @@ fn singles() -> impl Iterator<Item = f32> {
 fn single_precision_errors_are_within_the_stated_bounds() {
     for function in &FUNCTIONS {
         function.with_wide(|wide| {
-            for (fused, allowance) in [(true, 0.0), (false, 1.0)] {
+            for (has_fma, allowance) in [(true, 0.0), (false, 1.0)] {
                 with(
                     |x, _| (function.build)(x),
                     DType::F32,
-                    fused,
+                    has_fma,
                     |value| {
-                        for x in singles().step_by(if fused { 1 } else { 7 }) {
+                        for x in singles().step_by(if has_fma { 1 } else { 7 }) {
                             let got = value(x.into(), x.into()).unwrap().to_f64();
                             let error = error_of_single(got, wide(x as f64));
                             let name = function.name;
@@ -170,9 +172,9 @@ fn table() -> impl Iterator<Item = (&'static str, Vec<f64>, f64, f64)> {
     })
 }
 
-fn check_table(name: &str, build: &dyn Fn(Expr, Expr) -> Expr, fused: bool, bound: f64) {
+fn check_table(name: &str, build: &dyn Fn(Expr, Expr) -> Expr, has_fma: bool, bound: f64) {
     let mut rows = 0;
-    with(build, DType::F64, fused, |value| {
+    with(build, DType::F64, has_fma, |value| {
         for (_, arguments, nearest, rest) in table().filter(|row| row.0 == name) {
             let (x, y) = (arguments[0], arguments.get(1).copied().unwrap_or(0.0));
             let got = value(x.into(), y.into()).unwrap().to_f64();

@@ -1,23 +1,23 @@
-//! `Resource`: what a handle stands for.
+//! `Resource`: the variable, lookup table or tensor of the checkpoint that a tensor of a model refers to.
 
 use std::rc::Rc;
 
 use shapeflow_shape_fns::DType;
 
-/// What a tensor of the model stands for besides its value.
+/// What a tensor of the model refers to.
 #[derive(Clone, Debug)]
 pub(super) enum Resource {
     /// A variable.
     Variable(Rc<str>),
     /// A lookup table.
-    Table(Rc<TableHandle>),
+    Table(Rc<TableResource>),
     /// A tensor of the checkpoint that a node restores.
     Restored(Rc<Restored>),
 }
 
 /// A lookup table: its name, and the dtypes of its keys and values.
 #[derive(Clone, Debug)]
-pub(super) struct TableHandle {
+pub(super) struct TableResource {
     pub name: Rc<str>,
     pub key: DType,
     pub value: DType,
@@ -30,8 +30,8 @@ pub(super) struct Restored {
     pub slice: String,
 }
 
-/// Returns whether an op makes, reads or writes variables or lookup tables. The import knows all of them in a
-/// SavedModel: it refuses a node that writes by its name.
+/// Returns whether an op makes, reads or writes variables or lookup tables. The import of a SavedModel handles all of
+/// these ops itself: it refuses a node that writes, and the error names the node.
 pub(super) fn is_resource_op(op: &str) -> bool {
     const VARIABLES: [&str; 6] = [
         "VarHandleOp",

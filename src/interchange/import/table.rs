@@ -7,7 +7,7 @@ use super::super::proto::AttrKind;
 use super::super::vocabulary::Vocabulary;
 use super::built::{Built, ImportedValue};
 use super::frame::{Frame, damaged};
-use super::handle::{Resource, TableHandle};
+use super::handle::{Resource, TableResource};
 use super::importer::Importer;
 use super::resource::resource_name;
 use super::state::Content;
@@ -37,7 +37,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             let (Some(key), Some(value)) = (dtype("key_dtype"), dtype("value_dtype")) else {
                 return damaged("a table must have the attributes key_dtype and value_dtype".to_string());
             };
-            let table = TableHandle { name: resource_name(frame, index, name), key, value };
+            let table = TableResource { name: resource_name(frame, index, name), key, value };
             return self.handle(frame, index, name, inputs, &[Resource::Table(Rc::new(table))]).map(Some);
         }
         let Some((table, rest)) = inputs.split_first() else { return Ok(None) };
@@ -93,7 +93,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         frame: &Frame<'a, 'g>,
         index: usize,
         path: &Tensor,
-        table: &TableHandle,
+        table: &TableResource,
     ) -> Result<Content> {
         let path = match path.as_strings() {
             Ok(paths) if paths.len() == 1 => String::from_utf8_lossy(&paths[0]).into_owned(),
@@ -123,7 +123,7 @@ impl<'a, 'g> Importer<'a, 'g> {
     }
 
     /// Returns a table with its keys and values. All nodes that read the table share it.
-    fn table(&mut self, handle: &TableHandle, reader: &str) -> Result<(LookupTable, Tensor, Tensor)> {
+    fn table(&mut self, handle: &TableResource, reader: &str) -> Result<(LookupTable, Tensor, Tensor)> {
         if let Some(table) = self.tables.get(&handle.name) {
             return Ok(table.clone());
         }

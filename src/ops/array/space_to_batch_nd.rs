@@ -14,7 +14,7 @@ impl<'g> Value<'g> {
     ///
     /// `[b, s0, …, r..], block_shape [k0, …] -> [k0*…*b, (paddings[0] + s0 + paddings[1])/k0, …, r..]`; bool, integers
     /// and floats. `paddings` holds one pair per spatial axis: the number of zeros before and the number after. As a
-    /// value, it has shape `[blocks, 2]`. As TensorFlow's `SpaceToBatchND`. Fuses into kernels.
+    /// graph value, it has shape `[k, 2]` for `k` block sizes. As TensorFlow's `SpaceToBatchND`. Fuses into kernels.
     ///
     /// ```
     /// use shapeflow::Graph;
@@ -28,8 +28,8 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// A block is less than 1, `paddings` does not have one pair per block, or a padded size is not a multiple of its
-    /// block.
+    /// A block size is less than 1, `paddings` does not have one pair per block size, or a padded size is not a
+    /// multiple of its block size.
     #[track_caller]
     pub fn space_to_batch_nd(
         self,
@@ -46,8 +46,8 @@ impl<'g> Value<'g> {
     /// `BatchToSpaceND`. Fuses into kernels.
     ///
     /// # Errors
-    /// A block is less than 1, `crops` does not have one pair per block, the crops exceed a size, or the batch is not a
-    /// multiple of the product of the blocks.
+    /// A block size is less than 1, `crops` does not have one pair per block size, the crops exceed a size, or the
+    /// batch is not a multiple of the product of the block sizes.
     #[track_caller]
     pub fn batch_to_space_nd(
         self,

@@ -11,10 +11,11 @@ use crate::op::{OpDef, Operand, TfOp};
 use super::strided_slice::SliceMasks;
 
 impl<'g> Value<'g> {
-    /// Makes a tensor of shape `shape` with the elements of `self` where a strided slice reads, and zeros elsewhere: the
-    /// gradient of [`Value::strided_slice`], with the same parameters.
+    /// Makes a tensor of shape `shape` with the elements of `self` where a strided slice reads, and zeros elsewhere:
+    /// the gradient of [`Value::strided_slice`], with the same parameters.
     ///
-    /// The shape of the slice `-> shape`; bool, integers and floats. As TensorFlow's `StridedSliceGrad`. Fuses into kernels.
+    /// The shape of the slice `-> shape`; bool, integers and floats. As TensorFlow's `StridedSliceGrad`. Fuses into
+    /// kernels.
     ///
     /// # Errors
     /// As [`Value::strided_slice`] for a tensor of shape `shape`; also if `self` does not have the shape of the slice.
@@ -98,7 +99,7 @@ mod tests {
     type Slice = ([i64; 2], [i64; 2], [i64; 2], &'static [(&'static str, i64)]);
 
     #[test]
-    fn the_gradient_numbers_the_elements_of_the_slice() {
+    fn the_gradient_puts_each_element_of_the_slice_back() {
         let x: Vec<i32> = (1..=60).collect();
         let slices: [Slice; 6] = [
             ([0, 0], [3, 4], [1, 1], &[]),

@@ -16,14 +16,14 @@ use crate::shape_fns;
 impl<'g> Value<'g> {
     /// Multiplies matrices: `out[.., i, j] = Σ_k self[.., i, k] · other[.., k, j]`.
     ///
-    /// `[..batch, m, k], [..batch, k, n] -> [..batch, m, n]`, integers, floats and complex numbers of one dtype. Leading axes
-    /// broadcast. The sum is computed in the dtype of the operands; f16 and bf16 are summed in f32 and rounded once; integers
-    /// wrap; a complex product is made of four products of the parts. As TensorFlow's `MatMul` and `BatchMatMulV2`. Runs in matmul kernels, into which elementwise neighbours
-    /// may fuse.
+    /// `[..batch, m, k], [..batch, k, n] -> [..batch, m, n]`, integers, floats and complex numbers of one dtype.
+    /// Leading axes broadcast. The sum is computed in the dtype of the operands; f16 and bf16 are summed in f32 and
+    /// rounded once; integers wrap; a complex product is made of four products of the parts. As TensorFlow's `MatMul`
+    /// and `BatchMatMulV2`. Runs in matmul kernels, into which elementwise neighbours may fuse.
     ///
     /// # Errors
-    /// The dtypes differ or are not integers, floats or complex numbers, a rank is below 2, the inner sizes differ, or leading axes
-    /// do not broadcast.
+    /// The dtypes differ or are not integers, floats or complex numbers, a rank is below 2, the inner sizes differ, or
+    /// leading axes do not broadcast.
     #[track_caller]
     pub fn matmul(self, other: impl IntoOperand<'g>) -> Result<Value<'g>> {
         self.binary(&DEF, other, Location::caller())
@@ -67,7 +67,7 @@ pub(crate) static DEF: OpDef = OpDef::contraction("matmul", lower, spec)
 
 /// The attributes for which TensorFlow's batched products transpose and conjugate.
 const TRANSPOSE: &[(&str, &str)] = &[("adj_x", "transpose_a"), ("adj_y", "transpose_b")];
-/// What they do beside transposing, which for real numbers is nothing.
+/// The attribute by which the batched products of complex numbers learn that they also conjugate what they transpose.
 const ADJOINT: &[(&str, i64)] = &[("conjugates", 1)];
 
 /// Builds a product of complex matrices from four products of their parts.

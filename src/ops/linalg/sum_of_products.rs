@@ -11,8 +11,8 @@ use crate::ops::broadcast::{Indices, broadcast_dims};
 use crate::ops::widen::widen;
 use crate::shape_fns;
 
-/// A part of [`einsum`](crate::einsum), with the meaning of the whole: one expression for every element. `einsum` uses
-/// it where a matrix product would not help, and where a rank is not known.
+/// The op that computes a whole [`einsum`](crate::einsum) element by element, as one expression. `einsum` expands to it
+/// where a matrix product would not help, and where a rank is not known.
 pub(crate) static DEF: OpDef = OpDef::compute("sum_of_products", lower)
     .operands(&[Operand::Variadic("inputs..")])
     .shape_fn(shape_fns::linalg::einsum)
@@ -41,8 +41,8 @@ fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
     let (terms, result) = einsum_terms(&equation).expect("the shape function has parsed the equation");
     let dtype = cx.output_dtype(output);
     let (before, rest) = index.split_at(result.before.len());
-    let (covered, after) = rest.split_at(rest.len() - result.after.len());
-    let covered_dims = cx.output_dims(output)[before.len()..][..covered.len()].to_vec();
+    let (ellipsis_index, after) = rest.split_at(rest.len() - result.after.len());
+    let ellipsis_dims = cx.output_dims(output)[before.len()..][..ellipsis_index.len()].to_vec();
     let mut bound = Bound { labels: Vec::new() };
     // An element whose indices of one label differ is 0.
     let mut on_diagonal = None;
@@ -61,7 +61,7 @@ fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
         let all = Bound { labels: bound.labels.iter().cloned().chain(summed).collect() };
         let mut factors = terms.iter().enumerate().map(|(operand, term)| {
             let dims = cx.dims(operand);
-            let read = operand_index(&dims, term, &all, &covered_dims, covered);
+            let read = operand_index(&dims, term, &all, &ellipsis_dims, ellipsis_index);
             widen(cx.operand(operand, &read))
         });
         let first = factors.next().expect("an equation has a term");
@@ -95,18 +95,18 @@ fn summed(cx: &dyn LowerCx, terms: &[EinsumTerm], bound: &Bound) -> (Vec<char>, 
     (labels, extents)
 }
 
-/// Returns the index of an operand of these dimensions. Its axes under the ellipsis broadcast to `covered_dims`.
+/// Returns the index of an operand of these dimensions. Its axes under the ellipsis broadcast to `ellipsis_dims`.
 fn operand_index(
     dims: &[Dim],
     term: &EinsumTerm,
     bound: &Bound,
-    covered_dims: &[Dim],
-    covered: &[Index],
+    ellipsis_dims: &[Dim],
+    ellipsis_index: &[Index],
 ) -> Indices {
     let label = |label: &char| bound.find(*label).expect("every label is bound or summed over");
     let middle = &dims[term.before.len()..dims.len() - term.after.len()];
     let mut read: Indices = term.before.iter().map(label).collect();
-    read.extend(broadcast_dims(middle, covered_dims, covered));
+    read.extend(broadcast_dims(middle, ellipsis_dims, ellipsis_index));
     read.extend(term.after.iter().map(label));
     read
 }

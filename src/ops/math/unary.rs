@@ -1,4 +1,6 @@
 //! Arithmetic on one operand: signs, powers and roots, rounding.
+//!
+//! In a row, `number` stands for integers and floats, `numeric` for complex numbers too.
 
 use crate::expr::{UnaryOp, math};
 use crate::ops::elementwise::unary_ops;

@@ -19,7 +19,7 @@ pub enum Padding {
 }
 
 impl Padding {
-    /// Adds the attributes that TensorFlow has for the padding.
+    /// Returns the attributes by which TensorFlow states the padding, and its attribute `data_format`.
     pub(super) fn attrs(&self, format: DataFormat) -> Vec<(&'static str, Attr)> {
         let name = match self {
             Padding::Valid => "VALID",

@@ -24,10 +24,11 @@ impl Graph {
         Ok(RaggedValue::new(flat, &partitions))
     }
 
-    /// Adds a ragged input: a [`RaggedTensor`] that is fed when the graph runs. `inner` has the sizes of the inner axes.
+    /// Adds a ragged input: a [`RaggedTensor`] that is fed when the graph runs. `inner` has the sizes of the inner
+    /// axes.
     ///
-    /// The input `name` has the parts `name/flat_values` and `name/row_splits/i`; [`RaggedTensor::feeds`] gives all of them.
-    /// Row splits are i64, and the run checks them.
+    /// The input `name` has the parts `name/flat_values` and `name/row_splits/i`; [`RaggedTensor::feeds`] gives all of
+    /// them. Row splits are i64, and the run checks them.
     ///
     /// # Errors
     /// `ragged_rank` is 0; else as [`Graph::input`].
@@ -39,8 +40,8 @@ impl Graph {
         ragged_rank: usize,
         inner: impl Into<TensorShape>,
     ) -> Result<RaggedValue<'_>> {
-        let one = TensorShape::new([Unknown.into_dim()]);
-        let flat = self.input(&format!("{name}{FLAT_VALUES}"), dtype, one.concatenate(&inner.into()))?;
+        let values = TensorShape::new([Unknown.into_dim()]);
+        let flat = self.input(&format!("{name}{FLAT_VALUES}"), dtype, values.concatenate(&inner.into()))?;
         let mut splits = Vec::new();
         for index in 0..ragged_rank {
             let rows = Unknown.into_dim();

@@ -13,8 +13,8 @@ use crate::ops::row_major::RowMajor;
 use crate::shape_fns;
 use crate::tensor::{Element, TensorView, TensorViewMut};
 
-/// The op to which `reduce_prod` of complex numbers expands. A kernel reduces each part on its own, which a product
-/// cannot.
+/// The op to which `reduce_prod` of complex numbers expands. It runs on the host: a kernel reduces each part on its
+/// own, and each part of a complex product needs both parts of its factors.
 pub(crate) static DEF: OpDef = OpDef::host("complex_prod", run)
     .operands(&[Operand::Data("input"), Operand::Structure("axis")])
     .shape_fn(shape_fns::reduce::prod)

@@ -4,7 +4,7 @@ use half::{bf16, f16};
 use shapeflow_shape_fns::{Attrs, DType};
 
 use super::number::{FloatStyle, Spec};
-use super::params::{flag_or, in_shape_fn, int_or, text_or, wrong};
+use super::params::{attribute_error, flag_or, in_shape_fn, int_or, text_or};
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::Value;
@@ -73,12 +73,14 @@ impl Format {
         let has_notation = scientific || shortest || precision.is_some();
         let is_float = dtype.is_float() || dtype.is_complex() || dtype == DType::String;
         if has_notation && !is_float {
-            return Err(wrong(format!(
+            return Err(attribute_error(format!(
                 "precision, scientific and shortest apply to floats only, got {dtype}"
             )));
         }
         let style = match (scientific, shortest) {
-            (true, true) => return Err(wrong("scientific and shortest must not both be set".to_string())),
+            (true, true) => {
+                return Err(attribute_error("scientific and shortest must not both be set".to_string()));
+            }
             (true, false) => FloatStyle::Scientific,
             (false, true) => FloatStyle::Shortest,
             (false, false) => FloatStyle::Fixed,
@@ -88,14 +90,14 @@ impl Format {
             [flag @ (b' ' | b'+' | b'-' | b'0' | b'#')] => Some(*flag),
             _ => {
                 let fill = text_or(attrs, "fill", "")?;
-                return Err(wrong(format!(
+                return Err(attribute_error(format!(
                     "fill must be empty or one of \" \", \"+\", \"-\", \"0\", \"#\", got {fill:?}"
                 )));
             }
         };
         let width = usize::try_from(int_or(attrs, "width", -1)?).unwrap_or(0);
         if width > MAX_WIDTH || precision.is_some_and(|precision| precision > MAX_WIDTH) {
-            return Err(wrong(format!("width and precision must be at most {MAX_WIDTH}")));
+            return Err(attribute_error(format!("width and precision must be at most {MAX_WIDTH}")));
         }
         Ok(Format { spec: Spec { flag, width, precision }, style })
     }

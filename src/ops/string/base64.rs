@@ -4,7 +4,7 @@ use ::base64::alphabet::URL_SAFE;
 use ::base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use ::base64::engine::{DecodePaddingMode, Engine};
 
-use super::params::{flag_or, invalid, map, quoted, string_to_string};
+use super::params::{flag_or, map, quoted, string_to_string, value_error};
 use crate::error::Result;
 use crate::graph::Value;
 use crate::op::{OpDef, Operand, TfOp};
@@ -44,21 +44,20 @@ pub(crate) static ENCODE: OpDef = OpDef::host("encode_base64", |cx| {
 .dtype_rule(string_to_string)
 .tensorflow(&[TfOp::new("EncodeBase64")]);
 
-pub(crate) static DECODE: OpDef =
-    OpDef::host("decode_base64", |cx| {
-        let (padded, plain) = (engine(true), engine(false));
-        map(cx, |string, made| {
-            let engine = if string.ends_with(b"=") { &padded } else { &plain };
-            let bytes = engine.decode(string);
-            made.append(&bytes.map_err(|error| {
-                invalid(format!("a string must be base64, got {}: {error}", quoted(string)))
-            })?)
-        })
+pub(crate) static DECODE: OpDef = OpDef::host("decode_base64", |cx| {
+    let (padded, plain) = (engine(true), engine(false));
+    map(cx, |string, made| {
+        let engine = if string.ends_with(b"=") { &padded } else { &plain };
+        let bytes = engine.decode(string);
+        made.append(&bytes.map_err(|error| {
+            value_error(format!("a string must be base64, got {}: {error}", quoted(string)))
+        })?)
     })
-    .operands(&[Operand::Data("input")])
-    .shape_fn(shapeflow_shape_fns::common::unary)
-    .dtype_rule(string_to_string)
-    .tensorflow(&[TfOp::new("DecodeBase64")]);
+})
+.operands(&[Operand::Data("input")])
+.shape_fn(shapeflow_shape_fns::common::unary)
+.dtype_rule(string_to_string)
+.tensorflow(&[TfOp::new("DecodeBase64")]);
 
 /// Every op of the file.
 pub(crate) static ALL: &[&OpDef] = &[&DECODE, &ENCODE];

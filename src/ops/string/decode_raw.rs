@@ -2,7 +2,7 @@
 
 use shapeflow_shape_fns::{Attrs, DType};
 
-use super::params::{check_strings, flag_or, invalid, strings};
+use super::params::{check_strings, flag_or, strings, value_error};
 use crate::dtype;
 use crate::error::Result;
 use crate::graph::Value;
@@ -51,10 +51,10 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let length = x.get(0).map_or(0, <[u8]>::len);
     if let Some(other) = x.iter().find(|string| string.len() != length) {
         let got = other.len();
-        return Err(invalid(format!("all strings must have one length, got {length} and {got}")));
+        return Err(value_error(format!("all strings must have one length, got {length} and {got}")));
     }
     if !length.is_multiple_of(size) {
-        return Err(invalid(format!(
+        return Err(value_error(format!(
             "the length of the strings must be a multiple of {size} bytes, the size of {dtype}, got {length}"
         )));
     }

@@ -2,7 +2,7 @@
 
 use shapeflow_shape_fns::Attrs;
 
-use super::params::{flag_or, int_or, invalid, text_or, wrong};
+use super::params::{attribute_error, flag_or, int_or, text_or, value_error};
 use crate::error::Result;
 
 /// An encoding of characters.
@@ -24,7 +24,7 @@ pub(super) enum Order {
     Marked,
 }
 
-/// A character, or `None` for bytes that are none, and the position where it starts.
+/// The position where a character starts, and the character; `None` for bytes that are no character.
 pub(super) type Decoded = (usize, Option<char>);
 
 impl Encoding {
@@ -45,7 +45,7 @@ impl Encoding {
             "ISO88591" | "LATIN1" => Encoding::Latin1,
             "USASCII" | "ASCII" => Encoding::Ascii,
             _ => {
-                return Err(wrong(format!(
+                return Err(attribute_error(format!(
                     "an encoding must be UTF-8, UTF-16 or UTF-32 (perhaps with -BE or -LE), ISO-8859-1 or US-ASCII, \
                      got {name:?}"
                 )));
@@ -70,7 +70,7 @@ impl Encoding {
             "UTF-8" => Ok(Encoding::Utf8),
             "UTF-16-BE" => Ok(Encoding::Utf16(Order::Big)),
             "UTF-32-BE" => Ok(Encoding::Utf32(Order::Big)),
-            other => Err(wrong(format!(
+            other => Err(attribute_error(format!(
                 "output_encoding must be \"UTF-8\", \"UTF-16-BE\" or \"UTF-32-BE\", got {other:?}"
             ))),
         }
@@ -118,8 +118,9 @@ fn decode_utf8(bytes: &[u8], out: &mut Vec<Decoded>) {
     }
 }
 
-/// Returns the order, and the number of bytes of a byte order mark. `mark` is the big-endian mark.
-fn order_of(bytes: &[u8], order: Order, mark: &[u8]) -> (bool, usize) {
+/// Returns whether the units are little-endian, and the number of bytes of the byte order mark at the start. `mark` is
+/// the big-endian mark.
+fn little_endian_and_mark(bytes: &[u8], order: Order, mark: &[u8]) -> (bool, usize) {
     let reversed: Vec<u8> = mark.iter().rev().copied().collect();
     match order {
         Order::Big => (false, 0),
@@ -131,7 +132,7 @@ fn order_of(bytes: &[u8], order: Order, mark: &[u8]) -> (bool, usize) {
 }
 
 fn decode_utf16(bytes: &[u8], order: Order, out: &mut Vec<Decoded>) {
-    let (is_little, mark) = order_of(bytes, order, &[0xfe, 0xff]);
+    let (is_little, mark) = little_endian_and_mark(bytes, order, &[0xfe, 0xff]);
     let (pairs, rest) = bytes[mark..].as_chunks::<2>();
     let unit = |pair: &[u8; 2]| if is_little { u16::from_le_bytes(*pair) } else { u16::from_be_bytes(*pair) };
     let (mut at, first) = (mark, out.len());
@@ -143,11 +144,11 @@ fn decode_utf16(bytes: &[u8], order: Order, out: &mut Vec<Decoded>) {
     if !rest.is_empty() {
         out.push((at, None));
     }
-    count_mark(&mut out[first..]);
+    include_mark(&mut out[first..]);
 }
 
 fn decode_utf32(bytes: &[u8], order: Order, out: &mut Vec<Decoded>) {
-    let (is_little, mark) = order_of(bytes, order, &[0, 0, 0xfe, 0xff]);
+    let (is_little, mark) = little_endian_and_mark(bytes, order, &[0, 0, 0xfe, 0xff]);
     let (units, rest) = bytes[mark..].as_chunks::<4>();
     let first = out.len();
     for (number, unit) in units.iter().enumerate() {
@@ -157,11 +158,11 @@ fn decode_utf32(bytes: &[u8], order: Order, out: &mut Vec<Decoded>) {
     if !rest.is_empty() {
         out.push((mark + 4 * units.len(), None));
     }
-    count_mark(&mut out[first..]);
+    include_mark(&mut out[first..]);
 }
 
-/// Counts a byte order mark to the first character of a string, as TensorFlow does.
-fn count_mark(string: &mut [Decoded]) {
+/// Makes the first character of a string start at 0, so that it includes the byte order mark, as in TensorFlow.
+fn include_mark(string: &mut [Decoded]) {
     if let Some((start, _)) = string.first_mut() {
         *start = 0;
     }
@@ -173,7 +174,8 @@ pub(super) struct OnError {
     /// The character that replaces them; `None` to leave them out.
     replacement: Option<char>,
     is_strict: bool,
-    with_controls: bool,
+    /// Whether control characters are treated in the same way.
+    replaces_controls: bool,
 }
 
 impl OnError {
@@ -183,21 +185,22 @@ impl OnError {
     /// An attribute has another value than those of TensorFlow.
     pub(super) fn new(attrs: &Attrs) -> Result<OnError> {
         let code = int_or(attrs, "replacement_char", 0xfffd)?;
-        let mark = u32::try_from(code).ok().and_then(char::from_u32);
-        let mark =
-            mark.ok_or_else(|| wrong(format!("replacement_char must be a Unicode character, got {code}")))?;
+        let replacement_char = u32::try_from(code).ok().and_then(char::from_u32);
+        let replacement_char = replacement_char.ok_or_else(|| {
+            attribute_error(format!("replacement_char must be a Unicode character, got {code}"))
+        })?;
         let (replacement, is_strict) = match text_or(attrs, "errors", "replace")? {
-            "replace" => (Some(mark), false),
+            "replace" => (Some(replacement_char), false),
             "ignore" => (None, false),
             "strict" => (None, true),
             other => {
-                return Err(wrong(format!(
+                return Err(attribute_error(format!(
                     "errors must be \"replace\", \"ignore\" or \"strict\", got {other:?}"
                 )));
             }
         };
-        let with_controls = flag_or(attrs, "replace_control_characters", false)?;
-        Ok(OnError { replacement, is_strict, with_controls })
+        let replaces_controls = flag_or(attrs, "replace_control_characters", false)?;
+        Ok(OnError { replacement, is_strict, replaces_controls })
     }
 
     /// Returns the character to keep in the place of one that was decoded; `None` to leave it out.
@@ -206,8 +209,8 @@ impl OnError {
     /// It is no character, and errors are strict.
     pub(super) fn apply(self, decoded: Option<char>) -> Result<Option<char>> {
         match decoded {
-            Some(character) if !(self.with_controls && character < ' ') => Ok(Some(character)),
-            _ if self.is_strict => Err(invalid("a string must be valid in its encoding".to_string())),
+            Some(character) if !(self.replaces_controls && character < ' ') => Ok(Some(character)),
+            _ if self.is_strict => Err(value_error("a string must be valid in its encoding".to_string())),
             _ => Ok(self.replacement),
         }
     }

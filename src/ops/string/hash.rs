@@ -6,7 +6,7 @@ use shapeflow_shape_fns::{Attr, Attrs, DType, InferenceContext};
 use siphasher::sip::SipHasher24;
 
 use super::fingerprint::{fingerprint64, murmur64};
-use super::params::{check_strings, in_shape_fn, int_or, strings, wrong};
+use super::params::{attribute_error, check_strings, in_shape_fn, int_or, strings};
 use crate::error::Result;
 use crate::graph::Value;
 use crate::op::{HostCx, OpDef, Operand, TfOp};
@@ -92,7 +92,7 @@ fn shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
 fn buckets(attrs: &Attrs) -> Result<u64> {
     match int_or(attrs, "num_buckets", 1)? {
         buckets @ 1.. => Ok(buckets.unsigned_abs()),
-        other => Err(wrong(format!("num_buckets must be at least 1, got {other}"))),
+        other => Err(attribute_error(format!("num_buckets must be at least 1, got {other}"))),
     }
 }
 
@@ -100,7 +100,7 @@ fn key(attrs: &Attrs) -> Result<[u64; 2]> {
     match attrs.get("key") {
         None => Ok([0; 2]),
         Some(Attr::Ints(key)) if key.len() == 2 => Ok([key[0].cast_unsigned(), key[1].cast_unsigned()]),
-        Some(other) => Err(wrong(format!("key must be two integers, got {other}"))),
+        Some(other) => Err(attribute_error(format!("key must be two integers, got {other}"))),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use shapeflow_shape_fns::DType;
 
-use super::params::{Unit, check_strings, in_shape_fn, invalid, is_trail, strings, unit};
+use super::params::{Unit, check_strings, in_shape_fn, is_trail, strings, unit, value_error};
 use crate::error::Result;
 use crate::graph::Value;
 use crate::op::{HostCx, OpDef, Operand, TfOp};
@@ -50,7 +50,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
             Unit::Byte => string.len(),
             Unit::Utf8Char => string.iter().filter(|byte| !is_trail(**byte)).count(),
         };
-        let message = || invalid(format!("the length of a string must fit i32, got {count}"));
+        let message = || value_error(format!("the length of a string must fit i32, got {count}"));
         *length = i32::try_from(count).map_err(|_| message())?;
     }
     Ok(())

@@ -4,7 +4,9 @@ use std::panic::Location;
 
 use shapeflow_shape_fns::{Attr, Attrs, DType};
 
-use super::params::{check_strings, flag_or, in_shape_fn, int_or, int_tensor, ints, strings, text_or, wrong};
+use super::params::{
+    attribute_error, check_strings, flag_or, in_shape_fn, int_or, int_tensor, ints, strings, text_or,
+};
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{IntoOperand, Value};
@@ -88,14 +90,18 @@ impl<'a> Options<'a> {
         let widths = match attrs.get("ngram_widths") {
             None => Vec::new(),
             Some(Attr::Ints(widths)) => widths.to_vec(),
-            Some(other) => return Err(wrong(format!("ngram_widths must be integers, got {other}"))),
+            Some(other) => {
+                return Err(attribute_error(format!("ngram_widths must be integers, got {other}")));
+            }
         };
         if let Some(width) = widths.iter().find(|width| !(1..=MAX_WIDTH).contains(*width)) {
-            return Err(wrong(format!("ngram_widths must be between 1 and {MAX_WIDTH}, got {width}")));
+            return Err(attribute_error(format!(
+                "ngram_widths must be between 1 and {MAX_WIDTH}, got {width}"
+            )));
         }
         let pad_width = int_or(attrs, "pad_width", 0)?;
         if pad_width > MAX_WIDTH {
-            return Err(wrong(format!("pad_width must be at most {MAX_WIDTH}, got {pad_width}")));
+            return Err(attribute_error(format!("pad_width must be at most {MAX_WIDTH}, got {pad_width}")));
         }
         Ok(Options {
             separator: text_or(attrs, "separator", "")?.as_bytes(),

@@ -15,7 +15,7 @@ pub(super) fn text_or<'a>(attrs: &'a Attrs, name: &str, default: &'a str) -> Res
     match attrs.get(name) {
         None => Ok(default),
         Some(Attr::Str(text)) => Ok(text),
-        Some(other) => Err(wrong(format!("{name} must be a string, got {other}"))),
+        Some(other) => Err(attribute_error(format!("{name} must be a string, got {other}"))),
     }
 }
 
@@ -27,7 +27,7 @@ pub(super) fn flag_or(attrs: &Attrs, name: &str, default: bool) -> Result<bool> 
     match attrs.get(name) {
         None => Ok(default),
         Some(Attr::Bool(flag)) => Ok(*flag),
-        Some(other) => Err(wrong(format!("{name} must be a bool, got {other}"))),
+        Some(other) => Err(attribute_error(format!("{name} must be a bool, got {other}"))),
     }
 }
 
@@ -39,7 +39,7 @@ pub(super) fn int_or(attrs: &Attrs, name: &str, default: i64) -> Result<i64> {
     match attrs.get(name) {
         None => Ok(default),
         Some(Attr::Int(int)) => Ok(*int),
-        Some(other) => Err(wrong(format!("{name} must be an integer, got {other}"))),
+        Some(other) => Err(attribute_error(format!("{name} must be an integer, got {other}"))),
     }
 }
 
@@ -52,12 +52,12 @@ pub(super) fn in_shape_fn<T>(checked: Result<T>) -> shapeflow_shape_fns::Result<
 }
 
 /// Makes an error about an attribute.
-pub(super) fn wrong(message: String) -> Error {
+pub(super) fn attribute_error(message: String) -> Error {
     Error::new(ErrorKind::Attribute, Phase::Build, message)
 }
 
 /// Makes an error about an element.
-pub(super) fn invalid(message: String) -> Error {
+pub(super) fn value_error(message: String) -> Error {
     Error::new(ErrorKind::Custom, Phase::Run, message)
 }
 
@@ -106,8 +106,9 @@ pub(super) fn int_tensor(dtype: DType, sizes: &[usize], ints: &[i64]) -> Result<
     if dtype == DType::I64 {
         return Tensor::from_slice(sizes, ints);
     }
-    let narrow =
-        |int: &i64| i32::try_from(*int).map_err(|_| invalid(format!("an offset must fit i32, got {int}")));
+    let narrow = |int: &i64| {
+        i32::try_from(*int).map_err(|_| value_error(format!("an offset must fit i32, got {int}")))
+    };
     Tensor::from_vec(sizes, ints.iter().map(narrow).collect::<Result<_>>()?)
 }
 
@@ -157,7 +158,7 @@ pub(super) fn unit(attrs: &Attrs) -> Result<Unit> {
     match text_or(attrs, "unit", "BYTE")? {
         "BYTE" => Ok(Unit::Byte),
         "UTF8_CHAR" => Ok(Unit::Utf8Char),
-        other => Err(wrong(format!("unit must be \"BYTE\" or \"UTF8_CHAR\", got {other:?}"))),
+        other => Err(attribute_error(format!("unit must be \"BYTE\" or \"UTF8_CHAR\", got {other:?}"))),
     }
 }
 

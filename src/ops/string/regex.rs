@@ -6,7 +6,7 @@ use ::regex::bytes::{Captures, Regex};
 use shapeflow_shape_fns::{Attrs, DType, InferenceContext};
 
 use super::params::{
-    check_strings, flag_or, in_shape_fn, invalid, map, quoted, scalar, strings, text_or, wrong,
+    attribute_error, check_strings, flag_or, in_shape_fn, map, quoted, scalar, strings, text_or, value_error,
 };
 use super::re2::translate;
 use crate::error::{Error, Result};
@@ -37,12 +37,12 @@ impl<'g> Value<'g> {
         let location = Location::caller();
         let regex = checked(pattern, location)?;
         pieces(rewrite.as_bytes(), &regex)
-            .map_err(|error| wrong(error.message().to_string()).at(location))?;
+            .map_err(|error| attribute_error(error.message().to_string()).at(location))?;
         let call = self.graph().op(&STATIC_REPLACE).data(self).attr("pattern", pattern);
         call.attr("rewrite", rewrite).finish_at(location)
     }
 
-    /// Returns whether a regular expression matches each string as a whole.
+    /// Returns for each string whether a regular expression matches the whole of it.
     ///
     /// `string[..] -> bool[..]`. The syntax is as for [`Value::regex_replace`]. As TensorFlow's `StaticRegexFullMatch`.
     /// Runs on the host.
@@ -131,13 +131,14 @@ fn shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
 
 /// Compiles the pattern of a builder call.
 fn checked(pattern: &str, location: &'static Location<'static>) -> Result<Regex> {
-    compile(pattern.as_bytes(), false).map_err(|error| wrong(error.message().to_string()).at(location))
+    compile(pattern.as_bytes(), false)
+        .map_err(|error| attribute_error(error.message().to_string()).at(location))
 }
 
 /// Compiles attribute `pattern`.
 fn attribute(attrs: &Attrs, is_whole: bool) -> Result<Regex> {
     let pattern = text_or(attrs, "pattern", "")?;
-    compile(pattern.as_bytes(), is_whole).map_err(|error| wrong(error.message().to_string()))
+    compile(pattern.as_bytes(), is_whole).map_err(|error| attribute_error(error.message().to_string()))
 }
 
 /// Compiles a pattern, which must match whole strings if `is_whole`.
@@ -162,7 +163,7 @@ fn translated(pattern: &[u8]) -> Result<String> {
 }
 
 fn refused(pattern: &[u8], why: &str) -> Error {
-    invalid(format!("a pattern must be a regular expression of RE2, got {}: {why}", quoted(pattern)))
+    value_error(format!("a pattern must be a regular expression of RE2, got {}: {why}", quoted(pattern)))
 }
 
 fn full_match(cx: &mut HostCx<'_>, regex: &Regex) -> Result<()> {
@@ -206,7 +207,7 @@ fn pieces(rewrite: &[u8], regex: &Regex) -> Result<Vec<Piece>> {
                 }
                 Some(b'\\') => Piece::Byte(b'\\'),
                 _ => {
-                    return Err(invalid(format!(
+                    return Err(value_error(format!(
                         "a rewrite must name groups of its pattern, \\0 to \\{}, got {}",
                         regex.captures_len() - 1,
                         quoted(rewrite)

@@ -70,9 +70,9 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let (pos, len, unit) = (ints(cx, 1)?, ints(cx, 2)?, unit(cx.attrs())?);
     let x = x.as_strings()?;
     let mut made = StringsBuilder::with_capacity(pair.len(), 0)?;
-    for (string, range) in pair.positions() {
-        let (string, pos) = (x.at(string), pos[range]);
-        let part = part(string, pos, len[range], unit).ok_or_else(|| {
+    for (string_index, index) in pair.positions() {
+        let (string, pos) = (x.at(string_index), pos[index]);
+        let part = part(string, pos, len[index], unit).ok_or_else(|| {
             let message = format!("a position must lie in the string {}, got {pos}", quoted(string));
             Error::new(ErrorKind::Index, Phase::Run, message)
         })?;
@@ -82,7 +82,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
 }
 
 /// Returns `len` units of a string from `pos` on; `None` if `pos` lies outside. A negative length in bytes reaches to
-/// the end. A negative number of characters is 0, but `None` from a negative position on.
+/// the end. A negative number of characters counts as 0; together with a negative position it gives `None`.
 fn part(string: &[u8], pos: i64, len: i64, unit: Unit) -> Option<&[u8]> {
     if unit == Unit::Utf8Char && pos < 0 && len < 0 {
         return None;

@@ -3,7 +3,7 @@
 use shapeflow_shape_fns::{Attrs, DType};
 
 use super::case::strip;
-use super::params::{check_strings, invalid, quoted, strings};
+use super::params::{check_strings, quoted, strings, value_error};
 use crate::dtype;
 use crate::error::Result;
 use crate::graph::Value;
@@ -59,7 +59,7 @@ fn read<T: Element>(cx: &mut HostCx<'_>, parse: fn(&str) -> Option<T>) -> Result
     for (number, string) in numbers.as_mut_slice::<T>()?.iter_mut().zip(x.iter()) {
         let text = std::str::from_utf8(strip(string)).ok();
         *number = text.and_then(parse).ok_or_else(|| {
-            invalid(format!("a string must be a number of {}, got {}", T::DTYPE, quoted(string)))
+            value_error(format!("a string must be a number of {}, got {}", T::DTYPE, quoted(string)))
         })?;
     }
     Ok(())

@@ -114,6 +114,8 @@ pub fn accepts_props(op: &str) -> impl Fn(&ElementProps) -> bool + use<> {
             | "pow"
             | "xdivy"
             | "sqrt_grad"
+            | "atan2"
+            | "angle"
     );
     move |props| (continuous || !props.order_dependent) && !(depends_on_zero_sign && props.zero_sign_unknown)
 }

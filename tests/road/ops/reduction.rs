@@ -21,6 +21,8 @@ pub fn reduce(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
     let float = has_fractions(g.dtype(x));
     let half = matches!(g.dtype(x), DType::F16 | DType::BF16);
     let mut props = props_of(g, &[x]);
+    // The largest or smallest element may be a zero of either sign.
+    props.zero_sign_unknown |= float && exact;
     if float && !exact {
         // A product of small integers soon exceeds the precision of a float, so its rounding depends on the order.
         let order_dependent = !props.integral

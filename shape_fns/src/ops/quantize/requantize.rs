@@ -28,7 +28,7 @@ pub fn requantize_per_channel(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The range in use: `input[..], input_min[], input_max[] -> min[], max[]`.
+/// The least and the greatest number that occur in `input`: `input[..], input_min[], input_max[] -> min[], max[]`.
 ///
 /// # Errors
 /// The end of a range is not a scalar.

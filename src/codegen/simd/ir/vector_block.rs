@@ -89,8 +89,9 @@ pub(crate) enum VectorInstKind {
     LoadMasked { wide: bool, mem: MemRef },
     /// `mem = op(srcs[0])`.
     Store { op: Opcode, len: VectorLen, imm: Option<u8>, mem: MemRef, tail: Tail },
-    /// Copies the remaining elements of a slot into the staging area of the frame, or (`out`) back to `offset` bytes past
-    /// each of them.
+    /// Copies the remaining elements of a slot into the staging area of the frame; or (`out`) from there to the slot,
+    /// each
+    /// `offset` bytes past its element.
     Stage { slot: u32, out: bool, offset: u32 },
     /// Stores the last element of the staging area to a slot. The area holds a whole step, or (`masked`) the remaining
     /// elements.

@@ -1,4 +1,5 @@
-//! The two code variants for elements that are gathered one by one: near each other, or anywhere.
+//! The two code variants for elements that are gathered one by one: with offsets of 4 bytes, and with offsets of 8
+//! bytes.
 
 use super::function::FunctionEmitter;
 use crate::codegen::simd::asm::{Alu, Cond, RAX};

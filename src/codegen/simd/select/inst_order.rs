@@ -84,7 +84,8 @@ pub(crate) fn inst_order(insts: &[Inst], uniform: &[bool], isa: VectorIsa) -> Ve
         return Vec::new();
     }
     let mut graph = dependency_graph(insts, uniform);
-    // In a step of two vectors some values are spilled. That costs less than chains that wait for each other.
+    // The limit counts one register for each value. A step of two vectors needs two and spills some. That costs less
+    // than chains that wait for each other.
     let most = u32::from(isa.registers()) * 3 / 4;
     let waits = |index: &usize| !uniform[*index] && graph.nodes[*index].waits == 0;
     let mut runnable: Vec<u32> = (0..insts.len()).filter(waits).map(|index| index as u32).collect();

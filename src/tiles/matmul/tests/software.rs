@@ -52,6 +52,7 @@ struct Case {
     /// Whether the function packs the right operand.
     copying: bool,
     depth: usize,
+    /// The number of groups of rows that one call computes.
     count: usize,
     columns: usize,
     add: bool,
