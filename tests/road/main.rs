@@ -35,6 +35,7 @@ mod random;
 mod refused_runs;
 mod rng;
 mod runs;
+mod scalar_dims;
 mod shape_refinement;
 mod shrink;
 mod source_files;
