@@ -1,8 +1,8 @@
 //! `Param`: a size or structure parameter of an op, and the types that convert into one.
 
-use shapeflow_shape_fns::{Dim, IntoDim, PartialElements, TensorShape};
+use shapeflow_shape_fns::{Dim, IntoDim, PartialElements};
 
-use super::{IntoShapeArg, Value};
+use super::Value;
 
 /// A parameter of an op: elements that are known or symbolic when the graph is built, or a value.
 #[derive(Clone, Debug)]
@@ -60,18 +60,6 @@ fn vector<'g>(given: impl IntoIterator<Item = impl ParamElement>) -> Param<'g> {
 impl<'g> IntoParam<'g> for Param<'g> {
     fn into_param(self) -> Param<'g> {
         self
-    }
-}
-
-impl<'g> IntoParam<'g> for TensorShape {
-    fn into_param(self) -> Param<'g> {
-        self.into_shape_arg()
-    }
-}
-
-impl<'g> IntoParam<'g> for &TensorShape {
-    fn into_param(self) -> Param<'g> {
-        self.into_shape_arg()
     }
 }
 
