@@ -197,13 +197,6 @@ impl<'g> OpBuilder<'g> {
 
     /// Checks that the op has every attribute of the call.
     fn check_attrs(&self) -> Result<()> {
-        if let Ok(path) = std::env::var("SF_ATTRS") {
-            use std::io::Write;
-            let mut f = std::fs::OpenOptions::new().append(true).create(true).open(path).unwrap();
-            for (name, _) in self.attrs.iter() {
-                writeln!(f, "{} {}", self.op.name(), name).unwrap();
-            }
-        }
         let Some(names) = self.op.attr_names() else { return Ok(()) };
         let operands = self.op.operand_list().unwrap_or_default();
         let is_parameter = |name: &str| operands.iter().any(|operand| operand.name() == name);
@@ -214,8 +207,11 @@ impl<'g> OpBuilder<'g> {
         let parameters =
             operands.iter().filter(|operand| operand.is_parameter()).map(|operand| operand.name());
         let known: Vec<&str> = names.iter().copied().chain(parameters).collect();
-        let known =
-            if known.is_empty() { "has none".to_string() } else { format!("has {}", known.join(", ")) };
+        let known = if known.is_empty() {
+            "has no attributes".to_string()
+        } else {
+            format!("has {}", known.join(", "))
+        };
         let message = format!("{} {known}, got an attribute {unknown}", self.op.name());
         Err(Error::new(ErrorKind::Attribute, Phase::Build, message))
     }

@@ -53,6 +53,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("as_dim", lower)
+    .attrs(&["name"])
     .operands(&[Operand::Size("value")])
     .shape_fn(name_size)
     .dtype_rule(dtype::unary::integer);

@@ -135,6 +135,7 @@ impl<'g> Bound<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("range", lower)
+    .attrs(&["dtype"])
     .operands(&[Operand::Size("start"), Operand::Size("limit"), Operand::Size("delta")])
     .shape_fn(shapeflow_shape_fns::array::range)
     .dtype_rule(dtypes)
