@@ -191,7 +191,7 @@ rules! {
     unary: 1 operands, |dtype| dtype, [
         any Any, fixed Fixed, number Number, numeric Numeric,
         signed Signed, float Float, signed_numeric SignedNumeric, inexact Inexact, complex Complex,
-        equatable Equatable, boolean Bool, bits Bits,
+        equatable Equatable, boolean Bool, bits Bits, integer Integer,
     ];
     /// Rules of ops with one data operand. The result has the dtype of its parts if it is complex, else its dtype.
     part: 1 operands, |dtype| dtype.part().unwrap_or(dtype), [inexact Inexact, complex Complex];

@@ -32,4 +32,4 @@ pub use options::{Backend, CompileOptions};
 pub use outputs::IntoOutputs;
 pub(crate) use pipeline::{CompiledProgram, KernelCode};
 pub(crate) use specialize::{Specialization, SpecializationCache};
-pub(crate) use split::{OutputSource, frontier};
+pub(crate) use split::{OutputSource, frontier, mark_definers};

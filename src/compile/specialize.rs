@@ -127,8 +127,7 @@ impl SpecializationCache {
         if !waits.contains(&true) {
             return self.compile_program(graph, &outputs, None);
         }
-        let Split { first, first_outputs, second, second_outputs, sources } =
-            split(&graph, &outputs, &waits)?;
+        let Split { first, first_outputs, second, second_outputs, sources } = split(&graph, &outputs, waits)?;
         let cache = SpecializationCache::new(second, second_outputs, &self.options, &self.threads)?;
         let continuation = Continuation { cache, sources };
         self.compile_program(Arc::new(first), &first_outputs, Some(continuation))

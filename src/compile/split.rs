@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::graph::{GraphData, ValueIx};
-use crate::passes::{KnownInputs, carrier, rebuild, subgraph};
+use crate::passes::{KnownInputs, carrier, definer, rebuild, subgraph};
 
 /// The source of an output of a graph that was split.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +29,9 @@ pub(super) struct Split {
 ///
 /// # Errors
 /// Inference refuses a part.
-pub(super) fn split(graph: &GraphData, outputs: &[ValueIx], waits: &[bool]) -> Result<Split> {
+pub(super) fn split(graph: &GraphData, outputs: &[ValueIx], mut waits: Vec<bool>) -> Result<Split> {
+    mark_definers(graph, &mut waits);
+    let waits = &waits[..];
     let waiting = |value: ValueIx| waits[graph.values[value.at()].node.at()];
     let mut made = frontier(graph, waits);
     let second = subgraph(graph, waits, &made, outputs)?;
@@ -56,6 +58,24 @@ pub(super) fn split(graph: &GraphData, outputs: &[ValueIx], waits: &[bool]) -> R
         second: second.graph,
         sources,
     })
+}
+
+/// Marks the nodes that define a symbol in an attribute of a marked node, if no value of an unmarked node has the symbol
+/// among its sizes. The part of the marked nodes computes the definer anew, because the sizes of its inputs do not tell
+/// the symbol.
+pub(crate) fn mark_definers(graph: &GraphData, marked: &mut [bool]) {
+    for number in (0..graph.nodes.len()).rev() {
+        if marked[number] {
+            graph.nodes[number].attrs().symbols(&mut |symbol| {
+                if let Some(definer) = definer(graph, symbol)
+                    && definer.at() < number
+                    && carrier(graph, marked, symbol).is_none()
+                {
+                    marked[definer.at()] = true;
+                }
+            });
+        }
+    }
 }
 
 /// Returns the inputs of the part of `graph` that waits, each once: the values of other nodes that waiting nodes read,

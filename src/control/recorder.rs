@@ -4,7 +4,7 @@ use std::panic::Location;
 
 use shapeflow_shape_fns::{DType, TensorShape};
 
-use crate::compile::{CompileOptions, frontier};
+use crate::compile::{CompileOptions, frontier, mark_definers};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::exec::Executable;
 use crate::graph::{Graph, GraphData, OpenRegion, Scope, Value, ValueIx};
@@ -102,6 +102,7 @@ impl<'g> Recorder<'g> {
             let is_given = matches!(data.nodes[number].op.body, Body::Input | Body::Constant);
             *marked &= number >= first && !is_given;
         }
+        mark_definers(&data, &mut marked);
         let mut inputs = self.parameters.clone();
         let read_outside = wanted.iter().copied().filter(|value| {
             let node = data.values[value.at()].node;

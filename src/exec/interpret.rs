@@ -31,8 +31,12 @@ pub(super) fn interpret(
         compiled.lowered.elements.iter().map(|(value, _)| *value).collect();
     let mut values: FxHashMap<ValueIx, Tensor> = FxHashMap::default();
     for ((_, value), view) in graph.inputs.iter().zip(inputs) {
+        if defines_symbols.contains(value) {
+            bind_elements(compiled, *value, elements_of(view).as_deref(), &mut bindings)?;
+        }
         values.insert(*value, view.to_tensor()?);
     }
+    check_guards(compiled, &bindings)?;
     for (number, node) in graph.nodes.iter().enumerate() {
         let index = NodeIx(number as u32);
         if let Some(tensor) = graph.constants.get(&index) {

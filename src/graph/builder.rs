@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 use super::{Graph, IntoParam, Param, Value, ValueIx};
 use crate::error::{Error, ErrorKind, Phase, Result, is_own_line};
 use crate::op::{CompositeCx, OpRef, Operand, caught};
+use crate::tensor::place_text;
 
 /// Collects the operands and attributes of a node. [`OpBuilder::finish`] infers dtypes and shapes and adds the node.
 ///
@@ -19,12 +20,21 @@ pub struct OpBuilder<'g> {
     /// The index of the declared operand, and the value.
     operands: SmallVec<[(u32, ValueIx); 4]>,
     attrs: Attrs,
+    /// Whether an import makes the call. TensorFlow accepts attributes that an op lacks, and constant divisors of 0.
+    is_imported: bool,
     error: Option<Error>,
 }
 
 impl<'g> OpBuilder<'g> {
     pub(crate) fn new(graph: &'g Graph, op: OpRef) -> OpBuilder<'g> {
-        OpBuilder { graph, op, operands: SmallVec::new(), attrs: Attrs::default(), error: None }
+        OpBuilder {
+            graph,
+            op,
+            operands: SmallVec::new(),
+            attrs: Attrs::default(),
+            is_imported: false,
+            error: None,
+        }
     }
 
     fn refuse(&mut self, error: Error) {
@@ -117,6 +127,7 @@ impl<'g> OpBuilder<'g> {
     #[cfg(feature = "graphdef")]
     pub(crate) fn operand(mut self, place: usize, value: Value<'g>) -> Self {
         self.push(u32::try_from(place).unwrap_or(u32::MAX), value);
+        self.is_imported = true;
         self
     }
 
@@ -124,6 +135,7 @@ impl<'g> OpBuilder<'g> {
     #[cfg(feature = "graphdef")]
     pub(crate) fn attrs(mut self, attrs: Attrs) -> Self {
         self.attrs = attrs;
+        self.is_imported = true;
         self
     }
 
@@ -161,6 +173,11 @@ impl<'g> OpBuilder<'g> {
             // The error of a poisoned operand already has a location.
             return Err(if error.location().is_some() { error } else { self.locate(error, location) });
         }
+        if !self.is_imported
+            && let Err(error) = self.check_attrs().and_then(|()| self.check_divisors())
+        {
+            return Err(self.locate(error, location));
+        }
         let first = self.operands.iter().min_by_key(|(place, _)| *place);
         let first = first.map(|(_, value)| graph.read().values[value.at()].dtype);
         if let Some(build) = self.op.composition(first) {
@@ -176,6 +193,45 @@ impl<'g> OpBuilder<'g> {
             Ok(values) => Ok(values.map(|value| Value::new(graph, value)).collect()),
             Err(error) => Err(self.locate(error, location)),
         }
+    }
+
+    /// Checks that the op has every attribute of the call.
+    fn check_attrs(&self) -> Result<()> {
+        let Some(names) = self.op.attr_names() else { return Ok(()) };
+        let operands = self.op.operand_list().unwrap_or_default();
+        let is_parameter = |name: &str| operands.iter().any(|operand| operand.name() == name);
+        let mut given = self.attrs.iter().map(|(name, _)| name);
+        let Some(unknown) = given.find(|name| !names.contains(name) && !is_parameter(name)) else {
+            return Ok(());
+        };
+        let parameters =
+            operands.iter().filter(|operand| operand.is_parameter()).map(|operand| operand.name());
+        let known: Vec<&str> = names.iter().copied().chain(parameters).collect();
+        let known = if known.is_empty() {
+            "has no attributes".to_string()
+        } else {
+            format!("has {}", known.join(", "))
+        };
+        let message = format!("{} {known}, got an attribute {unknown}", self.op.name());
+        Err(Error::new(ErrorKind::Attribute, Phase::Build, message))
+    }
+
+    /// Checks that no constant divisor of an integer division is 0.
+    fn check_divisors(&self) -> Result<()> {
+        let Some((_, divisor)) = self.operands.iter().find(|(place, _)| *place == 1) else { return Ok(()) };
+        let data = self.graph.read();
+        if !self.op.is_division() || !data.values[divisor.at()].dtype.is_integer() {
+            return Ok(());
+        }
+        let constant = data.constants.get(&data.values[divisor.at()].node).cloned();
+        let Some(tensor) = constant.or_else(|| data.const_fold(*divisor)) else { return Ok(()) };
+        let size = tensor.dtype().size_bytes().expect("an integer has a fixed size");
+        let bytes =
+            tensor.view().bytes().chunks(size).position(|element| element.iter().all(|byte| *byte == 0));
+        let Some(position) = bytes else { return Ok(()) };
+        let place = place_text(position, tensor.sizes());
+        let message = format!("a divisor must not be 0, got 0{place} in operand 1");
+        Err(Error::new(ErrorKind::DivideByZero, Phase::Build, message))
     }
 
     /// Gives the last operands of the only list to the data operands that the declaration has after the list. Before this

@@ -5,7 +5,7 @@ use std::panic::Location;
 
 use shapeflow_shape_fns::{DType, Dim, IntoDim, PartialElements, TensorShape};
 
-use super::{Param, Value};
+use super::{IntoParam, Param, Value};
 use crate::dtype::float_cast;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::Scalar;
@@ -167,6 +167,18 @@ impl<'g> IntoShapeArg<'g> for &TensorShape {
             Some(dims) => shape_arg(dims),
             None => Param::Refused("a target shape must have a known rank, got shape ?".to_string()),
         }
+    }
+}
+
+impl<'g> IntoParam<'g> for TensorShape {
+    fn into_param(self) -> Param<'g> {
+        self.into_shape_arg()
+    }
+}
+
+impl<'g> IntoParam<'g> for &TensorShape {
+    fn into_param(self) -> Param<'g> {
+        self.into_shape_arg()
     }
 }
 

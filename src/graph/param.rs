@@ -16,11 +16,11 @@ pub enum Param<'g> {
     Refused(String),
 }
 
-/// A type that converts into a size or structure parameter: a value, one element, or an array, slice or vector of
-/// elements. An element is an integer or a [`Dim`]; a pair of elements (`[[0, 0], [1, 1]]`) counts as two.
+/// A type that converts into a size or structure parameter: a value, one element, an array, slice or vector of
+/// elements, or a shape. An element is an integer or a [`Dim`]; a pair of elements (`[[0, 0], [1, 1]]`) counts as two.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter of an op",
-    note = "elements are integers, `Dim`s and pairs of these, in an array, slice or vector of one type"
+    note = "elements are integers, `Dim`s and pairs of these, in an array, slice or vector of one type: write `shape![&n, 2]` to mix"
 )]
 pub trait IntoParam<'g> {
     #[doc(hidden)]
@@ -139,6 +139,8 @@ mod tests {
             x.slice([Dim::known(0), Dim::known(1)], [&n, &Dim::known(2)])?.shape().to_string(),
             "[n, 2]"
         );
+        assert_eq!(x.slice([0, 1], shape![&n, 2])?.shape().to_string(), "[n, 2]");
+        assert_eq!(x.pad(&shape![&n, 0, 0, 1])?.shape().to_string(), "[2*n, 7]");
         Ok(())
     }
 }

@@ -100,6 +100,10 @@ pub struct OpDef {
     /// For an op without a body, the names by which the shape function finds the operands. Such an op has an operand
     /// for every name.
     names: Option<&'static [&'static str]>,
+    /// The names of the attributes; none if the definition does not say.
+    attrs: Option<&'static [&'static str]>,
+    /// Whether the op divides operand 0 by operand 1.
+    divides: bool,
     outputs: fn(&Attrs, usize) -> usize,
     shape_fn: Option<ShapeFn>,
     dtype_rule: DTypeRule,
@@ -127,6 +131,8 @@ impl OpDef {
             name,
             operands: None,
             names: None,
+            attrs: None,
+            divides: false,
             outputs: one_output,
             shape_fn: None,
             dtype_rule: same_as_first,
@@ -186,6 +192,20 @@ impl OpDef {
         self
     }
 
+    /// Declares the names of the attributes. A builder call with another attribute is refused. An op without a
+    /// declaration takes any attribute.
+    pub const fn attrs(mut self, names: &'static [&'static str]) -> OpDef {
+        self.attrs = Some(names);
+        self
+    }
+
+    /// Declares that the op divides operand 0 by operand 1. A builder call with integers and a constant zero among the
+    /// divisors is refused.
+    pub(crate) const fn divides(mut self) -> OpDef {
+        self.divides = true;
+        self
+    }
+
     /// Sets the function that counts the outputs from the attributes and the number of operands. The default is one
     /// output.
     pub const fn outputs(mut self, count: fn(&Attrs, usize) -> usize) -> OpDef {
@@ -231,6 +251,15 @@ impl OpDef {
     /// Returns the TensorFlow op types that this op implements.
     pub fn tensorflow_ops(&self) -> &'static [TfOp] {
         self.tensorflow
+    }
+
+    /// Returns the names of the attributes; none if the definition does not say.
+    pub(crate) fn attr_names(&self) -> Option<&'static [&'static str]> {
+        self.attrs
+    }
+
+    pub(crate) fn is_division(&self) -> bool {
+        self.divides
     }
 
     pub(crate) fn operand_list(&self) -> Option<&'static [Operand]> {

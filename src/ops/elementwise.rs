@@ -164,6 +164,7 @@ macro_rules! unary_ops {
             .operands(&[$crate::op::Operand::Data("x")])
             .shape_fn($crate::ops::elementwise::shape_of_row!($crate::shape_fns::common::unary $(, $shape)?))
             .dtype_rule($crate::dtype::$rules::$class)
+            .attrs(&[])
             .tensorflow(&[$($crate::op::TfOp::new($op) $(.$own())?),*])
         };)*
 
@@ -173,9 +174,10 @@ macro_rules! unary_ops {
 }
 
 /// Ops of two operands of one dtype, which broadcast. `$rules` is the module of dtype rules, which determines the dtype
-/// of the result. `$result` is text about the result for the docs of the methods; it may be empty.
+/// of the result. `$result` is text about the result for the docs of the methods; it may be empty. `divides` after the
+/// op types says that the op divides by its second operand.
 macro_rules! binary_ops {
-    ($rules:ident, $result:literal: $($(#[$meta:meta])* $method:ident, $DEF:ident: $class:ident, [$($op:literal $($own:ident)?),*], $body:expr $(, shape = $shape:path)?;)*) => {
+    ($rules:ident, $result:literal: $($(#[$meta:meta])* $method:ident, $DEF:ident: $class:ident, [$($op:literal $($own:ident)?),*] $($divides:ident)?, $body:expr $(, shape = $shape:path)?;)*) => {
         impl<'g> $crate::graph::Value<'g> {$(
             $(#[$meta])*
             ///
@@ -227,6 +229,8 @@ macro_rules! binary_ops {
             .operands(&[$crate::op::Operand::Data("x"), $crate::op::Operand::Data("y")])
             .shape_fn($crate::ops::elementwise::shape_of_row!($crate::shape_fns::common::broadcast $(, $shape)?))
             .dtype_rule($crate::dtype::$rules::$class)
+            .attrs(&[])
+            $(.$divides())?
             .tensorflow(&[$($crate::op::TfOp::new($op) $(.$own())?),*])
         };)*
 

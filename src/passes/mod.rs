@@ -17,6 +17,6 @@ mod needed_nodes;
 mod rebuild;
 mod resolve;
 
-pub(crate) use needed_nodes::needed_nodes;
+pub(crate) use needed_nodes::{definer, needed_nodes};
 pub(crate) use rebuild::{KnownInputs, carrier, rebuild, rebuild_for_outputs, subgraph};
 pub(crate) use resolve::{KeyInputs, key_inputs, unresolved};

@@ -1,12 +1,13 @@
 //! [`needed_nodes`]: the nodes and inputs that some values need.
 
 use rustc_hash::FxHashSet;
-use shapeflow_shape_fns::Symbol;
+use shapeflow_shape_fns::{Dim, Symbol};
 
 use crate::graph::{GraphData, NodeIx, ValueIx};
 use crate::op::Body;
 
-/// Returns the nodes that compute `wanted`, and an input for each symbol that only the sizes of inputs tell.
+/// Returns the nodes that compute `wanted` and the symbols in the attributes of needed nodes. For a symbol that only the
+/// sizes of inputs tell, this is an input.
 pub(crate) fn needed_nodes(old: &GraphData, wanted: &[ValueIx]) -> Vec<bool> {
     let mut needed = vec![false; old.nodes.len()];
     for value in wanted {
@@ -18,15 +19,9 @@ pub(crate) fn needed_nodes(old: &GraphData, wanted: &[ValueIx]) -> Vec<bool> {
             for operand in &old.nodes[number].operands {
                 needed[old.values[operand.at()].node.at()] = true;
             }
-            // The node that made a symbol among the attributes defines it, so the node is needed too. A name has no
-            // such node: inputs tell its value.
-            old.nodes[number].attrs().symbols(&mut |symbol| match old
-                .table
-                .maker(symbol)
-                .map(|maker| maker as usize)
-            {
-                Some(maker) if maker >= number => {}
-                Some(maker) if !matches!(old.nodes[maker].op.body, Body::Input) => needed[maker] = true,
+            old.nodes[number].attrs().symbols(&mut |symbol| match definer(old, symbol).map(NodeIx::at) {
+                Some(definer) if definer >= number => {}
+                Some(definer) if !matches!(old.nodes[definer].op.body, Body::Input) => needed[definer] = true,
                 _ => {
                     told_by_inputs.insert(symbol);
                 }
@@ -34,13 +29,7 @@ pub(crate) fn needed_nodes(old: &GraphData, wanted: &[ValueIx]) -> Vec<bool> {
         }
     }
     for symbol in told_by_inputs {
-        let tells = |node: &NodeIx| {
-            let mut found = false;
-            for dim in old.values[old.nodes[node.at()].first_output.at()].shape.dims().unwrap_or_default() {
-                dim.symbols(&mut |other| found |= other == symbol);
-            }
-            found
-        };
+        let tells = |node: &NodeIx| has_symbol(old, old.nodes[node.at()].first_output, symbol);
         let inputs = || old.inputs.iter().map(|(_, value)| old.values[value.at()].node).filter(tells);
         if !inputs().any(|node| needed[node.at()])
             && let Some(first) = inputs().next()
@@ -49,4 +38,33 @@ pub(crate) fn needed_nodes(old: &GraphData, wanted: &[ValueIx]) -> Vec<bool> {
         }
     }
     needed
+}
+
+/// Returns the node that gives a symbol its value: the node that made an anonymous symbol, an input with a name among
+/// its dims, or the node that made a name equal to another dim.
+pub(crate) fn definer(graph: &GraphData, symbol: Symbol) -> Option<NodeIx> {
+    let is_node = |origin: &u32| (*origin as usize) < graph.nodes.len();
+    if symbol.is_anonymous() {
+        return graph.table.maker(symbol).filter(is_node).map(NodeIx);
+    }
+    if let Some((_, value)) = graph.inputs.iter().find(|(_, value)| has_symbol(graph, *value, symbol)) {
+        return Some(graph.values[value.at()].node);
+    }
+    let equalities = graph.table.equalities().iter();
+    let origin = equalities
+        .filter(|equality| equality.symbol == symbol || mentions(&equality.dim, symbol))
+        .map(|equality| equality.origin)
+        .find(is_node);
+    origin.map(NodeIx)
+}
+
+/// Returns whether the shape of a value mentions a symbol.
+fn has_symbol(graph: &GraphData, value: ValueIx, symbol: Symbol) -> bool {
+    graph.values[value.at()].shape.dims().unwrap_or_default().iter().any(|dim| mentions(dim, symbol))
+}
+
+fn mentions(dim: &Dim, symbol: Symbol) -> bool {
+    let mut found = false;
+    dim.symbols(&mut |other| found |= other == symbol);
+    found
 }

@@ -9,7 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use shapeflow_shape_fns::{Attrs, Dim, DimTable, IntoDim, Symbol, SymbolKind, TensorShape, Unknown};
 use smallvec::SmallVec;
 
-use super::needed_nodes::needed_nodes;
+use super::needed_nodes::{definer, needed_nodes};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::eval::{elements_of, shape_of};
 use crate::graph::{CONSTANT, Extra, GraphData, INPUT, Node, NodeIx, ValueIx};
@@ -191,7 +191,7 @@ impl<'a> Rebuilder<'a> {
     /// Adds a node to the new graph, unless the graph has an equal node.
     fn copy(&mut self, index: NodeIx) -> Result<()> {
         let node = &self.old.nodes[index.at()];
-        let key = self.key(node);
+        let key = self.key(index);
         // Two calls of a kernel with state may give different results.
         if !matches!(node.op.body, Body::HostWith(_))
             && let Some(&first) = self.first_outputs.get(&key)
@@ -291,13 +291,15 @@ impl<'a> Rebuilder<'a> {
         value
     }
 
-    fn key(&mut self, node: &Node) -> Key {
+    fn key(&mut self, index: NodeIx) -> Key {
+        let node = &self.old.nodes[index.at()];
         let attrs = node.attrs().substitute(&mut |symbol| match self.resolves {
-            true => {
+            // A node keeps the symbols that it defines.
+            true if definer(self.old, symbol) != Some(index) => {
                 let known = self.old.table.resolve(&Dim::from(symbol));
                 Some(known.substitute(&mut |symbol| self.symbol(symbol)))
             }
-            false => self.symbol(symbol),
+            _ => self.symbol(symbol),
         });
         let operands = node.operands.iter().map(|operand| self.values[operand]).collect();
         Key { op: node.op.address(), operands, given: node.given, attrs }

@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashSet;
 
+use super::needed_nodes::definer;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::eval::MAX_ELEMENTS;
 use crate::graph::{GraphData, Node, NodeIx, ValueIx};
@@ -101,7 +102,11 @@ pub(crate) fn unresolved(graph: &GraphData) -> Result<Vec<bool>> {
             let got = format!("{}{}", info.dtype, info.shape);
             return refuse(format!("{name} must hold integers, at most {MAX_ELEMENTS} of them, got {got}"));
         }
-        let from_waiting = node.operands.iter().any(|operand| waits[graph.values[operand.at()].node.at()]);
+        let mut from_waiting =
+            node.operands.iter().any(|operand| waits[graph.values[operand.at()].node.at()]);
+        node.attrs().symbols(&mut |symbol| {
+            from_waiting |= definer(graph, symbol).is_some_and(|definer| waits[definer.at()]);
+        });
         let unranked = node.operands.iter().any(|operand| is_unranked(graph, *operand));
         let unsized_rank = rank_needs_sizes(graph, node);
         if unsized_rank && !from_waiting && node.operands.iter().all(|&operand| sizes_known(graph, operand)) {

@@ -171,6 +171,15 @@ impl Iterator for Offsets<'_> {
     }
 }
 
+/// Returns the place of an element in a tensor of these sizes, for messages: ` at [1, 2]`; empty for a scalar.
+/// `position` is the row-major number of the element.
+pub(crate) fn place_text(position: usize, sizes: &[usize]) -> String {
+    match sizes {
+        [] => String::new(),
+        sizes => format!(" at {:?}", index_of(sizes, position)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

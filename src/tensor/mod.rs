@@ -52,6 +52,7 @@ pub(crate) use element::normalized_byte;
 pub(crate) use element::size_of_element;
 #[cfg(feature = "npz")]
 pub(crate) use element::storage;
+pub(crate) use layout::place_text;
 pub(crate) use list::TensorList;
 pub(crate) use shared_bytes::SharedBytes;
 pub use strings::Strings;

@@ -175,6 +175,21 @@ fn nodes_give_what_tensorflow_gives() {
     assert!(wrong.is_empty(), "{} cases:\n{}", wrong.len(), wrong.join("\n"));
 }
 
+/// TensorFlow ignores attributes that its op does not declare. Our softmax has an axis, and TensorFlow's `Softmax` lacks
+/// one.
+#[test]
+fn attributes_that_tensorflow_does_not_declare_are_ignored() -> Result<()> {
+    let text = r#"
+        node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }
+        node { name: "y" op: "Softmax" input: "x" attr { key: "axis" value { i: 0 } }
+               attr { key: "_axis" value { i: 0 } } }"#;
+    let imported = Model::from_text(text)?.import(None, &ImportOptions::new())?;
+    let exe = imported.graph().compile(imported.value("y")?)?;
+    let [y] = exe.run(&[Tensor::from([[0.0f32, 0.0], [0.0, 0.0], [0.0, 0.0]]).view()])?;
+    assert_eq!(y, Tensor::from([[0.5f32, 0.5], [0.5, 0.5], [0.5, 0.5]]));
+    Ok(())
+}
+
 /// Each op has a case whose result changes if two operands change places, so an import that swaps them fails the test
 /// above.
 #[test]

@@ -382,7 +382,7 @@ fn index_errors_are_explained() -> Result<()> {
       operand 0 comes from constant at `let indices = g.constant([0i64, 3])?;`
     ");
     assert_snapshot!(error_text(g.range(0, 10, 0)), @r"
-    error: range(delta=0, dtype=i32, limit=10, start=0): delta must not be 0, got 0
+    error: range(delta=0, dtype=i64, limit=10, start=0): delta must not be 0, got 0
       --> `error_text(g.range(0, 10, 0))`
     ");
     Ok(())

@@ -2,6 +2,7 @@
 
 mod api;
 mod backend_check;
+mod bad_calls;
 mod bad_custom_ops;
 mod bad_graphs;
 mod bad_programs;
@@ -35,6 +36,7 @@ mod random;
 mod refused_runs;
 mod rng;
 mod runs;
+mod scalar_dims;
 mod shape_refinement;
 mod shrink;
 mod source_files;

@@ -11,7 +11,8 @@ use super::super::{OWN_ATTR, OWN_PARAM, constant, shape};
 use super::frame::Frame;
 use crate::error::Result;
 
-/// Returns the attributes of a node under TensorFlow's names, without attributes that the inputs determine.
+/// Returns the attributes of a node under TensorFlow's names, without attributes that the inputs determine. TensorFlow
+/// ignores attributes that its op does not declare, and so does this function.
 ///
 /// # Errors
 /// A shape attribute is invalid.
@@ -24,10 +25,13 @@ pub(super) fn tensorflow_attrs(
     let mut attrs = Attrs::new();
     let Some(def) = frame.nodes.get(node) else { return Ok(attrs) };
     for (name, value) in &def.attr {
-        if name.starts_with('_') || signature.is_some_and(|signature| signature.inputs_determine(name)) {
+        let declared = signature.map(|signature| signature.attr(name));
+        let is_ignored = matches!(declared, Some(None))
+            || signature.is_some_and(|signature| signature.inputs_determine(name));
+        if name.starts_with('_') || is_ignored {
             continue;
         }
-        let kind = signature.and_then(|signature| signature.attr(name)).map(|attr| attr.kind);
+        let kind = declared.flatten().map(|attr| attr.kind);
         if let Some(value) = frame.resolve(value)
             && let Some(attr) = attr_of(value, kind, budget)?
         {

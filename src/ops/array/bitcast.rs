@@ -25,6 +25,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("bitcast", lower)
+    .attrs(&["dtype"])
     .operands(&[Operand::Data("x")])
     .shape_fn(shapeflow_shape_fns::array::bitcast)
     .dtype_rule(dtypes)

@@ -28,6 +28,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::host("boolean_mask", run)
+    .attrs(&["axis"])
     .operands(&[Operand::Data("x"), Operand::Data("mask")])
     .shape_fn(shapeflow_shape_fns::array::boolean_mask)
     .dtype_rule(dtypes)

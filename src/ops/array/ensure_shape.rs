@@ -23,6 +23,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("ensure_shape", lower)
+    .attrs(&["shape"])
     .operands(&[Operand::Data("x")])
     .shape_fn(shapeflow_shape_fns::control::ensure_shape)
     .reinterprets()

@@ -23,6 +23,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("expand_dims", lower)
+    .attrs(&[])
     .operands(&[Operand::Data("x"), Operand::Structure("axis")])
     .shape_fn(shapeflow_shape_fns::array::expand_dims)
     .dtype_rule(dtype::unary::any)

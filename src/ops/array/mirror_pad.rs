@@ -42,6 +42,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("mirror_pad", lower)
+    .attrs(&["mode"])
     .operands(&[Operand::Data("x"), Operand::Size("paddings")])
     .shape_fn(shapeflow_shape_fns::array::pad)
     .dtype_rule(dtype::unary::any)

@@ -1,5 +1,6 @@
 //! Ops that move elements: reshapes, slices, gathers, scatters, padding, sizes.
 
+mod as_dim;
 mod axis;
 mod diagonals;
 mod distinct;
@@ -258,6 +259,6 @@ mod tests {
         assert_eq!(text(crate::concat(&[b, a, x], 1)), "[n, 8, ?]");
         let seven = g.range(0, 7, 1).unwrap().reverse([0]).unwrap();
         let known = g.read().const_fold(seven.index().unwrap()).unwrap();
-        assert_eq!(known.to_vec::<i32>().unwrap(), [6, 5, 4, 3, 2, 1, 0]);
+        assert_eq!(known.to_vec::<i64>().unwrap(), [6, 5, 4, 3, 2, 1, 0]);
     }
 }

@@ -35,6 +35,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("one_hot", lower)
+    .attrs(&["axis", "dtype"])
     .operands(&[
         Operand::Data("indices"),
         Operand::Size("depth"),

@@ -1,6 +1,6 @@
 //! `range`: equally spaced numbers from a start up to a limit.
 
-use shapeflow_shape_fns::{Attr, Attrs, DType, Dim, PartialElements};
+use shapeflow_shape_fns::{Attr, Attrs, DType, Dim, IntoDim, PartialElements};
 
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -9,13 +9,13 @@ use crate::graph::{Graph, IntoOperand, Param, Value};
 use crate::op::{Absent, HostCx, OpDef, Operand, TfOp};
 use crate::tensor::Tensor;
 
-/// A bound or a step of [`Graph::range`]: `i32`, `i64`, `f32`, `f64`, a [`Dim`], or a scalar [`Value`].
+/// A bound or a step of [`Graph::range`]: `i32`, `i64`, `usize`, `f32`, `f64`, a [`Dim`], or a scalar [`Value`].
 #[derive(Clone, Debug)]
 pub struct Bound<'g>(Kind<'g>);
 
 #[derive(Clone, Debug)]
 enum Kind<'g> {
-    Int(Dim, DType),
+    Int(Dim),
     Float(f64, DType),
     Value(Value<'g>),
 }
@@ -30,10 +30,11 @@ macro_rules! bounds {
     )*};
 }
 bounds! {
-    i32 => |bound| Kind::Int(Dim::known(bound.into()), DType::I32);
-    i64 => |bound| Kind::Int(Dim::known(bound), DType::I64);
-    Dim => |bound| Kind::Int(bound, DType::I64);
-    &Dim => |bound| Kind::Int(bound.clone(), DType::I64);
+    i32 => |bound| Kind::Int(Dim::known(bound.into()));
+    i64 => |bound| Kind::Int(Dim::known(bound));
+    usize => |bound| Kind::Int(bound.into_dim());
+    Dim => |bound| Kind::Int(bound);
+    &Dim => |bound| Kind::Int(bound.clone());
     f32 => |bound| Kind::Float(bound.into(), DType::F32);
     f64 => |bound| Kind::Float(bound, DType::F64);
     Value<'g> => |bound| Kind::Value(bound);
@@ -43,9 +44,10 @@ impl Graph {
     /// Makes the vector `start`, `start + delta`, `start + 2*delta`, …, which stops before `limit`.
     ///
     /// `-> [ceil((limit - start) / delta)]`, i32, i64, f32 or f64. Each bound is a Rust number, a dimension or a scalar
-    /// value. If a bound is a value, the result has the dtype of this value; else the result has the widest type among
-    /// the numbers, where a dimension counts as i64. `g.range(0, &n, 1)` is `i64[n]`, and `g.range(0.0, 1.0, 0.25)` is
-    /// `f64[4]`.
+    /// value. If a bound is a value, the result has the dtype of this value. Integers and dimensions make a range of i64,
+    /// whatever their Rust types, so that a dimension can take the place of a number: `g.range(0, 5, 1)` is `i64[5]`, and
+    /// `g.range(0, &n, 1)` is `i64[n]`. With floats among the bounds, the result has the widest type of the floats:
+    /// `g.range(0, 1.0, 0.25)` is `f64[4]`.
     ///
     /// As TensorFlow's `Range`. Fuses into kernels, except a float range whose bounds are values: this range runs on
     /// the host, because only the run can compute its length.
@@ -79,10 +81,10 @@ impl Graph {
         for (name, bound) in NAMES.into_iter().zip(bounds) {
             call = match bound.0 {
                 Kind::Value(value) => call.size(name, value),
-                Kind::Int(dim, _) if !dtype.is_float() => {
+                Kind::Int(dim) if !dtype.is_float() => {
                     call.size(name, Param::Elements(PartialElements::scalar(dim)))
                 }
-                Kind::Int(dim, _) => match dim.as_known() {
+                Kind::Int(dim) => match dim.as_known() {
                     Some(int) => call.attr(name, int as f64),
                     None => return Err(mixed(&dim, dtype)),
                 },
@@ -103,18 +105,17 @@ fn mixed(bound: &dyn std::fmt::Display, dtype: DType) -> Error {
     Error::new(ErrorKind::DType, Phase::Build, message).at(std::panic::Location::caller())
 }
 
-/// Returns the dtype of the first value among the bounds, or else the widest dtype of the numbers.
+/// Returns the dtype of the first value among the bounds, or else the widest dtype of the floats, or else i64.
 fn dtype_of(bounds: &[Bound<'_>; 3]) -> DType {
     let value = bounds.iter().find_map(|bound| match &bound.0 {
         Kind::Value(value) => Some(value.dtype()),
         _ => None,
     });
-    let order = [DType::I32, DType::I64, DType::F32, DType::F64];
-    let widest = bounds.iter().filter_map(|bound| match &bound.0 {
-        Kind::Int(_, dtype) | Kind::Float(_, dtype) => order.iter().position(|other| other == dtype),
-        Kind::Value(_) => None,
+    let floats = bounds.iter().filter_map(|bound| match &bound.0 {
+        Kind::Float(_, dtype) => Some(*dtype),
+        Kind::Int(_) | Kind::Value(_) => None,
     });
-    value.unwrap_or(widest.max().map_or(DType::I64, |index| order[index]))
+    value.or_else(|| floats.max_by_key(|dtype| dtype.size_bytes())).unwrap_or(DType::I64)
 }
 
 impl<'g> Bound<'g> {
@@ -124,7 +125,7 @@ impl<'g> Bound<'g> {
         let number = match self.0 {
             Kind::Value(value) => return Ok(value),
             Kind::Float(float, _) => float,
-            Kind::Int(dim, _) => match dim.as_known() {
+            Kind::Int(dim) => match dim.as_known() {
                 Some(int) => int as f64,
                 None => return Err(mixed(&dim, peer.dtype())),
             },
@@ -134,6 +135,7 @@ impl<'g> Bound<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("range", lower)
+    .attrs(&["dtype"])
     .operands(&[Operand::Size("start"), Operand::Size("limit"), Operand::Size("delta")])
     .shape_fn(shapeflow_shape_fns::array::range)
     .dtype_rule(dtypes)
@@ -298,7 +300,8 @@ mod tests {
         let g = Graph::new();
         let text = |value: Result<Value<'_>>| format!("{:?}", value.unwrap());
         let n = Dim::symbol("n");
-        assert!(text(g.range(0, 5, 1)).ends_with(": i32[5]"));
+        assert!(text(g.range(0, 5, 1)).ends_with(": i64[5]"));
+        assert!(text(g.range(0usize, 5i64, 1)).ends_with(": i64[5]"));
         assert!(text(g.range(1, &n + 1, 1i64)).ends_with(": i64[n]"));
         assert!(text(g.range(0, 1.0f32, 0.25f32)).ends_with(": f32[4]"));
         assert!(text(g.range(1.0, 0.0, -0.5)).ends_with(": f64[2]"));

@@ -33,6 +33,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("rank", lower)
+    .attrs(&["out_type"])
     .operands(&[Operand::Data("x")])
     .shape_fn(shapeflow_shape_fns::array::rank)
     .dtype_rule(size_dtype)

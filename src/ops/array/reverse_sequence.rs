@@ -46,6 +46,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("reverse_sequence", lower)
+    .attrs(&["seq_dim", "batch_dim"])
     .operands(&[Operand::Data("input"), Operand::Data("seq_lengths")])
     .shape_fn(shape)
     .dtype_rule(dtypes)

@@ -44,6 +44,7 @@ pub(super) fn size_dtype(_: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("shape", lower)
+    .attrs(&["out_type"])
     .operands(&[Operand::Data("x")])
     .shape_fn(shapeflow_shape_fns::array::shape)
     .dtype_rule(size_dtype)

@@ -34,6 +34,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("split", lower)
+    .attrs(&["num"])
     .operands(&[Operand::Structure("axis"), Operand::Data("x")])
     .outputs(count)
     .shape_fn(shapeflow_shape_fns::array::split)

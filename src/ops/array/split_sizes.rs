@@ -34,6 +34,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("split_sizes", lower)
+    .attrs(&["num"])
     .operands(&[Operand::Data("x"), Operand::Size("size_splits"), Operand::Structure("axis")])
     .outputs(count)
     .shape_fn(shapeflow_shape_fns::array::split_v)

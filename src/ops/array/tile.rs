@@ -20,6 +20,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("tile", lower)
+    .attrs(&[])
     .operands(&[Operand::Data("x"), Operand::Size("multiples")])
     .shape_fn(shapeflow_shape_fns::array::tile)
     .dtype_rule(dtype::unary::any)

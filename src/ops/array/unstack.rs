@@ -83,6 +83,7 @@ pub(super) fn counted(dtype: DType, attrs: &Attrs) -> Result<Vec<DType>> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("unstack", lower)
+    .attrs(&["axis", "num"])
     .operands(&[Operand::Data("x")])
     .outputs(count)
     .shape_fn(shapeflow_shape_fns::array::unstack)

@@ -132,6 +132,7 @@ fn explicit(equation: &str) -> String {
 }
 
 pub(crate) static DEF: OpDef = OpDef::composite("einsum", build)
+    .attrs(&["equation"])
     .operands(&[Operand::Variadic("inputs..")])
     .tensorflow(&[TfOp::new("Einsum")]);
 

@@ -54,6 +54,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::contraction("matmul", lower, spec)
+    .attrs(&["adj_x", "adj_y", "transpose_a", "transpose_b", "conjugates"])
     .operands(&[Operand::Data("a"), Operand::Data("b")])
     .shape_fn(shape_fns::linalg::matmul)
     .dtype_rule(dtype::binary::numeric)

@@ -29,6 +29,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("approximate_equal", lower)
+    .attrs(&["tolerance"])
     .operands(&[Operand::Data("x"), Operand::Data("y")])
     .shape_fn(shape_fns::common::same_shape)
     .dtype_rule(dtype::comparison::float)

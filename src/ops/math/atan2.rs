@@ -25,6 +25,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("atan2", lower)
+    .attrs(&[])
     .operands(&[Operand::Data("y"), Operand::Data("x")])
     .shape_fn(shape_fns::common::broadcast)
     .dtype_rule(dtype::binary::float)

@@ -18,21 +18,21 @@ binary_ops! { binary, "":
 
     /// The quotient rounded toward minus infinity, `floor(self / other)`. For integers, `MIN / -1` wraps to `MIN`, and
     /// a division by zero fails the run.
-    floordiv, FLOORDIV: number, ["FloorDiv"], math::floordiv, shape = crate::shape_fns::math::floordiv;
+    floordiv, FLOORDIV: number, ["FloorDiv"] divides, math::floordiv, shape = crate::shape_fns::math::floordiv;
 
     /// The remainder of [`Value::floordiv`](crate::Value::floordiv), which has the sign of `other`. The same as
     /// the operator `%`. An integer division by zero fails the run.
-    floormod, FLOORMOD: number, ["FloorMod"], math::floormod, shape = crate::shape_fns::math::floormod;
+    floormod, FLOORMOD: number, ["FloorMod"] divides, math::floormod, shape = crate::shape_fns::math::floormod;
 
     /// The quotient rounded toward zero. For integers, `MIN / -1` wraps to `MIN`, and a division by zero fails the run.
-    truncatediv, TRUNCATEDIV: number, ["TruncateDiv" own_shape_fn], |a, b| {
+    truncatediv, TRUNCATEDIV: number, ["TruncateDiv" own_shape_fn] divides, |a, b| {
         let quotient = a.binary(BinaryOp::Div, b);
         if quotient.dtype().is_float() { quotient.unary(UnaryOp::Trunc) } else { quotient }
     };
 
     /// The remainder of [`Value::truncatediv`](crate::Value::truncatediv), which has the sign of `self`; C's `fmod` for
     /// floats. An integer division by zero fails the run.
-    truncatemod, TRUNCATEMOD: number, ["TruncateMod" own_shape_fn, "Mod" own_shape_fn], |a, b| a.binary(BinaryOp::Rem, b);
+    truncatemod, TRUNCATEMOD: number, ["TruncateMod" own_shape_fn, "Mod" own_shape_fn] divides, |a, b| a.binary(BinaryOp::Rem, b);
 
     /// `self` to the power of `other`. Floats follow C's `pow`. Integers wrap, and a negative integer exponent fails
     /// the run.

@@ -34,6 +34,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("cast", lower)
+    .attrs(&["dtype", "Truncate"])
     .operands(&[Operand::Data("x")])
     .shape_fn(shape_fns::math::cast)
     .dtype_rule(dtypes)

@@ -27,6 +27,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("gelu", lower)
+    .attrs(&["approximate"])
     .operands(&[Operand::Data("x")])
     .shape_fn(shape_fns::common::unary)
     .dtype_rule(dtype::unary::float);

@@ -26,6 +26,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("leaky_relu", lower)
+    .attrs(&["alpha"])
     .operands(&[Operand::Data("x")])
     .shape_fn(shape_fns::common::unary)
     .dtype_rule(dtype::unary::float)

@@ -39,6 +39,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::host("top_k", run)
+    .attrs(&["index_type"])
     .operands(&[Operand::Data("input"), Operand::Size("k")])
     .outputs(|_, _| 2)
     .shape_fn(shapeflow_shape_fns::nn::top_k)
