@@ -391,6 +391,20 @@ def sparse_cases(out):
     out.record("SparseReorder", input_indices=indices, input_values=values, input_shape=shape)
     out.record("SparseReorder", input_indices=indices, input_values=i32(1, 2, 3, 4), input_shape=shape)
     out.record("SparseReorder", input_indices=indices, input_values=values, input_shape=np.array([3, 3]))
+    words = np.array([b"a", b"", b"long words have other hashes", b"d"], object)
+    names = np.array([[b"x", b"u"], [b"y", b"v"], [b"z", b"w"]], object)
+    numbers, matrix = np.array([5, -6, 7, 9]), np.array([[3, -4], [5, 6], [7, 8]])
+    ascending = np.array([[0, 1], [0, 3], [2, 0], [2, 1]])
+    for buckets, is_hashed in ((100, True), (0, True), (0, False)):
+        out_type = tf.int64 if is_hashed else tf.string
+        attrs = {"hashed_output": is_hashed, "num_buckets": buckets, "hash_key": 956888297470, "out_type": out_type}
+        for internal, values_of, dense in ((tf.string, words, names), (tf.int64, numbers, matrix)):
+            attrs = attrs | {"internal_type": internal}
+            pair = {"indices": [ascending, ascending[1:3]], "shapes": [np.array([3, 5]), np.array([3, 4])]}
+            out.record("SparseCross", attrs, **pair, values=[values_of, values_of[1:3]], dense_inputs=[dense])
+            out.record("SparseCross", attrs, indices=[], shapes=[], values=[], dense_inputs=[dense, dense[:, 1:]])
+            single = {"indices": [ascending], "shapes": [np.array([3, 5])], "values": [values_of]}
+            out.record("SparseCross", attrs, **single, dense_inputs=[])
     rows = {"indices": indices, "values": values, "dense_shape": shape, "default_value": np.float32(-1)}
     out.record("SparseFillEmptyRows", **rows)
     out.record("SparseFillEmptyRows", **(rows | {"indices": np.array([[0, 4], [1, 1], [2, 0], [3, 3]])}))

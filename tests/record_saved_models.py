@@ -2,7 +2,7 @@
 
 Recorded with TensorFlow 2.21.0 and numpy 2.4.6, oneDNN off, one thread.
 
-Run: pip install numpy==2.4.6 tensorflow-cpu==2.21.0 && python tests/record_saved_models.py
+Run: pip install numpy==2.4.6 tensorflow-cpu==2.21.0 && python tests/record_saved_models.py [MODEL...]
 
 A folder holds a model and a file for each case, `SIGNATURE.npz` or `SIGNATURE_2.npz`. The file has the inputs of the
 signature as `in_NAME` and the outputs as `out_NAME`. A tensor of strings is two arrays: its bytes one after the other
@@ -12,46 +12,20 @@ signature as `in_NAME` and the outputs as `out_NAME`. A tensor of strings is two
 
 import os
 import shutil
+import sys
 from pathlib import Path
 
-os.environ.update(TF_ENABLE_ONEDNN_OPTS="0", CUDA_VISIBLE_DEVICES="", TF_CPP_MIN_LOG_LEVEL="3")
+from saved_models.recording import f32, record
 
 import numpy as np
 import tensorflow as tf
+from saved_models.decoding import beam_search, frozen_loop, nested_branches
+from saved_models.recurrent import gru, lstm
+from saved_models.sparse import half, wide_and_deep
+from saved_models.text import embedding_dense, ragged_text, text_vectorization
 
 FOLDER = Path(__file__).resolve().parent / "data" / "saved_models"
 v1 = tf.compat.v1
-
-
-def arrays(prefix, tensors):
-    """Returns the arrays of a file for tensors by name."""
-    result = {}
-    for name, value in tensors.items():
-        value = np.asarray(value)
-        if value.dtype.kind in "OSU":
-            texts = [text if isinstance(text, bytes) else text.encode() for text in value.reshape(-1).tolist()]
-            lengths = np.cumsum([0] + [len(text) for text in texts])
-            result[f"{prefix}{name}__bytes"] = np.frombuffer(b"".join(texts), np.uint8)
-            result[f"{prefix}{name}__offs"] = lengths.astype(np.int64)
-            result[f"{prefix}{name}__shape"] = np.array(value.shape, np.int64)
-        else:
-            result[prefix + name] = value
-    return result
-
-
-def record(folder, cases):
-    """Runs cases, given as (signature, file, inputs), of a model that has been saved, and records the results."""
-    model = tf.saved_model.load(str(folder))
-    for signature, file, inputs in cases:
-        outputs = model.signatures[signature](**{name: tf.constant(value) for name, value in inputs.items()})
-        outputs = {name: tensor.numpy() for name, tensor in outputs.items()}
-        np.savez(folder / f"{file}.npz", **arrays("in_", inputs), **arrays("out_", outputs))
-    fingerprint = folder / "fingerprint.pb"
-    fingerprint.unlink(missing_ok=True)
-
-
-def f32(*shape):
-    return (np.arange(np.prod(shape), dtype=np.float32).reshape(shape) % 7 - 3) / 4
 
 
 class Layers(tf.Module):
@@ -188,11 +162,32 @@ def tables(folder):
     )
 
 
+MODELS = [
+    layers,
+    embedding,
+    first_version,
+    tables,
+    embedding_dense,
+    lstm,
+    gru,
+    beam_search,
+    nested_branches,
+    frozen_loop,
+    text_vectorization,
+    wide_and_deep,
+    ragged_text,
+    half,
+]
+
+
 def main():
-    shutil.rmtree(FOLDER, ignore_errors=True)
-    FOLDER.mkdir(parents=True)
-    for build in (layers, embedding, first_version, tables):
-        build(FOLDER / build.__name__)
+    chosen = sys.argv[1:]
+    for build in MODELS:
+        if not chosen or build.__name__ in chosen:
+            folder = FOLDER / build.__name__
+            shutil.rmtree(folder, ignore_errors=True)
+            FOLDER.mkdir(parents=True, exist_ok=True)
+            build(folder)
 
 
 main()

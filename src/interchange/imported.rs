@@ -1,10 +1,12 @@
 //! `Imported`: a graph built from a model, with the model's names.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use shapeflow_shape_fns::{DType, TensorShape};
 
 use super::nearest::did_you_mean;
+use super::usage::NodeUsage;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{Graph, Value, ValueId};
 
@@ -58,8 +60,11 @@ pub(super) struct Output {
 pub(super) struct BuiltNode {
     pub op: String,
     pub name: String,
-    pub first: u32,
-    pub end: u32,
+    /// The nodes of the graph. For a node in a branch or a loop, these are the nodes of the outermost branch or loop;
+    /// none while this is under construction.
+    pub nodes: Option<Range<u32>>,
+    /// What computes a node in a branch or a loop, whose own nodes are no nodes of the graph.
+    pub in_region: Option<NodeUsage>,
 }
 
 /// A node of the model with its inferred dtypes and shapes.

@@ -110,11 +110,19 @@ impl Signature {
         Signature { inputs, outputs, attrs }
     }
 
-    /// Returns whether the inputs determine this attribute: their dtypes or their number.
+    /// Returns whether the inputs determine this attribute: their dtypes or their number. Inputs that are lists of several
+    /// lengths determine none of the lengths.
     pub(super) fn inputs_determine(&self, attr: &str) -> bool {
-        self.inputs.iter().any(|input| match input.dtype {
-            ArgumentType::Attr(name) | ArgumentType::List(name) => name == attr || input.count == Some(attr),
-            ArgumentType::Fixed(_) => input.count == Some(attr),
+        let length = |input: &Argument| match input.dtype {
+            ArgumentType::List(name) => Some(name),
+            _ => input.count,
+        };
+        let mut lengths = self.inputs.iter().filter_map(length);
+        let first = lengths.next();
+        let has_one_length = lengths.all(|other| Some(other) == first);
+        self.inputs.iter().any(|input| {
+            matches!(input.dtype, ArgumentType::Attr(name) if name == attr)
+                || has_one_length && length(input) == Some(attr)
         })
     }
 

@@ -1,6 +1,7 @@
 //! `OpUsage`: the op types that a model needs, and what computes them.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use shapeflow_shape_fns::DType;
 
@@ -38,8 +39,8 @@ pub struct OpUsage {
 }
 
 impl Imported {
-    /// Returns the op types that `outputs` need, sorted by name, and what computes them. Nodes of inlined functions are
-    /// included.
+    /// Returns the op types that `outputs` need, sorted by name, and what computes them. Nodes of inlined functions, of
+    /// branches and of loop bodies are included.
     ///
     /// # Errors
     /// An output is poisoned or belongs to another graph.
@@ -48,9 +49,13 @@ impl Imported {
         let is_live = live_nodes(&data, outputs)?;
         let mut usage: BTreeMap<(&str, ComputedBy), OpUsage> = BTreeMap::new();
         for built in &self.built {
-            let live = || (built.first..built.end).map(NodeIx).filter(|node| is_live[node.at()]);
-            let computed_by = live().map(|node| computed_by(&data.nodes[node.at()].op.body)).max();
-            let computed_by = computed_by.unwrap_or(ComputedBy::Import);
+            let nodes = built.nodes.clone().expect("all branches and loops are complete");
+            let is_needed = nodes.clone().any(|node| is_live[NodeIx(node).at()]);
+            let NodeUsage { computed_by, dtypes } = match &built.in_region {
+                Some(inner) if is_needed => inner.clone(),
+                Some(_) => NodeUsage::default(),
+                None => NodeUsage::of(&data, nodes, &is_live),
+            };
             let entry = usage.entry((&built.op, computed_by)).or_insert_with(|| OpUsage {
                 op: built.op.clone(),
                 computed_by,
@@ -58,14 +63,39 @@ impl Imported {
                 dtypes: Vec::new(),
             });
             entry.nodes.push(built.name.clone());
-            for value in live().flat_map(|node| data.nodes[node.at()].values()) {
-                let dtype = data.values[value.at()].dtype;
+            for dtype in dtypes {
                 if !entry.dtypes.contains(&dtype) {
                     entry.dtypes.push(dtype);
                 }
             }
         }
         Ok(usage.into_values().collect())
+    }
+}
+
+/// What computes a node of the model, and the dtypes of its outputs.
+#[derive(Clone, Debug)]
+pub(super) struct NodeUsage {
+    pub computed_by: ComputedBy,
+    pub dtypes: Vec<DType>,
+}
+
+impl Default for NodeUsage {
+    fn default() -> NodeUsage {
+        NodeUsage { computed_by: ComputedBy::Import, dtypes: Vec::new() }
+    }
+}
+
+impl NodeUsage {
+    /// Returns the usage of a node of the model that became these nodes of the graph.
+    pub(super) fn of(data: &GraphData, nodes: Range<u32>, is_live: &[bool]) -> NodeUsage {
+        let mut usage = NodeUsage::default();
+        for node in nodes.map(NodeIx).filter(|node| is_live[node.at()]) {
+            let node = &data.nodes[node.at()];
+            usage.computed_by = usage.computed_by.max(computed_by(&node.op.body));
+            usage.dtypes.extend(node.values().map(|value| data.values[value.at()].dtype));
+        }
+        usage
     }
 }
 
@@ -79,7 +109,7 @@ fn computed_by(body: &Body) -> ComputedBy {
 }
 
 /// Returns, for every node of the graph, whether `outputs` need it.
-fn live_nodes(data: &GraphData, outputs: &[Value<'_>]) -> Result<Vec<bool>> {
+pub(super) fn live_nodes(data: &GraphData, outputs: &[Value<'_>]) -> Result<Vec<bool>> {
     let mut is_live = vec![false; data.nodes.len()];
     let mut stack = Vec::new();
     for output in outputs {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use shapeflow::interchange::{ComputedBy, ImportOptions, SavedModel, read_npz};
-use shapeflow::{Executable, TensorView};
+use shapeflow::{DType, Executable, TensorView};
 
 fn folder(model: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/saved_models").join(model)
@@ -62,6 +62,54 @@ fn reference_variables_partitions_and_local_variables_have_their_values() {
 #[test]
 fn tables_of_files_and_constants_are_read() {
     check("tables", "serving_default", &["serving_default", "serving_default_2"]);
+}
+
+#[test]
+fn embeddings_and_layers_compute_classes() {
+    check("embedding_dense", "serving_default", &["serving_default", "serving_default_2"]);
+}
+
+#[test]
+fn recurrent_nets_run_as_loops_and_unrolled() {
+    for model in ["lstm", "gru"] {
+        check(model, "serving_default", &["serving_default", "serving_default_2"]);
+        check(model, "unrolled", &["unrolled"]);
+    }
+}
+
+#[test]
+fn a_beam_search_keeps_its_steps_in_lists() {
+    check("beam_search", "serving_default", &["serving_default", "serving_default_2"]);
+}
+
+#[test]
+fn branches_nest_in_loops() {
+    check("nested_branches", "serving_default", &["serving_default", "serving_default_2"]);
+}
+
+#[test]
+fn loops_of_a_frozen_graph_run() {
+    check("frozen_loop", "serving_default", &["serving_default", "serving_default_2"]);
+}
+
+#[test]
+fn text_becomes_rows_of_numbers() {
+    check("text_vectorization", "serving_default", &["serving_default", "serving_default_2"]);
+}
+
+#[test]
+fn sparse_features_run_wide_and_deep() {
+    check("wide_and_deep", "features", &["features"]);
+}
+
+#[test]
+fn ragged_documents_of_words_run() {
+    check("ragged_text", "serving_default", &["serving_default", "serving_default_2"]);
+}
+
+#[test]
+fn variables_of_sixteen_bits_are_read() {
+    check("half", "serving_default", &["serving_default"]);
 }
 
 #[test]
@@ -129,4 +177,27 @@ fn the_usage_of_ops_counts_the_nodes_of_functions() {
     assert_eq!(of("LookupTableFindV2"), (3, ComputedBy::Host));
     assert_eq!(of("LookupTableSizeV2"), (1, ComputedBy::Import));
     assert_eq!(of("HashTableV2"), (3, ComputedBy::Import));
+}
+
+#[test]
+fn the_usage_of_ops_counts_the_nodes_of_branches_and_loops_once() {
+    let usage = |model: &str| {
+        let served = SavedModel::load(folder(model)).unwrap().signature("serving_default").unwrap();
+        let outputs: Vec<_> = served.outputs().unwrap().into_iter().map(|(_, value)| value).collect();
+        let of = |op: &str| {
+            let usage = served.op_usage(&outputs).unwrap().into_iter().find(|usage| usage.op == op).unwrap();
+            (usage.nodes.len(), usage.computed_by, usage.dtypes)
+        };
+        let texts = ["While", "FloorMod", "FloorDiv", "Sigmoid", "MatMul"];
+        let known = served.op_usage(&outputs).unwrap();
+        texts.map(|op| known.iter().any(|usage| usage.op == op).then(|| of(op)))
+    };
+    let [loops, modulo, quotient, ..] = usage("nested_branches");
+    assert_eq!((loops.map(|(count, by, _)| (count, by))), Some((2, ComputedBy::Host)));
+    assert_eq!(modulo, Some((1, ComputedBy::Kernels, vec![DType::I64])));
+    assert_eq!(quotient, Some((1, ComputedBy::Kernels, vec![DType::I64])));
+    let [loops, _, _, sigmoids, products] = usage("lstm");
+    assert_eq!((loops.map(|(count, by, _)| (count, by))), Some((1, ComputedBy::Host)));
+    assert_eq!(sigmoids, Some((3, ComputedBy::Kernels, vec![DType::F32])));
+    assert_eq!(products, Some((1, ComputedBy::Kernels, vec![DType::F32])));
 }

@@ -22,6 +22,13 @@ pub(super) struct ImportedValue<'g> {
     pub resource: Option<Resource>,
 }
 
+impl ImportedValue<'_> {
+    /// Returns whether the tensor only stands for a resource. The variables of TensorFlow 1 have a value besides.
+    pub(super) fn is_handle(&self) -> bool {
+        self.resource.is_some() && !self.has_known_dtype
+    }
+}
+
 /// The result of importing a node.
 #[derive(Clone, Default)]
 pub(super) struct Built<'g> {

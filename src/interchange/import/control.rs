@@ -74,9 +74,11 @@ impl<'a, 'g> Importer<'a, 'g> {
         let (graph, location) = (self.graph, self.location);
         // By branch and output: the shape of the items, if the output is a list.
         let mut items: Vec<Vec<TensorShape>> = Vec::new();
+        let around = self.built.len();
         let mut build = |branch: usize| {
             let region = format!("{name}/{}", names[branch]);
-            let values = self.region(functions[branch], frame, &region, arguments)?;
+            let imported = self.region(functions[branch], frame, &region, arguments, around)?;
+            let values: Vec<Value<'g>> = imported.into_iter().map(|imported| imported.value).collect();
             items.push(values.iter().map(|value| self.item_shape(*value)).collect());
             Ok(values)
         };
@@ -98,8 +100,9 @@ impl<'a, 'g> Importer<'a, 'g> {
         inputs: &[ImportedValue<'g>],
     ) -> Result<Built<'g>> {
         let (condition, body) = (function(frame, index, "cond")?, function(frame, index, "body")?);
-        let state: Vec<Value<'g>> = inputs.iter().map(|imported| imported.value).collect();
-        let (graph, location) = (self.graph, self.location);
+        // Handles are no state: every iteration has the same resources.
+        let state = values_of(inputs);
+        let (graph, location, around) = (self.graph, self.location, self.built.len());
         // Both closures import a function, one after the other.
         let importer = RefCell::new(self);
         // The shapes of the items of the lists in the state.
@@ -107,20 +110,26 @@ impl<'a, 'g> Importer<'a, 'g> {
             state.iter().map(|value| importer.borrow().item_shape(*value)).collect();
         let items = RefCell::new(items);
         let import = |function: &'a NameAttrList, region: &str, state: &[Value<'g>]| {
-            let arguments = Built::of(state.to_vec()).outputs;
+            let mut arguments = inputs.to_vec();
+            let numbers = arguments.iter_mut().filter(|argument| !argument.is_handle());
+            for (argument, imported) in numbers.zip(Built::of(state.to_vec()).outputs) {
+                *argument = imported;
+            }
             let mut importer = importer.borrow_mut();
             for (value, shape) in state.iter().zip(items.borrow().iter()) {
                 importer.item_shapes.insert(value.id(), shape.clone());
             }
-            importer.region(function, frame, &format!("{name}/{region}"), &arguments)
+            importer.region(function, frame, &format!("{name}/{region}"), &arguments, around)
         };
         let mut condition = |state: &[Value<'g>]| match import(condition, "cond", state)?.first() {
-            Some(value) => truth(*value),
+            Some(imported) => truth(imported.value),
             None => damaged("the condition of a While must return a value".to_string()),
         };
         // The body is imported again with less known of the items, until it returns lists of such items.
         let mut body = |state: &[Value<'g>]| loop {
             let returned = import(body, "body", state)?;
+            keeps_handles(inputs, &returned)?;
+            let returned = values_of(&returned);
             let mut items = items.borrow_mut();
             let shapes = returned.iter().map(|value| importer.borrow().item_shape(*value));
             let common: Vec<TensorShape> = items
@@ -142,10 +151,17 @@ impl<'a, 'g> Importer<'a, 'g> {
         for (value, shape) in values.iter().zip(items.borrow().iter()) {
             importer.borrow_mut().item_shapes.insert(value.id(), shape.clone());
         }
-        Ok(Built::of(values.into_iter().map(|value| value.named(name)).collect()))
+        let mut outputs = inputs.to_vec();
+        let last = Built::of(values.into_iter().map(|value| value.named(name)).collect());
+        let numbers = outputs.iter_mut().filter(|output| !output.is_handle());
+        for (output, imported) in numbers.zip(last.outputs) {
+            *output = imported;
+        }
+        Ok(Built { outputs, ..Built::default() })
     }
 
-    /// Imports a function as a region, and returns its outputs.
+    /// Imports a function as a region, and returns its outputs. `around` is the number of nodes of the model that were
+    /// built before the branch or the loop.
     ///
     /// # Errors
     /// A node of the function is refused.
@@ -155,8 +171,9 @@ impl<'a, 'g> Importer<'a, 'g> {
         frame: &Frame<'a, 'g>,
         name: &str,
         arguments: &[ImportedValue<'g>],
-    ) -> Result<Vec<Value<'g>>> {
-        let conditions = self.conditions.len();
+        around: usize,
+    ) -> Result<Vec<ImportedValue<'g>>> {
+        let (conditions, first) = (self.conditions.len(), self.built.len());
         let built = self.call(&function.name, &function.attr, frame, name, arguments);
         // The conditions of the region's assertions guard its outputs already, and mean nothing outside.
         self.conditions.truncate(conditions);
@@ -164,7 +181,10 @@ impl<'a, 'g> Importer<'a, 'g> {
         let blocking = built.outputs.iter().find_map(|imported| imported.blocking_error.clone());
         match blocking.or(built.blocking_error) {
             Some(error) => Err(error),
-            None => Ok(built.outputs.into_iter().map(|imported| imported.value).collect()),
+            None => {
+                self.record_region(around, first, &values_of(&built.outputs))?;
+                Ok(built.outputs)
+            }
         }
     }
 
@@ -184,6 +204,30 @@ fn function<'a>(frame: &Frame<'a, '_>, index: usize, attr: &str) -> Result<&'a N
         Some(AttrKind::Func(function)) => Ok(function),
         _ => damaged(format!("the attribute {attr} must name a function")),
     }
+}
+
+/// Returns the values of tensors that are no handles.
+fn values_of<'g>(imported: &[ImportedValue<'g>]) -> Vec<Value<'g>> {
+    imported.iter().filter(|imported| !imported.is_handle()).map(|imported| imported.value).collect()
+}
+
+/// Checks that a loop body returns the handles that it gets.
+///
+/// # Errors
+/// The body returns another resource, or a value in place of a handle.
+fn keeps_handles(given: &[ImportedValue<'_>], returned: &[ImportedValue<'_>]) -> Result<()> {
+    for (number, (given, returned)) in given.iter().zip(returned).enumerate() {
+        let is_kept = match given.is_handle() {
+            true => returned.resource == given.resource,
+            false => !returned.is_handle(),
+        };
+        if !is_kept {
+            let message =
+                format!("the body must return the resource that it gets as state {number}, got another");
+            return Err(Error::new(ErrorKind::Compile, Phase::Build, message));
+        }
+    }
+    Ok(())
 }
 
 /// Returns a bool scalar that is true where TensorFlow takes a value for true, as [`is_true`] does.

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use shapeflow_shape_fns::DType;
 
 /// What a tensor of the model refers to.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub(super) enum Resource {
     /// A variable.
     Variable(Rc<str>),
@@ -16,7 +16,7 @@ pub(super) enum Resource {
 }
 
 /// A lookup table: its name, and the dtypes of its keys and values.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub(super) struct TableResource {
     pub name: Rc<str>,
     pub key: DType,

@@ -94,6 +94,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         };
         let selector = selector.value;
         let (graph, location) = (self.graph, self.location);
+        let (around, first_node) = (self.built.len(), graph.len() as u32);
         let mut build = |side: usize| {
             // The input that comes from this side.
             let number = (0..frame.nodes[merge].input.len()).find(|number| {
@@ -106,9 +107,12 @@ impl<'a, 'g> Importer<'a, 'g> {
             inner.sides.insert((predicate, side));
             let source = input_node(frame, merge, number)?;
             let order = frame.order(&[source])?;
-            let conditions = self.conditions.len();
+            let (conditions, first) = (self.conditions.len(), self.built.len());
             let added = self.build_level(frame, &order, &inner, built)?;
             let value = input(frame, merge, number, built).and_then(usable);
+            if let Ok(value) = &value {
+                self.record_region(around, first, &[*value])?;
+            }
             forget(&added, built);
             self.conditions.truncate(conditions);
             let index = graph.constant_at(Tensor::scalar(number as i32), location);
@@ -116,6 +120,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         };
         let values = graph.select_branch("cond", selector, &["else", "then"], false, &mut build, location)?;
         let name = frame.full_name(&frame.nodes[merge]);
+        self.place_regions(around, first_node);
         Ok(Built::of(values.into_iter().map(|value| value.named(&name)).collect()))
     }
 
@@ -138,6 +143,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             state.push(usable(initial.clone())?);
         }
         let (graph, location) = (self.graph, self.location);
+        let (around_loop, first_node) = (self.built.len(), graph.len() as u32);
         // Both closures import nodes, one after the other.
         let both = RefCell::new((self, built));
         let import = |state: &[Value<'g>], roots: &[usize]| -> Result<Vec<Value<'g>>> {
@@ -150,7 +156,7 @@ impl<'a, 'g> Importer<'a, 'g> {
                     added.push(node);
                 }
             }
-            let conditions = importer.conditions.len();
+            let (conditions, first) = (importer.conditions.len(), importer.built.len());
             let order = frame.order(roots)?;
             added.extend(importer.build_level(frame, &order, &inner, built)?);
             let values = roots.iter().map(|root| {
@@ -160,7 +166,10 @@ impl<'a, 'g> Importer<'a, 'g> {
                     None => damaged("a node of a loop must depend on the loop's state only".to_string()),
                 }
             });
-            let values = values.collect();
+            let values: Result<Vec<Value<'g>>> = values.collect();
+            if let Ok(values) = &values {
+                importer.record_region(around_loop, first, values)?;
+            }
             forget(&added, built);
             importer.conditions.truncate(conditions);
             values
@@ -170,7 +179,8 @@ impl<'a, 'g> Importer<'a, 'g> {
         let mut body = |state: &[Value<'g>]| import(state, &ends);
         let regions = LoopRegions { condition: &mut condition, body: &mut body, is_scoped: false };
         let values = graph.while_regions(&LoopOptions::new(), &state, regions, location)?;
-        let (_, built) = both.into_inner();
+        let (importer, built) = both.into_inner();
+        importer.place_regions(around_loop, first_node);
         let mut added = Vec::new();
         for (part, value) in around.states.iter().zip(values) {
             if let Some(exit) = part.exit {

@@ -21,6 +21,7 @@ mod levels;
 mod lists;
 mod node;
 mod placeholder;
+mod regions;
 mod resource;
 mod state;
 mod switches;
@@ -286,10 +287,12 @@ impl<'a, 'g> Importer<'a, 'g> {
                 imported.blocking_error.take().or_else(|| result.blocking_error.clone());
             *imported = self.checked(imported.clone(), &checks)?;
         }
-        // The nodes of a function account for the nodes of its call.
-        let first = if self.built.len() > built_before { self.graph.len() as u32 } else { first };
         let end = self.graph.len() as u32;
-        self.built.push(BuiltNode { op: def.op.clone(), name, first, end });
+        let has_regions = self.place_regions(built_before, first);
+        // The nodes of an inlined function account for the nodes of its call.
+        let is_inlined = !has_regions && self.built.len() > built_before;
+        let nodes = Some(if is_inlined { end..end } else { first..end });
+        self.built.push(BuiltNode { op: def.op.clone(), name, nodes, in_region: None });
         Ok(result)
     }
 

@@ -165,15 +165,21 @@ impl<'a, 'g> Importer<'a, 'g> {
     /// Returns the value of a variable as a constant of the graph. All reads share one constant. `reader` is the name of
     /// the node that reads it.
     fn variable(&mut self, variable: &Rc<str>, reader: &str) -> Result<Value<'g>> {
-        if let Some(value) = self.constants.get(variable) {
-            return Ok(*value);
+        let known = self.constants.get(variable).copied();
+        // A constant that was made in a branch or a loop body left the graph with it.
+        if let Some(value) = known
+            && value.ok().is_ok()
+        {
+            return Ok(value);
         }
         let tensor = self.variable_tensor(variable)?;
         let Some(tensor) = tensor else {
             let message = format!("the variable {variable} must be in the checkpoint: {reader} reads it");
             return Err(Error::new(ErrorKind::Attribute, Phase::Build, message));
         };
-        self.budget.constant(tensor.view().bytes().len() as u64)?;
+        if known.is_none() {
+            self.budget.constant(tensor.view().bytes().len() as u64)?;
+        }
         let value = self.graph.constant_at(tensor, self.location).named(variable);
         self.constants.insert(variable.clone(), value);
         Ok(value)

@@ -13,6 +13,7 @@
 //! # Ok::<(), shapeflow::Error>(())
 //! ```
 
+pub(crate) mod cross;
 pub(crate) mod fill_empty_rows;
 mod groups;
 pub(crate) mod matmul;
@@ -29,6 +30,7 @@ pub use set_operation::SetOperation;
 
 /// Every op of the family.
 pub(crate) static ALL: &[&[&OpDef]] = &[&[
+    &cross::DEF,
     &fill_empty_rows::DEF,
     &matmul::DEF,
     &reorder::DEF,

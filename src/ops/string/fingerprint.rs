@@ -23,7 +23,7 @@ fn hash_pair(u: u64, v: u64, factor: u64) -> u64 {
 }
 
 /// Returns FarmHash's `Fingerprint64`, which never changes.
-pub(super) fn fingerprint64(bytes: &[u8]) -> u64 {
+pub(in crate::ops) fn fingerprint64(bytes: &[u8]) -> u64 {
     match bytes.len() {
         0..=16 => up_to_16(bytes),
         17..=32 => up_to_32(bytes),
@@ -142,9 +142,19 @@ fn long(s: &[u8]) -> u64 {
     hash_pair(left, right, factor)
 }
 
+/// Returns TensorFlow's `FingerprintCat64`: one fingerprint of two.
+pub(in crate::ops) fn concatenated(first: u64, second: u64) -> u64 {
+    let mixed = shift_mix(second.wrapping_mul(MURMUR)).wrapping_mul(MURMUR);
+    let result = (first ^ MURMUR ^ mixed).wrapping_mul(MURMUR);
+    shift_mix(shift_mix(result).wrapping_mul(MURMUR))
+}
+
+/// The factor of MurmurHash64A.
+const MURMUR: u64 = 0xc6a4_a793_5bd1_e995;
+
 /// Returns TensorFlow's `Hash64`: MurmurHash64A with a fixed seed.
 pub(super) fn murmur64(bytes: &[u8]) -> u64 {
-    const FACTOR: u64 = 0xc6a4_a793_5bd1_e995;
+    const FACTOR: u64 = MURMUR;
     const SEED: u64 = 0x00de_cafc_affe;
     let mut hash = SEED ^ (bytes.len() as u64).wrapping_mul(FACTOR);
     let (words, tail) = bytes.as_chunks::<8>();

@@ -20,7 +20,7 @@ pub(crate) mod base64;
 pub(crate) mod case;
 pub(crate) mod decode_raw;
 mod encoding;
-mod fingerprint;
+pub(crate) mod fingerprint;
 pub(crate) mod format;
 pub(crate) mod hash;
 pub(crate) mod join;

@@ -267,6 +267,7 @@ pub const OPS: &[(&str, usize)] = &[
     ("space_to_batch_nd", 3),
     ("space_to_depth", 3),
     ("sparse_bincount", 1),
+    ("sparse_cross", 1),
     ("sparse_dense_matmul", 1),
     ("sparse_fill_empty_rows", 1),
     ("sparse_reorder", 1),

@@ -351,9 +351,11 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         "unique" | "unique_with_counts" => unique(g, op),
         "boolean_mask" => boolean_mask(g),
         "batch_norm" | "batch_norm_with_reserve" => sparse::batch_norm(g, op),
-        "sparse_dense_matmul" | "sparse_fill_empty_rows" | "sparse_reorder" | "sparse_reshape" => {
-            sparse::add_op(g, op)
-        }
+        "sparse_cross"
+        | "sparse_dense_matmul"
+        | "sparse_fill_empty_rows"
+        | "sparse_reorder"
+        | "sparse_reshape" => sparse::add_op(g, op),
         "where_indices" => unary(g, op, DTypeClass::Equatable),
         "euclidean_norm" => reduce(g, op),
         "ragged_gather" | "ragged_range" | "ragged_to_sparse" | "ragged_to_tensor" => ragged::add_op(g, op),

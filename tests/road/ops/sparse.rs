@@ -15,6 +15,7 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         "sparse_fill_empty_rows" => fill_empty_rows(g),
         "sparse_reorder" => reorder(g),
         "sparse_dense_matmul" => matmul(g),
+        "sparse_cross" => cross(g),
         _ => panic!("the generator has no case for {op}"),
     }
 }
@@ -64,6 +65,29 @@ fn reorder(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     let values = values(g, dtype, count)?;
     let props = moved(g, &[indices, values]);
     g.add_step(Call::new("sparse_reorder"), &[indices, values, shape], &[], props)
+}
+
+/// Adds a cross of a dense feature and a sparse one.
+fn cross(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
+    let rows = g.rng.range_inclusive(1, SIZE);
+    let (mut elements, mut count) = (Vec::new(), 0);
+    for row in 0..rows {
+        for column in 0..g.rng.range_inclusive(0, 2) {
+            elements.extend([row, column]);
+            count += 1;
+        }
+    }
+    let sizes = vec![Size::Known(count), Size::Known(2)];
+    let indices = g.source(DType::I64, sizes, Content::Fixed(elements), false)?;
+    let values = g.source(DType::I64, vec![Size::Known(count)], Content::Range(0, 99), false)?;
+    let shape = g.source(DType::I64, vec![Size::Known(2)], Content::Fixed(vec![rows, 2]), false)?;
+    let dense = vec![Size::Known(rows), Size::Known(g.rng.range_inclusive(0, 3))];
+    let dense = g.source(DType::I64, dense, Content::Range(0, 99), false)?;
+    let buckets = g.rng.range_inclusive(0, 50);
+    let call =
+        Call::new("sparse_cross").attr("N", 1).attr("hashed_output", true).attr("num_buckets", buckets);
+    let props = moved(g, &[indices, values, dense]);
+    g.add_step(call, &[indices, values, shape, dense], &[], props)
 }
 
 fn matmul(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {

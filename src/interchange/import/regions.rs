@@ -1,0 +1,47 @@
+//! Records what computes the nodes of branches and loop bodies, whose nodes leave the graph when their region is complete.
+
+use std::collections::HashSet;
+
+use super::super::usage::{NodeUsage, live_nodes};
+use super::importer::Importer;
+use crate::error::Result;
+use crate::graph::Value;
+
+impl<'g> Importer<'_, 'g> {
+    /// Records what computes the nodes that were built since `first`. They belong to a region with these outputs, and
+    /// the region is still open. An earlier import of the same region since `around` is forgotten: the import of a
+    /// loop builds a body anew when less is known of its state.
+    ///
+    /// # Errors
+    /// An output is poisoned.
+    pub(super) fn record_region(&mut self, around: usize, first: usize, outputs: &[Value<'g>]) -> Result<()> {
+        let data = self.graph.read();
+        let is_live = live_nodes(&data, outputs)?;
+        for built in &mut self.built[first..] {
+            if let Some(nodes) = built.nodes.take()
+                && built.in_region.is_none()
+            {
+                built.in_region = Some(NodeUsage::of(&data, nodes, &is_live));
+            }
+        }
+        drop(data);
+        let anew = self.built.split_off(first);
+        let names: HashSet<&str> = anew.iter().map(|built| built.name.as_str()).collect();
+        let earlier = self.built.split_off(around);
+        self.built.extend(earlier.into_iter().filter(|built| !names.contains(built.name.as_str())));
+        self.built.extend(anew);
+        Ok(())
+    }
+
+    /// Gives the nodes of regions that were built since `around` the nodes of the graph since `first`: those of the
+    /// branch or loop. Returns whether there are such nodes.
+    pub(super) fn place_regions(&mut self, around: usize, first: u32) -> bool {
+        let nodes = first..self.graph.len() as u32;
+        let mut has_regions = false;
+        for built in self.built[around..].iter_mut().filter(|built| built.nodes.is_none()) {
+            built.nodes = Some(nodes.clone());
+            has_regions = true;
+        }
+        has_regions
+    }
+}
