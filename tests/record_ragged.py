@@ -13,7 +13,9 @@ A ragged size is null. A float that is not finite is the string "nan", "inf", or
 These cases are left out, because ours differ on purpose:
 - max and min of an empty row beside rows with infinities: TensorFlow's result of a row of -inf is the lowest number;
 - variance: TensorFlow computes E[x*x] - E[x]*E[x]; the test compares with a tolerance;
-- reduce_mean of integers, which TensorFlow converts to f64.
+- reduce_mean of integers, which TensorFlow converts to f64;
+- gather_nd with an index outside its row, where TensorFlow reads another row;
+- ops that TensorFlow refuses and ours do: sort, argsort, top_k, argmax. Loops over lists check them.
 """
 
 import itertools
@@ -133,6 +135,67 @@ def cases(x):
         yield "slice", [*ranges[1:3], ranges[3]], lambda: x[item(ranges[1]), item(ranges[2]), item(ranges[3])]
 
 
+def coordinates(nested, depth):
+    """Returns the indices of all items along the first `depth` axes."""
+    if depth == 0:
+        return [[]]
+    return [[i, *rest] for i, item in enumerate(nested) for rest in coordinates(item, depth - 1)]
+
+
+def selections(x):
+    """Yields further cases: ops that select, split and merge."""
+    rank, depth, listed = x.shape.rank, x.ragged_rank, x.to_list()
+    for count in range(1, rank + 1):
+        found = coordinates(listed, count)
+        picked = found[-1:] + found[:1] + found[len(found) // 2 :][:1] + found[-1:]
+        if picked:
+            yield "gather_nd", picked, lambda i=picked: tf.gather_nd(x, tf.constant(i, tf.int64))
+            pairs = [picked[:2], picked[2:]]
+            if len(pairs[1]) == 2 and (count == 1 or count > depth):
+                yield "gather_nd", pairs, lambda i=pairs: tf.gather_nd(x, tf.constant(i, tf.int64))
+    if listed:
+        pairs = [[0, len(listed) - 1], [len(listed) // 2, 0]]
+        yield "gather", pairs, lambda i=pairs: tf.gather(x, tf.constant(i, tf.int64))
+        some = [[0], [], [len(listed) - 1, 0, 0]]
+        yield "gather_ragged", some, lambda i=some: tf.gather(x, tf.ragged.constant(i, dtype=tf.int64))
+    picked = [[len(row) - 1, 0] if len(row) > 0 else [] for row in listed]
+    if any(picked):
+        indices = tf.ragged.constant(picked, dtype=tf.int64, ragged_rank=1)
+        yield "batch_gather", picked, lambda i=indices: tf.gather(x, i, batch_dims=1)
+    for axis in range(rank):
+        yield "squeeze", [axis], lambda a=axis: tf.squeeze(x, [a])
+        yield "squeeze_new", [axis], lambda a=axis: tf.squeeze(tf.expand_dims(x, a), [a])
+        if rank - axis > 1:
+            yield "squeeze_new", [axis, rank], lambda a=axis: tf.squeeze(tf.expand_dims(tf.expand_dims(x, a), rank), [a, rank])
+        yield "tile", [2, axis], lambda a=axis: tf.tile(x, [2 if i == a else 1 for i in range(rank)])
+        for part in range(2):
+            yield "split", [2, axis, part], lambda a=axis, p=part: tf.split(x, 2, axis=a)[p]
+            sizes = [1, (x.shape[axis] or 1) - 1]
+            yield "split", [sizes, axis, part], lambda s=sizes, a=axis, p=part: tf.split(x, s, axis=a)[p]
+    yield "where", [], lambda: tf.where(x > 0)
+    yield "select", [], lambda: tf.where(x > 0, x, x * 10)
+    yield "select_scalar", [], lambda: tf.where(x > 0, x, tf.constant(5.0, tf.float64))
+    flags = [i % 3 == 1 for i in range(len(listed))]
+    yield "select_rows", flags, lambda: tf.compat.v1.where(tf.constant(flags, tf.bool), x, x * 10)
+    ids = [i * 7 % 3 for i in range(len(listed))]
+    for count in (4, 2):
+        yield "stack_partitions", [ids, count], lambda c=count: tf.ragged.stack_dynamic_partitions(
+            x, tf.constant(ids, tf.int64), c
+        )
+    if depth == 1 and rank == 2:
+        ints = tf.cast(tf.abs(x), tf.int64)
+        yield "bincount", [4], lambda: tf.math.bincount(ints, minlength=4, maxlength=4, axis=-1, dtype=tf.int64)
+        deep = x.with_flat_values(tf.range(tf.size(x.flat_values)) % 3)
+        yield "stack_ragged", [3], lambda: tf.ragged.stack_dynamic_partitions(x, deep, 3)
+    yield "reshape", [-1], lambda: tf.reshape(x, [-1])
+    dense = x.to_tensor() if x.shape[1] != 0 and len(listed) > 0 else None
+    if dense is not None:
+        some = [2 * (i % 3) - 1 for i in range(len(listed))]
+        yield "from_tensor_lengths", some, lambda: tf.RaggedTensor.from_tensor(dense, lengths=tf.constant(some, tf.int64))
+        if rank == 2:
+            yield "from_tensor_padding", [0], lambda: tf.RaggedTensor.from_tensor(dense, padding=0.0)
+
+
 def main():
     made = inputs()
     lines = []
@@ -146,7 +209,7 @@ def main():
         lines.append({"splits": splits, "uniform": uniform, "sizes": list(flat.shape), "flat": flat.reshape(-1).tolist()})
     counts = {}
     for index, x in enumerate(made):
-        for op, arguments, function in cases(x):
+        for op, arguments, function in itertools.chain(cases(x), selections(x)):
             try:
                 got = result(function())
             except FAILURES as error:

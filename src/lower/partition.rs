@@ -214,7 +214,7 @@ impl Partitioner<'_> {
     }
 
     /// Returns the values that must be in memory before a node can be planned: parameters whose elements are not known
-    /// at compile time, and values that define symbols of its shapes.
+    /// at compile time, and values that define symbols of its shapes and attributes.
     pub(super) fn known_before(&self, index: NodeIx) -> SmallVec<[ValueIx; 4]> {
         let node = &self.graph.nodes[index.at()];
         let mut required: SmallVec<[ValueIx; 4]> = SmallVec::new();
@@ -228,14 +228,17 @@ impl Partitioner<'_> {
             }
         }
         if !self.late.is_empty() {
+            let mut wait = |dim: &Dim| {
+                self.graph.table.resolve(dim).symbols(&mut |symbol| {
+                    required.extend(self.late.get(&symbol).into_iter().flatten().copied());
+                });
+            };
             for value in node.values().chain(node.operands.iter().copied()) {
                 // The result of a host kernel may have an unknown rank, and then defines no dims before it runs.
-                for dim in self.graph.values[value.at()].shape.dims().unwrap_or_default() {
-                    self.graph.table.resolve(dim).symbols(&mut |symbol| {
-                        required.extend(self.late.get(&symbol).into_iter().flatten().copied());
-                    });
-                }
+                self.graph.values[value.at()].shape.dims().unwrap_or_default().iter().for_each(&mut wait);
             }
+            // A body may compute with a dim that is in no shape, such as the start of a range.
+            node.attrs().symbols(&mut |symbol| wait(&Dim::from(symbol)));
         }
         required.retain(|value| self.graph.values[value.at()].node < index);
         required

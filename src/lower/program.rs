@@ -212,7 +212,7 @@ impl Program {
         }
     }
 
-    /// Returns the symbols in the shapes and derived parameters of these steps and of the program's outputs.
+    /// Returns the symbols in the shapes, attributes and derived parameters of these steps and of the program's outputs.
     fn symbols_of(&self, graph: &GraphData, steps: Range<usize>) -> Vec<Symbol> {
         let mut seen = FxHashSet::default();
         let mut symbols = Vec::new();
@@ -225,9 +225,12 @@ impl Program {
         };
         let mut note_value = |value: ValueIx| {
             graph.values[value.at()].shape.dims().unwrap_or_default().iter().for_each(&mut note);
-            for (_, dims) in graph.node_of(value).derived() {
+            let node = graph.node_of(value);
+            for (_, dims) in node.derived() {
                 dims.iter().for_each(&mut note);
             }
+            // A body may compute with a dim that is in no shape, such as the start of a range.
+            node.attrs().symbols(&mut |symbol| note(&Dim::from(symbol)));
         };
         // Every plan holds the sizes of all outputs, even of outputs that no step computes.
         self.outputs.iter().for_each(|output| note_value(self.buffers[output.index()].value));

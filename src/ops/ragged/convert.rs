@@ -5,7 +5,7 @@ use shapeflow_shape_fns::{Dim, TensorShape};
 use super::partition::{dim_value, refuse};
 use super::splits::{FROM_ROWIDS, ROWIDS};
 use crate::error::{ErrorKind, Result};
-use crate::graph::{AnyValue, IntoParam, RaggedValue, RowPartitionValue, Value};
+use crate::graph::{IntoParam, RaggedValue, RowPartitionValue, Value};
 use crate::ops::IntoScalar;
 
 impl<'g> RaggedValue<'g> {
@@ -81,14 +81,11 @@ impl<'g> RaggedValue<'g> {
     /// There is only one partition.
     #[track_caller]
     pub fn merge_rows(self) -> Result<RaggedValue<'g>> {
-        let partitions = self.partitions();
-        let [outer, inner, rest @ ..] = &partitions[..] else {
+        if self.ragged_rank() < 2 {
             let message = format!("there must be two partitions to merge, got {}", self.shape_text());
             return Err(refuse(ErrorKind::Shape, message));
-        };
-        let splits = inner.row_splits().gather(outer.row_splits(), 0)?;
-        let merged = RowPartitionValue::new("splits", splits, splits, None)?;
-        Ok(AnyValue::of(self.flat_values(), rest).split_by(merged))
+        }
+        self.merge_dims(1, 2)?.ragged()
     }
 }
 

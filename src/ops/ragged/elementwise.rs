@@ -270,16 +270,22 @@ impl<'g> RaggedValue<'g> {
         self.map_flat_values(|flat| flat.clip_by_value(low, high))
     }
 
-    /// Takes elements of `yes` where `self` is true, and of `no` elsewhere. Fuses into kernels.
+    /// Takes elements of `yes` where `self` is true, and of `no` elsewhere. `no` is ragged, a scalar, or a dense value that
+    /// broadcasts. Fuses into kernels.
     ///
     /// # Errors
     /// `self` is not bool; else as [`Value::select`](crate::Value::select); also if the partitions cannot be equal.
+    #[doc(alias = "where")]
     #[track_caller]
-    pub fn select(self, yes: RaggedValue<'g>, no: RaggedValue<'g>) -> Result<RaggedValue<'g>> {
+    pub fn select(self, yes: RaggedValue<'g>, no: impl IntoRaggedOperand<'g>) -> Result<RaggedValue<'g>> {
         let location = Location::caller();
         let condition = self.matched(yes, location)?;
-        let yes_flat = aligned(condition, yes.matched(no, location)?)?;
-        self.with_flat_values(condition.select(yes_flat, aligned(condition, no.flat_values())?)?)
+        let Beside { peer, flat } = no.beside(yes, location)?;
+        // A dense `no` may lack the axis of the flat values.
+        let has_axis = flat.shape().rank() == peer.shape().rank()
+            && condition.graph().same_dim(&peer.dim(0)?, &flat.dim(0)?) == Some(true);
+        let flat = if has_axis { aligned(condition, flat)? } else { flat };
+        self.with_flat_values(condition.select(aligned(condition, peer)?, flat)?)
     }
 }
 

@@ -5,16 +5,23 @@
 mod convert;
 mod cumsum;
 mod elementwise;
+mod encodings;
 pub(crate) mod gather;
+mod index;
 mod input;
 mod partition;
 mod parts;
 pub(crate) mod range;
 mod reduce;
 mod reduce_rows;
+mod refused;
+mod reshape;
 mod select;
 mod slice_tensor;
+mod slice_value;
+mod sort;
 mod splits;
+mod stack_partitions;
 pub(crate) mod to_sparse;
 pub(crate) mod to_tensor;
 

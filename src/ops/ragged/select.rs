@@ -56,7 +56,7 @@ fn join_rows<'g>(values: &[AnyValue<'g>]) -> Result<AnyValue<'g>> {
 }
 
 /// Returns an axis counted from the front.
-fn axis_of(value: RaggedValue<'_>, axis: i64, extra: i64) -> Result<usize> {
+pub(super) fn axis_of(value: RaggedValue<'_>, axis: i64, extra: i64) -> Result<usize> {
     let rank = super::reduce::rank_of(value)? as i64 + extra;
     let index = if axis < 0 { axis + rank } else { axis };
     match (0..rank).contains(&index) {
@@ -69,32 +69,6 @@ impl<'g> RaggedValue<'g> {
     /// Returns other values with the outermost partition of `self`.
     pub(super) fn with_values_unchecked(self, values: AnyValue<'g>) -> RaggedValue<'g> {
         values.split_by(self.partition())
-    }
-
-    /// Selects rows: row `i` of the result is row `indices[i]`.
-    ///
-    /// `[n, (r), ..], indices [k] -> [k, (r), ..]`. An index out of range fails the run. As TensorFlow's `RaggedGather`.
-    ///
-    /// ```
-    /// use shapeflow::{Graph, ragged};
-    ///
-    /// let g = Graph::new();
-    /// let rt = g.ragged_constant(&ragged![[1, 2], [], [3, 4, 5]])?;
-    /// let picked = rt.gather(g.constant([2, 0, 2])?)?;
-    /// let picked = g.compile(picked)?.run_named(&[])?.ragged_at(0)?;
-    /// assert_eq!(picked.to_string(), "[[3, 4, 5], [1, 2], [3, 4, 5]]");
-    /// # Ok::<(), shapeflow::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// The indices are not a vector of i32 or i64.
-    #[track_caller]
-    pub fn gather(self, indices: Value<'g>) -> Result<RaggedValue<'g>> {
-        if indices.shape().rank() != Some(1) {
-            let message = format!("the indices must be a vector, got {}", indices.shape());
-            return Err(refuse(ErrorKind::Shape, message));
-        }
-        take(self.into(), indices)?.ragged()
     }
 
     /// Joins ragged values along an axis. Along axis 1, rows are joined: all values have the same number of rows. Along a later
@@ -250,24 +224,6 @@ impl<'g> RaggedValue<'g> {
     #[track_caller]
     pub fn size(self) -> Result<Value<'g>> {
         self.flat_values().size_tensor()
-    }
-
-    /// Cuts every row to the items of a range, as Python's `rt[:, begin:end]`. Negative positions count from the end of each row.
-    ///
-    /// # Errors
-    /// The flat values have an unknown rank.
-    #[track_caller]
-    pub fn slice_rows(self, begin: i64, end: Option<i64>) -> Result<RaggedValue<'g>> {
-        let (starts, limits) = (self.row_starts()?, self.row_limits()?);
-        let at = |position: i64| -> Result<Value<'g>> {
-            let from = if position < 0 { limits } else { starts };
-            (from + position).ok()?.maximum(starts)?.minimum(limits)
-        };
-        let first = at(begin)?;
-        let last = end.map_or(Ok(limits), at)?;
-        let (splits, positions) = range_parts(first, last, number(self.graph(), starts.dtype(), 1)?)?;
-        let splits = splits.cast(starts.dtype())?;
-        Ok(take(self.values(), positions)?.split_by(RowPartitionValue::new("splits", splits, splits, None)?))
     }
 }
 

@@ -30,7 +30,7 @@ impl RaggedTensor {
     /// A position is out of range or selects from an inner ragged axis, a step is 0, there are more items than axes, or there
     /// are two [`SliceItem::Rest`].
     pub fn slice_with(&self, items: &[SliceItem]) -> Result<RaggedItem> {
-        let items = whole_axes(items, self.rank())?;
+        let items = whole_axes(items, self.rank(), Phase::Run)?;
         outer(RaggedItem::Ragged(self.clone()), &items, 0)
     }
 }
@@ -40,20 +40,16 @@ fn refuse(kind: ErrorKind, message: String) -> Error {
 }
 
 /// Puts whole axes in place of [`SliceItem::Rest`].
-pub(super) fn whole_axes(items: &[SliceItem], rank: usize) -> Result<Vec<SliceItem>> {
+pub(super) fn whole_axes(items: &[SliceItem], rank: usize, phase: Phase) -> Result<Vec<SliceItem>> {
     let is_rest = |item: &&SliceItem| **item == SliceItem::Rest;
     let used = items.iter().filter(|item| !is_rest(item) && **item != SliceItem::NewAxis).count();
     let Some(rest) = rank.checked_sub(used) else {
-        return Err(refuse(
-            ErrorKind::Index,
-            format!("there must be at most one item for each of {rank} axes, got {used}"),
-        ));
+        let message = format!("there must be at most one item for each of {rank} axes, got {used}");
+        return Err(Error::new(ErrorKind::Index, phase, message));
     };
     if items.iter().filter(is_rest).count() > 1 {
-        return Err(refuse(
-            ErrorKind::Index,
-            "there must be at most one SliceItem::Rest, got more".to_string(),
-        ));
+        let message = "there must be at most one SliceItem::Rest, got more";
+        return Err(Error::new(ErrorKind::Index, phase, message));
     }
     let mut whole = Vec::new();
     for item in items {

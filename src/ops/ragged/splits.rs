@@ -6,6 +6,7 @@ use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::op::{HostCx, OpDef, Operand};
 use crate::ops::host_params::param_sizes;
+use crate::ops::integers::{int_tensor, ints};
 use crate::ops::row_major::RowMajor;
 use crate::ragged::{first_bad_split, rowids_of_splits, rows_of_rowids, splits_of_rowids, splits_tensor};
 
@@ -96,6 +97,48 @@ fn run_from_rowids(cx: &mut HostCx<'_>) -> Result<()> {
         }
     };
     cx.set_output(0, splits_tensor(dtype, splits.into_iter())?)
+}
+
+/// Returns the position of an item of a row: `splits [n+1], rows [..], columns [..] -> [..]`. The run fails if there is no such
+/// item.
+pub(crate) static POSITION: OpDef = OpDef::host("ragged_position", run_position)
+    .operands(&[Operand::Data("row_splits"), Operand::Data("rows"), Operand::Data("columns")])
+    .shape_fn(|cx| {
+        cx.with_rank(0, 1)?;
+        let (rows, columns) = (cx.input(1).clone(), cx.input(2).clone());
+        let same = cx.merge_shapes(&rows, &columns)?;
+        cx.set_output(0, same);
+        Ok(())
+    })
+    .dtype_rule(|dtypes, _| {
+        dtype::indices(dtypes, 0)?;
+        match dtypes {
+            [splits, rest @ ..] if rest.iter().all(|dtype| dtype == splits) => Ok(vec![*splits]),
+            _ => dtype::refuse(format!("rows and columns must have the dtype of the splits, got {dtypes:?}")),
+        }
+    });
+
+fn run_position(cx: &mut HostCx<'_>) -> Result<()> {
+    let [splits, rows, columns] = [0, 1, 2].map(|operand| cx.input(operand));
+    let (splits, rows, columns) = (RowMajor::new(splits?)?, RowMajor::new(rows?)?, RowMajor::new(columns?)?);
+    let (splits, rows, columns) = (ints(&splits.view()), rows.view(), ints(&columns.view()));
+    let position = |(row, column): (i64, &i64)| {
+        let count = splits.len().saturating_sub(1);
+        let Some(row) = usize::try_from(row).ok().filter(|row| *row < count) else {
+            let message = format!("an index into axis 0 must lie in [0, {count}), got {row}");
+            return Err(Error::new(ErrorKind::Index, Phase::Run, message));
+        };
+        let length = splits[row + 1].wrapping_sub(splits[row]);
+        match (0..length).contains(column) {
+            true => Ok((splits[row] + column) as usize),
+            false => {
+                let message = format!("an index into row {row} must lie in [0, {length}), got {column}");
+                Err(Error::new(ErrorKind::Index, Phase::Run, message))
+            }
+        }
+    };
+    let positions = ints(&rows).into_iter().zip(&columns).map(position).collect::<Result<Vec<usize>>>()?;
+    cx.set_output(0, int_tensor(rows.dtype(), rows.sizes(), positions.into_iter())?)
 }
 
 /// Passes flat values on: `values [n, ..], splits [a], other splits [b] -> [n, ..]`. The run fails unless both splits are

@@ -2,7 +2,7 @@
 //!
 //! NaN counts as larger than every number, and `-0.0` equals `0.0`.
 
-mod order;
+pub(crate) mod order;
 
 pub(crate) mod bucketize;
 pub(crate) mod in_top_k;

@@ -8,7 +8,7 @@ use crate::tensor::TensorView;
 
 /// Returns a key for every element of a row-major tensor of bools, integers or floats. Keys have the order of the
 /// elements; NaN has the largest key, and zeros of both signs have one key.
-pub(super) fn order_keys(x: &TensorView<'_>) -> Result<Vec<u64>> {
+pub(crate) fn order_keys(x: &TensorView<'_>) -> Result<Vec<u64>> {
     const SIGN: u64 = 1 << 63;
     macro_rules! of {
         ($T:ty, $key:expr) => {{

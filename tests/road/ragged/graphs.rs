@@ -6,25 +6,25 @@ use shapeflow::{
 
 use crate::rng::Rng;
 
-type Rows = Vec<Vec<f64>>;
+pub type Rows = Vec<Vec<f64>>;
 
 /// Makes random rows of small integers; some rows are empty.
-fn random_rows(rng: &mut Rng, count: usize) -> Rows {
+pub fn random_rows(rng: &mut Rng, count: usize) -> Rows {
     (0..count).map(|_| (0..rng.below(5)).map(|_| rng.range_inclusive(-8, 8) as f64).collect()).collect()
 }
 
-fn ragged(rows: &Rows) -> RaggedTensor {
+pub fn ragged(rows: &Rows) -> RaggedTensor {
     let lengths: Vec<i64> = rows.iter().map(|row| row.len() as i64).collect();
     RaggedTensor::from_row_lengths(rows.concat(), lengths).unwrap()
 }
 
-fn deep(rows: &[Rows]) -> RaggedTensor {
+pub fn deep(rows: &[Rows]) -> RaggedTensor {
     let lengths: Vec<i64> = rows.iter().map(|rows| rows.len() as i64).collect();
     RaggedTensor::from_row_lengths(ragged(&rows.concat()), lengths).unwrap()
 }
 
 /// Runs on ragged inputs and returns the results.
-fn run(exe: &Executable, inputs: &[(&str, &RaggedTensor)]) -> shapeflow::Result<Vec<RaggedItem>> {
+pub fn run(exe: &Executable, inputs: &[(&str, &RaggedTensor)]) -> shapeflow::Result<Vec<RaggedItem>> {
     let parts: Vec<(String, Tensor)> = inputs.iter().flat_map(|(name, tensor)| tensor.feeds(name)).collect();
     let feeds: Vec<(&str, TensorView<'_>)> =
         parts.iter().map(|(name, tensor)| (name.as_str(), tensor.view())).collect();
@@ -32,13 +32,13 @@ fn run(exe: &Executable, inputs: &[(&str, &RaggedTensor)]) -> shapeflow::Result<
     Ok(results.items()?.into_iter().map(|(_, item)| item).collect())
 }
 
-fn input<'g>(g: &'g Graph, name: &str, ragged_rank: usize) -> RaggedValue<'g> {
+pub fn input<'g>(g: &'g Graph, name: &str, ragged_rank: usize) -> RaggedValue<'g> {
     g.ragged_input(name, DType::F64, ragged_rank, shape![]).unwrap()
 }
 
 /// Compiles a function of one ragged value once, and compares its results with a function of nested lists for many sizes.
 #[track_caller]
-fn check(
+pub fn check(
     build: impl for<'g> Fn(RaggedValue<'g>) -> shapeflow::Result<AnyValue<'g>>,
     expected: impl Fn(&Rows) -> String,
 ) {
@@ -52,7 +52,7 @@ fn check(
     }
 }
 
-fn text(value: &impl std::fmt::Debug) -> String {
+pub fn text(value: &impl std::fmt::Debug) -> String {
     format!("{value:?}")
 }
 

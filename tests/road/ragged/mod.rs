@@ -2,9 +2,11 @@
 
 mod bytes;
 mod graphs;
+mod items;
 mod laws;
 mod mistakes;
 mod recorded;
+mod selections;
 
 #[test]
 fn arbitrary_bytes_never_panic() {

@@ -1,0 +1,239 @@
+//! Ragged values in other encodings: nested partitions, other splits, sparse and padded dense values.
+
+use shapeflow_shape_fns::{DType, Dim};
+
+use super::partition::{dim_value, number, refuse};
+use crate::error::{ErrorKind, Result};
+use crate::graph::{AnyValue, IntoOperand, Param, RaggedValue, RowPartitionValue, Value};
+use crate::ops::{SliceItem, concat};
+
+impl<'g> RaggedValue<'g> {
+    /// Puts flat values into rows by several row ids, outermost first. `nrows` gives the number of rows of each partition.
+    ///
+    /// As TensorFlow's `RaggedTensor.from_nested_value_rowids`.
+    ///
+    /// # Errors
+    /// There are no row ids, or `nrows` has another length; else as [`RaggedValue::from_value_rowids`].
+    #[track_caller]
+    pub fn from_nested_value_rowids(
+        flat: Value<'g>,
+        rowids: &[Value<'g>],
+        nrows: &[Param<'g>],
+    ) -> Result<RaggedValue<'g>> {
+        if rowids.len() != nrows.len() {
+            let message =
+                format!("there must be one nrows for each of {} row ids, got {}", rowids.len(), nrows.len());
+            return Err(refuse(ErrorKind::Attribute, message));
+        }
+        let levels = rowids.iter().zip(nrows).rev();
+        let nested = levels.into_iter().try_fold(AnyValue::Dense(flat), |values, (rowids, nrows)| {
+            RaggedValue::from_value_rowids(values, *rowids, Some(nrows.clone())).map(AnyValue::Ragged)
+        });
+        nested?.ragged()
+    }
+
+    /// Makes a ragged value of the elements of a sparse matrix: `indices i64[k, 2], values [k], shape i64[2] -> [shape[0], (r)]`.
+    ///
+    /// As TensorFlow's `RaggedTensor.from_sparse`.
+    ///
+    /// # Errors
+    /// The indices are not a matrix of two columns. The run fails unless the indices are in row-major order, and the elements of
+    /// each row start at column 0 and follow each other.
+    #[track_caller]
+    pub fn from_sparse(indices: Value<'g>, values: Value<'g>, shape: Value<'g>) -> Result<RaggedValue<'g>> {
+        let sizes = indices.shape();
+        if sizes.rank() != Some(2) || sizes.dim(1).and_then(Dim::as_known).is_some_and(|rank| rank != 2) {
+            let message = format!("the indices of a sparse matrix must have two columns, got {sizes}");
+            return Err(refuse(ErrorKind::Shape, message));
+        }
+        let column = |axis: i64| indices.slice_with(&[SliceItem::All, SliceItem::at(axis)]);
+        let nrows = Param::Value(shape.slice_with(&[SliceItem::at(0)])?);
+        let ragged = RaggedValue::from_value_rowids(values, column(0)?, Some(nrows))?;
+        let follow = ragged.columns()?.equal(column(1)?)?.reduce_all(0)?;
+        let message = "the elements of a row must start at column 0 and follow each other";
+        ragged.map_flat_values(|flat| flat.checked(follow, message))
+    }
+
+    /// Makes a ragged value of the first `lengths[i]` items of each row of a dense value: `[n, k, ..], [n] -> [n, (r), ..]`.
+    ///
+    /// A negative length counts as 0, and a length of more than `k` as `k`. As TensorFlow's `RaggedTensor.from_tensor` with
+    /// `lengths`.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, RaggedValue};
+    ///
+    /// let g = Graph::new();
+    /// let dense = g.constant([[5, 7, 0], [0, 3, 0], [6, 0, 0]])?;
+    /// let rt = RaggedValue::from_tensor_lengths(dense, g.constant([1, 0, 3])?)?;
+    /// assert_eq!(g.compile(rt)?.run_named(&[])?.ragged_at(0)?.to_string(), "[[5], [], [6, 0, 0]]");
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The dense value has no two axes of known rank, or the lengths are not a vector of i32 or i64.
+    #[track_caller]
+    pub fn from_tensor_lengths(dense: Value<'g>, lengths: Value<'g>) -> Result<RaggedValue<'g>> {
+        let [rows, width] = two_axes(dense)?;
+        let graph = dense.graph();
+        let got = lengths.dim(0)?;
+        if graph.same_dim(&rows, &got) == Some(false) {
+            let message = format!("there must be one length for each of {rows} rows, got {got}");
+            return Err(refuse(ErrorKind::Shape, message));
+        }
+        let zero = number(graph, lengths.dtype(), 0)?;
+        let most = dim_value(graph, width.clone())?.cast(lengths.dtype())?;
+        let lengths = lengths.maximum(zero)?.minimum(most)?;
+        let mask = lengths.sequence_mask(super::partition::dim_param(width))?;
+        RaggedValue::from_row_lengths(dense.boolean_mask(mask, 0)?, lengths)
+    }
+
+    /// Makes a ragged value of each row of a dense value up to its last item that differs from `padding`, a scalar:
+    /// `[n, k, ..] -> [n, (r), ..]`. An item with inner axes is padding if all its elements are.
+    ///
+    /// As TensorFlow's `RaggedTensor.from_tensor` with `padding`.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, RaggedValue};
+    ///
+    /// let g = Graph::new();
+    /// let rt = RaggedValue::from_tensor_padding(g.constant([[5, 7, 0], [0, 3, 0], [6, 0, 0]])?, 0)?;
+    /// assert_eq!(g.compile(rt)?.run_named(&[])?.ragged_at(0)?.to_string(), "[[5, 7], [0, 3], [6]]");
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The dense value has no two axes of known rank, or another dtype than `padding`.
+    #[track_caller]
+    pub fn from_tensor_padding(dense: Value<'g>, padding: impl IntoOperand<'g>) -> Result<RaggedValue<'g>> {
+        let [_, width] = two_axes(dense)?;
+        let graph = dense.graph();
+        let mut differs = dense.not_equal(padding)?;
+        while differs.shape().rank().is_some_and(|rank| rank > 2) {
+            differs = differs.reduce_any(-1)?;
+        }
+        let ends = graph.range(1i64, width + 1, 1i64)?;
+        let last = (differs.cast(DType::I64)? * ends).ok()?.reduce_max(1)?;
+        RaggedValue::from_tensor_lengths(dense, last)
+    }
+
+    /// Returns other values with the outermost partition of `self`. Both have the same number of values.
+    ///
+    /// # Errors
+    /// The numbers of values are not known to be equal.
+    #[track_caller]
+    pub fn with_values(self, values: impl Into<AnyValue<'g>>) -> Result<RaggedValue<'g>> {
+        let values = values.into();
+        let (count, got) = (self.values().count()?, values.count()?);
+        if self.graph().same_dim(&count, &got) != Some(true) {
+            return Err(refuse(ErrorKind::Shape, format!("there must be {count} values, got {got}")));
+        }
+        Ok(self.with_values_unchecked(values))
+    }
+
+    /// Returns the value with row splits of another dtype, i32 or i64.
+    ///
+    /// # Errors
+    /// The dtype is neither i32 nor i64. The run fails if a split does not fit the dtype.
+    #[track_caller]
+    pub fn with_row_splits_dtype(self, dtype: DType) -> Result<RaggedValue<'g>> {
+        if !matches!(dtype, DType::I32 | DType::I64) {
+            return Err(refuse(ErrorKind::DType, format!("row_splits must be i32 or i64, got {dtype}")));
+        }
+        let convert = |rows: RowPartitionValue<'g>| {
+            let splits = rows.row_splits();
+            if splits.dtype() == dtype {
+                return Ok(rows);
+            }
+            let fits = match dtype {
+                DType::I32 => {
+                    let last = splits.slice_with(&[SliceItem::at(-1)])?;
+                    splits.checked(last.less_equal(i64::from(i32::MAX))?, "row_splits must fit i32")?
+                }
+                _ => splits,
+            };
+            let converted = fits.cast(dtype)?;
+            RowPartitionValue::new("converted splits", splits, converted, rows.uniform_row_length())
+        };
+        let partitions = self.partitions().into_iter().map(convert).collect::<Result<Vec<_>>>()?;
+        Ok(RaggedValue::new(self.flat_values(), &partitions))
+    }
+
+    /// Returns the length of every row if the outermost partition is uniform.
+    pub fn uniform_row_length(self) -> Option<Dim> {
+        self.partition().uniform_row_length()
+    }
+
+    /// Returns the row lengths of each partition, outermost first.
+    ///
+    /// # Errors
+    /// As [`RaggedValue::row_lengths`].
+    #[track_caller]
+    pub fn nested_row_lengths(self) -> Result<Vec<Value<'g>>> {
+        self.partitions().into_iter().map(RowPartitionValue::row_lengths).collect()
+    }
+
+    /// Returns the value rowids of each partition, outermost first.
+    ///
+    /// # Errors
+    /// As [`RaggedValue::row_lengths`].
+    #[track_caller]
+    pub fn nested_value_rowids(self) -> Result<Vec<Value<'g>>> {
+        let partitions = self.partitions();
+        (0..partitions.len())
+            .map(|level| RaggedValue::new(self.flat_values(), &partitions[level..]).value_rowids())
+            .collect()
+    }
+
+    /// Returns the lengths of the rows along a partitioned axis, in the structure of the axes before it.
+    ///
+    /// # Errors
+    /// `axis` is 0, an inner axis, or does not exist.
+    #[track_caller]
+    pub fn row_lengths_along(self, axis: i64) -> Result<AnyValue<'g>> {
+        let index = super::select::axis_of(self, axis, 0)?;
+        let partitions = self.partitions();
+        let Some(rows) = index.checked_sub(1).and_then(|index| partitions.get(index)) else {
+            let depth = partitions.len();
+            let message = format!("the axis of row lengths must be in [1, {depth}], got {axis}");
+            return Err(refuse(ErrorKind::Shape, message));
+        };
+        Ok(AnyValue::of(rows.row_lengths()?, &partitions[..index - 1]))
+    }
+
+    /// Returns the smallest sizes of a dense tensor that holds every row: `[rank]`, of the dtype of the row splits.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor, ragged};
+    ///
+    /// let g = Graph::new();
+    /// let rt = g.ragged_constant(&ragged![[1, 2, 3, 4], [5], [], [6, 7, 8, 9], [10]])?;
+    /// let [sizes] = g.compile(rt.bounding_shape()?)?.run(&[])?;
+    /// assert_eq!(sizes, Tensor::from([5i64, 4]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`RaggedValue::row_lengths`].
+    #[track_caller]
+    pub fn bounding_shape(self) -> Result<Value<'g>> {
+        let (graph, dtype) = (self.graph(), self.row_splits().dtype());
+        let zero = number(graph, dtype, 0)?;
+        let mut sizes = vec![dim_value(graph, self.nrows())?.cast(dtype)?.reshape([1i64])?];
+        for lengths in self.nested_row_lengths()? {
+            sizes.push(lengths.reduce_max(0)?.maximum(zero)?.reshape([1i64])?);
+        }
+        sizes.push(self.flat_values().shape_tensor_as(dtype)?.slice_with(&[(1..).into()])?);
+        concat(&sizes, 0)
+    }
+}
+
+/// Returns the sizes of the first two axes of a dense value.
+fn two_axes(dense: Value<'_>) -> Result<[Dim; 2]> {
+    match dense.shape().dims() {
+        Some([rows, width, ..]) => Ok([rows.clone(), width.clone()]),
+        _ => {
+            let message = format!("the dense value must have rank at least 2, got {}", dense.shape());
+            Err(refuse(ErrorKind::Shape, message))
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! Ops that select from ragged values by index: gather, batch_gather, gather_nd, where_indices.
+
+use shapeflow_shape_fns::{DType, Dim};
+
+use super::partition::{dim_value, refuse, uniform_partition};
+use super::select::take;
+use super::splits::POSITION;
+use crate::error::{ErrorKind, Result};
+use crate::graph::{AnyValue, RaggedValue, Value};
+use crate::ops::{SliceItem, concat};
+
+impl<'g> RaggedValue<'g> {
+    /// Selects rows: row `i` of the result is row `indices[i]`. The axes of the indices replace axis 0.
+    ///
+    /// `[n, (r), ..], indices [k..] -> [k.., (r), ..]`. The indices are dense or ragged, i32 or i64. An index out of range fails
+    /// the run. As TensorFlow's `RaggedGather`.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, ragged};
+    ///
+    /// let g = Graph::new();
+    /// let rt = g.ragged_constant(&ragged![[1, 2], [], [3, 4, 5]])?;
+    /// let picked = rt.gather(g.constant([2, 0, 2])?)?;
+    /// let picked = g.compile(picked)?.run_named(&[])?.ragged_at(0)?;
+    /// assert_eq!(picked.to_string(), "[[3, 4, 5], [1, 2], [3, 4, 5]]");
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The indices are a scalar, have an unknown rank, or are neither i32 nor i64.
+    #[track_caller]
+    pub fn gather(self, indices: impl Into<AnyValue<'g>>) -> Result<RaggedValue<'g>> {
+        let indices = indices.into();
+        if indices.flat_values().shape().rank() == Some(0) {
+            let message = "the indices must have rank at least 1, got a scalar".to_string();
+            return Err(refuse(ErrorKind::Shape, message)
+                .with_help("use slice_with(&[SliceItem::at(i)]), which returns one row"));
+        }
+        gather_any(self.into(), indices)?.ragged()
+    }
+
+    /// Selects items of each row: item `j` of row `i` is item `indices[i, j]` of row `i`.
+    ///
+    /// `[n, (r), ..], indices [n, (k)] -> [n, (k), ..]`, i32 or i64. An index outside its row fails the run. As TensorFlow's
+    /// `tf.gather` with `batch_dims=1`.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, ragged};
+    ///
+    /// let g = Graph::new();
+    /// let rt = g.ragged_constant(&ragged![[10, 20, 30], [], [40]])?;
+    /// let picked = rt.batch_gather(g.ragged_constant(&ragged![[2, 0], [], [0]])?)?;
+    /// let picked = g.compile(picked)?.run_named(&[])?.ragged_at(0)?;
+    /// assert_eq!(picked.to_string(), "[[30, 10], [], [40]]");
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The numbers of rows differ, the flat indices are not a vector, or they are neither i32 nor i64.
+    #[track_caller]
+    pub fn batch_gather(self, indices: RaggedValue<'g>) -> Result<RaggedValue<'g>> {
+        let (graph, flat) = (self.graph(), indices.flat_values());
+        if flat.shape().rank() != Some(1) {
+            let message = format!("the flat indices must be a vector, got {}", flat.shape());
+            return Err(refuse(ErrorKind::Shape, message));
+        }
+        let (rows, got) = (self.nrows(), indices.nrows());
+        let message = format!("indices must have as many rows as the values, got {got} for {rows}");
+        let flat = match graph.same_dim(&rows, &got) {
+            Some(true) => flat,
+            Some(false) => return Err(refuse(ErrorKind::Shape, message)),
+            None => {
+                let same = dim_value(graph, rows)?.equal(dim_value(graph, got)?)?;
+                flat.checked(same, "indices must have as many rows as the values")?
+            }
+        };
+        let positions = position(self, indices.outer_rowids()?, flat)?;
+        let taken = take(self.values(), positions)?;
+        Ok(indices.around(taken).ragged()?)
+    }
+
+    /// Selects by index along the first axes: `out[i] = self[indices[i, 0], …, indices[i, k-1]]`. If `k` is the rank, elements are
+    /// selected; else the results are rows or slices.
+    ///
+    /// `[n, (r), ..], indices [i.., k] -> [i.., ..]`. The indices are dense or ragged, i32 or i64; their last axis is uniform. An
+    /// index outside its row fails the run; TensorFlow's `tf.gather_nd` reads another row instead.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, ragged};
+    ///
+    /// let g = Graph::new();
+    /// let params = g.ragged_constant(&ragged![[[0, 1], [10]], [[100], [110, 111, 112], [120]], [[], [210]]])?;
+    /// let rows = params.gather_nd(g.constant([[2, 1], [0, 0]])?)?;
+    /// let items = params.gather_nd(g.constant([[0, 0, 1], [1, 1, 2]])?)?;
+    /// let results = g.compile(&[rows, items])?.run_named(&[])?;
+    /// assert_eq!(results.ragged_at(0)?.to_string(), "[[210], [0, 1]]");
+    /// assert_eq!(results.items()?[1].1.to_string(), "[1, 112]");
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The size of the last axis of the indices is unknown, 0, or more than the rank; or the indices are neither i32 nor i64.
+    #[track_caller]
+    pub fn gather_nd(self, indices: impl Into<AnyValue<'g>>) -> Result<AnyValue<'g>> {
+        let indices = match indices.into() {
+            AnyValue::Dense(indices) => indices,
+            AnyValue::Ragged(indices) => return Ok(indices.around(self.gather_nd(indices.flat_values())?)),
+        };
+        let (shape, rank) = (indices.shape(), super::reduce::rank_of(self)?);
+        let count = shape.dims().and_then(|dims| dims.last()).and_then(Dim::as_known);
+        let Some(count) = count.filter(|count| (1..=rank as i64).contains(count)) else {
+            let message = format!(
+                "the last axis of the indices must have a size from 1 to the rank {rank}, got {shape}"
+            );
+            return Err(refuse(ErrorKind::Shape, message));
+        };
+        let dtype = self.row_splits().dtype();
+        let column = |axis: i64| indices.slice_with(&[SliceItem::Rest, SliceItem::at(axis)])?.cast(dtype);
+        let (mut value, mut at) = (AnyValue::Ragged(self), column(0)?);
+        for axis in 1..count {
+            value = match value {
+                AnyValue::Ragged(ragged) => {
+                    at = position(ragged, at, column(axis)?)?;
+                    ragged.values()
+                }
+                AnyValue::Dense(values) => {
+                    let inner = indices.slice_with(&[SliceItem::Rest, (axis..).into()])?.cast(dtype)?;
+                    return values.gather_nd(concat(&[at.expand_dims(-1)?, inner], -1)?).map(AnyValue::Dense);
+                }
+            };
+        }
+        gather_any(value, at.into())
+    }
+
+    /// Returns the indices of all elements that are true or nonzero, in row-major order: `[n, (r), ..] -> i64[?, rank]`.
+    ///
+    /// As TensorFlow's `tf.where` with one argument. Runs on the host.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor, ragged};
+    ///
+    /// let g = Graph::new();
+    /// let flags = g.ragged_constant(&ragged![[true, false], [], [true]])?;
+    /// let [indices] = g.compile(flags.where_indices()?)?.run(&[])?;
+    /// assert_eq!(indices, Tensor::from([[0i64, 0], [2, 0]]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The elements are neither bool nor numbers.
+    #[doc(alias = "nonzero")]
+    #[track_caller]
+    pub fn where_indices(self) -> Result<Value<'g>> {
+        let [indices, values, _] = self.to_sparse()?;
+        indices.boolean_mask(values.cast(DType::Bool)?, 0)
+    }
+
+    /// Takes row `i` of `self` where `condition[i]` is true, and of `no` elsewhere.
+    ///
+    /// `[n, (r), ..], condition bool[n], no [n, (s), ..] -> [n, (t), ..]`. The rows may have different lengths. As TensorFlow's
+    /// `tf.compat.v1.where` with a vector.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, ragged};
+    ///
+    /// let g = Graph::new();
+    /// let (yes, no) = (g.ragged_constant(&ragged![[1, 2], [3]])?, g.ragged_constant(&ragged![[4], [5, 6, 7]])?);
+    /// let rows = yes.select_rows(g.constant([true, false])?, no)?;
+    /// assert_eq!(g.compile(rows)?.run_named(&[])?.ragged_at(0)?.to_string(), "[[1, 2], [5, 6, 7]]");
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `condition` is not a vector of bool, or dtypes or numbers of rows differ.
+    #[track_caller]
+    pub fn select_rows(self, condition: Value<'g>, no: RaggedValue<'g>) -> Result<RaggedValue<'g>> {
+        let yes = self.graph().range(0i64, self.nrows(), 1i64)?;
+        let other = self.graph().range(0i64, no.nrows(), 1i64)?;
+        let other = (other + dim_value(self.graph(), self.nrows())?).ok()?;
+        let rows = condition.select(yes, other)?;
+        take(RaggedValue::concat(&[self, no], 0)?.into(), rows)?.ragged()
+    }
+
+    /// Puts all partitions of `self` around values.
+    pub(super) fn around(self, values: AnyValue<'g>) -> AnyValue<'g> {
+        self.partitions().into_iter().rev().fold(values, |values, rows| values.split_by(rows).into())
+    }
+}
+
+/// Returns the position of item `column` of row `row` in the values, for each pair. The run fails if there is no such item.
+fn position<'g>(x: RaggedValue<'g>, rows: Value<'g>, columns: Value<'g>) -> Result<Value<'g>> {
+    let splits = x.row_splits();
+    let (rows, columns) = (rows.cast(splits.dtype())?, columns.cast(splits.dtype())?);
+    x.graph().op(&POSITION).data(splits).data(rows).data(columns).finish()
+}
+
+/// Selects positions along axis 0. The axes of the indices replace axis 0.
+fn gather_any<'g>(x: AnyValue<'g>, indices: AnyValue<'g>) -> Result<AnyValue<'g>> {
+    let indices = match (x, indices) {
+        (_, AnyValue::Ragged(indices)) => {
+            return Ok(indices.around(gather_any(x, indices.flat_values().into())?));
+        }
+        (AnyValue::Dense(x), AnyValue::Dense(indices)) => return x.gather(indices, 0).map(AnyValue::Dense),
+        (AnyValue::Ragged(_), AnyValue::Dense(indices)) => indices,
+    };
+    let shape = indices.shape();
+    match shape.dims() {
+        None => {
+            let message = "the indices of a ragged value must have a known rank".to_string();
+            Err(refuse(ErrorKind::Shape, message))
+        }
+        Some([]) => Ok(take(x, indices.reshape([1i64])?)?.ragged()?.values()),
+        Some(sizes) => {
+            let mut taken = take(x, if sizes.len() == 1 { indices } else { indices.reshape([-1i64])? })?;
+            for axis in (1..sizes.len()).rev() {
+                let rows = sizes[..axis].iter().cloned().reduce(|rows, size| rows * size);
+                let rows = uniform_partition(taken, rows.expect("an axis is before"), sizes[axis].clone())?;
+                taken = taken.split_by(rows).into();
+            }
+            Ok(taken)
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Ops that a ragged value has on its inner axes only, or not at all: the errors say what to use instead.
+
+use super::partition::refuse;
+use super::reduce::rank_of;
+use crate::error::{Error, ErrorKind, Result};
+use crate::graph::{RaggedValue, Value};
+
+impl<'g> RaggedValue<'g> {
+    /// Moves the inner axes of the flat values. `perm` has every axis; axis 0 and the partitioned axes stay in their places,
+    /// because the columns of rows of different lengths are no rows.
+    ///
+    /// # Errors
+    /// `perm` moves axis 0 or a partitioned axis, or is not a permutation of the axes.
+    #[track_caller]
+    pub fn transpose(self, perm: &[i64]) -> Result<RaggedValue<'g>> {
+        let depth = self.ragged_rank();
+        let rank = rank_of(self)?;
+        let stays = |axis: usize| perm.get(axis) == Some(&(axis as i64));
+        if perm.len() != rank || !(0..=depth).all(stays) {
+            let message = "the partitioned axes of a ragged value cannot be transposed".to_string();
+            return Err(unmoved(self, message)
+                .with_help("use to_tensor, which pads the rows, and transpose the dense value"));
+        }
+        let inner: Vec<i64> =
+            std::iter::once(0).chain(perm[depth + 1..].iter().map(|axis| axis - depth as i64)).collect();
+        self.map_flat_values(|flat| flat.transpose(inner))
+    }
+
+    /// Pads the inner axes of the flat values with zeros. `paddings` has every axis; it is zero for axis 0 and the partitioned axes.
+    ///
+    /// # Errors
+    /// A padding of axis 0 or of a partitioned axis is not zero; else as [`Value::pad`].
+    #[track_caller]
+    pub fn pad(self, paddings: &[[i64; 2]]) -> Result<RaggedValue<'g>> {
+        let depth = self.ragged_rank();
+        let rank = rank_of(self)?;
+        if paddings.len() != rank || paddings[..=depth] != vec![[0, 0]; depth + 1] {
+            let message = "the partitioned axes of a ragged value cannot be padded".to_string();
+            return Err(unmoved(self, message)
+                .with_help("use concat to add items to each row, or to_tensor_with for rows of one length"));
+        }
+        self.map_flat_values(|flat| flat.pad(&paddings[depth..]))
+    }
+
+    /// Refuses: a slice of one size does not fit rows of different lengths. [`slice_with`](Self::slice_with) cuts each row.
+    ///
+    /// # Errors
+    /// Always.
+    #[track_caller]
+    pub fn slice(self, _begin: &[i64], _size: &[i64]) -> Result<RaggedValue<'g>> {
+        let message = "a ragged value has no slice of one size, because a row may be shorter".to_string();
+        Err(unmoved(self, message).with_help("use slice_with, which cuts each row to a range"))
+    }
+
+    /// Refuses: rows of different lengths are not compared. `flat_values().unique()` finds the unique elements.
+    ///
+    /// # Errors
+    /// Always.
+    #[track_caller]
+    pub fn unique(self) -> Result<[Value<'g>; 2]> {
+        let message = "the rows of a ragged value are not compared with each other".to_string();
+        Err(unmoved(self, message).with_help(
+            "use flat_values().unique() for the unique elements, or to_tensor and unique_slices for the unique rows",
+        ))
+    }
+}
+
+fn unmoved(value: RaggedValue<'_>, message: String) -> Error {
+    refuse(ErrorKind::Shape, format!("{message}, got {}", value.shape_text()))
+}

@@ -1,0 +1,188 @@
+//! `ragged_sort` and `ragged_argsort`: sort the items of each row; host ops over row splits.
+
+use shapeflow_shape_fns::{Attr, DType, InferenceContext};
+
+use super::partition::refuse;
+use super::reduce_rows::offsets;
+use super::select::take as take_values;
+use super::slice_value::cut;
+use crate::dtype;
+use crate::error::{ErrorKind, Result};
+use crate::graph::{AnyValue, RaggedValue, Value};
+use crate::op::{HostCx, OpDef, Operand};
+use crate::ops::integers::int_tensor;
+use crate::ops::row_major::RowMajor;
+use crate::ops::sort::order::order_keys;
+use crate::ops::take::take;
+
+impl<'g> RaggedValue<'g> {
+    /// Sorts the items of each row along the last partitioned axis, in ascending or in descending order.
+    ///
+    /// `[.., (r), ..] -> [.., (r), ..]`; bool, integers and floats. Equal items keep their order. NaN counts as the largest. Each
+    /// element of an inner axis is sorted along the rows on its own. TensorFlow's `tf.sort` refuses ragged values. Runs on the host.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, ragged};
+    ///
+    /// let g = Graph::new();
+    /// let rt = g.ragged_constant(&ragged![[3, 1, 2], [], [5, 9, 2, 6]])?;
+    /// let results = g.compile(&[rt.sort(false)?, rt.argsort(true)?])?.run_named(&[])?;
+    /// assert_eq!(results.ragged_at(0)?.to_string(), "[[1, 2, 3], [], [2, 5, 6, 9]]");
+    /// assert_eq!(results.ragged_at(1)?.to_string(), "[[0, 2, 1], [], [1, 3, 0, 2]]");
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The elements are neither bool nor real numbers.
+    #[track_caller]
+    pub fn sort(self, descending: bool) -> Result<RaggedValue<'g>> {
+        self.map_flat_values(|flat| self.sorted(&SORT, flat, descending))
+    }
+
+    /// Returns the positions in their row of the items that [`RaggedValue::sort`] returns: i64.
+    ///
+    /// # Errors
+    /// As [`RaggedValue::sort`].
+    #[track_caller]
+    pub fn argsort(self, descending: bool) -> Result<RaggedValue<'g>> {
+        self.map_flat_values(|flat| self.sorted(&ARGSORT, flat, descending))
+    }
+
+    /// Returns the `k` largest items of each row along the last partitioned axis, in descending order, and their positions in the
+    /// row. A row of fewer items gives all its items.
+    ///
+    /// `[.., (r), ..] -> [.., (min(r, k)), ..], i64[.., (min(r, k)), ..]`. Of equal items, the one with the lower position comes
+    /// first; NaN counts as the largest. TensorFlow's `tf.math.top_k` refuses ragged values. Runs on the host.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, ragged};
+    ///
+    /// let g = Graph::new();
+    /// let rt = g.ragged_constant(&ragged![[3, 1, 2], [], [5, 9, 2, 6]])?;
+    /// let results = g.compile(&rt.top_k(2)?)?.run_named(&[])?;
+    /// assert_eq!(results.ragged_at(0)?.to_string(), "[[3, 2], [], [9, 6]]");
+    /// assert_eq!(results.ragged_at(1)?.to_string(), "[[0, 2], [], [1, 3]]");
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `k` is negative; else as [`RaggedValue::sort`].
+    #[track_caller]
+    pub fn top_k(self, k: i64) -> Result<[RaggedValue<'g>; 2]> {
+        if k < 0 {
+            return Err(refuse(ErrorKind::Attribute, format!("k must not be negative, got {k}")));
+        }
+        let (sorted, order) = (self.sort(true)?, self.argsort(true)?);
+        let partitions = self.partitions();
+        let (outer, last) = partitions.split_at(partitions.len() - 1);
+        let (rows, positions) = cut(RaggedValue::new(self.flat_values(), last), None, Some(&k.into()), 1)?;
+        let first = |x: RaggedValue<'g>| -> Result<RaggedValue<'g>> {
+            let kept = take_values(x.flat_values().into(), positions)?.split_by(rows);
+            Ok(outer.iter().rev().fold(kept, |value, rows| AnyValue::Ragged(value).split_by(*rows)))
+        };
+        Ok([first(sorted)?, first(order)?])
+    }
+
+    fn sorted(self, def: &'static OpDef, flat: Value<'g>, descending: bool) -> Result<Value<'g>> {
+        let partitions = self.partitions();
+        let last = partitions.last().expect("a ragged value has at least one partition");
+        let call = self.graph().op(def).data(flat).data(last.row_splits());
+        call.attr("descending", descending).finish()
+    }
+}
+
+pub(crate) static SORT: OpDef = OpDef::host("ragged_sort", run_sort)
+    .operands(&[Operand::Data("values"), Operand::Data("row_splits")])
+    .shape_fn(shape)
+    .dtype_rule(|dtypes, _| {
+        dtype::indices(dtypes, 1)?;
+        Ok(vec![dtype::common(dtypes, 0, 1, dtype::Class::Scalar)?])
+    });
+
+pub(crate) static ARGSORT: OpDef = OpDef::host("ragged_argsort", run_argsort)
+    .operands(&[Operand::Data("values"), Operand::Data("row_splits")])
+    .shape_fn(shape)
+    .dtype_rule(|dtypes, _| {
+        dtype::indices(dtypes, 1)?;
+        dtype::common(dtypes, 0, 1, dtype::Class::Scalar)?;
+        Ok(vec![DType::I64])
+    });
+
+fn shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
+    let values = cx.with_rank_at_least(0, 1)?;
+    cx.with_rank(1, 1)?;
+    cx.set_output(0, values);
+    Ok(())
+}
+
+/// Calls `set(element, row_start, position)` for each element: the element of the result comes from this position of the row. An
+/// element outside all rows is not visited.
+fn each_sorted(cx: &HostCx<'_>, mut set: impl FnMut(usize, usize, usize)) -> Result<()> {
+    let (x, splits) = (RowMajor::new(cx.input(0)?)?, RowMajor::new(cx.input(1)?)?);
+    let x = x.view();
+    let offsets = offsets(splits.view(), x.sizes()[0])?;
+    let width: usize = x.sizes()[1..].iter().product();
+    let keys = order_keys(&x)?;
+    let flip = if matches!(cx.attrs().get("descending"), Some(Attr::Bool(true))) { u64::MAX } else { 0 };
+    let mut column: Vec<(u64, usize)> = Vec::new();
+    for pair in offsets.windows(2) {
+        for inner in 0..width {
+            column.clear();
+            // Inverted keys ascend where the elements descend, and leave equal elements in their order.
+            let key = |position: usize| keys[(pair[0] + position) * width + inner] ^ flip;
+            column.extend((0..pair[1] - pair[0]).map(|position| (key(position), position)));
+            column.sort_unstable();
+            for (place, (_, position)) in column.iter().enumerate() {
+                set((pair[0] + place) * width + inner, pair[0] * width + inner, *position);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn run_sort(cx: &mut HostCx<'_>) -> Result<()> {
+    let x = RowMajor::new(cx.input(0)?)?;
+    let x = x.view();
+    let width: usize = x.sizes()[1..].iter().product();
+    let mut sources: Vec<usize> = (0..x.len()).collect();
+    each_sorted(cx, |element, start, position| sources[element] = start + position * width)?;
+    cx.set_output(0, take(&x, x.sizes(), 1, sources.into_iter())?)
+}
+
+fn run_argsort(cx: &mut HostCx<'_>) -> Result<()> {
+    let x = cx.input(0)?;
+    let mut positions = vec![0; x.len()];
+    each_sorted(cx, |element, _, position| positions[element] = position)?;
+    cx.set_output(0, int_tensor(DType::I64, x.sizes(), positions.into_iter())?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::testing::{run_one, shape_table, tensor};
+    use shapeflow_shape_fns::Attrs;
+
+    shape_table! { SORT, {},
+        "f16[n, 3]; i64[m]" => "f16[n, 3]",
+        "bool[n]; i32[m]" => "bool[n]",
+        "c64[n]; i64[m]" => error "the element type must be bool, an integer or a float",
+        "[n]; f32[m]" => error "i32 or i64",
+    }
+    shape_table! { positions: ARGSORT, {},
+        "u8[n]; i32[m]" => "i64[n]",
+    }
+
+    #[test]
+    fn each_inner_element_is_sorted_along_its_row() {
+        let x = tensor(&[4, 2], &[3.0, f32::NAN, 1.0, 2.0, -0.0, 5.0, 0.0, -5.0]);
+        let splits = tensor(&[4], &[0, 2, 2, 4]);
+        let of = |def, descending: bool| {
+            run_one(def, &Attrs::new().with("descending", descending), &[x.clone(), splits.clone()])
+        };
+        let order = of(&ARGSORT, false).to_vec::<i64>().unwrap();
+        assert_eq!(order, [1, 1, 0, 0, 0, 1, 1, 0]);
+        let sorted = of(&SORT, true).to_vec::<f32>().unwrap();
+        assert!(sorted[1].is_nan());
+        assert_eq!([&sorted[..1], &sorted[2..]].concat(), [3.0, 1.0, 2.0, 0.0, 5.0, 0.0, -5.0]);
+    }
+}

@@ -1,0 +1,73 @@
+//! The recorded cases of ops that select, split and merge.
+
+use serde_json::Value as Json;
+use shapeflow::{AnyValue, DType, RaggedTensor, RaggedValue, Result, Tensor};
+
+use super::recorded::indices;
+
+/// Returns lists of integers as a ragged constant.
+fn ragged_ints<'g>(x: RaggedValue<'g>, json: &[Json]) -> RaggedValue<'g> {
+    let ints = |json: &Json| json.as_array().unwrap().iter().map(|item| item.as_i64().unwrap()).collect();
+    let rows: Vec<Vec<i64>> = json.iter().map(ints).collect();
+    let rows = RaggedTensor::from_nested(rows).unwrap();
+    x.graph().ragged_constant(&rows).unwrap()
+}
+
+/// Applies the op of a case to a value of a graph.
+pub fn in_graph<'g>(op: &str, arguments: &[Json], x: RaggedValue<'g>) -> Option<Result<AnyValue<'g>>> {
+    let ints: Vec<i64> = arguments.iter().filter_map(Json::as_i64).collect();
+    let graph = x.graph();
+    let ragged = |value: Result<RaggedValue<'g>>| value.map(AnyValue::Ragged);
+    let dense = |value: Result<shapeflow::Value<'g>>| value.map(AnyValue::Dense);
+    Some(match op {
+        "gather_nd" => x.gather_nd(graph.constant(&indices(arguments)).unwrap()),
+        "gather_ragged" => ragged(x.gather(ragged_ints(x, arguments))),
+        "batch_gather" => ragged(x.batch_gather(ragged_ints(x, arguments))),
+        "squeeze" => x.squeeze(&ints),
+        "squeeze_new" => {
+            let expanded = ints.iter().try_fold(x, |x, axis| x.expand_dims(*axis));
+            expanded.and_then(|x| x.squeeze(&ints))
+        }
+        "tile" => ragged(x.tile(ints[0] as usize, ints[1])),
+        "split" => {
+            let (axis, part) = (arguments[1].as_i64().unwrap(), arguments[2].as_u64().unwrap() as usize);
+            let parts = match &arguments[0] {
+                Json::Array(sizes) => {
+                    let sizes: Vec<i64> = sizes.iter().map(|size| size.as_i64().unwrap()).collect();
+                    x.split_sizes(sizes, axis)
+                }
+                num => x.split_n(num.as_i64().unwrap(), axis),
+            };
+            ragged(parts.map(|parts| parts[part]))
+        }
+        "where" => dense(x.greater(0.0).and_then(RaggedValue::where_indices)),
+        "select" => ragged(x.greater(0.0).and_then(|flags| flags.select(x, x * 10.0))),
+        "select_scalar" => ragged(x.greater(0.0).and_then(|flags| flags.select(x, 5.0))),
+        "select_rows" => {
+            let flags: Vec<bool> = arguments.iter().map(|flag| flag.as_bool().unwrap()).collect();
+            ragged(x.select_rows(graph.constant(&Tensor::from(flags)).unwrap(), x * 10.0))
+        }
+        "stack_partitions" => {
+            let ids = graph.constant(&indices(arguments[0].as_array().unwrap())).unwrap();
+            let count = arguments[1].as_i64().unwrap();
+            ragged(RaggedValue::stack_dynamic_partitions(x, ids, count))
+        }
+        "stack_ragged" => {
+            let ids = x.map_flat_values(|flat| graph.range(0i64, flat.dim(0)?, 1i64)?.floormod(3));
+            ragged(ids.and_then(|ids| RaggedValue::stack_dynamic_partitions(x, ids, ints[0])))
+        }
+        "bincount" => {
+            let none = Tensor::zeros(DType::I64, &[0]).unwrap();
+            dense(x.abs().and_then(|x| x.cast(DType::I64)?.bincount(ints[0], &none, false)))
+        }
+        "reshape" => dense(x.reshape(&ints[..])),
+        "from_tensor_lengths" => ragged(
+            x.to_tensor()
+                .and_then(|dense| RaggedValue::from_tensor_lengths(dense, graph.constant(&ints[..])?)),
+        ),
+        "from_tensor_padding" => {
+            ragged(x.to_tensor().and_then(|dense| RaggedValue::from_tensor_padding(dense, 0.0)))
+        }
+        _ => return None,
+    })
+}
