@@ -10,7 +10,7 @@
 //! - `Interner` hash-conses nodes, folds constants, applies exact identities, and rewrites (substitutes axes, inlines
 //!   one expression into another).
 //! - `StorageForms` rewrites complex numbers as pairs of real expressions, and elements without arithmetic as their
-//! bits.
+//!   bits.
 //! - `Program` flattens an expression, and `Evaluator` computes its elements one by one. This interpreter is the
 //!   reference: every emitter computes the same bits, except for NaN payloads.
 //! - `eval_unary`, `eval_binary`, `eval_cast` and the like define each primitive operation on [`Scalar`]s.

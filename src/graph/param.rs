@@ -140,7 +140,7 @@ mod tests {
             "[n, 2]"
         );
         assert_eq!(x.slice([0, 1], shape![&n, 2])?.shape().to_string(), "[n, 2]");
-        assert_eq!(x.pad(&shape![&n, 0, 0, 1])?.shape().to_string(), "[2*n, 7]");
+        assert_eq!(x.pad(shape![&n, 0, 0, 1])?.shape().to_string(), "[2*n, 7]");
         Ok(())
     }
 }

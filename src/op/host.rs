@@ -52,6 +52,9 @@ struct Output<'a> {
 
 /// What a host kernel gets: inputs, attributes, and memory for its outputs.
 ///
+/// The dtype rule and the shape function have accepted the inputs, with their sizes and the elements of parameters, before
+/// the kernel runs. The kernel checks what they cannot know, such as the elements of data.
+///
 /// ```
 /// use shapeflow::{DType, Graph, HostCx, OpDef, Operand, Result, TensorView, shape, shape_fns};
 ///

@@ -18,7 +18,7 @@ use crate::tensor::Tensor;
 /// shape_table! { DEF, {"perm": [1, 0]},
 ///     "[2, n]" => "[n, 2]",
 ///     "?"      => "[?, ?]",
-///     "[2]"    => error "perm has 2 axes",
+///     "[2]"    => error "perm must have one entry per axis, got 2",
 /// }
 /// ```
 /// Operands are separated by `;`. An operand may begin with its dtype (`i64[n]`; the default is f32). The name of a

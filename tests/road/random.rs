@@ -3,7 +3,7 @@
 //! `SHAPEFLOW_CASES` sets the number of graphs, `SHAPEFLOW_SEED` the first seed, and `SHAPEFLOW_TRACE` prints each seed
 //! before its graph runs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
@@ -206,8 +206,15 @@ pub fn single_op_graph(op: &'static str, seed: u64) -> Option<GeneratedGraph> {
 #[test]
 fn every_registered_op_is_listed() {
     let registry = Registry::builtin();
-    let registered: Vec<&str> = registry.iter().map(|def| def.name()).collect();
-    let mut listed: Vec<&str> = OPS.iter().map(|(op, _)| *op).chain(STRING_OPS.iter().copied()).collect();
-    listed.sort_unstable();
-    assert_eq!(registered, listed, "tests/road/ops/list.rs must list the registered ops");
+    let registered: BTreeSet<&str> = registry.iter().map(|def| def.name()).collect();
+    let names: Vec<&str> = OPS.iter().map(|(op, _)| *op).chain(STRING_OPS.iter().copied()).collect();
+    let listed: BTreeSet<&str> = names.iter().copied().collect();
+    let missing: Vec<&&str> = registered.difference(&listed).collect();
+    assert!(
+        missing.is_empty(),
+        "tests/road/ops/list.rs lacks {missing:?}; `add_op` needs a case for each too"
+    );
+    let unknown: Vec<&&str> = listed.difference(&registered).collect();
+    assert!(unknown.is_empty(), "tests/road/ops/list.rs lists ops that are not registered: {unknown:?}");
+    assert_eq!(names.len(), listed.len(), "tests/road/ops/list.rs lists an op twice");
 }

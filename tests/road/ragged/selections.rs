@@ -20,7 +20,7 @@ pub fn in_graph<'g>(op: &str, arguments: &[Json], x: RaggedValue<'g>) -> Option<
     let ragged = |value: Result<RaggedValue<'g>>| value.map(AnyValue::Ragged);
     let dense = |value: Result<shapeflow::Value<'g>>| value.map(AnyValue::Dense);
     Some(match op {
-        "gather_nd" => x.gather_nd(graph.constant(&indices(arguments)).unwrap()),
+        "gather_nd" => x.gather_nd(graph.constant(indices(arguments)).unwrap()),
         "gather_ragged" => ragged(x.gather(ragged_ints(x, arguments))),
         "batch_gather" => ragged(x.batch_gather(ragged_ints(x, arguments))),
         "squeeze" => x.squeeze(&ints),
@@ -45,10 +45,10 @@ pub fn in_graph<'g>(op: &str, arguments: &[Json], x: RaggedValue<'g>) -> Option<
         "select_scalar" => ragged(x.greater(0.0).and_then(|flags| flags.select(x, 5.0))),
         "select_rows" => {
             let flags: Vec<bool> = arguments.iter().map(|flag| flag.as_bool().unwrap()).collect();
-            ragged(x.select_rows(graph.constant(&Tensor::from(flags)).unwrap(), x * 10.0))
+            ragged(x.select_rows(graph.constant(Tensor::from(flags)).unwrap(), x * 10.0))
         }
         "stack_partitions" => {
-            let ids = graph.constant(&indices(arguments[0].as_array().unwrap())).unwrap();
+            let ids = graph.constant(indices(arguments[0].as_array().unwrap())).unwrap();
             let count = arguments[1].as_i64().unwrap();
             ragged(RaggedValue::stack_dynamic_partitions(x, ids, count))
         }
