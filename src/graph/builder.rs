@@ -121,7 +121,6 @@ impl<'g> OpBuilder<'g> {
     }
 
     /// Sets all attributes at once.
-    #[cfg(feature = "graphdef")]
     pub(crate) fn attrs(mut self, attrs: Attrs) -> Self {
         self.attrs = attrs;
         self
