@@ -46,8 +46,9 @@ pub use op::{
 pub use ops::reduce::{Axes, IntoAxes};
 pub use ops::{
     Bound, DataFormat, DiagonalAlign, GridOrder, IntoRaggedAxes, IntoRaggedOperand, IntoScalar, LookupTable,
-    Mirror, Padding, Quantization, Sampling, SetOperation, SliceItem, SliceMasks, WindowPadding, add_n,
-    concat, concat_offset, dynamic_stitch, einsum, meshgrid, stack,
+    Mirror, Padding, Quantization, QuantizeMode, QuantizeOptions, Sampling, SetOperation, SliceItem,
+    SliceMasks, WindowPadding, add_n, concat, concat_offset, dynamic_stitch, einsum, meshgrid,
+    quantized_concat, stack,
 };
 #[cfg(feature = "strings")]
 pub use ops::{string_format, string_join};

@@ -132,7 +132,6 @@ impl<'g> OpBuilder<'g> {
     }
 
     /// Sets all attributes at once.
-    #[cfg(feature = "graphdef")]
     pub(crate) fn attrs(mut self, attrs: Attrs) -> Self {
         self.attrs = attrs;
         self.is_imported = true;

@@ -330,7 +330,7 @@ mod tests {
         let number = |dtype: DType| dtype.is_integer() || dtype.is_float();
         let rows: [(&str, &dyn Fn(DType) -> bool); 10] = [
             (
-                "bessel_i0e bessel_i1e cbrt ceil digamma div_no_nan elu elu_grad erf erfc exp2 floor hard_sigmoid hard_swish is_finite is_inf is_nan lgamma log2 log_sigmoid mish mul_no_nan reciprocal_grad rsqrt_grad selu selu_grad sigmoid_grad silu softplus softplus_grad softsign softsign_grad sqrt_grad tanh_grad xdivy xlog1py xlogy",
+                "bessel_i0e bessel_i1e cbrt ceil digamma div_no_nan elu elu_grad erf erfc erfinv exp2 floor hard_sigmoid hard_swish is_finite is_inf is_nan lgamma log2 log_sigmoid mish mul_no_nan ndtri reciprocal_grad rsqrt_grad selu selu_grad sigmoid_grad silu softplus softplus_grad softsign softsign_grad sqrt_grad tanh_grad xdivy xlog1py xlogy",
                 &DType::is_float,
             ),
             (

@@ -61,7 +61,7 @@ pub use image::Sampling;
 pub use linalg::einsum;
 pub use math::add_n;
 pub use nn::{DataFormat, Padding};
-pub use quantize::Quantization;
+pub use quantize::{Quantization, QuantizeMode, QuantizeOptions, quantized_concat};
 pub use sparse::SetOperation;
 #[cfg(feature = "strings")]
 pub use string::{string_format, string_join};

@@ -76,6 +76,28 @@ SPECIAL = {
 }
 
 
+
+def ndtri(p):
+    """Returns the quantile of the normal distribution."""
+    x = mp.mpf(0)
+    tail = min(p, 1 - p)
+    if tail < mp.mpf("0.2"):
+        x = -mp.sqrt(-2 * mp.log(tail))
+        for _ in range(60):
+            x -= (mp.log(mp.ncdf(x)) - mp.log(tail)) * mp.ncdf(x) / mp.npdf(x)
+        return x if p < 0.5 else -x
+    for _ in range(12):
+        x -= (mp.ncdf(x) - p) / mp.npdf(x)
+    return x
+
+
+# Printed after all other rows.
+INVERSES = {
+    "erfinv": (mp.erfinv, [between(-1, 1), spread(-900, -0.01), lambda: 1 - spread(-53, -1, False)()]),
+    "ndtri": (lambda p: ndtri(mp.mpf(p)), [between(0, 1), spread(-1000, -1, False), lambda: 1 - spread(-53, -1, False)()]),
+}
+
+
 def power_arguments():
     """Draws arguments of pow whose result is finite."""
     kind = random.randrange(4)
@@ -132,3 +154,4 @@ for name, (function, draw) in BINARY.items():
         arguments = draw()
         print_row(name, arguments, function(*arguments))
 print_unary(SPECIAL)
+print_unary(INVERSES)

@@ -29,7 +29,7 @@ macro_rules! functions {
     };
 }
 
-const FUNCTIONS: [Function; 27] = functions! {
+const FUNCTIONS: [Function; 29] = functions! {
     exp Some(f64::exp), 0.9, 0.9;
     exp2 Some(f64::exp2), 1.0, 0.9;
     expm1 Some(f64::exp_m1), 1.6, 1.7;
@@ -56,6 +56,8 @@ const FUNCTIONS: [Function; 27] = functions! {
     digamma None, 0.6, 3.0;
     bessel_i0e None, 0.6, 4.0;
     bessel_i1e None, 0.6, 4.0;
+    erfinv None, 0.6, 4.0;
+    ndtri None, 0.6, 4.0;
     rsqrt Some(|x| 1.0 / x.sqrt()), 1.5, 1.5;
 };
 
@@ -220,8 +222,9 @@ fn double_precision_keeps_special_values() {
         (None, "erf") => erf_of(x),
         (None, _) => 1.0 - erf_of(x),
     };
-    // The functions of gamma.rs and bessel.rs have tests of their own.
-    let has_reference = |function: &&Function| function.wide.is_some() || function.name.starts_with("erf");
+    // The functions of gamma.rs, bessel.rs and normal.rs have tests of their own.
+    let has_reference =
+        |function: &&Function| function.wide.is_some() || ["erf", "erfc"].contains(&function.name);
     for function in FUNCTIONS.iter().filter(has_reference) {
         with(
             |x, _| (function.build)(x),

@@ -26,6 +26,7 @@ mod inverse;
 mod inverse_hyperbolic;
 mod log;
 mod neighbour;
+mod normal;
 mod power;
 mod trig;
 #[cfg(test)]
@@ -45,6 +46,7 @@ pub(crate) use gelu::gelu_tanh;
 pub use inverse::atan2;
 pub use log::log2;
 pub use neighbour::next_after;
+pub use normal::{erfinv, ndtri};
 pub use power::cbrt;
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! `range`: equally spaced numbers from a start up to a limit.
 
+use half::{bf16, f16};
 use shapeflow_shape_fns::{Attr, Attrs, DType, Dim, IntoDim, PartialElements};
 
 use crate::dtype;
@@ -43,7 +44,7 @@ bounds! {
 impl Graph {
     /// Makes the vector `start`, `start + delta`, `start + 2*delta`, …, which stops before `limit`.
     ///
-    /// `-> [ceil((limit - start) / delta)]`, i32, i64, f32 or f64. Each bound is a Rust number, a dimension or a scalar
+    /// `-> [ceil((limit - start) / delta)]`, i32, i64 or a float. Each bound is a Rust number, a dimension or a scalar
     /// value. If a bound is a value, the result has the dtype of this value. Integers and dimensions make a range of i64,
     /// whatever their Rust types, so that a dimension can take the place of a number: `g.range(0, 5, 1)` is `i64[5]`, and
     /// `g.range(0, &n, 1)` is `i64[n]`. With floats among the bounds, the result has the widest type of the floats:
@@ -192,13 +193,7 @@ pub(crate) static FLOATS: OpDef = OpDef::host("float_range", run)
         cx.set_output(0, shape);
         Ok(())
     })
-    .dtype_rule(|dtypes, _| match dtype::common(dtypes, 0, 3, dtype::Class::Float)? {
-        dtype @ (DType::F32 | DType::F64) => Ok(vec![dtype]),
-        other => dtype::refuse_with_help(
-            format!("a range of floats must be f32 or f64, got {other}"),
-            "cast its bounds with .cast(DType::F32)".to_string(),
-        ),
-    })
+    .dtype_rule(|dtypes, _| Ok(vec![dtype::common(dtypes, 0, 3, dtype::Class::Float)?]))
     .tensorflow(&[TfOp::new("Range").own_shape_fn()]);
 
 fn run(cx: &mut HostCx<'_>) -> Result<()> {
@@ -222,32 +217,33 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     if (limit - start) * delta.signum() < 0.0 {
         return refuse("the limit of a range must lie in the direction of its step");
     }
-    let dtype = cx.input(0)?.dtype();
-    // For f32 bounds the quotient is rounded to f32, as in TensorFlow: 0.3 / 0.1 is exactly 3 steps there.
-    let steps = if dtype == DType::F64 {
-        (limit - start) / delta
-    } else {
-        f64::from((limit as f32 - start as f32) / delta as f32)
+    let round: fn(f64) -> f64 = match cx.input(0)?.dtype() {
+        DType::F16 => |number| f16::from_f64(number).to_f64(),
+        DType::BF16 => |number| bf16::from_f64(number).to_f64(),
+        DType::F32 => |number| f64::from(number as f32),
+        _ => |number| number,
     };
-    let length = steps.ceil();
+    // Each operation is rounded to the dtype, as in TensorFlow: in f32, 0.3 / 0.1 is exactly 3 steps. An f64 holds the
+    // result of an operation on two numbers of at most 24 bits so exactly that it rounds as the exact result does.
+    let length = round(round(limit - start) / delta).ceil();
     if length >= isize::MAX as f64 {
         return refuse("a range must fit into memory");
     }
     let length = length as usize;
-    let mut tensor = Tensor::allocate(dtype, &[length])?;
-    match dtype {
-        DType::F32 => {
-            let (start, delta) = (start as f32, delta as f32);
-            for (i, slot) in tensor.as_mut_slice::<f32>()?.iter_mut().enumerate() {
-                *slot = start + i as f32 * delta;
-            }
+    let numbers = (0..length).map(|i| round(start + round(round(i as f64) * delta)));
+    let sizes = [length];
+    let tensor = match cx.input(0)?.dtype() {
+        DType::F16 => {
+            let bits: Vec<u16> = numbers.map(|x| f16::from_f64(x).to_bits()).collect();
+            Tensor::from_bits(DType::F16, &sizes, &bits)
         }
-        _ => {
-            for (i, slot) in tensor.as_mut_slice::<f64>()?.iter_mut().enumerate() {
-                *slot = start + i as f64 * delta;
-            }
+        DType::BF16 => {
+            let bits: Vec<u16> = numbers.map(|x| bf16::from_f64(x).to_bits()).collect();
+            Tensor::from_bits(DType::BF16, &sizes, &bits)
         }
-    }
+        DType::F32 => Tensor::from_vec(&sizes, numbers.map(|x| x as f32).collect()),
+        _ => Tensor::from_vec(&sizes, numbers.collect()),
+    }?;
     cx.set_output(0, tensor)
 }
 
@@ -272,6 +268,7 @@ mod tests {
     }
     shape_table! { floats: FLOATS, {},
         "[]; []; []" => "[?]",
+        "bf16[]; bf16[]; bf16[]" => "bf16[?]",
         "[]; []; f64[]" => error "operands must have one dtype, got f32 and f64",
     }
 

@@ -1,7 +1,9 @@
 //! `reverse`: reverses axes.
 
+use shapeflow_shape_fns::{Attrs, DType, Dim, TensorShape};
+
 use crate::dtype;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::expr::{Expr, Index, LowerCx};
 use crate::graph::{IntoParam, Value};
 use crate::op::{OpDef, Operand, TfOp};
@@ -26,6 +28,35 @@ pub(crate) static DEF: OpDef = OpDef::compute("reverse", lower)
     .shape_fn(shapeflow_shape_fns::array::reverse)
     .dtype_rule(dtype::unary::any)
     .tensorflow(&[TfOp::new("ReverseV2")]);
+
+/// An op for import only: a bool for every axis tells whether to reverse it.
+pub(crate) static BY_FLAGS: OpDef = OpDef::composite("reverse_by_flags", |_, values| {
+    let &[x, flags] = values else { return Err(Error::msg("reverse_by_flags needs a tensor and flags")) };
+    dtypes(&[x.dtype(), flags.dtype()], &Attrs::new())?;
+    let flags = x.graph().op(&FLAGS_OF_AXES).data(x).data(flags).finish()?;
+    Ok(vec![x.reverse(flags.where_indices()?.reshape([-1])?)?])
+})
+.operands(&[Operand::Data("x"), Operand::Data("dims")])
+.dtype_rule(dtypes)
+.tensorflow(&[TfOp::new("Reverse")]);
+
+/// A part of `reverse_by_flags`: returns the flags, one for every axis of the first operand.
+pub(crate) static FLAGS_OF_AXES: OpDef = OpDef::compute("flags_of_axes", |cx, _, index| cx.operand(1, index))
+    .operands(&[Operand::Data("x"), Operand::Data("flags")])
+    .shape_fn(|cx| {
+        let [mut flags] = cx.axes::<1>(1)?;
+        if let Some(rank) = cx.input(0).rank() {
+            flags = cx.agree("the number of flags and the rank", &flags, &Dim::known(rank as i64))?;
+        }
+        cx.set_output(0, TensorShape::new([flags]));
+        Ok(())
+    })
+    .dtype_rule(|operands, attrs| dtypes(operands, attrs).map(|_| vec![DType::Bool]));
+
+fn dtypes(dtypes: &[DType], _: &Attrs) -> Result<Vec<DType>> {
+    dtype::common(dtypes, 1, 2, dtype::Class::Bool)?;
+    Ok(dtypes.iter().take(1).copied().collect())
+}
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let dims = cx.dims(0);
@@ -53,5 +84,10 @@ mod tests {
     shape_table! { DEF, {"axis": [0, -1]},
         "[n, 2, 3]" => "[n, 2, 3]",
         "[n]" => error "must not repeat an axis",
+    }
+    shape_table! { flags: FLAGS_OF_AXES, {},
+        "[n, 2]; bool[?]" => "bool[2]",
+        "[n, 2]; bool[3]" => error "the number of flags and the rank must agree, got 3 and 2",
+        "[n]; i32[1]" => error "must be bool, got i32",
     }
 }

@@ -20,7 +20,9 @@ pub(crate) mod clip_by_value;
 pub(crate) mod complex;
 pub(crate) mod div;
 pub(crate) mod exponential;
+mod gamma_functions;
 pub(crate) mod gradient;
+pub(crate) mod host_functions;
 pub(crate) mod legacy_div;
 pub(crate) mod next_after;
 pub(crate) mod no_nan;
@@ -38,6 +40,7 @@ pub(crate) static ALL: &[&[&OpDef]] = &[
     binary::ALL,
     exponential::ALL,
     gradient::ALL,
+    host_functions::ALL,
     no_nan::ALL,
     predicate::ALL,
     special::ALL,

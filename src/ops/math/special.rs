@@ -29,4 +29,17 @@ unary_ops! { unary, "":
     /// The error is at most 0.6 ulp in f32, 4 ulp in f64.
     #[doc(alias = "i1e")]
     bessel_i1e, BESSEL_I1E: float, ["BesselI1e"], math::bessel_i1e;
+
+    /// The inverse of [`Value::erf`](crate::Value::erf): -inf at -1, inf at 1, and NaN outside.
+    ///
+    /// The error is at most 0.6 ulp in f32, 4 ulp in f64.
+    erfinv, ERFINV: float, ["Erfinv"], math::erfinv;
+
+    /// The number below which a normally distributed number is with this probability: the quantile of the normal
+    /// distribution with mean 0 and variance 1. It is -inf at 0, inf at 1, and NaN outside.
+    ///
+    /// The error is at most 0.6 ulp in f32, 4 ulp in f64.
+    #[doc(alias = "ppf")]
+    #[doc(alias = "quantile")]
+    ndtri, NDTRI: float, ["Ndtri"], math::ndtri;
 }

@@ -1,4 +1,4 @@
-//! Quantization that is simulated on floats.
+//! Quantization: floats as integers of few bits, and its simulation on floats.
 //!
 //! ```
 //! use shapeflow::{DType, Graph, Quantization, shape};
@@ -10,20 +10,38 @@
 //! # Ok::<(), shapeflow::Error>(())
 //! ```
 
+pub(crate) mod dequantize;
 pub(crate) mod fake_quant;
+pub(crate) mod options;
+pub(crate) mod quantize;
 pub(crate) mod quantize_and_dequantize;
+pub(crate) mod quantized_concat;
+pub(crate) mod requantize;
 pub(crate) mod snap;
+mod steps;
 
 use crate::op::OpDef;
 
 pub use fake_quant::Quantization;
+pub use options::{QuantizeMode, QuantizeOptions};
+pub use quantized_concat::quantized_concat;
 
 /// Every op of the family.
 pub(crate) static ALL: &[&[&OpDef]] = &[&[
+    &dequantize::DEF,
     &fake_quant::ARGS,
     &fake_quant::VARS,
     &fake_quant::CHANNELS,
+    &quantize::DEF,
+    &quantize::IN_RANGE,
     &quantize_and_dequantize::DEF,
+    &quantize_and_dequantize::GRAD,
     &quantize_and_dequantize::WITH_BITS,
+    &quantized_concat::DEF,
+    &quantized_concat::RESHAPE,
+    &requantize::DEF,
+    &requantize::DOWN,
+    &requantize::INTO_RANGE,
+    &requantize::RANGE,
     &snap::DEF,
 ]];

@@ -6,11 +6,14 @@ use shapeflow_shape_fns::{Attr, DType};
 
 use super::fake_quant::Quantization;
 use super::snap;
+use crate::dtype;
 use crate::error::{Error, Result};
+use crate::expr::{Expr, Index};
 use crate::graph::{IntoOperand, Value};
 use crate::op::{CompositeCx, OpDef, Operand, TfOp};
 use crate::ops::array::concat;
 use crate::ops::reduce::Axes;
+use crate::shape_fns;
 
 impl<'g> Value<'g> {
     /// Rounds the elements to multiples of a step, which is the least for which signed integers of the quantization reach
@@ -68,6 +71,33 @@ pub(crate) static WITH_BITS: OpDef =
         .dtype_rule(snap::dtypes)
         .tensorflow(&[TfOp::new("QuantizeAndDequantizeV3")]);
 
+/// An op for import only: the gradient of `quantize_and_dequantize` for a given range. It passes where the input is in the
+/// range. The ends of the range have the gradient 0.
+pub(crate) static GRAD: OpDef = OpDef::compute("quantize_and_dequantize_grad", |cx, output, index| {
+    let zero = Expr::zero(cx.output_dtype(output));
+    if output > 0 {
+        return zero;
+    }
+    let slice = match cx.attrs().get("axis") {
+        Some(Attr::Int(axis)) => usize::try_from(*axis).ok().and_then(|axis| index.get(axis).cloned()),
+        _ => None,
+    };
+    let slice: Vec<Index> = slice.into_iter().collect();
+    let (x, min, max) = (cx.operand(1, index), cx.operand(2, &slice), cx.operand(3, &slice));
+    let is_inside = min.less_equal(x.clone()) & x.less_equal(max);
+    is_inside.select(cx.operand(0, index), zero)
+})
+.operands(&[
+    Operand::Data("gradients"),
+    Operand::Data("input"),
+    Operand::Data("input_min"),
+    Operand::Data("input_max"),
+])
+.outputs(|_, _| 3)
+.shape_fn(shape_fns::quantize::quantize_and_dequantize_grad)
+.dtype_rule(|dtypes, _| Ok(vec![dtype::common(dtypes, 0, 4, dtype::Class::Float)?; 3]))
+.tensorflow(&[TfOp::new("QuantizeAndDequantizeV4Grad")]);
+
 /// Finds the range and rounds to it. `is_usual` is the default of attribute `range_given`.
 fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>], is_usual: bool) -> Result<Vec<Value<'g>>> {
     let dtypes: Vec<_> = values.iter().map(|value| value.dtype()).collect();
@@ -118,9 +148,15 @@ fn range<'g>(cx: &CompositeCx<'_>, x: Value<'g>) -> Result<[Value<'g>; 2]> {
 
 #[cfg(test)]
 mod tests {
+    use super::GRAD;
     use crate::graph::Graph;
     use crate::ops::quantize::Quantization;
-    use crate::ops::testing::{check_tensor, tensor};
+    use crate::ops::testing::{check_tensor, shape_table, tensor};
+
+    shape_table! { GRAD, {"axis": 1},
+        "[n, ?]; [?, 3]; [?]; [3]" => "[n, 3]; [3]; [3]",
+        "[n]; [n]; []; f64[]" => error "operands must have one dtype",
+    }
 
     #[test]
     fn multiples_of_the_step_are_kept() {

@@ -7,6 +7,7 @@ mod image;
 mod list;
 mod movement;
 mod nn;
+mod quantized;
 mod ragged;
 mod reduction;
 pub mod scatter_and_blocks;
@@ -212,11 +213,15 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         "acos" | "acosh" | "asin" | "asinh" | "atan" | "atanh" | "cosh" | "sinh" | "cos" | "exp"
         | "expm1" | "log" | "log1p" | "reciprocal" | "rsqrt" | "sigmoid" | "sin" | "sqrt" | "tan"
         | "tanh" => unary_inexact(g, op),
-        "cbrt" | "erfc" | "exp2" | "log2" | "ceil" | "elu" | "erf" | "floor" | "selu" | "silu"
+        "cbrt" | "erfc" | "erfinv" | "exp2" | "log2" | "ceil" | "elu" | "erf" | "floor" | "selu" | "silu"
         | "softplus" | "softsign" => unary(g, op, DTypeClass::Float),
         "is_nan" | "is_inf" | "is_finite" => unary(g, op, DTypeClass::Float),
         "population_count" => unary(g, op, DTypeClass::Int),
         "left_shift" | "right_shift" => binary(g, op, DTypeClass::Int),
+        "igamma" | "igammac" | "igamma_grad_a" | "random_gamma_grad" | "zeta" | "polygamma" => {
+            binary(g, op, DTypeClass::Float)
+        }
+        "betainc" => nn::betainc(g),
         "div_no_nan" | "mul_no_nan" | "xlogy" | "xlog1py" | "xdivy" => binary(g, op, DTypeClass::Float),
         "next_after" => nn::next_after(g),
         "tanh_grad" | "sigmoid_grad" | "sqrt_grad" | "rsqrt_grad" | "reciprocal_grad" | "softplus_grad"
@@ -225,7 +230,7 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         "leaky_relu_grad" => nn::same_shape(g, Call::new(op).attr("alpha", 0.25), DTypeClass::Float),
         "approximate_equal" => nn::same_shape(g, Call::new(op).attr("tolerance", 0.5), DTypeClass::Float),
         "lgamma" | "digamma" | "bessel_i0e" | "bessel_i1e" | "hard_sigmoid" | "hard_swish" | "mish"
-        | "log_sigmoid" => unary(g, op, DTypeClass::Float),
+        | "log_sigmoid" | "ndtri" => unary(g, op, DTypeClass::Float),
         "einsum" | "sum_of_products" => nn::einsum(g, op),
         "softmax_cross_entropy" | "sparse_softmax_cross_entropy" => nn::cross_entropy(g, op),
         "max_pool" | "avg_pool" => window::pool(g, op),
@@ -240,6 +245,16 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         | "snap_to_quantized"
         | "quantize_and_dequantize"
         | "quantize_and_dequantize_bits" => image::quantize(g, op),
+        "dequantize"
+        | "quantize"
+        | "quantize_and_dequantize_grad"
+        | "quantize_down"
+        | "quantize_in_range"
+        | "quantized_concat"
+        | "quantized_reshape"
+        | "requantization_range"
+        | "requantize"
+        | "requantize_into_range" => quantized::add_op(g, op),
         "resize_nearest" | "resize_bilinear" | "resize_bicubic" => image::resize(g, op),
         "crop_and_resize" => image::crop_and_resize(g),
         "rgb_to_hsv" | "hsv_to_rgb" | "adjust_hue" | "adjust_saturation" | "adjust_contrast" => {
@@ -342,6 +357,7 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         "expand_dims" | "squeeze" => expand_dims_or_squeeze(g, op),
         "transpose" => transpose(g, op),
         "reverse" => reverse(g),
+        "flags_of_axes" | "reverse_by_flags" => movement::reverse_by_flags(g, op),
         "tile" => tile(g),
         "broadcast_to" => broadcast_to(g),
         "fill" => fill(g),

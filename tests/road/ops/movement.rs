@@ -1,11 +1,11 @@
 //! Adds ops that join, pad, repeat, reorder or reshape whole operands to random graphs.
 
-use shapeflow::Dim;
+use shapeflow::{DType, Dim};
 
 use super::{props_of, random_axes, random_axis};
 use crate::element_props::DTypeClass;
 use crate::graph_generator::{GraphGenerator, ValueIndex, dims_attr};
-use crate::graph_recipe::Content;
+use crate::graph_recipe::{Content, Size};
 use crate::op_call::Call;
 
 pub fn concat(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
@@ -193,6 +193,16 @@ pub fn reverse(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     let call = g.param(Call::new("reverse"), &mut params, "axis", &list, true)?;
     let props = props_of(g, &[x]);
     g.add_step(call, &[x], &params, props)
+}
+
+/// Adds a reversal of the axes that a vector of bools tells, or a part of it.
+pub fn reverse_by_flags(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
+    let x = g.pick(DTypeClass::Any, 0..=6, |_| true)?;
+    let (rank, is_constant) = (g.rank(x), g.rng.chance(1, 2));
+    let flags = (0..rank).map(|_| i64::from(g.rng.chance(1, 2))).collect();
+    let flags = g.source(DType::Bool, vec![Size::Known(rank as i64)], Content::Fixed(flags), is_constant)?;
+    let props = props_of(g, &[x]);
+    g.add_step(Call::new(op), &[x, flags], &[], props)
 }
 
 pub fn tile(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {

@@ -18,6 +18,19 @@ pub fn same_shape(g: &mut GraphGenerator<'_>, call: Call, class: DTypeClass) -> 
     g.add_step(call, &operands, &[], props)
 }
 
+/// Adds `betainc` of three operands of one shape.
+pub fn betainc(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
+    let x = g.pick(DTypeClass::Float, 0..=5, |props| !props.order_dependent)?;
+    let mut operands = Vec::new();
+    for _ in 0..2 {
+        let (dtype, content) = (g.dtype(x), g.random_content());
+        operands.push(g.source_like(x, dtype, content)?);
+    }
+    operands.push(x);
+    let props = computed_props(g, "betainc", &operands);
+    g.add_step(Call::new("betainc"), &operands, &[], props)
+}
+
 /// Adds `next_after`, which takes f32 and f64 only.
 pub fn next_after(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     let x = g.pick(DTypeClass::Float, 0..=8, accepts_props("next_after"))?;

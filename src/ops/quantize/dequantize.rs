@@ -1,0 +1,105 @@
+//! `dequantize`: the numbers that quantized integers stand for.
+
+use std::panic::Location;
+
+use shapeflow_shape_fns::{Attrs, DType, InferenceContext};
+
+use super::options::{QuantizeMode, QuantizeOptions, one_range_if_min_first, quantized_and_ranges};
+use super::steps::{StepsOf, bounds};
+use crate::dtype;
+use crate::error::Result;
+use crate::expr::{Expr, Index, LowerCx};
+use crate::graph::{IntoOperand, Value};
+use crate::op::{OpDef, Operand, TfOp};
+use crate::shape_fns;
+
+impl<'g> Value<'g> {
+    /// Returns the numbers that the integers of a quantized type stand for, in the range from `min` to `max`. It is the
+    /// inverse of [`Value::quantize`] up to rounding. It ignores the rounding and the minimum range of `options`.
+    ///
+    /// `q[..], f32[], f32[] -> f32[..]`; with `axis`, the ends of the ranges are vectors with one element per slice along
+    /// that axis. As TensorFlow's `Dequantize`. Fuses into kernels.
+    ///
+    /// # Errors
+    /// The element type is not quantized, an end of the range is not f32 or has a wrong shape, or the mode is
+    /// [`QuantizeMode::MinFirst`] with several ranges.
+    #[track_caller]
+    pub fn dequantize(
+        self,
+        min: impl IntoOperand<'g>,
+        max: impl IntoOperand<'g>,
+        options: QuantizeOptions,
+    ) -> Result<Value<'g>> {
+        let location = Location::caller();
+        let number = self.graph().constant(0.0f32)?;
+        let (min, max) = (min.into_operand(number, location), max.into_operand(number, location));
+        options.add_to(self.graph().op(&DEF).data(self).data(min).data(max)).finish_at(location)
+    }
+}
+
+pub(crate) static DEF: OpDef = OpDef::compute("dequantize", lower)
+    .operands(&[Operand::Data("input"), Operand::Data("min_range"), Operand::Data("max_range")])
+    .shape_fn(shape)
+    .dtype_rule(dtypes)
+    .tensorflow(&[TfOp::new("Dequantize")]);
+
+fn dtypes(dtypes: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
+    quantized_and_ranges(dtypes)?;
+    QuantizeOptions::of(attrs)?;
+    match dtype::attribute(attrs, "dtype")?.unwrap_or(DType::F32) {
+        dtype @ (DType::F32 | DType::BF16) => Ok(vec![dtype]),
+        other => dtype::refuse(format!("dtype must be f32 or bf16, got {other}")),
+    }
+}
+
+fn shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
+    one_range_if_min_first(cx)?;
+    // TensorFlow refuses an axis of an input of unknown rank; here, the rank may be known later.
+    shape_fns::quantize::quantize_and_dequantize(cx)
+}
+
+fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
+    let options = QuantizeOptions::of(cx.attrs()).expect("the dtype rule has read the options");
+    let dtype = cx.dtype(0);
+    let slice = options.range_index(index);
+    let (min, max) = (cx.operand(1, &slice), cx.operand(2, &slice));
+    let x = cx.operand(0, index);
+    let number = |value: f64| Expr::number(DType::F32, value);
+    let (low, high) = bounds(dtype);
+    let (low, high) = (low as f64, high as f64);
+    let value = match options.mode {
+        QuantizeMode::MinFirst => StepsOf::new(dtype, min, max).dequantize(x),
+        QuantizeMode::MinCombined => {
+            let scale = (max - &min) / number(f64::from(high as f32 - low as f32));
+            let half = if low < 0.0 { (high - low + 1.0) / 2.0 } else { 0.0 };
+            (x.cast(DType::F32) + number(half)) * scale + min
+        }
+        QuantizeMode::Scaled => {
+            let of_max = max / number(high);
+            let scale = match low < 0.0 {
+                true => (min / number(low + f64::from(u8::from(options.narrow_range)))).maximum(of_max),
+                false => of_max,
+            };
+            x.cast(DType::F32) * scale
+        }
+    };
+    value.cast(cx.output_dtype(output))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::testing::shape_table;
+
+    shape_table! { DEF, {},
+        "qi8[n, 3]; []; []" => "f32[n, 3]",
+        "i8[n]; []; []" => error "the element type must be quantized, got i8",
+        "qi8[n]; f64[]; []" => error "the ends of a range must be f32, got f64",
+    }
+    shape_table! { slices: DEF, {"dtype": DType::BF16, "axis": 0, "mode": "SCALED"},
+        "qu8[n, 3]; [2]; [m]" => "bf16[2, 3]",
+    }
+    shape_table! { min_first: DEF, {"axis": 1, "mode": "MIN_FIRST"},
+        "qu8[n, 3]; [3]; [3]" => error "the number of ranges in mode MIN_FIRST must agree",
+    }
+}

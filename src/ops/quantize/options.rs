@@ -1,0 +1,191 @@
+//! `QuantizeOptions`: how floats map to the integers of a quantized dtype.
+
+use shapeflow_shape_fns::{Attr, Attrs, DType, Dim, InferenceContext};
+
+use crate::dtype;
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::expr::{Expr, Index, UnaryOp};
+use crate::graph::OpBuilder;
+
+/// Which numbers the integers of a quantized dtype stand for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum QuantizeMode {
+    /// The lowest integer stands for the minimum of the range, and the highest integer for the maximum.
+    #[default]
+    MinCombined,
+    /// As [`QuantizeMode::MinCombined`], but the minimum is moved to a multiple of the step, so that an integer stands
+    /// for 0.
+    MinFirst,
+    /// The integer 0 stands for 0. The step is the least for which the integers reach both ends of the range.
+    Scaled,
+}
+
+/// How floats map to the integers of a quantized dtype.
+///
+/// ```
+/// use shapeflow::{QuantizeMode, QuantizeOptions};
+///
+/// let per_row = QuantizeOptions { mode: QuantizeMode::Scaled, axis: Some(0), ..QuantizeOptions::default() };
+/// assert!(!per_row.narrow_range);
+/// ```
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct QuantizeOptions {
+    /// Which numbers the integers stand for.
+    pub mode: QuantizeMode,
+    /// Rounds ties to even. Otherwise ties round away from zero. Only [`QuantizeMode::Scaled`] rounds to even.
+    pub round_half_to_even: bool,
+    /// Leaves out the lowest integer. Only [`QuantizeMode::Scaled`] uses it.
+    pub narrow_range: bool,
+    /// The axis whose slices have ranges of their own: minimum and maximum are vectors. `None` for one range.
+    pub axis: Option<usize>,
+    /// Widens a range that is narrower than this share of the largest magnitude of its ends, or of 1.
+    pub minimum_range: f64,
+}
+
+impl Default for QuantizeOptions {
+    /// One range, all integers, ties away from zero, and a minimum range of 0.01.
+    fn default() -> QuantizeOptions {
+        QuantizeOptions {
+            mode: QuantizeMode::MinCombined,
+            round_half_to_even: false,
+            narrow_range: false,
+            axis: None,
+            minimum_range: 0.01,
+        }
+    }
+}
+
+impl QuantizeMode {
+    fn name(self) -> &'static str {
+        match self {
+            QuantizeMode::MinCombined => "MIN_COMBINED",
+            QuantizeMode::MinFirst => "MIN_FIRST",
+            QuantizeMode::Scaled => "SCALED",
+        }
+    }
+}
+
+/// Returns a text attribute, or the empty text.
+pub(super) fn text<'a>(attrs: &'a Attrs, name: &str) -> &'a str {
+    match attrs.get(name) {
+        Some(Attr::Str(text)) => text,
+        _ => "",
+    }
+}
+
+impl QuantizeOptions {
+    /// Adds the options to a call as attributes.
+    pub(super) fn add_to(self, call: OpBuilder<'_>) -> OpBuilder<'_> {
+        let axis = self.axis.map_or(-1, |axis| i64::try_from(axis).unwrap_or(i64::MAX));
+        let rounding = if self.round_half_to_even { "HALF_TO_EVEN" } else { "HALF_AWAY_FROM_ZERO" };
+        let call = call.attr("mode", self.mode.name()).attr("round_mode", rounding).attr("axis", axis);
+        call.attr("narrow_range", self.narrow_range).attr("ensure_minimum_range", self.minimum_range)
+    }
+
+    /// Reads the options from the attributes of a call.
+    ///
+    /// # Errors
+    /// An attribute has a value without a meaning.
+    pub(super) fn of(attrs: &Attrs) -> Result<QuantizeOptions> {
+        let usual = QuantizeOptions::default();
+        let mode = match text(attrs, "mode") {
+            "" | "MIN_COMBINED" => QuantizeMode::MinCombined,
+            "MIN_FIRST" => QuantizeMode::MinFirst,
+            "SCALED" => QuantizeMode::Scaled,
+            other => {
+                return dtype::refuse(format!("mode must be MIN_COMBINED, MIN_FIRST or SCALED, got {other}"));
+            }
+        };
+        let round_half_to_even = match text(attrs, "round_mode") {
+            "" | "HALF_AWAY_FROM_ZERO" => false,
+            "HALF_TO_EVEN" if mode == QuantizeMode::Scaled => true,
+            "HALF_TO_EVEN" => {
+                return dtype::refuse(format!("mode must be SCALED to round to even, got {}", mode.name()));
+            }
+            other => {
+                let rule = "round_mode must be HALF_AWAY_FROM_ZERO or HALF_TO_EVEN";
+                return dtype::refuse(format!("{rule}, got {other}"));
+            }
+        };
+        Ok(QuantizeOptions {
+            mode,
+            round_half_to_even,
+            narrow_range: matches!(attrs.get("narrow_range"), Some(Attr::Bool(true))),
+            axis: match attrs.get("axis") {
+                Some(Attr::Int(axis)) => usize::try_from(*axis).ok(),
+                _ => None,
+            },
+            minimum_range: match attrs.get("ensure_minimum_range") {
+                Some(Attr::Float(share)) => *share,
+                Some(Attr::Int(share)) => *share as f64,
+                _ => usual.minimum_range,
+            },
+        })
+    }
+
+    /// Returns the index of the range of the element at `index`.
+    pub(super) fn range_index(self, index: &[Index]) -> Vec<Index> {
+        self.axis.and_then(|axis| index.get(axis).cloned()).into_iter().collect()
+    }
+}
+
+/// Returns the quantized dtype of attribute `dtype`.
+///
+/// # Errors
+/// The attribute is absent or not a quantized dtype.
+pub(super) fn quantized_attr(attrs: &Attrs) -> Result<DType> {
+    match dtype::attribute(attrs, "dtype")? {
+        Some(dtype) if dtype.is_quantized() => Ok(dtype),
+        Some(other) => dtype::refuse(format!("dtype must be quantized, got {other}")),
+        None => {
+            let message = "dtype must be given: the quantized dtype of the result";
+            Err(Error::new(ErrorKind::Attribute, Phase::Build, message))
+        }
+    }
+}
+
+/// Checks that operand `operand` is quantized, and that the operands after it are f32. Returns the quantized dtype.
+///
+/// # Errors
+/// An operand has another dtype.
+pub(super) fn quantized_and_ranges(dtypes: &[DType]) -> Result<DType> {
+    let Some((first, ends)) = dtypes.split_first() else {
+        return dtype::refuse("a quantized operand must be given, got none".to_string());
+    };
+    if !first.is_quantized() {
+        return dtype::refuse(format!("the element type must be quantized, got {first} in operand 0"));
+    }
+    all_f32(ends)?;
+    Ok(*first)
+}
+
+/// Checks that the ends of ranges are f32.
+///
+/// # Errors
+/// One has another dtype.
+pub(super) fn all_f32(ends: &[DType]) -> Result<()> {
+    match ends.iter().find(|dtype| **dtype != DType::F32) {
+        Some(other) => dtype::refuse(format!("the ends of a range must be f32, got {other}")),
+        None => Ok(()),
+    }
+}
+
+/// Requires one range, operand 1, in mode `MIN_FIRST`.
+pub(super) fn one_range_if_min_first(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
+    let is_min_first = matches!(cx.attr("mode"), Some(Attr::Str(mode)) if &**mode == "MIN_FIRST");
+    if is_min_first && cx.int_or("axis", -1)? >= 0 {
+        let [ranges] = cx.axes::<1>(1)?;
+        cx.agree("the number of ranges in mode MIN_FIRST", &ranges, &Dim::known(1))?;
+    }
+    Ok(())
+}
+
+/// Rounds a float to the nearest integer; ties go away from zero.
+pub(super) fn round_half_away(x: Expr) -> Expr {
+    let whole = x.clone().unary(UnaryOp::Trunc);
+    let half = x.like(0.5);
+    let unit = x.clone().less(x.like(0.0)).select(x.like(-1.0), x.like(1.0));
+    // The difference is exact.
+    let rounds_up = half.less_equal((x - &whole).abs());
+    rounds_up.select(&whole + unit, whole)
+}

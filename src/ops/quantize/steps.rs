@@ -1,0 +1,77 @@
+//! `StepsOf`: the steps by which TensorFlow's mode `MIN_FIRST` maps between floats and integers.
+
+use shapeflow_shape_fns::DType;
+
+use crate::expr::{Expr, scalar_dtype};
+
+use super::options::round_half_away;
+
+/// The integers of a quantized dtype, evenly spaced over a range of f32 numbers.
+pub(super) struct StepsOf {
+    dtype: DType,
+    min: Expr,
+    max: Expr,
+}
+
+/// Returns the lowest and the highest integer of a quantized dtype.
+pub(super) fn bounds(dtype: DType) -> (i64, i64) {
+    let integer = scalar_dtype(dtype).and_then(DType::integer_range);
+    let (low, high) = integer.expect("the dtype rules of quantized ops require a quantized dtype");
+    (low as i64, high as i64)
+}
+
+impl StepsOf {
+    pub(super) fn new(dtype: DType, min: Expr, max: Expr) -> StepsOf {
+        StepsOf { dtype, min, max }
+    }
+
+    /// Returns the number of steps of the range: one less than the number of integers.
+    pub(super) fn count(&self) -> f64 {
+        let (low, high) = bounds(self.dtype);
+        (high - low) as f64
+    }
+
+    /// Returns the difference of the ends as an f64; the difference is rounded to f32 before, as in TensorFlow.
+    pub(super) fn width(&self) -> Expr {
+        (&self.max - &self.min).cast(DType::F64)
+    }
+
+    fn is_empty(&self) -> Expr {
+        self.min.clone().equal(self.max.clone())
+    }
+
+    /// Returns the integer of `x`, an f32, with an end of the range moved to a multiple of the step.
+    pub(super) fn quantize(&self, x: Expr) -> Expr {
+        let (low, high) = bounds(self.dtype);
+        let number = |value: f64| Expr::number(DType::F32, value);
+        let scale = (Expr::constant(self.count()) / self.width()).cast(DType::F32);
+        let scale = self.is_empty().select(number(0.0), scale);
+        let offset = round_half_away(&self.min * &scale) - number(low as f64);
+        // No f32 above the second bound fits an i32.
+        let (least, most) = ((low as f64).max(-2_147_483_648.0), (high as f64).min(2_147_483_520.0));
+        let steps = round_half_away(x * scale) - offset;
+        steps.maximum(number(least)).minimum(number(most)).cast(self.dtype)
+    }
+
+    /// Returns the number that integer `x` stands for, as an f32.
+    pub(super) fn dequantize(&self, x: Expr) -> Expr {
+        let (low, _) = bounds(self.dtype);
+        let scale = (self.width() / Expr::constant(self.count())).cast(DType::F32);
+        let aligned = round_half_away(&self.min / &scale) * &scale;
+        let start = self.is_empty().select(self.min.clone(), aligned);
+        (x.cast(DType::F32) - Expr::number(DType::F32, low as f64)) * scale + start
+    }
+
+    /// Returns the number that `x`, an i64, stands for. Unlike [`StepsOf::dequantize`], it multiplies in f64.
+    pub(super) fn dequantize_exactly(&self, x: Expr) -> Expr {
+        let (low, high) = bounds(self.dtype);
+        let integers = (high - low + 1) as f64;
+        let range = self.width() * Expr::constant(integers / self.count());
+        let step = range / Expr::constant(integers);
+        let narrow = step.clone().cast(DType::F32);
+        let start = (round_half_away(&self.min / &narrow) * narrow).cast(DType::F64);
+        let offset = x.cast(DType::F64) - Expr::constant(low as f64);
+        let number = (start + offset * step).cast(DType::F32);
+        self.is_empty().select(self.min.clone(), number)
+    }
+}

@@ -1,0 +1,110 @@
+//! Adds ops on quantized tensors to random graphs.
+
+use shapeflow::DType;
+
+use super::{props_of, random_axis};
+use crate::element_props::{DTypeClass, ElementProps};
+use crate::graph_generator::{GraphGenerator, ValueIndex};
+use crate::graph_recipe::{Content, Size};
+use crate::op_call::Call;
+
+/// Adds an op with suitable operands and parameters. Returns its first output, or `None` if no suitable ones are found.
+pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
+    match op {
+        "quantize" | "quantize_in_range" => quantize(g, op),
+        "quantize_and_dequantize_grad" => gradient(g),
+        "quantized_concat" => concat(g),
+        _ => of_quantized(g, op),
+    }
+}
+
+const DTYPES: [DType; 5] = [DType::QI8, DType::QU8, DType::QI16, DType::QU16, DType::QI32];
+
+/// Adds the ends of a range, of these sizes.
+fn range(g: &mut GraphGenerator<'_>, dtype: DType, sizes: &[Size]) -> Option<[ValueIndex; 2]> {
+    let min = g.source(dtype, sizes.to_vec(), Content::Range(-3, 0), false)?;
+    let max = g.source(dtype, sizes.to_vec(), Content::Range(1, 3), false)?;
+    Some([min, max])
+}
+
+/// Draws a mode, and an axis with the sizes of its ranges unless the mode has one range.
+fn mode(g: &mut GraphGenerator<'_>, call: Call, x: ValueIndex) -> (Call, Vec<Size>) {
+    let mode = *g.rng.choose(&["MIN_COMBINED", "MIN_FIRST", "SCALED"]);
+    let call = call.attr("mode", mode).attr("narrow_range", g.rng.chance(1, 3));
+    let rank = g.rank(x);
+    if mode == "MIN_FIRST" || rank == 0 || g.rng.chance(1, 2) {
+        return (call, Vec::new());
+    }
+    let (axis, _) = random_axis(g, rank);
+    let dim = g.dims(x)[axis].clone();
+    match g.size_like(&dim) {
+        Some(size) => (call.attr("axis", axis as i64), vec![size]),
+        None => (call, Vec::new()),
+    }
+}
+
+fn quantize(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
+    let sizes: Vec<Size> = (0..g.rng.below(3)).map(|_| g.random_size()).collect();
+    let x = g.source(DType::F32, sizes, Content::Ordinary, false)?;
+    let dtype = *g.rng.choose(&DTYPES);
+    let (call, ends) = mode(g, Call::new(op).attr("dtype", dtype), x);
+    let [min, max] = range(g, DType::F32, &ends)?;
+    let props = ElementProps { integral: false, ..props_of(g, &[x]) };
+    g.add_step(call, &[x, min, max], &[], props)
+}
+
+fn gradient(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
+    let x = g.pick(DTypeClass::Float, 0..=5, |props| !props.order_dependent)?;
+    let (dtype, content) = (g.dtype(x), g.random_content());
+    let gradients = g.source_like(x, dtype, content)?;
+    let [min, max] = range(g, dtype, &[])?;
+    let props = ElementProps { integral: false, ..props_of(g, &[x, gradients]) };
+    g.add_step(Call::new("quantize_and_dequantize_grad"), &[gradients, x, min, max], &[], props)
+}
+
+fn concat(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
+    let dtype = *g.rng.choose(&DTYPES);
+    let common: Vec<Size> = (0..g.rng.below(3)).map(|_| Size::Known(g.rng.range_inclusive(0, 4))).collect();
+    let count = 1 + g.rng.below(3);
+    let (mut values, mut mins, mut maxes) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..count {
+        let mut sizes = vec![Size::Known(g.rng.range_inclusive(0, 4))];
+        sizes.extend(common.iter().cloned());
+        let content = g.random_content();
+        values.push(g.source(dtype, sizes, content, false)?);
+        let [min, max] = range(g, DType::F32, &[])?;
+        mins.push(min);
+        maxes.push(max);
+    }
+    let mut params = Vec::new();
+    let call = g.param(Call::new("quantized_concat"), &mut params, "axis", &[0], false)?;
+    let props = ElementProps { integral: false, ..props_of(g, &values) };
+    values.extend(mins);
+    values.extend(maxes);
+    g.add_step(call, &values, &params, props)
+}
+
+/// Adds an op of a quantized tensor and its range.
+fn of_quantized(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
+    let dtype = *g.rng.choose(&DTYPES);
+    let sizes: Vec<Size> = (0..g.rng.below(3)).map(|_| g.random_size()).collect();
+    let content = g.random_content();
+    let x = g.source(dtype, sizes, content, false)?;
+    let (mut call, mut ends, mut params) = (Call::new(op), Vec::new(), Vec::new());
+    match op {
+        "dequantize" => {
+            (call, ends) = mode(g, call, x);
+            call = call.attr("dtype", *g.rng.choose(&[DType::F32, DType::BF16]));
+        }
+        "quantized_reshape" => call = g.param(call, &mut params, "shape", &[-1], true)?,
+        "requantization_range" => {}
+        _ => call = call.attr("dtype", *g.rng.choose(&DTYPES)),
+    }
+    let mut operands = vec![x];
+    operands.extend(range(g, DType::F32, &ends)?);
+    if op.starts_with("requantize") {
+        operands.extend(range(g, DType::F32, &[])?);
+    }
+    let props = ElementProps { integral: false, ..props_of(g, &[x]) };
+    g.add_step(call, &operands, &params, props)
+}
