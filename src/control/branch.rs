@@ -198,6 +198,10 @@ impl Control for Branches {
         }
         Ok(Arc::new(BranchKernel(branches)))
     }
+
+    fn regions(&self) -> Vec<(&str, &dyn Any)> {
+        self.regions.iter().map(Region::for_dumps).collect()
+    }
 }
 
 /// Returns the options that `Control::compile` gets.

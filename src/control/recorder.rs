@@ -1,5 +1,6 @@
 //! `Recorder`: records the nodes that a closure adds, and turns them into a region.
 
+use std::any::Any;
 use std::panic::Location;
 
 use shapeflow_shape_fns::{DType, TensorShape};
@@ -29,6 +30,11 @@ impl Region {
         let outputs: Vec<ValueIx> = self.outputs.iter().map(|value| rebuilt.values[value]).collect();
         let names = (0..outputs.len()).map(|number| format!("{}:{number}", self.name)).collect();
         Executable::of_whole(rebuilt.graph, outputs, names, options)
+    }
+
+    /// Returns the name and the graph, as [`Control::regions`](crate::op::Control::regions) does.
+    pub(super) fn for_dumps(&self) -> (&str, &dyn Any) {
+        (&self.name, &self.graph)
     }
 
     /// Returns the number of outputs.

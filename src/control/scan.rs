@@ -241,6 +241,10 @@ impl Control for Scan {
             options: self.options.clone(),
         }))
     }
+
+    fn regions(&self) -> Vec<(&str, &dyn Any)> {
+        vec![self.body.for_dumps()]
+    }
 }
 
 struct ScanKernel {

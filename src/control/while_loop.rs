@@ -179,6 +179,10 @@ impl Control for WhileLoop {
             options: self.options.clone(),
         }))
     }
+
+    fn regions(&self) -> Vec<(&str, &dyn Any)> {
+        vec![self.step.for_dumps()]
+    }
 }
 
 struct WhileKernel {

@@ -11,7 +11,7 @@ use crate::graph::dataflow::{Dataflow, DataflowEdge, EdgeEnds, NodeId};
 impl Graph {
     /// Returns the graph in DOT, the language of Graphviz: `dot -Tsvg` draws it.
     ///
-    /// A node shows its op, attributes, dtypes and shapes, and its name if it has one. An edge shows the position of
+    /// A node shows its op, its attributes except flags that are off, dtypes and shapes, and its name if it has one. An edge shows the position of
     /// the operand, and the value if the source has several outputs. Equal graphs give equal text.
     ///
     /// ```
@@ -64,8 +64,9 @@ impl Snapshot {
 impl NodeView {
     fn dot_label(&self) -> String {
         let mut label = self.op.to_string();
-        if !self.attrs.is_empty() {
-            label.push_str(&format!("({})", self.attrs_text()));
+        let attrs = self.attrs_text();
+        if !attrs.is_empty() {
+            label.push_str(&format!("({attrs})"));
         }
         for value in &self.outputs {
             label.push_str(&format!("\n{}", value.type_text()));

@@ -7,10 +7,19 @@ use super::svg;
 use super::trace::KernelKey;
 use super::{Snapshot, Trace};
 
+/// The program of the page.
+const SCRIPT: &str = concat!(
+    include_str!("page/scene.js"),
+    include_str!("page/panel.js"),
+    include_str!("page/search.js"),
+    include_str!("page/page.js")
+);
+
 impl Snapshot {
     /// Returns the stage as one self-contained HTML page. With a trace, the page shows the time of each kernel.
     ///
-    /// The graph can be moved, zoomed and searched. A click on a node shows its op, attributes, source line and shape,
+    /// The graph can be moved, zoomed and searched. Scopes of a large graph are closed at first; a click opens one. A
+    /// click on a node shows its op, attributes, source line and shape,
     /// the origin of each dimension, and the loops and code of its kernel. A snapshot of
     /// [`StageKind::Kernels`](crate::StageKind::Kernels) has loops, [`StageKind::Clif`](crate::StageKind::Clif) also
     /// Cranelift code, and [`StageKind::Asm`](crate::StageKind::Asm) also machine instructions.
@@ -20,17 +29,15 @@ impl Snapshot {
             let time = times.get(&KernelKey { program: self.origin, step: kernel.step })?;
             Some(json!({"runs": time.runs, "total_us": time.total_us, "least_us": time.least_us}))
         });
-        let scene = self.scene();
+        // A `</script>` or `<!--` in the data would end the script element or change how it is read.
+        let embedded = |data: &serde_json::Value| data.to_string().replace('<', "\\u003c");
         let fill = [
             ("@STAGE@", escaped(self.stage.name())),
             ("@GRAPH_STYLE@", svg::STYLE.to_string()),
             ("@PAGE_STYLE@", include_str!("page/page.css").to_string()),
-            ("@WIDTH@", scene.width.ceil().to_string()),
-            ("@HEIGHT@", scene.height.ceil().to_string()),
-            ("@SCENE@", scene.content),
-            // A `</script>` or `<!--` in the data would end the script element or change how it is read.
-            ("@DATA@", data.to_string().replace('<', "\\u003c")),
-            ("@SCRIPT@", include_str!("page/page.js").to_string()),
+            ("@DATA@", embedded(&data)),
+            ("@SCENE@", embedded(&self.scene())),
+            ("@SCRIPT@", SCRIPT.to_string()),
         ];
         let mut page = String::new();
         let mut rest = include_str!("page/page.html");
@@ -54,16 +61,7 @@ mod tests {
         let g = Graph::new();
         let x = g.input("</script><b>", DType::F32, shape!["b", 4])?;
         let page = g.compile(x.softmax(-1)?)?.snapshot(StageKind::Clif)?.to_html(None);
-        for mark in [
-            "@STAGE@",
-            "@GRAPH_STYLE@",
-            "@PAGE_STYLE@",
-            "@WIDTH@",
-            "@HEIGHT@",
-            "@SCENE@",
-            "@DATA@",
-            "@SCRIPT@",
-        ] {
+        for mark in ["@STAGE@", "@GRAPH_STYLE@", "@PAGE_STYLE@", "@SCENE@", "@DATA@", "@SCRIPT@"] {
             assert!(!page.contains(mark), "{mark}");
         }
         assert!(!page.contains("</script><b>"));

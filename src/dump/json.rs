@@ -11,7 +11,7 @@ impl Snapshot {
     ///
     /// ```text
     /// {"stage",
-    ///  "nodes": [{"name", "op", "kind", "attrs", "operands", "location", "scopes", "content", "error", "kernel",
+    ///  "nodes": [{"name", "op", "kind", "attrs", "operands", "location", "scopes", "content", "error", "region", "kernel",
     ///             "outputs": [{"value", "dtype", "shape", "text", "provenance", "result"}]}],
     ///  "guards": [{"text", "node"}],
     ///  "kernels": [{"step", "kind", "label", "writes", "loops", "clif", "asm"}]}
@@ -27,6 +27,7 @@ impl Snapshot {
     /// | `location`, `scopes` | the program's lines that made the node and its scopes, innermost scope first |
     /// | `content` | the first elements of a constant |
     /// | `error` | the reason why inference refused the node |
+    /// | `region` | the `name` of the branch or loop that the node is inside of |
     /// | `kernel` | the index in `kernels` of the kernel that computes the node |
     /// | `text` | of an output, its dtype and shape; of a guard, the requirement that a run checks |
     /// | `provenance` | the origins of unknown dimensions, one line for each |
@@ -49,7 +50,11 @@ impl Snapshot {
             .iter()
             .map(|node| {
                 let operands: Vec<Value> = node.operands.iter().map(value_name).collect();
-                node_json(node, operands)
+                let mut json = node_json(node, operands);
+                if let (Some(region), Some(object)) = (node.region, json.as_object_mut()) {
+                    object.insert("region".to_string(), self.nodes[region].label.as_str().into());
+                }
+                json
             })
             .collect();
         let guards: Vec<Value> = self

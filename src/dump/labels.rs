@@ -67,9 +67,34 @@ pub(super) fn escaped(text: &str) -> String {
     escaped
 }
 
+/// Formats a point of a path.
+pub(super) fn point((x, y): (f64, f64)) -> String {
+    format!("{} {}", number(x), number(y))
+}
+
+/// Formats a number with at most one decimal.
+pub(super) fn number(value: f64) -> String {
+    let tenths = tenths(value);
+    match tenths % 10 {
+        0 => (tenths / 10).to_string(),
+        rest => format!("{}{}.{}", if tenths < 0 { "-" } else { "" }, (tenths / 10).abs(), rest.abs()),
+    }
+}
+
+/// Returns a number in tenths.
+pub(super) fn tenths(value: f64) -> i64 {
+    (value * 10.0).round() as i64
+}
+
 #[cfg(test)]
 mod tests {
-    use super::wrapped;
+    use super::*;
+
+    #[test]
+    fn numbers_have_at_most_one_decimal() {
+        let texts: Vec<String> = [1.0, 1.25, -0.5, -12.04, 0.04].into_iter().map(number).collect();
+        assert_eq!(texts, ["1", "1.3", "-0.5", "-12", "0"]);
+    }
 
     #[test]
     fn lines_break_between_words() {

@@ -6,6 +6,8 @@
 //! compiler and the command line call this module. Nothing here changes a graph, compiles or runs.
 
 mod dot;
+#[cfg(feature = "dumps")]
+mod drawn;
 mod folder;
 #[cfg(feature = "dumps")]
 mod html;
@@ -15,8 +17,14 @@ mod json;
 mod labels;
 #[cfg(feature = "dumps")]
 mod layout;
+#[cfg(feature = "dumps")]
+mod outline;
 mod palette;
+#[cfg(feature = "dumps")]
+mod picture;
 mod provenance;
+#[cfg(feature = "dumps")]
+mod scene;
 mod sink;
 // Text and DOT show less than the other formats, and only JSON writes a trace.
 #[cfg_attr(not(feature = "dumps"), expect(dead_code))]

@@ -1,6 +1,5 @@
 //! `Snapshot`: a stage of the compilation of a graph as plain data, from which every dump format is written.
 
-use rustc_hash::FxHashMap;
 use shapeflow_shape_fns::{DType, TensorShape};
 
 use super::StageKind;
@@ -74,6 +73,8 @@ pub(crate) struct NodeView {
     pub content: Option<String>,
     /// The reason why inference refused the node, if it did.
     pub error: Option<String>,
+    /// The node of control flow that the node is inside of.
+    pub region: Option<usize>,
     /// The kernel that computes the node: a position in [`Snapshot::kernels`].
     pub kernel: Option<usize>,
 }
@@ -168,10 +169,12 @@ impl Snapshot {
             text: record.guard.to_string(),
             node: Some(record.origin as usize).filter(|node| *node < data.nodes.len()),
         };
+        let mut nodes: Vec<NodeView> = nodes.collect();
+        add_regions(data, &mut nodes, 0);
         Snapshot {
             stage,
             text: data.text(),
-            nodes: nodes.collect(),
+            nodes,
             guards: data.table.guards().iter().map(guard).collect(),
             kernels: Vec::new(),
             origin: 0,
@@ -211,15 +214,6 @@ impl Snapshot {
             }
         }
     }
-
-    /// Counts the operands that read each value. Values that no operand reads are absent.
-    pub(crate) fn readers(&self) -> FxHashMap<Edge, usize> {
-        let mut readers = FxHashMap::default();
-        for operand in self.nodes.iter().flat_map(|node| &node.operands) {
-            *readers.entry(*operand).or_default() += 1;
-        }
-        readers
-    }
 }
 
 impl ValueView {
@@ -230,9 +224,50 @@ impl ValueView {
 }
 
 impl NodeView {
-    /// Returns the attributes as text, such as `axis=-1, num=2`.
+    /// Returns the attributes that pictures show. Attributes that are false are omitted, because flags are false by
+    /// default.
+    pub(crate) fn shown_attrs(&self) -> impl Iterator<Item = (&str, &str)> {
+        let attrs = self.attrs.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        attrs.filter(|(name, value)| *value != "false" && !name.starts_with('_'))
+    }
+
+    /// Returns the attributes that pictures show as text, such as `axis=-1, num=2`.
     pub(crate) fn attrs_text(&self) -> String {
-        self.attrs.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(", ")
+        self.shown_attrs().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// Adds the nodes of the graphs inside the nodes of `data`, which have the positions from `first`. The names of the
+/// added nodes begin with the names of their node and their graph, as if these were scopes.
+fn add_regions(data: &GraphData, nodes: &mut Vec<NodeView>, first: usize) {
+    for (number, node) in data.nodes.iter().enumerate() {
+        let Body::Control(control) = &node.op.body else { continue };
+        let owner = first + number;
+        for (region, graph) in control.regions() {
+            let graph: &GraphData = graph.downcast_ref().expect("regions are `GraphData`");
+            let path = format!("{}/{region}", nodes[owner].label);
+            let values = nodes[owner].outputs.first().map_or("", |value| value.name.as_str());
+            let values = format!("{values}.{region}.");
+            let mut explainer = Explainer::new(graph);
+            let start = nodes.len();
+            for number in 0..graph.nodes.len() {
+                let mut view = node_view(graph, NodeIx(number as u32), &mut explainer);
+                // The names of a closure's nodes may begin with the name of the region already.
+                let label =
+                    view.label.rsplit_once(&format!("{region}/")).map_or(&*view.label, |(_, inner)| inner);
+                view.label = format!("{path}/{label}");
+                view.named = true;
+                view.region = Some(owner);
+                for operand in &mut view.operands {
+                    operand.node += start;
+                }
+                for output in &mut view.outputs {
+                    output.name.insert_str(0, &values);
+                }
+                nodes.push(view);
+            }
+            add_regions(graph, nodes, start);
+        }
     }
 }
 
@@ -278,6 +313,7 @@ fn node_view(data: &GraphData, index: NodeIx, explainer: &mut Explainer<'_>) -> 
             count => format!("{} of {count} elements", tensor.elements_text(ELEMENTS)),
         }),
         error: data.refused.get(&index).map(|error| error.message().to_string()),
+        region: None,
         kernel: None,
     }
 }
@@ -291,5 +327,28 @@ impl Graph {
     /// Returns the requirements that inference could not decide and a run checks, as text.
     pub fn guards(&self) -> Vec<String> {
         self.read().table.guards().iter().map(|record| record.guard.to_string()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{DType, Graph, Result, shape};
+
+    #[test]
+    fn loop_bodies_are_scopes() -> Result<()> {
+        let g = Graph::new();
+        let x = g.input("x", DType::F32, shape!["n"])?;
+        let _ = g.while_loop(
+            &[x],
+            |s| s[0].reduce_sum(0)?.less(100.0f32),
+            |s| Ok([(s[0] * 2.0).ok()?.named("double")]),
+        )?;
+        let snapshot = g.snapshot();
+        let double = snapshot.nodes.iter().find(|node| node.label.ends_with("body/double"));
+        let double = double.expect("the body's nodes are shown");
+        let owner = &snapshot.nodes[double.region.expect("the node is inside the loop")];
+        assert!(double.label.starts_with(&owner.label), "{} {}", double.label, owner.label);
+        assert!(double.operands.iter().all(|edge| snapshot.nodes[edge.node].region == double.region));
+        Ok(())
     }
 }

@@ -17,4 +17,7 @@ pub(crate) trait Control: Send + Sync + 'static {
     /// # Errors
     /// A graph inside the node cannot be compiled.
     fn compile(&self, options: &dyn Any) -> Result<Arc<dyn HostKernel>>;
+
+    /// Returns the graphs inside the node with their names. Each is a `GraphData`; a later room defines this type.
+    fn regions(&self) -> Vec<(&str, &dyn Any)>;
 }

@@ -31,7 +31,6 @@ def main():
                         "--feeds", DATA / "mlp_feeds.npz", "-o", page], check=True)
         browser.open(page)
         text = lambda selector: browser.evaluate(f"document.querySelector({selector!r})?.textContent")
-        hidden = lambda selector: browser.evaluate(f"document.querySelector({selector!r}).hidden")
         number = lambda name: browser.evaluate(
             "JSON.parse(document.getElementById('data').textContent)"
             f".nodes.findIndex((node) => node.name === {name!r})")
@@ -41,8 +40,10 @@ def main():
                 shots.mkdir(parents=True, exist_ok=True)
                 browser.screenshot(shots / f"{name}.png")
 
-        assert browser.evaluate("document.querySelectorAll('g.node').length") == 11
-        assert hidden("#details")
+        # The constants are lines in the boxes of the nodes that read them.
+        assert browser.evaluate("document.querySelectorAll('g.node').length") == 7
+        assert browser.evaluate("document.querySelectorAll('[data-constant]').length") == 4
+        assert text("#op") is None and "1 input" in text("#details"), text("#details")
         shot("light")
 
         # A click on a node shows its details.
@@ -52,15 +53,20 @@ def main():
         assert "f32[batch, 8]" in text("#outputs"), text("#outputs")
         assert "batch is axis 0 of x" in text("#outputs"), text("#outputs")
         assert "for i0 < batch" in text("#loops"), text("#loops")
-        assert "function" in text("#clif"), text("#clif")
+        assert text("#clif") is None, "the stage `kernels` has no Cranelift code"
         assert "1 run" in text("#time"), text("#time")
         assert browser.evaluate("document.querySelectorAll('.wire.lit').length") == 2
         assert "f32[batch, 8]" in text(f"g.node[data-node='{relu}'] .shape")
         shot("node")
 
-        # Escape hides the details.
+        # Escape shows the graph again.
         browser.press("Escape")
-        assert hidden("#details")
+        assert text("#op") is None, text("#details")
+
+        # A click on a constant's line shows the constant.
+        browser.click("[data-constant]")
+        assert text("#op") == "constant", text("#details")
+        browser.press("Escape")
 
         # The details include attributes.
         browser.click(f"g.node[data-node='{number('class')}'] .box")

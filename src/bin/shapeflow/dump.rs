@@ -96,8 +96,6 @@ fn drawn(
     stage: StageKind,
     format: &str,
 ) -> Result<String, Failure> {
-    // The page of the stage `kernels` shows Cranelift code too, so it needs the snapshot of `clif`.
-    let kept = if format == "html" && stage == StageKind::Kernels { StageKind::Clif } else { stage };
     let trace = Trace::new();
     let mut snapshot = imported.graph().snapshot();
     if stage > StageKind::Graph {
@@ -117,7 +115,7 @@ fn drawn(
         if let Some(text) = all.filter(|text| !text.is_empty()) {
             return Ok(format!("{text}{}", refused_comments("//", "not compiled", imported)));
         }
-        snapshot = exe.snapshot(kept)?.with_refused(imported.graph());
+        snapshot = exe.snapshot(stage)?.with_refused(imported.graph());
         if snapshot.stage() < stage {
             print_error("note: the model compiles when it runs; give --feeds to see its kernels");
         }

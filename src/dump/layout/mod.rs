@@ -2,9 +2,11 @@
 //!
 //! The rank of a box is its layer, counted from the top: the length of the longest path to the box. Barycenters give
 //! the order of boxes within each rank, and least squares give their positions. A value whose readers are several ranks
-//! below it crosses the ranks between as a single wire, the trunk; a branch leads from the trunk to each reader. All
-//! steps are loops, take nearly linear time, and give equal graphs equal layouts.
+//! below it crosses the ranks between as a single wire, the trunk; a branch leads from the trunk to each reader. Parts
+//! of the graph that no wire connects are laid out apart, and packed side by side. All steps are loops, take nearly
+//! linear time, and give equal graphs equal layouts.
 
+mod components;
 mod order;
 mod place;
 mod ranks;
@@ -16,6 +18,7 @@ pub(super) struct Sketch {
 }
 
 /// A box. Wires arrive and leave at offsets from its left edge.
+#[derive(Clone, Default)]
 pub(super) struct SketchBox {
     pub width: f64,
     pub height: f64,
@@ -23,9 +26,22 @@ pub(super) struct SketchBox {
     pub operands: Vec<(usize, usize, f64)>,
     /// By output: the offset at which its wire leaves.
     pub outputs: Vec<f64>,
+    pub pin: Pin,
+}
+
+/// A rank that a box must have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) enum Pin {
+    #[default]
+    None,
+    /// The box is above all boxes that have another pin. It has no operands.
+    Top,
+    /// The box is below all boxes that have another pin. No box reads it.
+    Bottom,
 }
 
 /// The result of a layout.
+#[derive(Default)]
 pub(super) struct Layout {
     pub width: f64,
     pub height: f64,
@@ -101,6 +117,11 @@ struct Route {
 
 /// Computes the positions of all boxes and wires.
 pub(super) fn lay_out(sketch: &Sketch) -> Layout {
+    components::pack(sketch, MARGIN, &lay_out_connected)
+}
+
+/// Computes the positions for a graph whose parts are connected.
+fn lay_out_connected(sketch: &Sketch) -> Layout {
     let ranks = ranks::ranks(sketch);
     let (mut layers, routes) = layered(sketch, &ranks);
     order::order(&mut layers);
@@ -241,6 +262,7 @@ mod tests {
             height: 40.0,
             operands: operands.iter().map(|source| (*source, 0, 50.0)).collect(),
             outputs: vec![50.0],
+            pin: Pin::None,
         });
         Sketch { boxes: boxes.collect() }
     }
@@ -302,6 +324,42 @@ mod tests {
         let start = std::time::Instant::now();
         check(&sketch(&operands));
         assert!(start.elapsed().as_secs() < 30, "{:?}", start.elapsed());
+    }
+
+    /// Returns a chain of boxes; each also reads box 0. The last box is alone.
+    fn fan(count: usize) -> Sketch {
+        let mut operands: Vec<Vec<usize>> = vec![vec![], vec![]];
+        operands.extend((2..count).map(|number| vec![number - 1, 0]));
+        operands.push(Vec::new());
+        sketch(&operands.iter().map(Vec::as_slice).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_chain_stays_narrow_beside_a_long_wire_and_an_unused_box() {
+        let mut sketch = fan(100);
+        for item in &mut sketch.boxes {
+            if let [first, second] = &mut item.operands[..] {
+                (first.2, second.2) = (10.0, 90.0);
+            }
+        }
+        let layout = check(&sketch);
+        assert!(layout.width < 500.0, "{}", layout.width);
+    }
+
+    #[test]
+    fn unconnected_boxes_fill_rows() {
+        let layout = check(&sketch(&[&[] as &[usize]; 100]));
+        assert!(layout.width < 2.5 * layout.height && layout.height < 2.5 * layout.width);
+    }
+
+    #[test]
+    fn pinned_boxes_are_at_the_edges() {
+        let mut sketch = sketch(&[&[], &[], &[0], &[2, 1], &[2]]);
+        sketch.boxes[1].pin = Pin::Top;
+        sketch.boxes[4].pin = Pin::Bottom;
+        let corners = check(&sketch).corners;
+        assert!((0..5).all(|number| number == 1 || corners[1].1 < corners[number].1), "{corners:?}");
+        assert!((0..4).all(|number| corners[number].1 < corners[4].1), "{corners:?}");
     }
 
     #[test]

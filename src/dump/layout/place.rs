@@ -51,22 +51,20 @@ pub(super) fn place(layers: &Layers) -> Vec<f64> {
 fn pulls(layers: &Layers) -> (Vec<Vec<Pull>>, Vec<Vec<Pull>>) {
     let mut above: Vec<Vec<Pull>> = vec![Vec::new(); layers.items.len()];
     let mut below = above.clone();
-    let mut links_from_non_leaves = vec![0u32; layers.items.len()];
-    for link in layers.links.iter().filter(|link| !layers.items[link.upper].is_leaf) {
-        links_from_non_leaves[link.lower] += 1;
-    }
     for link in &layers.links {
         let (upper, lower) = (layers.items[link.upper], layers.items[link.lower]);
         let weight = match (upper.is_crossing, lower.is_crossing) {
             (true, true) => 8.0,
             (false, false) if upper.is_leaf => 0.05,
-            (false, false) => 1.0,
-            _ => 2.0,
+            (false, false) => 4.0,
+            // A wire that passes a chain of its readers cannot be above them. A strong pull would move the wire and the
+            // chain aside a bit at each rank.
+            _ => 0.2,
         };
-        // Among the sources of a box, leaves such as constants do not count here: if a single other source is left, the
-        // middle of the box goes below the upper end of the link from this source.
-        let is_centred = !upper.is_leaf && !lower.is_crossing && links_from_non_leaves[link.lower] == 1;
-        let difference = if is_centred { -link.upper_port } else { link.lower_port - link.upper_port };
+        // The middles of two boxes are drawn together, not the ends of their link: a chain of boxes that are read at
+        // their sides would drift by half a box at each rank. A leaf stands above its operand, because it follows the
+        // box that reads it.
+        let difference = if upper.is_leaf { link.lower_port - link.upper_port } else { 0.0 };
         above[link.lower].push((link.upper, -difference, weight));
         below[link.upper].push((link.lower, difference, weight));
     }

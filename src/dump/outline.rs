@@ -1,0 +1,375 @@
+//! `Outline`: the scopes of a graph as a tree, with the values that enter and leave each scope.
+
+use std::collections::BTreeSet;
+
+use indexmap::{IndexMap, IndexSet};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::Snapshot;
+use super::snapshot::{Edge, NodeKind};
+
+/// Maximum number of nodes of a scope that is not divided further.
+const SMALL: usize = 40;
+
+/// Maximum number of children of a scope. A scope with more is divided into parts, and large parts are divided too.
+const LARGE: usize = 64;
+
+/// The scopes of a graph.
+pub(super) struct Outline {
+    /// The root is first; a scope comes before its children.
+    pub scopes: Vec<ScopeView>,
+    /// By node: its scope, or `None` for a constant that the nodes show that read it.
+    pub scope_of: Vec<Option<usize>>,
+    /// The values that nodes read.
+    read: FxHashSet<Edge>,
+}
+
+/// A scope.
+pub(super) struct ScopeView {
+    /// The name, without the names of the scopes around it.
+    pub name: String,
+    /// The full name, which the names of its nodes begin with.
+    pub path: String,
+    pub parent: Option<usize>,
+    pub children: Vec<Child>,
+    /// The number of nodes, with those of inner scopes.
+    pub nodes: usize,
+    pub is_refused: bool,
+    /// The values from outside that nodes of the scope read.
+    pub inputs: IndexSet<Edge>,
+    /// The values of the scope that nodes outside read.
+    pub outputs: IndexSet<Edge>,
+}
+
+/// What a scope holds.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Child {
+    Node(usize),
+    Scope(usize),
+}
+
+impl Outline {
+    /// Divides a graph into scopes by the names of its nodes: `a/b/c` is the node `c` of the scope `b` of the scope `a`.
+    /// A small graph has the root only.
+    pub(super) fn of(snapshot: &Snapshot) -> Outline {
+        Outline::with_limit(snapshot, SMALL)
+    }
+
+    /// Returns the outline whose root holds all nodes.
+    pub(super) fn flat(snapshot: &Snapshot) -> Outline {
+        Outline::with_limit(snapshot, usize::MAX)
+    }
+
+    fn with_limit(snapshot: &Snapshot, small: usize) -> Outline {
+        let shown = shown_nodes(snapshot);
+        let mut outline = Outline {
+            scopes: Vec::new(),
+            scope_of: vec![None; snapshot.nodes.len()],
+            read: snapshot.nodes.iter().flat_map(|node| node.operands.iter().copied()).collect(),
+        };
+        outline.add_scope(String::new(), String::new(), None);
+        let paths: Vec<Vec<&str>> = snapshot.nodes.iter().map(|node| path_of(&node.label)).collect();
+        let mut open: Vec<(usize, Vec<usize>, usize)> = vec![(0, shown, 0)];
+        while let Some((scope, members, depth)) = open.pop() {
+            outline.scopes[scope].nodes = members.len();
+            outline.scopes[scope].is_refused =
+                members.iter().any(|node| snapshot.nodes[*node].error.is_some());
+            if members.len() <= small {
+                outline.scopes[scope].children = members.into_iter().map(Child::Node).collect();
+                continue;
+            }
+            // Nodes without a further name are groups of their own.
+            let mut groups: IndexMap<Result<&str, usize>, Vec<usize>> = IndexMap::new();
+            for node in members {
+                let name = paths[node].get(depth).copied().ok_or(node);
+                groups.entry(name).or_default().push(node);
+            }
+            for (key, group) in groups {
+                let child = match (key, &group[..]) {
+                    (Ok(name), [_, _, ..]) => {
+                        let path = outline.joined(scope, name);
+                        let inner = outline.add_scope(name.to_string(), path, Some(scope));
+                        open.push((inner, group, depth + 1));
+                        Child::Scope(inner)
+                    }
+                    (_, [node, ..]) => Child::Node(*node),
+                    (_, []) => continue,
+                };
+                outline.scopes[scope].children.push(child);
+            }
+        }
+        outline.shorten_paths();
+        if small < usize::MAX {
+            outline.divide_large(snapshot);
+        }
+        outline.assign_nodes();
+        outline.find_values(snapshot);
+        outline
+    }
+
+    fn add_scope(&mut self, name: String, path: String, parent: Option<usize>) -> usize {
+        self.scopes.push(ScopeView {
+            name,
+            path,
+            parent,
+            children: Vec::new(),
+            nodes: 0,
+            is_refused: false,
+            inputs: IndexSet::new(),
+            outputs: IndexSet::new(),
+        });
+        self.scopes.len() - 1
+    }
+
+    fn joined(&self, scope: usize, name: &str) -> String {
+        match self.scopes[scope].path.as_str() {
+            "" => name.to_string(),
+            path => format!("{path}/{name}"),
+        }
+    }
+
+    /// Gives the children of a scope to the scope around it, if they are all that it holds: `a` with only `b` becomes
+    /// the scope `a/b`.
+    fn shorten_paths(&mut self) {
+        for scope in 0..self.scopes.len() {
+            while let [Child::Scope(inner)] = self.scopes[scope].children[..] {
+                let children = std::mem::take(&mut self.scopes[inner].children);
+                for child in &children {
+                    if let Child::Scope(child) = child {
+                        self.scopes[*child].parent = Some(scope);
+                    }
+                }
+                if scope > 0 {
+                    let name = format!("{}/{}", self.scopes[scope].name, self.scopes[inner].name);
+                    self.scopes[scope].name = name;
+                }
+                self.scopes[scope].path = self.scopes[inner].path.clone();
+                self.scopes[scope].children = children;
+            }
+        }
+    }
+
+    /// Divides scopes with many children into parts of consecutive children. All levels have about as many parts, so
+    /// that none is long.
+    fn divide_large(&mut self, snapshot: &Snapshot) {
+        self.assign_nodes();
+        let mut scope = 0;
+        while scope < self.scopes.len() {
+            if self.scopes[scope].children.len() > LARGE {
+                let children = self.in_order(scope, snapshot);
+                let levels = (children.len() as f64).log(LARGE as f64).ceil();
+                let count = (children.len() as f64).powf(1.0 / levels).ceil() as usize;
+                let size = children.len().div_ceil(count);
+                let path = self.scopes[scope].path.clone();
+                let mut parts = Vec::with_capacity(count);
+                for (number, children) in children.chunks(size).enumerate() {
+                    let name = format!("part {} of {count}", number + 1);
+                    let part = self.add_scope(name, path.clone(), Some(scope));
+                    for child in children {
+                        match child {
+                            Child::Scope(child) => self.scopes[*child].parent = Some(part),
+                            Child::Node(_) => {}
+                        }
+                        let (nodes, is_refused) = match child {
+                            Child::Scope(child) => {
+                                (self.scopes[*child].nodes, self.scopes[*child].is_refused)
+                            }
+                            Child::Node(node) => (1, snapshot.nodes[*node].error.is_some()),
+                        };
+                        self.scopes[part].nodes += nodes;
+                        self.scopes[part].is_refused |= is_refused;
+                    }
+                    self.scopes[part].children = children.to_vec();
+                    parts.push(Child::Scope(part));
+                }
+                self.scopes[scope].children = parts;
+                self.assign_nodes();
+            }
+            scope += 1;
+        }
+    }
+
+    fn assign_nodes(&mut self) {
+        for (number, scope) in self.scopes.iter().enumerate() {
+            for child in &scope.children {
+                if let Child::Node(node) = child {
+                    self.scope_of[*node] = Some(number);
+                }
+            }
+        }
+    }
+
+    /// Returns the scopes that a node belongs to, the innermost first.
+    fn scopes_around(&self, node: usize) -> impl Iterator<Item = usize> {
+        std::iter::successors(self.scope_of[node], |scope| self.scopes[*scope].parent)
+    }
+
+    /// Returns the child of a scope that is or holds a node; `None` for a node outside the scope.
+    pub(super) fn child_with(&self, scope: usize, node: usize) -> Option<Child> {
+        let mut inner = Child::Node(node);
+        for around in self.scopes_around(node) {
+            if around == scope {
+                return Some(inner);
+            }
+            inner = Child::Scope(around);
+        }
+        None
+    }
+
+    /// Returns whether a node reads the value.
+    pub(super) fn is_read(&self, edge: &Edge) -> bool {
+        self.read.contains(edge)
+    }
+
+    /// Finds the values that enter and leave each scope.
+    fn find_values(&mut self, snapshot: &Snapshot) {
+        for (reader, node) in snapshot.nodes.iter().enumerate() {
+            for edge in &node.operands {
+                if self.scope_of[edge.node].is_none() || self.scope_of[edge.node] == self.scope_of[reader] {
+                    continue;
+                }
+                let sources: Vec<usize> = self.scopes_around(edge.node).collect();
+                let readers: Vec<usize> = self.scopes_around(reader).collect();
+                for scope in readers.iter().filter(|scope| !sources.contains(scope)) {
+                    self.scopes[*scope].inputs.insert(*edge);
+                }
+                for scope in sources.iter().filter(|scope| !readers.contains(scope)) {
+                    self.scopes[*scope].outputs.insert(*edge);
+                }
+            }
+        }
+    }
+
+    /// Returns the children of a scope so that each comes after those it reads. Among scopes that read each other, the
+    /// one with the first child comes first.
+    pub(super) fn in_order(&self, scope: usize, snapshot: &Snapshot) -> Vec<Child> {
+        let children = &self.scopes[scope].children;
+        let place: FxHashMap<Child, usize> =
+            children.iter().enumerate().map(|(place, child)| (*child, place)).collect();
+        let mut readers: Vec<IndexSet<usize>> = vec![IndexSet::new(); children.len()];
+        let mut waits = vec![0usize; children.len()];
+        let mut stack: Vec<(usize, Child)> = children.iter().copied().enumerate().collect();
+        while let Some((reader, child)) = stack.pop() {
+            match child {
+                Child::Scope(inner) => {
+                    stack.extend(self.scopes[inner].children.iter().map(|child| (reader, *child)));
+                }
+                Child::Node(node) => {
+                    for edge in &snapshot.nodes[node].operands {
+                        let source = self.child_with(scope, edge.node).map(|source| place[&source]);
+                        if let Some(source) = source.filter(|source| *source != reader)
+                            && readers[source].insert(reader)
+                        {
+                            waits[reader] += 1;
+                        }
+                    }
+                }
+            }
+        }
+        let mut ready: BTreeSet<usize> = (0..children.len()).filter(|child| waits[*child] == 0).collect();
+        let mut waiting: BTreeSet<usize> = (0..children.len()).filter(|child| waits[*child] > 0).collect();
+        let mut order = Vec::with_capacity(children.len());
+        while let Some(next) = ready.pop_first().or_else(|| waiting.pop_first()) {
+            order.push(children[next]);
+            for &reader in &readers[next] {
+                waits[reader] = waits[reader].saturating_sub(1);
+                if waits[reader] == 0 && waiting.remove(&reader) {
+                    ready.insert(reader);
+                }
+            }
+        }
+        order
+    }
+}
+
+/// Returns the names of the scopes of a node.
+fn path_of(label: &str) -> Vec<&str> {
+    let mut path: Vec<&str> = label.split('/').collect();
+    path.pop();
+    path
+}
+
+/// Returns the nodes that have boxes: all but constants that only nodes of the graph read. These nodes show the constants.
+fn shown_nodes(snapshot: &Snapshot) -> Vec<usize> {
+    let mut is_read = vec![false; snapshot.nodes.len()];
+    for edge in snapshot.nodes.iter().flat_map(|node| &node.operands) {
+        is_read[edge.node] = true;
+    }
+    let is_folded = |number: usize| {
+        let node = &snapshot.nodes[number];
+        let is_output = node.outputs.iter().any(|value| value.result.is_some());
+        node.kind == NodeKind::Constant && is_read[number] && !is_output && node.error.is_none()
+    };
+    (0..snapshot.nodes.len()).filter(|number| !is_folded(*number)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{DType, Graph, Result, shape};
+
+    /// Returns a chain of nodes with the given names. Each adds a constant.
+    fn chain(names: impl Iterator<Item = String>) -> Result<Snapshot> {
+        let g = Graph::new();
+        let mut x = g.input("x", DType::F32, shape!["n"])?;
+        for name in names {
+            x = (x + 1.0).ok()?.named(&name);
+        }
+        Ok(g.snapshot())
+    }
+
+    /// Checks that each scope has few children, and that each node but the constants is in one scope.
+    fn check(outline: &Outline, snapshot: &Snapshot) {
+        let mut seen = vec![0; snapshot.nodes.len()];
+        for scope in &outline.scopes {
+            assert!(scope.children.len() <= LARGE, "{}: {}", scope.path, scope.children.len());
+            for child in &scope.children {
+                if let Child::Node(node) = child {
+                    seen[*node] += 1;
+                }
+            }
+        }
+        for (node, count) in snapshot.nodes.iter().zip(seen) {
+            assert_eq!(count, usize::from(node.kind != NodeKind::Constant), "{}", node.label);
+        }
+    }
+
+    #[test]
+    fn names_give_scopes() -> Result<()> {
+        let snapshot = chain((0..200).map(|number| format!("model/net/layer_{}/add_{number}", number / 25)))?;
+        let outline = Outline::of(&snapshot);
+        check(&outline, &snapshot);
+        let [Child::Node(_), Child::Scope(model)] = outline.scopes[0].children[..] else { panic!() };
+        let model = &outline.scopes[model];
+        assert_eq!((model.name.as_str(), model.path.as_str()), ("model/net", "model/net"));
+        assert_eq!((model.children.len(), model.nodes), (8, 200));
+        for child in &model.children {
+            let Child::Scope(layer) = child else { panic!() };
+            let layer = &outline.scopes[*layer];
+            assert_eq!((layer.nodes, layer.inputs.len()), (25, 1));
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn large_graphs_without_names_are_divided() -> Result<()> {
+        let snapshot = chain((0..5000).map(|number| format!("add_{number}")))?;
+        let outline = Outline::of(&snapshot);
+        check(&outline, &snapshot);
+        assert!(outline.scopes[0].children.len() <= 20);
+        Ok(())
+    }
+
+    #[test]
+    fn scopes_may_read_each_other() -> Result<()> {
+        let snapshot = chain((0..100).map(|number| format!("{}/add_{number}", ["a", "b"][number % 2])))?;
+        let outline = Outline::of(&snapshot);
+        let children = outline.in_order(0, &snapshot);
+        assert_eq!(children.len(), 3);
+        for scope in 0..3 {
+            let picture = snapshot.picture(&outline, scope);
+            assert_eq!(picture.boxes.len(), picture.layout.corners.len());
+        }
+        Ok(())
+    }
+}

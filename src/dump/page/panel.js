@@ -1,0 +1,189 @@
+
+// The details of a node, a scope or a kernel, and the list of kernels.
+
+// The node that makes each value, and the nodes that read it.
+const maker = new Map(), readers = new Map();
+nodes.forEach((node, at) => node.outputs.forEach((output) => { maker.set(output.value, at); readers.set(output.value, []); }));
+nodes.forEach((node, at) => node.operands.forEach((value) => readers.get(value)?.push(at)));
+
+const element = (tag, attributes, ...children) => {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes ?? {})) {
+    if (name === "class") made.className = value;
+    else if (name === "on") made.addEventListener("click", value);
+    else if (name === "hue") made.style.setProperty("--hue", value);
+    else made.setAttribute(name, value);
+  }
+  made.append(...children.filter((child) => child !== null && child !== undefined));
+  return made;
+};
+/** The hue of a kernel, as its boxes have it. */
+const hueOf = (kernel) => String((211 + (kernel % 3600) * 222) % 360);
+const micros = (us) => us >= 1000 ? `${(us / 1000).toFixed(us >= 10000 ? 1 : 2)} ms` : `${us.toFixed(us >= 100 ? 0 : us >= 10 ? 1 : 2)} µs`;
+const plural = (count, noun) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+/** Splits a kernel's label into the scope that all its ops share and the names of its first ops. */
+const shortened = (label) => {
+  const names = label.split(", ");
+  const parts = names[0].split("/").slice(0, -1);
+  while (parts.length && !names.every((name) => name.startsWith(`${parts.join("/")}/`))) parts.pop();
+  const scope = parts.join("/");
+  const inner = scope ? names.map((name) => name.slice(scope.length + 1)) : names;
+  const few = inner.length > 4 ? [...inner.slice(0, 2), `… ${inner.length - 3} more`, inner[inner.length - 1]] : inner;
+  return [scope, few.join(", ")];
+};
+
+/** Empties the panel of details. Its width never changes, so that the graph does not move. */
+const emptiedPanel = () => {
+  const panel = byId("details");
+  panel.replaceChildren();
+  panel.scrollTop = 0;
+  return panel;
+};
+const closeButton = () => element("button", { class: "close", title: "Close (esc)", "aria-label": "Close", on: () => clear() }, "×");
+const reference = (at, text) => element("button", { class: "ref", on: () => select(at, true) }, text ?? nodes[at].name);
+const listed = (numbers, most) => {
+  const links = numbers.slice(0, most).flatMap((at, i) => i ? [", ", reference(at)] : [reference(at)]);
+  if (numbers.length > most) links.push(` and ${numbers.length - most} more`);
+  return links;
+};
+const section = (panel, title, ...content) => panel.append(element("h2", {}, title), ...content);
+const checks = (guards) => element("ul", {}, ...guards.map((guard) => {
+  const at = guard.node === null ? -1 : nodes.findIndex((node) => node.name === guard.node);
+  return element("li", { class: "mono" }, guard.text, ...at >= 0 ? [" in ", reference(at)] : []);
+}));
+
+/** Describes the whole graph. */
+const describeGraph = () => {
+  const panel = emptiedPanel();
+  panel.append(element("h3", {}, "Graph"), element("div", { class: "sub" }, byId("summary").textContent));
+  const rows = (chosen) => element("dl", {}, ...chosen.flatMap(([at, output]) => [element("dt", {}, reference(at)), element("dd", { class: "mono" }, output.text)]));
+  const inputs = nodes.flatMap((node, at) => node.kind === "input" && !node.region ? [[at, node.outputs[0]]] : []);
+  if (inputs.length) section(panel, plural(inputs.length, "input"), rows(inputs));
+  const results = nodes.flatMap((node, at) => node.outputs.filter((output) => output.result !== undefined || !readers.get(output.value).length).map((output) => [at, output]));
+  if (results.length) section(panel, plural(results.length, "output"), rows(results.slice(0, 60)));
+  const refused = nodes.flatMap((node, at) => node.error ? [at] : []);
+  if (refused.length) section(panel, plural(refused.length, "error"), element("ul", {}, ...refused.map((at) => element("li", {}, reference(at), `: ${nodes[at].error}`))));
+  if (data.guards.length) section(panel, plural(data.guards.length, "run-time check"), checks(data.guards));
+};
+
+/** Describes a scope: its ops by count, and its nodes. */
+const describeScope = (number) => {
+  const panel = emptiedPanel(), scope = scopes[number];
+  panel.append(closeButton(), element("h3", { id: "op" }, scope.name), element("div", { class: "sub", id: "name" }, scope.path));
+  const inner = [];
+  const collect = (at) => { for (const box of scopes[at].boxes) if (box.kind === "node") inner.push(box.of); else if (box.kind === "scope") collect(box.of); };
+  collect(number);
+  const counts = new Map();
+  for (const at of inner) counts.set(nodes[at].op, (counts.get(nodes[at].op) ?? 0) + 1);
+  const ops = [...counts].sort((a, b) => b[1] - a[1]);
+  section(panel, plural(scope.nodes, "node"), element("dl", {}, ...ops.flatMap(([op, count]) => [element("dt", {}, op), element("dd", {}, String(count))])));
+  section(panel, "Nodes", element("div", {}, ...listed(inner, 60)));
+};
+
+const describe = (node) => {
+  const panel = emptiedPanel();
+  panel.append(closeButton(), element("h3", { id: "op" }, node.op));
+  if (node.name !== node.op) panel.append(element("div", { class: "sub", id: "name" }, node.name));
+  if (node.error) section(panel, "Error", element("pre", { class: "mono error", id: "error" }, node.error));
+  const values = node.outputs.map((output) => {
+    const value = element("div", { class: "value" },
+      element("span", { class: "mono" }, `${output.value}  `), element("span", { class: "mono type" }, output.text));
+    if (output.result !== undefined) value.append(element("span", { class: "tag" }, `output ${output.result}`));
+    if (output.provenance) value.append(element("ul", {}, ...output.provenance.map((line) => element("li", {}, line))));
+    const reads = [...new Set(readers.get(output.value))];
+    if (reads.length) value.append(element("div", { class: "sub" }, "read by ", ...listed(reads, 12)));
+    return value;
+  });
+  section(panel, node.outputs.length === 1 ? "Output" : "Outputs", element("div", { id: "outputs" }, ...values));
+  if (node.operands.length) {
+    const list = element("dl", { id: "inputs" });
+    node.operands.forEach((value) => {
+      const from = maker.get(value);
+      if (from === undefined) return;
+      const output = nodes[from].outputs.find((output) => output.value === value);
+      list.append(element("dt", { class: "mono" }, value), element("dd", {},
+        element("span", { class: "mono" }, `${output.text} `), reference(from)));
+      if (nodes[from].content) list.append(element("dt", {}), element("dd", { class: "mono sub" }, nodes[from].content));
+    });
+    section(panel, "Inputs", list);
+  }
+  if (node.attrs) {
+    const list = element("dl", { id: "attrs" });
+    for (const [name, value] of Object.entries(node.attrs)) list.append(element("dt", {}, name), element("dd", { class: "mono" }, value));
+    section(panel, "Attributes", list);
+  }
+  if (node.content) section(panel, "Elements", element("pre", { class: "mono" }, node.content));
+  const lines = [node.location ?? "imported", ...(node.scopes ?? []).map((scope) => `in scope ${scope}`)];
+  section(panel, "Source", ...lines.map((line, i) => element("div", i ? { class: "mono" } : { class: "mono", id: "location" }, line)));
+  const guards = data.guards.filter((guard) => guard.node === node.name);
+  if (guards.length) section(panel, "Run-time checks", element("ul", {}, ...guards.map((guard) => element("li", { class: "mono" }, guard.text))));
+  if (node.kernel !== undefined) {
+    const kernel = kernels[node.kernel], [scope, label] = shortened(kernel.label);
+    section(panel, "Kernel", element("div", {}, element("span", { class: "chip", hue: hueOf(node.kernel) }), " ",
+      element("button", { class: "ref", on: () => { marks.kernel = null; focusKernel(node.kernel); } }, `step ${kernel.step}: ${scope ? `${scope}: ` : ""}${label}`)));
+    describeKernel(panel, node.kernel, false);
+  }
+};
+
+const describeKernel = (panel, at, isWhole) => {
+  const kernel = kernels[at];
+  if (kernel.time) {
+    const { runs, total_us, least_us } = kernel.time;
+    section(panel, "Time", element("div", { id: "time" }, `mean ${micros(total_us / runs)}, fastest ${micros(least_us)}, ${plural(runs, "run")}`));
+  }
+  if (isWhole) {
+    const fused = nodes.flatMap((node, i) => node.kernel === at ? [i] : []);
+    section(panel, plural(fused.length, "node"), element("div", {}, ...listed(fused, 60)));
+  }
+  if (kernel.writes?.length) section(panel, "Written to memory", ...kernel.writes.map((line) => element("div", { class: "mono" }, line)));
+  section(panel, kernel.kind === "kernel" ? "Loops" : "Step", code(kernel.loops, "loops"));
+  for (const [name, title] of [["clif", "Cranelift"], ["asm", "Machine code"]]) {
+    // The page of a stage shows the code of this stage at once.
+    const shut = data.stage === name ? { open: "" } : {};
+    if (kernel[name]) panel.append(element("details", shut, element("summary", {}, title), code(kernel[name], name)));
+  }
+};
+const WORDS = /(;[^\n]*)|\b(kernel|for|pass|where|else|and|variant|end of a row|end of a column|lanes|may fail|function|block\d+|jump|brif|return)\b|(?<![\w.])(-?(?:0x[0-9a-f_.p+-]+|\d[\d.e+-]*))(?![\w])/g;
+const code = (text, id) => {
+  const pre = element("pre", { class: "mono", id, tabindex: "0" });
+  // Long code is not highlighted, because a page with a hundred thousand spans is slow.
+  if (text.length > 40000) { pre.textContent = text; return pre; }
+  let last = 0;
+  for (const match of text.matchAll(WORDS)) {
+    pre.append(text.slice(last, match.index), element("span", { class: match[1] ? "com" : match[2] ? "kw" : "num" }, match[0]));
+    last = match.index + match[0].length;
+  }
+  pre.append(text.slice(last));
+  return pre;
+};
+
+// The list of kernels.
+let isByTime = false;
+const listKernels = () => {
+  const panel = byId("kernels");
+  const mean = (at) => kernels[at].time ? kernels[at].time.total_us / kernels[at].time.runs : 0;
+  const order = kernels.map((_, at) => at), most = order.reduce((most, at) => Math.max(most, mean(at)), 0);
+  if (isByTime) order.sort((a, b) => mean(b) - mean(a));
+  const title = element("h2", {}, plural(kernels.length, "step"));
+  if (most > 0) title.append(element("button", { on: () => { isByTime = !isByTime; listKernels(); markKernels(); } }, isByTime ? "in order" : "by time"));
+  const counts = new Map();
+  for (const node of nodes) if (node.kernel !== undefined) counts.set(node.kernel, (counts.get(node.kernel) ?? 0) + 1);
+  panel.replaceChildren(title, ...order.map((at) => {
+    const kernel = kernels[at];
+    const [scope, label] = shortened(kernel.label);
+    const row = element("button", { class: "kernel", "data-kernel": at, hue: hueOf(at), title: kernel.label, on: () => focusKernel(at) },
+      element("b", {}, element("span", { class: "chip" }), element("span", {}, label)));
+    if (scope) row.append(element("small", {}, scope));
+    if (mean(at) > 0) {
+      const bar = element("i", {});
+      bar.style.width = `${100 * mean(at) / most}%`;
+      row.append(element("div", { class: "bar" }, bar));
+    }
+    row.append(element("small", {}, [kernel.kind === "kernel" ? plural(counts.get(at) ?? 0, "node") : kernel.kind, mean(at) > 0 ? micros(mean(at)) : null].filter(Boolean).join(", ")));
+    return row;
+  }));
+  panel.hidden = kernels.length === 0;
+};
+const markKernels = () => {
+  for (const row of document.querySelectorAll(".kernel")) row.classList.toggle("on", row.dataset.kernel === String(marks.kernel));
+};

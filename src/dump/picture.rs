@@ -1,0 +1,277 @@
+//! `Picture`: the boxes of one scope and the wires between them, laid out.
+
+use rustc_hash::FxHashMap;
+
+use super::Snapshot;
+use super::drawn::{Drawn, Line, Stub};
+use super::labels::{short, short_name, wrapped};
+use super::layout::{Layout, Pin, Sketch, SketchBox, lay_out};
+use super::outline::{Child, Outline};
+use super::snapshot::{Edge, NodeKind, NodeView};
+
+/// Maximum numbers of characters: of a title, a line below it, the elements of an unnamed constant, the elements of a
+/// named constant.
+const TITLE_CHARS: usize = 34;
+const LINE_CHARS: usize = 40;
+const CONSTANT_CHARS: usize = 22;
+const NAMED_CONSTANT_CHARS: usize = 12;
+
+/// Maximum number of constants that a box shows, a line each.
+const CONSTANTS: usize = 6;
+
+/// Maximum number of values that enter a scope, or leave it, that have a box each.
+const EDGES: usize = 16;
+
+/// What a box of a picture shows.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Content {
+    Child(Child),
+    /// A value from outside the scope.
+    Entry(Edge),
+    /// A value that nodes outside the scope read.
+    Exit(Edge),
+}
+
+/// A scope as boxes and wires.
+pub(super) struct Picture {
+    pub boxes: Vec<(Content, Drawn)>,
+    /// The operands and outputs of each box, at the offsets where their wires arrive and leave.
+    pub sketch: Sketch,
+    pub layout: Layout,
+    /// By box: the values that its outputs are.
+    pub outputs: Vec<Vec<Edge>>,
+    /// By box: the positions of the operands in the sketch among the operands that the box shows.
+    pub positions: Vec<Vec<usize>>,
+    /// The operands that no wire reaches, because their source is outside the scope or below: box and offset.
+    pub loose: Vec<(usize, f64)>,
+}
+
+impl Snapshot {
+    /// Draws a scope.
+    pub(super) fn picture(&self, outline: &Outline, scope: usize) -> Picture {
+        let view = &outline.scopes[scope];
+        let all_or_none = |edges: &indexmap::IndexSet<Edge>| match edges.len() {
+            0..=EDGES => edges.iter().copied().collect(),
+            _ => Vec::new(),
+        };
+        let (entries, exits): (Vec<Edge>, Vec<Edge>) =
+            (all_or_none(&view.inputs), all_or_none(&view.outputs));
+        let children = outline.in_order(scope, self);
+        let mut contents: Vec<Content> = entries.into_iter().map(Content::Entry).collect();
+        contents.extend(children.into_iter().map(Content::Child));
+        contents.extend(exits.into_iter().map(Content::Exit));
+        let places: FxHashMap<Content, usize> =
+            contents.iter().enumerate().map(|(place, content)| (*content, place)).collect();
+        let outputs: Vec<Vec<Edge>> =
+            contents.iter().map(|content| self.outputs_of(outline, *content)).collect();
+        let mut picture = Picture {
+            boxes: Vec::new(),
+            sketch: Sketch::default(),
+            layout: Layout::default(),
+            outputs,
+            positions: vec![Vec::new(); contents.len()],
+            loose: Vec::new(),
+        };
+        for (place, &content) in contents.iter().enumerate() {
+            let operands = self.operands_of(outline, content);
+            let drawn = self.drawn(outline, content, &operands);
+            let mut sketched = SketchBox {
+                width: drawn.width,
+                height: drawn.height(),
+                operands: Vec::new(),
+                outputs: (0..picture.outputs[place].len()).map(|output| drawn.departure(output)).collect(),
+                pin: match content {
+                    Content::Entry(_) => Pin::Top,
+                    Content::Exit(_) => Pin::Bottom,
+                    Content::Child(_) => Pin::None,
+                },
+            };
+            for (position, edge) in operands.iter().enumerate() {
+                let source = match outline.child_with(scope, edge.node) {
+                    Some(child) => places.get(&Content::Child(child)),
+                    None => places.get(&Content::Entry(*edge)),
+                };
+                let port = source.filter(|source| **source < place).and_then(|source| {
+                    Some((*source, picture.outputs[*source].iter().position(|output| output == edge)?))
+                });
+                match port {
+                    Some((source, output)) => {
+                        sketched.operands.push((source, output, drawn.arrival(position)));
+                        picture.positions[place].push(position);
+                    }
+                    None => picture.loose.push((place, drawn.arrival(position))),
+                }
+            }
+            picture.boxes.push((content, drawn));
+            picture.sketch.boxes.push(sketched);
+        }
+        picture.layout = lay_out(&picture.sketch);
+        picture
+    }
+
+    fn operands_of(&self, outline: &Outline, content: Content) -> Vec<Edge> {
+        match content {
+            Content::Child(Child::Node(node)) => {
+                let operands = self.nodes[node].operands.iter().copied();
+                operands.filter(|edge| outline.scope_of[edge.node].is_some()).collect()
+            }
+            Content::Child(Child::Scope(scope)) => outline.scopes[scope].inputs.iter().copied().collect(),
+            Content::Entry(_) => Vec::new(),
+            Content::Exit(edge) => vec![edge],
+        }
+    }
+
+    fn outputs_of(&self, outline: &Outline, content: Content) -> Vec<Edge> {
+        match content {
+            Content::Child(Child::Node(node)) => {
+                (0..self.nodes[node].outputs.len()).map(|output| Edge { node, output }).collect()
+            }
+            Content::Child(Child::Scope(scope)) => outline.scopes[scope].outputs.iter().copied().collect(),
+            Content::Entry(edge) => vec![edge],
+            Content::Exit(_) => Vec::new(),
+        }
+    }
+
+    /// Returns dtype and shape of a value; empty for an output that a refused node lacks.
+    fn type_of(&self, edge: &Edge) -> String {
+        self.nodes[edge.node].outputs.get(edge.output).map_or_else(String::new, |value| value.type_text())
+    }
+
+    fn drawn(&self, outline: &Outline, content: Content, operands: &[Edge]) -> Drawn {
+        let arrivals = operands.iter().map(|edge| self.type_of(edge)).collect();
+        let drawn = match content {
+            Content::Child(Child::Node(node)) => Drawn { arrivals, ..self.drawn_node(outline, node) },
+            Content::Child(Child::Scope(scope)) => {
+                let view = &outline.scopes[scope];
+                let lines = vec![Line { text: format!("{} nodes", view.nodes), constant: None }];
+                Drawn {
+                    class: "scope",
+                    data: format!("data-scope=\"{scope}\""),
+                    title: short_name(&view.name, TITLE_CHARS),
+                    lines,
+                    hint: view.path.clone(),
+                    is_refused: view.is_refused,
+                    arrivals,
+                    stubs: view.outputs.iter().map(|_| None).collect(),
+                    ..Drawn::default()
+                }
+            }
+            Content::Entry(edge) | Content::Exit(edge) => {
+                let label = &self.nodes[edge.node].label;
+                let (data, arrivals, stubs) = match content {
+                    Content::Entry(_) => ("entry", Vec::new(), vec![None]),
+                    _ => ("exit", vec![String::new()], Vec::new()),
+                };
+                Drawn {
+                    class: "edge",
+                    data: format!("data-{data}=\"{}\"", edge.node),
+                    title: short_name(label.rsplit('/').next().unwrap_or(label), CONSTANT_CHARS),
+                    hint: format!("{label}: {}", self.type_of(&edge)),
+                    arrivals,
+                    stubs,
+                    ..Drawn::default()
+                }
+            }
+        };
+        drawn.measured()
+    }
+
+    fn drawn_node(&self, outline: &Outline, number: usize) -> Drawn {
+        let node = &self.nodes[number];
+        let (title, mut lines) = node.texts();
+        let constants: Vec<usize> = node
+            .operands
+            .iter()
+            .map(|edge| edge.node)
+            .filter(|source| outline.scope_of[*source].is_none())
+            .collect();
+        lines.extend(
+            constants.iter().take(CONSTANTS).map(|&constant| Line {
+                text: self.nodes[constant].constant_text(),
+                constant: Some(constant),
+            }),
+        );
+        if let Some(more) = constants.len().checked_sub(CONSTANTS).filter(|more| *more > 0) {
+            lines.push(Line { text: format!("and {more} more constants"), constant: None });
+        }
+        let stubs = node.outputs.iter().enumerate().map(|(output, value)| {
+            let text = value.type_text();
+            match value.result {
+                Some(result) => Some(Stub { text: format!("→ output {result}: {text}"), is_result: true }),
+                None if !outline.is_read(&Edge { node: number, output }) => {
+                    Some(Stub { text, is_result: false })
+                }
+                None => None,
+            }
+        });
+        Drawn {
+            class: node.kind.name(),
+            data: format!("data-node=\"{number}\""),
+            title,
+            lines,
+            hint: self.hint(node),
+            kernel: node.kernel,
+            is_refused: node.error.is_some(),
+            stubs: stubs.collect(),
+            ..Drawn::default()
+        }
+    }
+
+    /// Returns the tooltip of a node.
+    fn hint(&self, node: &NodeView) -> String {
+        let values: Vec<String> =
+            node.outputs.iter().map(|value| format!("{}: {}", value.name, value.type_text())).collect();
+        let operands: Vec<&str> = node
+            .operands
+            .iter()
+            .filter_map(|edge| Some(self.nodes[edge.node].outputs.get(edge.output)?.name.as_str()))
+            .collect();
+        let line = node.location.as_deref().unwrap_or_default();
+        let error = node.error.as_ref().map_or_else(String::new, |error| format!("error: {error}\n"));
+        format!("{} = {}({})\n{error}{line}", values.join(", "), node.op, operands.join(", "))
+    }
+}
+
+impl NodeView {
+    /// Returns the title of the box and the lines below it.
+    fn texts(&self) -> (String, Vec<Line>) {
+        let line = |text: String| Line { text, constant: None };
+        let named = || short_name(&self.label, TITLE_CHARS);
+        match self.kind {
+            NodeKind::Input => (named(), vec![line("input".to_string())]),
+            NodeKind::Constant if self.named => (named(), Vec::new()),
+            NodeKind::Constant => {
+                (short(self.content.as_deref().unwrap_or_default(), CONSTANT_CHARS), Vec::new())
+            }
+            NodeKind::Op => {
+                let mut lines = Vec::new();
+                let shown: Vec<String> =
+                    self.shown_attrs().map(|(name, value)| format!("{name}={value}")).collect();
+                if !shown.is_empty() {
+                    lines.push(line(short(&shown.join(", "), LINE_CHARS)));
+                }
+                if self.named {
+                    lines.push(line(short_name(&self.label, LINE_CHARS)));
+                }
+                if let Some(error) = &self.error {
+                    lines.extend(wrapped(&format!("error: {error}"), LINE_CHARS).into_iter().map(line));
+                }
+                (self.op.to_string(), lines)
+            }
+        }
+    }
+
+    /// Returns the line that shows this constant in the box of a node that reads it.
+    fn constant_text(&self) -> String {
+        let content = self.content.as_deref().unwrap_or_default();
+        if !self.named {
+            return short(content, CONSTANT_CHARS);
+        }
+        let name = self.label.rsplit('/').next().unwrap_or(&self.label);
+        let name = short_name(name, CONSTANT_CHARS);
+        match (content.chars().count(), self.outputs.first()) {
+            (NAMED_CONSTANT_CHARS.., Some(value)) => format!("{name}: {}", value.type_text()),
+            _ => format!("{name} = {content}"),
+        }
+    }
+}

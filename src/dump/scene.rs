@@ -1,0 +1,94 @@
+//! The scopes of a graph as JSON, which the HTML page draws: each scope is a picture, and an open scope stands in the
+//! picture around it.
+
+use serde_json::{Value, json};
+
+use super::Snapshot;
+use super::labels::tenths;
+use super::layout::{Layout, Wire};
+use super::outline::{Child, Outline, ScopeView};
+use super::picture::{Content, Picture};
+
+impl Snapshot {
+    /// Returns the scopes, the root first. Lengths are tenths of a pixel.
+    ///
+    /// ```text
+    /// [{"name", "path", "parent", "nodes", "width", "height", "entries", "exits",
+    ///   "boxes": [{"kind", "of", "x", "y", "width", "height", "top", "body", "svg"}],
+    ///   "wires": [{"from": [box, output], "dx", "of", "trunk": [[x, top, bottom]],
+    ///              "to": [[box, operand, dx, crossings passed]]}],
+    ///   "loose": [[box, dx]]}]
+    /// ```
+    ///
+    /// A box of `kind` `node`, `entry` or `exit` is `of` a node, and one of `kind` `scope` is `of` a scope. `top` is the
+    /// height of its labels above the frame, and `body` the height of the frame. The entries are the first boxes, and
+    /// the exits the last. A wire is `of` the node that makes its value. A reader that is too far for a wire has passed
+    /// -1 crossings. `loose` operands have no wire.
+    pub(super) fn scene(&self) -> Value {
+        let outline = Outline::of(self);
+        let scopes = outline.scopes.iter().enumerate().map(|(number, scope)| {
+            // A scope whose children belong to the scope around it has no picture.
+            match scope.children.is_empty() && number > 0 {
+                true => Value::Null,
+                false => scope_json(scope, &self.picture(&outline, number)),
+            }
+        });
+        Value::Array(scopes.collect())
+    }
+}
+
+fn scope_json(scope: &ScopeView, picture: &Picture) -> Value {
+    let Layout { width, height, corners, wires } = &picture.layout;
+    let boxes = picture.boxes.iter().zip(corners).map(|((content, drawn), (x, y))| {
+        let (kind, of) = match content {
+            Content::Child(Child::Node(node)) => ("node", *node),
+            Content::Child(Child::Scope(scope)) => ("scope", *scope),
+            Content::Entry(edge) => ("entry", edge.node),
+            Content::Exit(edge) => ("exit", edge.node),
+        };
+        json!({
+            "kind": kind,
+            "of": of,
+            "x": tenths(*x),
+            "y": tenths(*y),
+            "width": tenths(drawn.width),
+            "height": tenths(drawn.height()),
+            "top": tenths(drawn.top()),
+            "body": tenths(drawn.body),
+            "svg": drawn.element(""),
+        })
+    });
+    let count = |is_counted: fn(&Content) -> bool| {
+        picture.boxes.iter().filter(|(content, _)| is_counted(content)).count()
+    };
+    json!({
+        "name": scope.name,
+        "path": scope.path,
+        "parent": scope.parent,
+        "nodes": scope.nodes,
+        "width": tenths(*width),
+        "height": tenths(*height),
+        "entries": count(|content| matches!(content, Content::Entry(_))),
+        "exits": count(|content| matches!(content, Content::Exit(_))),
+        "boxes": boxes.collect::<Vec<_>>(),
+        "wires": wires.iter().map(|wire| wire_json(wire, picture)).collect::<Vec<_>>(),
+        "loose": picture.loose.iter().map(|(place, x)| json!([place, tenths(*x)])).collect::<Vec<_>>(),
+    })
+}
+
+fn wire_json(wire: &Wire, picture: &Picture) -> Value {
+    let (source, output) = wire.source;
+    let trunk = wire.trunk.iter().map(|part| [part.x, part.top, part.bottom].map(tenths));
+    let readers = wire.readers.iter().map(|(reader, operand, passed)| {
+        let dx = tenths(picture.sketch.boxes[*reader].operands[*operand].2);
+        let passed = passed.map_or(-1, |passed| passed as i64);
+        json!([reader, picture.positions[*reader][*operand], dx, passed])
+    });
+    json!({
+        "from": [source, output],
+        "dx": tenths(picture.sketch.boxes[source].outputs[output]),
+        "of": picture.outputs[source][output].node,
+        "trunk": trunk.collect::<Vec<_>>(),
+        "to": readers.collect::<Vec<_>>(),
+    })
+}
