@@ -294,7 +294,7 @@ pub(super) fn zeta(x: f64, q: f64) -> f64 {
     if x == 1.0 {
         return f64::INFINITY;
     }
-    if !(x > 1.0) || q.is_nan() {
+    if x < 1.0 || x.is_nan() || q.is_nan() {
         return f64::NAN;
     }
     if q <= 0.0 {
@@ -337,7 +337,7 @@ pub(super) fn polygamma(n: f64, x: f64) -> f64 {
     if n == 0.0 {
         return digamma(x);
     }
-    if !(n > 0.0) || n != n.floor() {
+    if n < 0.0 || n != n.floor() {
         return f64::NAN;
     }
     let factorial = if n <= 170.0 { (1..=n as u32).map(f64::from).product() } else { lgamma(n + 1.0).exp() };

@@ -13,8 +13,8 @@
 pub(crate) mod dequantize;
 pub(crate) mod fake_quant;
 pub(crate) mod options;
-pub(crate) mod quantize;
 pub(crate) mod quantize_and_dequantize;
+pub(crate) mod quantize_floats;
 pub(crate) mod quantized_concat;
 pub(crate) mod requantize;
 pub(crate) mod snap;
@@ -32,8 +32,8 @@ pub(crate) static ALL: &[&[&OpDef]] = &[&[
     &fake_quant::ARGS,
     &fake_quant::VARS,
     &fake_quant::CHANNELS,
-    &quantize::DEF,
-    &quantize::IN_RANGE,
+    &quantize_floats::DEF,
+    &quantize_floats::IN_RANGE,
     &quantize_and_dequantize::DEF,
     &quantize_and_dequantize::GRAD,
     &quantize_and_dequantize::WITH_BITS,
