@@ -85,8 +85,14 @@ impl Parameter {
 }
 
 /// Ops whose data operands have different sizes. Random graphs feed their parameters.
-const OF_SEVERAL_SIZES: [&str; 5] =
-    ["concat_offset", "matrix_diag_part_with", "matrix_diag_with", "matrix_set_diag", "strided_slice_grad"];
+const OF_SEVERAL_SIZES: [&str; 6] = [
+    "concat_offset",
+    "matrix_diag_part_with",
+    "matrix_diag_with",
+    "matrix_set_diag",
+    "quantized_concat",
+    "strided_slice_grad",
+];
 
 /// How the test calls an op and feeds it.
 struct Case {
