@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use shapeflow::interchange::{SavedModel, read_npz};
-use shapeflow::{Executable, Result, Tensor, TensorView};
+use shapeflow::{Executable, Result, TensorView};
 
 /// The number of times that loading and running are measured.
 const SAMPLES: usize = 20;
@@ -38,7 +38,7 @@ fn measure(folder: PathBuf, file: PathBuf, samples: usize) -> Result<()> {
     let feeds: Vec<(&str, TensorView<'_>)> = tensors
         .iter()
         .filter(|(name, _)| !name.starts_with("out_"))
-        .map(|(name, tensor): &(String, Tensor)| (name.strip_prefix("in_").unwrap_or(name), tensor.view()))
+        .map(|(name, tensor)| (name.strip_prefix("in_").unwrap_or(name), tensor.view()))
         .collect();
     let (mut loads, mut firsts, mut runs) = (Vec::new(), Vec::new(), Vec::new());
     let mut last = None;
