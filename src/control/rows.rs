@@ -1,11 +1,15 @@
 //! Rows: the parts of a tensor along its first axis.
 
+use smallvec::SmallVec;
+
 use crate::error::Result;
 use crate::tensor::{Tensor, TensorViewMut};
 
 /// Tensors whose rows the iterations of a loop write one after the other.
 pub(super) struct Rows {
     tensors: Vec<Tensor>,
+    /// The sizes of a row of each tensor.
+    sizes: Vec<Vec<usize>>,
 }
 
 impl Rows {
@@ -19,7 +23,8 @@ impl Rows {
             let sizes: Vec<usize> = [count].into_iter().chain(row.sizes().iter().copied()).collect();
             tensors.push(Tensor::allocate(row.dtype(), &sizes)?);
         }
-        let mut rows = Rows { tensors };
+        let sizes = first.iter().map(|row| row.sizes().to_vec()).collect();
+        let mut rows = Rows { tensors, sizes };
         rows.store(0, first)?;
         Ok(rows)
     }
@@ -33,17 +38,18 @@ impl Rows {
         number: usize,
         write: impl FnOnce(&mut [TensorViewMut<'_>]) -> Result<T>,
     ) -> Result<T> {
-        let sizes: Vec<Vec<usize>> = self.tensors.iter().map(|tensor| tensor.sizes().to_vec()).collect();
-        let mut views: Vec<TensorViewMut<'_>> = Vec::with_capacity(self.tensors.len());
-        let mut whole = Vec::with_capacity(self.tensors.len());
+        let mut whole: SmallVec<[TensorViewMut<'_>; 4]> = SmallVec::new();
+        let mut counts: SmallVec<[usize; 4]> = SmallVec::new();
         for tensor in &mut self.tensors {
+            counts.push(tensor.sizes()[0]);
             whole.push(tensor.view_mut()?);
         }
-        for (view, sizes) in whole.iter_mut().zip(&sizes) {
+        let mut views: SmallVec<[TensorViewMut<'_>; 4]> = SmallVec::new();
+        for ((view, sizes), count) in whole.iter_mut().zip(&self.sizes).zip(counts) {
             let dtype = view.dtype();
             let all = view.bytes_mut();
-            let bytes = all.len() / sizes[0];
-            views.push(TensorViewMut::of_row(dtype, &sizes[1..], &mut all[number * bytes..][..bytes]));
+            let bytes = all.len() / count;
+            views.push(TensorViewMut::of_row(dtype, sizes, &mut all[number * bytes..][..bytes]));
         }
         write(&mut views)
     }

@@ -16,6 +16,7 @@ use super::step::{Step, StepLayout};
 use super::while_loop::in_iteration;
 use crate::compile::IntoOutputs;
 use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::exec::LoopRun;
 use crate::graph::{Graph, Value};
 use crate::op::{Control, HostCx, HostKernel};
 use crate::tensor::{Tensor, TensorView};
@@ -263,8 +264,18 @@ impl HostKernel for ScanKernel {
         let mut operands = all.clone();
         let mut state = self.step.begin();
         let mut rows: Option<Rows> = None;
+        let mut bound: Option<LoopRun<'_>> = None;
+        let read = self.states..self.states + self.xs;
         for iteration in 0..count {
             self.options.check(iteration as u64)?;
+            if bound.is_none() {
+                bound = self.step.bind(&state, iteration as u64, &operands, read.clone())?;
+            }
+            if let (Some(bound), Some(rows)) = (&mut bound, &mut rows) {
+                self.advance_bound(bound, &all, iteration, rows)
+                    .map_err(|error| in_iteration(error, iteration as u64))?;
+                continue;
+            }
             for (operand, x) in operands.iter_mut().zip(&all).skip(self.states).take(self.xs) {
                 *operand = x.row(iteration);
             }
@@ -283,6 +294,9 @@ impl HostKernel for ScanKernel {
             };
             ran.map_err(|error| in_iteration(error, iteration as u64))?;
         }
+        if let Some(bound) = &bound {
+            self.step.unbind(bound, &mut state)?;
+        }
         self.step.store_state(&mut state, self.states, &all, cx)?;
         self.step.end(state);
         let tensors = match rows {
@@ -297,6 +311,30 @@ impl HostKernel for ScanKernel {
 }
 
 impl ScanKernel {
+    /// Runs one iteration of a bound loop.
+    ///
+    /// # Errors
+    /// The body fails.
+    fn advance_bound(
+        &self,
+        bound: &mut LoopRun<'_>,
+        operands: &[TensorView<'_>],
+        iteration: usize,
+        rows: &mut Rows,
+    ) -> Result<()> {
+        // The parameters of the body are its first inputs, in the order of the operands.
+        for number in self.states..self.states + self.xs {
+            bound.input_mut(number).copy_from(operands[number].row(iteration))?;
+        }
+        bound.run()?;
+        rows.with_row(iteration, |views| {
+            let outputs = views.iter_mut().enumerate();
+            outputs.into_iter().try_for_each(|(number, view)| {
+                view.copy_from(bound.output(self.step.state_outputs() + number)?)
+            })
+        })
+    }
+
     /// The outputs of a loop without iterations. A size that only an iteration could tell is 0.
     fn empty(&self, cx: &HostCx<'_>) -> Result<Vec<Tensor>> {
         let size = |dim: &Dim| dim.as_known().and_then(|size| usize::try_from(size).ok()).unwrap_or(0);

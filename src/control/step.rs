@@ -1,11 +1,12 @@
 //! `Step`: the compiled body of a loop, and the state of a run in two sets of buffers.
 
+use std::ops::Range;
 use std::sync::Mutex;
 
 use smallvec::SmallVec;
 
 use crate::error::Result;
-use crate::exec::{Executable, Runner};
+use crate::exec::{Executable, LoopInput, LoopRun, Runner};
 use crate::op::HostCx;
 use crate::runtime::lock;
 use crate::tensor::{Tensor, TensorView, TensorViewMut};
@@ -18,6 +19,13 @@ pub(super) enum Source {
     /// An operand of the loop.
     Operand(usize),
 }
+
+/// The number of iterations after which a loop is bound to its memory. Binding costs as much as a few iterations.
+const UNBOUND: u64 = 4;
+
+/// Maximum number of bytes of a state that a bound loop copies in each iteration. For a larger state, the two sets of
+/// buffers, which need no copies, cost less than the body.
+const MAX_COPIED: usize = 4096;
 
 /// How the inputs and outputs of a loop body relate to the state.
 #[derive(Clone, Debug)]
@@ -160,6 +168,60 @@ impl Step {
             (Source::Operand(operand), _) => operands[operand].clone(),
         };
         self.layout.sources.iter().map(view).collect()
+    }
+
+    /// Binds the further iterations to the current state and these operands before iteration `iteration`, if this makes
+    /// them faster: if the body consists of kernels and matrix products, keeps the sizes of the state, and the state is
+    /// small. The operands with these numbers change from iteration to iteration.
+    ///
+    /// # Errors
+    /// Memory is refused.
+    pub(super) fn bind<'v>(
+        &self,
+        state: &StepState,
+        iteration: u64,
+        operands: &[TensorView<'v>],
+        changing: Range<usize>,
+    ) -> Result<Option<LoopRun<'v>>> {
+        let Some(current) = state.current.filter(|_| self.layout.is_in_place && iteration == UNBOUND) else {
+            return Ok(None);
+        };
+        let current = &state.sets[current];
+        let copied: usize = current.iter().map(|tensor| tensor.view().bytes().len()).sum();
+        let has_bytes = |source: &Source| match *source {
+            Source::State(_) => true,
+            Source::Operand(operand) => operands[operand].dtype().size_bytes().is_some(),
+        };
+        if copied > MAX_COPIED || !self.layout.sources.iter().all(has_bytes) {
+            return Ok(None);
+        }
+        let input = |source: &Source| {
+            Ok(match *source {
+                Source::State(position) => LoopInput::Result(position, current[position].view().to_tensor()?),
+                Source::Operand(operand) if changing.contains(&operand) => {
+                    LoopInput::Changing(operands[operand].clone())
+                }
+                Source::Operand(operand) => LoopInput::Fixed(operands[operand].clone()),
+            })
+        };
+        self.program.bind_loop(self.layout.sources.iter().map(input).collect::<Result<_>>()?)
+    }
+
+    /// Makes the state after the last iteration of a bound loop the current one. At least one iteration has run.
+    ///
+    /// # Errors
+    /// A result does not fit its sizes.
+    pub(super) fn unbind(&self, bound: &LoopRun<'_>, state: &mut StepState) -> Result<()> {
+        let current = state.current.expect("a loop is bound after its first iterations");
+        for (position, tensor) in state.sets[current].iter_mut().enumerate() {
+            tensor.view_mut()?.copy_from(bound.output(position)?)?;
+        }
+        Ok(())
+    }
+
+    /// Returns the number of outputs of the body that are the next state.
+    pub(super) fn state_outputs(&self) -> usize {
+        self.layout.changing.len()
     }
 
     /// Makes the current state the first outputs of the node. The first `states` operands are the initial state.

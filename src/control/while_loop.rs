@@ -14,7 +14,7 @@ use super::relax::{StateShapes, keeps_sizes};
 use super::step::{Step, StepLayout};
 use crate::compile::IntoOutputs;
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::exec::Executable;
+use crate::exec::{Executable, LoopRun};
 use crate::graph::{Graph, Value};
 use crate::op::{Control, HostCx, HostKernel};
 use crate::tensor::{TensorView, TensorViewMut};
@@ -206,9 +206,15 @@ impl HostKernel for WhileKernel {
             .map_err(|error| error.note("in the condition before iteration 0", None))?;
         let mut state = self.step.begin();
         let mut iteration = 0;
+        let mut bound: Option<LoopRun<'_>> = None;
         while goes_on {
             self.options.check(iteration)?;
-            let advanced = if self.step.is_in_place() {
+            if bound.is_none() {
+                bound = self.step.bind(&state, iteration, &operands, 0..0)?;
+            }
+            let advanced = if let Some(bound) = &mut bound {
+                bound.run().and_then(|()| bound.output(self.step.state_outputs())?.item::<bool>())
+            } else if self.step.is_in_place() {
                 let mut next = [false];
                 let view = TensorViewMut::new(&[], &mut next);
                 let ran =
@@ -219,6 +225,9 @@ impl HostKernel for WhileKernel {
             };
             goes_on = advanced.map_err(|error| in_iteration(error, iteration))?;
             iteration += 1;
+        }
+        if let Some(bound) = &bound {
+            self.step.unbind(bound, &mut state)?;
         }
         self.step.store_state(&mut state, self.states, &operands, cx)?;
         self.step.end(state);

@@ -3,7 +3,7 @@
 use std::panic::Location;
 
 use super::executable::Executable;
-use super::fixed_run::FixedRun;
+use super::fixed_run::{FixedRun, GivenInput};
 use super::port::{PortIndex, find_port};
 use super::run_state::RunState;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -42,7 +42,7 @@ pub struct BoundRun {
 /// How a bound run executes.
 enum Steps {
     /// In fixed memory, by one plan.
-    Fixed(FixedRun),
+    Fixed(FixedRun<'static>),
     /// As any other run.
     General { inputs: Vec<Tensor>, outputs: Vec<Tensor>, state: Box<RunState> },
 }
@@ -84,6 +84,7 @@ impl Executable {
         drop(tensors);
         let steps = match self.specializations().single() {
             Some(single) if FixedRun::suits(&single.program) => {
+                let inputs = inputs.into_iter().map(GivenInput::Owned).collect();
                 Steps::Fixed(FixedRun::bind(single.clone(), inputs)?)
             }
             _ => Steps::General { inputs, outputs: Vec::new(), state: Box::default() },

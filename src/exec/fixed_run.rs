@@ -19,12 +19,30 @@ use crate::runtime::{
 };
 use crate::tensor::{Tensor, TensorView, TensorViewMut};
 
-/// A bound run in memory that never moves. Kernels and matrix products compute all its results.
-pub(super) struct FixedRun {
+/// A bound run in memory that never moves. Kernels and matrix products compute all its results. A `FixedRun<'static>`
+/// owns all its inputs.
+pub(super) struct FixedRun<'m> {
     specialization: Arc<Specialization>,
     plan: Arc<SegmentPlan>,
-    steps: Steps,
+    steps: Steps<'m>,
     inputs: Vec<BoundInput>,
+}
+
+/// An input to bind.
+pub(super) enum GivenInput<'m> {
+    /// A tensor that shares its elements with no other tensor.
+    Owned(Tensor),
+    /// Row-major elements that never change while the run lives.
+    Lent(TensorView<'m>),
+}
+
+impl GivenInput<'_> {
+    fn view(&self) -> TensorView<'_> {
+        match self {
+            GivenInput::Owned(tensor) => tensor.view(),
+            GivenInput::Lent(view) => view.clone(),
+        }
+    }
 }
 
 /// Where the elements of an input are.
@@ -33,17 +51,19 @@ enum BoundInput {
     Buffer(BufferIx),
     /// Outside the memory of the run, because only the sizes of the input matter.
     Unread(Tensor),
+    /// Elements of the caller.
+    Lent,
 }
 
 /// How the steps are executed.
-enum Steps {
+enum Steps<'m> {
     /// Every step is a prepared launch, with its addresses filled in.
-    Launches(BoundLaunches),
+    Launches(BoundLaunches<'m>),
     /// Some step needs more than a single kernel call, so the steps are executed as in any other run.
-    Planned { memory: Memory<'static>, workspaces: Vec<Workspace> },
+    Planned { memory: Memory<'m>, workspaces: Vec<Workspace> },
 }
 
-impl FixedRun {
+impl<'m> FixedRun<'m> {
     /// Returns whether a program can be a fixed run: machine code computes all results, no result is an input, and the
     /// sizes of the inputs determine all sizes.
     pub(super) fn suits(compiled: &CompiledProgram) -> bool {
@@ -59,32 +79,45 @@ impl FixedRun {
             && lowered.steps.iter().all(|step| !matches!(step, Step::Node { .. }))
     }
 
-    /// Plans the run, and gives every buffer its memory. `inputs` share their elements with no other tensor.
+    /// Plans the run, and gives every buffer its memory.
     ///
     /// # Errors
     /// The inputs do not fit their declarations, or memory is refused.
-    pub(super) fn bind(specialization: Arc<Specialization>, inputs: Vec<Tensor>) -> Result<FixedRun> {
+    pub(super) fn bind(
+        specialization: Arc<Specialization>,
+        inputs: Vec<GivenInput<'m>>,
+    ) -> Result<FixedRun<'m>> {
         let Specialization { program: compiled, state, .. } = &*specialization;
         let code = code_of(compiled);
         let planner = SegmentPlanner { compiled, code, state };
-        let views: Vec<TensorView<'_>> = inputs.iter().map(Tensor::view).collect();
+        let views: Vec<TensorView<'_>> = inputs.iter().map(GivenInput::view).collect();
         let plan = planner.static_plan(&views, &mut None)?.clone();
         drop(views);
         let roots = Cow::Owned(compiled.lowered.roots.clone());
         let mut memory = Memory::new(roots, RetainedMemory::default());
-        let mut inputs: Vec<BoundInput> = inputs.into_iter().map(BoundInput::Unread).collect();
+        let mut buffers: Vec<Option<BufferIx>> = vec![None; inputs.len()];
         for &(buffer, content) in &compiled.given {
             match content {
-                Content::Input(port) => {
-                    let bound = std::mem::replace(&mut inputs[port], BoundInput::Buffer(buffer));
-                    let BoundInput::Unread(tensor) = bound else {
-                        unreachable!("an input has one buffer that owns its bytes");
-                    };
-                    memory.hold(buffer, tensor);
-                }
+                Content::Input(port) => buffers[port] = Some(buffer),
                 Content::Constant(node) => memory.hold(buffer, compiled.graph.constants[&node].clone()),
                 Content::Computed | Content::Alias(_) => unreachable!("only inputs and constants are given"),
             }
+        }
+        let mut bound = Vec::with_capacity(inputs.len());
+        for (input, buffer) in inputs.into_iter().zip(buffers) {
+            bound.push(match (input, buffer) {
+                (GivenInput::Owned(tensor), Some(buffer)) => {
+                    memory.hold(buffer, tensor);
+                    BoundInput::Buffer(buffer)
+                }
+                (GivenInput::Owned(tensor), None) => BoundInput::Unread(tensor),
+                (GivenInput::Lent(view), buffer) => {
+                    if let Some(buffer) = buffer {
+                        memory.lend(buffer, view.bytes());
+                    }
+                    BoundInput::Lent
+                }
+            });
         }
         Run::new(&specialization, code, &mut memory).place(&plan, None)?;
         let prepared: Option<Vec<&PreparedLaunch>> = plan.steps.iter().map(StepPlan::prepared).collect();
@@ -92,7 +125,7 @@ impl FixedRun {
             Some(prepared) => Steps::Launches(BoundLaunches::bind(prepared, code.module.clone(), memory)?),
             None => Steps::Planned { memory, workspaces: Vec::new() },
         };
-        Ok(FixedRun { plan, steps, inputs, specialization })
+        Ok(FixedRun { plan, steps, inputs: bound, specialization })
     }
 
     /// Runs on the elements that the inputs hold now.
@@ -127,6 +160,7 @@ impl FixedRun {
             }
             (BoundInput::Buffer(buffer), Steps::Launches(launches)) => launches.view_mut(*buffer),
             (BoundInput::Buffer(buffer), Steps::Planned { memory, .. }) => memory.view_mut(*buffer),
+            (BoundInput::Lent, _) => unreachable!("only inputs that the run owns are written"),
         }
     }
 
@@ -154,11 +188,25 @@ impl FixedRun {
         };
         self.input_mut(input).check_source(dtype, &sizes)?;
         let source = self.specialization.program.lowered.outputs[output];
+        self.copy(source, target);
+        Ok(())
+    }
+
+    /// Returns the buffers between which [`FixedRun::copy`] feeds a result back to an input of the same dtype and sizes;
+    /// `None` if the program does not read the elements of the input.
+    pub(super) fn feed_back_buffers(&self, output: usize, input: usize) -> Option<(BufferIx, BufferIx)> {
+        match self.inputs[input] {
+            BoundInput::Buffer(target) => Some((self.specialization.program.lowered.outputs[output], target)),
+            BoundInput::Unread(_) | BoundInput::Lent => None,
+        }
+    }
+
+    /// Copies the bytes of a buffer to a buffer of the same length.
+    pub(super) fn copy(&mut self, source: BufferIx, target: BufferIx) {
         match &mut self.steps {
             Steps::Launches(launches) => launches.copy(source, target),
             Steps::Planned { memory, .. } => memory.copy(source, target),
         }
-        Ok(())
     }
 }
 

@@ -32,6 +32,7 @@ mod guards;
 mod host_step;
 mod input_bindings;
 mod interpret;
+mod loop_run;
 mod output_buffer;
 mod outputs;
 mod planning;
@@ -47,6 +48,7 @@ mod tests;
 
 pub use bound_run::BoundRun;
 pub use executable::Executable;
+pub(crate) use loop_run::{LoopInput, LoopRun};
 pub use port::{Port, PortIndex};
 pub use results::Results;
 pub use runner::Runner;

@@ -6,7 +6,7 @@ use std::ops::Range;
 use shapeflow_shape_fns::{DType, TensorShape};
 
 use super::nearest::did_you_mean;
-use super::usage::NodeUsage;
+use super::node_usage::NodeUsage;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{Graph, Value, ValueId};
 

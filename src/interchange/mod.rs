@@ -53,6 +53,7 @@ mod limits;
 mod model;
 #[cfg(feature = "graphdef")]
 mod nearest;
+mod node_usage;
 #[cfg(feature = "npz")]
 mod npy;
 #[cfg(feature = "npz")]
@@ -94,6 +95,8 @@ pub use imported::{Imported, ImportedNode};
 pub use limits::Limits;
 #[cfg(feature = "graphdef")]
 pub use model::{Model, Signature, read_model};
+#[cfg(feature = "graphdef")]
+pub use node_usage::ComputedBy;
 #[cfg(feature = "npz")]
 pub use npy::{read_npy, write_npy};
 #[cfg(feature = "npz")]
@@ -104,8 +107,7 @@ pub use options::ImportOptions;
 pub use safetensors::{map_safetensors, read_safetensors_bytes, write_safetensors, write_safetensors_bytes};
 #[cfg(feature = "graphdef")]
 pub use saved_model::SavedModel;
-#[cfg(feature = "graphdef")]
-pub use usage::{ComputedBy, OpUsage};
+pub use usage::OpUsage;
 
 // The export adds the following attributes to nodes, and the import reads them. TensorFlow ignores them.
 

@@ -163,13 +163,13 @@ struct BoundLaunch {
 /// Launches with complete kernel arguments, and the memory that holds their buffers.
 ///
 /// Invariant: every buffer stays at the address that it had when the launches were bound.
-pub(crate) struct BoundLaunches {
+pub(crate) struct BoundLaunches<'m> {
     launches: Vec<BoundLaunch>,
     code: Arc<CodeModule>,
-    memory: Memory<'static>,
+    memory: Memory<'m>,
 }
 
-impl BoundLaunches {
+impl<'m> BoundLaunches<'m> {
     /// Binds `prepared` to the buffers of `memory`. `code` holds the functions of their kernels.
     ///
     /// # Errors
@@ -177,8 +177,8 @@ impl BoundLaunches {
     pub(crate) fn bind<'p>(
         prepared: impl IntoIterator<Item = &'p PreparedLaunch>,
         code: Arc<CodeModule>,
-        memory: Memory<'static>,
-    ) -> Result<BoundLaunches> {
+        memory: Memory<'m>,
+    ) -> Result<BoundLaunches<'m>> {
         let launches = prepared.into_iter().map(|launch| launch.bind(&memory)).collect::<Result<_>>()?;
         Ok(BoundLaunches { launches, code, memory })
     }
@@ -192,12 +192,12 @@ impl BoundLaunches {
     pub(crate) fn run(&mut self, index: usize) -> bool {
         let launch = &self.launches[index];
         // SAFETY: the buffers were checked when the launch was bound, and they are where they were then. `self`, which
-        // holds them, is borrowed exclusively, so that no view of a tensor exists.
+        // holds or borrows them, is borrowed exclusively, so that no view of a tensor exists that a kernel stores.
         unsafe { launch.call.run(&self.code, &launch.words, launch.min_streamed_row) }
     }
 
     /// The memory that holds the buffers.
-    pub(crate) fn memory(&self) -> &Memory<'static> {
+    pub(crate) fn memory(&self) -> &Memory<'m> {
         &self.memory
     }
 

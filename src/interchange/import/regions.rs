@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::super::usage::{NodeUsage, live_nodes};
+use super::super::node_usage::{NodeUsage, live_nodes};
 use super::importer::Importer;
 use crate::error::Result;
 use crate::graph::Value;

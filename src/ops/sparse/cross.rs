@@ -1,6 +1,6 @@
 //! `sparse_cross`: all combinations of the features of each row, as hashes or as strings.
 
-use shapeflow_shape_fns::{Attr, Attrs, DType, InferenceContext};
+use shapeflow_shape_fns::{Attr, Attrs, DType};
 
 use super::operand::refuse;
 use crate::dtype;
@@ -19,7 +19,7 @@ use crate::tensor::{Tensor, TensorView};
 pub(crate) static DEF: OpDef = OpDef::host("sparse_cross", run)
     .operands(&[Operand::Variadic("operands..")])
     .outputs(|_, _| 3)
-    .shape_fn(shape)
+    .shape_fn(shapeflow_shape_fns::sparse::cross)
     .dtype_rule(dtypes)
     .tensorflow(&[TfOp::new("SparseCross")]);
 
@@ -53,6 +53,11 @@ fn sparse_features(attrs: &Attrs, operands: usize) -> Result<usize> {
 
 fn dtypes(operands: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
     let count = sparse_features(attrs, operands.len())?;
+    let buckets = int(attrs, "num_buckets", 0);
+    if buckets < 0 {
+        let message = format!("num_buckets must be at least 0, got {buckets}");
+        return Err(Error::new(ErrorKind::Attribute, Phase::Build, message));
+    }
     for (number, dtype) in operands.iter().enumerate() {
         let is_feature = (count..2 * count).contains(&number) || number >= 3 * count;
         if *dtype != DType::I64 && !(is_feature && *dtype == DType::String) {
@@ -62,13 +67,6 @@ fn dtypes(operands: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
     }
     let value = if is_hashed(attrs) { DType::I64 } else { DType::String };
     Ok(vec![DType::I64, value, DType::I64])
-}
-
-fn shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
-    if int(cx.attrs(), "num_buckets", 0) < 0 {
-        return Err(shapeflow_shape_fns::ShapeError::new("num_buckets must be at least 0"));
-    }
-    shapeflow_shape_fns::sparse::cross(cx)
 }
 
 /// A feature: its values, and the position of the first value of each row, with the end of the last one.

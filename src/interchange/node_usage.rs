@@ -1,0 +1,74 @@
+//! `NodeUsage`: what computes a node of a model.
+
+use std::ops::Range;
+
+use shapeflow_shape_fns::DType;
+
+use crate::error::Result;
+use crate::graph::{GraphData, NodeIx, Value};
+use crate::op::Body;
+
+/// What computes the nodes of an op type.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[non_exhaustive]
+pub enum ComputedBy {
+    /// Nothing: the import replaced the node, as it does with constants, variables and calls, or no output needs it.
+    Import,
+    /// Compiled kernels.
+    Kernels,
+    /// A Rust function on the host.
+    Host,
+    /// Nothing yet: this crate has no body for the op, so that the graph does not compile.
+    Nothing,
+}
+
+/// What computes a node of the model, and the dtypes of its outputs.
+#[derive(Clone, Debug)]
+pub(super) struct NodeUsage {
+    pub computed_by: ComputedBy,
+    pub dtypes: Vec<DType>,
+}
+
+impl Default for NodeUsage {
+    fn default() -> NodeUsage {
+        NodeUsage { computed_by: ComputedBy::Import, dtypes: Vec::new() }
+    }
+}
+
+impl NodeUsage {
+    /// Returns the usage of a node of the model that became these nodes of the graph.
+    pub(super) fn of(data: &GraphData, nodes: Range<u32>, is_live: &[bool]) -> NodeUsage {
+        let mut usage = NodeUsage::default();
+        for node in nodes.map(NodeIx).filter(|node| is_live[node.at()]) {
+            let node = &data.nodes[node.at()];
+            usage.computed_by = usage.computed_by.max(computed_by(&node.op.body));
+            usage.dtypes.extend(node.values().map(|value| data.values[value.at()].dtype));
+        }
+        usage
+    }
+}
+
+fn computed_by(body: &Body) -> ComputedBy {
+    match body {
+        Body::Input | Body::Constant => ComputedBy::Import,
+        Body::Compute(_) | Body::Contraction { .. } | Body::Composite(_) => ComputedBy::Kernels,
+        Body::Host(_) | Body::HostWith(_) | Body::Control(_) => ComputedBy::Host,
+        Body::ShapeOnly => ComputedBy::Nothing,
+    }
+}
+
+/// Returns, for every node of the graph, whether `outputs` need it.
+pub(super) fn live_nodes(data: &GraphData, outputs: &[Value<'_>]) -> Result<Vec<bool>> {
+    let mut is_live = vec![false; data.nodes.len()];
+    let mut stack = Vec::new();
+    for output in outputs {
+        stack.push(data.values[output.index()?.at()].node);
+    }
+    while let Some(node) = stack.pop() {
+        if !std::mem::replace(&mut is_live[node.at()], true) {
+            let operands = &data.nodes[node.at()].operands;
+            stack.extend(operands.iter().map(|operand| data.values[operand.at()].node));
+        }
+    }
+    Ok(is_live)
+}
