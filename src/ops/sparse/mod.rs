@@ -14,6 +14,7 @@
 //! ```
 
 pub(crate) mod fill_empty_rows;
+pub(crate) mod fill_empty_rows_grad;
 mod groups;
 pub(crate) mod matmul;
 mod operand;
@@ -30,6 +31,7 @@ pub use set_operation::SetOperation;
 /// Every op of the family.
 pub(crate) static ALL: &[&[&OpDef]] = &[&[
     &fill_empty_rows::DEF,
+    &fill_empty_rows_grad::DEF,
     &matmul::DEF,
     &reorder::DEF,
     &reshape::DEF,
