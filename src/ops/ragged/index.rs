@@ -76,7 +76,7 @@ impl<'g> RaggedValue<'g> {
         };
         let positions = position(self, indices.outer_rowids()?, flat)?;
         let taken = take(self.values(), positions)?;
-        Ok(indices.around(taken).ragged()?)
+        indices.around(taken).ragged()
     }
 
     /// Selects by index along the first axes: `out[i] = self[indices[i, 0], …, indices[i, k-1]]`. If `k` is the rank, elements are
