@@ -1117,6 +1117,56 @@ def ragged_cases(out):
             out.record("RaggedTensorToTensor", attrs, shape=P(shape + [-1]), values=pairs, **given)
 
 
+def ragged_feature_cases(out):
+    rowids, nrows = np.array([1, 1, 3], np.int64), P(5, np.int64)
+    rows = {"value_rowids": rowids, "values": f32(5, 6, 7), "nrows": nrows, "default_value": np.float32(-1)}
+    out.record("RaggedFillEmptyRows", **rows)
+    out.record("RaggedFillEmptyRows", **(rows | {"value_rowids": np.array([3, 0, 3], np.int64)}))
+    words = {"values": np.array([b"a", b"", b"c"], object), "default_value": np.array(b"none", object)}
+    out.record("RaggedFillEmptyRows", **(rows | words))
+    out.record("RaggedFillEmptyRows", **(rows | {"value_rowids": np.zeros(0, np.int64), "values": f32()}))
+    out.record("RaggedFillEmptyRows", error=True, **(rows | {"nrows": P(3, np.int64)}))
+    for op in ("RaggedFillEmptyRowsGrad", "SparseFillEmptyRowsGrad"):
+        for dtype in (np.float32, np.float64, np.int32, np.int64):
+            gradients = np.array([1, 2, 4, 8], dtype)
+            out.record(op, reverse_index_map=np.array([3, 1], np.int64), grad_values=gradients)
+        out.record(op, reverse_index_map=np.zeros(0, np.int64), grad_values=f32(1, 2))
+        out.record(op, reverse_index_map=np.array([2], np.int64), grad_values=f32(1, 2), error=True)
+    splits, indices = np.array([0, 2, 2, 4], np.int64), np.array([[0, 1], [0, 4], [2, 0], [2, 3]], np.int64)
+    for integer in (np.int32, np.int64):
+        numbers = np.array([2, 0, 2, 5], integer)
+        for weights in (f32(), np.zeros(0, np.int64), f32(0.5, 1, 2, 4), np.array([1, 2, 3, 4], np.float64), i32(3, 4, 5, 6)):
+            for attrs in ({}, {"minlength": 9}, {"maxlength": 3}, {"minlength": 2, "maxlength": 8}, {"binary_output": True}):
+                attrs = {"binary_output": False} | attrs
+                out.record("DenseCountSparseOutput", attrs, values=numbers, weights=weights)
+                matrix = weights.reshape(2, 2) if weights.size else weights
+                out.record("DenseCountSparseOutput", attrs, values=numbers.reshape(2, 2), weights=matrix)
+                out.record("RaggedCountSparseOutput", attrs, splits=splits, values=numbers, weights=weights)
+                sparse = {"indices": indices, "values": numbers, "dense_shape": np.array([3, 5], np.int64)}
+                out.record("SparseCountSparseOutput", attrs, **sparse, weights=weights)
+    numbers = {"binary_output": False}
+    out.record("RaggedCountSparseOutput", numbers, splits=splits, values=i32(2, 0, 2), weights=f32(), error=True)
+    out.record("DenseCountSparseOutput", numbers, values=i32(2, 0), weights=f32(1), error=True)
+    empty = {"splits": np.array([0, 0], np.int64), "values": i32(), "weights": f32()}
+    out.record("RaggedCountSparseOutput", numbers, **empty)
+    words, ids = np.array([b"a", b"bc", b"", b"d"], object), np.array([5, -6, 7, 8], np.int64)
+    cells = np.array([[0, 0], [0, 3], [2, 1]], np.int64)
+    cross = {"ragged_values": [words, ids], "ragged_row_splits": [splits, np.array([0, 1, 3, 4], np.int64)]}
+    cross |= {"sparse_indices": [], "sparse_values": [], "sparse_shape": [], "dense_inputs": []}
+    dense = {"dense_inputs": [np.array([[1, 2], [3, 4], [5, 6]], np.int64), np.array([[b"x"], [b"y"], [b"z"]], object)]}
+    sparse = {"sparse_indices": [cells], "sparse_values": [ids[:3]], "sparse_shape": [np.array([3, 4], np.int64)]}
+    for hashed, buckets in ((False, 0), (True, 0), (True, 1000)):
+        kind = tf.int64 if hashed else tf.string
+        attrs = {"hashed_output": hashed, "num_buckets": buckets, "hash_key": 0xDECAFCAFFE, "out_values_type": kind}
+        attrs["out_row_splits_type"] = tf.int64
+        out.record("RaggedCross", attrs | {"input_order": "RR"}, **cross)
+        out.record("RaggedCross", attrs | {"input_order": "RDRD"}, **(cross | dense))
+        out.record("RaggedCross", attrs | {"input_order": "SRR"}, **(cross | sparse))
+        out.record("RaggedCross", attrs | {"input_order": "DSRDR"}, **(cross | dense | sparse))
+    short = {"dense_inputs": [dense["dense_inputs"][0][:2]]}
+    out.record("RaggedCross", attrs | {"input_order": "RRD"}, **(cross | short), error=True)
+
+
 FAMILIES = (
     unary_cases,
     binary_cases,
@@ -1146,6 +1196,7 @@ FAMILIES = (
     quantized_cases,
     flag_cases,
     host_function_cases,
+    ragged_feature_cases,
 )
 
 

@@ -13,6 +13,13 @@ pub fn cases() -> Vec<Case> {
             Ok(vec![rows(x)?.reduce_mean(1)?.dense()?])
         }),
         Case::new("ragged to_tensor", &["[v]", "[n+1]"], inputs, |_, x| Ok(vec![rows(x)?.to_tensor()?])),
+        Case::new("ragged + ragged", &["[v]", "[n+1]", "[v]"], pairs, |_, x| {
+            let sum = (rows(x)? + RaggedValue::from_row_splits(x[2], x[1])?).ok()?;
+            Ok(vec![sum.flat_values(), sum.row_splits()])
+        }),
+        Case::new("dense + dense beside ragged", &["[v]", "[v]"], dense_pairs, |_, x| {
+            Ok(vec![(x[0] + x[1]).ok()?])
+        }),
     ]
 }
 
@@ -28,4 +35,17 @@ fn inputs() -> Result<Vec<Tensor>> {
     }
     let count = splits[ROWS] as usize;
     Ok(vec![numbers(&[count])?, Tensor::from(splits)])
+}
+
+/// Returns the flat values and the row splits, and other flat values.
+fn pairs() -> Result<Vec<Tensor>> {
+    let mut pairs = inputs()?;
+    pairs.push(pairs[0].clone());
+    Ok(pairs)
+}
+
+/// Returns the flat values twice.
+fn dense_pairs() -> Result<Vec<Tensor>> {
+    let flat = inputs()?.swap_remove(0);
+    Ok(vec![flat.clone(), flat])
 }

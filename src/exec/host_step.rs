@@ -12,7 +12,7 @@ use crate::eval::evaluate_into;
 use crate::graph::NodeIx;
 use crate::lower::kernel::BufferIx;
 use crate::lower::program::Content;
-use crate::op::{HostOutput, OutputAllocator, PreparedNode};
+use crate::op::{HostOutput, HostThreads, OutputAllocator, PreparedNode};
 use crate::runtime::{BufferSizes, Memory, SegmentPlan};
 use crate::tensor::{BufferPool, TensorView, TensorViewMut};
 
@@ -70,6 +70,7 @@ pub(super) fn output_allocator<'s>(
     pool: &'s BufferPool,
     outputs: Option<&'s mut [OutputBuffer<'_>]>,
     prepared: PreparedNode<'s>,
+    threads: HostThreads<'s>,
 ) -> OutputAllocator<'s> {
     let mut lent: Vec<Option<TensorViewMut<'s>>> = stored.iter().map(|_| None).collect();
     for (number, output) in outputs.into_iter().flatten().enumerate() {
@@ -78,5 +79,5 @@ pub(super) fn output_allocator<'s>(
             lent[index] = output.view();
         }
     }
-    OutputAllocator { pool: Some(pool), lent, prepared: Some(prepared) }
+    OutputAllocator { pool: Some(pool), lent, prepared: Some(prepared), threads }
 }

@@ -18,7 +18,7 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::NodeIx;
 use crate::lower::kernel::{BufferIx, Kernel};
 use crate::lower::program::{Content, Step};
-use crate::op::{HostOutput, PreparedNode};
+use crate::op::{HostOutput, HostThreads, PreparedNode};
 use crate::runtime::{
     Launch, Memory, ProgramState, RetainedMemory, SegmentPlan, StepPlan, Workspace, launch, min_streamed_row,
 };
@@ -238,7 +238,9 @@ impl<'r, 'm> Run<'r, 'm> {
         let compiled = self.compiled;
         let is_constant = |operand: usize| is_constant(compiled, step.operands[operand]);
         let prepared = PreparedNode { slot: self.state.prepared(number), is_constant: &is_constant };
-        let allocator = output_allocator(compiled, stored, pool, outputs.as_deref_mut(), prepared);
+        let threads = HostThreads::new(&self.state.threads);
+        let allocator =
+            output_allocator(compiled, stored, pool, outputs.as_deref_mut(), prepared, threads);
         let bindings = self.bindings.as_ref();
         let results = run_host_step(self.compiled, step, plan, self.memory, bindings, allocator)?;
         assert_eq!(results.len(), stored.len(), "a node has a buffer for each result");

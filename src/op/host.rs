@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use shapeflow_shape_fns::{Attrs, DType};
 
+use super::host_threads::HostThreads;
 use super::prepared::PreparedNode;
 use crate::error::{Error, Result};
 use crate::tensor::{BufferPool, Tensor, TensorView, TensorViewMut};
@@ -24,7 +25,7 @@ impl<F: Fn(&mut HostCx<'_>) -> Result<()> + Send + Sync + 'static> HostKernel fo
     }
 }
 
-/// Allocates the outputs of a kernel, and keeps what it prepares.
+/// Allocates the outputs of a kernel, keeps what it prepares, and has the threads of the run.
 #[derive(Default)]
 pub(crate) struct OutputAllocator<'a> {
     /// Free memory of earlier tensors.
@@ -33,6 +34,8 @@ pub(crate) struct OutputAllocator<'a> {
     pub lent: Vec<Option<TensorViewMut<'a>>>,
     /// Where the kernel keeps what it prepares.
     pub prepared: Option<PreparedNode<'a>>,
+    /// The threads of the run.
+    pub threads: HostThreads<'a>,
 }
 
 /// Where an output was stored.
@@ -84,6 +87,7 @@ pub struct HostCx<'a> {
     outputs: Vec<Output<'a>>,
     #[cfg_attr(not(feature = "strings"), expect(dead_code, reason = "only string ops prepare something"))]
     prepared: Option<PreparedNode<'a>>,
+    threads: HostThreads<'a>,
 }
 
 impl<'a> HostCx<'a> {
@@ -100,8 +104,8 @@ impl<'a> HostCx<'a> {
             lent: lent.filter(|lent| lent.dtype() == dtype && dtype.size_bytes().is_some()),
             made: None,
         });
-        let prepared = allocator.prepared;
-        HostCx { inputs, attrs, pool: allocator.pool, outputs: outputs.collect(), prepared }
+        let (prepared, threads) = (allocator.prepared, allocator.threads);
+        HostCx { inputs, attrs, pool: allocator.pool, outputs: outputs.collect(), prepared, threads }
     }
 
     /// Returns where each output was stored, and its sizes; `None` for an output that the kernel has not made.
@@ -157,6 +161,11 @@ impl<'a> HostCx<'a> {
     /// Returns the node's attributes.
     pub fn attrs(&self) -> &'a Attrs {
         self.attrs
+    }
+
+    /// Returns the threads among which the kernel may divide its work.
+    pub(crate) fn threads(&self) -> HostThreads<'a> {
+        self.threads
     }
 
     /// Returns zeroed memory for output `i`, which the kernel fills. The memory is the caller's if the caller lent some

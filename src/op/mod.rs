@@ -10,6 +10,7 @@
 mod caught;
 mod control;
 mod host;
+mod host_threads;
 mod operand;
 mod prepared;
 mod registry;
@@ -30,6 +31,7 @@ pub(crate) use caught::caught;
 pub(crate) use control::Control;
 pub use host::{HostCx, HostKernel};
 pub(crate) use host::{HostOutput, OutputAllocator};
+pub(crate) use host_threads::{HostThreads, Threads};
 pub use operand::Operand;
 pub(crate) use operand::OperandMask;
 #[cfg(feature = "graphdef")]

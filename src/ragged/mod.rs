@@ -86,6 +86,8 @@ use crate::tensor::{Element, Tensor};
 /// assert_eq!(rt, RaggedTensor::from_row_splits([3, 1, 4, 1, 5, 9, 2, 6], [0i64, 4, 4, 7, 8, 8])?);
 /// # Ok::<(), shapeflow::Error>(())
 /// ```
+///
+#[doc = include_str!("manual.md")]
 #[derive(Clone, PartialEq, Eq)]
 pub struct RaggedTensor {
     /// The elements; axis 0 counts the rows of the innermost partition's values.

@@ -10,6 +10,7 @@ use super::lock::lock;
 use super::workspace::{Workspace, first};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::lower::kernel::Kernel;
+use crate::op::Threads;
 
 /// Threads that the caller provides, on which kernels run. One call of [`ThreadPool::for_each`] forks a job into
 /// `tiles` calls and joins them.
@@ -105,6 +106,30 @@ impl Pool {
             Some(error) => Err(error),
             None => Ok(failed.load(Ordering::Relaxed)),
         }
+    }
+}
+
+impl Threads for Pool {
+    fn count(&self) -> usize {
+        self.threads()
+    }
+
+    fn for_each(&self, parts: usize, f: &(dyn Fn(usize) + Sync)) {
+        let next = AtomicI64::new(0);
+        let work = || {
+            loop {
+                let part = next.fetch_add(1, Ordering::Relaxed) as usize;
+                if part >= parts {
+                    break;
+                }
+                f(part);
+            }
+        };
+        if let Some(pool) = &self.shared {
+            pool.for_each(pool.threads().min(parts).max(1), &|_| work());
+        }
+        // A pool of the caller may return before every part has run.
+        work();
     }
 }
 

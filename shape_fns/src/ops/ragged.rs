@@ -273,17 +273,16 @@ pub fn fill_empty_rows(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// `u` depends on the data.
 ///
 /// The operands are, in this order: ragged values, ragged row splits, sparse indices, sparse values, sparse shapes,
-/// dense matrices. The length of attribute `ragged_splits_types` and attribute `Nsparse` give the number of ragged and
-/// of sparse inputs.
+/// dense matrices. Attribute `input_order` has a letter for each input: `R` for a ragged, `S` for a sparse, `D` for a
+/// dense input.
 ///
 /// # Errors
 /// The numbers of rows provably differ, or an operand has the wrong rank.
 pub fn ragged_cross(cx: &mut InferenceContext<'_>) -> Result<()> {
-    let ragged = match cx.attr("ragged_splits_types") {
-        Some(Attr::DTypes(types)) => types.len(),
-        _ => 0,
+    let (ragged, sparse) = match cx.attr("input_order") {
+        Some(Attr::Str(order)) => (order.matches('R').count(), order.matches('S').count()),
+        _ => (0, 0),
     };
-    let sparse = usize::try_from(cx.int_or("Nsparse", 0)?).unwrap_or(0);
     let shapes = ragged.saturating_mul(2).saturating_add(sparse.saturating_mul(2));
     let dense = shapes.saturating_add(sparse);
     let mut rows = None;
@@ -351,7 +350,8 @@ mod tests {
     }
     shape_table! { crossed: ragged_cross, ["operands.."];
         {} "[n, 2]; [3, ?]" => "[?]; [4]";
-        {Nsparse: 1} "[m, 2]; [m]; i64 [2] = [b, 7]; [b, 4]" => "[?]; [b+1]";
+        {input_order: "SD"} "[m, 2]; [m]; i64 [2] = [b, 7]; [b, 4]" => "[?]; [b+1]";
+        {input_order: "RD"} "[m]; i64 [n+1]; [n, 4]" => "[?]; [n+1]";
         {} "[2, 2]; [3, 2]" => "error(2 outputs) the numbers of rows must agree, got 2 and 3";
     }
 

@@ -6,6 +6,7 @@ mod convert;
 mod cumsum;
 mod elementwise;
 mod encodings;
+pub(crate) mod fill_empty_rows;
 pub(crate) mod gather;
 mod index;
 mod input;
@@ -31,4 +32,5 @@ pub use reduce::IntoRaggedAxes;
 use crate::op::OpDef;
 
 /// The ops of the family that TensorFlow has too. The other host ops here are parts of composites.
-pub(crate) static ALL: &[&[&OpDef]] = &[&[&gather::DEF, &range::DEF, &to_sparse::DEF, &to_tensor::DEF]];
+pub(crate) static ALL: &[&[&OpDef]] =
+    &[&[&fill_empty_rows::DEF, &gather::DEF, &range::DEF, &to_sparse::DEF, &to_tensor::DEF]];

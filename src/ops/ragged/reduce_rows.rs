@@ -1,12 +1,13 @@
 //! `ragged_reduce`: reduces each row of values to one element; a host op over row splits.
 
-use std::ops::{Add, Mul};
+use std::ops::{Add, Mul, Range};
+use std::sync::{Mutex, PoisonError};
 
 use shapeflow_shape_fns::{Attr, Attrs, DType, TensorShape};
 
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::op::{HostCx, OpDef, Operand};
+use crate::op::{HostCx, HostThreads, OpDef, Operand};
 use crate::ops::row_major::RowMajor;
 use crate::ops::rows::{narrow, widened};
 use crate::tensor::{Element, Tensor, TensorView, TensorViewMut};
@@ -47,18 +48,18 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let (values, splits) = (values.view(), splits.view());
     let offsets = offsets(splits, values.sizes()[0])?;
     let sizes = [&[offsets.len() - 1], &values.sizes()[1..]].concat();
-    let name = name(cx.attrs());
+    let (name, threads) = (name(cx.attrs()), cx.threads());
     if matches!(values.dtype(), DType::F16 | DType::BF16) {
         let wide = widened(&values)?;
         if matches!(name, "argmax" | "argmin") {
-            return reduce(name, wide.view(), &offsets, &mut cx.unfilled_output(0, &sizes)?);
+            return reduce(threads, name, wide.view(), &offsets, &mut cx.unfilled_output(0, &sizes)?);
         }
         let mut sums = Tensor::allocate(DType::F32, &sizes)?;
-        reduce(name, wide.view(), &offsets, &mut sums.view_mut()?)?;
+        reduce(threads, name, wide.view(), &offsets, &mut sums.view_mut()?)?;
         fill_empty_rows(name, &offsets, values.dtype(), &mut sums)?;
         return narrow(sums.view(), &mut cx.unfilled_output(0, &sizes)?);
     }
-    reduce(name, values, &offsets, &mut cx.unfilled_output(0, &sizes)?)
+    reduce(threads, name, values, &offsets, &mut cx.unfilled_output(0, &sizes)?)
 }
 
 /// Writes the lowest or highest finite number of a half dtype as the extremum of each empty row.
@@ -94,44 +95,32 @@ pub(super) fn offsets(splits: TensorView<'_>, nvals: usize) -> Result<Vec<usize>
     })
 }
 
-fn reduce(name: &str, x: TensorView<'_>, offsets: &[usize], y: &mut TensorViewMut<'_>) -> Result<()> {
+fn reduce(
+    threads: HostThreads<'_>,
+    name: &str,
+    x: TensorView<'_>,
+    offsets: &[usize],
+    y: &mut TensorViewMut<'_>,
+) -> Result<()> {
     macro_rules! of {
         ($T:ident, $add:expr, $mul:expr, $div:expr, $least:expr, $most:expr, $max:expr, $min:expr) => {{
             let x = x.as_slice::<$T>()?;
             match name {
-                "argmax" => {
-                    argument(x, offsets, y.as_mut_slice::<i64>()?, |a: $T, b: $T| a > b || (a != a && b == b))
-                }
-                "argmin" => {
-                    argument(x, offsets, y.as_mut_slice::<i64>()?, |a: $T, b: $T| a < b || (a != a && b == b))
-                }
-                "sum" => rows(x, offsets, y.as_mut_slice()?, $T::default(), $add, |sum, _| sum),
-                "mean" => rows(x, offsets, y.as_mut_slice()?, $T::default(), $add, $div),
-                "prod" => rows(x, offsets, y.as_mut_slice()?, 1 as $T, $mul, |product, _| product),
-                "max" => {
-                    rows(
-                        x,
-                        offsets,
-                        y.as_mut_slice()?,
-                        $least,
-                        $max,
-                        |most, count| {
-                            if count == 0 { $T::MIN } else { most }
-                        },
-                    )
-                }
-                "min" => {
-                    rows(
-                        x,
-                        offsets,
-                        y.as_mut_slice()?,
-                        $most,
-                        $min,
-                        |least, count| {
-                            if count == 0 { $T::MAX } else { least }
-                        },
-                    )
-                }
+                "argmax" => argument(threads, x, offsets, y.as_mut_slice::<i64>()?, |a: $T, b: $T| {
+                    a > b || (a != a && b == b)
+                }),
+                "argmin" => argument(threads, x, offsets, y.as_mut_slice::<i64>()?, |a: $T, b: $T| {
+                    a < b || (a != a && b == b)
+                }),
+                "sum" => rows(threads, x, offsets, y.as_mut_slice()?, $T::default(), $add, |sum, _| sum),
+                "mean" => rows(threads, x, offsets, y.as_mut_slice()?, $T::default(), $add, $div),
+                "prod" => rows(threads, x, offsets, y.as_mut_slice()?, 1 as $T, $mul, |product, _| product),
+                "max" => rows(threads, x, offsets, y.as_mut_slice()?, $least, $max, |most, count| {
+                    if count == 0 { $T::MIN } else { most }
+                }),
+                "min" => rows(threads, x, offsets, y.as_mut_slice()?, $most, $min, |least, count| {
+                    if count == 0 { $T::MAX } else { least }
+                }),
                 other => return Err(unknown(other)),
             }
             Ok(())
@@ -156,8 +145,8 @@ fn reduce(name: &str, x: TensorView<'_>, offsets: &[usize], y: &mut TensorViewMu
         DType::Bool => {
             let (x, y) = (x.as_slice::<bool>()?, y.as_mut_slice::<bool>()?);
             match name {
-                "any" => rows(x, offsets, y, false, |a, b| a | b, |any, _| any),
-                "all" => rows(x, offsets, y, true, |a, b| a & b, |all, _| all),
+                "any" => rows(threads, x, offsets, y, false, |a, b| a | b, |any, _| any),
+                "all" => rows(threads, x, offsets, y, true, |a, b| a & b, |all, _| all),
                 other => return Err(unknown(other)),
             }
             Ok(())
@@ -186,72 +175,139 @@ fn unknown(name: &str) -> Error {
 /// The number of partial results of a row of scalars. The compiler keeps them in vector registers.
 const LANES: usize = 8;
 
+/// The cost of a row beside its values, in values: its bounds are read, and its partial results are combined.
+const ROW_COST: usize = 8;
+
+/// Calls `f` on pieces of `y` with the numbers of their rows, on several threads if the rows hold much. Every piece costs about
+/// the same, so that a few long rows do not wait for many short rows.
+fn each_piece<R: Send>(
+    threads: HostThreads<'_>,
+    offsets: &[usize],
+    y: &mut [R],
+    f: &(dyn Fn(Range<usize>, &mut [R]) + Sync),
+) {
+    let nrows = offsets.len() - 1;
+    let Some(width) = y.len().checked_div(nrows).filter(|width| *width > 0) else { return };
+    let cost = |row: usize| (offsets[row] - offsets[0]) * width + row * ROW_COST;
+    let total = cost(nrows);
+    // A value takes about half a nanosecond.
+    let parts = threads.parts(total / 2).min(nrows);
+    let mut pieces = Vec::with_capacity(parts);
+    let (mut rest, mut begin) = (y, 0);
+    for part in 1..=parts {
+        // The costs ascend with the rows.
+        let (mut low, mut high) = (begin, nrows);
+        let target = (total as u128 * part as u128 / parts as u128) as usize;
+        while low < high {
+            let middle = low.midpoint(high);
+            if cost(middle) < target { low = middle + 1 } else { high = middle }
+        }
+        let end = if part == parts { nrows } else { low };
+        let (piece, others) = rest.split_at_mut((end - begin) * width);
+        pieces.push(Mutex::new((begin..end, piece)));
+        (rest, begin) = (others, end);
+    }
+    threads.for_each(parts, &|part| {
+        // Each piece is locked once, so the lock is free and no other call has panicked with it.
+        let mut piece = pieces[part].lock().unwrap_or_else(PoisonError::into_inner);
+        let (rows, y) = &mut *piece;
+        f(rows.clone(), y);
+    });
+}
+
 /// Reduces rows of `x` to elements of `y`. `finish` gets the result of a row and the number of its values.
 fn rows<T: Element>(
+    threads: HostThreads<'_>,
     x: &[T],
     offsets: &[usize],
     y: &mut [T],
     start: T,
-    combine: impl Fn(T, T) -> T + Copy,
-    finish: impl Fn(T, usize) -> T,
+    combine: impl Fn(T, T) -> T + Copy + Sync,
+    finish: impl Fn(T, usize) -> T + Sync,
 ) {
-    let nrows = offsets.len() - 1;
-    let width = y.len().checked_div(nrows).unwrap_or(0);
-    if width == 1 {
-        for (pair, y) in offsets.windows(2).zip(y) {
-            let row = &x[pair[0]..pair[1]];
-            *y = finish(reduce_row(row, start, combine), row.len());
+    let width = y.len().checked_div(offsets.len() - 1).unwrap_or(0);
+    each_piece(threads, offsets, y, &|rows, y| {
+        let pairs = offsets[rows.start..=rows.end].windows(2);
+        if width == 1 {
+            for (pair, y) in pairs.zip(y) {
+                *y = finish(reduce_row(x, pair[0], pair[1], start, combine), pair[1] - pair[0]);
+            }
+            return;
         }
-        return;
-    }
-    if width == 0 {
-        return;
-    }
-    for (pair, y) in offsets.windows(2).zip(y.chunks_exact_mut(width)) {
-        y.fill(start);
-        for x in x[pair[0] * width..pair[1] * width].chunks_exact(width) {
-            for (y, x) in y.iter_mut().zip(x) {
-                *y = combine(*y, *x);
+        for (pair, y) in pairs.zip(y.chunks_exact_mut(width)) {
+            y.fill(start);
+            for x in x[pair[0] * width..pair[1] * width].chunks_exact(width) {
+                for (y, x) in y.iter_mut().zip(x) {
+                    *y = combine(*y, *x);
+                }
+            }
+            for y in y {
+                *y = finish(*y, pair[1] - pair[0]);
             }
         }
-        for y in y {
-            *y = finish(*y, pair[1] - pair[0]);
-        }
-    }
+    });
 }
 
-/// Reduces one row of scalars. Row elements are combined in [`LANES`] independent chains, then the chains in order.
+/// Reduces the scalars of one row. They are combined in [`LANES`] independent chains, and the results of the chains in pairs.
+/// `start` changes no element that it is combined with.
 #[inline]
-fn reduce_row<T: Copy>(row: &[T], start: T, combine: impl Fn(T, T) -> T) -> T {
-    let (chunks, rest) = row.as_chunks::<LANES>();
-    let mut total = start;
-    if let Some((first, chunks)) = chunks.split_first() {
-        let mut lanes = *first;
-        for chunk in chunks {
-            for (lane, x) in lanes.iter_mut().zip(chunk) {
-                *lane = combine(*lane, *x);
+fn reduce_row<T: Copy>(x: &[T], begin: usize, end: usize, start: T, combine: impl Fn(T, T) -> T) -> T {
+    let (chunks, rest) = x[begin..end].as_chunks::<LANES>();
+    let mut lanes = [start; LANES];
+    for chunk in chunks {
+        for (lane, x) in lanes.iter_mut().zip(chunk) {
+            *lane = combine(*lane, *x);
+        }
+    }
+    if !rest.is_empty() {
+        let first = end - rest.len();
+        // A whole vector is read, if there is one, and `start` takes the place of elements after the row.
+        match x.get(first..first + LANES).and_then(<[T]>::first_chunk::<LANES>) {
+            Some(chunk) => {
+                for (number, (lane, x)) in lanes.iter_mut().zip(chunk).enumerate() {
+                    *lane = combine(*lane, if number < rest.len() { *x } else { start });
+                }
+            }
+            None => {
+                for (lane, x) in lanes.iter_mut().zip(rest) {
+                    *lane = combine(*lane, *x);
+                }
             }
         }
-        total = lanes.into_iter().fold(total, &combine);
     }
-    rest.iter().fold(total, |total, x| combine(total, *x))
+    let mut count = LANES;
+    while count > 1 {
+        count /= 2;
+        for lane in 0..count {
+            lanes[lane] = combine(lanes[lane], lanes[lane + count]);
+        }
+    }
+    lanes[0]
 }
 
 /// Finds the position of the first extremum of each row; -1 for an empty row. `wins(a, b)` returns whether `a` comes before an
 /// earlier `b`.
-fn argument<T: Copy>(x: &[T], offsets: &[usize], y: &mut [i64], wins: impl Fn(T, T) -> bool) {
-    let nrows = offsets.len() - 1;
-    let width = y.len().checked_div(nrows).unwrap_or(0);
-    for (row, pair) in offsets.windows(2).enumerate() {
-        for column in 0..width {
-            let mut best: Option<(i64, T)> = None;
-            for (position, value) in (pair[0]..pair[1]).enumerate() {
-                let value = x[value * width + column];
-                if best.is_none_or(|(_, found)| wins(value, found)) {
-                    best = Some((position as i64, value));
+fn argument<T: Element>(
+    threads: HostThreads<'_>,
+    x: &[T],
+    offsets: &[usize],
+    y: &mut [i64],
+    wins: impl Fn(T, T) -> bool + Sync,
+) {
+    let width = y.len().checked_div(offsets.len() - 1).unwrap_or(0);
+    each_piece(threads, offsets, y, &|rows, y| {
+        let pairs = offsets[rows.start..=rows.end].windows(2);
+        for (pair, y) in pairs.zip(y.chunks_exact_mut(width)) {
+            for (column, y) in y.iter_mut().enumerate() {
+                let mut best: Option<(i64, T)> = None;
+                for (position, value) in (pair[0]..pair[1]).enumerate() {
+                    let value = x[value * width + column];
+                    if best.is_none_or(|(_, found)| wins(value, found)) {
+                        best = Some((position as i64, value));
+                    }
                 }
+                *y = best.map_or(-1, |(position, _)| position);
             }
-            y[row * width + column] = best.map_or(-1, |(position, _)| position);
         }
-    }
+    });
 }

@@ -140,12 +140,12 @@ impl<'g> RaggedValue<'g> {
     /// Splits along axis 0 or a uniform axis into `num` parts of equal sizes.
     ///
     /// ```
-    /// use shapeflow::{Graph, ragged};
+    /// use shapeflow::{AnyValue, Graph, ragged};
     ///
     /// let g = Graph::new();
     /// let rt = g.ragged_constant(&ragged![[1, 2], [], [3], [4, 5, 6]])?;
     /// let halves = rt.split_n(2, 0)?;
-    /// let results = g.compile(&halves[..])?.run_named(&[])?;
+    /// let results = g.compile(&[halves[0], halves[1]].map(AnyValue::from))?.run_named(&[])?;
     /// assert_eq!(results.ragged_at(0)?.to_string(), "[[1, 2], []]");
     /// assert_eq!(results.ragged_at(1)?.to_string(), "[[3], [4, 5, 6]]");
     /// # Ok::<(), shapeflow::Error>(())

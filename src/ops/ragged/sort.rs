@@ -22,11 +22,11 @@ impl<'g> RaggedValue<'g> {
     /// element of an inner axis is sorted along the rows on its own. TensorFlow's `tf.sort` refuses ragged values. Runs on the host.
     ///
     /// ```
-    /// use shapeflow::{Graph, ragged};
+    /// use shapeflow::{AnyValue, Graph, ragged};
     ///
     /// let g = Graph::new();
     /// let rt = g.ragged_constant(&ragged![[3, 1, 2], [], [5, 9, 2, 6]])?;
-    /// let results = g.compile(&[rt.sort(false)?, rt.argsort(true)?])?.run_named(&[])?;
+    /// let results = g.compile(&[rt.sort(false)?, rt.argsort(true)?].map(AnyValue::from))?.run_named(&[])?;
     /// assert_eq!(results.ragged_at(0)?.to_string(), "[[1, 2, 3], [], [2, 5, 6, 9]]");
     /// assert_eq!(results.ragged_at(1)?.to_string(), "[[0, 2, 1], [], [1, 3, 0, 2]]");
     /// # Ok::<(), shapeflow::Error>(())
@@ -55,11 +55,11 @@ impl<'g> RaggedValue<'g> {
     /// first; NaN counts as the largest. TensorFlow's `tf.math.top_k` refuses ragged values. Runs on the host.
     ///
     /// ```
-    /// use shapeflow::{Graph, ragged};
+    /// use shapeflow::{AnyValue, Graph, ragged};
     ///
     /// let g = Graph::new();
     /// let rt = g.ragged_constant(&ragged![[3, 1, 2], [], [5, 9, 2, 6]])?;
-    /// let results = g.compile(&rt.top_k(2)?)?.run_named(&[])?;
+    /// let results = g.compile(&rt.top_k(2)?.map(AnyValue::from))?.run_named(&[])?;
     /// assert_eq!(results.ragged_at(0)?.to_string(), "[[3, 2], [], [9, 6]]");
     /// assert_eq!(results.ragged_at(1)?.to_string(), "[[0, 2], [], [1, 3]]");
     /// # Ok::<(), shapeflow::Error>(())

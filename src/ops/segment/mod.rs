@@ -14,6 +14,7 @@
 
 mod reduce;
 
+pub(crate) mod count_sparse;
 pub(crate) mod counts;
 pub(crate) mod histogram;
 pub(crate) mod sorted;
@@ -25,6 +26,9 @@ use crate::op::OpDef;
 /// Every op of the family.
 pub(crate) static ALL: &[&[&OpDef]] = &[
     &[
+        &count_sparse::DENSE,
+        &count_sparse::RAGGED,
+        &count_sparse::SPARSE,
         &counts::ALL_ELEMENTS,
         &counts::RAGGED,
         &counts::ROWS,

@@ -8,7 +8,7 @@ use crate::graph::{IntoOperand, Value};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ops::pick_rows::pick_rows;
 use crate::ops::row_major::RowMajor;
-use crate::tensor::Tensor;
+use crate::tensor::{Tensor, TensorView};
 use shapeflow_shape_fns::DType;
 
 use super::operand::{check_i64, out_of_range, refuse, rows_of};
@@ -73,40 +73,77 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let Some(size) = shape.first().and_then(|size| usize::try_from(*size).ok()) else {
         return refuse(format!("a sparse tensor must have rows, got sizes {shape:?}"));
     };
-    // The number of elements of each row, then the position of its first element in the output.
-    let mut starts = vec![0usize; size];
-    for (number, row) in rows.iter().enumerate() {
-        match usize::try_from(row[0]).ok().and_then(|row| starts.get_mut(row)) {
-            Some(count) => *count += 1,
-            None => return out_of_range(number, 0, row[0], shape[0]),
+    let first: Vec<i64> = rows.iter().map(|row| row[0]).collect();
+    let filled = FilledRows::new(&first, size)?;
+    let mut indices = Tensor::zeros(DType::I64, &[filled.sources.len(), rank])?;
+    let elements = indices.as_mut_slice::<i64>()?;
+    for (position, (source, row)) in filled.sources.iter().zip(&filled.rows).enumerate() {
+        let index = &mut elements[position * rank..(position + 1) * rank];
+        match source {
+            Some(source) => index.copy_from_slice(rows[*source]),
+            None => index[0] = *row,
         }
     }
-    let empty: Vec<bool> = starts.iter().map(|count| *count == 0).collect();
-    let mut end = 0;
-    for count in &mut starts {
-        let start = end;
-        end += (*count).max(1);
-        *count = start;
+    cx.set_output(0, indices)?;
+    filled.set_outputs(cx, values.view(), default.view())
+}
+
+/// The elements of rows after each empty row has got one, sorted by row.
+pub(crate) struct FilledRows {
+    /// The row of each element.
+    pub rows: Vec<i64>,
+    /// The number of each element among the given ones; `None` for an element of an empty row.
+    sources: Vec<Option<usize>>,
+    /// Whether each row was empty.
+    empty: Vec<bool>,
+    /// The new position of each given element.
+    positions: Vec<i64>,
+}
+
+impl FilledRows {
+    /// Fills `size` rows. `rows` has the row of each element.
+    ///
+    /// # Errors
+    /// A row is out of range.
+    pub(crate) fn new(rows: &[i64], size: usize) -> Result<FilledRows> {
+        // The number of elements of each row, then the position of its next element in the output.
+        let mut next = vec![0usize; size];
+        for (number, row) in rows.iter().enumerate() {
+            match usize::try_from(*row).ok().and_then(|row| next.get_mut(row)) {
+                Some(count) => *count += 1,
+                None => return out_of_range(number, 0, *row, size as i64),
+            }
+        }
+        let empty: Vec<bool> = next.iter().map(|count| *count == 0).collect();
+        let mut filled = Vec::with_capacity(rows.len());
+        for (row, count) in next.iter_mut().enumerate() {
+            let start = filled.len();
+            filled.resize(start + (*count).max(1), row as i64);
+            *count = start;
+        }
+        let mut sources = vec![None; filled.len()];
+        let mut positions = Vec::with_capacity(rows.len());
+        for (number, row) in rows.iter().enumerate() {
+            // Every row has been compared with the number of rows.
+            let next = &mut next[*row as usize];
+            sources[*next] = Some(number);
+            positions.push(*next as i64);
+            *next += 1;
+        }
+        Ok(FilledRows { rows: filled, sources, empty, positions })
     }
-    let mut filled = Tensor::zeros(DType::I64, &[end, rank])?;
-    let elements = filled.as_mut_slice::<i64>()?;
-    for (row, start) in starts.iter().enumerate().filter(|(row, _)| empty[*row]) {
-        elements[start * rank] = row as i64;
+
+    /// Sets outputs 1 to 3: the values, whether each row was empty, and the new positions.
+    pub(crate) fn set_outputs(
+        self,
+        cx: &mut HostCx<'_>,
+        values: TensorView<'_>,
+        default: TensorView<'_>,
+    ) -> Result<()> {
+        pick_rows(cx, 1, values, default, &self.sources, &[self.sources.len()])?;
+        cx.set_output(2, Tensor::from(self.empty))?;
+        cx.set_output(3, Tensor::from(self.positions))
     }
-    let mut sources = vec![None; end];
-    let mut positions = Vec::with_capacity(rows.len());
-    for (number, row) in rows.iter().enumerate() {
-        // Every index has been compared with the number of rows.
-        let next = &mut starts[row[0] as usize];
-        elements[*next * rank..(*next + 1) * rank].copy_from_slice(row);
-        sources[*next] = Some(number);
-        positions.push(*next as i64);
-        *next += 1;
-    }
-    cx.set_output(0, filled)?;
-    pick_rows(cx, 1, values.view(), default.view(), &sources, &[end])?;
-    cx.set_output(2, Tensor::from_slice(&[size], &empty)?)?;
-    cx.set_output(3, Tensor::from_slice(&[positions.len()], &positions)?)
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@
 
 pub(crate) mod cross;
 pub(crate) mod fill_empty_rows;
+pub(crate) mod fill_empty_rows_grad;
 mod groups;
 pub(crate) mod matmul;
 mod operand;
@@ -32,6 +33,7 @@ pub use set_operation::SetOperation;
 pub(crate) static ALL: &[&[&OpDef]] = &[&[
     &cross::DEF,
     &fill_empty_rows::DEF,
+    &fill_empty_rows_grad::DEF,
     &matmul::DEF,
     &reorder::DEF,
     &reshape::DEF,

@@ -170,6 +170,14 @@ pub(super) fn murmur64(bytes: &[u8]) -> u64 {
     shift_mix(hash)
 }
 
+/// Returns the fingerprint of two fingerprints: TensorFlow's `FingerprintCat64`.
+pub(super) fn join_fingerprints(first: u64, second: u64) -> u64 {
+    const FACTOR: u64 = 0xc6a4_a793_5bd1_e995;
+    let mixed = shift_mix(second.wrapping_mul(FACTOR)).wrapping_mul(FACTOR);
+    let joined = (first ^ FACTOR ^ mixed).wrapping_mul(FACTOR);
+    shift_mix(shift_mix(joined).wrapping_mul(FACTOR))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -18,6 +18,7 @@ mod params;
 pub(crate) mod as_string;
 pub(crate) mod base64;
 pub(crate) mod case;
+pub(crate) mod cross;
 pub(crate) mod decode_raw;
 mod encoding;
 pub(crate) mod fingerprint;
@@ -47,7 +48,15 @@ pub use join::string_join;
 
 /// Every op of the family.
 pub(crate) static ALL: &[&[&OpDef]] = &[
-    &[&as_string::DEF, &decode_raw::DEF, &format::DEF, &length::DEF, &ngrams::DEF, &reduce_join::DEF],
+    &[
+        &as_string::DEF,
+        &cross::DEF,
+        &decode_raw::DEF,
+        &format::DEF,
+        &length::DEF,
+        &ngrams::DEF,
+        &reduce_join::DEF,
+    ],
     &[&script::DEF, &segment_join::DEF, &substr::DEF, &table_lookup::DEF, &to_number::DEF],
     base64::ALL,
     case::ALL,

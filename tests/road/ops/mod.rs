@@ -315,13 +315,16 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         | "bincount"
         | "bucketize"
         | "dense_bincount"
+        | "dense_count_sparse_output"
         | "histogram_fixed_width"
         | "in_top_k"
         | "nth_element"
         | "ragged_bincount"
+        | "ragged_count_sparse_output"
         | "searchsorted"
         | "sort"
         | "sparse_bincount"
+        | "sparse_count_sparse_output"
         | "top_k" => selection::add_op(g, op),
         "dense_to_sparse_set_operation"
         | "set_operation"
@@ -368,13 +371,14 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         "boolean_mask" => boolean_mask(g),
         "batch_norm" | "batch_norm_with_reserve" => sparse::batch_norm(g, op),
         "sparse_cross"
+        | "fill_empty_rows_grad"
         | "sparse_dense_matmul"
         | "sparse_fill_empty_rows"
         | "sparse_reorder"
         | "sparse_reshape" => sparse::add_op(g, op),
         "where_indices" => unary(g, op, DTypeClass::Equatable),
         "euclidean_norm" => reduce(g, op),
-        "ragged_gather" | "ragged_range" | "ragged_to_sparse" | "ragged_to_tensor" => ragged::add_op(g, op),
+        _ if op.starts_with("ragged_") => ragged::add_op(g, op),
         _ if op.starts_with("reduce_") => reduce(g, op),
         _ => scatter_and_blocks::add_op(g, op),
     }

@@ -13,6 +13,7 @@ use crate::op_call::Call;
 /// Adds an op with suitable operands.
 pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
     match op {
+        "ragged_fill_empty_rows" => fill_empty_rows(g),
         "ragged_range" => range(g),
         "ragged_gather" => gather(g),
         "ragged_to_sparse" => to_sparse(g),
@@ -89,4 +90,18 @@ fn to_tensor(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     let props = props_of(g, &[flat, default]);
     let data = [vec![shape, flat, default], splits].concat();
     g.add_step(call, &data, &[], props)
+}
+
+fn fill_empty_rows(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
+    let (dtype, content) = (DTypeClass::Any.sample(&mut g.rng), g.random_content());
+    let default = g.scalar(dtype, Content::SmallIntegers)?;
+    let count = Size::Known(g.rng.below(5) as i64);
+    // Sometimes a row is out of range.
+    let past = i64::from(g.rng.chance(1, 25));
+    let rowids = g.source(DType::I64, vec![count], Content::Range(0, 3 + past), false)?;
+    let values = g.source(dtype, vec![count], content, false)?;
+    let mut params = Vec::new();
+    let call = g.param(Call::new("ragged_fill_empty_rows"), &mut params, "nrows", &[4], false)?;
+    let props = ElementProps { integral: false, ..props_of(g, &[values, default]) };
+    g.add_step(call, &[rowids, values, default], &params, props)
 }

@@ -17,6 +17,9 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         "in_top_k" => in_top_k(g),
         "bucketize" => bucketize(g),
         "histogram_fixed_width" => histogram(g),
+        "dense_count_sparse_output" | "ragged_count_sparse_output" | "sparse_count_sparse_output" => {
+            count_sparse(g, op)
+        }
         "bincount" | "dense_bincount" | "ragged_bincount" | "sparse_bincount" => bincount(g, op),
         _ => sparse_segment(g, op),
     }
@@ -135,6 +138,35 @@ fn bincount(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> 
     let size = g.rng.below(8) as i64;
     call = g.param(call, &mut params, "size", &[size], false)?;
     g.add_step(call, &data, &params, ElementProps::INTEGERS)
+}
+
+fn count_sparse(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
+    let index = DTypeClass::Index.sample(&mut g.rng);
+    let (rows, columns) = (g.rng.below(4) as i64, g.rng.below(4) as i64);
+    let sizes = match op {
+        "dense_count_sparse_output" => vec![Size::Known(rows), Size::Known(columns)],
+        _ => vec![Size::Known(rows * columns)],
+    };
+    let x = g.source(index, sizes.clone(), Content::Range(-1, 9), false)?;
+    let weights_dtype = counted_dtype(g);
+    let sizes = if g.rng.chance(1, 2) { sizes } else { vec![Size::Known(0)] };
+    let mut data = vec![x];
+    if op == "ragged_count_sparse_output" {
+        let splits: Vec<i64> = (0..=rows).map(|row| row * columns).collect();
+        let count = Size::Known(rows + 1);
+        data.insert(0, g.source(DType::I64, vec![count], Content::Fixed(splits), false)?);
+    }
+    if op == "sparse_count_sparse_output" {
+        let places = (0..rows * columns).flat_map(|place| [place / columns, place % columns]).collect();
+        let sizes = vec![Size::Known(rows * columns), Size::Known(2)];
+        data.insert(0, g.source(DType::I64, sizes, Content::Fixed(places), false)?);
+        let shape = Content::Fixed(vec![rows, columns]);
+        data.push(g.source(DType::I64, vec![Size::Known(2)], shape, false)?);
+    }
+    data.push(g.source(weights_dtype, sizes, Content::SmallIntegers, false)?);
+    let most = g.rng.range_inclusive(-1, 8);
+    let call = Call::new(op).attr("binary_output", g.rng.chance(1, 3)).attr("maxlength", most);
+    g.add_step(call, &data, &[], INTEGERS)
 }
 
 fn sparse_segment(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {

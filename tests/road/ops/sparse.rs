@@ -12,6 +12,7 @@ use crate::op_call::Call;
 pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
     match op {
         "sparse_reshape" => reshape(g),
+        "fill_empty_rows_grad" => fill_empty_rows_grad(g),
         "sparse_fill_empty_rows" => fill_empty_rows(g),
         "sparse_reorder" => reorder(g),
         "sparse_dense_matmul" => matmul(g),
@@ -123,4 +124,14 @@ pub fn batch_norm(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueI
     let call = call.attr("data_format", if channels_first { "NCHW" } else { "NHWC" });
     let props = moved(g, &operands);
     g.add_step(call, &operands, &[], props)
+}
+
+fn fill_empty_rows_grad(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
+    let (count, dtype) = (g.random_size(), DTypeClass::Number.sample(&mut g.rng));
+    // Sometimes a position is out of range.
+    let past = i64::from(g.rng.chance(1, 25));
+    let positions = g.source(DType::I64, vec![count], Content::Range(0, SIZE - 1 + past), false)?;
+    let gradients = g.source(dtype, vec![Size::Known(SIZE)], Content::SmallIntegers, false)?;
+    let props = moved(g, &[gradients]);
+    g.add_step(Call::new("fill_empty_rows_grad"), &[positions, gradients], &[], props)
 }

@@ -1,6 +1,11 @@
 //! Ops on ragged values that TensorFlow lacks or does not check, against loops over nested lists.
 
-use shapeflow::{AnyValue, DType, Graph, IntoParam, RaggedValue, SliceItem, Tensor, ragged, shape};
+use shapeflow::{
+    AnyValue, CompileOptions, DType, Graph, IntoParam, RaggedTensor, RaggedValue, SliceItem, Tensor, ragged,
+    shape,
+};
+
+use crate::rng::Rng;
 
 use super::graphs::{Rows, check, deep, input, ragged as of_rows, run, text};
 
@@ -187,4 +192,31 @@ fn encodings_convert_in_the_graph() {
             text(&rows.iter().rev().step_by(2).map(cut).collect::<Rows>())
         },
     );
+}
+
+#[test]
+fn rows_are_reduced_on_several_threads() {
+    let mut rng = Rng::new(3);
+    // One row holds half of the values, and many rows are empty.
+    let lengths: Vec<usize> =
+        (0..50_000).map(|row| if row == 777 { 400_000 } else { rng.below(3) * rng.below(17) }).collect();
+    let count: usize = lengths.iter().sum();
+    let flat: Vec<i64> = (0..count).map(|place| (place * 7919 % 1000) as i64).collect();
+    let (mut sums, mut largest, mut begin) = (Vec::new(), Vec::new(), 0);
+    for length in &lengths {
+        let row = &flat[begin..begin + length];
+        sums.push(row.iter().sum::<i64>());
+        largest.push(row.iter().copied().max().unwrap_or(i64::MIN));
+        begin += length;
+    }
+    let rows =
+        RaggedTensor::from_row_lengths(flat, lengths.iter().map(|length| *length as i64).collect::<Vec<_>>());
+    let g = Graph::new();
+    let x = g.ragged_input("x", DType::I64, 1, shape![]).unwrap();
+    let outputs = [x.reduce_sum(1).unwrap().dense().unwrap(), x.reduce_max(1).unwrap().dense().unwrap()];
+    let exe = g.compile_with(&CompileOptions::new().threads(3), outputs).unwrap();
+    let got = run(&exe, &[("x", &rows.unwrap())]).unwrap();
+    for (got, expected) in got.into_iter().zip([sums, largest]) {
+        assert_eq!(got.dense().unwrap().to_vec::<i64>().unwrap(), expected);
+    }
 }
