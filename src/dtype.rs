@@ -201,7 +201,7 @@ rules! {
     count: 1 operands, |_| DType::U8, [integer Integer];
     /// Rules of ops with two data operands of the same dtype. The result has this dtype. Structure operands may follow.
     binary: 2 operands, |dtype| dtype, [
-        number Number, numeric Numeric, float Float, integer Integer, boolean Bool, bits Bits,
+        number Number, numeric Numeric, float Float, inexact Inexact, integer Integer, boolean Bool, bits Bits,
     ];
     /// Rules of ops with three data operands of the same dtype. The result has this dtype.
     ternary: 3 operands, |dtype| dtype, [number Number, float Float];

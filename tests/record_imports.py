@@ -589,6 +589,65 @@ def host_function_cases(out):
         out.record("Betainc", a=dtype(2), b=dtype(3), x=x[:3])
 
 
+def linalg_cases(out):
+    for dtype in (np.float64, np.complex128, np.float32, np.complex64):
+        def numbers(*shape, start=0):
+            count = int(np.prod(shape))
+            values = [((i * i * 13 + i * 7 + 3) % 29) / 7 - 2 for i in range(start, start + 2 * count)]
+            values = np.array(values).reshape(2, *shape)
+            return (values[0] + 1j * values[1] if np.dtype(dtype).kind == "c" else values[0]).astype(dtype)
+
+        square = numbers(2, 3, 3) + 4 * np.eye(3, dtype=dtype)
+        rhs = numbers(2, 3, 2, start=5)
+        for adjoint in (False, True):
+            out.record("MatrixSolve", {"adjoint": adjoint}, matrix=square, rhs=rhs)
+            out.record("MatrixInverse", {"adjoint": adjoint}, input=square)
+            for lower in (False, True):
+                attrs = {"adjoint": adjoint, "lower": lower}
+                out.record("MatrixTriangularSolve", attrs, matrix=square, rhs=rhs)
+        out.record("MatrixTriangularSolve", matrix=square, rhs=rhs[0])
+        out.record("MatrixDeterminant", input=square)
+        out.record("MatrixDeterminant", input=np.zeros((2, 0, 0), dtype))
+        out.record("LogMatrixDeterminant", input=square)
+        definite = square @ square.conj().transpose(0, 2, 1)
+        out.record("Cholesky", input=definite)
+        if np.dtype(dtype).kind != "c":
+            # For complex matrices, TensorFlow fills in 0 instead of NaN.
+            out.record("Cholesky", input=-definite)
+        singular = np.ones((2, 2), dtype)
+        out.record("MatrixInverse", input=singular, error=True)
+        out.record("MatrixSolve", matrix=singular, rhs=singular, error=True)
+        out.record("TridiagonalSolve", diagonals=numbers(2, 3, 5), rhs=numbers(2, 5, 2, start=4))
+        diagonals = {"superdiag": numbers(2, 1, 5), "maindiag": numbers(2, 1, 5, start=3), "subdiag": numbers(2, 1, 5, start=8)}
+        if dtype != np.float32:
+            # Sums that cancel have large relative errors in f32.
+            out.record("TridiagonalMatMul", **diagonals, rhs=numbers(2, 5, 2, start=4))
+        for shape in ((4, 3), (3, 4), (2, 3, 3)):
+            for full in (False, True):
+                out.record("Qr", {"full_matrices": full}, input=numbers(*shape))
+            out.record("Svd", {"compute_uv": False}, unset=2, input=numbers(*shape))
+        # The signs of singular vectors and of eigenvectors are arbitrary.
+        out.record("SelfAdjointEigV2", {"compute_v": False}, unset=1, input=square)
+
+
+def fourier_cases(out):
+    for real, complex in ((np.float64, np.complex128), (np.float32, np.complex64)):
+        x = np.sin(np.arange(48)).reshape(2, 2, 3, 4)
+        z = (x + 1j * np.cos(3 * np.arange(48)).reshape(x.shape)).astype(complex)
+        for op in "FFT FFT2D FFT3D IFFT IFFT2D IFFT3D".split():
+            out.record(op, input=z)
+        types = {"Treal": tf.as_dtype(real), "Tcomplex": tf.as_dtype(complex)}
+        for axes, suffix in ((1, ""), (2, "2D"), (3, "3D")):
+            # TensorFlow's ops crop and do not pad.
+            for lengths in ([2, 3, 4], [1, 2, 3], [1, 3, 2]):
+                attrs = {"Tcomplex": types["Tcomplex"]}
+                out.record(f"RFFT{suffix}", attrs, input=x.astype(real), fft_length=P(lengths[3 - axes :]))
+            for lengths in ([2, 3, 6], [1, 2, 5], [2, 3, 7]):
+                attrs = {"Treal": types["Treal"]}
+                if real == np.float64:
+                    out.record(f"IRFFT{suffix}", attrs, input=z, fft_length=P(lengths[3 - axes :]))
+
+
 def window_cases(out):
     image = (np.arange(5 * 4 * 2) * 7 % 31 - 11).reshape(1, 5, 4, 2)
     explicit = {"padding": "EXPLICIT", "explicit_paddings": [0, 0, 1, 2, 0, 1, 0, 0]}
@@ -1197,6 +1256,8 @@ FAMILIES = (
     flag_cases,
     host_function_cases,
     ragged_feature_cases,
+    linalg_cases,
+    fourier_cases,
 )
 
 

@@ -1,4 +1,4 @@
-//! Products of matrices and vectors.
+//! Products of matrices and vectors, systems of linear equations, factors of matrices, and Fourier transforms.
 //!
 //! ```
 //! use shapeflow::{DType, Graph, shape};
@@ -12,14 +12,43 @@
 //! ```
 
 pub(crate) mod cross;
+pub(crate) mod decompose;
 pub(crate) mod einsum;
+pub(crate) mod fourier;
+mod jacobi;
 mod labelled;
+pub(crate) mod lu;
 pub(crate) mod matmul;
+mod matrix;
 pub(crate) mod sum_of_products;
+#[cfg(feature = "fft")]
+mod transform;
+pub(crate) mod triangular;
+pub(crate) mod tridiagonal;
 
 use crate::op::OpDef;
 
 pub use einsum::einsum;
 
 /// Every op of the family.
-pub(crate) static ALL: &[&[&OpDef]] = &[&[&cross::DEF, &einsum::DEF, &matmul::DEF, &sum_of_products::DEF]];
+pub(crate) static ALL: &[&[&OpDef]] = &[
+    &[
+        &cross::DEF,
+        &decompose::EIGEN,
+        &decompose::QR,
+        &decompose::SVD,
+        &einsum::DEF,
+        &lu::DETERMINANT,
+        &lu::INVERSE,
+        &lu::LOG_DETERMINANT,
+        &lu::SOLVE,
+        &matmul::DEF,
+        &sum_of_products::DEF,
+        &triangular::CHOLESKY,
+        &triangular::SOLVE,
+        &tridiagonal::MATMUL,
+        &tridiagonal::SOLVE,
+    ],
+    fourier::COMPLEX,
+    fourier::REAL,
+];

@@ -4,6 +4,7 @@ mod creation;
 mod diagonals;
 mod elementwise;
 mod image;
+mod linalg;
 mod list;
 mod movement;
 mod nn;
@@ -260,6 +261,18 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         "rgb_to_hsv" | "hsv_to_rgb" | "adjust_hue" | "adjust_saturation" | "adjust_contrast" => {
             image::color(g, op)
         }
+        "cholesky"
+        | "log_matrix_determinant"
+        | "matrix_determinant"
+        | "matrix_inverse"
+        | "matrix_solve"
+        | "matrix_triangular_solve"
+        | "qr"
+        | "self_adjoint_eig"
+        | "svd"
+        | "tridiagonal_matmul"
+        | "tridiagonal_solve" => linalg::add_op(g, op),
+        _ if op.contains("fft") => linalg::add_op(g, op),
         "add_n" => nn::add_n(g),
         "cross" => nn::cross(g),
         "l2_loss" => nn::l2_loss(g),

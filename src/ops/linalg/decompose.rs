@@ -1,0 +1,272 @@
+//! `qr`, `svd` and `self_adjoint_eig`: matrices as products with orthogonal factors.
+
+use shapeflow_shape_fns::{Attrs, DType};
+
+use super::jacobi::{eigen, singular};
+use super::lu::dtype_of;
+use super::matrix::{Batch, Field, Matrix, flag, set_parts, with_field};
+use crate::dtype::{self, Class};
+use crate::error::Result;
+use crate::graph::Value;
+use crate::op::{HostCx, OpDef, Operand, TfOp};
+use crate::ops::array::unstack::exactly;
+use crate::shape_fns::linalg;
+
+impl<'g> Value<'g> {
+    /// Factors matrices into `q · r`, where the columns of `q` are orthonormal and `r` is upper triangular. With
+    /// `full_matrices`, `q` is square.
+    ///
+    /// `[..batch, m, n] -> q [..batch, m, p], r [..batch, p, n]`, where `p` is `min(m, n)`, or `m` with `full_matrices`;
+    /// floats and complex numbers, computed in f64 and rounded once. The signs are those of Householder reflections. As
+    /// TensorFlow's `Qr`. Runs on the host.
+    ///
+    /// # Errors
+    /// The element type is not supported, or the rank is below 2.
+    #[track_caller]
+    pub fn qr(self, full_matrices: bool) -> Result<[Value<'g>; 2]> {
+        exactly(self.graph().op(&QR).data(self).attr("full_matrices", full_matrices).finish_all()?)
+    }
+
+    /// Factors matrices into `u · diag(s) · vᴴ`, where the columns of `u` and of `v` are orthonormal and the singular values
+    /// `s` descend. Returns `[s, u, v]`. With `full_matrices`, `u` and `v` are square.
+    ///
+    /// `[..batch, m, n] -> s [..batch, p], u [..batch, m, p], v [..batch, n, p]`, where `p` is `min(m, n)`; floats and
+    /// complex numbers, computed in f64 by Jacobi rotations and rounded once. `s` is real, also for complex matrices. The
+    /// phase of each pair of columns of `u` and `v` is arbitrary. As TensorFlow's `Svd`, whose singular values of complex
+    /// matrices are complex numbers. Runs on the host.
+    ///
+    /// # Errors
+    /// The element type is not supported, or the rank is below 2.
+    #[track_caller]
+    pub fn svd(self, full_matrices: bool) -> Result<[Value<'g>; 3]> {
+        let call = self.graph().op(&SVD).data(self).attr("full_matrices", full_matrices);
+        let [s, u, v] = exactly(call.finish_all()?)?;
+        Ok([if s.dtype().is_complex() { s.real()? } else { s }, u, v])
+    }
+
+    /// Returns the eigenvalues of Hermitian matrices in ascending order, and an orthonormal eigenvector for each of them as
+    /// columns. It reads the lower triangles only.
+    ///
+    /// `[..batch, n, n] -> [..batch, n], [..batch, n, n]`, floats and complex numbers, computed in f64 by Jacobi rotations
+    /// and rounded once. The eigenvalues are real, also of complex matrices. The phase of each eigenvector is arbitrary. As
+    /// TensorFlow's `SelfAdjointEigV2`, whose eigenvalues of complex matrices are complex numbers. Runs on the host.
+    ///
+    /// # Errors
+    /// The element type is not supported, or the last two axes differ.
+    #[doc(alias = "eigh")]
+    #[track_caller]
+    pub fn self_adjoint_eig(self) -> Result<[Value<'g>; 2]> {
+        let [e, v] = exactly(self.graph().op(&EIGEN).data(self).finish_all()?)?;
+        Ok([if e.dtype().is_complex() { e.real()? } else { e }, v])
+    }
+}
+
+pub(crate) static QR: OpDef = OpDef::host("qr", |cx| with_field!(dtype_of(cx)?, run_qr(cx)))
+    .operands(&[Operand::Data("input")])
+    .outputs(|_, _| 2)
+    .shape_fn(linalg::qr)
+    .dtype_rule(|dtypes, attrs| of_first(dtypes, attrs, 2))
+    .tensorflow(&[TfOp::new("Qr")]);
+
+pub(crate) static SVD: OpDef = OpDef::host("svd", |cx| with_field!(dtype_of(cx)?, run_svd(cx)))
+    .operands(&[Operand::Data("input")])
+    .outputs(|_, _| 3)
+    .shape_fn(linalg::svd)
+    .dtype_rule(|dtypes, attrs| of_first(dtypes, attrs, 3))
+    .tensorflow(&[TfOp::new("Svd")]);
+
+pub(crate) static EIGEN: OpDef =
+    OpDef::host("self_adjoint_eig", |cx| with_field!(dtype_of(cx)?, run_eigen(cx)))
+        .operands(&[Operand::Data("input")])
+        .outputs(|_, _| 2)
+        .shape_fn(linalg::eigen)
+        .dtype_rule(|dtypes, attrs| of_first(dtypes, attrs, 2))
+        .tensorflow(&[TfOp::new("SelfAdjointEigV2")]);
+
+fn of_first(dtypes: &[DType], _: &Attrs, outputs: usize) -> Result<Vec<DType>> {
+    Ok(vec![dtype::common(dtypes, 0, 1, Class::Inexact)?; outputs])
+}
+
+/// Makes an output without elements, which takes the place of factors that the call does not ask for.
+fn set_empty(cx: &mut HostCx<'_>, output: usize) -> Result<()> {
+    cx.output(output, &[0]).map(|_| ())
+}
+
+fn run_qr<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
+    let matrices = Batch::<T>::read(cx, 0)?;
+    let [rows, columns] = matrices.shape();
+    let kept = if flag(cx.attrs(), "full_matrices", false) { rows } else { rows.min(columns) };
+    let (mut left, mut right) = (Vec::new(), Vec::new());
+    for a in matrices.iter() {
+        let (q, r) = householder(a);
+        left.push(Matrix::from_fn(rows, kept, |row, column| q[(row, column)]).data);
+        right.push(r.data[..kept * columns].to_vec());
+    }
+    let dtype = dtype_of(cx)?;
+    set_parts(cx, 0, dtype, &matrices.sizes, &[rows, kept], left)?;
+    set_parts(cx, 1, dtype, &matrices.sizes, &[kept, columns], right)
+}
+
+/// Returns the square factor `q` and the triangular factor `r`.
+fn householder<T: Field>(mut r: Matrix<T>) -> (Matrix<T>, Matrix<T>) {
+    let mut q = Matrix::identity(r.rows);
+    for step in 0..r.rows.min(r.columns) {
+        let first = r[(step, step)];
+        let tail: f64 = (step + 1..r.rows).map(|row| r[(row, step)].magnitude().powi(2)).sum();
+        if tail == 0.0 && first == T::from_real(first.real()) {
+            continue;
+        }
+        let norm = first.magnitude().hypot(tail.sqrt());
+        let beta = T::from_real(if first.real() >= 0.0 { -norm } else { norm });
+        // The reflection 1 - tau v vᴴ maps the column to beta.
+        let mut v = vec![T::zero(); r.rows];
+        v[step] = T::one();
+        for row in step + 1..r.rows {
+            v[row] = r[(row, step)] / (first - beta);
+        }
+        let tau = ((beta - first) / beta).conj();
+        reflect(&mut r, tau, &v, step);
+        for row in step + 1..r.rows {
+            r[(row, step)] = T::zero();
+        }
+        // The rows of q are conjugated and transposed at the end.
+        reflect(&mut q, tau, &v, step);
+    }
+    (q.adjoint(), r)
+}
+
+/// Replaces a matrix by its product with a reflection, whose vector is 0 before `step`.
+fn reflect<T: Field>(a: &mut Matrix<T>, tau: T, v: &[T], step: usize) {
+    for column in 0..a.columns {
+        let mut dot = T::zero();
+        for row in step..a.rows {
+            dot += v[row].conj() * a[(row, column)];
+        }
+        for row in step..a.rows {
+            a[(row, column)] -= tau * v[row] * dot;
+        }
+    }
+}
+
+fn run_svd<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
+    let matrices = Batch::<T>::read(cx, 0)?;
+    let [rows, columns] = matrices.shape();
+    let p = rows.min(columns);
+    let has_factors = flag(cx.attrs(), "compute_uv", true);
+    let is_full = has_factors && flag(cx.attrs(), "full_matrices", false);
+    let (mut values, mut left, mut right) = (Vec::new(), Vec::new(), Vec::new());
+    for a in matrices.iter() {
+        let (s, u, v) = singular(&a, is_full);
+        values.push(s.into_iter().map(T::from_real).collect());
+        left.push(u.data);
+        right.push(v.data);
+    }
+    let dtype = dtype_of(cx)?;
+    set_parts(cx, 0, dtype, &matrices.sizes, &[p], values)?;
+    if !has_factors {
+        set_empty(cx, 1)?;
+        return set_empty(cx, 2);
+    }
+    let kept = |size: usize| if is_full { size } else { p };
+    set_parts(cx, 1, dtype, &matrices.sizes, &[rows, kept(rows)], left)?;
+    set_parts(cx, 2, dtype, &matrices.sizes, &[columns, kept(columns)], right)
+}
+
+fn run_eigen<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
+    let matrices = Batch::<T>::read(cx, 0)?;
+    let [size, _] = matrices.shape();
+    let (mut values, mut vectors) = (Vec::new(), Vec::new());
+    for a in matrices.iter() {
+        let (e, v) = eigen(&a);
+        values.push(e.into_iter().map(T::from_real).collect());
+        vectors.push(v.data);
+    }
+    let dtype = dtype_of(cx)?;
+    set_parts(cx, 0, dtype, &matrices.sizes, &[size], values)?;
+    match flag(cx.attrs(), "compute_v", true) {
+        true => set_parts(cx, 1, dtype, &matrices.sizes, &[size, size], vectors),
+        false => set_empty(cx, 1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use num_complex::Complex64;
+
+    use super::super::matrix::{check_matrix, numbers};
+    use super::*;
+    use crate::ops::testing::{run, shape_table};
+    use crate::tensor::Tensor;
+
+    shape_table! { QR, {},
+        "[b, 4, 3]" => "[d0_0, 4, 3]; [d0_0, 3, 3]",
+        "[3]" => error "",
+        "i32[2, 2]" => error "must be a float or a complex number, got i32",
+    }
+    shape_table! { full: SVD, {"full_matrices": true},
+        "c64[4, 3]" => "c64[3]; c64[4, 4]; c64[3, 3]",
+    }
+    shape_table! { values_only: EIGEN, {"compute_v": false},
+        "[b, n, 3]" => "[d0_0, 3]; [0]",
+    }
+
+    fn parts<T: Field>(def: &OpDef, attrs: Attrs, x: &Tensor) -> Vec<Tensor> {
+        run(def, &attrs, std::slice::from_ref(x)).unwrap()
+    }
+
+    fn matrix<T: Field>(x: &Tensor) -> Matrix<T> {
+        Batch::of(&x.view()).unwrap().at(0)
+    }
+
+    fn check<T: Field + std::fmt::Debug>(dtype: DType) {
+        for (rows, columns) in [(1, 1), (3, 3), (5, 3), (3, 5), (1, 4), (4, 1), (7, 7), (0, 2), (2, 0)] {
+            let mut x = numbers(dtype, &[rows, columns]);
+            if rows == 7 {
+                // The last row repeats the first, so that a singular value is 0.
+                let mut a = matrix::<T>(&x);
+                a.data.copy_within(0..7, 42);
+                x = T::write(dtype, &[7, 7], &a.data).unwrap();
+            }
+            let a = matrix::<T>(&x);
+            for full in [false, true] {
+                let attrs = Attrs::new().with("full_matrices", full);
+                let [q, r] = &parts::<T>(&QR, attrs.clone(), &x)[..] else { panic!() };
+                let (q, r) = (matrix::<T>(q), matrix::<T>(r));
+                check_matrix(&q.times(&r), &a);
+                check_matrix(&q.adjoint().times(&q), &Matrix::identity(q.columns));
+                let [s, u, v] = &parts::<T>(&SVD, attrs, &x)[..] else { panic!() };
+                let (s, u, v) = (T::read(&s.view()).unwrap(), matrix::<T>(u), matrix::<T>(v));
+                let diagonal =
+                    Matrix::from_fn(
+                        u.columns,
+                        v.columns,
+                        |row, column| {
+                            if row == column { s[row] } else { T::zero() }
+                        },
+                    );
+                check_matrix(&u.times(&diagonal).times(&v.adjoint()), &a);
+                check_matrix(&u.adjoint().times(&u), &Matrix::identity(u.columns));
+                check_matrix(&v.adjoint().times(&v), &Matrix::identity(v.columns));
+                assert!(s.windows(2).all(|pair| pair[0].real() >= pair[1].real()), "{s:?}");
+            }
+        }
+        for size in [0, 1, 2, 6] {
+            let a = matrix::<T>(&numbers(dtype, &[size, size]));
+            let hermitian =
+                Matrix::from_fn(size, size, |row, column| a[(row, column)] + a[(column, row)].conj());
+            let x = T::write(dtype, &[size, size], &hermitian.data).unwrap();
+            let [e, v] = &parts::<T>(&EIGEN, Attrs::new(), &x)[..] else { panic!() };
+            let (e, v) = (T::read(&e.view()).unwrap(), matrix::<T>(v));
+            let scaled = Matrix::from_fn(size, size, |row, column| v[(row, column)] * e[column]);
+            check_matrix(&hermitian.times(&v), &scaled);
+            check_matrix(&v.adjoint().times(&v), &Matrix::identity(size));
+            assert!(e.windows(2).all(|pair| pair[0].real() <= pair[1].real()), "{e:?}");
+        }
+    }
+
+    #[test]
+    fn factors_are_orthonormal_and_give_the_matrices_back() {
+        check::<f64>(DType::F64);
+        check::<Complex64>(DType::C128);
+    }
+}

@@ -1,0 +1,303 @@
+//! `matrix_solve`, `matrix_inverse` and determinants, by elimination with partial pivoting.
+
+use std::panic::Location;
+
+use shapeflow_shape_fns::DType;
+
+use super::matrix::{Batch, Field, Matrix, flag, refuse, set_parts, with_field};
+use crate::dtype;
+use crate::error::Result;
+use crate::graph::{IntoOperand, Value};
+use crate::op::{HostCx, OpDef, Operand, TfOp};
+use crate::ops::array::unstack::exactly;
+use crate::shape_fns::linalg;
+
+impl<'g> Value<'g> {
+    /// Solves systems of linear equations: the matrix `x` for which `self · x = rhs`. With `adjoint`, the conjugate
+    /// transpose of `self` takes the place of `self`.
+    ///
+    /// `[..batch, n, n], [..batch, n, k] -> [..batch, n, k]`, floats and complex numbers of one dtype, computed in f64 and
+    /// rounded once. As TensorFlow's `MatrixSolve`. Runs on the host.
+    ///
+    /// ```
+    /// let g = shapeflow::Graph::new();
+    /// let (a, b) = (g.constant([[2.0f32, 1.0], [1.0, 3.0]])?, g.constant([[3.0f32], [5.0]])?);
+    /// let [x] = g.compile(a.matrix_solve(b, false)?)?.run(&[])?;
+    /// assert_eq!(x.to_vec::<f32>()?, [0.8, 1.4]);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The dtypes differ or are not supported, a rank is below 2, or sizes differ. The run fails if a matrix is not
+    /// invertible.
+    #[track_caller]
+    pub fn matrix_solve(self, rhs: impl IntoOperand<'g>, adjoint: bool) -> Result<Value<'g>> {
+        let location = Location::caller();
+        let rhs = rhs.into_operand(self, location);
+        self.graph().op(&SOLVE).data(self).data(rhs).attr("adjoint", adjoint).finish_at(location)
+    }
+
+    /// Inverts square matrices. With `adjoint`, the conjugate transpose of `self` takes the place of `self`.
+    ///
+    /// `[..batch, n, n] -> [..batch, n, n]`, floats and complex numbers, computed in f64 and rounded once. As TensorFlow's
+    /// `MatrixInverse`. Runs on the host.
+    ///
+    /// # Errors
+    /// The element type is not supported, or the last two axes differ. The run fails if a matrix is not invertible.
+    #[doc(alias = "inv")]
+    #[track_caller]
+    pub fn matrix_inverse(self, adjoint: bool) -> Result<Value<'g>> {
+        self.graph().op(&INVERSE).data(self).attr("adjoint", adjoint).finish()
+    }
+
+    /// Returns the determinants of square matrices; 1 for an empty matrix.
+    ///
+    /// `[..batch, n, n] -> [..batch]`, floats and complex numbers, computed in f64 and rounded once. As TensorFlow's
+    /// `MatrixDeterminant`. Runs on the host.
+    ///
+    /// # Errors
+    /// The element type is not supported, or the last two axes differ.
+    #[doc(alias = "det")]
+    #[track_caller]
+    pub fn matrix_determinant(self) -> Result<Value<'g>> {
+        self.graph().op(&DETERMINANT).data(self).finish()
+    }
+
+    /// Returns the sign of the determinant of each square matrix, a number of absolute value 1 or 0, and the logarithm of
+    /// the absolute value of the determinant, which is -inf for the sign 0.
+    ///
+    /// `[..batch, n, n] -> [..batch], [..batch]`, floats and complex numbers, computed in f64 and rounded once. As
+    /// TensorFlow's `LogMatrixDeterminant`. Runs on the host.
+    ///
+    /// # Errors
+    /// The element type is not supported, or the last two axes differ.
+    #[doc(alias = "slogdet")]
+    #[track_caller]
+    pub fn log_matrix_determinant(self) -> Result<[Value<'g>; 2]> {
+        exactly(self.graph().op(&LOG_DETERMINANT).data(self).finish_all()?)
+    }
+}
+
+pub(crate) static SOLVE: OpDef = OpDef::host("matrix_solve", |cx| with_field!(dtype_of(cx)?, solve(cx)))
+    .operands(&[Operand::Data("matrix"), Operand::Data("rhs")])
+    .shape_fn(linalg::matrix_solve)
+    .dtype_rule(dtype::binary::inexact)
+    .tensorflow(&[TfOp::new("MatrixSolve")]);
+
+pub(crate) static INVERSE: OpDef = OpDef::host("matrix_inverse", |cx| with_field!(dtype_of(cx)?, invert(cx)))
+    .operands(&[Operand::Data("input")])
+    .shape_fn(linalg::square_matrix)
+    .dtype_rule(dtype::unary::inexact)
+    .tensorflow(&[TfOp::new("MatrixInverse")]);
+
+pub(crate) static DETERMINANT: OpDef =
+    OpDef::host("matrix_determinant", |cx| with_field!(dtype_of(cx)?, determinant(cx)))
+        .operands(&[Operand::Data("input")])
+        .shape_fn(linalg::determinant)
+        .dtype_rule(dtype::unary::inexact)
+        .tensorflow(&[TfOp::new("MatrixDeterminant")]);
+
+pub(crate) static LOG_DETERMINANT: OpDef =
+    OpDef::host("log_matrix_determinant", |cx| with_field!(dtype_of(cx)?, log_determinant(cx)))
+        .operands(&[Operand::Data("input")])
+        .outputs(|_, _| 2)
+        .shape_fn(linalg::determinant)
+        .dtype_rule(|dtypes, _| Ok(vec![dtype::common(dtypes, 0, 1, dtype::Class::Inexact)?; 2]))
+        .tensorflow(&[TfOp::new("LogMatrixDeterminant")]);
+
+pub(super) fn dtype_of(cx: &HostCx<'_>) -> Result<DType> {
+    Ok(cx.input(0)?.dtype())
+}
+
+/// The factors of a matrix whose rows are permuted: `U`, and below its diagonal `L`, whose diagonal is 1.
+struct Lu<T> {
+    factors: Matrix<T>,
+    /// The row of the matrix that is in each row.
+    order: Vec<usize>,
+    is_odd: bool,
+}
+
+impl<T: Field> Lu<T> {
+    fn new(mut a: Matrix<T>) -> Lu<T> {
+        let size = a.rows;
+        let mut order: Vec<usize> = (0..size).collect();
+        let mut is_odd = false;
+        for column in 0..size {
+            let mut pivot = column;
+            for row in column + 1..size {
+                if a[(row, column)].magnitude() > a[(pivot, column)].magnitude() {
+                    pivot = row;
+                }
+            }
+            if pivot != column {
+                a.swap_rows(pivot, column);
+                order.swap(pivot, column);
+                is_odd = !is_odd;
+            }
+            let divisor = a[(column, column)];
+            if divisor == T::zero() {
+                continue;
+            }
+            let (above, below) = a.data.split_at_mut((column + 1) * size);
+            let eliminating = &above[column * size + column + 1..];
+            for row in below.chunks_exact_mut(size) {
+                let factor = row[column] / divisor;
+                row[column] = factor;
+                for (x, y) in row[column + 1..].iter_mut().zip(eliminating) {
+                    *x -= factor * *y;
+                }
+            }
+        }
+        Lu { factors: a, order, is_odd }
+    }
+
+    fn diagonal(&self) -> impl Iterator<Item = T> + '_ {
+        (0..self.factors.rows).map(|i| self.factors[(i, i)])
+    }
+
+    fn is_singular(&self) -> bool {
+        self.diagonal().any(|x| x == T::zero())
+    }
+
+    /// Returns the solution of the system; the matrix must not be singular.
+    fn solve(&self, rhs: &Matrix<T>) -> Matrix<T> {
+        let size = self.factors.rows;
+        let mut x = Matrix::from_fn(size, rhs.columns, |row, column| rhs[(self.order[row], column)]);
+        for row in 0..size {
+            for above in 0..row {
+                x.add_row(row, -self.factors[(row, above)], above);
+            }
+        }
+        for row in (0..size).rev() {
+            for below in row + 1..size {
+                x.add_row(row, -self.factors[(row, below)], below);
+            }
+            for column in 0..x.columns {
+                x[(row, column)] = x[(row, column)] / self.factors[(row, row)];
+            }
+        }
+        x
+    }
+}
+
+/// Factors a matrix, or its conjugate transpose if attribute `adjoint` is set.
+fn factor<T: Field>(cx: &HostCx<'_>, a: Matrix<T>) -> Result<Lu<T>> {
+    let lu = Lu::new(if flag(cx.attrs(), "adjoint", false) { a.adjoint() } else { a });
+    if lu.is_singular() { refuse("a matrix must be invertible, got a singular one") } else { Ok(lu) }
+}
+
+fn solve<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
+    let (matrices, sides) = (Batch::<T>::read(cx, 0)?, Batch::<T>::read(cx, 1)?);
+    let solutions: Vec<Vec<T>> = matrices
+        .iter()
+        .zip(sides.iter())
+        .map(|(a, b)| Ok(factor(cx, a)?.solve(&b).data))
+        .collect::<Result<_>>()?;
+    let dtype = dtype_of(cx)?;
+    set_parts(cx, 0, dtype, &sides.sizes, &sides.shape(), solutions)
+}
+
+fn invert<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
+    let matrices = Batch::<T>::read(cx, 0)?;
+    let inverses: Vec<Vec<T>> = matrices
+        .iter()
+        .map(|a| {
+            let identity = Matrix::identity(a.rows);
+            Ok(factor(cx, a)?.solve(&identity).data)
+        })
+        .collect::<Result<_>>()?;
+    let dtype = dtype_of(cx)?;
+    set_parts(cx, 0, dtype, &matrices.sizes, &matrices.shape(), inverses)
+}
+
+fn determinant<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
+    let matrices = Batch::<T>::read(cx, 0)?;
+    let determinants = matrices.iter().map(|a| {
+        let lu = Lu::new(a);
+        let sign = if lu.is_odd { -T::one() } else { T::one() };
+        vec![lu.diagonal().fold(sign, |product, x| product * x)]
+    });
+    let (determinants, dtype) = (determinants.collect(), dtype_of(cx)?);
+    set_parts(cx, 0, dtype, &matrices.sizes, &[], determinants)
+}
+
+fn log_determinant<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
+    let matrices = Batch::<T>::read(cx, 0)?;
+    let (mut signs, mut logarithms) = (Vec::new(), Vec::new());
+    for a in matrices.iter() {
+        let lu = Lu::new(a);
+        let mut sign = if lu.is_odd { -T::one() } else { T::one() };
+        let mut logarithm = 0.0;
+        for x in lu.diagonal() {
+            let magnitude = x.magnitude();
+            logarithm += magnitude.ln();
+            sign = sign * if magnitude == 0.0 { T::zero() } else { x.over(magnitude) };
+        }
+        signs.push(vec![sign]);
+        logarithms.push(vec![T::from_real(logarithm)]);
+    }
+    let dtype = dtype_of(cx)?;
+    set_parts(cx, 0, dtype, &matrices.sizes, &[], signs)?;
+    set_parts(cx, 1, dtype, &matrices.sizes, &[], logarithms)
+}
+
+#[cfg(test)]
+mod tests {
+    use shapeflow_shape_fns::Attrs;
+
+    use super::super::matrix::{check_matrix, numbers};
+    use super::*;
+    use crate::ops::testing::{check_tensor, run, run_one, shape_table, tensor};
+    use crate::tensor::Tensor;
+
+    shape_table! { SOLVE, {"adjoint": false},
+        "[b, n, 3]; [?, 3, k]" => "[d0_0, 3, d1_2]",
+        "[2, 2]; f64[2, 2]" => error "one dtype, got f32 and f64",
+        "[2, 3]; [2, 2]" => error "",
+    }
+    shape_table! { determinants: DETERMINANT, {},
+        "c64[b, n, 3]" => "c64[d0_0]",
+        "i32[2, 2]" => error "must be a float or a complex number, got i32",
+    }
+
+    fn inverses<T: Field + std::fmt::Debug>(dtype: DType) {
+        for size in [0, 1, 2, 5, 9] {
+            let a = numbers(dtype, &[2, size, size]);
+            let inverse = run_one(&INVERSE, &Attrs::new(), std::slice::from_ref(&a));
+            let adjoint = Attrs::new().with("adjoint", true);
+            let rhs = numbers(dtype, &[2, size, 3]);
+            let x = run_one(&SOLVE, &adjoint, &[a.clone(), rhs.clone()]);
+            let batch = |x: &Tensor| Batch::<T>::of(&x.view()).unwrap();
+            for number in 0..2 {
+                let a = batch(&a).at(number);
+                check_matrix(&a.times(&batch(&inverse).at(number)), &Matrix::identity(size));
+                check_matrix(&a.adjoint().times(&batch(&x).at(number)), &batch(&rhs).at(number));
+            }
+        }
+    }
+
+    #[test]
+    fn inverses_and_solutions_solve_the_system() {
+        inverses::<f64>(DType::F64);
+        inverses::<num_complex::Complex64>(DType::C128);
+    }
+
+    #[test]
+    fn singular_matrices_have_the_determinant_0_and_no_inverse() {
+        let a = tensor(&[2, 2], &[1.0f32, 2.0, 2.0, 4.0]);
+        check_tensor(
+            &run_one(&DETERMINANT, &Attrs::new(), std::slice::from_ref(&a)),
+            &tensor(&[], &[0.0f32]),
+            "det",
+        );
+        let [sign, logarithm] = &run(&LOG_DETERMINANT, &Attrs::new(), std::slice::from_ref(&a)).unwrap()[..]
+        else {
+            panic!()
+        };
+        assert_eq!((sign.item::<f32>().unwrap(), logarithm.item::<f32>().unwrap()), (0.0, f32::NEG_INFINITY));
+        let error = run(&INVERSE, &Attrs::new(), &[a]).unwrap_err();
+        assert_eq!(error.message(), "a matrix must be invertible, got a singular one");
+        let swapped = tensor(&[2, 2], &[0.0f64, 2.0, 3.0, 1.0]);
+        check_tensor(&run_one(&DETERMINANT, &Attrs::new(), &[swapped]), &tensor(&[], &[-6.0f64]), "det");
+    }
+}

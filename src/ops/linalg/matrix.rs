@@ -1,0 +1,330 @@
+//! `Matrix`: matrices of the operands of host ops, in f64 or in complex numbers of f64.
+
+use std::ops::{Add, AddAssign, Div, Index, IndexMut, Mul, Neg, Sub, SubAssign};
+
+use num_complex::Complex64;
+use shapeflow_shape_fns::{Attr, Attrs, DType};
+
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::expr::{Scalar, eval_cast};
+use crate::op::HostCx;
+use crate::ops::row_major::RowMajor;
+use crate::tensor::{Tensor, TensorView};
+
+/// A number of a matrix. Real dtypes are computed in f64 and complex ones in two f64, and rounded once.
+pub(super) trait Field:
+    Copy
+    + PartialEq
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+    + Neg<Output = Self>
+    + AddAssign
+    + SubAssign
+{
+    fn from_real(x: f64) -> Self;
+    fn conj(self) -> Self;
+    fn real(self) -> f64;
+    /// Returns the absolute value.
+    fn magnitude(self) -> f64;
+    /// Divides by a real number.
+    fn over(self, divisor: f64) -> Self;
+    fn read(x: &TensorView<'_>) -> Result<Vec<Self>>;
+    fn write(dtype: DType, sizes: &[usize], data: &[Self]) -> Result<Tensor>;
+
+    fn zero() -> Self {
+        Self::from_real(0.0)
+    }
+
+    fn one() -> Self {
+        Self::from_real(1.0)
+    }
+}
+
+impl Field for f64 {
+    fn from_real(x: f64) -> f64 {
+        x
+    }
+
+    fn conj(self) -> f64 {
+        self
+    }
+
+    fn real(self) -> f64 {
+        self
+    }
+
+    fn magnitude(self) -> f64 {
+        self.abs()
+    }
+
+    fn over(self, divisor: f64) -> f64 {
+        self / divisor
+    }
+
+    fn read(x: &TensorView<'_>) -> Result<Vec<f64>> {
+        let size = x.dtype().size_bytes().expect("the dtype rules accept numbers only");
+        let x = RowMajor::new(x.clone())?;
+        let x = x.view();
+        let element = |position| {
+            let bytes = x.element(position).expect("the position is in the tensor");
+            Scalar::from_bytes(x.dtype(), &bytes[..size])
+                .expect("the dtype rules accept numbers only")
+                .to_f64()
+        };
+        Ok((0..x.len()).map(element).collect())
+    }
+
+    fn write(dtype: DType, sizes: &[usize], data: &[f64]) -> Result<Tensor> {
+        let mut tensor = Tensor::zeros(dtype, sizes)?;
+        let size = dtype.size_bytes().expect("the dtype rules accept numbers only");
+        for (slot, x) in tensor.view_mut()?.bytes_mut().chunks_exact_mut(size).zip(data) {
+            eval_cast(Scalar::F64(*x), dtype).write_bytes(slot).expect("a slot holds one element");
+        }
+        Ok(tensor)
+    }
+}
+
+impl Field for Complex64 {
+    fn from_real(x: f64) -> Complex64 {
+        Complex64::new(x, 0.0)
+    }
+
+    fn conj(self) -> Complex64 {
+        Complex64::conj(&self)
+    }
+
+    fn real(self) -> f64 {
+        self.re
+    }
+
+    fn magnitude(self) -> f64 {
+        self.norm()
+    }
+
+    fn over(self, divisor: f64) -> Complex64 {
+        Complex64::new(self.re / divisor, self.im / divisor)
+    }
+
+    fn read(x: &TensorView<'_>) -> Result<Vec<Complex64>> {
+        let x = RowMajor::new(x.clone())?;
+        let x = x.view();
+        let pair = |parts: [f64; 2]| Complex64::new(parts[0], parts[1]);
+        Ok(match x.dtype() {
+            DType::C64 => x
+                .as_bits::<f32>()?
+                .chunks_exact(2)
+                .map(|parts| pair([parts[0].into(), parts[1].into()]))
+                .collect(),
+            _ => x.as_bits::<f64>()?.chunks_exact(2).map(|parts| pair([parts[0], parts[1]])).collect(),
+        })
+    }
+
+    fn write(dtype: DType, sizes: &[usize], data: &[Complex64]) -> Result<Tensor> {
+        let parts = data.iter().flat_map(|x| [x.re, x.im]);
+        match dtype {
+            DType::C64 => Tensor::from_bits(dtype, sizes, &parts.map(|x| x as f32).collect::<Vec<f32>>()),
+            _ => Tensor::from_bits(dtype, sizes, &parts.collect::<Vec<f64>>()),
+        }
+    }
+}
+
+/// Calls a function with the field of the numbers of a dtype.
+macro_rules! with_field {
+    ($dtype:expr, $function:ident($($argument:expr),*)) => {
+        match $dtype.is_complex() {
+            true => $function::<num_complex::Complex64>($($argument),*),
+            false => $function::<f64>($($argument),*),
+        }
+    };
+}
+pub(super) use with_field;
+
+/// A matrix, row by row.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Matrix<T> {
+    pub(super) rows: usize,
+    pub(super) columns: usize,
+    pub(super) data: Vec<T>,
+}
+
+impl<T> Index<(usize, usize)> for Matrix<T> {
+    type Output = T;
+    fn index(&self, (row, column): (usize, usize)) -> &T {
+        &self.data[row * self.columns + column]
+    }
+}
+
+impl<T> IndexMut<(usize, usize)> for Matrix<T> {
+    fn index_mut(&mut self, (row, column): (usize, usize)) -> &mut T {
+        &mut self.data[row * self.columns + column]
+    }
+}
+
+impl<T: Field> Matrix<T> {
+    pub(super) fn from_fn(rows: usize, columns: usize, element: impl Fn(usize, usize) -> T) -> Matrix<T> {
+        let data = (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column)));
+        Matrix { rows, columns, data: data.map(|(row, column)| element(row, column)).collect() }
+    }
+
+    pub(super) fn identity(size: usize) -> Matrix<T> {
+        Matrix::from_fn(size, size, |row, column| if row == column { T::one() } else { T::zero() })
+    }
+
+    /// Returns the conjugate transpose.
+    pub(super) fn adjoint(&self) -> Matrix<T> {
+        Matrix::from_fn(self.columns, self.rows, |row, column| self[(column, row)].conj())
+    }
+
+    #[cfg(test)]
+    pub(super) fn times(&self, other: &Matrix<T>) -> Matrix<T> {
+        let mut product = Matrix::from_fn(self.rows, other.columns, |_, _| T::zero());
+        for row in 0..self.rows {
+            for inner in 0..self.columns {
+                product.add_scaled_row(
+                    row,
+                    self[(row, inner)],
+                    &other.data[inner * other.columns..][..other.columns],
+                );
+            }
+        }
+        product
+    }
+
+    /// Adds `factor · values` to a row.
+    pub(super) fn add_scaled_row(&mut self, row: usize, factor: T, values: &[T]) {
+        let own = &mut self.data[row * self.columns..][..self.columns];
+        for (own, value) in own.iter_mut().zip(values) {
+            *own += factor * *value;
+        }
+    }
+
+    /// Adds `factor` times row `from` to row `to`.
+    pub(super) fn add_row(&mut self, to: usize, factor: T, from: usize) {
+        for column in 0..self.columns {
+            let value = self[(from, column)];
+            self[(to, column)] += factor * value;
+        }
+    }
+
+    pub(super) fn swap_rows(&mut self, a: usize, b: usize) {
+        for column in 0..self.columns {
+            self.data.swap(a * self.columns + column, b * self.columns + column);
+        }
+    }
+}
+
+/// A tensor whose last two axes are matrices.
+pub(super) struct Batch<T> {
+    /// The sizes of the other axes.
+    pub(super) sizes: Vec<usize>,
+    rows: usize,
+    columns: usize,
+    data: Vec<T>,
+}
+
+impl<T: Field> Batch<T> {
+    /// Reads operand `operand`.
+    pub(super) fn read(cx: &HostCx<'_>, operand: usize) -> Result<Batch<T>> {
+        Batch::of(&cx.input(operand)?)
+    }
+
+    pub(super) fn of(x: &TensorView<'_>) -> Result<Batch<T>> {
+        let [sizes @ .., rows, columns] = x.sizes() else {
+            return Err(Error::msg(format!(
+                "a matrix must have rank at least 2, got rank {}",
+                x.sizes().len()
+            )));
+        };
+        Ok(Batch { sizes: sizes.to_vec(), rows: *rows, columns: *columns, data: T::read(x)? })
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.sizes.iter().product()
+    }
+
+    pub(super) fn at(&self, number: usize) -> Matrix<T> {
+        let size = self.rows * self.columns;
+        let data = self.data[number * size..][..size].to_vec();
+        Matrix { rows: self.rows, columns: self.columns, data }
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = Matrix<T>> + '_ {
+        (0..self.len()).map(|number| self.at(number))
+    }
+
+    /// Returns the numbers of rows and columns of every matrix.
+    pub(super) fn shape(&self) -> [usize; 2] {
+        [self.rows, self.columns]
+    }
+}
+
+/// Makes an output of the parts of all matrices of a batch. `sizes` are the sizes of a part.
+pub(super) fn set_parts<T: Field>(
+    cx: &mut HostCx<'_>,
+    output: usize,
+    dtype: DType,
+    batch: &[usize],
+    sizes: &[usize],
+    parts: Vec<Vec<T>>,
+) -> Result<()> {
+    let sizes: Vec<usize> = batch.iter().chain(sizes).copied().collect();
+    let tensor = T::write(dtype, &sizes, &parts.concat())?;
+    cx.set_output(output, tensor)
+}
+
+/// Returns the sizes that two shapes broadcast to, and the numbers of the elements of both for each element.
+pub(super) fn broadcast(a: &[usize], b: &[usize]) -> (Vec<usize>, Vec<[usize; 2]>) {
+    let rank = a.len().max(b.len());
+    let size =
+        |sizes: &[usize], axis: usize| (axis + sizes.len()).checked_sub(rank).map_or(1, |axis| sizes[axis]);
+    let sizes: Vec<usize> =
+        (0..rank).map(|axis| if size(a, axis) == 1 { size(b, axis) } else { size(a, axis) }).collect();
+    let offset = |own: &[usize], number: usize| {
+        let (mut rest, mut offset, mut stride) = (number, 0, 1);
+        for axis in (0..rank).rev() {
+            let length = size(own, axis);
+            offset += rest % sizes[axis] % length * stride;
+            rest /= sizes[axis];
+            stride *= length;
+        }
+        offset
+    };
+    let numbers = (0..sizes.iter().product()).map(|number| [offset(a, number), offset(b, number)]).collect();
+    (sizes, numbers)
+}
+
+/// Returns a bool attribute, or its default.
+pub(super) fn flag(attrs: &Attrs, name: &str, default: bool) -> bool {
+    match attrs.get(name) {
+        Some(Attr::Bool(flag)) => *flag,
+        _ => default,
+    }
+}
+
+/// Checks that two matrices are equal up to rounding.
+#[cfg(test)]
+#[track_caller]
+pub(super) fn check_matrix<T: Field + std::fmt::Debug>(got: &Matrix<T>, expected: &Matrix<T>) {
+    assert_eq!((got.rows, got.columns), (expected.rows, expected.columns));
+    let is_close = |(got, expected): (&T, &T)| (*got - *expected).magnitude() < 1e-12;
+    assert!(got.data.iter().zip(&expected.data).all(is_close), "{got:?} is not {expected:?}");
+}
+
+/// Returns numbers without a pattern, c128 or f64, of these sizes.
+#[cfg(test)]
+pub(super) fn numbers(dtype: DType, sizes: &[usize]) -> Tensor {
+    let parts = if dtype.is_complex() { 2 } else { 1 };
+    let number = |i: usize| {
+        let mixed = (i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mixed = (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        (mixed >> 40) as f64 / f64::from(1 << 23) - 1.0
+    };
+    let count = parts * sizes.iter().product::<usize>();
+    Tensor::from_bits(dtype, sizes, &(0..count).map(number).collect::<Vec<f64>>()).expect("the count fits")
+}
+
+pub(super) fn refuse<T>(message: &str) -> Result<T> {
+    Err(Error::new(ErrorKind::Guard, Phase::Run, message))
+}

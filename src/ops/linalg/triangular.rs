@@ -1,0 +1,192 @@
+//! `cholesky` and `matrix_triangular_solve`.
+
+use std::panic::Location;
+
+use super::lu::dtype_of;
+use super::matrix::{Batch, Field, Matrix, broadcast, flag, refuse, set_parts, with_field};
+use crate::dtype;
+use crate::error::Result;
+use crate::graph::{IntoOperand, Value};
+use crate::op::{HostCx, OpDef, Operand, TfOp};
+use crate::shape_fns::linalg;
+
+impl<'g> Value<'g> {
+    /// Returns the Cholesky factors of positive definite Hermitian matrices: the lower triangular matrix `l` for which
+    /// `l · lᴴ = self`. It reads the lower triangles only. A matrix that is not positive definite gives a lower triangle of
+    /// NaN.
+    ///
+    /// `[..batch, n, n] -> [..batch, n, n]`, floats and complex numbers, computed in f64 and rounded once. As TensorFlow's
+    /// `Cholesky`. Runs on the host.
+    ///
+    /// # Errors
+    /// The element type is not supported, or the last two axes differ.
+    #[track_caller]
+    pub fn cholesky(self) -> Result<Value<'g>> {
+        self.graph().op(&CHOLESKY).data(self).finish()
+    }
+
+    /// Solves triangular systems of linear equations: the matrix `x` for which `self · x = rhs`. With `lower`, it reads the
+    /// lower triangles of `self`, else the upper ones. With `adjoint`, the conjugate transpose of the triangular matrix
+    /// takes its place.
+    ///
+    /// `[..a, n, n], [..b, n, k] -> [..broadcast, n, k]`, floats and complex numbers of one dtype, computed in f64 and
+    /// rounded once. As TensorFlow's `MatrixTriangularSolve`. Runs on the host.
+    ///
+    /// # Errors
+    /// The dtypes differ or are not supported, a rank is below 2, sizes differ, or leading axes do not broadcast. The run
+    /// fails if an element of a diagonal is 0.
+    #[doc(alias = "solve_triangular")]
+    #[track_caller]
+    pub fn matrix_triangular_solve(
+        self,
+        rhs: impl IntoOperand<'g>,
+        lower: bool,
+        adjoint: bool,
+    ) -> Result<Value<'g>> {
+        let location = Location::caller();
+        let rhs = rhs.into_operand(self, location);
+        let call = self.graph().op(&SOLVE).data(self).data(rhs).attr("lower", lower).attr("adjoint", adjoint);
+        call.finish_at(location)
+    }
+}
+
+pub(crate) static CHOLESKY: OpDef = OpDef::host("cholesky", |cx| with_field!(dtype_of(cx)?, cholesky(cx)))
+    .operands(&[Operand::Data("input")])
+    .shape_fn(linalg::square_matrix)
+    .dtype_rule(dtype::unary::inexact)
+    .tensorflow(&[TfOp::new("Cholesky")]);
+
+pub(crate) static SOLVE: OpDef =
+    OpDef::host("matrix_triangular_solve", |cx| with_field!(dtype_of(cx)?, solve(cx)))
+        .operands(&[Operand::Data("matrix"), Operand::Data("rhs")])
+        .shape_fn(linalg::triangular_solve)
+        .dtype_rule(dtype::binary::inexact)
+        .tensorflow(&[TfOp::new("MatrixTriangularSolve")]);
+
+fn cholesky<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
+    let matrices = Batch::<T>::read(cx, 0)?;
+    let factors = matrices.iter().map(|a| factor(&a).data).collect();
+    let dtype = dtype_of(cx)?;
+    set_parts(cx, 0, dtype, &matrices.sizes, &matrices.shape(), factors)
+}
+
+/// Returns the factor of a matrix, or a lower triangle of NaN if the matrix is not positive definite.
+fn factor<T: Field>(a: &Matrix<T>) -> Matrix<T> {
+    let size = a.rows;
+    let mut l = Matrix::from_fn(size, size, |_, _| T::zero());
+    for row in 0..size {
+        for column in 0..=row {
+            let mut rest = a[(row, column)];
+            for k in 0..column {
+                rest -= l[(row, k)] * l[(column, k)].conj();
+            }
+            if column < row {
+                l[(row, column)] = rest / l[(column, column)];
+            } else if rest.real() > 0.0 {
+                l[(row, row)] = T::from_real(rest.real().sqrt());
+            } else {
+                let nan = T::from_real(f64::NAN);
+                return Matrix::from_fn(
+                    size,
+                    size,
+                    |row, column| if column <= row { nan } else { T::zero() },
+                );
+            }
+        }
+    }
+    l
+}
+
+fn solve<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
+    let (matrices, sides) = (Batch::<T>::read(cx, 0)?, Batch::<T>::read(cx, 1)?);
+    let (is_lower, adjoint) = (flag(cx.attrs(), "lower", true), flag(cx.attrs(), "adjoint", false));
+    let (sizes, pairs) = broadcast(&matrices.sizes, &sides.sizes);
+    let mut solutions = Vec::with_capacity(pairs.len());
+    for [a, b] in pairs {
+        let a = if adjoint { matrices.at(a).adjoint() } else { matrices.at(a) };
+        solutions.push(substitute(&a, sides.at(b), is_lower != adjoint)?.data);
+    }
+    let dtype = dtype_of(cx)?;
+    set_parts(cx, 0, dtype, &sizes, &sides.shape(), solutions)
+}
+
+/// Solves a triangular system by substitution.
+fn substitute<T: Field>(a: &Matrix<T>, mut x: Matrix<T>, is_lower: bool) -> Result<Matrix<T>> {
+    let size = a.rows;
+    for step in 0..size {
+        let row = if is_lower { step } else { size - 1 - step };
+        let solved = if is_lower { 0..row } else { row + 1..size };
+        for other in solved {
+            x.add_row(row, -a[(row, other)], other);
+        }
+        let divisor = a[(row, row)];
+        if divisor == T::zero() {
+            return refuse("a triangular matrix must have no 0 on its diagonal");
+        }
+        for column in 0..x.columns {
+            x[(row, column)] = x[(row, column)] / divisor;
+        }
+    }
+    Ok(x)
+}
+
+#[cfg(test)]
+mod tests {
+    use num_complex::Complex64;
+    use shapeflow_shape_fns::{Attrs, DType};
+
+    use super::super::matrix::{check_matrix, numbers};
+    use super::*;
+    use crate::ops::testing::{run, run_one, shape_table, tensor};
+    use crate::tensor::Tensor;
+
+    shape_table! { CHOLESKY, {},
+        "c64[b, n, 3]" => "c64[d0_0, 3, 3]",
+        "[2, 3]" => error "",
+        "i32[2, 2]" => error "must be a float or a complex number, got i32",
+    }
+    shape_table! { solutions: SOLVE, {"lower": true},
+        "[5, 1, n, 3]; [?, 3, k]" => "[5, d1_0, 3, d1_2]",
+        "[2, 2]; f64[2, 2]" => error "one dtype, got f32 and f64",
+    }
+
+    fn check<T: Field + std::fmt::Debug>(dtype: DType) {
+        let batch = |x: &Tensor| Batch::<T>::of(&x.view()).unwrap();
+        for size in [0, 1, 2, 6] {
+            // A product with its adjoint is positive definite if the matrix is invertible.
+            let root = batch(&numbers(dtype, &[size, size])).at(0);
+            let product = root.times(&root.adjoint());
+            let a = T::write(dtype, &[size, size], &product.data).unwrap();
+            let l = run_one(&CHOLESKY, &Attrs::new(), &[a]);
+            let factor = batch(&l).at(0);
+            check_matrix(&factor.times(&factor.adjoint()), &product);
+            let rhs = numbers(dtype, &[2, size, 3]);
+            for (lower, adjoint) in [(true, false), (true, true), (false, false), (false, true)] {
+                let upper = T::write(dtype, &[size, size], &factor.adjoint().data).unwrap();
+                let attrs = Attrs::new().with("lower", lower).with("adjoint", adjoint);
+                let matrix = if lower { l.clone() } else { upper };
+                let x = run_one(&SOLVE, &attrs, &[matrix, rhs.clone()]);
+                let a = if lower != adjoint { factor.clone() } else { factor.adjoint() };
+                for number in 0..2 {
+                    check_matrix(&a.times(&batch(&x).at(number)), &batch(&rhs).at(number));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn factors_and_solutions_give_the_matrices_back() {
+        check::<f64>(DType::F64);
+        check::<Complex64>(DType::C128);
+    }
+
+    #[test]
+    fn a_matrix_without_a_factor_gives_nan_and_one_without_a_solution_fails_the_run() {
+        let a = tensor(&[2, 2], &[1.0f64, 0.0, 2.0, 1.0]);
+        let l = run_one(&CHOLESKY, &Attrs::new(), &[a]).to_vec::<f64>().unwrap();
+        assert!(l[0].is_nan() && l[1] == 0.0 && l[2].is_nan() && l[3].is_nan());
+        let a = tensor(&[2, 2], &[1.0f64, 0.0, 2.0, 0.0]);
+        let error = run(&SOLVE, &Attrs::new(), &[a.clone(), a]).unwrap_err();
+        assert!(error.message().contains("must have no 0 on its diagonal"));
+    }
+}
