@@ -74,7 +74,7 @@ impl Snapshot {
         };
         for (place, &content) in contents.iter().enumerate() {
             let operands = self.operands_of(outline, content);
-            let drawn = self.drawn(outline, content, &operands);
+            let drawn = self.drawn(outline, scope, content, &operands);
             let mut sketched = SketchBox {
                 width: drawn.width,
                 height: drawn.height(),
@@ -137,10 +137,11 @@ impl Snapshot {
         self.nodes[edge.node].outputs.get(edge.output).map_or_else(String::new, |value| value.type_text())
     }
 
-    fn drawn(&self, outline: &Outline, content: Content, operands: &[Edge]) -> Drawn {
+    /// Draws the box of `content` in a scope.
+    fn drawn(&self, outline: &Outline, within: usize, content: Content, operands: &[Edge]) -> Drawn {
         let arrivals = operands.iter().map(|edge| self.type_of(edge)).collect();
         let drawn = match content {
-            Content::Child(Child::Node(node)) => Drawn { arrivals, ..self.drawn_node(outline, node) },
+            Content::Child(Child::Node(node)) => Drawn { arrivals, ..self.drawn_node(outline, within, node) },
             Content::Child(Child::Scope(scope)) => {
                 let view = &outline.scopes[scope];
                 let lines = vec![Line { text: format!("{} nodes", view.nodes), constant: None }];
@@ -176,9 +177,9 @@ impl Snapshot {
         drawn.measured()
     }
 
-    fn drawn_node(&self, outline: &Outline, number: usize) -> Drawn {
+    fn drawn_node(&self, outline: &Outline, within: usize, number: usize) -> Drawn {
         let node = &self.nodes[number];
-        let (title, mut lines) = node.texts();
+        let (title, mut lines) = node.texts(&outline.scopes[within].path);
         let constants: Vec<usize> = node
             .operands
             .iter()
@@ -233,10 +234,12 @@ impl Snapshot {
 }
 
 impl NodeView {
-    /// Returns the title of the box and the lines below it.
-    fn texts(&self) -> (String, Vec<Line>) {
+    /// Returns the title of the box and the lines below it. The name of the node omits the scope's path.
+    fn texts(&self, scope: &str) -> (String, Vec<Line>) {
         let line = |text: String| Line { text, constant: None };
-        let named = || short_name(&self.label, TITLE_CHARS);
+        let label = self.label.strip_prefix(scope).and_then(|label| label.strip_prefix('/'));
+        let label = label.unwrap_or(&self.label);
+        let named = || short_name(label, TITLE_CHARS);
         match self.kind {
             NodeKind::Input => (named(), vec![line("input".to_string())]),
             NodeKind::Constant if self.named => (named(), Vec::new()),
@@ -251,7 +254,7 @@ impl NodeView {
                     lines.push(line(short(&shown.join(", "), LINE_CHARS)));
                 }
                 if self.named {
-                    lines.push(line(short_name(&self.label, LINE_CHARS)));
+                    lines.push(line(short_name(label, LINE_CHARS)));
                 }
                 if let Some(error) = &self.error {
                     lines.extend(wrapped(&format!("error: {error}"), LINE_CHARS).into_iter().map(line));

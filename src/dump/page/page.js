@@ -137,11 +137,16 @@ svg.addEventListener("click", (event) => {
   if (moved > 4) return;
   const constant = event.target.closest("[data-constant]"), item = itemOf.get(event.target.closest("[data-key]")?.dataset.key);
   const frame = view.getBoundingClientRect();
-  if (item) setFocus(item, true);
+  const focus = () => { const same = itemOf.get(item?.key); if (same) setFocus(same, true); };
+  focus();
   if (constant) select(Number(constant.dataset.constant), false);
   // The inside of an open scope is background.
   else if (!item || item.isOpen && (event.clientY - frame.top - camera.y) / camera.scale > item.y + item.top + HEAD) clear();
-  else activate(item, event.clientX - frame.left, event.clientY - frame.top);
+  else {
+    activate(item, event.clientX - frame.left, event.clientY - frame.top);
+    // The elements are new if a scope was opened or closed.
+    focus();
+  }
 });
 
 /** Makes a box the one that keys move from. */
