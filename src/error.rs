@@ -194,6 +194,14 @@ impl Error {
         self.0.operand
     }
 
+    /// Names the element that caused the error: its operand, and its place in the operand as text, such as ` at [1, 2]`.
+    pub(crate) fn in_element(self, operand: usize, place: &str) -> Error {
+        self.edit(|details| {
+            details.message = format!("{}{place} in operand {operand}", details.message);
+            details.operand = Some(operand);
+        })
+    }
+
     /// Sets the scopes around the location, innermost first.
     pub(crate) fn in_scopes(self, scopes: Vec<(String, &'static Location<'static>)>) -> Error {
         self.edit(|details| details.scopes = scopes)

@@ -2,7 +2,7 @@
 
 use indexmap::IndexMap;
 
-use crate::error::{Error, is_own_line};
+use crate::error::{Error, ErrorKind, is_own_line};
 use crate::graph::{GraphData, NodeIx, ValueIx};
 use crate::lower::kernel::Kernel;
 use crate::lower::program::Step;
@@ -17,6 +17,21 @@ pub(crate) fn locate(graph: &GraphData, index: NodeIx, error: Error) -> Error {
     }
     let call = graph.call_text(&node.op, &node.operands, node.attrs());
     let scopes = graph.scope_chain(node.scope);
+    // An error about an element names the operand that has it. An error about sizes names all sizes.
+    let names_element = matches!(error.kind(), ErrorKind::Index | ErrorKind::DivideByZero);
+    let blamed = error
+        .blamed_operand()
+        .filter(|_| names_element)
+        .and_then(|operand| Some((operand, *node.operands.get(operand)?)));
+    let error = match blamed {
+        Some((operand, value)) => {
+            let maker = graph.values[value.at()].node;
+            let label = graph.node_label(maker);
+            error
+                .note(format!("operand {operand} comes from {label}"), Some(graph.nodes[maker.at()].location))
+        }
+        None => error,
+    };
     error.with_op(node.op.name(), call).with_node(graph.node_name(index)).at(node.location).in_scopes(scopes)
 }
 

@@ -7,10 +7,10 @@ use super::Template;
 use super::handles::handle_dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::{
-    Axis, Env, Evaluator, Expr, Fault, Interner, Program, Scalar, StorageForm, StorageForms, is_own_form,
-    scalar_dtype,
+    Axis, Env, Evaluator, Expr, Fault, Interner, Program, Read, Scalar, StorageForm, StorageForms,
+    is_own_form, scalar_dtype,
 };
-use crate::tensor::{Tensor, TensorView};
+use crate::tensor::{Tensor, TensorView, place_text};
 
 /// Computes the tensor of `dtype` and `sizes` whose elements the template gives for these operands. Handles stand for
 /// strings.
@@ -38,7 +38,7 @@ pub(super) fn interpret(
             StorageForm::Parts { parts, .. } => parts.iter().map(program).collect(),
         }
     };
-    fill(&mut result, &programs, operands).map_err(|fault| fault_error(&fault))?;
+    fill(&mut result, &programs, operands)?;
     Ok(result)
 }
 
@@ -54,14 +54,16 @@ pub(crate) fn uncomputed(dtype: DType, phase: Phase) -> Error {
 }
 
 /// Computes every element of `result`. A complex number has a program for each part.
-fn fill(result: &mut Tensor, programs: &[Program], views: &[TensorView<'_>]) -> Result<(), Fault> {
+///
+/// # Errors
+/// An index is outside its axis, or an integer is divided by zero. The error names the element of the operand.
+fn fill(result: &mut Tensor, programs: &[Program], views: &[TensorView<'_>]) -> Result<()> {
     let dtype_of = |source: u32| views.get(source as usize).map_or(DType::F32, |view| view.dtype());
     let scalar = |source: u32, part: i64, bytes: Option<&[u8]>| {
         let dtype = dtype_of(source).part().unwrap_or(dtype_of(source));
         let start = part as usize * dtype.size_bytes().unwrap_or(0);
         let scalar = bytes.and_then(|bytes| Scalar::from_bytes(dtype, bytes.get(start..)?));
-        // A load outside its operand reads a zero.
-        Ok(scalar.unwrap_or_else(|| Scalar::zero(dtype)))
+        scalar.ok_or(Fault::Outside { source })
     };
     let load = |source: u32, index: &[i64]| {
         let (part, index) = match index {
@@ -86,7 +88,10 @@ fn fill(result: &mut Tensor, programs: &[Program], views: &[TensorView<'_>]) -> 
     for linear in 0..count {
         let mut start = 0;
         for evaluator in &mut evaluators {
-            let scalar = evaluator.element(&position)?;
+            let scalar = match evaluator.element(&position) {
+                Ok(scalar) => scalar,
+                Err(fault) => return Err(fault_error(&fault, evaluator.faulty_read(), views)),
+            };
             if let Some(bytes) = out.element_mut(linear) {
                 let size = bytes.len() / programs.len();
                 scalar.write_bytes(&mut bytes[start..start + size]);
@@ -104,9 +109,9 @@ fn fill(result: &mut Tensor, programs: &[Program], views: &[TensorView<'_>]) -> 
     Ok(())
 }
 
-/// Makes the error for a failed check.
-fn fault_error(fault: &Fault) -> Error {
-    match fault {
+/// Makes the error for a failed check of a value, which comes from the element `read`.
+fn fault_error(fault: &Fault, read: Option<Read>, views: &[TensorView<'_>]) -> Error {
+    let error = match fault {
         Fault::Index { index, limit, axis } => Error::new(
             ErrorKind::Index,
             Phase::Run,
@@ -115,5 +120,26 @@ fn fault_error(fault: &Fault) -> Error {
         Fault::DivideByZero => {
             Error::new(ErrorKind::DivideByZero, Phase::Run, "an integer must not be divided by zero")
         }
+        Fault::Outside { source } => {
+            let sizes = views.get(*source as usize).map(|view| view.sizes()).unwrap_or_default();
+            let got = match &read {
+                Some(Read::At(_, index)) => format!("{:?}", &index[..]),
+                Some(Read::Flat(_, position)) => format!("position {position}"),
+                None => "another index".to_string(),
+            };
+            let message = format!("the body must read inside operand {source} of sizes {sizes:?}, got {got}");
+            Error::new(ErrorKind::Custom, Phase::Run, message)
+        }
+    };
+    match read {
+        Some(_) if matches!(fault, Fault::Outside { .. }) => error,
+        Some(Read::At(source, index)) if index.is_empty() => error.in_element(source as usize, ""),
+        Some(Read::At(source, index)) => error.in_element(source as usize, &format!(" at {:?}", &index[..])),
+        Some(Read::Flat(source, position)) => {
+            let sizes = views.get(source as usize).map_or(&[][..], |view| view.sizes());
+            let position = usize::try_from(position).unwrap_or_default();
+            error.in_element(source as usize, &place_text(position, sizes))
+        }
+        None => error,
     }
 }

@@ -1,4 +1,5 @@
-//! [`find_fault`]: finds the node and the element that made a kernel fail.
+//! [`find_fault`]: finds the node and the element that made a kernel fail; [`find_outside_read`]: finds the node that
+//! makes a kernel impossible to plan.
 
 use rustc_hash::FxHashMap;
 
@@ -51,6 +52,31 @@ pub(super) fn find_fault(
     let roots: Vec<String> = kernel.roots.iter().map(|root| value_text(graph, *root)).collect();
     let message = format!("an index or divisor is out of range in {}", roots.join(", "));
     Error::new(ErrorKind::Index, Phase::Run, message)
+}
+
+/// Returns the error of the first fused node whose body reads outside an operand of these sizes, if there is one.
+///
+/// Such a kernel cannot be planned, and its operands may not be in memory yet. The interpreter computes each node on
+/// operands of zeros instead.
+pub(super) fn find_outside_read(
+    compiled: &CompiledProgram,
+    kernel: &Kernel,
+    bindings: &Bindings<'_>,
+) -> Option<Error> {
+    let graph = &compiled.graph;
+    kernel.fused.iter().find_map(|value| {
+        let index = graph.values[value.at()].node;
+        let node = &graph.nodes[index.at()];
+        let zeros = node.operands.iter().map(|operand| {
+            let info = &graph.values[operand.at()];
+            Tensor::zeros(info.dtype, &bindings.sizes(info.shape.dims()?)?).ok()
+        });
+        let zeros: Vec<Tensor> = zeros.collect::<Option<_>>()?;
+        let operands: Vec<TensorView<'_>> = zeros.iter().map(Tensor::view).collect();
+        let attrs = node.attrs().substitute(&mut |symbol| bindings.known(symbol));
+        let error = evaluate(&node.op, node.given, &attrs, &operands).err()?;
+        (error.kind() == ErrorKind::Custom).then(|| run_error(graph, index, error))
+    })
 }
 
 /// Returns the elements of an operand: from `computed`, from memory, or from a constant that the kernel's code

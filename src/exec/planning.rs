@@ -7,6 +7,7 @@ use shapeflow_shape_fns::{DType, Dim};
 use smallvec::SmallVec;
 
 use super::bindings::Bindings;
+use super::fault::find_outside_read;
 use super::guards::{check_guards, uncomputable_sizes};
 use super::input_bindings::bind_inputs;
 use super::run_state::LastPlan;
@@ -96,7 +97,9 @@ impl SegmentPlanner<'_> {
         for step in range {
             steps.push(match &lowered.steps[step] {
                 Step::Kernel(kernel) => {
-                    let plan = plan(kernel, &dim, &buffer_sizes)?;
+                    let plan = plan(kernel, &dim, &buffer_sizes).map_err(|error| {
+                        find_outside_read(self.compiled, kernel, bindings).unwrap_or(error)
+                    })?;
                     let functions = &self.code.functions[step];
                     let prepared = PreparedLaunch::prepare(kernel, &plan, functions, &self.state.threads);
                     StepPlan::Kernel(plan, prepared)

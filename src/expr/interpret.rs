@@ -15,6 +15,17 @@ pub(crate) enum Fault {
     Index { index: i64, limit: i64, axis: u32 },
     /// An integer division by zero.
     DivideByZero,
+    /// A read outside source `source`.
+    Outside { source: u32 },
+}
+
+/// A read of an element of a source.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Read {
+    /// At an index, one integer per axis.
+    At(u32, SmallVec<[i64; 6]>),
+    /// At a row-major position.
+    Flat(u32, i64),
 }
 
 /// Reads the element of a source at an index, one integer per axis.
@@ -54,6 +65,8 @@ pub(crate) struct Evaluator<'a> {
     frames: Vec<Frame>,
     /// The reductions under evaluation, the innermost last.
     reductions: Vec<Running>,
+    /// The step whose value made the evaluation fail.
+    faulty: Option<StepId>,
 }
 
 /// An entry of the program under evaluation. An entry is a list of steps; the last step computes the entry's value.
@@ -147,7 +160,35 @@ impl<'a> Evaluator<'a> {
             now: 1,
             frames: Vec::new(),
             reductions: Vec::new(),
+            faulty: None,
         }
+    }
+
+    /// Returns the read from which the value comes that made the evaluation fail. Casts, arithmetic and a selection may
+    /// lie between the read and the value.
+    pub(crate) fn faulty_read(&self) -> Option<Read> {
+        let mut stack = vec![self.faulty?];
+        while let Some(step) = stack.pop() {
+            match &self.program.steps[step as usize].op {
+                Op::Load { source, index } => {
+                    return Some(Read::At(*source, index.iter().map(|index| self.linear(index)).collect()));
+                }
+                Op::LoadFlat { source, position } => {
+                    return Some(Read::Flat(*source, self.linear(position)));
+                }
+                Op::Unary(_, a) | Op::Cast(a) | Op::Bitcast(a) | Op::CheckIndex { value: a, .. } => {
+                    stack.push(*a);
+                }
+                Op::Binary(_, a, b) => stack.extend([*b, *a]),
+                Op::MulAdd(a, b, c) => stack.extend([*c, *b, *a]),
+                Op::Select(a, b, c) => {
+                    let chosen = self.values[*a as usize] == Scalar::Bool(true);
+                    stack.push(if chosen { *b } else { *c });
+                }
+                Op::Const(_) | Op::Size(_) | Op::Iota(_) | Op::Case(..) | Op::Reduce { .. } => {}
+            }
+        }
+        None
     }
 
     /// Evaluates the element at the given values of the program's outer axes. Missing values are 0.
@@ -239,11 +280,21 @@ impl<'a> Evaluator<'a> {
             Op::Iota(index) => Scalar::I64(self.linear(index)),
             Op::Load { source, index } => {
                 let index: SmallVec<[i64; 6]> = index.iter().map(|index| self.linear(index)).collect();
+                self.faulty = Some(step);
                 (self.env.load)(*source, &index)?
             }
-            Op::LoadFlat { source, position } => (self.env.load_flat)(*source, self.linear(position))?,
+            Op::LoadFlat { source, position } => {
+                self.faulty = Some(step);
+                (self.env.load_flat)(*source, self.linear(position))?
+            }
             Op::Unary(op, a) => eval_unary(*op, value(a)),
-            Op::Binary(op, a, b) => eval_binary(*op, value(a), value(b)).ok_or(Fault::DivideByZero)?,
+            Op::Binary(op, a, b) => match eval_binary(*op, value(a), value(b)) {
+                Some(value) => value,
+                None => {
+                    self.faulty = Some(*b);
+                    return Err(Fault::DivideByZero);
+                }
+            },
             Op::MulAdd(a, b, c) => eval_mul_add(value(a), value(b), value(c), self.env.fused),
             Op::Select(a, b, c) => {
                 if value(a) == Scalar::Bool(true) {
@@ -257,6 +308,7 @@ impl<'a> Evaluator<'a> {
             Op::CheckIndex { value: a, limit, axis } => {
                 let (index, limit) = (value(a).to_i64(), self.dims[*limit as usize]);
                 if !(0..limit).contains(&index) {
+                    self.faulty = Some(*a);
                     return Err(Fault::Index { index, limit, axis: *axis });
                 }
                 Scalar::I64(index)

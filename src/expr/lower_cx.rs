@@ -2,13 +2,14 @@
 
 use shapeflow_shape_fns::{Attrs, DType, Dim};
 
-use super::{Expr, Index, ReduceOp};
+use super::{Expr, Index, ReduceOp, broadcast_dims};
 
 /// The context of a compute body: operands, parameters, and reductions.
 ///
 /// A body gets the number of an output and one [`Index`] per axis of this output, and returns the element at that
 /// index. The context records an invalid request (an operand that does not exist, an index of the wrong rank), returns
-/// a zero, and reports the request as an error of the op after the body returns.
+/// a zero, and reports the request as an error of the op after the body returns. A run fails if the body reads outside
+/// an operand: every load must lie in its operand for every element of the output.
 pub trait LowerCx {
     /// Returns the number of operands of the node.
     fn operands(&self) -> usize;
@@ -38,6 +39,37 @@ pub trait LowerCx {
 
     /// Makes a load of an operand's element at `index`, one [`Index`] per axis.
     fn operand(&mut self, operand: usize, index: &[Index]) -> Expr;
+
+    /// Makes a load of the element of an operand that is broadcast to output 0, whose element has the index `index`. Axes
+    /// align from the right, and an axis of size 1 is read at 0. The shape function of such an op is usually
+    /// [`broadcast`](crate::shape_fns::common::broadcast).
+    ///
+    /// ```
+    /// use shapeflow::{shape, shape_fns, DType, Graph, OpDef, Operand, Tensor};
+    ///
+    /// /// `|x - y| / (|x| + |y|)`, element by element.
+    /// static CANBERRA: OpDef = OpDef::compute("canberra", |cx, _output, index| {
+    ///     let (x, y) = (cx.broadcast_operand(0, index), cx.broadcast_operand(1, index));
+    ///     (x.clone() - y.clone()).abs() / (x.abs() + y.abs())
+    /// })
+    /// .operands(&[Operand::Data("x"), Operand::Data("y")])
+    /// .shape_fn(shape_fns::common::broadcast);
+    ///
+    /// let g = Graph::new();
+    /// let rows = g.input("rows", DType::F32, shape!["n", "m"])?;
+    /// let centre = g.input("centre", DType::F32, shape!["m"])?;
+    /// let y = g.op(&CANBERRA).data(rows).data(centre).finish()?;
+    /// assert_eq!(y.shape(), shape!["n", "m"]);
+    /// let exe = g.compile(y)?;
+    /// let (rows, centre) = (Tensor::from([[1.0f32, 1.0], [3.0, -2.0]]), Tensor::from([1.0f32, 3.0]));
+    /// let [y] = exe.run(&[rows.view(), centre.view()])?;
+    /// assert_eq!(y, Tensor::from([[0.0f32, 0.5], [0.5, 1.0]]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    fn broadcast_operand(&mut self, operand: usize, index: &[Index]) -> Expr {
+        let read = broadcast_dims(&self.dims(operand), &self.output_dims(0), index);
+        self.operand(operand, &read)
+    }
 
     /// Makes a load of an operand's element at a row-major position.
     fn operand_flat(&mut self, operand: usize, position: Index) -> Expr;

@@ -21,6 +21,7 @@
 //! **Absent**: tensors, memory, layouts, vectors and loops. The only iteration is `Reduce`. Nothing here knows an
 //! op, a graph or a machine, except for `fused_mul_add`.
 
+mod broadcast;
 mod complex;
 mod conversion;
 mod display;
@@ -44,13 +45,14 @@ use std::sync::Arc;
 
 use shapeflow_shape_fns::{DType, Dim};
 
+pub(crate) use broadcast::{Indices, broadcast_dims};
 #[cfg(test)]
 pub(crate) use eval::accumulator;
 pub(crate) use eval::{eval_binary, eval_bitcast, eval_cast, eval_mul_add, eval_unary, fused_mul_add};
 pub(crate) use index::Atom;
 pub use index::{Axis, Index};
 pub(crate) use intern::Interner;
-pub(crate) use interpret::{Env, Evaluator, Fault};
+pub(crate) use interpret::{Env, Evaluator, Fault, Read};
 pub use lower_cx::LowerCx;
 pub(crate) use program::Program;
 pub use scalar::Scalar;

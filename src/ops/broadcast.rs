@@ -1,39 +1,16 @@
 //! Broadcasting: the operand index of an output element.
 
-use shapeflow_shape_fns::Dim;
-use smallvec::SmallVec;
-
 use crate::expr::{BinaryOp, Expr, Index, LowerCx};
-
-/// An index into an operand, one entry per axis.
-pub(crate) type Indices = SmallVec<[Index; 4]>;
+pub(crate) use crate::expr::{Indices, broadcast_dims};
 
 /// Returns the index of `operand` for the element of output 0 at `index`. Axes align from the right.
 pub(crate) fn broadcast_index(cx: &dyn LowerCx, operand: usize, index: &[Index]) -> Indices {
     broadcast_dims(&cx.dims(operand), &cx.output_dims(0), index)
 }
 
-/// Returns the index into a tensor of shape `from` for the element at `index` of shape `to`. `from` broadcasts to `to`.
-///
-/// The index is 0 along an axis of size 1, and the output's index along an axis of the output's size. An unknown size
-/// is 1 or the output's size at run time, and [`Index::broadcast`] handles both cases.
-pub(crate) fn broadcast_dims(from: &[Dim], to: &[Dim], index: &[Index]) -> Indices {
-    let skipped = to.len().saturating_sub(from.len());
-    from.iter()
-        .zip(to.iter().zip(index).skip(skipped))
-        .map(|(dim, (target, position))| match dim.as_known() {
-            Some(1) => Index::from(0),
-            Some(_) => position.clone(),
-            None if dim == target => position.clone(),
-            None => position.clone().broadcast(dim.clone()),
-        })
-        .collect()
-}
-
 /// Loads the element of a broadcast operand for the element of output 0 at `index`.
 pub(crate) fn broadcast_operand(cx: &mut dyn LowerCx, operand: usize, index: &[Index]) -> Expr {
-    let read = broadcast_index(cx, operand, index);
-    cx.operand(operand, &read)
+    cx.broadcast_operand(operand, index)
 }
 
 /// Builds the body of an elementwise op of two operands.
@@ -62,6 +39,8 @@ pub(crate) fn lower_equality(cx: &mut dyn LowerCx, index: &[Index], op: BinaryOp
 
 #[cfg(test)]
 mod tests {
+    use shapeflow_shape_fns::Dim;
+
     use super::*;
     use crate::expr::Axis;
 

@@ -1,9 +1,10 @@
 //! [`Positions`]: the destinations of rows, given as multi-dimensional indices.
 
 use shapeflow_shape_fns::{Attr, Attrs, DType, InferenceContext, ShapeError};
+use smallvec::SmallVec;
 
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::tensor::TensorView;
+use crate::tensor::{TensorView, place_text};
 
 /// The destination of a dropped row.
 pub(super) const NOWHERE: usize = usize::MAX;
@@ -24,6 +25,8 @@ pub(crate) struct Positions<'a> {
     /// The sizes of the indexed axes.
     sizes: &'a [usize],
     dropped: Dropped,
+    /// The operand that holds the indices, and its sizes, for error messages.
+    source: Option<(usize, SmallVec<[usize; 4]>)>,
 }
 
 /// The rows to drop. For any other row, an index out of range fails the run.
@@ -63,16 +66,22 @@ enum Ints<'a> {
 }
 
 impl<'a> Positions<'a> {
-    /// Makes destinations from `indices`, which holds one index per row, with one integer per axis of `sizes`.
+    /// Makes destinations from `indices`, which holds one index per row, with one integer per axis of `sizes`. `operand`
+    /// is the number of the operand that holds the indices; none if the indices are no operand.
     ///
     /// # Errors
     /// The elements are neither i32 nor i64.
-    pub(crate) fn new(indices: TensorView<'a>, sizes: &'a [usize]) -> Result<Positions<'a>> {
+    pub(crate) fn new(
+        indices: TensorView<'a>,
+        operand: Option<usize>,
+        sizes: &'a [usize],
+    ) -> Result<Positions<'a>> {
+        let source = operand.map(|operand| (operand, SmallVec::from_slice(indices.sizes())));
         let ints = match indices.dtype() {
             DType::I32 => Ints::I32(indices.as_slice()?),
             _ => Ints::I64(indices.as_slice()?),
         };
-        Ok(Positions { ints, sizes, dropped: Dropped::Nothing })
+        Ok(Positions { ints, sizes, dropped: Dropped::Nothing, source })
     }
 
     /// Drops the rows with a negative index.
@@ -180,7 +189,7 @@ impl<'a> Positions<'a> {
         if !outside {
             return Ok(());
         }
-        for (row, position) in rows.iter_mut().zip(ints.chunks_exact(depth)) {
+        for (number, (row, position)) in rows.iter_mut().zip(ints.chunks_exact(depth)).enumerate() {
             for (axis, (index, &size)) in position.iter().zip(self.sizes).enumerate() {
                 let index: i64 = (*index).into();
                 let is_outside = usize::try_from(index).map_or(true, |index| index >= size);
@@ -192,7 +201,14 @@ impl<'a> Positions<'a> {
                     break;
                 }
                 let message = format!("an index into axis {axis} must lie in [0, {size}), got {index}");
-                return Err(Error::new(ErrorKind::Index, Phase::Run, message));
+                let error = Error::new(ErrorKind::Index, Phase::Run, message);
+                return Err(match &self.source {
+                    Some((operand, sizes)) => {
+                        let element = (first + number) * depth + axis;
+                        error.in_element(*operand, &place_text(element, sizes))
+                    }
+                    None => error,
+                });
             }
         }
         Ok(())

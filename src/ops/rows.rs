@@ -262,7 +262,7 @@ mod tests {
         let x: Vec<i32> = (0..count as i32).collect();
         let mut sums = Tensor::zeros(DType::I32, &[3]).unwrap();
         let ids_tensor = tensor(&[count], &ids);
-        let positions = Positions::new(ids_tensor.view(), &[3]).unwrap().dropping_negative();
+        let positions = Positions::new(ids_tensor.view(), None, &[3]).unwrap().dropping_negative();
         combine(&mut sums.view_mut().unwrap(), tensor(&[count], &x).view(), 1, Combine::Add, &positions)
             .unwrap();
         let mut expected = [0; 3];

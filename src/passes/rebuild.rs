@@ -147,10 +147,14 @@ pub(crate) fn subgraph(
 }
 
 /// Returns a value of an unmarked node whose sizes determine `symbol`, if there is one. The caller needs it because an
-/// attribute of a marked node mentions the symbol.
+/// attribute of a marked node mentions the symbol. A symbol that a marked node defines needs no such value.
 pub(crate) fn carrier(old: &GraphData, marked: &[bool], symbol: Symbol) -> Option<ValueIx> {
     let mut missing = Vec::new();
-    old.table.resolve(&Dim::from(symbol)).symbols(&mut |symbol| missing.push(symbol));
+    old.table.resolve(&Dim::from(symbol)).symbols(&mut |symbol| {
+        if !definer(old, symbol).is_some_and(|definer| marked[definer.at()]) {
+            missing.push(symbol);
+        }
+    });
     let carries = |dim: &Dim| {
         old.table.resolve(dim).as_linear().is_some_and(|(_, symbol, _)| missing.contains(&symbol))
     };

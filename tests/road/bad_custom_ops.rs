@@ -1,7 +1,11 @@
 //! Error messages of faulty custom ops.
 
 use insta::assert_snapshot;
-use shapeflow::{Attr, DType, Error, Graph, HostCx, OpDef, Operand, Result, TensorView, shape, shape_fns};
+use shapeflow::expr::Index;
+use shapeflow::{
+    Attr, Backend, CompileOptions, DType, Error, Graph, HostCx, OpDef, Operand, Result, TensorView, shape,
+    shape_fns,
+};
 
 use crate::bad_programs::f32;
 use crate::error_snapshots::error_text;
@@ -88,5 +92,27 @@ fn errors_of_custom_shape_functions_are_explained() -> Result<()> {
       operand 0 comes from x at `g.input(name, DType::F32, shape_fns::TensorShape::new(sizes.iter().map(|size| (*size).into())))`
       help: add an axis of size 1: .expand_dims(0) makes it [1, 28, 28, 3], .expand_dims(-1) makes it [28, 28, 3, 1]
     "#);
+    Ok(())
+}
+
+/// Reads the element after the one at the index, which the last element lacks.
+static NEXT: OpDef =
+    OpDef::compute("next_element", |cx, _output, index| cx.operand(0, &[index[0].clone() + Index::from(1)]))
+        .operands(&[Operand::Data("x")])
+        .shape_fn(shape_fns::common::unary);
+
+#[test]
+fn a_body_that_reads_outside_its_operand_is_refused() -> Result<()> {
+    let g = Graph::new();
+    let x = g.input("x", DType::F32, shape!["n"])?;
+    let y = g.op(&NEXT).data((x * 2.0).ok()?).finish()?;
+    let interpreter = CompileOptions::new().backend(Backend::Interpreter);
+    for exe in [g.compile((y + 1.0).ok()?)?, g.compile_with(&interpreter, y)?] {
+        let error = exe.run_all(&[TensorView::new(&[3], &[1.0f32, 2.0, 3.0])?]).unwrap_err();
+        let expected = "next_element(f32[n]): the body must read inside operand 0 of sizes [3], got [3]";
+        assert_eq!(error.message(), expected);
+        assert_eq!(error.location().map(|at| at.file()), Some(file!()));
+        assert_eq!(exe.run_all(&[TensorView::new(&[0], &[0.0f32; 0])?])?[0].len(), 0);
+    }
     Ok(())
 }

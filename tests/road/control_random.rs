@@ -230,7 +230,7 @@ fn check(seed: u64) -> Result<()> {
 #[test]
 fn random_nests_give_what_an_interpreter_gives() {
     let first = env_vars::number("SHAPEFLOW_SEED").unwrap_or(0);
-    for seed in first..first + env_vars::number("SHAPEFLOW_CASES").unwrap_or(60) {
+    for seed in first..first + env_vars::number("SHAPEFLOW_CASES").unwrap_or(120) {
         if let Err(error) = check(seed) {
             panic!("seed {seed}: {error}");
         }

@@ -311,19 +311,21 @@ fn feed_errors_are_explained() -> Result<()> {
 fn index_and_division_errors_are_explained() -> Result<()> {
     let exe = gather_executable()?;
     let table = [0.0f32; 6];
-    assert_snapshot!(error_text(exe.run_all(&[TensorView::new(&[3, 2], &table)?, TensorView::new(&[2], &[1i64, -1])?])), @r"
+    assert_snapshot!(error_text(exe.run_all(&[TensorView::new(&[3, 2], &table)?, TensorView::new(&[2], &[1i64, -1])?])), @r#"
     error: gather(f32[rows, 2], i64[n], axis=0, batch_dims=0): indices must be in [0, 3), the range of axis 0, got -1 at position 1
       --> `g.compile(table.gather(ids, 0)?)`
-    ");
+      operand 1 comes from ids at `let ids = g.input("ids", DType::I64, shape!["n"])?;`
+    "#);
     let g = Graph::new();
     let x = g.input("x", DType::I32, shape!["n"])?;
     let y = g.input("y", DType::I32, shape!["n"])?;
     let quotient = x.floordiv(y)?;
     let exe = g.compile(quotient)?;
-    assert_snapshot!(error_text(exe.run_all(&[TensorView::new(&[2], &[1, 2])?, TensorView::new(&[2], &[3, 0])?])), @r"
-    error: floordiv(i32[n], i32[n]): an integer must not be divided by zero
+    assert_snapshot!(error_text(exe.run_all(&[TensorView::new(&[2], &[1, 2])?, TensorView::new(&[2], &[3, 0])?])), @r#"
+    error: floordiv(i32[n], i32[n]): an integer must not be divided by zero at [1] in operand 1
       --> `let quotient = x.floordiv(y)?;`
-    ");
+      operand 1 comes from y at `let y = g.input("y", DType::I32, shape!["n"])?;`
+    "#);
     assert_snapshot!(error_text(exe.run_all(&[TensorView::new(&[2], &[1, 2])?, TensorView::new(&[1], &[3])?])), @r#"
     error: input "y" must be i32[n], got i32[1]: axis 0 is n, which is 2 at axis 0 of input "x"
       --> `error_text(exe.run_all(&[TensorView::new(&[2], &[1, 2])?, TensorView::new(&[1], &[3])?]))`

@@ -28,7 +28,7 @@ impl<'g> Value<'g> {
     /// let side = size.as_dim("side")?;
     /// let crop = image.slice([0, 0], [&side, &side])?;
     /// let flat = crop.reshape(&side * &side)?;
-    /// assert_eq!(flat.shape().to_string(), "[side^2]");
+    /// assert_eq!(flat.shape().to_string(), "[side*side]");
     ///
     /// let exe = g.compile(flat)?;
     /// let image = Tensor::from([[1.0f32, 2.0, 3.0], [4.0, 5.0, 6.0]]);

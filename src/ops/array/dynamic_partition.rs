@@ -7,7 +7,7 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::Value;
 use crate::op::{HostCx, OpDef, Operand, StringHandles, TfOp};
 use crate::ops::row_major::RowMajor;
-use crate::tensor::{TensorView, size_of_element};
+use crate::tensor::{TensorView, place_text, size_of_element};
 
 use super::unstack::MAX_OUTPUTS;
 
@@ -82,11 +82,12 @@ fn partition<I: Copy + Into<i64>>(
 ) -> Result<()> {
     let count = count(cx.attrs())?;
     let mut rows = vec![0usize; count];
-    for part in parts {
+    for (number, part) in parts.iter().enumerate() {
         let part: i64 = (*part).into();
         let Some(rows) = rows.get_mut(part as usize) else {
             let message = format!("a part must lie in [0, {count}), got {part}");
-            return Err(Error::new(ErrorKind::Index, Phase::Run, message));
+            let place = place_text(number, cx.input(1)?.sizes());
+            return Err(Error::new(ErrorKind::Index, Phase::Run, message).in_element(1, &place));
         };
         *rows += 1;
     }

@@ -85,8 +85,9 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     }
     let mut output = cx.output(0, &[&[rows], row].concat())?;
     let sizes = [rows];
-    for (indices, data) in indices.iter().zip(&data) {
-        put(&mut output, data.view(), row.iter().product(), &Positions::new(indices.view(), &sizes)?)?;
+    for (operand, (indices, data)) in indices.iter().zip(&data).enumerate() {
+        let positions = Positions::new(indices.view(), Some(operand), &sizes)?;
+        put(&mut output, data.view(), row.iter().product(), &positions)?;
     }
     Ok(())
 }
@@ -223,7 +224,10 @@ mod tests {
         destinations[4000] = -1;
         let error =
             run(&DEF, &Attrs::new(), &[tensor(&[5000], &destinations), tensor(&[5000], &[0u8; 5000])]);
-        assert_eq!(error.unwrap_err().message(), "an index into axis 0 must lie in [0, 2), got -1");
+        assert_eq!(
+            error.unwrap_err().message(),
+            "an index into axis 0 must lie in [0, 2), got -1 at [4000] in operand 0"
+        );
     }
 
     #[test]

@@ -102,7 +102,7 @@ mod tests {
         indices[7] = 3;
         let operands = [tensor(&[1, 3], &[1, 2, 3i32]), tensor(&[5000], &indices)];
         let error = run(&DEF, &Attrs::new().with("axis", 1), &operands).unwrap_err();
-        assert_eq!(error.message(), "an index into axis 1 must lie in [0, 3), got 3");
+        assert_eq!(error.message(), "an index into axis 1 must lie in [0, 3), got 3 at [7] in operand 1");
         assert_eq!(error.kind(), ErrorKind::Index);
     }
 }

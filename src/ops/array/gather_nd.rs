@@ -139,7 +139,7 @@ mod tests {
         let y = run_one(&DEF, &ignore, &[tensor(&[2, 1], &[7, 8i32]), indices.clone()]);
         assert_eq!(y.to_vec::<i32>().unwrap(), [8, 0, 0]);
         let error = run(&DEF, &ignore, &[tensor::<i32>(&[0, 1], &[]), indices]).unwrap_err();
-        assert_eq!(error.message(), "an index into axis 0 must lie in [0, 0), got 1");
+        assert_eq!(error.message(), "an index into axis 0 must lie in [0, 0), got 1 at [0, 0] in operand 1");
     }
 
     #[test]
@@ -161,7 +161,7 @@ mod tests {
         indices[7] = -1;
         let operands = [tensor(&[1, 3], &[1, 2, 3i32]), tensor(&[5000, 2], &indices)];
         let error = run(&DEF, &Attrs::new(), &operands).unwrap_err();
-        assert_eq!(error.message(), "an index into axis 1 must lie in [0, 3), got -1");
+        assert_eq!(error.message(), "an index into axis 1 must lie in [0, 3), got -1 at [3, 1] in operand 1");
         assert_eq!(error.kind(), ErrorKind::Index);
     }
 }

@@ -72,7 +72,7 @@ fn folded(x: &Tensor, axis: usize, [before, after]: [usize; 2], skipped: usize) 
     let rows = Tensor::from_vec(&[outer * padded], rows.collect())?;
     let mut result = Tensor::zeros(x.dtype(), &sizes)?;
     let count = [outer * size];
-    let positions = Positions::new(rows.view(), &count)?;
+    let positions = Positions::new(rows.view(), None, &count)?;
     let inner = sizes[axis + 1..].iter().product();
     combine(&mut result.view_mut()?, x.view(), inner, Combine::Add, &positions)?;
     Ok(result)

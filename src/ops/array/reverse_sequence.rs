@@ -110,7 +110,9 @@ mod tests {
         for length in [-1, 4] {
             let operands = [tensor(&[1, 3], &[1, 2, 3i32]), tensor(&[1], &[length])];
             let error = run(&DEF, &Attrs::new().with("seq_dim", 1), &operands).unwrap_err();
-            assert_eq!(error.message(), format!("an index into axis 1 must lie in [0, 4), got {length}"));
+            let expected =
+                format!("an index into axis 1 must lie in [0, 4), got {length} at [0] in operand 1");
+            assert_eq!(error.message(), expected);
             assert_eq!(error.kind(), ErrorKind::Index);
         }
     }

@@ -69,7 +69,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let (indices, updates) = (RowMajor::new(cx.input(0)?)?, RowMajor::new(cx.input(1)?)?);
     let sizes = param_sizes(cx, "shape", 2)?;
     let (outer, row) = split_sizes(indices.view(), &sizes);
-    let positions = Positions::new(indices.view(), outer)?.with_policy(cx.attrs());
+    let positions = Positions::new(indices.view(), Some(0), outer)?.with_policy(cx.attrs());
     if updates.view().dtype() == DType::String {
         let joined = join_rows(updates.view().as_strings()?, row, &sizes, &positions)?;
         return cx.set_output(0, joined);
@@ -134,11 +134,13 @@ mod tests {
     fn an_index_out_of_range_is_an_error_with_axis_and_limit() {
         let attrs = Attrs::new().with("shape", [2, 3]);
         let error = run(&DEF, &attrs, &[tensor(&[1, 2], &[1, 3i64]), tensor(&[1], &[1.0f32])]).unwrap_err();
-        assert_eq!(error.message(), "an index into axis 1 must lie in [0, 3), got 3");
+        assert_eq!(error.message(), "an index into axis 1 must lie in [0, 3), got 3 at [0, 1] in operand 0");
         for wrong in [-1, 2, i64::MIN] {
             let attrs = Attrs::new().with("shape", [2]);
             let error = run(&DEF, &attrs, &[tensor(&[1, 1], &[wrong]), tensor(&[1], &[1.0f32])]).unwrap_err();
-            assert_eq!(error.message(), format!("an index into axis 0 must lie in [0, 2), got {wrong}"));
+            let expected =
+                format!("an index into axis 0 must lie in [0, 2), got {wrong} at [0, 0] in operand 0");
+            assert_eq!(error.message(), expected);
         }
         assert_eq!(error.kind(), ErrorKind::Index);
     }

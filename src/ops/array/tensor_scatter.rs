@@ -126,7 +126,7 @@ pub(super) fn split_sizes<'s>(indices: TensorView<'_>, sizes: &'s [usize]) -> (&
 fn scatter(cx: &mut HostCx<'_>, how: Option<Combine>) -> Result<()> {
     let (x, indices, updates) = (cx.input(0)?, RowMajor::new(cx.input(1)?)?, RowMajor::new(cx.input(2)?)?);
     let (outer, row) = split_sizes(indices.view(), x.sizes());
-    let positions = Positions::new(indices.view(), outer)?.with_policy(cx.attrs());
+    let positions = Positions::new(indices.view(), Some(1), outer)?.with_policy(cx.attrs());
     let mut output = cx.unfilled_output(0, x.sizes())?;
     output.copy_from(&x)?;
     match how {
@@ -181,7 +181,7 @@ mod tests {
         let put = run_one(&UPDATE, &Attrs::new(), &[x.clone(), tensor(&[1, 1], &[1]), y.clone()]);
         assert_eq!(put, Tensor::from_strings(&[2, 2], &["a", "b", "e", "f"]).unwrap());
         let error = run(&UPDATE, &Attrs::new(), &[x, tensor(&[1, 1], &[-1]), y]).unwrap_err();
-        assert_eq!(error.message(), "an index into axis 0 must lie in [0, 2), got -1");
+        assert_eq!(error.message(), "an index into axis 0 must lie in [0, 2), got -1 at [0, 0] in operand 1");
         assert_eq!(error.kind(), ErrorKind::Index);
     }
 }

@@ -8,7 +8,7 @@ use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ragged::{RaggedTensor, splits_tensor};
-use crate::tensor::Tensor;
+use crate::tensor::{Tensor, place_text};
 
 /// The outputs are the row splits of the result, outermost first, then its flat values. Indices of rank `r` add `r - 1`
 /// partitions of uniform rows. Attribute `OUTPUT_RAGGED_RANK` is the number of row splits of the result.
@@ -59,18 +59,21 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
         RaggedTensor::from_nested_row_splits(cx.input(count)?.to_tensor()?, &splits).map_err(guard)?;
     let indices = cx.input(count + 1)?.to_tensor()?;
     let (rows, sizes) = (ragged.nrows(), indices.sizes().to_vec());
-    let range = |index: i64| match usize::try_from(index).ok().filter(|index| *index < rows) {
-        Some(index) => Ok(index..index + 1),
-        None => {
-            let message = format!("an index into axis 0 must lie in [0, {rows}), got {index}");
-            Err(Error::new(ErrorKind::Index, Phase::Run, message))
-        }
-    };
+    let range =
+        |(number, index): (usize, i64)| match usize::try_from(index).ok().filter(|index| *index < rows) {
+            Some(index) => Ok(index..index + 1),
+            None => {
+                let message = format!("an index into axis 0 must lie in [0, {rows}), got {index}");
+                let error = Error::new(ErrorKind::Index, Phase::Run, message);
+                Err(error.in_element(count + 1, &place_text(number, &sizes)))
+            }
+        };
     let ranges: Vec<Range<usize>> = match indices.dtype() {
         DType::I32 => {
-            indices.as_slice::<i32>()?.iter().map(|&index| range(index.into())).collect::<Result<_>>()?
+            let indices = indices.as_slice::<i32>()?.iter().enumerate();
+            indices.map(|(number, &index)| range((number, index.into()))).collect::<Result<_>>()?
         }
-        _ => indices.as_slice::<i64>()?.iter().map(|&index| range(index)).collect::<Result<_>>()?,
+        _ => indices.as_slice::<i64>()?.iter().copied().enumerate().map(range).collect::<Result<_>>()?,
     };
     let taken = ragged.take(&ranges)?;
     let mut output = 0;

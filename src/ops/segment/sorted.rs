@@ -9,7 +9,7 @@ use crate::graph::{IntoOperand, Value};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ops::positions::Positions;
 use crate::ops::row_major::RowMajor;
-use crate::tensor::TensorView;
+use crate::tensor::{TensorView, place_text};
 
 use super::reduce::{Reduce, clear_gaps, divide, dtypes, reduce_rows};
 
@@ -78,11 +78,12 @@ fn segments<I: Copy + Into<i64>>(
         return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
     }
     let mut last = 0;
-    for id in numbers {
+    for (number, id) in numbers.iter().enumerate() {
         let id: i64 = (*id).into();
         if id < last {
             let message = format!("segment ids must be non-negative and ascending, got {id} after {last}");
-            return Err(Error::new(ErrorKind::Index, Phase::Run, message));
+            let place = place_text(number, ids.sizes());
+            return Err(Error::new(ErrorKind::Index, Phase::Run, message).in_element(1, &place));
         }
         last = id;
     }
@@ -92,7 +93,7 @@ fn segments<I: Copy + Into<i64>>(
     let bounds = [count];
     // The ids ascend from 0, so none is negative.
     let numbers = numbers.iter().map(|id| (*id).into() as usize);
-    let positions = Positions::new(ids.clone(), &bounds)?;
+    let positions = Positions::new(ids.clone(), Some(1), &bounds)?;
     let mut output = cx.output(0, &[&bounds, rest].concat())?;
     let start = reduce.start(data.dtype());
     reduce_rows(data.clone(), &mut output, &positions, reduce, start, &|output| {
@@ -141,8 +142,14 @@ mod tests {
             let operands = [tensor(&[data], &vec![1u8; data]), tensor(&[ids.len()], ids)];
             run(&SUM, &Attrs::new(), &operands).unwrap_err().message().to_string()
         };
-        assert_eq!(message(2, &[1, 0]), "segment ids must be non-negative and ascending, got 0 after 1");
-        assert_eq!(message(1, &[-1]), "segment ids must be non-negative and ascending, got -1 after 0");
+        assert_eq!(
+            message(2, &[1, 0]),
+            "segment ids must be non-negative and ascending, got 0 after 1 at [1] in operand 1"
+        );
+        assert_eq!(
+            message(1, &[-1]),
+            "segment ids must be non-negative and ascending, got -1 after 0 at [0] in operand 1"
+        );
         assert_eq!(message(2, &[0]), "there must be one id per row, got 1 for 2");
     }
 

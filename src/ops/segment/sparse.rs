@@ -159,19 +159,20 @@ fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
     Ok(vec![dtype::common(operands, 0, 1, dtype::Class::Float)?])
 }
 
-/// Checks integers against a limit.
+/// Checks the integers of a vector, which is operand `operand`, against a limit.
 ///
 /// # Errors
 /// One is outside `[0, limit)`.
-fn below(what: &str, ints: Vec<i64>, limit: usize) -> Result<Vec<usize>> {
-    let check = |int: i64| match usize::try_from(int).ok().filter(|int| *int < limit) {
+fn below(operand: usize, what: &str, ints: Vec<i64>, limit: usize) -> Result<Vec<usize>> {
+    let check = |(number, int): (usize, i64)| match usize::try_from(int).ok().filter(|int| *int < limit) {
         Some(int) => Ok(int),
         None => {
             let message = format!("{what} must lie in [0, {limit}), got {int}");
-            Err(Error::new(ErrorKind::Index, Phase::Run, message))
+            let error = Error::new(ErrorKind::Index, Phase::Run, message);
+            Err(error.in_element(operand, &format!(" at [{number}]")))
         }
     };
-    ints.into_iter().map(check).collect()
+    ints.into_iter().enumerate().map(check).collect()
 }
 
 /// Returns the number of rows of each segment.
@@ -198,16 +199,17 @@ fn pairs(cx: &HostCx<'_>) -> Result<[Vec<i64>; 2]> {
 
 fn reduce(cx: &mut HostCx<'_>, scale: Scale, is_counted: bool) -> Result<()> {
     let [indices, ids] = pairs(cx)?;
-    if let Some(pair) = ids.windows(2).find(|pair| pair[0] > pair[1]) {
-        let message = format!("segment ids must ascend, got {} after {}", pair[1], pair[0]);
-        return Err(Error::new(ErrorKind::Index, Phase::Run, message));
+    if let Some(before) = ids.windows(2).position(|pair| pair[0] > pair[1]) {
+        let message = format!("segment ids must ascend, got {} after {}", ids[before + 1], ids[before]);
+        let error = Error::new(ErrorKind::Index, Phase::Run, message);
+        return Err(error.in_element(2, &format!(" at [{}]", before + 1)));
     }
     let segments = match is_counted {
         true => param_sizes(cx, "num_segments", 3)?.first().copied().unwrap_or(0),
         false => ids.last().map_or(0, |last| usize::try_from(*last).unwrap_or(0).saturating_add(1)),
     };
     let rows = cx.input(0)?.sizes().first().copied().unwrap_or(0);
-    let (indices, ids) = (below("an index", indices, rows)?, below("a segment id", ids, segments)?);
+    let (indices, ids) = (below(1, "an index", indices, rows)?, below(2, "a segment id", ids, segments)?);
     let counts = counts(&ids, segments);
     let from_to = indices.into_iter().zip(ids).map(|(index, id)| (index, id, 1.0));
     let sums = add_rows(cx.input(0)?, segments, from_to, |segment| scale.divisor(counts[segment].max(1)))?;
@@ -219,7 +221,7 @@ fn gradient(cx: &mut HostCx<'_>, scale: Scale, is_compact: bool) -> Result<()> {
     let name = if is_compact { "dense_output_dim0" } else { "output_dim0" };
     let rows = param_sizes(cx, name, 3)?.first().copied().unwrap_or(0);
     let segments = cx.input(0)?.sizes().first().copied().unwrap_or(0);
-    let (mut indices, ids) = (below("an index", indices, rows)?, below("a segment id", ids, segments)?);
+    let (mut indices, ids) = (below(1, "an index", indices, rows)?, below(2, "a segment id", ids, segments)?);
     let counts = counts(&ids, segments);
     let mut rows = rows;
     if is_compact {
@@ -330,8 +332,8 @@ mod tests {
                 .message()
                 .to_string()
         };
-        assert_eq!(message(&[0, 2], &[0, 0]), "an index must lie in [0, 2), got 2");
-        assert_eq!(message(&[0, 1], &[0, 2]), "a segment id must lie in [0, 2), got 2");
-        assert_eq!(message(&[0, 1], &[1, 0]), "segment ids must ascend, got 0 after 1");
+        assert_eq!(message(&[0, 2], &[0, 0]), "an index must lie in [0, 2), got 2 at [1] in operand 1");
+        assert_eq!(message(&[0, 1], &[0, 2]), "a segment id must lie in [0, 2), got 2 at [1] in operand 2");
+        assert_eq!(message(&[0, 1], &[1, 0]), "segment ids must ascend, got 0 after 1 at [1] in operand 2");
     }
 }

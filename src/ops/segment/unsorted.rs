@@ -62,7 +62,7 @@ fn run(cx: &mut HostCx<'_>, reduce: Reduce) -> Result<()> {
     let (data, ids) = (data.view(), ids.view());
     let count = param_sizes(cx, "num_segments", 2)?;
     let rest = data.sizes().get(ids.sizes().len()..).unwrap_or_default();
-    let positions = Positions::new(ids, &count)?.dropping_negative();
+    let positions = Positions::new(ids, Some(1), &count)?.dropping_negative();
     let start = finite(reduce.start(data.dtype()), data.dtype());
     let mut output = cx.output(0, &[&count, rest].concat())?;
     reduce_rows(data, &mut output, &positions, reduce, start, &|_| Ok(()))
@@ -109,7 +109,7 @@ mod tests {
     fn an_id_out_of_range_is_an_error() {
         let attrs = Attrs::new().with("num_segments", 2);
         let error = run(&SUM, &attrs, &[tensor(&[1], &[1.0f32]), tensor(&[1], &[2])]).unwrap_err();
-        assert_eq!(error.message(), "an index into axis 0 must lie in [0, 2), got 2");
+        assert_eq!(error.message(), "an index into axis 0 must lie in [0, 2), got 2 at [0] in operand 1");
         assert_eq!(error.kind(), ErrorKind::Index);
     }
 }

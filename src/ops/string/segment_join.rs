@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{IntoOperand, IntoParam, Value};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ops::host_params::param_sizes;
-use crate::tensor::StringsBuilder;
+use crate::tensor::{StringsBuilder, place_text};
 
 impl<'g> Value<'g> {
     /// Joins the rows of each segment, element by element, with `separator` between them: `out[k, ..]` joins the rows
@@ -59,7 +59,8 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     for (number, id) in ids.iter().enumerate() {
         let segment = usize::try_from(*id).ok().filter(|id| *id < segments).ok_or_else(|| {
             let message = format!("a segment id must lie in [0, {segments}), got {id}");
-            Error::new(ErrorKind::Index, Phase::Run, message)
+            let place = cx.input(1).map(|ids| place_text(number, ids.sizes())).unwrap_or_default();
+            Error::new(ErrorKind::Index, Phase::Run, message).in_element(1, &place)
         })?;
         rows.push((segment, number));
     }
