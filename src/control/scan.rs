@@ -323,8 +323,8 @@ impl ScanKernel {
         rows: &mut Rows,
     ) -> Result<()> {
         // The parameters of the body are its first inputs, in the order of the operands.
-        for number in self.states..self.states + self.xs {
-            bound.input_mut(number).copy_from(operands[number].row(iteration))?;
+        for (number, x) in operands.iter().enumerate().skip(self.states).take(self.xs) {
+            bound.input_mut(number).copy_from(x.row(iteration))?;
         }
         bound.run()?;
         rows.with_row(iteration, |views| {

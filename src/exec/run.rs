@@ -239,8 +239,7 @@ impl<'r, 'm> Run<'r, 'm> {
         let is_constant = |operand: usize| is_constant(compiled, step.operands[operand]);
         let prepared = PreparedNode { slot: self.state.prepared(number), is_constant: &is_constant };
         let threads = HostThreads::new(&self.state.threads);
-        let allocator =
-            output_allocator(compiled, stored, pool, outputs.as_deref_mut(), prepared, threads);
+        let allocator = output_allocator(compiled, stored, pool, outputs.as_deref_mut(), prepared, threads);
         let bindings = self.bindings.as_ref();
         let results = run_host_step(self.compiled, step, plan, self.memory, bindings, allocator)?;
         assert_eq!(results.len(), stored.len(), "a node has a buffer for each result");

@@ -63,7 +63,7 @@ fn forward_block<T: Real>(x: &TensorView<'_>, lengths: &[usize]) -> Result<Tenso
     let rank = block.sizes.len();
     let length = block.sizes[rank - 1];
     let kept = if length == 0 { 0 } else { length / 2 + 1 };
-    let rows = if length == 0 { 0 } else { block.data.len() / length };
+    let rows = block.data.len().checked_div(length).unwrap_or(0);
     let mut sizes = block.sizes.clone();
     sizes[rank - 1] = kept;
     let mut halves = vec![Complex::new(T::zero(), T::zero()); rows * kept];
@@ -104,7 +104,7 @@ fn inverse_block<T: Real>(x: &TensorView<'_>, lengths: &[usize]) -> Result<Tenso
     }
     let mut sizes = block.sizes.clone();
     sizes[rank - 1] = length;
-    let rows = if kept == 0 { 0 } else { block.data.len() / kept };
+    let rows = block.data.len().checked_div(kept).unwrap_or(0);
     let mut data = vec![T::zero(); rows * length];
     if rows > 0 {
         let plan = RealFftPlanner::new().plan_fft_inverse(length);
@@ -112,7 +112,7 @@ fn inverse_block<T: Real>(x: &TensorView<'_>, lengths: &[usize]) -> Result<Tenso
         for (half, row) in block.data.chunks_exact_mut(kept).zip(data.chunks_exact_mut(length)) {
             // The transform of real numbers is real there, so these imaginary parts have no effect.
             half[0].im = T::zero();
-            if length % 2 == 0 {
+            if length.is_multiple_of(2) {
                 half[kept - 1].im = T::zero();
             }
             plan.process_with_scratch(half, row, &mut scratch).map_err(Error::wrap)?;

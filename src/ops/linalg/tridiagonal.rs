@@ -78,9 +78,7 @@ fn eliminate<T: Field>(diagonals: &Matrix<T>, mut x: Matrix<T>) -> Result<Matrix
     for row in 0..size.saturating_sub(1) {
         if below[row + 1].magnitude() > main[row].magnitude() {
             std::mem::swap(&mut main[row], &mut below[row + 1]);
-            let next = main[row + 1];
-            main[row + 1] = above[row];
-            above[row] = next;
+            std::mem::swap(&mut main[row + 1], &mut above[row]);
             if row + 2 < size {
                 second[row] = above[row + 1];
                 above[row + 1] = T::zero();

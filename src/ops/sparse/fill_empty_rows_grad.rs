@@ -43,7 +43,13 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let others = take(&gradients, &[others.len()], 1, others.into_iter())?;
     let mut sum = Tensor::zeros(gradients.dtype(), &[1])?;
     let first = Tensor::zeros(DType::I64, &[others.len()])?;
-    combine(&mut sum.view_mut()?, others.view(), 1, Combine::Add, &Positions::new(first.view(), &[1])?)?;
+    combine(
+        &mut sum.view_mut()?,
+        others.view(),
+        1,
+        Combine::Add,
+        &Positions::new(first.view(), None, &[1])?,
+    )?;
     cx.set_output(0, take(&gradients, &[starts.len()], 1, starts.into_iter())?)?;
     cx.set_output(1, sum.reshape(&[])?)
 }

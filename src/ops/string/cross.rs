@@ -5,7 +5,7 @@ use std::ops::Range;
 use shapeflow_shape_fns::{Attrs, DType};
 
 use super::fingerprint::{fingerprint64, join_fingerprints};
-use super::params::{flag_or, int_or, text_or, wrong};
+use super::params::{attribute_error, flag_or, int_or, text_or};
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{AnyValue, RaggedValue, Value};
@@ -56,7 +56,7 @@ impl<'g> RaggedValue<'g> {
 #[track_caller]
 fn crossed<'g>(inputs: &[AnyValue<'g>], dtype: DType, buckets: i64, key: i64) -> Result<RaggedValue<'g>> {
     let Some(first) = inputs.first() else {
-        return Err(wrong("cross needs at least one input, got none".to_string()));
+        return Err(attribute_error("cross needs at least one input, got none".to_string()));
     };
     let graph = first.flat_values().graph();
     // Features are strings or i64.
@@ -201,7 +201,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let buckets = match int_or(cx.attrs(), "num_buckets", 0)? {
         0 => i64::MAX.unsigned_abs(),
         buckets => u64::try_from(buckets)
-            .map_err(|_| wrong(format!("num_buckets must not be negative, got {buckets}")))?,
+            .map_err(|_| attribute_error(format!("num_buckets must not be negative, got {buckets}")))?,
     };
     let key = int_or(cx.attrs(), "hash_key", 0)?.cast_unsigned();
     let (mut texts, mut hashes, mut ends) = (Vec::new(), Vec::new(), vec![0usize]);

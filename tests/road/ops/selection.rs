@@ -166,7 +166,7 @@ fn count_sparse(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueInd
     data.push(g.source(weights_dtype, sizes, Content::SmallIntegers, false)?);
     let most = g.rng.range_inclusive(-1, 8);
     let call = Call::new(op).attr("binary_output", g.rng.chance(1, 3)).attr("maxlength", most);
-    g.add_step(call, &data, &[], INTEGERS)
+    g.add_step(call, &data, &[], ElementProps::INTEGERS)
 }
 
 fn sparse_segment(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
