@@ -21,7 +21,7 @@ use crate::ops::reduce::Axes;
 ///
 /// # Errors
 /// There are no values, their types differ or are not quantized, an end of a range is no f32 scalar, or the shapes do not
-/// join (see [`concat`]).
+/// join (see [`concat`](fn@concat)).
 #[track_caller]
 pub fn quantized_concat<'g>(values: &[[Value<'g>; 3]], axis: i64) -> Result<[Value<'g>; 3]> {
     let Some([first, ..]) = values.first() else {
