@@ -12,6 +12,7 @@ use crate::error::Result;
 use crate::graph::{NodeIx, ValueIx};
 use crate::lower::kernel::{BufferIx, Kernel};
 use crate::lower::program::{Content, Step};
+use crate::op::ContractionSpec;
 
 impl CompiledProgram {
     /// Returns the intermediate code of every variant of every kernel.
@@ -125,10 +126,15 @@ impl CompiledProgram {
                 Some(emitters) => format!("{kernel}\nbody: {emitters}"),
                 None => kernel.to_string(),
             },
-            Step::MatMul { a, b, out, spec, .. } => {
-                let mark = |transposed| if transposed { "ᵀ" } else { "" };
-                format!("{out} = {a}{} · {b}{}", mark(spec.transpose_a), mark(spec.transpose_b))
-            }
+            Step::MatMul { a, b, out, spec, .. } => match spec {
+                ContractionSpec::Matrices { transpose_a, transpose_b } => {
+                    let mark = |transposed| if transposed { "ᵀ" } else { "" };
+                    format!("{out} = {a}{} · {b}{}", mark(*transpose_a), mark(*transpose_b))
+                }
+                ContractionSpec::Windows { strides, dilations } => {
+                    format!("{out} = windows({a}) · {b}, strides {strides:?}, dilations {dilations:?}")
+                }
+            },
             Step::Node { node, operands, outputs } => {
                 let list = |buffers: &[BufferIx]| {
                     buffers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")

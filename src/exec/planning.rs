@@ -18,7 +18,7 @@ use crate::lower::in_place::may_overwrite;
 use crate::lower::kernel::BufferIx;
 use crate::lower::plan::plan;
 use crate::lower::program::{Content, Step};
-use crate::op::MatMulSpec;
+use crate::op::ContractionSpec;
 use crate::runtime::{
     BufferSizes, MatMul, PreparedLaunch, ProgramState, SegmentMemory, SegmentPlan, StepBuffers, StepPlan,
     StoredBuffer,
@@ -119,7 +119,7 @@ impl SegmentPlanner<'_> {
         &self,
         sizes: &[Option<BufferSizes>],
         [a, b, out]: [BufferIx; 3],
-        spec: MatMulSpec,
+        spec: ContractionSpec,
     ) -> Result<MatMul> {
         let of = |buffer: BufferIx| {
             sizes[buffer.index()].as_deref().ok_or_else(|| undetermined(self.compiled, buffer))

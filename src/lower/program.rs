@@ -13,7 +13,7 @@ use super::partition::{PlannedStep, partition};
 use super::placement::{MaterializeReason, Placement};
 use crate::error::Result;
 use crate::graph::{GraphData, Node, NodeIx, ValueIx};
-use crate::op::{Body, MatMulSpec};
+use crate::op::{Body, ContractionSpec};
 
 /// The source of a buffer's content.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,7 +37,7 @@ pub(crate) enum Step {
         a: BufferIx,
         b: BufferIx,
         out: BufferIx,
-        spec: MatMulSpec,
+        spec: ContractionSpec,
     },
     /// A node that runs by itself: a host kernel, or a body that the interpreter runs.
     Node {

@@ -50,11 +50,14 @@ pub type LowerFn = fn(&mut dyn LowerCx, usize, &[Index]) -> Expr;
 /// The body of a composite op, which builds the outputs from other ops, see [`OpDef::composite`].
 pub type CompositeFn = for<'g> fn(&CompositeCx<'_>, &[Value<'g>]) -> Result<Vec<Value<'g>>>;
 
-/// Which operands of a matrix product are transposed.
+/// How the operands of a contraction are the factors of matrix products.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct MatMulSpec {
-    pub transpose_a: bool,
-    pub transpose_b: bool,
+pub(crate) enum ContractionSpec {
+    /// The last two axes are matrices, which may be transposed. The other axes are batches.
+    Matrices { transpose_a: bool, transpose_b: bool },
+    /// The rows of the left matrix are the windows of images: `[n, h, w, c], [kh, kw, c, m] -> [n, oh, ow, m]`. The
+    /// strides and dilations are those of the rows and of the columns of an image.
+    Windows { strides: [usize; 2], dilations: [usize; 2] },
 }
 
 /// How the outputs of an op are computed.
@@ -67,7 +70,7 @@ pub(crate) enum Body {
     /// A scalar expression for each element.
     Compute(LowerFn),
     /// A matrix product. `lower` defines its meaning; `spec` selects the routine that runs it.
-    Contraction { lower: LowerFn, spec: fn(&Attrs) -> MatMulSpec },
+    Contraction { lower: LowerFn, spec: fn(&Attrs) -> ContractionSpec },
     /// A Rust function.
     Host(fn(&mut HostCx<'_>) -> Result<()>),
     /// A Rust kernel with state.
@@ -154,7 +157,7 @@ impl OpDef {
     pub(crate) const fn contraction(
         name: &'static str,
         lower: LowerFn,
-        spec: fn(&Attrs) -> MatMulSpec,
+        spec: fn(&Attrs) -> ContractionSpec,
     ) -> OpDef {
         OpDef::with_body(name, Body::Contraction { lower, spec })
     }

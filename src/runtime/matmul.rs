@@ -1,4 +1,4 @@
-//! [`MatMul`]: batched matrix products, cut for the threads of the executable.
+//! [`MatMul`]: batched matrix products and convolutions, cut for the threads of the executable.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,10 +12,11 @@ use super::workspace::{Workspace, first};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::lower::kernel::BufferIx;
 use crate::lower::plan::BufferUse;
-use crate::op::MatMulSpec;
-use crate::tiles::{Float, Gemm, Gemv, MatrixStrides, StridedMatrix};
+use crate::op::ContractionSpec;
+use crate::tiles::{Float, Gemm, Gemv, LeftMatrix, MatrixStrides, NestedAxes, StridedMatrix};
 
-/// A planned matmul: `out = a · b` for every matrix of a batch. Matrices are row-major; `a` and `b` may be transposed.
+/// A planned matmul: `out = a · b` for every matrix of a batch. `b` and `out` are row-major, and `b` may be transposed.
+/// The rows of `a` may be windows of images, which overlap in memory.
 #[derive(Clone, Debug)]
 pub(crate) struct MatMul {
     pub a: BufferIx,
@@ -26,7 +27,10 @@ pub(crate) struct MatMul {
     pub m: usize,
     pub k: usize,
     pub n: usize,
-    pub transpose_a: bool,
+    /// The rows of a matrix of `a`.
+    pub rows: NestedAxes,
+    /// The columns of a matrix of `a`.
+    pub columns: NestedAxes,
     pub transpose_b: bool,
     /// For each product of the batch: the index of its matrix in `a`, in `b` and in `out`.
     pub batch: Vec<[usize; 3]>,
@@ -42,13 +46,19 @@ const PACKED_ROWS: std::ops::RangeInclusive<usize> = 3..=512;
 impl MatMul {
     /// Plans the matmul of buffers with these sizes. The batch axes of `a` and `b` broadcast to the batch axes of
     /// `out`.
-    pub(crate) fn new([a, b, out]: [(BufferIx, &[usize]); 3], spec: MatMulSpec, double: bool) -> MatMul {
+    pub(crate) fn new([a, b, out]: [(BufferIx, &[usize]); 3], spec: ContractionSpec, double: bool) -> MatMul {
+        let (transpose_a, transpose_b) = match spec {
+            ContractionSpec::Matrices { transpose_a, transpose_b } => (transpose_a, transpose_b),
+            ContractionSpec::Windows { strides, dilations } => {
+                return MatMul::of_windows([a, b, out], strides, dilations, double);
+            }
+        };
         let last_two = |sizes: &[usize], transposed: bool| {
             let (rows, columns) = (sizes[sizes.len() - 2], sizes[sizes.len() - 1]);
             if transposed { (columns, rows) } else { (rows, columns) }
         };
-        let (m, k) = last_two(a.1, spec.transpose_a);
-        let (_, n) = last_two(b.1, spec.transpose_b);
+        let (m, k) = last_two(a.1, transpose_a);
+        let (_, n) = last_two(b.1, transpose_b);
         let batch_sizes = &out.1[..out.1.len() - 2];
         let matrix_index = |sizes: &[usize], position: &[usize]| {
             let own = &sizes[..sizes.len() - 2];
@@ -70,9 +80,36 @@ impl MatMul {
                 position[axis] = 0;
             }
         }
-        let MatMulSpec { transpose_a, transpose_b } = spec;
+        let (row, column) = if transpose_a { (1, m) } else { (k, 1) };
+        let (rows, columns) = (NestedAxes::one(m, row), NestedAxes::one(k, column));
         let (a, b, out) = (a.0, b.0, out.0);
-        MatMul { a, b, out, double, m, k, n, transpose_a, transpose_b, batch, packed: None }.merged()
+        MatMul { a, b, out, double, m, k, n, rows, columns, transpose_b, batch, packed: None }.merged()
+    }
+
+    /// Plans the product of the windows of images and of filters.
+    fn of_windows(
+        [a, b, out]: [(BufferIx, &[usize]); 3],
+        strides: [usize; 2],
+        dilations: [usize; 2],
+        double: bool,
+    ) -> MatMul {
+        let &[_, height, width, channels] = a.1 else { panic!("images have rank 4, got {:?}", a.1) };
+        let &[filter_rows, filter_columns, _, n] = b.1 else { panic!("filters have rank 4, got {:?}", b.1) };
+        let &[count, rows, columns, _] = out.1 else { panic!("images have rank 4, got {:?}", out.1) };
+        let line = width * channels;
+        let rows = NestedAxes::new([
+            (count, height * line),
+            (rows, strides[0].saturating_mul(line)),
+            (columns, strides[1].saturating_mul(channels)),
+        ]);
+        let columns = NestedAxes::new([
+            (filter_rows, dilations[0].saturating_mul(line)),
+            (filter_columns, dilations[1].saturating_mul(channels)),
+            (channels, 1),
+        ]);
+        let (m, k, batch) = (rows.len(), columns.len(), vec![[0; 3]]);
+        let (a, b, out) = (a.0, b.0, out.0);
+        MatMul { a, b, out, double, m, k, n, rows, columns, transpose_b: false, batch, packed: None }
     }
 
     /// Returns the same matmul with a single product, if the matrices of `a` are adjacent and all are multiplied by the
@@ -83,9 +120,10 @@ impl MatMul {
             self.batch.iter().enumerate().all(|(number, product)| *product == [number, right, number]);
         if let Some(m) = self.m.checked_mul(self.batch.len())
             && are_rows
-            && !self.transpose_a
+            && self.rows == NestedAxes::one(self.m, self.k)
         {
             self.m = m;
+            self.rows = NestedAxes::one(m, self.k);
             self.batch.truncate(1);
         }
         self
@@ -93,7 +131,8 @@ impl MatMul {
 
     /// Returns the matrices of `b`.
     pub(crate) fn right(&self) -> RightMatrices {
-        RightMatrices { k: self.k, n: self.n, transposed: self.transpose_b, double: self.double }
+        let (transposed, run) = (self.transpose_b, self.columns.run());
+        RightMatrices { k: self.k, n: self.n, run, transposed, double: self.double }
     }
 
     /// Returns whether the matmul is faster with `b` packed ahead.
@@ -104,10 +143,19 @@ impl MatMul {
     /// Returns the bytes that `a`, `b` or `out` (`operand` 0, 1 or 2) must have; none if no memory can have them.
     fn bytes(&self, operand: usize) -> Option<usize> {
         let MatMul { m, k, n, .. } = *self;
-        let [rows, columns] = [[m, k], [k, n], [m, n]][operand];
+        let elements = [self.left_len()?, k.checked_mul(n)?, m.checked_mul(n)?][operand];
         let matrices = self.batch.iter().map(|product| product[operand] + 1).max().unwrap_or(0);
         let size = if self.double { 8 } else { 4 };
-        rows.checked_mul(columns)?.checked_mul(matrices)?.checked_mul(size)
+        elements.checked_mul(matrices)?.checked_mul(size)
+    }
+
+    /// Returns the number of elements from the first to the last element of a matrix of `a`; none if no memory can have
+    /// them.
+    fn left_len(&self) -> Option<usize> {
+        match (self.rows.last_offset(), self.columns.last_offset()) {
+            (Some(row), Some(column)) => row.checked_add(column)?.checked_add(1),
+            _ => Some(0),
+        }
     }
 }
 
@@ -225,29 +273,41 @@ impl MatMul {
         let [a, b, out] = addresses;
         let [a_matrix, b_matrix, out_matrix] = self.batch[tile.product];
         let (row, column) = (tile.rows.start, tile.columns.start);
-        let (a_row, a_column) = if self.transpose_a { (1, m) } else { (k, 1) };
         let (b_row, b_column) = self.right().strides();
-        // SAFETY: the caller's promise. A tile lies within its matrix and starts where packed columns start. An operand
+        let MatMul { rows, columns, .. } = *self;
+        // SAFETY: the caller's promise. A tile lies within its matrix and starts where packed columns start. A matrix
         // of one row or one column is a vector without gaps, and then the tile of `out` is a vector without gaps too.
         unsafe {
-            let a = (a as *const T).add(a_matrix * m * k + row * a_row);
+            // A batch of more than one product has matrices without gaps.
+            let start = (a as *const T).add(a_matrix * m * k);
+            let a = LeftMatrix { start, first_row: row, rows, columns };
             let b = (b as *const T).add(b_matrix * k * n + column * b_column);
             let out = (out as *mut T).add(out_matrix * m * n + row * n + column);
-            let aligned = [a, b, out.cast_const()].iter().all(|address| address.is_aligned());
-            if (m == 1 || n == 1) && aligned {
-                let count = tile.rows.len() * tile.columns.len();
-                let (vector, matrix, along, across) =
-                    if m == 1 { (a, b, b_row, b_column) } else { (b, a, a_column, a_row) };
-                let vector = std::slice::from_raw_parts(vector, k);
-                let out = std::slice::from_raw_parts_mut(out, count);
-                T::gemv(vector, matrix, MatrixStrides { along, across }, out);
+            let aligned = [start, b, out.cast_const()].iter().all(|address| address.is_aligned());
+            let is_vector = columns.run() == k && columns.stride() == 1;
+            if m == 1 && is_vector && aligned {
+                let vector = std::slice::from_raw_parts(a.address(0, 0), k);
+                let out = std::slice::from_raw_parts_mut(out, tile.columns.len());
+                T::gemv(vector, b, MatrixStrides { along: b_row, across: b_column }, out);
+                return Ok(());
+            }
+            if n == 1 && columns.run() == k && (columns.stride() == 1 || rows.stride() == 1) && aligned {
+                let strides = MatrixStrides { along: columns.stride(), across: rows.stride() };
+                let vector = std::slice::from_raw_parts(b, k);
+                let mut row = 0;
+                while row < tile.rows.len() {
+                    let count = a.rows_in_run(row).min(tile.rows.len() - row);
+                    let out = std::slice::from_raw_parts_mut(out.add(row), count);
+                    T::gemv(vector, a.address(row, 0), strides, out);
+                    row += count;
+                }
                 return Ok(());
             }
             let gemm = Gemm {
                 m: tile.rows.len(),
                 k,
                 n: tile.columns.len(),
-                a: StridedMatrix { start: a, row: a_row, column: a_column },
+                a,
                 b: StridedMatrix { start: b, row: b_row, column: b_column },
                 packed: self.packed.as_ref().map(|packed| packed.matrix(b_matrix, n).from(column)),
                 out,
@@ -281,7 +341,8 @@ mod tests {
             m,
             k: 1,
             n,
-            transpose_a: false,
+            rows: NestedAxes::one(m, 1),
+            columns: NestedAxes::one(1, 1),
             transpose_b: false,
             batch: batch.to_vec(),
             packed: None,
@@ -298,14 +359,15 @@ mod tests {
         for batch in [&[][..], &[[0, 0, 0], [1, 1, 1]], &[[0, 0, 0], [0, 0, 1]], &[[0, 0, 0], [2, 0, 1]]] {
             assert_eq!(merged(batch), (4, batch.to_vec()));
         }
-        let turned = MatMul { transpose_a: true, ..matmul(4, 5, &[[0, 0, 0], [1, 0, 1]]) };
+        let rows = NestedAxes::one(4, 2);
+        let turned = MatMul { rows, ..matmul(4, 5, &[[0, 0, 0], [1, 0, 1]]) };
         assert_eq!(turned.merged().m, 4);
     }
 
     #[test]
     fn batch_axes_of_operands_broadcast() {
         let [a, b, out] = [0, 1, 2].map(BufferIx);
-        let spec = MatMulSpec { transpose_a: false, transpose_b: true };
+        let spec = ContractionSpec::Matrices { transpose_a: false, transpose_b: true };
         let matmul = MatMul::new([(a, &[2, 1, 4, 3]), (b, &[3, 5, 3]), (out, &[2, 3, 4, 5])], spec, false);
         assert_eq!((matmul.m, matmul.k, matmul.n), (4, 3, 5));
         assert_eq!(matmul.batch, [[0, 0, 0], [0, 1, 1], [0, 2, 2], [1, 0, 3], [1, 1, 4], [1, 2, 5]]);

@@ -11,6 +11,8 @@ pub(crate) struct RightMatrices {
     pub k: usize,
     /// Columns of a matrix, as the matmul reads it.
     pub n: usize,
+    /// The columns of a run in the rows of the left matrices.
+    pub run: usize,
     /// Whether a matrix is stored as `[n, k]`.
     pub transposed: bool,
     /// Whether the elements are `f64`; otherwise they are `f32`.
@@ -44,7 +46,7 @@ impl PackedOperand {
     }
 
     fn pack<T: Float>(matrices: RightMatrices, bytes: &[u8]) -> Result<Option<PackedOperand>> {
-        let RightMatrices { k, n, .. } = matrices;
+        let RightMatrices { k, n, run, .. } = matrices;
         if bytes.is_empty() {
             return Ok(None);
         }
@@ -60,7 +62,7 @@ impl PackedOperand {
             unsafe {
                 let from = bytes.as_ptr().add(index * size).cast::<T>();
                 let to = buffer.as_ptr().add(index * matrix_bytes).cast::<T>();
-                PackedMatrix::pack(to, &StridedMatrix { start: from, row, column }, k, n);
+                PackedMatrix::pack(to, &StridedMatrix { start: from, row, column }, [k, n], run);
             }
         }
         Ok(Some(PackedOperand { buffer, matrix_bytes }))

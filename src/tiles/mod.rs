@@ -29,6 +29,6 @@ mod vector;
 pub(crate) use compress::{compress, count};
 pub(crate) use copy::StridedCopy;
 pub(crate) use cpu::is_streamed;
-pub(crate) use matmul::{Float, Gemm, PackedMatrix, StridedMatrix};
+pub(crate) use matmul::{Float, Gemm, LeftMatrix, NestedAxes, PackedMatrix, StridedMatrix};
 pub(crate) use prefetch::prefetch;
 pub(crate) use vector::{Gemv, MatrixStrides};

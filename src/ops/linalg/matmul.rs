@@ -8,7 +8,7 @@ use crate::dtype;
 use crate::error::{Error, Result};
 use crate::expr::{Expr, Index, LowerCx, ReduceOp};
 use crate::graph::{IntoOperand, Value};
-use crate::op::{CompositeCx, MatMulSpec, OpDef, Operand, TfOp};
+use crate::op::{CompositeCx, ContractionSpec, OpDef, Operand, TfOp};
 use crate::ops::broadcast::{Indices, broadcast_dims};
 use crate::ops::widen::widen;
 use crate::shape_fns;
@@ -75,7 +75,7 @@ const ADJOINT: &[(&str, i64)] = &[("conjugates", 1)];
 fn of_parts<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
     let &[a, b] = values else { return Err(Error::msg("matmul needs two operands")) };
     dtype::common(&[a.dtype(), b.dtype()], 0, 2, dtype::Class::Complex)?;
-    let MatMulSpec { transpose_a, transpose_b } = spec(cx.attrs());
+    let [transpose_a, transpose_b] = transposed(cx.attrs());
     let conjugates = cx.attrs().get("conjugates").is_some();
     let conjugated = |x: Value<'g>, transposed| if conjugates && transposed { x.conj() } else { x.ok() };
     let (a, b) = (conjugated(a, transpose_a)?, conjugated(b, transpose_b)?);
@@ -86,13 +86,18 @@ fn of_parts<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<
     Ok(vec![real.complex(imaginary)?])
 }
 
-fn spec(attrs: &Attrs) -> MatMulSpec {
-    let set = |name| matches!(attrs.get(name), Some(Attr::Bool(true)));
-    MatMulSpec { transpose_a: set("transpose_a"), transpose_b: set("transpose_b") }
+fn spec(attrs: &Attrs) -> ContractionSpec {
+    let [transpose_a, transpose_b] = transposed(attrs);
+    ContractionSpec::Matrices { transpose_a, transpose_b }
+}
+
+/// Returns which operands are transposed.
+fn transposed(attrs: &Attrs) -> [bool; 2] {
+    ["transpose_a", "transpose_b"].map(|name| matches!(attrs.get(name), Some(Attr::Bool(true))))
 }
 
 fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
-    let MatMulSpec { transpose_a, transpose_b } = spec(cx.attrs());
+    let [transpose_a, transpose_b] = transposed(cx.attrs());
     let (a, b, to) = (cx.dims(0), cx.dims(1), cx.output_dims(output));
     let (Some(a_batch), Some(b_batch), Some(batch), [.., row, column]) =
         (a.len().checked_sub(2), b.len().checked_sub(2), to.len().checked_sub(2), index)

@@ -21,7 +21,8 @@ impl<'g> Value<'g> {
     /// `[n, h, w, g*c], filter [kh, kw, c, g*m] -> [n, oh, ow, g*m]`, or `[n, g*c, h, w] -> [n, g*m, oh, ow]`; integers
     /// (which wrap) and floats of one dtype. Group `i` of the channels meets group `i` of the filters. With
     /// [`Padding::Same`], `oh` is `ceil(h/strides[0])`. f16 and bf16 are summed as f32 and rounded once. As TensorFlow's
-    /// `Conv2D`. With one group it is a product of the image's windows and the filters as matrices.
+    /// `Conv2D`. With one group of floats it runs in matmul kernels, which read the
+    /// windows where they lie in the images.
     ///
     /// ```
     /// use shapeflow::{DType, DataFormat, Graph, Padding, shape};
@@ -215,24 +216,17 @@ pub(super) fn convolve<'g>(
     let windows = geometry.windows(dims, &sizes[0], &sizes[1])?;
     let padded = windows.pad(x, Scalar::zero(x.dtype()))?;
     let has_one_group = dims[3].same(&sizes[2]) == Some(true);
-    let (Some(rows), Some(columns), true) = (sizes[0].as_known(), sizes[1].as_known(), has_one_group) else {
-        let positions = &windows.positions()[1..3];
-        let call = x.graph().op(&convolve_windows::DEF).data(padded).data(filter);
-        let call = call.attr("strides", geometry.strides).attr("dilations", geometry.dilations);
-        return call.size("positions", positions).finish();
-    };
-    let patches = match (rows, columns, geometry.strides) {
-        (1, 1, [1, 1]) => padded,
-        _ => geometry.patches(padded, rows, columns)?,
-    };
-    // The windows of all images are the rows of one matrix.
-    let mut output = dims_of(patches);
-    let width = output.pop().expect("patches have rank 4");
-    let matrix = patches.reshape(&[Dim::known(-1), width.clone()][..])?;
-    let weights = filter.reshape(&[width, sizes[3].clone()][..])?;
-    output.push(sizes[3].clone());
+    let def = if has_one_group { &convolve_windows::DEF } else { &convolve_windows::GROUPED };
+    let around = |[rows, columns]: [i64; 2]| Attr::Ints([1, rows, columns, 1].into());
+    let call = x.graph().op(def).data(padded).data(filter).attr("padding", "VALID");
+    let call = call.attr("strides", around(geometry.strides)).attr("dilations", around(geometry.dilations));
+    if !has_one_group {
+        return call.size("positions", &windows.positions()[1..3]).finish();
+    }
+    let y = call.finish()?;
+    let mut output = dims_of(y);
     for (axis, count) in windows.counts.iter().enumerate().take(3).skip(1) {
         output[axis] = count.clone().unwrap_or(output[axis].clone());
     }
-    matrix.matmul(weights)?.reshape(&output[..])
+    if output == dims_of(y) { Ok(y) } else { y.reshape(&output[..]) }
 }

@@ -1,20 +1,39 @@
-//! `convolve_windows`: the products of windows with filters, element by element.
+//! `convolve_windows` and `convolve_grouped_windows`: the products of windows with filters.
 
-use shapeflow_shape_fns::{Dim, InferenceContext, ShapeError, TensorShape};
+use shapeflow_shape_fns::{Attrs, Dim, InferenceContext, ShapeError, TensorShape};
 
 use super::reduce_window::{dims_param, position_count};
+use super::window::entries;
 use crate::dtype;
 use crate::expr::{Expr, Index, LowerCx, ReduceOp};
-use crate::op::{OpDef, Operand};
+use crate::op::{ContractionSpec, OpDef, Operand, TfOp};
 use crate::ops::widen::widen;
 
-/// A part of convolutions, over padded images: `[n, h, w, g*c], [kh, kw, c, g*m] -> [n, oh, ow, g*m]`. Group `i` of the
-/// channels meets group `i` of the filters. Attributes: `strides` and `dilations`, one entry per spatial axis;
-/// `positions`, the number of windows along each spatial axis, or -1 for all that fit.
-pub(crate) static DEF: OpDef = OpDef::compute("convolve_windows", lower)
+/// A part of convolutions, over padded images: `[n, h, w, c], [kh, kw, c, m] -> [n, oh, ow, m]`. Attributes: `strides` and
+/// `dilations`, one entry per axis, and `padding`, which is `VALID`. Floats run in matmul kernels that read the windows
+/// where they lie in the images. An export writes `Conv2D`, which an import reads as `conv_2d`.
+pub(crate) static DEF: OpDef = OpDef::contraction("convolve_windows", lower, spec)
+    .attrs(&["strides", "dilations", "padding"])
+    .operands(&[Operand::Data("input"), Operand::Data("filter")])
+    .shape_fn(shape)
+    .dtype_rule(dtype::binary::number)
+    .tensorflow(&[TfOp::new("Conv2D").own_shape_fn()]);
+
+/// As [`DEF`] for groups of channels: `[n, h, w, g*c], [kh, kw, c, g*m] -> [n, oh, ow, g*m]`. Group `i` of the channels
+/// meets group `i` of the filters. `positions` is the number of windows along each spatial axis, or -1 for all that fit.
+pub(crate) static GROUPED: OpDef = OpDef::compute("convolve_grouped_windows", lower)
+    .attrs(&["strides", "dilations", "padding"])
     .operands(&[Operand::Data("input"), Operand::Data("filter"), Operand::Size("positions")])
     .shape_fn(shape)
     .dtype_rule(dtype::binary::number);
+
+fn spec(attrs: &Attrs) -> ContractionSpec {
+    let spatial = |name| {
+        let entries = entries(attrs, name, None, 4, true).expect("the shape function has read these entries");
+        [entries[1], entries[2]].map(|entry| usize::try_from(entry).expect("an entry is at least 1"))
+    };
+    ContractionSpec::Windows { strides: spatial("strides"), dilations: spatial("dilations") }
+}
 
 fn shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
     let [batch, rows, columns, channels] = cx.axes::<4>(0)?;
@@ -45,7 +64,7 @@ fn shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
     };
     // The filters of a group.
     cx.set_derived("filters", [filters]);
-    let (strides, dilations) = (cx.ints("strides")?.to_vec(), cx.ints("dilations")?.to_vec());
+    let (strides, dilations) = (spatial(cx, "strides")?, spatial(cx, "dilations")?);
     let given = dims_param(cx, "positions")?;
     let mut output = vec![batch];
     for (axis, (extent, size)) in [(rows, filter_rows), (columns, filter_columns)].iter().enumerate() {
@@ -61,6 +80,16 @@ fn shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
     Ok(())
 }
 
+/// Returns the entries of an attribute for the spatial axes.
+fn spatial(cx: &InferenceContext<'_>, name: &str) -> shapeflow_shape_fns::Result<[i64; 2]> {
+    match cx.ints(name)?[..] {
+        [1, rows, columns, 1] if rows >= 1 && columns >= 1 => Ok([rows, columns]),
+        ref entries => Err(ShapeError::new(format_args!(
+            "{name} must have 4 entries of at least 1, the first and the last of them 1, got {entries:?}"
+        ))),
+    }
+}
+
 fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
     let (strides, dilations) = (cx.ints("strides"), cx.ints("dilations"));
     let filter = cx.dims(1);
@@ -72,8 +101,9 @@ fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
         false => index[3].clone().floordiv(filters) * inputs.clone(),
     };
     let sum = cx.reduce(ReduceOp::Sum, &filter[..3], &mut |cx, inner| {
-        let at =
-            |axis: usize| index[axis + 1].clone() * strides[axis] + inner[axis].clone() * dilations[axis];
+        let at = |axis: usize| {
+            index[axis + 1].clone() * strides[axis + 1] + inner[axis].clone() * dilations[axis + 1]
+        };
         let x = cx.operand(0, &[index[0].clone(), at(0), at(1), first.clone() + inner[2].clone()]);
         let weight = [inner[0].clone(), inner[1].clone(), inner[2].clone(), index[3].clone()];
         widen(x) * widen(cx.operand(1, &weight))

@@ -53,6 +53,7 @@ pub(crate) static ALL: &[&[&OpDef]] = &[
         &conv_gradient::FILTER,
         &conv_gradient::INPUT,
         &convolve_windows::DEF,
+        &convolve_windows::GROUPED,
         &gelu::DEF,
         &l2_loss::DEF,
         &leaky_relu::DEF,

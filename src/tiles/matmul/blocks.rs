@@ -1,6 +1,6 @@
 //! [`Blocks`] that stay in a cache, and [`RowPanels`]: how a matmul is cut.
 
-use super::kernel::ROWS;
+use super::tile::MAX_ROWS;
 
 /// The maximum number of terms that a sum collects in registers before it is added to the result. A panel of this depth
 /// stays in the L1 cache.
@@ -11,6 +11,29 @@ const LEFT_BYTES: usize = 288 << 10;
 
 /// Bytes of the right operand that are packed at once.
 const RIGHT_BYTES: usize = 3 << 20;
+
+/// The least number of terms in a run of the left operand that is a block by itself. Shorter runs are packed together
+/// into blocks, because the result is loaded and stored for each block.
+const LONG_RUN: usize = 32;
+
+/// Returns the number of terms after which a block ends in any case. `run` is the number of terms whose left factors
+/// are evenly spaced in memory.
+fn joined_run(k: usize, run: usize) -> usize {
+    if run < LONG_RUN { k } else { run }
+}
+
+/// Returns whether a block may contain terms of several runs.
+pub(super) fn joins_runs(k: usize, run: usize) -> bool {
+    joined_run(k, run) != run
+}
+
+/// Yields the blocks `(step, depth)` of a sum of `k` terms. The blocks depend only on the arguments, because the order of
+/// additions depends on the blocks.
+pub(super) fn depth_blocks(k: usize, run: usize) -> impl Iterator<Item = (usize, usize)> {
+    let run = joined_run(k, run);
+    let blocks = move |start| parts(run, Blocks::depth(run)).map(move |(step, depth)| (start + step, depth));
+    (0..k).step_by(run.max(1)).flat_map(blocks)
+}
 
 /// The sizes of blocks.
 pub(super) struct Blocks {
@@ -24,19 +47,18 @@ pub(super) struct Blocks {
 
 impl Blocks {
     /// Returns the blocks of a matmul `m × k × n` whose panels have `panel` columns and whose elements have `bytes`
-    /// bytes.
-    pub(super) fn new([m, k, n]: [usize; 3], panel: usize, bytes: usize) -> Blocks {
+    /// bytes. The left operand has runs of `run` terms.
+    pub(super) fn new([m, k, n]: [usize; 3], run: usize, panel: usize, bytes: usize) -> Blocks {
         let step = DEPTH * bytes;
         Blocks {
-            depth: Blocks::depth(k),
-            rows: even_part_len(m, LEFT_BYTES / step, ROWS),
+            depth: Blocks::depth(joined_run(k, run)),
+            rows: even_part_len(m, LEFT_BYTES / step, MAX_ROWS),
             columns: even_part_len(n, RIGHT_BYTES / step, panel),
         }
     }
 
-    /// Returns the depth of a block. The depth depends only on `k`, because the order of additions depends on the
-    /// depth.
-    pub(super) fn depth(k: usize) -> usize {
+    /// Returns the depth of a block of `k` terms.
+    fn depth(k: usize) -> usize {
         even_part_len(k, DEPTH, 4)
     }
 }
@@ -67,16 +89,16 @@ pub(super) struct RowPanels {
 /// The maximum number of rows of a panel that has too few independent sums to hide the latency of additions.
 const FEW_ROWS: usize = 3;
 
-/// Cuts rows into panels of [`ROWS`] rows. If the last panel would have few rows, the last two panels share their rows
+/// Cuts rows into panels of [`MAX_ROWS`] rows. If the last panel would have few rows, the last two panels share their rows
 /// equally.
 pub(super) fn row_panels(rows: usize) -> [RowPanels; 3] {
-    let uneven = (1..=FEW_ROWS).contains(&(rows % ROWS)) && rows > ROWS;
-    let full = rows / ROWS - usize::from(uneven);
-    let rest = rows - full * ROWS;
+    let uneven = (1..=FEW_ROWS).contains(&(rows % MAX_ROWS)) && rows > MAX_ROWS;
+    let full = rows / MAX_ROWS - usize::from(uneven);
+    let rest = rows - full * MAX_ROWS;
     let first = if uneven { rest.div_ceil(2) } else { rest };
     let one = |start, rows| RowPanels { start, rows, count: usize::from(rows > 0) };
     [
-        RowPanels { start: 0, rows: ROWS, count: full },
+        RowPanels { start: 0, rows: MAX_ROWS, count: full },
         one(rows - rest, first),
         one(rows - rest + first, rest - first),
     ]
@@ -93,11 +115,21 @@ mod tests {
             let panels = row_panels(rows).into_iter().filter(|panels| panels.count > 0);
             for RowPanels { start, rows: each, count } in panels {
                 assert_eq!(start, next);
-                assert!((1..=ROWS).contains(&each) && (each > 2 || rows < 6), "{each} of {rows}");
+                assert!((1..=MAX_ROWS).contains(&each) && (each > 2 || rows < 6), "{each} of {rows}");
                 next += each * count;
             }
             assert_eq!(next, rows);
         }
+    }
+
+    #[test]
+    fn blocks_of_terms_end_with_long_runs() {
+        let blocks = |k, run| depth_blocks(k, run).collect::<Vec<_>>();
+        assert_eq!(blocks(75, 15), [(0, 75)]);
+        assert_eq!(blocks(120, 40), [(0, 40), (40, 40), (80, 40)]);
+        assert_eq!(blocks(800, 400), [(0, 200), (200, 200), (400, 200), (600, 200)]);
+        assert_eq!(blocks(400, 400), [(0, 200), (200, 200)]);
+        assert_eq!(blocks(0, 0), []);
     }
 
     #[test]

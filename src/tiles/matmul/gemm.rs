@@ -1,12 +1,13 @@
 //! [`Gemm`]: one matmul of two matrices, and the loops over its blocks and tiles.
 
-use super::blocks::{Blocks, RowPanels, parts, row_panels};
-use super::kernel::{Float, Kernel, ROWS, WIDE_ROWS};
-use super::pack::{UnpackedPanel, pack};
+use super::blocks::{Blocks, RowPanels, depth_blocks, joins_runs, parts, row_panels};
+use super::kernel::{Float, Kernel, WIDE_ROWS};
+use super::left::LeftMatrix;
+use super::pack::{UnpackedPanel, pack, pack_rows};
 use super::packed::PackedMatrix;
 use super::prefetcher::Prefetcher;
 use super::strided::StridedMatrix;
-use super::tile::{Tile, TileFn, UNROLL};
+use super::tile::{MAX_ROWS, Tile, TileFn, UNROLL};
 use crate::tiles::cpu::CACHE_LINE;
 
 /// The matmul `out = a · b` of an `m × k` and a `k × n` matrix.
@@ -15,7 +16,7 @@ pub(crate) struct Gemm<T> {
     pub m: usize,
     pub k: usize,
     pub n: usize,
-    pub a: StridedMatrix<T>,
+    pub a: LeftMatrix<T>,
     pub b: StridedMatrix<T>,
     /// The same matrix as `b`, if it was packed before.
     pub packed: Option<PackedMatrix<T>>,
@@ -36,12 +37,12 @@ impl<T: Float> Gemm<T> {
 
     /// Computes the matmul.
     ///
-    /// The order of additions depends only on `k`. So an element depends neither on `m` or `n` nor on how the operands
-    /// are stored.
+    /// The order of additions depends only on `k` and on the runs of columns of the left operand. So an element depends
+    /// neither on `m` or `n` nor on the strides of the operands.
     ///
     /// # Safety
     /// The operands are readable, with all memory between their elements. [`PackedMatrix::pack`] made `packed` from the
-    /// columns of a matrix of `k` rows. The result and [`Gemm::workspace_len`] elements at `workspace` are writable and
+    /// columns of a matrix of `k` rows, for the runs of `a`. The result and [`Gemm::workspace_len`] elements at `workspace` are writable and
     /// overlap nothing else. The result and the operands may have any alignment.
     pub(crate) unsafe fn run(&self, workspace: *mut T) {
         // SAFETY: the caller's promise; the kernel is the running processor's.
@@ -68,11 +69,10 @@ impl<T: Float> Gemm<T> {
             }
         }
         for (column, columns) in parts(self.n, plan.blocks.columns) {
-            for (step, depth) in parts(self.k, plan.blocks.depth) {
+            for (step, depth) in depth_blocks(self.k, self.a.columns.run()) {
                 for (row, rows) in parts(self.m, plan.blocks.rows) {
                     // SAFETY: the block lies in the operands and the result; otherwise the caller's promise.
                     unsafe {
-                        let a = self.a.from(row, step);
                         let b = self.b.from(step, column);
                         let out = self.out.add(row * self.out_row + column);
                         let (packed_b, packs_b) = match &self.packed {
@@ -80,7 +80,8 @@ impl<T: Float> Gemm<T> {
                             None => (workspace.add(plan.packed_a_len()), row == 0),
                         };
                         let plan = &plan;
-                        let kernel = MacroKernel { plan, a, b, packed_b, out, rows, depth, columns, packs_b };
+                        let kernel =
+                            MacroKernel { plan, row, step, b, packed_b, out, rows, depth, columns, packs_b };
                         kernel.run(step > 0, workspace);
                     }
                 }
@@ -108,9 +109,12 @@ impl<'a, T: Float> Plan<'a, T> {
     fn new(gemm: &'a Gemm<T>, kernel: &'static Kernel<T>) -> Plan<'a, T> {
         let Gemm { m, k, n, a, b, packed, .. } = *gemm;
         let panel = kernel.panel();
-        let blocks = Blocks::new([m, k, n], panel, size_of::<T>());
-        let packs_a = n > PANELS_TO_PACK_A[usize::from(a.column != 1)] * panel;
-        let b_in_place = m <= ROWS && b.column == 1 && packed.is_none();
+        let run = a.columns.run();
+        let blocks = Blocks::new([m, k, n], run, panel, size_of::<T>());
+        // Tiles that read the left operand in place need evenly spaced columns.
+        let packs_a =
+            joins_runs(k, run) || n > PANELS_TO_PACK_A[usize::from(a.columns.stride() != 1)] * panel;
+        let b_in_place = m <= MAX_ROWS && b.column == 1 && packed.is_none();
         let keeps_b = blocks.rows < m || packed.is_some();
         Plan { gemm, kernel, blocks, panel, packs_a, b_in_place, keeps_b }
     }
@@ -134,7 +138,10 @@ impl<'a, T: Float> Plan<'a, T> {
 /// The matmul of one block of the left operand and one block of the right operand.
 struct MacroKernel<'a, T: 'static> {
     plan: &'a Plan<'a, T>,
-    a: StridedMatrix<T>,
+    /// The first row of the block of the left operand.
+    row: usize,
+    /// The first column of the block of the left operand.
+    step: usize,
     b: StridedMatrix<T>,
     /// Packed panels of the right operand: all panels if they are kept, else the current one. This block writes them if
     /// `packs_b`.
@@ -153,7 +160,8 @@ impl<T: Float> MacroKernel<'_, T> {
     /// # Safety
     /// As [`Gemm::run`], for the block.
     unsafe fn run(&self, add: bool, workspace: *mut T) {
-        let MacroKernel { plan, a, b, packed_b, rows, depth, .. } = *self;
+        let MacroKernel { plan, b, packed_b, rows, depth, .. } = *self;
+        let a = &plan.gemm.a;
         let lanes = plan.kernel.lanes;
         let wide = plan.b_in_place && rows <= WIDE_ROWS;
         // SAFETY: the caller's promise. A panel narrower than its vectors is packed, and the columns beyond the panel
@@ -162,18 +170,7 @@ impl<T: Float> MacroKernel<'_, T> {
             if plan.packs_a {
                 for RowPanels { start, rows, count } in row_panels(rows) {
                     for row in (0..count).map(|index| start + index * rows) {
-                        let panel = UnpackedPanel {
-                            start: a.from(row, 0).start,
-                            along: a.column,
-                            across: a.row,
-                            depth,
-                            count: rows,
-                        };
-                        if a.column == 1 {
-                            let next = a.start.wrapping_add((row + rows) * a.row);
-                            Prefetcher::rows(next, a.row, rows, 1).before_tile(depth);
-                        }
-                        pack(workspace.add(row * depth), rows, &panel);
+                        self.pack_left(row, rows, workspace.add(row * depth));
                     }
                 }
             }
@@ -202,9 +199,21 @@ impl<T: Float> MacroKernel<'_, T> {
                     while count > 0 {
                         // Only the first tile packs the right operand while reading it.
                         let tiles = if is_unpacked && !plan.b_in_place { 1 } else { count };
-                        let (left, a_row, a_step) = match plan.packs_a {
-                            true => (workspace.add(row * depth).cast_const(), 1, rows),
-                            false => (a.from(row, 0).start, a.row, a.column),
+                        // Tiles with one set of strides lie in one run of rows.
+                        let row_in_a = self.row + row;
+                        let (tiles, left, a_rows, a_step) = match plan.packs_a {
+                            true => (
+                                tiles,
+                                workspace.add(row * depth).cast_const(),
+                                std::array::from_fn(|i| i),
+                                rows,
+                            ),
+                            false => (
+                                tiles.min((a.rows_in_run(row_in_a) / rows).max(1)),
+                                a.address(row_in_a, self.step),
+                                a.row_offsets(row_in_a, rows),
+                                a.columns.stride(),
+                            ),
                         };
                         let (b, b_step) = match is_unpacked {
                             true => (unpacked.start, b.row),
@@ -215,9 +224,9 @@ impl<T: Float> MacroKernel<'_, T> {
                             count: tiles,
                             depth,
                             a: left,
-                            a_row,
+                            a_rows,
                             a_step,
-                            a_next: if plan.packs_a { rows * depth } else { rows * a.row },
+                            a_next: rows.wrapping_mul(if plan.packs_a { depth } else { a.rows.stride() }),
                             b,
                             b_step,
                             copy: packed,
@@ -238,11 +247,39 @@ impl<T: Float> MacroKernel<'_, T> {
         }
     }
 
+    /// Packs `rows` rows of the block of the left operand, from row `row` of the block on.
+    ///
+    /// # Safety
+    /// As [`Gemm::run`]; `rows * self.depth` elements at `to` are writable.
+    unsafe fn pack_left(&self, row: usize, rows: usize, to: *mut T) {
+        let MacroKernel { plan, depth, .. } = *self;
+        let (a, row) = (&plan.gemm.a, self.row + row);
+        let (along, across) = (a.columns.stride(), a.rows.stride());
+        let is_even = rows <= a.rows_in_run(row);
+        for (column, count) in a.column_runs(self.step, depth) {
+            let start = a.address(row, column);
+            // SAFETY: the caller's promise, for the columns of one run.
+            unsafe {
+                let to = to.add((column - self.step) * rows);
+                if is_even {
+                    if along == 1 {
+                        let next = start.wrapping_add(rows * across);
+                        Prefetcher::rows(next, across, rows, 1).before_tile(count);
+                    }
+                    pack(to, rows, &UnpackedPanel { start, along, across, depth: count, count: rows });
+                } else {
+                    let starts = a.row_offsets(row, rows).map(|offset| start.wrapping_add(offset));
+                    pack_rows(to, starts, rows, along, count);
+                }
+            }
+        }
+    }
+
     /// Returns a prefetcher of the right operand's panel that starts at `column`. It is the panel after the panel at
     /// `packed`.
     fn prefetcher(&self, column: usize, packed: *mut T) -> Prefetcher<T> {
         let MacroKernel { plan, b, depth, .. } = *self;
-        let tiles = self.rows.div_ceil(ROWS);
+        let tiles = self.rows.div_ceil(MAX_ROWS);
         let next = packed.wrapping_add(plan.panel * depth).cast_const();
         match self.packs_b {
             _ if column >= self.columns || plan.b_in_place => Prefetcher::none(b.start),

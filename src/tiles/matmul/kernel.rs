@@ -3,26 +3,23 @@
 use std::ops::Add;
 
 use super::register::Register;
-use super::tile::{COPYING, PACKED, STRIDED, Tile, TileFn, compute};
-
-/// The maximum number of rows of a tile.
-pub(super) const ROWS: usize = 6;
+use super::tile::{COPYING, MAX_ROWS, PACKED, STRIDED, Tile, TileFn, compute};
 
 /// The maximum number of rows of a tile that is wider than a panel.
 pub(super) const WIDE_ROWS: usize = 3;
 
-/// Functions that compute tiles of up to [`ROWS`] rows. The function for tiles of `i` rows has the index `i - 1`.
+/// Functions that compute tiles of up to [`MAX_ROWS`] rows. The function for tiles of `i` rows has the index `i - 1`.
 pub(crate) struct Kernel<T: 'static> {
     /// Elements per vector.
     pub(super) lanes: usize,
     /// Vectors per panel.
     pub(super) vectors: usize,
     /// Tiles whose operands are both packed. The function for `j` vectors has the index `j - 1`.
-    pub(super) packed: [&'static [TileFn<T>]; ROWS],
+    pub(super) packed: [&'static [TileFn<T>]; MAX_ROWS],
     /// Tiles whose operands have any strides. The function for `j` vectors has the index `j - 1`.
-    pub(super) strided: [&'static [TileFn<T>]; ROWS],
+    pub(super) strided: [&'static [TileFn<T>]; MAX_ROWS],
     /// Tiles as wide as a panel that also pack the right operand.
-    pub(super) copying: [TileFn<T>; ROWS],
+    pub(super) copying: [TileFn<T>; MAX_ROWS],
     /// Tiles twice as wide as a panel whose operands have any strides.
     pub(super) wide: [TileFn<T>; WIDE_ROWS],
 }

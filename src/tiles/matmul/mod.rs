@@ -14,6 +14,7 @@
 mod blocks;
 mod gemm;
 mod kernel;
+mod left;
 mod pack;
 mod packed;
 mod prefetcher;
@@ -25,5 +26,6 @@ mod tile;
 
 pub(crate) use gemm::Gemm;
 pub(crate) use kernel::Float;
+pub(crate) use left::{LeftMatrix, NestedAxes};
 pub(crate) use packed::PackedMatrix;
 pub(crate) use strided::StridedMatrix;

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use super::kernel::{Float, ROWS};
+use super::kernel::Float;
+use super::tile::MAX_ROWS;
 use crate::tiles::transpose::{block_fn, smallest};
 
 /// A panel of an operand before it is packed: rows of the left operand or columns of the right operand. The panel has
@@ -34,7 +35,8 @@ pub(super) unsafe fn pack<T: Float>(to: *mut T, width: usize, panel: &UnpackedPa
             copy_steps(to, width, panel, 0..wide, width * size);
             copy_steps(to, width, panel, wide..depth, count * size);
         } else if along == 1 && depth.min(count) >= smallest(size) {
-            let done = if count == ROWS && width == ROWS { interleave(to, start, across, depth) } else { 0 };
+            let rows = std::array::from_fn(|i| start.wrapping_add(i * across));
+            let done = if count == MAX_ROWS && width == MAX_ROWS { interleave(to, rows, depth) } else { 0 };
             let (to, start, depth) = (to.add(done * width), start.add(done), depth - done);
             if depth >= smallest(size) {
                 let (line, row) = ((width * size) as isize, (across * size) as isize);
@@ -56,19 +58,40 @@ pub(super) unsafe fn pack<T: Float>(to: *mut T, width: usize, panel: &UnpackedPa
     }
 }
 
-/// Packs [`ROWS`] contiguous rows that lie `row` elements apart. Packs only the steps that fill whole registers, and
-/// returns their number.
+/// Packs the first `count` of these rows: `to[p * count + i] = rows[i][p * along]`.
+///
+/// # Safety
+/// As [`pack`], for these rows of `depth` steps.
+pub(super) unsafe fn pack_rows<T: Float>(
+    to: *mut T,
+    rows: [*const T; MAX_ROWS],
+    count: usize,
+    along: usize,
+    depth: usize,
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let done = if count == MAX_ROWS && along == 1 { interleave(to, rows, depth) } else { 0 };
+        for p in done..depth {
+            for (i, row) in rows.iter().enumerate().take(count) {
+                to.add(p * count + i).write(row.add(p * along).read_unaligned());
+            }
+        }
+    }
+}
+
+/// Packs [`MAX_ROWS`] contiguous rows. Packs only the steps that fill whole registers, and returns their number.
 ///
 /// # Safety
 /// As [`pack`], for a panel of these rows and `depth` steps.
-unsafe fn interleave<T: Float>(to: *mut T, start: *const T, row: usize, depth: usize) -> usize {
+unsafe fn interleave<T: Float>(to: *mut T, rows: [*const T; MAX_ROWS], depth: usize) -> usize {
     #[cfg(target_arch = "x86_64")]
     if crate::tiles::cpu::has_avx2() {
         // SAFETY: the caller's promise, for elements of this size. The processor has AVX2.
         unsafe {
             return match size_of::<T>() {
-                4 => interleave_4(to.cast(), start.cast(), row, depth),
-                8 => interleave_8(to.cast(), start.cast(), row, depth),
+                4 => interleave_4(to.cast(), rows.map(<*const T>::cast), depth),
+                8 => interleave_8(to.cast(), rows.map(<*const T>::cast), depth),
                 _ => 0,
             };
         }
@@ -83,14 +106,14 @@ unsafe fn interleave<T: Float>(to: *mut T, start: *const T, row: usize, depth: u
 /// As [`interleave`], on a processor with AVX2.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-unsafe fn interleave_4(to: *mut f32, start: *const f32, row: usize, depth: usize) -> usize {
+unsafe fn interleave_4(to: *mut f32, starts: [*const f32; MAX_ROWS], depth: usize) -> usize {
     use std::arch::x86_64::*;
     const STEPS: usize = 8;
     for step in (0..depth / STEPS).map(|index| index * STEPS) {
         // SAFETY: the caller's promise.
         unsafe {
-            let (from, to) = (start.add(step), to.add(step * ROWS));
-            let rows: [__m256; ROWS] = std::array::from_fn(|i| _mm256_loadu_ps(from.add(i * row)));
+            let to = to.add(step * MAX_ROWS);
+            let rows: [__m256; MAX_ROWS] = std::array::from_fn(|i| _mm256_loadu_ps(starts[i].add(step)));
             let low = |i: usize| _mm256_castps_pd(_mm256_unpacklo_ps(rows[i], rows[i + 1]));
             let high = |i: usize| _mm256_castps_pd(_mm256_unpackhi_ps(rows[i], rows[i + 1]));
             // The first half holds steps 0, 1, 4, 5; the second holds steps 2, 3, 6, 7.
@@ -102,9 +125,9 @@ unsafe fn interleave_4(to: *mut f32, start: *const f32, row: usize, depth: usize
                     _mm256_unpackhi_pd(second, third),
                 ];
                 for (part, pairs) in parts.iter().enumerate() {
-                    let to = to.add(half * 2 * ROWS + part * 4).cast::<f64>();
+                    let to = to.add(half * 2 * MAX_ROWS + part * 4).cast::<f64>();
                     _mm_storeu_pd(to, _mm256_castpd256_pd128(*pairs));
-                    _mm_storeu_pd(to.add(STEPS / 4 * ROWS), _mm256_extractf128_pd::<1>(*pairs));
+                    _mm_storeu_pd(to.add(STEPS / 4 * MAX_ROWS), _mm256_extractf128_pd::<1>(*pairs));
                 }
             }
         }
@@ -118,21 +141,22 @@ unsafe fn interleave_4(to: *mut f32, start: *const f32, row: usize, depth: usize
 /// As [`interleave_4`].
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-unsafe fn interleave_8(to: *mut f64, start: *const f64, row: usize, depth: usize) -> usize {
+unsafe fn interleave_8(to: *mut f64, starts: [*const f64; MAX_ROWS], depth: usize) -> usize {
     use std::arch::x86_64::*;
     const STEPS: usize = 4;
     for step in (0..depth / STEPS).map(|index| index * STEPS) {
-        for pair in (0..ROWS).step_by(2) {
+        for pair in (0..MAX_ROWS).step_by(2) {
             // SAFETY: the caller's promise.
             unsafe {
-                let (from, to) = (start.add(step + pair * row), to.add(step * ROWS + pair));
-                let (first, second) = (_mm256_loadu_pd(from), _mm256_loadu_pd(from.add(row)));
+                let to = to.add(step * MAX_ROWS + pair);
+                let (first, second) =
+                    (_mm256_loadu_pd(starts[pair].add(step)), _mm256_loadu_pd(starts[pair + 1].add(step)));
                 let even = _mm256_unpacklo_pd(first, second);
                 let odd = _mm256_unpackhi_pd(first, second);
                 _mm_storeu_pd(to, _mm256_castpd256_pd128(even));
-                _mm_storeu_pd(to.add(ROWS), _mm256_castpd256_pd128(odd));
-                _mm_storeu_pd(to.add(2 * ROWS), _mm256_extractf128_pd::<1>(even));
-                _mm_storeu_pd(to.add(3 * ROWS), _mm256_extractf128_pd::<1>(odd));
+                _mm_storeu_pd(to.add(MAX_ROWS), _mm256_castpd256_pd128(odd));
+                _mm_storeu_pd(to.add(2 * MAX_ROWS), _mm256_extractf128_pd::<1>(even));
+                _mm_storeu_pd(to.add(3 * MAX_ROWS), _mm256_extractf128_pd::<1>(odd));
             }
         }
     }

@@ -1,6 +1,6 @@
 //! [`PackedMatrix`]: a right operand that was packed once, for many matmuls.
 
-use super::blocks::{Blocks, parts};
+use super::blocks::{depth_blocks, parts};
 use super::kernel::{Float, Kernel};
 use super::pack::{UnpackedPanel, pack};
 use super::strided::StridedMatrix;
@@ -35,14 +35,14 @@ impl<T: Float> PackedMatrix<T> {
         PackedMatrix { start, width: n.next_multiple_of(kernel.panel()), column: 0 }
     }
 
-    /// Packs a matrix of `k` rows and `n` columns.
+    /// Packs a matrix of `k` rows and `n` columns, for left operands with runs of `run` columns.
     ///
     /// # Safety
     /// The matrix is readable, with all memory between its elements. [`PackedMatrix::packed_len`] elements are writable
     /// at `to` and do not overlap the matrix.
-    pub(crate) unsafe fn pack(to: *mut T, b: &StridedMatrix<T>, k: usize, n: usize) {
+    pub(crate) unsafe fn pack(to: *mut T, b: &StridedMatrix<T>, [k, n]: [usize; 2], run: usize) {
         // SAFETY: the caller's promise.
-        unsafe { PackedMatrix::pack_for(T::kernel(), to, b, k, n) }
+        unsafe { PackedMatrix::pack_for(T::kernel(), to, b, [k, n], run) }
     }
 
     /// Packs a matrix for a given kernel.
@@ -53,11 +53,11 @@ impl<T: Float> PackedMatrix<T> {
         kernel: &'static Kernel<T>,
         to: *mut T,
         b: &StridedMatrix<T>,
-        k: usize,
-        n: usize,
+        [k, n]: [usize; 2],
+        run: usize,
     ) {
         let packed = PackedMatrix::new_for(kernel, to, n);
-        for (step, depth) in parts(k, Blocks::depth(k)) {
+        for (step, depth) in depth_blocks(k, run) {
             for (column, columns) in parts(n, kernel.panel()) {
                 // SAFETY: the caller's promise. Panels lie one after the other; a narrow panel takes the memory of a
                 // full one.

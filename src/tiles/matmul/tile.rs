@@ -14,9 +14,9 @@ pub(super) struct Tile<T> {
     pub count: usize,
     /// The number of terms in the sum of an element.
     pub depth: usize,
-    /// Element `(i, p)` of the first tile is at `i * a_row + p * a_step`.
+    /// Element `(i, p)` of the first tile is at `a_rows[i] + p * a_step`. The first row is at 0.
     pub a: *const T,
-    pub a_row: usize,
+    pub a_rows: [usize; MAX_ROWS],
     pub a_step: usize,
     /// Elements of `a` from a tile to the next.
     pub a_next: usize,
@@ -53,6 +53,9 @@ pub(super) const STRIDED: u8 = 1;
 /// As [`STRIDED`], and `b` is packed into `copy` while it is read.
 pub(super) const COPYING: u8 = 2;
 
+/// The maximum number of rows of a tile.
+pub(super) const MAX_ROWS: usize = 6;
+
 /// Steps in one iteration of a packed tile's loop.
 pub(super) const UNROLL: usize = 4;
 
@@ -72,7 +75,7 @@ pub(super) unsafe fn compute<R: Register, const MODE: u8, const ROWS: usize, con
         // from another, which would make a chain of `ROWS` additions in each step.
         let mut rows = [0; ROWS];
         for (i, row) in rows.iter_mut().enumerate() {
-            *row = if packed || i == 0 { i } else { black_box(i * tile.a_row) };
+            *row = if packed || i == 0 { i } else { black_box(tile.a_rows[i]) };
         }
         let mut prefetcher = tile.prefetcher;
         for index in 0..tile.count {
@@ -100,7 +103,7 @@ pub(super) unsafe fn compute<R: Register, const MODE: u8, const ROWS: usize, con
                 }
             }
             while remaining > 0 {
-                step::<R, MODE, ROWS, VECTORS>(&mut sums, b, copy, |i| a.add(rows[i]));
+                step::<R, MODE, ROWS, VECTORS>(&mut sums, b, copy, |i| a.wrapping_add(rows[i]));
                 remaining -= 1;
                 a = a.wrapping_add(a_step);
                 b = b.wrapping_add(b_step);

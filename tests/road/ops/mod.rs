@@ -236,7 +236,9 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         "softmax_cross_entropy" | "sparse_softmax_cross_entropy" => nn::cross_entropy(g, op),
         "max_pool" | "avg_pool" => window::pool(g, op),
         "reduce_window" => window::reduce_window(g),
-        "conv_2d" | "depthwise_conv_2d" | "convolve_windows" => window::conv(g, op),
+        "conv_2d" | "depthwise_conv_2d" | "convolve_windows" | "convolve_grouped_windows" => {
+            window::conv(g, op)
+        }
         "conv_2d_input_grad" | "conv_2d_filter_grad" => window::conv_gradient(g, op),
         "lrn" => window::lrn(g),
         "extract_volume_patches" => window::volume_patches(g),

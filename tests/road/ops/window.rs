@@ -80,13 +80,15 @@ pub fn reduce_window(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
 pub fn conv(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
     let dtype = DTypeClass::Number.sample(&mut g.rng);
     let (channels, filters) = (1 + g.rng.below(3) as i64, 1 + g.rng.below(9) as i64);
-    let groups = if op == "conv_2d" && g.rng.chance(1, 4) { 2 } else { 1 };
+    let may_have_groups = matches!(op, "conv_2d" | "convolve_grouped_windows");
+    let groups = if may_have_groups && g.rng.chance(1, 4) { 2 } else { 1 };
     let x = images(g, dtype, channels * groups)?;
     let sizes = [1 + g.rng.below(3) as i64, 1 + g.rng.below(3) as i64, channels, filters * groups];
     let filter = g.source(dtype, sizes.map(Size::Known).to_vec(), Content::Range(-2, 2), false)?;
     let props = summed(g, &[x, filter])?;
-    if op == "convolve_windows" {
-        let list = |g: &mut GraphGenerator<'_>| Attr::Ints([1 + g.rng.below(2) as i64, 1].into());
+    if matches!(op, "convolve_windows" | "convolve_grouped_windows") {
+        let entries = |g: &mut GraphGenerator<'_>| 1 + g.rng.below(2) as i64;
+        let list = |g: &mut GraphGenerator<'_>| Attr::Ints([1, entries(g), entries(g), 1].into());
         let (strides, dilations) = (list(g), list(g));
         let call = Call::new(op).attr("strides", strides).attr("dilations", dilations);
         return g.add_step(call, &[x, filter], &[], props);

@@ -6,7 +6,7 @@ mod software;
 use super::kernel::{Kernel, kernel};
 use super::register::Register;
 use super::tile::{COPYING, PACKED, STRIDED, Tile, compute};
-use super::{Float, Gemm, PackedMatrix, StridedMatrix};
+use super::{Float, Gemm, LeftMatrix, NestedAxes, PackedMatrix, StridedMatrix};
 
 /// A matrix of any layout, at an address that is not aligned for its elements.
 struct Matrix<T> {
@@ -81,6 +81,12 @@ impl<T: Number> Matrix<T> {
         unsafe { self.address(i, j).read_unaligned() }
     }
 
+    /// Returns the matrix, which has `m` rows and `k` columns, as a left operand.
+    fn left(&self, m: usize, k: usize) -> LeftMatrix<T> {
+        let (rows, columns) = (NestedAxes::one(m, self.row), NestedAxes::one(k, self.column));
+        LeftMatrix { start: self.start.cast_const(), first_row: 0, rows, columns }
+    }
+
     fn strided(&self) -> StridedMatrix<T> {
         StridedMatrix { start: self.start.cast_const(), row: self.row, column: self.column }
     }
@@ -99,10 +105,19 @@ fn matmul<T: Number>(
     a: &Matrix<T>,
     b: &Matrix<T>,
 ) -> Matrix<T> {
+    product(kernel, [m, k, n], a.left(m, k), b)
+}
+
+/// As [`matmul`], with any left operand.
+fn product<T: Number>(
+    kernel: &'static Kernel<T>,
+    [m, k, n]: [usize; 3],
+    a: LeftMatrix<T>,
+    b: &Matrix<T>,
+) -> Matrix<T> {
     // The extra column at the end must keep its values.
     let out = Matrix::<T>::new(m, n + 1, false, |_, _| 7.0);
-    let mut gemm =
-        Gemm { m, k, n, a: a.strided(), b: b.strided(), packed: None, out: out.start, out_row: n + 1 };
+    let mut gemm = Gemm { m, k, n, a, b: b.strided(), packed: None, out: out.start, out_row: n + 1 };
     let mut workspace = vec![T::default(); gemm.workspace_len_for(kernel)];
     // SAFETY: the matrices have the sizes of the matmul, and this processor can run the kernel.
     unsafe { gemm.run_with(kernel, workspace.as_mut_ptr()) };
@@ -112,7 +127,7 @@ fn matmul<T: Number>(
     gemm.out = from_packed.start;
     // SAFETY: as above; `panels` holds the packed matrix.
     unsafe {
-        PackedMatrix::pack_for(kernel, panels.as_mut_ptr(), &gemm.b, k, n);
+        PackedMatrix::pack_for(kernel, panels.as_mut_ptr(), &gemm.b, [k, n], a.columns.run());
         gemm.packed = Some(PackedMatrix::new_for(kernel, panels.as_ptr(), n));
         gemm.run_with(kernel, workspace.as_mut_ptr());
     }
@@ -176,6 +191,73 @@ fn panels_of_512_bit_width_are_computed() {
     ] {
         check(sizes, &[f32::LARGE]);
         check(sizes, &[f64::LARGE]);
+    }
+}
+
+/// Multiplies the windows of images by filters, all at once and from a row in the middle on. Compares each element with
+/// the sum over the elements of its window.
+fn check_windows<T: Number>(
+    [images, height, width, channels]: [usize; 4],
+    [window_rows, window_columns]: [usize; 2],
+    [stride, dilation]: [usize; 2],
+    n: usize,
+    kernels: &[&'static Kernel<T>],
+) {
+    let positions = |size: usize, window: usize| (size - (window - 1) * dilation - 1) / stride + 1;
+    let (rows, columns) = (positions(height, window_rows), positions(width, window_columns));
+    let (line, k) = (width * channels, window_rows * window_columns * channels);
+    let image = Matrix::<T>::new(images * height, line, false, number);
+    let filter = Matrix::<T>::new(k, n, false, |i, j| number(j, i));
+    let axes =
+        NestedAxes::new([(images, height * line), (rows, stride * line), (columns, stride * channels)]);
+    let window = NestedAxes::new([
+        (window_rows, dilation * line),
+        (window_columns, dilation * channels),
+        (channels, 1),
+    ]);
+    let m = axes.len();
+    let left = LeftMatrix { start: image.start.cast_const(), first_row: 0, rows: axes, columns: window };
+    for kernel in kernels {
+        let out = product(kernel, [m, k, n], left, &filter);
+        for i in 0..m {
+            let (number, y, x) = (i / (rows * columns), i / columns % rows, i % columns);
+            for j in 0..n {
+                let (mut want, mut size) = (0.0, 0.0);
+                for p in 0..k {
+                    let (dy, dx, c) =
+                        (p / (window_columns * channels), p / channels % window_columns, p % channels);
+                    let line = number * height + y * stride + dy * dilation;
+                    let element = image.get(line, (x * stride + dx * dilation) * channels + c);
+                    let term = element.to_f64() * filter.get(p, j).to_f64();
+                    (want, size) = (want + term, size + term.abs());
+                }
+                let got = out.get(i, j).to_f64();
+                assert!((got - want).abs() <= 64.0 * T::EPSILON * size, "({i}, {j}): {got} {want}");
+            }
+        }
+        let first_row = m / 2;
+        let rest = product(kernel, [m - first_row, k, n], LeftMatrix { first_row, ..left }, &filter);
+        let equal = |i, j| rest.get(i, j) == out.get(first_row + i, j);
+        assert!((0..m - first_row).all(|i| (0..n).all(|j| equal(i, j))), "rows depend on the first row");
+    }
+}
+
+#[test]
+fn rows_may_be_windows_of_images() {
+    for (images, window, steps, n) in [
+        ([2, 9, 11, 3], [3, 3], [1, 1], 5),
+        ([2, 9, 11, 3], [3, 3], [2, 1], 130),
+        ([1, 7, 7, 40], [3, 3], [1, 1], 33),
+        ([3, 6, 5, 17], [2, 3], [1, 2], 20),
+        ([1, 1, 300, 1], [1, 64], [2, 1], 36),
+        ([1, 1, 300, 1], [1, 40], [1, 1], 600),
+        ([2, 5, 400, 2], [3, 180], [3, 1], 9),
+        ([2, 4, 4, 3], [4, 4], [1, 1], 2),
+        ([4, 3, 3, 8], [1, 1], [2, 1], 7),
+        ([2, 8, 8, 33], [3, 2], [1, 3], 600),
+    ] {
+        check_windows(images, window, steps, n, &[f32::PORTABLE, f32::kernel(), f32::LARGE]);
+        check_windows(images, window, steps, n, &[f64::PORTABLE, f64::kernel()]);
     }
 }
 

@@ -124,7 +124,7 @@ impl Machine {
             (&raw mut (*fields).count).write(count);
             (&raw mut (*fields).depth).write(depth);
             (&raw mut (*fields).a).write(std::ptr::without_provenance(a_start));
-            (&raw mut (*fields).a_row).write(a_row);
+            (&raw mut (*fields).a_rows).write(std::array::from_fn(|i| i * a_row));
             (&raw mut (*fields).a_step).write(a_step);
             (&raw mut (*fields).a_next).write(a_next);
             (&raw mut (*fields).b).write(std::ptr::without_provenance(b_start));

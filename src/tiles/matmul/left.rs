@@ -1,0 +1,151 @@
+//! [`LeftMatrix`]: the left operand of a matmul. It is a matrix in memory, or the windows of images as the rows of one.
+
+use super::tile::MAX_ROWS;
+
+/// Where the rows or the columns of a matrix begin: an index counts through axes, the last axis fastest.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct NestedAxes {
+    /// The size and the stride of each axis. Outer axes that are not needed have size 1 and come first.
+    axes: [(usize, usize); 3],
+}
+
+impl NestedAxes {
+    /// Makes the axes with these sizes and strides, in elements. Axes become one axis where their elements lie in one
+    /// sequence.
+    pub(crate) fn new(axes: [(usize, usize); 3]) -> NestedAxes {
+        let mut merged = [(1, 0); 3];
+        for (size, stride) in axes {
+            let (inner_size, inner_stride) = merged[2];
+            if inner_size == 1 {
+                merged[2] = (size, stride);
+            } else if inner_stride == size.saturating_mul(stride) {
+                merged[2] = (inner_size.saturating_mul(size), stride);
+            } else if size != 1 {
+                merged = [merged[1], merged[2], (size, stride)];
+            }
+        }
+        NestedAxes { axes: merged }
+    }
+
+    /// Makes one axis.
+    pub(crate) fn one(size: usize, stride: usize) -> NestedAxes {
+        NestedAxes { axes: [(1, 0), (1, 0), (size, stride)] }
+    }
+
+    /// Returns the number of indices.
+    pub(crate) fn len(&self) -> usize {
+        self.axes.iter().fold(1, |len, (size, _)| len.saturating_mul(*size))
+    }
+
+    /// Returns the number of indices in a run: their offsets differ by [`NestedAxes::stride`].
+    pub(crate) fn run(&self) -> usize {
+        self.axes[2].0
+    }
+
+    /// Returns the elements from an index to the next in its run.
+    pub(crate) fn stride(&self) -> usize {
+        self.axes[2].1
+    }
+
+    /// Returns the number of indices from `index` to the end of its run.
+    pub(crate) fn rest_of_run(&self, index: usize) -> usize {
+        self.run() - if index < self.run() { index } else { index % self.run() }
+    }
+
+    /// Returns the offset of an index, in elements.
+    pub(crate) fn offset(&self, index: usize) -> usize {
+        let [(_, outer), (middle_size, middle), (size, stride)] = self.axes;
+        if index < size {
+            return index * stride;
+        }
+        let (rest, inner) = (index / size, index % size);
+        rest / middle_size * outer + rest % middle_size * middle + inner * stride
+    }
+
+    /// Returns the greatest offset; none if there is no index.
+    pub(crate) fn last_offset(&self) -> Option<usize> {
+        let offset = |sum: usize, (size, stride): &(usize, usize)| {
+            Some(sum.saturating_add(size.checked_sub(1)?.saturating_mul(*stride)))
+        };
+        self.axes.iter().try_fold(0, offset)
+    }
+}
+
+/// The left operand of a matmul: element `(i, p)` is at `start + rows.offset(i) + columns.offset(p)`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LeftMatrix<T> {
+    pub start: *const T,
+    /// The row with index 0 is this row of `rows`.
+    pub first_row: usize,
+    pub rows: NestedAxes,
+    pub columns: NestedAxes,
+}
+
+impl<T> LeftMatrix<T> {
+    /// Returns the address of an element.
+    pub(crate) fn address(&self, row: usize, column: usize) -> *const T {
+        self.start.wrapping_add(self.rows.offset(self.first_row + row) + self.columns.offset(column))
+    }
+
+    /// Returns the elements from row `row` to each of the `count` rows from there on.
+    pub(super) fn row_offsets(&self, row: usize, count: usize) -> [usize; MAX_ROWS] {
+        if count <= self.rows_in_run(row) {
+            return std::array::from_fn(|i| i.wrapping_mul(self.rows.stride()));
+        }
+        let first = self.rows.offset(self.first_row + row);
+        let offset = |i: usize| self.rows.offset(self.first_row + row + i).wrapping_sub(first);
+        std::array::from_fn(|i| if i < count { offset(i) } else { 0 })
+    }
+
+    /// Returns the number of rows from `row` on that are `rows.stride()` elements apart.
+    pub(crate) fn rows_in_run(&self, row: usize) -> usize {
+        self.rows.rest_of_run(self.first_row + row)
+    }
+
+    /// Cuts `depth` columns from `column` on at the ends of runs.
+    pub(super) fn column_runs(
+        &self,
+        mut column: usize,
+        depth: usize,
+    ) -> impl Iterator<Item = (usize, usize)> {
+        let end = column + depth;
+        std::iter::from_fn(move || {
+            let start = column;
+            let count = self.columns.rest_of_run(start).min(end - start);
+            column += count;
+            (count > 0).then_some((start, count))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::NestedAxes;
+
+    #[test]
+    fn offsets_are_sums_over_the_axes() {
+        for axes in [
+            [(2, 100), (3, 10), (4, 1)],
+            [(2, 12), (3, 4), (4, 1)],
+            [(1, 7), (3, 4), (4, 1)],
+            [(5, 24), (1, 4), (4, 6)],
+            [(2, 30), (3, 10), (1, 1)],
+            [(1, 0), (1, 0), (1, 5)],
+            [(3, 0), (2, 8), (2, 4)],
+        ] {
+            let nested = NestedAxes::new(axes);
+            let [outer, middle, inner] = axes;
+            assert_eq!(nested.len(), outer.0 * middle.0 * inner.0);
+            let mut greatest = 0;
+            for index in 0..nested.len() {
+                let position = [index / (inner.0 * middle.0), index / inner.0 % middle.0, index % inner.0];
+                let want: usize = axes.iter().zip(position).map(|((_, stride), at)| stride * at).sum();
+                assert_eq!(nested.offset(index), want, "{axes:?} at {index}");
+                greatest = greatest.max(want);
+            }
+            assert_eq!(nested.last_offset(), Some(greatest), "{axes:?}");
+        }
+        assert_eq!(NestedAxes::new([(2, 12), (3, 4), (4, 1)]), NestedAxes::one(24, 1));
+        assert_eq!(NestedAxes::new([(2, 12), (0, 4), (4, 1)]).last_offset(), None);
+    }
+}
