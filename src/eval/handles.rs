@@ -3,6 +3,7 @@
 use rustc_hash::FxHashMap;
 use shapeflow_shape_fns::DType;
 
+use super::Template;
 use crate::error::Result;
 use crate::expr::{BinaryOp, Expr, ExprKind};
 use crate::op::StringHandles;
@@ -26,6 +27,11 @@ pub(super) fn needed_handles<'e>(order: impl IntoIterator<Item = &'e Expr>) -> S
         _ => StringHandles::Any,
     });
     needed.max().unwrap_or(StringHandles::Any)
+}
+
+/// Returns whether a body moves strings and asks nothing else of them.
+pub(crate) fn only_moves_strings(template: &Template) -> bool {
+    needed_handles(&template.order) == StringHandles::Any
 }
 
 /// The strings of a call's operands, and the handles that stand for them.

@@ -24,5 +24,6 @@ pub(crate) use elements::{MAX_ELEMENTS, elements_of, shape_of};
 pub(crate) use evaluate::{
     SizedInference, SizedOperand, evaluate, evaluate_into, evaluate_with, infer_sizes,
 };
+pub(crate) use handles::only_moves_strings;
 pub(crate) use interpret::{is_computed, uncomputed};
 pub(crate) use template::{Template, TypedCall};

@@ -6,7 +6,7 @@
 //! graph can be compiled.
 //!
 //! **Road:** `rebuild` copies what the wanted values need, so that dead code and duplicates disappear. It fixes ranks,
-//! sizes or values of inputs on the way. `resolve` finds the inputs whose rank, sizes or value must be fixed
+//! sizes or values of inputs on the way. `string_handles` makes nodes that only move strings move integers. `resolve` finds the inputs whose rank, sizes or value must be fixed
 //! ([`KeyInputs`]), and the nodes that must wait for results of a run ([`unresolved`]).
 //!
 //! **Callers:** `exec` rebuilds a graph before it is compiled; `compile` specializes graphs.
@@ -15,7 +15,9 @@
 
 mod needed_nodes;
 mod rebuild;
+mod rebuilder;
 mod resolve;
+mod string_handles;
 
 pub(crate) use needed_nodes::{definer, needed_nodes};
 pub(crate) use rebuild::{KnownInputs, carrier, rebuild, rebuild_for_outputs, subgraph};

@@ -130,6 +130,11 @@ impl<'a> Strings<'a> {
         Strings { offsets: &self.offsets[range.start..range.end + 1], bytes: self.bytes }
     }
 
+    /// Returns the bytes of all strings, one string after the other.
+    pub(crate) fn all_bytes(&self) -> &'a [u8] {
+        &self.bytes[self.offsets[0]..self.offsets[self.len()]]
+    }
+
     /// Returns the number of bytes of all strings.
     pub fn byte_len(&self) -> usize {
         self.offsets[self.len()] - self.offsets[0]

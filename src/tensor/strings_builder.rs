@@ -6,7 +6,7 @@ use super::Tensor;
 use super::aligned_memory::out_of_memory;
 use super::layout::{Layout, check_count};
 use super::storage::Storage;
-use super::strings::{StringBuffer, reserved};
+use super::strings::{StringBuffer, Strings, reserved};
 use crate::error::Result;
 
 /// Builds a tensor of strings, one string after the other. A host kernel makes its outputs with it.
@@ -85,6 +85,24 @@ impl StringsBuilder {
     pub fn push(&mut self, string: &[u8]) -> Result<()> {
         self.append(string)?;
         self.end()
+    }
+
+    /// Adds strings.
+    ///
+    /// # Errors
+    /// `Memory`: the allocation fails.
+    pub(crate) fn push_all(&mut self, strings: Strings<'_>) -> Result<()> {
+        let StringBuffer { offsets, bytes } = &mut self.0;
+        let more = strings.all_bytes();
+        bytes.try_reserve(more.len()).map_err(|_| out_of_memory(more.len()))?;
+        offsets.try_reserve(strings.len()).map_err(|_| out_of_memory(size_of::<usize>()))?;
+        let mut end = bytes.len();
+        bytes.extend_from_slice(more);
+        for string in strings.iter() {
+            end += string.len();
+            offsets.push(end);
+        }
+        Ok(())
     }
 
     /// Makes the tensor of these sizes, row-major.

@@ -1,0 +1,250 @@
+//! [`Rebuilder`]: a graph in the making, from the nodes of another graph.
+
+use rustc_hash::FxHashMap;
+use shapeflow_shape_fns::{Attrs, DType, Dim, DimTable, Symbol, SymbolKind, TensorShape};
+use smallvec::SmallVec;
+
+use super::needed_nodes::definer;
+use crate::error::{Error, Phase, Result};
+use crate::eval::{elements_of, shape_of};
+use crate::graph::{CONSTANT, Extra, GraphData, INPUT, Node, NodeIx, ValueIx};
+use crate::op::{Body, OperandMask};
+use crate::tensor::Tensor;
+
+/// What a pure node computes: nodes with equal keys have equal results.
+#[derive(PartialEq, Eq, Hash)]
+struct Key {
+    op: usize,
+    operands: SmallVec<[ValueIx; 2]>,
+    given: OperandMask,
+    attrs: Attrs,
+}
+
+/// A graph that is made from the nodes of another one.
+pub(super) struct Rebuilder<'a> {
+    pub old: &'a GraphData,
+    pub new: GraphData,
+    /// By value of the old graph: the value of the new one.
+    pub values: FxHashMap<ValueIx, ValueIx>,
+    /// The dim of the new graph for each anonymous symbol of the old one.
+    symbols: FxHashMap<Symbol, Dim>,
+    /// Whether dims are copied as the old table resolves them, because the new graph lacks the nodes that equated them.
+    pub resolves: bool,
+    /// The first output of each pure node that is in the new graph.
+    first_outputs: FxHashMap<Key, ValueIx>,
+}
+
+impl<'a> Rebuilder<'a> {
+    pub fn new(old: &'a GraphData) -> Rebuilder<'a> {
+        Rebuilder {
+            old,
+            new: GraphData {
+                scopes: old.scopes.clone(),
+                table: DimTable::in_definition_order(),
+                ..GraphData::default()
+            },
+            values: FxHashMap::default(),
+            symbols: FxHashMap::default(),
+            resolves: false,
+            first_outputs: FxHashMap::default(),
+        }
+    }
+
+    /// Adds a node to the new graph, unless the graph has an equal node.
+    pub fn copy(&mut self, index: NodeIx) -> Result<()> {
+        let node = &self.old.nodes[index.at()];
+        let operands = node.operands.iter().map(|operand| self.values[operand]).collect();
+        let first = self.find_or_add(index, operands)?;
+        for (position, old) in node.values().enumerate() {
+            self.values.insert(old, ValueIx(first.0 + position as u32));
+        }
+        Ok(())
+    }
+
+    /// Returns the first output of the node of the new graph that is an old node on other operands. Adds the node if
+    /// there is none.
+    ///
+    /// # Errors
+    /// Inference refuses the node.
+    pub fn find_or_add(&mut self, index: NodeIx, operands: SmallVec<[ValueIx; 2]>) -> Result<ValueIx> {
+        let node = &self.old.nodes[index.at()];
+        let key = self.key(index, operands);
+        // Two calls of a kernel with state may give different results.
+        if !matches!(node.op.body, Body::HostWith(_))
+            && let Some(&first) = self.first_outputs.get(&key)
+        {
+            return Ok(first);
+        }
+        let first = self.node(index, node, &key)?;
+        self.first_outputs.insert(key, first);
+        Ok(first)
+    }
+
+    /// Adds input `port`, whose rank, sizes or value may be fixed.
+    ///
+    /// # Errors
+    /// The input does not fit what is fixed.
+    pub fn input(
+        &mut self,
+        index: NodeIx,
+        port: usize,
+        rank: Option<usize>,
+        sizes: Option<&[usize]>,
+        tensor: Option<&Tensor>,
+    ) -> Result<()> {
+        let node = &self.old.nodes[index.at()];
+        let info = &self.old.values[node.first_output.at()];
+        let name = &self.old.inputs[port].0;
+        // The declared shape: equalities that unneeded nodes found must not constrain it.
+        let mut shape = self.translate(&info.shape);
+        if let (None, Some(rank)) = (shape.rank(), rank) {
+            shape = TensorShape::new((0..rank).map(|_| self.new.table.fresh(SymbolKind::Size)));
+        }
+        if let Some(sizes) = tensor.map(Tensor::sizes).or(sizes) {
+            let fed = shape_of(sizes);
+            self.equate(&shape, &fed).map_err(|error| {
+                self.old.refused_input(port, info.dtype, sizes, &format!(": {}", error.message()))
+            })?;
+            shape = fed;
+        }
+        let mut value = self.push_input(node, info.dtype, shape, name.clone());
+        if let Some(tensor) = tensor {
+            // The node stays an input, so that inputs keep their numbers, but its readers read the constant.
+            value = self.constant(node, tensor.clone());
+        }
+        self.values.insert(node.first_output, value);
+        Ok(())
+    }
+
+    /// Equates the dims of a declared shape with the sizes of a fed shape.
+    fn equate(&mut self, declared: &TensorShape, fed: &TensorShape) -> Result<()> {
+        let (Some(declared), Some(fed)) = (declared.dims(), fed.dims()) else { return Ok(()) };
+        if declared.len() != fed.len() {
+            return Err(Error::msg(format!("the rank must be {}", declared.len())));
+        }
+        for (axis, (declared, fed)) in declared.iter().zip(fed).enumerate() {
+            self.new
+                .table
+                .merge(declared, fed)
+                .map_err(|error| Error::msg(format!("{} at axis {axis}", Error::from(error).message())))?;
+        }
+        Ok(())
+    }
+
+    /// Translates a shape of the old graph to the symbols of the new one.
+    pub fn translate(&mut self, old: &TensorShape) -> TensorShape {
+        let Some(dims) = old.dims() else { return TensorShape::unranked() };
+        let translated =
+            TensorShape::new(dims.iter().map(|dim| dim.substitute(&mut |symbol| self.symbol(symbol))));
+        self.new.table.import(&translated)
+    }
+
+    /// Returns the dim of the new graph for an anonymous symbol of the old one. The symbol's number means nothing in
+    /// the new table, so a symbol that no node has defined yet becomes a fresh one, which no node makes.
+    fn symbol(&mut self, old: Symbol) -> Option<Dim> {
+        if !old.is_anonymous() {
+            return None;
+        }
+        let table = &mut self.new.table;
+        let new = self.symbols.entry(old).or_insert_with(|| {
+            table.set_origin(u32::MAX);
+            table.fresh(old.kind())
+        });
+        Some(new.clone())
+    }
+
+    pub fn push_input(&mut self, node: &Node, dtype: DType, shape: TensorShape, name: String) -> ValueIx {
+        let extra = Extra { name: Some(name.clone()), ..Extra::default() };
+        let node = Node { extra: Some(Box::new(extra)), ..Node::leaf(&INPUT, node.location, node.scope) };
+        let value = self.new.push(node, [(dtype, shape, None)]);
+        self.new.inputs.push((name, value));
+        value
+    }
+
+    pub fn constant(&mut self, node: &Node, tensor: Tensor) -> ValueIx {
+        let index = NodeIx(self.new.nodes.len() as u32);
+        let output = (tensor.dtype(), shape_of(tensor.sizes()), elements_of(&tensor.view()));
+        self.new.constants.insert(index, tensor);
+        let constant = Node { extra: node.extra.clone(), ..Node::leaf(&CONSTANT, node.location, node.scope) };
+        let value = self.new.push(constant, [output]);
+        self.values.insert(node.first_output, value);
+        value
+    }
+
+    fn key(&mut self, index: NodeIx, operands: SmallVec<[ValueIx; 2]>) -> Key {
+        let node = &self.old.nodes[index.at()];
+        let attrs = node.attrs().substitute(&mut |symbol| match self.resolves {
+            // A node keeps the symbols that it defines.
+            true if definer(self.old, symbol) != Some(index) => {
+                let known = self.old.table.resolve(&Dim::from(symbol));
+                Some(known.substitute(&mut |symbol| self.symbol(symbol)))
+            }
+            _ => self.symbol(symbol),
+        });
+        Key { op: node.op.address(), operands, given: node.given, attrs }
+    }
+
+    fn node(&mut self, index: NodeIx, node: &Node, key: &Key) -> Result<ValueIx> {
+        self.new.scope = node.scope;
+        let name = node.extra.as_ref().and_then(|extra| extra.name.clone());
+        let added = self.new.add(&node.op, key.operands.clone(), node.given, &key.attrs, name, node.location);
+        let first = match added {
+            Ok(mut values) => values.next(),
+            Err(error) => {
+                let call = self.new.call_text(&node.op, &key.operands, &key.attrs);
+                return Err(error
+                    .with_phase(Phase::Compile)
+                    .with_op(node.op.name(), call)
+                    .with_node(self.old.node_name(index))
+                    .at(node.location));
+            }
+        };
+        let first = first.ok_or_else(|| Error::msg("a node has no outputs"))?;
+        // Later nodes find the new symbols of the unknown dims that this node introduced.
+        for (position, old) in node.values().enumerate() {
+            let new = ValueIx(first.0 + position as u32);
+            let old_shape = self.old.values[old.at()].shape.clone();
+            let new_shape = self.new.values[new.at()].shape.clone();
+            let (Some(old_dims), Some(new_dims)) = (old_shape.dims(), new_shape.dims()) else { continue };
+            for (old, new) in old_dims.iter().zip(new_dims) {
+                self.learn(old, new);
+            }
+        }
+        let derived = self.new.node_of(first).derived().to_vec();
+        for ((_, old), (_, new)) in node.derived().iter().zip(&derived) {
+            old.iter().zip(new).for_each(|(old, new)| self.learn(old, new));
+        }
+        for &old in node.operands.iter() {
+            // Strings have no elements that inference tracks, and they may move as other values.
+            if let Some(&new) = self.values.get(&old) {
+                self.learn_elements(old, new);
+            }
+        }
+        for (position, old) in node.values().enumerate() {
+            self.learn_elements(old, ValueIx(first.0 + position as u32));
+        }
+        Ok(first)
+    }
+
+    /// Records the new dims of the elements of a value.
+    fn learn_elements(&mut self, old: ValueIx, new: ValueIx) {
+        let graph = self.old;
+        let (Some(old), Some(new)) =
+            (&graph.values[old.at()].elements, self.new.values[new.at()].elements.clone())
+        else {
+            return;
+        };
+        for (old, new) in old.elements().iter().zip(new.elements()) {
+            self.learn(old, new);
+        }
+    }
+
+    /// Records the new dim of an anonymous symbol, unless it has one.
+    fn learn(&mut self, old: &Dim, new: &Dim) {
+        if let Some(symbol) = old.as_symbol()
+            && symbol.is_anonymous()
+        {
+            self.symbols.entry(symbol).or_insert_with(|| new.clone());
+        }
+    }
+}
