@@ -17,6 +17,7 @@ mod evaluate;
 mod handles;
 mod host;
 mod interpret;
+mod string_equality;
 mod template;
 
 pub(crate) use call::{Call, Inference};
