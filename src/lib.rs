@@ -36,7 +36,7 @@ pub use exec::{BoundRun, Executable, Port, PortIndex, Results, Runner, Stats};
 #[cfg(feature = "petgraph")]
 pub use graph::dataflow;
 pub use graph::{
-    AnyValue, Graph, IntoConstant, IntoOperand, IntoParam, IntoShapeArg, NameTie, OpBuilder, Param,
+    AnyValue, DimNames, Graph, IntoConstant, IntoOperand, IntoParam, IntoShapeArg, NameTie, OpBuilder, Param,
     ParamElement, RaggedValue, RowPartitionValue, Scope, Value, ValueId,
 };
 pub use op::{
