@@ -1,5 +1,6 @@
 //! The command line: the commands of the README, exit codes, and errors as text and JSON.
 
+mod bench;
 mod errors;
 mod feeds;
 mod saved_models;

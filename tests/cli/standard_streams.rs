@@ -41,12 +41,3 @@ fn unknown_extensions_are_refused() {
     );
     assert!(!std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("model.png").exists());
 }
-
-#[test]
-fn bench_compares_variants() {
-    let text = printed(&["bench", MODEL, MODEL, "--feeds", FEEDS, "--threads", "1,2", "--repeat", "2"]);
-    assert_eq!(text.lines().count(), 5, "{text}");
-    assert!(text.lines().nth(1).unwrap().ends_with("1.00×"), "{text}");
-    let (code, _, errors) = refused(&["bench", MODEL, "--feeds", FEEDS, "--isa", "neon"]);
-    assert!(code == 2 && errors.contains("clif, avx2 or avx512"), "{errors}");
-}

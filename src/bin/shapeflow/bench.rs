@@ -13,9 +13,10 @@ use super::model::{Feeds, check_kernels, fetches, flag, import_file, results};
 use super::progress::Progress;
 use super::run::options;
 
-/// What is measured: a model, with the instruction set and the number of threads that run it.
+/// What is measured: a model and its feeds, with the instruction set and the number of threads that run it.
 struct Variant<'a> {
     model: &'a Path,
+    feeds: Option<&'a Path>,
     isa: Option<Isa>,
     threads: usize,
 }
@@ -32,9 +33,13 @@ struct Measures {
     arena_bytes: usize,
 }
 
-/// Measures every combination of the given models, instruction sets and numbers of threads.
+/// Measures every combination of the given models, feeds, instruction sets and numbers of threads.
 pub(crate) fn bench(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
     let models: Vec<&PathBuf> = arguments.get_many("model").into_iter().flatten().collect();
+    let feeds: Vec<Option<&Path>> = match arguments.get_many::<PathBuf>("feeds") {
+        Some(files) => files.map(|file| Some(file.as_path())).collect(),
+        None => vec![None],
+    };
     let isas: Vec<Option<Isa>> = match arguments.get_many::<String>("isa") {
         Some(names) => names.map(|name| Ok(Some(name.parse::<Isa>()?))).collect::<Result<_, Failure>>()?,
         None => vec![None],
@@ -47,11 +52,13 @@ pub(crate) fn bench(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
         .collect();
     let mut measured: Vec<(Variant<'_>, Measures)> = Vec::new();
     for model in models {
-        for isa in &isas {
-            for threads in &threads {
-                let variant = Variant { model, isa: *isa, threads: *threads };
-                let measures = measure(arguments, &variant)?;
-                measured.push((variant, measures));
+        for feeds in &feeds {
+            for isa in &isas {
+                for threads in &threads {
+                    let variant = Variant { model, feeds: *feeds, isa: *isa, threads: *threads };
+                    let measures = measure(arguments, &variant)?;
+                    measured.push((variant, measures));
+                }
             }
         }
     }
@@ -73,7 +80,7 @@ fn measure(arguments: &ArgMatches, variant: &Variant<'_>) -> Result<Measures, Fa
     let number = |name: &str| arguments.get_one::<u32>(name).copied().unwrap_or_default();
     let (warmup, repeat) = (number("warmup"), number("repeat"));
     let fetches = fetches(arguments);
-    let mut feeds = Feeds::read(arguments)?;
+    let mut feeds = variant.feeds.map_or(Ok(Feeds::none()), Feeds::read_file)?;
     let mut progress = Progress::new();
     let start = Instant::now();
     let imported = import_file(arguments, variant.model, false, fetches.as_deref(), Some(&mut feeds))?;
@@ -176,6 +183,8 @@ fn variant_json((variant, measures): &(Variant<'_>, Measures)) -> Json {
     let mut json = measures.json();
     if let Some(object) = json.as_object_mut() {
         object.insert("model".to_string(), variant.model.display().to_string().into());
+        let feeds = variant.feeds.map(|feeds| feeds.display().to_string());
+        object.insert("feeds".to_string(), feeds.into());
         object.insert("isa".to_string(), variant.isa.map(|isa| isa.to_string()).into());
         object.insert("threads".to_string(), variant.threads.into());
     }
@@ -184,12 +193,14 @@ fn variant_json((variant, measures): &(Variant<'_>, Measures)) -> Json {
 
 /// Returns a table with a row for each variant. The last column compares the medians with the first row.
 fn comparison(measured: &[(Variant<'_>, Measures)]) -> String {
-    let titles = ["model", "isa", "threads", "compile", "median", "90 % within", "runs/s", "to the first"];
+    let titles =
+        ["model", "feeds", "isa", "threads", "compile", "median", "90 % within", "runs/s", "to the first"];
     let mut rows = vec![titles.map(str::to_string)];
     let first = measured.first().map_or(1.0, |(_, measures)| measures.quantile(0.5));
     rows.extend(measured.iter().map(|(variant, measures)| {
         [
             variant.model.display().to_string(),
+            variant.feeds.map_or("-".to_string(), |feeds| feeds.display().to_string()),
             variant.isa_text(),
             variant.threads.to_string(),
             time_text(measures.compile),

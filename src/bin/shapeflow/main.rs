@@ -187,7 +187,13 @@ fn command() -> Command {
         .subcommand(
             Command::new("bench")
                 .about("Measures building, compiling and running models, and compares them")
-                .args([model().num_args(1..), feeds(), fetch().help(RESULTS)])
+                .args([
+                    model().num_args(1..),
+                    feeds()
+                        .action(ArgAction::Append)
+                        .help("The tensors to feed; may be given several times to compare feeds"),
+                    fetch().help(RESULTS),
+                ])
                 .args([
                     count("repeat", "100", "The number of measured runs"),
                     count("warmup", "10", "The number of runs before the measured ones"),

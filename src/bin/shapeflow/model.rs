@@ -191,14 +191,22 @@ pub(crate) struct Feeds {
 impl Feeds {
     /// Reads the tensors of the file that `--feeds` names; none without the argument.
     pub(crate) fn read(arguments: &ArgMatches) -> Result<Feeds, Failure> {
-        if !arguments.contains_id("feeds") {
-            return Ok(Feeds { file: None, tensors: Vec::new() });
+        match arguments.get_one::<PathBuf>("feeds") {
+            Some(file) => Feeds::read_file(file),
+            None => Ok(Feeds::none()),
         }
-        let file = path(arguments, "feeds")?.to_path_buf();
-        let is_safetensors = Path::new(&file).extension().is_some_and(|extension| extension == "safetensors");
-        let read = if is_safetensors { map_safetensors(&file) } else { read_npz(&file) };
+    }
+
+    pub(crate) fn none() -> Feeds {
+        Feeds { file: None, tensors: Vec::new() }
+    }
+
+    /// Reads the tensors of a file.
+    pub(crate) fn read_file(file: &Path) -> Result<Feeds, Failure> {
+        let is_safetensors = file.extension().is_some_and(|extension| extension == "safetensors");
+        let read = if is_safetensors { map_safetensors(file) } else { read_npz(file) };
         let tensors = read.map_err(|error| Failure::input(error.message()))?;
-        Ok(Feeds { file: Some(file), tensors: tensors.into_iter().collect() })
+        Ok(Feeds { file: Some(file.to_path_buf()), tensors: tensors.into_iter().collect() })
     }
 
     /// Returns whether `--feeds` was given.
