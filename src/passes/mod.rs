@@ -7,7 +7,8 @@
 //!
 //! **Road:** `rebuild` copies what the wanted values need, so that dead code and duplicates disappear. It fixes ranks,
 //! sizes or values of inputs on the way. `resolve` finds the inputs whose rank, sizes or value must be fixed
-//! ([`KeyInputs`]), and the nodes that must wait for results of a run ([`unresolved`]).
+//! ([`KeyInputs`]), the nodes that must wait for results of a run ([`unresolved`]), and the nodes whose inference is
+//! [`incomplete`].
 //!
 //! **Callers:** `exec` rebuilds a graph before it is compiled; `compile` specializes graphs.
 //!
@@ -19,4 +20,4 @@ mod resolve;
 
 pub(crate) use needed_nodes::{definer, needed_nodes};
 pub(crate) use rebuild::{KnownInputs, carrier, rebuild, rebuild_for_outputs, subgraph};
-pub(crate) use resolve::{KeyInputs, key_inputs, unresolved};
+pub(crate) use resolve::{KeyInputs, incomplete, key_inputs, unresolved};

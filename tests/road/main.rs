@@ -2,6 +2,7 @@
 
 mod api;
 mod backend_check;
+mod bad_bindings;
 mod bad_calls;
 mod bad_custom_ops;
 mod bad_graphs;

@@ -13,11 +13,11 @@ use crate::op::{OpDef, Operand, TfOp};
 use crate::shape_fns::linalg;
 
 /// Ops of complex numbers. A row holds the axes, the names of the method and of the definition, TensorFlow's op type,
-/// whether it is an inverse, and the formula.
+/// whether it is an inverse, and the documentation.
 macro_rules! complex_transforms {
-    ($($axes:literal $method:ident, $DEF:ident, $op:literal, $is_inverse:literal, $formula:literal;)*) => {
+    ($($axes:literal $method:ident, $DEF:ident, $op:literal, $is_inverse:literal, $doc:literal;)*) => {
         impl<'g> Value<'g> {$(
-            #[doc = concat!("The discrete Fourier transform over the last ", $axes, " axes: ", $formula, ".")]
+            #[doc = $doc]
             ///
             #[doc = concat!(
                 "`[..] -> [..]`, c64 and c128. As TensorFlow's `", $op, "`. Runs on the host, with the feature `fft`.",
@@ -45,12 +45,18 @@ macro_rules! complex_transforms {
 }
 
 complex_transforms! {
-    1 fft, FFT, "FFT", false, "`y[k] = Σ x[j] exp(-2πi jk/n)`";
-    2 fft2, FFT_2, "FFT2D", false, "[`Value::fft`] along each of them";
-    3 fft3, FFT_3, "FFT3D", false, "[`Value::fft`] along each of them";
-    1 ifft, IFFT, "IFFT", true, "the inverse of [`Value::fft`], `y[k] = 1/n Σ x[j] exp(2πi jk/n)`";
-    2 ifft2, IFFT_2, "IFFT2D", true, "the inverse of [`Value::fft2`]";
-    3 ifft3, IFFT_3, "IFFT3D", true, "the inverse of [`Value::fft3`]";
+    1 fft, FFT, "FFT", false,
+        "The discrete Fourier transform over the last axis: `y[k] = Σ x[j] exp(-2πi jk/n)`.";
+    2 fft2, FFT_2, "FFT2D", false,
+        "The discrete Fourier transform over the last two axes: [`Value::fft`] along each of them.";
+    3 fft3, FFT_3, "FFT3D", false,
+        "The discrete Fourier transform over the last three axes: [`Value::fft`] along each of them.";
+    1 ifft, IFFT, "IFFT", true,
+        "The inverse of [`Value::fft`]: `y[k] = 1/n Σ x[j] exp(2πi jk/n)`.";
+    2 ifft2, IFFT_2, "IFFT2D", true,
+        "The inverse of [`Value::fft2`].";
+    3 ifft3, IFFT_3, "IFFT3D", true,
+        "The inverse of [`Value::fft3`].";
 }
 
 /// Ops of real numbers; rows as in `complex_transforms!`, with the dtype rule and the shape function instead of whether it
