@@ -10,6 +10,7 @@ mod eval;
 pub(crate) mod exec;
 pub mod expr;
 mod graph;
+pub mod guide;
 #[cfg(any(feature = "graphdef", feature = "npz", feature = "safetensors"))]
 pub mod interchange;
 pub(crate) mod lower;

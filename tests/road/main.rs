@@ -28,6 +28,7 @@ mod layering;
 mod limits;
 mod memory;
 mod op_call;
+mod op_index;
 mod op_params;
 mod operand_choice;
 mod ops;
