@@ -10,6 +10,7 @@ mod eval;
 pub(crate) mod exec;
 pub mod expr;
 mod graph;
+pub mod guide;
 #[cfg(any(feature = "graphdef", feature = "npz", feature = "safetensors"))]
 pub mod interchange;
 pub(crate) mod lower;
@@ -36,7 +37,7 @@ pub use exec::{BoundRun, Executable, Port, PortIndex, Results, Runner, Stats};
 #[cfg(feature = "petgraph")]
 pub use graph::dataflow;
 pub use graph::{
-    AnyValue, Graph, IntoConstant, IntoOperand, IntoParam, IntoShapeArg, NameTie, OpBuilder, Param,
+    AnyValue, DimNames, Graph, IntoConstant, IntoOperand, IntoParam, IntoShapeArg, NameTie, OpBuilder, Param,
     ParamElement, RaggedValue, RowPartitionValue, Scope, Value, ValueId,
 };
 pub use op::{

@@ -10,8 +10,9 @@ use super::split::{OutputSource, Split, split};
 use crate::dump::{Snapshot, StageKind, span};
 use crate::error::Result;
 use crate::graph::{GraphData, ValueIx};
+use crate::lower::check_definitions;
 use crate::lower::program::Step;
-use crate::passes::{KeyInputs, KnownInputs, key_inputs, rebuild, unresolved};
+use crate::passes::{KeyInputs, KnownInputs, incomplete, key_inputs, rebuild, unresolved};
 use crate::runtime::{Pool, ProgramState, lock};
 use crate::tensor::TensorView;
 
@@ -83,7 +84,7 @@ impl SpecializationCache {
     /// are values of `graph`. Every node of `graph` is needed for some output.
     ///
     /// # Errors
-    /// The graph cannot be compiled.
+    /// The graph cannot be compiled, or no run could give a value to a symbol.
     pub(crate) fn new(
         graph: GraphData,
         outputs: Vec<ValueIx>,
@@ -105,6 +106,7 @@ impl SpecializationCache {
             let (graph, outputs) = (cache.graph.clone(), cache.outputs.clone());
             cache.only = Some(Arc::new(cache.compile(graph, outputs, "graph")?));
         } else {
+            check_definitions(&cache.graph, &incomplete(&cache.graph))?;
             cache.show_graph(&cache.graph, &cache.outputs)?;
         }
         Ok(cache)

@@ -1,7 +1,6 @@
 //! Dumps as JSON.
 
 use serde_json::{Map, Value, json};
-use shapeflow_shape_fns::TensorShape;
 
 use super::Snapshot;
 use super::snapshot::{Edge, KernelView, NodeView, ValueView};
@@ -18,8 +17,8 @@ impl Snapshot {
     /// ```
     ///
     /// A dtype has the name that NumPy and TensorFlow give it: `float32`, `int64`, …. A shape of unknown rank is
-    /// `null`. A dimension is a number, the text of a name or an expression, or `null` if it is anonymous. Empty fields
-    /// are absent.
+    /// `null`. A dimension is a number or a text: a name or an expression. An unknown dimension has a name after
+    /// its origin: `tokens.1` is axis 1 of `tokens`. Empty fields are absent.
     ///
     /// | field | holds |
     /// |---|---|
@@ -111,7 +110,7 @@ fn value_json(value: &ValueView) -> Value {
     let mut json = json!({
         "value": value.name,
         "dtype": value.dtype.tensorflow_name(),
-        "shape": shape_json(&value.shape),
+        "shape": shape_json(value),
         "text": value.type_text(),
     });
     if let Some(object) = json.as_object_mut() {
@@ -125,13 +124,12 @@ fn value_json(value: &ValueView) -> Value {
     json
 }
 
-/// Returns a shape such as `[2, null, "n"]`; `null` for unknown rank.
-fn shape_json(shape: &TensorShape) -> Value {
-    let Some(dims) = shape.dims() else { return Value::Null };
-    let dims = dims.iter().map(|dim| match (dim.as_known(), dim.as_symbol()) {
-        (Some(size), _) => Value::from(size),
-        (None, Some(symbol)) if symbol.is_anonymous() => Value::Null,
-        _ => Value::from(dim.to_string()),
+/// Returns a shape such as `[2, "tokens.1", "n"]`; `null` for unknown rank.
+fn shape_json(value: &ValueView) -> Value {
+    let Some(dims) = value.shape.dims() else { return Value::Null };
+    let dims = dims.iter().zip(&value.dims).map(|(dim, text)| match dim.as_known() {
+        Some(size) => Value::from(size),
+        None => Value::from(text.as_str()),
     });
     Value::Array(dims.collect())
 }
@@ -169,10 +167,10 @@ mod tests {
         let json: serde_json::Value =
             serde_json::from_str(&g.snapshot().to_json()).map_err(crate::Error::wrap)?;
         let output = |node: usize| &json["nodes"][node]["outputs"][0];
-        assert_eq!(output(0)["shape"], serde_json::json!([2, null, "n"]));
+        assert_eq!(output(0)["shape"], serde_json::json!([2, "x.1", "n"]));
         assert_eq!(output(0)["dtype"], "float32");
         assert_eq!(output(1)["shape"], serde_json::Value::Null);
-        assert_eq!(output(2)["shape"], serde_json::json!(["n", 2, null]));
+        assert_eq!(output(2)["shape"], serde_json::json!(["n", 2, "x.1"]));
         assert_eq!(json["nodes"][2]["attrs"]["perm"], "[2, 0, 1]");
         assert_eq!(json["nodes"][2]["operands"][0], "%0");
         Ok(())

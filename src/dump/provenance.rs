@@ -4,12 +4,13 @@ use rustc_hash::FxHashMap;
 use shapeflow_shape_fns::{Dim, Provenance, TensorShape};
 
 use crate::error::is_own_line;
-use crate::graph::{GraphData, NodeIx};
+use crate::graph::{DimNames, GraphData, NodeIx};
 
 /// Explains the dimensions of a graph. It keeps the explanation of each dimension, for other shapes with this
 /// dimension.
 pub(crate) struct Explainer<'a> {
     graph: &'a GraphData,
+    names: &'a DimNames,
     explained: FxHashMap<Dim, Vec<String>>,
 }
 
@@ -17,13 +18,13 @@ pub(crate) struct Explainer<'a> {
 const LINES: usize = 12;
 
 impl<'a> Explainer<'a> {
-    pub(crate) fn new(graph: &'a GraphData) -> Explainer<'a> {
-        Explainer { graph, explained: FxHashMap::default() }
+    pub(crate) fn new(graph: &'a GraphData, names: &'a DimNames) -> Explainer<'a> {
+        Explainer { graph, names, explained: FxHashMap::default() }
     }
 
     /// Explains the unknown dimensions of a shape, one line for each step of the inference.
     pub(crate) fn lines(&mut self, shape: &TensorShape) -> Vec<String> {
-        let graph = self.graph;
+        let (graph, names) = (self.graph, self.names);
         let mut unknown: Vec<(&Dim, Vec<String>)> = Vec::new();
         for (axis, dim) in shape.dims().unwrap_or_default().iter().enumerate() {
             match unknown.iter_mut().find(|(other, _)| *other == dim) {
@@ -34,7 +35,7 @@ impl<'a> Explainer<'a> {
         }
         let mut lines = Vec::new();
         for (dim, axes) in unknown {
-            let steps = self.explained.entry(dim.clone()).or_insert_with(|| explain(graph, dim));
+            let steps = self.explained.entry(dim.clone()).or_insert_with(|| explain(graph, names, dim));
             let plural = if axes.len() > 1 { "axes" } else { "axis" };
             lines.extend(steps.iter().map(|line| format!("{plural} {}: {line}", axes.join(", "))));
         }
@@ -43,7 +44,7 @@ impl<'a> Explainer<'a> {
 }
 
 /// Returns one line for each step by which inference found the dimension, at most [`LINES`].
-fn explain(graph: &GraphData, dim: &Dim) -> Vec<String> {
+fn explain(graph: &GraphData, names: &DimNames, dim: &Dim) -> Vec<String> {
     let steps = graph.table.explain(dim);
     let mut lines: Vec<String> = steps
         .iter()
@@ -51,14 +52,16 @@ fn explain(graph: &GraphData, dim: &Dim) -> Vec<String> {
         .map(|step| match step {
             Provenance::Introduced(symbol, node) => {
                 let dim = Dim::from(*symbol);
+                let name = names.any_dim(&dim);
                 match axis_of(graph, *node, &dim) {
-                    Some(axis) => format!("{dim} is axis {axis} of {}", node_at(graph, *node)),
-                    None => format!("{dim} comes from {}", node_at(graph, *node)),
+                    Some(axis) => format!("{name} is axis {axis} of {}", node_at(graph, *node)),
+                    None => format!("{name} comes from {}", node_at(graph, *node)),
                 }
             }
             Provenance::Equated(equality) => {
-                let dim = Dim::from(equality.symbol);
-                format!("{dim} = {} since {}", equality.dim, node_at(graph, equality.origin))
+                let [symbol, dim] =
+                    [&Dim::from(equality.symbol), &equality.dim].map(|dim| names.any_dim(dim));
+                format!("{symbol} = {dim} since {}", node_at(graph, equality.origin))
             }
         })
         .collect();

@@ -5,7 +5,7 @@ use shapeflow_shape_fns::{DType, TensorShape};
 use super::StageKind;
 use super::provenance::Explainer;
 use crate::error::is_own_line;
-use crate::graph::{Graph, GraphData, NodeIx, ValueIx};
+use crate::graph::{DimNames, Graph, GraphData, NodeIx, ValueIx};
 use crate::op::Body;
 
 /// A stage of the compilation of a graph as plain data: its text, and its nodes and kernels for the other formats.
@@ -93,6 +93,10 @@ pub(crate) struct ValueView {
     pub name: String,
     pub dtype: DType,
     pub shape: TensorShape,
+    /// The shape as text, in which unknown dimensions have the names that the graph gives them.
+    pub shape_text: String,
+    /// The texts of the dimensions.
+    pub dims: Vec<String>,
     /// Explains the origins of the unknown dimensions, one line for each step.
     pub provenance: Vec<String>,
     /// The position among the outputs of the compiled graph.
@@ -162,11 +166,12 @@ impl Snapshot {
 
     /// Takes a snapshot of a graph without kernels.
     pub(crate) fn of_graph(data: &GraphData, stage: StageKind) -> Snapshot {
-        let mut explainer = Explainer::new(data);
-        let nodes =
-            (0..data.nodes.len()).map(|number| node_view(data, NodeIx(number as u32), &mut explainer));
+        let names = data.dim_names();
+        let mut explainer = Explainer::new(data, &names);
+        let nodes = (0..data.nodes.len())
+            .map(|number| node_view(data, NodeIx(number as u32), &names, &mut explainer));
         let guard = |record: &shapeflow_shape_fns::GuardRecord| GuardView {
-            text: record.guard.to_string(),
+            text: names.guard(&record.guard),
             node: Some(record.origin as usize).filter(|node| *node < data.nodes.len()),
         };
         let mut nodes: Vec<NodeView> = nodes.collect();
@@ -219,7 +224,7 @@ impl Snapshot {
 impl ValueView {
     /// Returns dtype and shape, such as `f32[n, 3]`.
     pub(crate) fn type_text(&self) -> String {
-        format!("{}{}", self.dtype, self.shape)
+        format!("{}{}", self.dtype, self.shape_text)
     }
 }
 
@@ -248,10 +253,11 @@ fn add_regions(data: &GraphData, nodes: &mut Vec<NodeView>, first: usize) {
             let path = format!("{}/{region}", nodes[owner].label);
             let values = nodes[owner].outputs.first().map_or("", |value| value.name.as_str());
             let values = format!("{values}.{region}.");
-            let mut explainer = Explainer::new(graph);
+            let names = graph.dim_names();
+            let mut explainer = Explainer::new(graph, &names);
             let start = nodes.len();
             for number in 0..graph.nodes.len() {
-                let mut view = node_view(graph, NodeIx(number as u32), &mut explainer);
+                let mut view = node_view(graph, NodeIx(number as u32), &names, &mut explainer);
                 // The names of a closure's nodes may begin with the name of the region already.
                 let label =
                     view.label.rsplit_once(&format!("{region}/")).map_or(&*view.label, |(_, inner)| inner);
@@ -276,7 +282,7 @@ fn edge_of(data: &GraphData, value: ValueIx) -> Edge {
     Edge { node: node.at(), output: (value.0 - data.nodes[node.at()].first_output.0) as usize }
 }
 
-fn node_view(data: &GraphData, index: NodeIx, explainer: &mut Explainer<'_>) -> NodeView {
+fn node_view(data: &GraphData, index: NodeIx, names: &DimNames, explainer: &mut Explainer<'_>) -> NodeView {
     let node = &data.nodes[index.at()];
     let label = data.node_label(index);
     let outputs = node.values().map(|value| {
@@ -286,6 +292,8 @@ fn node_view(data: &GraphData, index: NodeIx, explainer: &mut Explainer<'_>) -> 
             name: value.to_string(),
             dtype: info.dtype,
             provenance: explainer.lines(&info.shape),
+            shape_text: names.shape(&shape),
+            dims: shape.dims().unwrap_or_default().iter().map(|dim| names.any_dim(dim)).collect(),
             shape,
             result: None,
         }
@@ -326,7 +334,19 @@ impl Graph {
 
     /// Returns the requirements that inference could not decide and a run checks, as text.
     pub fn guards(&self) -> Vec<String> {
-        self.read().table.guards().iter().map(|record| record.guard.to_string()).collect()
+        self.guards_by_node().into_iter().map(|(guard, _)| guard).collect()
+    }
+
+    /// Returns the requirements that inference could not decide and a run checks, each with the name of the node that
+    /// has the requirement; `None` for a requirement that the program states.
+    pub fn guards_by_node(&self) -> Vec<(String, Option<String>)> {
+        let data = self.read();
+        let names = data.dim_names();
+        let guards = data.table.guards().iter().map(|record| {
+            let node = ((record.origin as usize) < data.nodes.len()).then_some(NodeIx(record.origin));
+            (names.guard(&record.guard), node.map(|node| data.node_name(node)))
+        });
+        guards.collect()
     }
 }
 

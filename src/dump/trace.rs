@@ -98,6 +98,11 @@ impl Trace {
         self.len() == 0
     }
 
+    /// Removes all events, such as those of a first run that is slower than the later ones.
+    pub fn clear(&self) {
+        *self.record() = Record::default();
+    }
+
     /// Runs `f` and records its time under `name`.
     pub fn time<R>(&self, name: &str, f: impl FnOnce() -> R) -> R {
         let _span = self.span("program", name);

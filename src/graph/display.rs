@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Graph, GraphData, NodeIx};
+use super::{DimNames, Graph, GraphData, NodeIx};
 use crate::error::is_own_line;
 use crate::op::Body;
 
@@ -34,6 +34,7 @@ impl GraphData {
     }
 
     fn write_text(&self, f: &mut impl fmt::Write) -> fmt::Result {
+        let names = self.dim_names();
         writeln!(f, "graph {{")?;
         for number in 0..self.nodes.len() {
             let index = NodeIx(number as u32);
@@ -49,8 +50,10 @@ impl GraphData {
                 notes.push(node.location.to_string());
             }
             match notes.is_empty() {
-                true => writeln!(f, "  {}", self.node_text(index))?,
-                false => writeln!(f, "  {:COMMENTS$}  // {}", self.node_text(index), notes.join(", "))?,
+                true => writeln!(f, "  {}", self.node_text(index, &names))?,
+                false => {
+                    writeln!(f, "  {:COMMENTS$}  // {}", self.node_text(index, &names), notes.join(", "))?
+                }
             }
             if let Some(error) = self.refused.get(&index) {
                 for line in error.message().lines() {
@@ -62,13 +65,13 @@ impl GraphData {
             writeln!(f, "  {:COMMENTS$}  // {}", tie.text(), tie.origin())?;
         }
         for record in self.table.guards() {
-            writeln!(f, "  guard {}", record.guard)?;
+            writeln!(f, "  guard {}", names.guard(&record.guard))?;
         }
         write!(f, "}}")
     }
 
     /// Returns the text of a node: `%2: f32[b, 10] = matmul(%0, %1, transpose_b=true)`.
-    pub(crate) fn node_text(&self, index: NodeIx) -> String {
+    pub(crate) fn node_text(&self, index: NodeIx, names: &DimNames) -> String {
         let node = &self.nodes[index.at()];
         let mut text = String::new();
         for (position, value) in node.values().enumerate() {
@@ -77,7 +80,7 @@ impl GraphData {
             text.push_str(&format!(
                 "{separator}{value}: {}{}",
                 info.dtype,
-                self.table.resolve_shape(&info.shape)
+                names.shape(&self.table.resolve_shape(&info.shape))
             ));
         }
         let mut arguments: Vec<String> = node.operands.iter().map(ToString::to_string).collect();
@@ -122,14 +125,14 @@ mod tests {
         });
         assert_snapshot!(lines.collect::<Vec<_>>().join("\n"), @r#"
         graph {
-          %0: f32[batch, 4, ?] = input("x")                         // here
+          %0: f32[batch, 4, x.2] = input("x")                       // here
           %1: f32[12] = constant(…)                                 // w, here
-          %2: f32[floordiv(?*batch, 3), 12] = reshape(%0, shape=[-1, 12])  // layer/reshape, here
-          %3: f32[floordiv(?*batch, 3), 12] = mul(%2, %1)           // layer/mul, here
-          %4: f32[floordiv(?*batch, 3), 12] = relu(%3)              // layer/activation, here
-          %5: f32[floordiv(?*batch, 6), 12], %6: f32[floordiv(?*batch, 6), 12] = split(%2, axis=0, num=2)  // here
-          guard 12 divides 4*?*batch
-          guard 2 divides floordiv(?*batch, 3)
+          %2: f32[floordiv(batch*x.2, 3), 12] = reshape(%0, shape=[-1, 12])  // layer/reshape, here
+          %3: f32[floordiv(batch*x.2, 3), 12] = mul(%2, %1)         // layer/mul, here
+          %4: f32[floordiv(batch*x.2, 3), 12] = relu(%3)            // layer/activation, here
+          %5: f32[floordiv(batch*x.2, 6), 12], %6: f32[floordiv(batch*x.2, 6), 12] = split(%2, axis=0, num=2)  // here
+          guard 3 divides batch*x.2
+          guard 2 divides floordiv(batch*x.2, 3)
         }
         "#);
         Ok(())

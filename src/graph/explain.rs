@@ -6,7 +6,7 @@ use std::panic::Location;
 use rustc_hash::FxHashSet;
 use shapeflow_shape_fns::{DType, Dim, Equality, Provenance, Symbol};
 
-use super::{Graph, GraphData, NodeIx, Value, ValueIx};
+use super::{DimNames, Graph, GraphData, NodeIx, Value, ValueIx};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::op::Operand;
 
@@ -73,7 +73,11 @@ impl Value<'_> {
 impl GraphData {
     fn explain(&self, value: ValueIx) -> String {
         let info = &self.values[value.at()];
-        let mut text = format!("{}  // {}", self.node_text(info.node), self.nodes[info.node.at()].location);
+        let mut text = format!(
+            "{}  // {}",
+            self.node_text(info.node, &DimNames::default()),
+            self.nodes[info.node.at()].location
+        );
         let shape = self.table.resolve_shape(&info.shape);
         let Some(dims) = shape.dims() else {
             text += "\n  the rank is known when the graph runs";

@@ -15,6 +15,7 @@ mod call;
 mod const_fold;
 mod constant;
 pub mod dataflow;
+mod dim_names;
 mod display;
 mod explain;
 mod insert;
@@ -43,6 +44,7 @@ use crate::tensor::Tensor;
 
 pub use builder::OpBuilder;
 pub use constant::IntoConstant;
+pub use dim_names::DimNames;
 pub use name_ties::NameTie;
 pub(crate) use node::{Extra, Node, NodeIx, ValueInfo, ValueIx};
 pub use operand::{IntoOperand, IntoShapeArg};

@@ -92,7 +92,8 @@ impl Graph {
             Ok(()) => data.table.commit(mark),
             Err(_) => data.table.rollback(mark),
         }
-        stated.map_err(|error| error.with_phase(Phase::Build).at(location))
+        let call = format!("assume_eq({a:?}, {b:?})");
+        stated.map_err(|error| error.with_op("assume_eq", call).with_phase(Phase::Build).at(location))
     }
 
     /// Returns the names of dimensions that calls have tied together: two names that are equal, or that broadcast with

@@ -159,7 +159,8 @@ impl Imported {
         self.inputs.iter().find(|(_, input)| *input == value).map(|(name, _)| name.as_str())
     }
 
-    /// Returns the imported nodes in the order of the model, without those inside functions.
+    /// Returns the imported nodes in the order of the model, without those inside functions: see
+    /// [`Imported::function_nodes`].
     pub fn nodes(&self) -> impl Iterator<Item = ImportedNode<'_>> {
         self.nodes.iter().map(|record| ImportedNode {
             name: &record.name,
@@ -175,6 +176,24 @@ impl Imported {
                 .map(|known| known.unwrap_or((None, TensorShape::unranked())))
                 .collect(),
             error: record.error.as_ref(),
+        })
+    }
+
+    /// Returns the nodes inside functions that calls inlined, each named `CALL/NODE`, in the order of the import.
+    ///
+    /// A node has no outputs if the graph has no node for it: a parameter replaced a constant, or a branch or a loop
+    /// holds the node.
+    pub fn function_nodes(&self) -> impl Iterator<Item = ImportedNode<'_>> {
+        let inner = self.built.iter().filter(|built| !self.by_name.contains_key(&built.name));
+        inner.map(|built| {
+            let data = self.graph.read();
+            let own = built.nodes.clone().filter(|_| built.in_region.is_none()).unwrap_or_default();
+            let values = own.last().into_iter().flat_map(|node| data.nodes[node as usize].values());
+            let outputs = values.map(|value| {
+                let info = &data.values[value.at()];
+                (Some(info.dtype), data.table.resolve_shape(&info.shape))
+            });
+            ImportedNode { name: &built.name, op: &built.op, outputs: outputs.collect(), error: None }
         })
     }
 

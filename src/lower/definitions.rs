@@ -45,6 +45,40 @@ pub(super) struct Definitions {
 /// # Errors
 /// A node needs a symbol that nothing defines, such as a name in an attribute that no input has.
 pub(super) fn definitions(graph: &GraphData) -> Result<Definitions> {
+    let (found, mut defined) = find_definitions(graph);
+    refuse_undefined(graph, &mut defined)?;
+    Ok(found)
+}
+
+/// Checks a graph that is compiled when it runs: a run can give a value to every symbol that a node needs.
+/// `is_inferred_again` says by node whether a run knows more of the node, such as a rank. Its shape function may then
+/// define every symbol of the node or tie it to another symbol.
+///
+/// # Errors
+/// As [`definitions`].
+pub(crate) fn check_definitions(graph: &GraphData, is_inferred_again: &[bool]) -> Result<()> {
+    let (_, mut defined) = find_definitions(graph);
+    for (node, _) in graph.nodes.iter().zip(is_inferred_again).filter(|(_, again)| **again) {
+        let mut define = |dim: &Dim| {
+            for dim in [dim, &graph.table.resolve(dim)] {
+                dim.symbols(&mut |symbol| {
+                    defined.insert(symbol);
+                });
+            }
+        };
+        for value in node.operands.iter().copied().chain(node.values()) {
+            let info = &graph.values[value.at()];
+            info.shape.dims().unwrap_or_default().iter().for_each(&mut define);
+            info.elements.iter().flat_map(|elements| elements.elements()).for_each(&mut define);
+        }
+        node.derived().iter().flat_map(|(_, dims)| dims).for_each(&mut define);
+        node.attrs().symbols(&mut |symbol| define(&Dim::from(symbol)));
+    }
+    refuse_undefined(graph, &mut defined)
+}
+
+/// Returns the definitions, and the symbols that have one.
+fn find_definitions(graph: &GraphData) -> (Definitions, FxHashSet<Symbol>) {
     let mut found = Definitions::default();
     let mut seen: FxHashSet<Symbol> = FxHashSet::default();
     for (_, input) in &graph.inputs {
@@ -94,8 +128,7 @@ pub(super) fn definitions(graph: &GraphData) -> Result<Definitions> {
             found.late.insert(symbol, late.clone());
         }
     }
-    refuse_undefined(graph, &mut seen)?;
-    Ok(found)
+    (found, seen)
 }
 
 impl Definitions {

@@ -58,3 +58,4 @@ pub(crate) mod tests;
 pub(crate) mod verify;
 
 pub(crate) use bound_index::PlanError;
+pub(crate) use definitions::check_definitions;

@@ -6,8 +6,9 @@
 //! graph can be compiled.
 //!
 //! **Road:** `rebuild` copies what the wanted values need, so that dead code and duplicates disappear. It fixes ranks,
-//! sizes or values of inputs on the way. `string_handles` makes nodes that only move strings move integers. `resolve` finds the inputs whose rank, sizes or value must be fixed
-//! ([`KeyInputs`]), and the nodes that must wait for results of a run ([`unresolved`]).
+//! sizes or values of inputs on the way. `string_handles` makes the copies of nodes that only move strings move integers.
+//! `resolve` finds the inputs whose rank, sizes or value must be fixed ([`KeyInputs`]), the nodes that must wait for
+//! results of a run ([`unresolved`]), and the nodes whose inference is [`incomplete`].
 //!
 //! **Callers:** `exec` rebuilds a graph before it is compiled; `compile` specializes graphs.
 //!
@@ -21,4 +22,4 @@ mod string_handles;
 
 pub(crate) use needed_nodes::{definer, needed_nodes};
 pub(crate) use rebuild::{KnownInputs, carrier, rebuild, rebuild_for_outputs, subgraph};
-pub(crate) use resolve::{KeyInputs, key_inputs, unresolved};
+pub(crate) use resolve::{KeyInputs, incomplete, key_inputs, unresolved};

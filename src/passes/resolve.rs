@@ -63,6 +63,15 @@ pub(crate) fn key_inputs(graph: &GraphData) -> KeyInputs {
     key
 }
 
+/// Returns for each node whether its inference lacks a rank or the elements of a parameter.
+pub(crate) fn incomplete(graph: &GraphData) -> Vec<bool> {
+    let is_incomplete = |node: &Node| {
+        node.operands.iter().copied().chain(node.values()).any(|value| is_unranked(graph, value))
+            || missing(graph, node).next().is_some()
+    };
+    graph.nodes.iter().map(is_incomplete).collect()
+}
+
 fn is_unranked(graph: &GraphData, value: ValueIx) -> bool {
     graph.values[value.at()].shape.rank().is_none()
 }

@@ -17,6 +17,68 @@ from browser import Browser, find
 DATA = Path(__file__).parent.parent / "data"
 
 
+def check_scopes(browser, binary, folder, shot):
+    """Checks that scopes of a large graph are closed at first, and what opens, leaves and saves them."""
+    float_type = 'attr { key: "T" value { type: DT_FLOAT } }'
+    lines = ['node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } }'
+             ' attr { key: "shape" value { shape { dim { size: -1 } dim { size: 4 } } } } }']
+    before = "x"
+    for layer in range(8):
+        for step in range(30):
+            name = f"net/layer_{layer}/step_{step}"
+            lines.append(f'node {{ name: "{name}" op: "Tanh" input: "{before}" {float_type} }}')
+            before = name
+    model, page = os.path.join(folder, "scopes.pbtxt"), os.path.join(folder, "scopes.html")
+    Path(model).write_text("\n".join(lines))
+    subprocess.run([binary, "dump", model, "-o", page], check=True)
+    browser.open(page)
+    boxes = lambda: browser.evaluate("document.querySelectorAll('g.node').length")
+    assert boxes() == 2, boxes()
+    shot("scopes")
+
+    # A click opens a scope, whose title is then at the pointer; a second click closes it.
+    under = ("(() => {{ const b = document.querySelector('{}').getBoundingClientRect();"
+             " return [b.x + b.width / 2, b.y + b.height / 2]; }})()")
+    x, y = browser.evaluate(under.format("g.node[data-scope]"))
+    at_pointer = f"document.elementFromPoint({x}, {y}).closest('[data-scope]')?.dataset.scope"
+    scope = browser.evaluate(at_pointer)
+    browser.click("g.node[data-scope]")
+    assert browser.evaluate("document.querySelectorAll('g.frame').length") == 1
+    assert browser.evaluate(at_pointer) == scope
+    assert browser.evaluate("items.length") >= 10
+    shot("opened")
+
+    # Keys reach every box: the arrows follow wires, Enter opens, Escape leaves.
+    label = "document.activeElement.getAttribute('aria-label')"
+    for key in ["ArrowDown", "ArrowUp", "PageDown", "PageDown"]:
+        browser.press(key)
+        assert browser.evaluate(label), key
+    seen = set()
+    for _ in range(12):
+        seen.add(browser.evaluate(label))
+        browser.press("PageDown")
+    assert len(seen) == browser.evaluate("items.length"), seen
+    for _ in range(40):
+        if "Scope net/layer_7" in browser.evaluate(label):
+            break
+        browser.press("PageDown")
+    browser.press("Enter")
+    assert browser.evaluate("document.activeElement.getAttribute('aria-expanded')") == "true"
+    assert browser.evaluate("document.querySelectorAll('g.frame').length") == 2
+
+    # The search opens the scopes around what it finds.
+    browser.press("/")
+    browser.type("layer_3/step_7")
+    browser.press("Enter")
+    assert browser.evaluate("document.querySelector('#name').textContent") == "net/layer_3/step_7"
+    assert browser.evaluate("document.querySelectorAll('.node.on').length") == 1
+
+    # The saved picture has all boxes of the open scopes, also those that the page does not show.
+    count = browser.evaluate("new DOMParser().parseFromString(pictureSvg(), 'image/svg+xml')"
+                             ".querySelectorAll('g.node, g.frame').length")
+    assert count == browser.evaluate("items.length") > 60, count
+
+
 def main():
     if len(sys.argv) < 2:
         sys.exit(__doc__)
@@ -54,7 +116,7 @@ def main():
         assert "batch is axis 0 of x" in text("#outputs"), text("#outputs")
         assert "for i0 < batch" in text("#loops"), text("#loops")
         assert text("#clif") is None, "the stage `kernels` has no Cranelift code"
-        assert "1 run" in text("#time"), text("#time")
+        assert "10 runs" in text("#time"), text("#time")
         assert browser.evaluate("document.querySelectorAll('.wire.lit').length") == 2
         assert "f32[batch, 8]" in text(f"g.node[data-node='{relu}'] .shape")
         shot("node")
@@ -98,6 +160,7 @@ def main():
         shot("dark")
         assert browser.errors == [], browser.errors
         assert all(url.startswith("file://") for url in browser.requests), browser.requests
+        check_scopes(browser, sys.argv[1], folder, shot)
     print("The page shows nodes, shapes, kernels, and code.")
 
 

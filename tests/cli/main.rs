@@ -1,8 +1,11 @@
 //! The command line: the commands of the README, exit codes, and errors as text and JSON.
 
+mod bench;
 mod errors;
 mod feeds;
 mod saved_models;
+mod schema;
+mod standard_streams;
 mod writes;
 
 use std::path::{Path, PathBuf};
@@ -96,7 +99,7 @@ fn commands_of_the_readme_run() {
 fn infer_prints_every_node() {
     let text = printed(&["infer", MODEL]);
     assert!(text.lines().any(|line| {
-        line.split_whitespace().collect::<Vec<_>>() == ["hidden/Relu", "Relu", "f32[?,", "8]"]
+        line.split_whitespace().collect::<Vec<_>>() == ["hidden/Relu", "Relu", "f32[x.0,", "8]"]
     }));
     let document = json(&["infer", MODEL, "--shape", "x=n,4", "--json"]);
     let nodes = document["nodes"].as_array().unwrap();
@@ -106,7 +109,7 @@ fn infer_prints_every_node() {
     assert_eq!(last["outputs"], serde_json::json!([{"dtype": "int64", "shape": ["n"]}]));
     assert_eq!(document["guards"], serde_json::json!([]));
     let unnamed = json(&["infer", MODEL, "--json"]);
-    assert_eq!(unnamed["nodes"][0]["outputs"][0]["shape"], serde_json::json!([null, 4]));
+    assert_eq!(unnamed["nodes"][0]["outputs"][0]["shape"], serde_json::json!(["x.0", 4]));
     let unranked = json(&["infer", MODEL, "--shape", "x=..", "--json"]);
     assert_eq!(unranked["nodes"][0]["outputs"][0]["shape"], Value::Null);
     let text = printed(&["infer", MODEL, "--shape", "x=.."]);
@@ -262,10 +265,10 @@ fn bad_input_exits_with_2_and_a_failed_run_with_1() {
     assert_eq!((code, errors), (2, format!("error: {feeds}: not an npz file; write it with numpy.savez\n")));
     write_npz(&feeds, []).unwrap();
     let (code, _, errors) = refused(&["run", MODEL, "--feeds", &feeds, "--fetch", "class"]);
-    assert_eq!((code, errors), (2, format!("error: x f32[?, 4] must be fed, {feeds} has no tensors\n")));
+    assert_eq!((code, errors), (2, format!("error: x f32[x.0, 4] must be fed, {feeds} has no tensors\n")));
     write_npz(&feeds, [("x", &Tensor::zeros(DType::I32, &[5, 4]).unwrap())]).unwrap();
     let (code, _, errors) = refused(&["run", MODEL, "--feeds", &feeds, "--fetch", "class"]);
-    assert_eq!((code, errors), (2, format!("error: x must be f32[?, 4], {feeds} has i32[5, 4]\n")));
+    assert_eq!((code, errors), (2, format!("error: x must be f32[x.0, 4], {feeds} has i32[5, 4]\n")));
     write_npz(&feeds, [("x", &Tensor::zeros(DType::F32, &[5, 3]).unwrap())]).unwrap();
     let (code, out, errors) = refused(&["run", MODEL, "--feeds", &feeds, "--fetch", "class", "--json"]);
     let document: Value = serde_json::from_str(&out).unwrap();

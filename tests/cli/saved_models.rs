@@ -22,9 +22,9 @@ fn a_signature_names_feeds_and_results() {
     let (code, _, error) = refused(&["run", LAYERS, "--signature", "none", "--feeds", &feeds]);
     assert_eq!(code, 2);
     assert!(error.contains("must have a signature none, got count, scale, serving_default"), "{error}");
-    let (code, _, error) = refused(&["run", MODEL, "--feeds", FEEDS]);
-    assert_eq!(code, 2);
-    assert!(error.contains("--fetch must be given, because the model has no signature"), "{error}");
+    // A model without a signature computes the tensors that no node reads.
+    let text = printed(&["run", MODEL, "--feeds", FEEDS]);
+    assert!(text.contains("probabilities: f32[5, 3]") && text.contains("class: i64[5]"), "{text}");
 }
 
 #[test]
@@ -33,7 +33,8 @@ fn check_lists_the_ops_by_what_computes_them() {
     let has = |words: &[&str]| text.lines().any(|line| line.split_whitespace().collect::<Vec<_>>() == words);
     assert!(has(&["MatMul", "2", "kernels", "f32"]), "{text}");
     assert!(
-        has(&["input", "x", "f32[?,", "3]"]) || has(&["input", "serving_default_x", "f32[?,", "3]"]),
+        has(&["input", "x", "f32[x.0,", "3]"])
+            || has(&["input", "serving_default_x", "f32[serving_default_x.0,", "3]"]),
         "{text}"
     );
     assert!(text.ends_with("the model can run\n"), "{text}");
@@ -46,4 +47,29 @@ fn check_lists_the_ops_by_what_computes_them() {
     let (code, text, error) = refused(&["check", LAYERS, "--signature", "count"]);
     assert_eq!(code, 2);
     assert!(error.contains("the variable steps must only be read"), "{error}{text}");
+}
+
+#[test]
+fn infer_shows_the_nodes_of_functions() {
+    let text = printed(&["infer", LAYERS]);
+    let has = |words: &[&str]| text.lines().any(|line| line.split_whitespace().collect::<Vec<_>>() == words);
+    let inner = "StatefulPartitionedCall_2/StatefulPartitionedCall";
+    assert!(has(&[&format!("{inner}/Relu"), "Relu", "f32[serving_default_x.0,", "4]"]), "{text}");
+    assert!(text.ends_with("computed: 6 nodes by kernels, 0 on the host\n"), "{text}");
+    // The names of dimensions need no more scopes than what tells them apart.
+    let text = printed(&["infer", "tests/data/saved_models/gru"]);
+    assert!(text.contains("f32[TensorListStack.1, TensorListStack.0, 16]"), "{text}");
+    let document = json(&["infer", "tests/data/saved_models/frozen_loop", "--json"]);
+    let guard = serde_json::json!({"text": "range.0 >= 0", "node": "TensorArrayStack/range"});
+    assert_eq!(document["guards"], serde_json::json!([guard]));
+}
+
+#[test]
+fn constants_need_no_feeds() {
+    let folder = Folder::new("constants");
+    let model = folder.file("constants.pbtxt");
+    let value = "attr { key: \"value\" value { tensor { dtype: DT_INT32 tensor_shape { } int_val: 7 } } }";
+    let dtype = "attr { key: \"dtype\" value { type: DT_INT32 } }";
+    std::fs::write(&model, format!("node {{ name: \"seven\" op: \"Const\" {dtype} {value} }}")).unwrap();
+    assert_eq!(printed(&["run", &model]), "seven: i32[] 7\n");
 }

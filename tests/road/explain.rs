@@ -102,7 +102,7 @@ fn terms_and_guards_are_explained() -> Result<()> {
     "#);
     let anything = g.input("anything", DType::F32, shape![..])?;
     assert_snapshot!(with_source_lines(&anything.explain()?), @r#"
-    %10: f32? = input("anything")  // `let anything = g.input("anything", DType::F32, shape![..])?;`
+    %10: f32[..] = input("anything")  // `let anything = g.input("anything", DType::F32, shape![..])?;`
       the rank is known when the graph runs
     "#);
     Ok(())

@@ -28,6 +28,7 @@ const ROOMS: &[&str] = &[
     "exec",
     "control",
     "interchange",
+    "guide",
     "bin",
 ];
 

@@ -2,6 +2,7 @@
 
 mod api;
 mod backend_check;
+mod bad_bindings;
 mod bad_calls;
 mod bad_custom_ops;
 mod bad_graphs;
@@ -27,6 +28,7 @@ mod layering;
 mod limits;
 mod memory;
 mod op_call;
+mod op_index;
 mod op_params;
 mod operand_choice;
 mod ops;

@@ -3,7 +3,7 @@
 
 use shapeflow::{
     Backend, CompileOptions, DType, Dim, ErrorKind, Executable, Graph, Registry, Result, SliceMasks, Tensor,
-    TensorView, Value, concat, shape,
+    TensorView, Value, concat, shape, stack,
 };
 
 /// The same outputs, compiled for machine code and for the interpreter.
@@ -253,6 +253,33 @@ fn a_size_that_nothing_determines_is_refused_when_compiled() -> Result<()> {
         error.message(),
         "fill(f32[], dims=[nowhere, 2]): dims must be known when the op runs, but nothing determines nowhere"
     );
+    Ok(())
+}
+
+#[test]
+fn a_size_of_a_graph_with_unknown_ranks_is_refused_if_no_rank_could_determine_it() -> Result<()> {
+    let message =
+        "fill(f32[], dims=[nowhere, 2]): dims must be known when the op runs, but nothing determines nowhere";
+    let g = Graph::new();
+    let x = g.input("x", DType::F32, shape![..])?;
+    let axis = g.input("axis", DType::I32, shape![])?;
+    let filled = g.fill(shape!["nowhere", 2], 1.0f32)?;
+    let ones = g.input("ones", DType::F32, shape![2, 2])?;
+    for other in [x.relu()?, ones.reduce_sum(axis)?] {
+        let error = g.compile([other, (filled + 1.0).ok()?]).unwrap_err();
+        assert_eq!((error.kind(), error.message()), (ErrorKind::Compile, message));
+    }
+    // The sizes of `x` determine a size that occurs beside `x`, also through other dimensions.
+    let view = Tensor::from_vec(&[4, 2], numbers(8))?;
+    let both = BothBackends::compile(&g, &[stack(&[filled, x], 0)?])?;
+    let expected = [vec![1.0; 8], numbers(8)].concat();
+    both.check(std::slice::from_ref(&view), Some((vec![2, 4, 2], expected)));
+    let rows = g.fill(shape!["rows"], 1.0f32)?;
+    let sums = g.fill(shape!["nowhere"], 2.0f32)?;
+    let both = BothBackends::compile(&g, &[stack(&[rows, sums], 0)?, stack(&[filled, x], 0)?])?;
+    both.check(std::slice::from_ref(&view), Some((vec![2, 4], [vec![1.0; 4], vec![2.0; 4]].concat())));
+    let both = BothBackends::compile(&g, &[x.reshape(shape!["count", 2])?])?;
+    both.check(&[view], Some((vec![4, 2], numbers(8))));
     Ok(())
 }
 

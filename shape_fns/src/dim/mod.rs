@@ -12,7 +12,8 @@
 //! | `operators`, `into_dim` | `+ - * %` on `Dim`; the types that convert to a `Dim` |
 //! | `bounds`, `compare`, `guard` | facts that the canonical form proves without a table |
 //! | `solve`, `linear` | an equation solved for one symbol; the form `a·s + b` |
-//! | `evaluate`, `display` | symbols replaced by dimensions or by values; the text of a dimension |
+//! | `evaluate` | symbols replaced by dimensions or by values |
+//! | `display`, `names` | the text of a dimension; names for the anonymous symbols in a text |
 //!
 //! `shape` builds shapes of dimensions, `infer` records facts about dimensions, and shape functions compute with
 //! dimensions. The crate that compiles graphs evaluates dimensions when sizes are known.
@@ -28,6 +29,7 @@ mod guard;
 mod into_dim;
 pub(crate) mod lattice;
 mod linear;
+mod names;
 mod operators;
 pub(crate) mod poly;
 pub(crate) mod quotient;
@@ -37,6 +39,7 @@ pub(crate) mod symbol;
 pub use bounds::Bounds;
 pub use guard::Guard;
 pub use into_dim::{IntoDim, Unknown};
+pub use names::SymbolNames;
 use symbol::BadName;
 pub use symbol::{Symbol, SymbolKind};
 

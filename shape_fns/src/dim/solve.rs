@@ -110,6 +110,15 @@ impl Dim {
         }
     }
 
+    /// Returns the greatest common divisor of all coefficients and the constant; 0 for 0.
+    pub(crate) fn common_factor(&self) -> i64 {
+        match &self.0 {
+            Repr::Known(value) => gcd(*value, 0),
+            Repr::Term(poly) => poly.terms().iter().fold(0, |g, term| gcd(g, term.1)),
+            Repr::Symbol(_) | Repr::Invalid(_) => 1,
+        }
+    }
+
     /// Splits the dimension into the sum of its non-constant terms and its constant. Returns `None` for a number and
     /// for an invalid dimension.
     pub(crate) fn without_constant(&self) -> Option<(Dim, i64)> {

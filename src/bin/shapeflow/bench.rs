@@ -1,88 +1,224 @@
-//! `shapeflow bench`: measures times and memory of building, compiling and running a model.
+//! `shapeflow bench`: measures times and memory of building, compiling and running models, and compares them.
 
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::ArgMatches;
-use serde_json::json;
-use shapeflow::{Tensor, TensorView};
+use serde_json::{Value as Json, json};
+use shapeflow::{Isa, Tensor, TensorView};
 
-use super::document::{lines, plural};
+use super::document::{lines, plural, table};
 use super::failure::Failure;
-use super::model::{Feeds, fetches, flag, import, results};
+use super::model::{Feeds, check_kernels, fetches, flag, import_file, results};
 use super::progress::Progress;
 use super::run::options;
 
-/// Builds, compiles and runs the model, and prints the times.
+/// What is measured: a model and its feeds, with the instruction set and the number of threads that run it.
+struct Variant<'a> {
+    model: &'a Path,
+    feeds: Option<&'a Path>,
+    isa: Option<Isa>,
+    threads: usize,
+}
+
+/// The measures of a variant. Times are in microseconds.
+struct Measures {
+    build: f64,
+    compile: f64,
+    first: f64,
+    /// The times of the measured runs, sorted.
+    runs: Vec<f64>,
+    kernels: usize,
+    compiles: usize,
+    arena_bytes: usize,
+}
+
+/// Measures every combination of the given models, feeds, instruction sets and numbers of threads.
 pub(crate) fn bench(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
+    let models: Vec<&PathBuf> = arguments.get_many("model").into_iter().flatten().collect();
+    let feeds: Vec<Option<&Path>> = match arguments.get_many::<PathBuf>("feeds") {
+        Some(files) => files.map(|file| Some(file.as_path())).collect(),
+        None => vec![None],
+    };
+    let isas: Vec<Option<Isa>> = match arguments.get_many::<String>("isa") {
+        Some(names) => names.map(|name| Ok(Some(name.parse::<Isa>()?))).collect::<Result<_, Failure>>()?,
+        None => vec![None],
+    };
+    let threads: Vec<usize> = arguments
+        .get_many::<u16>("threads")
+        .into_iter()
+        .flatten()
+        .map(|threads| usize::from(*threads))
+        .collect();
+    let mut measured: Vec<(Variant<'_>, Measures)> = Vec::new();
+    for model in models {
+        for feeds in &feeds {
+            for isa in &isas {
+                for threads in &threads {
+                    let variant = Variant { model, feeds: *feeds, isa: *isa, threads: *threads };
+                    let measures = measure(arguments, &variant)?;
+                    measured.push((variant, measures));
+                }
+            }
+        }
+    }
+    if flag(arguments, "json") {
+        let document = match &measured[..] {
+            [(_, measures)] => measures.json(),
+            _ => json!({"variants": measured.iter().map(variant_json).collect::<Vec<_>>()}),
+        };
+        return Ok(lines(document.to_string()));
+    }
+    match &measured[..] {
+        [(_, measures)] => Ok(lines(measures.text())),
+        _ => Ok(lines(comparison(&measured))),
+    }
+}
+
+/// Builds, compiles and runs a variant.
+fn measure(arguments: &ArgMatches, variant: &Variant<'_>) -> Result<Measures, Failure> {
+    let number = |name: &str| arguments.get_one::<u32>(name).copied().unwrap_or_default();
+    let (warmup, repeat) = (number("warmup"), number("repeat"));
     let fetches = fetches(arguments);
-    let mut feeds = Feeds::required(arguments)?;
+    let mut feeds = variant.feeds.map_or(Ok(Feeds::none()), Feeds::read_file)?;
     let mut progress = Progress::new();
     let start = Instant::now();
-    let imported = import(arguments, fetches.as_deref(), Some(&mut feeds))?;
+    let imported = import_file(arguments, variant.model, false, fetches.as_deref(), Some(&mut feeds))?;
     let values = results(&imported, fetches.as_deref())?;
     let build = micros(start);
+    check_kernels(&imported, &values)?;
     let named: Vec<(&str, shapeflow::Value<'_>)> =
         values.iter().map(|(name, value)| (name.as_str(), *value)).collect();
     progress.show(|| "compiling".to_string());
+    let mut options = options(arguments).threads(variant.threads);
+    if let Some(isa) = variant.isa {
+        options = options.isa(isa);
+    }
     let start = Instant::now();
-    let exe = imported.graph().compile_with(&options(arguments), &named[..])?;
+    let exe = imported.graph().compile_with(&options, &named[..])?;
     let compile = micros(start);
-    let tensors = feeds.of(&exe)?;
+    let tensors = feeds.of(&exe, &imported.graph().dim_names())?;
     let views: Vec<TensorView<'_>> = tensors.iter().map(Tensor::view).collect();
     let mut runner = exe.runner();
     let start = Instant::now();
     runner.run(&views)?;
     let first = micros(start);
-    let repeat = arguments.get_one::<u32>("repeat").copied().unwrap_or(1).max(1);
-    let mut times = Vec::new();
+    for done in 0..warmup {
+        progress.show(|| format!("warm-up run {done} of {warmup}"));
+        runner.run(&views)?;
+    }
+    let mut runs = Vec::new();
     for done in 0..repeat {
         progress.show(|| format!("run {done} of {repeat}"));
         let start = Instant::now();
         runner.run(&views)?;
-        times.push(micros(start));
+        runs.push(micros(start));
     }
-    drop(progress);
-    times.sort_by(f64::total_cmp);
-    // There is at least one run, so `times` is not empty.
-    let quantile = |share: f64| times.get(((times.len() - 1) as f64 * share).round() as usize).copied();
-    let (fastest, median, p90) = (quantile(0.0), quantile(0.5), quantile(0.9));
+    runs.sort_by(f64::total_cmp);
     let stats = exe.stats();
-    if flag(arguments, "json") {
-        return Ok(lines(
-            json!({
-                "build_us": build,
-                "compile_us": compile,
-                "first_run_us": first,
-                "run_us": {"min": fastest, "median": median, "p90": p90},
-                "kernels": stats.kernels,
-                "compiles": stats.compiles.len(),
-                "arena_bytes": stats.arena_bytes,
-                "peak_rss_bytes": peak_rss_bytes(),
-            })
-            .to_string(),
-        ));
+    Ok(Measures {
+        build,
+        compile,
+        first,
+        runs,
+        kernels: stats.kernels,
+        compiles: stats.compiles.len(),
+        arena_bytes: stats.arena_bytes,
+    })
+}
+
+impl Measures {
+    /// Returns the time that this share of the runs took at most. There is at least one run.
+    fn quantile(&self, share: f64) -> f64 {
+        self.runs[((self.runs.len() - 1) as f64 * share).round() as usize]
     }
-    let text = |us: Option<f64>| match us {
-        Some(us) if us >= 1000.0 => format!("{:.2} ms", us / 1000.0),
-        Some(us) => format!("{us:.2} µs"),
-        None => "-".to_string(),
-    };
-    let megabytes = |bytes: u64| format!("{:.1} MB", bytes as f64 / 1e6);
-    Ok(lines(format!(
-        "build      {}\ncompile    {}\nfirst run  {}\nrun        median {}, 90 % within {}, fastest {} ({})\n\
-         kernels    {}, {}\narena      {}\npeak RSS   {}\n",
-        text(Some(build)),
-        text(Some(compile)),
-        text(Some(first)),
-        text(median),
-        text(p90),
-        text(fastest),
-        plural(times.len(), "run"),
-        stats.kernels,
-        plural(stats.compiles.len(), "compile"),
-        megabytes(stats.arena_bytes as u64),
-        peak_rss_bytes().map_or("-".to_string(), megabytes),
-    )))
+
+    /// Returns the number of runs in a second at the median time.
+    fn throughput(&self) -> f64 {
+        1e6 / self.quantile(0.5)
+    }
+
+    fn json(&self) -> Json {
+        json!({
+            "build_us": self.build,
+            "compile_us": self.compile,
+            "first_run_us": self.first,
+            "run_us": {"min": self.quantile(0.0), "median": self.quantile(0.5), "p90": self.quantile(0.9)},
+            "runs_per_s": self.throughput(),
+            "kernels": self.kernels,
+            "compiles": self.compiles,
+            "arena_bytes": self.arena_bytes,
+            "peak_rss_bytes": peak_rss_bytes(),
+        })
+    }
+
+    fn text(&self) -> String {
+        let megabytes = |bytes: u64| format!("{:.1} MB", bytes as f64 / 1e6);
+        format!(
+            "build      {}\ncompile    {}\nfirst run  {}\nrun        median {}, 90 % within {}, fastest {} ({})\n\
+             throughput {} runs/s\nkernels    {}, {}\narena      {}\npeak RSS   {}\n",
+            time_text(self.build),
+            time_text(self.compile),
+            time_text(self.first),
+            time_text(self.quantile(0.5)),
+            time_text(self.quantile(0.9)),
+            time_text(self.quantile(0.0)),
+            plural(self.runs.len(), "run"),
+            rate_text(self.throughput()),
+            self.kernels,
+            plural(self.compiles, "compile"),
+            megabytes(self.arena_bytes as u64),
+            peak_rss_bytes().map_or("-".to_string(), megabytes),
+        )
+    }
+}
+
+impl Variant<'_> {
+    fn isa_text(&self) -> String {
+        self.isa.map_or("host".to_string(), |isa| isa.to_string())
+    }
+}
+
+fn variant_json((variant, measures): &(Variant<'_>, Measures)) -> Json {
+    let mut json = measures.json();
+    if let Some(object) = json.as_object_mut() {
+        object.insert("model".to_string(), variant.model.display().to_string().into());
+        let feeds = variant.feeds.map(|feeds| feeds.display().to_string());
+        object.insert("feeds".to_string(), feeds.into());
+        object.insert("isa".to_string(), variant.isa.map(|isa| isa.to_string()).into());
+        object.insert("threads".to_string(), variant.threads.into());
+    }
+    json
+}
+
+/// Returns a table with a row for each variant. The last column compares the medians with the first row.
+fn comparison(measured: &[(Variant<'_>, Measures)]) -> String {
+    let titles =
+        ["model", "feeds", "isa", "threads", "compile", "median", "90 % within", "runs/s", "to the first"];
+    let mut rows = vec![titles.map(str::to_string)];
+    let first = measured.first().map_or(1.0, |(_, measures)| measures.quantile(0.5));
+    rows.extend(measured.iter().map(|(variant, measures)| {
+        [
+            variant.model.display().to_string(),
+            variant.feeds.map_or("-".to_string(), |feeds| feeds.display().to_string()),
+            variant.isa_text(),
+            variant.threads.to_string(),
+            time_text(measures.compile),
+            time_text(measures.quantile(0.5)),
+            time_text(measures.quantile(0.9)),
+            rate_text(measures.throughput()),
+            format!("{:.2}×", measures.quantile(0.5) / first),
+        ]
+    }));
+    table(&rows)
+}
+
+fn time_text(us: f64) -> String {
+    if us >= 1000.0 { format!("{:.2} ms", us / 1000.0) } else { format!("{us:.2} µs") }
+}
+
+fn rate_text(per_second: f64) -> String {
+    if per_second >= 100.0 { format!("{per_second:.0}") } else { format!("{per_second:.2}") }
 }
 
 fn micros(since: Instant) -> f64 {

@@ -9,11 +9,8 @@ use shapeflow::{DType, Error, Value};
 
 use super::document::{lines, plural, table};
 use super::failure::{Failure, json_of};
-use super::model::{fetches, flag, import_with, results, type_text};
+use super::model::{fetches, flag, import_with, results, shown, type_text};
 use super::run::options;
-
-/// Maximum number of nodes that a line lists.
-const SHOWN: usize = 4;
 
 /// Imports and compiles the model. Prints its inputs, its outputs, its ops by what computes them, and the first errors.
 pub(crate) fn check(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
@@ -62,9 +59,10 @@ fn text_document(
     usage: &[OpUsage],
     error: Option<&Error>,
 ) -> String {
+    let names = imported.graph().dim_names();
     let mut rows = Vec::new();
     let ports = |kind: &str, (name, value): (&str, Value<'_>)| {
-        [kind.to_string(), name.to_string(), type_text(Some(value.dtype()), &value.shape())]
+        [kind.to_string(), name.to_string(), type_text(Some(value.dtype()), &value.shape(), &names)]
     };
     rows.extend(imported.inputs().map(|port| ports("input", port)));
     rows.extend(outputs.iter().map(|port| ports("output", *port)));
@@ -95,22 +93,14 @@ fn text_document(
     text
 }
 
-/// Returns the names of the first nodes, and the number of the others.
-fn shown(nodes: &[String]) -> String {
-    let names = nodes.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
-    match nodes.len().saturating_sub(SHOWN) {
-        0 => names,
-        more => format!("{names}, … {more} more"),
-    }
-}
-
 fn json_document(
     imported: &Imported,
     outputs: &[(&str, Value<'_>)],
     usage: &[OpUsage],
     error: Option<&Error>,
 ) -> String {
-    let port = |(name, value): (&str, Value<'_>)| json!({"name": name, "dtype": value.dtype().tensorflow_name(), "shape": value.shape().to_string()});
+    let names = imported.graph().dim_names();
+    let port = |(name, value): (&str, Value<'_>)| json!({"name": name, "dtype": value.dtype().tensorflow_name(), "shape": names.shape(&value.shape())});
     let ops: Vec<Json> = usage
         .iter()
         .map(|usage| {

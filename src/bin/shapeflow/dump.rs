@@ -19,11 +19,11 @@ pub(crate) fn dump(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
     let format = match arguments.get_one::<String>("format").map(String::as_str) {
         Some(format) => format,
         None if flag(arguments, "json") => "json",
-        None => file.map_or("text", format_of),
+        None => file.map_or(Ok("text"), format_of)?,
     };
     let fetches: Vec<&str> = list(arguments, "fetch").collect();
     let mut feeds = Feeds::read(arguments)?;
-    let imported = import(arguments, (!fetches.is_empty()).then_some(&fetches[..]), feeds.as_mut())?;
+    let imported = import(arguments, (!fetches.is_empty()).then_some(&fetches[..]), Some(&mut feeds))?;
     let refused = imported.check().err();
     let document = match format {
         "pb" | "pbtxt" if stage != StageKind::Graph => {
@@ -36,7 +36,7 @@ pub(crate) fn dump(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
             let text = to_pbtxt(imported.graph(), &wanted(&imported, &fetches)?)?;
             lines(format!("{}{text}", refused_comments("#", "omitted", &imported)))
         }
-        _ => lines(drawn(arguments, &imported, &fetches, feeds.as_ref(), stage, format)?),
+        _ => lines(drawn(arguments, &imported, &fetches, &feeds, stage, format)?),
     };
     match (file, refused) {
         (Some(file), refused) => {
@@ -60,16 +60,25 @@ fn refused_comments(mark: &str, fate: &str, imported: &Imported) -> String {
 }
 
 /// Returns the format for the extension of a file.
-fn format_of(file: &Path) -> &'static str {
-    match file.extension().and_then(|extension| extension.to_str()) {
+///
+/// # Errors
+/// No format has the extension.
+fn format_of(file: &Path) -> Result<&'static str, Failure> {
+    Ok(match file.extension().and_then(|extension| extension.to_str()) {
         Some("dot" | "gv") => "dot",
         Some("svg") => "svg",
         Some("html" | "htm") => "html",
         Some("json") => "json",
         Some("pb") => "pb",
         Some("pbtxt") => "pbtxt",
-        _ => "text",
-    }
+        Some("txt") | None => "text",
+        Some(other) => {
+            return Err(Failure::input(format_args!(
+                "the extension of {} must be txt, dot, svg, html, json, pb or pbtxt, got {other}; or give --format",
+                file.display()
+            )));
+        }
+    })
 }
 
 /// Returns the fetched tensors. Without fetches, returns the tensors that no other node reads and that inference
@@ -86,13 +95,16 @@ fn wanted<'m>(imported: &'m Imported, fetches: &[&str]) -> Result<Vec<Value<'m>>
     Ok(ends)
 }
 
-/// Takes a snapshot of the stage, and writes it in the format. Later stages compile the model, and run it once if there
-/// are feeds.
+/// The number of runs whose times a page shows.
+const WARM_RUNS: usize = 10;
+
+/// Takes a snapshot of the stage, and writes it in the format. Later stages compile the model, and run it if there are
+/// feeds.
 fn drawn(
     arguments: &ArgMatches,
     imported: &Imported,
     fetches: &[&str],
-    feeds: Option<&Feeds>,
+    feeds: &Feeds,
     stage: StageKind,
     format: &str,
 ) -> Result<String, Failure> {
@@ -101,10 +113,15 @@ fn drawn(
     if stage > StageKind::Graph {
         let options = options(arguments).trace(&trace);
         let exe = imported.graph().compile_with(&options, &wanted(imported, fetches)?)?;
-        if let Some(feeds) = feeds {
-            let tensors = feeds.of(&exe)?;
+        if feeds.are_given() {
+            let tensors = feeds.of(&exe, &imported.graph().dim_names())?;
             let views: Vec<TensorView<'_>> = tensors.iter().map(Tensor::view).collect();
+            // The first run compiles and touches memory, so the times are those of the runs after it.
             exe.run_all(&views)?;
+            trace.clear();
+            for _ in 0..WARM_RUNS {
+                exe.run_all(&views)?;
+            }
         }
         // The text of the executable has all compiled programs; a snapshot has a single program.
         let all = match (format, stage) {

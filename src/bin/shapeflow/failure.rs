@@ -32,6 +32,20 @@ impl Failure {
         Failure::usage(format!("error: {message}"))
     }
 
+    /// Returns the failure of invalid input at a node. `message` has no prefix.
+    pub(crate) fn at_node(node: &str, message: impl std::fmt::Display) -> Failure {
+        Failure {
+            error: error_json(None, Some(node), &message.to_string(), Phase::Build),
+            ..Failure::input(message)
+        }
+    }
+
+    /// Returns the failure of a node whose op cannot be computed. `message` has no prefix.
+    pub(crate) fn at_op(op: &str, node: &str, message: impl std::fmt::Display) -> Failure {
+        let error = error_json(Some(op), Some(node), &message.to_string(), Phase::Compile);
+        Failure { error, ..Failure::input(message) }
+    }
+
     /// Returns the failure of a result that cannot be written to `target`.
     pub(crate) fn output(target: impl std::fmt::Display, error: impl std::fmt::Display) -> Failure {
         let message = format!("{target} cannot be written: {error}");

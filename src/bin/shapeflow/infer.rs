@@ -4,21 +4,27 @@ use std::fmt::Write;
 
 use clap::ArgMatches;
 use serde_json::{Value, json};
-use shapeflow::{DType, TensorShape};
+use shapeflow::interchange::{ComputedBy, Imported};
+use shapeflow::{DType, DimNames, TensorShape};
 
-use super::document::{lines, table};
+use super::document::{lines, plural, table};
 use super::failure::{Failure, json_of};
 use super::model::{Feeds, flag, import, type_text};
 
-/// Prints the nodes, and the requirements that a run checks. Refused nodes are listed with their errors.
+/// Prints the nodes, also inside functions, the requirements that a run checks, and how many nodes can be computed.
+/// Refused nodes are listed with their errors.
 pub(crate) fn infer(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
-    let imported = import(arguments, None, Feeds::read(arguments)?.as_mut())?;
-    let guards = imported.graph().guards();
+    let imported = import(arguments, None, Some(&mut Feeds::read(arguments)?))?;
+    let guards = imported.graph().guards_by_node();
+    let names = imported.graph().dim_names();
+    let coverage = Coverage::of(&imported)?;
     let text = if flag(arguments, "json") {
         let nodes: Vec<Value> = imported
             .nodes()
+            .chain(imported.function_nodes())
             .map(|node| {
-                let outputs: Vec<Value> = node.outputs.iter().map(output_json).collect();
+                let outputs: Vec<Value> =
+                    node.outputs.iter().map(|output| output_json(output, &names)).collect();
                 let mut json = json!({"name": node.name, "op": node.op, "outputs": outputs});
                 if let (Some(error), Some(object)) = (node.error, json.as_object_mut()) {
                     object.insert("error".to_string(), json_of(error));
@@ -26,13 +32,16 @@ pub(crate) fn infer(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
                 json
             })
             .collect();
-        json!({"nodes": nodes, "guards": guards}).to_string()
+        let guards: Vec<Value> =
+            guards.iter().map(|(text, node)| json!({"text": text, "node": node})).collect();
+        json!({"nodes": nodes, "guards": guards, "coverage": coverage.json()}).to_string()
     } else {
         let rows: Vec<[String; 3]> = imported
             .nodes()
+            .chain(imported.function_nodes())
             .map(|node| {
                 let outputs: Vec<String> =
-                    node.outputs.iter().map(|(dtype, shape)| type_text(*dtype, shape)).collect();
+                    node.outputs.iter().map(|(dtype, shape)| type_text(*dtype, shape, &names)).collect();
                 let result = match node.error {
                     Some(error) => format!("error: {}", error.message()),
                     None => outputs.join(", "),
@@ -41,9 +50,13 @@ pub(crate) fn infer(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
             })
             .collect();
         let mut text = table(&rows);
-        for guard in &guards {
-            let _ = writeln!(text, "run-time check: {guard}");
+        for (guard, node) in &guards {
+            let _ = match node {
+                Some(node) => writeln!(text, "run-time check: {guard} in {node}"),
+                None => writeln!(text, "run-time check: {guard}"),
+            };
         }
+        text.push_str(&coverage.text());
         text
     };
     match imported.check() {
@@ -52,13 +65,64 @@ pub(crate) fn infer(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
     }
 }
 
-/// Returns an output such as `{"dtype": "float32", "shape": [2, null, "n"]}`. An unknown dtype or rank is `null`.
-fn output_json((dtype, shape): &(Option<DType>, TensorShape)) -> Value {
+/// The numbers of nodes by what computes them.
+struct Coverage {
+    kernels: usize,
+    host: usize,
+    /// The ops that nothing computes, each with the number of its nodes.
+    missing: Vec<(String, usize)>,
+}
+
+impl Coverage {
+    /// Counts the nodes that the tensors need which no node reads.
+    fn of(imported: &Imported) -> Result<Coverage, Failure> {
+        let ends: Vec<_> = imported.fetches().filter_map(|name| imported.value(name).ok()).collect();
+        let mut coverage = Coverage { kernels: 0, host: 0, missing: Vec::new() };
+        for usage in imported.op_usage(&ends)? {
+            let count = usage.nodes.len();
+            match usage.computed_by {
+                ComputedBy::Kernels => coverage.kernels += count,
+                ComputedBy::Host => coverage.host += count,
+                ComputedBy::Nothing => coverage.missing.push((usage.op, count)),
+                _ => {}
+            }
+        }
+        Ok(coverage)
+    }
+
+    fn uncovered(&self) -> usize {
+        self.missing.iter().map(|(_, count)| count).sum()
+    }
+
+    fn json(&self) -> Value {
+        let missing: Vec<Value> =
+            self.missing.iter().map(|(op, nodes)| json!({"op": op, "nodes": nodes})).collect();
+        json!({"kernels": self.kernels, "host": self.host, "none": self.uncovered(), "missing": missing})
+    }
+
+    fn text(&self) -> String {
+        let (covered, uncovered) = (self.kernels + self.host, self.uncovered());
+        if covered + uncovered == 0 {
+            return String::new();
+        }
+        let mut text =
+            format!("computed: {} by kernels, {} on the host", plural(self.kernels, "node"), self.host);
+        if uncovered > 0 {
+            let ops: Vec<String> = self.missing.iter().map(|(op, count)| format!("{op} ×{count}")).collect();
+            let share = 100 * covered / (covered + uncovered);
+            let _ = write!(text, ", {uncovered} by nothing ({share} % can run): {}", ops.join(", "));
+        }
+        text.push('\n');
+        text
+    }
+}
+
+/// Returns an output such as `{"dtype": "float32", "shape": [2, "tokens.1", "n"]}`. An unknown dtype or rank is `null`.
+fn output_json((dtype, shape): &(Option<DType>, TensorShape), names: &DimNames) -> Value {
     let dims = shape.dims().map(|dims| {
-        let dims = dims.iter().map(|dim| match (dim.as_known(), dim.as_symbol()) {
-            (Some(size), _) => json!(size),
-            (None, Some(symbol)) if symbol.is_anonymous() => Value::Null,
-            _ => json!(dim.to_string()),
+        let dims = dims.iter().map(|dim| match dim.as_known() {
+            Some(size) => json!(size),
+            None => json!(names.dim(dim)),
         });
         dims.collect::<Vec<_>>()
     });

@@ -58,12 +58,17 @@ fn run(matches: &ArgMatches) -> Result<Vec<u8>, Failure> {
         Some(("ops", arguments)) => Ok(ops::ops(arguments)),
         Some(("completions", arguments)) => shell::completions(arguments, command()),
         Some(("man", _)) => shell::man(command()),
+        Some(("schema", _)) => Ok(shell::schema()),
         _ => Err(Failure::usage(
-            "error: a command must be given: infer, run, dump, bench, check, ops, completions or man"
+            "error: a command must be given: infer, run, dump, bench, check, ops, completions, man or schema"
                 .to_string(),
         )),
     }
 }
+
+/// The help of `--fetch` for commands that run a model.
+const RESULTS: &str =
+    "The tensors to compute [default: the outputs of the signature, else the tensors that no node reads]";
 
 /// Returns the declaration of all commands and their arguments.
 fn command() -> Command {
@@ -72,7 +77,7 @@ fn command() -> Command {
             .value_name("MODEL")
             .required(true)
             .value_parser(value_parser!(std::path::PathBuf))
-            .help("A GraphDef (.pb, .pbtxt) or a SavedModel folder")
+            .help("A GraphDef (.pb, .pbtxt), a SavedModel folder, or - for standard input")
     };
     let shape = || {
         Arg::new("shape")
@@ -117,6 +122,11 @@ fn command() -> Command {
             .value_parser(value_parser!(u16).range(1..))
             .help("The number of threads for large kernels")
     };
+    let count = |name: &'static str, default: &'static str, help: &'static str| {
+        let least = i64::from(name == "repeat");
+        let range = value_parser!(u32).range(least..);
+        Arg::new(name).long(name).value_name("N").default_value(default).value_parser(range).help(help)
+    };
     let file = |name: &'static str, value: &'static str, help: &'static str| {
         Arg::new(name).long(name).value_name(value).value_parser(value_parser!(std::path::PathBuf)).help(help)
     };
@@ -140,9 +150,9 @@ fn command() -> Command {
                 .about("Runs a model on tensors from an npz file")
                 .args([
                     model(),
-                    feeds().required(true),
-                    fetch().help("The tensors to compute [default: the outputs of the signature]"),
-                    file("out", "OUT.npz", "Writes the results to this file"),
+                    feeds(),
+                    fetch().help(RESULTS),
+                    file("out", "OUT.npz", "Writes the results to this file; - is standard output"),
                     file("trace", "TRACE.json", "Writes a trace for chrome://tracing and Perfetto"),
                 ])
                 .args([signature(), shape(), threads(), json()]),
@@ -166,31 +176,42 @@ fn command() -> Command {
                         .long("output")
                         .value_name("FILE")
                         .value_parser(value_parser!(std::path::PathBuf))
-                        .help("Writes to this file instead of standard output"),
+                        .help("Writes to this file; - is standard output"),
                 ])
                 .args([
                     fetch(),
-                    feeds().help("Makes these tensors inputs; a compiled stage runs once and shows times"),
+                    feeds().help("Makes these tensors inputs; a compiled stage runs and shows times"),
                 ])
                 .args([signature(), shape(), unknown(), json()]),
         )
         .subcommand(
             Command::new("bench")
-                .about("Measures building, compiling and running a model")
+                .about("Measures building, compiling and running models, and compares them")
                 .args([
-                    model(),
-                    feeds().required(true),
-                    fetch().help("The tensors to compute [default: the outputs of the signature]"),
+                    model().num_args(1..),
+                    feeds()
+                        .action(ArgAction::Append)
+                        .help("The tensors to feed; may be given several times to compare feeds"),
+                    fetch().help(RESULTS),
                 ])
-                .arg(
-                    Arg::new("repeat")
-                        .long("repeat")
-                        .value_name("N")
-                        .default_value("100")
-                        .value_parser(value_parser!(u32).range(1..))
-                        .help("The number of measured runs"),
-                )
-                .args([threads(), signature(), shape(), json()]),
+                .args([
+                    count("repeat", "100", "The number of measured runs"),
+                    count("warmup", "10", "The number of runs before the measured ones"),
+                ])
+                .args([
+                    threads()
+                        .value_delimiter(',')
+                        .value_name("N,…")
+                        .help("The numbers of threads for large kernels; several are compared"),
+                    Arg::new("isa")
+                        .long("isa")
+                        .value_name("ISA,…")
+                        .value_delimiter(',')
+                        .help("The instruction sets for kernels: avx512, avx2, clif; several are compared"),
+                    signature(),
+                    shape(),
+                    json(),
+                ]),
         )
         .subcommand(
             Command::new("check")
@@ -208,4 +229,5 @@ fn command() -> Command {
             ),
         )
         .subcommand(Command::new("man").about("Prints the manual page in roff format"))
+        .subcommand(Command::new("schema").about("Prints the JSON Schema of the documents of --json"))
 }

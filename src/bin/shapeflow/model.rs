@@ -1,12 +1,16 @@
 //! Reads the arguments that several commands share: models, shapes, feeds and fetches.
 
 use std::collections::HashSet;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use clap::ArgMatches;
-use shapeflow::interchange::{ImportOptions, Imported, as_dtype, map_safetensors, read_model, read_npz};
-use shapeflow::{DType, Executable, Port, Tensor, TensorShape, Value};
+use shapeflow::interchange::{
+    ComputedBy, ImportOptions, Imported, Model, as_dtype, map_safetensors, read_model, read_npz,
+};
+use shapeflow::{DType, DimNames, Executable, Port, Tensor, TensorShape, Value};
 
+use super::document::plural;
 use super::failure::Failure;
 use super::progress::Progress;
 
@@ -30,6 +34,17 @@ pub(crate) fn import_with(
     fetches: Option<&[&str]>,
     feeds: Option<&mut Feeds>,
 ) -> Result<Imported, Failure> {
+    import_file(arguments, path(arguments, "model")?, allow_unknown, fetches, feeds)
+}
+
+/// Does the same as [`import_with`] for the model of a file; `-` is standard input.
+pub(crate) fn import_file(
+    arguments: &ArgMatches,
+    file: &Path,
+    allow_unknown: bool,
+    fetches: Option<&[&str]>,
+    feeds: Option<&mut Feeds>,
+) -> Result<Imported, Failure> {
     let mut options = ImportOptions::new().allow_unknown(allow_unknown);
     if let Ok(Some(name)) = arguments.try_get_one::<String>("signature") {
         options = options.signature(name);
@@ -41,16 +56,24 @@ pub(crate) fn import_with(
     for (name, _) in feeds.iter().flat_map(|feeds| &feeds.tensors) {
         options = options.feed(name.as_str());
     }
-    let file = path(arguments, "model")?;
     let mut progress = Progress::new();
     if std::fs::metadata(file).is_ok_and(|data| data.len() > LARGE) {
         progress.announce(&format!("reading {}", file.display()));
     }
-    let imported = read_model(file)?.import(fetches, &options)?;
+    let model = if file == Path::new("-") { Model::from_bytes(read_input()?)? } else { read_model(file)? };
+    let imported = model.import(fetches, &options)?;
     if let Some(feeds) = feeds {
         feeds.name_by_input(&imported)?;
     }
     Ok(imported)
+}
+
+/// Reads standard input to its end.
+fn read_input() -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    let read = std::io::stdin().lock().read_to_end(&mut bytes);
+    read.map_err(|error| Failure::input(format_args!("standard input: {error}")))?;
+    Ok(bytes)
 }
 
 /// Returns whether a flag is set; false for a command without the flag.
@@ -85,12 +108,8 @@ fn named_shape(text: &str) -> Result<(String, TensorShape), Failure> {
 }
 
 /// Formats dtype and shape, such as `f32[?, 8]`; `f32[..]` for unknown rank, `?[2]` for an unknown dtype.
-pub(crate) fn type_text(dtype: Option<DType>, shape: &TensorShape) -> String {
-    let dtype = dtype.map_or("?", DType::name);
-    match shape.rank() {
-        Some(_) => format!("{dtype}{shape}"),
-        None => format!("{dtype}[..]"),
-    }
+pub(crate) fn type_text(dtype: Option<DType>, shape: &TensorShape, names: &DimNames) -> String {
+    format!("{}{}", dtype.map_or("?", DType::name), names.shape(shape))
 }
 
 /// Returns the fetches of a command: the tensors that `--fetch` names, or `None` for the outputs of the signature.
@@ -98,7 +117,8 @@ pub(crate) fn fetches(arguments: &ArgMatches) -> Option<Vec<&str>> {
     Some(list(arguments, "fetch").collect()).filter(|fetches: &Vec<&str>| !fetches.is_empty())
 }
 
-/// Returns the values that a run computes: the fetches, or the outputs of the signature.
+/// Returns the values that a run computes: the fetches, else the outputs of the signature, else the tensors that no
+/// node reads.
 pub(crate) fn results<'m>(
     imported: &'m Imported,
     fetches: Option<&[&str]>,
@@ -108,9 +128,42 @@ pub(crate) fn results<'m>(
     }
     let outputs = imported.outputs()?;
     if outputs.is_empty() {
-        return Err(Failure::input("--fetch must be given, because the model has no signature"));
+        let ends: Vec<&str> = imported.fetches().collect();
+        return match ends[..] {
+            [] => Err(Failure::input("the model must have a node with outputs, got none")),
+            _ => fetched(imported, &ends),
+        };
     }
     Ok(outputs.into_iter().map(|(name, value)| (name.to_string(), value)).collect())
+}
+
+/// Checks that this crate can compute all ops that the results need.
+///
+/// # Errors
+/// It has no kernel for some ops. The error lists all of them.
+pub(crate) fn check_kernels(imported: &Imported, results: &[(String, Value<'_>)]) -> Result<(), Failure> {
+    let values: Vec<Value<'_>> = results.iter().map(|(_, value)| *value).collect();
+    let usage = imported.op_usage(&values)?;
+    let missing: Vec<_> = usage.iter().filter(|usage| usage.computed_by == ComputedBy::Nothing).collect();
+    let [first, ..] = missing[..] else { return Ok(()) };
+    let ops: Vec<String> = missing
+        .iter()
+        .map(|usage| format!("{} ({}: {})", usage.op, plural(usage.nodes.len(), "node"), shown(&usage.nodes)))
+        .collect();
+    let message = format!("no kernel computes {}: {}", plural(missing.len(), "op"), ops.join(", "));
+    Err(Failure::at_op(&first.op, first.nodes.first().map_or("", String::as_str), message))
+}
+
+/// Maximum number of nodes that a list shows.
+const SHOWN: usize = 4;
+
+/// Returns the names of the first nodes, and the number of the others.
+pub(crate) fn shown(nodes: &[String]) -> String {
+    let names = nodes.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
+    match nodes.len().saturating_sub(SHOWN) {
+        0 => names,
+        more => format!("{names}, … {more} more"),
+    }
 }
 
 /// Returns the fetched values. A name may be given once.
@@ -130,26 +183,35 @@ pub(crate) fn fetched<'m>(
 
 /// The fed tensors, each with the name of its input.
 pub(crate) struct Feeds {
-    file: PathBuf,
+    /// The file of the tensors; none without `--feeds`.
+    file: Option<PathBuf>,
     tensors: Vec<(String, Tensor)>,
 }
 
 impl Feeds {
-    /// Reads the tensors of the file that `--feeds` names, if the argument is given.
-    pub(crate) fn read(arguments: &ArgMatches) -> Result<Option<Feeds>, Failure> {
-        if !arguments.contains_id("feeds") {
-            return Ok(None);
+    /// Reads the tensors of the file that `--feeds` names; none without the argument.
+    pub(crate) fn read(arguments: &ArgMatches) -> Result<Feeds, Failure> {
+        match arguments.get_one::<PathBuf>("feeds") {
+            Some(file) => Feeds::read_file(file),
+            None => Ok(Feeds::none()),
         }
-        Feeds::required(arguments).map(Some)
     }
 
-    /// Reads the tensors of the file that `--feeds` names.
-    pub(crate) fn required(arguments: &ArgMatches) -> Result<Feeds, Failure> {
-        let file = path(arguments, "feeds")?.to_path_buf();
-        let is_safetensors = Path::new(&file).extension().is_some_and(|extension| extension == "safetensors");
-        let read = if is_safetensors { map_safetensors(&file) } else { read_npz(&file) };
+    pub(crate) fn none() -> Feeds {
+        Feeds { file: None, tensors: Vec::new() }
+    }
+
+    /// Reads the tensors of a file.
+    pub(crate) fn read_file(file: &Path) -> Result<Feeds, Failure> {
+        let is_safetensors = file.extension().is_some_and(|extension| extension == "safetensors");
+        let read = if is_safetensors { map_safetensors(file) } else { read_npz(file) };
         let tensors = read.map_err(|error| Failure::input(error.message()))?;
-        Ok(Feeds { file, tensors: tensors.into_iter().collect() })
+        Ok(Feeds { file: Some(file.to_path_buf()), tensors: tensors.into_iter().collect() })
+    }
+
+    /// Returns whether `--feeds` was given.
+    pub(crate) fn are_given(&self) -> bool {
+        self.file.is_some()
     }
 
     /// Gives each tensor the name of the input that it feeds.
@@ -166,22 +228,29 @@ impl Feeds {
         Ok(())
     }
 
-    /// Returns the tensors in the order of an executable's needed inputs, converted to the dtypes of the inputs.
-    pub(crate) fn of(&self, exe: &Executable) -> Result<Vec<Tensor>, Failure> {
+    /// Returns the tensors in the order of an executable's needed inputs, converted to the dtypes of the inputs. `names`
+    /// are the names of the unknown dimensions in errors.
+    pub(crate) fn of(&self, exe: &Executable, names: &DimNames) -> Result<Vec<Tensor>, Failure> {
         let tensor_for = |port: &Port| {
             let Port { name, dtype, shape, .. } = port;
-            let (expected, file) = (type_text(Some(*dtype), shape), self.file.display());
+            let expected = type_text(Some(*dtype), shape, names);
+            let Some(file) = self.file.as_ref().map(|file| file.display()) else {
+                let message = format!("{name} {expected} must be fed; give --feeds FEEDS.npz");
+                return Err(Failure::at_node(name, message));
+            };
             let Some((_, tensor)) = self.tensors.iter().find(|(given, _)| given == name) else {
                 let names: Vec<&str> = self.tensors.iter().map(|(name, _)| name.as_str()).collect();
                 let names = if names.is_empty() { "no tensors".to_string() } else { names.join(", ") };
-                return Err(Failure::input(format_args!(
-                    "{name} {expected} must be fed, {file} has {names}"
-                )));
+                return Err(Failure::at_node(
+                    name,
+                    format!("{name} {expected} must be fed, {file} has {names}"),
+                ));
             };
             as_dtype(tensor, *dtype).map_err(|error| {
                 let help = error.help().map_or(String::new(), |help| format!("\n  help: {help}"));
                 let (got, sizes) = (tensor.dtype(), tensor.sizes());
-                Failure::input(format_args!("{name} must be {expected}, {file} has {got}{sizes:?}{help}"))
+                let message = format!("{name} must be {expected}, {file} has {got}{sizes:?}{help}");
+                Failure::at_node(name, message)
             })
         };
         exe.inputs().iter().filter(|port| port.needed).map(tensor_for).collect()

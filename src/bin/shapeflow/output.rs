@@ -17,8 +17,11 @@ pub(crate) fn print(document: &[u8]) -> Result<(), Failure> {
     }
 }
 
-/// Writes a file.
+/// Writes a file; `-` is standard output.
 pub(crate) fn write_file(file: &Path, content: impl AsRef<[u8]>) -> Result<(), Failure> {
+    if file == Path::new("-") {
+        return print(content.as_ref());
+    }
     std::fs::write(file, content).map_err(|error| Failure::output(file.display(), error))
 }
 

@@ -7,17 +7,18 @@ use shapeflow::{CompileOptions, DType, Element, Tensor, TensorView, Trace};
 
 use super::document::lines;
 use super::failure::Failure;
-use super::model::{Feeds, fetches, flag, import, path, results};
+use super::model::{Feeds, check_kernels, fetches, flag, import, path, results};
 use super::output::write_file;
 
 /// Runs the model once. Writes the results to a file, or prints a summary of each.
 pub(crate) fn run(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
     let trace = Trace::new();
     let fetches = fetches(arguments);
-    let mut feeds = trace.time("feeds", || Feeds::required(arguments))?;
-    let (exe, names) = {
+    let mut feeds = trace.time("feeds", || Feeds::read(arguments))?;
+    let (exe, names, dim_names) = {
         let imported = trace.time("build", || import(arguments, fetches.as_deref(), Some(&mut feeds)))?;
         let values = results(&imported, fetches.as_deref())?;
+        check_kernels(&imported, &values)?;
         let named: Vec<(&str, shapeflow::Value<'_>)> =
             values.iter().map(|(name, value)| (name.as_str(), *value)).collect();
         let mut options = options(arguments);
@@ -26,9 +27,9 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
         }
         let exe = trace.time("compile", || imported.graph().compile_with(&options, &named[..]))?;
         let names: Vec<String> = values.iter().map(|(name, _)| name.clone()).collect();
-        (exe, names)
+        (exe, names, imported.graph().dim_names())
     };
-    let tensors = feeds.of(&exe)?;
+    let tensors = feeds.of(&exe, &dim_names)?;
     let views: Vec<TensorView<'_>> = tensors.iter().map(Tensor::view).collect();
     let results = trace.time("run", || exe.run_all(&views))?;
     let results: Vec<(&str, &Tensor)> = names.iter().map(String::as_str).zip(&results).collect();

@@ -1,4 +1,4 @@
-//! `shapeflow completions` and `shapeflow man`: files that integrate the command line into a system.
+//! `shapeflow completions`, `shapeflow man` and `shapeflow schema`: files that integrate the command line into a system.
 
 use clap::{ArgMatches, Command};
 use clap_complete::Shell;
@@ -29,6 +29,11 @@ pub(crate) fn man(mut command: Command) -> Result<Vec<u8>, Failure> {
         man.render_options_section(&mut page).map_err(failed)?;
     }
     Ok(page)
+}
+
+/// Prints the JSON Schema of the documents that `--json` prints.
+pub(crate) fn schema() -> Vec<u8> {
+    include_bytes!("schema.json").to_vec()
 }
 
 /// Returns the version, the features of the build, and the instruction set for kernels.

@@ -21,6 +21,8 @@ impl<'g> Value<'g> {
     ///
     /// # Errors
     /// `mask` is not bool, has rank 0 or unknown rank, or differs in its dimensions from the matched axes of `self`.
+    #[doc(alias = "masked_select")]
+    #[doc(alias = "compress")]
     #[track_caller]
     pub fn boolean_mask(self, mask: Value<'g>, axis: i64) -> Result<Value<'g>> {
         self.graph().op(&DEF).data(self).data(mask).attr("axis", axis).finish()

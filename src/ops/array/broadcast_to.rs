@@ -15,6 +15,7 @@ impl<'g> Value<'g> {
     ///
     /// # Errors
     /// `self` has more axes than `shape`, or a dimension of `self` is neither 1 nor the dimension of `shape`.
+    #[doc(alias = "expand")]
     #[track_caller]
     pub fn broadcast_to(self, shape: impl IntoShapeArg<'g>) -> Result<Value<'g>> {
         self.graph().op(&DEF).data(self).size("shape", shape.into_shape_arg()).finish()

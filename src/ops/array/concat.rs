@@ -20,6 +20,8 @@ use super::axis::body_axis;
 /// # Errors
 /// There are no values, the values are scalars (see [`stack`](crate::stack)), their dtypes, ranks or other sizes
 /// differ, or the axis is out of range.
+#[doc(alias = "cat")]
+#[doc(alias = "concatenate")]
 #[track_caller]
 pub fn concat<'g>(values: &[Value<'g>], axis: i64) -> Result<Value<'g>> {
     let first = first_of(values, "concat")?;

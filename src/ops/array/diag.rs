@@ -15,6 +15,7 @@ impl<'g> Value<'g> {
     ///
     /// # Errors
     /// `self` is a scalar.
+    #[doc(alias = "tensor_diag")]
     #[track_caller]
     pub fn diag(self) -> Result<Value<'g>> {
         self.graph().op(&DEF).data(self).finish()
@@ -27,6 +28,7 @@ impl<'g> Value<'g> {
     ///
     /// # Errors
     /// The rank is odd or 0, or the halves of the axes differ.
+    #[doc(alias = "tensor_diag_part")]
     #[track_caller]
     pub fn diag_part(self) -> Result<Value<'g>> {
         self.graph().op(&PART).data(self).finish()

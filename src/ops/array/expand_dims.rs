@@ -16,6 +16,8 @@ impl<'g> Value<'g> {
     ///
     /// # Errors
     /// `axis` is outside `[-rank - 1, rank]`.
+    #[doc(alias = "unsqueeze")]
+    #[doc(alias = "newaxis")]
     #[track_caller]
     pub fn expand_dims(self, axis: impl IntoParam<'g>) -> Result<Value<'g>> {
         self.graph().op(&DEF).data(self).structure("axis", axis).finish()

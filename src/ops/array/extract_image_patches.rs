@@ -38,6 +38,8 @@ impl<'g> Value<'g> {
     ///
     /// # Errors
     /// The rank is not 4, a size, stride or rate is less than 1, or the windows do not fit.
+    #[doc(alias = "unfold")]
+    #[doc(alias = "im2col")]
     #[track_caller]
     pub fn extract_image_patches(
         self,

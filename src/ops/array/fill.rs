@@ -17,6 +17,8 @@ impl Graph {
     ///
     /// # Errors
     /// A size is negative, or `value` is not a scalar.
+    #[doc(alias = "full")]
+    #[doc(alias = "constant")]
     #[track_caller]
     pub fn fill<'g>(&'g self, dims: impl IntoShapeArg<'g>, value: impl IntoScalar<'g>) -> Result<Value<'g>> {
         let value = value.into_scalar(self, std::panic::Location::caller())?;

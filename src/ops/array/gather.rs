@@ -19,6 +19,9 @@ impl<'g> Value<'g> {
     ///
     /// # Errors
     /// The axis is out of range, or `indices` is neither i32 nor i64.
+    #[doc(alias = "take")]
+    #[doc(alias = "index_select")]
+    #[doc(alias = "embedding_lookup")]
     #[track_caller]
     pub fn gather(self, indices: impl IntoOperand<'g>, axis: i64) -> Result<Value<'g>> {
         self.gather_batched(indices, axis, 0)

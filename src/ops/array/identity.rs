@@ -13,6 +13,8 @@ impl<'g> Value<'g> {
     ///
     /// # Errors
     /// The value is [poisoned](Value).
+    #[doc(alias = "stop_gradient")]
+    #[doc(alias = "detach")]
     #[track_caller]
     pub fn identity(self) -> Result<Value<'g>> {
         self.graph().op(&DEF).data(self).finish()

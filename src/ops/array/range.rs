@@ -56,6 +56,7 @@ impl Graph {
     /// # Errors
     /// `delta` is 0, `limit` does not lie in the direction of `delta`, a number does not fit the dtype, or values
     /// differ in dtype.
+    #[doc(alias = "arange")]
     #[track_caller]
     pub fn range<'g>(
         &'g self,

@@ -17,6 +17,8 @@ impl<'g> Value<'g> {
     ///
     /// # Errors
     /// The value is [poisoned](Value).
+    #[doc(alias = "ndim")]
+    #[doc(alias = "rank")]
     #[track_caller]
     pub fn rank_tensor(self) -> Result<Value<'g>> {
         self.rank_tensor_as(DType::I64)

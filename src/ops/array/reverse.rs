@@ -16,6 +16,7 @@ impl<'g> Value<'g> {
     ///
     /// # Errors
     /// An axis is out of range or given twice.
+    #[doc(alias = "flip")]
     #[track_caller]
     pub fn reverse(self, axes: impl IntoParam<'g>) -> Result<Value<'g>> {
         self.graph().op(&DEF).data(self).structure("axis", axes).finish()

@@ -17,6 +17,7 @@ impl<'g> Value<'g> {
     ///
     /// # Errors
     /// The value is [poisoned](Value).
+    #[doc(alias = "shape")]
     #[track_caller]
     pub fn shape_tensor(self) -> Result<Value<'g>> {
         self.shape_tensor_as(DType::I64)

@@ -15,6 +15,8 @@ impl<'g> Value<'g> {
     ///
     /// # Errors
     /// `begin` or `size` does not have one entry per axis, a size is below -1, or a range exceeds its axis.
+    #[doc(alias = "narrow")]
+    #[doc(alias = "dynamic_slice")]
     #[track_caller]
     pub fn slice(self, begin: impl IntoParam<'g>, size: impl IntoParam<'g>) -> Result<Value<'g>> {
         self.graph().op(&DEF).data(self).size("begin", begin).size("size", size).finish()

@@ -111,6 +111,7 @@ impl<'g> Value<'g> {
     ///
     /// # Errors
     /// As [`Value::strided_slice`]; also if there are more than 32 items.
+    #[doc(alias = "getitem")]
     #[track_caller]
     pub fn slice_with(self, items: &[SliceItem]) -> Result<Value<'g>> {
         if items.len() > 32 {

@@ -27,6 +27,7 @@ impl<'g> Value<'g> {
     ///
     /// # Errors
     /// The rank is not 4, `block` is less than 2, or a size is not a multiple of `block`.
+    #[doc(alias = "pixel_unshuffle")]
     #[track_caller]
     pub fn space_to_depth(self, block: i64) -> Result<Value<'g>> {
         self.graph().op(&DEF).data(self).attr("block_size", block).finish()
@@ -40,6 +41,7 @@ impl<'g> Value<'g> {
     ///
     /// # Errors
     /// The rank is not 4, `block` is less than 2, or the number of channels is not a multiple of `block * block`.
+    #[doc(alias = "pixel_shuffle")]
     #[track_caller]
     pub fn depth_to_space(self, block: i64) -> Result<Value<'g>> {
         self.graph().op(&BACK).data(self).attr("block_size", block).finish()

@@ -18,6 +18,7 @@ impl<'g> Value<'g> {
     ///
     /// # Errors
     /// The axis is out of range, or `N` does not divide its dimension.
+    #[doc(alias = "chunk")]
     #[track_caller]
     pub fn split<const N: usize>(self, axis: i64) -> Result<[Value<'g>; N]> {
         exactly(self.graph().op(&DEF).structure("axis", axis).data(self).attr("num", N as i64).finish_all()?)
@@ -27,6 +28,8 @@ impl<'g> Value<'g> {
     ///
     /// # Errors
     /// As [`Value::split`].
+    #[doc(alias = "chunk")]
+    #[doc(alias = "array_split")]
     #[track_caller]
     pub fn split_n(self, num: i64, axis: i64) -> Result<Vec<Value<'g>>> {
         self.graph().op(&DEF).structure("axis", axis).data(self).attr("num", num).finish_all()

@@ -20,6 +20,7 @@ impl<'g> Value<'g> {
     /// # Errors
     /// The axis is out of range, the sizes do not add up to its dimension, more than one size is -1, a size is less
     /// than -1, or the sizes are a value of unknown length.
+    #[doc(alias = "split_with_sizes")]
     #[track_caller]
     pub fn split_sizes(self, sizes: impl IntoParam<'g>, axis: i64) -> Result<Vec<Value<'g>>> {
         let sizes = sizes.into_param();

@@ -18,6 +18,7 @@ use super::concat::first_of;
 ///
 /// # Errors
 /// There are no values, their dtypes or shapes differ, or the axis is out of range.
+#[doc(alias = "pack")]
 #[track_caller]
 pub fn stack<'g>(values: &[Value<'g>], axis: i64) -> Result<Value<'g>> {
     let first = first_of(values, "stack")?;

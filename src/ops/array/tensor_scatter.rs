@@ -59,10 +59,13 @@ scatters! {
     /// assert_eq!(y.to_vec::<i32>()?, [10, 2, 30]);
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
+    #[doc(alias = "index_put")]
     tensor_scatter_nd_update, UPDATE, "TensorScatterUpdate", |cx| scatter(cx, None), moved;
     /// Adds to slices of `self`: `out[indices[i, 0], …, indices[i, k-1], ..] += updates[i, ..]`, in the order of the
     /// updates. Integers (which wrap), floats and complex numbers; f16 and bf16 are added as f32 and rounded once. As
     /// TensorFlow's `TensorScatterAdd`.
+    #[doc(alias = "index_add")]
+    #[doc(alias = "scatter_add")]
     tensor_scatter_nd_add, ADD, "TensorScatterAdd", |cx| scatter(cx, Some(Combine::Add)), summed;
     /// Subtracts from slices of `self`: `out[indices[i, 0], …, indices[i, k-1], ..] -= updates[i, ..]`, in the order of
     /// the updates. Integers (which wrap), floats and complex numbers; f16 and bf16 are subtracted as f32 and rounded

@@ -13,6 +13,7 @@ impl<'g> Value<'g> {
     ///
     /// # Errors
     /// `multiples` does not have one entry per axis, or an entry is negative.
+    #[doc(alias = "repeat")]
     #[track_caller]
     pub fn tile(self, multiples: impl IntoParam<'g>) -> Result<Value<'g>> {
         self.graph().op(&DEF).data(self).size("multiples", multiples).finish()

@@ -14,6 +14,8 @@ impl<'g> Value<'g> {
     ///
     /// # Errors
     /// `perm` is not a permutation of the axes.
+    #[doc(alias = "permute")]
+    #[doc(alias = "permute_dims")]
     #[track_caller]
     pub fn transpose(self, perm: impl IntoParam<'g>) -> Result<Value<'g>> {
         self.graph().op(&DEF).data(self).structure("perm", perm).finish()
@@ -23,6 +25,8 @@ impl<'g> Value<'g> {
     ///
     /// # Errors
     /// The value is [poisoned](Value).
+    #[doc(alias = "T")]
+    #[doc(alias = "matrix_transpose")]
     #[track_caller]
     pub fn t(self) -> Result<Value<'g>> {
         self.graph().op(&DEF).data(self).finish()

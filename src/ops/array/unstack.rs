@@ -20,6 +20,8 @@ impl<'g> Value<'g> {
     ///
     /// # Errors
     /// The axis is out of range, or its dimension is not known.
+    #[doc(alias = "unbind")]
+    #[doc(alias = "unpack")]
     #[track_caller]
     pub fn unstack(self, axis: i64) -> Result<Vec<Value<'g>>> {
         let location = Location::caller();

@@ -18,6 +18,9 @@ impl<'g> Value<'g> {
     ///
     /// # Errors
     /// The element type is not bool, a number or a quantized type.
+    #[doc(alias = "nonzero")]
+    #[doc(alias = "argwhere")]
+    #[doc(alias = "where")]
     #[track_caller]
     pub fn where_indices(self) -> Result<Value<'g>> {
         self.graph().op(&DEF).data(self).finish()

@@ -38,11 +38,13 @@ resizes! {
     /// Resizes images: every pixel is the nearest pixel of the image.
     ///
     /// `[n, h, w, c] -> [n, size[0], size[1], c]`, integers and floats.
+    #[doc(alias = "interpolate")]
     resize_nearest, NEAREST, "ResizeNearestNeighbor", dtype::unary::number, lower_nearest;
 
     /// Resizes images: every pixel is a linear interpolation of four pixels of the image.
     ///
     /// `[n, h, w, c] -> f32[n, size[0], size[1], c]`, integers and floats.
+    #[doc(alias = "interpolate")]
     resize_bilinear, BILINEAR, "ResizeBilinear", to_single, lower_bilinear;
 
     /// Resizes images: every pixel is a cubic interpolation of sixteen pixels of the image. With
@@ -50,6 +52,7 @@ resizes! {
     /// `a = -0.75` and the border repeats. Offsets are rounded to 1/1024, as in TensorFlow.
     ///
     /// `[n, h, w, c] -> f32[n, size[0], size[1], c]`, integers and floats.
+    #[doc(alias = "interpolate")]
     resize_bicubic, BICUBIC, "ResizeBicubic", to_single, lower_bicubic;
 }
 

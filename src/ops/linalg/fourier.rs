@@ -12,12 +12,12 @@ use crate::op::HostCx;
 use crate::op::{OpDef, Operand, TfOp};
 use crate::shape_fns::linalg;
 
-/// Ops of complex numbers. A row holds the axes, the names of the method and of the definition, TensorFlow's op type,
-/// whether it is an inverse, and the formula.
+/// Ops of complex numbers. A row holds the documentation, the number of axes, the names of the method and of the
+/// definition, TensorFlow's op type, and whether it is an inverse.
 macro_rules! complex_transforms {
-    ($($axes:literal $method:ident, $DEF:ident, $op:literal, $is_inverse:literal, $formula:literal;)*) => {
+    ($($(#[$meta:meta])* $axes:literal $method:ident, $DEF:ident, $op:literal, $is_inverse:literal;)*) => {
         impl<'g> Value<'g> {$(
-            #[doc = concat!("The discrete Fourier transform over the last ", $axes, " axes: ", $formula, ".")]
+            $(#[$meta])*
             ///
             #[doc = concat!(
                 "`[..] -> [..]`, c64 and c128. As TensorFlow's `", $op, "`. Runs on the host, with the feature `fft`.",
@@ -45,20 +45,30 @@ macro_rules! complex_transforms {
 }
 
 complex_transforms! {
-    1 fft, FFT, "FFT", false, "`y[k] = Σ x[j] exp(-2πi jk/n)`";
-    2 fft2, FFT_2, "FFT2D", false, "[`Value::fft`] along each of them";
-    3 fft3, FFT_3, "FFT3D", false, "[`Value::fft`] along each of them";
-    1 ifft, IFFT, "IFFT", true, "the inverse of [`Value::fft`], `y[k] = 1/n Σ x[j] exp(2πi jk/n)`";
-    2 ifft2, IFFT_2, "IFFT2D", true, "the inverse of [`Value::fft2`]";
-    3 ifft3, IFFT_3, "IFFT3D", true, "the inverse of [`Value::fft3`]";
+    /// The discrete Fourier transform over the last axis: `y[k] = Σ x[j] exp(-2πi jk/n)`.
+    1 fft, FFT, "FFT", false;
+    /// The discrete Fourier transform over the last two axes: [`Value::fft`] along each of them.
+    #[doc(alias = "fft2d")]
+    2 fft2, FFT_2, "FFT2D", false;
+    /// The discrete Fourier transform over the last three axes: [`Value::fft`] along each of them.
+    #[doc(alias = "fft3d")]
+    3 fft3, FFT_3, "FFT3D", false;
+    /// The inverse of [`Value::fft`]: `y[k] = 1/n Σ x[j] exp(2πi jk/n)`.
+    1 ifft, IFFT, "IFFT", true;
+    /// The inverse of [`Value::fft2`].
+    #[doc(alias = "ifft2d")]
+    2 ifft2, IFFT_2, "IFFT2D", true;
+    /// The inverse of [`Value::fft3`].
+    #[doc(alias = "ifft3d")]
+    3 ifft3, IFFT_3, "IFFT3D", true;
 }
 
 /// Ops of real numbers; rows as in `complex_transforms!`, with the dtype rule and the shape function instead of whether it
 /// is an inverse.
 macro_rules! real_transforms {
-    ($($axes:literal $method:ident, $DEF:ident, $op:literal, $run:path, $dtypes:path, $shape:expr, $dtype_words:literal, $doc:literal;)*) => {
+    ($($(#[$meta:meta])* $axes:literal $method:ident, $DEF:ident, $op:literal, $run:path, $dtypes:path, $shape:expr, $dtype_words:literal;)*) => {
         impl<'g> Value<'g> {$(
-            #[doc = $doc]
+            $(#[$meta])*
             ///
             /// The input is cropped or padded with zeros at the end of each axis to fit `lengths`.
             ///
@@ -89,24 +99,28 @@ const RFFT_SHAPES: [ShapeFn; 3] = [linalg::rfft::<1>, linalg::rfft::<2>, linalg:
 const IRFFT_SHAPES: [ShapeFn; 3] = [linalg::irfft::<1>, linalg::irfft::<2>, linalg::irfft::<3>];
 
 real_transforms! {
+    /// The first half of the Fourier transform of real numbers over the last axis; the second half is conjugate to it.
     1 rfft, RFFT, "RFFT", kernel::forward, forward_dtypes, RFFT_SHAPES[0],
-        "`[.., d], lengths = [n] -> [.., n/2 + 1]`, f32 to c64 and f64 to c128.",
-        "The first half of the Fourier transform of real numbers over the last axis; the second half is conjugate to it.";
+        "`[.., d], lengths = [n] -> [.., n/2 + 1]`, f32 to c64 and f64 to c128.";
+    /// The Fourier transform of real numbers over the last two axes; of the last axis, the first half.
+    #[doc(alias = "rfft2d")]
     2 rfft2, RFFT_2, "RFFT2D", kernel::forward, forward_dtypes, RFFT_SHAPES[1],
-        "`[.., d1, d2], lengths = [n1, n2] -> [.., n1, n2/2 + 1]`, f32 to c64 and f64 to c128.",
-        "The Fourier transform of real numbers over the last two axes; of the last axis, the first half.";
+        "`[.., d1, d2], lengths = [n1, n2] -> [.., n1, n2/2 + 1]`, f32 to c64 and f64 to c128.";
+    /// The Fourier transform of real numbers over the last three axes; of the last axis, the first half.
+    #[doc(alias = "rfft3d")]
     3 rfft3, RFFT_3, "RFFT3D", kernel::forward, forward_dtypes, RFFT_SHAPES[2],
-        "`[.., d1, d2, d3], lengths = [n1, n2, n3] -> [.., n1, n2, n3/2 + 1]`, f32 to c64 and f64 to c128.",
-        "The Fourier transform of real numbers over the last three axes; of the last axis, the first half.";
+        "`[.., d1, d2, d3], lengths = [n1, n2, n3] -> [.., n1, n2, n3/2 + 1]`, f32 to c64 and f64 to c128.";
+    /// The inverse of [`Value::rfft`]: real numbers from the first half of their transform.
     1 irfft, IRFFT, "IRFFT", kernel::inverse, inverse_dtypes, IRFFT_SHAPES[0],
-        "`[.., d], lengths = [n] -> [.., n]`, c64 to f32 and c128 to f64.",
-        "The inverse of [`Value::rfft`]: real numbers from the first half of their transform.";
+        "`[.., d], lengths = [n] -> [.., n]`, c64 to f32 and c128 to f64.";
+    /// The inverse of [`Value::rfft2`].
+    #[doc(alias = "irfft2d")]
     2 irfft2, IRFFT_2, "IRFFT2D", kernel::inverse, inverse_dtypes, IRFFT_SHAPES[1],
-        "`[.., d1, d2], lengths = [n1, n2] -> [.., n1, n2]`, c64 to f32 and c128 to f64.",
-        "The inverse of [`Value::rfft2`].";
+        "`[.., d1, d2], lengths = [n1, n2] -> [.., n1, n2]`, c64 to f32 and c128 to f64.";
+    /// The inverse of [`Value::rfft3`].
+    #[doc(alias = "irfft3d")]
     3 irfft3, IRFFT_3, "IRFFT3D", kernel::inverse, inverse_dtypes, IRFFT_SHAPES[2],
-        "`[.., d1, d2, d3], lengths = [n1, n2, n3] -> [.., n1, n2, n3]`, c64 to f32 and c128 to f64.",
-        "The inverse of [`Value::rfft3`].";
+        "`[.., d1, d2, d3], lengths = [n1, n2, n3] -> [.., n1, n2, n3]`, c64 to f32 and c128 to f64.";
 }
 
 fn forward_dtypes(dtypes: &[DType], _: &Attrs) -> Result<Vec<DType>> {

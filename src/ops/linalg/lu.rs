@@ -30,6 +30,7 @@ impl<'g> Value<'g> {
     /// # Errors
     /// The dtypes differ or are not supported, a rank is below 2, or sizes differ. The run fails if a matrix is not
     /// invertible.
+    #[doc(alias = "solve")]
     #[track_caller]
     pub fn matrix_solve(self, rhs: impl IntoOperand<'g>, adjoint: bool) -> Result<Value<'g>> {
         let location = Location::caller();
@@ -71,6 +72,7 @@ impl<'g> Value<'g> {
     ///
     /// # Errors
     /// The element type is not supported, or the last two axes differ.
+    #[doc(alias = "logdet")]
     #[doc(alias = "slogdet")]
     #[track_caller]
     pub fn log_matrix_determinant(self) -> Result<[Value<'g>; 2]> {

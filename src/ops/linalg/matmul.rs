@@ -24,6 +24,9 @@ impl<'g> Value<'g> {
     /// # Errors
     /// The dtypes differ or are not integers, floats or complex numbers, a rank is below 2, the inner sizes differ, or
     /// leading axes do not broadcast.
+    #[doc(alias = "dot")]
+    #[doc(alias = "mm")]
+    #[doc(alias = "bmm")]
     #[track_caller]
     pub fn matmul(self, other: impl IntoOperand<'g>) -> Result<Value<'g>> {
         self.binary(&DEF, other, Location::caller())

@@ -35,6 +35,7 @@ impl<'g> Value<'g> {
     /// # Errors
     /// The dtypes differ or are not supported, a rank is below 2, sizes differ, or leading axes do not broadcast. The run
     /// fails if an element of a diagonal is 0.
+    #[doc(alias = "triangular_solve")]
     #[doc(alias = "solve_triangular")]
     #[track_caller]
     pub fn matrix_triangular_solve(

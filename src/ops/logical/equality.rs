@@ -20,6 +20,7 @@ impl<'g> Value<'g> {
     ///
     /// # Errors
     /// The dtypes differ or are floats of 8 bits or integers of 4 bits, or the shapes do not broadcast.
+    #[doc(alias = "eq")]
     #[track_caller]
     pub fn equal(self, other: impl IntoOperand<'g>) -> Result<Value<'g>> {
         self.binary(&EQUAL, other, Location::caller())
@@ -33,6 +34,7 @@ impl<'g> Value<'g> {
     ///
     /// # Errors
     /// The dtypes differ or are floats of 8 bits or integers of 4 bits, or the shapes do not broadcast.
+    #[doc(alias = "ne")]
     #[track_caller]
     pub fn not_equal(self, other: impl IntoOperand<'g>) -> Result<Value<'g>> {
         self.binary(&NOT_EQUAL, other, Location::caller())

@@ -4,6 +4,7 @@ use crate::ops::elementwise::unary_ops;
 
 unary_ops! { unary, "":
     /// The complement of every bit; logical not for bools. The operator `!x` does the same.
+    #[doc(alias = "invert")]
     bitwise_not, BITWISE_NOT: bits, ["Invert"], |x| !x;
 
     /// Logical not of every element.

@@ -18,6 +18,7 @@ impl<'g> Value<'g> {
     ///
     /// # Errors
     /// The element type is not a signed integer, a float or a complex number.
+    #[doc(alias = "absolute")]
     #[track_caller]
     pub fn abs(self) -> Result<Value<'g>> {
         let def = if self.dtype().is_complex() { &COMPLEX } else { &DEF };

@@ -18,6 +18,7 @@ impl<'g> Value<'g> {
     ///
     /// # Errors
     /// The dtypes differ or are not floats, or the shapes do not broadcast.
+    #[doc(alias = "arctan2")]
     #[track_caller]
     pub fn atan2(self, other: impl IntoOperand<'g>) -> Result<Value<'g>> {
         self.binary(&DEF, other, Location::caller())

@@ -24,6 +24,9 @@ impl<'g> Value<'g> {
     ///
     /// # Errors
     /// One of the dtypes is string, or the two have no conversion.
+    #[doc(alias = "astype")]
+    #[doc(alias = "to")]
+    #[doc(alias = "convert_element_type")]
     #[track_caller]
     pub fn cast(self, dtype: DType) -> Result<Value<'g>> {
         if self.dtype() == dtype {

@@ -18,6 +18,8 @@ impl<'g> Value<'g> {
     ///
     /// # Errors
     /// The dtypes differ or are not integers or floats, or a bound does not broadcast to the shape of `self`.
+    #[doc(alias = "clamp")]
+    #[doc(alias = "clip")]
     #[track_caller]
     pub fn clip_by_value(self, low: impl IntoOperand<'g>, high: impl IntoOperand<'g>) -> Result<Value<'g>> {
         let location = Location::caller();

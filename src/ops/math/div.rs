@@ -20,6 +20,8 @@ impl<'g> Value<'g> {
     ///
     /// # Errors
     /// The dtypes differ or are not floats or complex numbers, or the shapes do not broadcast.
+    #[doc(alias = "divide")]
+    #[doc(alias = "true_divide")]
     #[expect(clippy::should_implement_trait, reason = "the operator cannot return a `Result`")]
     #[track_caller]
     pub fn div(self, other: impl IntoOperand<'g>) -> Result<Value<'g>> {

@@ -22,6 +22,7 @@ unary_ops! { unary, "":
     /// The natural logarithm of every element; -inf at zero, NaN below zero.
     ///
     /// The error is at most 0.9 ulp in f32, 0.8 ulp in f64.
+    #[doc(alias = "ln")]
     log, LOG: inexact, ["Log"], math::log;
 
     /// `log(1 + x)` for every element, also precise near zero, where the plain sum loses digits.
@@ -37,6 +38,8 @@ unary_ops! { unary, "":
     /// `1 / (1 + exp(-x))` for every element, without overflow.
     ///
     /// The error is at most 2.5 ulp in f32, 2.1 ulp in f64.
+    #[doc(alias = "expit")]
+    #[doc(alias = "logistic")]
     sigmoid, SIGMOID: inexact, ["Sigmoid"], math::sigmoid;
 
     /// The error function of every element. It is 1 and -1 at the infinities, where TensorFlow gives NaN for f64.

@@ -22,16 +22,19 @@ unary_ops! { unary, "":
     /// The angle in `[-π/2, π/2]` whose sine is the element, in radians. NaN outside `[-1, 1]`.
     ///
     /// The error is at most 1.2 ulp in f32, 1.1 ulp in f64.
+    #[doc(alias = "arcsin")]
     asin, ASIN: inexact, ["Asin"], math::asin;
 
     /// The angle in `[0, π]` whose cosine is the element, in radians. NaN outside `[-1, 1]`.
     ///
     /// The error is at most 1.2 ulp in f32, 1.2 ulp in f64.
+    #[doc(alias = "arccos")]
     acos, ACOS: inexact, ["Acos"], math::acos;
 
     /// The angle in `[-π/2, π/2]` whose tangent is the element, in radians.
     ///
     /// The error is at most 1.4 ulp in f32, 1.1 ulp in f64.
+    #[doc(alias = "arctan")]
     atan, ATAN: inexact, ["Atan"], math::atan;
 
     /// The hyperbolic sine of every element.
@@ -52,16 +55,19 @@ unary_ops! { unary, "":
     /// The number whose hyperbolic sine is the element.
     ///
     /// The error is at most 0.6 ulp in f32, 1.6 ulp in f64.
+    #[doc(alias = "arcsinh")]
     asinh, ASINH: inexact, ["Asinh"], math::asinh;
 
     /// The number, at least 0, whose hyperbolic cosine is the element. NaN below 1.
     ///
     /// The error is at most 0.6 ulp in f32, 1.6 ulp in f64.
+    #[doc(alias = "arccosh")]
     acosh, ACOSH: inexact, ["Acosh"], math::acosh;
 
     /// The number whose hyperbolic tangent is the element. Infinite at ±1, NaN beyond.
     ///
     /// The error is at most 0.6 ulp in f32, 1.6 ulp in f64.
+    #[doc(alias = "arctanh")]
     atanh, ATANH: inexact, ["Atanh"], math::atanh;
 }
 

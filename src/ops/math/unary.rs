@@ -7,6 +7,7 @@ use crate::ops::elementwise::unary_ops;
 
 unary_ops! { unary, "":
     /// `-x` for every element, as the operator. Integers wrap: `-MIN` is `MIN`.
+    #[doc(alias = "negative")]
     #[expect(clippy::should_implement_trait, reason = "the operator cannot return a `Result`")]
     neg, NEG: signed_numeric, ["Neg"], |x| -x, shape = crate::shape_fns::math::neg;
 
@@ -34,6 +35,7 @@ unary_ops! { unary, "":
 
     /// The integer nearest to every element, ties to even. Integers are returned unchanged, as in TensorFlow's Python
     /// API.
+    #[doc(alias = "rint")]
     round, ROUND: number, ["Round", "Rint"], |x| if x.dtype().is_float() { x.unary(UnaryOp::Round) } else { x };
 
     /// The largest integer that is at most the element, as a float.

@@ -45,6 +45,7 @@ unary_ops! { unary, "":
     });
 
     /// `x * sigmoid(x)` for every element, also known as swish.
+    #[doc(alias = "swish")]
     silu, SILU: float, [], |x| widened(x, |x| x.clone() * math::sigmoid(x));
 
     /// `log(sigmoid(x))` for every element, without overflow.

@@ -38,6 +38,7 @@ impl<'g> Value<'g> {
     /// # Errors
     /// The dtypes differ or are neither integers nor floats, a rank is not 4, the channels do not fit, a stride or
     /// dilation is less than 1, or no window fits.
+    #[doc(alias = "conv2d")]
     #[doc(alias = "convolution")]
     #[track_caller]
     pub fn conv_2d(
@@ -61,6 +62,7 @@ impl<'g> Value<'g> {
     ///
     /// # Errors
     /// As [`Value::conv_2d`].
+    #[doc(alias = "depthwise_conv2d")]
     #[track_caller]
     pub fn depthwise_conv_2d(
         self,

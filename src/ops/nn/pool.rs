@@ -34,6 +34,7 @@ impl<'g> Value<'g> {
     /// # Errors
     /// The element type is neither an integer nor a float, the rank is not 4, a size or stride is less than 1, or no
     /// window fits.
+    #[doc(alias = "max_pool2d")]
     #[track_caller]
     pub fn max_pool(
         self,
@@ -52,6 +53,7 @@ impl<'g> Value<'g> {
     ///
     /// # Errors
     /// The element type is not a float; else as [`Value::max_pool`].
+    #[doc(alias = "avg_pool2d")]
     #[doc(alias = "average_pool")]
     #[track_caller]
     pub fn avg_pool(

@@ -13,9 +13,9 @@ use crate::ops::derived;
 use crate::shape_fns;
 
 macro_rules! arg_ops {
-    ($($method:ident, $method_as:ident, $DEF:ident: $extreme:literal, $worst_word:literal, $tensorflow:literal, $reduce:ident, $worst:expr;)*) => {
+    ($($(#[$meta:meta])* $method:ident, $method_as:ident, $DEF:ident: $worst_word:literal, $tensorflow:literal, $reduce:ident, $worst:expr;)*) => {
         impl<'g> Value<'g> {$(
-            #[doc = concat!("Returns the position of the ", $extreme, " element along `axis`; the first one wins a tie.")]
+            $(#[$meta])*
             ///
             /// `[.., d, ..] -> i64[.., ..]`; bool, integers and floats.
             #[doc = concat!("NaN counts as ", $worst_word, ", so it is ignored; a row of only NaN gives 0.")]
@@ -52,8 +52,10 @@ macro_rules! arg_ops {
     };
 }
 arg_ops! {
-    argmax, argmax_as, ARGMAX: "largest", "-inf", "ArgMax", Max, f64::NEG_INFINITY;
-    argmin, argmin_as, ARGMIN: "smallest", "inf", "ArgMin", Min, f64::INFINITY;
+    /// Returns the position of the largest element along `axis`; the first one wins a tie.
+    argmax, argmax_as, ARGMAX: "-inf", "ArgMax", Max, f64::NEG_INFINITY;
+    /// Returns the position of the smallest element along `axis`; the first one wins a tie.
+    argmin, argmin_as, ARGMIN: "inf", "ArgMin", Min, f64::INFINITY;
 }
 
 /// The dtype rule: the operand has a scalar dtype, and the result has the dtype of attribute `output_type`, by default

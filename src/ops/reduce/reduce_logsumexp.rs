@@ -21,6 +21,7 @@ impl<'g> Value<'g> {
     ///
     /// # Errors
     /// The element type is not a float, or an axis is out of range or given twice.
+    #[doc(alias = "logsumexp")]
     #[track_caller]
     pub fn reduce_logsumexp(self, axes: impl IntoAxes<'g>) -> Result<Value<'g>> {
         axes.into_axes().reduce(self, &DEF, Location::caller())

@@ -23,6 +23,8 @@ impl<'g> Value<'g> {
     ///
     /// # Errors
     /// The element type is not an integer, a float or a complex number, or an axis is out of range or given twice.
+    #[doc(alias = "mean")]
+    #[doc(alias = "average")]
     #[track_caller]
     pub fn reduce_mean(self, axes: impl IntoAxes<'g>) -> Result<Value<'g>> {
         axes.into_axes().reduce(self, &DEF, Location::caller())

@@ -44,24 +44,32 @@ macro_rules! reductions {
 }
 reductions! {
     /// Returns the sum over the given axes; 0 for no elements. Integers wrap.
+    #[doc(alias = "sum")]
     reduce_sum, SUM: numeric, "Sum", Sum, sum;
 
     /// Returns the product over the given axes; 1 for no elements. Integers wrap. A product of complex numbers runs on the
     /// host.
+    #[doc(alias = "prod")]
     reduce_prod, PROD: numeric, "Prod", Prod, prod, on_complex = super::complex_prod::build;
 
     /// Returns the largest element over the given axes; NaN if an element is NaN. The result for no elements is the
     /// lowest value of the dtype, which is -inf for floats.
+    #[doc(alias = "max")]
+    #[doc(alias = "amax")]
     reduce_max, MAX: number, "Max", Max, max;
 
     /// Returns the smallest element over the given axes; NaN if an element is NaN. The result for no elements is the
     /// highest value of the dtype, which is inf for floats.
+    #[doc(alias = "min")]
+    #[doc(alias = "amin")]
     reduce_min, MIN: number, "Min", Min, min;
 
     /// Returns whether all elements over the given axes are true; true for no elements.
+    #[doc(alias = "all")]
     reduce_all, EVERY: boolean, "All", All, reduce;
 
     /// Returns whether any element over the given axes is true; false for no elements.
+    #[doc(alias = "any")]
     reduce_any, ANY: boolean, "Any", Any, reduce;
 }
 

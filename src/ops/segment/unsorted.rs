@@ -43,6 +43,7 @@ segments! {
     /// Adds the rows of each segment, in their order: `out[s, ..] = Σ self[i, ..]` over `ids[i] == s`. An empty segment
     /// gives zeros. Integers (which wrap), floats and complex numbers; f16 and bf16 are added as f32 and rounded once.
     /// As TensorFlow's `UnsortedSegmentSum`.
+    #[doc(alias = "scatter_add")]
     unsorted_segment_sum, SUM, "UnsortedSegmentSum", Sum;
     /// Multiplies the rows of each segment, in their order. An empty segment gives ones. Integers (which wrap) and
     /// floats; f16 and bf16 are multiplied as f32 and rounded once. As TensorFlow's `UnsortedSegmentProd`.

@@ -32,6 +32,7 @@ impl<'g> Value<'g> {
     ///
     /// # Errors
     /// `self` is a scalar, `k` is negative or exceeds the last dimension, or the dtype is not supported.
+    #[doc(alias = "topk")]
     #[track_caller]
     pub fn top_k(self, k: impl IntoParam<'g>) -> Result<[Value<'g>; 2]> {
         exactly(self.graph().op(&DEF).data(self).size("k", k).finish_all()?)

@@ -1,0 +1,49 @@
+//! Errors: what an error says, and when it comes.
+//!
+//! There is one type, [`Error`](crate::Error). Its text names the call, the requirement, what the call got, your line, and
+//! the lines that made the operands:
+//!
+//! ```
+//! use shapeflow::{DType, ErrorKind, Graph, Phase, shape};
+//!
+//! let g = Graph::new();
+//! let x = g.input("x", DType::F32, shape!["batch", 4])?;
+//! let w = g.input("w", DType::F32, shape![2, 4])?;
+//! let error = x.matmul(w).unwrap_err();
+//! assert_eq!(error.kind(), ErrorKind::Shape);
+//! assert_eq!(error.phase(), Phase::Build);
+//! assert_eq!(error.op(), Some("matmul"));
+//! assert!(error.message().contains("the inner dimensions of a matmul must agree, got 4 and 2"));
+//! assert_eq!(error.help(), Some("transpose b with .t(): a and b both have 4 columns"));
+//! assert!(error.location().is_some());
+//! # Ok::<(), shapeflow::Error>(())
+//! ```
+//!
+//! A refused call leaves the graph as it was, so a program may try another call.
+//!
+//! # Operators
+//!
+//! `x + y` cannot return a `Result`, so its value may be *poisoned*: it stands for the error. The next builder call, or
+//! [`Graph::compile`](crate::Graph::compile), returns the error with the line of the operator.
+//!
+//! ```
+//! use shapeflow::{DType, Graph, shape};
+//!
+//! let g = Graph::new();
+//! let x = g.input("x", DType::F32, shape![3])?;
+//! let y = g.input("y", DType::F32, shape![4])?;
+//! let sum = x + y;
+//! assert_eq!(sum.relu().unwrap_err().op(), Some("add"));
+//! assert!(sum.ok().is_err());
+//! # Ok::<(), shapeflow::Error>(())
+//! ```
+//!
+//! # When errors come
+//!
+//! | phase | finds |
+//! |---|---|
+//! | build | shapes, dtypes and parameters that never work; each call reports its own |
+//! | compile | a size that nothing determines, an op or a dtype without a kernel |
+//! | run | inputs that do not fit, guards that do not hold, indices out of range, divisions of integers by zero, memory limits |
+//!
+//! A failed run stores no results. The next run is not affected.

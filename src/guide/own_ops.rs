@@ -1,0 +1,68 @@
+//! Own ops: an [`OpDef`](crate::OpDef) of yours works as a built-in op does.
+//!
+//! # An op that fuses
+//!
+//! The body of a compute op is the expression of one element of the result. The compiler fuses it with its neighbours. The
+//! shape function gives the shape of the result; most ops use one that exists.
+//!
+//! ```
+//! use shapeflow::expr::{Expr, Index, LowerCx};
+//! use shapeflow::{DType, Graph, OpDef, Operand, Tensor, shape, shape_fns};
+//!
+//! /// `max(0, 1 - |x|)` for every element.
+//! static TRIANGLE: OpDef = OpDef::compute("triangle", triangle)
+//!     .operands(&[Operand::Data("x")])
+//!     .shape_fn(shape_fns::common::unary);
+//!
+//! fn triangle(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
+//!     let x = cx.operand(0, index);
+//!     let (zero, one) = (x.like(0.0), x.like(1.0));
+//!     (one - x.abs()).maximum(zero)
+//! }
+//!
+//! let g = Graph::new();
+//! let x = g.input("x", DType::F32, shape!["n"])?;
+//! let y = g.op(&TRIANGLE).data(x).finish()? * 10.0;
+//! let exe = g.compile(y)?;
+//! assert_eq!(exe.stats().kernels, 1);
+//! let [y] = exe.run(&[Tensor::from([-0.5f32, 0.0, 2.0]).view()])?;
+//! assert_eq!(y.to_vec::<f32>()?, [5.0, 10.0, 0.0]);
+//! # Ok::<(), shapeflow::Error>(())
+//! ```
+//!
+//! # An op in Rust
+//!
+//! A host op is a Rust function, which runs between kernels. The function may own data, and its errors get the name of the
+//! op and your line.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use shapeflow::{DType, Error, Graph, HostCx, OpDef, Operand, Tensor, shape, shape_fns};
+//!
+//! let table = vec!["no", "yes"];
+//! let answer = move |cx: &mut HostCx<'_>| {
+//!     let ids = cx.input(0)?.to_vec::<i64>()?;
+//!     let words: Option<Vec<&str>> = ids.iter().map(|&id| table.get(id as usize).copied()).collect();
+//!     let words = words.ok_or_else(|| Error::msg(format!("ids must be 0 or 1, got {ids:?}")))?;
+//!     let sizes = cx.input(0)?.sizes().to_vec();
+//!     cx.set_output(0, Tensor::from_strings(&sizes, &words)?)
+//! };
+//! let def = Arc::new(
+//!     OpDef::host_with("answer", answer)
+//!         .operands(&[Operand::Data("ids")])
+//!         .shape_fn(shape_fns::common::unary)
+//!         .dtype_rule(|_, _| Ok(vec![DType::String])),
+//! );
+//! let g = Graph::new();
+//! let ids = g.input("ids", DType::I64, shape!["n"])?;
+//! let exe = g.compile(g.op(&def).data(ids).finish()?)?;
+//! let [words] = exe.run(&[Tensor::from([1i64, 0]).view()])?;
+//! assert_eq!(words.as_strings()?.at(0), b"yes");
+//! let error = exe.run_all(&[Tensor::from([7i64]).view()]).unwrap_err();
+//! assert!(error.message().ends_with("ids must be 0 or 1, got [7]"));
+//! # Ok::<(), shapeflow::Error>(())
+//! ```
+//!
+//! The example `custom_op` has a shape function and a dtype rule of its own. A [`Registry`](crate::Registry) with your ops
+//! lets the import find them by name.

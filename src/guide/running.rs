@@ -1,0 +1,70 @@
+//! Running: the ways to run a compiled graph.
+//!
+//! [`Graph::compile`](crate::Graph::compile) makes an [`Executable`](crate::Executable), which does not borrow the graph. It
+//! is cheap to clone, and several threads may run it at once. It serves all sizes.
+//!
+//! ```
+//! use shapeflow::{DType, Graph, Tensor, TensorView, shape};
+//!
+//! let g = Graph::new();
+//! let x = g.input("x", DType::F32, shape!["n", 2])?;
+//! let scale = g.input("scale", DType::F32, shape![])?;
+//! let exe = g.compile([("scaled", x * scale), ("norms", x.square()?.reduce_sum(1)?.sqrt()?)])?;
+//!
+//! // By position: one array of results.
+//! let rows = Tensor::from([[3.0f32, 4.0], [6.0, 8.0]]);
+//! let [scaled, norms] = exe.run(&[rows.view(), Tensor::scalar(2.0f32).view()])?;
+//! assert_eq!(scaled, Tensor::from([[6.0f32, 8.0], [12.0, 16.0]]));
+//!
+//! // By name, with views of your own memory.
+//! let data = [0.0f32; 6];
+//! let half = [0.5f32];
+//! let feeds = [("x", TensorView::new(&[3, 2], &data)?), ("scale", TensorView::new(&[], &half)?)];
+//! assert_eq!(exe.run_named(&feeds)?.tensor("norms")?.sizes(), [3]);
+//!
+//! // A runner keeps its memory. `run_into` writes to memory of yours.
+//! let mut out = [0.0f32; 4];
+//! let mut lengths = [0.0f32; 2];
+//! let mut runner = exe.runner();
+//! runner.run_into(
+//!     &[rows.view(), Tensor::scalar(1.0f32).view()],
+//!     &mut [
+//!         shapeflow::TensorViewMut::new(&[2, 2], &mut out)?,
+//!         shapeflow::TensorViewMut::new(&[2], &mut lengths)?,
+//!     ],
+//! )?;
+//! assert_eq!(lengths, [5.0, 10.0]);
+//! # Ok::<(), shapeflow::Error>(())
+//! ```
+//!
+//! # Loops with fixed sizes
+//!
+//! A [`BoundRun`](crate::BoundRun) owns its inputs and outputs. A repetition allocates nothing and costs little more than
+//! its kernels. [`BoundRun::feed_back`](crate::BoundRun::feed_back) copies a result to an input, as a loop does with its
+//! state.
+//!
+//! ```
+//! use shapeflow::{DType, Graph, shape};
+//!
+//! let g = Graph::new();
+//! let x = g.input("x", DType::F64, shape!["n"])?;
+//! let exe = g.compile([("next", (x + 2.0 / x) * 0.5)])?; // Newton's step for the square root of 2
+//! let mut bound = exe.bind_sizes(&[&[1]])?;
+//! bound.input_mut("x")?.as_mut_slice::<f64>()?[0] = 1.0;
+//! for _ in 0..6 {
+//!     bound.run()?;
+//!     bound.feed_back("next", "x")?;
+//! }
+//! assert!((bound.output("next")?.item::<f64>()? - 2.0f64.sqrt()).abs() < 1e-15);
+//! # Ok::<(), shapeflow::Error>(())
+//! ```
+//!
+//! # Inputs that are not needed
+//!
+//! A run takes a view of every input, or of every input that its outputs need. [`Port::needed`](crate::Port) tells which.
+//!
+//! # Threads and memory
+//!
+//! [`CompileOptions::threads`](crate::CompileOptions::threads) lets large kernels use several threads; the results do not
+//! depend on their number. [`CompileOptions::memory_limit`](crate::CompileOptions::memory_limit) refuses runs that would
+//! need more. [`Executable::trim`](crate::Executable::trim) frees memory that is kept for later runs.

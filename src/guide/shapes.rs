@@ -1,0 +1,60 @@
+//! Shapes: dimensions with and without names.
+//!
+//! A dimension is a number, a name, an anonymous unknown (`?`), or an expression of these. A name is one size in the whole
+//! graph. Two `?` may be two sizes. `shape![..]` is a shape of unknown rank.
+//!
+//! ```
+//! use shapeflow::{DType, Graph, concat, shape};
+//!
+//! let g = Graph::new();
+//! let words = g.input("words", DType::F32, shape!["words", 8])?;
+//! let more = g.input("more", DType::F32, shape![?, 8])?;
+//! let all = concat(&[words, more], 0)?;
+//! assert_eq!(all.reshape([-1])?.shape().to_string(), "[8*?+8*words]");
+//! // The text of a graph names an unknown dimension after its origin.
+//! assert!(g.to_string().contains("f32[more.0+words, 8] = concat"));
+//! # Ok::<(), shapeflow::Error>(())
+//! ```
+//!
+//! # What inference decides, and what a run checks
+//!
+//! Each call infers its shapes at once. A call that can never work is an error. A call that works for some sizes only leaves
+//! a guard, which every run checks. [`Graph::guards`](crate::Graph::guards) lists the guards, and
+//! [`Value::explain`](crate::Value::explain) tells where a dimension comes from.
+//!
+//! ```
+//! use shapeflow::{DType, Graph, shape};
+//!
+//! let g = Graph::new();
+//! let x = g.input("x", DType::F32, shape!["n", 4])?;
+//! assert!(x.reshape([-1, 3])?.reshape([2, -1]).is_ok());
+//! assert_eq!(g.guards()[0], "3 divides 4*n");
+//! assert!(x.slice([0, 2], [-1, 3]).is_err()); // columns 2 to 5 of 4
+//! # Ok::<(), shapeflow::Error>(())
+//! ```
+//!
+//! # Names that meet
+//!
+//! A call may make two names equal: a product of `[users, emb]` and `[items, emb]` makes `items` equal to `emb`, which is
+//! probably a forgotten transposition. [`Graph::merges`](crate::Graph::merges) lists such names.
+//! [`Graph::strict`](crate::Graph::strict) makes a graph that refuses them, unless
+//! [`Graph::assume_eq`](crate::Graph::assume_eq) states that the names are equal.
+//!
+//! # Sizes from data
+//!
+//! [`Value::as_dim`](crate::Value::as_dim) makes a dimension of an integer scalar. Every shape, size and offset argument
+//! takes it. [`Value::ensure_shape`](crate::Value::ensure_shape) states a shape that inference cannot find.
+//!
+//! ```
+//! use shapeflow::{DType, Graph, Tensor, shape};
+//!
+//! let g = Graph::new();
+//! let x = g.input("x", DType::F32, shape!["n"])?;
+//! let count = g.input("count", DType::I32, shape![])?.as_dim("count")?;
+//! let first = x.slice(0, &count)?;
+//! assert_eq!(first.shape().to_string(), "[count]");
+//! let exe = g.compile(first)?;
+//! let [first] = exe.run(&[Tensor::from([5.0f32, 6.0, 7.0]).view(), Tensor::scalar(2i32).view()])?;
+//! assert_eq!(first.to_vec::<f32>()?, [5.0, 6.0]);
+//! # Ok::<(), shapeflow::Error>(())
+//! ```
