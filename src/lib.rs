@@ -49,10 +49,10 @@ pub use ops::{
     Bound, DataFormat, DiagonalAlign, GridOrder, IntoRaggedAxes, IntoRaggedOperand, IntoScalar, LookupTable,
     Mirror, Padding, Quantization, QuantizeMode, QuantizeOptions, Sampling, SetOperation, SliceItem,
     SliceMasks, WindowPadding, add_n, concat, concat_offset, dynamic_stitch, einsum, meshgrid,
-    quantized_concat, stack,
+    quantized_concat, sparse_concat, stack,
 };
 #[cfg(feature = "strings")]
-pub use ops::{string_format, string_join};
+pub use ops::{CsvOptions, ExampleFeature, ParsedFeature, string_format, string_join};
 pub use ragged::{IntoNested, Nested, RaggedItem, RaggedTensor, RowPartition, SparseParts, Splits};
 pub use runtime::ThreadPool;
 pub use tensor::{Element, Strings, StringsBuilder, Tensor, TensorMap, TensorView, TensorViewMut};

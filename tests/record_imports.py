@@ -114,6 +114,10 @@ def attribute(value):
         entry.shape.CopyFrom(value.as_proto())
     elif value and isinstance(value[0], float):
         entry.list.f.extend(value)
+    elif value and isinstance(value[0], tf.DType):
+        entry.list.type.extend(dtype.as_datatype_enum for dtype in value)
+    elif value and isinstance(value[0], tf.TensorShape):
+        entry.list.shape.extend(shape.as_proto() for shape in value)
     elif value and isinstance(value[0], str):
         entry.list.s.extend(text.encode() for text in value)
     else:
@@ -1176,6 +1180,52 @@ def ragged_cases(out):
             out.record("RaggedTensorToTensor", attrs, shape=P(shape + [-1]), values=pairs, **given)
 
 
+def sparse_op_cases(out):
+    def i64(*values):
+        return np.array(values, np.int64)
+
+    indices, shape = i64([0, 0], [0, 2], [1, 1], [2, 0]), i64(3, 4)
+    values, words = f32(1, -2, 3, 4), np.array([b"a", b"", b"long", b"d"], object)
+    sparse = {"indices": indices, "values": values, "shape": shape}
+    for start, size in (([0, 0], [2, 2]), ([-1, 0], [2, 2]), ([1, 1], [5, 5]), ([4, 0], [1, 1]), ([0, 1], [3, 0])):
+        out.record("SparseSlice", **sparse, start=i64(*start), size=i64(*size))
+    out.record("SparseSlice", **sparse, start=i64(0, 0), size=i64(-1, 2), error=True)
+    out.record("SparseSlice", **(sparse | {"indices": indices[::-1], "values": words}), start=i64(0, 0), size=i64(3, 2))
+    pair = {"indices": [indices, i64([2, 3], [0, 1])], "shapes": [shape, shape]}
+    for axis in (0, 1, -1):
+        out.record("SparseConcat", {"concat_dim": axis}, values=[values, f32(5, 6)], **pair)
+        out.record("SparseConcat", {"concat_dim": axis}, values=[words, words[2:]], **pair)
+    out.record("SparseConcat", {"concat_dim": 2}, values=[values, f32(5, 6)], **pair, error=True)
+    pair["shapes"] = [shape, i64(3, 5)]
+    out.record("SparseConcat", {"concat_dim": 1}, values=[values, f32(5, 6)], **pair)
+    out.record("SparseConcat", {"concat_dim": 0}, values=[values, f32(5, 6)], **pair, error=True)
+    empty = np.zeros((0, 2), np.int64)
+    for op in ("SparseReduceSum", "SparseReduceMax", "SparseReduceSumSparse", "SparseReduceMaxSparse"):
+        rows = {"input_indices": indices, "input_values": values, "input_shape": shape}
+        for keeps in (False, True):
+            for axes in ([], [0], [1], [-1], [0, 1], [1, 1], 0):
+                out.record(op, {"keep_dims": keeps}, **rows, reduction_axes=P(axes))
+            out.record(op, {"keep_dims": keeps}, **rows, reduction_axes=P([2]), error=True)
+            none = {"input_indices": empty, "input_values": f32()}
+            out.record(op, {"keep_dims": keeps}, **(rows | none), reduction_axes=P([1]))
+        out.record(op, **(rows | {"input_indices": indices[::-1]}), reduction_axes=P([1]))
+        for dtype in (np.float64, np.int64, np.int32, np.int8, np.uint8, np.float16, np.complex64):
+            typed = rows | {"input_values": np.array([1, 2, 3, 4], dtype)}
+            out.record(op, each=True, **typed, reduction_axes=P([0]))
+    out.record("SparseReduceSum", **(rows | {"input_indices": indices + 3}), reduction_axes=P([0]), error=True)
+    other = i64([0, 2], [1, 1], [1, 3])
+    for dtype in (np.float32, np.float64, np.int64, np.int32, np.int16, np.int8, np.complex64, np.complex128):
+        a = {"a_indices": indices, "a_values": np.array([1, -2, 3, 4], dtype), "a_shape": shape}
+        b = {"b_indices": other, "b_values": np.array([2, 1, 5], dtype), "b_shape": shape}
+        part = {"c": dtype(0).real.dtype}.get(np.dtype(dtype).kind, dtype)
+        for threshold in (0, 3, 5):
+            out.record("SparseAdd", **a, **b, thresh=np.array(threshold, part))
+        for op in ("SparseSparseMaximum", "SparseSparseMinimum"):
+            out.record(op, each=True, **a, **b)
+    fails = {"b_shape": i64(3, 5)}
+    out.record("SparseAdd", **a, **(b | fails), thresh=np.array(0, part), error=True)
+
+
 def ragged_feature_cases(out):
     rowids, nrows = np.array([1, 1, 3], np.int64), P(5, np.int64)
     rows = {"value_rowids": rowids, "values": f32(5, 6, 7), "nrows": nrows, "default_value": np.float32(-1)}
@@ -1251,6 +1301,7 @@ FAMILIES = (
     image_cases,
     batch_norm_cases,
     sparse_cases,
+    sparse_op_cases,
     ragged_cases,
     quantized_cases,
     flag_cases,

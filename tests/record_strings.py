@@ -342,9 +342,102 @@ def unicode_cases(out):
     out.record("UnicodeScript", input=i32([-1, 1114112], [0, 1114111], [55296, 888]))
 
 
+def csv_cases(out):
+    lines = s('1,a,2.5,7', '2,"b, ""c""",-1e3,8', " 3 ,,0.5 , 9")
+    defaults = [i32(0), s("none"), f32(-1.0), np.array(5, np.int64)]
+    out.record("DecodeCSV", records=lines, record_defaults=defaults)
+    out.record("DecodeCSV", records=lines.reshape(3, 1), record_defaults=defaults)
+    out.record("DecodeCSV", records=scalar("4,x,1,2"), record_defaults=defaults)
+    doubles = [np.array([0.5]), s(), f32(1), np.array([], np.int64)]
+    out.record("DecodeCSV", records=s("1e-3,a,1,2", "x,a,1,2"), record_defaults=doubles, error=True)
+    for line, fails in (("1e-3,a,,2", False), (",a,1,2", False), ("1,,1,2", True), ("1,a,1,", True), ("1,a,1", True),
+                        ("1,a,1,2,3", True), ("", True), ("\r\n1,a,1,2", False), ("1,a,1,2\n", True)):
+        out.record("DecodeCSV", records=s(line), record_defaults=doubles, error=fails)
+    texts = [s("p"), s("q")]
+    for line, fails in (('a,"b"', False), ('"a\nb",c', False), ('a"b,c', True), ('"a"b,c', True), ('"a,b', True), ('"",""', False),
+                        ('"a""",b', False), ("a\nb,c", True), (",", False), ("\n", True), ('"a",', False), ('a,"', True)):
+        out.record("DecodeCSV", records=s(line), record_defaults=texts, error=fails)
+    out.record("DecodeCSV", {"use_quote_delim": False}, records=s('a"b,"c"'), record_defaults=texts)
+    out.record("DecodeCSV", {"field_delim": "\t"}, records=s("a,b\tc", "\t"), record_defaults=texts)
+    out.record("DecodeCSV", {"na_value": "NA"}, records=s("NA,b", ",NA", "na,x"), record_defaults=texts)
+    for columns in ([0, 2], [1, 3]):
+        out.record("DecodeCSV", {"select_cols": columns}, records=s("a,b,c,d", 'a,b,"c",'), record_defaults=texts)
+    out.record("DecodeCSV", {"select_cols": [2, 1]}, records=s("a,b,c,d"), record_defaults=texts, error=True)
+    out.record("DecodeCSV", {"select_cols": [1]}, records=s("a,b,c,d"), record_defaults=texts, error=True)
+
+
+def example(**features):
+    """Returns a serialized example; a feature that is None has no list."""
+
+    def feature(values):
+        if values is None:
+            return tf.train.Feature()
+        if values and isinstance(values[0], bytes):
+            return tf.train.Feature(bytes_list=tf.train.BytesList(value=values))
+        if values and isinstance(values[0], float):
+            return tf.train.Feature(float_list=tf.train.FloatList(value=values))
+        return tf.train.Feature(int64_list=tf.train.Int64List(value=values))
+
+    features = tf.train.Features(feature={key: feature(values) for key, values in features.items()})
+    return tf.train.Example(features=features).SerializeToString(deterministic=True)
+
+
+def example_cases(out):
+    first = example(a=[1, -2, 3], f=[1.5, -0.5], b=[b"x", b""])
+    second = example(a=[1 << 60], b=[b"yy"], f=[0.25, 2.0], other=[1])
+    # Numbers one by one instead of packed: {"a": [7, 8], "f": [0.5, 1.0]}.
+    plain = bytes.fromhex("0a200a0b0a016112061a04080708080a110a0166120c120a0d0000003f0d0000803f")
+    batches = [s(first, second), s(first, b"", example(a=None)), s(plain), s()]
+    unnamed, shape = s(), tf.TensorShape
+    keys = {"sparse_keys": s("a", "none"), "dense_keys": s("f", "b"), "ragged_keys": s("b2", "a2")}
+    for batch in batches + [scalar(first)]:
+        dense = [f32(8, 9), scalar("p")]
+        attrs = {"num_sparse": 2, "sparse_types": [tf.int64, tf.string], "dense_shapes": [shape([2]), shape([None])]}
+        attrs |= {"ragged_value_types": [tf.string, tf.int64], "ragged_split_types": [tf.int32, tf.int64]}
+        out.record("ParseExampleV2", attrs, serialized=batch, names=unnamed, **keys, dense_defaults=dense)
+        ragged = {"sparse_keys": s(), "dense_keys": s(), "ragged_keys": s("b", "a"), "dense_defaults": []}
+        none = attrs | {"num_sparse": 0, "sparse_types": [], "dense_shapes": []}
+        out.record("ParseExampleV2", none, serialized=batch, names=unnamed, **ragged)
+    plain_attrs = {"num_sparse": 0, "sparse_types": [], "ragged_value_types": [], "ragged_split_types": []}
+    for batch, key, size, default, fails in (
+        (s(first), "a", [3], np.array([], np.int64), False),
+        (s(first, second), "a", [3], np.array([7, 8, 9], np.int64), True),
+        (s(first, b""), "a", [3], np.array([7, 8, 9], np.int64), False),
+        (s(first, b""), "a", [3, 1], np.array([[7], [8], [9]], np.int64), False),
+        (s(first, b""), "a", [3], np.array([], np.int64), True),
+        (s(first, b""), "a", [3], np.array(7, np.int64), True),
+        (s(first, b""), "a", [3], f32(7, 8, 9), True),
+        (s(first, second), "f", [None], np.float32(3), False),
+        (s(first, second), "a", [None], np.array(-1, np.int64), False),
+        (s(first, second), "a", [None, 3], np.array(-1, np.int64), True),
+        (s(first, b""), "a", [None, 3], np.array(-1, np.int64), False),
+        (s(first, second), "a", [None], np.array([], np.int64), True),
+        (s(second), "b", [], scalar("none"), False),
+        (s(first, b""), "b", [2, 1], of(["v", "w"], (2, 1)), False),
+    ):
+        attrs = plain_attrs | {"dense_shapes": [shape(size)]}
+        given = {"serialized": batch, "names": unnamed, "dense_defaults": [default]}
+        given |= {"sparse_keys": s(), "dense_keys": s(key), "ragged_keys": s()}
+        out.record("ParseExampleV2", attrs, **given, error=fails)
+        v1 = {"serialized": batch, "names": unnamed, "dense_defaults": [default], "dense_keys": [scalar(key)]}
+        v1_attrs = {"sparse_types": [], "dense_shapes": [shape(size)]}
+        out.record("ParseExample", v1_attrs, **v1, sparse_keys=[], error=fails)
+        if batch.size == 1:
+            single = {"num_sparse": 0, "sparse_keys": [], "sparse_types": [], "dense_keys": [key], "dense_shapes": [shape(size)]}
+            out.record("ParseSingleExample", single, serialized=scalar(batch[0]), dense_defaults=[default], error=fails)
+    scalars = [scalar("a"), scalar("b")]
+    v1_attrs = {"sparse_types": [tf.int64, tf.string], "dense_shapes": [shape([2])]}
+    v1 = {"sparse_keys": scalars, "dense_keys": [scalar("f")], "dense_defaults": [f32(1, 2)]}
+    for batch in batches:
+        out.record("ParseExample", v1_attrs, serialized=batch, names=unnamed, **v1)
+    single = {"num_sparse": 2, "sparse_keys": ["a", "b"], "dense_keys": ["f"]} | v1_attrs
+    for message in (first, second, b"", plain):
+        out.record("ParseSingleExample", single, serialized=scalar(message), dense_defaults=[f32(1, 2)])
+
+
 FAMILIES = (
     text_cases, join_cases, substr_cases, split_cases, regex_cases, hash_cases, number_cases, format_cases, raw_cases,
-    unicode_cases,
+    unicode_cases, csv_cases, example_cases,
 )
 
 if __name__ == "__main__":

@@ -176,11 +176,15 @@ mod tests {
             let mut inputs = &signature.inputs[..];
             let mut names = row.operands;
             // Shape functions of sparse crosses and the like read several lists as one.
-            if let ["operands..", rest @ ..] = names {
-                let lists;
-                (lists, inputs) = inputs.split_at(inputs.len() - rest.len());
-                names = rest;
+            let (single, named);
+            if let Some(first) = names.iter().position(|name| *name == "operands..") {
+                let rest = names.len() - first - 1;
+                let lists = &inputs[first..inputs.len() - rest];
                 assert!(lists.iter().all(Argument::is_list), "{}: {lists:?}", row.op);
+                single = [&inputs[..first], &inputs[inputs.len() - rest..]].concat();
+                inputs = &single;
+                named = [&names[..first], &names[first + 1..]].concat();
+                names = &named;
             }
             let theirs: Vec<&str> = inputs.iter().map(|input| input.name).collect();
             let agrees = |(input, name): (&Argument, &&str)| {

@@ -62,9 +62,9 @@ pub use linalg::einsum;
 pub use math::add_n;
 pub use nn::{DataFormat, Padding};
 pub use quantize::{Quantization, QuantizeMode, QuantizeOptions, quantized_concat};
-pub use sparse::SetOperation;
+pub use sparse::{SetOperation, sparse_concat};
 #[cfg(feature = "strings")]
-pub use string::{string_format, string_join};
+pub use string::{CsvOptions, ExampleFeature, ParsedFeature, string_format, string_join};
 
 /// The families of ops.
 static FAMILIES: &[&[&[&OpDef]]] = &[

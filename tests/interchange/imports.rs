@@ -7,8 +7,8 @@ use serde_json::Value as Json;
 use shapeflow::interchange::{ImportOptions, Model};
 use shapeflow::{Backend, CompileOptions, DType, ErrorKind, Registry, Result, Tensor};
 
-/// Ops whose result does not depend on the order of their operands.
-const COMMUTATIVE: [&str; 18] = [
+/// Ops whose result does not depend on the order of some operands.
+const COMMUTATIVE: [&str; 21] = [
     "AccumulateNV2",
     "Add",
     "AddN",
@@ -27,6 +27,10 @@ const COMMUTATIVE: [&str; 18] = [
     "NotEqual",
     "SquaredDifference",
     "ParallelDynamicStitch",
+    // The shapes of both sparse tensors are equal.
+    "SparseAdd",
+    "SparseSparseMaximum",
+    "SparseSparseMinimum",
 ];
 
 /// A line of `tests/data/imports.jsonl`. Attributes and tensors are protobuf text.

@@ -100,6 +100,7 @@ fn text_becomes_rows_of_numbers() {
 #[test]
 fn sparse_features_run_wide_and_deep() {
     check("wide_and_deep", "features", &["features"]);
+    check("wide_and_deep", "serving_default", &["serving_default", "serving_default_2"]);
 }
 
 #[test]

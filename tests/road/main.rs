@@ -19,6 +19,8 @@ mod element_props;
 mod env_vars;
 mod error_messages;
 mod error_snapshots;
+#[cfg(feature = "strings")]
+mod example_messages;
 mod explain;
 mod graph_generator;
 mod graph_recipe;
@@ -42,6 +44,7 @@ mod scalar_dims;
 mod shape_refinement;
 mod shrink;
 mod source_files;
+mod sparse_ops;
 mod stack;
 mod storage_dtypes;
 #[cfg(feature = "strings")]

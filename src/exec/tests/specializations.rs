@@ -85,12 +85,16 @@ impl Parameter {
 }
 
 /// Ops whose data operands have different sizes. Random graphs feed their parameters.
-const OF_SEVERAL_SIZES: [&str; 6] = [
+const OF_SEVERAL_SIZES: [&str; 10] = [
     "concat_offset",
     "matrix_diag_part_with",
     "matrix_diag_with",
     "matrix_set_diag",
     "quantized_concat",
+    "sparse_reduce_max",
+    "sparse_reduce_max_sparse",
+    "sparse_reduce_sum",
+    "sparse_reduce_sum_sparse",
     "strided_slice_grad",
 ];
 

@@ -1,7 +1,7 @@
 //! Translates attributes of a TensorFlow node to attributes of this crate. The node is in a [`Frame`]: the nodes of the
 //! main graph or of one function.
 
-use shapeflow_shape_fns::{Attr, Attrs, Dim, PartialElements};
+use shapeflow_shape_fns::{Attr, Attrs, Dim, PartialElements, TensorShape};
 
 use super::super::dtype_number::dtype_of;
 use super::super::limits::Budget;
@@ -71,6 +71,7 @@ fn attr_of(value: &AttrKind, kind: Option<&str>, budget: &Budget) -> Result<Opti
 }
 
 fn list_of(list: &ListValue, kind: Option<&str>, budget: &Budget) -> Result<Option<Attr>> {
+    let is_declared = kind.is_some();
     let kind = match kind {
         _ if !list.i.is_empty() => "list(int)",
         _ if !list.f.is_empty() => "list(float)",
@@ -92,12 +93,22 @@ fn list_of(list: &ListValue, kind: Option<&str>, budget: &Budget) -> Result<Opti
             dtypes.map(|dtypes| Attr::DTypes(dtypes.into()))
         }
         "list(shape)" => {
-            let shapes: Result<Vec<_>> =
-                list.shape.iter().map(|proto| shape::from_proto(proto, budget)).collect();
+            let shape = |proto| {
+                let shape = shape::from_proto(proto, budget)?;
+                Ok(if is_declared { with_unknown_as_minus_one(&shape) } else { shape })
+            };
+            let shapes: Result<Vec<_>> = list.shape.iter().map(shape).collect();
             Some(Attr::Shapes(shapes?.into()))
         }
         _ => None,
     })
+}
+
+/// Writes -1 in place of each unknown size, as ops read an attribute that lists shapes. A symbol would need a value in
+/// every run.
+fn with_unknown_as_minus_one(shape: &TensorShape) -> TensorShape {
+    let size = |size: &Dim| if size.as_known().is_some() { size.clone() } else { Dim::known(-1) };
+    shape.dims().map_or(TensorShape::unranked(), |sizes| TensorShape::new(sizes.iter().map(size)))
 }
 
 /// Returns the attributes and parameters that this crate's export added under this crate's names. They take precedence

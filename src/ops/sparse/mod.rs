@@ -13,33 +13,47 @@
 //! # Ok::<(), shapeflow::Error>(())
 //! ```
 
+pub(crate) mod concat;
 pub(crate) mod cross;
 pub(crate) mod fill_empty_rows;
 pub(crate) mod fill_empty_rows_grad;
 mod groups;
 pub(crate) mod matmul;
 mod operand;
+pub(crate) mod reduce;
 pub(crate) mod reorder;
 pub(crate) mod reshape;
 pub(crate) mod set_operation;
 pub(crate) mod set_size;
+pub(crate) mod slice;
 pub(crate) mod to_dense;
+pub(crate) mod union;
 
 use crate::op::OpDef;
 
+pub use concat::sparse_concat;
 pub use set_operation::SetOperation;
 
 /// Every op of the family.
 pub(crate) static ALL: &[&[&OpDef]] = &[&[
+    &concat::DEF,
     &cross::DEF,
     &fill_empty_rows::DEF,
     &fill_empty_rows_grad::DEF,
     &matmul::DEF,
+    &reduce::MAX,
+    &reduce::MAX_SPARSE,
+    &reduce::SUM,
+    &reduce::SUM_SPARSE,
     &reorder::DEF,
     &reshape::DEF,
     &set_operation::DENSE,
     &set_operation::DENSE_SPARSE,
     &set_operation::SPARSE,
     &set_size::DEF,
+    &slice::DEF,
     &to_dense::DEF,
+    &union::ADD,
+    &union::MAXIMUM,
+    &union::MINIMUM,
 ]];

@@ -4,7 +4,9 @@ use shapeflow_shape_fns::DType;
 
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::tensor::TensorView;
+use crate::op::HostCx;
+use crate::ops::pick_rows::pick_rows;
+use crate::tensor::{Tensor, TensorView};
 
 /// Checks that these operands are i64, as the indices and shapes of sparse tensors are.
 pub(super) fn check_i64(dtypes: &[DType], operands: &[usize]) -> Result<()> {
@@ -45,4 +47,20 @@ pub(super) fn out_of_range<T>(row: usize, column: usize, index: i64, size: i64) 
     let message =
         format!("an index must be in its axis, got {index} for a size of {size} at indices[{row}, {column}]");
     Err(Error::new(ErrorKind::Index, Phase::Run, message))
+}
+
+/// Makes output `output` of the values with these numbers, in order. `values` is row-major.
+///
+/// # Errors
+/// There is no such output, or memory is refused.
+pub(super) fn pick_values(
+    cx: &mut HostCx<'_>,
+    output: usize,
+    values: TensorView<'_>,
+    numbers: Vec<usize>,
+) -> Result<()> {
+    let sources: Vec<Option<usize>> = numbers.into_iter().map(Some).collect();
+    // No element takes the default; its size is that of an element.
+    let default = Tensor::zeros(values.dtype(), &[])?;
+    pick_rows(cx, output, values, default.view(), &sources, &[sources.len()])
 }

@@ -6,12 +6,11 @@ use crate::dtype;
 use crate::error::Result;
 use crate::graph::{IntoOperand, Value};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
-use crate::ops::pick_rows::pick_rows;
 use crate::ops::row_major::RowMajor;
 use crate::tensor::Tensor;
 use shapeflow_shape_fns::DType;
 
-use super::operand::{check_i64, refuse, rows_of};
+use super::operand::{check_i64, pick_values, refuse, rows_of};
 
 impl<'g> Value<'g> {
     /// Sorts the elements of the sparse tensor of indices `self` in row-major order. Elements of one index keep their
@@ -61,10 +60,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     order.sort_by_key(|number| rows[*number]);
     let sorted: Vec<i64> = order.iter().flat_map(|number| rows[*number]).copied().collect();
     cx.set_output(0, Tensor::from_slice(&[rows.len(), rank], &sorted)?)?;
-    let sources: Vec<Option<usize>> = order.into_iter().map(Some).collect();
-    // No element takes the default; its size is that of an element.
-    let default = Tensor::zeros(values.view().dtype(), &[])?;
-    pick_rows(cx, 1, values.view(), default.view(), &sources, &[sources.len()])
+    pick_values(cx, 1, values.view(), order)
 }
 
 #[cfg(test)]

@@ -19,8 +19,10 @@ pub(crate) mod as_string;
 pub(crate) mod base64;
 pub(crate) mod case;
 pub(crate) mod cross;
+pub(crate) mod csv;
 pub(crate) mod decode_raw;
 mod encoding;
+pub(crate) mod example;
 pub(crate) mod fingerprint;
 pub(crate) mod format;
 pub(crate) mod hash;
@@ -43,6 +45,8 @@ pub(crate) mod unicode_encode;
 
 use crate::op::OpDef;
 
+pub use csv::CsvOptions;
+pub use example::{ExampleFeature, ParsedFeature};
 pub use format::string_format;
 pub use join::string_join;
 
@@ -51,6 +55,7 @@ pub(crate) static ALL: &[&[&OpDef]] = &[
     &[
         &as_string::DEF,
         &cross::DEF,
+        &csv::DEF,
         &decode_raw::DEF,
         &format::DEF,
         &length::DEF,
@@ -60,6 +65,7 @@ pub(crate) static ALL: &[&[&OpDef]] = &[
     &[&script::DEF, &segment_join::DEF, &substr::DEF, &table_lookup::DEF, &to_number::DEF],
     base64::ALL,
     case::ALL,
+    example::ops::ALL,
     hash::ALL,
     join::ALL,
     regex::ALL,

@@ -57,21 +57,25 @@ fn read<T: Element>(cx: &mut HostCx<'_>, parse: fn(&str) -> Option<T>) -> Result
     let (x, view) = (strings(cx, 0)?, cx.input(0)?);
     let mut numbers = cx.unfilled_output(0, view.sizes())?;
     for (number, string) in numbers.as_mut_slice::<T>()?.iter_mut().zip(x.iter()) {
-        let text = std::str::from_utf8(strip(string)).ok();
-        *number = text.and_then(parse).ok_or_else(|| {
+        *number = parsed(string, parse).ok_or_else(|| {
             value_error(format!("a string must be a number of {}, got {}", T::DTYPE, quoted(string)))
         })?;
     }
     Ok(())
 }
 
+/// Reads a number with white space around it.
+pub(super) fn parsed<T>(string: &[u8], parse: fn(&str) -> Option<T>) -> Option<T> {
+    std::str::from_utf8(strip(string)).ok().and_then(parse)
+}
+
 /// Reads an integer with an optional sign.
-fn integer<T: std::str::FromStr>(text: &str) -> Option<T> {
+pub(super) fn integer<T: std::str::FromStr>(text: &str) -> Option<T> {
     text.parse().ok()
 }
 
 /// A float type, with its value for a hexadecimal integer.
-trait Float: std::str::FromStr + std::ops::Neg<Output = Self> {
+pub(super) trait Float: std::str::FromStr + std::ops::Neg<Output = Self> {
     fn from_hex(digits: &str) -> Option<Self>;
 }
 
@@ -88,7 +92,7 @@ impl Float for f64 {
 }
 
 /// Reads a float. Rust also reads `infinity`, which TensorFlow refuses.
-fn float<T: Float>(text: &str) -> Option<T> {
+pub(super) fn float<T: Float>(text: &str) -> Option<T> {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     if unsigned.starts_with(['+', '-']) || unsigned.eq_ignore_ascii_case("infinity") {
         return None;

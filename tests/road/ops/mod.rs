@@ -387,10 +387,19 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         "batch_norm" | "batch_norm_with_reserve" => sparse::batch_norm(g, op),
         "sparse_cross"
         | "fill_empty_rows_grad"
+        | "sparse_add"
+        | "sparse_concat"
         | "sparse_dense_matmul"
         | "sparse_fill_empty_rows"
+        | "sparse_maximum"
+        | "sparse_minimum"
+        | "sparse_reduce_max"
+        | "sparse_reduce_max_sparse"
+        | "sparse_reduce_sum"
+        | "sparse_reduce_sum_sparse"
         | "sparse_reorder"
-        | "sparse_reshape" => sparse::add_op(g, op),
+        | "sparse_reshape"
+        | "sparse_slice" => sparse::add_op(g, op),
         "where_indices" => unary(g, op, DTypeClass::Equatable),
         "euclidean_norm" => reduce(g, op),
         _ if op.starts_with("ragged_") => ragged::add_op(g, op),

@@ -29,7 +29,7 @@ fn unique_slices(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIn
 }
 
 /// Draws ascending indices of a tensor of these sizes, and returns them with their number.
-fn random_indices(g: &mut GraphGenerator<'_>, sizes: &[i64]) -> (Vec<i64>, i64) {
+pub fn random_indices(g: &mut GraphGenerator<'_>, sizes: &[i64]) -> (Vec<i64>, i64) {
     let count: i64 = sizes.iter().product();
     let (mut indices, mut kept) = (Vec::new(), 0);
     for at in (0..count).filter(|_| g.rng.chance(1, 2)).collect::<Vec<_>>() {

@@ -2,7 +2,8 @@
 
 use shapeflow::DType;
 
-use super::props_of;
+use super::sets::random_indices;
+use super::{props_of, random_axes};
 use crate::element_props::{DTypeClass, ElementProps};
 use crate::graph_generator::{GraphGenerator, ValueIndex};
 use crate::graph_recipe::{Content, Size};
@@ -17,6 +18,10 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         "sparse_reorder" => reorder(g),
         "sparse_dense_matmul" => matmul(g),
         "sparse_cross" => cross(g),
+        "sparse_slice" => slice(g),
+        "sparse_concat" => concat(g),
+        "sparse_add" | "sparse_maximum" | "sparse_minimum" => union(g, op),
+        _ if op.starts_with("sparse_reduce_") => reduce(g, op),
         _ => panic!("the generator has no case for {op}"),
     }
 }
@@ -124,6 +129,64 @@ pub fn batch_norm(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueI
     let call = call.attr("data_format", if channels_first { "NCHW" } else { "NHWC" });
     let props = moved(g, &operands);
     g.add_step(call, &operands, &[], props)
+}
+
+fn slice(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
+    let (count, dtype) = (g.random_size(), DTypeClass::Any.sample(&mut g.rng));
+    let [indices, shape] = indices(g, count, 2)?;
+    let values = values(g, dtype, count)?;
+    let mut bound = |range| g.source(DType::I64, vec![Size::Known(2)], range, false);
+    let (start, size) = (bound(Content::Range(-1, SIZE))?, bound(Content::Range(0, SIZE + 1))?);
+    let props = moved(g, &[indices, values]);
+    g.add_step(Call::new("sparse_slice"), &[indices, values, shape, start, size], &[], props)
+}
+
+fn concat(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
+    let dtype = DTypeClass::Any.sample(&mut g.rng);
+    let number = 1 + g.rng.below(3);
+    let mut parts = [Vec::new(), Vec::new(), Vec::new()];
+    for _ in 0..number {
+        let count = g.random_size();
+        let [indices, shape] = indices(g, count, 2)?;
+        for (parts, part) in parts.iter_mut().zip([indices, values(g, dtype, count)?, shape]) {
+            parts.push(part);
+        }
+    }
+    let props = moved(g, &parts.concat());
+    let call = Call::new("sparse_concat").attr("concat_dim", g.rng.range_inclusive(-2, 1));
+    g.add_step(call, &parts.concat(), &[], props)
+}
+
+/// Adds a sparse tensor of ascending indices: indices, values and sizes.
+fn ascending(g: &mut GraphGenerator<'_>, dtype: DType) -> Option<[ValueIndex; 3]> {
+    let (elements, count) = random_indices(g, &[SIZE, SIZE]);
+    let sizes = vec![Size::Known(count), Size::Known(2)];
+    let indices = g.source(DType::I64, sizes, Content::Fixed(elements), false)?;
+    let values = values(g, dtype, Size::Known(count))?;
+    let shape = g.source(DType::I64, vec![Size::Known(2)], Content::Range(SIZE, SIZE), false)?;
+    Some([indices, values, shape])
+}
+
+fn union(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
+    let dtype = DTypeClass::Number.sample(&mut g.rng);
+    let mut operands = [ascending(g, dtype)?, ascending(g, dtype)?].concat();
+    let props = moved(g, &operands);
+    if op == "sparse_add" {
+        operands.push(g.scalar(dtype, Content::SmallIntegers)?);
+    }
+    g.add_step(Call::new(op), &operands, &[], props)
+}
+
+fn reduce(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
+    let (count, dtype) = (g.random_size(), DTypeClass::Number.sample(&mut g.rng));
+    let [indices, shape] = indices(g, count, 2)?;
+    let values = values(g, dtype, count)?;
+    let axes = random_axes(g, 2, 1);
+    let mut params = Vec::new();
+    let call = Call::new(op).attr("keep_dims", g.rng.chance(1, 2));
+    let call = g.param(call, &mut params, "reduction_axes", &axes, true)?;
+    let props = moved(g, &[indices, values]);
+    g.add_step(call, &[indices, values, shape], &params, props)
 }
 
 fn fill_empty_rows_grad(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {

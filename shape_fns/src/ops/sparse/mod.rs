@@ -18,6 +18,7 @@ pub use add::{add, add_grad, elementwise, elementwise_with_dense, softmax};
 pub use concat::concat;
 pub use cross::cross;
 pub use dense::{add_dense, matmul_dense, to_dense};
+pub(crate) use operand::set_sparse_rows;
 pub(crate) use reduce::without_axes;
 pub use reduce::{reduce, reduce_sparse};
 pub use reshape::{reorder, reshape};

@@ -51,3 +51,11 @@ pub(super) fn set_sparse(cx: &mut InferenceContext<'_>, first: usize, count: &Di
     cx.set_output(first + 1, TensorShape::new([count.clone()]));
     cx.set_output(first + 2, TensorShape::new([rank.clone()]));
 }
+
+/// Sets these outputs to the indices, values and shape of a sparse tensor whose number of elements depends on the data.
+pub(crate) fn set_sparse_rows(cx: &mut InferenceContext<'_>, outputs: [usize; 3], rank: &Dim) {
+    let count = cx.fresh();
+    cx.set_output(outputs[0], TensorShape::new([count.clone(), rank.clone()]));
+    cx.set_output(outputs[1], TensorShape::new([count]));
+    cx.set_output(outputs[2], TensorShape::new([rank.clone()]));
+}

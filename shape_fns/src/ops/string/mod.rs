@@ -1,11 +1,13 @@
 //! Shape functions of string ops.
 
 mod decode;
+mod example;
 mod join;
 mod split;
 mod unchanged;
 
 pub use decode::{decode_csv, decode_padded_raw, decode_raw, fingerprint};
+pub use example::{parse_examples, parse_examples_by_keys, parse_single_example};
 pub use join::{reduce_join, string_format};
 pub use split::{ngrams, string_split, unicode_decode, unicode_encode};
 pub use unchanged::{string_unchanged, substr};
@@ -24,6 +26,9 @@ pub(crate) static OPS: &[Registered] = &[
     row("DecodeRaw", &["bytes"], decode_raw),
     row("EncodeBase64", &["input"], common::unary),
     row("Fingerprint", &["data", "method"], fingerprint),
+    row("ParseExample", &["serialized", "names", "operands.."], parse_examples_by_keys).outputs(None),
+    row("ParseExampleV2", &["serialized", "names", "sparse_keys", "dense_keys", "ragged_keys", "dense_defaults.."], parse_examples).outputs(None),
+    row("ParseSingleExample", &["serialized", "dense_defaults.."], parse_single_example).outputs(None),
     row("ReduceJoin", &["inputs", "reduction_indices"], reduce_join),
     row("RegexFullMatch", &["input", "pattern"], string_unchanged),
     row("RegexReplace", &["input", "pattern", "rewrite"], string_unchanged),

@@ -1,0 +1,167 @@
+//! Parsers of serialized `Example` messages, which hold named lists of values.
+
+use super::super::sparse::set_sparse_rows;
+use crate::error::bail;
+use crate::{Attr, Dim, InferenceContext, Result, TensorShape};
+
+/// The number of features of each kind.
+struct Counts {
+    sparse: usize,
+    dense: usize,
+    ragged: usize,
+}
+
+impl Counts {
+    fn outputs(&self) -> usize {
+        3 * self.sparse + self.dense + 2 * self.ragged
+    }
+}
+
+/// `serialized[n], names[m], sparse_keys[s], dense_keys[d], ragged_keys[r], dense_defaults..`; `serialized` may be a
+/// scalar. Outputs the indices of all sparse features, their values, their shapes, the dense features, the values of
+/// the ragged features and their row splits.
+///
+/// A dense feature of entry `k` of `dense_shapes` has the shape of `serialized` and then this entry. Its first size may be
+/// -1: it depends on the data.
+///
+/// # Errors
+/// `serialized` has more than one axis, or a list of keys provably differs in length from the attributes.
+pub fn parse_examples(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let serialized = cx.with_rank_at_most(0, 1)?;
+    cx.with_rank_at_most(1, 1)?;
+    let counts = Counts {
+        sparse: list_len(cx, "sparse_types")?,
+        dense: cx.len().saturating_sub(5),
+        ragged: list_len(cx, "ragged_value_types")?,
+    };
+    for (index, count) in [(2, counts.sparse), (3, counts.dense), (4, counts.ragged)] {
+        let [keys] = cx.axes::<1>(index)?;
+        let count = Dim::known(i64::try_from(count).unwrap_or(i64::MAX));
+        cx.agree("the number of keys and of features", &keys, &count)
+            .map_err(|error| error.operand(index))?;
+    }
+    set_features(cx, &serialized, &counts)
+}
+
+/// `serialized[n], names[m]`, then a scalar key for each of `Nsparse` sparse features and `Ndense` dense features, then
+/// a default for each dense feature. Outputs as [`parse_examples`] without ragged features.
+///
+/// # Errors
+/// `serialized` or `names` is not a vector, or a key is not a scalar.
+pub fn parse_examples_by_keys(cx: &mut InferenceContext<'_>) -> Result<()> {
+    let [examples] = cx.axes::<1>(0)?;
+    cx.axes::<1>(1)?;
+    let count = |name| cx.int(name).map(|count| usize::try_from(count).unwrap_or(0));
+    let counts = Counts { sparse: count("Nsparse")?, dense: count("Ndense")?, ragged: 0 };
+    cx.takes(2 + counts.sparse + 2 * counts.dense)?;
+    for key in 0..counts.sparse + counts.dense {
+        cx.scalar(2 + key)?;
+    }
+    set_features(cx, &TensorShape::new([examples]), &counts)
+}
+
+/// `serialized[], dense_defaults..`: one example. Outputs as [`parse_examples`] without ragged features.
+///
+/// # Errors
+/// `serialized` is not a scalar.
+pub fn parse_single_example(cx: &mut InferenceContext<'_>) -> Result<()> {
+    cx.scalar(0)?;
+    let dense = cx.len().saturating_sub(1);
+    let counts = Counts { sparse: list_len(cx, "sparse_types")?, dense, ragged: 0 };
+    set_features(cx, &TensorShape::scalar(), &counts)
+}
+
+/// Returns the length of a list of dtypes; 0 if the attribute is absent.
+fn list_len(cx: &InferenceContext<'_>, name: &str) -> Result<usize> {
+    match cx.attr(name) {
+        None => Ok(0),
+        Some(Attr::DTypes(dtypes)) => Ok(dtypes.len()),
+        // An empty list has no kind.
+        Some(Attr::Ints(none)) if none.is_empty() => Ok(0),
+        Some(other) => bail!("{name} must be a list of dtypes, got {other}"),
+    }
+}
+
+fn set_features(cx: &mut InferenceContext<'_>, examples: &TensorShape, counts: &Counts) -> Result<()> {
+    if cx.outputs() != counts.outputs() {
+        bail!("the features must have {} outputs, got {}", counts.outputs(), cx.outputs());
+    }
+    for feature in 0..counts.sparse {
+        let rank = match examples.rank() {
+            Some(rank) => Dim::known(if rank == 0 { 1 } else { 2 }),
+            None => cx.fresh(),
+        };
+        set_sparse_rows(cx, [feature, counts.sparse + feature, 2 * counts.sparse + feature], &rank);
+    }
+    let shapes = match cx.attr("dense_shapes") {
+        Some(Attr::Shapes(shapes)) => shapes.to_vec(),
+        _ => Vec::new(),
+    };
+    if shapes.len() != counts.dense {
+        bail!(
+            "dense_shapes must have a shape for each of {} dense features, got {}",
+            counts.dense,
+            shapes.len()
+        );
+    }
+    for (feature, shape) in shapes.iter().enumerate() {
+        let known: Option<Vec<i64>> =
+            shape.dims().and_then(|sizes| sizes.iter().map(Dim::as_known).collect());
+        let Some(known) = known.filter(|sizes| sizes.iter().skip(1).all(|size| *size >= 0)) else {
+            bail!("entry {feature} of dense_shapes must have known sizes except the first, got {shape}");
+        };
+        let sizes: Vec<Dim> =
+            known.into_iter().map(|size| if size >= 0 { Dim::known(size) } else { cx.fresh() }).collect();
+        cx.set_output(3 * counts.sparse + feature, examples.concatenate(&TensorShape::new(sizes)));
+    }
+    for feature in 0..counts.ragged {
+        let splits = match examples.dims() {
+            // One example has no row splits: its values are one row.
+            Some([]) => Dim::known(0),
+            Some([examples, ..]) => cx.add(examples, &Dim::known(1))?,
+            None => cx.fresh(),
+        };
+        let (first, values) = (3 * counts.sparse + counts.dense, cx.fresh());
+        cx.set_output(first + feature, TensorShape::new([values]));
+        cx.set_output(first + counts.ragged + feature, TensorShape::new([splits]));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{parse_examples, parse_examples_by_keys, parse_single_example};
+    use crate::testing::shape_table;
+    use crate::{Attr, DType, Dim, TensorShape};
+
+    fn dtypes(dtypes: &[DType]) -> Attr {
+        Attr::DTypes(dtypes.into())
+    }
+
+    fn shapes(shapes: &[&[i64]]) -> Attr {
+        let shape = |sizes: &&[i64]| TensorShape::new(sizes.iter().map(|size| Dim::known(*size)));
+        Attr::Shapes(shapes.iter().map(shape).collect())
+    }
+
+    shape_table! { examples: parse_examples, ["serialized", "names", "sparse_keys", "dense_keys", "ragged_keys", "dense_defaults.."];
+        {sparse_types: dtypes(&[DType::F32]), dense_shapes: shapes(&[&[2]])}
+            "[n]; [0]; [1]; [1]; [0]; []" => "[?, 2]; [?]; [2]; [n, 2]";
+        {dense_shapes: shapes(&[&[-1, 3], &[]])} "[n]; [0]; [0]; [2]; [0]; []; []" => "[n, ?, 3]; [n]";
+        {ragged_value_types: dtypes(&[DType::I64]), dense_shapes: shapes(&[])} "[n]; [0]; [0]; [0]; [1]" => "[?]; [n+1]";
+        {sparse_types: dtypes(&[DType::I64]), dense_shapes: shapes(&[&[4]])}
+            "[]; ?; ?; ?; ?; ?" => "[?, 1]; [?]; [1]; [4]";
+        {ragged_value_types: dtypes(&[DType::I64]), dense_shapes: shapes(&[])} "[]; [0]; [0]; [0]; [1]" => "[?]; [0]";
+        {sparse_types: dtypes(&[DType::I64]), dense_shapes: shapes(&[])} "?; ?; ?; ?; ?" => "[?, ?]; [?]; [?]";
+        {dense_shapes: shapes(&[&[4]])} "[n]; ?; ?; [2]; ?; ?" => "error the number of keys and of features must agree, got 2 and 1";
+        {dense_shapes: shapes(&[&[4, -1]])} "[n]; ?; ?; ?; ?; ?" => "error must have known sizes except the first";
+        {dense_shapes: shapes(&[])} "[n]; ?; ?; ?; ?; ?" => "error dense_shapes must have a shape for each of 1 dense features, got 0";
+    }
+    shape_table! { by_keys: parse_examples_by_keys, ["serialized", "names", "operands.."];
+        {Nsparse: 1, Ndense: 1, dense_shapes: shapes(&[&[2]])} "[n]; [0]; []; []; []" => "[?, 2]; [?]; [2]; [n, 2]";
+        {Nsparse: 1, Ndense: 0, dense_shapes: shapes(&[])} "[n]; [0]; [1]" => "error(3 outputs) operand 2 must have rank 0";
+    }
+    shape_table! { single: parse_single_example, ["serialized", "dense_defaults.."];
+        {sparse_types: dtypes(&[DType::F32]), dense_shapes: shapes(&[&[-1]])} "[]; []" => "[?, 1]; [?]; [1]; [?]";
+        {dense_shapes: shapes(&[])} "[n]" => "error(0 outputs) serialized must have rank 0";
+    }
+}

@@ -1,0 +1,159 @@
+//! [`Elements`]: the values of a feature, gathered from examples.
+
+use shapeflow_shape_fns::DType;
+
+use super::wire::{Fields, Wire, varint};
+use crate::error::Result;
+use crate::tensor::{StringsBuilder, Tensor, TensorView};
+
+/// The values that a feature has in one example: a list of strings, floats or integers.
+#[derive(Clone, Copy)]
+pub(super) struct Values<'a> {
+    pub dtype: DType,
+    list: &'a [u8],
+}
+
+impl<'a> Values<'a> {
+    /// Reads a `Feature` message; `Ok(None)` if it has no list.
+    ///
+    /// # Errors
+    /// The message is damaged.
+    pub(super) fn of(feature: &'a [u8]) -> Result<Option<Values<'a>>, Damaged> {
+        for field in Fields::new(feature) {
+            let (number, value) = field.ok_or(Damaged)?;
+            let dtype = match number {
+                1 => DType::String,
+                2 => DType::F32,
+                3 => DType::I64,
+                _ => continue,
+            };
+            let Wire::Bytes(list) = value else { return Err(Damaged) };
+            return Ok(Some(Values { dtype, list }));
+        }
+        Ok(None)
+    }
+}
+
+/// A message that protobuf cannot read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Damaged;
+
+/// Values of many examples, one after the other.
+pub(super) enum Elements {
+    Ints(Vec<i64>),
+    Floats(Vec<f32>),
+    Strings(StringsBuilder),
+}
+
+impl Elements {
+    pub(super) fn new(dtype: DType) -> Elements {
+        match dtype {
+            DType::I64 => Elements::Ints(Vec::new()),
+            DType::F32 => Elements::Floats(Vec::new()),
+            _ => Elements::Strings(StringsBuilder::new()),
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Elements::Ints(ints) => ints.len(),
+            Elements::Floats(floats) => floats.len(),
+            Elements::Strings(strings) => strings.len(),
+        }
+    }
+
+    /// Appends the values of one example, which have the dtype of the elements.
+    ///
+    /// # Errors
+    /// Memory is refused; or, inside, the list is damaged.
+    pub(super) fn append(&mut self, values: Values<'_>) -> Result<Result<(), Damaged>> {
+        for field in Fields::new(values.list) {
+            let read = match (field, &mut *self) {
+                (Some((1, Wire::Bytes(string))), Elements::Strings(strings)) => {
+                    strings.push(string)?;
+                    Some(())
+                }
+                (Some((1, Wire::Bytes(packed))), Elements::Ints(ints)) => append_ints(packed, ints),
+                (Some((1, Wire::Varint(int))), Elements::Ints(ints)) => {
+                    ints.push(int.cast_signed());
+                    Some(())
+                }
+                (Some((1, Wire::Bytes(packed))), Elements::Floats(floats)) => append_floats(packed, floats),
+                (Some((1, Wire::Fixed32(bits))), Elements::Floats(floats)) => {
+                    floats.push(f32::from_bits(bits));
+                    Some(())
+                }
+                (Some((number, _)), _) if number != 1 => Some(()),
+                _ => None,
+            };
+            if read.is_none() {
+                return Ok(Err(Damaged));
+            }
+        }
+        Ok(Ok(()))
+    }
+
+    /// Appends `count` times element `from` of a row-major tensor of the same dtype.
+    ///
+    /// # Errors
+    /// Memory is refused.
+    pub(super) fn repeat(&mut self, tensor: &TensorView<'_>, from: usize, count: usize) -> Result<()> {
+        match self {
+            Elements::Ints(ints) => ints.extend(std::iter::repeat_n(tensor.as_slice::<i64>()?[from], count)),
+            Elements::Floats(floats) => {
+                floats.extend(std::iter::repeat_n(tensor.as_slice::<f32>()?[from], count));
+            }
+            Elements::Strings(strings) => {
+                let string = tensor.as_strings()?.at(from);
+                for _ in 0..count {
+                    strings.push(string)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends elements of another list of the same dtype.
+    ///
+    /// # Errors
+    /// Memory is refused.
+    pub(super) fn extend(&mut self, tensor: &TensorView<'_>, range: std::ops::Range<usize>) -> Result<()> {
+        match self {
+            Elements::Ints(ints) => ints.extend(&tensor.as_slice::<i64>()?[range]),
+            Elements::Floats(floats) => floats.extend(&tensor.as_slice::<f32>()?[range]),
+            Elements::Strings(strings) => {
+                for string in tensor.as_strings()?.slice(range).iter() {
+                    strings.push(string)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes a tensor of the elements.
+    ///
+    /// # Errors
+    /// The number of elements is not the product of `sizes`; memory is refused.
+    pub(super) fn finish(self, sizes: &[usize]) -> Result<Tensor> {
+        match self {
+            Elements::Ints(ints) => Tensor::from_vec(sizes, ints),
+            Elements::Floats(floats) => Tensor::from_vec(sizes, floats),
+            Elements::Strings(strings) => strings.finish(sizes),
+        }
+    }
+}
+
+/// Appends integers that stand one after the other; `None` if one is damaged.
+fn append_ints(mut packed: &[u8], ints: &mut Vec<i64>) -> Option<()> {
+    while !packed.is_empty() {
+        ints.push(varint(&mut packed)?.cast_signed());
+    }
+    Some(())
+}
+
+/// Appends floats that stand one after the other; `None` if the last is incomplete.
+fn append_floats(packed: &[u8], floats: &mut Vec<f32>) -> Option<()> {
+    let (whole, rest) = packed.as_chunks::<4>();
+    floats.extend(whole.iter().map(|bytes| f32::from_le_bytes(*bytes)));
+    rest.is_empty().then_some(())
+}
