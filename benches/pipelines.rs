@@ -11,6 +11,7 @@
 //! - `compile [CASE]`: prints the costs of building, compiling, and running at a new size; see `pipelines/compile.rs`.
 //! - `count CASE CALLS`: runs a case CALLS times, for tools that count instructions.
 //! - `threads [CASE]`: compares one thread with two.
+//! - `plans`: prints the costs of runs with new sizes and with kept plans.
 //! - `dump [CASE] [clif|asm]`: prints the kernels of a case, and their code.
 
 #[path = "pipelines/case.rs"]
@@ -27,6 +28,8 @@ mod indices;
 mod models;
 #[path = "pipelines/movement.rs"]
 mod movement;
+#[path = "pipelines/plans.rs"]
+mod plans;
 #[path = "pipelines/ragged.rs"]
 mod ragged;
 #[path = "pipelines/reductions.rs"]
@@ -86,6 +89,7 @@ fn main() -> Result<()> {
             }
             Ok(())
         }
+        Some("plans") => plans::print(),
         Some("threads") => threads::compare(chosen(&cases, word)),
         Some("dump") => {
             for case in chosen(&cases, word) {

@@ -1494,6 +1494,9 @@ def segment_cases(out):
             if how != "mean":
                 attrs = {"num_segments": count}
                 out.record(f"unsorted_segment_{how}", attrs, x, np.array(ids, np.int32), error=True)
+    # The sum wraps, and the number of rows too: 300 rows count as 44.
+    for value, rows in [(100, 3), (2, 300)]:
+        out.record("segment_mean", {}, np.full(rows, value, np.uint8), np.zeros(rows, np.int32))
 
 
 def complex_numbers(rng, name, shape):

@@ -17,6 +17,15 @@ pub fn cases() -> Vec<Case> {
             let sum = (rows(x)? + RaggedValue::from_row_splits(x[2], x[1])?).ok()?;
             Ok(vec![sum.flat_values(), sum.row_splits()])
         }),
+        Case::new("ragged + ragged, flat values", &["[v]", "[n+1]", "[v]"], pairs, |_, x| {
+            Ok(vec![(rows(x)? + RaggedValue::from_row_splits(x[2], x[1])?).ok()?.flat_values()])
+        }),
+        Case::new(
+            "ragged + ragged, other splits",
+            &["[v]", "[n+1]", "[v]", "[n+1]"],
+            other_splits,
+            |_, x| Ok(vec![(rows(x)? + RaggedValue::from_row_splits(x[2], x[3])?).ok()?.flat_values()]),
+        ),
         Case::new("dense + dense beside ragged", &["[v]", "[v]"], dense_pairs, |_, x| {
             Ok(vec![(x[0] + x[1]).ok()?])
         }),
@@ -41,6 +50,13 @@ fn inputs() -> Result<Vec<Tensor>> {
 fn pairs() -> Result<Vec<Tensor>> {
     let mut pairs = inputs()?;
     pairs.push(pairs[0].clone());
+    Ok(pairs)
+}
+
+/// Returns the flat values and the row splits, and copies of both.
+fn other_splits() -> Result<Vec<Tensor>> {
+    let mut pairs = pairs()?;
+    pairs.push(pairs[1].view().to_tensor()?);
     Ok(pairs)
 }
 

@@ -99,7 +99,9 @@ pub(crate) fn evaluate_with(
     let made = evaluate_call(op, given, attrs, operands, is_constant, OutputAllocator::default())?;
     let tensors = made.into_iter().map(|made| match made {
         HostOutput::Tensor(tensor) => tensor,
-        HostOutput::Borrowed => unreachable!("the default allocator lends no memory"),
+        HostOutput::Borrowed | HostOutput::PassedOn(_) => {
+            unreachable!("the default allocator lends no memory")
+        }
     });
     Ok(tensors.collect())
 }

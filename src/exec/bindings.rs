@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashMap;
 use shapeflow_shape_fns::{Dim, DimTable, Guard, Symbol, SymbolKind};
+use smallvec::SmallVec;
 
 use crate::lower::PlanError;
 use crate::runtime::BufferSizes;
@@ -10,7 +11,7 @@ use crate::runtime::BufferSizes;
 #[derive(Clone, Debug)]
 pub(super) struct Bindings<'t> {
     table: &'t DimTable,
-    values: FxHashMap<Symbol, i64>,
+    values: SymbolValues,
     /// Equalities `dim = value` that cannot be solved yet: the dim has several unbound symbols, or it has a single
     /// unbound symbol but is not linear in this symbol.
     deferred: Vec<(Dim, i64)>,
@@ -29,13 +30,13 @@ pub(super) struct DimMismatch {
 impl<'t> Bindings<'t> {
     /// Creates bindings in which no symbol has a value.
     pub(super) fn new(table: &'t DimTable) -> Bindings<'t> {
-        Bindings { table, values: FxHashMap::default(), deferred: Vec::new() }
+        Bindings { table, values: SymbolValues::Few(SmallVec::new()), deferred: Vec::new() }
     }
 
     /// Returns the value to which a symbol itself is bound, without a look at the symbols that the table equates with
     /// it.
     pub(super) fn get(&self, symbol: Symbol) -> Option<i64> {
-        self.values.get(&symbol).copied()
+        self.values.get(symbol)
     }
 
     /// Returns the value of a symbol as a dim. The symbol has a value if it, or the dim that the table has equated it
@@ -98,7 +99,7 @@ impl<'t> Bindings<'t> {
         }
         if let Some(linear) = self.linear(&dim) {
             let Some((symbol, solution)) = linear.solve(value) else { return mismatch(None) };
-            self.values.insert(symbol, solution);
+            self.values.set(symbol, solution);
             return Ok(());
         }
         self.deferred.push((dim, value));
@@ -149,13 +150,57 @@ impl<'t> Bindings<'t> {
         };
         // An equality without a solution does not hold. The check of the guards reports it.
         let solution = self.linear(&self.table.resolve(dim)).and_then(|linear| linear.solve(value));
-        solution.is_some_and(|(symbol, solution)| self.values.insert(symbol, solution).is_none())
+        solution.is_some_and(|(symbol, solution)| self.values.set(symbol, solution).is_none())
     }
 
     /// Returns a dim as a linear function of its one unbound symbol.
     fn linear(&self, dim: &Dim) -> Option<LinearDim> {
+        if let Some(symbol) = dim.as_symbol().filter(|symbol| self.get(*symbol).is_none()) {
+            return Some(LinearDim { scale: 1, symbol, offset: 0 });
+        }
         let reduced = dim.substitute(&mut |symbol| self.get(symbol).map(Dim::known));
         reduced.as_linear().map(|(scale, symbol, offset)| LinearDim { scale, symbol, offset })
+    }
+}
+
+/// A map of symbols to their values. Most graphs have few symbols, which a list finds faster than a hash table.
+#[derive(Clone, Debug)]
+enum SymbolValues {
+    /// At most [`FEW`] symbols, in no order.
+    Few(SmallVec<[(Symbol, i64); FEW]>),
+    Many(FxHashMap<Symbol, i64>),
+}
+
+/// The greatest number of symbols that a list holds.
+const FEW: usize = 8;
+
+impl SymbolValues {
+    fn get(&self, symbol: Symbol) -> Option<i64> {
+        match self {
+            SymbolValues::Few(values) => {
+                values.iter().find(|(other, _)| *other == symbol).map(|(_, value)| *value)
+            }
+            SymbolValues::Many(values) => values.get(&symbol).copied(),
+        }
+    }
+
+    /// Sets the value of a symbol, and returns the value that it had.
+    fn set(&mut self, symbol: Symbol, value: i64) -> Option<i64> {
+        match self {
+            SymbolValues::Few(values) => {
+                if let Some((_, known)) = values.iter_mut().find(|(other, _)| *other == symbol) {
+                    return Some(std::mem::replace(known, value));
+                }
+                if values.len() < FEW {
+                    values.push((symbol, value));
+                } else {
+                    let all = values.iter().copied().chain([(symbol, value)]);
+                    *self = SymbolValues::Many(all.collect());
+                }
+                None
+            }
+            SymbolValues::Many(values) => values.insert(symbol, value),
+        }
     }
 }
 
@@ -222,6 +267,20 @@ mod tests {
         assert_eq!((mismatch.expected, mismatch.got), (Some(7), 9));
         assert_eq!(mismatch.message("axis 0"), "axis 0 must be 7, got 9");
         assert_eq!(bindings.sizes(&[n, doubled, Dim::known(5)]).unwrap()[..], [3, 7, 5]);
+    }
+
+    #[test]
+    fn any_number_of_symbols_has_values() {
+        let mut table = DimTable::default();
+        let dims: [Dim; 3 * FEW] = symbols(&mut table);
+        let mut bindings = Bindings::new(&table);
+        for (value, dim) in dims.iter().enumerate() {
+            assert_eq!(bindings.bind(dim, value as i64), Ok(()));
+            let known: Vec<Option<i64>> = dims.iter().map(|dim| bindings.try_eval(dim)).collect();
+            let expected = (0..dims.len()).map(|other| (other <= value).then_some(other as i64));
+            assert_eq!(known, expected.collect::<Vec<_>>());
+        }
+        assert!(bindings.bind(&dims[1], 0).is_err() && bindings.bind(&dims[3 * FEW - 1], 0).is_err());
     }
 
     #[test]

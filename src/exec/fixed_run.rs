@@ -13,6 +13,7 @@ use crate::compile::{CompiledProgram, KernelCode, Specialization};
 use crate::dump::Traced;
 use crate::error::Result;
 use crate::lower::kernel::BufferIx;
+use crate::lower::plan::KernelPlan;
 use crate::lower::program::{Content, Step};
 use crate::runtime::{
     BoundLaunches, Memory, PreparedLaunch, RetainedMemory, SegmentPlan, StepPlan, Workspace,
@@ -120,7 +121,8 @@ impl<'m> FixedRun<'m> {
             });
         }
         Run::new(&specialization, code, &mut memory).place(&plan, None)?;
-        let prepared: Option<Vec<&PreparedLaunch>> = plan.steps.iter().map(StepPlan::prepared).collect();
+        let prepared: Option<Vec<(&KernelPlan, &PreparedLaunch)>> =
+            plan.steps.iter().map(StepPlan::prepared).collect();
         let steps = match prepared {
             Some(prepared) => Steps::Launches(BoundLaunches::bind(prepared, code.module.clone(), memory)?),
             None => Steps::Planned { memory, workspaces: Vec::new() },

@@ -63,9 +63,11 @@ pub(super) fn is_constant(compiled: &CompiledProgram, buffer: BufferIx) -> bool 
 }
 
 /// Returns the allocator for the results of a node: it uses the caller's memory for a result that is an output of the
-/// run, and memory of the pool for any other.
+/// run, the memory of the first operand for a result that is an alias of this operand, and memory of the pool for any
+/// other.
 pub(super) fn output_allocator<'s>(
     compiled: &CompiledProgram,
+    step: HostStep<'_>,
     stored: &[BufferIx],
     pool: &'s BufferPool,
     outputs: Option<&'s mut [OutputBuffer<'_>]>,
@@ -79,5 +81,7 @@ pub(super) fn output_allocator<'s>(
             lent[index] = output.view();
         }
     }
-    OutputAllocator { pool: Some(pool), lent, prepared: Some(prepared), threads }
+    let owner = |buffer: Option<&BufferIx>| buffer.map(|buffer| compiled.lowered.roots[buffer.index()]);
+    let passes_on = !step.operands.is_empty() && owner(stored.first()) == owner(step.operands.first());
+    OutputAllocator { pool: Some(pool), lent, prepared: Some(prepared), threads, passes_on }
 }

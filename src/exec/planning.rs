@@ -34,7 +34,7 @@ pub(super) struct SegmentPlanner<'p> {
 }
 
 /// Returns the dtype and sizes of each input.
-pub(super) fn sizes_of_inputs<'a>(inputs: &'a [TensorView<'_>]) -> Vec<(DType, &'a [usize])> {
+pub(super) fn sizes_of_inputs<'a>(inputs: &'a [TensorView<'_>]) -> SmallVec<[(DType, &'a [usize]); 4]> {
     inputs.iter().map(|view| (view.dtype(), view.sizes())).collect()
 }
 
@@ -102,7 +102,7 @@ impl SegmentPlanner<'_> {
                     })?;
                     let functions = &self.code.functions[step];
                     let prepared = PreparedLaunch::prepare(kernel, &plan, functions, &self.state.threads);
-                    StepPlan::Kernel(plan, prepared)
+                    StepPlan::Kernel(Box::new(plan), prepared)
                 }
                 Step::MatMul { a, b, out, spec, .. } => {
                     StepPlan::MatMul(self.plan_matmul(&sizes, [*a, *b, *out], *spec)?)
@@ -148,13 +148,13 @@ impl SegmentPlanner<'_> {
         let lowered = &self.compiled.lowered;
         let range = lowered.segments[number].steps.clone();
         let owner_of_bytes = |buffer: BufferIx| lowered.roots[buffer.index()];
-        let mut steps = Vec::with_capacity(range.len());
+        let mut steps: SmallVec<[StepBuffers; 2]> = SmallVec::with_capacity(range.len());
         for (number, plan) in range.clone().zip(plans) {
             let step = &lowered.steps[number];
             let (reads, writes) = step.buffers();
             let mut buffers = StepBuffers {
                 loads: reads.iter().map(|&read| owner_of_bytes(read)).collect(),
-                stores: vec![],
+                stores: SmallVec::new(),
             };
             if !matches!(step, Step::Node { .. }) {
                 for &buffer in &*writes {

@@ -194,7 +194,7 @@ impl<'r, 'm> Run<'r, 'm> {
                 (Step::Kernel(kernel), StepPlan::Kernel(kernel_plan, prepared)) => {
                     let code = &self.code.module;
                     let failed = match prepared {
-                        Some(prepared) => prepared.run(code, self.memory, workspaces)?,
+                        Some(prepared) => prepared.run(kernel_plan, code, self.memory, workspaces)?,
                         None => {
                             let (plan, memory) = (kernel_plan, &*self.memory);
                             let functions = &self.code.functions[step];
@@ -239,7 +239,8 @@ impl<'r, 'm> Run<'r, 'm> {
         let is_constant = |operand: usize| is_constant(compiled, step.operands[operand]);
         let prepared = PreparedNode { slot: self.state.prepared(number), is_constant: &is_constant };
         let threads = HostThreads::new(&self.state.threads);
-        let allocator = output_allocator(compiled, stored, pool, outputs.as_deref_mut(), prepared, threads);
+        let allocator =
+            output_allocator(compiled, step, stored, pool, outputs.as_deref_mut(), prepared, threads);
         let bindings = self.bindings.as_ref();
         let results = run_host_step(self.compiled, step, plan, self.memory, bindings, allocator)?;
         assert_eq!(results.len(), stored.len(), "a node has a buffer for each result");
@@ -249,6 +250,7 @@ impl<'r, 'm> Run<'r, 'm> {
                     self.bind_sizes(step.node, buffer, tensor.sizes())?;
                     self.memory.hold(buffer, tensor);
                 }
+                HostOutput::PassedOn(sizes) => self.bind_sizes(step.node, buffer, &sizes)?,
                 HostOutput::Borrowed => {
                     let output = self.output_of(buffer, outputs.as_deref_mut());
                     let output = output.expect("a kernel borrows the memory of an output");

@@ -8,7 +8,7 @@ use super::bound_index::{BoundAtom, BoundDecision, BoundIndex, BoundRange};
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Affine {
     pub constant: i64,
-    pub coefficients: SmallVec<[i64; 6]>,
+    pub coefficients: SmallVec<[i64; 4]>,
 }
 
 /// An axis of a piece.
@@ -23,9 +23,9 @@ pub(crate) struct PieceAxis {
 #[derive(Clone, Debug)]
 pub(crate) struct Piece {
     /// The axes of the box, in the order of their kernel axes.
-    pub axes: SmallVec<[PieceAxis; 6]>,
+    pub axes: SmallVec<[PieceAxis; 4]>,
     /// Each kernel axis as a linear form of `axes`.
-    kernel: SmallVec<[Affine; 6]>,
+    kernel: SmallVec<[Affine; 3]>,
 }
 
 /// A way to refine a piece, so that more indices are linear on the results.
@@ -35,6 +35,16 @@ pub(crate) enum Refine {
     Cut { axis: usize, position: i64 },
     /// Replaces an axis by two: `axis = factor · first + second`.
     Split { axis: usize, factor: i64 },
+}
+
+impl Affine {
+    /// Adds `scale` times another form of the same axes.
+    fn add(&mut self, other: &Affine, scale: i64) {
+        self.constant = self.constant.wrapping_add(other.constant.wrapping_mul(scale));
+        for (total, coefficient) in self.coefficients.iter_mut().zip(&other.coefficients) {
+            *total = total.wrapping_add(coefficient.wrapping_mul(scale));
+        }
+    }
 }
 
 impl Piece {
@@ -104,14 +114,14 @@ impl Piece {
         let mut sum =
             Affine { constant: index.constant, coefficients: SmallVec::from_elem(0, self.axes.len()) };
         for (atom, scale) in &index.terms {
-            let part = match atom {
-                BoundAtom::Axis(axis) => self.kernel[*axis].clone(),
-                BoundAtom::FloorDiv(inner, divisor) => self.divide(&self.linear(inner)?, *divisor)?.0,
-                BoundAtom::Mod(inner, divisor) => self.divide(&self.linear(inner)?, *divisor)?.1,
-            };
-            sum.constant = sum.constant.wrapping_add(part.constant.wrapping_mul(*scale));
-            for (total, coefficient) in sum.coefficients.iter_mut().zip(&part.coefficients) {
-                *total = total.wrapping_add(coefficient.wrapping_mul(*scale));
+            match atom {
+                BoundAtom::Axis(axis) => sum.add(&self.kernel[*axis], *scale),
+                BoundAtom::FloorDiv(inner, divisor) => {
+                    sum.add(&self.divide(&self.linear(inner)?, *divisor)?.0, *scale);
+                }
+                BoundAtom::Mod(inner, divisor) => {
+                    sum.add(&self.divide(&self.linear(inner)?, *divisor)?.1, *scale);
+                }
             }
         }
         Ok(sum)

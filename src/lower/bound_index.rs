@@ -26,14 +26,28 @@ pub(super) enum BoundAtom {
 pub(crate) struct PlanError(pub String);
 
 impl BoundIndex {
-    /// Evaluates the dimensions in an index with `dim`. Drops run-time values, which a gather adds as offsets.
+    /// Evaluates the dimensions in an index with `dim`; see [`BoundIndex::add`].
     pub(crate) fn of(
         index: &Index,
         dim: &dyn Fn(&Dim) -> Result<i64, PlanError>,
     ) -> Result<BoundIndex, PlanError> {
-        let mut bound = BoundIndex { constant: dim(&index.constant)?, terms: SmallVec::new() };
+        let mut bound = BoundIndex::zero();
+        bound.add(index, 1, dim)?;
+        Ok(bound)
+    }
+
+    /// Adds `scale` times an index, and evaluates its dimensions with `dim`. Drops run-time values, which a gather adds as
+    /// offsets.
+    pub(crate) fn add(
+        &mut self,
+        index: &Index,
+        scale: i64,
+        dim: &dyn Fn(&Dim) -> Result<i64, PlanError>,
+    ) -> Result<(), PlanError> {
+        let constant = dim(&index.constant)?.checked_mul(scale);
+        self.constant = checked(constant.and_then(|part| self.constant.checked_add(part)))?;
         for (atom, coefficient) in &index.terms {
-            let scale = dim(coefficient)?;
+            let coefficient = dim(coefficient)?;
             let atom = match atom {
                 Atom::Axis(axis) => BoundAtom::Axis(axis.0 as usize),
                 Atom::FloorDiv(inner, divisor) => {
@@ -44,25 +58,15 @@ impl BoundIndex {
                 }
                 Atom::Broadcast(inner, size) => {
                     if dim(size)? != 1 {
-                        bound.add(&BoundIndex::of(inner, dim)?, scale)?;
+                        self.add(inner, checked(coefficient.checked_mul(scale))?, dim)?;
                     }
                     continue;
                 }
                 Atom::Value(_) => continue,
             };
-            if scale != 0 {
-                bound.terms.push((atom, scale));
+            if coefficient != 0 {
+                self.terms.push((atom, checked(coefficient.checked_mul(scale))?));
             }
-        }
-        Ok(bound)
-    }
-
-    /// Adds `scale` times another index.
-    pub(crate) fn add(&mut self, other: &BoundIndex, scale: i64) -> Result<(), PlanError> {
-        self.constant =
-            checked(other.constant.checked_mul(scale).and_then(|part| self.constant.checked_add(part)))?;
-        for (atom, coefficient) in &other.terms {
-            self.terms.push((atom.clone(), checked(coefficient.checked_mul(scale))?));
         }
         Ok(())
     }

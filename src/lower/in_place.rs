@@ -1,6 +1,7 @@
 //! [`may_overwrite`]: whether a kernel may store a result over one of its operands.
 
 use shapeflow_shape_fns::DType;
+use smallvec::SmallVec;
 
 use super::box_plan::BoxPlan;
 use super::kernel::{BufferIx, Kernel};
@@ -28,7 +29,7 @@ pub(crate) fn may_overwrite(
     let body = &kernel.variants[whole.variant].body;
     let slots_of = |wanted: BufferIx| {
         let slots = whole.slots.iter().enumerate().filter(|(_, slot)| slot.buffer.map(root) == Some(wanted));
-        slots.map(|(number, _)| number).collect::<Vec<usize>>()
+        slots.map(|(number, _)| number).collect::<SmallVec<[usize; 4]>>()
     };
     let (loads, stores) = (slots_of(root(read)), slots_of(written));
     let [store] = stores[..] else { return false };

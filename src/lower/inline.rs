@@ -25,6 +25,22 @@ impl Partitioner<'_> {
         node.op.is_reinterpretation() && !(self.is_output[value.at()] && is_given(node.operands[0]))
     }
 
+    /// Returns where the elements of a result of a node that runs by itself are: in the operand, if a host kernel only checks
+    /// its elements, or else in a buffer.
+    pub(super) fn single_node_placement(&self, node: NodeIx, value: ValueIx) -> Placement {
+        let (node, info) = (&self.graph.nodes[node.at()], &self.graph.values[value.at()]);
+        let passes_on = matches!(node.op.body, Body::Host(_))
+            && node.op.is_reinterpretation()
+            && info.dtype.size_bytes().is_some()
+            && info.shape.rank().is_some()
+            // An output is copied while its elements are in the caches.
+            && !self.is_output[value.at()];
+        if passes_on {
+            return Placement::Alias(node.operands[0]);
+        }
+        Placement::Buffer(MaterializeReason::SingleNodeResult)
+    }
+
     /// Inlines a value at all its uses.
     /// # Errors
     /// The reason why the value must be stored instead.

@@ -177,7 +177,7 @@ impl Partitioner<'_> {
         let depth = node.values().map(|value| self.reader_depth(value)).max().unwrap_or(0) + 1;
         self.node_depth.insert(index, depth);
         for value in node.values() {
-            self.placements[value.at()] = Placement::Buffer(MaterializeReason::SingleNodeResult);
+            self.placements[value.at()] = self.single_node_placement(index, value);
             self.note_producer(value, depth);
         }
         for &operand in &node.operands {

@@ -18,9 +18,9 @@ use crate::tiles::is_streamed;
 /// A kernel for one set of sizes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KernelPlan {
-    pub boxes: Vec<BoxPlan>,
+    pub boxes: SmallVec<[BoxPlan; 1]>,
     /// The buffers that the kernel reads or writes.
-    pub buffers: Vec<BufferUse>,
+    pub buffers: SmallVec<[BufferUse; 4]>,
     /// Whether its stores should bypass the caches: [`is_streamed`] holds for a stored buffer.
     pub stream: bool,
 }
@@ -101,7 +101,7 @@ struct BoundSlot {
 
 impl Planner<'_> {
     fn plan(&self) -> Result<KernelPlan, PlanError> {
-        let extents: Vec<i64> = (0..self.kernel.rank())
+        let extents: SmallVec<[i64; 6]> = (0..self.kernel.rank())
             .map(|axis| (self.dim)(self.kernel.extent(axis)))
             .collect::<Result<_, _>>()?;
         let outer = self.kernel.outer.len();
@@ -113,9 +113,10 @@ impl Planner<'_> {
             return Ok(result);
         }
         let decision = BoundDecision::of(&self.kernel.decision, self.dim)?;
-        let mut variants: Vec<Option<BoundVariant>> = self.kernel.variants.iter().map(|_| None).collect();
-        let mut todo = vec![Piece::whole(&extents)];
-        'pieces: while let Some(piece) = todo.pop() {
+        let mut variants: SmallVec<[Option<BoundVariant>; 1]> =
+            self.kernel.variants.iter().map(|_| None).collect();
+        let (mut whole, mut todo) = (Some(Piece::whole(&extents)), Vec::new());
+        'pieces: while let Some(piece) = whole.take().or_else(|| todo.pop()) {
             if todo.len() + result.boxes.len() > MAX_BOXES {
                 return Err(PlanError(format!(
                     "a domain must fall into at most {MAX_BOXES} boxes, but has more"
@@ -133,7 +134,7 @@ impl Planner<'_> {
                 Some(bound) => bound,
                 missing => missing.insert(self.bind_variant(variant)?),
             };
-            let mut positions = Vec::with_capacity(bound.slots.len());
+            let mut positions: SmallVec<[Affine; 4]> = SmallVec::with_capacity(bound.slots.len());
             for slot in &bound.slots {
                 match piece.linear(&slot.index) {
                     Ok(affine) => positions.push(affine),
@@ -172,7 +173,7 @@ impl Planner<'_> {
                     let mut position = BoundIndex::zero();
                     let mut stride = 1i64;
                     for (axis, index) in index.iter().enumerate().rev() {
-                        position.add(&BoundIndex::of(index, self.dim)?, stride)?;
+                        position.add(index, stride, self.dim)?;
                         stride = stride.saturating_mul(sizes[axis]);
                     }
                     BoundSlot { buffer: Some(*buffer), index: position, size, len: stride, reach: 0 }
@@ -280,16 +281,14 @@ impl Planner<'_> {
     fn make_box(&self, piece: &Piece, number: usize, bound: &BoundVariant, positions: &[Affine]) -> BoxPlan {
         let variant = &self.kernel.variants[number];
         let body = &variant.body;
-        let strides: Vec<SmallVec<[i64; 6]>> = bound
-            .slots
-            .iter()
-            .zip(positions)
-            .map(|(slot, position)| position.coefficients.iter().map(|c| c.wrapping_mul(slot.size)).collect())
-            .collect();
+        let strides = |axis: usize| {
+            let slots = bound.slots.iter().zip(positions);
+            slots.map(move |(slot, position)| position.coefficients[axis].wrapping_mul(slot.size))
+        };
         let outer_axes = self.kernel.outer.len();
         let is_row = |axis: &usize| piece.axes[*axis].kernel_axis >= outer_axes;
-        let mut outer = PlanAxes::new(piece, (0..piece.axes.len()).filter(|axis| !is_row(axis)), &strides);
-        let mut row = PlanAxes::new(piece, (0..piece.axes.len()).filter(is_row), &strides);
+        let mut outer = PlanAxes::new(piece, (0..piece.axes.len()).filter(|axis| !is_row(axis)), strides);
+        let mut row = PlanAxes::new(piece, (0..piece.axes.len()).filter(is_row), strides);
         outer.coalesce();
         row.coalesce();
         // The last axis can be the inner axis of the box only if no splat slot of the body moves along it.

@@ -19,29 +19,26 @@ impl PlanAxis {
 
 /// The outer axes or the row axes of a box, outermost first.
 pub(super) struct PlanAxes {
-    pub axes: Vec<PlanAxis>,
+    pub axes: SmallVec<[PlanAxis; 2]>,
 }
 
 impl PlanAxes {
-    /// Takes the axes `which` of a piece; `strides[slot][axis]` is in bytes.
-    pub(super) fn new(
+    /// Takes the axes `which` of a piece. `strides` returns the stride of every slot along an axis, in bytes.
+    pub(super) fn new<S: Iterator<Item = i64>>(
         piece: &Piece,
         which: impl Iterator<Item = usize>,
-        strides: &[SmallVec<[i64; 6]>],
+        strides: impl Fn(usize) -> S,
     ) -> PlanAxes {
         let axes = which
-            .map(|axis| PlanAxis {
-                extent: piece.axes[axis].extent,
-                strides: strides.iter().map(|slot| slot[axis]).collect(),
-            })
+            .map(|axis| PlanAxis { extent: piece.axes[axis].extent, strides: strides(axis).collect() })
             .collect();
         PlanAxes { axes }
     }
 
     /// Drops axes of extent 1, and merges neighbours `a`, `b` with `stride(a) = extent(b) · stride(b)` for every slot.
     pub(super) fn coalesce(&mut self) {
-        let mut merged: Vec<PlanAxis> = Vec::with_capacity(self.axes.len());
-        for axis in self.axes.drain(..) {
+        let mut merged: SmallVec<[PlanAxis; 2]> = SmallVec::new();
+        for axis in std::mem::take(&mut self.axes) {
             if axis.extent == 1 {
                 continue;
             }

@@ -36,6 +36,8 @@ pub(crate) struct OutputAllocator<'a> {
     pub prepared: Option<PreparedNode<'a>>,
     /// The threads of the run.
     pub threads: HostThreads<'a>,
+    /// Whether output 0 may have the memory of input 0.
+    pub passes_on: bool,
 }
 
 /// Where an output was stored.
@@ -44,6 +46,8 @@ pub(crate) enum HostOutput {
     Tensor(Tensor),
     /// In the memory that the caller lent for the output.
     Borrowed,
+    /// In the memory of input 0, which has the same elements and these sizes.
+    PassedOn(Vec<usize>),
 }
 
 /// An output of a call.
@@ -88,6 +92,7 @@ pub struct HostCx<'a> {
     #[cfg_attr(not(feature = "strings"), expect(dead_code, reason = "only string ops prepare something"))]
     prepared: Option<PreparedNode<'a>>,
     threads: HostThreads<'a>,
+    passes_on: bool,
 }
 
 impl<'a> HostCx<'a> {
@@ -95,23 +100,24 @@ impl<'a> HostCx<'a> {
         inputs: &'a [TensorView<'a>],
         attrs: &'a Attrs,
         dtypes: impl Iterator<Item = DType>,
-        allocator: OutputAllocator<'a>,
+        mut allocator: OutputAllocator<'a>,
     ) -> HostCx<'a> {
-        let lent = allocator.lent.into_iter().chain(std::iter::repeat_with(|| None));
+        let lent = std::mem::take(&mut allocator.lent).into_iter().chain(std::iter::repeat_with(|| None));
         // Strings are copied into lent memory after the run; lists are only in tensors.
         let outputs = dtypes.zip(lent).map(|(dtype, lent)| Output {
             dtype,
             lent: lent.filter(|lent| lent.dtype() == dtype && dtype.size_bytes().is_some()),
             made: None,
         });
-        let (prepared, threads) = (allocator.prepared, allocator.threads);
-        HostCx { inputs, attrs, pool: allocator.pool, outputs: outputs.collect(), prepared, threads }
+        let OutputAllocator { pool, prepared, threads, passes_on, .. } = allocator;
+        HostCx { inputs, attrs, pool, outputs: outputs.collect(), prepared, threads, passes_on }
     }
 
     /// Returns where each output was stored, and its sizes; `None` for an output that the kernel has not made.
     pub(crate) fn finish(self) -> impl Iterator<Item = Option<(HostOutput, Vec<usize>)>> {
         self.outputs.into_iter().map(|output| {
             let sizes = match (&output.made, &output.lent) {
+                (Some(HostOutput::PassedOn(sizes)), _) => sizes.clone(),
                 (Some(HostOutput::Tensor(tensor)), _) => tensor.sizes().to_vec(),
                 (Some(HostOutput::Borrowed), Some(lent)) => lent.sizes().to_vec(),
                 _ => return None,
@@ -193,6 +199,23 @@ impl<'a> HostCx<'a> {
             self.prepare(i, sizes, false)?;
         }
         self.outputs[..sizes.len()].iter_mut().enumerate().map(|(i, output)| output.view(i)).collect()
+    }
+
+    /// Gives output 0 the elements of input 0, for a kernel that only checks them. It copies them unless the program lets
+    /// both share memory: see [`OpDef::reinterprets`](super::OpDef::reinterprets).
+    ///
+    /// # Errors
+    /// Memory is refused.
+    pub(crate) fn pass_on(&mut self) -> Result<()> {
+        let input = self.input(0)?;
+        if self.passes_on {
+            self.slot(0)?.made = Some(HostOutput::PassedOn(input.sizes().to_vec()));
+            return Ok(());
+        }
+        match input.dtype().size_bytes() {
+            Some(_) => self.unfilled_output(0, input.sizes())?.copy_from(input),
+            None => self.set_output(0, input.to_tensor()?),
+        }
     }
 
     /// Makes a finished tensor output `i`.

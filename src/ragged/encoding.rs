@@ -82,10 +82,13 @@ pub(crate) fn first_bad_split<I: Offset>(splits: &[I], nvals: Option<usize>) -> 
     if first != 0 {
         return Some((0, format!("row_splits must start at 0, got {first}")));
     }
-    // A loop without an exit is vectorised; the position is looked up only for the error.
-    let descends = |pair: &[I]| Into::<i64>::into(pair[1]) < Into::<i64>::into(pair[0]);
-    if splits.windows(2).fold(false, |bad, pair| bad | descends(pair)) {
-        let position = splits.windows(2).position(descends)? + 1;
+    // A loop without an exit is vectorised; the position is looked up only for the error. If no split is negative, then no
+    // difference overflows. A negative split is less than the split before it or follows one that is.
+    let pairs = || splits.windows(2).map(|pair| (Into::<i64>::into(pair[0]), Into::<i64>::into(pair[1])));
+    let signs = pairs().fold(0, |signs, (before, this)| signs | this.wrapping_sub(before) | this);
+    if signs < 0 {
+        let descent = pairs().position(|(before, this)| this < before);
+        let position = descent.expect("splits from 0 without a descent have no negative sign") + 1;
         let (before, this): (i64, i64) = (splits[position - 1].into(), splits[position].into());
         let message =
             format!("row_splits must not decrease, got {this} after {before} at position {position}");

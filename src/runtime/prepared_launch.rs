@@ -14,23 +14,18 @@ use crate::error::Result;
 use crate::lower::kernel::{BufferIx, Kernel};
 use crate::lower::kernel_body::LaneLayout;
 use crate::lower::launch_mode::LaunchMode;
-use crate::lower::plan::{BufferUse, KernelPlan};
+use crate::lower::plan::KernelPlan;
 use crate::tensor::TensorViewMut;
 
 /// A launch whose kernel arguments are complete except for the addresses of its buffers.
 ///
-/// A plan has one if the kernel needs a single call: one box, in one thread, on the buffers themselves. It owns all
-/// that the call reads, so it needs neither the kernel nor the plan any more.
+/// A plan has one if the kernel needs a single call: one box, in one thread, on the buffers themselves.
 pub(crate) struct PreparedLaunch {
     call: PreparedCall,
     /// The words of all slots: see `KernelArgs::slots`. The base of a slot is an offset from the start of its buffer.
     words: Vec<i64>,
     /// Indices of the words that lack an address, and the buffer of each.
     bases: SmallVec<[(u32, BufferIx); 4]>,
-    /// The buffers that the kernel uses, each with the size that the plan requires.
-    buffers: Box<[BufferUse]>,
-    /// Whether the plan asks for non-temporal stores.
-    wants_streaming: bool,
 }
 
 /// The arguments of the call that do not depend on addresses.
@@ -85,7 +80,8 @@ impl PreparedLaunch {
         if !is_direct || code.layout == LaneLayout::Column || pool.is_worth_threads(kernel, whole.len()) {
             return None;
         }
-        let (mut words, mut bases) = (Vec::new(), SmallVec::new());
+        let mut words = Vec::with_capacity(base_word(whole.slots.len(), code.loops));
+        let mut bases = SmallVec::new();
         for (index, slot) in whole.slots.iter().enumerate() {
             if let Some(buffer) = slot.buffer {
                 bases.push((base_word(index, code.loops) as u32, buffer));
@@ -99,34 +95,30 @@ impl PreparedLaunch {
             rows: whole.rows,
             n: whole.n,
         };
-        Some(PreparedLaunch {
-            call,
-            words,
-            bases,
-            buffers: plan.buffers[..].into(),
-            wants_streaming: plan.stream,
-        })
+        Some(PreparedLaunch { call, words, bases })
     }
 
     /// Returns the bytes that the launch takes beyond its own size.
     pub(super) fn bytes(&self) -> usize {
-        size_of_val(&self.words[..]) + size_of_val(&self.buffers[..]) + size_of_val(&self.call.scalars[..])
+        size_of_val(&self.words[..]) + size_of_val(&self.call.scalars[..])
     }
 
-    /// Runs the kernel on the buffers of `memory`; true if a check failed. `code` holds the kernel's functions.
+    /// Runs the kernel on the buffers of `memory`; true if a check failed. `plan` is the plan for which the launch was
+    /// prepared, and `code` holds the kernel's functions.
     ///
     /// # Errors
     /// A buffer is not what the plan needs.
     pub(crate) fn run(
         &self,
+        plan: &KernelPlan,
         code: &CodeModule,
         memory: &mut Memory<'_>,
         workspaces: &mut Vec<Workspace>,
     ) -> Result<bool> {
-        self.buffers.iter().try_for_each(|used| memory.check(used))?;
+        plan.buffers.iter().try_for_each(|used| memory.check(used))?;
         let words = &mut first(workspaces).words;
         self.fill_addresses(memory, words);
-        let min_streamed_row = min_streamed_row(&self.buffers, self.wants_streaming, memory);
+        let min_streamed_row = min_streamed_row(&plan.buffers, plan.stream, memory);
         // SAFETY: the buffers were just checked, and `memory`, which lends them, is borrowed exclusively.
         Ok(unsafe { self.call.run(code, words, min_streamed_row) })
     }
@@ -135,11 +127,11 @@ impl PreparedLaunch {
     ///
     /// # Errors
     /// As [`PreparedLaunch::run`].
-    fn bind(&self, memory: &Memory<'_>) -> Result<BoundLaunch> {
-        self.buffers.iter().try_for_each(|used| memory.check(used))?;
+    fn bind(&self, plan: &KernelPlan, memory: &Memory<'_>) -> Result<BoundLaunch> {
+        plan.buffers.iter().try_for_each(|used| memory.check(used))?;
         let mut words = Vec::new();
         self.fill_addresses(memory, &mut words);
-        let min_streamed_row = min_streamed_row(&self.buffers, self.wants_streaming, memory);
+        let min_streamed_row = min_streamed_row(&plan.buffers, plan.stream, memory);
         Ok(BoundLaunch { call: self.call.clone(), words, min_streamed_row })
     }
 
@@ -170,16 +162,18 @@ pub(crate) struct BoundLaunches<'m> {
 }
 
 impl<'m> BoundLaunches<'m> {
-    /// Binds `prepared` to the buffers of `memory`. `code` holds the functions of their kernels.
+    /// Binds launches, each with the plan for which it was prepared, to the buffers of `memory`. `code` holds the functions
+    /// of their kernels.
     ///
     /// # Errors
     /// As [`PreparedLaunch::run`].
     pub(crate) fn bind<'p>(
-        prepared: impl IntoIterator<Item = &'p PreparedLaunch>,
+        prepared: impl IntoIterator<Item = (&'p KernelPlan, &'p PreparedLaunch)>,
         code: Arc<CodeModule>,
         memory: Memory<'m>,
     ) -> Result<BoundLaunches<'m>> {
-        let launches = prepared.into_iter().map(|launch| launch.bind(&memory)).collect::<Result<_>>()?;
+        let launches =
+            prepared.into_iter().map(|(plan, launch)| launch.bind(plan, &memory)).collect::<Result<_>>()?;
         Ok(BoundLaunches { launches, code, memory })
     }
 

@@ -11,8 +11,8 @@ use crate::lower::kernel::BufferIx;
 /// viewed.
 #[derive(Default)]
 pub(crate) struct StepBuffers {
-    pub loads: Vec<BufferIx>,
-    pub stores: Vec<StoredBuffer>,
+    pub loads: SmallVec<[BufferIx; 4]>,
+    pub stores: SmallVec<[StoredBuffer; 1]>,
 }
 
 /// A buffer that a step stores.
@@ -124,7 +124,7 @@ mod tests {
     fn step(loads: &[u32], store: u32, bytes: usize, overwrites: &[u32]) -> StepBuffers {
         let overwrites = buffers(overwrites).into();
         let stored = StoredBuffer { buffer: BufferIx(store), bytes, outlives: false, overwrites };
-        StepBuffers { loads: buffers(loads), stores: vec![stored] }
+        StepBuffers { loads: buffers(loads).into(), stores: [stored].into() }
     }
 
     fn outliving(mut step: StepBuffers) -> StepBuffers {

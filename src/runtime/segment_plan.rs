@@ -8,7 +8,7 @@ use super::prepared_launch::PreparedLaunch;
 use super::segment_memory::SegmentMemory;
 use crate::lower::box_plan::BoxPlan;
 use crate::lower::kernel::BufferIx;
-use crate::lower::plan::{BufferUse, KernelPlan};
+use crate::lower::plan::KernelPlan;
 use crate::lower::slot_plan::SlotPlan;
 
 /// The sizes of a buffer.
@@ -17,17 +17,17 @@ pub(crate) type BufferSizes = SmallVec<[usize; 4]>;
 /// How one step runs.
 pub(crate) enum StepPlan {
     /// A kernel, with its prepared launch if it needs a single call.
-    Kernel(KernelPlan, Option<PreparedLaunch>),
+    Kernel(Box<KernelPlan>, Option<PreparedLaunch>),
     MatMul(MatMul),
     /// A node that runs by itself, outside kernels. It allocates its results when it runs.
     Node,
 }
 
 impl StepPlan {
-    /// Returns the prepared launch, if the step is a kernel that has one.
-    pub(crate) fn prepared(&self) -> Option<&PreparedLaunch> {
+    /// Returns the plan of the kernel and its prepared launch, if the step is a kernel that has one.
+    pub(crate) fn prepared(&self) -> Option<(&KernelPlan, &PreparedLaunch)> {
         match self {
-            StepPlan::Kernel(_, prepared) => prepared.as_ref(),
+            StepPlan::Kernel(plan, prepared) => Some((plan, prepared.as_ref()?)),
             StepPlan::MatMul(_) | StepPlan::Node => None,
         }
     }
@@ -44,18 +44,20 @@ pub(crate) struct SegmentPlan {
 impl SegmentPlan {
     /// Returns the bytes that the plan takes. They do not include packed operands.
     pub(super) fn bytes(&self) -> usize {
-        let of_box = |plan: &BoxPlan| {
-            size_of::<BoxPlan>()
-                + plan.slots.len() * size_of::<SlotPlan>()
-                + plan.scalars.len() * size_of::<i64>()
-        };
+        let of_box =
+            |plan: &BoxPlan| plan.slots.len() * size_of::<SlotPlan>() + plan.scalars.len() * size_of::<i64>();
         let steps = self.steps.iter().map(|step| {
             size_of::<StepPlan>()
                 + match step {
                     StepPlan::Kernel(plan, prepared) => {
                         let boxes: usize = plan.boxes.iter().map(of_box).sum();
-                        let buffers = plan.buffers.len() * size_of::<BufferUse>();
-                        boxes + buffers + prepared.as_ref().map_or(0, PreparedLaunch::bytes)
+                        // The vectors hold their first elements themselves.
+                        let more = |spilled: bool, bytes: usize| if spilled { bytes } else { 0 };
+                        size_of::<KernelPlan>()
+                            + boxes
+                            + more(plan.boxes.spilled(), size_of_val(&plan.boxes[..]))
+                            + more(plan.buffers.spilled(), size_of_val(&plan.buffers[..]))
+                            + prepared.as_ref().map_or(0, PreparedLaunch::bytes)
                     }
                     StepPlan::MatMul(matmul) => size_of_val(&matmul.batch[..]),
                     StepPlan::Node => 0,

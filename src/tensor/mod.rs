@@ -16,6 +16,8 @@
 //! bools are 0 or 1.
 
 mod aligned_memory;
+#[cfg(feature = "arrow")]
+pub(crate) mod arrow;
 mod buffer;
 mod buffer_pool;
 mod compare;
@@ -28,6 +30,8 @@ mod layout;
 #[cfg_attr(not(feature = "graphdef"), expect(dead_code, reason = "only an import makes tensor lists"))]
 mod list;
 mod literal;
+#[cfg(feature = "ndarray")]
+mod ndarray;
 mod pooled;
 mod rows;
 mod shared_bytes;

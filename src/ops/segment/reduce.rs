@@ -13,7 +13,7 @@ use crate::tensor::{Element, Tensor, TensorView, TensorViewMut};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Reduce {
     Sum,
-    /// The sum divided by the number of rows; integers round toward zero.
+    /// The sum divided by the number of rows. Integers round toward zero; their sum and their number of rows wrap.
     Mean,
     Prod,
     Max,
@@ -105,22 +105,25 @@ pub(super) fn clear_gaps(output: &mut TensorViewMut<'_>, ids: impl Iterator<Item
     }
 }
 
-/// Divides every row by the number of its occurrences in the ascending `ids`. Integers round toward zero.
+/// Divides every row by the number of its occurrences in the ascending `ids`. Integers round toward zero. Their number of
+/// occurrences wraps as their sum does, and a number that wraps to 0 gives 0.
 pub(super) fn divide(output: &mut TensorViewMut<'_>, ids: impl Iterator<Item = usize>) -> Result<()> {
     macro_rules! of {
-        ($($DType:ident $T:ty, $Wide:ty);*) => {
+        ($($DType:ident $T:ty)*) => {
             match output.dtype() {
-                $(DType::$DType => rows_by_counts(output, ids, |x: $T, count| {
-                    (<$Wide>::from(x) / count as $Wide) as $T
+                $(DType::$DType => rows_by_counts(output, ids, |x: $T, count| match count as $T {
+                    0 => 0,
+                    count => x.wrapping_div(count),
                 }),)*
+                DType::F32 => rows_by_counts(output, ids, |x: f32, count| x / count as f32),
+                DType::F64 => rows_by_counts(output, ids, |x: f64, count| x / count as f64),
                 DType::C64 => rows_by_counts(output, ids, |x: f32, count| x / count as f32),
                 DType::C128 => rows_by_counts(output, ids, |x: f64, count| x / count as f64),
                 _ => Ok(()),
             }
         };
     }
-    of!(I8 i8, i64; I16 i16, i64; I32 i32, i64; I64 i64, i64; U8 u8, u64; U16 u16, u64; U32 u32, u64; U64 u64, u64;
-        F32 f32, f32; F64 f64, f64)
+    of!(I8 i8 I16 i16 I32 i32 I64 i64 U8 u8 U16 u16 U32 u32 U64 u64)
 }
 
 /// Replaces every element `x` of row `id` by `by(x, count)`, where `count` is the number of occurrences of `id`.

@@ -42,8 +42,10 @@ segments! {
     /// gives zeros. Integers (which wrap), floats and complex numbers; f16 and bf16 are added as f32 and rounded once.
     /// As TensorFlow's `SegmentSum`.
     segment_sum, SUM, "SegmentSum", Sum;
-    /// Averages the rows of each segment. An empty segment gives zeros. Integers (which round toward zero) and floats;
-    /// f16 and bf16 are added and divided as f32 and rounded once. As TensorFlow's `SegmentMean`.
+    /// Averages the rows of each segment. An empty segment gives zeros. Integers and floats; f16 and bf16 are added and
+    /// divided as f32 and rounded once. As TensorFlow's `SegmentMean`: integers round toward zero, and their sum and their
+    /// number of rows wrap in their dtype, so cast small integers to a wider dtype first. Where the number of rows wraps
+    /// to 0, which ends TensorFlow's process, the mean is 0.
     segment_mean, MEAN, "SegmentMean", Mean;
     /// Multiplies the rows of each segment, in their order. An empty segment gives ones. Integers (which wrap) and
     /// floats; f16 and bf16 are multiplied as f32 and rounded once. As TensorFlow's `SegmentProd`.
@@ -154,10 +156,16 @@ mod tests {
     }
 
     #[test]
-    fn the_sum_of_a_mean_wraps() {
-        let x = tensor(&[512], &[1u8; 512]);
-        let y = run_one(&MEAN, &Attrs::new(), &[x, tensor(&[512], &[0i32; 512])]);
-        // The sum of 512 ones wraps to 0 before the division.
-        assert_eq!(y.to_vec::<u8>().unwrap(), [0]);
+    fn the_sum_and_the_count_of_a_mean_wrap() {
+        let mean = |rows: usize, value: u8| {
+            let operands = [tensor(&[rows], &vec![value; rows]), tensor(&[rows], &vec![0i32; rows])];
+            run_one(&MEAN, &Attrs::new(), &operands).to_vec::<u8>().unwrap()
+        };
+        // The sum 600 wraps to 88, and the count 300 to 44.
+        assert_eq!([mean(3, 100), mean(300, 2), mean(512, 1)], [[14], [2], [0]]);
+        let lowest = tensor(&[255], &[i8::MIN; 255]);
+        let y = run_one(&MEAN, &Attrs::new(), &[lowest, tensor(&[255], &[0i32; 255])]);
+        // The sum wraps to -128, and the count to -1.
+        assert_eq!(y.to_vec::<i8>().unwrap(), [i8::MIN]);
     }
 }
