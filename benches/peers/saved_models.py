@@ -19,6 +19,11 @@ os.environ.update(
 import numpy as np
 import tensorflow as tf
 
+v1 = tf.compat.v1
+# The loader of TensorFlow 1 loads every SavedModel; that of TensorFlow 2 restores Python objects, of which some no
+# longer exist.
+v1.disable_eager_execution()
+
 SAMPLES = 20
 
 
@@ -36,7 +41,7 @@ def tensors(file):
             texts = np.array([data[start:end] for start, end in zip(ends, ends[1:])], object)
             shape = f"{name}__shape"
             value = texts.reshape(arrays[shape]) if shape in arrays.files else texts
-        result[name.removeprefix("in_")] = tf.constant(value)
+        result[name.removeprefix("in_")] = value
     return result
 
 
@@ -52,15 +57,17 @@ def main():
         loads, firsts, runs = [], [], []
         for _ in range(SAMPLES):
             start = time.perf_counter()
-            signature = tf.saved_model.load(folder).signatures["serving_default"]
+            with tf.Graph().as_default() as graph:
+                session = v1.Session(graph=graph)
+                signature = v1.saved_model.load(session, ["serve"], folder).signature_def["serving_default"]
+            fetches = [output.name for output in signature.outputs.values()]
+            by_tensor = {signature.inputs[name].name: value for name, value in feeds.items()}
             loads.append(time.perf_counter() - start)
-            for result in signature(**feeds).values():
-                result.numpy()
+            session.run(fetches, by_tensor)
             firsts.append(time.perf_counter() - start)
         for _ in range(SAMPLES):
             start = time.perf_counter()
-            for result in signature(**feeds).values():
-                result.numpy()
+            session.run(fetches, by_tensor)
             runs.append(time.perf_counter() - start)
         print(f"{Path(file).stem:<32} {median(loads):>12.3f} {median(firsts):>12.3f} {median(runs):>12.3f}", flush=True)
 

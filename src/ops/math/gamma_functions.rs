@@ -289,6 +289,9 @@ const EULER_MACLAURIN: [f64; 12] = [
     -236_364_091.0 / 1_693_824_136_731_743_669_452_800_000.0,
 ];
 
+/// Below this argument the terms below zero are too many to be added one by one.
+const MANY_NEGATIVE_TERMS: f64 = -64.0;
+
 /// Returns the Hurwitz zeta function `Σ (q + k)^-x`.
 pub(super) fn zeta(x: f64, q: f64) -> f64 {
     if x == 1.0 {
@@ -304,6 +307,12 @@ pub(super) fn zeta(x: f64, q: f64) -> f64 {
         }
         if x != x.floor() {
             return f64::NAN;
+        }
+        if q < MANY_NEGATIVE_TERMS {
+            // The terms below zero are, up to their sign, those from `below` to `-q`.
+            let below = q.ceil() - q;
+            let negative = zeta(x, below) - zeta(x, 1.0 - q);
+            return if is_even { negative } else { -negative } + zeta(x, 1.0 - below);
         }
     }
     let mut sum = 0.0;
@@ -343,4 +352,22 @@ pub(super) fn polygamma(n: f64, x: f64) -> f64 {
     let factorial = if n <= 170.0 { (1..=n as u32).map(f64::from).product() } else { lgamma(n + 1.0).exp() };
     let sign = if n % 2.0 == 0.0 { -1.0 } else { 1.0 };
     sign * factorial * zeta(n + 1.0, x)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::zeta;
+
+    #[test]
+    fn many_terms_below_zero_are_not_added_one_by_one() {
+        for x in [2.0, 3.0, 7.0] {
+            // The last argument whose terms are added one by one, with the terms that come before them.
+            let nearest = zeta(x, -63.75);
+            let before = (0..1000).map(|k| f64::powf(-1063.75 + f64::from(k), -x)).sum::<f64>();
+            let far = zeta(x, -1063.75);
+            assert!((far - nearest - before).abs() <= 1e-13 * nearest.abs(), "{x}: {far} {nearest} {before}");
+        }
+        assert!(zeta(3.0, -4e15 + 0.5).is_finite());
+        assert!(zeta(2.0, -1e300).is_infinite());
+    }
 }
