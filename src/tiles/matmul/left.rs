@@ -49,13 +49,14 @@ impl NestedAxes {
 
     /// Returns the number of indices from `index` to the end of its run.
     pub(crate) fn rest_of_run(&self, index: usize) -> usize {
-        self.run() - if index < self.run() { index } else { index % self.run() }
+        if index < self.run() { self.run() - index } else { self.run() - index % self.run().max(1) }
     }
 
     /// Returns the offset of an index, in elements.
     pub(crate) fn offset(&self, index: usize) -> usize {
         let [(_, outer), (middle_size, middle), (size, stride)] = self.axes;
-        if index < size {
+        // The first offset is 0 even if there is no index.
+        if index < size.max(1) {
             return index * stride;
         }
         let (rest, inner) = (index / size, index % size);
@@ -147,5 +148,7 @@ mod tests {
         }
         assert_eq!(NestedAxes::new([(2, 12), (3, 4), (4, 1)]), NestedAxes::one(24, 1));
         assert_eq!(NestedAxes::new([(2, 12), (0, 4), (4, 1)]).last_offset(), None);
+        let none = NestedAxes::one(0, 1);
+        assert_eq!((none.offset(0), none.rest_of_run(0)), (0, 0));
     }
 }
