@@ -33,6 +33,7 @@ mod op_params;
 mod operand_choice;
 mod ops;
 mod plan_memory;
+mod programs;
 mod ragged;
 mod random;
 mod refused_runs;
