@@ -33,12 +33,12 @@ fn next<'g>(tokens: Value<'g>, past: Option<[Value<'g>; 2]>) -> Result<[Value<'g
     Ok([next, keys, values])
 }
 
-pub fn main() -> Result<()> {
+pub(crate) fn main() -> Result<()> {
     let g = Graph::new();
     let token = g.input("token", DType::I64, shape![1])?;
     let keys = g.input("keys", DType::F32, shape!["steps", WIDTH])?;
     let values = g.input("values", DType::F32, shape!["steps", WIDTH])?;
-    let step = g.compile(&next(token, Some([keys, values]))?)?;
+    let step = g.compile(next(token, Some([keys, values]))?)?;
 
     let mut past = [Tensor::zeros(DType::F32, &[0, WIDTH])?, Tensor::zeros(DType::F32, &[0, WIDTH])?];
     let mut tokens = vec![1i64];

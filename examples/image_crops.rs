@@ -5,7 +5,7 @@ use shapeflow::{DType, Dim, Graph, Result, Sampling, Tensor, shape};
 
 const SIDE: usize = 4;
 
-pub fn main() -> Result<()> {
+pub(crate) fn main() -> Result<()> {
     let g = Graph::new();
     let image = g.input("image", DType::U8, shape!["height", "width", 3])?;
     let scalar = |name| g.input(name, DType::I32, shape![])?.as_dim(name);

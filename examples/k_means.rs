@@ -13,7 +13,7 @@ fn points(count: usize) -> Vec<f32> {
         .collect()
 }
 
-pub fn main() -> Result<()> {
+pub(crate) fn main() -> Result<()> {
     let g = Graph::new();
     let points_in = g.input("points", DType::F32, shape!["points", 2])?;
     let centres = g.input("centres", DType::F32, shape![CLUSTERS, 2])?;

@@ -29,7 +29,7 @@ impl<'g> Huber<'g> for Value<'g> {
     }
 }
 
-pub fn main() -> Result<()> {
+pub(crate) fn main() -> Result<()> {
     let g = Graph::new();
     let labels = g.input("labels", DType::F32, shape!["rows", 1])?;
     let predictions = g.input("predictions", DType::F32, shape!["rows", "models"])?;

@@ -13,7 +13,7 @@ fn standardized(column: Value<'_>) -> Result<Value<'_>> {
     offsets.div((variance + 1e-6).sqrt()?)
 }
 
-pub fn main() -> Result<()> {
+pub(crate) fn main() -> Result<()> {
     let g = Graph::new();
     let age = g.input("age", DType::F32, shape!["rows"])?;
     let income = g.input("income", DType::F32, shape!["rows"])?;

@@ -24,7 +24,7 @@ fn padded(sentences: &[&[i32]]) -> Result<[Tensor; 2]> {
     ])
 }
 
-pub fn main() -> Result<()> {
+pub(crate) fn main() -> Result<()> {
     let g = Graph::new();
     let tokens = g.input("tokens", DType::I32, shape!["batch", "time"])?;
     let lengths = g.input("lengths", DType::I32, shape!["batch"])?;
