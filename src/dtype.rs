@@ -1,8 +1,16 @@
 //! Dtype rules: the dtypes that an op accepts and the dtypes of its results.
 
-use shapeflow_shape_fns::{Attr, Attrs, DType};
+use shapeflow_shape_fns::{Attr, Attrs, DType, TensorShape};
 
 use crate::error::{Error, ErrorKind, Phase, Result};
+
+/// Returns the text of a dtype and a shape, such as `f32[n, 3]`; `f32[..]` for unknown rank.
+pub(crate) fn type_text(dtype: DType, shape: &TensorShape) -> String {
+    match shape.rank() {
+        Some(_) => format!("{dtype}{shape}"),
+        None => format!("{dtype}[..]"),
+    }
+}
 
 /// A class of dtypes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -217,6 +225,12 @@ mod tests {
 
     fn message(result: Result<Vec<DType>>) -> String {
         result.unwrap_err().message().to_string()
+    }
+
+    #[test]
+    fn an_unknown_rank_has_its_own_text() {
+        let text = |shape: &str| type_text(DType::F32, &shape.parse().unwrap());
+        assert_eq!(["[n, 3]", "[]", "?"].map(text), ["f32[n, 3]", "f32[]", "f32[..]"]);
     }
 
     #[test]

@@ -13,6 +13,7 @@ use super::recorder::{Recorded, Recorder, Region};
 use super::relax::{StateShapes, keeps_sizes};
 use super::step::{Step, StepLayout};
 use crate::compile::IntoOutputs;
+use crate::dtype::type_text;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::exec::{Executable, LoopRun};
 use crate::graph::{Graph, Value};
@@ -151,7 +152,7 @@ fn condition_of<'g>(regions: &mut LoopRegions<'_, 'g>, state: &[Value<'g>]) -> R
     let goes_on = (regions.condition)(state)?.ok()?;
     let (dtype, shape) = (goes_on.dtype(), goes_on.shape());
     if dtype != DType::Bool || shape.rank().is_some_and(|rank| rank != 0) {
-        let message = format!("the condition must be a bool scalar, got {dtype}{shape}");
+        let message = format!("the condition must be a bool scalar, got {}", type_text(dtype, &shape));
         return Err(Error::new(ErrorKind::DType, Phase::Build, message));
     }
     Ok(goes_on)

@@ -16,6 +16,7 @@ use super::run_state::RunState;
 use super::specialized_run::run_specialized;
 use super::stats::Stats;
 use crate::compile::{CompileOptions, SpecializationCache};
+use crate::dtype::type_text;
 use crate::dump::{Snapshot, StageKind};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{GraphData, NodeIx, ValueIx};
@@ -206,8 +207,9 @@ impl Executable {
                 (None, _) if !port.needed => {}
                 (None, _) => {
                     return refuse(format!(
-                        "input \"{}\" {}{} must be fed",
-                        port.name, port.dtype, port.shape
+                        "input \"{}\" {} must be fed",
+                        port.name,
+                        type_text(port.dtype, &port.shape)
                     ));
                 }
                 (Some(_), Some(_)) => {
@@ -321,7 +323,7 @@ impl Executable {
         let list = |needed: bool| {
             let ports = inputs.iter().filter(|port| port.needed == needed);
             let texts: Vec<String> =
-                ports.map(|port| format!("{} {}{}", port.name, port.dtype, port.shape)).collect();
+                ports.map(|port| format!("{} {}", port.name, type_text(port.dtype, &port.shape))).collect();
             texts.join(", ")
         };
         let mut message = format!("{} inputs must be fed ({})", needed.len(), list(true));

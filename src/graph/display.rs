@@ -2,9 +2,12 @@
 
 use std::fmt;
 
-use super::{DimNames, Graph, GraphData, NodeIx};
+use shapeflow_shape_fns::Attrs;
+
+use super::{DimNames, Graph, GraphData, NodeIx, ValueIx};
+use crate::dtype::type_text;
 use crate::error::is_own_line;
-use crate::op::Body;
+use crate::op::{Body, OpDef};
 
 impl fmt::Display for Graph {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -68,6 +71,26 @@ impl GraphData {
             writeln!(f, "  guard {}", names.guard(&record.guard))?;
         }
         write!(f, "}}")
+    }
+
+    /// Returns the text of a call: `transpose(f32[2, n], perm=[1, 0])`.
+    pub(crate) fn call_text(&self, op: &OpDef, operands: &[ValueIx], attrs: &Attrs) -> String {
+        let mut text = format!("{}(", op.name());
+        let mut separator = "";
+        for operand in operands.iter().take(8) {
+            let info = &self.values[operand.at()];
+            let shape = self.table.resolve_shape(&info.shape);
+            text.push_str(&format!("{separator}{}", type_text(info.dtype, &shape)));
+            separator = ", ";
+        }
+        if operands.len() > 8 {
+            text.push_str(&format!(", … {} more", operands.len() - 8));
+        }
+        if attrs.iter().next().is_some() {
+            text.push_str(&format!("{separator}{attrs}"));
+        }
+        text.push(')');
+        text
     }
 
     /// Returns the text of a node: `%2: f32[b, 10] = matmul(%0, %1, transpose_b=true)`.

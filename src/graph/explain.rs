@@ -7,6 +7,7 @@ use rustc_hash::FxHashSet;
 use shapeflow_shape_fns::{DType, Dim, Equality, Provenance, Symbol};
 
 use super::{DimNames, Graph, GraphData, NodeIx, Value, ValueIx};
+use crate::dtype::type_text;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::op::Operand;
 
@@ -139,7 +140,8 @@ impl GraphData {
         let (name, value) = &self.inputs[port];
         let info = &self.values[value.at()];
         let shape = self.table.resolve_shape(&info.shape);
-        let message = format!("input \"{name}\" must be {}{shape}, got {dtype}{sizes:?}{detail}", info.dtype);
+        let declared = type_text(info.dtype, &shape);
+        let message = format!("input \"{name}\" must be {declared}, got {dtype}{sizes:?}{detail}");
         let ties = self.ties_of(&[*value], &message).into_iter().take(2);
         let error =
             Error::new(ErrorKind::Feed, Phase::Run, message).note_declaration(self.node_of(*value).location);

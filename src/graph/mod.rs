@@ -35,8 +35,9 @@ use std::panic::Location;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use shapeflow_shape_fns::{Attrs, DType, Dim, DimTable, PartialElements, SymbolKind, TensorShape};
+use shapeflow_shape_fns::{DType, Dim, DimTable, PartialElements, SymbolKind, TensorShape};
 
+use crate::dtype::type_text;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::eval::{elements_of, shape_of};
 use crate::op::{Body, OpDef, OpRef};
@@ -171,7 +172,7 @@ impl Graph {
     ) -> Result<Value<'_>> {
         let refuse = |kind, message: String| {
             Err(Error::new(kind, Phase::Build, message)
-                .with_op("input", format!("input \"{name}\" {dtype}{shape}"))
+                .with_op("input", format!("input \"{name}\" {}", type_text(dtype, &shape)))
                 .at(location))
         };
         for dim in shape.dims().unwrap_or_default() {
@@ -381,24 +382,5 @@ impl GraphData {
         }
         name.push_str(node.own_name().unwrap_or(node.op.name()));
         name
-    }
-
-    /// Returns the text of a call: `transpose(f32[2, n], perm=[1, 0])`.
-    pub(crate) fn call_text(&self, op: &OpDef, operands: &[ValueIx], attrs: &Attrs) -> String {
-        let mut text = format!("{}(", op.name());
-        let mut separator = "";
-        for operand in operands.iter().take(8) {
-            let info = &self.values[operand.at()];
-            text.push_str(&format!("{separator}{}{}", info.dtype, self.table.resolve_shape(&info.shape)));
-            separator = ", ";
-        }
-        if operands.len() > 8 {
-            text.push_str(&format!(", … {} more", operands.len() - 8));
-        }
-        if attrs.iter().next().is_some() {
-            text.push_str(&format!("{separator}{attrs}"));
-        }
-        text.push(')');
-        text
     }
 }

@@ -6,7 +6,7 @@ use std::panic::Location;
 use shapeflow_shape_fns::{DType, Dim, IntoDim, PartialElements, TensorShape};
 
 use super::{IntoParam, Param, Value};
-use crate::dtype::float_cast;
+use crate::dtype::{float_cast, type_text};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::Scalar;
 use crate::tensor::Tensor;
@@ -83,9 +83,10 @@ macro_rules! weak_scalar {
 weak_scalar!(bool weak_bool, u8 weak_int, i32 weak_int, i64 weak_int, f32 weak_float, f64 weak_float);
 
 fn does_not_fit(scalar: &dyn fmt::Debug, peer: Value<'_>) -> Error {
-    let (dtype, shape) = (peer.dtype(), peer.shape());
+    let dtype = peer.dtype();
     let message = format!(
-        "a scalar takes the dtype of the tensor beside it and must fit it, got {scalar:?} beside {dtype}{shape}"
+        "a scalar takes the dtype of the tensor beside it and must fit it, got {scalar:?} beside {}",
+        type_text(dtype, &peer.shape())
     );
     let mut error = Error::new(ErrorKind::DType, Phase::Build, message);
     if dtype.is_numeric() {

@@ -5,6 +5,7 @@ use std::fmt;
 use shapeflow_shape_fns::{DType, Dim, IntoDim, TensorShape, Unknown};
 
 use super::{Graph, Value, ValueIx};
+use crate::dtype::type_text;
 use crate::error::Result;
 
 /// A row partition of a graph. Values of the graph hold its encodings.
@@ -265,7 +266,10 @@ impl<'g> AnyValue<'g> {
             AnyValue::Dense(value) => Err(crate::error::Error::new(
                 crate::error::ErrorKind::Shape,
                 crate::error::Phase::Build,
-                format!("the value must be ragged, got a dense value {}{}", value.dtype(), value.shape()),
+                format!(
+                    "the value must be ragged, got a dense value {}",
+                    type_text(value.dtype(), &value.shape())
+                ),
             )
             .with_help("use RaggedValue::from_tensor")),
         }

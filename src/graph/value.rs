@@ -6,6 +6,7 @@ use std::panic::Location;
 use shapeflow_shape_fns::{DType, Dim, TensorShape};
 
 use super::{Extra, Graph, ValueIx};
+use crate::dtype::type_text;
 use crate::error::{Error, ErrorKind, Phase, Result};
 
 /// The bit of `Value::id` that marks a poisoned value. The other bits are then its index in `GraphData::errors`.
@@ -139,7 +140,7 @@ fn closed() -> Error {
 impl fmt::Debug for Value<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.index() {
-            Ok(index) => write!(f, "{index}: {}{}", self.dtype(), self.shape()),
+            Ok(index) => write!(f, "{index}: {}", type_text(self.dtype(), &self.shape())),
             Err(error) => write!(f, "poisoned: {error}"),
         }
     }

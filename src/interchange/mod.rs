@@ -53,6 +53,7 @@ mod limits;
 mod model;
 #[cfg(feature = "graphdef")]
 mod nearest;
+#[cfg(feature = "graphdef")]
 mod node_usage;
 #[cfg(feature = "npz")]
 mod npy;
@@ -107,6 +108,7 @@ pub use options::ImportOptions;
 pub use safetensors::{map_safetensors, read_safetensors_bytes, write_safetensors, write_safetensors_bytes};
 #[cfg(feature = "graphdef")]
 pub use saved_model::SavedModel;
+#[cfg(feature = "graphdef")]
 pub use usage::OpUsage;
 
 // The export adds the following attributes to nodes, and the import reads them. TensorFlow ignores them.

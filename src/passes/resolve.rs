@@ -3,6 +3,7 @@
 use rustc_hash::FxHashSet;
 
 use super::needed_nodes::definer;
+use crate::dtype::type_text;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::eval::MAX_ELEMENTS;
 use crate::graph::{GraphData, Node, NodeIx, ValueIx};
@@ -108,7 +109,7 @@ pub(crate) fn unresolved(graph: &GraphData) -> Result<Vec<bool>> {
         if let Some((operand, value)) = missing(graph, node).find(|(_, value)| is_constant(*value)) {
             // A run reveals nothing about a constant, so the node would wait forever.
             let (name, info) = (operand.name(), &graph.values[value.at()]);
-            let got = format!("{}{}", info.dtype, info.shape);
+            let got = type_text(info.dtype, &info.shape);
             return refuse(format!("{name} must hold integers, at most {MAX_ELEMENTS} of them, got {got}"));
         }
         let mut from_waiting =

@@ -2,6 +2,7 @@
 
 mod api;
 mod backend_check;
+#[cfg(all(feature = "npz", feature = "safetensors"))]
 mod bad_bindings;
 mod bad_calls;
 mod bad_custom_ops;
@@ -30,11 +31,13 @@ mod layering;
 mod limits;
 mod memory;
 mod op_call;
+#[cfg(feature = "strings")]
 mod op_index;
 mod op_params;
 mod operand_choice;
 mod ops;
 mod plan_memory;
+mod programs;
 mod ragged;
 mod random;
 mod refused_runs;

@@ -117,10 +117,10 @@ fn builders(source: &str) -> Vec<Builder> {
             let name = implementation.trim_start_matches("<'g>").trim_start().split(['<', ' ']).next();
             owner = name.map(str::to_string);
         }
-        if line.ends_with("! {") || line.contains("! { ") && line.ends_with(':') || line.ends_with("]:") {
-            in_rows = !line.starts_with([' ', '/', 'm']) || in_rows;
+        // Such as `unary_ops! { unary, "":`. The macro makes methods of one type.
+        if line.split_once("! {").is_some_and(|(name, _)| !name.contains(' ')) {
             let is_ragged = source.contains("impl<'g> RaggedValue<'g> {$(");
-            owner = in_rows.then(|| if is_ragged { "RaggedValue" } else { "Value" }.to_string()).or(owner);
+            (owner, in_rows) = (Some(if is_ragged { "RaggedValue" } else { "Value" }.to_string()), true);
         }
         if let Some(doc) = text.strip_prefix("///") {
             docs += doc.trim();
