@@ -3,7 +3,7 @@
 use std::panic::Location;
 
 use super::loop_options::LoopOptions;
-use super::scan::ScanKind;
+use super::scan_kernel::ScanKind;
 use crate::error::Result;
 use crate::graph::{AnyValue, RaggedValue, Value};
 

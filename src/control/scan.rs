@@ -9,36 +9,15 @@ use super::loop_options::LoopOptions;
 use super::node::{Operands, add_node, refused};
 use super::recorder::Recorder;
 use super::relax::{StateShapes, keeps_sizes};
-use super::scan_kernel::Scan;
+use super::scan_kernel::{Scan, ScanKind};
 use super::step::StepLayout;
 use crate::compile::IntoOutputs;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{Graph, Value};
 
 /// The body of a scan: from the state and a row of each tensor to the next state and the outputs of the iteration.
-pub(super) type Body<'a, 'g> =
+type Body<'a, 'g> =
     &'a mut dyn FnMut(&[Value<'g>], &[Value<'g>]) -> Result<(Vec<Value<'g>>, Vec<Value<'g>>)>;
-
-/// What a loop over rows makes of the outputs of its iterations.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum ScanKind {
-    /// Stacks them, beside a state.
-    Scan,
-    /// Stacks them.
-    Map,
-    /// Joins them along axis 0 to the flat values of ragged rows. Each output gives two results, flat values and row splits.
-    MapRows,
-}
-
-impl ScanKind {
-    fn op(self) -> &'static str {
-        match self {
-            ScanKind::Scan => "scan",
-            ScanKind::Map => "map",
-            ScanKind::MapRows => "map_rows",
-        }
-    }
-}
 
 impl Graph {
     /// Calls `body` with the state and each row of `xs` in turn. Returns the last state and the stacked outputs.

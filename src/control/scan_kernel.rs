@@ -10,13 +10,34 @@ use super::loop_options::LoopOptions;
 use super::node::result_shapes;
 use super::recorder::Region;
 use super::rows::{JoinedRows, Rows};
-use super::scan::ScanKind;
 use super::step::{Step, StepLayout};
 use super::while_loop::in_iteration;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::exec::LoopRun;
 use crate::op::{Control, HostCx, HostKernel};
 use crate::tensor::{Tensor, TensorView};
+
+/// What a loop over rows makes of the outputs of its iterations.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum ScanKind {
+    /// Stacks them, beside a state.
+    Scan,
+    /// Stacks them.
+    Map,
+    /// Joins them along axis 0 to the flat values of ragged rows. Each output gives two results, flat values and row splits.
+    MapRows,
+}
+
+impl ScanKind {
+    /// Returns the name of the node.
+    pub(super) fn op(self) -> &'static str {
+        match self {
+            ScanKind::Scan => "scan",
+            ScanKind::Map => "map",
+            ScanKind::MapRows => "map_rows",
+        }
+    }
+}
 
 /// A loop over rows.
 pub(super) struct Scan {
