@@ -16,8 +16,7 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{Graph, Value};
 
 /// The body of a scan: from the state and a row of each tensor to the next state and the outputs of the iteration.
-type Body<'a, 'g> =
-    &'a mut dyn FnMut(&[Value<'g>], &[Value<'g>]) -> Result<(Vec<Value<'g>>, Vec<Value<'g>>)>;
+type Body<'a, 'g> = &'a mut dyn FnMut(&[Value<'g>], &[Value<'g>]) -> Result<(Vec<Value<'g>>, Vec<Value<'g>>)>;
 
 impl Graph {
     /// Calls `body` with the state and each row of `xs` in turn. Returns the last state and the stacked outputs.
