@@ -4,7 +4,8 @@
 //! graph. Each closure's nodes are recorded in a region, which becomes a graph; the values that it reads from outside
 //! become operands of the node.
 //!
-//! **Road**: `recorder` records a region. `branch`, `while_loop` and `scan` are the builders. `relax` finds the shapes
+//! **Road**: `recorder` records a region. `branch`, `while_loop` and `scan` are the builders. `ragged_map` maps the rows of ragged
+//! values by `scan`. `relax` finds the shapes
 //! of a loop's state: it starts from the initial shapes and gives up what the body changes, until nothing changes.
 //! `node` adds the node. When the graph around it is compiled, `Control::compile` compiles the regions, each once, and
 //! gives a host kernel: `branch` runs the chosen region, and `step` runs the body of a loop again and again, with the
@@ -17,10 +18,12 @@
 mod branch;
 mod loop_options;
 mod node;
+mod ragged_map;
 mod recorder;
 mod relax;
 mod rows;
 mod scan;
+mod scan_kernel;
 mod step;
 mod while_loop;
 

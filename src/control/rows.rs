@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::tensor::{Tensor, TensorViewMut};
 
 /// Tensors whose rows the iterations of a loop write one after the other.
@@ -66,5 +66,64 @@ impl Rows {
 
     pub(super) fn into_tensors(self) -> Vec<Tensor> {
         self.tensors
+    }
+}
+
+/// The outputs of the iterations of a loop, which are joined along axis 0.
+#[derive(Default)]
+pub(super) struct JoinedRows {
+    /// By output: the tensor of each iteration.
+    outputs: Vec<Vec<Tensor>>,
+}
+
+impl JoinedRows {
+    pub(super) fn is_empty(&self) -> bool {
+        self.outputs.is_empty()
+    }
+
+    /// Takes the outputs of one iteration.
+    ///
+    /// # Errors
+    /// Their inner sizes differ from the ones of the first iteration.
+    pub(super) fn push(&mut self, outputs: Vec<Tensor>) -> Result<()> {
+        self.outputs.resize_with(outputs.len(), Vec::new);
+        for (rows, row) in self.outputs.iter_mut().zip(outputs) {
+            if let Some(first) = rows.first()
+                && first.sizes()[1..] != row.sizes()[1..]
+            {
+                let (expected, got) = (&first.sizes()[1..], &row.sizes()[1..]);
+                let message =
+                    format!("all rows must have the same inner sizes, got {expected:?} and {got:?}");
+                return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
+            }
+            rows.push(row);
+        }
+        Ok(())
+    }
+
+    /// Returns the joined tensor and the row splits of each output. At least one iteration has run.
+    ///
+    /// # Errors
+    /// Memory is refused.
+    pub(super) fn into_tensors(self) -> Result<Vec<Tensor>> {
+        let mut tensors = Vec::with_capacity(2 * self.outputs.len());
+        for rows in self.outputs {
+            let mut splits = vec![0i64];
+            for row in &rows {
+                splits.push(splits[splits.len() - 1] + row.sizes()[0] as i64);
+            }
+            let mut sizes = rows[0].sizes().to_vec();
+            sizes[0] = rows.iter().map(|row| row.sizes()[0]).sum();
+            let mut joined = Tensor::allocate(rows[0].dtype(), &sizes)?;
+            let mut view = joined.view_mut()?;
+            let mut rest = view.bytes_mut();
+            for row in &rows {
+                let (target, others) = rest.split_at_mut(row.view().bytes().len());
+                target.copy_from_slice(row.view().bytes());
+                rest = others;
+            }
+            tensors.extend([joined, Tensor::from(splits)]);
+        }
+        Ok(tensors)
     }
 }

@@ -30,7 +30,7 @@ use shapeflow_shape_fns::{DType, Dim, IntoDim, TensorShape, Unknown};
 pub use construct::Splits;
 pub(crate) use dense::{PaddedCopy, broadcast_default};
 pub(crate) use encoding::{
-    first_bad_split, ints as splits_tensor, row_range, rowids_of_splits, rows_of_rowids, splits_of_rowids,
+    first_bad_split, ints as splits_tensor, rowids_of_splits, rows_of_rowids, splits_of_rowids,
 };
 pub use nested::{IntoNested, Nested};
 pub use partition::RowPartition;

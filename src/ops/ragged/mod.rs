@@ -17,6 +17,7 @@ mod reduce;
 mod reduce_rows;
 mod refused;
 mod reshape;
+mod row;
 mod select;
 mod slice_tensor;
 mod slice_value;

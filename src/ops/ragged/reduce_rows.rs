@@ -10,7 +10,6 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::op::{HostCx, HostThreads, OpDef, Operand};
 use crate::ops::row_major::RowMajor;
 use crate::ops::rows::{narrow, widened};
-use crate::ragged::row_range;
 use crate::tensor::{Element, Tensor, TensorView, TensorViewMut};
 
 /// Reduces rows: `values [nvals, d..], splits [nrows+1] -> [nrows, d..]`. Attribute `reduce` names the reduction.
@@ -47,24 +46,24 @@ fn name(attrs: &Attrs) -> &str {
 fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let (values, splits) = (RowMajor::new(cx.input(0)?)?, RowMajor::new(cx.input(1)?)?);
     let (values, splits) = (values.view(), splits.view());
-    let rows = &Rows::new(splits, values.sizes()[0])?;
-    let sizes = [&[rows.len()], &values.sizes()[1..]].concat();
+    let offsets = offsets(splits, values.sizes()[0])?;
+    let sizes = [&[offsets.len() - 1], &values.sizes()[1..]].concat();
     let (name, threads) = (name(cx.attrs()), cx.threads());
     if matches!(values.dtype(), DType::F16 | DType::BF16) {
         let wide = widened(&values)?;
         if matches!(name, "argmax" | "argmin") {
-            return reduce(threads, name, wide.view(), rows, &mut cx.unfilled_output(0, &sizes)?);
+            return reduce(threads, name, wide.view(), &offsets, &mut cx.unfilled_output(0, &sizes)?);
         }
         let mut sums = Tensor::allocate(DType::F32, &sizes)?;
-        reduce(threads, name, wide.view(), rows, &mut sums.view_mut()?)?;
-        fill_empty_rows(name, rows, values.dtype(), &mut sums)?;
+        reduce(threads, name, wide.view(), &offsets, &mut sums.view_mut()?)?;
+        fill_empty_rows(name, &offsets, values.dtype(), &mut sums)?;
         return narrow(sums.view(), &mut cx.unfilled_output(0, &sizes)?);
     }
-    reduce(threads, name, values, rows, &mut cx.unfilled_output(0, &sizes)?)
+    reduce(threads, name, values, &offsets, &mut cx.unfilled_output(0, &sizes)?)
 }
 
 /// Writes the lowest or highest finite number of a half dtype as the extremum of each empty row.
-fn fill_empty_rows(name: &str, rows: &Rows<'_>, dtype: DType, extrema: &mut Tensor) -> Result<()> {
+fn fill_empty_rows(name: &str, offsets: &[usize], dtype: DType, extrema: &mut Tensor) -> Result<()> {
     let sign = match name {
         "max" => -1.0,
         "min" => 1.0,
@@ -72,68 +71,11 @@ fn fill_empty_rows(name: &str, rows: &Rows<'_>, dtype: DType, extrema: &mut Tens
     };
     let most = if dtype == DType::F16 { half::f16::MAX.to_f32() } else { half::bf16::MAX.to_f32() };
     let extrema = extrema.as_mut_slice::<f32>()?;
-    let width = extrema.len().checked_div(rows.len()).unwrap_or(0);
-    rows.for_each(0..rows.len(), |row, values| {
-        if values.is_empty() {
-            extrema[row * width..(row + 1) * width].fill(sign * most);
-        }
-    });
+    let row = extrema.len().checked_div(offsets.len() - 1).unwrap_or(0);
+    for (index, _) in offsets.windows(2).enumerate().filter(|(_, pair)| pair[0] == pair[1]) {
+        extrema[index * row..(index + 1) * row].fill(sign * most);
+    }
     Ok(())
-}
-
-/// The rows of row splits, which lie within `nvals` values for any splits.
-struct Rows<'a> {
-    splits: Splits<'a>,
-    nvals: usize,
-}
-
-enum Splits<'a> {
-    I32(&'a [i32]),
-    I64(&'a [i64]),
-}
-
-impl<'a> Rows<'a> {
-    fn new(splits: TensorView<'a>, nvals: usize) -> Result<Rows<'a>> {
-        let splits = match splits.dtype() {
-            DType::I32 => Splits::I32(splits.as_slice()?),
-            _ => Splits::I64(splits.as_slice()?),
-        };
-        Ok(Rows { splits, nvals })
-    }
-
-    fn len(&self) -> usize {
-        let splits = match self.splits {
-            Splits::I32(splits) => splits.len(),
-            Splits::I64(splits) => splits.len(),
-        };
-        splits.saturating_sub(1)
-    }
-
-    /// Calls `f` with the number of each row among `rows`, counted from 0, and with its range of values.
-    #[inline]
-    fn for_each(&self, rows: Range<usize>, mut f: impl FnMut(usize, Range<usize>)) {
-        macro_rules! each {
-            ($splits:expr) => {
-                for (number, row) in rows.enumerate() {
-                    let (start, end) = row_range($splits, row, self.nvals);
-                    f(number, start..end);
-                }
-            };
-        }
-        match self.splits {
-            Splits::I32(splits) => each!(splits),
-            Splits::I64(splits) => each!(splits),
-        }
-    }
-
-    /// Returns the number of values before a row.
-    fn values_before(&self, row: usize) -> usize {
-        let split = match self.splits {
-            Splits::I32(splits) => i64::from(splits[row]),
-            Splits::I64(splits) => splits[row],
-        };
-        (split as usize).min(self.nvals)
-    }
 }
 
 /// Returns the splits as positions within `nvals` values that never decrease.
@@ -157,28 +99,26 @@ fn reduce(
     threads: HostThreads<'_>,
     name: &str,
     x: TensorView<'_>,
-    rows: &Rows<'_>,
+    offsets: &[usize],
     y: &mut TensorViewMut<'_>,
 ) -> Result<()> {
     macro_rules! of {
         ($T:ident, $add:expr, $mul:expr, $div:expr, $least:expr, $most:expr, $max:expr, $min:expr) => {{
             let x = x.as_slice::<$T>()?;
             match name {
-                "argmax" => argument(threads, x, rows, y.as_mut_slice::<i64>()?, |a: $T, b: $T| {
+                "argmax" => argument(threads, x, offsets, y.as_mut_slice::<i64>()?, |a: $T, b: $T| {
                     a > b || (a != a && b == b)
                 }),
-                "argmin" => argument(threads, x, rows, y.as_mut_slice::<i64>()?, |a: $T, b: $T| {
+                "argmin" => argument(threads, x, offsets, y.as_mut_slice::<i64>()?, |a: $T, b: $T| {
                     a < b || (a != a && b == b)
                 }),
-                "sum" => reduce_rows(threads, x, rows, y.as_mut_slice()?, $T::default(), $add, |sum, _| sum),
-                "mean" => reduce_rows(threads, x, rows, y.as_mut_slice()?, $T::default(), $add, $div),
-                "prod" => {
-                    reduce_rows(threads, x, rows, y.as_mut_slice()?, 1 as $T, $mul, |product, _| product)
-                }
-                "max" => reduce_rows(threads, x, rows, y.as_mut_slice()?, $least, $max, |most, count| {
+                "sum" => rows(threads, x, offsets, y.as_mut_slice()?, $T::default(), $add, |sum, _| sum),
+                "mean" => rows(threads, x, offsets, y.as_mut_slice()?, $T::default(), $add, $div),
+                "prod" => rows(threads, x, offsets, y.as_mut_slice()?, 1 as $T, $mul, |product, _| product),
+                "max" => rows(threads, x, offsets, y.as_mut_slice()?, $least, $max, |most, count| {
                     if count == 0 { $T::MIN } else { most }
                 }),
-                "min" => reduce_rows(threads, x, rows, y.as_mut_slice()?, $most, $min, |least, count| {
+                "min" => rows(threads, x, offsets, y.as_mut_slice()?, $most, $min, |least, count| {
                     if count == 0 { $T::MAX } else { least }
                 }),
                 other => return Err(unknown(other)),
@@ -205,8 +145,8 @@ fn reduce(
         DType::Bool => {
             let (x, y) = (x.as_slice::<bool>()?, y.as_mut_slice::<bool>()?);
             match name {
-                "any" => reduce_rows(threads, x, rows, y, false, |a, b| a | b, |any, _| any),
-                "all" => reduce_rows(threads, x, rows, y, true, |a, b| a & b, |all, _| all),
+                "any" => rows(threads, x, offsets, y, false, |a, b| a | b, |any, _| any),
+                "all" => rows(threads, x, offsets, y, true, |a, b| a & b, |all, _| all),
                 other => return Err(unknown(other)),
             }
             Ok(())
@@ -242,20 +182,20 @@ const ROW_COST: usize = 8;
 /// the same, so that a few long rows do not wait for many short rows.
 fn each_piece<R: Send>(
     threads: HostThreads<'_>,
-    rows: &Rows<'_>,
+    offsets: &[usize],
     y: &mut [R],
     f: &(dyn Fn(Range<usize>, &mut [R]) + Sync),
 ) {
-    let nrows = rows.len();
+    let nrows = offsets.len() - 1;
     let Some(width) = y.len().checked_div(nrows).filter(|width| *width > 0) else { return };
-    let cost = |row: usize| rows.values_before(row) * width + row * ROW_COST;
+    let cost = |row: usize| (offsets[row] - offsets[0]) * width + row * ROW_COST;
     let total = cost(nrows);
     // A value takes about half a nanosecond.
     let parts = threads.parts(total / 2).min(nrows);
     let mut pieces = Vec::with_capacity(parts);
     let (mut rest, mut begin) = (y, 0);
     for part in 1..=parts {
-        // The costs ascend with the rows, unless the splits are wrong: then the pieces have any sizes.
+        // The costs ascend with the rows.
         let (mut low, mut high) = (begin, nrows);
         let target = (total as u128 * part as u128 / parts as u128) as usize;
         while low < high {
@@ -270,40 +210,41 @@ fn each_piece<R: Send>(
     threads.for_each(parts, &|part| {
         // Each piece is locked once, so the lock is free and no other call has panicked with it.
         let mut piece = pieces[part].lock().unwrap_or_else(PoisonError::into_inner);
-        let (part, y) = &mut *piece;
-        f(part.clone(), y);
+        let (rows, y) = &mut *piece;
+        f(rows.clone(), y);
     });
 }
 
 /// Reduces rows of `x` to elements of `y`. `finish` gets the result of a row and the number of its values.
-fn reduce_rows<T: Element>(
+fn rows<T: Element>(
     threads: HostThreads<'_>,
     x: &[T],
-    rows: &Rows<'_>,
+    offsets: &[usize],
     y: &mut [T],
     start: T,
     combine: impl Fn(T, T) -> T + Copy + Sync,
     finish: impl Fn(T, usize) -> T + Sync,
 ) {
-    let width = y.len().checked_div(rows.len()).unwrap_or(0);
-    each_piece(threads, rows, y, &|piece, y| {
+    let width = y.len().checked_div(offsets.len() - 1).unwrap_or(0);
+    each_piece(threads, offsets, y, &|rows, y| {
+        let pairs = offsets[rows.start..=rows.end].windows(2);
         if width == 1 {
-            return rows.for_each(piece, |number, row| {
-                y[number] = finish(reduce_row(x, row.start, row.end, start, combine), row.len());
-            });
+            for (pair, y) in pairs.zip(y) {
+                *y = finish(reduce_row(x, pair[0], pair[1], start, combine), pair[1] - pair[0]);
+            }
+            return;
         }
-        rows.for_each(piece, |number, row| {
-            let y = &mut y[number * width..(number + 1) * width];
+        for (pair, y) in pairs.zip(y.chunks_exact_mut(width)) {
             y.fill(start);
-            for x in x[row.start * width..row.end * width].chunks_exact(width) {
+            for x in x[pair[0] * width..pair[1] * width].chunks_exact(width) {
                 for (y, x) in y.iter_mut().zip(x) {
                     *y = combine(*y, *x);
                 }
             }
             for y in y {
-                *y = finish(*y, row.len());
+                *y = finish(*y, pair[1] - pair[0]);
             }
-        });
+        }
     });
 }
 
@@ -349,16 +290,17 @@ fn reduce_row<T: Copy>(x: &[T], begin: usize, end: usize, start: T, combine: imp
 fn argument<T: Element>(
     threads: HostThreads<'_>,
     x: &[T],
-    rows: &Rows<'_>,
+    offsets: &[usize],
     y: &mut [i64],
     wins: impl Fn(T, T) -> bool + Sync,
 ) {
-    let width = y.len().checked_div(rows.len()).unwrap_or(0);
-    each_piece(threads, rows, y, &|piece, y| {
-        rows.for_each(piece, |number, row| {
-            for (column, y) in y[number * width..(number + 1) * width].iter_mut().enumerate() {
+    let width = y.len().checked_div(offsets.len() - 1).unwrap_or(0);
+    each_piece(threads, offsets, y, &|rows, y| {
+        let pairs = offsets[rows.start..=rows.end].windows(2);
+        for (pair, y) in pairs.zip(y.chunks_exact_mut(width)) {
+            for (column, y) in y.iter_mut().enumerate() {
                 let mut best: Option<(i64, T)> = None;
-                for (position, value) in row.clone().enumerate() {
+                for (position, value) in (pair[0]..pair[1]).enumerate() {
                     let value = x[value * width + column];
                     if best.is_none_or(|(_, found)| wins(value, found)) {
                         best = Some((position as i64, value));
@@ -366,6 +308,6 @@ fn argument<T: Element>(
                 }
                 *y = best.map_or(-1, |(position, _)| position);
             }
-        });
+        }
     });
 }

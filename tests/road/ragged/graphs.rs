@@ -375,3 +375,12 @@ fn shapes_are_known_as_far_as_possible() {
     let nested = RaggedValue::from_row_splits(pairs, splits).unwrap();
     assert_eq!(nested.shape_text(), "[2, (r0), 2]");
 }
+
+#[test]
+fn checks_of_row_splits_copy_nothing() {
+    let g = Graph::new();
+    let sum = (input(&g, "x", 1) + input(&g, "y", 1)).ok().unwrap();
+    let kernels = g.compile(sum.flat_values()).unwrap().kernels().to_string();
+    // The row splits of x and of y, and the values of x.
+    assert_eq!(kernels.matches(", the elements of b").count(), 3, "{kernels}");
+}

@@ -6,6 +6,7 @@ mod bytes;
 mod graphs;
 mod items;
 mod laws;
+mod maps;
 mod mistakes;
 mod recorded;
 mod selections;

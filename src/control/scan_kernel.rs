@@ -1,0 +1,205 @@
+//! The kernel of a loop over rows.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use shapeflow_shape_fns::{DType, Dim, TensorShape};
+
+use super::branch::compile_options;
+use super::loop_options::LoopOptions;
+use super::node::result_shapes;
+use super::recorder::Region;
+use super::rows::{JoinedRows, Rows};
+use super::step::{Step, StepLayout};
+use super::while_loop::in_iteration;
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::exec::LoopRun;
+use crate::op::{Control, HostCx, HostKernel};
+use crate::tensor::{Tensor, TensorView};
+
+/// What a loop over rows makes of the outputs of its iterations.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum ScanKind {
+    /// Stacks them, beside a state.
+    Scan,
+    /// Stacks them.
+    Map,
+    /// Joins them along axis 0 to the flat values of ragged rows. Each output gives two results, flat values and row splits.
+    MapRows,
+}
+
+impl ScanKind {
+    /// Returns the name of the node.
+    pub(super) fn op(self) -> &'static str {
+        match self {
+            ScanKind::Scan => "scan",
+            ScanKind::Map => "map",
+            ScanKind::MapRows => "map_rows",
+        }
+    }
+}
+
+/// A loop over rows.
+pub(super) struct Scan {
+    pub kind: ScanKind,
+    pub body: Region,
+    pub layout: StepLayout,
+    pub states: usize,
+    pub xs: usize,
+    pub output_dtypes: Vec<DType>,
+    pub options: LoopOptions,
+}
+
+impl Control for Scan {
+    fn compile(&self, options: &dyn Any) -> Result<Arc<dyn HostKernel>> {
+        let body = self.body.compile(compile_options(options))?;
+        Ok(Arc::new(ScanKernel {
+            kind: self.kind,
+            step: Step::new(body, self.layout.clone()),
+            states: self.states,
+            xs: self.xs,
+            output_dtypes: self.output_dtypes.clone(),
+            options: self.options.clone(),
+        }))
+    }
+
+    fn regions(&self) -> Vec<(&str, &dyn Any)> {
+        vec![self.body.for_dumps()]
+    }
+}
+
+struct ScanKernel {
+    kind: ScanKind,
+    step: Step,
+    states: usize,
+    xs: usize,
+    output_dtypes: Vec<DType>,
+    options: LoopOptions,
+}
+
+impl HostKernel for ScanKernel {
+    fn run(&self, cx: &mut HostCx<'_>) -> Result<()> {
+        let all: Vec<TensorView<'_>> =
+            (0..cx.inputs()).map(|number| cx.input(number)).collect::<Result<_>>()?;
+        let count = row_count(&all[self.states..self.states + self.xs])?;
+        let mut operands = all.clone();
+        let mut state = self.step.begin();
+        let (mut rows, mut joined): (Option<Rows>, JoinedRows) = (None, JoinedRows::default());
+        let mut bound: Option<LoopRun<'_>> = None;
+        let read = self.states..self.states + self.xs;
+        for iteration in 0..count {
+            self.options.check(iteration as u64)?;
+            if bound.is_none() {
+                bound = self.step.bind(&state, iteration as u64, &operands, read.clone())?;
+            }
+            if let (Some(bound), Some(rows)) = (&mut bound, &mut rows) {
+                self.advance_bound(bound, &all, iteration, rows)
+                    .map_err(|error| in_iteration(error, iteration as u64))?;
+                continue;
+            }
+            for (operand, x) in operands.iter_mut().zip(&all).skip(self.states).take(self.xs) {
+                *operand = x.row(iteration);
+            }
+            let ran = match &mut rows {
+                Some(rows) if self.step.is_in_place() => rows
+                    .with_row(iteration, |others| self.step.advance_in_place(&mut state, &operands, others)),
+                Some(rows) => {
+                    let outputs = self.step.advance(&mut state, &operands);
+                    outputs.and_then(|outputs| rows.store(iteration, &outputs))
+                }
+                None if self.kind == ScanKind::MapRows => {
+                    let outputs = self.step.advance(&mut state, &operands);
+                    outputs.and_then(|outputs| joined.push(outputs))
+                }
+                // The first iteration tells the sizes of the outputs.
+                None => {
+                    let outputs = self.step.advance(&mut state, &operands);
+                    outputs.and_then(|outputs| Rows::new(count, &outputs)).map(|made| rows = Some(made))
+                }
+            };
+            ran.map_err(|error| in_iteration(error, iteration as u64))?;
+        }
+        if let Some(bound) = &bound {
+            self.step.unbind(bound, &mut state)?;
+        }
+        self.step.store_state(&mut state, self.states, &all, cx)?;
+        self.step.end(state);
+        let tensors = match rows {
+            Some(rows) => rows.into_tensors(),
+            None if joined.is_empty() => self.empty(cx)?,
+            None => joined.into_tensors()?,
+        };
+        tensors
+            .into_iter()
+            .enumerate()
+            .try_for_each(|(number, tensor)| cx.set_output(self.states + number, tensor))
+    }
+}
+
+impl ScanKernel {
+    /// Runs one iteration of a bound loop.
+    ///
+    /// # Errors
+    /// The body fails.
+    fn advance_bound(
+        &self,
+        bound: &mut LoopRun<'_>,
+        operands: &[TensorView<'_>],
+        iteration: usize,
+        rows: &mut Rows,
+    ) -> Result<()> {
+        // The parameters of the body are its first inputs, in the order of the operands.
+        for (number, x) in operands.iter().enumerate().skip(self.states).take(self.xs) {
+            bound.input_mut(number).copy_from(x.row(iteration))?;
+        }
+        bound.run()?;
+        rows.with_row(iteration, |views| {
+            let outputs = views.iter_mut().enumerate();
+            outputs.into_iter().try_for_each(|(number, view)| {
+                view.copy_from(bound.output(self.step.state_outputs() + number)?)
+            })
+        })
+    }
+
+    /// Returns the outputs of a loop without iterations. A size that only an iteration could tell is 0.
+    fn empty(&self, cx: &HostCx<'_>) -> Result<Vec<Tensor>> {
+        let size = |dim: &Dim| dim.as_known().and_then(|size| usize::try_from(size).ok()).unwrap_or(0);
+        let tensor = |dtype: &DType, shape: &TensorShape| {
+            let rows = shape.dims().unwrap_or_default().iter().skip(1).map(size);
+            Tensor::zeros(*dtype, &[0].into_iter().chain(rows).collect::<Vec<usize>>())
+        };
+        let mut shapes = result_shapes(cx.attrs()).iter().skip(self.states);
+        let mut tensors = Vec::new();
+        for dtype in &self.output_dtypes {
+            tensors.push(tensor(dtype, shapes.next().expect("every output has a shape"))?);
+            if self.kind == ScanKind::MapRows {
+                shapes.next();
+                tensors.push(Tensor::from([0i64]));
+            }
+        }
+        Ok(tensors)
+    }
+}
+
+/// Returns the number of rows of each of `xs`.
+///
+/// # Errors
+/// One of them is a scalar, or the numbers differ.
+fn row_count(xs: &[TensorView<'_>]) -> Result<usize> {
+    let mut count = None;
+    for (number, x) in xs.iter().enumerate() {
+        let message = match (x.sizes().first(), count) {
+            (Some(&rows), None) => {
+                count = Some(rows);
+                continue;
+            }
+            (Some(&rows), Some(count)) if rows == count => continue,
+            (Some(rows), Some(count)) => {
+                format!("all tensors must have the same number of rows, got {count} and {rows} in x{number}")
+            }
+            (None, _) => format!("x{number} must have rows, got a scalar"),
+        };
+        return Err(Error::new(ErrorKind::Guard, Phase::Run, message));
+    }
+    Ok(count.expect("a scan has a tensor with rows"))
+}
