@@ -35,6 +35,7 @@ mod ops;
 mod plan_memory;
 mod ragged;
 mod random;
+mod random_numbers;
 mod refused_runs;
 mod rng;
 mod runs;
