@@ -1226,6 +1226,73 @@ def sparse_op_cases(out):
     out.record("SparseAdd", **a, **(b | fails), thresh=np.array(0, part), error=True)
 
 
+def sparse_pair_cases(out):
+    def i64(*values):
+        return np.array(values, np.int64)
+
+    indices, shape = i64([0, 0], [0, 2], [1, 1], [2, 0]), i64(3, 4)
+    for dtype in (np.float32, np.float64, np.int64, np.int32):
+        sparse = {"sp_indices": indices, "sp_values": np.array([1, -2, 30, 4], dtype), "sp_shape": shape}
+        for op in ("SparseDenseCwiseAdd", "SparseDenseCwiseMul", "SparseDenseCwiseDiv"):
+            for dense in ([[1, 2, 3, 4], [5, 6, 7, 8], [9, 1, 2, 3]], [1, 2, 3, 4], [[2], [3], [5]], 7):
+                out.record(op, **sparse, dense=np.array(dense, dtype))
+            out.record(op, **sparse, dense=np.array([1, 2, 3], dtype), error=True)
+        for integer in (np.int32, np.int64):
+            sparse = {"a_indices": indices.astype(integer), "a_values": np.array([1, -2, 30, 4], dtype)}
+            sparse["a_shape"] = shape.astype(integer)
+            out.record("SparseTensorDenseAdd", **sparse, b=np.arange(12).reshape(3, 4).astype(dtype))
+            out.record("SparseTensorDenseAdd", **sparse, b=np.arange(12).reshape(4, 3).astype(dtype), error=True)
+            far = sparse | {"a_indices": sparse["a_indices"] + 2}
+            out.record("SparseTensorDenseAdd", **far, b=np.arange(12).reshape(3, 4).astype(dtype), error=True)
+    for words in (np.array([b"a", b"b", b"c", b"d", b"a", b"c", b"x"], object), f32(1, 2, 3, 4, 1, 3, 9), i64(1, 2, 3, 4, 1, 3, 9)):
+        first = {"hypothesis_indices": i64([0, 0], [0, 1], [1, 0], [3, 2]), "hypothesis_values": words[:4]}
+        first |= {"hypothesis_shape": i64(4, 3), "truth_shape": i64(3, 5)}
+        first |= {"truth_indices": i64([0, 0], [0, 1], [2, 4]), "truth_values": words[4:]}
+        for normalize in (True, False):
+            out.record("EditDistance", {"normalize": normalize}, **first)
+        out.record("EditDistance", **(first | {"truth_shape": i64(2, 5)}))
+        out.record("EditDistance", **(first | {"truth_indices": i64([0, 0], [0, 1], [4, 0])}), error=True)
+    cells = i64([0, 1, 0], [0, 1, 1], [1, 0, 0], [1, 2, 0])
+    boxes = {"hypothesis_indices": cells, "hypothesis_values": i32(1, 2, 3, 4), "hypothesis_shape": i64(2, 3, 2)}
+    boxes |= {"truth_indices": cells[1:], "truth_values": i32(1, 3, 5), "truth_shape": i64(2, 3, 2)}
+    out.record("EditDistance", **boxes)
+    for dtype in (np.float32, np.int32, np.complex64):
+        x = np.array([[1, 2], [3, 4], [5, 6]], dtype)
+        out.record("ScatterNdNonAliasingAdd", input=x, indices=i32([2], [0], [2]), updates=x * 3 + 1)
+    out.record("ScatterNdNonAliasingAdd", input=x, indices=i32([3]), updates=x[:1], error=True)
+
+
+def random_cases(out):
+    """The numbers of normal distributions depend on the C library's logarithm and sine in the last bit."""
+    for seed in (np.array([1, 2]), i32(-7, 2147483647), np.array([1 << 62, -3])):
+        key, counter = (value.numpy() for value in tf.raw_ops.StatelessRandomGetKeyCounter(seed=seed))
+        out.record("StatelessRandomGetKeyCounter", seed=seed)
+        out.record("StatelessRandomGetKeyCounterAlg", seed=seed)
+        state = {"key": key, "counter": counter, "alg": np.int32(1)}
+        for shape in ([7], [2, 3], [], [0, 2]):
+            for op in ("StatelessRandomUniform", "StatelessRandomNormal", "StatelessTruncatedNormal"):
+                for dtype in (tf.float32, tf.float64, tf.float16, tf.bfloat16):
+                    # A sum of squares of f16 would show the rounding of the logarithm.
+                    if op == "StatelessRandomUniform" or dtype in (tf.float32, tf.float64):
+                        out.record(op, {"dtype": dtype}, shape=P(shape), seed=seed)
+                        out.record(op + "V2", {"dtype": dtype}, shape=P(shape), **state)
+            for dtype in (tf.int32, tf.int64, tf.uint32, tf.uint64):
+                out.record("StatelessRandomUniformFullInt", {"dtype": dtype}, shape=P(shape), seed=seed)
+                out.record("StatelessRandomUniformFullIntV2", {"dtype": dtype}, shape=P(shape), **state)
+            for bounds in (i32(-3, 4), i32(-(1 << 31), (1 << 31) - 1), np.array([5, 1 << 60]), np.array([0, 6])):
+                given = {"minval": bounds[0], "maxval": bounds[1]}
+                out.record("StatelessRandomUniformInt", shape=P(shape), seed=seed, **given)
+                out.record("StatelessRandomUniformIntV2", shape=P(shape), **state, **given)
+    out.record("StatelessRandomGetAlg")
+    given = {"minval": np.int32(4), "maxval": np.int32(4)}
+    out.record("StatelessRandomUniformInt", shape=P([2]), seed=seed, **given, error=True)
+    out.record("StatelessRandomUniform", shape=P([2]), seed=np.array([1]), error=True)
+    out.record("StatelessRandomUniformV2", shape=P([2]), **(state | {"alg": np.int32(2)}), error=True)
+    wrapped = state | {"counter": np.array([2**64 - 1, 2**64 - 1], np.uint64)}
+    out.record("StatelessRandomUniformV2", shape=P([9]), **wrapped)
+    out.record("StatelessTruncatedNormalV2", shape=P([300]), **state)
+
+
 def ragged_feature_cases(out):
     rowids, nrows = np.array([1, 1, 3], np.int64), P(5, np.int64)
     rows = {"value_rowids": rowids, "values": f32(5, 6, 7), "nrows": nrows, "default_value": np.float32(-1)}
@@ -1302,6 +1369,8 @@ FAMILIES = (
     batch_norm_cases,
     sparse_cases,
     sparse_op_cases,
+    sparse_pair_cases,
+    random_cases,
     ragged_cases,
     quantized_cases,
     flag_cases,

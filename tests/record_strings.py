@@ -342,6 +342,21 @@ def unicode_cases(out):
     out.record("UnicodeScript", input=i32([-1, 1114112], [0, 1114111], [55296, 888]))
 
 
+def byte_cases(out):
+    texts = s("abcdefghij", "x", "", b"\x00\x01\x02\x03\xff\xfe")
+    for dtype in (tf.uint8, tf.int8, tf.int16, tf.uint16, tf.int32, tf.int64, tf.bfloat16, tf.float32, tf.float64):
+        for attrs in ({}, {"little_endian": False}):
+            out.record("DecodePaddedRaw", attrs | {"out_type": dtype}, input_bytes=texts, fixed_length=P(8))
+    out.record("DecodePaddedRaw", {"out_type": tf.int16}, input_bytes=GRID, fixed_length=P(2))
+    for length in (0, 3, -2):
+        out.record("DecodePaddedRaw", {"out_type": tf.int16}, input_bytes=texts, fixed_length=P(length), error=True)
+    method = scalar("farmhash64")
+    for data in (MIXED, GRID, s(), np.arange(12).reshape(3, 2, 2), f32(1.5, -2), np.zeros((2, 0), np.int32), np.arange(60, dtype=np.uint8).reshape(2, 30)):
+        out.record("Fingerprint", data=data, method=method)
+    out.record("Fingerprint", data=GRID, method=scalar("md5"), error=True)
+    out.record("Fingerprint", data=np.float32(1), method=method, error=True)
+
+
 def csv_cases(out):
     lines = s('1,a,2.5,7', '2,"b, ""c""",-1e3,8', " 3 ,,0.5 , 9")
     defaults = [i32(0), s("none"), f32(-1.0), np.array(5, np.int64)]
@@ -437,7 +452,7 @@ def example_cases(out):
 
 FAMILIES = (
     text_cases, join_cases, substr_cases, split_cases, regex_cases, hash_cases, number_cases, format_cases, raw_cases,
-    unicode_cases, csv_cases, example_cases,
+    unicode_cases, byte_cases, csv_cases, example_cases,
 )
 
 if __name__ == "__main__":

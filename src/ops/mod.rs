@@ -35,6 +35,7 @@ pub(crate) mod pick_rows;
 pub(crate) mod positions;
 pub(crate) mod quantize;
 pub(crate) mod ragged;
+pub(crate) mod random;
 #[cfg(test)]
 mod recorded_values;
 pub(crate) mod reduce;
@@ -76,6 +77,7 @@ static FAMILIES: &[&[&[&OpDef]]] = &[
     nn::ALL,
     quantize::ALL,
     ragged::ALL,
+    random::ALL,
     reduce::ALL,
     segment::ALL,
     sort::ALL,

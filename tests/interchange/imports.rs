@@ -8,7 +8,7 @@ use shapeflow::interchange::{ImportOptions, Model};
 use shapeflow::{Backend, CompileOptions, DType, ErrorKind, Registry, Result, Tensor};
 
 /// Ops whose result does not depend on the order of some operands.
-const COMMUTATIVE: [&str; 21] = [
+const COMMUTATIVE: [&str; 22] = [
     "AccumulateNV2",
     "Add",
     "AddN",
@@ -27,6 +27,8 @@ const COMMUTATIVE: [&str; 21] = [
     "NotEqual",
     "SquaredDifference",
     "ParallelDynamicStitch",
+    // The result has the larger sizes of both shapes.
+    "EditDistance",
     // The shapes of both sparse tensors are equal.
     "SparseAdd",
     "SparseSparseMaximum",

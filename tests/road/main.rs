@@ -40,6 +40,7 @@ mod plan_memory;
 mod programs;
 mod ragged;
 mod random;
+mod random_numbers;
 mod refused_runs;
 mod rng;
 mod runs;

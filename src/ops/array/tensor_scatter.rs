@@ -14,7 +14,7 @@ use crate::ops::rows::{Combine, combine, put};
 use crate::tensor::TensorView;
 
 macro_rules! scatters {
-    ($($(#[$doc:meta])* $method:ident, $DEF:ident, $op:literal, $run:expr, $dtypes:ident;)*) => {
+    ($($(#[$doc:meta])* $method:ident, $DEF:ident, $($op:literal)+, $run:expr, $dtypes:ident;)*) => {
         impl<'g> Value<'g> {$(
             $(#[$doc])*
             ///
@@ -42,7 +42,7 @@ macro_rules! scatters {
             .shape_fn(shape)
             .dtype_rule($dtypes)
             .takes_handles(StringHandles::Any)
-            .tensorflow(&[TfOp::new($op)]);)*
+            .tensorflow(&[$(TfOp::new($op)),+]);)*
     };
 }
 scatters! {
@@ -66,7 +66,7 @@ scatters! {
     /// TensorFlow's `TensorScatterAdd`.
     #[doc(alias = "index_add")]
     #[doc(alias = "scatter_add")]
-    tensor_scatter_nd_add, ADD, "TensorScatterAdd", |cx| scatter(cx, Some(Combine::Add)), summed;
+    tensor_scatter_nd_add, ADD, "TensorScatterAdd" "ScatterNdNonAliasingAdd", |cx| scatter(cx, Some(Combine::Add)), summed;
     /// Subtracts from slices of `self`: `out[indices[i, 0], …, indices[i, k-1], ..] -= updates[i, ..]`, in the order of
     /// the updates. Integers (which wrap), floats and complex numbers; f16 and bf16 are subtracted as f32 and rounded
     /// once. As TensorFlow's `TensorScatterSub`.

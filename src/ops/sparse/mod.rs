@@ -15,6 +15,7 @@
 
 pub(crate) mod concat;
 pub(crate) mod cross;
+pub(crate) mod edit_distance;
 pub(crate) mod fill_empty_rows;
 pub(crate) mod fill_empty_rows_grad;
 mod groups;
@@ -28,6 +29,7 @@ pub(crate) mod set_size;
 pub(crate) mod slice;
 pub(crate) mod to_dense;
 pub(crate) mod union;
+pub(crate) mod with_dense;
 
 use crate::op::OpDef;
 
@@ -38,6 +40,7 @@ pub use set_operation::SetOperation;
 pub(crate) static ALL: &[&[&OpDef]] = &[&[
     &concat::DEF,
     &cross::DEF,
+    &edit_distance::DEF,
     &fill_empty_rows::DEF,
     &fill_empty_rows_grad::DEF,
     &matmul::DEF,
@@ -56,4 +59,8 @@ pub(crate) static ALL: &[&[&OpDef]] = &[&[
     &union::ADD,
     &union::MAXIMUM,
     &union::MINIMUM,
+    &with_dense::ADD,
+    &with_dense::ADD_TO_DENSE,
+    &with_dense::DIV,
+    &with_dense::MUL,
 ]];

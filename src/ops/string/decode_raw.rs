@@ -5,8 +5,9 @@ use shapeflow_shape_fns::{Attrs, DType};
 use super::params::{check_strings, flag_or, strings, value_error};
 use crate::dtype;
 use crate::error::Result;
-use crate::graph::Value;
+use crate::graph::{IntoParam, Value};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
+use crate::ops::host_params::param_sizes;
 use crate::tensor::size_of_element;
 
 impl<'g> Value<'g> {
@@ -22,6 +23,19 @@ impl<'g> Value<'g> {
     #[track_caller]
     pub fn decode_raw(self, dtype: DType) -> Result<Value<'g>> {
         self.graph().op(&DEF).data(self).attr("out_type", dtype).finish()
+    }
+
+    /// Reads the first `length` bytes of each string as little-endian elements of `dtype`. Zeros follow a shorter string.
+    ///
+    /// `string[a..] -> dtype[a.., length / b]`, where `b` is the size of an element in bytes and divides `length`. As
+    /// TensorFlow's `DecodePaddedRaw`; else as [`Value::decode_raw`]. Runs on the host.
+    ///
+    /// # Errors
+    /// The elements are not strings, `dtype` is not supported, or `length` is not a multiple of `b`. A length of 0 fails
+    /// the run.
+    #[track_caller]
+    pub fn decode_padded_raw(self, length: impl IntoParam<'g>, dtype: DType) -> Result<Value<'g>> {
+        self.graph().op(&PADDED).data(self).size("fixed_length", length).attr("out_type", dtype).finish()
     }
 }
 
@@ -41,6 +55,47 @@ fn out_type(attrs: &Attrs) -> Result<DType> {
             dtype::refuse(format!("out_type must be bool, an integer, a float or complex, got {other}"))
         }
         None => dtype::refuse("out_type must be given".to_string()),
+    }
+}
+
+pub(crate) static PADDED: OpDef = OpDef::host("decode_padded_raw", run_padded)
+    .operands(&[Operand::Data("input_bytes"), Operand::Size("fixed_length")])
+    .shape_fn(shapeflow_shape_fns::string::decode_padded_raw)
+    .dtype_rule(|operands, attrs| {
+        check_strings(operands, 1)?;
+        dtype::indices(operands, 1)?;
+        out_type(attrs).map(|dtype| vec![dtype])
+    })
+    .tensorflow(&[TfOp::new("DecodePaddedRaw")]);
+
+fn run_padded(cx: &mut HostCx<'_>) -> Result<()> {
+    let (x, dtype) = (strings(cx, 0)?, out_type(cx.attrs())?);
+    let size = size_of_element(dtype)?;
+    let length = param_sizes(cx, "fixed_length", 1)?.first().copied().unwrap_or(0);
+    if length == 0 || !length.is_multiple_of(size) {
+        let message = format!("fixed_length must be a positive multiple of {size} bytes, got {length}");
+        return Err(value_error(message));
+    }
+    let sizes = [cx.input(0)?.sizes(), &[length / size]].concat();
+    let is_little = flag_or(cx.attrs(), "little_endian", true)?;
+    let mut numbers = cx.output(0, &sizes)?;
+    let target = numbers.bytes_mut();
+    for (to, string) in target.chunks_exact_mut(length).zip(x.iter()) {
+        let kept = string.len().min(length);
+        to[..kept].copy_from_slice(&string[..kept]);
+    }
+    as_elements(target, dtype, size, is_little);
+    Ok(())
+}
+
+/// Turns bytes of a byte order into elements of the order of this machine.
+fn as_elements(bytes: &mut [u8], dtype: DType, size: usize, is_little: bool) {
+    if dtype == DType::Bool {
+        bytes.iter_mut().for_each(|byte| *byte = u8::from(*byte != 0));
+    }
+    if is_little != cfg!(target_endian = "little") {
+        let unit = if dtype.is_complex() { size / 2 } else { size };
+        bytes.chunks_exact_mut(unit).for_each(<[u8]>::reverse);
     }
 }
 
@@ -64,12 +119,6 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     for (to, string) in target.chunks_exact_mut(length.max(1)).zip(x.iter()) {
         to.copy_from_slice(string);
     }
-    if dtype == DType::Bool {
-        target.iter_mut().for_each(|byte| *byte = u8::from(*byte != 0));
-    }
-    if is_little != cfg!(target_endian = "little") {
-        let unit = if dtype.is_complex() { size / 2 } else { size };
-        target.chunks_exact_mut(unit).for_each(<[u8]>::reverse);
-    }
+    as_elements(target, dtype, size, is_little);
     Ok(())
 }

@@ -33,6 +33,7 @@ mod number;
 mod re2;
 pub(crate) mod reduce_join;
 pub(crate) mod regex;
+pub(crate) mod row_fingerprint;
 pub(crate) mod script;
 mod script_codes;
 pub(crate) mod segment_join;
@@ -57,12 +58,20 @@ pub(crate) static ALL: &[&[&OpDef]] = &[
         &cross::DEF,
         &csv::DEF,
         &decode_raw::DEF,
+        &decode_raw::PADDED,
         &format::DEF,
         &length::DEF,
         &ngrams::DEF,
         &reduce_join::DEF,
     ],
-    &[&script::DEF, &segment_join::DEF, &substr::DEF, &table_lookup::DEF, &to_number::DEF],
+    &[
+        &row_fingerprint::DEF,
+        &script::DEF,
+        &segment_join::DEF,
+        &substr::DEF,
+        &table_lookup::DEF,
+        &to_number::DEF,
+    ],
     base64::ALL,
     case::ALL,
     example::ops::ALL,

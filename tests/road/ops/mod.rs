@@ -10,6 +10,7 @@ mod movement;
 mod nn;
 mod quantized;
 mod ragged;
+mod random;
 mod reduction;
 pub mod scatter_and_blocks;
 mod selection;
@@ -387,7 +388,12 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         "batch_norm" | "batch_norm_with_reserve" => sparse::batch_norm(g, op),
         "sparse_cross"
         | "fill_empty_rows_grad"
+        | "edit_distance"
         | "sparse_add"
+        | "sparse_add_to_dense"
+        | "sparse_dense_add"
+        | "sparse_dense_div"
+        | "sparse_dense_mul"
         | "sparse_concat"
         | "sparse_dense_matmul"
         | "sparse_fill_empty_rows"
@@ -402,6 +408,7 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         | "sparse_slice" => sparse::add_op(g, op),
         "where_indices" => unary(g, op, DTypeClass::Equatable),
         "euclidean_norm" => reduce(g, op),
+        _ if op.starts_with("random_") => random::add_op(g, op),
         _ if op.starts_with("ragged_") => ragged::add_op(g, op),
         _ if op.starts_with("reduce_") => reduce(g, op),
         _ => scatter_and_blocks::add_op(g, op),

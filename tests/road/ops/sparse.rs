@@ -20,7 +20,10 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         "sparse_cross" => cross(g),
         "sparse_slice" => slice(g),
         "sparse_concat" => concat(g),
-        "sparse_add" | "sparse_maximum" | "sparse_minimum" => union(g, op),
+        "sparse_dense_add" | "sparse_dense_mul" | "sparse_dense_div" | "sparse_add_to_dense" => {
+            with_dense(g, op)
+        }
+        "edit_distance" | "sparse_add" | "sparse_maximum" | "sparse_minimum" => union(g, op),
         _ if op.starts_with("sparse_reduce_") => reduce(g, op),
         _ => panic!("the generator has no case for {op}"),
     }
@@ -175,6 +178,19 @@ fn union(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
         operands.push(g.scalar(dtype, Content::SmallIntegers)?);
     }
     g.add_step(Call::new(op), &operands, &[], props)
+}
+
+/// Adds an op on a sparse tensor, without indices out of range, and a dense one.
+fn with_dense(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
+    let dtype = *g.rng.choose(&[DType::I32, DType::I64, DType::F32, DType::F64]);
+    let [indices, values, shape] = ascending(g, dtype)?;
+    let mut sizes = vec![Size::Known(SIZE); 2];
+    if op != "sparse_add_to_dense" && g.rng.chance(1, 2) {
+        sizes = vec![Size::Known(if g.rng.chance(1, 2) { SIZE } else { 1 })];
+    }
+    let dense = g.source(dtype, sizes, Content::Range(1, 9), false)?;
+    let props = moved(g, &[values, dense]);
+    g.add_step(Call::new(op), &[indices, values, shape, dense], &[], props)
 }
 
 fn reduce(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {

@@ -84,7 +84,7 @@ pub(crate) static OPS: &[Registered] = &[
     row("ReverseV2", &["x", "axis"], reverse),
     row("Roll", &["input", "shift", "axis"], roll),
     row("ScatterNd", &["indices", "updates", "shape"], scatter_nd),
-    row("ScatterNdNonAliasingAdd", &["input", "indices", "updates"], tensor_scatter),
+    row("ScatterNdNonAliasingAdd", &["tensor", "indices", "updates"], tensor_scatter),
     row("Shape", &["x"], shape),
     row("ShapeN", &["x.."], shape_n).outputs(None),
     row("Size", &["x"], size),

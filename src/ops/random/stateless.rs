@@ -1,0 +1,236 @@
+//! `random_uniform`, `random_normal` and so on: random numbers that depend only on a seed.
+
+use std::panic::Location;
+
+use shapeflow_shape_fns::{Attrs, DType};
+
+use super::philox::Philox;
+use super::samples::{RandomInt, integers, normal, truncated_normal, uniform};
+use super::state::{of_seed, of_state};
+use crate::dtype;
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::graph::{IntoOperand, IntoShapeArg, Value};
+use crate::op::{HostCx, OpDef, Operand, TfOp};
+use crate::ops::host_params::param_sizes;
+use crate::tensor::TensorViewMut;
+
+macro_rules! of_dtype {
+    ($($(#[$doc:meta])* $method:ident, $dtypes:literal, $V1:ident $tf:literal, $V2:ident $name:literal $tf_v2:literal,
+        $class:expr, $fill:expr;)*) => {
+        impl<'g> Value<'g> {$(
+            $(#[$doc])*
+            ///
+            #[doc = concat!("`seed [2] -> shape`, i32 or i64 to ", $dtypes, ". The same seed and shape give the same \
+                numbers in every run, on every machine. As TensorFlow's `", $tf, "` on a CPU, bit for bit up to the \
+                rounding of logarithm and sine. Runs on the host.")]
+            ///
+            /// # Errors
+            /// The seed is not an integer, a size is negative, or `dtype` is not supported. The run fails unless the seed
+            /// has two elements.
+            #[track_caller]
+            pub fn $method(self, shape: impl IntoShapeArg<'g>, dtype: DType) -> Result<Value<'g>> {
+                self.graph().op(&$V1).size("shape", shape.into_shape_arg()).data(self).attr("dtype", dtype).finish()
+            }
+        )*}
+
+        $(
+            static $V1: OpDef = OpDef::host(stringify!($method), |cx| {
+                let stream = of_seed(cx, cx.inputs() - 1)?;
+                filled(cx, |to| $fill(to, stream))
+            })
+            .operands(&[Operand::Size("shape"), Operand::Data("seed")])
+            .shape_fn(shapeflow_shape_fns::random::numbers)
+            .dtype_rule(|operands, attrs| {
+                dtype::indices(operands, 0)?;
+                $class(attrs)
+            })
+            .tensorflow(&[TfOp::new($tf)]);
+
+            static $V2: OpDef = OpDef::host($name, |cx| {
+                let stream = of_state(cx, cx.inputs() - 3)?;
+                filled(cx, |to| $fill(to, stream))
+            })
+            .operands(OF_STATE)
+            .shape_fn(shapeflow_shape_fns::random::numbers)
+            .dtype_rule(|operands, attrs| {
+                check_state(operands, 0)?;
+                $class(attrs)
+            })
+            .tensorflow(&[TfOp::new($tf_v2)]);
+        )*
+    };
+}
+
+const OF_STATE: &[Operand] =
+    &[Operand::Size("shape"), Operand::Data("key"), Operand::Data("counter"), Operand::Data("alg")];
+
+of_dtype! {
+    /// Makes random floats that are uniform in [0, 1), `self` the seed.
+    #[doc(alias("rand", "stateless_random_uniform"))]
+    random_uniform, "f16, bf16, f32 or f64", UNIFORM "StatelessRandomUniform",
+        UNIFORM_OF_STATE "random_uniform_of_state" "StatelessRandomUniformV2", float, uniform;
+    /// Makes random floats of the standard normal distribution, `self` the seed.
+    #[doc(alias("randn", "stateless_random_normal"))]
+    random_normal, "f16, bf16, f32 or f64", NORMAL "StatelessRandomNormal",
+        NORMAL_OF_STATE "random_normal_of_state" "StatelessRandomNormalV2", float, normal;
+    /// Makes random floats of the standard normal distribution without its parts beyond 2 and -2, `self` the seed.
+    #[doc(alias = "stateless_truncated_normal")]
+    random_truncated_normal, "f16, bf16, f32 or f64", TRUNCATED "StatelessTruncatedNormal",
+        TRUNCATED_OF_STATE "random_truncated_normal_of_state" "StatelessTruncatedNormalV2", float, truncated_normal;
+    /// Makes random integers of which every bit is random, `self` the seed.
+    #[doc(alias = "stateless_random_uniform_full_int")]
+    random_bits, "i32, i64, u32 or u64", BITS "StatelessRandomUniformFullInt",
+        BITS_OF_STATE "random_bits_of_state" "StatelessRandomUniformFullIntV2", integer, bits;
+}
+
+impl<'g> Value<'g> {
+    /// Makes random integers in `[low, high)`, `self` the seed. Where the width of the range is no power of 2, the lower
+    /// numbers are more likely, by at most the width divided by the number of values of the dtype.
+    ///
+    /// `seed [2], low [], high [] -> shape`; the seed is i32 or i64, the bounds and the result are i32, i64, u32 or u64. As
+    /// TensorFlow's `StatelessRandomUniformInt` on a CPU, bit for bit. Runs on the host.
+    ///
+    /// ```
+    /// use shapeflow::Graph;
+    ///
+    /// let g = Graph::new();
+    /// let seed = g.constant([1i64, 2])?;
+    /// let dice = seed.random_int([100], g.constant(1i32)?, g.constant(7i32)?)?;
+    /// let [dice] = g.compile(dice)?.run(&[])?;
+    /// assert!(dice.to_vec::<i32>()?.iter().all(|points| (1..=6).contains(points)));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The seed is not an integer, a size is negative, or the bounds are not scalars of one supported dtype. The run fails
+    /// unless the seed has two elements and `low` is less than `high`.
+    #[doc(alias("randint", "stateless_random_uniform_int"))]
+    #[track_caller]
+    pub fn random_int(
+        self,
+        shape: impl IntoShapeArg<'g>,
+        low: impl IntoOperand<'g>,
+        high: impl IntoOperand<'g>,
+    ) -> Result<Value<'g>> {
+        let location = Location::caller();
+        let low = low.into_operand(self, location);
+        let high = high.into_operand(low, location);
+        self.graph().op(&INT).size("shape", shape.into_shape_arg()).data(self).data(low).data(high).finish()
+    }
+}
+
+static INT: OpDef = OpDef::host("random_int", |cx| {
+    let stream = of_seed(cx, cx.inputs() - 3)?;
+    bounded(cx, stream)
+})
+.operands(&[Operand::Size("shape"), Operand::Data("seed"), Operand::Data("minval"), Operand::Data("maxval")])
+.shape_fn(shapeflow_shape_fns::random::numbers)
+.dtype_rule(|operands, _| {
+    let (seed, bounds) = operands.split_at(operands.len().saturating_sub(2));
+    dtype::indices(seed, 0)?;
+    bound_dtype(bounds)
+})
+.tensorflow(&[TfOp::new("StatelessRandomUniformInt")]);
+
+static INT_OF_STATE: OpDef = OpDef::host("random_int_of_state", |cx| {
+    let stream = of_state(cx, cx.inputs() - 5)?;
+    bounded(cx, stream)
+})
+.operands(&[
+    Operand::Size("shape"),
+    Operand::Data("key"),
+    Operand::Data("counter"),
+    Operand::Data("alg"),
+    Operand::Data("minval"),
+    Operand::Data("maxval"),
+])
+.shape_fn(shapeflow_shape_fns::random::numbers)
+.dtype_rule(|operands, _| {
+    check_state(operands, 2)?;
+    bound_dtype(&operands[operands.len() - 2..])
+})
+.tensorflow(&[TfOp::new("StatelessRandomUniformIntV2")]);
+
+pub(crate) static ALL: &[&OpDef] = &[
+    &UNIFORM,
+    &UNIFORM_OF_STATE,
+    &NORMAL,
+    &NORMAL_OF_STATE,
+    &TRUNCATED,
+    &TRUNCATED_OF_STATE,
+    &BITS,
+    &BITS_OF_STATE,
+    &INT,
+    &INT_OF_STATE,
+];
+
+/// Checks the key, the counter and the algorithm, which `after` operands follow.
+fn check_state(operands: &[DType], after: usize) -> Result<()> {
+    let end = operands.len().saturating_sub(after);
+    match operands.get(..end) {
+        Some([.., DType::U64, DType::U64, DType::I32]) => Ok(()),
+        _ => dtype::refuse(format!("a key and a counter must be u64 and an algorithm i32, got {operands:?}")),
+    }
+}
+
+fn float(attrs: &Attrs) -> Result<Vec<DType>> {
+    match dtype::attribute(attrs, "dtype")?.unwrap_or(DType::F32) {
+        dtype @ (DType::F16 | DType::BF16 | DType::F32 | DType::F64) => Ok(vec![dtype]),
+        other => dtype::refuse(format!("dtype must be f16, bf16, f32 or f64, got {other}")),
+    }
+}
+
+fn integer(attrs: &Attrs) -> Result<Vec<DType>> {
+    match dtype::attribute(attrs, "dtype")?.unwrap_or(DType::U64) {
+        dtype @ (DType::I32 | DType::I64 | DType::U32 | DType::U64) => Ok(vec![dtype]),
+        other => dtype::refuse(format!("dtype must be i32, i64, u32 or u64, got {other}")),
+    }
+}
+
+fn bound_dtype(bounds: &[DType]) -> Result<Vec<DType>> {
+    match *bounds {
+        [low, high] if low == high && matches!(low, DType::I32 | DType::I64 | DType::U32 | DType::U64) => {
+            Ok(vec![low])
+        }
+        _ => dtype::refuse(format!("the bounds must be i32, i64, u32 or u64 of one dtype, got {bounds:?}")),
+    }
+}
+
+/// Fills output 0, whose sizes are the parameter `shape`.
+fn filled(cx: &mut HostCx<'_>, fill: impl FnOnce(&mut TensorViewMut<'_>) -> Result<()>) -> Result<()> {
+    let sizes = param_sizes(cx, "shape", 0)?;
+    fill(&mut cx.unfilled_output(0, &sizes)?)
+}
+
+fn bits(to: &mut TensorViewMut<'_>, stream: Philox) -> Result<()> {
+    match to.dtype() {
+        DType::I32 => integers::<i32>(to, stream, None),
+        DType::I64 => integers::<i64>(to, stream, None),
+        DType::U32 => integers::<u32>(to, stream, None),
+        _ => integers::<u64>(to, stream, None),
+    }
+}
+
+/// Fills output 0 with integers between the last two operands.
+fn bounded(cx: &mut HostCx<'_>, stream: Philox) -> Result<()> {
+    fn of<T: RandomInt + Ord + std::fmt::Display>(cx: &mut HostCx<'_>, stream: Philox) -> Result<()> {
+        let bound = |operand: usize| {
+            let bound = cx.input(operand)?.to_vec::<T>()?;
+            bound.first().copied().filter(|_| bound.len() == 1).ok_or_else(|| {
+                Error::new(ErrorKind::Shape, Phase::Run, "a bound must be a scalar".to_string())
+            })
+        };
+        let (low, high) = (bound(cx.inputs() - 2)?, bound(cx.inputs() - 1)?);
+        if low >= high {
+            let message = format!("the lower bound must be less than the upper bound, got {low} and {high}");
+            return Err(Error::new(ErrorKind::Attribute, Phase::Run, message));
+        }
+        filled(cx, |to| integers::<T>(to, stream, Some([low, high])))
+    }
+    match cx.input(cx.inputs() - 1)?.dtype() {
+        DType::I32 => of::<i32>(cx, stream),
+        DType::I64 => of::<i64>(cx, stream),
+        DType::U32 => of::<u32>(cx, stream),
+        _ => of::<u64>(cx, stream),
+    }
+}

@@ -1,0 +1,86 @@
+//! Random numbers: laws of their streams, and moments of their distributions.
+
+use shapeflow::{DType, Graph, Result, Tensor, Value};
+
+fn numbers(build: impl for<'g> Fn(Value<'g>) -> Result<Value<'g>>) -> Tensor {
+    let g = Graph::new();
+    let seed = g.constant([3i64, -4]).unwrap();
+    let [y] = g.compile(build(seed).unwrap()).unwrap().run(&[]).unwrap();
+    y
+}
+
+fn floats(build: impl for<'g> Fn(Value<'g>) -> Result<Value<'g>>) -> Vec<f64> {
+    numbers(|seed| build(seed)?.cast(DType::F64)).to_vec::<f64>().unwrap()
+}
+
+fn mean(values: &[f64], power: i32) -> f64 {
+    values.iter().map(|value| value.powi(power)).sum::<f64>() / values.len() as f64
+}
+
+#[test]
+fn floats_have_the_moments_of_their_distributions() {
+    const COUNT: i64 = 100_000;
+    for dtype in [DType::F16, DType::BF16, DType::F32, DType::F64] {
+        // bf16 has 128 numbers between 1 and 2, whose mean is less than 1.5.
+        let step = if dtype == DType::BF16 { 1.0 / 256.0 } else { 1.0 / 2048.0 };
+        let uniform = floats(|seed| seed.random_uniform([COUNT], dtype));
+        assert!(uniform.iter().all(|x| (0.0..1.0).contains(x)));
+        assert!((mean(&uniform, 1) - 0.5).abs() < 0.005 + step, "{dtype} {}", mean(&uniform, 1));
+        assert!((mean(&uniform, 2) - 1.0 / 3.0).abs() < 0.005 + step);
+        let normal = floats(|seed| seed.random_normal([COUNT], dtype));
+        assert!(mean(&normal, 1).abs() < 0.02 && (mean(&normal, 2) - 1.0).abs() < 0.03, "{dtype}");
+        assert!((mean(&normal, 4) - 3.0).abs() < 0.2, "{dtype}");
+        let truncated = floats(|seed| seed.random_truncated_normal([COUNT], dtype));
+        assert!(truncated.iter().all(|x| x.abs() <= 2.0));
+        // The variance of the standard normal distribution between -2 and 2 is 0.7737.
+        assert!(mean(&truncated, 1).abs() < 0.02 && (mean(&truncated, 2) - 0.7737).abs() < 0.02, "{dtype}");
+    }
+}
+
+#[test]
+fn integers_are_equally_likely() {
+    let dice = numbers(|seed| {
+        let g = seed.graph();
+        seed.random_int([60_000], g.constant(-2i64)?, g.constant(4i64)?)
+    });
+    let mut counts = [0; 6];
+    for points in dice.to_vec::<i64>().unwrap() {
+        counts[(points + 2) as usize] += 1;
+    }
+    assert!(counts.iter().all(|count| (9_500..10_500).contains(count)), "{counts:?}");
+    let bits = numbers(|seed| seed.random_bits([1000], DType::U64)).to_vec::<u64>().unwrap();
+    let ones: u32 = bits.iter().map(|bits| bits.count_ones()).sum();
+    assert!((31_000..33_000).contains(&ones), "{ones}");
+}
+
+#[test]
+fn a_shorter_result_begins_a_longer_one() {
+    for dtype in [DType::F32, DType::F64] {
+        let all = floats(|seed| seed.random_truncated_normal([10, 3], dtype));
+        for count in [0, 1, 5, 29] {
+            assert_eq!(floats(|seed| seed.random_truncated_normal([count as i64], dtype)), all[..count]);
+        }
+        let all = floats(|seed| seed.random_normal([30], dtype));
+        assert_eq!(floats(|seed| seed.random_normal([7], dtype)), all[..7]);
+    }
+    let first = numbers(|seed| seed.random_uniform([4], DType::F32));
+    let other = numbers(|seed| (seed + 1).random_uniform([4], DType::F32));
+    assert_ne!(first, other);
+}
+
+#[test]
+fn wrong_seeds_and_bounds_are_refused() {
+    let refused = |build: fn(&Graph) -> Result<Value<'_>>| {
+        let g = Graph::new();
+        let run = build(&g).and_then(|y| g.compile(y)?.run_all(&[]));
+        run.unwrap_err().message().to_string()
+    };
+    let short = refused(|g| g.constant([1i64])?.random_uniform([2], DType::F32));
+    assert!(short.contains("seed must have 2 elements, got 1"), "{short}");
+    let empty = refused(|g| g.constant([1i64, 2])?.random_int([2], g.constant(5i32)?, g.constant(5i32)?));
+    assert!(empty.contains("the lower bound must be less than the upper bound, got 5 and 5"), "{empty}");
+    let integer = refused(|g| g.constant([1i64, 2])?.random_normal([2], DType::I32));
+    assert!(integer.contains("dtype must be f16, bf16, f32 or f64, got i32"), "{integer}");
+    let float = refused(|g| g.constant([1.0f32, 2.0])?.random_normal([2], DType::F32));
+    assert!(!float.is_empty());
+}
