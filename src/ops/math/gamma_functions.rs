@@ -322,7 +322,8 @@ pub(super) fn zeta(x: f64, q: f64) -> f64 {
         let term = base.powf(-x);
         sum += term;
         base += 1.0;
-        if base > 1.0 && term.abs() <= SMALLEST_CHANGE * f64::abs(sum) {
+        // Terms on both sides of zero may have given NaN.
+        if base > 1.0 && (f64::is_nan(sum) || term.abs() <= SMALLEST_CHANGE * f64::abs(sum)) {
             return sum;
         }
     }
@@ -369,5 +370,6 @@ mod tests {
         }
         assert!(zeta(3.0, -4e15 + 0.5).is_finite());
         assert!(zeta(2.0, -1e300).is_infinite());
+        assert!(zeta(1e10 + 1.0, -0.5).is_nan());
     }
 }

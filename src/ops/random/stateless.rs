@@ -21,8 +21,8 @@ macro_rules! of_dtype {
             $(#[$doc])*
             ///
             #[doc = concat!("`seed [2] -> shape`, i32 or i64 to ", $dtypes, ". The same seed and shape give the same \
-                numbers in every run, on every machine. As TensorFlow's `", $tf, "` on a CPU, bit for bit up to the \
-                rounding of logarithm and sine. Runs on the host.")]
+                numbers in every run. As TensorFlow's `", $tf, "` on a CPU, bit for bit up to the rounding of logarithm \
+                and sine, which differs between C libraries. Runs on the host.")]
             ///
             /// # Errors
             /// The seed is not an integer, a size is negative, or `dtype` is not supported. The run fails unless the seed

@@ -17,6 +17,7 @@ mod selection;
 mod sets;
 mod slicing;
 mod sparse;
+mod string_ops;
 mod vectors;
 mod window;
 
@@ -28,10 +29,11 @@ use crate::graph_recipe::Content;
 use crate::op_call::Call;
 use creation::{fill, float_range, range, shape_query};
 use elementwise::{binary, cast, clip, select, select_v1, unary, unary_complex, unary_inexact, unary_with};
-pub use list::{OPS, STRING_OPS};
+pub use list::OPS;
 use movement::{broadcast_to, concat, expand_dims_or_squeeze, pad, reshape, reverse, stack, tile, transpose};
 use reduction::{argmax_or_argmin, matmul, reduce, softmax};
 use slicing::{boolean_mask, gather, one_hot, slice, split, strided_slice, unique};
+pub use string_ops::STRING_OPS;
 
 /// Continuous ops. A small change of an operand changes the result of such an op by a similar amount, so its operands
 /// may differ between backends by rounding.
@@ -386,26 +388,8 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         "unique" | "unique_with_counts" => unique(g, op),
         "boolean_mask" => boolean_mask(g),
         "batch_norm" | "batch_norm_with_reserve" => sparse::batch_norm(g, op),
-        "sparse_cross"
-        | "fill_empty_rows_grad"
-        | "edit_distance"
-        | "sparse_add"
-        | "sparse_add_to_dense"
-        | "sparse_dense_add"
-        | "sparse_dense_div"
-        | "sparse_dense_mul"
-        | "sparse_concat"
-        | "sparse_dense_matmul"
-        | "sparse_fill_empty_rows"
-        | "sparse_maximum"
-        | "sparse_minimum"
-        | "sparse_reduce_max"
-        | "sparse_reduce_max_sparse"
-        | "sparse_reduce_sum"
-        | "sparse_reduce_sum_sparse"
-        | "sparse_reorder"
-        | "sparse_reshape"
-        | "sparse_slice" => sparse::add_op(g, op),
+        "fill_empty_rows_grad" | "edit_distance" => sparse::add_op(g, op),
+        _ if op.starts_with("sparse_") => sparse::add_op(g, op),
         "where_indices" => unary(g, op, DTypeClass::Equatable),
         "euclidean_norm" => reduce(g, op),
         _ if op.starts_with("random_") => random::add_op(g, op),
