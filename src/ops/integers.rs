@@ -8,6 +8,14 @@ use crate::tensor::{Tensor, TensorView};
 
 /// Returns the elements of an integer tensor in row-major order.
 pub(crate) fn ints(x: &TensorView<'_>) -> Vec<i64> {
+    match x.dtype() {
+        DType::I64 => return x.to_vec::<i64>().expect("the elements are i64"),
+        DType::I32 => {
+            let elements = x.to_vec::<i32>().expect("the elements are i32");
+            return elements.into_iter().map(i64::from).collect();
+        }
+        _ => {}
+    }
     let element = |position: usize| Scalar::from_bytes(x.dtype(), x.element(position)?);
     (0..x.len()).filter_map(element).map(Scalar::to_i64).collect()
 }

@@ -35,14 +35,16 @@ impl super::Tensor {
         sizes: &[usize],
         parts: &[TensorView<'_>],
     ) -> crate::error::Result<super::Tensor> {
-        let mut tensor = super::Tensor::zeros(dtype, sizes)?;
         if dtype.size_bytes().is_none() {
-            let mut strings: Vec<&[u8]> = Vec::with_capacity(tensor.len());
-            for part in parts {
-                strings.extend(part.as_strings()?.iter());
-            }
-            return super::Tensor::from_strings(sizes, &strings);
+            let parts = parts.iter().map(TensorView::as_strings).collect::<crate::error::Result<Vec<_>>>()?;
+            let (count, bytes) = parts
+                .iter()
+                .fold((0, 0), |(count, bytes), part| (count + part.len(), bytes + part.byte_len()));
+            let mut strings = super::StringsBuilder::with_capacity(count, bytes)?;
+            parts.into_iter().try_for_each(|part| strings.push_all(part))?;
+            return strings.finish(sizes);
         }
+        let mut tensor = super::Tensor::zeros(dtype, sizes)?;
         let mut view = tensor.view_mut()?;
         let mut rest = view.bytes_mut();
         for part in parts {
