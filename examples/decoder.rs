@@ -6,8 +6,8 @@ use shapeflow::{DType, Dim, Graph, Result, Tensor, Value, concat, shape};
 const WORDS: usize = 16;
 const WIDTH: usize = 8;
 
-/// Returns the token after each of `tokens`, and the keys and values of all steps. Without the keys and values of the past,
-/// the tokens are all steps, of which none reads a later one.
+/// Returns the token after each of `tokens`, and the keys and values of all steps. Without a past, a
+/// token reads only itself and the tokens before it.
 fn next<'g>(tokens: Value<'g>, past: Option<[Value<'g>; 2]>) -> Result<[Value<'g>; 3]> {
     let g = tokens.graph();
     // Numbers that stand for trained weights.

@@ -25,7 +25,7 @@ impl<'g> RaggedValue<'g> {
     /// ```
     ///
     /// # Errors
-    /// A result has strings; else those of `f`.
+    /// `f` fails, or a result has strings.
     #[doc(alias = "map_fn")]
     #[doc(alias = "vmap")]
     #[track_caller]
@@ -54,7 +54,7 @@ impl<'g> RaggedValue<'g> {
     /// ```
     ///
     /// # Errors
-    /// A result is a scalar, has an unknown rank or has strings; else those of `f`.
+    /// `f` fails, or a result is a scalar, has an unknown rank or has strings.
     #[doc(alias = "map_fn")]
     #[track_caller]
     pub fn map_rows(self, f: impl FnMut(AnyValue<'g>) -> Result<Value<'g>>) -> Result<RaggedValue<'g>> {

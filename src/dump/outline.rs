@@ -32,7 +32,7 @@ pub(super) struct ScopeView {
     pub path: String,
     pub parent: Option<usize>,
     pub children: Vec<Child>,
-    /// The number of nodes, with those of inner scopes.
+    /// The number of nodes in the scope and in its inner scopes.
     pub nodes: usize,
     pub is_refused: bool,
     /// The values from outside that nodes of the scope read.

@@ -98,7 +98,7 @@ impl Trace {
         self.len() == 0
     }
 
-    /// Removes all events, such as those of a first run that is slower than the later ones.
+    /// Removes all events. A first run is slower than later runs; call this after it to keep only their events.
     pub fn clear(&self) {
         *self.record() = Record::default();
     }

@@ -12,8 +12,8 @@
 //! | `partial_elements` | [`PartialElements`], from which shapes are computed |
 //! | `advice` | help texts for shapes that do not fit |
 //!
-//! `infer`, the shape functions and the users of this crate call the methods. The methods are
-//! those of `tf.TensorShape` and of Java's `Shape`, with the same error messages.
+//! `infer`, the shape functions and the users of this crate call the methods. The methods have
+//! the names and the error messages of `tf.TensorShape` and of Java's `Shape`.
 //!
 //! Nothing here records anything. Merging two shapes here returns a shape; only a [`DimTable`](crate::DimTable)
 //! remembers that dimensions are equal.

@@ -116,7 +116,7 @@ fn drawn(
         if feeds.are_given() {
             let tensors = feeds.of(&exe, &imported.graph().dim_names())?;
             let views: Vec<TensorView<'_>> = tensors.iter().map(Tensor::view).collect();
-            // The first run compiles and touches memory, so the times are those of the runs after it.
+            // The first run compiles and touches memory, so only later runs are timed.
             exe.run_all(&views)?;
             trace.clear();
             for _ in 0..WARM_RUNS {

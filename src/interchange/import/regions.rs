@@ -33,8 +33,8 @@ impl<'g> Importer<'_, 'g> {
         Ok(())
     }
 
-    /// Gives the nodes of regions that were built since `around` the nodes of the graph since `first`: those of the
-    /// branch or loop. Returns whether there are such nodes.
+    /// Gives the regions since number `around` their nodes: all nodes of the graph from `first` on, which are the branch
+    /// or the loop. Returns whether there are such regions.
     pub(super) fn place_regions(&mut self, around: usize, first: u32) -> bool {
         let nodes = first..self.graph.len() as u32;
         let mut has_regions = false;

@@ -181,11 +181,15 @@ impl Geometry {
 
     /// Returns the windows of padded images as vectors: `[n, oh, ow, kh*kw*c]`.
     pub fn patches<'g>(&self, padded: Value<'g>, rows: i64, columns: i64) -> Result<Value<'g>> {
-        let around = |[rows, columns]: [i64; 2]| Attr::Ints([1, rows, columns, 1].into());
         let call = padded.graph().op(&extract_image_patches::DEF).data(padded);
         let call = call.attr("ksizes", around([rows, columns])).attr("strides", around(self.strides));
         call.attr("rates", around(self.dilations)).attr("padding", "VALID").finish()
     }
+}
+
+/// Returns the attribute with these entries for the spatial axes, and 1 for the other axes.
+fn around([rows, columns]: [i64; 2]) -> Attr {
+    Attr::Ints([1, rows, columns, 1].into())
 }
 
 fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>], is_depthwise: bool) -> Result<Vec<Value<'g>>> {
@@ -219,7 +223,6 @@ pub(super) fn convolve<'g>(
     let padded = windows.pad(x, Scalar::zero(x.dtype()))?;
     let has_one_group = dims[3].same(&sizes[2]) == Some(true);
     let def = if has_one_group { &convolve_windows::DEF } else { &convolve_windows::GROUPED };
-    let around = |[rows, columns]: [i64; 2]| Attr::Ints([1, rows, columns, 1].into());
     let call = x.graph().op(def).data(padded).data(filter).attr("padding", "VALID");
     let call = call.attr("strides", around(geometry.strides)).attr("dilations", around(geometry.dilations));
     if !has_one_group {

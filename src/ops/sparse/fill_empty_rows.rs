@@ -11,7 +11,7 @@ use crate::ops::row_major::RowMajor;
 use crate::tensor::{Tensor, TensorView};
 use shapeflow_shape_fns::DType;
 
-use super::operand::{check_i64, out_of_range, refuse, rows_of};
+use super::operand::{check_i64, out_of_range, parts, refuse, rows_of};
 
 impl<'g> Value<'g> {
     /// Gives each empty row of the sparse tensor of indices `self` an element `default` in its first column. Returns
@@ -31,9 +31,9 @@ impl<'g> Value<'g> {
         default: impl IntoOperand<'g>,
     ) -> Result<[Value<'g>; 4]> {
         let location = Location::caller();
-        let (values, shape) = (values.into_operand(self, location), shape.into_operand(self, location));
+        let parts = parts(self, values, shape, location);
         let default = default.into_operand(self, location);
-        let call = self.graph().op(&DEF).data(self).data(values).data(shape).data(default);
+        let call = self.graph().op(&DEF).data_all(&parts).data(default);
         let outputs = call.finish_all_at(location)?;
         Ok([outputs[0], outputs[1], outputs[2], outputs[3]])
     }

@@ -12,7 +12,7 @@ use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ops::row_major::RowMajor;
 use crate::tensor::{Element, TensorView, TensorViewMut};
 
-use super::operand::{out_of_range, refuse, rows_of};
+use super::operand::{out_of_range, parts, refuse, rows_of};
 
 impl<'g> Value<'g> {
     /// Multiplies the sparse matrix of indices `self` by the matrix `dense`.
@@ -35,9 +35,9 @@ impl<'g> Value<'g> {
         adjoint_b: bool,
     ) -> Result<Value<'g>> {
         let location = Location::caller();
-        let (values, shape) = (values.into_operand(self, location), shape.into_operand(self, location));
+        let parts = parts(self, values, shape, location);
         let dense = dense.into_operand(self, location);
-        let call = self.graph().op(&DEF).data(self).data(values).data(shape).data(dense);
+        let call = self.graph().op(&DEF).data_all(&parts).data(dense);
         call.attr("adjoint_a", adjoint_a).attr("adjoint_b", adjoint_b).finish_at(location)
     }
 }

@@ -1,12 +1,46 @@
-//! Checks of the operands that are a sparse tensor.
+//! The operands that are a sparse tensor: calls, checks, and values by position.
+
+use std::panic::Location;
 
 use shapeflow_shape_fns::DType;
 
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::graph::{IntoOperand, Value};
 use crate::op::HostCx;
 use crate::ops::pick_rows::pick_rows;
-use crate::tensor::{Tensor, TensorView};
+use crate::ops::positions::Positions;
+use crate::ops::rows::{Combine, combine, put};
+use crate::tensor::{Tensor, TensorView, TensorViewMut};
+
+/// Returns the three operands that are a sparse tensor: the indices, the values and the shape.
+pub(super) fn parts<'g>(
+    indices: Value<'g>,
+    values: impl IntoOperand<'g>,
+    shape: impl IntoOperand<'g>,
+    location: &'static Location<'static>,
+) -> [Value<'g>; 3] {
+    [indices, values.into_operand(indices, location), shape.into_operand(indices, location)]
+}
+
+/// Writes values to positions of a vector, or combines them with the elements there.
+///
+/// # Errors
+/// A position is outside the vector.
+pub(super) fn store(
+    target: &mut TensorViewMut<'_>,
+    values: TensorView<'_>,
+    positions: &[i64],
+    how: Option<Combine>,
+) -> Result<()> {
+    let sizes = [target.len()];
+    let positions = Tensor::from_slice(&[positions.len()], positions)?;
+    let positions = Positions::new(positions.view(), None, &sizes)?;
+    match how {
+        None => put(target, values, 1, &positions),
+        Some(how) => combine(target, values, 1, how, &positions),
+    }
+}
 
 /// Checks that these operands are i64, as the indices and shapes of sparse tensors are.
 pub(super) fn check_i64(dtypes: &[DType], operands: &[usize]) -> Result<()> {

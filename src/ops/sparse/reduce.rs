@@ -10,12 +10,11 @@ use crate::graph::{IntoOperand, IntoParam, Value};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ops::host_params::param_ints;
 use crate::ops::integers::ints;
-use crate::ops::positions::Positions;
 use crate::ops::row_major::RowMajor;
-use crate::ops::rows::{Combine, combine, put};
+use crate::ops::rows::Combine;
 use crate::tensor::{Tensor, TensorView, TensorViewMut};
 
-use super::operand::{check_i64, out_of_range, refuse, rows_of};
+use super::operand::{check_i64, out_of_range, parts, refuse, rows_of, store};
 
 macro_rules! reductions {
     ($($method:ident, $sparse:ident, $what:literal, $DENSE:ident, $SPARSE:ident, $how:expr, $class:expr;
@@ -41,8 +40,8 @@ macro_rules! reductions {
                 keep_dims: bool,
             ) -> Result<Value<'g>> {
                 let location = Location::caller();
-                let (values, shape) = (values.into_operand(self, location), shape.into_operand(self, location));
-                let call = self.graph().op(&$DENSE).data(self).data(values).data(shape);
+                let parts = parts(self, values, shape, location);
+                let call = self.graph().op(&$DENSE).data_all(&parts);
                 call.structure("reduction_axes", axes).attr("keep_dims", keep_dims).finish_at(location)
             }
 
@@ -62,8 +61,8 @@ macro_rules! reductions {
                 keep_dims: bool,
             ) -> Result<[Value<'g>; 3]> {
                 let location = Location::caller();
-                let (values, shape) = (values.into_operand(self, location), shape.into_operand(self, location));
-                let call = self.graph().op(&$SPARSE).data(self).data(values).data(shape);
+                let parts = parts(self, values, shape, location);
+                let call = self.graph().op(&$SPARSE).data_all(&parts);
                 let call = call.structure("reduction_axes", axes).attr("keep_dims", keep_dims);
                 let outputs = call.finish_all_at(location)?;
                 Ok([outputs[0], outputs[1], outputs[2]])
@@ -147,15 +146,11 @@ fn combined(
     positions: &[i64],
     how: Combine,
 ) -> Result<()> {
-    let count = target.len();
-    let positions = Tensor::from_slice(&[positions.len()], positions)?;
-    let sizes = [count];
-    let positions = Positions::new(positions.view(), None, &sizes)?;
     if how != Combine::Add {
         // A first value takes the place of the zero.
-        put(target, values.clone(), 1, &positions)?;
+        store(target, values.clone(), positions, None)?;
     }
-    combine(target, values, 1, how, &positions)
+    store(target, values, positions, Some(how))
 }
 
 fn to_dense(cx: &mut HostCx<'_>, how: Combine) -> Result<()> {

@@ -10,7 +10,7 @@ use crate::ops::row_major::RowMajor;
 use crate::tensor::Tensor;
 use shapeflow_shape_fns::DType;
 
-use super::operand::{check_i64, pick_values, refuse, rows_of};
+use super::operand::{check_i64, parts, pick_values, refuse, rows_of};
 
 impl<'g> Value<'g> {
     /// Sorts the elements of the sparse tensor of indices `self` in row-major order. Elements of one index keep their
@@ -28,8 +28,8 @@ impl<'g> Value<'g> {
         shape: impl IntoOperand<'g>,
     ) -> Result<[Value<'g>; 2]> {
         let location = Location::caller();
-        let (values, shape) = (values.into_operand(self, location), shape.into_operand(self, location));
-        let outputs = self.graph().op(&DEF).data(self).data(values).data(shape).finish_all_at(location)?;
+        let parts = parts(self, values, shape, location);
+        let outputs = self.graph().op(&DEF).data_all(&parts).finish_all_at(location)?;
         Ok([outputs[0], outputs[1]])
     }
 }

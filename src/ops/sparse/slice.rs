@@ -11,7 +11,7 @@ use crate::ops::row_major::RowMajor;
 use crate::tensor::Tensor;
 use shapeflow_shape_fns::DType;
 
-use super::operand::{check_i64, pick_values, refuse, rows_of};
+use super::operand::{check_i64, parts, pick_values, refuse, rows_of};
 
 impl<'g> Value<'g> {
     /// Returns the elements of the sparse tensor of indices `self` in the box that begins at `start` and has sizes
@@ -45,9 +45,9 @@ impl<'g> Value<'g> {
         size: impl IntoOperand<'g>,
     ) -> Result<[Value<'g>; 3]> {
         let location = Location::caller();
-        let (values, shape) = (values.into_operand(self, location), shape.into_operand(self, location));
+        let parts = parts(self, values, shape, location);
         let (start, size) = (start.into_operand(self, location), size.into_operand(self, location));
-        let call = self.graph().op(&DEF).data(self).data(values).data(shape).data(start).data(size);
+        let call = self.graph().op(&DEF).data_all(&parts).data(start).data(size);
         let outputs = call.finish_all_at(location)?;
         Ok([outputs[0], outputs[1], outputs[2]])
     }

@@ -11,12 +11,11 @@ use crate::expr::Scalar;
 use crate::graph::{IntoOperand, Value};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ops::integers::ints;
-use crate::ops::positions::Positions;
 use crate::ops::row_major::RowMajor;
-use crate::ops::rows::{Combine, combine, put};
+use crate::ops::rows::Combine;
 use crate::tensor::{Tensor, TensorView};
 
-use super::operand::{check_i64, refuse, rows_of};
+use super::operand::{check_i64, parts, refuse, rows_of, store};
 
 impl<'g> Value<'g> {
     /// Adds two sparse tensors of one shape, `self` the indices of the first. Returns indices, values and sizes.
@@ -51,10 +50,10 @@ impl<'g> Value<'g> {
         threshold: impl IntoOperand<'g>,
     ) -> Result<[Value<'g>; 3]> {
         let location = Location::caller();
-        let (values, shape) = (values.into_operand(self, location), shape.into_operand(self, location));
-        let threshold = threshold.into_operand(values, location);
-        let call = self.graph().op(&ADD).data(self).data(values).data(shape);
-        let call = other.into_iter().fold(call, |call, part| call.data(part)).data(threshold);
+        let parts = parts(self, values, shape, location);
+        let threshold = threshold.into_operand(parts[1], location);
+        let call = self.graph().op(&ADD).data_all(&parts);
+        let call = call.data_all(&other).data(threshold);
         let outputs = call.finish_all_at(location)?;
         Ok([outputs[0], outputs[1], outputs[2]])
     }
@@ -80,10 +79,10 @@ macro_rules! extrema {
                 other: [Value<'g>; 3],
             ) -> Result<[Value<'g>; 2]> {
                 let location = Location::caller();
-                let (values, shape) = (values.into_operand(self, location), shape.into_operand(self, location));
-                let call = self.graph().op(&$DEF).data(self).data(values).data(shape);
+                let parts = parts(self, values, shape, location);
+                let call = self.graph().op(&$DEF).data_all(&parts);
                 let outputs =
-                    other.into_iter().fold(call, |call, part| call.data(part)).finish_all_at(location)?;
+                    call.data_all(&other).finish_all_at(location)?;
                 Ok([outputs[0], outputs[1]])
             }
         )*}
@@ -197,8 +196,7 @@ impl Union {
     /// Makes a vector of the values of tensor `operand`, with zeros for elements of the other tensor.
     fn spread(&self, values: TensorView<'_>, operand: usize) -> Result<Tensor> {
         let mut spread = Tensor::zeros(values.dtype(), &[self.len])?;
-        let positions = Tensor::from_slice(&[self.positions[operand].len()], &self.positions[operand])?;
-        put(&mut spread.view_mut()?, values, 1, &Positions::new(positions.view(), None, &[self.len])?)?;
+        store(&mut spread.view_mut()?, values, &self.positions[operand], None)?;
         Ok(spread)
     }
 }
@@ -208,8 +206,7 @@ fn extremum(cx: &mut HostCx<'_>, how: Combine) -> Result<()> {
     let (a, b) = (RowMajor::new(cx.input(1)?)?, RowMajor::new(cx.input(4)?)?);
     let (mut total, b) = (union.spread(a.view(), 0)?, union.spread(b.view(), 1)?);
     let all: Vec<i64> = (0..union.len as i64).collect();
-    let all = Tensor::from_slice(&[all.len()], &all)?;
-    combine(&mut total.view_mut()?, b.view(), 1, how, &Positions::new(all.view(), None, &[union.len])?)?;
+    store(&mut total.view_mut()?, b.view(), &all, Some(how))?;
     cx.set_output(0, Tensor::from_slice(&[union.len, union.sizes.len()], &union.indices)?)?;
     cx.set_output(1, total)
 }
@@ -218,10 +215,7 @@ fn add(cx: &mut HostCx<'_>) -> Result<()> {
     let union = Union::new(cx)?;
     let (a, b) = (RowMajor::new(cx.input(1)?)?, RowMajor::new(cx.input(4)?)?);
     let mut total = union.spread(a.view(), 0)?;
-    let positions = Tensor::from_slice(&[union.positions[1].len()], &union.positions[1])?;
-    let len = [union.len];
-    let places = Positions::new(positions.view(), None, &len)?;
-    combine(&mut total.view_mut()?, b.view(), 1, Combine::Add, &places)?;
+    store(&mut total.view_mut()?, b.view(), &union.positions[1], Some(Combine::Add))?;
     // Only sums of two elements are compared with the threshold.
     let threshold = magnitude(&cx.input(6)?, 0);
     let mut is_kept = vec![true; union.len];

@@ -11,7 +11,7 @@ use crate::ops::positions::Positions;
 use crate::ops::row_major::RowMajor;
 use crate::ops::rows::{Combine, combine};
 
-use super::operand::refuse;
+use super::operand::{parts, refuse};
 
 macro_rules! elementwise {
     ($($method:ident, $what:literal, $f:expr, $DEF:ident, $tf:literal;)*) => {
@@ -34,9 +34,9 @@ macro_rules! elementwise {
                 dense: impl IntoOperand<'g>,
             ) -> Result<Value<'g>> {
                 let location = Location::caller();
-                let (values, shape) = (values.into_operand(self, location), shape.into_operand(self, location));
-                let dense = dense.into_operand(values, location);
-                self.graph().op(&$DEF).data(self).data(values).data(shape).data(dense).finish_at(location)
+                let parts = parts(self, values, shape, location);
+                let dense = dense.into_operand(parts[1], location);
+                self.graph().op(&$DEF).data_all(&parts).data(dense).finish_at(location)
             }
         )*}
 
@@ -87,9 +87,9 @@ impl<'g> Value<'g> {
         dense: impl IntoOperand<'g>,
     ) -> Result<Value<'g>> {
         let location = Location::caller();
-        let (values, shape) = (values.into_operand(self, location), shape.into_operand(self, location));
-        let dense = dense.into_operand(values, location);
-        self.graph().op(&ADD_TO_DENSE).data(self).data(values).data(shape).data(dense).finish_at(location)
+        let parts = parts(self, values, shape, location);
+        let dense = dense.into_operand(parts[1], location);
+        self.graph().op(&ADD_TO_DENSE).data_all(&parts).data(dense).finish_at(location)
     }
 }
 
