@@ -96,9 +96,9 @@ impl MatMul {
         let &[_, height, width, channels] = a.1 else { panic!("images have rank 4, got {:?}", a.1) };
         let &[filter_rows, filter_columns, _, n] = b.1 else { panic!("filters have rank 4, got {:?}", b.1) };
         let &[count, rows, columns, _] = out.1 else { panic!("images have rank 4, got {:?}", out.1) };
-        let line = width * channels;
+        let line = width.saturating_mul(channels);
         let rows = NestedAxes::new([
-            (count, height * line),
+            (count, height.saturating_mul(line)),
             (rows, strides[0].saturating_mul(line)),
             (columns, strides[1].saturating_mul(channels)),
         ]);

@@ -42,8 +42,8 @@ impl<T: Float> Gemm<T> {
     ///
     /// # Safety
     /// The operands are readable, with all memory between their elements. [`PackedMatrix::pack`] made `packed` from the
-    /// columns of a matrix of `k` rows, for the runs of `a`. The result and [`Gemm::workspace_len`] elements at `workspace` are writable and
-    /// overlap nothing else. The result and the operands may have any alignment.
+    /// columns of a matrix of `k` rows, for the runs of `a`. The result and [`Gemm::workspace_len`] elements at
+    /// `workspace` are writable and overlap nothing else. The result and the operands may have any alignment.
     pub(crate) unsafe fn run(&self, workspace: *mut T) {
         // SAFETY: the caller's promise; the kernel is the running processor's.
         unsafe { self.run_with(T::kernel(), workspace) }
