@@ -114,22 +114,15 @@ fn evaluate_call(
     is_constant: &dyn Fn(usize) -> bool,
     allocator: OutputAllocator<'_>,
 ) -> Result<Vec<HostOutput>> {
-    let sized = |is_known: &dyn Fn(usize) -> bool| {
-        let operands = operands.iter().enumerate().map(|(number, view)| SizedOperand {
-            dtype: view.dtype(),
-            sizes: view.sizes(),
-            elements: if is_known(number) { elements_of(view) } else { None },
-        });
-        infer_sizes(op, given, attrs, operands)
-    };
-    let inferred = sized(&|_| true).map_err(|error| {
-        // If inference from the sizes and parameters alone succeeds, then an element of a data operand is outside its
-        // axis.
-        let is_parameter =
-            |number: usize| op.operands_of(given).nth(number).is_some_and(|operand| operand.is_parameter());
-        let fits = error.kind() == ErrorKind::Guard && sized(&is_parameter).is_ok();
-        if fits { error.with_kind(ErrorKind::Index) } else { error }
-    })?;
+    // The body or the host kernel checks the elements of data operands itself.
+    let is_parameter =
+        |number: usize| op.operands_of(given).nth(number).is_some_and(|operand| operand.is_parameter());
+    let sized = operands.iter().enumerate().map(|(number, view)| SizedOperand {
+        dtype: view.dtype(),
+        sizes: view.sizes(),
+        elements: if is_parameter(number) { elements_of(view) } else { None },
+    });
+    let inferred = infer_sizes(op, given, attrs, sized)?;
     let promised: SmallVec<[(DType, &TensorShape); 2]> =
         inferred.outputs.iter().map(|(dtype, shape)| (*dtype, shape)).collect();
     let on_host =

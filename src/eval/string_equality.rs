@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 use super::Template;
 use crate::error::Result;
 use crate::expr::{Axis, BinaryOp, Expr, ExprKind, Index};
-use crate::tensor::{Tensor, TensorView};
+use crate::tensor::{Strings, Tensor, TensorView};
 
 /// Computes `x == y` or `x != y` of strings that broadcast to `sizes`. Returns none if the body is anything else.
 ///
@@ -26,25 +26,55 @@ pub(super) fn compare_strings(
     let (Some((x, x_strides)), Some((y, y_strides))) = (strides(x), strides(y)) else { return Ok(None) };
     let (x, y) = (operands[x].as_strings()?, operands[y].as_strings()?);
     let mut result = Tensor::zeros(DType::Bool, sizes)?;
-    let mut position: SmallVec<[usize; 6]> = SmallVec::from_elem(0, sizes.len());
+    // Rows are along the last axis; a scalar is one row.
+    let (length, outer) = match sizes.split_last() {
+        Some((length, outer)) => (*length, outer),
+        None => (1, sizes),
+    };
+    let [x_step, y_step] = [&x_strides, &y_strides].map(|strides| strides.last().copied().unwrap_or(0));
+    let mut position: SmallVec<[usize; 6]> = SmallVec::from_elem(0, outer.len());
     let (mut left, mut right) = (0, 0);
-    for equal in result.as_mut_slice::<bool>()? {
-        let (a, b) = (x.at(left), y.at(right));
-        // Padding makes most strings of many tensors empty.
-        *equal = (a.len() == b.len() && (a.is_empty() || a == b)) == wanted;
-        for axis in (0..sizes.len()).rev() {
+    for row in result.as_mut_slice::<bool>()?.chunks_exact_mut(length.max(1)) {
+        compare_row(row, [(x, left, x_step), (y, right, y_step)], wanted);
+        for axis in (0..outer.len()).rev() {
             position[axis] += 1;
             left += x_strides[axis];
             right += y_strides[axis];
-            if position[axis] < sizes[axis] {
+            if position[axis] < outer[axis] {
                 break;
             }
-            left -= sizes[axis] * x_strides[axis];
-            right -= sizes[axis] * y_strides[axis];
+            left -= outer[axis] * x_strides[axis];
+            right -= outer[axis] * y_strides[axis];
             position[axis] = 0;
         }
     }
     Ok(Some(result))
+}
+
+/// Writes for each position of a row whether the strings of both sides are equal (`wanted`), or differ. A side is strings,
+/// the number of the first one of the row, and the strings from one to the next: 1, or 0 for one string against all.
+fn compare_row(row: &mut [bool], sides: [(Strings<'_>, usize, usize); 2], wanted: bool) {
+    let [(x, left, x_step), (y, right, y_step)] = sides;
+    // Padding makes most strings of many tensors empty.
+    let is_equal = |a: &[u8], b: &[u8]| a.len() == b.len() && (a.is_empty() || a == b);
+    let count = row.len();
+    match (x_step, y_step) {
+        (1, 0) if y.at(right).is_empty() => {
+            let lengths = x.slice(left..left + count).lengths();
+            row.iter_mut().zip(lengths).for_each(|(to, length)| *to = (length == 0) == wanted);
+        }
+        (1, 0) => {
+            let b = y.at(right);
+            let strings = x.slice(left..left + count).iter();
+            row.iter_mut().zip(strings).for_each(|(to, a)| *to = is_equal(a, b) == wanted);
+        }
+        (0, 1) => compare_row(row, [sides[1], sides[0]], wanted),
+        _ => {
+            for (number, to) in row.iter_mut().enumerate() {
+                *to = is_equal(x.at(left + number * x_step), y.at(right + number * y_step)) == wanted;
+            }
+        }
+    }
 }
 
 /// Returns the operand that `side` loads, and by axis of the result the strings from an element to the next. None if

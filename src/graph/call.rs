@@ -8,7 +8,7 @@ use crate::eval::{Call, Template, TypedCall};
 use crate::expr::Scalar;
 
 /// Returns what a shape function and a body may know of a value.
-pub(super) fn operand_info(value: &ValueInfo) -> OperandInfo<'_> {
+pub(crate) fn operand_info(value: &ValueInfo) -> OperandInfo<'_> {
     OperandInfo { shape: &value.shape, dtype: value.dtype, value: value.elements.as_deref() }
 }
 

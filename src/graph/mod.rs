@@ -44,6 +44,7 @@ use crate::op::{Body, OpDef, OpRef};
 use crate::tensor::Tensor;
 
 pub use builder::OpBuilder;
+pub(crate) use call::operand_info;
 pub use constant::IntoConstant;
 pub use dim_names::DimNames;
 pub use name_ties::NameTie;

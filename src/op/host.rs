@@ -17,6 +17,12 @@ pub trait HostKernel: Send + Sync + 'static {
     /// # Errors
     /// The inputs are unsuitable; see [`Error::msg`] and [`Error::wrap`].
     fn run(&self, cx: &mut HostCx<'_>) -> Result<()>;
+
+    /// Returns whether equal inputs always give equal results. The compiler then runs equal calls once. By default it does
+    /// not.
+    fn is_pure(&self) -> bool {
+        false
+    }
 }
 
 impl<F: Fn(&mut HostCx<'_>) -> Result<()> + Send + Sync + 'static> HostKernel for F {

@@ -20,7 +20,7 @@ mod tensorflow;
 use std::fmt;
 use std::sync::Arc;
 
-use shapeflow_shape_fns::{Attrs, DType, ShapeFn};
+use shapeflow_shape_fns::{Attrs, DType, DimTable, OperandInfo, ShapeFn};
 use smallvec::SmallVec;
 
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -49,6 +49,9 @@ pub type LowerFn = fn(&mut dyn LowerCx, usize, &[Index]) -> Expr;
 
 /// The body of a composite op, which builds the outputs from other ops, see [`OpDef::composite`].
 pub type CompositeFn = for<'g> fn(&CompositeCx<'_>, &[Value<'g>]) -> Result<Vec<Value<'g>>>;
+
+/// Says of a call on these operands whether each output `k` is operand `k`, unchanged.
+pub(crate) type ForwardsFn = fn(&[OperandInfo<'_>], &DimTable) -> bool;
 
 /// How the operands of a contraction are the factors of matrix products.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -116,6 +119,8 @@ pub struct OpDef {
     reinterprets: bool,
     on_complex: Option<CompositeFn>,
     string_handles: Option<StringHandles>,
+    /// Whether output `k` of a call is operand `k`, unchanged.
+    forwards: Option<ForwardsFn>,
     tensorflow: &'static [TfOp],
 }
 
@@ -145,6 +150,7 @@ impl OpDef {
             reinterprets: false,
             on_complex: None,
             string_handles: None,
+            forwards: None,
             tensorflow: &[],
         }
     }
@@ -242,6 +248,13 @@ impl OpDef {
         self
     }
 
+    /// Sets the function that says of a call whether each output `k` is operand `k`, unchanged. The compiler removes such
+    /// a call.
+    pub(crate) const fn forwards(mut self, forwards: ForwardsFn) -> OpDef {
+        self.forwards = Some(forwards);
+        self
+    }
+
     /// Sets the TensorFlow op types that this op implements.
     pub const fn tensorflow(mut self, spellings: &'static [TfOp]) -> OpDef {
         self.tensorflow = spellings;
@@ -310,6 +323,11 @@ impl OpDef {
             Body::Composite(build) => Some(build),
             _ => self.on_complex.filter(|_| first.is_some_and(DType::is_complex)),
         }
+    }
+
+    /// Returns whether each output `k` of a call on these operands is operand `k`, as far as `table` knows.
+    pub(crate) fn forwards_operands(&self, operands: &[OperandInfo<'_>], table: &DimTable) -> bool {
+        self.forwards.is_some_and(|forwards| forwards(operands, table))
     }
 
     pub(crate) fn is_reinterpretation(&self) -> bool {

@@ -1,14 +1,16 @@
 //! [`Rebuilder`]: a graph in the making, from the nodes of another graph.
 
-use rustc_hash::FxHashMap;
-use shapeflow_shape_fns::{Attrs, DType, Dim, DimTable, Symbol, SymbolKind, TensorShape};
+use std::hash::{Hash, Hasher};
+
+use rustc_hash::{FxHashMap, FxHasher};
+use shapeflow_shape_fns::{Attrs, DType, Dim, DimTable, OperandInfo, Symbol, SymbolKind, TensorShape};
 use smallvec::SmallVec;
 
 use super::needed_nodes::definer;
 use crate::error::{Error, Phase, Result};
 use crate::eval::{elements_of, shape_of};
-use crate::graph::{CONSTANT, Extra, GraphData, INPUT, Node, NodeIx, ValueIx};
-use crate::op::{Body, OperandMask};
+use crate::graph::{CONSTANT, Extra, GraphData, INPUT, Node, NodeIx, ValueIx, operand_info};
+use crate::op::{Body, OpDef, OpRef, OperandMask};
 use crate::tensor::Tensor;
 
 /// What a pure node computes: nodes with equal keys have equal results.
@@ -32,6 +34,8 @@ pub(super) struct Rebuilder<'a> {
     pub resolves: bool,
     /// The first output of each pure node that is in the new graph.
     first_outputs: FxHashMap<Key, ValueIx>,
+    /// The constants of the new graph by the hash of their dtype, their sizes and some of their elements.
+    constants: FxHashMap<u64, SmallVec<[ValueIx; 1]>>,
 }
 
 impl<'a> Rebuilder<'a> {
@@ -47,18 +51,34 @@ impl<'a> Rebuilder<'a> {
             symbols: FxHashMap::default(),
             resolves: false,
             first_outputs: FxHashMap::default(),
+            constants: FxHashMap::default(),
         }
     }
 
     /// Adds a node to the new graph, unless the graph has an equal node.
     pub fn copy(&mut self, index: NodeIx) -> Result<()> {
         let node = &self.old.nodes[index.at()];
-        let operands = node.operands.iter().map(|operand| self.values[operand]).collect();
+        let operands: SmallVec<[ValueIx; 2]> =
+            node.operands.iter().map(|operand| self.values[operand]).collect();
+        if self.forwards(node, &operands) {
+            for (old, new) in node.values().zip(operands) {
+                self.learn_value(old, new);
+                self.values.insert(old, new);
+            }
+            return Ok(());
+        }
         let first = self.find_or_add(index, operands)?;
         for (position, old) in node.values().enumerate() {
             self.values.insert(old, ValueIx(first.0 + position as u32));
         }
         Ok(())
+    }
+
+    /// Returns whether the outputs of a node on these operands are the operands.
+    fn forwards(&self, node: &Node, operands: &[ValueIx]) -> bool {
+        let infos: SmallVec<[OperandInfo<'_>; 4]> =
+            operands.iter().map(|value| operand_info(&self.new.values[value.at()])).collect();
+        node.op.forwards_operands(&infos, &self.new.table)
     }
 
     /// Returns the first output of the node of the new graph that is an old node on other operands. Adds the node if
@@ -69,13 +89,39 @@ impl<'a> Rebuilder<'a> {
     pub fn find_or_add(&mut self, index: NodeIx, operands: SmallVec<[ValueIx; 2]>) -> Result<ValueIx> {
         let node = &self.old.nodes[index.at()];
         let key = self.key(index, operands);
-        // Two calls of a kernel with state may give different results.
-        if !matches!(node.op.body, Body::HostWith(_))
-            && let Some(&first) = self.first_outputs.get(&key)
-        {
+        let is_pure = match &node.op.body {
+            Body::HostWith(kernel) => kernel.is_pure(),
+            _ => true,
+        };
+        if is_pure && let Some(&first) = self.first_outputs.get(&key) {
             return Ok(first);
         }
         let first = self.node(index, node, &key)?;
+        self.first_outputs.insert(key, first);
+        Ok(first)
+    }
+
+    /// Returns the output of a call of `op`, which stands for the node that makes the value `old` of the old graph. Adds the
+    /// call if the graph has none.
+    ///
+    /// # Errors
+    /// Inference refuses the call.
+    pub fn find_or_add_call(
+        &mut self,
+        old: ValueIx,
+        op: &'static OpDef,
+        operands: SmallVec<[ValueIx; 2]>,
+        attrs: Attrs,
+    ) -> Result<ValueIx> {
+        let node = self.old.node_of(old);
+        let (op, given) = (OpRef::from(op), (0..operands.len()).collect());
+        let key = Key { op: op.address(), operands, given, attrs };
+        if let Some(&first) = self.first_outputs.get(&key) {
+            return Ok(first);
+        }
+        self.new.scope = node.scope;
+        let mut values = self.new.add(&op, key.operands.clone(), given, &key.attrs, None, node.location)?;
+        let first = values.next().expect("the op has one output");
         self.first_outputs.insert(key, first);
         Ok(first)
     }
@@ -161,14 +207,29 @@ impl<'a> Rebuilder<'a> {
         value
     }
 
+    /// Adds a constant, unless the graph has an equal one.
     pub fn constant(&mut self, node: &Node, tensor: Tensor) -> ValueIx {
+        let hash = hash_of_begin(&tensor);
+        let mut alike = self.constants.get(&hash).into_iter().flatten().copied();
+        let equal = alike.find(|value| {
+            let other = self.new.constants.get(&self.new.values[value.at()].node);
+            other.is_some_and(|other| *other == tensor)
+        });
+        let value = equal.unwrap_or_else(|| {
+            let value = self.new_constant(node, tensor);
+            self.constants.entry(hash).or_default().push(value);
+            value
+        });
+        self.values.insert(node.first_output, value);
+        value
+    }
+
+    fn new_constant(&mut self, node: &Node, tensor: Tensor) -> ValueIx {
         let index = NodeIx(self.new.nodes.len() as u32);
         let output = (tensor.dtype(), shape_of(tensor.sizes()), elements_of(&tensor.view()));
         self.new.constants.insert(index, tensor);
         let constant = Node { extra: node.extra.clone(), ..Node::leaf(&CONSTANT, node.location, node.scope) };
-        let value = self.new.push(constant, [output]);
-        self.values.insert(node.first_output, value);
-        value
+        self.new.push(constant, [output])
     }
 
     fn key(&mut self, index: NodeIx, operands: SmallVec<[ValueIx; 2]>) -> Key {
@@ -202,13 +263,7 @@ impl<'a> Rebuilder<'a> {
         let first = first.ok_or_else(|| Error::msg("a node has no outputs"))?;
         // Later nodes find the new symbols of the unknown dims that this node introduced.
         for (position, old) in node.values().enumerate() {
-            let new = ValueIx(first.0 + position as u32);
-            let old_shape = self.old.values[old.at()].shape.clone();
-            let new_shape = self.new.values[new.at()].shape.clone();
-            let (Some(old_dims), Some(new_dims)) = (old_shape.dims(), new_shape.dims()) else { continue };
-            for (old, new) in old_dims.iter().zip(new_dims) {
-                self.learn(old, new);
-            }
+            self.learn_shape(old, ValueIx(first.0 + position as u32));
         }
         let derived = self.new.node_of(first).derived().to_vec();
         for ((_, old), (_, new)) in node.derived().iter().zip(&derived) {
@@ -224,6 +279,22 @@ impl<'a> Rebuilder<'a> {
             self.learn_elements(old, ValueIx(first.0 + position as u32));
         }
         Ok(first)
+    }
+
+    /// Records the new dims of the shape and the elements of a value.
+    fn learn_value(&mut self, old: ValueIx, new: ValueIx) {
+        self.learn_shape(old, new);
+        self.learn_elements(old, new);
+    }
+
+    /// Records the new dims of the shape of a value.
+    fn learn_shape(&mut self, old: ValueIx, new: ValueIx) {
+        let graph = self.old;
+        let new_shape = self.new.values[new.at()].shape.clone();
+        let (Some(old), Some(new)) = (graph.values[old.at()].shape.dims(), new_shape.dims()) else { return };
+        for (old, new) in old.iter().zip(new) {
+            self.learn(old, new);
+        }
     }
 
     /// Records the new dims of the elements of a value.
@@ -247,4 +318,22 @@ impl<'a> Rebuilder<'a> {
             self.symbols.entry(symbol).or_insert_with(|| new.clone());
         }
     }
+}
+
+/// Returns a hash of the dtype, the sizes and the first elements of a tensor. The other elements may lie in a file, which
+/// nothing should read before it must.
+fn hash_of_begin(tensor: &Tensor) -> u64 {
+    const BYTES: usize = 64;
+    let mut hasher = FxHasher::default();
+    (tensor.dtype(), tensor.sizes()).hash(&mut hasher);
+    match tensor.as_strings() {
+        Ok(strings) => strings.iter().take(BYTES / 8).for_each(|string| string.hash(&mut hasher)),
+        Err(_) if tensor.dtype().size_bytes().is_some() => {
+            let view = tensor.view();
+            let bytes = view.bytes();
+            bytes[..bytes.len().min(BYTES)].hash(&mut hasher);
+        }
+        Err(_) => {}
+    }
+    hasher.finish()
 }

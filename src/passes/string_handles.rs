@@ -13,7 +13,7 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::eval::only_moves_strings;
 use crate::expr::{Expr, Index, LowerCx};
 use crate::graph::{GraphData, NodeIx, ValueIx};
-use crate::op::{Body, HostCx, OpDef, OpRef, Operand, OperandMask};
+use crate::op::{Body, HostCx, OpDef, Operand};
 use crate::shape_fns;
 use crate::tensor::{Strings, StringsBuilder};
 
@@ -198,7 +198,7 @@ impl StringMoves {
             self.sources.len() as i64
         });
         let attrs = Attrs::new().with("source", number);
-        let value = add_at(graph, old, &HANDLES, [strings].into_iter().collect(), &attrs)?;
+        let value = graph.find_or_add_call(old, &HANDLES, [strings].into_iter().collect(), attrs)?;
         let handles = Handles { value, sources: [number].into_iter().collect() };
         self.handles.insert(old, handles.clone());
         Ok(handles)
@@ -221,27 +221,9 @@ impl StringMoves {
             let strings = sources.iter().map(|number| self.sources[*number as usize - 1]);
             let operands = std::iter::once(*value).chain(strings).collect();
             let attrs = Attrs::new().with("sources", Attr::Ints(sources.as_slice().into()));
-            let value = add_at(graph, old, &STRINGS, operands, &attrs)?;
+            let value = graph.find_or_add_call(old, &STRINGS, operands, attrs)?;
             graph.values.insert(old, value);
         }
         shapes.into_iter().rev().try_for_each(|index| graph.copy(index))
     }
-}
-
-/// Adds a node in the place of the node that makes a value of the old graph.
-///
-/// # Errors
-/// Inference refuses the node.
-fn add_at(
-    graph: &mut Rebuilder<'_>,
-    old: ValueIx,
-    op: &'static OpDef,
-    operands: SmallVec<[ValueIx; 2]>,
-    attrs: &Attrs,
-) -> Result<ValueIx> {
-    let node = graph.old.node_of(old);
-    let given: OperandMask = (0..operands.len()).collect();
-    graph.new.scope = node.scope;
-    let mut values = graph.new.add(&OpRef::from(op), operands, given, attrs, None, node.location)?;
-    Ok(values.next().expect("the op has one output"))
 }

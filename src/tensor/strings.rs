@@ -122,6 +122,11 @@ impl<'a> Strings<'a> {
         self.offsets.windows(2).map(move |pair| &bytes[pair[0]..pair[1]])
     }
 
+    /// Returns the lengths of the strings in order.
+    pub(crate) fn lengths(&self) -> impl ExactSizeIterator<Item = usize> + use<'a> {
+        self.offsets.windows(2).map(|pair| pair[1] - pair[0])
+    }
+
     /// Returns the strings of a range. They share the bytes.
     ///
     /// # Panics

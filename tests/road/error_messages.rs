@@ -312,7 +312,7 @@ fn index_and_division_errors_are_explained() -> Result<()> {
     let exe = gather_executable()?;
     let table = [0.0f32; 6];
     assert_snapshot!(error_text(exe.run_all(&[TensorView::new(&[3, 2], &table)?, TensorView::new(&[2], &[1i64, -1])?])), @r#"
-    error: gather(f32[rows, 2], i64[n], axis=0, batch_dims=0): indices must be in [0, 3), the range of axis 0, got -1 at position 1
+    error: gather(f32[rows, 2], i64[n], axis=0, batch_dims=0): an index into axis 0 must lie in [0, 3), got -1 at [1] in operand 1
       --> `g.compile(table.gather(ids, 0)?)`
       operand 1 comes from ids at `let ids = g.input("ids", DType::I64, shape!["n"])?;`
     "#);

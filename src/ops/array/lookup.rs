@@ -154,6 +154,10 @@ impl Rows {
 struct Lookup(Arc<Rows>);
 
 impl HostKernel for Lookup {
+    fn is_pure(&self) -> bool {
+        true
+    }
+
     fn run(&self, cx: &mut HostCx<'_>) -> Result<()> {
         let (keys, default) = (cx.input(0)?, RowMajor::new(cx.input(1)?)?);
         let default = default.view();

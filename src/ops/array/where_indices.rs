@@ -70,9 +70,6 @@ fn of_parts<T: Element>(cx: &mut HostCx<'_>, x: &TensorView<'_>) -> Result<()> {
     indices(cx, x, numbers, |number| number != [T::default(); 2])
 }
 
-/// The number of elements tested together. Their offsets fit into a byte.
-const BLOCK: usize = 64;
-
 /// Writes the index of each element for which `is_selected` is true.
 fn indices<T: Copy>(
     cx: &mut HostCx<'_>,
@@ -80,34 +77,44 @@ fn indices<T: Copy>(
     elements: &[T],
     is_selected: impl Fn(T) -> bool,
 ) -> Result<()> {
-    let rank = x.sizes().len();
-    let count = elements.iter().map(|&element| usize::from(is_selected(element))).sum();
+    let bit = |(place, element): (usize, &T)| u64::from(is_selected(*element)) << place;
+    let words =
+        elements.chunks(64).map(|block| block.iter().enumerate().map(bit).fold(0, |word, bit| word | bit));
+    write_indices(cx, x.sizes(), &words.collect::<Vec<u64>>())
+}
+
+/// Writes the index of each element of a tensor of these sizes whose bit in `words` is set.
+fn write_indices(cx: &mut HostCx<'_>, sizes: &[usize], words: &[u64]) -> Result<()> {
+    let rank = sizes.len();
+    let count = words.iter().map(|word| word.count_ones() as usize).sum();
     let mut output = cx.unfilled_output(0, &[count, rank])?;
-    let Some(&length) = x.sizes().last().filter(|_| count > 0) else { return Ok(()) };
+    let Some((&length, outer)) = sizes.split_last().filter(|_| count > 0) else { return Ok(()) };
+    let mut index = vec![0i64; outer.len()];
+    // The elements of the line at `index` begin at `start`.
+    let mut start = 0;
     let mut rows = output.as_mut_slice::<i64>()?.chunks_exact_mut(rank);
-    let mut index = vec![0i64; rank];
-    for line in elements.chunks_exact(length) {
-        for (number, block) in line.chunks(BLOCK).enumerate() {
-            let mut found = [0u8; BLOCK];
-            let mut filled = 0;
-            for (offset, &element) in block.iter().enumerate() {
-                // Every offset is written to `found[filled]`, but `filled` grows only if the element is selected.
-                // Otherwise the next offset overwrites this one. At most `BLOCK` offsets are kept, so `filled` is in
-                // bounds at each write.
-                found[filled % BLOCK] = offset as u8;
-                filled += usize::from(is_selected(element));
+    for (number, &word) in words.iter().enumerate() {
+        let mut rest = word;
+        while rest != 0 {
+            let element = number * 64 + rest.trailing_zeros() as usize;
+            rest &= rest - 1;
+            while element - start >= length {
+                start += length;
+                for (slot, &size) in index.iter_mut().zip(outer).rev() {
+                    *slot += 1;
+                    if *slot < size as i64 {
+                        break;
+                    }
+                    *slot = 0;
+                }
             }
-            for (&offset, row) in found[..filled].iter().zip(&mut rows) {
-                index[rank - 1] = (number * BLOCK) as i64 + i64::from(offset);
-                row.copy_from_slice(&index);
+            let Some((last, before)) = rows.next().and_then(<[i64]>::split_last_mut) else { return Ok(()) };
+            *last = (element - start) as i64;
+            match (before, &index[..]) {
+                ([], []) => {}
+                ([slot], [row]) => *slot = *row,
+                (before, index) => before.copy_from_slice(index),
             }
-        }
-        for (slot, &size) in index[..rank - 1].iter_mut().zip(&x.sizes()[..rank - 1]).rev() {
-            *slot += 1;
-            if *slot < size as i64 {
-                break;
-            }
-            *slot = 0;
         }
     }
     Ok(())

@@ -11,7 +11,7 @@ use crate::ops::row_major::RowMajor;
 use crate::tensor::{Tensor, TensorView};
 use shapeflow_shape_fns::DType;
 
-use super::operand::{check_i64, out_of_range, parts, refuse, rows_of};
+use super::operand::{check_i64, index_matrix, out_of_range, parts, refuse};
 
 impl<'g> Value<'g> {
     /// Gives each empty row of the sparse tensor of indices `self` an element `default` in its first column. Returns
@@ -64,8 +64,8 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let [indices, values] = [RowMajor::new(cx.input(0)?)?, RowMajor::new(cx.input(1)?)?];
     let [shape, default] = [RowMajor::new(cx.input(2)?)?, RowMajor::new(cx.input(3)?)?];
     let shape = shape.view().as_slice::<i64>()?;
-    let (rows, rank) = rows_of(indices.view(), shape)?;
-    if values.view().len() != rows.len() || !default.view().sizes().is_empty() {
+    let (elements, [count, rank]) = index_matrix(indices.view(), shape)?;
+    if values.view().len() != count || !default.view().sizes().is_empty() {
         return refuse(
             "there must be one value for each index, and the default must be a scalar".to_string(),
         );
@@ -73,19 +73,36 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let Some(size) = shape.first().and_then(|size| usize::try_from(*size).ok()) else {
         return refuse(format!("a sparse tensor must have rows, got sizes {shape:?}"));
     };
-    let first: Vec<i64> = rows.iter().map(|row| row[0]).collect();
+    let first: Vec<i64> = elements.chunks_exact(rank).map(|row| row[0]).collect();
+    if all_filled(&first, size) {
+        cx.unfilled_output(0, &[count, rank])?.as_mut_slice::<i64>()?.copy_from_slice(elements);
+        cx.set_output(1, values.view().to_tensor()?)?;
+        cx.set_output(2, Tensor::from(vec![false; size]))?;
+        return cx.set_output(3, Tensor::from((0..count as i64).collect::<Vec<_>>()));
+    }
     let filled = FilledRows::new(&first, size)?;
     let mut indices = Tensor::zeros(DType::I64, &[filled.sources.len(), rank])?;
-    let elements = indices.as_mut_slice::<i64>()?;
+    let made = indices.as_mut_slice::<i64>()?;
     for (position, (source, row)) in filled.sources.iter().zip(&filled.rows).enumerate() {
-        let index = &mut elements[position * rank..(position + 1) * rank];
+        let index = &mut made[position * rank..(position + 1) * rank];
         match source {
-            Some(source) => index.copy_from_slice(rows[*source]),
+            Some(source) => index.copy_from_slice(&elements[source * rank..(source + 1) * rank]),
             None => index[0] = *row,
         }
     }
     cx.set_output(0, indices)?;
     filled.set_outputs(cx, values.view(), default.view())
+}
+
+/// Returns whether the elements are sorted by row and all of `size` rows have one, so that filling changes nothing.
+fn all_filled(rows: &[i64], size: usize) -> bool {
+    let mut next = 0;
+    rows.iter().all(|&row| {
+        let fits = row == next || row == next - 1;
+        next = row + 1;
+        fits
+    }) && next == size as i64
+        && rows.first().is_none_or(|&row| row == 0)
 }
 
 /// The elements of rows after each empty row has got one, sorted by row.

@@ -61,14 +61,22 @@ pub(super) fn check_i64(dtypes: &[DType], operands: &[usize]) -> Result<()> {
 /// # Errors
 /// `indices` is no matrix of i64, or `shape` does not have one size for each column.
 pub(super) fn rows_of<'a>(indices: TensorView<'a>, shape: &[i64]) -> Result<(Vec<&'a [i64]>, usize)> {
+    let (elements, [count, rank]) = index_matrix(indices, shape)?;
+    Ok(((0..count).map(|row| &elements[row * rank..(row + 1) * rank]).collect(), rank))
+}
+
+/// Returns the elements and the sizes of `indices [count, rank]`.
+///
+/// # Errors
+/// As [`rows_of`].
+pub(super) fn index_matrix<'a>(indices: TensorView<'a>, shape: &[i64]) -> Result<(&'a [i64], [usize; 2])> {
     let [count, rank] = *indices.sizes() else {
         return refuse(format!("indices must be a matrix, got sizes {:?}", indices.sizes()));
     };
     if rank != shape.len() {
         return refuse(format!("indices must have {} columns, one for each size, got {rank}", shape.len()));
     }
-    let elements = indices.as_slice::<i64>()?;
-    Ok(((0..count).map(|row| &elements[row * rank..(row + 1) * rank]).collect(), rank))
+    Ok((indices.as_slice::<i64>()?, [count, rank]))
 }
 
 /// Returns the error of operands that are no sparse tensor.

@@ -7,9 +7,9 @@ use crate::graph::{IntoOperand, Value};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ops::row_major::RowMajor;
 use crate::tensor::Tensor;
-use shapeflow_shape_fns::DType;
+use shapeflow_shape_fns::{DType, Dim};
 
-use super::operand::{check_i64, refuse, rows_of};
+use super::operand::{check_i64, index_matrix, refuse};
 
 impl<'g> Value<'g> {
     /// Returns the indices `self` of a sparse tensor of sizes `shape` after a reshape to `new_shape`, and the new sizes.
@@ -41,18 +41,37 @@ pub(crate) static DEF: OpDef = OpDef::host("sparse_reshape", run)
         check_i64(dtypes, &[0, 1, 2])?;
         Ok(vec![DType::I64; 2])
     })
+    .forwards(|operands, table| {
+        let [Some(old), Some(new)] = [1, 2].map(|operand: usize| operands[operand].value) else {
+            return false;
+        };
+        let [old, new] = [old, new].map(|sizes| table.resolve_elements(sizes));
+        let (old, new) = (old.elements(), new.elements());
+        let mut open = 0;
+        let mut stays = |(old, new): (&Dim, &Dim)| {
+            let is_inferred = *new == -1;
+            open += usize::from(is_inferred);
+            is_inferred || (old == new && table.prove_ge(old, &Dim::known(0)) == Some(true))
+        };
+        old.len() == new.len() && old.iter().zip(new).all(&mut stays) && open <= 1
+    })
     .tensorflow(&[TfOp::new("SparseReshape")]);
 
 fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let [indices, shape, new] =
         [RowMajor::new(cx.input(0)?)?, RowMajor::new(cx.input(1)?)?, RowMajor::new(cx.input(2)?)?];
     let shape = shape.view().as_slice::<i64>()?;
-    let (rows, _) = rows_of(indices.view(), shape)?;
+    let (elements, [count, rank]) = index_matrix(indices.view(), shape)?;
     let new = new_sizes(shape, new.view().as_slice::<i64>()?)?;
-    let mut moved = Tensor::allocate(DType::I64, &[rows.len(), new.len()])?;
     let width = new.len();
-    for (to, row) in moved.as_mut_slice::<i64>()?.chunks_exact_mut(width.max(1)).zip(rows) {
-        let linear = row
+    let mut output = cx.unfilled_output(0, &[count, width])?;
+    let moved = output.as_mut_slice::<i64>()?;
+    if new == shape {
+        moved.copy_from_slice(elements);
+        return cx.set_output(1, Tensor::from_slice(&[width], &new)?);
+    }
+    for (row, to) in moved.chunks_exact_mut(width.max(1)).enumerate() {
+        let linear = elements[row * rank..(row + 1) * rank]
             .iter()
             .zip(shape)
             .fold(0i64, |linear, (index, size)| linear.wrapping_mul(*size).wrapping_add(*index));
@@ -63,7 +82,6 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
             (*to, rest) = (rest.rem_euclid(size), rest.div_euclid(size));
         }
     }
-    cx.set_output(0, moved)?;
     cx.set_output(1, Tensor::from_slice(&[width], &new)?)
 }
 
@@ -80,6 +98,13 @@ fn new_sizes(shape: &[i64], new: &[i64]) -> Result<Vec<i64>> {
     let mut sizes = new.to_vec();
     match *inferred {
         [] => {}
+        // All other sizes stay, so this one does, also if there are no elements.
+        [axis]
+            if shape.len() == new.len()
+                && (0..new.len()).all(|other| other == axis || new[other] == shape[other]) =>
+        {
+            sizes[axis] = shape[axis];
+        }
         [_] if known == 0 => {
             return refuse(format!("no size must be 0 if another is -1, got {new:?}"));
         }
@@ -114,14 +139,21 @@ mod tests {
         assert_eq!(outputs[0], tensor(&[3, 3], &[0i64, 0, 1, 0, 1, 2, 1, 1, 0]));
         assert_eq!(outputs[1].to_vec::<i64>().unwrap(), [2, 2, 3]);
         for (new, message) in [
-            (&[5, -1][..], "must divide the number of elements, got 5 for 12 elements"),
-            (&[-1, -1], "at most one -1"),
+            (&[5, -1][..], "the new sizes must have 12 elements, got [5, -1]"),
+            (&[-1, -1], "at most one size must be -1"),
             (&[0, -1], "no size must be 0 if another is -1"),
             (&[7, 2], "the new sizes must have 12 elements"),
         ] {
             let error = reshaped(&[4, 3], new).unwrap_err();
             assert!(error.message().contains(message), "{error}");
         }
+        // All other sizes stay.
+        let none = run(
+            &DEF,
+            &Attrs::new(),
+            &[tensor(&[0, 2], &[0i64; 0]), tensor(&[2], &[0i64, 7]), tensor(&[2], &[0i64, -1])],
+        );
+        assert_eq!(none.unwrap()[1].to_vec::<i64>().unwrap(), [0, 7]);
         assert!(reshaped(&[4, 3], &[i64::MAX, 3]).is_err() && reshaped(&[4, 3], &[-2, 6]).is_err());
     }
 }

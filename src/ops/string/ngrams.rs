@@ -129,11 +129,13 @@ impl<'a> Options<'a> {
         let left = (pads - index).max(0);
         let right = (pads - (count - (index + 1))).max(0);
         let first = if left > 0 { 0 } else { index - pads };
-        let mut words = Vec::new();
-        words.extend(std::iter::repeat_n(self.left_pad, left as usize));
-        words.extend((first..first + width - left - right).map(|word| row.at(word as usize)));
-        words.extend(std::iter::repeat_n(self.right_pad, right as usize));
-        for (number, word) in words.into_iter().enumerate() {
+        let words = row.slice(first as usize..(first + width - left - right).max(first) as usize);
+        if left == 0 && right == 0 && self.separator.is_empty() {
+            return made.push(words.all_bytes());
+        }
+        let pads = |pad, count: i64| std::iter::repeat_n(pad, count as usize);
+        let words = pads(self.left_pad, left).chain(words.iter()).chain(pads(self.right_pad, right));
+        for (number, word) in words.enumerate() {
             if number > 0 {
                 made.append(self.separator)?;
             }
@@ -147,7 +149,8 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let options = Options::new(cx.attrs())?;
     let (x, splits) = (strings(cx, 0)?, ints(cx, 1)?);
     check_splits(&splits, x.len())?;
-    let mut made = StringsBuilder::new();
+    let bytes = x.all_bytes().len().saturating_mul(options.widths.len());
+    let mut made = StringsBuilder::with_capacity(x.len().saturating_mul(options.widths.len()), bytes)?;
     let mut starts: Vec<i64> = splits.first().map(|_| 0).into_iter().collect();
     for bounds in splits.windows(2) {
         let row = x.slice(bounds[0] as usize..bounds[1] as usize);

@@ -42,6 +42,8 @@ fn inferred_sizes(cx: &mut InferenceContext<'_>) -> Result<Option<Vec<Dim>>> {
     let Some(axis) = inferred_axis else { return Ok(Some(new)) };
     let mut sizes = new;
     let quotient = match total {
+        // All other sizes stay, so this one does, also if there are no elements.
+        Some(total) if stays(cx, &total, &sizes, axis) => total[axis].clone(),
         Some(total) if cx.at_least(&others, &Dim::known(1)) => {
             let mut product = Dim::known(1);
             for size in &total {
@@ -60,6 +62,18 @@ fn inferred_sizes(cx: &mut InferenceContext<'_>) -> Result<Option<Vec<Dim>>> {
         *size = quotient;
     }
     Ok(Some(sizes))
+}
+
+/// Returns whether all sizes but the one of `axis` provably stay.
+fn stays(cx: &mut InferenceContext<'_>, old: &[Dim], new: &[Dim], axis: usize) -> bool {
+    let mut pairs = old.iter().zip(new).enumerate();
+    old.len() == new.len()
+        && pairs.all(|(other, (old, new))| {
+            other == axis || {
+                let table = cx.table();
+                table.resolve(old) == table.resolve(new)
+            }
+        })
 }
 
 /// Sorts the indices and values of a sparse tensor in row-major order and keeps their shapes.
