@@ -75,7 +75,7 @@ fn run_strings(cx: &mut HostCx<'_>) -> Result<()> {
     let mut runs = Vec::new();
     let mut rest = handles;
     while let Some(&first) = rest.first() {
-        let count = 1 + rest.windows(2).take_while(|pair| pair[0] != 0 && pair[1] == pair[0] + 1).count();
+        let count = if first == 0 { 1 } else { ascending_run(rest) };
         let strings = match first {
             0 => None,
             _ => Some(run_of(&sources, first, count).ok_or_else(|| lost(first))?),
@@ -92,6 +92,23 @@ fn run_strings(cx: &mut HostCx<'_>) -> Result<()> {
         }
     }
     cx.set_output(0, made.finish(sizes)?)
+}
+
+/// Returns how many handles at the begin ascend by 1. There is at least one handle.
+fn ascending_run(handles: &[i64]) -> usize {
+    const BLOCK: usize = 16;
+    let first = handles[0];
+    let ascends = |(position, block): (usize, &[i64])| {
+        let start = first.wrapping_add((position * BLOCK) as i64);
+        block
+            .iter()
+            .enumerate()
+            .fold(true, |all, (offset, handle)| all & (*handle == start.wrapping_add(offset as i64)))
+    };
+    // Whole blocks are compared at once.
+    let blocks = handles.chunks_exact(BLOCK).enumerate().take_while(|block| ascends(*block)).count();
+    let rest = handles[blocks * BLOCK..].iter().zip((blocks * BLOCK) as i64..);
+    blocks * BLOCK + rest.take_while(|(handle, offset)| **handle == first.wrapping_add(*offset)).count()
 }
 
 /// Returns the `count` strings from a handle on; none if there are fewer.

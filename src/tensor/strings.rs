@@ -127,6 +127,12 @@ impl<'a> Strings<'a> {
         self.offsets.windows(2).map(|pair| pair[1] - pair[0])
     }
 
+    /// Returns where each string ends in the bytes of all strings.
+    pub(super) fn ends(&self) -> impl ExactSizeIterator<Item = usize> + use<'a> {
+        let (first, ends) = (self.offsets[0], &self.offsets[1..]);
+        ends.iter().map(move |end| end - first)
+    }
+
     /// Returns the strings of a range. They share the bytes.
     ///
     /// # Panics

@@ -96,11 +96,26 @@ impl StringsBuilder {
         let more = strings.all_bytes();
         bytes.try_reserve(more.len()).map_err(|_| out_of_memory(more.len()))?;
         offsets.try_reserve(strings.len()).map_err(|_| out_of_memory(size_of::<usize>()))?;
-        let mut end = bytes.len();
+        let before = bytes.len();
         bytes.extend_from_slice(more);
-        for string in strings.iter() {
-            end += string.len();
-            offsets.push(end);
+        offsets.extend(strings.ends().map(|end| before + end));
+        Ok(())
+    }
+
+    /// Adds every `width` neighbouring strings as one string.
+    ///
+    /// # Errors
+    /// `Memory`: the allocation fails.
+    pub(crate) fn push_neighbours(&mut self, strings: Strings<'_>, width: usize) -> Result<()> {
+        let StringBuffer { offsets, bytes } = &mut self.0;
+        let count = (strings.len() + 1).saturating_sub(width);
+        let runs = (0..count).map(|first| strings.slice(first..first + width).all_bytes());
+        let more = runs.clone().map(<[u8]>::len).sum();
+        bytes.try_reserve(more).map_err(|_| out_of_memory(more))?;
+        offsets.try_reserve(count).map_err(|_| out_of_memory(count.saturating_mul(size_of::<usize>())))?;
+        for run in runs {
+            bytes.extend_from_slice(run);
+            offsets.push(bytes.len());
         }
         Ok(())
     }

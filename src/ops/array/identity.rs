@@ -26,6 +26,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("identity", lower)
     .operands(&[Operand::Data("x")])
     .shape_fn(shapeflow_shape_fns::array::identity)
     .reinterprets()
+    .forwards(|_, _| true)
     .tensorflow(&[
         TfOp::new("Identity"),
         TfOp::new("StopGradient"),

@@ -130,9 +130,6 @@ impl<'a> Options<'a> {
         let right = (pads - (count - (index + 1))).max(0);
         let first = if left > 0 { 0 } else { index - pads };
         let words = row.slice(first as usize..(first + width - left - right).max(first) as usize);
-        if left == 0 && right == 0 && self.separator.is_empty() {
-            return made.push(words.all_bytes());
-        }
         let pads = |pad, count: i64| std::iter::repeat_n(pad, count as usize);
         let words = pads(self.left_pad, left).chain(words.iter()).chain(pads(self.right_pad, right));
         for (number, word) in words.enumerate() {
@@ -156,6 +153,10 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
         let row = x.slice(bounds[0] as usize..bounds[1] as usize);
         let (before, length) = (made.len(), row.len() as i64);
         for &width in &options.widths {
+            if options.separator.is_empty() && options.pads(width) == 0 {
+                made.push_neighbours(row, width as usize)?;
+                continue;
+            }
             let count = (length + 2 * options.pads(width) - width + 1).max(0);
             for index in 0..count {
                 options.append(&mut made, row, [width, index, count])?;
