@@ -1,5 +1,6 @@
 //! [`Access`]: how the body of a node reads its operands. The partition asks only this, never for the op.
 
+use rustc_hash::FxHashMap;
 use shapeflow_shape_fns::{DType, Dim};
 use smallvec::SmallVec;
 
@@ -44,11 +45,12 @@ pub(crate) struct Access {
 impl Access {
     /// Describes the body whose expressions are `order`, in which operands stand before their users.
     pub(crate) fn of(order: &[Expr]) -> Access {
-        let mut access = Access { arms: 1, ..Access::default() };
+        let mut access = Access { arms: count_variants(order), ..Access::default() };
         for expr in order {
             access.has_strings |= expr.dtype() == DType::String;
             match expr.kind() {
                 ExprKind::Const(_) | ExprKind::Size(_) | ExprKind::Complex(..) | ExprKind::Part(..) => {}
+                ExprKind::Case(..) => {}
                 ExprKind::Iota(index) => access.note_index(index),
                 ExprKind::Load { source, index } => {
                     index.iter().for_each(|index| access.note_index(index));
@@ -57,9 +59,6 @@ impl Access {
                 ExprKind::LoadFlat { source, position } => {
                     access.note_index(position);
                     access.note_read(*source, Read::Flat);
-                }
-                ExprKind::Case(arms, _) => {
-                    access.arms = access.arms.saturating_mul(arms.len() as u32 + 1);
                 }
                 ExprKind::Reduce { axes, body, .. } => {
                     access.note_reduce(axes, body);
@@ -120,6 +119,40 @@ impl Access {
         index.for_each_value(&mut |_| self.gathers = true);
         self.compound |= index.terms.iter().any(|(atom, _)| !matches!(atom, Atom::Axis(_) | Atom::Value(_)));
     }
+}
+
+/// Returns an upper bound of the number of variants that the piecewise choices of a body give. `order` has operands before
+/// their users.
+///
+/// A variant decides every choice that it reaches. So the variants of a choice are the variants of all its arms, and
+/// choices that stand side by side multiply. Choices that several expressions share are decided once, so that there are
+/// never more variants than the product of the numbers of arms.
+fn count_variants(order: &[Expr]) -> u32 {
+    if !order.iter().any(|expr| matches!(expr.kind(), ExprKind::Case(..))) {
+        return 1;
+    }
+    let mut all = 1u32;
+    let mut variants: FxHashMap<usize, u32> = FxHashMap::default();
+    for expr in order {
+        let is_choice = matches!(expr.kind(), ExprKind::Case(..));
+        let (mut seen, mut count) = (SmallVec::<[usize; 4]>::new(), if is_choice { 0 } else { 1 });
+        expr.for_each_child(&mut |child| {
+            let below = variants.get(&child.address()).copied().unwrap_or(1);
+            if is_choice {
+                count = u32::saturating_add(count, below);
+            } else if !seen.contains(&child.address()) {
+                count = u32::saturating_mul(count, below);
+            }
+            seen.push(child.address());
+        });
+        if is_choice {
+            all = all.saturating_mul(seen.len() as u32);
+        }
+        if count > 1 {
+            variants.insert(expr.address(), count);
+        }
+    }
+    order.last().map_or(1, |body| variants.get(&body.address()).copied().unwrap_or(1).min(all))
 }
 
 /// Returns whether an expression is a constant with a bit set.

@@ -23,6 +23,7 @@ mod error_snapshots;
 #[cfg(feature = "strings")]
 mod example_messages;
 mod explain;
+mod fusion;
 mod graph_generator;
 mod graph_recipe;
 mod inferred_shapes;

@@ -13,10 +13,22 @@ impl<'g> Value<'g> {
     ///
     /// `[..] -> [..]` if both dtypes have the same size. A dtype `k` times smaller adds a last axis, `[..] -> [.., k]`; a
     /// dtype `k` times larger drops it, `[.., k] -> [..]`. The first element along that axis has the lowest bits.
-    /// Integers and floats. As TensorFlow's `Bitcast`. Fuses into kernels.
+    /// Integers, floats and quantized types. As TensorFlow's `Bitcast`, which also takes complex numbers. Fuses into
+    /// kernels.
+    ///
+    /// ```
+    /// use shapeflow::{DType, Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.constant([1.0f32, -2.0])?;
+    /// let [bits, bytes] = g.compile([x.bitcast(DType::U32)?, x.bitcast(DType::U8)?])?.run(&[])?;
+    /// assert_eq!(bits, Tensor::from([0x3f80_0000u32, 0xc000_0000]));
+    /// assert_eq!(bytes, Tensor::from([[0u8, 0, 0x80, 0x3f], [0, 0, 0, 0xc0]]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
-    /// A dtype is neither an integer nor a float, or the last axis does not have size `k`.
+    /// A dtype is neither an integer nor a float nor quantized, or the last axis does not have size `k`.
     #[doc(alias = "view")]
     #[track_caller]
     pub fn bitcast(self, dtype: DType) -> Result<Value<'g>> {
@@ -32,9 +44,13 @@ pub(crate) static DEF: OpDef = OpDef::compute("bitcast", lower)
     .tensorflow(&[TfOp::new("Bitcast")]);
 
 fn dtypes(operands: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
-    dtype::common(operands, 0, 1, Class::Number)?;
+    let check = |of: &[DType]| match of.first() {
+        Some(quantized) if quantized.is_quantized() => Ok(*quantized),
+        _ => dtype::common(of, 0, 1, Class::Number),
+    };
+    check(operands)?;
     match dtype::attribute(attrs, "dtype")? {
-        Some(to) => Ok(vec![dtype::common(&[to], 0, 1, Class::Number)?]),
+        Some(to) => Ok(vec![check(&[to])?]),
         None => dtype::refuse("dtype must be given: the dtype of the result".to_string()),
     }
 }
@@ -90,6 +106,7 @@ mod tests {
         "f64[n]" => "i32[n, 2]",
         "f16[n, ?]" => "i32[n]",
         "u8[n, 3]" => error "must have a last axis of size 4",
+        "qu8[n, 4]" => "i32[n]",
         "bool[n]" => error "the element type must be an integer or a float",
     }
 
@@ -99,7 +116,9 @@ mod tests {
             run_one(&DEF, &Attrs::new().with("dtype", dtype), std::slice::from_ref(x))
         };
         let x = tensor(&[2], &[1.5f64, -0.0]);
-        for dtype in [DType::U8, DType::I16, DType::F16, DType::F32, DType::I64] {
+        for dtype in
+            [DType::U8, DType::QI8, DType::I16, DType::QU16, DType::F16, DType::QI32, DType::F32, DType::I64]
+        {
             let parts = bits(&x, dtype);
             assert_eq!(parts.view().bytes(), x.view().bytes(), "{dtype}");
             assert_eq!(bits(&parts, DType::F64), x);

@@ -19,6 +19,18 @@ impl<'g> Value<'g> {
     /// `axis` on. The result has one axis in place of the matched axes, and its size depends on the flags. A negative
     /// `axis` counts from the end. As TensorFlow's `tf.boolean_mask`. Runs on the host.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let elements = g.constant([0, 1, 2, 3])?.boolean_mask(g.constant([true, false, true, false])?, 0)?;
+    /// let rows = g.constant([[1, 2], [3, 4], [5, 6]])?.boolean_mask(g.constant([true, false, true])?, 0)?;
+    /// let [elements, rows] = g.compile([elements, rows])?.run(&[])?;
+    /// assert_eq!(elements, Tensor::from([0, 2]));
+    /// assert_eq!(rows, Tensor::from([[1, 2], [5, 6]]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `mask` is not bool, has rank 0 or unknown rank, or differs in its dimensions from the matched axes of `self`.
     #[doc(alias = "masked_select")]

@@ -6,18 +6,35 @@ use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::Value;
 use crate::op::{HostCx, OpDef, Operand};
+use crate::tensor::Tensor;
 
 impl<'g> Value<'g> {
     /// Returns the same elements. The run fails with `message` if `condition` is false.
     ///
     /// `[..], condition bool[] -> [..]`, any dtype. As TensorFlow's `Assert` with a control edge to the users of the
-    /// result. Runs on the host.
+    /// result. Runs on the host; a condition on constants that holds costs nothing.
+    ///
+    /// ```
+    /// use shapeflow::{DType, Graph, TensorView, shape};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.input("x", DType::F32, shape!["n"])?;
+    /// let positive = x.greater(0.0)?.reduce_all([0])?;
+    /// let exe = g.compile(x.checked(positive, "x must be positive")?.log()?)?;
+    /// let error = exe.run::<1>(&[TensorView::new(&[2], &[1.0f32, -1.0])?]).unwrap_err();
+    /// assert!(error.to_string().contains("x must be positive"));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The condition is not a bool scalar.
+    #[doc(alias = "assert")]
     #[track_caller]
     pub fn checked(self, condition: Value<'g>, message: &str) -> Result<Value<'g>> {
-        self.graph().op(&DEF).data(self).data(condition).attr("message", message).finish()
+        let checked = self.graph().op(&DEF).data(self).data(condition).attr("message", message).finish()?;
+        let decided = condition.index().ok().and_then(|condition| self.graph().read().const_fold(condition));
+        let holds = decided.is_some_and(|decided| decided == Tensor::scalar(true));
+        Ok(if holds { self } else { checked })
     }
 }
 
@@ -61,8 +78,8 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Attrs;
     use crate::ops::testing::{run, run_one, shape_table, tensor};
-    use crate::{Attrs, Tensor};
 
     shape_table! { DEF, {"message": "it must"},
         "[n, 3]; bool[]" => "[n, 3]",

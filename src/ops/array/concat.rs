@@ -17,6 +17,22 @@ use super::axis::body_axis;
 /// `[a, d1, …], [b, d1, …] -> [a+b, d1, …]` for axis 0, any one dtype. A negative `axis` counts from the end. The other
 /// dimensions must agree and are unified. As TensorFlow's `ConcatV2`. Fuses into kernels.
 ///
+/// ```
+/// use shapeflow::{Graph, Tensor, concat};
+///
+/// let g = Graph::new();
+/// let (a, b) = (g.constant([[1, 2, 3], [4, 5, 6]])?, g.constant([[7, 8, 9], [10, 11, 12]])?);
+/// let [rows, columns] = g.compile([concat(&[a, b], 0)?, concat(&[a, b], 1)?])?.run(&[])?;
+/// assert_eq!(rows, Tensor::from([[1, 2, 3], [4, 5, 6], [7, 8, 9], [10, 11, 12]]));
+/// assert_eq!(columns, Tensor::from([[1, 2, 3, 7, 8, 9], [4, 5, 6, 10, 11, 12]]));
+///
+/// let a = g.constant([[[1, 2], [2, 3]], [[4, 4], [5, 3]]])?;
+/// let b = g.constant([[[7, 4], [8, 4]], [[2, 10], [15, 11]]])?;
+/// let [last] = g.compile(concat(&[a, b], -1)?)?.run(&[])?;
+/// assert_eq!(last, Tensor::from([[[1, 2, 7, 4], [2, 3, 8, 4]], [[4, 4, 2, 10], [5, 3, 15, 11]]]));
+/// # Ok::<(), shapeflow::Error>(())
+/// ```
+///
 /// # Errors
 /// There are no values, the values are scalars (see [`stack`](crate::stack)), their dtypes, ranks or other sizes
 /// differ, or the axis is out of range.

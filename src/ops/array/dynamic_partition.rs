@@ -20,13 +20,18 @@ impl<'g> Value<'g> {
     /// host.
     ///
     /// ```
-    /// use shapeflow::Graph;
+    /// use shapeflow::{Graph, Tensor};
     ///
     /// let g = Graph::new();
-    /// let x = g.constant([10, 11, 12, 13])?;
-    /// let parts = x.dynamic_partition(g.constant([0, 1, 0, 1])?, 2)?;
-    /// let [even, odd] = g.compile(&parts)?.run(&[])?;
-    /// assert_eq!((even.to_vec::<i32>()?, odd.to_vec::<i32>()?), (vec![10, 12], vec![11, 13]));
+    /// let x = g.constant([10, 20, 30, 40, 50])?;
+    /// let parts = x.dynamic_partition(g.constant([0, 0, 1, 1, 0])?, 2)?;
+    /// let [first, second] = g.compile(&parts)?.run(&[])?;
+    /// assert_eq!((first, second), (Tensor::from([10, 20, 50]), Tensor::from([30, 40])));
+    ///
+    /// // A part that is a scalar takes the whole tensor as one row.
+    /// let parts = g.constant([10, 20])?.dynamic_partition(g.constant(1)?, 2)?;
+    /// let [first, second] = g.compile(&parts)?.run(&[])?;
+    /// assert_eq!((first.sizes(), second), (&[0, 2][..], Tensor::from([[10, 20]])));
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
     ///

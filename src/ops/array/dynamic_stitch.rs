@@ -26,13 +26,27 @@ const BLOCK: usize = 64 << 10;
 /// uninitialised. Runs on the host.
 ///
 /// ```
-/// use shapeflow::{Graph, dynamic_stitch};
+/// use shapeflow::{Graph, Tensor, dynamic_stitch};
 ///
 /// let g = Graph::new();
-/// let (even, odd) = (g.constant([10, 12])?, g.constant([11, 13])?);
-/// let y = dynamic_stitch(&[g.constant([0, 2])?, g.constant([1, 3])?], &[even, odd])?;
+/// let indices = [g.constant(6)?, g.constant([4, 1])?, g.constant([[5, 2], [0, 3]])?];
+/// let data = [
+///     g.constant([61, 62])?,
+///     g.constant([[41, 42], [11, 12]])?,
+///     g.constant([[[51, 52], [21, 22]], [[1, 2], [31, 32]]])?,
+/// ];
+/// let [y] = g.compile(dynamic_stitch(&indices, &data)?)?.run(&[])?;
+/// let rows = [[1, 2], [11, 12], [21, 22], [31, 32], [41, 42], [51, 52], [61, 62]];
+/// assert_eq!(y, Tensor::from(rows));
+///
+/// // Add 1 to the elements that are not -1, and put all elements back in their places.
+/// let x = g.constant([0.5, -1.0, 5.0, 4.0, -1.0, 7.0])?;
+/// let parts = x.not_equal(-1.0)?.cast(shapeflow::DType::I32)?;
+/// let places = g.range(0, 6, 1)?.dynamic_partition(parts, 2)?;
+/// let elements = x.dynamic_partition(parts, 2)?;
+/// let y = dynamic_stitch(&places, &[elements[0], (elements[1] + 1.0).ok()?])?;
 /// let [y] = g.compile(y)?.run(&[])?;
-/// assert_eq!(y.to_vec::<i32>()?, [10, 11, 12, 13]);
+/// assert_eq!(y, Tensor::from([1.5, -1.0, 6.0, 5.0, -1.0, 8.0]));
 /// # Ok::<(), shapeflow::Error>(())
 /// ```
 ///

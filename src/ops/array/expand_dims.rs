@@ -14,6 +14,17 @@ impl<'g> Value<'g> {
     ///
     /// `[d0, …, dn] -> [d0, …, 1, …, dn]`, any dtype. As TensorFlow's `ExpandDims`. Fuses into kernels.
     ///
+    /// ```
+    /// use shapeflow::{DType, Graph, shape};
+    ///
+    /// let g = Graph::new();
+    /// let t = g.input("t", DType::F32, shape![2, 3, 5])?;
+    /// assert_eq!(t.expand_dims(0)?.shape().to_string(), "[1, 2, 3, 5]");
+    /// assert_eq!(t.expand_dims(2)?.shape().to_string(), "[2, 3, 1, 5]");
+    /// assert_eq!(t.expand_dims(-1)?.shape().to_string(), "[2, 3, 5, 1]");
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `axis` is outside `[-rank - 1, rank]`.
     #[doc(alias = "unsqueeze")]

@@ -17,6 +17,19 @@ impl<'g> Value<'g> {
     /// from the end. An index outside `[0, d)`, also a negative one, fails the run. As TensorFlow's `GatherV2` and
     /// `Gather`. Fuses into kernels.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.constant([[1, 2, 3], [4, 5, 6]])?;
+    /// let rows = x.gather(g.constant([1, 1, 0])?, 0)?;
+    /// let columns = x.gather(g.constant([2, 0])?, 1)?;
+    /// let [rows, columns] = g.compile([rows, columns])?.run(&[])?;
+    /// assert_eq!(rows, Tensor::from([[4, 5, 6], [4, 5, 6], [1, 2, 3]]));
+    /// assert_eq!(columns, Tensor::from([[3, 1], [6, 4]]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The axis is out of range, or `indices` is neither i32 nor i64.
     #[doc(alias = "take")]

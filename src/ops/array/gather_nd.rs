@@ -19,13 +19,38 @@ impl<'g> Value<'g> {
     /// `GatherNd`; an imported graph may ask for a zero slice instead of the failure. Fuses into kernels.
     ///
     /// ```
-    /// use shapeflow::Graph;
+    /// use shapeflow::{Graph, Tensor};
     ///
     /// let g = Graph::new();
     /// let x = g.constant([[1, 2], [3, 4]])?;
-    /// let diagonal = x.gather_nd(g.constant([[0, 0], [1, 1]])?)?;
-    /// let [y] = g.compile(diagonal)?.run(&[])?;
-    /// assert_eq!(y.to_vec::<i32>()?, [1, 4]);
+    /// let matrix = [
+    ///     x.gather_nd(g.constant([[0, 0], [1, 1]])?)?,
+    ///     x.gather_nd(g.constant([[1], [0]])?)?,
+    ///     x.gather_nd(g.constant([[[0, 0]], [[0, 1]]])?)?,
+    ///     x.gather_nd(g.constant([[[1]], [[0]]])?)?,
+    /// ];
+    /// let [elements, rows, column, blocks] = g.compile(matrix)?.run(&[])?;
+    /// assert_eq!(elements, Tensor::from([1, 4]));
+    /// assert_eq!(rows, Tensor::from([[3, 4], [1, 2]]));
+    /// assert_eq!(column, Tensor::from([[1], [2]]));
+    /// assert_eq!(blocks, Tensor::from([[[3, 4]], [[1, 2]]]));
+    ///
+    /// let x = g.constant([[[1, 2], [3, 4]], [[5, 6], [7, 8]]])?;
+    /// let volume = [
+    ///     x.gather_nd(g.constant([[1]])?)?,
+    ///     x.gather_nd(g.constant([[0, 1], [1, 0]])?)?,
+    ///     x.gather_nd(g.constant([[0, 0, 1], [1, 0, 1]])?)?,
+    ///     x.gather_nd(g.constant([[[1]], [[0]]])?)?,
+    ///     x.gather_nd(g.constant([[[0, 1], [1, 0]], [[0, 0], [1, 1]]])?)?,
+    ///     x.gather_nd(g.constant([[[0, 0, 1], [1, 0, 1]], [[0, 1, 1], [1, 1, 0]]])?)?,
+    /// ];
+    /// let [matrix, rows, elements, matrices, row_blocks, element_blocks] = g.compile(volume)?.run(&[])?;
+    /// assert_eq!(matrix, Tensor::from([[[5, 6], [7, 8]]]));
+    /// assert_eq!(rows, Tensor::from([[3, 4], [5, 6]]));
+    /// assert_eq!(elements, Tensor::from([2, 6]));
+    /// assert_eq!(matrices, Tensor::from([[[[5, 6], [7, 8]]], [[[1, 2], [3, 4]]]]));
+    /// assert_eq!(row_blocks, Tensor::from([[[3, 4], [5, 6]], [[1, 2], [7, 8]]]));
+    /// assert_eq!(element_blocks, Tensor::from([[2, 6], [4, 7]]));
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
     ///

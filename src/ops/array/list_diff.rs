@@ -24,9 +24,9 @@ impl<'g> Value<'g> {
     ///
     /// ```
     /// let g = shapeflow::Graph::new();
-    /// let [rest, indices] = g.constant([1, 2, 3, 2])?.list_diff(g.constant([1, 4])?)?;
+    /// let [rest, indices] = g.constant([1, 2, 3, 4, 5, 6])?.list_diff(g.constant([1, 3, 5])?)?;
     /// let [rest, indices] = g.compile([rest, indices])?.run(&[])?;
-    /// assert_eq!((rest.to_vec::<i32>()?, indices.to_vec::<i64>()?), (vec![2, 3, 2], vec![1, 2, 3]));
+    /// assert_eq!((rest.to_vec::<i32>()?, indices.to_vec::<i64>()?), (vec![2, 4, 6], vec![1, 3, 5]));
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
     ///

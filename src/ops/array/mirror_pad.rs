@@ -33,6 +33,21 @@ impl<'g> Value<'g> {
     /// `[d0, …] -> [paddings[0] + d0 + paddings[1], …]`, any dtype. As TensorFlow's `MirrorPad`; a border that is
     /// provably too long is refused when the graph is built, where TensorFlow fails at run time. Fuses into kernels.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Mirror, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let t = g.constant([[1, 2, 3], [4, 5, 6]])?;
+    /// let reflected = t.mirror_pad([1, 1, 2, 2], Mirror::Reflect)?;
+    /// let symmetric = t.mirror_pad([1, 1, 2, 2], Mirror::Symmetric)?;
+    /// let [reflected, symmetric] = g.compile([reflected, symmetric])?.run(&[])?;
+    /// let (first, second) = ([3, 2, 1, 2, 3, 2, 1], [6, 5, 4, 5, 6, 5, 4]);
+    /// assert_eq!(reflected, Tensor::from([second, first, second, first]));
+    /// let (first, second) = ([2, 1, 1, 2, 3, 3, 2], [5, 4, 4, 5, 6, 6, 5]);
+    /// assert_eq!(symmetric, Tensor::from([first, first, second, second]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `paddings` does not have one pair per axis, or an entry is negative or longer than the mode allows.
     #[track_caller]

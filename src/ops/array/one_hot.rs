@@ -18,6 +18,20 @@ impl<'g> Value<'g> {
     /// everywhere. `on` and `off` are Rust numbers, which keep their type, or scalar values; the result has their
     /// dtype. An `axis` of -1 is the last axis of the result. As TensorFlow's `OneHot`. Fuses into kernels.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let identity = g.constant([0, 1, 2])?.one_hot(3, 1, 0, -1)?;
+    /// let rows = g.constant([0, 2, -1, 1])?.one_hot(3, 5.0, 0.0, -1)?;
+    /// let matrices = g.constant([[0, 2], [1, -1]])?.one_hot(3, 1, 0, -1)?;
+    /// let [identity, rows, matrices] = g.compile([identity, rows, matrices])?.run(&[])?;
+    /// assert_eq!(identity, Tensor::from([[1, 0, 0], [0, 1, 0], [0, 0, 1]]));
+    /// assert_eq!(rows, Tensor::from([[5.0, 0.0, 0.0], [0.0, 0.0, 5.0], [0.0, 0.0, 0.0], [0.0, 5.0, 0.0]]));
+    /// assert_eq!(matrices, Tensor::from([[[1, 0, 0], [0, 0, 1]], [[0, 1, 0], [0, 0, 0]]]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `depth` is negative, the axis is out of range, `self` does not hold integers, or `on` and `off` differ in dtype.
     #[track_caller]

@@ -15,6 +15,17 @@ impl<'g> Value<'g> {
     /// `[d0, …] -> [paddings[0] + d0 + paddings[1], …]`, any dtype. As a value, `paddings` has shape `[rank, 2]`. As
     /// TensorFlow's `Pad`. Fuses into kernels.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([[1, 2, 3], [4, 5, 6]])?.pad([1, 1, 2, 2])?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// let expected = [[0, 0, 0, 0, 0, 0, 0], [0, 0, 1, 2, 3, 0, 0], [0, 0, 4, 5, 6, 0, 0], [0, 0, 0, 0, 0, 0, 0]];
+    /// assert_eq!(y, Tensor::from(expected));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `paddings` does not have one pair per axis, or an entry is negative.
     #[track_caller]
@@ -24,6 +35,16 @@ impl<'g> Value<'g> {
 
     /// Adds a border of `value`, a scalar of the same dtype, as [`Value::pad`] does of zeros. Any dtype. As
     /// TensorFlow's `PadV2`. Fuses into kernels.
+    ///
+    /// ```
+    /// use shapeflow::Graph;
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([1, 2])?.pad_with([1, 2], 9)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y.to_vec::<i32>()?, [9, 1, 2, 9, 9]);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Value::pad`]; also if `value` is not a scalar of the same dtype.

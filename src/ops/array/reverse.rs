@@ -14,6 +14,20 @@ impl<'g> Value<'g> {
     ///
     /// `[..] -> [..]`, any dtype. Negative axes count from the end. As TensorFlow's `ReverseV2`. Fuses into kernels.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let block = |first| [[first, first + 1, first + 2], [first + 3, first + 4, first + 5]];
+    /// let t = g.constant([[block(0), block(6)]])?;
+    /// let reversed = [t.reverse([-1])?, t.reverse([1])?, t.reverse([2])?];
+    /// let [along_rows, blocks, rows] = g.compile(reversed)?.run(&[])?;
+    /// assert_eq!(along_rows, Tensor::from([[[[2, 1, 0], [5, 4, 3]], [[8, 7, 6], [11, 10, 9]]]]));
+    /// assert_eq!(blocks, Tensor::from([[block(6), block(0)]]));
+    /// assert_eq!(rows, Tensor::from([[[[3, 4, 5], [0, 1, 2]], [[9, 10, 11], [6, 7, 8]]]]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// An axis is out of range or given twice.
     #[doc(alias = "flip")]

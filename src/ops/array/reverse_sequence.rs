@@ -19,13 +19,24 @@ impl<'g> Value<'g> {
     /// TensorFlow fails at run time. Fuses into kernels.
     ///
     /// ```
-    /// use shapeflow::Graph;
+    /// use shapeflow::{Graph, Tensor};
     ///
     /// let g = Graph::new();
-    /// let x = g.constant([[1, 2, 3], [4, 5, 6]])?;
-    /// let y = x.reverse_sequence(g.constant([2, 3])?, 1, 0)?;
+    /// let x = g.constant([
+    ///     [1, 2, 3, 4, 5, 0, 0, 0],
+    ///     [1, 2, 0, 0, 0, 0, 0, 0],
+    ///     [1, 2, 3, 4, 0, 0, 0, 0],
+    ///     [1, 2, 3, 4, 5, 6, 7, 8],
+    /// ])?;
+    /// let y = x.reverse_sequence(g.constant([7, 2, 3, 5])?, 1, 0)?;
     /// let [y] = g.compile(y)?.run(&[])?;
-    /// assert_eq!(y.to_vec::<i32>()?, [2, 1, 3, 6, 5, 4]);
+    /// let expected = [
+    ///     [0, 0, 5, 4, 3, 2, 1, 0],
+    ///     [2, 1, 0, 0, 0, 0, 0, 0],
+    ///     [3, 2, 1, 4, 0, 0, 0, 0],
+    ///     [5, 4, 3, 2, 1, 6, 7, 8],
+    /// ];
+    /// assert_eq!(y, Tensor::from(expected));
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
     ///

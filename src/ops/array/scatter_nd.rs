@@ -25,13 +25,18 @@ impl<'g> Value<'g> {
     /// TensorFlow's `ScatterNd`; an imported graph may ask that updates out of range are ignored. Runs on the host.
     ///
     /// ```
-    /// use shapeflow::Graph;
+    /// use shapeflow::{Graph, Tensor};
     ///
     /// let g = Graph::new();
-    /// let indices = g.constant([[3], [1], [3]])?;
-    /// let counts = indices.scatter_nd(g.constant([1, 1, 1])?, [5])?;
-    /// let [y] = g.compile(counts)?.run(&[])?;
-    /// assert_eq!(y.to_vec::<i32>()?, [0, 1, 0, 2, 0]);
+    /// let elements = g.constant([[4], [3], [1], [7]])?.scatter_nd(g.constant([9, 10, 11, 12])?, [8])?;
+    /// let matrix = [[5; 4], [6; 4], [7; 4], [8; 4]];
+    /// let matrices = g.constant([[0], [2]])?.scatter_nd(g.constant([matrix, matrix])?, [4, 4, 4])?;
+    /// // Elements for one position add up.
+    /// let counts = g.constant([[3], [1], [3]])?.scatter_nd(g.constant([1, 1, 1])?, [5])?;
+    /// let [elements, matrices, counts] = g.compile([elements, matrices, counts])?.run(&[])?;
+    /// assert_eq!(elements, Tensor::from([0, 11, 0, 10, 9, 0, 0, 12]));
+    /// assert_eq!(matrices, Tensor::from([matrix, [[0; 4]; 4], matrix, [[0; 4]; 4]]));
+    /// assert_eq!(counts, Tensor::from([0, 1, 0, 2, 0]));
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
     ///

@@ -16,12 +16,15 @@ impl<'g> Value<'g> {
     /// other ops, which fuse into kernels.
     ///
     /// ```
-    /// use shapeflow::Graph;
+    /// use shapeflow::{Graph, Tensor};
     ///
     /// let g = Graph::new();
-    /// let mask = g.constant([1, 3])?.sequence_mask(3)?;
-    /// let [y] = g.compile(mask)?.run(&[])?;
-    /// assert_eq!(y.to_vec::<bool>()?, [true, false, false, true, true, true]);
+    /// let rows = g.constant([1, 3, 2])?.sequence_mask(5)?;
+    /// let matrices = g.constant([[1, 3], [2, 0]])?.sequence_mask(3)?;
+    /// let [rows, matrices] = g.compile([rows, matrices])?.run(&[])?;
+    /// let (f, t) = (false, true);
+    /// assert_eq!(rows, Tensor::from([[t, f, f, f, f], [t, t, t, f, f], [t, t, f, f, f]]));
+    /// assert_eq!(matrices, Tensor::from([[[t, f, f], [t, t, t]], [[t, t, f], [f, f, f]]]));
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
     ///

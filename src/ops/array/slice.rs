@@ -13,6 +13,21 @@ impl<'g> Value<'g> {
     /// or values. As TensorFlow's `Slice`; a range that provably exceeds its axis is refused when the graph is built,
     /// where TensorFlow fails at run time. Fuses into kernels.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let t = g.constant([[[1, 1, 1], [2, 2, 2]], [[3, 3, 3], [4, 4, 4]], [[5, 5, 5], [6, 6, 6]]])?;
+    /// let row = t.slice([1, 0, 0], [1, 1, 3])?;
+    /// let rows = t.slice([1, 0, 0], [1, 2, 3])?;
+    /// let first_rows = t.slice([1, 0, 0], [2, 1, 3])?;
+    /// let [row, rows, first_rows] = g.compile([row, rows, first_rows])?.run(&[])?;
+    /// assert_eq!(row, Tensor::from([[[3, 3, 3]]]));
+    /// assert_eq!(rows, Tensor::from([[[3, 3, 3], [4, 4, 4]]]));
+    /// assert_eq!(first_rows, Tensor::from([[[3, 3, 3]], [[5, 5, 5]]]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `begin` or `size` does not have one entry per axis, a size is below -1, or a range exceeds its axis.
     #[doc(alias = "narrow")]

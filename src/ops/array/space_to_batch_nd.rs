@@ -17,13 +17,28 @@ impl<'g> Value<'g> {
     /// graph value, it has shape `[k, 2]` for `k` block sizes. As TensorFlow's `SpaceToBatchND`. Fuses into kernels.
     ///
     /// ```
-    /// use shapeflow::Graph;
+    /// use shapeflow::{Graph, Tensor};
     ///
     /// let g = Graph::new();
-    /// let x = g.constant([[1, 2, 3]])?;
-    /// let y = x.space_to_batch_nd([2], [0, 1])?;
-    /// let [y] = g.compile(y)?.run(&[])?;
-    /// assert_eq!((y.sizes(), y.to_vec::<i32>()?), (&[2, 2][..], vec![1, 3, 2, 0]));
+    /// let pixels = g.constant([[[[1], [2]], [[3], [4]]]])?;
+    /// let channels = g.constant([[[[1, 2, 3], [4, 5, 6]], [[7, 8, 9], [10, 11, 12]]]])?;
+    /// let image = g.range(1, 17, 1)?.reshape([1, 4, 4, 1])?;
+    /// let images = g.range(1, 17, 1)?.reshape([2, 2, 4, 1])?;
+    /// let blocks = [
+    ///     pixels.space_to_batch_nd([2, 2], [0, 0, 0, 0])?,
+    ///     channels.space_to_batch_nd([2, 2], [0, 0, 0, 0])?,
+    ///     image.space_to_batch_nd([2, 2], [0, 0, 0, 0])?,
+    ///     // The columns get two zeros before them.
+    ///     images.space_to_batch_nd([2, 2], [0, 0, 2, 0])?,
+    /// ];
+    /// let [pixels, channels, image, images] = g.compile(blocks)?.run(&[])?;
+    /// assert_eq!(pixels, Tensor::from([[[[1]]], [[[2]]], [[[3]]], [[[4]]]]));
+    /// assert_eq!(channels, Tensor::from([[[[1, 2, 3]]], [[[4, 5, 6]]], [[[7, 8, 9]]], [[[10, 11, 12]]]]));
+    /// assert_eq!(image.sizes(), [4, 2, 2, 1]);
+    /// assert_eq!(image.to_vec::<i64>()?, [1, 3, 9, 11, 2, 4, 10, 12, 5, 7, 13, 15, 6, 8, 14, 16]);
+    /// assert_eq!(images.sizes(), [8, 1, 3, 1]);
+    /// assert_eq!(images.to_vec::<i64>()?[..12], [0, 1, 3, 0, 9, 11, 0, 2, 4, 0, 10, 12]);
+    /// assert_eq!(images.to_vec::<i64>()?[12..], [0, 5, 7, 0, 13, 15, 0, 6, 8, 0, 14, 16]);
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
     ///
@@ -44,6 +59,30 @@ impl<'g> Value<'g> {
     /// `[b, s0, …, r..], block_shape [k0, …] -> [b/(k0*…), s0*k0 - crops[0] - crops[1], …, r..]`, any dtype. `crops`
     /// holds one pair per spatial axis: the number of elements removed at the start and at the end. As TensorFlow's
     /// `BatchToSpaceND`. Fuses into kernels.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let pixels = g.constant([[[[1]]], [[[2]]], [[[3]]], [[[4]]]])?;
+    /// let channels = g.constant([[[[1, 2, 3]]], [[[4, 5, 6]]], [[[7, 8, 9]]], [[[10, 11, 12]]]])?;
+    /// let image = g.constant([1, 3, 9, 11, 2, 4, 10, 12, 5, 7, 13, 15, 6, 8, 14, 16])?;
+    /// let images = [0, 1, 3, 0, 9, 11, 0, 2, 4, 0, 10, 12, 0, 5, 7, 0, 13, 15, 0, 6, 8, 0, 14, 16];
+    /// let joined = [
+    ///     pixels.batch_to_space_nd([2, 2], [0, 0, 0, 0])?,
+    ///     channels.batch_to_space_nd([2, 2], [0, 0, 0, 0])?,
+    ///     image.reshape([4, 2, 2, 1])?.batch_to_space_nd([2, 2], [0, 0, 0, 0])?,
+    ///     // The first two columns are removed.
+    ///     g.constant(images)?.reshape([8, 1, 3, 1])?.batch_to_space_nd([2, 2], [0, 0, 2, 0])?,
+    /// ];
+    /// let [pixels, channels, image, images] = g.compile(joined)?.run(&[])?;
+    /// assert_eq!(pixels, Tensor::from([[[[1], [2]], [[3], [4]]]]));
+    /// assert_eq!(channels, Tensor::from([[[[1, 2, 3], [4, 5, 6]], [[7, 8, 9], [10, 11, 12]]]]));
+    /// let numbers: Vec<i32> = (1..17).collect();
+    /// assert_eq!((image.sizes(), image.to_vec()?), (&[1, 4, 4, 1][..], numbers.clone()));
+    /// assert_eq!((images.sizes(), images.to_vec()?), (&[2, 2, 4, 1][..], numbers));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// A block size is less than 1, `crops` does not have one pair per block size, the crops exceed a size, or the

@@ -16,9 +16,18 @@ impl<'g> Value<'g> {
     /// format; imported graphs may use its other formats. Fuses into kernels.
     ///
     /// ```
-    /// use shapeflow::{DType, Graph, shape};
+    /// use shapeflow::{DType, Graph, Tensor, shape};
     ///
     /// let g = Graph::new();
+    /// let pixels = g.constant([[[[1], [2]], [[3], [4]]]])?.space_to_depth(2)?;
+    /// let channels = g.constant([[[[1, 2, 3], [4, 5, 6]], [[7, 8, 9], [10, 11, 12]]]])?.space_to_depth(2)?;
+    /// let rows = [[[1], [2], [5], [6]], [[3], [4], [7], [8]], [[9], [10], [13], [14]], [[11], [12], [15], [16]]];
+    /// let blocks = g.constant([rows])?.space_to_depth(2)?;
+    /// let [pixels, channels, blocks] = g.compile([pixels, channels, blocks])?.run(&[])?;
+    /// assert_eq!(pixels, Tensor::from([[[[1, 2, 3, 4]]]]));
+    /// assert_eq!(channels, Tensor::from([[[[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]]]]));
+    /// assert_eq!(blocks, Tensor::from([[[[1, 2, 3, 4], [5, 6, 7, 8]], [[9, 10, 11, 12], [13, 14, 15, 16]]]]));
+    ///
     /// let x = g.input("x", DType::F32, shape!["n", 4, 6, "c"])?;
     /// assert_eq!(x.space_to_depth(2)?.shape().to_string(), "[n, 2, 3, 4*c]");
     /// assert_eq!(x.space_to_depth(2)?.depth_to_space(2)?.shape(), x.shape());
@@ -38,6 +47,21 @@ impl<'g> Value<'g> {
     ///
     /// `[n, h, w, block*block*c] -> [n, h*block, w*block, c]`, any dtype. As TensorFlow's `DepthToSpace` in NHWC
     /// format; imported graphs may use its other formats. Fuses into kernels.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let pixel = g.constant([[[[1, 2, 3, 4]]]])?.depth_to_space(2)?;
+    /// let channels = g.constant([[[[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]]]])?.depth_to_space(2)?;
+    /// let blocks = g.constant([[[[1, 2, 3, 4], [5, 6, 7, 8]], [[9, 10, 11, 12], [13, 14, 15, 16]]]])?;
+    /// let [pixel, channels, blocks] = g.compile([pixel, channels, blocks.depth_to_space(2)?])?.run(&[])?;
+    /// assert_eq!(pixel, Tensor::from([[[[1], [2]], [[3], [4]]]]));
+    /// assert_eq!(channels, Tensor::from([[[[1, 2, 3], [4, 5, 6]], [[7, 8, 9], [10, 11, 12]]]]));
+    /// let rows = [[[1], [2], [5], [6]], [[3], [4], [7], [8]], [[9], [10], [13], [14]], [[11], [12], [15], [16]]];
+    /// assert_eq!(blocks, Tensor::from([rows]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The rank is not 4, `block` is less than 2, or the number of channels is not a multiple of `block * block`.

@@ -16,6 +16,18 @@ impl<'g> Value<'g> {
     /// gives `floordiv(n, N)`, and the run checks that `N` divides the dimension. As TensorFlow's `Split`. Fuses into
     /// kernels.
     ///
+    /// ```
+    /// use shapeflow::{DType, Graph, shape};
+    ///
+    /// let g = Graph::new();
+    /// let [first, _, _] = g.input("x", DType::F32, shape![5, 30])?.split::<3>(1)?;
+    /// assert_eq!(first.shape().to_string(), "[5, 10]");
+    /// let [left, right] = g.constant([[1, 2], [3, 4]])?.split(1)?;
+    /// let [left, right] = g.compile([left, right])?.run(&[])?;
+    /// assert_eq!((left.to_vec::<i32>()?, right.to_vec::<i32>()?), (vec![1, 3], vec![2, 4]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The axis is out of range, or `N` does not divide its dimension.
     #[doc(alias = "chunk")]
@@ -25,6 +37,14 @@ impl<'g> Value<'g> {
     }
 
     /// Splits as [`Value::split`] does, into `num` parts.
+    ///
+    /// ```
+    /// let g = shapeflow::Graph::new();
+    /// let parts = g.constant([1, 2, 3, 4, 5, 6])?.split_n(3, 0)?;
+    /// let [_, second, _] = g.compile(&parts)?.run(&[])?;
+    /// assert_eq!(second.to_vec::<i32>()?, [3, 4]);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Value::split`].

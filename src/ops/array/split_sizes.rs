@@ -17,6 +17,16 @@ impl<'g> Value<'g> {
     /// `[.., Σ sizes, ..] -> [.., sizes[0], ..], [.., sizes[1], ..], …`, any dtype. A negative `axis` counts from the
     /// end. As TensorFlow's `SplitV`. Fuses into kernels.
     ///
+    /// ```
+    /// use shapeflow::{DType, Graph, shape};
+    ///
+    /// let g = Graph::new();
+    /// let parts = g.input("x", DType::F32, shape![5, 30])?.split_sizes([4, 15, 11], 1)?;
+    /// let shapes: Vec<String> = parts.iter().map(|part| part.shape().to_string()).collect();
+    /// assert_eq!(shapes, ["[5, 4]", "[5, 15]", "[5, 11]"]);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The axis is out of range, the sizes do not add up to its dimension, more than one size is -1, a size is less
     /// than -1, or the sizes are a value of unknown length.

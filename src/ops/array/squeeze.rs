@@ -14,6 +14,16 @@ impl<'g> Value<'g> {
     /// size. Without axes, an unknown dimension leaves the rank of the result unknown. As TensorFlow's `Squeeze`. Fuses
     /// into kernels.
     ///
+    /// ```
+    /// use shapeflow::{DType, Graph, shape};
+    ///
+    /// let g = Graph::new();
+    /// let t = g.input("t", DType::F32, shape![1, 2, 1, 3, 1, 1])?;
+    /// assert_eq!(t.squeeze(&[])?.shape().to_string(), "[2, 3]");
+    /// assert_eq!(t.squeeze(&[2, 4])?.shape().to_string(), "[1, 2, 3, 1]");
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// An axis is out of range, or its size cannot be 1.
     #[track_caller]

@@ -16,6 +16,17 @@ use super::concat::first_of;
 /// `k × [d0, …] -> [.., k, ..]`, any one dtype. A negative `axis` counts from the end of the result. The shapes must
 /// agree and are unified. As TensorFlow's `Pack`. Fuses into kernels.
 ///
+/// ```
+/// use shapeflow::{Graph, Tensor, stack};
+///
+/// let g = Graph::new();
+/// let values = [g.constant([1, 4])?, g.constant([2, 5])?, g.constant([3, 6])?];
+/// let [rows, columns] = g.compile([stack(&values, 0)?, stack(&values, 1)?])?.run(&[])?;
+/// assert_eq!(rows, Tensor::from([[1, 4], [2, 5], [3, 6]]));
+/// assert_eq!(columns, Tensor::from([[1, 2, 3], [4, 5, 6]]));
+/// # Ok::<(), shapeflow::Error>(())
+/// ```
+///
 /// # Errors
 /// There are no values, their dtypes or shapes differ, or the axis is out of range.
 #[doc(alias = "pack")]

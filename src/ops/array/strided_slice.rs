@@ -49,6 +49,22 @@ impl<'g> Value<'g> {
     /// positions count from the end, ranges are clamped to the axis, and axes without an entry are kept whole.
     /// [`Value::slice_with`] is a more readable form. As TensorFlow's `StridedSlice`. Fuses into kernels.
     ///
+    /// ```
+    /// use shapeflow::{Graph, SliceMasks, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let t = g.constant([[[1, 1, 1], [2, 2, 2]], [[3, 3, 3], [4, 4, 4]], [[5, 5, 5], [6, 6, 6]]])?;
+    /// let none = SliceMasks::default();
+    /// let row = t.strided_slice([1, 0, 0], [2, 1, 3], [1, 1, 1], none)?;
+    /// let rows = t.strided_slice([1, 0, 0], [2, 2, 3], [1, 1, 1], none)?;
+    /// let backward = t.strided_slice([1, -1, 0], [2, -3, 3], [1, -1, 1], none)?;
+    /// let [row, rows, backward] = g.compile([row, rows, backward])?.run(&[])?;
+    /// assert_eq!(row, Tensor::from([[[3, 3, 3]]]));
+    /// assert_eq!(rows, Tensor::from([[[3, 3, 3], [4, 4, 4]]]));
+    /// assert_eq!(backward, Tensor::from([[[4, 4, 4], [3, 3, 3]]]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// There are more entries than axes, a stride is 0, a single position is out of range or has a stride other than 1,
     /// or there are two ellipses.

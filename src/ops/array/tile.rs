@@ -11,6 +11,16 @@ impl<'g> Value<'g> {
     ///
     /// `[d0, …] -> [multiples[0]*d0, …]`, any dtype. As TensorFlow's `Tile`. Fuses into kernels.
     ///
+    /// ```
+    /// use shapeflow::Graph;
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([1, 2, 3, 4])?.tile([2])?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y.to_vec::<i32>()?, [1, 2, 3, 4, 1, 2, 3, 4]);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `multiples` does not have one entry per axis, or an entry is negative.
     #[doc(alias = "repeat")]

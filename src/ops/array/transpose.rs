@@ -12,6 +12,18 @@ impl<'g> Value<'g> {
     /// `[d0, …, dn] -> [d(perm[0]), …, d(perm[n])]`, any dtype. Negative entries count from the end. As TensorFlow's
     /// `Transpose`; a repeated axis is refused when the graph is built. Fuses into kernels.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let matrix = g.constant([[1, 2, 3], [4, 5, 6]])?.transpose([1, 0])?;
+    /// let matrices = g.constant([[[1, 2, 3], [4, 5, 6]], [[7, 8, 9], [10, 11, 12]]])?.transpose([0, 2, 1])?;
+    /// let [matrix, matrices] = g.compile([matrix, matrices])?.run(&[])?;
+    /// assert_eq!(matrix, Tensor::from([[1, 4], [2, 5], [3, 6]]));
+    /// assert_eq!(matrices, Tensor::from([[[1, 4], [2, 5], [3, 6]], [[7, 10], [8, 11], [9, 12]]]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `perm` is not a permutation of the axes.
     #[doc(alias = "permute")]
@@ -22,6 +34,15 @@ impl<'g> Value<'g> {
     }
 
     /// Reverses the order of the axes, which is the usual transpose of a matrix. The rank may be unknown.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let [y] = g.compile(g.constant([[1, 2, 3], [4, 5, 6]])?.t()?)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([[1, 4], [2, 5], [3, 6]]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The value is [poisoned](Value).

@@ -18,6 +18,15 @@ impl<'g> Value<'g> {
     /// NaN equals nothing, and `-0.0` equals `0.0`. As TensorFlow's `Unique`, whose second output is i32 by default.
     /// Runs on the host.
     ///
+    /// ```
+    /// let g = shapeflow::Graph::new();
+    /// let unique = g.constant([1, 1, 2, 4, 4, 4, 7, 8, 8])?.unique()?;
+    /// let [elements, indices] = g.compile(unique)?.run(&[])?;
+    /// assert_eq!(elements.to_vec::<i32>()?, [1, 2, 4, 7, 8]);
+    /// assert_eq!(indices.to_vec::<i64>()?, [0, 0, 1, 2, 2, 2, 3, 4, 4]);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The rank is not 1, or the dtype is not supported.
     #[track_caller]

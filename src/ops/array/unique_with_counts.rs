@@ -15,6 +15,16 @@ impl<'g> Value<'g> {
     /// `[n] -> [?], i64[n], i64[?]`; bool, integers, floats and strings. As TensorFlow's `UniqueWithCounts`, whose last
     /// two outputs are i32 by default. Runs on the host.
     ///
+    /// ```
+    /// let g = shapeflow::Graph::new();
+    /// let unique = g.constant([1, 1, 2, 4, 4, 4, 7, 8, 8])?.unique_with_counts()?;
+    /// let [elements, indices, counts] = g.compile(unique)?.run(&[])?;
+    /// assert_eq!(elements.to_vec::<i32>()?, [1, 2, 4, 7, 8]);
+    /// assert_eq!(indices.to_vec::<i64>()?, [0, 0, 1, 2, 2, 2, 3, 4, 4]);
+    /// assert_eq!(counts.to_vec::<i64>()?, [2, 1, 3, 1, 2]);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Value::unique`].
     #[track_caller]

@@ -18,6 +18,16 @@ impl<'g> Value<'g> {
     /// `[.., k, ..] -> k × [..]`, any dtype. A negative `axis` counts from the end. For an unknown dimension, use
     /// [`Value::unstack_into`]. As TensorFlow's `Unpack`. Fuses into kernels.
     ///
+    /// ```
+    /// use shapeflow::Graph;
+    ///
+    /// let g = Graph::new();
+    /// let columns = g.constant([[1, 2, 3], [4, 5, 6]])?.unstack(1)?;
+    /// let [first, _, last] = g.compile(&columns)?.run(&[])?;
+    /// assert_eq!((first.to_vec::<i32>()?, last.to_vec::<i32>()?), (vec![1, 4], vec![3, 6]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The axis is out of range, or its dimension is not known.
     #[doc(alias = "unbind")]

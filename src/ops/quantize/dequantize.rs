@@ -20,6 +20,18 @@ impl<'g> Value<'g> {
     /// `q[..], f32[], f32[] -> f32[..]`; with `axis`, the ends of the ranges are vectors with one element per slice along
     /// that axis. As TensorFlow's `Dequantize`. Fuses into kernels.
     ///
+    /// ```
+    /// use shapeflow::{DType, Graph, QuantizeOptions, Tensor};
+    ///
+    /// // The 256 integers stand for the numbers from 0 to 6, as after a relu6.
+    /// let g = Graph::new();
+    /// let q = g.constant(Tensor::from_bits(DType::QU8, &[3], &[0u8, 51, 255])?)?;
+    /// let y = q.dequantize(0.0, 6.0, QuantizeOptions::default())?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y.to_vec::<f32>()?, [0.0, 51.0 * (6.0 / 255.0), 6.0]);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The element type is not quantized, an end of the range is not f32 or has a wrong shape, or the mode is
     /// [`QuantizeMode::MinFirst`] with several ranges.

@@ -29,13 +29,14 @@ impl<'g> Value<'g> {
     /// ```
     /// use shapeflow::{DType, Graph, QuantizeOptions};
     ///
+    /// // The 256 integers stand for the numbers from 0 to 6: a number is multiplied by 255/6 and rounded.
     /// let g = Graph::new();
-    /// let x = g.constant([-1.0f32, 0.0, 0.5, 3.0])?;
-    /// let [q, min, max] = x.quantize(-1.0, 1.0, DType::QU8, QuantizeOptions::default())?;
+    /// let x = g.constant([-1.0f32, 0.0, 1.2, 6.0, 7.0])?;
+    /// let [q, min, max] = x.quantize(0.0, 6.0, DType::QU8, QuantizeOptions::default())?;
     /// let y = q.dequantize(min, max, QuantizeOptions::default())?;
     /// let [q, y] = g.compile([q.cast(DType::I32)?, y])?.run(&[])?;
-    /// assert_eq!(q.to_vec::<i32>()?, [0, 128, 191, 255]);
-    /// assert_eq!(y.to_vec::<f32>()?[3], 1.0);
+    /// assert_eq!(q.to_vec::<i32>()?, [0, 0, 51, 255, 255]);
+    /// assert_eq!(y.to_vec::<f32>()?[4], 6.0);
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
     ///
