@@ -232,6 +232,116 @@ def array_in_frame(x):
     )
     return out.stack(), out.size()
 
+ROWS = (VECTOR, tf.TensorSpec([None], tf.int64))
+ROW_RUNS = [
+    (f32(3, 1, 4, 1, 5), np.int64([2, 0, 3])),
+    (f32(7), np.int64([1])),
+    (f32(), np.int64([0, 0])),
+]
+
+
+def rows(x, lengths):
+    return tf.RaggedTensor.from_row_lengths(x, lengths, validate=False)
+
+
+@case(*ROWS, runs=ROW_RUNS + [(f32(), np.int64([]))])
+def map_over_ragged_rows(x, lengths):
+    total = lambda row: tf.reduce_sum(row) * 2 + tf.cast(tf.size(row), F)
+    return tf.map_fn(total, rows(x, lengths), fn_output_signature=F)
+
+
+@case(*ROWS, runs=ROW_RUNS)
+def map_to_ragged_rows(x, lengths):
+    spec = tf.RaggedTensorSpec([None], F, ragged_rank=0)
+    mapped = tf.map_fn(lambda row: tf.concat([row, [9.0]], 0), rows(x, lengths), fn_output_signature=spec)
+    return mapped.values, mapped.row_splits
+
+
+@case(*ROWS, runs=ROW_RUNS)
+def map_over_ragged_tables(x, lengths):
+    inner = tf.RaggedTensor.from_uniform_row_length(x, 1)
+    table = tf.RaggedTensor.from_row_lengths(inner, lengths, validate=False)
+    spec = tf.RaggedTensorSpec([None, None], F, ragged_rank=1)
+    mapped = tf.map_fn(lambda part: tf.concat([part, part], 1), table, fn_output_signature=spec)
+    return mapped.flat_values, *mapped.nested_row_splits
+
+
+@case(*ROWS, runs=ROW_RUNS)
+def ragged_in_one_variant(x, lengths):
+    splits = tf.cast(rows(x, lengths).row_splits, I)
+    variant = tf.raw_ops.RaggedTensorToVariant(
+        rt_nested_splits=[splits], rt_dense_values=x, batched_input=False
+    )
+    return tf.raw_ops.RaggedTensorFromVariant(
+        encoded_ragged=variant, input_ragged_rank=1, output_ragged_rank=1, Tvalues=F, Tsplits=I
+    )
+
+
+@case(*ROWS, runs=ROW_RUNS)
+def ragged_of_two_axes_in_variants(x, lengths):
+    inner = rows(x, lengths).row_splits
+    count = tf.size(lengths, tf.int64)
+    outer = tf.stack([0, count - 1, count - 1, count])
+    variants = tf.raw_ops.RaggedTensorToVariant(
+        rt_nested_splits=[outer, inner], rt_dense_values=tf.stack([x, -x], 1), batched_input=True
+    )
+    splits, values = tf.raw_ops.RaggedTensorFromVariant(
+        encoded_ragged=variants, input_ragged_rank=-1, output_ragged_rank=2, Tvalues=F
+    )
+    return values, *splits
+
+
+@case(tf.TensorSpec([None, 2], I), runs=[(i32([1, 2], [3, 4], [5, 6]),), (i32([7, 8]),)])
+def rows_of_a_table_in_variants(x):
+    variants = tf.raw_ops.RaggedTensorToVariant(
+        rt_nested_splits=[], rt_dense_values=x, batched_input=True
+    )
+    (splits,), values = tf.raw_ops.RaggedTensorFromVariant(
+        encoded_ragged=variants, input_ragged_rank=0, output_ragged_rank=1, Tvalues=I
+    )
+    return values, splits
+
+
+@case(*ROWS, runs=ROW_RUNS)
+def ragged_of_another_rank_is_refused(x, lengths):
+    variant = tf.raw_ops.RaggedTensorToVariant(
+        rt_nested_splits=[rows(x, lengths).row_splits], rt_dense_values=x, batched_input=False
+    )
+    splits, values = tf.raw_ops.RaggedTensorFromVariant(
+        encoded_ragged=variant, input_ragged_rank=2, output_ragged_rank=2, Tvalues=F
+    )
+    return values, *splits
+
+
+@case(*ROWS, runs=ROW_RUNS)
+def ragged_of_another_dtype_is_refused(x, lengths):
+    variant = tf.raw_ops.RaggedTensorToVariant(
+        rt_nested_splits=[rows(x, lengths).row_splits], rt_dense_values=x, batched_input=False
+    )
+    splits, values = tf.raw_ops.RaggedTensorFromVariant(
+        encoded_ragged=variant, input_ragged_rank=1, output_ragged_rank=1, Tvalues=I
+    )
+    return values, *splits
+
+
+@case(VECTOR, FLAG, runs=[(f32(1, 2, 3), True), (f32(1, 2, 3), False)])
+def named_outputs_of_lists_in_branches(x, p):
+    shape = tf.constant([1], I)
+    items = tf.raw_ops.TensorListFromTensor(tensor=x[:, None], element_shape=shape)
+
+    def last():
+        rest, item = tf.raw_ops.TensorListPopBack(input_handle=items, element_shape=shape, element_dtype=F)
+        return item + tf.cast(tf.raw_ops.TensorListLength(input_handle=rest), F)
+
+    def all_items():
+        joined, lengths = tf.raw_ops.TensorListConcatV2(
+            input_handle=items, element_shape=shape, leading_dims=tf.constant([], tf.int64), element_dtype=F
+        )
+        return joined + tf.cast(lengths, F)
+
+    return tf.cond(p, last, all_items)
+
+
 
 def graph_of(function, specs, v1):
     """Returns the GraphDef of a function, and the names of its results."""

@@ -15,7 +15,7 @@ pub(crate) fn locate(graph: &GraphData, index: NodeIx, error: Error) -> Error {
     if matches!(node.op.body, Body::HostWith(_)) && error.node().is_some() {
         return error.note(format!("inside {}", graph.node_name(index)), Some(node.location));
     }
-    let call = graph.call_text(&node.op, &node.operands, node.attrs());
+    let call = graph.named_call_text(&node.op, &node.operands, node.attrs());
     let scopes = graph.scope_chain(node.scope);
     // An error about an element names the operand that has it. An error about sizes names all sizes.
     let names_element = matches!(error.kind(), ErrorKind::Index | ErrorKind::DivideByZero);

@@ -241,10 +241,16 @@ impl SpecializationCache {
     fn check_dtypes(&self, inputs: &[TensorView<'_>]) -> Result<()> {
         for (port, ((_, value), view)) in self.graph.inputs.iter().zip(inputs).enumerate() {
             if self.graph.values[value.at()].dtype != view.dtype() {
-                return Err(self.graph.refused_input(port, view.dtype(), view.sizes(), ""));
+                let refused = || self.graph.refused_input(port, view.dtype(), view.sizes(), "");
+                return Err(self.graph.dim_names().scope(refused));
             }
         }
         Ok(())
+    }
+
+    /// Returns the graph that the specializations are made of.
+    pub(crate) fn graph(&self) -> &GraphData {
+        &self.graph
     }
 
     /// Returns the specialization that computes all outputs of every run, if there is one.

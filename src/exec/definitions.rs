@@ -60,7 +60,9 @@ impl Definitions {
         self.definers = waiting;
         bindings.solve_guards();
         bindings.settle().map_err(|mismatch| {
-            Error::new(ErrorKind::Guard, Phase::Run, mismatch.message(&format!("the size {}", mismatch.dim)))
+            let names = compiled.graph.dim_names();
+            let message = names.scope(|| mismatch.message(&format!("the size {}", mismatch.dim)));
+            Error::new(ErrorKind::Guard, Phase::Run, message)
         })
     }
 }
@@ -82,7 +84,8 @@ pub(super) fn bind_elements(
     for (dim, element) in symbolic.elements().iter().zip(computed.elements()) {
         let element = element.as_known().expect("elements in memory are known");
         bindings.bind(dim, element).map_err(|mismatch| {
-            let message = mismatch.message(&format!("an element of {}", value_text(graph, value)));
+            let element = format!("an element of {}", value_text(graph, value));
+            let message = graph.dim_names().scope(|| mismatch.message(&element));
             Error::new(ErrorKind::Guard, Phase::Run, message)
         })?;
     }
@@ -112,7 +115,7 @@ fn run_definer(
         for (symbolic, concrete) in symbolic.iter().zip(concrete) {
             match concrete.as_known() {
                 Some(known) => bindings.bind(symbolic, known).map_err(|mismatch| {
-                    let message = mismatch.message("a dimension");
+                    let message = graph.dim_names().scope(|| mismatch.message("a dimension"));
                     run_error(graph, index, Error::new(ErrorKind::Guard, Phase::Run, message))
                 })?,
                 None => all_known = false,

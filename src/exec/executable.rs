@@ -19,7 +19,7 @@ use crate::compile::{CompileOptions, SpecializationCache};
 use crate::dtype::type_text;
 use crate::dump::{Snapshot, StageKind};
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::graph::{GraphData, NodeIx, ValueIx};
+use crate::graph::{DimNames, GraphData, NodeIx, ValueIx};
 use crate::lower::kernel::BufferIx;
 use crate::op::{Body, OpRef};
 use crate::runtime::{Pool, lock};
@@ -82,6 +82,7 @@ impl Executable {
         for (&number, (name, value)) in needed.iter().zip(&graph.inputs) {
             inputs[number] = graph.port(name.clone(), *value, true);
         }
+        inputs.iter_mut().filter(|port| !port.needed).for_each(Port::leave_table);
         let ports =
             names.into_iter().zip(&outputs).map(|(name, value)| graph.port(name, *value, true)).collect();
         let specializations = SpecializationCache::new(graph, outputs, options, &threads)?;
@@ -114,6 +115,27 @@ impl Executable {
     /// outputs need an input.
     pub fn inputs(&self) -> &[Port] {
         &self.0.inputs
+    }
+
+    /// Returns names of the unknown dimensions of inputs and outputs, as [`Graph::dim_names`](crate::Graph::dim_names)
+    /// does for a graph. The errors of a run use them.
+    ///
+    /// ```
+    /// use shapeflow::{DType, Graph, shape};
+    ///
+    /// let g = Graph::new();
+    /// let tokens = g.input("tokens", DType::I32, shape![?, 2])?;
+    /// let exe = g.compile(tokens.reshape([-1])?)?;
+    /// assert_eq!(exe.dim_names().shape(&exe.outputs()[0].shape), "[2*tokens.0]");
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    pub fn dim_names(&self) -> DimNames {
+        self.0.specializations.graph().dim_names()
+    }
+
+    /// Returns the dtype and the shape of a port, for an error.
+    fn type_text(&self, port: &Port) -> String {
+        self.dim_names().scope(|| type_text(port.dtype, &port.shape))
     }
 
     /// Returns the outputs, in the order given to `compile`.
@@ -206,11 +228,7 @@ impl Executable {
                 (Some(_), None) => {}
                 (None, _) if !port.needed => {}
                 (None, _) => {
-                    return refuse(format!(
-                        "input \"{}\" {} must be fed",
-                        port.name,
-                        type_text(port.dtype, &port.shape)
-                    ));
+                    return refuse(format!("input \"{}\" {} must be fed", port.name, self.type_text(port)));
                 }
                 (Some(_), Some(_)) => {
                     return refuse(format!("input \"{}\" must be fed once, got two", port.name));
@@ -323,7 +341,7 @@ impl Executable {
         let list = |needed: bool| {
             let ports = inputs.iter().filter(|port| port.needed == needed);
             let texts: Vec<String> =
-                ports.map(|port| format!("{} {}", port.name, type_text(port.dtype, &port.shape))).collect();
+                ports.map(|port| format!("{} {}", port.name, self.type_text(port))).collect();
             texts.join(", ")
         };
         let mut message = format!("{} inputs must be fed ({})", needed.len(), list(true));

@@ -14,6 +14,10 @@ use crate::runtime::BufferSizes;
 /// # Errors
 /// A guard does not hold. The error comes from the node's shape function, if the function refuses the sizes.
 pub(super) fn check_guards(compiled: &CompiledProgram, bindings: &Bindings<'_>) -> Result<()> {
+    compiled.graph.name_errors(|| check_each_guard(compiled, bindings))
+}
+
+fn check_each_guard(compiled: &CompiledProgram, bindings: &Bindings<'_>) -> Result<()> {
     let graph = &compiled.graph;
     for record in graph.table.guards() {
         // The table may have equated a symbol with others after the guard was recorded.

@@ -12,6 +12,10 @@ use crate::graph::GraphData;
 /// An input has another dtype or rank than its declaration, or the declarations of all inputs together exclude its
 /// sizes.
 pub(super) fn bind_inputs<'t>(graph: &'t GraphData, inputs: &[(DType, &[usize])]) -> Result<Bindings<'t>> {
+    graph.name_errors(|| bind_each_input(graph, inputs))
+}
+
+fn bind_each_input<'t>(graph: &'t GraphData, inputs: &[(DType, &[usize])]) -> Result<Bindings<'t>> {
     let mut bindings = Bindings::new(&graph.table);
     for (port, ((_, value), &(dtype, sizes))) in graph.inputs.iter().zip(inputs).enumerate() {
         let info = &graph.values[value.at()];

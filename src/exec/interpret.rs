@@ -59,7 +59,8 @@ pub(super) fn interpret(
         for (value, tensor) in node.values().zip(computed) {
             let dims = graph.values[value.at()].shape.dims().unwrap_or_default();
             bindings.bind_sizes(dims, tensor.sizes()).map_err(|(axis, mismatch)| {
-                let message = mismatch.message(&format!("axis {axis} of {}", value_text(graph, value)));
+                let axis = format!("axis {axis} of {}", value_text(graph, value));
+                let message = graph.dim_names().scope(|| mismatch.message(&axis));
                 run_error(graph, index, Error::new(ErrorKind::Guard, Phase::Run, message))
             })?;
             // The elements of other values are data. Data may wrap on overflow, where the arithmetic of dims fails.

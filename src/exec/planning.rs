@@ -76,8 +76,10 @@ impl SegmentPlanner<'_> {
         // `i64::MIN` stands for an unbound symbol.
         let key = symbols.iter().map(|symbol| bindings.get(*symbol).unwrap_or(i64::MIN)).collect();
         self.state.plan(number, key, || {
-            self.plan_segment(number, bindings)
-                .map_err(|error| uncomputable_sizes(self.compiled, bindings).unwrap_or(error))
+            self.compiled.graph.name_errors(|| {
+                self.plan_segment(number, bindings)
+                    .map_err(|error| uncomputable_sizes(self.compiled, bindings).unwrap_or(error))
+            })
         })
     }
 

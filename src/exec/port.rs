@@ -1,6 +1,7 @@
 //! [`Port`]: an input or output of an executable, and [`PortIndex`], its number or name.
 
-use shapeflow_shape_fns::{DType, TensorShape};
+use rustc_hash::FxHashMap;
+use shapeflow_shape_fns::{DType, Dim, IntoDim, Symbol, TensorShape, Unknown};
 
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{GraphData, ValueIx};
@@ -17,6 +18,17 @@ pub struct Port {
     pub shape: TensorShape,
     /// Whether the outputs need it. A run may be fed without an unneeded input.
     pub needed: bool,
+}
+
+impl Port {
+    /// Makes the unknown dimensions belong to no graph, so that they are different from those of every graph.
+    pub(super) fn leave_table(&mut self) {
+        let mut free: FxHashMap<Symbol, Dim> = FxHashMap::default();
+        self.shape = self.shape.substitute(&mut |symbol| {
+            let own = symbol.is_anonymous();
+            own.then(|| free.entry(symbol).or_insert_with(|| Unknown.into_dim()).clone())
+        });
+    }
 }
 
 impl GraphData {

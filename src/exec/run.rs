@@ -270,7 +270,8 @@ impl<'r, 'm> Run<'r, 'm> {
         let info = &self.compiled.lowered.buffers[buffer.index()];
         bindings.bind_sizes(&info.dims, sizes).map_err(|(axis, mismatch)| {
             let graph = &self.compiled.graph;
-            let message = mismatch.message(&format!("axis {axis} of {}", value_text(graph, info.value)));
+            let axis = format!("axis {axis} of {}", value_text(graph, info.value));
+            let message = graph.dim_names().scope(|| mismatch.message(&axis));
             run_error(graph, node, Error::new(ErrorKind::Guard, Phase::Run, message))
         })
     }

@@ -5,7 +5,7 @@ use std::panic::Location;
 use shapeflow_shape_fns::{Attr, Attrs};
 use smallvec::SmallVec;
 
-use super::{Graph, IntoParam, Param, Value, ValueIx};
+use super::{Graph, GraphData, IntoParam, Param, Value, ValueIx};
 use crate::error::{Error, ErrorKind, Phase, Result, is_own_line};
 use crate::op::{CompositeCx, OpRef, Operand, caught};
 use crate::tensor::place_text;
@@ -298,6 +298,11 @@ impl<'g> OpBuilder<'g> {
     /// Adds the op's call, the user's line, the origin of the operands, and earlier equalities to an error.
     fn locate(&self, error: Error, location: &'static Location<'static>) -> Error {
         let data = self.graph.read();
+        let names = data.names_for_error().unwrap_or_default();
+        names.scope(|| self.locate_in(&data, error, location))
+    }
+
+    fn locate_in(&self, data: &GraphData, error: Error, location: &'static Location<'static>) -> Error {
         let scopes = data.scope_chain(data.scope);
         let location =
             if is_own_line(location) { scopes.first().map_or(location, |(_, at)| at) } else { location };

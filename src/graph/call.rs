@@ -39,7 +39,7 @@ impl GraphData {
         Template::new(&typed, output).map_err(|error| {
             error
                 .with_phase(Phase::Compile)
-                .with_op(node.op.name(), self.call_text(&node.op, &node.operands, node.attrs()))
+                .with_op(node.op.name(), self.named_call_text(&node.op, &node.operands, node.attrs()))
                 .with_node(self.node_name(index))
                 .at(node.location)
         })

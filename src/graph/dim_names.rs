@@ -4,6 +4,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use shapeflow_shape_fns::{Dim, Guard, Symbol, SymbolNames, TensorShape};
 
 use super::{Graph, GraphData, NodeIx};
+use crate::error::Result;
 
 /// Names of a graph's unknown dimensions, for texts that people read: `tokens.1` is axis 1 of `tokens`.
 ///
@@ -42,6 +43,11 @@ impl DimNames {
     pub(crate) fn guard(&self, guard: &Guard) -> String {
         self.0.guard(guard)
     }
+
+    /// Runs `f`. Texts of dimensions that `f` makes have the names.
+    pub(crate) fn scope<T>(&self, f: impl FnOnce() -> T) -> T {
+        self.0.scope(f)
+    }
 }
 
 impl Graph {
@@ -52,26 +58,40 @@ impl Graph {
 }
 
 impl GraphData {
-    /// Names the unknown dimensions.
+    /// Runs `f`, and if `f` fails, runs it again for an error whose texts name the unknown dimensions.
+    pub(crate) fn name_errors<T>(&self, f: impl Fn() -> Result<T>) -> Result<T> {
+        f().or_else(|_| self.dim_names().scope(f))
+    }
+
+    /// Names the unknown dimensions of shapes and guards, and then the unknown dimensions that others have replaced.
     pub(crate) fn dim_names(&self) -> DimNames {
-        let (mut seen, mut unknown, mut taken) = (FxHashSet::default(), Vec::new(), FxHashSet::default());
-        let mut visit = |dim: &Dim| {
-            dim.symbols(&mut |symbol| match symbol.name() {
-                Some(name) => drop(taken.insert(name.to_string())),
-                None if seen.insert(symbol) => unknown.push(symbol),
-                None => {}
-            });
-        };
-        for value in self.nodes.iter().flat_map(|node| node.values()) {
-            let shape = self.table.resolve_shape(&self.values[value.at()].shape);
-            shape.dims().unwrap_or_default().iter().for_each(&mut visit);
+        let mut unknown = Unknowns::default();
+        let shapes =
+            || self.nodes.iter().flat_map(|node| node.values()).map(|value| &self.values[value.at()].shape);
+        for shape in shapes() {
+            let shape = self.table.resolve_shape(shape);
+            shape.dims().unwrap_or_default().iter().for_each(|dim| unknown.visit(dim));
         }
         for record in self.table.guards() {
-            record.guard.dims().into_iter().for_each(&mut visit);
+            record.guard.dims().into_iter().for_each(|dim| unknown.visit(dim));
         }
         let mut names = SymbolNames::default();
-        let mut unnamed: Vec<(Symbol, Origin)> =
-            unknown.into_iter().map(|symbol| (symbol, self.origin(symbol))).collect();
+        self.name_unknowns(&mut unknown, &mut names);
+        for equality in self.table.equalities() {
+            unknown.visit(&Dim::from(equality.symbol));
+            unknown.visit(&equality.dim);
+        }
+        self.name_unknowns(&mut unknown, &mut names);
+        DimNames(names)
+    }
+
+    /// Gives every symbol of `unknown.unnamed` a name that is not taken.
+    fn name_unknowns(&self, unknown: &mut Unknowns, names: &mut SymbolNames) {
+        let symbols = std::mem::take(&mut unknown.unnamed);
+        let makers = self.makers(&symbols);
+        let origin = |symbol| (symbol, self.origin(symbol, makers.get(&symbol).copied()));
+        let mut unnamed: Vec<(Symbol, Origin)> = symbols.into_iter().map(origin).collect();
+        let taken = &mut unknown.taken;
         let longest = unnamed.iter().map(|(_, origin)| origin.path.len()).max().unwrap_or(0);
         for length in 1..=longest {
             let mut count: FxHashMap<String, usize> = FxHashMap::default();
@@ -99,13 +119,27 @@ impl GraphData {
             }
             names.insert(symbol, unique);
         }
-        DimNames(names)
     }
 
-    /// Returns the place where the symbol comes from.
-    fn origin(&self, symbol: Symbol) -> Origin {
-        let maker = self.table.maker(symbol).filter(|node| (*node as usize) < self.nodes.len());
-        let Some(index) = maker.map(NodeIx) else {
+    /// Returns the nodes that made the symbols, or for a symbol that no node made (the symbol of a rebuilt graph), the
+    /// first node whose results have it.
+    fn makers(&self, symbols: &[Symbol]) -> FxHashMap<Symbol, NodeIx> {
+        let maker = |symbol| self.table.maker(symbol).filter(|node| (*node as usize) < self.nodes.len());
+        let mut makers: FxHashMap<Symbol, NodeIx> =
+            symbols.iter().filter_map(|symbol| Some((*symbol, NodeIx(maker(*symbol)?)))).collect();
+        if makers.len() < symbols.len() {
+            for info in &self.values {
+                for symbol in info.shape.dims().unwrap_or_default().iter().filter_map(Dim::as_symbol) {
+                    makers.entry(symbol).or_insert(info.node);
+                }
+            }
+        }
+        makers
+    }
+
+    /// Returns the place where a symbol comes from that `maker` made.
+    fn origin(&self, symbol: Symbol, maker: Option<NodeIx>) -> Origin {
+        let Some(index) = maker else {
             return Origin { path: vec!["unknown".to_string()], axis: String::new() };
         };
         let is_accepted = |letter: char| letter.is_alphanumeric() || letter == '.';
@@ -118,6 +152,25 @@ impl GraphData {
             Some(if number == 0 { format!(".{axis}") } else { format!(".{number}.{axis}") })
         });
         Origin { path, axis: axis.unwrap_or_default() }
+    }
+}
+
+/// The unknown dimensions that were met, each once.
+#[derive(Default)]
+struct Unknowns {
+    seen: FxHashSet<Symbol>,
+    unnamed: Vec<Symbol>,
+    /// Names that the program or another unknown dimension has.
+    taken: FxHashSet<String>,
+}
+
+impl Unknowns {
+    fn visit(&mut self, dim: &Dim) {
+        dim.symbols(&mut |symbol| match symbol.name() {
+            Some(name) => drop(self.taken.insert(name.to_string())),
+            None if self.seen.insert(symbol) => self.unnamed.push(symbol),
+            None => {}
+        });
     }
 }
 
@@ -141,7 +194,7 @@ impl Origin {
 mod tests {
     use shapeflow_shape_fns::shape;
 
-    use crate::{DType, Graph, Result};
+    use crate::{DType, Graph, Result, concat};
 
     #[test]
     fn unknowns_have_the_names_of_their_axes() -> Result<()> {
@@ -157,6 +210,29 @@ mod tests {
         let y = g.input("y", DType::F32, shape!["net.x.0", "x.1"])?;
         assert_eq!(text(x), "[net.x.0_2, net.x.1]");
         assert_eq!(text(y), "[net.x.0, x.1]");
+        Ok(())
+    }
+
+    #[test]
+    fn errors_use_the_names() -> Result<()> {
+        let g = Graph::new();
+        let x = g.input("x", DType::F32, shape![?, 3])?;
+        let y = g.input("net/y", DType::F32, shape![?, ?])?;
+        let unused = g.input("unused", DType::F32, shape![?])?;
+        let error = x.matmul(y.reshape(shape![-1, 2, 2])?).unwrap_err();
+        assert!(error.message().contains("(f32[x.0, 3], f32["), "{error}");
+        assert!(!error.message().contains('?'), "{error}");
+        let sum = (x + y.slice([0, 0], [-1, 3])?).ok()?;
+        let exe = g.compile(concat(&[sum, y], 0)?)?;
+        assert_eq!(exe.dim_names().shape(&exe.inputs()[0].shape), "[x.0, 3]");
+        assert_eq!(exe.dim_names().shape(&exe.inputs()[2].shape), "[?]");
+        assert!(unused.shape().rank().is_some());
+        let [x, y] = [[2, 3], [4, 3]].map(|sizes| crate::Tensor::zeros(DType::F32, &sizes));
+        let (x, y) = (x?, y?);
+        let error = exe.run_all(&[x.view(), y.view()]).unwrap_err();
+        assert!(!error.to_string().contains('?') && error.to_string().contains("x.0"), "{error}");
+        let error = exe.run_all(&[x.view()]).unwrap_err();
+        assert!(error.message().contains("x f32[x.0, 3]"), "{error}");
         Ok(())
     }
 

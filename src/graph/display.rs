@@ -93,6 +93,11 @@ impl GraphData {
         text
     }
 
+    /// Returns the text of a call, with the names of the unknown dimensions, for an error.
+    pub(crate) fn named_call_text(&self, op: &OpDef, operands: &[ValueIx], attrs: &Attrs) -> String {
+        self.dim_names().scope(|| self.call_text(op, operands, attrs))
+    }
+
     /// Returns the text of a node: `%2: f32[b, 10] = matmul(%0, %1, transpose_b=true)`.
     pub(crate) fn node_text(&self, index: NodeIx, names: &DimNames) -> String {
         let node = &self.nodes[index.at()];

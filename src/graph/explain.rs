@@ -6,7 +6,7 @@ use std::panic::Location;
 use rustc_hash::FxHashSet;
 use shapeflow_shape_fns::{DType, Dim, Equality, Provenance, Symbol};
 
-use super::{DimNames, Graph, GraphData, NodeIx, Value, ValueIx};
+use super::{Graph, GraphData, NodeIx, Value, ValueIx};
 use crate::dtype::type_text;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::op::Operand;
@@ -37,8 +37,8 @@ impl Graph {
     /// %2: f32[batch, 7] = concat(%0, %1, axis=1)  // src/main.rs:6:12
     ///   axis 0 is batch
     ///     batch: axis 0 of x at src/main.rs:4:11
-    ///     ?: axis 0 of y at src/main.rs:5:11
-    ///     ? == batch since concat at src/main.rs:6:12
+    ///     y.0: axis 0 of y at src/main.rs:5:11
+    ///     y.0 == batch since concat at src/main.rs:6:12
     ///   axis 1 is 7
     ///     7: made by concat at src/main.rs:6:12
     /// ```
@@ -73,12 +73,11 @@ impl Value<'_> {
 
 impl GraphData {
     fn explain(&self, value: ValueIx) -> String {
+        let names = self.dim_names();
+        let named = |dim: &Dim| names.any_dim(dim);
         let info = &self.values[value.at()];
-        let mut text = format!(
-            "{}  // {}",
-            self.node_text(info.node, &DimNames::default()),
-            self.nodes[info.node.at()].location
-        );
+        let mut text =
+            format!("{}  // {}", self.node_text(info.node, &names), self.nodes[info.node.at()].location);
         let shape = self.table.resolve_shape(&info.shape);
         let Some(dims) = shape.dims() else {
             text += "\n  the rank is known when the graph runs";
@@ -89,7 +88,6 @@ impl GraphData {
         }
         for (axis, dim) in dims.iter().enumerate() {
             let origin = Origin::of(self, value, dim);
-            let named = |dim: &Dim| if origin.numbered { format!("{dim:#}") } else { dim.to_string() };
             // Writing to a string does not fail.
             let _ = write!(text, "\n  axis {axis} is {}", named(dim));
             for place in origin.places.iter().take(PLACES) {
@@ -107,8 +105,7 @@ impl GraphData {
                 let about = |dim: &&Dim| origin.symbols.iter().any(|symbol| dim.mentions(*symbol));
                 if record.guard.dims().iter().any(about) {
                     let (label, at) = self.label_at(record.origin);
-                    let guard = &record.guard;
-                    let guard = if origin.numbered { format!("{guard:#}") } else { guard.to_string() };
+                    let guard = names.guard(&record.guard);
                     let _ = write!(text, "\n    {guard} is checked at run time for {label} at {at}");
                 }
             }
@@ -175,7 +172,7 @@ impl GraphData {
         ties.iter()
             .map(|tie| {
                 let (label, at) = self.label_at(tie.origin);
-                (format!("{} is {} since {label}", tie.symbol, tie.dim), at)
+                (format!("{} is {} since {label}", Dim::from(tie.symbol), tie.dim), at)
             })
             .collect()
     }
@@ -209,15 +206,12 @@ struct Origin {
     ties: Vec<Equality>,
     /// The symbols of the dimension before these equalities.
     symbols: FxHashSet<Symbol>,
-    /// Whether the text numbers anonymous symbols, to tell several apart.
-    numbered: bool,
 }
 
 impl Origin {
     /// Finds the origin of a resolved dimension of a value.
     fn of(data: &GraphData, value: ValueIx, dim: &Dim) -> Origin {
-        let mut origin =
-            Origin { places: Vec::new(), ties: Vec::new(), symbols: FxHashSet::default(), numbered: false };
+        let mut origin = Origin { places: Vec::new(), ties: Vec::new(), symbols: FxHashSet::default() };
         // The dimension, and its form at each place.
         let mut forms = vec![dim.clone()];
         let mut sources: Vec<ValueIx> = sources(data, value, dim);
@@ -252,7 +246,6 @@ impl Origin {
             }
         }
         origin.places.sort_by_key(|place| place.value);
-        origin.numbered = origin.symbols.iter().filter(|symbol| symbol.is_anonymous()).count() > 1;
         origin
     }
 }

@@ -6,8 +6,8 @@ use shapeflow_shape_fns::{Attrs, Dim, Mark, PartialElements, SymbolKind};
 use smallvec::SmallVec;
 
 use super::call::operand_info;
-use super::{Extra, GraphData, Node, NodeIx, ValueIx};
-use crate::error::Result;
+use super::{DimNames, Extra, GraphData, Node, NodeIx, ValueIx};
+use crate::error::{Error, Result};
 use crate::eval::{Call, Inference};
 use crate::op::{Body, OpRef, Operand, OperandMask};
 
@@ -60,16 +60,10 @@ impl GraphData {
             location,
             scope: self.scope,
         };
-        let mark = self.table.begin();
-        self.table.set_origin(self.nodes.len() as u32);
-        let symbolised = self.know_parameters(&node);
-        let known = self.tie_count();
-        let inferred = self.infer(&node, attrs).and_then(|inferred| {
-            if self.strict { self.refuse_ties(known).map(|()| inferred) } else { Ok(inferred) }
-        });
-        match inferred {
+        let attempt = self.attempt(&node, attrs);
+        match attempt.inferred {
             Ok(Inference { dtypes, result }) => {
-                self.table.commit(mark);
+                self.table.commit(attempt.mark);
                 if !attrs.is_empty() || result.derived().len() > 0 || name.is_some() {
                     let derived = result.derived().map(|(name, dims)| (name, dims.to_vec())).collect();
                     node.extra = Some(Box::new(Extra { attrs: attrs.clone(), derived, name }));
@@ -83,13 +77,45 @@ impl GraphData {
                 Ok((first.0..first.0 + count).map(ValueIx))
             }
             Err(error) => {
-                self.table.rollback(mark);
-                for value in symbolised {
-                    self.values[value.at()].elements = None;
-                }
-                Err(error)
+                self.undo(attempt.mark, attempt.symbolised);
+                Err(self.with_dim_names(error, &node, attrs))
             }
         }
+    }
+
+    /// Infers the results of a node, in a transaction that stays open.
+    fn attempt(&mut self, node: &Node, attrs: &Attrs) -> Attempt {
+        let mark = self.table.begin();
+        self.table.set_origin(self.nodes.len() as u32);
+        let symbolised = self.know_parameters(node);
+        let known = self.tie_count();
+        let inferred = self.infer(node, attrs).and_then(|inferred| {
+            if self.strict { self.refuse_ties(known).map(|()| inferred) } else { Ok(inferred) }
+        });
+        Attempt { mark, symbolised, inferred }
+    }
+
+    fn undo(&mut self, mark: Mark, symbolised: SmallVec<[ValueIx; 2]>) {
+        self.table.rollback(mark);
+        for value in symbolised {
+            self.values[value.at()].elements = None;
+        }
+    }
+
+    /// Returns the error of a refused call with the names of unknown dimensions, which inference does not know. The
+    /// call is inferred again while the names are in force.
+    fn with_dim_names(&mut self, error: Error, node: &Node, attrs: &Attrs) -> Error {
+        let names = if error.message().contains('?') { self.names_for_error() } else { None };
+        let Some(names) = names else { return error };
+        let again = names.scope(|| self.attempt(node, attrs));
+        self.undo(again.mark, again.symbolised);
+        again.inferred.err().unwrap_or(error)
+    }
+
+    /// Returns the names of unknown dimensions for the error of a refused call. Naming visits the whole graph, so a
+    /// graph with many refused calls names dimensions only in the errors of the first ones.
+    pub(super) fn names_for_error(&self) -> Option<DimNames> {
+        (self.errors.len() + self.refused.len() < NAMED_ERRORS).then(|| self.dim_names())
     }
 
     /// Makes the elements of a node's parameters known where possible. Elements that depend only on constants get their
@@ -131,6 +157,17 @@ impl GraphData {
         call.infer(&mut self.table)
     }
 }
+
+/// An open transaction that infers the results of a node.
+struct Attempt {
+    mark: Mark,
+    /// The values whose elements got symbols.
+    symbolised: SmallVec<[ValueIx; 2]>,
+    inferred: Result<Inference>,
+}
+
+/// The number of refused calls of a graph whose errors name unknown dimensions.
+const NAMED_ERRORS: usize = 100;
 
 /// The maximum number of elements of a size operand that gets symbols. The elements of a larger operand stay unknown.
 const MAX_SYMBOLIC_ELEMENTS: usize = 64;

@@ -198,11 +198,12 @@ fn refuse_undefined(graph: &GraphData, defined: &mut FxHashSet<Symbol>) -> Resul
     for (number, node) in graph.nodes.iter().enumerate() {
         let refuse = |what: &str, symbol: Symbol| {
             let index = NodeIx(number as u32);
+            let names = graph.dim_names();
             let message = format!(
                 "{what} must be known when the op runs, but nothing determines {}",
-                Dim::from(symbol)
+                names.any_dim(&Dim::from(symbol))
             );
-            let call = graph.call_text(&node.op, &node.operands, node.attrs());
+            let call = graph.named_call_text(&node.op, &node.operands, node.attrs());
             Err(Error::new(ErrorKind::Compile, Phase::Compile, message)
                 .with_op(node.op.name(), call)
                 .with_node(graph.node_name(index))

@@ -106,7 +106,7 @@ fn no_kernel(old: &GraphData, index: NodeIx) -> Error {
     let node = &old.nodes[index.at()];
     let message = "the op has no kernel here: its shapes are inferred, but nothing computes its elements";
     Error::new(ErrorKind::Compile, Phase::Compile, message)
-        .with_op(node.op.name(), old.call_text(&node.op, &node.operands, node.attrs()))
+        .with_op(node.op.name(), old.named_call_text(&node.op, &node.operands, node.attrs()))
         .with_node(old.node_name(index))
         .at(node.location)
 }

@@ -252,7 +252,7 @@ impl<'a> Rebuilder<'a> {
         let first = match added {
             Ok(mut values) => values.next(),
             Err(error) => {
-                let call = self.new.call_text(&node.op, &key.operands, &key.attrs);
+                let call = self.new.named_call_text(&node.op, &key.operands, &key.attrs);
                 return Err(error
                     .with_phase(Phase::Compile)
                     .with_op(node.op.name(), call)

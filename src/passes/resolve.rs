@@ -99,7 +99,7 @@ pub(crate) fn unresolved(graph: &GraphData) -> Result<Vec<bool>> {
             continue;
         }
         let refuse = |message: String| {
-            let call = graph.call_text(&node.op, &node.operands, node.attrs());
+            let call = graph.named_call_text(&node.op, &node.operands, node.attrs());
             Err(Error::new(ErrorKind::Compile, Phase::Compile, message)
                 .with_op(node.op.name(), call)
                 .with_node(graph.node_name(NodeIx(number as u32)))

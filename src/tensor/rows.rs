@@ -1,5 +1,7 @@
 //! Rows: the parts of a tensor along its first axis.
 
+use std::ops::Range;
+
 use super::TensorView;
 use super::view::Data;
 
@@ -9,24 +11,37 @@ impl<'a> TensorView<'a> {
     /// # Panics
     /// The view has no such row, or is strided.
     pub(crate) fn row(&self, number: usize) -> TensorView<'a> {
+        let row = self.rows(number..number + 1);
+        TensorView { sizes: self.sizes[1..].into(), ..row }
+    }
+
+    /// Returns consecutive rows of a row-major view of rank 1 or more.
+    ///
+    /// # Panics
+    /// The view does not have all these rows, or is strided.
+    pub(crate) fn rows(&self, rows: Range<usize>) -> TensorView<'a> {
         assert!(self.strides.is_none(), "rows are contiguous in row-major views only");
-        let sizes = &self.sizes[1..];
-        let len = self.len / self.sizes[0];
+        assert!(rows.start <= rows.end && rows.end <= self.sizes[0], "the view has {} rows", self.sizes[0]);
+        let row = self.len.checked_div(self.sizes[0]).unwrap_or(0);
+        let len = row * rows.len();
+        let range = row * rows.start..row * rows.end;
         let data = match self.data {
             Data::Bytes { bytes, size, .. } => {
-                Data::Bytes { bytes: &bytes[number * len * size..][..len * size], first: 0, size }
+                Data::Bytes { bytes: &bytes[range.start * size..range.end * size], first: 0, size }
             }
-            Data::Strings(strings) => Data::Strings(strings.slice(number * len..(number + 1) * len)),
-            Data::Lists(lists) => Data::Lists(&lists[number * len..][..len]),
+            Data::Strings(strings) => Data::Strings(strings.slice(range)),
+            Data::Lists(lists) => Data::Lists(&lists[range]),
         };
-        TensorView { dtype: self.dtype, sizes: sizes.into(), strides: None, len, data }
+        let mut sizes = self.sizes.clone();
+        sizes[0] = rows.len();
+        TensorView { dtype: self.dtype, sizes, strides: None, len, data }
     }
 }
 
 #[cfg(feature = "graphdef")]
 impl super::Tensor {
     /// Joins the elements of tensors, one after the other, to a tensor of these sizes, which has as many elements. The
-    /// tensors have the dtype of the result, which is no variant.
+    /// tensors have the dtype of the result.
     ///
     /// # Errors
     /// Memory is refused.
@@ -35,6 +50,13 @@ impl super::Tensor {
         sizes: &[usize],
         parts: &[TensorView<'_>],
     ) -> crate::error::Result<super::Tensor> {
+        if dtype == shapeflow_shape_fns::DType::Variant {
+            let lists = parts.iter().flat_map(|part| match part.data {
+                Data::Lists(lists) => lists,
+                _ => &[],
+            });
+            return super::Tensor::from_lists(sizes, &lists.cloned().collect::<Vec<_>>());
+        }
         if dtype.size_bytes().is_none() {
             let parts = parts.iter().map(TensorView::as_strings).collect::<crate::error::Result<Vec<_>>>()?;
             let (count, bytes) = parts

@@ -18,7 +18,7 @@ impl Tensor {
     }
 
     /// Copies lists, whose number must fit the sizes, into a variant tensor. The copies share their items.
-    pub(super) fn from_lists(sizes: &[usize], lists: &[TensorList]) -> Result<Tensor> {
+    pub(crate) fn from_lists(sizes: &[usize], lists: &[TensorList]) -> Result<Tensor> {
         let storage = Storage::Lists(Arc::new(lists.to_vec()));
         Ok(Tensor { dtype: DType::Variant, layout: Layout::row_major(sizes)?, storage })
     }
@@ -29,6 +29,20 @@ impl<'a> TensorView<'a> {
     pub(super) fn of_lists(sizes: &'a [usize], lists: &'a [TensorList]) -> TensorView<'a> {
         let data = Data::Lists(lists);
         TensorView { dtype: DType::Variant, sizes: sizes.into(), strides: None, len: lists.len(), data }
+    }
+
+    /// Returns all elements.
+    ///
+    /// # Errors
+    /// `DType`: the elements are not lists.
+    pub(crate) fn lists(&self) -> Result<&'a [TensorList]> {
+        match self.data {
+            Data::Lists(lists) => Ok(lists),
+            _ => {
+                let message = format!("tensor lists must be variants, got {}", self.dtype);
+                Err(Error::new(ErrorKind::DType, Phase::Run, message))
+            }
+        }
     }
 
     /// Returns the list that is the only element.

@@ -4,6 +4,7 @@ mod control;
 mod damage;
 mod feeds;
 mod imports;
+mod large_checkpoint;
 mod mutated;
 mod positions;
 mod roundtrip;

@@ -383,7 +383,7 @@ fn broadcast_errors_are_found_although_a_later_equality_solves_the_size() -> Res
         assert_eq!(run(3, m)?[0].to_vec::<f32>()?, [2.0; 3]);
     }
     assert_snapshot!(error_text(run(3, 5)), @r"
-    error: add(f32[3], f32[?]): dimensions must be equal or 1 to broadcast, got 3 and 5 at axis 0 of [3] and [5]
+    error: add(f32[3], f32[y.0]): dimensions must be equal or 1 to broadcast, got 3 and 5 at axis 0 of [3] and [5]
       --> `let sum = x + y;`
     ");
     Ok(())

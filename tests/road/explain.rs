@@ -38,10 +38,10 @@ fn equalities_are_explained() -> Result<()> {
     %3: f32[batch, 7] = concat(%0, %1, axis=1)  // `let both = concat(&[x, y], 1)?;`
       axis 0 is batch
         batch: axis 0 of x at `let x = g.input("x", DType::F32, shape!["batch", 3])?;`
-        ?0: axis 0 of y at `let y = g.input("y", DType::F32, shape![?, 4])?;`
-        ?1: axis 0 of z at `let z = g.input("z", DType::F32, shape![?, 4])?;`
-        ?0 == batch since concat at `let both = concat(&[x, y], 1)?;`
-        ?1 == batch since stack at `let _ = stack(&[y, z], 0)?;`
+        y.0: axis 0 of y at `let y = g.input("y", DType::F32, shape![?, 4])?;`
+        z.0: axis 0 of z at `let z = g.input("z", DType::F32, shape![?, 4])?;`
+        y.0 == batch since concat at `let both = concat(&[x, y], 1)?;`
+        z.0 == batch since stack at `let _ = stack(&[y, z], 0)?;`
       axis 1 is 7
         7: made by concat at `let both = concat(&[x, y], 1)?;`
     "#);
@@ -49,10 +49,10 @@ fn equalities_are_explained() -> Result<()> {
     %2: f32[batch, 4] = input("z")  // `let z = g.input("z", DType::F32, shape![?, 4])?;`
       axis 0 is batch
         batch: axis 0 of x at `let x = g.input("x", DType::F32, shape!["batch", 3])?;`
-        ?0: axis 0 of y at `let y = g.input("y", DType::F32, shape![?, 4])?;`
-        ?1: axis 0 of z at `let z = g.input("z", DType::F32, shape![?, 4])?;`
-        ?0 == batch since concat at `let both = concat(&[x, y], 1)?;`
-        ?1 == batch since stack at `let _ = stack(&[y, z], 0)?;`
+        y.0: axis 0 of y at `let y = g.input("y", DType::F32, shape![?, 4])?;`
+        z.0: axis 0 of z at `let z = g.input("z", DType::F32, shape![?, 4])?;`
+        y.0 == batch since concat at `let both = concat(&[x, y], 1)?;`
+        z.0 == batch since stack at `let _ = stack(&[y, z], 0)?;`
       axis 1 is 4
         4: axis 1 of z at `let z = g.input("z", DType::F32, shape![?, 4])?;`
     "#);
@@ -62,10 +62,10 @@ fn equalities_are_explained() -> Result<()> {
     %2: f32[8, 4] = input("z")  // `let z = g.input("z", DType::F32, shape![?, 4])?;`
       axis 0 is 8
         batch: axis 0 of x at `let x = g.input("x", DType::F32, shape!["batch", 3])?;`
-        ?0: axis 0 of y at `let y = g.input("y", DType::F32, shape![?, 4])?;`
-        ?1: axis 0 of z at `let z = g.input("z", DType::F32, shape![?, 4])?;`
-        ?0 == batch since concat at `let both = concat(&[x, y], 1)?;`
-        ?1 == batch since stack at `let _ = stack(&[y, z], 0)?;`
+        y.0: axis 0 of y at `let y = g.input("y", DType::F32, shape![?, 4])?;`
+        z.0: axis 0 of z at `let z = g.input("z", DType::F32, shape![?, 4])?;`
+        y.0 == batch since concat at `let both = concat(&[x, y], 1)?;`
+        z.0 == batch since stack at `let _ = stack(&[y, z], 0)?;`
         batch == 8 since stack at `let _ = stack(&[both, eight], 0)?;`
       axis 1 is 4
         4: axis 1 of z at `let z = g.input("z", DType::F32, shape![?, 4])?;`
@@ -94,9 +94,9 @@ fn terms_and_guards_are_explained() -> Result<()> {
     "#);
     let kept = x.boolean_mask((x.reduce_sum([1])?).greater(0.0)?, 0)?;
     assert_snapshot!(with_source_lines(&kept.explain()?), @r#"
-    %9: f32[?, 4] = boolean_mask(%0, %8, axis=0)  // `let kept = x.boolean_mask((x.reduce_sum([1])?).greater(0.0)?, 0)?;`
-      axis 0 is ?
-        ?: made by boolean_mask at `let kept = x.boolean_mask((x.reduce_sum([1])?).greater(0.0)?, 0)?;`
+    %9: f32[boolean_mask_9.0, 4] = boolean_mask(%0, %8, axis=0)  // `let kept = x.boolean_mask((x.reduce_sum([1])?).greater(0.0)?, 0)?;`
+      axis 0 is boolean_mask_9.0
+        boolean_mask_9.0: made by boolean_mask at `let kept = x.boolean_mask((x.reduce_sum([1])?).greater(0.0)?, 0)?;`
       axis 1 is 4
         4: axis 1 of x at `let x = g.input("x", DType::F32, shape!["n", 4])?;`
     "#);

@@ -147,22 +147,30 @@ fn memory_of_dropped_results_is_reused() -> Result<()> {
     Ok(())
 }
 
-/// The system's allocator, which counts the allocations of each thread.
+/// The system's allocator, which counts the allocations and the bytes of each thread.
 struct CountingAllocator;
 
 thread_local! {
     static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
+    static LIVE_BYTES: Cell<isize> = const { Cell::new(0) };
+}
+
+/// Returns the bytes that this thread has allocated and not freed.
+pub fn live_bytes() -> isize {
+    LIVE_BYTES.get()
 }
 
 // SAFETY: every call is passed on to the system's allocator unchanged.
 unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+        LIVE_BYTES.set(LIVE_BYTES.get() + layout.size().cast_signed());
         // SAFETY: the caller upholds the contract of `GlobalAlloc::alloc`.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {
+        LIVE_BYTES.set(LIVE_BYTES.get() - layout.size().cast_signed());
         // SAFETY: `start` comes from `alloc`, so from the system's allocator, with the same layout.
         unsafe { System.dealloc(start, layout) }
     }

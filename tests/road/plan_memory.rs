@@ -1,6 +1,9 @@
 //! Plans of many sizes: a loop over lengths finds them again, and their memory is bounded.
 
-use shapeflow::{CompileOptions, DType, Graph, Result, Tensor, shape};
+use shapeflow::{CompileOptions, DType, Graph, Result, Tensor, TensorView, shape};
+
+use crate::env_vars;
+use crate::memory::live_bytes;
 
 /// Runs a graph once for each length, and returns the runs that made a plan.
 fn misses(options: &CompileOptions, lengths: impl Iterator<Item = usize>) -> Result<u64> {
@@ -31,5 +34,31 @@ fn the_least_recently_used_plan_is_made_again() -> Result<()> {
     // The length 7 is used every other time, so its plan stays.
     let lengths = (0..400).flat_map(|length| [7, 1000 + length]);
     assert_eq!(misses(&CompileOptions::new().plan_memory(50_000), lengths)?, 401);
+    Ok(())
+}
+
+/// Plans every pair of sizes once: 20,000 pairs, or `SHAPEFLOW_SIZES` of them.
+#[test]
+fn memory_stays_flat_over_any_number_of_sizes() -> Result<()> {
+    const MOST: usize = 1000;
+    let count: usize = env_vars::number("SHAPEFLOW_SIZES").unwrap_or(20_000).min(MOST * MOST);
+    let g = Graph::new();
+    let [x, y] = [g.input("x", DType::F32, shape!["n"])?, g.input("y", DType::F32, shape!["m"])?];
+    let sums = (x * 2.0).reduce_sum(0)? + (y + 1.0).reduce_sum(0)?;
+    let exe = g.compile_with(&CompileOptions::new().plan_memory(1 << 20), sums.ok()?)?;
+    let ones = [1.0f32; MOST];
+    let (mut half, start) = (0, std::time::Instant::now());
+    for number in 0..count {
+        let (n, m) = (number % MOST, number / MOST);
+        let [sum] = exe.run(&[TensorView::new(&[n], &ones[..n])?, TensorView::new(&[m], &ones[..m])?])?;
+        assert_eq!(sum.item::<f32>()?, (2 * n + 2 * m) as f32);
+        if number == count / 2 {
+            half = live_bytes();
+        }
+    }
+    let growth = live_bytes() - half;
+    println!("{count} sizes in {:?}: memory grew by {growth} bytes in the second half", start.elapsed());
+    assert_eq!(exe.stats().plan_misses, count as u64);
+    assert!(growth.abs() < 64 << 10, "memory grew by {growth} bytes");
     Ok(())
 }

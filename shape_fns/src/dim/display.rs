@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 
 use crate::dim::poly::{Atom, Call, Function, Term};
 use crate::dim::symbol::Symbol;
-use crate::dim::{Dim, Repr};
+use crate::dim::{Dim, Repr, SymbolNames};
 
 impl fmt::Debug for Dim {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -34,16 +34,21 @@ pub(crate) enum Anonymous {
 }
 
 impl Anonymous {
-    /// Returns the spelling that shows which anonymous symbols of `dims` are the same: `?0`, `?1`, … for symbols that
-    /// occur more than once, and `?` for all other symbols.
+    /// Returns the spelling that shows which anonymous symbols of `dims` are the same, with the names in force.
     pub(crate) fn of(dims: &[Dim], numbered: bool) -> Anonymous {
-        if numbered {
-            return Anonymous::Numbered;
-        }
+        if numbered { Anonymous::Numbered } else { Anonymous::named(dims, &SymbolNames::in_force()) }
+    }
+
+    /// Returns the spelling that shows which anonymous symbols of `dims` are the same: the name of a symbol that has
+    /// one, `?0`, `?1`, … for other symbols that occur more than once, and `?` for all other symbols.
+    pub(crate) fn named(dims: &[Dim], names: &SymbolNames) -> Anonymous {
+        let mut spelled: FxHashMap<Symbol, String> = FxHashMap::default();
         let mut seen: SmallVec<[Symbol; 8]> = SmallVec::new();
         for dim in dims {
             dim.symbols(&mut |symbol| {
-                if symbol.is_anonymous() {
+                if let Some(name) = names.get(symbol) {
+                    spelled.insert(symbol, name.to_string());
+                } else if symbol.is_anonymous() {
                     seen.push(symbol);
                 }
             });
@@ -60,14 +65,16 @@ impl Anonymous {
             true => seen.iter().filter(|other| **other == symbol).count() > 1,
             false => occurrences.get(&symbol).is_some_and(|count| *count > 1),
         };
-        let mut repeated: FxHashMap<Symbol, String> = FxHashMap::default();
+        let mut next = 0;
         for &symbol in &seen {
             if is_repeated(symbol) {
-                let next = repeated.len();
-                repeated.entry(symbol).or_insert_with(|| format!("?{next}"));
+                spelled.entry(symbol).or_insert_with(|| {
+                    next += 1;
+                    format!("?{}", next - 1)
+                });
             }
         }
-        Anonymous::Spelled(repeated)
+        Anonymous::Spelled(spelled)
     }
 
     fn write(&self, f: &mut dyn Write, symbol: Symbol) -> fmt::Result {

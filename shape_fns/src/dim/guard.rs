@@ -1,8 +1,5 @@
 //! [`Guard`]: a condition on dimensions. Undecided conditions are checked when sizes are known.
 
-use std::fmt;
-
-use crate::dim::quotient::gcd;
 use crate::{Dim, Result, Symbol};
 
 /// A condition on dimensions.
@@ -90,63 +87,9 @@ impl Guard {
     }
 }
 
-impl Guard {
-    /// Returns the text with the dimensions as `dim_text` writes them. The text omits numbers that divide all terms.
-    pub(crate) fn text(&self, dim_text: &dyn Fn(&Dim) -> String) -> String {
-        let [a, b] = self.dims().map(Dim::clone);
-        let [a, b] = match self {
-            Guard::Eq(..) | Guard::Ge(..) | Guard::Divides { .. } => without_common_factor([a, b]),
-            Guard::OneOrEqual(..) => [a, b],
-        };
-        let [a, b] = [&a, &b].map(dim_text);
-        match self {
-            Guard::Eq(..) => format!("{a} == {b}"),
-            Guard::Ge(..) => format!("{a} >= {b}"),
-            Guard::OneOrEqual(..) => format!("{a} in {{1, {b}}}"),
-            Guard::Divides { .. } => format!("{a} divides {b}"),
-        }
-    }
-}
-
-/// Divides both dimensions by the greatest number that divides all their terms.
-fn without_common_factor([a, b]: [Dim; 2]) -> [Dim; 2] {
-    let factor = gcd(a.common_factor(), b.common_factor());
-    if factor < 2 {
-        return [a, b];
-    }
-    let factor = Dim::from(factor);
-    match (a.floordiv(&factor), b.floordiv(&factor)) {
-        (Ok(a), Ok(b)) => [a, b],
-        _ => [a, b],
-    }
-}
-
-/// Writes the condition: `n >= 3`, `n in {1, 5}`, `4 divides n`. With `{:#}` every anonymous symbol shows its own
-/// number.
-impl fmt::Display for Guard {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let is_alternate = f.alternate();
-        f.write_str(&self.text(&|dim| if is_alternate { format!("{dim:#}") } else { dim.to_string() }))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_text_omits_common_factors() {
-        let dim = |text: &str| text.parse::<Dim>().unwrap();
-        let text = |a, b| Guard::Eq(dim(a), dim(b)).to_string();
-        assert_eq!(text("4*n*m-8*n", "12*k"), "m*n-2*n == 3*k");
-        assert_eq!(text("6*n", "9"), "2*n == 3");
-        assert_eq!(text("4*n+2", "0"), "2*n+1 == 0");
-        assert_eq!(text("n", "4*m"), "n == 4*m");
-        assert_eq!(Guard::Ge(dim("4*n"), dim("8")).to_string(), "n >= 2");
-        let divides = |divisor, dividend| Guard::Divides { divisor: dim(divisor), dividend: dim(dividend) };
-        assert_eq!(divides("12", "4*n*m").to_string(), "3 divides m*n");
-        assert_eq!(divides("4", "n+2").to_string(), "4 divides n+2");
-    }
 
     #[test]
     fn guards_are_decided_if_the_same_for_all_sizes() {

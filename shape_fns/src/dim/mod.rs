@@ -13,7 +13,8 @@
 //! | `bounds`, `compare`, `guard` | facts that the canonical form proves without a table |
 //! | `solve`, `linear` | an equation solved for one symbol; the form `a·s + b` |
 //! | `evaluate` | symbols replaced by dimensions or by values |
-//! | `display`, `names` | the text of a dimension; names for the anonymous symbols in a text |
+//! | `display`, `guard_text` | the text of a dimension and of a condition |
+//! | `names`, `named_text` | names for the anonymous symbols in a text |
 //!
 //! `shape` builds shapes of dimensions, `infer` records facts about dimensions, and shape functions compute with
 //! dimensions. The crate that compiles graphs evaluates dimensions when sizes are known.
@@ -26,9 +27,11 @@ pub(crate) mod compare;
 pub(crate) mod display;
 pub(crate) mod evaluate;
 mod guard;
+mod guard_text;
 mod into_dim;
 pub(crate) mod lattice;
 mod linear;
+mod named_text;
 mod names;
 mod operators;
 pub(crate) mod poly;

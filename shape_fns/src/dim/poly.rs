@@ -139,6 +139,20 @@ impl Monomial {
         })
     }
 
+    /// Returns the product of the atoms that both monomials contain.
+    pub(crate) fn shared_with(&self, other: &Monomial) -> Monomial {
+        let mut rest = other.0.clone();
+        let mut shared = self.0.clone();
+        shared.retain(|atom| match rest.iter().position(|other| other == atom) {
+            Some(position) => {
+                rest.remove(position);
+                true
+            }
+            None => false,
+        });
+        Monomial(shared)
+    }
+
     /// Returns the monomial `m` with `m * divisor == self`, if there is one.
     pub(crate) fn divided_by(&self, divisor: &Monomial) -> Option<Monomial> {
         let mut atoms = self.0.clone();

@@ -119,6 +119,23 @@ impl Dim {
         }
     }
 
+    /// Returns the product of the symbols and calls that every term of the dimensions contains; `None` if there is no
+    /// such symbol or call, or if a dimension is 0 or invalid.
+    pub(crate) fn common_product(dims: &[&Dim]) -> Option<Dim> {
+        let mut common: Option<Monomial> = None;
+        for dim in dims {
+            let terms = terms_of(dim).ok().filter(|terms| !terms.is_empty())?;
+            for (monomial, _) in &terms {
+                common = Some(match common {
+                    Some(common) => common.shared_with(monomial),
+                    None => monomial.clone(),
+                });
+            }
+        }
+        let common = common.filter(|common| !common.is_one())?;
+        from_terms(SmallVec::from_iter([(common, 1)])).ok()
+    }
+
     /// Splits the dimension into the sum of its non-constant terms and its constant. Returns `None` for a number and
     /// for an invalid dimension.
     pub(crate) fn without_constant(&self) -> Option<(Dim, i64)> {

@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 use crate::dim::display::{Anonymous, write_dim};
 use crate::error::bail;
 use crate::shape::parse::parse_sharing;
-use crate::{Dim, IntoDim, Result, TensorShape, Unknown};
+use crate::{Dim, IntoDim, Result, SymbolNames, TensorShape, Unknown};
 
 /// Field numbers of `TensorShapeProto`.
 const DIM: u64 = 2;
@@ -46,7 +46,7 @@ impl TensorShape {
             put_varint(&mut bytes, 1);
             return Ok(bytes);
         };
-        let names = Anonymous::of(dims, false);
+        let names = Anonymous::named(dims, &SymbolNames::default());
         let mut message = Vec::new();
         for dim in dims {
             message.clear();

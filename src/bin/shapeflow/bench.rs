@@ -97,7 +97,7 @@ fn measure(arguments: &ArgMatches, variant: &Variant<'_>) -> Result<Measures, Fa
     let start = Instant::now();
     let exe = imported.graph().compile_with(&options, &named[..])?;
     let compile = micros(start);
-    let tensors = feeds.of(&exe, &imported.graph().dim_names())?;
+    let tensors = feeds.of(&exe)?;
     let views: Vec<TensorView<'_>> = tensors.iter().map(Tensor::view).collect();
     let mut runner = exe.runner();
     let start = Instant::now();

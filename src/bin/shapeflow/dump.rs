@@ -114,7 +114,7 @@ fn drawn(
         let options = options(arguments).trace(&trace);
         let exe = imported.graph().compile_with(&options, &wanted(imported, fetches)?)?;
         if feeds.are_given() {
-            let tensors = feeds.of(&exe, &imported.graph().dim_names())?;
+            let tensors = feeds.of(&exe)?;
             let views: Vec<TensorView<'_>> = tensors.iter().map(Tensor::view).collect();
             // The first run compiles and touches memory, so only later runs are timed.
             exe.run_all(&views)?;

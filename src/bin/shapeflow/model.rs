@@ -228,12 +228,12 @@ impl Feeds {
         Ok(())
     }
 
-    /// Returns the tensors in the order of an executable's needed inputs, converted to the dtypes of the inputs. `names`
-    /// are the names of the unknown dimensions in errors.
-    pub(crate) fn of(&self, exe: &Executable, names: &DimNames) -> Result<Vec<Tensor>, Failure> {
+    /// Returns the tensors in the order of an executable's needed inputs, converted to the dtypes of the inputs.
+    pub(crate) fn of(&self, exe: &Executable) -> Result<Vec<Tensor>, Failure> {
+        let names = exe.dim_names();
         let tensor_for = |port: &Port| {
             let Port { name, dtype, shape, .. } = port;
-            let expected = type_text(Some(*dtype), shape, names);
+            let expected = type_text(Some(*dtype), shape, &names);
             let Some(file) = self.file.as_ref().map(|file| file.display()) else {
                 let message = format!("{name} {expected} must be fed; give --feeds FEEDS.npz");
                 return Err(Failure::at_node(name, message));

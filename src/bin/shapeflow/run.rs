@@ -15,7 +15,7 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
     let trace = Trace::new();
     let fetches = fetches(arguments);
     let mut feeds = trace.time("feeds", || Feeds::read(arguments))?;
-    let (exe, names, dim_names) = {
+    let (exe, names) = {
         let imported = trace.time("build", || import(arguments, fetches.as_deref(), Some(&mut feeds)))?;
         let values = results(&imported, fetches.as_deref())?;
         check_kernels(&imported, &values)?;
@@ -27,9 +27,9 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
         }
         let exe = trace.time("compile", || imported.graph().compile_with(&options, &named[..]))?;
         let names: Vec<String> = values.iter().map(|(name, _)| name.clone()).collect();
-        (exe, names, imported.graph().dim_names())
+        (exe, names)
     };
-    let tensors = feeds.of(&exe, &dim_names)?;
+    let tensors = feeds.of(&exe)?;
     let views: Vec<TensorView<'_>> = tensors.iter().map(Tensor::view).collect();
     let results = trace.time("run", || exe.run_all(&views))?;
     let results: Vec<(&str, &Tensor)> = names.iter().map(String::as_str).zip(&results).collect();

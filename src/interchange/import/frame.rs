@@ -7,6 +7,7 @@ use super::super::imported::split_name;
 use super::super::proto::{ArgDef, AttrKind, AttrValue, FunctionDef, GraphDef, NodeDef};
 use super::super::signature::{ArgumentType, signature};
 use super::built::ImportedValue;
+use super::list_output::list_output;
 use super::switches::Switches;
 use crate::error::{Error, ErrorKind, Phase, Result};
 
@@ -146,7 +147,10 @@ impl<'a, 'g> Frame<'a, 'g> {
 
     /// Returns the position of the first tensor of a named output among all outputs of the node.
     fn offset(&self, node: usize, output: &str) -> usize {
-        let Some(signature) = self.nodes.get(node).and_then(|node| signature(&node.op)) else { return 0 };
+        let op = self.nodes.get(node).map_or("", |node| &node.op);
+        let Some(signature) = signature(op) else {
+            return list_output(op, output, self.int(node, "output_ragged_rank").unwrap_or(0));
+        };
         let mut offset = 0usize;
         for argument in &signature.outputs {
             if argument.name == output {

@@ -1,4 +1,5 @@
-//! Imports the ops of TensorFlow's `TensorList` and `TensorArrayV3` families as ops on tensor lists.
+//! Imports the ops of TensorFlow's `TensorList` and `TensorArrayV3` families, and the ops between ragged tensors and
+//! variants, as ops on tensor lists.
 //!
 //! A `TensorArray` is a resource that its ops change; an edge of dtype float, the flow, orders them. Here the flow itself
 //! is the list, and the handle has no use.
@@ -14,7 +15,7 @@ use super::importer::Importer;
 use crate::error::Result;
 use crate::graph::Value;
 use crate::op::OpDef;
-use crate::ops::list::{gather, item, join, make, push, size};
+use crate::ops::list::{gather, item, join, make, push, ragged, size};
 use crate::tensor::Tensor;
 
 /// An operand of a list op.
@@ -28,8 +29,10 @@ enum ListOperand {
     ShapeAttr,
     /// A vector without elements.
     Nothing,
+    /// All inputs.
+    All,
 }
-use ListOperand::{Input, Nothing, Shape, ShapeAttr};
+use ListOperand::{All, Input, Nothing, Shape, ShapeAttr};
 
 /// How a node becomes a list op.
 struct Row {
@@ -62,8 +65,13 @@ impl Row {
     }
 }
 
+/// The greatest number of ragged axes of a tensor from a variant.
+const MAX_RAGGED_RANK: i64 = 64;
+
 static ROWS: &[Row] = &[
     row("EmptyTensorList", &make::EMPTY, &[Shape(0), Input(1)]),
+    row("RaggedTensorFromVariant", &ragged::FROM_VARIANT, &[Input(0)]),
+    row("RaggedTensorToVariant", &ragged::TO_VARIANT, &[All]),
     row("TensorArrayConcatV3", &join::CONCAT, &[Input(1), ShapeAttr, Nothing]).axes_from(1),
     row("TensorArrayGatherV3", &gather::GATHER, &[Input(2), Input(1), ShapeAttr]).axes_from(0).list(2),
     row("TensorArrayReadV3", &item::GET, &[Input(2), Input(1), ShapeAttr]).axes_from(0).list(2),
@@ -134,6 +142,10 @@ impl<'a, 'g> Importer<'a, 'g> {
         let mut operands = Vec::with_capacity(row.operands.len());
         for operand in row.operands {
             operands.push(match *operand {
+                All => {
+                    operands.extend(inputs.iter().map(|input| input.value));
+                    continue;
+                }
                 Input(number) => input(number)?,
                 Shape(number) => {
                     let value = input(number)?;
@@ -151,10 +163,11 @@ impl<'a, 'g> Importer<'a, 'g> {
                 Nothing => self.graph.constant_at(Tensor::zeros(DType::I64, &[0])?, self.location),
             });
         }
-        let dtype = ["element_dtype", "dtype"].iter().find_map(|attr| match frame.attr(index, attr) {
-            Some(AttrKind::Type(number)) => dtype_of(*number),
-            _ => None,
-        });
+        let dtype =
+            ["element_dtype", "dtype", "Tvalues"].iter().find_map(|attr| match frame.attr(index, attr) {
+                Some(AttrKind::Type(number)) => dtype_of(*number),
+                _ => None,
+            });
         let mut builder = self.graph.op(row.def).data_all(&operands);
         if let Some(axis) = row.axes_from {
             let axes = sizes_only(&known).slice(axis..);
@@ -165,6 +178,20 @@ impl<'a, 'g> Importer<'a, 'g> {
         }
         if let Some(AttrKind::I(count)) = frame.attr(index, "num_elements") {
             builder = builder.attr("count", *count);
+        }
+        for attr in ["input_ragged_rank", "output_ragged_rank"] {
+            if let Some(AttrKind::I(rank)) = frame.attr(index, attr) {
+                if !(-1..=MAX_RAGGED_RANK).contains(rank) {
+                    return damaged(format!("{attr} must be at most {MAX_RAGGED_RANK}, got {rank}"));
+                }
+                builder = builder.attr(attr, *rank);
+            }
+        }
+        if let Some(AttrKind::B(is_batched)) = frame.attr(index, "batched_input") {
+            builder = builder.attr("batched_input", *is_batched);
+        }
+        if let Some(AttrKind::Type(number)) = frame.attr(index, "Tsplits") {
+            builder = builder.attr("Tsplits", dtype_of(*number).unwrap_or(DType::I64));
         }
         for attr in ["resize_if_index_out_of_bounds", "dynamic_size"] {
             if let Some(AttrKind::B(resizes)) = frame.attr(index, attr) {

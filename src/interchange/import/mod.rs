@@ -18,6 +18,7 @@ mod handle;
 mod importer;
 mod initial;
 mod levels;
+mod list_output;
 mod lists;
 mod node;
 mod placeholder;

@@ -12,4 +12,5 @@ pub(crate) mod items;
 pub(crate) mod join;
 pub(crate) mod make;
 pub(crate) mod push;
+pub(crate) mod ragged;
 pub(crate) mod size;

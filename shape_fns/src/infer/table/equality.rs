@@ -79,11 +79,21 @@ impl DimTable {
                 Ok(self.resolve(&a))
             }
             None => {
+                if let Some([x, y]) = self.without_positive_factor(&a, &b) {
+                    self.merge(&x, &y)?;
+                    return Ok(self.resolve(&a));
+                }
                 let merged = if b.is_known() { b.clone() } else { a.clone() };
                 self.record(Guard::Eq(a, b));
                 Ok(merged)
             }
         }
+    }
+
+    /// Divides both sides of an equality by the product that all their terms contain, if this product is positive.
+    fn without_positive_factor(&self, a: &Dim, b: &Dim) -> Option<[Dim; 2]> {
+        let factor = Dim::common_product(&[a, b]).filter(|factor| self.bounds(factor).is_above(0))?;
+        Some([a.exact_div(&factor)?, b.exact_div(&factor)?])
     }
 
     /// Returns whether `dim` may replace `symbol`. A table in the order of definitions replaces a symbol only by older
@@ -192,5 +202,23 @@ impl DimTable {
     /// Returns the equalities in the order in which they were found.
     pub fn equalities(&self) -> &[Equality] {
         &self.equalities
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_factor_is_cancelled_if_it_is_positive() {
+        let [n, m, k] = ["n", "m", "k"].map(Dim::symbol);
+        let mut table = DimTable::new();
+        table.merge(&(&n * &m), &(&n * &k)).unwrap();
+        assert_eq!((table.same(&m, &k), table.guards().len()), (None, 1));
+        let mut table = DimTable::new();
+        table.require(Guard::Ge(n.clone(), Dim::known(1))).unwrap();
+        let merged = table.merge(&(&n * &m * 4), &(&n * &k * 4)).unwrap();
+        assert_eq!((table.same(&m, &k), table.guards().len()), (Some(true), 1));
+        assert_eq!(merged, table.resolve(&(n * m * 4)));
     }
 }

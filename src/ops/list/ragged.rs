@@ -1,0 +1,261 @@
+//! Ops between ragged tensors and variants, whose elements are ragged tensors.
+//!
+//! An element is a list of variant scalars. Each of them is a list with one tensor: first the splits of every ragged
+//! axis, the outermost first, then the values. So the items of every list have one dtype.
+
+use std::ops::Range;
+
+use shapeflow_shape_fns::{Attr, Attrs, DType, Dim, InferenceContext, ShapeError, TensorShape};
+
+use super::items::{fail, integers, items_dtype, list_dtype};
+use crate::dtype;
+use crate::error::{ErrorKind, Result};
+use crate::op::{HostCx, OpDef, Operand};
+use crate::tensor::{Tensor, TensorList, TensorView};
+
+/// `splits.., values -> variant`: a ragged tensor as a variant scalar, or with attribute `batched_input` each of its rows
+/// as an element of a variant vector. As TensorFlow's `RaggedTensorToVariant`.
+pub(crate) static TO_VARIANT: OpDef = OpDef::host("ragged_tensor_to_variant", to_variant)
+    .operands(&[Operand::Variadic("parts..")])
+    .shape_fn(variant_shape)
+    .dtype_rule(list_dtype);
+
+/// `variant -> splits.., values`: the ragged tensor of a variant scalar, or the ragged tensor whose outer axes are the
+/// axes of the variant and whose rows are its elements. Attribute `output_ragged_rank` is the number of splits,
+/// `input_ragged_rank` is their number in each element, or -1, `Tvalues` is the dtype of the values, and `Tsplits` is the
+/// dtype of the splits. As TensorFlow's `RaggedTensorFromVariant`.
+pub(crate) static FROM_VARIANT: OpDef = OpDef::host("ragged_tensor_from_variant", from_variant)
+    .operands(&[Operand::Data("encoded")])
+    .outputs(|attrs, _| usize::try_from(ragged_rank(attrs, "output_ragged_rank")).unwrap_or(0) + 1)
+    .shape_fn(ragged_shape)
+    .dtype_rule(|_, attrs| {
+        let splits = dtype::attribute(attrs, "Tsplits")?.unwrap_or(DType::I64);
+        let count = usize::try_from(ragged_rank(attrs, "output_ragged_rank")).unwrap_or(0);
+        let values = items_dtype(attrs)?;
+        Ok(std::iter::repeat_n(splits, count).chain([values]).collect())
+    });
+
+fn ragged_rank(attrs: &Attrs, name: &str) -> i64 {
+    match attrs.get(name) {
+        Some(Attr::Int(rank)) => *rank,
+        _ => -1,
+    }
+}
+
+fn is_batched(attr: Option<&Attr>) -> bool {
+    matches!(attr, Some(Attr::Bool(true)))
+}
+
+fn variant_shape(cx: &mut InferenceContext<'_>) -> std::result::Result<(), ShapeError> {
+    if !is_batched(cx.attr("batched_input")) {
+        cx.set_output(0, TensorShape::scalar());
+        return Ok(());
+    }
+    let has_splits = cx.operands_named("parts").len() > 1;
+    let first = if has_splits { cx.with_rank(0, 1)? } else { cx.with_rank_at_least(0, 1)? };
+    let count = match first.dim(0) {
+        Some(size) if has_splits => size.checked_sub(&Dim::known(1))?,
+        Some(size) => size.clone(),
+        None => cx.fresh(),
+    };
+    cx.set_output(0, TensorShape::new([count]));
+    Ok(())
+}
+
+fn ragged_shape(cx: &mut InferenceContext<'_>) -> std::result::Result<(), ShapeError> {
+    let values = cx.outputs() - 1;
+    for output in 0..values {
+        let size = cx.fresh();
+        cx.set_output(output, TensorShape::new([size]));
+    }
+    cx.set_output(values, TensorShape::unranked());
+    Ok(())
+}
+
+/// Makes the element that stands for a ragged tensor.
+fn element(parts: Vec<Tensor>) -> TensorList {
+    let items = parts.into_iter().map(|part| {
+        let dtype = part.dtype();
+        Tensor::of_list(TensorList::of(dtype, None, vec![part]))
+    });
+    TensorList::of(DType::Variant, None, items.collect())
+}
+
+/// Returns the splits and the values of an element, which has `rank` splits.
+///
+/// # Errors
+/// The element stands for no such ragged tensor.
+fn parts_of(element: &TensorList, rank: usize, values: DType) -> Result<(Vec<Vec<i64>>, &Tensor)> {
+    let parts: Option<Vec<&Tensor>> = element
+        .items()
+        .map(|part| {
+            let view = part.filter(|_| element.dtype == DType::Variant)?.view();
+            view.list().ok().filter(|list| list.len() == 1)?.get(0)
+        })
+        .collect();
+    let Some((last, splits)) = parts.as_ref().and_then(|parts| parts.split_last()) else {
+        return fail(ErrorKind::DType, "the variant must hold ragged tensors, got tensor lists".to_string());
+    };
+    if splits.len() != rank {
+        let message = format!("an element must have ragged rank {rank}, got {}", splits.len());
+        return fail(ErrorKind::Shape, message);
+    }
+    if last.dtype() != values {
+        return fail(ErrorKind::DType, format!("the values must be {values}, got {}", last.dtype()));
+    }
+    Ok((splits.iter().map(|splits| integers(splits.view())).collect::<Result<_>>()?, last))
+}
+
+/// Returns splits of the dtype of attribute `Tsplits`.
+fn splits_tensor(splits: &[i64], dtype: DType) -> Result<Tensor> {
+    if dtype == DType::I64 {
+        return Tensor::from_slice(&[splits.len()], splits);
+    }
+    match splits.iter().map(|split| i32::try_from(*split)).collect::<std::result::Result<Vec<i32>, _>>() {
+        Ok(splits) => Tensor::from_slice(&[splits.len()], &splits),
+        Err(_) => fail(ErrorKind::Shape, "the splits must fit i32".to_string()),
+    }
+}
+
+fn to_variant(cx: &mut HostCx<'_>) -> Result<()> {
+    let rank = cx.inputs() - 1;
+    let values = cx.input(rank)?;
+    let inputs: Vec<TensorView<'_>> = (0..rank).map(|number| cx.input(number)).collect::<Result<_>>()?;
+    if !is_batched(cx.attrs().get("batched_input")) {
+        let parts = inputs.iter().chain([&values]).map(TensorView::to_tensor);
+        return cx.set_output(0, Tensor::of_list(element(parts.collect::<Result<_>>()?)));
+    }
+    let splits: Vec<Vec<i64>> = inputs.iter().map(|view| integers(view.clone())).collect::<Result<_>>()?;
+    let Some(&len) = values.sizes().first() else {
+        return fail(ErrorKind::Shape, "the values must have rows, got a scalar".to_string());
+    };
+    let count = match splits.first() {
+        Some(splits) if splits.is_empty() => {
+            return fail(ErrorKind::Shape, "the splits must not be empty".to_string());
+        }
+        Some(splits) => splits.len() - 1,
+        None => len,
+    };
+    let mut elements = Vec::with_capacity(count);
+    for row in 0..count {
+        let Some((outer, inner)) = splits.split_first() else {
+            elements.push(element(vec![values.row(row).to_tensor()?]));
+            continue;
+        };
+        let mut range = positions(outer, row..row + 1)?;
+        let mut parts = Vec::with_capacity(rank);
+        for (splits, view) in inner.iter().zip(&inputs[1..]) {
+            let next = positions(splits, range.clone())?;
+            let shifted: Vec<i64> =
+                splits[range.start..=range.end].iter().map(|split| split - next.start as i64).collect();
+            parts.push(splits_tensor(&shifted, view.dtype())?);
+            range = next;
+        }
+        if range.end > len {
+            let message =
+                format!("the splits must be at most {len}, the number of values, got {}", range.end);
+            return fail(ErrorKind::Index, message);
+        }
+        parts.push(values.rows(range).to_tensor()?);
+        elements.push(element(parts));
+    }
+    cx.set_output(0, Tensor::from_lists(&[count], &elements)?)
+}
+
+/// Returns where the given rows of a ragged axis lie in the next axis.
+///
+/// # Errors
+/// The splits end before the rows, or do not ascend from 0.
+fn positions(splits: &[i64], rows: Range<usize>) -> Result<Range<usize>> {
+    let at = |row: usize| splits.get(row).and_then(|split| usize::try_from(*split).ok());
+    match (at(rows.start), at(rows.end)) {
+        (Some(start), Some(end)) if start <= end => Ok(start..end),
+        _ => {
+            let message = format!("the splits must ascend and have an entry for row {}", rows.end);
+            fail(ErrorKind::Index, message)
+        }
+    }
+}
+
+fn from_variant(cx: &mut HostCx<'_>) -> Result<()> {
+    let encoded = cx.input(0)?;
+    let axes = encoded.sizes().to_vec();
+    let elements = encoded.lists()?;
+    let (values_dtype, attrs) = (items_dtype(cx.attrs())?, cx.attrs());
+    let splits_dtype = dtype::attribute(attrs, "Tsplits")?.unwrap_or(DType::I64);
+    let output_rank = ragged_rank(attrs, "output_ragged_rank");
+    let rank = match ragged_rank(attrs, "input_ragged_rank") {
+        -1 => output_rank - axes.len() as i64,
+        given => given,
+    };
+    let Some(rank) =
+        usize::try_from(rank).ok().filter(|rank| *rank as i64 + axes.len() as i64 == output_rank)
+    else {
+        let message = format!(
+            "output_ragged_rank must be the rank of the variant, {}, and input_ragged_rank together, got {output_rank}",
+            axes.len()
+        );
+        return fail(ErrorKind::Shape, message);
+    };
+    let parts: Vec<(Vec<Vec<i64>>, &Tensor)> =
+        elements.iter().map(|element| parts_of(element, rank, values_dtype)).collect::<Result<_>>()?;
+    let mut splits: Vec<Vec<i64>> = Vec::with_capacity(rank + axes.len());
+    if axes.is_empty() {
+        let [(own, values)] = &parts[..] else { unreachable!("a scalar has one element") };
+        splits.clone_from(own);
+        let values = (*values).clone();
+        return set_outputs(cx, &splits, values, splits_dtype);
+    }
+    // The rows of an outer axis all have the size of the next axis.
+    let mut rows = axes[0] as i64;
+    for size in &axes[1..] {
+        let size = *size as i64;
+        splits.push((0..=rows).map(|row| row * size).collect());
+        rows *= size;
+    }
+    // The rows of the last axis are the elements.
+    let mut lengths = vec![0];
+    for (own, values) in &parts {
+        let length = match (own.first(), values.sizes().first()) {
+            (Some(splits), _) => splits.len() as i64 - 1,
+            (None, Some(length)) => *length as i64,
+            (None, None) => {
+                return fail(ErrorKind::Shape, "the values must have rows, got a scalar".to_string());
+            }
+        };
+        lengths.push(lengths[lengths.len() - 1] + length.max(0));
+    }
+    splits.push(lengths);
+    for axis in 0..rank {
+        let mut joined = vec![0];
+        for (own, _) in &parts {
+            let end = joined[joined.len() - 1];
+            joined.extend(own[axis].iter().skip(1).map(|split| split + end));
+        }
+        splits.push(joined);
+    }
+    let inner = parts.first().map_or(&[][..], |(_, values)| values.sizes().get(1..).unwrap_or_default());
+    let mut len = 0;
+    for (_, values) in &parts {
+        if values.sizes().get(1..) != Some(inner) {
+            let message = format!(
+                "the values of all elements must have the same sizes after axis 0, got {:?} and {:?}",
+                parts[0].1.sizes(),
+                values.sizes()
+            );
+            return fail(ErrorKind::Shape, message);
+        }
+        len += values.sizes()[0];
+    }
+    let sizes: Vec<usize> = [len].into_iter().chain(inner.iter().copied()).collect();
+    let views: Vec<TensorView<'_>> = parts.iter().map(|(_, values)| values.view()).collect();
+    let values = Tensor::joined(values_dtype, &sizes, &views)?;
+    set_outputs(cx, &splits, values, splits_dtype)
+}
+
+fn set_outputs(cx: &mut HostCx<'_>, splits: &[Vec<i64>], values: Tensor, dtype: DType) -> Result<()> {
+    for (number, splits) in splits.iter().enumerate() {
+        cx.set_output(number, splits_tensor(splits, dtype)?)?;
+    }
+    cx.set_output(splits.len(), values)
+}
