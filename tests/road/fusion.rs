@@ -90,7 +90,8 @@ const CHAINS: &[Chain] = &[
         inputs: &[(F32, "[4*n, h, w, c]", &[8, 3, 5, 4]), (F32, "[c]", &[4])],
         build: |_, x| {
             let image = x[0].batch_to_space_nd([2, 2], [0, 0, 0, 0])?;
-            let inside = SliceItem::from(1..-1);
+            let end = -1;
+            let inside = SliceItem::from(1..end);
             image.slice_with(&[SliceItem::from(..), inside.clone(), inside])?.add(x[1])
         },
     },
@@ -159,7 +160,7 @@ impl Chain {
         let mut inputs = Vec::new();
         for (number, (dtype, shape, sizes)) in self.inputs.iter().enumerate() {
             let sized = format!("{sizes:?}");
-            let shape: TensorShape = if is_sized { &*sized } else { *shape }.parse()?;
+            let shape: TensorShape = if is_sized { &sized } else { *shape }.parse()?;
             inputs.push(g.input(&format!("x{number}"), *dtype, shape)?);
         }
         g.compile_with(options, (self.build)(&g, &inputs)?)
