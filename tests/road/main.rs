@@ -18,6 +18,7 @@ mod dynamic_shape_graphs;
 mod einsum;
 mod element_props;
 mod env_vars;
+mod equal_calls;
 mod error_messages;
 mod error_snapshots;
 #[cfg(feature = "strings")]
