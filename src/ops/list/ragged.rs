@@ -26,11 +26,11 @@ pub(crate) static TO_VARIANT: OpDef = OpDef::host("ragged_tensor_to_variant", to
 /// dtype of the splits. As TensorFlow's `RaggedTensorFromVariant`.
 pub(crate) static FROM_VARIANT: OpDef = OpDef::host("ragged_tensor_from_variant", from_variant)
     .operands(&[Operand::Data("encoded")])
-    .outputs(|attrs, _| usize::try_from(ragged_rank(attrs, "output_ragged_rank")).unwrap_or(0) + 1)
+    .outputs(|attrs, _| split_count(attrs).unwrap_or(0) + 1)
     .shape_fn(ragged_shape)
     .dtype_rule(|_, attrs| {
         let splits = dtype::attribute(attrs, "Tsplits")?.unwrap_or(DType::I64);
-        let count = usize::try_from(ragged_rank(attrs, "output_ragged_rank")).unwrap_or(0);
+        let count = split_count(attrs)?;
         let values = items_dtype(attrs)?;
         Ok(std::iter::repeat_n(splits, count).chain([values]).collect())
     });
@@ -39,6 +39,21 @@ fn ragged_rank(attrs: &Attrs, name: &str) -> i64 {
     match attrs.get(name) {
         Some(Attr::Int(rank)) => *rank,
         _ => -1,
+    }
+}
+
+/// Returns the number of splits that `from_variant` returns.
+///
+/// # Errors
+/// The attribute is negative, or so great that no tensor has as many axes.
+fn split_count(attrs: &Attrs) -> Result<usize> {
+    const MAX_RANK: i64 = 254;
+    match ragged_rank(attrs, "output_ragged_rank") {
+        rank @ 0..=MAX_RANK => Ok(rank as usize),
+        rank => {
+            let message = format!("output_ragged_rank must be between 0 and {MAX_RANK}, got {rank}");
+            fail(ErrorKind::Attribute, message)
+        }
     }
 }
 
@@ -258,4 +273,19 @@ fn set_outputs(cx: &mut HostCx<'_>, splits: &[Vec<i64>], values: Tensor, dtype: 
         cx.set_output(number, splits_tensor(splits, dtype)?)?;
     }
     cx.set_output(splits.len(), values)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_of_splits_has_a_bound() {
+        let attrs = |rank: i64| Attrs::new().with("output_ragged_rank", rank);
+        assert_eq!(split_count(&attrs(2)).unwrap(), 2);
+        for rank in [-1, 255, i64::MAX] {
+            let message = split_count(&attrs(rank)).unwrap_err().message().to_string();
+            assert_eq!(message, format!("output_ragged_rank must be between 0 and 254, got {rank}"));
+        }
+    }
 }
