@@ -113,8 +113,7 @@ impl Model {
     /// Returns the signature that the options name. Without a name, this is `serving_default`, or the only signature.
     fn chosen_signature(&self, options: &ImportOptions) -> Result<Option<&Signature>> {
         let Some(name) = &options.signature else {
-            let only = || self.signatures.values().next().filter(|_| self.signatures.len() == 1);
-            return Ok(self.signatures.get("serving_default").or_else(only));
+            return Ok(self.default_signature().and_then(|name| self.signatures.get(name)));
         };
         let Some(signature) = self.signatures.get(name) else {
             let names: Vec<&str> = self.signatures.keys().map(String::as_str).collect();
