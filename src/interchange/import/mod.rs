@@ -22,6 +22,7 @@ mod list_output;
 mod lists;
 mod node;
 mod placeholder;
+mod random;
 mod regions;
 mod resource;
 mod state;
@@ -46,6 +47,7 @@ use frame::{Frame, Source, damaged};
 use importer::Importer;
 use lists::{is_list_op, passes_list};
 use placeholder::is_placeholder;
+use random::is_random_op;
 use switches::Switches;
 use unknown::is_structural;
 
@@ -308,6 +310,9 @@ impl<'a, 'g> Importer<'a, 'g> {
         let op = frame.nodes[index].op.as_str();
         if is_structural(op) || self.functions.contains_key(op) {
             return self.structural_node(frame, index, name, present);
+        }
+        if is_random_op(op) {
+            return self.random_node(frame, index, name, present);
         }
         self.op(frame, index, name, inputs)
     }
