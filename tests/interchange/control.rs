@@ -86,7 +86,7 @@ fn random_numbers(options: &ImportOptions, ops: [&str; 2], attrs: &str) -> Resul
     });
     let text: String = [shape.to_string()].into_iter().chain(nodes).collect();
     let imported = Model::from_text(&text)?.import(None, options)?;
-    imported.graph().compile(&[imported.value("a")?, imported.value("b")?])?.run_all(&[])
+    imported.graph().compile([imported.value("a")?, imported.value("b")?])?.run_all(&[])
 }
 
 #[test]
