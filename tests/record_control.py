@@ -342,6 +342,24 @@ def named_outputs_of_lists_in_branches(x, p):
     return tf.cond(p, last, all_items)
 
 
+@case(COUNT, runs=[(np.int32(5),)])
+def random_numbers_of_seeds(n):
+    shape = tf.stack([n, 3])
+    return (
+        tf.raw_ops.RandomUniform(shape=shape, dtype=F, seed=7, seed2=-9),
+        tf.raw_ops.RandomStandardNormal(shape=shape, dtype=tf.float64, seed=0, seed2=5),
+        tf.raw_ops.TruncatedNormal(shape=shape, dtype=F, seed=87654321, seed2=3),
+        tf.raw_ops.RandomUniformInt(shape=shape, minval=tf.constant(-3, tf.int64), maxval=90, seed=1, seed2=2),
+    )
+
+
+@case(COUNT, FLAG, runs=[(np.int32(4), True)])
+def random_numbers_in_a_branch(n, p):
+    shape = tf.expand_dims(n, 0)
+    drawn = lambda: tf.raw_ops.RandomUniform(shape=shape, dtype=F, seed=7, seed2=8)
+    return tf.cond(p, drawn, lambda: tf.zeros(shape))
+
+
 
 def graph_of(function, specs, v1):
     """Returns the GraphDef of a function, and the names of its results."""

@@ -167,6 +167,13 @@ impl Model {
         self.graph.node.is_empty()
     }
 
+    /// Returns the name of the signature that stands for the model: `serving_default`, or the only signature.
+    pub fn default_signature(&self) -> Option<&str> {
+        let only = || self.signatures.keys().next().filter(|_| self.signatures.len() == 1);
+        let (default, _) = self.signatures.get_key_value("serving_default").unzip();
+        default.or_else(only).map(String::as_str)
+    }
+
     /// Returns the signatures of a SavedModel with their names; none for a GraphDef.
     pub fn signatures(&self) -> impl Iterator<Item = (&str, &Signature)> {
         self.signatures.iter().map(|(name, signature)| (name.as_str(), signature))

@@ -25,6 +25,8 @@ pub struct ImportOptions {
     pub feeds: Vec<String>,
     /// The signature of a SavedModel whose inputs become inputs of the graph, under their names in the signature.
     pub signature: Option<String>,
+    /// The seed of random ops that have none.
+    pub random_seed: u64,
     /// Limits on the size of the model.
     pub limits: Limits,
     /// The ops that nodes can become, by their TensorFlow spellings or their own names.
@@ -38,6 +40,7 @@ impl Default for ImportOptions {
             shapes: Vec::new(),
             feeds: Vec::new(),
             signature: None,
+            random_seed: 0,
             limits: Limits::default(),
             ops: Registry::builtin(),
         }
@@ -98,6 +101,19 @@ impl ImportOptions {
     #[must_use]
     pub fn signature(mut self, name: impl Into<String>) -> ImportOptions {
         self.signature = Some(name.into());
+        self
+    }
+
+    /// Sets the seed of the nodes `RandomUniform`, `RandomUniformInt`, `RandomStandardNormal` and `TruncatedNormal` that
+    /// have no seed of their own.
+    ///
+    /// A graph has no state: every run has the same numbers, and every node has numbers of its own. A node whose
+    /// attributes `seed` and `seed2` are not both 0 has the numbers of TensorFlow's first run on a CPU. The numbers of the
+    /// other nodes are not those of TensorFlow, which draws their seeds when it starts. For new numbers in every run, feed the
+    /// node, or import with another seed.
+    #[must_use]
+    pub fn random_seed(mut self, seed: u64) -> ImportOptions {
+        self.random_seed = seed;
         self
     }
 

@@ -73,3 +73,66 @@ fn control_flow_gives_what_tensorflow_gives() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+/// Imports two nodes of these ops, which make four random numbers each, and returns the numbers.
+fn random_numbers(options: &ImportOptions, ops: [&str; 2], attrs: &str) -> Result<Vec<Tensor>> {
+    let shape = r#"node { name: "shape" op: "Const" attr { key: "dtype" value { type: DT_INT32 } }
+        attr { key: "value" value { tensor { dtype: DT_INT32 tensor_shape { dim { size: 1 } } int_val: 4 } } } }"#;
+    let nodes = ["a", "b"].iter().zip(ops).map(|(name, op)| {
+        format!(
+            r#"node {{ name: "{name}" op: "{op}" input: "shape" attr {{ key: "T" value {{ type: DT_INT32 }} }}
+            attr {{ key: "dtype" value {{ type: DT_FLOAT }} }} {attrs} }}"#
+        )
+    });
+    let text: String = [shape.to_string()].into_iter().chain(nodes).collect();
+    let imported = Model::from_text(&text)?.import(None, options)?;
+    imported.graph().compile([imported.value("a")?, imported.value("b")?])?.run_all(&[])
+}
+
+#[test]
+fn random_nodes_without_a_seed_have_numbers_of_their_own() -> Result<()> {
+    let seeded = |seed| ImportOptions::new().random_seed(seed);
+    let ops = ["RandomStandardNormal"; 2];
+    let first = random_numbers(&seeded(1), ops, "")?;
+    assert_ne!(first[0], first[1]);
+    assert_eq!(first, random_numbers(&seeded(1), ops, "")?);
+    let other = random_numbers(&seeded(2), ops, "")?;
+    assert!(other[0] != first[0] && other[1] != first[1]);
+    // A seed of the node is the same in every import and for every node.
+    let attr = r#"attr { key: "seed" value { i: 3 } }"#;
+    let given = random_numbers(&seeded(1), ["RandomUniform"; 2], attr)?;
+    assert_eq!(given[0], given[1]);
+    assert_eq!(given, random_numbers(&seeded(2), ["RandomUniform"; 2], attr)?);
+    Ok(())
+}
+
+#[test]
+fn random_nodes_in_loops_are_refused() {
+    let int = |name: &str| format!(r#"{name} {{ name: "i" type: DT_INT32 }}"#);
+    let function = |name: &str, output: &str, nodes: &str| {
+        format!(
+            r#"function {{ signature {{ name: "{name}" {} output_arg {{ name: "o" type: {output} }} }} {nodes} }}"#,
+            int("input_arg")
+        )
+    };
+    let constant = r#"node_def { name: "shape" op: "Const" attr { key: "dtype" value { type: DT_INT32 } }
+        attr { key: "value" value { tensor { dtype: DT_INT32 tensor_shape { dim { size: 0 } } } } } }"#;
+    let draw = r#"node_def { name: "r" op: "RandomUniformInt" input: "shape:output:0" input: "i" input: "i"
+        attr { key: "T" value { type: DT_INT32 } } attr { key: "Tout" value { type: DT_INT32 } } }
+        ret { key: "o" value: "r:output:0" }"#;
+    let less = r#"node_def { name: "l" op: "Less" input: "i" input: "i" attr { key: "T" value { type: DT_INT32 } } }
+        ret { key: "o" value: "l:z:0" }"#;
+    let text = format!(
+        r#"library {{ {} {} }}
+        node {{ name: "x" op: "Placeholder" attr {{ key: "dtype" value {{ type: DT_INT32 }} }}
+            attr {{ key: "shape" value {{ shape {{ }} }} }} }}
+        node {{ name: "w" op: "While" input: "x" attr {{ key: "T" value {{ list {{ type: DT_INT32 }} }} }}
+            attr {{ key: "cond" value {{ func {{ name: "c" }} }} }}
+            attr {{ key: "body" value {{ func {{ name: "b" }} }} }} }}"#,
+        function("c", "DT_BOOL", less),
+        function("b", "DT_INT32", &format!("{constant} {draw}"))
+    );
+    let imported = Model::from_text(&text).unwrap().import(None, &ImportOptions::new()).unwrap();
+    let error = imported.check().unwrap_err().to_string();
+    assert!(error.contains("RandomUniformInt is not supported in a loop"), "{error}");
+}

@@ -9,13 +9,13 @@ use shapeflow::{DType, Error, Value};
 
 use super::document::{lines, plural, table};
 use super::failure::{Failure, json_of};
-use super::model::{fetches, flag, import_with, results, shown, type_text};
+use super::model::{fetches, flag, import_signature, results, shown, type_text};
 use super::run::options;
 
 /// Imports and compiles the model. Prints its inputs, its outputs, its ops by what computes them, and the first errors.
 pub(crate) fn check(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
     let fetches = fetches(arguments);
-    let imported = import_with(arguments, true, fetches.as_deref(), None)?;
+    let imported = import_signature(arguments, fetches.as_deref())?;
     let outputs = match results(&imported, fetches.as_deref()) {
         Ok(outputs) => outputs,
         // A value that inference refused has no usage. Its errors say why.
@@ -60,16 +60,39 @@ fn text_document(
     error: Option<&Error>,
 ) -> String {
     let names = imported.graph().dim_names();
+    let count = |by: ComputedBy| {
+        let nodes = usage.iter().filter(|usage| usage.computed_by == by).map(|usage| usage.nodes.len());
+        nodes.sum::<usize>()
+    };
+    let (kernels, host) = (count(ComputedBy::Kernels), count(ComputedBy::Host));
+    let verdict = if error.is_some() { "the model cannot run" } else { "the model can run" };
+    let mut text = format!("{verdict}: {} in kernels, {host} on the host", plural(kernels, "node"));
+    match count(ComputedBy::Nothing) {
+        0 => {}
+        missing => {
+            let _ = write!(text, ", {missing} that nothing computes");
+        }
+    }
+    text.push_str("\n\n");
     let mut rows = Vec::new();
     let ports = |kind: &str, (name, value): (&str, Value<'_>)| {
         [kind.to_string(), name.to_string(), type_text(Some(value.dtype()), &value.shape(), &names)]
     };
     rows.extend(imported.inputs().map(|port| ports("input", port)));
     rows.extend(outputs.iter().map(|port| ports("output", *port)));
-    let mut text = table(&rows);
+    text.push_str(&table(&rows));
+    let unknown = unknown_shapes(outputs);
+    if unknown > 0 {
+        let _ = writeln!(text, "a run determines {unknown} of {}", plural(outputs.len(), "output shape"));
+    }
     text.push('\n');
     let mut rows = vec![["op", "nodes", "computed by", "dtypes", ""].map(str::to_string)];
+    let mut resolved = Vec::new();
     for usage in usage {
+        if usage.computed_by == ComputedBy::Import {
+            resolved.push(format!("{} ×{}", usage.op, usage.nodes.len()));
+            continue;
+        }
         let dtypes: Vec<&str> = usage.dtypes.iter().map(|dtype| dtype.name()).collect();
         let place = match usage.computed_by {
             ComputedBy::Nothing => shown(&usage.nodes),
@@ -84,12 +107,9 @@ fn text_document(
         ]);
     }
     text.push_str(&table(&rows));
-    let unknown = unknown_shapes(outputs);
-    let _ = write!(text, "\n{} of {} known only to a run\n", unknown, plural(outputs.len(), "output shape"));
-    let _ = match error {
-        Some(_) => writeln!(text, "the model cannot run"),
-        None => writeln!(text, "the model can run"),
-    };
+    if !resolved.is_empty() {
+        let _ = writeln!(text, "\nthe import resolves {}", resolved.join(", "));
+    }
     text
 }
 

@@ -24,20 +24,11 @@ pub(crate) fn import(
     fetches: Option<&[&str]>,
     feeds: Option<&mut Feeds>,
 ) -> Result<Imported, Failure> {
-    import_with(arguments, flag(arguments, "allow-unknown"), fetches, feeds)
+    import_file(arguments, path(arguments, "model")?, flag(arguments, "allow-unknown"), fetches, feeds)
 }
 
-/// Does the same as [`import`], and lets the caller decide whether unknown ops are errors.
-pub(crate) fn import_with(
-    arguments: &ArgMatches,
-    allow_unknown: bool,
-    fetches: Option<&[&str]>,
-    feeds: Option<&mut Feeds>,
-) -> Result<Imported, Failure> {
-    import_file(arguments, path(arguments, "model")?, allow_unknown, fetches, feeds)
-}
-
-/// Does the same as [`import_with`] for the model of a file; `-` is standard input.
+/// Does the same as [`import`] for the model of a file, and lets the caller decide whether unknown ops are errors. `-` is
+/// standard input.
 pub(crate) fn import_file(
     arguments: &ArgMatches,
     file: &Path,
@@ -45,7 +36,35 @@ pub(crate) fn import_file(
     fetches: Option<&[&str]>,
     feeds: Option<&mut Feeds>,
 ) -> Result<Imported, Failure> {
-    let mut options = ImportOptions::new().allow_unknown(allow_unknown);
+    let mut options = import_options(arguments)?.allow_unknown(allow_unknown);
+    for (name, _) in feeds.iter().flat_map(|feeds| &feeds.tensors) {
+        options = options.feed(name.as_str());
+    }
+    let imported = read_file(file)?.import(fetches, &options)?;
+    if let Some(feeds) = feeds {
+        feeds.name_by_input(&imported)?;
+    }
+    Ok(imported)
+}
+
+/// Reads the model, and imports it with the names of a signature: of the chosen one, or else of the default one. Unknown
+/// ops are no errors.
+pub(crate) fn import_signature(
+    arguments: &ArgMatches,
+    fetches: Option<&[&str]>,
+) -> Result<Imported, Failure> {
+    let model = read_file(path(arguments, "model")?)?;
+    let mut options = import_options(arguments)?.allow_unknown(true);
+    let is_chosen = matches!(arguments.try_get_one::<String>("signature"), Ok(Some(_)));
+    if let Some(name) = model.default_signature().filter(|_| fetches.is_none() && !is_chosen) {
+        options = options.signature(name);
+    }
+    Ok(model.import(fetches, &options)?)
+}
+
+/// Returns the options of an import that arguments give.
+fn import_options(arguments: &ArgMatches) -> Result<ImportOptions, Failure> {
+    let mut options = ImportOptions::new();
     if let Ok(Some(name)) = arguments.try_get_one::<String>("signature") {
         options = options.signature(name);
     }
@@ -53,19 +72,16 @@ pub(crate) fn import_file(
         let (name, shape) = named_shape(given)?;
         options = options.shape(name, shape);
     }
-    for (name, _) in feeds.iter().flat_map(|feeds| &feeds.tensors) {
-        options = options.feed(name.as_str());
-    }
+    Ok(options)
+}
+
+/// Reads a model from a file; `-` is standard input.
+fn read_file(file: &Path) -> Result<Model, Failure> {
     let mut progress = Progress::new();
     if std::fs::metadata(file).is_ok_and(|data| data.len() > LARGE) {
         progress.announce(&format!("reading {}", file.display()));
     }
-    let model = if file == Path::new("-") { Model::from_bytes(read_input()?)? } else { read_model(file)? };
-    let imported = model.import(fetches, &options)?;
-    if let Some(feeds) = feeds {
-        feeds.name_by_input(&imported)?;
-    }
-    Ok(imported)
+    Ok(if file == Path::new("-") { Model::from_bytes(read_input()?)? } else { read_model(file)? })
 }
 
 /// Reads standard input to its end.

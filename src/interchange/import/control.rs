@@ -119,7 +119,10 @@ impl<'a, 'g> Importer<'a, 'g> {
             for (value, shape) in state.iter().zip(items.borrow().iter()) {
                 importer.item_shapes.insert(value.id(), shape.clone());
             }
-            importer.region(function, frame, &format!("{name}/{region}"), &arguments, around)
+            importer.open_loops += 1;
+            let outputs = importer.region(function, frame, &format!("{name}/{region}"), &arguments, around);
+            importer.open_loops -= 1;
+            outputs
         };
         let mut condition = |state: &[Value<'g>]| match import(condition, "cond", state)?.first() {
             Some(imported) => truth(imported.value),

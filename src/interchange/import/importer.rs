@@ -36,6 +36,8 @@ pub(super) struct Importer<'a, 'g> {
     pub reader_dtypes: HashMap<(usize, usize), Option<DType>>,
     /// The shapes of the items of tensor lists, as far as they are known: a number or an unknown for each axis.
     pub item_shapes: HashMap<ValueId, TensorShape>,
+    /// The number of loops whose bodies and conditions the import builds now, one inside the other.
+    pub open_loops: usize,
     /// Whether a placeholder that has a default becomes an input, as a placeholder without a default does.
     pub ignores_defaults: bool,
     /// All nodes that the import has built so far, also inside functions.
@@ -74,6 +76,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             conditions: Vec::new(),
             reader_dtypes: HashMap::new(),
             item_shapes: HashMap::new(),
+            open_loops: 0,
             ignores_defaults: false,
             built: Vec::new(),
             input_names: HashMap::new(),

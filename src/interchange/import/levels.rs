@@ -158,7 +158,10 @@ impl<'a, 'g> Importer<'a, 'g> {
             }
             let (conditions, first) = (importer.conditions.len(), importer.built.len());
             let order = frame.order(roots)?;
-            added.extend(importer.build_level(frame, &order, &inner, built)?);
+            importer.open_loops += 1;
+            let level = importer.build_level(frame, &order, &inner, built);
+            importer.open_loops -= 1;
+            added.extend(level?);
             let values = roots.iter().map(|root| {
                 let value = built[*root].as_ref().and_then(|built| built.outputs.first()).cloned();
                 match value {

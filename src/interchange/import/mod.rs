@@ -22,6 +22,7 @@ mod list_output;
 mod lists;
 mod node;
 mod placeholder;
+mod random;
 mod regions;
 mod resource;
 mod state;
@@ -46,6 +47,7 @@ use frame::{Frame, Source, damaged};
 use importer::Importer;
 use lists::{is_list_op, passes_list};
 use placeholder::is_placeholder;
+use random::is_random_op;
 use switches::Switches;
 use unknown::is_structural;
 
@@ -113,8 +115,7 @@ impl Model {
     /// Returns the signature that the options name. Without a name, this is `serving_default`, or the only signature.
     fn chosen_signature(&self, options: &ImportOptions) -> Result<Option<&Signature>> {
         let Some(name) = &options.signature else {
-            let only = || self.signatures.values().next().filter(|_| self.signatures.len() == 1);
-            return Ok(self.signatures.get("serving_default").or_else(only));
+            return Ok(self.default_signature().and_then(|name| self.signatures.get(name)));
         };
         let Some(signature) = self.signatures.get(name) else {
             let names: Vec<&str> = self.signatures.keys().map(String::as_str).collect();
@@ -309,6 +310,9 @@ impl<'a, 'g> Importer<'a, 'g> {
         let op = frame.nodes[index].op.as_str();
         if is_structural(op) || self.functions.contains_key(op) {
             return self.structural_node(frame, index, name, present);
+        }
+        if is_random_op(op) {
+            return self.random_node(frame, index, name, present);
         }
         self.op(frame, index, name, inputs)
     }

@@ -12,7 +12,7 @@ use crate::tensor::Tensor;
 pub(crate) static ALL: &[&OpDef] = &[&ALGORITHM, &STATE, &STATE_AND_ALGORITHM];
 
 /// TensorFlow's number of the generator Philox.
-pub(super) const PHILOX: i32 = 1;
+pub(crate) const PHILOX: i32 = 1;
 
 /// An op for import only: `seed [2] -> key u64[1], counter u64[2]`.
 static STATE: OpDef = OpDef::host("random_state", state)

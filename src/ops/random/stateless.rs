@@ -46,7 +46,7 @@ macro_rules! of_dtype {
             })
             .tensorflow(&[TfOp::new($tf)]);
 
-            static $V2: OpDef = OpDef::host($name, |cx| {
+            pub(crate) static $V2: OpDef = OpDef::host($name, |cx| {
                 let stream = of_state(cx, cx.inputs() - 3)?;
                 filled(cx, |to| $fill(to, stream))
             })
@@ -132,7 +132,7 @@ static INT: OpDef = OpDef::host("random_int", |cx| {
 })
 .tensorflow(&[TfOp::new("StatelessRandomUniformInt")]);
 
-static INT_OF_STATE: OpDef = OpDef::host("random_int_of_state", |cx| {
+pub(crate) static INT_OF_STATE: OpDef = OpDef::host("random_int_of_state", |cx| {
     let stream = of_state(cx, cx.inputs() - 5)?;
     bounded(cx, stream)
 })

@@ -1,0 +1,91 @@
+//! Imports the random ops of TensorFlow that have a state as ops whose numbers depend only on a seed.
+//!
+//! TensorFlow continues the stream of numbers from run to run. Here every run has the numbers of TensorFlow's first run,
+//! if the node has a seed, or else numbers of its own stream, which the name of the node and
+//! [`ImportOptions::random_seed`](super::super::ImportOptions::random_seed) choose.
+
+use std::hash::Hasher;
+
+use rustc_hash::FxHasher;
+use shapeflow_shape_fns::DType;
+
+use super::super::dtype_number::dtype_of;
+use super::super::proto::AttrKind;
+use super::built::{Built, ImportedValue};
+use super::frame::{Frame, damaged};
+use super::importer::Importer;
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::graph::IntoShapeArg;
+use crate::op::OpDef;
+use crate::ops::random::state::PHILOX;
+use crate::ops::random::stateless;
+use crate::tensor::Tensor;
+
+/// Returns the op that makes the numbers of a random op of TensorFlow.
+fn definition(op: &str) -> Option<&'static OpDef> {
+    Some(match op {
+        "RandomStandardNormal" => &stateless::NORMAL_OF_STATE,
+        "RandomUniform" => &stateless::UNIFORM_OF_STATE,
+        "RandomUniformInt" => &stateless::INT_OF_STATE,
+        "TruncatedNormal" => &stateless::TRUNCATED_OF_STATE,
+        _ => return None,
+    })
+}
+
+/// Returns whether the op type is a random op with a state.
+pub(super) fn is_random_op(op: &str) -> bool {
+    definition(op).is_some()
+}
+
+impl<'a, 'g> Importer<'a, 'g> {
+    /// Imports a node for which [`is_random_op`] holds.
+    ///
+    /// # Errors
+    /// The node stands in a loop, whose iterations would all have the same numbers, or it initialises a resource.
+    pub(super) fn random_node(
+        &mut self,
+        frame: &Frame<'a, 'g>,
+        index: usize,
+        name: &str,
+        inputs: &[ImportedValue<'g>],
+    ) -> Result<Built<'g>> {
+        let op = frame.nodes[index].op.as_str();
+        let Some(definition) = definition(op) else { return Ok(Built::default()) };
+        let place = match (self.open_loops > 0, self.recording.is_some()) {
+            (true, _) => Some("in a loop, where every iteration would have the same numbers"),
+            (_, true) => Some("in the initialisation of a resource"),
+            _ => None,
+        };
+        if let Some(place) = place {
+            let message = format!("{op} is not supported {place}");
+            return Err(Error::new(ErrorKind::UnknownOp, Phase::Build, message));
+        }
+        let Some((shape, bounds)) = inputs.split_first() else {
+            return damaged(format!("{op} must have a shape as input"));
+        };
+        let seed = |name: &str| match frame.attr(index, name) {
+            Some(AttrKind::I(seed)) => seed.cast_unsigned(),
+            _ => 0,
+        };
+        let (key, stream) = match (seed("seed"), seed("seed2")) {
+            (0, 0) => {
+                let mut hasher = FxHasher::default();
+                hasher.write(name.as_bytes());
+                (self.options.random_seed, hasher.finish())
+            }
+            given => given,
+        };
+        let state = [Tensor::from([key]), Tensor::from([0, stream]), Tensor::from(PHILOX)];
+        let state = state.map(|tensor| self.graph.constant_at(tensor, self.location));
+        let mut builder = self.graph.op(definition).size("shape", shape.value.into_shape_arg());
+        builder = builder.data_all(&state);
+        for bound in bounds {
+            builder = builder.data(bound.value);
+        }
+        if let Some(AttrKind::Type(number)) = frame.attr(index, "dtype") {
+            builder = builder.attr("dtype", dtype_of(*number).unwrap_or(DType::F32));
+        }
+        let values = builder.finish_all_at(self.location)?;
+        Ok(Built::of(values.into_iter().map(|value| value.named(name)).collect()))
+    }
+}
