@@ -118,17 +118,42 @@ pub(crate) fn combine(
                 Combine::Max => combine_rows(target, updates, row, positions, $max),
             }
         }};
-        ($T:ident) => {
-            of!($T, $T::wrapping_add, $T::wrapping_sub, $T::wrapping_mul, Ord::min, Ord::max)
-        };
+        ($T:ident) => {{
+            let (target, updates) = (target.as_mut_slice::<$T>()?, updates.as_slice::<$T>()?);
+            match how {
+                Combine::Min => combine_rows(target, updates, row, positions, Ord::min),
+                _ => combine_rows(target, updates, row, positions, Ord::max),
+            }
+        }};
+    }
+    // These have the same bits for signed and unsigned integers.
+    macro_rules! wrapping {
+        ($T:ident) => {{
+            let (target, updates) = (target.as_mut_unsigned::<$T>()?, updates.as_unsigned::<$T>()?);
+            match how {
+                Combine::Sub => combine_rows(target, updates, row, positions, $T::wrapping_sub),
+                Combine::Mul => combine_rows(target, updates, row, positions, $T::wrapping_mul),
+                _ => combine_rows(target, updates, row, positions, $T::wrapping_add),
+            }
+        }};
     }
     if updates.is_empty() {
         return Ok(());
     }
+    let is_extremum = matches!(how, Combine::Min | Combine::Max);
     match updates.dtype() {
         DType::Bool => {
-            of!(bool, |a, b| a | b, |a, b| a & !b, |a, b| a & b, |a, b| a & b, |a, b| a | b)
+            let (target, updates) = (target.as_mut_slice::<bool>()?, updates.as_slice::<bool>()?);
+            match how {
+                Combine::Add | Combine::Max => combine_rows(target, updates, row, positions, |a, b| a | b),
+                Combine::Mul | Combine::Min => combine_rows(target, updates, row, positions, |a, b| a & b),
+                Combine::Sub => combine_rows(target, updates, row, positions, |a, b| a & !b),
+            }
         }
+        DType::I8 | DType::U8 if !is_extremum => wrapping!(u8),
+        DType::I16 | DType::U16 if !is_extremum => wrapping!(u16),
+        DType::I32 | DType::U32 if !is_extremum => wrapping!(u32),
+        DType::I64 | DType::U64 if !is_extremum => wrapping!(u64),
         DType::I8 => of!(i8),
         DType::I16 => of!(i16),
         DType::I32 => of!(i32),

@@ -94,6 +94,24 @@ pub(crate) fn check_bits<T: Element>(dtype: DType) -> Result<usize> {
     Err(Error::new(ErrorKind::DType, Phase::Run, message).or_at(Location::caller()))
 }
 
+/// Checks that `T` is the unsigned integer as wide as the values that hold the bits of an element of `dtype`. Bools have no
+/// such integer, because most integers are no bool.
+#[track_caller]
+pub(crate) fn check_unsigned<T: Element>(dtype: DType) -> Result<()> {
+    let unsigned = match storage(dtype).map(|(bits, _)| (bits, bits.size_bytes())) {
+        None | Some((DType::Bool, _)) => None,
+        Some((_, Some(1))) => Some(DType::U8),
+        Some((_, Some(2))) => Some(DType::U16),
+        Some((_, Some(4))) => Some(DType::U32),
+        Some(_) => Some(DType::U64),
+    };
+    if unsigned == Some(T::DTYPE) {
+        return Ok(());
+    }
+    let message = format!("the bits of {dtype} elements must be an unsigned integer, got {}", T::DTYPE);
+    Err(Error::new(ErrorKind::DType, Phase::Run, message).or_at(Location::caller()))
+}
+
 /// Checks that the address of `bytes` is aligned for the type that holds the bits of an element.
 pub(crate) fn check_aligned(dtype: DType, bytes: &[u8]) -> Result<()> {
     let align = match storage(dtype).and_then(|(bits, _)| bits.size_bytes()) {

@@ -5,7 +5,9 @@ use std::panic::Location;
 use shapeflow_shape_fns::DType;
 use smallvec::SmallVec;
 
-use super::element::{self, Element, check_aligned, check_bits, check_dtype, size_of_element};
+use super::element::{
+    self, Element, check_aligned, check_bits, check_dtype, check_unsigned, size_of_element,
+};
 use super::layout::{Layout, check_count, check_values, row_major_strides};
 use super::storage::Storage;
 use super::strings::{StringBuffer, Strings};
@@ -207,7 +209,17 @@ impl<'a> TensorView<'a> {
         self.typed()
     }
 
-    /// Returns the slice. The caller has checked that `T` is the type of the bits.
+    /// Returns the bits of the elements in row-major order as unsigned integers, for code that is the same for all dtypes of
+    /// a width. An element of a complex number has two.
+    ///
+    /// # Errors
+    /// `DType`: `T` is not the unsigned integer of the width, or the elements are bools. `Shape`: the view is not row-major.
+    pub(crate) fn as_unsigned<T: Element>(&self) -> Result<&'a [T]> {
+        check_unsigned::<T>(self.dtype)?;
+        self.typed()
+    }
+
+    /// Returns the slice. The caller has checked that `T` is as wide and as aligned as the type of the bits.
     fn typed<T: Element>(&self) -> Result<&'a [T]> {
         match (self.data, &self.strides) {
             (_, Some(strides)) => Err(Error::new(

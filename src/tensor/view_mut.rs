@@ -5,7 +5,7 @@ use std::sync::Arc;
 use shapeflow_shape_fns::DType;
 
 use super::TensorView;
-use super::element::{self, Element, check_bits, check_dtype};
+use super::element::{self, Element, check_bits, check_dtype, check_unsigned};
 use super::layout::{check_count, check_values};
 use super::strings::StringBuffer;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -110,7 +110,16 @@ impl<'a> TensorViewMut<'a> {
         self.typed()
     }
 
-    /// Returns the slice. The caller has checked that `T` is the type of the bits.
+    /// Returns the bits of the elements as unsigned integers for writing, as [`TensorView::as_unsigned`] does for reading.
+    ///
+    /// # Errors
+    /// `DType`: `T` is not the unsigned integer of the width, or the elements are bools.
+    pub(crate) fn as_mut_unsigned<T: Element>(&mut self) -> Result<&mut [T]> {
+        check_unsigned::<T>(self.dtype)?;
+        self.typed()
+    }
+
+    /// Returns the slice. The caller has checked that `T` is as wide and as aligned as the type of the bits.
     fn typed<T: Element>(&mut self) -> Result<&mut [T]> {
         match &mut self.data {
             Data::Bytes([]) => Ok(&mut []),

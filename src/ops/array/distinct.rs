@@ -4,7 +4,7 @@
 use shapeflow_shape_fns::{Attr, Attrs, DType};
 
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::tensor::{Element, Tensor, TensorView};
+use crate::tensor::{Tensor, TensorView, size_of_element};
 
 use super::keys::{by_key, half_key};
 use crate::ops::row_major::RowMajor;
@@ -22,18 +22,12 @@ pub(super) struct Distinct {
 /// Finds the distinct elements of `x`, and counts them if `counted`. Attribute `out_idx` is the dtype of indices and
 /// counts.
 pub(super) fn distinct(x: TensorView<'_>, attrs: &Attrs, counted: bool) -> Result<Distinct> {
-    match attrs.get("out_idx") {
-        Some(Attr::DType(DType::I32)) => of_dtype::<i32>(x, counted, |number| number as i32),
-        _ => of_dtype::<i64>(x, counted, i64::from),
-    }
-}
-
-/// Finds the distinct elements; indices and counts have type `I`.
-fn of_dtype<I: Element>(x: TensorView<'_>, counted: bool, number: fn(u32) -> I) -> Result<Distinct> {
-    let limit = if I::DTYPE == DType::I32 { i32::MAX as usize } else { NONE as usize - 1 };
+    let (dtype, limit) = match attrs.get("out_idx") {
+        Some(Attr::DType(DType::I32)) => (DType::I32, i32::MAX as usize),
+        _ => (DType::I64, NONE as usize - 1),
+    };
     if x.len() > limit {
-        let message =
-            format!("unique takes at most {limit} elements with {} indices, got {}", I::DTYPE, x.len());
+        let message = format!("unique takes at most {limit} elements with {dtype} indices, got {}", x.len());
         return Err(Error::new(ErrorKind::Memory, Phase::Run, message));
     }
     let x = RowMajor::new(x)?;
@@ -41,20 +35,30 @@ fn of_dtype<I: Element>(x: TensorView<'_>, counted: bool, number: fn(u32) -> I) 
     macro_rules! keyed {
         ($T:ty, $elements:expr, $key:expr) => {{
             let elements: &[$T] = $elements;
-            let (firsts, indices, counts) = number_all(elements, $key, counted, number)?;
-            let mut found = Tensor::allocate(x.dtype(), &[firsts.len()])?;
-            for (slot, first) in found.view_mut()?.as_mut_bits::<$T>()?.iter_mut().zip(&firsts) {
-                *slot = elements[*first as usize];
-            }
-            (found, indices, counts)
+            number_all(elements, $key)
         }};
     }
-    let (elements, indices, counts) = by_key!(
+    let Numbers { firsts, numbers, counts } = by_key!(
         x,
         keyed,
         unreachable!("the dtype rule refuses {}, and handles stand for strings", x.dtype())
     );
-    Ok(Distinct { elements, indices, counts })
+    let size = size_of_element(x.dtype())?;
+    let mut elements = Tensor::allocate(x.dtype(), &[firsts.len()])?;
+    for (slot, first) in elements.view_mut()?.bytes_mut().chunks_exact_mut(size).zip(&firsts) {
+        slot.copy_from_slice(&x.bytes()[*first as usize * size..][..size]);
+    }
+    let counts = if counted { Some(integers(dtype, &counts)?) } else { None };
+    Ok(Distinct { elements, indices: integers(dtype, &numbers)?, counts })
+}
+
+/// Returns a vector of `dtype`, i32 or i64.
+fn integers(dtype: DType, numbers: &[u32]) -> Result<Tensor> {
+    let sizes = [numbers.len()];
+    match dtype {
+        DType::I32 => Tensor::from_vec(&sizes, numbers.iter().map(|number| *number as i32).collect()),
+        _ => Tensor::from_vec(&sizes, numbers.iter().map(|number| i64::from(*number)).collect()),
+    }
 }
 
 /// The number in an empty slot.
@@ -117,35 +121,30 @@ impl Table {
 }
 
 /// The result of [`number_all`].
-type Numbered = (Vec<u32>, Tensor, Option<Tensor>);
+struct Numbers {
+    /// The position of each distinct element's first occurrence.
+    firsts: Vec<u32>,
+    /// For each element, the number of its distinct element.
+    numbers: Vec<u32>,
+    /// For each distinct element, the number of its occurrences.
+    counts: Vec<u32>,
+}
 
-/// Returns the position of each distinct element's first occurrence, the index of every element, and the counts. An
-/// element without a key equals no other.
-fn number_all<T: Copy, I: Element>(
-    elements: &[T],
-    key: impl Fn(T) -> Option<u64>,
-    counted: bool,
-    number: fn(u32) -> I,
-) -> Result<Numbered> {
-    let mut indices = Tensor::allocate(I::DTYPE, &[elements.len()])?;
+/// Numbers the distinct elements. An element without a key equals no other.
+fn number_all<T: Copy>(elements: &[T], key: impl Fn(T) -> Option<u64>) -> Numbers {
     let mut firsts: Vec<u32> = Vec::new();
+    let mut numbers = vec![0; elements.len()];
     let mut counts: Vec<u32> = Vec::new();
     let mut table = Table::new();
-    let slots = indices.as_mut_slice::<I>()?;
-    for (position, (&element, slot)) in elements.iter().zip(slots).enumerate() {
+    for (position, (&element, slot)) in elements.iter().zip(&mut numbers).enumerate() {
         let next = firsts.len() as u32;
-        let index = key(element).map_or(next, |key| table.number(key, next));
-        if index == next {
+        let number = key(element).map_or(next, |key| table.number(key, next));
+        if number == next {
             firsts.push(position as u32);
             counts.push(0);
         }
-        counts[index as usize] += 1;
-        *slot = number(index);
+        counts[number as usize] += 1;
+        *slot = number;
     }
-    Ok((firsts, indices, counts_of(&counts, counted, number)?))
-}
-
-fn counts_of<I: Element>(counts: &[u32], counted: bool, number: fn(u32) -> I) -> Result<Option<Tensor>> {
-    let tensor = || Tensor::from_vec(&[counts.len()], counts.iter().map(|&count| number(count)).collect());
-    counted.then(tensor).transpose()
+    Numbers { firsts, numbers, counts }
 }

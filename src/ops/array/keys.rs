@@ -11,14 +11,10 @@ macro_rules! by_key {
     ($x:expr, $keyed:ident, $otherwise:expr) => {
         match $x.dtype() {
             DType::Bool => $keyed!(bool, $x.as_slice()?, |x: bool| Some(u64::from(x))),
-            DType::I8 => $keyed!(i8, $x.as_slice()?, |x: i8| Some(x as u8 as u64)),
-            DType::I16 => $keyed!(i16, $x.as_slice()?, |x: i16| Some(x as u64)),
-            DType::I32 => $keyed!(i32, $x.as_slice()?, |x: i32| Some(x as u64)),
-            DType::I64 => $keyed!(i64, $x.as_slice()?, |x: i64| Some(x as u64)),
-            DType::U8 => $keyed!(u8, $x.as_slice()?, |x: u8| Some(u64::from(x))),
-            DType::U16 => $keyed!(u16, $x.as_slice()?, |x: u16| Some(u64::from(x))),
-            DType::U32 => $keyed!(u32, $x.as_slice()?, |x: u32| Some(u64::from(x))),
-            DType::U64 => $keyed!(u64, $x.as_slice()?, |x: u64| Some(x)),
+            DType::I8 | DType::U8 => $keyed!(u8, $x.as_unsigned()?, |x: u8| Some(u64::from(x))),
+            DType::I16 | DType::U16 => $keyed!(u16, $x.as_unsigned()?, |x: u16| Some(u64::from(x))),
+            DType::I32 | DType::U32 => $keyed!(u32, $x.as_unsigned()?, |x: u32| Some(u64::from(x))),
+            DType::I64 | DType::U64 => $keyed!(u64, $x.as_unsigned()?, |x: u64| Some(x)),
             // Adding 0.0 turns -0.0 into 0.0 and changes no other number.
             DType::F32 => {
                 $keyed!(f32, $x.as_slice()?, |x: f32| (!x.is_nan()).then(|| u64::from((x + 0.0).to_bits())))

@@ -139,50 +139,52 @@ pub(crate) fn scan_into(
     y: &mut TensorViewMut<'_>,
 ) -> Result<()> {
     macro_rules! integers {
-        ($T:ident) => {
+        ($T:ident) => {{
+            let (from, to) = (x.as_unsigned::<$T>()?, y.as_mut_unsigned::<$T>()?);
             match combine {
-                Combine::Product => plain(scan, x, y, 1, $T::wrapping_mul),
-                _ => plain(scan, x, y, 0, $T::wrapping_add),
+                Combine::Product => plain(scan, from, to, 1, $T::wrapping_mul),
+                _ => plain(scan, from, to, 0, $T::wrapping_add),
             }
-        };
+        }};
     }
     macro_rules! floats {
-        ($T:ident, $log_sum_exp:ident) => {
+        ($T:ident, $log_sum_exp:ident) => {{
+            let (from, to) = (x.as_slice::<$T>()?, y.as_mut_slice::<$T>()?);
             match combine {
-                Combine::Sum => plain(scan, x, y, 0.0, $T::add),
-                Combine::Product => plain(scan, x, y, 1.0, $T::mul),
-                Combine::LogSumExp => plain(scan, x, y, $T::NEG_INFINITY, $log_sum_exp),
+                Combine::Sum => plain(scan, from, to, 0.0, $T::add),
+                Combine::Product => plain(scan, from, to, 1.0, $T::mul),
+                Combine::LogSumExp => plain(scan, from, to, $T::NEG_INFINITY, $log_sum_exp),
             }
-        };
+        }};
     }
     macro_rules! halves {
         ($T:ident) => {{
             let (load, store) =
                 (|bits| $T::from_bits(bits).to_f32(), |result| $T::from_f32(result).to_bits());
-            match combine {
-                Combine::Sum => halves(scan, x, y, 0.0, load, store, f32::add),
-                Combine::Product => halves(scan, x, y, 1.0, load, store, f32::mul),
-                Combine::LogSumExp => halves(scan, x, y, f32::NEG_INFINITY, load, store, log_sum_exp_f32),
-            }
+            // A pointer: calls of functions are cheap beside the conversions, so all operations share the loops.
+            let (start, combine): (f32, fn(f32, f32) -> f32) = match combine {
+                Combine::Sum => (0.0, f32::add),
+                Combine::Product => (1.0, f32::mul),
+                Combine::LogSumExp => (f32::NEG_INFINITY, log_sum_exp_f32),
+            };
+            scan_all(scan, x.as_bits()?, y.as_mut_bits()?, start, load, store, combine);
         }};
     }
     match x.dtype() {
-        DType::I8 => integers!(i8),
-        DType::I16 => integers!(i16),
-        DType::I32 => integers!(i32),
-        DType::I64 => integers!(i64),
-        DType::U8 => integers!(u8),
-        DType::U16 => integers!(u16),
-        DType::U32 => integers!(u32),
-        DType::U64 => integers!(u64),
+        // Wrapping sums and products of signed integers have the bits of those of unsigned integers.
+        DType::I8 | DType::U8 => integers!(u8),
+        DType::I16 | DType::U16 => integers!(u16),
+        DType::I32 | DType::U32 => integers!(u32),
+        DType::I64 | DType::U64 => integers!(u64),
         DType::F32 => floats!(f32, log_sum_exp_f32),
         DType::F64 => floats!(f64, log_sum_exp_f64),
         DType::F16 => halves!(f16),
         DType::BF16 => halves!(bf16),
-        DType::C64 => complex(scan, x, y, combine, 1.0f32),
-        DType::C128 => complex(scan, x, y, combine, 1.0f64),
+        DType::C64 => complex(scan, x, y, combine, 1.0f32)?,
+        DType::C128 => complex(scan, x, y, combine, 1.0f64)?,
         other => unreachable!("dtype rules of scans refuse {other}"),
     }
+    Ok(())
 }
 
 macro_rules! log_sum_exp {
@@ -196,28 +198,8 @@ macro_rules! log_sum_exp {
 }
 log_sum_exp!(log_sum_exp_f32 f32, log_sum_exp_f64 f64);
 
-fn plain<T: Element>(
-    scan: Scan<'_>,
-    x: TensorView<'_>,
-    y: &mut TensorViewMut<'_>,
-    start: T,
-    combine: impl Fn(T, T) -> T,
-) -> Result<()> {
-    scan_all(scan, x.as_slice::<T>()?, y.as_mut_slice::<T>()?, start, |x| x, |result| result, combine);
-    Ok(())
-}
-
-fn halves(
-    scan: Scan<'_>,
-    x: TensorView<'_>,
-    y: &mut TensorViewMut<'_>,
-    start: f32,
-    load: impl Fn(u16) -> f32,
-    store: impl Fn(f32) -> u16,
-    combine: impl Fn(f32, f32) -> f32,
-) -> Result<()> {
-    scan_all(scan, x.as_bits::<u16>()?, y.as_mut_bits::<u16>()?, start, load, store, combine);
-    Ok(())
+fn plain<T: Element>(scan: Scan<'_>, from: &[T], to: &mut [T], start: T, combine: impl Fn(T, T) -> T) {
+    scan_all(scan, from, to, start, |x| x, |result| result, combine);
 }
 
 /// Scans complex numbers, given as pairs of parts.
@@ -243,6 +225,7 @@ fn complex<T: Element + Add<Output = T> + Sub<Output = T> + Mul<Output = T>>(
 /// The number of columns scanned together. Their partial results stay in the L1 cache.
 const COLUMNS: usize = 1024;
 
+/// Scans each block. `load` and `store` convert between elements and partial results.
 fn scan_all<T: Copy, A: Copy>(
     scan: Scan<'_>,
     from: &[T],
@@ -259,16 +242,22 @@ fn scan_all<T: Copy, A: Copy>(
     for block in 0..blocks.count(from.len() / inner) {
         let positions = blocks.range(block);
         let length = positions.len();
+        let Some(last) = length.checked_sub(1) else { continue };
         let elements = positions.start * inner..positions.end * inner;
         let (from, to) = (&from[elements.clone()], &mut to[elements]);
-        let position_of = |step: usize| if reverse { length - 1 - step } else { step };
+        let position_of = |step: usize| if reverse { last - step } else { step };
+        // An exclusive scan stores each partial result one step later, and the start in the first step. So the loops below
+        // do not depend on the options.
+        let later = usize::from(exclusive);
+        if exclusive {
+            let first = position_of(0) * inner;
+            to[first..first + inner].fill(store(start));
+        }
         if inner == 1 {
             let mut sum = start;
-            for step in 0..length {
-                let offset = position_of(step);
-                let next = combine(sum, load(from[offset]));
-                to[offset] = store(if exclusive { sum } else { next });
-                sum = next;
+            for step in 0..length - later {
+                sum = combine(sum, load(from[position_of(step)]));
+                to[position_of(step + later)] = store(sum);
             }
             continue;
         }
@@ -277,14 +266,14 @@ fn scan_all<T: Copy, A: Copy>(
             let width = COLUMNS.min(inner - first);
             let sums = &mut sums[..width];
             sums.fill(start);
-            for step in 0..length {
-                let offset = position_of(step) * inner + first;
+            for step in 0..length - later {
+                let source = position_of(step) * inner + first;
+                let target = position_of(step + later) * inner + first;
                 let columns =
-                    sums.iter_mut().zip(&from[offset..offset + width]).zip(&mut to[offset..offset + width]);
+                    sums.iter_mut().zip(&from[source..source + width]).zip(&mut to[target..target + width]);
                 for ((sum, element), result) in columns {
-                    let next = combine(*sum, load(*element));
-                    *result = store(if exclusive { *sum } else { next });
-                    *sum = next;
+                    *sum = combine(*sum, load(*element));
+                    *result = store(*sum);
                 }
             }
         }

@@ -1,5 +1,7 @@
 //! `where_indices`: returns the indices of nonzero elements.
 
+use std::ops::BitAnd;
+
 use shapeflow_shape_fns::DType;
 
 use crate::dtype;
@@ -41,28 +43,20 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
         DType::Bool => indices(cx, x, x.as_slice::<bool>()?, |flag| flag),
         DType::C64 => of_parts::<f32>(cx, x),
         DType::C128 => of_parts::<f64>(cx, x),
-        DType::QI8 => indices(cx, x, x.as_bits::<i8>()?, |bits| bits != 0),
-        DType::QU8 => indices(cx, x, x.as_bits::<u8>()?, |bits| bits != 0),
-        DType::QI16 => indices(cx, x, x.as_bits::<i16>()?, |bits| bits != 0),
-        DType::QU16 => indices(cx, x, x.as_bits::<u16>()?, |bits| bits != 0),
-        DType::QI32 => indices(cx, x, x.as_bits::<i32>()?, |bits| bits != 0),
-        DType::I8 => not_zero::<i8>(cx, x),
-        DType::I16 => not_zero::<i16>(cx, x),
-        DType::I32 => not_zero::<i32>(cx, x),
-        DType::I64 => not_zero::<i64>(cx, x),
-        DType::U8 => not_zero::<u8>(cx, x),
-        DType::U16 => not_zero::<u16>(cx, x),
-        DType::U32 => not_zero::<u32>(cx, x),
-        DType::U64 => not_zero::<u64>(cx, x),
-        DType::F32 => not_zero::<f32>(cx, x),
-        DType::F64 => not_zero::<f64>(cx, x),
-        // f16 and bf16 are nonzero if any bit except the sign is set.
-        _ => indices(cx, x, x.as_bits::<u16>()?, |bits| bits & 0x7fff != 0),
+        DType::QI8 | DType::QU8 | DType::I8 | DType::U8 => not_zero(cx, x, u8::MAX),
+        DType::QI16 | DType::QU16 | DType::I16 | DType::U16 => not_zero(cx, x, u16::MAX),
+        DType::QI32 | DType::I32 | DType::U32 => not_zero(cx, x, u32::MAX),
+        DType::I64 | DType::U64 => not_zero(cx, x, u64::MAX),
+        // A float is nonzero if any bit except the sign is set.
+        DType::F16 | DType::BF16 => not_zero(cx, x, u16::MAX >> 1),
+        DType::F32 => not_zero(cx, x, u32::MAX >> 1),
+        _ => not_zero(cx, x, u64::MAX >> 1),
     }
 }
 
-fn not_zero<T: Element>(cx: &mut HostCx<'_>, x: &TensorView<'_>) -> Result<()> {
-    indices(cx, x, x.as_slice::<T>()?, |element| element != T::default())
+/// Selects the elements that have any bit of `mask`.
+fn not_zero<T: Element + BitAnd<Output = T>>(cx: &mut HostCx<'_>, x: &TensorView<'_>, mask: T) -> Result<()> {
+    indices(cx, x, x.as_unsigned::<T>()?, |bits| bits & mask != T::default())
 }
 
 fn of_parts<T: Element>(cx: &mut HostCx<'_>, x: &TensorView<'_>) -> Result<()> {

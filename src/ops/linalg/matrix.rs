@@ -164,8 +164,13 @@ impl<T> IndexMut<(usize, usize)> for Matrix<T> {
 
 impl<T: Field> Matrix<T> {
     pub(super) fn from_fn(rows: usize, columns: usize, element: impl Fn(usize, usize) -> T) -> Matrix<T> {
-        let data = (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column)));
-        Matrix { rows, columns, data: data.map(|(row, column)| element(row, column)).collect() }
+        let mut data = Vec::with_capacity(rows * columns);
+        for row in 0..rows {
+            for column in 0..columns {
+                data.push(element(row, column));
+            }
+        }
+        Matrix { rows, columns, data }
     }
 
     pub(super) fn identity(size: usize) -> Matrix<T> {

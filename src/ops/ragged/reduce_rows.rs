@@ -102,8 +102,19 @@ fn reduce(
     offsets: &[usize],
     y: &mut TensorViewMut<'_>,
 ) -> Result<()> {
-    macro_rules! of {
-        ($T:ident, $add:expr, $mul:expr, $div:expr, $least:expr, $most:expr, $max:expr, $min:expr) => {{
+    // Sums and products of signed integers have the bits of those of unsigned integers.
+    macro_rules! wrapping {
+        ($T:ident) => {{
+            let (x, y) = (x.as_unsigned::<$T>()?, y.as_mut_unsigned::<$T>()?);
+            match name {
+                "prod" => rows(threads, x, offsets, y, 1, $T::wrapping_mul, |product, _| product),
+                _ => rows(threads, x, offsets, y, 0, $T::wrapping_add, |sum, _| sum),
+            }
+            Ok(())
+        }};
+    }
+    macro_rules! extrema {
+        ($T:ident, $least:expr, $most:expr, $max:expr, $min:expr) => {{
             let x = x.as_slice::<$T>()?;
             match name {
                 "argmax" => argument(threads, x, offsets, y.as_mut_slice::<i64>()?, |a: $T, b: $T| {
@@ -112,9 +123,6 @@ fn reduce(
                 "argmin" => argument(threads, x, offsets, y.as_mut_slice::<i64>()?, |a: $T, b: $T| {
                     a < b || (a != a && b == b)
                 }),
-                "sum" => rows(threads, x, offsets, y.as_mut_slice()?, $T::default(), $add, |sum, _| sum),
-                "mean" => rows(threads, x, offsets, y.as_mut_slice()?, $T::default(), $add, $div),
-                "prod" => rows(threads, x, offsets, y.as_mut_slice()?, 1 as $T, $mul, |product, _| product),
                 "max" => rows(threads, x, offsets, y.as_mut_slice()?, $least, $max, |most, count| {
                     if count == 0 { $T::MIN } else { most }
                 }),
@@ -125,22 +133,35 @@ fn reduce(
             }
             Ok(())
         }};
-        (int $T:ident) => {
-            of!($T, $T::wrapping_add, $T::wrapping_mul, |sum, _| sum, $T::MIN, $T::MAX, Ord::max, Ord::min)
-        };
-        (float $T:ident) => {
-            of!(
-                $T,
-                $T::add,
-                $T::mul,
-                |sum: $T, count| sum / count as $T,
-                $T::NEG_INFINITY,
-                $T::INFINITY,
-                |a: $T, b: $T| if a > b || a != a { a } else { b },
-                |a: $T, b: $T| if a < b || a != a { a } else { b }
-            )
+        ($T:ident) => {
+            extrema!($T, $T::MIN, $T::MAX, Ord::max, Ord::min)
         };
     }
+    macro_rules! floats {
+        ($T:ident) => {{
+            let values = x.as_slice::<$T>()?;
+            match name {
+                "sum" => rows(threads, values, offsets, y.as_mut_slice()?, 0.0, $T::add, |sum, _| sum),
+                "mean" => rows(threads, values, offsets, y.as_mut_slice()?, 0.0, $T::add, |sum, count| {
+                    sum / count as $T
+                }),
+                "prod" => {
+                    rows(threads, values, offsets, y.as_mut_slice()?, 1.0, $T::mul, |product, _| product)
+                }
+                _ => {
+                    return extrema!(
+                        $T,
+                        $T::NEG_INFINITY,
+                        $T::INFINITY,
+                        |a: $T, b: $T| if a > b || a != a { a } else { b },
+                        |a: $T, b: $T| if a < b || a != a { a } else { b }
+                    );
+                }
+            }
+            Ok(())
+        }};
+    }
+    let is_wrapping = matches!(name, "sum" | "prod");
     match x.dtype() {
         DType::Bool => {
             let (x, y) = (x.as_slice::<bool>()?, y.as_mut_slice::<bool>()?);
@@ -151,16 +172,20 @@ fn reduce(
             }
             Ok(())
         }
-        DType::I8 => of!(int i8),
-        DType::I16 => of!(int i16),
-        DType::I32 => of!(int i32),
-        DType::I64 => of!(int i64),
-        DType::U8 => of!(int u8),
-        DType::U16 => of!(int u16),
-        DType::U32 => of!(int u32),
-        DType::U64 => of!(int u64),
-        DType::F32 => of!(float f32),
-        DType::F64 => of!(float f64),
+        DType::I8 | DType::U8 if is_wrapping => wrapping!(u8),
+        DType::I16 | DType::U16 if is_wrapping => wrapping!(u16),
+        DType::I32 | DType::U32 if is_wrapping => wrapping!(u32),
+        DType::I64 | DType::U64 if is_wrapping => wrapping!(u64),
+        DType::I8 => extrema!(i8),
+        DType::I16 => extrema!(i16),
+        DType::I32 => extrema!(i32),
+        DType::I64 => extrema!(i64),
+        DType::U8 => extrema!(u8),
+        DType::U16 => extrema!(u16),
+        DType::U32 => extrema!(u32),
+        DType::U64 => extrema!(u64),
+        DType::F32 => floats!(f32),
+        DType::F64 => floats!(f64),
         other => {
             let message = format!("reduced rows must be bool, integers or floats, got {other}");
             Err(Error::new(ErrorKind::DType, Phase::Run, message))

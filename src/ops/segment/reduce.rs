@@ -108,17 +108,22 @@ pub(super) fn clear_gaps(output: &mut TensorViewMut<'_>, ids: impl Iterator<Item
 /// Divides every row by the number of its occurrences in the ascending `ids`. Integers round toward zero. Their number of
 /// occurrences wraps as their sum does, and a number that wraps to 0 gives 0.
 pub(super) fn divide(output: &mut TensorViewMut<'_>, ids: impl Iterator<Item = usize>) -> Result<()> {
+    let mut counts: Vec<(usize, usize)> = Vec::new();
+    for id in ids {
+        match counts.last_mut() {
+            Some((last, count)) if *last == id => *count += 1,
+            _ => counts.push((id, 1)),
+        }
+    }
     macro_rules! of {
         ($($DType:ident $T:ty)*) => {
             match output.dtype() {
-                $(DType::$DType => rows_by_counts(output, ids, |x: $T, count| match count as $T {
+                $(DType::$DType => rows_by_counts(output, &counts, |x: $T, count| match count as $T {
                     0 => 0,
                     count => x.wrapping_div(count),
                 }),)*
-                DType::F32 => rows_by_counts(output, ids, |x: f32, count| x / count as f32),
-                DType::F64 => rows_by_counts(output, ids, |x: f64, count| x / count as f64),
-                DType::C64 => rows_by_counts(output, ids, |x: f32, count| x / count as f32),
-                DType::C128 => rows_by_counts(output, ids, |x: f64, count| x / count as f64),
+                DType::F32 | DType::C64 => rows_by_counts(output, &counts, |x: f32, count| x / count as f32),
+                DType::F64 | DType::C128 => rows_by_counts(output, &counts, |x: f64, count| x / count as f64),
                 _ => Ok(()),
             }
         };
@@ -126,22 +131,16 @@ pub(super) fn divide(output: &mut TensorViewMut<'_>, ids: impl Iterator<Item = u
     of!(I8 i8 I16 i16 I32 i32 I64 i64 U8 u8 U16 u16 U32 u32 U64 u64)
 }
 
-/// Replaces every element `x` of row `id` by `by(x, count)`, where `count` is the number of occurrences of `id`.
+/// Replaces every element `x` of row `id` by `by(x, count)`, for every `(id, count)`.
 fn rows_by_counts<T: Element>(
     output: &mut TensorViewMut<'_>,
-    mut ids: impl Iterator<Item = usize>,
+    counts: &[(usize, usize)],
     by: impl Fn(T, usize) -> T,
 ) -> Result<()> {
     let rows = output.sizes().first().copied().unwrap_or(0);
     let elements = output.as_mut_bits::<T>()?;
     let row = elements.len().checked_div(rows).unwrap_or(0);
-    let mut next = ids.next();
-    while let Some(id) = next {
-        let mut count = 0;
-        while next == Some(id) {
-            count += 1;
-            next = ids.next();
-        }
+    for &(id, count) in counts {
         for element in &mut elements[id * row..(id + 1) * row] {
             *element = by(*element, count);
         }
