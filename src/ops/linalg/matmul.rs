@@ -66,13 +66,12 @@ pub(crate) static DEF: OpDef = OpDef::contraction("matmul", lower, spec)
         TfOp::new("MatMul").own_shape_fn().of_rank(2),
         TfOp::new("BatchMatMulV2").attrs(TRANSPOSE).in_composites(ADJOINT),
         TfOp::new("BatchMatMul").own_shape_fn().attrs(TRANSPOSE).in_composites(ADJOINT),
-        TfOp::new("BatchMatMulV3").attrs(TRANSPOSE).in_composites(ADJOINT),
     ]);
 
 /// The attributes for which TensorFlow's batched products transpose and conjugate.
 const TRANSPOSE: &[(&str, &str)] = &[("adj_x", "transpose_a"), ("adj_y", "transpose_b")];
 /// The attribute by which the batched products of complex numbers learn that they also conjugate what they transpose.
-const ADJOINT: &[(&str, i64)] = &[("conjugates", 1)];
+pub(super) const ADJOINT: &[(&str, i64)] = &[("conjugates", 1)];
 
 /// Builds a product of complex matrices from four products of their parts.
 fn of_parts<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
