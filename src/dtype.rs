@@ -162,6 +162,17 @@ pub(crate) fn indices(dtypes: &[DType], from: usize) -> Result<()> {
     }
 }
 
+/// Checks that operand `operand`, if it is given, holds indices of 16, 32 or 64 bits.
+pub(crate) fn narrow_indices(dtypes: &[DType], operand: usize) -> Result<()> {
+    match dtypes.get(operand) {
+        None | Some(DType::I16 | DType::I32 | DType::I64) => Ok(()),
+        Some(other) => refuse_with_help(
+            format!("an index must be i16, i32 or i64, got {other} in operand {operand}"),
+            format!("cast operand {operand} with .cast(DType::I64)"),
+        ),
+    }
+}
+
 /// Spells a dtype as Rust code does.
 pub(crate) fn spelled(dtype: DType) -> String {
     format!("DType::{dtype:?}")

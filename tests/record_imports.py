@@ -1343,6 +1343,53 @@ def ragged_feature_cases(out):
     out.record("RaggedCross", attrs | {"input_order": "RRD"}, **(cross | short), error=True)
 
 
+def narrow_cases(out):
+    x = MATRIX
+    short = lambda values: np.array(values, np.int16)
+    out.record("GatherV2", params=x, indices=short([2, 0]), axis=P(1))
+    out.record("GatherV2", params=x, indices=short([2, -1]), axis=P(1), error=True)
+    out.record("GatherNd", params=x, indices=short([[2, 0], [1, 1]]))
+    out.record("GatherNd", params=x, indices=short([[3, 0]]), error=True)
+    for op in ("ArgMax", "ArgMin"):
+        for dtype in (tf.int16, tf.uint16, tf.int32, tf.int64):
+            for values in (x, x.astype(np.int32), x > 4):
+                out.record(op, {"output_type": dtype}, each=True, input=values, dimension=P(0))
+    for dtype in (np.float64, np.float32, np.float16):
+        x, y = np.array([7, -7, 0.5, 100], dtype), np.array([2, 2, -0.25, 0.3], dtype)
+        out.record("TruncateDiv", x=x, y=y)
+
+
+def area_cases(out):
+    images = np.arange(2 * 5 * 7 * 2).reshape(2, 5, 7, 2) % 13
+    for dtype in (np.float32, np.float64, np.float16, ml_dtypes.bfloat16, np.uint8, np.int8, np.int16, np.int32, np.int64):
+        out.record("ResizeArea", images=images.astype(dtype), size=P([2, 3]))
+    for size in ([5, 7], [1, 1], [4, 20], [10, 14], [3, 1]):
+        for align in (False, True):
+            out.record("ResizeArea", {"align_corners": align}, images=images.astype(np.float32), size=P(size))
+    out.record("ResizeArea", images=np.zeros((1, 0, 3, 1), np.float32), size=P([2, 2]), error=True)
+    out.record("ResizeArea", images=np.zeros((3, 3, 1), np.float32), size=P([2, 2]), error=True)
+
+
+def least_squares_cases(out):
+    rng = np.random.default_rng(16)
+    for dtype in (np.float32, np.float64, np.complex64, np.complex128):
+        for sizes in ((4, 2, 2), (2, 4, 1), (3, 3, 1), (1, 1, 1)):
+            rows, unknowns, columns = sizes
+            parts = rng.normal(size=(2, 2, rows, unknowns)), rng.normal(size=(2, 2, rows, columns))
+            a, b = ((part[0] + (1j * part[1] if np.dtype(dtype).kind == "c" else 0)).astype(dtype) for part in parts)
+            for fast, l2 in ((True, 0.0), (True, 0.5), (False, 0.0), (False, 0.5)):
+                out.record("MatrixSolveLs", {"fast": fast}, matrix=a, rhs=b, l2_regularizer=np.float64(l2))
+    flat, side, none = np.array([[1.0, 2.0], [2.0, 4.0]]), np.array([[1.0], [2.0]]), np.float64(0)
+    out.record("MatrixSolveLs", {"fast": False}, matrix=flat, rhs=side, l2_regularizer=none)
+    out.record("MatrixSolveLs", {"fast": True}, matrix=flat, rhs=side, l2_regularizer=none, error=True)
+    out.record("MatrixSolveLs", matrix=flat, rhs=side[:1], l2_regularizer=none, error=True)
+    for dtype in (np.float32, np.float64):
+        for sizes in ((3, 3), (2, 4, 4), (1, 1)):
+            root = rng.normal(size=sizes)
+            factor = np.linalg.cholesky(root @ np.swapaxes(root, -1, -2) + np.eye(sizes[-1]))
+            out.record("CholeskyGrad", l=factor.astype(dtype), grad=rng.normal(size=sizes).astype(dtype))
+
+
 FAMILIES = (
     unary_cases,
     binary_cases,
@@ -1378,6 +1425,9 @@ FAMILIES = (
     ragged_feature_cases,
     linalg_cases,
     fourier_cases,
+    narrow_cases,
+    area_cases,
+    least_squares_cases,
 )
 
 

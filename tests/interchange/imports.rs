@@ -138,12 +138,14 @@ fn value(tensor: &str) -> Tensor {
     exe.run_all(&[]).unwrap().swap_remove(0)
 }
 
-fn are_close(got: &[Tensor], expected: &[Tensor]) -> bool {
+fn are_close(op: &str, got: &[Tensor], expected: &[Tensor]) -> bool {
+    // A small unknown of a system carries the errors of the great ones.
+    let small = if op == "MatrixSolveLs" { 1e-6 } else { 0.0 };
     got.len() == expected.len()
         && got.iter().zip(expected).all(|(got, expected)| {
             // One part of a complex number may be small beside the other.
             let (relative, absolute) = match expected.dtype() {
-                DType::F32 => (1e-5, 0.0),
+                DType::F32 => (1e-5, small),
                 DType::F64 => (1e-12, 0.0),
                 DType::C64 => (1e-5, 1e-5),
                 DType::C128 => (1e-12, 1e-12),
@@ -168,7 +170,7 @@ fn nodes_give_what_tensorflow_gives() {
             let what = match (case.run(&order, is_fed, backend), &case.outputs) {
                 // Both refuse the node. A missing kernel of ours is no such refusal.
                 (Err(error), None) if error.kind() != ErrorKind::Compile => continue,
-                (Ok(got), Some(_)) if are_close(&got, &expected) => continue,
+                (Ok(got), Some(_)) if are_close(&case.op, &got, &expected) => continue,
                 (Err(error), _) => error.to_string(),
                 (Ok(got), Some(_)) => format!("{got:?} and not {expected:?}"),
                 (Ok(got), None) => format!("{got:?} and no error"),
@@ -214,7 +216,7 @@ fn every_importable_op_has_a_value_that_shows_the_order_of_its_operands() {
             order.swap(first, second);
             let is_same = case
                 .run(&order, true, Backend::Interpreter)
-                .is_ok_and(|swapped| are_close(&swapped, &expected));
+                .is_ok_and(|swapped| are_close(&case.op, &swapped, &expected));
             !is_same || is_commutative
         });
         *shown.entry(&case.op).or_default() |= shows;

@@ -28,6 +28,7 @@ mod fusion;
 mod graph_generator;
 mod graph_recipe;
 mod inferred_shapes;
+mod laws;
 mod layer_functions;
 mod layering;
 mod limits;

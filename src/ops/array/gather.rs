@@ -13,7 +13,7 @@ use super::axis::body_axis;
 impl<'g> Value<'g> {
     /// Selects slices along `axis`: `out[a, i, b] = self[a, indices[i], b]`.
     ///
-    /// `[a.., d, b..], indices [i..] -> [a.., i.., b..]`, any dtype; `indices` is i32 or i64. A negative `axis` counts
+    /// `[a.., d, b..], indices [i..] -> [a.., i.., b..]`, any dtype; `indices` is i16, i32 or i64. A negative `axis` counts
     /// from the end. An index outside `[0, d)`, also a negative one, fails the run. As TensorFlow's `GatherV2` and
     /// `Gather`. Fuses into kernels.
     ///
@@ -31,7 +31,7 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// The axis is out of range, or `indices` is neither i32 nor i64.
+    /// The axis is out of range, or `indices` has another dtype.
     #[doc(alias = "take")]
     #[doc(alias = "index_select")]
     #[doc(alias = "embedding_lookup")]
@@ -66,8 +66,15 @@ pub(crate) static DEF: OpDef = OpDef::compute("gather", lower)
     .tensorflow(&[TfOp::new("GatherV2").absent(&[("axis", Absent::Zero)]), TfOp::new("Gather")]);
 
 fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
-    dtype::indices(operands, 1)?;
+    dtype::narrow_indices(operands, 1)?;
+    dtype::indices(operands, 2)?;
     Ok(vec![dtype::common(operands, 0, 1, dtype::Class::Any)?])
+}
+
+/// Returns the element of an operand of indices. Kernels index by 32 or 64 bits.
+pub(super) fn index_operand(cx: &mut dyn LowerCx, operand: usize, index: &[Index]) -> Expr {
+    let element = cx.operand(operand, index);
+    if cx.dtype(operand) == DType::I16 { element.cast(DType::I32) } else { element }
 }
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
@@ -80,7 +87,7 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let after = axis + indices_rank.saturating_sub(batch);
     let part = |from: usize, to: usize| index.get(from..to).unwrap_or_default().iter().cloned();
     let indices_index: Vec<Index> = part(0, batch).chain(part(axis, after)).collect();
-    let picked = cx.operand(1, &indices_index);
+    let picked = index_operand(cx, 1, &indices_index);
     let Some(limit) = cx.dims(0).get(axis).cloned() else { return cx.operand(0, index) };
     let picked = cx.checked_index(picked, limit, axis);
     let read: Vec<Index> = part(0, axis).chain([picked]).chain(part(after, index.len())).collect();
@@ -97,7 +104,8 @@ mod tests {
         "[a, d, b]; i32[i, j]" => "[a, i, j, b]",
         "[a, d, b]; i64[]" => "[a, b]",
         "[a]; i64[]" => error "axis",
-        "[a, b]; [2]" => error "a parameter must be i32 or i64, got f32",
+        "[a, b]; [2]" => error "an index must be i16, i32 or i64, got f32",
+        "[a, b, c]; i16[i]" => "[a, i, c]",
     }
     shape_table! { batched: DEF, {"axis": 1, "batch_dims": 1},
         "[n, d, b]; i32[?, j]" => "[n, j, b]",

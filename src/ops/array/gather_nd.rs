@@ -4,6 +4,7 @@ use std::panic::Location;
 
 use shapeflow_shape_fns::{Attrs, DType, Dim, InferenceContext};
 
+use super::gather::index_operand;
 use crate::dtype;
 use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx};
@@ -14,7 +15,7 @@ use crate::ops::positions::{check_policy, ignores_outside};
 impl<'g> Value<'g> {
     /// Selects slices: `out[i, ..] = self[indices[i, 0], …, indices[i, k-1], ..]`.
     ///
-    /// `[d0, …, dn], indices [i.., k] -> [i.., dk, …, dn]`, any dtype; `indices` is i32 or i64. If `k` is the rank of
+    /// `[d0, …, dn], indices [i.., k] -> [i.., dk, …, dn]`, any dtype; `indices` is i16, i32 or i64. If `k` is the rank of
     /// `self`, the slices are elements. An index outside its axis, also a negative one, fails the run. As TensorFlow's
     /// `GatherNd`; an imported graph may ask for a zero slice instead of the failure. Fuses into kernels.
     ///
@@ -55,7 +56,7 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// `indices` is a scalar or neither i32 nor i64, or `k` exceeds the rank of `self`.
+    /// `indices` is a scalar or has another dtype, or `k` exceeds the rank of `self`.
     #[track_caller]
     pub fn gather_nd(self, indices: impl IntoOperand<'g>) -> Result<Value<'g>> {
         let indices = indices.into_operand(self, Location::caller());
@@ -86,7 +87,7 @@ fn shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
 }
 
 fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
-    dtype::indices(operands, 1)?;
+    dtype::narrow_indices(operands, 1)?;
     Ok(vec![dtype::common(operands, 0, 1, dtype::Class::Any)?])
 }
 
@@ -103,7 +104,7 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     for (axis, limit) in params.iter().enumerate().skip(batch).take(depth) {
         let mut indices_index = leading.to_vec();
         indices_index.push(Index::from((axis - batch) as i64));
-        let mut picked = cx.operand(1, &indices_index);
+        let mut picked = index_operand(cx, 1, &indices_index);
         if ignores {
             let is_inside;
             (picked, is_inside) = within(picked, limit.clone());
@@ -140,7 +141,7 @@ mod tests {
         "[a, b, c]; i32[i, j, 2]" => "[i, j, c]",
         "[a, b]; i64[2]" => "[]",
         "[a, b]; i64[i, 0]" => "[i, a, b]",
-        "[a]; [i, 1]" => error "a parameter must be i32 or i64, got f32",
+        "[a]; [i, 1]" => error "an index must be i16, i32 or i64, got f32",
         "[a]; i32[i, 2]" => error "must be at most the rank of params",
     }
     shape_table! { batched: DEF, {"batch_dims": 1},

@@ -14,6 +14,7 @@ pub(crate) mod adjust;
 pub(crate) mod color;
 pub(crate) mod crop_and_resize;
 pub(crate) mod resize;
+pub(crate) mod resize_area;
 mod sampling;
 
 use crate::op::OpDef;
@@ -28,6 +29,7 @@ pub(crate) static ALL: &[&[&OpDef]] = &[&[
     &color::TO_HSV,
     &color::TO_RGB,
     &crop_and_resize::DEF,
+    &resize_area::DEF,
     &resize::BICUBIC,
     &resize::BILINEAR,
     &resize::NEAREST,

@@ -182,7 +182,6 @@ impl<T: Field> Matrix<T> {
         Matrix::from_fn(self.columns, self.rows, |row, column| self[(column, row)].conj())
     }
 
-    #[cfg(test)]
     pub(super) fn times(&self, other: &Matrix<T>) -> Matrix<T> {
         let mut product = Matrix::from_fn(self.rows, other.columns, |_, _| T::zero());
         for row in 0..self.rows {

@@ -11,14 +11,17 @@
 //! # Ok::<(), shapeflow::Error>(())
 //! ```
 
+pub(crate) mod cholesky_grad;
 pub(crate) mod cross;
 pub(crate) mod decompose;
 pub(crate) mod einsum;
 pub(crate) mod fourier;
 mod jacobi;
 mod labelled;
+pub(crate) mod least_squares;
 pub(crate) mod lu;
 pub(crate) mod matmul;
+pub(crate) mod matmul_to;
 mod matrix;
 pub(crate) mod sum_of_products;
 #[cfg(feature = "fft")]
@@ -33,16 +36,19 @@ pub use einsum::einsum;
 /// Every op of the family.
 pub(crate) static ALL: &[&[&OpDef]] = &[
     &[
+        &cholesky_grad::DEF,
         &cross::DEF,
         &decompose::EIGEN,
         &decompose::QR,
         &decompose::SVD,
         &einsum::DEF,
+        &least_squares::DEF,
         &lu::DETERMINANT,
         &lu::INVERSE,
         &lu::LOG_DETERMINANT,
         &lu::SOLVE,
         &matmul::DEF,
+        &matmul_to::DEF,
         &sum_of_products::DEF,
         &triangular::CHOLESKY,
         &triangular::SOLVE,

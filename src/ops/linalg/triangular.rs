@@ -72,7 +72,7 @@ fn cholesky<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
 }
 
 /// Returns the factor of a matrix, or a lower triangle of NaN if the matrix is not positive definite.
-fn factor<T: Field>(a: &Matrix<T>) -> Matrix<T> {
+pub(super) fn factor<T: Field>(a: &Matrix<T>) -> Matrix<T> {
     let size = a.rows;
     let mut l = Matrix::from_fn(size, size, |_, _| T::zero());
     for row in 0..size {
@@ -112,7 +112,7 @@ fn solve<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
 }
 
 /// Solves a triangular system by substitution.
-fn substitute<T: Field>(a: &Matrix<T>, mut x: Matrix<T>, is_lower: bool) -> Result<Matrix<T>> {
+pub(super) fn substitute<T: Field>(a: &Matrix<T>, mut x: Matrix<T>, is_lower: bool) -> Result<Matrix<T>> {
     let size = a.rows;
     for step in 0..size {
         let row = if is_lower { step } else { size - 1 - step };

@@ -28,10 +28,11 @@ macro_rules! arg_ops {
                 self.graph().op(&$DEF).data(self).structure("axis", axis).finish_at(Location::caller())
             }
 
-            #[doc = concat!("Does the same as [`Value::", stringify!($method), "`] with positions of `dtype`: i32 or i64.")]
+            #[doc = concat!("Does the same as [`Value::", stringify!($method), "`] with positions of `dtype`: i16, u16, i32 or i64. Positions")]
+            /// that the dtype does not hold wrap.
             ///
             /// # Errors
-            #[doc = concat!("As [`Value::", stringify!($method), "`]; also if `dtype` is neither i32 nor i64.")]
+            #[doc = concat!("As [`Value::", stringify!($method), "`]; also if `dtype` is another one.")]
             #[track_caller]
             pub fn $method_as(self, axis: impl IntoParam<'g>, dtype: DType) -> Result<Value<'g>> {
                 let call = self.graph().op(&$DEF).data(self).structure("axis", axis);
@@ -65,8 +66,8 @@ fn dtypes(dtypes: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
     dtype::indices(dtypes, 1)?;
     let result = dtype::attribute(attrs, "output_type")?.unwrap_or(DType::I64);
     match result {
-        DType::I32 | DType::I64 => Ok(vec![result]),
-        other => dtype::refuse(format!("output_type must be i32 or i64, got {other}")),
+        DType::I16 | DType::U16 | DType::I32 | DType::I64 => Ok(vec![result]),
+        other => dtype::refuse(format!("output_type must be i16, u16, i32 or i64, got {other}")),
     }
 }
 
@@ -90,23 +91,27 @@ fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index], op: ReduceOp, wor
     };
     let extents = [extent];
     let extreme = cx.reduce(op, &extents, &mut |cx, inner| element(cx, &inner[0]));
-    let dtype = cx.output_dtype(output);
+    let result = cx.output_dtype(output);
+    // Positions of 16 bits would wrap before they are compared.
+    let dtype = if result == DType::I64 { DType::I64 } else { DType::I32 };
     let nowhere = Expr::constant(Scalar::highest(dtype));
-    cx.reduce(ReduceOp::Min, &extents, &mut |cx, inner| {
+    let first = cx.reduce(ReduceOp::Min, &extents, &mut |cx, inner| {
         let position = Expr::iota(inner[0].clone()).cast(dtype);
         element(cx, &inner[0]).equal(extreme.clone()).select(position, nowhere.clone())
-    })
+    });
+    first.cast(result)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ops::testing::check_row;
+    use crate::ops::testing::{check_row, run_one, tensor};
 
     #[test]
     fn shapes() {
         let last = Attrs::new().with("axis", -1);
         let narrow = Attrs::new().with("axis", 0).with("output_type", DType::I32);
+        let short = Attrs::new().with("axis", 0).with("output_type", DType::U16);
         for def in ALL.iter().copied() {
             check_row(def, &last, "[2, n]", Ok("i64[2]"));
             check_row(def, &last, "i32[a, b, 3]", Ok("i64[d0_0, d0_1]"));
@@ -115,9 +120,19 @@ mod tests {
             check_row(def, &last, "[2, 0]", Err("0"));
             check_row(def, &last, "string[2]", Err("must be bool, an integer or a float, got string"));
             check_row(def, &narrow, "[2, n]", Ok("i32[d0_1]"));
+            check_row(def, &short, "[2, n]", Ok("u16[d0_1]"));
             check_row(def, &Attrs::new(), "[2, n]; axis=i32[]", Ok("i64[?]"));
             let refusal = "a parameter must be i32 or i64, got f32";
             check_row(def, &Attrs::new(), "[2, n]; axis=f32[]", Err(refusal));
         }
+    }
+
+    #[test]
+    fn positions_of_16_bits_wrap_after_the_comparison() {
+        let mut x = vec![0.0f32; 70_000];
+        x[66_000] = 1.0;
+        let attrs = Attrs::new().with("axis", 0).with("output_type", DType::U16);
+        let y = run_one(&ARGMAX, &attrs, &[tensor(&[70_000], &x)]);
+        assert_eq!(y.to_vec::<u16>().unwrap(), [(66_000 - 65_536) as u16]);
     }
 }

@@ -4,7 +4,8 @@ use std::panic::Location;
 
 use shapeflow_shape_fns::DType;
 
-use crate::error::Result;
+use crate::dtype;
+use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::Scalar;
 use crate::graph::{IntoOperand, IntoParam, Value};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
@@ -58,6 +59,86 @@ segments! {
     unsorted_segment_min, MIN, "UnsortedSegmentMin", Min;
 }
 
+impl<'g> Value<'g> {
+    /// Returns the mean of the rows of each segment: their sum (see [`Value::unsorted_segment_sum`]) divided by their
+    /// number. An empty segment gives zeros.
+    ///
+    /// `[i.., d..], ids [i..] -> [num_segments, d..]`, floats and complex numbers; `ids` is i32 or i64. Rows with a
+    /// negative id are dropped; an id of `num_segments` or more fails the run. As TensorFlow's
+    /// `tf.math.unsorted_segment_mean`. It is composed of other ops: the sums run on the host, the division fuses into
+    /// kernels.
+    ///
+    /// ```
+    /// let g = shapeflow::Graph::new();
+    /// let x = g.constant([1.0, 2.0, 3.0])?;
+    /// let means = x.unsorted_segment_mean(g.constant([2, 0, 2])?, 4)?;
+    /// let [y] = g.compile(means)?.run(&[])?;
+    /// assert_eq!(y.to_vec::<f64>()?, [2.0, 0.0, 2.0, 0.0]);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Value::unsorted_segment_sum`]; also if `self` holds integers, or the rank of `self` or of `ids` is unknown.
+    #[track_caller]
+    pub fn unsorted_segment_mean(
+        self,
+        ids: impl IntoOperand<'g>,
+        num_segments: impl IntoParam<'g> + Clone,
+    ) -> Result<Value<'g>> {
+        let ids = ids.into_operand(self, Location::caller());
+        let counts = self.counts_of_segments(ids, num_segments.clone())?;
+        self.unsorted_segment_sum(ids, num_segments)?.div(counts)
+    }
+
+    /// Returns the sum of the rows of each segment (see [`Value::unsorted_segment_sum`]) divided by the square root of
+    /// their number. An empty segment gives zeros.
+    ///
+    /// `[i.., d..], ids [i..] -> [num_segments, d..]`, floats and complex numbers; `ids` is i32 or i64. As TensorFlow's
+    /// `tf.math.unsorted_segment_sqrt_n`. It is composed of other ops: the sums run on the host, the division fuses into
+    /// kernels.
+    ///
+    /// ```
+    /// let g = shapeflow::Graph::new();
+    /// let x = g.constant([1.0, 2.0, 3.0, 4.0])?;
+    /// let y = x.unsorted_segment_sqrt_n(g.constant([0, 0, 0, 0])?, 1)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y.to_vec::<f64>()?, [5.0]);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Value::unsorted_segment_mean`].
+    #[track_caller]
+    pub fn unsorted_segment_sqrt_n(
+        self,
+        ids: impl IntoOperand<'g>,
+        num_segments: impl IntoParam<'g> + Clone,
+    ) -> Result<Value<'g>> {
+        let ids = ids.into_operand(self, Location::caller());
+        let counts = self.counts_of_segments(ids, num_segments.clone())?;
+        self.unsorted_segment_sum(ids, num_segments)?.div(counts.sqrt()?)
+    }
+
+    /// Returns the number of rows of each segment, at least 1, with axes of size 1 for the axes of a row.
+    fn counts_of_segments(self, ids: Value<'g>, num_segments: impl IntoParam<'g>) -> Result<Value<'g>> {
+        let dtype = self.dtype();
+        if !dtype.is_float() && !dtype.is_complex() {
+            return dtype::refuse(format!(
+                "the mean of segments divides, so the element type must be a float or a complex number, got {dtype}"
+            ));
+        }
+        let (Some(rank), Some(ids_rank)) = (self.shape().rank(), ids.shape().rank()) else {
+            let message = "the rank must be known, got data or segment ids of unknown rank";
+            return Err(Error::new(ErrorKind::Shape, Phase::Build, message));
+        };
+        let part = dtype.part().unwrap_or(dtype);
+        let counts = ids.ones_like()?.cast(part)?.unsorted_segment_sum(ids, num_segments)?.maximum(1.0)?;
+        let axes = rank.saturating_sub(ids_rank);
+        let counts = (0..axes).try_fold(counts, |counts, _| counts.expand_dims(-1))?;
+        counts.cast(dtype)
+    }
+}
+
 fn run(cx: &mut HostCx<'_>, reduce: Reduce) -> Result<()> {
     let (data, ids) = (RowMajor::new(cx.input(0)?)?, RowMajor::new(cx.input(1)?)?);
     let (data, ids) = (data.view(), ids.view());
@@ -86,7 +167,6 @@ mod tests {
     use shapeflow_shape_fns::Attrs;
 
     use super::*;
-    use crate::error::ErrorKind;
     use crate::ops::testing::{run, run_one, shape_table, tensor};
     use crate::tensor::Tensor;
 

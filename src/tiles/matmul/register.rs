@@ -112,22 +112,16 @@ macro_rules! plain {
             }
 
             #[inline(always)]
-            unsafe fn add(mut self, other: Self) -> Self {
-                for (sum, other) in self.iter_mut().zip(&other) {
-                    *sum += other;
-                }
-                self
+            unsafe fn add(self, other: Self) -> Self {
+                std::array::from_fn(|lane| self[lane] + other[lane])
             }
 
             #[inline(always)]
-            unsafe fn mul_add(self, factor: Self, mut sum: Self) -> Self {
-                for (lane, sum) in sum.iter_mut().enumerate() {
-                    *sum = match cfg!(target_arch = "aarch64") {
-                        true => self[lane].mul_add(factor[lane], *sum),
-                        false => self[lane] * factor[lane] + *sum,
-                    };
-                }
-                sum
+            unsafe fn mul_add(self, factor: Self, sum: Self) -> Self {
+                std::array::from_fn(|lane| match cfg!(target_arch = "aarch64") {
+                    true => self[lane].mul_add(factor[lane], sum[lane]),
+                    false => self[lane] * factor[lane] + sum[lane],
+                })
             }
         }
     };

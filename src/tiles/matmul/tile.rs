@@ -69,14 +69,13 @@ pub(super) unsafe fn compute<R: Register, const MODE: u8, const ROWS: usize, con
 ) {
     // SAFETY: the caller's promise.
     unsafe {
-        // `const` keeps the branches of other modes from being compiled.
-        let (a_step, b_step) =
-            if const { MODE == PACKED } { (ROWS, VECTORS * R::LANES) } else { (tile.a_step, tile.b_step) };
+        let packed = MODE == PACKED;
+        let (a_step, b_step) = if packed { (ROWS, VECTORS * R::LANES) } else { (tile.a_step, tile.b_step) };
         // Each strided row has its own offset in a register. `black_box` keeps the compiler from computing one offset
         // from another, which would make a chain of `ROWS` additions in each step.
         let mut rows = [0; ROWS];
         for (i, row) in rows.iter_mut().enumerate() {
-            *row = if const { MODE == PACKED } || i == 0 { i } else { black_box(tile.a_rows[i]) };
+            *row = if packed || i == 0 { i } else { black_box(tile.a_rows[i]) };
         }
         let mut prefetcher = tile.prefetcher;
         for index in 0..tile.count {
@@ -91,7 +90,7 @@ pub(super) unsafe fn compute<R: Register, const MODE: u8, const ROWS: usize, con
             let mut sums = [[R::zero(); VECTORS]; ROWS];
             let (mut remaining, mut a, mut b) = (tile.depth, tile.a.add(index * tile.a_next), tile.b);
             let mut copy = tile.copy;
-            if const { MODE == PACKED } {
+            if packed {
                 while remaining >= UNROLL {
                     prefetcher.in_iteration();
                     for p in 0..UNROLL {
@@ -108,7 +107,7 @@ pub(super) unsafe fn compute<R: Register, const MODE: u8, const ROWS: usize, con
                 remaining -= 1;
                 a = a.wrapping_add(a_step);
                 b = b.wrapping_add(b_step);
-                if const { MODE == COPYING } {
+                if MODE == COPYING {
                     copy = copy.add(VECTORS * R::LANES);
                 }
             }
@@ -136,19 +135,19 @@ unsafe fn step<R: Register, const MODE: u8, const ROWS: usize, const VECTORS: us
     unsafe {
         let right = |j: usize| {
             let vector = R::load(b.add(j * R::LANES));
-            if const { MODE == COPYING } {
+            if MODE == COPYING {
                 vector.store(copy.add(j * R::LANES));
             }
             vector
         };
-        if const { ROWS < VECTORS } {
+        if ROWS < VECTORS {
             let mut column = [R::zero(); ROWS];
             for (i, vector) in column.iter_mut().enumerate() {
                 *vector = R::splat(left(i));
             }
             for j in 0..VECTORS {
                 let right = right(j);
-                for (sums, left) in sums.iter_mut().zip(&column) {
+                for (sums, left) in sums.iter_mut().zip(column) {
                     sums[j] = left.mul_add(right, sums[j]);
                 }
             }
@@ -159,8 +158,8 @@ unsafe fn step<R: Register, const MODE: u8, const ROWS: usize, const VECTORS: us
             }
             for (i, sums) in sums.iter_mut().enumerate() {
                 let left = R::splat(left(i));
-                for (sum, right) in sums.iter_mut().zip(&row) {
-                    *sum = left.mul_add(*right, *sum);
+                for (sum, right) in sums.iter_mut().zip(row) {
+                    *sum = left.mul_add(right, *sum);
                 }
             }
         }

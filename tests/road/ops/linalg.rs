@@ -13,6 +13,8 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
     match op {
         _ if op.contains("fft") => fourier(g, op),
         "matrix_solve" | "matrix_triangular_solve" => solve(g, op),
+        "matrix_solve_ls" => least_squares(g),
+        "cholesky_grad" => cholesky_grad(g),
         "tridiagonal_solve" | "tridiagonal_matmul" => tridiagonal(g, op),
         _ => of_one(g, op),
     }
@@ -62,6 +64,24 @@ fn solve(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
     let call = Call::new(op).attr("adjoint", g.rng.chance(1, 2));
     let call = if op == "matrix_solve" { call } else { call.attr("lower", g.rng.chance(1, 2)) };
     finish(g, call, &[a, b])
+}
+
+fn least_squares(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
+    let (dtype, leading) = (dtype(g), batch(g));
+    let (rows, columns) = (g.rng.range_inclusive(0, 4), g.rng.range_inclusive(0, 4));
+    let a = matrices(g, dtype, &leading, [rows, columns])?;
+    let b = matrices(g, dtype, &leading, [rows, 2])?;
+    let l2 = g.source(DType::F64, Vec::new(), Content::SmallIntegers, false)?;
+    let call = Call::new("matrix_solve_ls").attr("fast", g.rng.chance(1, 2));
+    finish(g, call, &[a, b, l2])
+}
+
+fn cholesky_grad(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
+    let (dtype, leading) = (*g.rng.choose(&[DType::F32, DType::F64, DType::F16]), batch(g));
+    let size = g.rng.range_inclusive(0, 4);
+    let l = matrices(g, dtype, &leading, [size, size])?;
+    let grad = matrices(g, dtype, &leading, [size, size])?;
+    finish(g, Call::new("cholesky_grad"), &[l, grad])
 }
 
 fn tridiagonal(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {

@@ -31,7 +31,7 @@ use creation::{fill, float_range, range, shape_query};
 use elementwise::{binary, cast, clip, select, select_v1, unary, unary_complex, unary_inexact, unary_with};
 pub use list::OPS;
 use movement::{broadcast_to, concat, expand_dims_or_squeeze, pad, reshape, reverse, stack, tile, transpose};
-use reduction::{argmax_or_argmin, matmul, reduce, softmax};
+use reduction::{argmax_or_argmin, matmul, matmul_to, reduce, softmax};
 use slicing::{boolean_mask, gather, one_hot, slice, split, strided_slice, unique};
 pub use string_ops::STRING_OPS;
 
@@ -261,16 +261,18 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         | "requantization_range"
         | "requantize"
         | "requantize_into_range" => quantized::add_op(g, op),
-        "resize_nearest" | "resize_bilinear" | "resize_bicubic" => image::resize(g, op),
+        "resize_area" | "resize_nearest" | "resize_bilinear" | "resize_bicubic" => image::resize(g, op),
         "crop_and_resize" => image::crop_and_resize(g),
         "rgb_to_hsv" | "hsv_to_rgb" | "adjust_hue" | "adjust_saturation" | "adjust_contrast" => {
             image::color(g, op)
         }
         "cholesky"
+        | "cholesky_grad"
         | "log_matrix_determinant"
         | "matrix_determinant"
         | "matrix_inverse"
         | "matrix_solve"
+        | "matrix_solve_ls"
         | "matrix_triangular_solve"
         | "qr"
         | "self_adjoint_eig"
@@ -366,6 +368,7 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         | "tril"
         | "triu" => diagonals::add_op(g, op),
         "matmul" => matmul(g),
+        "matmul_to" => matmul_to(g),
         "gather" => gather(g),
         "one_hot" => one_hot(g),
         "concat" => concat(g),

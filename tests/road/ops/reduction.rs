@@ -89,6 +89,15 @@ pub fn softmax(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueInde
     g.add_step(call, &[x], &params, props)
 }
 
+pub fn matmul_to(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
+    let [rows, inner, columns] = [(); 3].map(|()| g.random_size());
+    let [left, right] = [(); 2].map(|()| *g.rng.choose(&[DType::I8, DType::U8]));
+    let x = g.source(left, vec![rows, inner], Content::SmallIntegers, false)?;
+    let y = g.source(right, vec![inner, columns], Content::SmallIntegers, false)?;
+    let props = props_of(g, &[x, y]);
+    g.add_step(Call::new("matmul_to").attr("dtype", DType::I32), &[x, y], &[], props)
+}
+
 pub fn matmul(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     let x = g.pick(DTypeClass::Numeric, 2..=5, |props| !props.extreme)?;
     let dtype = g.dtype(x);

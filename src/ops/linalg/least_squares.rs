@@ -1,0 +1,177 @@
+//! `matrix_solve_ls`: the vectors that solve systems of linear equations best.
+
+use std::panic::Location;
+
+use super::jacobi::singular;
+use super::lu::dtype_of;
+use super::matrix::{Batch, Field, Matrix, flag, refuse, set_parts, with_field};
+use super::triangular::{factor, substitute};
+use crate::dtype::{self, Class};
+use crate::error::Result;
+use crate::graph::{IntoOperand, Value};
+use crate::op::{HostCx, OpDef, Operand, TfOp};
+use crate::shape_fns::linalg;
+
+impl<'g> Value<'g> {
+    /// Solves systems of linear equations in the sense of least squares: the `x` that minimizes
+    /// `‖self · x - rhs‖² + l2_regularizer ‖x‖²`, and of several such `x` the one of least norm.
+    ///
+    /// `[..batch, m, n], [..batch, m, k], f64[] -> [..batch, n, k]`, floats and complex numbers of one dtype, computed in
+    /// f64 and rounded once. With `fast`, the normal equations are solved by a Cholesky factor, and the run fails if they
+    /// are singular. Otherwise the singular values of the matrix are used, those that are only rounding errors are dropped,
+    /// and the regularizer is ignored. As TensorFlow's `MatrixSolveLs` (`tf.linalg.lstsq`). Runs on the host.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// // The line through (0, 1), (1, 3) and (2, 5).
+    /// let g = Graph::new();
+    /// let points = g.constant([[0.0, 1.0], [1.0, 1.0], [2.0, 1.0]])?;
+    /// let line = points.matrix_solve_ls(g.constant([[1.0], [3.0], [5.0]])?, 0.0, true)?;
+    /// let [line] = g.compile(line)?.run(&[])?;
+    /// line.allclose(&Tensor::from([[2.0], [1.0]]), 1e-12, 0.0).unwrap();
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The dtypes differ or are not supported, a rank is below 2, the numbers of rows or the leading axes differ, or
+    /// `l2_regularizer` is no f64 scalar.
+    #[doc(alias = "lstsq")]
+    #[track_caller]
+    pub fn matrix_solve_ls(
+        self,
+        rhs: impl IntoOperand<'g>,
+        l2_regularizer: impl IntoOperand<'g>,
+        fast: bool,
+    ) -> Result<Value<'g>> {
+        let location = Location::caller();
+        let number = self.graph().constant(0.0f64)?;
+        let (rhs, l2) = (rhs.into_operand(self, location), l2_regularizer.into_operand(number, location));
+        self.graph().op(&DEF).data(self).data(rhs).data(l2).attr("fast", fast).finish_at(location)
+    }
+}
+
+pub(crate) static DEF: OpDef = OpDef::host("matrix_solve_ls", |cx| with_field!(dtype_of(cx)?, solve(cx)))
+    .operands(&[Operand::Data("matrix"), Operand::Data("rhs"), Operand::Data("l2_regularizer")])
+    .shape_fn(linalg::matrix_solve_ls)
+    .dtype_rule(|dtypes, _| {
+        let dtype = dtype::common(dtypes, 0, 2, Class::Inexact)?;
+        match dtypes.get(2) {
+            Some(shapeflow_shape_fns::DType::F64) | None => Ok(vec![dtype]),
+            Some(other) => dtype::refuse(format!("the regularizer must be f64, got {other}")),
+        }
+    })
+    .tensorflow(&[TfOp::new("MatrixSolveLs")]);
+
+fn solve<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
+    let (matrices, sides) = (Batch::<T>::read(cx, 0)?, Batch::<T>::read(cx, 1)?);
+    let l2 = cx.input(2)?.to_vec::<f64>()?.first().copied().unwrap_or(0.0);
+    let is_fast = flag(cx.attrs(), "fast", true);
+    let [_, unknowns] = matrices.shape();
+    let [_, columns] = sides.shape();
+    let solve = |(a, b): (Matrix<T>, Matrix<T>)| {
+        Ok(if is_fast { by_normal_equations(&a, &b, l2)? } else { by_singular_values(&a, &b) }.data)
+    };
+    let solutions = matrices.iter().zip(sides.iter()).map(solve).collect::<Result<_>>()?;
+    let dtype = dtype_of(cx)?;
+    set_parts(cx, 0, dtype, &sides.sizes, &[unknowns, columns], solutions)
+}
+
+/// Solves by the Cholesky factor of `aᴴ · a + l2`, or of `a · aᴴ + l2` if there are fewer equations than unknowns.
+fn by_normal_equations<T: Field>(a: &Matrix<T>, b: &Matrix<T>, l2: f64) -> Result<Matrix<T>> {
+    let adjoint = a.adjoint();
+    let is_tall = a.rows >= a.columns;
+    let mut normal = if is_tall { adjoint.times(a) } else { a.times(&adjoint) };
+    for i in 0..normal.rows {
+        normal[(i, i)] += T::from_real(l2);
+    }
+    let lower = factor(&normal);
+    if (0..lower.rows).any(|i| lower[(i, i)].real().is_nan()) {
+        return refuse("a matrix must have full rank, or else fast must be false or the regularizer larger");
+    }
+    let solve = |side: Matrix<T>| substitute(&lower.adjoint(), substitute(&lower, side, true)?, false);
+    if is_tall { solve(adjoint.times(b)) } else { Ok(adjoint.times(&solve(b.clone())?)) }
+}
+
+/// Solves by the pseudo-inverse `v · diag(1 / s) · uᴴ`, without the singular values that are only rounding errors.
+fn by_singular_values<T: Field>(a: &Matrix<T>, b: &Matrix<T>) -> Matrix<T> {
+    let (values, u, v) = singular(a, false);
+    let least = values.first().copied().unwrap_or(0.0) * f64::EPSILON * a.rows.max(a.columns) as f64;
+    let mut parts = u.adjoint().times(b);
+    for (row, value) in values.iter().enumerate() {
+        for column in 0..parts.columns {
+            let part = parts[(row, column)];
+            parts[(row, column)] = if *value > least { part.over(*value) } else { T::zero() };
+        }
+    }
+    v.times(&parts)
+}
+
+#[cfg(test)]
+mod tests {
+    use shapeflow_shape_fns::{Attrs, DType};
+
+    use super::super::matrix::{check_matrix, numbers};
+    use super::*;
+    use crate::ops::testing::{run, run_one, shape_table, tensor};
+
+    shape_table! { DEF, {},
+        "[b, m, n]; [b, m, k]; f64[]" => "[d0_0, d0_2, d1_2]",
+        "[2, 3]; [4, 1]; f64[]" => error "the numbers of rows of matrix and rhs must agree, got 2 and 4",
+        "i32[2, 3]; i32[2, 1]; f64[]" => error "must be a float or a complex number, got i32",
+        "[2, 3]; [2, 1]; f32[]" => error "the regularizer must be f64, got f32",
+    }
+
+    fn solution<T: Field>(
+        rows: usize,
+        columns: usize,
+        l2: f64,
+        is_fast: bool,
+        dtype: DType,
+    ) -> [Matrix<T>; 3] {
+        let (a, b) = (numbers(dtype, &[rows, columns]), numbers(dtype, &[rows, 2]));
+        let x =
+            run_one(&DEF, &Attrs::new().with("fast", is_fast), &[a.clone(), b.clone(), tensor(&[], &[l2])]);
+        [a, b, x].map(|tensor| Batch::of(&tensor.view()).unwrap().at(0))
+    }
+
+    /// The gradient of what is minimized is 0: `aᴴ · (a · x - b) + l2 · x = 0`.
+    fn check<T: Field + std::fmt::Debug>(dtype: DType) {
+        for (rows, columns) in [(4, 2), (3, 3), (2, 4), (1, 1)] {
+            for (l2, is_fast) in [(0.0, true), (0.5, true), (0.0, false)] {
+                let [a, b, x] = solution::<T>(rows, columns, l2, is_fast, dtype);
+                let product = a.times(&x);
+                let rest = Matrix::from_fn(rows, 2, |row, column| product[(row, column)] - b[(row, column)]);
+                let mut gradient = a.adjoint().times(&rest);
+                for (part, x) in gradient.data.iter_mut().zip(&x.data) {
+                    *part += T::from_real(l2) * *x;
+                }
+                check_matrix(&gradient, &Matrix::from_fn(columns, 2, |_, _| T::zero()));
+            }
+        }
+    }
+
+    #[test]
+    fn solutions_are_at_a_minimum() {
+        check::<f64>(DType::F64);
+        check::<num_complex::Complex64>(DType::C128);
+    }
+
+    #[test]
+    fn a_matrix_without_full_rank_has_a_solution_of_least_norm() {
+        let operands =
+            [tensor(&[2, 2], &[1.0, 2.0, 2.0, 4.0]), tensor(&[2, 1], &[1.0, 2.0]), tensor(&[], &[0.0])];
+        let x = run_one(&DEF, &Attrs::new().with("fast", false), &operands);
+        x.allclose(&tensor(&[2, 1], &[0.2, 0.4]), 1e-14, 0.0).unwrap();
+        let error = run(&DEF, &Attrs::new(), &operands).unwrap_err();
+        assert!(error.message().starts_with("a matrix must have full rank"), "{error}");
+    }
+
+    #[test]
+    fn no_equations_leave_zeros() {
+        for is_fast in [true, false] {
+            let x = solution::<f64>(0, 2, 0.5, is_fast, DType::F64);
+            assert_eq!(x[2].data, [0.0; 4]);
+        }
+    }
+}

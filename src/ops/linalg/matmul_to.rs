@@ -1,0 +1,73 @@
+//! `matmul_to`: matrix multiplication with a result of another dtype.
+
+use std::panic::Location;
+
+use shapeflow_shape_fns::{Attr, DType};
+
+use super::matmul;
+use crate::dtype::{self, Class};
+use crate::error::{Error, Result};
+use crate::graph::{IntoOperand, Value};
+use crate::op::{CompositeCx, OpDef, Operand};
+
+impl<'g> Value<'g> {
+    /// Multiplies matrices as [`Value::matmul`] does, after a cast of both operands to `dtype`: products of bytes are
+    /// added as i32.
+    ///
+    /// `[..batch, m, k], [..batch, k, n] -> dtype[..batch, m, n]`, integers, floats and complex numbers. As TensorFlow's
+    /// `BatchMatMulV3` for bytes. It is composed of other ops, which fuse into kernels.
+    ///
+    /// ```
+    /// use shapeflow::{DType, Graph};
+    ///
+    /// let g = Graph::new();
+    /// let (x, y) = (g.constant([[100i8, 100]])?, g.constant([[100i8], [100]])?);
+    /// let [product] = g.compile(x.matmul_to(y, DType::I32)?)?.run(&[])?;
+    /// assert_eq!(product.to_vec::<i32>()?, [20_000]);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A dtype is not an integer, a float or a complex number, or as [`Value::matmul`].
+    #[doc(alias = "preferred_element_type")]
+    #[track_caller]
+    pub fn matmul_to(self, other: impl IntoOperand<'g>, dtype: DType) -> Result<Value<'g>> {
+        let location = Location::caller();
+        let other = other.into_operand(self, location);
+        self.graph().op(&DEF).data(self).data(other).attr("dtype", dtype).finish_at(location)
+    }
+}
+
+pub(crate) static DEF: OpDef = OpDef::composite("matmul_to", build)
+    .attrs(&["dtype", "transpose_a", "transpose_b"])
+    .operands(&[Operand::Data("a"), Operand::Data("b")]);
+
+fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
+    let &[a, b] = values else { return Err(Error::msg("matmul_to needs two operands")) };
+    let Some(to) = dtype::attribute(cx.attrs(), "dtype")? else {
+        return dtype::refuse("dtype must be given: the dtype of the result".to_string());
+    };
+    for value in [a, b] {
+        dtype::common(&[value.dtype()], 0, 1, Class::Numeric)?;
+    }
+    let mut call = a.graph().op(&matmul::DEF).data(a.cast(to)?).data(b.cast(to)?);
+    for name in ["transpose_a", "transpose_b"] {
+        if cx.attrs().get(name) == Some(&Attr::Bool(true)) {
+            call = call.attr(name, true);
+        }
+    }
+    Ok(vec![call.finish()?])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::DEF;
+    use crate::DType;
+    use crate::ops::testing::shape_table;
+
+    shape_table! { DEF, {"dtype": DType::I32, "transpose_b": true},
+        "i8[m, k]; u8[n, k]" => "i32[d0_0, d1_0]",
+        "i8[b, m, 3]; i8[n, 4]" => error "3 and 4",
+        "bool[m, k]; i8[n, k]" => error "must be an integer, a float or a complex number, got bool",
+    }
+}
