@@ -51,8 +51,8 @@ pub(super) fn compare_strings(
     Ok(Some(result))
 }
 
-/// Writes for each position of a row whether the strings of both sides are equal (`wanted`), or differ. A side is strings,
-/// the number of the first one of the row, and the strings from one to the next: 1, or 0 for one string against all.
+/// Writes for each position of a row whether the strings of both sides are equal (`wanted`), or differ. A side has
+/// strings, the position of the first string of the row, and a step: 1, or 0 if one string is compared with all.
 fn compare_row(row: &mut [bool], sides: [(Strings<'_>, usize, usize); 2], wanted: bool) {
     let [(x, left, x_step), (y, right, y_step)] = sides;
     // Padding makes most strings of many tensors empty.
@@ -77,8 +77,8 @@ fn compare_row(row: &mut [bool], sides: [(Strings<'_>, usize, usize); 2], wanted
     }
 }
 
-/// Returns the operand that `side` loads, and by axis of the result the strings from an element to the next. None if
-/// `side` is no load of a row-major tensor of strings that is broadcast to `rank` axes.
+/// Returns the operand that `side` loads and, for each axis of the result, the distance in strings between neighbouring
+/// elements. Returns none if `side` is no load of a row-major tensor of strings that is broadcast to `rank` axes.
 fn broadcast_strides(
     side: &Expr,
     rank: usize,

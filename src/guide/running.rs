@@ -61,7 +61,8 @@
 //!
 //! # Inputs that are not needed
 //!
-//! A run takes a view of every input, or of every input that its outputs need. [`Port::needed`](crate::Port) tells which.
+//! Give a run one view for every input, or one view for every input that the outputs need.
+//! [`Port::needed`](crate::Port) tells whether the outputs need an input.
 //!
 //! # Threads and memory
 //!

@@ -18,8 +18,8 @@
 //!
 //! # What inference decides, and what a run checks
 //!
-//! Each call infers its shapes at once. A call that can never work is an error. A call that works for some sizes only leaves
-//! a guard, which every run checks. [`Graph::guards`](crate::Graph::guards) lists the guards, and
+//! Each call infers its shapes at once. A call that can never work is an error. A call that works only for some sizes
+//! leaves a guard. Every run checks the guard. [`Graph::guards`](crate::Graph::guards) lists the guards, and
 //! [`Value::explain`](crate::Value::explain) tells where a dimension comes from.
 //!
 //! ```

@@ -1,7 +1,8 @@
-//! Ops between ragged tensors and variants, whose elements are ragged tensors.
+//! Ops that convert a ragged tensor to a variant tensor, and back. Each element of the variant tensor is a ragged
+//! tensor.
 //!
-//! An element is a list of variant scalars. Each of them is a list with one tensor: first the splits of every ragged
-//! axis, the outermost first, then the values. So the items of every list have one dtype.
+//! An element is a list of variant scalars. Each scalar wraps one tensor, so that the items of a list have one dtype.
+//! The first scalars wrap the splits, from the outermost ragged axis inward. The last scalar wraps the values.
 
 use std::ops::Range;
 
@@ -13,17 +14,19 @@ use crate::error::{ErrorKind, Result};
 use crate::op::{HostCx, OpDef, Operand};
 use crate::tensor::{Tensor, TensorList, TensorView};
 
-/// `splits.., values -> variant`: a ragged tensor as a variant scalar, or with attribute `batched_input` each of its rows
-/// as an element of a variant vector. As TensorFlow's `RaggedTensorToVariant`.
+/// `splits.., values -> variant`: makes a variant scalar of a ragged tensor. With attribute `batched_input`, the result
+/// is a variant vector that has the rows of the ragged tensor as its elements. As TensorFlow's `RaggedTensorToVariant`.
 pub(crate) static TO_VARIANT: OpDef = OpDef::host("ragged_tensor_to_variant", to_variant)
     .operands(&[Operand::Variadic("parts..")])
     .shape_fn(variant_shape)
     .dtype_rule(list_dtype);
 
 /// `variant -> splits.., values`: the ragged tensor of a variant scalar, or the ragged tensor whose outer axes are the
-/// axes of the variant and whose rows are its elements. Attribute `output_ragged_rank` is the number of splits,
-/// `input_ragged_rank` is their number in each element, or -1, `Tvalues` is the dtype of the values, and `Tsplits` is the
-/// dtype of the splits. As TensorFlow's `RaggedTensorFromVariant`.
+/// axes of the variant and whose rows are its elements. As TensorFlow's `RaggedTensorFromVariant`.
+///
+/// Attribute `output_ragged_rank` is the number of splits of the result. `input_ragged_rank` is the number of splits of
+/// each element; -1 means `output_ragged_rank` minus the rank of the variant. `Tvalues` is the dtype of the values, and
+/// `Tsplits` is the dtype of the splits.
 pub(crate) static FROM_VARIANT: OpDef = OpDef::host("ragged_tensor_from_variant", from_variant)
     .operands(&[Operand::Data("encoded")])
     .outputs(|attrs, _| split_count(attrs).unwrap_or(0) + 1)
@@ -45,7 +48,7 @@ fn ragged_rank(attrs: &Attrs, name: &str) -> i64 {
 /// Returns the number of splits that `from_variant` returns.
 ///
 /// # Errors
-/// The attribute is negative, or so great that no tensor has as many axes.
+/// The attribute is negative, or greater than the maximum rank of a tensor.
 fn split_count(attrs: &Attrs) -> Result<usize> {
     const MAX_RANK: i64 = 254;
     match ragged_rank(attrs, "output_ragged_rank") {
@@ -87,7 +90,7 @@ fn ragged_shape(cx: &mut InferenceContext<'_>) -> std::result::Result<(), ShapeE
     Ok(())
 }
 
-/// Makes the element that stands for a ragged tensor.
+/// Makes the element that stands for a ragged tensor. `parts` has the splits and then the values.
 fn element(parts: Vec<Tensor>) -> TensorList {
     let items = parts.into_iter().map(|part| {
         let dtype = part.dtype();
@@ -96,10 +99,10 @@ fn element(parts: Vec<Tensor>) -> TensorList {
     TensorList::of(DType::Variant, None, items.collect())
 }
 
-/// Returns the splits and the values of an element, which has `rank` splits.
+/// Returns the splits and the values of an element.
 ///
 /// # Errors
-/// The element stands for no such ragged tensor.
+/// The element is not a ragged tensor with `rank` splits and with values of dtype `values`.
 fn parts_of(element: &TensorList, rank: usize, values: DType) -> Result<(Vec<Vec<i64>>, &Tensor)> {
     let parts: Option<Vec<&Tensor>> = element
         .items()
@@ -121,7 +124,10 @@ fn parts_of(element: &TensorList, rank: usize, values: DType) -> Result<(Vec<Vec
     Ok((splits.iter().map(|splits| integers(splits.view())).collect::<Result<_>>()?, last))
 }
 
-/// Returns splits of the dtype of attribute `Tsplits`.
+/// Makes a tensor of `splits` in `dtype`, which is i32 or i64.
+///
+/// # Errors
+/// A split does not fit i32, or memory is refused.
 fn splits_tensor(splits: &[i64], dtype: DType) -> Result<Tensor> {
     if dtype == DType::I64 {
         return Tensor::from_slice(&[splits.len()], splits);
@@ -177,10 +183,10 @@ fn to_variant(cx: &mut HostCx<'_>) -> Result<()> {
     cx.set_output(0, Tensor::from_lists(&[count], &elements)?)
 }
 
-/// Returns where the given rows of a ragged axis lie in the next axis.
+/// Returns the range of the next axis that `rows` of a ragged axis cover.
 ///
 /// # Errors
-/// The splits end before the rows, or do not ascend from 0.
+/// The splits have no entry for the end of the rows, are negative, or descend.
 fn positions(splits: &[i64], rows: Range<usize>) -> Result<Range<usize>> {
     let at = |row: usize| splits.get(row).and_then(|split| usize::try_from(*split).ok());
     match (at(rows.start), at(rows.end)) {
@@ -192,26 +198,33 @@ fn positions(splits: &[i64], rows: Range<usize>) -> Result<Range<usize>> {
     }
 }
 
+/// Returns the number of splits of each element of a variant of rank `axes`.
+///
+/// # Errors
+/// The attributes `output_ragged_rank` and `input_ragged_rank` do not fit the variant.
+fn element_rank(attrs: &Attrs, axes: usize) -> Result<usize> {
+    let output = ragged_rank(attrs, "output_ragged_rank");
+    let rest = output - axes as i64;
+    let message = match ragged_rank(attrs, "input_ragged_rank") {
+        -1 if rest < 0 => {
+            format!("output_ragged_rank must be at least {axes}, the rank of the variant, got {output}")
+        }
+        input if input < -1 => format!("input_ragged_rank must be at least -1, got {input}"),
+        input if input != -1 && input != rest => format!(
+            "output_ragged_rank must be {axes} + {input}, the rank of the variant plus input_ragged_rank, got {output}"
+        ),
+        _ => return Ok(rest as usize),
+    };
+    fail(ErrorKind::Shape, message)
+}
+
 fn from_variant(cx: &mut HostCx<'_>) -> Result<()> {
     let encoded = cx.input(0)?;
     let axes = encoded.sizes().to_vec();
     let elements = encoded.lists()?;
     let (values_dtype, attrs) = (items_dtype(cx.attrs())?, cx.attrs());
     let splits_dtype = dtype::attribute(attrs, "Tsplits")?.unwrap_or(DType::I64);
-    let output_rank = ragged_rank(attrs, "output_ragged_rank");
-    let rank = match ragged_rank(attrs, "input_ragged_rank") {
-        -1 => output_rank - axes.len() as i64,
-        given => given,
-    };
-    let Some(rank) =
-        usize::try_from(rank).ok().filter(|rank| *rank as i64 + axes.len() as i64 == output_rank)
-    else {
-        let message = format!(
-            "output_ragged_rank must be the rank of the variant, {}, and input_ragged_rank together, got {output_rank}",
-            axes.len()
-        );
-        return fail(ErrorKind::Shape, message);
-    };
+    let rank = element_rank(attrs, axes.len())?;
     let parts: Vec<(Vec<Vec<i64>>, &Tensor)> =
         elements.iter().map(|element| parts_of(element, rank, values_dtype)).collect::<Result<_>>()?;
     let mut splits: Vec<Vec<i64>> = Vec::with_capacity(rank + axes.len());

@@ -8,7 +8,7 @@ use crate::tensor::{Element, TensorViewMut};
 
 use shapeflow_shape_fns::DType;
 
-/// The least number whose logarithm a normal number takes.
+/// The lower limit of a uniform sample, so that the method of Box and Muller can take its logarithm.
 const EPSILON: f64 = 1e-7;
 
 /// Returns a number in [0, 1) of 23 random bits.
@@ -38,7 +38,7 @@ fn normal_f64(x: [u32; 4]) -> [f64; 2] {
     [angle.sin() * radius, angle.cos() * radius]
 }
 
-/// Fills elements in groups of `N`, each of one block.
+/// Fills groups of `N` elements. `group` makes each group of one block of random bits.
 fn fill<T: Copy, const N: usize>(to: &mut [T], stream: Philox, group: impl Fn([u32; 4]) -> [T; N]) {
     for (number, to) in to.chunks_mut(N).enumerate() {
         let made = group(stream.block(number as u64));
@@ -46,8 +46,8 @@ fn fill<T: Copy, const N: usize>(to: &mut [T], stream: Philox, group: impl Fn([u
     }
 }
 
-/// Fills elements in groups of `N`, each of the numbers below 2 in magnitude among pairs of normal numbers. A group has
-/// 256 numbers of the stream for each element.
+/// Fills groups of `N` elements. A group draws pairs of normal numbers and keeps the numbers in (-2, 2). The stream
+/// reserves 256 random words for each element.
 fn fill_truncated<T: Copy, F: PartialOrd + Copy + From<f32>, const N: usize>(
     to: &mut [T],
     stream: Philox,
@@ -77,7 +77,7 @@ fn fill_truncated<T: Copy, F: PartialOrd + Copy + From<f32>, const N: usize>(
     }
 }
 
-/// Fills f16 or bf16 elements with numbers of `f32` groups.
+/// Returns the function that rounds an f32 to the bits of `dtype`, which is f16 or bf16.
 fn rounded(dtype: DType) -> fn(f32) -> u16 {
     match dtype {
         DType::F16 => |x| f16::from_f32(x).to_bits(),
@@ -117,7 +117,7 @@ pub(super) fn normal(to: &mut TensorViewMut<'_>, stream: Philox) -> Result<()> {
     Ok(())
 }
 
-/// Fills floats of the standard normal distribution without its parts beyond 2 and -2.
+/// Fills floats of the standard normal distribution, restricted to (-2, 2).
 pub(super) fn truncated_normal(to: &mut TensorViewMut<'_>, stream: Philox) -> Result<()> {
     let pair = |bits: &mut dyn FnMut() -> u32| {
         let first = bits();
@@ -134,9 +134,10 @@ pub(super) fn truncated_normal(to: &mut TensorViewMut<'_>, stream: Philox) -> Re
     Ok(())
 }
 
-/// An integer that random bits become.
+/// A dtype of integers that are made of random bits.
 pub(super) trait RandomInt: Element {
-    /// Makes an integer of `bits`, in `bounds` if there are some. Narrow integers take the low bits.
+    /// Makes an integer of `bits`. The integer lies in `[low, high)` if there are bounds. Narrow integers take the low
+    /// bits.
     fn of(bits: u64, bounds: Option<[Self; 2]>) -> Self;
 }
 
@@ -159,7 +160,7 @@ macro_rules! random_ints {
 }
 random_ints! { i32, u32; u32, u32; i64, u64; u64, u64; }
 
-/// Fills integers: all bits, or in `[low, high)` of `bounds`, where `low < high`.
+/// Fills integers. Every bit is random, or the integers lie in `[low, high)` of `bounds`, where `low < high`.
 pub(super) fn integers<T: RandomInt>(
     to: &mut TensorViewMut<'_>,
     stream: Philox,

@@ -11,7 +11,7 @@ use crate::tensor::Tensor;
 
 pub(crate) static ALL: &[&OpDef] = &[&ALGORITHM, &STATE, &STATE_AND_ALGORITHM];
 
-/// TensorFlow's number of the generator Philox.
+/// TensorFlow's number for the generator Philox.
 pub(crate) const PHILOX: i32 = 1;
 
 /// An op for import only: `seed [2] -> key u64[1], counter u64[2]`.
@@ -59,7 +59,7 @@ fn state(cx: &mut HostCx<'_>) -> Result<()> {
 /// Returns the generator of the two seeds in operand `operand`.
 ///
 /// # Errors
-/// There are not two numbers.
+/// The operand does not have two integers.
 pub(super) fn of_seed(cx: &HostCx<'_>, operand: usize) -> Result<Philox> {
     let seed = cx.input(operand)?;
     match *ints(&seed) {
@@ -71,10 +71,11 @@ pub(super) fn of_seed(cx: &HostCx<'_>, operand: usize) -> Result<Philox> {
     }
 }
 
-/// Returns the generator of the key, the counter and the number of the algorithm in the operands from `first` on.
+/// Returns the generator of a state. Operand `first` is the key, the next one is the counter, and the last one is the
+/// number of the algorithm.
 ///
 /// # Errors
-/// The key or the counter has another length, or the algorithm is not Philox.
+/// The key has no number, the counter has fewer than 2 numbers, or the algorithm is not Philox.
 pub(super) fn of_state(cx: &HostCx<'_>, first: usize) -> Result<Philox> {
     let words = |operand: usize| cx.input(operand)?.to_vec::<u64>();
     let algorithm = ints(&cx.input(first + 2)?);

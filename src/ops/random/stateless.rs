@@ -65,27 +65,27 @@ const OF_STATE: &[Operand] =
     &[Operand::Size("shape"), Operand::Data("key"), Operand::Data("counter"), Operand::Data("alg")];
 
 of_dtype! {
-    /// Makes random floats that are uniform in [0, 1), `self` the seed.
+    /// Makes random floats that are uniform in [0, 1). `self` is the seed.
     #[doc(alias("rand", "stateless_random_uniform"))]
     random_uniform, "f16, bf16, f32 or f64", UNIFORM "StatelessRandomUniform",
         UNIFORM_OF_STATE "random_uniform_of_state" "StatelessRandomUniformV2", float, uniform;
-    /// Makes random floats of the standard normal distribution, `self` the seed.
+    /// Makes random floats of the standard normal distribution. `self` is the seed.
     #[doc(alias("randn", "stateless_random_normal"))]
     random_normal, "f16, bf16, f32 or f64", NORMAL "StatelessRandomNormal",
         NORMAL_OF_STATE "random_normal_of_state" "StatelessRandomNormalV2", float, normal;
-    /// Makes random floats of the standard normal distribution without its parts beyond 2 and -2, `self` the seed.
+    /// Makes random floats of the standard normal distribution, restricted to (-2, 2). `self` is the seed.
     #[doc(alias = "stateless_truncated_normal")]
     random_truncated_normal, "f16, bf16, f32 or f64", TRUNCATED "StatelessTruncatedNormal",
         TRUNCATED_OF_STATE "random_truncated_normal_of_state" "StatelessTruncatedNormalV2", float, truncated_normal;
-    /// Makes random integers of which every bit is random, `self` the seed.
+    /// Makes integers whose bits are all random. `self` is the seed.
     #[doc(alias = "stateless_random_uniform_full_int")]
     random_bits, "i32, i64, u32 or u64", BITS "StatelessRandomUniformFullInt",
         BITS_OF_STATE "random_bits_of_state" "StatelessRandomUniformFullIntV2", integer, bits;
 }
 
 impl<'g> Value<'g> {
-    /// Makes random integers in `[low, high)`, `self` the seed. Where the width of the range is no power of 2, the lower
-    /// numbers are more likely, by at most the width divided by the number of values of the dtype.
+    /// Makes random integers in `[low, high)`. `self` is the seed. If the width of the range is no power of 2, the
+    /// lower numbers are more likely, by at most the width divided by the number of values of the dtype.
     ///
     /// `seed [2], low [], high [] -> shape`; the seed is i32 or i64, the bounds and the result are i32, i64, u32 or u64. As
     /// TensorFlow's `StatelessRandomUniformInt` on a CPU, bit for bit. Runs on the host.
@@ -164,7 +164,7 @@ pub(crate) static ALL: &[&OpDef] = &[
     &INT_OF_STATE,
 ];
 
-/// Checks the key, the counter and the algorithm, which `after` operands follow.
+/// Checks the dtypes of the key, the counter and the algorithm. `after` is the number of operands behind the algorithm.
 fn check_state(operands: &[DType], after: usize) -> Result<()> {
     let end = operands.len().saturating_sub(after);
     match operands.get(..end) {

@@ -76,7 +76,7 @@ struct Options<'a> {
     left_pad: &'a [u8],
     right_pad: &'a [u8],
     widths: Vec<i64>,
-    /// The number of pads at each end of a row; as many as fit if it is negative.
+    /// The number of pads at each end of a row. If it is negative, runs of width `w` get `w - 1` pads.
     pad_width: i64,
     preserves_short: bool,
 }
@@ -118,7 +118,7 @@ impl<'a> Options<'a> {
         if self.pad_width < 0 { width - 1 } else { self.pad_width.min(width - 1) }
     }
 
-    /// Appends the n-gram number `index` of the `count` n-grams of a row.
+    /// Appends n-gram `index` of the `count` n-grams of a row.
     fn append(
         &self,
         made: &mut StringsBuilder,
@@ -172,10 +172,10 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     cx.set_output(1, int_tensor(dtype, &[starts.len()], &starts)?)
 }
 
-/// Checks that splits ascend from 0 to `count`. Without strings there may be no splits.
+/// Checks that splits ascend from 0 to `count`. If there are no strings, `splits` may be empty.
 ///
 /// # Errors
-/// They do not.
+/// The splits do not ascend from 0 to `count`.
 pub(super) fn check_splits(splits: &[i64], count: usize) -> Result<()> {
     let fits = match (splits.first(), splits.last()) {
         (Some(0), Some(last)) => *last == count as i64 && splits.is_sorted(),

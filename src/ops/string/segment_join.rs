@@ -14,7 +14,7 @@ use crate::tensor::{StringsBuilder, place_text};
 
 impl<'g> Value<'g> {
     /// Joins the rows of each segment, element by element, with `separator` between them: `out[k, ..]` joins the rows
-    /// whose id is `k`. Empty strings at the start get no separator.
+    /// whose id is `k`. The separators begin after the first string that is not empty.
     ///
     /// `string[i.., d..], ids [i..] -> string[num_segments, d..]`. `ids` is i32 or i64. A segment without rows gets
     /// empty strings. As TensorFlow's `UnsortedSegmentJoin`. Runs on the host.
@@ -54,7 +54,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let view = cx.input(0)?;
     let rest = view.sizes().get(cx.input(1)?.sizes().len()..).unwrap_or_default();
     let row: usize = rest.iter().product();
-    // The rows by segment, in their order.
+    // Each row with its segment before it, so that sorting groups the rows by segment and keeps their order.
     let mut rows: Vec<(usize, usize)> = Vec::with_capacity(ids.len());
     for (number, id) in ids.iter().enumerate() {
         let segment = usize::try_from(*id).ok().filter(|id| *id < segments).ok_or_else(|| {
@@ -73,7 +73,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
             next += 1;
         }
         for inner in 0..row {
-            // As in TensorFlow, a separator follows only what is not empty.
+            // As in TensorFlow, the separators begin after the first string that is not empty.
             let mut is_empty = true;
             for (_, number) in &rows[first..next] {
                 let part = x.at(number * row + inner);

@@ -1,4 +1,5 @@
-//! [`LeftMatrix`]: the left operand of a matmul. It is a matrix in memory, or the windows of images as the rows of one.
+//! [`LeftMatrix`]: the left operand of a matmul. The operand is a matrix in memory, or a matrix whose rows are windows
+//! of images.
 
 use super::tile::MAX_ROWS;
 
@@ -42,7 +43,7 @@ impl NestedAxes {
         self.axes[2].0
     }
 
-    /// Returns the elements from an index to the next in its run.
+    /// Returns the distance, in elements, between neighbouring indices of a run.
     pub(crate) fn stride(&self) -> usize {
         self.axes[2].1
     }
@@ -63,7 +64,7 @@ impl NestedAxes {
         rest / middle_size * outer + rest % middle_size * middle + inner * stride
     }
 
-    /// Returns the greatest offset; none if there is no index.
+    /// Returns the greatest offset, or none if there is no index.
     pub(crate) fn last_offset(&self) -> Option<usize> {
         let offset = |sum: usize, (size, stride): &(usize, usize)| {
             Some(sum.saturating_add(size.checked_sub(1)?.saturating_mul(*stride)))
@@ -72,11 +73,11 @@ impl NestedAxes {
     }
 }
 
-/// The left operand of a matmul: element `(i, p)` is at `start + rows.offset(i) + columns.offset(p)`.
+/// The left operand of a matmul. Element `(i, p)` is at `start + rows.offset(first_row + i) + columns.offset(p)`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LeftMatrix<T> {
     pub start: *const T,
-    /// The row with index 0 is this row of `rows`.
+    /// Row 0 of this matrix is row `first_row` of `rows`.
     pub first_row: usize,
     pub rows: NestedAxes,
     pub columns: NestedAxes,
@@ -88,7 +89,7 @@ impl<T> LeftMatrix<T> {
         self.start.wrapping_add(self.rows.offset(self.first_row + row) + self.columns.offset(column))
     }
 
-    /// Returns the elements from row `row` to each of the `count` rows from there on.
+    /// Returns, for each of `count` rows from `row` on, its distance from row `row` in elements.
     pub(super) fn row_offsets(&self, row: usize, count: usize) -> [usize; MAX_ROWS] {
         if count <= self.rows_in_run(row) {
             return std::array::from_fn(|i| i.wrapping_mul(self.rows.stride()));
@@ -103,7 +104,8 @@ impl<T> LeftMatrix<T> {
         self.rows.rest_of_run(self.first_row + row)
     }
 
-    /// Cuts `depth` columns from `column` on at the ends of runs.
+    /// Splits the columns `column..column + depth` into parts. Each part lies in one run. An item is the first column of
+    /// a part and its number of columns.
     pub(super) fn column_runs(
         &self,
         mut column: usize,

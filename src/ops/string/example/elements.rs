@@ -14,7 +14,7 @@ pub(super) struct Values<'a> {
 }
 
 impl<'a> Values<'a> {
-    /// Reads a `Feature` message; `Ok(None)` if it has no list.
+    /// Reads a `Feature` message. Returns `Ok(None)` if it has no list.
     ///
     /// # Errors
     /// The message is damaged.
@@ -62,10 +62,10 @@ impl Elements {
         }
     }
 
-    /// Appends the values of one example, which have the dtype of the elements.
+    /// Appends the values of one example. They have the dtype of the elements.
     ///
     /// # Errors
-    /// Memory is refused; or, inside, the list is damaged.
+    /// The outer error: memory is refused. The inner error: the list is damaged.
     pub(super) fn append(&mut self, values: Values<'_>) -> Result<Result<(), Damaged>> {
         for field in Fields::new(values.list) {
             let read = match (field, &mut *self) {
@@ -93,7 +93,7 @@ impl Elements {
         Ok(Ok(()))
     }
 
-    /// Appends `count` times element `from` of a row-major tensor of the same dtype.
+    /// Appends element `from` of a row-major tensor of the same dtype `count` times.
     ///
     /// # Errors
     /// Memory is refused.
@@ -113,7 +113,7 @@ impl Elements {
         Ok(())
     }
 
-    /// Appends elements of another list of the same dtype.
+    /// Appends the elements `range` of a row-major tensor of the same dtype.
     ///
     /// # Errors
     /// Memory is refused.
@@ -133,7 +133,7 @@ impl Elements {
     /// Makes a tensor of the elements.
     ///
     /// # Errors
-    /// The number of elements is not the product of `sizes`; memory is refused.
+    /// The number of elements is not the product of `sizes`, or memory is refused.
     pub(super) fn finish(self, sizes: &[usize]) -> Result<Tensor> {
         match self {
             Elements::Ints(ints) => Tensor::from_vec(sizes, ints),
@@ -143,7 +143,7 @@ impl Elements {
     }
 }
 
-/// Appends integers that stand one after the other; `None` if one is damaged.
+/// Appends packed integers. Returns `None` if one is damaged.
 fn append_ints(mut packed: &[u8], ints: &mut Vec<i64>) -> Option<()> {
     while !packed.is_empty() {
         ints.push(varint(&mut packed)?.cast_signed());
@@ -151,7 +151,7 @@ fn append_ints(mut packed: &[u8], ints: &mut Vec<i64>) -> Option<()> {
     Some(())
 }
 
-/// Appends floats that stand one after the other; `None` if the last is incomplete.
+/// Appends packed floats. Returns `None` if the last one is incomplete.
 fn append_floats(packed: &[u8], floats: &mut Vec<f32>) -> Option<()> {
     let (whole, rest) = packed.as_chunks::<4>();
     floats.extend(whole.iter().map(|bytes| f32::from_le_bytes(*bytes)));

@@ -32,7 +32,8 @@ impl ExampleFeature {
     /// A feature of `shape` in every example. If the first size is -1, the number of values depends on the example, and
     /// shorter examples are padded with the default, or with zeros or empty strings.
     ///
-    /// Any other feature must be in every example unless it has a default, see [`ExampleFeature::or`].
+    /// If the first size is not -1, every example must have the feature, or the feature must have a default, see
+    /// [`ExampleFeature::or`].
     #[doc(alias("FixedLenFeature", "FixedLenSequenceFeature"))]
     pub fn dense(dtype: DType, shape: &[i64]) -> ExampleFeature {
         ExampleFeature { dtype, kind: Kind::Dense { shape: shape.to_vec(), default: None } }
@@ -73,7 +74,8 @@ pub enum ParsedFeature<'g> {
 }
 
 impl<'g> Value<'g> {
-    /// Parses serialized `Example` messages. Returns the values of each of `features`, a key and what it holds.
+    /// Parses serialized `Example` messages. Each entry of `features` is a key and its description. Returns the values
+    /// of each feature.
     ///
     /// `string[n] -> ` for each feature: dense `[n, shape..]`, sparse or ragged. Of several entries for one key in an
     /// example, the last counts. As TensorFlow's `ParseExampleV2`. Runs on the host.
@@ -95,8 +97,8 @@ impl<'g> Value<'g> {
     ///
     /// # Errors
     /// The elements are not strings, the rank is not 1, a dtype is not i64, f32 or string, or a size other than the
-    /// first is negative. The run fails if a message is damaged, a feature has values of another dtype or number,
-    /// or a feature without a default is missing.
+    /// first is negative. The run fails if a message is damaged, a feature has another dtype or another number of
+    /// values, or a feature without a default is missing.
     #[track_caller]
     pub fn parse_example(self, features: &[(&str, ExampleFeature)]) -> Result<Vec<ParsedFeature<'g>>> {
         let (g, location) = (self.graph(), Location::caller());
@@ -125,7 +127,7 @@ impl<'g> Value<'g> {
         for (_, dtype, shape, default) in &dense {
             let default = match default {
                 Some(default) => default.clone(),
-                // Without elements, the feature has no default.
+                // A default tensor without elements means that the feature has no default.
                 None if shape.first() != Some(&-1) => Tensor::zeros(*dtype, &[0])?,
                 None => Tensor::zeros(*dtype, &[])?,
             };

@@ -1,4 +1,4 @@
-//! Ops that parse serialized `Example` messages: the definitions, and how the values of features become tensors.
+//! Ops that parse serialized `Example` messages: the definitions, and the functions that make tensors of the values.
 
 use shapeflow_shape_fns::{Attr, Attrs, DType, TensorShape};
 
@@ -105,7 +105,7 @@ fn dtypes_of<'a>(attrs: &'a Attrs, name: &str) -> &'a [DType] {
     }
 }
 
-/// How many features of each kind a call has, and of which dtypes.
+/// The numbers and the dtypes of the features of each kind in a call.
 struct Layout<'a> {
     sparse: &'a [DType],
     ragged: &'a [DType],
@@ -131,7 +131,8 @@ impl<'a> Layout<'a> {
     /// Returns the dtypes of the outputs.
     ///
     /// # Errors
-    /// An example has no values of a dtype, or the row splits are no integers.
+    /// The dtype of a feature is not i64, f32 or string, the dtype of row splits is not i32 or i64, or there is not one
+    /// dtype of row splits for each ragged feature.
     fn dtypes(&self, operands: &[DType]) -> Result<Vec<DType>> {
         let dense = operands.get(self.defaults.clone()).unwrap_or_default();
         for dtype in self.sparse.iter().chain(dense).chain(self.ragged) {
@@ -161,10 +162,18 @@ fn parse(cx: &mut HostCx<'_>, layout: &Layout<'_>, keys: [Vec<&[u8]>; 3]) -> Res
         _ => &[],
     };
     let counts = [layout.sparse.len(), layout.defaults.len(), layout.ragged.len()];
-    if keys.each_ref().map(Vec::len) != counts || shapes.len() != counts[1] {
+    if keys.each_ref().map(Vec::len) != counts {
         let message = "there must be a key for each sparse, dense and ragged feature, got";
         let lens = keys.map(|keys| keys.len());
         return Err(Error::new(ErrorKind::Shape, Phase::Run, format!("{message} {lens:?} for {counts:?}")));
+    }
+    if shapes.len() != counts[1] {
+        let message = format!(
+            "dense_shapes must have {} shapes, one for each dense feature, got {}",
+            counts[1],
+            shapes.len()
+        );
+        return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
     }
     let defaults: Vec<RowMajor<'_>> =
         layout.defaults.clone().map(|operand| RowMajor::new(cx.input(operand)?)).collect::<Result<_>>()?;
@@ -213,16 +222,16 @@ fn parse(cx: &mut HostCx<'_>, layout: &Layout<'_>, keys: [Vec<&[u8]>; 3]) -> Res
     Ok(())
 }
 
-/// Returns the sizes of a dense feature; the first is `None` if it depends on the data.
+/// Returns the sizes of a dense feature. The first size is `None` if it depends on the data.
 fn dense_sizes(shape: &TensorShape) -> Vec<Option<usize>> {
     let size = |size: &shapeflow_shape_fns::Dim| size.as_known().and_then(|size| usize::try_from(size).ok());
     shape.dims().unwrap_or_default().iter().map(size).collect()
 }
 
-/// Returns how many values a dense feature of this shape has.
+/// Returns the number of values of a dense feature of this shape.
 ///
 /// # Errors
-/// The default has another shape than the feature; or, where the first size depends on the data, it is no scalar.
+/// The default has another shape than the feature. If the first size depends on the data: the default is not one value.
 fn arity<'a>(shape: &TensorShape, default: TensorView<'a>) -> Result<Arity<'a>> {
     let sizes = dense_sizes(shape);
     let known: Option<Vec<usize>> = sizes.iter().copied().collect();

@@ -10,13 +10,13 @@ use crate::error::Result;
 use crate::ops::string::params::{quoted, value_error};
 use crate::tensor::TensorView;
 
-/// What a feature gives for an example that lacks it, and how many values it has.
+/// The number of values of a feature in an example, and its values for an example that lacks it.
 pub(super) enum Arity<'a> {
-    /// Any number of values; none where it is missing.
+    /// Any number of values. An example that lacks the feature has no values.
     Any,
-    /// `count` values. `default` has as many; it is empty if no example may lack the feature.
+    /// `count` values. `default` also has `count` values; it is empty if no example may lack the feature.
     Exactly { count: usize, default: TensorView<'a> },
-    /// A multiple of `stride` values; none where it is missing.
+    /// A multiple of this many values. An example that lacks the feature has no values.
     MultipleOf(usize),
 }
 
@@ -35,13 +35,13 @@ impl<'a> Feature<'a> {
         Feature { key, dtype, arity, elements: Elements::new(dtype), ends: Vec::new() }
     }
 
-    /// Returns the numbers of values of the examples.
+    /// Returns the number of values of each example.
     pub(super) fn counts(&self) -> impl Iterator<Item = usize> + '_ {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
         self.ends.iter().zip(starts).map(|(end, start)| end - start)
     }
 
-    /// Appends the values of the next example, which `example` describes in messages.
+    /// Appends the values of the next example. `example` gives the name of the example for error texts.
     fn append(&mut self, values: Option<Values<'_>>, example: &dyn Fn() -> String) -> Result<()> {
         let before = self.elements.len();
         match (values, &self.arity) {
@@ -104,7 +104,7 @@ impl<'a> FeatureTable<'a> {
     /// Appends the values that all features have in the next example. Of several entries for one key, the last counts.
     ///
     /// # Errors
-    /// The message is damaged, or a feature lacks values or has others than declared.
+    /// The message is damaged, or a feature is missing or has another dtype or another number of values than declared.
     pub(super) fn append(&mut self, message: &[u8], example: &dyn Fn() -> String) -> Result<()> {
         let mut found: Vec<Option<Values<'_>>> = vec![None; self.features.len()];
         self.find(message, &mut found).map_err(|Damaged| damaged(example))?;

@@ -9,7 +9,8 @@ pub(super) enum Wire<'a> {
     Fixed32(u32),
 }
 
-/// Iterates over the fields of a message: numbers and values. The item after a damaged field is `None`, and the last.
+/// Iterates over the fields of a message: numbers and values. A damaged field gives the item `None`, which is the last
+/// item.
 #[derive(Clone)]
 pub(super) struct Fields<'a> {
     rest: &'a [u8],
@@ -61,7 +62,8 @@ impl<'a> Iterator for Fields<'a> {
     }
 }
 
-/// Takes an integer of 7 bits a byte from the front; `None` if its end is missing or it has more than 64 bits.
+/// Takes an integer of 7 bits a byte from the front. Returns `None` if the end of the integer is missing or if it has
+/// more than 64 bits.
 pub(super) fn varint(bytes: &mut &[u8]) -> Option<u64> {
     let mut value = 0;
     for shift in (0..70).step_by(7) {
