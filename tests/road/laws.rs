@@ -24,7 +24,7 @@ enum Of {
 struct Law(&'static str, Of, &'static str, &'static [&'static str], Build);
 
 const LAWS: &[Law] = &[
-    Law("batch_to_space of space_to_batch", Of::Every, "[n, 2*h, 3*w, c]", &[], |_, x| {
+    Law("batch_to_space of space_to_batch", Of::Fixed, "[n, 2*h, 3*w, c]", &[], |_, x| {
         let blocks = x[0].space_to_batch_nd([2, 3], [2, 0, 0, 3])?;
         blocks.batch_to_space_nd([2, 3], [2, 0, 0, 3])
     }),
@@ -54,9 +54,9 @@ const LAWS: &[Law] = &[
     Law("gather by the inverse of gather", Of::Every, "[n, w]", &["[n]"], |_, x| {
         x[0].gather(x[1], 0)?.gather(x[1].invert_permutation()?, 0)
     }),
-    Law("scatter_nd of gather_nd", Of::Summed, "[n, w]", &["[n]"], |g, x| {
+    // A result without elements takes no indices, as in TensorFlow.
+    Law("scatter_nd of gather_nd", Of::Summed, "[n, w+1]", &["[n]"], |_, x| {
         let (indices, shape) = (x[1].expand_dims(-1)?, x[0].shape());
-        let _ = g;
         indices.scatter_nd(x[0].gather_nd(indices)?, shape.dims().unwrap().to_vec())
     }),
     Law("tensor_scatter_update of gather_nd", Of::Fixed, "[n, w]", &["[n]"], |_, x| {
