@@ -59,7 +59,7 @@ const LAWS: &[Law] = &[
         let (indices, shape) = (x[1].expand_dims(-1)?, x[0].shape());
         indices.scatter_nd(x[0].gather_nd(indices)?, shape.dims().unwrap().to_vec())
     }),
-    Law("tensor_scatter_update of gather_nd", Of::Fixed, "[n, w]", &["[n]"], |_, x| {
+    Law("tensor_scatter_update of gather_nd", Of::Fixed, "[n, w+1]", &["[n]"], |_, x| {
         let indices = x[1].expand_dims(-1)?;
         x[0].zeros_like()?.tensor_scatter_nd_update(indices, x[0].gather_nd(indices)?)
     }),
