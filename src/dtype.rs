@@ -128,25 +128,50 @@ pub(crate) fn common(dtypes: &[DType], from: usize, to: usize, class: Class) -> 
     };
     if let Some((position, &other)) = rest.iter().enumerate().find(|(_, other)| **other != first) {
         let operand = from + 1 + position;
-        return refuse_with_help(
-            format!("operands must have one dtype, got {first} and {other}"),
-            format!(
-                "cast operand {operand} with .cast({}), or operand {from} with .cast({})",
-                spelled(first),
-                spelled(other)
-            ),
-        );
+        let message = format!("operands must have one dtype, got {first} and {other}");
+        // A cast neither reads nor writes strings.
+        return match [first, other].map(|dtype| dtype == DType::String) {
+            [true, false] => refuse_with_help(message, string_help(from, operand, other)),
+            [false, true] => refuse_with_help(message, string_help(operand, from, first)),
+            _ => refuse(message)
+                .map_err(|error| error.with_casts(vec![(operand, spelled(first)), (from, spelled(other))])),
+        };
     }
     if !class.contains(first) {
         let (name, example) = (class.name(), class.example());
         let message = format!("the element type must be {name}, got {first} in operand {from}");
         // Only scalars can be cast, and not to strings.
-        return match Class::Scalar.contains(first) && class != Class::String {
-            true => refuse_with_help(message, format!("cast operand {from} with .cast({example})")),
-            false => refuse(message),
+        return match (first, class) {
+            (DType::String, _) if class.contains(DType::F32) || class.contains(DType::I64) => {
+                let dtype = if class.contains(DType::F32) { DType::F32 } else { DType::I64 };
+                refuse_with_help(message, read_help(from, dtype))
+            }
+            (_, Class::String) if Class::Scalar.contains(first) => {
+                refuse_with_help(message, format!("write operand {from} as text with .as_string()"))
+            }
+            _ if Class::Scalar.contains(first) => {
+                refuse(message).map_err(|error| error.with_casts(vec![(from, example.to_string())]))
+            }
+            _ => refuse(message),
         };
     }
     Ok(first)
+}
+
+/// Returns advice about a call with a string operand and an operand of `dtype`.
+fn string_help(string: usize, other: usize, dtype: DType) -> String {
+    let written = format!("write operand {other} as text with .as_string()");
+    match dtype {
+        DType::F32 | DType::F64 | DType::I32 | DType::I64 | DType::U32 | DType::U64 => {
+            format!("{written}, or {}", read_help(string, dtype))
+        }
+        _ => written,
+    }
+}
+
+/// Returns advice to read the strings of an operand as numbers.
+pub(crate) fn read_help(operand: usize, dtype: DType) -> String {
+    format!("read operand {operand} as numbers with .string_to_number({})", spelled(dtype))
 }
 
 /// Checks that the operands `from..`, which are indices or parameters, are i32 or i64.
@@ -156,7 +181,10 @@ pub(crate) fn indices(dtypes: &[DType], from: usize) -> Result<()> {
         Some((operand, other)) => {
             let message =
                 format!("an index or a parameter must be i32 or i64, got {other} in operand {operand}");
-            refuse_with_help(message, format!("cast operand {operand} with .cast(DType::I64)"))
+            match other {
+                DType::String => refuse_with_help(message, read_help(operand, DType::I64)),
+                _ => refuse(message).map_err(|error| error.with_casts(vec![(operand, spelled(DType::I64))])),
+            }
         }
         None => Ok(()),
     }

@@ -88,7 +88,11 @@ struct Details {
     scopes: Vec<(String, &'static Location<'static>)>,
     /// The number of the operand that caused the error.
     operand: Option<usize>,
+    /// Whether an element of that operand caused the error.
+    is_of_element: bool,
     help: Option<String>,
+    /// The casts that the help names: an operand, and a dtype as Rust spells it.
+    casts: Vec<(usize, String)>,
     source: Option<Arc<dyn std::error::Error + Send + Sync>>,
     /// Errors that were found together with this one.
     others: Vec<Error>,
@@ -106,7 +110,9 @@ impl Error {
             notes: Vec::new(),
             scopes: Vec::new(),
             operand: None,
+            is_of_element: false,
             help: None,
+            casts: Vec::new(),
             source: None,
             others: Vec::new(),
         }))
@@ -189,6 +195,16 @@ impl Error {
         })
     }
 
+    /// Says that an element of an operand caused the error.
+    pub(crate) fn blame_element(self, operand: usize) -> Error {
+        self.edit(|details| (details.operand, details.is_of_element) = (Some(operand), true))
+    }
+
+    /// Returns whether an element caused the error, and not a size.
+    pub(crate) fn is_of_element(&self) -> bool {
+        self.0.is_of_element || matches!(self.0.kind, ErrorKind::Index | ErrorKind::DivideByZero)
+    }
+
     /// Returns the number of the operand that caused the error.
     pub(crate) fn blamed_operand(&self) -> Option<usize> {
         self.0.operand
@@ -200,6 +216,26 @@ impl Error {
             details.message = format!("{}{place} in operand {operand}", details.message);
             details.operand = Some(operand);
         })
+    }
+
+    /// Adds advice to cast one of several operands, each to a dtype as Rust spells it.
+    pub(crate) fn with_casts(self, casts: Vec<(usize, String)>) -> Error {
+        let named = |(operand, dtype): &(usize, String)| format!("operand {operand} with .cast({dtype})");
+        let text = casts.iter().map(named).collect::<Vec<_>>().join(", or ");
+        self.with_help(format!("cast {text}")).edit(|details| details.casts = casts)
+    }
+
+    /// Rewrites the advice to cast operands that the program gave as tensors: a tensor has no cast.
+    pub(crate) fn with_tensor_casts(self, is_tensor: impl Fn(usize) -> bool) -> Error {
+        if !self.0.casts.iter().any(|(operand, _)| is_tensor(*operand)) {
+            return self;
+        }
+        let advice = |(operand, dtype): &(usize, String)| match is_tensor(*operand) {
+            true => format!("pass operand {operand} as g.constant(tensor)?.cast({dtype})?"),
+            false => format!("cast operand {operand} with .cast({dtype})"),
+        };
+        let text = self.0.casts.iter().map(advice).collect::<Vec<_>>().join(", or ");
+        self.edit(|details| details.help = Some(text))
     }
 
     /// Sets the scopes around the location, innermost first.
@@ -250,7 +286,7 @@ impl Error {
         self.0.scopes.iter().map(|(name, location)| (name.as_str(), *location))
     }
 
-    /// Returns this error and the errors that were found with it, in the order in which they were found.
+    /// Returns this error and the errors that were found with it.
     pub fn all(&self) -> impl Iterator<Item = &Error> {
         std::iter::once(self).chain(self.0.others.iter())
     }

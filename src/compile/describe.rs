@@ -2,7 +2,7 @@
 
 use indexmap::IndexMap;
 
-use crate::error::{Error, ErrorKind, is_own_line};
+use crate::error::{Error, is_own_line};
 use crate::graph::{GraphData, NodeIx, ValueIx};
 use crate::lower::kernel::Kernel;
 use crate::lower::program::Step;
@@ -18,7 +18,7 @@ pub(crate) fn locate(graph: &GraphData, index: NodeIx, error: Error) -> Error {
     let call = graph.named_call_text(&node.op, &node.operands, node.attrs());
     let scopes = graph.scope_chain(node.scope);
     // An error about an element names the operand that has it. An error about sizes names all sizes.
-    let names_element = matches!(error.kind(), ErrorKind::Index | ErrorKind::DivideByZero);
+    let names_element = error.is_of_element();
     let blamed = error
         .blamed_operand()
         .filter(|_| names_element)

@@ -20,7 +20,8 @@ impl Graph {
     ///
     /// # Errors
     /// An output is poisoned (an operator that failed made it), belongs to another graph, or cannot be compiled; or two
-    /// outputs have one name. The error of a poisoned output lists all errors that the graph has recorded.
+    /// outputs have one name. The error is that of the first poisoned output;
+    /// [`Error::all`] lists also the errors of operators that no call has returned before.
     #[track_caller]
     pub fn compile<'g>(&'g self, outputs: impl IntoOutputs<'g>) -> Result<Executable> {
         self.compile_at(&CompileOptions::new(), outputs.into_outputs(), Location::caller())
@@ -51,6 +52,7 @@ impl Graph {
         }
         let mut wanted: Vec<ValueIx> = Vec::with_capacity(outputs.len());
         let mut names = Vec::with_capacity(outputs.len());
+        let mut refused: Vec<Error> = Vec::new();
         let mut given: FxHashSet<&str> = FxHashSet::default();
         if let Some(name) =
             outputs.iter().filter_map(|(name, _)| name.as_deref()).find(|name| !given.insert(name))
@@ -71,13 +73,19 @@ impl Graph {
                     ),
                 );
             }
-            let Ok(index) = value.index() else {
-                self.check()?;
-                unreachable!("a graph with a poisoned value has recorded an error");
+            let index = match value.index() {
+                Ok(index) => index,
+                Err(error) => {
+                    refused.push(error);
+                    continue;
+                }
             };
             let data = self.read();
             names.push(name.unwrap_or_else(|| data.node_name(data.values[index.at()].node)));
             wanted.push(index);
+        }
+        if !refused.is_empty() {
+            return Err(self.errors_of_outputs(refused).expect("an output has an error"));
         }
         let options = options.watched(dump_folder_from_environment());
         options.show(StageKind::Graph, &mut || {

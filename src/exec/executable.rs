@@ -10,7 +10,7 @@ use shapeflow_shape_fns::DType;
 
 use super::guards::check_guards;
 use super::input_bindings::bind_inputs;
-use super::port::Port;
+use super::port::{Port, with_ragged_help};
 use super::results::Results;
 use super::run_state::RunState;
 use super::specialized_run::run_specialized;
@@ -218,7 +218,8 @@ impl Executable {
             feeds.iter().find(|(name, _)| !self.0.inputs.iter().any(|port| port.name == *name))
         {
             let names: Vec<&str> = self.0.inputs.iter().map(|port| port.name.as_str()).collect();
-            return refuse(format!("\"{name}\" is not an input; the inputs are {}", names.join(", ")));
+            return refuse(format!("\"{name}\" is not an input; the inputs are {}", names.join(", ")))
+                .map_err(|error| with_ragged_help(error, &self.0.inputs, name));
         }
         let mut ordered = Vec::with_capacity(self.0.needed.len());
         for port in &self.0.inputs {
@@ -228,7 +229,8 @@ impl Executable {
                 (Some(_), None) => {}
                 (None, _) if !port.needed => {}
                 (None, _) => {
-                    return refuse(format!("input \"{}\" {} must be fed", port.name, self.type_text(port)));
+                    return refuse(format!("input \"{}\" {} must be fed", port.name, self.type_text(port)))
+                        .map_err(|error| with_ragged_help(error, &self.0.inputs, &port.name));
                 }
                 (Some(_), Some(_)) => {
                     return refuse(format!("input \"{}\" must be fed once, got two", port.name));

@@ -5,6 +5,7 @@ use shapeflow_shape_fns::{DType, Dim, IntoDim, Symbol, TensorShape, Unknown};
 
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{GraphData, ValueIx};
+use crate::ragged::FLAT_VALUES;
 
 /// An input or output of an executable.
 #[derive(Clone, Debug)]
@@ -18,6 +19,19 @@ pub struct Port {
     pub shape: TensorShape,
     /// Whether the outputs need it. A run may be fed without an unneeded input.
     pub needed: bool,
+}
+
+/// Adds advice to an error about the feed `name`, if it is a ragged input or a part of one.
+pub(super) fn with_ragged_help(error: Error, inputs: &[Port], name: &str) -> Error {
+    let is_part =
+        |ragged: &str| name.strip_prefix(ragged).is_some_and(|part| part.is_empty() || part.starts_with('/'));
+    let mut ragged = inputs.iter().filter_map(|port| port.name.strip_suffix(FLAT_VALUES));
+    match ragged.find(|ragged| is_part(ragged)) {
+        Some(ragged) => {
+            error.with_help(format!("{ragged} is ragged: feed `RaggedTensor::feeds(\"{ragged}\")`"))
+        }
+        None => error,
+    }
 }
 
 impl Port {

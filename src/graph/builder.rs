@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use super::{Graph, GraphData, IntoParam, Param, Value, ValueIx};
 use crate::error::{Error, ErrorKind, Phase, Result, is_own_line};
-use crate::op::{CompositeCx, OpRef, Operand, caught};
+use crate::op::{Body, CompositeCx, OpRef, Operand, caught};
 use crate::tensor::place_text;
 
 /// Collects the operands and attributes of a node. [`OpBuilder::finish`] infers dtypes and shapes and adds the node.
@@ -285,6 +285,7 @@ impl<'g> OpBuilder<'g> {
         let checkpoint = graph.write().checkpoint();
         let built = {
             let _scope = super::Scope::enter(graph, self.op.name().into(), location);
+            let _call = graph.open_call_at(location);
             let cx = CompositeCx { attrs: &self.attrs };
             caught(self.op.name(), "body", || build(&cx, &values))
                 .and_then(|built| built.into_iter().map(Value::ok).collect::<Result<_>>())
@@ -304,11 +305,17 @@ impl<'g> OpBuilder<'g> {
 
     fn locate_in(&self, data: &GraphData, error: Error, location: &'static Location<'static>) -> Error {
         let scopes = data.scope_chain(data.scope);
-        let location =
-            if is_own_line(location) { scopes.first().map_or(location, |(_, at)| at) } else { location };
+        let around = data.call.or_else(|| scopes.first().map(|(_, at)| *at));
+        let location = around.filter(|_| is_own_line(location)).unwrap_or(location);
         let operands: Vec<ValueIx> = self.operands.iter().map(|(_, value)| *value).collect();
         let blamed = error.blamed_operand();
         let ties = data.ties_of(&operands, error.message());
+        // The constant of a tensor among the arguments has the line of the call.
+        let is_tensor = |number: usize| {
+            let node = operands.get(number).map(|operand| data.node_of(*operand));
+            node.is_some_and(|node| matches!(node.op.body, Body::Constant) && *node.location == *location)
+        };
+        let error = error.with_tensor_casts(is_tensor);
         let mut error =
             error.with_op(self.op.name(), data.call_text(&self.op, &operands, &self.attrs)).at(location);
         // The blamed operand is always shown.

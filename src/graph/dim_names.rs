@@ -5,6 +5,8 @@ use shapeflow_shape_fns::{Dim, Guard, Symbol, SymbolNames, TensorShape};
 
 use super::{Graph, GraphData, NodeIx};
 use crate::error::Result;
+use crate::op::Body;
+use crate::ragged::{FLAT_VALUES, ROW_SPLITS};
 
 /// Names of a graph's unknown dimensions, for texts that people read: `tokens.1` is axis 1 of `tokens`.
 ///
@@ -129,8 +131,10 @@ impl GraphData {
             symbols.iter().filter_map(|symbol| Some((*symbol, NodeIx(maker(*symbol)?)))).collect();
         if makers.len() < symbols.len() {
             for info in &self.values {
-                for symbol in info.shape.dims().unwrap_or_default().iter().filter_map(Dim::as_symbol) {
-                    makers.entry(symbol).or_insert(info.node);
+                for dim in info.shape.dims().unwrap_or_default() {
+                    dim.symbols(&mut |symbol| {
+                        makers.entry(symbol).or_insert(info.node);
+                    });
                 }
             }
         }
@@ -142,16 +146,67 @@ impl GraphData {
         let Some(index) = maker else {
             return Origin { path: vec!["unknown".to_string()], axis: String::new() };
         };
-        let is_accepted = |letter: char| letter.is_alphanumeric() || letter == '.';
-        let clean = |part: &str| part.chars().map(|c| if is_accepted(c) { c } else { '_' }).collect();
-        let path = self.node_name(index).split('/').map(clean).collect();
+        let name = self.node_name(index);
+        let is_input = matches!(self.nodes[index.at()].op.body, Body::Input);
         let dim = Dim::from(symbol);
         let axis = self.nodes[index.at()].values().enumerate().find_map(|(number, value)| {
             let dims = self.values[value.at()].shape.dims()?;
             let axis = dims.iter().position(|other| *other == dim)?;
             Some(if number == 0 { format!(".{axis}") } else { format!(".{number}.{axis}") })
         });
-        Origin { path, axis: axis.unwrap_or_default() }
+        let axis = axis.unwrap_or_default();
+        match ragged_part(&name).filter(|_| is_input) {
+            Some((ragged, part)) => Origin { path: path_of(ragged, "input"), axis: part.axis(&axis) },
+            None => Origin { path: path_of(&name, self.nodes[index.at()].op.name()), axis },
+        }
+    }
+}
+
+/// Splits the name of a node into the parts of a name of its dimensions. A part of digits alone would read as a size, so it
+/// joins the part before it, or else `op`.
+fn path_of(name: &str, op: &str) -> Vec<String> {
+    let is_accepted = |letter: char| letter.is_alphanumeric() || letter == '.';
+    let mut path: Vec<String> = Vec::new();
+    for part in name.split('/') {
+        let part: String = part.chars().map(|c| if is_accepted(c) { c } else { '_' }).collect();
+        match part.contains(|letter: char| !letter.is_ascii_digit() && letter != '.') {
+            true => path.push(part),
+            false => {
+                let before = path.pop().unwrap_or_else(|| op.to_string());
+                path.push(format!("{before}_{part}"));
+            }
+        }
+    }
+    path
+}
+
+/// A tensor that holds a part of a ragged input.
+enum RaggedPart<'a> {
+    FlatValues,
+    /// The row splits of the partition of this number.
+    RowSplits(&'a str),
+}
+
+/// Returns the name of the ragged input, and the part of it that has the name `name`.
+fn ragged_part(name: &str) -> Option<(&str, RaggedPart<'_>)> {
+    if let Some(ragged) = name.strip_suffix(FLAT_VALUES) {
+        return Some((ragged, RaggedPart::FlatValues));
+    }
+    let (ragged, number) = name.rsplit_once(ROW_SPLITS)?;
+    number.bytes().all(|digit| digit.is_ascii_digit()).then_some((ragged, RaggedPart::RowSplits(number)))
+}
+
+impl RaggedPart<'_> {
+    /// Returns the end of the name of a dimension: of the axis `axis` of the part, such as `.0`, or of a dimension that is
+    /// no axis. The number of rows is no axis of row splits, which are one longer.
+    fn axis(&self, axis: &str) -> String {
+        match (self, axis) {
+            (RaggedPart::FlatValues, ".0") => ".values".to_string(),
+            (RaggedPart::FlatValues, axis) => format!(".values{axis}"),
+            (RaggedPart::RowSplits("0"), "") => ".rows".to_string(),
+            (RaggedPart::RowSplits(number), "") => format!(".rows.{number}"),
+            (RaggedPart::RowSplits(number), axis) => format!(".row_splits.{number}{axis}"),
+        }
     }
 }
 
@@ -192,7 +247,7 @@ impl Origin {
 
 #[cfg(test)]
 mod tests {
-    use shapeflow_shape_fns::shape;
+    use shapeflow_shape_fns::{IntoDim, Unknown, shape};
 
     use crate::{DType, Graph, Result, concat};
 
@@ -210,6 +265,33 @@ mod tests {
         let y = g.input("y", DType::F32, shape!["net.x.0", "x.1"])?;
         assert_eq!(text(x), "[net.x.0_2, net.x.1]");
         assert_eq!(text(y), "[net.x.0, x.1]");
+        Ok(())
+    }
+
+    #[test]
+    fn a_name_is_no_number() -> Result<()> {
+        let g = Graph::new();
+        let n = || Unknown.into_dim();
+        let odd = g.input("0", DType::F32, shape![n() + 1, ?])?;
+        let nested = g.input("net/7", DType::F32, shape![n() + 1])?;
+        let dotted = g.input("a/1.5", DType::F32, shape![2 * n()])?;
+        let history = g.ragged_input("history", DType::I64, 2, shape![?])?;
+        let names = g.dim_names();
+        let text = |value: crate::Value<'_>| names.shape(&value.shape());
+        assert_eq!(text(odd), "[input_0+1, input_0.1]");
+        assert_eq!(text(nested), "[net_7+1]");
+        assert_eq!(text(dotted), "[2*a_1.5]");
+        assert_eq!(text(history.flat_values()), "[history.values, history.values.1]");
+        let splits: Vec<String> = history.partitions().iter().map(|rows| text(rows.row_splits())).collect();
+        assert_eq!(splits, ["[history.rows+1]", "[history.rows.1+1]"]);
+        let sums = history.reduce_sum(1)?.ragged()?;
+        assert!(text(sums.partition().row_splits()).starts_with("[history.rows"));
+        // The names of two ragged inputs have their scopes.
+        let other = g.ragged_input("user/history", DType::I64, 1, shape![])?;
+        let text = |value: crate::Value<'_>| g.dim_names().shape(&value.shape());
+        assert_eq!(text(other.flat_values()), "[user.history.values]");
+        let exe = g.compile(other.reduce_sum(1)?)?;
+        assert!(exe.inputs().iter().any(|port| exe.dim_names().shape(&port.shape) == "[history.rows+1]"));
         Ok(())
     }
 

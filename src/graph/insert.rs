@@ -15,7 +15,7 @@ use crate::op::{Body, OpRef, Operand, OperandMask};
 pub(super) struct Checkpoint {
     pub(super) nodes: usize,
     pub(super) values: usize,
-    errors: usize,
+    poisons: usize,
     mark: Mark,
 }
 
@@ -24,7 +24,7 @@ impl GraphData {
         Checkpoint {
             nodes: self.nodes.len(),
             values: self.values.len(),
-            errors: self.errors.len(),
+            poisons: self.poisons.len(),
             mark: self.table.begin(),
         }
     }
@@ -35,7 +35,7 @@ impl GraphData {
         }
         self.nodes.truncate(to.nodes);
         self.values.truncate(to.values);
-        self.errors.truncate(to.errors);
+        self.poisons.truncate(to.poisons);
         self.table.rollback(to.mark);
     }
 
@@ -115,7 +115,7 @@ impl GraphData {
     /// Returns the names of unknown dimensions for the error of a refused call. Naming visits the whole graph, so a
     /// graph with many refused calls names dimensions only in the errors of the first ones.
     pub(super) fn names_for_error(&self) -> Option<DimNames> {
-        (self.errors.len() + self.refused.len() < NAMED_ERRORS).then(|| self.dim_names())
+        (self.poisons.len() + self.refused.len() < NAMED_ERRORS).then(|| self.dim_names())
     }
 
     /// Makes the elements of a node's parameters known where possible. Elements that depend only on constants get their

@@ -23,6 +23,7 @@ mod name_ties;
 mod node;
 mod operand;
 mod param;
+mod poison;
 mod ragged;
 mod region;
 mod scope;
@@ -38,7 +39,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use shapeflow_shape_fns::{DType, Dim, DimTable, PartialElements, SymbolKind, TensorShape};
 
 use crate::dtype::type_text;
-use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::error::{Error, ErrorKind, Phase, Result, is_own_line};
 use crate::eval::{elements_of, shape_of};
 use crate::op::{Body, OpDef, OpRef};
 use crate::tensor::Tensor;
@@ -51,6 +52,7 @@ pub use name_ties::NameTie;
 pub(crate) use node::{Extra, Node, NodeIx, ValueInfo, ValueIx};
 pub use operand::{IntoOperand, IntoShapeArg};
 pub use param::{IntoParam, Param, ParamElement};
+pub(crate) use poison::Poison;
 pub(crate) use ragged::Partitions;
 pub use ragged::{AnyValue, RaggedValue, RowPartitionValue};
 pub(crate) use region::OpenRegion;
@@ -102,15 +104,16 @@ pub(crate) struct GraphData {
     pub scopes: Vec<ScopeFrame>,
     /// The innermost open scope.
     pub scope: u32,
+    /// The line of the open call, which is the line of the nodes that this crate adds for it.
+    pub call: Option<&'static Location<'static>>,
     /// Whether a call is refused that ties two names of dimensions.
     pub strict: bool,
     /// Names that the program states to be equal, and where.
     pub stated: Vec<([String; 2], &'static Location<'static>)>,
     /// The number of open regions.
     pub open_regions: u32,
-    /// The error of each poisoned value (the result of a refused operator), and the dtype that the value claims to
-    /// have.
-    pub errors: Vec<(Error, DType)>,
+    /// The poisoned values (the results of refused operators).
+    pub poisons: Vec<Poison>,
     /// The errors of imported nodes that inference refused. A node of unknown shape stands in place of each refused
     /// node.
     pub refused: BTreeMap<NodeIx, Error>,
@@ -264,21 +267,6 @@ impl Graph {
         Ok(Value::new(self, id.index))
     }
 
-    /// Reports the calls of operators (`x + y`) that were refused in this graph: the first error, with all others.
-    ///
-    /// # Errors
-    /// An operator was refused and left a poisoned value.
-    pub fn check(&self) -> Result<()> {
-        let mut errors: Vec<Error> = Vec::new();
-        for (error, _) in &self.read().errors {
-            // An operator on a poisoned value has recorded the same error again.
-            if !errors.iter().any(|known| known.is(error)) {
-                errors.push(error.clone());
-            }
-        }
-        Error::join(errors).map_or(Ok(()), Err)
-    }
-
     /// Returns the inputs in the order of their calls.
     pub fn inputs(&self) -> Vec<Value<'_>> {
         self.read().inputs.iter().map(|(_, value)| Value::new(self, *value)).collect()
@@ -326,6 +314,9 @@ impl GraphData {
         let index = NodeIx(self.nodes.len() as u32);
         let first = ValueIx(self.values.len() as u32);
         node.first_output = first;
+        if let Some(call) = self.call.filter(|_| is_own_line(node.location)) {
+            node.location = call;
+        }
         make_room(&mut self.nodes);
         make_room(&mut self.values);
         for (dtype, shape, elements) in outputs {

@@ -32,6 +32,16 @@ pub trait IntoOperand<'g>: sealed::Sealed {
     fn takes_dtype_of_peer(&self) -> bool {
         false
     }
+
+    /// Converts as [`into_operand`](IntoOperand::into_operand) does, but a Rust scalar becomes a scalar of `dtype`.
+    #[doc(hidden)]
+    fn into_operand_of(self, peer: Value<'g>, dtype: DType, location: &'static Location<'static>) -> Value<'g>
+    where
+        Self: Sized,
+    {
+        let _ = dtype;
+        self.into_operand(peer, location)
+    }
 }
 
 impl sealed::Sealed for Value<'_> {}
@@ -65,22 +75,46 @@ macro_rules! weak_scalar {
 
             fn into_operand(self, peer: Value<'g>, location: &'static Location<'static>) -> Value<'g> {
                 let dtype = peer.dtype();
-                // The scalar is the real part of a complex number.
-                match $kind(self.into(), dtype.part().unwrap_or(dtype)) {
-                    Some(scalar) => match scalar_tensor(scalar, dtype) {
-                        Ok(tensor) => peer.graph().constant_at(tensor, location),
-                        Err(error) => Value::poisoned(peer.graph(), error.at(location), dtype),
-                    },
-                    None => {
-                        let error = does_not_fit(&self, peer).at(location);
-                        Value::poisoned(peer.graph(), error, dtype)
-                    }
-                }
+                let tensor = $kind(self.into(), part(dtype)).map(|scalar| scalar_tensor(scalar, dtype));
+                let tensor = tensor.unwrap_or_else(|| Err(does_not_fit(&self, peer)));
+                constant_or_poison(tensor, peer, dtype, location)
+            }
+
+            fn into_operand_of(
+                self,
+                peer: Value<'g>,
+                dtype: DType,
+                location: &'static Location<'static>,
+            ) -> Value<'g> {
+                let tensor = $kind(self.into(), part(dtype)).map(|scalar| scalar_tensor(scalar, dtype));
+                let tensor = tensor.unwrap_or_else(|| {
+                    let message = format!("the scalar must fit {dtype}, got {self:?}");
+                    Err(Error::new(ErrorKind::DType, Phase::Build, message))
+                });
+                constant_or_poison(tensor, peer, dtype, location)
             }
         }
     )*};
 }
 weak_scalar!(bool weak_bool, u8 weak_int, i32 weak_int, i64 weak_int, f32 weak_float, f64 weak_float);
+
+/// Returns the dtype of a scalar beside elements of `dtype`: a scalar is the real part of a complex number.
+fn part(dtype: DType) -> DType {
+    dtype.part().unwrap_or(dtype)
+}
+
+/// Adds the constant of a scalar to the graph of `peer`, or a poisoned value of `dtype`.
+fn constant_or_poison<'g>(
+    tensor: Result<Tensor>,
+    peer: Value<'g>,
+    dtype: DType,
+    location: &'static Location<'static>,
+) -> Value<'g> {
+    match tensor {
+        Ok(tensor) => peer.graph().constant_at(tensor, location),
+        Err(error) => Value::poisoned(peer.graph(), error.at(location), dtype),
+    }
+}
 
 fn does_not_fit(scalar: &dyn fmt::Debug, peer: Value<'_>) -> Error {
     let dtype = peer.dtype();
@@ -89,6 +123,10 @@ fn does_not_fit(scalar: &dyn fmt::Debug, peer: Value<'_>) -> Error {
         type_text(dtype, &peer.shape())
     );
     let mut error = Error::new(ErrorKind::DType, Phase::Build, message);
+    if dtype == DType::String {
+        error = error
+            .with_help("read the strings as numbers with .string_to_number(..), or write the scalar as text");
+    }
     if dtype.is_numeric() {
         let is_float = format!("{scalar:?}").contains(['.', 'e', 'N', 'i']);
         let cast = if is_float && dtype.is_integer() { float_cast(dtype) } else { ".cast(..)" };

@@ -1,9 +1,10 @@
-//! `Scope`: a named part of a graph, for names, errors and dumps.
+//! `Scope`: a named part of a graph, for names, errors and dumps; `OpenCall`: the line of a composite's caller.
 
 use std::borrow::Cow;
 use std::panic::Location;
 
 use super::{Graph, ScopeFrame};
+use crate::error::is_own_line;
 
 /// The guard of an open scope. Until the guard drops, nodes get the scope's name as a prefix; see [`Graph::scope`].
 #[must_use = "the scope ends when the guard drops"]
@@ -33,5 +34,38 @@ impl<'g> Scope<'g> {
 impl Drop for Scope<'_> {
     fn drop(&mut self) {
         self.graph.write().scope = self.parent;
+    }
+}
+
+/// The guard of a call that adds several nodes. Until the guard drops, a node that a line of this crate adds has the line
+/// of the call.
+#[must_use = "the call ends when the guard drops"]
+pub(crate) struct OpenCall<'g> {
+    graph: &'g Graph,
+    outer: Option<&'static Location<'static>>,
+}
+
+impl Graph {
+    /// Opens a call of the caller's line. A line of this crate leaves the outer call in force.
+    #[track_caller]
+    pub(crate) fn open_call(&self) -> OpenCall<'_> {
+        self.open_call_at(Location::caller())
+    }
+
+    /// Opens a call as [`Graph::open_call`] does, of the given line.
+    pub(crate) fn open_call_at(&self, location: &'static Location<'static>) -> OpenCall<'_> {
+        let mut data = self.write();
+        let outer = data.call;
+        if !is_own_line(location) {
+            data.call = Some(location);
+        }
+        drop(data);
+        OpenCall { graph: self, outer }
+    }
+}
+
+impl Drop for OpenCall<'_> {
+    fn drop(&mut self) {
+        self.graph.write().call = self.outer;
     }
 }

@@ -2,14 +2,15 @@
 
 use std::fmt;
 use std::panic::Location;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use shapeflow_shape_fns::{DType, Dim, TensorShape};
 
-use super::{Extra, Graph, ValueIx};
+use super::{Extra, Graph, Poison, ValueIx};
 use crate::dtype::type_text;
 use crate::error::{Error, ErrorKind, Phase, Result};
 
-/// The bit of `Value::id` that marks a poisoned value. The other bits are then its index in `GraphData::errors`.
+/// The bit of `Value::id` that marks a poisoned value. The other bits are then its index in `GraphData::poisons`.
 const POISONED: u32 = 1 << 31;
 
 /// An output of a node. It is a small handle and holds no data; [`Tensor`](crate::Tensor) holds data.
@@ -39,8 +40,8 @@ impl<'g> Value<'g> {
     /// Makes a poisoned value, which carries `error` and claims to have `dtype`.
     pub(crate) fn poisoned(graph: &'g Graph, error: Error, dtype: DType) -> Value<'g> {
         let mut data = graph.write();
-        let id = data.errors.len() as u32 | POISONED;
-        data.errors.push((error, dtype));
+        let id = data.poisons.len() as u32 | POISONED;
+        data.poisons.push(Poison { error, dtype, is_returned: AtomicBool::new(false) });
         drop(data);
         Value { graph, id }
     }
@@ -50,12 +51,13 @@ impl<'g> Value<'g> {
         self.graph
     }
 
-    /// Returns the index of the value, or its error if it is poisoned.
+    /// Returns the index of the value, or its error if it is poisoned. The graph notes that the error was returned.
     pub(crate) fn index(self) -> Result<ValueIx> {
         let data = self.graph.read();
         if self.id & POISONED != 0 {
-            let error = data.errors.get((self.id & !POISONED) as usize);
-            return Err(error.map_or_else(closed, |(error, _)| error.clone()));
+            let Some(poison) = data.poisons.get((self.id & !POISONED) as usize) else { return Err(closed()) };
+            poison.is_returned.store(true, Ordering::Relaxed);
+            return Err(poison.error.clone());
         }
         match data.values[self.id as usize].is_closed() {
             true => Err(closed()),
@@ -81,7 +83,7 @@ impl<'g> Value<'g> {
         let data = self.graph.read();
         match self.id & POISONED {
             0 => data.values[self.id as usize].dtype,
-            _ => data.errors.get((self.id & !POISONED) as usize).map_or(DType::F32, |(_, dtype)| *dtype),
+            _ => data.poisons.get((self.id & !POISONED) as usize).map_or(DType::F32, |poison| poison.dtype),
         }
     }
 
@@ -115,7 +117,7 @@ impl<'g> Value<'g> {
 
     /// Names the node that made this value. Errors and dumps show the name after the names of the node's scopes.
     pub fn named(self, name: &str) -> Value<'g> {
-        if self.index().is_ok() {
+        if self.id & POISONED == 0 && self.index().is_ok() {
             let mut data = self.graph.write();
             let node = data.values[self.id as usize].node;
             data.nodes[node.at()].extra.get_or_insert_with(|| Box::new(Extra::default())).name =

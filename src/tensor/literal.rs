@@ -69,6 +69,47 @@ impl<T: Element, const A: usize, const B: usize, const C: usize, const D: usize>
     }
 }
 
+/// Copies strings into a tensor of rank 1. A failed allocation aborts the process, as in [`tensor`].
+fn strings<S: AsRef<[u8]>>(strings: &[S]) -> Tensor {
+    Tensor::from_strings(&[strings.len()], strings)
+        .unwrap_or_else(|_| alloc::handle_alloc_error(alloc::Layout::for_value(strings)))
+}
+
+/// Makes a string tensor of rank 1.
+impl<const A: usize> From<[&str; A]> for Tensor {
+    fn from(values: [&str; A]) -> Tensor {
+        strings(&values)
+    }
+}
+
+/// Makes a string tensor of rank 1.
+impl From<&[&str]> for Tensor {
+    fn from(values: &[&str]) -> Tensor {
+        strings(values)
+    }
+}
+
+/// Makes a string tensor of rank 1.
+impl From<Vec<&str>> for Tensor {
+    fn from(values: Vec<&str>) -> Tensor {
+        strings(&values)
+    }
+}
+
+/// Makes a string tensor of rank 1.
+impl From<&[String]> for Tensor {
+    fn from(values: &[String]) -> Tensor {
+        strings(values)
+    }
+}
+
+/// Makes a string tensor of rank 1.
+impl From<Vec<String>> for Tensor {
+    fn from(values: Vec<String>) -> Tensor {
+        strings(&values)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -82,5 +123,13 @@ mod tests {
         assert_eq!(Tensor::from([[[[0i8; 5]; 4]; 3]; 2]).sizes(), [2, 3, 4, 5]);
         assert_eq!(Tensor::from(vec![1i64, 2]), Tensor::from(&[1i64, 2][..]));
         assert_eq!(Tensor::from([[0f32; 0]; 3]).sizes(), [3, 0]);
+        let words = Tensor::from_strings(&[2], &["a", "\u{e4}b"]).unwrap();
+        let owned = vec!["a".to_string(), "\u{e4}b".to_string()];
+        assert_eq!(Tensor::from(&owned[..]), words);
+        assert_eq!(Tensor::from(owned), words);
+        assert_eq!(Tensor::from(&["a", "\u{e4}b"][..]), words);
+        assert_eq!(Tensor::from(vec!["a", "\u{e4}b"]), words);
+        assert_eq!(Tensor::from(["a", "\u{e4}b"]), words);
+        assert_eq!(Tensor::from([""; 0]).sizes(), [0]);
     }
 }

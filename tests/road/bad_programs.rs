@@ -342,11 +342,13 @@ fn dtype_errors_are_explained() -> Result<()> {
     error: a scalar takes the dtype of the tensor beside it and must fit it, got 1 beside string[n]
       --> `error_text((name + 1).ok())`
       the tensor comes from name at `let name = g.input("name", DType::String, shape!["n"])?;`
+      help: read the strings as numbers with .string_to_number(..), or write the scalar as text
     "#);
     assert_snapshot!(error_text(name.cast(DType::F32)), @r#"
     error: cast(string[n], dtype=f32): the element type must be any but string and variant, got string in operand 0
       --> `error_text(name.cast(DType::F32))`
       operand 0 comes from name at `let name = g.input("name", DType::String, shape!["n"])?;`
+      help: read operand 0 as numbers with .string_to_number(DType::F32)
     "#);
     Ok(())
 }

@@ -33,6 +33,7 @@ mod layer_functions;
 mod layering;
 mod limits;
 mod memory;
+mod mistakes;
 mod op_call;
 #[cfg(feature = "strings")]
 mod op_index;

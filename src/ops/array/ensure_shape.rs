@@ -17,8 +17,8 @@ impl<'g> Value<'g> {
     /// The shapes provably differ.
     #[doc(alias = "set_shape")]
     #[track_caller]
-    pub fn ensure_shape(self, shape: TensorShape) -> Result<Value<'g>> {
-        self.graph().op(&DEF).data(self).attr("shape", shape).finish()
+    pub fn ensure_shape(self, shape: impl Into<TensorShape>) -> Result<Value<'g>> {
+        self.graph().op(&DEF).data(self).attr("shape", shape.into()).finish()
     }
 }
 

@@ -22,7 +22,7 @@ use crate::tensor::Tensor;
 /// let table = LookupTable::new(&Tensor::from_strings(&[2], &["low", "high"])?, &Tensor::from([1.5f32, 9.0]))?;
 /// let g = Graph::new();
 /// let levels = g.constant(Tensor::from_strings(&[3], &["high", "none", "low"])?)?;
-/// let exe = g.compile(levels.lookup(&table, g.constant(0.0f32)?)?)?;
+/// let exe = g.compile(levels.lookup(&table, 0.0)?)?;
 /// let [y] = exe.run(&[])?;
 /// assert_eq!(y.to_vec::<f32>()?, [9.0, 0.0, 1.5]);
 /// # Ok::<(), shapeflow::Error>(())
@@ -101,15 +101,16 @@ impl<'g> Value<'g> {
     /// Returns the value that `table` has for each element, or `default` for an element that is no key.
     ///
     /// `[..], default [v, ..] -> [.., v, ..]`, where `[n, v, ..]` is the shape of the table's values. The dtype of the
-    /// elements is that of the keys, and the result has the dtype of the values. As TensorFlow's `LookupTableFindV2`.
-    /// Runs on the host. [`to_graphdef`](crate::interchange) cannot write it, because a graph does not hold the table.
+    /// elements is that of the keys, and the result has the dtype of the values; a Rust scalar as `default` takes it. As
+    /// TensorFlow's `LookupTableFindV2`. Runs on the host. [`Value::table_lookup`] takes keys and values of the graph
+    /// instead of a table; [`to_graphdef`](crate::interchange) cannot write `lookup`, because a graph does not hold the table.
     ///
     /// # Errors
     /// The elements have another dtype than the keys, or `default` has another dtype or shape than a value.
     #[track_caller]
     pub fn lookup(self, table: &LookupTable, default: impl IntoOperand<'g>) -> Result<Value<'g>> {
         let location = Location::caller();
-        let default = default.into_operand(self, location);
+        let default = default.into_operand_of(self, table.value_dtype(), location).ok()?;
         let refuse = |kind, message: String| Err(Error::new(kind, Phase::Build, message).at(location));
         if self.dtype() != table.key_dtype() {
             let message = format!(
@@ -229,6 +230,21 @@ mod tests {
     }
 
     #[test]
+    fn a_rust_scalar_takes_the_dtype_of_the_values() -> Result<()> {
+        let g = Graph::new();
+        let words = g.constant(["a", "?"])?;
+        let keys = Tensor::from_strings(&[1], &["a"])?;
+        for values in [Tensor::from([5.0f64]), Tensor::from([5i64]), Tensor::from([5u8])] {
+            let table = LookupTable::new(&keys, &values)?;
+            for found in [words.lookup(&table, 3)?, words.lookup(&table, 3.0)?] {
+                let [found] = g.compile(found.cast(DType::F64)?)?.run(&[])?;
+                assert_eq!((found, table.value_dtype()), (Tensor::from([5.0f64, 3.0]), values.dtype()));
+            }
+        }
+        Ok(())
+    }
+
+    #[test]
     fn unsuitable_tables_and_elements_are_refused() {
         let error = LookupTable::new(&tensor(&[1], &[0.5f32]), &tensor(&[1], &[1])).unwrap_err();
         assert_eq!(error.message(), "keys must be integers or strings, got f32");
@@ -239,6 +255,12 @@ mod tests {
         assert_eq!(error.message(), "elements must be i32, the dtype of the keys, got i64");
         let error = run(&table, &tensor(&[1, 1], &[1]), &tensor(&[], &[1.0f64])).unwrap_err();
         assert_eq!(error.message(), "the default must be f32, the dtype of the values, got f64");
+        let g = Graph::new();
+        let x = g.input("x", DType::I32, shape!["n"]).unwrap();
+        let error = LookupTable::new(&tensor(&[1], &[1]), &tensor(&[1], &[7i64]))
+            .and_then(|table| x.lookup(&table, 0.5))
+            .unwrap_err();
+        assert_eq!(error.message(), "the scalar must fit i64, got 0.5");
         let error = run(&table, &tensor(&[1, 1], &[1]), &tensor(&[2], &[1.0f32; 2])).unwrap_err();
         assert_eq!(error.message(), "the default must have shape [], the shape of a value, got [2]");
     }

@@ -17,6 +17,7 @@ impl<'g> RaggedValue<'g> {
     /// The rank is unknown, or `ragged_rank` is 0 or not less than the rank.
     #[track_caller]
     pub fn from_tensor(dense: Value<'g>, ragged_rank: usize) -> Result<RaggedValue<'g>> {
+        let _call = dense.graph().open_call();
         let shape = dense.shape();
         let Some(sizes) = shape.dims().filter(|sizes| (1..sizes.len()).contains(&ragged_rank)) else {
             let message = format!(
@@ -44,6 +45,7 @@ impl<'g> RaggedValue<'g> {
     /// The flat values have an unknown rank.
     #[track_caller]
     pub fn rank(self) -> Result<usize> {
+        let _call = self.graph().open_call();
         super::reduce::rank_of(self)
     }
 
@@ -53,6 +55,7 @@ impl<'g> RaggedValue<'g> {
     /// The flat values are not a matrix; else as [`Value::matmul`].
     #[track_caller]
     pub fn matmul(self, dense: Value<'g>) -> Result<RaggedValue<'g>> {
+        let _call = self.graph().open_call();
         if self.flat_values().shape().rank() != Some(2) {
             let message =
                 format!("the flat values of a product must be a matrix, got {}", self.flat_values().shape());
@@ -72,6 +75,7 @@ impl<'g> RaggedValue<'g> {
         on: impl IntoScalar<'g>,
         off: impl IntoScalar<'g>,
     ) -> Result<RaggedValue<'g>> {
+        let _call = self.graph().open_call();
         self.map_flat_values(|flat| flat.one_hot(depth, on, off, -1))
     }
 
@@ -81,6 +85,7 @@ impl<'g> RaggedValue<'g> {
     /// There is only one partition.
     #[track_caller]
     pub fn merge_rows(self) -> Result<RaggedValue<'g>> {
+        let _call = self.graph().open_call();
         if self.ragged_rank() < 2 {
             let message = format!("there must be two partitions to merge, got {}", self.shape_text());
             return Err(refuse(ErrorKind::Shape, message));
@@ -98,6 +103,7 @@ impl<'g> Value<'g> {
     /// `self` is not a vector of i32 or i64.
     #[track_caller]
     pub fn row_splits_to_segment_ids(self, nvals: impl IntoParam<'g>) -> Result<Value<'g>> {
+        let _call = self.graph().open_call();
         self.graph().op(&ROWIDS).data(self).size("nvals", nvals).finish()
     }
 
@@ -109,6 +115,7 @@ impl<'g> Value<'g> {
     /// `self` is not a vector of i32 or i64. The run fails unless the ids ascend and are less than `num_segments`.
     #[track_caller]
     pub fn segment_ids_to_row_splits(self, num_segments: impl IntoParam<'g>) -> Result<Value<'g>> {
+        let _call = self.graph().open_call();
         self.graph().op(&FROM_ROWIDS).data(self).size("nrows", num_segments).finish()
     }
 }

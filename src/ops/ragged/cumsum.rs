@@ -28,6 +28,7 @@ impl<'g> RaggedValue<'g> {
     /// The elements are neither integers nor floats.
     #[track_caller]
     pub fn cumsum(self) -> Result<RaggedValue<'g>> {
+        let _call = self.graph().open_call();
         let partitions = self.partitions();
         let last = partitions.last().expect("a ragged value has at least one partition");
         self.map_flat_values(|flat| flat.graph().op(&DEF).data(flat).data(last.row_splits()).finish())

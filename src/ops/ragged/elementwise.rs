@@ -227,6 +227,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`Value::abs`](crate::Value::abs).
     #[track_caller]
     pub fn abs(self) -> Result<RaggedValue<'g>> {
+        let _call = self.graph().open_call();
         self.map_flat_values(Value::abs)
     }
 
@@ -236,6 +237,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`Value::cast`](crate::Value::cast).
     #[track_caller]
     pub fn cast(self, dtype: DType) -> Result<RaggedValue<'g>> {
+        let _call = self.graph().open_call();
         self.map_flat_values(|flat| flat.cast(dtype))
     }
 
@@ -245,6 +247,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`Value::zeros_like`](crate::Value::zeros_like).
     #[track_caller]
     pub fn zeros_like(self) -> Result<RaggedValue<'g>> {
+        let _call = self.graph().open_call();
         self.map_flat_values(Value::zeros_like)
     }
 
@@ -254,6 +257,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`Value::ones_like`](crate::Value::ones_like).
     #[track_caller]
     pub fn ones_like(self) -> Result<RaggedValue<'g>> {
+        let _call = self.graph().open_call();
         self.map_flat_values(Value::ones_like)
     }
 
@@ -267,6 +271,7 @@ impl<'g> RaggedValue<'g> {
         low: impl IntoOperand<'g>,
         high: impl IntoOperand<'g>,
     ) -> Result<RaggedValue<'g>> {
+        let _call = self.graph().open_call();
         self.map_flat_values(|flat| flat.clip_by_value(low, high))
     }
 
@@ -278,6 +283,7 @@ impl<'g> RaggedValue<'g> {
     #[doc(alias = "where")]
     #[track_caller]
     pub fn select(self, yes: RaggedValue<'g>, no: impl IntoRaggedOperand<'g>) -> Result<RaggedValue<'g>> {
+        let _call = self.graph().open_call();
         let location = Location::caller();
         let condition = self.matched(yes, location)?;
         let Beside { peer, flat } = no.beside(yes, location)?;

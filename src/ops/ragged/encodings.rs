@@ -20,6 +20,7 @@ impl<'g> RaggedValue<'g> {
         rowids: &[Value<'g>],
         nrows: &[Param<'g>],
     ) -> Result<RaggedValue<'g>> {
+        let _call = flat.graph().open_call();
         if rowids.len() != nrows.len() {
             let message =
                 format!("there must be one nrows for each of {} row ids, got {}", rowids.len(), nrows.len());
@@ -41,6 +42,7 @@ impl<'g> RaggedValue<'g> {
     /// each row start at column 0 and follow each other.
     #[track_caller]
     pub fn from_sparse(indices: Value<'g>, values: Value<'g>, shape: Value<'g>) -> Result<RaggedValue<'g>> {
+        let _call = indices.graph().open_call();
         let sizes = indices.shape();
         if sizes.rank() != Some(2) || sizes.dim(1).and_then(Dim::as_known).is_some_and(|rank| rank != 2) {
             let message = format!("the indices of a sparse matrix must have two columns, got {sizes}");
@@ -73,6 +75,7 @@ impl<'g> RaggedValue<'g> {
     /// The dense value has no two axes of known rank, or the lengths are not a vector of i32 or i64.
     #[track_caller]
     pub fn from_tensor_lengths(dense: Value<'g>, lengths: Value<'g>) -> Result<RaggedValue<'g>> {
+        let _call = dense.graph().open_call();
         let [rows, width] = two_axes(dense)?;
         let graph = dense.graph();
         let got = lengths.dim(0)?;
@@ -105,6 +108,7 @@ impl<'g> RaggedValue<'g> {
     /// The dense value has no two axes of known rank, or another dtype than `padding`.
     #[track_caller]
     pub fn from_tensor_padding(dense: Value<'g>, padding: impl IntoOperand<'g>) -> Result<RaggedValue<'g>> {
+        let _call = dense.graph().open_call();
         let [_, width] = two_axes(dense)?;
         let graph = dense.graph();
         let mut differs = dense.not_equal(padding)?;
@@ -122,6 +126,7 @@ impl<'g> RaggedValue<'g> {
     /// The numbers of values are not known to be equal.
     #[track_caller]
     pub fn with_values(self, values: impl Into<AnyValue<'g>>) -> Result<RaggedValue<'g>> {
+        let _call = self.graph().open_call();
         let values = values.into();
         let (count, got) = (self.values().count()?, values.count()?);
         if self.graph().same_dim(&count, &got) != Some(true) {
@@ -136,6 +141,7 @@ impl<'g> RaggedValue<'g> {
     /// The dtype is neither i32 nor i64. The run fails if a split does not fit the dtype.
     #[track_caller]
     pub fn with_row_splits_dtype(self, dtype: DType) -> Result<RaggedValue<'g>> {
+        let _call = self.graph().open_call();
         if !matches!(dtype, DType::I32 | DType::I64) {
             return Err(refuse(ErrorKind::DType, format!("row_splits must be i32 or i64, got {dtype}")));
         }
@@ -169,6 +175,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`RaggedValue::row_lengths`].
     #[track_caller]
     pub fn nested_row_lengths(self) -> Result<Vec<Value<'g>>> {
+        let _call = self.graph().open_call();
         self.partitions().into_iter().map(RowPartitionValue::row_lengths).collect()
     }
 
@@ -178,6 +185,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`RaggedValue::row_lengths`].
     #[track_caller]
     pub fn nested_value_rowids(self) -> Result<Vec<Value<'g>>> {
+        let _call = self.graph().open_call();
         let partitions = self.partitions();
         (0..partitions.len())
             .map(|level| RaggedValue::new(self.flat_values(), &partitions[level..]).value_rowids())
@@ -190,6 +198,7 @@ impl<'g> RaggedValue<'g> {
     /// `axis` is 0, an inner axis, or does not exist.
     #[track_caller]
     pub fn row_lengths_along(self, axis: i64) -> Result<AnyValue<'g>> {
+        let _call = self.graph().open_call();
         let index = super::select::axis_of(self, axis, 0)?;
         let partitions = self.partitions();
         let Some(rows) = index.checked_sub(1).and_then(|index| partitions.get(index)) else {
@@ -216,6 +225,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`RaggedValue::row_lengths`].
     #[track_caller]
     pub fn bounding_shape(self) -> Result<Value<'g>> {
+        let _call = self.graph().open_call();
         let (graph, dtype) = (self.graph(), self.row_splits().dtype());
         let zero = number(graph, dtype, 0)?;
         let mut sizes = vec![dim_value(graph, self.nrows())?.cast(dtype)?.reshape([1i64])?];

@@ -32,6 +32,7 @@ impl<'g> RaggedValue<'g> {
     /// The rows do not hold single elements, or `default` has another dtype.
     #[track_caller]
     pub fn fill_empty_rows(self, default: impl IntoOperand<'g>) -> Result<(RaggedValue<'g>, Value<'g>)> {
+        let _call = self.graph().open_call();
         let flat = self.flat_values();
         if self.ragged_rank() != 1 || flat.shape().rank() != Some(1) {
             let message = format!("the rows must hold single elements, got {}", self.shape_text());

@@ -30,6 +30,7 @@ impl<'g> RaggedValue<'g> {
     /// The indices are a scalar, have an unknown rank, or are neither i32 nor i64.
     #[track_caller]
     pub fn gather(self, indices: impl Into<AnyValue<'g>>) -> Result<RaggedValue<'g>> {
+        let _call = self.graph().open_call();
         let indices = indices.into();
         if indices.flat_values().shape().rank() == Some(0) {
             let message = "the indices must have rank at least 1, got a scalar".to_string();
@@ -59,6 +60,7 @@ impl<'g> RaggedValue<'g> {
     /// The numbers of rows differ, the flat indices are not a vector, or they are neither i32 nor i64.
     #[track_caller]
     pub fn batch_gather(self, indices: RaggedValue<'g>) -> Result<RaggedValue<'g>> {
+        let _call = self.graph().open_call();
         let (graph, flat) = (self.graph(), indices.flat_values());
         if flat.shape().rank() != Some(1) {
             let message = format!("the flat indices must be a vector, got {}", flat.shape());
@@ -102,6 +104,7 @@ impl<'g> RaggedValue<'g> {
     /// The size of the last axis of the indices is unknown, 0, or more than the rank; or the indices are neither i32 nor i64.
     #[track_caller]
     pub fn gather_nd(self, indices: impl Into<AnyValue<'g>>) -> Result<AnyValue<'g>> {
+        let _call = self.graph().open_call();
         let indices = match indices.into() {
             AnyValue::Dense(indices) => indices,
             AnyValue::Ragged(indices) => return Ok(indices.around(self.gather_nd(indices.flat_values())?)),
@@ -151,6 +154,7 @@ impl<'g> RaggedValue<'g> {
     #[doc(alias = "nonzero")]
     #[track_caller]
     pub fn where_indices(self) -> Result<Value<'g>> {
+        let _call = self.graph().open_call();
         let [indices, values, _] = self.to_sparse()?;
         indices.boolean_mask(values.cast(DType::Bool)?, 0)
     }
@@ -174,6 +178,7 @@ impl<'g> RaggedValue<'g> {
     /// `condition` is not a vector of bool, or dtypes or numbers of rows differ.
     #[track_caller]
     pub fn select_rows(self, condition: Value<'g>, no: RaggedValue<'g>) -> Result<RaggedValue<'g>> {
+        let _call = self.graph().open_call();
         let yes = self.graph().range(0i64, self.nrows(), 1i64)?;
         let other = self.graph().range(0i64, no.nrows(), 1i64)?;
         let other = (other + dim_value(self.graph(), self.nrows())?).ok()?;

@@ -14,6 +14,7 @@ impl Graph {
     /// Memory is refused.
     #[track_caller]
     pub fn ragged_constant(&self, ragged: &RaggedTensor) -> Result<RaggedValue<'_>> {
+        let _call = self.open_call();
         let flat = self.constant(ragged.flat_values())?;
         let partition = |rows: &RowPartition| {
             let splits = self.constant(rows.row_splits())?;
@@ -28,7 +29,21 @@ impl Graph {
     /// axes.
     ///
     /// The input `name` has the parts `name/flat_values` and `name/row_splits/i`; [`RaggedTensor::feeds`] gives all of
-    /// them. Row splits are i64, and the run checks them.
+    /// them. Row splits are i64, and the run checks them. Texts name the unknown sizes: `history.rows` is the number of rows
+    /// of `history`, `history.rows.1` that of its partition 1, and `history.values` the number of its flat values.
+    ///
+    /// ```
+    /// use shapeflow::{DType, Graph, RaggedTensor, TensorView, ragged, shape};
+    ///
+    /// let g = Graph::new();
+    /// let history = g.ragged_input("history", DType::F32, 1, shape![])?;
+    /// let exe = g.compile([("sums", history.reduce_sum(1)?.dense()?)])?;
+    /// let parts = ragged![[1.0f32, 2.0], [], [4.0]].feeds("history");
+    /// let feeds: Vec<(&str, TensorView)> = parts.iter().map(|(name, part)| (name.as_str(), part.view())).collect();
+    /// let results = exe.run_named(&feeds)?;
+    /// assert_eq!(results.tensor("sums")?.to_vec::<f32>()?, [3.0, 0.0, 4.0]);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `ragged_rank` is 0; else as [`Graph::input`].
@@ -40,6 +55,7 @@ impl Graph {
         ragged_rank: usize,
         inner: impl Into<TensorShape>,
     ) -> Result<RaggedValue<'_>> {
+        let _call = self.open_call();
         let values = TensorShape::new([Unknown.into_dim()]);
         let flat = self.input(&format!("{name}{FLAT_VALUES}"), dtype, values.concatenate(&inner.into()))?;
         let mut splits = Vec::new();

@@ -98,6 +98,7 @@ impl<'g> RaggedValue<'g> {
     /// The values are a scalar, the splits are not a vector of i32 or i64, or ragged values have splits of another dtype.
     #[track_caller]
     pub fn from_row_splits(values: impl Into<AnyValue<'g>>, splits: Value<'g>) -> Result<RaggedValue<'g>> {
+        let _call = splits.graph().open_call();
         let values = values.into();
         Ok(values.split_by(checked_partition(values, "row_splits", splits, splits)?))
     }
@@ -108,6 +109,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`RaggedValue::from_row_splits`].
     #[track_caller]
     pub fn from_row_lengths(values: impl Into<AnyValue<'g>>, lengths: Value<'g>) -> Result<RaggedValue<'g>> {
+        let _call = lengths.graph().open_call();
         let values = values.into();
         let partition = checked_partition(values, "row_lengths", lengths, splits_of_lengths(lengths)?)?;
         let kept = lengths.index()?;
@@ -121,6 +123,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`RaggedValue::from_row_splits`].
     #[track_caller]
     pub fn from_row_starts(values: impl Into<AnyValue<'g>>, starts: Value<'g>) -> Result<RaggedValue<'g>> {
+        let _call = starts.graph().open_call();
         let values = values.into();
         let last = match values {
             AnyValue::Dense(value) => value.shape_tensor_as(starts.dtype())?.slice_with(&[(..1).into()])?,
@@ -139,6 +142,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`RaggedValue::from_row_splits`].
     #[track_caller]
     pub fn from_row_limits(values: impl Into<AnyValue<'g>>, limits: Value<'g>) -> Result<RaggedValue<'g>> {
+        let _call = limits.graph().open_call();
         let values = values.into();
         let zero = number(limits.graph(), limits.dtype(), 0)?.reshape([1i64])?;
         let splits = concat(&[zero, limits], 0)?;
@@ -158,6 +162,7 @@ impl<'g> RaggedValue<'g> {
         rowids: Value<'g>,
         nrows: Option<Param<'g>>,
     ) -> Result<RaggedValue<'g>> {
+        let _call = rowids.graph().open_call();
         let values = values.into();
         let mut call = rowids.graph().op(&FROM_ROWIDS).data(rowids);
         // Row ids alone do not say how many empty rows follow the last value.
@@ -183,6 +188,7 @@ impl<'g> RaggedValue<'g> {
             return Err(refuse(ErrorKind::Shape, format!("the row length must be at least 1, got {length}")));
         }
         let graph = values.flat_values().graph();
+        let _call = graph.open_call();
         // The number of rows is the number of groups of one number per value.
         let numbers = graph.range(0i64, values.count()?, 1i64)?;
         let rows = numbers.reshape([-1, length])?.dim(0)?;
@@ -195,6 +201,7 @@ impl<'g> RaggedValue<'g> {
     /// There are no splits; else as [`RaggedValue::from_row_splits`].
     #[track_caller]
     pub fn from_nested_row_splits(flat: Value<'g>, splits: &[Value<'g>]) -> Result<RaggedValue<'g>> {
+        let _call = flat.graph().open_call();
         let nested = splits.iter().rev().try_fold(AnyValue::Dense(flat), |values, splits| {
             RaggedValue::from_row_splits(values, *splits).map(AnyValue::Ragged)
         });
@@ -207,6 +214,7 @@ impl<'g> RaggedValue<'g> {
     /// There are no lengths; else as [`RaggedValue::from_row_lengths`].
     #[track_caller]
     pub fn from_nested_row_lengths(flat: Value<'g>, lengths: &[Value<'g>]) -> Result<RaggedValue<'g>> {
+        let _call = flat.graph().open_call();
         let nested = lengths.iter().rev().try_fold(AnyValue::Dense(flat), |values, lengths| {
             RaggedValue::from_row_lengths(values, *lengths).map(AnyValue::Ragged)
         });
@@ -234,6 +242,7 @@ impl<'g> RaggedValue<'g> {
     /// None for a value of the library's constructors.
     #[track_caller]
     pub fn row_lengths(self) -> Result<Value<'g>> {
+        let _call = self.graph().open_call();
         self.partition().row_lengths()
     }
 
@@ -243,6 +252,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`RaggedValue::row_lengths`].
     #[track_caller]
     pub fn row_starts(self) -> Result<Value<'g>> {
+        let _call = self.graph().open_call();
         self.row_splits().slice_with(&[SliceItem::span(0, -1)])
     }
 
@@ -252,6 +262,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`RaggedValue::row_lengths`].
     #[track_caller]
     pub fn row_limits(self) -> Result<Value<'g>> {
+        let _call = self.graph().open_call();
         self.row_splits().slice_with(&[(1..).into()])
     }
 
@@ -261,6 +272,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`RaggedValue::row_lengths`].
     #[track_caller]
     pub fn value_rowids(self) -> Result<Value<'g>> {
+        let _call = self.graph().open_call();
         let (partition, graph) = (self.partition(), self.graph());
         if let Some(kept) = partition.record().rowids {
             return Ok(Value::new(graph, kept));
@@ -278,6 +290,7 @@ impl<'g> RaggedValue<'g> {
     /// The numbers of values are not known to be equal.
     #[track_caller]
     pub fn with_flat_values(self, flat: Value<'g>) -> Result<RaggedValue<'g>> {
+        let _call = self.graph().open_call();
         let (count, got) = (self.flat_values().dim(0)?, flat.dim(0)?);
         if self.graph().same_dim(&count, &got) != Some(true) {
             return Err(refuse(ErrorKind::Shape, format!("there must be {count} flat values, got {got}")));
@@ -302,6 +315,7 @@ impl<'g> RaggedValue<'g> {
     /// `f` fails, or changes the number of values.
     #[track_caller]
     pub fn map_flat_values(self, f: impl FnOnce(Value<'g>) -> Result<Value<'g>>) -> Result<RaggedValue<'g>> {
+        let _call = self.graph().open_call();
         self.with_flat_values(f(self.flat_values())?)
     }
 }
@@ -333,6 +347,7 @@ impl<'g> RowPartitionValue<'g> {
     /// None for a partition of the library's constructors.
     #[track_caller]
     pub fn row_lengths(self) -> Result<Value<'g>> {
+        let _call = self.graph().open_call();
         if let Some(kept) = self.record().lengths {
             return Ok(Value::new(self.graph(), kept));
         }

@@ -31,6 +31,7 @@ impl<'g> RaggedValue<'g> {
     /// The dtypes differ, or the lengths differ. A delta of 0 fails the run.
     #[track_caller]
     pub fn range(starts: Value<'g>, limits: Value<'g>, deltas: Value<'g>) -> Result<RaggedValue<'g>> {
+        let _call = starts.graph().open_call();
         let (splits, values) = range_parts(starts, limits, deltas)?;
         let rows = RowPartitionValue::new("range", splits, splits, None)?;
         Ok(RaggedValue::new(values, &[rows]))

@@ -62,6 +62,7 @@ macro_rules! reductions {
             /// An axis does not exist or occurs twice, or the dtype is not supported.
             #[track_caller]
             pub fn $method(self, axes: impl IntoRaggedAxes) -> Result<AnyValue<'g>> {
+                let _call = self.graph().open_call();
                 let axes = sorted_axes(self, axes)?;
                 axes.into_iter().try_fold(AnyValue::Ragged(self), |value, axis| reduce(value, axis, Kind::$Kind))
             }
@@ -255,6 +256,7 @@ impl<'g> RaggedValue<'g> {
     /// The elements are not floats; else as [`RaggedValue::reduce_sum`].
     #[track_caller]
     pub fn reduce_mean(self, axes: impl IntoRaggedAxes) -> Result<AnyValue<'g>> {
+        let _call = self.graph().open_call();
         if !self.dtype().is_float() {
             let message = format!("the elements of a mean must be floats, got {}", self.dtype());
             return Err(
@@ -282,6 +284,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`RaggedValue::reduce_mean`].
     #[track_caller]
     pub fn reduce_variance(self, axis: i64) -> Result<AnyValue<'g>> {
+        let _call = self.graph().open_call();
         let mean = self.reduce_mean(axis)?.flat_values();
         let index = sorted_axes(self, axis)?[0];
         let depth = self.ragged_rank();
@@ -304,6 +307,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`RaggedValue::reduce_mean`].
     #[track_caller]
     pub fn reduce_std(self, axis: i64) -> Result<AnyValue<'g>> {
+        let _call = self.graph().open_call();
         let variance = self.reduce_variance(axis)?;
         Ok(AnyValue::of(variance.flat_values().sqrt()?, &variance.partitions()))
     }
@@ -315,6 +319,7 @@ impl<'g> RaggedValue<'g> {
     /// The elements are neither integers nor floats.
     #[track_caller]
     pub fn argmax(self) -> Result<AnyValue<'g>> {
+        let _call = self.graph().open_call();
         reduce_last(self, "argmax")
     }
 
@@ -324,6 +329,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`RaggedValue::argmax`].
     #[track_caller]
     pub fn argmin(self) -> Result<AnyValue<'g>> {
+        let _call = self.graph().open_call();
         reduce_last(self, "argmin")
     }
 
@@ -333,6 +339,7 @@ impl<'g> RaggedValue<'g> {
     /// The elements are not floats.
     #[track_caller]
     pub fn softmax(self) -> Result<RaggedValue<'g>> {
+        let _call = self.graph().open_call();
         let partitions = self.partitions();
         let (_, rest) = partitions.split_at(partitions.len() - 1);
         let rowids = RaggedValue::new(self.flat_values(), rest).value_rowids()?;

@@ -23,6 +23,7 @@ impl<'g> RaggedValue<'g> {
         }
         let inner: Vec<i64> =
             std::iter::once(0).chain(perm[depth + 1..].iter().map(|axis| axis - depth as i64)).collect();
+        let _call = self.graph().open_call();
         self.map_flat_values(|flat| flat.transpose(inner))
     }
 

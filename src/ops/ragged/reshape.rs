@@ -26,6 +26,7 @@ impl<'g> RaggedValue<'g> {
     #[doc(alias = "flatten")]
     #[track_caller]
     pub fn merge_dims(self, outer: i64, inner: i64) -> Result<AnyValue<'g>> {
+        let _call = self.graph().open_call();
         let (outer, inner) = (axis_of(self, outer, 0)?, axis_of(self, inner, 0)?);
         if outer > inner {
             let message = format!("the outer axis must be before the inner one, got {outer} and {inner}");
@@ -82,6 +83,7 @@ impl<'g> RaggedValue<'g> {
     /// An axis does not exist, or its size cannot be 1.
     #[track_caller]
     pub fn squeeze(self, axes: &[i64]) -> Result<AnyValue<'g>> {
+        let _call = self.graph().open_call();
         let rank = super::reduce::rank_of(self)?;
         let depth = self.ragged_rank();
         let shape = self.shape();
@@ -134,6 +136,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`Value::reshape`].
     #[track_caller]
     pub fn reshape(self, shape: impl IntoShapeArg<'g>) -> Result<Value<'g>> {
+        let _call = self.graph().open_call();
         self.flat_values().reshape(shape)
     }
 
@@ -155,6 +158,7 @@ impl<'g> RaggedValue<'g> {
     /// The axis is ragged or does not exist, or `num` cannot divide its size.
     #[track_caller]
     pub fn split_n(self, num: i64, axis: i64) -> Result<Vec<RaggedValue<'g>>> {
+        let _call = self.graph().open_call();
         self.split_by_numbers(axis, |numbers| numbers.split_n(num, 0))
     }
 
@@ -164,6 +168,7 @@ impl<'g> RaggedValue<'g> {
     /// The axis is ragged or does not exist, or the sizes do not add up to its size.
     #[track_caller]
     pub fn split_sizes(self, sizes: impl IntoParam<'g>, axis: i64) -> Result<Vec<RaggedValue<'g>>> {
+        let _call = self.graph().open_call();
         self.split_by_numbers(axis, |numbers| numbers.split_sizes(sizes, 0))
     }
 

@@ -97,6 +97,7 @@ impl<'g> RaggedValue<'g> {
                 "concat needs at least one value, got none".to_string(),
             ));
         };
+        let _call = first.graph().open_call();
         let axis = axis_of(first, axis, 0)?;
         let values: Vec<AnyValue<'g>> = values.iter().map(|value| AnyValue::Ragged(*value)).collect();
         concat_along(&values, axis)?.ragged()
@@ -111,6 +112,7 @@ impl<'g> RaggedValue<'g> {
         let Some(&first) = values.first() else {
             return Err(refuse(ErrorKind::Attribute, "stack needs at least one value, got none".to_string()));
         };
+        let _call = first.graph().open_call();
         let axis = axis_of(first, axis, 1)? as i64;
         let expanded = values.iter().map(|value| value.expand_dims(axis)).collect::<Result<Vec<_>>>()?;
         RaggedValue::concat(&expanded, axis)
@@ -122,6 +124,7 @@ impl<'g> RaggedValue<'g> {
     /// The axis does not exist.
     #[track_caller]
     pub fn expand_dims(self, axis: i64) -> Result<RaggedValue<'g>> {
+        let _call = self.graph().open_call();
         let axis = axis_of(self, axis, 1)?;
         let depth = self.ragged_rank();
         if axis > depth {
@@ -146,6 +149,7 @@ impl<'g> RaggedValue<'g> {
     /// The axis does not exist.
     #[track_caller]
     pub fn reverse(self, axis: i64) -> Result<RaggedValue<'g>> {
+        let _call = self.graph().open_call();
         let axis = axis_of(self, axis, 0)?;
         let depth = self.ragged_rank();
         if axis > depth {
@@ -172,6 +176,7 @@ impl<'g> RaggedValue<'g> {
     /// The axis does not exist, or `count` is less than 1.
     #[track_caller]
     pub fn tile(self, count: usize, axis: i64) -> Result<RaggedValue<'g>> {
+        let _call = self.graph().open_call();
         if count == 0 {
             return Err(refuse(
                 ErrorKind::Attribute,
@@ -200,6 +205,7 @@ impl<'g> RaggedValue<'g> {
     /// `mask` is not bool, or has another number of partitions.
     #[track_caller]
     pub fn boolean_mask(self, mask: RaggedValue<'g>) -> Result<RaggedValue<'g>> {
+        let _call = self.graph().open_call();
         let flat = self.matched(mask, std::panic::Location::caller())?;
         let partitions = self.partitions();
         let (last, outer) = partitions.split_last().expect("a ragged value has at least one partition");
@@ -223,6 +229,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`Value::size_tensor`].
     #[track_caller]
     pub fn size(self) -> Result<Value<'g>> {
+        let _call = self.graph().open_call();
         self.flat_values().size_tensor()
     }
 }

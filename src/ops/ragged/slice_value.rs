@@ -38,6 +38,7 @@ impl<'g> RaggedValue<'g> {
     /// or there are two [`SliceItem::Rest`].
     #[track_caller]
     pub fn slice_with(self, items: &[SliceItem]) -> Result<AnyValue<'g>> {
+        let _call = self.graph().open_call();
         let items = whole_axes(items, super::reduce::rank_of(self)?, Phase::Build)?;
         outer(self.into(), &items, 0)
     }
@@ -48,6 +49,7 @@ impl<'g> RaggedValue<'g> {
     /// The flat values have an unknown rank.
     #[track_caller]
     pub fn slice_rows(self, begin: i64, end: Option<i64>) -> Result<RaggedValue<'g>> {
+        let _call = self.graph().open_call();
         let range = SliceItem::Range(Some(Dim::known(begin)), end.map(Dim::known), 1);
         self.slice_with(&[SliceItem::All, range])?.ragged()
     }

@@ -36,6 +36,7 @@ impl<'g> RaggedValue<'g> {
     /// The elements are neither bool nor real numbers.
     #[track_caller]
     pub fn sort(self, descending: bool) -> Result<RaggedValue<'g>> {
+        let _call = self.graph().open_call();
         self.map_flat_values(|flat| self.sorted(&SORT, flat, descending))
     }
 
@@ -45,6 +46,7 @@ impl<'g> RaggedValue<'g> {
     /// As [`RaggedValue::sort`].
     #[track_caller]
     pub fn argsort(self, descending: bool) -> Result<RaggedValue<'g>> {
+        let _call = self.graph().open_call();
         self.map_flat_values(|flat| self.sorted(&ARGSORT, flat, descending))
     }
 
@@ -69,6 +71,7 @@ impl<'g> RaggedValue<'g> {
     /// `k` is negative; else as [`RaggedValue::sort`].
     #[track_caller]
     pub fn top_k(self, k: i64) -> Result<[RaggedValue<'g>; 2]> {
+        let _call = self.graph().open_call();
         if k < 0 {
             return Err(refuse(ErrorKind::Attribute, format!("k must not be negative, got {k}")));
         }

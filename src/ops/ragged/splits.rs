@@ -33,7 +33,7 @@ fn run_checked(cx: &mut HostCx<'_>) -> Result<()> {
         _ => first_bad_split(splits.view().as_slice::<i64>()?, nvals),
     };
     match bad {
-        Some((_, message)) => Err(Error::new(ErrorKind::Guard, Phase::Run, message)),
+        Some((_, message)) => Err(Error::new(ErrorKind::Guard, Phase::Run, message).blame_element(0)),
         None => cx.pass_on(),
     }
 }

@@ -33,6 +33,7 @@ impl<'g> RaggedValue<'g> {
         num_partitions: impl IntoParam<'g>,
     ) -> Result<RaggedValue<'g>> {
         let (data, partitions) = flattened(data.into(), partitions.into())?;
+        let _call = partitions.graph().open_call();
         let order = partitions.argsort(0, false)?;
         let rowids = partitions.gather(order, 0)?;
         RaggedValue::from_value_rowids(take(data, order)?, rowids, Some(num_partitions.into_param()))
@@ -63,6 +64,7 @@ impl<'g> RaggedValue<'g> {
         weights: impl IntoOperand<'g>,
         binary: bool,
     ) -> Result<Value<'g>> {
+        let _call = self.graph().open_call();
         let flat = self.flat_values();
         if self.ragged_rank() != 1 || flat.shape().rank() != Some(1) {
             let message = format!("counted rows must hold numbers, got {}", self.shape_text());

@@ -33,6 +33,7 @@ impl<'g> RaggedValue<'g> {
     /// The flat values have an unknown rank.
     #[track_caller]
     pub fn to_tensor(self) -> Result<Value<'g>> {
+        let _call = self.graph().open_call();
         let zero = Tensor::zeros(self.dtype(), &[])?;
         self.to_tensor_with(&zero, &[])
     }
@@ -44,6 +45,7 @@ impl<'g> RaggedValue<'g> {
     /// `default` has another dtype, `sizes` has another length than the rank, or a size of an inner axis differs.
     #[track_caller]
     pub fn to_tensor_with(self, default: impl IntoOperand<'g>, sizes: &[i64]) -> Result<Value<'g>> {
+        let _call = self.graph().open_call();
         let rank = super::reduce::rank_of(self)?;
         if !sizes.is_empty() && sizes.len() != rank {
             let message = format!("there must be one size for each of {rank} axes, got {}", sizes.len());

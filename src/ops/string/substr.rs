@@ -16,15 +16,15 @@ impl<'g> Value<'g> {
     /// Takes `len` bytes of each string from position `pos` on, or UTF-8 characters if `unit` is `UTF8_CHAR` instead of
     /// `BYTE`. A part ends with its string at the latest.
     ///
-    /// `string[..], pos [..], len [..] -> broadcast`; `pos` and `len` are i32 or i64 and have one shape. A negative
-    /// position counts from the end. As TensorFlow's `Substr`. Runs on the host.
+    /// `string[..], pos [..], len [..] -> broadcast`; `pos` and `len` are i32 or i64 and have one shape; Rust
+    /// numbers are i64, or have the dtype of the other parameter. A negative position counts from the end. As TensorFlow's `Substr`. Runs on the host.
     ///
     /// ```
     /// use shapeflow::Graph;
     ///
     /// let g = Graph::new();
     /// let x = g.constant(["hello", "world"])?;
-    /// let [part] = g.compile(x.substr(g.constant(-4)?, g.constant(2)?, "BYTE")?)?.run(&[])?;
+    /// let [part] = g.compile(x.substr(-4, 2, "BYTE")?)?.run(&[])?;
     /// assert_eq!(part.to_string(), "string[2] [\"el\", \"or\"]");
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
@@ -39,7 +39,14 @@ impl<'g> Value<'g> {
         unit: &str,
     ) -> Result<Value<'g>> {
         let location = Location::caller();
-        let (pos, len) = (pos.into_operand(self, location), len.into_operand(self, location));
+        // A Rust number takes the dtype of the other parameter.
+        let (pos, len) = if pos.takes_dtype_of_peer() {
+            let len = len.into_operand_of(self, DType::I64, location);
+            (pos.into_operand(len, location), len)
+        } else {
+            let pos = pos.into_operand(self, location);
+            (pos, len.into_operand(pos, location))
+        };
         self.graph().op(&DEF).data(self).data(pos).data(len).attr("unit", unit).finish()
     }
 }
@@ -127,4 +134,24 @@ fn back(string: &[u8], count: usize) -> Option<usize> {
         }
     }
     Some(at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Graph;
+
+    #[test]
+    fn a_rust_number_takes_the_dtype_of_the_other_parameter() -> Result<()> {
+        let g = Graph::new();
+        let x = g.constant(["hello", "world"])?;
+        for two in [g.constant(2)?, g.constant(2i64)?] {
+            for part in [x.substr(2, two, "BYTE")?, x.substr(two, 2, "BYTE")?, x.substr(2, 2, "BYTE")?] {
+                let [part] = g.compile(part)?.run(&[])?;
+                assert_eq!(part.to_string(), "string[2] [\"ll\", \"rl\"]");
+            }
+        }
+        assert!(x.substr(0.5, 1, "BYTE").is_err());
+        Ok(())
+    }
 }

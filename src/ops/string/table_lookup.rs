@@ -16,7 +16,8 @@ impl<'g> Value<'g> {
     ///
     /// `[..], keys [n], values [n], default [] -> [..]`. Keys are strings, integers or bools and differ from each
     /// other; values have any dtype, and the result has it. The table is built once if `keys` is a constant. As
-    /// TensorFlow's `LookupTableFindV2` on a `HashTableV2`. Runs on the host.
+    /// TensorFlow's `LookupTableFindV2` on a `HashTableV2`. Runs on the host. [`Value::lookup`] takes a
+    /// [`LookupTable`](crate::LookupTable) that several graphs share, and values of several axes.
     ///
     /// ```
     /// use shapeflow::Graph;

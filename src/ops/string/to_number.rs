@@ -3,12 +3,12 @@
 use shapeflow_shape_fns::{Attrs, DType};
 
 use super::case::strip;
-use super::params::{check_strings, quoted, strings, value_error};
+use super::params::{check_strings, quoted, strings};
 use crate::dtype;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::Value;
 use crate::op::{HostCx, OpDef, Operand, TfOp};
-use crate::tensor::Element;
+use crate::tensor::{Element, place_text};
 
 impl<'g> Value<'g> {
     /// Reads each string as a number of `dtype`, with white space around it.
@@ -18,7 +18,8 @@ impl<'g> Value<'g> {
     /// host.
     ///
     /// # Errors
-    /// The elements are not strings, or `dtype` is not supported. A string that is not such a number fails the run.
+    /// The elements are not strings, or `dtype` is not supported. `Parse`: a string that is not such a number fails the
+    /// run.
     #[doc(alias = "parse")]
     #[track_caller]
     pub fn string_to_number(self, dtype: DType) -> Result<Value<'g>> {
@@ -56,9 +57,11 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
 fn read<T: Element>(cx: &mut HostCx<'_>, parse: fn(&str) -> Option<T>) -> Result<()> {
     let (x, view) = (strings(cx, 0)?, cx.input(0)?);
     let mut numbers = cx.unfilled_output(0, view.sizes())?;
-    for (number, string) in numbers.as_mut_slice::<T>()?.iter_mut().zip(x.iter()) {
+    for (position, (number, string)) in numbers.as_mut_slice::<T>()?.iter_mut().zip(x.iter()).enumerate() {
         *number = parsed(string, parse).ok_or_else(|| {
-            value_error(format!("a string must be a number of {}, got {}", T::DTYPE, quoted(string)))
+            let place = place_text(position, view.sizes());
+            let message = format!("a string must be a number of {}, got {}{place}", T::DTYPE, quoted(string));
+            Error::new(ErrorKind::Parse, Phase::Run, message).blame_element(0)
         })?;
     }
     Ok(())
@@ -101,5 +104,25 @@ pub(super) fn float<T: Float>(text: &str) -> Option<T> {
         Some(digits) if digits.starts_with('+') => None,
         Some(digits) => T::from_hex(digits).map(|value| if text.starts_with('-') { -value } else { value }),
         None => text.parse().ok(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Graph, Tensor, shape};
+
+    #[test]
+    fn an_error_names_the_place_of_the_string() -> Result<()> {
+        let g = Graph::new();
+        let x = g.input("x", DType::String, shape![?, ?])?;
+        let exe = g.compile(x.string_to_number(DType::F64)?)?;
+        let words = Tensor::from([["1.5", "2"], ["3", "two"]].as_flattened());
+        let words = Tensor::from_strings(&[2, 2], &words.as_strings()?.iter().collect::<Vec<_>>())?;
+        let error = exe.run_all(&[words.view()]).unwrap_err();
+        assert_eq!((error.kind(), error.phase()), (ErrorKind::Parse, Phase::Run));
+        assert!(error.message().ends_with("got \"two\" at [1, 1]"), "{error}");
+        assert!(error.to_string().contains("operand 0 comes from x at "), "{error}");
+        Ok(())
     }
 }
