@@ -41,6 +41,7 @@ pub(crate) enum Class {
     Complex,
     Integer,
     Bool,
+    #[cfg_attr(not(feature = "strings"), expect(dead_code))]
     String,
     /// Integers and bool.
     Bits,

@@ -19,6 +19,7 @@ pub(crate) mod broadcast;
 pub(crate) mod derived;
 mod dtypes;
 pub(crate) mod elementwise;
+pub(crate) mod fingerprint;
 pub(crate) mod gradient;
 pub(crate) mod host_params;
 pub(crate) mod image;

@@ -106,6 +106,7 @@ impl StringsBuilder {
     ///
     /// # Errors
     /// `Memory`: the allocation fails.
+    #[cfg(feature = "strings")]
     pub(crate) fn push_neighbours(&mut self, strings: Strings<'_>, width: usize) -> Result<()> {
         let StringBuffer { offsets, bytes } = &mut self.0;
         let count = (strings.len() + 1).saturating_sub(width);

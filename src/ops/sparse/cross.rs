@@ -6,8 +6,8 @@ use super::operand::refuse;
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
+use crate::ops::fingerprint::{concatenated, fingerprint64};
 use crate::ops::row_major::RowMajor;
-use crate::ops::string::fingerprint::{concatenated, fingerprint64};
 use crate::tensor::{Tensor, TensorView};
 
 /// An op for import only. The operands are the indices of `N` sparse matrices, their values, their shapes, and any

@@ -4,12 +4,12 @@ use std::ops::Range;
 
 use shapeflow_shape_fns::{Attrs, DType};
 
-use super::fingerprint::{fingerprint64, join_fingerprints};
 use super::params::{attribute_error, flag_or, int_or, text_or};
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{AnyValue, RaggedValue, Value};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
+use crate::ops::fingerprint::{fingerprint64, join_fingerprints};
 use crate::ops::integers::ints;
 use crate::ops::row_major::RowMajor;
 use crate::ragged::splits_tensor;

@@ -5,11 +5,11 @@ use std::hash::Hasher;
 use shapeflow_shape_fns::{Attr, Attrs, DType, InferenceContext};
 use siphasher::sip::SipHasher24;
 
-use super::fingerprint::{fingerprint64, murmur64};
 use super::params::{attribute_error, check_strings, in_shape_fn, int_or, strings};
 use crate::error::Result;
 use crate::graph::Value;
 use crate::op::{HostCx, OpDef, Operand, TfOp};
+use crate::ops::fingerprint::{fingerprint64, murmur64};
 
 impl<'g> Value<'g> {
     /// Hashes each string to a bucket: FarmHash's `Fingerprint64` modulo `buckets`.

@@ -23,7 +23,6 @@ pub(crate) mod csv;
 pub(crate) mod decode_raw;
 mod encoding;
 pub(crate) mod example;
-pub(crate) mod fingerprint;
 pub(crate) mod format;
 pub(crate) mod hash;
 pub(crate) mod join;

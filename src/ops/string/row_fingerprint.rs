@@ -2,12 +2,12 @@
 
 use shapeflow_shape_fns::DType;
 
-use super::fingerprint::fingerprint64;
 use super::params::{quoted, scalar, value_error};
 use crate::dtype;
 use crate::error::Result;
 use crate::graph::Value;
 use crate::op::{HostCx, OpDef, Operand, TfOp};
+use crate::ops::fingerprint::fingerprint64;
 use crate::ops::row_major::RowMajor;
 
 impl<'g> Value<'g> {

@@ -153,6 +153,7 @@ pub(in crate::ops) fn concatenated(first: u64, second: u64) -> u64 {
 const MURMUR: u64 = 0xc6a4_a793_5bd1_e995;
 
 /// Returns TensorFlow's `Hash64`: MurmurHash64A with a fixed seed.
+#[cfg(feature = "strings")]
 pub(super) fn murmur64(bytes: &[u8]) -> u64 {
     const FACTOR: u64 = MURMUR;
     const SEED: u64 = 0x00de_cafc_affe;
@@ -171,6 +172,7 @@ pub(super) fn murmur64(bytes: &[u8]) -> u64 {
 }
 
 /// Returns the fingerprint of two fingerprints: TensorFlow's `FingerprintCat64`.
+#[cfg(feature = "strings")]
 pub(super) fn join_fingerprints(first: u64, second: u64) -> u64 {
     const FACTOR: u64 = 0xc6a4_a793_5bd1_e995;
     let mixed = shift_mix(second.wrapping_mul(FACTOR)).wrapping_mul(FACTOR);
