@@ -140,12 +140,19 @@ impl<'t> Bindings<'t> {
         while table.guards().iter().any(|record| self.solve(&record.guard)) {}
     }
 
-    /// Binds the one unbound symbol of an equality; returns whether it did.
+    /// Binds the one unbound symbol of an equality, or of a broadcast that is one for these sizes; returns whether it did.
     fn solve(&mut self, guard: &Guard) -> bool {
-        let Guard::Eq(a, b) = guard else { return false };
-        let (dim, value) = match (self.try_eval(a), self.try_eval(b)) {
-            (Some(value), None) => (b, value),
-            (None, Some(value)) => (a, value),
+        let (dim, value) = match guard {
+            Guard::Eq(a, b) => match (self.try_eval(a), self.try_eval(b)) {
+                (Some(value), None) => (b, value),
+                (None, Some(value)) => (a, value),
+                _ => return false,
+            },
+            Guard::OneOrEqual(a, b) => match (self.try_eval(a), self.try_eval(b)) {
+                (Some(value), None) if value != 1 => (b, value),
+                (None, Some(1)) => (a, 1),
+                _ => return false,
+            },
             _ => return false,
         };
         // An equality without a solution does not hold. The check of the guards reports it.

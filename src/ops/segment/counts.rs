@@ -47,7 +47,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static ALL_ELEMENTS: OpDef = OpDef::host("bincount", |cx| {
-    let (values, sizes) = (ints(&cx.input(0)?), param_sizes(cx, "size", 1)?);
+    let (values, sizes) = (ints(&cx.input(0)?), count_of(cx, 1)?);
     count(cx, &values, &sizes, &|_| Ok(0))
 })
 .operands(&[Operand::Data("arr"), Operand::Size("size"), Operand::Data("weights")])
@@ -56,7 +56,7 @@ pub(crate) static ALL_ELEMENTS: OpDef = OpDef::host("bincount", |cx| {
 .tensorflow(&[TfOp::new("Bincount")]);
 
 pub(crate) static ROWS: OpDef = OpDef::host("dense_bincount", |cx| {
-    let (x, size) = (RowMajor::new(cx.input(0)?)?, param_sizes(cx, "size", 1)?);
+    let (x, size) = (RowMajor::new(cx.input(0)?)?, count_of(cx, 1)?);
     let x = x.view();
     match x.sizes() {
         [rows, columns] => count(cx, &ints(&x), &[&[*rows], &size[..]].concat(), &|at| Ok(at / columns)),
@@ -109,7 +109,7 @@ fn dtypes(operands: &[DType], data: usize) -> Result<Vec<DType>> {
 fn run_sparse(cx: &mut HostCx<'_>) -> Result<()> {
     let (indices, values) = (ints(&cx.input(0)?), ints(&cx.input(1)?));
     let shape = param_ints(cx, "dense_shape", 2)?.unwrap_or_default();
-    let size = param_sizes(cx, "size", 3)?;
+    let size = count_of(cx, 3)?;
     let rank = shape.len();
     let row = |at: usize| {
         let index = indices.get(at * rank..(at + 1) * rank).unwrap_or_default();
@@ -126,7 +126,7 @@ fn run_sparse(cx: &mut HostCx<'_>) -> Result<()> {
 
 fn run_ragged(cx: &mut HostCx<'_>) -> Result<()> {
     let (splits, values) = (ints(&cx.input(0)?), ints(&cx.input(1)?));
-    let size = param_sizes(cx, "size", 2)?;
+    let size = count_of(cx, 2)?;
     let is_valid = splits.first() == Some(&0)
         && splits.is_sorted()
         && splits.last().and_then(|last| usize::try_from(*last).ok()) == Some(values.len());
@@ -136,6 +136,18 @@ fn run_ragged(cx: &mut HostCx<'_>) -> Result<()> {
     }
     let row = |at: usize| Ok(splits.partition_point(|split| *split <= at as i64) - 1);
     count(cx, &values, &[&[splits.len() - 1], &size[..]].concat(), &row)
+}
+
+/// Returns the parameter `size`, which is operand `operand` if it is a value: how many numbers are counted.
+///
+/// # Errors
+/// The parameter does not have one element.
+fn count_of(cx: &HostCx<'_>, operand: usize) -> Result<[usize; 1]> {
+    let sizes = param_sizes(cx, "size", operand)?;
+    <[usize; 1]>::try_from(sizes).map_err(|sizes| {
+        let message = format!("size must have one element, got {}", sizes.len());
+        Error::new(ErrorKind::Shape, Phase::Run, message)
+    })
 }
 
 /// Counts `values` in the output of these sizes, whose last axis is indexed by values; `row` returns the index of a
