@@ -284,7 +284,7 @@ fn dtype_errors_are_explained() -> Result<()> {
       help: cast operand 1 with .cast(DType::F32), or operand 0 with .cast(DType::F64)
     "#);
     assert_snapshot!(error_text(x.gather(x, 0)), @r#"
-    error: gather(f32[n], f32[n], axis=0, batch_dims=0): an index or a parameter must be i32 or i64, got f32 in operand 1
+    error: gather(f32[n], f32[n], axis=0, batch_dims=0): an index must be i16, i32 or i64, got f32 in operand 1
       --> `error_text(x.gather(x, 0))`
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape!["n"])?;`
       operand 1 comes from x at `let x = g.input("x", DType::F32, shape!["n"])?;`
