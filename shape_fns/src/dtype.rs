@@ -67,7 +67,7 @@ pub enum DType {
 
 /// Every dtype with its short name, TensorFlow's Python name, TensorFlow's enum name, and its size in bytes (0 if the
 /// size is not fixed).
-const TABLE: [(DType, &str, &str, &str, usize); 26] = [
+static TABLE: [(DType, &str, &str, &str, usize); 26] = [
     (DType::Bool, "bool", "bool", "DT_BOOL", 1),
     (DType::I8, "i8", "int8", "DT_INT8", 1),
     (DType::I16, "i16", "int16", "DT_INT16", 2),

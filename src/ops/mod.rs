@@ -52,6 +52,8 @@ pub(crate) mod take;
 pub(crate) mod testing;
 pub(crate) mod widen;
 
+use std::sync::LazyLock;
+
 use crate::op::{OpDef, Registry};
 pub use ragged::{IntoRaggedAxes, IntoRaggedOperand};
 
@@ -93,9 +95,11 @@ fn defs() -> impl Iterator<Item = &'static OpDef> {
 }
 
 impl Registry {
-    /// Makes a registry of all ops of this crate.
+    /// Returns the registry of all ops of this crate.
     pub fn builtin() -> Registry {
-        defs().fold(Registry::default(), Registry::with)
+        static BUILTIN: LazyLock<Registry> =
+            LazyLock::new(|| defs().fold(Registry::default(), Registry::with));
+        BUILTIN.clone()
     }
 }
 

@@ -217,6 +217,10 @@ impl KernelCase {
             Ok(()) => {}
         }
         for (index, (got, expected)) in got.iter().zip(expected).enumerate() {
+            if got.bytes == expected.bytes {
+                continue;
+            }
+            // Some NaNs may differ in their bits.
             let size = got.dtype.size_bytes().unwrap();
             for place in got.data.clone().step_by(size) {
                 let read = |buffer: &GuardedBuffer| {

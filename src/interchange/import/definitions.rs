@@ -1,10 +1,10 @@
-//! `Definitions`: op definitions by TensorFlow op type.
+//! `Definitions`: op definitions that an import makes from those of a registry.
 
 use std::collections::HashMap;
 
 use shapeflow_shape_fns::{Attr, Attrs, DType, Registered};
 
-use crate::op::{OpDef, OpRef, Registry, TfOp};
+use crate::op::{OpDef, OpRef, TfOp};
 
 /// An op without semantics. Its attributes `dtypes` and `shapes` give the dtypes and shapes of its outputs.
 static OPAQUE: OpDef = OpDef::absent("opaque", None)
@@ -20,9 +20,9 @@ static OPAQUE: OpDef = OpDef::absent("opaque", None)
         Ok(())
     });
 
-/// Op definitions by TensorFlow op type. One op type may have several candidates.
+/// The op definitions that one import makes beside those of its registry.
+#[derive(Default)]
 pub(super) struct Definitions {
-    by_type: HashMap<&'static str, Vec<(OpRef, TfOp)>>,
     /// Copies of definitions with another shape function, by the definition's name and the op type: the op type has a
     /// shape function of its own.
     adapted: HashMap<(&'static str, &'static str), OpRef>,
@@ -31,28 +31,6 @@ pub(super) struct Definitions {
 }
 
 impl Definitions {
-    pub(super) fn new(ops: &Registry) -> Definitions {
-        let mut by_type: HashMap<&'static str, Vec<(OpRef, TfOp)>> = HashMap::new();
-        for def in ops.defs() {
-            for spelling in def.tensorflow_ops() {
-                by_type.entry(spelling.op_type).or_default().push((def.clone(), *spelling));
-            }
-        }
-        // The candidates are sorted by name, so that the choice does not depend on the order of the registry.
-        by_type.values_mut().for_each(|defs| defs.sort_by_key(|(def, _)| def.name()));
-        Definitions { by_type, adapted: HashMap::new(), shapes_only: HashMap::new() }
-    }
-
-    /// Returns whether some definition has this op type among its spellings.
-    pub(super) fn knows(&self, op_type: &str) -> bool {
-        self.by_type.contains_key(op_type)
-    }
-
-    /// Returns the definitions that have this op type among their spellings, each with the spelling.
-    pub(super) fn candidates(&self, op_type: &str) -> Vec<(OpRef, TfOp)> {
-        self.by_type.get(op_type).cloned().unwrap_or_default()
-    }
-
     /// Returns the definition to use for a spelling. If the spelling has a shape function of its own, this is a copy of
     /// `def` with the shape function of `row`. Otherwise it is `def`, whose shape function may be stricter than
     /// TensorFlow's, because it also refuses what only TensorFlow's kernel refuses.

@@ -71,7 +71,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             options,
             graph,
             functions,
-            definitions: Definitions::new(&options.ops),
+            definitions: Definitions::default(),
             budget: Budget::new(&options.limits),
             conditions: Vec::new(),
             reader_dtypes: HashMap::new(),

@@ -46,18 +46,19 @@ impl<'a, 'g> Importer<'a, 'g> {
             Some(AttrKind::List(list)) => &list.s[..],
             _ => &[],
         };
-        for (def, spelling) in self.definitions.candidates(op_type) {
+        let options = self.options;
+        for (def, spelling) in options.ops.candidates(op_type) {
             let Some(call) =
-                self.map_operands(&def, &spelling, row, inputs, &declared_attrs, &exported, absent)
+                self.map_operands(def, spelling, row, inputs, &declared_attrs, &exported, absent)
             else {
                 continue;
             };
             let attrs =
-                add_dtype_attrs(&def, &spelling, call.attrs, &call.dtypes, &expected, frame, index, row);
+                add_dtype_attrs(def, spelling, call.attrs, &call.dtypes, &expected, frame, index, row);
             let Some(attrs) = attrs else { continue };
             let def = match row {
-                Some(row) => self.definitions.adapted(&def, &spelling, row),
-                None => def,
+                Some(row) => self.definitions.adapted(def, spelling, row),
+                None => def.clone(),
             };
             let mut builder = OpBuilder::new(self.graph, def).attrs(attrs);
             for (position, value) in call.operands {

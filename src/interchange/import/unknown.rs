@@ -56,7 +56,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             |prefix: &str, node: &'a super::super::proto::NodeDef, called: &mut Vec<&'a FunctionDef>| {
                 let known = is_structural(&node.op)
                     || is_list_op(&node.op)
-                    || self.definitions.knows(&node.op)
+                    || !self.options.ops.candidates(&node.op).is_empty()
                     || lookup(&node.op).is_some()
                     || self.options.ops.get(&node.op).is_some()
                     || self.functions.contains_key(node.op.as_str())

@@ -138,20 +138,52 @@ fn product<T: Number>(
 
 fn check<T: Number>(sizes: [usize; 3], kernels: &[&'static Kernel<T>]) {
     let [m, k, n] = sizes;
+    let a = |i: usize, p: usize| T::of(number(i, p)).to_f64();
+    let b = |p: usize, j: usize| T::of(number(j, p)).to_f64();
+    let expected = Products::new(sizes, a, b);
     for transposed in [[false, false], [false, true], [true, false], [true, true]] {
         let a = Matrix::<T>::new(m, k, transposed[0], number);
         let b = Matrix::<T>::new(k, n, transposed[1], |i, j| number(j, i));
         for kernel in kernels {
-            let out = matmul(kernel, sizes, &a, &b);
-            for i in 0..m {
-                for j in 0..n {
-                    let terms = (0..k).map(|p| a.get(i, p).to_f64() * b.get(p, j).to_f64());
-                    let (want, size) = terms.fold((0.0, 0.0), |(sum, size), t| (sum + t, size + t.abs()));
-                    let got = out.get(i, j).to_f64();
-                    let bound = 64.0 * T::EPSILON * size;
-                    assert!((got - want).abs() <= bound, "{sizes:?} {transposed:?} ({i}, {j}): {got} {want}");
+            expected.assert_close(&matmul(kernel, sizes, &a, &b), &format!("{sizes:?} {transposed:?}"));
+        }
+    }
+}
+
+/// The elements of a product in double precision. Each element has the sum of its terms and the sum of their magnitudes.
+struct Products {
+    columns: usize,
+    sums: Vec<(f64, f64)>,
+}
+
+impl Products {
+    fn new(
+        [m, k, n]: [usize; 3],
+        a: impl Fn(usize, usize) -> f64,
+        b: impl Fn(usize, usize) -> f64,
+    ) -> Products {
+        let right: Vec<f64> = (0..n).flat_map(|j| (0..k).map(|p| b(p, j)).collect::<Vec<f64>>()).collect();
+        let mut sums = Vec::with_capacity(m * n);
+        for i in 0..m {
+            let left: Vec<f64> = (0..k).map(|p| a(i, p)).collect();
+            for j in 0..n {
+                let (mut sum, mut magnitude) = (0.0, 0.0);
+                for (a, b) in left.iter().zip(&right[j * k..][..k]) {
+                    let term = a * b;
+                    (sum, magnitude) = (sum + term, magnitude + term.abs());
                 }
+                sums.push((sum, magnitude));
             }
+        }
+        Products { columns: n, sums }
+    }
+
+    fn assert_close<T: Number>(&self, got: &Matrix<T>, what: &str) {
+        for (index, (want, magnitude)) in self.sums.iter().enumerate() {
+            let (i, j) = (index / self.columns, index % self.columns);
+            let got = got.get(i, j).to_f64();
+            let bound = 64.0 * T::EPSILON * magnitude;
+            assert!((got - want).abs() <= bound, "{what} ({i}, {j}): {got} {want}");
         }
     }
 }
@@ -217,24 +249,16 @@ fn check_windows<T: Number>(
     ]);
     let m = axes.len();
     let left = LeftMatrix { start: image.start.cast_const(), first_row: 0, rows: axes, columns: window };
+    let element = |i: usize, p: usize| {
+        let (number, y, x) = (i / (rows * columns), i / columns % rows, i % columns);
+        let (dy, dx, c) = (p / (window_columns * channels), p / channels % window_columns, p % channels);
+        let line = number * height + y * stride + dy * dilation;
+        image.get(line, (x * stride + dx * dilation) * channels + c).to_f64()
+    };
+    let expected = Products::new([m, k, n], element, |p, j| filter.get(p, j).to_f64());
     for kernel in kernels {
         let out = product(kernel, [m, k, n], left, &filter);
-        for i in 0..m {
-            let (number, y, x) = (i / (rows * columns), i / columns % rows, i % columns);
-            for j in 0..n {
-                let (mut want, mut size) = (0.0, 0.0);
-                for p in 0..k {
-                    let (dy, dx, c) =
-                        (p / (window_columns * channels), p / channels % window_columns, p % channels);
-                    let line = number * height + y * stride + dy * dilation;
-                    let element = image.get(line, (x * stride + dx * dilation) * channels + c);
-                    let term = element.to_f64() * filter.get(p, j).to_f64();
-                    (want, size) = (want + term, size + term.abs());
-                }
-                let got = out.get(i, j).to_f64();
-                assert!((got - want).abs() <= 64.0 * T::EPSILON * size, "({i}, {j}): {got} {want}");
-            }
-        }
+        expected.assert_close(&out, "windows");
         let first_row = m / 2;
         let rest = product(kernel, [m - first_row, k, n], LeftMatrix { first_row, ..left }, &filter);
         let equal = |i, j| rest.get(i, j) == out.get(first_row + i, j);
