@@ -36,13 +36,16 @@ impl<'a> TensorView<'a> {
         if index.len() != self.sizes.len() {
             return None;
         }
-        let strides = self.strides();
+        let mut linear = 0;
         let mut offset = self.first();
-        for ((position, size), stride) in index.iter().zip(&self.sizes).zip(&strides) {
+        for (axis, (position, size)) in index.iter().zip(&self.sizes).enumerate() {
             let position = usize::try_from(*position).ok().filter(|position| position < size)?;
-            offset = offset.wrapping_add_signed(position as isize * stride);
+            match &self.strides {
+                Some(strides) => offset = offset.wrapping_add_signed(position as isize * strides[axis]),
+                None => linear = linear * size + position,
+            }
         }
-        Some(self.data.element(offset))
+        Some(self.data.element(offset + linear))
     }
 
     /// Returns the bytes of element number `linear` of a row-major view; `None` past the end.

@@ -175,7 +175,7 @@ fn dynamic_shape_graphs_agree_with_the_interpreter() {
 
 #[test]
 fn single_op_graphs_agree_with_the_interpreter() {
-    let each = case_count(1000) / 50 + 1;
+    let each = case_count(1000) / 100 + 1;
     let mut missing = Vec::new();
     let first = first_seed();
     for (number, (op, _)) in OPS.iter().enumerate() {
