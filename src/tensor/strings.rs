@@ -70,8 +70,8 @@ pub(super) fn reserved<T>(len: usize) -> Result<Vec<T>> {
 /// ```
 #[derive(Clone, Copy)]
 pub struct Strings<'a> {
-    offsets: &'a [usize],
-    bytes: &'a [u8],
+    pub(super) offsets: &'a [usize],
+    pub(super) bytes: &'a [u8],
 }
 
 impl<'a> Strings<'a> {

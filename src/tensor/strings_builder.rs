@@ -102,23 +102,67 @@ impl StringsBuilder {
         Ok(())
     }
 
-    /// Adds every `width` neighbouring strings as one string.
+    /// Adds every `width` neighbouring strings as one string, without the last `suffix` bytes. Every string must have
+    /// at least `suffix` bytes.
     ///
     /// # Errors
     /// `Memory`: the allocation fails.
     #[cfg(feature = "strings")]
-    pub(crate) fn push_neighbours(&mut self, strings: Strings<'_>, width: usize) -> Result<()> {
+    pub(crate) fn push_neighbours(
+        &mut self,
+        strings: Strings<'_>,
+        width: usize,
+        suffix: usize,
+    ) -> Result<()> {
+        let Some(ends) = strings.offsets.get(width..) else { return Ok(()) };
+        let runs = strings.offsets.iter().zip(ends).map(|(start, end)| (*start, *end - suffix));
+        let more: usize = runs.clone().map(|(start, end)| end - start).sum();
+        self.reserve(ends.len(), more)?;
         let StringBuffer { offsets, bytes } = &mut self.0;
-        let count = (strings.len() + 1).saturating_sub(width);
-        let runs = (0..count).map(|first| strings.slice(first..first + width).all_bytes());
-        let more = runs.clone().map(<[u8]>::len).sum();
-        bytes.try_reserve(more).map_err(|_| out_of_memory(more))?;
-        offsets.try_reserve(count).map_err(|_| out_of_memory(count.saturating_mul(size_of::<usize>())))?;
-        for run in runs {
-            bytes.extend_from_slice(run);
+        for (start, end) in runs {
+            append_part(bytes, strings.bytes, start, end);
             offsets.push(bytes.len());
         }
         Ok(())
+    }
+
+    /// Adds each string, followed by `suffix`.
+    ///
+    /// # Errors
+    /// `Memory`: the allocation fails.
+    #[cfg(feature = "strings")]
+    pub(crate) fn push_each_with(&mut self, strings: Strings<'_>, suffix: &[u8]) -> Result<()> {
+        let more = suffix.len().saturating_mul(strings.len()).saturating_add(strings.byte_len());
+        self.reserve(strings.len(), more)?;
+        let StringBuffer { offsets, bytes } = &mut self.0;
+        for pair in strings.offsets.windows(2) {
+            append_part(bytes, strings.bytes, pair[0], pair[1]);
+            bytes.extend_from_slice(suffix);
+            offsets.push(bytes.len());
+        }
+        Ok(())
+    }
+
+    /// Reserves memory for `strings` more strings of `bytes` bytes in total.
+    #[cfg(feature = "strings")]
+    fn reserve(&mut self, strings: usize, bytes: usize) -> Result<()> {
+        let StringBuffer { offsets, bytes: present } = &mut self.0;
+        let bytes = bytes.saturating_add(BLOCK);
+        present.try_reserve(bytes).map_err(|_| out_of_memory(bytes))?;
+        offsets.try_reserve(strings).map_err(|_| out_of_memory(strings.saturating_mul(size_of::<usize>())))
+    }
+
+    /// Removes all strings, and keeps their memory.
+    #[cfg(feature = "strings")]
+    pub(crate) fn clear(&mut self) {
+        self.0.offsets.truncate(1);
+        self.0.bytes.clear();
+    }
+
+    /// Returns the finished strings.
+    #[cfg(feature = "strings")]
+    pub(crate) fn strings(&self) -> Strings<'_> {
+        self.0.view()
     }
 
     /// Makes the tensor of these sizes, row-major.
@@ -129,6 +173,24 @@ impl StringsBuilder {
         check_count(sizes, self.len())?;
         let storage = Storage::of_strings(self.0);
         Ok(Tensor { dtype: DType::String, layout: Layout::row_major(sizes)?, storage })
+    }
+}
+
+/// The bytes of a block, which [`append_part`] copies at once.
+#[cfg(feature = "strings")]
+const BLOCK: usize = 16;
+
+/// Appends `source[start..end]`. A short part is copied as a block of a fixed size, which takes two instructions; a copy
+/// of any other size calls a function.
+#[cfg(feature = "strings")]
+fn append_part(bytes: &mut Vec<u8>, source: &[u8], start: usize, end: usize) {
+    match source[start..].first_chunk::<BLOCK>() {
+        Some(block) if end - start <= BLOCK => {
+            let len = bytes.len() + (end - start);
+            bytes.extend_from_slice(block);
+            bytes.truncate(len);
+        }
+        _ => bytes.extend_from_slice(&source[start..end]),
     }
 }
 

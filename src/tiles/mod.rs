@@ -3,6 +3,7 @@
 //! - [`StridedCopy`] copies a box of elements between two strided layouts.
 //! - [`Gemm`] multiplies two matrices, [`Gemv`] a vector and a matrix. [`PackedMatrix`] holds a right operand in the
 //!   order in which [`Gemm`] reads it.
+//! - [`AddMultiple`] adds a multiple of a row to a row.
 //! - [`compress`] moves the flagged elements of a row to the beginning of the row.
 //!
 //! Callers plan these loops once and run them many times, from threads of their own. Nothing here allocates, starts
@@ -10,6 +11,7 @@
 //!
 //! Addresses come from plans that were checked, so most functions here are unsafe and state what the caller promises.
 
+mod add_multiple;
 mod axes;
 mod compress;
 mod copy;
@@ -26,6 +28,7 @@ mod stream;
 mod transpose;
 mod vector;
 
+pub(crate) use add_multiple::AddMultiple;
 pub(crate) use compress::{compress, count};
 pub(crate) use copy::StridedCopy;
 pub(crate) use cpu::is_streamed;

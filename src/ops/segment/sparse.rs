@@ -13,6 +13,7 @@ use crate::ops::integers::{int_tensor, ints};
 use crate::ops::row_major::RowMajor;
 use crate::ops::rows::{narrow, widened};
 use crate::tensor::{Tensor, TensorView};
+use crate::tiles::AddMultiple;
 
 macro_rules! segments {
     ($($(#[$doc:meta])* $method:ident, $with:ident, $grad:ident, $Scale:ident:
@@ -164,15 +165,13 @@ fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
 /// # Errors
 /// One is outside `[0, limit)`.
 fn below(operand: usize, what: &str, ints: Vec<i64>, limit: usize) -> Result<Vec<usize>> {
-    let check = |(number, int): (usize, i64)| match usize::try_from(int).ok().filter(|int| *int < limit) {
-        Some(int) => Ok(int),
-        None => {
-            let message = format!("{what} must lie in [0, {limit}), got {int}");
-            let error = Error::new(ErrorKind::Index, Phase::Run, message);
-            Err(error.in_element(operand, &format!(" at [{number}]")))
-        }
+    // As a u64, a negative integer is above any limit.
+    let Some(outside) = ints.iter().position(|int| *int as u64 >= limit as u64) else {
+        return Ok(ints.into_iter().map(|int| int as usize).collect());
     };
-    ints.into_iter().enumerate().map(check).collect()
+    let message = format!("{what} must lie in [0, {limit}), got {}", ints[outside]);
+    let error = Error::new(ErrorKind::Index, Phase::Run, message);
+    Err(error.in_element(operand, &format!(" at [{outside}]")))
 }
 
 /// Returns the number of rows of each segment.
@@ -265,10 +264,7 @@ fn add_rows(
             let (from, to) = (x.as_slice::<$T>()?, result.as_mut_slice::<$T>()?);
             for (source, target, factor) in from_to {
                 let factor = factor as $T;
-                let target = &mut to[target * row..][..row];
-                for (sum, element) in target.iter_mut().zip(&from[source * row..][..row]) {
-                    *sum += *element * factor;
-                }
+                <$T>::add_multiple(&mut to[target * row..][..row], &from[source * row..][..row], factor);
             }
             for (number, row) in to.chunks_exact_mut(row.max(1)).enumerate() {
                 let divisor = divisor(number) as $T;

@@ -118,27 +118,29 @@ impl<'a> Options<'a> {
         if self.pad_width < 0 { width - 1 } else { self.pad_width.min(width - 1) }
     }
 
-    /// Appends n-gram `index` of the `count` n-grams of a row.
+    /// Appends all n-grams of this width of a row. `line` is memory for the words of the row.
     fn append(
         &self,
         made: &mut StringsBuilder,
         row: Strings<'_>,
-        [width, index, count]: [i64; 3],
+        width: i64,
+        line: &mut StringsBuilder,
     ) -> Result<()> {
-        let pads = self.pads(width);
-        let left = (pads - index).max(0);
-        let right = (pads - (count - (index + 1))).max(0);
-        let first = if left > 0 { 0 } else { index - pads };
-        let words = row.slice(first as usize..(first + width - left - right).max(first) as usize);
-        let pads = |pad, count: i64| std::iter::repeat_n(pad, count as usize);
-        let words = pads(self.left_pad, left).chain(words.iter()).chain(pads(self.right_pad, right));
-        for (number, word) in words.enumerate() {
-            if number > 0 {
-                made.append(self.separator)?;
-            }
-            made.append(word)?;
+        let pads = self.pads(width) as usize;
+        if self.separator.is_empty() && pads == 0 {
+            return made.push_neighbours(row, width as usize, 0);
         }
-        made.end()
+        line.clear();
+        let pad = |line: &mut StringsBuilder, pad: &[u8]| {
+            (0..pads).try_for_each(|_| {
+                line.append(pad)?;
+                line.push(self.separator)
+            })
+        };
+        pad(line, self.left_pad)?;
+        line.push_each_with(row, self.separator)?;
+        pad(line, self.right_pad)?;
+        made.push_neighbours(line.strings(), width as usize, self.separator.len())
     }
 }
 
@@ -148,22 +150,16 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     check_splits(&splits, x.len())?;
     let bytes = x.all_bytes().len().saturating_mul(options.widths.len());
     let mut made = StringsBuilder::with_capacity(x.len().saturating_mul(options.widths.len()), bytes)?;
+    let mut line = StringsBuilder::new();
     let mut starts: Vec<i64> = splits.first().map(|_| 0).into_iter().collect();
     for bounds in splits.windows(2) {
         let row = x.slice(bounds[0] as usize..bounds[1] as usize);
         let (before, length) = (made.len(), row.len() as i64);
         for &width in &options.widths {
-            if options.separator.is_empty() && options.pads(width) == 0 {
-                made.push_neighbours(row, width as usize)?;
-                continue;
-            }
-            let count = (length + 2 * options.pads(width) - width + 1).max(0);
-            for index in 0..count {
-                options.append(&mut made, row, [width, index, count])?;
-            }
+            options.append(&mut made, row, width, &mut line)?;
         }
         if options.preserves_short && length > 0 && made.len() == before && options.pad_width >= 0 {
-            options.append(&mut made, row, [length + 2 * options.pad_width, 0, 1])?;
+            options.append(&mut made, row, length + 2 * options.pad_width, &mut line)?;
         }
         starts.push(made.len() as i64);
     }
