@@ -35,6 +35,7 @@ impl GraphData {
         }
         self.nodes.truncate(to.nodes);
         self.values.truncate(to.values);
+        self.partitions.forget_values_from(to.values);
         self.poisons.truncate(to.poisons);
         self.table.rollback(to.mark);
     }

@@ -33,6 +33,18 @@ pub(crate) struct Partitions {
     by_encoding: Vec<(&'static str, ValueIx, u32)>,
 }
 
+impl Partitions {
+    /// Forgets every encoding whose value is `first` or a later one. Later nodes may get the indices of these values.
+    pub(super) fn forget_values_from(&mut self, first: usize) {
+        let is_kept = |value: &ValueIx| value.at() < first;
+        for record in &mut self.records {
+            record.rowids = record.rowids.filter(is_kept);
+            record.lengths = record.lengths.filter(is_kept);
+        }
+        self.by_encoding.retain(|(_, value, _)| is_kept(value));
+    }
+}
+
 /// A row partition of a graph: how the values of a [`RaggedValue`] are split into rows.
 #[derive(Clone, Copy)]
 pub struct RowPartitionValue<'g> {

@@ -6,7 +6,8 @@
 //! graph can be compiled.
 //!
 //! **Road:** `rebuild` copies what the wanted values need, so that dead code and duplicates disappear. It fixes ranks,
-//! sizes or values of inputs on the way. `string_handles` makes the copies of nodes that only move strings move integers.
+//! sizes or values of inputs on the way. `relied_equalities` keeps the equalities of dims that attributes rely on.
+//! `string_handles` makes the copies of nodes that only move strings move integers.
 //! `resolve` finds the inputs whose rank, sizes or value must be fixed ([`KeyInputs`]), the nodes that must wait for
 //! results of a run ([`unresolved`]), and the nodes whose inference is [`incomplete`].
 //!
@@ -17,6 +18,7 @@
 mod needed_nodes;
 mod rebuild;
 mod rebuilder;
+mod relied_equalities;
 mod resolve;
 mod string_handles;
 

@@ -10,6 +10,7 @@ use shapeflow_shape_fns::{Dim, IntoDim, Symbol, TensorShape, Unknown};
 
 use super::needed_nodes::{definer, needed_nodes};
 use super::rebuilder::Rebuilder;
+use super::relied_equalities::keep_relied_equalities;
 use super::string_handles::StringMoves;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{GraphData, NodeIx, ValueIx};
@@ -95,6 +96,7 @@ fn rebuild_nodes(
             _ => strings.copy(&mut this, index)?,
         }
     }
+    keep_relied_equalities(&mut this, needed)?;
     for &value in wanted {
         strings.materialize(&mut this, value)?;
     }

@@ -2,7 +2,7 @@
 
 use std::hash::{Hash, Hasher};
 
-use rustc_hash::{FxHashMap, FxHasher};
+use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use shapeflow_shape_fns::{Attrs, DType, Dim, DimTable, OperandInfo, Symbol, SymbolKind, TensorShape};
 use smallvec::SmallVec;
 
@@ -187,7 +187,7 @@ impl<'a> Rebuilder<'a> {
 
     /// Returns the dim of the new graph for an anonymous symbol of the old one. The symbol's number means nothing in
     /// the new table, so a symbol that no node has defined yet becomes a fresh one, which no node makes.
-    fn symbol(&mut self, old: Symbol) -> Option<Dim> {
+    pub fn symbol(&mut self, old: Symbol) -> Option<Dim> {
         if !old.is_anonymous() {
             return None;
         }
@@ -197,6 +197,11 @@ impl<'a> Rebuilder<'a> {
             table.fresh(old.kind())
         });
         Some(new.clone())
+    }
+
+    /// Returns whether the new graph has a symbol of the old one. `named` are the names that it has.
+    pub fn has_symbol(&self, old: Symbol, named: &FxHashSet<Symbol>) -> bool {
+        if old.is_anonymous() { self.symbols.contains_key(&old) } else { named.contains(&old) }
     }
 
     pub fn push_input(&mut self, node: &Node, dtype: DType, shape: TensorShape, name: String) -> ValueIx {

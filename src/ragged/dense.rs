@@ -213,7 +213,8 @@ impl RaggedTensor {
         Ok(RaggedTensor { flat: dense.reshape(&flat)?, partitions })
     }
 
-    /// Makes a ragged tensor of the first `lengths[i]` elements of each row `i` of a dense tensor.
+    /// Makes a ragged tensor of the first `lengths[i]` elements of each row `i` of a dense tensor. As in TensorFlow, a negative
+    /// length counts as 0, and a length above the size of axis 1 counts as this size.
     ///
     /// ```
     /// use shapeflow::{RaggedTensor, Tensor};
@@ -225,7 +226,7 @@ impl RaggedTensor {
     /// ```
     ///
     /// # Errors
-    /// There is not one length for each row, or a length is negative or above the size of axis 1.
+    /// There is not one length for each row.
     pub fn from_tensor_lengths(dense: &Tensor, lengths: impl Into<Tensor>) -> Result<RaggedTensor> {
         let lengths = lengths.into();
         check_vector("lengths", &lengths.view())?;
@@ -239,13 +240,7 @@ impl RaggedTensor {
             )));
         }
         let kept: Vec<usize> = with_ints!(lengths, |lengths| {
-            let check = |(row, &length)| {
-                let length = wide(length);
-                usize::try_from(length).ok().filter(|length| *length <= width).ok_or_else(|| {
-                    shape_error(format!("the length of row {row} must be in [0, {width}], got {length}"))
-                })
-            };
-            lengths.iter().enumerate().map(check).collect::<Result<_>>()?
+            lengths.iter().map(|length| wide(*length).clamp(0, width as i64) as usize).collect()
         });
         rows_of(dense, &kept, lengths.dtype())
     }

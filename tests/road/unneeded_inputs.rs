@@ -63,3 +63,24 @@ fn an_input_whose_sizes_define_a_needed_symbol_is_needed() -> Result<()> {
     assert_eq!(sum, Tensor::from([2.0f32, 3.0]));
     Ok(())
 }
+
+/// After `stack(a, b)`, the size of `b` is read as that of `a`. An output that relies on it checks it, even if the output
+/// does not need the stack.
+#[test]
+fn dims_that_an_unneeded_node_made_equal_are_checked_where_they_are_used() -> Result<()> {
+    for shapes in [[shape!["n"], shape!["m"]], [shape![?], shape![?]]] {
+        let g = Graph::new();
+        let [n, m] = shapes;
+        let (a, b) = (g.input("a", DType::F32, n)?, g.input("b", DType::F32, m)?);
+        // The vectors have equally many elements; nothing needs the matrix.
+        let _ = shapeflow::stack(&[a, b], 0)?;
+        let rows = b.dim(0)?;
+        let (doubled, numbers) = ((b * 2.0).ok()?, g.range(0i64, &rows, 1i64)?);
+        let exe = g.compile(&[(a * 2.0).ok()?, doubled, numbers])?;
+        let feeds = |rows: usize| Tensor::zeros(DType::F32, &[rows]).unwrap();
+        let run = |x: usize, y: usize| exe.run_all(&[feeds(x).view(), feeds(y).view()]);
+        assert_eq!(run(3, 3)?[2].to_vec::<i64>()?, [0, 1, 2]);
+        assert!(run(3, 2).is_err());
+    }
+    Ok(())
+}

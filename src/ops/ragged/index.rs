@@ -175,13 +175,16 @@ impl<'g> RaggedValue<'g> {
     /// ```
     ///
     /// # Errors
-    /// `condition` is not a vector of bool, or dtypes or numbers of rows differ.
+    /// `condition` is not a vector of bool, dtypes differ, or numbers of rows are known to differ. The run fails if numbers of
+    /// rows differ.
     #[track_caller]
     pub fn select_rows(self, condition: Value<'g>, no: RaggedValue<'g>) -> Result<RaggedValue<'g>> {
         let _call = self.graph().open_call();
-        let yes = self.graph().range(0i64, self.nrows(), 1i64)?;
-        let other = self.graph().range(0i64, no.nrows(), 1i64)?;
-        let other = (other + dim_value(self.graph(), self.nrows())?).ok()?;
+        let count = self.nrows();
+        let condition = condition.ensure_shape([count.clone()])?;
+        let yes = self.graph().range(0i64, &count, 1i64)?;
+        let other = self.graph().range(&count, count.clone() + no.nrows(), 1i64)?;
+        let other = other.ensure_shape([count])?;
         let rows = condition.select(yes, other)?;
         take(RaggedValue::concat(&[self, no], 0)?.into(), rows)?.ragged()
     }

@@ -6,7 +6,7 @@ use super::partition::{number, refuse, splits_of_lengths, uniform_partition};
 use super::range::range_parts;
 use crate::error::{ErrorKind, Result};
 use crate::graph::{AnyValue, RaggedValue, RowPartitionValue, Value};
-use crate::ops::{SliceItem, concat as concat_dense};
+use crate::ops::{SliceItem, concat as concat_dense, stack};
 
 /// Selects positions along axis 0, which are numbers within the axis.
 pub(super) fn take<'g>(value: AnyValue<'g>, indices: Value<'g>) -> Result<AnyValue<'g>> {
@@ -88,7 +88,8 @@ impl<'g> RaggedValue<'g> {
     /// ```
     ///
     /// # Errors
-    /// There are no values, the axis does not exist, or dtypes, ranks or numbers of partitions differ.
+    /// There are no values, the axis does not exist, dtypes, ranks or numbers of partitions differ, numbers of rows are known
+    /// to differ (axis 1), or the values have not the same row splits (later axes). The run fails if numbers of rows differ.
     #[track_caller]
     pub fn concat(values: &[RaggedValue<'g>], axis: i64) -> Result<RaggedValue<'g>> {
         let Some(&first) = values.first() else {
@@ -103,7 +104,7 @@ impl<'g> RaggedValue<'g> {
         concat_along(&values, axis)?.ragged()
     }
 
-    /// Stacks ragged values along a new axis 0 or 1.
+    /// Stacks ragged values along a new axis.
     ///
     /// # Errors
     /// As [`RaggedValue::concat`].
@@ -256,19 +257,23 @@ fn concat_along<'g>(values: &[AnyValue<'g>], axis: usize) -> Result<AnyValue<'g>
         return Ok(first.with_values_unchecked(concat_along(&inner, axis - 1)?).into());
     }
     // The rows of all values, one value after the other, are taken in the order of the rows of the result.
-    let count = ragged.len() as i64;
-    let joined = join_rows(values)?.ragged()?;
-    let rows = first.nrows();
-    for other in &ragged[1..] {
-        let other = other.nrows();
-        if first.graph().same_dim(&rows, &other) == Some(false) {
+    let (count, rows) = (ragged.len() as i64, first.nrows());
+    let mut start = Dim::known(0);
+    let mut numbers = Vec::with_capacity(ragged.len());
+    for value in &ragged {
+        let got = value.nrows();
+        if first.graph().same_dim(&rows, &got) == Some(false) {
             let message =
-                format!("values joined along axis 1 must have one number of rows, got {rows} and {other}");
+                format!("values joined along axis 1 must have one number of rows, got {rows} and {got}");
             return Err(refuse(ErrorKind::Shape, message));
         }
+        let end = start.clone() + got;
+        numbers.push(first.graph().range(&start, &end, 1i64)?);
+        start = end;
     }
-    let numbers = first.graph().range(0i64, joined.nrows(), 1i64)?;
-    let order = numbers.reshape([count, -1])?.transpose([1, 0])?.reshape([-1])?;
+    // The run fails here if a value has another number of rows.
+    let order = stack(&numbers, 1)?.reshape([-1])?;
+    let joined = join_rows(values)?.ragged()?;
     let ordered = take(joined.into(), order)?.ragged()?;
     let splits = ordered.row_splits().slice_with(&[SliceItem::from(..).step(count)])?;
     let lengths = ragged.iter().map(|value| value.partition().uniform_row_length());

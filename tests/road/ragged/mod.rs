@@ -9,6 +9,7 @@ mod laws;
 mod maps;
 mod mistakes;
 mod recorded;
+mod row_counts;
 mod selections;
 
 #[test]

@@ -1,0 +1,87 @@
+//! Ops over several ragged values check that the values have one number of rows, and cached encodings stay in their region.
+
+use shapeflow::{DType, Graph, RaggedTensor, RaggedValue, Result, Tensor, TensorView, ragged, shape};
+
+/// Makes a ragged input whose rows have no known number, and its value for a run.
+fn unknown_rows<'g>(g: &'g Graph, name: &str) -> Result<RaggedValue<'g>> {
+    let values = g.input(&format!("{name}_values"), DType::I64, shape![?])?;
+    RaggedValue::from_row_splits(values, g.input(&format!("{name}_splits"), DType::I64, shape![?])?)
+}
+
+fn run(g: &Graph, output: RaggedValue<'_>, feeds: &[(&str, &RaggedTensor)]) -> Result<String> {
+    let parts: Vec<(String, Tensor)> = feeds
+        .iter()
+        .flat_map(|(name, x)| {
+            [
+                (format!("{name}_values"), x.flat_values().clone()),
+                (format!("{name}_splits"), x.row_splits().clone()),
+            ]
+        })
+        .collect();
+    let views: Vec<(&str, TensorView<'_>)> =
+        parts.iter().map(|(name, tensor)| (name.as_str(), tensor.view())).collect();
+    Ok(g.compile(output)?.run_named(&views)?.ragged_at(0)?.to_string())
+}
+
+#[test]
+fn rows_are_joined_only_if_there_are_equally_many() -> Result<()> {
+    let g = Graph::new();
+    let [a, b, c] = ["a", "b", "c"].map(|name| unknown_rows(&g, name).unwrap());
+    let joined = RaggedValue::concat(&[a, b, c], 1)?;
+    let stacked = RaggedValue::stack(&[a, b, c], 1)?;
+    let one: RaggedTensor = ragged![[9i64]];
+    let two = ragged![[1i64, 2], [3]];
+    let three = ragged![[4i64], [], [5, 6]];
+    let feeds = [("a", &two), ("b", &two), ("c", &two)];
+    assert_eq!(run(&g, joined, &feeds)?, "[[1, 2, 1, 2, 1, 2], [3, 3, 3]]");
+    assert_eq!(run(&g, stacked, &feeds)?, "[[[1, 2], [1, 2], [1, 2]], [[3], [3], [3]]]");
+    // The numbers of rows are 2, 1 and 3: six rows, as three times two.
+    for output in [joined, stacked] {
+        let error = run(&g, output, &[("a", &two), ("b", &one), ("c", &three)]).unwrap_err();
+        assert!(error.to_string().contains("row_counts.rs"), "{error}");
+    }
+    Ok(())
+}
+
+#[test]
+fn rows_are_selected_only_from_equally_many() -> Result<()> {
+    let g = Graph::new();
+    let (yes, no) = (unknown_rows(&g, "yes")?, unknown_rows(&g, "no")?);
+    let rows = yes.select_rows(g.constant([true, false])?, no)?;
+    let (one, two): (RaggedTensor, _) = (ragged![[9i64]], ragged![[1i64, 2], [3]]);
+    assert_eq!(run(&g, rows, &[("yes", &two), ("no", &two)])?, "[[1, 2], [3]]");
+    assert!(run(&g, rows, &[("yes", &two), ("no", &one)]).is_err());
+    assert!(run(&g, rows, &[("yes", &one), ("no", &one)]).is_err());
+    Ok(())
+}
+
+#[test]
+fn encodings_that_a_branch_computes_stay_in_the_branch() -> Result<()> {
+    let g = Graph::new();
+    let x = unknown_rows(&g, "x")?;
+    let flag = g.input("flag", DType::Bool, shape![])?;
+    let either = g.cond(flag, || x.value_rowids(), || x.row_lengths())?;
+    let (rowids, lengths) = (x.value_rowids()?, x.row_lengths()?);
+    let exe = g.compile(&[either[0], rowids, lengths][..])?;
+    let x = ragged![[1i64, 2], [], [3]];
+    let feeds = [
+        ("x_values", x.flat_values().view()),
+        ("x_splits", x.row_splits().view()),
+        ("flag", TensorView::new(&[], &[false])?),
+    ];
+    let results = exe.run_named(&feeds)?;
+    let ints = |i: usize| results.iter().nth(i).unwrap().1.to_vec::<i64>().unwrap();
+    assert_eq!((ints(0), ints(1), ints(2)), (vec![2, 0, 1], vec![0, 0, 2], vec![2, 0, 1]));
+    Ok(())
+}
+
+#[test]
+fn lengths_beyond_the_rows_are_cut() -> Result<()> {
+    let dense = Tensor::from([[1, 2], [3, 4], [5, 6]]);
+    let cut = RaggedTensor::from_tensor_lengths(&dense, [-3i64, 1, 7])?;
+    assert_eq!(cut.to_string(), "[[], [3], [5, 6]]");
+    let g = Graph::new();
+    let x = RaggedValue::from_tensor_lengths(g.constant(dense)?, g.constant([-3i64, 1, 7])?)?;
+    assert_eq!(g.compile(x)?.run_named(&[])?.ragged_at(0)?, cut);
+    Ok(())
+}
