@@ -20,6 +20,8 @@ mod case;
 mod compile;
 #[path = "pipelines/compiled_case.rs"]
 mod compiled_case;
+#[path = "pipelines/einsums.rs"]
+mod einsums;
 #[path = "pipelines/elementwise.rs"]
 mod elementwise;
 #[path = "pipelines/indices.rs"]
@@ -38,6 +40,8 @@ mod reductions;
 mod row;
 #[path = "pipelines/serve.rs"]
 mod serve;
+#[path = "pipelines/sorting.rs"]
+mod sorting;
 #[path = "pipelines/threads.rs"]
 mod threads;
 
@@ -112,7 +116,9 @@ fn cases() -> Vec<Case> {
     cases.extend(reductions::cases());
     cases.extend(movement::cases());
     cases.extend(indices::cases());
+    cases.extend(sorting::cases());
     cases.extend(ragged::cases());
+    cases.extend(einsums::cases());
     cases.extend(models::cases());
     cases
 }

@@ -1390,6 +1390,29 @@ def least_squares_cases(out):
             out.record("CholeskyGrad", l=factor.astype(dtype), grad=rng.normal(size=sizes).astype(dtype))
 
 
+def mixed_dtype_cases(out):
+    """Operands of a dtype that the result does not have, and parameters of narrow dtypes."""
+    bytes_of = {np.int8: ([100, -128, 127], [[-3, 5], [127, 2], [1, -128]]), np.uint8: ([200, 3, 255], [[7, 255], [1, 0], [9, 4]])}
+    for left, right in ((np.int8, np.int8), (np.uint8, np.int8), (np.int8, np.uint8), (np.uint8, np.uint8)):
+        x, y = np.array([[bytes_of[left][0]] * 2], left), np.array([bytes_of[right][1]], right)
+        out.record("BatchMatMulV3", {"Tout": tf.int32}, x=x, y=y)
+        out.record("BatchMatMulV3", {"Tout": tf.int32, "adj_y": True}, x=x, y=np.swapaxes(y, 1, 2).copy())
+    bounds = {name: P(value, np.int16) for name, value in (("begin", [1]), ("end", [-1]), ("strides", [2]))}
+    out.record("StridedSlice", input=i32(9, 8, 7, 6, 5, 4), **bounds)
+    sizes = P([1, 2], np.int8)
+    out.record("SplitV", {"num_split": 2}, value=i32(9, 8, 7), size_splits=sizes, split_dim=P(0))
+    plain = (np.uint8, np.int16, HALF, np.int32, np.float32, np.int64, np.float64)
+    complexes = (np.complex64, np.complex128)
+    for source in plain + complexes:
+        for target in plain + complexes:
+            if source in complexes or target in complexes:
+                ratio = max(1, np.dtype(target).itemsize // np.dtype(source).itemsize)
+                x = np.frombuffer(bytes([3, 60, 5, 61, 7, 62, 9, 63] * 4), source).reshape(-1, ratio)
+                x = x if ratio > 1 else x.reshape(-1)
+                out.record("Bitcast", {"type": tf.as_dtype(target)}, input=x)
+    out.record("Bitcast", {"type": tf.complex64}, input=f32(1, 2, 3), error=True)
+
+
 FAMILIES = (
     unary_cases,
     binary_cases,
@@ -1428,6 +1451,7 @@ FAMILIES = (
     narrow_cases,
     area_cases,
     least_squares_cases,
+    mixed_dtype_cases,
 )
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-FILE_TYPES = {"f32": "f4", "f64": "f8", "i32": "i4", "i64": "i8", "u8": "u1", "bool": "?"}
+FILE_TYPES = {"f32": "f4", "f64": "f8", "i32": "i4", "i64": "i8", "u8": "u1", "bool": "?", "c64": "c8"}
 
 
 def disagreement(case, ours, theirs):
@@ -22,7 +22,7 @@ def disagreement(case, ours, theirs):
             return f"expected sizes {a.shape}, got {b.shape}"
         if a.size == 0:
             continue
-        a, b = a.ravel(), b.ravel()
+        a, b = reals(a.ravel()), reals(b.ravel())
         far, worst, largest = 0, 0.0, float(np.abs(a[:: max(1, a.size >> 20)].astype("f8")).max())
         for start in range(0, a.size, 1 << 20):
             x, y = a[start : start + (1 << 20)].astype("f8"), b[start : start + (1 << 20)].astype("f8")
@@ -34,6 +34,11 @@ def disagreement(case, ours, theirs):
         if far > a.size * (1e-2 if "quantize" in case else 0):
             return f"{far} of {a.size} elements differ, by at most {worst:.3g}"
     return None
+
+
+def reals(array):
+    """Returns the parts of complex numbers, or the numbers themselves."""
+    return array.view(array.real.dtype) if np.iscomplexobj(array) else array
 
 
 def in_order(unique):

@@ -1,5 +1,8 @@
 """Builds the cases as ONNX models, for the peers that read ONNX."""
 
+import sys
+from pathlib import Path
+
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
@@ -13,6 +16,8 @@ TYPES = {
     "bool": TensorProto.BOOL,
 }
 OPSET = 20
+sys.path.insert(0, str(Path(__file__).resolve().parent / "workers"))
+from formulas import EINSUMS  # noqa: E402
 
 
 class Model:
@@ -155,6 +160,20 @@ def scatter(m, indices, x):
     return m.ScatterND(zeros, m.Cast(indices, to=TensorProto.INT64), x, reduction="add")
 
 
+def segment_sum(m, x, ids):
+    zeros = m.const(np.zeros(10_000), np.float32)
+    return m.ScatterElements(zeros, ids, x, axis=0, reduction="add")
+
+
+def resized(m, x):
+    scales = m.const([1, 0.5, 0.5, 1], np.float32)
+    return m.Resize(x, "", scales, mode="linear", coordinate_transformation_mode="half_pixel")
+
+
+def einsum(equation):
+    return lambda m, *x: m.Einsum(*x, equation=equation)
+
+
 def stitch(m, *parts):
     positions = m.Unsqueeze(m.Cast(m.Concat(*parts[:8], axis=0), to=TensorProto.INT64), m.ints(-1))
     return m.ScatterND(m.const(np.zeros(1 << 20), np.float32), positions, m.Concat(*parts[8:], axis=0))
@@ -214,6 +233,15 @@ CASES = {
     "reverse_sequence [256,512,64]": reverse_sequence,
     "dynamic_partition 1M in 8": partition,
     "feature hashing: unique + gather 256K, 16 columns": hashing,
+    "top_k 100 of [1024,10000]": lambda m, x: m.TopK(x, m.ints(100), outputs=2),
+    "cumsum 1M f32": lambda m, x: m.CumSum(x, m.const(0, np.int64)),
+    "cumsum axis 0 of [4096,1024]": lambda m, x: m.CumSum(x, m.const(0, np.int64)),
+    "cumsum axis 1 of [4096,1024]": lambda m, x: m.CumSum(x, m.const(1, np.int64)),
+    "unsorted_segment_sum 1M in 10k": segment_sum,
+    "softplus 1M": lambda m, x: m.Softplus(x),
+    "erf 1M": lambda m, x: m.Erf(x),
+    "resize bilinear [8,512,512,3] by 0.5": resized,
+    **{name: einsum(equation) for name, equation in EINSUMS.items()},
     "matmul 512³": lambda m, a, b: m.MatMul(a, b),
     "matmul 2048³": lambda m, a, b: m.MatMul(a, b),
     "[1,784]×[784,512]": lambda m, a, b: m.MatMul(a, b),

@@ -1,6 +1,6 @@
 //! [`Case`]: a graph and its inputs.
 
-use shapeflow::{Executable, Graph, Result, Tensor, TensorShape, Value};
+use shapeflow::{DType, Executable, Graph, Result, Tensor, TensorShape, Value};
 
 /// A function that builds a graph from the values of its inputs, and returns its results.
 pub type Build = for<'g> fn(&'g Graph, &[Value<'g>]) -> Result<Vec<Value<'g>>>;
@@ -66,6 +66,23 @@ pub fn scaled(sizes: &[usize], scale: f32, offset: f32) -> Result<Tensor> {
 pub fn scaled_f64(sizes: &[usize], scale: f64, offset: f64) -> Result<Tensor> {
     let unit = |i: u32| f64::from(mix(i)) / f64::from(1u32 << 31) - 1.0;
     Tensor::from_vec(sizes, (0..count(sizes)).map(|i| unit(i) * scale + offset).collect())
+}
+
+/// Returns complex numbers whose parts are in [-1, 1), the same in every run.
+pub fn complex_numbers(count: usize) -> Result<Tensor> {
+    Tensor::from_bits(DType::C64, &[count], numbers(&[2 * count])?.as_slice::<f32>()?)
+}
+
+/// Returns numbers in [-1, 1) of which no two are equal, the same in every run. There are at most 2^24.
+pub fn distinct(sizes: &[usize]) -> Result<Tensor> {
+    // Multiplications by odd numbers and shifts by half of the bits are bijections of numbers of 24 bits.
+    const MASK: u32 = (1 << 24) - 1;
+    let unit = |i: u32| {
+        let i = i.wrapping_mul(0x6c_a68b) & MASK;
+        let i = (i ^ (i >> 12)).wrapping_mul(0x2d_352d) & MASK;
+        (i ^ (i >> 12)) as f32 / (1 << 23) as f32 - 1.0
+    };
+    Tensor::from_vec(sizes, (0..count(sizes)).map(unit).collect())
 }
 
 /// Returns integers in [0, limit), the same in every run.

@@ -2,7 +2,7 @@
 
 use shapeflow::{DType, Graph, Result, Tensor, Value};
 
-use super::case::{Case, numbers, scaled, scaled_f64};
+use super::case::{Build, Case, complex_numbers, numbers, scaled, scaled_f64};
 
 const MEBI: usize = 1 << 20;
 
@@ -29,6 +29,15 @@ pub fn cases() -> Vec<Case> {
             || Ok(vec![scaled(&[MEBI], 4.0, 0.0)?]),
             |_, x| Ok(vec![x[0].gelu(true)?]),
         ),
+        function("softplus 1M", |_, x| Ok(vec![x[0].softplus()?])),
+        function("erf 1M", |_, x| Ok(vec![x[0].erf()?])),
+        function("lgamma 1M", |_, x| Ok(vec![x[0].lgamma()?])),
+        Case::new(
+            "complex multiply-add 1M",
+            &["[n]", "[n]", "[n]"],
+            || (0..3).map(|_| complex_numbers(MEBI)).collect(),
+            |_, x| Ok(vec![(x[0] * x[1] + x[2]).ok()?]),
+        ),
         Case::new("Black-Scholes f32 1M", &["[n]", "[n]", "[n]"], || market(DType::F32), black_scholes),
         Case::new("Black-Scholes f64 1M", &["[n]", "[n]", "[n]"], || market(DType::F64), black_scholes),
         Case::new(
@@ -50,6 +59,11 @@ pub fn cases() -> Vec<Case> {
             quantized_chain,
         ),
     ]
+}
+
+/// Returns a case of a function of 1M numbers in [0, 8).
+fn function(name: &'static str, build: Build) -> Case {
+    Case::new(name, &["[n]"], || Ok(vec![scaled(&[MEBI], 4.0, 4.0)?]), build)
 }
 
 fn scaled_relu(name: &'static str, n: usize) -> Case {

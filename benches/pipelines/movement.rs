@@ -1,6 +1,6 @@
 //! Cases that move elements to positions that depend on shapes and attributes only, not on the elements.
 
-use shapeflow::{DType, Graph, Result, SliceItem, Value, WindowPadding, concat};
+use shapeflow::{DType, Graph, Result, Sampling, SliceItem, Value, WindowPadding, concat};
 
 use super::case::{Build, Case, bytes, integers, numbers};
 
@@ -61,6 +61,12 @@ pub fn cases() -> Vec<Case> {
             &["[n]"],
             || Ok(vec![integers(&[65536], 257)?]),
             |_, x| Ok(vec![x[0].sequence_mask(256)?]),
+        ),
+        case_of_one_input(
+            "resize bilinear [8,512,512,3] by 0.5",
+            "[n, h, w, 3]",
+            &[8, 512, 512, 3],
+            |_, x| Ok(vec![x[0].resize_bilinear([256, 256], Sampling::HalfPixel)?]),
         ),
     ]
 }

@@ -112,8 +112,9 @@ fn write(path: &Path, tensor: &Tensor) -> std::result::Result<(), Box<dyn std::e
         DType::I32 => put(&mut file, tensor, i32::to_ne_bytes),
         DType::I64 => put(&mut file, tensor, i64::to_ne_bytes),
         DType::U8 => put(&mut file, tensor, u8::to_ne_bytes),
+        DType::C64 => put_all(&mut file, tensor.as_bits::<f32>()?, f32::to_ne_bytes),
         DType::Bool => put(&mut file, tensor, |flag: bool| [u8::from(flag)]),
-        other => Err(format!("elements must be f32, f64, i32, i64, u8 or bool, got {other}").into()),
+        other => Err(format!("elements must be f32, f64, c64, i32, i64, u8 or bool, got {other}").into()),
     }?;
     Ok(file.flush()?)
 }
@@ -123,7 +124,15 @@ fn put<T: Element, const N: usize>(
     tensor: &Tensor,
     bytes: fn(T) -> [u8; N],
 ) -> std::result::Result<(), Box<dyn std::error::Error>> {
-    for element in tensor.as_slice::<T>()? {
+    put_all(file, tensor.as_slice::<T>()?, bytes)
+}
+
+fn put_all<T: Copy, const N: usize>(
+    file: &mut impl Write,
+    elements: &[T],
+    bytes: fn(T) -> [u8; N],
+) -> std::result::Result<(), Box<dyn std::error::Error>> {
+    for element in elements {
         file.write_all(&bytes(*element))?;
     }
     Ok(())

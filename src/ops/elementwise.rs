@@ -1,114 +1,19 @@
 //! Elementwise ops as rows: `unary_ops!` and `binary_ops!`.
 //!
 //! A row holds the documentation of the builder method, the names of the method and of the definition, the dtype rule,
-//! the TensorFlow op types, the body, and optionally a shape function. `own_shape_fn` after an op type means that an
-//! imported op keeps TensorFlow's shape function.
+//! the TensorFlow op types, an example, the body, and optionally a shape function. `own_shape_fn` after an op type means
+//! that an imported op keeps TensorFlow's shape function. An example has operands and a result, after `=` if the result
+//! is exact and after `~` if it is rounded to four digits.
 //!
 //! ```text
 //! unary_ops! { unary, "":
 //!     /// The cube root of every element; negative for negative elements.
-//!     cbrt, CBRT: float, [], math::cbrt;
+//!     cbrt, CBRT: float, [], [8.0, -27.0] ~ [2.0, -3.0], math::cbrt;
 //! }
 //! ```
 //!
 //! The macros generate the builder method, the `OpDef` and the file's list `ALL`. They also generate the part of the
-//! documentation that the columns determine: shapes, dtypes, TensorFlow's names, fusion and errors.
-
-/// The name of a dtype rule's class in documentation: in the plural (`many`), in the singular (`one`), or in a negation
-/// (`or`).
-macro_rules! dtype_words {
-    (many float) => {
-        "floats"
-    };
-    (one float) => {
-        "a float"
-    };
-    (or float) => {
-        "floats"
-    };
-    (many inexact) => {
-        "floats and complex numbers"
-    };
-    (one inexact) => {
-        "a float or a complex number"
-    };
-    (many integer) => {
-        "integers"
-    };
-    (one integer) => {
-        "an integer"
-    };
-    (or integer) => {
-        "integers"
-    };
-    (many number) => {
-        "integers and floats"
-    };
-    (one number) => {
-        "an integer or a float"
-    };
-    (or number) => {
-        "integers or floats"
-    };
-    (many numeric) => {
-        "integers, floats and complex numbers"
-    };
-    (one numeric) => {
-        "an integer, a float or a complex number"
-    };
-    (or numeric) => {
-        "integers, floats or complex numbers"
-    };
-    (many signed_numeric) => {
-        "signed integers, floats and complex numbers"
-    };
-    (one signed_numeric) => {
-        "a signed integer, a float or a complex number"
-    };
-    (many signed) => {
-        "signed integers and floats"
-    };
-    (one signed) => {
-        "a signed integer or a float"
-    };
-    (many bits) => {
-        "integers and bool"
-    };
-    (one bits) => {
-        "an integer or bool"
-    };
-    (or bits) => {
-        "integers or bool"
-    };
-    (many boolean) => {
-        "bool"
-    };
-    (one boolean) => {
-        "bool"
-    };
-    (or boolean) => {
-        "bool"
-    };
-    (many scalar) => {
-        "bool, integers and floats"
-    };
-    (or scalar) => {
-        "bool, integers or floats"
-    };
-}
-
-/// The sentence of the documentation that names the TensorFlow op types of a row.
-macro_rules! tensorflow_words {
-    () => {
-        ""
-    };
-    ($op:literal) => {
-        concat!(" As TensorFlow's `", $op, "`.")
-    };
-    ($op:literal, $other:literal) => {
-        concat!(" As TensorFlow's `", $op, "` and `", $other, "`.")
-    };
-}
+//! documentation that the columns determine: shapes, dtypes, TensorFlow's names, fusion, the example and errors.
 
 /// The shape function of a row; the first argument is the default.
 macro_rules! shape_of_row {
@@ -123,17 +28,27 @@ macro_rules! shape_of_row {
 /// Ops of one operand, whose shape the result has. `$rules` is the module of dtype rules, which determines the dtype of
 /// the result. `$result` is text about the result for the docs of the methods; it may be empty.
 macro_rules! unary_ops {
-    ($rules:ident, $result:literal: $($(#[$meta:meta])* $method:ident, $DEF:ident: $class:ident, [$($op:literal $($own:ident)?),*], $body:expr $(, shape = $shape:path)?;)*) => {
+    ($rules:ident, $result:literal: $($(#[$meta:meta])* $method:ident, $DEF:ident: $class:ident, [$($op:literal $($own:ident)?),*], $x:tt $(= $exact:tt)? $(~ $near:tt)?, $body:expr $(, shape = $shape:path)?;)*) => {
         impl<'g> $crate::graph::Value<'g> {$(
             $(#[$meta])*
             ///
             #[doc = concat!(
-                "`[..] -> [..]`, ", $crate::ops::elementwise::dtype_words!(many $class), $result, ".",
-                $crate::ops::elementwise::tensorflow_words!($($op),*), " Fuses into kernels.",
+                "`[..] -> [..]`, ", $crate::ops::row_docs::dtype_words!(many $class), $result, ".",
+                $crate::ops::row_docs::tensorflow_words!($($op),*), " Fuses into kernels.",
             )]
             ///
+            /// ```
+            /// # use shapeflow::{Graph, Tensor};
+            /// let g = Graph::new();
+            #[doc = $crate::ops::row_docs::call_words!($method, $x)]
+            /// let [y] = g.compile(y)?.run(&[])?;
+            $(#[doc = $crate::ops::row_docs::exact_words!($exact)])?
+            $(#[doc = $crate::ops::row_docs::near_words!($near)])?
+            /// # Ok::<(), shapeflow::Error>(())
+            /// ```
+            ///
             /// # Errors
-            #[doc = concat!("The element type is not ", $crate::ops::elementwise::dtype_words!(one $class), ".")]
+            #[doc = concat!("The element type is not ", $crate::ops::row_docs::dtype_words!(one $class), ".")]
             #[track_caller]
             pub fn $method(self) -> $crate::error::Result<$crate::graph::Value<'g>> {
                 self.unary(&$DEF, std::panic::Location::caller())
@@ -149,7 +64,7 @@ macro_rules! unary_ops {
             )]
             ///
             /// # Errors
-            #[doc = concat!("The element type is not ", $crate::ops::elementwise::dtype_words!(one $class), ".")]
+            #[doc = concat!("The element type is not ", $crate::ops::row_docs::dtype_words!(one $class), ".")]
             #[track_caller]
             pub fn $method(self) -> $crate::error::Result<$crate::graph::RaggedValue<'g>> {
                 self.unary(&$DEF, std::panic::Location::caller())
@@ -177,18 +92,28 @@ macro_rules! unary_ops {
 /// of the result. `$result` is text about the result for the docs of the methods; it may be empty. `divides` after the
 /// op types says that the op divides by its second operand.
 macro_rules! binary_ops {
-    ($rules:ident, $result:literal: $($(#[$meta:meta])* $method:ident, $DEF:ident: $class:ident, [$($op:literal $($own:ident)?),*] $($divides:ident)?, $body:expr $(, shape = $shape:path)?;)*) => {
+    ($rules:ident, $result:literal: $($(#[$meta:meta])* $method:ident, $DEF:ident: $class:ident, [$($op:literal $($own:ident)?),*] $($divides:ident)?, $x:tt, $y:tt $(= $exact:tt)? $(~ $near:tt)?, $body:expr $(, shape = $shape:path)?;)*) => {
         impl<'g> $crate::graph::Value<'g> {$(
             $(#[$meta])*
             ///
             #[doc = concat!(
-                "`[..], [..] -> broadcast`, ", $crate::ops::elementwise::dtype_words!(many $class), " of one dtype",
-                $result, ".", $crate::ops::elementwise::tensorflow_words!($($op),*), " Fuses into kernels.",
+                "`[..], [..] -> broadcast`, ", $crate::ops::row_docs::dtype_words!(many $class), " of one dtype",
+                $result, ".", $crate::ops::row_docs::tensorflow_words!($($op),*), " Fuses into kernels.",
             )]
+            ///
+            /// ```
+            /// # use shapeflow::{Graph, Tensor};
+            /// let g = Graph::new();
+            #[doc = $crate::ops::row_docs::call_words!($method, $x, $y)]
+            /// let [y] = g.compile(y)?.run(&[])?;
+            $(#[doc = $crate::ops::row_docs::exact_words!($exact)])?
+            $(#[doc = $crate::ops::row_docs::near_words!($near)])?
+            /// # Ok::<(), shapeflow::Error>(())
+            /// ```
             ///
             /// # Errors
             #[doc = concat!(
-                "The dtypes differ or are not ", $crate::ops::elementwise::dtype_words!(or $class),
+                "The dtypes differ or are not ", $crate::ops::row_docs::dtype_words!(or $class),
                 ", or the shapes do not broadcast.",
             )]
             #[track_caller]
@@ -210,7 +135,7 @@ macro_rules! binary_ops {
             ///
             /// # Errors
             #[doc = concat!(
-                "The dtypes differ or are not ", $crate::ops::elementwise::dtype_words!(or $class),
+                "The dtypes differ or are not ", $crate::ops::row_docs::dtype_words!(or $class),
                 ", the partitions cannot be equal, or a dense operand does not broadcast.",
             )]
             #[track_caller]
@@ -239,7 +164,7 @@ macro_rules! binary_ops {
     };
 }
 
-pub(crate) use {binary_ops, dtype_words, shape_of_row, tensorflow_words, unary_ops};
+pub(crate) use {binary_ops, shape_of_row, unary_ops};
 
 #[cfg(test)]
 mod tests {

@@ -1,22 +1,32 @@
 //! Gradients of elementwise ops as rows: `gradient_ops!`.
 //!
 //! A row holds the documentation of the builder method, the names of the method and of the definition, the class of
-//! dtypes, the TensorFlow op types, and the body. Both operands have one shape. The header names them in TensorFlow's
+//! dtypes, the TensorFlow op types, an example, and the body. Both operands have one shape. The header names them in TensorFlow's
 //! order.
 
 macro_rules! gradient_ops {
-    ([$first:literal, $second:literal]: $($(#[$meta:meta])* $method:ident, $DEF:ident: $class:ident, [$($op:literal),*], $body:expr;)*) => {
+    ([$first:literal, $second:literal]: $($(#[$meta:meta])* $method:ident, $DEF:ident: $class:ident, [$($op:literal),*], $x:tt, $y:tt $(= $exact:tt)? $(~ $near:tt)?, $body:expr;)*) => {
         impl<'g> $crate::graph::Value<'g> {$(
             $(#[$meta])*
             ///
             #[doc = concat!(
-                "`[..], [..] -> [..]`, ", $crate::ops::elementwise::dtype_words!(many $class), " of one dtype.",
-                $crate::ops::elementwise::tensorflow_words!($($op),*), " Fuses into kernels.",
+                "`[..], [..] -> [..]`, ", $crate::ops::row_docs::dtype_words!(many $class), " of one dtype.",
+                $crate::ops::row_docs::tensorflow_words!($($op),*), " Fuses into kernels.",
             )]
+            ///
+            /// ```
+            /// # use shapeflow::{Graph, Tensor};
+            /// let g = Graph::new();
+            #[doc = $crate::ops::row_docs::call_words!($method, $x, $y)]
+            /// let [y] = g.compile(y)?.run(&[])?;
+            $(#[doc = $crate::ops::row_docs::exact_words!($exact)])?
+            $(#[doc = $crate::ops::row_docs::near_words!($near)])?
+            /// # Ok::<(), shapeflow::Error>(())
+            /// ```
             ///
             /// # Errors
             #[doc = concat!(
-                "The dtypes differ or are not ", $crate::ops::elementwise::dtype_words!(or $class),
+                "The dtypes differ or are not ", $crate::ops::row_docs::dtype_words!(or $class),
                 ", or the shapes differ.",
             )]
             #[track_caller]

@@ -10,6 +10,8 @@ mod bad_graphs;
 mod bad_programs;
 mod bad_runs;
 mod bound_runs;
+#[cfg(feature = "strings")]
+mod builder_docs;
 mod circles;
 mod control;
 mod control_random;
@@ -35,6 +37,8 @@ mod limits;
 mod memory;
 mod mistakes;
 mod op_call;
+#[cfg(feature = "strings")]
+mod op_docs;
 #[cfg(feature = "strings")]
 mod op_index;
 mod op_params;

@@ -2,42 +2,15 @@
 //!
 //! The test writes the index anew if the environment variable `SHAPEFLOW_WRITE_INDEX` is set.
 
-use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
 use shapeflow::Registry;
 
-use crate::source_files::collect_rust_files;
-
-/// A family of ops: its folder below `src/ops`, and its title.
-const FAMILIES: &[(&str, &str)] = &[
-    ("math", "Arithmetic and functions of elements"),
-    ("logical", "Comparisons, flags and bits"),
-    ("reduce", "Reductions"),
-    ("array", "Shapes, slices, gathers and scatters"),
-    ("sort", "Sorting and searching"),
-    ("segment", "Segments and counts"),
-    ("linalg", "Matrices"),
-    ("nn", "Neural networks"),
-    ("image", "Images"),
-    ("string", "Strings"),
-    ("ragged", "Ragged rows"),
-    ("sparse", "Sparse tensors"),
-    ("quantize", "Quantized numbers"),
-];
+use crate::builder_docs::{Builder, FAMILIES, family};
 
 /// The length of a sentence that does not stand alone, such as `Returns the same elements.`
 const SHORT: usize = 32;
-
-/// A builder method.
-struct Builder {
-    name: String,
-    /// The type that has the method, such as `Value`; none for a function.
-    owner: Option<String>,
-    docs: String,
-    aliases: Vec<String>,
-}
 
 impl Builder {
     /// Returns the first sentences of the documentation, without links.
@@ -98,77 +71,6 @@ impl Builder {
             _ => "other ops",
         }
     }
-}
-
-/// Returns the public methods of graphs and values, and the public functions, that a file defines.
-///
-/// A method is a function, or the row of a macro: its name, perhaps after a number, and further columns.
-fn builders(source: &str) -> Vec<Builder> {
-    const OWNERS: [&str; 4] = ["Value", "Graph", "RaggedValue", "RowPartitionValue"];
-    let source = source.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
-    let (mut found, mut docs, mut aliases) = (Vec::new(), String::new(), Vec::new());
-    let (mut owner, mut in_rows) = (None, false);
-    for line in source.lines() {
-        let text = line.trim();
-        if line.starts_with('}') {
-            (owner, in_rows) = (None, false);
-        }
-        if let Some(implementation) = line.strip_prefix("impl") {
-            let name = implementation.trim_start_matches("<'g>").trim_start().split(['<', ' ']).next();
-            owner = name.map(str::to_string);
-        }
-        // Such as `unary_ops! { unary, "":`. The macro makes methods of one type.
-        if line.split_once("! {").is_some_and(|(name, _)| !name.contains(' ')) {
-            let is_ragged = source.contains("impl<'g> RaggedValue<'g> {$(");
-            (owner, in_rows) = (Some(if is_ragged { "RaggedValue" } else { "Value" }.to_string()), true);
-        }
-        if let Some(doc) = text.strip_prefix("///") {
-            docs += doc.trim();
-            docs.push('\n');
-            continue;
-        }
-        if text.starts_with("#[") {
-            if let Some((_, alias)) = text.split_once("doc(alias = \"") {
-                aliases.extend(alias.split('"').next().map(str::to_string));
-            }
-            continue;
-        }
-        let word = |text: &str| -> String {
-            text.chars().take_while(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || *c == '_').collect()
-        };
-        let name = match text.strip_prefix("pub fn ") {
-            Some(rest) => Some(word(rest)),
-            None if in_rows && line.starts_with("    ") && !line.starts_with("     ") => {
-                let row = text.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start();
-                let name = word(row);
-                let after = &row[name.len()..];
-                (!name.is_empty() && (after.starts_with(", ") || !docs.is_empty())).then_some(name)
-            }
-            None => None,
-        };
-        if let Some(name) = name.filter(|name| !name.is_empty()) {
-            let is_public = owner.as_deref().is_none_or(|owner| OWNERS.contains(&owner));
-            if is_public && (owner.is_some() || line.starts_with("pub fn")) {
-                let (docs, aliases) = (std::mem::take(&mut docs), std::mem::take(&mut aliases));
-                found.push(Builder { name, owner: owner.clone(), docs, aliases });
-            }
-        }
-        docs.clear();
-        aliases.clear();
-    }
-    found
-}
-
-/// Returns the builders of a family, sorted by name.
-fn family(folder: &str) -> Vec<Builder> {
-    let mut paths = Vec::new();
-    collect_rust_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src/ops").join(folder), &mut paths);
-    let sources = paths.iter().map(|path| std::fs::read_to_string(path).unwrap());
-    let mut by_name = BTreeMap::new();
-    for builder in sources.flat_map(|source| builders(&source)) {
-        by_name.entry((builder.name.clone(), builder.owner.clone())).or_insert(builder);
-    }
-    by_name.into_values().collect()
 }
 
 fn index() -> String {

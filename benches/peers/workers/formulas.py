@@ -1,6 +1,7 @@
 """Cases that are written the same way for every array library, as functions of a namespace and the inputs.
 
 A namespace `m` has `sqrt`, `exp`, `log`, `erf`, `relu`, `softmax`, `maximum`, `round`, `clip`, `mean`, `rsqrt`,
+`softplus`, `lgamma`, `einsum(equation, *arrays)`,
 `pad(x, n)`, `concat(arrays, axis)`, `transpose(x, axes)`, `reshape(x, sizes)`, `cast(x, dtype)` and `constant(list)`.
 """
 
@@ -8,6 +9,13 @@ MEAN = [0.485, 0.456, 0.406]
 DEVIATION = [0.229, 0.224, 0.225]
 SCALE, ZERO_POINT = 0.03125, 128.0
 RELUS = [f"relu(a*x+b) {size}" for size in ("4 KiB", "256 KiB", "4 MiB", "256 MiB")]
+# Case: equation.
+EINSUMS = {
+    "einsum bij,bjk->bik [32,128,128]": "bij,bjk->bik",
+    "einsum bqhd,bkhd->bhqk [8,128,8,64]": "bqhd,bkhd->bhqk",
+    "einsum ij,jk,kl->il [1024,32,1024,32]": "ij,jk,kl->il",
+    "einsum ij,ij->i [4096,1024]": "ij,ij->i",
+}
 TENS = ["10 ops, scalar", "10 ops, 8 elements", "10 ops, 256 MiB"]
 
 
@@ -87,7 +95,16 @@ def attention(m, x, query, key, value, out):
     return (scores @ v) @ out + x
 
 
+def einsum(equation):
+    return lambda m, *x: m.einsum(equation, *x)
+
+
 FORMULAS = {
+    **{name: einsum(equation) for name, equation in EINSUMS.items()},
+    "erf 1M": lambda m, x: m.erf(x),
+    "softplus 1M": lambda m, x: m.softplus(x),
+    "lgamma 1M": lambda m, x: m.lgamma(x),
+    "complex multiply-add 1M": lambda m, a, b, c: a * b + c,
     **{name: scaled_relu for name in RELUS},
     **{name: ten for name in TENS},
     "chain of 200 ops, 64K": two_hundred,

@@ -1,7 +1,7 @@
 """numpy. Functions that take `out=` get it, so that results reuse memory, as the results of shapeflow do."""
 
 import numpy as np
-from formulas import DEVIATION, MEAN, RELUS, SCALE, TENS, ZERO_POINT
+from formulas import DEVIATION, EINSUMS, MEAN, RELUS, SCALE, TENS, ZERO_POINT
 
 VERSION = np.__version__
 
@@ -194,12 +194,34 @@ def reverse_sequence(memory, x, lengths):
     return np.take(x.reshape(-1, 64), flat.ravel(), axis=0, out=y, mode="clip").reshape(x.shape)
 
 
-def matmul(memory, a, b):
-    return np.matmul(a, b, out=out(memory, "y", (a.shape[0], b.shape[1])))
-
-
 def fresh(function):
     return lambda *inputs: lambda: function(*inputs)
+
+
+def top_k(x):
+    # Negative numbers order the largest first.
+    found = np.argpartition(-x, 100, axis=1)[:, :100]
+    values = np.take_along_axis(x, found, 1)
+    order = np.argsort(-values, axis=1)
+    return np.take_along_axis(values, order, 1), np.take_along_axis(found, order, 1)
+
+
+def multiply_add(memory, a, b, c):
+    y = np.multiply(a, b, out=out(memory, "y", a.shape, np.complex64))
+    return np.add(y, c, out=y)
+
+
+def halved(x):
+    # At half the size, each pixel is the mean of four.
+    return x.reshape(8, 256, 2, 256, 2, 3).mean((2, 4))
+
+
+def summed(equation):
+    return fresh(lambda *x: np.einsum(equation, *x, optimize=True))
+
+
+def matmul(memory, a, b):
+    return np.matmul(a, b, out=out(memory, "y", (a.shape[0], b.shape[1])))
 
 
 CASES = {
@@ -240,6 +262,19 @@ CASES = {
     "reverse_sequence [256,512,64]": kept(reverse_sequence),
     "dynamic_partition 1M in 8": fresh(lambda x, part: tuple(x[part == p] for p in range(8))),
     "feature hashing: unique + gather 256K, 16 columns": fresh(hashing),
+    "sort 1M f32": fresh(np.sort),
+    "argsort 1M f32": fresh(np.argsort),
+    "top_k 100 of [1024,10000]": fresh(top_k),
+    "searchsorted 1M in 10k": fresh(np.searchsorted),
+    "cumsum 1M f32": kept(lambda m, x: np.cumsum(x, 0, out=out(m, "y", x.shape))),
+    "cumsum axis 0 of [4096,1024]": kept(lambda m, x: np.cumsum(x, 0, out=out(m, "y", x.shape))),
+    "cumsum axis 1 of [4096,1024]": kept(lambda m, x: np.cumsum(x, 1, out=out(m, "y", x.shape))),
+    "bincount 4M in 1024": fresh(lambda x: np.bincount(x, minlength=1024)),
+    "unsorted_segment_sum 1M in 10k": fresh(lambda x, ids: np.bincount(ids, x, 10_000).astype(np.float32)),
+    "softplus 1M": kept(lambda m, x: np.logaddexp(np.float32(0), x, out=out(m, "y", x.shape))),
+    "complex multiply-add 1M": kept(multiply_add),
+    "resize bilinear [8,512,512,3] by 0.5": fresh(halved),
+    **{name: summed(equation) for name, equation in EINSUMS.items()},
     "matmul 512³": kept(matmul),
     "matmul 2048³": kept(matmul),
     "[1,784]×[784,512]": kept(matmul),

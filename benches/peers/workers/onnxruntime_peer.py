@@ -5,6 +5,9 @@ import onnxruntime as ort
 
 ort.set_default_logger_severity(3)
 VERSION = ort.__version__
+TYPES = {
+    "tensor(float)": "f4", "tensor(double)": "f8", "tensor(uint8)": "u1", "tensor(bool)": "?", "tensor(int64)": "i8",
+}
 
 
 def place(arrays):
@@ -29,7 +32,7 @@ def make(case, placed, fed, request):
         binding.bind_ortvalue_input(name, value)
     results = []
     for output in outputs:
-        dtype = {"tensor(float)": "f4", "tensor(double)": "f8", "tensor(uint8)": "u1", "tensor(bool)": "?"}[output.type]
+        dtype = TYPES[output.type]
         value = ort.OrtValue.ortvalue_from_shape_and_type(output.shape, np.dtype(dtype).type)
         binding.bind_ortvalue_output(output.name, value)
         results.append(value)

@@ -18,6 +18,7 @@ class Namespace:
     sqrt, exp, log, maximum, round = tf.sqrt, tf.exp, tf.math.log, tf.maximum, tf.round
     erf, rsqrt, relu = tf.math.erf, tf.math.rsqrt, tf.nn.relu
     transpose, reshape, clip = tf.transpose, tf.reshape, tf.clip_by_value
+    softplus, lgamma, einsum = tf.nn.softplus, tf.math.lgamma, tf.einsum
     concat, softmax, cast = tf.concat, tf.nn.softmax, tf.cast
     mean = staticmethod(lambda x, axis: tf.reduce_mean(x, axis, keepdims=True))
     pad = staticmethod(lambda x, n: tf.pad(x, ((0, 0), (n, n), (n, n), (0, 0))))
@@ -64,6 +65,17 @@ FUNCTIONS = bound(Namespace, {
     "dynamic_stitch of 1M from 8": lambda *parts: tf.dynamic_stitch(parts[:8], parts[8:]),
     "one_hot [65536] × 256": lambda indices: tf.one_hot(indices, 256),
     "reverse_sequence [256,512,64]": lambda x, n: tf.reverse_sequence(x, n, seq_axis=1, batch_axis=0),
+    "sort 1M f32": lambda x: tf.sort(x),
+    "argsort 1M f32": lambda x: tf.argsort(x),
+    "top_k 100 of [1024,10000]": lambda x: tuple(tf.math.top_k(x, 100)),
+    "searchsorted 1M in 10k": lambda row, x: tf.searchsorted(row, x),
+    "cumsum 1M f32": lambda x: tf.cumsum(x, 0),
+    "cumsum axis 0 of [4096,1024]": lambda x: tf.cumsum(x, 0),
+    "cumsum axis 1 of [4096,1024]": lambda x: tf.cumsum(x, 1),
+    "bincount 4M in 1024": lambda x: tf.math.bincount(x, minlength=1024, maxlength=1024),
+    "unsorted_segment_sum 1M in 10k": lambda x, ids: tf.math.unsorted_segment_sum(x, ids, 10_000),
+    "resize bilinear [8,512,512,3] by 0.5":
+        lambda x: tf.raw_ops.ResizeBilinear(images=x, size=[256, 256], half_pixel_centers=True),
     "embedding lookup + mean [1024,32] from 50k × 64": lambda indices, table:
         tf.reduce_mean(tf.gather(table, indices), 1),
 })

@@ -19,6 +19,7 @@ class Namespace:
     )
     clip, reshape = torch.clamp, torch.reshape
     maximum = staticmethod(lambda x, k: torch.clamp(x, min=k))
+    softplus, lgamma, einsum = F.softplus, torch.lgamma, torch.einsum
     softmax = staticmethod(lambda x: torch.softmax(x, -1))
     mean = staticmethod(lambda x, axis: x.mean(axis, keepdim=True))
     concat = staticmethod(lambda xs, axis: torch.cat(xs, axis))
@@ -37,6 +38,11 @@ def reverse_sequence(x, lengths):
 
 def stitch(*parts):
     return torch.empty(1 << 20).index_copy_(0, torch.cat(parts[:8]).long(), torch.cat(parts[8:]))
+
+
+def resized(x):
+    # The images keep their order in memory, with the channels last.
+    return F.interpolate(x.permute(0, 3, 1, 2), size=(256, 256), mode="bilinear").permute(0, 2, 3, 1)
 
 
 def hashing(x, table):
@@ -73,6 +79,16 @@ OVERRIDES = {
     "dynamic_stitch of 1M from 8": stitch,
     "one_hot [65536] × 256": lambda indices: F.one_hot(indices.long(), 256).float(),
     "reverse_sequence [256,512,64]": reverse_sequence,
+    "sort 1M f32": lambda x: torch.sort(x)[0],
+    "argsort 1M f32": lambda x: torch.argsort(x),
+    "top_k 100 of [1024,10000]": lambda x: tuple(torch.topk(x, 100)),
+    "searchsorted 1M in 10k": lambda row, x: torch.searchsorted(row, x),
+    "cumsum 1M f32": lambda x: x.cumsum(0),
+    "cumsum axis 0 of [4096,1024]": lambda x: x.cumsum(0),
+    "cumsum axis 1 of [4096,1024]": lambda x: x.cumsum(1),
+    "bincount 4M in 1024": lambda x: torch.bincount(x, minlength=1024),
+    "unsorted_segment_sum 1M in 10k": lambda x, ids: torch.zeros(10_000).index_add_(0, ids, x),
+    "resize bilinear [8,512,512,3] by 0.5": resized,
     "embedding lookup + mean [1024,32] from 50k × 64": lambda indices, table: F.embedding(indices, table).mean(1),
 }
 if not COMPILE:

@@ -27,7 +27,7 @@ if CORE is not None:
 
 import numpy as np
 
-FILE_TYPES = {"f32": "f4", "f64": "f8", "i32": "i4", "i64": "i8", "u8": "u1", "bool": "?"}
+FILE_TYPES = {"f32": "f4", "f64": "f8", "i32": "i4", "i64": "i8", "u8": "u1", "bool": "?", "c64": "c8"}
 
 
 def read(files):

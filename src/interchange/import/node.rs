@@ -175,7 +175,14 @@ impl<'a, 'g> Importer<'a, 'g> {
                 call.attrs.insert(operand.name(), Attr::Float(float));
                 continue;
             }
-            call.operands.push((position, imported.value));
+            // TensorFlow has parameters of narrower integers too; a parameter here is i32 or i64.
+            let is_parameter = matches!(operand, Operand::Size(_) | Operand::Structure(_));
+            let is_narrow = matches!(imported.value.dtype(), DType::I8 | DType::I16);
+            let value = match is_parameter && is_narrow {
+                true => imported.value.cast(DType::I64).ok()?,
+                false => imported.value,
+            };
+            call.operands.push((position, value));
         }
         call.operands.sort_by_key(|(position, _)| *position);
         call.dtypes = call.operands.iter().map(|(_, value)| value.dtype()).collect();

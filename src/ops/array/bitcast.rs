@@ -2,7 +2,8 @@
 
 use shapeflow_shape_fns::{Attrs, DType};
 
-use crate::dtype::{self, Class};
+use super::bitcast_complex::{self, check};
+use crate::dtype;
 use crate::error::Result;
 use crate::expr::{BinaryOp, Expr, Index, LowerCx, Scalar};
 use crate::graph::Value;
@@ -13,8 +14,8 @@ impl<'g> Value<'g> {
     ///
     /// `[..] -> [..]` if both dtypes have the same size. A dtype `k` times smaller adds a last axis, `[..] -> [.., k]`; a
     /// dtype `k` times larger drops it, `[.., k] -> [..]`. The first element along that axis has the lowest bits.
-    /// Integers, floats and quantized types. As TensorFlow's `Bitcast`, which also takes complex numbers. Fuses into
-    /// kernels.
+    /// Integers, floats, complex numbers and quantized types. The real part of a complex number has the lower bits. As
+    /// TensorFlow's `Bitcast`. Fuses into kernels.
     ///
     /// ```
     /// use shapeflow::{DType, Graph, Tensor};
@@ -28,11 +29,13 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// A dtype is neither an integer nor a float nor quantized, or the last axis does not have size `k`.
+    /// A dtype is neither a number nor quantized, or the last axis does not have size `k`.
     #[doc(alias = "view")]
     #[track_caller]
     pub fn bitcast(self, dtype: DType) -> Result<Value<'g>> {
-        self.graph().op(&DEF).data(self).attr("dtype", dtype).finish()
+        let is_complex = self.dtype().is_complex() || dtype.is_complex();
+        let def = if is_complex { &bitcast_complex::DEF } else { &DEF };
+        self.graph().op(def).data(self).attr("dtype", dtype).finish()
     }
 }
 
@@ -44,13 +47,10 @@ pub(crate) static DEF: OpDef = OpDef::compute("bitcast", lower)
     .tensorflow(&[TfOp::new("Bitcast")]);
 
 fn dtypes(operands: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
-    let check = |of: &[DType]| match of.first() {
-        Some(quantized) if quantized.is_quantized() => Ok(*quantized),
-        _ => dtype::common(of, 0, 1, Class::Number),
-    };
-    check(operands)?;
+    let from = operands.first().copied();
+    from.map_or(Ok(()), check)?;
     match dtype::attribute(attrs, "dtype")? {
-        Some(to) => Ok(vec![check(&[to])?]),
+        Some(to) => check(to).map(|()| vec![to]),
         None => dtype::refuse("dtype must be given: the dtype of the result".to_string()),
     }
 }

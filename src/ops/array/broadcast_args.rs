@@ -16,6 +16,16 @@ impl<'g> Value<'g> {
     /// `[m], [n] -> [max(m, n)]`, i32 or i64. The run fails if the shapes do not broadcast. As TensorFlow's
     /// `BroadcastArgs`. Runs on the host.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([2, 1])?.broadcast_args(g.constant([5, 1, 3])?)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([5, 2, 3]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// An operand is not a vector, the dtypes differ or are neither i32 nor i64, or the shapes provably do not
     /// broadcast.
@@ -30,6 +40,16 @@ impl<'g> Value<'g> {
     ///
     /// `[m], [n] -> [?], [?]`, i32 or i64: the axes along which the operand has size 1 or no axis. Equal shapes give no
     /// axes. The run fails if the shapes do not broadcast. As TensorFlow's `BroadcastGradientArgs`. Runs on the host.
+    ///
+    /// ```
+    /// use shapeflow::Graph;
+    ///
+    /// let g = Graph::new();
+    /// let [first, second] = g.constant([2, 1])?.broadcast_gradient_args(g.constant([2, 3])?)?;
+    /// let [first, second] = g.compile([first, second])?.run(&[])?;
+    /// assert_eq!((first.to_vec::<i32>()?, second.to_vec::<i32>()?), (vec![1], vec![]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Value::broadcast_args`].

@@ -13,6 +13,16 @@ impl<'g> Value<'g> {
     /// `[..] -> shape`, any dtype. `shape` is an array or slice of sizes, a shape, or a value that holds the sizes.
     /// As TensorFlow's `BroadcastTo`. Fuses into kernels.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([[1], [2]])?.broadcast_to([2, 3])?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([[1, 1, 1], [2, 2, 2]]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `self` has more axes than `shape`, or a dimension of `self` is neither 1 nor the dimension of `shape`.
     #[doc(alias = "expand")]

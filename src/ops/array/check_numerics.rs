@@ -14,6 +14,19 @@ impl<'g> Value<'g> {
     ///
     /// `[..] -> [..]`, floats. As TensorFlow's `CheckNumerics`. Runs on the host.
     ///
+    /// ```
+    /// use shapeflow::{DType, Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.input("x", DType::F64, [2])?;
+    /// let exe = g.compile(x.check_numerics("the loss diverged")?)?;
+    /// let [y] = exe.run(&[Tensor::from([1.0, 2.0]).view()])?;
+    /// assert_eq!(y, Tensor::from([1.0, 2.0]));
+    /// let error = exe.run::<1>(&[Tensor::from([1.0, f64::NAN]).view()]).unwrap_err();
+    /// assert!(error.to_string().contains("the loss diverged"));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The elements are not floats.
     #[track_caller]

@@ -18,6 +18,16 @@ use super::concat::first_of;
 /// negative `axis` counts from the end. The run fails if the shapes differ at another axis. As TensorFlow's
 /// `ConcatOffset`. Runs on the host.
 ///
+/// ```
+/// use shapeflow::{Graph, concat_offset};
+///
+/// let g = Graph::new();
+/// let offsets = concat_offset(1, &[g.constant([2, 3])?, g.constant([2, 4])?])?;
+/// let [first, second] = g.compile(&offsets)?.run(&[])?;
+/// assert_eq!((first.to_vec::<i32>()?, second.to_vec::<i32>()?), (vec![0, 0], vec![0, 3]));
+/// # Ok::<(), shapeflow::Error>(())
+/// ```
+///
 /// # Errors
 /// There are no shapes, they are not integer vectors of one dtype, or the axis is out of range.
 #[track_caller]

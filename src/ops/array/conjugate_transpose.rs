@@ -12,6 +12,17 @@ impl<'g> Value<'g> {
     ///
     /// `[d0, …, dn] -> [d(perm[0]), …, d(perm[n])]`, any dtype. As TensorFlow's `ConjugateTranspose`. Fuses into kernels.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let z = g.constant([[1.0, 2.0]])?.complex(g.constant([[3.0, 4.0]])?)?;
+    /// let y = z.conjugate_transpose([1, 0])?.imag()?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([[-3.0], [-4.0]]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `perm` is not a permutation of the axes.
     #[doc(alias = "adjoint")]

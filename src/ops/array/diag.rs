@@ -13,6 +13,16 @@ impl<'g> Value<'g> {
     /// `[d0, …, dn] -> [d0, …, dn, d0, …, dn]`; bool, integers and floats. As TensorFlow's `Diag`; [`Value::matrix_diag`] treats the
     /// leading axes as a batch. Fuses into kernels.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([1, 2])?.diag()?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([[1, 0], [0, 2]]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `self` is a scalar.
     #[doc(alias = "tensor_diag")]
@@ -25,6 +35,16 @@ impl<'g> Value<'g> {
     /// [`Value::diag`].
     ///
     /// `[d0, …, dn, d0, …, dn] -> [d0, …, dn]`, any dtype. As TensorFlow's `DiagPart`. Fuses into kernels.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([[1, 2], [3, 4]])?.diag_part()?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([1, 4]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The rank is odd or 0, or the halves of the axes differ.

@@ -13,6 +13,15 @@ impl<'g> Value<'g> {
     /// `[..] -> shape`, any dtype; unknown dimensions of `shape` allow any size. As TensorFlow's `EnsureShape`. Fuses
     /// into kernels.
     ///
+    /// ```
+    /// use shapeflow::{DType, Graph, shape};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.input("x", DType::F32, shape![?, ?])?.ensure_shape(shape!["n", 3])?;
+    /// assert_eq!(x.shape().to_string(), "[n, 3]");
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The shapes provably differ.
     #[doc(alias = "set_shape")]

@@ -62,6 +62,16 @@ impl<'g> Value<'g> {
     /// `[n, d, h, w, c] -> [n, od, oh, ow, sizes[0]*sizes[1]*sizes[2]*c]`, bool, integers and floats. As TensorFlow's
     /// `ExtractVolumePatches` (`tf.extract_volume_patches`). Fuses into kernels.
     ///
+    /// ```
+    /// use shapeflow::{DType, Graph, WindowPadding, shape};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.input("x", DType::F32, shape!["n", 8, 8, 8, 3])?;
+    /// let patches = x.extract_volume_patches([2, 2, 2], [2, 2, 2], WindowPadding::Valid)?;
+    /// assert_eq!(patches.shape().to_string(), "[n, 4, 4, 4, 24]");
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The rank is not 5, a size or stride is less than 1, or the windows do not fit.
     #[track_caller]

@@ -15,6 +15,16 @@ impl Graph {
     /// `dims [n], value [] -> dims`, any dtype: `g.fill([2, 3], 0.5f32)` is `f32[2, 3]`. As TensorFlow's `Fill`. Fuses
     /// into kernels, so the elements are usually not stored.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.fill([2, 3], 0.5)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([[0.5, 0.5, 0.5], [0.5, 0.5, 0.5]]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// A size is negative, or `value` is not a scalar.
     #[doc(alias = "full")]

@@ -43,6 +43,17 @@ impl<'g> Value<'g> {
     /// Gathers as [`Value::gather`] does, separately for each index of the first `batch_dims` axes, which `self` and
     /// `indices` share.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.constant([[1, 2, 3], [4, 5, 6]])?;
+    /// let y = x.gather_batched(g.constant([[0, 2], [1, 1]])?, 1, 1)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([[1, 3], [5, 5]]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Value::gather`]; also if the shared axes differ in size, or if `axis` is one of them.
     #[track_caller]

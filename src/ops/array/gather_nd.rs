@@ -66,6 +66,17 @@ impl<'g> Value<'g> {
     /// Gathers as [`Value::gather_nd`] does, separately for each index of the first `batch_dims` axes, which `self` and
     /// `indices` share. As TensorFlow's `tf.gather_nd`.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.constant([[1, 2, 3], [4, 5, 6]])?;
+    /// let y = x.gather_nd_batched(g.constant([[2], [0]])?, 1)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([3, 4]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Value::gather_nd`]; also if the shared axes differ in size.
     #[track_caller]

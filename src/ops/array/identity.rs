@@ -11,6 +11,16 @@ impl<'g> Value<'g> {
     /// `[..] -> [..]`, any dtype. As TensorFlow's `Identity`; unlike TensorFlow, inference also tracks the elements of
     /// shape tensors through the op. Fuses into kernels.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([1, 2])?.identity()?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([1, 2]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The value is [poisoned](Value).
     #[doc(alias = "stop_gradient")]

@@ -14,6 +14,16 @@ impl<'g> Value<'g> {
     /// `[n] -> [n]`, i32 or i64. The run fails unless every number of `0..n` occurs once. As TensorFlow's
     /// `InvertPermutation`. Runs on the host.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([2, 0, 1])?.invert_permutation()?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([1, 2, 0]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The rank is not 1, the dtype is neither i32 nor i64, or known elements are not a permutation.
     #[track_caller]

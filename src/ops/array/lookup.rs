@@ -105,6 +105,17 @@ impl<'g> Value<'g> {
     /// TensorFlow's `LookupTableFindV2`. Runs on the host. [`Value::table_lookup`] takes keys and values of the graph
     /// instead of a table; [`to_graphdef`](crate::interchange) cannot write `lookup`, because a graph does not hold the table.
     ///
+    /// ```
+    /// use shapeflow::{Graph, LookupTable, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let table = LookupTable::new(&Tensor::from([10, 20]), &Tensor::from(["ten", "twenty"]))?;
+    /// let words = g.constant([20, 5])?.lookup(&table, g.constant("none")?)?;
+    /// let [words] = g.compile(words)?.run(&[])?;
+    /// assert_eq!(words, Tensor::from(["twenty", "none"]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The elements have another dtype than the keys, or `default` has another dtype or shape than a value.
     #[track_caller]

@@ -15,6 +15,17 @@ impl<'g> Value<'g> {
     ///
     /// `[.., m, n] -> [.., m, n]`; bool, integers and floats. As TensorFlow's `MatrixBandPart`. Fuses into kernels.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.constant([[1, 2, 3], [4, 5, 6], [7, 8, 9]])?;
+    /// let y = x.matrix_band_part(0, 1)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([[1, 2, 0], [0, 5, 6], [0, 0, 9]]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The rank is less than 2, `lower` exceeds the number of rows, or `upper` exceeds the number of columns.
     #[doc(alias = "banded")]
@@ -28,6 +39,16 @@ impl<'g> Value<'g> {
     ///
     /// `[.., m, n] -> [.., m, n]`; bool, integers and floats. As numpy's `tril`. Fuses into kernels.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([[1, 2], [3, 4]])?.tril(0)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([[1, 0], [3, 4]]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The rank is less than 2.
     #[track_caller]
@@ -39,6 +60,16 @@ impl<'g> Value<'g> {
     /// 1.
     ///
     /// `[.., m, n] -> [.., m, n]`; bool, integers and floats. As numpy's `triu`. Fuses into kernels.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([[1, 2], [3, 4]])?.triu(0)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([[1, 2], [0, 4]]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The rank is less than 2.

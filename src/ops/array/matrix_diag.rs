@@ -17,6 +17,16 @@ impl<'g> Value<'g> {
     ///
     /// `[.., n] -> [.., n, n]`; bool, integers and floats. As TensorFlow's `MatrixDiag`. Fuses into kernels.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([[1, 2], [3, 4]])?.matrix_diag()?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([[[1, 0], [0, 2]], [[3, 0], [0, 4]]]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `self` is a scalar.
     #[doc(alias = "diag_embed")]

@@ -15,6 +15,16 @@ impl<'g> Value<'g> {
     ///
     /// `[.., m, n] -> [.., min(m, n)]`; bool, integers and floats. As TensorFlow's `MatrixDiagPart`. Fuses into kernels.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([[1, 2, 3], [4, 5, 6]])?.matrix_diag_part()?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([1, 5]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The rank is less than 2.
     #[doc(alias = "diagonal")]
@@ -29,6 +39,17 @@ impl<'g> Value<'g> {
     /// `[.., m, n] -> [.., length]` if `k` is one diagonal, `[.., m, n] -> [.., high-low+1, length]` if `k` is
     /// `[low, high]`; `length` is the length of the longest diagonal. Any dtype. As TensorFlow's `MatrixDiagPartV3`,
     /// whose predecessor `MatrixDiagPartV2` has [`DiagonalAlign::LeftLeft`]. Fuses into kernels.
+    ///
+    /// ```
+    /// use shapeflow::{DiagonalAlign, Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.constant([[1, 2, 3], [4, 5, 6], [7, 8, 9]])?;
+    /// let y = x.matrix_diag_part_with([0, 1], 0, DiagonalAlign::RightLeft)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([[0, 2, 6], [1, 5, 9]]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The rank is less than 2, `k` is not one or two diagonals in ascending order, a diagonal is outside the matrices,

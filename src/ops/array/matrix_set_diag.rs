@@ -14,6 +14,16 @@ impl<'g> Value<'g> {
     /// `[.., m, n], diagonal [.., min(m, n)] -> [.., m, n]`, any dtype. As TensorFlow's `MatrixSetDiag`. Fuses into
     /// kernels.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([[1, 2], [3, 4]])?.matrix_set_diag(g.constant([0, 0])?)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([[0, 2], [3, 0]]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The rank is less than 2, or `diagonal` does not fit in shape or dtype.
     #[doc(alias = "fill_diagonal")]
@@ -28,6 +38,17 @@ impl<'g> Value<'g> {
     /// `[.., m, n], diagonal [.., length] -> [.., m, n]` if `k` is one diagonal, with
     /// `diagonal [.., high-low+1, length]` if `k` is `[low, high]`. Any dtype. As TensorFlow's `MatrixSetDiagV3`, whose
     /// predecessor `MatrixSetDiagV2` has [`DiagonalAlign::LeftLeft`]. Fuses into kernels.
+    ///
+    /// ```
+    /// use shapeflow::{DiagonalAlign, Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.constant([[1, 2, 3], [4, 5, 6], [7, 8, 9]])?;
+    /// let y = x.matrix_set_diag_with(g.constant([0, 0])?, 1, DiagonalAlign::RightLeft)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([[1, 0, 3], [4, 5, 0], [7, 8, 9]]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The rank is less than 2, `k` is not one or two diagonals in ascending order, a diagonal is outside the matrices,

@@ -20,6 +20,16 @@ impl<'g> Value<'g> {
     /// `[paddings[0] + d0 + paddings[1], …] -> [d0, …]`, integers (which wrap) and floats. As TensorFlow's
     /// `MirrorPadGrad`. Runs on the host.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Mirror, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([1, 2, 3, 4])?.mirror_pad_grad([[1, 0]], Mirror::Reflect)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([2, 4, 4]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `paddings` does not have one pair per axis, an entry is negative or longer than the mode allows, or the dtype is
     /// not supported.

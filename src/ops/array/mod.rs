@@ -9,6 +9,7 @@ mod meshgrid;
 mod scalar;
 
 pub(crate) mod bitcast;
+pub(crate) mod bitcast_complex;
 pub(crate) mod boolean_mask;
 pub(crate) mod broadcast_args;
 pub(crate) mod broadcast_to;
@@ -92,6 +93,7 @@ pub use strided_slice::SliceMasks;
 /// Every op of the family.
 pub(crate) static ALL: &[&[&OpDef]] = &[&[
     &bitcast::DEF,
+    &bitcast_complex::DEF,
     &boolean_mask::DEF,
     &broadcast_args::DEF,
     &broadcast_args::GRADIENT,

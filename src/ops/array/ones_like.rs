@@ -11,6 +11,16 @@ impl<'g> Value<'g> {
     ///
     /// `[..] -> [..]`, any dtype but string. As TensorFlow's `OnesLike`. Fuses into kernels.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([[5, 6], [7, 8]])?.ones_like()?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([[1, 1], [1, 1]]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The elements are strings.
     #[track_caller]

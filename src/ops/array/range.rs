@@ -53,6 +53,16 @@ impl Graph {
     /// As TensorFlow's `Range`. Fuses into kernels, except a float range whose bounds are values: this range runs on
     /// the host, because only the run can compute its length.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.range(0, 10, 3)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([0i64, 3, 6, 9]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `delta` is 0, `limit` does not lie in the direction of `delta`, a number does not fit the dtype, or values
     /// differ in dtype.

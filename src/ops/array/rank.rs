@@ -15,6 +15,16 @@ impl<'g> Value<'g> {
     /// `[..] -> i64[]`, any dtype. As TensorFlow's `Rank`, whose result is i32: see [`Value::rank_tensor_as`]. Fuses
     /// into kernels.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([[1, 2], [3, 4]])?.rank_tensor()?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from(2i64));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The value is [poisoned](Value).
     #[doc(alias = "ndim")]
@@ -25,6 +35,18 @@ impl<'g> Value<'g> {
     }
 
     /// Returns the number of axes as a scalar of `dtype`, i32 or i64.
+    ///
+    /// `[..] -> dtype[]`; else as [`Value::rank_tensor`].
+    ///
+    /// ```
+    /// use shapeflow::{DType, Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([[1, 2], [3, 4]])?.rank_tensor_as(DType::I32)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from(2i32));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `dtype` is neither i32 nor i64.

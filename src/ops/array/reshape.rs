@@ -15,6 +15,16 @@ impl<'g> Value<'g> {
     /// dimension may be `-1`; it is computed from the other dimensions, also for symbols (`[n, 4]` to `[-1]` gives
     /// `[4*n]`). As TensorFlow's `Reshape`. Fuses into kernels.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([1, 2, 3, 4, 5, 6])?.reshape([2, -1])?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([[1, 2, 3], [4, 5, 6]]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The numbers of elements can never agree, or `shape` has more than one `-1` or another negative size.
     #[doc(alias = "view")]

@@ -15,6 +15,16 @@ impl<'g> Value<'g> {
     /// `[..] -> [..]`, any dtype. Both parameters are one integer or lists of the same length; the shifts of a repeated
     /// axis add up. Negative axes count from the end. As TensorFlow's `Roll`. Fuses into kernels.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([1, 2, 3, 4])?.roll(1, 0)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([4, 1, 2, 3]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `self` is a scalar, an axis is out of range, or the parameters differ in length.
     #[track_caller]

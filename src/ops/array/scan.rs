@@ -50,18 +50,48 @@ scans! {
     ///
     /// `[..] -> [..]`, integers (which wrap), floats and complex numbers. A negative `axis` counts from the end. Elements are
     /// added in order and in their own precision; f16 and bf16 are added as f32. As TensorFlow's `Cumsum`. Runs on the host.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([[1, 2, 3], [4, 5, 6]])?.cumsum(1)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([[1, 3, 6], [4, 9, 15]]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     cumsum, cumsum_with, "[0, a, a + b]", SUM, "Cumsum", Sum, numeric;
     /// Returns the running products along `axis`: `[a, b, c]` gives `[a, a * b, a * b * c]`.
     ///
     /// `[..] -> [..]`, integers (which wrap), floats and complex numbers. A negative `axis` counts from the end. Elements are
     /// multiplied in order and in their own precision; f16 and bf16 are multiplied as f32. As TensorFlow's `Cumprod`. Runs on the
     /// host.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([[1, 2, 3], [4, 5, 6]])?.cumprod(1)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([[1, 2, 6], [4, 20, 120]]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     cumprod, cumprod_with, "[1, a, a * b]", PRODUCT, "Cumprod", Product, numeric;
     /// Returns the logarithms of the running sums of exponentials along `axis`: `[a, b]` gives
     /// `[a, log(exp(a) + exp(b))]`, without overflow.
     ///
     /// `[..] -> [..]`, floats. A negative `axis` counts from the end. f16 and bf16 are computed as f32. The result of no
     /// elements is -inf. As TensorFlow's `CumulativeLogsumexp`. Runs on the host.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([0.0, 0.0, 0.0])?.cumulative_logsumexp(0)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// y.allclose(&Tensor::from([0.0, 0.6931, 1.099]), 1e-3, 1e-12).unwrap();
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     #[doc(alias = "logcumsumexp")]
     cumulative_logsumexp, cumulative_logsumexp_with, "[-inf, a, log(exp(a) + exp(b))]", LOG_SUM_EXP,
         "CumulativeLogsumexp", LogSumExp, float;

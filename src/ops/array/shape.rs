@@ -15,6 +15,17 @@ impl<'g> Value<'g> {
     /// `x.reshape(y.shape_tensor()?)` keeps symbols. [`Value::shape`] gives the shape as far as it is known now. As
     /// TensorFlow's `Shape`, whose default is i32: see [`Value::shape_tensor_as`]. Fuses into kernels.
     ///
+    /// ```
+    /// use shapeflow::{DType, Graph, Tensor, shape};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.input("x", DType::F32, shape!["n", 3])?;
+    /// let exe = g.compile(x.shape_tensor()?)?;
+    /// let [sizes] = exe.run(&[Tensor::from([[1.0f32, 2.0, 3.0]]).view()])?;
+    /// assert_eq!(sizes, Tensor::from([1i64, 3]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The value is [poisoned](Value).
     #[doc(alias = "shape")]
@@ -24,6 +35,18 @@ impl<'g> Value<'g> {
     }
 
     /// Returns the sizes of all axes at run time, as a vector of `dtype`, i32 or i64.
+    ///
+    /// `[d0, …, dn] -> dtype[n + 1]`; else as [`Value::shape_tensor`].
+    ///
+    /// ```
+    /// use shapeflow::{DType, Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([[1, 2, 3]])?.shape_tensor_as(DType::I32)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([1i32, 3]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `dtype` is neither i32 nor i64.

@@ -15,6 +15,16 @@ impl<'g> Value<'g> {
     /// `[..] -> i64[]`, any dtype. As TensorFlow's `Size`, whose default is i32: see [`Value::size_tensor_as`]. Fuses
     /// into kernels.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([[1, 2, 3]])?.size_tensor()?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from(3i64));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The value is [poisoned](Value).
     #[doc(alias = "numel")]
@@ -24,6 +34,18 @@ impl<'g> Value<'g> {
     }
 
     /// Returns the number of elements at run time, as a scalar of `dtype`, i32 or i64.
+    ///
+    /// `[..] -> dtype[]`; else as [`Value::size_tensor`].
+    ///
+    /// ```
+    /// use shapeflow::{DType, Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([[1, 2, 3]])?.size_tensor_as(DType::I32)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from(3i32));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `dtype` is neither i32 nor i64.

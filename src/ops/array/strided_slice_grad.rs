@@ -17,6 +17,17 @@ impl<'g> Value<'g> {
     /// The shape of the slice `-> shape`; bool, integers and floats. As TensorFlow's `StridedSliceGrad`. Fuses into
     /// kernels.
     ///
+    /// ```
+    /// use shapeflow::{Graph, SliceMasks, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let gradients = g.constant([1, 2])?;
+    /// let y = gradients.strided_slice_grad([5], [1], [5], [2], SliceMasks::default())?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([0, 1, 0, 2, 0]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Value::strided_slice`] for a tensor of shape `shape`; also if `self` does not have the shape of the slice.
     #[track_caller]

@@ -64,20 +64,64 @@ scatters! {
     /// Adds to slices of `self`: `out[indices[i, 0], …, indices[i, k-1], ..] += updates[i, ..]`, in the order of the
     /// updates. Integers (which wrap), floats and complex numbers; f16 and bf16 are added as f32 and rounded once. As
     /// TensorFlow's `TensorScatterAdd`.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.constant([1, 1, 1])?;
+    /// let y = x.tensor_scatter_nd_add(g.constant([[0], [2], [2]])?, g.constant([5, 6, 7])?)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([6, 1, 14]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     #[doc(alias = "index_add")]
     #[doc(alias = "scatter_add")]
     tensor_scatter_nd_add, ADD, "TensorScatterAdd" "ScatterNdNonAliasingAdd", |cx| scatter(cx, Some(Combine::Add)), summed;
     /// Subtracts from slices of `self`: `out[indices[i, 0], …, indices[i, k-1], ..] -= updates[i, ..]`, in the order of
     /// the updates. Integers (which wrap), floats and complex numbers; f16 and bf16 are subtracted as f32 and rounded
     /// once. As TensorFlow's `TensorScatterSub`.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.constant([1, 1, 1])?;
+    /// let y = x.tensor_scatter_nd_sub(g.constant([[0], [2], [2]])?, g.constant([5, 6, 7])?)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([-4, 1, -12]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     tensor_scatter_nd_sub, SUB, "TensorScatterSub", |cx| scatter(cx, Some(Combine::Sub)), summed;
     /// Takes the element-wise minimum of slices of `self` and `updates`: `s = min(s, updates[i, ..])` for the slice
     /// `s = out[indices[i, 0], …, indices[i, k-1], ..]`; NaN if either is NaN. Integers and floats. As TensorFlow's
     /// `TensorScatterMin`, which may ignore a NaN in `updates`.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.constant([1, 5, 9])?;
+    /// let y = x.tensor_scatter_nd_min(g.constant([[0], [2]])?, g.constant([5, 6])?)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([1, 5, 6]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     tensor_scatter_nd_min, MIN, "TensorScatterMin", |cx| scatter(cx, Some(Combine::Min)), compared;
     /// Takes the element-wise maximum of slices of `self` and `updates`: `s = max(s, updates[i, ..])` for the slice
     /// `s = out[indices[i, 0], …, indices[i, k-1], ..]`; NaN if either is NaN. Integers and floats. As TensorFlow's
     /// `TensorScatterMax`, which may ignore a NaN in `updates`.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.constant([1, 5, 9])?;
+    /// let y = x.tensor_scatter_nd_max(g.constant([[0], [2]])?, g.constant([5, 6])?)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([5, 5, 9]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     tensor_scatter_nd_max, MAX, "TensorScatterMax", |cx| scatter(cx, Some(Combine::Max)), compared;
 }
 

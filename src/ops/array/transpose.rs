@@ -35,6 +35,8 @@ impl<'g> Value<'g> {
 
     /// Reverses the order of the axes, which is the usual transpose of a matrix. The rank may be unknown.
     ///
+    /// `[d0, …, dn] -> [dn, …, d0]`, any dtype. As numpy's `T`. Fuses into kernels.
+    ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
     ///

@@ -23,6 +23,17 @@ impl<'g> Value<'g> {
     /// for a vector. A slice with a NaN equals no other. As TensorFlow's `UniqueV2`, whose second output is i32 by
     /// default. Runs on the host.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let [rows, positions] = g.constant([[1, 2], [3, 4], [1, 2]])?.unique_slices([0])?;
+    /// let [rows, positions] = g.compile([rows, positions])?.run(&[])?;
+    /// assert_eq!(rows, Tensor::from([[1, 2], [3, 4]]));
+    /// assert_eq!(positions, Tensor::from([0i64, 1, 0]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The axis is out of range, or the dtype is not supported.
     #[track_caller]
@@ -34,6 +45,16 @@ impl<'g> Value<'g> {
     /// each distinct slice.
     ///
     /// `[.., n, ..] -> [.., ?, ..], i64[n], i64[?]`. As TensorFlow's `UniqueWithCountsV2`. Runs on the host.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let found = g.constant([[1, 2], [3, 4], [1, 2]])?.unique_slices_with_counts([0])?;
+    /// let [_, _, counts] = g.compile(found)?.run(&[])?;
+    /// assert_eq!(counts, Tensor::from([2i64, 1]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Value::unique_slices`].

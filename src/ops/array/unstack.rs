@@ -46,6 +46,17 @@ impl<'g> Value<'g> {
     /// Returns the `N` slices along `axis` as [`Value::unstack`] does. The dimension must be `N`; the run checks an
     /// unknown one.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let [first, second] = g.constant([[1, 2], [3, 4]])?.unstack_into(0)?;
+    /// let y = first.add(second)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([4, 6]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The axis is out of range, or its dimension cannot be `N`.
     #[track_caller]

@@ -18,6 +18,16 @@ impl<'g> Value<'g> {
     /// `[d0, …, dn] -> i64[?, n + 1]`, one row per such element; bool, numbers and quantized types. The number of rows depends
     /// on the data. A NaN is nonzero. As TensorFlow's `Where` (`tf.where` with one argument). Runs on the host.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([[true, false], [true, true]])?.where_indices()?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([[0i64, 0], [1, 0], [1, 1]]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The element type is not bool, a number or a quantized type.
     #[doc(alias = "nonzero")]

@@ -11,6 +11,16 @@ impl<'g> Value<'g> {
     ///
     /// `[..] -> [..]`, any dtype. As TensorFlow's `ZerosLike`. Fuses into kernels.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([1.5, 2.5])?.zeros_like()?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([0.0, 0.0]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// None.
     #[track_caller]

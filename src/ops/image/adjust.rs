@@ -19,6 +19,17 @@ impl<'g> Value<'g> {
     /// `[.., h, w, c] -> [.., h, w, c]`, floats; `factor` is an f32 scalar. f16 and bf16 are computed as f32. As
     /// TensorFlow's `AdjustContrastv2`. It is composed of other ops, which fuse into kernels.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let image = g.constant([[[1.0f32], [3.0]]])?;
+    /// let y = image.adjust_contrast(g.constant(2.0f32)?)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([[[0.0f32], [4.0]]]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The element type is not a float, the rank is below 3, or `factor` is not an f32 scalar.
     #[track_caller]
@@ -31,6 +42,17 @@ impl<'g> Value<'g> {
     /// `[.., 3] -> [.., 3]`, floats; `delta` is an f32 scalar. f16 and bf16 are computed as f32 and rounded once. As
     /// TensorFlow's `AdjustHue`. Fuses into kernels.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let red = g.constant([[[1.0f32, 0.0, 0.0]]])?;
+    /// let y = red.adjust_hue(g.constant(0.5f32)?)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// y.allclose(&Tensor::from([[[0.0f32, 1.0, 1.0]]]), 1e-3, 1e-12).unwrap();
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The element type is not a float, the last axis does not have size 3, or `delta` is not an f32 scalar.
     #[track_caller]
@@ -42,6 +64,17 @@ impl<'g> Value<'g> {
     ///
     /// `[.., 3] -> [.., 3]`, floats; `scale` is an f32 scalar. f16 and bf16 are computed as f32 and rounded once. As
     /// TensorFlow's `AdjustSaturation`. Fuses into kernels.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let pixel = g.constant([[[1.0f32, 0.5, 0.5]]])?;
+    /// let y = pixel.adjust_saturation(g.constant(2.0f32)?)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// y.allclose(&Tensor::from([[[1.0f32, 0.0, 0.0]]]), 1e-3, 1e-12).unwrap();
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The element type is not a float, the last axis does not have size 3, or `scale` is not an f32 scalar.

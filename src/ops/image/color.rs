@@ -17,6 +17,16 @@ impl<'g> Value<'g> {
     /// `[.., 3] -> [.., 3]`, floats. f16 and bf16 are computed as f32 and rounded once. As TensorFlow's `RGBToHSV`. Fuses
     /// into kernels.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([[1.0, 0.0, 0.0], [0.0, 0.5, 0.0]])?.rgb_to_hsv()?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// y.allclose(&Tensor::from([[0.0, 1.0, 1.0], [0.3333, 1.0, 0.5]]), 1e-3, 1e-12).unwrap();
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The element type is not a float, or the last axis does not have size 3.
     #[track_caller]
@@ -29,6 +39,16 @@ impl<'g> Value<'g> {
     ///
     /// `[.., 3] -> [.., 3]`, floats. f16 and bf16 are computed as f32 and rounded once. As TensorFlow's `HSVToRGB`. Fuses
     /// into kernels.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([[0.0, 1.0, 1.0], [0.5, 1.0, 0.5]])?.hsv_to_rgb()?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// y.allclose(&Tensor::from([[1.0, 0.0, 0.0], [0.0, 0.5, 0.5]]), 1e-3, 1e-12).unwrap();
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The element type is not a float, or the last axis does not have size 3.

@@ -20,6 +20,18 @@ impl<'g> Value<'g> {
     /// `[n, h, w, c], boxes f32[k, 4], box_images i32[k] -> f32[k, size[0], size[1], c]`; the images hold integers or
     /// floats. As TensorFlow's `CropAndResize`, whose method `nearest` an imported graph may also use. Fuses into kernels.
     ///
+    /// ```
+    /// use shapeflow::{DType, Graph, shape};
+    ///
+    /// let g = Graph::new();
+    /// let images = g.input("images", DType::F32, shape!["n", 64, 64, 3])?;
+    /// let boxes = g.input("boxes", DType::F32, shape!["k", 4])?;
+    /// let box_images = g.input("box_images", DType::I32, shape!["k"])?;
+    /// let crops = images.crop_and_resize(boxes, box_images, [16, 16], 0.0)?;
+    /// assert_eq!(crops.shape().to_string(), "[k, 16, 16, 3]");
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// A dtype is not supported, a rank is wrong, or the numbers of boxes differ.
     #[track_caller]

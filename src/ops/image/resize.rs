@@ -38,12 +38,36 @@ resizes! {
     /// Resizes images: every pixel is the nearest pixel of the image.
     ///
     /// `[n, h, w, c] -> [n, size[0], size[1], c]`, integers and floats.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Sampling, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let images = g.constant([[[[1]], [[2]]]])?;
+    /// let images = images.resize_nearest([4, 1], Sampling::HalfPixel)?;
+    /// let y = images.reshape([4])?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([1, 1, 2, 2]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     #[doc(alias = "interpolate")]
     resize_nearest, NEAREST, "ResizeNearestNeighbor", dtype::unary::number, lower_nearest;
 
     /// Resizes images: every pixel is a linear interpolation of four pixels of the image.
     ///
     /// `[n, h, w, c] -> f32[n, size[0], size[1], c]`, integers and floats.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Sampling, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let images = g.constant([[[[0]], [[8]]]])?;
+    /// let images = images.resize_bilinear([4, 1], Sampling::HalfPixel)?;
+    /// let y = images.reshape([4])?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([0.0f32, 2.0, 6.0, 8.0]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     #[doc(alias = "interpolate")]
     resize_bilinear, BILINEAR, "ResizeBilinear", to_single, lower_bilinear;
 
@@ -52,6 +76,16 @@ resizes! {
     /// `a = -0.75` and the border repeats. Offsets are rounded to 1/1024, as in TensorFlow.
     ///
     /// `[n, h, w, c] -> f32[n, size[0], size[1], c]`, integers and floats.
+    ///
+    /// ```
+    /// use shapeflow::{DType, Graph, Sampling, shape};
+    ///
+    /// let g = Graph::new();
+    /// let images = g.input("images", DType::U8, shape!["n", 64, 64, 3])?;
+    /// let images = images.resize_bicubic([128, 128], Sampling::HalfPixel)?;
+    /// assert_eq!(images.shape().to_string(), "[n, 128, 128, 3]");
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     #[doc(alias = "interpolate")]
     resize_bicubic, BICUBIC, "ResizeBicubic", to_single, lower_bicubic;
 }

@@ -16,6 +16,16 @@ impl<'g> Value<'g> {
     /// `[.., 3], [.., 3] -> [.., 3]`, integers (which wrap) and floats of one dtype; the shapes must be equal. As
     /// TensorFlow's `Cross` (`tf.linalg.cross`). Fuses into kernels.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([1, 0, 0])?.cross(g.constant([0, 1, 0])?)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([0, 0, 1]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The dtypes differ or are neither integers nor floats, the shapes differ, or the last axis does not have size 3.
     #[track_caller]

@@ -20,6 +20,18 @@ impl<'g> Value<'g> {
     /// floats and complex numbers, computed in f64 and rounded once. The signs are those of Householder reflections. As
     /// TensorFlow's `Qr`. Runs on the host.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.constant([[3.0, 1.0], [4.0, 2.0]])?;
+    /// let [q, r] = x.qr(false)?;
+    /// let y = q.matmul(r)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// y.allclose(&Tensor::from([[3.0, 1.0], [4.0, 2.0]]), 1e-3, 1e-12).unwrap();
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The element type is not supported, or the rank is below 2.
     #[track_caller]
@@ -34,6 +46,16 @@ impl<'g> Value<'g> {
     /// complex numbers, computed in f64 by Jacobi rotations and rounded once. `s` is real, also for complex matrices. The
     /// phase of each pair of columns of `u` and `v` is arbitrary. As TensorFlow's `Svd`, whose singular values of complex
     /// matrices are complex numbers. Runs on the host.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let [s, _, _] = g.constant([[0.0, 2.0], [3.0, 0.0]])?.svd(false)?;
+    /// let [s] = g.compile(s)?.run(&[])?;
+    /// s.allclose(&Tensor::from([3.0, 2.0]), 1e-3, 1e-12).unwrap();
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The element type is not supported, or the rank is below 2.
@@ -50,6 +72,16 @@ impl<'g> Value<'g> {
     /// `[..batch, n, n] -> [..batch, n], [..batch, n, n]`, floats and complex numbers, computed in f64 by Jacobi rotations
     /// and rounded once. The eigenvalues are real, also of complex matrices. The phase of each eigenvector is arbitrary. As
     /// TensorFlow's `SelfAdjointEigV2`, whose eigenvalues of complex matrices are complex numbers. Runs on the host.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let [values, _] = g.constant([[2.0, 1.0], [1.0, 2.0]])?.self_adjoint_eig()?;
+    /// let [values] = g.compile(values)?.run(&[])?;
+    /// values.allclose(&Tensor::from([1.0, 3.0]), 1e-3, 1e-12).unwrap();
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The element type is not supported, or the last two axes differ.

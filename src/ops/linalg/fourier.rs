@@ -46,19 +46,85 @@ macro_rules! complex_transforms {
 
 complex_transforms! {
     /// The discrete Fourier transform over the last axis: `y[k] = Σ x[j] exp(-2πi jk/n)`.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.constant([1.0, 0.0, 0.0, 0.0])?;
+    /// let y = x.complex(x.zeros_like()?)?.fft()?.real()?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// y.allclose(&Tensor::from([1.0, 1.0, 1.0, 1.0]), 1e-3, 1e-12).unwrap();
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     1 fft, FFT, "FFT", false;
     /// The discrete Fourier transform over the last two axes: [`Value::fft`] along each of them.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.constant([[1.0, 1.0], [1.0, 1.0]])?;
+    /// let y = x.complex(x.zeros_like()?)?.fft2()?.real()?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// y.allclose(&Tensor::from([[4.0, 0.0], [0.0, 0.0]]), 1e-3, 1e-12).unwrap();
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     #[doc(alias = "fft2d")]
     2 fft2, FFT_2, "FFT2D", false;
     /// The discrete Fourier transform over the last three axes: [`Value::fft`] along each of them.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.constant([[[1.0, 1.0], [1.0, 1.0]]])?;
+    /// let y = x.complex(x.zeros_like()?)?.fft3()?.real()?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// y.allclose(&Tensor::from([[[4.0, 0.0], [0.0, 0.0]]]), 1e-3, 1e-12).unwrap();
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     #[doc(alias = "fft3d")]
     3 fft3, FFT_3, "FFT3D", false;
     /// The inverse of [`Value::fft`]: `y[k] = 1/n Σ x[j] exp(2πi jk/n)`.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.constant([4.0, 0.0, 0.0, 0.0])?;
+    /// let y = x.complex(x.zeros_like()?)?.ifft()?.real()?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// y.allclose(&Tensor::from([1.0, 1.0, 1.0, 1.0]), 1e-3, 1e-12).unwrap();
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     1 ifft, IFFT, "IFFT", true;
     /// The inverse of [`Value::fft2`].
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.constant([[4.0, 0.0], [0.0, 0.0]])?;
+    /// let y = x.complex(x.zeros_like()?)?.ifft2()?.real()?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// y.allclose(&Tensor::from([[1.0, 1.0], [1.0, 1.0]]), 1e-3, 1e-12).unwrap();
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     #[doc(alias = "ifft2d")]
     2 ifft2, IFFT_2, "IFFT2D", true;
     /// The inverse of [`Value::fft3`].
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.constant([[[4.0, 0.0], [0.0, 0.0]]])?;
+    /// let y = x.complex(x.zeros_like()?)?.ifft3()?.real()?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// y.allclose(&Tensor::from([[[1.0, 1.0], [1.0, 1.0]]]), 1e-3, 1e-12).unwrap();
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     #[doc(alias = "ifft3d")]
     3 ifft3, IFFT_3, "IFFT3D", true;
 }
@@ -66,15 +132,12 @@ complex_transforms! {
 /// Ops of real numbers; rows as in `complex_transforms!`, with the dtype rule and the shape function instead of whether it
 /// is an inverse.
 macro_rules! real_transforms {
-    ($($(#[$meta:meta])* $axes:literal $method:ident, $DEF:ident, $op:literal, $run:path, $dtypes:path, $shape:expr, $dtype_words:literal;)*) => {
+    ($($(#[$meta:meta])* $axes:literal $method:ident, $DEF:ident, $op:literal, $run:path, $dtypes:path, $shape:expr;)*) => {
         impl<'g> Value<'g> {$(
             $(#[$meta])*
             ///
             /// The input is cropped or padded with zeros at the end of each axis to fit `lengths`.
-            ///
-            #[doc = concat!(
-                $dtype_words, " As TensorFlow's `", $op, "`. Runs on the host, with the feature `fft`.",
-            )]
+            #[doc = concat!("As TensorFlow's `", $op, "`. Runs on the host, with the feature `fft`.")]
             ///
             /// # Errors
             #[doc = concat!("The element type is not supported, `lengths` does not have ", $axes, " elements, or there are fewer than ", $axes, " axes. The run fails without the feature `fft`.")]
@@ -100,27 +163,96 @@ const IRFFT_SHAPES: [ShapeFn; 3] = [linalg::irfft::<1>, linalg::irfft::<2>, lina
 
 real_transforms! {
     /// The first half of the Fourier transform of real numbers over the last axis; the second half is conjugate to it.
-    1 rfft, RFFT, "RFFT", kernel::forward, forward_dtypes, RFFT_SHAPES[0],
-        "`[.., d], lengths = [n] -> [.., n/2 + 1]`, f32 to c64 and f64 to c128.";
+    ///
+    /// `[.., d], lengths = [n] -> [.., n/2 + 1]`, f32 to c64 and f64 to c128.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([1.0, 2.0, 3.0, 4.0])?.rfft([4])?.real()?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// y.allclose(&Tensor::from([10.0, -2.0, -2.0]), 1e-3, 1e-12).unwrap();
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    1 rfft, RFFT, "RFFT", kernel::forward, forward_dtypes, RFFT_SHAPES[0];
     /// The Fourier transform of real numbers over the last two axes; of the last axis, the first half.
+    ///
+    /// `[.., d1, d2], lengths = [n1, n2] -> [.., n1, n2/2 + 1]`, f32 to c64 and f64 to c128.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([[1.0, 2.0], [3.0, 4.0]])?.rfft2([2, 2])?.real()?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// y.allclose(&Tensor::from([[10.0, -2.0], [-4.0, 0.0]]), 1e-3, 1e-12).unwrap();
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     #[doc(alias = "rfft2d")]
-    2 rfft2, RFFT_2, "RFFT2D", kernel::forward, forward_dtypes, RFFT_SHAPES[1],
-        "`[.., d1, d2], lengths = [n1, n2] -> [.., n1, n2/2 + 1]`, f32 to c64 and f64 to c128.";
+    2 rfft2, RFFT_2, "RFFT2D", kernel::forward, forward_dtypes, RFFT_SHAPES[1];
     /// The Fourier transform of real numbers over the last three axes; of the last axis, the first half.
+    ///
+    /// `[.., d1, d2, d3], lengths = [n1, n2, n3] -> [.., n1, n2, n3/2 + 1]`, f32 to c64 and f64 to c128.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([[[1.0, 2.0], [3.0, 4.0]]])?.rfft3([1, 2, 2])?.real()?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// y.allclose(&Tensor::from([[[10.0, -2.0], [-4.0, 0.0]]]), 1e-3, 1e-12).unwrap();
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     #[doc(alias = "rfft3d")]
-    3 rfft3, RFFT_3, "RFFT3D", kernel::forward, forward_dtypes, RFFT_SHAPES[2],
-        "`[.., d1, d2, d3], lengths = [n1, n2, n3] -> [.., n1, n2, n3/2 + 1]`, f32 to c64 and f64 to c128.";
+    3 rfft3, RFFT_3, "RFFT3D", kernel::forward, forward_dtypes, RFFT_SHAPES[2];
     /// The inverse of [`Value::rfft`]: real numbers from the first half of their transform.
-    1 irfft, IRFFT, "IRFFT", kernel::inverse, inverse_dtypes, IRFFT_SHAPES[0],
-        "`[.., d], lengths = [n] -> [.., n]`, c64 to f32 and c128 to f64.";
+    ///
+    /// `[.., d], lengths = [n] -> [.., n]`, c64 to f32 and c128 to f64.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.constant([1.0, 2.0, 3.0, 4.0])?;
+    /// let y = x.rfft([4])?.irfft([4])?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// y.allclose(&Tensor::from([1.0, 2.0, 3.0, 4.0]), 1e-3, 1e-12).unwrap();
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    1 irfft, IRFFT, "IRFFT", kernel::inverse, inverse_dtypes, IRFFT_SHAPES[0];
     /// The inverse of [`Value::rfft2`].
+    ///
+    /// `[.., d1, d2], lengths = [n1, n2] -> [.., n1, n2]`, c64 to f32 and c128 to f64.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.constant([[1.0, 2.0], [3.0, 4.0]])?;
+    /// let y = x.rfft2([2, 2])?.irfft2([2, 2])?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// y.allclose(&Tensor::from([[1.0, 2.0], [3.0, 4.0]]), 1e-3, 1e-12).unwrap();
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     #[doc(alias = "irfft2d")]
-    2 irfft2, IRFFT_2, "IRFFT2D", kernel::inverse, inverse_dtypes, IRFFT_SHAPES[1],
-        "`[.., d1, d2], lengths = [n1, n2] -> [.., n1, n2]`, c64 to f32 and c128 to f64.";
+    2 irfft2, IRFFT_2, "IRFFT2D", kernel::inverse, inverse_dtypes, IRFFT_SHAPES[1];
     /// The inverse of [`Value::rfft3`].
+    ///
+    /// `[.., d1, d2, d3], lengths = [n1, n2, n3] -> [.., n1, n2, n3]`, c64 to f32 and c128 to f64.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.constant([[[1.0, 2.0], [3.0, 4.0]]])?;
+    /// let y = x.rfft3([1, 2, 2])?.irfft3([1, 2, 2])?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// y.allclose(&Tensor::from([[[1.0, 2.0], [3.0, 4.0]]]), 1e-3, 1e-12).unwrap();
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     #[doc(alias = "irfft3d")]
-    3 irfft3, IRFFT_3, "IRFFT3D", kernel::inverse, inverse_dtypes, IRFFT_SHAPES[2],
-        "`[.., d1, d2, d3], lengths = [n1, n2, n3] -> [.., n1, n2, n3]`, c64 to f32 and c128 to f64.";
+    3 irfft3, IRFFT_3, "IRFFT3D", kernel::inverse, inverse_dtypes, IRFFT_SHAPES[2];
 }
 
 fn forward_dtypes(dtypes: &[DType], _: &Attrs) -> Result<Vec<DType>> {

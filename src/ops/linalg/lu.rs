@@ -43,6 +43,16 @@ impl<'g> Value<'g> {
     /// `[..batch, n, n] -> [..batch, n, n]`, floats and complex numbers, computed in f64 and rounded once. As TensorFlow's
     /// `MatrixInverse`. Runs on the host.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([[1.0, 2.0], [3.0, 4.0]])?.matrix_inverse(false)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// y.allclose(&Tensor::from([[-2.0, 1.0], [1.5, -0.5]]), 1e-3, 1e-12).unwrap();
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The element type is not supported, or the last two axes differ. The run fails if a matrix is not invertible.
     #[doc(alias = "inv")]
@@ -55,6 +65,16 @@ impl<'g> Value<'g> {
     ///
     /// `[..batch, n, n] -> [..batch]`, floats and complex numbers, computed in f64 and rounded once. As TensorFlow's
     /// `MatrixDeterminant`. Runs on the host.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([[1.0, 2.0], [3.0, 4.0]])?.matrix_determinant()?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// y.allclose(&Tensor::from(-2.0), 1e-3, 1e-12).unwrap();
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The element type is not supported, or the last two axes differ.
@@ -69,6 +89,17 @@ impl<'g> Value<'g> {
     ///
     /// `[..batch, n, n] -> [..batch], [..batch]`, floats and complex numbers, computed in f64 and rounded once. As
     /// TensorFlow's `LogMatrixDeterminant`. Runs on the host.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let [sign, logarithm] = g.constant([[1.0, 2.0], [3.0, 4.0]])?.log_matrix_determinant()?;
+    /// let [sign, logarithm] = g.compile([sign, logarithm])?.run(&[])?;
+    /// assert_eq!(sign.item::<f64>()?, -1.0);
+    /// logarithm.allclose(&Tensor::from(0.6931), 1e-3, 0.0).unwrap();
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The element type is not supported, or the last two axes differ.

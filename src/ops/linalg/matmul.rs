@@ -21,6 +21,16 @@ impl<'g> Value<'g> {
     /// rounded once; integers wrap; a complex product is made of four products of the parts. As TensorFlow's `MatMul`
     /// and `BatchMatMulV2`. Runs in matmul kernels, into which elementwise neighbours may fuse.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([[1, 2], [3, 4]])?.matmul(g.constant([[5], [6]])?)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([[17], [39]]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The dtypes differ or are not integers, floats or complex numbers, a rank is below 2, the inner sizes differ, or
     /// leading axes do not broadcast.
@@ -33,6 +43,17 @@ impl<'g> Value<'g> {
     }
 
     /// Multiplies as [`Value::matmul`] does, after transposing the last two axes of each operand whose flag is set.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let (x, y) = (g.constant([[1, 2], [3, 4]])?, g.constant([[5, 6]])?);
+    /// let y = x.matmul_transposed(y, false, true)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([[17], [39]]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Value::matmul`].

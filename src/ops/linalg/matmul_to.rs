@@ -2,13 +2,13 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attr, DType};
+use shapeflow_shape_fns::{Attr, Attrs, DType};
 
 use super::matmul;
 use crate::dtype::{self, Class};
 use crate::error::{Error, Result};
 use crate::graph::{IntoOperand, Value};
-use crate::op::{CompositeCx, OpDef, Operand};
+use crate::op::{CompositeCx, OpDef, Operand, TfOp};
 
 impl<'g> Value<'g> {
     /// Multiplies matrices as [`Value::matmul`] does, after a cast of both operands to `dtype`: products of bytes are
@@ -40,13 +40,30 @@ impl<'g> Value<'g> {
 
 pub(crate) static DEF: OpDef = OpDef::composite("matmul_to", build)
     .attrs(&["dtype", "transpose_a", "transpose_b"])
-    .operands(&[Operand::Data("a"), Operand::Data("b")]);
+    .operands(&[Operand::Data("a"), Operand::Data("b")])
+    .dtype_rule(|operands, attrs| {
+        for dtype in operands {
+            dtype::common(&[*dtype], 0, 1, Class::Numeric)?;
+        }
+        result(attrs).map(|to| vec![to])
+    })
+    .tensorflow(&[TfOp::new("BatchMatMulV3").attrs(&[
+        ("adj_x", "transpose_a"),
+        ("adj_y", "transpose_b"),
+        ("Tout", "dtype"),
+    ])]);
+
+/// Returns the dtype of the result.
+fn result(attrs: &Attrs) -> Result<DType> {
+    match dtype::attribute(attrs, "dtype")? {
+        Some(to) => Ok(to),
+        None => dtype::refuse("dtype must be given: the dtype of the result".to_string()),
+    }
+}
 
 fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
     let &[a, b] = values else { return Err(Error::msg("matmul_to needs two operands")) };
-    let Some(to) = dtype::attribute(cx.attrs(), "dtype")? else {
-        return dtype::refuse("dtype must be given: the dtype of the result".to_string());
-    };
+    let to = result(cx.attrs())?;
     for value in [a, b] {
         dtype::common(&[value.dtype()], 0, 1, Class::Numeric)?;
     }

@@ -18,6 +18,16 @@ impl<'g> Value<'g> {
     /// `[..batch, n, n] -> [..batch, n, n]`, floats and complex numbers, computed in f64 and rounded once. As TensorFlow's
     /// `Cholesky`. Runs on the host.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([[4.0, 2.0], [2.0, 5.0]])?.cholesky()?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// y.allclose(&Tensor::from([[2.0, 0.0], [1.0, 2.0]]), 1e-3, 1e-12).unwrap();
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The element type is not supported, or the last two axes differ.
     #[track_caller]
@@ -31,6 +41,17 @@ impl<'g> Value<'g> {
     ///
     /// `[..a, n, n], [..b, n, k] -> [..broadcast, n, k]`, floats and complex numbers of one dtype, computed in f64 and
     /// rounded once. As TensorFlow's `MatrixTriangularSolve`. Runs on the host.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let lower = g.constant([[2.0, 0.0], [1.0, 4.0]])?;
+    /// let y = lower.matrix_triangular_solve(g.constant([[2.0], [9.0]])?, true, false)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// y.allclose(&Tensor::from([[1.0], [2.0]]), 1e-3, 1e-12).unwrap();
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The dtypes differ or are not supported, a rank is below 2, sizes differ, or leading axes do not broadcast. The run

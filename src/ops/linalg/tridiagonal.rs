@@ -18,6 +18,17 @@ impl<'g> Value<'g> {
     /// `[..batch, 3, n], [..batch, n, k] -> [..batch, n, k]`, floats and complex numbers of one dtype, computed in f64 and
     /// rounded once. As TensorFlow's `TridiagonalSolve`. Runs on the host.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let diagonals = g.constant([[1.0, 1.0, 0.0], [2.0, 2.0, 2.0], [0.0, 1.0, 1.0]])?;
+    /// let y = diagonals.tridiagonal_solve(g.constant([[3.0], [4.0], [3.0]])?)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// y.allclose(&Tensor::from([[1.0], [1.0], [1.0]]), 1e-3, 1e-12).unwrap();
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The dtypes differ or are not supported, a rank is below 2, or sizes differ. The run fails if a matrix is not
     /// invertible.
@@ -31,6 +42,18 @@ impl<'g> Value<'g> {
     ///
     /// `[..batch, 1, n]` three times, `[..batch, n, k] -> [..batch, n, k]`, floats and complex numbers of one dtype, computed
     /// in f64 and rounded once. As TensorFlow's `TridiagonalMatMul`. Runs on the host.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let [above, below] = [g.constant([[1.0, 1.0, 0.0]])?, g.constant([[0.0, 1.0, 1.0]])?];
+    /// let x = g.constant([[1.0], [1.0], [1.0]])?;
+    /// let y = g.constant([[2.0, 2.0, 2.0]])?.tridiagonal_matmul(above, below, x)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// y.allclose(&Tensor::from([[3.0], [4.0], [3.0]]), 1e-3, 1e-12).unwrap();
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The dtypes differ or are not supported, a rank is below 2, or sizes differ.

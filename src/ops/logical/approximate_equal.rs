@@ -17,6 +17,16 @@ impl<'g> Value<'g> {
     /// `[..], [..] -> bool[..]`, floats of one dtype; the shapes must be equal. `tolerance` is rounded to the element
     /// type. As TensorFlow's `ApproximateEqual`. Fuses into kernels.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([1.0, 2.0])?.approximate_equal(g.constant([1.001, 2.1])?, 0.01)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([true, false]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The dtypes differ or are not floats, or the shapes differ.
     #[doc(alias = "isclose")]

@@ -7,22 +7,28 @@ use crate::ops::elementwise::binary_ops;
 // the operands.
 binary_ops! { binary, "":
     /// Bitwise and; logical and for bools. The operator `self & other` does the same.
-    bitwise_and, BITWISE_AND: bits, ["BitwiseAnd"], |a, b| a.binary(BinaryOp::And, b);
+    bitwise_and, BITWISE_AND: bits, ["BitwiseAnd"],
+        [0b1100, 7], [0b1010, 8] = [0b1000, 0], |a, b| a.binary(BinaryOp::And, b);
 
     /// Bitwise or; logical or for bools. The operator `self | other` does the same.
-    bitwise_or, BITWISE_OR: bits, ["BitwiseOr"], |a, b| a.binary(BinaryOp::Or, b);
+    bitwise_or, BITWISE_OR: bits, ["BitwiseOr"],
+        [0b1100, 7], [0b1010, 8] = [0b1110, 15], |a, b| a.binary(BinaryOp::Or, b);
 
     /// Bitwise xor; logical xor for bools. The operator `self ^ other` does the same.
-    bitwise_xor, BITWISE_XOR: bits, ["BitwiseXor"], |a, b| a.binary(BinaryOp::Xor, b);
+    bitwise_xor, BITWISE_XOR: bits, ["BitwiseXor"],
+        [0b1100, 7], [0b1010, 8] = [0b0110, 15], |a, b| a.binary(BinaryOp::Xor, b);
 
     /// Returns whether both elements are true.
-    logical_and, LOGICAL_AND: boolean, ["LogicalAnd"], |a, b| a.binary(BinaryOp::And, b);
+    logical_and, LOGICAL_AND: boolean, ["LogicalAnd"],
+        [true, true], [true, false] = [true, false], |a, b| a.binary(BinaryOp::And, b);
 
     /// Returns whether at least one element is true.
-    logical_or, LOGICAL_OR: boolean, ["LogicalOr"], |a, b| a.binary(BinaryOp::Or, b);
+    logical_or, LOGICAL_OR: boolean, ["LogicalOr"],
+        [true, false], [false, false] = [true, false], |a, b| a.binary(BinaryOp::Or, b);
 
-    /// Returns whether exactly one element is true.
-    logical_xor, LOGICAL_XOR: boolean, [], |a, b| a.binary(BinaryOp::Xor, b);
+    /// Returns whether exactly one element is true. As TensorFlow's `tf.math.logical_xor`.
+    logical_xor, LOGICAL_XOR: boolean, [],
+        [true, true], [true, false] = [false, true], |a, b| a.binary(BinaryOp::Xor, b);
 }
 
 #[cfg(test)]

@@ -18,6 +18,16 @@ impl<'g> Value<'g> {
     /// An imported graph may set `incompatible_shape_error` to false; then operands that do not broadcast give a scalar
     /// `false`. Fuses into kernels.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant(["a", "b"])?.equal(g.constant(["a", "c"])?)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([true, false]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The dtypes differ or are floats of 8 bits or integers of 4 bits, or the shapes do not broadcast.
     #[doc(alias = "eq")]
@@ -31,6 +41,16 @@ impl<'g> Value<'g> {
     /// `[..], [..] -> broadcast`, bool, numbers, quantized types and strings of one dtype; the result is bool. As TensorFlow's
     /// `NotEqual`. An imported graph may set `incompatible_shape_error` to false; then operands that do not broadcast
     /// give a scalar `true`. Fuses into kernels.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([1, 2, 3])?.not_equal(2)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([true, false, true]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The dtypes differ or are floats of 8 bits or integers of 4 bits, or the shapes do not broadcast.

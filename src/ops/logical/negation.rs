@@ -5,10 +5,10 @@ use crate::ops::elementwise::unary_ops;
 unary_ops! { unary, "":
     /// The complement of every bit; logical not for bools. The operator `!x` does the same.
     #[doc(alias = "invert")]
-    bitwise_not, BITWISE_NOT: bits, ["Invert"], |x| !x;
+    bitwise_not, BITWISE_NOT: bits, ["Invert"], [0, 5] = [-1, -6], |x| !x;
 
     /// Logical not of every element.
-    logical_not, LOGICAL_NOT: boolean, ["LogicalNot"], |x| !x;
+    logical_not, LOGICAL_NOT: boolean, ["LogicalNot"], [true, false] = [false, true], |x| !x;
 }
 
 #[cfg(test)]

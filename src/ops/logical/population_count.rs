@@ -16,6 +16,16 @@ impl<'g> Value<'g> {
     ///
     /// `[..] -> u8[..]`, integers. As TensorFlow's `PopulationCount`. Fuses into kernels.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([5, 255])?.population_count()?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([2u8, 8]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The element type is not an integer.
     #[doc(alias = "popcount")]

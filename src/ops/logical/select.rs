@@ -19,6 +19,16 @@ impl<'g> Value<'g> {
     /// a Rust scalar, which takes the dtype of the other choice. As TensorFlow's `SelectV2` (`tf.where` with three
     /// arguments). Fuses into kernels.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([true, false])?.select(g.constant([1, 2])?, 0)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([1, 0]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `self` is not bool, the dtypes of `yes` and `no` differ, the shapes do not broadcast, or both are
     /// scalars.

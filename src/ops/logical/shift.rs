@@ -13,12 +13,14 @@ fn clamped(count: Expr) -> Expr {
 binary_ops! { binary, "":
     /// `self` shifted left by `other` bits. The count is clamped to `0 ..= bits - 1`, as in TensorFlow.
     #[doc(alias = "bitwise_left_shift")]
-    left_shift, LEFT_SHIFT: integer, ["LeftShift"], |x, count| x.binary(BinaryOp::Shl, clamped(count));
+    left_shift, LEFT_SHIFT: integer, ["LeftShift"],
+        [1, 3], [4, 1] = [16, 6], |x, count| x.binary(BinaryOp::Shl, clamped(count));
 
     /// `self` shifted right by `other` bits; a signed integer keeps its sign. The count is clamped to `0 ..= bits - 1`, as
     /// in TensorFlow.
     #[doc(alias = "bitwise_right_shift")]
-    right_shift, RIGHT_SHIFT: integer, ["RightShift"], |x, count| x.binary(BinaryOp::Shr, clamped(count));
+    right_shift, RIGHT_SHIFT: integer, ["RightShift"],
+        [16, -3], [4, 1] = [1, -2], |x, count| x.binary(BinaryOp::Shr, clamped(count));
 }
 
 #[cfg(test)]

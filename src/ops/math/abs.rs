@@ -16,6 +16,16 @@ impl<'g> Value<'g> {
     /// `[..] -> [..]`, signed integers, floats and complex numbers; c64 gives f32 and c128 gives f64. As TensorFlow's
     /// `Abs` and `ComplexAbs`. Fuses into kernels.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([-1.5, 2.0])?.abs()?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([1.5, 2.0]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The element type is not a signed integer, a float or a complex number.
     #[doc(alias = "absolute")]

@@ -16,6 +16,16 @@ impl<'g> Value<'g> {
     /// `[..], [..] -> broadcast`, floats of one dtype. The error is at most 1.4 ulp in f32 and f64. As TensorFlow's
     /// `Atan2`. Fuses into kernels.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([1.0, 0.0])?.atan2(g.constant([1.0, -1.0])?)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// y.allclose(&Tensor::from([0.7854, 3.142]), 1e-3, 1e-12).unwrap();
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The dtypes differ or are not floats, or the shapes do not broadcast.
     #[doc(alias = "arctan2")]

@@ -6,34 +6,42 @@ use crate::ops::elementwise::binary_ops;
 binary_ops! { binary, "":
     /// `self + other`, the same as the operator `+`. Integers wrap.
     #[expect(clippy::should_implement_trait, reason = "the operator cannot return a `Result`")]
-    add, ADD: numeric, ["AddV2", "Add"], |a, b| a.binary(BinaryOp::Add, b), shape = crate::shape_fns::math::add;
+    add, ADD: numeric, ["AddV2", "Add"],
+        [1, 2], [10, 20] = [11, 22],
+        |a, b| a.binary(BinaryOp::Add, b), shape = crate::shape_fns::math::add;
 
     /// `self - other`, the same as the operator `-`. Integers wrap.
     #[doc(alias = "subtract")]
     #[expect(clippy::should_implement_trait, reason = "the operator cannot return a `Result`")]
-    sub, SUB: numeric, ["Sub"], |a, b| a.binary(BinaryOp::Sub, b), shape = crate::shape_fns::math::sub;
+    sub, SUB: numeric, ["Sub"],
+        [1, 2], [10, 20] = [-9, -18],
+        |a, b| a.binary(BinaryOp::Sub, b), shape = crate::shape_fns::math::sub;
 
     /// `self * other`, the same as the operator `*`. Integers wrap.
     #[doc(alias = "multiply")]
     #[expect(clippy::should_implement_trait, reason = "the operator cannot return a `Result`")]
-    mul, MUL: numeric, ["Mul"], |a, b| a.binary(BinaryOp::Mul, b), shape = crate::shape_fns::math::mul;
+    mul, MUL: numeric, ["Mul"],
+        [1, 2], [10, 20] = [10, 40],
+        |a, b| a.binary(BinaryOp::Mul, b), shape = crate::shape_fns::math::mul;
 
     /// The quotient rounded toward minus infinity, `floor(self / other)`. For integers, `MIN / -1` wraps to `MIN`, and
     /// a division by zero fails the run.
     #[doc(alias = "floor_divide")]
     #[doc(alias = "floor_div")]
-    floordiv, FLOORDIV: number, ["FloorDiv"] divides, math::floordiv, shape = crate::shape_fns::math::floordiv;
+    floordiv, FLOORDIV: number, ["FloorDiv"] divides,
+        [7, -7], [2, 2] = [3, -4], math::floordiv, shape = crate::shape_fns::math::floordiv;
 
     /// The remainder of [`Value::floordiv`](crate::Value::floordiv), which has the sign of `other`. The same as
     /// the operator `%`. An integer division by zero fails the run.
     #[doc(alias = "mod")]
     #[doc(alias = "remainder")]
     #[doc(alias = "floor_mod")]
-    floormod, FLOORMOD: number, ["FloorMod"] divides, math::floormod, shape = crate::shape_fns::math::floormod;
+    floormod, FLOORMOD: number, ["FloorMod"] divides,
+        [7, -7], [2, 2] = [1, 1], math::floormod, shape = crate::shape_fns::math::floormod;
 
     /// The quotient rounded toward zero. For integers, `MIN / -1` wraps to `MIN`, and a division by zero fails the run.
     #[doc(alias = "truncate_div")]
-    truncatediv, TRUNCATEDIV: number, ["TruncateDiv" own_shape_fn] divides, |a, b| {
+    truncatediv, TRUNCATEDIV: number, ["TruncateDiv" own_shape_fn] divides, [7, -7], [2, 2] = [3, -3], |a, b| {
         let quotient = a.binary(BinaryOp::Div, b);
         if quotient.dtype().is_float() { quotient.unary(UnaryOp::Trunc) } else { quotient }
     };
@@ -41,24 +49,30 @@ binary_ops! { binary, "":
     /// The remainder of [`Value::truncatediv`](crate::Value::truncatediv), which has the sign of `self`; C's `fmod` for
     /// floats. An integer division by zero fails the run.
     #[doc(alias = "fmod")]
-    truncatemod, TRUNCATEMOD: number, ["TruncateMod" own_shape_fn, "Mod" own_shape_fn] divides, |a, b| a.binary(BinaryOp::Rem, b);
+    truncatemod, TRUNCATEMOD: number, ["TruncateMod" own_shape_fn, "Mod" own_shape_fn] divides,
+        [7, -7], [2, 2] = [1, -1], |a, b| a.binary(BinaryOp::Rem, b);
 
     /// `self` to the power of `other`. Floats follow C's `pow`. Integers wrap, and a negative integer exponent fails
     /// the run.
     ///
     /// The error is at most 0.6 ulp in f32, 1 ulp in f64.
     #[doc(alias = "power")]
-    pow, POW: numeric, ["Pow"], math::pow;
+    pow, POW: numeric, ["Pow"], [2, 3], [10, 2] = [1024, 9], math::pow;
 
     /// `(self - other)²`. Integers wrap.
     #[doc(alias = "squared_error")]
-    squared_difference, SQUARED_DIFFERENCE: numeric, ["SquaredDifference"], math::squared_difference;
+    squared_difference, SQUARED_DIFFERENCE: numeric, ["SquaredDifference"],
+        [1.0, 5.0], [4.0, 3.0] = [9.0, 4.0], math::squared_difference;
 
     /// The larger of two elements; NaN if either is NaN. `-0.0` and `0.0` compare equal: the result is then `self`.
-    maximum, MAXIMUM: number, ["Maximum"], |a, b| a.binary(BinaryOp::Max, b), shape = crate::shape_fns::math::maximum;
+    maximum, MAXIMUM: number, ["Maximum"],
+        [1, 5], [4, 3] = [4, 5],
+        |a, b| a.binary(BinaryOp::Max, b), shape = crate::shape_fns::math::maximum;
 
     /// The smaller of two elements; NaN if either is NaN. `-0.0` and `0.0` compare equal: the result is then `self`.
-    minimum, MINIMUM: number, ["Minimum"], |a, b| a.binary(BinaryOp::Min, b), shape = crate::shape_fns::math::minimum;
+    minimum, MINIMUM: number, ["Minimum"],
+        [1, 5], [4, 3] = [1, 3],
+        |a, b| a.binary(BinaryOp::Min, b), shape = crate::shape_fns::math::minimum;
 }
 
 #[cfg(test)]

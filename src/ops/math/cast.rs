@@ -22,6 +22,16 @@ impl<'g> Value<'g> {
     /// and quantized types. What is too large for f8e5m2 becomes infinite, and NaN for f8e4m3fn; i4 and u4 keep the low
     /// 4 bits.
     ///
+    /// ```
+    /// use shapeflow::{DType, Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([1.7, -2.5, 300.0])?.cast(DType::U8)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([1u8, 0, 255]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// One of the dtypes is string, or the two have no conversion.
     #[doc(alias = "astype")]

@@ -16,6 +16,16 @@ impl<'g> Value<'g> {
     /// `[..], low, high -> [..]`, integers and floats of one dtype. The bounds broadcast to the shape of `self`. If
     /// `low` is above `high`, the result is `low`. As TensorFlow's `ClipByValue`. Fuses into kernels.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([-1, 5, 20])?.clip_by_value(0, 10)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([0, 5, 10]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The dtypes differ or are not integers or floats, or a bound does not broadcast to the shape of `self`.
     #[doc(alias = "clamp")]

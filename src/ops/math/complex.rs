@@ -40,6 +40,17 @@ impl<'g> Value<'g> {
     ///
     /// `[..] -> [..]`, c64 gives f32 and c128 gives f64. As TensorFlow's `Real`. Fuses into kernels.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let z = g.constant([3.0])?.complex(g.constant([4.0])?)?;
+    /// let y = z.real()?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([3.0]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The element type is not an integer, a float or a complex number.
     #[track_caller]
@@ -50,6 +61,17 @@ impl<'g> Value<'g> {
     /// The imaginary part of every element, which is 0 for a real number.
     ///
     /// `[..] -> [..]`, c64 gives f32 and c128 gives f64. As TensorFlow's `Imag`. Fuses into kernels.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let z = g.constant([3.0])?.complex(g.constant([4.0])?)?;
+    /// let y = z.imag()?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([4.0]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The element type is not an integer, a float or a complex number.
@@ -64,6 +86,17 @@ impl<'g> Value<'g> {
     ///
     /// `[..] -> [..]`. As TensorFlow's `Conj`. Fuses into kernels.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let z = g.constant([3.0])?.complex(g.constant([4.0])?)?;
+    /// let y = z.conj()?.imag()?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([-4.0]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The element type is not an integer, a float or a complex number.
     #[doc(alias = "conjugate")]
@@ -75,6 +108,17 @@ impl<'g> Value<'g> {
     /// The angle of every element in `[-π, π]` radians; 0 or π for a float.
     ///
     /// `[..] -> [..]`, c64 gives f32 and c128 gives f64. As TensorFlow's `Angle`. Fuses into kernels.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let z = g.constant([1.0])?.complex(g.constant([1.0])?)?;
+    /// let y = z.angle()?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// y.allclose(&Tensor::from([0.7854]), 1e-3, 1e-12).unwrap();
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The element type is not a float or a complex number.

@@ -18,6 +18,16 @@ impl<'g> Value<'g> {
     /// `[..], [..] -> broadcast`, floats and complex numbers of one dtype; for integers, see [`Value::floordiv`] and
     /// [`Value::truncatediv`]. As TensorFlow's `RealDiv`. Fuses into kernels.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([1.0, 9.0])?.div(g.constant([4.0, 3.0])?)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([0.25, 3.0]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The dtypes differ or are not floats or complex numbers, or the shapes do not broadcast.
     #[doc(alias = "divide")]

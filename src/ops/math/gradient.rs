@@ -14,25 +14,29 @@ fn unless_zero(dy: &Expr, value: Expr) -> Expr {
 
 gradient_ops! { ["y", "dy"]:
     /// The gradient of [`Value::tanh`](crate::Value::tanh): `other * (1 - self²)`. `self` is the result of `tanh`.
-    tanh_grad, TANH_GRAD: float, ["TanhGrad"], |y, dy| dy * (y.like(1.0) - &y * &y);
+    tanh_grad, TANH_GRAD: float, ["TanhGrad"],
+        [0.5, 0.0], [1.0, 2.0] = [0.75, 2.0], |y, dy| dy * (y.like(1.0) - &y * &y);
 
     /// The gradient of [`Value::sigmoid`](crate::Value::sigmoid): `other * self * (1 - self)`. `self` is the result of
     /// `sigmoid`.
-    sigmoid_grad, SIGMOID_GRAD: float, ["SigmoidGrad"], |y, dy| dy * &y * (y.like(1.0) - &y);
+    sigmoid_grad, SIGMOID_GRAD: float, ["SigmoidGrad"],
+        [0.5, 1.0], [1.0, 2.0] = [0.25, 0.0], |y, dy| dy * &y * (y.like(1.0) - &y);
 
     /// The gradient of [`Value::sqrt`](crate::Value::sqrt): `other / (2 * self)`, but 0 if `other` is 0. `self` is the
     /// result of `sqrt`.
-    sqrt_grad, SQRT_GRAD: float, ["SqrtGrad"], |y, dy| unless_zero(&dy, dy.like(0.5) * &dy / y);
+    sqrt_grad, SQRT_GRAD: float, ["SqrtGrad"],
+        [0.5, 2.0], [1.0, 2.0] = [1.0, 0.5], |y, dy| unless_zero(&dy, dy.like(0.5) * &dy / y);
 
     /// The gradient of [`Value::rsqrt`](crate::Value::rsqrt): `-other * self³ / 2`, but 0 if `other` is 0. `self` is the
     /// result of `rsqrt`.
-    rsqrt_grad, RSQRT_GRAD: float, ["RsqrtGrad"], |y, dy| {
+    rsqrt_grad, RSQRT_GRAD: float, ["RsqrtGrad"], [1.0, 2.0], [1.0, 2.0] = [-0.5, -8.0], |y, dy| {
         unless_zero(&dy, dy.like(-0.5) * (&dy * &y) * (&y * &y))
     };
 
     /// The gradient of [`Value::reciprocal`](crate::Value::reciprocal): `-other * self²`, but 0 if `other` is 0. `self`
     /// is the result of `reciprocal`.
-    reciprocal_grad, RECIPROCAL_GRAD: float, ["ReciprocalGrad", "InvGrad"], |y, dy| {
+    reciprocal_grad, RECIPROCAL_GRAD: float, ["ReciprocalGrad", "InvGrad"],
+        [1.0, 2.0], [1.0, 2.0] = [-1.0, -8.0], |y, dy| {
         unless_zero(&dy, -dy.clone() * (&y * &y))
     };
 }

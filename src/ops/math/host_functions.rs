@@ -8,13 +8,14 @@ use crate::error::Result;
 use crate::expr::{Scalar, eval_cast};
 use crate::graph::{IntoOperand, Value};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
+use crate::ops::row_docs::{call_words, near_words};
 use crate::ops::row_major::RowMajor;
 use crate::shape_fns;
 
 /// Ops of two operands of one float dtype, which broadcast. A row holds the documentation, the names of the method and of
-/// the definition, TensorFlow's op type and names of operands, and the function on `f64`.
+/// the definition, TensorFlow's op type and names of operands, an example, and the function on `f64`.
 macro_rules! host_functions {
-    ($($(#[$meta:meta])* $method:ident, $DEF:ident, $op:literal: $first:literal, $second:literal, $function:path;)*) => {
+    ($($(#[$meta:meta])* $method:ident, $DEF:ident, $op:literal: $first:literal, $second:literal, $x:tt, $y:tt ~ $near:tt, $function:path;)*) => {
         impl<'g> Value<'g> {$(
             $(#[$meta])*
             ///
@@ -22,6 +23,15 @@ macro_rules! host_functions {
                 "`[..], [..] -> broadcast`, floats of one dtype, computed in f64 and rounded once. As TensorFlow's `", $op,
                 "`. Runs on the host.",
             )]
+            ///
+            /// ```
+            /// # use shapeflow::{Graph, Tensor};
+            /// let g = Graph::new();
+            #[doc = call_words!($method, $x, $y)]
+            /// let [y] = g.compile(y)?.run(&[])?;
+            #[doc = near_words!($near)]
+            /// # Ok::<(), shapeflow::Error>(())
+            /// ```
             ///
             /// # Errors
             /// The dtypes differ or are not floats, or the shapes do not broadcast.
@@ -50,34 +60,36 @@ host_functions! {
     ///
     /// For `self` up to 1e6, the relative error in f64 is at most 1e-13 where the result is at least 1e-100.
     #[doc(alias = "gammainc")]
-    igamma, IGAMMA, "Igamma": "a", "x", gamma_functions::igamma;
+    igamma, IGAMMA, "Igamma": "a", "x", [1.0, 2.0], [1.0, 2.0] ~ [0.6321, 0.5940], gamma_functions::igamma;
 
     /// The upper regularized incomplete gamma function `Q(self, other) = 1 - P(self, other)`, see [`Value::igamma`].
     ///
     /// For `self` up to 1e6, the error in f64 is at most 1e-13 of the result where `other` is greater than `self` and 1 and
     /// the result is at least 1e-100; elsewhere it is at most 1e-13.
     #[doc(alias = "gammaincc")]
-    igammac, IGAMMAC, "Igammac": "a", "x", gamma_functions::igammac;
+    igammac, IGAMMAC, "Igammac": "a", "x", [1.0, 2.0], [1.0, 2.0] ~ [0.3679, 0.4060], gamma_functions::igammac;
 
     /// The derivative of [`Value::igamma`] with respect to `self`.
     ///
     /// For `self` up to 1e4, the relative error in f64 is at most 1e-10 where the result is at least 1e-100.
-    igamma_grad_a, IGAMMA_GRAD_A, "IgammaGradA": "a", "x", gamma_functions::igamma_grad_a;
+    igamma_grad_a, IGAMMA_GRAD_A, "IgammaGradA": "a", "x", [1.0], [1.0] ~ [-0.4317], gamma_functions::igamma_grad_a;
 
     /// The derivative of a gamma-distributed sample `other` with respect to the parameter `self` of the distribution.
     ///
     /// For `self` up to 1e4, the relative error in f64 is at most 1e-10.
-    random_gamma_grad, RANDOM_GAMMA_GRAD, "RandomGammaGrad": "alpha", "sample", gamma_functions::random_gamma_grad;
+    random_gamma_grad, RANDOM_GAMMA_GRAD, "RandomGammaGrad": "alpha", "sample",
+        [1.0], [1.0] ~ [1.173], gamma_functions::random_gamma_grad;
 
     /// The Hurwitz zeta function `Σ (other + k)^-self` over all `k` from 0; infinite at 1, and NaN for `self` below 1.
     ///
     /// The relative error in f64 is at most 1e-13 for a positive `other`.
-    zeta, ZETA, "Zeta": "x", "y", gamma_functions::zeta;
+    zeta, ZETA, "Zeta": "x", "y", [2.0, 4.0], [1.0, 1.0] ~ [1.645, 1.082], gamma_functions::zeta;
 
     /// Derivative number `self` of [`Value::digamma`] at `other`; NaN unless `self` is a non-negative integer.
     ///
     /// The relative error in f64 is at most 1e-13 for a positive `other` and a positive `self` up to 100.
-    polygamma, POLYGAMMA, "Polygamma": "a", "x", gamma_functions::polygamma;
+    polygamma, POLYGAMMA, "Polygamma": "a", "x",
+        [0.0, 1.0], [1.0, 1.0] ~ [-0.5772, 1.645], gamma_functions::polygamma;
 }
 
 impl<'g> Value<'g> {
@@ -89,6 +101,16 @@ impl<'g> Value<'g> {
     ///
     /// `[..], [..], [..] -> [..]`, floats of one dtype and one shape, or scalars; computed in f64 and rounded once. As
     /// TensorFlow's `Betainc`. Runs on the host.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([2.0])?.betainc(g.constant([3.0])?, g.constant([0.5])?)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// y.allclose(&Tensor::from([0.6875]), 1e-3, 1e-12).unwrap();
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The dtypes differ or are not floats, or two shapes other than scalars differ.
@@ -102,8 +124,18 @@ impl<'g> Value<'g> {
     /// The logarithm of the absolute value of the beta function of each row along the last axis:
     /// `Σ lgamma(x) - lgamma(Σ x)`.
     ///
-    /// `[.., n] -> [..]`, floats; an empty row gives -inf. As `tf.math.lbeta`. It is composed of other ops, which fuse into
+    /// `[.., n] -> [..]`, floats; an empty row gives -inf. As TensorFlow's `tf.math.lbeta`. It is composed of other ops, which fuse into
     /// kernels.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([[1.0, 1.0], [2.0, 3.0]])?.lbeta()?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// y.allclose(&Tensor::from([0.0, -2.485]), 1e-3, 1e-12).unwrap();
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The element type is not a float, or `self` is a scalar.

@@ -17,6 +17,16 @@ impl<'g> Value<'g> {
     ///
     /// `[..], [..] -> broadcast`, f32 or f64. As TensorFlow's `NextAfter` and C's `nextafter`. Fuses into kernels.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([1.0])?.next_after(g.constant([2.0])?)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([1.0 + f64::EPSILON]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The dtypes differ or are neither f32 nor f64, or the shapes do not broadcast.
     #[doc(alias = "nextafter")]

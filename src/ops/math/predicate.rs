@@ -5,18 +5,19 @@ use crate::ops::elementwise::unary_ops;
 unary_ops! { predicate, "; the result is bool":
     /// Whether the element is NaN.
     #[doc(alias = "isnan")]
-    is_nan, IS_NAN: float, ["IsNan"], |x| x.clone().not_equal(x);
+    is_nan, IS_NAN: float, ["IsNan"],
+        [1.0, f64::NAN, f64::INFINITY] = [false, true, false], |x| x.clone().not_equal(x);
 
     /// Whether the element is `inf` or `-inf`.
     #[doc(alias = "isinf")]
-    is_inf, IS_INF: float, ["IsInf"], |x| {
+    is_inf, IS_INF: float, ["IsInf"], [1.0, f64::NAN, f64::INFINITY] = [false, false, true], |x| {
         let infinity = x.like(f64::INFINITY);
         x.abs().equal(infinity)
     };
 
     /// Whether the element is neither infinite nor NaN.
     #[doc(alias = "isfinite")]
-    is_finite, IS_FINITE: float, ["IsFinite"], |x| {
+    is_finite, IS_FINITE: float, ["IsFinite"], [1.0, f64::NAN, f64::INFINITY] = [true, false, false], |x| {
         let infinity = x.like(f64::INFINITY);
         x.abs().less(infinity)
     };

@@ -9,40 +9,42 @@ unary_ops! { unary, "":
     /// `-x` for every element, as the operator. Integers wrap: `-MIN` is `MIN`.
     #[doc(alias = "negative")]
     #[expect(clippy::should_implement_trait, reason = "the operator cannot return a `Result`")]
-    neg, NEG: signed_numeric, ["Neg"], |x| -x, shape = crate::shape_fns::math::neg;
+    neg, NEG: signed_numeric, ["Neg"], [1.5, -2.0] = [-1.5, 2.0], |x| -x, shape = crate::shape_fns::math::neg;
 
     /// -1 for a negative element, 0 for zero, 1 for a positive element. NaN stays NaN.
-    sign, SIGN: signed_numeric, ["Sign"], math::sign;
+    sign, SIGN: signed_numeric, ["Sign"], [-2.5, 0.0, 7.0] = [-1.0, 0.0, 1.0], math::sign;
 
     /// The square of every element. Integers wrap.
-    square, SQUARE: numeric, ["Square"], |x| x.clone() * x;
+    square, SQUARE: numeric, ["Square"], [3, -4] = [9, 16], |x| x.clone() * x;
 
     /// The correctly rounded square root of every element. NaN for negative elements.
-    sqrt, SQRT: inexact, ["Sqrt"], math::sqrt;
+    sqrt, SQRT: inexact, ["Sqrt"], [4.0, 2.25] = [2.0, 1.5], math::sqrt;
 
     /// `1 / sqrt(x)` for every element; infinite at zero, NaN below zero.
     ///
     /// The error is at most 1.5 ulp in f32, 1.5 ulp in f64.
-    rsqrt, RSQRT: inexact, ["Rsqrt"], math::rsqrt;
+    rsqrt, RSQRT: inexact, ["Rsqrt"], [4.0, 0.25] ~ [0.5, 2.0], math::rsqrt;
 
     /// The cube root of every element; negative for negative elements. As C's `cbrt`.
     ///
     /// The error is at most 0.8 ulp in f32, 0.8 ulp in f64.
-    cbrt, CBRT: float, [], math::cbrt;
+    cbrt, CBRT: float, [], [8.0, -27.0] ~ [2.0, -3.0], math::cbrt;
 
     /// `1 / x` for every element. Infinite at zero.
-    reciprocal, RECIPROCAL: inexact, ["Reciprocal", "Inv"], math::reciprocal;
+    reciprocal, RECIPROCAL: inexact, ["Reciprocal", "Inv"], [2.0, -0.25] = [0.5, -4.0], math::reciprocal;
 
     /// The integer nearest to every element, ties to even. Integers are returned unchanged, as in TensorFlow's Python
     /// API.
     #[doc(alias = "rint")]
-    round, ROUND: number, ["Round", "Rint"], |x| if x.dtype().is_float() { x.unary(UnaryOp::Round) } else { x };
+    round, ROUND: number, ["Round", "Rint"],
+        [0.5, 1.5, -2.7] = [0.0, 2.0, -3.0],
+        |x| if x.dtype().is_float() { x.unary(UnaryOp::Round) } else { x };
 
     /// The largest integer that is at most the element, as a float.
-    floor, FLOOR: float, ["Floor"], |x| x.unary(UnaryOp::Floor);
+    floor, FLOOR: float, ["Floor"], [1.7, -1.2] = [1.0, -2.0], |x| x.unary(UnaryOp::Floor);
 
     /// The smallest integer that is at least the element, as a float.
-    ceil, CEIL: float, ["Ceil"], |x| x.unary(UnaryOp::Ceil);
+    ceil, CEIL: float, ["Ceil"], [1.2, -1.7] = [2.0, -1.0], |x| x.unary(UnaryOp::Ceil);
 }
 
 #[cfg(test)]

@@ -23,53 +23,54 @@ fn hard_sigmoid(x: Expr) -> Expr {
 
 unary_ops! { unary, "":
     /// `max(x, 0)` for every element. NaN stays NaN.
-    relu, RELU: number, ["Relu"], math::relu;
+    relu, RELU: number, ["Relu"], [-2.0, 3.0] = [0.0, 3.0], math::relu;
 
     /// `min(max(x, 0), 6)` for every element. NaN stays NaN.
-    relu6, RELU6: number, ["Relu6"], |x| {
+    relu6, RELU6: number, ["Relu6"], [-2.0, 3.0, 8.0] = [0.0, 3.0, 6.0], |x| {
         let (low, high) = (x.like(0.0), x.like(6.0));
         x.maximum(low).minimum(high)
     };
 
     /// `x`, or `exp(x) - 1` for negative elements.
-    elu, ELU: float, ["Elu"], |x| widened(x, |x| {
+    elu, ELU: float, ["Elu"], [-1.0, 2.0] ~ [-0.6321, 2.0], |x| widened(x, |x| {
         let zero = x.like(0.0);
         x.clone().less(zero).select(math::expm1(x.clone()), x)
     });
 
     /// `scale * x`, or `scale * alpha * (exp(x) - 1)` for negative elements, with the constants that preserve mean 0
     /// and variance 1.
-    selu, SELU: float, ["Selu"], |x| widened(x, |x| {
+    selu, SELU: float, ["Selu"], [-1.0, 2.0] ~ [-1.111, 2.101], |x| widened(x, |x| {
         let (zero, scale, slope) = (x.like(0.0), x.like(SELU_SCALE), x.like(SELU_SCALE * SELU_ALPHA));
         x.clone().less(zero).select(slope * math::expm1(x.clone()), scale * x)
     });
 
-    /// `x * sigmoid(x)` for every element, also known as swish.
+    /// `x * sigmoid(x)` for every element, also known as swish. As TensorFlow's `tf.nn.silu`.
     #[doc(alias = "swish")]
-    silu, SILU: float, [], |x| widened(x, |x| x.clone() * math::sigmoid(x));
+    silu, SILU: float, [], [-1.0, 2.0] ~ [-0.2689, 1.762], |x| widened(x, |x| x.clone() * math::sigmoid(x));
 
-    /// `log(sigmoid(x))` for every element, without overflow.
+    /// `log(sigmoid(x))` for every element, without overflow. As TensorFlow's `tf.math.log_sigmoid`.
     #[doc(alias = "logsigmoid")]
-    log_sigmoid, LOG_SIGMOID: float, [], |x| widened(x, |x| {
+    log_sigmoid, LOG_SIGMOID: float, [], [0.0, -100.0] ~ [-0.6931, -100.0], |x| widened(x, |x| {
         let zero = x.like(0.0);
         x.clone().minimum(zero) - math::log1p(math::exp(-x.abs()))
     });
 
-    /// `min(max(x + 3, 0), 6) / 6` for every element, a piecewise linear sigmoid.
-    hard_sigmoid, HARD_SIGMOID: float, [], |x| widened(x, hard_sigmoid);
+    /// `min(max(x + 3, 0), 6) / 6` for every element, a piecewise linear sigmoid. As torch's `hardsigmoid`.
+    hard_sigmoid, HARD_SIGMOID: float, [], [-4.0, 0.0, 4.0] = [0.0, 0.5, 1.0], |x| widened(x, hard_sigmoid);
 
     /// `x * min(max(x + 3, 0), 6) / 6` for every element, a piecewise form of [`Value::silu`](crate::Value::silu).
+    /// As torch's `hardswish`.
     #[doc(alias = "hard_silu")]
-    hard_swish, HARD_SWISH: float, [], |x| widened(x, |x| &x * hard_sigmoid(x.clone()));
+    hard_swish, HARD_SWISH: float, [], [-1.0, 4.0] ~ [-0.3333, 4.0], |x| widened(x, |x| &x * hard_sigmoid(x.clone()));
 
-    /// `x * tanh(log(1 + exp(x)))` for every element, without overflow.
-    mish, MISH: float, [], |x| widened(x, |x| &x * math::tanh(softplus(x.clone())));
+    /// `x * tanh(log(1 + exp(x)))` for every element, without overflow. As torch's `mish`.
+    mish, MISH: float, [], [-1.0, 2.0] ~ [-0.3034, 1.944], |x| widened(x, |x| &x * math::tanh(softplus(x.clone())));
 
     /// `log(1 + exp(x))` for every element, without overflow.
-    softplus, SOFTPLUS: float, ["Softplus"], |x| widened(x, softplus);
+    softplus, SOFTPLUS: float, ["Softplus"], [0.0, 100.0] ~ [0.6931, 100.0], |x| widened(x, softplus);
 
     /// `x / (1 + |x|)` for every element.
-    softsign, SOFTSIGN: float, ["Softsign"], |x| widened(x, |x| {
+    softsign, SOFTSIGN: float, ["Softsign"], [-1.0, 3.0] = [-0.5, 0.75], |x| widened(x, |x| {
         let one = x.like(1.0);
         x.clone() / (one + x.abs())
     });

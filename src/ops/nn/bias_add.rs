@@ -44,6 +44,16 @@ impl<'g> Value<'g> {
     /// `[.., c] -> [c]`, integers (which wrap) and floats. f16 and bf16 are added as f32 and rounded once. As
     /// TensorFlow's `BiasAddGrad`. Fuses into kernels.
     ///
+    /// ```
+    /// use shapeflow::{DataFormat, Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([[1.0, 2.0], [3.0, 4.0]])?.bias_add_grad(DataFormat::ChannelsLast)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([4.0, 6.0]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The element type is neither an integer nor a float, or the rank is below 2 (3 if the channels are axis 1).
     #[track_caller]

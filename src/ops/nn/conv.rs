@@ -21,8 +21,8 @@ impl<'g> Value<'g> {
     /// `[n, h, w, g*c], filter [kh, kw, c, g*m] -> [n, oh, ow, g*m]`, or `[n, g*c, h, w] -> [n, g*m, oh, ow]`; integers
     /// (which wrap) and floats of one dtype. Group `i` of the channels meets group `i` of the filters. With
     /// [`Padding::Same`], `oh` is `ceil(h/strides[0])`. f16 and bf16 are summed as f32 and rounded once. As TensorFlow's
-    /// `Conv2D`. With one group of floats it runs in matmul kernels, which read the
-    /// windows where they lie in the images.
+    /// `Conv2D`. With one group of floats it runs in matmul kernels, which read the windows where they lie in the images;
+    /// else it fuses into kernels.
     ///
     /// ```
     /// use shapeflow::{DType, DataFormat, Graph, Padding, shape};
@@ -59,6 +59,17 @@ impl<'g> Value<'g> {
     /// `[n, h, w, c], filter [kh, kw, c, m] -> [n, oh, ow, c*m]`, or `[n, c, h, w] -> [n, c*m, oh, ow]`; else as
     /// [`Value::conv_2d`]. As TensorFlow's `DepthwiseConv2dNative`. It is composed of a padding and of a reduction, which
     /// fuse into kernels.
+    ///
+    /// ```
+    /// use shapeflow::{DType, DataFormat, Graph, Padding, shape};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.input("x", DType::F32, shape!["n", 8, 8, 3])?;
+    /// let filter = g.input("filter", DType::F32, [3, 3, 3, 2])?;
+    /// let y = x.depthwise_conv_2d(filter, [1, 1], [1, 1], Padding::Same, DataFormat::ChannelsLast)?;
+    /// assert_eq!(y.shape().to_string(), "[n, 8, 8, 6]");
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Value::conv_2d`].

@@ -18,6 +18,16 @@ impl<'g> Value<'g> {
     /// `[..] -> [..]`, floats. As TensorFlow's `tf.nn.gelu`, which TensorFlow composes of several ops. Fuses into
     /// kernels.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([-1.0, 0.0, 1.0])?.gelu(false)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// y.allclose(&Tensor::from([-0.1587, 0.0, 0.8413]), 1e-3, 1e-12).unwrap();
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The element type is not a float.
     #[track_caller]

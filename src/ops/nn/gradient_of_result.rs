@@ -9,14 +9,14 @@ use crate::ops::gradient::gradient_ops;
 gradient_ops! { ["gradients", "outputs"]:
     /// The gradient of [`Value::elu`](crate::Value::elu): `self * (other + 1)` if `other < 0`, else `self`. `other` is
     /// the result of `elu`.
-    elu_grad, ELU: float, ["EluGrad"], |dy, y| {
+    elu_grad, ELU: float, ["EluGrad"], [4.0, 4.0], [-0.5, 2.0] = [2.0, 4.0], |dy, y| {
         let (zero, one) = (y.like(0.0), y.like(1.0));
         y.clone().less(zero).select((y + one) * &dy, dy)
     };
 
     /// The gradient of [`Value::selu`](crate::Value::selu): `self * (other + scale * alpha)` if `other < 0`, else
     /// `self * scale`. `other` is the result of `selu`.
-    selu_grad, SELU: float, ["SeluGrad"], |dy, y| {
+    selu_grad, SELU: float, ["SeluGrad"], [4.0, 4.0], [-0.5, 2.0] ~ [5.032, 4.203], |dy, y| {
         let (zero, scale, slope) = (y.like(0.0), y.like(SELU_SCALE), y.like(SELU_SCALE * SELU_ALPHA));
         y.clone().less(zero).select(&dy * (y + slope), dy * scale)
     };

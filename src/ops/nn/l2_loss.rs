@@ -16,6 +16,16 @@ impl<'g> Value<'g> {
     /// `[..] -> []`, floats. f16 and bf16 are computed as f32 and rounded once. As TensorFlow's `L2Loss`. Fuses into
     /// kernels.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([3.0, 4.0])?.l2_loss()?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from(12.5));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The element type is not a float.
     #[track_caller]

@@ -17,6 +17,16 @@ impl<'g> Value<'g> {
     /// `alpha` as an f32: an imported graph uses this f32 also for f64 elements, and 0.2 in f32 by default. Fuses into
     /// kernels.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([-2.0, 3.0])?.leaky_relu(0.25)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([-0.5, 3.0]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The element type is not a float.
     #[track_caller]

@@ -18,6 +18,16 @@ impl<'g> Value<'g> {
     /// `[..], [..] -> [..]`, floats of one dtype. See [`Value::leaky_relu`] for `alpha`. As TensorFlow's `LeakyReluGrad`.
     /// Fuses into kernels.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([4.0, 4.0])?.leaky_relu_grad(g.constant([-2.0, 3.0])?, 0.25)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([1.0, 4.0]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The dtypes differ or are not floats, or the shapes differ.
     #[track_caller]

@@ -19,6 +19,16 @@ impl<'g> Value<'g> {
     /// computed in f32 and rounded once; TensorFlow rounds every partial sum and so loses digits of results near zero.
     /// Fuses into kernels.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([[0.0, 0.0], [1000.0, 0.0]])?.log_softmax(1)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// y.allclose(&Tensor::from([[-0.6931, -0.6931], [0.0, -1000.0]]), 1e-3, 1e-12).unwrap();
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The element type is not a float, or the axis is out of range.
     #[track_caller]

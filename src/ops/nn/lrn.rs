@@ -19,6 +19,17 @@ impl<'g> Value<'g> {
     /// `[n, h, w, c] -> [n, h, w, c]`, floats. As TensorFlow's `LRN` (`tf.nn.local_response_normalization`). It is composed
     /// of other ops, which fuse into kernels.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.constant([[[[1.0f32, 2.0, 2.0]]]])?;
+    /// let y = x.lrn(1, 1.0, 1.0, 1.0)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// y.allclose(&Tensor::from([[[[0.1667f32, 0.2, 0.2222]]]]), 1e-3, 1e-12).unwrap();
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The element type is not a float, the rank is not 4, or `radius` is negative.
     #[doc(alias = "local_response_normalization")]

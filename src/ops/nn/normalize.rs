@@ -10,6 +10,16 @@ impl<'g> Value<'g> {
     /// `[..] -> [..]`, floats. `epsilon` bounds the squared norm from below, so that zeros stay zeros; TensorFlow's default
     /// is 1e-12. As TensorFlow's `tf.math.l2_normalize`. It is composed of other ops, which fuse into kernels.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([[3.0, 4.0], [0.0, 0.0]])?.l2_normalize(1, 1e-12)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// y.allclose(&Tensor::from([[0.6, 0.8], [0.0, 0.0]]), 1e-3, 1e-12).unwrap();
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The element type is not a float, or an axis is out of range or given twice.
     #[doc(alias = "normalize")]
@@ -24,6 +34,16 @@ impl<'g> Value<'g> {
     ///
     /// `[..] -> [..]`, floats. Zeros stay zeros. As TensorFlow's `tf.clip_by_norm`. It is composed of other ops, which fuse
     /// into kernels.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([3.0, 4.0])?.clip_by_norm(1.0, 0)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// y.allclose(&Tensor::from([0.6, 0.8]), 1e-3, 1e-12).unwrap();
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The element type is not a float, or an axis is out of range or given twice.

@@ -51,6 +51,16 @@ impl<'g> Value<'g> {
     /// `[n, h, w, c] -> [n, oh, ow, c]`, or `[n, c, h, w] -> [n, c, oh, ow]`; floats. f16 and bf16 are summed as f32 and
     /// rounded once. As TensorFlow's `AvgPool`. It is composed of a padding and of a reduction, which fuse into kernels.
     ///
+    /// ```
+    /// use shapeflow::{DType, DataFormat, Graph, Padding, shape};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.input("x", DType::F32, shape!["n", 8, 8, 3])?;
+    /// let y = x.avg_pool([2, 2], [2, 2], Padding::Valid, DataFormat::ChannelsLast)?;
+    /// assert_eq!(y.shape().to_string(), "[n, 4, 4, 3]");
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The element type is not a float; else as [`Value::max_pool`].
     #[doc(alias = "avg_pool2d")]

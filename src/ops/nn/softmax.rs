@@ -17,6 +17,16 @@ impl<'g> Value<'g> {
     /// NaN or `inf`, or only `-inf`, becomes NaN. Exponentials below the normal numbers are 0. As TensorFlow's
     /// `Softmax`, along any axis; every step rounds to the element type, also for f16 and bf16. Fuses into kernels.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([[0.0, 0.0], [1000.0, 0.0]])?.softmax(1)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// y.allclose(&Tensor::from([[0.5, 0.5], [1.0, 0.0]]), 1e-3, 1e-12).unwrap();
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The element type is not a float, or the axis is out of range.
     #[track_caller]

@@ -48,6 +48,16 @@ impl<'g> Value<'g> {
     /// `[n, c], labels [n] -> [n], [n, c]`; `self` holds floats, and `labels` is i32 or i64. The run fails unless
     /// `0 <= labels[i] < c`. As TensorFlow's `SparseSoftmaxCrossEntropyWithLogits`. Fuses into kernels.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let [loss, _] = g.constant([[0.0, 0.0], [1.0, 2.0]])?.sparse_softmax_cross_entropy(g.constant([0, 1])?)?;
+    /// let [loss] = g.compile(loss)?.run(&[])?;
+    /// loss.allclose(&Tensor::from([0.6931, 0.3133]), 1e-3, 1e-12).unwrap();
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// A dtype is not supported, a rank is wrong, or the batch sizes differ.
     #[doc(alias = "sparse_softmax_cross_entropy_with_logits")]

@@ -35,6 +35,17 @@ impl<'g> Value<'g> {
     /// `[..] -> [..]`, floats. f16 and bf16 are computed as f32 and rounded once. As TensorFlow's
     /// `FakeQuantWithMinMaxArgs`. Fuses into kernels.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Quantization, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.constant([-1.0f32, 0.1, 9.0])?;
+    /// let y = x.fake_quant(0.0, 6.375, Quantization::default())?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// y.allclose(&Tensor::from([0.0f32, 0.1, 6.375]), 1e-3, 1e-12).unwrap();
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The element type is not a float, `min` is not less than `max`, or the number of bits is not from 2 to 16.
     #[track_caller]
@@ -45,6 +56,17 @@ impl<'g> Value<'g> {
 
     /// Does the same as [`Value::fake_quant`] for a range of values: two scalars. If both are 0, the result is 0. As
     /// TensorFlow's `FakeQuantWithMinMaxVars`.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Quantization, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let (min, max) = (g.constant(0.0f32)?, g.constant(6.375f32)?);
+    /// let y = g.constant([-1.0f32, 0.1, 9.0])?.fake_quant_vars(min, max, Quantization::default())?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// y.allclose(&Tensor::from([0.0f32, 0.1, 6.375]), 1e-3, 1e-12).unwrap();
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The dtypes differ or are not floats, the range is not two scalars, or the number of bits is not from 2 to 16.
@@ -60,6 +82,17 @@ impl<'g> Value<'g> {
 
     /// Does the same as [`Value::fake_quant_vars`] with a range for every channel, the last axis: `min` and `max` are
     /// vectors. As TensorFlow's `FakeQuantWithMinMaxVarsPerChannel`.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Quantization, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let (min, max) = (g.constant([0.0f32, 0.0])?, g.constant([6.375f32, 12.75])?);
+    /// let y = g.constant([[9.0f32, 9.0]])?.fake_quant_channels(min, max, Quantization::default())?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// y.allclose(&Tensor::from([[6.375f32, 9.0]]), 1e-3, 1e-12).unwrap();
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Value::fake_quant_vars`], but the range must be two vectors with one element per channel.

@@ -22,6 +22,17 @@ impl<'g> Value<'g> {
     /// `[..] -> [..]`, floats. f16 and bf16 are computed as f32 and rounded once. As TensorFlow's
     /// `QuantizeAndDequantizeV2`. It is composed of reductions and of an elementwise op, which fuse into kernels.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Quantization, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.constant([-1.0f32, 0.2, 0.5])?;
+    /// let y = x.quantize_and_dequantize(Quantization::default())?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// y.allclose(&Tensor::from([-1.0f32, 0.2031, 0.5]), 1e-3, 1e-12).unwrap();
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The element type is not a float.
     #[track_caller]
@@ -35,6 +46,18 @@ impl<'g> Value<'g> {
 
     /// Does the same as [`Value::quantize_and_dequantize`] for elements from `min` to `max`, two scalars. Elements
     /// outside become the ends of the range, one of which may move outward.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Quantization, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let (min, max) = (g.constant(-1.0f32)?, g.constant(0.5f32)?);
+    /// let x = g.constant([-5.0f32, 0.2, 0.25])?;
+    /// let y = x.quantize_and_dequantize_range(min, max, Quantization::default())?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// y.allclose(&Tensor::from([-1.0f32, 0.2031, 0.25]), 1e-3, 1e-12).unwrap();
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The dtypes differ or are not floats, or the range is not two scalars.

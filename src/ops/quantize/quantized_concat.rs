@@ -19,6 +19,19 @@ use crate::ops::reduce::Axes;
 /// type is symmetric, and the range of an unsigned type contains 0. As TensorFlow's `QuantizedConcat`. It is composed of
 /// ops that fuse into kernels.
 ///
+/// ```
+/// use shapeflow::{DType, Graph, QuantizeOptions, quantized_concat};
+///
+/// let g = Graph::new();
+/// let x = g.constant([0.0f32, 6.0])?;
+/// let x = x.quantize(0.0, 6.0, DType::QU8, QuantizeOptions::default())?;
+/// let [joined, _, max] = quantized_concat(&[x, x], 0)?;
+/// let [joined, max] = g.compile([joined.cast(DType::I32)?, max])?.run(&[])?;
+/// assert_eq!(joined.to_vec::<i32>()?, [0, 255, 0, 255]);
+/// assert_eq!(max.item::<f32>()?, 6.0);
+/// # Ok::<(), shapeflow::Error>(())
+/// ```
+///
 /// # Errors
 /// There are no values, their types differ or are not quantized, an end of a range is no f32 scalar, or the shapes do not
 /// join (see [`concat`](fn@concat)).
@@ -40,6 +53,17 @@ impl<'g> Value<'g> {
     /// Reshapes a quantized tensor and passes its range on, see [`Value::reshape`].
     ///
     /// `q[..], f32[], f32[] -> q[shape], f32[], f32[]`. As TensorFlow's `QuantizedReshape`. It moves nothing.
+    ///
+    /// ```
+    /// use shapeflow::{DType, Graph, QuantizeOptions};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.constant([0.0f32, 3.0, 6.0, 6.0])?;
+    /// let [x, min, max] = x.quantize(0.0, 6.0, DType::QU8, QuantizeOptions::default())?;
+    /// let [y, _, _] = x.quantized_reshape([2, 2], [min, max])?;
+    /// assert_eq!(y.shape().to_string(), "[2, 2]");
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Value::reshape`]; or the element type is not quantized, or an end of the range is no f32 scalar.

@@ -21,6 +21,20 @@ impl<'g> Value<'g> {
     /// `q[..], f32[], f32[], f32[], f32[] -> dtype[..], f32[], f32[]`. The outputs are the integers and the new range. As
     /// TensorFlow's `Requantize`. Fuses into kernels.
     ///
+    /// ```
+    /// use shapeflow::{DType, Graph, QuantizeOptions};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.constant([0.0f32, 3.0, 6.0])?;
+    /// let [x, min, max] = x.quantize(0.0, 6.0, DType::QU8, QuantizeOptions::default())?;
+    /// // The same numbers, as integers that reach from 0 to 12.
+    /// let (new_min, new_max) = (g.constant(0.0f32)?, g.constant(12.0f32)?);
+    /// let [y, _, _] = x.requantize([min, max], new_min, new_max, DType::QU8)?;
+    /// let [y] = g.compile(y.cast(DType::I32)?)?.run(&[])?;
+    /// assert_eq!(y.to_vec::<i32>()?, [0, 64, 128]);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The element type or `dtype` is not quantized, or an end of a range is no f32 scalar. The run fails unless
     /// `new_min <= 0` and `new_min <= new_max`.
@@ -43,6 +57,18 @@ impl<'g> Value<'g> {
     ///
     /// `q[..], f32[], f32[] -> f32[], f32[]`. As TensorFlow's `RequantizationRange`. Fuses into kernels.
     ///
+    /// ```
+    /// use shapeflow::{DType, Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.constant(Tensor::from([0, 1 << 30]))?.bitcast(DType::QI32)?;
+    /// let [min, max] = x.requantization_range([g.constant(-2.0f32)?, g.constant(2.0f32)?])?;
+    /// let [min, max] = g.compile([min, max])?.run(&[])?;
+    /// min.allclose(&Tensor::from(0.0f32), 1e-3, 1e-6).unwrap();
+    /// max.allclose(&Tensor::from(1.0f32), 1e-3, 0.0).unwrap();
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The element type is not quantized, or an end of the range is no f32 scalar.
     #[track_caller]
@@ -55,6 +81,18 @@ impl<'g> Value<'g> {
     ///
     /// `q[..], f32[], f32[] -> dtype[..], f32[], f32[]`. As TensorFlow's `QuantizeDownAndShrinkRange`. It is composed of
     /// these ops, which fuse into kernels.
+    ///
+    /// ```
+    /// use shapeflow::{DType, Graph};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.constant([0, 1 << 30])?.bitcast(DType::QI32)?;
+    /// let [y, _, max] = x.quantize_down([g.constant(-2.0f32)?, g.constant(2.0f32)?], DType::QU8)?;
+    /// let [y, max] = g.compile([y.cast(DType::I32)?, max])?.run(&[])?;
+    /// assert_eq!(y.to_vec::<i32>()?, [0, 255]);
+    /// assert!((max.item::<f32>()? - 1.0).abs() < 1e-6);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Value::requantization_range`]; or `dtype` is not quantized.

@@ -13,6 +13,18 @@ impl<'g> RaggedValue<'g> {
     ///
     /// `[n, k, ..] -> [n, (r), ..]`. As TensorFlow's `RaggedTensor.from_tensor`.
     ///
+    /// Any dtype. The flat values are a reshape of the dense value; the splits are composed of other ops.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, RaggedValue};
+    ///
+    /// let g = Graph::new();
+    /// let rt = RaggedValue::from_tensor(g.constant([[1, 2], [3, 4]])?, 1)?;
+    /// let rt = g.compile(rt)?.run_named(&[])?.ragged_at(0)?;
+    /// assert_eq!(rt.to_string(), "[[1, 2], [3, 4]]");
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The rank is unknown, or `ragged_rank` is 0 or not less than the rank.
     #[track_caller]
@@ -41,6 +53,17 @@ impl<'g> RaggedValue<'g> {
 
     /// Returns the number of axes.
     ///
+    /// A value `[n, (r)]` of any dtype has rank 2. As TensorFlow's `tf.rank`. Adds no op.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, ragged};
+    ///
+    /// let g = Graph::new();
+    /// let rt = g.ragged_constant(&ragged![[1, 2], [3]])?;
+    /// assert_eq!(rt.rank()?, 2);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The flat values have an unknown rank.
     #[track_caller]
@@ -50,6 +73,8 @@ impl<'g> RaggedValue<'g> {
     }
 
     /// Multiplies the rows of the innermost matrices by a dense matrix: `[.., (r), k], [k, m] -> [.., (r), m]`.
+    ///
+    /// As [`Value::matmul`] on the flat values.
     ///
     /// # Errors
     /// The flat values are not a matrix; else as [`Value::matmul`].
@@ -66,6 +91,8 @@ impl<'g> RaggedValue<'g> {
 
     /// Adds an inner axis of size `depth`: `on` at the position that an element gives, `off` elsewhere. Integers.
     ///
+    /// `[.., (r), ..] -> [.., (r), .., depth]`. As [`Value::one_hot`] on the flat values.
+    ///
     /// # Errors
     /// As [`Value::one_hot`].
     #[track_caller]
@@ -80,6 +107,20 @@ impl<'g> RaggedValue<'g> {
     }
 
     /// Merges the axes of the two outermost partitions: the rows of each row are joined.
+    ///
+    /// `[n, (r), (s), ..] -> [n, (s), ..]`, any dtype. As TensorFlow's `RaggedTensor.merge_dims` for axes 1 and 2.
+    /// It is composed of gathers of splits; no flat value moves.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, ragged};
+    ///
+    /// let g = Graph::new();
+    /// let rt = g.ragged_constant(&ragged![[[1, 2], [3]], [[4]]])?;
+    /// let y = rt.merge_rows()?;
+    /// let y = g.compile(y)?.run_named(&[])?.ragged_at(0)?;
+    /// assert_eq!(y, ragged![[1, 2, 3], [4]]);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// There is only one partition.
@@ -99,6 +140,16 @@ impl<'g> Value<'g> {
     ///
     /// `[n+1] -> [nvals]`, i32 or i64. `nvals` is the last split. Runs on the host.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([0, 2, 2, 3])?.row_splits_to_segment_ids(3)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([0, 0, 2]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `self` is not a vector of i32 or i64.
     #[track_caller]
@@ -110,6 +161,16 @@ impl<'g> Value<'g> {
     /// Returns the row splits of ascending segment ids. As TensorFlow's `tf.ragged.segment_ids_to_row_splits`.
     ///
     /// `[nvals] -> [num_segments+1]`, i32 or i64. Runs on the host.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([0, 0, 2])?.segment_ids_to_row_splits(3)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([0, 2, 2, 3]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `self` is not a vector of i32 or i64. The run fails unless the ids ascend and are less than `num_segments`.

@@ -14,6 +14,8 @@ impl<'g> RaggedValue<'g> {
     ///
     /// `[.., (r), ..] -> [.., (r), ..]`, integers (which wrap) and floats; f16 and bf16 are added as f32. Runs on the host.
     ///
+    /// As TensorFlow's `tf.cumsum` of every row.
+    ///
     /// ```
     /// use shapeflow::{Graph, ragged};
     ///

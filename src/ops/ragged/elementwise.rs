@@ -187,6 +187,20 @@ impl<'g> RaggedValue<'g> {
 
     /// Returns the value itself, unless its flat values are poisoned.
     ///
+    /// The shape and the dtype stay. Adds no op. As [`Value::ok`]; TensorFlow has no such op, because it raises
+    /// errors at once.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, ragged};
+    ///
+    /// let g = Graph::new();
+    /// let rt = g.ragged_constant(&ragged![[1, 2], [3]])?;
+    /// let doubled = (rt * 2).ok()?;
+    /// let doubled = g.compile(doubled)?.run_named(&[])?.ragged_at(0)?;
+    /// assert_eq!(doubled, ragged![[2, 4], [6]]);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The located error of the operator that was refused.
     pub fn ok(self) -> Result<RaggedValue<'g>> {
@@ -223,6 +237,8 @@ impl<'g> RaggedValue<'g> {
 
     /// Computes the absolute value of every element. Fuses into kernels.
     ///
+    /// As [`Value::abs`] on the flat values.
+    ///
     /// # Errors
     /// As [`Value::abs`](crate::Value::abs).
     #[track_caller]
@@ -232,6 +248,8 @@ impl<'g> RaggedValue<'g> {
     }
 
     /// Converts the elements to another dtype. Fuses into kernels.
+    ///
+    /// As [`Value::cast`] on the flat values.
     ///
     /// # Errors
     /// As [`Value::cast`](crate::Value::cast).
@@ -243,6 +261,8 @@ impl<'g> RaggedValue<'g> {
 
     /// Returns a ragged value of the same rows whose elements are all 0. Fuses into kernels.
     ///
+    /// As [`Value::zeros_like`] on the flat values.
+    ///
     /// # Errors
     /// As [`Value::zeros_like`](crate::Value::zeros_like).
     #[track_caller]
@@ -253,6 +273,8 @@ impl<'g> RaggedValue<'g> {
 
     /// Returns a ragged value of the same rows whose elements are all 1. Fuses into kernels.
     ///
+    /// As [`Value::ones_like`] on the flat values.
+    ///
     /// # Errors
     /// As [`Value::ones_like`](crate::Value::ones_like).
     #[track_caller]
@@ -262,6 +284,8 @@ impl<'g> RaggedValue<'g> {
     }
 
     /// Clamps every element to `[low, high]`. Fuses into kernels.
+    ///
+    /// As [`Value::clip_by_value`] on the flat values.
     ///
     /// # Errors
     /// As [`Value::clip_by_value`](crate::Value::clip_by_value).
@@ -277,6 +301,8 @@ impl<'g> RaggedValue<'g> {
 
     /// Takes elements of `yes` where `self` is true, and of `no` elsewhere. `no` is ragged, a scalar, or a dense value that
     /// broadcasts. Fuses into kernels.
+    ///
+    /// As [`Value::select`] on the flat values.
     ///
     /// # Errors
     /// `self` is not bool; else as [`Value::select`](crate::Value::select); also if the partitions cannot be equal.

@@ -12,6 +12,20 @@ impl<'g> RaggedValue<'g> {
     ///
     /// As TensorFlow's `RaggedTensor.from_nested_value_rowids`.
     ///
+    /// `flat [nvals, ..], rowids [nvals] -> [nrows, (r), ..]` for one partition, any dtype. Composed of
+    /// [`RaggedValue::from_value_rowids`] for each partition.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, IntoParam, RaggedValue, ragged};
+    ///
+    /// let g = Graph::new();
+    /// let (flat, rowids) = (g.constant([1, 2, 3])?, g.constant([0i64, 0, 2])?);
+    /// let rt = RaggedValue::from_nested_value_rowids(flat, &[rowids], &[3.into_param()])?;
+    /// let rt = g.compile(rt)?.run_named(&[])?.ragged_at(0)?;
+    /// assert_eq!(rt, ragged![[1, 2], [], [3]]);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// There are no row ids, or `nrows` has another length; else as [`RaggedValue::from_value_rowids`].
     #[track_caller]
@@ -37,6 +51,19 @@ impl<'g> RaggedValue<'g> {
     ///
     /// As TensorFlow's `RaggedTensor.from_sparse`.
     ///
+    /// Any dtype. It is composed of other ops; the row splits are computed on the host.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, RaggedValue, ragged};
+    ///
+    /// let g = Graph::new();
+    /// let (indices, values) = (g.constant([[0i64, 0], [0, 1], [2, 0]])?, g.constant([1, 2, 3])?);
+    /// let rt = RaggedValue::from_sparse(indices, values, g.constant([3i64, 4])?)?;
+    /// let rt = g.compile(rt)?.run_named(&[])?.ragged_at(0)?;
+    /// assert_eq!(rt, ragged![[1, 2], [], [3]]);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The indices are not a matrix of two columns. The run fails unless the indices are in row-major order, and the elements of
     /// each row start at column 0 and follow each other.
@@ -60,6 +87,8 @@ impl<'g> RaggedValue<'g> {
     ///
     /// A negative length counts as 0, and a length of more than `k` as `k`. As TensorFlow's `RaggedTensor.from_tensor` with
     /// `lengths`.
+    ///
+    /// Any dtype. It is composed of other ops, which fuse into kernels or run on the host.
     ///
     /// ```
     /// use shapeflow::{Graph, RaggedValue};
@@ -95,6 +124,8 @@ impl<'g> RaggedValue<'g> {
     ///
     /// As TensorFlow's `RaggedTensor.from_tensor` with `padding`.
     ///
+    /// Any dtype. It is composed of other ops, which fuse into kernels or run on the host.
+    ///
     /// ```
     /// use shapeflow::{Graph, RaggedValue};
     ///
@@ -122,6 +153,20 @@ impl<'g> RaggedValue<'g> {
 
     /// Returns other values with the outermost partition of `self`. Both have the same number of values.
     ///
+    /// `[n, (r), ..], values [nvals, ..] -> [n, (r), ..]`, any dtype. As TensorFlow's `RaggedTensor.with_values`.
+    /// Adds no op, unless the run must check the numbers of values.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, ragged};
+    ///
+    /// let g = Graph::new();
+    /// let rt = g.ragged_constant(&ragged![[1, 2], [3]])?;
+    /// let y = rt.with_values(g.constant([10, 20, 30])?)?;
+    /// let y = g.compile(y)?.run_named(&[])?.ragged_at(0)?;
+    /// assert_eq!(y, ragged![[10, 20], [30]]);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The numbers of values are not known to be equal.
     #[track_caller]
@@ -136,6 +181,19 @@ impl<'g> RaggedValue<'g> {
     }
 
     /// Returns the value with row splits of another dtype, i32 or i64.
+    ///
+    /// The shape and the elements stay. As TensorFlow's `RaggedTensor.with_row_splits_dtype`. It is composed of
+    /// casts of the splits.
+    ///
+    /// ```
+    /// use shapeflow::{DType, Graph, ragged};
+    ///
+    /// let g = Graph::new();
+    /// let rt = g.ragged_constant(&ragged![[1, 2], [3]])?.with_row_splits_dtype(DType::I32)?;
+    /// let splits = rt.row_splits();
+    /// assert_eq!(splits.dtype(), DType::I32);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The dtype is neither i32 nor i64. The run fails if a split does not fit the dtype.
@@ -165,11 +223,29 @@ impl<'g> RaggedValue<'g> {
     }
 
     /// Returns the length of every row if the outermost partition is uniform.
+    ///
+    /// `k` for the shape `[n, k, ..]`, and `None` for `[n, (r), ..]`; any dtype. As TensorFlow's
+    /// `RaggedTensor.uniform_row_length`. Adds no op.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, RaggedValue};
+    ///
+    /// let g = Graph::new();
+    /// let rt = RaggedValue::from_uniform_row_length(g.constant([1, 2, 3, 4])?, 2)?;
+    /// assert_eq!(rt.uniform_row_length(), Some(2.into()));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// None.
     pub fn uniform_row_length(self) -> Option<Dim> {
         self.partition().uniform_row_length()
     }
 
     /// Returns the row lengths of each partition, outermost first.
+    ///
+    /// As [`RaggedValue::row_lengths`] for each partition: vectors of the dtype of the row splits. As TensorFlow's
+    /// `RaggedTensor.nested_row_lengths`.
     ///
     /// # Errors
     /// As [`RaggedValue::row_lengths`].
@@ -180,6 +256,9 @@ impl<'g> RaggedValue<'g> {
     }
 
     /// Returns the value rowids of each partition, outermost first.
+    ///
+    /// As [`RaggedValue::value_rowids`] for each partition: vectors of the dtype of the row splits. As TensorFlow's
+    /// `RaggedTensor.nested_value_rowids`.
     ///
     /// # Errors
     /// As [`RaggedValue::row_lengths`].
@@ -193,6 +272,20 @@ impl<'g> RaggedValue<'g> {
     }
 
     /// Returns the lengths of the rows along a partitioned axis, in the structure of the axes before it.
+    ///
+    /// Along axis 1, the lengths are a vector `[n]`; along axis 2, they are ragged, `[n, (r)]`. They have the dtype
+    /// of the row splits. As TensorFlow's `RaggedTensor.row_lengths` with `axis`. Fuses into kernels.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor, ragged};
+    ///
+    /// let g = Graph::new();
+    /// let rt = g.ragged_constant(&ragged![[[1, 2], [3]], [[4]]])?;
+    /// let lengths = rt.row_lengths_along(1)?.dense()?;
+    /// let [lengths] = g.compile(lengths)?.run(&[])?;
+    /// assert_eq!(lengths, Tensor::from([2i64, 1]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `axis` is 0, an inner axis, or does not exist.
@@ -210,6 +303,8 @@ impl<'g> RaggedValue<'g> {
     }
 
     /// Returns the smallest sizes of a dense tensor that holds every row: `[rank]`, of the dtype of the row splits.
+    ///
+    /// As TensorFlow's `RaggedTensor.bounding_shape`. It is composed of other ops, which fuse into kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor, ragged};

@@ -15,6 +15,9 @@ impl<'g> RaggedValue<'g> {
     /// `[n, (r), ..], indices [k..] -> [k.., (r), ..]`. The indices are dense or ragged, i32 or i64. An index out of range fails
     /// the run. As TensorFlow's `RaggedGather`.
     ///
+    /// Any dtype. The positions are computed on the host; it is composed of them and of a gather, which fuses into
+    /// kernels.
+    ///
     /// ```
     /// use shapeflow::{Graph, ragged};
     ///
@@ -44,6 +47,8 @@ impl<'g> RaggedValue<'g> {
     ///
     /// `[n, (r), ..], indices [n, (k)] -> [n, (k), ..]`, i32 or i64. An index outside its row fails the run. As TensorFlow's
     /// `tf.gather` with `batch_dims=1`.
+    ///
+    /// It is composed of gathers, which fuse into kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, ragged};
@@ -86,6 +91,9 @@ impl<'g> RaggedValue<'g> {
     ///
     /// `[n, (r), ..], indices [i.., k] -> [i.., ..]`. The indices are dense or ragged, i32 or i64; their last axis is uniform. An
     /// index outside its row fails the run; TensorFlow's `tf.gather_nd` reads another row instead.
+    ///
+    /// As TensorFlow's `tf.gather_nd` for indices that lie in their rows. It is composed of gathers, which fuse into
+    /// kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, ragged};
@@ -163,6 +171,8 @@ impl<'g> RaggedValue<'g> {
     ///
     /// `[n, (r), ..], condition bool[n], no [n, (s), ..] -> [n, (t), ..]`. The rows may have different lengths. As TensorFlow's
     /// `tf.compat.v1.where` with a vector.
+    ///
+    /// It is composed of other ops: the rows of both are joined, and gathered on the host.
     ///
     /// ```
     /// use shapeflow::{Graph, ragged};

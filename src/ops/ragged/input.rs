@@ -10,6 +10,19 @@ use crate::tensor::Tensor;
 impl Graph {
     /// Adds a ragged constant.
     ///
+    /// The constant has the shape and the dtype of `ragged`. As TensorFlow's `tf.ragged.constant`. Adds no op that
+    /// runs.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, ragged};
+    ///
+    /// let g = Graph::new();
+    /// let rt = g.ragged_constant(&ragged![[1, 2], [3]])?;
+    /// let rt = g.compile(rt)?.run_named(&[])?.ragged_at(0)?;
+    /// assert_eq!(rt, ragged![[1, 2], [3]]);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// Memory is refused.
     #[track_caller]
@@ -31,6 +44,8 @@ impl Graph {
     /// The input `name` has the parts `name/flat_values` and `name/row_splits/i`; [`RaggedTensor::feeds`] gives all of
     /// them. Row splits are i64, and the run checks them. Texts name the unknown sizes: `history.rows` is the number of rows
     /// of `history`, `history.rows.1` that of its partition 1, and `history.values` the number of its flat values.
+    ///
+    /// As TensorFlow's `tf.compat.v1.ragged.placeholder`. Adds no op that runs, but the check of the row splits.
     ///
     /// ```
     /// use shapeflow::{DType, Graph, RaggedTensor, TensorView, ragged, shape};

@@ -2,10 +2,10 @@
 
 use shapeflow_shape_fns::{DType, Dim, PartialElements, TensorShape};
 
-use super::splits::{CHECKED, FROM_ROWIDS, ROWIDS};
+use super::splits::{CHECKED, FROM_ROWIDS};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{AnyValue, Graph, Param, RaggedValue, RowPartitionValue, Value};
-use crate::ops::{SliceItem, concat};
+use crate::ops::concat;
 
 /// Makes an error of a builder call.
 pub(super) fn refuse(kind: ErrorKind, message: String) -> Error {
@@ -79,6 +79,8 @@ impl<'g> RaggedValue<'g> {
     /// the splits start at 0, never decrease, and end at `nvals`. Two ragged values made from the same splits are known to
     /// match. As TensorFlow's `RaggedTensor.from_row_splits`.
     ///
+    /// It is composed of a check of the splits, which runs on the host; no value moves.
+    ///
     /// ```
     /// use shapeflow::{DType, Graph, RaggedValue, TensorView, shape};
     ///
@@ -105,6 +107,18 @@ impl<'g> RaggedValue<'g> {
 
     /// Splits values into rows of given lengths, `[n]`. Else as [`RaggedValue::from_row_splits`].
     ///
+    /// As TensorFlow's `RaggedTensor.from_row_lengths`. A running sum on the host gives the splits.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, RaggedValue, ragged};
+    ///
+    /// let g = Graph::new();
+    /// let rt = RaggedValue::from_row_lengths(g.constant([1, 2, 3])?, g.constant([2i64, 0, 1])?)?;
+    /// let rt = g.compile(rt)?.run_named(&[])?.ragged_at(0)?;
+    /// assert_eq!(rt, ragged![[1, 2], [], [3]]);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`RaggedValue::from_row_splits`].
     #[track_caller]
@@ -118,6 +132,18 @@ impl<'g> RaggedValue<'g> {
     }
 
     /// Splits values into rows that start at given positions, `[n]`. Else as [`RaggedValue::from_row_splits`].
+    ///
+    /// As TensorFlow's `RaggedTensor.from_row_starts`.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, RaggedValue, ragged};
+    ///
+    /// let g = Graph::new();
+    /// let rt = RaggedValue::from_row_starts(g.constant([1, 2, 3])?, g.constant([0i64, 2, 2])?)?;
+    /// let rt = g.compile(rt)?.run_named(&[])?.ragged_at(0)?;
+    /// assert_eq!(rt, ragged![[1, 2], [], [3]]);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`RaggedValue::from_row_splits`].
@@ -138,6 +164,18 @@ impl<'g> RaggedValue<'g> {
 
     /// Splits values into rows that end at given positions, `[n]`. Else as [`RaggedValue::from_row_splits`].
     ///
+    /// As TensorFlow's `RaggedTensor.from_row_limits`.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, RaggedValue, ragged};
+    ///
+    /// let g = Graph::new();
+    /// let rt = RaggedValue::from_row_limits(g.constant([1, 2, 3])?, g.constant([2i64, 2, 3])?)?;
+    /// let rt = g.compile(rt)?.run_named(&[])?.ragged_at(0)?;
+    /// assert_eq!(rt, ragged![[1, 2], [], [3]]);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`RaggedValue::from_row_splits`].
     #[track_caller]
@@ -152,6 +190,18 @@ impl<'g> RaggedValue<'g> {
     /// Puts value `i` into row `rowids[i]`. Row ids ascend. Without `nrows`, the last row id gives the number of rows.
     ///
     /// `values [nvals, ..], rowids [nvals] -> [nrows, (r), ..]`. As TensorFlow's `RaggedTensor.from_value_rowids`.
+    ///
+    /// The values have any dtype. The splits are computed on the host; it is composed of other ops.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, RaggedValue, ragged};
+    ///
+    /// let g = Graph::new();
+    /// let rt = RaggedValue::from_value_rowids(g.constant([1, 2, 3])?, g.constant([0i64, 0, 2])?, None)?;
+    /// let rt = g.compile(rt)?.run_named(&[])?.ragged_at(0)?;
+    /// assert_eq!(rt, ragged![[1, 2], [], [3]]);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`RaggedValue::from_row_splits`]. The run fails if a row id is less than the one before, negative, or not less than
@@ -179,6 +229,18 @@ impl<'g> RaggedValue<'g> {
     ///
     /// `values [nvals, ..] -> [nvals / length, length, ..]`. As TensorFlow's `RaggedTensor.from_uniform_row_length`.
     ///
+    /// The values have any dtype, and none moves. It is composed of other ops.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, RaggedValue, ragged};
+    ///
+    /// let g = Graph::new();
+    /// let rt = RaggedValue::from_uniform_row_length(g.constant([1, 2, 3, 4])?, 2)?;
+    /// let rt = g.compile(rt)?.run_named(&[])?.ragged_at(0)?;
+    /// assert_eq!(rt, ragged![[1, 2], [3, 4]]);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `length` is less than 1, or the number of values is not a multiple of it.
     #[track_caller]
@@ -197,6 +259,8 @@ impl<'g> RaggedValue<'g> {
 
     /// Splits flat values by several row splits, outermost first. As TensorFlow's `RaggedTensor.from_nested_row_splits`.
     ///
+    /// As [`RaggedValue::from_row_splits`] for each partition, the innermost first.
+    ///
     /// # Errors
     /// There are no splits; else as [`RaggedValue::from_row_splits`].
     #[track_caller]
@@ -210,6 +274,8 @@ impl<'g> RaggedValue<'g> {
 
     /// Splits flat values by several row lengths, outermost first. As TensorFlow's `RaggedTensor.from_nested_row_lengths`.
     ///
+    /// As [`RaggedValue::from_row_lengths`] for each partition, the innermost first.
+    ///
     /// # Errors
     /// There are no lengths; else as [`RaggedValue::from_row_lengths`].
     #[track_caller]
@@ -219,104 +285,6 @@ impl<'g> RaggedValue<'g> {
             RaggedValue::from_row_lengths(values, *lengths).map(AnyValue::Ragged)
         });
         nested?.ragged()
-    }
-
-    /// Returns the row splits of the outermost partition.
-    pub fn row_splits(self) -> Value<'g> {
-        self.partition().row_splits()
-    }
-
-    /// Returns the row splits of each partition, outermost first.
-    pub fn nested_row_splits(self) -> Vec<Value<'g>> {
-        self.partitions().into_iter().map(RowPartitionValue::row_splits).collect()
-    }
-
-    /// Returns the number of rows.
-    pub fn nrows(self) -> Dim {
-        self.partition().nrows()
-    }
-
-    /// Returns the length of each row, `[n]`.
-    ///
-    /// # Errors
-    /// None for a value of the library's constructors.
-    #[track_caller]
-    pub fn row_lengths(self) -> Result<Value<'g>> {
-        let _call = self.graph().open_call();
-        self.partition().row_lengths()
-    }
-
-    /// Returns the start of each row in the values, `[n]`.
-    ///
-    /// # Errors
-    /// As [`RaggedValue::row_lengths`].
-    #[track_caller]
-    pub fn row_starts(self) -> Result<Value<'g>> {
-        let _call = self.graph().open_call();
-        self.row_splits().slice_with(&[SliceItem::span(0, -1)])
-    }
-
-    /// Returns the end of each row in the values, `[n]`.
-    ///
-    /// # Errors
-    /// As [`RaggedValue::row_lengths`].
-    #[track_caller]
-    pub fn row_limits(self) -> Result<Value<'g>> {
-        let _call = self.graph().open_call();
-        self.row_splits().slice_with(&[(1..).into()])
-    }
-
-    /// Returns the row of each value, `[nvals]`. It is computed once for each partition. Runs on the host.
-    ///
-    /// # Errors
-    /// As [`RaggedValue::row_lengths`].
-    #[track_caller]
-    pub fn value_rowids(self) -> Result<Value<'g>> {
-        let _call = self.graph().open_call();
-        let (partition, graph) = (self.partition(), self.graph());
-        if let Some(kept) = partition.record().rowids {
-            return Ok(Value::new(graph, kept));
-        }
-        let nvals = dim_param(self.values().count()?);
-        let rowids = graph.op(&ROWIDS).data(self.row_splits()).size("nvals", nvals).finish()?;
-        let kept = rowids.index()?;
-        partition.keep(|record| record.rowids = Some(kept));
-        Ok(rowids)
-    }
-
-    /// Returns other flat values with the partitions of `self`. Both have the same number of values.
-    ///
-    /// # Errors
-    /// The numbers of values are not known to be equal.
-    #[track_caller]
-    pub fn with_flat_values(self, flat: Value<'g>) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call();
-        let (count, got) = (self.flat_values().dim(0)?, flat.dim(0)?);
-        if self.graph().same_dim(&count, &got) != Some(true) {
-            return Err(refuse(ErrorKind::Shape, format!("there must be {count} flat values, got {got}")));
-        }
-        Ok(RaggedValue::new(flat, &self.partitions()))
-    }
-
-    /// Applies `f` to the flat values. As TensorFlow's `tf.ragged.map_flat_values`.
-    ///
-    /// ```
-    /// use shapeflow::{Graph, ragged};
-    ///
-    /// let g = Graph::new();
-    /// let rt = g.ragged_constant(&ragged![[1, 2, 3], [], [4, 5], [6]])?;
-    /// let doubled = rt.map_flat_values(|x| (x * 2).ok())?;
-    /// let results = g.compile(doubled)?.run_named(&[])?;
-    /// assert_eq!(results.ragged_at(0)?.to_string(), "[[2, 4, 6], [], [8, 10], [12]]");
-    /// # Ok::<(), shapeflow::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// `f` fails, or changes the number of values.
-    #[track_caller]
-    pub fn map_flat_values(self, f: impl FnOnce(Value<'g>) -> Result<Value<'g>>) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call();
-        self.with_flat_values(f(self.flat_values())?)
     }
 }
 
@@ -338,25 +306,4 @@ pub(super) fn uniform_partition<'g>(
 pub(super) fn dim_value(graph: &Graph, dim: Dim) -> Result<Value<'_>> {
     // A range from the dimension up to the next number has the dimension as its only element.
     graph.range(&dim, dim.clone() + 1, 1i64)?.reshape(TensorShape::new([]))
-}
-
-impl<'g> RowPartitionValue<'g> {
-    /// Returns the length of each row, `[n]`.
-    ///
-    /// # Errors
-    /// None for a partition of the library's constructors.
-    #[track_caller]
-    pub fn row_lengths(self) -> Result<Value<'g>> {
-        let _call = self.graph().open_call();
-        if let Some(kept) = self.record().lengths {
-            return Ok(Value::new(self.graph(), kept));
-        }
-        let splits = self.row_splits();
-        let (starts, limits) =
-            (splits.slice_with(&[SliceItem::span(0, -1)])?, splits.slice_with(&[(1..).into()])?);
-        let lengths = (limits - starts).ok()?;
-        let kept = lengths.index()?;
-        self.keep(|record| record.lengths = Some(kept));
-        Ok(lengths)
-    }
 }

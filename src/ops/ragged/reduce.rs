@@ -56,7 +56,9 @@ macro_rules! reductions {
             $(#[$doc])*
             ///
             /// `axes` is an axis, several axes, or `..` for all axes. Several axes are reduced one after the other, the last axis
-            /// first. The last partitioned axis is reduced on the host, row by row; inner axes fuse into kernels.
+            /// first: `[n, (r)] -> [n]` along axis 1. The last partitioned axis is reduced on the host, row by row; inner axes
+            /// fuse into kernels.
+            #[doc = concat!("As TensorFlow's `tf.", stringify!($method), "`.")]
             ///
             /// # Errors
             /// An axis does not exist or occurs twice, or the dtype is not supported.
@@ -84,17 +86,20 @@ reductions! {
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
     reduce_sum Sum;
-    /// Multiplies the elements along axes; 1 for an empty row. Integers (which wrap) and floats.
+    /// Multiplies the elements along axes; 1 for an empty row. Integers (which wrap) and floats. Else as
+    /// [`RaggedValue::reduce_sum`].
     reduce_prod Prod;
     /// Takes the maximum along axes; NaN if an element is NaN, and the lowest finite number for an empty row. Integers and
-    /// floats.
+    /// floats. Else as [`RaggedValue::reduce_sum`].
     reduce_max Max;
     /// Takes the minimum along axes; NaN if an element is NaN, and the highest finite number for an empty row. Integers and
-    /// floats.
+    /// floats. Else as [`RaggedValue::reduce_sum`].
     reduce_min Min;
-    /// Returns whether an element along axes is true; false for an empty row. Bool.
+    /// Returns whether an element along axes is true; false for an empty row. Bool. Else as
+    /// [`RaggedValue::reduce_sum`].
     reduce_any Any;
-    /// Returns whether all elements along axes are true; true for an empty row. Bool.
+    /// Returns whether all elements along axes are true; true for an empty row. Bool. Else as
+    /// [`RaggedValue::reduce_sum`].
     reduce_all All;
 }
 
@@ -139,7 +144,7 @@ fn reduce_dense<'g>(value: Value<'g>, axis: usize, kind: Kind) -> Result<Value<'
 }
 
 /// Reduces each row of the last partition.
-fn reduce_last<'g>(value: RaggedValue<'g>, name: &str) -> Result<AnyValue<'g>> {
+pub(super) fn reduce_last<'g>(value: RaggedValue<'g>, name: &str) -> Result<AnyValue<'g>> {
     let partitions = value.partitions();
     let (last, outer) = partitions.split_last().expect("a ragged value has at least one partition");
     let call = value.graph().op(&reduce_rows::DEF).data(value.flat_values()).data(last.row_splits());
@@ -242,6 +247,9 @@ impl<'g> RaggedValue<'g> {
 
     /// Averages the elements along axes; NaN for an empty row. Floats. `axes` is an axis, several axes, or `..`.
     ///
+    /// `[n, (r)] -> [n]` along axis 1. As TensorFlow's `tf.reduce_mean`. It is composed of sums, counts and a
+    /// division.
+    ///
     /// ```
     /// use shapeflow::{Graph, ragged};
     ///
@@ -280,6 +288,20 @@ impl<'g> RaggedValue<'g> {
     ///
     /// The mean is computed first, so that a large mean costs no precision.
     ///
+    /// `[n, (r)] -> [n]` along axis 1. As TensorFlow's `tf.math.reduce_variance`. It is composed of two means and a
+    /// square.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor, ragged};
+    ///
+    /// let g = Graph::new();
+    /// let rt = g.ragged_constant(&ragged![[1.0, 3.0], [5.0]])?;
+    /// let variances = rt.reduce_variance(1)?.dense()?;
+    /// let [variances] = g.compile(variances)?.run(&[])?;
+    /// assert_eq!(variances, Tensor::from([1.0, 0.0]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`RaggedValue::reduce_mean`].
     #[track_caller]
@@ -303,6 +325,8 @@ impl<'g> RaggedValue<'g> {
 
     /// Returns the standard deviation along an axis: the root of the variance.
     ///
+    /// As [`RaggedValue::reduce_variance`], whose root it takes. As TensorFlow's `tf.math.reduce_std`.
+    ///
     /// # Errors
     /// As [`RaggedValue::reduce_mean`].
     #[track_caller]
@@ -310,42 +334,5 @@ impl<'g> RaggedValue<'g> {
         let _call = self.graph().open_call();
         let variance = self.reduce_variance(axis)?;
         Ok(AnyValue::of(variance.flat_values().sqrt()?, &variance.partitions()))
-    }
-
-    /// Returns the position of the first maximum of each row along the last partitioned axis; -1 for an empty row. A NaN is a
-    /// maximum. `[.., n, (r), ..] -> i64[.., n, ..]`. Runs on the host.
-    ///
-    /// # Errors
-    /// The elements are neither integers nor floats.
-    #[track_caller]
-    pub fn argmax(self) -> Result<AnyValue<'g>> {
-        let _call = self.graph().open_call();
-        reduce_last(self, "argmax")
-    }
-
-    /// Returns the position of the first minimum of each row, as [`RaggedValue::argmax`] does.
-    ///
-    /// # Errors
-    /// As [`RaggedValue::argmax`].
-    #[track_caller]
-    pub fn argmin(self) -> Result<AnyValue<'g>> {
-        let _call = self.graph().open_call();
-        reduce_last(self, "argmin")
-    }
-
-    /// Returns `exp(x) / Σ exp(x)` of each row along the last partitioned axis. Floats. The maximum of a row is subtracted first.
-    ///
-    /// # Errors
-    /// The elements are not floats.
-    #[track_caller]
-    pub fn softmax(self) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call();
-        let partitions = self.partitions();
-        let (_, rest) = partitions.split_at(partitions.len() - 1);
-        let rowids = RaggedValue::new(self.flat_values(), rest).value_rowids()?;
-        let most = reduce_last(self, "max")?.flat_values().gather(rowids, 0)?;
-        let exps = self.with_flat_values((self.flat_values() - most).ok()?.exp()?)?;
-        let sums = reduce_last(exps, "sum")?.flat_values().gather(rowids, 0)?;
-        exps.map_flat_values(|flat| (flat / sums).ok())
     }
 }

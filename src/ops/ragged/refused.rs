@@ -9,6 +9,8 @@ impl<'g> RaggedValue<'g> {
     /// Moves the inner axes of the flat values. `perm` has every axis; axis 0 and the partitioned axes stay in their places,
     /// because the columns of rows of different lengths are no rows.
     ///
+    /// As [`Value::transpose`] on the flat values.
+    ///
     /// # Errors
     /// `perm` moves axis 0 or a partitioned axis, or is not a permutation of the axes.
     #[track_caller]
@@ -29,6 +31,8 @@ impl<'g> RaggedValue<'g> {
 
     /// Pads the inner axes of the flat values with zeros. `paddings` has every axis; it is zero for axis 0 and the partitioned axes.
     ///
+    /// As [`Value::pad`] on the flat values.
+    ///
     /// # Errors
     /// A padding of axis 0 or of a partitioned axis is not zero; else as [`Value::pad`].
     #[track_caller]
@@ -45,6 +49,18 @@ impl<'g> RaggedValue<'g> {
 
     /// Refuses: a slice of one size does not fit rows of different lengths. [`slice_with`](Self::slice_with) cuts each row.
     ///
+    /// It is there for its message, for every shape and dtype. Adds no op. TensorFlow has no such op.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, ragged};
+    ///
+    /// let g = Graph::new();
+    /// let rt = g.ragged_constant(&ragged![[1, 2], [3]])?;
+    /// let error = rt.slice(&[0, 0], &[1, 1]).unwrap_err();
+    /// assert!(error.to_string().contains("slice_with"));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// Always.
     #[track_caller]
@@ -54,6 +70,20 @@ impl<'g> RaggedValue<'g> {
     }
 
     /// Refuses: rows of different lengths are not compared. `flat_values().unique()` finds the unique elements.
+    ///
+    /// It is there for its message, for every shape and dtype. Adds no op. TensorFlow has no such op.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor, ragged};
+    ///
+    /// let g = Graph::new();
+    /// let rt = g.ragged_constant(&ragged![[1, 2], [2]])?;
+    /// assert!(rt.unique().is_err());
+    /// let [elements, _] = rt.flat_values().unique()?;
+    /// let [elements] = g.compile(elements)?.run(&[])?;
+    /// assert_eq!(elements, Tensor::from([1, 2]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// Always.

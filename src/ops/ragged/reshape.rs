@@ -10,6 +10,9 @@ use crate::graph::{AnyValue, IntoParam, IntoShapeArg, RaggedValue, RowPartitionV
 impl<'g> RaggedValue<'g> {
     /// Merges the axes from `outer` up to and including `inner` into one axis. Negative axes count from the end.
     ///
+    /// Any dtype. As TensorFlow's `RaggedTensor.merge_dims`. It is composed of gathers of splits and of a reshape of
+    /// the flat values.
+    ///
     /// ```
     /// use shapeflow::{Graph, ragged};
     ///
@@ -68,6 +71,8 @@ impl<'g> RaggedValue<'g> {
 
     /// Removes axes of size 1. Without axes, removes every axis whose size is known to be 1. The run fails if a row along a removed
     /// axis has another length than 1.
+    ///
+    /// Any dtype. As TensorFlow's `tf.squeeze`. It is composed of other ops; no value moves.
     ///
     /// ```
     /// use shapeflow::{Graph, ragged};
@@ -132,6 +137,8 @@ impl<'g> RaggedValue<'g> {
     ///
     /// As TensorFlow's `tf.reshape`. Fuses into kernels.
     ///
+    /// `[n, (r), ..] -> shape`, any dtype; as [`Value::reshape`] on the flat values.
+    ///
     /// # Errors
     /// As [`Value::reshape`].
     #[track_caller]
@@ -141,6 +148,8 @@ impl<'g> RaggedValue<'g> {
     }
 
     /// Splits along axis 0 or a uniform axis into `num` parts of equal sizes.
+    ///
+    /// As TensorFlow's `tf.split`. It is composed of selections of rows and of splits of the flat values.
     ///
     /// ```
     /// use shapeflow::{AnyValue, Graph, ragged};
@@ -163,6 +172,8 @@ impl<'g> RaggedValue<'g> {
     }
 
     /// Splits along axis 0 or a uniform axis into parts of the given sizes. One size may be -1, the remainder.
+    ///
+    /// As [`RaggedValue::split_n`], but for the sizes.
     ///
     /// # Errors
     /// The axis is ragged or does not exist, or the sizes do not add up to its size.

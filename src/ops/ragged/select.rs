@@ -74,6 +74,9 @@ impl<'g> RaggedValue<'g> {
     /// Joins ragged values along an axis. Along axis 1, rows are joined: all values have the same number of rows. Along a later
     /// axis, all values have the same partitions before it.
     ///
+    /// `[n, (r), ..], [m, (s), ..] -> [n+m, (t), ..]` along axis 0, any dtype. As TensorFlow's `tf.concat`. It is
+    /// composed of joins and gathers, which fuse into kernels.
+    ///
     /// ```
     /// use shapeflow::{AnyValue, Graph, RaggedValue, ragged};
     ///
@@ -106,6 +109,20 @@ impl<'g> RaggedValue<'g> {
 
     /// Stacks ragged values along a new axis.
     ///
+    /// `[n, (r)], [m, (s)] -> [2, (k), (t)]` along axis 0, any dtype. As TensorFlow's `tf.ragged.stack`. It is
+    /// composed of joins and gathers, which fuse into kernels.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, RaggedValue, ragged};
+    ///
+    /// let g = Graph::new();
+    /// let (x, y) = (g.ragged_constant(&ragged![[1, 2], [3]])?, g.ragged_constant(&ragged![[4]])?);
+    /// let y = RaggedValue::stack(&[x, y], 0)?;
+    /// let y = g.compile(y)?.run_named(&[])?.ragged_at(0)?;
+    /// assert_eq!(y, ragged![[[1, 2], [3]], [[4]]]);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`RaggedValue::concat`].
     #[track_caller]
@@ -120,6 +137,20 @@ impl<'g> RaggedValue<'g> {
     }
 
     /// Adds a uniform axis of size 1. Along axis 0 it has one row, which holds all rows.
+    ///
+    /// `[n, (r)] -> [1, (k), (r)]` for axis 0 and `[n, 1, (r)]` for axis 1, any dtype. As TensorFlow's
+    /// `tf.expand_dims`. It is composed of other ops; no value moves.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, ragged};
+    ///
+    /// let g = Graph::new();
+    /// let rt = g.ragged_constant(&ragged![[1, 2], [3]])?;
+    /// let y = rt.expand_dims(1)?;
+    /// let y = g.compile(y)?.run_named(&[])?.ragged_at(0)?;
+    /// assert_eq!(y.to_string(), "[[[1, 2]], [[3]]]");
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The axis does not exist.
@@ -145,6 +176,20 @@ impl<'g> RaggedValue<'g> {
     }
 
     /// Reverses the rows (axis 0), the items of each row (axis 1), or items along later axes.
+    ///
+    /// `[n, (r), ..] -> [n, (r), ..]`, any dtype. As TensorFlow's `tf.reverse`. It is composed of gathers, which
+    /// fuse into kernels.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, ragged};
+    ///
+    /// let g = Graph::new();
+    /// let rt = g.ragged_constant(&ragged![[1, 2], [3]])?;
+    /// let y = rt.reverse(1)?;
+    /// let y = g.compile(y)?.run_named(&[])?.ragged_at(0)?;
+    /// assert_eq!(y, ragged![[2, 1], [3]]);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The axis does not exist.
@@ -172,6 +217,20 @@ impl<'g> RaggedValue<'g> {
     }
 
     /// Repeats the rows `count` times (axis 0), or the items of each row (axis 1).
+    ///
+    /// `[n, (r), ..] -> [count*n, (r), ..]` for axis 0, any dtype. As TensorFlow's `tf.tile`. It is composed of
+    /// joins and gathers, which fuse into kernels.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, ragged};
+    ///
+    /// let g = Graph::new();
+    /// let rt = g.ragged_constant(&ragged![[1, 2], [3]])?;
+    /// let y = rt.tile(2, 1)?;
+    /// let y = g.compile(y)?.run_named(&[])?.ragged_at(0)?;
+    /// assert_eq!(y, ragged![[1, 2, 1, 2], [3, 3]]);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The axis does not exist, or `count` is less than 1.
@@ -225,6 +284,8 @@ impl<'g> RaggedValue<'g> {
     }
 
     /// Returns the number of elements, as a scalar.
+    ///
+    /// As [`Value::size_tensor`] of the flat values.
     ///
     /// # Errors
     /// As [`Value::size_tensor`].

@@ -16,6 +16,9 @@ impl<'g> RaggedValue<'g> {
     /// A single position along an inner ragged axis is refused, because a row may be shorter. A range is clamped to each row. A
     /// position outside its axis fails the run.
     ///
+    /// Any dtype and shape. As TensorFlow's `RaggedTensor.__getitem__`. It is composed of other ops: the positions
+    /// are computed on the host, and a gather takes the elements.
+    ///
     /// ```
     /// use shapeflow::{AnyValue, Graph, SliceItem, ragged};
     ///
@@ -44,6 +47,20 @@ impl<'g> RaggedValue<'g> {
     }
 
     /// Cuts every row to the items of a range, as Python's `rt[:, begin:end]`. Negative positions count from the end of each row.
+    ///
+    /// `[n, (r), ..] -> [n, (s), ..]`, any dtype. As TensorFlow's `rt[:, begin:end]`. It is composed of a
+    /// computation of positions on the host and a gather.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, ragged};
+    ///
+    /// let g = Graph::new();
+    /// let rt = g.ragged_constant(&ragged![[1, 2, 3], [4], [5, 6]])?;
+    /// let y = rt.slice_rows(0, Some(2))?;
+    /// let y = g.compile(y)?.run_named(&[])?.ragged_at(0)?;
+    /// assert_eq!(y, ragged![[1, 2], [4], [5, 6]]);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The flat values have an unknown rank.

@@ -21,6 +21,8 @@ impl<'g> RaggedValue<'g> {
     /// `[.., (r), ..] -> [.., (r), ..]`; bool, integers and floats. Equal items keep their order. NaN counts as the largest. Each
     /// element of an inner axis is sorted along the rows on its own. TensorFlow's `tf.sort` refuses ragged values. Runs on the host.
     ///
+    /// As [`Value::sort`] of every row.
+    ///
     /// ```
     /// use shapeflow::{AnyValue, Graph, ragged};
     ///
@@ -42,6 +44,8 @@ impl<'g> RaggedValue<'g> {
 
     /// Returns the positions in their row of the items that [`RaggedValue::sort`] returns: i64.
     ///
+    /// As [`Value::argsort`] of every row.
+    ///
     /// # Errors
     /// As [`RaggedValue::sort`].
     #[track_caller]
@@ -55,6 +59,8 @@ impl<'g> RaggedValue<'g> {
     ///
     /// `[.., (r), ..] -> [.., (min(r, k)), ..], i64[.., (min(r, k)), ..]`. Of equal items, the one with the lower position comes
     /// first; NaN counts as the largest. TensorFlow's `tf.math.top_k` refuses ragged values. Runs on the host.
+    ///
+    /// As [`Value::top_k`] of every row.
     ///
     /// ```
     /// use shapeflow::{AnyValue, Graph, ragged};

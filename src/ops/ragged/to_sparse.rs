@@ -13,6 +13,19 @@ impl<'g> RaggedValue<'g> {
     /// Returns every element with its indices, in row-major order: `indices i64[k, rank]`, `values [k]` and
     /// `dense_shape i64[rank]`. As TensorFlow's `RaggedTensorToSparse`. Runs on the host.
     ///
+    /// The values have any dtype.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor, ragged};
+    ///
+    /// let g = Graph::new();
+    /// let [indices, values, _] = g.ragged_constant(&ragged![[1, 2], [], [3]])?.to_sparse()?;
+    /// let [indices, values] = g.compile([indices, values])?.run(&[])?;
+    /// assert_eq!(indices, Tensor::from([[0i64, 0], [0, 1], [2, 0]]));
+    /// assert_eq!(values, Tensor::from([1, 2, 3]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The flat values have an unknown rank.
     #[track_caller]

@@ -41,6 +41,8 @@ impl<'g> RaggedValue<'g> {
     /// Returns a dense value. Short rows end with `default`, a scalar or a value that broadcasts to the inner axes. `sizes` has a
     /// size for each axis; -1 stands for the natural size, and longer rows are cut. An empty `sizes` stands for natural sizes.
     ///
+    /// As [`RaggedValue::to_tensor`], but for the default and the sizes.
+    ///
     /// # Errors
     /// `default` has another dtype, `sizes` has another length than the rank, or a size of an inner axis differs.
     #[track_caller]

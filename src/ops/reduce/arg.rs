@@ -54,8 +54,28 @@ macro_rules! arg_ops {
 }
 arg_ops! {
     /// Returns the position of the largest element along `axis`; the first one wins a tie.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([[1, 5, 5], [7, 2, 3]])?.argmax(1)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([1i64, 0]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     argmax, argmax_as, ARGMAX: "-inf", "ArgMax", Max, f64::NEG_INFINITY;
     /// Returns the position of the smallest element along `axis`; the first one wins a tie.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([[1, 5, 1], [7, 2, 3]])?.argmin(1)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([0i64, 1]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     argmin, argmin_as, ARGMIN: "inf", "ArgMin", Min, f64::INFINITY;
 }
 

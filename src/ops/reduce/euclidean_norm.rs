@@ -21,6 +21,16 @@ impl<'g> Value<'g> {
     /// floats. f16 and bf16 are computed as f32 and rounded once. Integers are squared and added in their own dtype, in
     /// which they wrap, and the root is rounded toward zero. As TensorFlow's `EuclideanNorm`. Fuses into kernels.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([[3.0, 4.0], [0.0, 2.0]])?.euclidean_norm(1)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([5.0, 2.0]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The element type is neither an integer nor a float, or an axis is out of range or given twice.
     #[doc(alias = "reduce_euclidean_norm")]

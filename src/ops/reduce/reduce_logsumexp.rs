@@ -19,6 +19,16 @@ impl<'g> Value<'g> {
     /// for no elements is -inf. As TensorFlow's `tf.reduce_logsumexp`, which TensorFlow composes of several ops. Fuses
     /// into kernels.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([[1000.0, 1000.0], [0.0, 0.0]])?.reduce_logsumexp(1)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// y.allclose(&Tensor::from([1000.693, 0.6931]), 1e-3, 1e-12).unwrap();
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The element type is not a float, or an axis is out of range or given twice.
     #[doc(alias = "logsumexp")]

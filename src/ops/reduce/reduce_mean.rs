@@ -21,6 +21,16 @@ impl<'g> Value<'g> {
     /// floats and complex numbers. The mean of no elements is NaN, or 0 for integers. Integers are summed in 64 bits, and the quotient is
     /// rounded toward zero. As TensorFlow's `Mean`. Fuses into kernels.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([[1.0, 2.0], [3.0, 6.0]])?.reduce_mean(0)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([2.0, 4.0]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The element type is not an integer, a float or a complex number, or an axis is out of range or given twice.
     #[doc(alias = "mean")]

@@ -19,6 +19,16 @@ impl<'g> Value<'g> {
     /// computed first, so that large means cost no precision. As TensorFlow's `tf.math.reduce_variance`, which TensorFlow
     /// composes of several ops. Fuses into kernels.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([1.0, 3.0, 5.0, 7.0])?.reduce_variance(0)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from(5.0));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The element type is not a float, or an axis is out of range or given twice.
     #[doc(alias = "var")]
@@ -32,6 +42,16 @@ impl<'g> Value<'g> {
     /// `[.., d, ..] -> [.., ..]`, or `[.., 1, ..]` with [`Axes::keep_dims`]; floats. NaN for no elements. As TensorFlow's
     /// `tf.math.reduce_std`. Fuses into kernels.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([[1.0, 5.0], [2.0, 2.0]])?.reduce_std(1)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([2.0, 0.0]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Value::reduce_variance`].
     #[doc(alias = "std")]
@@ -42,7 +62,18 @@ impl<'g> Value<'g> {
 
     /// Returns the mean and the variance over the given axes: [`Value::reduce_mean`] and [`Value::reduce_variance`].
     ///
-    /// As TensorFlow's `tf.nn.moments`.
+    /// `[.., d, ..] -> [.., ..], [.., ..]`, floats. As TensorFlow's `tf.nn.moments`. It is composed of the two reductions, which
+    /// fuse into kernels.
+    ///
+    /// ```
+    /// use shapeflow::Graph;
+    ///
+    /// let g = Graph::new();
+    /// let [mean, variance] = g.constant([1.0, 3.0, 5.0, 7.0])?.moments(0)?;
+    /// let [mean, variance] = g.compile([mean, variance])?.run(&[])?;
+    /// assert_eq!((mean.item::<f64>()?, variance.item::<f64>()?), (4.0, 5.0));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Value::reduce_variance`].

@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::expr::ReduceOp;
 use crate::graph::Value;
 use crate::op::{Absent, OpDef, Operand, TfOp};
-use crate::ops::elementwise::{dtype_words, tensorflow_words};
+use crate::ops::row_docs::{dtype_words, tensorflow_words};
 use crate::shape_fns;
 
 macro_rules! reductions {
@@ -44,31 +44,91 @@ macro_rules! reductions {
 }
 reductions! {
     /// Returns the sum over the given axes; 0 for no elements. Integers wrap.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([[1, 2], [3, 4]])?.reduce_sum(0)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([4, 6]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     #[doc(alias = "sum")]
     reduce_sum, SUM: numeric, "Sum", Sum, sum;
 
     /// Returns the product over the given axes; 1 for no elements. Integers wrap. A product of complex numbers runs on the
     /// host.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([[1, 2], [3, 4]])?.reduce_prod(1)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([2, 12]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     #[doc(alias = "prod")]
     reduce_prod, PROD: numeric, "Prod", Prod, prod, on_complex = super::complex_prod::build;
 
     /// Returns the largest element over the given axes; NaN if an element is NaN. The result for no elements is the
     /// lowest value of the dtype, which is -inf for floats.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([[1, 5], [3, 4]])?.reduce_max(1)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([5, 4]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     #[doc(alias = "max")]
     #[doc(alias = "amax")]
     reduce_max, MAX: number, "Max", Max, max;
 
     /// Returns the smallest element over the given axes; NaN if an element is NaN. The result for no elements is the
     /// highest value of the dtype, which is inf for floats.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([[1, 5], [3, 4]])?.reduce_min(0)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([1, 4]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     #[doc(alias = "min")]
     #[doc(alias = "amin")]
     reduce_min, MIN: number, "Min", Min, min;
 
     /// Returns whether all elements over the given axes are true; true for no elements.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([[true, false], [true, true]])?.reduce_all(1)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([false, true]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     #[doc(alias = "all")]
     reduce_all, EVERY: boolean, "All", All, reduce;
 
     /// Returns whether any element over the given axes is true; false for no elements.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([[true, false], [false, false]])?.reduce_any(1)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([true, false]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     #[doc(alias = "any")]
     reduce_any, ANY: boolean, "Any", Any, reduce;
 }

@@ -18,6 +18,16 @@ impl<'g> Value<'g> {
     /// `self`, or empty, which makes every weight 1. Numbers of `size` or more are dropped; a negative one fails the run.
     /// As TensorFlow's `Bincount`. Runs on the host.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([1, 1, 3])?.bincount(4, g.constant([10, 20, 5])?)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([0, 30, 0, 5]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `size` is negative, or a dtype is not supported.
     #[track_caller]
@@ -30,6 +40,17 @@ impl<'g> Value<'g> {
     /// number that occurs counts 1, whatever its weights.
     ///
     /// `[n] -> [size]` or `[b, n] -> [b, size]`. As TensorFlow's `DenseBincount`. Runs on the host.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let weights = g.constant(Tensor::from(Vec::<i32>::new()))?;
+    /// let y = g.constant([[0, 1, 1], [2, 2, 2]])?.dense_bincount(3, weights, false)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([[1, 2, 0], [0, 0, 3]]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Value::bincount`]; also if the rank is more than 2.

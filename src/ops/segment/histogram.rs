@@ -17,6 +17,16 @@ impl<'g> Value<'g> {
     /// `[..], range [2] -> i32[bins]`; i32, i64, f32 and f64. A NaN fails the run. As TensorFlow's
     /// `HistogramFixedWidth`. Runs on the host.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([-1.0, 0.5, 1.5, 9.0])?.histogram_fixed_width(g.constant([0.0, 2.0])?, 2)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([2, 2]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `bins` is less than 1, `range` does not have two elements, or the dtypes differ or are not supported.
     #[doc(alias = "histogram")]

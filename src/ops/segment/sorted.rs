@@ -41,20 +41,70 @@ segments! {
     /// Adds the rows of each segment, in their order: `out[s, ..] = Σ self[i, ..]` over `ids[i] == s`. An empty segment
     /// gives zeros. Integers (which wrap), floats and complex numbers; f16 and bf16 are added as f32 and rounded once.
     /// As TensorFlow's `SegmentSum`.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([[1, 2], [3, 4], [5, 6]])?.segment_sum(g.constant([0, 0, 1])?)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([[4, 6], [5, 6]]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     segment_sum, SUM, "SegmentSum", Sum;
     /// Averages the rows of each segment. An empty segment gives zeros. Integers and floats; f16 and bf16 are added and
     /// divided as f32 and rounded once. As TensorFlow's `SegmentMean`: integers round toward zero, and their sum and their
     /// number of rows wrap in their dtype, so cast small integers to a wider dtype first. Where the number of rows wraps
     /// to 0, which ends TensorFlow's process, the mean is 0.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([1.0, 3.0, 5.0])?.segment_mean(g.constant([0, 0, 1])?)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([2.0, 5.0]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     segment_mean, MEAN, "SegmentMean", Mean;
     /// Multiplies the rows of each segment, in their order. An empty segment gives ones. Integers (which wrap) and
     /// floats; f16 and bf16 are multiplied as f32 and rounded once. As TensorFlow's `SegmentProd`.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([2, 3, 5])?.segment_prod(g.constant([0, 0, 1])?)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([6, 5]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     segment_prod, PROD, "SegmentProd", Prod;
     /// Takes the maximum of the rows of each segment; NaN if an element is NaN. An empty segment gives zeros. Integers
     /// and floats. As TensorFlow's `SegmentMax`, which may ignore a NaN.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([2, 3, 5])?.segment_max(g.constant([0, 0, 1])?)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([3, 5]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     segment_max, MAX, "SegmentMax", Max;
     /// Takes the minimum of the rows of each segment; NaN if an element is NaN. An empty segment gives zeros. Integers
     /// and floats. As TensorFlow's `SegmentMin`, which may ignore a NaN.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([2, 3, 5])?.segment_min(g.constant([0, 0, 1])?)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([2, 5]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     segment_min, MIN, "SegmentMin", Min;
 }
 

@@ -121,15 +121,48 @@ macro_rules! segments {
 segments! {
     /// Adds the rows that `indices` selects in each segment: `out[s, ..] = Σ self[indices[i], ..]` over `ids[i] == s`. As
     /// TensorFlow's `SparseSegmentSum`.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.constant([1.0, 2.0, 4.0])?;
+    /// let y = x.sparse_segment_sum(g.constant([0, 2, 2])?, g.constant([0, 0, 1])?)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([5.0, 4.0]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     sparse_segment_sum, sparse_segment_sum_with, sparse_segment_sum_grad, One:
         SUM "SparseSegmentSum", SUM_WITH "SparseSegmentSumWithNumSegments", SUM_GRAD "SparseSegmentSumGrad",
         SUM_COMPACT "sparse_segment_sum_grad_rows" "SparseSegmentSumGradV2";
     /// Averages the rows that `indices` selects in each segment. As TensorFlow's `SparseSegmentMean`.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.constant([1.0, 2.0, 4.0])?;
+    /// let y = x.sparse_segment_mean(g.constant([0, 2, 2])?, g.constant([0, 0, 1])?)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([2.5, 4.0]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     sparse_segment_mean, sparse_segment_mean_with, sparse_segment_mean_grad, Count:
         MEAN "SparseSegmentMean", MEAN_WITH "SparseSegmentMeanWithNumSegments", MEAN_GRAD "SparseSegmentMeanGrad",
         MEAN_COMPACT "sparse_segment_mean_grad_rows" "SparseSegmentMeanGradV2";
     /// Adds the rows that `indices` selects in each segment, and divides by the square root of their number. As
     /// TensorFlow's `SparseSegmentSqrtN`.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.constant([1.0, 2.0, 4.0])?;
+    /// let y = x.sparse_segment_sqrt_n(g.constant([0, 2, 2])?, g.constant([0, 0, 1])?)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// y.allclose(&Tensor::from([3.536, 4.0]), 1e-3, 1e-12).unwrap();
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     sparse_segment_sqrt_n, sparse_segment_sqrt_n_with, sparse_segment_sqrt_n_grad, Root:
         ROOT "SparseSegmentSqrtN", ROOT_WITH "SparseSegmentSqrtNWithNumSegments", ROOT_GRAD "SparseSegmentSqrtNGrad",
         ROOT_COMPACT "sparse_segment_sqrt_n_grad_rows" "SparseSegmentSqrtNGradV2";

@@ -44,18 +44,58 @@ segments! {
     /// Adds the rows of each segment, in their order: `out[s, ..] = Σ self[i, ..]` over `ids[i] == s`. An empty segment
     /// gives zeros. Integers (which wrap), floats and complex numbers; f16 and bf16 are added as f32 and rounded once.
     /// As TensorFlow's `UnsortedSegmentSum`.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([1, 2, 3])?.unsorted_segment_sum(g.constant([2, 0, 2])?, 4)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([2, 0, 4, 0]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     #[doc(alias = "scatter_add")]
     unsorted_segment_sum, SUM, "UnsortedSegmentSum", Sum;
     /// Multiplies the rows of each segment, in their order. An empty segment gives ones. Integers (which wrap) and
     /// floats; f16 and bf16 are multiplied as f32 and rounded once. As TensorFlow's `UnsortedSegmentProd`.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([1, 2, 3])?.unsorted_segment_prod(g.constant([2, 0, 2])?, 4)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([2, 1, 3, 1]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     unsorted_segment_prod, PROD, "UnsortedSegmentProd", Prod;
     /// Takes the maximum of the rows of each segment; NaN if an element is NaN. An empty segment gives the lowest
     /// finite number, and so does a segment of only `-inf`. Integers and floats. As TensorFlow's `UnsortedSegmentMax`,
     /// which may ignore a NaN.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([1, 2, 3])?.unsorted_segment_max(g.constant([1, 0, 1])?, 2)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([2, 3]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     unsorted_segment_max, MAX, "UnsortedSegmentMax", Max;
     /// Takes the minimum of the rows of each segment; NaN if an element is NaN. An empty segment gives the highest
     /// finite number, and so does a segment of only `inf`. Integers and floats. As TensorFlow's `UnsortedSegmentMin`,
     /// which may ignore a NaN.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([1, 2, 3])?.unsorted_segment_min(g.constant([1, 0, 1])?, 2)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([2, 1]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     unsorted_segment_min, MIN, "UnsortedSegmentMin", Min;
 }
 

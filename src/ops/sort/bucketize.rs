@@ -14,6 +14,16 @@ impl<'g> Value<'g> {
     /// `[..] -> i32[..]`, i32, i64, f32 and f64. The boundaries must ascend and are rounded to f32, to which integers are
     /// also rounded before they are compared. NaN is past every boundary. As TensorFlow's `Bucketize`. Runs on the host.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([-1.0, 0.5, 7.0])?.bucketize(&[0.0, 1.0])?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([0, 1, 2]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The dtype is not supported.
     #[doc(alias = "digitize")]

@@ -17,6 +17,17 @@ impl<'g> Value<'g> {
     /// `[b, classes], targets [b] -> bool[b]`; `self` holds floats, `targets` i32 or i64. The result is false if a
     /// prediction of the row is not finite or the target is no class. As TensorFlow's `InTopKV2`. Runs on the host.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let predictions = g.constant([[0.1f32, 0.7, 0.2], [0.5, 0.3, 0.2]])?;
+    /// let y = predictions.in_top_k(g.constant([2, 2])?, 2)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([true, false]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// A rank is wrong, the numbers of rows differ, or a dtype is not supported.
     #[track_caller]

@@ -18,6 +18,16 @@ impl<'g> Value<'g> {
     ///
     /// `[.., d] -> [..]`, integers and floats; NaN counts as the largest. As TensorFlow's `NthElement`. Runs on the host.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([[5, 1, 3], [2, 9, 4]])?.nth_element(1, false)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([3, 4]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `self` is a scalar, `n` is negative or not less than the last dimension, or the dtype is not supported.
     #[doc(alias = "kthvalue")]

@@ -19,6 +19,16 @@ impl<'g> Value<'g> {
     /// ascend; NaN counts as the largest. As TensorFlow's `LowerBound` and `UpperBound`, whose results are i32 by
     /// default. Runs on the host.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([1, 3, 3, 5])?.searchsorted(g.constant([3, 6])?, false)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([1i64, 4]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The ranks are neither 2 nor 1, the numbers of rows differ, or the dtypes differ or are not supported.
     #[doc(alias("lower_bound", "upper_bound"))]

@@ -44,11 +44,31 @@ sorts! {
     /// Sorts the elements along `axis`, in ascending order or in descending order.
     ///
     /// `[..] -> [..]`; bool, integers and floats. As TensorFlow's `tf.sort`.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([[3, 1, 2], [4, 6, 5]])?.sort(1, false)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([[1, 2, 3], [4, 5, 6]]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     sort, SORT, run_sort, |x| x;
     /// Returns the positions along `axis` of the elements that [`Value::sort`] returns.
     ///
     /// `[..] -> i64[..]`; bool, integers and floats. As TensorFlow's `tf.argsort` with `stable=True`, whose result is
     /// i32.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([30, 10, 20])?.argsort(0, true)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([0i64, 2, 1]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     argsort, ARGSORT, run_argsort, |_| DType::I64;
 }
 

@@ -15,6 +15,16 @@ impl<'g> Value<'g> {
     ///
     /// `string[..] -> string[..]`. As TensorFlow's `EncodeBase64`. Runs on the host.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant(["hi?"])?.encode_base64(true)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from(["aGk_"]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The elements are not strings.
     #[track_caller]
@@ -25,6 +35,16 @@ impl<'g> Value<'g> {
     /// Decodes each string from base64 with `-` and `_`, with or without padding.
     ///
     /// `string[..] -> string[..]`. As TensorFlow's `DecodeBase64`. Runs on the host.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant(["aGk_"])?.decode_base64()?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from(["hi?"]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The elements are not strings. A string that is not base64 fails the run.

@@ -12,6 +12,16 @@ impl<'g> Value<'g> {
     ///
     /// `string[..] -> string[..]`. As TensorFlow's `StringLower`. Runs on the host.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant(["ABC"])?.string_lower()?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from(["abc"]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The elements are not strings.
     #[track_caller]
@@ -22,6 +32,16 @@ impl<'g> Value<'g> {
     /// Converts the ASCII letters of each string to upper case.
     ///
     /// `string[..] -> string[..]`. As TensorFlow's `StringUpper`. Runs on the host.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant(["abc"])?.string_upper()?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from(["ABC"]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The elements are not strings.
@@ -35,6 +55,16 @@ impl<'g> Value<'g> {
     ///
     /// `string[..] -> string[..]`. As TensorFlow's `StringLower` with encoding `utf-8`. Runs on the host.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant(["ÄB"])?.string_lower_utf8()?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from(["äb"]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The elements are not strings.
     #[track_caller]
@@ -47,6 +77,16 @@ impl<'g> Value<'g> {
     ///
     /// `string[..] -> string[..]`. As TensorFlow's `StringUpper` with encoding `utf-8`. Runs on the host.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant(["äb"])?.string_upper_utf8()?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from(["ÄB"]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The elements are not strings.
     #[track_caller]
@@ -57,6 +97,16 @@ impl<'g> Value<'g> {
     /// Removes ASCII white space from both ends of each string.
     ///
     /// `string[..] -> string[..]`. As TensorFlow's `StringStrip`. Runs on the host.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant(["  a b\n"])?.string_strip()?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from(["a b"]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The elements are not strings.

@@ -45,6 +45,17 @@ impl<'g> RaggedValue<'g> {
     ///
     /// As TensorFlow's `tf.ragged.cross_hashed`, bit for bit; its default key is `0xDECAFCAFFE`. Runs on the host.
     ///
+    /// ```
+    /// use shapeflow::{Graph, RaggedValue};
+    ///
+    /// let g = Graph::new();
+    /// let inputs = [g.constant([[1]])?.into(), g.constant([[2]])?.into()];
+    /// let crossed = RaggedValue::cross_hashed(&inputs, 100, 0xDECA_FCAF_FE)?;
+    /// let crossed = g.compile(crossed)?.run_named(&[])?.ragged_at(0)?;
+    /// assert_eq!(crossed.flat_values().len(), 1);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `buckets` is negative; else as [`RaggedValue::cross`].
     #[track_caller]

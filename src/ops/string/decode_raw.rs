@@ -17,6 +17,16 @@ impl<'g> Value<'g> {
     /// bool, an integer, a float or complex; a bool is true if its byte is not 0. As TensorFlow's `DecodeRaw`; imported
     /// graphs may read big-endian elements. Runs on the host.
     ///
+    /// ```
+    /// use shapeflow::{DType, Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant(["ab", "cd"])?.decode_raw(DType::U8)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([[97u8, 98], [99, 100]]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The elements are not strings, or `dtype` is not supported. Strings of other lengths fail the run.
     #[doc(alias = "frombuffer")]
@@ -29,6 +39,16 @@ impl<'g> Value<'g> {
     ///
     /// `string[a..] -> dtype[a.., length / b]`, where `b` is the size of an element in bytes and divides `length`. As
     /// TensorFlow's `DecodePaddedRaw`; else as [`Value::decode_raw`]. Runs on the host.
+    ///
+    /// ```
+    /// use shapeflow::{DType, Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant(["ab", "c"])?.decode_padded_raw(2, DType::U8)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([[97u8, 98], [99, 0]]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The elements are not strings, `dtype` is not supported, or `length` is not a multiple of `b`. A length of 0 fails

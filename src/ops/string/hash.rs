@@ -16,6 +16,17 @@ impl<'g> Value<'g> {
     ///
     /// `string[..] -> i64[..]`. As TensorFlow's `StringToHashBucketFast`, bit for bit. Runs on the host.
     ///
+    /// ```
+    /// use shapeflow::Graph;
+    ///
+    /// let g = Graph::new();
+    /// let buckets = g.constant(["a", "b", "a"])?.hash_bucket(1000)?;
+    /// let [buckets] = g.compile(buckets)?.run(&[])?;
+    /// let buckets = buckets.to_vec::<i64>()?;
+    /// assert!(buckets[0] == buckets[2] && buckets[0] != buckets[1]);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The elements are not strings, or `buckets` is less than 1.
     #[doc(alias = "to_hash_bucket_fast")]
@@ -28,6 +39,17 @@ impl<'g> Value<'g> {
     /// cannot choose strings that fall into one bucket.
     ///
     /// `string[..] -> i64[..]`. As TensorFlow's `StringToHashBucketStrong`, bit for bit. Runs on the host.
+    ///
+    /// ```
+    /// use shapeflow::Graph;
+    ///
+    /// let g = Graph::new();
+    /// let buckets = g.constant(["a", "b", "a"])?.hash_bucket_strong(1000, [1, 2])?;
+    /// let [buckets] = g.compile(buckets)?.run(&[])?;
+    /// let buckets = buckets.to_vec::<i64>()?;
+    /// assert!(buckets[0] == buckets[2] && buckets[0] != buckets[1]);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The elements are not strings, or `buckets` is less than 1.
@@ -42,6 +64,17 @@ impl<'g> Value<'g> {
     /// [`Value::hash_bucket`].
     ///
     /// `string[..] -> i64[..]`. As TensorFlow's `StringToHashBucket`, bit for bit. Runs on the host.
+    ///
+    /// ```
+    /// use shapeflow::Graph;
+    ///
+    /// let g = Graph::new();
+    /// let buckets = g.constant(["a", "b", "a"])?.hash_bucket_legacy(1000)?;
+    /// let [buckets] = g.compile(buckets)?.run(&[])?;
+    /// let buckets = buckets.to_vec::<i64>()?;
+    /// assert!(buckets[0] == buckets[2] && buckets[0] != buckets[1]);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The elements are not strings, or `buckets` is less than 1.

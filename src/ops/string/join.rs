@@ -43,6 +43,16 @@ impl<'g> Value<'g> {
     ///
     /// `string[..], string[..] -> broadcast`. As TensorFlow's `Add` of strings. Runs on the host.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant(["a", "b"])?.string_add(g.constant(["x", "y"])?)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from(["ax", "by"]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The elements are not strings, or the shapes do not broadcast.
     #[doc(alias = "concat")]

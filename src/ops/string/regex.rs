@@ -47,6 +47,16 @@ impl<'g> Value<'g> {
     /// `string[..] -> bool[..]`. The syntax is as for [`Value::regex_replace`]. As TensorFlow's `StaticRegexFullMatch`.
     /// Runs on the host.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant(["2024", "20x"])?.regex_full_match(r"\d+")?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([true, false]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The elements are not strings, or the pattern is invalid.
     #[doc(alias = "fullmatch")]
@@ -62,6 +72,17 @@ impl<'g> Value<'g> {
     /// `string[..], pattern string[], rewrite string[] -> string[..]`. As TensorFlow's `RegexReplace`. Runs on the
     /// host.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let (pattern, rewrite) = (g.constant(r"\d+")?, g.constant("#")?);
+    /// let y = g.constant(["a12", "b7"])?.regex_replace_with(pattern, rewrite)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from(["a#", "b#"]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// An operand is not of strings. An invalid pattern fails the run.
     #[track_caller]
@@ -72,6 +93,16 @@ impl<'g> Value<'g> {
     /// Matches as [`Value::regex_full_match`] does, with a pattern that the graph computes.
     ///
     /// `string[..], pattern string[] -> bool[..]`. As TensorFlow's `RegexFullMatch`. Runs on the host.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant(["2024", "20x"])?.regex_full_match_with(g.constant(r"\d+")?)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([true, false]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// An operand is not of strings. An invalid pattern fails the run.

@@ -16,6 +16,15 @@ impl<'g> Value<'g> {
     /// `[n, d..] -> u8[n, 8]`, any dtype. The hash is FarmHash's Fingerprint64 of the bytes of the row; of the hashes of its
     /// strings if a row has several strings. As TensorFlow's `Fingerprint`. Runs on the host.
     ///
+    /// ```
+    /// use shapeflow::Graph;
+    ///
+    /// let g = Graph::new();
+    /// let [bytes] = g.compile(g.constant([[1, 2], [3, 4]])?.fingerprint()?)?.run(&[])?;
+    /// assert_eq!(bytes.sizes(), [2, 8]);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The operand is a scalar.
     #[track_caller]

@@ -17,6 +17,16 @@ impl<'g> Value<'g> {
     /// `i32[..] -> i32[..]`. As TensorFlow's `UnicodeScript`, except for characters that are newer than TensorFlow's
     /// Unicode tables: TensorFlow does not know them. Runs on the host.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant(['a' as i32, 'Ω' as i32])?.unicode_script()?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([25, 14]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The elements are not i32.
     #[track_caller]

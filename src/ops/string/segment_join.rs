@@ -19,6 +19,17 @@ impl<'g> Value<'g> {
     /// `string[i.., d..], ids [i..] -> string[num_segments, d..]`. `ids` is i32 or i64. A segment without rows gets
     /// empty strings. As TensorFlow's `UnsortedSegmentJoin`. Runs on the host.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let words = g.constant(["a", "b", "c"])?;
+    /// let y = words.unsorted_segment_join(g.constant([1, 0, 1])?, 2, "-")?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from(["b", "a-c"]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The elements are not strings, or the shape of `ids` is no prefix of the shape. An id outside
     /// `[0, num_segments)` fails the run.

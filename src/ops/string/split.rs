@@ -44,6 +44,16 @@ impl<'g> Value<'g> {
     /// `string[n] -> indices i64[u, 2], parts string[u], shape i64[2]`: a sparse matrix with one row of parts for each
     /// string. As TensorFlow's `StringSplit`. Runs on the host.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let [_, parts, _] = g.constant(["a,b;c"])?.string_split_chars(",;", true)?;
+    /// let [parts] = g.compile(parts)?.run(&[])?;
+    /// assert_eq!(parts, Tensor::from(["a", "b", "c"]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `self` is not a vector of strings.
     #[doc(alias = "bytes_split")]

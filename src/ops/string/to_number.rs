@@ -17,6 +17,16 @@ impl<'g> Value<'g> {
     /// `nan` in any case, or be hexadecimal integers such as `0x1F`. As TensorFlow's `StringToNumber`. Runs on the
     /// host.
     ///
+    /// ```
+    /// use shapeflow::{DType, Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant(["1.5", " -2e3 "])?.string_to_number(DType::F32)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([1.5f32, -2000.0]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The elements are not strings, or `dtype` is not supported. `Parse`: a string that is not such a number fails the
     /// run.

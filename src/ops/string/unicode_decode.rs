@@ -18,6 +18,16 @@ impl<'g> Value<'g> {
     /// `splits[i]..splits[i + 1]`. `encoding` is UTF-8, UTF-16, UTF-32 (the two also with `-BE` or `-LE`), ISO-8859-1
     /// or US-ASCII. As TensorFlow's `UnicodeDecode`; imported graphs may treat errors otherwise. Runs on the host.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let [_, points] = g.constant(["aé"])?.unicode_decode("UTF-8")?;
+    /// let [points] = g.compile(points)?.run(&[])?;
+    /// assert_eq!(points, Tensor::from([97, 233]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The elements are not strings, or the encoding is not supported.
     #[track_caller]
@@ -29,6 +39,16 @@ impl<'g> Value<'g> {
     ///
     /// `string[..] -> splits i64[n + 1], code points i32[u], starts i64[u]`. As TensorFlow's
     /// `UnicodeDecodeWithOffsets`. Runs on the host.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let [_, _, starts] = g.constant(["éa"])?.unicode_decode_with_offsets("UTF-8")?;
+    /// let [starts] = g.compile(starts)?.run(&[])?;
+    /// assert_eq!(starts, Tensor::from([0i64, 2]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Value::unicode_decode`].

@@ -20,6 +20,16 @@ impl<'g> Value<'g> {
     /// `i32[u], splits [n + 1] -> string[n]`; `splits` is i32 or i64. `encoding` is `UTF-8`, `UTF-16-BE` or
     /// `UTF-32-BE`. As TensorFlow's `UnicodeEncode`; imported graphs may treat errors otherwise. Runs on the host.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let y = g.constant([97, 233, 98])?.unicode_encode(g.constant([0, 2, 3])?, "UTF-8")?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from(["aé", "b"]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// A dtype or the encoding is not supported, or an operand is not a vector. Splits that do not ascend from 0 to the
     /// number of code points fail the run.
@@ -33,6 +43,17 @@ impl<'g> Value<'g> {
     ///
     /// `string[..] -> string[..]`. `from` is as for [`Value::unicode_decode`], `to` as for [`Value::unicode_encode`].
     /// As TensorFlow's `UnicodeTranscode`; imported graphs may treat errors otherwise. Runs on the host.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let bytes = g.constant(["é"])?.unicode_transcode("UTF-8", "UTF-16-BE")?;
+    /// let y = bytes.unicode_transcode("UTF-16-BE", "UTF-8")?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from(["é"]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// The elements are not strings, or an encoding is not supported.

@@ -31,6 +31,7 @@ pub const OPS: &[(&str, usize)] = &[
     ("bias_add_grad", 1),
     ("bincount", 1),
     ("bitcast", 2),
+    ("bitcast_complex", 1),
     ("bitwise_and", 2),
     ("bitwise_not", 2),
     ("bitwise_or", 2),

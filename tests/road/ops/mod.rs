@@ -321,6 +321,7 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         "broadcast_args"
         | "broadcast_gradient_args"
         | "bitcast"
+        | "bitcast_complex"
         | "concat_offset"
         | "cumprod"
         | "cumsum"

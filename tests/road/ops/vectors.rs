@@ -16,7 +16,8 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         "broadcast_args" | "broadcast_gradient_args" => broadcast_shapes(g, op),
         "concat_offset" => concat_offset(g),
         "shape_n" => shape_n(g),
-        "bitcast" => bitcast(g),
+        "bitcast" => bitcast(g, op, DTypeClass::Number),
+        "bitcast_complex" => bitcast(g, op, DTypeClass::Complex),
         "linspace" => linspace(g),
         "ensure_shape" => ensure_shape(g),
         "parallel_concat" => parallel_concat(g),
@@ -89,8 +90,8 @@ fn shape_n(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     g.add_step(Call::new("shape_n").attr("out_type", dtype), &operands, &[], ElementProps::INTEGERS)
 }
 
-fn bitcast(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
-    let (from, to) = (DTypeClass::Int.sample(&mut g.rng), DTypeClass::Number.sample(&mut g.rng));
+fn bitcast(g: &mut GraphGenerator<'_>, op: &'static str, class: DTypeClass) -> Option<ValueIndex> {
+    let (from, to) = (DTypeClass::Int.sample(&mut g.rng), class.sample(&mut g.rng));
     let bytes = |dtype: DType| dtype.size_bytes().unwrap_or(1) as i64;
     let mut sizes: Vec<Size> = (0..g.rng.below(3)).map(|_| g.random_size()).collect();
     if bytes(to) > bytes(from) {
@@ -99,7 +100,7 @@ fn bitcast(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     let content = g.random_content();
     let x = g.source(from, sizes, content, false)?;
     let props = ElementProps { extreme: true, zero_sign_unknown: false, ..ElementProps::default() };
-    g.add_step(Call::new("bitcast").attr("dtype", to), &[x], &[], props)
+    g.add_step(Call::new(op).attr("dtype", to), &[x], &[], props)
 }
 
 fn linspace(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {

@@ -12,6 +12,8 @@ use crate::Result;
 pub enum Data {
     F32(Vec<f32>),
     F64(Vec<f64>),
+    /// Real and imaginary parts.
+    C64(Vec<[f32; 2]>),
     I32(Vec<i32>),
     I64(Vec<i64>),
     U8(Vec<u8>),
@@ -35,6 +37,10 @@ impl Array {
     /// Returns the elements if they are f32, and otherwise an empty slice. The other getters do the same.
     pub fn f32(&self) -> &[f32] {
         if let Data::F32(data) = &self.data { data } else { &[] }
+    }
+
+    pub fn c64(&self) -> &[[f32; 2]] {
+        if let Data::C64(data) = &self.data { data } else { &[] }
     }
 
     pub fn i32(&self) -> &[i32] {
@@ -61,15 +67,23 @@ pub fn read(files: &Json) -> Result<Vec<Array>> {
         let data = match file["dtype"].as_str().unwrap_or_default() {
             "f32" => Data::F32(take(&mut source, count, f32::from_ne_bytes)?),
             "f64" => Data::F64(take(&mut source, count, f64::from_ne_bytes)?),
+            "c64" => Data::C64(take(&mut source, count, complex)?),
             "i32" => Data::I32(take(&mut source, count, i32::from_ne_bytes)?),
             "i64" => Data::I64(take(&mut source, count, i64::from_ne_bytes)?),
             "u8" => Data::U8(take(&mut source, count, u8::from_ne_bytes)?),
             "bool" => Data::Bool(take(&mut source, count, |[byte]| byte != 0)?),
-            other => return Err(format!("elements must be f32, f64, i32, i64, u8 or bool, got {other}").into()),
+            other => {
+                let message = format!("elements must be f32, f64, c64, i32, i64, u8 or bool, got {other}");
+                return Err(message.into());
+            }
         };
         arrays.push(Array { data, sizes, is_constant: file["constant"].as_bool().unwrap_or(false) });
     }
     Ok(arrays)
+}
+
+fn complex([a, b, c, d, e, f, g, h]: [u8; 8]) -> [f32; 2] {
+    [f32::from_ne_bytes([a, b, c, d]), f32::from_ne_bytes([e, f, g, h])]
 }
 
 fn take<T, const N: usize>(
@@ -95,6 +109,11 @@ pub fn write(prefix: &str, arrays: &[Array]) -> Result<Vec<Json>> {
         let dtype = match &array.data {
             Data::F32(data) => put(&mut target, data, "f32", f32::to_ne_bytes)?,
             Data::F64(data) => put(&mut target, data, "f64", f64::to_ne_bytes)?,
+            Data::C64(data) => put(&mut target, data, "c64", |[real, imaginary]| {
+                let (mut bytes, parts) = ([0; 8], [real.to_ne_bytes(), imaginary.to_ne_bytes()]);
+                bytes.copy_from_slice(parts.as_flattened());
+                bytes
+            })?,
             Data::I32(data) => put(&mut target, data, "i32", i32::to_ne_bytes)?,
             Data::I64(data) => put(&mut target, data, "i64", i64::to_ne_bytes)?,
             Data::U8(data) => put(&mut target, data, "u8", u8::to_ne_bytes)?,

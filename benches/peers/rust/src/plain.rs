@@ -66,6 +66,41 @@ pub fn make(case: &str, inputs: &Rc<Vec<Array>>, _: Option<&str>) -> Option<Resu
                 results(wanted, &y, &[y.len()])
             })
         }
+        "complex multiply-add 1M" => {
+            let mut y = vec![[0.0; 2]; inputs[0].c64().len()];
+            Box::new(move |wanted| {
+                let factors = inputs[0].c64().iter().zip(inputs[1].c64());
+                for ((y, ([a, b], [c, d])), [e, f]) in y.iter_mut().zip(factors).zip(inputs[2].c64()) {
+                    *y = [a * c - b * d + e, a * d + b * c + f];
+                }
+                Ok(if wanted { vec![Array::new(Data::C64(y.clone()), &[y.len()])] } else { Vec::new() })
+            })
+        }
+        "bincount 4M in 1024" => {
+            let mut y = vec![0; 1024];
+            Box::new(move |wanted| {
+                y.fill(0);
+                for x in inputs[0].i32() {
+                    y[*x as usize] += 1;
+                }
+                Ok(if wanted { vec![Array::new(Data::I32(y.clone()), &[1024])] } else { Vec::new() })
+            })
+        }
+        "unsorted_segment_sum 1M in 10k" => {
+            let mut y = vec![0.0; 10_000];
+            Box::new(move |wanted| {
+                y.fill(0.0);
+                for (x, id) in inputs[0].f32().iter().zip(inputs[1].i32()) {
+                    y[*id as usize] += x;
+                }
+                results(wanted, &y, &[y.len()])
+            })
+        }
+        "sort 1M f32" => Box::new(move |wanted| {
+            let mut y = inputs[0].f32().to_vec();
+            y.sort_unstable_by(f32::total_cmp);
+            results(wanted, &y, &inputs[0].sizes)
+        }),
         "dynamic_stitch of 1M from 8" => {
             let mut y = vec![0.0; 1 << 20];
             Box::new(move |wanted| {

@@ -26,6 +26,7 @@ fn tensor(array: &Array) -> Result<TValue> {
     Ok(match &array.data {
         Data::F32(data) => Tensor::from_shape(sizes, data),
         Data::F64(data) => Tensor::from_shape(sizes, data),
+        Data::C64(_) => return Err("the models have no complex inputs".into()),
         Data::I32(data) => Tensor::from_shape(sizes, data),
         Data::I64(data) => Tensor::from_shape(sizes, data),
         Data::U8(data) => Tensor::from_shape(sizes, data),

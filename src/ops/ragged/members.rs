@@ -1,0 +1,231 @@
+//! What a ragged value consists of: row splits, row lengths, row ids and flat values.
+
+use shapeflow_shape_fns::Dim;
+
+use super::partition::{dim_param, refuse};
+use super::splits::ROWIDS;
+use crate::error::{ErrorKind, Result};
+use crate::graph::{RaggedValue, RowPartitionValue, Value};
+use crate::ops::SliceItem;
+
+impl<'g> RaggedValue<'g> {
+    /// Returns the row splits of the outermost partition.
+    ///
+    /// `[n + 1]`, i32 or i64. As TensorFlow's `RaggedTensor.row_splits`. Adds no op.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor, ragged};
+    ///
+    /// let g = Graph::new();
+    /// let splits = g.ragged_constant(&ragged![[1, 2], [], [3]])?.row_splits();
+    /// let [splits] = g.compile(splits)?.run(&[])?;
+    /// assert_eq!(splits, Tensor::from([0i64, 2, 2, 3]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// None.
+    pub fn row_splits(self) -> Value<'g> {
+        self.partition().row_splits()
+    }
+
+    /// Returns the row splits of each partition, outermost first.
+    ///
+    /// As [`RaggedValue::row_splits`] for each partition. As TensorFlow's `RaggedTensor.nested_row_splits`.
+    ///
+    /// # Errors
+    /// None.
+    pub fn nested_row_splits(self) -> Vec<Value<'g>> {
+        self.partitions().into_iter().map(RowPartitionValue::row_splits).collect()
+    }
+
+    /// Returns the number of rows.
+    ///
+    /// The result is a dimension, for every dtype of the elements. As TensorFlow's `RaggedTensor.nrows`. Adds
+    /// no op.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, ragged};
+    ///
+    /// let g = Graph::new();
+    /// let rt = g.ragged_constant(&ragged![[1, 2], [], [3]])?;
+    /// assert_eq!(rt.nrows().to_string(), "3");
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// None.
+    pub fn nrows(self) -> Dim {
+        self.partition().nrows()
+    }
+
+    /// Returns the length of each row, `[n]`.
+    ///
+    /// The lengths have the dtype of the row splits. As TensorFlow's `RaggedTensor.row_lengths`. Fuses into kernels.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor, ragged};
+    ///
+    /// let g = Graph::new();
+    /// let lengths = g.ragged_constant(&ragged![[1, 2], [], [3]])?.row_lengths()?;
+    /// let [lengths] = g.compile(lengths)?.run(&[])?;
+    /// assert_eq!(lengths, Tensor::from([2i64, 0, 1]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// None for a value of the library's constructors.
+    #[track_caller]
+    pub fn row_lengths(self) -> Result<Value<'g>> {
+        let _call = self.graph().open_call();
+        self.partition().row_lengths()
+    }
+
+    /// Returns the start of each row in the values, `[n]`.
+    ///
+    /// The positions have the dtype of the row splits. As TensorFlow's `RaggedTensor.row_starts`. Fuses into
+    /// kernels.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor, ragged};
+    ///
+    /// let g = Graph::new();
+    /// let starts = g.ragged_constant(&ragged![[1, 2], [], [3]])?.row_starts()?;
+    /// let [starts] = g.compile(starts)?.run(&[])?;
+    /// assert_eq!(starts, Tensor::from([0i64, 2, 2]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`RaggedValue::row_lengths`].
+    #[track_caller]
+    pub fn row_starts(self) -> Result<Value<'g>> {
+        let _call = self.graph().open_call();
+        self.row_splits().slice_with(&[SliceItem::span(0, -1)])
+    }
+
+    /// Returns the end of each row in the values, `[n]`.
+    ///
+    /// The positions have the dtype of the row splits. As TensorFlow's `RaggedTensor.row_limits`. Fuses into
+    /// kernels.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor, ragged};
+    ///
+    /// let g = Graph::new();
+    /// let limits = g.ragged_constant(&ragged![[1, 2], [], [3]])?.row_limits()?;
+    /// let [limits] = g.compile(limits)?.run(&[])?;
+    /// assert_eq!(limits, Tensor::from([2i64, 2, 3]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`RaggedValue::row_lengths`].
+    #[track_caller]
+    pub fn row_limits(self) -> Result<Value<'g>> {
+        let _call = self.graph().open_call();
+        self.row_splits().slice_with(&[(1..).into()])
+    }
+
+    /// Returns the row of each value, `[nvals]`. It is computed once for each partition. Runs on the host.
+    ///
+    /// The ids have the dtype of the row splits. As TensorFlow's `RaggedTensor.value_rowids`.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor, ragged};
+    ///
+    /// let g = Graph::new();
+    /// let rowids = g.ragged_constant(&ragged![[1, 2], [], [3]])?.value_rowids()?;
+    /// let [rowids] = g.compile(rowids)?.run(&[])?;
+    /// assert_eq!(rowids, Tensor::from([0i64, 0, 2]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`RaggedValue::row_lengths`].
+    #[track_caller]
+    pub fn value_rowids(self) -> Result<Value<'g>> {
+        let _call = self.graph().open_call();
+        let (partition, graph) = (self.partition(), self.graph());
+        if let Some(kept) = partition.record().rowids {
+            return Ok(Value::new(graph, kept));
+        }
+        let nvals = dim_param(self.values().count()?);
+        let rowids = graph.op(&ROWIDS).data(self.row_splits()).size("nvals", nvals).finish()?;
+        let kept = rowids.index()?;
+        partition.keep(|record| record.rowids = Some(kept));
+        Ok(rowids)
+    }
+
+    /// Returns other flat values with the partitions of `self`. Both have the same number of values.
+    ///
+    /// `[n, (r), ..], flat [nvals, ..] -> [n, (r), ..]`, any dtype. As TensorFlow's `RaggedTensor.with_flat_values`.
+    /// Adds no op, unless the run must check the numbers of values.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, ragged};
+    ///
+    /// let g = Graph::new();
+    /// let rt = g.ragged_constant(&ragged![[1, 2], [3]])?;
+    /// let y = rt.with_flat_values(g.constant([10, 20, 30])?)?;
+    /// let y = g.compile(y)?.run_named(&[])?.ragged_at(0)?;
+    /// assert_eq!(y, ragged![[10, 20], [30]]);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The numbers of values are not known to be equal.
+    #[track_caller]
+    pub fn with_flat_values(self, flat: Value<'g>) -> Result<RaggedValue<'g>> {
+        let _call = self.graph().open_call();
+        let (count, got) = (self.flat_values().dim(0)?, flat.dim(0)?);
+        if self.graph().same_dim(&count, &got) != Some(true) {
+            return Err(refuse(ErrorKind::Shape, format!("there must be {count} flat values, got {got}")));
+        }
+        Ok(RaggedValue::new(flat, &self.partitions()))
+    }
+
+    /// Applies `f` to the flat values. As TensorFlow's `tf.ragged.map_flat_values`.
+    ///
+    /// `[n, (r), ..] -> [n, (r), ..]`, any dtype. Adds no op but those of `f`.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, ragged};
+    ///
+    /// let g = Graph::new();
+    /// let rt = g.ragged_constant(&ragged![[1, 2, 3], [], [4, 5], [6]])?;
+    /// let doubled = rt.map_flat_values(|x| (x * 2).ok())?;
+    /// let results = g.compile(doubled)?.run_named(&[])?;
+    /// assert_eq!(results.ragged_at(0)?.to_string(), "[[2, 4, 6], [], [8, 10], [12]]");
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `f` fails, or changes the number of values.
+    #[track_caller]
+    pub fn map_flat_values(self, f: impl FnOnce(Value<'g>) -> Result<Value<'g>>) -> Result<RaggedValue<'g>> {
+        let _call = self.graph().open_call();
+        self.with_flat_values(f(self.flat_values())?)
+    }
+}
+
+impl<'g> RowPartitionValue<'g> {
+    /// Returns the length of each row, `[n]`. As [`RaggedValue::row_lengths`].
+    ///
+    /// # Errors
+    /// None for a partition of the library's constructors.
+    #[track_caller]
+    pub fn row_lengths(self) -> Result<Value<'g>> {
+        let _call = self.graph().open_call();
+        if let Some(kept) = self.record().lengths {
+            return Ok(Value::new(self.graph(), kept));
+        }
+        let splits = self.row_splits();
+        let (starts, limits) =
+            (splits.slice_with(&[SliceItem::span(0, -1)])?, splits.slice_with(&[(1..).into()])?);
+        let lengths = (limits - starts).ok()?;
+        let kept = lengths.index()?;
+        self.keep(|record| record.lengths = Some(kept));
+        Ok(lengths)
+    }
+}
