@@ -7,6 +7,7 @@
 //!
 //! **Road:** `rebuild` copies what the wanted values need, so that dead code and duplicates disappear. It fixes ranks,
 //! sizes or values of inputs on the way. `string_handles` makes the copies of nodes that only move strings move integers.
+//! `select_branches` turns cheap branches into selections.
 //! `resolve` finds the inputs whose rank, sizes or value must be fixed ([`KeyInputs`]), the nodes that must wait for
 //! results of a run ([`unresolved`]), and the nodes whose inference is [`incomplete`].
 //!
@@ -18,6 +19,7 @@ mod needed_nodes;
 mod rebuild;
 mod rebuilder;
 mod resolve;
+mod select_branches;
 mod string_handles;
 
 pub(crate) use needed_nodes::{definer, needed_nodes};

@@ -10,6 +10,7 @@ mod bad_graphs;
 mod bad_programs;
 mod bad_runs;
 mod bound_runs;
+mod branch_selection;
 mod circles;
 mod control;
 mod control_random;
