@@ -353,6 +353,17 @@ def random_numbers_of_seeds(n):
     )
 
 
+@case(COUNT, runs=[(np.int32(7),)])
+def shuffles_and_classes_of_seeds(n):
+    logits = tf.reshape(tf.sin(tf.range(12, dtype=F)), [3, 4])
+    return (
+        tf.raw_ops.RandomShuffle(value=tf.range(n), seed=7, seed2=-9),
+        tf.raw_ops.RandomShuffle(value=logits, seed=0, seed2=5),
+        tf.raw_ops.Multinomial(logits=logits, num_samples=n, seed=3, seed2=4),
+        tf.raw_ops.Multinomial(logits=logits, num_samples=3, seed=3, seed2=4, output_dtype=tf.int32),
+    )
+
+
 @case(COUNT, FLAG, runs=[(np.int32(4), True)])
 def random_numbers_in_a_branch(n, p):
     shape = tf.expand_dims(n, 0)

@@ -1413,6 +1413,76 @@ def mixed_dtype_cases(out):
     out.record("Bitcast", {"type": tf.complex64}, input=f32(1, 2, 3), error=True)
 
 
+def distribution_cases(out):
+    """Samples of distributions. TensorFlow numbers the samples of one parameter before those of the next one."""
+    seeds = (np.array([1, 2]), i32(-7, 2147483647))
+    for seed in seeds:
+        key, counter = (value.numpy() for value in tf.raw_ops.StatelessRandomGetKeyCounter(seed=seed))
+        state = {"key": key, "counter": counter, "alg": np.int32(1)}
+        for x in (i32(*range(9)), np.arange(10, dtype=np.float64).reshape(5, 2), np.array([b"a", b"bc", b""], object)):
+            out.record("StatelessShuffle", value=x, **state)
+        for x in (np.float32(3), f32(), f32(1), np.zeros((3, 0), np.int8), np.array([True, False, False])):
+            out.record("StatelessShuffle", value=x, **state)
+        for dtype in (np.float32, np.float64, np.float16, ml_dtypes.bfloat16):
+            logits = np.array([[0.5, -1, 2, 0], [0, 0, 0, 0], [-9, 4, 3.5, 4]], dtype)
+            for count in (7, 1, 0):
+                out.record("StatelessMultinomial", logits=logits, num_samples=P(count), seed=seed)
+            out.record("StatelessMultinomial", {"output_dtype": tf.int32}, logits=logits, num_samples=P(3), seed=seed)
+        odd = f32([0, np.inf, -np.inf, 1], [-np.inf] * 4, [np.nan, 0, 0, np.nan])
+        out.record("StatelessMultinomial", logits=odd, num_samples=P(5), seed=seed)
+        for dtype in (np.float32, np.float64):
+            alpha = np.array([0.125, 0.9, 1, 3.5, 700], dtype)
+            out.record("StatelessRandomGammaV2", shape=P([4, 5]), seed=seed, alpha=alpha)
+            out.record("StatelessRandomGammaV3", shape=P([4, 5]), **state, alpha=alpha)
+            out.record("StatelessRandomGammaV2", shape=P([3]), seed=seed, alpha=alpha[3])
+            out.record("StatelessRandomGammaV2", shape=P([0, 5]), seed=seed, alpha=alpha)
+            out.record("StatelessRandomGammaV2", shape=P([2, 3]), seed=seed, alpha=np.array([0, 1, np.inf], dtype))
+        for dtype in (tf.float32, tf.float64, tf.float16, tf.int32, tf.int64):
+            rates = np.array([0, 0.5, 3, 9.75, 10, 25.5, 1000], np.float32)
+            out.record("StatelessRandomPoisson", {"dtype": dtype}, shape=P([6, 7]), seed=seed, lam=rates)
+            for rate in (np.float64(14.5), np.int32(3), np.int64(77), np.float16(2.5)):
+                out.record("StatelessRandomPoisson", {"dtype": dtype}, shape=P([2, 3]), seed=seed, lam=rate)
+            out.record("StatelessRandomPoisson", {"dtype": dtype}, shape=P([0]), seed=seed, lam=np.float32(1))
+            for real in (np.float32, np.float64, np.float16):
+                counts = np.array([[0], [1], [9], [40], [1000]], real)
+                chances = np.array([0, 0.03125, 0.5, 0.75, 1], real)
+                given = {"counts": counts, "probs": chances}
+                out.record("StatelessRandomBinomial", {"dtype": dtype}, shape=P([3, 5, 5]), seed=seed, **given)
+            given = {"counts": np.float64(50), "probs": np.float64(0.625)}
+            out.record("StatelessRandomBinomial", {"dtype": dtype}, shape=P([4]), seed=seed, **given)
+    out.record("StatelessShuffle", value=i32(1, 2), **(state | {"alg": np.int32(2)}), error=True)
+    out.record("StatelessMultinomial", logits=np.zeros((2, 0), np.float32), num_samples=P(5), seed=seed, error=True)
+    out.record("StatelessRandomGammaV2", shape=P([2]), seed=seed, alpha=f32(1), error=True)
+    out.record("StatelessRandomPoisson", {"dtype": tf.float32}, shape=P([2]), seed=seed, lam=f32(1), error=True)
+    given = {"counts": f32(1), "probs": f32(0.5)}
+    out.record("StatelessRandomBinomial", {"dtype": tf.float32}, shape=P([2]), seed=seed, **given, error=True)
+
+
+def sparse_part_cases(out):
+    cells, shape = np.array([[0, 0], [0, 2], [1, 1], [2, 4]]), np.array([3, 5])
+    for dtype in (np.float32, np.float64, np.float16):
+        values = np.array([1, 2, 4, 8], dtype)
+        out.record("SparseSoftmax", sp_indices=cells, sp_values=values, sp_shape=shape)
+        cube = np.array([[0, 0, 0], [0, 0, 6], [0, 1, 2], [4, 0, 0], [4, 0, 2], [4, 0, 9]])
+        spread = np.array([0, 0, -7, 500, 500, 500], dtype)
+        out.record("SparseSoftmax", sp_indices=cube, sp_values=spread, sp_shape=np.array([5, 2, 10]))
+        none = {"sp_indices": np.zeros((0, 2), np.int64), "sp_values": np.zeros(0, dtype)}
+        out.record("SparseSoftmax", **none, sp_shape=shape)
+    infinite = np.array([np.inf, 0, -np.inf, np.nan], np.float32)
+    out.record("SparseSoftmax", sp_indices=cells, sp_values=infinite, sp_shape=shape)
+    out.record("SparseSoftmax", sp_indices=cells[:, :1], sp_values=f32(1, 2, 3, 4), sp_shape=shape[:1], error=True)
+    words = np.array([b"a", b"bc", b"", b"d"], object)
+    for values in (f32(1, 2, 3, 4), np.arange(4, dtype=np.int8), words, np.array([1j, 2, 3, 4], np.complex64)):
+        given = {"indices": cells, "values": values, "shape": shape}
+        for axis in (0, 1, -1, -2):
+            for count in (1, 2, 3):
+                out.record("SparseSplit", {"num_split": count}, split_dim=np.int64(axis), **given)
+    out.record("SparseSplit", {"num_split": 2}, split_dim=np.int64(2), **given, error=True)
+    out.record("SparseSplit", {"num_split": 4}, split_dim=np.int64(0), **given, error=True)
+    far = given | {"indices": cells * 3}
+    out.record("SparseSplit", {"num_split": 2}, split_dim=np.int64(1), **far, error=True)
+
+
 FAMILIES = (
     unary_cases,
     binary_cases,
@@ -1452,6 +1522,8 @@ FAMILIES = (
     area_cases,
     least_squares_cases,
     mixed_dtype_cases,
+    distribution_cases,
+    sparse_part_cases,
 )
 
 

@@ -13,7 +13,8 @@
 //!
 //! **Callers**: programs, and `interchange`.
 //!
-//! **Absent**: `unsafe`, and any special case in earlier rooms: for them the node is an ordinary host op.
+//! **Absent**: `unsafe`, and special cases in earlier rooms, for which the node is an ordinary host op, with one exception:
+//! `passes` turns a branch whose regions are cheap and cannot fail into a selection, see `Control::selection`.
 
 mod branch;
 mod loop_options;

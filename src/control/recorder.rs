@@ -9,7 +9,7 @@ use crate::compile::{CompileOptions, frontier, mark_definers};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::exec::Executable;
 use crate::graph::{Graph, GraphData, OpenRegion, Scope, Value, ValueIx};
-use crate::op::Body;
+use crate::op::{Body, BodyRegion};
 use crate::passes::{KnownInputs, needed_nodes, rebuild, subgraph};
 
 /// A graph inside a node. Its inputs are its parameters, then its captures.
@@ -35,6 +35,12 @@ impl Region {
     /// Returns the name and the graph, as [`Control::regions`](crate::op::Control::regions) does.
     pub(super) fn for_dumps(&self) -> (&str, &dyn Any) {
         (&self.name, &self.graph)
+    }
+
+    /// Returns the region with the operands that it captures, for passes over the graph around it.
+    pub(super) fn for_passes<'a>(&'a self, captures: &'a [usize]) -> BodyRegion<'a> {
+        let outputs = self.outputs.iter().map(|output| output.0).collect();
+        BodyRegion { graph: &self.graph, outputs, captures }
     }
 
     /// Returns the number of outputs.

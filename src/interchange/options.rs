@@ -104,8 +104,8 @@ impl ImportOptions {
         self
     }
 
-    /// Sets the seed of the nodes `RandomUniform`, `RandomUniformInt`, `RandomStandardNormal` and `TruncatedNormal` that
-    /// have no seed of their own.
+    /// Sets the seed of the nodes `Multinomial`, `RandomShuffle`, `RandomStandardNormal`, `RandomUniform`,
+    /// `RandomUniformInt` and `TruncatedNormal` that have no seed of their own.
     ///
     /// A graph has no state: every run has the same numbers, and every node has numbers of its own. A node whose
     /// attributes `seed` and `seed2` are not both 0 has the numbers of TensorFlow's first run on a CPU. The numbers of the

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use super::HostKernel;
+use super::{HostKernel, OpDef};
 use crate::error::Result;
 
 /// The graphs inside a node of control flow: branches, or the body of a loop.
@@ -20,4 +20,28 @@ pub(crate) trait Control: Send + Sync + 'static {
 
     /// Returns the graphs inside the node with their names. Each is a `GraphData`; a later room defines this type.
     fn regions(&self) -> Vec<(&str, &dyn Any)>;
+
+    /// Returns the regions of a node that computes one of two regions by a bool, its operand 0. By default the node is no
+    /// such node.
+    fn selection(&self) -> Option<Selection<'_>> {
+        None
+    }
+}
+
+/// A region of a node of control flow.
+pub(crate) struct BodyRegion<'a> {
+    /// A `GraphData`; a later room defines this type. Its inputs are the captures.
+    pub graph: &'a dyn Any,
+    /// The numbers of the values of the graph that are the results.
+    pub outputs: Vec<u32>,
+    /// For each input of the graph, the operand of the node.
+    pub captures: &'a [usize],
+}
+
+/// The regions of a node that computes one of them by a bool.
+pub(crate) struct Selection<'a> {
+    /// The region for false, then the region for true.
+    pub regions: [BodyRegion<'a>; 2],
+    /// The op that selects elements: its operands are the bool, the elements for true and the elements for false.
+    pub select: &'static OpDef,
 }

@@ -28,7 +28,7 @@ use crate::expr::{Expr, Index, LowerCx};
 use crate::graph::Value;
 
 pub(crate) use caught::caught;
-pub(crate) use control::Control;
+pub(crate) use control::{BodyRegion, Control, Selection};
 pub use host::{HostCx, HostKernel};
 pub(crate) use host::{HostOutput, OutputAllocator};
 pub(crate) use host_threads::{HostThreads, Threads};

@@ -7,7 +7,8 @@
 //!
 //! **Road:** `rebuild` copies what the wanted values need, so that dead code and duplicates disappear. It fixes ranks,
 //! sizes or values of inputs on the way. `relied_equalities` keeps the equalities of dims that attributes rely on.
-//! `string_handles` makes the copies of nodes that only move strings move integers.
+//! `string_handles` makes the copies of nodes that only move strings move integers. `select_branches` turns cheap branches
+//! into selections.
 //! `resolve` finds the inputs whose rank, sizes or value must be fixed ([`KeyInputs`]), the nodes that must wait for
 //! results of a run ([`unresolved`]), and the nodes whose inference is [`incomplete`].
 //!
@@ -20,6 +21,7 @@ mod rebuild;
 mod rebuilder;
 mod relied_equalities;
 mod resolve;
+mod select_branches;
 mod string_handles;
 
 pub(crate) use needed_nodes::{definer, needed_nodes};

@@ -55,6 +55,13 @@ impl<'a> Rebuilder<'a> {
         }
     }
 
+    /// Exchanges the graphs in the making.
+    pub fn exchange(&mut self, other: &mut Rebuilder<'_>) {
+        std::mem::swap(&mut self.new, &mut other.new);
+        std::mem::swap(&mut self.first_outputs, &mut other.first_outputs);
+        std::mem::swap(&mut self.constants, &mut other.constants);
+    }
+
     /// Adds a node to the new graph, unless the graph has an equal node.
     pub fn copy(&mut self, index: NodeIx) -> Result<()> {
         let node = &self.old.nodes[index.at()];
@@ -287,7 +294,7 @@ impl<'a> Rebuilder<'a> {
     }
 
     /// Records the new dims of the shape and the elements of a value.
-    fn learn_value(&mut self, old: ValueIx, new: ValueIx) {
+    pub fn learn_value(&mut self, old: ValueIx, new: ValueIx) {
         self.learn_shape(old, new);
         self.learn_elements(old, new);
     }

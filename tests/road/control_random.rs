@@ -24,6 +24,8 @@ enum Statement {
     Append(usize, usize),
     /// The sum of the elements, as a vector of one element.
     Sum(usize),
+    /// One of two factors of every element, by the first sum. Its regions are cheap if the sizes are known.
+    ScaleBy(usize, usize, [i64; 2]),
     /// One of the blocks, by the sum of a vector.
     Cond(usize, Vec<Block>),
     /// A block, as often as a vector's sum says, from these initial values.
@@ -45,7 +47,7 @@ fn random_block(rng: &mut Rng, values: usize, results: usize, depth: usize) -> B
     let mut values = values;
     for _ in 0..1 + rng.below(4) {
         let (a, b) = (rng.below(values), rng.below(values));
-        let kind = rng.below(if depth == 0 { 4 } else { 8 });
+        let kind = rng.below(if depth == 0 { 5 } else { 9 });
         let states =
             |rng: &mut Rng| -> Vec<usize> { (0..1 + rng.below(2)).map(|_| rng.below(values)).collect() };
         let (statement, added) = match kind {
@@ -53,13 +55,17 @@ fn random_block(rng: &mut Rng, values: usize, results: usize, depth: usize) -> B
             1 => (Statement::Scale(a, rng.range_inclusive(-5, 5)), 1),
             2 => (Statement::Append(a, b), 1),
             3 => (Statement::Sum(a), 1),
-            4 | 5 => {
+            4 => {
+                let factors = [(); 2].map(|()| rng.range_inclusive(-5, 5));
+                (Statement::ScaleBy(a, b, factors), 1)
+            }
+            5 | 6 => {
                 let count = 1 + rng.below(2);
                 let blocks = 2 + rng.below(2);
                 let blocks = (0..blocks).map(|_| random_block(rng, values, count, depth - 1)).collect();
                 (Statement::Cond(a, blocks), count)
             }
-            6 => {
+            7 => {
                 let state = states(rng);
                 let body = random_block(rng, values + state.len(), state.len(), depth - 1);
                 let count = state.len();
@@ -103,6 +109,10 @@ fn interpret(block: &Block, environment: &[Vector]) -> Vec<Vector> {
                 vec![values[*a].iter().copied().chain([sum(&values[*b])]).collect()]
             }
             Statement::Sum(a) => vec![vec![sum(&values[*a])]],
+            Statement::ScaleBy(a, b, factors) => {
+                let factor = factors[(sum(&values[*b]) % 2) as usize];
+                vec![values[*a].iter().map(|x| (x * factor).rem_euclid(MODULUS)).collect()]
+            }
             Statement::Cond(a, blocks) => {
                 let chosen = sum(&values[*a]) % blocks.len() as i64;
                 interpret(&blocks[chosen as usize], &values)
@@ -144,6 +154,11 @@ fn build<'g>(g: &'g Graph, block: &Block, environment: &[Value<'g>]) -> Result<V
             Statement::Scale(a, factor) => vec![(values[*a] * *factor).floormod(MODULUS)?],
             Statement::Append(a, b) => vec![concat(&[values[*a], sum_of(values[*b])?.reshape([1])?], 0)?],
             Statement::Sum(a) => vec![sum_of(values[*a])?.reshape([1])?],
+            Statement::ScaleBy(a, b, factors) => {
+                let is_odd = sum_of(values[*b])?.floormod(2i64)?.equal(1i64)?;
+                let scaled = |number: usize| (values[*a] * factors[number]).floormod(MODULUS);
+                g.cond(is_odd, || scaled(1), || scaled(0))?
+            }
             Statement::Cond(a, blocks) => {
                 let chosen = sum_of(values[*a])?.floormod(blocks.len() as i64)?;
                 if let [then, otherwise] = &blocks[..] {

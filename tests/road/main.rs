@@ -12,6 +12,7 @@ mod bad_runs;
 mod bound_runs;
 #[cfg(feature = "strings")]
 mod builder_docs;
+mod branch_selection;
 mod circles;
 mod control;
 mod control_random;

@@ -54,6 +54,59 @@ fn integers_are_equally_likely() {
 }
 
 #[test]
+fn samples_have_the_moments_of_their_distributions() {
+    const COUNT: i64 = 50_000;
+    // The distributions of each parameter: the mean and the variance.
+    let check = |samples: &[f64], average: f64, variance: f64, case: String| {
+        let (first, second) = (mean(samples, 1), mean(samples, 2));
+        let error = 5.0 * (variance / samples.len() as f64).sqrt();
+        assert!((first - average).abs() <= error, "{case}: {first}");
+        let spread = second - first * first;
+        assert!((spread - variance).abs() <= 0.06 * variance, "{case}: {spread}");
+    };
+    for alpha in [0.3, 1.0, 2.5, 40.0] {
+        let samples = floats(|seed| seed.random_gamma([COUNT], seed.graph().constant(alpha)?));
+        assert!(samples.iter().all(|x| *x >= 0.0));
+        check(&samples, alpha, alpha, format!("gamma {alpha}"));
+    }
+    for rate in [0.0, 0.5, 9.0, 10.0, 90.0] {
+        let samples = floats(|seed| seed.random_poisson([COUNT], seed.graph().constant(rate)?, DType::I32));
+        check(&samples, rate, rate, format!("poisson {rate}"));
+    }
+    for (trials, p) in [(5.0, 0.5), (9.0, 0.9), (100.0, 0.25), (400.0, 0.75), (7.0, 0.0), (7.0, 1.0)] {
+        let samples = floats(|seed| {
+            let g = seed.graph();
+            seed.random_binomial([COUNT], g.constant(trials)?, g.constant(p)?, DType::I64)
+        });
+        assert!(samples.iter().all(|x| (0.0..=trials).contains(x)));
+        check(&samples, trials * p, trials * p * (1.0 - p), format!("binomial {trials} {p}"));
+    }
+}
+
+#[test]
+fn classes_have_the_frequencies_of_their_logits() {
+    let classes = numbers(|seed| {
+        let logits = seed.graph().constant([[1.0f32, 2.0, 5.0, 0.0], [9.0, 9.0, 9.0, 9.0]])?.log()?;
+        seed.random_categorical(logits, 40_000)
+    });
+    let classes = classes.to_vec::<i64>().unwrap();
+    for (row, expected) in [[5_000, 10_000, 25_000, 0], [10_000; 4]].into_iter().enumerate() {
+        let mut counts = [0; 4];
+        classes[row * 40_000..(row + 1) * 40_000].iter().for_each(|class| counts[*class as usize] += 1);
+        let is_close = |(got, expected): (&i64, i64)| (got - expected).abs() <= expected / 25;
+        assert!(counts.iter().zip(expected).all(is_close), "{counts:?}");
+    }
+}
+
+#[test]
+fn a_shuffle_keeps_rows() {
+    let rows = numbers(|seed| seed.random_shuffle(seed.graph().constant([[1, 2], [3, 4], [5, 6]])?));
+    let mut rows: Vec<Vec<i32>> = rows.to_vec::<i32>().unwrap().chunks(2).map(<[i32]>::to_vec).collect();
+    rows.sort();
+    assert_eq!(rows, [[1, 2], [3, 4], [5, 6]]);
+}
+
+#[test]
 fn a_shorter_result_begins_a_longer_one() {
     for dtype in [DType::F32, DType::F64] {
         let all = floats(|seed| seed.random_truncated_normal([10, 3], dtype));
@@ -81,6 +134,21 @@ fn wrong_seeds_and_bounds_are_refused() {
     assert!(empty.contains("the lower bound must be less than the upper bound, got 5 and 5"), "{empty}");
     let integer = refused(|g| g.constant([1i64, 2])?.random_normal([2], DType::I32));
     assert!(integer.contains("dtype must be f16, bf16, f32 or f64, got i32"), "{integer}");
+    let negative = refused(|g| g.constant([1i64, 2])?.random_gamma([1], g.constant([-1.0])?));
+    assert!(negative.contains("alpha must be at least 0, got -1"), "{negative}");
+    let other = refused(|g| g.constant([1i64, 2])?.random_gamma([3], g.constant([1.0, 2.0])?));
+    assert!(other.contains("the shape must end with the sizes of the parameters, [2], got [3]"), "{other}");
+    let large = refused(|g| g.constant([1i64, 2])?.random_poisson([0i64; 0], g.constant(1e20)?, DType::I32));
+    assert!(large.contains("a rate must be at most 2147483647.0, got 100000000000000000000"), "{large}");
+    let endless = refused(|g| {
+        g.constant([1i64, 2])?.random_binomial(
+            [0i64; 0],
+            g.constant(f64::INFINITY)?,
+            g.constant(0.5)?,
+            DType::F32,
+        )
+    });
+    assert!(endless.contains("a number of trials must be finite, got inf"), "{endless}");
     let float = refused(|g| g.constant([1.0f32, 2.0])?.random_normal([2], DType::F32));
     assert!(!float.is_empty());
 }

@@ -15,15 +15,17 @@ use super::built::{Built, ImportedValue};
 use super::frame::{Frame, damaged};
 use super::importer::Importer;
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::graph::IntoShapeArg;
+use crate::graph::{IntoParam, IntoShapeArg};
 use crate::op::OpDef;
 use crate::ops::random::state::PHILOX;
-use crate::ops::random::stateless;
+use crate::ops::random::{categorical, shuffle, stateless};
 use crate::tensor::Tensor;
 
 /// Returns the op that makes the numbers of a random op of TensorFlow.
 fn definition(op: &str) -> Option<&'static OpDef> {
     Some(match op {
+        "Multinomial" => &categorical::OF_STATE,
+        "RandomShuffle" => &shuffle::OF_STATE,
         "RandomStandardNormal" => &stateless::NORMAL_OF_STATE,
         "RandomUniform" => &stateless::UNIFORM_OF_STATE,
         "RandomUniformInt" => &stateless::INT_OF_STATE,
@@ -60,8 +62,8 @@ impl<'a, 'g> Importer<'a, 'g> {
             let message = format!("{op} is not supported {place}");
             return Err(Error::new(ErrorKind::UnknownOp, Phase::Build, message));
         }
-        let Some((shape, bounds)) = inputs.split_first() else {
-            return damaged(format!("{op} must have a shape as input"));
+        let Some((first, rest)) = inputs.split_first() else {
+            return damaged(format!("{op} must have an input"));
         };
         let seed = |name: &str| match frame.attr(index, name) {
             Some(AttrKind::I(seed)) => seed.cast_unsigned(),
@@ -77,14 +79,30 @@ impl<'a, 'g> Importer<'a, 'g> {
         };
         let state = [Tensor::from([key]), Tensor::from([0, stream]), Tensor::from(PHILOX)];
         let state = state.map(|tensor| self.graph.constant_at(tensor, self.location));
-        let mut builder = self.graph.op(definition).size("shape", shape.value.into_shape_arg());
-        builder = builder.data_all(&state);
-        for bound in bounds {
-            builder = builder.data(bound.value);
-        }
-        if let Some(AttrKind::Type(number)) = frame.attr(index, "dtype") {
-            builder = builder.attr("dtype", dtype_of(*number).unwrap_or(DType::F32));
-        }
+        let builder = self.graph.op(definition);
+        let dtype = |name: &str| match frame.attr(index, name) {
+            Some(AttrKind::Type(number)) => dtype_of(*number),
+            _ => None,
+        };
+        let builder = match (op, rest) {
+            ("RandomShuffle", []) => builder.data(first.value).data_all(&state),
+            ("Multinomial", [count]) => {
+                let builder = builder.data(first.value).size("num_samples", count.value.into_param());
+                let classes = dtype("output_dtype").unwrap_or(DType::I64);
+                builder.data_all(&state).attr("output_dtype", classes)
+            }
+            ("RandomShuffle" | "Multinomial", _) => {
+                return damaged(format!("{op} must not have {} inputs", inputs.len()));
+            }
+            _ => {
+                let builder = builder.size("shape", first.value.into_shape_arg()).data_all(&state);
+                let builder = rest.iter().fold(builder, |builder, bound| builder.data(bound.value));
+                match frame.attr(index, "dtype") {
+                    Some(_) => builder.attr("dtype", dtype("dtype").unwrap_or(DType::F32)),
+                    None => builder,
+                }
+            }
+        };
         let values = builder.finish_all_at(self.location)?;
         Ok(Built::of(values.into_iter().map(|value| value.named(name)).collect()))
     }

@@ -18,7 +18,7 @@ fn stirling_rest(x: f64) -> f64 {
 }
 
 /// Returns `log Γ(x)` for a positive `x`, with an error that is small beside the larger of the result and 1.
-fn lgamma(mut x: f64) -> f64 {
+pub(crate) fn lgamma(mut x: f64) -> f64 {
     let mut product = 1.0;
     while x < 10.0 {
         product *= x;

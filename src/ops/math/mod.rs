@@ -20,7 +20,7 @@ pub(crate) mod clip_by_value;
 pub(crate) mod complex;
 pub(crate) mod div;
 pub(crate) mod exponential;
-mod gamma_functions;
+pub(crate) mod gamma_functions;
 pub(crate) mod gradient;
 pub(crate) mod host_functions;
 pub(crate) mod legacy_div;

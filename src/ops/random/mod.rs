@@ -1,4 +1,4 @@
-//! Random numbers that depend only on a seed: uniform, normal, truncated normal, and integers.
+//! Random numbers that depend only on a seed: numbers of several distributions, integers, classes and shuffles.
 //!
 //! ```
 //! use shapeflow::{DType, Graph};
@@ -10,12 +10,19 @@
 //! # Ok::<(), shapeflow::Error>(())
 //! ```
 
+mod binomial;
+pub(crate) mod categorical;
+mod draws;
+mod gamma;
 mod philox;
+mod poisson;
 mod samples;
+pub(crate) mod shuffle;
 pub(crate) mod state;
 pub(crate) mod stateless;
 
 use crate::op::OpDef;
 
 /// Every op of the family.
-pub(crate) static ALL: &[&[&OpDef]] = &[stateless::ALL, state::ALL];
+pub(crate) static ALL: &[&[&OpDef]] =
+    &[binomial::ALL, categorical::ALL, gamma::ALL, poisson::ALL, shuffle::ALL, stateless::ALL, state::ALL];

@@ -21,6 +21,11 @@ fn unit_f64(low: u32, high: u32) -> f64 {
     f64::from_bits(1023 << 52 | u64::from(low & 0xf_ffff) << 32 | u64::from(high)) - 1.0
 }
 
+/// Returns two numbers of [`unit_f64`].
+pub(super) fn unit_pair(x: [u32; 4]) -> [f64; 2] {
+    [unit_f64(x[0], x[1]), unit_f64(x[2], x[3])]
+}
+
 /// Returns two normal numbers by the method of Box and Muller.
 fn normal_f32(a: u32, b: u32) -> [f32; 2] {
     let first = unit_f32(a).max(EPSILON as f32);
@@ -31,7 +36,7 @@ fn normal_f32(a: u32, b: u32) -> [f32; 2] {
 }
 
 /// Does the same as [`normal_f32`] with 52 bits.
-fn normal_f64(x: [u32; 4]) -> [f64; 2] {
+pub(super) fn normal_f64(x: [u32; 4]) -> [f64; 2] {
     let first = unit_f64(x[0], x[1]).max(EPSILON);
     let angle = 2.0 * std::f64::consts::PI * unit_f64(x[2], x[3]);
     let radius = (-2.0 * first.ln()).sqrt();
@@ -88,9 +93,7 @@ fn rounded(dtype: DType) -> fn(f32) -> u16 {
 /// Fills floats in [0, 1).
 pub(super) fn uniform(to: &mut TensorViewMut<'_>, stream: Philox) -> Result<()> {
     match to.dtype() {
-        DType::F64 => {
-            fill(to.as_mut_slice::<f64>()?, stream, |x| [unit_f64(x[0], x[1]), unit_f64(x[2], x[3])])
-        }
+        DType::F64 => fill(to.as_mut_slice::<f64>()?, stream, unit_pair),
         DType::F32 => fill(to.as_mut_slice::<f32>()?, stream, |x| x.map(unit_f32)),
         // The lowest bits become the mantissa of a number in [1, 2).
         DType::F16 => fill(to.as_mut_bits::<u16>()?, stream, |x| {

@@ -23,7 +23,7 @@ static STATE: OpDef = OpDef::host("random_state", state)
     .tensorflow(&[TfOp::new("StatelessRandomGetKeyCounter")]);
 
 /// An op for import only: `seed [2] -> key u64[1], counter u64[2], algorithm i32[]`.
-static STATE_AND_ALGORITHM: OpDef = OpDef::host("random_state_and_algorithm", |cx| {
+pub(super) static STATE_AND_ALGORITHM: OpDef = OpDef::host("random_state_and_algorithm", |cx| {
     state(cx)?;
     cx.set_output(2, Tensor::from(PHILOX))
 })

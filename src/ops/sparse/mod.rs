@@ -27,6 +27,8 @@ pub(crate) mod reshape;
 pub(crate) mod set_operation;
 pub(crate) mod set_size;
 pub(crate) mod slice;
+pub(crate) mod softmax;
+pub(crate) mod split;
 pub(crate) mod to_dense;
 pub(crate) mod union;
 pub(crate) mod with_dense;
@@ -55,6 +57,8 @@ pub(crate) static ALL: &[&[&OpDef]] = &[&[
     &set_operation::SPARSE,
     &set_size::DEF,
     &slice::DEF,
+    &softmax::DEF,
+    &split::DEF,
     &to_dense::DEF,
     &union::ADD,
     &union::MAXIMUM,

@@ -2,7 +2,7 @@
 
 use shapeflow::DType;
 
-use crate::element_props::ElementProps;
+use crate::element_props::{DTypeClass, ElementProps};
 use crate::graph_generator::{GraphGenerator, ValueIndex};
 use crate::graph_recipe::{Content, Size};
 use crate::op_call::Call;
@@ -13,18 +13,32 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
     if op == "random_algorithm" {
         return g.add_step(Call::new(op), &[], &[], props);
     }
+    if op == "random_shuffle_of_state" {
+        let x = g.pick(DTypeClass::Any, 0..=3, |_| true)?;
+        let state = state(g)?;
+        return g.add_step(Call::new(op), &[&[x][..], &state].concat(), &[], props);
+    }
     let mut data = Vec::new();
     if op.ends_with("_of_state") {
-        for (dtype, count) in [(DType::U64, 1), (DType::U64, 2)] {
-            data.push(g.source(dtype, vec![Size::Known(count)], Content::Range(0, 99), false)?);
-        }
-        data.push(g.scalar(DType::I32, Content::Range(1, 1))?);
+        data.extend(state(g)?);
     } else {
         let dtype = *g.rng.choose(&[DType::I32, DType::I64]);
         data.push(g.source(dtype, vec![Size::Known(2)], Content::Range(-9, 9), false)?);
     }
     if op.starts_with("random_state") {
         return g.add_step(Call::new(op), &data, &[], props);
+    }
+    if op.starts_with("random_categorical") {
+        let dtype = DTypeClass::Float.sample(&mut g.rng);
+        let (rows, classes) = (g.random_size(), Size::Known(g.rng.range_inclusive(1, 4)));
+        data.insert(0, g.source(dtype, vec![rows, classes], Content::SmallIntegers, false)?);
+        let count = g.rng.range_inclusive(0, 3);
+        let mut params = Vec::new();
+        let call = g.param(Call::new(op), &mut params, "num_samples", &[count], false)?;
+        return g.add_step(call, &data, &params, props);
+    }
+    if op.starts_with("random_gamma") || matches!(op, "random_poisson" | "random_binomial") {
+        return distribution(g, op, data);
     }
     let integers = [DType::I32, DType::I64, DType::U32, DType::U64];
     let floats = [DType::F16, DType::BF16, DType::F32, DType::F64];
@@ -42,4 +56,38 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
     let mut params = Vec::new();
     let call = g.param(call, &mut params, "shape", &sizes, true)?;
     g.add_step(call, &data, &params, props)
+}
+
+/// Adds a key, a counter and the number of the algorithm.
+fn state(g: &mut GraphGenerator<'_>) -> Option<Vec<ValueIndex>> {
+    let key = g.source(DType::U64, vec![Size::Known(1)], Content::Range(0, 99), false)?;
+    let counter = g.source(DType::U64, vec![Size::Known(2)], Content::Range(0, 99), false)?;
+    Some(vec![key, counter, g.scalar(DType::I32, Content::Range(1, 1))?])
+}
+
+/// Adds samples of a distribution with parameters. `data` has the seed or the state.
+fn distribution(
+    g: &mut GraphGenerator<'_>,
+    op: &'static str,
+    mut data: Vec<ValueIndex>,
+) -> Option<ValueIndex> {
+    let size = g.rng.range_inclusive(0, 3);
+    let floats: &[DType] = match op {
+        "random_binomial" | "random_poisson" => &[DType::F16, DType::F32, DType::F64],
+        _ => &[DType::F16, DType::BF16, DType::F32, DType::F64],
+    };
+    let dtype = *g.rng.choose(floats);
+    data.push(g.source(dtype, vec![Size::Known(size)], Content::Range(0, 20), false)?);
+    let mut call = Call::new(op);
+    if op == "random_binomial" {
+        data.push(g.source(dtype, vec![Size::Known(size)], Content::Range(0, 1), false)?);
+    }
+    if !op.starts_with("random_gamma") {
+        let counts = [DType::F16, DType::F32, DType::F64, DType::I32, DType::I64];
+        call = call.attr("dtype", *g.rng.choose(&counts));
+    }
+    let rows = g.rng.range_inclusive(0, 4);
+    let mut params = Vec::new();
+    let call = g.param(call, &mut params, "shape", &[rows, size], true)?;
+    g.add_step(call, &data, &params, ElementProps { extreme: true, ..ElementProps::default() })
 }

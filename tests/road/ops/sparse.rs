@@ -19,6 +19,8 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         "sparse_dense_matmul" => matmul(g),
         "sparse_cross" => cross(g),
         "sparse_slice" => slice(g),
+        "sparse_softmax" => softmax(g),
+        "sparse_split" => split(g),
         "sparse_concat" => concat(g),
         "sparse_dense_add" | "sparse_dense_mul" | "sparse_dense_div" | "sparse_add_to_dense" => {
             with_dense(g, op)
@@ -74,6 +76,34 @@ fn reorder(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     let values = values(g, dtype, count)?;
     let props = moved(g, &[indices, values]);
     g.add_step(Call::new("sparse_reorder"), &[indices, values, shape], &[], props)
+}
+
+/// Adds a softmax of elements whose indices ascend.
+fn softmax(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
+    let (mut elements, mut count) = (Vec::new(), 0);
+    for row in 0..SIZE {
+        for column in 0..g.rng.range_inclusive(0, SIZE - 1) {
+            elements.extend([row, column]);
+            count += 1;
+        }
+    }
+    let sizes = vec![Size::Known(count), Size::Known(2)];
+    let indices = g.source(DType::I64, sizes, Content::Fixed(elements), false)?;
+    let shape = g.source(DType::I64, vec![Size::Known(2)], Content::Range(SIZE, SIZE), false)?;
+    let dtype = *g.rng.choose(&[DType::F16, DType::F32, DType::F64]);
+    let values = values(g, dtype, Size::Known(count))?;
+    let props = moved(g, &[indices, values]);
+    g.add_step(Call::new("sparse_softmax"), &[indices, values, shape], &[], props)
+}
+
+fn split(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
+    let (count, dtype) = (g.random_size(), DTypeClass::Any.sample(&mut g.rng));
+    let [indices, shape] = indices(g, count, 2)?;
+    let values = values(g, dtype, count)?;
+    let axis = g.scalar(DType::I64, Content::Range(-2, 1))?;
+    let call = Call::new("sparse_split").attr("num_split", g.rng.range_inclusive(1, SIZE));
+    let props = moved(g, &[indices, values]);
+    g.add_step(call, &[axis, indices, values, shape], &[], props)
 }
 
 /// Adds a cross of a dense feature and a sparse one.
