@@ -1,6 +1,7 @@
 //! [`RaggedValue`]: a ragged tensor of a graph: flat values, and row partitions whose encodings are values of the graph.
 
 use std::fmt;
+use std::panic::Location;
 
 use shapeflow_shape_fns::{DType, Dim, IntoDim, TensorShape, Unknown};
 
@@ -244,6 +245,7 @@ impl<'g> AnyValue<'g> {
     ///
     /// # Errors
     /// The value is ragged.
+    #[track_caller]
     pub fn dense(self) -> Result<Value<'g>> {
         match self {
             AnyValue::Dense(value) => Ok(value),
@@ -252,7 +254,8 @@ impl<'g> AnyValue<'g> {
                 crate::error::Phase::Build,
                 format!("the value must be dense, got a ragged value {}", value.shape_text()),
             )
-            .with_help("use to_tensor, which pads the rows")),
+            .with_help("use to_tensor, which pads the rows")
+            .or_at(Location::caller())),
         }
     }
 
@@ -260,6 +263,7 @@ impl<'g> AnyValue<'g> {
     ///
     /// # Errors
     /// The value is dense.
+    #[track_caller]
     pub fn ragged(self) -> Result<RaggedValue<'g>> {
         match self {
             AnyValue::Ragged(value) => Ok(value),
@@ -271,7 +275,8 @@ impl<'g> AnyValue<'g> {
                     type_text(value.dtype(), &value.shape())
                 ),
             )
-            .with_help("use RaggedValue::from_tensor")),
+            .with_help("use RaggedValue::from_tensor")
+            .or_at(Location::caller())),
         }
     }
 }

@@ -53,7 +53,7 @@ pub(crate) mod testing;
 pub(crate) mod widen;
 
 use crate::op::{OpDef, Registry};
-pub use ragged::{IntoRaggedAxes, IntoRaggedOperand};
+pub use ragged::{IntoRaggedAxes, IntoRaggedOperand, IntoRows};
 
 pub use array::{
     Bound, DiagonalAlign, GridOrder, IntoScalar, LookupTable, Mirror, SliceItem, SliceMasks, WindowPadding,

@@ -10,21 +10,23 @@ use shapeflow::Registry;
 
 use crate::source_files::collect_rust_files;
 
-/// A family of ops: its folder below `src/ops`, and its title.
+/// A family of ops: its folder below `src`, and its title.
 const FAMILIES: &[(&str, &str)] = &[
-    ("math", "Arithmetic and functions of elements"),
-    ("logical", "Comparisons, flags and bits"),
-    ("reduce", "Reductions"),
-    ("array", "Shapes, slices, gathers and scatters"),
-    ("sort", "Sorting and searching"),
-    ("segment", "Segments and counts"),
-    ("linalg", "Matrices"),
-    ("nn", "Neural networks"),
-    ("image", "Images"),
-    ("string", "Strings"),
-    ("ragged", "Ragged rows"),
-    ("sparse", "Sparse tensors"),
-    ("quantize", "Quantized numbers"),
+    ("ops/math", "Arithmetic and functions of elements"),
+    ("ops/logical", "Comparisons, flags and bits"),
+    ("ops/reduce", "Reductions"),
+    ("ops/array", "Shapes, slices, gathers and scatters"),
+    ("ops/sort", "Sorting and searching"),
+    ("ops/segment", "Segments and counts"),
+    ("ops/linalg", "Matrices"),
+    ("ops/nn", "Neural networks"),
+    ("ops/image", "Images"),
+    ("ops/string", "Strings"),
+    ("ops/ragged", "Ragged rows"),
+    ("ops/sparse", "Sparse tensors"),
+    ("ops/quantize", "Quantized numbers"),
+    ("ops/random", "Random numbers"),
+    ("control", "Control flow"),
 ];
 
 /// The length of a sentence that does not stand alone, such as `Returns the same elements.`
@@ -162,7 +164,7 @@ fn builders(source: &str) -> Vec<Builder> {
 /// Returns the builders of a family, sorted by name.
 fn family(folder: &str) -> Vec<Builder> {
     let mut paths = Vec::new();
-    collect_rust_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src/ops").join(folder), &mut paths);
+    collect_rust_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(folder), &mut paths);
     let sources = paths.iter().map(|path| std::fs::read_to_string(path).unwrap());
     let mut by_name = BTreeMap::new();
     for builder in sources.flat_map(|source| builders(&source)) {
