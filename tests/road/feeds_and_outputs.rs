@@ -100,14 +100,17 @@ fn outputs_may_be_dense_and_ragged() -> Result<()> {
         Ok(())
     };
     check(g.compile((("rows", rows), ("sums", sums)))?)?;
-    check(g.compile(&[("rows", AnyValue::from(rows)), ("sums", sums.into())])?)?;
+    let named = [("rows", AnyValue::from(rows)), ("sums", sums.into())];
+    check(g.compile(&named)?)?;
+    check(g.compile(&named[..])?)?;
     check(g.compile([("rows", AnyValue::from(rows)), ("sums", sums.into())])?)?;
     check(g.compile(vec![("rows", AnyValue::from(rows)), ("sums", sums.into())])?)?;
     let exe = g.compile((("sums", sums), ("rows", rows), ("flat", rows.flat_values())))?;
     let names: Vec<&str> = exe.outputs().iter().map(|port| port.name.as_str()).collect();
     assert_eq!(names, ["sums", "rows/flat_values", "rows/row_splits/0", "flat"]);
     assert_eq!(g.compile(("only", rows))?.outputs().len(), 2);
-    assert_eq!(g.compile(&[("a", sums), ("b", rows.flat_values())])?.outputs()[1].name, "b");
+    let dense = [("a", sums), ("b", rows.flat_values())];
+    assert_eq!(g.compile(&dense)?.outputs()[1].name, "b");
     Ok(())
 }
 

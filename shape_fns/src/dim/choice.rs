@@ -28,7 +28,11 @@ fn bounds_by_choice(
     replacements: &mut u32,
 ) -> Bounds {
     let calls = poly.terms().iter().flat_map(|(monomial, _)| &monomial.0).filter_map(as_choice);
-    let Some(call) = calls.min_by_key(|call| call.args.len()).filter(|_| poly.terms().len() > 1) else {
+    // A call of terms first: its arguments may hold the other calls. Then a call of few arguments.
+    let key = |call: &&Call| {
+        (call.args.iter().any(|arg| matches!(arg.0, Repr::Term(_))), std::cmp::Reverse(call.args.len()))
+    };
+    let Some(call) = calls.max_by_key(key).filter(|_| poly.terms().len() > 1) else {
         return interval;
     };
     let mut each: Vec<Bounds> = Vec::with_capacity(call.args.len());
