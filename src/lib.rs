@@ -33,7 +33,7 @@ pub use compile::{Backend, CompileOptions, IntoOutputs};
 pub use control::LoopOptions;
 pub use dump::{Snapshot, StageKind, StageSink, Trace};
 pub use error::{Error, ErrorKind, Phase, Result};
-pub use exec::{BoundRun, Executable, Port, PortIndex, Results, Runner, Stats};
+pub use exec::{BoundRun, Executable, Feed, Feeds, Port, PortIndex, RegionStats, Results, Runner, Stats};
 #[cfg(feature = "petgraph")]
 pub use graph::dataflow;
 pub use graph::{
@@ -46,9 +46,9 @@ pub use op::{
 };
 pub use ops::reduce::{Axes, IntoAxes};
 pub use ops::{
-    Bound, DataFormat, DiagonalAlign, GridOrder, IntoRaggedAxes, IntoRaggedOperand, IntoScalar, LookupTable,
-    Mirror, Padding, Quantization, QuantizeMode, QuantizeOptions, Sampling, SetOperation, SliceItem,
-    SliceMasks, WindowPadding, add_n, concat, concat_offset, dynamic_stitch, einsum, meshgrid,
+    Bound, DataFormat, DiagonalAlign, GridOrder, IntoRaggedAxes, IntoRaggedOperand, IntoRows, IntoScalar,
+    LookupTable, Mirror, Padding, Quantization, QuantizeMode, QuantizeOptions, Sampling, SetOperation,
+    SliceItem, SliceMasks, WindowPadding, add_n, concat, concat_offset, dynamic_stitch, einsum, meshgrid,
     quantized_concat, sparse_concat, stack,
 };
 #[cfg(feature = "strings")]

@@ -2,7 +2,20 @@
 
 use crate::graph::{AnyValue, RaggedValue, Value};
 
-/// The outputs of a compilation: one value, several values, or several values with names.
+/// The outputs of a compilation: one value, several values, or several values with names. Values may be dense or ragged; a
+/// tuple mixes both.
+///
+/// ```
+/// use shapeflow::{Graph, ragged};
+///
+/// let g = Graph::new();
+/// let rows = g.ragged_constant(&ragged![[1, 2], [], [3]])?;
+/// let exe = g.compile((("rows", rows * 10), ("sums", rows.reduce_sum(1)?)))?;
+/// let results = exe.run_named(&[])?;
+/// assert_eq!(results.ragged("rows")?.to_string(), "[[10, 20], [], [30]]");
+/// assert_eq!(results.tensor("sums")?.to_vec::<i32>()?, [3, 0, 3]);
+/// # Ok::<(), shapeflow::Error>(())
+/// ```
 pub trait IntoOutputs<'g> {
     #[doc(hidden)]
     fn into_outputs(self) -> Vec<(Option<String>, Value<'g>)>;
@@ -44,18 +57,6 @@ impl<'g, const N: usize> IntoOutputs<'g> for [Value<'g>; N] {
     }
 }
 
-impl<'g, const N: usize> IntoOutputs<'g> for [(&str, Value<'g>); N] {
-    fn into_outputs(self) -> Vec<(Option<String>, Value<'g>)> {
-        self[..].into_outputs()
-    }
-}
-
-impl<'g> IntoOutputs<'g> for &[(&str, Value<'g>)] {
-    fn into_outputs(self) -> Vec<(Option<String>, Value<'g>)> {
-        self.iter().map(|(name, value)| (Some((*name).to_string()), *value)).collect()
-    }
-}
-
 impl<'g> IntoOutputs<'g> for RaggedValue<'g> {
     fn into_outputs(self) -> Vec<(Option<String>, Value<'g>)> {
         AnyValue::Ragged(self).into_outputs()
@@ -85,15 +86,56 @@ impl<'g, const N: usize> IntoOutputs<'g> for &[AnyValue<'g>; N] {
     }
 }
 
-/// Dense and ragged outputs with names; see [`Results::ragged`](crate::Results::ragged).
-impl<'g> IntoOutputs<'g> for &[(&str, AnyValue<'g>)] {
+/// Dense or ragged outputs with names; see [`Results::ragged`](crate::Results::ragged).
+impl<'g, V: Into<AnyValue<'g>> + Copy> IntoOutputs<'g> for &[(&str, V)] {
     fn into_outputs(self) -> Vec<(Option<String>, Value<'g>)> {
-        self.iter().flat_map(|(name, output)| output.parts(name)).collect()
+        self.iter().flat_map(|(name, output)| (*output).into().parts(name)).collect()
     }
 }
 
-impl<'g, const N: usize> IntoOutputs<'g> for [(&str, AnyValue<'g>); N] {
+impl<'g, V: Into<AnyValue<'g>> + Copy, const N: usize> IntoOutputs<'g> for &[(&str, V); N] {
     fn into_outputs(self) -> Vec<(Option<String>, Value<'g>)> {
-        (&self[..]).into_outputs()
+        self[..].into_outputs()
     }
+}
+
+impl<'g, V: Into<AnyValue<'g>> + Copy, const N: usize> IntoOutputs<'g> for [(&str, V); N] {
+    fn into_outputs(self) -> Vec<(Option<String>, Value<'g>)> {
+        self[..].into_outputs()
+    }
+}
+
+impl<'g, V: Into<AnyValue<'g>> + Copy> IntoOutputs<'g> for Vec<(&str, V)> {
+    fn into_outputs(self) -> Vec<(Option<String>, Value<'g>)> {
+        self[..].into_outputs()
+    }
+}
+
+/// One output with a name.
+impl<'g, V: Into<AnyValue<'g>>> IntoOutputs<'g> for (&str, V) {
+    fn into_outputs(self) -> Vec<(Option<String>, Value<'g>)> {
+        self.1.into().parts(self.0)
+    }
+}
+
+/// Outputs with names, some of them dense and some ragged: `(("sums", sums), ("rows", rows))`.
+macro_rules! tuples {
+    ($(($($V:ident $output:ident),+))*) => {$(
+        impl<'g, $($V: Into<AnyValue<'g>>),+> IntoOutputs<'g> for ($((&str, $V)),+) {
+            fn into_outputs(self) -> Vec<(Option<String>, Value<'g>)> {
+                let ($($output),+) = self;
+                [$($output.into_outputs()),+].into_iter().flatten().collect()
+            }
+        }
+    )*};
+}
+
+tuples! {
+    (A a, B b)
+    (A a, B b, C c)
+    (A a, B b, C c, D d)
+    (A a, B b, C c, D d, E e)
+    (A a, B b, C c, D d, E e, F f)
+    (A a, B b, C c, D d, E e, F f, G g)
+    (A a, B b, C c, D d, E e, F f, G g, H h)
 }

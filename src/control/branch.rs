@@ -12,7 +12,7 @@ use crate::compile::{CompileOptions, IntoOutputs};
 use crate::error::{Error, ErrorKind, Result};
 use crate::exec::Executable;
 use crate::graph::{Graph, Value};
-use crate::op::{Control, HostCx, HostKernel, Selection};
+use crate::op::{CompiledControl, Control, HostCx, HostKernel, Programs, Selection};
 use crate::ops::logical::select;
 use crate::tensor::{Tensor, TensorView};
 
@@ -147,7 +147,8 @@ fn merge(branches: &[Recorded<'_>]) -> Result<Vec<(DType, TensorShape)>> {
         if got != expected {
             let message = format!(
                 "all branches must return the same number of values, {} returns {expected} and {} returns {got}",
-                last.region.name, branch.region.name
+                last.region.name(),
+                branch.region.name()
             );
             return fail(ErrorKind::Attribute, message);
         }
@@ -155,7 +156,8 @@ fn merge(branches: &[Recorded<'_>]) -> Result<Vec<(DType, TensorShape)>> {
             if got != expected {
                 let message = format!(
                     "output {number} must have one dtype in all branches, {} gives {expected} and {} gives {got}",
-                    last.region.name, branch.region.name
+                    last.region.name(),
+                    branch.region.name()
                 );
                 return fail(ErrorKind::DType, message);
             }
@@ -190,22 +192,28 @@ struct Branches {
 }
 
 impl Control for Branches {
-    fn compile(&self, options: &dyn Any) -> Result<Arc<dyn HostKernel>> {
+    fn compile(&self, options: &dyn Any) -> Result<CompiledControl> {
         let options = compile_options(options);
         let mut branches = Vec::with_capacity(self.regions.len());
+        let mut programs: Programs = Vec::with_capacity(self.regions.len());
         for (region, captures) in self.regions.iter().zip(&self.captures) {
             // A branch that returns nothing computes nothing.
             let program = match region.outputs() {
                 0 => None,
                 _ => Some(region.compile(options)?),
             };
-            branches.push(CompiledBranch { program, captures: captures.clone(), name: region.name.clone() });
+            programs.push(program.as_ref().map(Executable::to_any));
+            branches.push(CompiledBranch {
+                program,
+                captures: captures.clone(),
+                name: region.name().to_string(),
+            });
         }
-        Ok(Arc::new(BranchKernel(branches)))
+        Ok(CompiledControl { kernel: Arc::new(BranchKernel(branches)), programs })
     }
 
-    fn regions(&self) -> Vec<(&str, &dyn Any)> {
-        self.regions.iter().map(Region::for_dumps).collect()
+    fn regions(&self) -> Vec<&dyn Any> {
+        self.regions.iter().map(Region::as_any).collect()
     }
 
     fn selection(&self) -> Option<Selection<'_>> {

@@ -47,7 +47,8 @@ impl LoopOptions {
     }
 
     /// Declares the shape of state value `index` in every iteration. Without a declaration, the shape is the most
-    /// specific one that the initial value and the body allow. As TensorFlow's `shape_invariants`.
+    /// specific one of the rank of the initial value that the initial value and the body allow. `shape![..]` allows any
+    /// rank. As TensorFlow's `shape_invariants`.
     pub fn shape(mut self, index: usize, shape: impl Into<TensorShape>) -> LoopOptions {
         self.shapes.push((index, shape.into()));
         self

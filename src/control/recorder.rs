@@ -8,17 +8,12 @@ use shapeflow_shape_fns::{DType, TensorShape};
 use crate::compile::{CompileOptions, frontier, mark_definers};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::exec::Executable;
-use crate::graph::{Graph, GraphData, OpenRegion, Scope, Value, ValueIx};
+use crate::graph::{Graph, OpenRegion, RegionGraph, Scope, Value, ValueIx};
 use crate::op::{Body, BodyRegion};
 use crate::passes::{KnownInputs, needed_nodes, rebuild, subgraph};
 
-/// A graph inside a node. Its inputs are its parameters, then its captures.
-pub(super) struct Region {
-    graph: GraphData,
-    outputs: Vec<ValueIx>,
-    /// The name in messages: `then`, `body`.
-    pub name: String,
-}
+/// A graph inside a node.
+pub(super) struct Region(RegionGraph);
 
 impl Region {
     /// Compiles the region.
@@ -26,26 +21,32 @@ impl Region {
     /// # Errors
     /// The graph cannot be compiled.
     pub(super) fn compile(&self, options: &CompileOptions) -> Result<Executable> {
-        let rebuilt = rebuild(&self.graph, &self.outputs, &KnownInputs::default())?;
-        let outputs: Vec<ValueIx> = self.outputs.iter().map(|value| rebuilt.values[value]).collect();
-        let names = (0..outputs.len()).map(|number| format!("{}:{number}", self.name)).collect();
+        let RegionGraph { name, graph, outputs } = &self.0;
+        let rebuilt = rebuild(graph, outputs, &KnownInputs::default())?;
+        let outputs: Vec<ValueIx> = outputs.iter().map(|value| rebuilt.values[value]).collect();
+        let names = (0..outputs.len()).map(|number| format!("{name}:{number}")).collect();
         Executable::of_whole(rebuilt.graph, outputs, names, options)
     }
 
-    /// Returns the name and the graph, as [`Control::regions`](crate::op::Control::regions) does.
-    pub(super) fn for_dumps(&self) -> (&str, &dyn Any) {
-        (&self.name, &self.graph)
+    /// Returns the graph, as [`Control::regions`](crate::op::Control::regions) does.
+    pub(super) fn as_any(&self) -> &dyn Any {
+        &self.0
+    }
+
+    /// Returns the name in messages: `then`, `body`.
+    pub(super) fn name(&self) -> &str {
+        &self.0.name
     }
 
     /// Returns the region with the operands that it captures, for passes over the graph around it.
     pub(super) fn for_passes<'a>(&'a self, captures: &'a [usize]) -> BodyRegion<'a> {
-        let outputs = self.outputs.iter().map(|output| output.0).collect();
-        BodyRegion { graph: &self.graph, outputs, captures }
+        let outputs = self.0.outputs.iter().map(|output| output.0).collect();
+        BodyRegion { graph: &self.0.graph, outputs, captures }
     }
 
     /// Returns the number of outputs.
     pub(super) fn outputs(&self) -> usize {
-        self.outputs.len()
+        self.0.outputs.len()
     }
 }
 
@@ -134,7 +135,7 @@ impl<'g> Recorder<'g> {
         let captures = captures.collect();
         drop(data);
         let outputs = wanted.iter().map(|value| copied.values[value]).collect();
-        let region = Region { graph: copied.graph, outputs, name: self.name.clone() };
+        let region = Region(RegionGraph { name: self.name.clone(), graph: copied.graph, outputs });
         Ok(Recorded { region, captures, results })
     }
 }

@@ -1,9 +1,12 @@
 //! `StateShapes`: the shapes of a loop's state, relaxed until the body keeps them.
 
+use std::panic::Location;
+
 use shapeflow_shape_fns::{DType, IntoDim, TensorShape, Unknown};
 
 use super::loop_options::LoopOptions;
 use super::recorder::Recorder;
+use crate::dtype::type_text;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::Value;
 
@@ -13,6 +16,10 @@ pub(super) struct StateShapes {
     pub shapes: Vec<TensorShape>,
     /// Whether the shape is declared, so that it must not be relaxed.
     declared: Vec<bool>,
+    /// Where each initial value comes from, for errors.
+    origins: Vec<(String, &'static Location<'static>)>,
+    /// Whether the body may change a rank that no declaration leaves open.
+    ranks_may_change: bool,
 }
 
 impl StateShapes {
@@ -20,7 +27,11 @@ impl StateShapes {
     ///
     /// # Errors
     /// An initial value does not fit its declared shape.
-    pub(super) fn new(initial: &[Value<'_>], options: &LoopOptions) -> Result<StateShapes> {
+    pub(super) fn new(
+        initial: &[Value<'_>],
+        options: &LoopOptions,
+        ranks_may_change: bool,
+    ) -> Result<StateShapes> {
         if let Some(index) = options.unknown_index(initial.len()) {
             let message = format!(
                 "a declared shape must be the shape of a state value, got index {index} for {} values",
@@ -28,7 +39,13 @@ impl StateShapes {
             );
             return fail(ErrorKind::Attribute, message);
         }
-        let mut this = StateShapes { dtypes: Vec::new(), shapes: Vec::new(), declared: Vec::new() };
+        let mut this = StateShapes {
+            dtypes: Vec::new(),
+            shapes: Vec::new(),
+            declared: Vec::new(),
+            origins: Vec::new(),
+            ranks_may_change,
+        };
         for (index, value) in initial.iter().enumerate() {
             let shape = value.ok()?.shape();
             let declared = options.declared_shape(index);
@@ -40,6 +57,7 @@ impl StateShapes {
                 );
                 return fail(ErrorKind::Shape, message);
             }
+            this.origins.push(origin(value)?);
             this.dtypes.push(value.dtype());
             this.declared.push(declared.is_some());
             this.shapes.push(declared.cloned().unwrap_or(shape));
@@ -71,7 +89,8 @@ impl StateShapes {
     /// relaxed, so that the body must be built again.
     ///
     /// # Errors
-    /// The body returns another number of values, other dtypes, or a shape that does not fit a declared shape.
+    /// The body returns another number of values, other dtypes, another rank, or a shape that does not fit a declared
+    /// shape.
     pub(super) fn relax(&mut self, given: &[Value<'_>], returned: &[Value<'_>]) -> Result<bool> {
         if returned.len() != given.len() {
             let message = format!(
@@ -88,7 +107,7 @@ impl StateShapes {
                 let message = format!(
                     "the body must return state {index} with the dtype of its initial value, {expected}, got {got}"
                 );
-                return fail(ErrorKind::DType, message);
+                return fail(ErrorKind::DType, message).map_err(|error| self.with_origin(error, index));
             }
             let (given, returned) = (given.shape(), returned.shape());
             let relaxed = relaxed(&self.shapes[index], &given, &returned);
@@ -100,12 +119,31 @@ impl StateShapes {
                     "the body must return state {index} with a shape that fits the declared shape {}, got {returned}",
                     self.shapes[index]
                 );
-                return fail(ErrorKind::Shape, message);
+                return fail(ErrorKind::Shape, message).map_err(|error| self.with_origin(error, index));
+            }
+            if relaxed.rank().is_none() && !self.ranks_may_change {
+                let rank = self.shapes[index].rank().expect("a relaxed shape had a rank");
+                let message = format!(
+                    "the body must return state {index} with the rank of its initial value, {rank}, got {}",
+                    type_text(got, &returned)
+                );
+                let help = format!(
+                    "the body may change the rank of a state value whose shape is declared: `LoopOptions::new().shape({index}, \
+                     shape![..])`"
+                );
+                return fail(ErrorKind::Shape, message)
+                    .map_err(|error| self.with_origin(error, index).with_help(help));
             }
             self.shapes[index] = relaxed;
             is_relaxed = true;
         }
         Ok(is_relaxed)
+    }
+
+    /// Adds to an error where the initial value of a state value comes from.
+    fn with_origin(&self, error: Error, index: usize) -> Error {
+        let (label, location) = &self.origins[index];
+        error.note(format!("the initial value of state {index} is {label}"), Some(*location))
     }
 }
 
@@ -129,6 +167,13 @@ fn relaxed(outer: &TensorShape, given: &TensorShape, returned: &TensorShape) -> 
 pub(super) fn keeps_sizes(given: &Value<'_>, returned: &Value<'_>) -> bool {
     let (given, returned) = (given.shape(), returned.shape());
     given.rank().is_some() && given == returned
+}
+
+/// Returns the label of the node that makes a value, and its line.
+fn origin(value: &Value<'_>) -> Result<(String, &'static Location<'static>)> {
+    let data = value.graph().read();
+    let node = data.values[value.index()?.at()].node;
+    Ok((data.node_label(node), data.nodes[node.at()].location))
 }
 
 fn fail<T>(kind: ErrorKind, message: String) -> Result<T> {

@@ -53,7 +53,7 @@ impl Graph {
     }
 
     /// Does the same as [`Graph::scan`], with a limit on the iterations, a token that cancels the loop, or declared
-    /// shapes of the state.
+    /// shapes of the state. Runs on the host.
     ///
     /// # Errors
     /// A shape does not fit its declaration; else as [`Graph::scan`].
@@ -123,7 +123,7 @@ impl Graph {
         };
         let refuse = |kind, message: &str| Err(refused(kind, op, message, location));
         let (count, rows) = rows_of(self, xs).map_err(located)?;
-        let mut shapes = StateShapes::new(state, options).map_err(located)?;
+        let mut shapes = StateShapes::new(state, options, false).map_err(located)?;
         let (step, unchanged, is_in_place, outputs) = loop {
             let mut recorder = Recorder::open(self, "body", true, location);
             let given = shapes.parameters(&mut recorder);

@@ -14,7 +14,7 @@ use super::step::{Step, StepLayout};
 use super::while_loop::in_iteration;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::exec::LoopRun;
-use crate::op::{Control, HostCx, HostKernel};
+use crate::op::{CompiledControl, Control, HostCx, HostKernel};
 use crate::tensor::{Tensor, TensorView};
 
 /// What a loop over rows makes of the outputs of its iterations.
@@ -51,20 +51,22 @@ pub(super) struct Scan {
 }
 
 impl Control for Scan {
-    fn compile(&self, options: &dyn Any) -> Result<Arc<dyn HostKernel>> {
+    fn compile(&self, options: &dyn Any) -> Result<CompiledControl> {
         let body = self.body.compile(compile_options(options))?;
-        Ok(Arc::new(ScanKernel {
+        let programs = vec![Some(body.to_any())];
+        let kernel = Arc::new(ScanKernel {
             kind: self.kind,
             step: Step::new(body, self.layout.clone()),
             states: self.states,
             xs: self.xs,
             output_dtypes: self.output_dtypes.clone(),
             options: self.options.clone(),
-        }))
+        });
+        Ok(CompiledControl { kernel, programs })
     }
 
-    fn regions(&self) -> Vec<(&str, &dyn Any)> {
-        vec![self.body.for_dumps()]
+    fn regions(&self) -> Vec<&dyn Any> {
+        vec![self.body.as_any()]
     }
 }
 

@@ -17,7 +17,7 @@ use crate::dtype::type_text;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::exec::{Executable, LoopRun};
 use crate::graph::{Graph, Value};
-use crate::op::{Control, HostCx, HostKernel};
+use crate::op::{CompiledControl, Control, HostCx, HostKernel};
 use crate::tensor::{TensorView, TensorViewMut};
 
 const OP: &str = "while_loop";
@@ -26,8 +26,9 @@ const OP: &str = "while_loop";
 pub(crate) struct LoopRegions<'a, 'g> {
     pub condition: &'a mut dyn FnMut(&[Value<'g>]) -> Result<Value<'g>>,
     pub body: &'a mut dyn FnMut(&[Value<'g>]) -> Result<Vec<Value<'g>>>,
-    /// Whether the names of nodes begin with `body` or `condition`.
-    pub is_scoped: bool,
+    /// Whether the loop comes from a file. The names of its nodes stay as they are there, and its body may change the
+    /// rank of a state value.
+    pub is_imported: bool,
 }
 
 impl Graph {
@@ -35,8 +36,8 @@ impl Graph {
     ///
     /// `condition` gets the state and returns `bool[]`; `body` gets the state and returns as many values of the same
     /// dtypes. Both may use any value of the graph. The shape of a state value is the most specific one that its
-    /// initial value and the body allow: a dimension that the body changes becomes unknown. Therefore a closure may
-    /// be called several times. As TensorFlow's `While` and `tf.while_loop`. Runs on the host; condition and body are
+    /// initial value and the body allow: a dimension that the body changes becomes unknown, but the rank must stay,
+    /// unless [`LoopOptions::shape`] declares it unknown. Therefore a closure may be called several times. As TensorFlow's `While` and `tf.while_loop`. Runs on the host; condition and body are
     /// compiled once.
     ///
     /// ```
@@ -51,7 +52,8 @@ impl Graph {
     /// ```
     ///
     /// # Errors
-    /// A closure fails; the condition is not a bool scalar; the body returns another number of values or other dtypes.
+    /// A closure fails; the condition is not a bool scalar; the body returns another number of values, other
+    /// dtypes or other ranks.
     #[doc(alias = "fori_loop")]
     #[track_caller]
     pub fn while_loop<'g, O: IntoOutputs<'g>>(
@@ -64,7 +66,7 @@ impl Graph {
     }
 
     /// Does the same as [`Graph::while_loop`], with a limit on the iterations, a token that cancels the loop, or declared
-    /// shapes of the state.
+    /// shapes of the state. Runs on the host.
     ///
     /// # Errors
     /// A shape does not fit its declaration; else as [`Graph::while_loop`].
@@ -80,7 +82,7 @@ impl Graph {
             let outputs = body(state)?.into_outputs();
             Ok(outputs.into_iter().map(|(_, value)| value).collect())
         };
-        let regions = LoopRegions { condition: &mut condition, body: &mut body, is_scoped: true };
+        let regions = LoopRegions { condition: &mut condition, body: &mut body, is_imported: false };
         self.while_regions(options, state, regions, Location::caller())
     }
 
@@ -103,9 +105,9 @@ impl Graph {
             let message = "a loop must have a state, got no values";
             return Err(refused(ErrorKind::Attribute, OP, message, location));
         }
-        let mut shapes = StateShapes::new(state, options).map_err(located)?;
+        let mut shapes = StateShapes::new(state, options, regions.is_imported).map_err(located)?;
         let (step, unchanged, is_in_place) = loop {
-            let mut recorder = Recorder::open(self, "body", regions.is_scoped, location);
+            let mut recorder = Recorder::open(self, "body", !regions.is_imported, location);
             let given = shapes.parameters(&mut recorder);
             let returned = (regions.body)(&given)?;
             if shapes.relax(&given, &returned).map_err(located)? {
@@ -123,7 +125,7 @@ impl Graph {
             let outputs: Vec<Value<'g>> = changing.map(|(value, _)| *value).chain([goes_on]).collect();
             break (recorder.finish(&outputs)?, unchanged, is_in_place);
         };
-        let mut recorder = Recorder::open(self, "condition", regions.is_scoped, location);
+        let mut recorder = Recorder::open(self, "condition", !regions.is_imported, location);
         let given = shapes.parameters(&mut recorder);
         let goes_on = condition_of(&mut regions, &given).map_err(located)?;
         let start: Recorded<'g> = recorder.finish(&[goes_on])?;
@@ -170,19 +172,22 @@ struct WhileLoop {
 }
 
 impl Control for WhileLoop {
-    fn compile(&self, options: &dyn Any) -> Result<Arc<dyn HostKernel>> {
+    fn compile(&self, options: &dyn Any) -> Result<CompiledControl> {
         let options = compile_options(options);
-        Ok(Arc::new(WhileKernel {
-            start: self.start.compile(options)?,
+        let (start, step) = (self.start.compile(options)?, self.step.compile(options)?);
+        let programs = vec![Some(start.to_any()), Some(step.to_any())];
+        let kernel = Arc::new(WhileKernel {
+            start,
             start_inputs: self.start_inputs.clone(),
-            step: Step::new(self.step.compile(options)?, self.layout.clone()),
+            step: Step::new(step, self.layout.clone()),
             states: self.states,
             options: self.options.clone(),
-        }))
+        });
+        Ok(CompiledControl { kernel, programs })
     }
 
-    fn regions(&self) -> Vec<(&str, &dyn Any)> {
-        vec![self.step.for_dumps()]
+    fn regions(&self) -> Vec<&dyn Any> {
+        vec![self.start.as_any(), self.step.as_any()]
     }
 }
 

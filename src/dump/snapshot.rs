@@ -5,7 +5,7 @@ use shapeflow_shape_fns::{DType, TensorShape};
 use super::StageKind;
 use super::provenance::Explainer;
 use crate::error::is_own_line;
-use crate::graph::{DimNames, Graph, GraphData, NodeIx, ValueIx};
+use crate::graph::{DimNames, Graph, GraphData, NodeIx, RegionGraph, ValueIx};
 use crate::op::Body;
 
 /// A stage of the compilation of a graph as plain data: its text, and its nodes and kernels for the other formats.
@@ -245,11 +245,9 @@ impl NodeView {
 /// Adds the nodes of the graphs inside the nodes of `data`, which have the positions from `first`. The names of the
 /// added nodes begin with the names of their node and their graph, as if these were scopes.
 fn add_regions(data: &GraphData, nodes: &mut Vec<NodeView>, first: usize) {
-    for (number, node) in data.nodes.iter().enumerate() {
-        let Body::Control(control) = &node.op.body else { continue };
+    for number in 0..data.nodes.len() {
         let owner = first + number;
-        for (region, graph) in control.regions() {
-            let graph: &GraphData = graph.downcast_ref().expect("regions are `GraphData`");
+        for RegionGraph { name: region, graph, .. } in data.regions(NodeIx(number as u32)) {
             let path = format!("{}/{region}", nodes[owner].label);
             let values = nodes[owner].outputs.first().map_or("", |value| value.name.as_str());
             let values = format!("{values}.{region}.");

@@ -12,7 +12,7 @@ use crate::tensor::{Tensor, TensorView, TensorViewMut};
 /// A run that owns the memory of its inputs and outputs, so that a repetition costs little more than its kernels.
 /// [`Executable::bind`] and [`Executable::bind_sizes`] make it.
 ///
-/// Change inputs with [`BoundRun::input_mut`], call [`BoundRun::run`], and read results with [`BoundRun::output`]. The
+/// Change inputs with [`BoundRun::set_input`] or [`BoundRun::input_mut`], call [`BoundRun::run`], and read results with [`BoundRun::output`]. The
 /// sizes of the inputs stay. A repetition plans and allocates nothing, if kernels and matrix products compute all
 /// results and the sizes of the inputs determine all sizes. Otherwise, a repetition costs as much as [`Executable::run`]:
 /// if some op runs on the host, sizes or ranks depend on data, an output is an input, or the interpreter runs the graph.
@@ -133,6 +133,32 @@ impl BoundRun {
         }
     }
 
+    /// Copies elements to an input, by number or name.
+    ///
+    /// # Errors
+    /// As [`BoundRun::input_mut`]; or `elements` has another dtype or other sizes than the input.
+    #[track_caller]
+    pub fn set_input<'s>(
+        &mut self,
+        input: impl PortIndex,
+        elements: impl Into<TensorView<'s>>,
+    ) -> Result<()> {
+        let (location, elements) = (Location::caller(), elements.into());
+        let mut memory = self.input_mut(&input)?;
+        if (memory.dtype(), memory.sizes()) != (elements.dtype(), elements.sizes()) {
+            let message = format!(
+                "input {} must be {}{:?}, the dtype and the sizes to which the run is bound, got {}{:?}",
+                input.text(),
+                memory.dtype(),
+                memory.sizes(),
+                elements.dtype(),
+                elements.sizes()
+            );
+            return Err(Error::new(ErrorKind::Feed, Phase::Run, message).at(location));
+        }
+        memory.copy_from(elements).map_err(|error| error.or_at(location))
+    }
+
     /// Returns a result of the last run, by number or name.
     ///
     /// # Errors
@@ -142,7 +168,7 @@ impl BoundRun {
         let location = Location::caller();
         let number = self.output_number(&output).map_err(|error| error.at(location))?;
         match &self.steps {
-            Steps::Fixed(fixed) => fixed.output(number),
+            Steps::Fixed(fixed) => fixed.output(number).map_err(|error| error.or_at(location)),
             Steps::General { outputs, .. } => Ok(outputs[number].view()),
         }
     }
@@ -160,10 +186,20 @@ impl BoundRun {
 
     fn copy_output(&mut self, output: &impl PortIndex, input: &impl PortIndex) -> Result<()> {
         let (from, to) = (self.output_number(output)?, self.input_number(input)?);
-        match &mut self.steps {
+        let result = match &mut self.steps {
             Steps::Fixed(fixed) => fixed.feed_back(from, to),
-            Steps::General { inputs, outputs, .. } => inputs[to].view_mut()?.copy_from(outputs[from].view()),
-        }
+            Steps::General { inputs, outputs, .. } => {
+                inputs[to].view_mut().and_then(|mut memory| memory.copy_from(outputs[from].view()))
+            }
+        };
+        let ports = || {
+            let input = self.executable.needed()[to];
+            (&self.executable.outputs()[from].name, &self.executable.inputs()[input].name)
+        };
+        result.map_err(|error| {
+            let (output, input) = ports();
+            error.note(format!("output \"{output}\" is fed back to input \"{input}\""), None)
+        })
     }
 
     /// Returns the number of a needed input among the needed inputs.

@@ -207,6 +207,7 @@ impl Executable {
     }
 
     /// Runs on inputs by name and returns the results by name. Inputs that the outputs do not need may be missing.
+    /// [`Executable::feed`] also feeds ragged tensors.
     ///
     /// # Errors
     /// A needed input is missing, a name occurs twice, or no input has the name. Else as [`Executable::run`].
@@ -275,14 +276,16 @@ impl Executable {
             ..Stats::default()
         };
         self.0.specializations.for_each(&mut |specialization| stats.add(specialization));
+        stats.regions = self.regions().map(|region| region.stats()).collect();
         stats
     }
 
     /// Returns the fused kernels as loops, the matrix products and the host nodes as text, in the order in which they run.
+    /// The kernels of branches and loop bodies come last.
     pub fn kernels(&self) -> String {
         let mut text = String::new();
         self.0.specializations.for_each(&mut |compiled| text.push_str(&compiled.program.to_string()));
-        text
+        text + &self.region_kernels()
     }
 
     /// Returns the intermediate code of every kernel function as text.
@@ -316,7 +319,11 @@ impl Executable {
                 snapshot.get_or_insert_with(|| compiled.program.snapshot(stage));
             });
         }
-        snapshot.unwrap_or_else(|| Ok(self.0.specializations.graph_snapshot()))
+        let mut snapshot = snapshot.unwrap_or_else(|| Ok(self.0.specializations.graph_snapshot()))?;
+        if stage == StageKind::Kernels {
+            snapshot.text.push_str(&self.region_kernels());
+        }
+        Ok(snapshot)
     }
 
     pub(super) fn check_outputs(&self, got: usize) -> Result<()> {
@@ -369,11 +376,12 @@ fn compile_control(graph: &mut GraphData, options: &CompileOptions, threads: &Po
     for number in 0..graph.nodes.len() {
         let node = &graph.nodes[number];
         let Body::Control(control) = &node.op.body else { continue };
-        let kernel = control.compile(&inner).map_err(|error| {
+        let control = control.clone();
+        let compiled = control.compile(&inner).map_err(|error| {
             let name = graph.node_name(NodeIx(number as u32));
             error.note(format!("inside {name}"), Some(node.location))
         })?;
-        graph.nodes[number].op = OpRef::from(Arc::new(node.op.with_kernel(kernel)));
+        graph.nodes[number].op = OpRef::from(Arc::new(node.op.with_compiled(control, compiled)));
     }
     Ok(())
 }

@@ -27,9 +27,8 @@ pub(super) fn with_ragged_help(error: Error, inputs: &[Port], name: &str) -> Err
         |ragged: &str| name.strip_prefix(ragged).is_some_and(|part| part.is_empty() || part.starts_with('/'));
     let mut ragged = inputs.iter().filter_map(|port| port.name.strip_suffix(FLAT_VALUES));
     match ragged.find(|ragged| is_part(ragged)) {
-        Some(ragged) => {
-            error.with_help(format!("{ragged} is ragged: feed `RaggedTensor::feeds(\"{ragged}\")`"))
-        }
+        Some(ragged) => error
+            .with_help(format!("{ragged} is ragged: feed a `RaggedTensor` with `feed(\"{ragged}\", &rows)`")),
         None => error,
     }
 }
@@ -82,7 +81,17 @@ impl PortIndex for &str {
     }
 }
 
-impl PortIndex for &String {
+impl<P: PortIndex> PortIndex for &P {
+    fn position(&self, ports: &[Port]) -> Option<usize> {
+        (**self).position(ports)
+    }
+
+    fn text(&self) -> String {
+        (**self).text()
+    }
+}
+
+impl PortIndex for String {
     fn position(&self, ports: &[Port]) -> Option<usize> {
         self.as_str().position(ports)
     }

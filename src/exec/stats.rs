@@ -1,7 +1,8 @@
-//! [`Stats`]: what an executable has compiled, planned and allocated so far.
+//! [`Stats`]: what an executable has compiled, planned and allocated so far, with the graphs inside its nodes.
 
 use std::time::Duration;
 
+use super::port::Port;
 use crate::compile::Specialization;
 use crate::lower::program::Step;
 
@@ -32,6 +33,24 @@ pub struct Stats {
     pub compile_time: Duration,
     /// Duration of code generation for the kernels of all specializations.
     pub code_time: Duration,
+    /// The branches and loop bodies. Their figures are not among the figures of the graph around them.
+    pub regions: Vec<RegionStats>,
+}
+
+/// A compiled branch or loop body, or the first condition of a loop.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct RegionStats {
+    /// The name of the node that holds the branch or the body.
+    pub node: String,
+    /// The name inside the node: `then`, `body`.
+    pub name: String,
+    /// Its inputs: the state and the rows of a loop, then the values that it reads from the graph around it.
+    pub inputs: Vec<Port>,
+    /// Its outputs: the next state and the outputs of a loop body, or the results of a branch.
+    pub outputs: Vec<Port>,
+    /// Its figures.
+    pub stats: Stats,
 }
 
 impl Stats {

@@ -4,13 +4,15 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use shapeflow_shape_fns::{Dim, Guard, Symbol, SymbolNames, TensorShape};
 
 use super::{Graph, GraphData, NodeIx};
-use crate::error::Result;
+use crate::error::{Result, is_own_line};
 use crate::op::Body;
 use crate::ragged::{FLAT_VALUES, ROW_SPLITS};
 
 /// Names of a graph's unknown dimensions, for texts that people read: `tokens.1` is axis 1 of `tokens`.
 ///
-/// The name of a dimension has the scopes that tell it from other dimensions: `net.tokens.1`, if two inputs are `tokens`.
+/// The name of a dimension has the scopes that tell it from other dimensions: `net.tokens.1`, if two inputs are `tokens`. A
+/// dimension of an unnamed node has the name of its op, and if several nodes have this op, the line of the program that added
+/// the node: `unique.0@12`.
 /// A name exists in the text only; it is no symbol that another shape could mention, and an exported graph has no names
 /// of unknown dimensions.
 ///
@@ -109,10 +111,23 @@ impl GraphData {
                 !is_free
             });
         }
+        // Nodes without names of their own are told apart by their lines.
+        let mut count: FxHashMap<String, usize> = FxHashMap::default();
+        for name in unnamed.iter().filter_map(|(_, origin)| origin.name_with_line(longest)) {
+            *count.entry(name).or_default() += 1;
+        }
+        unnamed.retain(|(symbol, origin)| {
+            let name = origin.name_with_line(longest).filter(|name| count[name] == 1);
+            let name = name.filter(|name| taken.insert(name.clone()));
+            name.is_none_or(|name| {
+                names.insert(*symbol, name);
+                false
+            })
+        });
         // By name: the last number that made the name unique.
         let mut numbers: FxHashMap<String, usize> = FxHashMap::default();
         for (symbol, origin) in unnamed {
-            let name = origin.name(longest);
+            let name = origin.name_with_line(longest).unwrap_or_else(|| origin.name(longest));
             let number = numbers.entry(name.clone()).or_default();
             let mut unique = name.clone();
             while !taken.insert(unique.clone()) {
@@ -144,10 +159,12 @@ impl GraphData {
     /// Returns the place where a symbol comes from that `maker` made.
     fn origin(&self, symbol: Symbol, maker: Option<NodeIx>) -> Origin {
         let Some(index) = maker else {
-            return Origin { path: vec!["unknown".to_string()], axis: String::new() };
+            return Origin { path: vec!["unknown".to_string()], axis: String::new(), line: None };
         };
-        let name = self.node_name(index);
-        let is_input = matches!(self.nodes[index.at()].op.body, Body::Input);
+        let (name, node) = (self.node_label(index), &self.nodes[index.at()]);
+        let is_input = matches!(node.op.body, Body::Input);
+        let has_line = node.own_name().is_none() && !is_own_line(node.location);
+        let line = has_line.then(|| node.location.line());
         let dim = Dim::from(symbol);
         let axis = self.nodes[index.at()].values().enumerate().find_map(|(number, value)| {
             let dims = self.values[value.at()].shape.dims()?;
@@ -156,8 +173,8 @@ impl GraphData {
         });
         let axis = axis.unwrap_or_default();
         match ragged_part(&name).filter(|_| is_input) {
-            Some((ragged, part)) => Origin { path: path_of(ragged, "input"), axis: part.axis(&axis) },
-            None => Origin { path: path_of(&name, self.nodes[index.at()].op.name()), axis },
+            Some((ragged, part)) => Origin { path: path_of(ragged, "input"), axis: part.axis(&axis), line },
+            None => Origin { path: path_of(&name, node.op.name()), axis, line },
         }
     }
 }
@@ -235,6 +252,8 @@ struct Origin {
     path: Vec<String>,
     /// The axis of the node's output, such as `.0`; empty for a dimension that is no axis.
     axis: String,
+    /// The line of the program that added the node, if the node has no name of its own.
+    line: Option<u32>,
 }
 
 impl Origin {
@@ -242,6 +261,11 @@ impl Origin {
     fn name(&self, length: usize) -> String {
         let first = self.path.len().saturating_sub(length);
         format!("{}{}", self.path[first..].join("."), self.axis)
+    }
+
+    /// Returns the name with the line of the node: `unique.0@12` is axis 0 of the result of `unique` in line 12.
+    fn name_with_line(&self, length: usize) -> Option<String> {
+        Some(format!("{}@{}", self.name(length), self.line?))
     }
 }
 
@@ -292,6 +316,27 @@ mod tests {
         assert_eq!(text(other.flat_values()), "[user.history.values]");
         let exe = g.compile(other.reduce_sum(1)?)?;
         assert!(exe.inputs().iter().any(|port| exe.dim_names().shape(&port.shape) == "[history.rows+1]"));
+        Ok(())
+    }
+
+    #[test]
+    fn unnamed_nodes_have_their_op_and_line() -> Result<()> {
+        let g = Graph::new();
+        let x = g.input("x", DType::I32, shape!["n"])?;
+        let first = x.unique()?[0];
+        let text = |value: crate::Value<'_>| g.dim_names().shape(&value.shape());
+        assert_eq!(text(first), "[unique.0]");
+        let line = line!() + 1;
+        let second = (x + 1).unique()?[0];
+        assert_eq!(text(second), format!("[unique.0@{line}]"));
+        assert_eq!(text(first), format!("[unique.0@{}]", line - 4));
+        // A loop adds several nodes in one line.
+        let more = (0..2).map(|n| Ok((x + n).unique()?[0])).collect::<Result<Vec<_>>>()?;
+        let line = line!() - 1;
+        assert_eq!(
+            [text(more[0]), text(more[1])],
+            [format!("[unique.0@{line}]"), format!("[unique.0@{line}_2]")]
+        );
         Ok(())
     }
 

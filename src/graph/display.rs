@@ -1,6 +1,6 @@
-//! `Display` of a graph: one line a node, with dtypes and shapes.
+//! `Display` of a graph: one line a node, with dtypes and shapes, and the graphs inside a node below its line.
 
-use std::fmt;
+use std::fmt::{self, Write};
 
 use shapeflow_shape_fns::Attrs;
 
@@ -11,7 +11,7 @@ use crate::op::{Body, OpDef};
 
 impl fmt::Display for Graph {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.read().write_text(f)
+        f.write_str(&self.read().text())
     }
 }
 
@@ -30,15 +30,16 @@ const ELEMENTS: usize = 8;
 impl GraphData {
     /// Returns the text of the graph.
     pub(crate) fn text(&self) -> String {
-        let mut text = String::new();
+        let mut text = String::from("graph {\n");
         // Writing to a string does not fail.
-        let _ = self.write_text(&mut text);
-        text
+        let _ = self.write_nodes(&mut text, "  ");
+        text + "}"
     }
 
-    fn write_text(&self, f: &mut impl fmt::Write) -> fmt::Result {
+    /// Writes the nodes and the guards, a line for each, and the graphs inside a node as blocks below its line.
+    fn write_nodes(&self, f: &mut String, indent: &str) -> fmt::Result {
         let names = self.dim_names();
-        writeln!(f, "graph {{")?;
+        let width = COMMENTS.saturating_sub(indent.len() - 2);
         for number in 0..self.nodes.len() {
             let index = NodeIx(number as u32);
             let node = &self.nodes[number];
@@ -53,24 +54,32 @@ impl GraphData {
                 notes.push(node.location.to_string());
             }
             match notes.is_empty() {
-                true => writeln!(f, "  {}", self.node_text(index, &names))?,
+                true => writeln!(f, "{indent}{}", self.node_text(index, &names))?,
                 false => {
-                    writeln!(f, "  {:COMMENTS$}  // {}", self.node_text(index, &names), notes.join(", "))?
+                    writeln!(f, "{indent}{:width$}  // {}", self.node_text(index, &names), notes.join(", "))?
                 }
             }
             if let Some(error) = self.refused.get(&index) {
                 for line in error.message().lines() {
-                    writeln!(f, "    // error: {line}")?;
+                    writeln!(f, "{indent}  // error: {line}")?;
                 }
+            }
+            for region in self.regions(index) {
+                let inner = format!("{indent}    ");
+                writeln!(f, "{indent}  {} {{", region.name)?;
+                region.graph.write_nodes(f, &inner)?;
+                let outputs: Vec<String> = region.outputs.iter().map(ToString::to_string).collect();
+                writeln!(f, "{inner}return {}", outputs.join(", "))?;
+                writeln!(f, "{indent}  }}")?;
             }
         }
         for tie in self.name_ties((0, 0)) {
-            writeln!(f, "  {:COMMENTS$}  // {}", tie.text(), tie.origin())?;
+            writeln!(f, "{indent}{:width$}  // {}", tie.text(), tie.origin())?;
         }
         for record in self.table.guards() {
-            writeln!(f, "  guard {}", names.guard(&record.guard))?;
+            writeln!(f, "{indent}guard {}", names.guard(&record.guard))?;
         }
-        write!(f, "}}")
+        Ok(())
     }
 
     /// Returns the text of a call: `transpose(f32[2, n], perm=[1, 0])`.

@@ -55,7 +55,7 @@ pub use param::{IntoParam, Param, ParamElement};
 pub(crate) use poison::Poison;
 pub(crate) use ragged::Partitions;
 pub use ragged::{AnyValue, RaggedValue, RowPartitionValue};
-pub(crate) use region::OpenRegion;
+pub(crate) use region::{OpenRegion, RegionGraph};
 pub use scope::Scope;
 pub use value::{Value, ValueId};
 

@@ -1,6 +1,7 @@
 //! [`RaggedValue`]: a ragged tensor of a graph: flat values, and row partitions whose encodings are values of the graph.
 
 use std::fmt;
+use std::panic::Location;
 
 use shapeflow_shape_fns::{DType, Dim, IntoDim, TensorShape, Unknown};
 
@@ -256,6 +257,7 @@ impl<'g> AnyValue<'g> {
     ///
     /// # Errors
     /// The value is ragged.
+    #[track_caller]
     pub fn dense(self) -> Result<Value<'g>> {
         match self {
             AnyValue::Dense(value) => Ok(value),
@@ -264,7 +266,8 @@ impl<'g> AnyValue<'g> {
                 crate::error::Phase::Build,
                 format!("the value must be dense, got a ragged value {}", value.shape_text()),
             )
-            .with_help("use to_tensor, which pads the rows")),
+            .with_help("use to_tensor, which pads the rows")
+            .or_at(Location::caller())),
         }
     }
 
@@ -272,6 +275,7 @@ impl<'g> AnyValue<'g> {
     ///
     /// # Errors
     /// The value is dense.
+    #[track_caller]
     pub fn ragged(self) -> Result<RaggedValue<'g>> {
         match self {
             AnyValue::Ragged(value) => Ok(value),
@@ -283,7 +287,8 @@ impl<'g> AnyValue<'g> {
                     type_text(value.dtype(), &value.shape())
                 ),
             )
-            .with_help("use RaggedValue::from_tensor")),
+            .with_help("use RaggedValue::from_tensor")
+            .or_at(Location::caller())),
         }
     }
 }

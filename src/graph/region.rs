@@ -1,4 +1,4 @@
-//! `OpenRegion`: a part of a graph under construction, which becomes a graph of its own.
+//! `OpenRegion`: a part of a graph under construction, which becomes a graph of its own, a [`RegionGraph`].
 
 use std::panic::Location;
 
@@ -7,6 +7,16 @@ use shapeflow_shape_fns::{DType, Dim, IntoDim, Symbol, TensorShape, Unknown};
 
 use super::insert::Checkpoint;
 use super::{Extra, Graph, GraphData, INPUT, Node, NodeIx, Value, ValueInfo, ValueIx};
+use crate::op::Control;
+
+/// A graph inside a node of control flow: a branch, the body of a loop, or its condition. Its inputs are its parameters,
+/// then the values that it reads from the graph around it.
+pub(crate) struct RegionGraph {
+    /// The name in messages and dumps: `then`, `body`.
+    pub name: String,
+    pub graph: GraphData,
+    pub outputs: Vec<ValueIx>,
+}
 
 /// A branch or a loop body while its nodes are added. The nodes lie at the end of the graph, so they may read any
 /// value before them. Dropping the region removes them, with all that they have added to the knowledge of dimensions:
@@ -107,6 +117,13 @@ impl Drop for OpenRegion<'_> {
 }
 
 impl GraphData {
+    /// Returns the graphs inside a node of control flow; none for other nodes.
+    pub(crate) fn regions(&self, index: NodeIx) -> Vec<&RegionGraph> {
+        let control = self.nodes[index.at()].op.control();
+        let regions = control.map(Control::regions).unwrap_or_default();
+        regions.into_iter().map(|region| region.downcast_ref().expect("regions are `RegionGraph`")).collect()
+    }
+
     /// Drops the elements of earlier values that symbols of the region stand for.
     fn forget_symbols(&mut self, checkpoint: &Checkpoint) {
         let first_node = checkpoint.nodes as u32;

@@ -8,7 +8,7 @@ use shapeflow_shape_fns::{DType, Dim, TensorShape};
 
 use super::{Extra, Graph, Poison, ValueIx};
 use crate::dtype::type_text;
-use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::error::{Error, ErrorKind, Phase, Result, is_own_line};
 
 /// The bit of `Value::id` that marks a poisoned value. The other bits are then its index in `GraphData::poisons`.
 const POISONED: u32 = 1 << 31;
@@ -105,13 +105,14 @@ impl<'g> Value<'g> {
         let location = Location::caller();
         self.index()?;
         let shape = self.shape();
+        let call = self.graph.read().call.filter(|_| is_own_line(location));
         shape.dim(axis).cloned().ok_or_else(|| {
             Error::new(
                 ErrorKind::Shape,
                 Phase::Build,
                 format!("dim({axis}) needs that axis, got shape {shape}"),
             )
-            .at(location)
+            .at(call.unwrap_or(location))
         })
     }
 

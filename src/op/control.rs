@@ -1,12 +1,12 @@
-//! `Control`: an op that holds graphs of its own, and the kernel that compiling these graphs gives.
+//! `Control`: an op that holds graphs of its own, and what compiling these graphs gives.
 
 use std::any::Any;
 use std::sync::Arc;
 
-use super::{HostKernel, OpDef};
+use super::{Body, HostKernel, OpDef};
 use crate::error::Result;
 
-/// The graphs inside a node of control flow: branches, or the body of a loop.
+/// The graphs inside a node of control flow: branches, or the condition and the body of a loop.
 ///
 /// A graph is built before the options of its compilation are known. Therefore the node holds graphs, and compiling
 /// the graph around the node turns them into a kernel.
@@ -16,10 +16,10 @@ pub(crate) trait Control: Send + Sync + 'static {
     ///
     /// # Errors
     /// A graph inside the node cannot be compiled.
-    fn compile(&self, options: &dyn Any) -> Result<Arc<dyn HostKernel>>;
+    fn compile(&self, options: &dyn Any) -> Result<CompiledControl>;
 
-    /// Returns the graphs inside the node with their names. Each is a `GraphData`; a later room defines this type.
-    fn regions(&self) -> Vec<(&str, &dyn Any)>;
+    /// Returns the graphs inside the node. Each is a `RegionGraph`; a later room defines this type.
+    fn regions(&self) -> Vec<&dyn Any>;
 
     /// Returns the regions of a node that computes one of two regions by a bool, its operand 0. By default the node is no
     /// such node.
@@ -44,4 +44,37 @@ pub(crate) struct Selection<'a> {
     pub regions: [BodyRegion<'a>; 2],
     /// The op that selects elements: its operands are the bool, the elements for true and the elements for false.
     pub select: &'static OpDef,
+}
+
+/// A compiled node of control flow.
+pub(crate) struct CompiledControl {
+    pub kernel: Arc<dyn HostKernel>,
+    /// The compiled graphs inside the node, in the order of [`Control::regions`]. Each is an `Executable`, which a later
+    /// room defines; none for a graph that computes nothing.
+    pub programs: Programs,
+}
+
+/// The compiled graphs inside a node of control flow.
+pub(crate) type Programs = Vec<Option<Box<dyn Any + Send + Sync>>>;
+
+impl OpDef {
+    /// Returns the definition of the compiled form of a node of control flow: its body is the kernel.
+    pub(crate) fn with_compiled(&self, control: Arc<dyn Control>, compiled: CompiledControl) -> OpDef {
+        let inside = Some(Arc::new((control, compiled.programs)));
+        OpDef { body: Body::HostWith(compiled.kernel), inside, ..self.clone() }
+    }
+
+    /// Returns the graphs inside a node of control flow, compiled or not.
+    pub(crate) fn control(&self) -> Option<&dyn Control> {
+        match (&self.body, &self.inside) {
+            (Body::Control(control), _) => Some(&**control),
+            (_, Some(inside)) => Some(&*inside.0),
+            _ => None,
+        }
+    }
+
+    /// Returns the compiled graphs inside a compiled node of control flow.
+    pub(crate) fn programs(&self) -> &[Option<Box<dyn Any + Send + Sync>>] {
+        self.inside.as_ref().map_or(&[], |inside| &inside.1)
+    }
 }

@@ -11,6 +11,7 @@ mod caught;
 mod control;
 mod host;
 mod host_threads;
+mod op_ref;
 mod operand;
 mod prepared;
 mod registry;
@@ -28,10 +29,11 @@ use crate::expr::{Expr, Index, LowerCx};
 use crate::graph::Value;
 
 pub(crate) use caught::caught;
-pub(crate) use control::{BodyRegion, Control, Selection};
+pub(crate) use control::{BodyRegion, CompiledControl, Control, Programs, Selection};
 pub use host::{HostCx, HostKernel};
 pub(crate) use host::{HostOutput, OutputAllocator};
 pub(crate) use host_threads::{HostThreads, Threads};
+pub use op_ref::OpRef;
 pub use operand::Operand;
 pub(crate) use operand::OperandMask;
 #[cfg(feature = "graphdef")]
@@ -122,6 +124,8 @@ pub struct OpDef {
     /// Whether output `k` of a call is operand `k`, unchanged.
     forwards: Option<ForwardsFn>,
     tensorflow: &'static [TfOp],
+    /// For a compiled node of control flow: the graphs inside the node, as built and compiled.
+    inside: Option<Arc<(Arc<dyn Control>, Programs)>>,
 }
 
 fn one_output(_: &Attrs, _: usize) -> usize {
@@ -152,6 +156,7 @@ impl OpDef {
             string_handles: None,
             forwards: None,
             tensorflow: &[],
+            inside: None,
         }
     }
 
@@ -190,11 +195,6 @@ impl OpDef {
         let mut def = OpDef::with_body(name, Body::ShapeOnly);
         def.names = operands;
         def
-    }
-
-    /// Returns the same definition with a compiled kernel as its body.
-    pub(crate) fn with_kernel(&self, kernel: Arc<dyn HostKernel>) -> OpDef {
-        OpDef { body: Body::HostWith(kernel), ..self.clone() }
     }
 
     /// Declares the operands in order. An op without a declaration takes any number of data operands.
@@ -345,50 +345,6 @@ impl OpDef {
 impl fmt::Debug for OpDef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "OpDef({})", self.name)
-    }
-}
-
-/// A reference to a definition, static or shared.
-#[derive(Clone)]
-pub struct OpRef(Ref);
-
-#[derive(Clone)]
-enum Ref {
-    Static(&'static OpDef),
-    Shared(Arc<OpDef>),
-}
-
-impl OpRef {
-    pub(crate) fn address(&self) -> usize {
-        std::ptr::from_ref::<OpDef>(self).addr()
-    }
-}
-
-impl std::ops::Deref for OpRef {
-    type Target = OpDef;
-    fn deref(&self) -> &OpDef {
-        match &self.0 {
-            Ref::Static(def) => def,
-            Ref::Shared(def) => def,
-        }
-    }
-}
-
-impl From<&'static OpDef> for OpRef {
-    fn from(def: &'static OpDef) -> OpRef {
-        OpRef(Ref::Static(def))
-    }
-}
-
-impl From<Arc<OpDef>> for OpRef {
-    fn from(def: Arc<OpDef>) -> OpRef {
-        OpRef(Ref::Shared(def))
-    }
-}
-
-impl From<&Arc<OpDef>> for OpRef {
-    fn from(def: &Arc<OpDef>) -> OpRef {
-        OpRef(Ref::Shared(def.clone()))
     }
 }
 

@@ -56,7 +56,7 @@ pub(crate) mod widen;
 use std::sync::LazyLock;
 
 use crate::op::{OpDef, Registry};
-pub use ragged::{IntoRaggedAxes, IntoRaggedOperand};
+pub use ragged::{IntoRaggedAxes, IntoRaggedOperand, IntoRows};
 
 pub use array::{
     Bound, DiagonalAlign, GridOrder, IntoScalar, LookupTable, Mirror, SliceItem, SliceMasks, WindowPadding,

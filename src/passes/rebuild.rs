@@ -142,7 +142,10 @@ pub(crate) fn subgraph(
         };
         let shape = this.translate(&shape);
         let node = old.node_of(value);
-        let new = this.push_input(node, info.dtype, shape, value.to_string());
+        let is_taken = |name: &&str| this.new.inputs.iter().any(|(other, _)| other == name);
+        let own = node.own_name().filter(|name| node.outputs == 1 && !is_taken(name));
+        let name = own.map_or_else(|| value.to_string(), str::to_string);
+        let new = this.push_input(node, info.dtype, shape, name);
         this.values.insert(value, new);
     }
     for (number, node) in old.nodes.iter().enumerate() {

@@ -219,6 +219,7 @@ impl Tensor {
     ///
     /// # Errors
     /// `DType`: the elements are not `T`. `Memory`: the allocation of the copy fails.
+    #[track_caller]
     pub fn as_mut_slice<T: Element>(&mut self) -> Result<&mut [T]> {
         check_dtype::<T>(self.dtype)?;
         let bytes = self.storage.unshared_bytes()?;

@@ -1,5 +1,6 @@
 //! [`TensorViewMut`]: elements borrowed for writing.
 
+use std::panic::Location;
 use std::sync::Arc;
 
 use shapeflow_shape_fns::DType;
@@ -96,6 +97,7 @@ impl<'a> TensorViewMut<'a> {
     ///
     /// # Errors
     /// `DType`: the elements are not `T`.
+    #[track_caller]
     pub fn as_mut_slice<T: Element>(&mut self) -> Result<&mut [T]> {
         check_dtype::<T>(self.dtype)?;
         self.typed()
@@ -105,6 +107,7 @@ impl<'a> TensorViewMut<'a> {
     ///
     /// # Errors
     /// `DType`: `T` is not the type of the bits.
+    #[track_caller]
     pub fn as_mut_bits<T: Element>(&mut self) -> Result<&mut [T]> {
         check_bits::<T>(self.dtype)?;
         self.typed()
@@ -150,6 +153,7 @@ impl<'a> TensorViewMut<'a> {
     ///
     /// # Errors
     /// `DType`: the dtypes differ, or are variant. `Shape`: the sizes differ.
+    #[track_caller]
     pub fn copy_from<'s>(&mut self, source: impl Into<TensorView<'s>>) -> Result<()> {
         let source = source.into();
         self.check_source(source.dtype(), source.sizes())?;
@@ -168,14 +172,15 @@ impl<'a> TensorViewMut<'a> {
     ///
     /// # Errors
     /// As [`TensorViewMut::copy_from`].
+    #[track_caller]
     pub(crate) fn check_source(&self, dtype: DType, sizes: &[usize]) -> Result<()> {
         if self.dtype != dtype {
             let message = format!("the source must have dtype {}, got {dtype}", self.dtype);
-            return Err(Error::new(ErrorKind::DType, Phase::Run, message));
+            return Err(Error::new(ErrorKind::DType, Phase::Run, message).or_at(Location::caller()));
         }
         if self.sizes != sizes {
             let message = format!("the source must have sizes {:?}, got {sizes:?}", self.sizes);
-            return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
+            return Err(Error::new(ErrorKind::Shape, Phase::Run, message).or_at(Location::caller()));
         }
         Ok(())
     }

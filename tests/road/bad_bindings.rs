@@ -52,10 +52,17 @@ fn errors_of_bound_runs_are_explained() -> Result<()> {
     assert_snapshot!(error_text(bound.feed_back("sum", "state")), @r#"
     error: the source must have sizes [2, 3], got []
       --> `error_text(bound.feed_back("sum", "state"))`
+      output "sum" is fed back to input "state"
     "#);
     let rows = [1.0f32; 12];
-    assert_snapshot!(error_text(bound.input_mut("x")?.copy_from(TensorView::new(&[3, 4], &rows)?)), @"error: the source must have sizes [2, 4], got [3, 4]");
-    assert_snapshot!(error_text(bound.input_mut("x")?.as_mut_slice::<f64>().map(|_| ())), @"error: the element type must be f32, the tensor's dtype, got f64");
+    assert_snapshot!(error_text(bound.input_mut("x")?.copy_from(TensorView::new(&[3, 4], &rows)?)), @r#"
+    error: the source must have sizes [2, 4], got [3, 4]
+      --> `error_text(bound.input_mut("x")?.copy_from(TensorView::new(&[3, 4], &rows)?))`
+    "#);
+    assert_snapshot!(error_text(bound.input_mut("x")?.as_mut_slice::<f64>().map(|_| ())), @r#"
+    error: the element type must be f32, the tensor's dtype, got f64
+      --> `error_text(bound.input_mut("x")?.as_mut_slice::<f64>().map(|_| ()))`
+    "#);
     Ok(())
 }
 

@@ -5,22 +5,23 @@ use std::path::Path;
 
 use crate::source_files::collect_rust_files;
 
-/// A family of ops: its folder below `src/ops`, and its title.
+/// A family of ops: its folder below `src`, and its title.
 pub const FAMILIES: &[(&str, &str)] = &[
-    ("math", "Arithmetic and functions of elements"),
-    ("logical", "Comparisons, flags and bits"),
-    ("reduce", "Reductions"),
-    ("array", "Shapes, slices, gathers and scatters"),
-    ("sort", "Sorting and searching"),
-    ("segment", "Segments and counts"),
-    ("linalg", "Matrices"),
-    ("nn", "Neural networks"),
-    ("image", "Images"),
-    ("string", "Strings"),
-    ("ragged", "Ragged rows"),
-    ("sparse", "Sparse tensors"),
-    ("quantize", "Quantized numbers"),
-    ("random", "Random numbers"),
+    ("ops/math", "Arithmetic and functions of elements"),
+    ("ops/logical", "Comparisons, flags and bits"),
+    ("ops/reduce", "Reductions"),
+    ("ops/array", "Shapes, slices, gathers and scatters"),
+    ("ops/sort", "Sorting and searching"),
+    ("ops/segment", "Segments and counts"),
+    ("ops/linalg", "Matrices"),
+    ("ops/nn", "Neural networks"),
+    ("ops/image", "Images"),
+    ("ops/string", "Strings"),
+    ("ops/ragged", "Ragged rows"),
+    ("ops/sparse", "Sparse tensors"),
+    ("ops/quantize", "Quantized numbers"),
+    ("ops/random", "Random numbers"),
+    ("control", "Control flow"),
 ];
 
 /// The types whose methods are builders.
@@ -44,15 +45,15 @@ type Templates = BTreeMap<(String, String), String>;
 
 /// Returns the builders of a family, sorted by name.
 pub fn family(folder: &str) -> Vec<Builder> {
-    let ops = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/ops");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let read = |path: &Path| std::fs::read_to_string(path).unwrap();
     // Macros that several files use.
     let mut shared = Templates::new();
     for file in ["elementwise.rs", "gradient.rs"] {
-        Scan::of(&read(&ops.join(file)), &mut shared);
+        Scan::of(&read(&root.join("ops").join(file)), &mut shared);
     }
     let mut paths = Vec::new();
-    collect_rust_files(&ops.join(folder), &mut paths);
+    collect_rust_files(&root.join(folder), &mut paths);
     let mut by_name = BTreeMap::new();
     for builder in paths.iter().flat_map(|path| Scan::of(&read(path), &mut shared.clone())) {
         by_name.entry((builder.name.clone(), builder.owner.clone())).or_insert(builder);

@@ -94,9 +94,9 @@ fn terms_and_guards_are_explained() -> Result<()> {
     "#);
     let kept = x.boolean_mask((x.reduce_sum([1])?).greater(0.0)?, 0)?;
     assert_snapshot!(with_source_lines(&kept.explain()?), @r#"
-    %9: f32[boolean_mask_9.0, 4] = boolean_mask(%0, %8, axis=0)  // `let kept = x.boolean_mask((x.reduce_sum([1])?).greater(0.0)?, 0)?;`
-      axis 0 is boolean_mask_9.0
-        boolean_mask_9.0: made by boolean_mask at `let kept = x.boolean_mask((x.reduce_sum([1])?).greater(0.0)?, 0)?;`
+    %9: f32[boolean_mask.0, 4] = boolean_mask(%0, %8, axis=0)  // `let kept = x.boolean_mask((x.reduce_sum([1])?).greater(0.0)?, 0)?;`
+      axis 0 is boolean_mask.0
+        boolean_mask.0: made by boolean_mask at `let kept = x.boolean_mask((x.reduce_sum([1])?).greater(0.0)?, 0)?;`
       axis 1 is 4
         4: axis 1 of x at `let x = g.input("x", DType::F32, shape!["n", 4])?;`
     "#);

@@ -63,7 +63,7 @@ fn a_ragged_input_fed_as_one_tensor_gets_help() -> Result<()> {
         let error = exe.run_named(&[(name, flat.view())]).unwrap_err();
         assert_eq!(
             error.help(),
-            Some("history is ragged: feed `RaggedTensor::feeds(\"history\")`"),
+            Some("history is ragged: feed a `RaggedTensor` with `feed(\"history\", &rows)`"),
             "{error}"
         );
     }

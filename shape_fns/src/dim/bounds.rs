@@ -98,8 +98,16 @@ impl Bounds {
         self.lower.filter(|_| self.lower == self.upper)
     }
 
+    /// Returns the interval of the values in both intervals.
+    pub(super) fn intersection(self, other: Bounds) -> Bounds {
+        Bounds {
+            lower: [self.lower, other.lower].into_iter().flatten().max(),
+            upper: [self.upper, other.upper].into_iter().flatten().min(),
+        }
+    }
+
     /// Returns the smallest interval that contains both intervals.
-    fn hull(self, other: Bounds) -> Bounds {
+    pub(super) fn hull(self, other: Bounds) -> Bounds {
         Bounds {
             lower: self.lower.zip(other.lower).map(|(a, b)| a.min(b)),
             upper: self.upper.zip(other.upper).map(|(a, b)| a.max(b)),
@@ -108,7 +116,7 @@ impl Bounds {
 }
 
 /// A function that returns the bounds of a symbol.
-type SymbolBounds<'a> = &'a dyn Fn(Symbol) -> Bounds;
+pub(super) type SymbolBounds<'a> = &'a dyn Fn(Symbol) -> Bounds;
 
 impl Dim {
     /// Returns the interval in which the value lies if every symbol of kind [`SymbolKind::Size`] is not negative. An
@@ -117,8 +125,8 @@ impl Dim {
         self.bounds_given(&|symbol| Bounds::of_kind(symbol.kind()))
     }
 
-    /// Returns the interval in which the value lies, given bounds of the symbols.
-    pub(crate) fn bounds_given(&self, bounds_of: SymbolBounds<'_>) -> Bounds {
+    /// Returns the interval in which the value lies, as if the terms of a sum were independent of each other.
+    pub(super) fn interval_given(&self, bounds_of: SymbolBounds<'_>) -> Bounds {
         match &self.0 {
             Repr::Known(value) => Bounds::exact((*value).into()),
             Repr::Symbol(symbol) => bounds_of(*symbol),
@@ -126,7 +134,7 @@ impl Dim {
                 .terms()
                 .iter()
                 .map(|(monomial, coefficient)| {
-                    Bounds::exact((*coefficient).into()).times(monomial_bounds(monomial, bounds_of))
+                    Bounds::exact((*coefficient).into()).times(monomial.bounds(bounds_of))
                 })
                 .fold(Bounds::exact(0), Bounds::plus),
             Repr::Invalid(_) => Bounds::NONE,
@@ -148,28 +156,30 @@ fn saturate(value: i128) -> i64 {
     i64::try_from(value).unwrap_or(if value < 0 { i64::MIN } else { i64::MAX })
 }
 
-/// Returns the bounds of a monomial. Equal adjacent atoms form a power, and an even power is never negative.
-fn monomial_bounds(monomial: &Monomial, bounds_of: SymbolBounds<'_>) -> Bounds {
-    let mut product = Bounds::exact(1);
-    let mut atoms = monomial.0.as_slice();
-    while let Some(first) = atoms.first() {
-        let power = atoms.iter().take_while(|atom| *atom == first).count();
-        let base = match first {
-            Atom::Symbol(symbol) => bounds_of(*symbol),
-            Atom::Call(call) => call_bounds(call, bounds_of),
-        };
-        let mut value = (0..power).fold(Bounds::exact(1), |value, _| value.times(base));
-        if power % 2 == 0 {
-            value.lower = Some(value.lower.map_or(0, |lower| lower.max(0)));
+impl Monomial {
+    /// Returns the bounds of the product. Equal adjacent atoms form a power, and an even power is never negative.
+    pub(super) fn bounds(&self, bounds_of: SymbolBounds<'_>) -> Bounds {
+        let mut product = Bounds::exact(1);
+        let mut atoms = self.0.as_slice();
+        while let Some(first) = atoms.first() {
+            let power = atoms.iter().take_while(|atom| *atom == first).count();
+            let base = match first {
+                Atom::Symbol(symbol) => bounds_of(*symbol),
+                Atom::Call(call) => call_bounds(call, bounds_of),
+            };
+            let mut value = (0..power).fold(Bounds::exact(1), |value, _| value.times(base));
+            if power % 2 == 0 {
+                value.lower = Some(value.lower.map_or(0, |lower| lower.max(0)));
+            }
+            product = product.times(value);
+            atoms = &atoms[power..];
         }
-        product = product.times(value);
-        atoms = &atoms[power..];
+        product
     }
-    product
 }
 
 fn call_bounds(call: &Call, bounds_of: SymbolBounds<'_>) -> Bounds {
-    let mut args = call.args.iter().map(|arg| arg.bounds_given(bounds_of));
+    let mut args = call.args.iter().map(|arg| arg.interval_given(bounds_of));
     match call.function {
         Function::FloorDiv | Function::CeilDiv | Function::Mod => match (args.next(), args.next()) {
             (Some(dividend), Some(divisor)) => quotient_bounds(call.function, dividend, divisor),

@@ -10,9 +10,10 @@ use crate::dim::poly::{Atom, Call, Function, Term};
 use crate::dim::symbol::Symbol;
 use crate::dim::{Dim, Repr, SymbolNames};
 
+/// Writes the text of [`Display`](fmt::Display) without numbers of symbols, also for `{:#?}`.
 impl fmt::Debug for Dim {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_dim(f, self, &Anonymous::Numbered)
+        write!(f, "{self}")
     }
 }
 

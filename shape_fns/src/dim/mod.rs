@@ -10,7 +10,7 @@
 //! | `poly` | the canonical form: a polynomial over symbols and calls such as `floordiv(n, 2)` |
 //! | `quotient`, `lattice` | canonical `floordiv`, `mod` and `ceildiv`; canonical `min`, `max` and `bcast` |
 //! | `operators`, `into_dim` | `+ - * %` on `Dim`; the types that convert to a `Dim` |
-//! | `bounds`, `compare`, `guard` | facts that the canonical form proves without a table |
+//! | `bounds`, `choice`, `compare`, `guard` | facts that the canonical form proves without a table |
 //! | `solve`, `linear` | an equation solved for one symbol; the form `a·s + b` |
 //! | `evaluate` | symbols replaced by dimensions or by values |
 //! | `display`, `guard_text` | the text of a dimension and of a condition |
@@ -23,6 +23,7 @@
 //! stay different symbols, and only [`DimTable`](crate::DimTable) knows of the equality.
 
 mod bounds;
+mod choice;
 pub(crate) mod compare;
 pub(crate) mod display;
 pub(crate) mod evaluate;

@@ -272,9 +272,10 @@ impl fmt::Display for TensorShape {
     }
 }
 
+/// Writes the text of [`Display`](fmt::Display) without numbers of symbols, also for `{:#?}`.
 impl fmt::Debug for TensorShape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{self:#}")
+        write!(f, "{self}")
     }
 }
 

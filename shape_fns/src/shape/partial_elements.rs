@@ -129,6 +129,6 @@ impl fmt::Display for PartialElements {
 
 impl fmt::Debug for PartialElements {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{self:#}")
+        write!(f, "{self}")
     }
 }

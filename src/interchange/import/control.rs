@@ -149,7 +149,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             }
             *items = common;
         };
-        let regions = LoopRegions { condition: &mut condition, body: &mut body, is_scoped: false };
+        let regions = LoopRegions { condition: &mut condition, body: &mut body, is_imported: true };
         let values = graph.while_regions(&LoopOptions::new(), &state, regions, location)?;
         for (value, shape) in values.iter().zip(items.borrow().iter()) {
             importer.borrow_mut().item_shapes.insert(value.id(), shape.clone());

@@ -180,7 +180,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         let ends: Vec<usize> = around.states.iter().map(|part| part.next).collect();
         let mut condition = |state: &[Value<'g>]| Ok(import(state, &[around.condition])?[0]);
         let mut body = |state: &[Value<'g>]| import(state, &ends);
-        let regions = LoopRegions { condition: &mut condition, body: &mut body, is_scoped: false };
+        let regions = LoopRegions { condition: &mut condition, body: &mut body, is_imported: true };
         let values = graph.while_regions(&LoopOptions::new(), &state, regions, location)?;
         let (importer, built) = both.into_inner();
         importer.place_regions(around_loop, first_node);

@@ -35,7 +35,7 @@ impl<'g> RaggedValue<'g> {
             let message = format!(
                 "ragged_rank must be at least 1 and less than the rank, got {ragged_rank} for {shape}"
             );
-            return Err(refuse(ErrorKind::Shape, message));
+            return Err(refuse(dense.graph(), ErrorKind::Shape, message));
         };
         let graph = dense.graph();
         let mut rows = Dim::known(1);
@@ -84,7 +84,7 @@ impl<'g> RaggedValue<'g> {
         if self.flat_values().shape().rank() != Some(2) {
             let message =
                 format!("the flat values of a product must be a matrix, got {}", self.flat_values().shape());
-            return Err(refuse(ErrorKind::Shape, message).with_help("use a uniform inner axis"));
+            return Err(refuse(self.graph(), ErrorKind::Shape, message).with_help("use a uniform inner axis"));
         }
         self.map_flat_values(|flat| flat.matmul(dense))
     }
@@ -129,7 +129,7 @@ impl<'g> RaggedValue<'g> {
         let _call = self.graph().open_call();
         if self.ragged_rank() < 2 {
             let message = format!("there must be two partitions to merge, got {}", self.shape_text());
-            return Err(refuse(ErrorKind::Shape, message));
+            return Err(refuse(self.graph(), ErrorKind::Shape, message));
         }
         self.merge_dims(1, 2)?.ragged()
     }

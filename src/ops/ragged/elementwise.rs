@@ -63,6 +63,7 @@ impl<'g> RaggedValue<'g> {
         let (ours, theirs) = (self.partitions(), other.partitions());
         if ours.len() != theirs.len() {
             return Err(refuse(
+                self.graph(),
                 ErrorKind::Shape,
                 format!(
                     "ragged operands must have the same partitions, got {} and {}",
@@ -88,6 +89,7 @@ impl<'g> RaggedValue<'g> {
         let (flat_rank, rank) = (self.flat_values().shape().rank(), dense.shape().rank());
         let (Some(flat_rank), Some(rank)) = (flat_rank, rank) else {
             return Err(refuse(
+                self.graph(),
                 ErrorKind::Shape,
                 format!("operands of a ragged op must have known ranks, got {}", dense.shape()),
             ));
@@ -100,6 +102,7 @@ impl<'g> RaggedValue<'g> {
         let sizes: Vec<Dim> = shape.dims().unwrap_or_default().to_vec();
         let Some(missing) = (ragged_rank + flat_rank).checked_sub(rank) else {
             return Err(refuse(
+                self.graph(),
                 ErrorKind::Shape,
                 format!(
                     "a dense operand must have at most the rank of the ragged one, got {shape} beside {}",
@@ -114,6 +117,7 @@ impl<'g> RaggedValue<'g> {
         let ragged = &outer[usize::from(missing == 0)..];
         if !ragged.iter().all(is_one) {
             return Err(refuse(
+                self.graph(),
                 ErrorKind::Shape,
                 format!(
                     "a dense operand must have size 1 along each partitioned axis, got {shape} beside {}",
@@ -155,6 +159,7 @@ impl<'g> RaggedValue<'g> {
         other: impl IntoRaggedOperand<'g>,
         location: &'static Location<'static>,
     ) -> Result<RaggedValue<'g>> {
+        let _call = self.graph().open_call_at(location);
         let beside = other.beside(self, location)?;
         let flat = beside.peer.graph().op(def).data(beside.peer).data(beside.flat).finish_at(location)?;
         self.with_flat_values(flat)

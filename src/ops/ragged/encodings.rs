@@ -38,7 +38,7 @@ impl<'g> RaggedValue<'g> {
         if rowids.len() != nrows.len() {
             let message =
                 format!("there must be one nrows for each of {} row ids, got {}", rowids.len(), nrows.len());
-            return Err(refuse(ErrorKind::Attribute, message));
+            return Err(refuse(flat.graph(), ErrorKind::Attribute, message));
         }
         let levels = rowids.iter().zip(nrows).rev();
         let nested = levels.into_iter().try_fold(AnyValue::Dense(flat), |values, (rowids, nrows)| {
@@ -73,7 +73,7 @@ impl<'g> RaggedValue<'g> {
         let sizes = indices.shape();
         if sizes.rank() != Some(2) || sizes.dim(1).and_then(Dim::as_known).is_some_and(|rank| rank != 2) {
             let message = format!("the indices of a sparse matrix must have two columns, got {sizes}");
-            return Err(refuse(ErrorKind::Shape, message));
+            return Err(refuse(indices.graph(), ErrorKind::Shape, message));
         }
         let column = |axis: i64| indices.slice_with(&[SliceItem::All, SliceItem::at(axis)]);
         let nrows = Param::Value(shape.slice_with(&[SliceItem::at(0)])?);
@@ -110,7 +110,7 @@ impl<'g> RaggedValue<'g> {
         let got = lengths.dim(0)?;
         if graph.same_dim(&rows, &got) == Some(false) {
             let message = format!("there must be one length for each of {rows} rows, got {got}");
-            return Err(refuse(ErrorKind::Shape, message));
+            return Err(refuse(dense.graph(), ErrorKind::Shape, message));
         }
         let zero = number(graph, lengths.dtype(), 0)?;
         let most = dim_value(graph, width.clone())?.cast(lengths.dtype())?;
@@ -175,7 +175,11 @@ impl<'g> RaggedValue<'g> {
         let values = values.into();
         let (count, got) = (self.values().count()?, values.count()?);
         if self.graph().same_dim(&count, &got) != Some(true) {
-            return Err(refuse(ErrorKind::Shape, format!("there must be {count} values, got {got}")));
+            return Err(refuse(
+                self.graph(),
+                ErrorKind::Shape,
+                format!("there must be {count} values, got {got}"),
+            ));
         }
         Ok(self.with_values_unchecked(values))
     }
@@ -201,7 +205,11 @@ impl<'g> RaggedValue<'g> {
     pub fn with_row_splits_dtype(self, dtype: DType) -> Result<RaggedValue<'g>> {
         let _call = self.graph().open_call();
         if !matches!(dtype, DType::I32 | DType::I64) {
-            return Err(refuse(ErrorKind::DType, format!("row_splits must be i32 or i64, got {dtype}")));
+            return Err(refuse(
+                self.graph(),
+                ErrorKind::DType,
+                format!("row_splits must be i32 or i64, got {dtype}"),
+            ));
         }
         let convert = |rows: RowPartitionValue<'g>| {
             let splits = rows.row_splits();
@@ -297,7 +305,7 @@ impl<'g> RaggedValue<'g> {
         let Some(rows) = index.checked_sub(1).and_then(|index| partitions.get(index)) else {
             let depth = partitions.len();
             let message = format!("the axis of row lengths must be in [1, {depth}], got {axis}");
-            return Err(refuse(ErrorKind::Shape, message));
+            return Err(refuse(self.graph(), ErrorKind::Shape, message));
         };
         Ok(AnyValue::of(rows.row_lengths()?, &partitions[..index - 1]))
     }
@@ -338,7 +346,7 @@ fn two_axes(dense: Value<'_>) -> Result<[Dim; 2]> {
         Some([rows, width, ..]) => Ok([rows.clone(), width.clone()]),
         _ => {
             let message = format!("the dense value must have rank at least 2, got {}", dense.shape());
-            Err(refuse(ErrorKind::Shape, message))
+            Err(refuse(dense.graph(), ErrorKind::Shape, message))
         }
     }
 }

@@ -36,7 +36,7 @@ impl<'g> RaggedValue<'g> {
         let flat = self.flat_values();
         if self.ragged_rank() != 1 || flat.shape().rank() != Some(1) {
             let message = format!("the rows must hold single elements, got {}", self.shape_text());
-            return Err(refuse(ErrorKind::Shape, message));
+            return Err(refuse(self.graph(), ErrorKind::Shape, message));
         }
         let default = default.into_operand(flat, std::panic::Location::caller());
         let rowids = self.value_rowids()?.cast(DType::I64)?;

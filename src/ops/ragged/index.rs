@@ -37,7 +37,7 @@ impl<'g> RaggedValue<'g> {
         let indices = indices.into();
         if indices.flat_values().shape().rank() == Some(0) {
             let message = "the indices must have rank at least 1, got a scalar".to_string();
-            return Err(refuse(ErrorKind::Shape, message)
+            return Err(refuse(self.graph(), ErrorKind::Shape, message)
                 .with_help("use slice_with(&[SliceItem::at(i)]), which returns one row"));
         }
         gather_any(self.into(), indices)?.ragged()
@@ -69,13 +69,13 @@ impl<'g> RaggedValue<'g> {
         let (graph, flat) = (self.graph(), indices.flat_values());
         if flat.shape().rank() != Some(1) {
             let message = format!("the flat indices must be a vector, got {}", flat.shape());
-            return Err(refuse(ErrorKind::Shape, message));
+            return Err(refuse(self.graph(), ErrorKind::Shape, message));
         }
         let (rows, got) = (self.nrows(), indices.nrows());
         let message = format!("indices must have as many rows as the values, got {got} for {rows}");
         let flat = match graph.same_dim(&rows, &got) {
             Some(true) => flat,
-            Some(false) => return Err(refuse(ErrorKind::Shape, message)),
+            Some(false) => return Err(refuse(self.graph(), ErrorKind::Shape, message)),
             None => {
                 let same = dim_value(graph, rows)?.equal(dim_value(graph, got)?)?;
                 flat.checked(same, "indices must have as many rows as the values")?
@@ -123,7 +123,7 @@ impl<'g> RaggedValue<'g> {
             let message = format!(
                 "the last axis of the indices must have a size from 1 to the rank {rank}, got {shape}"
             );
-            return Err(refuse(ErrorKind::Shape, message));
+            return Err(refuse(self.graph(), ErrorKind::Shape, message));
         };
         let dtype = self.row_splits().dtype();
         let column = |axis: i64| indices.slice_with(&[SliceItem::Rest, SliceItem::at(axis)])?.cast(dtype);
@@ -225,7 +225,7 @@ fn gather_any<'g>(x: AnyValue<'g>, indices: AnyValue<'g>) -> Result<AnyValue<'g>
     match shape.dims() {
         None => {
             let message = "the indices of a ragged value must have a known rank".to_string();
-            Err(refuse(ErrorKind::Shape, message))
+            Err(refuse(x.graph(), ErrorKind::Shape, message))
         }
         Some([]) => Ok(take(x, indices.reshape([1i64])?)?.ragged()?.values()),
         Some(sizes) => {

@@ -7,6 +7,50 @@ use crate::graph::{Graph, RaggedValue, RowPartitionValue};
 use crate::ragged::{FLAT_VALUES, ROW_SPLITS, RaggedTensor, RowPartition};
 use crate::tensor::Tensor;
 
+/// The rows of the ragged axes of an input: a number of axes (`1`), a name for the number of rows (`"users"`), a dimension,
+/// or one name or dimension for each ragged axis, outermost first (`["users", "sessions"]`, `shape!["users", ?]`).
+pub trait IntoRows {
+    #[doc(hidden)]
+    fn into_rows(self) -> Vec<Dim>;
+}
+
+impl IntoRows for usize {
+    fn into_rows(self) -> Vec<Dim> {
+        (0..self).map(|_| Unknown.into_dim()).collect()
+    }
+}
+
+impl IntoRows for &str {
+    fn into_rows(self) -> Vec<Dim> {
+        vec![self.into_dim()]
+    }
+}
+
+impl<const N: usize> IntoRows for [&str; N] {
+    fn into_rows(self) -> Vec<Dim> {
+        self.into_iter().map(IntoDim::into_dim).collect()
+    }
+}
+
+impl IntoRows for Dim {
+    fn into_rows(self) -> Vec<Dim> {
+        vec![self]
+    }
+}
+
+impl IntoRows for &Dim {
+    fn into_rows(self) -> Vec<Dim> {
+        vec![self.clone()]
+    }
+}
+
+/// One dimension for each ragged axis; none for an unknown rank.
+impl IntoRows for TensorShape {
+    fn into_rows(self) -> Vec<Dim> {
+        self.dims().unwrap_or_default().to_vec()
+    }
+}
+
 impl Graph {
     /// Adds a ragged constant.
     ///
@@ -38,44 +82,49 @@ impl Graph {
         Ok(RaggedValue::new(flat, &partitions))
     }
 
-    /// Adds a ragged input: a [`RaggedTensor`] that is fed when the graph runs. `inner` has the sizes of the inner
-    /// axes.
+    /// Adds a ragged input: a [`RaggedTensor`] that is fed when the graph runs. `rows` has the number of rows of each ragged
+    /// axis, and `inner` the sizes of the inner axes.
     ///
-    /// The input `name` has the parts `name/flat_values` and `name/row_splits/i`; [`RaggedTensor::feeds`] gives all of
-    /// them. Row splits are i64, and the run checks them. Texts name the unknown sizes: `history.rows` is the number of rows
-    /// of `history`, `history.rows.1` that of its partition 1, and `history.values` the number of its flat values.
+    /// `1` for `rows` is one ragged axis of any number of rows, and `2` is two. `"users"` is one ragged axis of `users` rows;
+    /// other inputs may have the same dimension. Row `i` of `["users", "sessions"]` are the sessions of user `i`, `sessions` in
+    /// all.
+    ///
+    /// The input `name` has the parts `name/flat_values` and `name/row_splits/i`, which [`Executable::feed`](crate::Executable::feed)
+    /// feeds together. Row splits are i64, and the run checks them. Texts name the unknown sizes: `history.rows` is the number of
+    /// rows of `history`, `history.rows.1` that of its partition 1, and `history.values` the number of its flat values.
     ///
     /// As TensorFlow's `tf.compat.v1.ragged.placeholder`. Adds no op that runs, but the check of the row splits.
     ///
     /// ```
-    /// use shapeflow::{DType, Graph, RaggedTensor, TensorView, ragged, shape};
+    /// use shapeflow::{DType, Graph, Tensor, ragged, shape};
     ///
     /// let g = Graph::new();
-    /// let history = g.ragged_input("history", DType::F32, 1, shape![])?;
-    /// let exe = g.compile([("sums", history.reduce_sum(1)?.dense()?)])?;
-    /// let parts = ragged![[1.0f32, 2.0], [], [4.0]].feeds("history");
-    /// let feeds: Vec<(&str, TensorView)> = parts.iter().map(|(name, part)| (name.as_str(), part.view())).collect();
-    /// let results = exe.run_named(&feeds)?;
-    /// assert_eq!(results.tensor("sums")?.to_vec::<f32>()?, [3.0, 0.0, 4.0]);
+    /// let history = g.ragged_input("history", DType::F32, "users", shape![])?;
+    /// let bonus = g.input("bonus", DType::F32, shape!["users"])?;
+    /// let totals = (history.reduce_sum(1)?.dense()? + bonus).ok()?;
+    /// assert_eq!(totals.shape().to_string(), "[users]");
+    /// let exe = g.compile([("totals", totals)])?;
+    /// let (rows, bonus) = (ragged![[1.0f32, 2.0], [], [4.0]], Tensor::from([0.5f32, 0.5, 0.0]));
+    /// let results = exe.feed("history", &rows).feed("bonus", &bonus).run()?;
+    /// assert_eq!(results.tensor("totals")?.to_vec::<f32>()?, [3.5, 0.5, 4.0]);
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
     ///
     /// # Errors
-    /// `ragged_rank` is 0; else as [`Graph::input`].
+    /// `rows` is 0 or empty; else as [`Graph::input`].
     #[track_caller]
     pub fn ragged_input(
         &self,
         name: &str,
         dtype: DType,
-        ragged_rank: usize,
+        rows: impl IntoRows,
         inner: impl Into<TensorShape>,
     ) -> Result<RaggedValue<'_>> {
         let _call = self.open_call();
         let values = TensorShape::new([Unknown.into_dim()]);
         let flat = self.input(&format!("{name}{FLAT_VALUES}"), dtype, values.concatenate(&inner.into()))?;
         let mut splits = Vec::new();
-        for index in 0..ragged_rank {
-            let rows = Unknown.into_dim();
+        for (index, rows) in rows.into_rows().into_iter().enumerate() {
             let shape = TensorShape::new([rows + 1]);
             splits.push(self.input(&format!("{name}{ROW_SPLITS}{index}"), DType::I64, shape)?);
         }

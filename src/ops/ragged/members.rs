@@ -180,7 +180,8 @@ impl<'g> RaggedValue<'g> {
         let _call = self.graph().open_call();
         let (count, got) = (self.flat_values().dim(0)?, flat.dim(0)?);
         if self.graph().same_dim(&count, &got) != Some(true) {
-            return Err(refuse(ErrorKind::Shape, format!("there must be {count} flat values, got {got}")));
+            let message = format!("there must be {count} flat values, got {got}");
+            return Err(refuse(self.graph(), ErrorKind::Shape, message));
         }
         Ok(RaggedValue::new(flat, &self.partitions()))
     }

@@ -30,6 +30,7 @@ pub(crate) mod to_sparse;
 pub(crate) mod to_tensor;
 
 pub use elementwise::IntoRaggedOperand;
+pub use input::IntoRows;
 pub use reduce::IntoRaggedAxes;
 
 use crate::op::OpDef;

@@ -7,9 +7,13 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{AnyValue, Graph, Param, RaggedValue, RowPartitionValue, Value};
 use crate::ops::concat;
 
-/// Makes an error of a builder call.
-pub(super) fn refuse(kind: ErrorKind, message: String) -> Error {
-    Error::new(kind, Phase::Build, message)
+/// Makes an error of the open builder call of a graph, with the line of the call.
+pub(super) fn refuse(graph: &Graph, kind: ErrorKind, message: String) -> Error {
+    let error = Error::new(kind, Phase::Build, message);
+    match graph.read().call {
+        Some(location) => error.at(location),
+        None => error,
+    }
 }
 
 pub(super) fn dim_param<'g>(dim: Dim) -> Param<'g> {
@@ -50,6 +54,7 @@ impl<'g> AnyValue<'g> {
     fn check_splits_dtype(self, dtype: DType) -> Result<()> {
         match self.partitions().first().map(|rows| rows.row_splits().dtype()) {
             Some(inner) if inner != dtype => Err(refuse(
+                self.graph(),
                 ErrorKind::DType,
                 format!("all row_splits must have one dtype, got {dtype} and {inner}"),
             )
@@ -246,11 +251,12 @@ impl<'g> RaggedValue<'g> {
     #[track_caller]
     pub fn from_uniform_row_length(values: impl Into<AnyValue<'g>>, length: i64) -> Result<RaggedValue<'g>> {
         let values = values.into();
-        if length < 1 {
-            return Err(refuse(ErrorKind::Shape, format!("the row length must be at least 1, got {length}")));
-        }
         let graph = values.flat_values().graph();
         let _call = graph.open_call();
+        if length < 1 {
+            let message = format!("the row length must be at least 1, got {length}");
+            return Err(refuse(graph, ErrorKind::Shape, message));
+        }
         // The number of rows is the number of groups of one number per value.
         let numbers = graph.range(0i64, values.count()?, 1i64)?;
         let rows = numbers.reshape([-1, length])?.dim(0)?;

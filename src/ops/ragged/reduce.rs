@@ -111,12 +111,17 @@ fn sorted_axes(value: RaggedValue<'_>, axes: impl IntoRaggedAxes) -> Result<Vec<
         let index = if axis < 0 { axis + rank as i64 } else { axis };
         if !(0..rank as i64).contains(&index) {
             return Err(refuse(
+                value.graph(),
                 ErrorKind::Shape,
                 format!("an axis must be in [-{rank}, {rank}), got {axis}"),
             ));
         }
         if sorted.contains(&(index as usize)) {
-            return Err(refuse(ErrorKind::Shape, format!("an axis must occur once, got {axis} twice")));
+            return Err(refuse(
+                value.graph(),
+                ErrorKind::Shape,
+                format!("an axis must occur once, got {axis} twice"),
+            ));
         }
         sorted.push(index as usize);
     }
@@ -127,7 +132,11 @@ fn sorted_axes(value: RaggedValue<'_>, axes: impl IntoRaggedAxes) -> Result<Vec<
 /// Returns the number of axes.
 pub(super) fn rank_of(value: RaggedValue<'_>) -> Result<usize> {
     value.shape().rank().ok_or_else(|| {
-        refuse(ErrorKind::Shape, format!("the flat values must have a known rank, got {}", value.shape()))
+        refuse(
+            value.graph(),
+            ErrorKind::Shape,
+            format!("the flat values must have a known rank, got {}", value.shape()),
+        )
     })
 }
 
@@ -267,9 +276,8 @@ impl<'g> RaggedValue<'g> {
         let _call = self.graph().open_call();
         if !self.dtype().is_float() {
             let message = format!("the elements of a mean must be floats, got {}", self.dtype());
-            return Err(
-                refuse(ErrorKind::DType, message).with_help("cast the operand with .cast(DType::F32)")
-            );
+            return Err(refuse(self.graph(), ErrorKind::DType, message)
+                .with_help("cast the operand with .cast(DType::F32)"));
         }
         let axes = sorted_axes(self, axes)?;
         if let [axis] = axes[..]

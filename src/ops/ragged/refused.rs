@@ -15,6 +15,7 @@ impl<'g> RaggedValue<'g> {
     /// `perm` moves axis 0 or a partitioned axis, or is not a permutation of the axes.
     #[track_caller]
     pub fn transpose(self, perm: &[i64]) -> Result<RaggedValue<'g>> {
+        let _call = self.graph().open_call();
         let depth = self.ragged_rank();
         let rank = rank_of(self)?;
         let stays = |axis: usize| perm.get(axis) == Some(&(axis as i64));
@@ -25,7 +26,6 @@ impl<'g> RaggedValue<'g> {
         }
         let inner: Vec<i64> =
             std::iter::once(0).chain(perm[depth + 1..].iter().map(|axis| axis - depth as i64)).collect();
-        let _call = self.graph().open_call();
         self.map_flat_values(|flat| flat.transpose(inner))
     }
 
@@ -37,6 +37,7 @@ impl<'g> RaggedValue<'g> {
     /// A padding of axis 0 or of a partitioned axis is not zero; else as [`Value::pad`].
     #[track_caller]
     pub fn pad(self, paddings: &[[i64; 2]]) -> Result<RaggedValue<'g>> {
+        let _call = self.graph().open_call();
         let depth = self.ragged_rank();
         let rank = rank_of(self)?;
         if paddings.len() != rank || paddings[..=depth] != vec![[0, 0]; depth + 1] {
@@ -65,6 +66,7 @@ impl<'g> RaggedValue<'g> {
     /// Always.
     #[track_caller]
     pub fn slice(self, _begin: &[i64], _size: &[i64]) -> Result<RaggedValue<'g>> {
+        let _call = self.graph().open_call();
         let message = "a ragged value has no slice of one size, because a row may be shorter".to_string();
         Err(unmoved(self, message).with_help("use slice_with, which cuts each row to a range"))
     }
@@ -89,6 +91,7 @@ impl<'g> RaggedValue<'g> {
     /// Always.
     #[track_caller]
     pub fn unique(self) -> Result<[Value<'g>; 2]> {
+        let _call = self.graph().open_call();
         let message = "the rows of a ragged value are not compared with each other".to_string();
         Err(unmoved(self, message).with_help(
             "use flat_values().unique() for the unique elements, or to_tensor and unique_slices for the unique rows",
@@ -97,5 +100,5 @@ impl<'g> RaggedValue<'g> {
 }
 
 fn unmoved(value: RaggedValue<'_>, message: String) -> Error {
-    refuse(ErrorKind::Shape, format!("{message}, got {}", value.shape_text()))
+    refuse(value.graph(), ErrorKind::Shape, format!("{message}, got {}", value.shape_text()))
 }

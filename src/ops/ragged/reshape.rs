@@ -33,7 +33,7 @@ impl<'g> RaggedValue<'g> {
         let (outer, inner) = (axis_of(self, outer, 0)?, axis_of(self, inner, 0)?);
         if outer > inner {
             let message = format!("the outer axis must be before the inner one, got {outer} and {inner}");
-            return Err(refuse(ErrorKind::Shape, message));
+            return Err(refuse(self.graph(), ErrorKind::Shape, message));
         }
         let (graph, count) = (self.graph(), self.ragged_rank());
         let (mut flat, mut partitions) = (self.flat_values(), self.partitions());
@@ -102,7 +102,7 @@ impl<'g> RaggedValue<'g> {
         for (axis, rows) in self.partitions().into_iter().enumerate().map(|(index, rows)| (index + 1, rows)) {
             if chosen.contains(&axis) && !is_one(axis) {
                 if rows.uniform_row_length().as_ref().and_then(Dim::as_known).is_some() {
-                    return Err(not_one(axis, &sizes[axis].to_string()));
+                    return Err(not_one(self, axis, &sizes[axis].to_string()));
                 }
                 let ones = rows.row_lengths()?.equal(1)?.reduce_all(0)?;
                 flat = flat.checked(ones, &format!("every row along axis {axis} must have length 1"))?;
@@ -110,7 +110,7 @@ impl<'g> RaggedValue<'g> {
         }
         if chosen.contains(&0) && !is_one(0) {
             if sizes[0].as_known().is_some() {
-                return Err(not_one(0, &sizes[0].to_string()));
+                return Err(not_one(self, 0, &sizes[0].to_string()));
             }
             let one = dim_value(self.graph(), sizes[0].clone())?.equal(1)?;
             flat = flat.checked(one, "axis 0 must have size 1")?;
@@ -195,7 +195,7 @@ impl<'g> RaggedValue<'g> {
             Some(rows) => rows.uniform_row_length().ok_or_else(|| {
                 let message =
                     format!("a ragged axis cannot be split, got axis {axis} of {}", self.shape_text());
-                refuse(ErrorKind::Shape, message)
+                refuse(self.graph(), ErrorKind::Shape, message)
                     .with_help("use slice_with, which cuts each row, or to_tensor, which pads the rows")
             })?,
         };
@@ -224,6 +224,7 @@ impl<'g> RaggedValue<'g> {
     }
 }
 
-fn not_one(axis: usize, size: &str) -> crate::error::Error {
-    refuse(ErrorKind::Shape, format!("a squeezed axis must have size 1, got {size} at axis {axis}"))
+fn not_one(value: RaggedValue<'_>, axis: usize, size: &str) -> crate::error::Error {
+    let message = format!("a squeezed axis must have size 1, got {size} at axis {axis}");
+    refuse(value.graph(), ErrorKind::Shape, message)
 }

@@ -1,10 +1,12 @@
 //! Ops that move rows of ragged values: gather, concat, stack, tile, reverse, masks.
 
+use std::panic::Location;
+
 use shapeflow_shape_fns::{DType, Dim};
 
 use super::partition::{number, refuse, splits_of_lengths, uniform_partition};
 use super::range::range_parts;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{AnyValue, RaggedValue, RowPartitionValue, Value};
 use crate::ops::{SliceItem, concat as concat_dense, stack};
 
@@ -38,9 +40,8 @@ fn join_rows<'g>(values: &[AnyValue<'g>]) -> Result<AnyValue<'g>> {
     }
     if ragged.len() < values.len() {
         let message = "joined values must have the same number of partitions, got dense and ragged values";
-        return Err(
-            refuse(ErrorKind::Shape, message.to_string()).with_help("make ragged values with from_tensor")
-        );
+        return Err(refuse(values[0].graph(), ErrorKind::Shape, message.to_string())
+            .with_help("make ragged values with from_tensor"));
     }
     let lengths: Vec<Value<'g>> = ragged.iter().map(|value| value.row_lengths()).collect::<Result<_>>()?;
     let inner: Vec<AnyValue<'g>> = ragged.iter().map(|value| value.values()).collect();
@@ -61,7 +62,11 @@ pub(super) fn axis_of(value: RaggedValue<'_>, axis: i64, extra: i64) -> Result<u
     let index = if axis < 0 { axis + rank } else { axis };
     match (0..rank).contains(&index) {
         true => Ok(index as usize),
-        false => Err(refuse(ErrorKind::Shape, format!("an axis must be in [{}, {rank}), got {axis}", -rank))),
+        false => Err(refuse(
+            value.graph(),
+            ErrorKind::Shape,
+            format!("an axis must be in [{}, {rank}), got {axis}", -rank),
+        )),
     }
 }
 
@@ -96,10 +101,7 @@ impl<'g> RaggedValue<'g> {
     #[track_caller]
     pub fn concat(values: &[RaggedValue<'g>], axis: i64) -> Result<RaggedValue<'g>> {
         let Some(&first) = values.first() else {
-            return Err(refuse(
-                ErrorKind::Attribute,
-                "concat needs at least one value, got none".to_string(),
-            ));
+            return Err(no_values("concat", Location::caller()));
         };
         let _call = first.graph().open_call();
         let axis = axis_of(first, axis, 0)?;
@@ -128,7 +130,7 @@ impl<'g> RaggedValue<'g> {
     #[track_caller]
     pub fn stack(values: &[RaggedValue<'g>], axis: i64) -> Result<RaggedValue<'g>> {
         let Some(&first) = values.first() else {
-            return Err(refuse(ErrorKind::Attribute, "stack needs at least one value, got none".to_string()));
+            return Err(no_values("stack", Location::caller()));
         };
         let _call = first.graph().open_call();
         let axis = axis_of(first, axis, 1)? as i64;
@@ -239,6 +241,7 @@ impl<'g> RaggedValue<'g> {
         let _call = self.graph().open_call();
         if count == 0 {
             return Err(refuse(
+                self.graph(),
                 ErrorKind::Attribute,
                 "a value must be repeated at least once, got 0".to_string(),
             ));
@@ -297,6 +300,11 @@ impl<'g> RaggedValue<'g> {
 }
 
 /// Joins values along an axis.
+fn no_values(op: &str, location: &'static Location<'static>) -> Error {
+    let message = format!("{op} needs at least one value, got none");
+    Error::new(ErrorKind::Attribute, Phase::Build, message).at(location)
+}
+
 fn concat_along<'g>(values: &[AnyValue<'g>], axis: usize) -> Result<AnyValue<'g>> {
     if axis == 0 {
         return join_rows(values);
@@ -311,7 +319,7 @@ fn concat_along<'g>(values: &[AnyValue<'g>], axis: usize) -> Result<AnyValue<'g>
             if !first.partition().is_same(other.partition()) {
                 let message =
                     "values joined along an inner axis must be made from the same row splits".to_string();
-                return Err(refuse(ErrorKind::Shape, message));
+                return Err(refuse(values[0].graph(), ErrorKind::Shape, message));
             }
         }
         let inner: Vec<AnyValue<'g>> = ragged.iter().map(|value| value.values()).collect();
@@ -326,7 +334,7 @@ fn concat_along<'g>(values: &[AnyValue<'g>], axis: usize) -> Result<AnyValue<'g>
         if first.graph().same_dim(&rows, &got) == Some(false) {
             let message =
                 format!("values joined along axis 1 must have one number of rows, got {rows} and {got}");
-            return Err(refuse(ErrorKind::Shape, message));
+            return Err(refuse(first.graph(), ErrorKind::Shape, message));
         }
         let end = start.clone() + got;
         numbers.push(first.graph().range(&start, &end, 1i64)?);

@@ -113,7 +113,7 @@ fn batched<'g>(x: AnyValue<'g>, items: &[SliceItem], axis: usize) -> Result<AnyV
                 let message = format!(
                     "a position along axis {axis} must be a range, because the axis is ragged, got {position}"
                 );
-                return Err(refuse(ErrorKind::Index, message)
+                return Err(refuse(x.graph(), ErrorKind::Index, message)
                     .with_help("use SliceItem::span(i, i + 1), which keeps the axis"));
             };
             let starts = ragged.row_starts()?;
@@ -142,7 +142,7 @@ pub(super) fn cut<'g>(
     step: i64,
 ) -> Result<(RowPartitionValue<'g>, Value<'g>)> {
     if step == 0 {
-        return Err(refuse(ErrorKind::Index, "the step of a range must not be 0".to_string()));
+        return Err(refuse(x.graph(), ErrorKind::Index, "the step of a range must not be 0".to_string()));
     }
     let (starts, lengths) = (x.row_starts()?, x.row_lengths()?);
     let (graph, dtype) = (x.graph(), starts.dtype());

@@ -79,7 +79,11 @@ impl<'g> RaggedValue<'g> {
     pub fn top_k(self, k: i64) -> Result<[RaggedValue<'g>; 2]> {
         let _call = self.graph().open_call();
         if k < 0 {
-            return Err(refuse(ErrorKind::Attribute, format!("k must not be negative, got {k}")));
+            return Err(refuse(
+                self.graph(),
+                ErrorKind::Attribute,
+                format!("k must not be negative, got {k}"),
+            ));
         }
         let (sorted, order) = (self.sort(true)?, self.argsort(true)?);
         let partitions = self.partitions();

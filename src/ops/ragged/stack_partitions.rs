@@ -32,46 +32,64 @@ impl<'g> RaggedValue<'g> {
         partitions: impl Into<AnyValue<'g>>,
         num_partitions: impl IntoParam<'g>,
     ) -> Result<RaggedValue<'g>> {
-        let (data, partitions) = flattened(data.into(), partitions.into())?;
+        let (data, partitions) = (data.into(), partitions.into());
         let _call = partitions.graph().open_call();
+        let (data, partitions) = flattened(data, partitions)?;
         let order = partitions.argsort(0, false)?;
         let rowids = partitions.gather(order, 0)?;
         RaggedValue::from_value_rowids(take(data, order)?, rowids, Some(num_partitions.into_param()))
     }
 
-    /// Counts the occurrences of each number below `size` in every row: `[n, (r)] -> [n, size]`. If `binary`, a number that occurs
-    /// counts 1, whatever its weights.
+    /// Counts the occurrences of each number below `size` in every row: `[n, (r)] -> i64[n, size]`. If `binary`, a number that
+    /// occurs counts 1, which makes rows of indices "multi-hot" rows.
     ///
-    /// i32 or i64. `weights` is i32, i64, f32 or f64 with the same number of flat values, or empty, which makes every weight 1.
-    /// Numbers of `size` or more are dropped; a negative one fails the run. As TensorFlow's `RaggedBincount`. Runs on the host.
+    /// i32 or i64. Numbers of `size` or more are dropped; a negative one fails the run. As TensorFlow's `RaggedBincount` without
+    /// weights. Runs on the host.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor, ragged};
     ///
     /// let g = Graph::new();
     /// let rt = g.ragged_constant(&ragged![[1, 1, 0], [], [2]])?;
-    /// let [counts] = g.compile(rt.bincount(3, &Tensor::zeros(shapeflow::DType::I32, &[0])?, false)?)?.run(&[])?;
-    /// assert_eq!(counts, Tensor::from([[1, 2, 0], [0, 0, 0], [0, 0, 1]]));
+    /// let [counts] = g.compile(rt.bincount(3, false)?)?.run(&[])?;
+    /// assert_eq!(counts, Tensor::from([[1i64, 2, 0], [0, 0, 0], [0, 0, 1]]));
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
     ///
     /// # Errors
-    /// There is more than one partition, or `size` is negative, or a dtype is not supported.
+    /// There is more than one partition, or `size` is negative, or the dtype is not i32 or i64.
+    #[doc(alias = "multi_hot")]
     #[track_caller]
-    pub fn bincount(
+    pub fn bincount(self, size: impl IntoParam<'g>, binary: bool) -> Result<Value<'g>> {
+        let _call = self.graph().open_call();
+        self.count_rows(size, counts::no_weights(self.graph())?, binary)
+    }
+
+    /// Adds up the weights of each number below `size` in every row: `[n, (r)] -> [n, size]`.
+    ///
+    /// i32 or i64. `weights` is i32, i64, f32 or f64 with the same number of flat values, or empty, which makes every weight 1.
+    /// As TensorFlow's `RaggedBincount`. Runs on the host.
+    ///
+    /// # Errors
+    /// As [`bincount`](Self::bincount).
+    #[track_caller]
+    pub fn bincount_weighted(
         self,
         size: impl IntoParam<'g>,
         weights: impl IntoOperand<'g>,
-        binary: bool,
     ) -> Result<Value<'g>> {
         let _call = self.graph().open_call();
+        let weights = weights.into_operand(self.flat_values(), std::panic::Location::caller());
+        self.count_rows(size, weights, false)
+    }
+
+    fn count_rows(self, size: impl IntoParam<'g>, weights: Value<'g>, binary: bool) -> Result<Value<'g>> {
         let flat = self.flat_values();
         if self.ragged_rank() != 1 || flat.shape().rank() != Some(1) {
             let message = format!("counted rows must hold numbers, got {}", self.shape_text());
-            return Err(refuse(ErrorKind::Shape, message)
+            return Err(refuse(self.graph(), ErrorKind::Shape, message)
                 .with_help("use merge_dims, or flat_values().bincount for counts of all numbers"));
         }
-        let weights = weights.into_operand(flat, std::panic::Location::caller());
         let splits = self.with_row_splits_dtype(crate::DType::I64)?.row_splits();
         let call = self.graph().op(&counts::RAGGED).data(splits).data(flat).size("size", size);
         call.data(weights).attr("binary_output", binary).finish()
@@ -80,9 +98,10 @@ impl<'g> RaggedValue<'g> {
 
 /// Merges the axes of the partitions into one axis, of the partitions and of the data.
 fn flattened<'g>(data: AnyValue<'g>, partitions: AnyValue<'g>) -> Result<(AnyValue<'g>, Value<'g>)> {
+    let graph = partitions.graph();
     let differ = || {
         let message = "data must begin with the axes of the partitions".to_string();
-        refuse(ErrorKind::Shape, message).with_help("make both ragged with from_tensor, or both dense")
+        refuse(graph, ErrorKind::Shape, message).with_help("make both ragged with from_tensor, or both dense")
     };
     match (data, partitions) {
         (_, AnyValue::Ragged(ragged)) => {
@@ -93,9 +112,11 @@ fn flattened<'g>(data: AnyValue<'g>, partitions: AnyValue<'g>) -> Result<(AnyVal
         (data, AnyValue::Dense(numbers)) => match (data, numbers.shape().rank()) {
             (_, None) => {
                 let message = "the partitions must have a known rank".to_string();
-                Err(refuse(ErrorKind::Shape, message))
+                Err(refuse(graph, ErrorKind::Shape, message))
             }
-            (_, Some(0)) => Err(refuse(ErrorKind::Shape, "the partitions must not be a scalar".to_string())),
+            (_, Some(0)) => {
+                Err(refuse(graph, ErrorKind::Shape, "the partitions must not be a scalar".to_string()))
+            }
             (data, Some(1)) => Ok((data, numbers)),
             (AnyValue::Ragged(_), Some(_)) => Err(differ()),
             (AnyValue::Dense(data), Some(rank)) => {
@@ -103,7 +124,6 @@ fn flattened<'g>(data: AnyValue<'g>, partitions: AnyValue<'g>) -> Result<(AnyVal
                 let (Some(sizes), Some(named)) = (shape.dims(), numbers_shape.dims()) else {
                     return Err(differ());
                 };
-                let graph = data.graph();
                 let same = |(a, b)| graph.same_dim(a, b) != Some(false);
                 if sizes.len() < rank || !sizes.iter().zip(named).all(same) {
                     return Err(differ());

@@ -51,7 +51,7 @@ impl<'g> RaggedValue<'g> {
         let rank = super::reduce::rank_of(self)?;
         if !sizes.is_empty() && sizes.len() != rank {
             let message = format!("there must be one size for each of {rank} axes, got {}", sizes.len());
-            return Err(refuse(ErrorKind::Shape, message));
+            return Err(refuse(self.graph(), ErrorKind::Shape, message));
         }
         let natural = vec![-1; rank];
         let sizes = if sizes.is_empty() { &natural[..] } else { sizes };

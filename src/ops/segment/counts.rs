@@ -4,19 +4,54 @@ use shapeflow_shape_fns::{Attr, DType};
 
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::graph::{IntoOperand, IntoParam, Value};
+use crate::graph::{Graph, IntoOperand, IntoParam, Value};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ops::host_params::{param_ints, param_sizes};
 use crate::ops::integers::ints;
 use crate::ops::row_major::RowMajor;
-use crate::tensor::{Element, TensorView};
+use crate::tensor::{Element, Tensor, TensorView};
 
 impl<'g> Value<'g> {
-    /// Counts the occurrences of each number below `size`: `out[v] = Σ weights[i]` over `self[i] == v`.
+    /// Counts the occurrences of each number below `size`: `out[v]` is the number of `i` with `self[i] == v`.
+    ///
+    /// `[..] -> i64[size]`; `self` is i32 or i64. Numbers of `size` or more are dropped; a negative one fails the run. As
+    /// `bincount` of numpy and torch with `size` in place of `minlength`, and as TensorFlow's `Bincount` without weights.
+    /// Runs on the host.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let stars = g.constant([5, 3, 5, 4, 5])?;
+    /// let [counts] = g.compile(stars.bincount(6)?)?.run(&[])?;
+    /// assert_eq!(counts, Tensor::from([0i64, 0, 0, 1, 1, 3]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `size` is negative, or the dtype is not i32 or i64.
+    #[doc(alias = "value_counts")]
+    #[track_caller]
+    pub fn bincount(self, size: impl IntoParam<'g>) -> Result<Value<'g>> {
+        let _call = self.graph().open_call();
+        self.bincount_weighted(size, no_weights(self.graph())?)
+    }
+
+    /// Adds up the weights of each number below `size`: `out[v] = Σ weights[i]` over `self[i] == v`.
     ///
     /// `[..], weights [..] -> [size]`; `self` is i32 or i64. `weights` is i32, i64, f32 or f64 with as many elements as
-    /// `self`, or empty, which makes every weight 1. Numbers of `size` or more are dropped; a negative one fails the run.
-    /// As TensorFlow's `Bincount`. Runs on the host.
+    /// `self`, or empty, which makes every weight 1. The result has the dtype of the weights. Numbers of `size` or more
+    /// are dropped; a negative one fails the run. As TensorFlow's `Bincount`. Runs on the host.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let (shops, sales) = (g.constant([1, 0, 1])?, g.constant([2.5f32, 4.0, 1.5])?);
+    /// let [totals] = g.compile(shops.bincount_weighted(2, sales)?)?.run(&[])?;
+    /// assert_eq!(totals, Tensor::from([4.0f32, 4.0]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -30,16 +65,31 @@ impl<'g> Value<'g> {
     ///
     /// # Errors
     /// `size` is negative, or a dtype is not supported.
+    #[doc(alias = "bincount")]
     #[track_caller]
-    pub fn bincount(self, size: impl IntoParam<'g>, weights: impl IntoOperand<'g>) -> Result<Value<'g>> {
+    pub fn bincount_weighted(
+        self,
+        size: impl IntoParam<'g>,
+        weights: impl IntoOperand<'g>,
+    ) -> Result<Value<'g>> {
         let weights = weights.into_operand(self, std::panic::Location::caller());
         self.graph().op(&ALL_ELEMENTS).data(self).size("size", size).data(weights).finish()
     }
 
     /// Counts the occurrences of each number below `size` in every row, as [`Value::bincount`] does. If `binary`, a
-    /// number that occurs counts 1, whatever its weights.
+    /// number that occurs counts 1, which makes rows of indices "multi-hot" rows.
     ///
-    /// `[n] -> [size]` or `[b, n] -> [b, size]`. As TensorFlow's `DenseBincount`. Runs on the host.
+    /// `[n] -> i64[size]` or `[b, n] -> i64[b, size]`. As TensorFlow's `DenseBincount` without weights. Runs on the host.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let tags = g.constant([[0, 2, 2], [1, 1, 1]])?;
+    /// let [hot] = g.compile(tags.dense_bincount(3, true)?)?.run(&[])?;
+    /// assert_eq!(hot, Tensor::from([[1i64, 0, 1], [0, 1, 0]]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -54,17 +104,35 @@ impl<'g> Value<'g> {
     ///
     /// # Errors
     /// As [`Value::bincount`]; also if the rank is more than 2.
+    #[doc(alias = "multi_hot")]
     #[track_caller]
-    pub fn dense_bincount(
+    pub fn dense_bincount(self, size: impl IntoParam<'g>, binary: bool) -> Result<Value<'g>> {
+        let _call = self.graph().open_call();
+        let call = self.graph().op(&ROWS).data(self).size("size", size).data(no_weights(self.graph())?);
+        call.attr("binary_output", binary).finish()
+    }
+
+    /// Adds up the weights of each number below `size` in every row, as [`Value::bincount_weighted`] does.
+    ///
+    /// `[n], weights [n] -> [size]` or `[b, n], weights [b, n] -> [b, size]`. As TensorFlow's `DenseBincount`. Runs on the
+    /// host.
+    ///
+    /// # Errors
+    /// As [`Value::bincount_weighted`]; also if the rank is more than 2.
+    #[track_caller]
+    pub fn dense_bincount_weighted(
         self,
         size: impl IntoParam<'g>,
         weights: impl IntoOperand<'g>,
-        binary: bool,
     ) -> Result<Value<'g>> {
         let weights = weights.into_operand(self, std::panic::Location::caller());
-        let call = self.graph().op(&ROWS).data(self).size("size", size).data(weights);
-        call.attr("binary_output", binary).finish()
+        self.graph().op(&ROWS).data(self).size("size", size).data(weights).finish()
     }
+}
+
+/// Returns the empty weights, which make every weight 1 and the counts i64.
+pub(crate) fn no_weights(graph: &Graph) -> Result<Value<'_>> {
+    graph.constant(Tensor::zeros(DType::I64, &[0])?)
 }
 
 pub(crate) static ALL_ELEMENTS: OpDef = OpDef::host("bincount", |cx| {
@@ -264,6 +332,34 @@ mod tests {
         assert_eq!(binary.to_vec::<f32>().unwrap(), [1.0, 1.0, 0.0, 0.0, 1.0, 1.0]);
         let error = run(&ALL_ELEMENTS, &attrs, &[tensor(&[1], &[-1i32]), none]).unwrap_err();
         assert_eq!(error.message(), "a counted number must not be negative, got -1");
+    }
+
+    #[test]
+    fn counts_without_weights_are_i64() -> Result<()> {
+        let g = Graph::new();
+        let x = g.input("x", DType::I32, crate::shape!["b", "n"])?;
+        let ragged = g.ragged_constant(&crate::ragged![[1, 1, 0], [], [2]])?;
+        let counts = [
+            x.bincount(3)?,
+            x.dense_bincount(3, false)?,
+            x.dense_bincount(3, true)?,
+            ragged.bincount(3, true)?,
+        ];
+        let types: Vec<String> =
+            counts.iter().map(|value| format!("{}{}", value.dtype(), value.shape())).collect();
+        assert_eq!(types, ["i64[3]", "i64[b, 3]", "i64[b, 3]", "i64[3, 3]"]);
+        let sums = x.dense_bincount_weighted(3, x.cast(DType::F64)?)?;
+        let exe = g.compile([counts[0], counts[1], counts[2], counts[3], sums])?;
+        let x = Tensor::from([[1, 1, 0], [2, 7, 2]]);
+        let [all, rows, hot, ragged, sums] = exe.run(&[x.view()])?;
+        assert_eq!(all, Tensor::from([1i64, 2, 2]));
+        assert_eq!(rows, Tensor::from([[1i64, 2, 0], [0, 0, 2]]));
+        assert_eq!(hot, Tensor::from([[1i64, 1, 0], [0, 0, 1]]));
+        assert_eq!(ragged, Tensor::from([[1i64, 1, 0], [0, 0, 0], [0, 0, 1]]));
+        assert_eq!(sums, Tensor::from([[0.0, 2.0, 0.0], [0.0, 0.0, 4.0]]));
+        let empty = exe.run_all(&[Tensor::zeros(DType::I32, &[0, 4])?.view()])?;
+        assert_eq!((empty[0].to_vec::<i64>()?, empty[1].sizes()), (vec![0; 3], &[0, 3][..]));
+        Ok(())
     }
 
     #[test]

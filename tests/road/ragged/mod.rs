@@ -9,6 +9,7 @@ mod laws;
 mod maps;
 mod mistakes;
 mod recorded;
+mod refusals;
 mod row_counts;
 mod selections;
 

@@ -56,10 +56,7 @@ pub fn in_graph<'g>(op: &str, arguments: &[Json], x: RaggedValue<'g>) -> Option<
             let ids = x.map_flat_values(|flat| graph.range(0i64, flat.dim(0)?, 1i64)?.floormod(3));
             ragged(ids.and_then(|ids| RaggedValue::stack_dynamic_partitions(x, ids, ints[0])))
         }
-        "bincount" => {
-            let none = Tensor::zeros(DType::I64, &[0]).unwrap();
-            dense(x.abs().and_then(|x| x.cast(DType::I64)?.bincount(ints[0], &none, false)))
-        }
+        "bincount" => dense(x.abs().and_then(|x| x.cast(DType::I64)?.bincount(ints[0], false))),
         "reshape" => dense(x.reshape(&ints[..])),
         "from_tensor_lengths" => ragged(
             x.to_tensor()

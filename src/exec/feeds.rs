@@ -1,0 +1,143 @@
+//! [`Feeds`]: the feeds of a run by name, one for each dense or ragged input.
+
+use shapeflow_shape_fns::DType;
+
+use super::executable::Executable;
+use super::results::Results;
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::ragged::{FLAT_VALUES, ROW_SPLITS, RaggedTensor};
+use crate::tensor::{Tensor, TensorView};
+
+/// What an input is fed: the view of a tensor, or a ragged tensor.
+#[derive(Clone, Debug)]
+pub enum Feed<'a> {
+    /// A dense tensor.
+    Dense(TensorView<'a>),
+    /// A ragged tensor.
+    Ragged(&'a RaggedTensor),
+}
+
+impl<'a> From<TensorView<'a>> for Feed<'a> {
+    fn from(view: TensorView<'a>) -> Feed<'a> {
+        Feed::Dense(view)
+    }
+}
+
+impl<'a> From<&'a Tensor> for Feed<'a> {
+    fn from(tensor: &'a Tensor) -> Feed<'a> {
+        Feed::Dense(tensor.view())
+    }
+}
+
+impl<'a> From<&'a RaggedTensor> for Feed<'a> {
+    fn from(ragged: &'a RaggedTensor) -> Feed<'a> {
+        Feed::Ragged(ragged)
+    }
+}
+
+/// The feeds of a run; see [`Executable::feed`].
+#[derive(Clone, Debug)]
+#[must_use = "the graph runs when `run` is called"]
+pub struct Feeds<'a> {
+    executable: &'a Executable,
+    feeds: Vec<(String, Part<'a>)>,
+    /// The first feed that does not fit its input.
+    error: Option<Error>,
+}
+
+/// What one input of the compiled graph is fed. A ragged input has several.
+#[derive(Clone, Debug)]
+enum Part<'a> {
+    View(TensorView<'a>),
+    Tensor(Tensor),
+}
+
+impl Part<'_> {
+    fn view(&self) -> TensorView<'_> {
+        match self {
+            Part::View(view) => view.clone(),
+            Part::Tensor(tensor) => tensor.view(),
+        }
+    }
+}
+
+impl Executable {
+    /// Feeds an input by name: a tensor, a view, or a ragged tensor. [`Feeds::feed`] feeds the next input, and
+    /// [`Feeds::run`] runs.
+    ///
+    /// ```
+    /// use shapeflow::{DType, Graph, Tensor, ragged, shape};
+    ///
+    /// let g = Graph::new();
+    /// let prices = g.ragged_input("prices", DType::F32, 1, shape![])?;
+    /// let rate = g.input("rate", DType::F32, shape![])?;
+    /// let exe = g.compile([("sums", (prices.reduce_sum(1)?.dense()? * rate).ok()?)])?;
+    /// let (prices, rate) = (ragged![[1.0f32, 2.0], [], [4.0]], Tensor::scalar(10.0f32));
+    /// let results = exe.feed("prices", &prices).feed("rate", &rate).run()?;
+    /// assert_eq!(results.tensor("sums")?.to_vec::<f32>()?, [30.0, 0.0, 40.0]);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    pub fn feed<'a>(&'a self, name: &str, feed: impl Into<Feed<'a>>) -> Feeds<'a> {
+        Feeds { executable: self, feeds: Vec::new(), error: None }.feed(name, feed)
+    }
+}
+
+impl<'a> Feeds<'a> {
+    /// Feeds one more input by name.
+    pub fn feed(mut self, name: &str, feed: impl Into<Feed<'a>>) -> Feeds<'a> {
+        match feed.into() {
+            Feed::Dense(view) => self.feeds.push((name.to_string(), Part::View(view))),
+            Feed::Ragged(ragged) => match self.parts(name, ragged) {
+                Ok(parts) => self.feeds.extend(parts),
+                Err(error) => drop(self.error.get_or_insert(error)),
+            },
+        }
+        self
+    }
+
+    /// Returns the parts of a ragged feed.
+    ///
+    /// # Errors
+    /// The input is dense, or has another number of ragged axes.
+    fn parts(&self, name: &str, ragged: &RaggedTensor) -> Result<Vec<(String, Part<'a>)>> {
+        let inputs = self.executable.inputs();
+        let refuse = |message: String| Err(Error::new(ErrorKind::Feed, Phase::Run, message));
+        if inputs.iter().any(|port| port.name == name) {
+            let shape = ragged.shape();
+            return refuse(format!(
+                "input \"{name}\" must be fed a dense tensor, got a ragged tensor {shape}"
+            ))
+            .map_err(|error| error.with_help("use `RaggedTensor::to_tensor`, which pads the rows"));
+        }
+        let flat = format!("{name}{FLAT_VALUES}");
+        if !inputs.iter().any(|port| port.name == flat) {
+            let ragged = inputs.iter().map(|port| port.name.strip_suffix(FLAT_VALUES).unwrap_or(&port.name));
+            let names: Vec<&str> = ragged.filter(|name| !name.contains(ROW_SPLITS)).collect();
+            return refuse(format!("\"{name}\" is not an input; the inputs are {}", names.join(", ")));
+        }
+        let splits = format!("{name}{ROW_SPLITS}");
+        let (axes, got) =
+            (inputs.iter().filter(|port| port.name.starts_with(&splits)).count(), ragged.ragged_rank());
+        if axes != got {
+            let axes = if axes == 1 { "1 ragged axis".to_string() } else { format!("{axes} ragged axes") };
+            return refuse(format!("input \"{name}\" has {axes}, got a ragged tensor with {got}"));
+        }
+        let parts = ragged.with_row_splits_dtype(DType::I64)?.feeds(name);
+        Ok(parts.into_iter().map(|(name, tensor)| (name, Part::Tensor(tensor))).collect())
+    }
+
+    /// Runs the graph.
+    ///
+    /// # Errors
+    /// A ragged tensor is fed to a dense input, or has another number of ragged axes than its input; else as
+    /// [`Executable::run_named`].
+    #[track_caller]
+    pub fn run(self) -> Result<Results> {
+        if let Some(error) = self.error {
+            return Err(error.or_at(std::panic::Location::caller()));
+        }
+        let feeds: Vec<(&str, TensorView<'_>)> =
+            self.feeds.iter().map(|(name, part)| (name.as_str(), part.view())).collect();
+        self.executable.run_named(&feeds)
+    }
+}
