@@ -1,4 +1,4 @@
-//! `Display` of a graph: one line a node, with dtypes and shapes.
+//! `Display` of a graph: one line for each node, with dtypes and shapes.
 
 use std::fmt;
 

@@ -63,8 +63,8 @@ complex_transforms! {
     3 ifft3, IFFT_3, "IFFT3D", true;
 }
 
-/// Ops of real numbers; rows as in `complex_transforms!`, with the dtype rule and the shape function instead of whether it
-/// is an inverse.
+/// Ops of real numbers. A row is like a row of `complex_transforms!`, with the dtype rule and the shape function
+/// instead of the flag of an inverse.
 macro_rules! real_transforms {
     ($($(#[$meta:meta])* $axes:literal $method:ident, $DEF:ident, $op:literal, $run:path, $dtypes:path, $shape:expr, $dtype_words:literal;)*) => {
         impl<'g> Value<'g> {$(
@@ -102,11 +102,11 @@ real_transforms! {
     /// The first half of the Fourier transform of real numbers over the last axis; the second half is conjugate to it.
     1 rfft, RFFT, "RFFT", kernel::forward, forward_dtypes, RFFT_SHAPES[0],
         "`[.., d], lengths = [n] -> [.., n/2 + 1]`, f32 to c64 and f64 to c128.";
-    /// The Fourier transform of real numbers over the last two axes; of the last axis, the first half.
+    /// The Fourier transform of real numbers over the last two axes. The result has the first half of the last axis.
     #[doc(alias = "rfft2d")]
     2 rfft2, RFFT_2, "RFFT2D", kernel::forward, forward_dtypes, RFFT_SHAPES[1],
         "`[.., d1, d2], lengths = [n1, n2] -> [.., n1, n2/2 + 1]`, f32 to c64 and f64 to c128.";
-    /// The Fourier transform of real numbers over the last three axes; of the last axis, the first half.
+    /// The Fourier transform of real numbers over the last three axes. The result has the first half of the last axis.
     #[doc(alias = "rfft3d")]
     3 rfft3, RFFT_3, "RFFT3D", kernel::forward, forward_dtypes, RFFT_SHAPES[2],
         "`[.., d1, d2, d3], lengths = [n1, n2, n3] -> [.., n1, n2, n3/2 + 1]`, f32 to c64 and f64 to c128.";

@@ -29,8 +29,9 @@ impl Graph {
     /// axes.
     ///
     /// The input `name` has the parts `name/flat_values` and `name/row_splits/i`; [`RaggedTensor::feeds`] gives all of
-    /// them. Row splits are i64, and the run checks them. Texts name the unknown sizes: `history.rows` is the number of rows
-    /// of `history`, `history.rows.1` that of its partition 1, and `history.values` the number of its flat values.
+    /// them. Row splits are i64, and the run checks them. Texts name the unknown sizes: `history.rows` is the number of
+    /// rows of `history`, `history.rows.1` the number of rows of its partition 1, and `history.values` the number of
+    /// its flat values.
     ///
     /// ```
     /// use shapeflow::{DType, Graph, RaggedTensor, TensorView, ragged, shape};

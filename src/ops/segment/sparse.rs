@@ -162,7 +162,7 @@ fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
 /// Checks the integers of a vector, which is operand `operand`, against a limit.
 ///
 /// # Errors
-/// One is outside `[0, limit)`.
+/// An integer is outside `[0, limit)`.
 fn below(operand: usize, what: &str, ints: Vec<i64>, limit: usize) -> Result<Vec<usize>> {
     let check = |(number, int): (usize, i64)| match usize::try_from(int).ok().filter(|int| *int < limit) {
         Some(int) => Ok(int),
