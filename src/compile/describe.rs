@@ -8,8 +8,8 @@ use crate::lower::kernel::Kernel;
 use crate::lower::program::Step;
 use crate::op::Body;
 
-/// Adds to an error the node that failed, its operands, and where it was built. An error of a node inside a branch or a
-/// loop body keeps that node, and gets a note about the node around it.
+/// Adds the failed node, its operands and its location to an error. An error of a node inside a branch or a loop body
+/// keeps that node, and gets a note about the node around it.
 pub(crate) fn locate(graph: &GraphData, index: NodeIx, error: Error) -> Error {
     let node = &graph.nodes[index.at()];
     if matches!(node.op.body, Body::HostWith(_)) && error.node().is_some() {

@@ -69,7 +69,8 @@ impl<'g> IntoOutputs<'g> for AnyValue<'g> {
     }
 }
 
-/// Dense and ragged outputs. A ragged output has several tensors; [`Results::ragged_at`](crate::Results::ragged_at) joins them.
+/// Dense and ragged outputs. A ragged output has several tensors. [`Results::ragged_at`](crate::Results::ragged_at)
+/// joins them.
 impl<'g> IntoOutputs<'g> for &[AnyValue<'g>] {
     fn into_outputs(self) -> Vec<(Option<String>, Value<'g>)> {
         let parts = self.iter().enumerate().map(|(number, output)| match output {

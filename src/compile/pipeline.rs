@@ -16,7 +16,7 @@ use crate::graph::{GraphData, NodeIx, ValueIx};
 use crate::lower::kernel::BufferIx;
 use crate::lower::program::{Content, Program, Step, lower};
 
-/// A compiled graph all of whose ranks and structure parameters are known. It is immutable.
+/// A compiled graph. All its ranks and structure parameters are known. It is immutable.
 pub(crate) struct CompiledProgram {
     /// A number that is unique in this process. It is part of a kernel's name in traces, and tells a thread whether its
     /// last plan belongs to this program.
@@ -64,7 +64,8 @@ impl CompiledProgram {
     /// Lowers and compiles `graph`. The graph holds only nodes that `outputs` need.
     ///
     /// # Errors
-    /// No kernel computes some dtype, the processor lacks the instructions asked for, or executable memory is refused.
+    /// Kernels cannot compute a dtype of the graph, the processor lacks the instructions asked for, or executable
+    /// memory is refused.
     pub(super) fn compile(
         graph: Arc<GraphData>,
         outputs: &[ValueIx],

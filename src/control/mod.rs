@@ -4,12 +4,11 @@
 //! graph. Each closure's nodes are recorded in a region, which becomes a graph; the values that it reads from outside
 //! become operands of the node.
 //!
-//! **Road**: `recorder` records a region. `branch`, `while_loop` and `scan` are the builders. `ragged_map` maps the rows of ragged
-//! values by `scan`. `relax` finds the shapes
-//! of a loop's state: it starts from the initial shapes and gives up what the body changes, until nothing changes.
-//! `node` adds the node. When the graph around it is compiled, `Control::compile` compiles the regions, each once, and
-//! gives a host kernel: `branch` runs the chosen region, and `step` runs the body of a loop again and again, with the
-//! state in two sets of buffers.
+//! **Road**: `recorder` records a region. `branch`, `while_loop` and `scan` are the builders. `ragged_map` maps the
+//! rows of ragged values by `scan`. `relax` finds the shapes of a loop's state: it starts from the initial shapes and
+//! makes each dimension unknown that the body changes, until the body keeps the shapes. `node` adds the node. When the
+//! graph around it is compiled, `Control::compile` compiles the regions, each once, and gives a host kernel: `branch`
+//! runs the chosen region, and `step` runs the body of a loop again and again, with the state in two sets of buffers.
 //!
 //! **Callers**: programs, and `interchange`.
 //!

@@ -84,7 +84,7 @@ impl JoinedRows {
     /// Takes the outputs of one iteration.
     ///
     /// # Errors
-    /// Their inner sizes differ from the ones of the first iteration.
+    /// An output has other inner sizes than in the first iteration.
     pub(super) fn push(&mut self, outputs: Vec<Tensor>) -> Result<()> {
         self.outputs.resize_with(outputs.len(), Vec::new);
         for (rows, row) in self.outputs.iter_mut().zip(outputs) {

@@ -200,7 +200,7 @@ impl Graph {
 /// Returns the number of rows of `xs`, and the shape of a row of each.
 ///
 /// # Errors
-/// `xs` is empty, one of them has no rows or has strings, or the numbers of rows differ.
+/// `xs` is empty, a tensor of `xs` has no rows or has strings, or the numbers of rows differ.
 fn rows_of(graph: &Graph, xs: &[Value<'_>]) -> Result<(Dim, Vec<TensorShape>)> {
     let fail = |kind, message: String| Err(Error::new(kind, Phase::Build, message));
     let (mut count, mut rows): (Option<Dim>, Vec<TensorShape>) = (None, Vec::new());

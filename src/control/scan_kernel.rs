@@ -20,11 +20,12 @@ use crate::tensor::{Tensor, TensorView};
 /// What a loop over rows makes of the outputs of its iterations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum ScanKind {
-    /// Stacks them, beside a state.
+    /// Stacks the outputs. The loop has a state too.
     Scan,
-    /// Stacks them.
+    /// Stacks the outputs.
     Map,
-    /// Joins them along axis 0 to the flat values of ragged rows. Each output gives two results, flat values and row splits.
+    /// Joins the outputs along axis 0 to the flat values of ragged rows. Each output gives two results, flat values and
+    /// row splits.
     MapRows,
 }
 
@@ -113,7 +114,7 @@ impl HostKernel for ScanKernel {
                     let outputs = self.step.advance(&mut state, &operands);
                     outputs.and_then(|outputs| joined.push(outputs))
                 }
-                // The first iteration tells the sizes of the outputs.
+                // The sizes of the outputs are known after the first iteration.
                 None => {
                     let outputs = self.step.advance(&mut state, &operands);
                     outputs.and_then(|outputs| Rows::new(count, &outputs)).map(|made| rows = Some(made))
@@ -186,7 +187,7 @@ impl ScanKernel {
 /// Returns the number of rows of each of `xs`.
 ///
 /// # Errors
-/// One of them is a scalar, or the numbers differ.
+/// A tensor of `xs` is a scalar, or the numbers differ.
 fn row_count(xs: &[TensorView<'_>]) -> Result<usize> {
     let mut count = None;
     for (number, x) in xs.iter().enumerate() {

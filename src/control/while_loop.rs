@@ -241,7 +241,7 @@ impl HostKernel for WhileKernel {
     }
 }
 
-/// Adds to an error of a loop body the iteration in which it was found.
+/// Adds the number of the iteration to an error of a loop body.
 #[cold]
 pub(super) fn in_iteration(error: Error, iteration: u64) -> Error {
     error.note(format!("in iteration {iteration}, counted from 0"), None)

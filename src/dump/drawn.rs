@@ -39,7 +39,7 @@ pub(super) struct Drawn {
     /// Width of the box, with the rows above and below it.
     pub width: f64,
     /// Height of the box, without the rows above and below it.
-    pub body: f64,
+    pub body_height: f64,
 }
 
 /// A line below the title of a box.
@@ -79,18 +79,20 @@ impl Drawn {
             box_width = box_width.max(widest * count as f64);
         }
         self.width = box_width.ceil();
-        self.body = TITLE_HEIGHT + LINE_HEIGHT * self.lines.len() as f64 + 7.0;
+        self.body_height = TITLE_HEIGHT + LINE_HEIGHT * self.lines.len() as f64 + 7.0;
         self
     }
 
     /// Returns the height of the row above the box.
-    pub(super) fn top(&self) -> f64 {
+    pub(super) fn label_height(&self) -> f64 {
         if self.arrivals.iter().any(|text| !text.is_empty()) { LABEL_ROW } else { 0.0 }
     }
 
     /// Returns the height with the rows above and below the box.
     pub(super) fn height(&self) -> f64 {
-        self.top() + self.body + if self.stubs.iter().any(Option::is_some) { STUB } else { 0.0 }
+        self.label_height()
+            + self.body_height
+            + if self.stubs.iter().any(Option::is_some) { STUB } else { 0.0 }
     }
 
     /// Returns the offset from the left edge of the box at which the wire of an operand arrives.
@@ -133,20 +135,23 @@ impl Drawn {
         for (position, text) in self.arrivals.iter().enumerate().filter(|(_, text)| !text.is_empty()) {
             write("shape", self.arrival(position), LABEL_ROW - 5.5, "", text);
         }
-        let (top, bottom) = (self.top(), self.top() + self.body);
+        let (top, bottom) = (self.label_height(), self.label_height() + self.body_height);
         for (output, stub) in self.stubs.iter().enumerate() {
             let Some(stub) = stub else { continue };
             let class = if stub.is_result { "shape result" } else { "shape" };
             write(class, self.departure(output), bottom + 24.0, "", &stub.text);
         }
-        let round =
-            if self.class == "op" || self.class == "scope" { 5.0 } else { (self.body / 2.0).min(14.0) };
+        let round = if self.class == "op" || self.class == "scope" {
+            5.0
+        } else {
+            (self.body_height / 2.0).min(14.0)
+        };
         let _ = write!(
             out,
             "<rect class=\"box\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"{}\" fill=\"{fill}\" stroke=\"#8a94a3\"/>",
             number(top),
             number(self.width),
-            number(self.body),
+            number(self.body_height),
             number(round),
         );
         let mut write = |class: &str, y: f64, data: &str, text: &str| {

@@ -149,8 +149,8 @@ impl Outline {
         }
     }
 
-    /// Divides scopes with many children into parts of consecutive children. All levels have about as many parts, so
-    /// that none is long.
+    /// Divides scopes with many children into parts of consecutive children. All levels have about the same number of
+    /// parts, so that no level is long.
     fn divide_large(&mut self, snapshot: &Snapshot) {
         self.assign_nodes();
         let mut scope = 0;

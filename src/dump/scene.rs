@@ -14,7 +14,7 @@ impl Snapshot {
     ///
     /// ```text
     /// [{"name", "path", "parent", "nodes", "width", "height", "entries", "exits",
-    ///   "boxes": [{"kind", "of", "x", "y", "width", "height", "top", "body", "svg"}],
+    ///   "boxes": [{"kind", "of", "x", "y", "width", "height", "label_height", "body_height", "svg"}],
     ///   "wires": [{"from": [box, output], "dx", "of", "trunk": [[x, top, bottom]],
     ///              "to": [[box, operand, dx, crossings passed]]}],
     ///   "loose": [[box, dx]]}]
@@ -53,8 +53,8 @@ fn scope_json(scope: &ScopeView, picture: &Picture) -> Value {
             "y": tenths(*y),
             "width": tenths(drawn.width),
             "height": tenths(drawn.height()),
-            "top": tenths(drawn.top()),
-            "body": tenths(drawn.body),
+            "label_height": tenths(drawn.label_height()),
+            "body_height": tenths(drawn.body_height),
             "svg": drawn.element(""),
         })
     });

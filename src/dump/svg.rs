@@ -46,7 +46,7 @@ impl Picture {
         let (source, output) = wire.source;
         let corner = self.layout.corners[source];
         let drawn = &self.boxes[source].1;
-        let start = (corner.0 + drawn.departure(output), corner.1 + drawn.top() + drawn.body);
+        let start = (corner.0 + drawn.departure(output), corner.1 + drawn.label_height() + drawn.body_height);
         let mut write = |path: &str, dash: &str| {
             let _ =
                 writeln!(out, "<path class=\"wire\"{dash} d=\"{path}\" fill=\"none\" stroke=\"#9aa4b2\"/>");
@@ -59,7 +59,7 @@ impl Picture {
         for (reader, operand, passed) in &wire.readers {
             let (corner, drawn) = (self.layout.corners[*reader], &self.boxes[*reader].1);
             let arrives =
-                (corner.0 + self.sketch.boxes[*reader].operands[*operand].2, corner.1 + drawn.top());
+                (corner.0 + self.sketch.boxes[*reader].operands[*operand].2, corner.1 + drawn.label_height());
             let Some(passed) = passed else {
                 // The reader is too far for a wire. A dashed line above the box shows that an operand arrives.
                 let path = format!(
@@ -75,7 +75,7 @@ impl Picture {
                 None => start,
             };
             // The last part of the wire is vertical, and the label stands there.
-            let top = if drawn.top() > 0.0 { corner.1 } else { arrives.1 - 4.0 };
+            let top = if drawn.label_height() > 0.0 { corner.1 } else { arrives.1 - 4.0 };
             let mut path = format!("M{}", point(from));
             curve(&mut path, from, (arrives.0, top));
             let _ = write!(path, " V{}", number(arrives.1));

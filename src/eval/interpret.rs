@@ -12,8 +12,8 @@ use crate::expr::{
 };
 use crate::tensor::{Tensor, TensorView, place_text};
 
-/// Computes the tensor of `dtype` and `sizes` whose elements the template gives for these operands. Handles stand for
-/// strings.
+/// Computes the tensor of `dtype` and `sizes` whose elements the template gives for these operands. A string
+/// operand arrives as i64 handles: integers that stand for the strings.
 ///
 /// # Errors
 /// An index is outside its axis, an integer is divided by zero, or memory is refused.

@@ -33,14 +33,12 @@ impl<'t> Bindings<'t> {
         Bindings { table, values: SymbolValues::Few(SmallVec::new()), deferred: Vec::new() }
     }
 
-    /// Returns the value to which a symbol itself is bound, without a look at the symbols that the table equates with
-    /// it.
+    /// Returns the value that is bound to the symbol itself. Ignores the symbols that the table equates with it.
     pub(super) fn get(&self, symbol: Symbol) -> Option<i64> {
         self.values.get(symbol)
     }
 
-    /// Returns the value of a symbol as a dim. The symbol has a value if it, or the dim that the table has equated it
-    /// with, has one.
+    /// Returns the value of a symbol as a dim. A symbol also has the value of the dim that the table equates it with.
     pub(super) fn known(&self, symbol: Symbol) -> Option<Dim> {
         self.try_eval(&Dim::from(symbol)).map(Dim::known)
     }
@@ -87,7 +85,7 @@ impl<'t> Bindings<'t> {
     /// [`Bindings::settle`].
     ///
     /// # Errors
-    /// The dim has another value, or it equals `value` for no value of its unbound symbol.
+    /// The dim has another value, or no value of its unbound symbol makes it equal `value`.
     pub(super) fn bind(&mut self, dim: &Dim, value: i64) -> Result<(), DimMismatch> {
         let dim = self.table.resolve(dim);
         let mismatch = |expected| Err(DimMismatch { dim: dim.clone(), expected, got: value });
@@ -140,7 +138,8 @@ impl<'t> Bindings<'t> {
         while table.guards().iter().any(|record| self.solve(&record.guard)) {}
     }
 
-    /// Binds the one unbound symbol of an equality, or of a broadcast that is one for these sizes; returns whether it did.
+    /// Binds the one unbound symbol of an equality. A broadcast counts as an equality if its bound size leaves the
+    /// other size one value. Returns whether a symbol was bound.
     fn solve(&mut self, guard: &Guard) -> bool {
         let (dim, value) = match guard {
             Guard::Eq(a, b) => match (self.try_eval(a), self.try_eval(b)) {
@@ -170,7 +169,7 @@ impl<'t> Bindings<'t> {
     }
 }
 
-/// A map of symbols to their values. Most graphs have few symbols, which a list finds faster than a hash table.
+/// A map of symbols to their values. Most graphs have few symbols. A list finds few symbols faster than a hash table.
 #[derive(Clone, Debug)]
 enum SymbolValues {
     /// At most [`FEW`] symbols, in no order.
@@ -240,7 +239,7 @@ struct LinearDim {
 
 impl LinearDim {
     /// Returns the symbol, and the value of the symbol for which the function equals `value`. Returns none if there is
-    /// no such integer, or if it is negative and the symbol is a size.
+    /// no such integer, or if the integer is negative and the symbol is a size.
     fn solve(&self, value: i64) -> Option<(Symbol, i64)> {
         let scaled = value.checked_sub(self.offset)?;
         if scaled.checked_rem(self.scale)? != 0 {

@@ -12,11 +12,11 @@ use crate::tensor::{Tensor, TensorView, TensorViewMut};
 /// A run that owns the memory of its inputs and outputs, so that a repetition costs little more than its kernels.
 /// [`Executable::bind`] and [`Executable::bind_sizes`] make it.
 ///
-/// Change inputs with [`BoundRun::set_input`] or [`BoundRun::input_mut`], call [`BoundRun::run`], and read results with [`BoundRun::output`]. The
-/// sizes of the inputs stay. A repetition plans and allocates nothing, if kernels and matrix products compute all
-/// results and the sizes of the inputs determine all sizes. Otherwise, a repetition costs as much as [`Executable::run`]:
-/// if some op runs on the host, sizes or ranks depend on data, an output is an input, or the interpreter runs the graph.
-/// [`BoundRun::is_fixed`] tells which.
+/// Change inputs with [`BoundRun::set_input`] or [`BoundRun::input_mut`], call [`BoundRun::run`], and read results with
+/// [`BoundRun::output`]. The sizes of the inputs stay. A repetition plans and allocates nothing if kernels and matrix
+/// products compute all results and the sizes of the inputs determine all sizes. Otherwise a repetition costs as much as
+/// [`Executable::run`]: an op runs on the host, sizes or ranks depend on data, an output is an input, or the
+/// interpreter runs the graph. [`BoundRun::is_fixed`] tells which case applies.
 ///
 /// ```
 /// use shapeflow::{shape, DType, Graph, TensorView};
@@ -34,16 +34,16 @@ use crate::tensor::{Tensor, TensorView, TensorViewMut};
 /// ```
 pub struct BoundRun {
     executable: Executable,
-    steps: Steps,
+    mode: RunMode,
     /// Whether the last run succeeded.
     computed: bool,
 }
 
 /// How a bound run executes.
-enum Steps {
+enum RunMode {
     /// In fixed memory, by one plan.
     Fixed(FixedRun<'static>),
-    /// As any other run.
+    /// Like [`Executable::run`], which plans each run.
     General { inputs: Vec<Tensor>, outputs: Vec<Tensor>, state: Box<RunState> },
 }
 
@@ -51,8 +51,8 @@ impl Executable {
     /// Binds a run to the sizes of these inputs. The run owns a copy of their elements.
     ///
     /// # Errors
-    /// There is not one view for each input, or for each needed input; an input does not fit its declaration; or memory
-    /// is refused.
+    /// There is neither one view for each input nor one for each needed input; an input does not fit its declaration;
+    /// or memory is refused.
     #[track_caller]
     pub fn bind(&self, inputs: &[TensorView<'_>]) -> Result<BoundRun> {
         let location = Location::caller();
@@ -82,21 +82,21 @@ impl Executable {
         let inputs = self.needed_of(&tensors)?.into_owned();
         // Every tensor must have one owner, so that writes do not move its elements.
         drop(tensors);
-        let steps = match self.specializations().single() {
+        let mode = match self.specializations().single() {
             Some(single) if FixedRun::suits(&single.program) => {
                 let inputs = inputs.into_iter().map(GivenInput::Owned).collect();
-                Steps::Fixed(FixedRun::bind(single.clone(), inputs)?)
+                RunMode::Fixed(FixedRun::bind(single.clone(), inputs)?)
             }
-            _ => Steps::General { inputs, outputs: Vec::new(), state: Box::default() },
+            _ => RunMode::General { inputs, outputs: Vec::new(), state: Box::default() },
         };
-        Ok(BoundRun { executable: self.clone(), steps, computed: false })
+        Ok(BoundRun { executable: self.clone(), mode, computed: false })
     }
 }
 
 impl BoundRun {
     /// Returns whether repetitions plan and allocate nothing.
     pub fn is_fixed(&self) -> bool {
-        matches!(self.steps, Steps::Fixed(_))
+        matches!(self.mode, RunMode::Fixed(_))
     }
 
     /// Runs on the elements that the inputs hold now, and stores the results in the outputs.
@@ -106,9 +106,9 @@ impl BoundRun {
     #[track_caller]
     pub fn run(&mut self) -> Result<()> {
         self.computed = false;
-        match &mut self.steps {
-            Steps::Fixed(fixed) => fixed.run(),
-            Steps::General { inputs, outputs, state } => {
+        match &mut self.mode {
+            RunMode::Fixed(fixed) => fixed.run(),
+            RunMode::General { inputs, outputs, state } => {
                 outputs.clear();
                 let views: Vec<TensorView<'_>> = inputs.iter().map(Tensor::view).collect();
                 self.executable.run_with(&views, state).map(|results| *outputs = results)
@@ -119,7 +119,8 @@ impl BoundRun {
         Ok(())
     }
 
-    /// Returns an input for writing, by number or name. Its elements stay until the next call of this method.
+    /// Returns an input for writing, by number or name. The input keeps its elements until this method or
+    /// [`BoundRun::feed_back`] changes them.
     ///
     /// # Errors
     /// There is no such input, or the outputs do not need it.
@@ -127,9 +128,9 @@ impl BoundRun {
     pub fn input_mut(&mut self, input: impl PortIndex) -> Result<TensorViewMut<'_>> {
         let location = Location::caller();
         let number = self.input_number(&input).map_err(|error| error.at(location))?;
-        match &mut self.steps {
-            Steps::Fixed(fixed) => Ok(fixed.input_mut(number)),
-            Steps::General { inputs, .. } => inputs[number].view_mut().map_err(|error| error.at(location)),
+        match &mut self.mode {
+            RunMode::Fixed(fixed) => Ok(fixed.input_mut(number)),
+            RunMode::General { inputs, .. } => inputs[number].view_mut().map_err(|error| error.at(location)),
         }
     }
 
@@ -167,9 +168,9 @@ impl BoundRun {
     pub fn output(&self, output: impl PortIndex) -> Result<TensorView<'_>> {
         let location = Location::caller();
         let number = self.output_number(&output).map_err(|error| error.at(location))?;
-        match &self.steps {
-            Steps::Fixed(fixed) => fixed.output(number).map_err(|error| error.or_at(location)),
-            Steps::General { outputs, .. } => Ok(outputs[number].view()),
+        match &self.mode {
+            RunMode::Fixed(fixed) => fixed.output(number).map_err(|error| error.or_at(location)),
+            RunMode::General { outputs, .. } => Ok(outputs[number].view()),
         }
     }
 
@@ -186,9 +187,9 @@ impl BoundRun {
 
     fn copy_output(&mut self, output: &impl PortIndex, input: &impl PortIndex) -> Result<()> {
         let (from, to) = (self.output_number(output)?, self.input_number(input)?);
-        let result = match &mut self.steps {
-            Steps::Fixed(fixed) => fixed.feed_back(from, to),
-            Steps::General { inputs, outputs, .. } => {
+        let result = match &mut self.mode {
+            RunMode::Fixed(fixed) => fixed.feed_back(from, to),
+            RunMode::General { inputs, outputs, .. } => {
                 inputs[to].view_mut().and_then(|mut memory| memory.copy_from(outputs[from].view()))
             }
         };

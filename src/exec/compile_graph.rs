@@ -20,8 +20,8 @@ impl Graph {
     ///
     /// # Errors
     /// An output is poisoned (an operator that failed made it), belongs to another graph, or cannot be compiled; or two
-    /// outputs have one name. The error is that of the first poisoned output;
-    /// [`Error::all`] lists also the errors of operators that no call has returned before.
+    /// outputs have one name. If several outputs are poisoned, the error is the error of the first one.
+    /// [`Error::all`] also lists the errors of operators that no call has returned before.
     #[track_caller]
     pub fn compile<'g>(&'g self, outputs: impl IntoOutputs<'g>) -> Result<Executable> {
         self.compile_at(&CompileOptions::new(), outputs.into_outputs(), Location::caller())
@@ -67,7 +67,7 @@ impl Graph {
                 return refuse(
                     ErrorKind::ForeignValue,
                     format!(
-                        "outputs must belong to the graph made at {}, got a value of the one made at {}",
+                        "outputs must belong to the graph made at {}, got a value of the graph made at {}",
                         self.created(),
                         value.graph().created()
                     ),

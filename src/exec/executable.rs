@@ -47,7 +47,7 @@ struct Shared {
     /// The numbers of the inputs that the outputs need. The specializations take only these.
     needed: Vec<usize>,
     outputs: Vec<Port>,
-    /// States of threads that do not run now.
+    /// Run states that no thread uses now.
     states: Mutex<Vec<RunState>>,
     compile_time: Duration,
 }
@@ -62,8 +62,8 @@ impl fmt::Debug for Executable {
 }
 
 impl Executable {
-    /// Compiles `graph`, which holds the nodes that `outputs` need and no others. Its inputs are the needed ones of
-    /// `inputs`.
+    /// Compiles `graph`, which holds the nodes that `outputs` need and no others. Its inputs are the ports of `inputs`
+    /// that the outputs need.
     ///
     /// # Errors
     /// The graph cannot be compiled, or threads are refused.
@@ -97,7 +97,7 @@ impl Executable {
         })))
     }
 
-    /// Compiles `graph`, all of whose inputs the outputs need.
+    /// Compiles `graph`. The outputs need all its inputs.
     ///
     /// # Errors
     /// As [`Executable::new`].
@@ -184,7 +184,7 @@ impl Executable {
         self.run_to(inputs, None, state)
     }
 
-    /// Runs. The results go to `outputs`, or else are returned as tensors.
+    /// Runs on `inputs`. Stores the results in `outputs`, or returns them as tensors if there are no `outputs`.
     pub(super) fn run_to(
         &self,
         inputs: &[TensorView<'_>],
@@ -331,11 +331,12 @@ impl Executable {
         if got == wanted {
             return Ok(());
         }
-        let message = format!("every output needs a view, {wanted} in all, got {got}");
+        let message = format!("there must be {wanted} views, one for each output, got {got}");
         Err(Error::new(ErrorKind::Feed, Phase::Run, message))
     }
 
-    /// Returns what `given` has for the needed inputs: it has an entry for every input or for every needed input.
+    /// Returns the entries of `given` for the needed inputs. `given` has an entry for every input, or for every needed
+    /// input.
     ///
     /// # Errors
     /// `given` has another number of entries.

@@ -1,4 +1,4 @@
-//! [`FixedRun`]: a bound run in memory that never moves, by one plan.
+//! [`FixedRun`]: a bound run in memory that never moves. One plan serves all repetitions.
 
 use std::borrow::Cow;
 use std::sync::Arc;

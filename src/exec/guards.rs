@@ -61,7 +61,7 @@ fn refusal(graph: &GraphData, index: NodeIx, bindings: &Bindings<'_>, message: S
     }
 }
 
-/// Adds to an error of a run the node that failed.
+/// Adds the failed node to an error of a run.
 pub(super) fn run_error(graph: &GraphData, index: NodeIx, error: Error) -> Error {
     locate(graph, index, error.with_phase(Phase::Run))
 }

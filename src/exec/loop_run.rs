@@ -1,4 +1,4 @@
-//! [`LoopRun`]: repetitions of a program whose first results are inputs of the next repetition.
+//! [`LoopRun`]: repetitions of a program. Results of one repetition are inputs of the next repetition.
 
 use super::executable::Executable;
 use super::fixed_run::{FixedRun, GivenInput};
@@ -8,12 +8,12 @@ use crate::tensor::{Tensor, TensorView, TensorViewMut};
 
 /// The source of an input in all repetitions.
 pub(crate) enum LoopInput<'m> {
-    /// The given tensor at first, then this result of the repetition before. The tensor shares its elements with no other
-    /// tensor.
+    /// The given tensor in the first repetition, then this result of the previous repetition. The tensor shares its
+    /// elements with no other tensor.
     Result(usize, Tensor),
     /// The given view.
     Fixed(TensorView<'m>),
-    /// The given view at first, then what [`LoopRun::input_mut`] stores.
+    /// The given view in the first repetition, then the elements that [`LoopRun::input_mut`] stores.
     Changing(TensorView<'m>),
 }
 
@@ -21,7 +21,7 @@ pub(crate) enum LoopInput<'m> {
 /// whose arguments are complete, and copies the results that are inputs of the next repetition.
 pub(crate) struct LoopRun<'m> {
     fixed: FixedRun<'m>,
-    /// The buffers to copy after a repetition.
+    /// The copies after each repetition: pairs of source and target.
     copies: Vec<(BufferIx, BufferIx)>,
 }
 

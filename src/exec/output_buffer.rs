@@ -37,8 +37,8 @@ impl<'m> OutputBuffer<'m> {
         self.memory.is_none()
     }
 
-    /// Takes the memory for a step that stores the result itself; none if it was taken before, or is for strings, which
-    /// no step stores.
+    /// Takes the memory, so that a step can store the result in it. Returns none if the memory was taken before, or if
+    /// it is for strings: no step stores strings.
     pub(super) fn take(&mut self) -> Option<&'m mut [u8]> {
         self.memory.take_if(|_| self.dtype != DType::String)?.into_bytes()
     }
@@ -48,7 +48,7 @@ impl<'m> OutputBuffer<'m> {
         self.memory.as_mut().map(TensorViewMut::reborrow)
     }
 
-    /// Copies result `number` into the memory, which is not taken.
+    /// Copies result `number` into the memory. The memory must not be taken.
     ///
     /// # Errors
     /// The result has another dtype or other sizes.

@@ -201,7 +201,7 @@ impl SegmentPlanner<'_> {
         let message =
             format!("the run must stay within the memory limit of {limit} bytes, but needs {needed}");
         let error = Error::new(ErrorKind::Memory, Phase::Run, message);
-        // The largest stored buffer; of several equally large ones the first.
+        // The first of the largest stored buffers.
         Err(match stores().rev().max_by_key(|stored| stored.bytes) {
             Some(StoredBuffer { buffer, bytes, .. }) => {
                 let value = self.value_text(*buffer);

@@ -34,7 +34,8 @@ pub(super) struct Run<'r, 'm> {
     bindings: Option<Bindings<'r>>,
 }
 
-/// Runs a program on row-major inputs. The results go to `outputs`, or else are returned as tensors.
+/// Runs a program on row-major inputs. Stores the results in `outputs`, or returns them as tensors if there are no
+/// `outputs`.
 ///
 /// # Errors
 /// Those of [`Executable::run`](crate::Executable::run).
@@ -63,7 +64,7 @@ fn given_memory<'m>(
 ) -> Result<Memory<'m>> {
     let mut memory = Memory::new(Cow::Borrowed(&compiled.lowered.roots), retained);
     for &(buffer, content) in &compiled.given {
-        // Strings and variants have no bytes. Host kernels read their tensor itself.
+        // Strings and variants have no bytes. Host kernels read their tensors directly.
         match content {
             Content::Input(port) if inputs[port].dtype().size_bytes().is_none() => {
                 memory.hold(buffer, inputs[port].to_tensor()?);
@@ -80,7 +81,7 @@ fn given_memory<'m>(
 }
 
 impl<'r, 'm> Run<'r, 'm> {
-    /// A run in a memory that has the inputs and the constants.
+    /// Creates a run. `memory` has the inputs and the constants.
     pub(super) fn new(
         specialization: &'r Specialization,
         code: &'r KernelCode,
@@ -132,8 +133,8 @@ impl<'r, 'm> Run<'r, 'm> {
         Ok(bindings)
     }
 
-    /// Gives every buffer that a segment's kernels and matmuls store its memory: for a result that of `outputs`, if it
-    /// fits.
+    /// Gives memory to every buffer that the kernels and matmuls of a segment store. A result gets the caller's memory
+    /// in `outputs`, if this memory fits.
     ///
     /// # Errors
     /// Memory is refused.

@@ -14,7 +14,8 @@ use crate::compile::{OutputSource, Specialization, SpecializationCache};
 use crate::error::Result;
 use crate::tensor::{Tensor, TensorView, TensorViewMut};
 
-/// Runs a graph on row-major inputs, one view for each. The results go to `outputs`, or else are returned as tensors.
+/// Runs a graph on row-major inputs: `inputs` has a view for each input of the graph. Stores the results in `outputs`,
+/// or returns them as tensors if there are no `outputs`.
 ///
 /// # Errors
 /// Those of [`Executable::run`](crate::Executable::run).

@@ -10,11 +10,11 @@ use crate::lower::program::Step;
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Stats {
-    /// Fused kernels.
+    /// Number of fused kernels.
     pub kernels: usize,
-    /// Matrix products.
+    /// Number of matrix products.
     pub products: usize,
-    /// Nodes that run outside kernels: by their host kernels, or by the interpreter of expressions.
+    /// Number of nodes that run outside kernels: by their host kernels, or by the interpreter of expressions.
     pub host_nodes: usize,
     /// The reason of each compilation, in the order of the compilations.
     pub compiles: Vec<String>,

@@ -12,7 +12,7 @@ use crate::tensor::place_text;
 
 /// Collects the operands and attributes of a node. [`OpBuilder::finish`] infers dtypes and shapes and adds the node.
 ///
-/// A call that is refused leaves no trace in the graph.
+/// A refused call leaves the graph unchanged.
 #[must_use = "nothing is added before `finish`"]
 pub struct OpBuilder<'g> {
     graph: &'g Graph,
@@ -233,8 +233,8 @@ impl<'g> OpBuilder<'g> {
         Err(Error::new(ErrorKind::DivideByZero, Phase::Build, message))
     }
 
-    /// Gives the last operands of the only list to the data operands that the declaration has after the list. Before this
-    /// step, the list holds them, because [`OpBuilder::data`] puts every operand into the first list.
+    /// Gives the last operands of the only list to the data operands that the declaration has after the list. Before
+    /// this step, the list holds these operands, because [`OpBuilder::data`] puts every operand into the first list.
     fn pass_after_list(&mut self) {
         let Some(list) = self.op.operand_list() else { return };
         let mut lists = (0..list.len()).filter(|place| matches!(list[*place], Operand::Variadic(_)));

@@ -8,7 +8,7 @@ use crate::eval::{MAX_ELEMENTS, elements_of, evaluate};
 use crate::op::Body;
 use crate::tensor::{Tensor, TensorView};
 
-/// The maximum number of nodes of a constant expression that is folded. The run evaluates larger ones.
+/// The maximum number of nodes of a constant expression that is folded. The run evaluates a larger expression.
 const MAX_NODES: usize = 256;
 
 impl GraphData {
@@ -20,7 +20,7 @@ impl GraphData {
         elements_of(&self.const_fold(value)?.view())
     }
 
-    /// Computes the tensor of a value that depends only on constants; `None` for any other value, and where the
+    /// Computes the tensor of a value that depends only on constants; `None` for any other value, and if the
     /// expression has more than [`MAX_NODES`] nodes or a tensor of more than [`MAX_ELEMENTS`] elements.
     pub(crate) fn const_fold(&self, value: ValueIx) -> Option<Tensor> {
         let mut tensors: FxHashMap<ValueIx, Tensor> = FxHashMap::default();

@@ -48,7 +48,7 @@ impl DimNames {
         self.0.guard(guard)
     }
 
-    /// Runs `f`. Texts of dimensions that `f` makes have the names.
+    /// Runs `f`. Dimensions in the texts that `f` makes have these names.
     pub(crate) fn scope<T>(&self, f: impl FnOnce() -> T) -> T {
         self.0.scope(f)
     }
@@ -214,8 +214,8 @@ fn ragged_part(name: &str) -> Option<(&str, RaggedPart<'_>)> {
 }
 
 impl RaggedPart<'_> {
-    /// Returns the end of the name of a dimension: of the axis `axis` of the part, such as `.0`, or of a dimension that is
-    /// no axis. The number of rows is no axis of row splits, which are one longer.
+    /// Returns the last part of a dimension's name. `axis` is the axis of the tensor, such as `.0`, or empty for a
+    /// dimension that is no axis. The number of rows is no axis of the row splits, because there is one more split.
     fn axis(&self, axis: &str) -> String {
         match (self, axis) {
             (RaggedPart::FlatValues, ".0") => ".values".to_string(),

@@ -1,4 +1,4 @@
-//! `Display` of a graph: one line a node, with dtypes and shapes, and the graphs inside a node below its line.
+//! `Display` of a graph: one line for each node, with dtypes and shapes. The graphs inside a node follow its line.
 
 use std::fmt::{self, Write};
 

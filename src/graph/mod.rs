@@ -108,7 +108,7 @@ pub(crate) struct GraphData {
     pub call: Option<&'static Location<'static>>,
     /// Whether a call is refused that ties two names of dimensions.
     pub strict: bool,
-    /// Names that the program states to be equal, and where.
+    /// Names that the program states to be equal, with the lines of the statements.
     pub stated: Vec<([String; 2], &'static Location<'static>)>,
     /// The number of open regions.
     pub open_regions: u32,

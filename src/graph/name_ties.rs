@@ -47,7 +47,8 @@ impl fmt::Display for NameTie {
     }
 }
 
-/// The first of the numbers that stand for statements of the program, where others stand for nodes. They descend.
+/// The number of the first statement of the program. The origin of an equality is the number of a node or of a
+/// statement. Statements are numbered downwards, so their numbers differ from the numbers of nodes.
 const FIRST_STATEMENT: u32 = u32::MAX - 1;
 
 impl Graph {
@@ -130,7 +131,7 @@ impl GraphData {
         Ok(())
     }
 
-    /// Returns the line of the statement that a number stands for, if it stands for none of the nodes.
+    /// Returns the line of the statement that is the origin of an equality; `None` if the origin is a node.
     pub(super) fn statement(&self, origin: u32) -> Option<&'static Location<'static>> {
         let number = FIRST_STATEMENT.checked_sub(origin)? as usize;
         self.stated.get(number).map(|(_, location)| *location)
@@ -169,7 +170,7 @@ impl GraphData {
     /// Refuses ties of names beyond the first `known`.
     ///
     /// # Errors
-    /// There is one.
+    /// There is such a tie.
     pub(super) fn refuse_ties(&self, known: (usize, usize)) -> Result<()> {
         let Some(([a, b], broadcast, _)) = self.tied_names(known).into_iter().next() else { return Ok(()) };
         let relation = if broadcast { "broadcasts them with each other" } else { "makes them equal" };

@@ -49,7 +49,7 @@ pub(crate) struct Extra {
 pub(crate) struct Node {
     pub op: OpRef,
     pub operands: SmallVec<[ValueIx; 2]>,
-    /// The declared operands that `operands` holds. The others are attributes of the same name, or left out.
+    /// The declared operands that `operands` holds. Other declared operands are attributes of the same name, or absent.
     pub given: OperandMask,
     pub first_output: ValueIx,
     pub outputs: u32,

@@ -1,4 +1,4 @@
-//! `Poison`: the error of a poisoned value, and who has seen it.
+//! `Poison`: the error of a poisoned value, and whether the program has seen the error.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -30,7 +30,7 @@ pub(crate) struct Partitions {
     records: Vec<PartitionRecord>,
     /// The partitions of each ragged value, outermost first.
     lists: Vec<Vec<u32>>,
-    /// The partitions by encoding (its name, and its value): one encoding has one identity.
+    /// The partitions by encoding: the name and the value of the encoding. Each encoding has one identity.
     by_encoding: Vec<(&'static str, ValueIx, u32)>,
 }
 

@@ -143,7 +143,7 @@ impl GraphData {
 }
 
 impl ValueInfo {
-    /// The place of a value whose region is closed.
+    /// Returns the entry that stands for a value whose region is closed.
     fn closed() -> ValueInfo {
         ValueInfo { node: CLOSED, dtype: DType::F32, shape: TensorShape::unranked(), elements: None }
     }

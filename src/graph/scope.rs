@@ -37,8 +37,8 @@ impl Drop for Scope<'_> {
     }
 }
 
-/// The guard of a call that adds several nodes. Until the guard drops, a node that a line of this crate adds has the line
-/// of the call.
+/// The guard of a call that adds several nodes. Until the guard drops, nodes that the code of this crate adds have the
+/// line of the call.
 #[must_use = "the call ends when the guard drops"]
 pub(crate) struct OpenCall<'g> {
     graph: &'g Graph,
@@ -46,13 +46,13 @@ pub(crate) struct OpenCall<'g> {
 }
 
 impl Graph {
-    /// Opens a call of the caller's line. A line of this crate leaves the outer call in force.
+    /// Opens a call at the caller's line. If the caller is code of this crate, the outer call stays in force.
     #[track_caller]
     pub(crate) fn open_call(&self) -> OpenCall<'_> {
         self.open_call_at(Location::caller())
     }
 
-    /// Opens a call as [`Graph::open_call`] does, of the given line.
+    /// Opens a call as [`Graph::open_call`] does, at the given line.
     pub(crate) fn open_call_at(&self, location: &'static Location<'static>) -> OpenCall<'_> {
         let mut data = self.write();
         let outer = data.call;

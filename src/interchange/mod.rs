@@ -2,13 +2,14 @@
 //! `safetensors`).
 //!
 //! In: `read_model` and `Model` read a GraphDef or a SavedModel, binary or text, and `Model::import` builds a graph
-//! from it; `SavedModel` does so by signature, with the variables of the checkpoint. `read_npz`, `read_npy` and `map_safetensors` read tensors. Out: `to_graphdef` and `to_pbtxt` write a graph for TensorFlow,
-//! TensorBoard and Netron; `write_npz`, `write_npy` and `write_safetensors` write tensors. Users and the command line call this module.
+//! from it; `SavedModel` builds the graph of a signature, with the variables of the checkpoint. `read_npz`, `read_npy`
+//! and `map_safetensors` read tensors. Out: `to_graphdef` and `to_pbtxt` write a graph for TensorFlow, TensorBoard and
+//! Netron; `write_npz`, `write_npy` and `write_safetensors` write tensors. Users and the command line call this module.
 //!
 //! Nothing here runs a graph. Nothing here knows an op by its name, except structural ops, which the import handles
-//! itself: placeholders, constants, calls, branches, loops, tensor lists, assertions, variables and lookup tables. For all
-//! other ops, the op registry has the
-//! TensorFlow spellings, and the table `signatures.tsv` has TensorFlow's signatures.
+//! itself: placeholders, constants, calls, branches, loops, tensor lists, assertions, variables and lookup tables. For
+//! all other ops, the op registry has the TensorFlow spellings, and the table `signatures.tsv` has TensorFlow's
+//! signatures.
 //!
 //! ```
 //! # #[cfg(feature = "graphdef")] {

@@ -108,9 +108,9 @@ impl ImportOptions {
     /// `RandomUniformInt` and `TruncatedNormal` that have no seed of their own.
     ///
     /// A graph has no state: every run has the same numbers, and every node has numbers of its own. A node whose
-    /// attributes `seed` and `seed2` are not both 0 has the numbers of TensorFlow's first run on a CPU. The numbers of the
-    /// other nodes are not those of TensorFlow, which draws their seeds when it starts. For new numbers in every run, feed the
-    /// node, or import with another seed.
+    /// attributes `seed` and `seed2` are not both 0 has the numbers of TensorFlow's first run on a CPU. The other nodes
+    /// have other numbers than in TensorFlow, because TensorFlow draws their seeds when it starts. For new numbers in
+    /// every run, feed the node, or import with another seed.
     #[must_use]
     pub fn random_seed(mut self, seed: u64) -> ImportOptions {
         self.random_seed = seed;

@@ -1,4 +1,4 @@
-//! [`Access`]: how the body of a node reads its operands. The partition asks only this, never for the op.
+//! [`Access`]: how the body of a node reads its operands. The partition asks only for the access, never for the op.
 
 use rustc_hash::FxHashMap;
 use shapeflow_shape_fns::{DType, Dim};
@@ -19,7 +19,7 @@ pub(crate) enum Read {
 /// What the partition must know about a body.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Access {
-    /// Each operand number, with one way in which the body reads the operand. No pair stands twice.
+    /// Pairs of an operand number and a way in which the body reads this operand. Each pair occurs once.
     pub reads: Vec<(u32, Read)>,
     /// The number of primitive operations, weighted: an integer division counts 8.
     pub cost: u32,

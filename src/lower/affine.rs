@@ -109,7 +109,7 @@ impl Piece {
 
     /// Returns the index as a linear form of the axes of the piece.
     /// # Errors
-    /// The index is not linear on this piece. The error is the next refinement towards pieces on which it is.
+    /// The index is not linear on this piece. The error is the next refinement towards pieces on which it is linear.
     pub(crate) fn linear(&self, index: &BoundIndex) -> Result<Affine, Refine> {
         let mut sum =
             Affine { constant: index.constant, coefficients: SmallVec::from_elem(0, self.axes.len()) };
@@ -129,7 +129,7 @@ impl Piece {
 
     /// Returns the floor quotient and the remainder of a linear form.
     /// # Errors
-    /// The quotient is not linear on this piece. The error is the next refinement towards pieces on which it is.
+    /// The quotient is not linear on this piece. The error is the next refinement towards pieces on which it is linear.
     fn divide(&self, value: &Affine, divisor: i64) -> Result<(Affine, Affine), Refine> {
         let whole = value.constant.div_euclid(divisor);
         let mut rest =

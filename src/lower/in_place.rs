@@ -12,8 +12,8 @@ use super::plan::KernelPlan;
 /// Returns whether buffers `read` and `written` may share their bytes.
 ///
 /// They may if the kernel reads an element of `read` only to compute the element of `written` at the same offset, and
-/// loads before it stores there. `root` returns the buffer that owns the bytes of a buffer: of an alias, the buffer
-/// behind it.
+/// loads the one before it stores the other. `root` returns the buffer that owns the bytes of a buffer, which may be an
+/// alias.
 pub(crate) fn may_overwrite(
     kernel: &Kernel,
     plan: &KernelPlan,

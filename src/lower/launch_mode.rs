@@ -12,8 +12,8 @@ use crate::tiles::StridedCopy;
 pub(crate) enum LaunchMode {
     /// The machine code runs on the buffers themselves.
     Direct,
-    /// The machine code runs on contiguous memory of the thread in place of these slots, which are copied to or from
-    /// it.
+    /// The machine code runs on contiguous memory of the thread in place of these slots. The launch copies the slots to
+    /// or from this memory.
     Staged(SmallVec<[usize; 2]>),
     /// The box is a copy from one slot to another.
     Copy(Box<BoxCopy>),
@@ -76,8 +76,8 @@ pub(super) fn copied_slots(body: &KernelBody) -> Option<(usize, usize)> {
     }
 }
 
-/// Returns the mode of a box whose inner axis has `n` elements. It is direct, unless a slot has another inner stride
-/// than the body was compiled for.
+/// Returns the mode of a box whose inner axis has `n` elements. The mode is direct, unless a slot has another inner
+/// stride than the body was compiled for.
 pub(super) fn direct_or_staged(body: &KernelBody, slots: &[SlotPlan], n: i64) -> LaunchMode {
     let needs_staging = |&number: &usize| {
         let kind = &body.slots[number];

@@ -86,7 +86,7 @@ pub(super) struct Partitioner<'a> {
 /// For each symbol that the sizes of inputs do not bind: the values that must be computed before it is bound.
 pub(crate) type LateSymbols = FxHashMap<Symbol, SmallVec<[ValueIx; 2]>>;
 
-/// Partitions `graph`, whose `outputs` need every node. The outputs and the `watched` values are stored.
+/// Partitions `graph`. The `outputs` need all its nodes. The outputs and the `watched` values are stored.
 pub(crate) fn partition(
     graph: &GraphData,
     outputs: &[ValueIx],

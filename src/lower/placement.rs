@@ -7,23 +7,23 @@ use crate::graph::ValueIx;
 /// Why a value has memory of its own.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum MaterializeReason {
-    /// It is a graph input or a constant.
+    /// The value is a graph input or a constant.
     Given,
-    /// It is the result of a node that runs by itself, such as a host kernel or a matmul.
+    /// The value is the result of a node that runs by itself, such as a host kernel or a matmul.
     SingleNodeResult,
-    /// It is an output of the graph.
+    /// The value is an output of the graph.
     Output,
-    /// A host kernel, a matmul or the planner reads it from memory.
+    /// A host kernel, a matmul or the planner reads the value from memory.
     ReadFromMemory,
-    /// It is read in row-major order.
+    /// The value is read in row-major order.
     ReadFlat,
-    /// It is costly, and read at several indices.
+    /// The value is costly, and read at several indices.
     SeveralIndices,
-    /// It is costly, and would be computed again along an axis that it does not vary along.
+    /// The value is costly, and would be computed again along an axis that it does not vary along.
     AddedAxis,
-    /// It is a reduction whose result is read in another domain.
+    /// The value is a reduction whose result is read in another domain.
     ReduceBoundary,
-    /// Its consumer's kernel has reached a size limit.
+    /// The kernel that reads the value has reached a size limit.
     KernelFull,
 }
 

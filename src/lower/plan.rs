@@ -21,7 +21,7 @@ pub(crate) struct KernelPlan {
     pub boxes: SmallVec<[BoxPlan; 1]>,
     /// The buffers that the kernel reads or writes.
     pub buffers: SmallVec<[BufferUse; 4]>,
-    /// Whether its stores should bypass the caches: [`is_streamed`] holds for a stored buffer.
+    /// Whether the stores of the kernel should bypass the caches: [`is_streamed`] holds for a stored buffer.
     pub stream: bool,
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct BufferUse {
     pub buffer: BufferIx,
     /// The least size of the buffer.
     pub bytes: usize,
-    /// Whether the kernel stores to it.
+    /// Whether the kernel stores to the buffer.
     pub stored: bool,
 }
 

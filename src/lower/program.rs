@@ -18,13 +18,13 @@ use crate::op::{Body, ContractionSpec};
 /// The source of a buffer's content.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Content {
-    /// The run gives it: the input with this number.
+    /// The input with this number, which the run gives.
     Input(usize),
-    /// It is the constant of this node.
+    /// The constant of this node.
     Constant(NodeIx),
-    /// A step writes it.
+    /// A step writes the content.
     Computed,
-    /// It shares the bytes of another buffer.
+    /// The buffer shares the bytes of another buffer.
     Alias(BufferIx),
 }
 
@@ -89,7 +89,7 @@ pub(crate) struct Program {
     pub roots: Vec<BufferIx>,
 }
 
-/// Lowers `graph`, whose `outputs` need every node.
+/// Lowers `graph`. The `outputs` need all its nodes.
 /// # Errors
 /// Nothing determines a symbol that a node needs.
 pub(crate) fn lower(graph: &GraphData, outputs: &[ValueIx]) -> Result<Program> {
@@ -159,7 +159,7 @@ fn stored_value(placements: &[Placement], mut value: ValueIx) -> ValueIx {
 }
 
 impl Program {
-    /// Returns why a buffer has memory, which must not be an alias.
+    /// Returns why a buffer has memory. The buffer must not be an alias.
     pub(crate) fn reason(&self, buffer: usize) -> MaterializeReason {
         self.reasons[buffer].expect("a buffer that is not an alias has a reason")
     }

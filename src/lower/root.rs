@@ -3,7 +3,7 @@
 use super::kernel::BufferIx;
 use crate::expr::{Expr, Index, Interner, StorageForm, StorageForms};
 
-/// A value that the kernel stores, and where.
+/// A value that the kernel stores, with the buffer and the index of the store.
 #[derive(Clone)]
 pub(crate) struct Root {
     pub expr: Expr,
@@ -20,8 +20,8 @@ impl Root {
     }
 }
 
-/// Returns the roots in their storage form. A complex number that is computed becomes two parts; one that only moves
-/// becomes its bits.
+/// Returns the roots in their storage form. A computed complex number becomes two parts; a complex number that only
+/// moves becomes its bits.
 pub(super) fn storage_roots(interner: &mut Interner, roots: &[Root]) -> Vec<Root> {
     let mut forms = StorageForms::new(interner);
     let stored = roots.iter().map(|root| {

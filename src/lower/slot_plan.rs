@@ -4,7 +4,8 @@ use smallvec::SmallVec;
 
 use super::kernel::BufferIx;
 
-/// The base and the strides of a slot, in bytes within its buffer. Those of an iota are in units of the iota's value.
+/// The base and the strides of a slot, in bytes within its buffer. The base and the strides of an iota are in units of
+/// its value.
 #[derive(Clone, Debug)]
 pub(crate) struct SlotPlan {
     /// None for iotas and scratch.

@@ -25,7 +25,7 @@ impl<'a> HostThreads<'a> {
         HostThreads(Some(threads))
     }
 
-    /// Returns the number of parts into which work of so many nanoseconds is divided: 1 if one thread is faster.
+    /// Returns the number of parts into which to divide work of `nanoseconds` nanoseconds: 1 if one thread is faster.
     pub(crate) fn parts(self, nanoseconds: usize) -> usize {
         match self.0.map_or(1, Threads::count) {
             1 => 1,

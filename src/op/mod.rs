@@ -61,7 +61,7 @@ pub(crate) enum ContractionSpec {
     /// The last two axes are matrices, which may be transposed. The other axes are batches.
     Matrices { transpose_a: bool, transpose_b: bool },
     /// The rows of the left matrix are the windows of images: `[n, h, w, c], [kh, kw, c, m] -> [n, oh, ow, m]`. The
-    /// strides and dilations are those of the rows and of the columns of an image.
+    /// strides and dilations are along the rows and along the columns of an image.
     Windows { strides: [usize; 2], dilations: [usize; 2] },
 }
 

@@ -1,7 +1,7 @@
 //! Rust's operators on values: `x + y` is `x.add(y)`, but a failed call gives a poisoned value.
 //!
 //! An operator cannot return a `Result`. A *poisoned* value carries the error of the failed call to the next method
-//! call, which returns it.
+//! call. That call returns the error.
 
 use std::iter::Sum;
 use std::panic::Location;
@@ -22,7 +22,7 @@ impl<'g> Value<'g> {
         self.graph().op(def).data(self).data(other).finish_at(location)
     }
 
-    /// Adds a node of two operands, the first of which is `left`. A Rust number takes the dtype of `self`.
+    /// Adds a node of the operands `left` and `self`. A Rust number takes the dtype of `self`.
     pub(crate) fn binary_after(
         self,
         left: impl IntoOperand<'g>,

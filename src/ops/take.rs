@@ -1,10 +1,11 @@
-//! `take`: runs of elements of a tensor, copied into a new tensor. Handles stand for strings.
+//! `take`: copies runs of elements of a tensor into a new tensor. A string operand arrives as i64 handles: integers
+//! that stand for the strings (`StringHandles`).
 
 use crate::error::Result;
 use crate::tensor::{Tensor, TensorView, size_of_element};
 
-/// Makes a tensor of `sizes` from runs of `width` elements of a row-major tensor, which start at `starts`. There must be
-/// as many elements in the runs as in the result.
+/// Makes a tensor of `sizes` from runs of `width` elements of a row-major tensor. The runs start at `starts`. All runs
+/// together must have the number of elements of the result.
 ///
 /// # Errors
 /// The allocation fails.

@@ -6,14 +6,14 @@ use shapeflow_shape_fns::{Dim, Symbol};
 use crate::graph::{GraphData, NodeIx, ValueIx};
 use crate::op::Body;
 
-/// Returns the nodes that compute `wanted` and the symbols in the attributes of needed nodes. For a symbol that only the
-/// sizes of inputs tell, this is an input.
+/// Marks each node that computes a value of `wanted`. Also marks each node that computes a symbol in an attribute of a
+/// marked node. If only the sizes of inputs determine a symbol, one such input is marked.
 pub(crate) fn needed_nodes(old: &GraphData, wanted: &[ValueIx]) -> Vec<bool> {
     let mut needed = vec![false; old.nodes.len()];
     for value in wanted {
         needed[old.values[value.at()].node.at()] = true;
     }
-    let mut told_by_inputs: FxHashSet<Symbol> = FxHashSet::default();
+    let mut input_symbols: FxHashSet<Symbol> = FxHashSet::default();
     for number in (0..old.nodes.len()).rev() {
         if needed[number] {
             for operand in &old.nodes[number].operands {
@@ -23,14 +23,14 @@ pub(crate) fn needed_nodes(old: &GraphData, wanted: &[ValueIx]) -> Vec<bool> {
                 Some(definer) if definer >= number => {}
                 Some(definer) if !matches!(old.nodes[definer].op.body, Body::Input) => needed[definer] = true,
                 _ => {
-                    told_by_inputs.insert(symbol);
+                    input_symbols.insert(symbol);
                 }
             });
         }
     }
-    for symbol in told_by_inputs {
-        let tells = |node: &NodeIx| has_symbol(old, old.nodes[node.at()].first_output, symbol);
-        let inputs = || old.inputs.iter().map(|(_, value)| old.values[value.at()].node).filter(tells);
+    for symbol in input_symbols {
+        let has_it = |node: &NodeIx| has_symbol(old, old.nodes[node.at()].first_output, symbol);
+        let inputs = || old.inputs.iter().map(|(_, value)| old.values[value.at()].node).filter(has_it);
         if !inputs().any(|node| needed[node.at()])
             && let Some(first) = inputs().next()
         {

@@ -44,7 +44,8 @@ pub(crate) fn rebuild(old: &GraphData, wanted: &[ValueIx], known: &KnownInputs) 
     rebuild_nodes(old, wanted, &needed, &vec![true; old.inputs.len()], known)
 }
 
-/// Rebuilds the nodes of `old` that `wanted` needs. Returns also which inputs are needed; the new graph has only these.
+/// Rebuilds the nodes of `old` that `wanted` needs. Also returns which inputs are needed. The new graph has only
+/// the needed inputs.
 ///
 /// # Errors
 /// A needed op has no kernel, or inference refuses a node.
@@ -107,7 +108,7 @@ fn rebuild_nodes(
 /// The error about a node whose elements nothing computes.
 fn no_kernel(old: &GraphData, index: NodeIx) -> Error {
     let node = &old.nodes[index.at()];
-    let message = "the op has no kernel here: its shapes are inferred, but nothing computes its elements";
+    let message = "shapeflow cannot compute this op: it infers the shapes of the op but not its elements";
     Error::new(ErrorKind::Compile, Phase::Compile, message)
         .with_op(node.op.name(), old.named_call_text(&node.op, &node.operands, node.attrs()))
         .with_node(old.node_name(index))

@@ -1,4 +1,4 @@
-//! [`Rebuilder`]: a graph in the making, from the nodes of another graph.
+//! [`Rebuilder`]: builds a graph from the nodes of another graph.
 
 use std::hash::{Hash, Hasher};
 
@@ -88,8 +88,8 @@ impl<'a> Rebuilder<'a> {
         node.op.forwards_operands(&infos, &self.new.table)
     }
 
-    /// Returns the first output of the node of the new graph that is an old node on other operands. Adds the node if
-    /// there is none.
+    /// Copies node `index` to the new graph with `operands`, unless the new graph has an equal node. Returns the first
+    /// output of the copy or of the equal node.
     ///
     /// # Errors
     /// Inference refuses the node.
@@ -221,7 +221,7 @@ impl<'a> Rebuilder<'a> {
 
     /// Adds a constant, unless the graph has an equal one.
     pub fn constant(&mut self, node: &Node, tensor: Tensor) -> ValueIx {
-        let hash = hash_of_begin(&tensor);
+        let hash = hash_of_prefix(&tensor);
         let mut alike = self.constants.get(&hash).into_iter().flatten().copied();
         let equal = alike.find(|value| {
             let other = self.new.constants.get(&self.new.values[value.at()].node);
@@ -282,7 +282,8 @@ impl<'a> Rebuilder<'a> {
             old.iter().zip(new).for_each(|(old, new)| self.learn(old, new));
         }
         for &old in node.operands.iter() {
-            // Strings have no elements that inference tracks, and they may move as other values.
+            // A string operand may have no new value, because its handles move instead. Inference tracks no elements of
+            // strings, so nothing is lost.
             if let Some(&new) = self.values.get(&old) {
                 self.learn_elements(old, new);
             }
@@ -334,7 +335,7 @@ impl<'a> Rebuilder<'a> {
 
 /// Returns a hash of the dtype, the sizes and the first elements of a tensor. The other elements may lie in a file, which
 /// nothing should read before it must.
-fn hash_of_begin(tensor: &Tensor) -> u64 {
+fn hash_of_prefix(tensor: &Tensor) -> u64 {
     const BYTES: usize = 64;
     let mut hasher = FxHasher::default();
     (tensor.dtype(), tensor.sizes()).hash(&mut hasher);

@@ -94,7 +94,7 @@ fn run_strings(cx: &mut HostCx<'_>) -> Result<()> {
     cx.set_output(0, made.finish(sizes)?)
 }
 
-/// Returns how many handles at the begin ascend by 1. There is at least one handle.
+/// Returns the number of leading handles that ascend by 1. There is at least one handle.
 fn ascending_run(handles: &[i64]) -> usize {
     const BLOCK: usize = 16;
     let first = handles[0];
@@ -226,7 +226,7 @@ impl StringMoves {
     /// # Errors
     /// Inference refuses the node that copies strings.
     pub(super) fn materialize(&mut self, graph: &mut Rebuilder<'_>, mut old: ValueIx) -> Result<()> {
-        // Strings of another shape share the memory of the strings that they are.
+        // A reshape of strings in memory copies no strings. So the operand is copied, and the reshapes follow.
         let mut shapes = Vec::new();
         while !graph.values.contains_key(&old) && graph.old.node_of(old).op.is_reinterpretation() {
             let node = graph.old.node_of(old);

@@ -1,4 +1,4 @@
-//! [`ArenaPlan`]: offsets in an arena for buffers, each of which is in use from one step to a later step.
+//! [`ArenaPlan`]: gives each buffer an offset in an arena. A buffer is in use from one step to a later step.
 
 /// Places buffers in an arena. Buffers that live at the same step do not overlap.
 ///

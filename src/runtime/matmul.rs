@@ -159,8 +159,8 @@ impl MatMul {
     }
 }
 
-/// The first column of a tile is a multiple of this, so that a tile starts where packed columns start and on a cache
-/// line.
+/// The first column of a tile is a multiple of this number, so that a tile starts where packed columns start and on a
+/// cache line.
 const COLUMNS: usize = 64;
 
 /// The number of multiplications for each thread above which every thread gets two tiles, because threads may differ in

@@ -26,7 +26,7 @@ struct Region {
 /// Buffers may share bytes. The plan ensures that they are not in use at the same time, or that a kernel reads every
 /// element of one before it stores the same element of the other.
 ///
-/// A `Memory<'static>` lends nothing of a caller: it holds all its tensors.
+/// A `Memory<'static>` borrows nothing from a caller: it holds all its tensors.
 ///
 /// Invariant: while `self` lives, every address is valid for reads of its bytes, and for writes if it is writable;
 /// nothing else accesses these bytes.
@@ -94,12 +94,12 @@ impl<'a> Memory<'a> {
         self.tables.regions[self.roots[buffer.index()].index()]
     }
 
-    /// Whether a buffer has bytes.
+    /// Returns whether a buffer has bytes.
     pub(crate) fn has(&self, buffer: BufferIx) -> bool {
         !self.region(buffer).is_absent()
     }
 
-    /// The allocations, for the next run. Tensors that are still held are dropped.
+    /// Returns the allocations, for the next run. Tensors that are still held are dropped.
     pub(crate) fn retain(mut self) -> RetainedMemory {
         self.tables.regions.clear();
         self.tables.held.clear();
@@ -149,8 +149,8 @@ impl<'a> Memory<'a> {
         tensor.unshared_view_mut().expect("the memory holds the only tensor with these elements")
     }
 
-    /// Copies the bytes of `source` to `target`, whose tensor the memory holds as [`Memory::view_mut`] needs it. Both
-    /// have the same length.
+    /// Copies the bytes of `source` to `target`. The memory holds the tensor of `target`, as [`Memory::view_mut`]
+    /// requires. Both buffers have the same length.
     pub(crate) fn copy(&mut self, source: BufferIx, target: BufferIx) {
         let source = self.region(source);
         assert!(!source.is_absent(), "the source of a copy has bytes");
@@ -170,7 +170,7 @@ impl<'a> Memory<'a> {
         Some(tensor.expect("taking a tensor removes the region that names it"))
     }
 
-    /// The tensor that owns a buffer's bytes, if the memory holds it.
+    /// Returns the tensor that owns a buffer's bytes, if the memory holds it.
     pub(crate) fn held(&self, buffer: BufferIx) -> Option<&Tensor> {
         let index = self.tables.regions[buffer.index()].held?;
         Some(
@@ -198,7 +198,7 @@ impl<'a> Memory<'a> {
         if bytes == 0 {
             for &(buffer, _, len) in buffers {
                 assert_eq!(len, 0, "a buffer in an empty arena must be empty");
-                // Any address but null, which stands for a buffer without a place.
+                // Null stands for a buffer without bytes, so the address is not null.
                 let address = std::ptr::NonNull::<u128>::dangling().as_ptr().cast();
                 regions[buffer.index()] = Region::writable(address, 0);
             }
@@ -221,7 +221,7 @@ impl<'a> Memory<'a> {
         self.tables.regions[buffer.index()] = Region { held: None, ..self.tables.regions[owner.index()] };
     }
 
-    /// The bytes of a buffer, which must have some: see [`Memory::has`].
+    /// Returns the bytes of a buffer. The buffer must have bytes: see [`Memory::has`].
     pub(crate) fn bytes(&self, buffer: BufferIx) -> &[u8] {
         let region = self.region(buffer);
         assert!(!region.is_absent(), "buffer {buffer} has no bytes yet");

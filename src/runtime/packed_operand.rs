@@ -11,7 +11,7 @@ pub(crate) struct RightMatrices {
     pub k: usize,
     /// Columns of a matrix, as the matmul reads it.
     pub n: usize,
-    /// The columns of a run in the rows of the left matrices.
+    /// The length of a run in the rows of the left matrices. A run is a range of columns at a constant stride.
     pub run: usize,
     /// Whether a matrix is stored as `[n, k]`.
     pub transposed: bool,

@@ -1,4 +1,4 @@
-//! [`PlanCache`]: the plans of a segment, by the sizes that they are for. It forgets the least recently used ones.
+//! [`PlanCache`]: the plans of a segment, each for some sizes. The cache forgets the least recently used plans.
 
 use std::sync::Arc;
 
@@ -10,8 +10,7 @@ use super::segment_plan::SegmentPlan;
 /// The values of the symbols that a plan depends on.
 pub(crate) type PlanKey = SmallVec<[i64; 8]>;
 
-/// The plans of a segment. If they take more than a limit of bytes, the cache forgets those that were not used for the
-/// longest time.
+/// The plans of a segment. If the plans take more bytes than a limit, the cache forgets the least recently used plans.
 pub(super) struct PlanCache {
     numbers: FxHashMap<PlanKey, usize>,
     /// The plans by number. `older` and `newer` link them in the order of their last uses.
@@ -33,11 +32,12 @@ struct Entry {
     newer: usize,
 }
 
-/// Stands for no entry.
+/// The number that stands for no entry.
 const NONE: usize = usize::MAX;
 
 impl PlanCache {
-    /// A cache of plans that take at most `limit` bytes. It keeps the last plan even if that takes more.
+    /// Creates a cache for at most `limit` bytes of plans. The cache keeps the newest plan even if this plan takes
+    /// more.
     pub(super) fn new(limit: usize) -> PlanCache {
         PlanCache {
             numbers: FxHashMap::default(),

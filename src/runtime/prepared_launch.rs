@@ -65,7 +65,7 @@ impl PreparedCall {
 }
 
 impl PreparedLaunch {
-    /// Prepares the launch of `kernel` as `plan` says; `None` if it takes more than one call. `functions` are the
+    /// Prepares the launch of `kernel` by `plan`; `None` if the launch takes more than one call. `functions` are the
     /// functions of the kernel's variants.
     pub(crate) fn prepare(
         kernel: &Kernel,
@@ -177,7 +177,7 @@ impl<'m> BoundLaunches<'m> {
         Ok(BoundLaunches { launches, code, memory })
     }
 
-    /// Number of launches.
+    /// Returns the number of launches.
     pub(crate) fn len(&self) -> usize {
         self.launches.len()
     }
@@ -185,12 +185,12 @@ impl<'m> BoundLaunches<'m> {
     /// Runs one launch; true if a check failed.
     pub(crate) fn run(&mut self, index: usize) -> bool {
         let launch = &self.launches[index];
-        // SAFETY: the buffers were checked when the launch was bound, and they are where they were then. `self`, which
+        // SAFETY: the buffers were checked when the launch was bound, and they have not moved since. `self`, which
         // holds or borrows them, is borrowed exclusively, so that no view of a tensor exists that a kernel stores.
         unsafe { launch.call.run(&self.code, &launch.words, launch.min_streamed_row) }
     }
 
-    /// The memory that holds the buffers.
+    /// Returns the memory that holds the buffers.
     pub(crate) fn memory(&self) -> &Memory<'m> {
         &self.memory
     }

@@ -39,7 +39,7 @@ macro_rules! with_primitive {
 }
 
 impl Tensor {
-    /// Makes a tensor of an Arrow array (feature `arrow`). The elements of an array of numbers are shared, those of bools
+    /// Makes a tensor of an Arrow array (feature `arrow`). The tensor shares the elements of an array of numbers. Bools
     /// and strings are copied. A fixed-size list gives another axis.
     ///
     /// ```

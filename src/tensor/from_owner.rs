@@ -27,7 +27,7 @@ impl Tensor {
     /// ```
     ///
     /// # Errors
-    /// `DType`: `dtype` is string. `Shape`: the bytes are not as many as the sizes need. `Memory`: the allocation fails.
+    /// `DType`: `dtype` is string. `Shape`: the sizes need another number of bytes. `Memory`: the allocation fails.
     pub fn from_owner<T>(dtype: DType, sizes: &[usize], owner: Arc<T>) -> Result<Tensor>
     where
         T: AsRef<[u8]> + Send + Sync + 'static,

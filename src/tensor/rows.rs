@@ -40,8 +40,8 @@ impl<'a> TensorView<'a> {
 
 #[cfg(feature = "graphdef")]
 impl super::Tensor {
-    /// Joins the elements of tensors, one after the other, to a tensor of these sizes, which has as many elements. The
-    /// tensors have the dtype of the result.
+    /// Joins the elements of tensors, one after the other, to a tensor of these sizes. The tensors have the dtype of
+    /// the result, and together the number of its elements.
     ///
     /// # Errors
     /// Memory is refused.

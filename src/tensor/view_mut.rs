@@ -68,7 +68,7 @@ impl<'a> TensorViewMut<'a> {
         TensorViewMut { dtype, sizes, len, data: Data::Bytes(bytes) }
     }
 
-    /// Makes a view of bytes that hold elements of a dtype of fixed size, as those of a row of another view do.
+    /// Makes a view of the bytes of a row of another view. The elements have a fixed size.
     pub(crate) fn of_row(dtype: DType, sizes: &'a [usize], bytes: &'a mut [u8]) -> Self {
         TensorViewMut::of_bytes(dtype, sizes, sizes.iter().product(), bytes)
     }

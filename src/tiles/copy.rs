@@ -78,8 +78,8 @@ impl StridedCopy {
     /// Plans a copy of elements of `elem` bytes (1, 2, 4, 8, or 16).
     ///
     /// Strides are in bytes and have any sign. A source stride of 0 repeats an element. `whole` is the size in bytes of
-    /// the whole destination, of which this copy may write a part. If no cache can hold the whole destination, the
-    /// stores of every part bypass the caches.
+    /// the whole destination. This copy may write a part of the destination. If no cache can hold the whole
+    /// destination, the stores of every part bypass the caches.
     pub(crate) fn new(
         dst_strides: &[isize],
         src_strides: &[isize],

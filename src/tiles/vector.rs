@@ -1,5 +1,5 @@
-//! [`Gemv`]: the product of a vector and a matrix. Its time is that of reading the matrix from memory, which happens
-//! once.
+//! [`Gemv`]: the product of a vector and a matrix. The product takes about the time of one read of the matrix from
+//! memory.
 
 use super::cpu::has_fma;
 

@@ -68,7 +68,7 @@ fn sparse_tensors_that_keep_their_sizes_are_not_reshaped() -> Result<()> {
     assert_eq!(results[2].to_vec::<i64>()?, [1, 0, 2, 0]);
     let kernels = exe.kernels();
     assert_eq!(steps(&kernels, "sparse_reshape"), 1, "{kernels}");
-    // All other sizes stay, so the last one does, although there are no rows.
+    // The first size is unchanged, so -1 keeps the last size, even if there are no rows.
     let none = exe.run_all(&[TensorView::new(&[0, 7], &[0i32; 0])?])?;
     assert_eq!(none[1].to_vec::<i64>()?, [0, 7]);
     Ok(())

@@ -195,7 +195,7 @@ fn input_and_graph_errors_are_explained() -> Result<()> {
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape!["n"])?;`
     "#);
     assert_snapshot!(error_text(g.compile(y)), @r"
-    error: outputs must belong to the graph made at `let g = Graph::new();`, got a value of the one made at `let other = Graph::new();`
+    error: outputs must belong to the graph made at `let g = Graph::new();`, got a value of the graph made at `let other = Graph::new();`
       --> `error_text(g.compile(y))`
     ");
     assert_snapshot!(error_text(g.value(y.id())), @r"

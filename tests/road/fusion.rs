@@ -1,4 +1,5 @@
-//! Chains of ops that pipelines hold become one kernel, which moves no more bytes than its inputs and outputs have.
+//! Each chain of ops that is typical of data pipelines becomes one kernel. The kernel moves no more bytes than its
+//! inputs and outputs have.
 
 use shapeflow::{
     Axes, Backend, CompileOptions, DType, Executable, Graph, Mirror, QuantizeOptions, Result, Sampling,

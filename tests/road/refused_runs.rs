@@ -95,7 +95,7 @@ fn output_memory_of_wrong_size_or_dtype_is_refused() -> Result<()> {
         let mut views = [view];
         assert_eq!(runner.run_into(&feeds, &mut views).expect_err(name).kind(), ErrorKind::Feed);
     }
-    expect_error(runner.run_into(&feeds, &mut []), ErrorKind::Feed, Phase::Run, &["every output"]);
+    expect_error(runner.run_into(&feeds, &mut []), ErrorKind::Feed, Phase::Run, &["one for each output"]);
     Ok(())
 }
 

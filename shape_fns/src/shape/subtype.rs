@@ -34,7 +34,7 @@ impl TensorShape {
         })
     }
 
-    /// Returns the most specific shape of which this and all `others` are subtypes. Axes that differ become unknown.
+    /// Returns the most specific common supertype of this shape and all `others`. Axes that differ become unknown.
     /// Axes that differ in the same way become the same unknown. Different ranks give an unknown rank. Without `others`
     /// the result is this shape.
     ///

@@ -2,9 +2,9 @@
 
 use super::{Pin, Sketch};
 
-/// Returns the rank of every box, by number. A box has a greater rank than each of its operands. A box with at most as
-/// many operands as outputs, and at most as many operands as readers, moves down to the rank just above its highest
-/// reader: a constant does. A pinned box has the first rank or the last.
+/// Returns the rank of every box, by number. A box has a greater rank than each of its operands. A box that has no more
+/// operands than outputs, and no more operands than readers, moves down to the rank just above its highest reader. A
+/// constant is such a box. A pinned box has the first rank or the last.
 pub(super) fn ranks(sketch: &Sketch) -> Vec<usize> {
     let first = usize::from(sketch.boxes.iter().any(|item| item.pin == Pin::Top));
     let mut ranks: Vec<usize> = Vec::with_capacity(sketch.boxes.len());

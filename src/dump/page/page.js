@@ -19,7 +19,7 @@ const fit = () => {
 /** Moves the camera to a box, unless the box is readable already. */
 const reveal = (item) => {
   const { width, height } = view.getBoundingClientRect();
-  const middle = { x: item.x + item.width / 2, y: item.y + (item.isOpen ? item.top + HEAD : item.height / 2) };
+  const middle = { x: item.x + item.width / 2, y: item.y + (item.isOpen ? item.labelHeight + HEAD : item.height / 2) };
   const x = camera.x + middle.x * camera.scale, y = camera.y + middle.y * camera.scale;
   if (camera.scale >= 0.42 && x > 60 && x < width - 60 && y > 60 && y < height - 60) return;
   camera.scale = Math.max(camera.scale, 0.9);
@@ -27,24 +27,24 @@ const reveal = (item) => {
   camera.y = height / 2 - middle.y * camera.scale;
   show();
 };
-/** Opens or closes a scope. Its point at `x`, `y` of the view stays where it is; by default this is its title. */
+/** Opens or closes a scope. The point of the scope under `(x, y)` of the view stays in place. The default point is the title of the scope. */
 const toggle = (number, x, y) => {
   const before = itemOf.get(`s${number}`);
   x ??= camera.x + (before.x + before.width / 2) * camera.scale;
-  y ??= camera.y + (before.y + before.top + HEAD / 2) * camera.scale;
+  y ??= camera.y + (before.y + before.labelHeight + HEAD / 2) * camera.scale;
   const part = (x - camera.x) / camera.scale - before.x;
-  const down = (y - camera.y) / camera.scale - before.y - before.top;
+  const down = (y - camera.y) / camera.scale - before.y - before.labelHeight;
   opened.has(number) ? opened.delete(number) : opened.add(number);
   rearrange();
   const after = itemOf.get(`s${number}`);
   // The pointer stays on the title of an open scope, and on the box of a closed one.
-  const high = after.isOpen ? Math.min(down, HEAD - 4) : Math.min(down, after.body - 4);
+  const high = after.isOpen ? Math.min(down, HEAD - 4) : Math.min(down, after.bodyHeight - 4);
   camera.x = x - (after.x + part * after.width / before.width) * camera.scale;
-  camera.y = y - (after.y + after.top + Math.max(4, high)) * camera.scale;
+  camera.y = y - (after.y + after.labelHeight + Math.max(4, high)) * camera.scale;
   show();
 };
-/** The box of a node, whose scopes are opened. A constant without a box has the box of its first reader. */
-const itemOfNode = (at) => {
+/** Opens all scopes around a node and returns the box of the node. A constant without a box has the box of its first reader. */
+const openTo = (at) => {
   if (!scopeOf.has(at)) at = readers.get(nodes[at].outputs[0]?.value)?.[0] ?? at;
   let isNew = false;
   for (let scope = scopeOf.get(at); scope; scope = scopes[scope].parent) {
@@ -60,7 +60,7 @@ const select = (at, moves) => {
   markKernels();
   describe(nodes[at]);
   if (moves) {
-    const item = itemOfNode(at);
+    const item = openTo(at);
     if (item) { setFocus(item, false); reveal(item); show(); }
   }
   redress();
@@ -82,7 +82,7 @@ const focusKernel = (kernel) => {
   panel.append(closeButton(), element("h3", {}, kernels[kernel].label), element("div", { class: "sub" }, `${kernels[kernel].kind}, step ${kernels[kernel].step}`));
   describeKernel(panel, kernel, true);
   const first = nodes.findIndex((node) => node.kernel === kernel);
-  const item = first >= 0 ? itemOfNode(first) : null;
+  const item = first >= 0 ? openTo(first) : null;
   if (item) reveal(item);
   show();
   redress();
@@ -141,7 +141,7 @@ svg.addEventListener("click", (event) => {
   focus();
   if (constant) select(Number(constant.dataset.constant), false);
   // The inside of an open scope is background.
-  else if (!item || item.isOpen && (event.clientY - frame.top - camera.y) / camera.scale > item.y + item.top + HEAD) clear();
+  else if (!item || item.isOpen && (event.clientY - frame.top - camera.y) / camera.scale > item.y + item.labelHeight + HEAD) clear();
   else {
     activate(item, event.clientX - frame.left, event.clientY - frame.top);
     // The elements are new if a scope was opened or closed.
@@ -160,7 +160,7 @@ const setFocus = (item, grabs) => {
 const neighbour = (item, key) => {
   const joined = key === "ArrowUp" ? item.above : key === "ArrowDown" ? item.below : [];
   if (joined.length) return joined[0];
-  const middle = (of) => [of.x + of.width / 2, of.y + of.top + (of.isOpen ? HEAD : of.body) / 2];
+  const middle = (of) => [of.x + of.width / 2, of.y + of.labelHeight + (of.isOpen ? HEAD : of.bodyHeight) / 2];
   const [x, y] = middle(item), isAcross = key === "ArrowLeft" || key === "ArrowRight", sign = key === "ArrowLeft" || key === "ArrowUp" ? -1 : 1;
   let best = null, least = Infinity;
   for (const other of items) {
@@ -183,7 +183,7 @@ svg.addEventListener("keydown", (event) => {
     const same = itemOf.get(item.key);
     if (same && (item.kind === "scope" || item.kind === "node")) setFocus(same, true);
     return;
-  } else if (event.key === "Escape" && marks.selected === null && item.frame) next = itemOf.get(item.frame.key);
+  } else if (event.key === "Escape" && marks.selected === null && item.parent) next = itemOf.get(item.parent.key);
   else return;
   event.preventDefault();
   if (event.key === "Escape") event.stopPropagation();

@@ -139,8 +139,8 @@ const describeKernel = (panel, at, isWhole) => {
   section(panel, kernel.kind === "kernel" ? "Loops" : "Step", code(kernel.loops, "loops"));
   for (const [name, title] of [["clif", "Cranelift"], ["asm", "Machine code"]]) {
     // The page of a stage shows the code of this stage at once.
-    const shut = data.stage === name ? { open: "" } : {};
-    if (kernel[name]) panel.append(element("details", shut, element("summary", {}, title), code(kernel[name], name)));
+    const openness = data.stage === name ? { open: "" } : {};
+    if (kernel[name]) panel.append(element("details", openness, element("summary", {}, title), code(kernel[name], name)));
   }
 };
 const WORDS = /(;[^\n]*)|\b(kernel|for|pass|where|else|and|variant|end of a row|end of a column|lanes|may fail|function|block\d+|jump|brif|return)\b|(?<![\w.])(-?(?:0x[0-9a-f_.p+-]+|\d[\d.e+-]*))(?![\w])/g;

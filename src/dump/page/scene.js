@@ -49,17 +49,18 @@ const measure = (number) => {
   const across = [], down = [];
   scope.boxes.forEach((box, i) => {
     if (!inner[i]) return;
-    inner[i].frame = Math.max(inner[i].width, box.width / 10, headWidth(scopes[box.of]));
-    across.push([box.x / 10, (box.x + box.width) / 10, inner[i].frame]);
-    down.push([(box.y + box.top) / 10, (box.y + box.top + box.body) / 10, inner[i].height + HEAD]);
+    inner[i].frameWidth = Math.max(inner[i].width, box.width / 10, headWidth(scopes[box.of]));
+    across.push([box.x / 10, (box.x + box.width) / 10, inner[i].frameWidth]);
+    down.push([(box.y + box.label_height) / 10, (box.y + box.label_height + box.body_height) / 10, inner[i].height + HEAD]);
   });
   const x = stretch(across), y = stretch(down);
   const boxes = scope.boxes.map((box, i) => {
-    const left = box.x / 10, top = box.y / 10, label = box.top / 10, body = box.body / 10, wide = box.width / 10;
-    const width = inner[i] ? inner[i].frame : wide, frame = inner[i] ? inner[i].height + HEAD : body;
+    const left = box.x / 10, top = box.y / 10, closedWidth = box.width / 10, closedHeight = box.body_height / 10;
+    const labelHeight = box.label_height / 10, bodyTop = top + labelHeight;
+    const width = inner[i] ? inner[i].frameWidth : closedWidth, bodyHeight = inner[i] ? inner[i].height + HEAD : closedHeight;
     return {
-      x: (x(left) + x(left + wide) - width) / 2, y: (y(top + label) + y(top + label + body) - frame) / 2 - label,
-      width, top: label, body: frame, height: box.height / 10 - body + frame, inner: inner[i], box,
+      x: (x(left) + x(left + closedWidth) - width) / 2, y: (y(bodyTop) + y(bodyTop + closedHeight) - bodyHeight) / 2 - labelHeight,
+      width, labelHeight, bodyHeight, height: box.height / 10 - closedHeight + bodyHeight, inner: inner[i], box,
     };
   });
   return { number, width: x(scope.width / 10), height: y(scope.height / 10), boxes, mapX: x, mapY: y };
@@ -83,20 +84,20 @@ const curve = (from, to) => {
   return ` C${from[0]} ${from[1] + bend} ${to[0]} ${to[1] - bend} ${to[0]} ${to[1]}`;
 };
 
-/** Places the boxes of a measured scope, and then its wires, which end at boxes of inner scopes. */
-const place = (made, dx, dy, frame) => {
+/** Places the boxes of a measured scope, and then its wires, which end at boxes of inner scopes. `parent` is the box of the scope. */
+const place = (made, dx, dy, parent) => {
   const scope = scopes[made.number];
   const placed = made.boxes.map((box, i) => {
     const { kind, of } = box.box;
     const key = kind === "node" ? `n${of}` : kind === "scope" ? `s${of}` : `${kind}${made.number}:${i}`;
     const item = {
-      key, kind, of, scope: made.number, frame, isOpen: box.inner !== null, svg: box.box.svg,
-      x: box.x + dx, y: box.y + dy, width: box.width, height: box.height, top: box.top, body: box.body, inner: [], above: [], below: [],
+      key, kind, of, scope: made.number, parent, isOpen: box.inner !== null, svg: box.box.svg,
+      x: box.x + dx, y: box.y + dy, width: box.width, height: box.height, labelHeight: box.labelHeight, bodyHeight: box.bodyHeight, inner: [], above: [], below: [],
     };
     items.push(item);
     if (box.inner) {
       const slack = (box.width - box.inner.width) / 2;
-      item.inner = place(box.inner, item.x + slack, item.y + item.top + HEAD, item);
+      item.inner = place(box.inner, item.x + slack, item.y + item.labelHeight + HEAD, item);
     }
     return item;
   });
@@ -107,15 +108,15 @@ const place = (made, dx, dy, frame) => {
   const arrival = (item, operand, dx) => {
     const entry = item.isOpen && scopes[item.of].entries > operand ? item.inner[operand] : null;
     const x = entry ? entry.x + entry.width / 2 : item.x + dx * item.width / (item.isOpen ? scope.boxes[placed.indexOf(item)].width / 10 : item.width);
-    return { x, y: item.y + item.top, low: entry ? entry.y + entry.top : item.y + item.top };
+    return { x, y: item.y + item.labelHeight, low: entry ? entry.y + entry.labelHeight : item.y + item.labelHeight };
   };
   for (const wire of scope.wires) {
-    const source = placed[wire.from[0]], bottom = source.y + source.top + source.body;
+    const source = placed[wire.from[0]], bottom = source.y + source.labelHeight + source.bodyHeight;
     let start = [source.x + wire.dx / 10, bottom], path = "";
     if (source.isOpen) {
       const inner = scopes[source.of], exit = inner.exits > wire.from[1] ? source.inner[inner.boxes.length - inner.exits + wire.from[1]] : null;
       start = exit ? [exit.x + exit.width / 2, bottom] : [source.x + source.width / 2, bottom];
-      if (exit) path = `M${start[0]} ${exit.y + exit.top + exit.body} L${start[0]} ${bottom}`;
+      if (exit) path = `M${start[0]} ${exit.y + exit.labelHeight + exit.bodyHeight} L${start[0]} ${bottom}`;
     }
     const crossings = wire.trunk.map(([x, top, bottom]) => [made.mapX(x / 10) + dx, made.mapY(top / 10) + dy, made.mapY(bottom / 10) + dy]);
     path ||= `M${start[0]} ${start[1]}`;
@@ -132,7 +133,7 @@ const place = (made, dx, dy, frame) => {
       const of = item.kind === "node" ? item.of : null;
       if (passed < 0) { drawn(`M${to.x} ${to.y - 14} L${to.x} ${to.low}`, [[to.x, to.y - 14], [to.x, to.low]], wire.of, of); continue; }
       const from = passed > 0 ? [crossings[passed - 1][0], crossings[passed - 1][2]] : start;
-      const high = item.top > 0 ? item.y : to.y - 4;
+      const high = item.labelHeight > 0 ? item.y : to.y - 4;
       drawn(`M${from[0]} ${from[1]}${curve(from, [to.x, high])} L${to.x} ${to.low}`, [from, [to.x, high], [to.x, to.low]], wire.of, of);
     }
   }
@@ -146,7 +147,7 @@ const place = (made, dx, dy, frame) => {
 // Drawing.
 const SVG = "http://www.w3.org/2000/svg";
 const camera = { x: 0, y: 0, scale: 1 };
-/** The elements of the boxes and wires that are in the document, by key. */
+/** Maps each box or wire object that is in the document to its SVG element. */
 const shown = new Map();
 /** The part of the scene for which elements exist. */
 let covered = null;
@@ -164,8 +165,8 @@ const label = (item) => {
 const escapedText = (text) => text.replace(/[&<>"]/g, (letter) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[letter]);
 const frameSvg = (item) => {
   const { name, path, nodes: count } = scopes[item.of];
-  return `<g class="frame" data-scope="${item.of}"><title>${escapedText(path)}</title><rect class="box" y="${item.top}" width="${item.width}" height="${item.body}" rx="7"/>`
-    + `<text class="title" x="12" y="${item.top + 17}">− ${escapedText(name)}</text><text class="line" x="${item.width - 12}" y="${item.top + 17}" text-anchor="end">${count} nodes</text></g>`;
+  return `<g class="frame" data-scope="${item.of}"><title>${escapedText(path)}</title><rect class="box" y="${item.labelHeight}" width="${item.width}" height="${item.bodyHeight}" rx="7"/>`
+    + `<text class="title" x="12" y="${item.labelHeight + 17}">− ${escapedText(name)}</text><text class="line" x="${item.width - 12}" y="${item.labelHeight + 17}" text-anchor="end">${count} nodes</text></g>`;
 };
 const svgOf = (item) => item.isOpen ? frameSvg(item) : item.svg;
 const parsed = (text) => {
@@ -195,7 +196,7 @@ const render = () => {
   const inside = (left, top, right, bottom) => right >= covered.x && left <= covered.right && bottom >= covered.y && top <= covered.bottom;
   const wanted = new Set();
   for (const item of items) {
-    const isLarge = item.body * scale >= 2 || item.kind === "scope";
+    const isLarge = item.bodyHeight * scale >= 2 || item.kind === "scope";
     if (item.key === marks.focused || isLarge && inside(item.x, item.y, item.x + item.width, item.y + item.height)) wanted.add(item);
   }
   for (const wire of wires) {

@@ -15,7 +15,7 @@ const search = (text) => {
   hits = all.flatMap((text, at) => terms.every((term) => text.includes(term)) ? [at] : []);
   current = -1;
   marks.found = new Set(hits);
-  // A closed scope is marked if it has a hit.
+  // Every scope around a hit is marked.
   for (const at of hits) for (let scope = scopeOf.get(at); scope; scope = scopes[scope].parent) marks.found.add(`s${scope}`);
   redress();
   const rows = hits.slice(0, 40).map((at, i) => element("li", { "data-hit": i, on: () => go(i) }, nodes[at].name === nodes[at].op ? nodes[at].op : `${nodes[at].name} (${nodes[at].op})`,

@@ -22,7 +22,7 @@ pub(super) struct Handle {
 }
 
 impl Handle {
-    /// Reads a handle and advances `bytes` behind it.
+    /// Reads a handle and advances `bytes` past the handle.
     ///
     /// # Errors
     /// The bytes end within the handle.
@@ -33,7 +33,7 @@ impl Handle {
         }
     }
 
-    /// Returns the offset behind the block and its trailer; `None` if it overflows.
+    /// Returns the offset after the block and its trailer; `None` if the offset overflows.
     pub(super) fn end(self) -> Option<u64> {
         self.offset.checked_add(self.size)?.checked_add(TRAILER as u64)
     }

@@ -1,6 +1,7 @@
 //! The checksums of checkpoints: CRC-32C in the masked form of LevelDB.
 
-/// A checksum over data that may contain checksums itself. The mask keeps such data from having simple checksums.
+/// Returns the masked form of a checksum. The CRC of data that contains its own CRC says nothing about the data, so
+/// LevelDB stores masked checksums.
 pub(super) fn masked(checksum: u32) -> u32 {
     checksum.rotate_right(15).wrapping_add(0xa282_ead8)
 }

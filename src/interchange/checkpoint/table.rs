@@ -22,7 +22,7 @@ pub(super) fn visit_table(file: &[u8], mut visit: impl FnMut(&[u8], &[u8]) -> Re
     if magic != MAGIC.to_le_bytes() {
         return damaged("an index must end with the magic number of tables");
     }
-    // The first position is that of a block with statistics about the table.
+    // The first position leads to a block with statistics about the table.
     Handle::read(&mut handles)?;
     let index = Handle::read(&mut handles)?.content(blocks)?;
     let (mut last, mut end) = (None, 0);

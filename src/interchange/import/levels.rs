@@ -1,5 +1,5 @@
-//! Imports the control flow of TensorFlow 1, level by level: the nodes of a loop body or of a branch are imported when
-//! the node that leaves the loop or joins the branches is.
+//! Imports the control flow of TensorFlow 1, level by level: the nodes of a loop body or of a branch are imported
+//! together with the node that leaves the loop or joins the branches.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;

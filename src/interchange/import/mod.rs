@@ -298,7 +298,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         Ok(result)
     }
 
-    /// Builds a node that has to do with no resource.
+    /// Builds a node that neither makes nor uses a resource.
     fn plain_node(
         &mut self,
         frame: &Frame<'a, 'g>,

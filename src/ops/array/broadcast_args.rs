@@ -11,7 +11,7 @@ use crate::ops::integers::{int_tensor, ints};
 use super::unstack::exactly;
 
 impl<'g> Value<'g> {
-    /// Returns the shape to which two shapes broadcast, which are vectors of sizes.
+    /// Returns the shape to which two shapes broadcast. A shape is a vector of sizes.
     ///
     /// `[m], [n] -> [max(m, n)]`, i32 or i64. The run fails if the shapes do not broadcast. As TensorFlow's
     /// `BroadcastArgs`. Runs on the host.

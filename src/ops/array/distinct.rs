@@ -1,5 +1,5 @@
-//! `distinct`: the host implementation of `unique` and `unique_with_counts`, a hash table with 64-bit keys. Handles stand
-//! for strings.
+//! `distinct`: the host implementation of `unique` and `unique_with_counts`, a hash table with 64-bit keys. A string
+//! operand arrives as i64 handles: integers that stand for the strings (`StringHandles`).
 
 use shapeflow_shape_fns::{Attr, Attrs, DType};
 

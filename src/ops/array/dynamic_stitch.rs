@@ -175,7 +175,7 @@ fn fill<const HEIGHT: usize, T: Copy, I: Copy + Into<i64>>(
                 _ => 0,
             };
             while taken < given {
-                // A destination before the block wraps to a huge number, and so does a negative one.
+                // A destination before the block and a negative destination wrap to a huge number.
                 let destination = (near[taken].into() as usize).wrapping_sub(first);
                 if destination >= height {
                     break;

@@ -57,7 +57,8 @@ impl<'g> Value<'g> {
         call.attr("strides", entries(strides)).attr("rates", entries(rates)).attr("padding", padding).finish()
     }
 
-    /// Extracts windows of volumes, as [`Value::extract_image_patches`] does of images, without rates: depth, rows, columns.
+    /// Extracts windows of volumes as [`Value::extract_image_patches`] extracts windows of images, but without rates.
+    /// `sizes` and `strides` are in the order depth, rows, columns.
     ///
     /// `[n, d, h, w, c] -> [n, od, oh, ow, sizes[0]*sizes[1]*sizes[2]*c]`, bool, integers and floats. As TensorFlow's
     /// `ExtractVolumePatches` (`tf.extract_volume_patches`). Fuses into kernels.

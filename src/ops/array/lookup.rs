@@ -100,10 +100,11 @@ impl std::fmt::Debug for LookupTable {
 impl<'g> Value<'g> {
     /// Returns the value that `table` has for each element, or `default` for an element that is no key.
     ///
-    /// `[..], default [v, ..] -> [.., v, ..]`, where `[n, v, ..]` is the shape of the table's values. The dtype of the
-    /// elements is that of the keys, and the result has the dtype of the values; a Rust scalar as `default` takes it. As
-    /// TensorFlow's `LookupTableFindV2`. Runs on the host. [`Value::table_lookup`] takes keys and values of the graph
-    /// instead of a table; [`to_graphdef`](crate::interchange) cannot write `lookup`, because a graph does not hold the table.
+    /// `[..], default [v, ..] -> [.., v, ..]`, where `[n, v, ..]` is the shape of the table's values. The elements have
+    /// the dtype of the keys, and the result has the dtype of the values. A Rust scalar as `default` takes the dtype of
+    /// the values. As TensorFlow's `LookupTableFindV2`. Runs on the host. [`Value::table_lookup`] takes keys and values
+    /// of the graph instead of a table; [`to_graphdef`](crate::interchange) cannot write `lookup`, because a graph does
+    /// not hold the table.
     ///
     /// ```
     /// use shapeflow::{Graph, LookupTable, Tensor};

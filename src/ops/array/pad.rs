@@ -33,7 +33,7 @@ impl<'g> Value<'g> {
         self.graph().op(&DEF).data(self).size("paddings", paddings).finish()
     }
 
-    /// Adds a border of `value`, a scalar of the same dtype, as [`Value::pad`] does of zeros. Any dtype. As
+    /// Adds a border of `value`, a scalar of the same dtype. `paddings` is as for [`Value::pad`]. Any dtype. As
     /// TensorFlow's `PadV2`. Fuses into kernels.
     ///
     /// ```

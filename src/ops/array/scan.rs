@@ -191,7 +191,7 @@ pub(crate) fn scan_into(
         ($T:ident) => {{
             let (load, store) =
                 (|bits| $T::from_bits(bits).to_f32(), |result| $T::from_f32(result).to_bits());
-            // A pointer: calls of functions are cheap beside the conversions, so all operations share the loops.
+            // A call of a function pointer is cheap beside the conversions, so all operations share the loops.
             let (start, combine): (f32, fn(f32, f32) -> f32) = match combine {
                 Combine::Sum => (0.0, f32::add),
                 Combine::Product => (1.0, f32::mul),
@@ -201,7 +201,7 @@ pub(crate) fn scan_into(
         }};
     }
     match x.dtype() {
-        // Wrapping sums and products of signed integers have the bits of those of unsigned integers.
+        // Wrapping sums and products have the same bits for signed and for unsigned integers.
         DType::I8 | DType::U8 => integers!(u8),
         DType::I16 | DType::U16 => integers!(u16),
         DType::I32 | DType::U32 => integers!(u32),
@@ -219,7 +219,7 @@ pub(crate) fn scan_into(
 
 macro_rules! log_sum_exp {
     ($($name:ident $T:ident),*) => {$(
-        /// `log(exp(a) + exp(b))`; the larger of both if it is -inf.
+        /// Returns `log(exp(a) + exp(b))`: -inf if both numbers are -inf.
         fn $name(a: $T, b: $T) -> $T {
             let (low, high) = if b < a { (b, a) } else { (a, b) };
             if high < $T::MIN { high } else { (low - high).exp().ln_1p() + high }

@@ -28,7 +28,7 @@ pub enum SliceItem {
 }
 
 impl SliceItem {
-    /// Makes the item of one position, which a negative number counts from the end.
+    /// Makes the item of one position. A negative position counts from the end.
     pub fn at(position: impl IntoDim) -> SliceItem {
         SliceItem::At(position.into_dim())
     }
@@ -66,7 +66,8 @@ impl From<RangeFull> for SliceItem {
     }
 }
 
-/// Returns the exclusive end for an inclusive one. After -1, the last element, the end is open.
+/// Returns the exclusive end of a range with an inclusive end. The inclusive end -1, the last element, gives an open
+/// end.
 fn after(end: &Dim) -> Option<Dim> {
     match end.as_known() {
         Some(end) => end.checked_add(1).filter(|end| *end != 0).map(Dim::known),

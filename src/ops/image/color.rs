@@ -11,8 +11,8 @@ use crate::ops::widen::widen;
 use crate::shape_fns;
 
 impl<'g> Value<'g> {
-    /// Converts red, green and blue along the last axis to hue, saturation and value. The hue is in `[0, 1)`; it and the
-    /// saturation are 0 for black.
+    /// Converts red, green and blue along the last axis to hue, saturation and value. The hue is in `[0, 1)`. The
+    /// hue and the saturation of black are 0.
     ///
     /// `[.., 3] -> [.., 3]`, floats. f16 and bf16 are computed as f32 and rounded once. As TensorFlow's `RGBToHSV`. Fuses
     /// into kernels.

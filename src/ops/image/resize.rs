@@ -209,7 +209,7 @@ fn cubic_weights(offset: &Expr, a: f64) -> [Expr; 4] {
     [far(offset), near(offset), near(&rest), far(&rest)]
 }
 
-/// Returns the weights without those of pixels outside the image, scaled to the sum 1.
+/// Sets the weights of pixels outside the image to 0, and scales the other weights to the sum 1.
 fn inside(positions: &[Expr; 4], weights: [Expr; 4], size: &Dim) -> [Expr; 4] {
     let size = Expr::size(size.clone()).cast(DType::F32);
     let mut kept = weights;

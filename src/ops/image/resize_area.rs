@@ -1,4 +1,4 @@
-//! `resize_area`: images of another height and width, each of whose pixels is the mean of an area.
+//! `resize_area`: images of another height and width. Each pixel is the mean of an area.
 
 use shapeflow_shape_fns::{Attr, Attrs, DType};
 

@@ -12,9 +12,9 @@ use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::shape_fns::linalg;
 
 impl<'g> Value<'g> {
-    /// Returns the gradient with respect to symmetric matrices, if `self` are their Cholesky factors (see
-    /// [`Value::cholesky`]) and `grad` is the gradient with respect to these. It reads the lower triangles only, and its
-    /// result is symmetric.
+    /// Returns the gradient with respect to symmetric matrices. `self` holds the Cholesky factors of the matrices (see
+    /// [`Value::cholesky`]), and `grad` the gradient with respect to the factors. The op reads the lower triangles
+    /// only. The result is symmetric.
     ///
     /// `[..batch, n, n], grad [..batch, n, n] -> [..batch, n, n]`, floats, computed in f64 and rounded once. As
     /// TensorFlow's `CholeskyGrad`. Runs on the host.

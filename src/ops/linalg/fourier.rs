@@ -129,8 +129,8 @@ complex_transforms! {
     3 ifft3, IFFT_3, "IFFT3D", true;
 }
 
-/// Ops of real numbers; rows as in `complex_transforms!`, with the dtype rule and the shape function instead of whether it
-/// is an inverse.
+/// Ops of real numbers. A row is like a row of `complex_transforms!`, with the dtype rule and the shape function
+/// instead of the flag of an inverse.
 macro_rules! real_transforms {
     ($($(#[$meta:meta])* $axes:literal $method:ident, $DEF:ident, $op:literal, $run:path, $dtypes:path, $shape:expr;)*) => {
         impl<'g> Value<'g> {$(
@@ -176,7 +176,7 @@ real_transforms! {
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
     1 rfft, RFFT, "RFFT", kernel::forward, forward_dtypes, RFFT_SHAPES[0];
-    /// The Fourier transform of real numbers over the last two axes; of the last axis, the first half.
+    /// The Fourier transform of real numbers over the last two axes. The result has the first half of the last axis.
     ///
     /// `[.., d1, d2], lengths = [n1, n2] -> [.., n1, n2/2 + 1]`, f32 to c64 and f64 to c128.
     ///
@@ -191,7 +191,7 @@ real_transforms! {
     /// ```
     #[doc(alias = "rfft2d")]
     2 rfft2, RFFT_2, "RFFT2D", kernel::forward, forward_dtypes, RFFT_SHAPES[1];
-    /// The Fourier transform of real numbers over the last three axes; of the last axis, the first half.
+    /// The Fourier transform of real numbers over the last three axes. The result has the first half of the last axis.
     ///
     /// `[.., d1, d2, d3], lengths = [n1, n2, n3] -> [.., n1, n2, n3/2 + 1]`, f32 to c64 and f64 to c128.
     ///

@@ -27,7 +27,8 @@ struct Roles {
 }
 
 impl<'g> Labelled<'g> {
-    /// EinsumTerm an operand. Takes the diagonal of repeated labels, and sums over labels that are not in `kept`.
+    /// Labels the axes of an operand by its term. Takes the diagonal of repeated labels, and sums over labels that are
+    /// not in `kept`.
     pub fn new(value: Value<'g>, term: &EinsumTerm, kept: &[char]) -> Result<Labelled<'g>> {
         let mut labels: Vec<char> = Vec::new();
         for label in labels_of(term) {

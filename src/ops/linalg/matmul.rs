@@ -92,7 +92,7 @@ pub(crate) static DEF: OpDef = OpDef::contraction("matmul", lower, spec)
 
 /// The attributes for which TensorFlow's batched products transpose and conjugate.
 const TRANSPOSE: &[(&str, &str)] = &[("adj_x", "transpose_a"), ("adj_y", "transpose_b")];
-/// The attribute by which the batched products of complex numbers learn that they also conjugate what they transpose.
+/// The attribute of batched products of complex numbers that conjugate the operands that they transpose.
 const ADJOINT: &[(&str, i64)] = &[("conjugates", 1)];
 
 /// Builds a product of complex matrices from four products of their parts.

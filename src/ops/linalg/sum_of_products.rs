@@ -22,7 +22,7 @@ pub(super) fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
     Ok(vec![dtype::common(operands, 0, operands.len(), dtype::Class::Number)?])
 }
 
-/// Indices of labels: those of the output's element, or those that are summed over.
+/// The indices of labels: of the labels of the output, or of the labels that are summed over.
 struct Bound {
     labels: Vec<(char, Index)>,
 }

@@ -222,7 +222,7 @@ fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>], is_depthwise: bool) -> 
     Ok(vec![geometry.in_format(y)?])
 }
 
-/// Convolves images with the channels last. `dims` are the dimensions of `x`, and `sizes` those of the filter.
+/// Convolves images with the channels last. `dims` are the dimensions of `x`, and `sizes` the dimensions of the filter.
 pub(super) fn convolve<'g>(
     geometry: &Geometry,
     x: Value<'g>,

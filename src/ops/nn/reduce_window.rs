@@ -42,7 +42,7 @@ pub(super) fn position_count(
     if let Some(given) = given.filter(|given| given.as_known() != Some(-1)) {
         return Ok(given.clone());
     }
-    // Such windows are the elements, of which there may be none.
+    // Each window is one element, so an axis without elements has no windows.
     if span.as_known() == Some(1) && stride.as_known() == Some(1) {
         return Ok(extent.clone());
     }

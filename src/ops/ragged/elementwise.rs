@@ -165,7 +165,7 @@ impl<'g> RaggedValue<'g> {
         self.with_flat_values(flat)
     }
 
-    /// Applies an op of two operands, the first of which is `left`.
+    /// Applies an op to the operands `left` and `self`.
     fn binary_after(
         self,
         left: impl IntoOperand<'g>,

@@ -102,7 +102,7 @@ fn reduce(
     offsets: &[usize],
     y: &mut TensorViewMut<'_>,
 ) -> Result<()> {
-    // Sums and products of signed integers have the bits of those of unsigned integers.
+    // Wrapping sums and products have the same bits for signed and for unsigned integers.
     macro_rules! wrapping {
         ($T:ident) => {{
             let (x, y) = (x.as_unsigned::<$T>()?, y.as_mut_unsigned::<$T>()?);

@@ -128,7 +128,7 @@ fn flattened<'g>(data: AnyValue<'g>, partitions: AnyValue<'g>) -> Result<(AnyVal
                 if sizes.len() < rank || !sizes.iter().zip(named).all(same) {
                     return Err(differ());
                 }
-                // The joined size is that of the partitions in both, so that a difference fails the run.
+                // Both the data and the partitions get the joined size, so that a difference fails the run.
                 let count = named.iter().cloned().reduce(|a, b| a * b).expect("the rank is at least 2");
                 let data = data.reshape([std::slice::from_ref(&count), &sizes[rank..]].concat())?;
                 Ok((data.into(), numbers.reshape([count])?))

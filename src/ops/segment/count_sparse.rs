@@ -103,7 +103,7 @@ fn int(attrs: &Attrs, name: &str) -> i64 {
     }
 }
 
-/// Counts `values` in the row that `row` returns for the place of a value. Without `rows`, the result has one axis.
+/// Counts `values`. `row` returns the row of the value at a position. Without `rows`, the result has one axis.
 fn count(
     cx: &mut HostCx<'_>,
     values: &[i64],

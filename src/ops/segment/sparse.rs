@@ -196,7 +196,7 @@ fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
 /// Checks the integers of a vector, which is operand `operand`, against a limit.
 ///
 /// # Errors
-/// One is outside `[0, limit)`.
+/// An integer is outside `[0, limit)`.
 fn below(operand: usize, what: &str, ints: Vec<i64>, limit: usize) -> Result<Vec<usize>> {
     // As a u64, a negative integer is above any limit.
     let Some(outside) = ints.iter().position(|int| *int as u64 >= limit as u64) else {

@@ -14,12 +14,12 @@ use crate::tensor::{StringsBuilder, Tensor, TensorView};
 
 use super::operand::{check_i64, refuse, rows_of};
 
-/// Joins sparse tensors along `axis`. Each is its indices, values and sizes; so is the result, whose elements stand in
-/// row-major order.
+/// Joins sparse tensors along `axis`. Each tensor is given by its indices, values and sizes. The result is also
+/// indices, values and sizes; its elements stand in row-major order.
 ///
 /// `[count, r], values [count], shape [r]` of each `-> [sum of counts, r], [sum of counts], [r]`. The values have any
-/// dtype, the indices and sizes are i64. A negative axis counts from the end. As TensorFlow's `SparseConcat`. Runs on the
-/// host.
+/// dtype, the indices and sizes are i64. A negative axis counts from the end. As TensorFlow's `SparseConcat`. Runs on
+/// the host.
 ///
 /// ```
 /// use shapeflow::{Graph, sparse_concat};
@@ -34,9 +34,8 @@ use super::operand::{check_i64, refuse, rows_of};
 /// ```
 ///
 /// # Errors
-/// There is no tensor, the ranks or the dtypes of the values differ, or `axis` is out of range. The run fails if the sizes
-/// differ along another axis.
-///
+/// There is no tensor, the ranks or the dtypes of the values differ, or `axis` is out of range. The run fails if the
+/// sizes differ along another axis.
 #[track_caller]
 pub fn sparse_concat<'g>(tensors: &[[Value<'g>; 3]], axis: i64) -> Result<[Value<'g>; 3]> {
     let location = Location::caller();
@@ -78,7 +77,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let shapes: Vec<Vec<i64>> = inputs[2 * count..].iter().map(|shape| ints(&shape.view())).collect();
     let mut sizes = shapes[0].clone();
     let axis = axis_of(cx.attrs(), sizes.len())?;
-    // The index of each element, its tensor, and its position there.
+    // For each element: its index, its tensor, and its position in the tensor.
     let mut elements: Vec<(Vec<i64>, usize, usize)> = Vec::new();
     let mut offset = 0i64;
     for (tensor, shape) in shapes.iter().enumerate() {
@@ -107,7 +106,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     cx.set_output(2, Tensor::from_slice(&[sizes.len()], &sizes)?)
 }
 
-/// Sets output 1 to the values of elements, each given by its tensor and its position there.
+/// Sets output 1 to the values of `elements`. An element is its index, its tensor, and its position in the tensor.
 fn set_values(
     cx: &mut HostCx<'_>,
     values: &[TensorView<'_>],

@@ -14,8 +14,8 @@ use crate::tensor::{Tensor, TensorView};
 /// number of dense matrices. Each matrix holds a feature of each row, with any number of values.
 ///
 /// The result is a sparse matrix. Row `b` has an element for each combination of one value of every feature in row `b`;
-/// the last feature changes fastest. An element is a hash modulo `num_buckets`, or, without `hashed_output`, the values as
-/// text with `_X_` between them.
+/// the last feature changes fastest. An element is a hash modulo `num_buckets`, or, without `hashed_output`, the values
+/// as text with `_X_` between them.
 pub(crate) static DEF: OpDef = OpDef::host("sparse_cross", run)
     .operands(&[Operand::Variadic("operands..")])
     .outputs(|_, _| 3)
@@ -23,7 +23,7 @@ pub(crate) static DEF: OpDef = OpDef::host("sparse_cross", run)
     .dtype_rule(dtypes)
     .tensorflow(&[TfOp::new("SparseCross")]);
 
-/// What stands between the values of features in a text.
+/// The text between the values of neighbouring features.
 const SEPARATOR: &[u8] = b"_X_";
 
 fn int(attrs: &Attrs, name: &str, default: i64) -> i64 {
@@ -37,7 +37,7 @@ fn is_hashed(attrs: &Attrs) -> bool {
     attrs.get("hashed_output") == Some(&Attr::Bool(true))
 }
 
-/// Returns the number of sparse features among this many operands.
+/// Returns the number of sparse features of a call with `operands` operands.
 ///
 /// # Errors
 /// There are too few operands.
@@ -69,9 +69,10 @@ fn dtypes(operands: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
     Ok(vec![DType::I64, value, DType::I64])
 }
 
-/// A feature: its values, and the position of the first value of each row, with the end of the last one.
+/// A feature: the values of all rows, one row after the other.
 struct Feature<'a> {
     values: TensorView<'a>,
+    /// `starts[row]` is the position of the first value of a row. The last entry is the number of values.
     starts: Vec<usize>,
 }
 
@@ -80,7 +81,7 @@ impl Feature<'_> {
         self.starts[row]..self.starts[row + 1]
     }
 
-    /// Returns a number for a value: a number itself, or the fingerprint of a string.
+    /// Returns the hash of a value: the bits of an integer, or the fingerprint of a string.
     fn hash(&self, position: usize) -> Result<u64> {
         match self.values.dtype() {
             DType::String => Ok(fingerprint64(self.values.as_strings()?.at(position))),
@@ -98,18 +99,21 @@ impl Feature<'_> {
     }
 }
 
-/// Returns the number of rows that a feature has by its sizes.
-fn rows_of(sizes: &[i64]) -> Result<usize> {
+/// Returns the number of rows of a feature with these sizes.
+///
+/// # Errors
+/// The feature is not a matrix.
+fn row_count(sizes: &[i64]) -> Result<usize> {
     match sizes {
         [rows, _] if *rows >= 0 => Ok(rows.unsigned_abs() as usize),
         _ => refuse(format!("a feature must be a matrix, got sizes {sizes:?}")),
     }
 }
 
-/// Returns the positions at which the rows of a sparse feature begin.
+/// Returns the starts of the rows of a sparse feature, see [`Feature`].
 ///
 /// # Errors
-/// The rows of the indices do not ascend, or lie outside the matrix.
+/// The row numbers `indices[.., 0]` decrease or lie outside the matrix, or the operands do not fit each other.
 fn starts_of(indices: &TensorView<'_>, values: usize, rows: usize) -> Result<Vec<usize>> {
     let [count, 2] = *indices.sizes() else {
         return refuse(format!("indices must have sizes [n, 2], got {:?}", indices.sizes()));
@@ -124,7 +128,8 @@ fn starts_of(indices: &TensorView<'_>, values: usize, rows: usize) -> Result<Vec
         let row = usize::try_from(index[0]).ok().filter(|row| *row < rows && row + 1 >= starts.len());
         let Some(row) = row else {
             let message = format!(
-                "the rows of indices must ascend and lie in [0, {rows}), got {} at indices[{number}, 0]",
+                "the row numbers indices[.., 0] must not decrease and must lie in [0, {rows}), \
+                 got {} at indices[{number}, 0]",
                 index[0]
             );
             return Err(Error::new(ErrorKind::Index, Phase::Run, message));
@@ -141,8 +146,8 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
         (0..cx.inputs()).map(|operand| RowMajor::new(cx.input(operand)?)).collect::<Result<_>>()?;
     let mut features = Vec::with_capacity(cx.inputs() - 2 * count);
     let mut rows = None;
-    let mut add = |sizes: &[i64], values: TensorView<'_>, indices: Option<TensorView<'_>>| {
-        let own = rows_of(sizes)?;
+    let mut checked_starts = |sizes: &[i64], values: TensorView<'_>, indices: Option<TensorView<'_>>| {
+        let own = row_count(sizes)?;
         if *rows.get_or_insert(own) != own {
             return refuse(format!("all features must have the same number of rows, got {own} and others"));
         }
@@ -155,13 +160,13 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     for feature in 0..count {
         let (indices, values) = (inputs[feature].view(), inputs[count + feature].view());
         let shape = inputs[2 * count + feature].view();
-        let starts = add(shape.as_slice::<i64>()?, values.clone(), Some(indices))?;
+        let starts = checked_starts(shape.as_slice::<i64>()?, values.clone(), Some(indices))?;
         features.push(Feature { values, starts });
     }
     for input in &inputs[3 * count..] {
         let values = input.view();
         let sizes: Vec<i64> = values.sizes().iter().map(|size| *size as i64).collect();
-        let starts = add(&sizes, values.clone(), None)?;
+        let starts = checked_starts(&sizes, values.clone(), None)?;
         features.push(Feature { values, starts });
     }
     let rows = rows.unwrap_or(0);
@@ -170,7 +175,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let (mut hashes, mut texts) = (Vec::new(), Vec::new());
     let is_hashed = is_hashed(cx.attrs());
     let buckets = match int(cx.attrs(), "num_buckets", 0).unsigned_abs() {
-        // Without buckets, a hash only loses its sign.
+        // Without buckets, the hash is taken modulo `i64::MAX`, so that it fits i64.
         0 => i64::MAX.unsigned_abs(),
         buckets => buckets,
     };
@@ -242,13 +247,13 @@ mod tests {
     }
 
     #[test]
-    fn rows_must_ascend() {
+    fn row_numbers_must_not_decrease() {
         let attrs = Attrs::new().with("N", 1).with("hashed_output", true);
         let values = tensor(&[2], &[7i64, 8]);
         for rows in [[1i64, 0], [0, 3], [-1, 0]] {
             let indices = tensor(&[2, 2], &[rows[0], 0, rows[1], 0]);
             let error = run(&DEF, &attrs, &[indices, values.clone(), tensor(&[2], &[3i64, 1])]).unwrap_err();
-            assert!(error.message().contains("the rows of indices must ascend"), "{error}");
+            assert!(error.message().contains("the row numbers indices[.., 0] must not decrease"), "{error}");
         }
     }
 }

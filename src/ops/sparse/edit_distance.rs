@@ -1,4 +1,4 @@
-//! `edit_distance`: how many changes turn the sequences of one sparse tensor into the sequences of another.
+//! `edit_distance`: the number of changes that turn the sequences of one sparse tensor into the sequences of another.
 
 use std::collections::BTreeMap;
 use std::panic::Location;
@@ -18,12 +18,12 @@ use super::operand::{check_i64, out_of_range, refuse, rows_of};
 
 impl<'g> Value<'g> {
     /// Returns the least number of insertions, deletions and replacements that turn each sequence of the sparse tensor
-    /// `self, values, shape` into the same sequence of `truth`. The last axis of a sparse tensor holds a sequence. With
-    /// `normalize`, the number is divided by the length of the true sequence.
+    /// `self, values, shape` into the sequence of `truth` at the same index. The last axis of a sparse tensor holds a
+    /// sequence. With `normalize`, the number is divided by the length of the true sequence.
     ///
-    /// `[m, r], [m], [r]` and `[n, r], [n], [r] -> f32` of rank `r - 1`, whose sizes are the larger ones of both shapes.
-    /// The values have any one dtype, the indices and shapes are i64. A normalized distance to an empty sequence is
-    /// infinite, or 0 if both are empty. As TensorFlow's `EditDistance`. Runs on the host.
+    /// `[m, r], [m], [r]` and `[n, r], [n], [r] -> f32` of rank `r - 1`. Each size of the result is the larger one of
+    /// both shapes on that axis. The values have any one dtype, the indices and shapes are i64. A normalized distance
+    /// to an empty sequence is infinite, or 0 if both are empty. As TensorFlow's `EditDistance`. Runs on the host.
     ///
     /// ```
     /// use shapeflow::Graph;
@@ -81,7 +81,10 @@ pub(crate) static DEF: OpDef = OpDef::host("edit_distance", run)
 /// The positions of the elements of each sequence, by its index.
 type Sequences<'a> = BTreeMap<&'a [i64], Vec<usize>>;
 
-/// Reads the sequences of a sparse tensor. Their indices lie in the larger shape of both tensors.
+/// Reads the sequences of a sparse tensor. `shape` has the larger size of both tensors on each axis.
+///
+/// # Errors
+/// An index of a sequence lies outside `shape`, or the indices do not fit it.
 fn sequences<'a>(indices: TensorView<'a>, shape: &[i64]) -> Result<Sequences<'a>> {
     let mut sequences = Sequences::new();
     for (number, row) in rows_of(indices, shape)?.0.into_iter().enumerate() {
@@ -120,7 +123,8 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Returns whether two elements of one dtype are equal. NaN equals nothing. Handles stand for strings.
+/// Returns whether two elements of one dtype are equal. NaN equals nothing. A string operand arrives as i64 handles:
+/// integers that stand for the strings ([`StringHandles`]).
 fn are_equal(x: &TensorView<'_>, i: usize, y: &TensorView<'_>, j: usize) -> bool {
     let (a, b) = (x.element(i), y.element(j));
     if !x.dtype().is_float() {

@@ -14,15 +14,16 @@ use shapeflow_shape_fns::DType;
 use super::operand::{check_i64, index_matrix, out_of_range, parts, refuse};
 
 impl<'g> Value<'g> {
-    /// Gives each empty row of the sparse tensor of indices `self` an element `default` in its first column. Returns
-    /// the indices and the values sorted by row, whether each row was empty, and the new position of each element.
+    /// Adds an element `default` in column 0 of each empty row of a sparse tensor. `self` has the indices of the sparse
+    /// tensor. Returns the indices and the values sorted by row, whether each row was empty, and the new position of
+    /// each element.
     ///
-    /// `[count, r], values [count], shape [r], default [] -> [m, r], [m], [shape[0]], [count]`. The values have any dtype,
-    /// `default` has the same; the indices, the shape and the positions are i64, the third output is bool. The number
-    /// `m` depends on the data. As TensorFlow's `SparseFillEmptyRows`. Runs on the host.
+    /// `[count, r], values [count], shape [r], default [] -> [m, r], [m], [shape[0]], [count]`. The values have any
+    /// dtype, `default` has the same; the indices, the shape and the positions are i64, the third output is bool. The
+    /// number `m` depends on the data. As TensorFlow's `SparseFillEmptyRows`. Runs on the host.
     ///
     /// # Errors
-    /// An operand has another dtype or rank. The run fails if an index of a row is out of range.
+    /// An operand has another dtype or rank. The run fails if the row of an element is out of range.
     #[track_caller]
     pub fn sparse_fill_empty_rows(
         self,
@@ -65,10 +66,12 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let [shape, default] = [RowMajor::new(cx.input(2)?)?, RowMajor::new(cx.input(3)?)?];
     let shape = shape.view().as_slice::<i64>()?;
     let (elements, [count, rank]) = index_matrix(indices.view(), shape)?;
-    if values.view().len() != count || !default.view().sizes().is_empty() {
-        return refuse(
-            "there must be one value for each index, and the default must be a scalar".to_string(),
-        );
+    if values.view().len() != count {
+        let given = values.view().len();
+        return refuse(format!("there must be {count} values, one for each index, got {given}"));
+    }
+    if !default.view().sizes().is_empty() {
+        return refuse(format!("the default must be a scalar, got sizes {:?}", default.view().sizes()));
     }
     let Some(size) = shape.first().and_then(|size| usize::try_from(*size).ok()) else {
         return refuse(format!("a sparse tensor must have rows, got sizes {shape:?}"));
@@ -94,7 +97,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     filled.set_outputs(cx, values.view(), default.view())
 }
 
-/// Returns whether the elements are sorted by row and all of `size` rows have one, so that filling changes nothing.
+/// Returns whether filling changes nothing: the elements are sorted by row, and each of `size` rows has an element.
 fn all_filled(rows: &[i64], size: usize) -> bool {
     let mut next = 0;
     rows.iter().all(|&row| {
@@ -105,25 +108,26 @@ fn all_filled(rows: &[i64], size: usize) -> bool {
         && rows.first().is_none_or(|&row| row == 0)
 }
 
-/// The elements of rows after each empty row has got one, sorted by row.
+/// The elements after each empty row got one, sorted by row.
 pub(crate) struct FilledRows {
     /// The row of each element.
     pub rows: Vec<i64>,
-    /// The number of each element among the given ones; `None` for an element of an empty row.
+    /// For each element, its position in the input; `None` for an element of an empty row.
     sources: Vec<Option<usize>>,
     /// Whether each row was empty.
     empty: Vec<bool>,
-    /// The new position of each given element.
+    /// For each element of the input, its new position.
     positions: Vec<i64>,
 }
 
 impl FilledRows {
-    /// Fills `size` rows. `rows` has the row of each element.
+    /// Fills `size` rows. `rows` has the row of each element of the input.
     ///
     /// # Errors
     /// A row is out of range.
     pub(crate) fn new(rows: &[i64], size: usize) -> Result<FilledRows> {
-        // The number of elements of each row, then the position of its next element in the output.
+        // First the count of elements of each row. After the loop below, the output position of the next element of
+        // each row.
         let mut next = vec![0usize; size];
         for (number, row) in rows.iter().enumerate() {
             match usize::try_from(*row).ok().and_then(|row| next.get_mut(row)) {
@@ -200,7 +204,7 @@ mod tests {
         };
         assert_eq!(run(1, 2).unwrap()[1].to_vec::<f32>().unwrap(), [0.0, 2.0]);
         for (row, rows) in [(2, 2), (-1, 2), (0, 0)] {
-            assert!(run(row, rows).unwrap_err().message().contains("must be in its axis"));
+            assert!(run(row, rows).unwrap_err().message().contains("an index must lie in [0, "));
         }
         assert!(run(0, -1).is_err());
     }

@@ -11,8 +11,8 @@ use crate::ops::rows::{Combine, combine};
 use crate::ops::take::take;
 use crate::tensor::Tensor;
 
-/// An op for import only. `positions i64[n], gradients [m] -> [n], []`: the gradients at the positions of the given elements, and
-/// the sum of all others, which is the gradient of the default.
+/// An op for import only. `positions i64[n], gradients [m] -> [n], []`: the gradients at the positions of the given
+/// elements, and the sum of all others, which is the gradient of the default.
 pub(crate) static DEF: OpDef = OpDef::host("fill_empty_rows_grad", run)
     .operands(&[Operand::Data("reverse_index_map"), Operand::Data("grad_values")])
     .outputs(|_, _| 2)

@@ -1,4 +1,4 @@
-//! [`Groups`]: the sets of a tensor whose last axis lists the elements of each set.
+//! [`Groups`]: the sets of a tensor. The last axis lists the elements of each set.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use crate::op::HostCx;
 use crate::ops::integers::ints;
 use crate::tensor::TensorView;
 
-/// Sets, by their indices along the leading axes.
+/// Sets, found by their indices along the leading axes.
 pub(super) struct Groups {
     /// The sizes of the leading axes.
     pub sizes: Vec<i64>,
@@ -26,7 +26,7 @@ pub(super) fn is_validated(cx: &HostCx<'_>) -> bool {
     !matches!(cx.attrs().get("validate_indices"), Some(Attr::Bool(false)))
 }
 
-/// Checks the indices of a sparse tensor of these sizes, and that they ascend if `ascending`.
+/// Checks that the indices of a sparse tensor lie within these sizes and, if `ascending`, that they ascend.
 ///
 /// # Errors
 /// An index is out of range or out of order.
@@ -64,7 +64,8 @@ impl Groups {
         Ok(Groups { sizes, sets })
     }
 
-    /// Reads the sets of the sparse tensor in operands `first` (indices), `first + 1` (elements) and `first + 2` (sizes).
+    /// Reads the sets of the sparse tensor in operands `first` (indices), `first + 1` (elements) and `first + 2`
+    /// (sizes).
     ///
     /// # Errors
     /// The operands do not fit each other, an index is out of range, or the indices do not ascend.

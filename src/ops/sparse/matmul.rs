@@ -15,12 +15,12 @@ use crate::tensor::{Element, TensorView, TensorViewMut};
 use super::operand::{out_of_range, parts, refuse, rows_of};
 
 impl<'g> Value<'g> {
-    /// Multiplies the sparse matrix of indices `self` by the matrix `dense`.
+    /// Multiplies a sparse matrix by the matrix `dense`. `self` has the indices of the sparse matrix.
     ///
-    /// `[count, 2], values [count], shape [2] = [m, k], dense [k, n] -> [m, n]`; `adjoint_a` and `adjoint_b` transpose a
-    /// matrix before the product. The values and `dense` have one dtype: i32 (which wraps), i64, f32 or f64. The indices
-    /// are i32 or i64, the shape is i64. The products of a sum are added in the order of the indices. As TensorFlow's
-    /// `SparseTensorDenseMatMul`. Runs on the host.
+    /// `[count, 2], values [count], shape [2] = [m, k], dense [k, n] -> [m, n]`; `adjoint_a` and `adjoint_b` transpose
+    /// a matrix before the product. The values and `dense` have one dtype: i32 (which wraps), i64, f32 or f64. The
+    /// indices are i32 or i64, the shape is i64. The products of a sum are added in the order in which `self` lists the
+    /// indices. As TensorFlow's `SparseTensorDenseMatMul`. Runs on the host.
     ///
     /// # Errors
     /// An operand has another dtype or rank, or the inner sizes differ. The run fails if an index is out of range.
@@ -95,8 +95,15 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     };
     let (height, inner) = if adjoint_a { (sizes[1], sizes[0]) } else { (sizes[0], sizes[1]) };
     let (depth, width) = if adjoint_b { (width, depth) } else { (depth, width) };
-    if inner != depth || values.view().len() != rows.len() {
+    if inner != depth {
         return refuse(format!("the inner sizes of a product must agree, got {inner} and {depth}"));
+    }
+    if values.view().len() != rows.len() {
+        return refuse(format!(
+            "there must be {} values, one for each index, got {}",
+            rows.len(),
+            values.view().len()
+        ));
     }
     let mut places = Vec::with_capacity(rows.len());
     for (number, row) in rows.iter().enumerate() {
@@ -135,7 +142,7 @@ struct Product {
 }
 
 impl Product {
-    /// Adds the products to `output`, which is zero.
+    /// Adds the products to `output`, whose elements are 0.
     fn add<T: Element>(
         &self,
         values: TensorView<'_>,
@@ -222,7 +229,7 @@ mod tests {
             run(&DEF, &Attrs::new(), &operands)
         };
         assert_eq!(run(1, 3).unwrap()[0].to_vec::<f32>().unwrap(), [0.0, 1.0]);
-        assert!(run(2, 3).unwrap_err().message().contains("got 2 for a size of 2 at indices[0, 0]"));
+        assert!(run(2, 3).unwrap_err().message().contains("must lie in [0, 2), got 2 at indices[0, 0]"));
         assert!(run(0, 2).unwrap_err().message().contains("got 3 and 2"));
     }
 }

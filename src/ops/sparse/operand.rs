@@ -79,19 +79,18 @@ pub(super) fn index_matrix<'a>(indices: TensorView<'a>, shape: &[i64]) -> Result
     Ok((indices.as_slice::<i64>()?, [count, rank]))
 }
 
-/// Returns the error of operands that are no sparse tensor.
+/// Returns the error about operands that are no sparse tensor.
 pub(super) fn refuse<T>(message: String) -> Result<T> {
     Err(Error::new(ErrorKind::Shape, Phase::Run, message))
 }
 
-/// Returns the error of an index outside of its axis.
+/// Returns the error about an index outside its axis.
 pub(super) fn out_of_range<T>(row: usize, column: usize, index: i64, size: i64) -> Result<T> {
-    let message =
-        format!("an index must be in its axis, got {index} for a size of {size} at indices[{row}, {column}]");
+    let message = format!("an index must lie in [0, {size}), got {index} at indices[{row}, {column}]");
     Err(Error::new(ErrorKind::Index, Phase::Run, message))
 }
 
-/// Makes output `output` of the values with these numbers, in order. `values` is row-major.
+/// Makes output `output` of the values at these positions, in order. `values` is row-major.
 ///
 /// # Errors
 /// There is no such output, or memory is refused.
@@ -99,10 +98,11 @@ pub(super) fn pick_values(
     cx: &mut HostCx<'_>,
     output: usize,
     values: TensorView<'_>,
-    numbers: Vec<usize>,
+    positions: Vec<usize>,
 ) -> Result<()> {
-    let sources: Vec<Option<usize>> = numbers.into_iter().map(Some).collect();
-    // No element takes the default; its size is that of an element.
+    let sources: Vec<Option<usize>> = positions.into_iter().map(Some).collect();
+    // `pick_rows` takes the width of a row from the default, here one element. Every source is given, so no output
+    // gets the default.
     let default = Tensor::zeros(values.dtype(), &[])?;
     pick_rows(cx, output, values, default.view(), &sources, &[sources.len()])
 }

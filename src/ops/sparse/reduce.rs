@@ -20,12 +20,13 @@ macro_rules! reductions {
     ($($method:ident, $sparse:ident, $what:literal, $DENSE:ident, $SPARSE:ident, $how:expr, $class:expr;
         $tf_dense:literal, $tf_sparse:literal)*) => {
         impl<'g> Value<'g> {$(
-            #[doc = concat!("Returns the ", $what, " along `axes` of the elements of the sparse tensor of indices `self`, as \
-                a dense tensor.")]
+            #[doc = concat!("Returns the ", $what, " of the elements of a sparse tensor along `axes`, as a dense tensor. \
+                `self` has the indices of the sparse tensor.")]
             ///
-            /// `[count, r], values [count], shape [r] -> [..]`, which lacks `axes`, or has size 1 there with `keep_dims`.
-            /// Without axes, the elements keep their places. The result is 0 where the sparse tensor has no elements.
-            /// The indices and the shape are i64. A negative axis counts from the end; an axis may be given twice.
+            /// `[count, r], values [count], shape [r] -> [..]`, which lacks `axes`, or has size 1 there with
+            /// `keep_dims`. Without axes, the elements keep their indices. The result is 0 where the sparse tensor has
+            /// no elements. The indices and the shape are i64. A negative axis counts from the end; an axis may be
+            /// given twice.
             #[doc = concat!("As TensorFlow's `", $tf_dense, "`. Runs on the host.")]
             ///
             /// # Errors
@@ -105,11 +106,11 @@ fn value_dtype(dtypes: &[DType], class: Class) -> Result<DType> {
     dtype::common(dtypes, 1, 2, class)
 }
 
-/// The elements of the result to which the elements of a sparse tensor belong.
+/// For the elements of a sparse tensor, the elements of the result to which they belong.
 struct Reduction {
     /// The sizes of the result.
     sizes: Vec<i64>,
-    /// The index in the result of each element.
+    /// For each element of the sparse tensor, its index in the result.
     rows: Vec<Vec<i64>>,
 }
 
@@ -147,7 +148,8 @@ fn combined(
     how: Combine,
 ) -> Result<()> {
     if how != Combine::Add {
-        // A first value takes the place of the zero.
+        // Each position first gets one of its values instead of the zero. A maximum does not change if this value is
+        // combined again.
         store(target, values.clone(), positions, None)?;
     }
     store(target, values, positions, Some(how))
@@ -229,7 +231,7 @@ mod tests {
         operands[2] = tensor(&[2], &[2i64, 1]);
         let attrs = Attrs::new().with("reduction_axes", [1]);
         let error = run(&SUM, &attrs, &operands).unwrap_err();
-        assert!(error.message().contains("an index must be in its axis, got 2 for a size of 2"), "{error}");
+        assert!(error.message().contains("an index must lie in [0, 2), got 2"), "{error}");
         let sums = run(&SUM_SPARSE, &attrs, &operands).unwrap();
         assert_eq!(sums[0].to_vec::<i64>().unwrap(), [0, 1, 2]);
     }

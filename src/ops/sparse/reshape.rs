@@ -1,4 +1,4 @@
-//! `sparse_reshape`: other sizes for the elements of a sparse tensor.
+//! `sparse_reshape`: the indices of a sparse tensor after a reshape.
 
 use std::panic::Location;
 
@@ -12,13 +12,14 @@ use shapeflow_shape_fns::{DType, Dim};
 use super::operand::{check_i64, index_matrix, refuse};
 
 impl<'g> Value<'g> {
-    /// Returns the indices `self` of a sparse tensor of sizes `shape` after a reshape to `new_shape`, and the new sizes.
+    /// Reshapes a sparse tensor of sizes `shape` to `new_shape`. `self` has the indices of the sparse tensor. Returns
+    /// the new indices and the new sizes.
     ///
-    /// `[count, r], shape [r], new_shape [s] -> [count, s], [s]`, all i64. One of the new sizes may be -1: it follows
-    /// from the number of elements. As TensorFlow's `SparseReshape`. Runs on the host.
+    /// `[count, r], shape [r], new_shape [s] -> [count, s], [s]`, all i64. One new size may be -1. It becomes the
+    /// product of `shape` divided by the other new sizes. As TensorFlow's `SparseReshape`. Runs on the host.
     ///
     /// # Errors
-    /// An operand has another dtype or rank. The run fails if the numbers of elements differ.
+    /// An operand has another dtype or rank. The run fails if the products of the sizes differ.
     #[track_caller]
     pub fn sparse_reshape(
         self,
@@ -77,7 +78,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
             .fold(0i64, |linear, (index, size)| linear.wrapping_mul(*size).wrapping_add(*index));
         let mut rest = linear;
         for (to, size) in to.iter_mut().zip(&new).rev() {
-            // A tensor without elements has no indices.
+            // If a size is 0, no index is valid. The maximum only avoids a division by 0.
             let size = (*size).max(1);
             (*to, rest) = (rest.rem_euclid(size), rest.div_euclid(size));
         }
@@ -85,20 +86,23 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     cx.set_output(1, Tensor::from_slice(&[width], &new)?)
 }
 
-/// Returns the new sizes. A size of -1 becomes the size that the number of elements implies.
+/// Returns the new sizes. A size of -1 becomes the product of `shape` divided by the other new sizes.
+///
+/// # Errors
+/// The products of the sizes differ, do not fit i64, or do not determine the size of -1; or a size is negative.
 fn new_sizes(shape: &[i64], new: &[i64]) -> Result<Vec<i64>> {
     let product = |sizes: &[i64]| {
         sizes.iter().try_fold(1i64, |product, &size| if size < 0 { None } else { product.checked_mul(size) })
     };
     let inferred: Vec<usize> = (0..new.len()).filter(|axis| new[*axis] == -1).collect();
     let known: Vec<i64> = new.iter().copied().filter(|size| *size != -1).collect();
-    let (Some(elements), Some(known)) = (product(shape), product(&known)) else {
+    let (Some(total), Some(known)) = (product(shape), product(&known)) else {
         return refuse(format!("sizes must be at least 0 with an i64 product, got {shape:?} and {new:?}"));
     };
     let mut sizes = new.to_vec();
     match *inferred {
         [] => {}
-        // All other sizes stay, so this one does, also if there are no elements.
+        // If every other size is unchanged, -1 keeps the old size, even if a size is 0.
         [axis]
             if shape.len() == new.len()
                 && (0..new.len()).all(|other| other == axis || new[other] == shape[other]) =>
@@ -108,11 +112,11 @@ fn new_sizes(shape: &[i64], new: &[i64]) -> Result<Vec<i64>> {
         [_] if known == 0 => {
             return refuse(format!("no size must be 0 if another is -1, got {new:?}"));
         }
-        [axis] => sizes[axis] = elements / known,
+        [axis] => sizes[axis] = total / known,
         _ => return refuse(format!("at most one size must be -1, got {new:?}")),
     }
-    if sizes.iter().product::<i64>() != elements {
-        return refuse(format!("the new sizes must have {elements} elements, got {new:?}"));
+    if sizes.iter().product::<i64>() != total {
+        return refuse(format!("the new sizes must have the product {total}, got {new:?}"));
     }
     Ok(sizes)
 }
@@ -139,15 +143,15 @@ mod tests {
         assert_eq!(outputs[0], tensor(&[3, 3], &[0i64, 0, 1, 0, 1, 2, 1, 1, 0]));
         assert_eq!(outputs[1].to_vec::<i64>().unwrap(), [2, 2, 3]);
         for (new, message) in [
-            (&[5, -1][..], "the new sizes must have 12 elements, got [5, -1]"),
+            (&[5, -1][..], "the new sizes must have the product 12, got [5, -1]"),
             (&[-1, -1], "at most one size must be -1"),
             (&[0, -1], "no size must be 0 if another is -1"),
-            (&[7, 2], "the new sizes must have 12 elements"),
+            (&[7, 2], "the new sizes must have the product 12"),
         ] {
             let error = reshaped(&[4, 3], new).unwrap_err();
             assert!(error.message().contains(message), "{error}");
         }
-        // All other sizes stay.
+        // Every other size is unchanged.
         let none = run(
             &DEF,
             &Attrs::new(),

@@ -57,12 +57,12 @@ impl SetOperation {
 }
 
 impl<'g> Value<'g> {
-    /// Combines each set of `self` with the set of `other` at the same index. A set is a row of the last axis, whose
-    /// duplicates count once.
+    /// Combines each set of `self` with the set of `other` at the same index. A set is a row of the last axis.
+    /// Duplicates in a row count once.
     ///
-    /// `[g.., m], [g.., n] -> i64[?, r], [?], i64[r]` for tensors of rank `r`: the indices, elements and sizes of a sparse
-    /// tensor of sets, with the elements of each set in ascending order. i8, i16, i32, i64, u8, u16 and strings. As
-    /// TensorFlow's `DenseToDenseSetOperation`; imported graphs may also combine sparse tensors. Runs on the host.
+    /// `[g.., m], [g.., n] -> i64[?, r], [?], i64[r]` for tensors of rank `r`: the indices, elements and sizes of a
+    /// sparse tensor of sets, with the elements of each set in ascending order. i8, i16, i32, i64, u8, u16 and strings.
+    /// As TensorFlow's `DenseToDenseSetOperation`; imported graphs may also combine sparse tensors. Runs on the host.
     ///
     /// # Errors
     /// A rank is less than 2, the leading axes differ, or the dtypes differ or are not supported.
@@ -185,7 +185,8 @@ fn combine(cx: &mut HostCx<'_>, values: usize, [a, b]: &[Groups; 2]) -> Result<(
     cx.set_output(2, Tensor::from_vec(&[rank], sizes)?)
 }
 
-/// Makes a vector of elements of sets. Handles stand for strings.
+/// Makes a vector of elements of sets. A string result is made as i64 handles: integers that stand for the strings
+/// ([`StringHandles`]).
 fn element_tensor(elements: &[i64], dtype: DType) -> Result<Tensor> {
     let mut result = Tensor::zeros(dtype, &[elements.len()])?;
     let mut view = result.view_mut()?;

@@ -14,8 +14,9 @@ use shapeflow_shape_fns::DType;
 use super::operand::{check_i64, parts, pick_values, refuse, rows_of};
 
 impl<'g> Value<'g> {
-    /// Returns the elements of the sparse tensor of indices `self` in the box that begins at `start` and has sizes
-    /// `size`: indices, values and sizes. Elements keep their order.
+    /// Returns the elements of a sparse tensor in the box that begins at `start` and has sizes `size`: indices, values
+    /// and sizes. `self` has the indices of the sparse tensor. The new indices count from the start of the box.
+    /// Elements keep their order.
     ///
     /// `[count, r], values [count], shape [r], start [r], size [r] -> [m, r], [m], [r]`. The values have any dtype, all
     /// else is i64. A box that reaches past the end of an axis is cut. As TensorFlow's `SparseSlice`. Runs on the host.
@@ -76,7 +77,8 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
         return refuse(format!("the sizes of a slice must not be negative, got {negative}"));
     }
     let (rows, rank) = rows_of(indices.view(), &shape)?;
-    // Without overflow, because a size is not negative.
+    // The difference is exact as a u64, because `index` is at least `start`. The size keeps its value as a u64, because
+    // it is not negative.
     let inside = |index: i64, axis: usize| {
         index >= start[axis] && index.wrapping_sub(start[axis]).cast_unsigned() < size[axis].cast_unsigned()
     };

@@ -1,4 +1,4 @@
-//! `sparse_to_dense`: the dense tensor of a sparse one.
+//! `sparse_to_dense`: makes a dense tensor of a sparse tensor.
 
 use shapeflow_shape_fns::{Attrs, DType};
 
@@ -18,9 +18,9 @@ use super::groups::{check_indices, is_validated};
 impl<'g> Value<'g> {
     /// Makes a tensor of shape `shape` with `values[i]` at index `self[i]` and `default` elsewhere.
     ///
-    /// Indices `[n, r], values [n] -> shape` of rank `r`; the indices may also be a vector `[n]` if `r` is 1, or a scalar,
-    /// and one scalar value may stand for all. Any dtype; the indices are i32 or i64. The run fails unless the indices
-    /// ascend and lie within the shape. As TensorFlow's `SparseToDense`. Runs on the host.
+    /// Indices `[n, r], values [n] -> shape` of rank `r`; the indices may also be a vector `[n]` if `r` is 1, or a
+    /// scalar, and one scalar value may stand for all. Any dtype; the indices are i32 or i64. The run fails unless the
+    /// indices ascend and lie within the shape. As TensorFlow's `SparseToDense`. Runs on the host.
     ///
     /// # Errors
     /// A rank is wrong, the columns of the indices differ from `r`, or the dtypes differ.
@@ -79,7 +79,8 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let rows: Vec<&[i64]> = (0..count).map(|row| &indices[row * depth..(row + 1) * depth]).collect();
     let limits: Vec<i64> = sizes.iter().map(|size| *size as i64).collect();
     check_indices(&rows, &limits, is_validated(cx))?;
-    // The values are followed by the default; each element of the result is one of them.
+    // `all` has the values and then the default. `sources` has the position in `all` of each element of the result.
+    // `usize::MAX` stands for the default, the last element of `all`.
     let total = sizes.iter().product();
     let mut sources = vec![usize::MAX; total];
     for (number, row) in rows.iter().enumerate() {
@@ -93,7 +94,8 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     cx.set_output(0, take(&all.view(), &sizes, 1, starts)?)
 }
 
-/// Makes a vector of the elements of two tensors. Handles stand for strings.
+/// Makes a vector of the elements of two tensors. A string operand arrives as i64 handles: integers that stand for the
+/// strings ([`StringHandles`]).
 fn joined(a: Tensor, b: Tensor) -> Result<Tensor> {
     let count = a.len() + b.len();
     let mut all = Tensor::allocate(a.dtype(), &[count])?;

@@ -18,12 +18,14 @@ use crate::tensor::{Tensor, TensorView};
 use super::operand::{check_i64, parts, refuse, rows_of, store};
 
 impl<'g> Value<'g> {
-    /// Adds two sparse tensors of one shape, `self` the indices of the first. Returns indices, values and sizes.
+    /// Adds two sparse tensors of one shape. `self` has the indices of the first tensor. Returns indices, values and
+    /// sizes.
     ///
     /// `[m, r], [m], [r]` of each `-> [k, r], [k], [r]`. The values are numbers, the indices and shapes are i64. The
-    /// indices of both tensors ascend, as [`Value::sparse_reorder`] sorts them. A sum of two elements that is less than
-    /// `threshold` in magnitude has no element in the result. `threshold` is a scalar of the dtype of the values; of their
-    /// parts if they are complex. As TensorFlow's `SparseAdd`. Runs on the host.
+    /// caller must sort the indices of both tensors, for example with [`Value::sparse_reorder`]. No run checks this. A
+    /// sum of two elements that is less than `threshold` in magnitude has no element in the result. `threshold` is a
+    /// scalar of the dtype of the values. For complex values, it has the dtype of their parts. As TensorFlow's
+    /// `SparseAdd`. Runs on the host.
     ///
     /// ```
     /// use shapeflow::Graph;
@@ -62,11 +64,12 @@ impl<'g> Value<'g> {
 macro_rules! extrema {
     ($($method:ident, $what:literal, $DEF:ident, $how:expr, $tf:literal;)*) => {
         impl<'g> Value<'g> {$(
-            #[doc = concat!("Returns the ", $what, " of two sparse tensors of one shape, element by element, `self` the \
-                indices of the first: indices and values.")]
+            #[doc = concat!("Returns the ", $what, " element of two sparse tensors of one shape at each index, as indices \
+                and values. `self` has the indices of the first tensor.")]
             ///
-            /// `[m, r], [m], [r]` of each `-> [k, r], [k]`. The values are real numbers, the indices and shapes are i64.
-            /// The indices of both tensors ascend. An element that only one tensor has is compared with 0.
+            /// `[m, r], [m], [r]` of each `-> [k, r], [k]`. The values are real numbers, the indices and shapes are
+            /// i64. The caller must sort the indices of both tensors, for example with [`Value::sparse_reorder`]. No
+            /// run checks this. An element that only one tensor has is compared with 0.
             #[doc = concat!("As TensorFlow's `", $tf, "`. Runs on the host.")]
             ///
             /// # Errors
@@ -155,12 +158,12 @@ struct Union {
     sizes: Vec<i64>,
     indices: Vec<i64>,
     len: usize,
-    /// The position in the union of each element of the first tensor, and of the second.
+    /// For each element of the first tensor and of the second tensor, its position in the union.
     positions: [Vec<i64>; 2],
 }
 
 impl Union {
-    /// Merges the indices of two tensors, which ascend.
+    /// Merges the ascending indices of two tensors.
     ///
     /// # Errors
     /// The shapes differ, or the operands do not fit each other.
@@ -217,14 +220,14 @@ fn add(cx: &mut HostCx<'_>) -> Result<()> {
     let mut total = union.spread(a.view(), 0)?;
     store(&mut total.view_mut()?, b.view(), &union.positions[1], Some(Combine::Add))?;
     // Only sums of two elements are compared with the threshold.
-    let threshold = magnitude(&cx.input(6)?, 0);
+    let threshold = real_or_abs(&cx.input(6)?, 0);
     let mut is_kept = vec![true; union.len];
     let (mut first, view) = (union.positions[0].iter().peekable(), total.view());
     for second in &union.positions[1] {
         while first.next_if(|first| *first < second).is_some() {}
         if first.peek() == Some(&second) {
             let position = *second as usize;
-            is_kept[position] = threshold <= magnitude(&view, position).abs();
+            is_kept[position] = threshold <= real_or_abs(&view, position).abs();
         }
     }
     let kept: Vec<usize> = (0..union.len).filter(|position| is_kept[*position]).collect();
@@ -237,8 +240,8 @@ fn add(cx: &mut HostCx<'_>) -> Result<()> {
     cx.set_output(2, Tensor::from_slice(&[rank], &union.sizes)?)
 }
 
-/// Returns a real element, or the absolute value of a complex element.
-fn magnitude(x: &TensorView<'_>, position: usize) -> f64 {
+/// Returns a real element with its sign, or the absolute value of a complex element.
+fn real_or_abs(x: &TensorView<'_>, position: usize) -> f64 {
     let bytes = x.element(position).unwrap_or_default();
     let real = |dtype: DType, bytes: &[u8]| Scalar::from_bytes(dtype, bytes).map_or(f64::NAN, Scalar::to_f64);
     let part = match x.dtype() {

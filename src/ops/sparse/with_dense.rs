@@ -16,11 +16,11 @@ use super::operand::{parts, refuse};
 macro_rules! elementwise {
     ($($method:ident, $what:literal, $f:expr, $DEF:ident, $tf:literal;)*) => {
         impl<'g> Value<'g> {$(
-            #[doc = concat!("Returns the values of the sparse tensor of indices `self`, ", $what, " the elements of `dense` \
-                at the same indices. The elements that are not in the sparse tensor stay absent.")]
+            #[doc = concat!("Returns the values of a sparse tensor ", $what, " the elements of `dense` at the same indices. \
+                `self` has the indices of the sparse tensor. The result has no other elements.")]
             ///
-            /// `[count, r], values [count], shape [r], dense [d..] -> [count]`; `dense` broadcasts to the shape. The values
-            /// and `dense` have one dtype, the indices and the shape are i64. As TensorFlow's
+            /// `[count, r], values [count], shape [r], dense [d..] -> [count]`; `dense` broadcasts to the shape. The
+            /// values and `dense` have one dtype, the indices and the shape are i64. As TensorFlow's
             #[doc = concat!("`", $tf, "`. Fuses into kernels.")]
             ///
             /// # Errors
@@ -72,10 +72,10 @@ fn quotient<'g>(a: Value<'g>, b: Value<'g>) -> Result<Value<'g>> {
 }
 
 impl<'g> Value<'g> {
-    /// Adds the sparse tensor of indices `self` to a dense tensor of the same shape.
+    /// Adds a sparse tensor to a dense tensor of the same shape. `self` has the indices of the sparse tensor.
     ///
-    /// `[count, r], values [count], shape [r], dense [d..] -> [d..]`. The values and `dense` have one dtype of numbers, the
-    /// indices and the shape are i32 or i64. As TensorFlow's `SparseTensorDenseAdd`. Runs on the host.
+    /// `[count, r], values [count], shape [r], dense [d..] -> [d..]`. The values and `dense` have one dtype of numbers,
+    /// the indices and the shape are i32 or i64. As TensorFlow's `SparseTensorDenseAdd`. Runs on the host.
     ///
     /// # Errors
     /// An operand has another dtype or rank. The run fails if an index is out of range or the shapes differ.

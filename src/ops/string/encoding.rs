@@ -182,7 +182,7 @@ impl OnError {
     /// Reads attributes `errors`, `replacement_char` and `replace_control_characters`.
     ///
     /// # Errors
-    /// An attribute has another value than those of TensorFlow.
+    /// An attribute has a value that TensorFlow refuses.
     pub(super) fn new(attrs: &Attrs) -> Result<OnError> {
         let code = int_or(attrs, "replacement_char", 0xfffd)?;
         let replacement_char = u32::try_from(code).ok().and_then(char::from_u32);

@@ -71,14 +71,14 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     cx.set_output(0, text.finish(&[])?)
 }
 
-/// The elements of a tensor, of which an axis shows `ends` at each end.
+/// The elements of a tensor. A long axis shows `ends` elements at each end.
 struct Elements<'a> {
     view: TensorView<'a>,
     ends: usize,
 }
 
 impl Elements<'_> {
-    /// Writes the elements whose first `axis` indices are those of `index`.
+    /// Writes the elements whose first `axis` indices equal `index`.
     fn write(&self, axis: usize, index: &mut Vec<i64>, out: &mut Vec<u8>) {
         let Some(&count) = self.view.sizes().get(axis) else {
             let bytes = self.view.element_at(index).expect("the index lies in the sizes");

@@ -219,7 +219,7 @@ impl<'p> Reader<'p> {
         self.code_point(code, 1 + end)
     }
 
-    /// Takes `0`, `07` or `123`: up to three octal digits, of which the first is 0 unless there are several.
+    /// Takes up to three octal digits, such as `0`, `07` or `123`. A single digit must be 0.
     fn octal(&mut self) -> Result<char, String> {
         let digits = self.rest.bytes().take(3).take_while(|byte| matches!(byte, b'0'..=b'7')).count();
         if digits < 2 && !self.rest.starts_with('0') {

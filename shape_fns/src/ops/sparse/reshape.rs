@@ -3,11 +3,12 @@
 use super::operand::SparseOperand;
 use crate::{Dim, InferenceContext, PartialElements, Result, TensorShape};
 
-/// `indices[nnz, r], shape[r], new_shape[s] -> indices[nnz, s], shape[s]`. One of the new sizes may be -1 and is
-/// inferred from the number of elements.
+/// `indices[nnz, r], shape[r], new_shape[s] -> indices[nnz, s], shape[s]`. One new size may be -1. It becomes
+/// the product of `shape` divided by the other new sizes.
 ///
 /// # Errors
-/// `indices` is not a matrix, a shape is not a vector, two sizes are -1, or the numbers of elements provably differ.
+/// `indices` is not a matrix, a shape is not a vector, two sizes are -1, or the product of the
+/// other new sizes provably does not divide the product of `shape`.
 pub fn reshape(cx: &mut InferenceContext<'_>) -> Result<()> {
     let [count, columns] = cx.axes::<2>(0)?;
     let ([sizes], [rank]) = (cx.axes::<1>(1)?, cx.axes::<1>(2)?);
@@ -21,7 +22,7 @@ pub fn reshape(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Returns the new sizes with -1 inferred, or `None` if an element is unknown and may be negative.
+/// Returns the new sizes with -1 inferred, or `None` if a new size is unknown and may be negative.
 fn inferred_sizes(cx: &mut InferenceContext<'_>) -> Result<Option<Vec<Dim>>> {
     let Some(new) = cx.input_value(2).map(|value| value.elements().to_vec()) else { return Ok(None) };
     let total = cx.input_value(1).map(|value| value.elements().to_vec());
@@ -42,7 +43,7 @@ fn inferred_sizes(cx: &mut InferenceContext<'_>) -> Result<Option<Vec<Dim>>> {
     let Some(axis) = inferred_axis else { return Ok(Some(new)) };
     let mut sizes = new;
     let quotient = match total {
-        // All other sizes stay, so this one does, also if there are no elements.
+        // If every other size is unchanged, -1 keeps the old size, even if a size is 0.
         Some(total) if stays(cx, &total, &sizes, axis) => total[axis].clone(),
         Some(total) if cx.at_least(&others, &Dim::known(1)) => {
             let mut product = Dim::known(1);
@@ -64,7 +65,7 @@ fn inferred_sizes(cx: &mut InferenceContext<'_>) -> Result<Option<Vec<Dim>>> {
     Ok(Some(sizes))
 }
 
-/// Returns whether all sizes but the one of `axis` provably stay.
+/// Returns whether every size except the one of `axis` is provably unchanged.
 fn stays(cx: &mut InferenceContext<'_>, old: &[Dim], new: &[Dim], axis: usize) -> bool {
     let mut pairs = old.iter().zip(new).enumerate();
     old.len() == new.len()
