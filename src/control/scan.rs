@@ -70,7 +70,7 @@ impl Graph {
 
     /// Calls `f` with each row of `xs`, and stacks its results.
     ///
-    /// Shapes are as for [`Graph::scan`] without a state. As `tf.map_fn`. Runs on the host; `f` is compiled once.
+    /// Shapes are as for [`Graph::scan`] without a state. As TensorFlow's `tf.map_fn`. Runs on the host; `f` is compiled once.
     ///
     /// ```
     /// use shapeflow::{Graph, shape};

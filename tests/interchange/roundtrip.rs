@@ -26,7 +26,10 @@ fn exported_graphs_import_unchanged() -> Result<()> {
         for node in imported.nodes() {
             assert!(node.error.is_none(), "{}: {}", sample.name, node.error.unwrap());
         }
-        assert_eq!(without_comments(imported.graph()), without_comments(&graph), "{}", sample.name);
+        // An imported node has the name of the exported one, such as `shape_7`, and names its dims by it: `shape_7.0`.
+        let dims = |text: String| (0..100).fold(text, |text, node| text.replace(&format!("_{node}."), "."));
+        let (got, expected) = (without_comments(imported.graph()), without_comments(&graph));
+        assert_eq!(dims(got), dims(expected), "{}", sample.name);
         assert_eq!(to_graphdef(imported.graph(), &[])?, bytes, "{}", sample.name);
         let text = to_pbtxt(&graph, &[])?;
         let read = Model::from_text(&text)?.import(None, &ImportOptions::new())?;

@@ -77,12 +77,12 @@ const BRANCHES: &[(&str, Build)] = &[
 #[test]
 fn cheap_branches_become_one_kernel() -> Result<()> {
     for (name, build) in SELECTED {
-        let exe = compile(shape![4].into(), *build, Backend::Jit)?;
+        let exe = compile(shape![4], *build, Backend::Jit)?;
         let stats = exe.stats();
         assert_eq!(stats.host_nodes, 0, "{name}: {}", exe.kernels());
-        let interpreted = compile(shape![4].into(), *build, Backend::Interpreter)?;
+        let interpreted = compile(shape![4], *build, Backend::Interpreter)?;
         // A sequence of sizes that only a run knows keeps the branch, which gives the expected results.
-        let branch = compile(shape!["n"].into(), *build, Backend::Jit)?;
+        let branch = compile(shape!["n"], *build, Backend::Jit)?;
         for (predicate, divisor) in [(true, 2), (false, 5), (true, 9)] {
             let feeds = feeds(predicate, 4, divisor);
             let views: Vec<TensorView<'_>> = feeds.iter().map(Tensor::view).collect();
@@ -91,7 +91,7 @@ fn cheap_branches_become_one_kernel() -> Result<()> {
             assert_eq!(results, branch.run_all(&views)?, "{name}");
         }
     }
-    let one = compile(shape![4].into(), SELECTED[0].1, Backend::Jit)?;
+    let one = compile(shape![4], SELECTED[0].1, Backend::Jit)?;
     assert_eq!(one.stats().kernels, 1, "{}", one.kernels());
     Ok(())
 }
@@ -99,12 +99,12 @@ fn cheap_branches_become_one_kernel() -> Result<()> {
 #[test]
 fn a_branch_that_may_fail_or_costs_much_stays() -> Result<()> {
     for (name, build) in BRANCHES {
-        let stats = compile(shape![4].into(), *build, Backend::Jit)?.stats();
+        let stats = compile(shape![4], *build, Backend::Jit)?.stats();
         assert!(stats.host_nodes > 0, "{name} became a selection");
     }
     let simple: Build = |g, [p, x, ..]| g.cond(p, || Ok(x * 2.0), || Ok(x + 1.0));
     for floats in [shape!["n"], shape![65], shape![?]] {
-        let stats = compile(floats.into(), simple, Backend::Jit)?.stats();
+        let stats = compile(floats, simple, Backend::Jit)?.stats();
         assert_eq!(stats.host_nodes, 1);
     }
     Ok(())
@@ -114,7 +114,7 @@ fn a_branch_that_may_fail_or_costs_much_stays() -> Result<()> {
 #[test]
 fn sizes_that_a_region_states_are_not_checked_outside() -> Result<()> {
     let build: Build = |g, [p, x, _, _, y]| g.cond(p, || (x.ensure_shape(shape![4])? + y).ok(), || Ok(y));
-    let exe = compile(shape!["n"].into(), build, Backend::Jit)?;
+    let exe = compile(shape!["n"], build, Backend::Jit)?;
     let feeds = feeds(false, 9, 1);
     let views: Vec<TensorView<'_>> = feeds.iter().map(Tensor::view).collect();
     assert_eq!(exe.run_all(&views)?[0], feeds[4]);
@@ -124,7 +124,7 @@ fn sizes_that_a_region_states_are_not_checked_outside() -> Result<()> {
 #[test]
 fn a_division_that_is_not_taken_raises_nothing() -> Result<()> {
     let build: Build = |g, [_, _, i, k, _]| g.cond(k.not_equal(0i64)?, || i.floordiv(k), || Ok(i));
-    let exe = compile(shape![4].into(), build, Backend::Jit)?;
+    let exe = compile(shape![4], build, Backend::Jit)?;
     for (divisor, expected) in [(0, [7i64, 0, -5, 3]), (2, [3, 0, -3, 1])] {
         let feeds = feeds(true, 4, divisor);
         let views: Vec<TensorView<'_>> = feeds.iter().map(Tensor::view).collect();

@@ -40,6 +40,9 @@ pub struct Builder {
 /// Stands in a template for the sentence that names TensorFlow's op types.
 const OP_TYPES: &str = "\u{1}";
 
+/// Stands in a template on both sides of the name of a macro's column.
+const COLUMN: char = '\u{2}';
+
 /// The documentation that macros generate for the methods of an owner: macro, owner, text.
 type Templates = BTreeMap<(String, String), String>;
 
@@ -71,6 +74,8 @@ struct Scan {
     /// The macro that the line defines, and the macro whose rows the line is in.
     definition: Option<String>,
     rows_of: Option<String>,
+    /// The columns of the rows of each macro of the file.
+    columns: BTreeMap<String, Vec<String>>,
     /// The text so far of a `#[doc = concat!(…)]` that the line is in.
     concat: Option<String>,
 }
@@ -88,6 +93,7 @@ impl Scan {
             owner: None,
             definition: None,
             rows_of: None,
+            columns: BTreeMap::new(),
             concat: None,
         };
         let mut found = Vec::new();
@@ -112,6 +118,13 @@ impl Scan {
         }
         if let Some(name) = line.strip_prefix("macro_rules! ") {
             self.definition = Some(word(name));
+        }
+        if let (Some(name), Some(pattern)) = (&self.definition, line.strip_prefix("    ($($")) {
+            // A column such as `$what:literal`. The first one may be preceded by `$axes:literal `.
+            let column = |text: &str| {
+                text.rsplit('$').next().and_then(|text| text.split(':').next()).map(str::to_string)
+            };
+            self.columns.insert(name.clone(), pattern.split(", ").filter_map(column).collect());
         }
         let implementation = if self.definition.is_some() { line.trim() } else { line };
         if let Some(implementation) = implementation.strip_prefix("impl") {
@@ -183,7 +196,12 @@ impl Scan {
         {
             let op_types: Vec<&str> = text.split('"').skip(1).step_by(2).take(1).collect();
             let source = op_types.first().map_or(String::new(), |op| format!(" As TensorFlow's `{op}`."));
-            docs = format!("{docs}\n{}", template.replace(OP_TYPES, &source));
+            let mut template = template.replace(OP_TYPES, &source);
+            let values = text.trim_end_matches(';').split(", ").map(|value| value.trim_matches('"'));
+            for (column, value) in self.columns.get(rows_of).into_iter().flatten().zip(values) {
+                template = template.replace(&format!("{COLUMN}{column}{COLUMN}"), value);
+            }
+            docs = format!("{docs}\n{template}");
         }
         Some(Builder { name, owner: self.owner.clone(), docs, aliases: std::mem::take(&mut self.aliases) })
     }
@@ -194,8 +212,17 @@ fn word(text: &str) -> String {
     text.chars().take_while(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || *c == '_').collect()
 }
 
-/// Returns the texts in quotes, joined, with [`OP_TYPES`] for the macro that names the op types of a row.
+/// Returns the texts in quotes and the columns of a macro, joined, with [`OP_TYPES`] for the macro that names the op types of
+/// a row.
 fn literals(text: &str) -> String {
     let text = text.replace("tensorflow_words!", &format!("\"{OP_TYPES}\""));
-    text.split('"').skip(1).step_by(2).collect()
+    let parts = text.split('"').enumerate().map(|(number, part)| match part.split_once('$') {
+        _ if number % 2 == 1 => part.to_string(),
+        Some((_, column)) => {
+            let column: String = column.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+            format!("{COLUMN}{column}{COLUMN}")
+        }
+        None => String::new(),
+    });
+    parts.collect()
 }

@@ -76,7 +76,7 @@ fn dims_that_an_unneeded_node_made_equal_are_checked_where_they_are_used() -> Re
         let _ = shapeflow::stack(&[a, b], 0)?;
         let rows = b.dim(0)?;
         let (doubled, numbers) = ((b * 2.0).ok()?, g.range(0i64, &rows, 1i64)?);
-        let exe = g.compile(&[(a * 2.0).ok()?, doubled, numbers])?;
+        let exe = g.compile([(a * 2.0).ok()?, doubled, numbers])?;
         let feeds = |rows: usize| Tensor::zeros(DType::F32, &[rows]).unwrap();
         let run = |x: usize, y: usize| exe.run_all(&[feeds(x).view(), feeds(y).view()]);
         assert_eq!(run(3, 3)?[2].to_vec::<i64>()?, [0, 1, 2]);

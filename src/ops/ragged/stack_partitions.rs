@@ -70,6 +70,17 @@ impl<'g> RaggedValue<'g> {
     /// i32 or i64. `weights` is i32, i64, f32 or f64 with the same number of flat values, or empty, which makes every weight 1.
     /// As TensorFlow's `RaggedBincount`. Runs on the host.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor, ragged};
+    ///
+    /// let g = Graph::new();
+    /// let rt = g.ragged_constant(&ragged![[1, 0, 1], [], [2]])?;
+    /// let weights = g.constant([0.5f32, 2.0, 1.0, 4.0])?;
+    /// let [sums] = g.compile(rt.bincount_weighted(3, weights)?)?.run(&[])?;
+    /// assert_eq!(sums, Tensor::from([[2.0f32, 1.5, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 4.0]]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`bincount`](Self::bincount).
     #[track_caller]

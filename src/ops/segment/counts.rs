@@ -53,16 +53,6 @@ impl<'g> Value<'g> {
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
     ///
-    /// ```
-    /// use shapeflow::{Graph, Tensor};
-    ///
-    /// let g = Graph::new();
-    /// let y = g.constant([1, 1, 3])?.bincount(4, g.constant([10, 20, 5])?)?;
-    /// let [y] = g.compile(y)?.run(&[])?;
-    /// assert_eq!(y, Tensor::from([0, 30, 0, 5]));
-    /// # Ok::<(), shapeflow::Error>(())
-    /// ```
-    ///
     /// # Errors
     /// `size` is negative, or a dtype is not supported.
     #[doc(alias = "bincount")]
