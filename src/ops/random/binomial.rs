@@ -26,7 +26,7 @@ impl<'g> Value<'g> {
     /// let g = Graph::new();
     /// let (trials, p) = (g.constant(8.0)?, g.constant([0.25, 0.75])?);
     /// let heads = g.constant([1i64, 2])?.random_binomial([1000, 2], trials, p, DType::F64)?;
-    /// let means = g.compile(heads.reduce_mean(&[0], false)?)?.run::<1>(&[])?[0].to_vec::<f64>()?;
+    /// let means = g.compile(heads.reduce_mean(0)?)?.run::<1>(&[])?[0].to_vec::<f64>()?;
     /// assert!((means[0] - 2.0).abs() < 0.2 && (means[1] - 6.0).abs() < 0.2);
     /// # Ok::<(), shapeflow::Error>(())
     /// ```

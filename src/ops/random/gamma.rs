@@ -27,7 +27,7 @@ impl<'g> Value<'g> {
     ///
     /// let g = Graph::new();
     /// let waits = g.constant([1i64, 2])?.random_gamma([1000, 2], g.constant([1.0, 5.0])?)?;
-    /// let means = g.compile(waits.reduce_mean(&[0], false)?)?.run::<1>(&[])?[0].to_vec::<f64>()?;
+    /// let means = g.compile(waits.reduce_mean(0)?)?.run::<1>(&[])?[0].to_vec::<f64>()?;
     /// assert!((means[0] - 1.0).abs() < 0.2 && (means[1] - 5.0).abs() < 0.5);
     /// # Ok::<(), shapeflow::Error>(())
     /// ```

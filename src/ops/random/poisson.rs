@@ -27,7 +27,7 @@ impl<'g> Value<'g> {
     ///
     /// let g = Graph::new();
     /// let calls = g.constant([1i64, 2])?.random_poisson([1000], g.constant(3.0)?, DType::F64)?;
-    /// let mean = g.compile(calls.reduce_mean(&[0], false)?)?.run::<1>(&[])?[0].item::<f64>()?;
+    /// let mean = g.compile(calls.reduce_mean(0)?)?.run::<1>(&[])?[0].item::<f64>()?;
     /// assert!((mean - 3.0).abs() < 0.3);
     /// # Ok::<(), shapeflow::Error>(())
     /// ```

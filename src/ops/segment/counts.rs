@@ -81,17 +81,6 @@ impl<'g> Value<'g> {
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
     ///
-    /// ```
-    /// use shapeflow::{Graph, Tensor};
-    ///
-    /// let g = Graph::new();
-    /// let weights = g.constant(Tensor::from(Vec::<i32>::new()))?;
-    /// let y = g.constant([[0, 1, 1], [2, 2, 2]])?.dense_bincount(3, weights, false)?;
-    /// let [y] = g.compile(y)?.run(&[])?;
-    /// assert_eq!(y, Tensor::from([[1, 2, 0], [0, 0, 3]]));
-    /// # Ok::<(), shapeflow::Error>(())
-    /// ```
-    ///
     /// # Errors
     /// As [`Value::bincount`]; also if the rank is more than 2.
     #[doc(alias = "multi_hot")]
@@ -106,6 +95,16 @@ impl<'g> Value<'g> {
     ///
     /// `[n], weights [n] -> [size]` or `[b, n], weights [b, n] -> [b, size]`. As TensorFlow's `DenseBincount`. Runs on the
     /// host.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let (shops, sales) = (g.constant([[0, 1, 1], [2, 2, 2]])?, g.constant([[5, 1, 2], [1, 1, 4]])?);
+    /// let [totals] = g.compile(shops.dense_bincount_weighted(3, sales)?)?.run(&[])?;
+    /// assert_eq!(totals, Tensor::from([[5, 3, 0], [0, 0, 6]]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Value::bincount_weighted`]; also if the rank is more than 2.
