@@ -167,7 +167,7 @@ mod tests {
             }
             let (x, y) = (sum.bounds(), [0, 1, 2, 3, 5, 9]);
             for (a, b) in y.iter().flat_map(|a| y.iter().map(move |b| (*a, *b))) {
-                let values = |symbol: crate::Symbol| match symbol.name().as_deref() {
+                let values = |symbol: crate::Symbol| match symbol.name() {
                     Some("x") => Some(a),
                     _ => Some(b),
                 };
