@@ -332,7 +332,8 @@ fn shells_and_manuals_know_every_command() {
         assert!(page.contains(&format!("COMMAND {command}")), "{page}");
     }
     let version = printed(&["--version"]);
-    assert!(version.contains("features: cranelift, ") && version.contains("\nkernels: "), "{version}");
+    assert!(version.contains("features: cranelift, strings, threads, graphdef, "), "{version}");
+    assert!(version.contains("\nkernels: "), "{version}");
     assert_eq!(printed(&["-V"]).lines().count(), 1);
 }
 
@@ -348,4 +349,23 @@ fn json_results_have_values() {
         let largest = (0..3).max_by(|&a, &b| row[a].total_cmp(&row[b])).unwrap();
         assert_eq!(class.as_u64(), Some(largest as u64));
     }
+}
+
+#[test]
+fn json_results_have_values_of_half_and_complex_numbers() {
+    let path = std::env::temp_dir().join(format!("shapeflow-values-{}.pbtxt", std::process::id()));
+    let constant = |name: &str, dtype: &str, values: &str| {
+        format!(
+            r#"node {{ name: "{name}" op: "Const" attr {{ key: "dtype" value {{ type: {dtype} }} }} attr {{ key: "value"
+               value {{ tensor {{ dtype: {dtype} tensor_shape {{ dim {{ size: 2 }} }} {values} }} }} }} }}"#
+        )
+    };
+    let half = constant("half", "DT_HALF", "half_val: 15360 half_val: 49152");
+    let complex = constant("complex", "DT_COMPLEX64", "scomplex_val: [1.5, -2.0, 0.0, 3.0]");
+    std::fs::write(&path, half + &complex).unwrap();
+    let text = printed(&["run", path.to_str().unwrap(), "--fetch", "half", "complex", "--json"]);
+    std::fs::remove_file(&path).unwrap();
+    let document: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(document["results"][0]["values"], serde_json::json!([1.0, -2.0]));
+    assert_eq!(document["results"][1]["values"], serde_json::json!([[1.5, -2.0], [0.0, 3.0]]));
 }

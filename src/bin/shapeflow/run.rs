@@ -1,6 +1,7 @@
 //! `shapeflow run`: runs a model on tensors from a file.
 
 use clap::ArgMatches;
+use half::{bf16, f16};
 use serde_json::json;
 use shapeflow::interchange::write_npz_bytes;
 use shapeflow::{CompileOptions, DType, Element, Tensor, TensorView, Trace};
@@ -75,13 +76,17 @@ fn values_json(tensor: &Tensor) -> Option<serde_json::Value> {
         Some(tensor.to_vec::<T>().ok()?.into_iter().map(Into::into).collect())
     }
     // The shortest decimal of an element is also the shortest that parses to it as an f64.
-    fn of_floats<T: Element + std::fmt::Display>(tensor: &Tensor) -> Option<serde_json::Value> {
-        let json = |text: String| match text.parse().ok().and_then(serde_json::Number::from_f64) {
+    fn of_float(element: &dyn std::fmt::Display) -> serde_json::Value {
+        let text = element.to_string();
+        match text.parse().ok().and_then(serde_json::Number::from_f64) {
             Some(number) => serde_json::Value::Number(number),
             None => serde_json::Value::String(text),
-        };
-        Some(tensor.to_vec::<T>().ok()?.into_iter().map(|element| json(element.to_string())).collect())
+        }
     }
+    fn of_floats<T: std::fmt::Display>(floats: impl IntoIterator<Item = T>) -> serde_json::Value {
+        floats.into_iter().map(|float| of_float(&float)).collect()
+    }
+    let view = tensor.view();
     match tensor.dtype() {
         DType::Bool => of::<bool>(tensor),
         DType::I8 => of::<i8>(tensor),
@@ -92,8 +97,13 @@ fn values_json(tensor: &Tensor) -> Option<serde_json::Value> {
         DType::U16 => of::<u16>(tensor),
         DType::U32 => of::<u32>(tensor),
         DType::U64 => of::<u64>(tensor),
-        DType::F32 => of_floats::<f32>(tensor),
-        DType::F64 => of_floats::<f64>(tensor),
+        DType::F16 => Some(of_floats(view.as_bits::<u16>().ok()?.iter().map(|bits| f16::from_bits(*bits)))),
+        DType::BF16 => Some(of_floats(view.as_bits::<u16>().ok()?.iter().map(|bits| bf16::from_bits(*bits)))),
+        DType::F32 => Some(of_floats(tensor.to_vec::<f32>().ok()?)),
+        DType::F64 => Some(of_floats(tensor.to_vec::<f64>().ok()?)),
+        // A complex number is its real and its imaginary part.
+        DType::C64 => Some(view.as_bits::<f32>().ok()?.chunks_exact(2).map(of_floats).collect()),
+        DType::C128 => Some(view.as_bits::<f64>().ok()?.chunks_exact(2).map(of_floats).collect()),
         DType::String => {
             let strings = tensor.as_strings().ok()?.iter();
             Some(strings.map(|string| String::from_utf8_lossy(string).into_owned()).collect())

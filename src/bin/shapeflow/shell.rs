@@ -40,10 +40,12 @@ pub(crate) fn schema() -> Vec<u8> {
 pub(crate) fn version() -> String {
     let features = [
         ("cranelift", cfg!(feature = "cranelift")),
+        ("strings", cfg!(feature = "strings")),
         ("threads", cfg!(feature = "threads")),
         ("graphdef", cfg!(feature = "graphdef")),
         ("npz", cfg!(feature = "npz")),
         ("safetensors", cfg!(feature = "safetensors")),
+        ("fft", cfg!(feature = "fft")),
         ("disasm", cfg!(feature = "disasm")),
         ("dumps", cfg!(feature = "dumps")),
     ];
