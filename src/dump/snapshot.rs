@@ -170,17 +170,14 @@ impl Snapshot {
         let mut explainer = Explainer::new(data, &names);
         let nodes = (0..data.nodes.len())
             .map(|number| node_view(data, NodeIx(number as u32), &names, &mut explainer));
-        let guard = |record: &shapeflow_shape_fns::GuardRecord| GuardView {
-            text: names.guard(&record.guard),
-            node: Some(record.origin as usize).filter(|node| *node < data.nodes.len()),
-        };
+        let guard = |(text, node): (String, Option<NodeIx>)| GuardView { text, node: node.map(NodeIx::at) };
         let mut nodes: Vec<NodeView> = nodes.collect();
         add_regions(data, &mut nodes, 0);
         Snapshot {
             stage,
             text: data.text(),
             nodes,
-            guards: data.table.guards().iter().map(guard).collect(),
+            guards: checks(data, &names).into_iter().map(guard).collect(),
             kernels: Vec::new(),
             origin: 0,
         }
@@ -324,6 +321,16 @@ fn node_view(data: &GraphData, index: NodeIx, names: &DimNames, explainer: &mut 
     }
 }
 
+/// Returns all requirements that a run checks, as text, with their nodes.
+fn checks(data: &GraphData, names: &DimNames) -> Vec<(String, Option<NodeIx>)> {
+    let equal = data.equal_names().into_iter().map(|(text, node)| (text, Some(node)));
+    let guards = data.table.guards().iter().map(|record| {
+        let node = ((record.origin as usize) < data.nodes.len()).then_some(NodeIx(record.origin));
+        (names.guard(&record.guard), node)
+    });
+    equal.chain(guards).collect()
+}
+
 impl Graph {
     /// Takes a snapshot of the graph, for dumps.
     pub fn snapshot(&self) -> Snapshot {
@@ -332,19 +339,18 @@ impl Graph {
 
     /// Returns the requirements that inference could not decide and a run checks, as text.
     pub fn guards(&self) -> Vec<String> {
-        self.guards_by_node().into_iter().map(|(guard, _)| guard).collect()
-    }
-
-    /// Returns the requirements that inference could not decide and a run checks, each with the name of the node that
-    /// has the requirement; `None` for a requirement that the program states.
-    pub fn guards_by_node(&self) -> Vec<(String, Option<String>)> {
         let data = self.read();
         let names = data.dim_names();
-        let guards = data.table.guards().iter().map(|record| {
-            let node = ((record.origin as usize) < data.nodes.len()).then_some(NodeIx(record.origin));
-            (names.guard(&record.guard), node.map(|node| data.node_name(node)))
-        });
-        guards.collect()
+        data.table.guards().iter().map(|record| names.guard(&record.guard)).collect()
+    }
+
+    /// Returns all requirements that a run checks: the names that calls made equal ([`Graph::merges`]), and the
+    /// requirements that inference could not decide. Each has the name of its node; `None` for a requirement that the
+    /// program states.
+    pub fn guards_by_node(&self) -> Vec<(String, Option<String>)> {
+        let data = self.read();
+        let checks = checks(&data, &data.dim_names()).into_iter();
+        checks.map(|(text, node)| (text, node.map(|node| data.node_name(node)))).collect()
     }
 }
 
@@ -367,6 +373,20 @@ mod tests {
         let owner = &snapshot.nodes[double.region.expect("the node is inside the loop")];
         assert!(double.label.starts_with(&owner.label), "{} {}", double.label, owner.label);
         assert!(double.operands.iter().all(|edge| snapshot.nodes[edge.node].region == double.region));
+        Ok(())
+    }
+
+    #[test]
+    fn names_that_a_call_makes_equal_are_run_time_checks() -> Result<()> {
+        let g = Graph::new();
+        let users = g.input("users", DType::F32, shape!["users", "emb"])?;
+        let items = g.input("items", DType::F32, shape!["items", "emb"])?;
+        let _ = users.matmul(items)?.named("scores");
+        assert_eq!(g.guards_by_node(), [("items == emb".to_string(), Some("scores".to_string()))]);
+        assert_eq!(
+            (g.snapshot().guards[0].text.as_str(), g.snapshot().guards[0].node),
+            ("items == emb", Some(2))
+        );
         Ok(())
     }
 }

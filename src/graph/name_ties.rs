@@ -5,7 +5,7 @@ use std::panic::Location;
 
 use shapeflow_shape_fns::{Dim, Symbol};
 
-use super::{Graph, GraphData};
+use super::{Graph, GraphData, NodeIx};
 use crate::error::{Error, ErrorKind, Phase, Result, is_own_line};
 
 /// Two names of dimensions that a call ties together: see [`Graph::merges`].
@@ -155,6 +155,13 @@ impl GraphData {
             }
         }
         ties
+    }
+
+    /// Returns the equalities of names that a run checks, as text, with the nodes that made the names equal.
+    pub(crate) fn equal_names(&self) -> Vec<(String, NodeIx)> {
+        let ties = self.tied_names((0, 0)).into_iter();
+        let made = ties.filter(|(_, broadcast, origin)| !broadcast && (*origin as usize) < self.nodes.len());
+        made.map(|([a, b], _, origin)| (format!("{a} == {b}"), NodeIx(origin))).collect()
     }
 
     fn tied_names(&self, (equalities, broadcasts): (usize, usize)) -> Vec<([Symbol; 2], bool, u32)> {

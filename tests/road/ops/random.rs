@@ -2,6 +2,7 @@
 
 use shapeflow::DType;
 
+use super::props_of;
 use crate::element_props::{DTypeClass, ElementProps};
 use crate::graph_generator::{GraphGenerator, ValueIndex};
 use crate::graph_recipe::{Content, Size};
@@ -15,7 +16,7 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
     }
     if op == "random_shuffle_of_state" {
         let x = g.pick(DTypeClass::Any, 0..=3, |_| true)?;
-        let state = state(g)?;
+        let (state, props) = (state(g)?, props_of(g, &[x]));
         return g.add_step(Call::new(op), &[&[x][..], &state].concat(), &[], props);
     }
     let mut data = Vec::new();
