@@ -233,8 +233,7 @@ impl<'g> RaggedValue<'g> {
     /// Splits values into rows of one length. The axis is uniform.
     ///
     /// `values [nvals, ..] -> [nvals / length, length, ..]`, any dtype. It is composed of other ops, and no value moves. As
-    /// TensorFlow's
-    /// `RaggedTensor.from_uniform_row_length`.
+    /// TensorFlow's `RaggedTensor.from_uniform_row_length`.
     ///
     /// ```
     /// use shapeflow::{Graph, RaggedValue, ragged};
