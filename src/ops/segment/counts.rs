@@ -9,7 +9,7 @@ use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ops::host_params::{param_ints, param_sizes};
 use crate::ops::integers::ints;
 use crate::ops::row_major::RowMajor;
-use crate::tensor::{Element, Tensor, TensorView};
+use crate::tensor::{Tensor, TensorView};
 
 impl<'g> Value<'g> {
     /// Counts the occurrences of each number below `size`: `out[v]` is the number of `i` with `self[i] == v`.
@@ -125,8 +125,8 @@ pub(crate) fn no_weights(graph: &Graph) -> Result<Value<'_>> {
 }
 
 pub(crate) static ALL_ELEMENTS: OpDef = OpDef::host("bincount", |cx| {
-    let (values, sizes) = (ints(&cx.input(0)?), count_of(cx, 1)?);
-    count(cx, &values, &sizes, &|_| Ok(0))
+    let (x, size) = (RowMajor::new(cx.input(0)?)?, count_of(cx, 1)?);
+    count(cx, &x.view(), &size, &Rows::Blocks(x.view().len()))
 })
 .operands(&[Operand::Data("arr"), Operand::Size("size"), Operand::Data("weights")])
 .shape_fn(shapeflow_shape_fns::segment::bincount)
@@ -137,8 +137,8 @@ pub(crate) static ROWS: OpDef = OpDef::host("dense_bincount", |cx| {
     let (x, size) = (RowMajor::new(cx.input(0)?)?, count_of(cx, 1)?);
     let x = x.view();
     match x.sizes() {
-        [rows, columns] => count(cx, &ints(&x), &[&[*rows], &size[..]].concat(), &|at| Ok(at / columns)),
-        _ => count(cx, &ints(&x), &size, &|_| Ok(0)),
+        [rows, columns] => count(cx, &x, &[&[*rows], &size[..]].concat(), &Rows::Blocks(*columns)),
+        _ => count(cx, &x, &size, &Rows::Blocks(x.len())),
     }
 })
 .operands(&[Operand::Data("input"), Operand::Size("size"), Operand::Data("weights")])
@@ -185,7 +185,7 @@ fn dtypes(operands: &[DType], data: usize) -> Result<Vec<DType>> {
 }
 
 fn run_sparse(cx: &mut HostCx<'_>) -> Result<()> {
-    let (indices, values) = (ints(&cx.input(0)?), ints(&cx.input(1)?));
+    let (indices, values) = (ints(&cx.input(0)?), RowMajor::new(cx.input(1)?)?);
     let shape = param_ints(cx, "dense_shape", 2)?.unwrap_or_default();
     let size = count_of(cx, 3)?;
     let rank = shape.len();
@@ -199,12 +199,13 @@ fn run_sparse(cx: &mut HostCx<'_>) -> Result<()> {
         }
     };
     let rows = if rank > 1 { vec![usize::try_from(shape[0]).unwrap_or(0)] } else { Vec::new() };
-    count(cx, &values, &[&rows[..], &size[..]].concat(), &row)
+    let of_values = (0..values.view().len()).map(row).collect::<Result<Vec<usize>>>()?;
+    count(cx, &values.view(), &[&rows[..], &size[..]].concat(), &Rows::Each(of_values))
 }
 
 fn run_ragged(cx: &mut HostCx<'_>) -> Result<()> {
-    let (splits, values) = (ints(&cx.input(0)?), ints(&cx.input(1)?));
-    let size = count_of(cx, 2)?;
+    let (splits, values) = (ints(&cx.input(0)?), RowMajor::new(cx.input(1)?)?);
+    let (size, values) = (count_of(cx, 2)?, values.view());
     let is_valid = splits.first() == Some(&0)
         && splits.is_sorted()
         && splits.last().and_then(|last| usize::try_from(*last).ok()) == Some(values.len());
@@ -212,8 +213,9 @@ fn run_ragged(cx: &mut HostCx<'_>) -> Result<()> {
         let message = format!("splits must ascend from 0 to {}, got {splits:?}", values.len());
         return Err(Error::new(ErrorKind::Index, Phase::Run, message));
     }
-    let row = |at: usize| Ok(splits.partition_point(|split| *split <= at as i64) - 1);
-    count(cx, &values, &[&[splits.len() - 1], &size[..]].concat(), &row)
+    let rows = splits.windows(2).enumerate();
+    let rows = rows.flat_map(|(row, pair)| std::iter::repeat_n(row, (pair[1] - pair[0]) as usize));
+    count(cx, &values, &[&[splits.len() - 1], &size[..]].concat(), &Rows::Each(rows.collect()))
 }
 
 /// Returns the parameter `size`, which is operand `operand` if it is a value: how many numbers are counted.
@@ -228,61 +230,95 @@ fn count_of(cx: &HostCx<'_>, operand: usize) -> Result<[usize; 1]> {
     })
 }
 
-/// Counts `values` in the output of these sizes, whose last axis is indexed by values; `row` returns the index of a
-/// value's row.
-fn count(
+/// Which row of the result each number counts in.
+enum Rows {
+    /// Neighbouring blocks of this many numbers.
+    Blocks(usize),
+    /// The row of each number.
+    Each(Vec<usize>),
+}
+
+/// Counts the integers `x`, which are row-major, in the output of these sizes, whose last axis is indexed by the integers.
+///
+/// # Errors
+/// An integer is negative, or there is not one weight for each integer.
+fn count(cx: &mut HostCx<'_>, x: &TensorView<'_>, sizes: &[usize], rows: &Rows) -> Result<()> {
+    match x.as_slice::<i32>() {
+        Ok(numbers) => count_numbers(cx, numbers, sizes, rows),
+        Err(_) => count_numbers(cx, &ints(x), sizes, rows),
+    }
+}
+
+fn count_numbers<I: Copy + Into<i64>>(
     cx: &mut HostCx<'_>,
-    values: &[i64],
+    numbers: &[I],
     sizes: &[usize],
-    row: &dyn Fn(usize) -> Result<usize>,
+    rows: &Rows,
 ) -> Result<()> {
     let is_binary = matches!(cx.attrs().get("binary_output"), Some(Attr::Bool(true)));
     let weights = RowMajor::new(cx.input(cx.inputs() - 1)?)?;
     let weights = weights.view();
-    if !weights.is_empty() && weights.len() != values.len() {
+    if !weights.is_empty() && weights.len() != numbers.len() {
         let message =
-            format!("there must be one weight per number, got {} for {}", weights.len(), values.len());
+            format!("there must be one weight per number, got {} for {}", weights.len(), numbers.len());
         return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
     }
-    let size = sizes.last().copied().unwrap_or(0);
-    let mut places = Vec::with_capacity(values.len());
-    for (at, value) in values.iter().enumerate() {
-        let Ok(value) = usize::try_from(*value) else {
-            let message = format!("a counted number must not be negative, got {value}");
-            return Err(Error::new(ErrorKind::Index, Phase::Run, message));
-        };
-        let row = row(at)?;
-        places.push((value < size).then_some(row * size + value));
+    if let Some(negative) = numbers.iter().map(|number| (*number).into()).find(|number| *number < 0) {
+        let message = format!("a counted number must not be negative, got {negative}");
+        return Err(Error::new(ErrorKind::Index, Phase::Run, message));
     }
+    let size = sizes.last().copied().unwrap_or(0);
     let mut output = cx.output(0, sizes)?;
     macro_rules! of {
-        ($T:ty, $one:literal, $add:expr) => {
-            add(output.as_mut_slice::<$T>()?, &places, weights, is_binary, $one, $add)
-        };
+        ($T:ty, $one:literal, $add:expr) => {{
+            let (counts, weights) = (output.as_mut_slice::<$T>()?, weights.as_slice::<$T>()?);
+            let one = |count: &mut $T, _: usize| *count = $one;
+            let more = |count: &mut $T, _: usize| *count = $add(*count, $one);
+            let weight = |count: &mut $T, at: usize| *count = $add(*count, weights[at]);
+            match (is_binary, weights.is_empty()) {
+                (true, _) => for_each_count(counts, size, numbers, rows, one),
+                (_, true) => for_each_count(counts, size, numbers, rows, more),
+                (_, false) => for_each_count(counts, size, numbers, rows, weight),
+            }
+        }};
     }
     match weights.dtype() {
         DType::I32 => of!(i32, 1, i32::wrapping_add),
         DType::I64 => of!(i64, 1, i64::wrapping_add),
-        DType::F32 => of!(f32, 1.0, |a, b| a + b),
-        _ => of!(f64, 1.0, |a, b| a + b),
-    }
-}
-
-fn add<T: Element>(
-    counts: &mut [T],
-    places: &[Option<usize>],
-    weights: TensorView<'_>,
-    is_binary: bool,
-    one: T,
-    add: fn(T, T) -> T,
-) -> Result<()> {
-    let weights = weights.as_slice::<T>()?;
-    for (at, place) in places.iter().enumerate() {
-        let Some(place) = *place else { continue };
-        counts[place] =
-            if is_binary { one } else { add(counts[place], weights.get(at).copied().unwrap_or(one)) };
+        DType::F32 => of!(f32, 1.0, std::ops::Add::add),
+        _ => of!(f64, 1.0, std::ops::Add::add),
     }
     Ok(())
+}
+
+/// Calls `change` with the count of each number and the position of the number. A number of `size` or more has no count.
+fn for_each_count<T, I: Copy + Into<i64>>(
+    counts: &mut [T],
+    size: usize,
+    numbers: &[I],
+    rows: &Rows,
+    mut change: impl FnMut(&mut T, usize),
+) {
+    let mut in_row = |row: usize, numbers: &[I], first: usize| {
+        let counts = &mut counts[row * size..][..size];
+        for (at, number) in numbers.iter().enumerate() {
+            if let Some(count) = counts.get_mut((*number).into() as u64 as usize) {
+                change(count, first + at);
+            }
+        }
+    };
+    match rows {
+        Rows::Blocks(block) => {
+            for (row, numbers) in numbers.chunks((*block).max(1)).enumerate() {
+                in_row(row, numbers, row * block);
+            }
+        }
+        Rows::Each(rows) => {
+            for (at, row) in rows.iter().enumerate() {
+                in_row(*row, &numbers[at..at + 1], at);
+            }
+        }
+    }
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! NaN counts as larger than every number, and `-0.0` equals `0.0`.
 
 pub(crate) mod order;
+mod radix;
 
 pub(crate) mod bucketize;
 pub(crate) mod in_top_k;

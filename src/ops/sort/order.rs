@@ -47,6 +47,50 @@ fn float_key(x: f64) -> u64 {
     if bits >> 63 == 1 { !bits } else { bits | 1 << 63 }
 }
 
+/// Returns [`order_keys`] of 32 bits, for a dtype of at most 4 bytes.
+///
+/// # Errors
+/// The view is not row-major.
+pub(super) fn narrow_keys(x: &TensorView<'_>) -> Result<Option<Vec<u32>>> {
+    macro_rules! of {
+        ($T:ty, $key:expr) => {{
+            let elements: &[$T] = x.as_slice()?;
+            elements.iter().map(|element| $key(*element)).collect()
+        }};
+    }
+    let halves = |to_f32: fn(u16) -> f32| -> Result<Vec<u32>> {
+        Ok(x.as_bits::<u16>()?.iter().map(|bits| single_key(to_f32(*bits))).collect())
+    };
+    let signed = |x: i32| x as u32 ^ 1 << 31;
+    Ok(Some(match x.dtype() {
+        DType::Bool => of!(bool, u32::from),
+        DType::I8 => of!(i8, |x| signed(i32::from(x))),
+        DType::I16 => of!(i16, |x| signed(i32::from(x))),
+        DType::I32 => of!(i32, signed),
+        DType::U8 => of!(u8, u32::from),
+        DType::U16 => of!(u16, u32::from),
+        DType::U32 => of!(u32, |x| x),
+        DType::F32 => of!(f32, single_key),
+        DType::F16 => halves(|bits| f16::from_bits(bits).to_f32())?,
+        DType::BF16 => halves(|bits| bf16::from_bits(bits).to_f32())?,
+        _ => return Ok(None),
+    }))
+}
+
+/// Returns [`float_key`] of 32 bits.
+fn single_key(x: f32) -> u32 {
+    if x.is_nan() {
+        return u32::MAX;
+    }
+    let bits = (x + 0.0).to_bits();
+    if bits >> 31 == 1 { !bits } else { bits | 1 << 31 }
+}
+
+/// Returns the number of a key that [`single_key`] made from a number other than `-0.0`.
+pub(super) fn of_single_key(key: u32) -> f32 {
+    f32::from_bits(if key >> 31 == 1 { key ^ 1 << 31 } else { !key })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -58,6 +102,10 @@ mod tests {
         let x = [-infinity, -2.0, -1e-300, -0.0, 0.0, 1e-300, 2.0, infinity, f64::NAN];
         let keys = order_keys(&tensor(&[x.len()], &x).view()).unwrap();
         assert!(keys.is_sorted() && keys[3] == keys[4] && keys[7] < keys[8]);
+        let singles = x.map(|x| x as f32);
+        let keys = narrow_keys(&tensor(&[x.len()], &singles).view()).unwrap().unwrap();
+        assert!(keys.is_sorted() && keys[3] == keys[4] && keys[7] < keys[8]);
+        assert!(keys.iter().zip(singles).all(|(key, x)| x.is_nan() || of_single_key(*key) == x));
         let keys = order_keys(&tensor(&[4], &[i8::MIN, -1, 0, i8::MAX]).view()).unwrap();
         assert!(keys.is_sorted_by(|a, b| a < b));
     }

@@ -7,11 +7,12 @@ use crate::error::Result;
 use crate::graph::{IntoParam, Value};
 use crate::op::{HostCx, OpDef, Operand};
 use crate::ops::host_params::param_ints;
-use crate::ops::integers::int_tensor;
 use crate::ops::row_major::RowMajor;
 use crate::ops::take::take;
+use crate::tensor::{Tensor, TensorView};
 
-use super::order::order_keys;
+use super::order::{narrow_keys, of_single_key, order_keys};
+use super::radix::radix_sort;
 
 macro_rules! sorts {
     ($($(#[$doc:meta])* $method:ident, $DEF:ident, $run:ident, $result:expr;)*) => {
@@ -72,52 +73,121 @@ sorts! {
     argsort, ARGSORT, run_argsort, |_| DType::I64;
 }
 
-/// The sorted order of each column: for every element of the result, the position of its source along the axis.
-struct Order {
+/// The columns along an axis of a row-major tensor: column `c` of group `g` has the elements
+/// `g * length * inner + c + at * inner`, for `at` in `0..length`.
+struct Columns {
+    count: usize,
     length: usize,
     inner: usize,
-    positions: Vec<usize>,
 }
 
-fn order(cx: &HostCx<'_>, keys: &[u64], sizes: &[usize]) -> Result<Order> {
-    let given = param_ints(cx, "axis", 1)?.and_then(|axes| axes.first().copied()).unwrap_or(0);
-    let axis = shapeflow_shape_fns::normalize_axis(given, sizes.len())?;
-    let is_descending = matches!(cx.attrs().get("descending"), Some(Attr::Bool(true)));
-    let (length, inner) = (sizes[axis], sizes[axis + 1..].iter().product::<usize>());
-    let mut positions = vec![0; keys.len()];
-    let mut column: Vec<(u64, usize)> = Vec::with_capacity(length);
-    for group in 0..keys.len().checked_div(length * inner).unwrap_or(0) {
-        for first in (group * length * inner..).take(inner) {
+impl Columns {
+    /// Returns the columns along the attribute `axis`.
+    ///
+    /// # Errors
+    /// There is no such axis.
+    fn new(cx: &HostCx<'_>, sizes: &[usize]) -> Result<Columns> {
+        let given = param_ints(cx, "axis", 1)?.and_then(|axes| axes.first().copied()).unwrap_or(0);
+        let axis = shapeflow_shape_fns::normalize_axis(given, sizes.len())?;
+        Ok(Columns {
+            count: sizes.iter().product(),
+            length: sizes[axis],
+            inner: sizes[axis + 1..].iter().product(),
+        })
+    }
+
+    /// Returns the first element of each column.
+    fn firsts(&self) -> impl Iterator<Item = usize> + use<> {
+        let (group, inner) = (self.length * self.inner, self.inner);
+        let groups = self.count.checked_div(group).unwrap_or(0);
+        (0..groups).flat_map(move |number| (number * group..).take(inner))
+    }
+
+    /// Sorts each column by its keys of `bits` bits, and writes the sorted items from the first element of the column on,
+    /// `inner` apart. `item` makes the item of an element from its number and its position in the column.
+    fn sort<I: Copy, T>(
+        &self,
+        bits: u32,
+        item: impl Fn(usize, usize) -> I,
+        key: impl Fn(&I) -> u64,
+        result: impl Fn(I) -> T,
+        results: &mut [T],
+    ) {
+        let (mut column, mut scratch) = (Vec::with_capacity(self.length), Vec::new());
+        for first in self.firsts() {
             column.clear();
-            // Inverted keys ascend where the elements descend, and leave equal elements in their order.
-            let key = |at: usize| keys[first + at * inner] ^ if is_descending { u64::MAX } else { 0 };
-            column.extend((0..length).map(|at| (key(at), at)));
-            column.sort_unstable();
-            for (at, (_, position)) in column.iter().enumerate() {
-                positions[first + at * inner] = *position;
+            column.extend((0..self.length).map(|at| item(first + at * self.inner, at)));
+            radix_sort(&mut column, &mut scratch, bits, &key);
+            for (at, sorted) in column.iter().enumerate() {
+                results[first + at * self.inner] = result(*sorted);
             }
         }
     }
-    Ok(Order { length, inner, positions })
+}
+
+fn is_descending(cx: &HostCx<'_>) -> bool {
+    matches!(cx.attrs().get("descending"), Some(Attr::Bool(true)))
+}
+
+/// Returns for each element of the sorted tensor its position along the axis before. Equal elements keep their order.
+fn positions(cx: &HostCx<'_>, x: &TensorView<'_>, columns: &Columns) -> Result<Vec<i64>> {
+    let mut positions = vec![0i64; columns.count];
+    // Inverted keys ascend where the elements descend, and leave equal elements in their order.
+    let inverted = is_descending(cx);
+    match narrow_keys(x)?.filter(|_| u32::try_from(columns.length).is_ok()) {
+        Some(keys) => {
+            let mask = if inverted { u32::MAX } else { 0 };
+            let item = |element: usize, at: usize| (keys[element] ^ mask, at as u32);
+            columns.sort(32, item, |item| item.0.into(), |item| item.1.into(), &mut positions);
+        }
+        None => {
+            let (keys, mask) = (order_keys(x)?, if inverted { u64::MAX } else { 0 });
+            let item = |element: usize, at: usize| (keys[element] ^ mask, at);
+            columns.sort(64, item, |item| item.0, |item| item.1 as i64, &mut positions);
+        }
+    }
+    Ok(positions)
 }
 
 fn run_sort(cx: &mut HostCx<'_>) -> Result<()> {
     let x = RowMajor::new(cx.input(0)?)?;
     let x = x.view();
-    let Order { length, inner, positions } = order(cx, &order_keys(&x)?, x.sizes())?;
+    let columns = Columns::new(cx, x.sizes())?;
+    if sort_numbers(cx, &x, &columns)? {
+        return Ok(());
+    }
+    let Columns { length, inner, .. } = columns;
     let group = (length * inner).max(1);
-    let starts = positions
-        .iter()
-        .enumerate()
-        .map(|(at, position)| at / group * group + position * inner + at % inner.max(1));
+    let positions = positions(cx, &x, &columns)?;
+    let starts = positions.iter().enumerate();
+    let starts =
+        starts.map(|(at, position)| at / group * group + *position as usize * inner + at % inner.max(1));
     cx.set_output(0, take(&x, x.sizes(), 1, starts)?)
+}
+
+/// Sorts f32 elements by their keys alone, if the keys tell the elements: if there is no NaN and no `-0.0`. Returns whether
+/// it did.
+fn sort_numbers(cx: &mut HostCx<'_>, x: &TensorView<'_>, columns: &Columns) -> Result<bool> {
+    if x.dtype() != DType::F32 {
+        return Ok(false);
+    }
+    let is_told = |x: &f32| !x.is_nan() && x.to_bits() != (-0.0f32).to_bits();
+    let Some(keys) = narrow_keys(x)?.filter(|_| x.as_slice::<f32>().is_ok_and(|x| x.iter().all(is_told)))
+    else {
+        return Ok(false);
+    };
+    let mask = if is_descending(cx) { u32::MAX } else { 0 };
+    let mut output = cx.output(0, x.sizes())?;
+    let item = |element: usize, _: usize| keys[element] ^ mask;
+    columns.sort(32, item, |key| u64::from(*key), |key| of_single_key(key ^ mask), output.as_mut_slice()?);
+    Ok(true)
 }
 
 fn run_argsort(cx: &mut HostCx<'_>) -> Result<()> {
     let x = RowMajor::new(cx.input(0)?)?;
     let x = x.view();
-    let order = order(cx, &order_keys(&x)?, x.sizes())?;
-    cx.set_output(0, int_tensor(DType::I64, x.sizes(), order.positions.into_iter())?)
+    let positions = positions(cx, &x, &Columns::new(cx, x.sizes())?)?;
+    cx.set_output(0, Tensor::from_vec(x.sizes(), positions)?)
 }
 
 #[cfg(test)]
