@@ -14,7 +14,7 @@ use crate::ops::integers::int_tensor;
 use crate::ops::row_major::RowMajor;
 use crate::ops::take::take;
 
-use super::order::order_keys;
+use super::order::{narrow_keys, order_keys};
 
 impl<'g> Value<'g> {
     /// Returns the `k` largest elements along the last axis, in descending order, and their positions.
@@ -71,21 +71,50 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     if let Some(last) = sizes.last_mut() {
         *last = k;
     }
-    let keys = order_keys(&x)?;
-    let mut positions: Vec<usize> = Vec::with_capacity(sizes.iter().product());
-    for row in keys.chunks_exact(length.max(1)) {
-        let mut order: Vec<usize> = (0..length).collect();
-        let descending = |position: &usize| (Reverse(row[*position]), *position);
-        if 0 < k && k < length {
-            order.select_nth_unstable_by_key(k - 1, descending);
-        }
-        order.truncate(k);
-        order.sort_unstable_by_key(descending);
-        positions.extend(order);
-    }
+    let positions = match narrow_keys(&x)? {
+        Some(keys) => largest_of_rows(&keys, length, k),
+        None => largest_of_rows(&order_keys(&x)?, length, k),
+    };
     let starts = positions.iter().enumerate().map(|(at, position)| at / k.max(1) * length + position);
     cx.set_output(0, take(&x, &sizes, 1, starts)?)?;
     cx.set_output(1, int_tensor(index_dtype(cx.attrs())?, &sizes, positions.iter().copied())?)
+}
+
+/// Returns for each row the positions of the `k` largest keys in descending order. Equal keys keep their order.
+fn largest_of_rows<K: Copy + Ord>(keys: &[K], length: usize, k: usize) -> Vec<usize> {
+    /// Keys that are compared with the least kept key at once.
+    const BLOCK: usize = 32;
+    let rows = keys.len().checked_div(length).unwrap_or(0);
+    let mut positions = Vec::with_capacity(rows * k);
+    if k == 0 {
+        return positions;
+    }
+    // The largest keys so far, and others that came after them.
+    let room = 2 * k + BLOCK;
+    let mut kept: Vec<(K, Reverse<usize>)> = Vec::with_capacity(room + BLOCK);
+    for row in keys.chunks_exact(length) {
+        kept.clear();
+        let mut least: Option<K> = None;
+        for (block, keys) in row.chunks(BLOCK).enumerate() {
+            // A later key that equals the least kept key is not among the largest.
+            if let Some(least) = least
+                && !keys.iter().fold(false, |any, key| any | (*key > least))
+            {
+                continue;
+            }
+            let numbered = keys.iter().zip(block * BLOCK..);
+            let larger = numbered.filter(|(key, _)| least.is_none_or(|least| **key > least));
+            kept.extend(larger.map(|(key, position)| (*key, Reverse(position))));
+            if kept.len() >= room {
+                let (_, last, _) = kept.select_nth_unstable_by(k - 1, |a, b| b.cmp(a));
+                least = Some(last.0);
+                kept.truncate(k);
+            }
+        }
+        kept.sort_unstable_by(|a, b| b.cmp(a));
+        positions.extend(kept.iter().take(k).map(|(_, Reverse(position))| *position));
+    }
+    positions
 }
 
 #[cfg(test)]
@@ -100,6 +129,22 @@ mod tests {
     }
     shape_table! { fed: DEF, {"index_type": DType::I64},
         "[n, 3]; k=i32[]" => "[n, ?]; i64[n, ?]",
+    }
+
+    #[test]
+    fn long_rows_keep_the_order_of_equal_keys() {
+        for (length, k, kinds) in [(1000, 7, 5), (1000, 100, 1000), (500, 499, 3), (64, 64, 64), (3000, 1, 9)]
+        {
+            let keys: Vec<u32> =
+                (0..2 * length as u32).map(|i| i.wrapping_mul(2_654_435_761) % kinds).collect();
+            let mut expected = Vec::new();
+            for row in keys.chunks(length) {
+                let mut order: Vec<usize> = (0..length).collect();
+                order.sort_by_key(|position| Reverse(row[*position]));
+                expected.extend(order.into_iter().take(k));
+            }
+            assert_eq!(largest_of_rows(&keys, length, k), expected, "{length} {k}");
+        }
     }
 
     #[test]
