@@ -142,10 +142,11 @@ class Recorder:
     def __init__(self):
         self.lines = []
 
-    def record(self, op, attrs=None, error=False, each=False, unset=0, **inputs):
+    def record(self, op, attrs=None, error=False, each=False, unset=0, version=None, **inputs):
         """Runs and records one node of `op`. Keywords are TensorFlow's names of inputs; a list is an input of several
         tensors. `error` tells whether TensorFlow must refuse the node. With `each`, a node is left out if TensorFlow has
-        no kernel for its dtypes. TensorFlow does not set the last `unset` outputs, which are left out."""
+        no kernel for its dtypes. TensorFlow does not set the last `unset` outputs, which are left out. `version` is the
+        GraphDef version of the graph; the default is the current one."""
         declared = op_def_registry.get(op).input_arg
         assert {arg.name for arg in declared} == set(inputs), f"{op} must get the inputs {declared}, got {set(inputs)}"
         # Inputs are in the order of TensorFlow's declaration, whatever the order of the keywords.
@@ -154,7 +155,7 @@ class Recorder:
         fed = [not isinstance(part, Parameter) for part in given]
         given = [np.asarray(part.value if isinstance(part, Parameter) else part) for part in given]
         graph = tf.compat.v1.GraphDef()
-        graph.versions.producer = tf.version.GRAPH_DEF_VERSION
+        graph.versions.producer = version or tf.version.GRAPH_DEF_VERSION
         for index, value in enumerate(given):
             placeholder = graph.node.add(name=f"x{index}", op="Placeholder")
             placeholder.attr["dtype"].CopyFrom(attribute(value.dtype))
@@ -458,6 +459,78 @@ def complex_cases(out):
             out.record(op, {"adj_x": True}, x=x, y=y)
             out.record(op, {"adj_y": True}, x=x, y=y)
         out.record("Cast", {"DstT": part}, x=x)
+
+
+def complex_gradient_cases(out):
+    """Ops on complex numbers that have zeros in special places, gradients of functions of complex numbers, and sums."""
+    for dtype in (np.complex64, np.complex128):
+        x = np.array([[0, 1 + 2j, 2 - 1j, 0], [0.5 + 1j, -2 + 0.25j, 3, -1j]], dtype)
+        y = np.array([[1 + 1j, 2 - 0.5j, 0.5 - 3j, 0], [-1.5 + 2j, 1j, -0.25 - 1j, 2]], dtype)
+        for op in "DivNoNan MulNoNan Xlogy Xlog1py Xdivy".split():
+            out.record(op, x=x, y=y)
+            out.record(op, x=x, y=y[1])
+            out.record(op, x=dtype(1 - 2j), y=y[1, :0])
+        out.record("DivNoNan", x=y, y=x)
+        out.record("MulNoNan", x=y, y=x)
+        y, dy = y.reshape(-1), x.reshape(-1)[[0, 1, 2, 3, 4, 5, 7, 6]]
+        for op in "TanhGrad SigmoidGrad SqrtGrad RsqrtGrad ReciprocalGrad InvGrad".split():
+            out.record(op, y=y, dy=dy)
+            out.record(op, y=y[2], dy=dy[2])
+            out.record(op, y=y[:0], dy=dy[:0])
+        for op in ("AddN", "AccumulateNV2"):
+            attrs = {"shape": x.shape} if op == "AccumulateNV2" else {}
+            out.record(op, attrs, inputs=[x, x[::-1].copy(), x * x])
+        for op in ("BiasAdd", "BiasAddV1"):
+            out.record(op, value=x, bias=x[1])
+        image = np.stack([x, x[::-1] * 2]).reshape(2, 2, 2, 2)
+        for format in ("NHWC", "NCHW"):
+            out.record("BiasAdd", {"data_format": format}, value=image, bias=x[1, :2])
+            out.record("BiasAddGrad", {"data_format": format}, out_backprop=image)
+        for keep in (False, True):
+            for axis in ([1], [0, 1], []):
+                out.record("EuclideanNorm", {"keep_dims": keep}, input=x, reduction_indices=P(axis))
+        out.record("EuclideanNorm", input=x[:, :0], reduction_indices=P([1]))
+        for equation, operands in (
+            ("ij,kj->ik", (x, y.reshape(2, 4))),
+            ("ij,ij->i", (x, y.reshape(2, 4))),
+            ("ij->ji", (x,)),
+            ("ii->i", (x[:, :2],)),
+            ("...ij,jk->...ik", (image, x[:, 1:3])),
+            ("ij,ij->", (x[:0], x[:0])),
+        ):
+            out.record("Einsum", {"equation": equation}, inputs=list(operands))
+
+
+def batch_spelling_cases(out):
+    """Old names of ops on batches of matrices, which only graphs of old versions have."""
+    old = {"version": 12}
+    for dtype in (np.float32, np.float64, np.int32, np.uint8, np.complex64):
+        x = np.arange(24).reshape(2, 3, 4).astype(dtype)
+        out.record("BatchMatrixDiag", diagonal=x[0], **old)
+        out.record("BatchMatrixDiagPart", input=x, **old)
+        out.record("BatchMatrixSetDiag", input=x, diagonal=x[:, 2, 1:], **old)
+        for lower, upper in ((0, 1), (1, 0), (-1, 2)):
+            band = {"num_lower": P(lower, np.int64), "num_upper": P(upper, np.int64)}
+            out.record("BatchMatrixBandPart", input=x, **band, **old)
+    out.record("BatchMatrixDiagPart", input=f32(1, 2), error=True, **old)
+    for dtype in (np.float32, np.float64):
+        square = np.array([[[4, 1, -2], [0.5, 3, 1], [1, -1, 5]], [[2, 0, 1], [1, 6, -1], [0.25, 2, 3]]], dtype)
+        rhs = np.array([[[1, 2], [3, -1], [0.5, 4]], [[-2, 1], [1, 0.25], [3, 3]]], dtype)
+        for adjoint in (False, True):
+            out.record("BatchMatrixSolve", {"adjoint": adjoint}, matrix=square, rhs=rhs, **old)
+            out.record("BatchMatrixInverse", {"adjoint": adjoint}, input=square, **old)
+            for lower in (False, True):
+                attrs = {"adjoint": adjoint, "lower": lower}
+                out.record("BatchMatrixTriangularSolve", attrs, matrix=square, rhs=rhs, **old)
+        out.record("BatchMatrixInverse", input=np.ones((2, 2), dtype), error=True, **old)
+        out.record("BatchMatrixDeterminant", input=square, **old)
+        definite = square @ square.transpose(0, 2, 1)
+        out.record("BatchCholesky", input=definite, **old)
+        out.record("BatchCholeskyGrad", l=np.linalg.cholesky(definite), grad=square, **old)
+        for fast in (False, True):
+            out.record("BatchMatrixSolveLs", {"fast": fast}, matrix=square, rhs=rhs, l2_regularizer=np.float64(0.5), **old)
+        out.record("BatchSvd", {"compute_uv": False}, unset=2, input=rhs, **old)
+        out.record("BatchSelfAdjointEigV2", {"compute_v": False}, unset=1, input=square, **old)
 
 
 def storage_cases(out):
@@ -1524,6 +1597,8 @@ FAMILIES = (
     mixed_dtype_cases,
     distribution_cases,
     sparse_part_cases,
+    complex_gradient_cases,
+    batch_spelling_cases,
 )
 
 

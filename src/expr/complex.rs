@@ -21,6 +21,11 @@ impl Expr {
         self.part(Part::Imaginary)
     }
 
+    /// The complex conjugate; a real number is returned unchanged.
+    pub fn conj(&self) -> Expr {
+        if self.dtype().is_complex() { Expr::complex(self.real(), -self.imag()) } else { self.clone() }
+    }
+
     fn part(&self, part: Part) -> Expr {
         match (self.kind(), part) {
             (ExprKind::Complex(real, _), Part::Real) => real.clone(),

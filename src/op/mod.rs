@@ -110,6 +110,8 @@ pub struct OpDef {
     /// For an op without a body, the names by which the shape function finds the operands. Such an op has an operand
     /// for every name.
     names: Option<&'static [&'static str]>,
+    /// For an op without a body, what a definition with a body requires of the dtypes of the call, and what it got.
+    refusal: Option<Arc<str>>,
     /// The names of the attributes; none if the definition does not say.
     attrs: Option<&'static [&'static str]>,
     /// Whether the op divides operand 0 by operand 1.
@@ -145,6 +147,7 @@ impl OpDef {
             name,
             operands: None,
             names: None,
+            refusal: None,
             attrs: None,
             divides: false,
             outputs: one_output,
@@ -195,6 +198,19 @@ impl OpDef {
         let mut def = OpDef::with_body(name, Body::ShapeOnly);
         def.names = operands;
         def
+    }
+
+    /// Sets what a definition with a body requires of the dtypes of a call for which this op has no body.
+    #[cfg_attr(not(feature = "graphdef"), expect(dead_code, reason = "only an import makes such ops"))]
+    pub(crate) fn refused_because(mut self, message: &str) -> OpDef {
+        self.refusal = Some(message.into());
+        self
+    }
+
+    /// Returns what a definition with a body requires of the dtypes of the call, and what it got; none if the dtypes are
+    /// not the reason why this op has no body.
+    pub(crate) fn refusal(&self) -> Option<&str> {
+        self.refusal.as_deref()
     }
 
     /// Declares the operands in order. An op without a declaration takes any number of data operands.

@@ -65,7 +65,7 @@ pub use array::{
 pub use image::Sampling;
 pub use linalg::einsum;
 pub use math::add_n;
-pub use nn::{DataFormat, Padding};
+pub use nn::{DataFormat, Padding, clip_by_global_norm};
 pub use quantize::{Quantization, QuantizeMode, QuantizeOptions, quantized_concat};
 pub use sparse::{SetOperation, sparse_concat};
 #[cfg(feature = "strings")]

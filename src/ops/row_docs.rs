@@ -18,6 +18,9 @@ macro_rules! dtype_words {
     (one inexact) => {
         "a float or a complex number"
     };
+    (or inexact) => {
+        "floats or complex numbers"
+    };
     (many integer) => {
         "integers"
     };

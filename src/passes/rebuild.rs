@@ -108,7 +108,8 @@ fn rebuild_nodes(
 /// The error about a node whose elements nothing computes.
 fn no_kernel(old: &GraphData, index: NodeIx) -> Error {
     let node = &old.nodes[index.at()];
-    let message = "shapeflow cannot compute this op: it infers the shapes of the op but not its elements";
+    let reason = node.op.refusal().unwrap_or("it infers the shapes of the op but not its elements");
+    let message = format!("shapeflow cannot compute this op: {reason}");
     Error::new(ErrorKind::Compile, Phase::Compile, message)
         .with_op(node.op.name(), old.named_call_text(&node.op, &node.operands, node.attrs()))
         .with_node(old.node_name(index))

@@ -173,6 +173,18 @@ fn all_unknown_ops_are_listed_at_once() -> Result<()> {
 }
 
 #[test]
+fn an_op_without_a_body_for_a_dtype_names_the_dtype_and_what_it_takes() -> Result<()> {
+    let text = r#"node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_INT32 } } }
+        node { name: "y" op: "DivNoNan" input: "x" input: "x" attr { key: "T" value { type: DT_INT32 } } }"#;
+    let nodes = import(text)?;
+    let error = nodes.graph().compile(nodes.value("y")?).unwrap_err();
+    let requirement = "the element type must be a float or a complex number, got i32 in operand 0";
+    let expected = format!("shapeflow cannot compute this op: {requirement}");
+    assert!(error.message().ends_with(&expected), "{error}");
+    Ok(())
+}
+
+#[test]
 fn inference_goes_on_after_a_refused_node() -> Result<()> {
     let text = r#"
     node { name: "w" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } }

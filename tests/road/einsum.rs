@@ -219,7 +219,7 @@ fn wrong_equations_are_refused_with_the_reason() {
         ("ij->->j", vec![x], "exactly one ->"),
         ("....ij->ij", vec![x], "at most one ellipsis"),
         ("...j,kj->k", vec![x, x], "the output must have an ellipsis"),
-        ("ij,ij->ij", vec![flags, flags], "must be an integer or a float, got bool"),
+        ("ij,ij->ij", vec![flags, flags], "must be an integer, a float or a complex number, got bool"),
         ("->", vec![], "at least one operand, got none"),
     ] {
         let message = match einsum(equation, &operands) {

@@ -26,8 +26,8 @@ pub(super) struct Definitions {
     /// Copies of definitions with another shape function, by the definition's name and the op type: the op type has a
     /// shape function of its own.
     adapted: HashMap<(&'static str, &'static str), OpRef>,
-    /// Definitions without a body, which infer shapes only, by op type.
-    shapes_only: HashMap<&'static str, OpRef>,
+    /// Definitions without a body, which infer shapes only, by op type and by the reason why they have no body.
+    shapes_only: HashMap<(&'static str, Option<String>), OpRef>,
 }
 
 impl Definitions {
@@ -42,16 +42,21 @@ impl Definitions {
         self.adapted.entry((def.name(), row.op)).or_insert_with(adapted).clone()
     }
 
-    /// Returns a definition that infers shapes but has no body.
-    pub(super) fn shapes_only(&mut self, row: &'static Registered) -> OpRef {
+    /// Returns a definition that infers shapes but has no body. `refusal` is the message of the definition with a body
+    /// that refuses the dtypes of the call, if there is one.
+    pub(super) fn shapes_only(&mut self, row: &'static Registered, refusal: Option<&str>) -> OpRef {
         let create = || {
             let def = OpDef::absent(row.op, Some(row.operands)).shape_fn(row.shape_fn);
             let def = def
                 .outputs(|attrs, _| declared_dtypes(attrs).len())
                 .dtype_rule(|_, attrs| Ok(declared_dtypes(attrs).to_vec()));
+            let def = match refusal {
+                Some(message) => def.refused_because(message),
+                None => def,
+            };
             OpRef::from(std::sync::Arc::new(def))
         };
-        self.shapes_only.entry(row.op).or_insert_with(create).clone()
+        self.shapes_only.entry((row.op, refusal.map(str::to_string))).or_insert_with(create).clone()
     }
 
     /// Returns the op without semantics.

@@ -15,7 +15,7 @@ use super::frame::{Frame, MAX_TENSORS, damaged};
 use super::importer::Importer;
 use super::typed::{add_dtype_attrs, check_inputs, own_name};
 use super::unknown::MAX_OUTPUTS;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::graph::{OpBuilder, Value};
 use crate::op::{OpRef, Operand, TfOp, spread_names};
 
@@ -47,6 +47,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             _ => &[],
         };
         let options = self.options;
+        let mut refusal = None;
         for (def, spelling) in options.ops.candidates(op_type) {
             let Some(call) =
                 self.map_operands(def, spelling, row, inputs, &declared_attrs, &exported, absent)
@@ -55,7 +56,13 @@ impl<'a, 'g> Importer<'a, 'g> {
             };
             let attrs =
                 add_dtype_attrs(def, spelling, call.attrs, &call.dtypes, &expected, frame, index, row);
-            let Some(attrs) = attrs else { continue };
+            let attrs = match attrs {
+                Ok(attrs) => attrs,
+                Err(error) => {
+                    refusal = refusal.or(error);
+                    continue;
+                }
+            };
             let def = match row {
                 Some(row) => self.definitions.adapted(def, spelling, row),
                 None => def.clone(),
@@ -77,7 +84,8 @@ impl<'a, 'g> Importer<'a, 'g> {
             attrs.insert(own_name(name, &[], Some(row)).to_string(), attr.clone());
         }
         attrs.insert("dtypes", Attr::DTypes(dtypes.into()));
-        let mut builder = OpBuilder::new(self.graph, self.definitions.shapes_only(row)).attrs(attrs);
+        let refusal = refusal.as_ref().map(Error::message);
+        let mut builder = OpBuilder::new(self.graph, self.definitions.shapes_only(row, refusal)).attrs(attrs);
         for (position, imported) in present.iter().enumerate() {
             builder = builder.operand(position, imported.value);
         }

@@ -27,7 +27,9 @@ pub(super) fn own_name<'n>(
 }
 
 /// Returns `attrs`, extended by the dtype attributes that the definition needs to produce the `expected` output dtypes.
-/// Returns none if the definition cannot produce these dtypes, or refuses the dtypes of the operands.
+///
+/// # Errors
+/// The definition cannot produce these dtypes, or refuses the dtypes of the operands. The error is the refusal.
 #[expect(clippy::too_many_arguments, reason = "two spellings of one call may differ in each argument")]
 pub(super) fn add_dtype_attrs(
     def: &OpRef,
@@ -38,8 +40,8 @@ pub(super) fn add_dtype_attrs(
     frame: &Frame<'_, '_>,
     index: usize,
     row: Option<&'static Registered>,
-) -> Option<Attrs> {
-    let node = frame.nodes.get(index)?;
+) -> std::result::Result<Attrs, Option<Error>> {
+    let node = frame.nodes.get(index).ok_or(None)?;
     if def.composition(operands.first().copied()).is_some() {
         for (name, value) in spelling.composite_attrs {
             attrs.insert((*name).to_string(), *value);
@@ -54,6 +56,7 @@ pub(super) fn add_dtype_attrs(
                     .all(|(given, expected)| expected.is_none_or(|expected| expected == *given))
         })
     };
+    let refusal = |attrs: &Attrs| def.infer_dtypes(operands, attrs).err();
     let is_implied = |name: &str| match frame.attr(index, super::super::IMPLIED) {
         Some(AttrKind::List(list)) => list.s.iter().any(|implied| implied == name.as_bytes()),
         _ => false,
@@ -83,14 +86,15 @@ pub(super) fn add_dtype_attrs(
         })
     });
     if has_explicit && !(from_inputs && gives_expected(&attrs)) {
-        return gives_expected(&explicit).then_some(explicit);
+        return if gives_expected(&explicit) { Ok(explicit) } else { Err(refusal(&explicit)) };
     }
     if gives_expected(&attrs) {
-        return Some(attrs);
+        return Ok(attrs);
     }
-    let first = expected.first().copied().flatten()?;
-    attrs.insert(spelling.output_type?, first);
-    gives_expected(&attrs).then_some(attrs)
+    if let (Some(Some(first)), Some(name)) = (expected.first(), spelling.output_type) {
+        attrs.insert(name, *first);
+    }
+    if gives_expected(&attrs) { Ok(attrs) } else { Err(refusal(&attrs)) }
 }
 
 /// Checks the number of a node's inputs and their dtypes against the signature and the attributes.

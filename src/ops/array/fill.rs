@@ -28,6 +28,7 @@ impl Graph {
     /// # Errors
     /// A size is negative, or `value` is not a scalar.
     #[doc(alias = "full")]
+    #[doc(alias = "full_like")]
     #[doc(alias = "constant")]
     #[track_caller]
     pub fn fill<'g>(&'g self, dims: impl IntoShapeArg<'g>, value: impl IntoScalar<'g>) -> Result<Value<'g>> {

@@ -35,6 +35,7 @@ impl<'g> Value<'g> {
     #[doc(alias = "take")]
     #[doc(alias = "index_select")]
     #[doc(alias = "embedding_lookup")]
+    #[doc(alias = "embedding")]
     #[track_caller]
     pub fn gather(self, indices: impl IntoOperand<'g>, axis: i64) -> Result<Value<'g>> {
         self.gather_batched(indices, axis, 0)

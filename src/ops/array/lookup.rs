@@ -28,7 +28,8 @@ use crate::tensor::Tensor;
 /// # Ok::<(), shapeflow::Error>(())
 /// ```
 #[derive(Clone)]
-#[doc(alias("HashTable", "StaticHashTable"))]
+#[doc(alias = "HashTable")]
+#[doc(alias = "StaticHashTable")]
 pub struct LookupTable {
     rows: Arc<Rows>,
     def: OpRef,

@@ -107,7 +107,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("matrix_band_part", lower)
     .operands(&[Operand::Data("input"), Operand::Size("num_lower"), Operand::Size("num_upper")])
     .shape_fn(shapeflow_shape_fns::array::matrix_band_part)
     .dtype_rule(dtype::unary::any)
-    .tensorflow(&[TfOp::new("MatrixBandPart")]);
+    .tensorflow(&[TfOp::new("MatrixBandPart"), TfOp::new("BatchMatrixBandPart")]);
 
 pub(crate) static TRIL: OpDef = OpDef::compute("tril", |cx, _output, index| triangle(cx, index, true))
     .attrs(&[])

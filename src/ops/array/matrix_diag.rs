@@ -81,7 +81,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("matrix_diag", |cx, _output, index
 .operands(&[Operand::Data("diagonal")])
 .shape_fn(shapeflow_shape_fns::array::matrix_diag)
 .dtype_rule(dtype::unary::any)
-.tensorflow(&[TfOp::new("MatrixDiag")]);
+.tensorflow(&[TfOp::new("MatrixDiag"), TfOp::new("BatchMatrixDiag")]);
 
 pub(crate) static WITH: OpDef = OpDef::compute("matrix_diag_with", |cx, _output, index| {
     let padding = cx.operand(cx.operands() - 1, &[]);

@@ -74,7 +74,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("matrix_diag_part", |cx, _output, 
 .operands(&[Operand::Data("input")])
 .shape_fn(shapeflow_shape_fns::array::matrix_diag_part)
 .dtype_rule(dtype::unary::any)
-.tensorflow(&[TfOp::new("MatrixDiagPart")]);
+.tensorflow(&[TfOp::new("MatrixDiagPart"), TfOp::new("BatchMatrixDiagPart")]);
 
 pub(crate) static WITH: OpDef = OpDef::compute("matrix_diag_part_with", |cx, _output, index| {
     let padding = cx.operand(cx.operands() - 1, &[]);

@@ -77,6 +77,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("matrix_set_diag", lower)
         TfOp::new("MatrixSetDiagV3").absent(&[("k", Absent::Zero)]),
         TfOp::new("MatrixSetDiagV2").implied(&[("align", "LEFT_LEFT")]).absent(&[("k", Absent::Zero)]),
         TfOp::new("MatrixSetDiag"),
+        TfOp::new("BatchMatrixSetDiag"),
     ]);
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {

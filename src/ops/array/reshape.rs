@@ -29,6 +29,7 @@ impl<'g> Value<'g> {
     /// The numbers of elements can never agree, or `shape` has more than one `-1` or another negative size.
     #[doc(alias = "view")]
     #[doc(alias = "flatten")]
+    #[doc(alias = "ravel")]
     #[track_caller]
     pub fn reshape(self, shape: impl IntoShapeArg<'g>) -> Result<Value<'g>> {
         self.graph().op(&DEF).data(self).size("shape", shape.into_shape_arg()).finish()

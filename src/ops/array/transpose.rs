@@ -27,6 +27,9 @@ impl<'g> Value<'g> {
     /// # Errors
     /// `perm` is not a permutation of the axes.
     #[doc(alias = "permute")]
+    #[doc(alias = "swapaxes")]
+    #[doc(alias = "moveaxis")]
+    #[doc(alias = "movedim")]
     #[doc(alias = "permute_dims")]
     #[track_caller]
     pub fn transpose(self, perm: impl IntoParam<'g>) -> Result<Value<'g>> {

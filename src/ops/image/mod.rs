@@ -11,8 +11,10 @@
 //! ```
 
 pub(crate) mod adjust;
+mod brightness;
 pub(crate) mod color;
 pub(crate) mod crop_and_resize;
+mod grayscale;
 pub(crate) mod resize;
 pub(crate) mod resize_area;
 mod sampling;

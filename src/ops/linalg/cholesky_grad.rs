@@ -41,7 +41,7 @@ pub(crate) static DEF: OpDef = OpDef::host("cholesky_grad", run)
     .operands(&[Operand::Data("l"), Operand::Data("grad")])
     .shape_fn(linalg::cholesky_grad)
     .dtype_rule(dtype::binary::float)
-    .tensorflow(&[TfOp::new("CholeskyGrad")]);
+    .tensorflow(&[TfOp::new("CholeskyGrad"), TfOp::new("BatchCholeskyGrad")]);
 
 fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let (factors, grads) = (Batch::<f64>::read(cx, 0)?, Batch::<f64>::read(cx, 1)?);

@@ -105,7 +105,7 @@ pub(crate) static SVD: OpDef = OpDef::host("svd", |cx| with_field!(dtype_of(cx)?
     .outputs(|_, _| 3)
     .shape_fn(linalg::svd)
     .dtype_rule(|dtypes, attrs| of_first(dtypes, attrs, 3))
-    .tensorflow(&[TfOp::new("Svd")]);
+    .tensorflow(&[TfOp::new("Svd"), TfOp::new("BatchSvd")]);
 
 pub(crate) static EIGEN: OpDef =
     OpDef::host("self_adjoint_eig", |cx| with_field!(dtype_of(cx)?, run_eigen(cx)))
@@ -113,7 +113,7 @@ pub(crate) static EIGEN: OpDef =
         .outputs(|_, _| 2)
         .shape_fn(linalg::eigen)
         .dtype_rule(|dtypes, attrs| of_first(dtypes, attrs, 2))
-        .tensorflow(&[TfOp::new("SelfAdjointEigV2")]);
+        .tensorflow(&[TfOp::new("SelfAdjointEigV2"), TfOp::new("BatchSelfAdjointEigV2")]);
 
 fn of_first(dtypes: &[DType], _: &Attrs, outputs: usize) -> Result<Vec<DType>> {
     Ok(vec![dtype::common(dtypes, 0, 1, Class::Inexact)?; outputs])

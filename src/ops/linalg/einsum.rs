@@ -19,9 +19,9 @@ use crate::op::{CompositeCx, OpDef, Operand, TfOp};
 /// An ellipsis stands for any number of axes, which broadcast between operands. An equation without `->` has the labels
 /// that occur once as its output, in alphabetical order, after the ellipsis.
 ///
-/// Integers (which wrap) and floats of one dtype; f16 and bf16 are summed as f32 and rounded once. As numpy's `einsum` and
-/// TensorFlow's `Einsum` (`tf.einsum`), for any number of operands. The operands are multiplied in pairs, cheapest first;
-/// a pair runs as a matrix product, or fuses into kernels if it has no axes for one.
+/// Integers (which wrap), floats and complex numbers of one dtype; f16 and bf16 are summed as f32 and rounded once. As
+/// numpy's `einsum` and TensorFlow's `Einsum` (`tf.einsum`), for any number of operands. The operands are multiplied in
+/// pairs, cheapest first; a pair runs as a matrix product, or fuses into kernels if it has no axes for one.
 ///
 /// ```
 /// use shapeflow::{DType, Graph, einsum, shape};
@@ -34,9 +34,11 @@ use crate::op::{CompositeCx, OpDef, Operand, TfOp};
 /// ```
 ///
 /// # Errors
-/// The equation is invalid or does not have one term per operand, the dtypes differ or are neither integers nor floats, a
-/// rank does not fit its term, axes with the same label have different sizes, or the axes under the ellipses do not
-/// broadcast.
+/// The equation is invalid or does not have one term per operand, the dtypes differ or are not integers, floats or complex
+/// numbers, a rank does not fit its term, axes with the same label have different sizes, or the axes under the ellipses
+/// do not broadcast.
+#[doc(alias = "inner")]
+#[doc(alias = "outer")]
 #[track_caller]
 pub fn einsum<'g>(equation: &str, operands: &[Value<'g>]) -> Result<Value<'g>> {
     let location = Location::caller();

@@ -61,7 +61,7 @@ pub(crate) static DEF: OpDef = OpDef::host("matrix_solve_ls", |cx| with_field!(d
             Some(other) => dtype::refuse(format!("the regularizer must be f64, got {other}")),
         }
     })
-    .tensorflow(&[TfOp::new("MatrixSolveLs")]);
+    .tensorflow(&[TfOp::new("MatrixSolveLs"), TfOp::new("BatchMatrixSolveLs")]);
 
 fn solve<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
     let (matrices, sides) = (Batch::<T>::read(cx, 0)?, Batch::<T>::read(cx, 1)?);

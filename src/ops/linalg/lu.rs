@@ -56,6 +56,7 @@ impl<'g> Value<'g> {
     /// # Errors
     /// The element type is not supported, or the last two axes differ. The run fails if a matrix is not invertible.
     #[doc(alias = "inv")]
+    #[doc(alias = "inverse")]
     #[track_caller]
     pub fn matrix_inverse(self, adjoint: bool) -> Result<Value<'g>> {
         self.graph().op(&INVERSE).data(self).attr("adjoint", adjoint).finish()
@@ -115,20 +116,20 @@ pub(crate) static SOLVE: OpDef = OpDef::host("matrix_solve", |cx| with_field!(dt
     .operands(&[Operand::Data("matrix"), Operand::Data("rhs")])
     .shape_fn(linalg::matrix_solve)
     .dtype_rule(dtype::binary::inexact)
-    .tensorflow(&[TfOp::new("MatrixSolve")]);
+    .tensorflow(&[TfOp::new("MatrixSolve"), TfOp::new("BatchMatrixSolve")]);
 
 pub(crate) static INVERSE: OpDef = OpDef::host("matrix_inverse", |cx| with_field!(dtype_of(cx)?, invert(cx)))
     .operands(&[Operand::Data("input")])
     .shape_fn(linalg::square_matrix)
     .dtype_rule(dtype::unary::inexact)
-    .tensorflow(&[TfOp::new("MatrixInverse")]);
+    .tensorflow(&[TfOp::new("MatrixInverse"), TfOp::new("BatchMatrixInverse")]);
 
 pub(crate) static DETERMINANT: OpDef =
     OpDef::host("matrix_determinant", |cx| with_field!(dtype_of(cx)?, determinant(cx)))
         .operands(&[Operand::Data("input")])
         .shape_fn(linalg::determinant)
         .dtype_rule(dtype::unary::inexact)
-        .tensorflow(&[TfOp::new("MatrixDeterminant")]);
+        .tensorflow(&[TfOp::new("MatrixDeterminant"), TfOp::new("BatchMatrixDeterminant")]);
 
 pub(crate) static LOG_DETERMINANT: OpDef =
     OpDef::host("log_matrix_determinant", |cx| with_field!(dtype_of(cx)?, log_determinant(cx)))

@@ -5,7 +5,7 @@ use shapeflow_shape_fns::{Attr, Attrs, DType, Dim};
 
 use crate::dtype;
 use crate::error::Result;
-use crate::expr::{Expr, Index, LowerCx, ReduceOp, Scalar};
+use crate::expr::{Expr, Index, LowerCx, ReduceOp};
 use crate::op::{OpDef, Operand};
 use crate::ops::broadcast::{Indices, broadcast_dims};
 use crate::ops::widen::widen;
@@ -19,7 +19,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("sum_of_products", lower)
     .dtype_rule(dtypes);
 
 pub(super) fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
-    Ok(vec![dtype::common(operands, 0, operands.len(), dtype::Class::Number)?])
+    Ok(vec![dtype::common(operands, 0, operands.len(), dtype::Class::Numeric)?])
 }
 
 /// The indices of labels: of the labels of the output, or of the labels that are summed over.
@@ -73,7 +73,7 @@ fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
     };
     let sum = sum.cast(dtype);
     match on_diagonal {
-        Some(equal) => equal.select(sum, Expr::constant(Scalar::zero(dtype))),
+        Some(equal) => equal.select(sum, Expr::number(dtype, 0.0)),
         None => sum,
     }
 }
@@ -121,7 +121,7 @@ mod tests {
     shape_table! { DEF, {"equation": "...ij,jk->...ik"},
         "[b, 2, n]; [?, 5]" => "[d0_0, 2, 5]",
         "?; [3, 4]" => "?",
-        "bool[2, 2]; bool[2, 2]" => error "must be an integer or a float, got bool",
+        "bool[2, 2]; bool[2, 2]" => error "must be an integer, a float or a complex number, got bool",
     }
 
     #[test]

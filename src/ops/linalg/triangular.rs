@@ -76,14 +76,17 @@ pub(crate) static CHOLESKY: OpDef = OpDef::host("cholesky", |cx| with_field!(dty
     .operands(&[Operand::Data("input")])
     .shape_fn(linalg::square_matrix)
     .dtype_rule(dtype::unary::inexact)
-    .tensorflow(&[TfOp::new("Cholesky")]);
+    .tensorflow(&[TfOp::new("Cholesky"), TfOp::new("BatchCholesky")]);
 
 pub(crate) static SOLVE: OpDef =
     OpDef::host("matrix_triangular_solve", |cx| with_field!(dtype_of(cx)?, solve(cx)))
         .operands(&[Operand::Data("matrix"), Operand::Data("rhs")])
         .shape_fn(linalg::triangular_solve)
         .dtype_rule(dtype::binary::inexact)
-        .tensorflow(&[TfOp::new("MatrixTriangularSolve")]);
+        .tensorflow(&[
+            TfOp::new("MatrixTriangularSolve"),
+            TfOp::new("BatchMatrixTriangularSolve").own_shape_fn(),
+        ]);
 
 fn cholesky<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
     let matrices = Batch::<T>::read(cx, 0)?;

@@ -33,6 +33,7 @@ impl<'g> Value<'g> {
     /// `self` is not bool, the dtypes of `yes` and `no` differ, the shapes do not broadcast, or both are
     /// scalars.
     #[doc(alias = "where")]
+    #[doc(alias = "masked_fill")]
     #[track_caller]
     pub fn select(self, yes: impl IntoOperand<'g>, no: impl IntoOperand<'g>) -> Result<Value<'g>> {
         let location = Location::caller();

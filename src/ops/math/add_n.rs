@@ -14,8 +14,8 @@ use crate::shape_fns;
 
 /// Adds the values element by element, in their order.
 ///
-/// `[..], [..], … -> [..]`, integers (which wrap) and floats of one dtype and one shape. f16 and bf16 are added as f32
-/// and rounded once. As TensorFlow's `AddN`. Fuses into kernels.
+/// `[..], [..], … -> [..]`, integers (which wrap), floats and complex numbers of one dtype and one shape. f16 and bf16
+/// are added as f32 and rounded once. As TensorFlow's `AddN`. Fuses into kernels.
 ///
 /// ```
 /// use shapeflow::{Graph, add_n};
@@ -28,7 +28,8 @@ use crate::shape_fns;
 /// ```
 ///
 /// # Errors
-/// There are no values, their dtypes or shapes differ, or the element type is neither an integer nor a float.
+/// There are no values, their dtypes or shapes differ, or the element type is not an integer, a float or a complex
+/// number.
 #[doc(alias = "accumulate_n")]
 #[track_caller]
 pub fn add_n<'g>(values: &[Value<'g>]) -> Result<Value<'g>> {
@@ -47,7 +48,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("add_n", lower)
     .tensorflow(&[TfOp::new("AddN"), TfOp::new("AccumulateNV2")]);
 
 fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
-    Ok(vec![dtype::common(operands, 0, operands.len(), dtype::Class::Number)?])
+    Ok(vec![dtype::common(operands, 0, operands.len(), dtype::Class::Numeric)?])
 }
 
 fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
@@ -67,7 +68,8 @@ mod tests {
         "[2, n]; [?, 3]" => "[2, 3]",
         "?" => "?",
         "[2]; [3]" => error "2 and 3",
-        "bool[2]" => error "must be an integer or a float, got bool",
+        "bool[2]" => error "must be an integer, a float or a complex number, got bool",
+        "c64[n]; c64[2]" => "c64[2]",
         "[2]; f64[2]" => error "one dtype, got f32 and f64",
     }
 

@@ -150,7 +150,7 @@ macro_rules! unary {
 unary! {
     REAL "real" "Real" dtype::part::complex, |z| z.real();
     IMAG "imag" "Imag" dtype::part::complex, |z| z.imag();
-    CONJ "conj" "Conj" dtype::unary::complex, |z| Expr::complex(z.real(), -z.imag());
+    CONJ "conj" "Conj" dtype::unary::complex, |z| z.conj();
     ANGLE "angle" "Angle" dtype::part::inexact, math::angle;
 }
 

@@ -14,29 +14,31 @@ fn unless_zero(dy: &Expr, value: Expr) -> Expr {
 
 gradient_ops! { ["y", "dy"]:
     /// The gradient of [`Value::tanh`](crate::Value::tanh): `other * (1 - self²)`. `self` is the result of `tanh`.
-    tanh_grad, TANH_GRAD: float, ["TanhGrad"],
+    tanh_grad, TANH_GRAD: inexact, ["TanhGrad"],
         [0.5, 0.0], [1.0, 2.0] = [0.75, 2.0], |y, dy| dy * (y.like(1.0) - &y * &y);
 
     /// The gradient of [`Value::sigmoid`](crate::Value::sigmoid): `other * self * (1 - self)`. `self` is the result of
     /// `sigmoid`.
-    sigmoid_grad, SIGMOID_GRAD: float, ["SigmoidGrad"],
+    sigmoid_grad, SIGMOID_GRAD: inexact, ["SigmoidGrad"],
         [0.5, 1.0], [1.0, 2.0] = [0.25, 0.0], |y, dy| dy * &y * (y.like(1.0) - &y);
 
     /// The gradient of [`Value::sqrt`](crate::Value::sqrt): `other / (2 * self)`, but 0 if `other` is 0. `self` is the
-    /// result of `sqrt`.
-    sqrt_grad, SQRT_GRAD: float, ["SqrtGrad"],
-        [0.5, 2.0], [1.0, 2.0] = [1.0, 0.5], |y, dy| unless_zero(&dy, dy.like(0.5) * &dy / y);
+    /// result of `sqrt`, of which the gradient of a complex number takes the conjugate.
+    sqrt_grad, SQRT_GRAD: inexact, ["SqrtGrad"],
+        [0.5, 2.0], [1.0, 2.0] = [1.0, 0.5], |y, dy| unless_zero(&dy, dy.like(0.5) * &dy / y.conj());
 
     /// The gradient of [`Value::rsqrt`](crate::Value::rsqrt): `-other * self³ / 2`, but 0 if `other` is 0. `self` is the
-    /// result of `rsqrt`.
-    rsqrt_grad, RSQRT_GRAD: float, ["RsqrtGrad"], [1.0, 2.0], [1.0, 2.0] = [-0.5, -8.0], |y, dy| {
+    /// result of `rsqrt`, of which the gradient of a complex number takes the conjugate.
+    rsqrt_grad, RSQRT_GRAD: inexact, ["RsqrtGrad"], [1.0, 2.0], [1.0, 2.0] = [-0.5, -8.0], |y, dy| {
+        let y = y.conj();
         unless_zero(&dy, dy.like(-0.5) * (&dy * &y) * (&y * &y))
     };
 
     /// The gradient of [`Value::reciprocal`](crate::Value::reciprocal): `-other * self²`, but 0 if `other` is 0. `self`
-    /// is the result of `reciprocal`.
-    reciprocal_grad, RECIPROCAL_GRAD: float, ["ReciprocalGrad", "InvGrad"],
+    /// is the result of `reciprocal`, of which the gradient of a complex number takes the conjugate.
+    reciprocal_grad, RECIPROCAL_GRAD: inexact, ["ReciprocalGrad", "InvGrad"],
         [1.0, 2.0], [1.0, 2.0] = [-1.0, -8.0], |y, dy| {
+        let y = y.conj();
         unless_zero(&dy, -dy.clone() * (&y * &y))
     };
 }

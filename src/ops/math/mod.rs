@@ -24,6 +24,7 @@ pub(crate) mod gamma_functions;
 pub(crate) mod gradient;
 pub(crate) mod host_functions;
 pub(crate) mod legacy_div;
+mod lerp;
 pub(crate) mod next_after;
 pub(crate) mod no_nan;
 pub(crate) mod predicate;

@@ -13,25 +13,25 @@ fn unless_zero(x: &Expr, value: Expr) -> Expr {
 binary_ops! { binary, "":
     /// `self / other`, but 0 if `other` is 0.
     #[doc(alias = "divide_no_nan")]
-    div_no_nan, DIV_NO_NAN: float, ["DivNoNan"], [1.0, 6.0], [0.0, 2.0] = [0.0, 3.0], |x, y| unless_zero(&y, x / &y);
+    div_no_nan, DIV_NO_NAN: inexact, ["DivNoNan"], [1.0, 6.0], [0.0, 2.0] = [0.0, 3.0], |x, y| unless_zero(&y, x / &y);
 
     /// `self * other`, but 0 if `other` is 0, also if `self` is infinite or NaN.
     #[doc(alias = "multiply_no_nan")]
-    mul_no_nan, MUL_NO_NAN: float, ["MulNoNan"],
+    mul_no_nan, MUL_NO_NAN: inexact, ["MulNoNan"],
         [f64::NAN, 6.0], [0.0, 2.0] = [0.0, 12.0], |x, y| unless_zero(&y, x * &y);
 
     /// `self * log(other)`, but 0 if `self` is 0.
-    xlogy, XLOGY: float, ["Xlogy"],
+    xlogy, XLOGY: inexact, ["Xlogy"],
         [0.0, 2.0], [0.0, 10.0] ~ [0.0, 4.605],
         |x, y| widened_pair(x, y, |x, y| unless_zero(&x, &x * math::log(y)));
 
     /// `self * log(1 + other)`, but 0 if `self` is 0. Also precise for `other` near zero.
-    xlog1py, XLOG1PY: float, ["Xlog1py"],
+    xlog1py, XLOG1PY: inexact, ["Xlog1py"],
         [0.0, 2.0], [-1.0, 9.0] ~ [0.0, 4.605],
         |x, y| widened_pair(x, y, |x, y| unless_zero(&x, &x * math::log1p(y)));
 
     /// `self / other`, but 0 if `self` is 0.
-    xdivy, XDIVY: float, ["Xdivy"], [0.0, 6.0], [0.0, 2.0] = [0.0, 3.0], |x, y| unless_zero(&x, &x / y);
+    xdivy, XDIVY: inexact, ["Xdivy"], [0.0, 6.0], [0.0, 2.0] = [0.0, 3.0], |x, y| unless_zero(&x, &x / y);
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use crate::shape_fns;
 impl<'g> Value<'g> {
     /// Adds `bias[c]` to every element of channel `c`.
     ///
-    /// `[.., c], bias [c] -> [.., c]`, integers (which wrap) and floats of one dtype. With
+    /// `[.., c], bias [c] -> [.., c]`, integers (which wrap), floats and complex numbers of one dtype. With
     /// [`DataFormat::ChannelsFirst`], the channels are axis 1. As TensorFlow's `BiasAdd`. Fuses into kernels.
     ///
     /// ```
@@ -30,8 +30,8 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// The dtypes differ or are neither integers nor floats, the rank of `self` is below 2 (3 if the channels are
-    /// axis 1), or `bias` does not have one element per channel.
+    /// The dtypes differ or are not integers, floats or complex numbers, the rank of `self` is below 2 (3 if the channels
+    /// are axis 1), or `bias` does not have one element per channel.
     #[track_caller]
     pub fn bias_add(self, bias: impl IntoOperand<'g>, format: DataFormat) -> Result<Value<'g>> {
         let location = Location::caller();
@@ -41,8 +41,8 @@ impl<'g> Value<'g> {
 
     /// The gradient of [`Value::bias_add`] with respect to `bias`: the sum over all axes but the channels.
     ///
-    /// `[.., c] -> [c]`, integers (which wrap) and floats. f16 and bf16 are added as f32 and rounded once. As
-    /// TensorFlow's `BiasAddGrad`. Fuses into kernels.
+    /// `[.., c] -> [c]`, integers (which wrap), floats and complex numbers. f16 and bf16 are added as f32 and rounded once.
+    /// As TensorFlow's `BiasAddGrad`. Fuses into kernels.
     ///
     /// ```
     /// use shapeflow::{DataFormat, Graph, Tensor};
@@ -55,7 +55,8 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// The element type is neither an integer nor a float, or the rank is below 2 (3 if the channels are axis 1).
+    /// The element type is not an integer, a float or a complex number, or the rank is below 2 (3 if the channels are
+    /// axis 1).
     #[track_caller]
     pub fn bias_add_grad(self, format: DataFormat) -> Result<Value<'g>> {
         self.graph().op(&GRADIENT).data(self).attr("data_format", format.name()).finish()
@@ -65,13 +66,13 @@ impl<'g> Value<'g> {
 pub(crate) static DEF: OpDef = OpDef::compute("bias_add", lower)
     .operands(&[Operand::Data("value"), Operand::Data("bias")])
     .shape_fn(shape_fns::nn::bias_add)
-    .dtype_rule(dtype::binary::number)
+    .dtype_rule(dtype::binary::numeric)
     .tensorflow(&[TfOp::new("BiasAdd"), TfOp::new("BiasAddV1")]);
 
 pub(crate) static GRADIENT: OpDef = OpDef::compute("bias_add_grad", lower_gradient)
     .operands(&[Operand::Data("out_backprop")])
     .shape_fn(shape_fns::nn::bias_add_grad)
-    .dtype_rule(dtype::unary::number)
+    .dtype_rule(dtype::unary::numeric)
     .tensorflow(&[TfOp::new("BiasAddGrad")]);
 
 /// Returns the axis of the channels among `rank` axes. Formats whose names begin with `NC` have the channels first.

@@ -36,6 +36,7 @@ mod window;
 use crate::op::OpDef;
 
 pub use data_format::DataFormat;
+pub use normalize::clip_by_global_norm;
 pub use window::Padding;
 
 /// Every op of the family, file by file.

@@ -1,7 +1,10 @@
-//! `l2_normalize`, `clip_by_norm`: scaling to a norm, composed of other ops.
+//! `l2_normalize`, `clip_by_norm`, `clip_by_global_norm`: scaling to a norm, composed of other ops.
 
-use crate::error::Result;
+use std::panic::Location;
+
+use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::Value;
+use crate::ops::math::add_n;
 use crate::ops::reduce::IntoAxes;
 
 impl<'g> Value<'g> {
@@ -54,8 +57,45 @@ impl<'g> Value<'g> {
     }
 }
 
+/// Scales all values by one number so that the Euclidean norm of all their elements is at most `limit`. Returns the scaled
+/// values and the norm before scaling. A norm that is not finite makes every element NaN.
+///
+/// `[..], [..], … -> [..], [..], …` and `[]`, floats of one dtype; the shapes may differ. As TensorFlow's
+/// `tf.clip_by_global_norm`. It is composed of other ops, which fuse into kernels.
+///
+/// ```
+/// use shapeflow::{Graph, Tensor, clip_by_global_norm};
+///
+/// let g = Graph::new();
+/// let (x, y) = (g.constant([3.0, 4.0])?, g.constant([[12.0]])?);
+/// let (clipped, norm) = clip_by_global_norm(&[x, y], 6.5)?;
+/// let [x, y, norm] = g.compile([clipped[0], clipped[1], norm])?.run(&[])?;
+/// x.allclose(&Tensor::from([1.5, 2.0]), 1e-12, 0.0).unwrap();
+/// y.allclose(&Tensor::from([[6.0]]), 1e-12, 0.0).unwrap();
+/// assert_eq!(norm.item::<f64>()?, 13.0);
+/// # Ok::<(), shapeflow::Error>(())
+/// ```
+///
+/// # Errors
+/// There are no values, or their dtypes differ or are not floats.
+#[doc(alias = "clip_grad_norm_")]
+#[track_caller]
+pub fn clip_by_global_norm<'g>(values: &[Value<'g>], limit: f64) -> Result<(Vec<Value<'g>>, Value<'g>)> {
+    if values.is_empty() {
+        let message = "clip_by_global_norm needs at least one value, got none";
+        return Err(Error::new(ErrorKind::Attribute, Phase::Build, message).at(Location::caller()));
+    }
+    let halves = values.iter().map(|value| value.l2_loss()).collect::<Result<Vec<_>>>()?;
+    let norm = add_n(&halves)?.mul(2.0)?.sqrt()?;
+    // The difference is NaN unless the norm is finite, else 0.
+    let scale = norm.maximum(limit)?.reciprocal()?.mul(limit)?.add(norm.sub(norm)?)?;
+    let clipped = values.iter().map(|value| value.mul(scale)).collect::<Result<_>>()?;
+    Ok((clipped, norm))
+}
+
 #[cfg(test)]
 mod tests {
+    use super::clip_by_global_norm;
     use crate::graph::Graph;
     use crate::ops::testing::{check_tensor, tensor};
 
@@ -70,5 +110,32 @@ mod tests {
         let whole = x.clip_by_norm(10.0, ..).unwrap();
         let [whole] = g.compile(whole).unwrap().run(&[]).unwrap();
         check_tensor(&whole, &tensor(&[2, 2], &[3.0, 4.0, 0.0, 0.0]), "clip_by_norm");
+    }
+
+    /// The results are those of TensorFlow.
+    #[test]
+    fn values_are_scaled_to_one_norm() {
+        let g = Graph::new();
+        let (x, y) = (g.constant([3.0f32, -4.0]).unwrap(), g.constant([[12.0f32]]).unwrap());
+        let run = |values: &[crate::Value<'_>], limit| {
+            let (mut outputs, norm) = clip_by_global_norm(values, limit).unwrap();
+            outputs.push(norm);
+            g.compile(&outputs).unwrap().run_all(&[]).unwrap()
+        };
+        let check = |got: Vec<crate::Tensor>, expected: &[crate::Tensor]| {
+            assert_eq!(got.len(), expected.len());
+            got.iter()
+                .zip(expected)
+                .for_each(|(got, expected)| check_tensor(got, expected, "clip_by_global_norm"));
+        };
+        let norm = tensor(&[], &[13.0f32]);
+        check(run(&[x, y], 6.5), &[tensor(&[2], &[1.5f32, -2.0]), tensor(&[1, 1], &[6.0f32]), norm.clone()]);
+        check(run(&[x, y], 20.0), &[tensor(&[2], &[3.0f32, -4.0]), tensor(&[1, 1], &[12.0f32]), norm]);
+        let zeros = g.constant([0.0f32, 0.0]).unwrap();
+        check(run(&[zeros], 1.0), &[tensor(&[2], &[0.0f32, 0.0]), tensor(&[], &[0.0f32])]);
+        let infinite = g.constant([1.0f32, f32::INFINITY]).unwrap();
+        check(run(&[infinite], 1.0), &[tensor(&[2], &[f32::NAN; 2]), tensor(&[], &[f32::INFINITY])]);
+        assert!(clip_by_global_norm(&[], 1.0).is_err());
+        assert!(clip_by_global_norm(&[x, g.constant(1.0).unwrap()], 1.0).is_err());
     }
 }

@@ -34,6 +34,7 @@ impl<'g> Value<'g> {
     /// # Errors
     /// The dtypes differ or are not floats, or the shapes do not broadcast to rank 2.
     #[doc(alias = "softmax_cross_entropy_with_logits")]
+    #[doc(alias = "cross_entropy")]
     #[track_caller]
     pub fn softmax_cross_entropy(self, labels: impl IntoOperand<'g>) -> Result<[Value<'g>; 2]> {
         let location = Location::caller();
@@ -61,6 +62,7 @@ impl<'g> Value<'g> {
     /// # Errors
     /// A dtype is not supported, a rank is wrong, or the batch sizes differ.
     #[doc(alias = "sparse_softmax_cross_entropy_with_logits")]
+    #[doc(alias = "cross_entropy")]
     #[track_caller]
     pub fn sparse_softmax_cross_entropy(self, labels: impl IntoOperand<'g>) -> Result<[Value<'g>; 2]> {
         let location = Location::caller();

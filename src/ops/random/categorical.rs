@@ -37,7 +37,8 @@ impl<'g> Value<'g> {
     /// # Errors
     /// The seed does not hold two integers, the logits are no matrix of floats, or the count is negative. The run fails if
     /// there are no classes.
-    #[doc(alias("multinomial", "stateless_categorical"))]
+    #[doc(alias = "multinomial")]
+    #[doc(alias = "stateless_categorical")]
     #[track_caller]
     pub fn random_categorical(
         self,

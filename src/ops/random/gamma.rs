@@ -35,7 +35,8 @@ impl<'g> Value<'g> {
     /// # Errors
     /// The seed is not an integer, a size is negative, or `alpha` has another dtype. The run fails unless the seed has
     /// two elements, no `alpha` is negative or NaN, and the shape ends with the sizes of `alpha`.
-    #[doc(alias("stateless_gamma", "standard_gamma"))]
+    #[doc(alias = "stateless_gamma")]
+    #[doc(alias = "standard_gamma")]
     #[track_caller]
     pub fn random_gamma(
         self,

@@ -33,7 +33,9 @@ impl<'g> Value<'g> {
     ///
     /// # Errors
     /// The seed does not hold two integers.
-    #[doc(alias("permutation", "randperm", "stateless_shuffle"))]
+    #[doc(alias = "permutation")]
+    #[doc(alias = "randperm")]
+    #[doc(alias = "stateless_shuffle")]
     #[track_caller]
     pub fn random_shuffle(self, x: impl IntoOperand<'g>) -> Result<Value<'g>> {
         let location = Location::caller();

@@ -66,11 +66,13 @@ const OF_STATE: &[Operand] =
 
 of_dtype! {
     /// Makes random floats that are uniform in [0, 1). `self` is the seed.
-    #[doc(alias("rand", "stateless_random_uniform"))]
+    #[doc(alias = "rand")]
+    #[doc(alias = "stateless_random_uniform")]
     random_uniform, "f16, bf16, f32 or f64", UNIFORM "StatelessRandomUniform",
         UNIFORM_OF_STATE "random_uniform_of_state" "StatelessRandomUniformV2", float, uniform;
     /// Makes random floats of the standard normal distribution. `self` is the seed.
-    #[doc(alias("randn", "stateless_random_normal"))]
+    #[doc(alias = "randn")]
+    #[doc(alias = "stateless_random_normal")]
     random_normal, "f16, bf16, f32 or f64", NORMAL "StatelessRandomNormal",
         NORMAL_OF_STATE "random_normal_of_state" "StatelessRandomNormalV2", float, normal;
     /// Makes random floats of the standard normal distribution, restricted to (-2, 2). `self` is the seed.
@@ -104,7 +106,8 @@ impl<'g> Value<'g> {
     /// # Errors
     /// The seed is not an integer, a size is negative, or the bounds are not scalars of one supported dtype. The run fails
     /// unless the seed has two elements and `low` is less than `high`.
-    #[doc(alias("randint", "stateless_random_uniform_int"))]
+    #[doc(alias = "randint")]
+    #[doc(alias = "stateless_random_uniform_int")]
     #[track_caller]
     pub fn random_int(
         self,

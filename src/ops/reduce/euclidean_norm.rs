@@ -15,11 +15,12 @@ use crate::ops::widen::widen;
 use crate::shape_fns;
 
 impl<'g> Value<'g> {
-    /// `sqrt(sum(x²))` over the given axes; 0 for no elements.
+    /// `sqrt(sum(|x|²))` over the given axes; 0 for no elements.
     ///
-    /// `[.., d, ..] -> [.., ..]`, or `[.., 1, ..]` with [`Axes::keep_dims`](crate::Axes::keep_dims); integers and
-    /// floats. f16 and bf16 are computed as f32 and rounded once. Integers are squared and added in their own dtype, in
-    /// which they wrap, and the root is rounded toward zero. As TensorFlow's `EuclideanNorm`. Fuses into kernels.
+    /// `[.., d, ..] -> [.., ..]`, or `[.., 1, ..]` with [`Axes::keep_dims`](crate::Axes::keep_dims); integers, floats
+    /// and complex numbers. The norm of complex numbers is complex, with the imaginary part 0. f16 and bf16 are
+    /// computed as f32 and rounded once. Integers are squared and added in their own dtype, in which they wrap, and the
+    /// root is rounded toward zero. As TensorFlow's `EuclideanNorm`. Fuses into kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -32,7 +33,7 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// The element type is neither an integer nor a float, or an axis is out of range or given twice.
+    /// The element type is not an integer, a float or a complex number, or an axis is out of range or given twice.
     #[doc(alias = "reduce_euclidean_norm")]
     #[doc(alias = "norm")]
     #[track_caller]
@@ -44,17 +45,24 @@ impl<'g> Value<'g> {
 pub(crate) static DEF: OpDef = OpDef::compute("euclidean_norm", lower)
     .operands(&[Operand::Data("input"), Operand::Structure("axis")])
     .shape_fn(shape_fns::reduce::reduce)
-    .dtype_rule(dtype::unary::number)
+    .dtype_rule(dtype::unary::numeric)
     .tensorflow(&[TfOp::new("EuclideanNorm").absent(&[("axis", Absent::AllAxes)])]);
 
 fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
     let reduction = Reduction::new(cx);
     let sum = reduction.reduce(cx, ReduceOp::Sum, index, &|x| {
         let x = widen(x);
-        &x * &x
+        match x.dtype().is_complex() {
+            true => x.real() * x.real() + x.imag() * x.imag(),
+            false => &x * &x,
+        }
     });
     let sum = if sum.dtype().is_float() { sum } else { sum.cast(DType::F64) };
-    sum.sqrt().cast(cx.output_dtype(output))
+    let norm = sum.sqrt();
+    match cx.output_dtype(output) {
+        dtype if dtype.is_complex() => Expr::complex(norm.clone(), norm.like(0.0)),
+        dtype => norm.cast(dtype),
+    }
 }
 
 #[cfg(test)]
@@ -67,7 +75,7 @@ mod tests {
     shape_table! { DEF, {"axis": [0, -1]},
         "[2, n, 3]" => "[d0_1]",
         "[n]" => error "axis",
-        "bool[2, 3]" => error "must be an integer or a float, got bool",
+        "bool[2, 3]" => error "must be an integer, a float or a complex number, got bool",
     }
     shape_table! { kept: DEF, {"axis": [1], "keep_dims": true},
         "[2, n, 3]" => "[2, 1, 3]",

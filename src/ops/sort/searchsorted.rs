@@ -31,7 +31,8 @@ impl<'g> Value<'g> {
     ///
     /// # Errors
     /// The ranks are neither 2 nor 1, the numbers of rows differ, or the dtypes differ or are not supported.
-    #[doc(alias("lower_bound", "upper_bound"))]
+    #[doc(alias = "lower_bound")]
+    #[doc(alias = "upper_bound")]
     #[track_caller]
     pub fn searchsorted(self, values: impl IntoOperand<'g>, right: bool) -> Result<Value<'g>> {
         let values = values.into_operand(self, std::panic::Location::caller());

@@ -34,7 +34,8 @@ impl ExampleFeature {
     ///
     /// If the first size is not -1, every example must have the feature, or the feature must have a default, see
     /// [`ExampleFeature::or`].
-    #[doc(alias("FixedLenFeature", "FixedLenSequenceFeature"))]
+    #[doc(alias = "FixedLenFeature")]
+    #[doc(alias = "FixedLenSequenceFeature")]
     pub fn dense(dtype: DType, shape: &[i64]) -> ExampleFeature {
         ExampleFeature { dtype, kind: Kind::Dense { shape: shape.to_vec(), default: None } }
     }
