@@ -232,8 +232,8 @@ impl<'g> RaggedValue<'g> {
 
     /// Splits values into rows of one length. The axis is uniform.
     ///
-    /// `values [nvals, ..] -> [nvals / length, length, ..]`, any dtype. No value moves. As TensorFlow's
-    /// `RaggedTensor.from_uniform_row_length`.
+    /// `values [nvals, ..] -> [nvals / length, length, ..]`, any dtype. No value moves; the splits are composed of other
+    /// ops. As TensorFlow's `RaggedTensor.from_uniform_row_length`.
     ///
     /// ```
     /// use shapeflow::{Graph, RaggedValue, ragged};
