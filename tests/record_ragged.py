@@ -8,12 +8,11 @@ Run: pip install numpy==2.4.6 tensorflow-cpu==2.21.0 && python tests/record_ragg
 The first lines are the inputs: {"splits": [[..], ..], "uniform": [..], "sizes": [..], "flat": [..]}. `uniform` has the row
 length of each uniform partition, else null; `sizes` are the sizes of the flat values, which are f64. Every other line is a
 case: [op, arguments, number of the input, result]. A result is {"list": nested lists, "shape": sizes} or {"error": class}.
-A ragged size is null. A float that is not finite is the string "nan", "inf", or "-inf".
+A result whose dtype is not f64 has its "dtype" too. A ragged size is null. A float that is not finite is the string "nan", "inf", or "-inf".
 
 These cases are left out, because ours differ on purpose:
 - max and min of an empty row beside rows with infinities: TensorFlow's result of a row of -inf is the lowest number;
 - variance: TensorFlow computes E[x*x] - E[x]*E[x]; the test compares with a tolerance;
-- reduce_mean of integers, which TensorFlow converts to f64;
 - gather_nd with an index outside its row, where TensorFlow reads another row;
 - ops that TensorFlow refuses and ours do: sort, argsort, top_k, argmax. Loops over lists check them.
 """
@@ -74,9 +73,9 @@ def nested(value):
 
 
 def result(value):
-    if isinstance(value, tf.RaggedTensor):
-        return {"list": nested(value.to_list()), "shape": value.shape.as_list()}
-    return {"list": nested(value.numpy().tolist()), "shape": value.shape.as_list()}
+    items = value.to_list() if isinstance(value, tf.RaggedTensor) else value.numpy().tolist()
+    recorded = {"list": nested(items), "shape": value.shape.as_list()}
+    return recorded if value.dtype == tf.float64 else {**recorded, "dtype": value.dtype.name}
 
 
 def item(entry):
@@ -94,10 +93,16 @@ def cases(x):
         function = getattr(tf, f"reduce_{how}", None) or getattr(tf.math, f"reduce_{how}")
         for axis in range(-1, rank):
             yield f"reduce_{how}", [axis], lambda f=function, a=axis: f(x, axis=a)
-        if how in ("sum", "mean"):
+        if how in ("sum", "mean", "variance", "std"):
             for axes in itertools.combinations(range(rank), 2):
                 yield f"reduce_{how}", list(axes), lambda f=function, a=axes: f(x, axis=list(a))
             yield f"reduce_{how}", list(range(rank)), lambda f=function: f(x, axis=None)
+        if how in ("sum", "variance"):
+            for axes in (*([axis] for axis in range(rank)), *itertools.combinations(range(rank), 2)):
+                yield f"keep_{how}", list(axes), lambda f=function, a=axes: f(x, axis=list(a), keepdims=True)
+    ints = tf.cast(x, tf.int32)
+    for axis in range(rank):
+        yield "mean_of_ints", [axis], lambda a=axis: tf.reduce_mean(ints, axis=a)
     for axis in range(rank):
         yield "reduce_any", [axis], lambda a=axis: tf.reduce_any(x > 0, axis=a)
         yield "reduce_all", [axis], lambda a=axis: tf.reduce_all(x > 0, axis=a)

@@ -41,8 +41,15 @@ impl<'g, T: IntoOperand<'g>> IntoRaggedOperand<'g> for T {
     }
 }
 
+impl<'g> Beside<'g> {
+    /// Returns the flat values of the ragged operand, and the flat values of the other operand.
+    pub(super) fn flats(self) -> (Value<'g>, Value<'g>) {
+        (self.peer, self.flat)
+    }
+}
+
 /// Returns `flat` with the size of axis 0 of `peer`. Both belong to equal partitions, so that one value never stands for many.
-fn aligned<'g>(peer: Value<'g>, flat: Value<'g>) -> Result<Value<'g>> {
+pub(super) fn aligned<'g>(peer: Value<'g>, flat: Value<'g>) -> Result<Value<'g>> {
     let (wanted, got) = (peer.dim(0)?, flat.dim(0)?);
     if peer.graph().same_dim(&wanted, &got) == Some(true) {
         return Ok(flat);
@@ -87,6 +94,9 @@ impl<'g> RaggedValue<'g> {
     /// axes.
     pub(super) fn spread(self, dense: Value<'g>) -> Result<Value<'g>> {
         let (flat_rank, rank) = (self.flat_values().shape().rank(), dense.shape().rank());
+        if rank == Some(0) {
+            return Ok(dense);
+        }
         let (Some(flat_rank), Some(rank)) = (flat_rank, rank) else {
             return Err(refuse(
                 self.graph(),
@@ -165,14 +175,17 @@ impl<'g> RaggedValue<'g> {
         self.with_flat_values(flat)
     }
 
-    /// Applies an op to the operands `left` and `self`.
+    /// Applies an op to the dense operand `left` and to `self`.
     fn binary_after(
         self,
         left: impl IntoOperand<'g>,
         def: &'static OpDef,
         location: &'static Location<'static>,
     ) -> Result<RaggedValue<'g>> {
-        self.with_flat_values(self.flat_values().binary_after(left, def, location)?)
+        let _call = self.graph().open_call_at(location);
+        let flat = self.flat_values();
+        let left = self.spread(left.into_operand(flat, location).ok()?)?;
+        self.with_flat_values(flat.graph().op(def).data(left).data(flat).finish_at(location)?)
     }
 
     /// Applies an op of one operand.
@@ -327,3 +340,26 @@ impl<'g> RaggedValue<'g> {
 }
 
 operators!(RaggedValue, IntoRaggedOperand);
+
+/// Implements operators of a dense operand beside a ragged one.
+macro_rules! dense_beside_ragged {
+    ($($Trait:ident $method:ident $DEF:path;)*) => {$(
+        impl<'g> std::ops::$Trait<RaggedValue<'g>> for Value<'g> {
+            type Output = RaggedValue<'g>;
+            #[track_caller]
+            fn $method(self, other: RaggedValue<'g>) -> RaggedValue<'g> {
+                other.or_poison(other.binary_after(self, &$DEF, Location::caller()))
+            }
+        }
+    )*};
+}
+dense_beside_ragged! {
+    Add add math::binary::ADD;
+    Sub sub math::binary::SUB;
+    Mul mul math::binary::MUL;
+    Div div math::div::DEF;
+    Rem rem math::binary::FLOORMOD;
+    BitAnd bitand logical::bits::BITWISE_AND;
+    BitOr bitor logical::bits::BITWISE_OR;
+    BitXor bitxor logical::bits::BITWISE_XOR;
+}

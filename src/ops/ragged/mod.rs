@@ -7,14 +7,17 @@ mod cumsum;
 mod elementwise;
 mod encodings;
 pub(crate) mod fill_empty_rows;
+mod flat_functions;
 pub(crate) mod gather;
 mod index;
 mod input;
 mod members;
+mod moments;
 mod partition;
 mod parts;
 pub(crate) mod range;
 mod reduce;
+mod reduce_axes;
 mod reduce_rows;
 mod refused;
 mod reshape;
@@ -31,7 +34,7 @@ pub(crate) mod to_tensor;
 
 pub use elementwise::IntoRaggedOperand;
 pub use input::IntoRows;
-pub use reduce::IntoRaggedAxes;
+pub use reduce_axes::IntoRaggedAxes;
 
 use crate::op::OpDef;
 

@@ -1,47 +1,17 @@
 //! Reductions of ragged values over ragged, uniform and inner axes.
 
-use shapeflow_shape_fns::DType;
+use shapeflow_shape_fns::{DType, Dim, TensorShape};
 
 use super::partition::{dim_param, number, refuse, splits_of_lengths};
+use super::reduce_axes::IntoRaggedAxes;
 use super::reduce_rows;
 use crate::error::{ErrorKind, Result};
 use crate::graph::{AnyValue, Param, RaggedValue, RowPartitionValue, Value};
 use crate::ops::SliceItem;
 
-/// The axes of a reduction of a ragged value: an axis, several axes, or `..` for all axes. A negative axis counts from the end.
-pub trait IntoRaggedAxes {
-    /// Returns the axes of a value of this rank.
-    #[doc(hidden)]
-    fn axes(self, rank: usize) -> Vec<i64>;
-}
-
-impl IntoRaggedAxes for i64 {
-    fn axes(self, _: usize) -> Vec<i64> {
-        vec![self]
-    }
-}
-
-impl<const N: usize> IntoRaggedAxes for [i64; N] {
-    fn axes(self, _: usize) -> Vec<i64> {
-        self.to_vec()
-    }
-}
-
-impl IntoRaggedAxes for &[i64] {
-    fn axes(self, _: usize) -> Vec<i64> {
-        self.to_vec()
-    }
-}
-
-impl IntoRaggedAxes for std::ops::RangeFull {
-    fn axes(self, rank: usize) -> Vec<i64> {
-        (0..rank as i64).collect()
-    }
-}
-
 /// A reduction.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
     Sum,
     Prod,
     Max,
@@ -55,8 +25,8 @@ macro_rules! reductions {
         impl<'g> RaggedValue<'g> {$(
             $(#[$doc])*
             ///
-            /// `axes` is an axis, several axes, or `..` for all axes. Several axes are reduced one after the other, the last axis
-            /// first: `[n, (r)] -> [n]` along axis 1. The last partitioned axis is reduced on the host, row by row; inner axes
+            /// `axes` is an axis, several axes, `..` for all axes, or [`Axes`](crate::Axes), which can keep the reduced axes with
+            /// size 1. Several axes are reduced one after the other, the last axis first: `[n, (r)] -> [n]` along axis 1. The last partitioned axis is reduced on the host, row by row; inner axes
             /// fuse into kernels.
             #[doc = concat!("As TensorFlow's `tf.", stringify!($method), "`.")]
             ///
@@ -65,8 +35,8 @@ macro_rules! reductions {
             #[track_caller]
             pub fn $method(self, axes: impl IntoRaggedAxes) -> Result<AnyValue<'g>> {
                 let _call = self.graph().open_call();
-                let axes = sorted_axes(self, axes)?;
-                axes.into_iter().try_fold(AnyValue::Ragged(self), |value, axis| reduce(value, axis, Kind::$Kind))
+                let reduction = Reduction::new(self, axes)?;
+                reduction.shaped(reduction.fold(Kind::$Kind)?.1)
             }
         )*}
     };
@@ -106,8 +76,12 @@ reductions! {
 /// Returns axes counted from the front, the last axis first.
 fn sorted_axes(value: RaggedValue<'_>, axes: impl IntoRaggedAxes) -> Result<Vec<usize>> {
     let rank = rank_of(value)?;
+    let axes = axes.axes(rank).ok_or_else(|| {
+        let message = "the axes of a ragged reduction must be known when the graph is built, got a value";
+        refuse(value.graph(), ErrorKind::Attribute, message.to_string())
+    })?;
     let mut sorted = Vec::new();
-    for axis in axes.axes(rank) {
+    for axis in axes {
         let index = if axis < 0 { axis + rank as i64 } else { axis };
         if !(0..rank as i64).contains(&index) {
             return Err(refuse(
@@ -160,24 +134,101 @@ pub(super) fn reduce_last<'g>(value: RaggedValue<'g>, name: &str) -> Result<AnyV
     Ok(AnyValue::of(call.attr("reduce", name).finish()?, outer))
 }
 
-/// Reduces one axis, counted from the front.
-fn reduce(value: AnyValue<'_>, axis: usize, kind: Kind) -> Result<AnyValue<'_>> {
-    let ragged = match value {
-        AnyValue::Dense(value) => return reduce_dense(value, axis, kind).map(AnyValue::Dense),
-        AnyValue::Ragged(ragged) => ragged,
-    };
-    let depth = ragged.ragged_rank();
-    if axis > depth {
-        return Ok(AnyValue::of(
-            reduce_dense(ragged.flat_values(), axis - depth, kind)?,
-            &ragged.partitions(),
-        ));
+/// A reduction of a ragged value: the axes counted from the front, the last axis first.
+pub(super) struct Reduction<'g> {
+    value: RaggedValue<'g>,
+    pub axes: Vec<usize>,
+    keeps_dims: bool,
+}
+
+impl<'g> Reduction<'g> {
+    pub fn new(value: RaggedValue<'g>, axes: impl IntoRaggedAxes) -> Result<Reduction<'g>> {
+        let keeps_dims = axes.keeps_dims();
+        Ok(Reduction { value, axes: sorted_axes(value, axes)?, keeps_dims })
     }
-    if axis == depth {
-        return reduce_last(ragged, name_of(kind));
+
+    /// Reduces the axes one after the other. Returns the steps and the result.
+    pub fn fold(&self, kind: Kind) -> Result<(Vec<Step<'g>>, AnyValue<'g>)> {
+        let mut steps = Vec::new();
+        let mut value = AnyValue::Ragged(self.value);
+        for &axis in &self.axes {
+            let step = Step::of(value, axis)?;
+            value = AnyValue::of(step.reduce(value.flat_values(), kind)?, &step.partitions);
+            steps.push(step);
+        }
+        Ok((steps, value))
     }
-    let groups = Groups::of(ragged, axis)?;
-    Ok(AnyValue::of(groups.reduce(ragged.flat_values(), kind)?, &groups.partitions))
+
+    /// Adds the reduced axes with size 1 if the reduction keeps them.
+    pub fn shaped(&self, value: AnyValue<'g>) -> Result<AnyValue<'g>> {
+        let kept = self.axes.iter().rev().filter(|_| self.keeps_dims);
+        kept.map(|axis| *axis as i64).try_fold(value, |value, axis| match value {
+            AnyValue::Dense(value) => value.expand_dims(axis).map(AnyValue::Dense),
+            AnyValue::Ragged(value) => value.expand_dims(axis).map(AnyValue::Ragged),
+        })
+    }
+}
+
+/// The reduction of one axis.
+pub(super) struct Step<'g> {
+    over: Over<'g>,
+    /// The partitions of the result.
+    partitions: Vec<RowPartitionValue<'g>>,
+}
+
+/// What one element of a result combines.
+enum Over<'g> {
+    /// An axis of the flat values, of this size.
+    Axis(usize, Dim),
+    /// A row of the last partition, which is the only partition of this value.
+    Rows(RaggedValue<'g>),
+    /// A group of flat values that an outer axis separates.
+    Groups(Groups<'g>),
+}
+
+impl<'g> Step<'g> {
+    /// Plans the reduction of an axis, counted from the front.
+    fn of(value: AnyValue<'g>, axis: usize) -> Result<Step<'g>> {
+        let (flat, partitions) = (value.flat_values(), value.partitions());
+        let depth = partitions.len();
+        Ok(match value {
+            AnyValue::Ragged(ragged) if axis < depth => {
+                let groups = Groups::of(ragged, axis)?;
+                Step { partitions: groups.partitions.clone(), over: Over::Groups(groups) }
+            }
+            AnyValue::Ragged(_) if axis == depth => {
+                let (outer, last) = partitions.split_at(depth - 1);
+                Step { partitions: outer.to_vec(), over: Over::Rows(RaggedValue::new(flat, last)) }
+            }
+            _ => Step { over: Over::Axis(axis - depth, flat.dim((axis - depth) as i64)?), partitions },
+        })
+    }
+
+    /// Reduces the flat values.
+    pub fn reduce(&self, flat: Value<'g>, kind: Kind) -> Result<Value<'g>> {
+        match &self.over {
+            Over::Axis(axis, _) => reduce_dense(flat, *axis, kind),
+            Over::Rows(rows) => {
+                rows.with_flat_values(flat).and_then(|rows| reduce_last(rows, name_of(kind)))?.dense()
+            }
+            Over::Groups(groups) => groups.reduce(flat, kind),
+        }
+    }
+
+    /// Gives each flat value the result that it belongs to; an inner axis gets size 1.
+    pub fn spread(&self, reduced: Value<'g>) -> Result<Value<'g>> {
+        match &self.over {
+            Over::Axis(0, size) => {
+                let shape = reduced.shape();
+                let inner = shape.dims().unwrap_or_default().iter().cloned();
+                let sizes = std::iter::once(size.clone()).chain(inner);
+                reduced.expand_dims(0)?.broadcast_to(TensorShape::new(sizes))
+            }
+            Over::Axis(axis, _) => reduced.expand_dims(*axis as i64),
+            Over::Rows(rows) => reduced.gather(rows.value_rowids()?, 0),
+            Over::Groups(groups) => reduced.gather(groups.ids, 0),
+        }
+    }
 }
 
 fn name_of(kind: Kind) -> &'static str {
@@ -252,95 +303,5 @@ impl<'g> RaggedValue<'g> {
         let starts = self.row_starts()?.gather(self.value_rowids()?, 0)?;
         let numbers = self.graph().range(0i64, self.values().count()?, 1i64)?.cast(starts.dtype())?;
         (numbers - starts).ok()
-    }
-
-    /// Averages the elements along axes; NaN for an empty row. Floats. `axes` is an axis, several axes, or `..`.
-    ///
-    /// `[n, (r)] -> [n]` along axis 1. As TensorFlow's `tf.reduce_mean`. It is composed of sums, counts and a
-    /// division.
-    ///
-    /// ```
-    /// use shapeflow::{Graph, ragged};
-    ///
-    /// let g = Graph::new();
-    /// let rt = g.ragged_constant(&ragged![[3.0, 1.0, 4.0, 0.0], [1.0], [2.0, 4.0]])?;
-    /// let [y] = g.compile(rt.reduce_mean(1)?.dense()?)?.run(&[])?;
-    /// assert_eq!(y.to_vec::<f64>()?, [2.0, 1.0, 3.0]);
-    /// # Ok::<(), shapeflow::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// The elements are not floats; else as [`RaggedValue::reduce_sum`].
-    #[track_caller]
-    pub fn reduce_mean(self, axes: impl IntoRaggedAxes) -> Result<AnyValue<'g>> {
-        let _call = self.graph().open_call();
-        if !self.dtype().is_float() {
-            let message = format!("the elements of a mean must be floats, got {}", self.dtype());
-            return Err(refuse(self.graph(), ErrorKind::DType, message)
-                .with_help("cast the operand with .cast(DType::F32)"));
-        }
-        let axes = sorted_axes(self, axes)?;
-        if let [axis] = axes[..]
-            && axis == self.ragged_rank()
-        {
-            return reduce_last(self, "mean");
-        }
-        let fold = |value| {
-            axes.iter().try_fold(AnyValue::Ragged(value), |value, axis| reduce(value, *axis, Kind::Sum))
-        };
-        let (sum, count) = (fold(self)?, fold(self.ones_like()?)?);
-        Ok(AnyValue::of((sum.flat_values() / count.flat_values()).ok()?, &sum.partitions()))
-    }
-
-    /// Returns the variance along an axis: the mean of the squared distances from the mean. NaN for an empty row. Floats.
-    ///
-    /// The mean is computed first, so that a large mean costs no precision.
-    ///
-    /// `[n, (r)] -> [n]` along axis 1. As TensorFlow's `tf.math.reduce_variance`. It is composed of two means and a
-    /// square.
-    ///
-    /// ```
-    /// use shapeflow::{Graph, Tensor, ragged};
-    ///
-    /// let g = Graph::new();
-    /// let rt = g.ragged_constant(&ragged![[1.0, 3.0], [5.0]])?;
-    /// let variances = rt.reduce_variance(1)?.dense()?;
-    /// let [variances] = g.compile(variances)?.run(&[])?;
-    /// assert_eq!(variances, Tensor::from([1.0, 0.0]));
-    /// # Ok::<(), shapeflow::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As [`RaggedValue::reduce_mean`].
-    #[track_caller]
-    pub fn reduce_variance(self, axis: i64) -> Result<AnyValue<'g>> {
-        let _call = self.graph().open_call();
-        let mean = self.reduce_mean(axis)?.flat_values();
-        let index = sorted_axes(self, axis)?[0];
-        let depth = self.ragged_rank();
-        let flat = self.flat_values();
-        let around = if index > depth {
-            mean.expand_dims((index - depth) as i64)?
-        } else if index == depth {
-            let partitions = self.partitions();
-            mean.gather(RaggedValue::new(flat, &partitions[depth - 1..]).value_rowids()?, 0)?
-        } else {
-            mean.gather(Groups::of(self, index)?.ids, 0)?
-        };
-        let distances = (flat - around).ok()?;
-        self.with_flat_values(distances.square()?)?.reduce_mean(axis)
-    }
-
-    /// Returns the standard deviation along an axis: the root of the variance.
-    ///
-    /// As [`RaggedValue::reduce_variance`], whose root it takes. As TensorFlow's `tf.math.reduce_std`.
-    ///
-    /// # Errors
-    /// As [`RaggedValue::reduce_mean`].
-    #[track_caller]
-    pub fn reduce_std(self, axis: i64) -> Result<AnyValue<'g>> {
-        let _call = self.graph().open_call();
-        let variance = self.reduce_variance(axis)?;
-        Ok(AnyValue::of(variance.flat_values().sqrt()?, &variance.partitions()))
     }
 }

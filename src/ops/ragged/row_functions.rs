@@ -1,7 +1,7 @@
-//! `argmax`, `argmin` and `softmax` of each row.
+//! `argmax`, `argmin`, `softmax` and `log_softmax` of each row.
 
 use crate::error::Result;
-use crate::graph::{AnyValue, RaggedValue};
+use crate::graph::{AnyValue, RaggedValue, Value};
 
 use super::reduce::reduce_last;
 
@@ -61,12 +61,45 @@ impl<'g> RaggedValue<'g> {
     #[track_caller]
     pub fn softmax(self) -> Result<RaggedValue<'g>> {
         let _call = self.graph().open_call();
+        let (_, exps, sums) = self.shifted_exps()?;
+        self.with_flat_values((exps / sums).ok()?)
+    }
+
+    /// Returns `x - log Σ exp(x)` of each row along the last partitioned axis. Floats. The maximum of a row is subtracted first.
+    ///
+    /// `[.., (r), ..] -> [.., (r), ..]`. As TensorFlow's `tf.nn.log_softmax` of every row. TensorFlow's own dispatch on a
+    /// ragged tensor normalizes over the values of all rows. It is composed of reductions of rows on the host and of ops that
+    /// fuse into kernels.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor, ragged};
+    ///
+    /// let g = Graph::new();
+    /// let rt = g.ragged_constant(&ragged![[1000.0, 1000.0], [], [3.0]])?;
+    /// let y = g.compile(rt.log_softmax()?)?.run_named(&[])?.ragged_at(0)?;
+    /// y.flat_values().allclose(&Tensor::from([-0.6931, -0.6931, 0.0]), 1e-3, 1e-12).unwrap();
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The elements are not floats.
+    #[track_caller]
+    pub fn log_softmax(self) -> Result<RaggedValue<'g>> {
+        let _call = self.graph().open_call();
+        let (shifted, _, sums) = self.shifted_exps()?;
+        self.with_flat_values((shifted - sums.log()?).ok()?)
+    }
+
+    /// Returns the elements less the maximum of their row, the exponentials of the differences, and the sum of these
+    /// exponentials in the row of each element.
+    fn shifted_exps(self) -> Result<(Value<'g>, Value<'g>, Value<'g>)> {
         let partitions = self.partitions();
         let (_, rest) = partitions.split_at(partitions.len() - 1);
         let rowids = RaggedValue::new(self.flat_values(), rest).value_rowids()?;
         let most = reduce_last(self, "max")?.flat_values().gather(rowids, 0)?;
-        let exps = self.with_flat_values((self.flat_values() - most).ok()?.exp()?)?;
+        let shifted = (self.flat_values() - most).ok()?;
+        let exps = self.with_flat_values(shifted.exp()?)?;
         let sums = reduce_last(exps, "sum")?.flat_values().gather(rowids, 0)?;
-        exps.map_flat_values(|flat| (flat / sums).ok())
+        Ok((shifted, exps.flat_values(), sums))
     }
 }

@@ -300,7 +300,7 @@ impl<'g> RaggedValue<'g> {
 }
 
 /// Joins values along an axis.
-fn no_values(op: &str, location: &'static Location<'static>) -> Error {
+pub(super) fn no_values(op: &str, location: &'static Location<'static>) -> Error {
     let message = format!("{op} needs at least one value, got none");
     Error::new(ErrorKind::Attribute, Phase::Build, message).at(location)
 }

@@ -35,6 +35,20 @@ impl<'g> Axes<'g> {
         self
     }
 
+    /// Returns the axes of a value of this rank; `None` if only a run knows them.
+    pub(crate) fn known(&self, rank: usize) -> Option<Vec<i64>> {
+        match &self.param {
+            None => Some((0..rank as i64).collect()),
+            Some(Param::Elements(axes)) => axes.as_known(),
+            Some(_) => None,
+        }
+    }
+
+    /// Returns whether the reduced axes stay with size 1.
+    pub(crate) fn are_kept(&self) -> bool {
+        self.keep_dims
+    }
+
     /// Adds a node that reduces `value` by `def`.
     pub(crate) fn reduce(
         self,

@@ -3,6 +3,7 @@
 //! `SHAPEFLOW_CASES` sets the number of byte strings that drive ragged tensors, and `SHAPEFLOW_SEED` the seed.
 
 mod bytes;
+mod flat_functions;
 mod graphs;
 mod items;
 mod laws;

@@ -1,0 +1,117 @@
+//! Means, variances and standard deviations of ragged values.
+
+use shapeflow_shape_fns::DType;
+
+use super::partition::refuse;
+use super::reduce::{Kind, Reduction, Step, reduce_last};
+use super::reduce_axes::IntoRaggedAxes;
+use crate::error::{ErrorKind, Result};
+use crate::graph::{AnyValue, RaggedValue, Value};
+
+impl<'g> RaggedValue<'g> {
+    /// Averages the elements along axes; NaN for an empty row. `axes` is as in [`RaggedValue::reduce_sum`].
+    ///
+    /// `[n, (r)] -> [n]` along axis 1. Floats keep their dtype. Integers of 8 and 16 bits give f32, and other integers give f64.
+    /// As TensorFlow's `tf.reduce_mean`, but a sum of integers does not wrap. It is composed of sums, counts and a division.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, ragged};
+    ///
+    /// let g = Graph::new();
+    /// let rt = g.ragged_constant(&ragged![[3, 1, 4, 0], [1], [2, 4]])?;
+    /// let [y] = g.compile(rt.reduce_mean(1)?.dense()?)?.run(&[])?;
+    /// assert_eq!(y.to_vec::<f64>()?, [2.0, 1.0, 3.0]);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The elements are neither integers nor floats; else as [`RaggedValue::reduce_sum`].
+    #[track_caller]
+    pub fn reduce_mean(self, axes: impl IntoRaggedAxes) -> Result<AnyValue<'g>> {
+        let _call = self.graph().open_call();
+        let value = if self.dtype().is_integer() {
+            self.cast(if self.dtype().size_bytes().is_some_and(|bytes| bytes < 4) {
+                DType::F32
+            } else {
+                DType::F64
+            })?
+        } else {
+            floats(self)?
+        };
+        let reduction = Reduction::new(value, axes)?;
+        if let [axis] = reduction.axes[..]
+            && axis == value.ragged_rank()
+        {
+            return reduction.shaped(reduce_last(value, "mean")?);
+        }
+        let (steps, sum) = reduction.fold(Kind::Sum)?;
+        let mean = (sum.flat_values() / count(value, &steps)?).ok()?;
+        reduction.shaped(AnyValue::of(mean, &sum.partitions()))
+    }
+
+    /// Returns the variance along axes: the mean of the squared distances from the mean. NaN for an empty row. Floats. `axes` is
+    /// as in [`RaggedValue::reduce_sum`].
+    ///
+    /// The mean is computed first, so that a large mean costs no precision.
+    ///
+    /// `[n, (r)] -> [n]` along axis 1. As TensorFlow's `tf.math.reduce_variance`. It is composed of two means and a
+    /// square.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor, ragged};
+    ///
+    /// let g = Graph::new();
+    /// let rt = g.ragged_constant(&ragged![[1.0, 3.0], [5.0]])?;
+    /// let variances = rt.reduce_variance(1)?.dense()?;
+    /// let [variances] = g.compile(variances)?.run(&[])?;
+    /// assert_eq!(variances, Tensor::from([1.0, 0.0]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The elements are not floats; else as [`RaggedValue::reduce_sum`].
+    #[track_caller]
+    pub fn reduce_variance(self, axes: impl IntoRaggedAxes) -> Result<AnyValue<'g>> {
+        let _call = self.graph().open_call();
+        let reduction = Reduction::new(floats(self)?, axes)?;
+        let (steps, sum) = reduction.fold(Kind::Sum)?;
+        let count = count(self, &steps)?;
+        let mean = (sum.flat_values() / count).ok()?;
+        let around = steps.iter().rev().try_fold(mean, |mean, step| step.spread(mean))?;
+        let squares = (self.flat_values() - around).ok()?.square()?;
+        let variance = (total(squares, &steps)? / count).ok()?;
+        reduction.shaped(AnyValue::of(variance, &sum.partitions()))
+    }
+
+    /// Returns the standard deviation along axes: the root of the variance.
+    ///
+    /// As [`RaggedValue::reduce_variance`], whose root it takes. As TensorFlow's `tf.math.reduce_std`.
+    ///
+    /// # Errors
+    /// As [`RaggedValue::reduce_variance`].
+    #[track_caller]
+    pub fn reduce_std(self, axes: impl IntoRaggedAxes) -> Result<AnyValue<'g>> {
+        let _call = self.graph().open_call();
+        let variance = self.reduce_variance(axes)?;
+        Ok(AnyValue::of(variance.flat_values().sqrt()?, &variance.partitions()))
+    }
+}
+
+/// Adds up flat values in the steps of a reduction.
+fn total<'g>(flat: Value<'g>, steps: &[Step<'g>]) -> Result<Value<'g>> {
+    steps.iter().try_fold(flat, |flat, step| step.reduce(flat, Kind::Sum))
+}
+
+/// Returns how many elements each result combines.
+fn count<'g>(value: RaggedValue<'g>, steps: &[Step<'g>]) -> Result<Value<'g>> {
+    total(value.flat_values().ones_like()?, steps)
+}
+
+/// Returns the value unless its elements are not floats.
+fn floats(value: RaggedValue<'_>) -> Result<RaggedValue<'_>> {
+    if value.dtype().is_float() {
+        return Ok(value);
+    }
+    let message = format!("the elements of a mean must be floats, got {}", value.dtype());
+    Err(refuse(value.graph(), ErrorKind::DType, message).with_help("cast the operand with .cast(DType::F32)"))
+}

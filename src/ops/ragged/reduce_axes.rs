@@ -1,0 +1,51 @@
+//! [`IntoRaggedAxes`]: the axes of a reduction of a ragged value.
+
+use crate::ops::reduce::Axes;
+
+/// The axes of a reduction of a ragged value: an axis, several axes, `..` for all axes, or [`Axes`], which can keep the reduced
+/// axes with size 1. A negative axis counts from the end.
+pub trait IntoRaggedAxes {
+    /// Returns the axes of a value of this rank; `None` if only a run knows them.
+    #[doc(hidden)]
+    fn axes(self, rank: usize) -> Option<Vec<i64>>;
+
+    /// Returns whether the result keeps the reduced axes with size 1.
+    #[doc(hidden)]
+    fn keeps_dims(&self) -> bool {
+        false
+    }
+}
+
+impl IntoRaggedAxes for i64 {
+    fn axes(self, _: usize) -> Option<Vec<i64>> {
+        Some(vec![self])
+    }
+}
+
+impl<const N: usize> IntoRaggedAxes for [i64; N] {
+    fn axes(self, _: usize) -> Option<Vec<i64>> {
+        Some(self.to_vec())
+    }
+}
+
+impl IntoRaggedAxes for &[i64] {
+    fn axes(self, _: usize) -> Option<Vec<i64>> {
+        Some(self.to_vec())
+    }
+}
+
+impl IntoRaggedAxes for std::ops::RangeFull {
+    fn axes(self, rank: usize) -> Option<Vec<i64>> {
+        Some((0..rank as i64).collect())
+    }
+}
+
+impl IntoRaggedAxes for Axes<'_> {
+    fn axes(self, rank: usize) -> Option<Vec<i64>> {
+        self.known(rank)
+    }
+
+    fn keeps_dims(&self) -> bool {
+        self.are_kept()
+    }
+}
