@@ -16,6 +16,7 @@
 
 pub(crate) mod array;
 pub(crate) mod broadcast;
+pub(crate) mod broadcast_pair;
 pub(crate) mod derived;
 mod dtypes;
 pub(crate) mod elementwise;

@@ -12,6 +12,7 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::{Scalar, eval_cast};
 use crate::graph::{IntoOperand, IntoShapeArg, Value};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
+use crate::ops::broadcast_pair::BroadcastPair;
 
 impl<'g> Value<'g> {
     /// Makes random counts of successes in `trials` trials that succeed with probability `p`. `self` is the seed.
@@ -79,8 +80,8 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let stream = of_seed(cx, cx.inputs() - 3)?;
     let (trials, p) = (cx.input(cx.inputs() - 2)?, cx.input(cx.inputs() - 1)?);
     let dtype = p.dtype();
-    let sizes = broadcast_sizes(trials.sizes(), p.sizes())?;
-    let positions = [positions(trials.sizes(), &sizes), positions(p.sizes(), &sizes)];
+    let pair = BroadcastPair::new(trials.sizes(), p.sizes())?;
+    let positions: Vec<(usize, usize)> = pair.positions().collect();
     let (trials, p) = (reals(trials)?, reals(p)?);
     if let Some(wrong) = trials.iter().find(|trials| !trials.is_finite()) {
         return refuse(format!("a number of trials must be finite, got {wrong}"));
@@ -88,8 +89,9 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     if p.iter().any(|p| p.is_nan()) {
         return refuse("a probability must be a number, got NaN".to_string());
     }
-    fill_samples(cx, stream, &sizes, |position, begin| {
-        let (trials, p) = (trials[positions[0][position]], p[positions[1][position]]);
+    fill_samples(cx, stream, &pair.sizes, |position, begin| {
+        let (of_trials, of_p) = positions[position];
+        let (trials, p) = (trials[of_trials], p[of_p]);
         match p {
             _ if trials <= 0.0 || p <= 0.0 => 0.0,
             _ if p >= 1.0 => trials,
@@ -106,41 +108,6 @@ fn refuse<T>(message: String) -> Result<T> {
 /// Returns `x` in the precision of `dtype`.
 fn rounded(x: f64, dtype: DType) -> f64 {
     eval_cast(Scalar::F64(x), dtype).to_f64()
-}
-
-/// Returns the broadcast of two sizes.
-///
-/// # Errors
-/// They do not broadcast.
-fn broadcast_sizes(a: &[usize], b: &[usize]) -> Result<Vec<usize>> {
-    let rank = a.len().max(b.len());
-    let size =
-        |sizes: &[usize], axis: usize| (axis + sizes.len()).checked_sub(rank).map_or(1, |axis| sizes[axis]);
-    let both = (0..rank).map(|axis| match (size(a, axis), size(b, axis)) {
-        (1, other) | (other, 1) => Some(other),
-        (first, second) => (first == second).then_some(first),
-    });
-    match both.collect() {
-        Some(sizes) => Ok(sizes),
-        None => {
-            let message = format!("trials and probabilities must broadcast, got sizes {a:?} and {b:?}");
-            Err(Error::new(ErrorKind::Shape, Phase::Run, message))
-        }
-    }
-}
-
-/// Returns for each element of a tensor of sizes `to` the position of the element of `from` that it takes.
-fn positions(from: &[usize], to: &[usize]) -> Vec<usize> {
-    let position = |number: usize| {
-        let (mut rest, mut position, mut stride) = (number, 0, 1);
-        for (own, size) in from.iter().rev().zip(to.iter().rev()) {
-            position += rest % size % own * stride;
-            rest /= size;
-            stride *= own;
-        }
-        position
-    };
-    (0..to.iter().product()).map(position).collect()
 }
 
 /// Samples a number of successes with a probability of at most 1/2.
@@ -227,14 +194,5 @@ mod tests {
     shape_table! { DEF, {"dtype": DType::I64},
         "shape=i32[2]; i64[2]; f32[n]; f32[]" => "i64[?, ?]",
         "shape=i32[1]; i64[2]; f32[1]; f64[1]" => error "of one dtype",
-    }
-
-    #[test]
-    fn parameters_broadcast_from_the_last_axis() {
-        assert_eq!(broadcast_sizes(&[3, 1], &[2]).unwrap(), [3, 2]);
-        assert_eq!(positions(&[3, 1], &[3, 2]), [0, 0, 1, 1, 2, 2]);
-        assert_eq!(positions(&[2], &[3, 2]), [0, 1, 0, 1, 0, 1]);
-        assert_eq!(positions(&[], &[2]), [0, 0]);
-        assert!(broadcast_sizes(&[3], &[2]).unwrap_err().message().contains("must broadcast"));
     }
 }

@@ -9,31 +9,13 @@ use crate::tensor::TensorView;
 /// Returns a key for every element of a row-major tensor of bools, integers or floats. Keys have the order of the
 /// elements; NaN has the largest key, and zeros of both signs have one key.
 pub(crate) fn order_keys(x: &TensorView<'_>) -> Result<Vec<u64>> {
-    const SIGN: u64 = 1 << 63;
-    macro_rules! of {
-        ($T:ty, $key:expr) => {{
-            let elements: &[$T] = x.as_slice()?;
-            elements.iter().map(|element| $key(*element)).collect()
-        }};
+    if let Some(keys) = narrow_keys(x)? {
+        return Ok(keys.into_iter().map(u64::from).collect());
     }
-    let signed = |x: i64| x as u64 ^ SIGN;
-    let halves = |to_f64: fn(u16) -> f64| -> Result<Vec<u64>> {
-        Ok(x.as_bits::<u16>()?.iter().map(|bits| float_key(to_f64(*bits))).collect())
-    };
     Ok(match x.dtype() {
-        DType::Bool => of!(bool, u64::from),
-        DType::I8 => of!(i8, |x| signed(i64::from(x))),
-        DType::I16 => of!(i16, |x| signed(i64::from(x))),
-        DType::I32 => of!(i32, |x| signed(i64::from(x))),
-        DType::I64 => of!(i64, signed),
-        DType::U8 => of!(u8, u64::from),
-        DType::U16 => of!(u16, u64::from),
-        DType::U32 => of!(u32, u64::from),
-        DType::U64 => of!(u64, |x| x),
-        DType::F32 => of!(f32, |x| float_key(f64::from(x))),
-        DType::F64 => of!(f64, float_key),
-        DType::F16 => halves(|bits| f16::from_bits(bits).to_f64())?,
-        _ => halves(|bits| bf16::from_bits(bits).to_f64())?,
+        DType::I64 => x.as_slice::<i64>()?.iter().map(|x| *x as u64 ^ 1 << 63).collect(),
+        DType::U64 => x.as_slice::<u64>()?.to_vec(),
+        _ => x.as_slice::<f64>()?.iter().map(|x| float_key(*x)).collect(),
     })
 }
 

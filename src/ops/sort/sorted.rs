@@ -168,14 +168,11 @@ fn run_sort(cx: &mut HostCx<'_>) -> Result<()> {
 /// Sorts f32 elements by their keys alone, if the keys tell the elements: if there is no NaN and no `-0.0`. Returns whether
 /// it did.
 fn sort_numbers(cx: &mut HostCx<'_>, x: &TensorView<'_>, columns: &Columns) -> Result<bool> {
-    if x.dtype() != DType::F32 {
+    let is_told = |x: &f32| !x.is_nan() && x.to_bits() != (-0.0f32).to_bits();
+    if x.dtype() != DType::F32 || !x.as_slice::<f32>()?.iter().all(is_told) {
         return Ok(false);
     }
-    let is_told = |x: &f32| !x.is_nan() && x.to_bits() != (-0.0f32).to_bits();
-    let Some(keys) = narrow_keys(x)?.filter(|_| x.as_slice::<f32>().is_ok_and(|x| x.iter().all(is_told)))
-    else {
-        return Ok(false);
-    };
+    let keys = narrow_keys(x)?.expect("an f32 has 4 bytes");
     let mask = if is_descending(cx) { u32::MAX } else { 0 };
     let mut output = cx.output(0, x.sizes())?;
     let item = |element: usize, _: usize| keys[element] ^ mask;

@@ -9,6 +9,7 @@ use super::params::{check_strings, string_to_string, strings, text_or};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{IntoOperand, Value};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
+use crate::ops::broadcast_pair::BroadcastPair;
 use crate::tensor::StringsBuilder;
 
 /// Joins the strings of all values element by element, with `separator` between them.
@@ -121,63 +122,4 @@ fn run_add(cx: &mut HostCx<'_>) -> Result<()> {
         made.push(y.at(right))?;
     }
     cx.set_output(0, made.finish(&pair.sizes)?)
-}
-
-/// The elements of two row-major tensors that broadcasting pairs.
-pub(super) struct BroadcastPair {
-    /// The sizes of the result.
-    pub sizes: Vec<usize>,
-    /// By axis of the result: the strides of both tensors, 0 along a repeated axis.
-    strides: Vec<[usize; 2]>,
-}
-
-impl BroadcastPair {
-    /// Pairs tensors of these sizes.
-    ///
-    /// # Errors
-    /// The sizes do not broadcast.
-    pub(super) fn new(x: &[usize], y: &[usize]) -> Result<BroadcastPair> {
-        let rank = x.len().max(y.len());
-        let size = |sizes: &[usize], axis: usize| {
-            (axis + sizes.len()).checked_sub(rank).map_or(1, |axis| sizes[axis])
-        };
-        let (mut sizes, mut strides) = (vec![0; rank], vec![[0; 2]; rank]);
-        let mut inner = [1, 1];
-        for axis in (0..rank).rev() {
-            let pair = [size(x, axis), size(y, axis)];
-            sizes[axis] = match pair {
-                [a, b] if a == b || b == 1 => a,
-                [1, b] => b,
-                [a, b] => {
-                    let message =
-                        format!("sizes must be equal or 1 to broadcast, got {a} and {b} in {x:?} and {y:?}");
-                    return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
-                }
-            };
-            for side in 0..2 {
-                strides[axis][side] = if pair[side] == 1 { 0 } else { inner[side] };
-                inner[side] *= pair[side];
-            }
-        }
-        Ok(BroadcastPair { sizes, strides })
-    }
-
-    /// Returns the number of elements of the result.
-    pub(super) fn len(&self) -> usize {
-        self.sizes.iter().product()
-    }
-
-    /// Returns, for each element of the result in row-major order, the positions of the two elements.
-    pub(super) fn positions(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
-        (0..self.len()).map(|element| {
-            let (mut rest, mut left, mut right) = (element, 0, 0);
-            for (size, [x, y]) in self.sizes.iter().zip(&self.strides).rev() {
-                let index = rest % size;
-                rest /= size;
-                left += index * x;
-                right += index * y;
-            }
-            (left, right)
-        })
-    }
 }

@@ -4,12 +4,12 @@ use std::panic::Location;
 
 use shapeflow_shape_fns::{Attrs, DType};
 
-use super::join::BroadcastPair;
 use super::params::{Unit, check_strings, in_shape_fn, ints, is_trail, quoted, unit};
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{IntoOperand, Value};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
+use crate::ops::broadcast_pair::BroadcastPair;
 use crate::tensor::StringsBuilder;
 
 impl<'g> Value<'g> {
