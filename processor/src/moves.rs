@@ -29,6 +29,14 @@ impl Processor {
             M::Vcvtps2pd => self.unary(i, |a, bytes| map(bytes / 8, a, |a: f32| f64::from(a)))?,
             M::Vcvtdq2pd => self.unary(i, |a, bytes| map(bytes / 8, a, |a: i32| f64::from(a)))?,
             M::Vcvtpd2ps => self.narrow(i, |a: f64| a as f32)?,
+            M::Vcvtqq2ps => self.narrow(i, |a: i64| a as f32)?,
+            M::Vcvtuqq2ps => self.narrow(i, |a: u64| a as f32)?,
+            M::Vcvtqq2pd => self.map(i, |a: i64| a as f64)?,
+            M::Vcvtuqq2pd => self.map(i, |a: u64| a as f64)?,
+            M::Vcvttpd2qq => {
+                let fits = |a: f64| (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&a);
+                self.map(i, |a: f64| if fits(a) { a as i64 } else { i64::MIN })?;
+            }
             M::Vcvtph2ps => self.unary(i, |a, bytes| map(bytes / 4, a, |a| f16::from_bits(a).to_f32()))?,
             M::Vcvtps2ph => {
                 if immediate(i) & 7 != 0 {
@@ -113,17 +121,6 @@ impl Processor {
                 let from = self.operand(i, 1)?;
                 let bits = bits(i.op_register(1).size() / 4, |k| is_negative::<i32>(&from, k));
                 self.put(i, 0, bits)?;
-            }
-            M::Vcvtsi2ss => {
-                let value = self.value(i, 2)? as i64;
-                let mut result = first_bytes(&self.operand(i, 1)?, XMM_BYTES);
-                set(&mut result, 0, value as f32);
-                self.set_vector(i, &result)?;
-            }
-            M::Vcvttsd2si => {
-                let value: f64 = get(&self.operand(i, 1)?, 0);
-                let fits = (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&value);
-                self.put(i, 0, if fits { value as i64 } else { i64::MIN } as u64)?;
             }
             M::Vpmovd2m => {
                 let from = self.operand(i, 1)?;

@@ -62,7 +62,7 @@ pub(crate) fn build(
         let expr = this.inline(&mut interner, value, &index);
         roots.push(Root { expr, imaginary: None, buffer: buffers[&value], index: index.to_vec() });
     }
-    let layout = choose_layout(&roots, outer.len(), row.len());
+    let layout = choose_layout(&roots, outer.len(), &row);
     let nest = LoopNest { outer: outer.len(), row: row.len(), layout };
     let mut variants = Vec::new();
     let mut can_fail = false;
@@ -190,15 +190,19 @@ impl Builder<'_> {
 
 /// The cost of a load whose elements are not neighbours in memory. The load of one vector costs 1.
 const SCATTERED: usize = 8;
+/// The cost of a row besides its elements: its start, and the combination of the lanes of a reduction.
+const ROW_COST: usize = 24;
+/// The number of elements of a vector.
+const LANES: usize = 8;
 
-/// Chooses the axis of the vector lanes: the last outer axis or the last row axis, whichever makes the loads cheaper. A
-/// load costs 0 if it does not vary along the axis, 1 if it reads neighbours in memory along the axis, and
-/// [`SCATTERED`] otherwise.
-fn choose_layout(roots: &[Root], outer: usize, row: usize) -> LaneLayout {
-    if row == 0 || outer == 0 {
+/// Chooses the axis of the vector lanes: the last outer axis or the last row axis, whichever makes the kernel cheaper. An
+/// instruction costs 1. A load costs 0 if it does not vary along the axis, 1 if it reads neighbours in memory along the
+/// axis, and [`SCATTERED`] otherwise. If the length of a row is known, [`ROW_COST`] counts too.
+fn choose_layout(roots: &[Root], outer: usize, row: &[Dim]) -> LaneLayout {
+    if row.is_empty() || outer == 0 {
         return LaneLayout::Row;
     }
-    let (last_outer, last_row) = (Axis(outer as u32 - 1), Axis((outer + row) as u32 - 1));
+    let (last_outer, last_row) = (Axis(outer as u32 - 1), Axis((outer + row.len()) as u32 - 1));
     let cost = |index: &[Index], axis: Axis| match index {
         _ if !index.iter().any(|index| varies_with(index, axis)) => 0,
         [around @ .., last]
@@ -208,17 +212,29 @@ fn choose_layout(roots: &[Root], outer: usize, row: usize) -> LaneLayout {
         }
         _ => SCATTERED,
     };
-    let (mut by_outer, mut by_row) = (0, 0);
+    let (mut by_outer, mut by_row, mut others) = (0, 0, 0);
     for expr in post_order(roots.iter().map(|root| &root.expr)) {
         let index = match expr.kind() {
             ExprKind::Load { index, .. } => &index[..],
             ExprKind::LoadFlat { position, .. } => std::slice::from_ref(&**position),
-            _ => continue,
+            _ => {
+                others += 1;
+                continue;
+            }
         };
         by_outer += cost(index, last_outer);
         by_row += cost(index, last_row);
     }
-    if by_outer < by_row { LaneLayout::Column } else { LaneLayout::Row }
+    let row_len =
+        row.iter().try_fold(1usize, |len, extent| len.checked_mul(usize::try_from(extent.as_known()?).ok()?));
+    let is_column = match row_len {
+        Some(len) => {
+            let row_cost = (others + by_row).saturating_mul(len.max(LANES)) + ROW_COST * LANES;
+            (others + by_outer).saturating_mul(len) < row_cost
+        }
+        None => by_outer < by_row,
+    };
+    if is_column { LaneLayout::Column } else { LaneLayout::Row }
 }
 
 /// Makes the variants of a kernel.

@@ -167,6 +167,11 @@ ops! {
     PS_TO_PD = two(0, 1, 0x5a, false).part(1);
     PD_TO_PS = two(1, 1, 0x5a, true);
     DQ_TO_PD = two(2, 1, 0xe6, false).part(1);
+    SQ_TO_PS = two(0, 1, 0x5b, true);
+    UQ_TO_PS = two(3, 1, 0x7a, true);
+    SQ_TO_PD = two(2, 1, 0xe6, true);
+    UQ_TO_PD = two(2, 1, 0x7a, true);
+    PD_TO_SQ = two(1, 1, 0x7a, true);
     PH_TO_PS = two(1, 2, 0x13, false).part(1);
     PS_TO_PH = vop(1, 3, 0x1d, false, OperandForm::Back).part(1);
 
@@ -211,8 +216,6 @@ ops! {
     STORE_D = vop(1, 1, 0x7e, false, OperandForm::Back).element(4);
     STORE_Q = vop(1, 1, 0xd6, true, OperandForm::Back).element(8);
     SIGN_BITS = vop(0, 1, 0x50, false, OperandForm::VexOnly);
-    SI64_TO_SS = three(2, 1, 0x2a, true).vex_w().element(8);
-    SD_TO_SI64 = two(3, 1, 0x2c, true).vex_w().element(8);
     MASK_TO_D = two(2, 2, 0x38, false);
     MASK_TO_Q = two(2, 2, 0x38, true);
     D_TO_MASK = two(2, 2, 0x39, false);

@@ -29,7 +29,7 @@ fn emitted(isa: VectorIsa, f: impl FnOnce(&mut Asm)) -> Vec<u8> {
 
 /// Returns whether an instruction set has this instruction.
 fn is_in(name: &str, isa: VectorIsa) -> bool {
-    const ONLY_AVX512: [&str; 21] = [
+    const ONLY_AVX512: [&str; 26] = [
         "MUL_Q",
         "MIN_SQ",
         "MAX_SQ",
@@ -43,6 +43,11 @@ fn is_in(name: &str, isa: VectorIsa) -> bool {
         "CMP_Q",
         "CMP_UQ",
         "TERNARY",
+        "SQ_TO_PS",
+        "UQ_TO_PS",
+        "SQ_TO_PD",
+        "UQ_TO_PD",
+        "PD_TO_SQ",
         "EXTRACT_256",
         "INSERT_256",
         "DOWN_DB",
@@ -67,15 +72,15 @@ fn max_registers(name: &str, isa: VectorIsa) -> [u8; 3] {
         "CMP_PS" | "CMP_PD" if isa == VectorIsa::Avx512 => [8, all, all],
         "CMP_D" | "CMP_UD" | "CMP_Q" | "CMP_UQ" | "D_TO_MASK" => [8, all, all],
         "MASK_TO_D" | "MASK_TO_Q" => [all, all, 8],
-        "SD_TO_SI64" | "SIGN_BITS" => [16, all, all],
-        "STORE_B" | "STORE_W" | "STORE_D" | "SI64_TO_SS" => [all, all, 16],
+        "SIGN_BITS" => [16, all, all],
+        "STORE_B" | "STORE_W" | "STORE_D" => [all, all, 16],
         _ => [all; 3],
     }
 }
 
 /// Returns the vector lengths of an instruction.
 fn lengths(name: &str, isa: VectorIsa) -> &'static [VectorLen] {
-    let scalar = ["STORE_B", "STORE_W", "STORE_D", "STORE_Q", "SI64_TO_SS", "SD_TO_SI64"];
+    let scalar = ["STORE_B", "STORE_W", "STORE_D", "STORE_Q"];
     let inserts = ["INSERT_B", "INSERT_W", "INSERT_D", "INSERT_Q"];
     match (name, isa) {
         _ if inserts.contains(&name) => &[VectorLen::X],

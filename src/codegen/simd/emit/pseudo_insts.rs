@@ -8,7 +8,7 @@ use crate::codegen::simd::asm::{
     Alu, Asm, Cond, Masked, Mem, RAX, RBX, RCX, RDX, RSP, Rm, VectorIsa, VectorLen, VectorReg,
 };
 use crate::codegen::simd::ir::roles::{COMPARE_MASK, INDEX};
-use crate::codegen::simd::ir::{LaneOp, MemRef, STEP_WORDS, Tail, VectorInstKind, frame_mem};
+use crate::codegen::simd::ir::{MemRef, STEP_WORDS, Tail, VectorInstKind, frame_mem};
 use crate::lower::kernel_body::AccessPattern;
 
 impl EmitContext<'_> {
@@ -98,7 +98,7 @@ impl EmitContext<'_> {
                 asm.store_imm(frame_mem(self.layout.failed), 1);
                 asm.bind(fine);
             }
-            VectorInstKind::Lanes(op) => self.lanes(asm, op, to(), sources),
+            VectorInstKind::Divide { signed, rem } => self.divide(asm, signed, rem, to(), sources),
             VectorInstKind::Op { .. }
             | VectorInstKind::Fma { .. }
             | VectorInstKind::Select
@@ -200,8 +200,8 @@ impl EmitContext<'_> {
         }
     }
 
-    /// Runs an operation on lanes of 8 bytes one by one, through the frame.
-    fn lanes(&self, asm: &mut Asm, lane_op: LaneOp, to: u8, sources: &[VectorReg]) {
+    /// Divides 64-bit integers lane by lane, through the frame: see [`VectorInstKind::Divide`].
+    fn divide(&self, asm: &mut Asm, signed: bool, rem: bool, to: u8, sources: &[VectorReg]) {
         let len = asm.isa.vector();
         for (source, area) in sources.iter().zip(self.layout.lanes) {
             asm.vector(opcode::MOV_STORE, len, source.0, 0, frame_mem(area).into(), None);
@@ -209,45 +209,26 @@ impl EmitContext<'_> {
         let [first, second, result] = self.layout.lanes;
         for lane in 0..len.bytes() / 8 {
             let lane_of = |area: u32| frame_mem(area + 8 * lane);
-            match lane_op {
-                LaneOp::I64ToF32 => {
-                    asm.vector(opcode::SI64_TO_SS, VectorLen::X, to, to, lane_of(first).into(), None);
-                    asm.vector(
-                        opcode::STORE_D,
-                        VectorLen::X,
-                        to,
-                        0,
-                        frame_mem(result + 4 * lane).into(),
-                        None,
-                    );
-                }
-                LaneOp::F64ToI64 => {
-                    asm.vector(opcode::SD_TO_SI64, VectorLen::X, RAX.0, 0, lane_of(first).into(), None);
-                    asm.store(lane_of(result), RAX);
-                }
-                LaneOp::Divide { signed, rem } => {
-                    asm.mov(RAX, lane_of(first));
-                    asm.mov(RBX, lane_of(second));
-                    let (plain, done) = (asm.label(), asm.label());
-                    if signed {
-                        // The least value divided by -1 overflows. Any quotient by -1 is a negation, with remainder 0.
-                        asm.alu_imm(Alu::Cmp, RBX, -1);
-                        asm.jump_if(Cond::NotEqual, plain);
-                        asm.neg(RAX);
-                        asm.mov_imm(RDX, 0);
-                        asm.jump(done);
-                        asm.bind(plain);
-                        asm.cqo();
-                    } else {
-                        asm.mov_imm(RDX, 0);
-                    }
-                    asm.divide(RBX, signed);
-                    if signed {
-                        asm.bind(done);
-                    }
-                    asm.store(lane_of(result), if rem { RDX } else { RAX });
-                }
+            asm.mov(RAX, lane_of(first));
+            asm.mov(RBX, lane_of(second));
+            let (plain, done) = (asm.label(), asm.label());
+            if signed {
+                // The least value divided by -1 overflows. Any quotient by -1 is a negation, with remainder 0.
+                asm.alu_imm(Alu::Cmp, RBX, -1);
+                asm.jump_if(Cond::NotEqual, plain);
+                asm.neg(RAX);
+                asm.mov_imm(RDX, 0);
+                asm.jump(done);
+                asm.bind(plain);
+                asm.cqo();
+            } else {
+                asm.mov_imm(RDX, 0);
             }
+            asm.divide(RBX, signed);
+            if signed {
+                asm.bind(done);
+            }
+            asm.store(lane_of(result), if rem { RDX } else { RAX });
         }
         asm.vector(opcode::MOV_LOAD, len, to, 0, frame_mem(result).into(), None);
     }

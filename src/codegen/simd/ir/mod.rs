@@ -29,7 +29,7 @@ pub(crate) use self::index_inst::{IndexInst, IndexOp, IndexOperand, condition, i
 pub(crate) use self::inline_list::InlineList;
 pub(crate) use self::loop_body::{CopySpacing, LoopBody};
 pub(crate) use self::vector_block::{
-    GatherGroup, LaneOp, MemRef, Tail, ValueOrigin, VectorBlock, VectorId, VectorInst, VectorInstKind,
+    GatherGroup, MemRef, Tail, ValueOrigin, VectorBlock, VectorId, VectorInst, VectorInstKind,
 };
 
 /// Why this emitter leaves a kernel to Cranelift.

@@ -35,17 +35,6 @@ pub(crate) enum MemRef {
     Tile(u32, u8, i32),
 }
 
-/// An operation that runs lane by lane.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum LaneOp {
-    /// i64 to f32. The result has half the bytes of the operand.
-    I64ToF32,
-    /// f64 to i64, toward zero. A value out of range becomes the least i64.
-    F64ToI64,
-    /// Quotient, or if `rem` remainder, of 64-bit integers. The divisor is not 0.
-    Divide { signed: bool, rem: bool },
-}
-
 /// The treatment of lanes past the end of a row by a load or store.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Tail {
@@ -118,8 +107,8 @@ pub(crate) enum VectorInstKind {
     Gather { slot: u32, group: GatherGroup },
     /// Reports failure if any lane of the mask `srcs[0]` is set.
     Fail,
-    /// `dst = op(srcs)`, lane by lane.
-    Lanes(LaneOp),
+    /// Quotient, or if `rem` remainder, of the sources: 64-bit integers. The divisor is not 0.
+    Divide { signed: bool, rem: bool },
 }
 
 /// One instruction of a block.

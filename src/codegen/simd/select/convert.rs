@@ -7,11 +7,13 @@ use super::selected_value::VectorIds;
 use super::selector::Selector;
 use crate::codegen::legalize::{INTEGER_BIAS, bits_of_true, compares_unsigned, constant, integer_limits};
 use crate::codegen::repr::{Repr, is_narrow};
-use crate::codegen::simd::asm::opcode;
-use crate::codegen::simd::ir::{LaneOp, VectorId, VectorInstKind};
+use crate::codegen::simd::asm::{VectorIsa, opcode};
+use crate::codegen::simd::ir::VectorId;
 use crate::expr::BinaryOp;
 use crate::lower::kernel_body::{InstId, InstOp};
 
+/// 2^32.
+const TWO_32: f64 = 4_294_967_296.0;
 /// The bits of 2^52. The sum with an integer below 2^52 has that integer in its low bits.
 const TWO_52: u64 = 0x4330_0000_0000_0000;
 /// The bits of 2^84.
@@ -133,9 +135,12 @@ impl Selector<'_> {
         self.op2(opcode::ADD_PS, high, low)
     }
 
-    /// Selects the conversion of 8-byte integers to f64. Each half plus a power of two is exact, so that only the sum
-    /// of the halves rounds.
+    /// Selects the conversion of 8-byte integers to f64.
     fn wide_integer_to_double(&mut self, unsigned: bool, x: VectorId) -> VectorId {
+        if self.isa == VectorIsa::Avx512 {
+            return self.op1(if unsigned { opcode::UQ_TO_PD } else { opcode::SQ_TO_PD }, x);
+        }
+        // Each half plus a power of two is exact, so that only the sum of the halves rounds.
         let mut x = x;
         let mut both = f64::from_bits(TWO_84) + f64::from_bits(TWO_52);
         if !unsigned {
@@ -158,21 +163,29 @@ impl Selector<'_> {
 
     /// Selects the conversion of 8-byte integers to f32, in the lower half of the vector.
     fn wide_integer_to_single(&mut self, unsigned: bool, x: VectorId) -> VectorId {
-        if !unsigned {
-            return self.block.push(VectorInstKind::Lanes(LaneOp::I64ToF32), &[x]);
+        if self.isa == VectorIsa::Avx512 {
+            return self.op1(if unsigned { opcode::UQ_TO_PS } else { opcode::SQ_TO_PS }, x);
         }
-        // From 2^63 on: convert half the integer, with the lost bit kept for rounding, then double the result.
-        let zero = self.splat(0, 8);
-        let large = self.compare(DType::I64, BinaryOp::Lt, x, zero);
-        let one = self.splat(1, 8);
-        let lost = self.op2(opcode::AND_D, x, one);
-        let half = self.shift(opcode::SRL_Q, x, 1);
-        let half = self.op2(opcode::OR_D, half, lost);
-        let small = self.choose(large, half, x);
-        let single = self.block.push(VectorInstKind::Lanes(LaneOp::I64ToF32), &[small]);
-        let large = self.even_words(large, large);
-        let again = self.op2(opcode::AND_PS, single, large);
-        self.op2(opcode::ADD_PS, single, again)
+        // An f64 holds 53 bits. If the integer may have more, bit 11 of the integer stands for its 11 low bits: it is set
+        // if one of them is. The f64 is then exact, and rounds to the same f32 as the integer.
+        let (bit, limit) = (self.splat(0x7ff, 8), self.splat(1 << 53, 8));
+        let mut is_large = match unsigned {
+            true => self.compare(DType::U64, BinaryOp::Lt, limit, x),
+            false => self.compare(DType::I64, BinaryOp::Lt, limit, x),
+        };
+        if !unsigned {
+            let limit = self.splat((-(1i64 << 53)) as u64, 8);
+            let is_small = self.compare(DType::I64, BinaryOp::Lt, x, limit);
+            is_large = self.op2(opcode::OR_D, is_large, is_small);
+        }
+        let low = self.op2(opcode::AND_D, x, bit);
+        let carried = self.op2(opcode::ADD_Q, low, bit);
+        let joined = self.op2(opcode::OR_D, x, carried);
+        let kept = self.splat(!0x7ff, 8);
+        let rounded = self.op2(opcode::AND_D, joined, kept);
+        let exact = self.choose(is_large, rounded, x);
+        let double = self.wide_integer_to_double(unsigned, exact);
+        self.op1(opcode::PD_TO_PS, double)
     }
 
     /// Selects the conversion of f32 lanes to an integer of at most 32 bits. It saturates, and NaN becomes 0.
@@ -237,11 +250,13 @@ impl Selector<'_> {
     /// Selects the conversion of f64 lanes to i64 or u64. It saturates, and NaN becomes 0.
     fn double_to_wide_integer(&mut self, to: DType, x: VectorId) -> VectorId {
         let top = self.splat(9_223_372_036_854_775_808f64.to_bits(), 8);
-        let lanes = VectorInstKind::Lanes(LaneOp::F64ToI64);
         if to != DType::U64 {
-            let result = self.block.push(lanes, &[x]);
+            let least = self.splat((-9_223_372_036_854_775_808f64).to_bits(), 8);
+            let raised = self.op2(opcode::MAX_PD, x, least);
+            let result = self.double_to_wide_bits(raised);
             let over = self.compare_float(true, LESS_OR_EQUAL, top, x);
-            let result = self.op2(opcode::XOR_D, result, over);
+            let greatest = self.splat(i64::MAX as u64, 8);
+            let result = self.choose(over, greatest, result);
             let ordered = self.compare_float(true, ORDERED, x, x);
             return self.op2(opcode::AND_D, result, ordered);
         }
@@ -251,13 +266,34 @@ impl Selector<'_> {
         let upper = self.compare_float(true, LESS_OR_EQUAL, top, x);
         let subtracted = self.op2(opcode::AND_PS, upper, top);
         let rest = self.op2(opcode::SUB_PD, x, subtracted);
-        let low = self.block.push(lanes, &[rest]);
+        let low = self.double_to_wide_bits(rest);
         let sign = self.splat(1 << 63, 8);
         let top_bit = self.op2(opcode::AND_D, upper, sign);
         let result = self.op2(opcode::XOR_D, low, top_bit);
         let limit = self.splat(18_446_744_073_709_551_616f64.to_bits(), 8);
         let over = self.compare_float(true, LESS_OR_EQUAL, limit, x);
         self.op2(opcode::OR_D, result, over)
+    }
+
+    /// Selects the conversion of f64 lanes toward zero to i64. Lanes from 2^63 on and lanes below -2^63 give any result.
+    fn double_to_wide_bits(&mut self, x: VectorId) -> VectorId {
+        if self.isa == VectorIsa::Avx512 {
+            return self.op1(opcode::PD_TO_SQ, x);
+        }
+        // The integer is `high * 2^32 + low` with `0 <= low < 2^32`; both are exact.
+        let (down, up) = (self.splat((1.0 / TWO_32).to_bits(), 8), self.splat(TWO_32.to_bits(), 8));
+        let whole = self.op_imm(opcode::ROUND_PD, &[x], Some(11));
+        let high = self.op2(opcode::MUL_PD, whole, down);
+        let high = self.op_imm(opcode::ROUND_PD, &[high], Some(9));
+        let high_part = self.op2(opcode::MUL_PD, high, up);
+        let low = self.op2(opcode::SUB_PD, whole, high_part);
+        let bias = self.splat(INTEGER_BIAS.to_bits(), 8);
+        let high = self.op2(opcode::ADD_PD, high, bias);
+        let high = self.shift(opcode::SLL_Q, high, 32);
+        let bias = self.splat(TWO_52, 8);
+        let low = self.op2(opcode::ADD_PD, low, bias);
+        let low = self.op2(opcode::XOR_D, low, bias);
+        self.op2(opcode::OR_D, high, low)
     }
 
     /// Selects the bits of `a` as another dtype of the same size.

@@ -8,7 +8,7 @@ use super::selector::Selector;
 use crate::codegen::legalize::{Settle, constant, shift_mask};
 use crate::codegen::repr::Repr;
 use crate::codegen::simd::asm::{VectorIsa, opcode};
-use crate::codegen::simd::ir::{LaneOp, LaneScalar, ValueOrigin, VectorId, VectorInstKind};
+use crate::codegen::simd::ir::{LaneScalar, ValueOrigin, VectorId, VectorInstKind};
 use crate::expr::BinaryOp;
 use crate::lower::kernel_body::InstId;
 
@@ -132,9 +132,7 @@ impl Selector<'_> {
         }
         if bytes == 8 {
             let signed = dtype.is_signed();
-            return self.zip(&x, &y, |s, x, y| {
-                s.block.push(VectorInstKind::Lanes(LaneOp::Divide { signed, rem }), &[x, y])
-            });
+            return self.zip(&x, &y, |s, x, y| s.block.push(VectorInstKind::Divide { signed, rem }, &[x, y]));
         }
         // The f64 quotient of 32-bit integers truncates to the right integer: a quotient that is not an integer differs
         // from the nearest one by more than the rounding error.
