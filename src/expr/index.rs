@@ -217,6 +217,13 @@ impl Index {
         }
     }
 
+    /// Returns whether the index contains a run-time value.
+    pub(crate) fn has_value(&self) -> bool {
+        let mut found = false;
+        self.for_each_value(&mut |_| found = true);
+        found
+    }
+
     /// Calls `f` on every run-time value, also inside quotients and remainders.
     pub(crate) fn for_each_value<'a>(&'a self, f: &mut dyn FnMut(&'a Expr)) {
         for (atom, _) in &self.terms {

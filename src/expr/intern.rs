@@ -297,17 +297,11 @@ fn all_ones(dtype: DType) -> Scalar {
 fn can_fail(expr: &Expr) -> bool {
     match expr.kind() {
         ExprKind::Const(_) | ExprKind::Size(_) => false,
-        ExprKind::Iota(index) => has_values(index),
-        ExprKind::Load { index, .. } => index.iter().any(has_values),
-        ExprKind::LoadFlat { position, .. } => has_values(position),
+        ExprKind::Iota(index) => index.has_value(),
+        ExprKind::Load { index, .. } => index.iter().any(Index::has_value),
+        ExprKind::LoadFlat { position, .. } => position.has_value(),
         _ => true,
     }
-}
-
-fn has_values(index: &Index) -> bool {
-    let mut found = false;
-    index.for_each_value(&mut |_| found = true);
-    found
 }
 
 #[cfg(test)]

@@ -116,7 +116,7 @@ impl Access {
 
     /// Records what terms an index has.
     fn note_index(&mut self, index: &Index) {
-        index.for_each_value(&mut |_| self.gathers = true);
+        self.gathers |= index.has_value();
         self.compound |= index.terms.iter().any(|(atom, _)| !matches!(atom, Atom::Axis(_) | Atom::Value(_)));
     }
 }
@@ -219,9 +219,7 @@ pub(super) fn split_values(index: &Index) -> Result<(Index, Vec<(Expr, Dim)>)> {
         }
         _ => true,
     });
-    let mut nested = false;
-    fixed.for_each_value(&mut |_| nested = true);
-    if nested {
+    if fixed.has_value() {
         let message = "a run-time index must not be inside a quotient or remainder";
         return Err(Error::new(ErrorKind::Compile, Phase::Compile, message));
     }

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 use shapeflow_shape_fns::Dim;
 use smallvec::SmallVec;
 
-use super::access::{depends_on, varies_with};
+use super::access::{depends_on, step_along, varies_with};
 use super::cluster::{Cluster, Row};
 use super::kernel::{BufferInfo, BufferIx, Decision, Kernel, Variant};
 use super::kernel_body::LaneLayout;
@@ -41,7 +41,7 @@ pub(crate) fn build(
     buffers: &FxHashMap<ValueIx, BufferIx>,
     infos: &[BufferInfo],
 ) -> Result<Kernel> {
-    let (axes, outer, row) = place_axes(cluster);
+    let (axes, mut outer, row) = place_axes(cluster);
     let mut this = Builder {
         graph,
         partition,
@@ -61,6 +61,9 @@ pub(crate) fn build(
         let index = this.root_index(value);
         let expr = this.inline(&mut interner, value, &index);
         roots.push(Root { expr, imaginary: None, buffer: buffers[&value], index: index.to_vec() });
+    }
+    if row.is_empty() && has_short_lanes(&roots, &outer, infos) {
+        swap_last_axes(&mut interner, &mut roots, &mut outer);
     }
     let layout = choose_layout(&roots, outer.len(), &row);
     let nest = LoopNest { outer: outer.len(), row: row.len(), layout };
@@ -235,6 +238,56 @@ fn choose_layout(roots: &[Root], outer: usize, row: &[Dim]) -> LaneLayout {
         None => by_outer < by_row,
     };
     if is_column { LaneLayout::Column } else { LaneLayout::Row }
+}
+
+/// Returns whether the vector lanes should run along the last axis but one: the last axis is known to be shorter than a
+/// vector, and some access keeps the two axes from becoming one loop.
+fn has_short_lanes(roots: &[Root], axes: &[Dim], infos: &[BufferInfo]) -> bool {
+    let [.., around, last] = axes else { return false };
+    let Some(extent) = last.as_known().filter(|extent| (2..LANES as i64).contains(extent)) else {
+        return false;
+    };
+    if around.as_known().is_some_and(|around| around <= extent) {
+        return false;
+    }
+    let (around, last) = (Axis(axes.len() as u32 - 2), Axis(axes.len() as u32 - 1));
+    let merges = |index: &[Index], dims: &[Dim]| {
+        let steps = (step_along(index, around, dims), step_along(index, last, dims));
+        matches!(steps, (Some(around), Some(last)) if last.checked_mul(extent) == Some(around))
+    };
+    // Emitters load elements that are 2 to 4 elements apart; for other strides, a launch copies all elements.
+    let has_strided_loads = extent <= 4;
+    post_order(roots.iter().map(|root| &root.expr)).iter().any(|expr| match expr.kind() {
+        ExprKind::Load { source, index } => {
+            let is_gather = index.iter().any(Index::has_value);
+            is_gather || has_strided_loads && !merges(index, &infos[*source as usize].dims)
+        }
+        ExprKind::LoadFlat { position, .. } => {
+            position.has_value() || has_strided_loads && !merges(std::slice::from_ref(position), &[])
+        }
+        ExprKind::Iota(index) => !merges(std::slice::from_ref(index), &[]),
+        _ => false,
+    })
+}
+
+/// Swaps the last two axes of a kernel without row axes.
+fn swap_last_axes(interner: &mut Interner, roots: &mut [Root], axes: &mut [Dim]) {
+    let last = axes.len() - 1;
+    axes.swap(last - 1, last);
+    let swapped = |axis: Axis| match axis.0 as usize {
+        number if number == last => Axis(last as u32 - 1),
+        number if number + 1 == last => Axis(last as u32),
+        _ => axis,
+    };
+    for root in roots {
+        let mut renamed = |axis: Axis| Index::axis(swapped(axis));
+        root.expr = interner.rewrite(post_order([&root.expr]), &mut renamed, &mut |_, _| None);
+        for index in &mut root.index {
+            if let Some(axis) = index.as_axis() {
+                *index = renamed(axis);
+            }
+        }
+    }
 }
 
 /// Makes the variants of a kernel.

@@ -159,8 +159,7 @@ impl Cluster {
             return Err(MaterializeReason::SeveralIndices);
         }
         // The plan resolves piecewise choices and quotients before the kernel runs, when run-time values are not known.
-        let mut has_run_time_values = false;
-        index.iter().for_each(|index| index.for_each_value(&mut |_| has_run_time_values = true));
+        let has_run_time_values = index.iter().any(Index::has_value);
         let reads_flat = access.reads.iter().any(|(_, read)| *read == Read::Flat);
         if has_run_time_values && (access.arms > 1 || access.compound || reads_flat) {
             return Err(MaterializeReason::SeveralIndices);

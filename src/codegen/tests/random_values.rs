@@ -59,6 +59,15 @@ pub(super) fn element(random: &mut Random, dtype: DType) -> Scalar {
             4_294_967_295.0,
             1.0e19,
             -1.0e19,
+            4_294_967_296.5,
+            -4_294_967_296.5,
+            9_007_199_254_740_993.0,
+            9_223_372_036_854_774_784.0,
+            9_223_372_036_854_775_808.0,
+            -9_223_372_036_854_775_808.0,
+            -9_223_372_036_854_777_856.0,
+            18_446_744_073_709_549_568.0,
+            18_446_744_073_709_551_616.0,
             1.0e-40,
             3.0e38,
         ];
@@ -70,7 +79,7 @@ pub(super) fn element(random: &mut Random, dtype: DType) -> Scalar {
             _ => any,
         };
     }
-    match random.below(4) {
+    match random.below(5) {
         0 => random.pick(&[
             Scalar::zero(dtype),
             Scalar::one(dtype),
@@ -78,6 +87,12 @@ pub(super) fn element(random: &mut Random, dtype: DType) -> Scalar {
             Scalar::highest(dtype),
             eval_cast(Scalar::I64(-1), dtype),
         ]),
+        // Two powers of two and a small number: numbers of this kind lie at and beside the middle of two floats.
+        3 => {
+            let power = |random: &mut Random| 1u64 << random.below(64);
+            let sum = power(random).wrapping_add(power(random)).wrapping_add(bits % 3).wrapping_sub(1);
+            Scalar::from_bits(dtype, if random.chance(2) { sum } else { sum.wrapping_neg() }).unwrap()
+        }
         1 | 2 => eval_cast(Scalar::I64(bits as i64 % 16), dtype),
         _ => any,
     }
