@@ -130,7 +130,7 @@ fn triangle_shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<
     Ok(())
 }
 
-/// Returns the number of the diagonal of an element: its column less its row.
+/// Returns the number of the diagonal of an element: its column minus its row.
 fn diagonal(index: &[Index]) -> Expr {
     let [.., row, column] = index else { unreachable!("the shape function checks the rank of matrices") };
     Expr::iota(column.clone() - row.clone())
@@ -183,7 +183,7 @@ mod tests {
             let kept = |def: &'static OpDef, attrs: Attrs, keeps: &dyn Fn(i64) -> bool| {
                 let y = run_one(def, &attrs, &[tensor(&[rows as usize, columns as usize], &x)]);
                 let expected =
-                    (0..12i64).map(|at| if keeps(at % columns - at / columns) { at as i32 + 1 } else { 0 });
+                    (0..12i64).map(|i| if keeps(i % columns - i / columns) { i as i32 + 1 } else { 0 });
                 assert_eq!(
                     y.to_vec::<i32>().unwrap(),
                     expected.collect::<Vec<_>>(),
