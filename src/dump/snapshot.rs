@@ -73,7 +73,7 @@ pub(crate) struct NodeView {
     pub content: Option<String>,
     /// The reason why inference refused the node, if it did.
     pub error: Option<String>,
-    /// The control-flow node whose branch or loop body contains the node.
+    /// The control-flow node whose inner graph contains the node.
     pub region: Option<usize>,
     /// The kernel that computes the node: a position in [`Snapshot::kernels`].
     pub kernel: Option<usize>,

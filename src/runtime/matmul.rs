@@ -225,7 +225,7 @@ impl MatMul {
     /// Computes all matrices of the result.
     ///
     /// # Errors
-    /// A buffer is not what the plan needs, or memory for a thread is refused.
+    /// A buffer does not fit the plan, or memory for a thread is refused.
     pub(crate) fn run(
         &self,
         memory: &mut Memory<'_>,

@@ -1,8 +1,8 @@
 //! Finds the values that a SavedModel gives its resources before it serves.
 //!
 //! TensorFlow runs two nodes of a SavedModel after it has loaded the graph: one restores the variables from the
-//! checkpoint, one initialises the rest. The import builds these nodes in a graph of their own, and records what they
-//! write.
+//! checkpoint, and one initialises all other resources. The import builds these nodes in a graph of their own, and
+//! records the values that the nodes write.
 
 use std::rc::Rc;
 

@@ -34,8 +34,8 @@ impl<'g> Value<'g> {
         self.graph().op(&DEF).data(self).size("num_lower", lower).size("num_upper", upper).finish()
     }
 
-    /// Keeps the elements on diagonal `k` and below it, and zeros the others. The main diagonal is 0, the one above it
-    /// 1.
+    /// Keeps the elements on diagonal `k` and below it, and zeros the others. The main diagonal has the number 0, and
+    /// the diagonal above it has the number 1.
     ///
     /// `[.., m, n] -> [.., m, n]`; bool, integers and floats. As numpy's `tril`. Fuses into kernels.
     ///
@@ -56,8 +56,8 @@ impl<'g> Value<'g> {
         self.graph().op(&TRIL).data(self).size("k", k).finish()
     }
 
-    /// Keeps the elements on diagonal `k` and above it, and zeros the others. The main diagonal is 0, the one above it
-    /// 1.
+    /// Keeps the elements on diagonal `k` and above it, and zeros the others. The main diagonal has the number 0, and
+    /// the diagonal above it has the number 1.
     ///
     /// `[.., m, n] -> [.., m, n]`; bool, integers and floats. As numpy's `triu`. Fuses into kernels.
     ///

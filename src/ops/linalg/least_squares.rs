@@ -37,7 +37,7 @@ impl<'g> Value<'g> {
     ///
     /// # Errors
     /// The dtypes differ or are not supported, a rank is below 2, the numbers of rows or the leading axes differ, or
-    /// `l2_regularizer` is no f64 scalar.
+    /// `l2_regularizer` is not an f64 scalar.
     #[doc(alias = "lstsq")]
     #[track_caller]
     pub fn matrix_solve_ls(

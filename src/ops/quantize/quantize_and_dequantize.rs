@@ -45,8 +45,8 @@ impl<'g> Value<'g> {
     }
 
     /// Does the same as [`Value::quantize_and_dequantize`] for elements from `min` to `max`, two scalars. An element
-    /// outside the range becomes the nearest end of the range. One end may move outward, to the next multiple of the
-    /// step.
+    /// outside the range becomes the nearest end of the range. One end may move outward, to the lowest or the
+    /// highest integer times the step.
     ///
     /// ```
     /// use shapeflow::{Graph, Quantization, Tensor};

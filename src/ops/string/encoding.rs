@@ -206,7 +206,7 @@ impl OnError {
     /// Returns the character to keep in the place of a decoded character; `None` to leave it out.
     ///
     /// # Errors
-    /// `decoded` is no character or a refused control character, and errors are strict.
+    /// Errors are strict, and `decoded` is not a character or is a control character that counts as an error.
     pub(super) fn apply(self, decoded: Option<char>) -> Result<Option<char>> {
         match decoded {
             Some(character) if !(self.replaces_controls && character < ' ') => Ok(Some(character)),
