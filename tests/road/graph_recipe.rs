@@ -9,8 +9,8 @@ use crate::op_call::Call;
 use crate::rng::Rng;
 use crate::tensor_compare::tensor_of;
 
-/// A dimension of a source. A run variable is a number that differs from run to run. The variants refer to a run
-/// variable by its index in `recipe.runs[run]`.
+/// A dimension of a source. A run variable is a number that each run sets. The variants refer to a run variable by its
+/// index in `recipe.runs[run]`.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Size {
     Known(i64),

@@ -25,7 +25,7 @@ struct Case {
     expected: Option<Vec<Tensor>>,
 }
 
-/// The part of its shape with which an input is declared.
+/// The part of an input's shape that its declaration states.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Declared {
     /// All sizes.

@@ -244,7 +244,7 @@ impl Exporter<'_> {
         let mut types: BTreeMap<&'static str, DType> = BTreeMap::new();
         for (argument, input) in &draft.inputs {
             if let (ArgumentType::Attr(attr), Input::Value(value)) = (argument.dtype, input) {
-                // If one attribute types both i32 and i64 values, it is i64, and the i32 values are cast.
+                // If i32 values and i64 values share an attribute, the attribute is i64, and the i32 values are cast.
                 let dtype = self.dtype(*value);
                 let known = types.entry(attr).or_insert(dtype);
                 if dtype == DType::I64 && *known == DType::I32 {

@@ -28,7 +28,7 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// An operand is not of integers, floats or complex numbers, or the errors of [`Value::matmul`].
+    /// The elements of an operand are not integers, floats or complex numbers, or [`Value::matmul`] fails.
     #[doc(alias = "preferred_element_type")]
     #[track_caller]
     pub fn matmul_to(self, other: impl IntoOperand<'g>, dtype: DType) -> Result<Value<'g>> {

@@ -71,8 +71,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("batch_norm", lower)
     .dtype_rule(|dtypes, attrs| output_dtypes(dtypes, attrs, 5))
     .tensorflow(&[TfOp::new("FusedBatchNorm"), TfOp::new("FusedBatchNormV2")]);
 
-/// Has one more output than [`DEF`]: an empty vector. TensorFlow uses this output on other processors than the CPU
-/// only.
+/// Has one more output than [`DEF`]: an empty vector. TensorFlow's kernel for the CPU does not use this output.
 pub(crate) static WITH_RESERVE: OpDef = OpDef::compute("batch_norm_with_reserve", lower)
     .operands(OPERANDS)
     .outputs(|_, _| 6)

@@ -1,4 +1,4 @@
-//! Decodes every instruction, with operands of every kind, and compares the result with the emitted bytes.
+//! Decodes every instruction, with operands of every kind, encodes it again, and compares the bytes.
 
 use iced_x86::{Decoder, DecoderOptions, Encoder, Formatter, Instruction, IntelFormatter};
 
