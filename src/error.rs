@@ -68,7 +68,8 @@ impl fmt::Display for Phase {
     }
 }
 
-/// A failure. The message gives the requirement, then what was got; the location is a line of the user's code.
+/// A failure. The message states the requirement, then the value that did not meet it; the location is a line of the
+/// user's code.
 ///
 /// An error is one pointer wide and cheap to clone. `Debug` prints the same text as `Display`.
 #[derive(Clone)]
@@ -200,7 +201,7 @@ impl Error {
         self.edit(|details| (details.operand, details.is_of_element) = (Some(operand), true))
     }
 
-    /// Returns whether an element caused the error, and not a size.
+    /// Returns whether an element, and not a size, caused the error.
     pub(crate) fn is_of_element(&self) -> bool {
         self.0.is_of_element || matches!(self.0.kind, ErrorKind::Index | ErrorKind::DivideByZero)
     }
@@ -210,7 +211,8 @@ impl Error {
         self.0.operand
     }
 
-    /// Names the element that caused the error: its operand, and its place in the operand as text, such as ` at [1, 2]`.
+    /// Names the element that caused the error: its operand, and its place in the operand as text, such as
+    /// ` at [1, 2]`.
     pub(crate) fn in_element(self, operand: usize, place: &str) -> Error {
         self.edit(|details| {
             details.message = format!("{}{place} in operand {operand}", details.message);
@@ -281,7 +283,7 @@ impl Error {
         self.0.location
     }
 
-    /// Returns the scopes around that line, innermost first.
+    /// Returns the scopes around the line of [`Error::location`], innermost first.
     pub fn scopes(&self) -> impl Iterator<Item = (&str, &'static Location<'static>)> {
         self.0.scopes.iter().map(|(name, location)| (name.as_str(), *location))
     }

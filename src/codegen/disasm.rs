@@ -30,8 +30,8 @@ impl CodeModule {
     }
 }
 
-/// Prints instructions in Intel syntax, then the constants after them as words of 32 bits. Addresses are offsets from the
-/// start of the function, so that the text does not depend on the function's address.
+/// Prints the instructions in Intel syntax, then the constants after the instructions as words of 32 bits. Addresses
+/// are offsets from the start of the function, so that the text does not depend on the function's address.
 #[cfg(all(feature = "disasm", target_arch = "x86_64"))]
 fn disassembled(bytes: &[u8]) -> String {
     use iced_x86::{Code, Decoder, DecoderOptions, Formatter, IntelFormatter};
@@ -67,7 +67,7 @@ fn disassembled(bytes: &[u8]) -> String {
     text
 }
 
-/// Prints words of 32 bits, equal neighbours on one line, each line after its offset from the start of the function.
+/// Prints words of 32 bits. A line starts with its offset from the start of the function, and joins equal neighbours.
 #[cfg(all(feature = "disasm", target_arch = "x86_64"))]
 fn words_text(bytes: &[u8], start: usize) -> String {
     let words: Vec<u32> = bytes

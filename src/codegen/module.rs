@@ -19,7 +19,7 @@ use crate::lower::verify::verify;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub(crate) struct FuncIndex(pub u32);
 
-/// Where a compiled function is.
+/// The location of a compiled function.
 #[derive(Clone, Copy, Debug)]
 enum Location {
     /// At this offset in [`Jit::bytes`].
@@ -32,7 +32,7 @@ pub(crate) struct Jit {
     isa: Isa,
     /// The functions of the SIMD emitter, which are position-independent.
     bytes: Vec<u8>,
-    /// The module of Cranelift's functions, created for the first of them.
+    /// The module of Cranelift's functions, created with the first of these functions.
     cranelift: Option<Box<CraneliftModule>>,
     locations: Vec<Location>,
     functions: Vec<FunctionInfo>,
@@ -52,7 +52,7 @@ struct FunctionInfo {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Emitted {
     pub isa: Isa,
-    /// Why the function does not use the instruction set that the caller chose; none if it does.
+    /// The reason why the function does not use the instruction set that the caller chose; `None` if it does.
     pub reason: Option<&'static str>,
 }
 
@@ -88,8 +88,8 @@ impl Jit {
         }
     }
 
-    /// Makes a module for this machine (`native`) or for the least machine that Cranelift's emitter supports, and
-    /// whether `MulAdd` rounds once there.
+    /// Makes a module for this machine if `native`, else for the least machine that Cranelift's emitter supports. Also
+    /// returns whether `MulAdd` rounds once on that machine.
     #[cfg(all(test, feature = "cranelift"))]
     pub(super) fn for_tests(native: bool, isa: Isa) -> (Jit, bool) {
         let host = super::cranelift_module::make_isa(native).expect("the machine is supported");

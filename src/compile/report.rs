@@ -119,7 +119,7 @@ impl CompiledProgram {
         Ok(snapshot)
     }
 
-    /// Returns what a step does, as text.
+    /// Returns the text of a step.
     fn step_text(&self, step: usize) -> String {
         match &self.lowered.steps[step] {
             Step::Kernel(kernel) => match self.emitters_text(step) {

@@ -1,19 +1,20 @@
 //! Control flow: branches and loops as nodes that hold graphs of their own.
 //!
-//! **In**: closures that build a branch or a loop body with the values of the graph around them. **Out**: a node of that
-//! graph. Each closure's nodes are recorded in a region, which becomes a graph; the values that it reads from outside
-//! become operands of the node.
+//! **In**: closures that build a branch or a loop body with the values of the graph around them. **Out**: a node of
+//! that graph. Each closure's nodes are recorded in a region, which becomes a graph; the outer values that the region
+//! reads become operands of the node.
 //!
-//! **Road**: `recorder` records a region. `branch`, `while_loop` and `scan` are the builders. `ragged_map` maps the
+//! **Files**: `recorder` records a region. `branch`, `while_loop` and `scan` are the builders. `ragged_map` maps the
 //! rows of ragged values by `scan`. `relax` finds the shapes of a loop's state: it starts from the initial shapes and
-//! makes each dimension unknown that the body changes, until the body keeps the shapes. `node` adds the node. When the
-//! graph around it is compiled, `Control::compile` compiles the regions, each once, and gives a host kernel: `branch`
-//! runs the chosen region, and `step` runs the body of a loop again and again, with the state in two sets of buffers.
+//! makes every dimension that the body changes unknown, until the body keeps the shapes. `node` adds the node. When the
+//! outer graph is compiled, `Control::compile` compiles each region once, and returns a host kernel: `branch` runs the
+//! chosen region, and `step` runs the body of a loop again and again, with the state in two sets of buffers.
 //!
 //! **Callers**: programs, and `interchange`.
 //!
-//! **Absent**: `unsafe`, and special cases in earlier rooms, for which the node is an ordinary host op, with one exception:
-//! `passes` turns a branch whose regions are cheap and cannot fail into a selection, see `Control::selection`.
+//! **Absent**: `unsafe`, and special cases in earlier rooms. For these, the node is an ordinary host op, with one
+//! exception: `passes` turns a branch whose regions are cheap and cannot fail into a selection, see
+//! `Control::selection`.
 
 mod branch;
 mod loop_options;

@@ -50,18 +50,18 @@ impl Region {
     }
 }
 
-/// A region with what the graph around it must know of it.
+/// A region, the outer values that it reads, and the types of its outputs.
 pub(super) struct Recorded<'g> {
     pub region: Region,
-    /// The values of the graph around it that the region reads.
+    /// The values of the outer graph that the region reads.
     pub captures: Vec<Value<'g>>,
-    /// The dtype and the shape of each output, as the graph around it knows them.
+    /// The dtype and the shape of each output, in the dims of the outer graph.
     pub results: Vec<(DType, TensorShape)>,
 }
 
 /// Records a region. All nodes that are added while the recorder lives belong to the region.
 pub(super) struct Recorder<'g> {
-    // The scope closes before the region.
+    // Rust drops fields in their order, so the scope closes before the region.
     _scope: Option<Scope<'g>>,
     region: OpenRegion<'g>,
     graph: &'g Graph,
@@ -71,7 +71,7 @@ pub(super) struct Recorder<'g> {
 }
 
 impl<'g> Recorder<'g> {
-    /// Opens a region. If `scoped`, the names of its nodes begin with the name of the region.
+    /// Opens a region. If `is_scoped`, the names of the region's nodes begin with the name of the region.
     pub(super) fn open(
         graph: &'g Graph,
         name: &str,

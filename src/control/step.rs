@@ -14,23 +14,23 @@ use crate::tensor::{Tensor, TensorView, TensorViewMut};
 /// The source of an input of a loop body.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Source {
-    /// The current value of the state that changes: the position among the values that change.
+    /// A state value that changes, by its position among the state values that change.
     State(usize),
     /// An operand of the loop.
     Operand(usize),
 }
 
 /// The number of iterations after which a loop is bound to its memory. Binding costs as much as a few iterations.
-const UNBOUND: u64 = 4;
+const UNBOUND_ITERATIONS: u64 = 4;
 
-/// Maximum number of bytes of a state that a bound loop copies in each iteration. For a larger state, the two sets of
-/// buffers, which need no copies, cost less than the body.
+/// Maximum number of bytes of the state of a bound loop, which copies its state in each iteration. A loop with a larger
+/// state stays unbound: it alternates between two sets of buffers and copies nothing.
 const MAX_COPIED: usize = 4096;
 
 /// How the inputs and outputs of a loop body relate to the state.
 #[derive(Clone, Debug)]
 pub(super) struct StepLayout {
-    /// By input of the body: its source.
+    /// The source of each input of the body.
     pub sources: Vec<Source>,
     /// The operands with the initial values of the state that changes. The first outputs of the body are its next
     /// values, in this order.
@@ -89,7 +89,7 @@ impl Step {
         self.layout.is_in_place
     }
 
-    /// Begins a run: its state is the initial one.
+    /// Begins a run. The first iteration of the run reads the initial state from the operands.
     pub(super) fn begin(&self) -> StepState {
         let free = lock(&self.free).pop();
         let mut state = free.unwrap_or_else(|| StepState {
@@ -170,9 +170,10 @@ impl Step {
         self.layout.sources.iter().map(view).collect()
     }
 
-    /// Binds the further iterations to the current state and these operands before iteration `iteration`, if this makes
-    /// them faster: if the body consists of kernels and matrix products, keeps the sizes of the state, and the state is
-    /// small. The operands with these numbers change from iteration to iteration.
+    /// Binds the iterations from `iteration` on to the current state and to these operands, if this makes them faster.
+    /// This requires that [`UNBOUND_ITERATIONS`] iterations have run, that the state is small, and that the body
+    /// consists of kernels and matmuls and keeps the sizes of the state. The operands whose numbers are in `changing`
+    /// change from iteration to iteration.
     ///
     /// # Errors
     /// Memory is refused.
@@ -183,7 +184,9 @@ impl Step {
         operands: &[TensorView<'v>],
         changing: Range<usize>,
     ) -> Result<Option<LoopRun<'v>>> {
-        let Some(current) = state.current.filter(|_| self.layout.is_in_place && iteration == UNBOUND) else {
+        let Some(current) =
+            state.current.filter(|_| self.layout.is_in_place && iteration == UNBOUND_ITERATIONS)
+        else {
             return Ok(None);
         };
         let current = &state.sets[current];
@@ -207,7 +210,8 @@ impl Step {
         self.program.bind_loop(self.layout.sources.iter().map(input).collect::<Result<_>>()?)
     }
 
-    /// Makes the state after the last iteration of a bound loop the current one. At least one iteration has run.
+    /// Copies the state after the last iteration of a bound loop to the current state. The bound loop must have run at
+    /// least one iteration.
     ///
     /// # Errors
     /// A result does not fit its sizes.
@@ -224,7 +228,7 @@ impl Step {
         self.layout.changing.len()
     }
 
-    /// Makes the current state the first outputs of the node. The first `states` operands are the initial state.
+    /// Sets the first outputs of the node to the current state. The first `states` operands are the initial state.
     ///
     /// # Errors
     /// Memory is refused.

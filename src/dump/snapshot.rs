@@ -73,7 +73,7 @@ pub(crate) struct NodeView {
     pub content: Option<String>,
     /// The reason why inference refused the node, if it did.
     pub error: Option<String>,
-    /// The node of control flow that the node is inside of.
+    /// The control-flow node whose inner graph contains the node.
     pub region: Option<usize>,
     /// The kernel that computes the node: a position in [`Snapshot::kernels`].
     pub kernel: Option<usize>,
@@ -239,8 +239,9 @@ impl NodeView {
     }
 }
 
-/// Adds the nodes of the graphs inside the nodes of `data`, which have the positions from `first`. The names of the
-/// added nodes begin with the names of their node and their graph, as if these were scopes.
+/// Adds the nodes of the graphs inside the nodes of `data`. The nodes of `data` already stand in `nodes`, from position
+/// `first` on. The name of each added node begins with the names of its outer node and of its graph, as if these were
+/// scopes.
 fn add_regions(data: &GraphData, nodes: &mut Vec<NodeView>, first: usize) {
     for number in 0..data.nodes.len() {
         let owner = first + number;

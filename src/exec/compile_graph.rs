@@ -30,7 +30,7 @@ impl Graph {
     /// Compiles as [`Graph::compile`] does, with options.
     ///
     /// # Errors
-    /// As [`Graph::compile`]; or threads are refused.
+    /// The errors of [`Graph::compile`], or the system refuses threads.
     #[track_caller]
     pub fn compile_with<'g>(
         &'g self,
@@ -53,9 +53,9 @@ impl Graph {
         let mut wanted: Vec<ValueIx> = Vec::with_capacity(outputs.len());
         let mut names = Vec::with_capacity(outputs.len());
         let mut refused: Vec<Error> = Vec::new();
-        let mut given: FxHashSet<&str> = FxHashSet::default();
+        let mut seen: FxHashSet<&str> = FxHashSet::default();
         if let Some(name) =
-            outputs.iter().filter_map(|(name, _)| name.as_deref()).find(|name| !given.insert(name))
+            outputs.iter().filter_map(|(name, _)| name.as_deref()).find(|name| !seen.insert(name))
         {
             return refuse(
                 ErrorKind::Compile,

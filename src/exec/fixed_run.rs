@@ -46,7 +46,7 @@ impl GivenInput<'_> {
     }
 }
 
-/// Where the elements of an input are.
+/// The place of an input's elements.
 enum BoundInput {
     /// In the memory of the run.
     Buffer(BufferIx),
@@ -194,8 +194,8 @@ impl<'m> FixedRun<'m> {
         Ok(())
     }
 
-    /// Returns the buffers between which [`FixedRun::copy`] feeds a result back to an input of the same dtype and sizes;
-    /// `None` if the program does not read the elements of the input.
+    /// Returns the buffers between which [`FixedRun::copy`] feeds a result back to an input of the same dtype and
+    /// sizes; `None` if the program does not read the elements of the input.
     pub(super) fn feed_back_buffers(&self, output: usize, input: usize) -> Option<(BufferIx, BufferIx)> {
         match self.inputs[input] {
             BoundInput::Buffer(target) => Some((self.specialization.program.lowered.outputs[output], target)),

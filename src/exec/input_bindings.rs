@@ -62,8 +62,9 @@ fn input_axes(graph: &GraphData) -> impl Iterator<Item = (usize, usize, &Dim)> {
     })
 }
 
-/// Returns where the value of a dim comes from: the axis before `end` that has this dim, ` at axis 0 of input "x"`; or
-/// else the values of its symbols with their axes, ` where n is 3 at axis 0 of input "x"`.
+/// Returns text that tells where the value of a dim comes from. If an axis before `end` has this dim, the text names
+/// the axis: ` at axis 0 of input "x"`. Otherwise the text gives the value of each symbol of the dim, with an axis:
+/// ` where n is 3 at axis 0 of input "x"`.
 fn reason(graph: &GraphData, end: (usize, usize), dim: &Dim, bindings: &Bindings<'_>) -> String {
     let axis_with = |holds: &dyn Fn(&Dim) -> bool| {
         let mut axes = input_axes(graph).take_while(|(port, axis, _)| (*port, *axis) < end);

@@ -30,7 +30,7 @@ pub(super) struct Run<'r, 'm> {
     code: &'r KernelCode,
     state: &'r ProgramState,
     memory: &'r mut Memory<'m>,
-    /// The values of symbols; none in a static program, whose steps need no symbols.
+    /// The values of symbols; `None` in a static program, whose steps need no symbols.
     bindings: Option<Bindings<'r>>,
 }
 
@@ -38,7 +38,7 @@ pub(super) struct Run<'r, 'm> {
 /// `outputs`.
 ///
 /// # Errors
-/// Those of [`Executable::run`](crate::Executable::run).
+/// The errors of [`Executable::run`](crate::Executable::run).
 pub(super) fn run_by_machine_code<'m>(
     specialization: &'m Specialization,
     code: &'m KernelCode,

@@ -18,7 +18,7 @@ use crate::tensor::{Tensor, TensorView, TensorViewMut};
 /// or returns them as tensors if there are no `outputs`.
 ///
 /// # Errors
-/// Those of [`Executable::run`](crate::Executable::run).
+/// The errors of [`Executable::run`](crate::Executable::run).
 pub(super) fn run_specialized(
     cache: &SpecializationCache,
     inputs: &[TensorView<'_>],

@@ -40,9 +40,9 @@ pub trait LowerCx {
     /// Makes a load of an operand's element at `index`, one [`Index`] per axis.
     fn operand(&mut self, operand: usize, index: &[Index]) -> Expr;
 
-    /// Makes a load of the element of an operand that is broadcast to output 0, whose element has the index `index`. Axes
-    /// align from the right, and an axis of size 1 is read at 0. The shape function of such an op is usually
-    /// [`broadcast`](crate::shape_fns::common::broadcast).
+    /// Makes a load of an operand's element, where the operand is broadcast to output 0. `index` is the index of the
+    /// element of output 0. Axes align from the right, and an axis of size 1 is read at 0. The shape function of an op
+    /// that calls this method is usually [`broadcast`](crate::shape_fns::common::broadcast).
     ///
     /// ```
     /// use shapeflow::{shape, shape_fns, DType, Graph, OpDef, Operand, Tensor};

@@ -84,7 +84,8 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    /// Flattens `root`, which is in its storage form and whose free axes are `outer`. An axis that is neither bound nor in `outer` is 0.
+    /// Flattens `root`, which is in its storage form and whose free axes are `outer`. An axis that is neither bound nor
+    /// in `outer` has the value 0.
     pub(crate) fn new(root: &Expr, outer: &[Axis]) -> Program {
         let mut builder = Builder::default();
         for axis in outer {

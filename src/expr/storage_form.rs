@@ -33,7 +33,7 @@ pub(crate) enum StorageForm {
 /// Derives the storage forms of expressions of one interner.
 pub(crate) struct StorageForms<'a> {
     interner: &'a mut Interner,
-    /// By the address of an expression.
+    /// The storage forms made so far, by the address of their expression.
     forms: FxHashMap<usize, StorageForm>,
 }
 
@@ -71,12 +71,14 @@ impl<'a> StorageForms<'a> {
         self.forms.get(&expr.address()).expect("children come before their parents")
     }
 
-    /// Returns the storage form of an expression that is no complex number.
+    /// Returns the storage form of an expression whose dtype is not complex.
     fn whole(&self, expr: &Expr) -> Expr {
         match self.form(expr) {
             StorageForm::Whole(whole) => whole.clone(),
             StorageForm::Parts { .. } => {
-                unreachable!("`verify` lets only movement and parts take complex numbers")
+                unreachable!(
+                    "`verify` allows complex operands only where elements are moved or parts are taken"
+                )
             }
         }
     }

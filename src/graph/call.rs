@@ -7,7 +7,7 @@ use crate::error::{Phase, Result};
 use crate::eval::{Call, Template, TypedCall};
 use crate::expr::Scalar;
 
-/// Returns what a shape function and a body may know of a value.
+/// Returns the facts about a value that shape functions and bodies may use.
 pub(crate) fn operand_info(value: &ValueInfo) -> OperandInfo<'_> {
     OperandInfo { shape: &value.shape, dtype: value.dtype, value: value.elements.as_deref() }
 }

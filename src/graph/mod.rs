@@ -1,4 +1,4 @@
-//! `Graph`: an append-only dataflow graph in SSA form. Every node has dtypes, shapes and a source line when it is added.
+//! `Graph`: an append-only dataflow graph in SSA form. A node gets its dtypes, shapes and source line when it is added.
 //!
 //! **In**: builder calls: inputs, constants, and ops by way of [`OpBuilder`]. A call is a transaction: it adds a node
 //! with the results of inference, or it fails and changes nothing. **Out**: [`GraphData`], the nodes and values that
@@ -8,7 +8,8 @@
 //! `lower`, `exec` and `dump` read.
 //!
 //! **Absent**: execution. The graph runs no op itself: inference, templates and the values of constant expressions come
-//! from `eval`. No op is named here but input and constant. No edge is stored apart from the operands of the nodes.
+//! from `eval`. The only ops that this room names are `input` and `constant`. The operands of the nodes are the only
+//! record of edges.
 
 mod builder;
 mod call;
@@ -94,7 +95,7 @@ pub(crate) struct ScopeFrame {
 pub(crate) struct GraphData {
     pub nodes: Vec<Node>,
     pub values: Vec<ValueInfo>,
-    /// What is known of dimensions: equalities and guards.
+    /// The facts about dimensions: equalities and guards.
     pub table: DimTable,
     pub constants: FxHashMap<NodeIx, Tensor>,
     pub input_names: FxHashSet<String>,
@@ -106,7 +107,7 @@ pub(crate) struct GraphData {
     pub scope: u32,
     /// The line of the open call, which is the line of the nodes that this crate adds for it.
     pub call: Option<&'static Location<'static>>,
-    /// Whether a call is refused that ties two names of dimensions.
+    /// Whether the graph refuses a call that ties two names of dimensions.
     pub strict: bool,
     /// Names that the program states to be equal, with the lines of the statements.
     pub stated: Vec<([String; 2], &'static Location<'static>)>,
@@ -296,8 +297,8 @@ impl Graph {
     }
 }
 
-/// Reserves room for one more element. A full list grows by a quarter; doubling would leave up to half of a large graph's
-/// memory unused.
+/// Reserves room for one more element. A full list grows by a quarter; doubling would leave up to half of a large
+/// graph's memory unused.
 fn make_room<T>(list: &mut Vec<T>) {
     if list.len() == list.capacity() {
         list.reserve_exact((list.len() / 4).max(64));
@@ -331,9 +332,9 @@ impl GraphData {
     /// that equality.
     pub(crate) fn has_settled_elements(&self, value: ValueIx) -> bool {
         let elements = self.values[value.at()].elements.iter().flat_map(|elements| elements.elements());
-        let mut own =
+        let mut symbols =
             elements.filter(|e| e.as_symbol().is_some_and(|symbol| symbol.kind() == SymbolKind::Integer));
-        own.any(|element| self.table.resolve(element) != *element)
+        symbols.any(|element| self.table.resolve(element) != *element)
     }
 
     pub(crate) fn node_of(&self, value: ValueIx) -> &Node {
@@ -343,11 +344,11 @@ impl GraphData {
     /// Returns the names and lines of a scope and of the scopes around it, innermost first.
     pub(crate) fn scope_chain(&self, frame: u32) -> Vec<(String, &'static Location<'static>)> {
         let mut chain = Vec::new();
-        let mut at = frame;
-        while at != 0 {
-            let Some(scope) = self.scopes.get(at as usize) else { break };
+        let mut current = frame;
+        while current != 0 {
+            let Some(scope) = self.scopes.get(current as usize) else { break };
             chain.push((scope.name.to_string(), scope.location));
-            at = scope.parent;
+            current = scope.parent;
         }
         chain
     }

@@ -17,7 +17,8 @@ pub(crate) struct Poison {
 }
 
 impl Graph {
-    /// Reports the calls of operators (`x + y`) that were refused in this graph: the first error, with all others.
+    /// Reports the calls of operators (`x + y`) that this graph refused. The error is the first one and lists the
+    /// others.
     ///
     /// # Errors
     /// An operator was refused and left a poisoned value.
@@ -26,8 +27,8 @@ impl Graph {
         Error::join(distinct(data.poisons.iter().map(|poison| &poison.error))).map_or(Ok(()), Err)
     }
 
-    /// Returns the errors of poisoned outputs. The errors of other poisoned values follow them, unless a call has returned
-    /// them to the program.
+    /// Joins the errors of poisoned outputs, and then the errors of other poisoned values that no call has returned to
+    /// the program.
     pub(crate) fn errors_of_outputs(&self, outputs: Vec<Error>) -> Option<Error> {
         let data = self.read();
         let unseen = data.poisons.iter().filter(|poison| !poison.is_returned.load(Ordering::Relaxed));
@@ -35,7 +36,7 @@ impl Graph {
     }
 }
 
-/// Returns every error once. An operator on a poisoned value has recorded the error of its operand again.
+/// Returns every error once. An operator on a poisoned value records the error of its operand again.
 fn distinct<'a>(all: impl Iterator<Item = &'a Error>) -> Vec<Error> {
     let mut errors: Vec<Error> = Vec::new();
     for error in all {
@@ -51,7 +52,7 @@ mod tests {
     use crate::{DType, Graph, Result, shape};
 
     #[test]
-    fn a_compile_error_is_that_of_its_outputs() -> Result<()> {
+    fn a_compile_error_is_the_error_of_its_outputs() -> Result<()> {
         let g = Graph::new();
         let x = g.input("x", DType::F32, shape![3])?;
         let i = g.input("i", DType::I32, shape![3])?;

@@ -1,19 +1,25 @@
 //! Control flow: branches, loops, and loops over rows.
 //!
-//! A branch or a loop is one node of the graph. It holds graphs of its own, which closures build. A closure may read every
-//! value of the graph around it. The text of a graph shows these graphs below their node. Compiling the graph compiles them
-//! too, each once.
+//! A branch or a loop is one node of the graph. The node holds inner graphs, which closures build. A closure may read
+//! every value of the graph around it. The text of a graph shows the inner graphs below their node. Compiling the graph
+//! also compiles each inner graph once.
 //!
 //! | method | runs | as TensorFlow's | as JAX's |
 //! |---|---|---|---|
-//! | [`Graph::cond`](crate::Graph::cond) | one of two closures | `tf.cond` | `lax.cond` |
-//! | [`Graph::case`](crate::Graph::case) | one of several closures | `tf.switch_case` | `lax.switch` |
-//! | [`Graph::while_loop`](crate::Graph::while_loop) | a closure as long as a condition holds | `tf.while_loop` | `lax.while_loop` |
-//! | [`Graph::scan`](crate::Graph::scan) | a closure for each row, with a state | `tf.scan` | `lax.scan` |
-//! | [`Graph::map`](crate::Graph::map) | a closure for each row | `tf.map_fn` | `lax.map` |
+//! | [`Graph::cond`] | one of two closures | `tf.cond` | `lax.cond` |
+//! | [`Graph::case`] | one of several closures | `tf.switch_case` | `lax.switch` |
+//! | [`Graph::while_loop`] | a closure as long as a condition holds | `tf.while_loop` | `lax.while_loop` |
+//! | [`Graph::scan`] | a closure for each row, with a state | `tf.scan` | `lax.scan` |
+//! | [`Graph::map`] | a closure for each row | `tf.map_fn` | `lax.map` |
 //!
-//! Do not use control flow to choose between elements. [`Value::select`](crate::Value::select) fuses into kernels, and a loop
-//! over rows is slower than one op on all rows.
+//! [`Graph::cond`]: crate::Graph::cond
+//! [`Graph::case`]: crate::Graph::case
+//! [`Graph::while_loop`]: crate::Graph::while_loop
+//! [`Graph::scan`]: crate::Graph::scan
+//! [`Graph::map`]: crate::Graph::map
+//!
+//! Do not use control flow to choose between elements. [`Value::select`](crate::Value::select) fuses into kernels, and
+//! a loop over rows is slower than one op on all rows.
 //!
 //! # Branches
 //!
@@ -52,7 +58,8 @@
 //!
 //! # Loops and their state
 //!
-//! A loop has a state: one or more values. Each iteration computes the next state from the state. The result is the last state.
+//! A loop has a state: one or more values. Each iteration computes the next state from the current state. The result is
+//! the last state.
 //!
 //! ```
 //! use shapeflow::{DType, Graph, Tensor, shape};
@@ -72,9 +79,9 @@
 //!
 //! # Shapes of the state
 //!
-//! A state value keeps its dtype and its rank. A dimension that the body changes is unknown after the loop. To change the
-//! rank, declare the shape with [`LoopOptions::shape`](crate::LoopOptions::shape). Declare a shape also to state what every
-//! iteration keeps; TensorFlow calls such a shape a shape invariant.
+//! A state value keeps its dtype and its rank. A dimension that the body changes is unknown after the loop. To change
+//! the rank, declare the shape with [`LoopOptions::shape`](crate::LoopOptions::shape). A declared shape may also state
+//! sizes that every iteration keeps; TensorFlow calls such a shape a shape invariant.
 //!
 //! ```
 //! use shapeflow::{Graph, LoopOptions, concat, shape};
@@ -98,8 +105,8 @@
 //!
 //! # Loops over rows
 //!
-//! `scan` gives its body the state and a row of each tensor. The body returns the next state and outputs, which become rows of
-//! the results. `map` is a scan without a state.
+//! `scan` gives its body the state and a row of each tensor. The body returns the next state and outputs, which become
+//! rows of the results. `map` is a scan without a state.
 //!
 //! ```
 //! use shapeflow::{DType, Graph, Tensor, shape};
@@ -117,16 +124,16 @@
 //! # Ok::<(), shapeflow::Error>(())
 //! ```
 //!
-//! [`RaggedValue::map`](crate::RaggedValue::map) and [`RaggedValue::map_rows`](crate::RaggedValue::map_rows) loop over rows of
-//! different lengths.
+//! [`RaggedValue::map`](crate::RaggedValue::map) and [`RaggedValue::map_rows`](crate::RaggedValue::map_rows) loop over
+//! rows of different lengths.
 //!
 //! # Limits and cancellation
 //!
 //! [`LoopOptions::limit`](crate::LoopOptions::limit) refuses a run that needs more iterations.
-//! [`LoopOptions::cancel`](crate::LoopOptions::cancel) takes a flag. Another thread sets the flag, and the run ends with an
-//! error before its next iteration. An error of a body names the iteration, the node, and its line.
+//! [`LoopOptions::cancel`](crate::LoopOptions::cancel) takes a flag. Another thread sets the flag, and the run ends
+//! with an error before its next iteration. An error of a body names the iteration, the node, and its line.
 //!
 //! # Figures
 //!
 //! [`Stats::regions`](crate::Stats) has the figures of every branch and loop body, and
-//! [`Executable::kernels`](crate::Executable::kernels) prints their kernels after the others.
+//! [`Executable::kernels`](crate::Executable::kernels) prints the kernels of these bodies after the other kernels.

@@ -1,7 +1,7 @@
 //! Shapes: dimensions with and without names.
 //!
-//! A dimension is a number, a name, an anonymous unknown (`?`), or an expression of these. A name is one size in the whole
-//! graph. Two `?` may be two sizes. `shape![..]` is a shape of unknown rank.
+//! A dimension is a number, a name, an anonymous unknown (`?`), or an expression of these. A name is one size in the
+//! whole graph. Two `?` may be different sizes. `shape![..]` is a shape of unknown rank.
 //!
 //! ```
 //! use shapeflow::{DType, Graph, concat, shape};
@@ -35,15 +35,15 @@
 //!
 //! # Names that meet
 //!
-//! A call may make two names equal: a product of `[users, emb]` and `[items, emb]` makes `items` equal to `emb`, which is
-//! probably a forgotten transposition. [`Graph::merges`](crate::Graph::merges) lists such names.
+//! A call may make two names equal: a matmul of `[users, emb]` and `[items, emb]` makes `items` equal to `emb`. The
+//! program has probably forgotten a transposition. [`Graph::merges`](crate::Graph::merges) lists such names.
 //! [`Graph::strict`](crate::Graph::strict) makes a graph that refuses them, unless
 //! [`Graph::assume_eq`](crate::Graph::assume_eq) states that the names are equal.
 //!
 //! # Sizes from data
 //!
-//! [`Value::as_dim`](crate::Value::as_dim) makes a dimension of an integer scalar. Every shape, size and offset argument
-//! takes it. [`Value::ensure_shape`](crate::Value::ensure_shape) states a shape that inference cannot find.
+//! [`Value::as_dim`](crate::Value::as_dim) makes a dimension of an integer scalar. Every shape, size and offset
+//! argument takes it. [`Value::ensure_shape`](crate::Value::ensure_shape) states a shape that inference cannot find.
 //!
 //! ```
 //! use shapeflow::{DType, Graph, Tensor, shape};

@@ -1,4 +1,4 @@
-//! [`BoundIndex`] and [`BoundDecision`]: an index, and the choice between variants, with all sizes known.
+//! [`BoundIndex`] and [`BoundDecision`]: an index, and a choice between variants of a kernel, with all sizes known.
 
 use shapeflow_shape_fns::Dim;
 use smallvec::SmallVec;
@@ -36,8 +36,8 @@ impl BoundIndex {
         Ok(bound)
     }
 
-    /// Adds `scale` times an index, and evaluates its dimensions with `dim`. Drops run-time values, which a gather adds as
-    /// offsets.
+    /// Adds `scale` times an index, and evaluates its dimensions with `dim`. Drops run-time values, which a gather adds
+    /// as offsets.
     pub(crate) fn add(
         &mut self,
         index: &Index,
@@ -84,6 +84,7 @@ fn at_least_one(divisor: i64) -> i64 {
 }
 
 /// Returns the result of checked arithmetic on indices.
+///
 /// # Errors
 /// The arithmetic overflowed.
 fn checked(value: Option<i64>) -> Result<i64, PlanError> {

@@ -65,7 +65,7 @@ pub(crate) enum SlotUse {
     Gather,
 }
 
-/// What machine code fixes about a slot; its address and strides are run-time arguments.
+/// The properties of a slot that are fixed in machine code. The address and strides of the slot are run-time arguments.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct SlotType {
     pub dtype: DType,

@@ -1,4 +1,4 @@
-//! [`LoopNest`]: how many axes a kernel has, and which of them the vector lanes run along.
+//! [`LoopNest`]: the numbers of outer and row axes of a kernel, and the axis that the vector lanes run along.
 
 use super::access::varies_with;
 use super::kernel_body::LaneLayout;

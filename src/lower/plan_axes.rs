@@ -1,4 +1,4 @@
-//! [`PlanAxes`]: loops of a box, each with the stride of every slot along it.
+//! [`PlanAxes`]: the loops of a [`Piece`] (a box of a kernel's domain), each with the stride of every slot along it.
 
 use smallvec::SmallVec;
 
@@ -17,7 +17,7 @@ impl PlanAxis {
     }
 }
 
-/// The outer axes or the row axes of a box, outermost first.
+/// The outer axes or the row axes of a piece, outermost first.
 pub(super) struct PlanAxes {
     pub axes: SmallVec<[PlanAxis; 2]>,
 }

@@ -8,7 +8,7 @@ use super::kernel::BufferIx;
 /// its value.
 #[derive(Clone, Debug)]
 pub(crate) struct SlotPlan {
-    /// None for iotas and scratch.
+    /// `None` for iotas and scratch.
     pub buffer: Option<BufferIx>,
     /// The offset of the box's first element.
     pub base: i64,

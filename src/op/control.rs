@@ -1,4 +1,4 @@
-//! `Control`: an op that holds graphs of its own, and what compiling these graphs gives.
+//! `Control`: an op that holds graphs. `CompiledControl`: the result of compiling these graphs.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -21,8 +21,8 @@ pub(crate) trait Control: Send + Sync + 'static {
     /// Returns the graphs inside the node. Each is a `RegionGraph`; a later room defines this type.
     fn regions(&self) -> Vec<&dyn Any>;
 
-    /// Returns the regions of a node that computes one of two regions by a bool, its operand 0. By default the node is no
-    /// such node.
+    /// Returns the two regions of a node that computes one of them; a bool, operand 0, chooses the region. Returns
+    /// `None` for any other node, which is the default.
     fn selection(&self) -> Option<Selection<'_>> {
         None
     }
@@ -38,7 +38,7 @@ pub(crate) struct BodyRegion<'a> {
     pub captures: &'a [usize],
 }
 
-/// The regions of a node that computes one of them by a bool.
+/// The two regions of a node that computes one of them. A bool chooses the region.
 pub(crate) struct Selection<'a> {
     /// The region for false, then the region for true.
     pub regions: [BodyRegion<'a>; 2],
@@ -49,8 +49,8 @@ pub(crate) struct Selection<'a> {
 /// A compiled node of control flow.
 pub(crate) struct CompiledControl {
     pub kernel: Arc<dyn HostKernel>,
-    /// The compiled graphs inside the node, in the order of [`Control::regions`]. Each is an `Executable`, which a later
-    /// room defines; none for a graph that computes nothing.
+    /// The compiled graphs inside the node, in the order of [`Control::regions`]. Each is an `Executable`, which a
+    /// later room defines; `None` for a graph that computes nothing.
     pub programs: Programs,
 }
 

@@ -2,26 +2,27 @@
 
 use super::OpDef;
 
-/// What the handles that stand for the strings of a call say about them. A handle is an i64; 0 is the empty string.
+/// The guarantee that the handles of a call give about its strings. A handle is an i64 that stands for a string; handle
+/// 0 is the empty string.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum StringHandles {
-    /// A handle leads to its string. Enough to move strings.
+    /// A handle identifies a string; equal strings may have several handles. This is enough to move strings.
     Any,
-    /// Two strings are equal if and only if their handles are.
+    /// Two strings are equal if and only if their handles are equal.
     Equality,
-    /// Handles ascend as their strings do, byte by byte.
+    /// Handles are ordered as their strings are. Strings are compared byte by byte.
     Order,
 }
 
 impl OpDef {
-    /// Lets the host kernel see the strings of its operands and results as i64 handles. For a kernel that only moves or
-    /// compares elements.
+    /// Lets the host kernel see the strings of its operands and results as i64 handles. This suits a kernel that only
+    /// moves or compares elements.
     pub(crate) const fn takes_handles(mut self, handles: StringHandles) -> OpDef {
         self.string_handles = Some(handles);
         self
     }
 
-    /// Returns what the host kernel asks of the handles of strings; `None` for a kernel that reads strings itself.
+    /// Returns the guarantee that the host kernel needs from handles; `None` for a kernel that reads strings itself.
     pub(crate) fn string_handles(&self) -> Option<StringHandles> {
         self.string_handles
     }

@@ -12,8 +12,9 @@ use crate::op::{Body, CompositeCx, OpDef, Operand};
 const OTHERS: [DType; 4] = [DType::I32, DType::I64, DType::Bool, DType::F32];
 
 impl OpDef {
-    /// Returns the dtypes of an op's data: those that the first data operand may have or, if there are three or more,
-    /// any data operand. Empty for an op without data operands.
+    /// Returns the dtypes of an op's data. For an op with one or two data operands, these are the dtypes that the first
+    /// data operand may have; for an op with more, the dtypes that some data operand may have. The list is empty for an
+    /// op without data operands.
     ///
     /// ```
     /// use shapeflow::{DType, Registry};
@@ -51,7 +52,8 @@ impl OpDef {
         }
     }
 
-    /// Returns whether the first of `count` data operands may have `dtype` for some dtypes of the other operands.
+    /// Returns whether the first of `count` data operands may have `dtype` for some dtypes of the other operands. If
+    /// `count` is more than 2, it is enough that some operand may have `dtype`.
     fn takes(&self, dtype: DType, count: usize) -> bool {
         let all_same = vec![dtype; count];
         let rest_is = OTHERS.iter().map(|other| {

@@ -29,8 +29,9 @@ pub(crate) fn needed_nodes(old: &GraphData, wanted: &[ValueIx]) -> Vec<bool> {
         }
     }
     for symbol in input_symbols {
-        let has_it = |node: &NodeIx| has_symbol(old, old.nodes[node.at()].first_output, symbol);
-        let inputs = || old.inputs.iter().map(|(_, value)| old.values[value.at()].node).filter(has_it);
+        let mentions_symbol = |node: &NodeIx| has_symbol(old, old.nodes[node.at()].first_output, symbol);
+        let inputs =
+            || old.inputs.iter().map(|(_, value)| old.values[value.at()].node).filter(mentions_symbol);
         if !inputs().any(|node| needed[node.at()])
             && let Some(first) = inputs().next()
         {

@@ -2,9 +2,9 @@
 //! selection.
 //!
 //! A branch runs on the host, which costs more than some hundred elements in a kernel. A selection fuses with the nodes
-//! around it, so a loop whose body branches stays on the fast road of loops that run kernels only. A region qualifies if its
-//! sizes are known and small, and no node of it runs on the host, moves strings or can fail: the region that is not taken
-//! must raise nothing.
+//! around it, so a loop whose body has a branch may still consist of kernels only, which is the fast case of loops. A
+//! region qualifies if its sizes are known and small, and none of its nodes runs on the host, moves strings or can
+//! fail: a region that is not taken must not raise an error.
 
 use shapeflow_shape_fns::{Attrs, DType};
 use smallvec::{SmallVec, smallvec};
@@ -21,12 +21,12 @@ const MAX_NODES: usize = 8;
 /// The maximum number of elements of a value in a region.
 const MAX_ELEMENTS: i64 = 64;
 
-/// The maximum number of branches around a branch that becomes a selection with them.
+/// The maximum number of levels of branches inside a branch that becomes a selection.
 const MAX_DEPTH: usize = 3;
 
 impl Rebuilder<'_> {
-    /// Adds a branch of the old graph as both of its regions and a selection of their results, if both are cheap and cannot
-    /// fail. Returns whether it did.
+    /// Adds a branch of the old graph as both of its regions and a selection of their results, if both regions are
+    /// cheap and cannot fail. Returns whether it added them.
     ///
     /// # Errors
     /// Inference refuses a node.
@@ -65,7 +65,7 @@ impl Rebuilder<'_> {
         Ok(true)
     }
 
-    /// Adds the nodes of a region on these values. Returns the results of the region.
+    /// Adds the nodes of a region, with `captures` in place of its inputs. Returns the results of the region.
     ///
     /// # Errors
     /// Inference refuses a node.
@@ -102,7 +102,7 @@ impl Rebuilder<'_> {
     }
 }
 
-/// Returns the regions of a node that computes one of two regions by a bool.
+/// Returns the two regions of a node that computes one of them; a bool chooses the region.
 fn selection(node: &Node) -> Option<Selection<'_>> {
     match &node.op.body {
         Body::Control(control) => control.selection(),
@@ -124,8 +124,8 @@ fn have_equal_sizes(selection: &Selection<'_>) -> bool {
     first.is_some() && first == second
 }
 
-/// Returns whether the operands of a region have the sizes that the region states. A region may state more than the graph
-/// around it: a run that does not take the region does not check it.
+/// Returns whether the operands of a region have the sizes that the region states. A region may state sizes that the
+/// outer graph does not know: a run that does not take the region does not check these sizes.
 fn has_sizes(region: &BodyRegion<'_>, around: &GraphData, operands: &[ValueIx]) -> bool {
     let graph = graph_of(region);
     graph.inputs.iter().zip(region.captures).all(|((_, input), operand)| {
@@ -139,8 +139,8 @@ fn known_sizes(graph: &GraphData, value: ValueIx) -> Option<Vec<i64>> {
     shape.dims()?.iter().map(|dim| dim.as_known()).collect()
 }
 
-/// Returns the number of nodes that a region computes, with those of branches in it; `None` if there are too many nodes or
-/// elements, or one of the nodes may fail or runs on the host.
+/// Returns the number of nodes that a region computes, including the nodes of branches inside the region; `None` if
+/// there are too many nodes or elements, or if a node may fail or runs on the host.
 fn nodes_of(region: &BodyRegion<'_>, depth: usize) -> Option<usize> {
     let graph = graph_of(region);
     let is_small = |number: usize| {

@@ -1,4 +1,4 @@
-//! [`MatMul`]: batched matrix products and convolutions, cut for the threads of the executable.
+//! [`MatMul`]: batched matmuls and convolutions, cut into tiles for the threads of the executable.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub(crate) struct MatMul {
     /// The columns of a matrix of `a`.
     pub columns: NestedAxes,
     pub transpose_b: bool,
-    /// For each product of the batch: the index of its matrix in `a`, in `b` and in `out`.
+    /// For each matmul of the batch: the index of its matrix in `a`, in `b` and in `out`.
     pub batch: Vec<[usize; 3]>,
     /// The matrices of `b`, if they were packed ahead of the run.
     pub packed: Option<Arc<PackedOperand>>,
@@ -61,9 +61,9 @@ impl MatMul {
         let (_, n) = last_two(b.1, transpose_b);
         let batch_sizes = &out.1[..out.1.len() - 2];
         let matrix_index = |sizes: &[usize], position: &[usize]| {
-            let own = &sizes[..sizes.len() - 2];
-            let skipped = position.len() - own.len();
-            own.iter()
+            let axes = &sizes[..sizes.len() - 2];
+            let skipped = position.len() - axes.len();
+            axes.iter()
                 .zip(&position[skipped..])
                 .fold(0, |index, (&size, &axis)| index * size + if size == 1 { 0 } else { axis })
         };
@@ -86,7 +86,7 @@ impl MatMul {
         MatMul { a, b, out, double, m, k, n, rows, columns, transpose_b, batch, packed: None }.merged()
     }
 
-    /// Plans the product of the windows of images and of filters.
+    /// Plans the matmul of the windows of images with filters.
     fn of_windows(
         [a, b, out]: [(BufferIx, &[usize]); 3],
         strides: [usize; 2],
@@ -112,12 +112,12 @@ impl MatMul {
         MatMul { a, b, out, double, m, k, n, rows, columns, transpose_b: false, batch, packed: None }
     }
 
-    /// Returns the same matmul with a single product, if the matrices of `a` are adjacent and all are multiplied by the
-    /// same matrix: their rows are then the rows of one matrix.
+    /// Returns the matmul with a batch of one, if the matrices of `a` are adjacent and all are multiplied by the same
+    /// matrix: their rows are then the rows of one matrix.
     fn merged(mut self) -> MatMul {
         let Some(&[_, right, _]) = self.batch.first() else { return self };
         let are_rows =
-            self.batch.iter().enumerate().all(|(number, product)| *product == [number, right, number]);
+            self.batch.iter().enumerate().all(|(number, indices)| *indices == [number, right, number]);
         if let Some(m) = self.m.checked_mul(self.batch.len())
             && are_rows
             && self.rows == NestedAxes::one(self.m, self.k)
@@ -140,17 +140,18 @@ impl MatMul {
         PACKED_ROWS.contains(&self.m) && self.n > 1
     }
 
-    /// Returns the bytes that `a`, `b` or `out` (`operand` 0, 1 or 2) must have; none if no memory can have them.
+    /// Returns the number of bytes that `a`, `b` or `out` (`operand` 0, 1 or 2) must have; `None` if no memory can have
+    /// that number of bytes.
     fn bytes(&self, operand: usize) -> Option<usize> {
         let MatMul { m, k, n, .. } = *self;
         let elements = [self.left_len()?, k.checked_mul(n)?, m.checked_mul(n)?][operand];
-        let matrices = self.batch.iter().map(|product| product[operand] + 1).max().unwrap_or(0);
+        let matrices = self.batch.iter().map(|indices| indices[operand] + 1).max().unwrap_or(0);
         let size = if self.double { 8 } else { 4 };
         elements.checked_mul(matrices)?.checked_mul(size)
     }
 
-    /// Returns the number of elements from the first to the last element of a matrix of `a`; none if no memory can have
-    /// them.
+    /// Returns the number of elements from the first to the last element of a matrix of `a`; `None` if no memory can
+    /// have that number of elements.
     fn left_len(&self) -> Option<usize> {
         match (self.rows.last_offset(), self.columns.last_offset()) {
             (Some(row), Some(column)) => row.checked_add(column)?.checked_add(1),
@@ -176,7 +177,7 @@ const BREAK_EVEN: usize = 12 << 20;
 /// A rectangle of one matrix of the result.
 struct OutputTile {
     /// Index in [`MatMul::batch`].
-    product: usize,
+    batch_index: usize,
     rows: Range<usize>,
     columns: Range<usize>,
 }
@@ -190,9 +191,9 @@ impl MatMul {
             (0..size).step_by(max).map(move |start| start..size.min(start.saturating_add(max)))
         };
         let mut tiles = Vec::new();
-        for product in 0..self.batch.len() {
+        for batch_index in 0..self.batch.len() {
             for rows in cut(self.m, rows) {
-                let tile = |columns| OutputTile { product, rows: rows.clone(), columns };
+                let tile = |columns| OutputTile { batch_index, rows: rows.clone(), columns };
                 tiles.extend(cut(self.n, columns).map(tile));
             }
         }
@@ -217,13 +218,14 @@ impl MatMul {
 
     /// Returns one tile for each matrix.
     fn whole_matrices(&self) -> impl Iterator<Item = OutputTile> {
-        (0..self.batch.len()).map(|product| OutputTile { product, rows: 0..self.m, columns: 0..self.n })
+        let indices = 0..self.batch.len();
+        indices.map(|batch_index| OutputTile { batch_index, rows: 0..self.m, columns: 0..self.n })
     }
 
-    /// Computes the products.
+    /// Computes all matrices of the result.
     ///
     /// # Errors
-    /// A buffer is not what the plan needs, or memory for a thread is refused.
+    /// A buffer does not fit the plan, or memory for a thread is refused.
     pub(crate) fn run(
         &self,
         memory: &mut Memory<'_>,
@@ -271,14 +273,14 @@ impl MatMul {
     ) -> Result<()> {
         let MatMul { m, k, n, .. } = *self;
         let [a, b, out] = addresses;
-        let [a_matrix, b_matrix, out_matrix] = self.batch[tile.product];
+        let [a_matrix, b_matrix, out_matrix] = self.batch[tile.batch_index];
         let (row, column) = (tile.rows.start, tile.columns.start);
         let (b_row, b_column) = self.right().strides();
         let MatMul { rows, columns, .. } = *self;
         // SAFETY: the caller's promise. A tile lies within its matrix and starts where packed columns start. A matrix
         // of one row or one column is a vector without gaps, and then the tile of `out` is a vector without gaps too.
         unsafe {
-            // A batch of more than one product has matrices without gaps.
+            // The matrices of a batch of more than one matmul have no gaps.
             let start = (a as *const T).add(a_matrix * m * k);
             let a = LeftMatrix { start, first_row: row, rows, columns };
             let b = (b as *const T).add(b_matrix * k * n + column * b_column);
@@ -350,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn matrices_times_one_become_the_rows_of_one() {
+    fn matrices_times_one_matrix_become_rows_of_one_matrix() {
         let merged = |batch: &[[usize; 3]]| {
             let MatMul { m, batch, .. } = matmul(4, 5, batch).merged();
             (m, batch)
@@ -380,9 +382,9 @@ mod tests {
             let mut seen = vec![0; 2 * m * n];
             for threads in [1, 2, 3, 8, 100] {
                 seen.fill(0);
-                for OutputTile { product, rows, columns } in matmul.tiles(threads) {
+                for OutputTile { batch_index, rows, columns } in matmul.tiles(threads) {
                     for row in rows {
-                        columns.clone().for_each(|column| seen[(product * m + row) * n + column] += 1);
+                        columns.clone().for_each(|column| seen[(batch_index * m + row) * n + column] += 1);
                     }
                 }
                 assert!(seen.iter().all(|times| *times == 1), "{m} x {n} on {threads}");

@@ -25,7 +25,7 @@ pub(super) struct PlanCache {
 
 struct Entry {
     key: PlanKey,
-    /// None if the entry is free.
+    /// `None` if the entry is free.
     plan: Option<Arc<SegmentPlan>>,
     bytes: usize,
     older: usize,

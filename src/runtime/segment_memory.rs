@@ -7,8 +7,8 @@ use smallvec::SmallVec;
 use super::allocation::ArenaPlan;
 use crate::lower::kernel::BufferIx;
 
-/// The buffers that one step accesses. Each buffer owns its bytes: instead of a view, this lists the buffer that is
-/// viewed.
+/// The buffers that one step accesses. Each buffer owns its bytes: for a view, the lists hold the buffer that the view
+/// reads.
 #[derive(Default)]
 pub(crate) struct StepBuffers {
     pub loads: SmallVec<[BufferIx; 4]>,
@@ -65,7 +65,7 @@ impl SegmentMemory {
     pub(crate) fn assign(steps: &[StepBuffers]) -> Result<SegmentMemory, BufferIx> {
         let mut result = SegmentMemory::default();
         let mut lifetimes: Vec<Lifetime> = Vec::new();
-        // By buffer: the lifetime of the memory in which it lies now.
+        // For each buffer: the index of the lifetime of the memory that holds the buffer now.
         let mut current: FxHashMap<BufferIx, usize> = FxHashMap::default();
         for (step, buffers) in steps.iter().enumerate() {
             for buffer in &buffers.loads {

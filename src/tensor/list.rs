@@ -11,15 +11,15 @@ const WIDTH: usize = 16;
 
 /// A list of tensors of one dtype. An item may be absent: the list has a place for it, and nothing has set it.
 ///
-/// The items are the leaves of a tree that clones share. Setting an item copies the nodes on the path to it that other
-/// clones share, so it costs `O(log n)` in any case, and a loop that sets every item of a list needs no proof that the
-/// loop alone owns the list.
+/// The items are the leaves of a tree that clones share. Setting an item copies those nodes on the path to the item
+/// that other clones share. This costs at most `O(log n)`, so a loop may set every item of a list even if the list has
+/// clones.
 #[derive(Clone, Debug)]
 pub(crate) struct TensorList {
     pub dtype: DType,
-    /// The sizes of every item, as far as they are declared: none for an unknown rank.
+    /// The declared sizes of every item, each `None` if it is unknown; `None` for an unknown rank.
     pub shape: Option<Vec<Option<usize>>>,
-    /// The greatest number of items to which the list may be extended item by item.
+    /// The greatest length that appending items may give the list.
     pub limit: Option<usize>,
     /// Whether the list grows when an item after its end is set.
     pub grows: bool,
@@ -63,7 +63,7 @@ impl TensorList {
         self.len
     }
 
-    /// Returns an item; none if it is absent or the index is not below the length.
+    /// Returns an item; `None` if the item is absent or the index is not below the length.
     pub(crate) fn get(&self, index: usize) -> Option<&Tensor> {
         let mut node = self.root.as_deref().filter(|_| index < self.len)?;
         for level in (0..self.height).rev() {
@@ -139,7 +139,7 @@ impl TensorList {
     }
 }
 
-/// Returns which child of a node, `level` levels above the items, leads to an item.
+/// Returns the index of the child that leads to an item. The child's parent is `level` levels above the items.
 fn child_of(index: usize, level: u32) -> usize {
     index / WIDTH.pow(level) % WIDTH
 }

@@ -209,11 +209,12 @@ impl<'a> TensorView<'a> {
         self.typed()
     }
 
-    /// Returns the bits of the elements in row-major order as unsigned integers, for code that is the same for all dtypes of
-    /// a width. An element of a complex number has two.
+    /// Returns the bits of the elements in row-major order as unsigned integers, for code that is the same for all
+    /// dtypes of a width. A complex element is two such integers.
     ///
     /// # Errors
-    /// `DType`: `T` is not the unsigned integer of the width, or the elements are bools. `Shape`: the view is not row-major.
+    /// `DType`: `T` is not the unsigned integer of the width, or the elements are bools. `Shape`: the view is not
+    /// row-major.
     pub(crate) fn as_unsigned<T: Element>(&self) -> Result<&'a [T]> {
         check_unsigned::<T>(self.dtype)?;
         self.typed()

@@ -1,5 +1,5 @@
-//! Nodes of every importable op give the results recorded from TensorFlow, and the recorded cases would show two
-//! operands that change places.
+//! Nodes of every importable op give the results recorded from TensorFlow. The recorded cases detect an import that
+//! swaps two operands.
 
 use std::collections::BTreeMap;
 
@@ -144,7 +144,7 @@ fn value(tensor: &str) -> Tensor {
 }
 
 fn are_close(op: &str, got: &[Tensor], expected: &[Tensor]) -> bool {
-    // A small unknown of a system carries the errors of the great ones.
+    // A small unknown of a linear system has an absolute error as great as the error of the great unknowns.
     let small = if op == "MatrixSolveLs" { 1e-6 } else { 0.0 };
     got.len() == expected.len()
         && got.iter().zip(expected).all(|(got, expected)| {
@@ -188,8 +188,8 @@ fn nodes_give_what_tensorflow_gives() {
     assert!(wrong.is_empty(), "{} cases:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// TensorFlow ignores attributes that its op does not declare. Our softmax has an axis, and TensorFlow's `Softmax` lacks
-/// one.
+/// TensorFlow ignores attributes that its op does not declare. Our softmax has an axis, and TensorFlow's `Softmax` has
+/// none.
 #[test]
 fn attributes_that_tensorflow_does_not_declare_are_ignored() -> Result<()> {
     let text = r#"

@@ -216,7 +216,7 @@ fn mutated_models_run_or_are_refused() {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let seconds = number("SHAPEFLOW_MUTATE_SECONDS").unwrap_or(3);
     let seed = number("SHAPEFLOW_SEED").unwrap_or(1);
-    let kept = std::env::var_os("SHAPEFLOW_MUTATED");
+    let model_path = std::env::var_os("SHAPEFLOW_MUTATED");
     let seeds: Vec<Vec<String>> = samples()
         .iter()
         .map(|sample| {
@@ -236,7 +236,7 @@ fn mutated_models_run_or_are_refused() {
                 mutate(&mut words, &pool, &mut random);
             }
             let text = words.concat();
-            if let Some(path) = &kept {
+            if let Some(path) = &model_path {
                 std::fs::write(path, &text).unwrap();
             }
             fine += usize::from(run(&text, &mut random).is_ok());

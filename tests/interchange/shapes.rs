@@ -33,7 +33,7 @@ fn cases() -> Vec<(Json, Vec<u8>)> {
     cases.map(|(case, graph)| (serde_json::from_slice(case).unwrap(), graph.to_vec())).collect()
 }
 
-/// Returns the recorded sizes of a shape, each `None` if it is unknown. Returns none for an unknown rank.
+/// Returns the recorded sizes of a shape, each `None` if it is unknown. Returns `None` for an unknown rank.
 fn recorded(shape: &Json) -> Option<Vec<Option<i64>>> {
     let dims = shape.as_array()?;
     Some(dims.iter().map(Json::as_i64).collect())

@@ -67,7 +67,7 @@ fn max_abs(tensors: &[Tensor], filter: impl Fn(usize) -> bool) -> f64 {
 
 /// Compares both backends at every run of a recipe. The error says what differs.
 ///
-/// `props` are the properties of the recipe's values; without them, they are derived from its ops.
+/// `props` are the properties of the recipe's values. If `props` is `None`, the properties are derived from the ops.
 pub fn check_backends(
     recipe: &Recipe,
     props: Option<&[ElementProps]>,

@@ -95,7 +95,7 @@ fn errors_of_custom_shape_functions_are_explained() -> Result<()> {
     Ok(())
 }
 
-/// Reads the element after the one at the index, which the last element lacks.
+/// Reads element `index + 1`. At the last index, this element lies outside the operand.
 static NEXT: OpDef =
     OpDef::compute("next_element", |cx, _output, index| cx.operand(0, &[index[0].clone() + Index::from(1)]))
         .operands(&[Operand::Data("x")])

@@ -5,7 +5,7 @@ use shapeflow::{
     concat, shape,
 };
 
-/// The inputs: a predicate, floats, integers, a scalar position and floats of another number.
+/// Adds the inputs: a predicate, floats of shape `floats`, four integers, a scalar integer, and four floats.
 fn inputs(g: &Graph, floats: TensorShape) -> Result<[Value<'_>; 5]> {
     Ok([
         g.input("p", DType::Bool, shape![])?,
@@ -39,6 +39,7 @@ fn feeds(predicate: bool, count: usize, divisor: i64) -> Vec<Tensor> {
     ]
 }
 
+/// Branches that become selections in a kernel.
 const SELECTED: &[(&str, Build)] = &[
     ("one op each", |g, [p, x, ..]| g.cond(p, || Ok(x * 2.0), || Ok(x + 1.0))),
     ("several results", |g, [p, x, i, ..]| {
@@ -56,6 +57,7 @@ const SELECTED: &[(&str, Build)] = &[
     }),
 ];
 
+/// Branches that stay branches.
 const BRANCHES: &[(&str, Build)] = &[
     ("a division of integers", |g, [p, _, i, k, _]| g.cond(p, || i.floordiv(k), || Ok(i))),
     ("a remainder of integers", |g, [p, _, i, k, _]| g.cond(p, || Ok(i), || i.floormod(k))),
@@ -81,7 +83,7 @@ fn cheap_branches_become_one_kernel() -> Result<()> {
         let stats = exe.stats();
         assert_eq!(stats.host_nodes, 0, "{name}: {}", exe.kernels());
         let interpreted = compile(shape![4], *build, Backend::Interpreter)?;
-        // A sequence of sizes that only a run knows keeps the branch, which gives the expected results.
+        // With a size that only a run knows, the graph keeps the branch. The branch gives the expected results.
         let branch = compile(shape!["n"], *build, Backend::Jit)?;
         for (predicate, divisor) in [(true, 2), (false, 5), (true, 9)] {
             let feeds = feeds(predicate, 4, divisor);

@@ -1,4 +1,4 @@
-//! Serialized examples and lines of CSV against the values that a plain encoder wrote into them.
+//! Compares parsed examples and fields of CSV with the values that a plain encoder wrote.
 
 use shapeflow::{
     CsvOptions, DType, Error, ExampleFeature, Graph, ParsedFeature, Result, Tensor, TensorView, Value, shape,
@@ -40,7 +40,7 @@ fn example(features: &[(&str, Vec<u8>)]) -> Vec<u8> {
     field(1, &features.iter().flat_map(entry).collect::<Vec<u8>>())
 }
 
-/// Runs what `build` makes of fed strings.
+/// Runs the graph that `build` makes from fed strings.
 fn run(
     strings: &[Vec<u8>],
     build: impl for<'g> Fn(Value<'g>) -> Result<Vec<Value<'g>>>,
@@ -51,7 +51,7 @@ fn run(
 }
 
 /// Returns the message of an error without the call in front of it.
-fn said(error: &Error) -> String {
+fn message_of(error: &Error) -> String {
     error.message().split_once("): ").map_or(error.message(), |(_, message)| message).to_string()
 }
 
@@ -145,9 +145,9 @@ fn damaged_messages_and_missing_features_are_named() {
     assert_eq!(parse(&whole, sparse()).unwrap()[1].to_vec::<i64>().unwrap(), [1, 300]);
     for length in 1..whole.len() {
         let error = parse(&whole[..length], sparse()).unwrap_err();
-        assert_eq!(said(&error), "example 1 must be a serialized Example message");
+        assert_eq!(message_of(&error), "example 1 must be a serialized Example message");
     }
-    let refused = |feature: ExampleFeature| said(&parse(&whole, feature).unwrap_err());
+    let refused = |feature: ExampleFeature| message_of(&parse(&whole, feature).unwrap_err());
     let pair = ExampleFeature::dense(DType::I64, &[2]);
     assert_eq!(refused(pair), "feature \"a\" of example 0 must be there, because it has no default");
     let triple = ExampleFeature::dense(DType::I64, &[3]).or(Tensor::from([0i64; 3]));
@@ -188,7 +188,7 @@ fn lines_have_the_fields_that_were_written() {
     let refused = |line: &str| {
         let defaults = [Tensor::from([0i32]), Tensor::zeros(DType::I32, &[0]).unwrap()];
         let read = run(&[line.into()], |x| x.decode_csv(&defaults, &CsvOptions::new().delimiter(b';')));
-        said(&read.unwrap_err())
+        message_of(&read.unwrap_err())
     };
     assert_eq!(refused("1;2;3"), "there must be 2 fields, got 3 in line 0, \"1;2;3\"");
     assert!(refused("1;").starts_with("field 1 must not be missing, because it has no default"));

@@ -9,8 +9,8 @@ use crate::op_call::Call;
 use crate::rng::Rng;
 use crate::tensor_compare::tensor_of;
 
-/// A dimension of a source. A run variable is a number that each run has; a variant holds its index in
-/// `recipe.runs[run]`.
+/// A dimension of a source. A run variable is a number that each run sets. The variants refer to a run variable by its
+/// index in `recipe.runs[run]`.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Size {
     Known(i64),
@@ -69,7 +69,7 @@ pub struct Step {
     pub data: Vec<usize>,
     /// The numbers of the parameters that are values.
     pub params: Vec<usize>,
-    /// How many outputs the node has.
+    /// The number of outputs of the node.
     pub outputs: usize,
 }
 
@@ -80,7 +80,7 @@ pub struct Recipe {
     pub sources: Vec<Source>,
     pub steps: Vec<Step>,
     pub outputs: Vec<usize>,
-    /// By run: the values of the run variables.
+    /// For each run, the values of the run variables.
     pub runs: Vec<Vec<i64>>,
 }
 

@@ -335,7 +335,8 @@ fn symbols_of_no_input_axis_are_solved_from_reshapes() -> Result<()> {
     Ok(())
 }
 
-/// The elements of `x * constant` wrap; the dims that stand for them do not, and nothing needs them as sizes.
+/// The elements of `x * constant` wrap when the graph runs. Inference tracks the elements as dims, which do not wrap.
+/// The run succeeds because no size depends on these dims.
 #[test]
 fn integer_elements_that_wrap_are_data_on_both_backends() -> Result<()> {
     let g = Graph::new();

@@ -1,4 +1,4 @@
-//! Ops on sparse tensors against plain loops over dense ones.
+//! Compares ops on sparse tensors with plain loops over dense matrices.
 
 use shapeflow::{
     Backend, CompileOptions, DType, Dim, Graph, Result, Tensor, TensorShape, Value, sparse_concat,
@@ -40,7 +40,8 @@ impl Sparse {
     }
 }
 
-/// Runs what `build` makes of fed sparse tensors, with machine code and with the interpreter, of known and unknown ranks.
+/// Runs the graph that `build` makes from fed sparse tensors: with machine code and with the interpreter, and with
+/// known and unknown ranks.
 fn run(
     given: &[&Sparse],
     build: impl for<'g> Fn(&[[Value<'g>; 3]]) -> Result<Vec<Value<'g>>>,

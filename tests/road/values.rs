@@ -15,6 +15,7 @@ use crate::tensor_compare::{Bound, difference, tensor_of};
 
 /// A line of `tests/data/values.jsonl` as a call of one of our ops.
 struct Case {
+    /// The number of the line.
     number: usize,
     call: Call,
     data: Vec<Tensor>,
@@ -24,7 +25,7 @@ struct Case {
     expected: Option<Vec<Tensor>>,
 }
 
-/// The knowledge of shapes with which inputs are declared.
+/// The part of an input's shape that its declaration states.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Declared {
     /// All sizes.
@@ -197,6 +198,8 @@ fn declare(tensor: &Tensor, declared: Declared) -> TensorShape {
     }
 }
 
+/// Runs a case. If `fed`, its parameters are inputs instead of attributes. If `wide`, these inputs are i64 instead of
+/// i32.
 fn run(case: &Case, backend: Backend, fed: bool, declared: Declared, wide: bool) -> Result<Vec<Tensor>> {
     let graph = Graph::new();
     let mut feeds: Vec<Tensor> = Vec::new();
@@ -236,7 +239,7 @@ fn run(case: &Case, backend: Backend, fed: bool, declared: Declared, wide: bool)
     exe.run_all(&views)
 }
 
-/// Returns what differs between a result and the recorded outcome, or `None`.
+/// Returns a text about the difference between a result and the recorded outcome; `None` if they agree.
 fn mismatch(case: &Case, result: std::thread::Result<Result<Vec<Tensor>>>) -> Option<String> {
     match (result, &case.expected) {
         (Err(panic), _) => Some(format!("a panic: {}", panic_message(&*panic))),

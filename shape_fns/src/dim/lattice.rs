@@ -39,8 +39,8 @@ impl Dim {
     }
 }
 
-/// An argument. The number is the position of the nested call of the same function from which the argument was
-/// flattened.
+/// An argument of the flattened call. If the argument comes from a nested call of the same function, the number tells
+/// which: it is the position of the nested call among the arguments.
 type Arg = (Dim, Option<usize>);
 
 /// Returns `function(args)` in canonical form: nested calls are flattened, arguments are sorted and distinct, and
@@ -97,9 +97,9 @@ fn drop_dominated(function: Function, args: &mut SmallVec<[Arg; 2]>) {
     'args: for arg in args.drain(..) {
         let mut position = 0;
         while let Some(other) = kept.get(position) {
-            let is_other_call = arg.1.is_none() || arg.1 != other.1;
+            let is_comparable = arg.1.is_none() || arg.1 != other.1;
             let dominates = |a: &Arg, b: &Arg| match function {
-                _ if !is_other_call => false,
+                _ if !is_comparable => false,
                 Function::Min => a.0.le(&b.0) == Some(true),
                 _ => a.0.ge(&b.0) == Some(true),
             };

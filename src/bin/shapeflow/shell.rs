@@ -1,4 +1,4 @@
-//! `shapeflow completions`, `shapeflow man` and `shapeflow schema`: files that integrate the command line into a system.
+//! `shapeflow completions`, `man` and `schema`: print files that integrate the command line into a system.
 
 use clap::{ArgMatches, Command};
 use clap_complete::Shell;
@@ -15,7 +15,7 @@ pub(crate) fn completions(arguments: &ArgMatches, mut command: Command) -> Resul
     Ok(script)
 }
 
-/// Prints the manual page: of all commands together, each in a section of its own.
+/// Prints one manual page for all commands. Each command has a section of its own.
 pub(crate) fn man(mut command: Command) -> Result<Vec<u8>, Failure> {
     let failed = |error: std::io::Error| Failure::output("the manual page", error);
     command.build();

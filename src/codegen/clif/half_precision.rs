@@ -28,7 +28,7 @@ impl Emitter<'_, '_> {
     }
 
     /// Rounds to nearest even and clears the lower `dropped` bits. The code adds half a unit of the last kept bit, or
-    /// one less if this bit is 0. A carry goes into the exponent, which makes the right number.
+    /// one less if this bit is 0. A carry increments the exponent, which gives the right power of two.
     fn round_bits(&mut self, bits: Value, dropped: u32) -> Value {
         let shifted = self.shift_right(bits, dropped);
         let one = self.splat_i32(1);
@@ -61,7 +61,8 @@ impl Emitter<'_, '_> {
         let over = self.b.ins().icmp(IntCC::SignedGreaterThan, normal, largest);
         let infinity = self.splat_i32(0x7f80_0000);
         let normal = self.choose(over, infinity, normal);
-        // Below 2^-14 the last bit of an f16 is 2^-24, like that of an f32 near 0.5.
+        // The last bit of an f16 below 2^-14 stands for 2^-24, and so does the last bit of an f32 in [0.5, 1). So an
+        // addition of 0.5 rounds as f16 does.
         let absolute = self.cast_bits(types::F32X4, magnitude);
         let half = self.splat_bits(Repr::F32, 0x3f00_0000);
         let raised = self.b.ins().fadd(absolute, half);

@@ -112,14 +112,15 @@ fn row_gather() -> KernelBody {
     code(slots, 2, body)
 }
 
-/// Rows of a table chosen by arithmetic with numbers, and by a comparison that two selections read.
-fn chosen_rows(compare: BinaryOp, from_number: bool) -> KernelBody {
+/// Rows of a table. The index of a row comes from arithmetic with constants, and from two selections that read one
+/// comparison. If `constant_first`, the constant is the left operand of the comparison.
+fn chosen_rows(compare: BinaryOp, constant_first: bool) -> KernelBody {
     let i64 = DType::I64;
     let mut body = BodyBuilder::default();
     let index = body.push(DType::I32, InstOp::Load(0));
     let index = body.push(i64, InstOp::Cast(index));
     let [zero, one, three, five] = [0, 1, 3, 5].map(|k| body.push(i64, InstOp::Const(Scalar::I64(k))));
-    let (a, b) = if from_number { (three, index) } else { (index, three) };
+    let (a, b) = if constant_first { (three, index) } else { (index, three) };
     let holds = body.push(DType::Bool, InstOp::Binary(compare, a, b));
     let back = body.binary(BinaryOp::Sub, five, index);
     let low = body.binary(BinaryOp::Min, index, three);
@@ -134,7 +135,7 @@ fn chosen_rows(compare: BinaryOp, from_number: bool) -> KernelBody {
     KernelBody { passes: vec![Pass { body: body.0, reduces: Vec::new() }], ..row_gather() }
 }
 
-/// Sums of rows of a table. A loop over indices, shifted by a scalar, names the rows.
+/// Sums of rows of a table. A loop adds a scalar to each index of a list, and sums the rows with these indices.
 fn bags() -> KernelBody {
     let mut body = BodyBuilder::default();
     let index = body.push(DType::I32, InstOp::Load(0));
@@ -190,13 +191,13 @@ fn rows_are_chosen_by_arithmetic() {
     for machine in TestMachine::all() {
         let mut batch = Batch::new(machine);
         for compare in [BinaryOp::Lt, BinaryOp::Le, BinaryOp::Eq, BinaryOp::Ne] {
-            for from_number in [false, true] {
+            for constant_first in [false, true] {
                 let random = &mut Random::new(7);
                 let sizes = CaseSizes { rows: 50, n: 9, extents: Vec::new() };
-                let code = chosen_rows(compare, from_number);
+                let code = chosen_rows(compare, constant_first);
                 let mut case = KernelCase::new(random, &code, sizes, vec![9, 40], &[0, 8 * 40, 0]);
                 case.fill(0, |k| Scalar::I32(k as i32 % 6));
-                batch.add(case, format!("{compare:?}, {from_number}"));
+                batch.add(case, format!("{compare:?}, {constant_first}"));
             }
         }
         batch.check();
@@ -204,14 +205,14 @@ fn rows_are_chosen_by_arithmetic() {
 }
 
 #[test]
-fn kernels_of_everyday() {
+fn usual_kernels_give_the_right_bytes() {
     for machine in TestMachine::all() {
         let mut batch = Batch::new(machine);
         let random = &mut Random::new(5);
         for n in [0, 1, 3, 4, 15, 16, 17, 31, 64, 100, 1000, 5000] {
             for code in [relu(), normalized_rows()] {
                 let sizes = CaseSizes { rows: 3, n, extents: Vec::new() };
-                batch.add(KernelCase::new(random, &code, sizes, Vec::new(), &[]), "everyday");
+                batch.add(KernelCase::new(random, &code, sizes, Vec::new(), &[]), "usual");
             }
             let sizes = CaseSizes { rows: 4, n, extents: Vec::new() };
             let mut case = KernelCase::new(random, &row_gather(), sizes, vec![6, 40], &[0, 5 * 40, 0]);

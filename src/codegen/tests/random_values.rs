@@ -75,7 +75,8 @@ pub(super) fn element(random: &mut Random, dtype: DType) -> Scalar {
             0 => eval_cast(Scalar::F64(random.pick(&special)), dtype),
             1 => eval_cast(Scalar::F64((bits % 64) as f64 - 31.0), dtype),
             2 => eval_cast(Scalar::F64((bits as i32) as f64 / 1e6), dtype),
-            // Conversion sets the quiet bit of a half NaN, so that two NaNs compare as equal.
+            // The bits may be a NaN. Conversion sets the quiet bit of a half NaN, so the tests take any two NaNs as
+            // equal.
             _ => any,
         };
     }

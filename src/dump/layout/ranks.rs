@@ -9,8 +9,8 @@ pub(super) fn ranks(sketch: &Sketch) -> Vec<usize> {
     let first = usize::from(sketch.boxes.iter().any(|item| item.pin == Pin::Top));
     let mut ranks: Vec<usize> = Vec::with_capacity(sketch.boxes.len());
     for item in &sketch.boxes {
-        let lowest = item.operands.iter().map(|(source, _, _)| ranks[*source] + 1).max().unwrap_or(0);
-        ranks.push(if item.pin == Pin::Top { 0 } else { lowest.max(first) });
+        let below_operands = item.operands.iter().map(|(source, _, _)| ranks[*source] + 1).max().unwrap_or(0);
+        ranks.push(if item.pin == Pin::Top { 0 } else { below_operands.max(first) });
     }
     let unpinned = sketch.boxes.iter().zip(&ranks).filter(|(item, _)| item.pin != Pin::Bottom);
     let last = unpinned.map(|(_, rank)| rank + 1).max().unwrap_or(0);

@@ -15,8 +15,9 @@ pub fn asinh(x: Expr) -> Expr {
         let z = &magnitude * &magnitude;
         let root = plus(&z, 1.0).sqrt();
         let near = &magnitude + z / plus(&root, 1.0);
-        let doubled = huge.clone().select(x.like(std::f64::consts::LN_2), x.like(0.0));
-        with_sign(&(log1p(huge.select(magnitude, near)) + doubled), x)
+        // For huge |x|, asinh(|x|) is ln(2|x|) = ln |x| + ln 2.
+        let ln_factor = huge.clone().select(x.like(std::f64::consts::LN_2), x.like(0.0));
+        with_sign(&(log1p(huge.select(magnitude, near)) + ln_factor), x)
     })
 }
 
@@ -28,8 +29,9 @@ pub fn acosh(x: Expr) -> Expr {
         let near = &t + (&t + &t + &t * &t).sqrt();
         // For x < 1 the result must be NaN, but the two terms above might cancel. The argument -2 makes log1p NaN.
         let near = t.less(x.like(0.0)).select(x.like(-2.0), near);
-        let doubled = huge.clone().select(x.like(std::f64::consts::LN_2), x.like(0.0));
-        log1p(huge.select(x.clone(), near)) + doubled
+        // For huge x, acosh(x) is ln(2x) = ln x + ln 2.
+        let ln_factor = huge.clone().select(x.like(std::f64::consts::LN_2), x.like(0.0));
+        log1p(huge.select(x.clone(), near)) + ln_factor
     })
 }
 

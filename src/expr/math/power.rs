@@ -114,10 +114,10 @@ fn float_pow(x: &Expr, y: &Expr) -> Expr {
     let odd = !even & &integral;
     let no_sign = format.word(0);
     let signed = bits(&power) | odd.select(bits(x) & format.sign(), no_sign);
-    let no_root = x.clone().less(zero.clone()) & x.like(f64::NEG_INFINITY).less(x.clone()) & !integral;
-    let value = no_root.select(x.like(f64::NAN), from_bits(&signed));
-    let certain = y.clone().equal(zero) | x.clone().equal(one.clone());
-    certain.select(one, value)
+    let is_undefined = x.clone().less(zero.clone()) & x.like(f64::NEG_INFINITY).less(x.clone()) & !integral;
+    let value = is_undefined.select(x.like(f64::NAN), from_bits(&signed));
+    let is_one = y.clone().equal(zero) | x.clone().equal(one.clone());
+    is_one.select(one, value)
 }
 
 /// Computes `x^y` for `x >= 0` in f64, from f32 arguments; 1 for `x = 1`, also for infinite `y`.
@@ -180,8 +180,8 @@ fn positive_pow(x: &Expr, y: &Expr) -> Expr {
     // If the power overflows, vanishes, or is 1 because x = 1, the low part may be NaN and must not count.
     let bounded = abs(&total).less(x.like(1100.0));
     let total_low = bounded.select(total_low, x.like(0.0));
-    let certain = x.clone().equal(x.like(1.0));
-    let total_low = certain.select(x.like(0.0), total_low);
+    let is_one = x.clone().equal(x.like(1.0));
+    let total_low = is_one.select(x.like(0.0), total_low);
     exp2_of_sum(&at_most(&at_least(&total, -1080.0), 1025.0), Some(&total_low))
 }
 

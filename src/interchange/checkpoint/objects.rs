@@ -1,4 +1,5 @@
-//! The names of variables in a checkpoint whose keys are paths through the objects of a program.
+//! Finds the key of a variable in a checkpoint. The keys may be paths through the objects of a program; a table in the
+//! checkpoint, the object graph, maps the names of variables to these keys.
 
 use std::collections::HashMap;
 
@@ -33,7 +34,8 @@ struct SavedTensorProto {
 }
 
 impl Checkpoint {
-    /// Returns the key of the tensor of a variable: the variable's name, or a path that the object graph gives for it.
+    /// Returns the key of the tensor of a variable: the variable's name, or the path that the object graph gives for
+    /// this name.
     ///
     /// # Errors
     /// The object graph is damaged.
@@ -48,7 +50,7 @@ impl Checkpoint {
         Ok(self.keys_by_name.get_or_init(|| keys).get(name).cloned())
     }
 
-    /// Reads the keys of variables by the names of the variables; none if the checkpoint has no object graph.
+    /// Reads the map from the names of variables to their keys. The map is empty if the checkpoint has no object graph.
     fn read_objects(&self) -> Result<HashMap<String, String>> {
         if !self.contains(OBJECT_GRAPH) {
             return Ok(HashMap::new());

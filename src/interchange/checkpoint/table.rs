@@ -1,4 +1,4 @@
-//! Reads a sorted string table: a file of blocks, whose last block is the index of the others.
+//! Reads a sorted string table: a file of blocks. The last block is the index of the other blocks.
 
 use super::block::{Handle, visit_entries};
 use super::damage::damaged;
@@ -31,7 +31,7 @@ pub(super) fn visit_table(file: &[u8], mut visit: impl FnMut(&[u8], &[u8]) -> Re
         // Blocks that repeat or overlap would let a small file describe a large table.
         if block.offset < end {
             return damaged(format_args!(
-                "blocks must not overlap, got one at byte {} of {end}",
+                "blocks must not overlap, got a block at byte {} after a block that ends at byte {end}",
                 block.offset
             ));
         }

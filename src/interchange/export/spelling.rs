@@ -27,7 +27,7 @@ enum Input {
 struct Draft {
     /// The inputs, each with the argument that TensorFlow's signature declares for it.
     inputs: Vec<(Argument, Input)>,
-    /// The operands that the node omits in this crate.
+    /// The inputs of the TensorFlow op that the node lacks. The export writes a default for each.
     absent: Vec<&'static str>,
 }
 
@@ -68,7 +68,7 @@ impl Exporter<'_> {
                 .find(|(_, own)| *own == own_name)
                 .map_or(own_name.to_string(), |(tensorflow_name, _)| (*tensorflow_name).to_string())
         };
-        // Without an attribute our op has its default, which is not the value that this spelling implies.
+        // A node without the attribute has this crate's default, which is not the value that this spelling implies.
         if spelling.implied.iter().any(|(own, _)| node.attrs().get(own).is_none()) {
             return Ok(None);
         }
@@ -168,8 +168,8 @@ impl Exporter<'_> {
         Ok(Some(def))
     }
 
-    /// Finds the source of every input of the TensorFlow op. Returns none if an input has no source, or if an operand
-    /// of the node becomes no input. `names` are the names of the inputs in the row of the shape function.
+    /// Finds the source of every input of the TensorFlow op. Returns `None` if an input has no source, or if an operand
+    /// of the node is the source of no input. `names` are the names of the inputs in the row of the shape function.
     fn draft(
         &self,
         node: &Node,
@@ -217,24 +217,24 @@ impl Exporter<'_> {
             if name.ends_with("..") {
                 continue;
             }
-            let (_, what) = spelling.absent.iter().find(|(own, _)| *own == name)?;
+            let (_, default) = spelling.absent.iter().find(|(own, _)| *own == name)?;
             let first = *node.operands.first()?;
             let shape = self.data.table.resolve_shape(&self.data.values[first.at()].shape);
-            let ones = node.attrs().get("begin").and_then(Attr::to_elements).map(|begin| begin.len());
-            let ones = ones.or_else(|| {
+            let begin_len = node.attrs().get("begin").and_then(Attr::to_elements).map(|begin| begin.len());
+            let begin_len = begin_len.or_else(|| {
                 let begin = node.operands.get(1)?;
                 let shape = self.data.table.resolve_shape(&self.data.values[begin.at()].shape);
                 usize::try_from(shape.dims()?.first()?.as_known()?).ok()
             });
-            let parameter = Parameter::absent(*what, first, &shape, ones.unwrap_or(0))?;
+            let parameter = Parameter::absent(*default, first, &shape, begin_len.unwrap_or(0))?;
             draft.inputs.push((*argument, Input::Parameter(name, parameter)));
             draft.absent.push(name);
         }
         (used == node.operands.len()).then_some(draft)
     }
 
-    /// Derives the type attributes from the dtypes of inputs and outputs. Returns none if TensorFlow's op has other
-    /// output dtypes than the node.
+    /// Derives the type attributes from the dtypes of inputs and outputs. Returns `None` if TensorFlow's op would have
+    /// other output dtypes than the node.
     fn type_attrs(
         &self,
         node: &Node,
@@ -244,7 +244,7 @@ impl Exporter<'_> {
         let mut types: BTreeMap<&'static str, DType> = BTreeMap::new();
         for (argument, input) in &draft.inputs {
             if let (ArgumentType::Attr(attr), Input::Value(value)) = (argument.dtype, input) {
-                // If one attribute is for i32 and i64 values, it is i64, and the i32 values are cast.
+                // If i32 values and i64 values share an attribute, the attribute is i64, and the i32 values are cast.
                 let dtype = self.dtype(*value);
                 let known = types.entry(attr).or_insert(dtype);
                 if dtype == DType::I64 && *known == DType::I32 {

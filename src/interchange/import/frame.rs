@@ -182,8 +182,8 @@ impl<'a, 'g> Frame<'a, 'g> {
         }
     }
 
-    /// Returns whether the node is auxiliary: this crate's export added it to compute an input that TensorFlow
-    /// requires. The nodes that read it have its value as an attribute too, so the import skips it.
+    /// Returns whether the node is auxiliary: this crate's export added the node to compute an input that TensorFlow
+    /// requires. The readers of an auxiliary node have its value as an attribute too, so the import skips the node.
     pub(super) fn is_auxiliary(&self, node: usize) -> bool {
         matches!(self.attr(node, AUXILIARY), Some(AttrKind::B(true)))
     }

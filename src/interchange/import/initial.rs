@@ -1,8 +1,8 @@
 //! Finds the values that a SavedModel gives its resources before it serves.
 //!
 //! TensorFlow runs two nodes of a SavedModel after it has loaded the graph: one restores the variables from the
-//! checkpoint, one initialises the rest. The import builds these nodes in a graph of their own, and records what they
-//! write.
+//! checkpoint, and one initialises all other resources. The import builds these nodes in a graph of their own, and
+//! records the values that the nodes write.
 
 use std::rc::Rc;
 
@@ -31,7 +31,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         let frame = Frame::of_graph(importer.model)?;
         for name in &self.saved.initializers {
             let Some((node, _)) = frame.tensor(name) else {
-                return damaged(format!("there is no node named {name}, which initialises the model"));
+                return damaged(format!("the initialiser {name} of the model must be a node of the graph"));
             };
             let order = frame.order(&[node])?;
             importer.build(&frame, &order)?;
@@ -41,7 +41,8 @@ impl<'a, 'g> Importer<'a, 'g> {
         Ok(state)
     }
 
-    /// Returns the value that a variable has so far: before any run, or before the next node of an initialiser.
+    /// Returns the value that the initialisers give a variable. While they are imported, this is the value that the
+    /// nodes imported so far give it.
     fn value_so_far(&mut self, variable: &str) -> Result<Option<Initial>> {
         match &self.recording {
             Some(state) => Ok(state.variables.get(variable).cloned()),
@@ -52,7 +53,8 @@ impl<'a, 'g> Importer<'a, 'g> {
     /// Returns the tensor that a variable has before any run; `None` if nothing gives it one.
     ///
     /// # Errors
-    /// The tensor is damaged in the checkpoint, or an initialiser computes it from what the import does not know.
+    /// The tensor is damaged in the checkpoint, or an initialiser computes it from values that the import does not
+    /// know.
     pub(super) fn variable_tensor(&mut self, variable: &str) -> Result<Option<Tensor>> {
         let value = self.value_so_far(variable)?;
         let checkpoint = self.saved.checkpoint.as_ref();
@@ -79,7 +81,7 @@ impl<'a, 'g> Importer<'a, 'g> {
     /// Returns the keys and values that a table has before any run; `None` if nothing fills it.
     ///
     /// # Errors
-    /// The model is damaged, or an initialiser computes the content from what the import does not know.
+    /// The model is damaged, or an initialiser computes the content from values that the import does not know.
     pub(super) fn initial_content(&mut self, table: &str) -> Result<Option<(Tensor, Tensor)>> {
         let content = match &self.recording {
             Some(state) => state.tables.get(table).cloned(),
@@ -91,8 +93,9 @@ impl<'a, 'g> Importer<'a, 'g> {
                 Ok(Some((keys, values)))
             }
             Some(Content::Unknown(node)) => {
-                let message =
-                    format!("the table {table} must be filled with constants, got what {node} computes");
+                let message = format!(
+                    "the table {table} must be filled with constants, got values that {node} computes"
+                );
                 Err(Error::new(ErrorKind::Compile, Phase::Build, message))
             }
             None => Ok(None),
@@ -182,7 +185,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         self.handle(frame, index, name, inputs, &resources)
     }
 
-    /// Returns the tensor of a value that depends only on constants, also of a large constant.
+    /// Returns the tensor of a value that depends only on constants. The value may itself be a large constant.
     pub(super) fn constant_tensor(&self, value: Value<'g>) -> Option<Tensor> {
         let value = value.index().ok()?;
         let data = self.graph.read();

@@ -20,8 +20,8 @@ use crate::graph::{OpBuilder, Value};
 use crate::op::{OpRef, Operand, TfOp, spread_names};
 
 impl<'a, 'g> Importer<'a, 'g> {
-    /// Imports an op with a definition of the registry. If none fits, the node gets a shape function only; if there is
-    /// no shape function either, it becomes an opaque node.
+    /// Imports an op with a definition of the registry. If no definition fits, the node gets a shape function only. If
+    /// the op has no shape function either, the node becomes opaque.
     pub(super) fn op(
         &mut self,
         frame: &Frame<'a, 'g>,
@@ -126,7 +126,7 @@ impl<'a, 'g> Importer<'a, 'g> {
     }
 
     /// Maps the inputs to the operands of a definition; `None` if the inputs do not fit. `absent` has the names of
-    /// operands that the node omits in this crate.
+    /// inputs that the node lacks in this crate: the export added them.
     #[expect(
         clippy::too_many_arguments,
         reason = "a node has attributes of TensorFlow and attributes that an export of this crate adds"
@@ -183,7 +183,7 @@ impl<'a, 'g> Importer<'a, 'g> {
                 call.attrs.insert(operand.name(), Attr::Float(float));
                 continue;
             }
-            // TensorFlow has parameters of narrower integers too; a parameter here is i32 or i64.
+            // A parameter of TensorFlow may be a narrower integer. A parameter of this crate is i32 or i64.
             let is_parameter = matches!(operand, Operand::Size(_) | Operand::Structure(_));
             let is_narrow = matches!(imported.value.dtype(), DType::I8 | DType::I16);
             let value = match is_parameter && is_narrow {
@@ -238,7 +238,8 @@ impl<'a, 'g> Importer<'a, 'g> {
     }
 
     /// Imports a node without a definition. The dtypes of its outputs come from the signature, the attributes, and the
-    /// nodes that read them. The shapes come from the attribute `output_shapes`. Any other dtype or shape is unknown.
+    /// nodes that read the outputs. The shapes come from the attribute `output_shapes`. Any other dtype or shape is
+    /// unknown.
     pub(super) fn opaque(
         &mut self,
         frame: &Frame<'a, 'g>,

@@ -14,12 +14,12 @@ pub(super) struct InitialState {
     pub tables: HashMap<Rc<str>, Content>,
 }
 
-/// What a lookup table holds before any run.
+/// The content of a lookup table before any run.
 #[derive(Clone)]
 pub(super) enum Content {
     /// Keys and values.
     Known(Box<[Tensor; 2]>),
-    /// What only TensorFlow computes. The text names the node that stores it.
+    /// Content that only TensorFlow computes. The text names the node that stores the content.
     Unknown(String),
 }
 
@@ -28,7 +28,7 @@ pub(super) enum Content {
 pub(super) enum Initial {
     Restored(Rc<Restored>),
     Tensor(Tensor),
-    /// A value that only TensorFlow computes. The text names the node that stores it.
+    /// A value that only TensorFlow computes. The text names the node that stores the value.
     Unknown(String),
 }
 

@@ -11,8 +11,8 @@ use super::frame::{Frame, MAX_TENSORS, damaged};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::op::{OpRef, TfOp};
 
-/// Returns this crate's name of a TensorFlow attribute. `renamed` and the row have pairs of TensorFlow's name and this
-/// crate's; an attribute in neither keeps its name.
+/// Returns this crate's name of a TensorFlow attribute. `renamed` and the row hold pairs `(TensorFlow's name, this
+/// crate's name)`. An attribute in neither list keeps its name.
 pub(super) fn own_name<'n>(
     name: &'n str,
     renamed: &[(&'static str, &'static str)],
@@ -29,7 +29,8 @@ pub(super) fn own_name<'n>(
 /// Returns `attrs`, extended by the dtype attributes that the definition needs to produce the `expected` output dtypes.
 ///
 /// # Errors
-/// The definition cannot produce these dtypes, or refuses the dtypes of the operands. The error is the refusal.
+/// `Some(error)`: the definition refuses the dtypes of the operands. `None`: the definition accepts the dtypes of the
+/// operands, but cannot produce the expected dtypes.
 #[expect(clippy::too_many_arguments, reason = "two spellings of one call may differ in each argument")]
 pub(super) fn add_dtype_attrs(
     def: &OpRef,
@@ -62,13 +63,14 @@ pub(super) fn add_dtype_attrs(
         _ => false,
     };
     let mut explicit = attrs.clone();
-    let table = signature(&node.op);
-    let declared = table.iter().flat_map(|table| &table.attrs).filter(|attr| attr.kind == "type");
+    let signature = signature(&node.op);
+    let declared = signature.iter().flat_map(|signature| &signature.attrs).filter(|attr| attr.kind == "type");
     for attr in declared {
         let renamed = own_name(attr.name, spelling.attrs, row);
         // A dtype that the inputs determine becomes an attribute only if this crate renames it.
         let inputs_give_it =
-            table.as_ref().is_some_and(|table| table.inputs_determine(attr.name)) && renamed == attr.name;
+            signature.as_ref().is_some_and(|signature| signature.inputs_determine(attr.name))
+                && renamed == attr.name;
         let number = match frame.attr(index, attr.name) {
             Some(AttrKind::Type(number)) => dtype_of(*number),
             _ => attr.default.and_then(|text| text.parse().ok()),
@@ -79,9 +81,9 @@ pub(super) fn add_dtype_attrs(
     }
     let has_explicit = explicit.len() > attrs.len();
     // If the inputs determine all output dtypes, the explicit dtypes are omitted unless the definition needs them.
-    let from_inputs = table.as_ref().is_some_and(|table| {
-        table.outputs.iter().all(|output| match output.dtype {
-            ArgumentType::Attr(attr) => table.inputs_determine(attr),
+    let from_inputs = signature.as_ref().is_some_and(|signature| {
+        signature.outputs.iter().all(|output| match output.dtype {
+            ArgumentType::Attr(attr) => signature.inputs_determine(attr),
             _ => true,
         })
     });
@@ -100,7 +102,7 @@ pub(super) fn add_dtype_attrs(
 /// Checks the number of a node's inputs and their dtypes against the signature and the attributes.
 ///
 /// # Errors
-/// The number of inputs differs, or the dtype of an input.
+/// The number of inputs or the dtype of an input differs.
 pub(super) fn check_inputs(
     frame: &Frame<'_, '_>,
     index: usize,

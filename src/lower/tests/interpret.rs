@@ -35,7 +35,7 @@ pub(crate) struct InterpSlot {
 
 /// The arguments of a run.
 pub(crate) struct InterpArgs<'a, 'b> {
-    /// By slot of the body.
+    /// One entry for each slot of the body.
     pub slots: &'a [InterpSlot],
     /// The memory that slots refer to.
     pub buffers: &'a mut [InterpBuffer<'b>],
@@ -55,6 +55,7 @@ pub(crate) struct InterpArgs<'a, 'b> {
 ///
 /// The scalar evaluator computes every value, and reductions combine in the order that [`REDUCE_BYTES`] describes. So
 /// every correct machine code writes the same bytes, apart from NaN payloads.
+///
 /// # Errors
 /// The first element that fails a check. Elements stored before it stay in the buffers.
 pub(crate) fn interpret(code: &KernelBody, args: &mut InterpArgs<'_, '_>) -> Result<(), Fault> {
@@ -226,11 +227,11 @@ impl Interpreter<'_> {
         args: &mut InterpArgs<'_, '_>,
     ) -> Result<Scalar, Fault> {
         let size = value.dtype().size_bytes().expect("elements of kernel slots have a fixed size");
-        let place = self.offset(slot, args)? + ahead * size as i64;
+        let offset = self.offset(slot, args)? + ahead * size as i64;
         let Some(InterpBuffer::Write(bytes)) = args.buffers.get_mut(args.slots[slot as usize].buffer) else {
             return Err(self.fault(FaultKind::OutOfBounds { slot }));
         };
-        let bytes = usize::try_from(place).ok().and_then(|place| bytes.get_mut(place..));
+        let bytes = usize::try_from(offset).ok().and_then(|offset| bytes.get_mut(offset..));
         bytes
             .and_then(|bytes| value.write_bytes(bytes))
             .ok_or_else(|| self.fault(FaultKind::OutOfBounds { slot }))?;

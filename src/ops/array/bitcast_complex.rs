@@ -1,4 +1,5 @@
-//! The composite op of [`Value::bitcast`] from or to complex numbers, whose bits are those of their two parts.
+//! The composite op of [`Value::bitcast`] from or to complex numbers. The bits of a complex number are the bits of its
+//! real part, then the bits of its imaginary part.
 
 use shapeflow_shape_fns::{Attrs, DType};
 
@@ -24,7 +25,7 @@ fn dtypes(operands: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
     Ok(vec![to])
 }
 
-/// Checks that a dtype has bits that can be read as those of another dtype that is not complex.
+/// Checks that the bits of a dtype that is not complex can be read as another dtype.
 pub(super) fn check(dtype: DType) -> Result<()> {
     match dtype.is_quantized() {
         true => Ok(()),
@@ -37,7 +38,7 @@ fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>
     let to = dtypes(&[x.dtype()], cx.attrs())?[0];
     let result = match (x.dtype().is_complex(), to.is_complex()) {
         (true, true) if x.dtype() == to => x,
-        // A c64 has the bits of one f64, and a c128 those of two.
+        // A c64 has the bits of one f64, and a c128 has the bits of two.
         (true, true) => to_complex(from_complex(x, DType::F64)?, to)?,
         (true, false) => from_complex(x, to)?,
         (false, _) => to_complex(x, to)?,
@@ -61,7 +62,8 @@ fn from_complex(x: Value<'_>, to: DType) -> Result<Value<'_>> {
 /// Reads elements as complex numbers of dtype `to`.
 fn to_complex(x: Value<'_>, to: DType) -> Result<Value<'_>> {
     let part = to.part().expect("a complex dtype has parts");
-    // An element is at least a part: it is read as one part or as two, along a last axis of size 2.
+    // An element that is at least as large as a part is read as one part or as two; the last axis then has size 2. The
+    // last axis of smaller elements holds the bits of both parts.
     let x = if size(x.dtype()) < size(part) { x } else { x.bitcast(part)? };
     let [real, imaginary] = x.split::<2>(-1)?;
     part_of_bits(real, part)?.complex(part_of_bits(imaginary, part)?)

@@ -10,7 +10,8 @@ use crate::op::{Absent, OpDef, Operand, TfOp};
 impl<'g> Value<'g> {
     /// Permutes the axes as [`Value::transpose`] does, and conjugates complex elements.
     ///
-    /// `[d0, …, dn] -> [d(perm[0]), …, d(perm[n])]`, any dtype. As TensorFlow's `ConjugateTranspose`. Fuses into kernels.
+    /// `[d0, …, dn] -> [d(perm[0]), …, d(perm[n])]`, any dtype. As TensorFlow's `ConjugateTranspose`. Fuses into
+    /// kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};

@@ -108,8 +108,8 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
 
 /// Writes the result block by block, if the indices of every tensor ascend, as after [`Value::dynamic_partition`].
 ///
-/// Ascending indices give the number of rows (one more than the greatest last index) and the next row of each tensor
-/// for a block. Returns whether the result is written; if not, the output is incomplete and must be written anew.
+/// If the indices ascend, the greatest last index is the last row of the result, and each block takes the next rows of
+/// each tensor. Returns whether the result is written; if not, the output is incomplete and must be written anew.
 fn put_in_order<I: Element + Copy + Into<i64>>(
     cx: &mut HostCx<'_>,
     indices: &[RowMajor<'_>],
@@ -169,14 +169,14 @@ fn fill<const HEIGHT: usize, T: Copy, I: Copy + Into<i64>>(
         let height = block.len() / row;
         for (destinations, data) in &mut parts {
             let given = destinations.len().min(data.len() / row);
-            let (near, rows) = (&destinations[..given], &data[..given * row]);
+            let (targets, rows) = (&destinations[..given], &data[..given * row]);
             let mut taken = match <&mut [T; HEIGHT]>::try_from(&mut *block) {
-                Ok(block) if row == 1 => take_fours(block, first, near, rows),
+                Ok(block) if row == 1 => take_fours(block, first, targets, rows),
                 _ => 0,
             };
             while taken < given {
                 // A destination before the block and a negative destination wrap to a huge number.
-                let destination = (near[taken].into() as usize).wrapping_sub(first);
+                let destination = (targets[taken].into() as usize).wrapping_sub(first);
                 if destination >= height {
                     break;
                 }

@@ -13,9 +13,9 @@ use super::axis::body_axis;
 impl<'g> Value<'g> {
     /// Selects slices along `axis`: `out[a, i, b] = self[a, indices[i], b]`.
     ///
-    /// `[a.., d, b..], indices [i..] -> [a.., i.., b..]`, any dtype; `indices` is i16, i32 or i64. A negative `axis` counts
-    /// from the end. An index outside `[0, d)`, also a negative one, fails the run. As TensorFlow's `GatherV2` and
-    /// `Gather`. Fuses into kernels.
+    /// `[a.., d, b..], indices [i..] -> [a.., i.., b..]`, any dtype; `indices` is i16, i32 or i64. A negative `axis`
+    /// counts from the end. An index outside `[0, d)`, also a negative one, fails the run. As TensorFlow's `GatherV2`
+    /// and `Gather`. Fuses into kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};

@@ -34,8 +34,8 @@ impl<'g> Value<'g> {
         self.graph().op(&DEF).data(self).size("num_lower", lower).size("num_upper", upper).finish()
     }
 
-    /// Keeps the elements on diagonal `k` and below it, and zeros the others. The main diagonal is 0, the one above it
-    /// 1.
+    /// Keeps the elements on diagonal `k` and below it, and zeros the others. The main diagonal has the number 0, and
+    /// the diagonal above it has the number 1.
     ///
     /// `[.., m, n] -> [.., m, n]`; bool, integers and floats. As numpy's `tril`. Fuses into kernels.
     ///
@@ -56,8 +56,8 @@ impl<'g> Value<'g> {
         self.graph().op(&TRIL).data(self).size("k", k).finish()
     }
 
-    /// Keeps the elements on diagonal `k` and above it, and zeros the others. The main diagonal is 0, the one above it
-    /// 1.
+    /// Keeps the elements on diagonal `k` and above it, and zeros the others. The main diagonal has the number 0, and
+    /// the diagonal above it has the number 1.
     ///
     /// `[.., m, n] -> [.., m, n]`; bool, integers and floats. As numpy's `triu`. Fuses into kernels.
     ///
@@ -130,7 +130,7 @@ fn triangle_shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<
     Ok(())
 }
 
-/// Returns the number of the diagonal of an element: its column less its row.
+/// Returns the number of the diagonal of an element: its column minus its row.
 fn diagonal(index: &[Index]) -> Expr {
     let [.., row, column] = index else { unreachable!("the shape function checks the rank of matrices") };
     Expr::iota(column.clone() - row.clone())
@@ -183,7 +183,7 @@ mod tests {
             let kept = |def: &'static OpDef, attrs: Attrs, keeps: &dyn Fn(i64) -> bool| {
                 let y = run_one(def, &attrs, &[tensor(&[rows as usize, columns as usize], &x)]);
                 let expected =
-                    (0..12i64).map(|at| if keeps(at % columns - at / columns) { at as i32 + 1 } else { 0 });
+                    (0..12i64).map(|i| if keeps(i % columns - i / columns) { i as i32 + 1 } else { 0 });
                 assert_eq!(
                     y.to_vec::<i32>().unwrap(),
                     expected.collect::<Vec<_>>(),

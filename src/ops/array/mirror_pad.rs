@@ -11,7 +11,7 @@ use crate::op::{OpDef, Operand, TfOp};
 /// Whether a mirrored border repeats the element at the edge.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Mirror {
-    /// `c b | a b c | b a`: the edge is not repeated. A border is at most the size of the axis less 1.
+    /// `c b | a b c | b a`: the edge is not repeated. A border is at most the size of the axis minus 1.
     Reflect,
     /// `b a | a b c | c b`: the edge is repeated. A border is at most the size of the axis.
     Symmetric,

@@ -16,8 +16,8 @@ use super::unique::element_and_index_dtypes;
 use super::unstack::exactly;
 
 impl<'g> Value<'g> {
-    /// Returns the distinct slices along `axis` in the order of their first occurrence, and the index of each slice among
-    /// them, as [`Value::unique`] does for the elements of a vector.
+    /// Returns the distinct slices along `axis` in the order of their first occurrence, and for each slice its index
+    /// among the distinct slices, as [`Value::unique`] does for the elements of a vector.
     ///
     /// `[.., n, ..] -> [.., ?, ..], i64[n]`; bool, integers, floats and strings. `axis` is a list of one axis, or empty
     /// for a vector. A slice with a NaN equals no other. As TensorFlow's `UniqueV2`, whose second output is i32 by

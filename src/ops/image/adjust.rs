@@ -13,8 +13,8 @@ use crate::ops::widen::widen;
 use crate::shape_fns;
 
 impl<'g> Value<'g> {
-    /// Scales the distance of every element from the mean of its channel: `(x - mean) * factor + mean`. The mean is over
-    /// the rows and columns of an image.
+    /// Scales the distance of every element from the mean of its channel: `(x - mean) * factor + mean`. The mean is
+    /// over the rows and columns of an image.
     ///
     /// `[.., h, w, c] -> [.., h, w, c]`, floats; `factor` is an f32 scalar. f16 and bf16 are computed as f32. As
     /// TensorFlow's `AdjustContrastv2`. It is composed of other ops, which fuse into kernels.
@@ -103,7 +103,7 @@ pub(crate) static CONTRAST: OpDef = OpDef::composite("adjust_contrast", |cx, val
 .tensorflow(&[TfOp::new("AdjustContrastv2")]);
 
 pub(crate) static HUE: OpDef = OpDef::compute("adjust_hue", |cx, _, index| {
-    let delta = number(cx);
+    let delta = amount(cx);
     convert(cx, index, |colour| {
         let [hue, saturation, value] = hsv_of(colour);
         let turned = hue + delta;
@@ -116,7 +116,7 @@ pub(crate) static HUE: OpDef = OpDef::compute("adjust_hue", |cx, _, index| {
 .tensorflow(&[TfOp::new("AdjustHue").own_shape_fn()]);
 
 pub(crate) static SATURATION: OpDef = OpDef::compute("adjust_saturation", |cx, _, index| {
-    let scale = number(cx);
+    let scale = amount(cx);
     convert(cx, index, |colour| {
         let [hue, saturation, value] = hsv_of(colour);
         let (zero, one) = (hue.like(0.0), hue.like(1.0));
@@ -136,14 +136,14 @@ fn dtypes(dtypes: &[DType], _: &Attrs) -> Result<Vec<DType>> {
     }
 }
 
-/// The images of a colour op have 3 channels, and its amount is a scalar.
+/// The shape function of the colour ops: the images have 3 channels, and the amount is a scalar.
 fn shape(cx: &mut shapeflow_shape_fns::InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
     cx.scalar(1)?;
     shape_fns::image::convert_color(cx)
 }
 
 /// Returns the scalar operand in the dtype of the computation.
-fn number(cx: &mut dyn LowerCx) -> Expr {
+fn amount(cx: &mut dyn LowerCx) -> Expr {
     let zeros = vec![Index::from(0); cx.dims(0).len()];
     let dtype = widen(cx.operand(0, &zeros)).dtype();
     cx.operand(1, &[]).cast(dtype)

@@ -1,10 +1,10 @@
-//! `Sampling`: which point of an image a pixel of the resized image shows.
+//! `Sampling`: the rule that maps a pixel of the resized image to a point of the image.
 
 use shapeflow_shape_fns::{Attr, Attrs, DType, Dim};
 
 use crate::expr::{Expr, Index, LowerCx};
 
-/// Which point of an image a pixel of the resized image shows.
+/// The rule that maps a pixel of the resized image to the point of the image that the pixel shows.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Sampling {
     /// Pixel centers are at `i + 0.5`, so that both images cover the same area. As TensorFlow's `half_pixel_centers`.
@@ -48,7 +48,8 @@ impl Sampling {
     }
 }
 
-/// Returns the index of a pixel along an axis of `limit` pixels. The f32 `position` is an integer, and is clamped.
+/// Returns the index of a pixel along an axis of `limit` pixels. `position` is an f32 with the value of an integer; it
+/// is clamped to the axis.
 pub(super) fn pixel(cx: &mut dyn LowerCx, position: Expr, limit: &Dim, axis: usize) -> Index {
     let last = Expr::size(limit.clone()) - Expr::constant(1i64);
     let position = position.cast(DType::I64).minimum(last).maximum(Expr::constant(0i64));

@@ -16,9 +16,9 @@ impl<'g> Value<'g> {
     /// Factors matrices into `q · r`, where the columns of `q` are orthonormal and `r` is upper triangular. With
     /// `full_matrices`, `q` is square.
     ///
-    /// `[..batch, m, n] -> q [..batch, m, p], r [..batch, p, n]`, where `p` is `min(m, n)`, or `m` with `full_matrices`;
-    /// floats and complex numbers, computed in f64 and rounded once. The signs are those of Householder reflections. As
-    /// TensorFlow's `Qr`. Runs on the host.
+    /// `[..batch, m, n] -> q [..batch, m, p], r [..batch, p, n]`, where `p` is `min(m, n)`, or `m` with
+    /// `full_matrices`; floats and complex numbers, computed in f64 and rounded once. Householder reflections determine
+    /// the signs. As TensorFlow's `Qr`. Runs on the host.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -39,13 +39,13 @@ impl<'g> Value<'g> {
         exactly(self.graph().op(&QR).data(self).attr("full_matrices", full_matrices).finish_all()?)
     }
 
-    /// Factors matrices into `u · diag(s) · vᴴ`, where the columns of `u` and of `v` are orthonormal and the singular values
-    /// `s` descend. Returns `[s, u, v]`. With `full_matrices`, `u` and `v` are square.
+    /// Factors matrices into `u · diag(s) · vᴴ`, where the columns of `u` and of `v` are orthonormal and the singular
+    /// values `s` descend. Returns `[s, u, v]`. With `full_matrices`, `u` and `v` are square.
     ///
     /// `[..batch, m, n] -> s [..batch, p], u [..batch, m, p], v [..batch, n, p]`, where `p` is `min(m, n)`; floats and
-    /// complex numbers, computed in f64 by Jacobi rotations and rounded once. `s` is real, also for complex matrices. The
-    /// phase of each pair of columns of `u` and `v` is arbitrary. As TensorFlow's `Svd`, whose singular values of complex
-    /// matrices are complex numbers. Runs on the host.
+    /// complex numbers, computed in f64 by Jacobi rotations and rounded once. `s` is real, also for complex matrices.
+    /// The phase of each pair of columns of `u` and `v` is arbitrary. As TensorFlow's `Svd`, whose singular values of
+    /// complex matrices are complex numbers. Runs on the host.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -66,12 +66,13 @@ impl<'g> Value<'g> {
         Ok([if s.dtype().is_complex() { s.real()? } else { s }, u, v])
     }
 
-    /// Returns the eigenvalues of Hermitian matrices in ascending order, and an orthonormal eigenvector for each of them as
-    /// columns. It reads the lower triangles only.
+    /// Returns the eigenvalues of Hermitian matrices in ascending order, and matrices whose columns are orthonormal
+    /// eigenvectors in the same order. The op reads the lower triangles only.
     ///
-    /// `[..batch, n, n] -> [..batch, n], [..batch, n, n]`, floats and complex numbers, computed in f64 by Jacobi rotations
-    /// and rounded once. The eigenvalues are real, also of complex matrices. The phase of each eigenvector is arbitrary. As
-    /// TensorFlow's `SelfAdjointEigV2`, whose eigenvalues of complex matrices are complex numbers. Runs on the host.
+    /// `[..batch, n, n] -> [..batch, n], [..batch, n, n]`, floats and complex numbers, computed in f64 by Jacobi
+    /// rotations and rounded once. The eigenvalues are real, also of complex matrices. The phase of each eigenvector is
+    /// arbitrary. As TensorFlow's `SelfAdjointEigV2`, whose eigenvalues of complex matrices are complex numbers. Runs
+    /// on the host.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -119,7 +120,7 @@ fn of_first(dtypes: &[DType], _: &Attrs, outputs: usize) -> Result<Vec<DType>> {
     Ok(vec![dtype::common(dtypes, 0, 1, Class::Inexact)?; outputs])
 }
 
-/// Makes an output without elements, which takes the place of factors that the call does not ask for.
+/// Makes an output without elements. It replaces factors that the call does not ask for.
 fn set_empty(cx: &mut HostCx<'_>, output: usize) -> Result<()> {
     cx.output(output, &[0]).map(|_| ())
 }

@@ -13,13 +13,15 @@ use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::shape_fns::linalg;
 
 impl<'g> Value<'g> {
-    /// Solves systems of linear equations in the sense of least squares: the `x` that minimizes
-    /// `‖self · x - rhs‖² + l2_regularizer ‖x‖²`, and of several such `x` the one of least norm.
+    /// Solves systems of linear equations in the sense of least squares: returns the `x` that minimizes
+    /// `‖self · x - rhs‖² + l2_regularizer ‖x‖²`. If several `x` minimize this sum, the result is the one of least
+    /// norm.
     ///
-    /// `[..batch, m, n], [..batch, m, k], f64[] -> [..batch, n, k]`, floats and complex numbers of one dtype, computed in
-    /// f64 and rounded once. With `fast`, the normal equations are solved by a Cholesky factor, and the run fails if they
-    /// are singular. Otherwise the singular values of the matrix are used, those that are only rounding errors are dropped,
-    /// and the regularizer is ignored. As TensorFlow's `MatrixSolveLs` (`tf.linalg.lstsq`). Runs on the host.
+    /// `[..batch, m, n], [..batch, m, k], f64[] -> [..batch, n, k]`, floats and complex numbers of one dtype, computed
+    /// in f64 and rounded once. With `fast`, the op solves the normal equations by a Cholesky factor, and the run fails
+    /// if they are singular. Without `fast`, the op uses the singular values of the matrix, drops singular values that
+    /// are only rounding errors, and ignores the regularizer. As TensorFlow's `MatrixSolveLs` (`tf.linalg.lstsq`). Runs
+    /// on the host.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -35,7 +37,7 @@ impl<'g> Value<'g> {
     ///
     /// # Errors
     /// The dtypes differ or are not supported, a rank is below 2, the numbers of rows or the leading axes differ, or
-    /// `l2_regularizer` is no f64 scalar.
+    /// `l2_regularizer` is not an f64 scalar.
     #[doc(alias = "lstsq")]
     #[track_caller]
     pub fn matrix_solve_ls(
@@ -135,7 +137,7 @@ mod tests {
         [a, b, x].map(|tensor| Batch::of(&tensor.view()).unwrap().at(0))
     }
 
-    /// The gradient of what is minimized is 0: `aᴴ · (a · x - b) + l2 · x = 0`.
+    /// Checks that the gradient of the minimized function is 0: `aᴴ · (a · x - b) + l2 · x = 0`.
     fn check<T: Field + std::fmt::Debug>(dtype: DType) {
         for (rows, columns) in [(4, 2), (3, 3), (2, 4), (1, 1)] {
             for (l2, is_fast) in [(0.0, true), (0.5, true), (0.0, false)] {

@@ -14,8 +14,8 @@ impl<'g> Value<'g> {
     /// Multiplies matrices as [`Value::matmul`] does, after a cast of both operands to `dtype`: products of bytes are
     /// added as i32.
     ///
-    /// `[..batch, m, k], [..batch, k, n] -> dtype[..batch, m, n]`, integers, floats and complex numbers. As TensorFlow's
-    /// `BatchMatMulV3` for bytes. It is composed of other ops, which fuse into kernels.
+    /// `[..batch, m, k], [..batch, k, n] -> dtype[..batch, m, n]`, integers, floats and complex numbers. For bytes, as
+    /// TensorFlow's `BatchMatMulV3`. It is composed of other ops, which fuse into kernels.
     ///
     /// ```
     /// use shapeflow::{DType, Graph};
@@ -28,7 +28,7 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// A dtype is not an integer, a float or a complex number, or as [`Value::matmul`].
+    /// The elements of an operand are not integers, floats or complex numbers, or [`Value::matmul`] fails.
     #[doc(alias = "preferred_element_type")]
     #[track_caller]
     pub fn matmul_to(self, other: impl IntoOperand<'g>, dtype: DType) -> Result<Value<'g>> {

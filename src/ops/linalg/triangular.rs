@@ -12,11 +12,11 @@ use crate::shape_fns::linalg;
 
 impl<'g> Value<'g> {
     /// Returns the Cholesky factors of positive definite Hermitian matrices: the lower triangular matrix `l` for which
-    /// `l · lᴴ = self`. It reads the lower triangles only. A matrix that is not positive definite gives a lower triangle of
-    /// NaN.
+    /// `l · lᴴ = self`. The op reads the lower triangles only. A matrix that is not positive definite gives a lower
+    /// triangle of NaN.
     ///
-    /// `[..batch, n, n] -> [..batch, n, n]`, floats and complex numbers, computed in f64 and rounded once. As TensorFlow's
-    /// `Cholesky`. Runs on the host.
+    /// `[..batch, n, n] -> [..batch, n, n]`, floats and complex numbers, computed in f64 and rounded once. As
+    /// TensorFlow's `Cholesky`. Runs on the host.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -35,9 +35,9 @@ impl<'g> Value<'g> {
         self.graph().op(&CHOLESKY).data(self).finish()
     }
 
-    /// Solves triangular systems of linear equations: the matrix `x` for which `self · x = rhs`. With `lower`, it reads the
-    /// lower triangles of `self`, else the upper ones. With `adjoint`, the conjugate transpose of the triangular matrix
-    /// takes its place.
+    /// Solves triangular systems of linear equations: returns the matrix `x` for which `self · x = rhs`. With `lower`,
+    /// the op reads the lower triangles of `self`, else the upper ones. With `adjoint`, the op uses the conjugate
+    /// transpose of the triangular matrix in its place.
     ///
     /// `[..a, n, n], [..b, n, k] -> [..broadcast, n, k]`, floats and complex numbers of one dtype, computed in f64 and
     /// rounded once. As TensorFlow's `MatrixTriangularSolve`. Runs on the host.
@@ -54,8 +54,8 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// The dtypes differ or are not supported, a rank is below 2, sizes differ, or leading axes do not broadcast. The run
-    /// fails if an element of a diagonal is 0.
+    /// The dtypes differ or are not supported, a rank is below 2, sizes differ, or leading axes do not broadcast. The
+    /// run fails if an element of a diagonal is 0.
     #[doc(alias = "triangular_solve")]
     #[doc(alias = "solve_triangular")]
     #[track_caller]

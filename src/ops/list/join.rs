@@ -1,4 +1,4 @@
-//! Ops between the items of a list and parts of a tensor along its first axis.
+//! Ops that join the items of a list along the first axis, and that split a tensor along its first axis into a list.
 
 use shapeflow_shape_fns::{DType, TensorShape};
 
@@ -11,8 +11,9 @@ use crate::error::{ErrorKind, Result};
 use crate::op::{HostCx, OpDef, Operand};
 use crate::tensor::{Tensor, TensorList, TensorView};
 
-/// `list, shape, lengths -> [n, a, …], i64 [k]`: the items joined along axis 0, and the size of each along it. `lengths`
-/// gives the sizes of absent items. Attribute `shape` has the sizes of items after the first axis. As TensorFlow's `TensorListConcatV2`.
+/// `list, shape, lengths -> [n, a, …], i64 [k]`: the items joined along axis 0, and the size of each item along this
+/// axis. `lengths` gives the sizes of absent items. Attribute `shape` has the sizes of items after the first axis. As
+/// TensorFlow's `TensorListConcatV2`.
 pub(crate) static CONCAT: OpDef = OpDef::host("tensor_list_concat", concat)
     .operands(&[Operand::Data("list"), Operand::Data("shape"), Operand::Data("lengths")])
     .outputs(|_, _| 2)

@@ -1,4 +1,4 @@
-//! Ops that append an item to a list, and remove the last one.
+//! Ops that append an item to a list, and that remove the last item.
 
 use shapeflow_shape_fns::{DType, TensorShape};
 
@@ -35,7 +35,7 @@ fn push(cx: &mut HostCx<'_>) -> Result<()> {
     if let Some(limit) = list.limit
         && list.len() >= limit
     {
-        return fail(ErrorKind::Index, format!("the list must have at most {limit} items, got another"));
+        return fail(ErrorKind::Index, format!("the list must have at most {limit} items, got one more"));
     }
     list.push(item.to_tensor()?);
     cx.set_output(0, Tensor::of_list(list))

@@ -10,8 +10,8 @@ use crate::op::{OpDef, Operand, TfOp};
 use crate::shape_fns;
 
 impl<'g> Value<'g> {
-    /// The absolute value of every element. Integers wrap: the absolute value of `MIN` is `MIN`. The absolute value of a
-    /// complex number is its modulus, a float.
+    /// The absolute value of every element. Integers wrap: the absolute value of `MIN` is `MIN`. The absolute value of
+    /// a complex number is its modulus, a float.
     ///
     /// `[..] -> [..]`, signed integers, floats and complex numbers; c64 gives f32 and c128 gives f64. As TensorFlow's
     /// `Abs` and `ComplexAbs`. Fuses into kernels.

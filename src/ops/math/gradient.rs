@@ -6,7 +6,7 @@
 use crate::expr::Expr;
 use crate::ops::gradient::gradient_ops;
 
-/// `value`, or 0 if the gradient `dy` is 0.
+/// Returns `value`, or 0 if the gradient `dy` is 0.
 fn unless_zero(dy: &Expr, value: Expr) -> Expr {
     let zero = dy.like(0.0);
     dy.clone().equal(zero.clone()).select(zero, value)
@@ -23,19 +23,19 @@ gradient_ops! { ["y", "dy"]:
         [0.5, 1.0], [1.0, 2.0] = [0.25, 0.0], |y, dy| dy * &y * (y.like(1.0) - &y);
 
     /// The gradient of [`Value::sqrt`](crate::Value::sqrt): `other / (2 * self)`, but 0 if `other` is 0. `self` is the
-    /// result of `sqrt`, of which the gradient of a complex number takes the conjugate.
+    /// result of `sqrt`. For complex numbers, the formula uses the conjugate of `self`.
     sqrt_grad, SQRT_GRAD: inexact, ["SqrtGrad"],
         [0.5, 2.0], [1.0, 2.0] = [1.0, 0.5], |y, dy| unless_zero(&dy, dy.like(0.5) * &dy / y.conj());
 
-    /// The gradient of [`Value::rsqrt`](crate::Value::rsqrt): `-other * self³ / 2`, but 0 if `other` is 0. `self` is the
-    /// result of `rsqrt`, of which the gradient of a complex number takes the conjugate.
+    /// The gradient of [`Value::rsqrt`](crate::Value::rsqrt): `-other * self³ / 2`, but 0 if `other` is 0. `self` is
+    /// the result of `rsqrt`. For complex numbers, the formula uses the conjugate of `self`.
     rsqrt_grad, RSQRT_GRAD: inexact, ["RsqrtGrad"], [1.0, 2.0], [1.0, 2.0] = [-0.5, -8.0], |y, dy| {
         let y = y.conj();
         unless_zero(&dy, dy.like(-0.5) * (&dy * &y) * (&y * &y))
     };
 
     /// The gradient of [`Value::reciprocal`](crate::Value::reciprocal): `-other * self²`, but 0 if `other` is 0. `self`
-    /// is the result of `reciprocal`, of which the gradient of a complex number takes the conjugate.
+    /// is the result of `reciprocal`. For complex numbers, the formula uses the conjugate of `self`.
     reciprocal_grad, RECIPROCAL_GRAD: inexact, ["ReciprocalGrad", "InvGrad"],
         [1.0, 2.0], [1.0, 2.0] = [-1.0, -8.0], |y, dy| {
         let y = y.conj();
@@ -51,7 +51,7 @@ mod tests {
     use crate::op::OpDef;
     use crate::ops::testing::{check_tensor, run_one, tensor};
 
-    /// Each gradient against the slope of its function.
+    /// Compares each gradient with the slope of its function.
     #[test]
     fn values_are_slopes() {
         type Row = (&'static OpDef, fn(f64) -> f64);

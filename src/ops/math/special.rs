@@ -6,15 +6,15 @@ use crate::ops::elementwise::unary_ops;
 unary_ops! { unary, "":
     /// The natural logarithm of the absolute value of the gamma function; inf at 0 and at negative integers.
     ///
-    /// The error is at most 0.6 ulp in f32, 4 ulp in f64. Below 0, where the result crosses zero, it is at most this share
-    /// of the larger of the result and 1.
+    /// The error is at most 0.6 ulp in f32, 4 ulp in f64. Below 0, where the result crosses zero, these are ulp of
+    /// `max(|result|, 1)`.
     #[doc(alias = "gammaln")]
     lgamma, LGAMMA: float, ["Lgamma"], [5.0, 0.5] ~ [3.178, 0.5724], math::lgamma;
 
     /// The derivative of [`Value::lgamma`](crate::Value::lgamma); NaN at 0 and at negative integers.
     ///
-    /// The error is at most 0.6 ulp in f32, 3 ulp in f64. Below 0, where the result crosses zero, it is at most this share
-    /// of `|π / tan(πx)|`.
+    /// The error is at most 0.6 ulp in f32, 3 ulp in f64. Below 0, where the result crosses zero, these are ulp of
+    /// `|π / tan(πx)|`.
     #[doc(alias = "psi")]
     digamma, DIGAMMA: float, ["Digamma"], [1.0, 10.0] ~ [-0.5772, 2.252], math::digamma;
 
@@ -35,8 +35,8 @@ unary_ops! { unary, "":
     /// The error is at most 0.6 ulp in f32, 4 ulp in f64.
     erfinv, ERFINV: float, ["Erfinv"], [0.0, 0.5] ~ [0.0, 0.4769], math::erfinv;
 
-    /// The number below which a normally distributed number is with this probability: the quantile of the normal
-    /// distribution with mean 0 and variance 1. It is -inf at 0, inf at 1, and NaN outside.
+    /// The quantile of the normal distribution with mean 0 and variance 1: a random number is less than the result with
+    /// probability `x`. The quantile is -inf at 0, inf at 1, and NaN outside.
     ///
     /// The error is at most 0.6 ulp in f32, 4 ulp in f64.
     #[doc(alias = "ppf")]

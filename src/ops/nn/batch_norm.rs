@@ -15,9 +15,10 @@ use crate::shape_fns;
 impl<'g> Value<'g> {
     /// `(x - mean[c]) / sqrt(variance[c] + epsilon) * scale[c] + offset[c]` for every element of channel `c`.
     ///
-    /// `[n, h, w, c], 4 × [c] -> [n, h, w, c]`, floats. The channels are the last axis. f16 and bf16 are computed as f32
-    /// and rounded once; their four parameters are f32, those of f32 and f64 have the element type. As TensorFlow's
-    /// `FusedBatchNormV3` outside of training; imported graphs may use its other formats. Fuses into kernels.
+    /// `[n, h, w, c], 4 × [c] -> [n, h, w, c]`, floats. The channels are the last axis. f16 and bf16 are computed as
+    /// f32 and rounded once. The four parameters are f32 for f16 and bf16; for f32 and f64 they have the element type.
+    /// As TensorFlow's `FusedBatchNormV3` outside of training; imported graphs may use its other formats. Fuses into
+    /// kernels.
     ///
     /// ```
     /// use shapeflow::{DType, Graph, TensorView, shape};
@@ -70,7 +71,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("batch_norm", lower)
     .dtype_rule(|dtypes, attrs| output_dtypes(dtypes, attrs, 5))
     .tensorflow(&[TfOp::new("FusedBatchNorm"), TfOp::new("FusedBatchNormV2")]);
 
-/// Has one more output than [`DEF`]: an empty vector, which only processors other than this one use.
+/// Has one more output than [`DEF`]: an empty vector. TensorFlow's kernel for the CPU does not use this output.
 pub(crate) static WITH_RESERVE: OpDef = OpDef::compute("batch_norm_with_reserve", lower)
     .operands(OPERANDS)
     .outputs(|_, _| 6)
@@ -145,7 +146,7 @@ mod tests {
         "[n, 2, 4, 4]; [2]; [2]; [2]; [2]" => "[d0_0, 2, 4, 4]; [2]; [2]; [2]; [2]; [0]",
     }
 
-    /// The whole definition in f64, element by element.
+    /// Compares with the definition, computed in f64 element by element.
     #[test]
     fn channels_are_normalised_one_by_one() {
         let x: Vec<f64> = (0..24).map(|x| f64::from(x) * 0.7 - 5.0).collect();

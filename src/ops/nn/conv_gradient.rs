@@ -10,17 +10,18 @@ use crate::expr::Scalar;
 use crate::graph::Value;
 use crate::op::{CompositeCx, OpDef, Operand, TfOp};
 
-/// The gradient with respect to the images: `input_sizes, filter [kh, kw, c, m], out_backprop [n, oh, ow, m] ->
-/// [n, h, w, c]`. It is a convolution of the gradient, spread by the strides, with the reversed filter. As TensorFlow's
-/// `Conv2DBackpropInput`, for one group.
+/// The gradient with respect to the images:
+/// `input_sizes, filter [kh, kw, c, m], out_backprop [n, oh, ow, m] -> [n, h, w, c]`. It puts
+/// `stride - 1` zeros between the elements of the gradient, and convolves the result with the reversed filter. As
+/// TensorFlow's `Conv2DBackpropInput`, for one group.
 pub(crate) static INPUT: OpDef = OpDef::composite("conv_2d_input_grad", build_input)
     .operands(&[Operand::Size("input_sizes"), Operand::Data("filter"), Operand::Data("out_backprop")])
     .dtype_rule(same_as_last)
     .tensorflow(&[TfOp::new("Conv2DBackpropInput")]);
 
 /// The gradient with respect to the filter: `input [n, h, w, c], filter_sizes, out_backprop [n, oh, ow, m] ->
-/// [kh, kw, c, m]`. It is the product of the windows of the images with the gradient, as matrices. As TensorFlow's
-/// `Conv2DBackpropFilter`, for one group.
+/// [kh, kw, c, m]`. It is a matmul: the windows of the images are one matrix, and the gradient is the other. As
+/// TensorFlow's `Conv2DBackpropFilter`, for one group.
 pub(crate) static FILTER: OpDef = OpDef::composite("conv_2d_filter_grad", build_filter)
     .operands(&[Operand::Data("input"), Operand::Size("filter_sizes"), Operand::Data("out_backprop")])
     .tensorflow(&[TfOp::new("Conv2DBackpropFilter")]);
@@ -29,11 +30,12 @@ fn same_as_last(dtypes: &[DType], _: &Attrs) -> Result<Vec<DType>> {
     Ok(vec![dtype::common(dtypes, dtypes.len().saturating_sub(1), dtypes.len(), dtype::Class::Number)?])
 }
 
-/// Returns the dimensions that a parameter holds. `fed` is its value, if it is one.
+/// Returns the dimensions that the parameter `name` holds. `fed` is the operand that holds the parameter, if it is not
+/// an attribute.
 fn sizes<'g>(cx: &CompositeCx<'_>, name: &str, fed: Option<&Value<'g>>) -> Result<Vec<Dim>> {
     match (param_dims(cx.attrs(), name, fed), fed) {
         (Some(dims), _) => Ok(dims),
-        // A tensor of this shape has the elements as its dimensions.
+        // The dimensions of a tensor of shape `fed` are the elements of `fed`.
         (None, Some(fed)) => match fed.graph().fill(*fed, 0u8)?.shape().dims() {
             Some(dims) => Ok(dims.to_vec()),
             None => refuse(format!("{name} must have a known number of elements")),

@@ -31,7 +31,7 @@ mod tests {
     use crate::ops::nn::{activation, gradient};
     use crate::ops::testing::{run_one, tensor};
 
-    /// Each gradient against the slope of its activation.
+    /// Compares each gradient with the slope of its activation.
     #[test]
     fn values_are_slopes() {
         let rows: [(&OpDef, &OpDef, bool); 6] = [
@@ -46,9 +46,9 @@ mod tests {
             let operands: Vec<_> = operands.iter().map(|x| tensor(&[], &[*x])).collect();
             run_one(def, &Attrs::new(), &operands).item::<f64>().unwrap()
         };
-        for (def, function, of_result) in rows {
+        for (def, function, takes_result) in rows {
             for x in [-2.0, -0.5, 0.25, 3.0, 7.0] {
-                let other = if of_result { value(function, &[x]) } else { x };
+                let other = if takes_result { value(function, &[x]) } else { x };
                 let slope = (value(function, &[x + 1e-5]) - value(function, &[x - 1e-5])) / 2e-5;
                 let got = value(def, &[-1.5, other]);
                 assert!((got + 1.5 * slope).abs() < 1e-8, "{} at {x}: {got}", def.name());

@@ -14,10 +14,10 @@ use crate::op::{CompositeCx, OpDef, Operand, TfOp};
 
 impl<'g> Value<'g> {
     /// Divides every element by a power of the sum of squares of its neighbours among the channels:
-    /// `x / (bias + alpha * Σ x²) ^ beta`, where the sum has `radius` channels on each side of the element's own.
+    /// `x / (bias + alpha * Σ x²) ^ beta`. The sum is over the element's channel and `radius` channels on each side.
     ///
-    /// `[n, h, w, c] -> [n, h, w, c]`, floats. As TensorFlow's `LRN` (`tf.nn.local_response_normalization`). It is composed
-    /// of other ops, which fuse into kernels.
+    /// `[n, h, w, c] -> [n, h, w, c]`, floats. As TensorFlow's `LRN` (`tf.nn.local_response_normalization`). It is
+    /// composed of other ops, which fuse into kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};

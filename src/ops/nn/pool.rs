@@ -16,10 +16,10 @@ use crate::ops::nn::DataFormat;
 impl<'g> Value<'g> {
     /// Returns the maximum of every window of `sizes[0]` rows and `sizes[1]` columns. Windows start `strides` apart.
     ///
-    /// `[n, h, w, c] -> [n, oh, ow, c]`, or `[n, c, h, w] -> [n, c, oh, ow]`; integers and floats. With [`Padding::Same`],
-    /// `oh` is `ceil(h/strides[0])`; else it is the number of windows that fit. Padding never is the maximum. NaN if an
-    /// element is NaN. As TensorFlow's `MaxPool`, which may ignore a NaN. It is composed of a padding and of a reduction,
-    /// which fuse into kernels.
+    /// `[n, h, w, c] -> [n, oh, ow, c]`, or `[n, c, h, w] -> [n, c, oh, ow]`; integers and floats. With
+    /// [`Padding::Same`], `oh` is `ceil(h/strides[0])`; else it is the number of windows that fit. Padding is never the
+    /// maximum. The maximum is NaN if an element is NaN. As TensorFlow's `MaxPool`, which may ignore a NaN. It is
+    /// composed of a padding and of a reduction, which fuse into kernels.
     ///
     /// ```
     /// use shapeflow::{DType, DataFormat, Graph, Padding, shape};
@@ -46,10 +46,12 @@ impl<'g> Value<'g> {
         pooled(self, &MAX, sizes, strides, &padding, format, Location::caller())
     }
 
-    /// Returns the mean of every window, as [`Value::max_pool`] does the maximum. Padding does not count.
+    /// Returns the mean of every window. Takes the parameters of [`Value::max_pool`]. The mean leaves out
+    /// the padding.
     ///
-    /// `[n, h, w, c] -> [n, oh, ow, c]`, or `[n, c, h, w] -> [n, c, oh, ow]`; floats. f16 and bf16 are summed as f32 and
-    /// rounded once. As TensorFlow's `AvgPool`. It is composed of a padding and of a reduction, which fuse into kernels.
+    /// `[n, h, w, c] -> [n, oh, ow, c]`, or `[n, c, h, w] -> [n, c, oh, ow]`; floats. f16 and bf16 are summed as f32
+    /// and rounded once. As TensorFlow's `AvgPool`. It is composed of a padding and of a reduction, which fuse into
+    /// kernels.
     ///
     /// ```
     /// use shapeflow::{DType, DataFormat, Graph, Padding, shape};

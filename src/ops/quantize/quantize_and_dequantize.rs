@@ -1,4 +1,4 @@
-//! `quantize_and_dequantize`: rounds floats to what an integer of a few bits can represent.
+//! `quantize_and_dequantize`: rounds floats to a step times an integer of a few bits.
 
 use std::panic::Location;
 
@@ -16,8 +16,8 @@ use crate::ops::reduce::Axes;
 use crate::shape_fns;
 
 impl<'g> Value<'g> {
-    /// Rounds the elements to multiples of a step, which is the least for which signed integers of the quantization reach
-    /// all elements. Ties round to even.
+    /// Rounds the elements to multiples of a step by signed integers of `quantization.bits` bits. The step is the least
+    /// one whose multiples reach all elements. Ties round to even.
     ///
     /// `[..] -> [..]`, floats. f16 and bf16 are computed as f32 and rounded once. As TensorFlow's
     /// `QuantizeAndDequantizeV2`. It is composed of reductions and of an elementwise op, which fuse into kernels.
@@ -44,8 +44,9 @@ impl<'g> Value<'g> {
         call.finish_at(location)
     }
 
-    /// Does the same as [`Value::quantize_and_dequantize`] for elements from `min` to `max`, two scalars. Elements
-    /// outside become the ends of the range, one of which may move outward.
+    /// Does the same as [`Value::quantize_and_dequantize`] for elements from `min` to `max`, two scalars. An element
+    /// outside the range becomes the nearest end of the range. One end may move outward, to the lowest or the
+    /// highest integer times the step.
     ///
     /// ```
     /// use shapeflow::{Graph, Quantization, Tensor};
@@ -94,8 +95,8 @@ pub(crate) static WITH_BITS: OpDef =
         .dtype_rule(snap::dtypes)
         .tensorflow(&[TfOp::new("QuantizeAndDequantizeV3")]);
 
-/// An op for import only: the gradient of `quantize_and_dequantize` for a given range. It passes where the input is in the
-/// range. The ends of the range have the gradient 0.
+/// An op for import only: the gradient of `quantize_and_dequantize` for a given range. It is the incoming gradient
+/// where the input is in the range, and 0 elsewhere. The ends of the range have the gradient 0.
 pub(crate) static GRAD: OpDef = OpDef::compute("quantize_and_dequantize_grad", |cx, output, index| {
     let zero = Expr::zero(cx.output_dtype(output));
     if output > 0 {
@@ -121,8 +122,8 @@ pub(crate) static GRAD: OpDef = OpDef::compute("quantize_and_dequantize_grad", |
 .dtype_rule(|dtypes, _| Ok(vec![dtype::common(dtypes, 0, 4, dtype::Class::Float)?; 3]))
 .tensorflow(&[TfOp::new("QuantizeAndDequantizeV4Grad")]);
 
-/// Finds the range and rounds to it. `is_usual` is the default of attribute `range_given`.
-fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>], is_usual: bool) -> Result<Vec<Value<'g>>> {
+/// Finds the range and rounds to it. `given_by_default` is the default of attribute `range_given`.
+fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>], given_by_default: bool) -> Result<Vec<Value<'g>>> {
     let dtypes: Vec<_> = values.iter().map(|value| value.dtype()).collect();
     snap::dtypes(&dtypes, cx.attrs())?;
     let [x, given @ ..] = values else {
@@ -130,7 +131,7 @@ fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>], is_usual: bool) -> Resu
     };
     let is_given = match cx.attrs().get("range_given") {
         Some(Attr::Bool(flag)) => *flag,
-        _ => is_usual,
+        _ => given_by_default,
     };
     let mut operands = given.to_vec();
     if !is_given {
@@ -153,13 +154,13 @@ fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>], is_usual: bool) -> Resu
     Ok(vec![call.finish()?])
 }
 
-/// Returns the least and the greatest element, of every slice along attribute `axis` if it is given. NaN counts as 0,
-/// which never changes the step.
+/// Returns the least and the greatest element: of every slice along attribute `axis` if the attribute is given, else of
+/// the whole tensor. NaN counts as 0, which never changes the step.
 fn range<'g>(cx: &CompositeCx<'_>, x: Value<'g>) -> Result<[Value<'g>; 2]> {
     let numbers = x.is_nan()?.select(x.zeros_like()?, x)?;
     let axes = match cx.attrs().get("axis") {
         Some(Attr::Int(axis)) if *axis >= 0 => {
-            // The axes are a value, which is known when the rank is.
+            // The axes are a value of the graph, because the rank may be unknown when the graph is built.
             let after = x.graph().range(*axis + 1, x.rank_tensor_as(DType::I64)?, 1)?;
             let before = x.graph().range(0, *axis, 1)?.cast(DType::I64)?;
             Axes::of(concat(&[before, after], 0)?)

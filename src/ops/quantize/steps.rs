@@ -31,7 +31,7 @@ impl StepsOf {
         (high - low) as f64
     }
 
-    /// Returns the difference of the ends as an f64; the difference is rounded to f32 before, as in TensorFlow.
+    /// Returns the difference of the ends of the range, computed in f32 as in TensorFlow, as an f64.
     pub(super) fn width(&self) -> Expr {
         (&self.max - &self.min).cast(DType::F64)
     }
@@ -40,14 +40,14 @@ impl StepsOf {
         self.min.clone().equal(self.max.clone())
     }
 
-    /// Returns the integer of `x`, an f32, with an end of the range moved to a multiple of the step.
+    /// Returns the integer that stands for `x`, an f32. The range is moved so that it starts at a multiple of the step.
     pub(super) fn quantize(&self, x: Expr) -> Expr {
         let (low, high) = bounds(self.dtype);
         let number = |value: f64| Expr::number(DType::F32, value);
         let scale = (Expr::constant(self.count()) / self.width()).cast(DType::F32);
         let scale = self.is_empty().select(number(0.0), scale);
         let offset = round_half_away(&self.min * &scale) - number(low as f64);
-        // No f32 above the second bound fits an i32.
+        // 2_147_483_520 is the greatest f32 that fits an i32.
         let (least, most) = ((low as f64).max(-2_147_483_648.0), (high as f64).min(2_147_483_520.0));
         let steps = round_half_away(x * scale) - offset;
         steps.maximum(number(least)).minimum(number(most)).cast(self.dtype)

@@ -17,9 +17,9 @@ use crate::ops::broadcast_pair::BroadcastPair;
 impl<'g> Value<'g> {
     /// Makes random counts of successes in `trials` trials that succeed with probability `p`. `self` is the seed.
     ///
-    /// `seed [2], trials, p -> shape`, where `shape` ends with the broadcast shape of `trials` and `p`; the seed is i32 or
-    /// i64, `trials` and `p` are f16, f32 or f64, and the result is f16, f32, f64, i32 or i64. The same seed and shape give
-    /// the same numbers in every run. As TensorFlow's `StatelessRandomBinomial` on a CPU. Runs on the host.
+    /// `seed [2], trials, p -> shape`, where `shape` ends with the broadcast shape of `trials` and `p`; the seed is i32
+    /// or i64, `trials` and `p` are f16, f32 or f64, and the result is f16, f32, f64, i32 or i64. The same seed and
+    /// shape give the same numbers in every run. As TensorFlow's `StatelessRandomBinomial` on a CPU. Runs on the host.
     ///
     /// ```
     /// use shapeflow::{DType, Graph};
@@ -33,8 +33,9 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// The seed is not an integer, a size is negative, or a dtype is not supported. The run fails unless the seed has two
-    /// elements, `trials` is finite, `p` is no NaN, and the shape ends with the broadcast shape of both.
+    /// The seed is not an integer, a size is negative, or a dtype is not supported. The run fails unless the seed has
+    /// two elements, `trials` is finite, `p` is not NaN, and the shape ends with the broadcast shape of `trials` and
+    /// `p`.
     #[doc(alias = "stateless_random_binomial")]
     #[track_caller]
     pub fn random_binomial(
@@ -118,7 +119,7 @@ fn successes(trials: f64, p: f64, dtype: DType, begin: &dyn Fn(u64) -> Draws) ->
     }
 }
 
-/// Counts the successes by the geometric distances between them.
+/// Counts the successes: draws the distances from one success to the next, which have a geometric distribution.
 fn inversion(trials: f64, p: f64, mut draws: Draws) -> f64 {
     let (mut trial, mut count) = (0.0, 0.0);
     loop {

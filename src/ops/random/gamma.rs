@@ -11,16 +11,16 @@ use crate::error::Result;
 use crate::graph::{IntoOperand, IntoShapeArg, Value};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
 
-/// The number of blocks that a sample may take.
+/// The number of Philox blocks that are reserved for each sample.
 const BLOCKS: u64 = 256;
 
 impl<'g> Value<'g> {
     /// Makes random numbers of the gamma distributions with shape parameters `alpha` and scale 1. `self` is the seed.
     ///
-    /// `seed [2], alpha [a..] -> shape`, where `shape` is `[s.., a..]`; the seed is i32 or i64, `alpha` and the result are
-    /// f16, bf16, f32 or f64. The same seed and shape give the same numbers in every run. As TensorFlow's
-    /// `StatelessRandomGammaV2` on a CPU, up to the rounding of logarithm and sine, which differs between C
-    /// libraries. Runs on the host.
+    /// `seed [2], alpha [a..] -> shape`, where `shape` is `[s.., a..]`; the seed is i32 or i64, `alpha` and the result
+    /// are f16, bf16, f32 or f64. The same seed and shape give the same numbers in every run. As TensorFlow's
+    /// `StatelessRandomGammaV2` on a CPU, up to the rounding of logarithm and sine, which differs between C libraries.
+    /// Runs on the host.
     ///
     /// ```
     /// use shapeflow::Graph;
@@ -95,7 +95,7 @@ fn sample(alpha: f64, mut draws: Draws) -> f64 {
     if alpha == 1.0 {
         return -(-draws.uniform()).ln_1p();
     }
-    // For less than 1, the method samples for `alpha + 1`.
+    // If `alpha < 1`, the method samples for `alpha + 1`.
     let d = alpha + if alpha < 1.0 { 2.0 / 3.0 } else { -1.0 / 3.0 };
     let c = 1.0 / 3.0 / d.sqrt();
     loop {

@@ -16,8 +16,8 @@ use crate::tensor::Tensor;
 impl<'g> Value<'g> {
     /// Returns the rows of `x` in random order. `self` is the seed.
     ///
-    /// `seed [2], x [n, ..] -> [n, ..]`, any dtype; the seed is i32 or i64. The same seed gives the same order in every run.
-    /// As TensorFlow's `StatelessShuffle`, bit for bit. Runs on the host.
+    /// `seed [2], x [n, ..] -> [n, ..]`, any dtype; the seed is i32 or i64. The same seed gives the same order in every
+    /// run. As TensorFlow's `StatelessShuffle`, bit for bit. Runs on the host.
     ///
     /// ```
     /// use shapeflow::Graph;

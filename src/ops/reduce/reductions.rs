@@ -57,8 +57,8 @@ reductions! {
     #[doc(alias = "sum")]
     reduce_sum, SUM: numeric, "Sum", Sum, sum;
 
-    /// Returns the product over the given axes; 1 for no elements. Integers wrap. A product of complex numbers runs on the
-    /// host.
+    /// Returns the product over the given axes; 1 for no elements. Integers wrap. A product of complex numbers runs on
+    /// the host.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};

@@ -14,9 +14,9 @@ use crate::tensor::{Tensor, TensorView};
 impl<'g> Value<'g> {
     /// Counts the occurrences of each number below `size`: `out[v]` is the number of `i` with `self[i] == v`.
     ///
-    /// `[..] -> i64[size]`; `self` is i32 or i64. Numbers of `size` or more are dropped; a negative one fails the run. As
-    /// `bincount` of numpy and torch with `size` in place of `minlength`, and as TensorFlow's `Bincount` without weights.
-    /// Runs on the host.
+    /// `[..] -> i64[size]`; `self` is i32 or i64. Numbers of `size` or more are dropped; a negative number fails the
+    /// run. As `bincount` of numpy and torch with `size` in place of `minlength`, and as TensorFlow's `Bincount`
+    /// without weights. Runs on the host.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -66,10 +66,11 @@ impl<'g> Value<'g> {
         self.graph().op(&ALL_ELEMENTS).data(self).size("size", size).data(weights).finish()
     }
 
-    /// Counts the occurrences of each number below `size` in every row, as [`Value::bincount`] does. If `binary`, a
-    /// number that occurs counts 1, which makes rows of indices "multi-hot" rows.
+    /// Counts the occurrences of each number below `size` in every row, as [`Value::bincount`] does. If `binary`, every
+    /// number that occurs has the count 1, which turns rows of indices into "multi-hot" rows.
     ///
-    /// `[n] -> i64[size]` or `[b, n] -> i64[b, size]`. As TensorFlow's `DenseBincount` without weights. Runs on the host.
+    /// `[n] -> i64[size]` or `[b, n] -> i64[b, size]`. As TensorFlow's `DenseBincount` without weights. Runs on the
+    /// host.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -93,8 +94,8 @@ impl<'g> Value<'g> {
 
     /// Adds up the weights of each number below `size` in every row, as [`Value::bincount_weighted`] does.
     ///
-    /// `[n], weights [n] -> [size]` or `[b, n], weights [b, n] -> [b, size]`. As TensorFlow's `DenseBincount`. Runs on the
-    /// host.
+    /// `[n], weights [n] -> [size]` or `[b, n], weights [b, n] -> [b, size]`. As TensorFlow's `DenseBincount`. Runs on
+    /// the host.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -189,8 +190,8 @@ fn run_sparse(cx: &mut HostCx<'_>) -> Result<()> {
     let shape = param_ints(cx, "dense_shape", 2)?.unwrap_or_default();
     let size = count_of(cx, 3)?;
     let rank = shape.len();
-    let row = |at: usize| {
-        let index = indices.get(at * rank..(at + 1) * rank).unwrap_or_default();
+    let row = |element: usize| {
+        let index = indices.get(element * rank..(element + 1) * rank).unwrap_or_default();
         let is_inside = index.iter().zip(&shape).all(|(index, size)| (0..*size).contains(index));
         let message = || format!("an index must lie within {shape:?}, got {index:?}");
         match is_inside && index.len() == rank {
@@ -218,7 +219,8 @@ fn run_ragged(cx: &mut HostCx<'_>) -> Result<()> {
     count(cx, &values, &[&[splits.len() - 1], &size[..]].concat(), &Rows::Each(rows.collect()))
 }
 
-/// Returns the parameter `size`, which is operand `operand` if it is a value: how many numbers are counted.
+/// Returns the parameter `size`: the numbers from 0 to `size - 1` are counted. The parameter is operand `operand` if it
+/// is a value.
 ///
 /// # Errors
 /// The parameter does not have one element.
@@ -230,15 +232,15 @@ fn count_of(cx: &HostCx<'_>, operand: usize) -> Result<[usize; 1]> {
     })
 }
 
-/// Which row of the result each number counts in.
+/// The rows of the result in which the numbers count.
 enum Rows {
-    /// Neighbouring blocks of this many numbers.
+    /// Each row counts one block of numbers. The blocks have this length and follow each other.
     Blocks(usize),
     /// The row of each number.
     Each(Vec<usize>),
 }
 
-/// Counts the integers `x`, which are row-major, in the output of these sizes, whose last axis is indexed by the integers.
+/// Counts the integers of the row-major `x` in an output of these sizes. The integers are indices along its last axis.
 ///
 /// # Errors
 /// An integer is negative, or there is not one weight for each integer.
@@ -274,7 +276,7 @@ fn count_numbers<I: Copy + Into<i64>>(
             let (counts, weights) = (output.as_mut_slice::<$T>()?, weights.as_slice::<$T>()?);
             let one = |count: &mut $T, _: usize| *count = $one;
             let more = |count: &mut $T, _: usize| *count = $add(*count, $one);
-            let weight = |count: &mut $T, at: usize| *count = $add(*count, weights[at]);
+            let weight = |count: &mut $T, position: usize| *count = $add(*count, weights[position]);
             match (is_binary, weights.is_empty()) {
                 (true, _) => for_each_count(counts, size, numbers, rows, one),
                 (_, true) => for_each_count(counts, size, numbers, rows, more),
@@ -291,7 +293,8 @@ fn count_numbers<I: Copy + Into<i64>>(
     Ok(())
 }
 
-/// Calls `change` with the count of each number and the position of the number. A number of `size` or more has no count.
+/// Calls `change` with the count of each number and the position of the number. A number of `size` or more has no
+/// count.
 fn for_each_count<T, I: Copy + Into<i64>>(
     counts: &mut [T],
     size: usize,
@@ -301,9 +304,9 @@ fn for_each_count<T, I: Copy + Into<i64>>(
 ) {
     let mut in_row = |row: usize, numbers: &[I], first: usize| {
         let counts = &mut counts[row * size..][..size];
-        for (at, number) in numbers.iter().enumerate() {
+        for (offset, number) in numbers.iter().enumerate() {
             if let Some(count) = counts.get_mut((*number).into() as u64 as usize) {
-                change(count, first + at);
+                change(count, first + offset);
             }
         }
     };
@@ -314,8 +317,8 @@ fn for_each_count<T, I: Copy + Into<i64>>(
             }
         }
         Rows::Each(rows) => {
-            for (at, row) in rows.iter().enumerate() {
-                in_row(*row, &numbers[at..at + 1], at);
+            for (position, row) in rows.iter().enumerate() {
+                in_row(*row, &numbers[position..position + 1], position);
             }
         }
     }

@@ -43,7 +43,8 @@ impl Reduce {
     }
 }
 
-/// The dtype rule: data are integers or floats, or complex numbers except for extrema; segment ids and counts are integers.
+/// The dtype rule. Data are integers or floats, or complex numbers except for extrema. Segment ids and counts are
+/// integers.
 pub(super) fn dtypes(operands: &[DType], _: &Attrs, reduce: Reduce) -> Result<Vec<DType>> {
     dtype::indices(operands, 1)?;
     match operands.first() {
@@ -105,8 +106,8 @@ pub(super) fn clear_gaps(output: &mut TensorViewMut<'_>, ids: impl Iterator<Item
     }
 }
 
-/// Divides every row by the number of its occurrences in the ascending `ids`. Integers round toward zero. Their number of
-/// occurrences wraps as their sum does, and a number that wraps to 0 gives 0.
+/// Divides every row `id` by the count of `id` in the ascending `ids`. Integers round toward zero. For integers, the
+/// count wraps to their dtype, as their sum does; a count that wraps to 0 gives 0.
 pub(super) fn divide(output: &mut TensorViewMut<'_>, ids: impl Iterator<Item = usize>) -> Result<()> {
     let mut counts: Vec<(usize, usize)> = Vec::new();
     for id in ids {
@@ -131,18 +132,18 @@ pub(super) fn divide(output: &mut TensorViewMut<'_>, ids: impl Iterator<Item = u
     of!(I8 i8 I16 i16 I32 i32 I64 i64 U8 u8 U16 u16 U32 u32 U64 u64)
 }
 
-/// Replaces every element `x` of row `id` by `by(x, count)`, for every `(id, count)`.
+/// Replaces every element `x` of row `id` by `quotient(x, count)`, for every `(id, count)`.
 fn rows_by_counts<T: Element>(
     output: &mut TensorViewMut<'_>,
     counts: &[(usize, usize)],
-    by: impl Fn(T, usize) -> T,
+    quotient: impl Fn(T, usize) -> T,
 ) -> Result<()> {
     let rows = output.sizes().first().copied().unwrap_or(0);
     let elements = output.as_mut_bits::<T>()?;
     let row = elements.len().checked_div(rows).unwrap_or(0);
     for &(id, count) in counts {
         for element in &mut elements[id * row..(id + 1) * row] {
-            *element = by(*element, count);
+            *element = quotient(*element, count);
         }
     }
     Ok(())

@@ -11,11 +11,11 @@ use crate::ops::host_params::param_ints;
 use crate::ops::integers::ints;
 
 impl<'g> Value<'g> {
-    /// Returns, for each row of predictions, whether the prediction of the row's target class is among the `k` largest.
-    /// Equal predictions are all among them.
+    /// Returns, for each row of predictions, whether the prediction of the row's target class is among the `k` largest,
+    /// or equal to one of these.
     ///
     /// `[b, classes], targets [b] -> bool[b]`; `self` holds floats, `targets` i32 or i64. The result is false if a
-    /// prediction of the row is not finite or the target is no class. As TensorFlow's `InTopKV2`. Runs on the host.
+    /// prediction of the row is not finite or the target is not a class. As TensorFlow's `InTopKV2`. Runs on the host.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -60,8 +60,8 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
             return false;
         };
         let row = row * classes..(row + 1) * classes;
-        let own = prediction(row.start + target);
-        let better = row.clone().filter(|position| prediction(*position) > own).count();
+        let of_target = prediction(row.start + target);
+        let better = row.clone().filter(|position| prediction(*position) > of_target).count();
         row.into_iter().all(|position| prediction(position).is_finite())
             && i64::try_from(better).is_ok_and(|better| better < k)
     };
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn ties_are_in_and_what_is_not_finite_is_out() {
+    fn ties_are_in_and_rows_that_are_not_finite_are_out() {
         let inf = f32::INFINITY;
         let x = tensor(&[5, 3], &[1.0, 2.0, 3.0, 2.0, 2.0, 2.0, 1.0, 2.0, 3.0, 1.0, inf, 0.0, 1.0, 2.0, 3.0]);
         let targets = tensor(&[5], &[1i64, 0, 0, 0, 3]);

@@ -1,4 +1,4 @@
-//! `searchsorted`: where elements would be inserted into sorted rows.
+//! `searchsorted`: the positions at which elements would be inserted into sorted rows.
 
 use shapeflow_shape_fns::{Attr, Attrs, DType};
 
@@ -71,8 +71,8 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let length = sorted.sizes().last().copied().unwrap_or(0);
     let count = values.sizes().last().copied().unwrap_or(0);
     let (row_keys, keys) = (order_keys(&sorted)?, order_keys(&values)?);
-    let found = keys.iter().enumerate().map(|(at, key)| {
-        let row = &row_keys[at / count * length..][..length];
+    let found = keys.iter().enumerate().map(|(position, key)| {
+        let row = &row_keys[position / count * length..][..length];
         row.partition_point(|other| if is_right { other <= key } else { other < key })
     });
     cx.set_output(0, int_tensor(position_dtype(cx.attrs())?, values.sizes(), found)?)

@@ -21,7 +21,7 @@ fn wrong<T>(message: String) -> Result<T> {
     Err(Error::new(ErrorKind::Index, Phase::Run, message))
 }
 
-/// Returns whether attribute `validate_indices` asks for ascending indices, which it does by default.
+/// Returns whether indices must ascend: attribute `validate_indices`, which is true by default.
 pub(super) fn is_validated(cx: &HostCx<'_>) -> bool {
     !matches!(cx.attrs().get("validate_indices"), Some(Attr::Bool(false)))
 }

@@ -14,7 +14,7 @@ use super::operand::{check_i64, parts, pick_values, refuse, rows_of};
 
 impl<'g> Value<'g> {
     /// Sorts the elements of a sparse tensor in row-major order. `self` has the indices of the sparse tensor. Elements
-    /// of one index keep their order. Returns the indices and the values.
+    /// with equal indices keep their order. Returns the indices and the values.
     ///
     /// `[count, r], values [count], shape [r] -> [count, r], [count]`. The values have any dtype, the indices and the
     /// shape are i64. As TensorFlow's `SparseReorder`, which does not compare indices with the shape. Runs on the host.

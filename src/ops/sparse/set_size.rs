@@ -26,8 +26,9 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let mut output = cx.output(0, &extents)?;
     let counts = output.as_mut_slice::<i32>()?;
     for (group, set) in sets {
-        let at = group.iter().zip(&extents).fold(0, |at, (index, size)| at * size + *index as usize);
-        counts[at] = set.len() as i32;
+        let position =
+            group.iter().zip(&extents).fold(0, |position, (index, size)| position * size + *index as usize);
+        counts[position] = set.len() as i32;
     }
     Ok(())
 }

@@ -22,10 +22,10 @@ impl<'g> Value<'g> {
     /// sizes.
     ///
     /// `[m, r], [m], [r]` of each `-> [k, r], [k], [r]`. The values are numbers, the indices and shapes are i64. The
-    /// caller must sort the indices of both tensors, for example with [`Value::sparse_reorder`]. No run checks this. A
-    /// sum of two elements that is less than `threshold` in magnitude has no element in the result. `threshold` is a
-    /// scalar of the dtype of the values. For complex values, it has the dtype of their parts. As TensorFlow's
-    /// `SparseAdd`. Runs on the host.
+    /// caller must sort the indices of both tensors, for example with [`Value::sparse_reorder`]. No run checks this.
+    /// The result omits each sum of two elements whose magnitude is less than `threshold`. `threshold` is a scalar of
+    /// the dtype of the values. For complex values, it has the dtype of their parts. As TensorFlow's `SparseAdd`. Runs
+    /// on the host.
     ///
     /// ```
     /// use shapeflow::Graph;

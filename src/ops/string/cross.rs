@@ -16,11 +16,11 @@ use crate::ragged::splits_tensor;
 use crate::tensor::{Tensor, TensorView};
 
 impl<'g> RaggedValue<'g> {
-    /// Returns the combinations of the features in each row of the inputs, as strings joined by `_X_`. The last input varies
-    /// fastest.
+    /// Returns the combinations of the features in each row of the inputs, as strings joined by `_X_`. The feature of
+    /// the last input varies fastest.
     ///
-    /// Each input is ragged `[n, (r)]` or dense `[n, k]`, of strings or integers; the result is `string[n, (s)]`. As TensorFlow's
-    /// `tf.ragged.cross`. Runs on the host.
+    /// Each input is ragged `[n, (r)]` or dense `[n, k]`, of strings or integers; the result is `string[n, (s)]`. As
+    /// TensorFlow's `tf.ragged.cross`. Runs on the host.
     ///
     /// ```
     /// use shapeflow::{Graph, RaggedValue, Tensor, ragged};
@@ -34,14 +34,15 @@ impl<'g> RaggedValue<'g> {
     /// ```
     ///
     /// # Errors
-    /// There are no inputs, or an input is no matrix of strings or integers. The run fails if the numbers of rows differ.
+    /// There are no inputs, or an input is not a matrix of strings or integers. The run fails if the numbers of rows
+    /// differ.
     #[track_caller]
     pub fn cross(inputs: &[AnyValue<'g>]) -> Result<RaggedValue<'g>> {
         crossed(inputs, DType::String, 0, 0)
     }
 
-    /// Returns the combinations as [`RaggedValue::cross`] does, as numbers of buckets: `i64[n, (s)]`. With 0 buckets, the number is
-    /// the hash itself.
+    /// Hashes the combinations of [`RaggedValue::cross`], and returns the number of the bucket of each hash:
+    /// `i64[n, (s)]`. With 0 buckets, the number is the hash itself.
     ///
     /// As TensorFlow's `tf.ragged.cross_hashed`, bit for bit; its default key is `0xDECAFCAFFE`. Runs on the host.
     ///
@@ -102,8 +103,8 @@ fn crossed<'g>(inputs: &[AnyValue<'g>], dtype: DType, buckets: i64, key: i64) ->
     RaggedValue::from_row_splits(outputs[0], outputs[1])
 }
 
-/// The operands are, in this order: ragged values, ragged row splits, sparse indices, sparse values, sparse shapes, dense matrices.
-/// Attribute `input_order` has a letter for each input: `R`, `S` or `D`.
+/// The operands are, in this order: ragged values, ragged row splits, sparse indices, sparse values, sparse shapes,
+/// dense matrices. Attribute `input_order` has a letter for each input: `R` (ragged), `S` (sparse) or `D` (dense).
 pub(crate) static DEF: OpDef = OpDef::host("ragged_cross", run)
     .operands(&[Operand::Variadic("operands..")])
     .outputs(|_, _| 2)
@@ -229,10 +230,10 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
             let parts = all.iter().zip(&chosen);
             if is_hashed {
                 let hash = parts
-                    .fold(key, |hash, (features, &place)| join_fingerprints(hash, features.hashes[place]));
+                    .fold(key, |hash, (features, &index)| join_fingerprints(hash, features.hashes[index]));
                 hashes.push((hash % buckets).cast_signed());
             } else {
-                let parts: Vec<&[u8]> = parts.map(|(features, &place)| &features.texts[place][..]).collect();
+                let parts: Vec<&[u8]> = parts.map(|(features, &index)| &features.texts[index][..]).collect();
                 texts.push(parts.join(&b"_X_"[..]));
             }
         }

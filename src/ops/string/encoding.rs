@@ -1,4 +1,4 @@
-//! [`Encoding`]: characters as bytes, and [`OnError`]: what happens to bytes that are no character.
+//! [`Encoding`]: characters as bytes. [`OnError`]: the treatment of bytes that are no character.
 
 use shapeflow_shape_fns::Attrs;
 
@@ -83,11 +83,11 @@ impl Encoding {
             Encoding::Utf16(order) => decode_utf16(bytes, order, out),
             Encoding::Utf32(order) => decode_utf32(bytes, order, out),
             Encoding::Latin1 => {
-                out.extend(bytes.iter().enumerate().map(|(at, byte)| (at, Some(char::from(*byte)))));
+                out.extend(bytes.iter().enumerate().map(|(start, byte)| (start, Some(char::from(*byte)))));
             }
             Encoding::Ascii => {
                 let read = |byte: &u8| byte.is_ascii().then(|| char::from(*byte));
-                out.extend(bytes.iter().enumerate().map(|(at, byte)| (at, read(byte))));
+                out.extend(bytes.iter().enumerate().map(|(start, byte)| (start, read(byte))));
             }
         }
     }
@@ -109,7 +109,7 @@ fn decode_utf8(bytes: &[u8], out: &mut Vec<Decoded>) {
     let mut start = 0;
     for chunk in bytes.utf8_chunks() {
         let valid = chunk.valid();
-        out.extend(valid.char_indices().map(|(at, character)| (start + at, Some(character))));
+        out.extend(valid.char_indices().map(|(offset, character)| (start + offset, Some(character))));
         start += valid.len();
         if !chunk.invalid().is_empty() {
             out.push((start, None));
@@ -135,14 +135,14 @@ fn decode_utf16(bytes: &[u8], order: Order, out: &mut Vec<Decoded>) {
     let (is_little, mark) = little_endian_and_mark(bytes, order, &[0xfe, 0xff]);
     let (pairs, rest) = bytes[mark..].as_chunks::<2>();
     let unit = |pair: &[u8; 2]| if is_little { u16::from_le_bytes(*pair) } else { u16::from_be_bytes(*pair) };
-    let (mut at, first) = (mark, out.len());
+    let (mut start, first) = (mark, out.len());
     for character in char::decode_utf16(pairs.iter().map(unit)) {
         let length = character.as_ref().map_or(2, |character| 2 * character.len_utf16());
-        out.push((at, character.ok()));
-        at += length;
+        out.push((start, character.ok()));
+        start += length;
     }
     if !rest.is_empty() {
-        out.push((at, None));
+        out.push((start, None));
     }
     include_mark(&mut out[first..]);
 }
@@ -168,10 +168,10 @@ fn include_mark(string: &mut [Decoded]) {
     }
 }
 
-/// What happens to bytes that are no character, and perhaps to control characters.
+/// The treatment of bytes that are no character and, optionally, of control characters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct OnError {
-    /// The character that replaces them; `None` to leave them out.
+    /// The character that replaces such bytes; `None` to leave them out.
     replacement: Option<char>,
     is_strict: bool,
     /// Whether control characters are treated in the same way.
@@ -203,10 +203,10 @@ impl OnError {
         Ok(OnError { replacement, is_strict, replaces_controls })
     }
 
-    /// Returns the character to keep in the place of one that was decoded; `None` to leave it out.
+    /// Returns the character to keep in the place of a decoded character; `None` to leave it out.
     ///
     /// # Errors
-    /// It is no character, and errors are strict.
+    /// Errors are strict, and `decoded` is not a character or is a control character that counts as an error.
     pub(super) fn apply(self, decoded: Option<char>) -> Result<Option<char>> {
         match decoded {
             Some(character) if !(self.replaces_controls && character < ' ') => Ok(Some(character)),

@@ -43,10 +43,11 @@ pub(super) fn int_or(attrs: &Attrs, name: &str, default: i64) -> Result<i64> {
     }
 }
 
-/// Turns an error about an attribute into one of a shape function, which checks the attributes when a graph is built.
+/// Turns an error about an attribute into an error of a shape function. Shape functions check the attributes when a
+/// graph is built.
 ///
 /// # Errors
-/// That of `checked`.
+/// The error of `checked`.
 pub(super) fn in_shape_fn<T>(checked: Result<T>) -> shapeflow_shape_fns::Result<T> {
     checked.map_err(|error| ShapeError::new(error.message().to_string()))
 }
@@ -61,7 +62,7 @@ pub(super) fn value_error(message: String) -> Error {
     Error::new(ErrorKind::Custom, Phase::Run, message)
 }
 
-/// Writes bytes for a message.
+/// Quotes a string for a message.
 pub(super) fn quoted(bytes: &[u8]) -> String {
     format!("{:?}", String::from_utf8_lossy(bytes))
 }
@@ -115,7 +116,7 @@ pub(super) fn int_tensor(dtype: DType, sizes: &[usize], ints: &[i64]) -> Result<
 /// Sets output 0 to the strings that `f` appends to the builder, one for each string of input 0.
 ///
 /// # Errors
-/// Those of `f`; memory is refused.
+/// `f` fails, or memory is refused.
 pub(super) fn map(
     cx: &mut HostCx<'_>,
     mut f: impl FnMut(&[u8], &mut StringsBuilder) -> Result<()>,

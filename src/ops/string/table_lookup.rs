@@ -15,8 +15,8 @@ impl<'g> Value<'g> {
     /// Looks every element up in a table: `values[i]` where the element equals `keys[i]`, else `default`.
     ///
     /// `[..], keys [n], values [n], default [] -> [..]`. Keys are strings, integers or bools and differ from each
-    /// other; values have any dtype, and the result has it. The table is built once if `keys` is a constant. As
-    /// TensorFlow's `LookupTableFindV2` on a `HashTableV2`. Runs on the host. [`Value::lookup`] takes a
+    /// other. Values have any dtype, which is also the dtype of the result. The table is built once if `keys` is a
+    /// constant. As TensorFlow's `LookupTableFindV2` on a `HashTableV2`. Runs on the host. [`Value::lookup`] takes a
     /// [`LookupTable`](crate::LookupTable) that several graphs share, and values of several axes.
     ///
     /// ```
@@ -84,7 +84,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
 /// Checks that equal keys have equal values.
 ///
 /// # Errors
-/// They have not.
+/// Two equal keys have different values.
 fn check_repeated(table: &KeyTable, keys: TensorView<'_>, values: &TensorView<'_>) -> Result<()> {
     let value = |number: usize| values.element(number);
     for (number, last) in table.find(keys)?.into_iter().enumerate() {

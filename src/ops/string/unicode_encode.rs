@@ -1,4 +1,4 @@
-//! `unicode_encode` and `unicode_transcode`: code points and strings as strings of an encoding.
+//! `unicode_encode`: encodes code points as strings. `unicode_transcode`: converts strings between encodings.
 
 use std::panic::Location;
 

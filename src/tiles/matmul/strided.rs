@@ -4,9 +4,9 @@
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StridedMatrix<T> {
     pub start: *const T,
-    /// Elements from a row to the next.
+    /// The distance from a row to the next row, in elements.
     pub row: usize,
-    /// Elements from a column to the next.
+    /// The distance from a column to the next column, in elements.
     pub column: usize,
 }
 

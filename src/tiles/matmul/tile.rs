@@ -7,8 +7,8 @@ use super::prefetcher::Prefetcher;
 use super::register::Register;
 use crate::tiles::prefetch::prefetch_line;
 
-/// Tiles of a result, one below the other: `out = a · b` or `out += a · b`. The [`TileFn`] determines the rows of each
-/// tile and its vectors per row.
+/// Tiles of a result, one below the other: `out = a · b` or `out += a · b`. The [`TileFn`] determines the number of
+/// rows of a tile, and the number of vectors per row.
 pub(super) struct Tile<T> {
     /// The number of tiles.
     pub count: usize,
@@ -18,7 +18,7 @@ pub(super) struct Tile<T> {
     pub a: *const T,
     pub a_rows: [usize; MAX_ROWS],
     pub a_step: usize,
-    /// Elements of `a` from a tile to the next.
+    /// The distance from the rows of one tile to the rows of the next tile, in elements of `a`.
     pub a_next: usize,
     /// Element `(p, j)` is at `p * b_step + j`.
     pub b: *const T,

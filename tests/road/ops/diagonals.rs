@@ -40,8 +40,8 @@ fn diag_part(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     g.add_step(Call::new("diag_part"), &[x], &[], props)
 }
 
-/// Draws a band of diagonals of matrices with these sizes: one diagonal, or the lowest and the highest. Returns the band
-/// and the length of the longest diagonal.
+/// Draws a band of diagonals of matrices with these sizes: one diagonal, or the lowest and the highest. Returns the
+/// band and the length of the longest diagonal.
 fn random_band(g: &mut GraphGenerator<'_>, rows: i64, columns: i64) -> Option<(Vec<i64>, i64)> {
     let mut ends = [0; 2];
     for end in &mut ends {

@@ -102,9 +102,9 @@ const INTEGRAL: &[&str] = &[
     "ones_like",
 ];
 
-/// Returns whether a value with some properties may be an operand of an op, as a predicate on the properties: only a
-/// continuous op takes order-dependent values, and no op whose result depends on the sign of zero takes a zero of
-/// unknown sign.
+/// Returns a predicate that tells from the properties of a value whether the value may be an operand of an op. Only a
+/// continuous op takes order-dependent values. An op whose result depends on the sign of zero takes no zeros of unknown
+/// sign.
 pub fn accepts_props(op: &str) -> impl Fn(&ElementProps) -> bool + use<> {
     let continuous = CONTINUOUS.contains(&op);
     let depends_on_zero_sign = matches!(

@@ -1,4 +1,4 @@
-//! Adds ops that make random numbers to random graphs.
+//! Adds random-number ops to random graphs.
 
 use shapeflow::DType;
 

@@ -59,7 +59,7 @@ fn select(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
 fn searchsorted(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     let dtype = DTypeClass::Number.sample(&mut g.rng);
     let (rows, count) = (g.rng.below(4) as i64, g.rng.below(9) as i64);
-    let sorted: Vec<i64> = (0..rows).flat_map(|_| 0..count).map(|at| at * at / 3).collect();
+    let sorted: Vec<i64> = (0..rows).flat_map(|_| 0..count).map(|i| i * i / 3).collect();
     let sorted =
         g.source(dtype, vec![Size::Known(rows), Size::Known(count)], Content::Fixed(sorted), false)?;
     let columns = g.random_size();
@@ -90,7 +90,7 @@ fn bucketize(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     let (dtype, content) = (counted_dtype(g), g.random_content());
     let sizes = (0..g.rng.below(4)).map(|_| g.random_size()).collect();
     let x = g.source(dtype, sizes, content, false)?;
-    let boundaries: Vec<f64> = (0..g.rng.below(6)).map(|at| at as f64 * 1.5 - 3.0).collect();
+    let boundaries: Vec<f64> = (0..g.rng.below(6)).map(|i| i as f64 * 1.5 - 3.0).collect();
     g.add_step(Call::new("bucketize").attr("boundaries", &boundaries[..]), &[x], &[], ElementProps::INTEGERS)
 }
 
@@ -130,9 +130,9 @@ fn bincount(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> 
         data.insert(0, g.source(DType::I64, vec![count], Content::Fixed(splits), false)?);
     }
     if op == "sparse_bincount" {
-        let places = (0..rows * columns).flat_map(|at| [at / columns, at % columns]).collect();
+        let indices = (0..rows * columns).flat_map(|i| [i / columns, i % columns]).collect();
         let sizes = vec![Size::Known(rows * columns), Size::Known(2)];
-        data.insert(0, g.source(DType::I64, sizes, Content::Fixed(places), false)?);
+        data.insert(0, g.source(DType::I64, sizes, Content::Fixed(indices), false)?);
         call = g.param(call, &mut params, "dense_shape", &[rows, columns], true)?;
     }
     let size = g.rng.below(8) as i64;
@@ -157,9 +157,9 @@ fn count_sparse(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueInd
         data.insert(0, g.source(DType::I64, vec![count], Content::Fixed(splits), false)?);
     }
     if op == "sparse_count_sparse_output" {
-        let places = (0..rows * columns).flat_map(|place| [place / columns, place % columns]).collect();
+        let indices = (0..rows * columns).flat_map(|i| [i / columns, i % columns]).collect();
         let sizes = vec![Size::Known(rows * columns), Size::Known(2)];
-        data.insert(0, g.source(DType::I64, sizes, Content::Fixed(places), false)?);
+        data.insert(0, g.source(DType::I64, sizes, Content::Fixed(indices), false)?);
         let shape = Content::Fixed(vec![rows, columns]);
         data.push(g.source(DType::I64, vec![Size::Known(2)], shape, false)?);
     }

@@ -38,7 +38,7 @@ fn list_diff(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
 
 fn invert_permutation(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     let count = g.rng.below(9);
-    let mut order: Vec<i64> = g.rng.permutation(count).into_iter().map(|at| at as i64).collect();
+    let mut order: Vec<i64> = g.rng.permutation(count).into_iter().map(|index| index as i64).collect();
     if count > 1 && g.rng.chance(1, 20) {
         order[0] = order[1];
     }

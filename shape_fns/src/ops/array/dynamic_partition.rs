@@ -3,8 +3,7 @@
 use crate::error::bail;
 use crate::{InferenceContext, Result, ShapeError, TensorShape};
 
-/// `data[p.., d..], partitions[p..] -> [r0, d..], [r1, d..], …`, where the numbers of rows `r0, r1, …` depend on the
-/// data.
+/// `data[p.., d..], partitions[p..] -> [r0, d..], [r1, d..], …`. The numbers of rows `r0, r1, …` depend on the data.
 ///
 /// # Errors
 /// The leading axes of `data` provably differ from the axes of `partitions`, or `num_partitions` is less than 1.

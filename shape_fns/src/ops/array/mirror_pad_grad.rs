@@ -7,7 +7,8 @@ use crate::{Dim, Guard, InferenceContext, Param, PartialElements, Result, ShapeE
 /// `[d0, …], paddings=[[b0, a0], …] -> [d0-b0-a0, …]`.
 ///
 /// # Errors
-/// `mode` is neither `REFLECT` nor `SYMMETRIC`, the shape of `paddings` is not `[rank, 2]`, a padding is negative, or the paddings provably exceed an axis.
+/// `mode` is neither `REFLECT` nor `SYMMETRIC`, the shape of `paddings` is not `[rank, 2]`, a padding is negative, or
+/// the paddings are provably too long for the axis.
 pub fn mirror_pad_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
     let mode = cx.str_or("mode", "REFLECT")?;
     let excluded = match mode {
@@ -23,7 +24,8 @@ pub fn mirror_pad_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
         }
         None => match cx.param_list("paddings")?.known_len() {
             Some(count) if count % 2 == 0 => Dim::known(count as i64 / 2),
-            count => bail!("paddings must hold pairs, got {count:?} elements"),
+            Some(count) => bail!("paddings must hold pairs, got {count} elements"),
+            None => bail!("paddings must hold pairs, got an unknown number of elements"),
         },
     };
     let count = rows.as_known().and_then(|rows| usize::try_from(rows).ok());
@@ -56,7 +58,7 @@ pub fn mirror_pad_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
             ))
             .operand(1)
         })?;
-        // Mirrored padding is at most as long as the axis, or one less.
+        // One side of the padding mirrors at most every element of the unpadded axis, or every element but one.
         for side in sides {
             let least = cx.add(side, &Dim::known(excluded))?;
             cx.require(Guard::Ge(rest.clone(), least)).map_err(|_| {

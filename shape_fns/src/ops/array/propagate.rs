@@ -42,7 +42,7 @@ pub(crate) fn element_at(value: &PartialElements, index: impl IntoIterator<Item 
     value.get(offset).cloned()
 }
 
-/// Returns the element at `index` of `value` broadcast to the rank of `index`.
+/// Returns the element at `index`, where `value` is broadcast to the rank of `index`.
 pub(crate) fn broadcast_element_at(value: &PartialElements, index: &[usize]) -> Option<Dim> {
     let leading = index.len().checked_sub(value.rank())?;
     let axes = index.iter().skip(leading).zip(value.sizes());

@@ -19,11 +19,11 @@ pub fn non_max_suppression(cx: &mut InferenceContext<'_>) -> Result<()> {
     } else {
         require_last_dim(cx, 0, &columns, 4)?;
     }
-    let box_count = cx.make_dim_for_scalar_input("max_output_size")?;
+    let max_count = cx.make_dim_for_scalar_input("max_output_size")?;
     for index in 3..cx.len() {
         cx.scalar(index)?;
     }
-    let selected = if cx.bool_or("pad_to_max_output_size", false)? { box_count } else { cx.fresh() };
+    let selected = if cx.bool_or("pad_to_max_output_size", false)? { max_count } else { cx.fresh() };
     let outputs = cx.outputs();
     for index in 0..outputs {
         let scalar = index > 0 && index + 1 == outputs;

@@ -2,7 +2,7 @@
 
 use crate::{Dim, InferenceContext, Result};
 
-/// Three diagonals `[..batch, 1, n]` and `rhs[..batch, n, k] -> [..batch, n, k]`: the matmul of the matrix and `rhs`.
+/// Three diagonals `[..batch, 1, n]` and `rhs[..batch, n, k] -> [..batch, n, k]`: the product of the matrix and `rhs`.
 ///
 /// # Errors
 /// A rank is less than 2, a diagonal provably has several rows, or lengths or leading axes provably differ.
@@ -45,7 +45,7 @@ mod tests {
     use super::{tridiagonal_matmul, tridiagonal_solve};
     use crate::testing::shape_table;
 
-    shape_table! { products: tridiagonal_matmul, ["superdiag", "maindiag", "subdiag", "rhs"];
+    shape_table! { matmuls: tridiagonal_matmul, ["superdiag", "maindiag", "subdiag", "rhs"];
         {} "?; ?; ?; ?" => "?";
         {} "[7, 1, 5]; [7, 1, ?]; ?; [?, n, 2]" => "[7, 5, 2]";
         {} "[3, 5]; ?; ?; [5, 2]" => "error superdiag must have size 1 at axis -2, got 3 in [3, 5]";

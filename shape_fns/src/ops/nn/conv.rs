@@ -30,8 +30,9 @@ enum Channels {
 /// `floordiv(d - (k-1)*dilation - 1, stride) + 1`. `EXPLICIT` adds `explicit_paddings` to `d` first.
 ///
 /// # Errors
-/// An operand has the wrong rank, the window provably does not fit, the input's channels are provably not a multiple
-/// of the filter's, the filters are provably not a multiple of the groups, or an attribute is out of range.
+/// An operand has the wrong rank, the window provably does not fit, the number of input channels is provably not a
+/// multiple of the number of filter channels, the number of filters is provably not a multiple of the number of groups,
+/// or an attribute is out of range.
 pub fn conv_2d(cx: &mut InferenceContext<'_>) -> Result<()> {
     let layout = Layout::of(cx, 2)?;
     convolve(cx, layout, &[], Channels::Implied)
@@ -62,7 +63,7 @@ pub fn depthwise_conv_2d(cx: &mut InferenceContext<'_>) -> Result<()> {
 ///
 /// # Errors
 /// Same as [`conv_2d`], `batch_dims` or `groups` is out of range, or the input's channels provably differ from the
-/// filter's times the groups.
+/// filter's channels times the groups.
 pub fn conv(cx: &mut InferenceContext<'_>) -> Result<()> {
     let (batch, groups) = (cx.int_or("batch_dims", 1)?, cx.int_or("groups", 1)?);
     if groups < 1 {
@@ -164,7 +165,8 @@ fn filter(cx: &mut InferenceContext<'_>, layout: Layout) -> Result<Filter> {
     Ok(Filter { spatial, inputs, outputs: second })
 }
 
-/// Unifies the number of channels of the input with the filter's, and returns the number of channels of the output.
+/// Requires that the numbers of channels of the input and of the filter fit each other as `channels` says. Returns the
+/// number of channels of the output.
 fn match_channels(
     cx: &mut InferenceContext<'_>,
     input_channels: &Dim,

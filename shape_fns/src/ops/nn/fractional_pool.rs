@@ -25,7 +25,8 @@ pub fn fractional_pool(cx: &mut InferenceContext<'_>) -> Result<()> {
         }
         dims.push(match dim.as_known() {
             _ if *ratio == 1.0 => dim.clone(),
-            // TensorFlow divides floats: 11 by the float next to 1.1 is 10.
+            // The division is in f32, as in TensorFlow: `11.0 / 1.1` rounds to 10. In f64, 11 divided by the f32 next
+            // to 1.1 is less than 10.
             Some(size) => Dim::known((size as f32 / *ratio as f32).floor() as i64),
             None => cx.fresh(),
         });

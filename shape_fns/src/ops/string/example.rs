@@ -21,8 +21,8 @@ impl Counts {
 /// scalar. Outputs the indices of all sparse features, their values, their shapes, the dense features, the values of
 /// the ragged features and their row splits.
 ///
-/// A dense feature of entry `k` of `dense_shapes` has the shape of `serialized` and then this entry. Its first size may be
-/// -1: it depends on the data.
+/// Dense feature `k` has the axes of `serialized`, then the axes of entry `k` of `dense_shapes`. The first size of an
+/// entry may be -1; this size depends on the data.
 ///
 /// # Errors
 /// `serialized` has more than one axis, or a list of keys provably differs in length from the attributes.
@@ -76,7 +76,7 @@ fn list_len(cx: &InferenceContext<'_>, name: &str) -> Result<usize> {
     match cx.attr(name) {
         None => Ok(0),
         Some(Attr::DTypes(dtypes)) => Ok(dtypes.len()),
-        // An empty list has no kind.
+        // Nothing tells the kind of an empty list, so a reader may make it a list of integers.
         Some(Attr::Ints(none)) if none.is_empty() => Ok(0),
         Some(other) => bail!("{name} must be a list of dtypes, got {other}"),
     }

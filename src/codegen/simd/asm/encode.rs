@@ -205,8 +205,8 @@ impl Asm {
         self.operand(reg, rm, 1, trailing);
     }
 
-    /// Appends a vector instruction: VEX for AVX2, EVEX for AVX-512. `reg` and `rm` are the operands of the manual, `v`
-    /// is the register in the prefix (0 if the instruction has none).
+    /// Appends a vector instruction: VEX for AVX2, EVEX for AVX-512. `reg` and `rm` are the operands that Intel's
+    /// manual calls ModRM:reg and ModRM:r/m. `v` is the register in the prefix (0 if the instruction has none).
     pub fn vector(&mut self, op: Opcode, len: VectorLen, reg: u8, v: u8, rm: Rm, imm: Option<u8>) {
         if self.isa == VectorIsa::Avx512 && op.form != OperandForm::VexOnly {
             self.evex(op, len, reg, v, rm, imm, None);

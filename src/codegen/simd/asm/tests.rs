@@ -1,4 +1,4 @@
-//! Every instruction, over operands of every kind, against a decoder.
+//! Decodes every instruction, with operands of every kind, encodes it again, and compares the bytes.
 
 use iced_x86::{Decoder, DecoderOptions, Encoder, Formatter, Instruction, IntelFormatter};
 
@@ -138,7 +138,7 @@ fn every_vector_instruction_decodes_to_itself() {
     for isa in [VectorIsa::Avx2, VectorIsa::Avx512] {
         for (name, op) in opcode::ALL.iter().filter(|(name, _)| is_in(name, isa)) {
             let max = max_registers(name, isa);
-            let three = matches!(op.form, OperandForm::Three | OperandForm::Blend)
+            let has_three_operands = matches!(op.form, OperandForm::Three | OperandForm::Blend)
                 || name.starts_with("LOAD_MASKED")
                 || *name == "BLEND_PS";
             let mut count = 0;
@@ -149,7 +149,7 @@ fn every_vector_instruction_decodes_to_itself() {
                     }
                     let (reg, v) = match op.form {
                         OperandForm::Shift(number) => (number, v % max[1]),
-                        _ => (reg % max[0], if three { v % max[1] } else { 0 }),
+                        _ => (reg % max[0], if has_three_operands { v % max[1] } else { 0 }),
                     };
                     let rm = if let Rm::Reg(r) = rm { Rm::Reg(r % max[2]) } else { rm };
                     let imm = takes_immediate(name, *op).then_some(if op.form == OperandForm::Blend {
@@ -280,7 +280,8 @@ fn every_general_instruction_decodes_to_itself() {
     check(&|asm| asm.store_fence());
 }
 
-/// The text of each instruction with the first registers as operands. A reader checked it once; it must not change.
+/// The snapshot has the text of each instruction, with low registers as operands. A person compared each name with its
+/// text once, so the snapshot must not change.
 #[test]
 fn instructions_are_what_their_names_say() {
     let mut text = String::new();
@@ -290,12 +291,12 @@ fn instructions_are_what_their_names_say() {
             let len = *lengths(name, isa).last().unwrap();
             let rm =
                 [Rm::Reg(3), Rm::Mem(Mem::Base(Gpr(0), 0))].into_iter().find(|rm| takes(name, *op, isa, *rm));
-            let three = matches!(op.form, OperandForm::Three | OperandForm::Blend)
+            let has_three_operands = matches!(op.form, OperandForm::Three | OperandForm::Blend)
                 || name.starts_with("LOAD_MASKED")
                 || *name == "BLEND_PS";
             let (reg, v) = match op.form {
                 OperandForm::Shift(number) => (number, 2),
-                _ => (1, if three { 2 } else { 0 }),
+                _ => (1, if has_three_operands { 2 } else { 0 }),
             };
             let imm =
                 takes_immediate(name, *op).then_some(if op.form == OperandForm::Blend { 0x40 } else { 1 });

@@ -79,7 +79,7 @@ impl EmitContext<'_> {
                 // Compared as unsigned, a negative index is above every limit.
                 asm.jump_if(Cond::Below, fine);
                 asm.mov_imm(RAX, 0);
-                // The position of a speculative shift may not exist, so its checks fail nothing.
+                // The position of a speculative shift may not exist, so a check at this position does not fail the run.
                 if self.shift.is_none_or(|shift| !shift.speculative) {
                     asm.store_imm(frame_mem(self.layout.failed), 1);
                 }

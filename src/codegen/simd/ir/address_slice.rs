@@ -10,7 +10,7 @@ pub(crate) struct AddressSlice {
     pub rows: Vec<u32>,
     /// For each instruction, whether an address depends on it.
     pub wanted: Vec<bool>,
-    /// The slots that these instructions read. Without any, rows do not depend on the position.
+    /// The slots that the wanted instructions access. If there are none, the rows do not depend on the position.
     pub slots: Vec<u32>,
 }
 

@@ -21,11 +21,11 @@ const MAX_POSITIONS: usize = 8;
 pub(crate) enum CopySpacing {
     /// There is one copy.
     Single,
-    /// A position of the innermost loop.
+    /// One position of the innermost loop.
     Position,
-    /// A row.
+    /// One row.
     Row,
-    /// A tile of a reduction along the inner axis.
+    /// One tile of a reduction along the inner axis.
     Tile,
 }
 
@@ -94,8 +94,8 @@ impl<'a> LoopBody<'a> {
     pub fn gathered_rows(&self, code: &KernelBody) -> Vec<u32> {
         let row = |inst: &Inst| match &inst.op {
             InstOp::Gather { slot, offsets } => {
-                let slot_at_row = has_uniform_offsets(&self.uniform, offsets);
-                (slot_at_row && code.slots[*slot as usize].pattern == AccessPattern::Contiguous)
+                let is_uniform = has_uniform_offsets(&self.uniform, offsets);
+                (is_uniform && code.slots[*slot as usize].pattern == AccessPattern::Contiguous)
                     .then_some(*slot)
             }
             _ => None,

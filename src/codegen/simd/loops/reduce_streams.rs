@@ -111,9 +111,10 @@ impl FunctionEmitter<'_> {
 
     /// Reduces rows side by side, in a kernel that does nothing else.
     ///
-    /// At run time this needs a remaining row for each stream. The row's length must be at least [`MIN_STREAM_ROW`], at
-    /// most one tile ([`REDUCE_TILE`]), and a multiple of [`round_elements`]. If not, the code falls through. After the
-    /// rows it jumps to `row`, or to `done` after the last row.
+    /// At run time, the code checks two conditions: at least one row remains for each stream, and the length of a row
+    /// is at least [`MIN_STREAM_ROW`], at most one tile ([`REDUCE_TILE`]), and a multiple of [`round_elements`]. If a
+    /// condition does not hold, the code falls through. After the rows it jumps to `row`, or to `done` if no row
+    /// remains.
     pub fn reduce_rows(&mut self, row: Label, done: Label) {
         let code = self.code;
         let [pass] = &code.passes[..] else { return };

@@ -30,17 +30,18 @@ impl Selector<'_> {
         }
     }
 
-    /// Selects the uniform instructions, and keeps the values that varying instructions or `roots` read: in the frame,
-    /// unless they are in memory or in a pinned register already. Returns their locations.
+    /// Selects the uniform instructions. Keeps the value of each root, and each value that a varying instruction reads:
+    /// stores the value to the frame, unless it is in memory or in a pinned register already. Returns the locations of
+    /// the kept values.
     pub fn select_uniform(&mut self, roots: &[InstId]) -> Vec<Option<ValueOrigin>> {
         let body = self.body;
         let mut wanted = vec![false; body.insts.len()];
-        let slot_at_row = |inst: &'_ Inst| match &inst.op {
+        let has_uniform_row = |inst: &'_ Inst| match &inst.op {
             InstOp::Gather { offsets, .. } => has_uniform_offsets(&body.uniform, offsets),
             _ => false,
         };
         for (index, inst) in body.insts.iter().enumerate() {
-            if !body.uniform[index] && !slot_at_row(inst) {
+            if !body.uniform[index] && !has_uniform_row(inst) {
                 inst.op.for_each_operand(|v| wanted[v.0 as usize] = true);
             }
         }
@@ -49,7 +50,7 @@ impl Selector<'_> {
         for (index, inst) in body.insts.iter().enumerate() {
             if !body.uniform[index] {
                 if let InstOp::Gather { slot, offsets } = &inst.op
-                    && slot_at_row(inst)
+                    && has_uniform_row(inst)
                 {
                     self.displace_slot(*slot, offsets);
                 }
@@ -168,11 +169,11 @@ impl Selector<'_> {
             }
         };
         // A mask of a single element is all ones or all zeros, so that it serves as lanes of either size.
-        let any = mask && self.plan.mode == SelectMode::OneElement;
-        if wide || any {
+        let either_width = mask && self.plan.mode == SelectMode::OneElement;
+        if wide || either_width {
             self.values[index].wide_mask = vectors;
         }
-        if !wide || any {
+        if !wide || either_width {
             self.values[index].vectors = vectors;
         }
     }

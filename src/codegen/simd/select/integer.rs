@@ -44,20 +44,20 @@ impl Selector<'_> {
         (0..x.len())
             .map(|j| {
                 let mut value = x[j];
-                let minus = by_flip.then(|| {
+                let is_negative = by_flip.then(|| {
                     let zero = self.splat(0, 8);
                     self.op2(opcode::GT_Q, zero, x[j])
                 });
-                if let Some(minus) = minus {
-                    value = self.op2(opcode::XOR_D, value, minus);
+                if let Some(is_negative) = is_negative {
+                    value = self.op2(opcode::XOR_D, value, is_negative);
                 }
                 value = match (fixed, &counts) {
                     (Some(count), _) => self.op_imm(by_number, &[value], Some(count)),
                     (None, Some(counts)) => self.op2(by_lane, value, counts[j]),
                     (None, None) => unreachable!("a shift has a constant count or lanes of counts"),
                 };
-                if let Some(minus) = minus {
-                    value = self.op2(opcode::XOR_D, value, minus);
+                if let Some(is_negative) = is_negative {
+                    value = self.op2(opcode::XOR_D, value, is_negative);
                 }
                 self.settle_by(Settle::after_binary(op, dtype), value)
             })

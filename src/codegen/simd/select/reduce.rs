@@ -12,7 +12,8 @@ use crate::codegen::simd::ir::{MemRef, Tail, ValueOrigin, VectorId, VectorInstKi
 use crate::lower::kernel_body::{LaneLayout, ReduceStep};
 
 impl Selector<'_> {
-    /// Selects the result of reduction `k`: of the row, or in a column kernel of each element's own row.
+    /// Selects the result of reduction `k`: one result for the row, or in a column kernel one for each lane, which
+    /// reduces its own row.
     pub fn reduced(&mut self, k: u32) -> VectorIds {
         if self.code.layout == LaneLayout::Row {
             let offset = self.layout.reduced[k as usize];
@@ -76,7 +77,7 @@ impl Selector<'_> {
         }
     }
 
-    /// Selects the operands of a reduction in a step: the identity in lanes past the end of the row.
+    /// Selects the operands of a reduction in a step. In lanes past the end of the row, the operand is the identity.
     pub fn reduction_operands(&mut self, reduce: ReduceStep) -> VectorIds {
         let values = self.vectors_of(reduce.value);
         if !self.is_masked() {
@@ -108,7 +109,8 @@ impl Selector<'_> {
         self.block.push_effect(store, &[value]);
     }
 
-    /// Selects the result of a reduction, in every lane: the lanes of its last vector, combined by halving.
+    /// Selects the result of a reduction: combines the lanes of its last vector by halving. Every lane of the returned
+    /// vector holds the result.
     pub fn reduce_lanes(&mut self, reduce: ReduceStep, mut x: VectorId) -> VectorId {
         let combiner = reduce.op.combiner();
         let wide = Repr::of(reduce.dtype).bytes() == 8;
