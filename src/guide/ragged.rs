@@ -52,7 +52,7 @@
 //! let scores = g.ragged_constant(&ragged![[1.0f32, 3.0], [], [2.0]])?;
 //! let weights = g.constant([[10.0f32], [20.0], [30.0]])?; // one for each row
 //! let best = scores.reduce_max(1)?;
-//! let scaled = (scores * weights).softmax()?;
+//! let scaled = (scores * weights).softmax(1)?;
 //! let exe = g.compile((("best", best), ("scaled", scaled)))?;
 //! let results = exe.run_named(&[])?;
 //! assert_eq!(results.tensor("best")?, &Tensor::from([3.0f32, f32::MIN, 2.0]));

@@ -41,7 +41,7 @@ fn parts_of_ragged_ops_have_the_line_of_the_caller() -> Result<()> {
     let a = g.ragged_input("a", DType::F32, 2, shape![])?;
     let outer = a.reduce_sum([0, 1])?;
     let mean = a.reduce_mean(2)?;
-    let softmax = a.softmax()?.to_tensor()?;
+    let softmax = a.softmax(1)?.to_tensor()?;
     let reversed = RaggedValue::concat(&[a.reverse(2)?, a], 2)?;
     for value in [outer, mean, AnyValue::from(softmax), reversed.into(), a.expand_dims(1)?.into()] {
         let text = value.flat_values().explain()?.to_string();

@@ -1,4 +1,4 @@
-//! Ragged values from dense ones, segment ids, and ops along the inner axes.
+//! Ragged values from dense ones, merged rows, and segment ids.
 
 use shapeflow_shape_fns::{Dim, TensorShape};
 
@@ -6,7 +6,6 @@ use super::partition::{dim_value, refuse};
 use super::splits::{FROM_ROWIDS, ROWIDS};
 use crate::error::{ErrorKind, Result};
 use crate::graph::{IntoParam, RaggedValue, RowPartitionValue, Value};
-use crate::ops::IntoScalar;
 
 impl<'g> RaggedValue<'g> {
     /// Makes a ragged value of all elements of a dense one. `ragged_rank` axes become ragged; every row has the size of its axis.
@@ -70,40 +69,6 @@ impl<'g> RaggedValue<'g> {
     pub fn rank(self) -> Result<usize> {
         let _call = self.graph().open_call();
         super::reduce::rank_of(self)
-    }
-
-    /// Multiplies the rows of the innermost matrices by a dense matrix: `[.., (r), k], [k, m] -> [.., (r), m]`.
-    ///
-    /// As [`Value::matmul`] on the flat values.
-    ///
-    /// # Errors
-    /// The flat values are not a matrix; else as [`Value::matmul`].
-    #[track_caller]
-    pub fn matmul(self, dense: Value<'g>) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call();
-        if self.flat_values().shape().rank() != Some(2) {
-            let message =
-                format!("the flat values of a product must be a matrix, got {}", self.flat_values().shape());
-            return Err(refuse(self.graph(), ErrorKind::Shape, message).with_help("use a uniform inner axis"));
-        }
-        self.map_flat_values(|flat| flat.matmul(dense))
-    }
-
-    /// Adds an inner axis of size `depth`: `on` at the position that an element gives, `off` elsewhere. Integers.
-    ///
-    /// `[.., (r), ..] -> [.., (r), .., depth]`. As [`Value::one_hot`] on the flat values.
-    ///
-    /// # Errors
-    /// As [`Value::one_hot`].
-    #[track_caller]
-    pub fn one_hot(
-        self,
-        depth: impl IntoParam<'g>,
-        on: impl IntoScalar<'g>,
-        off: impl IntoScalar<'g>,
-    ) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call();
-        self.map_flat_values(|flat| flat.one_hot(depth, on, off, -1))
     }
 
     /// Merges the axes of the two outermost partitions: the rows of each row are joined.

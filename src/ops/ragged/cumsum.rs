@@ -1,5 +1,7 @@
 //! `ragged_cumsum`: running sums within each row; a host op over row splits.
 
+use shapeflow_shape_fns::Attr;
+
 use crate::dtype;
 use crate::error::Result;
 use crate::graph::RaggedValue;
@@ -7,33 +9,52 @@ use crate::op::{HostCx, OpDef, Operand};
 use crate::ops::array::scan::{Blocks, Combine, Scan, scan_into};
 use crate::ops::row_major::RowMajor;
 
+use super::along::Along;
+use super::elementwise::aligned;
 use super::reduce_rows::offsets;
 
 impl<'g> RaggedValue<'g> {
-    /// Returns the running sums within each row of the last partitioned axis. An infinity or a NaN stays in its row.
+    /// Returns the running sums along `axis`: `[a, b, c]` gives `[a, a + b, a + b + c]`. A negative `axis` counts from the end. An
+    /// infinity or a NaN stays in its row.
     ///
-    /// `[.., (r), ..] -> [.., (r), ..]`, integers (which wrap) and floats; f16 and bf16 are added as f32. Runs on the host.
-    ///
-    /// As TensorFlow's `tf.cumsum` of every row.
+    /// `[n, (r), ..] -> [n, (r), ..]`, integers (which wrap), floats and complex numbers; f16 and bf16 are added as f32. Along an
+    /// axis before the last partitioned one, an element adds to the elements of the same place in later rows that are long
+    /// enough. As TensorFlow's `tf.cumsum`. Runs on the host.
     ///
     /// ```
-    /// use shapeflow::{Graph, ragged};
+    /// use shapeflow::{AnyValue, Graph, ragged};
     ///
     /// let g = Graph::new();
     /// let rt = g.ragged_constant(&ragged![[1, 2, 3], [], [4, 5]])?;
-    /// let sums = g.compile(rt.cumsum()?)?.run_named(&[])?.ragged_at(0)?;
-    /// assert_eq!(sums.to_string(), "[[1, 3, 6], [], [4, 9]]");
+    /// let results = g.compile(&[rt.cumsum(1)?, rt.cumsum(0)?].map(AnyValue::from))?.run_named(&[])?;
+    /// assert_eq!(results.ragged_at(0)?, ragged![[1, 3, 6], [], [4, 9]]);
+    /// assert_eq!(results.ragged_at(1)?, ragged![[1, 2, 3], [], [5, 7]]);
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
     ///
     /// # Errors
-    /// The elements are neither integers nor floats.
+    /// The axis does not exist, or the elements are not numbers.
     #[track_caller]
-    pub fn cumsum(self) -> Result<RaggedValue<'g>> {
+    pub fn cumsum(self, axis: i64) -> Result<RaggedValue<'g>> {
+        self.cumsum_with(axis, false, false)
+    }
+
+    /// Adds as [`RaggedValue::cumsum`] does. With `exclusive`, a sum omits the element at its own position
+    /// (`[0, a, a + b]`); with `reverse`, the sums start at the end.
+    ///
+    /// # Errors
+    /// As [`RaggedValue::cumsum`].
+    #[track_caller]
+    pub fn cumsum_with(self, axis: i64, exclusive: bool, reverse: bool) -> Result<RaggedValue<'g>> {
         let _call = self.graph().open_call();
-        let partitions = self.partitions();
-        let last = partitions.last().expect("a ragged value has at least one partition");
-        self.map_flat_values(|flat| flat.graph().op(&DEF).data(flat).data(last.row_splits()).finish())
+        let flat = self.flat_values();
+        let sums = match Along::of(self, axis)? {
+            Along::Inner(axis) => flat.cumsum_with(axis, exclusive, reverse)?,
+            Along::Lines(lines) => {
+                lines.scan(&DEF, flat, |call| call.attr("exclusive", exclusive).attr("reverse", reverse))?
+            }
+        };
+        self.with_flat_values(aligned(flat, sums)?)
     }
 }
 
@@ -46,18 +67,19 @@ static DEF: OpDef = OpDef::host("ragged_cumsum", run)
     })
     .dtype_rule(|dtypes, _| {
         dtype::indices(dtypes, 1)?;
-        Ok(vec![dtype::common(dtypes, 0, 1, dtype::Class::Number)?])
+        Ok(vec![dtype::common(dtypes, 0, 1, dtype::Class::Numeric)?])
     });
 
 fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let (values, splits) = (RowMajor::new(cx.input(0)?)?, RowMajor::new(cx.input(1)?)?);
     let values = values.view();
     let offsets = offsets(splits.view(), values.sizes()[0])?;
+    let flag = |name: &str| matches!(cx.attrs().get(name), Some(Attr::Bool(true)));
     let scan = Scan {
         blocks: Blocks::Offsets(&offsets),
         inner: values.sizes()[1..].iter().product(),
-        exclusive: false,
-        reverse: false,
+        exclusive: flag("exclusive"),
+        reverse: flag("reverse"),
     };
     // Values after the last row stay zero.
     scan_into(scan, Combine::Sum, values.clone(), &mut cx.output(0, values.sizes())?)

@@ -1,8 +1,8 @@
-//! Ops that select from ragged values by index: gather, batch_gather, gather_nd, where_indices.
+//! Ops that select from ragged values by index: gather_nd, where_indices, select_rows.
 
 use shapeflow_shape_fns::{DType, Dim};
 
-use super::partition::{dim_value, refuse, uniform_partition};
+use super::partition::{refuse, uniform_partition};
 use super::select::take;
 use super::splits::POSITION;
 use crate::error::{ErrorKind, Result};
@@ -10,82 +10,6 @@ use crate::graph::{AnyValue, RaggedValue, Value};
 use crate::ops::{SliceItem, concat};
 
 impl<'g> RaggedValue<'g> {
-    /// Selects rows: row `i` of the result is row `indices[i]`. The axes of the indices replace axis 0.
-    ///
-    /// `[n, (r), ..], indices [k..] -> [k.., (r), ..]`. The indices are dense or ragged, i32 or i64. An index out of range fails
-    /// the run. As TensorFlow's `RaggedGather`.
-    ///
-    /// Any dtype. The positions are computed on the host; it is composed of them and of a gather, which fuses into
-    /// kernels.
-    ///
-    /// ```
-    /// use shapeflow::{Graph, ragged};
-    ///
-    /// let g = Graph::new();
-    /// let rt = g.ragged_constant(&ragged![[1, 2], [], [3, 4, 5]])?;
-    /// let picked = rt.gather(g.constant([2, 0, 2])?)?;
-    /// let picked = g.compile(picked)?.run_named(&[])?.ragged_at(0)?;
-    /// assert_eq!(picked.to_string(), "[[3, 4, 5], [1, 2], [3, 4, 5]]");
-    /// # Ok::<(), shapeflow::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// The indices are a scalar, have an unknown rank, or are neither i32 nor i64.
-    #[track_caller]
-    pub fn gather(self, indices: impl Into<AnyValue<'g>>) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call();
-        let indices = indices.into();
-        if indices.flat_values().shape().rank() == Some(0) {
-            let message = "the indices must have rank at least 1, got a scalar".to_string();
-            return Err(refuse(self.graph(), ErrorKind::Shape, message)
-                .with_help("use slice_with(&[SliceItem::at(i)]), which returns one row"));
-        }
-        gather_any(self.into(), indices)?.ragged()
-    }
-
-    /// Selects items of each row: item `j` of row `i` is item `indices[i, j]` of row `i`.
-    ///
-    /// `[n, (r), ..], indices [n, (k)] -> [n, (k), ..]`, i32 or i64. An index outside its row fails the run. As TensorFlow's
-    /// `tf.gather` with `batch_dims=1`.
-    ///
-    /// It is composed of gathers, which fuse into kernels.
-    ///
-    /// ```
-    /// use shapeflow::{Graph, ragged};
-    ///
-    /// let g = Graph::new();
-    /// let rt = g.ragged_constant(&ragged![[10, 20, 30], [], [40]])?;
-    /// let picked = rt.batch_gather(g.ragged_constant(&ragged![[2, 0], [], [0]])?)?;
-    /// let picked = g.compile(picked)?.run_named(&[])?.ragged_at(0)?;
-    /// assert_eq!(picked.to_string(), "[[30, 10], [], [40]]");
-    /// # Ok::<(), shapeflow::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// The numbers of rows differ, the flat indices are not a vector, or they are neither i32 nor i64.
-    #[track_caller]
-    pub fn batch_gather(self, indices: RaggedValue<'g>) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call();
-        let (graph, flat) = (self.graph(), indices.flat_values());
-        if flat.shape().rank() != Some(1) {
-            let message = format!("the flat indices must be a vector, got {}", flat.shape());
-            return Err(refuse(self.graph(), ErrorKind::Shape, message));
-        }
-        let (rows, got) = (self.nrows(), indices.nrows());
-        let message = format!("indices must have as many rows as the values, got {got} for {rows}");
-        let flat = match graph.same_dim(&rows, &got) {
-            Some(true) => flat,
-            Some(false) => return Err(refuse(self.graph(), ErrorKind::Shape, message)),
-            None => {
-                let same = dim_value(graph, rows)?.equal(dim_value(graph, got)?)?;
-                flat.checked(same, "indices must have as many rows as the values")?
-            }
-        };
-        let positions = position(self, indices.outer_rowids()?, flat)?;
-        let taken = take(self.values(), positions)?;
-        indices.around(taken).ragged()
-    }
-
     /// Selects by index along the first axes: `out[i] = self[indices[i, 0], …, indices[i, k-1]]`. If `k` is the rank, elements are
     /// selected; else the results are rows or slices.
     ///
@@ -206,14 +130,14 @@ impl<'g> RaggedValue<'g> {
 }
 
 /// Returns the position of item `column` of row `row` in the values, for each pair. The run fails if there is no such item.
-fn position<'g>(x: RaggedValue<'g>, rows: Value<'g>, columns: Value<'g>) -> Result<Value<'g>> {
+pub(super) fn position<'g>(x: RaggedValue<'g>, rows: Value<'g>, columns: Value<'g>) -> Result<Value<'g>> {
     let splits = x.row_splits();
     let (rows, columns) = (rows.cast(splits.dtype())?, columns.cast(splits.dtype())?);
     x.graph().op(&POSITION).data(splits).data(rows).data(columns).finish()
 }
 
 /// Selects positions along axis 0. The axes of the indices replace axis 0.
-fn gather_any<'g>(x: AnyValue<'g>, indices: AnyValue<'g>) -> Result<AnyValue<'g>> {
+pub(super) fn gather_any<'g>(x: AnyValue<'g>, indices: AnyValue<'g>) -> Result<AnyValue<'g>> {
     let indices = match (x, indices) {
         (_, AnyValue::Ragged(indices)) => {
             return Ok(indices.around(gather_any(x, indices.flat_values().into())?));

@@ -2,6 +2,9 @@
 //!
 //! An op on a [`RaggedValue`](crate::RaggedValue) is a composite of ordinary ops on its flat values and row partitions.
 
+mod along;
+mod arrange;
+mod bounding;
 mod convert;
 mod cumsum;
 mod elementwise;
@@ -9,10 +12,13 @@ mod encodings;
 pub(crate) mod fill_empty_rows;
 mod flat_functions;
 pub(crate) mod gather;
+mod gather_along;
 mod index;
 mod input;
+mod matmul;
 mod members;
 mod moments;
+mod one_hot;
 mod partition;
 mod parts;
 pub(crate) mod range;

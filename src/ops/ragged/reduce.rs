@@ -74,10 +74,11 @@ reductions! {
 }
 
 /// Returns axes counted from the front, the last axis first.
-fn sorted_axes(value: RaggedValue<'_>, axes: impl IntoRaggedAxes) -> Result<Vec<usize>> {
+pub(super) fn sorted_axes(value: RaggedValue<'_>, axes: impl IntoRaggedAxes) -> Result<Vec<usize>> {
     let rank = rank_of(value)?;
     let axes = axes.axes(rank).ok_or_else(|| {
-        let message = "the axes of a ragged reduction must be known when the graph is built, got a value";
+        let message =
+            "the axes of an op on a ragged value must be known when the graph is built, got a value";
         refuse(value.graph(), ErrorKind::Attribute, message.to_string())
     })?;
     let mut sorted = Vec::new();
@@ -243,18 +244,18 @@ fn name_of(kind: Kind) -> &'static str {
 }
 
 /// The flat values that a reduction over an outer axis combines.
-struct Groups<'g> {
+pub(super) struct Groups<'g> {
     /// The number of the result of each flat value.
-    ids: Value<'g>,
+    pub ids: Value<'g>,
     /// The number of results.
-    count: Param<'g>,
+    pub count: Param<'g>,
     /// The partitions of the result.
-    partitions: Vec<RowPartitionValue<'g>>,
+    pub partitions: Vec<RowPartitionValue<'g>>,
 }
 
 impl<'g> Groups<'g> {
     /// Groups the flat values that differ only in their index along `axis`, which is before the last partitioned axis.
-    fn of(value: RaggedValue<'g>, axis: usize) -> Result<Groups<'g>> {
+    pub fn of(value: RaggedValue<'g>, axis: usize) -> Result<Groups<'g>> {
         let all = value.partitions();
         let inner = |level: usize| RaggedValue::new(value.flat_values(), &all[level..]);
         // Along axis 0, a group is a column; along another axis, a group is a row of the axis before it.

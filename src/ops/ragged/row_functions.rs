@@ -1,13 +1,18 @@
-//! `argmax`, `argmin`, `softmax` and `log_softmax` of each row.
+//! `argmax`, `argmin`, `softmax` and `log_softmax` along an axis.
 
 use crate::error::Result;
 use crate::graph::{AnyValue, RaggedValue, Value};
+use shapeflow_shape_fns::DType;
 
-use super::reduce::reduce_last;
+use super::along::{Along, Lines};
+use super::elementwise::aligned;
 
 impl<'g> RaggedValue<'g> {
-    /// Returns the position of the first maximum of each row along the last partitioned axis; -1 for an empty row. A NaN is a
-    /// maximum. `[.., n, (r), ..] -> i64[.., n, ..]`. Runs on the host.
+    /// Returns the index along `axis` of the first maximum; -1 for an empty row. A NaN is a maximum. A negative `axis` counts from
+    /// the end.
+    ///
+    /// `[n, (r), ..] -> i64[n, ..]` along axis 1, integers and floats. Along axis 0, the result has the number of the row for each
+    /// position of the longest row. Along a partitioned axis it runs on the host; along an inner axis it fuses into kernels.
     ///
     /// TensorFlow's `tf.argmax` refuses ragged values; TensorFlow has no such op.
     ///
@@ -16,58 +21,82 @@ impl<'g> RaggedValue<'g> {
     ///
     /// let g = Graph::new();
     /// let rt = g.ragged_constant(&ragged![[1, 7, 3], [5], []])?;
-    /// let positions = rt.argmax()?.dense()?;
-    /// let [positions] = g.compile(positions)?.run(&[])?;
-    /// assert_eq!(positions, Tensor::from([1i64, 0, -1]));
+    /// let (columns, rows) = (rt.argmax(1)?.dense()?, rt.argmax(0)?.dense()?);
+    /// let [columns, rows] = g.compile([columns, rows])?.run(&[])?;
+    /// assert_eq!(columns, Tensor::from([1i64, 0, -1]));
+    /// assert_eq!(rows, Tensor::from([1i64, 0, 0]));
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
     ///
     /// # Errors
-    /// The elements are neither integers nor floats.
+    /// The axis does not exist, or the elements are neither integers nor floats.
     #[track_caller]
-    pub fn argmax(self) -> Result<AnyValue<'g>> {
+    pub fn argmax(self, axis: i64) -> Result<AnyValue<'g>> {
         let _call = self.graph().open_call();
-        reduce_last(self, "argmax")
+        self.position("argmax", axis, Value::argmax)
     }
 
-    /// Returns the position of the first minimum of each row, as [`RaggedValue::argmax`] does.
+    /// Returns the index along `axis` of the first minimum, as [`RaggedValue::argmax`] does for the maximum.
     ///
     /// # Errors
     /// As [`RaggedValue::argmax`].
     #[track_caller]
-    pub fn argmin(self) -> Result<AnyValue<'g>> {
+    pub fn argmin(self, axis: i64) -> Result<AnyValue<'g>> {
         let _call = self.graph().open_call();
-        reduce_last(self, "argmin")
+        self.position("argmin", axis, Value::argmin)
     }
 
-    /// Returns `exp(x) / Σ exp(x)` of each row along the last partitioned axis. Floats. The maximum of a row is subtracted first.
+    /// Finds an extremum along an axis; `dense` finds it along an axis of the flat values.
+    fn position(
+        self,
+        name: &str,
+        axis: i64,
+        dense: impl FnOnce(Value<'g>, i64) -> Result<Value<'g>>,
+    ) -> Result<AnyValue<'g>> {
+        let flat = self.flat_values();
+        match Along::of(self, axis)? {
+            Along::Inner(axis) => Ok(AnyValue::of(dense(flat, axis)?.cast(DType::I64)?, &self.partitions())),
+            Along::Lines(lines) => lines.reduced_positions(lines.reduce(flat, name)?),
+        }
+    }
+
+    /// Returns `exp(x) / Σ exp(x)`, whose sums run along `axis`. The maximum along the axis is subtracted first. A negative `axis`
+    /// counts from the end.
     ///
-    /// `[.., (r), ..] -> [.., (r), ..]`. As TensorFlow's `tf.nn.softmax` of every row. It is composed of reductions
-    /// of rows on the host and of ops that fuse into kernels.
+    /// `[n, (r), ..] -> [n, (r), ..]`, floats. As TensorFlow's `tf.nn.softmax`. It is composed of reductions of rows on the host
+    /// and of ops that fuse into kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, ragged};
     ///
     /// let g = Graph::new();
     /// let rt = g.ragged_constant(&ragged![[0.0, 0.0], [3.0]])?;
-    /// let y = rt.softmax()?;
+    /// let y = rt.softmax(1)?;
     /// let y = g.compile(y)?.run_named(&[])?.ragged_at(0)?;
     /// assert_eq!(y, ragged![[0.5, 0.5], [1.0]]);
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
     ///
     /// # Errors
-    /// The elements are not floats.
+    /// The axis does not exist, or the elements are not floats.
     #[track_caller]
-    pub fn softmax(self) -> Result<RaggedValue<'g>> {
+    pub fn softmax(self, axis: i64) -> Result<RaggedValue<'g>> {
         let _call = self.graph().open_call();
-        let (_, exps, sums) = self.shifted_exps()?;
-        self.with_flat_values((exps / sums).ok()?)
+        let flat = self.flat_values();
+        let result = match Along::of(self, axis)? {
+            Along::Inner(axis) => flat.softmax(axis)?,
+            Along::Lines(lines) => {
+                let (_, exps, sums) = shifted_exps(flat, &lines)?;
+                (exps / sums).ok()?
+            }
+        };
+        self.with_flat_values(aligned(flat, result)?)
     }
 
-    /// Returns `x - log Σ exp(x)` of each row along the last partitioned axis. Floats. The maximum of a row is subtracted first.
+    /// Returns `x - log Σ exp(x)`, whose sums run along `axis`. The maximum along the axis is subtracted first. A negative `axis`
+    /// counts from the end.
     ///
-    /// `[.., (r), ..] -> [.., (r), ..]`. As TensorFlow's `tf.nn.log_softmax` of every row. TensorFlow's own dispatch on a
+    /// `[n, (r), ..] -> [n, (r), ..]`, floats. As TensorFlow's `tf.nn.log_softmax` of every row. TensorFlow's own dispatch on a
     /// ragged tensor normalizes over the values of all rows. It is composed of reductions of rows on the host and of ops that
     /// fuse into kernels.
     ///
@@ -76,30 +105,34 @@ impl<'g> RaggedValue<'g> {
     ///
     /// let g = Graph::new();
     /// let rt = g.ragged_constant(&ragged![[1000.0, 1000.0], [], [3.0]])?;
-    /// let y = g.compile(rt.log_softmax()?)?.run_named(&[])?.ragged_at(0)?;
+    /// let y = g.compile(rt.log_softmax(1)?)?.run_named(&[])?.ragged_at(0)?;
     /// y.flat_values().allclose(&Tensor::from([-0.6931, -0.6931, 0.0]), 1e-3, 1e-12).unwrap();
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
     ///
     /// # Errors
-    /// The elements are not floats.
+    /// The axis does not exist, or the elements are not floats.
     #[track_caller]
-    pub fn log_softmax(self) -> Result<RaggedValue<'g>> {
+    pub fn log_softmax(self, axis: i64) -> Result<RaggedValue<'g>> {
         let _call = self.graph().open_call();
-        let (shifted, _, sums) = self.shifted_exps()?;
-        self.with_flat_values((shifted - sums.log()?).ok()?)
+        let flat = self.flat_values();
+        let result = match Along::of(self, axis)? {
+            Along::Inner(axis) => flat.log_softmax(axis)?,
+            Along::Lines(lines) => {
+                let (shifted, _, sums) = shifted_exps(flat, &lines)?;
+                (shifted - sums.log()?).ok()?
+            }
+        };
+        self.with_flat_values(aligned(flat, result)?)
     }
+}
 
-    /// Returns the elements less the maximum of their row, the exponentials of the differences, and the sum of these
-    /// exponentials in the row of each element.
-    fn shifted_exps(self) -> Result<(Value<'g>, Value<'g>, Value<'g>)> {
-        let partitions = self.partitions();
-        let (_, rest) = partitions.split_at(partitions.len() - 1);
-        let rowids = RaggedValue::new(self.flat_values(), rest).value_rowids()?;
-        let most = reduce_last(self, "max")?.flat_values().gather(rowids, 0)?;
-        let shifted = (self.flat_values() - most).ok()?;
-        let exps = self.with_flat_values(shifted.exp()?)?;
-        let sums = reduce_last(exps, "sum")?.flat_values().gather(rowids, 0)?;
-        Ok((shifted, exps.flat_values(), sums))
-    }
+/// Returns the elements less the maximum of their line, the exponentials of the differences, and the sum of these exponentials in
+/// the line of each element.
+fn shifted_exps<'g>(flat: Value<'g>, lines: &Lines<'g>) -> Result<(Value<'g>, Value<'g>, Value<'g>)> {
+    let most = lines.reduce(flat, "max")?.gather(lines.ids, 0)?;
+    let shifted = (flat - most).ok()?;
+    let exps = shifted.exp()?;
+    let sums = lines.reduce(exps, "sum")?.gather(lines.ids, 0)?;
+    Ok((shifted, exps, sums))
 }

@@ -1,4 +1,4 @@
-//! Ops that move rows of ragged values: gather, concat, stack, tile, reverse, masks.
+//! Ops that move rows of ragged values: concat, stack, masks.
 
 use std::panic::Location;
 
@@ -175,78 +175,6 @@ impl<'g> RaggedValue<'g> {
             .iter()
             .rev()
             .fold(inner, |value, rows| AnyValue::Ragged(value).split_by(*rows)))
-    }
-
-    /// Reverses the rows (axis 0), the items of each row (axis 1), or items along later axes.
-    ///
-    /// `[n, (r), ..] -> [n, (r), ..]`, any dtype. As TensorFlow's `tf.reverse`. It is composed of gathers, which
-    /// fuse into kernels.
-    ///
-    /// ```
-    /// use shapeflow::{Graph, ragged};
-    ///
-    /// let g = Graph::new();
-    /// let rt = g.ragged_constant(&ragged![[1, 2], [3]])?;
-    /// let y = rt.reverse(1)?;
-    /// let y = g.compile(y)?.run_named(&[])?.ragged_at(0)?;
-    /// assert_eq!(y, ragged![[2, 1], [3]]);
-    /// # Ok::<(), shapeflow::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// The axis does not exist.
-    #[track_caller]
-    pub fn reverse(self, axis: i64) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call();
-        let axis = axis_of(self, axis, 0)?;
-        let depth = self.ragged_rank();
-        if axis > depth {
-            return self.map_flat_values(|flat| flat.reverse([(axis - depth) as i64]));
-        }
-        if axis == 0 {
-            let numbers = self.graph().range(0i64, self.nrows(), 1i64)?.reverse([0])?;
-            return take(self.into(), numbers)?.ragged();
-        }
-        if axis > 1 {
-            let values = self.values().ragged()?.reverse(axis as i64 - 1)?;
-            return Ok(self.with_values_unchecked(values.into()));
-        }
-        let rowids = self.value_rowids()?;
-        let (starts, limits) = (self.row_starts()?.gather(rowids, 0)?, self.row_limits()?.gather(rowids, 0)?);
-        let numbers = self.graph().range(0i64, self.values().count()?, 1i64)?.cast(starts.dtype())?;
-        let positions = (starts + limits - numbers - 1).ok()?;
-        Ok(self.with_values_unchecked(take(self.values(), positions)?))
-    }
-
-    /// Repeats the rows `count` times (axis 0), or the items of each row (axis 1).
-    ///
-    /// `[n, (r), ..] -> [count*n, (r), ..]` for axis 0, any dtype. As TensorFlow's `tf.tile`. It is composed of
-    /// joins and gathers, which fuse into kernels.
-    ///
-    /// ```
-    /// use shapeflow::{Graph, ragged};
-    ///
-    /// let g = Graph::new();
-    /// let rt = g.ragged_constant(&ragged![[1, 2], [3]])?;
-    /// let y = rt.tile(2, 1)?;
-    /// let y = g.compile(y)?.run_named(&[])?.ragged_at(0)?;
-    /// assert_eq!(y, ragged![[1, 2, 1, 2], [3, 3]]);
-    /// # Ok::<(), shapeflow::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// The axis does not exist, or `count` is less than 1.
-    #[track_caller]
-    pub fn tile(self, count: usize, axis: i64) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call();
-        if count == 0 {
-            return Err(refuse(
-                self.graph(),
-                ErrorKind::Attribute,
-                "a value must be repeated at least once, got 0".to_string(),
-            ));
-        }
-        RaggedValue::concat(&vec![self; count], axis)
     }
 
     /// Keeps the items whose flag is set. `mask` has the partitions of `self`.

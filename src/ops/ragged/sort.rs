@@ -1,25 +1,29 @@
-//! `ragged_sort` and `ragged_argsort`: sort the items of each row; host ops over row splits.
+//! `ragged_sort` and `ragged_argsort`: sort the elements of each row; host ops over row splits.
 
 use shapeflow_shape_fns::{Attr, DType, InferenceContext};
 
+use super::along::Along;
+use super::elementwise::aligned;
 use super::partition::refuse;
 use super::reduce_rows::offsets;
-use super::select::take as take_values;
+use super::select::{axis_of, take as take_values};
 use super::slice_value::cut;
 use crate::dtype;
 use crate::error::{ErrorKind, Result};
-use crate::graph::{AnyValue, RaggedValue, Value};
+use crate::graph::{AnyValue, RaggedValue};
 use crate::op::{HostCx, OpDef, Operand};
+use crate::ops::SliceItem;
 use crate::ops::integers::int_tensor;
 use crate::ops::row_major::RowMajor;
 use crate::ops::sort::order::order_keys;
 use crate::ops::take::take;
 
 impl<'g> RaggedValue<'g> {
-    /// Sorts the items of each row along the last partitioned axis, in ascending or in descending order.
+    /// Sorts the elements along `axis`, in ascending or in descending order. A negative `axis` counts from the end.
     ///
-    /// `[.., (r), ..] -> [.., (r), ..]`; bool, integers and floats. Equal items keep their order. NaN counts as the largest. Each
-    /// element of an inner axis is sorted along the rows on its own. TensorFlow's `tf.sort` refuses ragged values. Runs on the host.
+    /// `[n, (r), ..] -> [n, (r), ..]`; bool, integers and floats. Equal elements keep their order. NaN counts as the largest. Along
+    /// an axis before the last partitioned one, the elements of the same place in all rows that are long enough are sorted.
+    /// TensorFlow's `tf.sort` refuses ragged values. Runs on the host.
     ///
     /// As [`Value::sort`] of every row.
     ///
@@ -27,37 +31,51 @@ impl<'g> RaggedValue<'g> {
     /// use shapeflow::{AnyValue, Graph, ragged};
     ///
     /// let g = Graph::new();
-    /// let rt = g.ragged_constant(&ragged![[3, 1, 2], [], [5, 9, 2, 6]])?;
-    /// let results = g.compile(&[rt.sort(false)?, rt.argsort(true)?].map(AnyValue::from))?.run_named(&[])?;
-    /// assert_eq!(results.ragged_at(0)?.to_string(), "[[1, 2, 3], [], [2, 5, 6, 9]]");
-    /// assert_eq!(results.ragged_at(1)?.to_string(), "[[0, 2, 1], [], [1, 3, 0, 2]]");
+    /// let rt = g.ragged_constant(&ragged![[3, 1, 2], [], [5, 0, 2, 6]])?;
+    /// let sorted = [rt.sort(1, false)?, rt.argsort(1, true)?, rt.sort(0, false)?].map(AnyValue::from);
+    /// let results = g.compile(&sorted)?.run_named(&[])?;
+    /// assert_eq!(results.ragged_at(0)?.to_string(), "[[1, 2, 3], [], [0, 2, 5, 6]]");
+    /// assert_eq!(results.ragged_at(1)?.to_string(), "[[0, 2, 1], [], [3, 0, 2, 1]]");
+    /// assert_eq!(results.ragged_at(2)?.to_string(), "[[3, 0, 2], [], [5, 1, 2, 6]]");
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
     ///
     /// # Errors
-    /// The elements are neither bool nor real numbers.
+    /// The axis does not exist, or the elements are neither bool nor real numbers.
     #[track_caller]
-    pub fn sort(self, descending: bool) -> Result<RaggedValue<'g>> {
+    pub fn sort(self, axis: i64, descending: bool) -> Result<RaggedValue<'g>> {
         let _call = self.graph().open_call();
-        self.map_flat_values(|flat| self.sorted(&SORT, flat, descending))
+        let flat = self.flat_values();
+        let sorted = match Along::of(self, axis)? {
+            Along::Inner(axis) => flat.sort(axis, descending)?,
+            Along::Lines(lines) => lines.scan(&SORT, flat, |call| call.attr("descending", descending))?,
+        };
+        self.with_flat_values(aligned(flat, sorted)?)
     }
 
-    /// Returns the positions in their row of the items that [`RaggedValue::sort`] returns: i64.
+    /// Returns the indices along `axis` of the elements that [`RaggedValue::sort`] returns: i64.
     ///
     /// As [`Value::argsort`] of every row.
     ///
     /// # Errors
     /// As [`RaggedValue::sort`].
     #[track_caller]
-    pub fn argsort(self, descending: bool) -> Result<RaggedValue<'g>> {
+    pub fn argsort(self, axis: i64, descending: bool) -> Result<RaggedValue<'g>> {
         let _call = self.graph().open_call();
-        self.map_flat_values(|flat| self.sorted(&ARGSORT, flat, descending))
+        let flat = self.flat_values();
+        let order = match Along::of(self, axis)? {
+            Along::Inner(axis) => flat.argsort(axis, descending)?,
+            Along::Lines(lines) => {
+                lines.scan_positions(&ARGSORT, flat, |call| call.attr("descending", descending))?
+            }
+        };
+        self.with_flat_values(aligned(flat, order)?)
     }
 
-    /// Returns the `k` largest items of each row along the last partitioned axis, in descending order, and their positions in the
-    /// row. A row of fewer items gives all its items.
+    /// Returns the `k` largest elements along `axis`, in descending order, and their indices along the axis. A row of fewer
+    /// elements gives all its elements. A negative `axis` counts from the end.
     ///
-    /// `[.., (r), ..] -> [.., (min(r, k)), ..], i64[.., (min(r, k)), ..]`. Of equal items, the one with the lower position comes
+    /// `[n, (r), ..] -> [n, (min(r, k)), ..], i64[n, (min(r, k)), ..]`. Of equal elements, the one with the lower index comes
     /// first; NaN counts as the largest. TensorFlow's `tf.math.top_k` refuses ragged values. Runs on the host.
     ///
     /// As [`Value::top_k`] of every row.
@@ -67,16 +85,16 @@ impl<'g> RaggedValue<'g> {
     ///
     /// let g = Graph::new();
     /// let rt = g.ragged_constant(&ragged![[3, 1, 2], [], [5, 9, 2, 6]])?;
-    /// let results = g.compile(&rt.top_k(2)?.map(AnyValue::from))?.run_named(&[])?;
+    /// let results = g.compile(&rt.top_k(2, 1)?.map(AnyValue::from))?.run_named(&[])?;
     /// assert_eq!(results.ragged_at(0)?.to_string(), "[[3, 2], [], [9, 6]]");
     /// assert_eq!(results.ragged_at(1)?.to_string(), "[[0, 2], [], [1, 3]]");
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
     ///
     /// # Errors
-    /// `k` is negative; else as [`RaggedValue::sort`].
+    /// `k` is negative, or the axis is before the last partitioned one; else as [`RaggedValue::sort`].
     #[track_caller]
-    pub fn top_k(self, k: i64) -> Result<[RaggedValue<'g>; 2]> {
+    pub fn top_k(self, k: i64, axis: i64) -> Result<[RaggedValue<'g>; 2]> {
         let _call = self.graph().open_call();
         if k < 0 {
             return Err(refuse(
@@ -85,7 +103,23 @@ impl<'g> RaggedValue<'g> {
                 format!("k must not be negative, got {k}"),
             ));
         }
-        let (sorted, order) = (self.sort(true)?, self.argsort(true)?);
+        let (index, depth) = (axis_of(self, axis, 0)?, self.ragged_rank());
+        if index < depth {
+            let message = format!("the axis of top_k must be at least {depth}, got {index}");
+            return Err(refuse(
+                self.graph(),
+                ErrorKind::Shape,
+                format!("{message} of {}", self.shape_text()),
+            )
+            .with_help("use transpose to make the axis the last partitioned one"));
+        }
+        let (sorted, order) = (self.sort(axis, true)?, self.argsort(axis, true)?);
+        if index > depth {
+            let first: Vec<SliceItem> =
+                std::iter::repeat_n(SliceItem::All, index - depth).chain([(..k).into()]).collect();
+            let first = |x: RaggedValue<'g>| x.map_flat_values(|flat| flat.slice_with(&first));
+            return Ok([first(sorted)?, first(order)?]);
+        }
         let partitions = self.partitions();
         let (outer, last) = partitions.split_at(partitions.len() - 1);
         let (rows, positions) = cut(RaggedValue::new(self.flat_values(), last), None, Some(&k.into()), 1)?;
@@ -94,13 +128,6 @@ impl<'g> RaggedValue<'g> {
             Ok(outer.iter().rev().fold(kept, |value, rows| AnyValue::Ragged(value).split_by(*rows)))
         };
         Ok([first(sorted)?, first(order)?])
-    }
-
-    fn sorted(self, def: &'static OpDef, flat: Value<'g>, descending: bool) -> Result<Value<'g>> {
-        let partitions = self.partitions();
-        let last = partitions.last().expect("a ragged value has at least one partition");
-        let call = self.graph().op(def).data(flat).data(last.row_splits());
-        call.attr("descending", descending).finish()
     }
 }
 

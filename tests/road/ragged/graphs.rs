@@ -114,7 +114,7 @@ fn rows_and_columns_are_reduced() {
         |rows| text(&rows.iter().map(|row| row.iter().all(|x| *x > 0.0)).collect::<Vec<_>>()),
     );
     check(
-        |x| x.argmax(),
+        |x| x.argmax(1),
         |rows| {
             let first = |row: &Vec<f64>| {
                 row.iter().position(|x| *x == most(row)).map_or(-1, |position| position as i64)
@@ -127,7 +127,7 @@ fn rows_and_columns_are_reduced() {
 #[test]
 fn running_sums_stay_in_their_rows() {
     check(
-        |x| Ok(x.cumsum()?.into()),
+        |x| Ok(x.cumsum(1)?.into()),
         |rows| {
             let sums = |row: &Vec<f64>| {
                 row.iter()
@@ -141,7 +141,7 @@ fn running_sums_stay_in_their_rows() {
         },
     );
     let g = Graph::new();
-    let exe = g.compile(input(&g, "x", 1).cumsum().unwrap()).unwrap();
+    let exe = g.compile(input(&g, "x", 1).cumsum(-1).unwrap()).unwrap();
     let rows = vec![vec![1.0, f64::INFINITY], vec![2.0, f64::NAN], vec![3.0, 4.0]];
     assert_eq!(
         run(&exe, &[("x", &ragged(&rows))]).unwrap()[0].to_string(),
@@ -179,7 +179,7 @@ fn dense_values_become_ragged_ones() {
 #[test]
 fn softmax_of_each_row_adds_up_to_one() {
     let g = Graph::new();
-    let y = input(&g, "x", 1).softmax().unwrap();
+    let y = input(&g, "x", 1).softmax(1).unwrap();
     let exe = g.compile(&[y.into(), y.reduce_sum(1).unwrap()]).unwrap();
     let got = run(&exe, &[("x", &ragged(&vec![vec![1000.0, 1000.0], vec![], vec![-5.0]]))]).unwrap();
     assert_eq!(got[0].to_string(), "[[0.5, 0.5], [], [1.0]]");
@@ -274,7 +274,7 @@ fn deep_values_are_reduced_and_moved() {
         x.reduce_sum(1).unwrap(),
         x.reduce_sum(2).unwrap(),
         x.reduce_sum([1, 2]).unwrap(),
-        x.gather(order).unwrap().into(),
+        x.gather(order, 0).unwrap(),
         x.reverse(2).unwrap().into(),
         x.reverse(1).unwrap().into(),
         RaggedValue::concat(&[x, x * 10.0], 2).unwrap().into(),

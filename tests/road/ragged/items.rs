@@ -21,18 +21,18 @@ fn items_of_each_row_are_sorted() {
         order.sort_by(|a, b| row[*b].total_cmp(&row[*a]));
         order
     };
-    check(|x| Ok(x.sort(false)?.into()), |rows| text(&rows.iter().map(sorted).collect::<Rows>()));
-    check(|x| Ok(x.argsort(true)?.into()), |rows| text(&rows.iter().map(positions).collect::<Vec<_>>()));
+    check(|x| Ok(x.sort(1, false)?.into()), |rows| text(&rows.iter().map(sorted).collect::<Rows>()));
+    check(|x| Ok(x.argsort(1, true)?.into()), |rows| text(&rows.iter().map(positions).collect::<Vec<_>>()));
     for k in [0usize, 1, 2, 9] {
         check(
-            |x| Ok(x.top_k(k as i64)?[0].into()),
+            |x| Ok(x.top_k(k as i64, 1)?[0].into()),
             |rows| {
                 let largest = |row: &Vec<f64>| sorted(row).into_iter().rev().take(k).collect();
                 text(&rows.iter().map(largest).collect::<Rows>())
             },
         );
         check(
-            |x| Ok(x.top_k(k as i64)?[1].into()),
+            |x| Ok(x.top_k(k as i64, 1)?[1].into()),
             |rows| {
                 let largest = |row: &Vec<f64>| positions(row).into_iter().take(k).collect();
                 text(&rows.iter().map(largest).collect::<Vec<Vec<usize>>>())
@@ -41,8 +41,8 @@ fn items_of_each_row_are_sorted() {
         // The positions select the values.
         check(
             |x| {
-                let [values, order] = x.top_k(k as i64)?;
-                Ok((values - x.batch_gather(order)?).ok()?.into())
+                let [values, order] = x.top_k(k as i64, 1)?;
+                Ok((values - x.gather_batched(order, 1, 1)?.ragged()?).ok()?.into())
             },
             |rows| text(&rows.iter().map(|row| vec![0.0; row.len().min(k)]).collect::<Rows>()),
         );
@@ -53,7 +53,7 @@ fn items_of_each_row_are_sorted() {
 fn deep_rows_are_sorted() {
     let g = Graph::new();
     let x = input(&g, "x", 2);
-    let outputs: [AnyValue<'_>; 2] = [x.sort(true).unwrap().into(), x.top_k(1).unwrap()[0].into()];
+    let outputs: [AnyValue<'_>; 2] = [x.sort(-1, true).unwrap().into(), x.top_k(1, 2).unwrap()[0].into()];
     let exe = g.compile(&outputs).unwrap();
     let rows = vec![vec![vec![1.0, 2.0], vec![], vec![3.0]], vec![], vec![vec![4.0, 6.0, 5.0]]];
     let got = run(&exe, &[("x", &deep(&rows))]).unwrap();
@@ -116,14 +116,9 @@ fn mistakes_are_refused_with_advice() {
     );
     refused(x.unique().map(|[x, _]| x.into()), "the rows of a ragged value", "flat_values().unique()");
     refused(x.split_n(2, 1).map(|parts| parts[0].into()), "a ragged axis cannot be split", "slice_with");
-    refused(
-        x.gather(g.constant(0).unwrap()).map(AnyValue::from),
-        "the indices must have rank",
-        "SliceItem::at",
-    );
     refused(x.squeeze(&[0]), "a squeezed axis must have size 1, got 2 at axis 0", "");
     refused(x.merge_dims(1, 0), "the outer axis must be before the inner one, got 1 and 0", "");
-    refused(x.top_k(-1).map(|[x, _]| x.into()), "k must not be negative, got -1", "");
+    refused(x.top_k(-1, 1).map(|[x, _]| x.into()), "k must not be negative, got -1", "");
     // The inner axes of the flat values are dense.
     let pairs = RaggedValue::from_tensor(g.constant([[[1, 2, 3], [4, 5, 6]]]).unwrap(), 1).unwrap();
     let pairs = pairs.expand_dims(3).unwrap();

@@ -2,6 +2,7 @@
 //!
 //! `SHAPEFLOW_CASES` sets the number of byte strings that drive ragged tensors, and `SHAPEFLOW_SEED` the seed.
 
+mod axes;
 mod bytes;
 mod flat_functions;
 mod graphs;

@@ -13,6 +13,14 @@ fn ragged_ints<'g>(x: RaggedValue<'g>, json: &[Json]) -> RaggedValue<'g> {
     x.graph().ragged_constant(&rows).unwrap()
 }
 
+/// Returns lists of lists of integers as a ragged constant.
+fn deep_ints<'g>(x: RaggedValue<'g>, json: &[Json]) -> RaggedValue<'g> {
+    let rows: Vec<Json> = json.iter().flat_map(|rows| rows.as_array().unwrap().clone()).collect();
+    let lengths: Vec<i64> = json.iter().map(|rows| rows.as_array().unwrap().len() as i64).collect();
+    let inner = ragged_ints(x, &rows);
+    RaggedValue::from_row_lengths(inner, x.graph().constant(&lengths[..]).unwrap()).unwrap()
+}
+
 /// Applies the op of a case to a value of a graph.
 pub fn in_graph<'g>(op: &str, arguments: &[Json], x: RaggedValue<'g>) -> Option<Result<AnyValue<'g>>> {
     let ints: Vec<i64> = arguments.iter().filter_map(Json::as_i64).collect();
@@ -21,14 +29,44 @@ pub fn in_graph<'g>(op: &str, arguments: &[Json], x: RaggedValue<'g>) -> Option<
     let dense = |value: Result<shapeflow::Value<'g>>| value.map(AnyValue::Dense);
     Some(match op {
         "gather_nd" => x.gather_nd(graph.constant(indices(arguments)).unwrap()),
-        "gather_ragged" => ragged(x.gather(ragged_ints(x, arguments))),
-        "batch_gather" => ragged(x.batch_gather(ragged_ints(x, arguments))),
+        "gather_ragged" => x.gather(ragged_ints(x, arguments), 0),
+        "batch_gather" => x.gather_batched(ragged_ints(x, arguments), 1, 1),
         "squeeze" => x.squeeze(&ints),
         "squeeze_new" => {
             let expanded = ints.iter().try_fold(x, |x, axis| x.expand_dims(*axis));
             expanded.and_then(|x| x.squeeze(&ints))
         }
-        "tile" => ragged(x.tile(ints[0] as usize, ints[1])),
+        "tile" => {
+            let mut multiples = vec![1; x.rank().unwrap()];
+            multiples[ints[1] as usize] = ints[0];
+            ragged(x.tile(&multiples))
+        }
+        "tile_all" => ragged(x.tile(&ints)),
+        "bounding_shape_along" => dense(x.bounding_shape_along(ints[0])),
+        "softmax" => ragged(x.softmax(ints[0])),
+        "cumsum" => ragged(x.cumsum_with(ints[0], ints[1] == 1, ints[2] == 1)),
+        "one_hot" => {
+            let numbers = x.abs().and_then(|x| x.cast(DType::I32));
+            ragged(numbers.and_then(|x| x.one_hot(ints[0], 2.0, -1.0, ints[1])))
+        }
+        "gather_dense" => {
+            let table = graph.constant(Tensor::from_vec(&[10, 2], (0..20).map(f64::from).collect()).unwrap());
+            let numbers = x.abs().and_then(|x| x.cast(DType::I32));
+            ragged(numbers.and_then(|numbers| table?.gather_ragged(numbers, 0)))
+        }
+        "gather_axis" => {
+            let indices = graph.constant(indices(arguments[1].as_array().unwrap())).unwrap();
+            x.gather(indices, ints[0])
+        }
+        "gather_column" => x.gather_batched(graph.constant(indices(arguments)).unwrap(), 1, 1),
+        "gather_rows" => {
+            let indices = graph.constant(indices(arguments[1].as_array().unwrap())).unwrap();
+            x.gather_batched(indices, ints[0], 1)
+        }
+        "gather_deep" => {
+            let indices = deep_ints(x, arguments[0].as_array().unwrap());
+            x.gather_batched(indices, 2, 2)
+        }
         "split" => {
             let (axis, part) = (arguments[1].as_i64().unwrap(), arguments[2].as_u64().unwrap() as usize);
             let parts = match &arguments[0] {

@@ -1,0 +1,41 @@
+//! `bounding_shape_along`: the smallest size that holds every row along one axis.
+
+use super::partition::{dim_value, number};
+use super::select::axis_of;
+use crate::error::Result;
+use crate::graph::{RaggedValue, Value};
+
+impl<'g> RaggedValue<'g> {
+    /// Returns one size of [`RaggedValue::bounding_shape`]: the number of rows along axis 0, the length of the longest row along a
+    /// partitioned axis, and the size of an inner axis. A negative `axis` counts from the end.
+    ///
+    /// `[n, (r), ..] -> []`, a scalar of the dtype of the row splits. As TensorFlow's `RaggedTensor.bounding_shape` with `axis`.
+    /// It is composed of other ops, which fuse into kernels.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor, ragged};
+    ///
+    /// let g = Graph::new();
+    /// let rt = g.ragged_constant(&ragged![[1, 2, 3, 4], [5], []])?;
+    /// let [longest] = g.compile(rt.bounding_shape_along(1)?)?.run(&[])?;
+    /// assert_eq!(longest, Tensor::scalar(4i64));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The axis does not exist, or the flat values have an unknown rank.
+    #[track_caller]
+    pub fn bounding_shape_along(self, axis: i64) -> Result<Value<'g>> {
+        let _call = self.graph().open_call();
+        let (axis, depth, dtype) = (axis_of(self, axis, 0)?, self.ragged_rank(), self.row_splits().dtype());
+        match axis {
+            0 => dim_value(self.graph(), self.nrows())?.cast(dtype),
+            axis if axis <= depth => {
+                let lengths = self.partitions()[axis - 1].row_lengths()?;
+                // A value without rows has the size 0.
+                lengths.reduce_max(0)?.maximum(number(self.graph(), dtype, 0)?)
+            }
+            axis => dim_value(self.graph(), self.flat_values().dim((axis - depth) as i64)?)?.cast(dtype),
+        }
+    }
+}
