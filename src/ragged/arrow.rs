@@ -167,7 +167,7 @@ mod tests {
     use arrow_array::{Int32Array, ListArray, types::Int32Type};
 
     use super::*;
-    use crate::{Splits, ragged};
+    use crate::ragged;
 
     #[test]
     fn lists_of_any_depth_go_out_and_come_back() {
