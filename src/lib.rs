@@ -53,6 +53,9 @@ pub use ops::{
 };
 #[cfg(feature = "strings")]
 pub use ops::{CsvOptions, ExampleFeature, ParsedFeature, string_format, string_join};
-pub use ragged::{IntoNested, Nested, RaggedItem, RaggedTensor, RowPartition, SparseParts, Splits};
+pub use ragged::{
+    Encoding, IntoNested, Nested, NestedElement, OwnedElement, RaggedItem, RaggedTensor, RowPartition,
+    SparseParts, Unchecked,
+};
 pub use runtime::ThreadPool;
 pub use tensor::{Element, Strings, StringsBuilder, Tensor, TensorMap, TensorView, TensorViewMut};

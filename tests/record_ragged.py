@@ -201,6 +201,50 @@ def selections(x):
             yield "from_tensor_padding", [0], lambda: tf.RaggedTensor.from_tensor(dense, padding=0.0)
 
 
+def flags_of(count, step):
+    return [i % step != 1 for i in range(count)]
+
+
+def constructions(x):
+    """Yields further cases: constructors, members, and masks that have fewer axes than the values."""
+    rank, depth, rows = x.shape.rank, x.ragged_rank, len(x.to_list())
+    yield "row_starts", [], x.row_starts
+    yield "row_limits", [], x.row_limits
+    yield "value_rowids", [], x.value_rowids
+    for axis in range(-1, rank + 1):
+        yield "bounding_shape_along", [axis], lambda a=axis: x.bounding_shape(axis=a)
+    flags = flags_of(rows, 3)
+    yield "mask_rows", flags, lambda: tf.ragged.boolean_mask(x, tf.constant(flags, tf.bool))
+    for level in range(1, depth):
+        values = x
+        for _ in range(level):
+            values = values.values
+        inner = flags_of(int(values.nrows()), 2)
+        mask = tf.RaggedTensor.from_nested_row_splits(tf.constant(inner, tf.bool), x.nested_row_splits[:level])
+        yield "mask_outer", [level, *inner], lambda m=mask: tf.ragged.boolean_mask(x, m)
+    if x.uniform_row_length is not None:
+        width = int(x.uniform_row_length)
+        square = np.array(flags_of(rows * width, 3), bool).reshape(rows, width)
+        yield "mask_dense", [rows, width], lambda: tf.ragged.boolean_mask(x, tf.constant(square))
+    shape = x.flat_values.shape.as_list()
+    if len(shape) > 1:
+        inner = np.array(flags_of(shape[0] * shape[1], 3), bool).reshape(shape[:2])
+        yield "mask_inner", [], lambda: tf.ragged.boolean_mask(x, x.with_flat_values(tf.constant(inner)))
+    for length, nrows in ((1, None), (2, None), (3, None), (0, None), (0, 3), (1, rows), (2, rows // 2), (2, rows)):
+        yield "from_uniform", [length, nrows], lambda l=length, n=nrows: tf.RaggedTensor.from_uniform_row_length(x, l, n)
+    dense = x.to_tensor() if x.shape[1] != 0 and rows > 0 else None
+    if dense is not None:
+        for level in range(1, rank):
+            yield "from_tensor", [level], lambda r=level: tf.RaggedTensor.from_tensor(dense, ragged_rank=r)
+        lengths = x.nested_row_lengths()
+        yield "from_tensor_nested", [], lambda: tf.RaggedTensor.from_tensor(dense, lengths=tuple(lengths))
+        if rank > 2:
+            cut = [i % 3 for i in range(dense.shape[0] * dense.shape[1])]
+            yield "from_tensor_inner_lengths", cut, lambda: tf.RaggedTensor.from_tensor(
+                dense, lengths=tf.constant(cut, tf.int64), ragged_rank=2
+            )
+
+
 def main():
     made = inputs()
     lines = []
@@ -213,14 +257,15 @@ def main():
         flat = x.flat_values.numpy()
         lines.append({"splits": splits, "uniform": uniform, "sizes": list(flat.shape), "flat": flat.reshape(-1).tolist()})
     counts = {}
-    for index, x in enumerate(made):
-        for op, arguments, function in itertools.chain(cases(x), selections(x)):
-            try:
-                got = result(function())
-            except FAILURES as error:
-                got = {"error": type(error).__name__}
-            lines.append([op, arguments, index, got])
-            counts[op] = counts.get(op, 0) + 1
+    for generators in ((cases, selections), (constructions,)):
+        for index, x in enumerate(made):
+            for op, arguments, function in itertools.chain(*(generator(x) for generator in generators)):
+                try:
+                    got = result(function())
+                except FAILURES as error:
+                    got = {"error": type(error).__name__}
+                lines.append([op, arguments, index, got])
+                counts[op] = counts.get(op, 0) + 1
     OUTPUT.write_text("\n".join(json.dumps(line, separators=(",", ":")) for line in lines) + "\n")
     print(f"{len(lines) - len(made)} cases, {OUTPUT.stat().st_size} bytes, TensorFlow {tf.__version__}", counts)
 

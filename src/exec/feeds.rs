@@ -3,6 +3,7 @@
 use shapeflow_shape_fns::DType;
 
 use super::executable::Executable;
+use super::port::Port;
 use super::results::Results;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::ragged::{FLAT_VALUES, ROW_SPLITS, RaggedTensor};
@@ -98,7 +99,7 @@ impl<'a> Feeds<'a> {
     /// Returns the parts of a ragged feed.
     ///
     /// # Errors
-    /// The input is dense, or has another number of ragged axes.
+    /// The input is dense, has another number of ragged axes, or has i32 row splits that are too small for those of the tensor.
     fn parts(&self, name: &str, ragged: &RaggedTensor) -> Result<Vec<(String, Part<'a>)>> {
         let inputs = self.executable.inputs();
         let refuse = |message: String| Err(Error::new(ErrorKind::Feed, Phase::Run, message));
@@ -116,13 +117,15 @@ impl<'a> Feeds<'a> {
             return refuse(format!("\"{name}\" is not an input; the inputs are {}", names.join(", ")));
         }
         let splits = format!("{name}{ROW_SPLITS}");
-        let (axes, got) =
-            (inputs.iter().filter(|port| port.name.starts_with(&splits)).count(), ragged.ragged_rank());
+        let splits: Vec<&Port> = inputs.iter().filter(|port| port.name.starts_with(&splits)).collect();
+        let (axes, got) = (splits.len(), ragged.ragged_rank());
         if axes != got {
             let axes = if axes == 1 { "1 ragged axis".to_string() } else { format!("{axes} ragged axes") };
             return refuse(format!("input \"{name}\" has {axes}, got a ragged tensor with {got}"));
         }
-        let parts = ragged.with_row_splits_dtype(DType::I64)?.feeds(name);
+        // All row splits of an input have one dtype.
+        let dtype = splits.first().map_or(DType::I64, |port| port.dtype);
+        let parts = ragged.with_row_splits_dtype(dtype)?.feeds(name);
         Ok(parts.into_iter().map(|(name, tensor)| (name, Part::Tensor(tensor))).collect())
     }
 

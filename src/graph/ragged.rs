@@ -18,10 +18,21 @@ pub(crate) struct PartitionRecord {
     pub splits: ValueIx,
     /// The length of every row of a uniform partition.
     pub uniform: Option<Dim>,
-    /// The row of each value, once an op needs it.
+    /// The other encodings, each once an op needs it.
+    pub encodings: Encodings,
+}
+
+/// Values of the graph that hold encodings of a row partition.
+#[derive(Clone, Default)]
+pub(crate) struct Encodings {
+    /// The row of each value.
     pub rowids: Option<ValueIx>,
-    /// The length of each row, once an op needs it.
+    /// The length of each row.
     pub lengths: Option<ValueIx>,
+    /// The start of each row.
+    pub starts: Option<ValueIx>,
+    /// The end of each row.
+    pub limits: Option<ValueIx>,
 }
 
 /// The partitions of a graph, and the lists of partitions that ragged values have.
@@ -39,8 +50,10 @@ impl Partitions {
     pub(super) fn forget_values_from(&mut self, first: usize) {
         let is_kept = |value: &ValueIx| value.at() < first;
         for record in &mut self.records {
-            record.rowids = record.rowids.filter(is_kept);
-            record.lengths = record.lengths.filter(is_kept);
+            let Encodings { rowids, lengths, starts, limits } = &mut record.encodings;
+            for value in [rowids, lengths, starts, limits] {
+                *value = value.filter(is_kept);
+            }
         }
         self.by_encoding.retain(|(_, value, _)| is_kept(value));
     }
@@ -106,7 +119,8 @@ impl<'g> RowPartitionValue<'g> {
         if identity == id {
             partitions.by_encoding.push((encoding, source, id));
         }
-        partitions.records.push(PartitionRecord { identity, splits, uniform, rowids: None, lengths: None });
+        let encodings = Encodings::default();
+        partitions.records.push(PartitionRecord { identity, splits, uniform, encodings });
         drop(data);
         Ok(RowPartitionValue { graph, id })
     }
@@ -120,8 +134,32 @@ impl<'g> RowPartitionValue<'g> {
         self.graph.read().partitions.records[self.id as usize].clone()
     }
 
-    pub(crate) fn keep(self, change: impl FnOnce(&mut PartitionRecord)) {
-        change(&mut self.graph.write().partitions.records[self.id as usize]);
+    /// Keeps a value as an encoding of the partition.
+    pub(crate) fn keep(
+        self,
+        encoding: fn(&mut Encodings) -> &mut Option<ValueIx>,
+        value: Value<'g>,
+    ) -> Result<()> {
+        let value = value.index()?;
+        *encoding(&mut self.graph.write().partitions.records[self.id as usize].encodings) = Some(value);
+        Ok(())
+    }
+
+    /// Returns an encoding of the partition, which `compute` makes when it is first needed. A value of a closed branch or loop body
+    /// is made anew.
+    pub(crate) fn kept_or(
+        self,
+        encoding: fn(&mut Encodings) -> &mut Option<ValueIx>,
+        compute: impl FnOnce() -> Result<Value<'g>>,
+    ) -> Result<Value<'g>> {
+        let kept = *encoding(&mut self.record().encodings);
+        let is_open = |value: &ValueIx| !self.graph.read().values[value.at()].is_closed();
+        if let Some(kept) = kept.filter(is_open) {
+            return Ok(Value::new(self.graph, kept));
+        }
+        let value = compute()?;
+        self.keep(encoding, value)?;
+        Ok(value)
     }
 
     /// Returns whether both partitions are known to have equal row splits.

@@ -9,7 +9,7 @@ use arrow_schema::{DataType, Field};
 use shapeflow_shape_fns::DType;
 
 use super::encoding::{first_bad_split, ints, with_ints};
-use super::{RaggedItem, RaggedTensor, RowPartition, shape_error};
+use super::{RaggedItem, RaggedTensor, RowPartition, Unchecked, shape_error};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::tensor::Tensor;
 use crate::tensor::arrow::{check_no_nulls, fixed_size_lists, lent_elements};
@@ -146,7 +146,7 @@ fn partition<O: OffsetSizeTrait>(array: &GenericListArray<O>) -> Result<(RowPart
         _ => ints(dtype, offsets.iter().map(|offset| offset.as_usize() - first))?,
     };
     // The array has checked its offsets.
-    let partition = RowPartition::from_row_splits_unchecked(splits, last - first)?;
+    let partition = RowPartition::from_row_splits(Unchecked(splits), last - first)?;
     Ok((partition, array.values().slice(first, last - first)))
 }
 
@@ -167,7 +167,7 @@ mod tests {
     use arrow_array::{Int32Array, ListArray, types::Int32Type};
 
     use super::*;
-    use crate::{Splits, ragged};
+    use crate::ragged;
 
     #[test]
     fn lists_of_any_depth_go_out_and_come_back() {
@@ -215,7 +215,7 @@ mod tests {
             refused(&Int32Array::from(vec![1])),
             "an Arrow array must be a list of variable length, got Int32"
         );
-        let wrong = RaggedTensor::from_row_splits([1, 2, 3], Splits::unchecked([0, 2, 1])).unwrap();
+        let wrong = RaggedTensor::from_row_splits([1, 2, 3], Unchecked([0, 2, 1])).unwrap();
         assert_eq!(
             wrong.to_arrow().unwrap_err().message(),
             "row_splits must not decrease, got 1 after 2 at position 2"

@@ -2,41 +2,12 @@
 
 use shapeflow_shape_fns::DType;
 
-use super::encoding::{check_vector, ints, rows_of_rowids, splits_of_rowids, wide, with_ints};
-use super::{RaggedItem, RaggedTensor, RowPartition, shape_error};
+use super::encoding::{
+    check_vector, count_rowids, ints, rows_of_rowids, running_sum, splits_of_rowids, wide, with_ints,
+};
+use super::{Encoding, RaggedItem, RaggedTensor, RowPartition, Unchecked, shape_error};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::tensor::Tensor;
-
-/// Row splits, and whether to check them.
-///
-/// Integers convert into checked splits.
-#[derive(Clone, Debug)]
-pub struct Splits {
-    splits: Tensor,
-    validate: bool,
-}
-
-impl Splits {
-    /// Takes splits without looking at them, as TensorFlow's `validate=False`. Wrong splits give rows with wrong values, but
-    /// no access outside the values.
-    ///
-    /// ```
-    /// use shapeflow::{RaggedTensor, Splits};
-    ///
-    /// let rt = RaggedTensor::from_row_splits([1, 2, 3], Splits::unchecked([0, 2, 3]))?;
-    /// assert_eq!(rt.to_string(), "[[1, 2], [3]]");
-    /// # Ok::<(), shapeflow::Error>(())
-    /// ```
-    pub fn unchecked(splits: impl Into<Tensor>) -> Splits {
-        Splits { splits: splits.into(), validate: false }
-    }
-}
-
-impl<T: Into<Tensor>> From<T> for Splits {
-    fn from(splits: T) -> Splits {
-        Splits { splits: splits.into(), validate: true }
-    }
-}
 
 impl RaggedTensor {
     /// Splits values at positions: row `i` holds `values[splits[i]..splits[i + 1]]`.
@@ -54,13 +25,12 @@ impl RaggedTensor {
     /// # Errors
     /// The splits are not a vector of i32 or i64 that starts at 0, never decreases, and ends at the number of values; or the
     /// values are a scalar, or ragged with splits of another dtype.
-    pub fn from_row_splits(values: impl Into<RaggedItem>, splits: impl Into<Splits>) -> Result<RaggedTensor> {
-        let (values, Splits { splits, validate }) = (values.into(), splits.into());
-        let nvals = value_count(&values)?;
-        let partition = match validate {
-            true => RowPartition::from_row_splits(splits, nvals)?,
-            false => RowPartition::from_row_splits_unchecked(splits, nvals)?,
-        };
+    pub fn from_row_splits(
+        values: impl Into<RaggedItem>,
+        splits: impl Into<Encoding<Tensor>>,
+    ) -> Result<RaggedTensor> {
+        let values = values.into();
+        let partition = RowPartition::from_row_splits(splits, value_count(&values)?)?;
         RaggedTensor::partitioned(partition, values)
     }
 
@@ -96,12 +66,15 @@ impl RaggedTensor {
     /// The lengths are not a vector of i32 or i64, one is negative, or their sum is not the number of values.
     pub fn from_row_lengths(
         values: impl Into<RaggedItem>,
-        lengths: impl Into<Tensor>,
+        lengths: impl Into<Encoding<Tensor>>,
     ) -> Result<RaggedTensor> {
-        let (values, lengths) = (values.into(), lengths.into());
+        let (values, Encoding { data: lengths, is_checked }) = (values.into(), lengths.into());
         check_vector("row_lengths", &lengths.view())?;
         let nvals = value_count(&values)?;
-        let partition = partition_of_lengths(&lengths, nvals)?;
+        let partition = match is_checked {
+            true => partition_of_lengths(&lengths, nvals)?,
+            false => RowPartition::from_row_splits(Unchecked(running_sum(&lengths)?), nvals)?,
+        };
         RaggedTensor::partitioned(partition, values)
     }
 
@@ -117,13 +90,16 @@ impl RaggedTensor {
     ///
     /// # Errors
     /// The starts are not an ascending vector of i32 or i64 that begins with 0, or one is above the number of values.
-    pub fn from_row_starts(values: impl Into<RaggedItem>, starts: impl Into<Tensor>) -> Result<RaggedTensor> {
+    pub fn from_row_starts(
+        values: impl Into<RaggedItem>,
+        starts: impl Into<Encoding<Tensor>>,
+    ) -> Result<RaggedTensor> {
         let (values, starts) = (values.into(), starts.into());
-        check_vector("row_starts", &starts.view())?;
+        check_vector("row_starts", &starts.data.view())?;
         let nvals = value_count(&values)?;
-        let last = ints(starts.dtype(), [nvals].into_iter())?;
-        RaggedTensor::from_row_splits(values, join(&starts, &last)?)
-            .map_err(|error| renamed(error, "row_starts"))
+        let last = ints(starts.data.dtype(), [nvals].into_iter())?;
+        let splits = Encoding { data: join(&starts.data, &last)?, ..starts };
+        RaggedTensor::from_row_splits(values, splits).map_err(|error| renamed(error, "row_starts"))
     }
 
     /// Splits values into rows that end at given positions; each row starts where the previous one ends.
@@ -138,12 +114,15 @@ impl RaggedTensor {
     ///
     /// # Errors
     /// The limits are not an ascending vector of i32 or i64 that ends with the number of values, or one is negative.
-    pub fn from_row_limits(values: impl Into<RaggedItem>, limits: impl Into<Tensor>) -> Result<RaggedTensor> {
+    pub fn from_row_limits(
+        values: impl Into<RaggedItem>,
+        limits: impl Into<Encoding<Tensor>>,
+    ) -> Result<RaggedTensor> {
         let limits = limits.into();
-        check_vector("row_limits", &limits.view())?;
-        let first = ints(limits.dtype(), [0].into_iter())?;
-        RaggedTensor::from_row_splits(values, join(&first, &limits)?)
-            .map_err(|error| renamed(error, "row_limits"))
+        check_vector("row_limits", &limits.data.view())?;
+        let first = ints(limits.data.dtype(), [0].into_iter())?;
+        let splits = Encoding { data: join(&first, &limits.data)?, ..limits };
+        RaggedTensor::from_row_splits(values, splits).map_err(|error| renamed(error, "row_limits"))
     }
 
     /// Puts value `i` into row `rowids[i]`. Without `nrows`, the last row id gives the number of rows.
@@ -161,10 +140,10 @@ impl RaggedTensor {
     /// `nrows`.
     pub fn from_value_rowids(
         values: impl Into<RaggedItem>,
-        rowids: impl Into<Tensor>,
+        rowids: impl Into<Encoding<Tensor>>,
         nrows: Option<usize>,
     ) -> Result<RaggedTensor> {
-        let (values, rowids) = (values.into(), rowids.into());
+        let (values, Encoding { data: rowids, is_checked }) = (values.into(), rowids.into());
         check_vector("value_rowids", &rowids.view())?;
         let nvals = value_count(&values)?;
         if rowids.len() != nvals {
@@ -174,9 +153,11 @@ impl RaggedTensor {
             )));
         }
         let splits = with_ints!(rowids, |ids| {
-            splits_of_rowids(ids, nrows.unwrap_or_else(|| rows_of_rowids(ids)))?
+            let nrows = nrows.unwrap_or_else(|| rows_of_rowids(ids));
+            if is_checked { splits_of_rowids(ids, nrows)? } else { count_rowids(ids, nrows)? }
         });
-        RaggedTensor::partitioned(RowPartition::of_offsets(rowids.dtype(), splits.into_iter())?, values)
+        let splits = Unchecked(ints(rowids.dtype(), splits.into_iter())?);
+        RaggedTensor::partitioned(RowPartition::from_row_splits(splits, nvals)?, values)
     }
 
     /// Splits values into rows of one length. The axis of the result is uniform. Without `nrows`, the number of values gives
@@ -232,9 +213,12 @@ impl RaggedTensor {
     ///
     /// # Errors
     /// There are no splits; else as [`RaggedTensor::from_row_splits`].
-    pub fn from_nested_row_splits(flat: impl Into<Tensor>, splits: &[Tensor]) -> Result<RaggedTensor> {
-        nest(flat.into(), "row_splits", splits, |values: RaggedItem, splits| {
-            RaggedTensor::from_row_splits(values, splits)
+    pub fn from_nested_row_splits<S: Clone + Into<Encoding<Tensor>>>(
+        flat: impl Into<Tensor>,
+        splits: &[S],
+    ) -> Result<RaggedTensor> {
+        nest(flat.into(), "row_splits", splits, |values, splits| {
+            RaggedTensor::from_row_splits(values, splits.clone())
         })
     }
 
@@ -242,9 +226,12 @@ impl RaggedTensor {
     ///
     /// # Errors
     /// There are no lengths; else as [`RaggedTensor::from_row_lengths`].
-    pub fn from_nested_row_lengths(flat: impl Into<Tensor>, lengths: &[Tensor]) -> Result<RaggedTensor> {
-        nest(flat.into(), "row_lengths", lengths, |values: RaggedItem, lengths| {
-            RaggedTensor::from_row_lengths(values, lengths)
+    pub fn from_nested_row_lengths<L: Clone + Into<Encoding<Tensor>>>(
+        flat: impl Into<Tensor>,
+        lengths: &[L],
+    ) -> Result<RaggedTensor> {
+        nest(flat.into(), "row_lengths", lengths, |values, lengths| {
+            RaggedTensor::from_row_lengths(values, lengths.clone())
         })
     }
 
@@ -252,9 +239,9 @@ impl RaggedTensor {
     ///
     /// # Errors
     /// There are no row ids, or there is another number of `nrows`; else as [`RaggedTensor::from_value_rowids`].
-    pub fn from_nested_value_rowids(
+    pub fn from_nested_value_rowids<I: Clone + Into<Encoding<Tensor>>>(
         flat: impl Into<Tensor>,
-        rowids: &[Tensor],
+        rowids: &[I],
         nrows: &[usize],
     ) -> Result<RaggedTensor> {
         if !nrows.is_empty() && nrows.len() != rowids.len() {
@@ -265,8 +252,8 @@ impl RaggedTensor {
             )));
         }
         let mut nrows = nrows.iter().rev();
-        nest(flat.into(), "value_rowids", rowids, |values: RaggedItem, rowids| {
-            RaggedTensor::from_value_rowids(values, rowids, nrows.next().copied())
+        nest(flat.into(), "value_rowids", rowids, |values, rowids| {
+            RaggedTensor::from_value_rowids(values, rowids.clone(), nrows.next().copied())
         })
     }
 }
@@ -328,11 +315,11 @@ fn renamed(error: Error, name: &str) -> Error {
 }
 
 /// Puts partitions around flat values, innermost first.
-fn nest<'a>(
+fn nest<'a, E>(
     flat: Tensor,
     name: &str,
-    encodings: &'a [Tensor],
-    mut wrap: impl FnMut(RaggedItem, &'a Tensor) -> Result<RaggedTensor>,
+    encodings: &'a [E],
+    mut wrap: impl FnMut(RaggedItem, &'a E) -> Result<RaggedTensor>,
 ) -> Result<RaggedTensor> {
     let mut values = RaggedItem::Dense(flat);
     for encoding in encodings.iter().rev() {

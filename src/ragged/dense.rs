@@ -181,7 +181,7 @@ impl RaggedTensor {
             .run(default.view())
     }
 
-    /// Makes a ragged tensor of all elements of a dense one: every row has the size of axis 1. `ragged_rank` axes become ragged.
+    /// Makes a ragged tensor of all elements of a dense one. `ragged_rank` axes get a partition, and stay uniform.
     ///
     /// ```
     /// use shapeflow::{RaggedTensor, Tensor};
@@ -189,6 +189,7 @@ impl RaggedTensor {
     /// let dense = Tensor::from([[5, 7, 0], [0, 3, 0], [6, 0, 0]]);
     /// let rt = RaggedTensor::from_tensor(&dense, 1)?;
     /// assert_eq!(rt.to_string(), "[[5, 7, 0], [0, 3, 0], [6, 0, 0]]");
+    /// assert_eq!(rt.uniform_row_length(), Some(3));
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
     ///
@@ -206,8 +207,7 @@ impl RaggedTensor {
         let mut partitions = Vec::with_capacity(ragged_rank);
         for axis in 0..ragged_rank {
             rows *= sizes[axis];
-            let ends = (0..=rows).map(|row| row * sizes[axis + 1]);
-            partitions.push(RowPartition::of_offsets(DType::I64, ends)?);
+            partitions.push(RowPartition::uniform(sizes[axis + 1], rows, DType::I64)?);
         }
         let flat = [&[rows * sizes[ragged_rank]], &sizes[ragged_rank + 1..]].concat();
         Ok(RaggedTensor { flat: dense.reshape(&flat)?, partitions })
@@ -215,6 +215,9 @@ impl RaggedTensor {
 
     /// Makes a ragged tensor of the first `lengths[i]` elements of each row `i` of a dense tensor. As in TensorFlow, a negative
     /// length counts as 0, and a length above the size of axis 1 counts as this size.
+    ///
+    /// The lengths of the rows along a later axis cut a reshaped tensor, which
+    /// [`from_uniform_row_length`](Self::from_uniform_row_length) gives the earlier axes back.
     ///
     /// ```
     /// use shapeflow::{RaggedTensor, Tensor};
@@ -243,6 +246,64 @@ impl RaggedTensor {
             lengths.iter().map(|length| wide(*length).clamp(0, width as i64) as usize).collect()
         });
         rows_of(dense, &kept, lengths.dtype())
+    }
+
+    /// Makes a ragged tensor of the first elements along several axes of a dense tensor. The outermost lengths come first:
+    /// `lengths[0]` has the length of each row, and `lengths[1]` has the length of each of the kept items of all rows.
+    ///
+    /// As `from_tensor` of TensorFlow with a tuple of lengths, which also demands that the longest rows have the sizes of the
+    /// dense tensor.
+    ///
+    /// ```
+    /// use shapeflow::{RaggedTensor, Tensor};
+    ///
+    /// let dense = Tensor::from([[[5, 0], [7, 0], [0, 0]], [[0, 0], [3, 0], [0, 0]], [[6, 0], [0, 0], [0, 0]]]);
+    /// let lengths = [Tensor::from([2i64, 0, 3]), Tensor::from([1i64, 1, 2, 0, 1])];
+    /// let rt = RaggedTensor::from_tensor_nested_lengths(&dense, &lengths)?;
+    /// assert_eq!(rt.to_string(), "[[[5], [7]], [], [[6, 0], [], [0]]]");
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// There are no lengths, or as many vectors of lengths as axes; a vector has not one length for each row; a length is negative
+    /// or more than the size of its axis; or dtypes of lengths differ.
+    pub fn from_tensor_nested_lengths(dense: &Tensor, lengths: &[Tensor]) -> Result<RaggedTensor> {
+        let (sizes, depth) = (dense.sizes(), lengths.len());
+        if depth == 0 || depth >= sizes.len() {
+            return Err(shape_error(format!(
+                "the number of vectors of lengths must be at least 1 and less than the rank {}, got {depth}",
+                sizes.len()
+            )));
+        }
+        // The kept places among the places of the joined first axes.
+        let mut kept: Vec<Range<usize>> = std::iter::once(0..sizes[0]).collect();
+        for (lengths, &size) in lengths.iter().zip(&sizes[1..]) {
+            check_vector("lengths", &lengths.view())?;
+            let rows: usize = kept.iter().map(ExactSizeIterator::len).sum();
+            if lengths.len() != rows {
+                let got = lengths.len();
+                return Err(shape_error(format!(
+                    "there must be one length for each of {rows} rows, got {got}"
+                )));
+            }
+            let cut = |(position, (place, length)): (usize, (usize, i64))| {
+                let fits = usize::try_from(length).ok().filter(|length| *length <= size);
+                let length = fits.ok_or_else(|| {
+                    shape_error(format!(
+                        "a length must be in [0, {size}], got {length} at position {position}"
+                    ))
+                })?;
+                Ok(place * size..place * size + length)
+            };
+            let places = kept.into_iter().flatten();
+            kept = with_ints!(lengths, |lengths| {
+                let lengths = lengths.iter().map(|length| wide(*length));
+                places.zip(lengths).enumerate().map(cut).collect::<Result<_>>()?
+            });
+        }
+        let places = sizes[..=depth].iter().product();
+        let flat = dense.reshape(&[&[places], &sizes[depth + 1..]].concat())?;
+        RaggedTensor::from_nested_row_lengths(take_rows(flat.view(), &kept)?, lengths)
     }
 
     /// Makes a ragged tensor of the rows of a dense tensor without the padding at their ends. `padding` is one element, or has

@@ -75,10 +75,10 @@ fn too_large(number: usize, dtype: DType) -> Error {
 /// Returns the number of the first split that is wrong, and the reason: the first split must be 0, no split may be less than
 /// the split before it, and the last split must be the number of values.
 pub(crate) fn first_bad_split<I: Offset>(splits: &[I], nvals: Option<usize>) -> Option<(usize, String)> {
-    let Some(first) = splits.first() else {
-        return Some((0, "row_splits must have at least one element, got none".to_string()));
-    };
-    let first: i64 = (*first).into();
+    if let Some(bad) = no_split(splits) {
+        return Some(bad);
+    }
+    let first: i64 = splits[0].into();
     if first != 0 {
         return Some((0, format!("row_splits must start at 0, got {first}")));
     }
@@ -103,6 +103,12 @@ pub(crate) fn first_bad_split<I: Offset>(splits: &[I], nvals: Option<usize>) -> 
         return Some((position, message));
     }
     None
+}
+
+/// Returns what is wrong with splits without an element, which even unchecked splits must not be.
+pub(crate) fn no_split<I: Offset>(splits: &[I]) -> Option<(usize, String)> {
+    let message = "row_splits must have at least one element, got none";
+    splits.is_empty().then(|| (0, message.to_string()))
 }
 
 /// Returns the row of each of the values that the splits cover. Splits that decrease or exceed `nvals` give no position
@@ -130,15 +136,56 @@ pub(crate) fn rows_of_rowids<I: Offset>(rowids: &[I]) -> usize {
     greatest.and_then(|id| usize::try_from(id).ok()).map_or(0, |id| id + 1)
 }
 
+/// Computes splits from row lengths without a look at them. Sums wrap.
+pub(crate) fn running_sum(lengths: &Tensor) -> Result<Tensor> {
+    fn sums<I: Copy + Default>(lengths: &[I], add: impl Fn(I, I) -> I) -> Vec<I> {
+        let mut sum = I::default();
+        let ends = lengths.iter().map(|length| {
+            sum = add(sum, *length);
+            sum
+        });
+        std::iter::once(I::default()).chain(ends).collect()
+    }
+    Ok(match lengths.dtype() {
+        DType::I32 => Tensor::from(sums(lengths.as_slice::<i32>()?, i32::wrapping_add)),
+        _ => Tensor::from(sums(lengths.as_slice::<i64>()?, i64::wrapping_add)),
+    })
+}
+
+/// Computes splits from the number of values of each row. Row ids in any order are counted, and ids outside the rows are skipped.
+///
+/// # Errors
+/// Memory is refused.
+pub(crate) fn count_rowids<I: Offset>(rowids: &[I], nrows: usize) -> Result<Vec<usize>> {
+    let mut splits = room_for_splits(nrows)?;
+    splits.resize(nrows + 1, 0);
+    for id in rowids {
+        let row = usize::try_from(wide(*id)).ok().filter(|row| *row < nrows);
+        if let Some(row) = row {
+            splits[row + 1] += 1;
+        }
+    }
+    for row in 0..nrows {
+        splits[row + 1] += splits[row];
+    }
+    Ok(splits)
+}
+
+/// Allocates an empty list for one more split than there are rows.
+fn room_for_splits(nrows: usize) -> Result<Vec<usize>> {
+    let mut splits = Vec::new();
+    splits.try_reserve_exact(nrows.saturating_add(1)).map_err(|_| {
+        Error::new(ErrorKind::Memory, Phase::Run, format!("{nrows} row splits need too much memory"))
+    })?;
+    Ok(splits)
+}
+
 /// Computes splits from the row of each value.
 ///
 /// # Errors
 /// The row ids decrease, are negative, or are not less than the number of rows.
 pub(crate) fn splits_of_rowids<I: Offset>(rowids: &[I], nrows: usize) -> Result<Vec<usize>> {
-    let mut splits = Vec::new();
-    splits.try_reserve_exact(nrows.saturating_add(1)).map_err(|_| {
-        Error::new(ErrorKind::Memory, Phase::Run, format!("{nrows} row splits need too much memory"))
-    })?;
+    let mut splits = room_for_splits(nrows)?;
     splits.push(0);
     let mut previous = 0;
     for (position, id) in rowids.iter().enumerate() {

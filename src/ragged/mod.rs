@@ -24,19 +24,21 @@ mod select;
 #[cfg(feature = "serde")]
 mod serde;
 mod sparse;
+mod unchecked;
 
 use shapeflow_shape_fns::{DType, Dim, IntoDim, TensorShape, Unknown};
 
-pub use construct::Splits;
 pub(crate) use dense::{PaddedCopy, broadcast_default};
 pub(crate) use encoding::{
-    first_bad_split, ints as splits_tensor, rowids_of_splits, rows_of_rowids, splits_of_rowids,
+    count_rowids, first_bad_split, ints as splits_tensor, no_split, rowids_of_splits, rows_of_rowids,
+    splits_of_rowids, with_ints,
 };
-pub use nested::{IntoNested, Nested};
+pub use nested::{IntoNested, Nested, NestedElement, OwnedElement};
 pub use partition::RowPartition;
 pub(crate) use parts::{FLAT_VALUES, ROW_SPLITS, UNIFORM_ROWS, join_parts};
 pub(crate) use rows::take_rows;
 pub use sparse::SparseParts;
+pub use unchecked::{Encoding, Unchecked};
 
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::tensor::{Element, Tensor};
@@ -59,9 +61,9 @@ use crate::tensor::{Element, Tensor};
 /// | `from_nested_row_splits` | [`from_nested_row_splits`](Self::from_nested_row_splits) |
 /// | `from_nested_row_lengths` | [`from_nested_row_lengths`](Self::from_nested_row_lengths) |
 /// | `from_nested_value_rowids` | [`from_nested_value_rowids`](Self::from_nested_value_rowids) |
-/// | `from_tensor` | [`from_tensor`](Self::from_tensor), [`from_tensor_lengths`](Self::from_tensor_lengths), [`from_tensor_padding`](Self::from_tensor_padding) |
+/// | `from_tensor` | [`from_tensor`](Self::from_tensor), [`from_tensor_lengths`](Self::from_tensor_lengths), [`from_tensor_nested_lengths`](Self::from_tensor_nested_lengths), [`from_tensor_padding`](Self::from_tensor_padding) |
 /// | `from_sparse` | [`from_sparse`](Self::from_sparse) |
-/// | `validate=False` | [`Splits::unchecked`] |
+/// | `validate=False` | [`Unchecked`] |
 /// | `tf.ragged.constant` | [`ragged!`](crate::ragged), [`from_nested`](Self::from_nested) |
 /// | `dtype`, `shape`, `get_shape` | [`dtype`](Self::dtype), [`shape`](Self::shape) |
 /// | `flat_values`, `values` | [`flat_values`](Self::flat_values), [`values`](Self::values) |
@@ -70,7 +72,7 @@ use crate::tensor::{Element, Tensor};
 /// | `nrows`, `row_lengths` | [`nrows`](Self::nrows), [`row_lengths`](Self::row_lengths), [`row_lengths_along`](Self::row_lengths_along) |
 /// | `row_starts`, `row_limits`, `value_rowids` | [`row_starts`](Self::row_starts), [`row_limits`](Self::row_limits), [`value_rowids`](Self::value_rowids) |
 /// | `nested_row_lengths`, `nested_value_rowids` | [`nested_row_lengths`](Self::nested_row_lengths), [`nested_value_rowids`](Self::nested_value_rowids) |
-/// | `bounding_shape` | [`bounding_shape`](Self::bounding_shape) |
+/// | `bounding_shape` | [`bounding_shape`](Self::bounding_shape), [`bounding_shape_along`](Self::bounding_shape_along) |
 /// | `with_values`, `with_flat_values` | [`with_values`](Self::with_values), [`with_flat_values`](Self::with_flat_values) |
 /// | `with_row_splits_dtype` | [`with_row_splits_dtype`](Self::with_row_splits_dtype) |
 /// | `merge_dims` | [`merge_dims`](Self::merge_dims) |
@@ -370,5 +372,24 @@ impl RaggedTensor {
     pub fn bounding_shape(&self) -> Vec<usize> {
         let axes = self.partitions.iter().map(RowPartition::longest_row);
         std::iter::once(self.nrows()).chain(axes).chain(self.flat.sizes()[1..].iter().copied()).collect()
+    }
+
+    /// Returns the size of [`bounding_shape`](Self::bounding_shape) along an axis: the number of rows for axis 0, and the length of
+    /// the longest row for a ragged axis. A negative axis counts from the end.
+    ///
+    /// ```
+    /// use shapeflow::ragged;
+    ///
+    /// assert_eq!(ragged![[1, 2, 3, 4], [5], []].bounding_shape_along(-1)?, 4);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The axis does not exist.
+    pub fn bounding_shape_along(&self, axis: i64) -> Result<usize> {
+        let axis = self.axis(axis)?;
+        let Some(index) = axis.checked_sub(1) else { return Ok(self.nrows()) };
+        let inner = || self.flat.sizes()[axis - self.partitions.len()];
+        Ok(self.partitions.get(index).map_or_else(inner, RowPartition::longest_row))
     }
 }

@@ -4,8 +4,10 @@ use std::sync::{Arc, OnceLock};
 
 use shapeflow_shape_fns::DType;
 
-use super::encoding::{check_vector, first_bad_split, ints, row_range, rowids_of_splits, with_ints};
-use super::shape_error;
+use super::encoding::{
+    check_vector, first_bad_split, ints, no_split, row_range, rowids_of_splits, with_ints,
+};
+use super::{Encoding, shape_error};
 use crate::error::Result;
 use crate::tensor::Tensor;
 
@@ -56,31 +58,23 @@ impl std::fmt::Debug for RowPartition {
 }
 
 impl RowPartition {
-    /// Makes a partition from row splits, which start at 0, never decrease, and end at `nvals`.
+    /// Makes a partition from row splits, which start at 0, never decrease, and end at `nvals`. [`Unchecked`](crate::Unchecked)
+    /// splits are not looked at.
     ///
     /// # Errors
-    /// The splits are not a vector of i32 or i64 with these properties. The error names the first bad position.
-    pub fn from_row_splits(splits: impl Into<Tensor>, nvals: usize) -> Result<RowPartition> {
-        let splits = splits.into();
+    /// The splits are not a vector of i32 or i64, or have no element. Checked splits do not have these properties; the error names
+    /// the first bad position.
+    pub fn from_row_splits(splits: impl Into<Encoding<Tensor>>, nvals: usize) -> Result<RowPartition> {
+        let Encoding { data: splits, is_checked } = splits.into();
         check_vector("row_splits", &splits.view())?;
-        match with_ints!(splits, |ints| first_bad_split(ints, Some(nvals))) {
+        let bad = match is_checked {
+            true => with_ints!(splits, |ints| first_bad_split(ints, Some(nvals))),
+            false => with_ints!(splits, |ints| no_split(ints)),
+        };
+        match bad {
             Some((_, message)) => Err(shape_error(message)),
             None => Ok(RowPartition::of(splits, nvals)),
         }
-    }
-
-    /// Makes a partition from row splits without looking at them. Wrong splits give rows with wrong values, but no access
-    /// outside the values.
-    ///
-    /// # Errors
-    /// The splits are not a vector of i32 or i64, or have no element.
-    pub fn from_row_splits_unchecked(splits: impl Into<Tensor>, nvals: usize) -> Result<RowPartition> {
-        let splits = splits.into();
-        check_vector("row_splits", &splits.view())?;
-        if splits.is_empty() {
-            return Err(shape_error("row_splits must have at least one element, got none".to_string()));
-        }
-        Ok(RowPartition::of(splits, nvals))
     }
 
     /// Makes the partition of `nrows` rows of `length` values. The splits are of `dtype`, i32 or i64.

@@ -40,7 +40,13 @@ pub(crate) fn join_parts(tensors: &[(String, Tensor)]) -> Result<(&str, RaggedIt
         let partition = match is_uniform {
             true => {
                 let numbers: Vec<usize> = tensor.numbers()?;
-                RowPartition::uniform(numbers[1], numbers[0], tensor.dtype())?
+                let (rows, length) = (numbers[0], numbers[1]);
+                if rows.checked_mul(length) != Some(nvals) {
+                    return Err(shape_error(format!(
+                        "{rows} rows of {length} values must be all values, got {nvals} values"
+                    )));
+                }
+                RowPartition::uniform(length, rows, tensor.dtype())?
             }
             false => RowPartition::from_row_splits(tensor, nvals)?,
         };

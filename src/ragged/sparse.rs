@@ -74,7 +74,8 @@ impl RaggedTensor {
         }
     }
 
-    /// Makes a ragged tensor of a sparse matrix whose rows have elements from column 0 on without a gap.
+    /// Makes a ragged tensor of a sparse matrix whose rows have elements from column 0 on without a gap. As TensorFlow's
+    /// `RaggedTensor.from_sparse`, which refuses other ranks than 2 too.
     ///
     /// ```
     /// use shapeflow::{RaggedTensor, SparseParts, Tensor};
@@ -89,7 +90,7 @@ impl RaggedTensor {
     /// ```
     ///
     /// # Errors
-    /// The tensor is not a matrix, an index is out of range or out of order, or a row has a gap.
+    /// The rank is not 2, an index is out of range or out of order, or a row has a gap.
     pub fn from_sparse(sparse: &SparseParts) -> Result<RaggedTensor> {
         let indices = sparse.indices.as_slice::<i64>()?;
         let &[rows, columns] = sparse.dense_shape.as_slice::<i64>()? else {

@@ -164,9 +164,12 @@ pub fn live_bytes() -> isize {
 unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.set(ALLOCATIONS.get() + 1);
-        LIVE_BYTES.set(LIVE_BYTES.get() + layout.size().cast_signed());
         // SAFETY: the caller upholds the contract of `GlobalAlloc::alloc`.
-        unsafe { System.alloc(layout) }
+        let start = unsafe { System.alloc(layout) };
+        if !start.is_null() {
+            LIVE_BYTES.set(LIVE_BYTES.get() + layout.size().cast_signed());
+        }
+        start
     }
 
     unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {

@@ -200,3 +200,20 @@ fn a_dimension_reaches_branches_loops_and_late_parts() -> Result<()> {
     }
     Ok(())
 }
+
+#[test]
+fn a_condition_on_sizes_is_decided_by_the_run() -> Result<()> {
+    let g = Graph::new();
+    let [x, y] = ["x", "y"].map(|name| g.input(name, DType::F32, shape![name]).unwrap());
+    let [n, m] = [x, y].map(|value| {
+        let size = value.dim(0).unwrap();
+        g.range(size.clone(), size + 1, 1i64).unwrap().reshape([] as [i64; 0]).unwrap()
+    });
+    let same = x.checked(n.equal(m)?, "x and y must have one size")?;
+    let exe = g.compile([("same", same)])?;
+    let (two, three) = (Tensor::from([1.0f32, 2.0]), Tensor::from([1.0f32, 2.0, 3.0]));
+    assert_eq!(exe.feed("x", &two).feed("y", &two).run()?.tensor("same")?, &two);
+    let error = exe.feed("x", &two).feed("y", &three).run().unwrap_err();
+    assert!(error.message().contains("x and y must have one size"), "{error}");
+    Ok(())
+}

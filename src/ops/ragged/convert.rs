@@ -1,55 +1,11 @@
 //! Ragged values from dense ones, merged rows, and segment ids.
 
-use shapeflow_shape_fns::{Dim, TensorShape};
-
-use super::partition::{dim_value, refuse};
+use super::partition::refuse;
 use super::splits::{FROM_ROWIDS, ROWIDS};
 use crate::error::{ErrorKind, Result};
-use crate::graph::{IntoParam, RaggedValue, RowPartitionValue, Value};
+use crate::graph::{IntoParam, RaggedValue, Value};
 
 impl<'g> RaggedValue<'g> {
-    /// Makes a ragged value of all elements of a dense one. `ragged_rank` axes become ragged; every row has the size of its axis.
-    ///
-    /// `[n, k, ..] -> [n, (r), ..]`. As TensorFlow's `RaggedTensor.from_tensor`.
-    ///
-    /// Any dtype. The flat values are a reshape of the dense value; the splits are composed of other ops.
-    ///
-    /// ```
-    /// use shapeflow::{Graph, RaggedValue};
-    ///
-    /// let g = Graph::new();
-    /// let rt = RaggedValue::from_tensor(g.constant([[1, 2], [3, 4]])?, 1)?;
-    /// let rt = g.compile(rt)?.run_named(&[])?.ragged_at(0)?;
-    /// assert_eq!(rt.to_string(), "[[1, 2], [3, 4]]");
-    /// # Ok::<(), shapeflow::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// The rank is unknown, or `ragged_rank` is 0 or not less than the rank.
-    #[track_caller]
-    pub fn from_tensor(dense: Value<'g>, ragged_rank: usize) -> Result<RaggedValue<'g>> {
-        let _call = dense.graph().open_call();
-        let shape = dense.shape();
-        let Some(sizes) = shape.dims().filter(|sizes| (1..sizes.len()).contains(&ragged_rank)) else {
-            let message = format!(
-                "ragged_rank must be at least 1 and less than the rank, got {ragged_rank} for {shape}"
-            );
-            return Err(refuse(dense.graph(), ErrorKind::Shape, message));
-        };
-        let graph = dense.graph();
-        let mut rows = Dim::known(1);
-        let mut partitions = Vec::with_capacity(ragged_rank);
-        for axis in 0..ragged_rank {
-            rows = rows * sizes[axis].clone();
-            let numbers = graph.range(0i64, rows.clone() + 1, 1i64)?;
-            let splits = (numbers * dim_value(graph, sizes[axis + 1].clone())?).ok()?;
-            partitions.push(RowPartitionValue::new("splits", splits, splits, None)?);
-        }
-        let count = rows * sizes[ragged_rank].clone();
-        let flat = [&[count], &sizes[ragged_rank + 1..]].concat();
-        Ok(RaggedValue::new(dense.reshape(TensorShape::new(flat))?, &partitions))
-    }
-
     /// Returns the number of axes.
     ///
     /// A value `[n, (r)]` of any dtype has rank 2. As TensorFlow's `tf.rank`. Adds no op.

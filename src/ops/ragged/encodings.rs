@@ -1,14 +1,16 @@
 //! Ragged values in other encodings: nested partitions, other splits, sparse and padded dense values.
 
-use shapeflow_shape_fns::{DType, Dim};
+use shapeflow_shape_fns::{DType, Dim, shape};
 
 use super::partition::{dim_value, number, refuse};
 use crate::error::{ErrorKind, Result};
-use crate::graph::{AnyValue, IntoOperand, Param, RaggedValue, RowPartitionValue, Value};
+use crate::graph::{AnyValue, Param, RaggedValue, RowPartitionValue, Value};
 use crate::ops::{SliceItem, concat};
+use crate::ragged::Encoding;
 
 impl<'g> RaggedValue<'g> {
-    /// Puts flat values into rows by several row ids, outermost first. `nrows` gives the number of rows of each partition.
+    /// Puts flat values into rows by several row ids, outermost first. `nrows` gives the number of rows of each partition, or is
+    /// empty, which makes the last row id give it.
     ///
     /// As TensorFlow's `RaggedTensor.from_nested_value_rowids`.
     ///
@@ -29,27 +31,27 @@ impl<'g> RaggedValue<'g> {
     /// # Errors
     /// There are no row ids, or `nrows` has another length; else as [`RaggedValue::from_value_rowids`].
     #[track_caller]
-    pub fn from_nested_value_rowids(
+    pub fn from_nested_value_rowids<I: Copy + Into<Encoding<Value<'g>>>>(
         flat: Value<'g>,
-        rowids: &[Value<'g>],
+        rowids: &[I],
         nrows: &[Param<'g>],
     ) -> Result<RaggedValue<'g>> {
         let _call = flat.graph().open_call();
-        if rowids.len() != nrows.len() {
+        if !nrows.is_empty() && rowids.len() != nrows.len() {
             let message =
                 format!("there must be one nrows for each of {} row ids, got {}", rowids.len(), nrows.len());
             return Err(refuse(flat.graph(), ErrorKind::Attribute, message));
         }
-        let levels = rowids.iter().zip(nrows).rev();
-        let nested = levels.into_iter().try_fold(AnyValue::Dense(flat), |values, (rowids, nrows)| {
-            RaggedValue::from_value_rowids(values, *rowids, Some(nrows.clone())).map(AnyValue::Ragged)
+        let levels = rowids.iter().enumerate().rev();
+        let nested = levels.into_iter().try_fold(AnyValue::Dense(flat), |values, (level, rowids)| {
+            RaggedValue::from_value_rowids(values, *rowids, nrows.get(level).cloned()).map(AnyValue::Ragged)
         });
         nested?.ragged()
     }
 
     /// Makes a ragged value of the elements of a sparse matrix: `indices i64[k, 2], values [k], shape i64[2] -> [shape[0], (r)]`.
     ///
-    /// As TensorFlow's `RaggedTensor.from_sparse`.
+    /// As TensorFlow's `RaggedTensor.from_sparse`, which refuses other ranks than 2 too.
     ///
     /// Any dtype. It is composed of other ops; the row splits are computed on the host.
     ///
@@ -65,90 +67,25 @@ impl<'g> RaggedValue<'g> {
     /// ```
     ///
     /// # Errors
-    /// The indices are not a matrix of two columns. The run fails unless the indices are in row-major order, and the elements of
+    /// The sparse tensor has another rank than 2. The run fails unless the indices are in row-major order, and the elements of
     /// each row start at column 0 and follow each other.
     #[track_caller]
     pub fn from_sparse(indices: Value<'g>, values: Value<'g>, shape: Value<'g>) -> Result<RaggedValue<'g>> {
         let _call = indices.graph().open_call();
         let sizes = indices.shape();
-        if sizes.rank() != Some(2) || sizes.dim(1).and_then(Dim::as_known).is_some_and(|rank| rank != 2) {
-            let message = format!("the indices of a sparse matrix must have two columns, got {sizes}");
+        let rank = sizes.dim(1).and_then(Dim::as_known);
+        if sizes.rank() != Some(2) || rank.is_some_and(|rank| rank != 2) {
+            let message =
+                format!("the sparse tensor must have rank 2 and indices [k, 2], got indices {sizes}");
             return Err(refuse(indices.graph(), ErrorKind::Shape, message));
         }
+        let indices = indices.ensure_shape(shape![?, 2])?;
         let column = |axis: i64| indices.slice_with(&[SliceItem::All, SliceItem::at(axis)]);
         let nrows = Param::Value(shape.slice_with(&[SliceItem::at(0)])?);
         let ragged = RaggedValue::from_value_rowids(values, column(0)?, Some(nrows))?;
         let follow = ragged.columns()?.equal(column(1)?)?.reduce_all(0)?;
         let message = "the elements of a row must start at column 0 and follow each other";
         ragged.map_flat_values(|flat| flat.checked(follow, message))
-    }
-
-    /// Makes a ragged value of the first `lengths[i]` items of each row of a dense value: `[n, k, ..], [n] -> [n, (r), ..]`.
-    ///
-    /// A negative length counts as 0, and a length of more than `k` as `k`. As TensorFlow's `RaggedTensor.from_tensor` with
-    /// `lengths`.
-    ///
-    /// Any dtype. It is composed of other ops, which fuse into kernels or run on the host.
-    ///
-    /// ```
-    /// use shapeflow::{Graph, RaggedValue};
-    ///
-    /// let g = Graph::new();
-    /// let dense = g.constant([[5, 7, 0], [0, 3, 0], [6, 0, 0]])?;
-    /// let rt = RaggedValue::from_tensor_lengths(dense, g.constant([1, 0, 3])?)?;
-    /// assert_eq!(g.compile(rt)?.run_named(&[])?.ragged_at(0)?.to_string(), "[[5], [], [6, 0, 0]]");
-    /// # Ok::<(), shapeflow::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// The dense value has no two axes of known rank, or the lengths are not a vector of i32 or i64.
-    #[track_caller]
-    pub fn from_tensor_lengths(dense: Value<'g>, lengths: Value<'g>) -> Result<RaggedValue<'g>> {
-        let _call = dense.graph().open_call();
-        let [rows, width] = two_axes(dense)?;
-        let graph = dense.graph();
-        let got = lengths.dim(0)?;
-        if graph.same_dim(&rows, &got) == Some(false) {
-            let message = format!("there must be one length for each of {rows} rows, got {got}");
-            return Err(refuse(dense.graph(), ErrorKind::Shape, message));
-        }
-        let zero = number(graph, lengths.dtype(), 0)?;
-        let most = dim_value(graph, width.clone())?.cast(lengths.dtype())?;
-        let lengths = lengths.maximum(zero)?.minimum(most)?;
-        let mask = lengths.sequence_mask(super::partition::dim_param(width))?;
-        RaggedValue::from_row_lengths(dense.boolean_mask(mask, 0)?, lengths)
-    }
-
-    /// Makes a ragged value of each row of a dense value up to its last item that differs from `padding`, a scalar:
-    /// `[n, k, ..] -> [n, (r), ..]`. An item with inner axes is padding if all its elements are.
-    ///
-    /// As TensorFlow's `RaggedTensor.from_tensor` with `padding`.
-    ///
-    /// Any dtype. It is composed of other ops, which fuse into kernels or run on the host.
-    ///
-    /// ```
-    /// use shapeflow::{Graph, RaggedValue};
-    ///
-    /// let g = Graph::new();
-    /// let rt = RaggedValue::from_tensor_padding(g.constant([[5, 7, 0], [0, 3, 0], [6, 0, 0]])?, 0)?;
-    /// assert_eq!(g.compile(rt)?.run_named(&[])?.ragged_at(0)?.to_string(), "[[5, 7], [0, 3], [6]]");
-    /// # Ok::<(), shapeflow::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// The dense value has no two axes of known rank, or another dtype than `padding`.
-    #[track_caller]
-    pub fn from_tensor_padding(dense: Value<'g>, padding: impl IntoOperand<'g>) -> Result<RaggedValue<'g>> {
-        let _call = dense.graph().open_call();
-        let [_, width] = two_axes(dense)?;
-        let graph = dense.graph();
-        let mut differs = dense.not_equal(padding)?;
-        while differs.shape().rank().is_some_and(|rank| rank > 2) {
-            differs = differs.reduce_any(-1)?;
-        }
-        let ends = graph.range(1i64, width + 1, 1i64)?;
-        let last = (differs.cast(DType::I64)? * ends).ok()?.reduce_max(1)?;
-        RaggedValue::from_tensor_lengths(dense, last)
     }
 
     /// Returns other values with the outermost partition of `self`. Both have the same number of values.
@@ -239,7 +176,7 @@ impl<'g> RaggedValue<'g> {
     /// use shapeflow::{Graph, RaggedValue};
     ///
     /// let g = Graph::new();
-    /// let rt = RaggedValue::from_uniform_row_length(g.constant([1, 2, 3, 4])?, 2)?;
+    /// let rt = RaggedValue::from_uniform_row_length(g.constant([1, 2, 3, 4])?, 2, None)?;
     /// assert_eq!(rt.uniform_row_length(), Some(2.into()));
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
@@ -337,16 +274,5 @@ impl<'g> RaggedValue<'g> {
         }
         sizes.push(self.flat_values().shape_tensor_as(dtype)?.slice_with(&[(1..).into()])?);
         concat(&sizes, 0)
-    }
-}
-
-/// Returns the sizes of the first two axes of a dense value.
-fn two_axes(dense: Value<'_>) -> Result<[Dim; 2]> {
-    match dense.shape().dims() {
-        Some([rows, width, ..]) => Ok([rows.clone(), width.clone()]),
-        _ => {
-            let message = format!("the dense value must have rank at least 2, got {}", dense.shape());
-            Err(refuse(dense.graph(), ErrorKind::Shape, message))
-        }
     }
 }

@@ -2,7 +2,8 @@
 
 use shapeflow_shape_fns::{DType, Dim, IntoDim, TensorShape, Unknown};
 
-use crate::error::Result;
+use super::partition::refuse;
+use crate::error::{ErrorKind, Result};
 use crate::graph::{Graph, RaggedValue, RowPartitionValue};
 use crate::ragged::{FLAT_VALUES, ROW_SPLITS, RaggedTensor, RowPartition};
 use crate::tensor::Tensor;
@@ -90,7 +91,8 @@ impl Graph {
     /// all.
     ///
     /// The input `name` has the parts `name/flat_values` and `name/row_splits/i`, which [`Executable::feed`](crate::Executable::feed)
-    /// feeds together. Row splits are i64, and the run checks them. Texts name the unknown sizes: `history.rows` is the number of
+    /// feeds together. Row splits are i64, and the run checks them;
+    /// [`ragged_input_with_row_splits_dtype`](Self::ragged_input_with_row_splits_dtype) takes i32 splits. Texts name the unknown sizes: `history.rows` is the number of
     /// rows of `history`, `history.rows.1` that of its partition 1, and `history.values` the number of its flat values.
     ///
     /// As TensorFlow's `tf.compat.v1.ragged.placeholder`. Adds no op that runs, but the check of the row splits.
@@ -121,12 +123,48 @@ impl Graph {
         inner: impl Into<TensorShape>,
     ) -> Result<RaggedValue<'_>> {
         let _call = self.open_call();
+        self.ragged_input_with_row_splits_dtype(name, dtype, rows, inner, DType::I64)
+    }
+
+    /// Adds a ragged input whose row splits are of `row_splits_dtype`, i32 or i64.
+    ///
+    /// As [`Graph::ragged_input`], whose row splits are i64. [`Executable::feed`](crate::Executable::feed) converts the row splits
+    /// of a fed tensor to this dtype, and refuses splits that do not fit.
+    ///
+    /// ```
+    /// use shapeflow::{DType, Graph, ragged, shape};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.ragged_input_with_row_splits_dtype("x", DType::F32, 1, shape![], DType::I32)?;
+    /// assert_eq!(x.row_splits().dtype(), DType::I32);
+    /// let lengths = x.row_lengths()?;
+    /// let results = g.compile([("lengths", lengths)])?.feed("x", &ragged![[1.0f32, 2.0], []]).run()?;
+    /// assert_eq!(results.tensor("lengths")?.to_vec::<i32>()?, [2, 0]);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `row_splits_dtype` is neither i32 nor i64; else as [`Graph::ragged_input`].
+    #[track_caller]
+    pub fn ragged_input_with_row_splits_dtype(
+        &self,
+        name: &str,
+        dtype: DType,
+        rows: impl IntoRows,
+        inner: impl Into<TensorShape>,
+        row_splits_dtype: DType,
+    ) -> Result<RaggedValue<'_>> {
+        let _call = self.open_call();
+        if !matches!(row_splits_dtype, DType::I32 | DType::I64) {
+            let message = format!("row_splits must be i32 or i64, got {row_splits_dtype}");
+            return Err(refuse(self, ErrorKind::DType, message));
+        }
         let values = TensorShape::new([Unknown.into_dim()]);
         let flat = self.input(&format!("{name}{FLAT_VALUES}"), dtype, values.concatenate(&inner.into()))?;
         let mut splits = Vec::new();
         for (index, rows) in rows.into_rows().into_iter().enumerate() {
             let shape = TensorShape::new([rows + 1]);
-            splits.push(self.input(&format!("{name}{ROW_SPLITS}{index}"), DType::I64, shape)?);
+            splits.push(self.input(&format!("{name}{ROW_SPLITS}{index}"), row_splits_dtype, shape)?);
         }
         RaggedValue::from_nested_row_splits(flat, &splits)
     }
@@ -134,7 +172,8 @@ impl Graph {
 
 impl RaggedTensor {
     /// Returns the parts of the tensor with the names of the input `name`, for
-    /// [`Executable::run_named`](crate::Executable::run_named).
+    /// [`Executable::run_named`](crate::Executable::run_named). The row splits keep their dtype, which must be the dtype of the
+    /// input's row splits.
     pub fn feeds(&self, name: &str) -> Vec<(String, Tensor)> {
         let flat = (format!("{name}{FLAT_VALUES}"), self.flat_values().clone());
         let splits = self.nested_row_splits().into_iter().enumerate();

@@ -101,7 +101,7 @@ impl<'g> RaggedValue<'g> {
     #[track_caller]
     pub fn row_starts(self) -> Result<Value<'g>> {
         let _call = self.graph().open_call();
-        self.row_splits().slice_with(&[SliceItem::span(0, -1)])
+        self.partition().row_starts()
     }
 
     /// Returns the end of each row in the values, `[n]`.
@@ -124,7 +124,7 @@ impl<'g> RaggedValue<'g> {
     #[track_caller]
     pub fn row_limits(self) -> Result<Value<'g>> {
         let _call = self.graph().open_call();
-        self.row_splits().slice_with(&[(1..).into()])
+        self.partition().row_limits()
     }
 
     /// Returns the row of each value, `[nvals]`. It is computed once for each partition. Runs on the host.
@@ -146,15 +146,11 @@ impl<'g> RaggedValue<'g> {
     #[track_caller]
     pub fn value_rowids(self) -> Result<Value<'g>> {
         let _call = self.graph().open_call();
-        let (partition, graph) = (self.partition(), self.graph());
-        if let Some(kept) = partition.record().rowids {
-            return Ok(Value::new(graph, kept));
-        }
         let nvals = dim_param(self.values().count()?);
-        let rowids = graph.op(&ROWIDS).data(self.row_splits()).size("nvals", nvals).finish()?;
-        let kept = rowids.index()?;
-        partition.keep(|record| record.rowids = Some(kept));
-        Ok(rowids)
+        self.partition().kept_or(
+            |encodings| &mut encodings.rowids,
+            || self.graph().op(&ROWIDS).data(self.row_splits()).size("nvals", nvals).finish(),
+        )
     }
 
     /// Returns other flat values with the partitions of `self`. Both have the same number of values.
@@ -218,15 +214,27 @@ impl<'g> RowPartitionValue<'g> {
     #[track_caller]
     pub fn row_lengths(self) -> Result<Value<'g>> {
         let _call = self.graph().open_call();
-        if let Some(kept) = self.record().lengths {
-            return Ok(Value::new(self.graph(), kept));
-        }
-        let splits = self.row_splits();
-        let (starts, limits) =
-            (splits.slice_with(&[SliceItem::span(0, -1)])?, splits.slice_with(&[(1..).into()])?);
-        let lengths = (limits - starts).ok()?;
-        let kept = lengths.index()?;
-        self.keep(|record| record.lengths = Some(kept));
-        Ok(lengths)
+        self.kept_or(|encodings| &mut encodings.lengths, || (self.row_limits()? - self.row_starts()?).ok())
+    }
+
+    /// Returns the start of each row in the values, `[n]`. As [`RaggedValue::row_starts`].
+    ///
+    /// # Errors
+    /// None for a partition of the library's constructors.
+    #[track_caller]
+    pub fn row_starts(self) -> Result<Value<'g>> {
+        let _call = self.graph().open_call();
+        let starts = || self.row_splits().slice_with(&[SliceItem::span(0, -1)]);
+        self.kept_or(|encodings| &mut encodings.starts, starts)
+    }
+
+    /// Returns the end of each row in the values, `[n]`. As [`RaggedValue::row_limits`].
+    ///
+    /// # Errors
+    /// None for a partition of the library's constructors.
+    #[track_caller]
+    pub fn row_limits(self) -> Result<Value<'g>> {
+        let _call = self.graph().open_call();
+        self.kept_or(|encodings| &mut encodings.limits, || self.row_splits().slice_with(&[(1..).into()]))
     }
 }

@@ -1,11 +1,12 @@
 //! Constructors of ragged values, and the encodings of their row partitions.
 
-use shapeflow_shape_fns::{DType, Dim, PartialElements, TensorShape};
+use shapeflow_shape_fns::{DType, Dim, IntoDim, PartialElements, TensorShape};
 
 use super::splits::{CHECKED, FROM_ROWIDS};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{AnyValue, Graph, Param, RaggedValue, RowPartitionValue, Value};
 use crate::ops::concat;
+use crate::ragged::{Encoding, Unchecked};
 
 /// Makes an error of the open builder call of a graph, with the line of the call.
 pub(super) fn refuse(graph: &Graph, kind: ErrorKind, message: String) -> Error {
@@ -43,15 +44,16 @@ impl<'g> AnyValue<'g> {
         }
     }
 
-    /// Puts a partition around values.
+    /// Puts a partition around values. They are poisoned if their splits have another dtype.
     pub(super) fn split_by(self, partition: RowPartitionValue<'g>) -> RaggedValue<'g> {
-        let mut partitions = self.partitions();
+        let (mut partitions, flat) = (self.partitions(), self.flat_values());
+        let same = self.check_splits_dtype(partition.row_splits().dtype());
         partitions.insert(0, partition);
-        RaggedValue::new(self.flat_values(), &partitions)
+        RaggedValue::new(flat.or_poison(same.map(|()| flat)), &partitions)
     }
 
     /// Checks that row splits have the dtype of the splits of ragged values.
-    fn check_splits_dtype(self, dtype: DType) -> Result<()> {
+    pub(super) fn check_splits_dtype(self, dtype: DType) -> Result<()> {
         match self.partitions().first().map(|rows| rows.row_splits().dtype()) {
             Some(inner) if inner != dtype => Err(refuse(
                 self.graph(),
@@ -64,17 +66,30 @@ impl<'g> AnyValue<'g> {
     }
 }
 
-/// Makes a partition of values from splits that the run checks. `encoding` and `source` say what the splits come from.
-fn checked_partition<'g>(
+impl<'g> From<Value<'g>> for Encoding<Value<'g>> {
+    fn from(data: Value<'g>) -> Encoding<Value<'g>> {
+        Encoding { data, is_checked: true }
+    }
+}
+
+impl<'g> From<Unchecked<Value<'g>>> for Encoding<Value<'g>> {
+    fn from(data: Unchecked<Value<'g>>) -> Encoding<Value<'g>> {
+        Encoding { data: data.0, is_checked: false }
+    }
+}
+
+/// Makes a partition of values from splits, which the run checks if `source` is checked. `encoding` and `source` say what the
+/// splits come from.
+fn partition_of<'g>(
     values: AnyValue<'g>,
     encoding: &'static str,
-    source: Value<'g>,
+    source: Encoding<Value<'g>>,
     splits: Value<'g>,
 ) -> Result<RowPartitionValue<'g>> {
     values.check_splits_dtype(splits.dtype())?;
-    let checked =
-        splits.graph().op(&CHECKED).data(splits).size("nvals", dim_param(values.count()?)).finish()?;
-    RowPartitionValue::new(encoding, source, checked, None)
+    let call = splits.graph().op(&CHECKED).data(splits).size("nvals", dim_param(values.count()?));
+    let splits = call.attr("validate", source.is_checked).finish()?;
+    RowPartitionValue::new(encoding, source.data, splits, None)
 }
 
 impl<'g> RaggedValue<'g> {
@@ -104,10 +119,13 @@ impl<'g> RaggedValue<'g> {
     /// # Errors
     /// The values are a scalar, the splits are not a vector of i32 or i64, or ragged values have splits of another dtype.
     #[track_caller]
-    pub fn from_row_splits(values: impl Into<AnyValue<'g>>, splits: Value<'g>) -> Result<RaggedValue<'g>> {
-        let _call = splits.graph().open_call();
-        let values = values.into();
-        Ok(values.split_by(checked_partition(values, "row_splits", splits, splits)?))
+    pub fn from_row_splits(
+        values: impl Into<AnyValue<'g>>,
+        splits: impl Into<Encoding<Value<'g>>>,
+    ) -> Result<RaggedValue<'g>> {
+        let (values, splits) = (values.into(), splits.into());
+        let _call = values.graph().open_call();
+        Ok(values.split_by(partition_of(values, "row_splits", splits, splits.data)?))
     }
 
     /// Splits values into rows of given lengths, `[n]`. Else as [`RaggedValue::from_row_splits`].
@@ -127,12 +145,14 @@ impl<'g> RaggedValue<'g> {
     /// # Errors
     /// As [`RaggedValue::from_row_splits`].
     #[track_caller]
-    pub fn from_row_lengths(values: impl Into<AnyValue<'g>>, lengths: Value<'g>) -> Result<RaggedValue<'g>> {
-        let _call = lengths.graph().open_call();
-        let values = values.into();
-        let partition = checked_partition(values, "row_lengths", lengths, splits_of_lengths(lengths)?)?;
-        let kept = lengths.index()?;
-        partition.keep(|record| record.lengths = Some(kept));
+    pub fn from_row_lengths(
+        values: impl Into<AnyValue<'g>>,
+        lengths: impl Into<Encoding<Value<'g>>>,
+    ) -> Result<RaggedValue<'g>> {
+        let (values, lengths) = (values.into(), lengths.into());
+        let _call = values.graph().open_call();
+        let partition = partition_of(values, "row_lengths", lengths, splits_of_lengths(lengths.data)?)?;
+        partition.keep(|encodings| &mut encodings.lengths, lengths.data)?;
         Ok(values.split_by(partition))
     }
 
@@ -153,18 +173,22 @@ impl<'g> RaggedValue<'g> {
     /// # Errors
     /// As [`RaggedValue::from_row_splits`].
     #[track_caller]
-    pub fn from_row_starts(values: impl Into<AnyValue<'g>>, starts: Value<'g>) -> Result<RaggedValue<'g>> {
-        let _call = starts.graph().open_call();
-        let values = values.into();
+    pub fn from_row_starts(
+        values: impl Into<AnyValue<'g>>,
+        starts: impl Into<Encoding<Value<'g>>>,
+    ) -> Result<RaggedValue<'g>> {
+        let (values, starts) = (values.into(), starts.into());
+        let _call = values.graph().open_call();
+        let dtype = starts.data.dtype();
         let last = match values {
-            AnyValue::Dense(value) => value.shape_tensor_as(starts.dtype())?.slice_with(&[(..1).into()])?,
+            AnyValue::Dense(value) => value.shape_tensor_as(dtype)?.slice_with(&[(..1).into()])?,
             AnyValue::Ragged(value) => {
-                let splits = value.partition().row_splits().shape_tensor_as(starts.dtype())?;
+                let splits = value.partition().row_splits().shape_tensor_as(dtype)?;
                 (splits - 1i64).ok()?
             }
         };
-        let splits = concat(&[starts, last], 0)?;
-        Ok(values.split_by(checked_partition(values, "row_starts", starts, splits)?))
+        let splits = concat(&[starts.data, last], 0)?;
+        Ok(values.split_by(partition_of(values, "row_starts", starts, splits)?))
     }
 
     /// Splits values into rows that end at given positions, `[n]`. Else as [`RaggedValue::from_row_splits`].
@@ -184,12 +208,15 @@ impl<'g> RaggedValue<'g> {
     /// # Errors
     /// As [`RaggedValue::from_row_splits`].
     #[track_caller]
-    pub fn from_row_limits(values: impl Into<AnyValue<'g>>, limits: Value<'g>) -> Result<RaggedValue<'g>> {
-        let _call = limits.graph().open_call();
-        let values = values.into();
-        let zero = number(limits.graph(), limits.dtype(), 0)?.reshape([1i64])?;
-        let splits = concat(&[zero, limits], 0)?;
-        Ok(values.split_by(checked_partition(values, "row_limits", limits, splits)?))
+    pub fn from_row_limits(
+        values: impl Into<AnyValue<'g>>,
+        limits: impl Into<Encoding<Value<'g>>>,
+    ) -> Result<RaggedValue<'g>> {
+        let (values, limits) = (values.into(), limits.into());
+        let _call = values.graph().open_call();
+        let zero = number(values.graph(), limits.data.dtype(), 0)?.reshape([1i64])?;
+        let splits = concat(&[zero, limits.data], 0)?;
+        Ok(values.split_by(partition_of(values, "row_limits", limits, splits)?))
     }
 
     /// Puts value `i` into row `rowids[i]`. Row ids ascend. Without `nrows`, the last row id gives the number of rows.
@@ -214,52 +241,77 @@ impl<'g> RaggedValue<'g> {
     #[track_caller]
     pub fn from_value_rowids(
         values: impl Into<AnyValue<'g>>,
-        rowids: Value<'g>,
+        rowids: impl Into<Encoding<Value<'g>>>,
         nrows: Option<Param<'g>>,
     ) -> Result<RaggedValue<'g>> {
-        let _call = rowids.graph().open_call();
-        let values = values.into();
-        let mut call = rowids.graph().op(&FROM_ROWIDS).data(rowids);
+        let (values, rowids) = (values.into(), rowids.into());
+        let _call = values.graph().open_call();
+        let mut call = values.graph().op(&FROM_ROWIDS).data(rowids.data);
         // Row ids alone do not say how many empty rows follow the last value.
         let encoding = if nrows.is_some() { "value_rowids and nrows" } else { "value_rowids" };
         if let Some(nrows) = nrows {
             call = call.size("nrows", nrows);
         }
-        let splits = call.finish()?;
-        let source = if encoding == "value_rowids" { rowids } else { splits };
-        Ok(values.split_by(checked_partition(values, encoding, source, splits)?))
+        let splits = call.attr("validate", rowids.is_checked).finish()?;
+        let data = if encoding == "value_rowids" { rowids.data } else { splits };
+        Ok(values.split_by(partition_of(values, encoding, Encoding { data, ..rowids }, splits)?))
     }
 
-    /// Splits values into rows of one length. The axis is uniform.
+    /// Splits values into rows of one length. The axis is uniform. Without `nrows`, the number of values gives the number of
+    /// rows; there are no rows of length 0.
     ///
-    /// `values [nvals, ..] -> [nvals / length, length, ..]`, any dtype. It is composed of other ops, and no value moves. As
-    /// TensorFlow's `RaggedTensor.from_uniform_row_length`.
+    /// `values [nvals, ..] -> [nrows, length, ..]`, any dtype. It is composed of other ops, and no value moves. As TensorFlow's
+    /// `RaggedTensor.from_uniform_row_length`.
     ///
     /// ```
-    /// use shapeflow::{Graph, RaggedValue, ragged};
+    /// use shapeflow::{Graph, RaggedValue};
     ///
     /// let g = Graph::new();
-    /// let rt = RaggedValue::from_uniform_row_length(g.constant([1, 2, 3, 4])?, 2)?;
-    /// let rt = g.compile(rt)?.run_named(&[])?.ragged_at(0)?;
-    /// assert_eq!((rt.to_string(), rt.uniform_row_length()), ("[[1, 2], [3, 4]]".to_string(), Some(2)));
+    /// let pairs = RaggedValue::from_uniform_row_length(g.constant([1, 2, 3, 4])?, 2, None)?;
+    /// let empty = RaggedValue::from_uniform_row_length(g.constant([0i32; 0])?, 0, Some(3.into()))?;
+    /// let results = g.compile((("pairs", pairs), ("empty", empty)))?.run_named(&[])?;
+    /// assert_eq!(results.ragged("pairs")?.to_string(), "[[1, 2], [3, 4]]");
+    /// assert_eq!(results.ragged("empty")?.to_string(), "[[], [], []]");
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
     ///
     /// # Errors
-    /// `length` is less than 1, or the number of values is not a multiple of it.
+    /// `length` or `nrows` is negative, or the number of values is known not to be `nrows * length`. If it is not known, the run
+    /// fails.
     #[track_caller]
-    pub fn from_uniform_row_length(values: impl Into<AnyValue<'g>>, length: i64) -> Result<RaggedValue<'g>> {
-        let values = values.into();
-        let graph = values.flat_values().graph();
+    pub fn from_uniform_row_length(
+        values: impl Into<AnyValue<'g>>,
+        length: impl IntoDim,
+        nrows: Option<Dim>,
+    ) -> Result<RaggedValue<'g>> {
+        let (values, length) = (values.into(), length.into_dim());
+        let graph = values.graph();
         let _call = graph.open_call();
-        if length < 1 {
-            let message = format!("the row length must be at least 1, got {length}");
+        let sizes = [("the row length", Some(&length)), ("nrows", nrows.as_ref())];
+        let known = |(name, size): (_, Option<&Dim>)| size.and_then(Dim::as_known).map(|size| (name, size));
+        if let Some((name, size)) = sizes.into_iter().filter_map(known).find(|(_, size)| *size < 0) {
+            let message = format!("{name} must not be negative, got {size}");
             return Err(refuse(graph, ErrorKind::Shape, message));
         }
-        // The number of rows is the number of groups of one number per value.
-        let numbers = graph.range(0i64, values.count()?, 1i64)?;
-        let rows = numbers.reshape([-1, length])?.dim(0)?;
-        Ok(values.split_by(uniform_partition(values, rows, Dim::known(length))?))
+        let count = values.count()?;
+        let rows = match (nrows, length.as_known()) {
+            (Some(rows), _) => rows,
+            (None, Some(0)) => Dim::known(0),
+            (None, _) => count.ceil_div(&length)?,
+        };
+        let message = format!("{rows} rows of {length} values must be all values");
+        let covered = rows.clone() * length.clone();
+        let values = match graph.same_dim(&covered, &count) {
+            Some(true) => values,
+            Some(false) => {
+                return Err(refuse(graph, ErrorKind::Shape, format!("{message}, got {count} values")));
+            }
+            None => {
+                let same = dim_value(graph, covered)?.equal(dim_value(graph, count)?)?;
+                AnyValue::of(values.flat_values().checked(same, &message)?, &values.partitions())
+            }
+        };
+        Ok(values.split_by(uniform_partition(values, rows, length)?))
     }
 
     /// Splits flat values by several row splits, outermost first. As TensorFlow's `RaggedTensor.from_nested_row_splits`.
@@ -269,7 +321,10 @@ impl<'g> RaggedValue<'g> {
     /// # Errors
     /// There are no splits; else as [`RaggedValue::from_row_splits`].
     #[track_caller]
-    pub fn from_nested_row_splits(flat: Value<'g>, splits: &[Value<'g>]) -> Result<RaggedValue<'g>> {
+    pub fn from_nested_row_splits<E: Copy + Into<Encoding<Value<'g>>>>(
+        flat: Value<'g>,
+        splits: &[E],
+    ) -> Result<RaggedValue<'g>> {
         let _call = flat.graph().open_call();
         let nested = splits.iter().rev().try_fold(AnyValue::Dense(flat), |values, splits| {
             RaggedValue::from_row_splits(values, *splits).map(AnyValue::Ragged)
@@ -284,7 +339,10 @@ impl<'g> RaggedValue<'g> {
     /// # Errors
     /// There are no lengths; else as [`RaggedValue::from_row_lengths`].
     #[track_caller]
-    pub fn from_nested_row_lengths(flat: Value<'g>, lengths: &[Value<'g>]) -> Result<RaggedValue<'g>> {
+    pub fn from_nested_row_lengths<E: Copy + Into<Encoding<Value<'g>>>>(
+        flat: Value<'g>,
+        lengths: &[E],
+    ) -> Result<RaggedValue<'g>> {
         let _call = flat.graph().open_call();
         let nested = lengths.iter().rev().try_fold(AnyValue::Dense(flat), |values, lengths| {
             RaggedValue::from_row_lengths(values, *lengths).map(AnyValue::Ragged)
@@ -299,8 +357,17 @@ pub(super) fn uniform_partition<'g>(
     rows: Dim,
     length: Dim,
 ) -> Result<RowPartitionValue<'g>> {
-    let graph = values.flat_values().graph();
     let dtype = values.partitions().first().map_or(DType::I64, |rows| rows.row_splits().dtype());
+    uniform_rows(values.graph(), dtype, rows, length)
+}
+
+/// Makes a partition of `rows` rows of `length` values whose splits are of `dtype`.
+pub(super) fn uniform_rows<'g>(
+    graph: &'g Graph,
+    dtype: DType,
+    rows: Dim,
+    length: Dim,
+) -> Result<RowPartitionValue<'g>> {
     let numbers = graph.range(0i64, rows + 1, 1i64)?;
     let scaled = (numbers * dim_value(graph, length.clone())?).ok()?;
     let splits = scaled.cast(dtype)?;

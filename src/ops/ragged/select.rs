@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{DType, Dim};
+use shapeflow_shape_fns::Dim;
 
 use super::partition::{number, refuse, splits_of_lengths, uniform_partition};
 use super::range::range_parts;
@@ -43,6 +43,9 @@ fn join_rows<'g>(values: &[AnyValue<'g>]) -> Result<AnyValue<'g>> {
         return Err(refuse(values[0].graph(), ErrorKind::Shape, message.to_string())
             .with_help("make ragged values with from_tensor"));
     }
+    for value in &ragged[1..] {
+        AnyValue::from(*value).check_splits_dtype(ragged[0].row_splits().dtype())?;
+    }
     let lengths: Vec<Value<'g>> = ragged.iter().map(|value| value.row_lengths()).collect::<Result<_>>()?;
     let inner: Vec<AnyValue<'g>> = ragged.iter().map(|value| value.values()).collect();
     let splits = splits_of_lengths(concat_dense(&lengths, 0)?)?;
@@ -77,7 +80,7 @@ impl<'g> RaggedValue<'g> {
     }
 
     /// Joins ragged values along an axis. Along axis 1, rows are joined: all values have the same number of rows. Along a later
-    /// axis, all values have the same partitions before it.
+    /// axis, all values have the same partitions before it; the run compares row splits that are not known to be the same.
     ///
     /// `[n, (r), ..], [m, (s), ..] -> [n+m, (t), ..]` along axis 0, any dtype. As TensorFlow's `tf.concat`. It is
     /// composed of joins and gathers, which fuse into kernels.
@@ -97,7 +100,8 @@ impl<'g> RaggedValue<'g> {
     ///
     /// # Errors
     /// There are no values, the axis does not exist, dtypes, ranks or numbers of partitions differ, numbers of rows are known
-    /// to differ (axis 1), or the values have not the same row splits (later axes). The run fails if numbers of rows differ.
+    /// to differ, or dtypes of row splits differ. The run fails if numbers of rows differ, or row splits before a later axis; the
+    /// error names the first row that differs.
     #[track_caller]
     pub fn concat(values: &[RaggedValue<'g>], axis: i64) -> Result<RaggedValue<'g>> {
         let Some(&first) = values.first() else {
@@ -177,43 +181,6 @@ impl<'g> RaggedValue<'g> {
             .fold(inner, |value, rows| AnyValue::Ragged(value).split_by(*rows)))
     }
 
-    /// Keeps the items whose flag is set. `mask` has the partitions of `self`.
-    ///
-    /// `[n, (r), ..], mask bool[n, (r)] -> [n, (r), ..]`. As TensorFlow's `tf.ragged.boolean_mask`. Runs on the host.
-    ///
-    /// ```
-    /// use shapeflow::{Graph, ragged};
-    ///
-    /// let g = Graph::new();
-    /// let rt = g.ragged_constant(&ragged![[1, 2, 3], [4], [5, 6]])?;
-    /// let odd = rt.floormod(2)?.equal(1)?;
-    /// let odd = g.compile(rt.boolean_mask(odd)?)?.run_named(&[])?.ragged_at(0)?;
-    /// assert_eq!(odd.to_string(), "[[1, 3], [], [5]]");
-    /// # Ok::<(), shapeflow::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// `mask` is not bool, or has another number of partitions.
-    #[track_caller]
-    pub fn boolean_mask(self, mask: RaggedValue<'g>) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call();
-        let flat = self.matched(mask, std::panic::Location::caller())?;
-        let partitions = self.partitions();
-        let (last, outer) = partitions.split_last().expect("a ragged value has at least one partition");
-        let kept = flat.boolean_mask(mask.flat_values(), 0)?;
-        let flags = mask.map_flat_values(|flags| flags.cast(DType::I64))?;
-        let counts =
-            RaggedValue::new(flags.flat_values(), &partitions[partitions.len() - 1..]).reduce_sum(1)?;
-        let counts = counts.dense()?.cast(last.row_splits().dtype())?;
-        let splits = splits_of_lengths(counts)?;
-        let mut result =
-            AnyValue::Dense(kept).split_by(RowPartitionValue::new("splits", splits, splits, None)?);
-        for rows in outer.iter().rev() {
-            result = AnyValue::Ragged(result).split_by(*rows);
-        }
-        Ok(result)
-    }
-
     /// Returns the number of elements, as a scalar.
     ///
     /// As [`Value::size_tensor`] of the flat values.
@@ -243,14 +210,8 @@ fn concat_along<'g>(values: &[AnyValue<'g>], axis: usize) -> Result<AnyValue<'g>
     };
     let ragged = values.iter().map(|value| value.ragged()).collect::<Result<Vec<_>>>()?;
     if axis > 1 {
-        for other in &ragged[1..] {
-            if !first.partition().is_same(other.partition()) {
-                let message =
-                    "values joined along an inner axis must be made from the same row splits".to_string();
-                return Err(refuse(values[0].graph(), ErrorKind::Shape, message));
-            }
-        }
-        let inner: Vec<AnyValue<'g>> = ragged.iter().map(|value| value.values()).collect();
+        let inner = ragged.iter().map(|value| value.first_partition_matched(first));
+        let inner = inner.collect::<Result<Vec<AnyValue<'g>>>>()?;
         return Ok(first.with_values_unchecked(concat_along(&inner, axis - 1)?).into());
     }
     // The rows of all values, one value after the other, are taken in the order of the rows of the result.

@@ -1,6 +1,6 @@
 //! Host ops that check, compare and convert row partitions.
 
-use shapeflow_shape_fns::{DType, TensorShape};
+use shapeflow_shape_fns::{Attr, Attrs, DType, TensorShape};
 
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -8,10 +8,13 @@ use crate::op::{HostCx, OpDef, Operand};
 use crate::ops::host_params::param_sizes;
 use crate::ops::integers::{int_tensor, ints};
 use crate::ops::row_major::RowMajor;
-use crate::ragged::{first_bad_split, rowids_of_splits, rows_of_rowids, splits_of_rowids, splits_tensor};
+use crate::ragged::{
+    count_rowids, first_bad_split, no_split, rowids_of_splits, rows_of_rowids, splits_of_rowids,
+    splits_tensor, with_ints,
+};
 
 /// Passes row splits on: `splits [n+1], nvals -> [n+1]`. The run fails unless they start at 0, never decrease, and end at
-/// `nvals`.
+/// `nvals`. If attribute `validate` is false, the run fails only if there is no split.
 pub(crate) static CHECKED: OpDef = OpDef::host("ragged_row_splits", run_checked)
     .operands(&[Operand::Data("row_splits"), Operand::Size("nvals")])
     .reinterprets()
@@ -28,14 +31,20 @@ pub(crate) static CHECKED: OpDef = OpDef::host("ragged_row_splits", run_checked)
 fn run_checked(cx: &mut HostCx<'_>) -> Result<()> {
     let splits = RowMajor::new(cx.input(0)?)?;
     let nvals = param_sizes(cx, "nvals", 1)?.first().copied();
-    let bad = match splits.view().dtype() {
-        DType::I32 => first_bad_split(splits.view().as_slice::<i32>()?, nvals),
-        _ => first_bad_split(splits.view().as_slice::<i64>()?, nvals),
+    let splits = splits.view();
+    let bad = match is_validated(cx.attrs()) {
+        true => with_ints!(splits, |ints| first_bad_split(ints, nvals)),
+        false => with_ints!(splits, |ints| no_split(ints)),
     };
     match bad {
         Some((_, message)) => Err(Error::new(ErrorKind::Guard, Phase::Run, message).blame_element(0)),
         None => cx.pass_on(),
     }
+}
+
+/// Returns whether encodings of row partitions are scanned for mistakes.
+fn is_validated(attrs: &Attrs) -> bool {
+    !matches!(attrs.get("validate"), Some(Attr::Bool(false)))
 }
 
 /// Returns the row of each value: `splits [n+1], nvals -> [nvals]`.
@@ -63,7 +72,8 @@ fn run_rowids(cx: &mut HostCx<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Returns the splits of ascending row ids: `rowids [nvals], nrows -> [nrows+1]`.
+/// Returns the splits of ascending row ids: `rowids [nvals], nrows -> [nrows+1]`. If attribute `validate` is false, row ids in any
+/// order are counted.
 pub(crate) static FROM_ROWIDS: OpDef = OpDef::host("ragged_rowids_to_splits", run_from_rowids)
     .operands(&[Operand::Data("value_rowids"), Operand::Size("nrows")])
     .shape_fn(|cx| {
@@ -86,18 +96,13 @@ pub(crate) static FROM_ROWIDS: OpDef = OpDef::host("ragged_rowids_to_splits", ru
 fn run_from_rowids(cx: &mut HostCx<'_>) -> Result<()> {
     let rowids = RowMajor::new(cx.input(0)?)?;
     let nrows = param_sizes(cx, "nrows", 1)?.first().copied();
-    let dtype = rowids.view().dtype();
-    let splits = match dtype {
-        DType::I32 => {
-            let ids = rowids.view().as_slice::<i32>()?;
-            splits_of_rowids(ids, nrows.unwrap_or_else(|| rows_of_rowids(ids)))?
-        }
-        _ => {
-            let ids = rowids.view().as_slice::<i64>()?;
-            splits_of_rowids(ids, nrows.unwrap_or_else(|| rows_of_rowids(ids)))?
-        }
-    };
-    cx.set_output(0, splits_tensor(dtype, splits.into_iter())?)
+    let rowids = rowids.view();
+    let is_validated = is_validated(cx.attrs());
+    let splits = with_ints!(rowids, |ids| {
+        let nrows = nrows.unwrap_or_else(|| rows_of_rowids(ids));
+        if is_validated { splits_of_rowids(ids, nrows)? } else { count_rowids(ids, nrows)? }
+    });
+    cx.set_output(0, splits_tensor(rowids.dtype(), splits.into_iter())?)
 }
 
 /// Returns the position of an item of a row: `splits [n+1], rows [..], columns [..] -> [..]`. The run fails if there is no such

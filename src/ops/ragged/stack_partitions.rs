@@ -151,7 +151,7 @@ fn flattened<'g>(data: AnyValue<'g>, partitions: AnyValue<'g>) -> Result<(AnyVal
 impl<'g> RaggedValue<'g> {
     /// Returns the values of `self`. The run of their users fails unless the outermost partition of `other` is the same, if this
     /// is not known now.
-    fn first_partition_matched(self, other: RaggedValue<'g>) -> Result<AnyValue<'g>> {
+    pub(super) fn first_partition_matched(self, other: RaggedValue<'g>) -> Result<AnyValue<'g>> {
         let (ours, theirs) = (self.partition(), other.partition());
         if ours.is_same(theirs) {
             return Ok(self.values());

@@ -1,6 +1,6 @@
 //! Drives ragged tensors with arbitrary bytes, for fuzzing.
 
-use shapeflow::{RaggedTensor, RowPartition, SliceItem, Splits, Tensor};
+use shapeflow::{RaggedTensor, RowPartition, SliceItem, Tensor, Unchecked};
 
 /// Splits bytes into values and row splits. Every constructor and method must return or refuse.
 pub fn drive(data: &[u8]) {
@@ -16,10 +16,10 @@ pub fn drive(data: &[u8]) {
         RaggedTensor::from_row_starts(values.clone(), first.to_vec()),
         RaggedTensor::from_row_limits(values.clone(), first.to_vec()),
         RaggedTensor::from_value_rowids(values.clone(), first.to_vec(), None),
-        RaggedTensor::from_row_splits(values.clone(), Splits::unchecked(first.to_vec())),
+        RaggedTensor::from_row_splits(values.clone(), Unchecked(first.to_vec())),
     ];
     for inner in checked.into_iter().flatten() {
-        let nested = RaggedTensor::from_row_splits(inner.clone(), Splits::unchecked(second.to_vec()));
+        let nested = RaggedTensor::from_row_splits(inner.clone(), Unchecked(second.to_vec()));
         for rt in std::iter::once(inner).chain(nested) {
             let item = SliceItem::span(position(*begin), position(*end)).step(position(*step));
             let sliced = rt.slice_with(&[item.clone(), item]);

@@ -369,7 +369,7 @@ fn shapes_are_known_as_far_as_possible() {
     assert_eq!((x.ragged_rank(), x.shape().rank()), (2, Some(4)));
     assert!(x.shape_text().ends_with(", (r0), (r1), 3]"), "{}", x.shape_text());
     let flat = g.input("flat", DType::F32, shape![12]).unwrap();
-    let pairs = RaggedValue::from_uniform_row_length(flat, 2).unwrap();
+    let pairs = RaggedValue::from_uniform_row_length(flat, 2, None).unwrap();
     assert_eq!((pairs.shape().to_string(), pairs.shape_text()), ("[6, 2]".to_string(), "[6, 2]".to_string()));
     let splits = g.constant([0i64, 1, 6]).unwrap();
     let nested = RaggedValue::from_row_splits(pairs, splits).unwrap();

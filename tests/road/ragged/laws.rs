@@ -168,10 +168,10 @@ proptest! {
             true => Tensor::from(splits.iter().map(|&split| split as i32).collect::<Vec<_>>()),
             false => Tensor::from(splits.clone()),
         };
-        let partition = RowPartition::from_row_splits_unchecked(&tensor, 4).unwrap();
+        let partition = RowPartition::from_row_splits(shapeflow::Unchecked(&tensor), 4).unwrap();
         partition.row_lengths();
         partition.value_rowids();
-        let unchecked = shapeflow::Splits::unchecked(tensor);
+        let unchecked = shapeflow::Unchecked(tensor);
         let rt = RaggedTensor::from_row_splits([1, 2, 3, 4], unchecked).unwrap();
         prop_assert!(rt.to_string().starts_with('['));
         rt.to_tensor().unwrap();

@@ -1,6 +1,8 @@
 //! Errors of builder calls on ragged values have the line of the program.
 
-use shapeflow::{AnyValue, DType, Error, Graph, RaggedValue, Result, SliceItem, Value, ragged, shape};
+use shapeflow::{
+    AnyValue, DType, Error, Graph, IntoParam, RaggedValue, Result, SliceItem, Value, ragged, shape,
+};
 
 /// Returns the error of a refused call.
 fn error<T>(result: Result<T>) -> Error {
@@ -27,11 +29,11 @@ fn refused_calls_have_the_line_of_the_program() -> Result<()> {
         error(x.row_lengths_along(5)),
         error(RaggedValue::from_sparse(ids, dense, ids)),
         error(RaggedValue::from_tensor_lengths(dense, ids)),
-        error(RaggedValue::from_nested_value_rowids(dense, &[ids, ids], &[])),
+        error(RaggedValue::from_nested_value_rowids(dense, &[ids, ids], &[2.into_param()])),
         error(deep.fill_empty_rows(0.0)),
         error(x.gather_batched(g.ragged_constant(&ragged![[0i64]])?, 1, 1)),
         error(x.gather_nd(g.constant(0i64)?)),
-        error(RaggedValue::from_uniform_row_length(dense, 0)),
+        error(RaggedValue::from_uniform_row_length(dense, 0, None)),
         error(x.with_flat_values(dense)),
         error(x.reduce_sum(7)),
         error(x.reduce_sum([1, 1])),

@@ -1,0 +1,178 @@
+//! Ragged values from dense ones: all items, the first items of each row, or the items without padding.
+
+use shapeflow_shape_fns::{DType, Dim, TensorShape};
+
+use super::partition::{dim_param, dim_value, number, refuse, uniform_rows};
+use super::range::range_parts;
+use crate::error::{ErrorKind, Result};
+use crate::graph::{IntoOperand, RaggedValue, Value};
+
+impl<'g> RaggedValue<'g> {
+    /// Makes a ragged value of all elements of a dense one. `ragged_rank` axes get a partition, and stay uniform.
+    ///
+    /// `[n, k, ..] -> [n, k, ..]`. As TensorFlow's `RaggedTensor.from_tensor`.
+    ///
+    /// Any dtype. The flat values are a reshape of the dense value; the splits are composed of other ops.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, RaggedValue};
+    ///
+    /// let g = Graph::new();
+    /// let rt = RaggedValue::from_tensor(g.constant([[1, 2], [3, 4]])?, 1)?;
+    /// let rt = g.compile(rt)?.run_named(&[])?.ragged_at(0)?;
+    /// assert_eq!(rt.to_string(), "[[1, 2], [3, 4]]");
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The rank is unknown, or `ragged_rank` is 0 or not less than the rank.
+    #[track_caller]
+    pub fn from_tensor(dense: Value<'g>, ragged_rank: usize) -> Result<RaggedValue<'g>> {
+        let _call = dense.graph().open_call();
+        let shape = dense.shape();
+        let Some(sizes) = shape.dims().filter(|sizes| (1..sizes.len()).contains(&ragged_rank)) else {
+            let message = format!(
+                "ragged_rank must be at least 1 and less than the rank, got {ragged_rank} for {shape}"
+            );
+            return Err(refuse(dense.graph(), ErrorKind::Shape, message));
+        };
+        let graph = dense.graph();
+        let mut rows = Dim::known(1);
+        let mut partitions = Vec::with_capacity(ragged_rank);
+        for axis in 0..ragged_rank {
+            rows = rows * sizes[axis].clone();
+            partitions.push(uniform_rows(graph, DType::I64, rows.clone(), sizes[axis + 1].clone())?);
+        }
+        let count = rows * sizes[ragged_rank].clone();
+        let flat = [&[count], &sizes[ragged_rank + 1..]].concat();
+        Ok(RaggedValue::new(dense.reshape(TensorShape::new(flat))?, &partitions))
+    }
+
+    /// Makes a ragged value of the first `lengths[i]` items of each row of a dense value: `[n, k, ..], [n] -> [n, (r), ..]`.
+    ///
+    /// A negative length counts as 0, and a length of more than `k` as `k`. As TensorFlow's `RaggedTensor.from_tensor` with
+    /// `lengths`.
+    ///
+    /// Any dtype. It is composed of other ops, which fuse into kernels or run on the host.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, RaggedValue};
+    ///
+    /// let g = Graph::new();
+    /// let dense = g.constant([[5, 7, 0], [0, 3, 0], [6, 0, 0]])?;
+    /// let rt = RaggedValue::from_tensor_lengths(dense, g.constant([1, 0, 3])?)?;
+    /// assert_eq!(g.compile(rt)?.run_named(&[])?.ragged_at(0)?.to_string(), "[[5], [], [6, 0, 0]]");
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The dense value has no two axes of known rank, or the lengths are not a vector of i32 or i64.
+    #[track_caller]
+    pub fn from_tensor_lengths(dense: Value<'g>, lengths: Value<'g>) -> Result<RaggedValue<'g>> {
+        let _call = dense.graph().open_call();
+        let [rows, width] = two_axes(dense)?;
+        let graph = dense.graph();
+        let got = lengths.dim(0)?;
+        if graph.same_dim(&rows, &got) == Some(false) {
+            let message = format!("there must be one length for each of {rows} rows, got {got}");
+            return Err(refuse(dense.graph(), ErrorKind::Shape, message));
+        }
+        let zero = number(graph, lengths.dtype(), 0)?;
+        let most = dim_value(graph, width.clone())?.cast(lengths.dtype())?;
+        let lengths = lengths.maximum(zero)?.minimum(most)?;
+        let mask = lengths.sequence_mask(dim_param(width))?;
+        RaggedValue::from_row_lengths(dense.boolean_mask(mask, 0)?, lengths)
+    }
+
+    /// Makes a ragged value of the first items along several axes of a dense value. The outermost lengths come first: `lengths[0]`
+    /// has the length of each row, and `lengths[1]` has the length of each of the kept items of all rows.
+    ///
+    /// `[n, k, m, ..], [n], [sum of lengths] -> [n, (r), (s), ..]`. As TensorFlow's `RaggedTensor.from_tensor` with a tuple of
+    /// lengths, which also demands that the longest rows have the sizes of the dense value.
+    ///
+    /// Any dtype; lengths are i32 or i64. The positions are computed on the host, and a gather takes the items.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, RaggedValue};
+    ///
+    /// let g = Graph::new();
+    /// let dense = g.constant([[[5, 0], [7, 0]], [[0, 0], [3, 0]], [[6, 0], [0, 0]]])?;
+    /// let lengths = [g.constant([2, 0, 1])?, g.constant([1, 1, 2])?];
+    /// let rt = RaggedValue::from_tensor_nested_lengths(dense, &lengths)?;
+    /// assert_eq!(g.compile(rt)?.run_named(&[])?.ragged_at(0)?.to_string(), "[[[5], [7]], [], [[6, 0]]]");
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The rank is unknown, there are no lengths, or as many vectors of lengths as axes, or dtypes of lengths differ. The run fails
+    /// if a vector has not one length for each row, or a length is negative or more than the size of its axis.
+    #[track_caller]
+    pub fn from_tensor_nested_lengths(dense: Value<'g>, lengths: &[Value<'g>]) -> Result<RaggedValue<'g>> {
+        let graph = dense.graph();
+        let _call = graph.open_call();
+        let (shape, depth) = (dense.shape(), lengths.len());
+        let Some(sizes) = shape.dims().filter(|sizes| (1..sizes.len()).contains(&depth)) else {
+            let message = format!(
+                "the number of vectors of lengths must be at least 1 and less than the rank, got {depth} for {shape}"
+            );
+            return Err(refuse(graph, ErrorKind::Shape, message));
+        };
+        // The kept places among the places of the joined first axes.
+        let (mut kept, mut places) = (graph.range(0i64, &sizes[0], 1i64)?, sizes[0].clone());
+        for (lengths, size) in lengths.iter().zip(&sizes[1..]) {
+            let counts = lengths.cast(DType::I64)?.ensure_shape([kept.dim(0)?])?;
+            let most = dim_value(graph, size.clone())?;
+            let fits = counts.greater_equal(0i64)?.logical_and(counts.less_equal(most)?)?.reduce_all(0)?;
+            let starts = (kept * most).ok()?;
+            let limits =
+                (starts + counts).ok()?.checked(fits, &format!("a length must be in [0, {size}]"))?;
+            (_, kept) = range_parts(starts, limits, number(graph, DType::I64, 1)?)?;
+            places = places * size.clone();
+        }
+        let flat = dense.reshape([&[places], &sizes[depth + 1..]].concat())?.gather(kept, 0)?;
+        RaggedValue::from_nested_row_lengths(flat, lengths)
+    }
+
+    /// Makes a ragged value of each row of a dense value up to its last item that differs from `padding`, a scalar:
+    /// `[n, k, ..] -> [n, (r), ..]`. An item with inner axes is padding if all its elements are.
+    ///
+    /// As TensorFlow's `RaggedTensor.from_tensor` with `padding`.
+    ///
+    /// Any dtype. It is composed of other ops, which fuse into kernels or run on the host.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, RaggedValue};
+    ///
+    /// let g = Graph::new();
+    /// let rt = RaggedValue::from_tensor_padding(g.constant([[5, 7, 0], [0, 3, 0], [6, 0, 0]])?, 0)?;
+    /// assert_eq!(g.compile(rt)?.run_named(&[])?.ragged_at(0)?.to_string(), "[[5, 7], [0, 3], [6]]");
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The dense value has no two axes of known rank, or another dtype than `padding`.
+    #[track_caller]
+    pub fn from_tensor_padding(dense: Value<'g>, padding: impl IntoOperand<'g>) -> Result<RaggedValue<'g>> {
+        let _call = dense.graph().open_call();
+        let [_, width] = two_axes(dense)?;
+        let graph = dense.graph();
+        let mut differs = dense.not_equal(padding)?;
+        while differs.shape().rank().is_some_and(|rank| rank > 2) {
+            differs = differs.reduce_any(-1)?;
+        }
+        let ends = graph.range(1i64, width + 1, 1i64)?;
+        let last = (differs.cast(DType::I64)? * ends).ok()?.reduce_max(1)?;
+        RaggedValue::from_tensor_lengths(dense, last)
+    }
+}
+
+/// Returns the sizes of the first two axes of a dense value.
+fn two_axes(dense: Value<'_>) -> Result<[Dim; 2]> {
+    match dense.shape().dims() {
+        Some([rows, width, ..]) => Ok([rows.clone(), width.clone()]),
+        _ => {
+            let message = format!("the dense value must have rank at least 2, got {}", dense.shape());
+            Err(refuse(dense.graph(), ErrorKind::Shape, message))
+        }
+    }
+}
