@@ -277,7 +277,7 @@ mod tests {
         let last = DataFormat::ChannelsLast;
         let y = gradient.max_pool_grad(x, [2, 2], [2, 2], Padding::Same, last).unwrap();
         assert_eq!(y.shape().to_string(), "[n, h, 6, 3]");
-        let y = gradient.avg_pool_grad(&x.shape(), [2, 2], [2, 2], Padding::Same, last).unwrap();
+        let y = gradient.avg_pool_grad(x.shape(), [2, 2], [2, 2], Padding::Same, last).unwrap();
         assert_eq!(y.shape().to_string(), "[n, h, 6, 3]");
         let error = gradient.max_pool_grad(x, [1, 1], [1, 1], Padding::Same, last).unwrap_err();
         assert!(error.message().contains("the gradient of a pool and its windows must agree"), "{error}");
