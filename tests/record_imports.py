@@ -1556,6 +1556,89 @@ def sparse_part_cases(out):
     out.record("SparseSplit", {"num_split": 2}, split_dim=np.int64(1), **far, error=True)
 
 
+def pool_gradient_cases(out):
+    image = (np.arange(2 * 4 * 3 * 2) * 7 % 11 - 5).reshape(2, 4, 3, 2)
+    rng = np.random.default_rng(7)
+    wide = np.float32, np.float64
+    for padding in ("SAME", "VALID"):
+        for sizes, strides in (([1, 2, 3, 1], [1, 1, 1, 1]), ([1, 3, 2, 1], [1, 2, 3, 1]), ([1, 2, 1, 1], [1, 3, 3, 1])):
+            attrs = {"ksize": sizes, "strides": strides, "padding": padding}
+            pooled = tf.raw_ops.MaxPool(input=image.astype(np.float32), **attrs).numpy()
+            gradient = rng.integers(-8, 9, pooled.shape)
+            x, y, dy = image.astype(np.float32), pooled, gradient.astype(np.float32)
+            params = {"ksize": P(sizes), "strides": P(strides)}
+            out.record("MaxPoolGradV2", {"padding": padding}, orig_input=x, orig_output=y, grad=dy, **params)
+            out.record("MaxPoolGrad", attrs, orig_input=x, orig_output=y, grad=dy)
+            for dtype in wide:
+                out.record("AvgPoolGrad", attrs, orig_input_shape=P(x.shape), grad=gradient.astype(dtype))
+            for batch in (False, True):
+                more = attrs | {"include_batch_in_index": batch}
+                _, argmax = tf.raw_ops.MaxPoolWithArgmax(input=x, **more)
+                out.record("MaxPoolWithArgmax", more, input=x)
+                out.record("MaxPoolGradWithArgmax", more, input=x, grad=dy, argmax=argmax.numpy())
+    attrs = {"ksize": [1, 2, 2, 1], "strides": [1, 2, 1, 1], "padding": "VALID"}
+    part = image[:1]
+    pooled = tf.raw_ops.MaxPool(input=part.astype(np.float32), **attrs).numpy()
+    halves = np.float16, tf.bfloat16.as_numpy_dtype
+    for dtype in (np.float64, *halves, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64):
+        x, y, dy = part.astype(dtype), pooled.astype(dtype), (np.arange(pooled.size).reshape(pooled.shape) % 7).astype(dtype)
+        out.record("MaxPoolGrad", attrs, each=True, orig_input=x, orig_output=y, grad=dy)
+        out.record("MaxPoolWithArgmax", attrs, each=True, input=x)
+        _, argmax = tf.raw_ops.MaxPoolWithArgmax(input=part.astype(np.float32), **attrs)
+        out.record("MaxPoolGradWithArgmax", attrs, each=True, input=x, grad=dy, argmax=argmax.numpy())
+    x = part.astype(np.float32)
+    out.record("MaxPoolWithArgmax", attrs | {"Targmax": tf.int32}, each=True, input=x)
+    attrs = {"ksize": [1, 2, 2, 1], "strides": [1, 2, 2, 1], "padding": "VALID"}
+    # Shares of powers of 2 are exact in every dtype.
+    for dtype in halves:
+        dy = (np.arange(2 * 2 * 2 * 3).reshape(2, 2, 2, 3) % 5 - 2).astype(dtype)
+        out.record("AvgPoolGrad", attrs, orig_input_shape=P([2, 5, 4, 3]), grad=dy)
+    empty = np.zeros((0, 5, 4, 2), np.float32)
+    none = np.zeros((0, 2, 2, 2), np.float32)
+    out.record("MaxPoolGrad", attrs, orig_input=empty, orig_output=none, grad=none)
+    out.record("AvgPoolGrad", attrs, orig_input_shape=P([0, 5, 4, 2]), grad=none)
+    one = np.full((1, 1, 1, 1), 3, np.float32)
+    attrs = {"ksize": [1, 1, 1, 1], "strides": [1, 1, 1, 1], "padding": "VALID"}
+    out.record("MaxPoolGrad", attrs, orig_input=one, orig_output=one, grad=one + 1)
+    out.record("AvgPoolGrad", attrs, orig_input_shape=P([1, 1, 1, 1]), grad=one + 1)
+    wrong = {"orig_input": image.astype(np.float32), "orig_output": none, "grad": none}
+    out.record("MaxPoolGrad", attrs, error=True, **wrong)
+
+
+def fake_quant_gradient_cases(out):
+    x = f32(-3, -1.2, -0.5, -0.26, 0, 0.24, 0.6, 0.74, 1.7, 7)
+    dy = np.arange(1, 11, dtype=np.float32)
+    out.record("FakeQuantWithMinMaxArgsGradient", gradients=dy, inputs=x)
+    attrs = {"min": -1.0, "max": 1.0, "num_bits": 3, "narrow_range": True}
+    out.record("FakeQuantWithMinMaxArgsGradient", attrs, gradients=dy, inputs=x)
+    for low, high in ((0.5, 2), (-2, -0.5), (-1.5, 1), (0, 0)):
+        ends = {"min": np.float32(low), "max": np.float32(high)}
+        for options in ({"num_bits": 4}, {"narrow_range": True}):
+            out.record("FakeQuantWithMinMaxVarsGradient", options, gradients=dy, inputs=x, **ends)
+    for size in (0, 1):
+        part = {"gradients": dy[:size], "inputs": x[:size]}
+        out.record("FakeQuantWithMinMaxArgsGradient", **part)
+        out.record("FakeQuantWithMinMaxVarsGradient", **part, min=np.float32(-1), max=np.float32(1))
+    ends = {"min": f32(-1, 0.25), "max": f32(1, 3)}
+    for shape in ((5, 2), (1, 5, 1, 2), (0, 2)):
+        part = {"gradients": dy[: np.prod(shape)].reshape(shape), "inputs": x[: np.prod(shape)].reshape(shape)}
+        out.record("FakeQuantWithMinMaxVarsPerChannelGradient", **part, **ends)
+    ends = {"min": f32(0, 0.25), "max": f32(0, 3)}
+    part = {"gradients": dy.reshape(5, 2), "inputs": x.reshape(5, 2)}
+    out.record("FakeQuantWithMinMaxVarsPerChannelGradient", **part, **ends)
+
+
+def further_spelling_cases(out):
+    for dtype in (np.float32, np.float64, np.float16, tf.bfloat16.as_numpy_dtype):
+        out.record("CheckNumericsV2", {"message": "x"}, tensor=np.array([1, -2, 0.5], dtype))
+        for wrong in (np.inf, -np.inf, np.nan):
+            out.record("CheckNumericsV2", {"message": "x"}, tensor=np.array([1, wrong], dtype), error=True)
+    out.record("CheckNumericsV2", {"message": "x"}, tensor=f32())
+    mixed = [f32(1, 2), np.array([True, False]), np.int64(7), np.array([b"a", b""], object), np.zeros((0, 3), np.uint8)]
+    out.record("IdentityN", input=mixed)
+    out.record("IdentityN", input=mixed[:1])
+
+
 FAMILIES = (
     unary_cases,
     binary_cases,
@@ -1599,6 +1682,9 @@ FAMILIES = (
     sparse_part_cases,
     complex_gradient_cases,
     batch_spelling_cases,
+    pool_gradient_cases,
+    fake_quant_gradient_cases,
+    further_spelling_cases,
 )
 
 

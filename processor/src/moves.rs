@@ -4,8 +4,8 @@ use half::f16;
 use iced_x86::{Instruction, Mnemonic as M, OpKind};
 
 use super::Processor;
-use super::lanes::{get, make, map, set};
-use super::operands::{XMM_BYTES, bits, first_bytes, immediate, is_negative};
+use super::lanes::{get, make, map};
+use super::operands::{XMM_BYTES, bits, immediate, is_negative};
 
 impl Processor {
     /// Runs the instruction if it is a vector instruction that moves or converts. Returns whether it is.

@@ -133,8 +133,9 @@ mod tests {
     }
 
     /// Ops that need attributes, or operands of several ranks. Their own tests run them.
-    const OF_SEVERAL_RANKS: [&str; 16] = [
+    const OF_SEVERAL_RANKS: [&str; 20] = [
         "avg_pool",
+        "avg_pool_grad",
         "batch_norm",
         "batch_norm_with_reserve",
         "bias_add",
@@ -147,6 +148,9 @@ mod tests {
         "einsum",
         "lrn",
         "max_pool",
+        "max_pool_grad",
+        "max_pool_with_argmax",
+        "max_pool_with_argmax_grad",
         "reduce_window",
         "sparse_softmax_cross_entropy",
         "sum_of_products",

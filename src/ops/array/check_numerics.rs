@@ -39,7 +39,7 @@ pub(crate) static DEF: OpDef = OpDef::host("check_numerics", run)
     .operands(&[Operand::Data("x")])
     .shape_fn(shapeflow_shape_fns::common::unary)
     .dtype_rule(dtype::unary::float)
-    .tensorflow(&[TfOp::new("CheckNumerics")]);
+    .tensorflow(&[TfOp::new("CheckNumerics"), TfOp::new("CheckNumericsV2")]);
 
 fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let x = RowMajor::new(cx.input(0)?)?;

@@ -32,7 +32,7 @@ fn same_as_last(dtypes: &[DType], _: &Attrs) -> Result<Vec<DType>> {
 
 /// Returns the dimensions that the parameter `name` holds. `fed` is the operand that holds the parameter, if it is not
 /// an attribute.
-fn sizes<'g>(cx: &CompositeCx<'_>, name: &str, fed: Option<&Value<'g>>) -> Result<Vec<Dim>> {
+pub(super) fn sizes<'g>(cx: &CompositeCx<'_>, name: &str, fed: Option<&Value<'g>>) -> Result<Vec<Dim>> {
     match (param_dims(cx.attrs(), name, fed), fed) {
         (Some(dims), _) => Ok(dims),
         // The dimensions of a tensor of shape `fed` are the elements of `fed`.
@@ -100,7 +100,7 @@ fn build_input<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Val
 }
 
 /// Puts `stride - 1` zeros between the elements along an axis.
-fn spread<'g>(x: Value<'g>, axis: usize, stride: i64) -> Result<Value<'g>> {
+pub(super) fn spread<'g>(x: Value<'g>, axis: usize, stride: i64) -> Result<Value<'g>> {
     if stride == 1 {
         return Ok(x);
     }

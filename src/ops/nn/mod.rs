@@ -27,6 +27,8 @@ pub(crate) mod log_softmax;
 pub(crate) mod lrn;
 mod normalize;
 pub(crate) mod pool;
+pub(crate) mod pool_argmax;
+pub(crate) mod pool_gradient;
 pub(crate) mod reduce_window;
 mod row;
 pub(crate) mod softmax;
@@ -63,6 +65,11 @@ pub(crate) static ALL: &[&[&OpDef]] = &[
         &lrn::DEF,
         &pool::AVG,
         &pool::MAX,
+        &pool_argmax::DEF,
+        &pool_argmax::POSITIONS,
+        &pool_gradient::AVG,
+        &pool_gradient::MAX,
+        &pool_gradient::MAX_OF_POSITIONS,
         &reduce_window::DEF,
         &softmax::DEF,
         &softmax_cross_entropy::DEF,

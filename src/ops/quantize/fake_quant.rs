@@ -140,7 +140,7 @@ pub(crate) static CHANNELS: OpDef = OpDef::compute("fake_quant_channels", |cx, _
 .dtype_rule(dtype::ternary::float)
 .tensorflow(&[TfOp::new("FakeQuantWithMinMaxVarsPerChannel")]);
 
-fn check_bits(cx: &InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
+pub(super) fn check_bits(cx: &InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
     match cx.int_or("num_bits", 8)? {
         2..=16 => Ok(()),
         other => Err(ShapeError::new(format_args!("num_bits must be from 2 to 16, got {other}"))),
@@ -149,12 +149,17 @@ fn check_bits(cx: &InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
 
 fn args_shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
     check_bits(cx)?;
-    let number = |name, default| float(cx.attr(name), default);
-    let (min, max) = (number("min", -6.0), number("max", 6.0));
+    args_range_is_valid(cx)?;
+    shape_fns::common::unary(cx)
+}
+
+/// Checks that the attribute `min` is less than `max`.
+pub(super) fn args_range_is_valid(cx: &InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
+    let (min, max) = (float(cx.attr("min"), -6.0), float(cx.attr("max"), 6.0));
     if min >= max {
         return Err(ShapeError::new(format_args!("min must be less than max, got {min} and {max}")));
     }
-    shape_fns::common::unary(cx)
+    Ok(())
 }
 
 fn vars_shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
@@ -175,8 +180,13 @@ fn float(attr: Option<&Attr>, default: f64) -> f64 {
     }
 }
 
+/// Returns the ends of the range that attributes give.
+pub(super) fn args_ends(attrs: &Attrs) -> [f64; 2] {
+    [float(attrs.get("min"), -6.0), float(attrs.get("max"), 6.0)]
+}
+
 /// Returns the least and the greatest integer.
-fn integers(attrs: &Attrs) -> [f64; 2] {
+pub(super) fn integers(attrs: &Attrs) -> [f64; 2] {
     let bits = match attrs.get("num_bits") {
         Some(Attr::Int(bits)) => *bits as i32,
         _ => 8,
@@ -187,8 +197,7 @@ fn integers(attrs: &Attrs) -> [f64; 2] {
 
 fn lower_args(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
     let x = widen(cx.operand(0, index));
-    let (min, max) = (float(cx.attrs().get("min"), -6.0), float(cx.attrs().get("max"), 6.0));
-    let (min, max) = (x.like(min), x.like(max));
+    let [min, max] = args_ends(cx.attrs()).map(|end| x.like(end));
     rounded(x, min, max, integers(cx.attrs())).cast(cx.output_dtype(output))
 }
 
@@ -196,20 +205,41 @@ fn lower_vars(cx: &mut dyn LowerCx, index: &[Index], channel: &[Index]) -> Expr 
     let x = widen(cx.operand(0, index));
     let (min, max) = (widen(cx.operand(1, channel)), widen(cx.operand(2, channel)));
     let zero = x.like(0.0);
-    let is_empty = min.clone().equal(zero.clone()) & max.clone().equal(zero.clone());
+    let is_empty = is_empty_range(&min, &max);
     let value = rounded(x, min, max, integers(cx.attrs()));
     is_empty.select(zero, value).cast(cx.output_dtype(0))
 }
 
+/// Returns whether both ends of a range are 0.
+pub(super) fn is_empty_range(min: &Expr, max: &Expr) -> Expr {
+    let is_zero = |end: &Expr| end.clone().equal(end.like(0.0));
+    is_zero(min) & is_zero(max)
+}
+
+/// A range that is moved so that 0 is one of its numbers.
+pub(super) struct Range {
+    pub min: Expr,
+    pub max: Expr,
+    /// The distance of neighbouring numbers.
+    scale: Expr,
+}
+
+impl Range {
+    /// Moves the range from `min` to `max`, whose numbers stand for the integers from `low` to `high`.
+    pub fn new(min: Expr, max: Expr, [low, high]: [f64; 2]) -> Range {
+        let (low, high, half) = (min.like(low), min.like(high), min.like(0.5));
+        let scale = (max - &min) / (&high - &low);
+        let zero_point = &low - min / &scale;
+        let nearest = (zero_point.maximum(low.clone()).minimum(high.clone()) + half).floor();
+        Range { min: (&low - &nearest) * &scale, max: (high - nearest) * &scale, scale }
+    }
+}
+
 /// Rounds `x` to the nearest number of the range, which is moved so that 0 is one of its numbers.
-fn rounded(x: Expr, min: Expr, max: Expr, [low, high]: [f64; 2]) -> Expr {
-    let (low, high, half) = (x.like(low), x.like(high), x.like(0.5));
-    let scale = (max - &min) / (&high - &low);
-    let zero_point = &low - min / &scale;
-    let nearest = (zero_point.maximum(low.clone()).minimum(high.clone()) + &half).floor();
-    let (min, max) = ((&low - &nearest) * &scale, (high - nearest) * &scale);
+fn rounded(x: Expr, min: Expr, max: Expr, integers: [f64; 2]) -> Expr {
+    let Range { min, max, scale } = Range::new(min, max, integers);
     // The division by the step is a multiplication, as in TensorFlow.
-    let inverse = scale.like(1.0) / &scale;
+    let (inverse, half) = (scale.like(1.0) / &scale, scale.like(0.5));
     let steps = (x.maximum(min.clone()).minimum(max) - &min) * inverse;
     (steps + half).unary(UnaryOp::Floor) * scale + min
 }

@@ -12,6 +12,7 @@
 
 pub(crate) mod dequantize;
 pub(crate) mod fake_quant;
+pub(crate) mod fake_quant_gradient;
 pub(crate) mod options;
 pub(crate) mod quantize_and_dequantize;
 pub(crate) mod quantize_floats;
@@ -32,6 +33,9 @@ pub(crate) static ALL: &[&[&OpDef]] = &[&[
     &fake_quant::ARGS,
     &fake_quant::VARS,
     &fake_quant::CHANNELS,
+    &fake_quant_gradient::ARGS,
+    &fake_quant_gradient::VARS,
+    &fake_quant_gradient::CHANNELS,
     &quantize_floats::DEF,
     &quantize_floats::IN_RANGE,
     &quantize_and_dequantize::DEF,

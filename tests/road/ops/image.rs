@@ -40,6 +40,25 @@ pub fn quantize(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueInd
     g.add_step(call, &[x, min, max], &[], props)
 }
 
+/// Adds the gradients of a simulated quantization.
+pub fn quantize_gradient(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
+    let dtype = *g.rng.choose(&[DType::F32, DType::F64]);
+    let (rows, channels) = (g.random_size(), 1 + g.rng.below(5) as i64);
+    let sizes = vec![rows, Size::Known(channels)];
+    let gradient = g.source(dtype, sizes.clone(), Content::Range(-3, 3), false)?;
+    let x = g.source(dtype, sizes, Content::Ordinary, false)?;
+    let call = Call::new(op).attr("num_bits", 3 + g.rng.below(5) as i64);
+    if op == "fake_quant_grad" {
+        let props = computed_props(g, op, &[gradient, x]);
+        return g.add_step(call.attr("min", -1.5).attr("max", 2.0), &[gradient, x], &[], props);
+    }
+    let ends = if op == "fake_quant_channels_grad" { vec![Size::Known(channels)] } else { Vec::new() };
+    let min = g.source(dtype, ends.clone(), Content::Range(-3, -1), false)?;
+    let max = g.source(dtype, ends, Content::Range(1, 3), false)?;
+    let props = computed_props(g, op, &[gradient, x, min, max]);
+    g.add_step(call, &[gradient, x, min, max], &[], props)
+}
+
 /// Adds a source of images with `channels` channels.
 fn images(g: &mut GraphGenerator<'_>, dtype: DType, channels: i64) -> Option<ValueIndex> {
     let mut sizes = vec![g.random_size()];

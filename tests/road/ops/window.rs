@@ -52,15 +52,43 @@ fn summed(g: &GraphGenerator<'_>, operands: &[ValueIndex]) -> Option<ElementProp
     (!is_half).then_some(props)
 }
 
-/// Adds `max_pool` or `avg_pool`.
+/// Adds a pool.
 pub fn pool(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
-    let class = if op == "max_pool" { DTypeClass::Number } else { DTypeClass::Float };
+    let class = if op == "avg_pool" { DTypeClass::Float } else { DTypeClass::Number };
     let dtype = class.sample(&mut g.rng);
     let channels = 1 + g.rng.below(9) as i64;
     let x = images(g, dtype, channels)?;
     let call = windows(g, Call::new(op), Some("ksize"));
-    let props = if op == "max_pool" { props_of(g, &[x]) } else { summed(g, &[x])? };
+    let props = if op == "avg_pool" { summed(g, &[x])? } else { props_of(g, &[x]) };
     g.add_step(call, &[x], &[], props)
+}
+
+/// Adds the gradient of a pool of images of 5 rows and 4 columns, with windows at every position.
+pub fn pool_gradient(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
+    let class = if op == "avg_pool_grad" { DTypeClass::Float } else { DTypeClass::Number };
+    let dtype = class.sample(&mut g.rng);
+    let channels = 1 + g.rng.below(3) as i64;
+    let sizes = [1, 1 + g.rng.below(3) as i64, 1 + g.rng.below(3) as i64, 1];
+    let is_same = g.rng.chance(1, 2);
+    let lost = |size: i64| if is_same { 0 } else { size - 1 };
+    let batch = if op == "avg_pool_grad" { Size::Known(2) } else { g.random_size() };
+    let pooled = [5 - lost(sizes[1]), 4 - lost(sizes[2]), channels].map(Size::Known);
+    let pooled: Vec<Size> = [batch].into_iter().chain(pooled).collect();
+    let gradient = g.source(dtype, pooled.clone(), Content::Range(-2, 2), false)?;
+    let call = Call::new(op).attr("ksize", sizes).attr("strides", [1, 1, 1, 1]);
+    let call = call.attr("padding", if is_same { "SAME" } else { "VALID" });
+    let props = summed(g, &[gradient])?;
+    if op == "avg_pool_grad" {
+        return g.add_step(call.attr("orig_input_shape", [2, 5, 4, channels]), &[gradient], &[], props);
+    }
+    let image: Vec<Size> = [batch].into_iter().chain([5, 4, channels].map(Size::Known)).collect();
+    let x = g.source(dtype, image, Content::Range(-2, 2), false)?;
+    if op == "max_pool_with_argmax_grad" {
+        let positions = g.source(DType::I64, pooled, Content::Range(0, 19), false)?;
+        return g.add_step(call, &[x, gradient, positions], &[], props);
+    }
+    let output = g.source(dtype, pooled, Content::Range(-2, 2), false)?;
+    g.add_step(call, &[x, output, gradient], &[], props)
 }
 
 /// Adds `reduce_window` over the last axes of a value.

@@ -19,7 +19,7 @@ use crate::{array, common};
 pub(crate) static OPS: &[Registered] = &[
     row("Abort", &[], nothing).outputs(Some(0)),
     row("Assert", &["condition", "data.."], assert).outputs(Some(0)),
-    row("CheckNumericsV2", &["tensor"], common::unary),
+    row("CheckNumericsV2", &["x"], common::unary),
     row("ControlTrigger", &[], nothing).outputs(Some(0)),
     row("DebugGradientIdentity", &["input"], array::identity),
     row("DebugGradientRefIdentity", &["input"], array::identity),

@@ -1,0 +1,287 @@
+//! `max_pool_grad` and `avg_pool_grad`: the gradients of pools.
+
+use std::panic::Location;
+
+use shapeflow_shape_fns::{Attr, Attrs, DType, Dim};
+
+use super::conv_gradient::{sizes, spread};
+use super::pool_argmax::positions;
+use super::reduce_window;
+use super::window::{Padding, Windows, data_format, dims_of, entries, of_rank_4, padded, refuse};
+use crate::dtype;
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::expr::Scalar;
+use crate::graph::{IntoOperand, IntoShapeArg, OpBuilder, Value};
+use crate::op::{CompositeCx, OpDef, Operand, TfOp};
+use crate::ops::nn::DataFormat;
+use crate::ops::reduce::Axes;
+
+impl<'g> Value<'g> {
+    /// The gradient of [`Value::max_pool`]. `self` is the gradient of the loss with respect to the result, and `input` is
+    /// the operand of `max_pool`. Each maximum passes the gradient of its windows on; other elements have the gradient 0.
+    ///
+    /// `[n, oh, ow, c], input [n, h, w, c] -> [n, h, w, c]`, or with the channels first; integers (which wrap) and floats of
+    /// one dtype. Of equal elements of a window, the first one in row-major order is the maximum; NaN counts as the largest.
+    /// f16 and bf16 are added as f32 and rounded once. As TensorFlow's `MaxPoolGrad`, which may ignore a NaN. It is composed
+    /// of an op that finds the maxima and a sum, which run on the host.
+    ///
+    /// ```
+    /// use shapeflow::{DataFormat, Graph, Padding, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.constant([[[[1.0], [5.0]], [[5.0], [2.0]]]])?;
+    /// let gradient = g.constant([[[[3.0]]]])?;
+    /// let y = gradient.max_pool_grad(x, [2, 2], [2, 2], Padding::Valid, DataFormat::ChannelsLast)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([[[[0.0], [3.0]], [[0.0], [0.0]]]]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Value::max_pool`] of `input`; also if the dtypes differ, or if `self` does not have the shape of the pool's
+    /// result.
+    #[track_caller]
+    pub fn max_pool_grad(
+        self,
+        input: impl IntoOperand<'g>,
+        sizes: [i64; 2],
+        strides: [i64; 2],
+        padding: Padding,
+        format: DataFormat,
+    ) -> Result<Value<'g>> {
+        let location = Location::caller();
+        let input = input.into_operand(self, location);
+        let pooled = input.max_pool(sizes, strides, padding.clone(), format)?;
+        let call = self.graph().op(&MAX).data(input).data(pooled).data(self);
+        windowed(call, sizes, strides, &padding, format).finish_at(location)
+    }
+
+    /// The gradient of [`Value::avg_pool`]. `self` is the gradient of the loss with respect to the result, and `input_sizes`
+    /// is the shape of the operand of `avg_pool`. Each element of a window gets an equal share of the window's gradient.
+    ///
+    /// `[n, oh, ow, c] -> input_sizes`, or with the channels first; floats. f16 and bf16 are added as f32 and rounded once.
+    /// As TensorFlow's `AvgPoolGrad`. It is composed of paddings and reductions, which fuse into kernels.
+    ///
+    /// ```
+    /// use shapeflow::{DataFormat, Graph, Padding, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let gradient = g.constant([[[[8.0]]]])?;
+    /// let y = gradient.avg_pool_grad([1, 2, 2, 1], [2, 2], [2, 2], Padding::Valid, DataFormat::ChannelsLast)?;
+    /// let [y] = g.compile(y)?.run(&[])?;
+    /// assert_eq!(y, Tensor::from([[[[2.0], [2.0]], [[2.0], [2.0]]]]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Value::avg_pool`] of a tensor of shape `input_sizes`; also if `self` does not have the shape of the pool's result.
+    #[track_caller]
+    pub fn avg_pool_grad(
+        self,
+        input_sizes: impl IntoShapeArg<'g>,
+        sizes: [i64; 2],
+        strides: [i64; 2],
+        padding: Padding,
+        format: DataFormat,
+    ) -> Result<Value<'g>> {
+        let call = self.graph().op(&AVG).size("orig_input_shape", input_sizes.into_shape_arg()).data(self);
+        windowed(call, sizes, strides, &padding, format).finish_at(Location::caller())
+    }
+}
+
+/// Adds the attributes of the windows to a call.
+fn windowed<'g>(
+    call: OpBuilder<'g>,
+    sizes: [i64; 2],
+    strides: [i64; 2],
+    padding: &Padding,
+    format: DataFormat,
+) -> OpBuilder<'g> {
+    let list = |[rows, columns]: [i64; 2]| Attr::Ints(format.entries([1, rows, columns, 1]).into());
+    let call = call.attr("ksize", list(sizes)).attr("strides", list(strides));
+    padding.attrs(format).into_iter().fold(call, |call, (name, value)| call.attr(name, value))
+}
+
+pub(crate) static MAX: OpDef = OpDef::composite("max_pool_grad", build_max)
+    .operands(&[
+        Operand::Data("orig_input"),
+        Operand::Data("orig_output"),
+        Operand::Data("grad"),
+        Operand::Size("ksize"),
+        Operand::Size("strides"),
+    ])
+    .tensorflow(&[TfOp::new("MaxPoolGrad"), TfOp::new("MaxPoolGradV2")]);
+
+/// An op for import only: the gradient of `max_pool_with_argmax`, `input, grad, argmax -> [shape of input]`.
+pub(crate) static MAX_OF_POSITIONS: OpDef =
+    OpDef::composite("max_pool_with_argmax_grad", build_max_of_positions)
+        .operands(&[Operand::Data("input"), Operand::Data("grad"), Operand::Data("argmax")])
+        .tensorflow(&[TfOp::new("MaxPoolGradWithArgmax")]);
+
+pub(crate) static AVG: OpDef = OpDef::composite("avg_pool_grad", build_avg)
+    .operands(&[Operand::Size("orig_input_shape"), Operand::Data("grad")])
+    .dtype_rule(last_float)
+    .tensorflow(&[TfOp::new("AvgPoolGrad")]);
+
+fn last_float(dtypes: &[DType], _: &Attrs) -> Result<Vec<DType>> {
+    Ok(vec![dtype::common(dtypes, dtypes.len().saturating_sub(1), dtypes.len(), dtype::Class::Float)?])
+}
+
+/// Refuses shapes that provably differ.
+fn agree(what: &str, a: &[Dim], b: &[Dim]) -> Result<()> {
+    if a.iter().zip(b).any(|(a, b)| a.same(b) == Some(false)) {
+        let list = |dims: &[Dim]| dims.iter().map(Dim::to_string).collect::<Vec<_>>().join(", ");
+        let message = format!("{what} must agree, got [{}] and [{}]", list(a), list(b));
+        return Err(Error::new(ErrorKind::Shape, Phase::Build, message));
+    }
+    Ok(())
+}
+
+fn build_max<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
+    let [x, pooled, gradient, params @ ..] = values else {
+        return refuse("max_pool_grad needs an input, an output and a gradient".to_string());
+    };
+    dtype::common(&[x.dtype(), pooled.dtype(), gradient.dtype()], 0, 3, dtype::Class::Number)?;
+    let x = of_rank_4(*x, "the input of a pool")?;
+    let positions = positions(x, cx.attrs(), params, true)?;
+    for (value, what) in [(*pooled, "the output of a pool"), (*gradient, "the gradient of a pool")] {
+        let value = of_rank_4(value, what)?;
+        agree(&format!("{what} and its windows"), &dims_of(value), &dims_of(positions))?;
+    }
+    Ok(vec![scattered(x, positions, *gradient)?])
+}
+
+/// Returns a tensor of the shape of `x` that has the sums of the gradients for each position, and zeros elsewhere.
+fn scattered<'g>(x: Value<'g>, positions: Value<'g>, gradient: Value<'g>) -> Result<Value<'g>> {
+    let count = x.size_tensor_as(DType::I64)?;
+    gradient.unsorted_segment_sum(positions, count)?.reshape(&dims_of(x)[..])
+}
+
+fn build_max_of_positions<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
+    let [x, gradient, positions] = values else {
+        return refuse("max_pool_with_argmax_grad needs an input, a gradient and positions".to_string());
+    };
+    dtype::common(&[x.dtype(), gradient.dtype()], 0, 2, dtype::Class::Number)?;
+    let (x, gradient) =
+        (of_rank_4(*x, "the input of a pool")?, of_rank_4(*gradient, "the gradient of a pool")?);
+    let mut positions = of_rank_4(*positions, "the positions of a pool")?.cast(DType::I64)?;
+    if !matches!(cx.attrs().get("include_batch_in_index"), Some(Attr::Bool(true))) {
+        let image = x.shape_tensor_as(DType::I64)?.slice([1], [-1])?.reduce_prod(Axes::all())?;
+        let numbers = x.graph().range(0i64, &dims_of(x)[0], 1i64)?.cast(DType::I64)?;
+        positions = positions.add(numbers.mul(image)?.reshape([-1, 1, 1, 1])?)?;
+    }
+    Ok(vec![scattered(x, positions, gradient)?])
+}
+
+fn dim(result: shapeflow_shape_fns::Result<Dim>) -> Result<Dim> {
+    result.map_err(|error| Error::new(ErrorKind::Shape, Phase::Build, error.to_string()))
+}
+
+/// Divides the gradient of each window by the number of its elements, and adds for each element the quotients of its
+/// windows: the sums of windows of stride 1 over the quotients, spread by the strides.
+fn build_avg<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
+    let [fed @ .., gradient] = values else {
+        return refuse("avg_pool_grad needs a gradient".to_string());
+    };
+    let dtype = dtype::common(&[gradient.dtype()], 0, 1, dtype::Class::Float)?;
+    data_format(cx.attrs())?;
+    let extents = sizes(cx, "orig_input_shape", fed.first())?;
+    if extents.len() != 4 {
+        return refuse(format!("orig_input_shape must have 4 entries, got {}", extents.len()));
+    }
+    let lengths = entries(cx.attrs(), "ksize", None, 4, false)?;
+    let strides = entries(cx.attrs(), "strides", None, 4, false)?;
+    let is_pooled = |axis: usize| lengths[axis] != 1 || strides[axis] != 1;
+    let pooled: Vec<usize> = (0..4).filter(|axis| is_pooled(*axis)).collect();
+    let channels = if data_format(cx.attrs())? == DataFormat::ChannelsFirst { 1 } else { 3 };
+    if is_pooled(0) || is_pooled(channels) {
+        return refuse(format!(
+            "a window must not span the batch or the channels, got ksize {lengths:?} and strides {strides:?}"
+        ));
+    }
+    let gradient = of_rank_4(*gradient, "the gradient of a pool")?;
+    for axis in [0, channels] {
+        let given = std::slice::from_ref(&extents[axis]);
+        agree("the batch and the channels of a pool", given, &dims_of(gradient)[axis..=axis])?;
+    }
+    let wide = if matches!(dtype, DType::F16 | DType::BF16) { DType::F32 } else { dtype };
+    let gradient = gradient.cast(wide)?;
+    let known = lengths.iter().map(|size| Dim::known(*size)).collect();
+    let windows = Windows::new(cx.attrs(), &extents, known, strides.clone(), vec![1; 4])?;
+    let counts = counts(&windows, gradient, &extents, &lengths, &pooled)?;
+    let output = dims_of(counts);
+    for axis in pooled.iter().copied() {
+        let ours = std::slice::from_ref(&output[axis]);
+        agree("the windows and the gradient of a pool", ours, &dims_of(gradient)[axis..=axis])?;
+    }
+    let mut shares = gradient.div(counts)?;
+    let (zero, one) = (Dim::known(0), Dim::known(1));
+    let mut paddings = vec![[zero.clone(), zero.clone()]; 4];
+    for axis in pooled {
+        shares = spread(shares, axis, strides[axis])?;
+        let length = dims_of(shares)[axis].clone();
+        let margin = dim(windows.span(axis)?.checked_sub(&one))?;
+        let before = dim(margin.checked_sub(&windows.paddings[axis][0]))?;
+        let end = dim(extents[axis].checked_add(&windows.paddings[axis][0]))?;
+        let after = dim(end.checked_sub(&length))?;
+        if before.lt(&zero) == Some(true) {
+            return refuse(format!(
+                "the windows must cover the padding at axis {axis}, got padding {} for a window of {}",
+                windows.paddings[axis][0], lengths[axis]
+            ));
+        }
+        paddings[axis] = [before, after];
+    }
+    let shares = padded(shares, &paddings, Scalar::zero(wide))?;
+    Ok(vec![window_sums(shares, &lengths, &[1; 4], &[])?.cast(dtype)?])
+}
+
+/// Adds the elements of each window. `positions` are the numbers of windows, or nothing for as many as fit.
+fn window_sums<'g>(x: Value<'g>, sizes: &[i64], strides: &[i64], positions: &[Dim]) -> Result<Value<'g>> {
+    let call = x.graph().op(&reduce_window::DEF).data(x).attr("op", "sum");
+    let call = call.attr("sizes", Attr::Ints(sizes.into())).attr("strides", Attr::Ints(strides.into()));
+    match positions {
+        [] => call.finish(),
+        positions => call.size("positions", positions).finish(),
+    }
+}
+
+/// Returns the numbers of elements in the windows along the pooled axes; the other axes have size 1.
+fn counts<'g>(
+    windows: &Windows,
+    gradient: Value<'g>,
+    extents: &[Dim],
+    lengths: &[i64],
+    pooled: &[usize],
+) -> Result<Value<'g>> {
+    let mut image = vec![Dim::known(1); 4];
+    pooled.iter().for_each(|axis| image[*axis] = extents[*axis].clone());
+    let zero = Scalar::zero(gradient.dtype());
+    let graph = gradient.graph();
+    let one = graph.constant(1.0f32)?.cast(gradient.dtype())?;
+    let ones = windows.pad(graph.fill(&image[..], one)?, zero)?;
+    window_sums(ones, lengths, &windows.strides, &windows.positions())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::Graph;
+    use crate::shape;
+
+    #[test]
+    fn shapes_of_gradients_follow_the_inputs() {
+        let g = Graph::new();
+        let x = g.input("x", DType::F32, shape!["n", "h", 6, 3]).unwrap();
+        let gradient = g.input("gradient", DType::F32, shape!["n", ?, 3, 3]).unwrap();
+        let last = DataFormat::ChannelsLast;
+        let y = gradient.max_pool_grad(x, [2, 2], [2, 2], Padding::Same, last).unwrap();
+        assert_eq!(y.shape().to_string(), "[n, h, 6, 3]");
+        let y = gradient.avg_pool_grad(x.shape(), [2, 2], [2, 2], Padding::Same, last).unwrap();
+        assert_eq!(y.shape().to_string(), "[n, h, 6, 3]");
+        let error = gradient.max_pool_grad(x, [1, 1], [1, 1], Padding::Same, last).unwrap_err();
+        assert!(error.message().contains("the gradient of a pool and its windows must agree"), "{error}");
+        let error = gradient.avg_pool_grad([1, 4, 9, 3], [2, 2], [2, 2], Padding::Same, last).unwrap_err();
+        assert!(error.message().contains("must agree"), "{error}");
+    }
+}
