@@ -242,7 +242,7 @@ impl<'g> AnyValue<'g> {
                 value.expand_dims(0)?.broadcast_to(TensorShape::new(sizes)).map(AnyValue::Dense)
             }
             AnyValue::Ragged(value) => {
-                let zeros = (self.graph().range(0i64, count, 1i64)? * 0).ok()?;
+                let zeros = self.graph().fill([count], 0i64)?;
                 take(value.expand_dims(0)?.into(), zeros)
             }
         }

@@ -108,7 +108,7 @@ fn dtypes_of_row_splits_do_not_mix() -> Result<()> {
         error((wide + narrow).ok()),
         error(RaggedValue::concat(&[wide, narrow], 0)),
         error(RaggedValue::concat(&[wide, narrow], 1)),
-        error(wide.gather(narrow).and_then(RaggedValue::ok)),
+        error(wide.gather(narrow, 0)),
         error(RaggedValue::from_row_splits(wide, i32_splits)),
         error(wide.boolean_mask(narrow.greater(0)?)),
     ];
