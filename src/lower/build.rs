@@ -240,32 +240,29 @@ fn choose_layout(roots: &[Root], outer: usize, row: &[Dim]) -> LaneLayout {
     if is_column { LaneLayout::Column } else { LaneLayout::Row }
 }
 
-/// Returns whether the vector lanes should run along the last axis but one: the last axis is known to be shorter than a
-/// vector, and some access keeps the two axes from becoming one loop.
+/// The greatest extent of a short axis. Emitters load elements that are up to 4 elements apart; for longer steps, a launch
+/// would have to copy the elements.
+const SHORT: i64 = 4;
+
+/// Returns whether the vector lanes should run along the last axis but one: the last axis is known to be short, and some
+/// access keeps the two axes from becoming one loop.
 fn has_short_lanes(roots: &[Root], axes: &[Dim], infos: &[BufferInfo]) -> bool {
     let [.., around, last] = axes else { return false };
-    let Some(extent) = last.as_known().filter(|extent| (2..LANES as i64).contains(extent)) else {
-        return false;
-    };
+    let Some(extent) = last.as_known().filter(|extent| (2..=SHORT).contains(extent)) else { return false };
     if around.as_known().is_some_and(|around| around <= extent) {
         return false;
     }
     let (around, last) = (Axis(axes.len() as u32 - 2), Axis(axes.len() as u32 - 1));
     let merges = |index: &[Index], dims: &[Dim]| {
         let steps = (step_along(index, around, dims), step_along(index, last, dims));
-        matches!(steps, (Some(around), Some(last)) if last.checked_mul(extent) == Some(around))
+        let is_fixed = !index.iter().any(Index::has_value);
+        is_fixed && matches!(steps, (Some(around), Some(last)) if last.checked_mul(extent) == Some(around))
     };
-    // Emitters load elements that are 2 to 4 elements apart; for other strides, a launch copies all elements.
-    let has_strided_loads = extent <= 4;
     post_order(roots.iter().map(|root| &root.expr)).iter().any(|expr| match expr.kind() {
-        ExprKind::Load { source, index } => {
-            let is_gather = index.iter().any(Index::has_value);
-            is_gather || has_strided_loads && !merges(index, &infos[*source as usize].dims)
+        ExprKind::Load { source, index } => !merges(index, &infos[*source as usize].dims),
+        ExprKind::Iota(index) | ExprKind::LoadFlat { position: index, .. } => {
+            !merges(std::slice::from_ref(index), &[])
         }
-        ExprKind::LoadFlat { position, .. } => {
-            position.has_value() || has_strided_loads && !merges(std::slice::from_ref(position), &[])
-        }
-        ExprKind::Iota(index) => !merges(std::slice::from_ref(index), &[]),
         _ => false,
     })
 }

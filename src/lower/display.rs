@@ -377,12 +377,12 @@ mod tests {
         b2: f32[k, 4] = gather, stored: an output of the graph
         step 0: gather
         kernel(b0, b1) -> b2, may fail {
-          for i0 < k
-          for i1 < 4 (lanes)
-            v0: i32 = b0[i0]
+          for i0 < 4
+          for i1 < k (lanes)
+            v0: i32 = b0[i1]
             v1: i64 = check(0 <= v0 < n)
-            v2: f32 = b1[v1, i1]
-            b2[i0, i1] = v2
+            v2: f32 = b1[v1, i0]
+            b2[i1, i0] = v2
         }
         body: clif
         "#);
