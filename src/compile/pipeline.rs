@@ -29,16 +29,17 @@ pub(crate) struct CompiledProgram {
     pub given: Vec<(BufferIx, Content)>,
     /// By buffer: the number of the first output whose elements are in this buffer, if there is one.
     pub output_of: Vec<Option<usize>>,
-    /// By output: the first output with the same bytes.
+    /// By output: the first output that shares its memory.
     pub first_output_with_bytes: Vec<usize>,
     /// The partial dims of the graph, each with the node whose shape function made it. A dim is partial if it has no
     /// value for some values of its symbols, such as sizes that do not broadcast. A later equality may replace a
     /// partial dim by a simpler one, so a run evaluates the original form to find such values.
     pub partial: Vec<(Dim, NodeIx)>,
-    /// By buffer: the last step that accesses its bytes. Only the entries of buffers that own their bytes count.
+    /// By buffer: the last step that accesses its bytes. The entry of a buffer that shares another buffer's bytes has
+    /// no meaning.
     last_use: Vec<usize>,
-    /// By buffer: whether its bytes live to the end of a run, because a result has them or symbols are bound to them.
-    /// Only the entries of buffers that own their bytes count.
+    /// By buffer: whether its bytes live to the end of a run, because a result consists of them, or the run reads the
+    /// values of symbols from them. The entry of a buffer that shares another buffer's bytes has no meaning.
     kept: Vec<bool>,
     /// The trace of the program's runs, if the options ask for a trace.
     trace: Option<StepTrace>,
@@ -169,8 +170,8 @@ impl KernelCode {
     }
 }
 
-/// Returns, by buffer, the last step that accesses its bytes, and whether any step does. Only the entries of buffers
-/// that own their bytes count.
+/// Returns, by buffer, the last step that accesses its bytes, and whether any step does. The entry of a buffer
+/// that shares another buffer's bytes has no meaning.
 fn last_uses(lowered: &Program) -> (Vec<usize>, Vec<bool>) {
     let (mut last, mut used) = (vec![0; lowered.buffers.len()], vec![false; lowered.buffers.len()]);
     for (number, step) in lowered.steps.iter().enumerate() {
@@ -183,8 +184,8 @@ fn last_uses(lowered: &Program) -> (Vec<usize>, Vec<bool>) {
     (last, used)
 }
 
-/// Returns, by buffer, whether a result has its bytes or a run reads them to define symbols. Only the entries of
-/// buffers that own their bytes count.
+/// Returns, by buffer, whether a result has its bytes or a run reads them to define symbols. The entry of a
+/// buffer that shares another buffer's bytes has no meaning.
 fn kept_buffers(lowered: &Program) -> Vec<bool> {
     let mut kept = vec![false; lowered.buffers.len()];
     for buffer in lowered.outputs.iter().chain(&lowered.watched) {

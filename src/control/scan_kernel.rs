@@ -198,9 +198,11 @@ fn row_count(xs: &[TensorView<'_>]) -> Result<usize> {
             }
             (Some(&rows), Some(count)) if rows == count => continue,
             (Some(rows), Some(count)) => {
-                format!("all tensors must have the same number of rows, got {count} and {rows} in x{number}")
+                format!(
+                    "all tensors must have the same number of rows, got {count} and {rows} in xs[{number}]"
+                )
             }
-            (None, _) => format!("x{number} must have rows, got a scalar"),
+            (None, _) => format!("xs[{number}] must have rows, got a scalar"),
         };
         return Err(Error::new(ErrorKind::Guard, Phase::Run, message));
     }

@@ -8,7 +8,7 @@ use crate::lower::kernel::BufferIx;
 use crate::runtime::Memory;
 use crate::tensor::TensorView;
 
-/// Returns a buffer, which must have bytes, as a view of these sizes.
+/// Returns a buffer, which must hold elements, as a view of these sizes.
 ///
 /// # Errors
 /// The buffer has other bytes than a view of these sizes needs.
@@ -20,7 +20,7 @@ pub(super) fn buffer_view<'a>(
 ) -> Result<TensorView<'a>> {
     let root = compiled.lowered.roots[buffer.index()];
     if let Some(tensor) = memory.held(root) {
-        // Strings have no bytes, only tensors.
+        // A buffer of strings holds a tensor and no bytes.
         if tensor.dtype() == DType::String {
             return TensorView::from_strings(sizes, tensor.as_strings()?);
         }

@@ -32,7 +32,7 @@ impl<'m> OutputBuffer<'m> {
         self.sizes
     }
 
-    /// Returns whether a step has taken the memory, to store the result itself.
+    /// Returns whether a step took the memory or [`OutputBuffer::fill`] filled it.
     pub(super) fn is_taken(&self) -> bool {
         self.memory.is_none()
     }

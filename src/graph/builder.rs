@@ -20,7 +20,8 @@ pub struct OpBuilder<'g> {
     /// The index of the declared operand, and the value.
     operands: SmallVec<[(u32, ValueIx); 4]>,
     attrs: Attrs,
-    /// Whether an import makes the call. TensorFlow accepts attributes that an op lacks, and constant divisors of 0.
+    /// Whether an import makes the call. An imported call skips the checks of attributes and divisors, because
+    /// TensorFlow accepts attributes that an op lacks, and constant divisors of 0.
     is_imported: bool,
     error: Option<Error>,
 }
@@ -112,7 +113,7 @@ impl<'g> OpBuilder<'g> {
         self.param(name, param.into_param())
     }
 
-    /// Passes a structure parameter: its elements choose the loop nest.
+    /// Passes a structure parameter, such as axes or a permutation. The compiler must know its elements.
     pub fn structure(self, name: &'static str, param: impl IntoParam<'g>) -> Self {
         self.param(name, param.into_param())
     }
@@ -233,8 +234,8 @@ impl<'g> OpBuilder<'g> {
         Err(Error::new(ErrorKind::DivideByZero, Phase::Build, message))
     }
 
-    /// Gives the last operands of the only list to the data operands that the declaration has after the list. Before
-    /// this step, the list holds these operands, because [`OpBuilder::data`] puts every operand into the first list.
+    /// Moves the last values of the only list to the data operands that the declaration has after the list. Before
+    /// this step, the list holds these values, because [`OpBuilder::data`] puts every value into the first list.
     fn pass_after_list(&mut self) {
         let Some(list) = self.op.operand_list() else { return };
         let mut lists = (0..list.len()).filter(|place| matches!(list[*place], Operand::Variadic(_)));
@@ -310,7 +311,7 @@ impl<'g> OpBuilder<'g> {
         let operands: Vec<ValueIx> = self.operands.iter().map(|(_, value)| *value).collect();
         let blamed = error.blamed_operand();
         let ties = data.ties_of(&operands, error.message());
-        // The constant of a tensor among the arguments has the line of the call.
+        // A tensor among the arguments becomes a constant node, whose line is the line of the call.
         let is_tensor = |number: usize| {
             let node = operands.get(number).map(|operand| data.node_of(*operand));
             node.is_some_and(|node| matches!(node.op.body, Body::Constant) && *node.location == *location)

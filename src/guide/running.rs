@@ -37,7 +37,7 @@
 //! # Ok::<(), shapeflow::Error>(())
 //! ```
 //!
-//! # Loops with fixed sizes
+//! # Repeated runs with fixed sizes
 //!
 //! A [`BoundRun`](crate::BoundRun) owns its inputs and outputs. A repetition allocates nothing and costs little more than
 //! its kernels. [`BoundRun::feed_back`](crate::BoundRun::feed_back) copies a result to an input, as a loop does with its
@@ -61,7 +61,7 @@
 //!
 //! # Inputs that are not needed
 //!
-//! Give a run one view for every input, or one view for every input that the outputs need.
+//! Give a run exactly one view for each input. You may instead leave out all inputs that the outputs do not need.
 //! [`Port::needed`](crate::Port) tells whether the outputs need an input.
 //!
 //! # Threads and memory

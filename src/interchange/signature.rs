@@ -110,8 +110,8 @@ impl Signature {
         Signature { inputs, outputs, attrs }
     }
 
-    /// Returns whether the inputs determine this attribute: their dtypes or their number. Inputs that are lists of several
-    /// lengths determine none of the lengths.
+    /// Returns whether the inputs determine this attribute: their dtypes or their number. If list
+    /// inputs have different length attributes, the inputs determine no length.
     pub(super) fn inputs_determine(&self, attr: &str) -> bool {
         let length = |input: &Argument| match input.dtype {
             ArgumentType::List(name) => Some(name),
@@ -151,9 +151,9 @@ mod tests {
         assert!(signature("NoSuchOp").is_none());
     }
 
-    /// Pairs of TensorFlow's name of an input and the name in a shape function's row, where they differ. An op that has
-    /// the row's name among TensorFlow's own names may not use the pair, so the test finds two operands that changed
-    /// places.
+    /// Pairs of TensorFlow's name of an input and the name in a shape function's row, where they differ. A pair does
+    /// not hold for an op whose TensorFlow inputs include the pair's second name. So the test finds two operands in
+    /// swapped places.
     #[rustfmt::skip]
     const SYNONYMS: &[(&str, &str)] = &[
         ("clip_value_max", "max"), ("clip_value_min", "min"), ("concat_dim", "axis"), ("dim", "axis"),

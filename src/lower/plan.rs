@@ -1,4 +1,5 @@
-//! [`KernelPlan`]: the boxes of a kernel for one set of sizes. Every address is checked against its buffer.
+//! [`KernelPlan`]: the rectangular parts (boxes) of a kernel's domain for one set of sizes. Every address is checked
+//! against its buffer.
 
 use shapeflow_shape_fns::Dim;
 use smallvec::SmallVec;
@@ -95,7 +96,7 @@ struct BoundSlot {
     size: i64,
     /// The number of elements of the buffer.
     len: i64,
-    /// The largest offset that run-time values add to a gather, or the second element of a pair to a store, in elements.
+    /// In elements: for a gather, the largest offset that run-time values add; for a store of pairs, 1; else 0.
     reach: i64,
 }
 

@@ -2,13 +2,13 @@
 //!
 //! **In:** a graph, the values to compute, and what is known of the graph's inputs.
 //!
-//! **Out:** a new graph with shapes inferred anew, in a dim table of its own; or what must still be known before a
+//! **Out:** a new graph with shapes inferred anew, in a dim table of its own; or what must be known before the
 //! graph can be compiled.
 //!
-//! **Road:** `rebuild` copies what the wanted values need, so that dead code and duplicates disappear. It fixes ranks,
-//! sizes or values of inputs on the way. `relied_equalities` keeps the equalities of dims that attributes rely on.
-//! `string_handles` makes the copies of nodes that only move strings move integers. `select_branches` turns cheap branches
-//! into selections.
+//! **Road:** `rebuild` copies what the wanted values need, so that dead code and duplicates disappear. It
+//! replaces unknown ranks, sizes and values of inputs by known ones. `relied_equalities` keeps the equalities of dims
+//! that attributes rely on. `string_handles` changes each copied node that only moves strings: the node then moves
+//! integers. `select_branches` turns cheap branches into selections.
 //! `resolve` finds the inputs whose rank, sizes or value must be fixed ([`KeyInputs`]), the nodes that must wait for
 //! results of a run ([`unresolved`]), and the nodes whose inference is [`incomplete`].
 //!

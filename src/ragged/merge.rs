@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::tensor::Tensor;
 
 impl RaggedTensor {
-    /// Returns other values with the outermost partition of `self`.
+    /// Makes a ragged tensor from `values` and the outermost partition of `self`.
     ///
     /// # Errors
     /// The number of values differs, or the values have splits of another dtype.
@@ -21,7 +21,7 @@ impl RaggedTensor {
         RaggedTensor::partitioned(self.partition().clone(), values)
     }
 
-    /// Returns other flat values with the partitions of `self`.
+    /// Makes a ragged tensor from flat values and the partitions of `self`.
     ///
     /// ```
     /// use shapeflow::ragged;

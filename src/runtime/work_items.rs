@@ -28,7 +28,8 @@ pub(super) struct WorkItem {
     pub first: i64,
     /// Inner element after the last.
     pub last: i64,
-    /// Index of the item's copy in [`Chunking::copies`], if the box is a copy and the item a proper part of it.
+    /// Index of the item's copy in [`Chunking::copies`]. `None` if [`WorkItem::whole`] made the item, or if the box is
+    /// no copy.
     pub copy: Option<u32>,
 }
 
@@ -40,8 +41,8 @@ const ITEM: i64 = 1 << 16;
 const ITEM_NANOSECONDS: i64 = 50_000;
 
 /// The maximum number of elements in one item of a copy whose source is transposed. Such an item reads columns of the
-/// source. Each element of a column may lie in a page of its own. Large items load each cache line of the source in
-/// fewer items.
+/// source. Each element of a column may lie in a page of its own. With larger items, fewer items load
+/// the same cache line of the source.
 const TRANSPOSED_ITEM: i64 = 1 << 20;
 
 impl WorkItem {
@@ -106,7 +107,8 @@ impl Chunking {
             return;
         }
         let ordered = order.and_then(|order| order.slot(kernel, plan));
-        // `cut` is the outermost axis whose elements at one index fit into an item, or the rows if no axis is so.
+        // `cut` is the outermost axis whose elements at one index fit into an item, or the axis of the rows if no
+        // axis fits.
         // `unit` is the number of positions at one index of `cut`. `height` is the number of indices in an item.
         let (mut unit, mut cut, mut height) = (1, plan.outer.len(), 1);
         for axis in (0..=plan.outer.len()).rev() {

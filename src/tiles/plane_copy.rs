@@ -33,7 +33,7 @@ fn elements_fn<T: Copy>(plane: &Plane) -> PlaneFn {
             (PlaneKind::Strided, -1) => avx2::shuffled::<T, 1, true>,
             (PlaneKind::Strided, 2) => avx2::shuffled::<T, 2, false>,
             (PlaneKind::Strided, -2) => avx2::shuffled::<T, 2, true>,
-            // A 16-byte vector holds at most one 8-byte element of such a row, so a shuffle gains nothing.
+            // With a step of 3 or 4, a 16-byte source vector holds at most one 8-byte element that the copy takes.
             (PlaneKind::Strided, 3) if plane.elem < 8 => avx2::shuffled::<T, 3, false>,
             (PlaneKind::Strided, -3) if plane.elem < 8 => avx2::shuffled::<T, 3, true>,
             (PlaneKind::Strided, 4) if plane.elem < 8 => avx2::shuffled::<T, 4, false>,

@@ -30,11 +30,11 @@ impl WantedForm {
 pub(super) struct BodyAnalysis {
     /// By instruction: whether it has one value for the whole inner loop.
     pub uniform: Vec<bool>,
-    /// By instruction: whether every user takes scalars.
+    /// By instruction: whether its value has uses, and every use is an instruction that takes scalars.
     pub lane_only: Vec<bool>,
     /// The slots that the body names, in order of first use.
     pub slots: Vec<u32>,
-    /// The number of vectors of 4 lanes of 4 bytes that one iteration of the unrolled inner loop computes.
+    /// One iteration of the inner loop computes `4 * unroll` elements.
     pub unroll: u32,
     /// Whether constants are loaded before the inner loop.
     pub hoist: bool,

@@ -42,7 +42,8 @@ pub(super) struct KernelCase {
     pub n: i64,
     pub extents: Vec<i64>,
     pub scalars: Vec<i64>,
-    pub lines: Vec<InterpSlot>,
+    /// By slot: its address and its strides.
+    pub slot_args: Vec<InterpSlot>,
     buffers: Vec<GuardedBuffer>,
 }
 
@@ -79,7 +80,8 @@ impl CaseSizes {
 }
 
 impl KernelCase {
-    /// Makes a case with random memory. `reach` gives, by gather slot, the largest sum of its offsets in bytes.
+    /// Makes a case with random memory. `reach[slot]` is the largest sum of the offsets of a gather slot, in bytes,
+    /// and 0 for every other slot.
     pub fn new(
         random: &mut Random,
         code: &KernelBody,
@@ -94,12 +96,12 @@ impl KernelCase {
             n,
             extents,
             scalars,
-            lines: Vec::new(),
+            slot_args: Vec::new(),
             buffers: Vec::new(),
         };
         for (index, slot) in code.slots.iter().enumerate() {
             let slot_args = case.random_slot(random, slot, reach.get(index).copied().unwrap_or(0));
-            case.lines.push(slot_args);
+            case.slot_args.push(slot_args);
         }
         case
     }
@@ -141,7 +143,7 @@ impl KernelCase {
         let spans: Vec<i64> = spans.chain([span(self.rows, row), span(self.n, inner), reach]).collect();
         let lowest: i64 = spans.iter().filter(|s| **s < 0).sum();
         let highest: i64 = spans.iter().filter(|s| **s > 0).sum();
-        // A store whose elements are apart stores pairs.
+        // A store slot with a step of two elements stores pairs, so its last access has two elements.
         let last = if written { inner.max(size) } else { size };
         let length = ((highest - lowest + last) as usize).next_multiple_of(size as usize);
         let shift = random.below(9);
@@ -157,7 +159,7 @@ impl KernelCase {
 
     /// Overwrites the data of a slot's buffer.
     pub fn fill(&mut self, slot: usize, mut value: impl FnMut(usize) -> Scalar) {
-        let buffer = &mut self.buffers[self.lines[slot].buffer];
+        let buffer = &mut self.buffers[self.slot_args[slot].buffer];
         let size = buffer.dtype.size_bytes().unwrap();
         for (k, place) in buffer.data.clone().step_by(size).enumerate() {
             value(k).write_bytes(&mut buffer.bytes[place..buffer.data.end]).unwrap();
@@ -166,11 +168,11 @@ impl KernelCase {
 
     /// Gives slot `b`, a load, the memory and the layout of slot `a`, a store of the same dtype and pattern.
     pub fn alias(&mut self, a: usize, b: usize) {
-        self.lines[b] = self.lines[a].clone();
+        self.slot_args[b] = self.slot_args[a].clone();
     }
 
-    /// Runs machine code, with and without stores that bypass the caches, and compares every byte with the
-    /// interpreter's.
+    /// Runs machine code, with and without stores that bypass the caches, and compares the failure flag and
+    /// every element with the result of the interpreter. Two NaNs may have different bits.
     pub fn check(&self, code: ReadyFunction<'_>, fused: bool) -> Result<(), String> {
         let mut expected = self.buffers.clone();
         let mut memory: Vec<InterpBuffer<'_>> =
@@ -178,7 +180,7 @@ impl KernelCase {
         let outcome = interpret(
             &self.code,
             &mut InterpArgs {
-                slots: &self.lines,
+                slots: &self.slot_args,
                 buffers: &mut memory,
                 scalars: &self.scalars,
                 rows: self.rows,
@@ -245,7 +247,7 @@ impl KernelCase {
         let words = slot_words(self.code.loops);
         let mut slots = vec![0i64; words * self.code.slots.len()];
         for ((slot_args, slot), target) in
-            self.lines.iter().zip(&self.code.slots).zip(slots.chunks_mut(words))
+            self.slot_args.iter().zip(&self.code.slots).zip(slots.chunks_mut(words))
         {
             let origin = if slot.used == SlotUse::Iota { 0 } else { origins[slot_args.buffer] };
             target[SLOT_BASE] = origin + slot_args.base;
@@ -282,7 +284,7 @@ impl KernelCase {
             stream,
             failed: &mut failed,
         };
-        // SAFETY: the lines were laid out inside their buffers for these sizes and reaches.
+        // SAFETY: the slots were laid out inside their buffers for these sizes and reaches.
         unsafe { module.launch(function, &args) };
         if tile[tile.len() - GUARD..].iter().any(|b| *b != GUARD_BYTE) {
             return Err("wrote past the tile".to_owned());
@@ -339,7 +341,7 @@ impl KernelCase {
             "{:?}, rows {}, n {}, extents {:?}, scalars {:?}\n",
             self.code.layout, self.rows, self.n, self.extents, self.scalars
         );
-        for (k, (slot, slot_args)) in self.code.slots.iter().zip(&self.lines).enumerate() {
+        for (k, (slot, slot_args)) in self.code.slots.iter().zip(&self.slot_args).enumerate() {
             text += &format!("  slot {k}: {slot:?} {slot_args:?}\n");
         }
         for (k, pass) in self.code.passes.iter().enumerate() {

@@ -9,8 +9,8 @@ const GAP: f64 = 22.0;
 /// Distance between two crossings of a rank.
 const WIRE_GAP: f64 = 6.0;
 
-/// The pull of a neighbour on an item: the neighbour, the difference between the middles of the item and the neighbour
-/// that makes their link vertical, and a weight.
+/// The pull of a neighbour on an item: the neighbour; the distance from the middle of the neighbour to the middle of
+/// the item at which their link is vertical; a weight.
 type Pull = (usize, f64, f64);
 
 /// Returns the horizontal middles of all items.
@@ -61,9 +61,9 @@ fn pulls(layers: &Layers) -> (Vec<Vec<Pull>>, Vec<Vec<Pull>>) {
             // chain aside a bit at each rank.
             _ => 0.2,
         };
-        // The middles of two boxes are drawn together, not the ends of their link: a chain of boxes that are read at
-        // their sides would drift by half a box at each rank. A leaf stands above its operand, because it follows the
-        // box that reads it.
+        // A link pulls the middles of its two boxes together, and not its own ends: else a chain of boxes that are read
+        // at their sides would drift by half a box at each rank. A leaf has no operands. It follows its reader, so it
+        // stands above the reader's port.
         let difference = if upper.is_leaf { link.lower_port - link.upper_port } else { 0.0 };
         above[link.lower].push((link.upper, -difference, weight));
         below[link.upper].push((link.lower, difference, weight));
@@ -85,7 +85,7 @@ fn offsets(rank: &[usize], items: &[Item]) -> Vec<f64> {
     offsets
 }
 
-/// Moves the items of a rank to where their pulls of the given sides draw them, in their order and without overlaps.
+/// Moves the items of a rank to where their pulls of the given sides move them, in their order and without overlaps.
 ///
 /// This minimizes the weighted sum of squared distances from the wanted places under `x[i + 1] - x[i] >= distance`. It
 /// is an isotonic regression, solved by pooling adjacent violators.

@@ -144,8 +144,8 @@ pub(super) fn log1p(z: &Expr) -> Expr {
 pub(super) fn pow(x: &Expr, y: &Expr) -> Expr {
     let power = exp(&(log(x) * y.clone()));
     let is_zero = x.clone().equal(x.like(0.0));
-    let is_positive = y.real().less_equal(y.real().like(0.0));
-    let of_zero = is_positive.select(power.real().like(f64::NAN), power.real().like(0.0));
+    let is_not_positive = y.real().less_equal(y.real().like(0.0));
+    let of_zero = is_not_positive.select(power.real().like(f64::NAN), power.real().like(0.0));
     let part = |x: Expr| is_zero.clone().select(of_zero.clone(), x);
     Expr::complex(part(power.real()), part(power.imag()))
 }

@@ -27,7 +27,7 @@ pub(super) fn read(sizes: &[usize], bytes: &[u8], checksum: u32) -> Result<Tenso
         let Ok(length) = decode_varint(&mut rest) else {
             return damaged("the length of a string must be a varint");
         };
-        // The checksum covers the lengths as numbers of fixed size.
+        // The checksum covers each length as a u32, or as a u64 if the length exceeds u32.
         sum = match u32::try_from(length) {
             Ok(length) => crc32c::crc32c_append(sum, &length.to_le_bytes()),
             Err(_) => crc32c::crc32c_append(sum, &length.to_le_bytes()),

@@ -33,7 +33,7 @@ impl ImportedValue<'_> {
 #[derive(Clone, Default)]
 pub(super) struct Built<'g> {
     pub outputs: Vec<ImportedValue<'g>>,
-    /// The conditions that guard every node which runs after this node.
+    /// The conditions that guard every node with a control input from this node.
     pub checks: Checks,
     /// The reason why the outputs of the node cannot be used, if they cannot: inference refused the node itself, or a
     /// node that it depends on.

@@ -275,7 +275,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             Err(error) if error.kind() == ErrorKind::Memory => return Err(error),
             Err(error) => self.refused(frame, index, &name, &present, error)?,
         };
-        // Nodes that run after this node inherit the conditions that guard its inputs.
+        // Nodes with a control input from this node inherit the conditions that guard its inputs.
         for imported in &present {
             result.checks = union(&result.checks, &imported.checks);
         }
@@ -291,7 +291,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         }
         let end = self.graph.len() as u32;
         let has_regions = self.place_regions(built_before, first);
-        // The nodes of an inlined function account for the nodes of its call.
+        // The records of an inlined function's nodes list the graph nodes. The record of the call lists none.
         let is_inlined = !has_regions && self.built.len() > built_before;
         let nodes = Some(if is_inlined { end..end } else { first..end });
         self.built.push(BuiltNode { op: def.op.clone(), name, nodes, in_region: None });

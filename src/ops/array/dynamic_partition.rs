@@ -28,9 +28,9 @@ impl<'g> Value<'g> {
     /// let [first, second] = g.compile(&parts)?.run(&[])?;
     /// assert_eq!((first, second), (Tensor::from([10, 20, 50]), Tensor::from([30, 40])));
     ///
-    /// // A part that is a scalar takes the whole tensor as one row.
-    /// let parts = g.constant([10, 20])?.dynamic_partition(g.constant(1)?, 2)?;
-    /// let [first, second] = g.compile(&parts)?.run(&[])?;
+    /// // If `parts` is a scalar, the whole tensor is one row.
+    /// let outputs = g.constant([10, 20])?.dynamic_partition(g.constant(1)?, 2)?;
+    /// let [first, second] = g.compile(&outputs)?.run(&[])?;
     /// assert_eq!((first.sizes(), second), (&[0, 2][..], Tensor::from([[10, 20]])));
     /// # Ok::<(), shapeflow::Error>(())
     /// ```

@@ -50,8 +50,8 @@ impl Graph {
     /// `g.range(0, &n, 1)` is `i64[n]`. With floats among the bounds, the result has the widest type of the floats:
     /// `g.range(0, 1.0, 0.25)` is `f64[4]`.
     ///
-    /// As TensorFlow's `Range`. Fuses into kernels, except a float range whose bounds are values: this range runs on
-    /// the host, because only the run can compute its length.
+    /// As TensorFlow's `Range`. Fuses into kernels. A float range with a value among its bounds runs on the host,
+    /// because only the run can compute its length.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -193,7 +193,7 @@ fn bound(cx: &mut dyn LowerCx, number: usize) -> Expr {
     }
 }
 
-/// A range whose float bounds are values. Its length is known only at run time.
+/// A range of floats with a value among its bounds. Its length is known only at run time.
 pub(crate) static FLOATS: OpDef = OpDef::host("float_range", run)
     .operands(&[Operand::Data("start"), Operand::Data("limit"), Operand::Data("delta")])
     .shape_fn(|cx| {

@@ -110,7 +110,8 @@ fn inverse_block<T: Real>(x: &TensorView<'_>, lengths: &[usize]) -> Result<Tenso
         let plan = RealFftPlanner::new().plan_fft_inverse(length);
         let mut scratch = plan.make_scratch_vec();
         for (half, row) in block.data.chunks_exact_mut(kept).zip(data.chunks_exact_mut(length)) {
-            // The transform of real numbers is real there, so these imaginary parts have no effect.
+            // The spectrum of real numbers is real at frequency 0 and, for an even length, at the highest frequency.
+            // The imaginary parts at these frequencies have no effect.
             half[0].im = T::zero();
             if length.is_multiple_of(2) {
                 half[kept - 1].im = T::zero();

@@ -19,8 +19,8 @@ impl<'g> Value<'g> {
     /// zero. Fuses into kernels.
     ///
     /// As in TensorFlow, f8e5m2 and f8e4m3fn are made only from floats, and i4 and u4 convert only from and to integers
-    /// and quantized types. What is too large for f8e5m2 becomes infinite, and NaN for f8e4m3fn; i4 and u4 keep the low
-    /// 4 bits.
+    /// and quantized types. A number beyond the range of f8e5m2 becomes infinite, and a number beyond the range of
+    /// f8e4m3fn becomes NaN. i4 and u4 keep the low 4 bits.
     ///
     /// ```
     /// use shapeflow::{DType, Graph, Tensor};
@@ -79,8 +79,8 @@ fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
     x.cast(dtype)
 }
 
-/// Clears the fraction bits of a float that `dtype` lacks, so that the conversion rounds toward zero. As in TensorFlow,
-/// a conversion from f64 to bf16 is not truncated.
+/// Clears the fraction bits that `dtype` lacks, in a float, so that the conversion rounds toward zero. As in
+/// TensorFlow, a conversion from f64 to bf16 is not truncated.
 fn shortened(x: Expr, dtype: DType) -> Expr {
     let bits = match (x.dtype(), dtype) {
         (DType::F64, DType::F32) => f64::MANTISSA_DIGITS - f32::MANTISSA_DIGITS,

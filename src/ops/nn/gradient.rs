@@ -6,8 +6,8 @@
 use crate::expr::{Expr, math};
 use crate::ops::gradient::gradient_ops;
 
-/// 1 if `condition` holds, else 0, with the dtype of `x`. The product with it is NaN where the other factor is NaN or
-/// infinite, as in TensorFlow.
+/// 1 if `condition` holds, else 0, with the dtype of `x`. If the condition is false, an
+/// infinite gradient gives NaN (0 * infinity), as in TensorFlow. A NaN gradient always gives NaN.
 fn indicator(condition: Expr, x: &Expr) -> Expr {
     condition.select(x.like(1.0), x.like(0.0))
 }

@@ -43,7 +43,7 @@ impl<'g> Value<'g> {
         Ok([outputs[0], outputs[1]])
     }
 
-    /// Does the same as [`Value::softmax_cross_entropy`] for labels that are numbers of classes:
+    /// Does the same as [`Value::softmax_cross_entropy`] for labels that are class indices:
     /// `loss[i] = -log_softmax(self)[i, labels[i]]`.
     ///
     /// `[n, c], labels [n] -> [n], [n, c]`; `self` holds floats, and `labels` is i32 or i64. The run fails unless

@@ -9,9 +9,9 @@ use crate::op::{OpDef, Operand};
 use crate::ops::widen::widen;
 use crate::shape_fns;
 
-/// A part of `quantize_and_dequantize`, whose range is given: `x, min, max, num_bits -> x`. The
-/// range is two scalars, or two vectors with one element per slice along attribute `axis`. Elements are clamped to the
-/// range if `range_given` is set.
+/// The last step of `quantize_and_dequantize`: `x, min, max, num_bits -> x`. Operands `min` and `max` hold the range:
+/// two scalars, or two vectors with one element per slice along attribute `axis`. Attribute `range_given` says that the
+/// user gave the range; the op then clamps the elements to it.
 pub(crate) static DEF: OpDef = OpDef::compute("snap_to_quantized", lower)
     .operands(&[
         Operand::Data("input"),

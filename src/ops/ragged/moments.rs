@@ -49,8 +49,8 @@ impl<'g> RaggedValue<'g> {
         reduction.shaped(AnyValue::of(mean, &sum.partitions()))
     }
 
-    /// Returns the variance along axes: the mean of the squared distances from the mean. NaN for an empty row. Floats. `axes` is
-    /// as in [`RaggedValue::reduce_sum`].
+    /// Returns the variance along axes: the mean of the squared distances from the mean. NaN for an empty row.
+    /// The elements must be floats. `axes` is as in [`RaggedValue::reduce_sum`].
     ///
     /// The mean is computed first, so that a large mean costs no precision.
     ///
@@ -107,11 +107,11 @@ fn count<'g>(value: RaggedValue<'g>, steps: &[Step<'g>]) -> Result<Value<'g>> {
     total(value.flat_values().ones_like()?, steps)
 }
 
-/// Returns the value unless its elements are not floats.
+/// Returns the value if its elements are floats, else an error.
 fn floats(value: RaggedValue<'_>) -> Result<RaggedValue<'_>> {
     if value.dtype().is_float() {
         return Ok(value);
     }
-    let message = format!("the elements of a mean must be floats, got {}", value.dtype());
+    let message = format!("the elements must be floats, got {}", value.dtype());
     Err(refuse(value.graph(), ErrorKind::DType, message).with_help("cast the operand with .cast(DType::F32)"))
 }

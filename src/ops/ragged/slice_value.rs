@@ -11,7 +11,8 @@ use crate::graph::{AnyValue, RaggedValue, RowPartitionValue, Value};
 use crate::ops::SliceItem;
 
 impl<'g> RaggedValue<'g> {
-    /// Slices as Python's `rt[1, 2:5, ::-1, None, ...]` does. There is one item per axis; further axes are kept whole.
+    /// Slices as Python's `rt[1, 2:5, ::-1, None, ...]` does. The items select along the first axes,
+    /// one item for each axis. An axis without an item stays whole, and a new axis uses up no axis.
     ///
     /// A single position along an inner ragged axis is refused, because a row may be shorter. A range is clamped to each row. A
     /// position outside its axis fails the run.
@@ -46,7 +47,8 @@ impl<'g> RaggedValue<'g> {
         outer(self.into(), &items, 0)
     }
 
-    /// Cuts every row to the items of a range, as Python's `rt[:, begin:end]`. Negative positions count from the end of each row.
+    /// Keeps the elements of a range in every row, as Python's `rt[:, begin:end]`. Negative positions count from the
+    /// end of each row.
     ///
     /// `[n, (r), ..] -> [n, (s), ..]`, any dtype. As TensorFlow's `rt[:, begin:end]`. It is composed of a
     /// computation of positions on the host and a gather.
@@ -72,7 +74,8 @@ impl<'g> RaggedValue<'g> {
     }
 }
 
-/// Slices along axis 0 by the first item, and along further axes by the other items. `axis` numbers axis 0 in errors.
+/// Slices along axis 0 by the first item, and along further axes by the other items. An error calls
+/// axis 0 of `x` axis `axis`.
 fn outer<'g>(x: AnyValue<'g>, items: &[SliceItem], axis: usize) -> Result<AnyValue<'g>> {
     let Some((first, rest)) = items.split_first() else { return Ok(x) };
     let ragged = match x {
@@ -96,7 +99,7 @@ fn outer<'g>(x: AnyValue<'g>, items: &[SliceItem], axis: usize) -> Result<AnyVal
     }
 }
 
-/// Slices every item along axis 0 by `items`. `axis` numbers axis 1 in errors.
+/// Slices every entry of axis 0 by `items`. An error calls axis 1 of `x` axis `axis`.
 fn batched<'g>(x: AnyValue<'g>, items: &[SliceItem], axis: usize) -> Result<AnyValue<'g>> {
     let Some((first, rest)) = items.split_first() else { return Ok(x) };
     let ragged = match x {

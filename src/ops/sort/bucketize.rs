@@ -11,8 +11,9 @@ use crate::op::{HostCx, OpDef, Operand, TfOp};
 impl<'g> Value<'g> {
     /// Returns, for each element, the number of `boundaries` that are not greater than it.
     ///
-    /// `[..] -> i32[..]`, i32, i64, f32 and f64. The boundaries must ascend and are rounded to f32, to which integers are
-    /// also rounded before they are compared. NaN is past every boundary. As TensorFlow's `Bucketize`. Runs on the host.
+    /// `[..] -> i32[..]`, i32, i64, f32 and f64. The boundaries must ascend. The op rounds the boundaries and
+    /// integer elements to f32, and then compares. NaN is past every boundary. As TensorFlow's `Bucketize`. Runs on the
+    /// host.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};

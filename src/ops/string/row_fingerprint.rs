@@ -13,8 +13,9 @@ use crate::ops::row_major::RowMajor;
 impl<'g> Value<'g> {
     /// Returns a hash of 64 bits of each row, as 8 bytes, the lowest first.
     ///
-    /// `[n, d..] -> u8[n, 8]`, any dtype. The hash is FarmHash's Fingerprint64 of the bytes of the row; of the hashes of its
-    /// strings if a row has several strings. As TensorFlow's `Fingerprint`. Runs on the host.
+    /// `[n, d..] -> u8[n, 8]`, any dtype. The op hashes the bytes of the row with FarmHash's Fingerprint64. If a row
+    /// has several strings, the op hashes each string, and then hashes these hashes. As TensorFlow's `Fingerprint`.
+    /// Runs on the host.
     ///
     /// ```
     /// use shapeflow::Graph;

@@ -23,7 +23,7 @@ fn innermost_stride(code: &KernelBody) -> usize {
 }
 
 impl FunctionEmitter<'_> {
-    /// Fills the words of prefetching.
+    /// Stores the distances, the row sizes and the flag `flat` in the frame, for [`FunctionEmitter::prefetch`].
     pub fn enter_prefetch(&mut self) {
         let code = self.code;
         let Some(words_ahead) = &self.layout.prefetch else { return };
@@ -116,7 +116,8 @@ impl FunctionEmitter<'_> {
         moved.sort_unstable();
         moved.dedup();
         for copy in 0..body.copies {
-            // Other slots have no register here: registers hold their current addresses, not those ahead.
+            // The registers of other slots hold current addresses. This code needs later addresses, so it uses no
+            // register.
             let mut pointers = vec![None; slots];
             for &slot in &moved {
                 pointers[slot] = body.pointers[copy * slots + slot];

@@ -35,10 +35,11 @@ fn latency(inst: &Inst) -> u32 {
 /// The state of an instruction while it is scheduled.
 #[derive(Clone, Copy, Default)]
 struct DependencyNode {
-    /// Start of its operands and of its users in the lists of the graph. They end at the start of the next node.
+    /// Start of its operands and of its users in the lists of the graph. Each list ends where the next node's list
+    /// starts.
     operands: u32,
     users: u32,
-    /// The number of unscheduled instructions that it depends on.
+    /// The number of its dependencies on unscheduled instructions. Two uses of one operand count twice.
     waits: u32,
     /// The number of unscheduled uses of its result.
     uses: u32,
@@ -77,15 +78,16 @@ impl DependencyGraph {
     }
 }
 
-/// Returns the varying instructions of a body in the order in which to compute them. An empty list stands for the
-/// body's own order, if it has fewer than [`MIN_ORDERED`] instructions.
+/// Returns the varying instructions of a body in the order in which to compute them. For a body with
+/// fewer than [`MIN_ORDERED`] instructions, returns an empty list: the body keeps its order.
 pub(crate) fn inst_order(insts: &[Inst], uniform: &[bool], isa: VectorIsa) -> Vec<u32> {
     if insts.len() < MIN_ORDERED {
         return Vec::new();
     }
     let mut graph = dependency_graph(insts, uniform);
-    // The limit counts one register for each value. A step of two vectors needs two and spills some. That costs less
-    // than chains that wait for each other.
+    // The limit counts one register for each value. A loop step that computes two vectors of each
+    // value needs two registers for each value, so it spills some values. That costs less than chains that wait for
+    // each other.
     let most = u32::from(isa.registers()) * 3 / 4;
     let waits = |index: &usize| !uniform[*index] && graph.nodes[*index].waits == 0;
     let mut runnable: Vec<u32> = (0..insts.len()).filter(waits).map(|index| index as u32).collect();
