@@ -1,5 +1,7 @@
 //! Keys of elements: unsigned integers in the order of the elements.
 
+use std::ops::Range;
+
 use half::{bf16, f16};
 use shapeflow_shape_fns::DType;
 
@@ -34,38 +36,45 @@ fn float_key(x: f64) -> u64 {
 /// # Errors
 /// The view is not row-major.
 pub(super) fn narrow_keys(x: &TensorView<'_>) -> Result<Option<Vec<u32>>> {
-    macro_rules! of {
-        ($T:ty, $key:expr) => {{
-            let elements: &[$T] = x.as_slice()?;
-            elements.iter().map(|element| $key(*element)).collect()
-        }};
+    let mut keys = Vec::new();
+    Ok(narrow_keys_of(x, 0..x.sizes().iter().product(), &mut keys)?.then_some(keys))
+}
+
+/// Replaces `keys` by the [`narrow_keys`] of the elements at these row-major positions. Returns false for a dtype of more
+/// than 4 bytes.
+///
+/// # Errors
+/// The view is not row-major.
+pub(super) fn narrow_keys_of(x: &TensorView<'_>, range: Range<usize>, keys: &mut Vec<u32>) -> Result<bool> {
+    keys.clear();
+    macro_rules! extend {
+        ($elements:expr, $key:expr) => {
+            keys.extend($elements[range].iter().map(|element| $key(*element)))
+        };
     }
-    let halves = |to_f32: fn(u16) -> f32| -> Result<Vec<u32>> {
-        Ok(x.as_bits::<u16>()?.iter().map(|bits| single_key(to_f32(*bits))).collect())
-    };
     let signed = |x: i32| x as u32 ^ 1 << 31;
-    Ok(Some(match x.dtype() {
-        DType::Bool => of!(bool, u32::from),
-        DType::I8 => of!(i8, |x| signed(i32::from(x))),
-        DType::I16 => of!(i16, |x| signed(i32::from(x))),
-        DType::I32 => of!(i32, signed),
-        DType::U8 => of!(u8, u32::from),
-        DType::U16 => of!(u16, u32::from),
-        DType::U32 => of!(u32, |x| x),
-        DType::F32 => of!(f32, single_key),
-        DType::F16 => halves(|bits| f16::from_bits(bits).to_f32())?,
-        DType::BF16 => halves(|bits| bf16::from_bits(bits).to_f32())?,
-        _ => return Ok(None),
-    }))
+    match x.dtype() {
+        DType::Bool => extend!(x.as_slice::<bool>()?, u32::from),
+        DType::I8 => extend!(x.as_slice::<i8>()?, |x| signed(i32::from(x))),
+        DType::I16 => extend!(x.as_slice::<i16>()?, |x| signed(i32::from(x))),
+        DType::I32 => extend!(x.as_slice::<i32>()?, signed),
+        DType::U8 => extend!(x.as_slice::<u8>()?, u32::from),
+        DType::U16 => extend!(x.as_slice::<u16>()?, u32::from),
+        DType::U32 => extend!(x.as_slice::<u32>()?, |x| x),
+        DType::F32 => extend!(x.as_slice::<f32>()?, single_key),
+        DType::F16 => extend!(x.as_bits::<u16>()?, |bits| single_key(f16::from_bits(bits).to_f32())),
+        DType::BF16 => extend!(x.as_bits::<u16>()?, |bits| single_key(bf16::from_bits(bits).to_f32())),
+        _ => return Ok(false),
+    }
+    Ok(true)
 }
 
 /// Returns [`float_key`] of 32 bits.
-fn single_key(x: f32) -> u32 {
-    if x.is_nan() {
-        return u32::MAX;
-    }
+pub(super) fn single_key(x: f32) -> u32 {
     let bits = (x + 0.0).to_bits();
-    if bits >> 31 == 1 { !bits } else { bits | 1 << 31 }
+    // The sign bit, and for a negative number all other bits, change.
+    let key = bits ^ ((bits as i32 >> 31) as u32 | 1 << 31);
+    if x.is_nan() { u32::MAX } else { key }
 }
 
 /// Returns the number of a key that [`single_key`] made from a number other than `-0.0`.

@@ -14,7 +14,7 @@ use crate::ops::integers::int_tensor;
 use crate::ops::row_major::RowMajor;
 use crate::ops::take::take;
 
-use super::order::{narrow_keys, order_keys};
+use super::order::{narrow_keys_of, order_keys};
 
 impl<'g> Value<'g> {
     /// Returns the `k` largest elements along the last axis, in descending order, and their positions.
@@ -71,50 +71,59 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     if let Some(last) = sizes.last_mut() {
         *last = k;
     }
-    let positions = match narrow_keys(&x)? {
-        Some(keys) => largest_of_rows(&keys, length, k),
-        None => largest_of_rows(&order_keys(&x)?, length, k),
-    };
+    let rows = x.sizes().iter().product::<usize>().checked_div(length).unwrap_or(0);
+    let mut positions = Vec::with_capacity(rows * k);
+    let (mut keys, mut kept) = (Vec::new(), Vec::new());
+    for row in 0..rows {
+        if !narrow_keys_of(&x, row * length..(row + 1) * length, &mut keys)? {
+            break;
+        }
+        largest(&keys, k, &mut kept, &mut positions);
+    }
+    if k > 0 && positions.is_empty() {
+        let mut kept = Vec::new();
+        for row in order_keys(&x)?.chunks_exact(length.max(1)) {
+            largest(row, k, &mut kept, &mut positions);
+        }
+    }
     let starts = positions.iter().enumerate().map(|(at, position)| at / k.max(1) * length + position);
     cx.set_output(0, take(&x, &sizes, 1, starts)?)?;
     cx.set_output(1, int_tensor(index_dtype(cx.attrs())?, &sizes, positions.iter().copied())?)
 }
 
-/// Returns for each row the positions of the `k` largest keys in descending order. Equal keys keep their order.
-fn largest_of_rows<K: Copy + Ord>(keys: &[K], length: usize, k: usize) -> Vec<usize> {
+/// A key and its position. Of two equal keys, the first one is larger.
+type NumberedKey<K> = (K, Reverse<usize>);
+
+/// Appends the positions of the `k` largest keys of a row in descending order. Equal keys keep their order. `kept` is memory,
+/// whose content does not matter.
+fn largest<K: Copy + Ord>(row: &[K], k: usize, kept: &mut Vec<NumberedKey<K>>, positions: &mut Vec<usize>) {
     /// Keys that are compared with the least kept key at once.
     const BLOCK: usize = 32;
-    let rows = keys.len().checked_div(length).unwrap_or(0);
-    let mut positions = Vec::with_capacity(rows * k);
     if k == 0 {
-        return positions;
+        return;
     }
-    // The largest keys so far, and others that came after them.
+    // `kept` holds the largest keys so far, and others that came after them.
     let room = 2 * k + BLOCK;
-    let mut kept: Vec<(K, Reverse<usize>)> = Vec::with_capacity(room + BLOCK);
-    for row in keys.chunks_exact(length) {
-        kept.clear();
-        let mut least: Option<K> = None;
-        for (block, keys) in row.chunks(BLOCK).enumerate() {
-            // A later key that equals the least kept key is not among the largest.
-            if let Some(least) = least
-                && !keys.iter().fold(false, |any, key| any | (*key > least))
-            {
-                continue;
-            }
-            let numbered = keys.iter().zip(block * BLOCK..);
-            let larger = numbered.filter(|(key, _)| least.is_none_or(|least| **key > least));
-            kept.extend(larger.map(|(key, position)| (*key, Reverse(position))));
-            if kept.len() >= room {
-                let (_, last, _) = kept.select_nth_unstable_by(k - 1, |a, b| b.cmp(a));
-                least = Some(last.0);
-                kept.truncate(k);
-            }
+    kept.clear();
+    let mut least: Option<K> = None;
+    for (block, keys) in row.chunks(BLOCK).enumerate() {
+        // A later key that equals the least kept key is not among the largest.
+        if let Some(least) = least
+            && !keys.iter().fold(false, |any, key| any | (*key > least))
+        {
+            continue;
         }
-        kept.sort_unstable_by(|a, b| b.cmp(a));
-        positions.extend(kept.iter().take(k).map(|(_, Reverse(position))| *position));
+        let numbered = keys.iter().zip(block * BLOCK..);
+        let larger = numbered.filter(|(key, _)| least.is_none_or(|least| **key > least));
+        kept.extend(larger.map(|(key, position)| (*key, Reverse(position))));
+        if kept.len() >= room {
+            let (_, last, _) = kept.select_nth_unstable_by(k - 1, |a, b| b.cmp(a));
+            least = Some(last.0);
+            kept.truncate(k);
+        }
     }
-    positions
+    kept.sort_unstable_by(|a, b| b.cmp(a));
+    positions.extend(kept.iter().take(k).map(|(_, Reverse(position))| *position));
 }
 
 #[cfg(test)]
@@ -143,7 +152,9 @@ mod tests {
                 order.sort_by_key(|position| Reverse(row[*position]));
                 expected.extend(order.into_iter().take(k));
             }
-            assert_eq!(largest_of_rows(&keys, length, k), expected, "{length} {k}");
+            let mut positions = Vec::new();
+            keys.chunks(length).for_each(|row| largest(row, k, &mut Vec::new(), &mut positions));
+            assert_eq!(positions, expected, "{length} {k}");
         }
     }
 
