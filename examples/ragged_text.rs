@@ -52,7 +52,7 @@ fn main() -> Result<()> {
     let first_half = &CHAPTER[..CHAPTER.find("Down, down, down.").unwrap_or(CHAPTER.len())];
     for text in [first_half, CHAPTER] {
         let results = exe.feed("text", &Tensor::from_strings(&[], &[text])?).run()?;
-        let (sentences, words) = (results.tensor("sentences")?, results.ragged("words")?);
+        let (texts, words) = (results.tensor("sentences")?.as_strings()?, results.ragged("words")?);
         let (count, vocabulary) = (words.nrows(), results.tensor("vocabulary")?.len());
         println!("\n{count} sentences, {} words, {vocabulary} different", words.flat_values().len());
 
@@ -62,9 +62,8 @@ fn main() -> Result<()> {
         pairs.sort_by(|x, y| alike[y.0 * count + y.1].total_cmp(&alike[x.0 * count + x.1]));
         for (a, b) in pairs.into_iter().take(PAIRS) {
             println!("{:.2}", alike[a * count + b]);
-            for sentence in [a, b] {
-                let text = String::from_utf8_lossy(&sentences.as_strings()?[sentence]);
-                println!("  {}", text.chars().take(100).collect::<String>());
+            for sentence in [&texts[a], &texts[b]] {
+                println!("  {}", String::from_utf8_lossy(sentence).chars().take(100).collect::<String>());
             }
         }
     }
