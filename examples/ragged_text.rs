@@ -1,52 +1,70 @@
-//! Splits lines of text into words, looks up a vector for each word, and prints the lines that are most alike. Every size depends
-//! on the text, and one compile serves any text.
+//! Reads a chapter of a book and prints the sentences that are most alike. The text decides every size: the number of sentences,
+//! the words of each sentence, and the vocabulary. One compile serves any text.
 
-use shapeflow::{AnyValue, DType, Graph, RaggedValue, Result, Tensor, shape};
+use shapeflow::{AnyValue, DType, Dim, Graph, RaggedValue, Result, Tensor, shape};
 
-/// The opening of "Alice's Adventures in Wonderland" by Lewis Carroll (1865), sentence by sentence.
-const LINES: [&str; 6] = [
-    "Alice was beginning to get very tired of sitting by her sister on the bank",
-    "once or twice she had peeped into the book her sister was reading",
-    "but it had no pictures or conversations in it",
-    "and what is the use of a book thought Alice without pictures or conversations",
-    "suddenly a White Rabbit with pink eyes ran close by her",
-    "there was nothing so very remarkable in that",
-];
-const BUCKETS: usize = 512;
-const WIDTH: usize = 32;
+/// Chapter I of "Alice's Adventures in Wonderland" by Lewis Carroll, 1865.
+const CHAPTER: &str = include_str!("data/alice_chapter_1.txt");
+/// The number of elements of a word's vector.
+const WIDTH: i64 = 512;
+/// Shorter sentences are left out.
+const MIN_WORDS: i64 = 4;
+/// The number of pairs of sentences that are printed.
+const PAIRS: usize = 5;
 
 fn main() -> Result<()> {
-    // A vector of pseudo-random numbers for each bucket of words. A trained table goes here.
-    let numbers = (0..BUCKETS * WIDTH).map(|i| ((i * 2_654_435_761) >> 7 & 255) as f32 / 128.0 - 1.0);
-    let table = Tensor::from_vec(&[BUCKETS, WIDTH], numbers.collect::<Vec<f32>>())?;
-
     let g = Graph::new();
-    let lines = g.input("lines", DType::String, shape!["lines"])?;
-    let [indices, words, sizes] = lines.string_lower()?.string_split(" ", -1)?;
+    let text = g.input("text", DType::String, shape![])?;
+
+    // Text to sentences: `[sentences]`. A sentence ends at a point, a question mark or an exclamation mark.
+    let line = text.regex_replace(r"\s+", " ")?.regex_replace(r#"([.?!]+["')]*) "#, r"\1|")?;
+    let [_, sentences, _] = line.reshape([1])?.string_split("|", -1)?;
+
+    // Sentences to words: `[sentences, (words)]`. A mask of rows drops the short sentences.
+    let letters = sentences.string_lower()?.regex_replace("[^a-z']+", " ")?;
+    let [indices, words, sizes] = letters.string_split("", -1)?;
     let words = RaggedValue::from_sparse(indices, words, sizes)?;
-    let lengths = words.map_flat_values(|words| words.string_length("UTF8_CHAR"))?;
-    // The rows of words become rows of vectors: [lines, (words), WIDTH].
-    let ids = words.map_flat_values(|words| words.hash_bucket(BUCKETS as i64))?;
-    let vectors = ids.map_flat_values(|ids| g.constant(&table)?.gather(ids, 0))?;
+    let is_long = words.row_lengths()?.greater_equal(MIN_WORDS)?;
+    let (sentences, words) = (sentences.boolean_mask(is_long, 0)?, words.boolean_mask(is_long)?);
+
+    // Words to ids, which number the vocabulary. A rare word counts more than a frequent one.
+    let [vocabulary, ids, counts] = words.flat_values().unique_with_counts()?;
+    let weights = counts.cast(DType::F32)?.gather(ids, 0)?.reciprocal()?.expand_dims(1)?;
+
+    // Ids to vectors: `[sentences, (words), WIDTH]`. A trained table takes the place of random vectors, which tell words apart.
+    let table = g.constant([1i64, 2])?.random_normal([vocabulary.dim(0)?, Dim::known(WIDTH)], DType::F32)?;
+    let vectors = words.map_flat_values(|_| (table.gather(ids, 0)? * weights).ok())?;
+
+    // The mean of each sentence, and the cosine of each pair of means.
     let means = vectors.reduce_mean(1)?.dense()?;
     let norms = means.square()?.reduce_sum(1)?.sqrt()?.expand_dims(1)?;
     let units = (means / norms).ok()?;
     let alike = units.matmul(units.t()?)?;
-    println!("words: {}, vectors: {}, alike: {}\n", words.shape_text(), vectors.shape_text(), alike.shape());
+    println!("words: {}, vectors: {}, alike: {}", words.shape_text(), vectors.shape_text(), alike.shape());
 
-    let outputs: [AnyValue; 3] = [words.into(), lengths.into(), alike.into()];
-    let exe = g.compile(&outputs)?;
-    for count in [3, LINES.len()] {
-        let text = Tensor::from_strings(&[count], &LINES[..count])?;
-        let results = exe.run_named(&[("lines", text.view())])?;
-        let (words, lengths) = (results.ragged_at(0)?, results.ragged_at(1)?);
-        let alike = results.items()?[2].1.clone().dense()?.to_vec::<f32>()?;
-        println!("{count} lines, {} words", words.flat_values().len());
-        for (line, text) in LINES[..count].iter().enumerate() {
-            let others = (0..count).filter(|other| *other != line);
-            let score = |other: usize| alike[line * count + other];
-            let nearest = others.max_by(|a, b| score(*a).total_cmp(&score(*b))).unwrap_or(line);
-            println!("  {line}: {text}\n     lengths {}, nearest {nearest}", lengths.row(line as i64)?);
+    let outputs: [(&str, AnyValue); 4] = [
+        ("sentences", sentences.into()),
+        ("words", words.into()),
+        ("vocabulary", vocabulary.into()),
+        ("alike", alike.into()),
+    ];
+    let exe = g.compile(outputs)?;
+    let first_half = &CHAPTER[..CHAPTER.find("Down, down, down.").unwrap_or(CHAPTER.len())];
+    for text in [first_half, CHAPTER] {
+        let results = exe.feed("text", &Tensor::from_strings(&[], &[text])?).run()?;
+        let (texts, words) = (results.tensor("sentences")?.as_strings()?, results.ragged("words")?);
+        let (count, vocabulary) = (words.nrows(), results.tensor("vocabulary")?.len());
+        println!("\n{count} sentences, {} words, {vocabulary} different", words.flat_values().len());
+
+        let alike = results.tensor("alike")?.to_vec::<f32>()?;
+        let mut pairs: Vec<(usize, usize)> =
+            (0..count).flat_map(|a| (a + 1..count).map(move |b| (a, b))).collect();
+        pairs.sort_by(|x, y| alike[y.0 * count + y.1].total_cmp(&alike[x.0 * count + x.1]));
+        for (a, b) in pairs.into_iter().take(PAIRS) {
+            println!("{:.2}", alike[a * count + b]);
+            for sentence in [&texts[a], &texts[b]] {
+                println!("  {}", String::from_utf8_lossy(sentence).chars().take(100).collect::<String>());
+            }
         }
     }
     Ok(())

@@ -77,7 +77,7 @@ fn fill(result: &mut Tensor, programs: &[Program], views: &[TensorView<'_>]) -> 
         let view = views.get(source as usize);
         scalar(source, part, usize::try_from(at).ok().and_then(|at| view.and_then(|view| view.element(at))))
     };
-    let dim = |dim: &Dim| dim.as_known().unwrap_or(0);
+    let dim = |dim: &Dim| dim.as_known().expect("every size is known when elements are computed");
     let env = Env { load: &load, load_flat: &load_flat, dim: &dim, fused: crate::expr::fused_mul_add() };
     let mut evaluators: SmallVec<[Evaluator<'_>; 2]> =
         programs.iter().map(|program| Evaluator::new(program, &env)).collect();

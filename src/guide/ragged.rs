@@ -84,7 +84,7 @@
 //!
 //! [`slice_with`](crate::RaggedValue::slice_with) takes rows and cuts each row as Python does.
 //! [`gather`](crate::RaggedValue::gather) takes rows by number, and [`boolean_mask`](crate::RaggedValue::boolean_mask) takes
-//! elements. [`concat`](crate::RaggedValue::concat) along axis 0 joins lists of rows, and along axis 1 joins each row with the row
+//! rows or elements. [`concat`](crate::RaggedValue::concat) along axis 0 joins lists of rows, and along axis 1 joins each row with the row
 //! beside it. [`map`](crate::RaggedValue::map) runs a closure for each row.
 //!
 //! ```
@@ -107,3 +107,16 @@
 //!
 //! Row splits must start at 0, not decrease, and end at the number of flat values. A run checks the row splits of every input,
 //! and refuses wrong ones with the name of the input and the position. Row splits that the graph makes are right.
+//!
+//! A constructor does not scan an encoding in [`Unchecked`](crate::Unchecked). A wrong one gives rows with wrong values or an error,
+//! but never access outside the values. Values that meet in an op have row splits of one dtype, i32 or i64.
+//!
+//! ```
+//! use shapeflow::{RaggedTensor, Unchecked};
+//!
+//! let rows = RaggedTensor::from_row_lengths([3.0f32, 4.0, 5.0], Unchecked([2i64, 0, 1]))?;
+//! assert_eq!(rows.to_string(), "[[3.0, 4.0], [], [5.0]]");
+//! let error = RaggedTensor::from_row_lengths([3.0f32, 4.0, 5.0], [2i64, 0, 2]).unwrap_err();
+//! assert!(error.message().starts_with("the sum of row_lengths must be the number of values, 3"));
+//! # Ok::<(), shapeflow::Error>(())
+//! ```

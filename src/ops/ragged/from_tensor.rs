@@ -51,7 +51,8 @@ impl<'g> RaggedValue<'g> {
     /// Makes a ragged value of the first `lengths[i]` items of each row of a dense value: `[n, k, ..], [n] -> [n, (r), ..]`.
     ///
     /// A negative length counts as 0, and a length of more than `k` as `k`. As TensorFlow's `RaggedTensor.from_tensor` with
-    /// `lengths`.
+    /// `lengths`. Lengths along a later axis cut a reshaped value, which
+    /// [`from_uniform_row_length`](Self::from_uniform_row_length) gives the earlier axes back.
     ///
     /// Any dtype. It is composed of other ops, which fuse into kernels or run on the host.
     ///

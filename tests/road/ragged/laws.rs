@@ -114,6 +114,18 @@ proptest! {
     }
 
     #[test]
+    fn nested_lengths_cut_dense_tensors_back(deep in deep_rows(), narrow in any::<bool>()) {
+        let dtype = if narrow { shapeflow::DType::I32 } else { shapeflow::DType::I64 };
+        let rt = ragged3(&deep).with_row_splits_dtype(dtype).unwrap();
+        let sizes = [None, Some(6), Some(7)];
+        let dense = rt.to_tensor_with(&Tensor::scalar(77), &sizes).unwrap();
+        let lengths: Vec<Tensor> = rt.nested_row_lengths().into_iter().cloned().collect();
+        prop_assert_eq!(&RaggedTensor::from_tensor_nested_lengths(&dense, &lengths).unwrap(), &rt);
+        let outer = RaggedTensor::from_tensor_nested_lengths(&dense, &lengths[..1]).unwrap();
+        prop_assert_eq!(outer.row_lengths(), rt.row_lengths());
+    }
+
+    #[test]
     fn sparse_tensors_round_trip(rows in rows()) {
         let rt = ragged(&rows);
         let sparse = rt.to_sparse().unwrap();
