@@ -52,7 +52,9 @@ pub use ops::{
     einsum, meshgrid, quantized_concat, sparse_concat, stack,
 };
 #[cfg(feature = "strings")]
-pub use ops::{CsvOptions, ExampleFeature, ParsedFeature, string_format, string_join};
+pub use ops::{
+    CsvOptions, ExampleFeature, ParsedFeature, PrintOptions, PrintSink, string_format, string_join,
+};
 pub use ragged::{IntoNested, Nested, RaggedItem, RaggedTensor, RowPartition, SparseParts, Splits};
 pub use runtime::ThreadPool;
 pub use tensor::{Element, Strings, StringsBuilder, Tensor, TensorMap, TensorView, TensorViewMut};
