@@ -52,7 +52,9 @@ pub use ops::{
     einsum, meshgrid, quantized_concat, sparse_concat, stack,
 };
 #[cfg(feature = "strings")]
-pub use ops::{CsvOptions, ExampleFeature, ParsedFeature, string_format, string_join};
+pub use ops::{
+    CsvOptions, ExampleFeature, ParsedFeature, PrintOptions, PrintSink, string_format, string_join,
+};
 pub use ragged::{
     Encoding, IntoNested, Nested, NestedElement, OwnedElement, RaggedItem, RaggedTensor, RowPartition,
     SparseParts, Unchecked,

@@ -364,6 +364,20 @@ def shuffles_and_classes_of_seeds(n):
     )
 
 
+@case(COUNT, runs=[(np.int32(5),)])
+def distributions_of_seeds(n):
+    shape = tf.stack([n, 3])
+    rates = tf.constant([[0.5, 3.0], [11.0, 60.0]])
+    return (
+        tf.raw_ops.RandomGamma(shape=shape, alpha=rates, seed=7, seed2=-9),
+        tf.raw_ops.RandomGamma(shape=shape[:1], alpha=tf.constant(1.0, tf.float64), seed=0, seed2=5),
+        tf.raw_ops.RandomGamma(shape=tf.zeros([0], tf.int32), alpha=tf.cast(rates, tf.float64), seed=3, seed2=5),
+        tf.raw_ops.RandomPoissonV2(shape=shape, rate=rates, seed=7, seed2=-9),
+        tf.raw_ops.RandomPoissonV2(shape=shape, rate=tf.cast(rates, tf.int32), seed=1, seed2=2, dtype=F),
+        tf.raw_ops.RandomPoissonV2(shape=shape[:1], rate=tf.constant(4.0, tf.float64), seed=0, seed2=8, dtype=tf.int32),
+    )
+
+
 @case(COUNT, FLAG, runs=[(np.int32(4), True)])
 def random_numbers_in_a_branch(n, p):
     shape = tf.expand_dims(n, 0)

@@ -26,7 +26,7 @@ import tensorflow as tf
 from google.protobuf import text_format
 from tensorflow.core.framework import attr_value_pb2, node_def_pb2, tensor_pb2
 from tensorflow.core.protobuf import rewriter_config_pb2
-from tensorflow.python.framework import op_def_registry
+from tensorflow.python.framework import kernels, op_def_registry
 
 OUTPUT = Path(__file__).resolve().parent / "data" / "imports.jsonl"
 FIELDS = {
@@ -89,7 +89,7 @@ def tensor(array):
     if array.dtype.kind == "c":
         # The real and the imaginary part are two numbers.
         flat = np.stack([array.real, array.imag], axis=-1)
-    if array.dtype.name == "int4":
+    if array.dtype.name in ("int4", "uint4"):
         flat = array.astype(np.int32)
     getattr(proto, field).extend(flat.reshape(-1).tolist())
     return text(proto)
@@ -141,11 +141,16 @@ def message(error):
 class Recorder:
     def __init__(self):
         self.lines = []
+        # By op: the recorded calls without an error.
+        self.calls = {}
+        # The dtypes of each type attribute of each op.
+        self.types = set()
+        self.seen = set()
 
-    def record(self, op, attrs=None, error=False, each=False, unset=0, version=None, **inputs):
+    def record(self, op, attrs=None, error=False, each=False, attempt=False, unset=0, version=None, **inputs):
         """Runs and records one node of `op`. Keywords are TensorFlow's names of inputs; a list is an input of several
         tensors. `error` tells whether TensorFlow must refuse the node. With `each`, a node is left out if TensorFlow has
-        no kernel for its dtypes. TensorFlow does not set the last `unset` outputs, which are left out. `version` is the
+        no kernel for its dtypes, and with `attempt` if TensorFlow refuses it for any reason. TensorFlow does not set the last `unset` outputs, which are left out. `version` is the
         GraphDef version of the graph; the default is the current one."""
         declared = op_def_registry.get(op).input_arg
         assert {arg.name for arg in declared} == set(inputs), f"{op} must get the inputs {declared}, got {set(inputs)}"
@@ -191,12 +196,29 @@ class Recorder:
                 ]
         except (tf.errors.OpError, ValueError) as caught:
             refusal = message(caught)
+            if attempt:
+                return
             if each and ("list of allowed values" in str(caught) or "OpKernel" in str(caught)):
                 return
         assert (refusal is not None) == error, f"{op} {attrs} {inputs}: {refusal}"
         line = {"op": op, "attrs": text(kept), "inputs": [tensor(value) for value in given], "fed": fed}
         line |= {"error": refusal} if error else {"outputs": [tensor(value) for value in outputs]}
         self.lines.append(json.dumps(line))
+        if not attempt:
+            self.seen.add(self.lines[-1])
+        self.types.update((op, arg.type_attr, node.attr[arg.type_attr].type) for arg in declared if arg.type_attr)
+        if not error and version is None:
+            self.calls.setdefault(op, []).append((attrs, unset, inputs))
+
+
+    def attempt(self, op, attrs, unset, inputs):
+        """Records a call, unless TensorFlow refuses it, or its line is long or has been recorded before."""
+        count = len(self.lines)
+        self.record(op, attrs, attempt=True, unset=unset, **inputs)
+        for line in self.lines[count:]:
+            if len(line) >= SHORT or line in self.seen:
+                self.lines.pop()
+            self.seen.add(line)
 
 
 FLOAT_UNARY = {
@@ -1639,6 +1661,114 @@ def further_spelling_cases(out):
     out.record("IdentityN", input=mixed[:1])
 
 
+DTYPES = """bfloat16 bool complex128 complex64 float16 float32 float64 int16 int32 int64 int8 uint16 uint32 uint64 uint8
+    qint8 quint8 qint16 quint16 qint32 float8_e5m2 float8_e4m3fn int4 uint4"""
+
+
+def converted(value, dtype):
+    """Returns an array with elements of another dtype. Equal elements stay equal, and small numbers stay small."""
+    if isinstance(value, list):
+        return [converted(part, dtype) for part in value]
+    if isinstance(value, Parameter):
+        return Parameter(converted(value.value, dtype), dtype.as_numpy_dtype)
+    value = np.asarray(value)
+    if dtype.is_quantized or dtype.is_integer:
+        value = np.nan_to_num(np.round(value.real.astype(np.float64)), nan=1)
+        limit = 7 if dtype.name in ("int4", "uint4") else 100
+        value = np.clip(value, -limit, limit)
+    if dtype.is_quantized:
+        return np.abs(value).astype(QUANTIZED[dtype]).view(dtype.as_numpy_dtype)
+    if dtype.is_integer:
+        return (np.abs(value) if dtype.is_unsigned else value).astype(dtype.as_numpy_dtype)
+    return (value if dtype.is_complex else value.real).astype(dtype.as_numpy_dtype)
+
+
+def smallest(calls):
+    """Returns the recorded call with the fewest elements among those with at least 3 in an input."""
+    def count(call):
+        parts = [part for value in call[2].values() for part in (value if isinstance(value, list) else [value])]
+        sizes = [np.asarray(part.value if isinstance(part, Parameter) else part).size for part in parts]
+        return (max(sizes, default=0) < 3, sum(sizes))
+
+    return min(calls, key=count)
+
+
+def numeric(op, inputs):
+    """Returns the type attributes of numeric inputs, each with the inputs that have it."""
+    by_attr = {}
+    for arg in op_def_registry.get(op).input_arg:
+        parts = inputs[arg.name] if isinstance(inputs[arg.name], list) else [inputs[arg.name]]
+        arrays = [np.asarray(part.value if isinstance(part, Parameter) else part) for part in parts]
+        if arg.type_attr and all(array.dtype.kind in "fiub" for array in arrays) and arrays:
+            by_attr.setdefault(arg.type_attr, []).append(arg.name)
+    return by_attr
+
+
+# Calls that `dtype_cases` leaves out, by op: TensorFlow rounds each step of 16-bit floats, or shapeflow lacks the dtype.
+HALVES = """Elu InvGrad LogSoftmax Qr ReciprocalGrad Selu SeluGrad Sigmoid SigmoidGrad SoftmaxCrossEntropyWithLogits Softplus
+    SoftplusGrad SparseSoftmaxCrossEntropyWithLogits TanhGrad""".split()
+LACKING = {
+    "ClipByValue": "complex64 complex128",
+    "RaggedFillEmptyRowsGrad": "complex64 complex128",
+    # TensorFlow's kernel of integers gives 0.
+    "Round": "int32 int64",
+    "ScatterNdNonAliasingAdd": "bool",
+    "SparseFillEmptyRowsGrad": "complex64 complex128",
+    "SparseSegmentSum": "int8 int16 int32 int64 uint8 uint16 uint32 uint64",
+    "SparseSegmentSumWithNumSegments": "int8 int16 int32 int64 uint8 uint16 uint32 uint64",
+    "StridedSliceGrad": "qint8 quint8 qint32 float8_e5m2 float8_e4m3fn",
+    "UnsortedSegmentSum": "int16",
+}
+# Ops whose calls without rows or with one row have operands that contradict each other, or differ by rounding.
+UNCUT = """AccumulateNV2 MatrixSolveLs RaggedGather RaggedTensorToTensor SparseSegmentMeanGrad SparseSegmentSqrtNGrad
+    SparseSegmentSumGrad StatelessRandomNormalV2 StatelessRandomUniformFullIntV2 StatelessRandomUniformIntV2
+    StatelessRandomUniformV2 StatelessShuffle StatelessTruncatedNormalV2""".split()
+# The greatest length of a line that `dtype_cases` and `size_cases` keep, because there are many.
+SHORT = 600
+
+
+def is_left_out(op, dtype):
+    return op in HALVES and dtype.name in ("float16", "bfloat16") or dtype.name in LACKING.get(op, "").split()
+
+
+def has_kernel(op, attr, dtype):
+    """Returns whether a CPU kernel of an op takes a dtype for a type attribute."""
+    for kernel in kernels.get_registered_kernels_for_op(op).kernel:
+        rules = [rule for rule in kernel.constraint if rule.name == attr]
+        if kernel.device_type == "CPU" and all(dtype in rule.allowed_values.list.type for rule in rules):
+            return True
+    return False
+
+
+def dtype_cases(out):
+    """Records a call of each op with each dtype that TensorFlow's kernels take and that has no case yet."""
+    for op, calls in sorted(out.calls.items()):
+        attrs, unset, inputs = smallest(calls)
+        for attr, names in numeric(op, inputs).items():
+            for dtype in map(tf.as_dtype, DTYPES.split()):
+                number = dtype.as_datatype_enum
+                is_new = (op, attr, number) not in out.types and not is_left_out(op, dtype)
+                if is_new and has_kernel(op, attr, number):
+                    changed = inputs | {name: converted(inputs[name], dtype) for name in names}
+                    out.attempt(op, attrs, unset, changed)
+
+
+def size_cases(out):
+    """Records a call of each op with inputs of no row and of one row, if TensorFlow takes them."""
+    for op, calls in sorted(out.calls.items()):
+        attrs, unset, inputs = smallest(calls)
+        for size in (0, 1):
+            def cut(value):
+                if isinstance(value, list):
+                    return [cut(part) for part in value]
+                is_row = not isinstance(value, Parameter) and np.ndim(value) > 0
+                return value[:size] if is_row else value
+
+            changed = {name: cut(value) for name, value in inputs.items()}
+            if op not in UNCUT:
+                out.attempt(op, attrs, unset, changed)
+
+
 FAMILIES = (
     unary_cases,
     binary_cases,
@@ -1685,6 +1815,8 @@ FAMILIES = (
     pool_gradient_cases,
     fake_quant_gradient_cases,
     further_spelling_cases,
+    dtype_cases,
+    size_cases,
 )
 
 

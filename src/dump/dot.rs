@@ -105,7 +105,7 @@ mod tests {
             0 [ shape=ellipse, label="input\nf32[b, 4]\na \"quoted\" x"]
             1 [ shape=box, label="split(axis=1, num=2)\nf32[b, 2]\nf32[b, 2]"]
             2 [ shape=box, label="sub\nf32[b, 2]\ndifference"]
-            3 [ shape=box, label="softmax(axis=-1)\nf32[b, 2]"]
+            3 [ shape=box, label="softmax\nf32[b, 2]"]
             0 -> 1 [ ]
             1 -> 2 [ label="0 %2"]
             1 -> 2 [ label="1 %1"]
@@ -113,6 +113,19 @@ mod tests {
         }
         "#);
         assert_eq!(g.to_dot(), g.to_dot());
+        Ok(())
+    }
+
+    #[test]
+    fn nodes_show_attributes_with_other_values_than_the_default() -> Result<()> {
+        let g = Graph::new();
+        let x = g.input("x", DType::F32, [4, 4])?;
+        let rows = g.constant([1])?;
+        let _ = (x.gather(rows, 0)?, x.gather(rows, 1)?);
+        let dot = g.to_dot();
+        let labels: Vec<&str> = dot.lines().filter_map(|line| line.split("label=\"").nth(1)).collect();
+        let gathers: Vec<&str> = labels.into_iter().filter(|label| label.starts_with("gather")).collect();
+        assert_eq!(gathers, [r#"gather\nf32[1, 4]"]"#, r#"gather(axis=1)\nf32[4, 1]"]"#]);
         Ok(())
     }
 }

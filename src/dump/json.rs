@@ -1,6 +1,7 @@
 //! Dumps as JSON.
 
 use serde_json::{Map, Value, json};
+use shapeflow_shape_fns::Attr;
 
 use super::Snapshot;
 use super::snapshot::{Edge, KernelView, NodeView, ValueView};
@@ -72,7 +73,7 @@ impl Snapshot {
 
 fn node_json(node: &NodeView, operands: Vec<Value>) -> Value {
     let attrs: Map<String, Value> =
-        node.attrs.iter().map(|(name, value)| (name.clone(), Value::from(value.as_str()))).collect();
+        node.attrs.iter().map(|(name, value)| (name.clone(), attr_json(value))).collect();
     let mut json = json!({
         "name": node.label,
         "op": node.op,
@@ -104,6 +105,18 @@ fn node_json(node: &NodeView, operands: Vec<Value>) -> Value {
         add("kernel", kernel.into());
     }
     json
+}
+
+/// Returns the text of an attribute. Dtypes have the names that `dtype` of a value has.
+fn attr_json(attr: &Attr) -> Value {
+    match attr {
+        Attr::DType(dtype) => dtype.tensorflow_name().into(),
+        Attr::DTypes(dtypes) => {
+            let names: Vec<&str> = dtypes.iter().map(|dtype| dtype.tensorflow_name()).collect();
+            format!("[{}]", names.join(", ")).into()
+        }
+        other => other.to_string().into(),
+    }
 }
 
 fn value_json(value: &ValueView) -> Value {
@@ -164,6 +177,7 @@ mod tests {
         let x = g.input("x", DType::F32, shape![2, ?, "n"])?;
         let _ = g.input("y", DType::I64, shape![..])?;
         let _ = x.transpose([2, 0, 1])?;
+        let _ = x.cast(DType::F16)?;
         let json: serde_json::Value =
             serde_json::from_str(&g.snapshot().to_json()).map_err(crate::Error::wrap)?;
         let output = |node: usize| &json["nodes"][node]["outputs"][0];
@@ -172,6 +186,7 @@ mod tests {
         assert_eq!(output(1)["shape"], serde_json::Value::Null);
         assert_eq!(output(2)["shape"], serde_json::json!(["n", 2, "x.1"]));
         assert_eq!(json["nodes"][2]["attrs"]["perm"], "[2, 0, 1]");
+        assert_eq!(json["nodes"][3]["attrs"]["dtype"], "float16");
         assert_eq!(json["nodes"][2]["operands"][0], "%0");
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! `Snapshot`: a stage of the compilation of a graph as plain data, from which every dump format is written.
 
-use shapeflow_shape_fns::{DType, TensorShape};
+use shapeflow_shape_fns::{Attr, DType, TensorShape};
 
 use super::StageKind;
 use super::provenance::Explainer;
@@ -62,7 +62,9 @@ pub(crate) struct NodeView {
     pub label: String,
     /// Whether the label differs from the name of the op.
     pub named: bool,
-    pub attrs: Vec<(String, String)>,
+    pub attrs: Vec<(String, Attr)>,
+    /// The texts of the values that absent attributes have, by name.
+    pub defaults: &'static [(&'static str, &'static str)],
     pub operands: Vec<Edge>,
     pub outputs: Vec<ValueView>,
     /// The line of the user's program that made the node; an imported node has none.
@@ -226,14 +228,19 @@ impl ValueView {
 }
 
 impl NodeView {
-    /// Returns the attributes that pictures show. Attributes that are false are omitted, because flags are false by
-    /// default.
-    pub(crate) fn shown_attrs(&self) -> impl Iterator<Item = (&str, &str)> {
-        let attrs = self.attrs.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        attrs.filter(|(name, value)| *value != "false" && !name.starts_with('_'))
+    /// Returns the attributes that pictures show. They leave out attributes with the default value of the op. The default
+    /// of a flag is false.
+    pub(crate) fn shown_attrs(&self) -> impl Iterator<Item = (&str, &Attr)> {
+        let attrs = self.attrs.iter().map(|(name, value)| (name.as_str(), value));
+        attrs.filter(|(name, value)| {
+            let is_default =
+                |(default_of, text): &(&str, &str)| default_of == name && value.to_string() == *text;
+            let is_shown = !matches!(value, Attr::Bool(false)) && !name.starts_with('_');
+            is_shown && !self.defaults.iter().any(is_default)
+        })
     }
 
-    /// Returns the attributes that pictures show as text, such as `axis=-1, num=2`.
+    /// Returns the attributes that pictures show as text, such as `axis=1, num=2`.
     pub(crate) fn attrs_text(&self) -> String {
         self.shown_attrs().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(", ")
     }
@@ -303,7 +310,8 @@ fn node_view(data: &GraphData, index: NodeIx, names: &DimNames, explainer: &mut 
         op: node.op.name(),
         named: label != node.op.name(),
         label,
-        attrs: node.attrs().iter().map(|(name, attr)| (name.to_string(), attr.to_string())).collect(),
+        attrs: node.attrs().iter().map(|(name, attr)| (name.to_string(), attr.clone())).collect(),
+        defaults: node.op.default_attrs(),
         operands: node.operands.iter().map(|operand| edge_of(data, *operand)).collect(),
         outputs: outputs.collect(),
         location: (!is_own_line(node.location)).then(|| node.location.to_string()),

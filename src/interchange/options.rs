@@ -4,6 +4,8 @@ use shapeflow_shape_fns::TensorShape;
 
 use super::limits::Limits;
 use crate::op::Registry;
+#[cfg(feature = "strings")]
+use crate::ops::PrintSink;
 
 /// Options of an import.
 ///
@@ -27,6 +29,9 @@ pub struct ImportOptions {
     pub signature: Option<String>,
     /// The seed of random ops that have none.
     pub random_seed: u64,
+    /// Where runs write what `Print` and `PrintV2` nodes say.
+    #[cfg(feature = "strings")]
+    pub print_sink: PrintSink,
     /// Limits on the size of the model.
     pub limits: Limits,
     /// The ops that nodes can become, by their TensorFlow spellings or their own names.
@@ -41,6 +46,8 @@ impl Default for ImportOptions {
             feeds: Vec::new(),
             signature: None,
             random_seed: 0,
+            #[cfg(feature = "strings")]
+            print_sink: PrintSink::default(),
             limits: Limits::default(),
             ops: Registry::builtin(),
         }
@@ -104,8 +111,8 @@ impl ImportOptions {
         self
     }
 
-    /// Sets the seed of the nodes `Multinomial`, `RandomShuffle`, `RandomStandardNormal`, `RandomUniform`,
-    /// `RandomUniformInt` and `TruncatedNormal` that have no seed of their own.
+    /// Sets the seed of the nodes `Multinomial`, `RandomGamma`, `RandomPoissonV2`, `RandomShuffle`, `RandomStandardNormal`,
+    /// `RandomUniform`, `RandomUniformInt` and `TruncatedNormal` that have no seed of their own.
     ///
     /// A graph has no state: every run has the same numbers, and every node has numbers of its own. A node whose
     /// attributes `seed` and `seed2` are not both 0 has the numbers of TensorFlow's first run on a CPU. The other nodes
@@ -114,6 +121,16 @@ impl ImportOptions {
     #[must_use]
     pub fn random_seed(mut self, seed: u64) -> ImportOptions {
         self.random_seed = seed;
+        self
+    }
+
+    /// Sets where runs write what `Print` and `PrintV2` nodes say. The default is standard error.
+    ///
+    /// A `Print` writes when a run computes its result. A `PrintV2` writes when a run computes a node that depends on it.
+    #[cfg(feature = "strings")]
+    #[must_use]
+    pub fn print_sink(mut self, sink: PrintSink) -> ImportOptions {
+        self.print_sink = sink;
         self
     }
 

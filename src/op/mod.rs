@@ -114,6 +114,8 @@ pub struct OpDef {
     refusal: Option<Arc<str>>,
     /// The names of the attributes; none if the definition does not say.
     attrs: Option<&'static [&'static str]>,
+    /// The texts of the values that absent attributes have, by name.
+    defaults: &'static [(&'static str, &'static str)],
     /// Whether the op divides operand 0 by operand 1.
     divides: bool,
     outputs: fn(&Attrs, usize) -> usize,
@@ -149,6 +151,7 @@ impl OpDef {
             names: None,
             refusal: None,
             attrs: None,
+            defaults: &[],
             divides: false,
             outputs: one_output,
             shape_fn: None,
@@ -226,6 +229,12 @@ impl OpDef {
         self
     }
 
+    /// Declares the values that absent attributes have, each as text. Dumps leave out an attribute that has this value.
+    pub(crate) const fn defaults(mut self, values: &'static [(&'static str, &'static str)]) -> OpDef {
+        self.defaults = values;
+        self
+    }
+
     /// Declares that the op divides operand 0 by operand 1. A builder call with integers and a constant zero among the
     /// divisors is refused.
     pub(crate) const fn divides(mut self) -> OpDef {
@@ -290,6 +299,11 @@ impl OpDef {
     /// Returns the names of the attributes; none if the definition does not say.
     pub(crate) fn attr_names(&self) -> Option<&'static [&'static str]> {
         self.attrs
+    }
+
+    /// Returns the texts of the values that absent attributes have, by name.
+    pub(crate) fn default_attrs(&self) -> &'static [(&'static str, &'static str)] {
+        self.defaults
     }
 
     pub(crate) fn is_division(&self) -> bool {

@@ -70,7 +70,9 @@ pub use nn::{DataFormat, Padding, clip_by_global_norm};
 pub use quantize::{Quantization, QuantizeMode, QuantizeOptions, quantized_concat};
 pub use sparse::{SetOperation, sparse_concat};
 #[cfg(feature = "strings")]
-pub use string::{CsvOptions, ExampleFeature, ParsedFeature, string_format, string_join};
+pub use string::{
+    CsvOptions, ExampleFeature, ParsedFeature, PrintOptions, PrintSink, string_format, string_join,
+};
 
 /// The families of ops.
 static FAMILIES: &[&[&[&OpDef]]] = &[

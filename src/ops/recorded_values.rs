@@ -49,6 +49,7 @@ fn check(def: &OpDef, case: &serde_json::Value, line: &str) {
     match (run(def, &attrs, &operands), case["outputs"].as_array()) {
         (Ok(outputs), Some(expected)) => {
             assert_eq!(outputs.len(), expected.len(), "{line}");
+            check_defaults(def, &attrs, &operands, &outputs, line);
             for (output, expected) in outputs.iter().zip(expected) {
                 check_tensor(output, &json_tensor(expected), line);
             }
@@ -56,6 +57,21 @@ fn check(def: &OpDef, case: &serde_json::Value, line: &str) {
         (Err(_), None) => {}
         (Ok(outputs), None) => panic!("expected an error, got {outputs:?}\n{line}"),
         (Err(error), Some(_)) => panic!("{error}\n{line}"),
+    }
+}
+
+/// Checks that a call without the attributes that have default values gives the same.
+fn check_defaults(def: &OpDef, attrs: &Attrs, operands: &[Tensor], expected: &[Tensor], line: &str) {
+    let is_default = |name: &str, attr: &Attr| def.default_attrs().contains(&(name, &*attr.to_string()));
+    let mut given = Attrs::new();
+    for (name, attr) in attrs.iter().filter(|(name, attr)| !is_default(name, attr)) {
+        given.insert(name.to_string(), attr.clone());
+    }
+    if given != *attrs {
+        let outputs = run(def, &given, operands).unwrap_or_else(|error| panic!("{error}\n{line}"));
+        for (output, expected) in outputs.iter().zip(expected) {
+            check_tensor(output, expected, line);
+        }
     }
 }
 

@@ -7,6 +7,8 @@ mod imports;
 mod large_checkpoint;
 mod mutated;
 mod positions;
+mod prints;
+mod recorded_dtypes;
 mod roundtrip;
 mod samples;
 mod saved_models;

@@ -22,6 +22,8 @@ mod list_output;
 mod lists;
 mod node;
 mod placeholder;
+#[cfg(feature = "strings")]
+mod print;
 mod random;
 mod regions;
 mod resource;
@@ -313,6 +315,10 @@ impl<'a, 'g> Importer<'a, 'g> {
         }
         if is_random_op(op) {
             return self.random_node(frame, index, name, present);
+        }
+        #[cfg(feature = "strings")]
+        if matches!(op, "Print" | "PrintV2") {
+            return self.print_node(frame, index, name, present);
         }
         self.op(frame, index, name, inputs)
     }

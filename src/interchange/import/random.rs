@@ -17,14 +17,17 @@ use super::importer::Importer;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{IntoParam, IntoShapeArg};
 use crate::op::OpDef;
+use crate::ops::array::concat;
 use crate::ops::random::state::PHILOX;
-use crate::ops::random::{categorical, shuffle, stateless};
+use crate::ops::random::{categorical, gamma, poisson, shuffle, stateless};
 use crate::tensor::Tensor;
 
 /// Returns the op that makes the numbers of a random op of TensorFlow.
 fn definition(op: &str) -> Option<&'static OpDef> {
     Some(match op {
         "Multinomial" => &categorical::OF_STATE,
+        "RandomGamma" => &gamma::OF_STATE,
+        "RandomPoissonV2" => &poisson::OF_STATE,
         "RandomShuffle" => &shuffle::OF_STATE,
         "RandomStandardNormal" => &stateless::NORMAL_OF_STATE,
         "RandomUniform" => &stateless::UNIFORM_OF_STATE,
@@ -91,7 +94,17 @@ impl<'a, 'g> Importer<'a, 'g> {
                 let classes = dtype("output_dtype").unwrap_or(DType::I64);
                 builder.data_all(&state).attr("output_dtype", classes)
             }
-            ("RandomShuffle" | "Multinomial", _) => {
+            ("RandomGamma" | "RandomPoissonV2", [parameter]) => {
+                // The op of this crate takes the shape of the result, which ends with the shape of the parameter.
+                let sizes = parameter.value.shape_tensor_as(first.value.dtype())?;
+                let shape = concat(&[first.value, sizes], 0)?;
+                let builder = builder.size("shape", shape).data_all(&state).data(parameter.value);
+                match op {
+                    "RandomGamma" => builder,
+                    _ => builder.attr("dtype", dtype("dtype").unwrap_or(DType::I64)),
+                }
+            }
+            ("RandomShuffle" | "Multinomial" | "RandomGamma" | "RandomPoissonV2", _) => {
                 return damaged(format!("{op} must not have {} inputs", inputs.len()));
             }
             _ => {

@@ -72,6 +72,7 @@ impl<'g> Value<'g> {
 
 pub(crate) static DEF: OpDef = OpDef::compute("gather", lower)
     .attrs(&["batch_dims"])
+    .defaults(&[("axis", "0"), ("batch_dims", "0")])
     .operands(&[Operand::Data("params"), Operand::Data("indices"), Operand::Structure("axis")])
     .shape_fn(shapeflow_shape_fns::array::gather)
     .dtype_rule(dtypes)

@@ -87,6 +87,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("gather_nd", lower)
+    .defaults(&[("batch_dims", "0")])
     .operands(&[Operand::Data("params"), Operand::Data("indices")])
     .shape_fn(shape)
     .dtype_rule(dtypes)

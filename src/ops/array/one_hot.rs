@@ -50,6 +50,7 @@ impl<'g> Value<'g> {
 
 pub(crate) static DEF: OpDef = OpDef::compute("one_hot", lower)
     .attrs(&["axis", "dtype"])
+    .defaults(&[("axis", "-1")])
     .operands(&[
         Operand::Data("indices"),
         Operand::Size("depth"),

@@ -58,6 +58,7 @@ impl<'g> Value<'g> {
 
 pub(crate) static DEF: OpDef = OpDef::compute("reverse_sequence", lower)
     .attrs(&["seq_dim", "batch_dim"])
+    .defaults(&[("batch_dim", "0")])
     .operands(&[Operand::Data("input"), Operand::Data("seq_lengths")])
     .shape_fn(shape)
     .dtype_rule(dtypes)

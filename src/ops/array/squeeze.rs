@@ -34,6 +34,7 @@ impl<'g> Value<'g> {
 
 pub(crate) static DEF: OpDef = OpDef::compute("squeeze", lower)
     .attrs(&["axis"])
+    .defaults(&[("axis", "[]")])
     .operands(&[Operand::Data("x")])
     .shape_fn(shapeflow_shape_fns::array::squeeze)
     .dtype_rule(dtype::unary::any)

@@ -38,6 +38,7 @@ pub fn stack<'g>(values: &[Value<'g>], axis: i64) -> Result<Value<'g>> {
 
 pub(crate) static DEF: OpDef = OpDef::compute("stack", lower)
     .attrs(&["axis"])
+    .defaults(&[("axis", "0")])
     .operands(&[Operand::Variadic("values..")])
     .shape_fn(shapeflow_shape_fns::array::stack)
     .dtype_rule(dtypes)

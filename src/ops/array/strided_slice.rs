@@ -83,6 +83,13 @@ impl<'g> Value<'g> {
 
 pub(crate) static DEF: OpDef = OpDef::compute("strided_slice", lower)
     .attrs(&["begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask"])
+    .defaults(&[
+        ("begin_mask", "0"),
+        ("end_mask", "0"),
+        ("ellipsis_mask", "0"),
+        ("new_axis_mask", "0"),
+        ("shrink_axis_mask", "0"),
+    ])
     .operands(&[Operand::Data("x"), Operand::Size("begin"), Operand::Size("end"), Operand::Size("strides")])
     .shape_fn(shapeflow_shape_fns::array::strided_slice)
     .dtype_rule(dtype::unary::any)

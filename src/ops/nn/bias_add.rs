@@ -65,12 +65,14 @@ impl<'g> Value<'g> {
 
 pub(crate) static DEF: OpDef = OpDef::compute("bias_add", lower)
     .operands(&[Operand::Data("value"), Operand::Data("bias")])
+    .defaults(&[("data_format", "\"NHWC\"")])
     .shape_fn(shape_fns::nn::bias_add)
     .dtype_rule(dtype::binary::numeric)
     .tensorflow(&[TfOp::new("BiasAdd"), TfOp::new("BiasAddV1")]);
 
 pub(crate) static GRADIENT: OpDef = OpDef::compute("bias_add_grad", lower_gradient)
     .operands(&[Operand::Data("out_backprop")])
+    .defaults(&[("data_format", "\"NHWC\"")])
     .shape_fn(shape_fns::nn::bias_add_grad)
     .dtype_rule(dtype::unary::numeric)
     .tensorflow(&[TfOp::new("BiasAddGrad")]);

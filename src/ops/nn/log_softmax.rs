@@ -40,6 +40,7 @@ impl<'g> Value<'g> {
 /// The default axis is the last one.
 pub(crate) static DEF: OpDef = OpDef::compute("log_softmax", lower)
     .attrs(&[])
+    .defaults(&[("axis", "-1")])
     .operands(&[Operand::Data("logits"), Operand::Structure("axis")])
     .shape_fn(shape_fns::nn::softmax)
     .dtype_rule(dtype::unary::float)

@@ -99,6 +99,7 @@ pub(crate) static MAX: OpDef = OpDef::composite("max_pool", |cx, values| {
     build(cx, values, "max")
 })
 .operands(&[Operand::Data("input"), Operand::Size("ksize"), Operand::Size("strides")])
+.defaults(&[("data_format", "\"NHWC\"")])
 .tensorflow(&[TfOp::new("MaxPool"), TfOp::new("MaxPoolV2")]);
 
 pub(crate) static AVG: OpDef = OpDef::composite("avg_pool", |cx, values| {
@@ -106,6 +107,7 @@ pub(crate) static AVG: OpDef = OpDef::composite("avg_pool", |cx, values| {
     build(cx, values, "mean")
 })
 .operands(&[Operand::Data("value")])
+.defaults(&[("data_format", "\"NHWC\"")])
 .tensorflow(&[TfOp::new("AvgPool")]);
 
 /// Pads the operand and reduces its windows.

@@ -38,6 +38,7 @@ impl<'g> Value<'g> {
 /// The default axis is the last one.
 pub(crate) static DEF: OpDef = OpDef::compute("softmax", lower)
     .attrs(&[])
+    .defaults(&[("axis", "-1")])
     .operands(&[Operand::Data("logits"), Operand::Structure("axis")])
     .shape_fn(shape_fns::nn::softmax)
     .dtype_rule(dtype::unary::float)

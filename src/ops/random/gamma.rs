@@ -63,7 +63,7 @@ static OF_SEED: OpDef = OpDef::host("random_gamma", |cx| {
 })
 .tensorflow(&[TfOp::new("StatelessRandomGammaV2")]);
 
-static OF_STATE: OpDef = OpDef::host("random_gamma_of_state", |cx| {
+pub(crate) static OF_STATE: OpDef = OpDef::host("random_gamma_of_state", |cx| {
     let stream = of_state(cx, cx.inputs() - 4)?;
     run(cx, stream)
 })

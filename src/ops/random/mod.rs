@@ -13,9 +13,9 @@
 mod binomial;
 pub(crate) mod categorical;
 mod draws;
-mod gamma;
+pub(crate) mod gamma;
 mod philox;
-mod poisson;
+pub(crate) mod poisson;
 mod samples;
 pub(crate) mod shuffle;
 pub(crate) mod state;

@@ -5,7 +5,9 @@ use std::panic::Location;
 use shapeflow_shape_fns::{Attrs, DType};
 
 use super::draws::{Draws, fill_samples, greatest_count, reals, wrong_parameter};
-use super::state::of_seed;
+use super::philox::Philox;
+use super::state::{of_seed, of_state};
+use super::stateless::check_state;
 use crate::dtype;
 use crate::error::Result;
 use crate::graph::{IntoOperand, IntoShapeArg, Value};
@@ -49,18 +51,40 @@ impl<'g> Value<'g> {
     }
 }
 
-pub(crate) static ALL: &[&OpDef] = &[&DEF];
+pub(crate) static ALL: &[&OpDef] = &[&DEF, &OF_STATE];
 
-static DEF: OpDef = OpDef::host("random_poisson", run)
-    .operands(&[Operand::Size("shape"), Operand::Data("seed"), Operand::Data("lam")])
-    .shape_fn(shapeflow_shape_fns::random::numbers)
-    .dtype_rule(|operands, attrs| {
-        let (seed, rate) = operands.split_at(operands.len().saturating_sub(1));
-        dtype::indices(seed, 0)?;
-        check_count(rate)?;
-        count_dtype(attrs)
-    })
-    .tensorflow(&[TfOp::new("StatelessRandomPoisson")]);
+static DEF: OpDef = OpDef::host("random_poisson", |cx| {
+    let stream = of_seed(cx, cx.inputs() - 2)?;
+    run(cx, stream)
+})
+.operands(&[Operand::Size("shape"), Operand::Data("seed"), Operand::Data("lam")])
+.shape_fn(shapeflow_shape_fns::random::numbers)
+.dtype_rule(|operands, attrs| {
+    let (seed, rate) = operands.split_at(operands.len().saturating_sub(1));
+    dtype::indices(seed, 0)?;
+    check_count(rate)?;
+    count_dtype(attrs)
+})
+.tensorflow(&[TfOp::new("StatelessRandomPoisson")]);
+
+/// An op for import only: the counts of a key, a counter and the number of an algorithm.
+pub(crate) static OF_STATE: OpDef = OpDef::host("random_poisson_of_state", |cx| {
+    let stream = of_state(cx, cx.inputs() - 4)?;
+    run(cx, stream)
+})
+.operands(&[
+    Operand::Size("shape"),
+    Operand::Data("key"),
+    Operand::Data("counter"),
+    Operand::Data("alg"),
+    Operand::Data("lam"),
+])
+.shape_fn(shapeflow_shape_fns::random::numbers)
+.dtype_rule(|operands, attrs| {
+    check_state(operands, 1)?;
+    check_count(&operands[operands.len() - 1..])?;
+    count_dtype(attrs)
+});
 
 /// Checks that the operands have dtypes of counts.
 pub(super) fn check_count(operands: &[DType]) -> Result<()> {
@@ -82,8 +106,7 @@ fn is_count(dtype: DType) -> bool {
     matches!(dtype, DType::F16 | DType::F32 | DType::F64 | DType::I32 | DType::I64)
 }
 
-fn run(cx: &mut HostCx<'_>) -> Result<()> {
-    let stream = of_seed(cx, cx.inputs() - 2)?;
+fn run(cx: &mut HostCx<'_>, stream: Philox) -> Result<()> {
     let rate = cx.input(cx.inputs() - 1)?;
     let (rates, sizes) = (reals(rate.clone())?, rate.sizes().to_vec());
     let greatest = greatest_count(count_dtype(cx.attrs())?[0]);

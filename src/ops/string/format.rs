@@ -113,12 +113,25 @@ impl Elements<'_> {
 
 /// Writes one element.
 fn element(dtype: DType, bytes: &[u8], out: &mut Vec<u8>) {
+    match number_text(dtype, bytes) {
+        Some(text) => out.extend(text.as_bytes()),
+        None if dtype == DType::String => {
+            out.push(b'"');
+            out.extend(escaped(bytes));
+            out.push(b'"');
+        }
+        None => out.push(b'?'),
+    }
+}
+
+/// Returns the text of a number or a bool; `None` for an element of another dtype.
+pub(super) fn number_text(dtype: DType, bytes: &[u8]) -> Option<String> {
     macro_rules! read {
         ($T:ty) => {
             <$T>::from_ne_bytes(bytes.try_into().expect("an element has the size of its dtype"))
         };
     }
-    let text = match dtype {
+    Some(match dtype {
         DType::Bool => read!(u8).to_string(),
         DType::I8 => read!(i8).to_string(),
         DType::I16 => read!(i16).to_string(),
@@ -132,15 +145,13 @@ fn element(dtype: DType, bytes: &[u8], out: &mut Vec<u8>) {
         DType::BF16 => roundtrip(bf16::from_bits(read!(u16)).to_f64(), true),
         DType::F32 => roundtrip(read!(f32).into(), true),
         DType::F64 => roundtrip(read!(f64), false),
-        DType::String => return quoted_string(bytes, out),
-        _ => "?".to_string(),
-    };
-    out.extend(text.as_bytes());
+        _ => return None,
+    })
 }
 
-/// Writes a string in quotes, with C's escapes for control characters. Bytes from 0x80 on stay.
-fn quoted_string(bytes: &[u8], out: &mut Vec<u8>) {
-    out.push(b'"');
+/// Returns the bytes of a string with C's escapes for quotes, backslashes and control characters. Bytes from 0x80 on stay.
+pub(super) fn escaped(bytes: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(bytes.len());
     for &byte in bytes {
         match byte {
             b'\n' => out.extend(b"\\n"),
@@ -151,5 +162,5 @@ fn quoted_string(bytes: &[u8], out: &mut Vec<u8>) {
             _ => out.push(byte),
         }
     }
-    out.push(b'"');
+    out
 }

@@ -29,6 +29,7 @@ pub(crate) mod join;
 pub(crate) mod length;
 pub(crate) mod ngrams;
 mod number;
+pub(crate) mod print;
 mod re2;
 pub(crate) mod reduce_join;
 pub(crate) mod regex;
@@ -49,6 +50,7 @@ pub use csv::CsvOptions;
 pub use example::{ExampleFeature, ParsedFeature};
 pub use format::string_format;
 pub use join::string_join;
+pub use print::{PrintOptions, PrintSink};
 
 /// Every op of the family.
 pub(crate) static ALL: &[&[&OpDef]] = &[

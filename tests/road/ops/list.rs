@@ -228,6 +228,7 @@ pub const OPS: &[(&str, usize)] = &[
     ("random_normal", 1),
     ("random_normal_of_state", 1),
     ("random_poisson", 1),
+    ("random_poisson_of_state", 1),
     ("random_shuffle_of_state", 1),
     ("random_state", 1),
     ("random_state_and_algorithm", 1),

@@ -38,7 +38,7 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         let call = g.param(Call::new(op), &mut params, "num_samples", &[count], false)?;
         return g.add_step(call, &data, &params, props);
     }
-    if op.starts_with("random_gamma") || matches!(op, "random_poisson" | "random_binomial") {
+    if op.starts_with("random_gamma") || op.starts_with("random_poisson") || op == "random_binomial" {
         return distribution(g, op, data);
     }
     let integers = [DType::I32, DType::I64, DType::U32, DType::U64];
@@ -74,7 +74,9 @@ fn distribution(
 ) -> Option<ValueIndex> {
     let size = g.rng.range_inclusive(0, 3);
     let floats: &[DType] = match op {
-        "random_binomial" | "random_poisson" => &[DType::F16, DType::F32, DType::F64],
+        "random_binomial" | "random_poisson" | "random_poisson_of_state" => {
+            &[DType::F16, DType::F32, DType::F64]
+        }
         _ => &[DType::F16, DType::BF16, DType::F32, DType::F64],
     };
     let dtype = *g.rng.choose(floats);
