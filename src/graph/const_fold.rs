@@ -58,7 +58,12 @@ impl GraphData {
             let node = &self.nodes[index.at()];
             let foldable =
                 matches!(node.op.body, Body::Compute(_) | Body::Contraction { .. } | Body::Constant);
-            if seen.len() > MAX_NODES || !foldable || !node.values().all(|value| self.is_small(value)) {
+            // A dimension in an attribute has no value before the run.
+            let mut is_known =
+                node.derived().iter().all(|(_, dims)| dims.iter().all(|dim| dim.as_known().is_some()));
+            node.attrs().symbols(&mut |_| is_known = false);
+            let is_small = is_known && node.values().all(|value| self.is_small(value));
+            if seen.len() > MAX_NODES || !foldable || !is_small {
                 return None;
             }
             stack.push((index, true));
