@@ -14,7 +14,8 @@ These cases are left out, because ours differ on purpose:
 - max and min of an empty row beside rows with infinities: TensorFlow's result of a row of -inf is the lowest number;
 - variance: TensorFlow computes E[x*x] - E[x]*E[x]; the test compares with a tolerance;
 - gather_nd with an index outside its row, where TensorFlow reads another row;
-- ops that TensorFlow refuses and ours do: sort, argsort, top_k, argmax. Loops over lists check them.
+- ops that TensorFlow refuses and ours do: sort, argsort, top_k, argmax. Loops over lists check them;
+- log_softmax: TensorFlow normalizes over the values of all rows.
 """
 
 import itertools
@@ -245,6 +246,59 @@ def constructions(x):
             )
 
 
+def axes(x):
+    """Yields further cases: ops along one axis or several axes."""
+    rank, depth, listed = x.shape.rank, x.ragged_rank, x.to_list()
+    for axis in range(-1, rank):
+        yield "bounding_shape_along", [axis % rank], lambda a=axis: x.bounding_shape(axis=a % rank)
+        yield "softmax", [axis], lambda a=axis: tf.nn.softmax(x, axis=a)
+        for exclusive, reverse in itertools.product((0, 1), repeat=2):
+            yield "cumsum", [axis, exclusive, reverse], lambda a=axis, e=exclusive, r=reverse: tf.cumsum(
+                x, axis=a, exclusive=bool(e), reverse=bool(r)
+            )
+    for some in itertools.combinations(range(rank), 2):
+        yield "reverse", list(some), lambda a=some: tf.reverse(x, axis=list(a))
+    for multiples in itertools.product((1, 2), repeat=rank):
+        if sum(multiples) == rank + 2:
+            yield "tile_all", list(multiples), lambda m=multiples: tf.tile(x, list(m))
+    yield "tile_all", [3] + [1] * (rank - 2) + [0], lambda: tf.tile(x, [3] + [1] * (rank - 2) + [0])
+    ints = tf.cast(tf.abs(x), tf.int32)
+    for axis in (-1, *range(depth, rank + 1)):
+        yield "one_hot", [3, axis], lambda a=axis: tf.one_hot(ints, 3, on_value=2.0, off_value=-1.0, axis=a, dtype=tf.float64)
+    table = tf.reshape(tf.range(20, dtype=tf.float64), [10, 2])
+    yield "gather_dense", [0], lambda: tf.gather(table, ints, axis=0)
+    # TensorFlow reads another row where an index lies outside its row, so these indices lie in their rows.
+    for axis in range(1, rank):
+        sizes = x.flat_values.shape[axis - depth :][:1] if axis > depth else x.row_lengths(axis=axis)
+        sizes = sizes.flat_values if isinstance(sizes, tf.RaggedTensor) else sizes
+        end = min([int(size) for size in sizes], default=1) - 1
+        if end >= 0:
+            for indices in ([end], [end, 0], [[0, end], [end, end // 2]]):
+                yield "gather_axis", [axis, indices], lambda a=axis, i=indices: tf.gather(x, tf.constant(i, tf.int64), axis=a)
+    if listed and all(listed):
+        last = [len(row) - 1 for row in listed]
+        yield "gather_column", last, lambda: tf.gather(x, tf.constant(last, tf.int64), axis=1, batch_dims=1)
+        some = [[0, end, end // 2] for end in last]
+        yield "gather_rows", [1, some], lambda: tf.gather(x, tf.constant(some, tf.int64), axis=1, batch_dims=1)
+        if rank > 2:
+            ends = [min(len(item) for item in row) - 1 for row in listed]
+            pairs = [[end, 0] for end in ends]
+            if min(ends) >= 0:
+                yield "gather_rows", [2, pairs], lambda: tf.gather(x, tf.constant(pairs, tf.int64), axis=2, batch_dims=1)
+    if rank == 3 and depth == 1:
+        sizes = [x.nrows(), x.flat_values.shape[1], 2]
+        dense = tf.reshape(tf.range(tf.reduce_prod(sizes)), sizes)
+        scores = tf.matmul(x, x, transpose_b=True)
+        yield "matmul_dense", [], lambda: tf.matmul(x, tf.cast(dense, tf.float64))
+        yield "matmul_rows", [], lambda: scores
+        yield "matmul_columns", [], lambda: tf.matmul(x, x, transpose_a=True)
+        yield "matmul_scores", [], lambda: tf.matmul(scores, x)
+    deep = [[[0] if row else [] for row in rows] for rows in listed] if depth > 1 else []
+    if any(any(rows) for rows in deep):
+        indices = tf.ragged.constant(deep, dtype=tf.int64, ragged_rank=2)
+        yield "gather_deep", [deep], lambda: tf.gather(x, indices, axis=2, batch_dims=2)
+
+
 def main():
     made = inputs()
     lines = []
@@ -257,7 +311,7 @@ def main():
         flat = x.flat_values.numpy()
         lines.append({"splits": splits, "uniform": uniform, "sizes": list(flat.shape), "flat": flat.reshape(-1).tolist()})
     counts = {}
-    for generators in ((cases, selections), (constructions,)):
+    for generators in ((cases, selections), (constructions,), (axes,)):
         for index, x in enumerate(made):
             for op, arguments, function in itertools.chain(*(generator(x) for generator in generators)):
                 try:

@@ -1,7 +1,7 @@
 //! `const_fold`: the value of a node that depends only on constants, while the graph is built.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use shapeflow_shape_fns::{Attr, Attrs, Dim, PartialElements, TensorShape};
+use shapeflow_shape_fns::PartialElements;
 
 use super::{GraphData, NodeIx, ValueIx};
 use crate::eval::{MAX_ELEMENTS, elements_of, evaluate};
@@ -58,8 +58,12 @@ impl GraphData {
             let node = &self.nodes[index.at()];
             let foldable =
                 matches!(node.op.body, Body::Compute(_) | Body::Contraction { .. } | Body::Constant);
-            let is_small = node.values().all(|value| self.is_small(value));
-            if seen.len() > MAX_NODES || !foldable || !is_small || !has_known_sizes(node.attrs()) {
+            // A dimension in an attribute has no value before the run.
+            let mut is_known =
+                node.derived().iter().all(|(_, dims)| dims.iter().all(|dim| dim.as_known().is_some()));
+            node.attrs().symbols(&mut |_| is_known = false);
+            let is_small = is_known && node.values().all(|value| self.is_small(value));
+            if seen.len() > MAX_NODES || !foldable || !is_small {
                 return None;
             }
             stack.push((index, true));
@@ -74,15 +78,4 @@ impl GraphData {
         let count = sizes.iter().try_fold(1usize, |count, &size| count.checked_mul(size));
         count.is_some_and(|count| count <= MAX_ELEMENTS)
     }
-}
-
-/// Returns whether no attribute depends on the sizes of a run.
-fn has_known_sizes(attrs: &Attrs) -> bool {
-    let is_known = |shape: &TensorShape| shape.dims().is_some_and(|dims| dims.iter().all(Dim::is_known));
-    attrs.iter().all(|(_, attr)| match attr {
-        Attr::Elements(elements) => elements.elements().iter().all(Dim::is_known),
-        Attr::Shape(shape) => is_known(shape),
-        Attr::Shapes(shapes) => shapes.iter().all(is_known),
-        _ => true,
-    })
 }

@@ -55,6 +55,7 @@ pub(crate) mod shape;
 pub(crate) mod shape_n;
 pub(crate) mod size;
 pub(crate) mod slice;
+mod slice_items;
 pub(crate) mod slice_with;
 pub(crate) mod space_to_batch_nd;
 pub(crate) mod space_to_depth;

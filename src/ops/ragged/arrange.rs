@@ -108,7 +108,8 @@ impl<'g> RaggedValue<'g> {
             1 if multiple == 0 => self.slice_with(&[SliceItem::All, SliceItem::span(0, 0)])?.ragged(),
             1 => {
                 // Each row is taken `multiple` times, and the copies are joined to one row.
-                let numbers = numbers(self.nrows())?.expand_dims(1)?.tile([1, multiple])?.reshape([-1])?;
+                let each = numbers(self.nrows())?.expand_dims(1)?.tile([1, multiple])?;
+                let numbers = each.reshape([self.nrows() * multiple])?;
                 let copies = take(self.into(), numbers)?.ragged()?;
                 let splits = copies.row_splits().slice_with(&[SliceItem::from(..).step(multiple)])?;
                 let uniform = self.partition().uniform_row_length().map(|length| length * multiple);

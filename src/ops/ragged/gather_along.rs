@@ -199,7 +199,7 @@ fn gather<'g>(x: AnyValue<'g>, indices: AnyValue<'g>, axis: usize, batch: usize)
 }
 
 /// Returns the indices. The run fails unless they have one entry along axis 0 for each row.
-fn same_count<'g>(rows: RaggedValue<'g>, indices: AnyValue<'g>) -> Result<AnyValue<'g>> {
+pub(super) fn same_count<'g>(rows: RaggedValue<'g>, indices: AnyValue<'g>) -> Result<AnyValue<'g>> {
     let (graph, count, got) = (rows.graph(), rows.nrows(), indices.count()?);
     let flat = match graph.same_dim(&count, &got) {
         Some(true) => return Ok(indices),

@@ -6,29 +6,6 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{RaggedValue, Value};
 
 impl<'g> RaggedValue<'g> {
-    /// Moves the inner axes of the flat values. `perm` has every axis; axis 0 and the partitioned axes stay in their places,
-    /// because the columns of rows of different lengths are no rows.
-    ///
-    /// As [`Value::transpose`] on the flat values.
-    ///
-    /// # Errors
-    /// `perm` moves axis 0 or a partitioned axis, or is not a permutation of the axes.
-    #[track_caller]
-    pub fn transpose(self, perm: &[i64]) -> Result<RaggedValue<'g>> {
-        let _call = self.graph().open_call();
-        let depth = self.ragged_rank();
-        let rank = rank_of(self)?;
-        let stays = |axis: usize| perm.get(axis) == Some(&(axis as i64));
-        if perm.len() != rank || !(0..=depth).all(stays) {
-            let message = "the partitioned axes of a ragged value cannot be transposed".to_string();
-            return Err(unmoved(self, message)
-                .with_help("use to_tensor, which pads the rows, and transpose the dense value"));
-        }
-        let inner: Vec<i64> =
-            std::iter::once(0).chain(perm[depth + 1..].iter().map(|axis| axis - depth as i64)).collect();
-        self.map_flat_values(|flat| flat.transpose(inner))
-    }
-
     /// Pads the inner axes of the flat values with zeros. `paddings` has every axis; it is zero for axis 0 and the partitioned axes.
     ///
     /// As [`Value::pad`] on the flat values.
@@ -48,7 +25,8 @@ impl<'g> RaggedValue<'g> {
         self.map_flat_values(|flat| flat.pad(&paddings[depth..]))
     }
 
-    /// Refuses: a slice of one size does not fit rows of different lengths. [`slice_with`](Self::slice_with) cuts each row.
+    /// Refuses: a slice of one size does not fit rows of different lengths. [`slice_with`](Self::slice_with) cuts each row to a
+    /// range, as in `rt.slice_with(&slice![.., 1..3])`.
     ///
     /// It is there for its message, for every shape and dtype. Adds no op. TensorFlow has no such op.
     ///

@@ -157,7 +157,7 @@ fn dense_values_become_ragged_ones() {
         RaggedValue::from_tensor(x, 1).unwrap().into(),
         RaggedValue::from_tensor(x, 2).unwrap().into(),
         RaggedValue::from_tensor(x, 2).unwrap().merge_rows().unwrap().into(),
-        RaggedValue::from_tensor(x, 1).unwrap().matmul(g.constant([[1.0], [10.0]]).unwrap()).unwrap().into(),
+        RaggedValue::from_tensor(x, 1).unwrap().matmul(g.constant([[1.0], [10.0]]).unwrap()).unwrap(),
     ];
     let exe = g.compile(&outputs).unwrap();
     let x = Tensor::from([[[1.0, 2.0]], [[3.0, 4.0]]]);

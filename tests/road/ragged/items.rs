@@ -100,11 +100,6 @@ fn mistakes_are_refused_with_advice() {
         "use SliceItem::span(i, i + 1)",
     );
     refused(
-        x.transpose(&[1, 0]).map(AnyValue::from),
-        "the partitioned axes of a ragged value cannot",
-        "to_tensor",
-    );
-    refused(
         x.pad(&[[0, 0], [1, 1]]).map(AnyValue::from),
         "the partitioned axes of a ragged value cannot",
         "concat",

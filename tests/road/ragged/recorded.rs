@@ -282,11 +282,12 @@ fn difference(got: Result<RaggedItem>, case: &Case) -> Option<String> {
 /// Returns whether ours differs from TensorFlow on purpose:
 /// - a position after a new axis selects the only row; TensorFlow's Python code fails on an attribute;
 /// - a uniform axis without rows keeps its size in `bounding_shape` and `to_tensor`; TensorFlow says 0 and then refuses it,
-///   because the static shape has the size;
+///   because the static shape has the size; it refuses sums along axis 0 of it too;
 /// - a negative axis of `bounding_shape` counts from the end; TensorFlow refuses it;
 /// - a scalar beside rows with inner axes is broadcast; TensorFlow refuses it;
 /// - such an axis of another size than 1 is not squeezed; TensorFlow finds no row of another length;
 /// - a softmax along an axis before the last partitioned one; TensorFlow needs rows of one length;
+/// - a product of no matrices, which TensorFlow refuses;
 /// - a reduced axis that is kept has size 1; TensorFlow gives it size 0 where a row that it reduces has no rows.
 fn differs_on_purpose(case: &Case, x: &RaggedTensor) -> bool {
     let has_empty_uniform = x
@@ -295,6 +296,8 @@ fn differs_on_purpose(case: &Case, x: &RaggedTensor) -> bool {
         .any(|partition| partition.nrows() == 0 && partition.uniform_row_length().is_some());
     match case.op.as_str() {
         "slice" => case.expected["error"] == "AttributeError",
+        "cumsum" => has_empty_uniform && case.expected.get("error").is_some(),
+        "matmul_columns" | "matmul_scores" => x.nrows() == 0,
         "softmax" => {
             let axis = case.arguments[0].as_i64().unwrap();
             axis >= 0 && axis < x.ragged_rank() as i64
@@ -379,5 +382,5 @@ fn ragged_ops_give_the_recorded_results() {
         .map(|(op, all)| format!("{op}: {} cases\n{}", all.len(), all[..all.len().min(4)].join("\n")))
         .collect();
     assert!(lines.is_empty(), "{}", lines.join("\n"));
-    assert!(count > 10_100, "only {count} cases");
+    assert!(count > 12_000, "only {count} cases");
 }

@@ -38,7 +38,7 @@ fn refused_calls_have_the_line_of_the_program() -> Result<()> {
         error(x.reduce_sum(7)),
         error(x.reduce_sum([1, 1])),
         error(RaggedValue::from_row_splits(unranked, ids)),
-        error(x.transpose(&[1, 0])),
+        error(x.transpose(&[1, 1])),
         error(x.pad(&[[0, 0], [1, 0]])),
         error(x.slice(&[0], &[1])),
         error(x.unique()),
@@ -71,7 +71,7 @@ fn refused_calls_have_the_line_of_the_program() -> Result<()> {
 
 /// A function of the program that builds with ragged values.
 fn first_of_rows<'g>(x: RaggedValue<'g>) -> Result<Value<'g>> {
-    x.transpose(&[1, 0])?.to_tensor()
+    x.transpose(&[1, 1])?.to_tensor()
 }
 
 #[test]

@@ -63,6 +63,15 @@ pub fn in_graph<'g>(op: &str, arguments: &[Json], x: RaggedValue<'g>) -> Option<
             let indices = graph.constant(indices(arguments[1].as_array().unwrap())).unwrap();
             x.gather_batched(indices, ints[0], 1)
         }
+        "matmul_dense" => {
+            let count = x.row_lengths().unwrap().shape().dims().unwrap()[0].as_known().unwrap() as usize;
+            let sizes = [count, x.shape().dims().unwrap()[2].as_known().unwrap() as usize, 2];
+            let elements = (0..sizes.iter().product::<usize>()).map(|place| place as f64).collect();
+            x.matmul(graph.constant(Tensor::from_vec(&sizes, elements).unwrap()).unwrap())
+        }
+        "matmul_rows" => x.matmul_transposed(x, false, true),
+        "matmul_columns" => x.matmul_transposed(x, true, false),
+        "matmul_scores" => x.matmul_transposed(x, false, true).and_then(|scores| scores.ragged()?.matmul(x)),
         "gather_deep" => {
             let indices = deep_ints(x, arguments[0].as_array().unwrap());
             x.gather_batched(indices, 2, 2)

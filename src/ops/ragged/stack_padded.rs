@@ -1,0 +1,47 @@
+//! `stack_padded`: dense values of different lengths as one dense value.
+
+use std::panic::Location;
+
+use super::partition::{dim_value, splits_of_lengths};
+use super::select::no_values;
+use crate::error::Result;
+use crate::graph::{IntoOperand, RaggedValue, RowPartitionValue, Value};
+use crate::ops::concat;
+
+impl<'g> RaggedValue<'g> {
+    /// Stacks dense values along a new axis 0. Values shorter than the longest one along axis 0 end with `default`, a scalar or a
+    /// value that broadcasts to the inner axes. Returns the stack and the lengths.
+    ///
+    /// `[a, d..], [b, d..], … -> [k, max(a, b, …), d..], i64[k]`, any dtype. As torch's `pad_sequence` with `batch_first`.
+    /// The rows are copied on the host.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, RaggedValue, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let (x, y) = (g.constant([1, 2, 3])?, g.constant([4])?);
+    /// let stacked = RaggedValue::stack_padded(&[x, y], -1)?;
+    /// let [padded, lengths] = g.compile(stacked)?.run(&[])?;
+    /// assert_eq!(padded, Tensor::from([[1, 2, 3], [4, -1, -1]]));
+    /// assert_eq!(lengths, Tensor::from([3i64, 1]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// There are no values, a value is a scalar or has an unknown rank, or dtypes or inner sizes differ.
+    #[doc(alias = "pad_sequence")]
+    #[track_caller]
+    pub fn stack_padded(values: &[Value<'g>], default: impl IntoOperand<'g>) -> Result<[Value<'g>; 2]> {
+        let Some(first) = values.first() else {
+            return Err(no_values("stack_padded", Location::caller()));
+        };
+        let graph = first.graph();
+        let _call = graph.open_call();
+        let flat = concat(values, 0)?;
+        let lengths = values.iter().map(|value| dim_value(graph, value.dim(0)?)?.reshape([1i64]));
+        let lengths = concat(&lengths.collect::<Result<Vec<Value<'g>>>>()?, 0)?;
+        let splits = splits_of_lengths(lengths)?;
+        let rows = RowPartitionValue::new("splits", splits, splits, None)?;
+        Ok([RaggedValue::new(flat, &[rows]).to_tensor_with(default, &[])?, lengths])
+    }
+}
