@@ -83,7 +83,7 @@ fn uniform_axes_keep_their_sizes() {
     // Uniform axes are transposed as dense ones.
     let g = Graph::new();
     let dense = g.constant([[[1, 2], [3, 4], [5, 6]]]).unwrap();
-    let pairs = RaggedValue::from_uniform_row_length(dense.reshape([3, 2]).unwrap(), 3).unwrap();
+    let pairs = RaggedValue::from_uniform_row_length(dense.reshape([3, 2]).unwrap(), 3, None).unwrap();
     let moved = pairs.transpose(&[1, 0, 2]).unwrap();
     assert_eq!(moved.shape_text(), "[3, 1, 2]");
     let got = g.compile(moved).unwrap().run_named(&[]).unwrap().ragged_at(0).unwrap();
