@@ -49,8 +49,8 @@ impl<'g> RaggedValue<'g> {
             );
             return Err(refuse(self.graph(), ErrorKind::Shape, message));
         };
-        let dtype = self.row_splits().dtype();
-        let column = |axis: i64| indices.slice_with(&[SliceItem::Rest, SliceItem::at(axis)])?.cast(dtype);
+        let column =
+            |axis: i64| indices.slice_with(&[SliceItem::Rest, SliceItem::at(axis)])?.cast(DType::I64);
         let (mut value, mut at) = (AnyValue::Ragged(self), column(0)?);
         for axis in 1..count {
             value = match value {
@@ -59,7 +59,7 @@ impl<'g> RaggedValue<'g> {
                     ragged.values()
                 }
                 AnyValue::Dense(values) => {
-                    let inner = indices.slice_with(&[SliceItem::Rest, (axis..).into()])?.cast(dtype)?;
+                    let inner = indices.slice_with(&[SliceItem::Rest, (axis..).into()])?.cast(DType::I64)?;
                     return values.gather_nd(concat(&[at.expand_dims(-1)?, inner], -1)?).map(AnyValue::Dense);
                 }
             };
@@ -131,8 +131,9 @@ impl<'g> RaggedValue<'g> {
 
 /// Returns the position of item `column` of row `row` in the values, for each pair. The run fails if there is no such item.
 pub(super) fn position<'g>(x: RaggedValue<'g>, rows: Value<'g>, columns: Value<'g>) -> Result<Value<'g>> {
-    let splits = x.row_splits();
-    let (rows, columns) = (rows.cast(splits.dtype())?, columns.cast(splits.dtype())?);
+    // A position of 64 bits may be out of range of i32.
+    let [splits, rows, columns] = [x.row_splits(), rows, columns].map(|value| value.cast(DType::I64));
+    let (splits, rows, columns) = (splits?, rows?, columns?);
     x.graph().op(&POSITION).data(splits).data(rows).data(columns).finish()
 }
 

@@ -167,7 +167,11 @@ pub(super) fn cut<'g>(
                 if position < 0 { (lengths + known).ok()? } else { known }
             }
             None => {
-                let position = dim_value(graph, position.clone())?.cast(dtype)?;
+                let mut position = dim_value(graph, position.clone())?;
+                if dtype == DType::I32 {
+                    position = position.maximum(i64::from(i32::MIN))?.minimum(i64::from(i32::MAX))?;
+                }
+                let position = position.cast(dtype)?;
                 let wraps = position.less(zero)?.cast(dtype)?;
                 (lengths * wraps + position).ok()?
             }

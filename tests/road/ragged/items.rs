@@ -86,6 +86,19 @@ fn an_index_outside_its_row_fails_the_run() {
 }
 
 #[test]
+fn an_index_beyond_32_bits_is_out_of_range_of_short_splits() {
+    let g = Graph::new();
+    let x = g.ragged_input_with_row_splits_dtype("x", DType::F64, 1, shape![], DType::I32).unwrap();
+    for indices in [[[1i64 << 32, 0]], [[0, 1 << 32]]] {
+        let indices = g.constant(indices).unwrap();
+        let exe = g.compile(x.gather_nd(indices).unwrap()).unwrap();
+        let rows = of_rows(&vec![vec![1.0], vec![2.0, 3.0]]);
+        let refused = exe.feed("x", &rows).run().unwrap_err();
+        assert!(refused.message().contains("got 4294967296"), "{refused}");
+    }
+}
+
+#[test]
 fn mistakes_are_refused_with_advice() {
     let g = Graph::new();
     let x = g.ragged_constant(&ragged![[1, 2, 3], [4]]).unwrap();
