@@ -25,7 +25,7 @@ impl<'g> RaggedValue<'g> {
     /// an axis before the last partitioned one, the elements of the same place in all rows that are long enough are sorted.
     /// TensorFlow's `tf.sort` refuses ragged values. Runs on the host.
     ///
-    /// As [`Value::sort`] of every row.
+    /// As [`Value::sort`](crate::Value::sort) of every row.
     ///
     /// ```
     /// use shapeflow::{AnyValue, Graph, ragged};
@@ -55,7 +55,7 @@ impl<'g> RaggedValue<'g> {
 
     /// Returns the indices along `axis` of the elements that [`RaggedValue::sort`] returns: i64.
     ///
-    /// As [`Value::argsort`] of every row.
+    /// As [`Value::argsort`](crate::Value::argsort) of every row.
     ///
     /// # Errors
     /// As [`RaggedValue::sort`].
@@ -78,7 +78,7 @@ impl<'g> RaggedValue<'g> {
     /// `[n, (r), ..] -> [n, (min(r, k)), ..], i64[n, (min(r, k)), ..]`. Of equal elements, the one with the lower index comes
     /// first; NaN counts as the largest. TensorFlow's `tf.math.top_k` refuses ragged values. Runs on the host.
     ///
-    /// As [`Value::top_k`] of every row.
+    /// As [`Value::top_k`](crate::Value::top_k) of every row.
     ///
     /// ```
     /// use shapeflow::{AnyValue, Graph, ragged};

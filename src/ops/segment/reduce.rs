@@ -83,9 +83,9 @@ fn fill(output: &mut TensorViewMut<'_>, value: Scalar) {
         return;
     }
     let value = crate::expr::eval_cast(value, dtype.part().unwrap_or(dtype));
-    let size = dtype.size_bytes().unwrap_or(16);
+    let size = dtype.size_bytes().expect("the dtype rule accepts numbers only");
     let mut pattern = [0; 16];
-    let Some(()) = value.write_bytes(&mut pattern[..size]) else { return };
+    value.write_bytes(&mut pattern[..size]).expect("an element has room for one of its parts");
     for element in output.bytes_mut().chunks_exact_mut(size) {
         element.copy_from_slice(&pattern[..size]);
     }
