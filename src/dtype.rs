@@ -93,10 +93,13 @@ impl Class {
         }
     }
 
-    fn example(self) -> &'static str {
+    /// Returns a dtype of the class, as Rust spells it, to which elements of a dtype outside the class can be cast.
+    fn example(self, given: DType) -> &'static str {
         match self {
             Class::Integer => "DType::I64",
             Class::Bool | Class::Bits => "DType::Bool",
+            Class::Complex if given == DType::F64 => "DType::C128",
+            Class::Complex => "DType::C64",
             _ => "DType::F32",
         }
     }
@@ -134,12 +137,22 @@ pub(crate) fn common(dtypes: &[DType], from: usize, to: usize, class: Class) -> 
         return match [first, other].map(|dtype| dtype == DType::String) {
             [true, false] => refuse_with_help(message, string_help(from, operand, other)),
             [false, true] => refuse_with_help(message, string_help(operand, from, first)),
-            _ => refuse(message)
-                .map_err(|error| error.with_casts(vec![(operand, spelled(first)), (from, spelled(other))])),
+            _ => {
+                // A real number cannot hold a complex one.
+                let casts = [(operand, other, first), (from, first, other)]
+                    .into_iter()
+                    .filter(|(_, given, to)| class.contains(*to) && (to.is_complex() || !given.is_complex()));
+                let casts: Vec<(usize, String)> =
+                    casts.map(|(operand, _, to)| (operand, spelled(to))).collect();
+                match casts.is_empty() {
+                    true => refuse(message),
+                    false => refuse(message).map_err(|error| error.with_casts(casts)),
+                }
+            }
         };
     }
     if !class.contains(first) {
-        let (name, example) = (class.name(), class.example());
+        let (name, example) = (class.name(), class.example(first));
         let message = format!("the element type must be {name}, got {first} in operand {from}");
         // Only scalars can be cast, and not to strings.
         return match (first, class) {

@@ -228,8 +228,8 @@ impl ValueView {
 }
 
 impl NodeView {
-    /// Returns the attributes that pictures show. They leave out attributes with the default value of the op. The default
-    /// of a flag is false.
+    /// Returns the attributes that pictures show. They leave out attributes with the default value of the op. The
+    /// default of a flag is false.
     pub(crate) fn shown_attrs(&self) -> impl Iterator<Item = (&str, &Attr)> {
         let attrs = self.attrs.iter().map(|(name, value)| (name.as_str(), value));
         attrs.filter(|(name, value)| {
@@ -344,13 +344,6 @@ impl Graph {
     /// Takes a snapshot of the graph, for dumps.
     pub fn snapshot(&self) -> Snapshot {
         Snapshot::of_graph(&self.read(), StageKind::Graph)
-    }
-
-    /// Returns the requirements that inference could not decide and a run checks, as text.
-    pub fn guards(&self) -> Vec<String> {
-        let data = self.read();
-        let names = data.dim_names();
-        data.table.guards().iter().map(|record| names.guard(&record.guard)).collect()
     }
 
     /// Returns all requirements that a run checks: the names that calls made equal ([`Graph::merges`]), and the

@@ -76,7 +76,7 @@ impl Graph {
             let index = match value.index() {
                 Ok(index) => index,
                 Err(error) => {
-                    refused.push(error);
+                    refused.push(error.or_at(location));
                     continue;
                 }
             };

@@ -3,6 +3,7 @@
 use shapeflow_shape_fns::{Dim, Guard, PartialElements};
 
 use super::bindings::Bindings;
+use super::input_bindings::note_attr_symbols;
 use crate::compile::{CompiledProgram, locate};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::eval::{SizedInference, SizedOperand, infer_sizes};
@@ -97,7 +98,8 @@ pub(super) fn infer_on_sizes(
     }
     let attrs = node.attrs().substitute(&mut |symbol| bindings.known(symbol));
     let inferred = infer_sizes(&node.op, node.given, &attrs, operands);
-    Some(inferred.map_err(|error| run_error(graph, index, error)))
+    let refuse = |error| note_attr_symbols(graph, node.attrs(), bindings, run_error(graph, index, error));
+    Some(inferred.map_err(refuse))
 }
 
 /// Returns the message about a guard that does not hold: the requirement, and the values of its dims.

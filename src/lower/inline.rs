@@ -169,7 +169,7 @@ impl Partitioner<'_> {
         }
         self.access[value.at()] = access;
         for value in self.known_before(node) {
-            self.store_for(value, MaterializeReason::ReadFromMemory, cluster);
+            self.store_for(value, MaterializeReason::ReadByPlanner, cluster);
         }
     }
 }

@@ -115,7 +115,7 @@ pub(crate) fn partition(
         pending.stored = Some(MaterializeReason::Output);
     }
     for &value in watched {
-        this.store(value, MaterializeReason::ReadFromMemory, 0);
+        this.store(value, MaterializeReason::ReadByPlanner, 0);
     }
     for index in (0..graph.nodes.len() as u32).rev().map(NodeIx) {
         this.settle(index);
@@ -180,11 +180,15 @@ impl Partitioner<'_> {
             self.placements[value.at()] = self.single_node_placement(index, value);
             self.note_producer(value, depth);
         }
+        let reader = match node.op.body {
+            Body::Contraction { .. } => MaterializeReason::ReadByMatMul,
+            _ => MaterializeReason::ReadByHostKernel,
+        };
         for &operand in &node.operands {
-            self.store(operand, MaterializeReason::ReadFromMemory, depth);
+            self.store(operand, reader, depth);
         }
         for value in self.known_before(index) {
-            self.store(value, MaterializeReason::ReadFromMemory, depth);
+            self.store(value, MaterializeReason::ReadByPlanner, depth);
         }
     }
 
@@ -316,11 +320,11 @@ impl Partitioner<'_> {
             for cluster in pending.uses.into_iter().map(|(cluster, _)| cluster).chain(pending.readers) {
                 self.store_for(source, reason, cluster);
                 for &other in &required {
-                    self.store_for(other, MaterializeReason::ReadFromMemory, cluster);
+                    self.store_for(other, MaterializeReason::ReadByPlanner, cluster);
                 }
             }
             for other in required {
-                self.store(other, MaterializeReason::ReadFromMemory, pending.depth);
+                self.store(other, MaterializeReason::ReadByPlanner, pending.depth);
             }
             return;
         }

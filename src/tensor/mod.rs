@@ -250,6 +250,7 @@ impl Tensor {
     ///
     /// # Errors
     /// `DType`: the elements are not strings.
+    #[track_caller]
     pub fn as_strings(&self) -> Result<Strings<'_>> {
         self.view().as_strings()
     }

@@ -22,6 +22,7 @@ mod einsum;
 mod element_props;
 mod env_vars;
 mod equal_calls;
+mod error_advice;
 mod error_messages;
 mod error_snapshots;
 #[cfg(feature = "strings")]

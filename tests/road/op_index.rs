@@ -12,6 +12,13 @@ use crate::builder_docs::{Builder, FAMILIES, family};
 /// The length of a sentence that does not stand alone, such as `Returns the same elements.`
 const SHORT: usize = 32;
 
+/// Sentences above the table of a family: its folder, and the text.
+const NOTES: [(&str, &str); 1] = [(
+    "ops/reduce",
+    "[`Axes::keep_dims`](crate::Axes::keep_dims) keeps the reduced axes with size 1 (`keepdims` in numpy, `keepdim` in \
+     torch): `x.reduce_sum(Axes::of(1).keep_dims())`.\n\n",
+)];
+
 impl Builder {
     /// Returns the first sentences of the documentation, without links.
     fn meaning(&self) -> String {
@@ -80,7 +87,11 @@ fn index() -> String {
         the names that numpy and torch give the op, and other names. The search of this page finds all names.\n"
         .to_string();
     for (folder, title) in FAMILIES {
-        let _ = write!(text, "\n# {title}\n\n| op | what it does | computed by | TensorFlow | elsewhere |\n");
+        let note = NOTES.iter().find(|(noted, _)| noted == folder).map_or("", |(_, note)| note);
+        let _ = write!(
+            text,
+            "\n# {title}\n\n{note}| op | what it does | computed by | TensorFlow | elsewhere |\n"
+        );
         text.push_str("|---|---|---|---|---|\n");
         for builder in family(folder) {
             let code =

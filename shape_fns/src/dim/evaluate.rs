@@ -264,7 +264,7 @@ mod tests {
                     assert_eq!(eval(&up), fits(q + i128::from(wide != q * by)), "ceil {a} / {b}");
                     assert_eq!(
                         Dim::known(a)
-                            .floordiv(&Dim::known(b))
+                            .floordiv(Dim::known(b))
                             .ok()
                             .and_then(|dim| dim.as_known())
                             .map(i128::from),

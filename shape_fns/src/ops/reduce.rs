@@ -108,13 +108,13 @@ macro_rules! reductions {
 
 reductions! {
     /// Sums the elements.
-    sum = Some(0), Dim::checked_add;
+    sum = Some(0), |x, y| x.checked_add(y);
     /// Multiplies the elements.
-    prod = Some(1), Dim::checked_mul;
+    prod = Some(1), |x, y| x.checked_mul(y);
     /// Takes the greatest element.
-    max = None, Dim::max;
+    max = None, |x, y| x.max(y);
     /// Takes the least element.
-    min = None, Dim::min;
+    min = None, |x, y| x.min(y);
 }
 
 /// Sets the single element that an integer vector reduces to. `empty` is the result for an empty vector.

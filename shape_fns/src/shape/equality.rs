@@ -16,7 +16,7 @@ impl TensorShape {
     /// An unknown rank is neither equal nor unequal to anything. A symbol is equal to itself.
     ///
     /// ```
-    /// use shapeflow_shape_fns::shape;
+    /// # use shapeflow_shape_fns::shape;
     /// assert_eq!(shape![2, 3].same(&shape![2, 3]), Some(true));
     /// assert_eq!(shape![2, ?].same(&shape![3, ?]), Some(false));
     /// assert_eq!(shape![2, ?].same(&shape![2, ?]), None);
@@ -43,7 +43,7 @@ impl TensorShape {
     /// equals an unknown dimension.
     ///
     /// ```
-    /// use shapeflow_shape_fns::shape;
+    /// # use shapeflow_shape_fns::shape;
     /// assert!(shape![1, ?].equals_v2(&shape![1, "n"]) && shape![..].equals_v2(&shape![..]));
     /// assert!(!shape![1, ?].equals_v2(&shape![1, 2]));
     /// ```
@@ -62,7 +62,7 @@ impl TensorShape {
     /// [`TensorShape::same`].
     ///
     /// ```
-    /// use shapeflow_shape_fns::shape;
+    /// # use shapeflow_shape_fns::shape;
     /// assert!(shape![2, 3].definitely_equals(&shape![2, 3]));
     /// assert!(!shape![2, ?].definitely_equals(&shape![2, ?]) && !shape![..].definitely_equals(&shape![..]));
     /// ```

@@ -32,7 +32,7 @@ impl TensorShape {
     /// A dimension is negative or invalid.
     ///
     /// ```
-    /// use shapeflow_shape_fns::{TensorShape, shape};
+    /// # use shapeflow_shape_fns::{TensorShape, shape};
     /// let shape = shape![2, "batch", ?];
     /// assert_eq!(TensorShape::from_proto(&shape.as_proto()?)?, shape);
     /// assert_eq!(shape![..].as_proto()?, [0x18, 1]);

@@ -14,7 +14,7 @@ impl TensorShape {
     /// antisymmetric up to the choice of symbols.
     ///
     /// ```
-    /// use shapeflow_shape_fns::shape;
+    /// # use shapeflow_shape_fns::shape;
     /// assert!(shape![2, 3].is_subtype_of(&shape![2, ?]) && shape![2, ?].is_subtype_of(&shape![..]));
     /// assert!(!shape![2, ?].is_subtype_of(&shape![2, 3]) && !shape![..].is_subtype_of(&shape![?]));
     /// assert!(shape![..].is_subtype_of(&shape![..]));
@@ -39,7 +39,7 @@ impl TensorShape {
     /// the result is this shape.
     ///
     /// ```
-    /// use shapeflow_shape_fns::shape;
+    /// # use shapeflow_shape_fns::shape;
     /// assert_eq!(shape![2, 3].most_specific_common_supertype([&shape![2, 4]]), shape![2, ?]);
     /// assert_eq!(shape![2, 2].most_specific_common_supertype([&shape![3, 3]]), "[?0, ?0]".parse()?);
     /// assert_eq!(shape![2].most_specific_common_supertype([&shape![2], &shape![2, 2]]), shape![..]);
@@ -57,7 +57,7 @@ impl TensorShape {
     /// Returns the [`TensorShape::most_specific_common_supertype`] of the two shapes.
     ///
     /// ```
-    /// use shapeflow_shape_fns::shape;
+    /// # use shapeflow_shape_fns::shape;
     /// assert_eq!(shape![2, ?, 3].most_specific_compatible_shape(&shape![2, 5, 3]), shape![2, ?, 3]);
     /// ```
     #[must_use]

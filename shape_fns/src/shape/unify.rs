@@ -27,7 +27,7 @@ impl TensorShape {
     /// (`Shapes [1, ?] and [2, 3] are not compatible, got 1 and 2 at axis 0`), or a dimension is invalid.
     ///
     /// ```
-    /// use shapeflow_shape_fns::shape;
+    /// # use shapeflow_shape_fns::shape;
     /// assert_eq!(shape![?, 3].merge_with(&shape![2, ?])?, shape![2, 3]);
     /// assert_eq!(shape!["n", "n"].merge_with(&shape![2, ?])?, shape![2, 2]);
     /// assert_eq!(shape![..].merge_with(&shape![2, ?])?, shape![2, ?]);
@@ -52,7 +52,7 @@ impl TensorShape {
     /// and symmetric, but not transitive.
     ///
     /// ```
-    /// use shapeflow_shape_fns::shape;
+    /// # use shapeflow_shape_fns::shape;
     /// assert!(shape![1, ?].is_compatible_with(&shape![?, 3]) && shape![..].is_compatible_with(&shape![1]));
     /// assert!(!shape![1, ?].is_compatible_with(&shape![2, 3]) && !shape![1].is_compatible_with(&shape![1, 1]));
     /// assert!(!shape!["n", "n"].is_compatible_with(&shape![2, 3]));

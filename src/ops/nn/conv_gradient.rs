@@ -110,10 +110,10 @@ pub(super) fn spread<'g>(x: Value<'g>, axis: usize, stride: i64) -> Result<Value
     paddings[axis + 1][1] = Dim::known(stride - 1);
     let spread = padded(x.expand_dims(axis as i64 + 1)?, &paddings, Scalar::zero(x.dtype()))?;
     let mut merged = dims.clone();
-    merged[axis] = dim(dims[axis].checked_mul(&Dim::known(stride)))?;
+    merged[axis] = dim(dims[axis].checked_mul(Dim::known(stride)))?;
     let spread = spread.reshape(&merged[..])?;
     // The zeros after the last element are cut off.
-    let last = dim(dim(dims[axis].checked_sub(&one))?.checked_mul(&Dim::known(stride)))?;
+    let last = dim(dim(dims[axis].checked_sub(&one))?.checked_mul(Dim::known(stride)))?;
     merged[axis] = dim(dim(last.checked_add(&one))?.max(&zero))?;
     spread.slice([0, 0, 0, 0], &merged[..])
 }
