@@ -1769,6 +1769,18 @@ def size_cases(out):
                 out.attempt(op, attrs, unset, changed)
 
 
+def device_algorithm_cases(out):
+    """Algorithm 3 lets the device choose. The CPU chooses Philox."""
+    key, counter = (value.numpy() for value in tf.raw_ops.StatelessRandomGetKeyCounter(seed=np.array([1, 2])))
+    state = {"key": key, "counter": counter, "alg": np.int32(3)}
+    for op in ("StatelessRandomUniformV2", "StatelessRandomNormalV2", "StatelessTruncatedNormalV2"):
+        out.record(op, {"dtype": tf.float32}, shape=P([5]), **state)
+    out.record("StatelessRandomUniformFullIntV2", {"dtype": tf.int64}, shape=P([5]), **state)
+    out.record("StatelessRandomUniformIntV2", shape=P([5]), **state, minval=np.int32(-3), maxval=np.int32(9))
+    out.record("StatelessShuffle", value=i32(*range(9)), **state)
+    out.record("StatelessRandomGammaV3", shape=P([4]), **state, alpha=np.float32(3.5))
+
+
 FAMILIES = (
     unary_cases,
     binary_cases,
@@ -1817,6 +1829,7 @@ FAMILIES = (
     further_spelling_cases,
     dtype_cases,
     size_cases,
+    device_algorithm_cases,
 )
 
 

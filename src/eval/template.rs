@@ -47,7 +47,10 @@ impl Template {
             return Err(Error::new(ErrorKind::Compile, Phase::Compile, "the op has no compute body"));
         };
         let (promised, shape) = call.outputs[output];
-        let rank = shape.rank().unwrap_or(0);
+        let Some(rank) = shape.rank() else {
+            let message = "the rank of a result that a body computes must be known";
+            return Err(Error::new(ErrorKind::Compile, Phase::Compile, message));
+        };
         let mut cx = CallCx { typed: call, next_axis: rank as u32, error: None };
         let axes: SmallVec<[Index; 4]> = (0..rank as u32).map(|axis| Index::axis(Axis(axis))).collect();
         let lowered = caught(op.name(), "body", || Ok(lower(&mut cx, output, &axes)));

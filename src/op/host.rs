@@ -7,8 +7,11 @@ use shapeflow_shape_fns::{Attrs, DType};
 
 use super::host_threads::HostThreads;
 use super::prepared::PreparedNode;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::tensor::{BufferPool, Tensor, TensorView, TensorViewMut};
+
+/// Maximum number of tensor lists that lie one inside the other. Dropping and comparing lists recurses into their items.
+const MAX_LIST_DEPTH: usize = 256;
 
 /// A kernel written in Rust, for output shapes that depend on data, sorts, scans, and users' own code.
 pub trait HostKernel: Send + Sync + 'static {
@@ -227,12 +230,18 @@ impl<'a> HostCx<'a> {
     /// Makes a finished tensor output `i`.
     ///
     /// # Errors
-    /// There is no output `i`, or the tensor has another dtype than the dtype rule promised.
+    /// There is no output `i`, the tensor has another dtype than the dtype rule promised, or more than 256 lists lie one
+    /// inside the other.
     pub fn set_output(&mut self, i: usize, tensor: Tensor) -> Result<()> {
         let output = self.slot(i)?;
         if tensor.dtype() != output.dtype {
             let message = format!("output {i} must be {}, got {}", output.dtype, tensor.dtype());
             return Err(Error::msg(message));
+        }
+        let depth = tensor.view().list_depth();
+        if depth > MAX_LIST_DEPTH {
+            let message = format!("tensor lists may nest at most {MAX_LIST_DEPTH} levels, got {depth}");
+            return Err(Error::new(ErrorKind::Memory, Phase::Run, message));
         }
         output.made = Some(HostOutput::Tensor(tensor));
         Ok(())

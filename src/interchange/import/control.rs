@@ -10,6 +10,7 @@ use super::frame::{Frame, damaged};
 use super::importer::Importer;
 use crate::control::{LoopOptions, LoopRegions};
 use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::expr::{Scalar, eval_cast};
 use crate::graph::Value;
 use crate::tensor::Tensor;
 
@@ -244,23 +245,31 @@ fn truth(value: Value<'_>) -> Result<Value<'_>> {
     }
     match dtype {
         DType::Bool => Ok(value),
+        DType::String => value.not_equal(value.graph().constant("")?),
         _ if dtype.is_integer() || dtype.is_float() => value.not_equal(value.zeros_like()?),
         _ => {
-            let message =
-                format!("a predicate must be a bool, a number or a tensor with axes, got a {dtype} scalar");
+            let message = format!(
+                "a predicate must be a bool, a number, a string or a tensor with axes, got a {dtype} scalar"
+            );
             Err(Error::new(ErrorKind::DType, Phase::Build, message))
         }
     }
 }
 
 /// Returns whether TensorFlow takes the tensor for true: a scalar that is not 0, a string that is not empty, or a
-/// tensor of rank 1 or more that has elements.
+/// tensor of rank 1 or more that has elements. A zero with a sign is false, and NaN is true.
 pub(super) fn is_true(tensor: &Tensor) -> bool {
     if !tensor.sizes().is_empty() {
         return !tensor.is_empty();
     }
     match tensor.as_strings() {
         Ok(strings) => strings.iter().any(|string| !string.is_empty()),
-        Err(_) => tensor.view().bytes().iter().any(|byte| *byte != 0),
+        Err(_) => {
+            let bytes = tensor.view().bytes();
+            match Scalar::from_bytes(tensor.dtype(), bytes) {
+                Some(scalar) => eval_cast(scalar, DType::Bool) == Scalar::Bool(true),
+                None => bytes.iter().any(|byte| *byte != 0),
+            }
+        }
     }
 }

@@ -38,6 +38,8 @@ pub(super) struct Importer<'a, 'g> {
     pub item_shapes: HashMap<ValueId, TensorShape>,
     /// The number of loops whose bodies and conditions the import builds now, one inside the other.
     pub open_loops: usize,
+    /// The names of the functions whose calls the import builds now, one inside the other.
+    pub open_functions: Vec<&'a str>,
     /// Whether a placeholder that has a default becomes an input, as a placeholder without a default does.
     pub ignores_defaults: bool,
     /// All nodes that the import has built so far, also inside functions.
@@ -77,6 +79,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             reader_dtypes: HashMap::new(),
             item_shapes: HashMap::new(),
             open_loops: 0,
+            open_functions: Vec::new(),
             ignores_defaults: false,
             built: Vec::new(),
             input_names: HashMap::new(),

@@ -71,10 +71,9 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let mut read = index.to_vec();
     let mut padded = Vec::new();
     for (axis, position) in read.iter_mut().enumerate() {
-        let (Some(before), Some(dim)) = (before.get(axis), source.get(axis)) else { continue };
-        if target.get(axis) != Some(dim) {
-            *position = position.clone() - Index::constant(before.clone());
-            padded.push((axis, dim.clone()));
+        if target[axis] != source[axis] {
+            *position = position.clone() - Index::constant(before[axis].clone());
+            padded.push((axis, source[axis].clone()));
         }
     }
     mirrored(cx, &mut read, &padded, i64::from(symmetric))
