@@ -124,6 +124,16 @@ impl GraphData {
         regions.into_iter().map(|region| region.downcast_ref().expect("regions are `RegionGraph`")).collect()
     }
 
+    /// Calls `f` with this graph, and then with every graph inside its nodes.
+    pub(super) fn for_each_graph(&self, f: &mut dyn FnMut(&GraphData)) {
+        f(self);
+        for index in 0..self.nodes.len() {
+            for region in self.regions(NodeIx(index as u32)) {
+                region.graph.for_each_graph(f);
+            }
+        }
+    }
+
     /// Drops the elements of earlier values that symbols of the region stand for.
     fn forget_symbols(&mut self, checkpoint: &Checkpoint) {
         let first_node = checkpoint.nodes as u32;
