@@ -1545,6 +1545,35 @@ def distribution_cases(out):
                 out.record("StatelessRandomBinomial", {"dtype": dtype}, shape=P([3, 5, 5]), seed=seed, **given)
             given = {"counts": np.float64(50), "probs": np.float64(0.625)}
             out.record("StatelessRandomBinomial", {"dtype": dtype}, shape=P([4]), seed=seed, **given)
+    for seed in seeds:
+        for dtype in (np.float32, np.float64, np.float16):
+            inf = dtype(np.inf)
+            # Numbers from normal, uniform and exponential proposals, with the deciding bound below and above the mean.
+            low = np.array([-2, 0.5, 2, -inf, -inf, -5, -1, 1.25], dtype)
+            high = np.array([1, 0.75, inf, 0.5, -1.5, -4, inf, 40], dtype)
+            given = {"means": dtype(0.25), "stddevs": dtype(0.5), "minvals": low, "maxvals": high}
+            out.record("StatelessParameterizedTruncatedNormal", shape=P([7, 8]), seed=seed, **given)
+            out.record("StatelessParameterizedTruncatedNormal", shape=P([0, 8]), seed=seed, **given)
+            given = {"means": np.array([[0], [3]], dtype), "stddevs": np.array([1, 2, 4], dtype)}
+            given |= {"minvals": dtype(-1), "maxvals": np.array([5], dtype)}
+            out.record("StatelessParameterizedTruncatedNormal", shape=P([2, 2, 2, 3]), seed=seed, **given)
+            given = {"means": dtype(1), "stddevs": dtype(2), "minvals": dtype(-1), "maxvals": dtype(4)}
+            out.record("StatelessParameterizedTruncatedNormal", shape=P([5]), seed=seed, **given)
+            out.record("StatelessParameterizedTruncatedNormal", shape=P([]), seed=seed, **given)
+    for dtype in (np.float32, np.float64, np.float16):
+        given = {"means": dtype(1), "stdevs": dtype(2), "minvals": dtype(-1), "maxvals": dtype(4)}
+        out.record("ParameterizedTruncatedNormal", {"seed": 3, "seed2": 5}, shape=P([50, 5]), **given)
+        high = np.array([5, 7], dtype)
+        given = {"means": np.array([0, 3], dtype), "stdevs": dtype(2), "minvals": np.array([-1], dtype), "maxvals": high}
+        out.record("ParameterizedTruncatedNormal", {"seed": 3, "seed2": 5}, shape=P([2, 3, 2]), **given)
+        out.record("ParameterizedTruncatedNormal", {"seed": 7}, shape=P([2]), **given)
+    for given in (
+        {"means": f32(0), "stddevs": f32(0), "minvals": f32(-1), "maxvals": f32(1)},
+        {"means": f32(0), "stddevs": f32(1), "minvals": f32(1), "maxvals": f32(1)},
+        {"means": f32(0), "stddevs": f32(1), "minvals": f32(-np.inf), "maxvals": f32(np.inf)},
+        {"means": f32(0, 1), "stddevs": f32(1), "minvals": f32(-1), "maxvals": f32(1)},
+    ):
+        out.record("StatelessParameterizedTruncatedNormal", shape=P([3]), seed=seed, **given, error=True)
     out.record("StatelessShuffle", value=i32(1, 2), **(state | {"alg": np.int32(2)}), error=True)
     out.record("StatelessMultinomial", logits=np.zeros((2, 0), np.float32), num_samples=P(5), seed=seed, error=True)
     out.record("StatelessRandomGammaV2", shape=P([2]), seed=seed, alpha=f32(1), error=True)

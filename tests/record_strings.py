@@ -381,18 +381,19 @@ def csv_cases(out):
     out.record("DecodeCSV", {"select_cols": [1]}, records=s("a,b,c,d"), record_defaults=texts, error=True)
 
 
+def feature(values):
+    """Returns a feature; one that is None has no list."""
+    if values is None:
+        return tf.train.Feature()
+    if values and isinstance(values[0], bytes):
+        return tf.train.Feature(bytes_list=tf.train.BytesList(value=values))
+    if values and isinstance(values[0], float):
+        return tf.train.Feature(float_list=tf.train.FloatList(value=values))
+    return tf.train.Feature(int64_list=tf.train.Int64List(value=values))
+
+
 def example(**features):
-    """Returns a serialized example; a feature that is None has no list."""
-
-    def feature(values):
-        if values is None:
-            return tf.train.Feature()
-        if values and isinstance(values[0], bytes):
-            return tf.train.Feature(bytes_list=tf.train.BytesList(value=values))
-        if values and isinstance(values[0], float):
-            return tf.train.Feature(float_list=tf.train.FloatList(value=values))
-        return tf.train.Feature(int64_list=tf.train.Int64List(value=values))
-
+    """Returns a serialized example."""
     features = tf.train.Features(feature={key: feature(values) for key, values in features.items()})
     return tf.train.Example(features=features).SerializeToString(deterministic=True)
 
@@ -450,9 +451,107 @@ def example_cases(out):
         out.record("ParseSingleExample", single, serialized=scalar(message), dense_defaults=[f32(1, 2)])
 
 
+def sequence(context, lists):
+    """Returns a serialized example of a context and feature lists."""
+    context = tf.train.Features(feature={key: feature(values) for key, values in context.items()})
+    rows = {key: tf.train.FeatureList(feature=[feature(row) for row in rows]) for key, rows in lists.items()}
+    lists = tf.train.FeatureLists(feature_list=rows)
+    return tf.train.SequenceExample(context=context, feature_lists=lists).SerializeToString(deterministic=True)
+
+
+def sequence_cases(out):
+    """Records parsers of sequence examples.
+
+    The row splits of one example outside a batch are left out: TensorFlow leaves this scalar uninitialized.
+    """
+    first = sequence(
+        {"a": [1, -2], "b": [b"x", b""], "f": [1.5]},
+        {"l": [[1, 2], [3, 4]], "r": [[], [5], None, [6, 7, 8]], "s": [[b"p"], [b"q\0", b"\xff"]], "f": [[0.5], [1.0]]},
+    )
+    second = sequence({"b": [b"y"], "a": [1 << 60, 7]}, {"l": [[9, 10]], "r": [], "s": [[b"long" * 20]], "f": [[2.0]], "z": [[1]]})
+    # Numbers one by one instead of packed: the context {"a": [7, 8]} and the feature list {"l": [[1, 2], [3, 4]]}.
+    plain = bytes.fromhex("0a0d0a0b0a016112061a0408070808" "12170a150a016c12100a061a04080108020a061a0408030804")
+    batches = [s(first, second), s(second, b"", first), s(plain, plain), s()]
+    int64, string, float32, shape = tf.int64, tf.string, tf.float32, tf.TensorShape
+
+    def batch_case(serialized, context=({}, {}, {}), lists=({}, {}, {}), error=False):
+        """Records a call. The dicts have the features by key, of the kinds sparse, dense and ragged."""
+        attrs, given = {}, {"serialized": serialized, "debug_name": s()}
+        for prefix, (sparse, dense, ragged) in (("context_", context), ("feature_list_", lists)):
+            for kind, features in (("sparse", sparse), ("dense", dense), ("ragged", ragged)):
+                given[f"{prefix}{kind}_keys"] = s(*features)
+            attrs[f"N{prefix}sparse"] = len(sparse)
+            attrs[f"{prefix}sparse_types"] = list(sparse.values())
+            attrs[f"{prefix}dense_shapes"] = [shape(entry[1]) for entry in dense.values()]
+            attrs[f"{prefix}ragged_value_types"] = [dtype for dtype, _ in ragged.values()]
+            attrs[f"{prefix}ragged_split_types"] = [splits for _, splits in ragged.values()]
+        attrs["Nfeature_list_dense"] = len(lists[1])
+        attrs["feature_list_dense_types"] = [dtype for dtype, *_ in lists[1].values()]
+        given["feature_list_dense_missing_assumed_empty"] = np.array([entry[2] for entry in lists[1].values()], bool)
+        given["context_dense_defaults"] = [entry[0] for entry in context[1].values()]
+        out.record("ParseSequenceExampleV2", attrs, **given, error=error)
+
+    def keyed_cases(serialized, context=({}, {}), lists=({}, {}), error=False):
+        """Records the two ops without ragged features, the second one for one example."""
+        attrs = {"context_sparse_types": list(context[0].values()), "feature_list_sparse_types": list(lists[0].values())}
+        attrs["context_dense_shapes"] = [shape(size) for _, size in context[1].values()]
+        attrs["feature_list_dense_shapes"] = [shape(entry[1]) for entry in lists[1].values()]
+        attrs["feature_list_dense_types"] = [entry[0] for entry in lists[1].values()]
+        missing = [key for key, entry in lists[1].items() if entry[2]]
+        defaults = [default for default, _ in context[1].values()]
+        keys = {"context_sparse_keys": context[0], "context_dense_keys": context[1]}
+        keys |= {"feature_list_sparse_keys": lists[0], "feature_list_dense_keys": lists[1]}
+        counts = {"Ncontext_sparse": len(context[0]), "Ncontext_dense": len(context[1])}
+        counts |= {"Nfeature_list_sparse": len(lists[0]), "Nfeature_list_dense": len(lists[1])}
+        of_attrs = attrs | counts | {name: list(value) for name, value in keys.items()}
+        of_attrs["feature_list_dense_missing_assumed_empty"] = missing
+        given = {"serialized": serialized, "debug_name": s(), "context_dense_defaults": defaults}
+        out.record("ParseSequenceExample", of_attrs, **given, error=error)
+        if serialized.size == 1:
+            given = {"serialized": scalar(serialized.reshape(-1)[0]), "debug_name": scalar(""), "context_dense_defaults": defaults}
+            given["feature_list_dense_missing_assumed_empty"] = s(*missing)
+            given |= {name: [scalar(key) for key in value] for name, value in keys.items()}
+            out.record("ParseSingleSequenceExample", attrs, **given, error=error)
+
+    pair, texts = {"a": (np.array([8, 9], np.int64), [2])}, {"b": string, "none": float32}
+    rows = {"l": (int64, [2], True), "f": (float32, [], True)}
+    for serialized in batches:
+        ragged = {"f": (float32, tf.int32), "none2": (float32, int64)}, {"r": (int64, int64), "s2": (string, tf.int32)}
+        batch_case(serialized, ({"b": string}, pair, ragged[0]), ({"s": string}, rows, ragged[1]))
+        batch_case(serialized, lists=({"r": int64, "s": string}, {}, {}))
+        keyed_cases(serialized, (texts, pair), ({"r": int64, "s": string}, rows))
+    keyed_cases(s(first), (texts, pair), ({"r": int64, "s": string}, rows))
+    keyed_cases(s(first), ({"b": string}, pair), ({"r": int64, "s": string}, rows))
+    keyed_cases(s(sequence({}, {})), (texts, pair), ({"r": int64, "s": string}, rows))
+    batch_case(scalar(first), (texts, pair, {}), ({"r": int64}, rows, {}))
+    none = np.array([], np.int64)
+    for serialized, context, lists, fails in (
+        (s(first), {"a": (none, [2])}, {}, False),
+        (s(sequence({}, {})), {"a": (none, [2])}, {}, True),
+        (s(first), {"a": (none, [3])}, {}, True),
+        (s(first), {"a": (none, [2, 1])}, {}, False),
+        (s(first), {"a": (np.array([7], np.int64), [2])}, {}, True),
+        (s(first), {"f": (none, [])}, {}, True),
+        (s(first), {}, {"l": (int64, [2], False)}, False),
+        (s(first), {}, {"l": (int64, [2, 1], False)}, False),
+        (s(first), {}, {"l": (int64, [], False)}, True),
+        (s(first), {}, {"l": (float32, [2], False)}, True),
+        (s(first), {}, {"r": (int64, [], False)}, True),
+        (s(first), {}, {"z": (int64, [], False)}, True),
+        (s(first), {}, {"z": (int64, [3], True)}, False),
+        (s(sequence({}, {"l": []})), {}, {"l": (int64, [2], False)}, False),
+    ):
+        batch_case(serialized, ({}, context, {}), ({}, lists, {}), error=fails)
+        keyed_cases(serialized, ({}, context), ({}, lists), error=fails)
+    batch_case(s(first), ({"a": float32}, {}, {}), error=True)
+    batch_case(s(first), lists=({"r": float32}, {}, {}), error=True)
+    batch_case(s(first, first[:-1]), ({"a": int64}, {}, {}), error=True)
+    batch_case(of([first], (1, 1)), ({"a": int64}, {}, {}), error=True)
+
+
 FAMILIES = (
     text_cases, join_cases, substr_cases, split_cases, regex_cases, hash_cases, number_cases, format_cases, raw_cases,
-    unicode_cases, byte_cases, csv_cases, example_cases,
+    unicode_cases, byte_cases, csv_cases, example_cases, sequence_cases,
 )
 
 if __name__ == "__main__":

@@ -71,7 +71,8 @@ pub use quantize::{Quantization, QuantizeMode, QuantizeOptions, quantized_concat
 pub use sparse::{SetOperation, sparse_concat};
 #[cfg(feature = "strings")]
 pub use string::{
-    CsvOptions, ExampleFeature, ParsedFeature, PrintOptions, PrintSink, string_format, string_join,
+    CsvOptions, ExampleFeature, FeatureList, ParsedFeature, ParsedFeatureList, PrintOptions, PrintSink,
+    string_format, string_join,
 };
 
 /// The families of ops.

@@ -58,6 +58,7 @@ mod region_dumps;
 mod rng;
 mod runs;
 mod scalar_dims;
+mod sequence_messages;
 mod shape_refinement;
 mod shrink;
 mod source_files;

@@ -32,6 +32,11 @@ impl<'a> Values<'a> {
         }
         Ok(None)
     }
+
+    /// Returns an empty list.
+    pub(super) fn none(dtype: DType) -> Values<'a> {
+        Values { dtype, list: &[] }
+    }
 }
 
 /// A message that protobuf cannot read.
@@ -51,6 +56,14 @@ impl Elements {
             DType::I64 => Elements::Ints(Vec::new()),
             DType::F32 => Elements::Floats(Vec::new()),
             _ => Elements::Strings(StringsBuilder::new()),
+        }
+    }
+
+    pub(super) fn dtype(&self) -> DType {
+        match self {
+            Elements::Ints(_) => DType::I64,
+            Elements::Floats(_) => DType::F32,
+            Elements::Strings(_) => DType::String,
         }
     }
 
