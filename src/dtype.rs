@@ -265,7 +265,7 @@ rules! {
         number Number, numeric Numeric, float Float, inexact Inexact, integer Integer, boolean Bool, bits Bits,
     ];
     /// Rules of ops with three data operands of the same dtype. The result has this dtype.
-    ternary: 3 operands, |dtype| dtype, [number Number, float Float];
+    ternary: 3 operands, |dtype| dtype, [numeric Numeric, float Float];
     /// Rules of ops with two data operands of the same dtype and a bool result.
     comparison: 2 operands, |_| DType::Bool, [
         equatable_or_string EquatableOrString, number Number, float Float,

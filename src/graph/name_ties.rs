@@ -320,7 +320,10 @@ mod tests {
         let (a, b, flag) = (a?, b?, g.input("flag", DType::Bool, shape![])?);
         let _ = g.cond(flag, || g.cond(flag, || a.add(b), || Ok(a)), || Ok(a))?;
         let [tie] = &g.merges()[..] else { panic!("{:?}", g.merges()) };
-        assert_eq!((tie.names.join(" "), tie.broadcast, tie.call.as_str()), ("a b".to_string(), true, "then/then/add"));
+        assert_eq!(
+            (tie.names.join(" "), tie.broadcast, tie.call.as_str()),
+            ("a b".to_string(), true, "then/then/add")
+        );
         let _ = g.cond(flag, || a.reshape([-1, 3]), || a.reshape([1, -1]))?;
         assert_eq!(g.guards().len(), 1, "{:?}", g.guards());
         assert_eq!(g.guards()[0].condition, "3 divides a");
