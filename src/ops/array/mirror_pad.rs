@@ -110,7 +110,7 @@ mod tests {
 
     shape_table! { DEF, {"paddings": [2, 1], "mode": "REFLECT"},
         "[n]" => "[n+3]",
-        "[2]" => error "padding must be at most",
+        "[2]" => error "padding must be less than the size 2 of axis 0, got 2",
     }
     shape_table! { symmetric: DEF, {"paddings": [2, 1], "mode": "symmetric"},
         "[2]" => "[5]",

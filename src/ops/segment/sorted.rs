@@ -169,7 +169,7 @@ mod tests {
     shape_table! { SUM, {},
         "[n, 3]; i32[n]" => "[?, 3]",
         "c64[n]; i64[n]" => "c64[?]",
-        "[n]; [n]" => error "a parameter must be i32 or i64, got f32",
+        "[n]; [n]" => error "the element type must be i32 or i64, got f32",
         "[]; i32[1]" => error "data must have rank at least 1",
     }
     shape_table! { compared: MAX, {},

@@ -212,7 +212,7 @@ mod tests {
 
     shape_table! { SUM, {"num_segments": 4},
         "[n, m, 3]; i32[n, m]" => "[4, 3]",
-        "[n]; [n]" => error "a parameter must be i32 or i64, got f32",
+        "[n]; [n]" => error "the element type must be i32 or i64, got f32",
         "[2]; i32[3]" => error "segment_ids must have the leading axes of the data",
     }
     shape_table! { fed: MAX, {},
