@@ -331,8 +331,8 @@ impl GraphData {
     }
 
     /// Returns whether inference has equated a symbolic element of `value` with another dimension. The run must check
-    /// that equality.
-    pub(crate) fn has_settled_elements(&self, value: ValueIx) -> bool {
+    /// this equality.
+    pub(crate) fn has_equated_elements(&self, value: ValueIx) -> bool {
         let elements = self.values[value.at()].elements.iter().flat_map(|elements| elements.elements());
         let mut symbols =
             elements.filter(|e| e.as_symbol().is_some_and(|symbol| symbol.kind() == SymbolKind::Integer));

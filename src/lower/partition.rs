@@ -226,7 +226,7 @@ impl Partitioner<'_> {
             let elements = self.graph.values[value.at()].elements.as_ref();
             let known = elements
                 .is_some_and(|elements| self.graph.table.resolve_elements(elements).is_known())
-                && !self.graph.has_settled_elements(value);
+                && !self.graph.has_equated_elements(value);
             if !known {
                 required.push(value);
             }

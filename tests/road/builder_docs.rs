@@ -32,7 +32,7 @@ pub struct Builder {
     pub name: String,
     /// The type that has the method, such as `Value`; none for a function.
     pub owner: Option<String>,
-    /// The documentation. For the row of a macro: the documentation of the row, then that of the macro.
+    /// The documentation. For the row of a macro: the documentation of the row, then the documentation of the macro.
     pub docs: String,
     pub aliases: Vec<String>,
 }

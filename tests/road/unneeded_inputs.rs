@@ -64,8 +64,8 @@ fn an_input_whose_sizes_define_a_needed_symbol_is_needed() -> Result<()> {
     Ok(())
 }
 
-/// After `stack(a, b)`, the size of `b` is read as that of `a`. An output that relies on it checks it, even if the output
-/// does not need the stack.
+/// After `stack(a, b)`, the graph uses the size of `a` in place of the size of `b`. A run of an output that relies on
+/// this equality checks the equality, even if the output does not need the stack.
 #[test]
 fn dims_that_an_unneeded_node_made_equal_are_checked_where_they_are_used() -> Result<()> {
     for shapes in [[shape!["n"], shape!["m"]], [shape![?], shape![?]]] {

@@ -63,7 +63,7 @@ mod tests {
     use crate::graph::Graph;
     use crate::ops::testing::{check_tensor, tensor};
 
-    /// The results are those of TensorFlow.
+    /// The expected results come from TensorFlow.
     #[test]
     fn values() {
         let g = Graph::new();

@@ -97,7 +97,7 @@ mod tests {
     use crate::ops::testing::{check_tensor, tensor};
     use crate::tensor::Tensor;
 
-    /// The results are those of TensorFlow.
+    /// The expected results come from TensorFlow.
     #[test]
     fn values() {
         let g = Graph::new();

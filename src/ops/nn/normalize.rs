@@ -112,7 +112,7 @@ mod tests {
         check_tensor(&whole, &tensor(&[2, 2], &[3.0, 4.0, 0.0, 0.0]), "clip_by_norm");
     }
 
-    /// The results are those of TensorFlow.
+    /// The expected results come from TensorFlow.
     #[test]
     fn values_are_scaled_to_one_norm() {
         let g = Graph::new();

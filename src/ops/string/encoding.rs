@@ -64,7 +64,7 @@ impl Encoding {
     /// Reads attribute `output_encoding`, an encoding that TensorFlow writes.
     ///
     /// # Errors
-    /// It is none of UTF-8, UTF-16-BE and UTF-32-BE.
+    /// The attribute is none of UTF-8, UTF-16-BE and UTF-32-BE.
     pub(super) fn output(attrs: &Attrs) -> Result<Encoding> {
         match text_or(attrs, "output_encoding", "UTF-8")? {
             "UTF-8" => Ok(Encoding::Utf8),

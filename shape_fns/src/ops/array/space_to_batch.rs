@@ -93,7 +93,7 @@ fn read_pairs(cx: &mut InferenceContext<'_>, name: &str, count: usize) -> Result
     }
 }
 
-/// Derives `block_shape`, and `before` from the first element of each pair.
+/// Sets the derived parameters `block_shape` and `before`. The first element of each pair of paddings gives `before`.
 fn set_derived_parameters(
     cx: &mut InferenceContext<'_>,
     count: usize,
