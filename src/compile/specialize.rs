@@ -1,5 +1,5 @@
-//! [`SpecializationCache`]: a graph, and its program for each set of ranks and structure parameters (axes, permutations)
-//! that runs have met.
+//! [`SpecializationCache`]: a graph, and its program for each set of ranks and structure parameters (axes,
+//! permutations) that runs have met.
 
 use std::sync::{Arc, Mutex};
 

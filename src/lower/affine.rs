@@ -1,5 +1,5 @@
-//! [`Piece`]: a box, that is, a rectangular part of a kernel's domain. Cuts and splits refine a piece until every index on
-//! the piece is linear.
+//! [`Piece`]: a box, that is, a rectangular part of a kernel's domain. Cuts and splits refine a piece until every index
+//! on the piece is linear.
 
 use smallvec::SmallVec;
 

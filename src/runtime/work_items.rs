@@ -1,5 +1,5 @@
-//! [`Chunking`]: cuts the boxes (rectangular parts) of a kernel's domain into work items, in the order in which the items
-//! run.
+//! [`Chunking`]: cuts the boxes (rectangular parts) of a kernel's domain into work items, in the order in which the
+//! items run.
 
 use smallvec::SmallVec;
 
