@@ -264,7 +264,7 @@ impl<T: Field> Batch<T> {
     }
 }
 
-/// Sets an output to the parts of all matrices of a batch, such as their first rows. `sizes` are the sizes of a part.
+/// Sets an output to `parts`: one result, of sizes `sizes`, for each matrix of a batch.
 pub(super) fn set_parts<T: Field>(
     cx: &mut HostCx<'_>,
     output: usize,
@@ -278,8 +278,8 @@ pub(super) fn set_parts<T: Field>(
     cx.set_output(output, tensor)
 }
 
-/// Returns the sizes that `a` and `b` broadcast to, and for each element of the result, the position of its element in
-/// `a` and in `b`.
+/// Returns the sizes that `a` and `b` broadcast to. Also returns, for each element of the result, the positions of the
+/// elements of `a` and `b` that belong to this element.
 pub(super) fn broadcast(a: &[usize], b: &[usize]) -> (Vec<usize>, Vec<[usize; 2]>) {
     let rank = a.len().max(b.len());
     let size =

@@ -32,7 +32,7 @@ pub fn strided_slice(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// A slice of a tensor: the dimensions of the result, and what [`strided_slice`] derives.
+/// A slice of a tensor: the dimensions of the result, and the derived parameters of [`strided_slice`].
 pub(super) struct Sliced {
     pub output: Vec<Dim>,
     pub axes: Vec<Dim>,

@@ -16,8 +16,8 @@ const MAX_ROW_BYTES: i32 = 512;
 /// Bytes of a cache line.
 const LINE: i32 = 64;
 
-/// Returns the index, among a slot's words, of its stride along the innermost loop, or along rows in a kernel without
-/// loops.
+/// Returns which of a slot's words holds the stride of the slot along the innermost loop, or along rows in a kernel
+/// without loops.
 fn innermost_stride(code: &KernelBody) -> usize {
     if code.loops > 0 { SLOT_LOOPS + code.loops as usize - 1 } else { SLOT_ROW }
 }

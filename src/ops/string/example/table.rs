@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::ops::string::params::{quoted, value_error};
 use crate::tensor::TensorView;
 
-/// The number of values of a feature in an example, and its values for an example that lacks it.
+/// The number of values of a feature in an example, and the values of an example that lacks the feature.
 pub(super) enum Arity<'a> {
     /// Any number of values. An example that lacks the feature has no values.
     Any,
