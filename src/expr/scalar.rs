@@ -57,7 +57,7 @@ pub(crate) fn scalar_dtype(dtype: DType) -> Option<DType> {
     }
 }
 
-/// What stands for the empty string in an expression: its handle.
+/// The handle that stands for the empty string in an expression.
 pub(super) const EMPTY_STRING: Scalar = Scalar::I64(0);
 
 impl Scalar {

@@ -142,11 +142,11 @@ impl<'a> HostCx<'a> {
         self.outputs.len()
     }
 
-    /// Returns what `make` makes of the attributes and of these operands. If all of them are constants, it is made once
-    /// for all runs. A kernel prepares one thing.
+    /// Returns the data that `make` prepares from the attributes and from these operands. If all these operands are
+    /// constants, `make` runs once for all runs. A kernel prepares one value only.
     ///
     /// # Errors
-    /// Those of `make`.
+    /// The errors of `make`.
     #[cfg(feature = "strings")]
     pub(crate) fn prepared<T: Send + Sync + 'static>(
         &self,

@@ -167,7 +167,7 @@ impl Scan {
         let text = line.trim();
         if let (Some(definition), true) = (&self.definition, text.starts_with("pub fn $")) {
             let owner = self.owner.clone().unwrap_or_default();
-            // The first method is the one that rows are named for.
+            // A macro may define several methods per row. The row has the name of the first method.
             let docs = std::mem::take(&mut self.docs);
             templates.entry((definition.clone(), owner)).or_insert(docs);
             return None;

@@ -20,7 +20,7 @@ pub(super) enum Encoding {
 pub(super) enum Order {
     Big,
     Little,
-    /// A byte order mark at the start of a string tells the order. Without a mark, it is big-endian.
+    /// A byte order mark at the start of a string gives the order. Without a mark, the order is big-endian.
     Marked,
 }
 
