@@ -207,8 +207,8 @@ impl<'a> HostCx<'a> {
         self.outputs[..sizes.len()].iter_mut().enumerate().map(|(i, output)| output.view(i)).collect()
     }
 
-    /// Gives output 0 the elements of input 0, for a kernel that only checks them. It copies them unless the program lets
-    /// both share memory: see [`OpDef::reinterprets`](super::OpDef::reinterprets).
+    /// Gives output 0 the elements of input 0, for a kernel that only checks these elements. Copies the elements,
+    /// unless the program lets input and output share memory: see [`OpDef::reinterprets`](super::OpDef::reinterprets).
     ///
     /// # Errors
     /// Memory is refused.

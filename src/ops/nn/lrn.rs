@@ -16,7 +16,7 @@ impl<'g> Value<'g> {
     /// Divides every element by a power of the sum of squares of its neighbours among the channels:
     /// `x / (bias + alpha * Σ x²) ^ beta`. The sum is over the element's channel and `radius` channels on each side.
     ///
-    /// `[n, h, w, c] -> [n, h, w, c]`, floats. As TensorFlow's `LRN` (`tf.nn.local_response_normalization`). It is
+    /// `[n, h, w, c] -> [n, h, w, c]`, floats. As TensorFlow's `LRN` (`tf.nn.local_response_normalization`). The op is
     /// composed of other ops, which fuse into kernels.
     ///
     /// ```
