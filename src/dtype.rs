@@ -193,8 +193,7 @@ pub(crate) fn indices(dtypes: &[DType], from: usize) -> Result<()> {
     let mut parameters = dtypes.iter().enumerate().skip(from);
     match parameters.find(|(_, dtype)| !matches!(dtype, DType::I32 | DType::I64)) {
         Some((operand, other)) => {
-            let message =
-                format!("an index or a parameter must be i32 or i64, got {other} in operand {operand}");
+            let message = format!("the element type must be i32 or i64, got {other} in operand {operand}");
             match other {
                 DType::String => refuse_with_help(message, read_help(operand, DType::I64)),
                 _ => refuse(message).map_err(|error| error.with_casts(vec![(operand, spelled(DType::I64))])),
@@ -304,7 +303,7 @@ mod tests {
         );
         assert_eq!(
             message(unary::number(&[DType::F32, DType::F32], &none)),
-            "an index or a parameter must be i32 or i64, got f32 in operand 1"
+            "the element type must be i32 or i64, got f32 in operand 1"
         );
         assert_eq!(message(unary::any(&[], &none)), "operand 0 must be given, got 0 operands");
     }

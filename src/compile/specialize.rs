@@ -1,4 +1,5 @@
-//! [`SpecializationCache`]: a graph, and its program for each set of ranks and structure values that runs have met.
+//! [`SpecializationCache`]: a graph, and its program for each set of ranks and structure parameters (axes,
+//! permutations) that runs have met.
 
 use std::sync::{Arc, Mutex};
 
@@ -40,7 +41,7 @@ pub(crate) struct SpecializationCache {
     reasons: Mutex<Vec<String>>,
 }
 
-/// A program for known ranks and structure values, the state of its runs, and the continuation after it.
+/// A program for known ranks and structure parameters, the state of its runs, and the continuation after it.
 pub(crate) struct Specialization {
     pub program: CompiledProgram,
     pub state: ProgramState,

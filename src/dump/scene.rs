@@ -43,8 +43,8 @@ fn scope_json(scope: &ScopeView, picture: &Picture) -> Value {
         let (kind, of) = match content {
             Content::Child(Child::Node(node)) => ("node", *node),
             Content::Child(Child::Scope(scope)) => ("scope", *scope),
-            Content::Entry(edge) => ("entry", edge.node),
-            Content::Exit(edge) => ("exit", edge.node),
+            Content::Entry(value) => ("entry", value.node),
+            Content::Exit(value) => ("exit", value.node),
         };
         json!({
             "kind": kind,

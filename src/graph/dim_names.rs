@@ -10,11 +10,10 @@ use crate::ragged::{FLAT_VALUES, ROW_SPLITS};
 
 /// Names of a graph's unknown dimensions, for texts that people read: `tokens.1` is axis 1 of `tokens`.
 ///
-/// The name of a dimension has the scopes that tell it from other dimensions: `net.tokens.1`, if two inputs are `tokens`. A
-/// dimension of an unnamed node has the name of its op, and if several nodes have this op, the line of the program that added
-/// the node: `unique.0@12`.
-/// A name exists in the text only; it is no symbol that another shape could mention, and an exported graph has no names
-/// of unknown dimensions.
+/// The name of a dimension has the scopes that distinguish it from other dimensions: `net.tokens.1`, if two inputs are
+/// `tokens`. A dimension of an unnamed node has the name of its op, and if several nodes have this op, the line of the
+/// program that added the node: `unique.0@12`. A name exists in the text only; it is no symbol that another shape could
+/// mention, and an exported graph has no names of unknown dimensions.
 ///
 /// ```
 /// use shapeflow::{DType, Graph, shape};

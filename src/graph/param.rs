@@ -1,4 +1,4 @@
-//! `Param`: a size or structure parameter of an op, and the types that convert into one.
+//! `Param`: a size parameter or a structure parameter (such as an axis) of an op, and the types that convert into one.
 
 use shapeflow_shape_fns::{Dim, IntoDim, PartialElements};
 

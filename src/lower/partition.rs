@@ -171,7 +171,7 @@ impl Partitioner<'_> {
         }
     }
 
-    /// Makes a node a step of its own. Its results and operands are stored.
+    /// Makes a node a step of its own. The results and operands of the node are stored.
     fn settle_single_node(&mut self, index: NodeIx) {
         let node = &self.graph.nodes[index.at()];
         let depth = node.values().map(|value| self.reader_depth(value)).max().unwrap_or(0) + 1;
@@ -226,7 +226,7 @@ impl Partitioner<'_> {
             let elements = self.graph.values[value.at()].elements.as_ref();
             let known = elements
                 .is_some_and(|elements| self.graph.table.resolve_elements(elements).is_known())
-                && !self.graph.has_settled_elements(value);
+                && !self.graph.has_equated_elements(value);
             if !known {
                 required.push(value);
             }

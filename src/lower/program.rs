@@ -48,7 +48,7 @@ pub(crate) enum Step {
 }
 
 impl Step {
-    /// Returns the buffers that the step reads and those that it writes.
+    /// Returns the buffers that the step reads, and the buffers that the step writes.
     pub(crate) fn buffers(&self) -> (Cow<'_, [BufferIx]>, Cow<'_, [BufferIx]>) {
         match self {
             Step::Kernel(kernel) => (Cow::Borrowed(&kernel.reads), Cow::Borrowed(&kernel.writes)),

@@ -141,7 +141,7 @@ impl Checker<'_> {
         Ok(self.body[v.0 as usize].dtype)
     }
 
-    /// Returns the one dtype of several operands.
+    /// Returns the common dtype of several operands.
     fn common_dtype(&self, values: &[InstId]) -> Result<DType, String> {
         let first = self.operand_dtype(values[0])?;
         for v in &values[1..] {

@@ -145,11 +145,11 @@ impl<'a> HostCx<'a> {
         self.outputs.len()
     }
 
-    /// Returns what `make` makes of the attributes and of these operands. If all of them are constants, it is made once
-    /// for all runs. A kernel prepares one thing.
+    /// Returns the data that `make` prepares from the attributes and from these operands. If all these operands are
+    /// constants, `make` runs once for all runs. A kernel prepares one value only.
     ///
     /// # Errors
-    /// Those of `make`.
+    /// The errors of `make`.
     #[cfg(feature = "strings")]
     pub(crate) fn prepared<T: Send + Sync + 'static>(
         &self,
@@ -210,8 +210,8 @@ impl<'a> HostCx<'a> {
         self.outputs[..sizes.len()].iter_mut().enumerate().map(|(i, output)| output.view(i)).collect()
     }
 
-    /// Gives output 0 the elements of input 0, for a kernel that only checks them. It copies them unless the program lets
-    /// both share memory: see [`OpDef::reinterprets`](super::OpDef::reinterprets).
+    /// Gives output 0 the elements of input 0, for a kernel that only checks these elements. Copies the elements,
+    /// unless the program lets input and output share memory: see [`OpDef::reinterprets`](super::OpDef::reinterprets).
     ///
     /// # Errors
     /// Memory is refused.

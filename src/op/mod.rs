@@ -3,7 +3,7 @@
 //! **In**: an op's name, declared operands, shape function, dtype rule and body, given by a `const` builder. **Out**:
 //! [`OpDef`] and its parts; [`Registry`], definitions by name; [`HostCx`], what a host kernel works with.
 //!
-//! **Who calls it**: `ops` and users define; every later room asks a definition instead of an op's name.
+//! **Who calls it**: `ops` and users define ops; every later module asks a definition instead of an op's name.
 //!
 //! **Absent**: the ops themselves, and evaluation. A definition is data and function pointers.
 

@@ -116,8 +116,9 @@ fn no_kernel(old: &GraphData, index: NodeIx) -> Error {
         .at(node.location)
 }
 
-/// Copies the `marked` nodes of `old` to a graph of their own. Its inputs are the `frontier`: the values of other nodes
-/// that the marked ones read, in this order. It has the constants that marked nodes read, and those among `outputs`.
+/// Copies the `marked` nodes of `old` to a graph of their own. The inputs of the new graph are the `frontier`: the
+/// values of other nodes that marked nodes read, in this order. The new graph also has the constants that marked nodes
+/// read, and the constants among `outputs`.
 ///
 /// # Errors
 /// Inference refuses a node.

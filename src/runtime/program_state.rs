@@ -69,15 +69,15 @@ impl ProgramState {
         }
     }
 
-    /// Returns where the host kernel of a step keeps what it prepares.
+    /// Returns the memory in which the host kernel of a step keeps its prepared data.
     pub(crate) fn prepared(&self, step: usize) -> &Prepared {
         &self.prepared[step]
     }
 
-    /// Returns the plan of a segment for these values of its symbols. It calls `make` if there is none yet.
+    /// Returns the plan of a segment for these values of its symbols. Calls `make` if there is no such plan yet.
     ///
     /// # Errors
-    /// Those of `make`.
+    /// The errors of `make`.
     pub(crate) fn plan(
         &self,
         segment: usize,

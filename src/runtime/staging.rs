@@ -13,7 +13,7 @@ const HEIGHT: i64 = 64;
 /// The maximum number of elements of a staged block, unless a single row has more.
 const BLOCK: i64 = 4096;
 
-/// The size of the blocks into which a box is cut: the rows and inner elements of one kernel call.
+/// The size of the blocks into which a launch cuts a [`BoxPlan`]: the rows and inner elements of one kernel call.
 pub(super) struct RowBlock {
     pub rows: i64,
     pub width: i64,

@@ -1,4 +1,5 @@
-//! [`Chunking`]: cuts the boxes of a kernel into work items, in the order in which they run.
+//! [`Chunking`]: cuts the boxes (rectangular parts) of a kernel's domain into work items, in the order in which the
+//! items run.
 
 use smallvec::SmallVec;
 

@@ -231,7 +231,8 @@ fn has_data_dependent_sizes(recipe: &Recipe) -> bool {
     recipe.steps.iter().any(|step| ops.contains(&step.call.op) || step.call.op.starts_with("segment_"))
 }
 
-/// Returns whether an op may compile at run time, since a structure value may come from data.
+/// Returns whether an op may compile at run time, since the elements of a structure parameter (such as axes) may come
+/// from data.
 fn may_take_structure_from_data(op: &str) -> bool {
     op == "squeeze"
 }

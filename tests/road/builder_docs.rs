@@ -32,7 +32,7 @@ pub struct Builder {
     pub name: String,
     /// The type that has the method, such as `Value`; none for a function.
     pub owner: Option<String>,
-    /// The documentation. For the row of a macro: the documentation of the row, then that of the macro.
+    /// The documentation. For the row of a macro: the documentation of the row, then the documentation of the macro.
     pub docs: String,
     pub aliases: Vec<String>,
 }
@@ -167,7 +167,7 @@ impl Scan {
         let text = line.trim();
         if let (Some(definition), true) = (&self.definition, text.starts_with("pub fn $")) {
             let owner = self.owner.clone().unwrap_or_default();
-            // The first method is the one that rows are named for.
+            // A macro may define several methods per row. The row has the name of the first method.
             let docs = std::mem::take(&mut self.docs);
             templates.entry((definition.clone(), owner)).or_insert(docs);
             return None;

@@ -13,7 +13,7 @@ use crate::rng::Rng;
 /// Largest number of elements of a value. An axis of size 0 counts as size 1, since a reduction may remove it.
 const MAX_ELEMENTS: i64 = 12_000;
 
-/// Largest number of sources, except for those that an op needs beside a first operand.
+/// Largest number of sources. An op may add more sources for the operands after its first operand.
 pub const MAX_SOURCES: usize = 9;
 
 /// A graph under construction, with the sizes of its values in every run.

@@ -55,8 +55,8 @@ impl Images {
     }
 }
 
-/// Calls `f(image, row, column, channel, elements)` for each result, where `elements` are those of one window, with their
-/// positions in it.
+/// Calls `f(image, row, column, channel, elements)` for each result. `elements` are the elements of one window, with
+/// their positions in the window.
 fn each_window(
     x: &Images,
     windows: &Windows,

@@ -148,7 +148,7 @@ fn propagate_reduced(cx: &mut InferenceContext<'_>, empty: Option<i64>, combine:
 }
 
 /// Drops axis `axis`, which must not be empty; `axis` defaults to 0. If `axis` is unknown, only the rank of the output
-/// is known. Derives `axis`, counted from the front, if `axis` is known.
+/// is known. Sets the derived parameter `axis`, counted from the front, if `axis` is known.
 ///
 /// # Errors
 /// `axis` is outside the rank, or its dimension is provably 0.

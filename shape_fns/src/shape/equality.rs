@@ -70,7 +70,8 @@ impl TensorShape {
         self.same(other) == Some(true)
     }
 
-    /// Returns the dimensions with the free symbols renumbered in order of appearance, so that equal patterns are `==`.
+    /// Returns the dimensions with the free symbols (anonymous symbols that belong to no table) renumbered in order of
+    /// appearance, so that equal patterns are `==`.
     fn renumbered_dims(&self) -> Option<SmallVec<[Dim; 4]>> {
         let dims = self.dims()?;
         let mut seen: FxHashMap<Symbol, Dim> = FxHashMap::default();
@@ -83,7 +84,7 @@ impl TensorShape {
         Some(dims.iter().map(|dim| dim.substitute(&mut renumber)).collect())
     }
 
-    /// Returns whether a free symbol occurs in the shape.
+    /// Returns whether the shape contains a free symbol: an anonymous symbol that belongs to no table.
     fn has_free(&self) -> bool {
         let mut free = false;
         for dim in self.dims().unwrap_or_default() {

@@ -186,7 +186,7 @@ pub(crate) fn results<'m>(
 /// Checks that this crate can compute all ops that the results need.
 ///
 /// # Errors
-/// It has no kernel for some ops. The error lists all of them.
+/// The crate has no kernel for some ops. The error lists all these ops.
 pub(crate) fn check_kernels(imported: &Imported, results: &[(String, Value<'_>)]) -> Result<(), Failure> {
     let values: Vec<Value<'_>> = results.iter().map(|(_, value)| *value).collect();
     let usage = imported.op_usage(&values)?;

@@ -33,14 +33,14 @@ pub(super) fn place(layers: &Layers) -> Vec<f64> {
     for round in 0..rounds {
         for step in 0..count {
             let rank = if round % 2 == 0 { step } else { count - 1 - step };
-            // The last 4 rounds use the pulls from both sides, so that a box settles between its sources and its
-            // readers.
+            // The last 4 rounds use the pulls from both sides, so that a box comes to lie between its sources and
+            // its readers.
             let sides: &[&Vec<Vec<Pull>>] = match round {
                 _ if round + 4 >= rounds => &[&above, &below],
                 _ if round % 2 == 0 => &[&above],
                 _ => &[&below],
             };
-            settle(&layers.ranks[rank], &layers.items, sides, &mut middles);
+            move_items(&layers.ranks[rank], &layers.items, sides, &mut middles);
         }
     }
     middles
@@ -85,11 +85,11 @@ fn offsets(rank: &[usize], items: &[Item]) -> Vec<f64> {
     offsets
 }
 
-/// Moves the items of a rank to where their pulls of the given sides move them, in their order and without overlaps.
+/// Moves the items of a rank as the pulls of the given sides want, without a change of order and without overlaps.
 ///
 /// This minimizes the weighted sum of squared distances from the wanted places under `x[i + 1] - x[i] >= distance`. It
 /// is an isotonic regression, solved by pooling adjacent violators.
-fn settle(rank: &[usize], items: &[Item], sides: &[&Vec<Vec<Pull>>], middles: &mut [f64]) {
+fn move_items(rank: &[usize], items: &[Item], sides: &[&Vec<Vec<Pull>>], middles: &mut [f64]) {
     struct Block {
         weight: f64,
         sum: f64,

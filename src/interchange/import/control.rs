@@ -129,7 +129,8 @@ impl<'a, 'g> Importer<'a, 'g> {
             Some(imported) => truth(imported.value),
             None => damaged("the condition of a While must return a value".to_string()),
         };
-        // The body is imported again with less known of the items, until it returns lists of such items.
+        // Each import of the body assumes item shapes of the lists. If the body returns lists with other item shapes,
+        // the next import assumes the common shapes.
         let mut body = |state: &[Value<'g>]| loop {
             let returned = import(body, "body", state)?;
             keeps_handles(inputs, &returned)?;
@@ -221,15 +222,15 @@ fn values_of<'g>(imported: &[ImportedValue<'g>]) -> Vec<Value<'g>> {
 /// The body returns another resource, or a value in place of a handle.
 fn keeps_handles(given: &[ImportedValue<'_>], returned: &[ImportedValue<'_>]) -> Result<()> {
     for (number, (given, returned)) in given.iter().zip(returned).enumerate() {
-        let is_kept = match given.is_handle() {
-            true => returned.resource == given.resource,
-            false => !returned.is_handle(),
+        let requirement = match (given.is_handle(), returned.is_handle()) {
+            (true, true) if returned.resource == given.resource => continue,
+            (false, false) => continue,
+            (true, true) => format!("the resource of input {number}, got another resource"),
+            (true, false) => format!("the resource of input {number}, got a tensor"),
+            (false, true) => "a tensor, got a resource".to_string(),
         };
-        if !is_kept {
-            let message =
-                format!("the body must return the resource that it gets as state {number}, got another");
-            return Err(Error::new(ErrorKind::Compile, Phase::Build, message));
-        }
+        let message = format!("output {number} of the loop body must be {requirement}");
+        return Err(Error::new(ErrorKind::Compile, Phase::Build, message));
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `Definitions`: op definitions that an import makes from those of a registry.
+//! `Definitions`: op definitions that an import makes from the definitions of a registry.
 
 use std::collections::HashMap;
 
@@ -20,7 +20,7 @@ static OPAQUE: OpDef = OpDef::absent("opaque", None)
         Ok(())
     });
 
-/// The op definitions that one import makes beside those of its registry.
+/// The op definitions that one import makes in addition to the definitions of its registry.
 #[derive(Default)]
 pub(super) struct Definitions {
     /// Copies of definitions with another shape function, by the definition's name and the op type: the op type has a

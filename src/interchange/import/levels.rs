@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::graph::Value;
 use crate::tensor::Tensor;
 
-/// The nodes that are imported together: those of one loop, on some sides of predicates.
+/// The nodes that are imported together: the nodes of one loop that lie on some sides of predicates.
 #[derive(Clone, Default)]
 struct Level {
     in_loop: Option<usize>,

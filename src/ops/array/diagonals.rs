@@ -1,4 +1,4 @@
-//! [`Band`]: where the elements of diagonals are in matrices, and where they are when packed into rows.
+//! [`Band`]: the positions of the elements of diagonals in matrices and in packed rows.
 
 use shapeflow_shape_fns::{Attr, Dim};
 
@@ -47,7 +47,7 @@ struct Part {
     diagonals: Vec<(Dim, Dim)>,
     /// Whether the position is counted along the rows of the matrix, or else along its columns.
     by_row: bool,
-    /// The position in the packed row, less the row or column.
+    /// The position in the packed row minus the row number, or minus the column number.
     offset: Dim,
 }
 

@@ -227,7 +227,7 @@ mod tests {
     shape_table! { DEF, {},
         "i32[n]; i32[]; [n, 3]; [3]" => "[?, 3]",
         "i64[n]; string[n]" => "string[?]",
-        "[n]; [n]" => error "a parameter must be i32 or i64, got f32",
+        "[n]; [n]" => error "the element type must be i32 or i64, got f32",
         "i32[2]; [3]" => error "data must have the axes of its indices as leading axes",
         "i32[n]; i32[]; [n]; f64[]" => error "operands must have one dtype, got f32 and f64",
     }

@@ -104,7 +104,7 @@ mod tests {
 
     shape_table! { DEF, {"paddings": [1, 2], "mode": "REFLECT"},
         "[n+6]" => "[n+3]",
-        "[5]" => error "REFLECT paddings must be at most 2-1 per side at axis 0, got 2",
+        "[5]" => error "REFLECT padding must be less than the unpadded size 2 of axis 0, got 2",
         "bool[9]" => error "the element type must be an integer, a float or a complex number",
     }
     shape_table! { fed: DEF, {"mode": "SYMMETRIC"},

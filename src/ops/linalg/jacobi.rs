@@ -144,7 +144,7 @@ fn completed<T: Field>(mut columns: Vec<Vec<T>>, rows: usize, count: usize) -> M
         }
         let mut candidate: Vec<T> =
             (0..rows).map(|row| if row == unit { T::one() } else { T::zero() }).collect();
-        // The second pass removes what rounding left of the first.
+        // The second pass removes the remainders that rounding leaves after the first pass.
         for _ in 0..2 {
             for column in &columns {
                 let mut dot = T::zero();

@@ -89,7 +89,8 @@ fn gather(cx: &mut HostCx<'_>) -> Result<()> {
 /// Returns the items at `indices` as the rows of a tensor.
 ///
 /// # Errors
-/// The items differ in their sizes, or do not fit the declaration; nothing tells the sizes of a row.
+/// The items differ in their sizes or do not fit the declaration, or neither an item nor the declaration gives the
+/// sizes of a row.
 fn joined_rows(list: &TensorList, indices: &[usize], declared: &Sizes) -> Result<Tensor> {
     let mut sizes = merge(&list.shape, declared)?;
     for item in indices.iter().filter_map(|index| list.get(*index)) {

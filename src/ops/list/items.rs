@@ -78,10 +78,10 @@ pub(super) fn allows(declared: &Sizes, sizes: &[usize]) -> bool {
     })
 }
 
-/// Returns what both declarations say.
+/// Merges two declarations of the sizes of items. A size is known if either declaration knows the size.
 ///
 /// # Errors
-/// They contradict each other.
+/// The declarations contradict each other.
 pub(super) fn merge(a: &Sizes, b: &Sizes) -> Result<Sizes> {
     let (Some(x), Some(y)) = (a, b) else { return Ok(a.clone().or(b.clone())) };
     let agrees = x.len() == y.len() && x.iter().zip(y).all(|(x, y)| x.is_none() || y.is_none() || x == y);

@@ -57,8 +57,8 @@ impl<'g> Value<'g> {
     /// Convolves each channel with its own filters: `out[.., c*m + k]` is channel `c` with filter `[.., c, k]`.
     ///
     /// `[n, h, w, c], filter [kh, kw, c, m] -> [n, oh, ow, c*m]`, or `[n, c, h, w] -> [n, c*m, oh, ow]`; else as
-    /// [`Value::conv_2d`]. As TensorFlow's `DepthwiseConv2dNative`. It is composed of a padding and of a reduction, which
-    /// fuse into kernels.
+    /// [`Value::conv_2d`]. As TensorFlow's `DepthwiseConv2dNative`. The op is composed of a padding and of a reduction,
+    /// which fuse into kernels.
     ///
     /// ```
     /// use shapeflow::{DType, DataFormat, Graph, Padding, shape};

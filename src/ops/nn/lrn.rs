@@ -17,7 +17,7 @@ impl<'g> Value<'g> {
     /// `x / (bias + alpha * Σ x²) ^ beta`. The sum is over the element's channel and `radius` channels on each side.
     ///
     /// `[n, h, w, c] -> [n, h, w, c]`, floats; f16 and bf16 are computed as f32 and rounded once. As TensorFlow's `LRN`
-    /// (`tf.nn.local_response_normalization`). It is composed of other ops, which fuse into kernels.
+    /// (`tf.nn.local_response_normalization`). The op is composed of other ops, which fuse into kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};

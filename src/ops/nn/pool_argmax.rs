@@ -20,10 +20,10 @@ impl<'g> Value<'g> {
     /// Returns the maximum of every window, as [`Value::max_pool`] does, and its position: the number of the element in
     /// its image, in row-major order.
     ///
-    /// `[n, h, w, c] -> [n, oh, ow, c], i64[n, oh, ow, c]`, or `[n, c, h, w] -> [n, c, oh, ow], i64[n, c, oh, ow]`; integers
-    /// and floats. Of equal elements, the one with the lower position counts; NaN counts as the largest. As TensorFlow's
-    /// `MaxPoolWithArgmax`, which may ignore a NaN. It is composed of an op that finds the positions, which runs on the
-    /// host, and of a gather, which fuses into kernels.
+    /// `[n, h, w, c] -> [n, oh, ow, c], i64[n, oh, ow, c]`, or `[n, c, h, w] -> [n, c, oh, ow], i64[n, c, oh, ow]`;
+    /// integers and floats. Of equal elements, the one with the lower position counts; NaN counts as the largest. As
+    /// TensorFlow's `MaxPoolWithArgmax`, which may ignore a NaN. The op is composed of an op that finds the positions,
+    /// which runs on the host, and of a gather, which fuses into kernels.
     ///
     /// ```
     /// use shapeflow::{DataFormat, Graph, Padding, Tensor};

@@ -59,8 +59,8 @@ impl<'g> Value<'g> {
     /// The gradient of [`Value::avg_pool`]. `self` is the gradient of the loss with respect to the result, and `input_sizes`
     /// is the shape of the operand of `avg_pool`. Each element of a window gets an equal share of the window's gradient.
     ///
-    /// `[n, oh, ow, c] -> input_sizes`, or with the channels first; floats. f16 and bf16 are added as f32 and rounded once.
-    /// As TensorFlow's `AvgPoolGrad`. It is composed of paddings and reductions, which fuse into kernels.
+    /// `[n, oh, ow, c] -> input_sizes`, or with the channels first; floats. f16 and bf16 are added as f32 and rounded
+    /// once. As TensorFlow's `AvgPoolGrad`. The op is composed of paddings and reductions, which fuse into kernels.
     ///
     /// ```
     /// use shapeflow::{DataFormat, Graph, Padding, Tensor};

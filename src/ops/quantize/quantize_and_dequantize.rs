@@ -20,7 +20,7 @@ impl<'g> Value<'g> {
     /// one whose multiples reach all elements. Ties round to even.
     ///
     /// `[..] -> [..]`, floats. f16 and bf16 are computed as f32 and rounded once. As TensorFlow's
-    /// `QuantizeAndDequantizeV2`. It is composed of reductions and of an elementwise op, which fuse into kernels.
+    /// `QuantizeAndDequantizeV2`. The op is composed of reductions and of an elementwise op, which fuse into kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, Quantization, Tensor};

@@ -15,9 +15,9 @@ use crate::ops::reduce::Axes;
 /// Joins quantized values along `axis`. Each value comes with its range: `[value, min, max]`. Returns the joined integers
 /// and their range, which contains all ranges. The values are mapped to it as by [`Value::requantize`].
 ///
-/// `q[a, ..], q[b, ..] -> q[a+b, ..], f32[], f32[]` for axis 0; the ends of ranges are f32 scalars. The range of a signed
-/// type is symmetric, and the range of an unsigned type contains 0. As TensorFlow's `QuantizedConcat`. It is composed of
-/// ops that fuse into kernels.
+/// `q[a, ..], q[b, ..] -> q[a+b, ..], f32[], f32[]` for axis 0; the ends of ranges are f32 scalars. The range of a
+/// signed type is symmetric, and the range of an unsigned type contains 0. As TensorFlow's `QuantizedConcat`. The op is
+/// composed of ops that fuse into kernels.
 ///
 /// ```
 /// use shapeflow::{DType, Graph, QuantizeOptions, quantized_concat};
@@ -52,7 +52,7 @@ pub fn quantized_concat<'g>(values: &[[Value<'g>; 3]], axis: i64) -> Result<[Val
 impl<'g> Value<'g> {
     /// Reshapes a quantized tensor and passes its range on, see [`Value::reshape`].
     ///
-    /// `q[..], f32[], f32[] -> q[shape], f32[], f32[]`. As TensorFlow's `QuantizedReshape`. It moves nothing.
+    /// `q[..], f32[], f32[] -> q[shape], f32[], f32[]`. As TensorFlow's `QuantizedReshape`. The op moves nothing.
     ///
     /// ```
     /// use shapeflow::{DType, Graph, QuantizeOptions};

@@ -76,11 +76,11 @@ impl<'g> Value<'g> {
         exactly(self.graph().op(&RANGE).data(self).data(min).data(max).finish_all()?)
     }
 
-    /// Maps integers to the quantized type `dtype` and to the range that they use. It is [`Value::requantize`] for the
-    /// range that [`Value::requantization_range`] gives.
+    /// Maps integers to the quantized type `dtype` and to the range that the integers use: the same as
+    /// [`Value::requantize`] for the range that [`Value::requantization_range`] gives.
     ///
-    /// `q[..], f32[], f32[] -> dtype[..], f32[], f32[]`. As TensorFlow's `QuantizeDownAndShrinkRange`. It is composed of
-    /// these ops, which fuse into kernels.
+    /// `q[..], f32[], f32[] -> dtype[..], f32[], f32[]`. As TensorFlow's `QuantizeDownAndShrinkRange`. The op is
+    /// composed of these ops, which fuse into kernels.
     ///
     /// ```
     /// use shapeflow::{DType, Graph};

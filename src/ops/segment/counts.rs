@@ -332,7 +332,7 @@ mod tests {
 
     shape_table! { ALL_ELEMENTS, {"size": 4},
         "i32[m, n]; [0]" => "[4]",
-        "[n]; [0]" => error "a parameter must be i32 or i64",
+        "[n]; [0]" => error "the element type must be i32 or i64",
         "i32[n]; f16[0]" => error "weights must be i32, i64, f32 or f64",
     }
     shape_table! { rows: ROWS, {},

@@ -235,14 +235,14 @@ fn pairs(cx: &HostCx<'_>) -> Result<[Vec<i64>; 2]> {
     Err(Error::new(ErrorKind::Shape, Phase::Run, message))
 }
 
-fn reduce(cx: &mut HostCx<'_>, scale: Scale, is_counted: bool) -> Result<()> {
+fn reduce(cx: &mut HostCx<'_>, scale: Scale, has_segment_count: bool) -> Result<()> {
     let [indices, ids] = pairs(cx)?;
     if let Some(before) = ids.windows(2).position(|pair| pair[0] > pair[1]) {
         let message = format!("segment ids must ascend, got {} after {}", ids[before + 1], ids[before]);
         let error = Error::new(ErrorKind::Index, Phase::Run, message);
         return Err(error.in_element(2, &format!(" at [{}]", before + 1)));
     }
-    let segments = match is_counted {
+    let segments = match has_segment_count {
         true => param_sizes(cx, "num_segments", 3)?.first().copied().unwrap_or(0),
         false => ids.last().map_or(0, |last| usize::try_from(*last).unwrap_or(0).saturating_add(1)),
     };

@@ -105,8 +105,8 @@ impl<'g> Value<'g> {
     ///
     /// `[i.., d..], ids [i..] -> [num_segments, d..]`, floats and complex numbers; `ids` is i32 or i64. Rows with a
     /// negative id are dropped; an id of `num_segments` or more fails the run. As TensorFlow's
-    /// `tf.math.unsorted_segment_mean`. It is composed of other ops: the sums run on the host, the division fuses into
-    /// kernels.
+    /// `tf.math.unsorted_segment_mean`. The op is composed of other ops: the sums run on the host, the division fuses
+    /// into kernels.
     ///
     /// ```
     /// let g = shapeflow::Graph::new();
@@ -134,8 +134,8 @@ impl<'g> Value<'g> {
     /// their number. An empty segment gives zeros.
     ///
     /// `[i.., d..], ids [i..] -> [num_segments, d..]`, floats and complex numbers; `ids` is i32 or i64. As TensorFlow's
-    /// `tf.math.unsorted_segment_sqrt_n`. It is composed of other ops: the sums run on the host, the division fuses into
-    /// kernels.
+    /// `tf.math.unsorted_segment_sqrt_n`. The op is composed of other ops: the sums run on the host, the division fuses
+    /// into kernels.
     ///
     /// ```
     /// let g = shapeflow::Graph::new();

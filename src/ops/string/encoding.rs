@@ -20,7 +20,7 @@ pub(super) enum Encoding {
 pub(super) enum Order {
     Big,
     Little,
-    /// A byte order mark at the start of a string tells the order. Without a mark, it is big-endian.
+    /// A byte order mark at the start of a string gives the order. Without a mark, the order is big-endian.
     Marked,
 }
 
@@ -64,7 +64,7 @@ impl Encoding {
     /// Reads attribute `output_encoding`, an encoding that TensorFlow writes.
     ///
     /// # Errors
-    /// It is none of UTF-8, UTF-16-BE and UTF-32-BE.
+    /// The attribute is none of UTF-8, UTF-16-BE and UTF-32-BE.
     pub(super) fn output(attrs: &Attrs) -> Result<Encoding> {
         match text_or(attrs, "output_encoding", "UTF-8")? {
             "UTF-8" => Ok(Encoding::Utf8),

@@ -59,7 +59,8 @@ impl FrameAllocator {
 pub(crate) enum LaneScalar {
     /// The limit of checked indices with lanes of `bytes` bytes.
     ///
-    /// It is ready for an unsigned comparison. AVX2 has only signed comparisons, so its sign bit is flipped there.
+    /// The limit is ready for an unsigned comparison. AVX2 has only signed comparisons, so the code for AVX2 flips the
+    /// sign bit of the limit.
     Limit { scalar: u32, bytes: u32 },
     /// The stride of an offset of a gather, in 4-byte lanes.
     Stride { scalar: u32 },

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::ops::string::params::{quoted, value_error};
 use crate::tensor::TensorView;
 
-/// The number of values of a feature in a row, and its values for a row that lacks it.
+/// The number of values of a feature in a row, and the values of a row that lacks the feature.
 pub(super) enum Arity<'a> {
     /// Any number of values. A row that lacks the feature has no values.
     Any,
