@@ -81,8 +81,8 @@ impl std::ops::Deref for SpecializationRef<'_> {
 const CAPACITY: usize = 64;
 
 impl SpecializationCache {
-    /// Creates the cache of a graph. It compiles the graph now if no property of a run's inputs is needed. `outputs`
-    /// are values of `graph`. Every node of `graph` is needed for some output.
+    /// Creates the cache of a graph. If the graph has no key inputs, this compiles the graph at once. `outputs` are
+    /// values of `graph`. Every node of `graph` is needed for some output.
     ///
     /// # Errors
     /// The graph cannot be compiled, or no run could give a value to a symbol.

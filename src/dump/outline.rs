@@ -18,7 +18,7 @@ const LARGE: usize = 64;
 pub(super) struct Outline {
     /// The root is first; a scope comes before its children.
     pub scopes: Vec<ScopeView>,
-    /// By node: its scope, or `None` for a constant that the nodes show that read it.
+    /// By node: its scope, or `None` for a constant that is shown in the boxes of the nodes that read it.
     pub scope_of: Vec<Option<usize>>,
     /// The values that nodes read.
     read: FxHashSet<ValueRef>,
@@ -128,8 +128,8 @@ impl Outline {
         }
     }
 
-    /// Gives the children of a scope to the scope around it, if they are all that it holds: `a` with only `b` becomes
-    /// the scope `a/b`.
+    /// If a scope holds only another scope, gives the children of the inner scope to the outer scope: `a` with only `b`
+    /// becomes the scope `a/b`.
     fn shorten_paths(&mut self) {
         for scope in 0..self.scopes.len() {
             while let [Child::Scope(inner)] = self.scopes[scope].children[..] {
@@ -240,8 +240,8 @@ impl Outline {
         }
     }
 
-    /// Returns the children of a scope so that each comes after those it reads. Among scopes that read each other, the
-    /// one with the first child comes first.
+    /// Returns the children of a scope in an order in which each child comes after the children that it reads. Among
+    /// scopes that read each other, the one with the first child comes first.
     pub(super) fn in_order(&self, scope: usize, snapshot: &Snapshot) -> Vec<Child> {
         let children = &self.scopes[scope].children;
         let place: FxHashMap<Child, usize> =

@@ -45,11 +45,12 @@ pub struct RegionStats {
     pub node: String,
     /// The name inside the node: `then`, `body`.
     pub name: String,
-    /// Its inputs: the state and the rows of a loop, then the values that it reads from the graph around it.
+    /// The inputs of the region: the state and the rows of a loop, then the values that the region reads from the graph
+    /// around it.
     pub inputs: Vec<Port>,
-    /// Its outputs: the next state and the outputs of a loop body, or the results of a branch.
+    /// The outputs of the region: the next state and the outputs of a loop body, or the results of a branch.
     pub outputs: Vec<Port>,
-    /// Its figures.
+    /// The figures of the region.
     pub stats: Stats,
 }
 

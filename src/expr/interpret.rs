@@ -164,7 +164,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// Returns the read from which the value comes that made the evaluation fail. Casts, arithmetic and a selection may
+    /// Returns the read that gave the value that made the evaluation fail. Casts, arithmetic and a selection may
     /// lie between the read and the value.
     pub(crate) fn faulty_read(&self) -> Option<Read> {
         let mut stack = vec![self.faulty?];

@@ -145,8 +145,8 @@ impl<'g> RowPartitionValue<'g> {
         Ok(())
     }
 
-    /// Returns an encoding of the partition, which `compute` makes when it is first needed. A value of a closed branch or loop body
-    /// is made anew.
+    /// Returns an encoding of the partition, which `compute` makes when it is first needed. A value of a closed branch
+    /// or loop body is made anew.
     pub(crate) fn kept_or(
         self,
         encoding: fn(&mut Encodings) -> &mut Option<ValueIx>,

@@ -134,7 +134,7 @@ impl GraphData {
         }
     }
 
-    /// Drops the elements of earlier values that symbols of the region stand for.
+    /// Forgets the elements of values from before the region, if these elements mention symbols of the region.
     fn forget_symbols(&mut self, checkpoint: &Checkpoint) {
         let first_node = checkpoint.nodes as u32;
         let read: FxHashSet<ValueIx> = self.nodes[checkpoint.nodes..]

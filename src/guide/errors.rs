@@ -42,7 +42,7 @@
 //!
 //! | phase | finds |
 //! |---|---|
-//! | build | shapes, dtypes and parameters that never work; each call reports its own |
+//! | build | shapes, dtypes and parameters that never work; each call reports its own errors |
 //! | compile | a size that nothing determines, an op or a dtype without a kernel |
 //! | run | inputs that do not fit, guards that do not hold, indices out of range, divisions of integers by zero, memory limits |
 //!

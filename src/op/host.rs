@@ -21,8 +21,8 @@ pub trait HostKernel: Send + Sync + 'static {
     /// The inputs are unsuitable; see [`Error::msg`] and [`Error::wrap`].
     fn run(&self, cx: &mut HostCx<'_>) -> Result<()>;
 
-    /// Returns whether equal inputs always give equal results. The compiler then runs equal calls once. By default it does
-    /// not.
+    /// Returns whether equal inputs always give equal results. The compiler then runs equal calls once. The default is
+    /// `false`.
     fn is_pure(&self) -> bool {
         false
     }
@@ -34,14 +34,14 @@ impl<F: Fn(&mut HostCx<'_>) -> Result<()> + Send + Sync + 'static> HostKernel fo
     }
 }
 
-/// Allocates the outputs of a kernel, keeps what it prepares, and has the threads of the run.
+/// Allocates the outputs of a kernel, keeps the kernel's prepared data, and has the threads of the run.
 #[derive(Default)]
 pub(crate) struct OutputAllocator<'a> {
     /// Free memory of earlier tensors.
     pub pool: Option<&'a BufferPool>,
     /// The caller's memory for each output, used if the sizes agree. Missing entries lend nothing.
     pub lent: Vec<Option<TensorViewMut<'a>>>,
-    /// Where the kernel keeps what it prepares.
+    /// The memory for the kernel's prepared data.
     pub prepared: Option<PreparedNode<'a>>,
     /// The threads of the run.
     pub threads: HostThreads<'a>,
@@ -68,8 +68,8 @@ struct Output<'a> {
 
 /// What a host kernel gets: inputs, attributes, and memory for its outputs.
 ///
-/// The dtype rule and the shape function have accepted the inputs, with their sizes and the elements of parameters, before
-/// the kernel runs. The kernel checks what they cannot know, such as the elements of data.
+/// The dtype rule and the shape function have accepted the inputs, with their sizes and the elements of parameters,
+/// before the kernel runs. The kernel checks what these functions cannot know, such as the elements of data.
 ///
 /// ```
 /// use shapeflow::{DType, Graph, HostCx, OpDef, Operand, Result, TensorView, shape, shape_fns};

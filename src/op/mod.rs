@@ -249,7 +249,8 @@ impl OpDef {
         self
     }
 
-    /// Sets the shape function. It runs on partial shapes when a node is added, and on sizes when the graph runs.
+    /// Sets the shape function. The function runs on partial shapes when a node is added, and on sizes when the graph
+    /// runs.
     pub const fn shape_fn(mut self, shape_fn: ShapeFn) -> OpDef {
         self.shape_fn = Some(shape_fn);
         self

@@ -2,8 +2,8 @@
 //! inputs.
 //!
 //! Dead code disappears, equal nodes become one, and nodes that are not needed constrain no dims. The new table keeps
-//! the order of definitions: the dims of a value mention nothing that is defined after it, so a run knows them when it
-//! computes the value. Symbols of inputs come first, because a run binds them first.
+//! the order of definitions: the dims of a value mention no symbol that is defined after the value, so a run knows
+//! these dims when the run computes the value. Symbols of inputs come first, because a run binds them first.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shapeflow_shape_fns::{Dim, IntoDim, Symbol, TensorShape, Unknown};
@@ -164,8 +164,8 @@ pub(crate) fn subgraph(
     Ok(Rebuilt { graph: this.new, values: this.values })
 }
 
-/// Returns a value of an unmarked node whose sizes determine `symbol`, if there is one. The caller needs it because an
-/// attribute of a marked node mentions the symbol. A symbol that a marked node defines needs no such value.
+/// Returns a value of an unmarked node whose sizes determine `symbol`, if there is one. The caller needs the value
+/// because an attribute of a marked node mentions the symbol. A symbol that a marked node defines needs no such value.
 pub(crate) fn carrier(old: &GraphData, marked: &[bool], symbol: Symbol) -> Option<ValueIx> {
     let mut missing = Vec::new();
     old.table.resolve(&Dim::from(symbol)).symbols(&mut |symbol| {

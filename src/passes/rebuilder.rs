@@ -55,7 +55,7 @@ impl<'a> Rebuilder<'a> {
         }
     }
 
-    /// Exchanges the graphs in the making.
+    /// Exchanges the unfinished graphs of two rebuilders.
     pub fn exchange(&mut self, other: &mut Rebuilder<'_>) {
         std::mem::swap(&mut self.new, &mut other.new);
         std::mem::swap(&mut self.first_outputs, &mut other.first_outputs);
@@ -136,7 +136,7 @@ impl<'a> Rebuilder<'a> {
     /// Adds input `port`, whose rank, sizes or value may be fixed.
     ///
     /// # Errors
-    /// The input does not fit what is fixed.
+    /// The input does not fit the fixed rank, sizes or value.
     pub fn input(
         &mut self,
         index: NodeIx,

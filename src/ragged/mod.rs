@@ -98,7 +98,8 @@ use crate::tensor::{Element, Tensor};
 pub struct RaggedTensor {
     /// The elements; axis 0 counts the rows of the innermost partition's values.
     flat: Tensor,
-    /// The partitions, outermost first; at least one. Each partition's number of values is the next one's number of rows.
+    /// The partitions, outermost first; at least one. The number of values of a partition is the number of rows of the
+    /// next partition.
     partitions: Vec<RowPartition>,
 }
 

@@ -131,7 +131,7 @@ fn measure(arguments: &ArgMatches, variant: &Variant<'_>) -> Result<Measures, Fa
 }
 
 impl Measures {
-    /// Returns the time that this share of the runs took at most. There is at least one run.
+    /// Returns the time that this share of the runs did not exceed. There is at least one run.
     fn quantile(&self, share: f64) -> f64 {
         self.runs[((self.runs.len() - 1) as f64 * share).round() as usize]
     }
@@ -234,7 +234,7 @@ fn reset_peak_rss() -> bool {
     std::fs::write("/proc/self/clear_refs", "5").is_ok()
 }
 
-/// Returns the peak resident memory of this process since the last reset, which only Linux tells.
+/// Returns the peak resident memory of this process since the last reset, which only Linux reports.
 fn peak_rss_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

@@ -48,7 +48,7 @@ pub(crate) fn import_file(
     Ok(imported)
 }
 
-/// Reads the model, and imports it with the names of a signature: of the chosen one, or else of the default one. Unknown
+/// Reads the model, and imports it with the names of the chosen signature, or else of the default signature. Unknown
 /// ops are no errors.
 pub(crate) fn import_signature(
     arguments: &ArgMatches,

@@ -61,7 +61,8 @@ pub(super) struct ElementGroup<'s> {
 }
 
 impl<'s> ElementGroup<'s> {
-    /// Makes the emission for one element that has the value of all elements. It is at the start of every slot.
+    /// Makes the emission for one element that has the value of all elements. The emission is at the start of every
+    /// slot.
     pub fn single(
         body: &'s [Inst],
         analysis: &'s BodyAnalysis,

@@ -126,8 +126,8 @@ impl Checkpoint {
         Some(&self.entries[position].1)
     }
 
-    /// Returns the tensor with this key, or the part of it that `slice` names as a graph does; an empty text names the
-    /// whole tensor. The tensor shares the mapped data file where its elements are aligned.
+    /// Returns the tensor with this key, or a part of the tensor. `slice` names the part as a graph does; an empty text
+    /// names the whole tensor. The tensor shares the mapped data file where its elements are aligned.
     ///
     /// # Errors
     /// `Parse`: there is no such tensor, its checksum differs, or its parts do not cover it. `DType`: its dtype is not

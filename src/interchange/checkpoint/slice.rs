@@ -1,4 +1,4 @@
-//! `Slice`: a box of a tensor that is stored in parts.
+//! `Slice`: a rectangular part (box) of a tensor that is stored in parts.
 
 use std::fmt;
 

@@ -23,7 +23,7 @@ pub(super) struct ImportedValue<'g> {
 }
 
 impl ImportedValue<'_> {
-    /// Returns whether the tensor only stands for a resource. The variables of TensorFlow 1 have a value besides.
+    /// Returns whether the tensor only stands for a resource. The variables of TensorFlow 1 also have a value.
     pub(super) fn is_handle(&self) -> bool {
         self.resource.is_some() && !self.has_known_dtype
     }

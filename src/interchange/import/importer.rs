@@ -1,4 +1,4 @@
-//! `Importer`: the state of one import. Every step of the import is a method of it.
+//! `Importer`: the state of one import. Every step of the import is a method of `Importer`.
 
 use std::collections::HashMap;
 use std::panic::Location;

@@ -1,4 +1,4 @@
-//! `slice(x, begin, size)`: extracts a box from `x`.
+//! `slice(x, begin, size)`: extracts a box (a rectangular part) from `x`.
 
 use super::propagate::{element_at, propagate_elements};
 use crate::{Dim, Guard, InferenceContext, List, Result, ShapeError, TensorShape};

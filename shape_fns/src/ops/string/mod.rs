@@ -35,7 +35,7 @@ pub(crate) static OPS: &[Registered] = &[
     row("ParseSequenceExample", &["serialized", "debug_name", "context_dense_defaults.."], parse_sequence_examples_of_attrs).outputs(None),
     row("ParseSequenceExampleV2", &["serialized", "debug_name", "context_sparse_keys", "context_dense_keys", "context_ragged_keys", "feature_list_sparse_keys", "feature_list_dense_keys", "feature_list_ragged_keys", "feature_list_dense_missing_assumed_empty", "context_dense_defaults.."], parse_sequence_examples).outputs(None),
     row("ParseSingleExample", &["serialized", "dense_defaults.."], parse_single_example).outputs(None),
-    row("ParseSingleSequenceExample", &["serialized", "feature_list_dense_missing_assumed_empty", "operands.."], parse_single_sequence_example).outputs(None),
+    row("ParseSingleSequenceExample", &["serialized", "feature_list_dense_missing_assumed_empty", "operands..", "debug_name"], parse_single_sequence_example).outputs(None),
     row("ReduceJoin", &["inputs", "reduction_indices"], reduce_join),
     row("RegexFullMatch", &["input", "pattern"], string_unchanged),
     row("RegexReplace", &["input", "pattern", "rewrite"], string_unchanged),

@@ -260,7 +260,7 @@ impl<'a> Allocator<'a> {
         }
     }
 
-    /// Ends the use of sources by an instruction: frees the registers of those without a later use.
+    /// Ends the use of sources by an instruction: frees the register of each source without a later use.
     pub fn retire(&mut self, srcs: &[VectorId], after: [u32; 3]) {
         for (src, after) in srcs.iter().zip(after) {
             let value = &mut self.values[src.0 as usize];

@@ -1,7 +1,7 @@
 //! `inst_order`: an order for a long body in which independent chains run side by side.
 //!
-//! The processor searches a few dozen waiting instructions for ones that can run. A long body has more instructions
-//! than that, so its order decides how much runs at once.
+//! The processor searches a few dozen waiting instructions for instructions that can run. A long body has more
+//! instructions, so the order of the body decides how many instructions run at once.
 
 use std::ops::Range;
 
@@ -96,7 +96,7 @@ pub(crate) fn inst_order(insts: &[Inst], uniform: &[bool], isa: VectorIsa) -> Ve
     while !runnable.is_empty() {
         let full = live >= most;
         // The instruction of least rank is next: by the cycles it must still wait, then by the greatest height, then in
-        // body order. The last two are one number, so that they are compared at once.
+        // body order. The height and the body order are one number, so that they are compared at once.
         let rank = |index: u32| {
             if full && graph.growth(index) > 0 {
                 // No register is free: instructions that need one come last, in body order.
