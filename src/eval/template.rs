@@ -47,8 +47,9 @@ impl Template {
             return Err(Error::new(ErrorKind::Compile, Phase::Compile, "the op has no compute body"));
         };
         let (promised, shape) = call.outputs[output];
-        let Some(rank) = shape.rank() else {
-            let message = "the rank of a result that a body computes must be known";
+        let is_ranked = call.call.operands.iter().all(|operand| operand.shape.rank().is_some());
+        let Some(rank) = shape.rank().filter(|_| is_ranked) else {
+            let message = "the ranks of the operands and results of a body must be known";
             return Err(Error::new(ErrorKind::Compile, Phase::Compile, message));
         };
         let mut cx = CallCx { typed: call, next_axis: rank as u32, error: None };
@@ -85,7 +86,8 @@ impl CallCx<'_, '_> {
     }
 
     fn dims_of(&self, shape: &TensorShape) -> Vec<Dim> {
-        shape.dims().unwrap_or_default().iter().map(|dim| self.typed.table.resolve(dim)).collect()
+        let dims = shape.dims().expect("`Template::new` requires known ranks");
+        dims.iter().map(|dim| self.typed.table.resolve(dim)).collect()
     }
 
     /// Returns whether operand `operand` exists. If not, records an error.

@@ -85,6 +85,7 @@ static SINGLE: OpDef = OpDef::host("parse_single_sequence_example", |cx| {
     Operand::Data("serialized"),
     Operand::Data("feature_list_dense_missing_assumed_empty"),
     Operand::Variadic("operands.."),
+    Operand::Data("debug_name"),
 ])
 .outputs(|attrs, operands| outputs(attrs, SingleCounts::new(attrs, operands).dense, false))
 .shape_fn(shapeflow_shape_fns::string::parse_single_sequence_example)
