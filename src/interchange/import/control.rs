@@ -8,7 +8,7 @@ use super::super::proto::{AttrKind, NameAttrList};
 use super::built::{Built, ImportedValue};
 use super::frame::{Frame, damaged};
 use super::importer::Importer;
-use crate::control::{LoopOptions, LoopRegions};
+use crate::control::LoopRegions;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::{Scalar, eval_cast};
 use crate::graph::Value;
@@ -104,6 +104,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         // Handles are no state: every iteration has the same resources.
         let state = values_of(inputs);
         let (graph, location, around) = (self.graph, self.location, self.built.len());
+        let options = self.options;
         // Both closures import a function, one after the other.
         let importer = RefCell::new(self);
         // The shapes of the items of the lists in the state.
@@ -152,7 +153,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             *items = common;
         };
         let regions = LoopRegions { condition: &mut condition, body: &mut body, is_imported: true };
-        let values = graph.while_regions(&LoopOptions::new(), &state, regions, location)?;
+        let values = graph.while_regions(&options.loops, &state, regions, location)?;
         for (value, shape) in values.iter().zip(items.borrow().iter()) {
             importer.borrow_mut().item_shapes.insert(value.id(), shape.clone());
         }
