@@ -242,7 +242,7 @@ mod tests {
             "[n]; [0]; [2]" => "[n, 2]; [?, 3]; [?]; [3]";
         {context_sparse_types: dtypes(&[DType::F32])} "?; [0]" => "[?, 2]; [?]; [2]";
     }
-    shape_table! { single: parse_single_sequence_example, ["serialized", "feature_list_dense_missing_assumed_empty", "operands.."];
+    shape_table! { single: parse_single_sequence_example, ["serialized", "feature_list_dense_missing_assumed_empty", "operands..", "debug_name"];
         {context_sparse_types: dtypes(&[DType::F32]), context_dense_shapes: shapes(&[&[2]]), feature_list_dense_types: dtypes(&[DType::I64]), feature_list_dense_shapes: shapes(&[&[3]])}
             "[]; [0]; []; []; []; [2]; []" => "[?, 1]; [?]; [1]; [2]; [?, 3]";
         {context_sparse_types: dtypes(&[DType::F32])} "[n]; [0]; []; []" => "error(3 outputs) serialized must have rank 0";
