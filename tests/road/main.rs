@@ -40,6 +40,7 @@ mod limits;
 mod loop_states;
 mod memory;
 mod mistakes;
+mod naive_loops;
 mod op_call;
 #[cfg(feature = "strings")]
 mod op_docs;
