@@ -100,11 +100,17 @@ impl<'a> Rebuilder<'a> {
             Body::HostWith(kernel) => kernel.is_pure(),
             _ => true,
         };
-        if is_pure && let Some(&first) = self.first_outputs.get(&key) {
-            return Ok(first);
-        }
-        let first = self.node(index, node, &key)?;
-        self.first_outputs.insert(key, first);
+        let equal = self.first_outputs.get(&key).copied().filter(|_| is_pure);
+        let first = match equal {
+            Some(first) => first,
+            None => {
+                let first = self.node(index, node, &key)?;
+                self.first_outputs.insert(key, first);
+                first
+            }
+        };
+        // Attributes of later nodes may mention the symbols of either of two equal nodes.
+        self.learn_node(node, first);
         Ok(first)
     }
 
@@ -272,8 +278,12 @@ impl<'a> Rebuilder<'a> {
                     .at(node.location));
             }
         };
-        let first = first.ok_or_else(|| Error::msg("a node has no outputs"))?;
-        // Later nodes find the new symbols of the unknown dims that this node introduced.
+        first.ok_or_else(|| Error::msg("a node has no outputs"))
+    }
+
+    /// Records the new symbols of the unknown dims that a node introduced. `first` is the first output of its copy or of an equal
+    /// node.
+    fn learn_node(&mut self, node: &Node, first: ValueIx) {
         for (position, old) in node.values().enumerate() {
             self.learn_shape(old, ValueIx(first.0 + position as u32));
         }
@@ -291,7 +301,6 @@ impl<'a> Rebuilder<'a> {
         for (position, old) in node.values().enumerate() {
             self.learn_elements(old, ValueIx(first.0 + position as u32));
         }
-        Ok(first)
     }
 
     /// Records the new dims of the shape and the elements of a value.

@@ -95,15 +95,17 @@ pub(crate) fn first_bad_split<I: Offset>(splits: &[I], nvals: Option<usize>) -> 
             format!("row_splits must not decrease, got {this} after {before} at position {position}");
         return Some((position, message));
     }
+    bad_end(splits, nvals)
+}
+
+/// Returns what is wrong with the last split, which must be the number of values.
+pub(crate) fn bad_end<I: Offset>(splits: &[I], nvals: Option<usize>) -> Option<(usize, String)> {
     let last: i64 = (*splits.last()?).into();
-    if let Some(nvals) = nvals.filter(|nvals| i64::try_from(*nvals) != Ok(last)) {
-        let position = splits.len() - 1;
-        let message = format!(
-            "row_splits must end at the number of values, {nvals}, got {last} at position {position}"
-        );
-        return Some((position, message));
-    }
-    None
+    let nvals = nvals.filter(|nvals| i64::try_from(*nvals) != Ok(last))?;
+    let position = splits.len() - 1;
+    let message =
+        format!("row_splits must end at the number of values, {nvals}, got {last} at position {position}");
+    Some((position, message))
 }
 
 /// Returns the reason why splits without any element are wrong. Even unchecked splits must have an element.
