@@ -26,7 +26,8 @@ fn exported_graphs_import_unchanged() -> Result<()> {
         for node in imported.nodes() {
             assert!(node.error.is_none(), "{}: {}", sample.name, node.error.unwrap());
         }
-        // An imported node has the name of the exported one, such as `shape_7`, and names its dims by it: `shape_7.0`.
+        // An imported node has the name of the exported node, such as `shape_7`, and its dims have names such as
+        // `shape_7.0`.
         let unnumbered = |text: String, node: usize| {
             let number = format!("_{node}");
             let parts = text.split(&number).map(str::to_string);

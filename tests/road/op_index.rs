@@ -9,7 +9,7 @@ use shapeflow::Registry;
 
 use crate::builder_docs::{Builder, FAMILIES, family};
 
-/// The length of a sentence that does not stand alone, such as `Returns the same elements.`
+/// The greatest length of a sentence that does not stand alone, such as `Returns the same elements.`
 const SHORT: usize = 32;
 
 /// Sentences above the table of a family: its folder, and the text.
