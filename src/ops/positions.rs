@@ -66,8 +66,8 @@ enum Ints<'a> {
 }
 
 impl<'a> Positions<'a> {
-    /// Makes destinations from `indices`, which holds one index per row, with one integer per axis of `sizes`. `operand`
-    /// is the number of the operand that holds the indices; none if the indices are no operand.
+    /// Makes destinations from `indices`, which holds one index per row, with one integer per axis of `sizes`.
+    /// `operand` is the number of the operand that holds the indices; `None` if the indices are not an operand.
     ///
     /// # Errors
     /// The elements are neither i32 nor i64.

@@ -48,8 +48,8 @@ impl LookupTable {
     /// `keys [n]`, integers or strings; `values [n, ..]`, any dtype.
     ///
     /// # Errors
-    /// `DType`: the keys are neither integers nor strings. `Shape`: the keys are no vector, or there is another number of
-    /// values.
+    /// `DType`: the keys are neither integers nor strings. `Shape`: the keys are not a vector, or the number of values
+    /// differs from the number of keys.
     pub fn new(keys: &Tensor, values: &Tensor) -> Result<LookupTable> {
         if keys.sizes().len() != 1 || values.sizes().first() != keys.sizes().first() {
             let message = format!(
