@@ -3,7 +3,7 @@
 use shapeflow::expr::{Expr, Index, LowerCx};
 use shapeflow::{DType, Graph, OpDef, Operand, Result, Tensor, Value, shape, shape_fns};
 
-/// Huber's loss of the difference: its square divided by 2 up to 1, and linear from there on.
+/// Huber's loss: half of the square of a difference up to 1, and a linear function of a greater difference.
 static HUBER: OpDef = OpDef::compute("huber", huber)
     .operands(&[Operand::Data("labels"), Operand::Data("predictions")])
     .shape_fn(shape_fns::common::broadcast);
