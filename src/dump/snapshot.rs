@@ -195,7 +195,7 @@ impl Snapshot {
         let mut refused: Vec<NodeView> =
             graph.snapshot().nodes.into_iter().filter(|node| node.error.is_some()).collect();
         for node in &mut refused {
-            // The operands have the numbers of `graph`. The compiled graph numbers its values anew.
+            // The operands have the numbers of `graph`. The values of the compiled graph have other numbers.
             node.operands.clear();
             for output in &mut node.outputs {
                 output.name = format!("{}.{}", node.label, output.name);

@@ -214,7 +214,8 @@ fn ragged_part(name: &str) -> Option<(&str, RaggedPart<'_>)> {
 
 impl RaggedPart<'_> {
     /// Returns the last part of a dimension's name. `axis` is the axis of the tensor, such as `.0`, or empty for a
-    /// dimension that is no axis. The number of rows is no axis of the row splits, because there is one more split.
+    /// dimension that is not an axis. The number of rows is not an axis of the row splits, because there is one more
+    /// split.
     fn axis(&self, axis: &str) -> String {
         match (self, axis) {
             (RaggedPart::FlatValues, ".0") => ".values".to_string(),
@@ -249,7 +250,7 @@ impl Unknowns {
 struct Origin {
     /// The scopes and the name of the node that introduced the dimension.
     path: Vec<String>,
-    /// The axis of the node's output, such as `.0`; empty for a dimension that is no axis.
+    /// The axis of the node's output, such as `.0`; empty for a dimension that is not an axis.
     axis: String,
     /// The line of the program that added the node, if the node has no name of its own.
     line: Option<u32>,

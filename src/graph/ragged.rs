@@ -146,7 +146,7 @@ impl<'g> RowPartitionValue<'g> {
     }
 
     /// Returns an encoding of the partition, which `compute` makes when it is first needed. A value of a closed branch
-    /// or loop body is made anew.
+    /// or loop body is made again.
     pub(crate) fn kept_or(
         self,
         encoding: fn(&mut Encodings) -> &mut Option<ValueIx>,

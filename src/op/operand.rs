@@ -69,7 +69,7 @@ impl FromIterator<usize> for OperandMask {
     }
 }
 
-/// Maps each of `operands` actual operands to its declared entry. An entry that is no list takes one operand; lists
+/// Maps each of `operands` actual operands to its declared entry. An entry that is not a list takes one operand; lists
 /// share the remainder equally.
 #[cfg(any(test, feature = "graphdef"))]
 pub(crate) fn spread(is_list: &[bool], operands: usize) -> impl Iterator<Item = usize> {

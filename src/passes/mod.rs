@@ -2,7 +2,7 @@
 //!
 //! **In:** a graph, the values to compute, and what is known of the graph's inputs.
 //!
-//! **Out:** a new graph with shapes inferred anew, in a dim table of its own; or what must be known before the
+//! **Out:** a new graph with shapes inferred again, in a dim table of its own; or what must be known before the
 //! graph can be compiled.
 //!
 //! **Road:** `rebuild` copies what the wanted values need, so that dead code and duplicates disappear. It

@@ -1,6 +1,6 @@
 //! The index of ops in the guide has every builder method, with what its documentation says.
 //!
-//! The test writes the index anew if the environment variable `SHAPEFLOW_WRITE_INDEX` is set.
+//! The test writes a new index if the environment variable `SHAPEFLOW_WRITE_INDEX` is set.
 
 use std::fmt::Write;
 use std::path::Path;

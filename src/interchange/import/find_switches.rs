@@ -176,7 +176,7 @@ impl Switches {
     }
 }
 
-/// Returns the predicate of a `Switch`: the tensor behind any `Identity`.
+/// Returns the predicate of a `Switch`: the tensor that the `Switch` reads directly or through `Identity` nodes.
 pub(super) fn predicate(frame: &Frame<'_, '_>, switch: usize) -> Option<Predicate> {
     let mut tensor = frame.nodes[switch].input.get(1)?;
     loop {

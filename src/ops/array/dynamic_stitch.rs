@@ -109,7 +109,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
 /// Writes the result block by block, if the indices of every tensor ascend, as after [`Value::dynamic_partition`].
 ///
 /// If the indices ascend, the greatest last index is the last row of the result, and each block takes the next rows of
-/// each tensor. Returns whether the result is written; if not, the output is incomplete and must be written anew.
+/// each tensor. Returns whether the result is written; if not, the output is incomplete and must be written again.
 fn put_in_order<I: Element + Copy + Into<i64>>(
     cx: &mut HostCx<'_>,
     indices: &[RowMajor<'_>],

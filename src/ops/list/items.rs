@@ -137,7 +137,7 @@ pub(super) fn index_in(list: &TensorList, index: i64) -> Result<usize> {
     match usize::try_from(index).ok().filter(|index| *index < list.len()) {
         Some(index) => Ok(index),
         None => {
-            let message = format!("the index must be that of one of {} items, got {index}", list.len());
+            let message = format!("the index must be in [0, {}), got {index}", list.len());
             fail(ErrorKind::Index, message)
         }
     }

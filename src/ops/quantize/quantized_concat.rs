@@ -34,8 +34,8 @@ use crate::ops::reduce::Axes;
 /// ```
 ///
 /// # Errors
-/// There are no values, their types differ or are not quantized, an end of a range is no f32 scalar, or the shapes do not
-/// join (see [`concat`](fn@concat)).
+/// There are no values, their types differ or are not quantized, an end of a range is not an f32 scalar, or the shapes
+/// do not join (see [`concat`](fn@concat)).
 #[track_caller]
 pub fn quantized_concat<'g>(values: &[[Value<'g>; 3]], axis: i64) -> Result<[Value<'g>; 3]> {
     let Some([first, ..]) = values.first() else {
@@ -67,7 +67,7 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// As [`Value::reshape`]; or the element type is not quantized, or an end of the range is no f32 scalar.
+    /// As [`Value::reshape`]; or the element type is not quantized, or an end of the range is not an f32 scalar.
     #[track_caller]
     pub fn quantized_reshape(
         self,

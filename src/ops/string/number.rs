@@ -87,7 +87,7 @@ fn shortest(x: f64, precision: usize, keeps_zeros: bool) -> String {
     without_zeros(&text, keeps_zeros).to_string()
 }
 
-/// Removes zeros behind the point, and the point if nothing follows it.
+/// Removes zeros after the point, and the point if nothing follows it.
 fn without_zeros(digits: &str, keeps_zeros: bool) -> &str {
     match digits.contains('.') && !keeps_zeros {
         true => digits.trim_end_matches('0').trim_end_matches('.'),

@@ -66,7 +66,7 @@ impl<'a> Feature<'a> {
             }
             (None, Arity::Exactly { default, .. }) => {
                 if default.is_empty() {
-                    return Err(self.wrong(example, "must be there, because it has no default"));
+                    return Err(self.wrong(example, "must be present, because it has no default"));
                 }
                 self.elements.extend(default, 0..default.len())?;
             }
