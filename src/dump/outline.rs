@@ -18,7 +18,7 @@ const LARGE: usize = 64;
 pub(super) struct Outline {
     /// The root is first; a scope comes before its children.
     pub scopes: Vec<ScopeView>,
-    /// By node: its scope, or `None` for a constant that is shown in the boxes of the nodes that read it.
+    /// For each node: its scope, or `None` for a constant that is shown in the boxes of the nodes that read it.
     pub scope_of: Vec<Option<usize>>,
     /// The values that nodes read.
     read: FxHashSet<ValueRef>,

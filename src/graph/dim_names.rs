@@ -12,8 +12,8 @@ use crate::ragged::{FLAT_VALUES, ROW_SPLITS};
 ///
 /// The name of a dimension has the scopes that distinguish it from other dimensions: `net.tokens.1`, if two inputs are
 /// `tokens`. A dimension of an unnamed node has the name of its op, and if several nodes have this op, the line of the
-/// program that added the node: `unique.0@12`. A name exists in the text only; it is no symbol that another shape could
-/// mention, and an exported graph has no names of unknown dimensions.
+/// program that added the node: `unique.0@12`. A name exists in the text only; the name is not a symbol that another
+/// shape could mention, and an exported graph has no names of unknown dimensions.
 ///
 /// ```
 /// use shapeflow::{DType, Graph, shape};
@@ -123,7 +123,7 @@ impl GraphData {
                 false
             })
         });
-        // By name: the last number that made the name unique.
+        // For each name: the last number that made the name unique.
         let mut numbers: FxHashMap<String, usize> = FxHashMap::default();
         for (symbol, origin) in unnamed {
             let name = origin.name_with_line(longest).unwrap_or_else(|| origin.name(longest));

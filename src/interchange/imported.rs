@@ -63,7 +63,7 @@ pub(super) struct BuiltNode {
     /// The nodes of the graph. For a node in a branch or a loop, these are the nodes of the outermost branch or loop;
     /// none while this is under construction.
     pub nodes: Option<Range<u32>>,
-    /// What computes a node in a branch or a loop, whose own nodes are no nodes of the graph.
+    /// What computes a node in a branch or a loop, whose own nodes are not nodes of the graph.
     pub in_region: Option<NodeUsage>,
 }
 
@@ -159,7 +159,7 @@ impl Imported {
         self.inputs.iter().find(|(_, input)| *input == value).map(|(name, _)| name.as_str())
     }
 
-    /// Returns the imported nodes in the order of the model, without those inside functions: see
+    /// Returns the imported nodes in the order of the model, without the nodes inside functions: see
     /// [`Imported::function_nodes`].
     pub fn nodes(&self) -> impl Iterator<Item = ImportedNode<'_>> {
         self.nodes.iter().map(|record| ImportedNode {

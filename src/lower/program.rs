@@ -70,7 +70,7 @@ pub(crate) struct Segment {
 pub(crate) struct Program {
     pub buffers: Vec<BufferInfo>,
     pub contents: Vec<Content>,
-    /// By buffer: why it has memory; none for an alias.
+    /// For each buffer: why it has memory; `None` for an alias.
     reasons: Vec<Option<MaterializeReason>>,
     pub steps: Vec<Step>,
     pub segments: Vec<Segment>,
@@ -85,7 +85,7 @@ pub(crate) struct Program {
     /// depend on data, or a node that runs by itself with symbols among its attributes.
     pub binds_when_run: bool,
     pub buffer_of: FxHashMap<ValueIx, BufferIx>,
-    /// By buffer: the buffer that owns its bytes; itself if it is not an alias.
+    /// For each buffer: the buffer that owns its bytes; itself if it is not an alias.
     pub roots: Vec<BufferIx>,
 }
 

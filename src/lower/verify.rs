@@ -71,9 +71,9 @@ pub(crate) fn verify(code: &KernelBody) -> Result<(), String> {
 
 /// What earlier passes have computed.
 struct PassResults {
-    /// By reduction result.
+    /// For each reduction result: whether a pass has computed it.
     reduced: Vec<bool>,
-    /// By slot.
+    /// For each slot: whether a pass has stored it.
     stored: Vec<bool>,
 }
 

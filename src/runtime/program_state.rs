@@ -23,9 +23,9 @@ pub(crate) struct ProgramState {
     /// Memory of dropped results, for later results.
     pub buffers: BufferPool,
     pub packed: PackedConstants,
-    /// By segment: its plans.
+    /// For each segment: its plans.
     plans: Vec<Mutex<PlanCache>>,
-    /// By step: the data that the step's host kernel prepared.
+    /// For each step: the data that the step's host kernel prepared.
     prepared: Box<[Prepared]>,
     counters: Counters,
 }

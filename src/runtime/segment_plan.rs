@@ -36,7 +36,7 @@ impl StepPlan {
 /// The plan of a segment: its steps, and where the buffers that they store lie.
 pub(crate) struct SegmentPlan {
     pub steps: Vec<StepPlan>,
-    /// By buffer of the program: its sizes, if they are known when the segment is planned.
+    /// For each buffer of the program: its sizes, if they are known when the segment is planned.
     pub sizes: Vec<Option<BufferSizes>>,
     pub memory: SegmentMemory,
 }

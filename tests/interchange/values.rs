@@ -109,7 +109,7 @@ struct Difference {
     outcome: String,
     op: String,
     cases: Cases,
-    /// By dtype: whether a case differs.
+    /// For each dtype: whether a case differs.
     dtypes: Vec<(String, bool)>,
 }
 

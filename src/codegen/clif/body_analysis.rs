@@ -28,9 +28,9 @@ impl WantedForm {
 
 /// The properties of one body.
 pub(super) struct BodyAnalysis {
-    /// By instruction: whether it has one value for the whole inner loop.
+    /// For each instruction: whether it has one value for the whole inner loop.
     pub uniform: Vec<bool>,
-    /// By instruction: whether its value has uses, and every use is an instruction that takes scalars.
+    /// For each instruction: whether its value has uses, and every use is an instruction that takes scalars.
     pub lane_only: Vec<bool>,
     /// The slots that the body names, in order of first use.
     pub slots: Vec<u32>,

@@ -83,7 +83,7 @@ pub(super) fn in_float2(x: Expr, y: Expr, f: impl FnOnce(&Expr, &Expr) -> Expr) 
     }
 }
 
-/// Makes an ill-typed node of `x`, which is no float, so that `verify` refuses the expression.
+/// Makes an ill-typed node of `x`, which is not a float, so that `verify` refuses the expression.
 fn refused(x: Expr) -> Expr {
     x.sqrt()
 }

@@ -47,7 +47,7 @@ impl Slice {
     /// length along each axis, or `-` for the whole axis. Returns the sizes with the slice.
     ///
     /// # Errors
-    /// The text is no slice, or the slice exceeds the sizes.
+    /// The text is not a slice, or the slice exceeds the sizes.
     pub(super) fn parse(text: &str) -> Result<(Vec<usize>, Slice)> {
         let parsed = || {
             let (sizes, extents) = text.trim().rsplit_once(' ')?;

@@ -99,7 +99,7 @@ impl std::fmt::Debug for LookupTable {
 }
 
 impl<'g> Value<'g> {
-    /// Returns the value that `table` has for each element, or `default` for an element that is no key.
+    /// Returns the value that `table` has for each element, or `default` for an element that is not a key.
     ///
     /// `[..], default [v, ..] -> [.., v, ..]`, where `[n, v, ..]` is the shape of the table's values. The elements have
     /// the dtype of the keys, and the result has the dtype of the values. A Rust scalar as `default` takes the dtype of
@@ -181,7 +181,7 @@ impl HostKernel for Lookup {
         let rows = self.0.keys.find(keys.clone())?;
         if default.sizes() != self.0.value_sizes() {
             let message = format!(
-                "the default must have sizes {:?}, those of a value, got {:?}",
+                "the default must have the sizes {:?} of a value, got {:?}",
                 self.0.value_sizes(),
                 default.sizes()
             );

@@ -109,7 +109,7 @@ pub(crate) fn index_op(inst: &Inst) -> Option<IndexOp> {
 }
 
 /// Returns for each instruction of a body whether it is index arithmetic: it has this form, and every use of its result
-/// leads to the address of a gathered row. Reductions read the `roots`, which are therefore no index arithmetic.
+/// leads to the address of a gathered row. Reductions read the `roots`, which are therefore not index arithmetic.
 pub(crate) fn index_insts(body: &[Inst], uniform: &[bool], roots: &[InstId]) -> Vec<bool> {
     if !body.iter().any(|inst| matches!(inst.op, InstOp::Gather { .. })) {
         return vec![false; body.len()];
