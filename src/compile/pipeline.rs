@@ -16,10 +16,10 @@ use crate::graph::{GraphData, NodeIx, ValueIx};
 use crate::lower::kernel::BufferIx;
 use crate::lower::program::{Content, Program, Step, lower};
 
-/// A compiled graph. All its ranks and structure parameters are known. It is immutable.
+/// A compiled graph, which is immutable. All ranks and structure parameters of the graph are known.
 pub(crate) struct CompiledProgram {
-    /// A number that is unique in this process. It is part of a kernel's name in traces, and tells a thread whether its
-    /// last plan belongs to this program.
+    /// A number that is unique in this process. The number is part of a kernel's name in traces, and tells a thread
+    /// whether its last plan belongs to this program.
     pub number: u64,
     pub graph: Arc<GraphData>,
     pub lowered: Program,

@@ -10,8 +10,8 @@ use crate::op::Body;
 
 /// A stage of the compilation of a graph as plain data: its text, and its nodes and kernels for the other formats.
 ///
-/// A snapshot is a copy: it does not change with the graph. It holds no tensors, only the text of the first elements of
-/// constants.
+/// A snapshot is a copy: it does not change with the graph. A snapshot holds no tensors, only the text of the first
+/// elements of constants.
 ///
 /// ```
 /// use shapeflow::{DType, Graph, shape};
@@ -228,7 +228,7 @@ impl ValueView {
 }
 
 impl NodeView {
-    /// Returns the attributes that pictures show. They leave out attributes with the default value of the op. The
+    /// Returns the attributes that pictures show. Pictures leave out attributes with the default value of the op. The
     /// default of a flag is false.
     pub(crate) fn shown_attrs(&self) -> impl Iterator<Item = (&str, &Attr)> {
         let attrs = self.attrs.iter().map(|(name, value)| (name.as_str(), value));

@@ -62,8 +62,8 @@ impl fmt::Debug for Executable {
 }
 
 impl Executable {
-    /// Compiles `graph`, which holds the nodes that `outputs` need and no others. Its inputs are the ports of `inputs`
-    /// that the outputs need.
+    /// Compiles `graph`, which holds the nodes that `outputs` need and no others. The inputs of the executable
+    /// are the ports of `inputs` that the outputs need.
     ///
     /// # Errors
     /// The graph cannot be compiled, or threads are refused.
@@ -369,7 +369,7 @@ impl Executable {
     }
 }
 
-/// Compiles the graphs inside the nodes of control flow. They share the threads of the graph around them.
+/// Compiles the graphs inside the nodes of control flow. These graphs share the threads of the graph around them.
 ///
 /// # Errors
 /// A graph inside a node cannot be compiled.

@@ -82,8 +82,9 @@ pub struct ImportedNode<'a> {
 }
 
 impl Imported {
-    /// Returns the graph. Its inputs are the placeholders of the model and the fed tensors, under the model's names, or
-    /// under the names of the signature that [`ImportOptions::signature`](super::ImportOptions::signature) chose.
+    /// Returns the graph. The inputs of the graph are the placeholders of the model and the fed tensors, under
+    /// the model's names, or under the names of the signature that
+    /// [`ImportOptions::signature`](super::ImportOptions::signature) chose.
     pub fn graph(&self) -> &Graph {
         &self.graph
     }
@@ -197,8 +198,8 @@ impl Imported {
         })
     }
 
-    /// Returns the names of the nodes that have outputs which no other node reads. They are most likely the results of
-    /// the model.
+    /// Returns the names of the nodes that have outputs which no other node reads. These nodes are most likely the
+    /// results of the model.
     pub fn fetches(&self) -> impl Iterator<Item = &str> {
         let ends = self
             .nodes

@@ -79,7 +79,7 @@ pub(crate) struct Program {
     pub definers: Vec<NodeIx>,
     /// Values whose elements define symbols, in ascending order, with their buffers.
     pub elements: Vec<(ValueIx, BufferIx)>,
-    /// The buffers that a run reads to define symbols. They keep their memory to the end of the run.
+    /// The buffers that a run reads to define symbols. These buffers keep their memory to the end of the run.
     pub watched: Vec<BufferIx>,
     /// Whether some step defines symbols or needs their values while the program runs: a host kernel whose result sizes
     /// depend on data, or a node that runs by itself with symbols among its attributes.

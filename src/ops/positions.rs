@@ -9,7 +9,7 @@ use crate::tensor::{TensorView, place_text};
 /// The destination of a dropped row.
 pub(super) const NOWHERE: usize = usize::MAX;
 
-/// The number of destinations computed together. They stay in the L1 cache.
+/// The number of destinations computed together. These destinations stay in the L1 cache.
 pub(super) const BLOCK: usize = 1024;
 
 /// The number of rows from the current row to the row whose destination is prefetched.

@@ -82,7 +82,7 @@ impl Region {
 }
 
 impl<'a> Memory<'a> {
-    /// Memory in which no buffer has bytes yet. It reuses the allocations of an earlier run.
+    /// Memory in which no buffer has bytes yet. The memory reuses the allocations of an earlier run.
     pub(crate) fn new(roots: Cow<'a, [BufferIx]>, retained: RetainedMemory) -> Memory<'a> {
         let mut tables = retained.0.unwrap_or_default();
         tables.regions.clear();

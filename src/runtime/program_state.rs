@@ -48,7 +48,7 @@ pub(crate) struct Counts {
 }
 
 impl ProgramState {
-    /// The state of a program of `segments` and `steps` that has not run. Its segments keep plans of at most
+    /// The state of a program of `segments` and `steps` that has not run. The segments keep plans of at most
     /// `plan_bytes` bytes, and the state keeps the memory of at most `results` tensors.
     pub(crate) fn new(
         threads: Pool,

@@ -46,8 +46,8 @@ pub(super) struct BodyAnalysis {
 
 /// The number of vector registers.
 const REGISTERS: u32 = 16;
-/// The largest number of registers that an unrolled body may need. It exceeds [`REGISTERS`], because a spilled value
-/// costs little as a memory operand.
+/// The largest number of registers that an unrolled body may need. This number exceeds [`REGISTERS`], because a spilled
+/// value costs little as a memory operand.
 const UNROLL_BUDGET: u32 = 24;
 
 impl BodyAnalysis {

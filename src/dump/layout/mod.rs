@@ -34,7 +34,7 @@ pub(super) struct SketchBox {
 pub(super) enum Pin {
     #[default]
     None,
-    /// The box is above all boxes that have another pin. It has no operands.
+    /// The box is above all boxes that have another pin. The box has no operands.
     Top,
     /// The box is below all boxes that have another pin. No box reads it.
     Bottom,

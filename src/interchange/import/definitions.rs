@@ -6,7 +6,7 @@ use shapeflow_shape_fns::{Attr, Attrs, DType, Registered};
 
 use crate::op::{OpDef, OpRef, TfOp};
 
-/// An op without semantics. Its attributes `dtypes` and `shapes` give the dtypes and shapes of its outputs.
+/// An op without semantics. The attributes `dtypes` and `shapes` give the dtypes and shapes of its outputs.
 static OPAQUE: OpDef = OpDef::absent("opaque", None)
     .outputs(|attrs, _| declared_dtypes(attrs).len())
     .dtype_rule(|_, attrs| Ok(declared_dtypes(attrs).to_vec()))

@@ -14,7 +14,8 @@ use crate::ops::pick_rows::pick_rows;
 use crate::ops::row_major::RowMajor;
 use crate::tensor::Tensor;
 
-/// A table of values by key, for [`Value::lookup`]. Its hash map is built once; a clone shares it.
+/// A table of values by key, for [`Value::lookup`]. The hash map of the table is built once; a clone shares
+/// it.
 ///
 /// ```
 /// use shapeflow::{DType, Graph, LookupTable, Tensor, TensorView};

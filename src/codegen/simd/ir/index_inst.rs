@@ -13,7 +13,7 @@ use crate::lower::kernel_body::{Inst, InstId, InstOp};
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum IndexOp {
     Const(i32),
-    /// A run-time scalar. It is in the frame already.
+    /// A run-time scalar. The scalar is in the frame already.
     Scalar,
     Iota(u32),
     Load(u32),
