@@ -308,7 +308,7 @@ mod tests {
     use super::*;
     use crate::{DType, Graph, Result, shape};
 
-    /// Returns a chain of nodes with the given names. Each adds a constant.
+    /// Returns a chain of nodes with the given names. Each node adds a constant.
     fn chain(names: impl Iterator<Item = String>) -> Result<Snapshot> {
         let g = Graph::new();
         let mut x = g.input("x", DType::F32, shape!["n"])?;

@@ -347,8 +347,8 @@ impl Graph {
     }
 
     /// Returns all requirements that a run checks: the names that calls made equal ([`Graph::merges`]), and the
-    /// requirements that inference could not decide. Each has the name of its node; `None` for a requirement that the
-    /// program states.
+    /// requirements that inference could not decide. Each requirement has the name of its node; `None` for a
+    /// requirement that the program states.
     pub fn guards_by_node(&self) -> Vec<(String, Option<String>)> {
         let data = self.read();
         let checks = checks(&data, &data.dim_names()).into_iter();

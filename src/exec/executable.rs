@@ -308,8 +308,8 @@ impl Executable {
     /// Returns a snapshot of the compiled graph, with its kernels if `stage` is [`StageKind::Kernels`] or later.
     ///
     /// A graph that is compiled for each run's ranks or structure parameters (axes, permutations) has the kernels of
-    /// its first specialization, and none before the first run. If the graph is compiled in several parts, these are
-    /// the kernels of the first part.
+    /// its first specialization, and none before the first run. If the graph is compiled in several parts, the snapshot
+    /// has the kernels of the first part.
     ///
     /// # Errors
     /// Code generation does not support the processor; [`StageKind::Asm`] in a build without `disasm`.

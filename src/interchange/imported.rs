@@ -60,8 +60,8 @@ pub(super) struct Output {
 pub(super) struct BuiltNode {
     pub op: String,
     pub name: String,
-    /// The nodes of the graph. For a node in a branch or a loop, these are the nodes of the outermost branch or loop;
-    /// none while this is under construction.
+    /// The nodes of the graph that the import made for this node. For a node in a branch or a loop: the nodes of the
+    /// outermost branch or loop, or `None` while this branch or loop is under construction.
     pub nodes: Option<Range<u32>>,
     /// What computes a node in a branch or a loop, whose own nodes are not nodes of the graph.
     pub in_region: Option<NodeUsage>,

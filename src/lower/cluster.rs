@@ -50,7 +50,7 @@ pub(crate) struct Cluster {
     pub parent: ClusterIx,
     pub domain: Vec<Dim>,
     pub row: Row,
-    /// The stored values. Each has the cluster's domain, apart from axes of size 1.
+    /// The stored values. Each value has the cluster's domain, apart from axes of size 1.
     pub roots: Vec<ValueIx>,
     /// All computed values.
     pub members: Vec<ValueIx>,

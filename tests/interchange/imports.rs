@@ -173,7 +173,7 @@ fn nodes_give_what_tensorflow_gives() {
             [(false, Backend::default()), (true, Backend::default()), (true, Backend::Interpreter)]
         {
             let what = match (case.run(&values, &order, is_fed, backend), &case.outputs) {
-                // Both refuse the node. A missing kernel of this library is not such a refusal.
+                // TensorFlow and this library refuse the node. A missing kernel of this library is not such a refusal.
                 (Err(error), None) if error.kind() != ErrorKind::Compile => continue,
                 (Ok(got), Some(_)) if are_close(&case.op, &got, &expected) => continue,
                 (Err(error), _) => error.to_string(),

@@ -48,8 +48,8 @@ fn exported_graphs_import_unchanged() -> Result<()> {
     Ok(())
 }
 
-/// If the environment variable `SHAPEFLOW_ROUNDTRIP` names a folder, this also writes the graphs with their feeds and
-/// results there, for `tests/tensorflow_roundtrip.py`.
+/// If the environment variable `SHAPEFLOW_ROUNDTRIP` names a folder, the test also writes the graphs with their feeds
+/// and results there, for `tests/tensorflow_roundtrip.py`.
 #[test]
 fn imported_graphs_give_the_same_results() -> Result<()> {
     let folder = std::env::var_os("SHAPEFLOW_ROUNDTRIP");

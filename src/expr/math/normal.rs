@@ -1,7 +1,7 @@
 //! `erfinv`, `ndtri`: inverses of `erf` and of the distribution function of the normal distribution.
 //!
-//! Both are computed in f64. The quotients of polynomials come from Wichura's algorithm AS 241 (Applied Statistics 37,
-//! 1988), whose relative error is 2^-52.
+//! Both functions are computed in f64. The quotients of polynomials come from Wichura's algorithm AS 241 (Applied
+//! Statistics 37, 1988), whose relative error is 2^-52.
 
 use std::f64::consts::FRAC_1_SQRT_2;
 

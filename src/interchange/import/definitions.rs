@@ -31,9 +31,9 @@ pub(super) struct Definitions {
 }
 
 impl Definitions {
-    /// Returns the definition to use for a spelling. If the spelling has a shape function of its own, this is a copy of
-    /// `def` with the shape function of `row`. Otherwise it is `def`, whose shape function may be stricter than
-    /// TensorFlow's, because it also refuses what only TensorFlow's kernel refuses.
+    /// Returns the definition to use for a spelling. If the spelling has a shape function of its own, the result is a
+    /// copy of `def` with the shape function of `row`. Otherwise the result is `def`, whose shape function may be
+    /// stricter than TensorFlow's, because it also refuses what only TensorFlow's kernel refuses.
     pub(super) fn adapted(&mut self, def: &OpRef, spelling: &TfOp, row: &'static Registered) -> OpRef {
         if !spelling.has_own_shape_fn {
             return def.clone();

@@ -1,6 +1,7 @@
 //! `IndexInst`: index arithmetic in general registers.
 //!
-//! Uniform integers whose only use is the address of gathered rows need no vectors. Each becomes a word of the frame.
+//! Uniform integers whose only use is the address of gathered rows need no vectors. Each such integer becomes a word of
+//! the frame.
 
 use shapeflow_shape_fns::DType;
 
