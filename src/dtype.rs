@@ -125,7 +125,7 @@ pub(crate) fn refuse_with_help<T>(message: String, help: String) -> Result<T> {
 
 /// Returns the common dtype of operands `from..to`, which must be in `class`.
 ///
-/// Operands missing before `to` are no error here: the check of the operand count reports the missing operands.
+/// Operands missing before `to` are not an error here: the check of the operand count reports the missing operands.
 pub(crate) fn common(dtypes: &[DType], from: usize, to: usize, class: Class) -> Result<DType> {
     let Some((&first, rest)) = dtypes.get(from..to.min(dtypes.len())).and_then(<[DType]>::split_first) else {
         return refuse(format!("operand {from} must be given, got {} operands", dtypes.len()));

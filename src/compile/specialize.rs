@@ -49,7 +49,7 @@ pub(crate) struct Specialization {
     pub continuation: Option<Continuation>,
 }
 
-/// The second part of a graph that was split. It is specialized for the results of the first part.
+/// The second part of a graph that was split. This part is specialized for the results of the first part.
 pub(crate) struct Continuation {
     /// The cache of the second part. If the second part has `k` inputs, they are the first `k` results of the first
     /// part.

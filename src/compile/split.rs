@@ -79,7 +79,7 @@ pub(crate) fn mark_definers(graph: &GraphData, marked: &mut [bool]) {
 }
 
 /// Returns the inputs of the part of `graph` that waits, each once: the values of other nodes that waiting nodes read,
-/// and the values whose sizes determine the symbols in attributes of waiting nodes. Constants are no inputs, because
+/// and the values whose sizes determine the symbols in attributes of waiting nodes. Constants are not inputs, because
 /// they belong to both parts.
 pub(crate) fn frontier(graph: &GraphData, waits: &[bool]) -> Vec<ValueIx> {
     let mut found: Vec<ValueIx> = Vec::new();

@@ -18,7 +18,7 @@ const LARGE: usize = 64;
 pub(super) struct Outline {
     /// The root is first; a scope comes before its children.
     pub scopes: Vec<ScopeView>,
-    /// By node: its scope, or `None` for a constant that is shown in the boxes of the nodes that read it.
+    /// For each node: its scope, or `None` for a constant that is shown in the boxes of the nodes that read it.
     pub scope_of: Vec<Option<usize>>,
     /// The values that nodes read.
     read: FxHashSet<ValueRef>,
@@ -308,7 +308,7 @@ mod tests {
     use super::*;
     use crate::{DType, Graph, Result, shape};
 
-    /// Returns a chain of nodes with the given names. Each adds a constant.
+    /// Returns a chain of nodes with the given names. Each node adds a constant.
     fn chain(names: impl Iterator<Item = String>) -> Result<Snapshot> {
         let g = Graph::new();
         let mut x = g.input("x", DType::F32, shape!["n"])?;

@@ -39,9 +39,9 @@ pub(super) struct Picture {
     /// The operands and outputs of each box, at the offsets where their wires arrive and leave.
     pub sketch: Sketch,
     pub layout: Layout,
-    /// By box: the value of each output of the box.
+    /// For each box: the value of each output of the box.
     pub outputs: Vec<Vec<ValueRef>>,
-    /// By box: for each operand in the sketch, the number of this operand among all operands of the box.
+    /// For each box and each of its operands in the sketch: the number of the operand among all operands of the box.
     pub positions: Vec<Vec<usize>>,
     /// The operands that no wire reaches, as box and offset. The source of such an operand has no box in the scope, or
     /// the box of the source does not come before the box of the operand.

@@ -10,8 +10,8 @@ use crate::op::Body;
 
 /// A stage of the compilation of a graph as plain data: its text, and its nodes and kernels for the other formats.
 ///
-/// A snapshot is a copy: it does not change with the graph. It holds no tensors, only the text of the first elements of
-/// constants.
+/// A snapshot is a copy: it does not change with the graph. A snapshot holds no tensors, only the text of the first
+/// elements of constants.
 ///
 /// ```
 /// use shapeflow::{DType, Graph, shape};
@@ -195,7 +195,7 @@ impl Snapshot {
         let mut refused: Vec<NodeView> =
             graph.snapshot().nodes.into_iter().filter(|node| node.error.is_some()).collect();
         for node in &mut refused {
-            // The operands have the numbers of `graph`. The compiled graph numbers its values anew.
+            // The operands have the numbers of `graph`. The values of the compiled graph have other numbers.
             node.operands.clear();
             for output in &mut node.outputs {
                 output.name = format!("{}.{}", node.label, output.name);
@@ -228,7 +228,7 @@ impl ValueView {
 }
 
 impl NodeView {
-    /// Returns the attributes that pictures show. They leave out attributes with the default value of the op. The
+    /// Returns the attributes that pictures show. Pictures leave out attributes with the default value of the op. The
     /// default of a flag is false.
     pub(crate) fn shown_attrs(&self) -> impl Iterator<Item = (&str, &Attr)> {
         let attrs = self.attrs.iter().map(|(name, value)| (name.as_str(), value));
@@ -347,8 +347,8 @@ impl Graph {
     }
 
     /// Returns all requirements that a run checks: the names that calls made equal ([`Graph::merges`]), and the
-    /// requirements that inference could not decide. Each has the name of its node; `None` for a requirement that the
-    /// program states.
+    /// requirements that inference could not decide. Each requirement has the name of its node; `None` for a
+    /// requirement that the program states.
     pub fn guards_by_node(&self) -> Vec<(String, Option<String>)> {
         let data = self.read();
         let checks = checks(&data, &data.dim_names()).into_iter();

@@ -36,9 +36,9 @@ pub(crate) fn only_moves_strings(template: &Template) -> bool {
 
 /// The strings of a call's operands, and the handles that stand for them.
 pub(super) struct HandleTable<'a> {
-    /// By handle.
+    /// The string of each handle.
     strings: Vec<&'a [u8]>,
-    /// By operand: the handles of its elements; `None` for operands of other dtypes.
+    /// For each operand: the handles of its elements; `None` for operands of other dtypes.
     operands: Vec<Option<Tensor>>,
 }
 

@@ -72,8 +72,8 @@ impl Template {
     }
 }
 
-/// The context of a call's body. It keeps the error of the body's first invalid request, and answers every invalid
-/// request with zeros.
+/// The context of a call's body. The context keeps the error of the body's first invalid request, and answers every
+/// invalid request with zeros.
 struct CallCx<'a, 'c> {
     typed: &'a TypedCall<'c>,
     next_axis: u32,

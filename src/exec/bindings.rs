@@ -80,8 +80,8 @@ impl<'t> Bindings<'t> {
         if values.is_empty() { String::new() } else { format!(" where {}", values.join(" and ")) }
     }
 
-    /// Records that `dim` is `value`. If all symbols of the dim are bound, this checks the value. If one symbol is
-    /// unbound and the dim is linear in it, this binds the symbol. Any other equality is deferred; see
+    /// Records that `dim` is `value`. If all symbols of the dim are bound, the function checks the value. If one symbol
+    /// is unbound and the dim is linear in it, the function binds the symbol. Any other equality is deferred; see
     /// [`Bindings::solve_deferred`].
     ///
     /// # Errors

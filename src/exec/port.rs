@@ -34,7 +34,8 @@ pub(super) fn with_ragged_help(error: Error, inputs: &[Port], name: &str) -> Err
 }
 
 impl Port {
-    /// Replaces each unknown dimension by a new dimension of no graph. It differs from every dimension of every graph.
+    /// Replaces each unknown dimension by a new dimension of no graph. The new dimension differs from every dimension
+    /// of every graph.
     pub(super) fn leave_table(&mut self) {
         let mut free: FxHashMap<Symbol, Dim> = FxHashMap::default();
         self.shape = self.shape.substitute(&mut |symbol| {

@@ -48,8 +48,8 @@ impl Interner {
         Interner { nodes: FxHashSet::with_capacity_and_hasher(nodes, FxBuildHasher) }
     }
 
-    /// Returns the shared node of this kind, after folding constants and applying exact identities. Its children must
-    /// come from this interner.
+    /// Returns the shared node of this kind, after folding constants and applying exact identities. The children of the
+    /// node must come from this interner.
     pub(crate) fn intern(&mut self, dtype: DType, kind: ExprKind) -> Expr {
         self.intern_or_child(dtype, kind).0
     }
@@ -84,10 +84,10 @@ impl Interner {
     /// Rebuilds an expression in this interner and returns its root. `order` is a [`post_order`](super::post_order);
     /// its last node is the root, and each shared node is rebuilt once.
     ///
-    /// `axes` maps each axis inside indices to an index. It also renames the axes that reductions bind; for such an
-    /// axis it must return a plain axis. `replace` is called once for each rebuilt node and may return a replacement
-    /// from this interner. `replace` is not called for replacements. `replace` gets a load before the load is interned,
-    /// so this load has no shared identity yet.
+    /// `axes` maps each axis inside indices to an index. The function `axes` also renames the axes that reductions
+    /// bind; for such an axis it must return a plain axis. `replace` is called once for each rebuilt node and may
+    /// return a replacement from this interner. `replace` is not called for replacements. `replace` gets a load before
+    /// the load is interned, so this load has no shared identity yet.
     pub(crate) fn rewrite<'a>(
         &mut self,
         order: impl IntoIterator<Item = &'a Expr, IntoIter: ExactSizeIterator>,

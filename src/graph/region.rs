@@ -9,8 +9,8 @@ use super::insert::Checkpoint;
 use super::{Extra, Graph, GraphData, INPUT, Node, NodeIx, Value, ValueInfo, ValueIx};
 use crate::op::Control;
 
-/// A graph inside a node of control flow: a branch, the body of a loop, or its condition. Its inputs are its parameters,
-/// then the values that it reads from the graph around it.
+/// A graph inside a node of control flow: a branch, the body of a loop, or its condition. The inputs of the graph are
+/// its parameters, then the values that it reads from the graph around it.
 pub(crate) struct RegionGraph {
     /// The name in messages and dumps: `then`, `body`.
     pub name: String,

@@ -1,7 +1,7 @@
 //! Errors: what an error says, and when it comes.
 //!
-//! There is one type, [`Error`](crate::Error). Its text names the call, the requirement, what the call got, your line, and
-//! the lines that made the operands:
+//! There is one type, [`Error`](crate::Error). The text of an error names the call, the requirement, what the call
+//! got, your line, and the lines that made the operands:
 //!
 //! ```
 //! use shapeflow::{DType, ErrorKind, Graph, Phase, shape};

@@ -82,8 +82,9 @@ impl ImportOptions {
     /// Makes a tensor of the model an input of the graph, as TensorFlow's `feed_dict` does. The tensor is `NAME`,
     /// `NAME:i`, or a name from the signature of a SavedModel.
     ///
-    /// The input is called `NAME`, or `NAME:i` for an output other than the first. It has the tensor's dtype, rank and
-    /// known sizes. Readers of the tensor read the input. Nodes that only the tensor's producer needs are not imported.
+    /// The input is called `NAME`, or `NAME:i` for an output other than the first. The input has the tensor's dtype,
+    /// rank and known sizes. Readers of the tensor read the input. Nodes that only the tensor's producer needs are not
+    /// imported.
     ///
     /// ```
     /// use shapeflow::interchange::{ImportOptions, Model};
@@ -107,8 +108,9 @@ impl ImportOptions {
         self
     }
 
-    /// Chooses a signature of a SavedModel. Its inputs become inputs of the graph, under their names in the signature.
-    /// Its outputs are fetched if the import names no others.
+    /// Chooses a signature of a SavedModel. The inputs of the signature become inputs of the graph, under their
+    /// names in the signature. The outputs of the signature are fetched if the import names no
+    /// other tensors.
     #[must_use]
     pub fn signature(mut self, name: impl Into<String>) -> ImportOptions {
         self.signature = Some(name.into());

@@ -54,9 +54,9 @@ pub(crate) enum ScalarArg {
 #[derive(Clone, Debug)]
 pub(crate) struct Variant {
     pub body: Arc<KernelBody>,
-    /// By slot of the body: what the slot addresses.
+    /// For each slot of the body: what the slot addresses.
     pub slots: Vec<Address>,
-    /// By run-time scalar of the body: what the scalar means.
+    /// For each run-time scalar of the body: what the scalar means.
     pub scalars: Vec<ScalarArg>,
 }
 

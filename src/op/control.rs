@@ -18,7 +18,7 @@ pub(crate) trait Control: Send + Sync + 'static {
     /// A graph inside the node cannot be compiled.
     fn compile(&self, options: &dyn Any) -> Result<CompiledControl>;
 
-    /// Returns the graphs inside the node. Each is a `RegionGraph`, a type of the module `graph`.
+    /// Returns the graphs inside the node. Each graph is a `RegionGraph`, a type of the module `graph`.
     fn regions(&self) -> Vec<&dyn Any>;
 
     /// Returns the two regions of a node that computes one of them; a bool, operand 0, chooses the region. Returns
@@ -49,8 +49,8 @@ pub(crate) struct Selection<'a> {
 /// A compiled node of control flow.
 pub(crate) struct CompiledControl {
     pub kernel: Arc<dyn HostKernel>,
-    /// The compiled graphs inside the node, in the order of [`Control::regions`]. Each is an `Executable`, a type of
-    /// the module `exec`; `None` for a graph that computes nothing.
+    /// The compiled graphs inside the node, in the order of [`Control::regions`]. Each graph is an `Executable`, a type
+    /// of the module `exec`; `None` for a graph that computes nothing.
     pub programs: Programs,
 }
 

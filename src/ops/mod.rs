@@ -135,7 +135,7 @@ mod tests {
         assert_eq!(Registry::builtin().iter().count(), names.len());
     }
 
-    /// Ops that need attributes, or operands of several ranks. Their own tests run them.
+    /// Ops that need attributes, or operands of several ranks. Tests beside the ops run them.
     const OF_SEVERAL_RANKS: [&str; 20] = [
         "avg_pool",
         "avg_pool_grad",

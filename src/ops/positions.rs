@@ -9,7 +9,7 @@ use crate::tensor::{TensorView, place_text};
 /// The destination of a dropped row.
 pub(super) const NOWHERE: usize = usize::MAX;
 
-/// The number of destinations computed together. They stay in the L1 cache.
+/// The number of destinations computed together. These destinations stay in the L1 cache.
 pub(super) const BLOCK: usize = 1024;
 
 /// The number of rows from the current row to the row whose destination is prefetched.
@@ -67,8 +67,8 @@ enum Ints<'a> {
 }
 
 impl<'a> Positions<'a> {
-    /// Makes destinations from `indices`, which holds one index per row, with one integer per axis of `sizes`. `operand`
-    /// is the number of the operand that holds the indices; none if the indices are no operand.
+    /// Makes destinations from `indices`, which holds one index per row, with one integer per axis of `sizes`.
+    /// `operand` is the number of the operand that holds the indices; `None` if the indices are not an operand.
     ///
     /// # Errors
     /// The elements are not i16, i32 or i64.

@@ -1,4 +1,4 @@
-//! [`rebuild`]: copies the part of a graph that some values need, with shapes inferred anew from what is known of
+//! [`rebuild`]: copies the part of a graph that some values need, with shapes inferred again from what is known of
 //! inputs.
 //!
 //! Dead code disappears, equal nodes become one, and nodes that are not needed constrain no dims. The new table keeps

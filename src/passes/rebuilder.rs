@@ -26,7 +26,7 @@ struct Key {
 pub(super) struct Rebuilder<'a> {
     pub old: &'a GraphData,
     pub new: GraphData,
-    /// By value of the old graph: the value of the new one.
+    /// For each value of the old graph: the value of the new graph.
     pub values: FxHashMap<ValueIx, ValueIx>,
     /// The dim of the new graph for each anonymous symbol of the old one.
     symbols: FxHashMap<Symbol, Dim>,

@@ -25,7 +25,7 @@ pub(super) fn keep_relied_equalities(this: &mut Rebuilder<'_>, needed: &[bool]) 
     for equality in old.table.equalities() {
         equality.dim.symbols(&mut |symbol| classes.join(equality.symbol, symbol));
     }
-    // By class: the last needed node whose attributes mention a symbol of the class.
+    // For each class: the last needed node whose attributes mention a symbol of the class.
     let mut last_reader: FxHashMap<Symbol, usize> = FxHashMap::default();
     for (number, node) in old.nodes.iter().enumerate().filter(|(number, _)| needed[*number]) {
         node.attrs().symbols(&mut |symbol| {

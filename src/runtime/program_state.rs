@@ -23,9 +23,9 @@ pub(crate) struct ProgramState {
     /// Memory of dropped results, for later results.
     pub buffers: BufferPool,
     pub packed: PackedConstants,
-    /// By segment: its plans.
+    /// For each segment: its plans.
     plans: Vec<Mutex<PlanCache>>,
-    /// By step: the data that the step's host kernel prepared.
+    /// For each step: the data that the step's host kernel prepared.
     prepared: Box<[Prepared]>,
     counters: Counters,
 }
@@ -48,7 +48,7 @@ pub(crate) struct Counts {
 }
 
 impl ProgramState {
-    /// The state of a program of `segments` and `steps` that has not run. Its segments keep plans of at most
+    /// The state of a program of `segments` and `steps` that has not run. The segments keep plans of at most
     /// `plan_bytes` bytes, and the state keeps the memory of at most `results` tensors.
     pub(crate) fn new(
         threads: Pool,

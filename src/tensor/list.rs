@@ -12,8 +12,8 @@ const WIDTH: usize = 16;
 /// A list of tensors of one dtype. An item may be absent: the list has a place for it, and nothing has set it.
 ///
 /// The items are the leaves of a tree that clones share. Setting an item copies those nodes on the path to the item
-/// that other clones share. This costs at most `O(log n)`, so a loop may set every item of a list even if the list has
-/// clones.
+/// that other clones share. The copies cost at most `O(log n)`, so a loop may set every item of a list even if the list
+/// has clones.
 #[derive(Clone, Debug)]
 pub(crate) struct TensorList {
     pub dtype: DType,

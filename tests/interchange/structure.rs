@@ -159,7 +159,8 @@ fn a_constant_predicate_chooses_its_branch() -> Result<()> {
 }
 
 /// `y = -x`, which runs after an assertion that every element of x is positive: a control edge leads from the assertion
-/// to a NoOp, and another one from the NoOp to y. `z = -x` runs without it.
+/// to a NoOp, and another one from the NoOp to y. `z = -x` runs without the
+/// assertion.
 const ASSERTED: &str = r#"
     node { name: "zero" op: "Const" attr { key: "dtype" value { type: DT_FLOAT } }
            attr { key: "value" value { tensor { dtype: DT_FLOAT tensor_shape { } float_val: 0 } } } }

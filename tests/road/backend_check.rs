@@ -76,7 +76,7 @@ pub fn check_backends(
     let graph = Graph::new();
     let values = match recipe.build(&graph) {
         Ok(values) => values,
-        // A shrunk recipe, or one with unranked inputs, may be no valid graph.
+        // A shrunk recipe, or one with unranked inputs, may not be a valid graph.
         Err(_) => return Ok(outcome),
     };
     let outputs: Vec<Value<'_>> = recipe.outputs.iter().map(|output| values[*output]).collect();

@@ -14,7 +14,7 @@ use crate::rng::Rng;
 /// The numbers of a program stay below this modulus.
 const MODULUS: i64 = 1009;
 
-/// A statement. It reads vectors by their position in the environment, and appends its results to the environment.
+/// A statement, which reads vectors by their position in the environment, and appends its results to the environment.
 #[derive(Clone, Debug)]
 enum Statement {
     /// Every element of the first vector, plus the sum of the second.

@@ -132,7 +132,7 @@ impl<'g> GraphGenerator<'g> {
         let variables = self.recipe.runs[0].len();
         let fresh: Vec<i64> = (0..self.recipe.runs.len()).map(|_| self.size()).collect();
         if self.dynamic_shapes {
-            // No run variable is reused here, because it may be an element of a fed parameter that is no size.
+            // No run variable is reused here, because it may be an element of a fed parameter that is not a size.
             return match self.rng.below(8) {
                 0 => Size::Known(self.size()),
                 1 => Size::Named(self.new_variable(&fresh)),

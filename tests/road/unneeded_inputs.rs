@@ -17,7 +17,7 @@ fn inputs_that_no_output_needs_may_be_missing() -> Result<()> {
             [Tensor::from([1.0f32, 2.0]), Tensor::from([3.0f32, 5.0]), Tensor::from([[9i64; 7]; 4])];
         let expected = Tensor::from([4.0f32, 7.0]);
         let [both] = exe.run(&[a.view(), b.view()])?;
-        // The elements of an unneeded input are not looked at.
+        // The elements of an unneeded input are not read.
         let [all] = exe.run(&[a.view(), unused.view(), b.view()])?;
         assert_eq!([&both, &all], [&expected; 2]);
         let named = exe.run_named(&[("b", b.view()), ("a", a.view())])?;

@@ -155,7 +155,7 @@ fn pools_give_the_maximum_and_the_mean_of_every_window() {
                 largest.push(inside.iter().copied().fold(f64::NEG_INFINITY, f64::max));
                 means.push(inside.iter().sum::<f64>() / inside.len() as f64);
             });
-            // A window of padding only has no mean.
+            // A window that covers only padding has no mean.
             if means.iter().any(|mean| mean.is_nan()) {
                 continue;
             }

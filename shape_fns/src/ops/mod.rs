@@ -1,8 +1,8 @@
 //! Shape functions of TensorFlow ops: one folder or file per family. Each family lists its op types in its own rows.
 //!
 //! A [`ShapeFn`](crate::ShapeFn) reads the operands and attributes of one op from an
-//! [`InferenceContext`](crate::InferenceContext). It sets the shapes and the known elements of the outputs, but no
-//! dtypes. [`lookup`] finds the shape function of an op type.
+//! [`InferenceContext`](crate::InferenceContext). The function sets the shapes and the known elements of the outputs,
+//! but no dtypes. [`lookup`] finds the shape function of an op type.
 //!
 //! The docs of the functions use these terms:
 //! - *Unified* dimensions are recorded as equal. Dimensions that are provably different are an error.

@@ -22,7 +22,7 @@ pub(crate) static OPS: &[Registered] = &[
 /// Drops the axes `axis`, or keeps them with size 1 if attribute `keep_dims` is set. Without `axis`, reduces all axes.
 ///
 /// If `axis` is unknown, the rank of the output is known only if `keep_dims` is set or the number of axes is known. If
-/// `axis` is known, derives `axis`: sorted and counted from the front.
+/// `axis` is known, sets the derived parameter `axis`: sorted and counted from the front.
 ///
 /// # Errors
 /// An axis is outside the rank, or given twice.

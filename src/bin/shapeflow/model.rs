@@ -49,7 +49,7 @@ pub(crate) fn import_file(
 }
 
 /// Reads the model, and imports it with the names of the chosen signature, or else of the default signature. Unknown
-/// ops are no errors.
+/// ops are not errors.
 pub(crate) fn import_signature(
     arguments: &ArgMatches,
     fetches: Option<&[&str]>,

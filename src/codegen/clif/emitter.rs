@@ -27,7 +27,7 @@ pub(super) struct Emitter<'a, 'f> {
     pub args: ArgumentValues,
     /// A variable that is nonzero after a check failed. Only a kernel with checks has one.
     pub failed: Option<Variable>,
-    /// By row reduction: its result in every lane, once it is finished.
+    /// For each row reduction: its result in every lane, once it is finished.
     pub reduced: Vec<Option<Value>>,
     /// The accumulators and totals of row reductions.
     pub accumulators: Option<StackSlot>,
@@ -51,7 +51,7 @@ pub(super) struct ElementGroup<'s> {
     pub body: &'s [Inst],
     pub analysis: &'s BodyAnalysis,
     pub vals: Vec<Option<EmittedValue>>,
-    /// By slot of the body: its address, or the value of an iota, at inner element 0.
+    /// For each slot of the body: its address, or the value of an iota, at inner element 0.
     pub starts: &'s [Option<Value>],
     pub elems: u32,
     /// Whether one element has the value of all elements, so that lanes are equal.

@@ -1,7 +1,7 @@
 //! `lgamma`, `digamma`.
 //!
-//! Both are computed in f64. Positive arguments below 1.5, from 1.5 to 3, and above 3 have different formulas; a
-//! reflection maps negative arguments to positive arguments.
+//! Both functions are computed in f64. Positive arguments below 1.5, from 1.5 to 3, and above 3 have different
+//! formulas; a reflection maps negative arguments to positive arguments.
 
 use std::f64::consts::PI;
 

@@ -36,7 +36,7 @@ pub(in crate::interchange) struct Checkpoint {
 }
 
 impl Checkpoint {
-    /// Opens a checkpoint: reads `PREFIX.index` and maps the data files. They must not change while tensors of the
+    /// Opens a checkpoint: reads `PREFIX.index` and maps the data files. The files must not change while tensors of the
     /// checkpoint are in use.
     ///
     /// # Errors

@@ -73,7 +73,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         let selector = if is_case { selector.value } else { truth(selector.value)? };
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let (graph, location) = (self.graph, self.location);
-        // By branch and output: the shape of the items, if the output is a list.
+        // For each branch and output: the shape of the items, if the output is a list.
         let mut items: Vec<Vec<TensorShape>> = Vec::new();
         let around = self.built.len();
         let mut build = |branch: usize| {
@@ -101,7 +101,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         inputs: &[ImportedValue<'g>],
     ) -> Result<Built<'g>> {
         let (condition, body) = (function(frame, index, "cond")?, function(frame, index, "body")?);
-        // Handles are no state: every iteration has the same resources.
+        // Handles are not state: every iteration has the same resources.
         let state = values_of(inputs);
         let (graph, location, around) = (self.graph, self.location, self.built.len());
         let options = self.options;
@@ -212,7 +212,7 @@ fn function<'a>(frame: &Frame<'a, '_>, index: usize, attr: &str) -> Result<&'a N
     }
 }
 
-/// Returns the values of tensors that are no handles.
+/// Returns the values of tensors that are not handles.
 fn values_of<'g>(imported: &[ImportedValue<'g>]) -> Vec<Value<'g>> {
     imported.iter().filter(|imported| !imported.is_handle()).map(|imported| imported.value).collect()
 }

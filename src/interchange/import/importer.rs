@@ -54,8 +54,8 @@ pub(super) struct Importer<'a, 'g> {
     pub initial_state: Option<Rc<InitialState>>,
     /// The values that the nodes have written to resources so far, if this import records them.
     pub recording: Option<InitialState>,
-    /// The location of every imported node. It is a line of this crate, because no line of the user's program makes the
-    /// node; messages name the node instead.
+    /// The location of every imported node. The location is a line of this crate, because no line of the user's program
+    /// makes the node; messages name the node instead.
     pub location: &'static Location<'static>,
 }
 

@@ -244,8 +244,8 @@ fn integers(tensor: &Tensor) -> Option<Vec<i64>> {
     }
 }
 
-/// Returns the shape with a new unknown for each dimension that is no number. Lists outlive the regions whose symbols such a
-/// dimension may mention.
+/// Returns the shape with a new unknown for each dimension that is not a number. Lists outlive the regions whose
+/// symbols such a dimension may mention.
 fn sizes_only(shape: &TensorShape) -> TensorShape {
     match shape.dims() {
         Some(dims) => TensorShape::new(

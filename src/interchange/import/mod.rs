@@ -114,7 +114,8 @@ impl Model {
         Ok(Imported { graph, nodes, by_name, aliases, inputs, outputs, built })
     }
 
-    /// Returns the signature that the options name. Without a name, this is `serving_default`, or the only signature.
+    /// Returns the signature that the options name. Without a name, the result is `serving_default`, or the only
+    /// signature.
     fn chosen_signature(&self, options: &ImportOptions) -> Result<Option<&Signature>> {
         let Some(name) = &options.signature else {
             return Ok(self.default_signature().and_then(|name| self.signatures.get(name)));

@@ -43,8 +43,8 @@ impl<T: Field> Rotation<T> {
     }
 }
 
-/// Returns the eigenvalues of a Hermitian matrix in ascending order, and eigenvectors as columns. It reads the lower
-/// triangle.
+/// Returns the eigenvalues of a Hermitian matrix in ascending order, and eigenvectors as columns. The function
+/// reads the lower triangle.
 pub(super) fn eigen<T: Field>(a: &Matrix<T>) -> (Vec<f64>, Matrix<T>) {
     let size = a.rows;
     let mut h = Matrix::from_fn(size, size, |row, column| match row.cmp(&column) {

@@ -3,8 +3,8 @@
 use std::f64::consts::PI;
 use std::ops::{Add, Div, Mul, Sub};
 
-/// The number of terms after which a series or a continued fraction ends, converged or not. It is enough for parameters up
-/// to 1e8.
+/// The number of terms after which a series or a continued fraction ends, converged or not. This number is enough for
+/// parameters up to 1e8.
 const MOST_TERMS: usize = 200_000;
 
 /// The least relative change that a further term of a series must make.

@@ -63,8 +63,8 @@ pub(crate) static DEF: OpDef = OpDef::composite("max_pool_with_argmax", build)
     })
     .tensorflow(&[TfOp::new("MaxPoolWithArgmax")]);
 
-/// A part of pools: the positions of the maxima. Attribute `include_batch_in_index` counts the elements of all images
-/// before. A window without elements has the position -1.
+/// A part of pools: the positions of the maxima. With attribute `include_batch_in_index`, a position also counts the
+/// elements of all earlier images. A window without elements has the position -1.
 pub(super) static POSITIONS: OpDef = OpDef::host("max_pool_positions", run)
     .operands(&[Operand::Data("input")])
     .shape_fn(shape_fns::nn::max_pool)
@@ -130,7 +130,7 @@ fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>
 struct Axis {
     /// The number of windows.
     count: usize,
-    /// The first and the last position of each window, plus 1, within the axis.
+    /// For each window: its first position within the axis, and its last position plus 1.
     ranges: Vec<[usize; 2]>,
 }
 

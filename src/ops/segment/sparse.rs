@@ -225,7 +225,7 @@ fn counts(ids: &[usize], segments: usize) -> Vec<usize> {
 /// Reads the indices and the segment ids.
 ///
 /// # Errors
-/// Their numbers differ.
+/// The number of indices differs from the number of segment ids.
 fn pairs(cx: &HostCx<'_>) -> Result<[Vec<i64>; 2]> {
     let both = [ints(&cx.input(1)?), ints(&cx.input(2)?)];
     if both[0].len() == both[1].len() {

@@ -129,7 +129,8 @@ fn is_descending(cx: &HostCx<'_>) -> bool {
     matches!(cx.attrs().get("descending"), Some(Attr::Bool(true)))
 }
 
-/// Returns for each element of the sorted tensor its position along the axis before. Equal elements keep their order.
+/// Returns for each element of the sorted tensor its position along the axis before the sort. Equal elements keep their
+/// order.
 fn positions(cx: &HostCx<'_>, x: &TensorView<'_>, columns: &Columns) -> Result<Vec<i64>> {
     let mut positions = vec![0i64; columns.count];
     // Inverted keys ascend where the elements descend, and leave equal elements in their order.
@@ -166,7 +167,7 @@ fn run_sort(cx: &mut HostCx<'_>) -> Result<()> {
 }
 
 /// Sorts f32 elements by their keys alone, if the keys determine the elements: if there is no NaN and no `-0.0`.
-/// Returns whether it did.
+/// Returns whether the elements were sorted.
 fn sort_numbers(cx: &mut HostCx<'_>, x: &TensorView<'_>, columns: &Columns) -> Result<bool> {
     if x.dtype() != DType::F32 {
         return Ok(false);

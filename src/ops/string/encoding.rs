@@ -1,4 +1,4 @@
-//! [`Encoding`]: characters as bytes. [`OnError`]: the treatment of bytes that are no character.
+//! [`Encoding`]: characters as bytes. [`OnError`]: the treatment of bytes that are not a character.
 
 use shapeflow_shape_fns::Attrs;
 
@@ -24,7 +24,7 @@ pub(super) enum Order {
     Marked,
 }
 
-/// The position where a character starts, and the character; `None` for bytes that are no character.
+/// The position where a character starts, and the character; `None` for bytes that are not a character.
 pub(super) type Decoded = (usize, Option<char>);
 
 impl Encoding {
@@ -168,7 +168,7 @@ fn include_mark(string: &mut [Decoded]) {
     }
 }
 
-/// The treatment of bytes that are no character and, optionally, of control characters.
+/// The treatment of bytes that are not a character and, optionally, of control characters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct OnError {
     /// The character that replaces such bytes; `None` to leave them out.

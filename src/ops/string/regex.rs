@@ -42,7 +42,7 @@ impl<'g> Value<'g> {
         call.attr("rewrite", rewrite).finish_at(location)
     }
 
-    /// Returns for each string whether a regular expression matches the whole of it.
+    /// Returns for each string whether a regular expression matches the whole string.
     ///
     /// `string[..] -> bool[..]`. The syntax is as for [`Value::regex_replace`]. As TensorFlow's `StaticRegexFullMatch`.
     /// Runs on the host.

@@ -275,8 +275,8 @@ impl<T: Float> MacroKernel<'_, T> {
         }
     }
 
-    /// Returns a prefetcher of the right operand's panel that starts at `column`. It is the panel after the panel at
-    /// `packed`.
+    /// Returns a prefetcher of the right operand's panel that starts at `column`. This panel follows the
+    /// panel at `packed`.
     fn prefetcher(&self, column: usize, packed: *mut T) -> Prefetcher<T> {
         let MacroKernel { plan, b, depth, .. } = *self;
         let tiles = self.rows.div_ceil(MAX_ROWS);

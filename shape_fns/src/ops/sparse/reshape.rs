@@ -3,7 +3,7 @@
 use super::operand::SparseOperand;
 use crate::{Dim, InferenceContext, PartialElements, Result, TensorShape};
 
-/// `indices[nnz, r], shape[r], new_shape[s] -> indices[nnz, s], shape[s]`. One new size may be -1. It becomes
+/// `indices[nnz, r], shape[r], new_shape[s] -> indices[nnz, s], shape[s]`. One new size may be -1. This size becomes
 /// the product of `shape` divided by the other new sizes.
 ///
 /// # Errors

@@ -125,7 +125,8 @@ impl VectorInst {
     }
 }
 
-/// Straight-line code. It may hold instructions whose result nothing uses; the emitter leaves these out.
+/// Straight-line code. The code may hold instructions whose result nothing uses; the emitter leaves such instructions
+/// out.
 #[derive(Default)]
 pub(crate) struct VectorBlock {
     pub insts: Vec<VectorInst>,

@@ -88,9 +88,9 @@ impl FunctionEmitter<'_> {
         self.asm.bind(done);
     }
 
-    /// Returns the slot and the element size of a result that may bypass the caches. It must be the only result of a
-    /// body of at most [`MAX_STREAMED_INSTS`] instructions, stored by whole vectors, in a kernel without loops around
-    /// the inner axis.
+    /// Returns the slot and the element size of a result that may bypass the caches. Such a result must be the only
+    /// result of a body of at most [`MAX_STREAMED_INSTS`] instructions, stored by whole vectors, in a kernel without
+    /// loops around the inner axis.
     fn streamed_result(&self, body: &LoopBody<'_>) -> Option<(u32, u32)> {
         let code = self.code;
         let plain = code.layout == LaneLayout::Row && code.loops == 0 && code.epilogue.is_empty();

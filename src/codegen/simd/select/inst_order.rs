@@ -85,9 +85,8 @@ pub(crate) fn inst_order(insts: &[Inst], uniform: &[bool], isa: VectorIsa) -> Ve
         return Vec::new();
     }
     let mut graph = dependency_graph(insts, uniform);
-    // The limit counts one register for each value. A loop step that computes two vectors of each
-    // value needs two registers for each value, so it spills some values. That costs less than chains that wait for
-    // each other.
+    // The limit counts one register for each value. A loop step that computes two vectors of each value needs two
+    // registers for each value, so it spills some values. The spills cost less than chains that wait for each other.
     let most = u32::from(isa.registers()) * 3 / 4;
     let waits = |index: &usize| !uniform[*index] && graph.nodes[*index].waits == 0;
     let mut runnable: Vec<u32> = (0..insts.len()).filter(waits).map(|index| index as u32).collect();

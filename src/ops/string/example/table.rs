@@ -97,7 +97,7 @@ impl<'a> Feature<'a> {
             }
             (None, Arity::Exactly { default, .. }) => {
                 let Some(default) = default.as_ref().filter(|default| !default.is_empty()) else {
-                    return Err(self.wrong(place, "must be there, because it has no default"));
+                    return Err(self.wrong(place, "must be present, because it has no default"));
                 };
                 self.elements.extend(default, 0..default.len())?;
             }
