@@ -132,7 +132,7 @@ impl<'a> FeatureList<'a> {
         if list.is_none() && !self.may_be_missing {
             let key = quoted(self.rows.key);
             let message =
-                format!("feature list {key} of {place} must be there, because it may not be missing");
+                format!("feature list {key} of {place} must be present, because it may not be missing");
             return Err(value_error(message));
         }
         for (row, feature) in messages(list.unwrap_or_default(), 1).enumerate() {
