@@ -287,7 +287,7 @@ fn difference(got: Result<RaggedItem>, case: &Case) -> Option<String> {
 /// - a negative axis of `bounding_shape` counts from the end; TensorFlow refuses it;
 /// - a scalar beside rows with inner axes is broadcast; TensorFlow refuses it;
 /// - a uniform axis without rows whose size is not 1 is not squeezed; TensorFlow squeezes it, because no row has
-/// another length than 1;
+///   another length than 1;
 /// - a softmax may be along an axis before the last partitioned axis; TensorFlow needs rows of one length;
 /// - a product of no matrices is empty; TensorFlow refuses it;
 /// - a reduced axis that is kept has size 1; TensorFlow gives the axis size 0 if a reduced row is empty.
