@@ -285,7 +285,7 @@ mod tests {
         let other = g.input("other/x", DType::F32, shape![?, 3, ?])?;
         assert_eq!(text(x), "[net.x.0, x.1]");
         assert_eq!(text(other), "[other.x.0, 3, x.2]");
-        // A name that the program uses stays the program's.
+        // If the program uses a name, the unknown dimensions get other names.
         let y = g.input("y", DType::F32, shape!["net.x.0", "x.1"])?;
         assert_eq!(text(x), "[net.x.0_2, net.x.1]");
         assert_eq!(text(y), "[net.x.0, x.1]");

@@ -11,7 +11,8 @@ pub enum Operand {
     /// The elements choose the loop nest: perm, axis.
     Structure(&'static str),
     /// A list: any number of data operands. A list is the last entry of a declaration. A declaration may end in several
-    /// lists; they share their operands equally, and all operands of the first list come before the second list's.
+    /// lists; they share their operands equally, and all operands of the first list come before the operands of the
+    /// second list.
     Variadic(&'static str),
 }
 

@@ -28,7 +28,7 @@ pub(super) struct Rebuilder<'a> {
     pub new: GraphData,
     /// For each value of the old graph: the value of the new graph.
     pub values: FxHashMap<ValueIx, ValueIx>,
-    /// The dim of the new graph for each anonymous symbol of the old one.
+    /// The dim of the new graph for each anonymous symbol of the old graph.
     symbols: FxHashMap<Symbol, Dim>,
     /// Whether dims are copied as the old table resolves them, because the new graph lacks the nodes that equated them.
     pub resolves: bool,
@@ -190,7 +190,7 @@ impl<'a> Rebuilder<'a> {
         Ok(())
     }
 
-    /// Translates a shape of the old graph to the symbols of the new one.
+    /// Translates a shape of the old graph to the symbols of the new graph.
     pub fn translate(&mut self, old: &TensorShape) -> TensorShape {
         let Some(dims) = old.dims() else { return TensorShape::unranked() };
         let translated =
@@ -198,7 +198,7 @@ impl<'a> Rebuilder<'a> {
         self.new.table.import(&translated)
     }
 
-    /// Returns the dim of the new graph for an anonymous symbol of the old one. The symbol's number means nothing in
+    /// Returns the dim of the new graph for an anonymous symbol of the old graph. The symbol's number means nothing in
     /// the new table, so a symbol that no node has defined yet becomes a fresh one, which no node makes.
     pub fn symbol(&mut self, old: Symbol) -> Option<Dim> {
         if !old.is_anonymous() {
@@ -212,7 +212,7 @@ impl<'a> Rebuilder<'a> {
         Some(new.clone())
     }
 
-    /// Returns whether the new graph has a symbol of the old one. `named` are the names that it has.
+    /// Returns whether the new graph has a symbol of the old graph. `named` are the names that it has.
     pub fn has_symbol(&self, old: Symbol, named: &FxHashSet<Symbol>) -> bool {
         if old.is_anonymous() { self.symbols.contains_key(&old) } else { named.contains(&old) }
     }

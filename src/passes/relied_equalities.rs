@@ -67,7 +67,7 @@ pub(super) fn keep_relied_equalities(this: &mut Rebuilder<'_>, needed: &[bool]) 
     Ok(())
 }
 
-/// Makes a symbol and a dim of the old graph equal in the new one.
+/// Makes a symbol and a dim of the old graph equal in the new graph.
 fn merge(this: &mut Rebuilder<'_>, symbol: Symbol, dim: &Dim) -> Result<()> {
     let [a, b] =
         [Dim::from(symbol), dim.clone()].map(|dim| dim.substitute(&mut |symbol| this.symbol(symbol)));

@@ -221,7 +221,7 @@ impl StringMoves {
         Ok(handles)
     }
 
-    /// Gives a value of the old graph a value in the new one: strings that moved as handles are copied now.
+    /// Gives a value of the old graph a value in the new graph: strings that moved as handles are copied now.
     ///
     /// # Errors
     /// Inference refuses the node that copies strings.

@@ -74,7 +74,7 @@ pub(super) struct Staging {
 
 impl Staging {
     /// Returns the staging of `slot`, whose elements have `size` bytes, for a block of `rows` rows and `n` inner
-    /// elements. The inner stride is the one that `code` expects.
+    /// elements. The inner stride is the stride that `code` expects.
     ///
     /// A loop along which the slot does not move takes one position in the block. If a loop is empty, the block has
     /// only the elements that the code at the end of a row accesses.

@@ -33,7 +33,7 @@ impl Workspace {
     }
 }
 
-/// Returns the workspace of the calling thread, which is the first one.
+/// Returns the workspace of the calling thread, which is the first workspace.
 pub(super) fn first(workspaces: &mut Vec<Workspace>) -> &mut Workspace {
     if workspaces.is_empty() {
         workspaces.push(Workspace::default());

@@ -251,7 +251,7 @@ unsafe fn transpose_tile(
             }
         }
         let col = col.min(cols - group);
-        // SAFETY: the columns are the caller's, and a group of them fits in `stage`.
+        // SAFETY: the columns come from the caller, and a group of them fits in `stage`.
         unsafe {
             let (mut from, mut from_stride) = (src.offset(col as isize * src_stride), src_stride);
             if crowded {

@@ -32,7 +32,7 @@ enum Statement {
     Cond(usize, Vec<Block>),
     /// A loop over a block, with these initial values. The sum of a vector gives the number of trips.
     While { trips: usize, state: Vec<usize>, body: Block },
-    /// A block for each element of a vector. The first results are the state, the last one is summed and stacked.
+    /// A block for each element of a vector. The first results are the state, the last result is summed and stacked.
     Scan { xs: usize, state: Vec<usize>, body: Block },
     /// A block for each element of a vector, whose results are summed and stacked.
     Map { xs: usize, body: Block },

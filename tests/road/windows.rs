@@ -89,7 +89,7 @@ fn each_window(
     [x.sizes[0], rows, columns]
 }
 
-/// Runs `build` on inputs of these tensors, with known sizes, unknown sizes, or an unknown rank of the first one.
+/// Runs `build` on inputs of these tensors, with known sizes, unknown sizes, or an unknown rank of the first input.
 fn check(
     what: &str,
     operands: &[Tensor],

@@ -19,8 +19,8 @@ impl<'g> Value<'g> {
     /// each element.
     ///
     /// `[count, r], values [count], shape [r], default [] -> [m, r], [m], [shape[0]], [count]`. The values have any
-    /// dtype, `default` has the same; the indices, the shape and the positions are i64, the third output is bool. The
-    /// number `m` depends on the data. As TensorFlow's `SparseFillEmptyRows`. Runs on the host.
+    /// dtype, which is also the dtype of `default`; the indices, the shape and the positions are i64, the third output
+    /// is bool. The number `m` depends on the data. As TensorFlow's `SparseFillEmptyRows`. Runs on the host.
     ///
     /// # Errors
     /// An operand has another dtype or rank. The run fails if the row of an element is out of range.

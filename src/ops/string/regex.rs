@@ -17,8 +17,8 @@ impl<'g> Value<'g> {
     /// Replaces every match of a regular expression. In `rewrite`, `\0` stands for the match, `\1` to `\9` for its
     /// groups, and `\\` for a backslash.
     ///
-    /// `string[..] -> string[..]`. The syntax is RE2's: `\d`, `\w`, `\s` and `\b` are ASCII, and `.` is a UTF-8
-    /// character. As TensorFlow's `StaticRegexReplace`. Runs on the host.
+    /// `string[..] -> string[..]`. The syntax is the syntax of RE2: `\d`, `\w`, `\s` and `\b` are ASCII, and `.` is a
+    /// UTF-8 character. As TensorFlow's `StaticRegexReplace`. Runs on the host.
     ///
     /// ```
     /// use shapeflow::Graph;

@@ -45,7 +45,7 @@ impl<T: Float> Gemm<T> {
     /// columns of a matrix of `k` rows, for the runs of `a`. The result and [`Gemm::workspace_len`] elements at
     /// `workspace` are writable and overlap nothing else. The result and the operands may have any alignment.
     pub(crate) unsafe fn run(&self, workspace: *mut T) {
-        // SAFETY: the caller's promise; the kernel is the running processor's.
+        // SAFETY: the caller's promise; the kernel is for the running processor.
         unsafe { self.run_with(T::kernel(), workspace) }
     }
 

@@ -34,8 +34,8 @@ pub fn expand_dims(cx: &mut InferenceContext<'_>) -> Result<()> {
 
 /// Drops the axes `axis`, each of size 1. Unknown dimensions along these axes are unified with 1.
 ///
-/// If `axis` is absent or empty, drops every axis of size 1; the output is unranked if a dimension may or may not be
-/// 1. Sets the derived parameter `axis`: the dropped axes, sorted and counted from the front.
+/// If `axis` is absent or empty, drops every axis of size 1; the output is unranked if a dimension may or may not be 1.
+/// Sets the derived parameter `axis`: the dropped axes, sorted and counted from the front.
 ///
 /// # Errors
 /// A dropped axis provably has another size than 1, or is outside the rank.

@@ -188,8 +188,8 @@ impl Selector<'_> {
         self.op1(opcode::PD_TO_PS, double)
     }
 
-    /// Selects the conversion of f32 lanes to an integer of at most 32 bits. The conversion saturates, and NaN becomes
-    /// 0.
+    /// Selects the conversion of f32 lanes to an integer of at most 32 bits. The conversion saturates, and turns NaN
+    /// into 0.
     fn single_to_integer(&mut self, to: DType, x: VectorId) -> VectorId {
         let top = self.splat(u64::from(2_147_483_648f32.to_bits()), 4);
         if to == DType::U32 {

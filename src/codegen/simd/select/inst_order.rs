@@ -51,7 +51,7 @@ struct DependencyNode {
 
 /// Dependency graph: data dependencies, and loads ordered against stores.
 struct DependencyGraph {
-    /// One node per instruction, and a last one that ends the lists.
+    /// One node per instruction, and a last node that ends the lists.
     nodes: Vec<DependencyNode>,
     /// For each instruction its distinct varying operands, each with its number of uses there.
     operands: Vec<(u32, u32)>,
@@ -131,7 +131,7 @@ pub(crate) fn inst_order(insts: &[Inst], uniform: &[bool], isa: VectorIsa) -> Ve
 fn dependency_graph(insts: &[Inst], uniform: &[bool]) -> DependencyGraph {
     let mut nodes = vec![DependencyNode::default(); insts.len() + 1];
     let mut operands: Vec<(u32, u32)> = Vec::with_capacity(2 * insts.len());
-    // Pairs: the first depends on the second.
+    // Pairs of nodes: the first node depends on the second node.
     let mut edges: Vec<(u32, u32)> = Vec::with_capacity(2 * insts.len());
     let (mut stored, mut loaded) = (None, Vec::new());
     for (index, inst) in insts.iter().enumerate() {
