@@ -1,7 +1,7 @@
-//! Reads a chapter of a book and prints the sentences that are most alike. The text decides every size: the number of sentences,
-//! the words of each sentence, and the vocabulary. One compile serves any text.
+//! Reads a chapter of a book and prints the sentences that are most alike. The text decides every size: the number of
+//! sentences, the words of each sentence, and the vocabulary. One compile serves any text.
 
-use shapeflow::{AnyValue, DType, Dim, Graph, RaggedValue, Result, Tensor, shape};
+use shapeflow::{AnyValue, DType, Dim, Graph, Result, Tensor, shape};
 
 /// Chapter I of "Alice's Adventures in Wonderland" by Lewis Carroll, 1865.
 const CHAPTER: &str = include_str!("data/alice_chapter_1.txt");
@@ -18,12 +18,11 @@ fn main() -> Result<()> {
 
     // Text to sentences: `[sentences]`. A sentence ends at a point, a question mark or an exclamation mark.
     let line = text.regex_replace(r"\s+", " ")?.regex_replace(r#"([.?!]+["')]*) "#, r"\1|")?;
-    let [_, sentences, _] = line.reshape([1])?.string_split("|", -1)?;
+    let sentences = line.reshape([1])?.string_split("|", -1)?.flat_values();
 
     // Sentences to words: `[sentences, (words)]`. A mask of rows drops the short sentences.
     let letters = sentences.string_lower()?.regex_replace("[^a-z']+", " ")?;
-    let [indices, words, sizes] = letters.string_split("", -1)?;
-    let words = RaggedValue::from_sparse(indices, words, sizes)?;
+    let words = letters.string_split("", -1)?;
     let is_long = words.row_lengths()?.greater_equal(MIN_WORDS)?;
     let (sentences, words) = (sentences.boolean_mask(is_long, 0)?, words.boolean_mask(is_long)?);
 
@@ -31,7 +30,8 @@ fn main() -> Result<()> {
     let [vocabulary, ids, counts] = words.flat_values().unique_with_counts()?;
     let weights = counts.cast(DType::F32)?.gather(ids, 0)?.reciprocal()?.expand_dims(1)?;
 
-    // Ids to vectors: `[sentences, (words), WIDTH]`. A trained table takes the place of random vectors, which tell words apart.
+    // Ids to vectors: `[sentences, (words), WIDTH]`. The vectors are random, so that different
+    // words have different vectors; a table of trained vectors could take their place.
     let table = g.constant([1i64, 2])?.random_normal([vocabulary.dim(0)?, Dim::known(WIDTH)], DType::F32)?;
     let vectors = words.map_flat_values(|_| (table.gather(ids, 0)? * weights).ok())?;
 

@@ -220,6 +220,14 @@ impl Error {
         })
     }
 
+    /// Puts a better choice before the advice: `use .rfft(..), or cast operand 0 with .cast(DType::C64)`.
+    pub(crate) fn with_first_choice(self, choice: &str) -> Error {
+        self.edit(|details| {
+            let others = details.help.take().map(|help| format!(", or {help}"));
+            details.help = Some(format!("{choice}{}", others.unwrap_or_default()));
+        })
+    }
+
     /// Adds advice to cast one of several operands, each to a dtype as Rust spells it.
     pub(crate) fn with_casts(self, casts: Vec<(usize, String)>) -> Error {
         let named = |(operand, dtype): &(usize, String)| format!("operand {operand} with .cast({dtype})");
@@ -346,11 +354,14 @@ impl std::error::Error for Error {
 }
 
 impl From<ShapeError> for Error {
+    /// A program that computes with dimensions converts their errors by `?`: the line of the `?` is the location.
+    #[track_caller]
     fn from(error: ShapeError) -> Error {
-        Error::new(ErrorKind::Shape, Phase::Build, error.to_string()).edit(|details| {
+        let converted = Error::new(ErrorKind::Shape, Phase::Build, error.to_string()).edit(|details| {
             details.operand = error.blamed_operand();
             details.help = error.help().map(str::to_string);
-        })
+        });
+        converted.or_at(Location::caller())
     }
 }
 

@@ -84,7 +84,8 @@ impl HostKernel for ScanKernel {
     fn run(&self, cx: &mut HostCx<'_>) -> Result<()> {
         let all: Vec<TensorView<'_>> =
             (0..cx.inputs()).map(|number| cx.input(number)).collect::<Result<_>>()?;
-        let count = row_count(&all[self.states..self.states + self.xs])?;
+        let count = row_count(&all[self.states..self.states + self.xs])
+            .map_err(|(number, error)| error.blame_element(self.states + number))?;
         let mut operands = all.clone();
         let mut state = self.step.begin();
         let (mut rows, mut joined): (Option<Rows>, JoinedRows) = (None, JoinedRows::default());
@@ -187,8 +188,8 @@ impl ScanKernel {
 /// Returns the number of rows of each of `xs`.
 ///
 /// # Errors
-/// A tensor of `xs` is a scalar, or the numbers differ.
-fn row_count(xs: &[TensorView<'_>]) -> Result<usize> {
+/// A tensor of `xs` is a scalar, or the numbers differ. The number of the tensor comes with the error.
+fn row_count(xs: &[TensorView<'_>]) -> Result<usize, (usize, Error)> {
     let mut count = None;
     for (number, x) in xs.iter().enumerate() {
         let message = match (x.sizes().first(), count) {
@@ -204,7 +205,7 @@ fn row_count(xs: &[TensorView<'_>]) -> Result<usize> {
             }
             (None, _) => format!("xs[{number}] must have rows, got a scalar"),
         };
-        return Err(Error::new(ErrorKind::Guard, Phase::Run, message));
+        return Err((number, Error::new(ErrorKind::Guard, Phase::Run, message)));
     }
     Ok(count.expect("a scan has a tensor with rows"))
 }

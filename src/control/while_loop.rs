@@ -106,7 +106,12 @@ impl Graph {
             return Err(refused(ErrorKind::Attribute, OP, message, location));
         }
         let mut shapes = StateShapes::new(state, options, regions.is_imported).map_err(located)?;
-        let (step, unchanged, is_in_place) = loop {
+        let (start, step, unchanged, is_in_place) = loop {
+            // The condition comes before the body, so that the errors of its closure are errors of the condition.
+            let mut recorder = Recorder::open(self, "condition", !regions.is_imported, location);
+            let given = shapes.parameters(&mut recorder);
+            let goes_on = condition_of(&mut regions, &given).map_err(located)?;
+            let start: Recorded<'g> = recorder.finish(&[goes_on])?;
             let mut recorder = Recorder::open(self, "body", !regions.is_imported, location);
             let given = shapes.parameters(&mut recorder);
             let returned = (regions.body)(&given)?;
@@ -123,12 +128,8 @@ impl Graph {
             let goes_on = condition_of(&mut regions, &returned).map_err(located)?;
             let changing = returned.iter().zip(&unchanged).filter(|(_, unchanged)| !**unchanged);
             let outputs: Vec<Value<'g>> = changing.map(|(value, _)| *value).chain([goes_on]).collect();
-            break (recorder.finish(&outputs)?, unchanged, is_in_place);
+            break (start, recorder.finish(&outputs)?, unchanged, is_in_place);
         };
-        let mut recorder = Recorder::open(self, "condition", !regions.is_imported, location);
-        let given = shapes.parameters(&mut recorder);
-        let goes_on = condition_of(&mut regions, &given).map_err(located)?;
-        let start: Recorded<'g> = recorder.finish(&[goes_on])?;
         let mut operands = Operands { values: state.to_vec() };
         let captures = operands.add(&step, state.len());
         let layout = StepLayout::new(state.len(), 0, &|state| unchanged[state], &captures, is_in_place);

@@ -3,6 +3,7 @@
 use shapeflow_shape_fns::{Dim, Guard, PartialElements};
 
 use super::bindings::Bindings;
+use super::input_bindings::note_attr_symbols;
 use crate::compile::{CompiledProgram, locate};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::eval::{SizedInference, SizedOperand, infer_sizes};
@@ -31,6 +32,7 @@ fn check_each_guard(compiled: &CompiledProgram, bindings: &Bindings<'_>) -> Resu
             None => Error::new(ErrorKind::Guard, Phase::Run, message),
         });
     }
+    // A partial dim has no value for some values of its symbols, such as sizes that do not broadcast.
     for (dim, node) in &compiled.partial {
         dim.eval(&|symbol| bindings.known(symbol)?.as_known())
             .map_err(|error| refusal(graph, *node, bindings, error.to_string()))?;
@@ -38,8 +40,8 @@ fn check_each_guard(compiled: &CompiledProgram, bindings: &Bindings<'_>) -> Resu
     Ok(())
 }
 
-/// Returns the error of the first node whose result sizes cannot be computed from the values of the symbols: the shape
-/// function of the node refuses these values, or no value of an unbound symbol meets its requirements.
+/// Returns the error of the first node whose result sizes cannot be computed from the values of the symbols. The shape
+/// function of the node refuses these values, or the shape function refuses every value of an unbound symbol.
 pub(super) fn uncomputable_sizes(compiled: &CompiledProgram, bindings: &Bindings<'_>) -> Option<Error> {
     let graph = &compiled.graph;
     graph.values.iter().find_map(|info| {
@@ -97,7 +99,8 @@ pub(super) fn infer_on_sizes(
     }
     let attrs = node.attrs().substitute(&mut |symbol| bindings.known(symbol));
     let inferred = infer_sizes(&node.op, node.given, &attrs, operands);
-    Some(inferred.map_err(|error| run_error(graph, index, error)))
+    let refuse = |error| note_attr_symbols(graph, node.attrs(), bindings, run_error(graph, index, error));
+    Some(inferred.map_err(refuse))
 }
 
 /// Returns the message about a guard that does not hold: the requirement, and the values of its dims.

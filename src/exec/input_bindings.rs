@@ -1,6 +1,6 @@
 //! [`bind_inputs`]: binds symbols to the sizes of the inputs.
 
-use shapeflow_shape_fns::{DType, Dim};
+use shapeflow_shape_fns::{Attrs, DType, Dim, Symbol};
 
 use super::bindings::{Bindings, DimMismatch};
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -36,9 +36,9 @@ fn bind_each_input<'t>(graph: &'t GraphData, inputs: &[(DType, &[usize])]) -> Re
             refuse(format!(": axis {axis} {}", mismatch.requirement(&why)))
         })?;
     }
-    let settled = bindings.settle();
+    let solved = bindings.solve_deferred();
     bindings.solve_guards();
-    settled.map_err(|mismatch| unsettled(graph, inputs, &bindings, &mismatch))?;
+    solved.map_err(|mismatch| broken_equality(graph, inputs, &bindings, &mismatch))?;
     Ok(bindings)
 }
 
@@ -66,25 +66,52 @@ fn input_axes(graph: &GraphData) -> impl Iterator<Item = (usize, usize, &Dim)> {
 /// the axis: ` at axis 0 of input "x"`. Otherwise the text gives the value of each symbol of the dim, with an axis:
 /// ` where n is 3 at axis 0 of input "x"`.
 fn reason(graph: &GraphData, end: (usize, usize), dim: &Dim, bindings: &Bindings<'_>) -> String {
-    let axis_with = |holds: &dyn Fn(&Dim) -> bool| {
-        let mut axes = input_axes(graph).take_while(|(port, axis, _)| (*port, *axis) < end);
-        let found = axes.find(|(_, _, other)| holds(&graph.table.resolve(other)));
-        found.map(|(port, axis, _)| format!(" at axis {axis} of input \"{}\"", graph.inputs[port].0))
-    };
-    axis_with(&|other| other == dim).unwrap_or_else(|| {
-        bindings.values_in(dim, &|symbol| {
-            let has_symbol = |dim: &Dim| {
-                let mut found = false;
-                dim.symbols(&mut |other| found |= other == symbol);
-                found
-            };
-            axis_with(&has_symbol).unwrap_or_default()
-        })
+    axis_with(graph, end, &|other| other == dim).unwrap_or_else(|| {
+        bindings.values_in(dim, &|symbol| axis_with(graph, end, &|dim| has(dim, symbol)).unwrap_or_default())
+    })
+}
+
+/// Returns ` at axis 0 of input "x"` for the first axis before `end` whose dim meets a condition.
+fn axis_with(graph: &GraphData, end: (usize, usize), holds: &dyn Fn(&Dim) -> bool) -> Option<String> {
+    let mut axes = input_axes(graph).take_while(|(port, axis, _)| (*port, *axis) < end);
+    let (port, axis, _) = axes.find(|(_, _, other)| holds(&graph.table.resolve(other)))?;
+    Some(format!(" at axis {axis} of input \"{}\"", graph.inputs[port].0))
+}
+
+fn has(dim: &Dim, symbol: Symbol) -> bool {
+    let mut found = false;
+    dim.symbols(&mut |other| found |= other == symbol);
+    found
+}
+
+/// Adds to an error of a node the values of the named symbols in its attributes, with the axes of the inputs that give
+/// them: `n is 3 at axis 0 of input "x"`.
+pub(super) fn note_attr_symbols(
+    graph: &GraphData,
+    attrs: &Attrs,
+    bindings: &Bindings<'_>,
+    error: Error,
+) -> Error {
+    let mut symbols: Vec<Symbol> = Vec::new();
+    // Nothing is substituted: the call visits every symbol.
+    let _ = attrs.substitute(&mut |symbol| {
+        if !symbol.is_anonymous() && !symbols.contains(&symbol) {
+            symbols.push(symbol);
+        }
+        None
+    });
+    let end = (graph.inputs.len(), 0);
+    symbols.into_iter().fold(error, |error, symbol| {
+        let axis = axis_with(graph, end, &|dim| has(dim, symbol));
+        match bindings.get(symbol).zip(axis) {
+            Some((value, axis)) => error.note(format!("{} is {value}{axis}", Dim::from(symbol)), None),
+            None => error,
+        }
     })
 }
 
 /// Returns the error about an equality of several symbols that does not hold.
-fn unsettled(
+fn broken_equality(
     graph: &GraphData,
     inputs: &[(DType, &[usize])],
     bindings: &Bindings<'_>,

@@ -4,6 +4,7 @@ use std::fmt::{self, Write};
 
 use shapeflow_shape_fns::Attrs;
 
+use super::name_ties::TieCount;
 use super::{DimNames, Graph, GraphData, NodeIx, ValueIx};
 use crate::dtype::type_text;
 use crate::error::is_own_line;
@@ -73,7 +74,9 @@ impl GraphData {
                 writeln!(f, "{indent}  }}")?;
             }
         }
-        for tie in self.name_ties((0, 0)) {
+        // A tie with an exception is a guard.
+        let ties = self.name_ties(TieCount::default()).into_iter();
+        for tie in ties.filter(|tie| tie.unless_zero.is_none()) {
             writeln!(f, "{indent}{:width$}  // {}", tie.text(), tie.origin())?;
         }
         for record in self.table.guards() {

@@ -16,6 +16,9 @@ pub struct NameTie {
     pub names: [String; 2],
     /// Whether the call broadcasts the dimensions, so that one of them may also be 1. Otherwise they are equal.
     pub broadcast: bool,
+    /// A product of sizes. If it is 0, the dimensions may differ: a reshape of `[n, a]` to `[n, b]` makes `a` and `b`
+    /// equal unless `n` is 0.
+    pub unless_zero: Option<String>,
     /// The name of the call.
     pub call: String,
     /// The line of the call.
@@ -26,7 +29,16 @@ impl NameTie {
     /// Returns `merge n == m`, or `broadcast n with m`.
     pub(super) fn text(&self) -> String {
         let [a, b] = &self.names;
-        if self.broadcast { format!("broadcast {a} with {b}") } else { format!("merge {a} == {b}") }
+        let exception = self.exception();
+        match self.broadcast {
+            true => format!("broadcast {a} with {b}"),
+            false => format!("merge {a} == {b}{exception}"),
+        }
+    }
+
+    /// Returns ` or n == 0` if the dimensions may differ where `n` is 0.
+    fn exception(&self) -> String {
+        self.unless_zero.as_ref().map(|product| format!(" or {product} == 0")).unwrap_or_default()
     }
 
     /// Returns the name and the line of the call.
@@ -43,8 +55,26 @@ impl fmt::Display for NameTie {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [a, b] = &self.names;
         let relation = if self.broadcast { "broadcasts with" } else { "==" };
-        write!(f, "{a} {relation} {b} since {} at {}", self.call, self.location)
+        let exception = self.exception();
+        write!(f, "{a} {relation} {b}{exception} since {} at {}", self.call, self.location)
     }
+}
+
+/// How many equalities, broadcasts and guards a graph has recorded.
+#[derive(Clone, Copy, Default)]
+pub(super) struct TieCount {
+    equalities: usize,
+    broadcasts: usize,
+    guards: usize,
+}
+
+/// A tie of two names, as the table of dimensions records it.
+struct TiedNames {
+    names: [Symbol; 2],
+    broadcast: bool,
+    unless_zero: Option<Dim>,
+    /// The node or the statement that tied the names.
+    origin: u32,
 }
 
 /// The number of the first statement of the program. The origin of an equality is the number of a node or of a
@@ -59,6 +89,10 @@ impl Graph {
     /// ties the `length` of one input to the `steps` of another. A run checks in any case that the sizes agree. Use a
     /// strict graph where every name means a different thing, to find a forgotten transposition at build time. See
     /// also [`Graph::merges`].
+    ///
+    /// A strict graph accepts a call that makes a name equal to a number: a product with a constant matrix of 784 rows
+    /// fixes `features` to 784, and this is usual too. [`Graph::guards`] lists the conditions that remain for a run,
+    /// such as `places in {1, 2}`.
     ///
     /// ```
     /// use shapeflow::{shape, DType, Graph};
@@ -98,7 +132,8 @@ impl Graph {
     }
 
     /// Returns the names of dimensions that calls have tied together: two names that are equal, or that broadcast with
-    /// each other. The text of the graph lists them too. [`Graph::strict`] makes a graph that refuses them.
+    /// each other. Calls inside branches and loops count too. An equation with a number, such as `m == 2*n`, is no tie. The
+    /// text of the graph lists the ties too. [`Graph::strict`] makes a graph that refuses them.
     ///
     /// ```
     /// use shapeflow::{shape, DType, Graph};
@@ -112,7 +147,15 @@ impl Graph {
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
     pub fn merges(&self) -> Vec<NameTie> {
-        self.read().name_ties((0, 0))
+        let mut ties: Vec<NameTie> = Vec::new();
+        self.read().for_each_graph(&mut |data| {
+            for tie in data.name_ties(TieCount::default()) {
+                if !ties.iter().any(|other| other.names == tie.names && other.broadcast == tie.broadcast) {
+                    ties.push(tie);
+                }
+            }
+        });
+        ties
     }
 }
 
@@ -137,20 +180,25 @@ impl GraphData {
         self.stated.get(number).map(|(_, location)| *location)
     }
 
-    /// Returns how many equalities and how many broadcasts of names the graph has found.
-    pub(super) fn tie_count(&self) -> (usize, usize) {
-        (self.table.equalities().len(), self.table.name_broadcasts().len())
+    /// Returns how many equalities, broadcasts and guards the graph has recorded.
+    pub(super) fn tie_count(&self) -> TieCount {
+        TieCount {
+            equalities: self.table.equalities().len(),
+            broadcasts: self.table.name_broadcasts().len(),
+            guards: self.table.guards().len(),
+        }
     }
 
     /// Returns the ties of names beyond the first `known`, each pair of names once.
-    pub(super) fn name_ties(&self, known: (usize, usize)) -> Vec<NameTie> {
+    pub(super) fn name_ties(&self, known: TieCount) -> Vec<NameTie> {
         let mut ties: Vec<NameTie> = Vec::new();
-        for (names, broadcast, origin) in self.tied_names(known) {
+        for TiedNames { names, broadcast, unless_zero, origin } in self.tied_names(known) {
             if self.statement(origin).is_none() {
                 let (call, location) = self.label_at(origin);
                 let names = names.map(|name| name.to_string());
                 if !ties.iter().any(|tie| tie.names == names && tie.broadcast == broadcast) {
-                    ties.push(NameTie { names, broadcast, call, location });
+                    let unless_zero = unless_zero.map(|product| product.to_string());
+                    ties.push(NameTie { names, broadcast, unless_zero, call, location });
                 }
             }
         }
@@ -159,27 +207,42 @@ impl GraphData {
 
     /// Returns the equalities of names that a run checks, as text, with the nodes that made the names equal.
     pub(crate) fn equal_names(&self) -> Vec<(String, NodeIx)> {
-        let ties = self.tied_names((0, 0)).into_iter();
-        let made = ties.filter(|(_, broadcast, origin)| !broadcast && (*origin as usize) < self.nodes.len());
-        made.map(|([a, b], _, origin)| (format!("{a} == {b}"), NodeIx(origin))).collect()
+        let made = self.equalities_of_names(0).filter(|tie| (tie.origin as usize) < self.nodes.len());
+        made.map(|tie| (format!("{} == {}", tie.names[0], tie.names[1]), NodeIx(tie.origin))).collect()
     }
 
-    fn tied_names(&self, (equalities, broadcasts): (usize, usize)) -> Vec<([Symbol; 2], bool, u32)> {
-        let equal = self.table.equalities()[equalities..].iter().filter_map(|equality| {
-            let other = equality.dim.as_symbol()?;
-            let named = !equality.symbol.is_anonymous() && !other.is_anonymous();
-            named.then_some(([equality.symbol, other], false, equality.origin))
+    fn equalities_of_names(&self, first: usize) -> impl Iterator<Item = TiedNames> {
+        let equalities = self.table.equalities()[first..].iter();
+        equalities.filter_map(|equality| {
+            let names = [equality.symbol, equality.dim.as_symbol()?];
+            let tie = TiedNames { names, broadcast: false, unless_zero: None, origin: equality.origin };
+            names.iter().all(|name| !name.is_anonymous()).then_some(tie)
+        })
+    }
+
+    fn tied_names(&self, known: TieCount) -> Vec<TiedNames> {
+        let broadcasts = self.table.name_broadcasts()[known.broadcasts..].iter();
+        let broadcasts = broadcasts.map(|broadcast| TiedNames {
+            names: broadcast.names,
+            broadcast: true,
+            unless_zero: None,
+            origin: broadcast.origin,
         });
-        let broadcast = self.table.name_broadcasts()[broadcasts..].iter();
-        equal.chain(broadcast.map(|broadcast| (broadcast.names, true, broadcast.origin))).collect()
+        let guards = self.table.guards()[known.guards..].iter().filter_map(|record| {
+            let (names, unless_zero) = record.guard.equal_symbols()?;
+            let tie = TiedNames { names, broadcast: false, unless_zero, origin: record.origin };
+            names.iter().all(|name| !name.is_anonymous()).then_some(tie)
+        });
+        self.equalities_of_names(known.equalities).chain(broadcasts).chain(guards).collect()
     }
 
     /// Refuses ties of names beyond the first `known`.
     ///
     /// # Errors
     /// There is such a tie.
-    pub(super) fn refuse_ties(&self, known: (usize, usize)) -> Result<()> {
-        let Some(([a, b], broadcast, _)) = self.tied_names(known).into_iter().next() else { return Ok(()) };
+    pub(super) fn refuse_ties(&self, known: TieCount) -> Result<()> {
+        let Some(tie) = self.tied_names(known).into_iter().next() else { return Ok(()) };
+        let TiedNames { names: [a, b], broadcast, .. } = tie;
         let relation = if broadcast { "broadcasts them with each other" } else { "makes them equal" };
         let message =
             format!("dimensions {a} and {b} have different names in a strict graph, but the call {relation}");
@@ -247,6 +310,46 @@ mod tests {
         let error = exe.run_all(&[two.view(), one.view()]).unwrap_err();
         assert!(error.message().contains("axis 0"), "{error}");
         assert!(error.to_string().contains("since assume_eq"), "{error}");
+        Ok(())
+    }
+
+    #[test]
+    fn calls_inside_a_branch_tie_names() -> Result<()> {
+        let g = Graph::new();
+        let [a, b] = ["a", "b"].map(|name| g.input(name, DType::F32, shape![name]));
+        let (a, b, flag) = (a?, b?, g.input("flag", DType::Bool, shape![])?);
+        let _ = g.cond(flag, || g.cond(flag, || a.add(b), || Ok(a)), || Ok(a))?;
+        let [tie] = &g.merges()[..] else { panic!("{:?}", g.merges()) };
+        assert_eq!(
+            (tie.names.join(" "), tie.broadcast, tie.call.as_str()),
+            ("a b".to_string(), true, "then/then/add")
+        );
+        let _ = g.cond(flag, || a.reshape([-1, 3]), || a.reshape([1, -1]))?;
+        assert_eq!(g.guards().len(), 1, "{:?}", g.guards());
+        assert_eq!(g.guards()[0].condition, "3 divides a");
+        Ok(())
+    }
+
+    #[test]
+    fn a_reshape_to_another_name_ties_the_names() -> Result<()> {
+        let g = Graph::new();
+        let sound = g.input("sound", DType::F32, shape!["clips", "samples"])?;
+        let _ = sound.reshape(shape!["clips", "sample"])?;
+        let [tie] = &g.merges()[..] else { panic!("{:?}", g.merges()) };
+        assert_eq!((tie.call.as_str(), tie.unless_zero.as_deref()), ("reshape", Some("clips")));
+        assert!(tie.to_string().starts_with("samples == sample or clips == 0 since reshape at "), "{tie}");
+        let guards = g.guards();
+        assert_eq!(guards[0].condition, "samples == sample or clips == 0");
+        assert_eq!((guards[0].call.as_str(), guards[0].location.file()), ("reshape", file!()));
+
+        let g = Graph::strict();
+        let sound = g.input("sound", DType::F32, shape!["clips", "samples"])?;
+        let error = sound.reshape(shape!["clips", "sample"]).unwrap_err();
+        assert!(error.message().contains("dimensions samples and sample have different names"), "{error}");
+        assert!(g.merges().is_empty() && g.guards().is_empty());
+        g.assume_eq("samples", "sample")?;
+        let _ = sound.reshape(shape!["clips", "sample"])?;
+        assert!(g.merges().is_empty() && g.guards().is_empty());
         Ok(())
     }
 

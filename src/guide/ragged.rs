@@ -84,8 +84,8 @@
 //!
 //! [`slice_with`](crate::RaggedValue::slice_with) takes rows and cuts each row as Python does.
 //! [`gather`](crate::RaggedValue::gather) takes rows by number, and [`boolean_mask`](crate::RaggedValue::boolean_mask) takes
-//! rows or elements. [`concat`](crate::RaggedValue::concat) along axis 0 joins lists of rows, and along axis 1 joins each row with the row
-//! beside it. [`map`](crate::RaggedValue::map) runs a closure for each row.
+//! rows or elements. [`concat`](crate::RaggedValue::concat) along axis 0 joins lists of rows, and along axis 1 joins
+//! each row with the row beside it. [`map`](crate::RaggedValue::map) runs a closure for each row.
 //!
 //! ```
 //! use shapeflow::{Graph, SliceItem, Tensor, ragged};
@@ -108,8 +108,9 @@
 //! Row splits must start at 0, not decrease, and end at the number of flat values. A run checks the row splits of every input,
 //! and refuses wrong ones with the name of the input and the position. Row splits that the graph makes are right.
 //!
-//! A constructor does not scan an encoding in [`Unchecked`](crate::Unchecked). A wrong one gives rows with wrong values or an error,
-//! but never access outside the values. Values that meet in an op have row splits of one dtype, i32 or i64.
+//! A constructor does not scan an encoding in [`Unchecked`](crate::Unchecked). A wrong one gives rows with wrong values
+//! or an error, but never access outside the values. Values that meet in an op have row splits of one dtype, i32 or
+//! i64.
 //!
 //! ```
 //! use shapeflow::{RaggedTensor, Unchecked};

@@ -28,7 +28,7 @@
 //! let g = Graph::new();
 //! let x = g.input("x", DType::F32, shape!["n", 4])?;
 //! assert!(x.reshape([-1, 3])?.reshape([2, -1]).is_ok());
-//! assert_eq!(g.guards()[0], "3 divides 4*n");
+//! assert_eq!(g.guards()[0].condition, "3 divides 4*n");
 //! assert!(x.slice([0, 2], [-1, 3]).is_err()); // columns 2 to 5 of 4
 //! # Ok::<(), shapeflow::Error>(())
 //! ```
@@ -43,7 +43,8 @@
 //! # Sizes from data
 //!
 //! [`Value::as_dim`](crate::Value::as_dim) makes a dimension of an integer scalar. Every shape, size and offset
-//! argument takes it. [`Value::ensure_shape`](crate::Value::ensure_shape) states a shape that inference cannot find.
+//! argument takes such a dimension. [`Value::ensure_shape`](crate::Value::ensure_shape) states a shape that inference
+//! cannot find.
 //!
 //! ```
 //! use shapeflow::{DType, Graph, Tensor, shape};

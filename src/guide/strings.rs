@@ -19,9 +19,9 @@
 //!
 //! # Parsing
 //!
-//! [`Value::string_to_number`](crate::Value::string_to_number) reads numbers, and fails the run for a text that is none.
-//! [`Value::as_string`](crate::Value::as_string) writes them. [`Value::decode_csv`](crate::Value::decode_csv) reads records; each
-//! column has the dtype of its default.
+//! [`Value::string_to_number`](crate::Value::string_to_number) reads numbers, and fails the run for a text that is not
+//! a number. [`Value::as_string`](crate::Value::as_string) writes them. [`Value::decode_csv`](crate::Value::decode_csv)
+//! reads records; each column has the dtype of its default.
 //!
 //! ```
 //! use shapeflow::{CsvOptions, Graph, Tensor};
@@ -39,29 +39,33 @@
 //!
 //! # Splitting and joining
 //!
-//! A text has any number of words, so that splitting a vector of texts gives ragged rows. Splitting also drops empty words if
-//! the separator is empty. [`Value::reduce_join`](crate::Value::reduce_join) joins the strings along axes.
+//! [`Value::string_split`](crate::Value::string_split) gives ragged rows, because a text has any number of words. An
+//! empty separator stands for white space, and then no word is empty.
+//! [`RaggedValue::string_ngrams`](crate::RaggedValue::string_ngrams) joins neighbouring words of a row.
+//! [`Value::reduce_join`](crate::Value::reduce_join) joins the strings along axes.
 //!
 //! ```
-//! use shapeflow::{Graph, RaggedValue, Tensor};
+//! use shapeflow::{Graph, Tensor};
 //!
 //! let g = Graph::new();
 //! let texts = g.constant(["the cat", "a  big dog"])?;
-//! let [indices, words, shape] = texts.string_split("", -1)?;
-//! let words = RaggedValue::from_sparse(indices, words, shape)?;
+//! let words = texts.string_split("", -1)?;
+//! let pairs = words.string_ngrams(&[2], "_")?;
 //! let joined = g.constant(["x", "y", "z", "w"])?.reshape([2, 2])?.reduce_join(1, "-")?;
-//! let exe = g.compile((("words", words), ("joined", joined)))?;
+//! let exe = g.compile((("words", words), ("pairs", pairs), ("joined", joined)))?;
 //! let results = exe.run_named(&[])?;
 //! assert_eq!(results.ragged("words")?.row_lengths().to_vec::<i64>()?, [2, 3]);
+//! assert_eq!(results.ragged("pairs")?.to_string(), "[[\"the_cat\"], [\"a_big\", \"big_dog\"]]");
 //! assert_eq!(results.tensor("joined")?, &Tensor::from(["x-y", "z-w"]));
 //! # Ok::<(), shapeflow::Error>(())
 //! ```
 //!
 //! # Tables
 //!
-//! [`Value::table_lookup`](crate::Value::table_lookup) replaces keys by values, and unknown keys by a default. A table of a few
-//! thousand words belongs into the graph as constants; a [`LookupTable`](crate::LookupTable) is shared by several graphs.
-//! [`Value::hash_bucket`](crate::Value::hash_bucket) needs no table: it gives every string a number below a limit.
+//! [`Value::table_lookup`](crate::Value::table_lookup) replaces keys by values, and unknown keys by a default. A table
+//! of a few thousand words belongs in the graph as constants; a [`LookupTable`](crate::LookupTable) is shared by
+//! several graphs. [`Value::hash_bucket`](crate::Value::hash_bucket) needs no table: it gives every string a number
+//! below a limit.
 //!
 //! ```
 //! use shapeflow::{DType, Graph, RaggedTensor, Tensor, shape};

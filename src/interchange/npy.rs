@@ -1,5 +1,7 @@
 //! npy files: one tensor with a header, as numpy writes it.
 
+use std::panic::Location;
+
 use shapeflow_shape_fns::DType;
 
 use super::raw;
@@ -8,7 +10,7 @@ use crate::tensor::Tensor;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 
-/// Maximum rank of a tensor that is read. It exceeds the maximum rank of numpy arrays.
+/// Maximum rank of a tensor that is read. This maximum exceeds the maximum rank of numpy arrays.
 const MAX_RANK: usize = 254;
 
 /// Reads the tensor of an npy file: bool, integers, floats and complex numbers, in either byte order, row-major or
@@ -16,7 +18,14 @@ const MAX_RANK: usize = 254;
 ///
 /// # Errors
 /// `Parse`: the bytes are not an npy file, damaged, or of another dtype. `Memory`: the allocation is refused.
+#[track_caller]
 pub fn read_npy(bytes: &[u8]) -> Result<Tensor> {
+    let location = Location::caller();
+    parse(bytes).map_err(|error| error.or_at(location))
+}
+
+/// Reads the tensor of an npy file.
+fn parse(bytes: &[u8]) -> Result<Tensor> {
     let Some(rest) = bytes.strip_prefix(MAGIC) else {
         return refuse("an npy file must start with its magic bytes");
     };

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::io::{Cursor, Read, Write};
+use std::panic::Location;
 use std::path::Path;
 
 use shapeflow_shape_fns::DType;
@@ -29,12 +30,15 @@ const MAX_BYTES: u64 = 64 << 30;
 ///
 /// # Errors
 /// `Io`: the file cannot be read. `Parse`: it is not an npz file, or damaged.
+#[track_caller]
 pub fn read_npz(path: impl AsRef<Path>) -> Result<TensorMap> {
-    let path = path.as_ref();
-    let bytes = std::fs::read(path)
-        .map_err(|error| Error::new(ErrorKind::Io, Phase::Run, format!("{}: {error}", path.display())))?;
-    read_npz_bytes(&bytes).map_err(|error| {
+    let (path, location) = (path.as_ref(), Location::caller());
+    let bytes = std::fs::read(path).map_err(|error| {
+        Error::new(ErrorKind::Io, Phase::Run, format!("{}: {error}", path.display())).or_at(location)
+    })?;
+    unpack(&bytes).map_err(|error| {
         Error::new(error.kind(), Phase::Run, format!("{}: {}", path.display(), error.message()))
+            .or_at(location)
     })
 }
 
@@ -42,9 +46,19 @@ pub fn read_npz(path: impl AsRef<Path>) -> Result<TensorMap> {
 ///
 /// # Errors
 /// `Parse`: the bytes are not an npz file, or damaged.
+#[track_caller]
 pub fn read_npz_bytes(bytes: &[u8]) -> Result<TensorMap> {
+    let location = Location::caller();
+    unpack(bytes).map_err(|error| error.or_at(location))
+}
+
+/// Reads the tensors of an npz file.
+fn unpack(bytes: &[u8]) -> Result<TensorMap> {
     let Ok(mut archive) = zip::ZipArchive::new(Cursor::new(bytes)) else {
-        let message = "not an npz file; write it with numpy.savez";
+        let message = match bytes.starts_with(b"PK") {
+            true => "an npz file that is cut off or damaged",
+            false => "not an npz file; write it with numpy.savez",
+        };
         return Err(Error::new(ErrorKind::Parse, Phase::Run, message));
     };
     let mut arrays: Vec<(String, Tensor)> = Vec::new();

@@ -1,8 +1,9 @@
 //! safetensors files: named tensors, as Hugging Face's crate writes them.
 
+use std::panic::Location;
 use std::path::Path;
 
-use safetensors::{Dtype, SafeTensors};
+use safetensors::{Dtype, SafeTensorError, SafeTensors};
 use shapeflow_shape_fns::DType;
 
 use super::raw;
@@ -20,9 +21,10 @@ use crate::tensor::{SharedBytes, Tensor, TensorMap};
 /// # Errors
 /// `Io`: the file cannot be opened or mapped. `Parse`: it is not a safetensors file, or damaged. `DType`: a tensor has
 /// elements that this crate lacks.
+#[track_caller]
 pub fn map_safetensors(path: impl AsRef<Path>) -> Result<TensorMap> {
-    let path = path.as_ref();
-    let file = SharedBytes::map_file(path)?;
+    let (path, location) = (path.as_ref(), Location::caller());
+    let file = SharedBytes::map_file(path).map_err(|error| error.or_at(location))?;
     read_tensors(file.bytes(), |dtype, sizes, range| {
         let data = file.slice(range).expect("the file was checked");
         if cfg!(target_endian = "big") {
@@ -30,15 +32,21 @@ pub fn map_safetensors(path: impl AsRef<Path>) -> Result<TensorMap> {
         }
         Tensor::from_shared(dtype, sizes, &data)
     })
-    .map_err(|error| Error::new(error.kind(), Phase::Run, format!("{}: {}", path.display(), error.message())))
+    .map_err(|error| {
+        let message = format!("{}: {}", path.display(), error.message());
+        Error::new(error.kind(), Phase::Run, message).or_at(location)
+    })
 }
 
 /// Copies the tensors of a safetensors file from its bytes.
 ///
 /// # Errors
 /// As [`map_safetensors`], without `Io`.
+#[track_caller]
 pub fn read_safetensors_bytes(bytes: &[u8]) -> Result<TensorMap> {
+    let location = Location::caller();
     read_tensors(bytes, |dtype, sizes, range| raw::from_bytes(dtype, sizes, &bytes[range], false))
+        .map_err(|error| error.or_at(location))
 }
 
 /// Writes named tensors to a safetensors file.
@@ -100,15 +108,36 @@ const DTYPES: [(Dtype, DType); 14] = [
     (Dtype::C64, DType::C64),
 ];
 
+/// Says what is wrong with a file that does not parse.
+fn defect(file: &[u8], error: &SafeTensorError) -> String {
+    let Some((length, rest)) = file.split_first_chunk() else {
+        let got = file.len();
+        return format!(
+            "a safetensors file must start with 8 bytes, the length of its header, got {got} bytes"
+        );
+    };
+    let length = u64::from_le_bytes(*length);
+    match error {
+        SafeTensorError::HeaderTooLarge | SafeTensorError::InvalidHeaderLength => format!(
+            "not a safetensors file, or cut off: its first 8 bytes say that its header has {length} bytes, and {} bytes follow",
+            rest.len()
+        ),
+        SafeTensorError::MetadataIncompleteBuffer => format!(
+            "the header of a safetensors file must describe all bytes after it, got tensors of fewer or more than \
+             {} bytes: the file is cut off, or has other bytes at its end",
+            (rest.len() as u64).saturating_sub(length)
+        ),
+        _ => format!("not a safetensors file, or damaged: {error}"),
+    }
+}
+
 /// Calls `read` with the dtype, the sizes and the range of bytes of each tensor.
 fn read_tensors(
     file: &[u8],
     read: impl Fn(DType, &[usize], std::ops::Range<usize>) -> Result<Tensor>,
 ) -> Result<TensorMap> {
-    let parsed = SafeTensors::deserialize(file).map_err(|error| {
-        let message = format!("not a safetensors file, or damaged: {error}");
-        Error::new(ErrorKind::Parse, Phase::Run, message)
-    })?;
+    let parsed = SafeTensors::deserialize(file)
+        .map_err(|error| Error::new(ErrorKind::Parse, Phase::Run, defect(file, &error)))?;
     let mut tensors = Vec::with_capacity(parsed.len());
     for (name, view) in parsed.iter() {
         let Some((_, dtype)) = DTYPES.iter().find(|(dtype, _)| *dtype == view.dtype()) else {

@@ -36,20 +36,20 @@ pub(crate) enum PlannedStep {
 
 /// A placement for every value, and the steps in the order in which they run.
 pub(crate) struct Partition {
-    /// By value.
+    /// The placement of each value.
     pub placements: Vec<Placement>,
-    /// By value: its body, if it has one.
+    /// For each value: its body, if it has one.
     pub templates: Vec<Option<Template>>,
     pub clusters: Vec<Cluster>,
     pub steps: Vec<PlannedStep>,
-    /// By step: the values that must be in memory before the sizes of the step can be planned.
+    /// For each step: the values that must be in memory before the sizes of the step can be planned.
     pub known_before: Vec<Vec<ValueIx>>,
 }
 
 /// A cluster, and the index at which it reads a value.
 pub(super) type Use = (ClusterIx, SmallVec<[Index; 4]>);
 
-/// What the settled consumers of a value need of the value.
+/// What the settled consumers of a value need from the value.
 #[derive(Default, Clone)]
 pub(super) struct Pending {
     pub(super) uses: SmallVec<[Use; 1]>,
@@ -70,11 +70,11 @@ pub(super) struct Partitioner<'a> {
     pub(super) pending: Vec<Pending>,
     pub(super) placements: Vec<Placement>,
     templates: Vec<Option<Template>>,
-    /// By value: how its body reads operands. Empty for a value without a body.
+    /// For each value: how its body reads operands. Empty for a value without a body.
     pub(super) access: Vec<Access>,
-    /// By value: the cost of the value and of all values that could be inlined into it.
+    /// For each value: the cost of the value and of all values that could be inlined into it.
     pub(super) full_cost: Vec<u32>,
-    /// By value: whether the value depends on results of reductions.
+    /// For each value: whether the value depends on results of reductions.
     pub(super) reduces: Vec<bool>,
     pub(super) clusters: Vec<Cluster>,
     late: LateSymbols,
@@ -115,7 +115,7 @@ pub(crate) fn partition(
         pending.stored = Some(MaterializeReason::Output);
     }
     for &value in watched {
-        this.store(value, MaterializeReason::ReadFromMemory, 0);
+        this.store(value, MaterializeReason::ReadByPlanner, 0);
     }
     for index in (0..graph.nodes.len() as u32).rev().map(NodeIx) {
         this.settle(index);
@@ -171,7 +171,7 @@ impl Partitioner<'_> {
         }
     }
 
-    /// Makes a node a step of its own. Its results and operands are stored.
+    /// Makes a node a step of its own. The results and operands of the node are stored.
     fn settle_single_node(&mut self, index: NodeIx) {
         let node = &self.graph.nodes[index.at()];
         let depth = node.values().map(|value| self.reader_depth(value)).max().unwrap_or(0) + 1;
@@ -180,11 +180,15 @@ impl Partitioner<'_> {
             self.placements[value.at()] = self.single_node_placement(index, value);
             self.note_producer(value, depth);
         }
+        let reader = match node.op.body {
+            Body::Contraction { .. } => MaterializeReason::ReadByMatMul,
+            _ => MaterializeReason::ReadByHostKernel,
+        };
         for &operand in &node.operands {
-            self.store(operand, MaterializeReason::ReadFromMemory, depth);
+            self.store(operand, reader, depth);
         }
         for value in self.known_before(index) {
-            self.store(value, MaterializeReason::ReadFromMemory, depth);
+            self.store(value, MaterializeReason::ReadByPlanner, depth);
         }
     }
 
@@ -222,7 +226,7 @@ impl Partitioner<'_> {
             let elements = self.graph.values[value.at()].elements.as_ref();
             let known = elements
                 .is_some_and(|elements| self.graph.table.resolve_elements(elements).is_known())
-                && !self.graph.has_settled_elements(value);
+                && !self.graph.has_equated_elements(value);
             if !known {
                 required.push(value);
             }
@@ -316,11 +320,11 @@ impl Partitioner<'_> {
             for cluster in pending.uses.into_iter().map(|(cluster, _)| cluster).chain(pending.readers) {
                 self.store_for(source, reason, cluster);
                 for &other in &required {
-                    self.store_for(other, MaterializeReason::ReadFromMemory, cluster);
+                    self.store_for(other, MaterializeReason::ReadByPlanner, cluster);
                 }
             }
             for other in required {
-                self.store(other, MaterializeReason::ReadFromMemory, pending.depth);
+                self.store(other, MaterializeReason::ReadByPlanner, pending.depth);
             }
             return;
         }

@@ -13,8 +13,12 @@ pub(crate) enum MaterializeReason {
     SingleNodeResult,
     /// The value is an output of the graph.
     Output,
-    /// A host kernel, a matmul or the planner reads the value from memory.
-    ReadFromMemory,
+    /// A host kernel reads the value.
+    ReadByHostKernel,
+    /// A matmul reads the value.
+    ReadByMatMul,
+    /// The planner reads the elements of the value: sizes or offsets of a kernel.
+    ReadByPlanner,
     /// The value is read in row-major order.
     ReadFlat,
     /// The value is costly, and read at several indices.
@@ -34,7 +38,9 @@ impl fmt::Display for MaterializeReason {
             MaterializeReason::Given => "an input or constant",
             MaterializeReason::SingleNodeResult => "the result of a node that runs by itself",
             MaterializeReason::Output => "an output of the graph",
-            MaterializeReason::ReadFromMemory => "read from memory by a host kernel, a matmul or the planner",
+            MaterializeReason::ReadByHostKernel => "read by a host kernel",
+            MaterializeReason::ReadByMatMul => "read by a matmul",
+            MaterializeReason::ReadByPlanner => "read by the planner, because sizes or offsets depend on it",
             MaterializeReason::ReadFlat => "read in row-major order",
             MaterializeReason::SeveralIndices => "costly and read at several indices",
             MaterializeReason::AddedAxis => "costly and read along an axis that it does not have",

@@ -3,7 +3,7 @@
 //! **In**: an op's name, declared operands, shape function, dtype rule and body, given by a `const` builder. **Out**:
 //! [`OpDef`] and its parts; [`Registry`], definitions by name; [`HostCx`], what a host kernel works with.
 //!
-//! **Who calls it**: `ops` and users define; every later room asks a definition instead of an op's name.
+//! **Who calls it**: `ops` and users define ops; every later module asks a definition instead of an op's name.
 //!
 //! **Absent**: the ops themselves, and evaluation. A definition is data and function pointers.
 
@@ -198,8 +198,8 @@ impl OpDef {
         OpDef::with_body(name, Body::Composite(build))
     }
 
-    /// Makes an op without a body. Its shapes are inferred, but a graph that needs its elements does not compile. The
-    /// shape function finds the operands by the names `operands`.
+    /// Makes an op without a body. The shapes of the op's results are inferred, but a graph that needs
+    /// elements of these results does not compile. The shape function finds the operands by the names `operands`.
     #[cfg_attr(not(feature = "graphdef"), expect(dead_code, reason = "only an import makes such ops"))]
     pub(crate) const fn absent(name: &'static str, operands: Option<&'static [&'static str]>) -> OpDef {
         let mut def = OpDef::with_body(name, Body::ShapeOnly);
@@ -253,7 +253,8 @@ impl OpDef {
         self
     }
 
-    /// Sets the shape function. It runs on partial shapes when a node is added, and on sizes when the graph runs.
+    /// Sets the shape function. The function runs on partial shapes when a node is added, and on sizes when the graph
+    /// runs.
     pub const fn shape_fn(mut self, shape_fn: ShapeFn) -> OpDef {
         self.shape_fn = Some(shape_fn);
         self

@@ -1,9 +1,9 @@
 //! Elementwise ops as rows: `unary_ops!` and `binary_ops!`.
 //!
 //! A row holds the documentation of the builder method, the names of the method and of the definition, the dtype rule,
-//! the TensorFlow op types, an example, the body, and optionally a shape function. `own_shape_fn` after an op type means
-//! that an imported op keeps TensorFlow's shape function. An example has operands and a result, after `=` if the result
-//! is exact and after `~` if it is rounded to four digits.
+//! the TensorFlow op types, an example, the body, and optionally a shape function and a dtype rule. `own_shape_fn`
+//! after an op type means that an imported op keeps TensorFlow's shape function. An example has operands and a result,
+//! after `=` if the result is exact and after `~` if it is rounded to four digits.
 //!
 //! ```text
 //! unary_ops! { unary, "":
@@ -12,11 +12,11 @@
 //! }
 //! ```
 //!
-//! The macros generate the builder method, the `OpDef` and the file's list `ALL`. They also generate the part of the
-//! documentation that the columns determine: shapes, dtypes, TensorFlow's names, fusion, the example and errors.
+//! The macros generate the builder method, the `OpDef` and the file's list `ALL`. The macros also generate the part of
+//! the documentation that the columns determine: shapes, dtypes, TensorFlow's names, fusion, the example and errors.
 
-/// The shape function of a row; the first argument is the default.
-macro_rules! shape_of_row {
+/// The shape function or the dtype rule of a row; the first argument is the default.
+macro_rules! function_of_row {
     ($usual:path) => {
         $usual
     };
@@ -77,7 +77,7 @@ macro_rules! unary_ops {
                 body(cx.operand(0, index))
             })
             .operands(&[$crate::op::Operand::Data("x")])
-            .shape_fn($crate::ops::elementwise::shape_of_row!($crate::shape_fns::common::unary $(, $shape)?))
+            .shape_fn($crate::ops::elementwise::function_of_row!($crate::shape_fns::common::unary $(, $shape)?))
             .dtype_rule($crate::dtype::$rules::$class)
             .attrs(&[])
             .tensorflow(&[$($crate::op::TfOp::new($op) $(.$own())?),*])
@@ -92,7 +92,7 @@ macro_rules! unary_ops {
 /// of the result. `$result` is text about the result for the docs of the methods; it may be empty. `divides` after the
 /// op types says that the op divides by its second operand.
 macro_rules! binary_ops {
-    ($rules:ident, $result:literal: $($(#[$meta:meta])* $method:ident, $DEF:ident: $class:ident, [$($op:literal $($own:ident)?),*] $($divides:ident)?, $x:tt, $y:tt $(= $exact:tt)? $(~ $near:tt)?, $body:expr $(, shape = $shape:path)?;)*) => {
+    ($rules:ident, $result:literal: $($(#[$meta:meta])* $method:ident, $DEF:ident: $class:ident, [$($op:literal $($own:ident)?),*] $($divides:ident)?, $x:tt, $y:tt $(= $exact:tt)? $(~ $near:tt)?, $body:expr $(, shape = $shape:path)? $(, dtypes = $dtypes:path)?;)*) => {
         impl<'g> $crate::graph::Value<'g> {$(
             $(#[$meta])*
             ///
@@ -152,8 +152,8 @@ macro_rules! binary_ops {
                 $crate::ops::broadcast::lower_binary(cx, index, $body)
             })
             .operands(&[$crate::op::Operand::Data("x"), $crate::op::Operand::Data("y")])
-            .shape_fn($crate::ops::elementwise::shape_of_row!($crate::shape_fns::common::broadcast $(, $shape)?))
-            .dtype_rule($crate::dtype::$rules::$class)
+            .shape_fn($crate::ops::elementwise::function_of_row!($crate::shape_fns::common::broadcast $(, $shape)?))
+            .dtype_rule($crate::ops::elementwise::function_of_row!($crate::dtype::$rules::$class $(, $dtypes)?))
             .attrs(&[])
             $(.$divides())?
             .tensorflow(&[$($crate::op::TfOp::new($op) $(.$own())?),*])
@@ -164,7 +164,7 @@ macro_rules! binary_ops {
     };
 }
 
-pub(crate) use {binary_ops, shape_of_row, unary_ops};
+pub(crate) use {binary_ops, function_of_row, unary_ops};
 
 #[cfg(test)]
 mod tests {

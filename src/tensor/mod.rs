@@ -11,7 +11,7 @@
 //! **Who calls it**: programs make inputs and read outputs; `eval`, `runtime` and `exec` allocate outputs, arenas and
 //! workspaces; `graph` and `interchange` keep constants.
 //!
-//! **Absent**: arithmetic, broadcasting, symbolic sizes and conversion between dtypes. Those are ops. The unsafe
+//! **Absent**: arithmetic, broadcasting, symbolic sizes and conversion between dtypes. Ops do this work. The unsafe
 //! code here upholds two invariants: the bytes of elements are aligned for the type of their bits, and the bytes of
 //! bools are 0 or 1.
 
@@ -250,6 +250,7 @@ impl Tensor {
     ///
     /// # Errors
     /// `DType`: the elements are not strings.
+    #[track_caller]
     pub fn as_strings(&self) -> Result<Strings<'_>> {
         self.view().as_strings()
     }

@@ -256,6 +256,7 @@ impl<'a> TensorView<'a> {
     ///
     /// # Errors
     /// `DType`: the elements are not strings.
+    #[track_caller]
     pub fn as_strings(&self) -> Result<Strings<'a>> {
         match self.data {
             Data::Strings(strings) => Ok(strings),
@@ -263,7 +264,8 @@ impl<'a> TensorView<'a> {
                 ErrorKind::DType,
                 Phase::Run,
                 format!("the element type must be {}, the tensor's dtype, got string", self.dtype),
-            )),
+            )
+            .or_at(Location::caller())),
         }
     }
 

@@ -27,7 +27,8 @@ fn exported_graphs_import_unchanged() -> Result<()> {
         for node in imported.nodes() {
             assert!(node.error.is_none(), "{}: {}", sample.name, node.error.unwrap());
         }
-        // An imported node has the name of the exported one, such as `shape_7`, and names its dims by it: `shape_7.0`.
+        // An imported node has the name of the exported node, such as `shape_7`, and its dims have names such as
+        // `shape_7.0`.
         let unnumbered = |text: String, node: usize| {
             let number = format!("_{node}");
             let parts = text.split(&number).map(str::to_string);
@@ -48,8 +49,8 @@ fn exported_graphs_import_unchanged() -> Result<()> {
     Ok(())
 }
 
-/// If the environment variable `SHAPEFLOW_ROUNDTRIP` names a folder, this also writes the graphs with their feeds and
-/// results there, for `tests/tensorflow_roundtrip.py`.
+/// If the environment variable `SHAPEFLOW_ROUNDTRIP` names a folder, the test also writes the graphs with their feeds
+/// and results there, for `tests/tensorflow_roundtrip.py`.
 #[test]
 fn imported_graphs_give_the_same_results() -> Result<()> {
     let folder = std::env::var_os("SHAPEFLOW_ROUNDTRIP");

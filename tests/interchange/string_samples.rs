@@ -10,8 +10,8 @@ pub fn words() -> (&'static str, Tensor) {
 
 fn parts<'g>(g: &'g Graph) -> Result<Vec<Value<'g>>> {
     let x = g.input("x", DType::String, shape!["n"])?;
-    let [_, pieces, _] = x.string_split(" ", -1)?;
-    let [indices, bytes, _] = x.string_split_chars("", false)?;
+    let [_, pieces, _] = x.string_split_sparse(" ", -1)?;
+    let [indices, bytes, _] = x.string_split_chars_sparse("", false)?;
     let [pairs, splits] = x.string_ngrams(g.constant([0i64, 3, 4])?, &[2], "|")?;
     Ok(vec![
         pieces,

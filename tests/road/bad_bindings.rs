@@ -142,12 +142,27 @@ fn errors_of_weights_are_explained() -> Result<()> {
       operand 1 comes from transpose at `error_text(x.matmul(halves.t()?))`
       help: transpose b with .t(): a and b both have 4 columns
     "#);
-    assert_snapshot!(error_text(read_npz("weights.npz").map(|_| ())), @"error: weights.npz: No such file or directory (os error 2)");
-    assert_snapshot!(error_text(read_npz_bytes(b"not a zip file").map(|_| ())), @"error: not an npz file; write it with numpy.savez");
-    assert_snapshot!(error_text(read_safetensors_bytes(b"not a file").map(|_| ())), @"error: not a safetensors file, or damaged: header too large");
+    assert_snapshot!(error_text(read_npz("weights.npz").map(|_| ())), @r#"
+    error: weights.npz: No such file or directory (os error 2)
+      --> `error_text(read_npz("weights.npz").map(|_| ()))`
+    "#);
+    assert_snapshot!(error_text(read_npz_bytes(b"not a zip file").map(|_| ())), @r#"
+    error: not an npz file; write it with numpy.savez
+      --> `error_text(read_npz_bytes(b"not a zip file").map(|_| ()))`
+    "#);
+    assert_snapshot!(error_text(read_safetensors_bytes(b"not a file").map(|_| ())), @r#"
+    error: not a safetensors file, or cut off: its first 8 bytes say that its header has 7594793423135338350 bytes, and 2 bytes follow
+      --> `error_text(read_safetensors_bytes(b"not a file").map(|_| ()))`
+    "#);
     let bytes = write_safetensors_bytes(tensors)?;
-    assert_snapshot!(error_text(read_safetensors_bytes(&bytes[..bytes.len() - 8]).map(|_| ())), @"error: not a safetensors file, or damaged: incomplete metadata, file not fully covered");
+    assert_snapshot!(error_text(read_safetensors_bytes(&bytes[..bytes.len() - 8]).map(|_| ())), @r#"
+    error: the header of a safetensors file must describe all bytes after it, got tensors of fewer or more than 88 bytes: the file is cut off, or has other bytes at its end
+      --> `error_text(read_safetensors_bytes(&bytes[..bytes.len() - 8]).map(|_| ()))`
+    "#);
     let bytes = write_npz_bytes(tensors)?;
-    assert_snapshot!(error_text(read_npz_bytes(&bytes[..bytes.len() / 2]).map(|_| ())), @"error: not an npz file; write it with numpy.savez");
+    assert_snapshot!(error_text(read_npz_bytes(&bytes[..bytes.len() / 2]).map(|_| ())), @r#"
+    error: an npz file that is cut off or damaged
+      --> `error_text(read_npz_bytes(&bytes[..bytes.len() / 2]).map(|_| ()))`
+    "#);
     Ok(())
 }

@@ -14,7 +14,7 @@ use crate::rng::Rng;
 /// The numbers of a program stay below this modulus.
 const MODULUS: i64 = 1009;
 
-/// A statement. It reads vectors by their position in the environment, and appends its results to the environment.
+/// A statement, which reads vectors by their position in the environment, and appends its results to the environment.
 #[derive(Clone, Debug)]
 enum Statement {
     /// Every element of the first vector, plus the sum of the second.
@@ -25,13 +25,14 @@ enum Statement {
     Append(usize, usize),
     /// The sum of the elements, as a vector of one element.
     Sum(usize),
-    /// One of two factors of every element, by the first sum. Its regions are cheap if the sizes are known.
+    /// Every element of the first vector times one of two factors. The sum of the second vector chooses the factor. The
+    /// regions are cheap if the sizes are known.
     ScaleBy(usize, usize, [i64; 2]),
-    /// One of the blocks, by the sum of a vector.
+    /// One of the blocks. The sum of a vector chooses the block.
     Cond(usize, Vec<Block>),
-    /// A block, as often as a vector's sum says, from these initial values.
+    /// A loop over a block, with these initial values. The sum of a vector gives the number of trips.
     While { trips: usize, state: Vec<usize>, body: Block },
-    /// A block for each element of a vector. The first results are the state, the last one is summed and stacked.
+    /// A block for each element of a vector. The first results are the state, the last result is summed and stacked.
     Scan { xs: usize, state: Vec<usize>, body: Block },
     /// A block for each element of a vector, whose results are summed and stacked.
     Map { xs: usize, body: Block },
@@ -43,7 +44,7 @@ enum Statement {
     Words { trips: usize, of: usize, body: Block },
 }
 
-/// Statements, and the results: positions in the environment after them.
+/// Statements, and the results: positions in the environment after the statements.
 #[derive(Clone, Debug)]
 struct Block {
     statements: Vec<Statement>,
@@ -109,7 +110,7 @@ fn sum(vector: &[i64]) -> i64 {
 }
 
 /// A loop makes fewer trips than this. After a few trips, a loop whose state keeps its sizes runs in memory that never
-/// moves, so that some loops must make more.
+/// moves. So some loops must make more than a few trips.
 const TRIPS: i64 = 9;
 
 /// A loop over ragged rows makes fewer trips than this: each trip runs a loop over all rows.

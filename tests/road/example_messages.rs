@@ -149,7 +149,7 @@ fn damaged_messages_and_missing_features_are_named() {
     }
     let refused = |feature: ExampleFeature| message_of(&parse(&whole, feature).unwrap_err());
     let pair = ExampleFeature::dense(DType::I64, &[2]);
-    assert_eq!(refused(pair), "feature \"a\" of example 0 must be there, because it has no default");
+    assert_eq!(refused(pair), "feature \"a\" of example 0 must be present, because it has no default");
     let triple = ExampleFeature::dense(DType::I64, &[3]).or(Tensor::from([0i64; 3]));
     assert_eq!(refused(triple), "feature \"a\" of example 1 must have 3 values, got 2");
     let floats = ExampleFeature::ragged(DType::F32);

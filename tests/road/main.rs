@@ -22,6 +22,7 @@ mod einsum;
 mod element_props;
 mod env_vars;
 mod equal_calls;
+mod error_advice;
 mod error_messages;
 mod error_snapshots;
 #[cfg(feature = "strings")]
@@ -39,6 +40,7 @@ mod limits;
 mod loop_states;
 mod memory;
 mod mistakes;
+mod naive_loops;
 mod op_call;
 #[cfg(feature = "strings")]
 mod op_docs;

@@ -1,6 +1,6 @@
 //! The index of ops in the guide has every builder method, with what its documentation says.
 //!
-//! The test writes the index anew if the environment variable `SHAPEFLOW_WRITE_INDEX` is set.
+//! The test writes a new index if the environment variable `SHAPEFLOW_WRITE_INDEX` is set.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -9,8 +9,15 @@ use shapeflow::Registry;
 
 use crate::builder_docs::{Builder, FAMILIES, family};
 
-/// The length of a sentence that does not stand alone, such as `Returns the same elements.`
+/// The greatest length of a sentence that does not stand alone, such as `Returns the same elements.`
 const SHORT: usize = 32;
+
+/// Sentences above the table of a family: its folder, and the text.
+const NOTES: [(&str, &str); 1] = [(
+    "ops/reduce",
+    "[`Axes::keep_dims`](crate::Axes::keep_dims) keeps the reduced axes with size 1 (`keepdims` in numpy, `keepdim` in \
+     torch): `x.reduce_sum(Axes::of(1).keep_dims())`.\n\n",
+)];
 
 impl Builder {
     /// Returns the first sentences of the documentation, without links.
@@ -80,7 +87,11 @@ fn index() -> String {
         the names that numpy and torch give the op, and other names. The search of this page finds all names.\n"
         .to_string();
     for (folder, title) in FAMILIES {
-        let _ = write!(text, "\n# {title}\n\n| op | what it does | computed by | TensorFlow | elsewhere |\n");
+        let note = NOTES.iter().find(|(noted, _)| noted == folder).map_or("", |(_, note)| note);
+        let _ = write!(
+            text,
+            "\n# {title}\n\n{note}| op | what it does | computed by | TensorFlow | elsewhere |\n"
+        );
         text.push_str("|---|---|---|---|---|\n");
         for builder in family(folder) {
             let code =

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use shapeflow::{
-    Backend, CompileOptions, DType, Dim, ErrorKind, Graph, Result, Tensor, TensorShape, Value, string_join,
+    Backend, CompileOptions, DType, Dim, ErrorKind, Graph, RaggedTensor, RaggedValue, Result, Tensor,
+    TensorShape, Value, shape, string_join,
 };
 
 use crate::rng::Rng;
@@ -61,7 +62,7 @@ fn parts_joined_again_are_the_string() {
     for count in [0, 1, 13] {
         let strings = draw(&mut rng, count);
         for separator in [",", "a", "  ", "é"] {
-            let results = run(&vector(&strings), |x| Ok(x.string_split(separator, -1)?.to_vec()));
+            let results = run(&vector(&strings), |x| Ok(x.string_split_sparse(separator, -1)?.to_vec()));
             let (indices, parts) = (results[0].to_vec::<i64>().unwrap(), strings_of(&results[1]));
             let mut rows: Vec<Vec<Vec<u8>>> = vec![Vec::new(); count];
             for (index, part) in indices.as_chunks::<2>().0.iter().zip(parts) {
@@ -74,9 +75,54 @@ fn parts_joined_again_are_the_string() {
             let joined: Vec<Vec<u8>> = rows.iter().map(|row| row.join(separator.as_bytes())).collect();
             assert_eq!(joined, strings);
         }
-        let results = run(&vector(&strings), |x| Ok(x.string_split_chars("", false)?.to_vec()));
+        let results = run(&vector(&strings), |x| Ok(x.string_split_chars_sparse("", false)?.to_vec()));
         assert_eq!(strings_of(&results[1]).concat(), strings.concat());
     }
+}
+
+#[test]
+fn split_strings_are_one_row_each() {
+    let mut rng = Rng::new(9);
+    let g = Graph::new();
+    let x = g.input("x", DType::String, shape!["mails"]).unwrap();
+    let (words, bytes) = (x.string_split(",", -1).unwrap(), x.string_split_chars("", false).unwrap());
+    let grams = words.string_ngrams(&[1, 2], "_").unwrap();
+    for rows in [words, bytes, grams] {
+        assert_eq!(rows.shape_text(), "[mails, (r0)]");
+    }
+    // Every result has one row for each string, so a vector with one element for each string is added without a check.
+    let bias = g.input("bias", DType::I64, shape!["mails"]).unwrap();
+    let sums = (grams.row_lengths().unwrap() + bias).ok().unwrap();
+    assert_eq!((sums.shape().to_string().as_str(), g.guards().len()), ("[mails]", 0));
+    let exe = g.compile((("words", words), ("bytes", bytes), ("grams", grams), ("sums", sums))).unwrap();
+    for count in [0, 1, 13] {
+        let strings = draw(&mut rng, count);
+        let bias = Tensor::from(vec![10i64; count]);
+        let results = exe.feed("x", &vector(&strings)).feed("bias", &bias).run().unwrap();
+        let [words, bytes, grams] = ["words", "bytes", "grams"].map(|name| results.ragged(name).unwrap());
+        let mut sums = Vec::new();
+        for (i, string) in strings.iter().enumerate() {
+            let row = |rows: &RaggedTensor| strings_of(&rows.row(i as i64).unwrap().dense().unwrap());
+            let mut parts: Vec<Vec<u8>> = string.split(|byte| *byte == b',').map(<[u8]>::to_vec).collect();
+            assert_eq!(row(&words), parts);
+            assert_eq!(row(&bytes), string.chunks(1).map(<[u8]>::to_vec).collect::<Vec<_>>());
+            let pairs: Vec<Vec<u8>> = parts.windows(2).map(|pair| pair.join(&b'_')).collect();
+            parts.extend(pairs);
+            assert_eq!(row(&grams), parts);
+            sums.push(parts.len() as i64 + 10);
+        }
+        assert_eq!(results.tensor("sums").unwrap(), &Tensor::from(sums));
+    }
+}
+
+#[test]
+fn ngrams_of_nested_rows_keep_the_outer_rows() {
+    let g = Graph::new();
+    let words = g.constant(["a b", "c", "d e f"]).unwrap().string_split(" ", -1).unwrap();
+    let nested = RaggedValue::from_row_lengths(words, g.constant([2i64, 1]).unwrap()).unwrap();
+    let pairs = nested.string_ngrams(&[2], "+").unwrap();
+    let pairs = g.compile(pairs).unwrap().run_named(&[]).unwrap().ragged_at(0).unwrap();
+    assert_eq!(pairs.to_string(), "[[[\"a+b\"], []], [[\"d+e\", \"e+f\"]]]");
 }
 
 #[test]

@@ -33,7 +33,7 @@ impl Dim {
     ///
     /// ```
     /// use std::cmp::Ordering;
-    /// use shapeflow_shape_fns::Dim;
+    /// # use shapeflow_shape_fns::Dim;
     /// let n = Dim::symbol("n");
     /// assert_eq!((n.lt(&(&n + 1)), n.lt(&Dim::known(0)), n.lt(&Dim::known(5))), (Some(true), Some(false), None));
     /// assert_eq!((n.ge(&Dim::known(0)), n.gt(&Dim::known(0))), (Some(true), None));
@@ -92,7 +92,7 @@ impl Dim {
     /// The two dimensions are provably different, or one of them is invalid.
     ///
     /// ```
-    /// use shapeflow_shape_fns::Dim;
+    /// # use shapeflow_shape_fns::Dim;
     /// let n = Dim::symbol("n");
     /// assert_eq!(n.merge_with(&Dim::known(3))?, Dim::known(3));
     /// let error = Dim::known(2).merge_with(&Dim::known(3)).unwrap_err();

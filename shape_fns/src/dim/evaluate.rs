@@ -22,8 +22,8 @@ impl Dim {
         found
     }
 
-    /// Returns whether the dimension has no value for some values of its symbols, for a reason other than overflow: it
-    /// divides by a term or broadcasts.
+    /// Returns whether the dimension divides by a term or broadcasts. Such a dimension has no value for some values of
+    /// its symbols, even without an overflow.
     pub fn is_partial(&self) -> bool {
         let Repr::Term(poly) = &self.0 else { return false };
         let mut calls = poly.terms().iter().flat_map(|term| &term.0.0).filter_map(|atom| match atom {
@@ -264,7 +264,7 @@ mod tests {
                     assert_eq!(eval(&up), fits(q + i128::from(wide != q * by)), "ceil {a} / {b}");
                     assert_eq!(
                         Dim::known(a)
-                            .floordiv(&Dim::known(b))
+                            .floordiv(Dim::known(b))
                             .ok()
                             .and_then(|dim| dim.as_known())
                             .map(i128::from),

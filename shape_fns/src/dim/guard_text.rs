@@ -4,9 +4,18 @@ use std::fmt;
 
 use crate::dim::display::{Anonymous, write_dim};
 use crate::dim::quotient::gcd;
-use crate::{Dim, Guard};
+use crate::{Dim, Guard, Symbol};
 
 impl Guard {
+    /// Returns the two symbols that the condition makes equal, and the product that may be 0 instead: `n*a == n*b`
+    /// gives `a`, `b` and `n`.
+    pub fn equal_symbols(&self) -> Option<([Symbol; 2], Option<Dim>)> {
+        let Guard::Eq(a, b) = self else { return None };
+        let sides = without_common_number([a.clone(), b.clone()]);
+        let (factor, [a, b]) = without_common_product(sides, |_| true);
+        Some(([a.as_symbol()?, b.as_symbol()?], factor.filter(|factor| !factor.bounds().is_above(0))))
+    }
+
     /// Returns the text in a spelling of anonymous symbols. The text omits numbers and factors that divide all terms. A
     /// factor that may be 0 stays as a condition: `n*a == n*b` is written `a == b or n == 0`.
     pub(crate) fn text(&self, spelling: &Anonymous) -> String {
@@ -72,7 +81,7 @@ fn without_common_product([a, b]: [Dim; 2], suitable: impl Fn(&Dim) -> bool) -> 
 /// `4*n*(m-1)`.
 fn factored_text(dim: &Dim, spelling: &Anonymous) -> String {
     let factored = Dim::common_product(&[dim]).and_then(|product| {
-        let factor = product.checked_mul(&Dim::from(dim.common_factor())).ok()?;
+        let factor = product.checked_mul(Dim::from(dim.common_factor())).ok()?;
         Some((dim.exact_div(&factor)?, factor))
     });
     match factored {
@@ -119,6 +128,21 @@ mod tests {
         assert_eq!(Guard::Ge(dim("n*m"), dim("3*n")).to_string(), "m >= 3 or n == 0");
         let sum = "4*a*b*c-4*a*b*ceildiv(c, 2)";
         assert_eq!(text(sum, "676*d"), "a*b*(c-ceildiv(c, 2)) == 169*d");
+    }
+
+    #[test]
+    fn an_equality_of_symbols_shows_under_common_factors() {
+        let dim = |text: &str| text.parse::<Dim>().unwrap();
+        let text = |a, b| {
+            let ([a, b], product) = Guard::Eq(dim(a), dim(b)).equal_symbols()?;
+            Some(format!("{a} {b} {}", product.map_or("-".to_string(), |product| product.to_string())))
+        };
+        assert_eq!(text("n*a", "n*b").unwrap(), "a b n");
+        assert_eq!(text("6*n*m*a", "6*n*m*b").unwrap(), "a b m*n");
+        assert_eq!(text("max(n, 1)*a", "max(n, 1)*b").unwrap(), "a b -");
+        assert_eq!(text("n*a", "2*n*b"), None);
+        assert_eq!(text("n*a*c", "n*b"), None);
+        assert_eq!(Guard::Ge(dim("a"), dim("b")).equal_symbols(), None);
     }
 
     #[test]

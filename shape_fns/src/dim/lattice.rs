@@ -4,23 +4,23 @@ use smallvec::SmallVec;
 
 use crate::Result;
 use crate::dim::poly::{self, Atom, Function, call};
-use crate::dim::{Dim, Invalid, Repr};
+use crate::dim::{Dim, IntoDim, Invalid, Repr};
 
 impl Dim {
     /// Returns the smaller of two dimensions.
     ///
     /// # Errors
     /// The errors of [`Dim::checked_add`].
-    pub fn min(&self, other: &Dim) -> Result<Dim> {
-        Ok(canonical_call(Function::Min, [self, other])?)
+    pub fn min(&self, other: impl IntoDim) -> Result<Dim> {
+        Ok(canonical_call(Function::Min, [self, &other.into_dim()])?)
     }
 
     /// Returns the greater of two dimensions.
     ///
     /// # Errors
     /// The errors of [`Dim::checked_add`].
-    pub fn max(&self, other: &Dim) -> Result<Dim> {
-        Ok(canonical_call(Function::Max, [self, other])?)
+    pub fn max(&self, other: impl IntoDim) -> Result<Dim> {
+        Ok(canonical_call(Function::Max, [self, &other.into_dim()])?)
     }
 
     /// Returns the size to which two sizes broadcast: `a` if `b` is 1 or equal to `a`, and `b` if `a` is 1.
@@ -29,12 +29,13 @@ impl Dim {
     ///
     /// # Errors
     /// Two known dimensions differ and neither is 1, or the errors of [`Dim::checked_add`].
-    pub fn bcast(&self, other: &Dim) -> Result<Dim> {
+    pub fn bcast(&self, other: impl IntoDim) -> Result<Dim> {
+        let other = other.into_dim();
         match (self.as_known(), other.as_known()) {
             (Some(a), Some(b)) if a != b && a != 1 && b != 1 => Err(crate::ShapeError::new(format_args!(
                 "dimensions must be equal or 1 to broadcast, got {a} and {b}"
             ))),
-            _ => Ok(canonical_call(Function::Bcast, [self, other])?),
+            _ => Ok(canonical_call(Function::Bcast, [self, &other])?),
         }
     }
 }
@@ -128,24 +129,26 @@ mod tests {
     #[test]
     fn lattice_functions_obey_their_laws() {
         let (a, b, c) = (dim("a"), dim("b"), dim("c"));
-        for f in [Dim::min, Dim::max, Dim::bcast] {
+        let functions: [fn(&Dim, &Dim) -> Result<Dim>; 3] =
+            [|a, b| a.min(b), |a, b| a.max(b), |a, b| a.bcast(b)];
+        for f in functions {
             assert_eq!(f(&a, &a), Ok(a.clone()));
             assert_eq!(f(&a, &b), f(&b, &a));
             assert_eq!(f(&f(&a, &b).unwrap(), &c), f(&a, &f(&c, &b).unwrap()));
         }
-        assert_eq!(a.bcast(&Dim::known(1)), Ok(a.clone()));
-        assert_eq!(a.bcast(&Dim::known(5)), Ok(Dim::known(5)));
-        assert!(Dim::known(4).bcast(&Dim::known(5)).is_err());
+        assert_eq!(a.bcast(Dim::known(1)), Ok(a.clone()));
+        assert_eq!(a.bcast(Dim::known(5)), Ok(Dim::known(5)));
+        assert!(Dim::known(4).bcast(Dim::known(5)).is_err());
     }
 
     #[test]
     fn more_than_64_arguments_are_refused() {
         let mut all = dim("a0");
         for number in 1..64 {
-            all = all.max(&dim(&format!("a{number}"))).unwrap();
+            all = all.max(dim(&format!("a{number}"))).unwrap();
         }
-        assert_eq!(all.max(&dim("a7")), Ok(all.clone()));
-        assert!(all.max(&dim("b")).is_err());
+        assert_eq!(all.max(dim("a7")), Ok(all.clone()));
+        assert!(all.max(dim("b")).is_err());
     }
 
     #[test]

@@ -7,7 +7,7 @@ impl Dim {
     /// Returns `(a, s, b)` if the dimension is `a·s + b` with one symbol `s` and `a != 0`.
     ///
     /// ```
-    /// use shapeflow_shape_fns::Dim;
+    /// # use shapeflow_shape_fns::Dim;
     ///
     /// let dim: Dim = "2*n + 1".parse()?;
     /// assert_eq!(dim.as_linear().map(|(a, s, b)| (a, s.to_string(), b)), Some((2, "n".to_string(), 1)));

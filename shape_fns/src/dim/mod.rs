@@ -1,4 +1,4 @@
-//! [`Dim`]: one dimension of a shape. It is a number, a symbol, or a term over symbols in canonical form.
+//! [`Dim`]: one dimension of a shape. A dimension is a number, a symbol, or a term over symbols in canonical form.
 //!
 //! **In:** numbers, names, `?`, and arithmetic on other dimensions (`+ - * // %`, `ceildiv`, `min`, `max`, `bcast`).
 //! **Out:** dimensions whose canonical form decides equality, three-valued comparisons, intervals ([`Bounds`]),
@@ -77,11 +77,11 @@ use poly::Poly;
 /// | `n < n + 1`, `n >= 0` | `None` | `Some(true)` |
 ///
 /// ```
-/// use shapeflow_shape_fns::Dim;
+/// # use shapeflow_shape_fns::Dim;
 /// let n = Dim::symbol("n");
 /// assert_eq!((2 * &n + 1) + (2 * &n - 1), 4 * &n);
-/// assert_eq!((4 * &n).floordiv(&Dim::known(4))?, n);
-/// assert_eq!(n.ceil_div(&Dim::known(2))?.to_string(), "ceildiv(n, 2)");
+/// assert_eq!((4 * &n).floordiv(4)?, n);
+/// assert_eq!(n.ceil_div(2)?.to_string(), "ceildiv(n, 2)");
 /// # Ok::<(), shapeflow_shape_fns::ShapeError>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -189,24 +189,24 @@ impl Dim {
     /// # Errors
     /// A coefficient overflows, an operand is invalid, or the result has more than 64 terms. All arithmetic returns
     /// these errors.
-    pub fn checked_add(&self, other: &Dim) -> Result<Dim> {
-        Ok(self.plus(other, 1)?)
+    pub fn checked_add(&self, other: impl IntoDim) -> Result<Dim> {
+        Ok(self.plus(&other.into_dim(), 1)?)
     }
 
     /// Returns `self - other`.
     ///
     /// # Errors
     /// The errors of [`Dim::checked_add`].
-    pub fn checked_sub(&self, other: &Dim) -> Result<Dim> {
-        Ok(self.plus(other, -1)?)
+    pub fn checked_sub(&self, other: impl IntoDim) -> Result<Dim> {
+        Ok(self.plus(&other.into_dim(), -1)?)
     }
 
     /// Returns `self * other`. `0 * x` is 0 for every valid `x`.
     ///
     /// # Errors
     /// The errors of [`Dim::checked_add`].
-    pub fn checked_mul(&self, other: &Dim) -> Result<Dim> {
-        Ok(self.times(other)?)
+    pub fn checked_mul(&self, other: impl IntoDim) -> Result<Dim> {
+        Ok(self.times(&other.into_dim())?)
     }
 
     /// Returns `self + factor * other`.
@@ -263,8 +263,8 @@ mod tests {
     #[test]
     fn an_overflow_is_refused_by_every_use() {
         let bad = Dim::known(i64::MAX) + 1;
-        assert!(bad.validate().is_err() && bad.checked_add(&Dim::known(0)).is_err());
-        assert!(bad.checked_mul(&Dim::known(0)).is_err() && Dim::known(0).checked_mul(&bad).is_err());
+        assert!(bad.validate().is_err() && bad.checked_add(Dim::known(0)).is_err());
+        assert!(bad.checked_mul(Dim::known(0)).is_err() && Dim::known(0).checked_mul(&bad).is_err());
         assert!((Dim::known(0) + &bad).validate().is_err());
         assert!(
             (i64::MIN * Dim::known(-1)).validate().is_err() && (0 - Dim::known(i64::MIN)).validate().is_err()

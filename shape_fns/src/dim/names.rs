@@ -13,7 +13,7 @@ use crate::Symbol;
 /// (`?0`) if it occurs more than once.
 ///
 /// ```
-/// use shapeflow_shape_fns::{Dim, IntoDim, SymbolNames, TensorShape, Unknown};
+/// # use shapeflow_shape_fns::{Dim, IntoDim, SymbolNames, TensorShape, Unknown};
 ///
 /// let steps = Unknown.into_dim();
 /// let mut names = SymbolNames::default();
@@ -48,7 +48,7 @@ impl SymbolNames {
     /// messages which `f` makes have them.
     ///
     /// ```
-    /// use shapeflow_shape_fns::{IntoDim, SymbolNames, Unknown};
+    /// # use shapeflow_shape_fns::{IntoDim, SymbolNames, Unknown};
     ///
     /// let steps = Unknown.into_dim();
     /// let mut names = SymbolNames::default();

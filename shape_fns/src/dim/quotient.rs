@@ -4,38 +4,46 @@ use smallvec::SmallVec;
 
 use crate::Result;
 use crate::dim::poly::{self, Atom, Function, Term, call, from_terms, terms_of};
-use crate::dim::{Dim, Invalid, Repr};
+use crate::dim::{Dim, IntoDim, Invalid, Repr};
 
 impl Dim {
     /// Returns the quotient rounded towards minus infinity. A divisor that divides the dimension exactly cancels:
     /// `4*n // n` is 4. The quotient is only defined where the divisor is not 0.
     ///
+    /// ```
+    /// # use shapeflow_shape_fns::Dim;
+    /// let samples = Dim::symbol("samples");
+    /// let frames = (&samples - 64).floordiv(24)? + 1;
+    /// assert_eq!(frames.to_string(), "floordiv(samples+8, 24)-2");
+    /// # Ok::<(), shapeflow_shape_fns::ShapeError>(())
+    /// ```
+    ///
     /// # Errors
     /// The divisor is 0, or the errors of [`Dim::checked_add`].
-    pub fn floordiv(&self, divisor: &Dim) -> Result<Dim> {
-        Ok(floordiv(self, divisor)?)
+    pub fn floordiv(&self, divisor: impl IntoDim) -> Result<Dim> {
+        Ok(floordiv(self, &divisor.into_dim())?)
     }
 
     /// Returns the quotient rounded towards plus infinity.
     ///
     /// # Errors
     /// The errors of [`Dim::floordiv`].
-    pub fn ceil_div(&self, divisor: &Dim) -> Result<Dim> {
-        Ok(ceil_div(self, divisor)?)
+    pub fn ceil_div(&self, divisor: impl IntoDim) -> Result<Dim> {
+        Ok(ceil_div(self, &divisor.into_dim())?)
     }
 
     /// Returns the remainder of [`Dim::floordiv`], which has the sign of the divisor.
     ///
     /// # Errors
     /// The errors of [`Dim::floordiv`].
-    pub fn modulo(&self, divisor: &Dim) -> Result<Dim> {
-        Ok(modulo(self, divisor)?)
+    pub fn modulo(&self, divisor: impl IntoDim) -> Result<Dim> {
+        Ok(modulo(self, &divisor.into_dim())?)
     }
 
     /// Returns the quotient if polynomial division by the divisor leaves no remainder. In particular, a number divides
     /// a dimension if it divides every coefficient.
-    pub fn exact_div(&self, divisor: &Dim) -> Option<Dim> {
-        exact_div(self, divisor).ok().flatten()
+    pub fn exact_div(&self, divisor: impl IntoDim) -> Option<Dim> {
+        exact_div(self, &divisor.into_dim()).ok().flatten()
     }
 }
 

@@ -22,7 +22,7 @@ pub(crate) static OPS: &[Registered] = &[
 /// Drops the axes `axis`, or keeps them with size 1 if attribute `keep_dims` is set. Without `axis`, reduces all axes.
 ///
 /// If `axis` is unknown, the rank of the output is known only if `keep_dims` is set or the number of axes is known. If
-/// `axis` is known, derives `axis`: sorted and counted from the front.
+/// `axis` is known, sets the derived parameter `axis`: sorted and counted from the front.
 ///
 /// # Errors
 /// An axis is outside the rank, or given twice.
@@ -108,13 +108,13 @@ macro_rules! reductions {
 
 reductions! {
     /// Sums the elements.
-    sum = Some(0), Dim::checked_add;
+    sum = Some(0), |x, y| x.checked_add(y);
     /// Multiplies the elements.
-    prod = Some(1), Dim::checked_mul;
+    prod = Some(1), |x, y| x.checked_mul(y);
     /// Takes the greatest element.
-    max = None, Dim::max;
+    max = None, |x, y| x.max(y);
     /// Takes the least element.
-    min = None, Dim::min;
+    min = None, |x, y| x.min(y);
 }
 
 /// Sets the single element that an integer vector reduces to. `empty` is the result for an empty vector.
@@ -148,7 +148,7 @@ fn propagate_reduced(cx: &mut InferenceContext<'_>, empty: Option<i64>, combine:
 }
 
 /// Drops axis `axis`, which must not be empty; `axis` defaults to 0. If `axis` is unknown, only the rank of the output
-/// is known. Derives `axis`, counted from the front, if `axis` is known.
+/// is known. Sets the derived parameter `axis`, counted from the front, if `axis` is known.
 ///
 /// # Errors
 /// `axis` is outside the rank, or its dimension is provably 0.

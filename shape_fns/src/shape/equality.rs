@@ -10,13 +10,13 @@ use crate::{Dim, TensorShape};
 
 impl TensorShape {
     /// Returns `Some(true)` if the two shapes are equal for all values of their symbols, `Some(false)` if they differ
-    /// for all values, and `None` if neither is proven. This is the equality of `tf.TensorShape` in 1.15, where an
-    /// unknown dimension is neither equal nor unequal.
+    /// for all values, and `None` if neither is proven. The result is the equality of `tf.TensorShape` in 1.15, where
+    /// an unknown dimension is neither equal nor unequal.
     ///
     /// An unknown rank is neither equal nor unequal to anything. A symbol is equal to itself.
     ///
     /// ```
-    /// use shapeflow_shape_fns::shape;
+    /// # use shapeflow_shape_fns::shape;
     /// assert_eq!(shape![2, 3].same(&shape![2, 3]), Some(true));
     /// assert_eq!(shape![2, ?].same(&shape![3, ?]), Some(false));
     /// assert_eq!(shape![2, ?].same(&shape![2, ?]), None);
@@ -38,12 +38,12 @@ impl TensorShape {
         all
     }
 
-    /// Returns whether the two shapes have the same numbers at the same axes, whatever their symbols. This is the
+    /// Returns whether the two shapes have the same numbers at the same axes, whatever their symbols. The result is the
     /// equality of `tf.TensorShape` in 2.x, where an unknown rank equals an unknown rank and an unknown dimension
     /// equals an unknown dimension.
     ///
     /// ```
-    /// use shapeflow_shape_fns::shape;
+    /// # use shapeflow_shape_fns::shape;
     /// assert!(shape![1, ?].equals_v2(&shape![1, "n"]) && shape![..].equals_v2(&shape![..]));
     /// assert!(!shape![1, ?].equals_v2(&shape![1, 2]));
     /// ```
@@ -57,12 +57,12 @@ impl TensorShape {
         }
     }
 
-    /// Returns whether the two shapes are equal for all values of their symbols. This is the equality of Java's
+    /// Returns whether the two shapes are equal for all values of their symbols. The result is the equality of Java's
     /// `Shape`, where a shape with an unknown part equals no other. Here a symbol is equal to itself, as in
     /// [`TensorShape::same`].
     ///
     /// ```
-    /// use shapeflow_shape_fns::shape;
+    /// # use shapeflow_shape_fns::shape;
     /// assert!(shape![2, 3].definitely_equals(&shape![2, 3]));
     /// assert!(!shape![2, ?].definitely_equals(&shape![2, ?]) && !shape![..].definitely_equals(&shape![..]));
     /// ```
@@ -70,7 +70,8 @@ impl TensorShape {
         self.same(other) == Some(true)
     }
 
-    /// Returns the dimensions with the free symbols renumbered in order of appearance, so that equal patterns are `==`.
+    /// Returns the dimensions with the free symbols (anonymous symbols that belong to no table) renumbered in order of
+    /// appearance, so that equal patterns are `==`.
     fn renumbered_dims(&self) -> Option<SmallVec<[Dim; 4]>> {
         let dims = self.dims()?;
         let mut seen: FxHashMap<Symbol, Dim> = FxHashMap::default();
@@ -83,7 +84,7 @@ impl TensorShape {
         Some(dims.iter().map(|dim| dim.substitute(&mut renumber)).collect())
     }
 
-    /// Returns whether a free symbol occurs in the shape.
+    /// Returns whether the shape contains a free symbol: an anonymous symbol that belongs to no table.
     fn has_free(&self) -> bool {
         let mut free = false;
         for dim in self.dims().unwrap_or_default() {

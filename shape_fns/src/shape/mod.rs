@@ -1,4 +1,4 @@
-//! [`TensorShape`]: a tensor's shape as far as it is known. It is unranked or has one [`Dim`] per axis.
+//! [`TensorShape`]: a tensor's shape as far as it is known. A shape is unranked or has one [`Dim`] per axis.
 //!
 //! **In:** dimensions (`shape!`, conversions), text (`parse`), `TensorShapeProto` bytes (`proto`).
 //! **Out:** new shapes, comparisons, text, bytes, and [`PartialElements`]: the elements of a small integer tensor.
@@ -49,7 +49,7 @@ use crate::{Dim, Result};
 /// `[?, ?]`.
 ///
 /// ```
-/// use shapeflow_shape_fns::{TensorShape, shape};
+/// # use shapeflow_shape_fns::{TensorShape, shape};
 /// let shape = shape!["b", 64].concatenate(&shape![?]);
 /// assert_eq!(shape.to_string(), "[b, 64, ?]");
 /// assert_eq!(shape, "[b, 64, ?]".parse()?);
@@ -151,7 +151,7 @@ impl TensorShape {
     /// The rank is known and has no such axis.
     ///
     /// ```
-    /// use shapeflow_shape_fns::shape;
+    /// # use shapeflow_shape_fns::shape;
     /// assert_eq!(shape![2, ?].size(0)?, Some(2));
     /// assert_eq!((shape![2, ?].size(-1)?, shape![..].size(7)?), (None, None));
     /// assert!(shape![2, ?].size(2).is_err());
@@ -201,7 +201,7 @@ impl TensorShape {
     /// Returns `None` for an unknown rank, for an invalid dimension, and if the product is too large to represent.
     ///
     /// ```
-    /// use shapeflow_shape_fns::{Dim, shape};
+    /// # use shapeflow_shape_fns::{Dim, shape};
     /// assert_eq!(shape![2, "n", 4].num_elements(), Some(8 * Dim::symbol("n")));
     /// assert_eq!(shape![2, 0, ?].num_elements(), Some(Dim::known(0)));
     /// assert_eq!((shape![].num_elements(), shape![..].num_elements()), (Some(Dim::known(1)), None));
@@ -225,7 +225,7 @@ impl TensorShape {
     /// The rank is unknown.
     ///
     /// ```
-    /// use shapeflow_shape_fns::shape;
+    /// # use shapeflow_shape_fns::shape;
     /// assert_eq!(shape![2, ?, "n"].as_list()?, [Some(2), None, None]);
     /// assert_eq!(
     ///     shape![..].as_list().unwrap_err().to_string(),

@@ -25,14 +25,14 @@ const NAME: u64 = 2;
 impl TensorShape {
     /// Serialises the shape as a `TensorShapeProto`, byte for byte as TensorFlow writes it.
     ///
-    /// A dimension that is not a number has size -1. Its text is its name, unless the text is `?`: the name is a
-    /// symbol, a term, or `?0` if an anonymous dimension occurs more than once.
+    /// A dimension that is not a number has size -1. Its name is its text, unless the text is `?`: so the
+    /// name is a symbol, a term, or `?0` if an anonymous dimension occurs more than once.
     ///
     /// # Errors
     /// A dimension is negative or invalid.
     ///
     /// ```
-    /// use shapeflow_shape_fns::{TensorShape, shape};
+    /// # use shapeflow_shape_fns::{TensorShape, shape};
     /// let shape = shape![2, "batch", ?];
     /// assert_eq!(TensorShape::from_proto(&shape.as_proto()?)?, shape);
     /// assert_eq!(shape![..].as_proto()?, [0x18, 1]);

@@ -25,7 +25,7 @@ impl TensorShape {
     /// The rank is known and different, or `rank` exceeds [`TensorShape::MAX_RANK`].
     ///
     /// ```
-    /// use shapeflow_shape_fns::shape;
+    /// # use shapeflow_shape_fns::shape;
     /// assert_eq!(shape![..].with_rank(2)?, shape![?, ?]);
     /// assert_eq!(shape![1, ?].with_rank_at_least(1)?.with_rank_at_most(3)?, shape![1, ?]);
     /// assert_eq!(shape![1].with_rank(2).unwrap_err().to_string(), "Shape [1] must have rank 2");
@@ -82,7 +82,7 @@ impl TensorShape {
     /// The ranks differ: `Shapes [1] and [1, 2] must have the same rank`.
     ///
     /// ```
-    /// use shapeflow_shape_fns::shape;
+    /// # use shapeflow_shape_fns::shape;
     /// shape![1].assert_same_rank(&shape![..])?;
     /// let error = shape![1].assert_same_rank(&shape![1, 2]).unwrap_err();
     /// assert_eq!(error.to_string(), "Shapes [1] and [1, 2] must have the same rank");

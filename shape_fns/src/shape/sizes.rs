@@ -5,10 +5,10 @@ use std::ops::Deref;
 
 use smallvec::SmallVec;
 
-/// The sizes of a shape whose dimensions are all numbers. It dereferences to `[usize]`.
+/// The sizes of a shape whose dimensions are all numbers. The type dereferences to `[usize]`.
 ///
 /// ```
-/// use shapeflow_shape_fns::shape;
+/// # use shapeflow_shape_fns::shape;
 /// let sizes = shape![2, 3].as_known().ok_or("some dimension is not a number")?;
 /// assert_eq!((sizes.len(), sizes.iter().product::<usize>(), &sizes[..]), (2, 6, &[2, 3][..]));
 /// # Ok::<(), &str>(())

@@ -16,7 +16,7 @@ impl TensorShape {
     /// Clippy mistakes a literal `1..-1` for an empty range; write `slice(1..).slice(..-1)` instead.
     ///
     /// ```
-    /// use shapeflow_shape_fns::shape;
+    /// # use shapeflow_shape_fns::shape;
     /// let shape = shape!["n", 4, 5, 2];
     /// assert_eq!(shape.slice(1..3), shape![4, 5]);
     /// assert_eq!(shape.slice(-2..), shape![5, 2]);
@@ -52,7 +52,7 @@ impl TensorShape {
     /// The rank is unknown or less than the end, or the start is past the end.
     ///
     /// ```
-    /// use shapeflow_shape_fns::shape;
+    /// # use shapeflow_shape_fns::shape;
     /// assert_eq!(shape![2, "n", 3].sub_shape(1..3)?, shape!["n", 3]);
     /// assert!(shape![2].sub_shape(0..2).is_err() && shape![..].sub_shape(0..1).is_err());
     /// # Ok::<(), shapeflow_shape_fns::ShapeError>(())
@@ -84,7 +84,7 @@ impl TensorShape {
     /// The rank is unknown.
     ///
     /// ```
-    /// use shapeflow_shape_fns::shape;
+    /// # use shapeflow_shape_fns::shape;
     /// let shape = shape!["n", 4, 5];
     /// assert_eq!((shape.head()?, shape.tail()?), (shape!["n"], shape![4, 5]));
     /// assert_eq!((shape.take(2)?, shape.take_last(1)?), (shape!["n", 4], shape![5]));
@@ -128,7 +128,7 @@ impl TensorShape {
     /// A rank is unknown.
     ///
     /// ```
-    /// use shapeflow_shape_fns::{Dim, shape};
+    /// # use shapeflow_shape_fns::{Dim, shape};
     /// assert_eq!(shape![2].append(3)?.prepend(Dim::symbol("n"))?, shape!["n", 2, 3]);
     /// assert_eq!(shape![2].prepend([5, 6])?.append(&shape![7])?, shape![5, 6, 2, 7]);
     /// assert!(shape![..].append(3).is_err());
@@ -153,7 +153,7 @@ impl TensorShape {
     /// unranked. The operator `+` does the same.
     ///
     /// ```
-    /// use shapeflow_shape_fns::shape;
+    /// # use shapeflow_shape_fns::shape;
     /// assert_eq!(shape![2, ?].concatenate(&shape!["n"]), shape![2, ?, "n"]);
     /// assert_eq!(3 + shape![2] + [4, 5], shape![3, 2, 4, 5]);
     /// assert_eq!(shape![2] + shape![..], shape![..]);
@@ -175,7 +175,7 @@ impl TensorShape {
     }
 }
 
-/// Returns the position after `position`. After the last position (-1 or `i64::MAX`) it is `None`, which means the end.
+/// Returns the position after `position`, or `None`, which means the end, after the last position (-1 or `i64::MAX`).
 fn next_position(position: i64) -> Option<i64> {
     position.checked_add(1).filter(|next| *next != 0)
 }

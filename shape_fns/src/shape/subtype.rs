@@ -10,11 +10,11 @@ impl TensorShape {
     ///
     /// Everything fits an unknown rank. A number fits only itself. Any size fits a symbol of `other`, but every
     /// occurrence of the symbol must be the same size: `[2, 2]` is a subtype of `[n, n]` and `[2, 3]` is not. A term
-    /// such as `4*n` fits only itself, and then `n` fits only itself too. The relation is reflexive, transitive, and
-    /// antisymmetric up to the choice of symbols.
+    /// such as `4*n` fits only itself, and in a shape with this term, `n` fits only itself too. The relation is
+    /// reflexive, transitive, and antisymmetric up to the choice of symbols.
     ///
     /// ```
-    /// use shapeflow_shape_fns::shape;
+    /// # use shapeflow_shape_fns::shape;
     /// assert!(shape![2, 3].is_subtype_of(&shape![2, ?]) && shape![2, ?].is_subtype_of(&shape![..]));
     /// assert!(!shape![2, ?].is_subtype_of(&shape![2, 3]) && !shape![..].is_subtype_of(&shape![?]));
     /// assert!(shape![..].is_subtype_of(&shape![..]));
@@ -39,7 +39,7 @@ impl TensorShape {
     /// the result is this shape.
     ///
     /// ```
-    /// use shapeflow_shape_fns::shape;
+    /// # use shapeflow_shape_fns::shape;
     /// assert_eq!(shape![2, 3].most_specific_common_supertype([&shape![2, 4]]), shape![2, ?]);
     /// assert_eq!(shape![2, 2].most_specific_common_supertype([&shape![3, 3]]), "[?0, ?0]".parse()?);
     /// assert_eq!(shape![2].most_specific_common_supertype([&shape![2], &shape![2, 2]]), shape![..]);
@@ -57,7 +57,7 @@ impl TensorShape {
     /// Returns the [`TensorShape::most_specific_common_supertype`] of the two shapes.
     ///
     /// ```
-    /// use shapeflow_shape_fns::shape;
+    /// # use shapeflow_shape_fns::shape;
     /// assert_eq!(shape![2, ?, 3].most_specific_compatible_shape(&shape![2, 5, 3]), shape![2, ?, 3]);
     /// ```
     #[must_use]

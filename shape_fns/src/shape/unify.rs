@@ -14,7 +14,8 @@ enum Mismatch {
 }
 
 impl TensorShape {
-    /// Merges two shapes that describe the same tensor into one that has the knowledge of both. Nothing is recorded.
+    /// Merges two shapes that describe the same tensor into one shape that has the knowledge of both. Nothing is
+    /// recorded.
     ///
     /// A symbol is the same size wherever it occurs in the two shapes: `[n, n]` and `[2, ?]` merge to `[2, 2]`. Of two
     /// symbols, a named symbol is kept over an anonymous one, else the symbol of `self`. Of two terms that may be
@@ -27,7 +28,7 @@ impl TensorShape {
     /// (`Shapes [1, ?] and [2, 3] are not compatible, got 1 and 2 at axis 0`), or a dimension is invalid.
     ///
     /// ```
-    /// use shapeflow_shape_fns::shape;
+    /// # use shapeflow_shape_fns::shape;
     /// assert_eq!(shape![?, 3].merge_with(&shape![2, ?])?, shape![2, 3]);
     /// assert_eq!(shape!["n", "n"].merge_with(&shape![2, ?])?, shape![2, 2]);
     /// assert_eq!(shape![..].merge_with(&shape![2, ?])?, shape![2, ?]);
@@ -52,7 +53,7 @@ impl TensorShape {
     /// and symmetric, but not transitive.
     ///
     /// ```
-    /// use shapeflow_shape_fns::shape;
+    /// # use shapeflow_shape_fns::shape;
     /// assert!(shape![1, ?].is_compatible_with(&shape![?, 3]) && shape![..].is_compatible_with(&shape![1]));
     /// assert!(!shape![1, ?].is_compatible_with(&shape![2, 3]) && !shape![1].is_compatible_with(&shape![1, 1]));
     /// assert!(!shape!["n", "n"].is_compatible_with(&shape![2, 3]));

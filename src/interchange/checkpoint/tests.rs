@@ -1,4 +1,4 @@
-//! Tests of checkpoints: one that TensorFlow wrote, and damaged ones.
+//! Tests of a checkpoint that TensorFlow wrote, and of damaged checkpoints.
 
 use std::path::PathBuf;
 use std::sync::Arc;

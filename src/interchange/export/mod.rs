@@ -18,7 +18,7 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{Graph, GraphData, Node, NodeIx, Value, ValueIx};
 use crate::op::{Body, spread};
 
-/// The producer version of exported graphs. It is the version that TensorFlow 2.21 writes.
+/// The producer version of exported graphs. TensorFlow 2.21 writes this version.
 const PRODUCER: i32 = 2474;
 
 /// Returns the graph as the bytes of a TensorFlow GraphDef: the nodes that `outputs` need, or all nodes if `outputs` is

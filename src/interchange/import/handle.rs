@@ -23,7 +23,8 @@ pub(super) struct TableResource {
     pub value: DType,
 }
 
-/// A tensor of the checkpoint: its key, and the part of it that is wanted, or an empty text for all of it.
+/// A tensor of the checkpoint: its key, and the part of the tensor that is wanted, or an empty text for the whole
+/// tensor.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Restored {
     pub key: String,

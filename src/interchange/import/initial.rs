@@ -55,8 +55,8 @@ impl<'a, 'g> Importer<'a, 'g> {
         Ok(state)
     }
 
-    /// Returns the value that the initialisers give a variable. While they are imported, this is the value that the
-    /// nodes imported so far give it.
+    /// Returns the value that the initialisers give a variable. While the initialisers are imported, the result is the
+    /// value that the nodes imported so far give the variable.
     fn value_so_far(&mut self, variable: &str) -> Result<Option<Initial>> {
         match &self.recording {
             Some(state) => Ok(state.variables.get(variable).cloned()),

@@ -23,7 +23,7 @@ impl<'a, 'g> Importer<'a, 'g> {
     /// Imports a node that makes, reads or writes a resource; returns `None` for any other node.
     ///
     /// # Errors
-    /// The node writes a resource, or reads one that has no value.
+    /// The node writes a resource, or reads a resource that has no value.
     pub(super) fn resource_node(
         &mut self,
         frame: &Frame<'a, 'g>,

@@ -14,7 +14,8 @@ use crate::ops::pick_rows::pick_rows;
 use crate::ops::row_major::RowMajor;
 use crate::tensor::Tensor;
 
-/// A table of values by key, for [`Value::lookup`]. Its hash map is built once; a clone shares it.
+/// A table of values by key, for [`Value::lookup`]. The hash map of the table is built once; a clone shares
+/// it.
 ///
 /// ```
 /// use shapeflow::{DType, Graph, LookupTable, Tensor, TensorView};
@@ -50,8 +51,8 @@ impl LookupTable {
     /// `keys [n]`, integers or strings; `values [n, ..]`, any dtype.
     ///
     /// # Errors
-    /// `DType`: the keys are neither integers nor strings. `Shape`: the keys are no vector, or there is another number of
-    /// values.
+    /// `DType`: the keys are neither integers nor strings. `Shape`: the keys are not a vector, or the number of values
+    /// differs from the number of keys.
     pub fn new(keys: &Tensor, values: &Tensor) -> Result<LookupTable> {
         if keys.sizes().len() != 1 || values.sizes().first() != keys.sizes().first() {
             let message = format!(
@@ -103,7 +104,7 @@ impl std::fmt::Debug for LookupTable {
 }
 
 impl<'g> Value<'g> {
-    /// Returns the value that `table` has for each element, or `default` for an element that is no key.
+    /// Returns the value that `table` has for each element, or `default` for an element that is not a key.
     ///
     /// `[..], default [v, ..] -> [.., v, ..]`, where `[n, v, ..]` is the shape of the table's values. The elements have
     /// the dtype of the keys, and the result has the dtype of the values. A Rust scalar as `default` takes the dtype of
@@ -188,7 +189,7 @@ impl HostKernel for Lookup {
         let rows = self.0.keys.find(keys.clone())?;
         if default.sizes() != self.0.value_sizes() {
             let message = format!(
-                "the default must have sizes {:?}, those of a value, got {:?}",
+                "the default must have the sizes {:?} of a value, got {:?}",
                 self.0.value_sizes(),
                 default.sizes()
             );

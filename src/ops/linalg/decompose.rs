@@ -120,7 +120,7 @@ fn of_first(dtypes: &[DType], _: &Attrs, outputs: usize) -> Result<Vec<DType>> {
     Ok(vec![dtype::common(dtypes, 0, 1, Class::Inexact)?; outputs])
 }
 
-/// Makes an output without elements. It replaces factors that the call does not ask for.
+/// Makes an output without elements. The empty output replaces factors that the call does not ask for.
 fn set_empty(cx: &mut HostCx<'_>, output: usize) -> Result<()> {
     cx.output(output, &[0]).map(|_| ())
 }

@@ -12,10 +12,20 @@ use crate::op::HostCx;
 use crate::op::{OpDef, Operand, TfOp};
 use crate::shape_fns::linalg;
 
+/// Returns the dtype of a transform of complex numbers. `real` is the advice for real numbers; it is empty if there is
+/// none.
+fn of_complex(dtypes: &[DType], attrs: &Attrs, real: &str) -> Result<Vec<DType>> {
+    let is_real = dtypes.first().is_some_and(|dtype| matches!(dtype, DType::F32 | DType::F64));
+    dtype::unary::complex(dtypes, attrs).map_err(|error| match is_real && !real.is_empty() {
+        true => error.with_first_choice(real),
+        false => error,
+    })
+}
+
 /// Ops of complex numbers. A row holds the documentation, the number of axes, the names of the method and of the
-/// definition, TensorFlow's op type, and whether it is an inverse.
+/// definition, TensorFlow's op type, whether it is an inverse, and the advice for real numbers.
 macro_rules! complex_transforms {
-    ($($(#[$meta:meta])* $axes:literal $method:ident, $DEF:ident, $op:literal, $is_inverse:literal;)*) => {
+    ($($(#[$meta:meta])* $axes:literal $method:ident, $DEF:ident, $op:literal, $is_inverse:literal, $real:literal;)*) => {
         impl<'g> Value<'g> {$(
             $(#[$meta])*
             ///
@@ -36,7 +46,7 @@ macro_rules! complex_transforms {
         })
         .operands(&[Operand::Data("input")])
         .shape_fn(linalg::fft::<$axes>)
-        .dtype_rule(dtype::unary::complex)
+        .dtype_rule(|dtypes, attrs| of_complex(dtypes, attrs, $real))
         .tensorflow(&[TfOp::new($op).own_shape_fn()]);)*
 
         /// Every op of complex numbers.
@@ -57,7 +67,7 @@ complex_transforms! {
     /// y.allclose(&Tensor::from([1.0, 1.0, 1.0, 1.0]), 1e-3, 1e-12).unwrap();
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
-    1 fft, FFT, "FFT", false;
+    1 fft, FFT, "FFT", false, "use .rfft(..)";
     /// The discrete Fourier transform over the last two axes: [`Value::fft`] along each of them.
     ///
     /// ```
@@ -71,7 +81,7 @@ complex_transforms! {
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
     #[doc(alias = "fft2d")]
-    2 fft2, FFT_2, "FFT2D", false;
+    2 fft2, FFT_2, "FFT2D", false, "use .rfft2(..)";
     /// The discrete Fourier transform over the last three axes: [`Value::fft`] along each of them.
     ///
     /// ```
@@ -85,7 +95,7 @@ complex_transforms! {
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
     #[doc(alias = "fft3d")]
-    3 fft3, FFT_3, "FFT3D", false;
+    3 fft3, FFT_3, "FFT3D", false, "use .rfft3(..)";
     /// The inverse of [`Value::fft`]: `y[k] = 1/n Σ x[j] exp(2πi jk/n)`.
     ///
     /// ```
@@ -98,7 +108,7 @@ complex_transforms! {
     /// y.allclose(&Tensor::from([1.0, 1.0, 1.0, 1.0]), 1e-3, 1e-12).unwrap();
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
-    1 ifft, IFFT, "IFFT", true;
+    1 ifft, IFFT, "IFFT", true, "";
     /// The inverse of [`Value::fft2`].
     ///
     /// ```
@@ -112,7 +122,7 @@ complex_transforms! {
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
     #[doc(alias = "ifft2d")]
-    2 ifft2, IFFT_2, "IFFT2D", true;
+    2 ifft2, IFFT_2, "IFFT2D", true, "";
     /// The inverse of [`Value::fft3`].
     ///
     /// ```
@@ -126,7 +136,7 @@ complex_transforms! {
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
     #[doc(alias = "ifft3d")]
-    3 ifft3, IFFT_3, "IFFT3D", true;
+    3 ifft3, IFFT_3, "IFFT3D", true, "";
 }
 
 /// Ops of real numbers. A row is like a row of `complex_transforms!`, with the dtype rule and the shape function

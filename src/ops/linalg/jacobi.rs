@@ -43,8 +43,8 @@ impl<T: Field> Rotation<T> {
     }
 }
 
-/// Returns the eigenvalues of a Hermitian matrix in ascending order, and eigenvectors as columns. It reads the lower
-/// triangle.
+/// Returns the eigenvalues of a Hermitian matrix in ascending order, and eigenvectors as columns. The function
+/// reads the lower triangle.
 pub(super) fn eigen<T: Field>(a: &Matrix<T>) -> (Vec<f64>, Matrix<T>) {
     let size = a.rows;
     let mut h = Matrix::from_fn(size, size, |row, column| match row.cmp(&column) {
@@ -144,7 +144,7 @@ fn completed<T: Field>(mut columns: Vec<Vec<T>>, rows: usize, count: usize) -> M
         }
         let mut candidate: Vec<T> =
             (0..rows).map(|row| if row == unit { T::one() } else { T::zero() }).collect();
-        // The second pass removes what rounding left of the first.
+        // The second pass removes the remainders that rounding leaves after the first pass.
         for _ in 0..2 {
             for column in &columns {
                 let mut dot = T::zero();

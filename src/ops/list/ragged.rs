@@ -72,7 +72,7 @@ fn variant_shape(cx: &mut InferenceContext<'_>) -> std::result::Result<(), Shape
     let has_splits = cx.operands_named("parts").len() > 1;
     let first = if has_splits { cx.with_rank(0, 1)? } else { cx.with_rank_at_least(0, 1)? };
     let count = match first.dim(0) {
-        Some(size) if has_splits => size.checked_sub(&Dim::known(1))?,
+        Some(size) if has_splits => size.checked_sub(Dim::known(1))?,
         Some(size) => size.clone(),
         None => cx.fresh(),
     };

@@ -1,14 +1,25 @@
 //! Arithmetic on two operands.
 
+use crate::dtype;
+use crate::error::Result;
 use crate::expr::{BinaryOp, UnaryOp, math};
 use crate::ops::elementwise::binary_ops;
+use shapeflow_shape_fns::{Attrs, DType};
+
+/// Returns the dtype of a sum. Strings have an op of their own.
+fn sum_dtypes(dtypes: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
+    dtype::binary::numeric(dtypes, attrs).map_err(|error| match dtypes {
+        [DType::String, DType::String] => error.with_first_choice("use .string_add(..)"),
+        _ => error,
+    })
+}
 
 binary_ops! { binary, "":
     /// `self + other`, the same as the operator `+`. Integers wrap.
     #[expect(clippy::should_implement_trait, reason = "the operator cannot return a `Result`")]
     add, ADD: numeric, ["AddV2", "Add"],
         [1, 2], [10, 20] = [11, 22],
-        |a, b| a.binary(BinaryOp::Add, b), shape = crate::shape_fns::math::add;
+        |a, b| a.binary(BinaryOp::Add, b), shape = crate::shape_fns::math::add, dtypes = sum_dtypes;
 
     /// `self - other`, the same as the operator `-`. Integers wrap.
     #[doc(alias = "subtract")]

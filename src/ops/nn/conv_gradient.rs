@@ -11,7 +11,7 @@ use crate::graph::Value;
 use crate::op::{CompositeCx, OpDef, Operand, TfOp};
 
 /// The gradient with respect to the images:
-/// `input_sizes, filter [kh, kw, c, m], out_backprop [n, oh, ow, m] -> [n, h, w, c]`. It puts
+/// `input_sizes, filter [kh, kw, c, m], out_backprop [n, oh, ow, m] -> [n, h, w, c]`. The op puts
 /// `stride - 1` zeros between the elements of the gradient, and convolves the result with the reversed filter. As
 /// TensorFlow's `Conv2DBackpropInput`, for one group.
 pub(crate) static INPUT: OpDef = OpDef::composite("conv_2d_input_grad", build_input)
@@ -19,9 +19,10 @@ pub(crate) static INPUT: OpDef = OpDef::composite("conv_2d_input_grad", build_in
     .dtype_rule(same_as_last)
     .tensorflow(&[TfOp::new("Conv2DBackpropInput")]);
 
-/// The gradient with respect to the filter: `input [n, h, w, c], filter_sizes, out_backprop [n, oh, ow, m] ->
-/// [kh, kw, c, m]`. It is a matmul: the windows of the images are one matrix, and the gradient is the other. As
-/// TensorFlow's `Conv2DBackpropFilter`, for one group.
+/// The gradient with respect to the filter:
+/// `input [n, h, w, c], filter_sizes, out_backprop [n, oh, ow, m] -> [kh, kw, c, m]`. The op is a matmul: the windows
+/// of the images are one matrix, and the gradient is the other matrix. As TensorFlow's `Conv2DBackpropFilter`, for one
+/// group.
 pub(crate) static FILTER: OpDef = OpDef::composite("conv_2d_filter_grad", build_filter)
     .operands(&[Operand::Data("input"), Operand::Size("filter_sizes"), Operand::Data("out_backprop")])
     .tensorflow(&[TfOp::new("Conv2DBackpropFilter")]);
@@ -110,10 +111,10 @@ pub(super) fn spread<'g>(x: Value<'g>, axis: usize, stride: i64) -> Result<Value
     paddings[axis + 1][1] = Dim::known(stride - 1);
     let spread = padded(x.expand_dims(axis as i64 + 1)?, &paddings, Scalar::zero(x.dtype()))?;
     let mut merged = dims.clone();
-    merged[axis] = dim(dims[axis].checked_mul(&Dim::known(stride)))?;
+    merged[axis] = dim(dims[axis].checked_mul(Dim::known(stride)))?;
     let spread = spread.reshape(&merged[..])?;
     // The zeros after the last element are cut off.
-    let last = dim(dim(dims[axis].checked_sub(&one))?.checked_mul(&Dim::known(stride)))?;
+    let last = dim(dim(dims[axis].checked_sub(&one))?.checked_mul(Dim::known(stride)))?;
     merged[axis] = dim(dim(last.checked_add(&one))?.max(&zero))?;
     spread.slice([0, 0, 0, 0], &merged[..])
 }

@@ -155,7 +155,7 @@ impl Windows {
                     let last = shape_result(shape_result(count.checked_sub(&one))?.checked_mul(&stride))?;
                     let missing = shape_result(shape_result(last.checked_add(&span))?.checked_sub(extent))?;
                     let missing = shape_result(missing.max(&zero))?;
-                    let before = shape_result(missing.floordiv(&Dim::known(2)))?;
+                    let before = shape_result(missing.floordiv(Dim::known(2)))?;
                     let after = shape_result(missing.checked_sub(&before))?;
                     windows.paddings[axis] = [before, after];
                     windows.counts[axis] = Some(count);
@@ -183,9 +183,9 @@ impl Windows {
 
     /// Returns the distance from the first to the last element of a window, plus 1.
     pub fn span(&self, axis: usize) -> Result<Dim> {
-        let steps = shape_result(self.sizes[axis].checked_sub(&Dim::known(1)))?;
+        let steps = shape_result(self.sizes[axis].checked_sub(Dim::known(1)))?;
         shape_result(
-            shape_result(steps.checked_mul(&Dim::known(self.dilations[axis])))?.checked_add(&Dim::known(1)),
+            shape_result(steps.checked_mul(Dim::known(self.dilations[axis])))?.checked_add(Dim::known(1)),
         )
     }
 

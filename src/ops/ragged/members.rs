@@ -4,6 +4,7 @@ use shapeflow_shape_fns::Dim;
 
 use super::partition::{dim_param, refuse};
 use super::splits::ROWIDS;
+use crate::dtype::type_text;
 use crate::error::{ErrorKind, Result};
 use crate::graph::{RaggedValue, RowPartitionValue, Value};
 use crate::ops::SliceItem;
@@ -202,7 +203,20 @@ impl<'g> RaggedValue<'g> {
     #[track_caller]
     pub fn map_flat_values(self, f: impl FnOnce(Value<'g>) -> Result<Value<'g>>) -> Result<RaggedValue<'g>> {
         let _call = self.graph().open_call();
-        self.with_flat_values(f(self.flat_values())?)
+        let (given, made) = (self.flat_values(), f(self.flat_values())?.ok()?);
+        let (before, after) = (given.shape(), made.shape());
+        let kept =
+            before.dim(0).zip(after.dim(0)).and_then(|(given, made)| self.graph().same_dim(given, made));
+        if kept != Some(true) {
+            let message = format!(
+                "map_flat_values: f must keep the number of values, got {} from {}",
+                type_text(made.dtype(), &after),
+                type_text(given.dtype(), &before)
+            );
+            return Err(refuse(self.graph(), ErrorKind::Shape, message)
+                .with_help("to drop elements use boolean_mask"));
+        }
+        Ok(RaggedValue::new(made, &self.partitions()))
     }
 }
 

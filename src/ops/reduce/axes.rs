@@ -29,6 +29,20 @@ impl<'g> Axes<'g> {
     }
 
     /// Keeps the reduced axes with size 1, so that the result broadcasts against the operand.
+    ///
+    /// ```
+    /// use shapeflow::{Axes, Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.constant([[1.0, 3.0], [5.0, 9.0]])?;
+    /// let means = x.reduce_mean(Axes::of(1).keep_dims())?;
+    /// assert_eq!(means.shape().to_string(), "[2, 1]");
+    /// let [centred] = g.compile((x - means).ok()?)?.run(&[])?;
+    /// assert_eq!(centred, Tensor::from([[-1.0, 1.0], [-2.0, 2.0]]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    #[doc(alias = "keepdims")]
+    #[doc(alias = "keepdim")]
     #[must_use]
     pub fn keep_dims(mut self) -> Axes<'g> {
         self.keep_dims = true;

@@ -5,11 +5,11 @@
 //!
 //! let g = Graph::new();
 //! let texts = g.constant(["to be", "or not"])?;
-//! let [_, words, _] = texts.string_split(" ", -1)?;
-//! let buckets = words.string_upper()?.hash_bucket(1000)?;
-//! let [words, buckets] = g.compile(&[words, buckets][..])?.run(&[])?;
-//! assert_eq!(words.to_string(), "string[4] [\"to\", \"be\", \"or\", \"not\"]");
-//! assert_eq!(buckets.sizes(), [4]);
+//! let words = texts.string_split(" ", -1)?;
+//! let buckets = words.map_flat_values(|words| words.string_upper()?.hash_bucket(1000))?;
+//! let results = g.compile((("words", words), ("buckets", buckets)))?.run_named(&[])?;
+//! assert_eq!(results.ragged_at(0)?.to_string(), "[[\"to\", \"be\"], [\"or\", \"not\"]]");
+//! assert_eq!(results.ragged_at(1)?.flat_values().sizes(), [4]);
 //! # Ok::<(), shapeflow::Error>(())
 //! ```
 

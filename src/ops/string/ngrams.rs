@@ -9,9 +9,10 @@ use super::params::{
 };
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::graph::{IntoOperand, Value};
+use crate::graph::{IntoOperand, RaggedValue, Value};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ops::array::unstack::exactly;
+use crate::ragged::Unchecked;
 use crate::tensor::{Strings, StringsBuilder};
 
 impl<'g> Value<'g> {
@@ -48,6 +49,36 @@ impl<'g> Value<'g> {
         let call = call.attr("separator", separator).attr("ngram_widths", Attr::Ints(widths.into()));
         let call = call.attr("left_pad", "").attr("right_pad", "").attr("pad_width", 0);
         exactly(call.attr("preserve_short_sequences", false).finish_all()?)
+    }
+}
+
+impl<'g> RaggedValue<'g> {
+    /// Joins every run of `widths[0]` neighbouring strings of a row with `separator`, then every run of `widths[1]`,
+    /// and so on. The rows are the rows of the innermost partition.
+    ///
+    /// `string[n, (r)] -> string[n, (ngrams)]`. As TensorFlow's `tf.strings.ngrams` without padding. Runs on the host.
+    ///
+    /// ```
+    /// use shapeflow::Graph;
+    ///
+    /// let g = Graph::new();
+    /// let words = g.constant(["to be", "or"])?.string_split("", -1)?;
+    /// let grams = g.compile(words.string_ngrams(&[1, 2], "_")?)?.run_named(&[])?.ragged_at(0)?;
+    /// assert_eq!(grams.to_string(), "[[\"to\", \"be\", \"to_be\"], [\"or\"]]");
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The elements are not strings, there is an axis below the rows, or a width is less than 1 or more than 65,536.
+    #[track_caller]
+    pub fn string_ngrams(self, widths: &[i64], separator: &str) -> Result<RaggedValue<'g>> {
+        let _call = self.graph().open_call();
+        let mut partitions = self.partitions();
+        let rows = partitions.pop().expect("a ragged value has a partition");
+        let [grams, splits] = self.flat_values().string_ngrams(rows.row_splits(), widths, separator)?;
+        // The op returns splits that ascend to the number of n-grams.
+        partitions.extend(RaggedValue::from_row_splits(grams, Unchecked(splits))?.partitions());
+        Ok(RaggedValue::new(grams, &partitions))
     }
 }
 

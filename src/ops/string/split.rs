@@ -1,27 +1,55 @@
-//! `string_split` and `string_split_chars`: the parts of strings as a sparse matrix.
+//! `string_split` and `string_split_chars`: the parts of strings as ragged rows, or as a sparse matrix.
 
 use shapeflow_shape_fns::{Attrs, DType};
 
 use super::case::is_space;
 use super::params::{check_strings, flag_or, int_or, scalar, strings};
 use crate::error::Result;
-use crate::graph::Value;
+use crate::graph::{IntoParam, RaggedValue, Value};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
+use crate::ops::SliceItem;
 use crate::ops::array::unstack::exactly;
+use crate::ragged::Unchecked;
 use crate::tensor::{StringsBuilder, Tensor};
 
 impl<'g> Value<'g> {
     /// Splits each string at every `separator`, or at white space if `separator` is empty. A string is
     /// split `max_splits` times at most, or without a limit if `max_splits` is negative.
     ///
-    /// `string[n] -> indices i64[u, 2], parts string[u], shape i64[2]`: a sparse matrix with one row of parts for each
-    /// string. As TensorFlow's `StringSplitV2`. Runs on the host.
+    /// `string[n] -> string[n, (parts)]`: row `i` has the parts of string `i`. As TensorFlow's `tf.strings.split`. Runs
+    /// on the host.
+    ///
+    /// ```
+    /// use shapeflow::{DType, Graph, Tensor, shape};
+    ///
+    /// let g = Graph::new();
+    /// let texts = g.input("texts", DType::String, shape!["n"])?;
+    /// let parts = texts.string_split(",", -1)?;
+    /// assert_eq!(parts.shape_text(), "[n, (r0)]");
+    /// let texts = Tensor::from(["a,b", "", "c"]);
+    /// let parts = g.compile(parts)?.feed("texts", &texts).run()?.ragged_at(0)?;
+    /// assert_eq!(parts.to_string(), "[[\"a\", \"b\"], [\"\"], [\"c\"]]");
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `self` is not a vector of strings.
+    #[track_caller]
+    pub fn string_split(self, separator: &str, max_splits: i64) -> Result<RaggedValue<'g>> {
+        let _call = self.graph().open_call();
+        rows_of_parts(self, self.string_split_sparse(separator, max_splits)?)
+    }
+
+    /// Splits strings as [`Value::string_split`] does, into a sparse matrix with one row of parts for each string.
+    ///
+    /// `string[n] -> indices i64[u, 2], parts string[u], shape i64[2]`. As TensorFlow's `StringSplitV2`. Runs on the
+    /// host.
     ///
     /// ```
     /// use shapeflow::Graph;
     ///
     /// let g = Graph::new();
-    /// let [indices, parts, shape] = g.constant(["a,b", "", "c"])?.string_split(",", -1)?;
+    /// let [indices, parts, shape] = g.constant(["a,b", "", "c"])?.string_split_sparse(",", -1)?;
     /// let [indices, parts, shape] = g.compile(&[indices, parts, shape][..])?.run(&[])?;
     /// assert_eq!(indices.to_vec::<i64>()?, [0, 0, 0, 1, 1, 0, 2, 0]);
     /// assert_eq!(parts.to_string(), "string[4] [\"a\", \"b\", \"\", \"c\"]");
@@ -32,7 +60,7 @@ impl<'g> Value<'g> {
     /// # Errors
     /// `self` is not a vector of strings.
     #[track_caller]
-    pub fn string_split(self, separator: &str, max_splits: i64) -> Result<[Value<'g>; 3]> {
+    pub fn string_split_sparse(self, separator: &str, max_splits: i64) -> Result<[Value<'g>; 3]> {
         let separator = self.graph().constant(separator)?;
         let call = self.graph().op(&DEF).data(self).data(separator);
         exactly(call.attr("maxsplit", max_splits).finish_all()?)
@@ -41,16 +69,16 @@ impl<'g> Value<'g> {
     /// Splits each string at every byte of `delimiters`, or into bytes if there are none. An empty string has
     /// no parts. With `skip_empty`, other empty parts are left out too.
     ///
-    /// `string[n] -> indices i64[u, 2], parts string[u], shape i64[2]`: a sparse matrix with one row of parts for each
-    /// string. As TensorFlow's `StringSplit`. Runs on the host.
+    /// `string[n] -> string[n, (parts)]`: row `i` has the parts of string `i`. As TensorFlow's `tf.strings.bytes_split`
+    /// if `delimiters` is empty, else as `tf.compat.v1.string_split` with a ragged result. Runs on the host.
     ///
     /// ```
-    /// use shapeflow::{Graph, Tensor};
+    /// use shapeflow::Graph;
     ///
     /// let g = Graph::new();
-    /// let [_, parts, _] = g.constant(["a,b;c"])?.string_split_chars(",;", true)?;
-    /// let [parts] = g.compile(parts)?.run(&[])?;
-    /// assert_eq!(parts, Tensor::from(["a", "b", "c"]));
+    /// let parts = g.constant(["a,b;c", "", ";d"])?.string_split_chars(",;", true)?;
+    /// let parts = g.compile(parts)?.run_named(&[])?.ragged_at(0)?;
+    /// assert_eq!(parts.to_string(), "[[\"a\", \"b\", \"c\"], [], [\"d\"]]");
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
     ///
@@ -58,14 +86,46 @@ impl<'g> Value<'g> {
     /// `self` is not a vector of strings.
     #[doc(alias = "bytes_split")]
     #[track_caller]
-    pub fn string_split_chars(self, delimiters: &str, skip_empty: bool) -> Result<[Value<'g>; 3]> {
+    pub fn string_split_chars(self, delimiters: &str, skip_empty: bool) -> Result<RaggedValue<'g>> {
+        let _call = self.graph().open_call();
+        rows_of_parts(self, self.string_split_chars_sparse(delimiters, skip_empty)?)
+    }
+
+    /// Splits strings as [`Value::string_split_chars`] does, into a sparse matrix with one row of parts for each
+    /// string.
+    ///
+    /// `string[n] -> indices i64[u, 2], parts string[u], shape i64[2]`. As TensorFlow's `StringSplit`. Runs on the
+    /// host.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let [_, parts, _] = g.constant(["a,b;c"])?.string_split_chars_sparse(",;", true)?;
+    /// let [parts] = g.compile(parts)?.run(&[])?;
+    /// assert_eq!(parts, Tensor::from(["a", "b", "c"]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `self` is not a vector of strings.
+    #[track_caller]
+    pub fn string_split_chars_sparse(self, delimiters: &str, skip_empty: bool) -> Result<[Value<'g>; 3]> {
         let delimiters = self.graph().constant(delimiters)?;
         let call = self.graph().op(&CHARS).data(self).data(delimiters);
         exactly(call.attr("skip_empty", skip_empty).finish_all()?)
     }
 }
 
-pub(crate) static DEF: OpDef = OpDef::host("string_split", |cx| {
+/// Returns the parts of `strings` as ragged rows. The op gives the indices in row-major order, so that the run need not
+/// check them.
+fn rows_of_parts<'g>(strings: Value<'g>, [indices, parts, _]: [Value<'g>; 3]) -> Result<RaggedValue<'g>> {
+    let rowids = indices.slice_with(&[SliceItem::All, SliceItem::at(0)])?;
+    let nrows = strings.dim(0)?.into_param();
+    RaggedValue::from_value_rowids(parts, Unchecked(rowids), Some(nrows))
+}
+
+pub(crate) static DEF: OpDef = OpDef::host("string_split_sparse", |cx| {
     let (separator, limit) = (scalar(cx, 1)?, int_or(cx.attrs(), "maxsplit", -1)?);
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     run(cx, |string, parts| match separator {
@@ -80,7 +140,7 @@ pub(crate) static DEF: OpDef = OpDef::host("string_split", |cx| {
 .dtype_rule(dtypes)
 .tensorflow(&[TfOp::new("StringSplitV2")]);
 
-pub(crate) static CHARS: OpDef = OpDef::host("string_split_chars", |cx| {
+pub(crate) static CHARS: OpDef = OpDef::host("string_split_chars_sparse", |cx| {
     let (delimiters, skips) = (scalar(cx, 1)?, flag_or(cx.attrs(), "skip_empty", true)?);
     run(cx, |string, parts| match delimiters {
         [] => parts.extend(string.chunks(1)),

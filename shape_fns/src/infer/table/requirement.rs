@@ -168,6 +168,6 @@ impl DimTable {
 fn as_lower_bound(difference: &Dim) -> Option<(Dim, i64)> {
     let (term, constant) = difference.without_constant()?;
     let content = term.content();
-    let least = Dim::known(constant.checked_neg()?).ceil_div(&Dim::known(content)).ok()?.as_known()?;
-    Some((term.exact_div(&Dim::known(content))?, least))
+    let least = Dim::known(constant.checked_neg()?).ceil_div(Dim::known(content)).ok()?.as_known()?;
+    Some((term.exact_div(Dim::known(content))?, least))
 }

@@ -23,23 +23,23 @@ macro_rules! binary {
 
 binary! {
     /// `x + y`.
-    add = Dim::checked_add;
+    add = |x, y| x.checked_add(y);
     /// `x - y`.
-    sub = Dim::checked_sub;
+    sub = |x, y| x.checked_sub(y);
     /// `x * y`.
-    mul = Dim::checked_mul;
+    mul = |x, y| x.checked_mul(y);
     /// The quotient, rounded down.
-    floordiv = Dim::floordiv;
+    floordiv = |x, y| x.floordiv(y);
     /// The remainder of the quotient that is rounded down.
-    floormod = Dim::modulo;
+    floormod = |x, y| x.modulo(y);
     /// The quotient, rounded toward zero.
     truncatediv = truncated_quotient;
     /// The remainder of the quotient that is rounded toward zero.
     truncatemod = truncated_remainder;
     /// The smaller operand.
-    minimum = Dim::min;
+    minimum = |x, y| x.min(y);
     /// The greater operand.
-    maximum = Dim::max;
+    maximum = |x, y| x.max(y);
 }
 
 /// Returns the quotient rounded toward zero. Operands that may be negative are refused; for all others the quotient

@@ -39,7 +39,7 @@ pub fn parse_examples(cx: &mut InferenceContext<'_>) -> Result<()> {
 }
 
 /// `serialized[n], names[m]`, then a scalar key for each of `Nsparse` sparse features and `Ndense` dense features, then
-/// a default for each dense feature. Outputs as [`parse_examples`] without ragged features.
+/// a default for each dense feature. The outputs are the outputs of [`parse_examples`] without ragged features.
 ///
 /// # Errors
 /// `serialized` or `names` is not a vector, or a key is not a scalar.
@@ -55,7 +55,8 @@ pub fn parse_examples_by_keys(cx: &mut InferenceContext<'_>) -> Result<()> {
     set_features(cx, &TensorShape::new([examples]), &counts)
 }
 
-/// `serialized[], dense_defaults..`: one example. Outputs as [`parse_examples`] without ragged features.
+/// `serialized[], dense_defaults..`: one example. The outputs are the outputs of [`parse_examples`] without ragged
+/// features.
 ///
 /// # Errors
 /// `serialized` is not a scalar.

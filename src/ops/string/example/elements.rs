@@ -75,7 +75,7 @@ impl Elements {
         }
     }
 
-    /// Appends the values of one example. They have the dtype of the elements.
+    /// Appends the values of one example. The values have the dtype of the elements.
     ///
     /// # Errors
     /// The outer error: memory is refused. The inner error: the list is damaged.

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::ops::string::params::{quoted, value_error};
 use crate::tensor::TensorView;
 
-/// The number of values of a feature in a row, and its values for a row that lacks it.
+/// The number of values of a feature in a row, and the values of a row that lacks the feature.
 pub(super) enum Arity<'a> {
     /// Any number of values. A row that lacks the feature has no values.
     Any,
@@ -97,7 +97,7 @@ impl<'a> Feature<'a> {
             }
             (None, Arity::Exactly { default, .. }) => {
                 let Some(default) = default.as_ref().filter(|default| !default.is_empty()) else {
-                    return Err(self.wrong(place, "must be there, because it has no default"));
+                    return Err(self.wrong(place, "must be present, because it has no default"));
                 };
                 self.elements.extend(default, 0..default.len())?;
             }
@@ -132,7 +132,7 @@ impl<'a> FeatureList<'a> {
         if list.is_none() && !self.may_be_missing {
             let key = quoted(self.rows.key);
             let message =
-                format!("feature list {key} of {place} must be there, because it may not be missing");
+                format!("feature list {key} of {place} must be present, because it may not be missing");
             return Err(value_error(message));
         }
         for (row, feature) in messages(list.unwrap_or_default(), 1).enumerate() {

@@ -1,0 +1,137 @@
+//! Errors name the call that was meant, the input that a size comes from, and the line of the program.
+
+use std::panic::Location;
+
+#[cfg(feature = "safetensors")]
+use shapeflow::interchange::read_safetensors_bytes;
+#[cfg(feature = "npz")]
+use shapeflow::interchange::{read_npy, read_npz_bytes};
+use shapeflow::{DType, Dim, Error, Graph, Result, Tensor, Value, ragged, shape};
+
+/// Returns the error, whose location must be the line of this call.
+#[track_caller]
+fn here<T>(result: Result<T>) -> Error {
+    let line = Location::caller().line();
+    let error = result.err().expect("the call is refused");
+    assert_eq!(error.location().map(|at| (at.file(), at.line())), Some((file!(), line)), "{error}");
+    error
+}
+
+#[test]
+fn a_help_names_the_op_that_was_meant() -> Result<()> {
+    let g = Graph::new();
+    let [real, double] = [DType::F32, DType::F64].map(|dtype| g.input(dtype.name(), dtype, shape!["n", "n"]));
+    let (real, double) = (real?, double?);
+    let help = |result: Result<Value<'_>>| result.unwrap_err().help().unwrap_or("").to_string();
+    assert_eq!(help(real.fft()), "use .rfft(..), or cast operand 0 with .cast(DType::C64)");
+    assert_eq!(help(double.fft2()), "use .rfft2(..), or cast operand 0 with .cast(DType::C128)");
+    assert_eq!(help(real.ifft()), "cast operand 0 with .cast(DType::C64)");
+
+    let complex = real.cast(DType::C64)?;
+    assert_eq!(help(complex.matmul(real)), "cast operand 1 with .cast(DType::C64)");
+    assert_eq!(help(real.matmul(complex)), "cast operand 0 with .cast(DType::C64)");
+    let both = "cast operand 1 with .cast(DType::F32), or operand 0 with .cast(DType::F64)";
+    assert_eq!(help(real.matmul(double)), both);
+    let flags = real.greater(0.0f32)?;
+    assert_eq!(help(real.matmul(flags)), "cast operand 1 with .cast(DType::F32)");
+
+    #[cfg(feature = "strings")]
+    {
+        let texts = g.constant(["a", "b"])?;
+        assert!(help((texts + texts).ok()).starts_with("use .string_add(..), or read operand 0"));
+    }
+    Ok(())
+}
+
+#[test]
+fn map_flat_values_keeps_the_number_of_values() -> Result<()> {
+    let g = Graph::new();
+    let rows = g.ragged_constant(&ragged![[1, 2], [], [3]])?;
+    let error = here(rows.map_flat_values(|x| x.slice([1], [-1])));
+    assert_eq!(error.message(), "map_flat_values: f must keep the number of values, got i32[2] from i32[3]");
+    assert_eq!(error.help(), Some("to drop elements use boolean_mask"));
+    let error = here(rows.map_flat_values(|x| x.reduce_sum(0)));
+    assert!(error.message().ends_with("got i32[] from i32[3]"), "{error}");
+    Ok(())
+}
+
+#[test]
+fn errors_of_a_condition_are_in_the_scope_of_the_condition() -> Result<()> {
+    let g = Graph::new();
+    let x = g.input("x", DType::F32, shape![4])?;
+    let error = g
+        .while_loop(
+            &[x],
+            |state| state[0].reshape([3])?.reduce_sum(0)?.less(9.0f32),
+            |state| Ok([(state[0] + 1.0f32).ok()?]),
+        )
+        .unwrap_err();
+    let scopes: Vec<&str> = error.scopes().map(|(name, _)| name).collect();
+    assert_eq!(scopes, ["condition"], "{error}");
+    assert!(!error.to_string().contains("body"), "{error}");
+    Ok(())
+}
+
+#[test]
+fn numbers_of_rows_that_differ_name_the_tensor() -> Result<()> {
+    let g = Graph::new();
+    let [a, b] = ["a", "b"].map(|name| g.input(name, DType::F32, shape![?]).unwrap());
+    let sums = g.map(&[a, b], |x| (x[0] + x[1]).ok())?;
+    let error =
+        g.compile(&sums)?.run_all(&[Tensor::from([1.0f32]).view(), Tensor::from([1.0f32, 2.0]).view()]);
+    let error = error.unwrap_err();
+    assert!(error.to_string().contains("operand 1 comes from b at "), "{error}");
+    let [a, b] =
+        [2, 3].map(|rows| g.constant(Tensor::zeros(DType::F32, &[rows]).unwrap()).unwrap().named("rows"));
+    let error = here(g.map(&[a, b], |x| (x[0] + x[1]).ok()));
+    assert!(error.to_string().contains("x1 comes from rows at "), "{error}");
+    Ok(())
+}
+
+#[test]
+fn a_size_in_an_attribute_names_its_input() -> Result<()> {
+    let g = Graph::new();
+    let sound = g.input("sound", DType::F32, shape!["clips", "samples"])?;
+    let frames = (Dim::symbol("samples") - 64).floordiv(24)? + 1;
+    let y = (g.range(0, &frames, 1)?.cast(DType::F32)? + sound.reduce_sum(..)?).ok()?;
+    let exe = g.compile([("y", y)])?;
+    let error = exe.run_all(&[Tensor::zeros(DType::F32, &[2, 39])?.view()]).unwrap_err();
+    assert!(error.message().contains("delta must point from start to limit"), "{error}");
+    assert!(error.to_string().contains("samples is 39 at axis 1 of input \"sound\""), "{error}");
+    Ok(())
+}
+
+#[test]
+fn errors_without_a_node_have_the_line_of_the_call() -> Result<()> {
+    let tensor = Tensor::from([1.0f32]);
+    here(tensor.as_strings());
+    here(tensor.view().as_strings());
+    let line = line!() + 1;
+    let divided = |n: Dim| -> Result<Dim> { Ok(n.floordiv(0)?) };
+    let error = divided(Dim::symbol("n")).unwrap_err();
+    assert_eq!(error.location().map(|at| (at.file(), at.line())), Some((file!(), line)), "{error}");
+
+    let g = Graph::new();
+    let x = g.input("x", DType::F32, shape!["n"])?;
+    let mut leaked = None;
+    let _ = g.map(&[x], |rows| {
+        leaked = Some((rows[0] * 2.0f32).ok()?);
+        Ok([rows[0]])
+    })?;
+    here(g.compile(leaked.expect("the closure has run")));
+    Ok(())
+}
+
+#[cfg(all(feature = "npz", feature = "safetensors"))]
+#[test]
+fn a_damaged_file_is_described() -> Result<()> {
+    here(read_npy(b"x"));
+    here(read_npz_bytes(b"x"));
+    let bytes = shapeflow::interchange::write_safetensors_bytes([("x", &Tensor::from([1.0f32, 2.0]))])?;
+    let message = |bytes: &[u8]| here(read_safetensors_bytes(bytes)).message().to_string();
+    assert!(message(&bytes[..5]).ends_with("the length of its header, got 5 bytes"));
+    assert!(message(&bytes[..20]).contains("bytes, and 12 bytes follow"));
+    assert!(message(&bytes[..bytes.len() - 2]).contains("6 bytes: the file is cut off"));
+    assert!(message(b"not a file of tensors").contains("not a safetensors file"));
+    Ok(())
+}
