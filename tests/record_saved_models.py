@@ -162,11 +162,65 @@ def tables(folder):
     )
 
 
+class DenseTables(tf.Module):
+    """Tables that training fills. TensorFlow saves all buckets, also empty buckets and buckets of erased keys."""
+
+    def __init__(self):
+        kind = tf.lookup.experimental.DenseHashTable
+        self.numbers = kind(tf.string, tf.float32, -1.0, "$empty", "$deleted", initial_num_buckets=8)
+        self.numbers.insert(tf.constant(["a", "", "erased", "é"]), tf.constant([1.0, 2.0, 3.0, -4.0]))
+        self.numbers.erase(tf.constant(["erased"]))
+        self.rows = kind(tf.int64, tf.int64, [0, 7], -1, -2, initial_num_buckets=4)
+        self.rows.insert(tf.constant([5, 6], tf.int64), tf.constant([[1, 2], [3, 4]], tf.int64))
+        self.hollow = kind(tf.int64, tf.bool, True, -1, -2, initial_num_buckets=4)
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, "words"), tf.TensorSpec([None], tf.int64, "keys")])
+    def find(self, words, keys):
+        return {
+            "numbers": self.numbers.lookup(words),
+            "rows": self.rows.lookup(keys),
+            "hollow": self.hollow.lookup(keys),
+            "sizes": tf.stack([self.numbers.size(), self.rows.size(), self.hollow.size()]),
+        }
+
+
+def dense_tables(folder):
+    module = DenseTables()
+    tf.saved_model.save(module, str(folder), signatures=module.find)
+    words = np.array(["a", "erased", "", "b", "é", "a"], object)
+    record(
+        folder,
+        [
+            ("serving_default", "serving_default", {"words": words, "keys": np.array([6, 0, 5, 9])}),
+            ("serving_default", "serving_default_2", {"words": np.zeros(0, object), "keys": np.zeros(0, np.int64)}),
+        ],
+    )
+
+
+class Generator(tf.Module):
+    """Random numbers of a generator, whose state is a variable."""
+
+    def __init__(self):
+        self.generator = tf.random.Generator.from_seed(7)
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.float32, "x")])
+    def shift(self, x):
+        return {"y": x + self.generator.uniform(tf.shape(x))}
+
+
+def generator(folder):
+    module = Generator()
+    tf.saved_model.save(module, str(folder), signatures=module.shift)
+    record(folder, [])
+
+
 MODELS = [
     layers,
     embedding,
     first_version,
     tables,
+    dense_tables,
+    generator,
     embedding_dense,
     lstm,
     gru,

@@ -643,9 +643,52 @@ def awkward_cases(out):
     out.record("SelectV2", condition=np.array([True, False] * 4), t=AWKWARD, e=reverse)
 
 
+def feature_cases(out):
+    """Crosses with options as inputs, and floats in hexadecimal. TensorFlow crashes on dense integers with a strong
+    hash."""
+    cells = i64([0, 0], [0, 3], [2, 0], [2, 1])
+    words, other = s("a", "", LONG, b"\xff\0"), s("x", "long words have other hashes", b"a\0b")
+    numbers, matrix = i64(5, -6, 7, -(1 << 63)), i64([3, -4], [5, 6], [7, 8])
+    names = of(["x", "u", "y", b"\0", "", LONG], (3, 2))
+    none = {"indices": [], "values": [], "shapes": []}
+    single = {"indices": [cells], "values": [words], "shapes": [i64(3, 5)]}
+    pair = {"indices": [cells, cells[1:]], "values": [words, other], "shapes": [i64(3, 5), i64(3, 4)]}
+    mixed = {"indices": [cells, cells[1:]], "values": [numbers, other], "shapes": [i64(3, 5), i64(3, 4)]}
+    empty = {"indices": [cells[:0]], "values": [words[:0]], "shapes": [i64(2, 0)]}
+    cases = [
+        (single, []), (pair, []), (pair, [names]), (mixed, [names]), (none, [names, names[:, 1:]]), (empty, []),
+        (none, []), (empty, [names[:2]]), (mixed, []), (single, [names]),
+    ]
+    for number, (given, dense) in enumerate(cases):
+        out.record("SparseCrossV2", **given, dense_inputs=dense, sep=scalar(["_X_", "", "é\0", LONG][number % 4]))
+    for given, dense in (*cases, (none, [matrix]), (mixed, [matrix]), (pair, [matrix, names])):
+        for is_strong, salt in ((False, i64(0, 0)), (False, i64(3, -4)), (True, i64(1, 2)), (True, i64(-1, 1 << 62))):
+            if not (is_strong and any(part is matrix for part in dense)):
+                buckets = np.int64(0 if salt[1] > 2 else 1000)
+                options = {"num_buckets": buckets, "strong_hash": np.bool_(is_strong), "salt": salt}
+                out.record("SparseCrossHashed", **given, dense_inputs=dense, **options)
+    options = {"num_buckets": np.int64(0), "strong_hash": np.bool_(False)}
+    out.record("SparseCrossHashed", **single, dense_inputs=[], **options, salt=i64(1), error=True)
+    out.record("SparseCrossV2", **single, dense_inputs=[matrix[:2]], sep=scalar("-"), error=True)
+    good = s(
+        "0x1p3", "0X1.8P-1", "-0x10", " 0x1p3 ", "0x.8", "0x1.", "+0xap0", "0x1p2000", "-0x1p2000", "0x1.ffffffp0",
+        "0x1.000001p0", "0x1.0000010000000000001p0", "0x1.ffffffffffffffp0", "0x1p-1080", "0x1p-1074", "0x1.8p-1075",
+        "0x1p-1075", "0x1p-150", "0x1p-149", "0x1.8p-150", "0x0.00000000000000001p0", "0x1p+3", "0x1p99999999999999999999",
+        "0x0p99999999999999", "0x12345678901234567890", "0xffffffffffffffff", "0x8000000000000400", "0x8000000000000c00",
+        "0x80000080", "0x80000081", "0x1.fffffffffffff8p1023", "0x1.fffffep127", "0x1.ffffffp127", "0x1p-99999999999999999999",
+        "infinity", "-Infinity", "INF", "0x.00000000000000000000001p100", "-0x0", "0x1.fffffffffffff7ffp1023",
+    )
+    for dtype in (tf.float32, tf.float64):
+        out.record("StringToNumber", {"out_type": dtype}, string_tensor=good)
+        for bad in ("0x", "0x.", "0x.p1", "0x1p3f", "0x1p", "0x1p+", "0x1 p3", "0x1p+-3", "0x-1", "0x+1", "0xg", "0x1.2.3"):
+            out.record("StringToNumber", {"out_type": dtype}, string_tensor=s(bad), error=True)
+    out.record("StringToNumber", {"out_type": tf.int64}, string_tensor=s("0x1p3"), error=True)
+
+
 FAMILIES = (
     text_cases, join_cases, substr_cases, split_cases, regex_cases, hash_cases, number_cases, format_cases, raw_cases,
     unicode_cases, byte_cases, csv_cases, example_cases, sequence_cases, awkward_cases,
+    feature_cases,
 )
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::tensor::{Tensor, TensorViewMut};
+use crate::tensor::{Tensor, TensorView, TensorViewMut};
 
 /// Tensors whose rows the iterations of a loop write one after the other.
 pub(super) struct Rows {
@@ -69,31 +69,31 @@ impl Rows {
     }
 }
 
-/// The outputs of the iterations of a loop, which are joined along axis 0.
+/// The outputs of the iterations of a loop, until the last iteration has run.
 #[derive(Default)]
-pub(super) struct JoinedRows {
+pub(super) struct CollectedRows {
     /// By output: the tensor of each iteration.
     outputs: Vec<Vec<Tensor>>,
 }
 
-impl JoinedRows {
+impl CollectedRows {
     pub(super) fn is_empty(&self) -> bool {
         self.outputs.is_empty()
     }
 
-    /// Takes the outputs of one iteration.
+    /// Takes the outputs of one iteration. The sizes of an output from axis `inner` on are the same in all iterations.
     ///
     /// # Errors
-    /// An output has other inner sizes than in the first iteration.
-    pub(super) fn push(&mut self, outputs: Vec<Tensor>) -> Result<()> {
+    /// An output has other sizes than in the first iteration.
+    pub(super) fn push(&mut self, outputs: Vec<Tensor>, inner: usize) -> Result<()> {
         self.outputs.resize_with(outputs.len(), Vec::new);
         for (rows, row) in self.outputs.iter_mut().zip(outputs) {
             if let Some(first) = rows.first()
-                && first.sizes()[1..] != row.sizes()[1..]
+                && first.sizes()[inner..] != row.sizes()[inner..]
             {
-                let (expected, got) = (&first.sizes()[1..], &row.sizes()[1..]);
-                let message =
-                    format!("all rows must have the same inner sizes, got {expected:?} and {got:?}");
+                let (expected, got) = (&first.sizes()[inner..], &row.sizes()[inner..]);
+                let which = if inner == 0 { "sizes" } else { "inner sizes" };
+                let message = format!("all rows must have the same {which}, got {expected:?} and {got:?}");
                 return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
             }
             rows.push(row);
@@ -101,29 +101,40 @@ impl JoinedRows {
         Ok(())
     }
 
-    /// Returns the joined tensor and the row splits of each output. At least one iteration has run.
+    /// Returns each output with its rows stacked along a new axis 0. At least one iteration has run.
     ///
     /// # Errors
     /// Memory is refused.
-    pub(super) fn into_tensors(self) -> Result<Vec<Tensor>> {
+    pub(super) fn stacked(&self) -> Result<Vec<Tensor>> {
+        let stack = |rows: &Vec<Tensor>| {
+            let sizes: Vec<usize> = [rows.len()].into_iter().chain(rows[0].sizes().iter().copied()).collect();
+            joined(rows, &sizes)
+        };
+        self.outputs.iter().map(stack).collect()
+    }
+
+    /// Returns each output with its rows joined along axis 0, followed by its row splits. At least one iteration has
+    /// run.
+    ///
+    /// # Errors
+    /// Memory is refused.
+    pub(super) fn concatenated(&self) -> Result<Vec<Tensor>> {
         let mut tensors = Vec::with_capacity(2 * self.outputs.len());
-        for rows in self.outputs {
+        for rows in &self.outputs {
             let mut splits = vec![0i64];
-            for row in &rows {
+            for row in rows {
                 splits.push(splits[splits.len() - 1] + row.sizes()[0] as i64);
             }
             let mut sizes = rows[0].sizes().to_vec();
             sizes[0] = rows.iter().map(|row| row.sizes()[0]).sum();
-            let mut joined = Tensor::allocate(rows[0].dtype(), &sizes)?;
-            let mut view = joined.view_mut()?;
-            let mut rest = view.bytes_mut();
-            for row in &rows {
-                let (target, others) = rest.split_at_mut(row.view().bytes().len());
-                target.copy_from_slice(row.view().bytes());
-                rest = others;
-            }
-            tensors.extend([joined, Tensor::from(splits)]);
+            tensors.extend([joined(rows, &sizes)?, Tensor::from(splits)]);
         }
         Ok(tensors)
     }
+}
+
+/// Joins the elements of all rows to a tensor of these sizes.
+fn joined(rows: &[Tensor], sizes: &[usize]) -> Result<Tensor> {
+    let parts: Vec<TensorView<'_>> = rows.iter().map(Tensor::view).collect();
+    Tensor::joined(rows[0].dtype(), sizes, &parts)
 }

@@ -23,7 +23,7 @@ impl Graph {
     ///
     /// Row `i` of `xs[k] [n, a, …]` is `xs[k][i] [a, …]`; all of `xs` have `n` rows. `body` returns the next state and
     /// any number of outputs. An output of shape `[b, …]` gives a result `[n, b, …]`, whose rows the iterations write
-    /// in place. Dtypes and shapes of the state are as for [`Graph::while_loop`], and a closure may be called several
+    /// in place, unless an output has strings. Dtypes and shapes of the state are as for [`Graph::while_loop`], and a closure may be called several
     /// times. As `jax.lax.scan`. Runs on the host; the body is compiled once.
     ///
     /// ```
@@ -40,8 +40,8 @@ impl Graph {
     /// ```
     ///
     /// # Errors
-    /// `xs` is empty; a tensor of `xs` is a scalar or has strings; the numbers of rows differ; an output has strings;
-    /// else as [`Graph::while_loop`].
+    /// `xs` is empty; a tensor of `xs` is a scalar or has lists; the numbers of rows differ; an output has lists; else
+    /// as [`Graph::while_loop`].
     #[track_caller]
     pub fn scan<'g>(
         &'g self,
@@ -139,8 +139,8 @@ impl Graph {
             }
             for (number, output) in outputs.iter().enumerate() {
                 let dtype = output.ok()?.dtype();
-                if dtype.size_bytes().is_none() {
-                    let message = format!("output {number} must have elements of a fixed size, got {dtype}");
+                if dtype == DType::Variant {
+                    let message = format!("output {number} must not have lists, got {dtype}");
                     return refuse(ErrorKind::DType, &message);
                 }
                 if kind == ScanKind::MapRows && output.shape().rank().is_none_or(|rank| rank == 0) {
@@ -153,6 +153,7 @@ impl Graph {
                 given.iter().zip(&returned).map(|(given, returned)| given.id() == returned.id()).collect();
             let mut changing = (0..given.len()).filter(|state| !unchanged[*state]);
             let is_in_place = kind != ScanKind::MapRows
+                && outputs.iter().all(|output| output.dtype().size_bytes().is_some())
                 && changing.all(|state| {
                     given[state].dtype().size_bytes().is_some()
                         && keeps_sizes(&given[state], &returned[state])
@@ -200,14 +201,14 @@ impl Graph {
 /// Returns the number of rows of `xs`, and the shape of a row of each.
 ///
 /// # Errors
-/// `xs` is empty, a tensor of `xs` has no rows or has strings, or the numbers of rows differ.
+/// `xs` is empty, a tensor of `xs` has no rows or has lists, or the numbers of rows differ.
 fn rows_of(graph: &Graph, xs: &[Value<'_>]) -> Result<(Dim, Vec<TensorShape>)> {
     let fail = |kind, message: String| Err(Error::new(kind, Phase::Build, message));
     let (mut count, mut rows): (Option<Dim>, Vec<TensorShape>) = (None, Vec::new());
     for (number, x) in xs.iter().enumerate() {
         let (dtype, shape) = (x.ok()?.dtype(), x.shape());
-        if dtype.size_bytes().is_none() {
-            let message = format!("x{number} must have elements of a fixed size, got {dtype}");
+        if dtype == DType::Variant {
+            let message = format!("x{number} must not have lists, got {dtype}");
             return fail(ErrorKind::DType, message);
         }
         let Some(dims) = shape.dims() else {

@@ -9,7 +9,7 @@ use super::branch::compile_options;
 use super::loop_options::LoopOptions;
 use super::node::result_shapes;
 use super::recorder::Region;
-use super::rows::{JoinedRows, Rows};
+use super::rows::{CollectedRows, Rows};
 use super::step::{Step, StepLayout};
 use super::while_loop::in_iteration;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -88,7 +88,7 @@ impl HostKernel for ScanKernel {
             .map_err(|(number, error)| error.blame_element(self.states + number))?;
         let mut operands = all.clone();
         let mut state = self.step.begin();
-        let (mut rows, mut joined): (Option<Rows>, JoinedRows) = (None, JoinedRows::default());
+        let (mut rows, mut collected): (Option<Rows>, CollectedRows) = (None, CollectedRows::default());
         let mut bound: Option<LoopRun<'_>> = None;
         let read = self.states..self.states + self.xs;
         for iteration in 0..count {
@@ -111,9 +111,10 @@ impl HostKernel for ScanKernel {
                     let outputs = self.step.advance(&mut state, &operands);
                     outputs.and_then(|outputs| rows.store(iteration, &outputs))
                 }
-                None if self.kind == ScanKind::MapRows => {
+                None if self.collects_rows() => {
+                    let inner = usize::from(self.kind == ScanKind::MapRows);
                     let outputs = self.step.advance(&mut state, &operands);
-                    outputs.and_then(|outputs| joined.push(outputs))
+                    outputs.and_then(|outputs| collected.push(outputs, inner))
                 }
                 // The sizes of the outputs are known after the first iteration.
                 None => {
@@ -130,8 +131,9 @@ impl HostKernel for ScanKernel {
         self.step.end(state);
         let tensors = match rows {
             Some(rows) => rows.into_tensors(),
-            None if joined.is_empty() => self.empty(cx)?,
-            None => joined.into_tensors()?,
+            None if collected.is_empty() => self.empty(cx)?,
+            None if self.kind == ScanKind::MapRows => collected.concatenated()?,
+            None => collected.stacked()?,
         };
         tensors
             .into_iter()
@@ -141,6 +143,12 @@ impl HostKernel for ScanKernel {
 }
 
 impl ScanKernel {
+    /// Returns whether the sizes in bytes of the results are known only after the last iteration, so that no iteration
+    /// can write its outputs to their places.
+    fn collects_rows(&self) -> bool {
+        self.kind == ScanKind::MapRows || self.output_dtypes.iter().any(|dtype| dtype.size_bytes().is_none())
+    }
+
     /// Runs one iteration of a bound loop.
     ///
     /// # Errors

@@ -167,6 +167,22 @@ impl Model {
         self.graph.node.is_empty()
     }
 
+    /// Returns the op types of all nodes, each with the names of its nodes. A node of a function is named
+    /// `FUNCTION/NODE`. A function whose name is an op type is called by the nodes of this type.
+    pub fn ops(&self) -> BTreeMap<&str, Vec<String>> {
+        let mut ops: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+        for node in &self.graph.node {
+            ops.entry(&node.op).or_default().push(node.name.clone());
+        }
+        for function in self.graph.library.iter().flat_map(|library| &library.function) {
+            let name = function.signature.as_ref().map_or("", |signature| &signature.name);
+            for node in &function.node_def {
+                ops.entry(&node.op).or_default().push(format!("{name}/{}", node.name));
+            }
+        }
+        ops
+    }
+
     /// Returns the name of the signature that stands for the model: `serving_default`, or the only signature.
     pub fn default_signature(&self) -> Option<&str> {
         let only = || self.signatures.keys().next().filter(|_| self.signatures.len() == 1);

@@ -28,11 +28,13 @@ pub enum ComputedBy {
 pub(super) struct NodeUsage {
     pub computed_by: ComputedBy,
     pub dtypes: Vec<DType>,
+    /// Whether only a run determines the shape of an output.
+    pub has_unknown_shape: bool,
 }
 
 impl Default for NodeUsage {
     fn default() -> NodeUsage {
-        NodeUsage { computed_by: ComputedBy::Import, dtypes: Vec::new() }
+        NodeUsage { computed_by: ComputedBy::Import, dtypes: Vec::new(), has_unknown_shape: false }
     }
 }
 
@@ -43,7 +45,11 @@ impl NodeUsage {
         for node in nodes.map(NodeIx).filter(|node| is_live[node.at()]) {
             let node = &data.nodes[node.at()];
             usage.computed_by = usage.computed_by.max(computed_by(&node.op.body));
-            usage.dtypes.extend(node.values().map(|value| data.values[value.at()].dtype));
+            for value in node.values() {
+                let value = &data.values[value.at()];
+                usage.dtypes.push(value.dtype);
+                usage.has_unknown_shape |= data.table.resolve_shape(&value.shape).as_known().is_none();
+            }
         }
         usage
     }

@@ -21,6 +21,8 @@ pub struct OpUsage {
     pub nodes: Vec<String>,
     /// The dtypes of the outputs of the nodes.
     pub dtypes: Vec<DType>,
+    /// The number of nodes with an output whose shape only a run determines.
+    pub unknown_shapes: usize,
 }
 
 impl Imported {
@@ -37,7 +39,7 @@ impl Imported {
         for built in &self.built {
             let nodes = built.nodes.clone().expect("all branches and loops are complete");
             let is_needed = nodes.clone().any(|node| is_live[NodeIx(node).at()]);
-            let NodeUsage { computed_by, dtypes } = match &built.in_region {
+            let NodeUsage { computed_by, dtypes, has_unknown_shape } = match &built.in_region {
                 Some(inner) if is_needed => inner.clone(),
                 Some(_) => NodeUsage::default(),
                 None => NodeUsage::of(&data, nodes, &is_live),
@@ -47,8 +49,10 @@ impl Imported {
                 computed_by,
                 nodes: Vec::new(),
                 dtypes: Vec::new(),
+                unknown_shapes: 0,
             });
             entry.nodes.push(built.name.clone());
+            entry.unknown_shapes += usize::from(has_unknown_shape);
             for dtype in dtypes {
                 if !entry.dtypes.contains(&dtype) {
                     entry.dtypes.push(dtype);

@@ -38,7 +38,6 @@ impl<'a> TensorView<'a> {
     }
 }
 
-#[cfg(feature = "graphdef")]
 impl super::Tensor {
     /// Joins the elements of tensors, one after the other, to a tensor of these sizes. The tensors have the dtype of
     /// the result, and together the number of its elements.

@@ -31,7 +31,7 @@ fn a_signature_names_feeds_and_results() {
 fn check_lists_the_ops_by_what_computes_them() {
     let text = printed(&["check", LAYERS]);
     let has = |words: &[&str]| text.lines().any(|line| line.split_whitespace().collect::<Vec<_>>() == words);
-    assert!(has(&["MatMul", "2", "kernels", "f32"]), "{text}");
+    assert!(has(&["MatMul", "2", "kernels", "2", "f32"]), "{text}");
     assert!(has(&["input", "x", "f32[x.0,", "3]"]), "{text}");
     assert!(text.starts_with("the model can run: 9 nodes in kernels, 0 on the host\n"), "{text}");
     assert!(text.contains("a run determines 1 of 2 output shapes\n"), "{text}");
@@ -45,6 +45,29 @@ fn check_lists_the_ops_by_what_computes_them() {
     let (code, text, error) = refused(&["check", LAYERS, "--signature", "count"]);
     assert_eq!(code, 2);
     assert!(error.contains("the variable steps must only be read"), "{error}{text}");
+    assert!(text.contains("AssignAddVariableOp  1 "), "{text}");
+}
+
+#[test]
+fn check_lists_the_ops_of_a_model_that_is_not_imported() {
+    let folder = Folder::new("cycle");
+    let model = folder.file("cycle.pbtxt");
+    let node = |name: &str, input: &str| {
+        format!(
+            "node {{ name: \"{name}\" op: \"Neg\" input: \"{input}\" attr {{ key: \"T\" value {{ type: DT_FLOAT }} }} }}"
+        )
+    };
+    std::fs::write(&model, node("a", "b") + &node("b", "a")).unwrap();
+    let (code, text, error) = refused(&["check", &model]);
+    assert_eq!(
+        (code, &*text),
+        (2, "the model cannot run: the import fails\n\nop   nodes\nNeg  2      a, b\n"),
+        "{error}"
+    );
+    let (_, text, _) = refused(&["check", &model, "--json"]);
+    let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(document["ops"][0]["nodes"], serde_json::json!(["a", "b"]));
+    assert!(document["error"]["message"].is_string(), "{text}");
 }
 
 #[test]

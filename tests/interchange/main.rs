@@ -3,6 +3,7 @@
 mod control;
 mod damage;
 mod feeds;
+mod given_model;
 mod imports;
 mod large_checkpoint;
 mod mutated;

@@ -67,6 +67,11 @@ fn tables_of_files_and_constants_are_read() {
 }
 
 #[test]
+fn saved_buckets_of_a_table_that_are_empty_are_not_read() {
+    check("dense_tables", "serving_default", &["serving_default", "serving_default_2"]);
+}
+
+#[test]
 fn embeddings_and_layers_compute_classes() {
     check("embedding_dense", "serving_default", &["serving_default", "serving_default_2"]);
 }
@@ -154,6 +159,19 @@ fn a_node_that_writes_a_variable_is_refused_by_name() {
     let text = error.to_string();
     assert!(text.contains("the variable steps must only be read, got AssignAddVariableOp"), "{text}");
     assert!(error.node().unwrap().ends_with("AssignAddVariableOp"), "{text}");
+}
+
+#[test]
+fn what_changes_variables_has_advice() {
+    let error = |model: &str, signature: &str| {
+        let served = SavedModel::load(folder(model)).unwrap().signature(signature).unwrap();
+        served.outputs().unwrap_err()
+    };
+    let counted = error("layers", "count");
+    assert!(counted.help().unwrap().starts_with("let the function take the value of steps as an input"));
+    let drawn = error("generator", "serving_default");
+    assert!(drawn.message().contains("must only be read, got RngReadAndSkip "), "{drawn}");
+    assert!(drawn.help().unwrap().contains("tf.random.stateless_"), "{drawn}");
 }
 
 #[test]

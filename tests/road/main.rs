@@ -68,6 +68,7 @@ mod stack;
 mod storage_dtypes;
 #[cfg(feature = "strings")]
 mod string_ops;
+mod string_rows;
 mod strings;
 mod symbol_definitions;
 mod tensor_compare;

@@ -4,18 +4,31 @@ use std::fmt::Write;
 
 use clap::ArgMatches;
 use serde_json::{Value as Json, json};
-use shapeflow::interchange::{ComputedBy, Imported, OpUsage};
+use shapeflow::interchange::{ComputedBy, Imported, Model, OpUsage};
 use shapeflow::{DType, Error, Value};
 
 use super::document::{lines, plural, table};
 use super::failure::{Failure, json_of};
-use super::model::{fetches, flag, import_signature, results, shown, type_text};
+use super::model::{fetches, flag, import_signature, read, results, shown, type_text};
 use super::run::options;
 
 /// Imports and compiles the model. Prints its inputs, its outputs, its ops by what computes them, and the first errors.
+/// If the import fails, nothing tells what computes the ops; the document then has the ops of the file.
 pub(crate) fn check(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
+    let model = read(arguments)?;
+    let is_json = flag(arguments, "json");
+    checked(arguments, &model, is_json).map_err(|failure| match failure.has_document() {
+        true => failure,
+        false => {
+            let document = if is_json { json_of_file(&model, failure.json()) } else { text_of_file(&model) };
+            failure.and_document(lines(document))
+        }
+    })
+}
+
+fn checked(arguments: &ArgMatches, model: &Model, is_json: bool) -> Result<Vec<u8>, Failure> {
     let fetches = fetches(arguments);
-    let imported = import_signature(arguments, fetches.as_deref())?;
+    let imported = import_signature(arguments, model, fetches.as_deref())?;
     let outputs = match results(&imported, fetches.as_deref()) {
         Ok(outputs) => outputs,
         // A value that inference refused has no usage. The errors of the value say why.
@@ -28,7 +41,7 @@ pub(crate) fn check(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
     let named: Vec<(&str, Value<'_>)> = outputs.iter().map(|(name, value)| (name.as_str(), *value)).collect();
     let compiled = imported.graph().compile_with(&options(arguments), &named[..]);
     let error = imported.check().err().or(compiled.err());
-    let document = if flag(arguments, "json") {
+    let document = if is_json {
         json_document(&imported, &named, &usage, error.as_ref())
     } else {
         text_document(&imported, &named, &usage, error.as_ref())
@@ -37,6 +50,27 @@ pub(crate) fn check(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
         Some(error) => Err(Failure::with_document(error, lines(document))),
         None => Ok(lines(document)),
     }
+}
+
+/// Returns the ops of a model that is not imported, as text.
+fn text_of_file(model: &Model) -> String {
+    let mut rows = vec![["op", "nodes", ""].map(str::to_string)];
+    rows.extend(
+        model.ops().iter().map(|(op, nodes)| [op.to_string(), nodes.len().to_string(), shown(nodes)]),
+    );
+    format!("the model cannot run: the import fails\n\n{}", table(&rows))
+}
+
+/// Returns the ops of a model that is not imported, as JSON.
+fn json_of_file(model: &Model, error: &Json) -> String {
+    let ops: Vec<Json> = model
+        .ops()
+        .iter()
+        .map(|(op, nodes)| {
+            json!({"op": op, "nodes": nodes, "computed_by": "unknown", "dtypes": [], "unknown_shapes": 0})
+        })
+        .collect();
+    json!({"can_run": false, "error": error, "inputs": [], "outputs": [], "ops": ops}).to_string()
 }
 
 fn computed_by(usage: &OpUsage) -> &'static str {
@@ -85,8 +119,12 @@ fn text_document(
     if unknown > 0 {
         let _ = writeln!(text, "a run determines {unknown} of {}", plural(outputs.len(), "output shape"));
     }
+    let unknown: usize = usage.iter().map(|usage| usage.unknown_shapes).sum();
+    if unknown > 0 {
+        let _ = writeln!(text, "a run determines the shapes of {}", plural(unknown, "node"));
+    }
     text.push('\n');
-    let mut rows = vec![["op", "nodes", "computed by", "dtypes", ""].map(str::to_string)];
+    let mut rows = vec![["op", "nodes", "computed by", "unknown shapes", "dtypes", ""].map(str::to_string)];
     let mut resolved = Vec::new();
     for usage in usage {
         if usage.computed_by == ComputedBy::Import {
@@ -102,6 +140,7 @@ fn text_document(
             usage.op.clone(),
             usage.nodes.len().to_string(),
             computed_by(usage).to_string(),
+            usage.unknown_shapes.to_string(),
             dtypes.join(" "),
             place,
         ]);
@@ -130,6 +169,7 @@ fn json_document(
                 "nodes": usage.nodes,
                 "computed_by": computed_by(usage),
                 "dtypes": dtypes,
+                "unknown_shapes": usage.unknown_shapes,
             })
         })
         .collect();

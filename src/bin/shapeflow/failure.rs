@@ -58,6 +58,20 @@ impl Failure {
         Failure { document: Some(document), ..Failure::from(error) }
     }
 
+    pub(crate) fn has_document(&self) -> bool {
+        self.document.is_some()
+    }
+
+    /// Returns the same failure with a document.
+    pub(crate) fn and_document(self, document: Vec<u8>) -> Failure {
+        Failure { document: Some(document), ..self }
+    }
+
+    /// Returns the error as `{"op", "node", "message", "phase"}`.
+    pub(crate) fn json(&self) -> &Value {
+        &self.error
+    }
+
     pub(crate) fn code(&self) -> u8 {
         self.code
     }

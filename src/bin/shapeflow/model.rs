@@ -48,13 +48,18 @@ pub(crate) fn import_file(
     Ok(imported)
 }
 
-/// Reads the model, and imports it with the names of the chosen signature, or else of the default signature. Unknown
-/// ops are not errors.
+/// Reads the model that the arguments name.
+pub(crate) fn read(arguments: &ArgMatches) -> Result<Model, Failure> {
+    read_file(path(arguments, "model")?)
+}
+
+/// Imports a model with the names of the chosen signature, or else of the default signature. Unknown ops are not
+/// errors.
 pub(crate) fn import_signature(
     arguments: &ArgMatches,
+    model: &Model,
     fetches: Option<&[&str]>,
 ) -> Result<Imported, Failure> {
-    let model = read_file(path(arguments, "model")?)?;
     let mut options = import_options(arguments)?.allow_unknown(true);
     let is_chosen = matches!(arguments.try_get_one::<String>("signature"), Ok(Some(_)));
     if let Some(name) = model.default_signature().filter(|_| fetches.is_none() && !is_chosen) {

@@ -4,6 +4,8 @@ use std::rc::Rc;
 
 use shapeflow_shape_fns::DType;
 
+use crate::tensor::Tensor;
+
 /// What a tensor of the model refers to.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Resource {
@@ -21,6 +23,18 @@ pub(super) struct TableResource {
     pub name: Rc<str>,
     pub key: DType,
     pub value: DType,
+    /// The buckets of the table, if the table keeps its keys in buckets.
+    pub buckets: Option<Buckets>,
+}
+
+/// The buckets of a lookup table. TensorFlow saves all buckets: the saved keys are `[buckets, 1]`, and the saved values
+/// are `[buckets, n]` for values of `n` elements.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Buckets {
+    /// The sizes of a value.
+    pub value_sizes: Vec<usize>,
+    /// The key of an empty bucket, and the key of a bucket whose key was erased. `None` if a node computes one of them.
+    pub reserved: Option<Vec<Tensor>>,
 }
 
 /// A tensor of the checkpoint: its key, and the part of the tensor that is wanted, or an empty text for the whole
@@ -42,7 +56,26 @@ pub(super) fn is_resource_op(op: &str) -> bool {
         "VariableV2",
         "VariableShape",
     ];
-    VARIABLES.contains(&op) || op.ends_with("VariableOp") || op.starts_with("Resource") || is_table_op(op)
+    VARIABLES.contains(&op)
+        || op.ends_with("VariableOp")
+        || op.starts_with("Resource")
+        || is_table_op(op)
+        || is_generator_op(op)
+}
+
+/// Returns whether an op draws random numbers from a generator, whose state is a variable.
+pub(super) fn is_generator_op(op: &str) -> bool {
+    const DRAWS: [&str; 8] = [
+        "RngReadAndSkip",
+        "RngSkip",
+        "StatefulRandomBinomial",
+        "StatefulStandardNormalV2",
+        "StatefulTruncatedNormal",
+        "StatefulUniform",
+        "StatefulUniformFullInt",
+        "StatefulUniformInt",
+    ];
+    DRAWS.contains(&op)
 }
 
 /// Returns whether an op makes, fills or reads lookup tables. The import handles all of these ops itself.

@@ -9,7 +9,7 @@ use super::super::proto::AttrKind;
 use super::super::shape;
 use super::built::{Built, ImportedValue};
 use super::frame::{Frame, damaged};
-use super::handle::Resource;
+use super::handle::{Resource, is_generator_op};
 use super::importer::Importer;
 use super::unknown::is_structural;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -101,10 +101,20 @@ impl<'a, 'g> Importer<'a, 'g> {
             (op, _) if is_structural(op) || self.functions.contains_key(op) => return Ok(None),
             // Ops of TensorFlow 1 read the value of a variable from the variable itself.
             (op, Some(variable)) if writes(op) || !self.reads_value(inputs) => {
+                let node = frame.full_name(&frame.nodes[index]);
                 let message = format!(
-                    "the variable {variable} must only be read, got {op}: a graph does not change variables"
+                    "the variable {variable} must only be read, got {op} {node}: a graph does not change variables"
                 );
-                return Err(Error::new(ErrorKind::Compile, Phase::Build, message));
+                let help = match is_generator_op(op) {
+                    true => "draw the numbers with the ops of tf.random.stateless_*, from a seed that is an input \
+                             of the function, and save this function"
+                        .to_string(),
+                    false => format!(
+                        "let the function take the value of {variable} as an input and return the new value, and \
+                         save this function, or fetch only tensors that do not need {node}"
+                    ),
+                };
+                return Err(Error::new(ErrorKind::Compile, Phase::Build, message).with_help(help));
             }
             _ => return Ok(None),
         };

@@ -1,18 +1,23 @@
 //! Imports lookup tables: nodes that make, fill and read them.
 
+use std::ops::Range;
 use std::rc::Rc;
+
+use shapeflow_shape_fns::TensorShape;
 
 use super::super::dtype_number::dtype_of;
 use super::super::proto::AttrKind;
+use super::super::shape;
 use super::super::vocabulary::Vocabulary;
 use super::built::{Built, ImportedValue};
 use super::frame::{Frame, damaged};
-use super::handle::{Resource, TableResource};
+use super::handle::{Buckets, Resource, TableResource};
 use super::importer::Importer;
 use super::resource::resource_name;
 use super::state::Content;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::ops::array::LookupTable;
+use crate::ragged::take_rows;
 use crate::tensor::Tensor;
 
 impl<'a, 'g> Importer<'a, 'g> {
@@ -37,7 +42,11 @@ impl<'a, 'g> Importer<'a, 'g> {
             let (Some(key), Some(value)) = (dtype("key_dtype"), dtype("value_dtype")) else {
                 return damaged("a table must have the attributes key_dtype and value_dtype".to_string());
             };
-            let table = TableResource { name: resource_name(frame, index, name), key, value };
+            let buckets = match op.ends_with("DenseHashTable") {
+                true => Some(self.buckets(frame, index, inputs)?),
+                false => None,
+            };
+            let table = TableResource { name: resource_name(frame, index, name), key, value, buckets };
             return self.handle(frame, index, name, inputs, &[Resource::Table(Rc::new(table))]).map(Some);
         }
         let Some((table, rest)) = inputs.split_first() else { return Ok(None) };
@@ -50,6 +59,13 @@ impl<'a, 'g> Importer<'a, 'g> {
             ("LookupTableSize", _) => {
                 let size = Tensor::scalar(self.table(&table, name)?.0.len() as i64);
                 Built::of(vec![self.graph.constant_at(size, self.location).named(name)])
+            }
+            ("LookupTableExport", _) if table.buckets.is_some() => {
+                let message = format!(
+                    "the table {} must only be searched, got {op}: it gives the buckets in TensorFlow's order",
+                    table.name
+                );
+                return Err(Error::new(ErrorKind::Compile, Phase::Build, message));
             }
             ("LookupTableExport", _) => {
                 let (_, keys, values) = self.table(&table, name)?;
@@ -87,6 +103,23 @@ impl<'a, 'g> Importer<'a, 'g> {
             }
         };
         Ok(Some(built))
+    }
+
+    /// Reads the buckets of a table from the attributes and the inputs of its node.
+    ///
+    /// # Errors
+    /// The shape of a value is damaged or not known.
+    fn buckets(&self, frame: &Frame<'a, 'g>, index: usize, inputs: &[ImportedValue<'g>]) -> Result<Buckets> {
+        let shape = match frame.attr(index, "value_shape") {
+            Some(AttrKind::Shape(proto)) => shape::from_proto(proto, &self.budget)?,
+            _ => TensorShape::scalar(),
+        };
+        let Some(sizes) = shape.as_known() else {
+            return damaged(format!("the values of a table must have a known shape, got {shape}"));
+        };
+        let value_sizes = sizes.to_vec();
+        let reserved = inputs.iter().map(|key| self.constant_tensor(key.value)).collect();
+        Ok(Buckets { value_sizes, reserved })
     }
 
     /// Reads the keys and values of a table from a file of the model's assets.
@@ -133,7 +166,9 @@ impl<'a, 'g> Importer<'a, 'g> {
             Some(content) => content,
             // TensorFlow fills all tables of a SavedModel, so a table that nothing fills is empty.
             None if self.source.is_saved_model => {
-                (Tensor::zeros(handle.key, &[0])?, Tensor::zeros(handle.value, &[0])?)
+                let mut sizes = vec![0];
+                sizes.extend(handle.buckets.iter().flat_map(|buckets| &buckets.value_sizes));
+                (Tensor::zeros(handle.key, &[0])?, Tensor::zeros(handle.value, &sizes)?)
             }
             None => {
                 let message = format!(
@@ -155,6 +190,10 @@ impl<'a, 'g> Importer<'a, 'g> {
             return Err(Error::new(ErrorKind::DType, Phase::Build, message));
         }
         let keys = keys.reshape(&[keys.len()])?;
+        let (keys, values) = match &handle.buckets {
+            Some(buckets) => in_use(&handle.name, buckets, &keys, &values)?,
+            None => (keys, values),
+        };
         // Tables of one content are one table, so that equal lookups run once.
         let equal = self.tables.values().find(|(_, other, their)| *other == keys && *their == values);
         let table = match equal {
@@ -165,6 +204,39 @@ impl<'a, 'g> Importer<'a, 'g> {
         self.tables.insert(handle.name.clone(), entry.clone());
         Ok(entry)
     }
+}
+
+/// Returns the keys and values of the buckets that are in use.
+///
+/// # Errors
+/// The keys and values do not fit the buckets, or a node computes the key of a bucket that is not in use.
+fn in_use(table: &str, buckets: &Buckets, keys: &Tensor, values: &Tensor) -> Result<(Tensor, Tensor)> {
+    let Some(reserved) = &buckets.reserved else {
+        let message = format!("the empty key and the deleted key of the table {table} must be constants");
+        return Err(Error::new(ErrorKind::Compile, Phase::Build, message));
+    };
+    let elements: usize = buckets.value_sizes.iter().product();
+    if values.len() != keys.len() * elements || reserved.iter().any(|key| key.len() != 1) {
+        let message = format!(
+            "the table {table} must have scalar keys, and values of sizes {:?}, got {} keys and values of sizes {:?}",
+            buckets.value_sizes,
+            keys.len(),
+            values.sizes()
+        );
+        return Err(Error::new(ErrorKind::Shape, Phase::Build, message));
+    }
+    let sizes: Vec<usize> = [keys.len()].into_iter().chain(buckets.value_sizes.iter().copied()).collect();
+    let values = values.reshape(&sizes)?;
+    let mut rows: Vec<Range<usize>> = Vec::new();
+    for position in 0..keys.len() {
+        let key = keys.view().rows(position..position + 1).to_tensor()?;
+        let is_reserved =
+            reserved.iter().any(|reserved| reserved.reshape(&[1]).is_ok_and(|other| other == key));
+        if !is_reserved {
+            rows.push(position..position + 1);
+        }
+    }
+    Ok((take_rows(keys.view(), &rows)?, take_rows(values.view(), &rows)?))
 }
 
 /// Returns whether an op makes a lookup table.

@@ -1,12 +1,17 @@
-//! `sparse_cross`: all combinations of the features of each row, as hashes or as strings.
+//! `sparse_cross`, `sparse_cross_text` and `sparse_cross_hashed`: all combinations of the features of each row, as
+//! hashes or as strings.
+
+use std::hash::Hasher;
 
 use shapeflow_shape_fns::{Attr, Attrs, DType};
+use siphasher::sip::SipHasher24;
 
 use super::operand::refuse;
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ops::fingerprint::{concatenated, fingerprint64};
+use crate::ops::integers::ints;
 use crate::ops::row_major::RowMajor;
 use crate::tensor::{Tensor, TensorView};
 
@@ -16,15 +21,112 @@ use crate::tensor::{Tensor, TensorView};
 /// The result is a sparse matrix. Row `b` has an element for each combination of one value of every feature in row `b`;
 /// the last feature changes fastest. An element is a hash modulo `num_buckets`, or, without `hashed_output`, the values
 /// as text with `_X_` between them.
-pub(crate) static DEF: OpDef = OpDef::host("sparse_cross", run)
-    .operands(&[Operand::Variadic("operands..")])
-    .outputs(|_, _| 3)
-    .shape_fn(shapeflow_shape_fns::sparse::cross)
-    .dtype_rule(dtypes)
-    .tensorflow(&[TfOp::new("SparseCross")]);
+pub(crate) static DEF: OpDef = OpDef::host("sparse_cross", |cx| {
+    let content = if is_hashed(cx.attrs()) {
+        let start = int(cx.attrs(), "hash_key", 0).cast_unsigned();
+        Content::Hashes { buckets: int(cx.attrs(), "num_buckets", 0), hashing: Hashing::Joined { start } }
+    } else {
+        Content::Texts { separator: b"_X_".to_vec() }
+    };
+    run(cx, cx.inputs(), &content)
+})
+.operands(&[Operand::Variadic("operands..")])
+.outputs(|_, _| 3)
+.shape_fn(shapeflow_shape_fns::sparse::cross)
+.dtype_rule(dtypes)
+.tensorflow(&[TfOp::new("SparseCross")]);
 
-/// The text between the values of neighbouring features.
-const SEPARATOR: &[u8] = b"_X_";
+/// An op for import only: does the same as [`DEF`] without `hashed_output`, with the scalar `sep` between the values.
+pub(crate) static TEXT: OpDef = OpDef::host("sparse_cross_text", |cx| {
+    let features = cx.inputs() - 1;
+    let separator = match cx.input(features)?.as_strings()? {
+        separator if separator.len() == 1 => separator.at(0).to_vec(),
+        separator => return refuse(format!("sep must be one string, got {} strings", separator.len())),
+    };
+    run(cx, features, &Content::Texts { separator })
+})
+.operands(&[Operand::Variadic("operands.."), Operand::Data("sep")])
+.outputs(|_, _| 3)
+.shape_fn(shapeflow_shape_fns::sparse::cross)
+.dtype_rule(|operands, attrs| {
+    trailing(operands, &[("sep", DType::String)]).and_then(|features| feature_dtypes(features, attrs))?;
+    Ok(vec![DType::I64, DType::String, DType::I64])
+})
+.tensorflow(&[TfOp::new("SparseCrossV2")]);
+
+/// An op for import only: does the same as [`DEF`] with `hashed_output`, but the hash starts with the first feature.
+/// Scalar `num_buckets` is the number of buckets. With scalar `strong_hash`, the hash of a string is SipHash-2-4 with
+/// the two numbers of `salt` as its key, else its fingerprint. A sparse integer is hashed as the string of its lowest 4
+/// bytes, as TensorFlow does, and the hash of a dense integer is its bits.
+pub(crate) static HASHED: OpDef = OpDef::host("sparse_cross_hashed", |cx| {
+    let features = cx.inputs() - 3;
+    let [buckets] = fixed("num_buckets", &numbers(cx, features)?)?;
+    let [is_strong] = fixed("strong_hash", cx.input(features + 1)?.as_slice::<bool>()?)?;
+    let salt = fixed::<i64, 2>("salt", &numbers(cx, features + 2)?)?;
+    let key = is_strong.then_some(salt.map(i64::cast_unsigned));
+    run(cx, features, &Content::Hashes { buckets, hashing: Hashing::Keyed { key } })
+})
+.operands(&[
+    Operand::Variadic("operands.."),
+    Operand::Data("num_buckets"),
+    Operand::Data("strong_hash"),
+    Operand::Data("salt"),
+])
+.outputs(|_, _| 3)
+.shape_fn(shapeflow_shape_fns::sparse::cross)
+.dtype_rule(|operands, attrs| {
+    let options = [("num_buckets", DType::I64), ("strong_hash", DType::Bool), ("salt", DType::I64)];
+    trailing(operands, &options).and_then(|features| feature_dtypes(features, attrs))?;
+    Ok(vec![DType::I64; 3])
+})
+.tensorflow(&[TfOp::new("SparseCrossHashed")]);
+
+/// What an element of the result is.
+enum Content {
+    /// A hash modulo `buckets`.
+    Hashes { buckets: i64, hashing: Hashing },
+    /// The values as text, with a separator between them.
+    Texts { separator: Vec<u8> },
+}
+
+/// How the hashes of values become the hash of a combination.
+#[derive(Clone, Copy)]
+enum Hashing {
+    /// The hash joins `start` and the hashes of all values. The hash of an integer is its bits.
+    Joined { start: u64 },
+    /// The hash joins the hashes of all values. A sparse integer is hashed too. With a key, the hash is the strong one.
+    Keyed { key: Option<[u64; 2]> },
+}
+
+/// Returns the elements of an operand of integers.
+fn numbers(cx: &HostCx<'_>, operand: usize) -> Result<Vec<i64>> {
+    Ok(ints(&RowMajor::new(cx.input(operand)?)?.view()))
+}
+
+/// Returns the elements of an operand that must have `N` elements.
+fn fixed<T: Copy, const N: usize>(name: &str, elements: &[T]) -> Result<[T; N]> {
+    match elements.try_into() {
+        Ok(elements) => Ok(elements),
+        Err(_) => refuse(format!("{name} must have {N} elements, got {}", elements.len())),
+    }
+}
+
+/// Returns the dtypes of the operands before the last ones, which are options.
+///
+/// # Errors
+/// An option is absent or has another dtype.
+fn trailing<'a>(operands: &'a [DType], options: &[(&str, DType)]) -> Result<&'a [DType]> {
+    let Some(features) = operands.len().checked_sub(options.len()) else {
+        return dtype::refuse(format!("there must be {} operands, got {}", options.len(), operands.len()));
+    };
+    let (features, got) = operands.split_at(features);
+    for ((name, expected), got) in options.iter().zip(got) {
+        if got != expected {
+            return dtype::refuse(format!("{name} must be {expected}, got {got}"));
+        }
+    }
+    Ok(features)
+}
 
 fn int(attrs: &Attrs, name: &str, default: i64) -> i64 {
     match attrs.get(name) {
@@ -52,12 +154,19 @@ fn sparse_features(attrs: &Attrs, operands: usize) -> Result<usize> {
 }
 
 fn dtypes(operands: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
-    let count = sparse_features(attrs, operands.len())?;
+    feature_dtypes(operands, attrs)?;
     let buckets = int(attrs, "num_buckets", 0);
     if buckets < 0 {
         let message = format!("num_buckets must be at least 0, got {buckets}");
         return Err(Error::new(ErrorKind::Attribute, Phase::Build, message));
     }
+    let value = if is_hashed(attrs) { DType::I64 } else { DType::String };
+    Ok(vec![DType::I64, value, DType::I64])
+}
+
+/// Checks the dtypes of the operands that are features.
+fn feature_dtypes(operands: &[DType], attrs: &Attrs) -> Result<()> {
+    let count = sparse_features(attrs, operands.len())?;
     for (number, dtype) in operands.iter().enumerate() {
         let is_feature = (count..2 * count).contains(&number) || number >= 3 * count;
         if *dtype != DType::I64 && !(is_feature && *dtype == DType::String) {
@@ -65,13 +174,13 @@ fn dtypes(operands: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
             return dtype::refuse(format!("operand {number} must be {expected}, got {dtype}"));
         }
     }
-    let value = if is_hashed(attrs) { DType::I64 } else { DType::String };
-    Ok(vec![DType::I64, value, DType::I64])
+    Ok(())
 }
 
 /// A feature: the values of all rows, one row after the other.
 struct Feature<'a> {
     values: TensorView<'a>,
+    is_sparse: bool,
     /// `starts[row]` is the position of the first value of a row. The last entry is the number of values.
     starts: Vec<usize>,
 }
@@ -81,11 +190,25 @@ impl Feature<'_> {
         self.starts[row]..self.starts[row + 1]
     }
 
-    /// Returns the hash of a value: the bits of an integer, or the fingerprint of a string.
-    fn hash(&self, position: usize) -> Result<u64> {
-        match self.values.dtype() {
-            DType::String => Ok(fingerprint64(self.values.as_strings()?.at(position))),
-            _ => Ok(self.values.as_slice::<i64>()?[position].cast_unsigned()),
+    /// Returns the hash of a value. The hash of a dense integer is its bits.
+    fn hash(&self, position: usize, hashing: Hashing) -> Result<u64> {
+        let key = if let Hashing::Keyed { key } = hashing { key } else { None };
+        let of_bytes = |bytes: &[u8]| match key {
+            Some([first, second]) => {
+                let mut hasher = SipHasher24::new_with_keys(first, second);
+                hasher.write(bytes);
+                hasher.finish()
+            }
+            None => fingerprint64(bytes),
+        };
+        if self.values.dtype() == DType::String {
+            return Ok(of_bytes(self.values.as_strings()?.at(position)));
+        }
+        let value = self.values.as_slice::<i64>()?[position];
+        match hashing {
+            // TensorFlow hashes the first 4 of the 8 bytes.
+            Hashing::Keyed { .. } if self.is_sparse => Ok(of_bytes(&value.to_le_bytes()[..4])),
+            _ => Ok(value.cast_unsigned()),
         }
     }
 
@@ -140,11 +263,12 @@ fn starts_of(indices: &TensorView<'_>, values: usize, rows: usize) -> Result<Vec
     Ok(starts)
 }
 
-fn run(cx: &mut HostCx<'_>) -> Result<()> {
-    let count = sparse_features(cx.attrs(), cx.inputs())?;
+/// Crosses the features that the first `operands` operands hold.
+fn run(cx: &mut HostCx<'_>, operands: usize, content: &Content) -> Result<()> {
+    let count = sparse_features(cx.attrs(), operands)?;
     let inputs: Vec<RowMajor<'_>> =
-        (0..cx.inputs()).map(|operand| RowMajor::new(cx.input(operand)?)).collect::<Result<_>>()?;
-    let mut features = Vec::with_capacity(cx.inputs() - 2 * count);
+        (0..operands).map(|operand| RowMajor::new(cx.input(operand)?)).collect::<Result<_>>()?;
+    let mut features = Vec::with_capacity(operands - 2 * count);
     let mut rows = None;
     let mut checked_starts = |sizes: &[i64], values: TensorView<'_>, indices: Option<TensorView<'_>>| {
         let own = row_count(sizes)?;
@@ -161,25 +285,18 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
         let (indices, values) = (inputs[feature].view(), inputs[count + feature].view());
         let shape = inputs[2 * count + feature].view();
         let starts = checked_starts(shape.as_slice::<i64>()?, values.clone(), Some(indices))?;
-        features.push(Feature { values, starts });
+        features.push(Feature { values, is_sparse: true, starts });
     }
     for input in &inputs[3 * count..] {
         let values = input.view();
         let sizes: Vec<i64> = values.sizes().iter().map(|size| *size as i64).collect();
         let starts = checked_starts(&sizes, values.clone(), None)?;
-        features.push(Feature { values, starts });
+        features.push(Feature { values, is_sparse: false, starts });
     }
     let rows = rows.unwrap_or(0);
     let crossed = |row: usize| features.iter().map(|feature| feature.row(row).len()).product::<usize>();
     let (mut indices, mut longest) = (Vec::new(), 0);
     let (mut hashes, mut texts) = (Vec::new(), Vec::new());
-    let is_hashed = is_hashed(cx.attrs());
-    let buckets = match int(cx.attrs(), "num_buckets", 0).unsigned_abs() {
-        // Without buckets, the hash is taken modulo `i64::MAX`, so that it fits i64.
-        0 => i64::MAX.unsigned_abs(),
-        buckets => buckets,
-    };
-    let key = int(cx.attrs(), "hash_key", 0).cast_unsigned();
     let mut chosen = vec![0; features.len()];
     for row in 0..rows {
         let combinations = crossed(row);
@@ -189,19 +306,25 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
         }
         for number in 0..combinations {
             indices.extend([row as i64, number as i64]);
-            if is_hashed {
-                let mut hash = key;
-                for (position, feature) in chosen.iter().zip(&features) {
-                    hash = concatenated(hash, feature.hash(*position)?);
+            match content {
+                Content::Hashes { buckets, hashing } => {
+                    let mut hash = if let Hashing::Joined { start } = hashing { Some(*start) } else { None };
+                    for (position, feature) in chosen.iter().zip(&features) {
+                        let next = feature.hash(*position, *hashing)?;
+                        hash = Some(hash.map_or(next, |hash| concatenated(hash, next)));
+                    }
+                    // Without buckets, the hash is taken modulo `i64::MAX`, so that it fits i64.
+                    let modulus = if *buckets > 0 { *buckets } else { i64::MAX };
+                    hashes.push((hash.unwrap_or(0) % modulus.unsigned_abs()).cast_signed());
                 }
-                hashes.push((hash % buckets).cast_signed());
-            } else {
-                let mut text = Vec::new();
-                for (number, (position, feature)) in chosen.iter().zip(&features).enumerate() {
-                    text.extend_from_slice(if number == 0 { b"" } else { SEPARATOR });
-                    feature.append(*position, &mut text)?;
+                Content::Texts { separator } => {
+                    let mut text = Vec::new();
+                    for (number, (position, feature)) in chosen.iter().zip(&features).enumerate() {
+                        text.extend_from_slice(if number == 0 { b"" } else { separator });
+                        feature.append(*position, &mut text)?;
+                    }
+                    texts.push(text);
                 }
-                texts.push(text);
             }
             for (position, feature) in chosen.iter_mut().zip(&features).rev() {
                 *position += 1;
@@ -214,9 +337,9 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     }
     let total = indices.len() / 2;
     cx.set_output(0, Tensor::from_slice(&[total, 2], &indices)?)?;
-    let values = match is_hashed {
-        true => Tensor::from_slice(&[total], &hashes)?,
-        false => Tensor::from_strings(&[total], &texts)?,
+    let values = match content {
+        Content::Hashes { .. } => Tensor::from_slice(&[total], &hashes)?,
+        Content::Texts { .. } => Tensor::from_strings(&[total], &texts)?,
     };
     cx.set_output(1, values)?;
     cx.set_output(2, Tensor::from_slice(&[2], &[rows as i64, longest as i64])?)
@@ -231,6 +354,24 @@ mod tests {
         "i64[n, 2]; string[n]; i64[2]; i64[b, 1]" => "[?, 2]; [?]; [2]",
         "i64[n, 2]; f32[n]; i64[2]" => error "operand 1 must be i64 or string, got f32",
         "i64[n, 2]; string[n]" => error "there must be 3 operands for each of 1 sparse features, got 2",
+    }
+
+    mod text {
+        use super::*;
+
+        shape_table! { TEXT, {"N": 1},
+            "i64[n, 2]; string[n]; i64[2]; i64[b, 1]; string[]" => "[?, 2]; [?]; [2]",
+            "i64[n, 2]; string[n]; i64[2]; i64[]" => error "sep must be string, got i64",
+        }
+    }
+
+    mod hashed {
+        use super::*;
+
+        shape_table! { HASHED, {"N": 1},
+            "i64[n, 2]; string[n]; i64[2]; i64[]; bool[]; i64[2]" => "[?, 2]; [?]; [2]",
+            "i64[n, 2]; f32[n]; i64[2]; i64[]; bool[]; i64[2]" => error "operand 1 must be i64 or string, got f32",
+        }
     }
 
     #[test]

@@ -42,6 +42,8 @@ pub use set_operation::SetOperation;
 pub(crate) static ALL: &[&[&OpDef]] = &[&[
     &concat::DEF,
     &cross::DEF,
+    &cross::HASHED,
+    &cross::TEXT,
     &edit_distance::DEF,
     &fill_empty_rows::DEF,
     &fill_empty_rows_grad::DEF,

@@ -319,6 +319,7 @@ pub const OPS: &[(&str, usize)] = &[
     ("sparse_concat", 1),
     ("sparse_count_sparse_output", 1),
     ("sparse_cross", 1),
+    ("sparse_cross_hashed", 1),
     ("sparse_dense_add", 1),
     ("sparse_dense_div", 1),
     ("sparse_dense_matmul", 1),

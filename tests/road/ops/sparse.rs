@@ -17,7 +17,7 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         "sparse_fill_empty_rows" => fill_empty_rows(g),
         "sparse_reorder" => reorder(g),
         "sparse_dense_matmul" => matmul(g),
-        "sparse_cross" => cross(g),
+        "sparse_cross" | "sparse_cross_hashed" => cross(g, op),
         "sparse_slice" => slice(g),
         "sparse_softmax" => softmax(g),
         "sparse_split" => split(g),
@@ -107,7 +107,7 @@ fn split(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
 }
 
 /// Adds a cross of a dense feature and a sparse one.
-fn cross(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
+fn cross(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
     let rows = g.rng.range_inclusive(1, SIZE);
     let (mut elements, mut count) = (Vec::new(), 0);
     for row in 0..rows {
@@ -123,6 +123,14 @@ fn cross(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     let dense = vec![Size::Known(rows), Size::Known(g.rng.range_inclusive(0, 3))];
     let dense = g.source(DType::I64, dense, Content::Range(0, 99), false)?;
     let buckets = g.rng.range_inclusive(0, 50);
+    if op == "sparse_cross_hashed" {
+        let props = moved(g, &[indices, values, dense]);
+        let buckets = g.scalar(DType::I64, Content::Fixed(vec![buckets]))?;
+        let is_strong = g.scalar(DType::Bool, Content::SmallIntegers)?;
+        let salt = g.source(DType::I64, vec![Size::Known(2)], Content::Range(0, 99), false)?;
+        let operands = [indices, values, shape, dense, buckets, is_strong, salt];
+        return g.add_step(Call::new(op).attr("N", 1), &operands, &[], props);
+    }
     let call =
         Call::new("sparse_cross").attr("N", 1).attr("hashed_output", true).attr("num_buckets", buckets);
     let props = moved(g, &[indices, values, dense]);

@@ -22,6 +22,7 @@ pub const STRING_OPS: &[&str] = &[
     "reduce_join",
     "regex_full_match",
     "regex_replace",
+    "sparse_cross_text",
     "static_regex_full_match",
     "static_regex_replace",
     "string_add",
