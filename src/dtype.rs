@@ -1,6 +1,6 @@
 //! Dtype rules: the dtypes that an op accepts and the dtypes of its results.
 
-use shapeflow_shape_fns::{Attr, Attrs, DType, TensorShape};
+use shapeflow_shape_fns::{Attrs, DType, TensorShape};
 
 use crate::error::{Error, ErrorKind, Phase, Result};
 
@@ -218,15 +218,6 @@ pub(crate) fn narrow_indices(dtypes: &[DType], operand: usize) -> Result<()> {
 /// Spells a dtype as Rust code does.
 pub(crate) fn spelled(dtype: DType) -> String {
     format!("DType::{dtype:?}")
-}
-
-/// Returns the dtype attribute `name`; `None` if it is absent.
-pub(crate) fn attribute(attrs: &Attrs, name: &str) -> Result<Option<DType>> {
-    match attrs.get(name) {
-        None => Ok(None),
-        Some(Attr::DType(dtype)) => Ok(Some(*dtype)),
-        Some(other) => refuse(format!("{name} must be a dtype, got {other}")),
-    }
 }
 
 /// Defines modules of dtype rules. A module has one function per class: the first `$data` operands must have one dtype

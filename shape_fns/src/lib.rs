@@ -49,7 +49,9 @@
 //! - Whatever a shape function infers from partially known operands holds for all concrete operands that it accepts.
 //!   For fully known operands and parameters every dimension is known, except dimensions that depend on the data.
 //! - An undecided condition is never an error: it becomes a guard.
-//! - No input makes a function of this crate panic. No text and no chain of equalities exhausts the stack.
+//! - No input makes a function of this crate panic. No text and no chain of equalities exhausts the stack. Only the
+//!   methods of [`Attrs`] that read a declared attribute panic: if the definition of an op does not declare what its
+//!   body reads.
 //!
 //! # Differences from TensorFlow
 //! TensorFlow's shape functions are the reference. `tests/data/differences` of this crate lists every difference in
@@ -139,8 +141,8 @@ pub use dim::{Bounds, Dim, Guard, IntoDim, Symbol, SymbolKind, SymbolNames, Unkn
 pub use dtype::DType;
 pub use error::{Result, ShapeError};
 pub use infer::{
-    Attr, AttrName, Attrs, DimTable, Equality, GuardRecord, InferenceContext, InferenceResult, List, Mark,
-    NameBroadcast, OperandInfo, Param, Provenance, Registered, ShapeFn, normalize_axis,
+    Attr, AttrName, Attribute, Attrs, DimTable, Equality, GuardRecord, InferenceContext, InferenceResult,
+    List, Mark, NameBroadcast, OperandInfo, Param, Provenance, Registered, ShapeFn, normalize_axis,
 };
 pub use ops::{
     array, common, control, ctc, image, linalg, lookup, math, nn, quantize, ragged, random, reduce,

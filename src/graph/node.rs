@@ -59,8 +59,6 @@ pub(crate) struct Node {
     pub scope: u32,
 }
 
-static NO_ATTRS: std::sync::LazyLock<Attrs> = std::sync::LazyLock::new(Attrs::default);
-
 impl Node {
     /// Makes a node without operands and with one output.
     pub(crate) fn leaf(op: &'static OpDef, location: &'static Location<'static>, scope: u32) -> Node {
@@ -78,8 +76,8 @@ impl Node {
 
     pub(crate) fn attrs(&self) -> &Attrs {
         match &self.extra {
-            Some(extra) => &extra.attrs,
-            None => &NO_ATTRS,
+            Some(extra) if !extra.attrs.is_empty() => &extra.attrs,
+            _ => self.op.no_attrs(),
         }
     }
 

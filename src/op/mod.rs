@@ -7,6 +7,7 @@
 //!
 //! **Absent**: the ops themselves, and evaluation. A definition is data and function pointers.
 
+mod attributes;
 mod caught;
 mod control;
 mod host;
@@ -112,10 +113,10 @@ pub struct OpDef {
     names: Option<&'static [&'static str]>,
     /// For an op without a body, what a definition with a body requires of the dtypes of the call, and what it got.
     refusal: Option<Arc<str>>,
-    /// The names of the attributes; none if the definition does not say.
-    attrs: Option<&'static [&'static str]>,
-    /// The texts of the values that absent attributes have, by name.
-    defaults: &'static [(&'static str, &'static str)],
+    /// The attributes of a call that gives none: they know the declaration.
+    no_attrs: Attrs,
+    /// Whether a call may have any attributes: the definition does not declare the attributes of the op.
+    takes_any_attrs: bool,
     /// Whether the op divides operand 0 by operand 1.
     divides: bool,
     outputs: fn(&Attrs, usize) -> usize,
@@ -150,8 +151,8 @@ impl OpDef {
             operands: None,
             names: None,
             refusal: None,
-            attrs: None,
-            defaults: &[],
+            no_attrs: Attrs::new(),
+            takes_any_attrs: false,
             divides: false,
             outputs: one_output,
             shape_fn: None,
@@ -200,6 +201,7 @@ impl OpDef {
     pub(crate) const fn absent(name: &'static str, operands: Option<&'static [&'static str]>) -> OpDef {
         let mut def = OpDef::with_body(name, Body::ShapeOnly);
         def.names = operands;
+        def.takes_any_attrs = true;
         def
     }
 
@@ -219,19 +221,6 @@ impl OpDef {
     /// Declares the operands in order. An op without a declaration takes any number of data operands.
     pub const fn operands(mut self, operands: &'static [Operand]) -> OpDef {
         self.operands = Some(operands);
-        self
-    }
-
-    /// Declares the names of the attributes. A builder call with another attribute is refused. An op without a
-    /// declaration takes any attribute.
-    pub const fn attrs(mut self, names: &'static [&'static str]) -> OpDef {
-        self.attrs = Some(names);
-        self
-    }
-
-    /// Declares the values that absent attributes have, each as text. Dumps leave out an attribute that has this value.
-    pub(crate) const fn defaults(mut self, values: &'static [(&'static str, &'static str)]) -> OpDef {
-        self.defaults = values;
         self
     }
 
@@ -294,16 +283,6 @@ impl OpDef {
     /// Returns the TensorFlow op types that this op implements.
     pub fn tensorflow_ops(&self) -> &'static [TfOp] {
         self.tensorflow
-    }
-
-    /// Returns the names of the attributes; none if the definition does not say.
-    pub(crate) fn attr_names(&self) -> Option<&'static [&'static str]> {
-        self.attrs
-    }
-
-    /// Returns the texts of the values that absent attributes have, by name.
-    pub(crate) fn default_attrs(&self) -> &'static [(&'static str, &'static str)] {
-        self.defaults
     }
 
     pub(crate) fn is_division(&self) -> bool {

@@ -121,6 +121,7 @@ impl<'a> Rebuilder<'a> {
         attrs: Attrs,
     ) -> Result<ValueIx> {
         let node = self.old.node_of(old);
+        let attrs = attrs.declared_by(op.attributes());
         let (op, given) = (OpRef::from(op), (0..operands.len()).collect());
         let key = Key { op: op.address(), operands, given, attrs };
         if let Some(&first) = self.first_outputs.get(&key) {

@@ -1,6 +1,6 @@
 //! [`Band`]: where the elements of diagonals are in matrices, and where they are when packed into rows.
 
-use shapeflow_shape_fns::{Attr, Dim};
+use shapeflow_shape_fns::Dim;
 
 use crate::expr::{InRange, Index, LowerCx};
 
@@ -63,10 +63,7 @@ impl Band {
         let [.., rows, columns] = matrix else {
             unreachable!("the shape function checks the rank of matrices")
         };
-        let align = match cx.attrs().get("align") {
-            Some(Attr::Str(align)) => align.to_string(),
-            _ => DiagonalAlign::default().name().to_string(),
-        };
+        let align = cx.attrs().str("align").to_string();
         let (upper, lower) = align.split_once('_').unwrap_or(("RIGHT", "LEFT"));
         let mut parts = Vec::new();
         for (from, to, align, is_upper) in

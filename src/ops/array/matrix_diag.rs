@@ -1,6 +1,6 @@
 //! `matrix_diag`: makes matrices from their diagonals.
 
-use shapeflow_shape_fns::{Attrs, DType};
+use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
 use crate::dtype;
 use crate::error::Result;
@@ -87,6 +87,7 @@ pub(crate) static WITH: OpDef = OpDef::compute("matrix_diag_with", |cx, _output,
     let padding = cx.operand(cx.operands() - 1, &[]);
     lower(cx, index, padding)
 })
+.attrs(&[Attribute::str_or("align", "RIGHT_LEFT")])
 .operands(&[
     Operand::Data("diagonal"),
     Operand::Structure("k"),

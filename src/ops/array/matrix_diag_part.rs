@@ -1,5 +1,7 @@
 //! `matrix_diag_part`: the diagonals of matrices.
 
+use shapeflow_shape_fns::Attribute;
+
 use crate::dtype;
 use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx};
@@ -80,6 +82,7 @@ pub(crate) static WITH: OpDef = OpDef::compute("matrix_diag_part_with", |cx, _ou
     let padding = cx.operand(cx.operands() - 1, &[]);
     lower(cx, index, padding)
 })
+.attrs(&[Attribute::str_or("align", "RIGHT_LEFT")])
 .operands(&[Operand::Data("input"), Operand::Structure("k"), Operand::Data("padding_value")])
 .shape_fn(shapeflow_shape_fns::array::matrix_diag_part)
 .dtype_rule(dtypes_with_padding)

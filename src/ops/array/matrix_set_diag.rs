@@ -1,5 +1,7 @@
 //! `matrix_set_diag`: replaces diagonals of matrices.
 
+use shapeflow_shape_fns::Attribute;
+
 use crate::dtype;
 use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx};
@@ -67,6 +69,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("matrix_set_diag", lower)
+    .attrs(&[Attribute::str_or("align", "RIGHT_LEFT")])
     .operands(&[Operand::Data("input"), Operand::Data("diagonal"), Operand::Structure("k")])
     .shape_fn(shapeflow_shape_fns::array::matrix_set_diag)
     .dtype_rule(|dtypes, _| {

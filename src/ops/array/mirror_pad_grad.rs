@@ -1,6 +1,6 @@
 //! `mirror_pad_grad`: the gradient of `mirror_pad`.
 
-use shapeflow_shape_fns::Attr;
+use shapeflow_shape_fns::Attribute;
 
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -40,6 +40,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::host("mirror_pad_grad", run)
+    .attrs(&[Attribute::str_or("mode", "REFLECT")])
     .operands(&[Operand::Data("input"), Operand::Size("paddings")])
     .shape_fn(shapeflow_shape_fns::array::mirror_pad_grad)
     .dtype_rule(dtype::unary::number)
@@ -47,8 +48,7 @@ pub(crate) static DEF: OpDef = OpDef::host("mirror_pad_grad", run)
 
 fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let paddings = param_sizes(cx, "paddings", 1)?;
-    let skipped =
-        usize::from(!matches!(cx.attrs().get("mode"), Some(Attr::Str(mode)) if &**mode == "SYMMETRIC"));
+    let skipped = usize::from(cx.attrs().str("mode") != "SYMMETRIC");
     let mut x = cx.input(0)?.to_tensor()?;
     for (axis, sides) in paddings.as_chunks::<2>().0.iter().enumerate() {
         if *sides != [0, 0] {

@@ -37,7 +37,6 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("reshape", lower)
-    .attrs(&[])
     .operands(&[Operand::Data("x"), Operand::Size("shape")])
     .shape_fn(shapeflow_shape_fns::array::reshape)
     .dtype_rule(dtype::unary::any)

@@ -1,6 +1,6 @@
 //! `space_to_batch_nd` and `batch_to_space_nd`: move blocks of the spatial axes into the batch axis, and back.
 
-use shapeflow_shape_fns::Dim;
+use shapeflow_shape_fns::{Attribute, Dim};
 
 use crate::dtype;
 use crate::error::Result;
@@ -98,6 +98,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("space_to_batch_nd", lower)
+    .attrs(&[Attribute::int("block_size").optional()])
     .operands(&[Operand::Data("input"), Operand::Size("block_shape"), Operand::Size("paddings")])
     .shape_fn(shapeflow_shape_fns::array::space_to_batch)
     .dtype_rule(dtype::unary::fixed)
@@ -107,6 +108,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("space_to_batch_nd", lower)
     ]);
 
 pub(crate) static BACK: OpDef = OpDef::compute("batch_to_space_nd", lower_back)
+    .attrs(&[Attribute::int("block_size").optional()])
     .operands(&[Operand::Data("input"), Operand::Size("block_shape"), Operand::Size("crops")])
     .shape_fn(shapeflow_shape_fns::array::batch_to_space)
     .dtype_rule(dtype::unary::fixed)

@@ -1,6 +1,6 @@
 //! Ops that join the items of a list along the first axis, and that split a tensor along its first axis into a list.
 
-use shapeflow_shape_fns::{DType, TensorShape};
+use shapeflow_shape_fns::{Attribute, DType, TensorShape};
 
 use super::items::{
     Sizes, allows, fail, integers, item_shape, items_dtype, known, list_dtype, list_input, list_shape, merge,
@@ -15,6 +15,7 @@ use crate::tensor::{Tensor, TensorList, TensorView};
 /// axis. `lengths` gives the sizes of absent items. Attribute `shape` has the sizes of items after the first axis. As
 /// TensorFlow's `TensorListConcatV2`.
 pub(crate) static CONCAT: OpDef = OpDef::host("tensor_list_concat", concat)
+    .attrs(&[Attribute::dtype("dtype"), Attribute::shape("shape").optional()])
     .operands(&[Operand::Data("list"), Operand::Data("shape"), Operand::Data("lengths")])
     .outputs(|_, _| 2)
     .shape_fn(|cx| {
@@ -29,6 +30,7 @@ pub(crate) static CONCAT: OpDef = OpDef::host("tensor_list_concat", concat)
 /// `x [n, a, …], shape, lengths i64 [k] -> variant[]`: a list of parts of `x` along axis 0. As TensorFlow's
 /// `TensorListSplit`.
 pub(crate) static SPLIT: OpDef = OpDef::host("tensor_list_split", split)
+    .attrs(&[Attribute::dtype("dtype"), Attribute::shape("shape").optional()])
     .operands(&[Operand::Data("x"), Operand::Data("shape"), Operand::Data("lengths")])
     .shape_fn(list_shape)
     .dtype_rule(list_dtype);

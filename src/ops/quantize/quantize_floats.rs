@@ -2,10 +2,11 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attrs, DType, InferenceContext};
+use shapeflow_shape_fns::{Attribute, Attrs, DType, InferenceContext};
 
 use super::options::{
-    QuantizeMode, QuantizeOptions, all_f32, one_range_if_min_first, quantized_attr, round_half_away,
+    QuantizeMode, QuantizeOptions, all_f32, one_range_if_min_first, quantize_attrs, quantized_attr,
+    round_half_away,
 };
 use super::steps::{StepsOf, bounds};
 use crate::dtype;
@@ -63,6 +64,7 @@ const OPERANDS: &[Operand] =
     &[Operand::Data("input"), Operand::Data("min_range"), Operand::Data("max_range")];
 
 pub(crate) static DEF: OpDef = OpDef::composite("quantize", build)
+    .attrs(&quantize_attrs(Attribute::dtype("dtype")))
     .operands(OPERANDS)
     .outputs(|_, _| 3)
     .dtype_rule(dtypes)
@@ -70,6 +72,7 @@ pub(crate) static DEF: OpDef = OpDef::composite("quantize", build)
 
 /// A part of `quantize`, whose minimum is not above its maximum.
 pub(crate) static IN_RANGE: OpDef = OpDef::compute("quantize_in_range", lower)
+    .attrs(&quantize_attrs(Attribute::dtype("dtype")))
     .operands(OPERANDS)
     .outputs(|_, _| 3)
     .shape_fn(shape)

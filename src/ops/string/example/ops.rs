@@ -1,6 +1,6 @@
 //! Ops that parse serialized `Example` messages: the definitions, and the functions that make tensors of the values.
 
-use shapeflow_shape_fns::{Attr, Attrs, DType, TensorShape};
+use shapeflow_shape_fns::{Attribute, Attrs, DType, TensorShape};
 
 use super::elements::Elements;
 use super::table::{Arity, Feature, FeatureTable};
@@ -8,7 +8,7 @@ use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ops::row_major::RowMajor;
-use crate::ops::string::params::{check_strings, int_or, scalar, strings};
+use crate::ops::string::params::{check_strings, scalar, strings};
 use crate::tensor::{Tensor, TensorView};
 
 pub(crate) static ALL: &[&OpDef] = &[&DEF, &BY_KEYS, &SINGLE];
@@ -20,6 +20,13 @@ pub(super) static DEF: OpDef = OpDef::host("parse_example", |cx| {
     let keys = [sparse, dense, ragged].map(|keys| keys.iter().collect::<Vec<_>>());
     parse(cx, &layout, keys)
 })
+.attrs(&[
+    Attribute::dtypes_or("sparse_types", &[]),
+    Attribute::dtypes_or("ragged_value_types", &[]),
+    Attribute::dtypes_or("ragged_split_types", &[]),
+    Attribute::shapes_or("dense_shapes", &[]),
+    Attribute::int("num_sparse").optional(),
+])
 .operands(&[
     Operand::Data("serialized"),
     Operand::Data("names"),
@@ -45,6 +52,14 @@ static BY_KEYS: OpDef = OpDef::host("parse_example_by_keys", |cx| {
     let dense = (keys[0]..keys[0] + keys[1]).map(key).collect::<Result<Vec<_>>>()?;
     parse(cx, &layout, [sparse, dense, Vec::new()])
 })
+.attrs(&[
+    Attribute::int_or("Nsparse", 0),
+    Attribute::int_or("Ndense", 0),
+    Attribute::dtypes_or("sparse_types", &[]),
+    Attribute::dtypes_or("ragged_value_types", &[]),
+    Attribute::dtypes_or("ragged_split_types", &[]),
+    Attribute::shapes_or("dense_shapes", &[]),
+])
 .operands(&[Operand::Data("serialized"), Operand::Data("names"), Operand::Variadic("operands..")])
 .outputs(|attrs, operands| {
     let keys = key_counts(attrs).map_or(0, |keys| keys.iter().sum());
@@ -64,6 +79,14 @@ static SINGLE: OpDef = OpDef::host("parse_single_example", |cx| {
     let (sparse, dense) = (texts(cx.attrs(), "sparse_keys"), texts(cx.attrs(), "dense_keys"));
     parse(cx, &layout, [sparse, dense, Vec::new()])
 })
+.attrs(&[
+    Attribute::strs_or("sparse_keys", &[]),
+    Attribute::strs_or("dense_keys", &[]),
+    Attribute::dtypes_or("sparse_types", &[]),
+    Attribute::dtypes_or("ragged_value_types", &[]),
+    Attribute::dtypes_or("ragged_split_types", &[]),
+    Attribute::shapes_or("dense_shapes", &[]),
+])
 .operands(&[Operand::Data("serialized"), Operand::Variadic("dense_defaults..")])
 .outputs(|attrs, operands| Layout::new(attrs, 1, operands).outputs())
 .shape_fn(shapeflow_shape_fns::string::parse_single_example)
@@ -76,7 +99,7 @@ static SINGLE: OpDef = OpDef::host("parse_single_example", |cx| {
 /// Returns the numbers of sparse and of dense keys.
 fn key_counts(attrs: &Attrs) -> Result<[usize; 2]> {
     let count = |name| {
-        let count = int_or(attrs, name, 0)?;
+        let count = attrs.int(name);
         usize::try_from(count)
             .ok()
             .filter(|count| *count <= 1 << 16)
@@ -91,18 +114,7 @@ fn attribute(message: String) -> Error {
 
 /// Returns the strings of attribute `name`.
 fn texts<'a>(attrs: &'a Attrs, name: &str) -> Vec<&'a [u8]> {
-    match attrs.get(name) {
-        Some(Attr::Strs(texts)) => texts.iter().map(|text| text.as_bytes()).collect(),
-        _ => Vec::new(),
-    }
-}
-
-/// Returns the dtypes of attribute `name`.
-fn dtypes_of<'a>(attrs: &'a Attrs, name: &str) -> &'a [DType] {
-    match attrs.get(name) {
-        Some(Attr::DTypes(dtypes)) => dtypes,
-        _ => &[],
-    }
+    attrs.strs(name).into_iter().map(str::as_bytes).collect()
 }
 
 /// The numbers and the dtypes of the features of each kind in a call.
@@ -117,9 +129,9 @@ struct Layout<'a> {
 impl<'a> Layout<'a> {
     fn new(attrs: &'a Attrs, first_default: usize, operands: usize) -> Layout<'a> {
         Layout {
-            sparse: dtypes_of(attrs, "sparse_types"),
-            ragged: dtypes_of(attrs, "ragged_value_types"),
-            splits: dtypes_of(attrs, "ragged_split_types"),
+            sparse: attrs.dtypes("sparse_types"),
+            ragged: attrs.dtypes("ragged_value_types"),
+            splits: attrs.dtypes("ragged_split_types"),
             defaults: first_default..operands.max(first_default),
         }
     }
@@ -157,10 +169,7 @@ impl<'a> Layout<'a> {
 }
 
 fn parse(cx: &mut HostCx<'_>, layout: &Layout<'_>, keys: [Vec<&[u8]>; 3]) -> Result<()> {
-    let shapes = match cx.attrs().get("dense_shapes") {
-        Some(Attr::Shapes(shapes)) => &shapes[..],
-        _ => &[],
-    };
+    let shapes = cx.attrs().shapes("dense_shapes");
     let counts = [layout.sparse.len(), layout.defaults.len(), layout.ragged.len()];
     if keys.each_ref().map(Vec::len) != counts {
         let message = "there must be a key for each sparse, dense and ragged feature, got";
