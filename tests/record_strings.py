@@ -12,6 +12,7 @@ differ on purpose:
 - Substr of a string that is not UTF-8 by characters, from a position behind its last character.
 """
 
+import base64
 from pathlib import Path
 
 from record_imports import P, f32, i32, record
@@ -549,9 +550,102 @@ def sequence_cases(out):
     batch_case(of([first], (1, 1)), ({"a": int64}, {}, {}), error=True)
 
 
+AWKWARD = s("", "a", b"\0", b"x\0y", b"\xff\xfe", b"caf\xc3", "é" * 40, bytes(range(0, 256, 3)))
+
+
+def awkward_cases(out):
+    """Records every op that takes strings on empty ones, long ones, ones with zeros and ones that are not UTF-8."""
+    column, row = AWKWARD.reshape(-1, 1), AWKWARD.reshape(1, -1)
+    reverse, count = AWKWARD[::-1].copy(), AWKWARD.size
+    out.record("Add", x=column, y=row)
+    for op in ("Equal", "NotEqual"):
+        out.record(op, x=column, y=row)
+    out.record("StringJoin", {"separator": "\0"}, inputs=[AWKWARD, reverse])
+    out.record("ReduceJoin", {"separator": ", "}, inputs=row, reduction_indices=P([1]))
+    ids = i32(0, 1, 0, 1, 2, 2, 3, 3)
+    out.record("UnsortedSegmentJoin", {"separator": "|"}, inputs=AWKWARD, segment_ids=ids, num_segments=P(4))
+    for attrs in ({}, {"width": 9}, {"width": 9, "fill": "-"}):
+        out.record("AsString", attrs, input=AWKWARD)
+    out.record("StringFormat", {"template": "<%s>", "summarize": -1}, inputs=[AWKWARD])
+    for pos, length in ((0, 2), (0, 999), (-1, 1)):
+        out.record("Substr", input=AWKWARD[3:], pos=np.int32(pos), len=np.int32(length))
+    out.record("Substr", input=AWKWARD, pos=np.int32(2), len=np.int32(1), error=True)
+    for sep in ("", "\0", "\xff".encode("latin1"), "a"):
+        for maxsplit in (-1, 1):
+            out.record("StringSplitV2", {"maxsplit": maxsplit}, input=AWKWARD, sep=scalar(sep))
+    for delimiter in ("", "\0", b"\xff\0", "a"):
+        for skip in (False, True):
+            out.record("StringSplit", {"skip_empty": skip}, input=AWKWARD, delimiter=scalar(delimiter))
+    attrs = {"separator": "\0", "ngram_widths": [2, 3], "left_pad": "<", "right_pad": ">", "pad_width": 1}
+    attrs |= {"preserve_short_sequences": False}
+    out.record("StringNGrams", attrs, data=AWKWARD, data_splits=i64(0, 2, 5, 8))
+    for pattern, rewrite in (("a", "<\\0>"), ("x", ""), ("^", "é"), ("é+", "e")):
+        given = {"pattern": scalar(pattern), "rewrite": scalar(rewrite)}
+        out.record("RegexReplace", input=AWKWARD, **given)
+        attrs = {"pattern": pattern, "rewrite": rewrite}
+        out.record("StaticRegexReplace", attrs, input=AWKWARD)
+    for pattern in ("", "a?", ".*", "é*", "x.y"):
+        out.record("RegexFullMatch", input=AWKWARD, pattern=scalar(pattern))
+        out.record("StaticRegexFullMatch", {"pattern": pattern}, input=AWKWARD)
+    for text, fails in (("", True), (b"1\0", True), (b"\xff", True), ("0" * 100 + "7", False), ("7" + " " * 100, False)):
+        for dtype in (tf.float32, tf.float64, tf.int32, tf.int64):
+            out.record("StringToNumber", {"out_type": dtype}, string_tensor=s(text), error=fails)
+    encoded = [base64.urlsafe_b64encode(value) for value in AWKWARD]
+    out.record("DecodeBase64", input=s(*encoded))
+    out.record("DecodeBase64", input=s(*(text.rstrip(b"=") for text in encoded)))
+    for text in (b"\0", b"YQ\xff", b"YWJj" * 50 + b"Y"):
+        out.record("DecodeBase64", input=s(text), error=True)
+    quoted = [b'"' + value.replace(b'"', b'""') + b'",' + str(number).encode() for number, value in enumerate(AWKWARD)]
+    out.record("DecodeCSV", records=s(*quoted), record_defaults=[s("none"), i32(0)])
+    out.record("DecodeCSV", records=s(b"\xff", b"\0x", "", "é" * 40)[[0, 1, 3]], record_defaults=[s(b"\0")])
+    for dtype in (tf.uint8, tf.int16, tf.float64):
+        out.record("DecodeRaw", {"out_type": dtype}, bytes=s(LONG, LONG[::-1]))
+        length = {"input_bytes": AWKWARD, "fixed_length": P(96)}
+        out.record("DecodePaddedRaw", {"out_type": dtype}, **length)
+    for encoding in ("UTF-8", "ISO-8859-1", "US-ASCII"):
+        for errors in ("replace", "ignore"):
+            attrs = {"input_encoding": encoding, "errors": errors}
+            for op in ("UnicodeDecode", "UnicodeDecodeWithOffsets"):
+                out.record(op, attrs, input=AWKWARD)
+            out.record("UnicodeTranscode", attrs | {"output_encoding": "UTF-16-BE"}, input=AWKWARD)
+    twice = np.concatenate([AWKWARD, reverse[:5]])
+    out.record("Unique", x=twice)
+    out.record("UniqueWithCounts", x=twice)
+    for op in ("UniqueV2", "UniqueWithCountsV2"):
+        out.record(op, x=twice, axis=P([0]))
+    out.record("ListDiff", x=twice, y=AWKWARD[2:5])
+    for name in ("a-b", "b-a", "intersection", "union"):
+        out.record("DenseToDenseSetOperation", {"set_operation": name}, set1=row[:, :6], set2=row[:, 3:])
+    cells = np.array([[number // 3, number % 3] for number in range(count)])
+    sparse = {"indices": cells, "values": AWKWARD, "shape": i64(3, 3)}
+    out.record("SetSize", set_indices=cells, set_values=AWKWARD, set_shape=i64(3, 3))
+    out.record("SparseToDense", sparse_indices=cells, output_shape=P([3, 3], np.int64), sparse_values=AWKWARD, default_value=scalar(b"\xff\0"))
+    out.record("SparseSlice", **sparse, start=i64(1, 0), size=i64(2, 2))
+    out.record("SparseSplit", {"num_split": 2}, split_dim=P(1, np.int64), **sparse)
+    doubled = {name: [value, value[::-1].copy() if name == "values" else value] for name, value in sparse.items()}
+    out.record("SparseConcat", {"concat_dim": 1}, indices=doubled["indices"], values=doubled["values"], shapes=doubled["shape"])
+    hollow = {"indices": cells * np.array([2, 1]), "values": AWKWARD, "dense_shape": i64(6, 3)}
+    out.record("SparseFillEmptyRows", **hollow, default_value=scalar(b"\0"))
+    given = {"value_rowids": i64(0, 0, 2, 2, 2, 5, 5, 6), "values": AWKWARD, "nrows": P(8, np.int64)}
+    out.record("RaggedFillEmptyRows", **given, default_value=scalar(LONG))
+    given = {"hypothesis_indices": cells, "hypothesis_values": AWKWARD, "hypothesis_shape": i64(3, 3)}
+    given |= {"truth_indices": cells, "truth_values": reverse, "truth_shape": i64(3, 3)}
+    out.record("EditDistance", **given)
+    crossed = {"hashed_output": True, "num_buckets": 1000, "hash_key": 7, "out_type": tf.int64, "internal_type": tf.string}
+    for attrs in (crossed, crossed | {"hashed_output": False, "num_buckets": 0, "out_type": tf.string}):
+        out.record("SparseCross", attrs, indices=[cells], values=[AWKWARD], shapes=[i64(3, 3)], dense_inputs=[AWKWARD[:3].reshape(3, 1)])
+    key, counter = (value.numpy() for value in tf.raw_ops.StatelessRandomGetKeyCounter(seed=[1, 2]))
+    out.record("StatelessShuffle", value=AWKWARD, key=key, counter=counter, alg=np.int32(1))
+    out.record("GatherV2", params=AWKWARD, indices=i32(7, 0, 4), axis=P(0))
+    out.record("ConcatV2", values=[AWKWARD, reverse], axis=P(0))
+    out.record("Tile", input=AWKWARD, multiples=P([2]))
+    out.record("Transpose", x=np.stack([AWKWARD, reverse]), perm=P([1, 0]))
+    out.record("SelectV2", condition=np.array([True, False] * 4), t=AWKWARD, e=reverse)
+
+
 FAMILIES = (
     text_cases, join_cases, substr_cases, split_cases, regex_cases, hash_cases, number_cases, format_cases, raw_cases,
-    unicode_cases, byte_cases, csv_cases, example_cases, sequence_cases,
+    unicode_cases, byte_cases, csv_cases, example_cases, sequence_cases, awkward_cases,
 )
 
 if __name__ == "__main__":

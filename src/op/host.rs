@@ -26,6 +26,13 @@ pub trait HostKernel: Send + Sync + 'static {
     fn is_pure(&self) -> bool {
         false
     }
+
+    /// Returns the keys and the values of the table in which the kernel looks up the elements of its first input. There
+    /// is no table by default.
+    #[doc(hidden)]
+    fn table(&self) -> Option<[&Tensor; 2]> {
+        None
+    }
 }
 
 impl<F: Fn(&mut HostCx<'_>) -> Result<()> + Send + Sync + 'static> HostKernel for F {

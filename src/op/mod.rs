@@ -16,6 +16,7 @@ mod operand;
 mod prepared;
 mod registry;
 mod strings;
+mod table;
 mod tensorflow;
 
 use std::fmt;
@@ -128,6 +129,8 @@ pub struct OpDef {
     /// Whether output `k` of a call is operand `k`, unchanged.
     forwards: Option<ForwardsFn>,
     tensorflow: &'static [TfOp],
+    /// The operands that are the keys and the values of a table.
+    table_operands: Option<[usize; 2]>,
     /// For a compiled node of control flow: the graphs inside the node, as built and compiled.
     inside: Option<Arc<(Arc<dyn Control>, Programs)>>,
 }
@@ -162,6 +165,7 @@ impl OpDef {
             string_handles: None,
             forwards: None,
             tensorflow: &[],
+            table_operands: None,
             inside: None,
         }
     }

@@ -6,6 +6,7 @@ use shapeflow::interchange::{ImportOptions, Model, tensor_names, to_graphdef, to
 use shapeflow::{Attr, DType, Graph, Result, TensorView, Unknown, Value};
 
 use crate::samples::samples;
+use crate::tables;
 
 /// Returns the text of the graph without comments. The comment of a node that a program made has the program's line;
 /// the comment of an imported node has its name only.
@@ -53,7 +54,7 @@ fn exported_graphs_import_unchanged() -> Result<()> {
 #[test]
 fn imported_graphs_give_the_same_results() -> Result<()> {
     let folder = std::env::var_os("SHAPEFLOW_ROUNDTRIP");
-    for sample in samples() {
+    for sample in samples().into_iter().chain([tables::sample()]) {
         let graph = Graph::new();
         let outputs = (sample.build)(&graph)?;
         let bytes = to_graphdef(&graph, &outputs)?;

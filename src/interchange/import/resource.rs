@@ -31,11 +31,11 @@ impl<'a, 'g> Importer<'a, 'g> {
         name: &str,
         inputs: &[ImportedValue<'g>],
     ) -> Result<Option<Built<'g>>> {
-        if !self.source.is_saved_model {
-            return Ok(None);
-        }
         if let Some(built) = self.table_node(frame, index, name, inputs)? {
             return Ok(Some(built));
+        }
+        if !self.source.is_saved_model {
+            return Ok(None);
         }
         let op = frame.nodes[index].op.as_str();
         let variable = inputs.iter().find_map(|input| match &input.resource {

@@ -41,6 +41,8 @@ struct Rows {
     keys: KeyTable,
     values: Tensor,
     key_dtype: DType,
+    /// The keys as they were given; `None` if a key occurs several times.
+    distinct_keys: Option<Tensor>,
 }
 
 impl LookupTable {
@@ -64,7 +66,9 @@ impl LookupTable {
         if key_dtype != DType::String && !key_dtype.is_integer() {
             return dtype::refuse(format!("keys must be integers or strings, got {key_dtype}"));
         }
-        let rows = Arc::new(Rows { keys: KeyTable::new(keys.view())?, values: values.clone(), key_dtype });
+        let numbers = KeyTable::new(keys.view())?;
+        let distinct_keys = (numbers.len() == keys.len()).then(|| keys.clone());
+        let rows = Arc::new(Rows { keys: numbers, values: values.clone(), key_dtype, distinct_keys });
         let def = OpDef::host_with("lookup", Lookup(rows.clone()))
             .operands(&[Operand::Data("keys"), Operand::Data("default")])
             .shape_fn(shape)
@@ -105,8 +109,7 @@ impl<'g> Value<'g> {
     /// `[..], default [v, ..] -> [.., v, ..]`, where `[n, v, ..]` is the shape of the table's values. The elements have
     /// the dtype of the keys, and the result has the dtype of the values. A Rust scalar as `default` takes the dtype of
     /// the values. As TensorFlow's `LookupTableFindV2`. Runs on the host. [`Value::table_lookup`] takes keys and values
-    /// of the graph instead of a table; [`to_graphdef`](crate::interchange) cannot write `lookup`, because a graph does
-    /// not hold the table.
+    /// of the graph instead of a table.
     ///
     /// ```
     /// use shapeflow::{Graph, LookupTable, Tensor};
@@ -171,6 +174,10 @@ struct Lookup(Arc<Rows>);
 impl HostKernel for Lookup {
     fn is_pure(&self) -> bool {
         true
+    }
+
+    fn table(&self) -> Option<[&Tensor; 2]> {
+        self.0.distinct_keys.as_ref().map(|keys| [keys, &self.0.values])
     }
 
     fn run(&self, cx: &mut HostCx<'_>) -> Result<()> {
