@@ -1,9 +1,9 @@
 //! Measures the bandwidth of kernels that move 256 MiB, and compares it with a plain copy of 256 MiB.
 //!
 //! `cargo bench --bench bandwidth` prints one table; an argument filters its rows. Bandwidth is the number of bytes
-//! read and written per second. The plain copy is the C library's, whose stores bypass the caches at this size. The
-//! plain copy runs before each run of a kernel, so that the copy and the kernel find the machine in the same state. The
-//! ratio is the median over the runs of the kernel's bandwidth divided by the copy's.
+//! read and written per second. The plain copy is a function of the C library, whose stores bypass the caches at this
+//! size. The plain copy runs before each run of a kernel, so that the copy and the kernel find the machine in the same
+//! state. The ratio is the median over the runs of the kernel's bandwidth divided by the bandwidth of the copy.
 
 use std::hint::black_box;
 use std::time::Instant;

@@ -22,7 +22,7 @@ fn triangle(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     (one - x.abs()).maximum(zero)
 }
 
-/// The dtype rule of `triangle`: the operand has a float dtype, and the output has the same.
+/// The dtype rule of `triangle`: the operand has a float dtype, and the output has the same dtype.
 fn floats(dtypes: &[DType], _attrs: &Attrs) -> Result<Vec<DType>> {
     match dtypes {
         [dtype] if dtype.is_float() => Ok(vec![*dtype]),

@@ -72,7 +72,7 @@ fn main() -> std::result::Result<(), Box<dyn Error>> {
             "accuracy must be at least 0.96, got {accuracy} for {} images",
             digits.len()
         );
-        assert_eq!(differ, 0, "predictions must equal those of scikit-learn");
+        assert_eq!(differ, 0, "predictions must equal the predictions of scikit-learn");
         assert_eq!(exe.stats().compiles.len(), compiles, "a new batch size must not compile again");
     }
     Ok(())

@@ -23,7 +23,7 @@ pub(crate) fn main() -> Result<()> {
     let member = nearest.one_hot(CLUSTERS, 1.0f32, 0.0f32, 0)?;
     let counts = member.reduce_sum(1)?.expand_dims(1)?;
     let means = member.matmul(points_in)? / counts;
-    // A centre without points stays.
+    // A centre without points keeps its position.
     let next = counts.greater(0.0)?.select(means, centres)?;
     let loss = distances.reduce_min(1)?.reduce_mean(0)?;
     let exe = g.compile([("next", next), ("nearest", nearest), ("loss", loss)])?;

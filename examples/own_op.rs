@@ -1,9 +1,9 @@
-//! An op of two operands that broadcast, from the expression of one element. It fuses with its neighbours.
+//! An op of two operands that broadcast, from the expression of one element. The op fuses with its neighbours.
 
 use shapeflow::expr::{Expr, Index, LowerCx};
 use shapeflow::{DType, Graph, OpDef, Operand, Result, Tensor, Value, shape, shape_fns};
 
-/// Huber's loss of the difference: its square divided by 2 up to 1, and linear from there on.
+/// Huber's loss: half of the square of a difference up to 1, and a linear function of a greater difference.
 static HUBER: OpDef = OpDef::compute("huber", huber)
     .operands(&[Operand::Data("labels"), Operand::Data("predictions")])
     .shape_fn(shape_fns::common::broadcast);

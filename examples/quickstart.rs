@@ -13,7 +13,7 @@ fn main() -> Result<()> {
     let probabilities = scores.softmax(-1)?.named("probabilities");
     println!("The graph, with its shapes:\n\n{g}\n");
 
-    // A mistake is an error at the call that makes it. It leaves the graph unchanged.
+    // A mistake is an error at the call that makes it. The call leaves the graph unchanged.
     let wrong = w.t()?;
     if let Err(error) = x.matmul(wrong) {
         println!("A matmul of shapes that do not match:\n\n{error}\n");

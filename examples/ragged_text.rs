@@ -30,8 +30,8 @@ fn main() -> Result<()> {
     let [vocabulary, ids, counts] = words.flat_values().unique_with_counts()?;
     let weights = counts.cast(DType::F32)?.gather(ids, 0)?.reciprocal()?.expand_dims(1)?;
 
-    // Ids to vectors: `[sentences, (words), WIDTH]`. A trained table takes the place of random vectors, which tell
-    // words apart.
+    // Ids to vectors: `[sentences, (words), WIDTH]`. The vectors are random, so that different
+    // words have different vectors; a table of trained vectors could take their place.
     let table = g.constant([1i64, 2])?.random_normal([vocabulary.dim(0)?, Dim::known(WIDTH)], DType::F32)?;
     let vectors = words.map_flat_values(|_| (table.gather(ids, 0)? * weights).ok())?;
 

@@ -42,7 +42,7 @@ pub(crate) fn main() -> Result<()> {
 
     let features = results.tensor("features")?.to_vec::<f32>()?;
     let column = |number: usize| -> Vec<f32> { features.iter().skip(number).step_by(9).copied().collect() };
-    // 17, 70 and 33 have the mean 40 and the variance 500.67. A missing age counts as past every limit.
+    // 17, 70 and 33 have the mean 40 and the variance 500.67. A missing age counts as an age above every limit.
     let std = (((23.0f32 * 23.0) + 30.0 * 30.0 + 7.0 * 7.0) / 3.0).sqrt();
     for (got, expected) in column(0).iter().zip([-23.0 / std, 0.0, 30.0 / std, -7.0 / std]) {
         assert!((got - expected).abs() < 1e-5, "{got} {expected}");

@@ -10,7 +10,7 @@ fn weights(count: usize) -> Vec<f32> {
     (0..count).map(|i| (i * 7 % 11) as f32 / 5.0 - 1.0).collect()
 }
 
-/// Pads sentences to the longest one. Returns the tokens and the lengths.
+/// Pads sentences to the length of the longest sentence. Returns the tokens and the lengths.
 fn padded(sentences: &[&[i32]]) -> Result<[Tensor; 2]> {
     let longest = sentences.iter().map(|sentence| sentence.len()).max().unwrap_or(0);
     let mut tokens = vec![0i32; sentences.len() * longest];

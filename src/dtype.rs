@@ -125,7 +125,7 @@ pub(crate) fn refuse_with_help<T>(message: String, help: String) -> Result<T> {
 
 /// Returns the common dtype of operands `from..to`, which must be in `class`.
 ///
-/// Operands missing before `to` are no error here: the check of the operand count reports the missing operands.
+/// Operands missing before `to` are not an error here: the check of the operand count reports the missing operands.
 pub(crate) fn common(dtypes: &[DType], from: usize, to: usize, class: Class) -> Result<DType> {
     let Some((&first, rest)) = dtypes.get(from..to.min(dtypes.len())).and_then(<[DType]>::split_first) else {
         return refuse(format!("operand {from} must be given, got {} operands", dtypes.len()));
@@ -193,8 +193,7 @@ pub(crate) fn indices(dtypes: &[DType], from: usize) -> Result<()> {
     let mut parameters = dtypes.iter().enumerate().skip(from);
     match parameters.find(|(_, dtype)| !matches!(dtype, DType::I32 | DType::I64)) {
         Some((operand, other)) => {
-            let message =
-                format!("an index or a parameter must be i32 or i64, got {other} in operand {operand}");
+            let message = format!("the element type must be i32 or i64, got {other} in operand {operand}");
             match other {
                 DType::String => refuse_with_help(message, read_help(operand, DType::I64)),
                 _ => refuse(message).map_err(|error| error.with_casts(vec![(operand, spelled(DType::I64))])),
@@ -256,7 +255,7 @@ rules! {
         number Number, numeric Numeric, float Float, inexact Inexact, integer Integer, boolean Bool, bits Bits,
     ];
     /// Rules of ops with three data operands of the same dtype. The result has this dtype.
-    ternary: 3 operands, |dtype| dtype, [number Number, float Float];
+    ternary: 3 operands, |dtype| dtype, [numeric Numeric, float Float];
     /// Rules of ops with two data operands of the same dtype and a bool result.
     comparison: 2 operands, |_| DType::Bool, [
         equatable_or_string EquatableOrString, number Number, float Float,
@@ -295,7 +294,7 @@ mod tests {
         );
         assert_eq!(
             message(unary::number(&[DType::F32, DType::F32], &none)),
-            "an index or a parameter must be i32 or i64, got f32 in operand 1"
+            "the element type must be i32 or i64, got f32 in operand 1"
         );
         assert_eq!(message(unary::any(&[], &none)), "operand 0 must be given, got 0 operands");
     }

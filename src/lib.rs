@@ -53,7 +53,8 @@ pub use ops::{
 };
 #[cfg(feature = "strings")]
 pub use ops::{
-    CsvOptions, ExampleFeature, ParsedFeature, PrintOptions, PrintSink, string_format, string_join,
+    CsvOptions, ExampleFeature, FeatureList, ParsedFeature, ParsedFeatureList, PrintOptions, PrintSink,
+    string_format, string_join,
 };
 pub use ragged::{
     Encoding, IntoNested, Nested, NestedElement, OwnedElement, RaggedItem, RaggedTensor, RowPartition,

@@ -1545,6 +1545,35 @@ def distribution_cases(out):
                 out.record("StatelessRandomBinomial", {"dtype": dtype}, shape=P([3, 5, 5]), seed=seed, **given)
             given = {"counts": np.float64(50), "probs": np.float64(0.625)}
             out.record("StatelessRandomBinomial", {"dtype": dtype}, shape=P([4]), seed=seed, **given)
+    for seed in seeds:
+        for dtype in (np.float32, np.float64, np.float16):
+            inf = dtype(np.inf)
+            # Numbers from normal, uniform and exponential proposals, with the deciding bound below and above the mean.
+            low = np.array([-2, 0.5, 2, -inf, -inf, -5, -1, 1.25], dtype)
+            high = np.array([1, 0.75, inf, 0.5, -1.5, -4, inf, 40], dtype)
+            given = {"means": dtype(0.25), "stddevs": dtype(0.5), "minvals": low, "maxvals": high}
+            out.record("StatelessParameterizedTruncatedNormal", shape=P([7, 8]), seed=seed, **given)
+            out.record("StatelessParameterizedTruncatedNormal", shape=P([0, 8]), seed=seed, **given)
+            given = {"means": np.array([[0], [3]], dtype), "stddevs": np.array([1, 2, 4], dtype)}
+            given |= {"minvals": dtype(-1), "maxvals": np.array([5], dtype)}
+            out.record("StatelessParameterizedTruncatedNormal", shape=P([2, 2, 2, 3]), seed=seed, **given)
+            given = {"means": dtype(1), "stddevs": dtype(2), "minvals": dtype(-1), "maxvals": dtype(4)}
+            out.record("StatelessParameterizedTruncatedNormal", shape=P([5]), seed=seed, **given)
+            out.record("StatelessParameterizedTruncatedNormal", shape=P([]), seed=seed, **given)
+    for dtype in (np.float32, np.float64, np.float16):
+        given = {"means": dtype(1), "stdevs": dtype(2), "minvals": dtype(-1), "maxvals": dtype(4)}
+        out.record("ParameterizedTruncatedNormal", {"seed": 3, "seed2": 5}, shape=P([50, 5]), **given)
+        high = np.array([5, 7], dtype)
+        given = {"means": np.array([0, 3], dtype), "stdevs": dtype(2), "minvals": np.array([-1], dtype), "maxvals": high}
+        out.record("ParameterizedTruncatedNormal", {"seed": 3, "seed2": 5}, shape=P([2, 3, 2]), **given)
+        out.record("ParameterizedTruncatedNormal", {"seed": 7}, shape=P([2]), **given)
+    for given in (
+        {"means": f32(0), "stddevs": f32(0), "minvals": f32(-1), "maxvals": f32(1)},
+        {"means": f32(0), "stddevs": f32(1), "minvals": f32(1), "maxvals": f32(1)},
+        {"means": f32(0), "stddevs": f32(1), "minvals": f32(-np.inf), "maxvals": f32(np.inf)},
+        {"means": f32(0, 1), "stddevs": f32(1), "minvals": f32(-1), "maxvals": f32(1)},
+    ):
+        out.record("StatelessParameterizedTruncatedNormal", shape=P([3]), seed=seed, **given, error=True)
     out.record("StatelessShuffle", value=i32(1, 2), **(state | {"alg": np.int32(2)}), error=True)
     out.record("StatelessMultinomial", logits=np.zeros((2, 0), np.float32), num_samples=P(5), seed=seed, error=True)
     out.record("StatelessRandomGammaV2", shape=P([2]), seed=seed, alpha=f32(1), error=True)
@@ -1704,31 +1733,28 @@ def numeric(op, inputs):
     return by_attr
 
 
-# Calls that `dtype_cases` leaves out, by op: TensorFlow rounds each step of 16-bit floats, or shapeflow lacks the dtype.
-HALVES = """Elu InvGrad LogSoftmax Qr ReciprocalGrad Selu SeluGrad Sigmoid SigmoidGrad SoftmaxCrossEntropyWithLogits Softplus
-    SoftplusGrad SparseSoftmaxCrossEntropyWithLogits TanhGrad""".split()
-LACKING = {
-    "ClipByValue": "complex64 complex128",
-    "RaggedFillEmptyRowsGrad": "complex64 complex128",
+# Ops that TensorFlow computes in several rounded steps of 16-bit floats. shapeflow rounds once.
+HALVES = """Elu HSVToRGB InvGrad LRN LogSoftmax Qr RGBToHSV ReciprocalGrad Selu SeluGrad Sigmoid SigmoidGrad
+    SoftmaxCrossEntropyWithLogits Softplus SoftplusGrad SparseSoftmaxCrossEntropyWithLogits TanhGrad""".split()
+LEFT_OUT = {
     # TensorFlow's kernel of integers gives 0.
     "Round": "int32 int64",
-    "ScatterNdNonAliasingAdd": "bool",
-    "SparseFillEmptyRowsGrad": "complex64 complex128",
-    "SparseSegmentSum": "int8 int16 int32 int64 uint8 uint16 uint32 uint64",
-    "SparseSegmentSumWithNumSegments": "int8 int16 int32 int64 uint8 uint16 uint32 uint64",
-    "StridedSliceGrad": "qint8 quint8 qint32 float8_e5m2 float8_e4m3fn",
-    "UnsortedSegmentSum": "int16",
+    # TensorFlow reads a threshold of another dtype than the values as if it had the dtype of the values.
+    "SparseAdd": "bfloat16 float16 uint8 uint16 uint32 uint64",
+    # A sum of 0 differs by rounding.
+    "TridiagonalMatMul": "float32",
 }
-# Ops whose calls without rows or with one row have operands that contradict each other, or differ by rounding.
+# Ops whose calls without rows or with one row have operands that contradict each other. Without rows, the results of
+# MatrixSolveLs and of the gradients of sparse segments are memory that no kernel of TensorFlow has written.
 UNCUT = """AccumulateNV2 MatrixSolveLs RaggedGather RaggedTensorToTensor SparseSegmentMeanGrad SparseSegmentSqrtNGrad
     SparseSegmentSumGrad StatelessRandomNormalV2 StatelessRandomUniformFullIntV2 StatelessRandomUniformIntV2
     StatelessRandomUniformV2 StatelessShuffle StatelessTruncatedNormalV2""".split()
 # The greatest length of a line that `dtype_cases` and `size_cases` keep, because there are many.
-SHORT = 600
+SHORT = 800
 
 
 def is_left_out(op, dtype):
-    return op in HALVES and dtype.name in ("float16", "bfloat16") or dtype.name in LACKING.get(op, "").split()
+    return op in HALVES and dtype.name in ("float16", "bfloat16") or dtype.name in LEFT_OUT.get(op, "").split()
 
 
 def has_kernel(op, attr, dtype):
@@ -1767,6 +1793,58 @@ def size_cases(out):
             changed = {name: cut(value) for name, value in inputs.items()}
             if op not in UNCUT:
                 out.attempt(op, attrs, unset, changed)
+
+
+def device_algorithm_cases(out):
+    """Algorithm 3 lets the device choose. The CPU chooses Philox."""
+    key, counter = (value.numpy() for value in tf.raw_ops.StatelessRandomGetKeyCounter(seed=np.array([1, 2])))
+    state = {"key": key, "counter": counter, "alg": np.int32(3)}
+    for op in ("StatelessRandomUniformV2", "StatelessRandomNormalV2", "StatelessTruncatedNormalV2"):
+        out.record(op, {"dtype": tf.float32}, shape=P([5]), **state)
+    out.record("StatelessRandomUniformFullIntV2", {"dtype": tf.int64}, shape=P([5]), **state)
+    out.record("StatelessRandomUniformIntV2", shape=P([5]), **state, minval=np.int32(-3), maxval=np.int32(9))
+    out.record("StatelessShuffle", value=i32(*range(9)), **state)
+    out.record("StatelessRandomGammaV3", shape=P([4]), **state, alpha=np.float32(3.5))
+
+
+def small_dtype_cases(out):
+    """Records small calls of ops with dtypes for which `dtype_cases` makes long lines."""
+    half, brain = np.float16, tf.bfloat16.as_numpy_dtype
+    numbers = np.array([1 + 2j, -3 + 0.5j, 0.25 - 4j, 2 + 2j, -1 - 1j, 5 + 0j])
+    for dtype in (np.complex64, np.complex128):
+        z = numbers.astype(dtype)
+        for low, high in ((-1 - 1j, 1 + 2j), (0, 4), (2 + 0j, 2 + 1j)):
+            out.record("ClipByValue", t=z, clip_value_min=dtype(low), clip_value_max=dtype(high))
+        out.record("SparseFillEmptyRowsGrad", reverse_index_map=np.array([4, 0, 1]), grad_values=z)
+        out.record("RaggedFillEmptyRowsGrad", reverse_index_map=np.array([4, 0, 1]), grad_values=z)
+    for dtype in (np.complex64, np.complex128, half, brain):
+        z = (numbers if np.dtype(dtype).kind == "c" else numbers.real).astype(dtype)
+        for mode in ("REFLECT", "SYMMETRIC"):
+            out.record("MirrorPadGrad", {"mode": mode}, input=z.reshape(2, 3)[:1], paddings=P([[0, 0], [0, 1]]))
+        cells = {"a_indices": np.array([[0, 1], [1, 0], [1, 1]]), "a_values": z[:3], "a_shape": np.array([2, 2])}
+        for attrs in ({}, {"adjoint_a": True}, {"adjoint_b": True}):
+            out.record("SparseTensorDenseMatMul", attrs, b=z[2:].reshape(2, 2), **cells)
+    integers = np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64
+    for dtype in integers:
+        x = np.array([[100, 3], [77, 5], [120, 1]], dtype)
+        rows = {"indices": i32(0, 2, 1, 2), "segment_ids": i32(0, 0, 2, 2)}
+        out.record("SparseSegmentSum", data=x, **rows)
+        out.record("SparseSegmentSumWithNumSegments", data=x, num_segments=P(4), **rows)
+    for dtype in (half, brain):
+        dy = np.array([[1.1, -2.3], [0.7, 3.9]], np.float32).astype(dtype)
+        rows = {"indices": i32(0, 2, 2, 1), "segment_ids": i32(0, 0, 0, 1)}
+        for op in ("SparseSegmentSumGrad", "SparseSegmentMeanGrad", "SparseSegmentSqrtNGrad"):
+            out.record(op, grad=dy, output_dim0=P(4), **rows)
+    ids = {"segment_ids": np.array([2, 0, -1, 2], np.int16), "num_segments": P(3)}
+    out.record("UnsortedSegmentSum", data=np.arange(2, 10, dtype=np.float32).reshape(4, 2), **ids)
+    out.record("UnsortedSegmentSum", data=i32(4, 3, 5, 7), **ids | {"num_segments": P(2)}, error=True)
+    flags = np.array([True, False, False, True])
+    places = {"indices": np.array([[1], [3], [1]]), "updates": np.array([True, False, False])}
+    out.record("ScatterNdNonAliasingAdd", input=flags, **places)
+    slices = {"shape": P([5]), "begin": P([1]), "end": P([5]), "strides": P([2])}
+    for dtype in map(tf.as_dtype, "qint8 quint8 qint32 float8_e5m2 float8_e4m3fn string bool complex64".split()):
+        dy = np.array([b"a", b"bc"], object) if dtype == tf.string else converted(f32(3, 7), dtype)
+        out.record("StridedSliceGrad", dy=dy, **slices)
 
 
 FAMILIES = (
@@ -1817,6 +1895,8 @@ FAMILIES = (
     further_spelling_cases,
     dtype_cases,
     size_cases,
+    device_algorithm_cases,
+    small_dtype_cases,
 )
 
 

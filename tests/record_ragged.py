@@ -10,6 +10,31 @@ length of each uniform partition, else null; `sizes` are the sizes of the flat v
 case: [op, arguments, number of the input, result]. A result is {"list": nested lists, "shape": sizes} or {"error": class}.
 A result whose dtype is not f64 has its "dtype" too. A ragged size is null. A float that is not finite is the string "nan", "inf", or "-inf".
 
+The ops are those of these tests of TensorFlow, in tensorflow/python/ops/ragged:
+- ragged_batch_gather_op_test, ragged_gather_nd_op_test, ragged_gather_op_test, ragged_getitem_test;
+- ragged_bincount_ops_test, ragged_dynamic_partition_op_test, ragged_segment_op_test;
+- ragged_boolean_mask_op_test, ragged_where_op_test;
+- ragged_concat_op_test, ragged_expand_dims_op_test, ragged_reverse_op_test, ragged_split_op_test,
+  ragged_squeeze_op_test, ragged_stack_op_test, ragged_tile_op_test;
+- ragged_dispatch_test and ragged_operators_test: some elementwise ops, because all of them run on the flat values;
+- ragged_from_tensor_op_test, ragged_from_sparse_op_test, ragged_to_sparse_op_test, ragged_to_tensor_op_test;
+- ragged_math_ops_test, ragged_matmul_op_test, ragged_one_hot_op_test, ragged_reduce_op_test;
+- ragged_merge_dims_op_test, ragged_range_op_test, ragged_rank_op_test, ragged_row_lengths_op_test,
+  ragged_row_splits_to_segment_ids_op_test, ragged_segment_ids_to_row_splits_op_test, ragged_size_op_test,
+  ragged_tensor_bounding_shape_op_test, ragged_tensor_test, row_partition_test.
+
+These tests of TensorFlow are left out:
+- convert_to_tensor_or_ragged_tensor_op_test, ragged_const_op_test, ragged_constant_value_op_test, ragged_eager_test,
+  ragged_factory_ops_test, ragged_placeholder_op_test, ragged_print_op_test, ragged_tensor_supported_values_test,
+  ragged_util_test: Python conversions, which Rust's types replace;
+- dynamic_ragged_shape_test, ragged_tensor_shape_test: classes of shapes, which the dimensions of a graph replace;
+- ragged_bitcast_op_test, ragged_map_flat_values_op_test, ragged_map_fn_op_test: calls of a function on flat values or
+  on rows, which tests compare with loops;
+- ragged_cross_op_test, ragged_fill_empty_rows_op_test: their kernels are among the imported graphs of
+  record_imports.py;
+- ragged_resize_image_op_test: images of different sizes are resized by a map over the rows;
+- string_ngrams_op_test, strings_reduce_join_op_test: string ops, which record_strings.py records.
+
 These cases are left out, because ours differ on purpose:
 - max and min of an empty row beside rows with infinities: TensorFlow's result of a row of -inf is the lowest number;
 - variance: TensorFlow computes E[x*x] - E[x]*E[x]; the test compares with a tolerance;
@@ -299,6 +324,42 @@ def axes(x):
         yield "gather_deep", [deep], lambda: tf.gather(x, indices, axis=2, batch_dims=2)
 
 
+def matrices(x):
+    """Yields further cases: products of matrices of other dtypes, which are cast to f64."""
+    if x.shape.rank != 3:
+        return
+    for dtype in (tf.float32, tf.float16, tf.bfloat16, tf.int32, tf.int64):
+        y = tf.cast(x * 2.0, dtype)
+        yield "matmul_of", [dtype.name], lambda y=y: tf.cast(tf.matmul(y, y, transpose_b=True), tf.float64)
+    for dtype in (tf.complex64, tf.complex128):
+        y = tf.cast(x, dtype) * tf.constant(1 - 2j, dtype)
+        for part in (tf.math.real, tf.math.imag):
+            yield "matmul_of", [dtype.name, part.__name__], lambda y=y, part=part: tf.cast(
+                tf.ragged.map_flat_values(part, tf.matmul(y, y, transpose_b=True)), tf.float64
+            )
+    if x.ragged_rank == 1:
+        weights = np.arange(x.shape[2] * 3, dtype=np.float64).reshape(-1, 3)
+        yield "matmul_weights", [], lambda: tf.ragged.map_flat_values(tf.matmul, x, weights)
+
+
+def encodings(x):
+    """Yields further cases: ops on the encodings of rows."""
+    yield "size", [], lambda: tf.size(x, out_type=tf.int64)
+    yield "rank", [], lambda: tf.rank(x)
+    yield "segment_ids", [], lambda: tf.ragged.row_splits_to_segment_ids(x.row_splits)
+    yield "splits_of_ids", [], lambda: tf.ragged.segment_ids_to_row_splits(x.value_rowids(), x.nrows())
+    yield "sparse_indices", [], lambda: x.to_sparse().indices
+    yield "sparse_shape", [], lambda: x.to_sparse().dense_shape
+    if x.shape.rank == 2:
+        yield "from_sparse", [], lambda: tf.RaggedTensor.from_sparse(x.to_sparse())
+    for delta in (1, -2):
+        yield "range", [delta], lambda d=delta: tf.ragged.range(x.row_starts(), x.row_limits() * 2 - 3, d)
+    ids = [i * 2 % 3 for i in range(len(x.to_list()))]
+    for how in ("sum", "prod", "max", "min", "mean", "sqrt_n"):
+        function = getattr(tf.math, f"unsorted_segment_{how}")
+        yield f"segment_{how}", ids, lambda f=function: f(x, tf.constant(ids, tf.int64), 4)
+
+
 def main():
     made = inputs()
     lines = []
@@ -311,7 +372,7 @@ def main():
         flat = x.flat_values.numpy()
         lines.append({"splits": splits, "uniform": uniform, "sizes": list(flat.shape), "flat": flat.reshape(-1).tolist()})
     counts = {}
-    for generators in ((cases, selections), (constructions,), (axes,)):
+    for generators in ((cases, selections, axes), (constructions,), (matrices, encodings)):
         for index, x in enumerate(made):
             for op, arguments, function in itertools.chain(*(generator(x) for generator in generators)):
                 try:

@@ -12,6 +12,7 @@ differ on purpose:
 - Substr of a string that is not UTF-8 by characters, from a position behind its last character.
 """
 
+import base64
 from pathlib import Path
 
 from record_imports import P, f32, i32, record
@@ -381,18 +382,19 @@ def csv_cases(out):
     out.record("DecodeCSV", {"select_cols": [1]}, records=s("a,b,c,d"), record_defaults=texts, error=True)
 
 
+def feature(values):
+    """Returns a feature; one that is None has no list."""
+    if values is None:
+        return tf.train.Feature()
+    if values and isinstance(values[0], bytes):
+        return tf.train.Feature(bytes_list=tf.train.BytesList(value=values))
+    if values and isinstance(values[0], float):
+        return tf.train.Feature(float_list=tf.train.FloatList(value=values))
+    return tf.train.Feature(int64_list=tf.train.Int64List(value=values))
+
+
 def example(**features):
-    """Returns a serialized example; a feature that is None has no list."""
-
-    def feature(values):
-        if values is None:
-            return tf.train.Feature()
-        if values and isinstance(values[0], bytes):
-            return tf.train.Feature(bytes_list=tf.train.BytesList(value=values))
-        if values and isinstance(values[0], float):
-            return tf.train.Feature(float_list=tf.train.FloatList(value=values))
-        return tf.train.Feature(int64_list=tf.train.Int64List(value=values))
-
+    """Returns a serialized example."""
     features = tf.train.Features(feature={key: feature(values) for key, values in features.items()})
     return tf.train.Example(features=features).SerializeToString(deterministic=True)
 
@@ -450,9 +452,200 @@ def example_cases(out):
         out.record("ParseSingleExample", single, serialized=scalar(message), dense_defaults=[f32(1, 2)])
 
 
+def sequence(context, lists):
+    """Returns a serialized example of a context and feature lists."""
+    context = tf.train.Features(feature={key: feature(values) for key, values in context.items()})
+    rows = {key: tf.train.FeatureList(feature=[feature(row) for row in rows]) for key, rows in lists.items()}
+    lists = tf.train.FeatureLists(feature_list=rows)
+    return tf.train.SequenceExample(context=context, feature_lists=lists).SerializeToString(deterministic=True)
+
+
+def sequence_cases(out):
+    """Records parsers of sequence examples.
+
+    The row splits of one example outside a batch are left out: TensorFlow leaves this scalar uninitialized.
+    """
+    first = sequence(
+        {"a": [1, -2], "b": [b"x", b""], "f": [1.5]},
+        {"l": [[1, 2], [3, 4]], "r": [[], [5], None, [6, 7, 8]], "s": [[b"p"], [b"q\0", b"\xff"]], "f": [[0.5], [1.0]]},
+    )
+    second = sequence({"b": [b"y"], "a": [1 << 60, 7]}, {"l": [[9, 10]], "r": [], "s": [[b"long" * 20]], "f": [[2.0]], "z": [[1]]})
+    # Numbers one by one instead of packed: the context {"a": [7, 8]} and the feature list {"l": [[1, 2], [3, 4]]}.
+    plain = bytes.fromhex("0a0d0a0b0a016112061a0408070808" "12170a150a016c12100a061a04080108020a061a0408030804")
+    batches = [s(first, second), s(second, b"", first), s(plain, plain), s()]
+    int64, string, float32, shape = tf.int64, tf.string, tf.float32, tf.TensorShape
+
+    def batch_case(serialized, context=({}, {}, {}), lists=({}, {}, {}), error=False):
+        """Records a call. The dicts have the features by key, of the kinds sparse, dense and ragged."""
+        attrs, given = {}, {"serialized": serialized, "debug_name": s()}
+        for prefix, (sparse, dense, ragged) in (("context_", context), ("feature_list_", lists)):
+            for kind, features in (("sparse", sparse), ("dense", dense), ("ragged", ragged)):
+                given[f"{prefix}{kind}_keys"] = s(*features)
+            attrs[f"N{prefix}sparse"] = len(sparse)
+            attrs[f"{prefix}sparse_types"] = list(sparse.values())
+            attrs[f"{prefix}dense_shapes"] = [shape(entry[1]) for entry in dense.values()]
+            attrs[f"{prefix}ragged_value_types"] = [dtype for dtype, _ in ragged.values()]
+            attrs[f"{prefix}ragged_split_types"] = [splits for _, splits in ragged.values()]
+        attrs["Nfeature_list_dense"] = len(lists[1])
+        attrs["feature_list_dense_types"] = [dtype for dtype, *_ in lists[1].values()]
+        given["feature_list_dense_missing_assumed_empty"] = np.array([entry[2] for entry in lists[1].values()], bool)
+        given["context_dense_defaults"] = [entry[0] for entry in context[1].values()]
+        out.record("ParseSequenceExampleV2", attrs, **given, error=error)
+
+    def keyed_cases(serialized, context=({}, {}), lists=({}, {}), error=False):
+        """Records the two ops without ragged features, the second one for one example."""
+        attrs = {"context_sparse_types": list(context[0].values()), "feature_list_sparse_types": list(lists[0].values())}
+        attrs["context_dense_shapes"] = [shape(size) for _, size in context[1].values()]
+        attrs["feature_list_dense_shapes"] = [shape(entry[1]) for entry in lists[1].values()]
+        attrs["feature_list_dense_types"] = [entry[0] for entry in lists[1].values()]
+        missing = [key for key, entry in lists[1].items() if entry[2]]
+        defaults = [default for default, _ in context[1].values()]
+        keys = {"context_sparse_keys": context[0], "context_dense_keys": context[1]}
+        keys |= {"feature_list_sparse_keys": lists[0], "feature_list_dense_keys": lists[1]}
+        counts = {"Ncontext_sparse": len(context[0]), "Ncontext_dense": len(context[1])}
+        counts |= {"Nfeature_list_sparse": len(lists[0]), "Nfeature_list_dense": len(lists[1])}
+        of_attrs = attrs | counts | {name: list(value) for name, value in keys.items()}
+        of_attrs["feature_list_dense_missing_assumed_empty"] = missing
+        given = {"serialized": serialized, "debug_name": s(), "context_dense_defaults": defaults}
+        out.record("ParseSequenceExample", of_attrs, **given, error=error)
+        if serialized.size == 1:
+            given = {"serialized": scalar(serialized.reshape(-1)[0]), "debug_name": scalar(""), "context_dense_defaults": defaults}
+            given["feature_list_dense_missing_assumed_empty"] = s(*missing)
+            given |= {name: [scalar(key) for key in value] for name, value in keys.items()}
+            out.record("ParseSingleSequenceExample", attrs, **given, error=error)
+
+    pair, texts = {"a": (np.array([8, 9], np.int64), [2])}, {"b": string, "none": float32}
+    rows = {"l": (int64, [2], True), "f": (float32, [], True)}
+    for serialized in batches:
+        ragged = {"f": (float32, tf.int32), "none2": (float32, int64)}, {"r": (int64, int64), "s2": (string, tf.int32)}
+        batch_case(serialized, ({"b": string}, pair, ragged[0]), ({"s": string}, rows, ragged[1]))
+        batch_case(serialized, lists=({"r": int64, "s": string}, {}, {}))
+        keyed_cases(serialized, (texts, pair), ({"r": int64, "s": string}, rows))
+    keyed_cases(s(first), (texts, pair), ({"r": int64, "s": string}, rows))
+    keyed_cases(s(first), ({"b": string}, pair), ({"r": int64, "s": string}, rows))
+    keyed_cases(s(sequence({}, {})), (texts, pair), ({"r": int64, "s": string}, rows))
+    batch_case(scalar(first), (texts, pair, {}), ({"r": int64}, rows, {}))
+    none = np.array([], np.int64)
+    for serialized, context, lists, fails in (
+        (s(first), {"a": (none, [2])}, {}, False),
+        (s(sequence({}, {})), {"a": (none, [2])}, {}, True),
+        (s(first), {"a": (none, [3])}, {}, True),
+        (s(first), {"a": (none, [2, 1])}, {}, False),
+        (s(first), {"a": (np.array([7], np.int64), [2])}, {}, True),
+        (s(first), {"f": (none, [])}, {}, True),
+        (s(first), {}, {"l": (int64, [2], False)}, False),
+        (s(first), {}, {"l": (int64, [2, 1], False)}, False),
+        (s(first), {}, {"l": (int64, [], False)}, True),
+        (s(first), {}, {"l": (float32, [2], False)}, True),
+        (s(first), {}, {"r": (int64, [], False)}, True),
+        (s(first), {}, {"z": (int64, [], False)}, True),
+        (s(first), {}, {"z": (int64, [3], True)}, False),
+        (s(sequence({}, {"l": []})), {}, {"l": (int64, [2], False)}, False),
+    ):
+        batch_case(serialized, ({}, context, {}), ({}, lists, {}), error=fails)
+        keyed_cases(serialized, ({}, context), ({}, lists), error=fails)
+    batch_case(s(first), ({"a": float32}, {}, {}), error=True)
+    batch_case(s(first), lists=({"r": float32}, {}, {}), error=True)
+    batch_case(s(first, first[:-1]), ({"a": int64}, {}, {}), error=True)
+    batch_case(of([first], (1, 1)), ({"a": int64}, {}, {}), error=True)
+
+
+AWKWARD = s("", "a", b"\0", b"x\0y", b"\xff\xfe", b"caf\xc3", "é" * 40, bytes(range(0, 256, 3)))
+
+
+def awkward_cases(out):
+    """Records every op that takes strings on empty ones, long ones, ones with zeros and ones that are not UTF-8."""
+    column, row = AWKWARD.reshape(-1, 1), AWKWARD.reshape(1, -1)
+    reverse, count = AWKWARD[::-1].copy(), AWKWARD.size
+    out.record("Add", x=column, y=row)
+    for op in ("Equal", "NotEqual"):
+        out.record(op, x=column, y=row)
+    out.record("StringJoin", {"separator": "\0"}, inputs=[AWKWARD, reverse])
+    out.record("ReduceJoin", {"separator": ", "}, inputs=row, reduction_indices=P([1]))
+    ids = i32(0, 1, 0, 1, 2, 2, 3, 3)
+    out.record("UnsortedSegmentJoin", {"separator": "|"}, inputs=AWKWARD, segment_ids=ids, num_segments=P(4))
+    for attrs in ({}, {"width": 9}, {"width": 9, "fill": "-"}):
+        out.record("AsString", attrs, input=AWKWARD)
+    out.record("StringFormat", {"template": "<%s>", "summarize": -1}, inputs=[AWKWARD])
+    for pos, length in ((0, 2), (0, 999), (-1, 1)):
+        out.record("Substr", input=AWKWARD[3:], pos=np.int32(pos), len=np.int32(length))
+    out.record("Substr", input=AWKWARD, pos=np.int32(2), len=np.int32(1), error=True)
+    for sep in ("", "\0", "\xff".encode("latin1"), "a"):
+        for maxsplit in (-1, 1):
+            out.record("StringSplitV2", {"maxsplit": maxsplit}, input=AWKWARD, sep=scalar(sep))
+    for delimiter in ("", "\0", b"\xff\0", "a"):
+        for skip in (False, True):
+            out.record("StringSplit", {"skip_empty": skip}, input=AWKWARD, delimiter=scalar(delimiter))
+    attrs = {"separator": "\0", "ngram_widths": [2, 3], "left_pad": "<", "right_pad": ">", "pad_width": 1}
+    attrs |= {"preserve_short_sequences": False}
+    out.record("StringNGrams", attrs, data=AWKWARD, data_splits=i64(0, 2, 5, 8))
+    for pattern, rewrite in (("a", "<\\0>"), ("x", ""), ("^", "é"), ("é+", "e")):
+        given = {"pattern": scalar(pattern), "rewrite": scalar(rewrite)}
+        out.record("RegexReplace", input=AWKWARD, **given)
+        attrs = {"pattern": pattern, "rewrite": rewrite}
+        out.record("StaticRegexReplace", attrs, input=AWKWARD)
+    for pattern in ("", "a?", ".*", "é*", "x.y"):
+        out.record("RegexFullMatch", input=AWKWARD, pattern=scalar(pattern))
+        out.record("StaticRegexFullMatch", {"pattern": pattern}, input=AWKWARD)
+    for text, fails in (("", True), (b"1\0", True), (b"\xff", True), ("0" * 100 + "7", False), ("7" + " " * 100, False)):
+        for dtype in (tf.float32, tf.float64, tf.int32, tf.int64):
+            out.record("StringToNumber", {"out_type": dtype}, string_tensor=s(text), error=fails)
+    encoded = [base64.urlsafe_b64encode(value) for value in AWKWARD]
+    out.record("DecodeBase64", input=s(*encoded))
+    out.record("DecodeBase64", input=s(*(text.rstrip(b"=") for text in encoded)))
+    for text in (b"\0", b"YQ\xff", b"YWJj" * 50 + b"Y"):
+        out.record("DecodeBase64", input=s(text), error=True)
+    quoted = [b'"' + value.replace(b'"', b'""') + b'",' + str(number).encode() for number, value in enumerate(AWKWARD)]
+    out.record("DecodeCSV", records=s(*quoted), record_defaults=[s("none"), i32(0)])
+    out.record("DecodeCSV", records=s(b"\xff", b"\0x", "", "é" * 40)[[0, 1, 3]], record_defaults=[s(b"\0")])
+    for dtype in (tf.uint8, tf.int16, tf.float64):
+        out.record("DecodeRaw", {"out_type": dtype}, bytes=s(LONG, LONG[::-1]))
+        length = {"input_bytes": AWKWARD, "fixed_length": P(96)}
+        out.record("DecodePaddedRaw", {"out_type": dtype}, **length)
+    for encoding in ("UTF-8", "ISO-8859-1", "US-ASCII"):
+        for errors in ("replace", "ignore"):
+            attrs = {"input_encoding": encoding, "errors": errors}
+            for op in ("UnicodeDecode", "UnicodeDecodeWithOffsets"):
+                out.record(op, attrs, input=AWKWARD)
+            out.record("UnicodeTranscode", attrs | {"output_encoding": "UTF-16-BE"}, input=AWKWARD)
+    twice = np.concatenate([AWKWARD, reverse[:5]])
+    out.record("Unique", x=twice)
+    out.record("UniqueWithCounts", x=twice)
+    for op in ("UniqueV2", "UniqueWithCountsV2"):
+        out.record(op, x=twice, axis=P([0]))
+    out.record("ListDiff", x=twice, y=AWKWARD[2:5])
+    for name in ("a-b", "b-a", "intersection", "union"):
+        out.record("DenseToDenseSetOperation", {"set_operation": name}, set1=row[:, :6], set2=row[:, 3:])
+    cells = np.array([[number // 3, number % 3] for number in range(count)])
+    sparse = {"indices": cells, "values": AWKWARD, "shape": i64(3, 3)}
+    out.record("SetSize", set_indices=cells, set_values=AWKWARD, set_shape=i64(3, 3))
+    out.record("SparseToDense", sparse_indices=cells, output_shape=P([3, 3], np.int64), sparse_values=AWKWARD, default_value=scalar(b"\xff\0"))
+    out.record("SparseSlice", **sparse, start=i64(1, 0), size=i64(2, 2))
+    out.record("SparseSplit", {"num_split": 2}, split_dim=P(1, np.int64), **sparse)
+    doubled = {name: [value, value[::-1].copy() if name == "values" else value] for name, value in sparse.items()}
+    out.record("SparseConcat", {"concat_dim": 1}, indices=doubled["indices"], values=doubled["values"], shapes=doubled["shape"])
+    hollow = {"indices": cells * np.array([2, 1]), "values": AWKWARD, "dense_shape": i64(6, 3)}
+    out.record("SparseFillEmptyRows", **hollow, default_value=scalar(b"\0"))
+    given = {"value_rowids": i64(0, 0, 2, 2, 2, 5, 5, 6), "values": AWKWARD, "nrows": P(8, np.int64)}
+    out.record("RaggedFillEmptyRows", **given, default_value=scalar(LONG))
+    given = {"hypothesis_indices": cells, "hypothesis_values": AWKWARD, "hypothesis_shape": i64(3, 3)}
+    given |= {"truth_indices": cells, "truth_values": reverse, "truth_shape": i64(3, 3)}
+    out.record("EditDistance", **given)
+    crossed = {"hashed_output": True, "num_buckets": 1000, "hash_key": 7, "out_type": tf.int64, "internal_type": tf.string}
+    for attrs in (crossed, crossed | {"hashed_output": False, "num_buckets": 0, "out_type": tf.string}):
+        out.record("SparseCross", attrs, indices=[cells], values=[AWKWARD], shapes=[i64(3, 3)], dense_inputs=[AWKWARD[:3].reshape(3, 1)])
+    key, counter = (value.numpy() for value in tf.raw_ops.StatelessRandomGetKeyCounter(seed=[1, 2]))
+    out.record("StatelessShuffle", value=AWKWARD, key=key, counter=counter, alg=np.int32(1))
+    out.record("GatherV2", params=AWKWARD, indices=i32(7, 0, 4), axis=P(0))
+    out.record("ConcatV2", values=[AWKWARD, reverse], axis=P(0))
+    out.record("Tile", input=AWKWARD, multiples=P([2]))
+    out.record("Transpose", x=np.stack([AWKWARD, reverse]), perm=P([1, 0]))
+    out.record("SelectV2", condition=np.array([True, False] * 4), t=AWKWARD, e=reverse)
+
+
 FAMILIES = (
     text_cases, join_cases, substr_cases, split_cases, regex_cases, hash_cases, number_cases, format_cases, raw_cases,
-    unicode_cases, byte_cases, csv_cases, example_cases,
+    unicode_cases, byte_cases, csv_cases, example_cases, sequence_cases, awkward_cases,
 )
 
 if __name__ == "__main__":

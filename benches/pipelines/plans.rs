@@ -19,7 +19,7 @@ const ROUNDS: usize = 40;
 ///
 /// - `new_us`: the sizes are new.
 /// - `kept_us`: the plans are kept.
-/// - `forgotten_us`: the executable keeps fewer plans than there are sizes, so that every run makes its plan anew.
+/// - `forgotten_us`: the executable keeps fewer plans than there are sizes, so that every run makes a new plan.
 ///
 /// # Errors
 /// A run fails.

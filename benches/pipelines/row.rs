@@ -46,7 +46,7 @@ const DATA_DEPENDENT: &[&str] = &[
     "ragged to_tensor",
 ];
 
-/// Cases whose kernels take less time than a call. They are measured for each way to call.
+/// Cases whose kernels take less time than a call. These cases are measured for each way to call.
 const CALLS: &[&str] = &["10 ops, scalar", "10 ops, 8 elements", "relu(a*x+b) 4 KiB"];
 
 /// Cases whose time to the first result is measured.

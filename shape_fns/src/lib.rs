@@ -5,9 +5,9 @@
 //! conditions ([`Guard`]) that must be checked when sizes are known.
 //!
 //! A shape function ([`ShapeFn`]) reads the operands and attributes of one op from an [`InferenceContext`] and sets the
-//! shapes of the outputs. It also tracks the elements of integer tensors of at most [`PartialElements::MAX`] elements,
-//! so that shapes computed from shapes stay known. [`lookup`] finds the shape function of a TensorFlow op type. The
-//! modules group shape functions by family.
+//! shapes of the outputs. The function also tracks the elements of integer tensors of at most [`PartialElements::MAX`]
+//! elements, so that shapes computed from shapes stay known. [`lookup`] finds the shape function of a TensorFlow op
+//! type. The modules group shape functions by family.
 //!
 //! ```
 //! use shapeflow_shape_fns::{Attrs, DType, DimTable, InferenceContext, OperandInfo, lookup, shape};

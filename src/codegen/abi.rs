@@ -41,9 +41,9 @@ pub(crate) const SLOT_INNER: usize = 2;
 /// The index of the first loop's stride among a slot's words.
 pub(crate) const SLOT_LOOPS: usize = 3;
 
-/// A compiled kernel. It reports failed checks through its arguments and never unwinds.
+/// A compiled kernel. The kernel reports failed checks through its arguments and never unwinds.
 #[cfg(target_arch = "x86_64")]
 pub(crate) type KernelFn = unsafe extern "sysv64" fn(*const KernelArgs);
-/// A compiled kernel. It reports failed checks through its arguments and never unwinds.
+/// A compiled kernel. The kernel reports failed checks through its arguments and never unwinds.
 #[cfg(not(target_arch = "x86_64"))]
 pub(crate) type KernelFn = unsafe extern "C" fn(*const KernelArgs);

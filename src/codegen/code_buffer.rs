@@ -45,7 +45,7 @@ pub(super) fn tell_perf(functions: impl Iterator<Item = (*const u8, usize)>) {
     let path = format!("/tmp/perf-{}.map", std::process::id());
     let Ok(mut map) = std::fs::OpenOptions::new().create(true).append(true).open(path) else { return };
     for (number, (address, size)) in functions.enumerate() {
-        // A profile without names is still useful, so a failed write is no error.
+        // A profile without names is still useful, so a failed write is not an error.
         let _ = writeln!(map, "{:x} {size:x} kernel_{number}", address as usize);
     }
 }

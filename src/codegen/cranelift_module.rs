@@ -23,7 +23,7 @@ struct OwnedModule(ManuallyDrop<JITModule>);
 impl Drop for OwnedModule {
     fn drop(&mut self) {
         // SAFETY: the module is taken once, here. Only `CodeModule`, which owns this module, holds pointers into its
-        // memory, and it lends them for the length of a call.
+        // memory, and `CodeModule` lends these pointers for the length of a call.
         unsafe { ManuallyDrop::take(&mut self.0).free_memory() }
     }
 }

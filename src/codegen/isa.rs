@@ -27,7 +27,7 @@ impl Isa {
     /// `avx512`), or the widest set that this processor has. The process reads the variable once.
     ///
     /// # Errors
-    /// The variable names no instruction set, or one that the processor lacks.
+    /// The variable names no instruction set, or an instruction set that the processor lacks.
     pub fn of_host() -> Result<Isa> {
         static HOST: OnceLock<std::result::Result<Isa, String>> = OnceLock::new();
         let host = HOST.get_or_init(|| match std::env::var(VARIABLE) {

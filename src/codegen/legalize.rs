@@ -2,7 +2,8 @@
 //!
 //! - In: an operation with its dtypes.
 //! - Out: a decision as data: wrap or round the result, which NaN rule applies, signed or unsigned, limits.
-//! - Callers: `clif` and `simd`. Each turns the decision into its own instructions, so that results have the same bits.
+//! - Callers: `clif` and `simd`. Each emitter turns the decision into its own instructions, so that results have the
+//!   same bits.
 //! - Absent: instructions of any processor.
 
 use shapeflow_shape_fns::DType;

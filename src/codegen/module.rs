@@ -111,7 +111,7 @@ impl Jit {
         let (location, size, emitted) = match self.isa.wide().map(|isa| simd::emit(code, isa)) {
             Some(Ok(function)) => {
                 let offset = self.bytes.len().next_multiple_of(simd::ALIGN);
-                // The gap before an aligned function never runs. Its bytes are `int3`, which traps.
+                // The gap before an aligned function never runs. The bytes of the gap are `int3`, which traps.
                 self.bytes.resize(offset, 0xcc);
                 self.bytes.extend_from_slice(&function);
                 (Location::Bytes(offset), function.len(), Emitted { isa: self.isa, reason: None })
@@ -229,7 +229,7 @@ impl CodeModule {
     pub(super) fn bytes(&self, f: FuncIndex) -> &[u8] {
         let index = f.0 as usize;
         let start = self.entries[index] as *const u8;
-        // SAFETY: the function has `size` bytes at `start`. They stay readable as long as the module, and nothing
+        // SAFETY: the function has `size` bytes at `start`. The bytes stay readable as long as the module, and nothing
         // writes to finished code.
         unsafe { std::slice::from_raw_parts(start, self.functions[index].size) }
     }

@@ -16,8 +16,8 @@ pub enum Backend {
     /// Machine code, which is emitted when the graph is compiled.
     #[default]
     Jit,
-    /// The interpreter of expressions. It is slow. It runs where executable memory is refused, and it is the
-    /// reference for tests of machine code.
+    /// The interpreter of expressions, which is slow. The interpreter runs where executable memory is refused, and is
+    /// the reference for tests of machine code.
     Interpreter,
 }
 

@@ -16,10 +16,10 @@ use crate::graph::{GraphData, NodeIx, ValueIx};
 use crate::lower::kernel::BufferIx;
 use crate::lower::program::{Content, Program, Step, lower};
 
-/// A compiled graph. All its ranks and structure parameters are known. It is immutable.
+/// A compiled graph, which is immutable. All ranks and structure parameters of the graph are known.
 pub(crate) struct CompiledProgram {
-    /// A number that is unique in this process. It is part of a kernel's name in traces, and tells a thread whether its
-    /// last plan belongs to this program.
+    /// A number that is unique in this process. The number is part of a kernel's name in traces, and tells a thread
+    /// whether its last plan belongs to this program.
     pub number: u64,
     pub graph: Arc<GraphData>,
     pub lowered: Program,
@@ -27,19 +27,19 @@ pub(crate) struct CompiledProgram {
     pub code: Option<KernelCode>,
     /// Inputs and constants that some step reads or that are results.
     pub given: Vec<(BufferIx, Content)>,
-    /// By buffer: the number of the first output whose elements are in this buffer, if there is one.
+    /// For each buffer: the number of the first output whose elements are in this buffer, if there is one.
     pub output_of: Vec<Option<usize>>,
-    /// By output: the first output that shares its memory.
+    /// For each output: the first output that shares its memory.
     pub first_output_with_bytes: Vec<usize>,
     /// The partial dims of the graph, each with the node whose shape function made it. A dim is partial if it has no
     /// value for some values of its symbols, such as sizes that do not broadcast. A later equality may replace a
     /// partial dim by a simpler one, so a run evaluates the original form to find such values.
     pub partial: Vec<(Dim, NodeIx)>,
-    /// By buffer: the last step that accesses its bytes. The entry of a buffer that shares another buffer's bytes has
-    /// no meaning.
+    /// For each buffer: the last step that accesses its bytes. The entry of a buffer that shares another buffer's bytes
+    /// has no meaning.
     last_use: Vec<usize>,
-    /// By buffer: whether its bytes live to the end of a run, because a result consists of them, or the run reads the
-    /// values of symbols from them. The entry of a buffer that shares another buffer's bytes has no meaning.
+    /// For each buffer: whether its bytes live to the end of a run, because a result consists of them, or the run reads
+    /// the values of symbols from them. The entry of a buffer that shares another buffer's bytes has no meaning.
     kept: Vec<bool>,
     /// The trace of the program's runs, if the options ask for a trace.
     trace: Option<StepTrace>,
@@ -48,14 +48,14 @@ pub(crate) struct CompiledProgram {
 /// The machine code of the kernels of a program.
 pub(crate) struct KernelCode {
     pub module: Arc<CodeModule>,
-    /// By step: the function of each variant of its kernel; empty for a step that is no kernel.
+    /// For each step: the function of each variant of its kernel; empty for a step that is not a kernel.
     pub functions: Vec<Vec<FuncIndex>>,
 }
 
 /// The trace of a program's runs.
 struct StepTrace {
     trace: Trace,
-    /// By step: its name in the trace.
+    /// For each step: its name in the trace.
     names: Vec<Arc<str>>,
 }
 

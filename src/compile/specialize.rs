@@ -1,4 +1,5 @@
-//! [`SpecializationCache`]: a graph, and its program for each set of ranks and structure values that runs have met.
+//! [`SpecializationCache`]: a graph, and its program for each set of ranks and structure parameters (axes,
+//! permutations) that runs have met.
 
 use std::sync::{Arc, Mutex};
 
@@ -40,7 +41,7 @@ pub(crate) struct SpecializationCache {
     reasons: Mutex<Vec<String>>,
 }
 
-/// A program for known ranks and structure values, the state of its runs, and the continuation after it.
+/// A program for known ranks and structure parameters, the state of its runs, and the continuation after it.
 pub(crate) struct Specialization {
     pub program: CompiledProgram,
     pub state: ProgramState,
@@ -48,7 +49,7 @@ pub(crate) struct Specialization {
     pub continuation: Option<Continuation>,
 }
 
-/// The second part of a graph that was split. It is specialized for the results of the first part.
+/// The second part of a graph that was split. This part is specialized for the results of the first part.
 pub(crate) struct Continuation {
     /// The cache of the second part. If the second part has `k` inputs, they are the first `k` results of the first
     /// part.
@@ -80,8 +81,8 @@ impl std::ops::Deref for SpecializationRef<'_> {
 const CAPACITY: usize = 64;
 
 impl SpecializationCache {
-    /// Creates the cache of a graph. It compiles the graph now if no property of a run's inputs is needed. `outputs`
-    /// are values of `graph`. Every node of `graph` is needed for some output.
+    /// Creates the cache of a graph. If the graph has no key inputs, this compiles the graph at once. `outputs` are
+    /// values of `graph`. Every node of `graph` is needed for some output.
     ///
     /// # Errors
     /// The graph cannot be compiled, or no run could give a value to a symbol.

@@ -60,9 +60,9 @@ pub(super) fn split(graph: &GraphData, outputs: &[ValueIx], mut waits: Vec<bool>
     })
 }
 
-/// Marks the nodes that define a symbol in an attribute of a marked node, if no value of an unmarked node has the symbol
-/// among its sizes. The part of the marked nodes computes the definer anew, because the sizes of its inputs do not tell
-/// the symbol.
+/// Marks the nodes that define the symbols in the attributes of marked nodes. The definer of a symbol stays unmarked if
+/// the sizes of a value of an unmarked node determine the symbol, because this value then becomes an input of the
+/// marked part. Without such an input, the marked part itself computes the definer.
 pub(crate) fn mark_definers(graph: &GraphData, marked: &mut [bool]) {
     for number in (0..graph.nodes.len()).rev() {
         if marked[number] {
@@ -79,7 +79,7 @@ pub(crate) fn mark_definers(graph: &GraphData, marked: &mut [bool]) {
 }
 
 /// Returns the inputs of the part of `graph` that waits, each once: the values of other nodes that waiting nodes read,
-/// and the values whose sizes determine the symbols in attributes of waiting nodes. Constants are no inputs, because
+/// and the values whose sizes determine the symbols in attributes of waiting nodes. Constants are not inputs, because
 /// they belong to both parts.
 pub(crate) fn frontier(graph: &GraphData, waits: &[bool]) -> Vec<ValueIx> {
     let mut found: Vec<ValueIx> = Vec::new();

@@ -54,6 +54,12 @@ impl LoopOptions {
         self
     }
 
+    /// Returns the options without declared shapes.
+    pub(crate) fn without_shapes(mut self) -> LoopOptions {
+        self.shapes.clear();
+        self
+    }
+
     /// Returns the declared shape of state value `index`.
     pub(super) fn declared_shape(&self, index: usize) -> Option<&TensorShape> {
         self.shapes.iter().rev().find(|(declared, _)| *declared == index).map(|(_, shape)| shape)

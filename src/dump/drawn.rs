@@ -32,9 +32,9 @@ pub(super) struct Drawn {
     pub hint: String,
     pub kernel: Option<usize>,
     pub is_refused: bool,
-    /// By operand with a wire: the text at the end of the wire; empty if there is no room.
+    /// For each operand with a wire: the text at the end of the wire; empty if there is no room.
     pub arrivals: Vec<String>,
-    /// By output: the stub below the box, if the output leaves the graph or no node reads it.
+    /// For each output: the stub below the box, if the output leaves the graph or no node reads it.
     pub stubs: Vec<Option<Stub>>,
     /// Width of the box, with the rows above and below it.
     pub width: f64,

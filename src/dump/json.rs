@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use shapeflow_shape_fns::Attr;
 
 use super::Snapshot;
-use super::snapshot::{Edge, KernelView, NodeView, ValueView};
+use super::snapshot::{KernelView, NodeView, ValueRef, ValueView};
 
 impl Snapshot {
     /// Returns the stage as one JSON document.
@@ -41,7 +41,7 @@ impl Snapshot {
     /// Returns the document of [`Snapshot::to_json`]. `time` gives the times of a kernel as JSON, if a trace has them.
     pub(super) fn json(&self, time: &dyn Fn(&KernelView) -> Option<Value>) -> Value {
         let value_name =
-            |edge: &Edge| match self.nodes.get(edge.node).and_then(|n| n.outputs.get(edge.output)) {
+            |value: &ValueRef| match self.nodes.get(value.node).and_then(|n| n.outputs.get(value.output)) {
                 Some(value) => Value::from(value.name.as_str()),
                 None => Value::Null,
             };

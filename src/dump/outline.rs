@@ -6,7 +6,7 @@ use indexmap::{IndexMap, IndexSet};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Snapshot;
-use super::snapshot::{Edge, NodeKind};
+use super::snapshot::{NodeKind, ValueRef};
 
 /// Maximum number of nodes of a scope that is not divided further.
 const SMALL: usize = 40;
@@ -18,10 +18,10 @@ const LARGE: usize = 64;
 pub(super) struct Outline {
     /// The root is first; a scope comes before its children.
     pub scopes: Vec<ScopeView>,
-    /// By node: its scope, or `None` for a constant that the nodes show that read it.
+    /// For each node: its scope, or `None` for a constant that is shown in the boxes of the nodes that read it.
     pub scope_of: Vec<Option<usize>>,
     /// The values that nodes read.
-    read: FxHashSet<Edge>,
+    read: FxHashSet<ValueRef>,
 }
 
 /// A scope.
@@ -36,9 +36,9 @@ pub(super) struct ScopeView {
     pub nodes: usize,
     pub is_refused: bool,
     /// The values from outside that nodes of the scope read.
-    pub inputs: IndexSet<Edge>,
+    pub inputs: IndexSet<ValueRef>,
     /// The values of the scope that nodes outside read.
-    pub outputs: IndexSet<Edge>,
+    pub outputs: IndexSet<ValueRef>,
 }
 
 /// What a scope holds.
@@ -128,8 +128,8 @@ impl Outline {
         }
     }
 
-    /// Gives the children of a scope to the scope around it, if they are all that it holds: `a` with only `b` becomes
-    /// the scope `a/b`.
+    /// If a scope holds only another scope, gives the children of the inner scope to the outer scope: `a` with only `b`
+    /// becomes the scope `a/b`.
     fn shorten_paths(&mut self) {
         for scope in 0..self.scopes.len() {
             while let [Child::Scope(inner)] = self.scopes[scope].children[..] {
@@ -217,31 +217,31 @@ impl Outline {
     }
 
     /// Returns whether a node reads the value.
-    pub(super) fn is_read(&self, edge: &Edge) -> bool {
-        self.read.contains(edge)
+    pub(super) fn is_read(&self, value: &ValueRef) -> bool {
+        self.read.contains(value)
     }
 
     /// Finds the values that enter and leave each scope.
     fn find_values(&mut self, snapshot: &Snapshot) {
         for (reader, node) in snapshot.nodes.iter().enumerate() {
-            for edge in &node.operands {
-                if self.scope_of[edge.node].is_none() || self.scope_of[edge.node] == self.scope_of[reader] {
+            for value in &node.operands {
+                if self.scope_of[value.node].is_none() || self.scope_of[value.node] == self.scope_of[reader] {
                     continue;
                 }
-                let sources: Vec<usize> = self.scopes_around(edge.node).collect();
+                let sources: Vec<usize> = self.scopes_around(value.node).collect();
                 let readers: Vec<usize> = self.scopes_around(reader).collect();
                 for scope in readers.iter().filter(|scope| !sources.contains(scope)) {
-                    self.scopes[*scope].inputs.insert(*edge);
+                    self.scopes[*scope].inputs.insert(*value);
                 }
                 for scope in sources.iter().filter(|scope| !readers.contains(scope)) {
-                    self.scopes[*scope].outputs.insert(*edge);
+                    self.scopes[*scope].outputs.insert(*value);
                 }
             }
         }
     }
 
-    /// Returns the children of a scope so that each comes after those it reads. Among scopes that read each other, the
-    /// one with the first child comes first.
+    /// Returns the children of a scope in an order in which each child comes after the children that it reads. Among
+    /// scopes that read each other, the one with the first child comes first.
     pub(super) fn in_order(&self, scope: usize, snapshot: &Snapshot) -> Vec<Child> {
         let children = &self.scopes[scope].children;
         let place: FxHashMap<Child, usize> =
@@ -255,8 +255,8 @@ impl Outline {
                     stack.extend(self.scopes[inner].children.iter().map(|child| (reader, *child)));
                 }
                 Child::Node(node) => {
-                    for edge in &snapshot.nodes[node].operands {
-                        let source = self.child_with(scope, edge.node).map(|source| place[&source]);
+                    for value in &snapshot.nodes[node].operands {
+                        let source = self.child_with(scope, value.node).map(|source| place[&source]);
                         if let Some(source) = source.filter(|source| *source != reader)
                             && readers[source].insert(reader)
                         {
@@ -292,8 +292,8 @@ fn path_of(label: &str) -> Vec<&str> {
 /// Returns the nodes that have boxes: all but constants that only nodes of the graph read. These nodes show the constants.
 fn shown_nodes(snapshot: &Snapshot) -> Vec<usize> {
     let mut is_read = vec![false; snapshot.nodes.len()];
-    for edge in snapshot.nodes.iter().flat_map(|node| &node.operands) {
-        is_read[edge.node] = true;
+    for value in snapshot.nodes.iter().flat_map(|node| &node.operands) {
+        is_read[value.node] = true;
     }
     let is_folded = |number: usize| {
         let node = &snapshot.nodes[number];
@@ -308,7 +308,7 @@ mod tests {
     use super::*;
     use crate::{DType, Graph, Result, shape};
 
-    /// Returns a chain of nodes with the given names. Each adds a constant.
+    /// Returns a chain of nodes with the given names. Each node adds a constant.
     fn chain(names: impl Iterator<Item = String>) -> Result<Snapshot> {
         let g = Graph::new();
         let mut x = g.input("x", DType::F32, shape!["n"])?;

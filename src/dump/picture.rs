@@ -7,7 +7,7 @@ use super::drawn::{Drawn, Line, Stub};
 use super::labels::{short, short_name, wrapped};
 use super::layout::{Layout, Pin, Sketch, SketchBox, lay_out};
 use super::outline::{Child, Outline};
-use super::snapshot::{Edge, NodeKind, NodeView};
+use super::snapshot::{NodeKind, NodeView, ValueRef};
 
 /// Maximum numbers of characters: of a title, a line below it, the elements of an unnamed constant, the elements of a
 /// named constant.
@@ -19,17 +19,18 @@ const NAMED_CONSTANT_CHARS: usize = 12;
 /// Maximum number of constants that a box shows, a line each.
 const CONSTANTS: usize = 6;
 
-/// Maximum number of values that enter a scope, or leave it, that have a box each.
-const EDGES: usize = 16;
+/// The values that enter a scope have a box each if there are at most this many; otherwise none has a box. The same
+/// limit holds for the values that leave the scope.
+const MAX_BOUNDARY_VALUES: usize = 16;
 
 /// What a box of a picture shows.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Content {
     Child(Child),
     /// A value from outside the scope.
-    Entry(Edge),
+    Entry(ValueRef),
     /// A value that nodes outside the scope read.
-    Exit(Edge),
+    Exit(ValueRef),
 }
 
 /// A scope as boxes and wires.
@@ -38,11 +39,12 @@ pub(super) struct Picture {
     /// The operands and outputs of each box, at the offsets where their wires arrive and leave.
     pub sketch: Sketch,
     pub layout: Layout,
-    /// By box: the values that its outputs are.
-    pub outputs: Vec<Vec<Edge>>,
-    /// By box: the positions of the operands in the sketch among the operands that the box shows.
+    /// For each box: the value of each output of the box.
+    pub outputs: Vec<Vec<ValueRef>>,
+    /// For each box and each of its operands in the sketch: the number of the operand among all operands of the box.
     pub positions: Vec<Vec<usize>>,
-    /// The operands that no wire reaches, because their source is outside the scope or below: box and offset.
+    /// The operands that no wire reaches, as box and offset. The source of such an operand has no box in the scope, or
+    /// the box of the source does not come before the box of the operand.
     pub loose: Vec<(usize, f64)>,
 }
 
@@ -50,11 +52,11 @@ impl Snapshot {
     /// Draws a scope.
     pub(super) fn picture(&self, outline: &Outline, scope: usize) -> Picture {
         let view = &outline.scopes[scope];
-        let all_or_none = |edges: &indexmap::IndexSet<Edge>| match edges.len() {
-            0..=EDGES => edges.iter().copied().collect(),
+        let all_or_none = |values: &indexmap::IndexSet<ValueRef>| match values.len() {
+            0..=MAX_BOUNDARY_VALUES => values.iter().copied().collect(),
             _ => Vec::new(),
         };
-        let (entries, exits): (Vec<Edge>, Vec<Edge>) =
+        let (entries, exits): (Vec<ValueRef>, Vec<ValueRef>) =
             (all_or_none(&view.inputs), all_or_none(&view.outputs));
         let children = outline.in_order(scope, self);
         let mut contents: Vec<Content> = entries.into_iter().map(Content::Entry).collect();
@@ -62,7 +64,7 @@ impl Snapshot {
         contents.extend(exits.into_iter().map(Content::Exit));
         let places: FxHashMap<Content, usize> =
             contents.iter().enumerate().map(|(place, content)| (*content, place)).collect();
-        let outputs: Vec<Vec<Edge>> =
+        let outputs: Vec<Vec<ValueRef>> =
             contents.iter().map(|content| self.outputs_of(outline, *content)).collect();
         let mut picture = Picture {
             boxes: Vec::new(),
@@ -86,13 +88,13 @@ impl Snapshot {
                     Content::Child(_) => Pin::None,
                 },
             };
-            for (position, edge) in operands.iter().enumerate() {
-                let source = match outline.child_with(scope, edge.node) {
+            for (position, value) in operands.iter().enumerate() {
+                let source = match outline.child_with(scope, value.node) {
                     Some(child) => places.get(&Content::Child(child)),
-                    None => places.get(&Content::Entry(*edge)),
+                    None => places.get(&Content::Entry(*value)),
                 };
                 let port = source.filter(|source| **source < place).and_then(|source| {
-                    Some((*source, picture.outputs[*source].iter().position(|output| output == edge)?))
+                    Some((*source, picture.outputs[*source].iter().position(|output| output == value)?))
                 });
                 match port {
                     Some((source, output)) => {
@@ -109,37 +111,37 @@ impl Snapshot {
         picture
     }
 
-    fn operands_of(&self, outline: &Outline, content: Content) -> Vec<Edge> {
+    fn operands_of(&self, outline: &Outline, content: Content) -> Vec<ValueRef> {
         match content {
             Content::Child(Child::Node(node)) => {
                 let operands = self.nodes[node].operands.iter().copied();
-                operands.filter(|edge| outline.scope_of[edge.node].is_some()).collect()
+                operands.filter(|value| outline.scope_of[value.node].is_some()).collect()
             }
             Content::Child(Child::Scope(scope)) => outline.scopes[scope].inputs.iter().copied().collect(),
             Content::Entry(_) => Vec::new(),
-            Content::Exit(edge) => vec![edge],
+            Content::Exit(value) => vec![value],
         }
     }
 
-    fn outputs_of(&self, outline: &Outline, content: Content) -> Vec<Edge> {
+    fn outputs_of(&self, outline: &Outline, content: Content) -> Vec<ValueRef> {
         match content {
             Content::Child(Child::Node(node)) => {
-                (0..self.nodes[node].outputs.len()).map(|output| Edge { node, output }).collect()
+                (0..self.nodes[node].outputs.len()).map(|output| ValueRef { node, output }).collect()
             }
             Content::Child(Child::Scope(scope)) => outline.scopes[scope].outputs.iter().copied().collect(),
-            Content::Entry(edge) => vec![edge],
+            Content::Entry(value) => vec![value],
             Content::Exit(_) => Vec::new(),
         }
     }
 
     /// Returns dtype and shape of a value; empty for an output that a refused node lacks.
-    fn type_of(&self, edge: &Edge) -> String {
-        self.nodes[edge.node].outputs.get(edge.output).map_or_else(String::new, |value| value.type_text())
+    fn type_of(&self, value: &ValueRef) -> String {
+        self.nodes[value.node].outputs.get(value.output).map_or_else(String::new, |value| value.type_text())
     }
 
     /// Draws the box of `content` in a scope.
-    fn drawn(&self, outline: &Outline, within: usize, content: Content, operands: &[Edge]) -> Drawn {
-        let arrivals = operands.iter().map(|edge| self.type_of(edge)).collect();
+    fn drawn(&self, outline: &Outline, within: usize, content: Content, operands: &[ValueRef]) -> Drawn {
+        let arrivals = operands.iter().map(|value| self.type_of(value)).collect();
         let drawn = match content {
             Content::Child(Child::Node(node)) => Drawn { arrivals, ..self.drawn_node(outline, within, node) },
             Content::Child(Child::Scope(scope)) => {
@@ -157,17 +159,17 @@ impl Snapshot {
                     ..Drawn::default()
                 }
             }
-            Content::Entry(edge) | Content::Exit(edge) => {
-                let label = &self.nodes[edge.node].label;
+            Content::Entry(value) | Content::Exit(value) => {
+                let label = &self.nodes[value.node].label;
                 let (data, arrivals, stubs) = match content {
                     Content::Entry(_) => ("entry", Vec::new(), vec![None]),
                     _ => ("exit", vec![String::new()], Vec::new()),
                 };
                 Drawn {
                     class: "edge",
-                    data: format!("data-{data}=\"{}\"", edge.node),
+                    data: format!("data-{data}=\"{}\"", value.node),
                     title: short_name(label.rsplit('/').next().unwrap_or(label), CONSTANT_CHARS),
-                    hint: format!("{label}: {}", self.type_of(&edge)),
+                    hint: format!("{label}: {}", self.type_of(&value)),
                     arrivals,
                     stubs,
                     ..Drawn::default()
@@ -183,7 +185,7 @@ impl Snapshot {
         let constants: Vec<usize> = node
             .operands
             .iter()
-            .map(|edge| edge.node)
+            .map(|value| value.node)
             .filter(|source| outline.scope_of[*source].is_none())
             .collect();
         lines.extend(
@@ -199,7 +201,7 @@ impl Snapshot {
             let text = value.type_text();
             match value.result {
                 Some(result) => Some(Stub { text: format!("→ output {result}: {text}"), is_result: true }),
-                None if !outline.is_read(&Edge { node: number, output }) => {
+                None if !outline.is_read(&ValueRef { node: number, output }) => {
                     Some(Stub { text, is_result: false })
                 }
                 None => None,
@@ -225,7 +227,7 @@ impl Snapshot {
         let operands: Vec<&str> = node
             .operands
             .iter()
-            .filter_map(|edge| Some(self.nodes[edge.node].outputs.get(edge.output)?.name.as_str()))
+            .filter_map(|value| Some(self.nodes[value.node].outputs.get(value.output)?.name.as_str()))
             .collect();
         let line = node.location.as_deref().unwrap_or_default();
         let error = node.error.as_ref().map_or_else(String::new, |error| format!("error: {error}\n"));

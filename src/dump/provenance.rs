@@ -6,7 +6,7 @@ use shapeflow_shape_fns::{Dim, Provenance, TensorShape};
 use crate::error::is_own_line;
 use crate::graph::{DimNames, GraphData, NodeIx};
 
-/// Explains the dimensions of a graph. It keeps the explanation of each dimension, for other shapes with this
+/// Explains the dimensions of a graph. The type keeps the explanation of each dimension, for other shapes with this
 /// dimension.
 pub(crate) struct Explainer<'a> {
     graph: &'a GraphData,

@@ -20,10 +20,11 @@ impl Snapshot {
     ///   "loose": [[box, dx]]}]
     /// ```
     ///
-    /// A box of `kind` `node`, `entry` or `exit` is `of` a node, and one of `kind` `scope` is `of` a scope. `top` is the
-    /// height of its labels above the frame, and `body` the height of the frame. The entries are the first boxes, and
-    /// the exits the last. A wire is `of` the node that makes its value. A reader that is too far for a wire has passed
-    /// -1 crossings. `loose` operands have no wire.
+    /// The field `of` of a box is the number of a scope if `kind` is `scope`, and the number of a node if `kind` is
+    /// `node`, `entry` or `exit`. `label_height` is the height of the labels above the frame, and `body_height` the
+    /// height of the frame. The entries are the first boxes, and the exits the last. The field `of` of a wire is the
+    /// number of the node that makes the value. A reader that is too far for a wire has passed -1 crossings. `loose`
+    /// operands have no wire.
     pub(super) fn scene(&self) -> Value {
         let outline = Outline::of(self);
         let scopes = outline.scopes.iter().enumerate().map(|(number, scope)| {
@@ -43,8 +44,8 @@ fn scope_json(scope: &ScopeView, picture: &Picture) -> Value {
         let (kind, of) = match content {
             Content::Child(Child::Node(node)) => ("node", *node),
             Content::Child(Child::Scope(scope)) => ("scope", *scope),
-            Content::Entry(edge) => ("entry", edge.node),
-            Content::Exit(edge) => ("exit", edge.node),
+            Content::Entry(value) => ("entry", value.node),
+            Content::Exit(value) => ("exit", value.node),
         };
         json!({
             "kind": kind,

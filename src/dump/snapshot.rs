@@ -10,8 +10,8 @@ use crate::op::Body;
 
 /// A stage of the compilation of a graph as plain data: its text, and its nodes and kernels for the other formats.
 ///
-/// A snapshot is a copy: it does not change with the graph. It holds no tensors, only the text of the first elements of
-/// constants.
+/// A snapshot is a copy: it does not change with the graph. A snapshot holds no tensors, only the text of the first
+/// elements of constants.
 ///
 /// ```
 /// use shapeflow::{DType, Graph, shape};
@@ -65,7 +65,7 @@ pub(crate) struct NodeView {
     pub attrs: Vec<(String, Attr)>,
     /// The attributes that the op declares.
     pub declared: &'static [Attribute],
-    pub operands: Vec<Edge>,
+    pub operands: Vec<ValueRef>,
     pub outputs: Vec<ValueView>,
     /// The line of the user's program that made the node; an imported node has none.
     pub location: Option<String>,
@@ -81,9 +81,9 @@ pub(crate) struct NodeView {
     pub kernel: Option<usize>,
 }
 
-/// The source of an operand: a node and one of its outputs.
+/// A reference to a value: a node, and the number of an output of this node.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub(crate) struct Edge {
+pub(crate) struct ValueRef {
     pub node: usize,
     pub output: usize,
 }
@@ -195,7 +195,7 @@ impl Snapshot {
         let mut refused: Vec<NodeView> =
             graph.snapshot().nodes.into_iter().filter(|node| node.error.is_some()).collect();
         for node in &mut refused {
-            // The operands have the numbers of `graph`. The compiled graph numbers its values anew.
+            // The operands have the numbers of `graph`. The values of the compiled graph have other numbers.
             node.operands.clear();
             for output in &mut node.outputs {
                 output.name = format!("{}.{}", node.label, output.name);
@@ -211,8 +211,8 @@ impl Snapshot {
     /// Marks the outputs of the compiled graph.
     pub(crate) fn mark_results(&mut self, data: &GraphData, outputs: &[ValueIx]) {
         for (number, value) in outputs.iter().enumerate() {
-            let edge = edge_of(data, *value);
-            let view = self.nodes.get_mut(edge.node).and_then(|node| node.outputs.get_mut(edge.output));
+            let value = value_ref(data, *value);
+            let view = self.nodes.get_mut(value.node).and_then(|node| node.outputs.get_mut(value.output));
             if let Some(view) = view {
                 view.result.get_or_insert(number);
             }
@@ -228,7 +228,7 @@ impl ValueView {
 }
 
 impl NodeView {
-    /// Returns the attributes that pictures show. They leave out attributes with the default value of the op. The
+    /// Returns the attributes that pictures show. Pictures leave out attributes with the default value of the op. The
     /// default of a flag that only TensorFlow's op has is false.
     pub(crate) fn shown_attrs(&self) -> impl Iterator<Item = (&str, &Attr)> {
         let attrs = self.attrs.iter().map(|(name, value)| (name.as_str(), value));
@@ -282,9 +282,9 @@ fn add_regions(data: &GraphData, nodes: &mut Vec<NodeView>, first: usize) {
     }
 }
 
-fn edge_of(data: &GraphData, value: ValueIx) -> Edge {
+fn value_ref(data: &GraphData, value: ValueIx) -> ValueRef {
     let node = data.values[value.at()].node;
-    Edge { node: node.at(), output: (value.0 - data.nodes[node.at()].first_output.0) as usize }
+    ValueRef { node: node.at(), output: (value.0 - data.nodes[node.at()].first_output.0) as usize }
 }
 
 fn node_view(data: &GraphData, index: NodeIx, names: &DimNames, explainer: &mut Explainer<'_>) -> NodeView {
@@ -314,7 +314,7 @@ fn node_view(data: &GraphData, index: NodeIx, names: &DimNames, explainer: &mut 
         label,
         attrs: node.attrs().iter().map(|(name, attr)| (name.to_string(), attr.clone())).collect(),
         declared: node.op.attributes(),
-        operands: node.operands.iter().map(|operand| edge_of(data, *operand)).collect(),
+        operands: node.operands.iter().map(|operand| value_ref(data, *operand)).collect(),
         outputs: outputs.collect(),
         location: (!is_own_line(node.location)).then(|| node.location.to_string()),
         scopes: data
@@ -349,8 +349,8 @@ impl Graph {
     }
 
     /// Returns all requirements that a run checks: the names that calls made equal ([`Graph::merges`]), and the
-    /// requirements that inference could not decide. Each has the name of its node; `None` for a requirement that the
-    /// program states.
+    /// requirements that inference could not decide. Each requirement has the name of its node; `None` for a
+    /// requirement that the program states.
     pub fn guards_by_node(&self) -> Vec<(String, Option<String>)> {
         let data = self.read();
         let checks = checks(&data, &data.dim_names()).into_iter();
@@ -376,7 +376,7 @@ mod tests {
         let double = double.expect("the body's nodes are shown");
         let owner = &snapshot.nodes[double.region.expect("the node is inside the loop")];
         assert!(double.label.starts_with(&owner.label), "{} {}", double.label, owner.label);
-        assert!(double.operands.iter().all(|edge| snapshot.nodes[edge.node].region == double.region));
+        assert!(double.operands.iter().all(|value| snapshot.nodes[value.node].region == double.region));
         Ok(())
     }
 

@@ -43,7 +43,7 @@ pub(crate) struct SizedInference {
 /// Infers the outputs of a call from known sizes. The attributes must not hold symbols.
 ///
 /// # Errors
-/// `Guard`: the shape function refuses the sizes. It accepted the partial shapes when the graph was built.
+/// `Guard`: the shape function refuses the sizes, although it accepted the partial shapes when the graph was built.
 pub(crate) fn infer_sizes<'a>(
     op: &OpDef,
     given: OperandMask,

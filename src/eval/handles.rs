@@ -17,7 +17,7 @@ pub(super) fn handle_dtype(dtype: DType) -> DType {
     if dtype == DType::String { HANDLE } else { dtype }
 }
 
-/// Returns what a body asks of the handles of strings.
+/// Returns the guarantee that a body needs from the handles of strings.
 pub(super) fn needed_handles<'e>(order: impl IntoIterator<Item = &'e Expr>) -> StringHandles {
     let needed = order.into_iter().map(|expr| match expr.kind() {
         ExprKind::Binary(BinaryOp::Eq | BinaryOp::Ne, a, _) if a.dtype() == DType::String => {
@@ -29,16 +29,16 @@ pub(super) fn needed_handles<'e>(order: impl IntoIterator<Item = &'e Expr>) -> S
     needed.max().unwrap_or(StringHandles::Any)
 }
 
-/// Returns whether a body moves strings and asks nothing else of them.
+/// Returns whether a body moves strings and does nothing else with them.
 pub(crate) fn only_moves_strings(template: &Template) -> bool {
     needed_handles(&template.order) == StringHandles::Any
 }
 
 /// The strings of a call's operands, and the handles that stand for them.
 pub(super) struct HandleTable<'a> {
-    /// By handle.
+    /// The string of each handle.
     strings: Vec<&'a [u8]>,
-    /// By operand: the handles of its elements; `None` for operands of other dtypes.
+    /// For each operand: the handles of its elements; `None` for operands of other dtypes.
     operands: Vec<Option<Tensor>>,
 }
 

@@ -83,7 +83,7 @@ fn fill(result: &mut Tensor, programs: &[Program], views: &[TensorView<'_>]) -> 
         programs.iter().map(|program| Evaluator::new(program, &env)).collect();
     let sizes: SmallVec<[usize; 6]> = result.sizes().iter().copied().collect();
     let count = result.len();
-    let Ok(mut out) = result.view_mut() else { return Ok(()) };
+    let mut out = result.view_mut()?;
     let mut position: SmallVec<[i64; 6]> = SmallVec::from_elem(0, sizes.len());
     for linear in 0..count {
         let mut start = 0;
@@ -92,11 +92,10 @@ fn fill(result: &mut Tensor, programs: &[Program], views: &[TensorView<'_>]) -> 
                 Ok(scalar) => scalar,
                 Err(fault) => return Err(fault_error(&fault, evaluator.faulty_read(), views)),
             };
-            if let Some(bytes) = out.element_mut(linear) {
-                let size = bytes.len() / programs.len();
-                scalar.write_bytes(&mut bytes[start..start + size]);
-                start += size;
-            }
+            let bytes = out.element_mut(linear).expect("the position is below the number of elements");
+            let size = bytes.len() / programs.len();
+            scalar.write_bytes(&mut bytes[start..start + size]);
+            start += size;
         }
         for axis in (0..sizes.len()).rev() {
             position[axis] += 1;

@@ -5,7 +5,7 @@
 //! tensors ([`evaluate`]).
 //!
 //! **Who calls it**: `graph` infers each node that it adds and folds constants; `lower` takes templates; `exec` runs
-//! host ops, redoes inference on the sizes of a run, and interprets graphs. Tests hold generated kernels against
+//! host ops, redoes inference on the sizes of a run, and interprets graphs. Tests compare generated kernels with
 //! [`evaluate`], which is the reference for the meaning of every op.
 //!
 //! **Absent**: the graph. A call needs no graph, so that running a host op or folding a constant builds no nodes, and

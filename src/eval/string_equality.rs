@@ -1,5 +1,5 @@
-//! [`compare_strings`]: computes a body that is one comparison of strings. It compares the bytes, without a table of
-//! handles (integers that stand for strings).
+//! [`compare_strings`]: computes a body that is one comparison of strings. The function compares the bytes, without a
+//! table of handles (integers that stand for strings).
 
 use shapeflow_shape_fns::DType;
 use smallvec::SmallVec;

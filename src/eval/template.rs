@@ -47,7 +47,11 @@ impl Template {
             return Err(Error::new(ErrorKind::Compile, Phase::Compile, "the op has no compute body"));
         };
         let (promised, shape) = call.outputs[output];
-        let rank = shape.rank().unwrap_or(0);
+        let is_ranked = call.call.operands.iter().all(|operand| operand.shape.rank().is_some());
+        let Some(rank) = shape.rank().filter(|_| is_ranked) else {
+            let message = "the ranks of the operands and results of a body must be known";
+            return Err(Error::new(ErrorKind::Compile, Phase::Compile, message));
+        };
         let mut cx = CallCx { typed: call, next_axis: rank as u32, error: None };
         let axes: SmallVec<[Index; 4]> = (0..rank as u32).map(|axis| Index::axis(Axis(axis))).collect();
         let lowered = caught(op.name(), "body", || Ok(lower(&mut cx, output, &axes)));
@@ -68,8 +72,8 @@ impl Template {
     }
 }
 
-/// The context of a call's body. It keeps the error of the body's first invalid request, and answers every invalid
-/// request with zeros.
+/// The context of a call's body. The context keeps the error of the body's first invalid request, and answers every
+/// invalid request with zeros.
 struct CallCx<'a, 'c> {
     typed: &'a TypedCall<'c>,
     next_axis: u32,
@@ -82,7 +86,8 @@ impl CallCx<'_, '_> {
     }
 
     fn dims_of(&self, shape: &TensorShape) -> Vec<Dim> {
-        shape.dims().unwrap_or_default().iter().map(|dim| self.typed.table.resolve(dim)).collect()
+        let dims = shape.dims().expect("`Template::new` requires known ranks");
+        dims.iter().map(|dim| self.typed.table.resolve(dim)).collect()
     }
 
     /// Returns whether operand `operand` exists. If not, records an error.

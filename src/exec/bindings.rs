@@ -80,9 +80,9 @@ impl<'t> Bindings<'t> {
         if values.is_empty() { String::new() } else { format!(" where {}", values.join(" and ")) }
     }
 
-    /// Records that `dim` is `value`. If all symbols of the dim are bound, this checks the value. If one symbol is
-    /// unbound and the dim is linear in it, this binds the symbol. Any other equality is deferred; see
-    /// [`Bindings::settle`].
+    /// Records that `dim` is `value`. If all symbols of the dim are bound, the function checks the value. If one symbol
+    /// is unbound and the dim is linear in it, the function binds the symbol. Any other equality is deferred; see
+    /// [`Bindings::solve_deferred`].
     ///
     /// # Errors
     /// The dim has another value, or no value of its unbound symbol makes it equal `value`.
@@ -119,7 +119,7 @@ impl<'t> Bindings<'t> {
     ///
     /// # Errors
     /// An equality does not hold.
-    pub(super) fn settle(&mut self) -> Result<(), DimMismatch> {
+    pub(super) fn solve_deferred(&mut self) -> Result<(), DimMismatch> {
         loop {
             let deferred = std::mem::take(&mut self.deferred);
             let before = deferred.len();
@@ -319,15 +319,15 @@ mod tests {
         let product = n.clone() * m.clone();
         let mut bindings = Bindings::new(&table);
         bindings.bind(&product, 12).unwrap();
-        bindings.settle().unwrap();
+        bindings.solve_deferred().unwrap();
         assert_eq!(bindings.try_eval(&m), None);
         bindings.bind(&n, 3).unwrap();
-        bindings.settle().unwrap();
+        bindings.solve_deferred().unwrap();
         assert_eq!(bindings.try_eval(&m), Some(4));
         let mut bindings = Bindings::new(&table);
         bindings.bind(&product, 12).unwrap();
         bindings.bind(&n, 5).unwrap();
-        let mismatch = bindings.settle().unwrap_err();
+        let mismatch = bindings.solve_deferred().unwrap_err();
         assert_eq!((mismatch.expected, mismatch.got), (None, 12));
     }
 }

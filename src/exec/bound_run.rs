@@ -16,7 +16,7 @@ use crate::tensor::{Tensor, TensorView, TensorViewMut};
 /// [`BoundRun::output`]. The sizes of the inputs stay. A repetition plans and allocates nothing if kernels and matrix
 /// products compute all results and the sizes of the inputs determine all sizes. Otherwise a repetition costs as much as
 /// [`Executable::run`]: an op runs on the host, sizes or ranks depend on data, an output is an input, or the
-/// interpreter runs the graph. [`BoundRun::is_fixed`] tells which case applies.
+/// interpreter runs the graph. [`BoundRun::obstacle`] tells which case applies.
 ///
 /// ```
 /// use shapeflow::{shape, DType, Graph, TensorView};
@@ -44,7 +44,7 @@ enum RunMode {
     /// In fixed memory, by one plan.
     Fixed(FixedRun<'static>),
     /// Like [`Executable::run`], which plans each run.
-    General { inputs: Vec<Tensor>, outputs: Vec<Tensor>, state: Box<RunState> },
+    General { inputs: Vec<Tensor>, outputs: Vec<Tensor>, state: Box<RunState>, obstacle: String },
 }
 
 impl Executable {
@@ -82,12 +82,24 @@ impl Executable {
         let inputs = self.needed_of(&tensors)?.into_owned();
         // Every tensor must have one owner, so that writes do not move its elements.
         drop(tensors);
+        let general = |inputs, obstacle| RunMode::General {
+            inputs,
+            outputs: Vec::new(),
+            state: Box::default(),
+            obstacle,
+        };
         let mode = match self.specializations().single() {
-            Some(single) if FixedRun::suits(&single.program) => {
-                let inputs = inputs.into_iter().map(GivenInput::Owned).collect();
-                RunMode::Fixed(FixedRun::bind(single.clone(), inputs)?)
-            }
-            _ => RunMode::General { inputs, outputs: Vec::new(), state: Box::default() },
+            Some(single) => match FixedRun::obstacle(&single.program) {
+                None => {
+                    let inputs = inputs.into_iter().map(GivenInput::Owned).collect();
+                    RunMode::Fixed(FixedRun::bind(single.clone(), inputs)?)
+                }
+                Some(obstacle) => general(inputs, obstacle),
+            },
+            None => general(
+                inputs,
+                "the graph is compiled anew for each rank or structure of its inputs".to_string(),
+            ),
         };
         Ok(BoundRun { executable: self.clone(), mode, computed: false })
     }
@@ -99,6 +111,24 @@ impl BoundRun {
         matches!(self.mode, RunMode::Fixed(_))
     }
 
+    /// Returns why repetitions cost as much as [`Executable::run`]; `None` if the run [is fixed](BoundRun::is_fixed).
+    ///
+    /// ```
+    /// use shapeflow::{shape, DType, Graph};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.input("x", DType::F32, shape!["n"])?;
+    /// let bound = g.compile(x.sort(0, false)?)?.bind_sizes(&[&[5]])?;
+    /// assert!(bound.obstacle().unwrap().starts_with("sort runs on the host, see "));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    pub fn obstacle(&self) -> Option<&str> {
+        match &self.mode {
+            RunMode::Fixed(_) => None,
+            RunMode::General { obstacle, .. } => Some(obstacle),
+        }
+    }
+
     /// Runs on the elements that the inputs hold now, and stores the results in the outputs.
     ///
     /// # Errors
@@ -108,7 +138,7 @@ impl BoundRun {
         self.computed = false;
         match &mut self.mode {
             RunMode::Fixed(fixed) => fixed.run(),
-            RunMode::General { inputs, outputs, state } => {
+            RunMode::General { inputs, outputs, state, .. } => {
                 outputs.clear();
                 let views: Vec<TensorView<'_>> = inputs.iter().map(Tensor::view).collect();
                 self.executable.run_with(&views, state).map(|results| *outputs = results)

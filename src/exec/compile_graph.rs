@@ -20,7 +20,7 @@ impl Graph {
     ///
     /// # Errors
     /// An output is poisoned (an operator that failed made it), belongs to another graph, or cannot be compiled; or two
-    /// outputs have one name. If several outputs are poisoned, the error is the error of the first one.
+    /// outputs have one name. If several outputs are poisoned, the error is the error of the first of these outputs.
     /// [`Error::all`] also lists the errors of operators that no call has returned before.
     #[track_caller]
     pub fn compile<'g>(&'g self, outputs: impl IntoOutputs<'g>) -> Result<Executable> {

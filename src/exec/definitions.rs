@@ -29,7 +29,8 @@ impl Definitions {
         }
     }
 
-    /// Binds the symbols whose values are in memory now, and those that the graph's equalities derive from them.
+    /// Binds the symbols whose values are in memory now, and the symbols that the graph's equalities derive from these
+    /// symbols.
     ///
     /// # Errors
     /// An element or size differs from the value that its symbol has, or a shape function refuses the values.
@@ -59,7 +60,7 @@ impl Definitions {
         }
         self.definers = waiting;
         bindings.solve_guards();
-        bindings.settle().map_err(|mismatch| {
+        bindings.solve_deferred().map_err(|mismatch| {
             let names = compiled.graph.dim_names();
             let message = names.scope(|| mismatch.message(&format!("the size {}", mismatch.dim)));
             Error::new(ErrorKind::Guard, Phase::Run, message)

@@ -62,8 +62,8 @@ impl fmt::Debug for Executable {
 }
 
 impl Executable {
-    /// Compiles `graph`, which holds the nodes that `outputs` need and no others. Its inputs are the ports of `inputs`
-    /// that the outputs need.
+    /// Compiles `graph`, which holds the nodes that `outputs` need and no others. The inputs of the executable
+    /// are the ports of `inputs` that the outputs need.
     ///
     /// # Errors
     /// The graph cannot be compiled, or threads are refused.
@@ -307,8 +307,9 @@ impl Executable {
 
     /// Returns a snapshot of the compiled graph, with its kernels if `stage` is [`StageKind::Kernels`] or later.
     ///
-    /// A graph that is compiled for each run's ranks or structure values has the kernels of its first specialization, and
-    /// none before the first run. If the graph is compiled in several parts, these are the kernels of the first part.
+    /// A graph that is compiled for each run's ranks or structure parameters (axes, permutations) has the kernels of
+    /// its first specialization, and none before the first run. If the graph is compiled in several parts, the snapshot
+    /// has the kernels of the first part.
     ///
     /// # Errors
     /// Code generation does not support the processor; [`StageKind::Asm`] in a build without `disasm`.
@@ -368,7 +369,7 @@ impl Executable {
     }
 }
 
-/// Compiles the graphs inside the nodes of control flow. They share the threads of the graph around them.
+/// Compiles the graphs inside the nodes of control flow. These graphs share the threads of the graph around them.
 ///
 /// # Errors
 /// A graph inside a node cannot be compiled.

@@ -2,6 +2,7 @@
 //! makes a kernel impossible to plan.
 
 use rustc_hash::FxHashMap;
+use shapeflow_shape_fns::Attrs;
 
 use super::bindings::Bindings;
 use super::buffer_view::buffer_view;
@@ -44,6 +45,9 @@ pub(super) fn find_fault(
             node.operands.iter().copied().zip(&sizes).map(operand).collect();
         let Some(operands) = operands else { continue };
         let attrs = node.attrs().substitute(&mut |symbol| bindings?.known(symbol));
+        if has_symbols(&attrs) {
+            continue;
+        }
         match evaluate(&node.op, node.given, &attrs, &operands) {
             Err(error) => return run_error(graph, index, error),
             Ok(tensors) => computed.extend(node.values().zip(tensors)),
@@ -74,9 +78,19 @@ pub(super) fn find_outside_read(
         let zeros: Vec<Tensor> = zeros.collect::<Option<_>>()?;
         let operands: Vec<TensorView<'_>> = zeros.iter().map(Tensor::view).collect();
         let attrs = node.attrs().substitute(&mut |symbol| bindings.known(symbol));
+        if has_symbols(&attrs) {
+            return None;
+        }
         let error = evaluate(&node.op, node.given, &attrs, &operands).err()?;
         (error.kind() == ErrorKind::Custom).then(|| run_error(graph, index, error))
     })
+}
+
+/// Returns whether an attribute holds a symbol, which the run has not bound. Such a node cannot be evaluated.
+fn has_symbols(attrs: &Attrs) -> bool {
+    let mut found = false;
+    attrs.symbols(&mut |_| found = true);
+    found
 }
 
 /// Returns the elements of an operand: from `computed`, from memory, or from a constant that the kernel's code

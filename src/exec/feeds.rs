@@ -99,7 +99,8 @@ impl<'a> Feeds<'a> {
     /// Returns the parts of a ragged feed.
     ///
     /// # Errors
-    /// The input is dense, has another number of ragged axes, or has i32 row splits that are too small for those of the tensor.
+    /// The input is dense, has another number of ragged axes, or has i32 row splits that cannot hold the row splits of
+    /// the tensor.
     fn parts(&self, name: &str, ragged: &RaggedTensor) -> Result<Vec<(String, Part<'a>)>> {
         let inputs = self.executable.inputs();
         let refuse = |message: String| Err(Error::new(ErrorKind::Feed, Phase::Run, message));

@@ -65,19 +65,34 @@ enum Steps<'m> {
 }
 
 impl<'m> FixedRun<'m> {
-    /// Returns whether a program can be a fixed run: machine code computes all results, no result is an input, and the
-    /// sizes of the inputs determine all sizes.
+    /// Returns whether a program can be a fixed run.
     pub(super) fn suits(compiled: &CompiledProgram) -> bool {
-        let lowered = &compiled.lowered;
-        let is_stored = |output: &BufferIx| {
+        FixedRun::obstacle(compiled).is_none()
+    }
+
+    /// Returns why a program cannot be a fixed run. A program can, if machine code computes all results, no result is an
+    /// input, and the sizes of the inputs determine all sizes.
+    pub(super) fn obstacle(compiled: &CompiledProgram) -> Option<String> {
+        let (graph, lowered) = (&compiled.graph, &compiled.lowered);
+        if compiled.code.is_none() {
+            return Some("the interpreter runs the graph".to_string());
+        }
+        for step in &lowered.steps {
+            if let Step::Node { node, .. } = step {
+                let location = graph.nodes[node.at()].location;
+                return Some(format!("{} runs on the host, see {location}", graph.node_label(*node)));
+            }
+        }
+        for (number, output) in lowered.outputs.iter().enumerate() {
             let root = lowered.roots[output.index()].index();
-            !matches!(lowered.contents[root], Content::Input(_))
-                && lowered.buffers[root].dtype != DType::String
-        };
-        compiled.code.is_some()
-            && compiled.is_static()
-            && lowered.outputs.iter().all(is_stored)
-            && lowered.steps.iter().all(|step| !matches!(step, Step::Node { .. }))
+            if matches!(lowered.contents[root], Content::Input(_)) {
+                return Some(format!("output {number} is an input"));
+            }
+            if lowered.buffers[root].dtype == DType::String {
+                return Some(format!("output {number} has strings"));
+            }
+        }
+        (!compiled.is_static()).then(|| "some sizes depend on elements of tensors".to_string())
     }
 
     /// Plans the run, and gives every buffer its memory.

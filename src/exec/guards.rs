@@ -32,6 +32,7 @@ fn check_each_guard(compiled: &CompiledProgram, bindings: &Bindings<'_>) -> Resu
             None => Error::new(ErrorKind::Guard, Phase::Run, message),
         });
     }
+    // A partial dim has no value for some values of its symbols, such as sizes that do not broadcast.
     for (dim, node) in &compiled.partial {
         dim.eval(&|symbol| bindings.known(symbol)?.as_known())
             .map_err(|error| refusal(graph, *node, bindings, error.to_string()))?;
@@ -39,8 +40,8 @@ fn check_each_guard(compiled: &CompiledProgram, bindings: &Bindings<'_>) -> Resu
     Ok(())
 }
 
-/// Returns the error of the first node whose result sizes cannot be computed from the values of the symbols: the shape
-/// function of the node refuses these values, or no value of an unbound symbol meets its requirements.
+/// Returns the error of the first node whose result sizes cannot be computed from the values of the symbols. The shape
+/// function of the node refuses these values, or the shape function refuses every value of an unbound symbol.
 pub(super) fn uncomputable_sizes(compiled: &CompiledProgram, bindings: &Bindings<'_>) -> Option<Error> {
     let graph = &compiled.graph;
     graph.values.iter().find_map(|info| {

@@ -36,9 +36,9 @@ fn bind_each_input<'t>(graph: &'t GraphData, inputs: &[(DType, &[usize])]) -> Re
             refuse(format!(": axis {axis} {}", mismatch.requirement(&why)))
         })?;
     }
-    let settled = bindings.settle();
+    let solved = bindings.solve_deferred();
     bindings.solve_guards();
-    settled.map_err(|mismatch| unsettled(graph, inputs, &bindings, &mismatch))?;
+    solved.map_err(|mismatch| broken_equality(graph, inputs, &bindings, &mismatch))?;
     Ok(bindings)
 }
 
@@ -111,7 +111,7 @@ pub(super) fn note_attr_symbols(
 }
 
 /// Returns the error about an equality of several symbols that does not hold.
-fn unsettled(
+fn broken_equality(
     graph: &GraphData,
     inputs: &[(DType, &[usize])],
     bindings: &Bindings<'_>,

@@ -18,7 +18,7 @@ use crate::tensor::{Tensor, TensorView};
 /// `outputs`.
 ///
 /// # Errors
-/// Those of [`Executable::run`](crate::Executable::run).
+/// The errors of [`Executable::run`](crate::Executable::run).
 pub(super) fn interpret(
     compiled: &CompiledProgram,
     inputs: &[TensorView<'_>],

@@ -72,7 +72,7 @@ impl LoopRun<'_> {
     /// Returns a result of the last repetition.
     ///
     /// # Errors
-    /// Its bytes do not fit its sizes.
+    /// The bytes of the result do not fit its sizes.
     pub(crate) fn output(&self, number: usize) -> Result<TensorView<'_>> {
         self.fixed.output(number)
     }

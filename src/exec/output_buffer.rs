@@ -77,7 +77,7 @@ impl<'m> OutputBuffer<'m> {
     /// Checks that the memory is for a result of this dtype and these sizes.
     ///
     /// # Errors
-    /// It is not.
+    /// The memory is for another dtype or for other sizes.
     pub(super) fn check(&self, number: usize, dtype: DType, sizes: &[usize]) -> Result<()> {
         if self.fits(dtype, sizes) {
             return Ok(());

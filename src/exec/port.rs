@@ -11,13 +11,13 @@ use crate::ragged::FLAT_VALUES;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Port {
-    /// The name of the input, or the name an output was compiled under.
+    /// The name of the input, or the name under which the output was compiled.
     pub name: String,
-    /// Its element type.
+    /// The element type of the input or output.
     pub dtype: DType,
-    /// Its shape, as far as it is known without a run.
+    /// The shape of the input or output, as far as the shape is known without a run.
     pub shape: TensorShape,
-    /// Whether the outputs need it. A run may be fed without an unneeded input.
+    /// Whether the outputs need the input. A run may be fed without an unneeded input.
     pub needed: bool,
 }
 
@@ -34,7 +34,8 @@ pub(super) fn with_ragged_help(error: Error, inputs: &[Port], name: &str) -> Err
 }
 
 impl Port {
-    /// Replaces each unknown dimension by a new dimension of no graph. It differs from every dimension of every graph.
+    /// Replaces each unknown dimension by a new dimension of no graph. The new dimension differs from every dimension
+    /// of every graph.
     pub(super) fn leave_table(&mut self) {
         let mut free: FxHashMap<Symbol, Dim> = FxHashMap::default();
         self.shape = self.shape.substitute(&mut |symbol| {

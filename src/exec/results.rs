@@ -46,6 +46,16 @@ impl Results {
         item.ragged().map_err(|error| error.at(location))
     }
 
+    /// Returns the dense result with this number among the outputs given to `compile`.
+    ///
+    /// # Errors
+    /// There is no such output, or it is ragged.
+    #[track_caller]
+    pub fn tensor_at(&self, number: usize) -> Result<Tensor> {
+        let location = Location::caller();
+        self.item_at(number).and_then(RaggedItem::dense).map_err(|error| error.at(location))
+    }
+
     /// Returns the ragged result with this number among the outputs given to `compile`.
     ///
     /// # Errors
@@ -53,12 +63,16 @@ impl Results {
     #[track_caller]
     pub fn ragged_at(&self, number: usize) -> Result<RaggedTensor> {
         let location = Location::caller();
-        let mut items = self.items().map_err(|error| error.at(location))?;
+        self.item_at(number).and_then(RaggedItem::ragged).map_err(|error| error.at(location))
+    }
+
+    fn item_at(&self, number: usize) -> Result<RaggedItem> {
+        let mut items = self.items()?;
         if number >= items.len() {
             let message = format!("the number of an output must be less than {}, got {number}", items.len());
-            return Err(Error::new(ErrorKind::Feed, Phase::Run, message).at(location));
+            return Err(Error::new(ErrorKind::Feed, Phase::Run, message));
         }
-        items.swap_remove(number).1.ragged().map_err(|error| error.at(location))
+        Ok(items.swap_remove(number).1)
     }
 
     /// Returns the dense and ragged results with their names, in the order given to `compile`.

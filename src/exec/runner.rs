@@ -7,7 +7,7 @@ use super::run_state::RunState;
 use crate::error::Result;
 use crate::tensor::{Tensor, TensorView, TensorViewMut};
 
-/// Runs an executable from one thread. It keeps working memory and the last plan, so that it takes no lock.
+/// Runs an executable from one thread. A runner keeps working memory and the last plan, so that it takes no lock.
 pub struct Runner {
     executable: Executable,
     state: RunState,

@@ -52,8 +52,8 @@ fn run_one<'m>(
     }
 }
 
-/// Runs a specialization, then the specialization of its continuation, and so on. This is a loop and not a recursion,
-/// because a graph may have as many continuations as nodes.
+/// Runs a specialization, then the specialization of its continuation, and so on. The function is a loop and not a
+/// recursion, because a graph may have as many continuations as nodes.
 fn run_chain(first: &Specialization, inputs: &[TensorView<'_>], state: &mut RunState) -> Result<Vec<Tensor>> {
     let mut computed = run_one(first, inputs, None, state)?;
     let mut current: Option<Arc<Specialization>> = None;

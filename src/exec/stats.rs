@@ -33,7 +33,8 @@ pub struct Stats {
     pub compile_time: Duration,
     /// Duration of code generation for the kernels of all specializations.
     pub code_time: Duration,
-    /// The branches and loop bodies. Their figures are not among the figures of the graph around them.
+    /// The branches and loop bodies. The figures of these graphs are not among the figures of the graph around
+    /// them.
     pub regions: Vec<RegionStats>,
 }
 
@@ -45,11 +46,12 @@ pub struct RegionStats {
     pub node: String,
     /// The name inside the node: `then`, `body`.
     pub name: String,
-    /// Its inputs: the state and the rows of a loop, then the values that it reads from the graph around it.
+    /// The inputs of the region: the state and the rows of a loop, then the values that the region reads from the graph
+    /// around it.
     pub inputs: Vec<Port>,
-    /// Its outputs: the next state and the outputs of a loop body, or the results of a branch.
+    /// The outputs of the region: the next state and the outputs of a loop body, or the results of a branch.
     pub outputs: Vec<Port>,
-    /// Its figures.
+    /// The figures of the region.
     pub stats: Stats,
 }
 

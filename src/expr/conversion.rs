@@ -1,5 +1,5 @@
-//! Constants and conversions of every dtype. Those of dtypes that no primitive operation takes (complex, quantized,
-//! floats of 8 bits, integers of 4 bits) are built from operations on the other dtypes.
+//! Constants and conversions of every dtype. The conversions of dtypes that no primitive operation takes (complex,
+//! quantized, floats of 8 bits, integers of 4 bits) are built from operations on the other dtypes.
 
 use shapeflow_shape_fns::DType;
 
@@ -30,7 +30,8 @@ impl Expr {
     }
 
     /// Converts to another dtype. Float to integer truncates toward zero and saturates, and NaN becomes 0; integer to
-    /// integer wraps; a bool is `x != 0`; a real number is the real part of a complex one. A quantized type converts as
+    /// integer wraps; a bool is `x != 0`; a real number becomes the real part of a complex
+    /// number. A quantized type converts as
     /// its integer.
     pub fn cast(self, dtype: DType) -> Expr {
         if self.dtype() == dtype {
@@ -96,7 +97,7 @@ struct Format {
     /// The number of fraction bits.
     fraction: u32,
     bias: u64,
-    /// The bits of what follows the largest finite number: the infinity, or the NaN of a format without infinities.
+    /// The bits of the value after the largest finite number: the infinity, or the NaN of a format without infinities.
     overflow: u64,
     nan: u64,
 }
@@ -113,7 +114,7 @@ impl Format {
 /// Returns the f32 whose bits in the format `dtype` are `bits`, a `u8`.
 fn decode(dtype: DType, bits: Expr) -> Expr {
     if dtype == DType::F8E5M2 {
-        // Its bits are the upper half of an f16.
+        // The bits of an f8e5m2 number are the upper half of an f16.
         let wide = bits.cast(DType::U16);
         let eight = wide.like(8.0);
         return wide.binary(BinaryOp::Shl, eight).bitcast(DType::F16).cast(DType::F32);
@@ -131,8 +132,8 @@ fn decode(dtype: DType, bits: Expr) -> Expr {
     (value | sign).bitcast(DType::F32)
 }
 
-/// Returns the bits, a `u8`, of the number of format `dtype` that is nearest to `x`, ties to even. What is too large
-/// becomes the infinity, or NaN in a format without infinities.
+/// Returns the bits, a `u8`, of the number of format `dtype` that is nearest to `x`, ties to even. A number that is
+/// too large becomes the infinity, or NaN in a format without infinities.
 fn encode(x: &Expr, dtype: DType) -> Expr {
     let x = if x.dtype() == DType::F64 { x.clone() } else { x.clone().cast(DType::F32) };
     let (word, wide_fraction, wide_bias) = match x.dtype() {
@@ -147,8 +148,8 @@ fn encode(x: &Expr, dtype: DType) -> Expr {
     let odd = raw.clone().binary(BinaryOp::Shr, bits(shift.into())) & bits(1);
     let rounded = (&raw + &bits((1 << (shift - 1)) - 1) + odd).binary(BinaryOp::Shr, bits(shift.into()));
     let normal = rounded - bits((wide_bias - bias) << fraction);
-    // The unit in the last place of this number is the distance between subnormal numbers, so that the sum is rounded
-    // to one of them, and its low bits count them.
+    // The unit in the last place of this number is the distance between subnormal numbers, so the sum is rounded
+    // to a subnormal number, and the low bits of the sum count subnormal numbers.
     let exponent = 1 + wide_bias - bias - u64::from(fraction) + u64::from(wide_fraction);
     let offset = bits(exponent << wide_fraction);
     let subnormal = (magnitude.clone() + offset.clone().bitcast(x.dtype())).bitcast(word) - offset;

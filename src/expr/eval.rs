@@ -148,7 +148,7 @@ pub(crate) fn eval_binary(op: BinaryOp, a: Scalar, b: Scalar) -> Option<Scalar> 
     })
 }
 
-/// Computes `a * b + c` for floats. It rounds once if `fused`, else after the multiplication too.
+/// Computes `a * b + c` for floats. The result is rounded once if `fused`, else after the multiplication too.
 pub(crate) fn eval_mul_add(a: Scalar, b: Scalar, c: Scalar, fused: bool) -> Scalar {
     match (a, b, c) {
         (Scalar::F32(a), Scalar::F32(b), Scalar::F32(c)) => {

@@ -193,7 +193,7 @@ impl Index {
                 });
                 if let Some(quotient) = found {
                     let (inner, scale) = ((**inner).clone(), scale.clone());
-                    // Removing the later term first keeps the position of the earlier one.
+                    // Removing the later term first keeps the position of the earlier term.
                     self.terms.remove(remainder.max(quotient));
                     self.terms.remove(remainder.min(quotient));
                     self = self + inner * scale;

@@ -48,8 +48,8 @@ impl Interner {
         Interner { nodes: FxHashSet::with_capacity_and_hasher(nodes, FxBuildHasher) }
     }
 
-    /// Returns the shared node of this kind, after folding constants and applying exact identities. Its children must
-    /// come from this interner.
+    /// Returns the shared node of this kind, after folding constants and applying exact identities. The children of the
+    /// node must come from this interner.
     pub(crate) fn intern(&mut self, dtype: DType, kind: ExprKind) -> Expr {
         self.intern_or_child(dtype, kind).0
     }
@@ -84,10 +84,10 @@ impl Interner {
     /// Rebuilds an expression in this interner and returns its root. `order` is a [`post_order`](super::post_order);
     /// its last node is the root, and each shared node is rebuilt once.
     ///
-    /// `axes` maps each axis inside indices to an index. It also renames the axes that reductions bind; for such an
-    /// axis it must return a plain axis. `replace` is called once for each rebuilt node and may return a replacement
-    /// from this interner; replacements are not offered again. Loads are offered before they are interned, so a load
-    /// passed to `replace` has no shared identity yet.
+    /// `axes` maps each axis inside indices to an index. The function `axes` also renames the axes that reductions
+    /// bind; for such an axis it must return a plain axis. `replace` is called once for each rebuilt node and may
+    /// return a replacement from this interner. `replace` is not called for replacements. `replace` gets a load before
+    /// the load is interned, so this load has no shared identity yet.
     pub(crate) fn rewrite<'a>(
         &mut self,
         order: impl IntoIterator<Item = &'a Expr, IntoIter: ExactSizeIterator>,
@@ -109,7 +109,7 @@ impl Interner {
                     replace(self, &load).unwrap_or_else(|| self.share(load))
                 }
                 kind => {
-                    // A node that reduced to a child was already offered when the child was rebuilt.
+                    // If the node reduced to a child, `replace` already got this child when the child was rebuilt.
                     let (new, is_child) = self.intern_or_child(expr.dtype(), kind);
                     if is_child { new } else { replace(self, &new).unwrap_or(new) }
                 }

@@ -164,7 +164,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// Returns the read from which the value comes that made the evaluation fail. Casts, arithmetic and a selection may
+    /// Returns the read that gave the value that made the evaluation fail. Casts, arithmetic and a selection may
     /// lie between the read and the value.
     pub(crate) fn faulty_read(&self) -> Option<Read> {
         let mut stack = vec![self.faulty?];
@@ -240,7 +240,7 @@ impl<'a> Evaluator<'a> {
                 if let Some(parent) = self.frames.last() {
                     let waiting = program.entries[parent.entry as usize][parent.position];
                     let outcome = self.resume(waiting, value);
-                    self.settle(waiting, outcome);
+                    self.apply_outcome(waiting, outcome);
                 }
                 continue;
             };
@@ -251,13 +251,13 @@ impl<'a> Evaluator<'a> {
                 continue;
             }
             let outcome = self.start(step)?;
-            self.settle(step, outcome);
+            self.apply_outcome(step, outcome);
         }
         Ok(self.result(program.root).1)
     }
 
     /// Stores the value of `step`, or opens the entry that `step` needs.
-    fn settle(&mut self, step: StepId, outcome: Outcome) {
+    fn apply_outcome(&mut self, step: StepId, outcome: Outcome) {
         match outcome {
             Outcome::Value(value) => {
                 self.set(step, value);

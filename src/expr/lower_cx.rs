@@ -29,8 +29,8 @@ pub trait LowerCx {
     /// Returns the attributes of the node.
     fn attrs(&self) -> &Attrs;
 
-    /// Returns the integers of a structure parameter, given as an attribute or as an operand. All integers must be
-    /// known.
+    /// Returns the integers of a parameter declared with [`Operand::Structure`](crate::Operand::Structure), such as an
+    /// axis. The parameter is an attribute or an operand. All integers must be known.
     fn ints(&mut self, name: &str) -> Vec<i64>;
 
     /// Returns a parameter that the shape function has normalised: known dims, or symbols that are bound when a run

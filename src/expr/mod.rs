@@ -189,8 +189,8 @@ pub(crate) enum ExprKind {
     },
     Unary(UnaryOp, Expr),
     Binary(BinaryOp, Expr, Expr),
-    /// `a * b + c`, floats only. It rounds once if the processor has a fused multiply-add, else twice; only the
-    /// functions of [`math`] may use it, because their stated errors allow for both roundings.
+    /// `a * b + c`, floats only. The operation rounds once if the processor has a fused multiply-add, else twice; only
+    /// the functions of [`math`] may use it, because their stated errors allow for both roundings.
     MulAdd(Expr, Expr, Expr),
     /// `Select(condition, yes, no)`; both choices are evaluated.
     Select(Expr, Expr, Expr),

@@ -9,7 +9,8 @@ use shapeflow_shape_fns::DType;
 /// One element of a tensor.
 ///
 /// Equality and hash compare dtype and bits: a NaN equals itself, and `-0.0` differs from `0.0`.
-/// An element of a quantized dtype, of i4 or of u4 is the scalar of its integer. A float of 8 bits is the `u8` of its bits.
+/// An element of a quantized dtype, of i4 or of u4 is held as its integer. A float of 8 bits is held as the `u8` of its
+/// bits.
 /// Complex numbers and strings have no scalar.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
@@ -56,7 +57,7 @@ pub(crate) fn scalar_dtype(dtype: DType) -> Option<DType> {
     }
 }
 
-/// What stands for the empty string in an expression: its handle.
+/// The handle that stands for the empty string in an expression.
 pub(super) const EMPTY_STRING: Scalar = Scalar::I64(0);
 
 impl Scalar {

@@ -8,9 +8,10 @@ use super::{BinaryOp, Expr, ExprKind, ReduceOp, UnaryOp};
 /// Checks the dtypes of every node of a [`post_order`](super::post_order): the arguments of an operation agree,
 /// conditions are bool, and every operation is defined on the dtypes of its arguments.
 ///
-/// Loads, `Select` and `Case` accept elements of every dtype, also strings; comparisons accept strings, and a sum accepts
-/// complex numbers. The other nodes need dtypes that have scalars, except for the constant that is the empty string. The
-/// message of a violation gives the requirement, then the expression.
+/// Loads, `Select` and `Case` accept elements of every dtype, also strings; comparisons accept strings, and a sum
+/// accepts complex numbers. `Complex` joins two parts into a complex number, and `Part` takes a part out. The other
+/// nodes refuse strings and complex numbers, because no `Scalar` holds them; only the empty string may be a constant.
+/// The message of a violation gives the requirement, then the expression.
 pub(crate) fn verify<'a>(order: impl IntoIterator<Item = &'a Expr>) -> Result<(), String> {
     order.into_iter().try_for_each(|expr| check(expr).map_err(|what| format!("{what}, in {expr}")))
 }
@@ -50,7 +51,7 @@ fn check(expr: &Expr) -> Result<(), String> {
             let fits = match op {
                 BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => is_bits(of),
                 BinaryOp::Shl | BinaryOp::Shr => of.is_integer(),
-                // Elements without arithmetic compare as their integers; those that stand for floats do not.
+                // Quantized and 4-bit elements compare as integers. `Eq` and `Ne` are not defined on floats of 8 bits.
                 BinaryOp::Eq | BinaryOp::Ne => {
                     is_bits(of) || of.is_float() || of.is_quantized() || of.is_int4() || of == DType::String
                 }

@@ -10,11 +10,10 @@ use crate::ragged::{FLAT_VALUES, ROW_SPLITS};
 
 /// Names of a graph's unknown dimensions, for texts that people read: `tokens.1` is axis 1 of `tokens`.
 ///
-/// The name of a dimension has the scopes that tell it from other dimensions: `net.tokens.1`, if two inputs are `tokens`. A
-/// dimension of an unnamed node has the name of its op, and if several nodes have this op, the line of the program that added
-/// the node: `unique.0@12`.
-/// A name exists in the text only; it is no symbol that another shape could mention, and an exported graph has no names
-/// of unknown dimensions.
+/// The name of a dimension has the scopes that distinguish it from other dimensions: `net.tokens.1`, if two inputs are
+/// `tokens`. A dimension of an unnamed node has the name of its op, and if several nodes have this op, the line of the
+/// program that added the node: `unique.0@12`. A name exists in the text only; the name is not a symbol that another
+/// shape could mention, and an exported graph has no names of unknown dimensions.
 ///
 /// ```
 /// use shapeflow::{DType, Graph, shape};
@@ -124,7 +123,7 @@ impl GraphData {
                 false
             })
         });
-        // By name: the last number that made the name unique.
+        // For each name: the last number that made the name unique.
         let mut numbers: FxHashMap<String, usize> = FxHashMap::default();
         for (symbol, origin) in unnamed {
             let name = origin.name_with_line(longest).unwrap_or_else(|| origin.name(longest));
@@ -215,7 +214,8 @@ fn ragged_part(name: &str) -> Option<(&str, RaggedPart<'_>)> {
 
 impl RaggedPart<'_> {
     /// Returns the last part of a dimension's name. `axis` is the axis of the tensor, such as `.0`, or empty for a
-    /// dimension that is no axis. The number of rows is no axis of the row splits, because there is one more split.
+    /// dimension that is not an axis. The number of rows is not an axis of the row splits, because there is one more
+    /// split.
     fn axis(&self, axis: &str) -> String {
         match (self, axis) {
             (RaggedPart::FlatValues, ".0") => ".values".to_string(),
@@ -250,7 +250,7 @@ impl Unknowns {
 struct Origin {
     /// The scopes and the name of the node that introduced the dimension.
     path: Vec<String>,
-    /// The axis of the node's output, such as `.0`; empty for a dimension that is no axis.
+    /// The axis of the node's output, such as `.0`; empty for a dimension that is not an axis.
     axis: String,
     /// The line of the program that added the node, if the node has no name of its own.
     line: Option<u32>,
@@ -285,7 +285,7 @@ mod tests {
         let other = g.input("other/x", DType::F32, shape![?, 3, ?])?;
         assert_eq!(text(x), "[net.x.0, x.1]");
         assert_eq!(text(other), "[other.x.0, 3, x.2]");
-        // A name that the program uses stays the program's.
+        // If the program uses a name, the unknown dimensions get other names.
         let y = g.input("y", DType::F32, shape!["net.x.0", "x.1"])?;
         assert_eq!(text(x), "[net.x.0_2, net.x.1]");
         assert_eq!(text(y), "[net.x.0, x.1]");

@@ -25,7 +25,8 @@ impl fmt::Display for GraphGuard {
 }
 
 impl Graph {
-    /// Returns the conditions on sizes that inference could not decide. A run checks them.
+    /// Returns the conditions on sizes that inference could not decide. A run checks them; the conditions inside a branch or
+    /// a loop, if the branch or the loop runs.
     ///
     /// ```
     /// use shapeflow::{shape, DType, Graph};
@@ -38,13 +39,17 @@ impl Graph {
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
     pub fn guards(&self) -> Vec<GraphGuard> {
-        let data = self.read();
-        let names = data.dim_names();
-        let records = data.table.guards().iter();
-        let guards = records.map(|record| {
-            let (call, location) = data.label_at(record.origin);
-            GraphGuard { condition: names.guard(&record.guard), call, location }
+        let mut guards: Vec<GraphGuard> = Vec::new();
+        self.read().for_each_graph(&mut |data| {
+            let names = data.dim_names();
+            for record in data.table.guards() {
+                let (call, location) = data.label_at(record.origin);
+                let guard = GraphGuard { condition: names.guard(&record.guard), call, location };
+                if !guards.contains(&guard) {
+                    guards.push(guard);
+                }
+            }
         });
-        guards.collect()
+        guards
     }
 }

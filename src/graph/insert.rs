@@ -114,7 +114,7 @@ impl GraphData {
     }
 
     /// Returns the names of unknown dimensions for the error of a refused call. Naming visits the whole graph, so a
-    /// graph with many refused calls names dimensions only in the errors of the first ones.
+    /// graph with many refused calls names dimensions only in the errors of the first refused calls.
     pub(super) fn names_for_error(&self) -> Option<DimNames> {
         (self.poisons.len() + self.refused.len() < NAMED_ERRORS).then(|| self.dim_names())
     }

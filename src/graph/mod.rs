@@ -2,13 +2,13 @@
 //!
 //! **In**: builder calls: inputs, constants, and ops by way of [`OpBuilder`]. A call is a transaction: it adds a node
 //! with the results of inference, or it fails and changes nothing. **Out**: [`GraphData`], the nodes and values that
-//! later rooms read; [`Value`], a handle to build with; texts (`Display`, [`Graph::explain`]).
+//! later modules read; [`Value`], a handle to build with; texts (`Display`, [`Graph::explain`]).
 //!
 //! **Who calls it**: programs, `interchange` and the builder methods of `ops`; `passes` makes new graphs from old ones;
 //! `lower`, `exec` and `dump` read.
 //!
 //! **Absent**: execution. The graph runs no op itself: inference, templates and the values of constant expressions come
-//! from `eval`. The only ops that this room names are `input` and `constant`. The operands of the nodes are the only
+//! from `eval`. The only ops that this module names are `input` and `constant`. The operands of the nodes are the only
 //! record of edges.
 
 mod builder;
@@ -92,7 +92,7 @@ pub(crate) struct ScopeFrame {
     pub location: &'static Location<'static>,
 }
 
-/// The nodes and values of a graph: the IR that later rooms read.
+/// The nodes and values of a graph: the intermediate representation that later modules read.
 #[derive(Default)]
 pub(crate) struct GraphData {
     pub nodes: Vec<Node>,
@@ -331,8 +331,8 @@ impl GraphData {
     }
 
     /// Returns whether inference has equated a symbolic element of `value` with another dimension. The run must check
-    /// that equality.
-    pub(crate) fn has_settled_elements(&self, value: ValueIx) -> bool {
+    /// this equality.
+    pub(crate) fn has_equated_elements(&self, value: ValueIx) -> bool {
         let elements = self.values[value.at()].elements.iter().flat_map(|elements| elements.elements());
         let mut symbols =
             elements.filter(|e| e.as_symbol().is_some_and(|symbol| symbol.kind() == SymbolKind::Integer));

@@ -132,7 +132,8 @@ impl Graph {
     }
 
     /// Returns the names of dimensions that calls have tied together: two names that are equal, or that broadcast with
-    /// each other. The text of the graph lists them too. [`Graph::strict`] makes a graph that refuses them.
+    /// each other. Calls inside branches and loops count too. An equation with a number, such as `m == 2*n`, is no tie. The
+    /// text of the graph lists the ties too. [`Graph::strict`] makes a graph that refuses them.
     ///
     /// ```
     /// use shapeflow::{shape, DType, Graph};
@@ -146,7 +147,15 @@ impl Graph {
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
     pub fn merges(&self) -> Vec<NameTie> {
-        self.read().name_ties(TieCount::default())
+        let mut ties: Vec<NameTie> = Vec::new();
+        self.read().for_each_graph(&mut |data| {
+            for tie in data.name_ties(TieCount::default()) {
+                if !ties.iter().any(|other| other.names == tie.names && other.broadcast == tie.broadcast) {
+                    ties.push(tie);
+                }
+            }
+        });
+        ties
     }
 }
 
@@ -301,6 +310,23 @@ mod tests {
         let error = exe.run_all(&[two.view(), one.view()]).unwrap_err();
         assert!(error.message().contains("axis 0"), "{error}");
         assert!(error.to_string().contains("since assume_eq"), "{error}");
+        Ok(())
+    }
+
+    #[test]
+    fn calls_inside_a_branch_tie_names() -> Result<()> {
+        let g = Graph::new();
+        let [a, b] = ["a", "b"].map(|name| g.input(name, DType::F32, shape![name]));
+        let (a, b, flag) = (a?, b?, g.input("flag", DType::Bool, shape![])?);
+        let _ = g.cond(flag, || g.cond(flag, || a.add(b), || Ok(a)), || Ok(a))?;
+        let [tie] = &g.merges()[..] else { panic!("{:?}", g.merges()) };
+        assert_eq!(
+            (tie.names.join(" "), tie.broadcast, tie.call.as_str()),
+            ("a b".to_string(), true, "then/then/add")
+        );
+        let _ = g.cond(flag, || a.reshape([-1, 3]), || a.reshape([1, -1]))?;
+        assert_eq!(g.guards().len(), 1, "{:?}", g.guards());
+        assert_eq!(g.guards()[0].condition, "3 divides a");
         Ok(())
     }
 

@@ -17,8 +17,8 @@ mod sealed {
 
 /// An operand beside a value: another value, a `Result` of one, a tensor, or a Rust scalar.
 ///
-/// A scalar is weak: it takes the dtype of the value beside it, and this dtype must hold it exactly (a float may round
-/// to a narrower float).
+/// A scalar is weak: the scalar takes the dtype of the value beside it. An integer dtype must hold the scalar exactly.
+/// A float dtype rounds the scalar.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an operand of a tensor op",
     note = "a scalar on the left must be f64 or i64: write `x * k` instead of `k * x`"
@@ -98,7 +98,8 @@ macro_rules! weak_scalar {
 }
 weak_scalar!(bool weak_bool, u8 weak_int, i32 weak_int, i64 weak_int, f32 weak_float, f64 weak_float);
 
-/// Returns the dtype of a scalar beside elements of `dtype`: a scalar is the real part of a complex number.
+/// Returns the dtype of a scalar beside elements of `dtype`. Beside complex numbers, a scalar has the dtype of their
+/// parts.
 fn part(dtype: DType) -> DType {
     dtype.part().unwrap_or(dtype)
 }
@@ -119,7 +120,8 @@ fn constant_or_poison<'g>(
 fn does_not_fit(scalar: &dyn fmt::Debug, peer: Value<'_>) -> Error {
     let dtype = peer.dtype();
     let message = format!(
-        "a scalar takes the dtype of the tensor beside it and must fit it, got {scalar:?} beside {}",
+        "a scalar takes the dtype of the tensor beside it, and this dtype must hold the scalar, got {scalar:?} \
+         beside {}",
         type_text(dtype, &peer.shape())
     );
     let mut error = Error::new(ErrorKind::DType, Phase::Build, message);

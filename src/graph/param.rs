@@ -1,4 +1,4 @@
-//! `Param`: a size or structure parameter of an op, and the types that convert into one.
+//! `Param`: a size parameter or a structure parameter (such as an axis) of an op, and the types that convert into one.
 
 use shapeflow_shape_fns::{Dim, IntoDim, PartialElements};
 
@@ -12,7 +12,7 @@ pub enum Param<'g> {
     Elements(PartialElements),
     /// A value, computed or fed when the graph runs.
     Value(Value<'g>),
-    /// An argument that is no parameter, with the reason.
+    /// An argument that is not a parameter, with the reason.
     Refused(String),
 }
 

@@ -17,8 +17,8 @@ pub(crate) struct Poison {
 }
 
 impl Graph {
-    /// Reports the calls of operators (`x + y`) that this graph refused. The error is the first one and lists the
-    /// others.
+    /// Reports the calls of operators (`x + y`) that this graph refused. The result is the error of the first refused
+    /// call, and lists the other errors.
     ///
     /// # Errors
     /// An operator was refused and left a poisoned value.

@@ -66,7 +66,7 @@ pub struct RowPartitionValue<'g> {
     id: u32,
 }
 
-/// A ragged tensor of a graph: flat values and row partitions. It is a small handle and holds no data;
+/// A ragged tensor of a graph: flat values and row partitions. A `RaggedValue` is a small handle and holds no data;
 /// [`RaggedTensor`](crate::RaggedTensor) holds data.
 ///
 /// An op on ragged values is a composite of ordinary ops: an elementwise op runs the dense op on the flat values.
@@ -145,8 +145,8 @@ impl<'g> RowPartitionValue<'g> {
         Ok(())
     }
 
-    /// Returns an encoding of the partition, which `compute` makes when it is first needed. A value of a closed branch or loop body
-    /// is made anew.
+    /// Returns an encoding of the partition, which `compute` makes when it is first needed. A value of a closed branch
+    /// or loop body is made again.
     pub(crate) fn kept_or(
         self,
         encoding: fn(&mut Encodings) -> &mut Option<ValueIx>,

@@ -9,8 +9,8 @@ use super::insert::Checkpoint;
 use super::{Extra, Graph, GraphData, INPUT, Node, NodeIx, Value, ValueInfo, ValueIx};
 use crate::op::Control;
 
-/// A graph inside a node of control flow: a branch, the body of a loop, or its condition. Its inputs are its parameters,
-/// then the values that it reads from the graph around it.
+/// A graph inside a node of control flow: a branch, the body of a loop, or its condition. The inputs of the graph are
+/// its parameters, then the values that it reads from the graph around it.
 pub(crate) struct RegionGraph {
     /// The name in messages and dumps: `then`, `body`.
     pub name: String,
@@ -124,7 +124,17 @@ impl GraphData {
         regions.into_iter().map(|region| region.downcast_ref().expect("regions are `RegionGraph`")).collect()
     }
 
-    /// Drops the elements of earlier values that symbols of the region stand for.
+    /// Calls `f` with this graph, and then with every graph inside its nodes.
+    pub(super) fn for_each_graph(&self, f: &mut dyn FnMut(&GraphData)) {
+        f(self);
+        for index in 0..self.nodes.len() {
+            for region in self.regions(NodeIx(index as u32)) {
+                region.graph.for_each_graph(f);
+            }
+        }
+    }
+
+    /// Forgets the elements of values from before the region, if these elements mention symbols of the region.
     fn forget_symbols(&mut self, checkpoint: &Checkpoint) {
         let first_node = checkpoint.nodes as u32;
         let read: FxHashSet<ValueIx> = self.nodes[checkpoint.nodes..]

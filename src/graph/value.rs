@@ -13,7 +13,7 @@ use crate::error::{Error, ErrorKind, Phase, Result, is_own_line};
 /// The bit of `Value::id` that marks a poisoned value. The other bits are then its index in `GraphData::poisons`.
 const POISONED: u32 = 1 << 31;
 
-/// An output of a node. It is a small handle and holds no data; [`Tensor`](crate::Tensor) holds data.
+/// An output of a node. A `Value` is a small handle and holds no data; [`Tensor`](crate::Tensor) holds data.
 ///
 /// A method infers shapes at once and returns `Result<Value>`. An operator (`x + y`) infers at once too, but returns a
 /// `Value`. A refused operator gives a *poisoned* value, which carries the error to the next method, to

@@ -1,7 +1,7 @@
 //! Errors: what an error says, and when it comes.
 //!
-//! There is one type, [`Error`](crate::Error). Its text names the call, the requirement, what the call got, your line, and
-//! the lines that made the operands:
+//! There is one type, [`Error`](crate::Error). The text of an error names the call, the requirement, what the call
+//! got, your line, and the lines that made the operands:
 //!
 //! ```
 //! use shapeflow::{DType, ErrorKind, Graph, Phase, shape};
@@ -42,7 +42,7 @@
 //!
 //! | phase | finds |
 //! |---|---|
-//! | build | shapes, dtypes and parameters that never work; each call reports its own |
+//! | build | shapes, dtypes and parameters that never work; each call reports its own errors |
 //! | compile | a size that nothing determines, an op or a dtype without a kernel |
 //! | run | inputs that do not fit, guards that do not hold, indices out of range, divisions of integers by zero, memory limits |
 //!

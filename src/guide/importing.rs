@@ -18,15 +18,15 @@
 //! ```
 //!
 //! Without fetches, the import builds every node, and a node that inference refuses keeps its error:
-//! [`Imported::check`](crate::interchange::Imported::check) returns the first. A signature of a SavedModel names its inputs
-//! and outputs: [`Imported::outputs`](crate::interchange::Imported::outputs). The command `shapeflow check` tells
-//! what computes each op of a model.
+//! [`Imported::check`](crate::interchange::Imported::check) returns the first error. A signature of a SavedModel names
+//! its inputs and outputs: [`Imported::outputs`](crate::interchange::Imported::outputs). The command `shapeflow check`
+//! tells what computes each op of a model.
 //!
 //! # Weights
 //!
-//! [`map_safetensors`](crate::interchange::map_safetensors) maps a file into memory;
-//! [`read_npz`](crate::interchange::read_npz) reads one. Both give a [`TensorMap`](crate::TensorMap), and a tensor of it
-//! becomes a constant.
+//! [`map_safetensors`](crate::interchange::map_safetensors) maps a safetensors file into memory;
+//! [`read_npz`](crate::interchange::read_npz) reads an npz file. Both give a [`TensorMap`](crate::TensorMap), and a
+//! tensor of the map becomes a constant.
 //!
 //! ```
 //! use shapeflow::interchange::{read_safetensors_bytes, write_safetensors_bytes};

@@ -2,8 +2,8 @@
 //!
 //! # An op that fuses
 //!
-//! The body of a compute op is the expression of one element of the result. The compiler fuses it with its neighbours. The
-//! shape function gives the shape of the result; most ops use one that exists.
+//! The body of a compute op is the expression of one element of the result. The compiler fuses it with its neighbours.
+//! The shape function gives the shape of the result; most ops use an existing shape function.
 //!
 //! ```
 //! use shapeflow::expr::{Expr, Index, LowerCx};

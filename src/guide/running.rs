@@ -1,7 +1,7 @@
 //! Running: the ways to run a compiled graph.
 //!
-//! [`Graph::compile`](crate::Graph::compile) makes an [`Executable`](crate::Executable), which does not borrow the graph. It
-//! is cheap to clone, and several threads may run it at once. It serves all sizes.
+//! [`Graph::compile`](crate::Graph::compile) makes an [`Executable`](crate::Executable), which does not borrow the
+//! graph. An executable is cheap to clone, and several threads may run it at once. An executable serves all sizes.
 //!
 //! ```
 //! use shapeflow::{DType, Graph, Tensor, TensorView, shape};

@@ -43,7 +43,8 @@
 //! # Sizes from data
 //!
 //! [`Value::as_dim`](crate::Value::as_dim) makes a dimension of an integer scalar. Every shape, size and offset
-//! argument takes it. [`Value::ensure_shape`](crate::Value::ensure_shape) states a shape that inference cannot find.
+//! argument takes such a dimension. [`Value::ensure_shape`](crate::Value::ensure_shape) states a shape that inference
+//! cannot find.
 //!
 //! ```
 //! use shapeflow::{DType, Graph, Tensor, shape};

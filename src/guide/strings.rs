@@ -19,9 +19,9 @@
 //!
 //! # Parsing
 //!
-//! [`Value::string_to_number`](crate::Value::string_to_number) reads numbers, and fails the run for a text that is none.
-//! [`Value::as_string`](crate::Value::as_string) writes them. [`Value::decode_csv`](crate::Value::decode_csv) reads records; each
-//! column has the dtype of its default.
+//! [`Value::string_to_number`](crate::Value::string_to_number) reads numbers, and fails the run for a text that is not
+//! a number. [`Value::as_string`](crate::Value::as_string) writes them. [`Value::decode_csv`](crate::Value::decode_csv)
+//! reads records; each column has the dtype of its default.
 //!
 //! ```
 //! use shapeflow::{CsvOptions, Graph, Tensor};
@@ -62,9 +62,10 @@
 //!
 //! # Tables
 //!
-//! [`Value::table_lookup`](crate::Value::table_lookup) replaces keys by values, and unknown keys by a default. A table of a few
-//! thousand words belongs into the graph as constants; a [`LookupTable`](crate::LookupTable) is shared by several graphs.
-//! [`Value::hash_bucket`](crate::Value::hash_bucket) needs no table: it gives every string a number below a limit.
+//! [`Value::table_lookup`](crate::Value::table_lookup) replaces keys by values, and unknown keys by a default. A table
+//! of a few thousand words belongs in the graph as constants; a [`LookupTable`](crate::LookupTable) is shared by
+//! several graphs. [`Value::hash_bucket`](crate::Value::hash_bucket) needs no table: it gives every string a number
+//! below a limit.
 //!
 //! ```
 //! use shapeflow::{DType, Graph, RaggedTensor, Tensor, shape};

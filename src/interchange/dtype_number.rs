@@ -38,7 +38,8 @@ const TABLE: &[(i32, &str, Option<DType>)] = &[
 /// offset.
 const REFERENCE: i32 = 100;
 
-/// Returns the dtype with this number. For the number of a reference dtype, this is the dtype that it refers to.
+/// Returns the dtype with this number. For the number of a reference dtype, the result is the dtype to which the
+/// reference dtype refers.
 pub(super) fn dtype_of(number: i32) -> Option<DType> {
     let number = if number > REFERENCE { number - REFERENCE } else { number };
     TABLE.iter().find(|row| row.0 == number).and_then(|row| row.2)

@@ -17,8 +17,8 @@ fn limits() -> Limits {
     }
 }
 
-/// Imports bytes within limits of at most 4 MiB, and exports the graph if the import succeeds. This must not panic for
-/// any bytes.
+/// Imports bytes within limits of at most 4 MiB, and exports the graph if the import succeeds. The function must not
+/// panic for any bytes.
 #[doc(hidden)]
 pub fn fuzz(bytes: &[u8]) {
     let limits = limits();
@@ -39,8 +39,8 @@ pub fn fuzz(bytes: &[u8]) {
     }
 }
 
-/// Reads bytes as the index of a checkpoint, and then as the keys and values of an index whose checksums are right, with
-/// the same bytes as every data file. This must not panic for any bytes.
+/// Reads bytes as the index of a checkpoint, and then as the keys and values of an index whose checksums are right,
+/// with the same bytes as every data file. The function must not panic for any bytes.
 #[doc(hidden)]
 pub fn fuzz_checkpoint(bytes: &[u8]) {
     let data = SharedBytes::new(Arc::new(bytes.to_vec()));

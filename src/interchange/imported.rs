@@ -60,10 +60,10 @@ pub(super) struct Output {
 pub(super) struct BuiltNode {
     pub op: String,
     pub name: String,
-    /// The nodes of the graph. For a node in a branch or a loop, these are the nodes of the outermost branch or loop;
-    /// none while this is under construction.
+    /// The nodes of the graph that the import made for this node. For a node in a branch or a loop: the nodes of the
+    /// outermost branch or loop, or `None` while this branch or loop is under construction.
     pub nodes: Option<Range<u32>>,
-    /// What computes a node in a branch or a loop, whose own nodes are no nodes of the graph.
+    /// What computes a node in a branch or a loop, whose own nodes are not nodes of the graph.
     pub in_region: Option<NodeUsage>,
 }
 
@@ -82,8 +82,9 @@ pub struct ImportedNode<'a> {
 }
 
 impl Imported {
-    /// Returns the graph. Its inputs are the placeholders of the model and the fed tensors, under the model's names, or
-    /// under the names of the signature that [`ImportOptions::signature`](super::ImportOptions::signature) chose.
+    /// Returns the graph. The inputs of the graph are the placeholders of the model and the fed tensors, under
+    /// the model's names, or under the names of the signature that
+    /// [`ImportOptions::signature`](super::ImportOptions::signature) chose.
     pub fn graph(&self) -> &Graph {
         &self.graph
     }
@@ -159,7 +160,7 @@ impl Imported {
         self.inputs.iter().find(|(_, input)| *input == value).map(|(name, _)| name.as_str())
     }
 
-    /// Returns the imported nodes in the order of the model, without those inside functions: see
+    /// Returns the imported nodes in the order of the model, without the nodes inside functions: see
     /// [`Imported::function_nodes`].
     pub fn nodes(&self) -> impl Iterator<Item = ImportedNode<'_>> {
         self.nodes.iter().map(|record| ImportedNode {
@@ -197,8 +198,8 @@ impl Imported {
         })
     }
 
-    /// Returns the names of the nodes that have outputs which no other node reads. They are most likely the results of
-    /// the model.
+    /// Returns the names of the nodes that have outputs which no other node reads. These nodes are most likely the
+    /// results of the model.
     pub fn fetches(&self) -> impl Iterator<Item = &str> {
         let ends = self
             .nodes

@@ -17,7 +17,7 @@ pub(super) fn did_you_mean<'n>(wanted: &str, names: impl Iterator<Item = &'n str
         let lower = name.to_lowercase();
         let mut apart = distance(&wanted, &lower, max_distance);
         if apart.is_none() && last.is_some_and(|last| lower.contains(last)) {
-            // This is more than the distance of any two names that are compared letter by letter.
+            // The distance of two names that are compared letter by letter is always less.
             apart = Some(LONGEST + lower.len());
         }
         if let Some(apart) = apart

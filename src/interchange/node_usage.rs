@@ -12,13 +12,14 @@ use crate::op::Body;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[non_exhaustive]
 pub enum ComputedBy {
-    /// Nothing: the import replaced the node, as it does with constants, variables and calls, or no output needs it.
+    /// No run computes the node: the import replaced the node, as it does with constants, variables and calls, or no
+    /// output needs the node.
     Import,
     /// Compiled kernels.
     Kernels,
     /// A Rust function on the host.
     Host,
-    /// Nothing yet: this crate has no body for the op, so that the graph does not compile.
+    /// Nothing: this crate has no body for the op, so the graph does not compile.
     Nothing,
 }
 

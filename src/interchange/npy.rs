@@ -10,7 +10,7 @@ use crate::tensor::Tensor;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 
-/// Maximum rank of a tensor that is read. It exceeds the maximum rank of numpy arrays.
+/// Maximum rank of a tensor that is read. This maximum exceeds the maximum rank of numpy arrays.
 const MAX_RANK: usize = 254;
 
 /// Reads the tensor of an npy file: bool, integers, floats and complex numbers, in either byte order, row-major or

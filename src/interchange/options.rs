@@ -3,6 +3,7 @@
 use shapeflow_shape_fns::TensorShape;
 
 use super::limits::Limits;
+use crate::control::LoopOptions;
 use crate::op::Registry;
 #[cfg(feature = "strings")]
 use crate::ops::PrintSink;
@@ -29,6 +30,8 @@ pub struct ImportOptions {
     pub signature: Option<String>,
     /// The seed of random ops that have none.
     pub random_seed: u64,
+    /// The limit on the iterations of every loop, and the token that cancels it.
+    pub loops: LoopOptions,
     /// Where runs write what `Print` and `PrintV2` nodes say.
     #[cfg(feature = "strings")]
     pub print_sink: PrintSink,
@@ -46,6 +49,7 @@ impl Default for ImportOptions {
             feeds: Vec::new(),
             signature: None,
             random_seed: 0,
+            loops: LoopOptions::new(),
             #[cfg(feature = "strings")]
             print_sink: PrintSink::default(),
             limits: Limits::default(),
@@ -78,8 +82,9 @@ impl ImportOptions {
     /// Makes a tensor of the model an input of the graph, as TensorFlow's `feed_dict` does. The tensor is `NAME`,
     /// `NAME:i`, or a name from the signature of a SavedModel.
     ///
-    /// The input is called `NAME`, or `NAME:i` for an output other than the first. It has the tensor's dtype, rank and
-    /// known sizes. Readers of the tensor read the input. Nodes that only the tensor's producer needs are not imported.
+    /// The input is called `NAME`, or `NAME:i` for an output other than the first. The input has the tensor's dtype,
+    /// rank and known sizes. Readers of the tensor read the input. Nodes that only the tensor's producer needs are not
+    /// imported.
     ///
     /// ```
     /// use shapeflow::interchange::{ImportOptions, Model};
@@ -103,8 +108,9 @@ impl ImportOptions {
         self
     }
 
-    /// Chooses a signature of a SavedModel. Its inputs become inputs of the graph, under their names in the signature.
-    /// Its outputs are fetched if the import names no others.
+    /// Chooses a signature of a SavedModel. The inputs of the signature become inputs of the graph, under their
+    /// names in the signature. The outputs of the signature are fetched if the import names no
+    /// other tensors.
     #[must_use]
     pub fn signature(mut self, name: impl Into<String>) -> ImportOptions {
         self.signature = Some(name.into());
@@ -121,6 +127,27 @@ impl ImportOptions {
     #[must_use]
     pub fn random_seed(mut self, seed: u64) -> ImportOptions {
         self.random_seed = seed;
+        self
+    }
+
+    /// Sets the limit on the iterations of every loop of the model, and the token that cancels a loop. The model gives the
+    /// shapes of the states: [`LoopOptions::shape`] has no effect here.
+    ///
+    /// ```no_run
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::AtomicBool;
+    ///
+    /// use shapeflow::LoopOptions;
+    /// use shapeflow::interchange::{ImportOptions, read_model};
+    ///
+    /// let cancelled = Arc::new(AtomicBool::new(false));
+    /// let loops = LoopOptions::new().limit(10_000).cancel(cancelled.clone());
+    /// let model = read_model("model.pb")?.import(None, &ImportOptions::new().loops(loops))?;
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    #[must_use]
+    pub fn loops(mut self, options: LoopOptions) -> ImportOptions {
+        self.loops = options.without_shapes();
         self
     }
 

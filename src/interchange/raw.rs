@@ -5,8 +5,8 @@ use shapeflow_shape_fns::DType;
 use crate::error::Result;
 use crate::tensor::{Tensor, normalized_byte, size_of_element};
 
-/// Returns the number of bytes of a number, whose order differs between byte orders. A complex element has two numbers,
-/// any other element has one.
+/// Returns the number of bytes of a number. Byte orders differ in the order of these bytes. A complex element has two
+/// numbers, and any other element has one.
 fn number_size(dtype: DType, size: usize) -> usize {
     if dtype.is_complex() { size / 2 } else { size }
 }

@@ -48,7 +48,7 @@ impl SavedModel {
         self.model.signatures()
     }
 
-    /// Builds the graph of a signature. Its inputs have their names in the signature, and so do its
+    /// Builds the graph of a signature. The inputs of the graph have their names in the signature, and so do its
     /// [`outputs`](Imported::outputs).
     ///
     /// # Errors

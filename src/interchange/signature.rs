@@ -110,8 +110,8 @@ impl Signature {
         Signature { inputs, outputs, attrs }
     }
 
-    /// Returns whether the inputs determine this attribute: their dtypes or their number. If list
-    /// inputs have different length attributes, the inputs determine no length.
+    /// Returns whether the dtypes or the number of the inputs determine this attribute. If list inputs have different
+    /// length attributes, the inputs determine no length.
     pub(super) fn inputs_determine(&self, attr: &str) -> bool {
         let length = |input: &Argument| match input.dtype {
             ArgumentType::List(name) => Some(name),

@@ -1,4 +1,4 @@
-//! `OpUsage`: the op types that a model needs, and what computes them.
+//! `OpUsage`: the op types of a model, and what computes their nodes.
 
 use std::collections::BTreeMap;
 
@@ -24,8 +24,9 @@ pub struct OpUsage {
 }
 
 impl Imported {
-    /// Returns the op types that `outputs` need, sorted by name, and what computes them. Nodes of inlined functions, of
-    /// branches and of loop bodies are included.
+    /// Returns the op types of all imported nodes, sorted by name, and what computes the nodes. A node that `outputs`
+    /// do not need counts as [`ComputedBy::Import`]. Nodes of inlined functions, of branches and of loop bodies are
+    /// included.
     ///
     /// # Errors
     /// An output is poisoned or belongs to another graph.

@@ -73,7 +73,14 @@ impl Vocabulary {
     /// Returns the elements that a column has.
     fn column(&self, lines: &[&[u8]], column: i64, dtype: DType) -> Result<Tensor> {
         if column == LINE_NUMBER {
-            let numbers: Vec<i64> = (self.first_number..).take(lines.len()).collect();
+            let count = lines.len() as i64;
+            let Some(end) = self.first_number.checked_add(count) else {
+                return wrong(format!(
+                    "the numbers of {count} lines from {} must fit i64",
+                    self.first_number
+                ));
+            };
+            let numbers: Vec<i64> = (self.first_number..end).collect();
             return match dtype {
                 DType::I64 => Tensor::from_slice(&[lines.len()], &numbers),
                 _ => unsupported(dtype, "line numbers"),
@@ -181,5 +188,38 @@ mod tests {
             let error = read(key, -2, size, text, [dtype, DType::String]).unwrap_err();
             assert_eq!(error.message(), message);
         }
+        let late = Vocabulary {
+            key_column: WHOLE_LINE,
+            value_column: LINE_NUMBER,
+            size: -1,
+            first_number: i64::MAX,
+            delimiter: Vec::new(),
+        };
+        let error = late.parse("a\nb".into(), DType::String, DType::I64).unwrap_err();
+        assert_eq!(error.message(), "the numbers of 2 lines from 9223372036854775807 must fit i64");
+    }
+
+    #[test]
+    fn a_file_of_a_million_lines_keeps_within_its_limit() {
+        let path = std::env::temp_dir().join(format!("shapeflow-vocabulary-{}", std::process::id()));
+        let text: String = (0..1_000_000).map(|line| format!("{line}\n")).collect();
+        std::fs::write(&path, &text).unwrap();
+        let vocabulary = Vocabulary {
+            key_column: WHOLE_LINE,
+            value_column: LINE_NUMBER,
+            size: -1,
+            first_number: 0,
+            delimiter: Vec::new(),
+        };
+        let read = |constant_bytes| {
+            let limits = Limits { constant_bytes, ..Limits::default() };
+            vocabulary.read(&path, DType::I64, DType::I64, &limits)
+        };
+        let (keys, values) = read(text.len() as u64).unwrap();
+        assert_eq!((keys.len(), keys), (1_000_000, values));
+        let error = read(text.len() as u64 - 1).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Memory, "{error}");
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(read(1).unwrap_err().kind(), ErrorKind::Io);
     }
 }

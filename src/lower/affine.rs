@@ -1,4 +1,5 @@
-//! [`Piece`]: a box of a kernel's domain. Cuts and splits refine it until every index on it is linear.
+//! [`Piece`]: a box, that is, a rectangular part of a kernel's domain. Cuts and splits refine a piece until every index
+//! on the piece is linear.
 
 use smallvec::SmallVec;
 
@@ -19,7 +20,7 @@ pub(crate) struct PieceAxis {
     pub kernel_axis: usize,
 }
 
-/// A box of a kernel's domain.
+/// A rectangular part (box) of a kernel's domain.
 #[derive(Clone, Debug)]
 pub(crate) struct Piece {
     /// The axes of the box, in the order of their kernel axes.

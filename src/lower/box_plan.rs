@@ -18,7 +18,7 @@ pub(crate) struct BoxPlan {
     pub rows: i64,
     /// Extent of the inner axis.
     pub n: i64,
-    /// Extents of the loops of a row around the inner axis.
+    /// Extents of the loops that enclose the inner axis within a row, outermost first.
     pub loops: SmallVec<[i64; 2]>,
     pub slots: Vec<SlotPlan>,
     pub scalars: Vec<i64>,

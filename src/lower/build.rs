@@ -329,8 +329,8 @@ impl Decider<'_> {
         let roots: Vec<Root> = roots
             .iter()
             .map(|root| Root {
-                // If the root is the choice itself, the arm replaces it without a rewrite. This keeps a concat of many
-                // operands fast.
+                // If the root is the choice itself, the arm replaces it without a rewrite. This case keeps a concat of
+                // many operands fast.
                 expr: if root.expr == *choice {
                     arm.clone()
                 } else {

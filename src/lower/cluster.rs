@@ -50,14 +50,14 @@ pub(crate) struct Cluster {
     pub parent: ClusterIx,
     pub domain: Vec<Dim>,
     pub row: Row,
-    /// The stored values. Each has the cluster's domain, apart from axes of size 1.
+    /// The stored values. Each value has the cluster's domain, apart from axes of size 1.
     pub roots: Vec<ValueIx>,
     /// All computed values.
     pub members: Vec<ValueIx>,
     pub cost: u32,
     /// The number of variants that the piecewise choices of its members give.
     pub arms: u32,
-    /// The operands of members that are no members: they are in memory, or the partition has not placed them yet.
+    /// The operands of members that are not members: they are in memory, or the partition has not placed them yet.
     pub frontier: SmallVec<[ValueIx; 8]>,
     /// The axes inside quotients or remainders of some index. The plan may split these axes when sizes are known.
     pub quotient_axes: SmallVec<[usize; 4]>,

@@ -14,9 +14,9 @@ pub(super) type ExprIx = usize;
 /// The expressions of one variant, operands before their users.
 pub(super) struct ExprOrder<'a> {
     pub exprs: &'a [&'a Expr],
-    /// By expression: the operands of the expression.
+    /// For each expression: the operands of the expression.
     pub operands: Vec<SmallVec<[ExprIx; 3]>>,
-    /// By expression.
+    /// The facts about each expression.
     pub facts: Vec<ExprFacts>,
     /// Whether a check may fail at run time.
     pub can_fail: bool,

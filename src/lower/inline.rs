@@ -25,8 +25,8 @@ impl Partitioner<'_> {
         node.op.is_reinterpretation() && !(self.is_output[value.at()] && is_given(node.operands[0]))
     }
 
-    /// Returns where the elements of a result of a node that runs by itself are: in the operand, if a host kernel only checks
-    /// its elements, or else in a buffer.
+    /// Returns the placement of a result of a node that runs by itself. If a host kernel only checks the elements of
+    /// its operand, the result shares the memory of the operand. Any other result has a buffer.
     pub(super) fn single_node_placement(&self, node: NodeIx, value: ValueIx) -> Placement {
         let (node, info) = (&self.graph.nodes[node.at()], &self.graph.values[value.at()]);
         let passes_on = matches!(node.op.body, Body::Host(_))

@@ -32,7 +32,7 @@ pub(crate) enum Address {
     /// An element of a buffer: one index per axis of the buffer, and one more that chooses a part of a complex number.
     /// Run-time values are not in these indices; the gather instruction adds them as offsets.
     Element { buffer: BufferIx, index: Vec<Index> },
-    /// A row-major position in a buffer. It counts parts of elements: an element has `parts`.
+    /// A row-major position in a buffer, counted in parts of elements. An element has `parts` parts.
     Flat { buffer: BufferIx, position: Index, parts: u8 },
     /// No memory: the value of an index.
     Iota(Index),
@@ -54,9 +54,9 @@ pub(crate) enum ScalarArg {
 #[derive(Clone, Debug)]
 pub(crate) struct Variant {
     pub body: Arc<KernelBody>,
-    /// By slot of the body: what the slot addresses.
+    /// For each slot of the body: what the slot addresses.
     pub slots: Vec<Address>,
-    /// By run-time scalar of the body: what the scalar means.
+    /// For each run-time scalar of the body: what the scalar means.
     pub scalars: Vec<ScalarArg>,
 }
 

@@ -1,9 +1,9 @@
 //! [`KernelBody`]: the instructions of one kernel variant, as plain data without sizes. Emitters compile it.
 //!
-//! A kernel computes rows. Its outer axes number the rows; its row axes walk the elements of one row, such as the
-//! elements that a reduction combines. A kernel without reductions may have no row axes. The inner axis is the axis
-//! that the vector lanes run along: a row axis or an outer axis, as [`LaneLayout`] says. A slot is one access of a
-//! body to a buffer, or a counter; the addresses and strides of slots are run-time arguments.
+//! A kernel computes rows. The outer axes of the kernel number the rows; its row axes walk the elements of
+//! one row, such as the elements that a reduction combines. A kernel without reductions may have no row axes. The inner
+//! axis is the axis that the vector lanes run along: a row axis or an outer axis, as [`LaneLayout`] says. A slot is one
+//! access of a body to a buffer, or a counter; the addresses and strides of slots are run-time arguments.
 
 use shapeflow_shape_fns::DType;
 
@@ -210,7 +210,7 @@ pub(crate) const REDUCE_BYTES: usize = 128;
 /// The function runs `rows` rows. For each row it runs the passes in order. A pass walks `loops` loops with run-time
 /// extents, and inside them the `n` elements of the inner axis: the last row axis in [`LaneLayout::Row`], the last
 /// outer axis in [`LaneLayout::Column`]. The epilogue runs after the passes of a row: once in a row kernel, once for
-/// each of the `n` lanes in a column kernel. It may read the results of reductions.
+/// each of the `n` lanes in a column kernel. The epilogue may read the results of reductions.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct KernelBody {
     pub layout: LaneLayout,

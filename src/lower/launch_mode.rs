@@ -1,4 +1,4 @@
-//! [`LaunchMode`]: how a launch runs a box.
+//! [`LaunchMode`]: how a launch runs a [`BoxPlan`](super::box_plan::BoxPlan).
 
 use smallvec::SmallVec;
 
@@ -7,7 +7,7 @@ use super::slot_plan::SlotPlan;
 use crate::tensor::size_of_element;
 use crate::tiles::StridedCopy;
 
-/// How a launch runs a box.
+/// How a launch runs a box, a rectangular part of a kernel's domain.
 #[derive(Clone, Debug)]
 pub(crate) enum LaunchMode {
     /// The machine code runs on the buffers themselves.

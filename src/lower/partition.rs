@@ -36,20 +36,20 @@ pub(crate) enum PlannedStep {
 
 /// A placement for every value, and the steps in the order in which they run.
 pub(crate) struct Partition {
-    /// By value.
+    /// The placement of each value.
     pub placements: Vec<Placement>,
-    /// By value: its body, if it has one.
+    /// For each value: its body, if it has one.
     pub templates: Vec<Option<Template>>,
     pub clusters: Vec<Cluster>,
     pub steps: Vec<PlannedStep>,
-    /// By step: the values that must be in memory before the sizes of the step can be planned.
+    /// For each step: the values that must be in memory before the sizes of the step can be planned.
     pub known_before: Vec<Vec<ValueIx>>,
 }
 
 /// A cluster, and the index at which it reads a value.
 pub(super) type Use = (ClusterIx, SmallVec<[Index; 4]>);
 
-/// What the settled consumers of a value need of the value.
+/// What the settled consumers of a value need from the value.
 #[derive(Default, Clone)]
 pub(super) struct Pending {
     pub(super) uses: SmallVec<[Use; 1]>,
@@ -70,11 +70,11 @@ pub(super) struct Partitioner<'a> {
     pub(super) pending: Vec<Pending>,
     pub(super) placements: Vec<Placement>,
     templates: Vec<Option<Template>>,
-    /// By value: how its body reads operands. Empty for a value without a body.
+    /// For each value: how its body reads operands. Empty for a value without a body.
     pub(super) access: Vec<Access>,
-    /// By value: the cost of the value and of all values that could be inlined into it.
+    /// For each value: the cost of the value and of all values that could be inlined into it.
     pub(super) full_cost: Vec<u32>,
-    /// By value: whether the value depends on results of reductions.
+    /// For each value: whether the value depends on results of reductions.
     pub(super) reduces: Vec<bool>,
     pub(super) clusters: Vec<Cluster>,
     late: LateSymbols,
@@ -171,7 +171,7 @@ impl Partitioner<'_> {
         }
     }
 
-    /// Makes a node a step of its own. Its results and operands are stored.
+    /// Makes a node a step of its own. The results and operands of the node are stored.
     fn settle_single_node(&mut self, index: NodeIx) {
         let node = &self.graph.nodes[index.at()];
         let depth = node.values().map(|value| self.reader_depth(value)).max().unwrap_or(0) + 1;
@@ -226,7 +226,7 @@ impl Partitioner<'_> {
             let elements = self.graph.values[value.at()].elements.as_ref();
             let known = elements
                 .is_some_and(|elements| self.graph.table.resolve_elements(elements).is_known())
-                && !self.graph.has_settled_elements(value);
+                && !self.graph.has_equated_elements(value);
             if !known {
                 required.push(value);
             }

@@ -48,7 +48,7 @@ pub(crate) enum Step {
 }
 
 impl Step {
-    /// Returns the buffers that the step reads and those that it writes.
+    /// Returns the buffers that the step reads, and the buffers that the step writes.
     pub(crate) fn buffers(&self) -> (Cow<'_, [BufferIx]>, Cow<'_, [BufferIx]>) {
         match self {
             Step::Kernel(kernel) => (Cow::Borrowed(&kernel.reads), Cow::Borrowed(&kernel.writes)),
@@ -70,7 +70,7 @@ pub(crate) struct Segment {
 pub(crate) struct Program {
     pub buffers: Vec<BufferInfo>,
     pub contents: Vec<Content>,
-    /// By buffer: why it has memory; none for an alias.
+    /// For each buffer: why it has memory; `None` for an alias.
     reasons: Vec<Option<MaterializeReason>>,
     pub steps: Vec<Step>,
     pub segments: Vec<Segment>,
@@ -79,13 +79,13 @@ pub(crate) struct Program {
     pub definers: Vec<NodeIx>,
     /// Values whose elements define symbols, in ascending order, with their buffers.
     pub elements: Vec<(ValueIx, BufferIx)>,
-    /// The buffers that a run reads to define symbols. They keep their memory to the end of the run.
+    /// The buffers that a run reads to define symbols. These buffers keep their memory to the end of the run.
     pub watched: Vec<BufferIx>,
     /// Whether some step defines symbols or needs their values while the program runs: a host kernel whose result sizes
     /// depend on data, or a node that runs by itself with symbols among its attributes.
     pub binds_when_run: bool,
     pub buffer_of: FxHashMap<ValueIx, BufferIx>,
-    /// By buffer: the buffer that owns its bytes; itself if it is not an alias.
+    /// For each buffer: the buffer that owns its bytes; itself if it is not an alias.
     pub roots: Vec<BufferIx>,
 }
 

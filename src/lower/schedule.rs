@@ -40,10 +40,10 @@ struct Scheduler<'a> {
     order: ExprOrder<'a>,
     passes: Vec<Pass>,
     epilogue: Vec<Inst>,
-    /// By section and expression: the instruction that computes it there.
+    /// For each section and expression: the instruction that computes it there.
     emitted: FxHashMap<Section, Vec<Option<InstId>>>,
     slots: Vec<SlotType>,
-    /// By slot: what the slot addresses.
+    /// For each slot: what the slot addresses.
     addresses: Vec<Address>,
     /// The slot of each load, gather and iota.
     slot_of: FxHashMap<ExprIx, u32>,

@@ -1,4 +1,6 @@
-//! [`SlotPlan`]: the byte offset and strides of one slot of a box.
+//! [`SlotPlan`]: the byte offset and strides of one slot in a [`BoxPlan`], a rectangular part of a kernel's domain.
+//!
+//! [`BoxPlan`]: super::box_plan::BoxPlan
 
 use smallvec::SmallVec;
 
@@ -18,12 +20,13 @@ pub(crate) struct SlotPlan {
     pub row: i64,
     /// The stride per element of the inner axis.
     pub inner: i64,
-    /// The stride of each loop of a row around the inner axis.
+    /// The stride of each loop that encloses the inner axis within a row.
     pub loops: SmallVec<[i64; 2]>,
 }
 
 impl SlotPlan {
-    /// Returns the byte offset at a position of the box whose loop indices are 0; for an iota, the value there.
+    /// Returns the byte offset at a position of the box where the index of each loop in `loops` is 0; for an iota, the
+    /// value there.
     pub(crate) fn offset_at(&self, outer: &[i64], row: i64, inner: i64) -> i64 {
         let outer: i64 = self.outer.iter().zip(outer).map(|(stride, index)| stride * index).sum();
         self.base + outer + self.row * row + self.inner * inner

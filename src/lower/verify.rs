@@ -9,7 +9,7 @@ use super::supported::{has_lanes, supports_binary, supports_reduce, supports_una
 
 /// The largest number of loops around the inner axis.
 const MAX_LOOPS: u32 = 64;
-/// The largest number of slots. It also limits run-time scalars and reduction results.
+/// The largest number of slots. The same number also limits run-time scalars and reduction results.
 const MAX_COUNT: usize = 1 << 16;
 /// The largest number of reductions in one pass.
 const MAX_REDUCES: usize = 64;
@@ -71,9 +71,9 @@ pub(crate) fn verify(code: &KernelBody) -> Result<(), String> {
 
 /// What earlier passes have computed.
 struct PassResults {
-    /// By reduction result.
+    /// For each reduction result: whether a pass has computed it.
     reduced: Vec<bool>,
-    /// By slot.
+    /// For each slot: whether a pass has stored it.
     stored: Vec<bool>,
 }
 
@@ -141,7 +141,7 @@ impl Checker<'_> {
         Ok(self.body[v.0 as usize].dtype)
     }
 
-    /// Returns the one dtype of several operands.
+    /// Returns the common dtype of several operands.
     fn common_dtype(&self, values: &[InstId]) -> Result<DType, String> {
         let first = self.operand_dtype(values[0])?;
         for v in &values[1..] {

@@ -8,7 +8,7 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 /// Runs the named `part` of an op (`"body"`, `"kernel"`, `"shape function"`, `"dtype rule"`).
 ///
 /// # Errors
-/// The error of `run`, or one that quotes the panic of `run`.
+/// The error of `run`, or an error that quotes the panic of `run`.
 pub(crate) fn caught<T>(op: &str, part: &str, run: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| Err(panicked(op, part, &*panic)))
 }

@@ -11,14 +11,14 @@ use crate::error::Result;
 /// A graph is built before the options of its compilation are known. Therefore the node holds graphs, and compiling
 /// the graph around the node turns them into a kernel.
 pub(crate) trait Control: Send + Sync + 'static {
-    /// Compiles the graphs inside the node. `options` are the `CompileOptions` of the graph around the node; a later
-    /// room defines this type.
+    /// Compiles the graphs inside the node. `options` are the `CompileOptions` of the graph around the node, a type of
+    /// the module `compile`.
     ///
     /// # Errors
     /// A graph inside the node cannot be compiled.
     fn compile(&self, options: &dyn Any) -> Result<CompiledControl>;
 
-    /// Returns the graphs inside the node. Each is a `RegionGraph`; a later room defines this type.
+    /// Returns the graphs inside the node. Each graph is a `RegionGraph`, a type of the module `graph`.
     fn regions(&self) -> Vec<&dyn Any>;
 
     /// Returns the two regions of a node that computes one of them; a bool, operand 0, chooses the region. Returns
@@ -30,7 +30,7 @@ pub(crate) trait Control: Send + Sync + 'static {
 
 /// A region of a node of control flow.
 pub(crate) struct BodyRegion<'a> {
-    /// A `GraphData`; a later room defines this type. Its inputs are the captures.
+    /// A `GraphData`, a type of the module `graph`. The inputs of the graph are the captures.
     pub graph: &'a dyn Any,
     /// The numbers of the values of the graph that are the results.
     pub outputs: Vec<u32>,
@@ -49,8 +49,8 @@ pub(crate) struct Selection<'a> {
 /// A compiled node of control flow.
 pub(crate) struct CompiledControl {
     pub kernel: Arc<dyn HostKernel>,
-    /// The compiled graphs inside the node, in the order of [`Control::regions`]. Each is an `Executable`, which a
-    /// later room defines; `None` for a graph that computes nothing.
+    /// The compiled graphs inside the node, in the order of [`Control::regions`]. Each graph is an `Executable`, a type
+    /// of the module `exec`; `None` for a graph that computes nothing.
     pub programs: Programs,
 }
 

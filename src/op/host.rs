@@ -7,8 +7,11 @@ use shapeflow_shape_fns::{Attrs, DType};
 
 use super::host_threads::HostThreads;
 use super::prepared::PreparedNode;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::tensor::{BufferPool, Tensor, TensorView, TensorViewMut};
+
+/// Maximum number of tensor lists that lie one inside the other. Dropping and comparing lists recurses into their items.
+const MAX_LIST_DEPTH: usize = 256;
 
 /// A kernel written in Rust, for output shapes that depend on data, sorts, scans, and users' own code.
 pub trait HostKernel: Send + Sync + 'static {
@@ -18,10 +21,17 @@ pub trait HostKernel: Send + Sync + 'static {
     /// The inputs are unsuitable; see [`Error::msg`] and [`Error::wrap`].
     fn run(&self, cx: &mut HostCx<'_>) -> Result<()>;
 
-    /// Returns whether equal inputs always give equal results. The compiler then runs equal calls once. By default it does
-    /// not.
+    /// Returns whether equal inputs always give equal results. The compiler then runs equal calls once. The default is
+    /// `false`.
     fn is_pure(&self) -> bool {
         false
+    }
+
+    /// Returns the keys and the values of the table in which the kernel looks up the elements of its first input. There
+    /// is no table by default.
+    #[doc(hidden)]
+    fn table(&self) -> Option<[&Tensor; 2]> {
+        None
     }
 }
 
@@ -31,14 +41,14 @@ impl<F: Fn(&mut HostCx<'_>) -> Result<()> + Send + Sync + 'static> HostKernel fo
     }
 }
 
-/// Allocates the outputs of a kernel, keeps what it prepares, and has the threads of the run.
+/// Allocates the outputs of a kernel, keeps the kernel's prepared data, and has the threads of the run.
 #[derive(Default)]
 pub(crate) struct OutputAllocator<'a> {
     /// Free memory of earlier tensors.
     pub pool: Option<&'a BufferPool>,
     /// The caller's memory for each output, used if the sizes agree. Missing entries lend nothing.
     pub lent: Vec<Option<TensorViewMut<'a>>>,
-    /// Where the kernel keeps what it prepares.
+    /// The memory for the kernel's prepared data.
     pub prepared: Option<PreparedNode<'a>>,
     /// The threads of the run.
     pub threads: HostThreads<'a>,
@@ -65,8 +75,8 @@ struct Output<'a> {
 
 /// What a host kernel gets: inputs, attributes, and memory for its outputs.
 ///
-/// The dtype rule and the shape function have accepted the inputs, with their sizes and the elements of parameters, before
-/// the kernel runs. The kernel checks what they cannot know, such as the elements of data.
+/// The dtype rule and the shape function have accepted the inputs, with their sizes and the elements of parameters,
+/// before the kernel runs. The kernel checks what these functions cannot know, such as the elements of data.
 ///
 /// ```
 /// use shapeflow::{DType, Graph, HostCx, OpDef, Operand, Result, TensorView, shape, shape_fns};
@@ -142,11 +152,11 @@ impl<'a> HostCx<'a> {
         self.outputs.len()
     }
 
-    /// Returns what `make` makes of the attributes and of these operands. If all of them are constants, it is made once
-    /// for all runs. A kernel prepares one thing.
+    /// Returns the data that `make` prepares from the attributes and from these operands. If all these operands are
+    /// constants, `make` runs once for all runs. A kernel prepares one value only.
     ///
     /// # Errors
-    /// Those of `make`.
+    /// The errors of `make`.
     #[cfg(feature = "strings")]
     pub(crate) fn prepared<T: Send + Sync + 'static>(
         &self,
@@ -207,8 +217,8 @@ impl<'a> HostCx<'a> {
         self.outputs[..sizes.len()].iter_mut().enumerate().map(|(i, output)| output.view(i)).collect()
     }
 
-    /// Gives output 0 the elements of input 0, for a kernel that only checks them. It copies them unless the program lets
-    /// both share memory: see [`OpDef::reinterprets`](super::OpDef::reinterprets).
+    /// Gives output 0 the elements of input 0, for a kernel that only checks these elements. Copies the elements,
+    /// unless the program lets input and output share memory: see [`OpDef::reinterprets`](super::OpDef::reinterprets).
     ///
     /// # Errors
     /// Memory is refused.
@@ -227,12 +237,18 @@ impl<'a> HostCx<'a> {
     /// Makes a finished tensor output `i`.
     ///
     /// # Errors
-    /// There is no output `i`, or the tensor has another dtype than the dtype rule promised.
+    /// There is no output `i`, the tensor has another dtype than the dtype rule promised, or more than 256 lists lie one
+    /// inside the other.
     pub fn set_output(&mut self, i: usize, tensor: Tensor) -> Result<()> {
         let output = self.slot(i)?;
         if tensor.dtype() != output.dtype {
             let message = format!("output {i} must be {}, got {}", output.dtype, tensor.dtype());
             return Err(Error::msg(message));
+        }
+        let depth = tensor.view().list_depth();
+        if depth > MAX_LIST_DEPTH {
+            let message = format!("tensor lists may nest at most {MAX_LIST_DEPTH} levels, got {depth}");
+            return Err(Error::new(ErrorKind::Memory, Phase::Run, message));
         }
         output.made = Some(HostOutput::Tensor(tensor));
         Ok(())

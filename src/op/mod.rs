@@ -3,7 +3,7 @@
 //! **In**: an op's name, declared operands, shape function, dtype rule and body, given by a `const` builder. **Out**:
 //! [`OpDef`] and its parts; [`Registry`], definitions by name; [`HostCx`], what a host kernel works with.
 //!
-//! **Who calls it**: `ops` and users define; every later room asks a definition instead of an op's name.
+//! **Who calls it**: `ops` and users define ops; every later module asks a definition instead of an op's name.
 //!
 //! **Absent**: the ops themselves, and evaluation. A definition is data and function pointers.
 
@@ -17,6 +17,7 @@ mod operand;
 mod prepared;
 mod registry;
 mod strings;
+mod table;
 mod tensorflow;
 
 use std::fmt;
@@ -129,6 +130,8 @@ pub struct OpDef {
     /// Whether output `k` of a call is operand `k`, unchanged.
     forwards: Option<ForwardsFn>,
     tensorflow: &'static [TfOp],
+    /// The operands that are the keys and the values of a table.
+    table_operands: Option<[usize; 2]>,
     /// For a compiled node of control flow: the graphs inside the node, as built and compiled.
     inside: Option<Arc<(Arc<dyn Control>, Programs)>>,
 }
@@ -163,6 +166,7 @@ impl OpDef {
             string_handles: None,
             forwards: None,
             tensorflow: &[],
+            table_operands: None,
             inside: None,
         }
     }
@@ -195,8 +199,8 @@ impl OpDef {
         OpDef::with_body(name, Body::Composite(build))
     }
 
-    /// Makes an op without a body. Its shapes are inferred, but a graph that needs its elements does not compile. The
-    /// shape function finds the operands by the names `operands`.
+    /// Makes an op without a body. The shapes of the op's results are inferred, but a graph that needs
+    /// elements of these results does not compile. The shape function finds the operands by the names `operands`.
     #[cfg_attr(not(feature = "graphdef"), expect(dead_code, reason = "only an import makes such ops"))]
     pub(crate) const fn absent(name: &'static str, operands: Option<&'static [&'static str]>) -> OpDef {
         let mut def = OpDef::with_body(name, Body::ShapeOnly);
@@ -238,7 +242,8 @@ impl OpDef {
         self
     }
 
-    /// Sets the shape function. It runs on partial shapes when a node is added, and on sizes when the graph runs.
+    /// Sets the shape function. The function runs on partial shapes when a node is added, and on sizes when the graph
+    /// runs.
     pub const fn shape_fn(mut self, shape_fn: ShapeFn) -> OpDef {
         self.shape_fn = Some(shape_fn);
         self

@@ -10,8 +10,9 @@ pub enum Operand {
     Size(&'static str),
     /// The elements choose the loop nest: perm, axis.
     Structure(&'static str),
-    /// A list: any number of data operands. It is the last entry of a declaration. A declaration may end in several
-    /// lists; they share their operands equally, and all operands of the first list come before the second list's.
+    /// A list: any number of data operands. A list is the last entry of a declaration. A declaration may end in several
+    /// lists; they share their operands equally, and all operands of the first list come before the operands of the
+    /// second list.
     Variadic(&'static str),
 }
 
@@ -69,7 +70,7 @@ impl FromIterator<usize> for OperandMask {
     }
 }
 
-/// Maps each of `operands` actual operands to its declared entry. An entry that is no list takes one operand; lists
+/// Maps each of `operands` actual operands to its declared entry. An entry that is not a list takes one operand; lists
 /// share the remainder equally.
 #[cfg(any(test, feature = "graphdef"))]
 pub(crate) fn spread(is_list: &[bool], operands: usize) -> impl Iterator<Item = usize> {

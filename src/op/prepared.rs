@@ -1,15 +1,15 @@
-//! [`Prepared`]: what a host kernel makes once for all runs of a program.
+//! [`Prepared`]: data that a host kernel prepares once for all runs of a program.
 
 use std::any::Any;
 use std::sync::{Arc, OnceLock};
 
 use crate::error::Result;
 
-/// What the kernel of a node made of its attributes and constant operands, such as a hash table.
+/// The data that the kernel of a node prepared from its attributes and constant operands, such as a hash table.
 #[derive(Default)]
 pub(crate) struct Prepared(OnceLock<Arc<dyn Any + Send + Sync>>);
 
-/// Where the kernel of a node keeps what it prepares.
+/// The memory in which the kernel of a node keeps its prepared data.
 #[derive(Clone, Copy)]
 pub(crate) struct PreparedNode<'a> {
     pub slot: &'a Prepared,
@@ -24,10 +24,10 @@ impl PreparedNode<'_> {
         operands.iter().all(|operand| (self.is_constant)(*operand))
     }
 
-    /// Returns what is kept; keeps what `make` makes if there is nothing yet.
+    /// Returns the prepared data. Calls `make` and keeps its result if there is no prepared data yet.
     ///
     /// # Errors
-    /// Those of `make`.
+    /// The errors of `make`.
     #[cfg_attr(not(feature = "strings"), expect(dead_code, reason = "only string ops prepare something"))]
     pub(super) fn get_or_make<T: Send + Sync + 'static>(
         &self,

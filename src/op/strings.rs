@@ -6,7 +6,7 @@ use super::OpDef;
 /// 0 is the empty string.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum StringHandles {
-    /// A handle identifies a string; equal strings may have several handles. This is enough to move strings.
+    /// A handle identifies a string; equal strings may have several handles. Such handles are enough to move strings.
     Any,
     /// Two strings are equal if and only if their handles are equal.
     Equality,

@@ -6,7 +6,7 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 pub(crate) struct BroadcastPair {
     /// The sizes of the result.
     pub sizes: Vec<usize>,
-    /// By axis of the result: the strides of both tensors, 0 along a repeated axis.
+    /// For each axis of the result: the strides of both tensors, 0 along a repeated axis.
     strides: Vec<[usize; 2]>,
 }
 

@@ -12,8 +12,8 @@
 //! }
 //! ```
 //!
-//! The macros generate the builder method, the `OpDef` and the file's list `ALL`. They also generate the part of the
-//! documentation that the columns determine: shapes, dtypes, TensorFlow's names, fusion, the example and errors.
+//! The macros generate the builder method, the `OpDef` and the file's list `ALL`. The macros also generate the part of
+//! the documentation that the columns determine: shapes, dtypes, TensorFlow's names, fusion, the example and errors.
 
 /// The shape function or the dtype rule of a row; the first argument is the default.
 macro_rules! function_of_row {

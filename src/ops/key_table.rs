@@ -38,8 +38,8 @@ impl KeyTable {
         }
     }
 
-    /// Returns the number of each element of `x` in row-major order; `None` for an element that is no key. `x` has the
-    /// dtype of the keys.
+    /// Returns the number of each element of `x` in row-major order; `None` for an element that is not a key. `x` has
+    /// the dtype of the keys.
     ///
     /// # Errors
     /// `DType`: the keys are strings and `x` is not. `Memory`: the allocation for a copy of strided elements fails.

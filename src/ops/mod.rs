@@ -73,7 +73,8 @@ pub use quantize::{Quantization, QuantizeMode, QuantizeOptions, quantized_concat
 pub use sparse::{SetOperation, sparse_concat};
 #[cfg(feature = "strings")]
 pub use string::{
-    CsvOptions, ExampleFeature, ParsedFeature, PrintOptions, PrintSink, string_format, string_join,
+    CsvOptions, ExampleFeature, FeatureList, ParsedFeature, ParsedFeatureList, PrintOptions, PrintSink,
+    string_format, string_join,
 };
 
 /// The families of ops.
@@ -128,7 +129,7 @@ mod tests {
             for spelling in def.tensorflow_ops() {
                 // Two ops may share a spelling if their dtypes differ: `range` takes integers, `float_range` takes
                 // floats. `conv_2d` imports the op type that `convolve_windows` exports. `matmul_to` takes dtypes that
-                // `matmul` refuses, and `bitcast_complex` those that `bitcast` refuses.
+                // `matmul` refuses, and `bitcast_complex` dtypes that `bitcast` refuses.
                 let is_new = spellings.insert(spelling.op_type);
                 assert!(is_new || SHARED.contains(&def.name()), "two ops import {}", spelling.op_type);
             }
@@ -136,7 +137,7 @@ mod tests {
         assert_eq!(Registry::builtin().iter().count(), names.len());
     }
 
-    /// Ops that need attributes, or operands of several ranks. Their own tests run them.
+    /// Ops that need attributes, or operands of several ranks. Tests beside the ops run them.
     const OF_SEVERAL_RANKS: [&str; 20] = [
         "avg_pool",
         "avg_pool_grad",

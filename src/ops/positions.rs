@@ -9,7 +9,7 @@ use crate::tensor::{TensorView, place_text};
 /// The destination of a dropped row.
 pub(super) const NOWHERE: usize = usize::MAX;
 
-/// The number of destinations computed together. They stay in the L1 cache.
+/// The number of destinations computed together. These destinations stay in the L1 cache.
 pub(super) const BLOCK: usize = 1024;
 
 /// The number of rows from the current row to the row whose destination is prefetched.
@@ -61,16 +61,17 @@ pub(crate) fn check_policy(cx: &InferenceContext<'_>) -> shapeflow_shape_fns::Re
 }
 
 enum Ints<'a> {
+    I16(&'a [i16]),
     I32(&'a [i32]),
     I64(&'a [i64]),
 }
 
 impl<'a> Positions<'a> {
-    /// Makes destinations from `indices`, which holds one index per row, with one integer per axis of `sizes`. `operand`
-    /// is the number of the operand that holds the indices; none if the indices are no operand.
+    /// Makes destinations from `indices`, which holds one index per row, with one integer per axis of `sizes`.
+    /// `operand` is the number of the operand that holds the indices; `None` if the indices are not an operand.
     ///
     /// # Errors
-    /// The elements are neither i32 nor i64.
+    /// The elements are not i16, i32 or i64.
     pub(crate) fn new(
         indices: TensorView<'a>,
         operand: Option<usize>,
@@ -78,6 +79,7 @@ impl<'a> Positions<'a> {
     ) -> Result<Positions<'a>> {
         let source = operand.map(|operand| (operand, SmallVec::from_slice(indices.sizes())));
         let ints = match indices.dtype() {
+            DType::I16 => Ints::I16(indices.as_slice()?),
             DType::I32 => Ints::I32(indices.as_slice()?),
             _ => Ints::I64(indices.as_slice()?),
         };
@@ -105,6 +107,7 @@ impl<'a> Positions<'a> {
             ints.windows(2).take(SAMPLE).any(|pair| pair[0] == pair[1])
         }
         match self.ints {
+            Ints::I16(ints) => has_repeats(ints),
             Ints::I32(ints) => has_repeats(ints),
             Ints::I64(ints) => has_repeats(ints),
         }
@@ -124,6 +127,7 @@ impl<'a> Positions<'a> {
         mut f: impl FnMut(&mut [U], usize, T) -> bool,
     ) -> Result<()> {
         match (self.sizes, &self.ints) {
+            ([_], Ints::I16(ints)) => self.each_of(target, &ints[..rows.len()], rows, prefetch, f),
             ([_], Ints::I32(ints)) => self.each_of(target, &ints[..rows.len()], rows, prefetch, f),
             ([_], Ints::I64(ints)) => self.each_of(target, &ints[..rows.len()], rows, prefetch, f),
             _ => each_block(rows.len(), self, |first, destinations| {
@@ -160,6 +164,7 @@ impl<'a> Positions<'a> {
     /// Computes the destinations of rows `first..`, each below the product of the sizes, or [`NOWHERE`].
     fn fill(&self, first: usize, rows: &mut [usize]) -> Result<()> {
         match self.ints {
+            Ints::I16(ints) => self.fill_from(ints, first, rows),
             Ints::I32(ints) => self.fill_from(ints, first, rows),
             Ints::I64(ints) => self.fill_from(ints, first, rows),
         }

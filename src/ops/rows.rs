@@ -126,7 +126,7 @@ pub(crate) fn combine(
             }
         }};
     }
-    // These have the same bits for signed and unsigned integers.
+    // Sums, differences and products have the same bits for signed and unsigned integers.
     macro_rules! wrapping {
         ($T:ident) => {{
             let (target, updates) = (target.as_mut_unsigned::<$T>()?, updates.as_unsigned::<$T>()?);

@@ -2,10 +2,10 @@
 //!
 //! **In:** a graph, the values to compute, and what is known of the graph's inputs.
 //!
-//! **Out:** a new graph with shapes inferred anew, in a dim table of its own; or what must be known before the
+//! **Out:** a new graph with shapes inferred again, in a dim table of its own; or what must be known before the
 //! graph can be compiled.
 //!
-//! **Road:** `rebuild` copies what the wanted values need, so that dead code and duplicates disappear. It
+//! **Road:** `rebuild` copies what the wanted values need, so that dead code and duplicates disappear. `rebuild`
 //! replaces unknown ranks, sizes and values of inputs by known ones. `relied_equalities` keeps the equalities of dims
 //! that attributes rely on. `string_handles` changes each copied node that only moves strings: the node then moves
 //! integers. `select_branches` turns cheap branches into selections.

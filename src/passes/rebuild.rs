@@ -1,9 +1,9 @@
-//! [`rebuild`]: copies the part of a graph that some values need, with shapes inferred anew from what is known of
+//! [`rebuild`]: copies the part of a graph that some values need, with shapes inferred again from what is known of
 //! inputs.
 //!
 //! Dead code disappears, equal nodes become one, and nodes that are not needed constrain no dims. The new table keeps
-//! the order of definitions: the dims of a value mention nothing that is defined after it, so a run knows them when it
-//! computes the value. Symbols of inputs come first, because a run binds them first.
+//! the order of definitions: the dims of a value mention no symbol that is defined after the value, so a run knows
+//! these dims when the run computes the value. Symbols of inputs come first, because a run binds them first.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shapeflow_shape_fns::{Dim, IntoDim, Symbol, TensorShape, Unknown};
@@ -116,8 +116,9 @@ fn no_kernel(old: &GraphData, index: NodeIx) -> Error {
         .at(node.location)
 }
 
-/// Copies the `marked` nodes of `old` to a graph of their own. Its inputs are the `frontier`: the values of other nodes
-/// that the marked ones read, in this order. It has the constants that marked nodes read, and those among `outputs`.
+/// Copies the `marked` nodes of `old` to a graph of their own. The inputs of the new graph are the `frontier`: the
+/// values of other nodes that marked nodes read, in this order. The new graph also has the constants that marked nodes
+/// read, and the constants among `outputs`.
 ///
 /// # Errors
 /// Inference refuses a node.
@@ -163,8 +164,8 @@ pub(crate) fn subgraph(
     Ok(Rebuilt { graph: this.new, values: this.values })
 }
 
-/// Returns a value of an unmarked node whose sizes determine `symbol`, if there is one. The caller needs it because an
-/// attribute of a marked node mentions the symbol. A symbol that a marked node defines needs no such value.
+/// Returns a value of an unmarked node whose sizes determine `symbol`, if there is one. The caller needs the value
+/// because an attribute of a marked node mentions the symbol. A symbol that a marked node defines needs no such value.
 pub(crate) fn carrier(old: &GraphData, marked: &[bool], symbol: Symbol) -> Option<ValueIx> {
     let mut missing = Vec::new();
     old.table.resolve(&Dim::from(symbol)).symbols(&mut |symbol| {

@@ -26,9 +26,9 @@ struct Key {
 pub(super) struct Rebuilder<'a> {
     pub old: &'a GraphData,
     pub new: GraphData,
-    /// By value of the old graph: the value of the new one.
+    /// For each value of the old graph: the value of the new graph.
     pub values: FxHashMap<ValueIx, ValueIx>,
-    /// The dim of the new graph for each anonymous symbol of the old one.
+    /// The dim of the new graph for each anonymous symbol of the old graph.
     symbols: FxHashMap<Symbol, Dim>,
     /// Whether dims are copied as the old table resolves them, because the new graph lacks the nodes that equated them.
     pub resolves: bool,
@@ -55,7 +55,7 @@ impl<'a> Rebuilder<'a> {
         }
     }
 
-    /// Exchanges the graphs in the making.
+    /// Exchanges the unfinished graphs of two rebuilders.
     pub fn exchange(&mut self, other: &mut Rebuilder<'_>) {
         std::mem::swap(&mut self.new, &mut other.new);
         std::mem::swap(&mut self.first_outputs, &mut other.first_outputs);
@@ -100,11 +100,17 @@ impl<'a> Rebuilder<'a> {
             Body::HostWith(kernel) => kernel.is_pure(),
             _ => true,
         };
-        if is_pure && let Some(&first) = self.first_outputs.get(&key) {
-            return Ok(first);
-        }
-        let first = self.node(index, node, &key)?;
-        self.first_outputs.insert(key, first);
+        let equal = self.first_outputs.get(&key).copied().filter(|_| is_pure);
+        let first = match equal {
+            Some(first) => first,
+            None => {
+                let first = self.node(index, node, &key)?;
+                self.first_outputs.insert(key, first);
+                first
+            }
+        };
+        // Attributes of later nodes may mention the symbols of either of two equal nodes.
+        self.learn_node(node, first);
         Ok(first)
     }
 
@@ -137,7 +143,7 @@ impl<'a> Rebuilder<'a> {
     /// Adds input `port`, whose rank, sizes or value may be fixed.
     ///
     /// # Errors
-    /// The input does not fit what is fixed.
+    /// The input does not fit the fixed rank, sizes or value.
     pub fn input(
         &mut self,
         index: NodeIx,
@@ -185,7 +191,7 @@ impl<'a> Rebuilder<'a> {
         Ok(())
     }
 
-    /// Translates a shape of the old graph to the symbols of the new one.
+    /// Translates a shape of the old graph to the symbols of the new graph.
     pub fn translate(&mut self, old: &TensorShape) -> TensorShape {
         let Some(dims) = old.dims() else { return TensorShape::unranked() };
         let translated =
@@ -193,7 +199,7 @@ impl<'a> Rebuilder<'a> {
         self.new.table.import(&translated)
     }
 
-    /// Returns the dim of the new graph for an anonymous symbol of the old one. The symbol's number means nothing in
+    /// Returns the dim of the new graph for an anonymous symbol of the old graph. The symbol's number means nothing in
     /// the new table, so a symbol that no node has defined yet becomes a fresh one, which no node makes.
     pub fn symbol(&mut self, old: Symbol) -> Option<Dim> {
         if !old.is_anonymous() {
@@ -207,7 +213,7 @@ impl<'a> Rebuilder<'a> {
         Some(new.clone())
     }
 
-    /// Returns whether the new graph has a symbol of the old one. `named` are the names that it has.
+    /// Returns whether the new graph has a symbol of the old graph. `named` are the names that it has.
     pub fn has_symbol(&self, old: Symbol, named: &FxHashSet<Symbol>) -> bool {
         if old.is_anonymous() { self.symbols.contains_key(&old) } else { named.contains(&old) }
     }
@@ -273,8 +279,12 @@ impl<'a> Rebuilder<'a> {
                     .at(node.location));
             }
         };
-        let first = first.ok_or_else(|| Error::msg("a node has no outputs"))?;
-        // Later nodes find the new symbols of the unknown dims that this node introduced.
+        first.ok_or_else(|| Error::msg("a node has no outputs"))
+    }
+
+    /// Records the new symbols of the unknown dims that a node introduced. `first` is the first output of its copy or of an equal
+    /// node.
+    fn learn_node(&mut self, node: &Node, first: ValueIx) {
         for (position, old) in node.values().enumerate() {
             self.learn_shape(old, ValueIx(first.0 + position as u32));
         }
@@ -292,7 +302,6 @@ impl<'a> Rebuilder<'a> {
         for (position, old) in node.values().enumerate() {
             self.learn_elements(old, ValueIx(first.0 + position as u32));
         }
-        Ok(first)
     }
 
     /// Records the new dims of the shape and the elements of a value.

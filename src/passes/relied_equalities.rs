@@ -1,8 +1,8 @@
-//! [`keep_relied_equalities`]: equalities of dims that nodes without readers have found, and that other nodes rely on.
+//! [`keep_relied_equalities`]: keeps the equalities of dims that dropped nodes have found and that other nodes rely on.
 //!
-//! A program that reads a dim gets the symbols that stand for it at that time. After `a + b`, the rows of `b` are read as
-//! the rows of `a`, and an attribute made of them says `a`. A run that does not need the sum must still check that both
-//! have equally many rows, if it needs that attribute.
+//! A program that reads a dim gets the symbols that stand for the dim at that time. After `a + b`, the number of rows
+//! of `b` reads as the number of rows of `a`, and an attribute made of this number mentions the symbol of `a`. If a run
+//! needs this attribute but not the sum, the run must still check that `a` and `b` have equally many rows.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shapeflow_shape_fns::{Dim, Equality, Symbol};
@@ -10,8 +10,8 @@ use shapeflow_shape_fns::{Dim, Equality, Symbol};
 use super::rebuilder::Rebuilder;
 use crate::error::Result;
 
-/// Adds these equalities to the new graph, as far as it has their symbols. `needed` marks the nodes of the old graph that
-/// the new one has.
+/// Adds the relied equalities whose symbols the new graph has to the new graph. `needed` marks the nodes of the old
+/// graph that the new graph has.
 ///
 /// # Errors
 /// The new graph contradicts an equality.
@@ -25,7 +25,7 @@ pub(super) fn keep_relied_equalities(this: &mut Rebuilder<'_>, needed: &[bool]) 
     for equality in old.table.equalities() {
         equality.dim.symbols(&mut |symbol| classes.join(equality.symbol, symbol));
     }
-    // By class: the last needed node whose attributes mention one of its symbols.
+    // For each class: the last needed node whose attributes mention a symbol of the class.
     let mut last_reader: FxHashMap<Symbol, usize> = FxHashMap::default();
     for (number, node) in old.nodes.iter().enumerate().filter(|(number, _)| needed[*number]) {
         node.attrs().symbols(&mut |symbol| {
@@ -33,8 +33,8 @@ pub(super) fn keep_relied_equalities(this: &mut Rebuilder<'_>, needed: &[bool]) 
         });
     }
     let named = named_symbols(this);
-    // Symbols that are equal to each other, and by class the one that the new graph has. It may have two symbols that
-    // only a third, absent one connects.
+    // Classes of equal symbols, and by class a symbol that the new graph has. The new graph may have two symbols of a
+    // class that are equal only through a third symbol, which the new graph lacks.
     let (mut equals, mut present) = (Classes::default(), FxHashMap::<Symbol, Symbol>::default());
     for equality in old.table.equalities().iter().filter(|equality| is_dead(equality)) {
         let Some(&reader) = last_reader.get(&classes.of(equality.symbol)) else { continue };
@@ -67,7 +67,7 @@ pub(super) fn keep_relied_equalities(this: &mut Rebuilder<'_>, needed: &[bool]) 
     Ok(())
 }
 
-/// Makes a symbol and a dim of the old graph equal in the new one.
+/// Makes a symbol and a dim of the old graph equal in the new graph.
 fn merge(this: &mut Rebuilder<'_>, symbol: Symbol, dim: &Dim) -> Result<()> {
     let [a, b] =
         [Dim::from(symbol), dim.clone()].map(|dim| dim.substitute(&mut |symbol| this.symbol(symbol)));

@@ -128,7 +128,7 @@ fn lost(handle: i64) -> Error {
 /// The strings that move as handles.
 #[derive(Default)]
 pub(super) struct StringMoves {
-    /// By value of the old graph: the handles of its strings.
+    /// For each value of the old graph: the handles of its strings.
     handles: FxHashMap<ValueIx, Handles>,
     /// The tensors that handles lead to, values of the new graph. The first has number 1.
     sources: Vec<ValueIx>,
@@ -221,7 +221,7 @@ impl StringMoves {
         Ok(handles)
     }
 
-    /// Gives a value of the old graph a value in the new one: strings that moved as handles are copied now.
+    /// Gives a value of the old graph a value in the new graph: strings that moved as handles are copied now.
     ///
     /// # Errors
     /// Inference refuses the node that copies strings.

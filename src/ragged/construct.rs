@@ -34,7 +34,7 @@ impl RaggedTensor {
         RaggedTensor::partitioned(partition, values)
     }
 
-    /// Puts a partition around values. Both have the same number of values.
+    /// Puts a partition around values. The number of values of `partition` must be the number of rows of `values`.
     ///
     /// # Errors
     /// The dtypes of the splits differ.

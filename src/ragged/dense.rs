@@ -18,8 +18,8 @@ pub(crate) struct PaddedCopy<'a> {
 }
 
 impl PaddedCopy<'_> {
-    /// Calls `f(from, to, count)` for each run of consecutive flat values that stay consecutive, with the numbers of the first
-    /// flat value and of its place among the places of the dense tensor.
+    /// Calls `f(from, to, count)` for each run of consecutive flat values that stay consecutive. `from` is
+    /// the number of the first flat value of the run, and `to` is the number of its position in the dense tensor.
     pub(crate) fn each_run(&self, f: &mut dyn FnMut(usize, usize, usize)) {
         let rows = self.partitions[0].nrows().min(self.sizes[0]);
         self.rows(0, 0..rows, 0, f);
@@ -142,9 +142,9 @@ impl RaggedTensor {
         self.to_tensor_with(&Tensor::zeros(self.dtype(), &[])?, &[])
     }
 
-    /// Returns a dense tensor. Short rows end with `default`, which has one element or broadcasts to the inner axes of the
-    /// values. `sizes` has a size for each axis, or `None` for the natural one; longer rows are cut. An empty `sizes` stands for
-    /// natural sizes.
+    /// Returns a dense tensor. Short rows end with `default`, which has one element or broadcasts to the inner axes of
+    /// the values. `sizes` has a size for each axis, or `None` for the natural size; longer rows are cut. An empty
+    /// `sizes` stands for natural sizes.
     ///
     /// ```
     /// use shapeflow::{Tensor, ragged};
@@ -156,8 +156,8 @@ impl RaggedTensor {
     /// ```
     ///
     /// # Errors
-    /// `default` has another dtype or does not broadcast, `sizes` has another length than the rank, or a size of an inner axis
-    /// differs from the values'.
+    /// `default` has another dtype or does not broadcast, `sizes` has another length than the rank, or a size of an
+    /// inner axis differs from the size of the values.
     pub fn to_tensor_with(&self, default: &Tensor, sizes: &[Option<usize>]) -> Result<Tensor> {
         let mut natural = self.bounding_shape();
         if !sizes.is_empty() && sizes.len() != natural.len() {
@@ -216,8 +216,8 @@ impl RaggedTensor {
     /// Makes a ragged tensor of the first `lengths[i]` elements of each row `i` of a dense tensor. As in TensorFlow, a negative
     /// length counts as 0, and a length above the size of axis 1 counts as this size.
     ///
-    /// The lengths of the rows along a later axis cut a reshaped tensor, which
-    /// [`from_uniform_row_length`](Self::from_uniform_row_length) gives the earlier axes back.
+    /// To cut rows along a later axis, reshape the tensor so that this axis becomes axis 1, and restore the earlier
+    /// axes with [`from_uniform_row_length`](Self::from_uniform_row_length).
     ///
     /// ```
     /// use shapeflow::{RaggedTensor, Tensor};

@@ -72,8 +72,8 @@ fn too_large(number: usize, dtype: DType) -> Error {
         .with_help("use i64 row splits")
 }
 
-/// Returns the number of the first split that is wrong, and the reason: the first split must be 0, no split may be less than
-/// the split before it, and the last split must be the number of values.
+/// Returns the index of the first split that is wrong, and the reason: the first split must be 0, no split may be less
+/// than the split before it, and the last split must be the number of values.
 pub(crate) fn first_bad_split<I: Offset>(splits: &[I], nvals: Option<usize>) -> Option<(usize, String)> {
     if let Some(bad) = no_split(splits) {
         return Some(bad);
@@ -82,8 +82,9 @@ pub(crate) fn first_bad_split<I: Offset>(splits: &[I], nvals: Option<usize>) -> 
     if first != 0 {
         return Some((0, format!("row_splits must start at 0, got {first}")));
     }
-    // A loop without an exit is vectorised; the position is looked up only for the error. If no split is negative, then no
-    // difference overflows. A negative split is less than the split before it or follows one that is.
+    // A loop without an exit is vectorised; the position is looked up only for the error. If no split is negative, then
+    // no difference overflows. If a split is negative, then this split or an earlier split is less than the split
+    // before it.
     let pairs = || splits.windows(2).map(|pair| (Into::<i64>::into(pair[0]), Into::<i64>::into(pair[1])));
     let signs = pairs().fold(0, |signs, (before, this)| signs | this.wrapping_sub(before) | this);
     if signs < 0 {
@@ -94,18 +95,20 @@ pub(crate) fn first_bad_split<I: Offset>(splits: &[I], nvals: Option<usize>) -> 
             format!("row_splits must not decrease, got {this} after {before} at position {position}");
         return Some((position, message));
     }
-    let last: i64 = (*splits.last()?).into();
-    if let Some(nvals) = nvals.filter(|nvals| i64::try_from(*nvals) != Ok(last)) {
-        let position = splits.len() - 1;
-        let message = format!(
-            "row_splits must end at the number of values, {nvals}, got {last} at position {position}"
-        );
-        return Some((position, message));
-    }
-    None
+    bad_end(splits, nvals)
 }
 
-/// Returns what is wrong with splits without an element, which even unchecked splits must not be.
+/// Returns what is wrong with the last split, which must be the number of values.
+pub(crate) fn bad_end<I: Offset>(splits: &[I], nvals: Option<usize>) -> Option<(usize, String)> {
+    let last: i64 = (*splits.last()?).into();
+    let nvals = nvals.filter(|nvals| i64::try_from(*nvals) != Ok(last))?;
+    let position = splits.len() - 1;
+    let message =
+        format!("row_splits must end at the number of values, {nvals}, got {last} at position {position}");
+    Some((position, message))
+}
+
+/// Returns the reason why splits without any element are wrong. Even unchecked splits must have an element.
 pub(crate) fn no_split<I: Offset>(splits: &[I]) -> Option<(usize, String)> {
     let message = "row_splits must have at least one element, got none";
     splits.is_empty().then(|| (0, message.to_string()))
@@ -136,7 +139,7 @@ pub(crate) fn rows_of_rowids<I: Offset>(rowids: &[I]) -> usize {
     greatest.and_then(|id| usize::try_from(id).ok()).map_or(0, |id| id + 1)
 }
 
-/// Computes splits from row lengths without a look at them. Sums wrap.
+/// Computes splits from row lengths without checks of the lengths. Sums wrap.
 pub(crate) fn running_sum(lengths: &Tensor) -> Result<Tensor> {
     fn sums<I: Copy + Default>(lengths: &[I], add: impl Fn(I, I) -> I) -> Vec<I> {
         let mut sum = I::default();
@@ -171,7 +174,7 @@ pub(crate) fn count_rowids<I: Offset>(rowids: &[I], nrows: usize) -> Result<Vec<
     Ok(splits)
 }
 
-/// Allocates an empty list for one more split than there are rows.
+/// Allocates an empty list with room for `nrows + 1` splits.
 fn room_for_splits(nrows: usize) -> Result<Vec<usize>> {
     let mut splits = Vec::new();
     splits.try_reserve_exact(nrows.saturating_add(1)).map_err(|_| {

@@ -30,8 +30,8 @@ use shapeflow_shape_fns::{DType, Dim, IntoDim, TensorShape, Unknown};
 
 pub(crate) use dense::{PaddedCopy, broadcast_default};
 pub(crate) use encoding::{
-    count_rowids, first_bad_split, ints as splits_tensor, no_split, rowids_of_splits, rows_of_rowids,
-    splits_of_rowids, with_ints,
+    bad_end, count_rowids, first_bad_split, ints as splits_tensor, no_split, rowids_of_splits,
+    rows_of_rowids, splits_of_rowids, with_ints,
 };
 pub use nested::{IntoNested, Nested, NestedElement, OwnedElement};
 pub use partition::RowPartition;
@@ -98,7 +98,8 @@ use crate::tensor::{Element, Tensor};
 pub struct RaggedTensor {
     /// The elements; axis 0 counts the rows of the innermost partition's values.
     flat: Tensor,
-    /// The partitions, outermost first; at least one. Each partition's number of values is the next one's number of rows.
+    /// The partitions, outermost first; at least one. The number of values of a partition is the number of rows of the
+    /// next partition.
     partitions: Vec<RowPartition>,
 }
 

@@ -58,8 +58,8 @@ impl std::fmt::Debug for RowPartition {
 }
 
 impl RowPartition {
-    /// Makes a partition from row splits, which start at 0, never decrease, and end at `nvals`. [`Unchecked`](crate::Unchecked)
-    /// splits are not looked at.
+    /// Makes a partition from row splits, which start at 0, never decrease, and end at `nvals`.
+    /// [`Unchecked`](crate::Unchecked) splits are not checked.
     ///
     /// # Errors
     /// The splits are not a vector of i32 or i64, or have no element. Checked splits do not have these properties; the error names

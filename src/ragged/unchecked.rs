@@ -6,8 +6,9 @@ use crate::tensor::Tensor;
 /// `validate=False` of TensorFlow's constructors.
 ///
 /// Every constructor of [`RaggedTensor`](crate::RaggedTensor), [`RowPartition`](crate::RowPartition) and
-/// [`RaggedValue`](crate::RaggedValue) that takes an encoding takes it checked or unchecked. A wrong unchecked encoding gives rows
-/// with wrong values, or an error of a later op. It never gives access outside the values.
+/// [`RaggedValue`](crate::RaggedValue) that takes an encoding accepts a checked or an unchecked encoding. A wrong
+/// unchecked encoding gives rows with wrong values, or an error. A wrong encoding never gives access outside the values,
+/// and no row is longer than all values together. A run refuses an encoding whose rows do not end at the last value.
 ///
 /// ```
 /// use shapeflow::{DType, Graph, RaggedTensor, RaggedValue, Tensor, Unchecked, shape};

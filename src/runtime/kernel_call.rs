@@ -57,8 +57,8 @@ pub(super) fn base_word(slot: usize, loops: u32) -> usize {
     slot * slot_words(loops) + SLOT_BASE
 }
 
-/// Kernels store rows of at least this number of bytes non-temporally. They store a shorter row non-temporally only if
-/// it consists of whole cache lines.
+/// Kernels store rows of at least this number of bytes non-temporally. Kernels store a shorter row non-temporally only
+/// if it consists of whole cache lines.
 const STREAMED_ROW: i64 = 1024;
 
 /// Returns the value of [`KernelArgs::stream`] for a plan that uses `buffers`: 0 for ordinary stores, or

@@ -260,7 +260,8 @@ impl Launch<'_> {
     }
 }
 
-/// Moves `outer` to the next position of the outer axes, and every `step`-th of `bases` to its slot's base there.
+/// Moves `outer` to the next position of the outer axes. Sets every `step`-th entry of `bases` to the base of its slot
+/// at this position.
 fn advance(plan: &BoxPlan, outer: &mut [i64], bases: &mut [i64], step: usize) {
     for axis in (0..outer.len()).rev() {
         outer[axis] += 1;

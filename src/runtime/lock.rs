@@ -1,4 +1,4 @@
-//! [`lock`]: locks a mutex whatever became of earlier holders.
+//! [`lock`]: locks a mutex even if an earlier holder panicked.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -33,7 +33,7 @@ struct Region {
 pub(crate) struct Memory<'a> {
     /// Boxed, because a run moves its memory several times.
     tables: Box<Tables>,
-    /// By buffer: the buffer that owns its bytes, which is itself or the buffer that it is a view of.
+    /// For each buffer: the buffer that owns its bytes, which is itself or the buffer that it is a view of.
     roots: Cow<'a, [BufferIx]>,
     lent: PhantomData<&'a mut [u8]>,
 }
@@ -41,7 +41,7 @@ pub(crate) struct Memory<'a> {
 /// The tables of a [`Memory`].
 #[derive(Default)]
 struct Tables {
-    /// By buffer: its bytes.
+    /// For each buffer: its bytes.
     regions: Vec<Region>,
     arena: Option<Buffer>,
     /// The tensors that own the bytes of buffers; `None` for a tensor that was taken.
@@ -82,7 +82,7 @@ impl Region {
 }
 
 impl<'a> Memory<'a> {
-    /// Memory in which no buffer has bytes yet. It reuses the allocations of an earlier run.
+    /// Memory in which no buffer has bytes yet. The memory reuses the allocations of an earlier run.
     pub(crate) fn new(roots: Cow<'a, [BufferIx]>, retained: RetainedMemory) -> Memory<'a> {
         let mut tables = retained.0.unwrap_or_default();
         tables.regions.clear();

@@ -15,7 +15,7 @@ use crate::lower::kernel::BufferIx;
 /// for the latest sizes is kept, so that memory stays bounded.
 #[derive(Default)]
 pub(crate) struct PackedConstants {
-    /// By buffer, and whether its matrices are transposed.
+    /// The packed constant of a buffer. The flag of a key says whether the matrices of the buffer are transposed.
     packed: Mutex<FxHashMap<(BufferIx, bool), PackedConstant>>,
 }
 

@@ -51,7 +51,7 @@ impl PackedOperand {
             return Ok(None);
         }
         let size = k.saturating_mul(n).saturating_mul(size_of::<T>());
-        assert!(bytes.len().is_multiple_of(size), "{} bytes are no matrices [{k}, {n}]", bytes.len());
+        assert!(bytes.len().is_multiple_of(size), "{} bytes must hold matrices [{k}, {n}]", bytes.len());
         let matrix_bytes = PackedMatrix::<T>::packed_len(k, n).saturating_mul(size_of::<T>());
         let count = bytes.len() / size;
         let buffer = Buffer::zeroed(matrix_bytes.saturating_mul(count))?;

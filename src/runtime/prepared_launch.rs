@@ -19,7 +19,7 @@ use crate::tensor::TensorViewMut;
 
 /// A launch whose kernel arguments are complete except for the addresses of its buffers.
 ///
-/// A plan has one if the kernel needs a single call: one box, in one thread, on the buffers themselves.
+/// A plan has a prepared launch if the kernel needs a single call: one box, in one thread, on the buffers themselves.
 pub(crate) struct PreparedLaunch {
     call: PreparedCall,
     /// The words of all slots: see `KernelArgs::slots`. The base of a slot is an offset from the start of its buffer.

@@ -20,12 +20,12 @@ pub(crate) struct ProgramState {
     pub threads: Pool,
     /// Bytes that a run may use for results and intermediate values.
     pub memory_limit: Option<usize>,
-    /// Memory of dropped results, for later ones.
+    /// Memory of dropped results, for later results.
     pub buffers: BufferPool,
     pub packed: PackedConstants,
-    /// By segment: its plans.
+    /// For each segment: its plans.
     plans: Vec<Mutex<PlanCache>>,
-    /// By step: what its host kernel prepared.
+    /// For each step: the data that the step's host kernel prepared.
     prepared: Box<[Prepared]>,
     counters: Counters,
 }
@@ -48,8 +48,8 @@ pub(crate) struct Counts {
 }
 
 impl ProgramState {
-    /// The state of a program of `segments` and `steps` that has not run. Its segments keep plans of at most `plan_bytes`
-    /// bytes, and it keeps the memory of at most `results` tensors.
+    /// The state of a program of `segments` and `steps` that has not run. The segments keep plans of at most
+    /// `plan_bytes` bytes, and the state keeps the memory of at most `results` tensors.
     pub(crate) fn new(
         threads: Pool,
         memory_limit: Option<usize>,
@@ -69,15 +69,15 @@ impl ProgramState {
         }
     }
 
-    /// Returns where the host kernel of a step keeps what it prepares.
+    /// Returns the memory in which the host kernel of a step keeps its prepared data.
     pub(crate) fn prepared(&self, step: usize) -> &Prepared {
         &self.prepared[step]
     }
 
-    /// Returns the plan of a segment for these values of its symbols. It calls `make` if there is none yet.
+    /// Returns the plan of a segment for these values of its symbols. Calls `make` if there is no such plan yet.
     ///
     /// # Errors
-    /// Those of `make`.
+    /// The errors of `make`.
     pub(crate) fn plan(
         &self,
         segment: usize,

@@ -32,7 +32,7 @@ pub(crate) struct SegmentMemory {
     pub arena: usize,
     /// `(buffer, offset, length)` of each buffer in the arena. Buffers that are in use at the same step do not overlap.
     pub placed: Vec<(BufferIx, usize, usize)>,
-    /// Buffers that outlive the segment. Each has memory outside the arena.
+    /// Buffers that outlive the segment. Each buffer has memory outside the arena.
     pub outliving: Vec<BufferIx>,
     /// `(buffer, owner)` of each buffer that lies in the memory of the outliving buffer `owner`. A later step stores
     /// `owner` over `buffer`.

@@ -19,7 +19,7 @@ pub(crate) enum StepPlan {
     /// A kernel, with its prepared launch if it needs a single call.
     Kernel(Box<KernelPlan>, Option<PreparedLaunch>),
     MatMul(MatMul),
-    /// A node that runs by itself, outside kernels. It allocates its results when it runs.
+    /// A node that runs by itself, outside kernels. The node allocates its results when it runs.
     Node,
 }
 
@@ -36,13 +36,13 @@ impl StepPlan {
 /// The plan of a segment: its steps, and where the buffers that they store lie.
 pub(crate) struct SegmentPlan {
     pub steps: Vec<StepPlan>,
-    /// By buffer of the program: its sizes, if they are known when the segment is planned.
+    /// For each buffer of the program: its sizes, if they are known when the segment is planned.
     pub sizes: Vec<Option<BufferSizes>>,
     pub memory: SegmentMemory,
 }
 
 impl SegmentPlan {
-    /// Returns the bytes that the plan takes. They do not include packed operands.
+    /// Returns the bytes that the plan takes. These bytes do not include packed operands.
     pub(super) fn bytes(&self) -> usize {
         let of_box =
             |plan: &BoxPlan| plan.slots.len() * size_of::<SlotPlan>() + plan.scalars.len() * size_of::<i64>();

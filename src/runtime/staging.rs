@@ -13,7 +13,7 @@ const HEIGHT: i64 = 64;
 /// The maximum number of elements of a staged block, unless a single row has more.
 const BLOCK: i64 = 4096;
 
-/// The size of the blocks into which a box is cut: the rows and inner elements of one kernel call.
+/// The size of the blocks into which a launch cuts a [`BoxPlan`]: the rows and inner elements of one kernel call.
 pub(super) struct RowBlock {
     pub rows: i64,
     pub width: i64,
@@ -74,7 +74,7 @@ pub(super) struct Staging {
 
 impl Staging {
     /// Returns the staging of `slot`, whose elements have `size` bytes, for a block of `rows` rows and `n` inner
-    /// elements. The inner stride is the one that `code` expects.
+    /// elements. The inner stride is the stride that `code` expects.
     ///
     /// A loop along which the slot does not move takes one position in the block. If a loop is empty, the block has
     /// only the elements that the code at the end of a row accesses.

@@ -1,4 +1,5 @@
-//! [`Chunking`]: cuts the boxes of a kernel into work items, in the order in which they run.
+//! [`Chunking`]: cuts the boxes (rectangular parts) of a kernel's domain into work items, in the order in which the
+//! items run.
 
 use smallvec::SmallVec;
 
@@ -134,8 +135,8 @@ impl Chunking {
         }
     }
 
-    /// Adds an item that has one index of each axis before `cut`. If the box is a copy, this makes the item's copy, or
-    /// finds it in `copies`.
+    /// Adds an item that has one index of each axis before `cut`. If the box is a copy, the function makes the item's
+    /// copy, or finds it in `copies`.
     fn push(&mut self, plan: &BoxPlan, mut item: WorkItem, cut: usize, copies: &mut KnownCopies) {
         if let LaunchMode::Copy(copy) = &plan.mode {
             let shape = (item.end - item.begin, item.last - item.first);

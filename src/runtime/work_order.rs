@@ -1,7 +1,8 @@
 //! [`WorkOrder`]: an order of a kernel's work items that uses the caches better than the order of the boxes.
 //!
 //! A box is a part of a kernel's index space in which every slot moves by constant strides. A work item is a part of a
-//! box that one thread computes at once. By default, threads take all items of one box before the items of the next.
+//! box that one thread computes at once. By default, threads take all items of one box before the items of the next
+//! box.
 
 use crate::lower::box_plan::BoxPlan;
 use crate::lower::kernel::{BufferIx, Kernel};

@@ -11,7 +11,7 @@ pub(crate) struct Workspace {
     tile: Option<Buffer>,
     /// The slot words of a kernel call.
     pub(super) words: Vec<i64>,
-    /// By slot: the address or value of the slot at the current outer indices.
+    /// For each slot: the address or value of the slot at the current outer indices.
     pub(super) bases: Vec<i64>,
 }
 
@@ -33,7 +33,7 @@ impl Workspace {
     }
 }
 
-/// Returns the workspace of the calling thread, which is the first one.
+/// Returns the workspace of the calling thread, which is the first workspace.
 pub(super) fn first(workspaces: &mut Vec<Workspace>) -> &mut Workspace {
     if workspaces.is_empty() {
         workspaces.push(Workspace::default());

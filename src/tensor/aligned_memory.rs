@@ -115,7 +115,7 @@ impl Drop for AlignedMemory {
     }
 }
 
-/// A type with the alignment of blocks. It gives empty blocks their dangling address.
+/// A type with the alignment of blocks. The type gives empty blocks their dangling address.
 #[repr(align(64))]
 struct Line;
 

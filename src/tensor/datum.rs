@@ -16,7 +16,7 @@ pub(super) enum Datum<'a> {
     Bytes(&'a [u8]),
 }
 
-/// The real or imaginary part of a complex number. Its precision decides how many digits print.
+/// The real or imaginary part of a complex number. The precision of the part decides how many digits print.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Float {
     F32(f32),

@@ -95,7 +95,7 @@ pub(crate) fn check_bits<T: Element>(dtype: DType) -> Result<usize> {
 }
 
 /// Checks that `T` is the unsigned integer that is as wide as the values that hold the bits of an element of `dtype`.
-/// Bools have no such integer, because most integers are no bool.
+/// Bools have no such integer, because most integers are not a bool.
 #[track_caller]
 pub(crate) fn check_unsigned<T: Element>(dtype: DType) -> Result<()> {
     let unsigned = match storage(dtype).map(|(bits, _)| (bits, bits.size_bytes())) {

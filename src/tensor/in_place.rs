@@ -7,8 +7,8 @@ use super::storage::Storage;
 use super::{Tensor, TensorViewMut};
 
 impl Tensor {
-    /// Returns the address of the first byte and the number of bytes; strings and lists have none. A write through the address
-    /// needs a tensor that shares its elements with no other, and no slice of them.
+    /// Returns the address of the first byte and the number of bytes; strings and lists have no bytes. A write through
+    /// the address needs a tensor that shares its elements with no other tensor and with no slice.
     pub(crate) fn raw_bytes(&self) -> (*mut u8, usize) {
         match &self.storage {
             Storage::Bytes(buffer) => (buffer.as_ptr(), buffer.len()),

@@ -43,7 +43,7 @@ impl Layout {
     }
 }
 
-/// Returns the number of bytes of `len` elements, at `size` bytes each. It is at most `isize::MAX`.
+/// Returns the number of bytes of `len` elements, at `size` bytes each. The number is at most `isize::MAX`.
 ///
 /// # Errors
 /// As [`Layout::byte_len`].

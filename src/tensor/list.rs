@@ -12,8 +12,8 @@ const WIDTH: usize = 16;
 /// A list of tensors of one dtype. An item may be absent: the list has a place for it, and nothing has set it.
 ///
 /// The items are the leaves of a tree that clones share. Setting an item copies those nodes on the path to the item
-/// that other clones share. This costs at most `O(log n)`, so a loop may set every item of a list even if the list has
-/// clones.
+/// that other clones share. The copies cost at most `O(log n)`, so a loop may set every item of a list even if the list
+/// has clones.
 #[derive(Clone, Debug)]
 pub(crate) struct TensorList {
     pub dtype: DType,
@@ -27,6 +27,8 @@ pub(crate) struct TensorList {
     /// The number of levels of the tree.
     height: u32,
     len: usize,
+    /// At least the number of lists that lie one inside the other: 1 if no item holds lists.
+    depth: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -45,7 +47,8 @@ impl Node {
 impl TensorList {
     /// Makes a list of `len` absent items.
     pub(crate) fn new(dtype: DType, shape: Option<Vec<Option<usize>>>, len: usize) -> TensorList {
-        let mut list = TensorList { dtype, shape, limit: None, grows: false, root: None, height: 0, len: 0 };
+        let mut list =
+            TensorList { dtype, shape, limit: None, grows: false, root: None, height: 0, len: 0, depth: 1 };
         list.grow(len);
         list
     }
@@ -57,6 +60,11 @@ impl TensorList {
             list.set(index, item);
         }
         list
+    }
+
+    /// Returns at least the number of lists that lie one inside the other. Items that have left the list count too.
+    pub(crate) fn depth(&self) -> usize {
+        self.depth
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -82,6 +90,7 @@ impl TensorList {
     /// The index is not below the length.
     pub(crate) fn set(&mut self, index: usize, item: Tensor) {
         assert!(index < self.len, "a list of {} items has no item {index}", self.len);
+        self.depth = self.depth.max(1 + item.view().list_depth());
         self.replace(index, Some(Arc::new(item)));
     }
 

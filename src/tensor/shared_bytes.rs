@@ -18,7 +18,7 @@ unsafe impl Send for SharedBytes {}
 unsafe impl Sync for SharedBytes {}
 
 impl SharedBytes {
-    /// Returns the bytes of `owner`. They keep the owner alive.
+    /// Returns the bytes of `owner`. The bytes keep the owner alive.
     pub(crate) fn new<T: AsRef<[u8]> + Send + Sync + 'static>(owner: Arc<T>) -> SharedBytes {
         let bytes: &[u8] = (*owner).as_ref();
         SharedBytes { start: bytes.as_ptr(), len: bytes.len(), _owner: owner }

@@ -133,7 +133,7 @@ impl<'a> Strings<'a> {
         ends.iter().map(move |end| end - first)
     }
 
-    /// Returns the strings of a range. They share the bytes.
+    /// Returns the strings of a range. These strings share the bytes.
     ///
     /// # Panics
     /// The range ends after the last string.

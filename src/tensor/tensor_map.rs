@@ -26,7 +26,7 @@ pub struct TensorMap {
 const LISTED: usize = 20;
 
 impl TensorMap {
-    /// Returns the tensor of this name. If two have the name, this is the first.
+    /// Returns the tensor of this name. If two tensors have the name, returns the first tensor.
     ///
     /// # Errors
     /// `Feed`: there is no such tensor.

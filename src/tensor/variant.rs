@@ -31,6 +31,14 @@ impl<'a> TensorView<'a> {
         TensorView { dtype: DType::Variant, sizes: sizes.into(), strides: None, len: lists.len(), data }
     }
 
+    /// Returns the greatest [`TensorList::depth`] of the elements; 0 if they are not lists.
+    pub(crate) fn list_depth(&self) -> usize {
+        match self.data {
+            Data::Lists(lists) => lists.iter().map(TensorList::depth).max().unwrap_or(0),
+            _ => 0,
+        }
+    }
+
     /// Returns all elements.
     ///
     /// # Errors

@@ -2,12 +2,12 @@
 //!
 //! - [`StridedCopy`] copies a box of elements between two strided layouts.
 //! - [`Gemm`] multiplies two matrices, [`Gemv`] a vector and a matrix. [`PackedMatrix`] holds a right operand in the
-//!   order in which [`Gemm`] reads it.
+//!   order in which [`Gemm`] reads it. [`SliceMatMul`] multiplies matrices in slices.
 //! - [`AddMultiple`] adds a multiple of a row to a row.
 //! - [`compress`] moves the flagged elements of a row to the beginning of the row.
 //!
-//! Callers plan these loops once and run them many times, from threads of their own. Nothing here allocates, starts
-//! threads, or knows tensors, dtypes, or shapes.
+//! Callers plan these loops once and run them many times, from threads of their own. Only [`SliceMatMul`]
+//! allocates: it grows the workspace that it is given. Nothing here starts threads, or knows tensors, dtypes, or shapes.
 //!
 //! Addresses come from plans that were checked, so most functions here are unsafe and state what the caller promises.
 
@@ -24,6 +24,7 @@ mod prefetch;
 mod runs;
 #[cfg(target_arch = "x86_64")]
 mod shuffle;
+mod slices;
 mod stream;
 mod transpose;
 mod vector;
@@ -34,4 +35,5 @@ pub(crate) use copy::StridedCopy;
 pub(crate) use cpu::is_streamed;
 pub(crate) use matmul::{Float, Gemm, LeftMatrix, NestedAxes, PackedMatrix, StridedMatrix};
 pub(crate) use prefetch::prefetch;
+pub(crate) use slices::SliceMatMul;
 pub(crate) use vector::{Gemv, MatrixStrides};

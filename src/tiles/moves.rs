@@ -48,8 +48,8 @@ pub(super) unsafe fn copy_ends<T: Copy>(dst: *mut u8, src: *const u8, len: usize
     }
 }
 
-/// Copies `len` bytes with stores that bypass the caches. This is faster if the destination is larger than the caches
-/// and is not read soon. Call [`stream_end`] before another thread may read the bytes.
+/// Copies `len` bytes with stores that bypass the caches. These stores are faster if the destination is larger than the
+/// caches and is not read soon. Call [`stream_end`] before another thread may read the bytes.
 ///
 /// # Safety
 /// As [`copy_run`].

@@ -4,7 +4,7 @@ use super::axes::Axis;
 #[cfg(target_arch = "x86_64")]
 use super::cpu::has_avx2;
 
-/// Two nested loops. Their body copies a contiguous run or a single element.
+/// Two nested loops. The body of the loops copies a contiguous run or a single element.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plane {
     pub rows: Axis,

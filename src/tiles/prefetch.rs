@@ -1,6 +1,6 @@
 //! Prefetches: hints that bring cache lines near before they are read or written.
 //!
-//! A prefetch takes any address, valid or not. It changes nothing but caches.
+//! A prefetch takes any address, valid or not. A prefetch changes nothing but caches.
 
 use super::cpu::CACHE_LINE;
 

@@ -136,8 +136,8 @@ pub(super) unsafe fn gather<T: Copy, const STEP: usize, const DOWN: bool>(
     }
 }
 
-/// Gathers `lines` whole cache lines as [`gather`] does, with stores that bypass the caches. It reads the source
-/// upwards, because hardware prefetchers follow that direction better.
+/// Gathers `lines` whole cache lines as [`gather`] does, with stores that bypass the caches. The function reads the
+/// source upwards, because hardware prefetchers follow that direction better.
 ///
 /// # Safety
 /// As [`gather`]; `dst` is a multiple of 64. The `STEP - 1` source elements after the last one, in the direction of the

@@ -22,8 +22,8 @@ const TILE: usize = 16 << 10;
 /// The maximum number of bytes of a plane that is transposed without tiles: all of it stays in the cache.
 const SMALL: usize = 4 << 10;
 
-/// Bytes of a source row in a tile of [`transpose_unaligned`]. They span several cache lines, because source rows are
-/// not aligned to lines either.
+/// Bytes of a source row in a tile of [`transpose_unaligned`]. The bytes span several cache lines, because source rows
+/// are not aligned to lines either.
 const UNALIGNED_COLUMN: usize = 256;
 
 /// Bytes of the destination in a row of a tile of [`transpose_unaligned`]; half as many for 1-byte elements.
@@ -251,7 +251,7 @@ unsafe fn transpose_tile(
             }
         }
         let col = col.min(cols - group);
-        // SAFETY: the columns are the caller's, and a group of them fits in `stage`.
+        // SAFETY: the columns come from the caller, and a group of them fits in `stage`.
         unsafe {
             let (mut from, mut from_stride) = (src.offset(col as isize * src_stride), src_stride);
             if crowded {

@@ -109,7 +109,8 @@ unsafe fn gemv<T: Copy + std::ops::Add<Output = T>>(
     let (parts, rest) = vector.as_chunks::<SUMS>();
     let mut j = 0;
     while j < out.len() {
-        // The last group may have fewer results. It then repeats the last row and does not store the repeated sums.
+        // The last group may have fewer results. The last group then repeats the last row and does not store the
+        // repeated sums.
         let count = RESULTS.min(out.len() - j);
         let rows: [_; RESULTS] = std::array::from_fn(|r| {
             let (parts, rest) =

@@ -54,7 +54,7 @@ fn infer_shows_the_nodes_of_functions() {
     let inner = "StatefulPartitionedCall_2/StatefulPartitionedCall";
     assert!(has(&[&format!("{inner}/Relu"), "Relu", "f32[serving_default_x.0,", "4]"]), "{text}");
     assert!(text.ends_with("computed: 6 nodes by kernels, 0 on the host\n"), "{text}");
-    // The names of dimensions need no more scopes than what tells them apart.
+    // The names of dimensions have only the scopes that distinguish them.
     let text = printed(&["infer", "tests/data/saved_models/gru"]);
     assert!(text.contains("f32[TensorListStack.1, TensorListStack.0, 16]"), "{text}");
     let document = json(&["infer", "tests/data/saved_models/frozen_loop", "--json"]);

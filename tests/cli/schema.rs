@@ -99,7 +99,7 @@ fn documents_fit_the_schema() {
     fits("failure", &refused(&["infer", "missing.pb", "--json"]).1);
     fits("failure", &refused(&["run", MODEL, "--json"]).1);
 
-    // The check itself refuses what does not fit.
+    // The check refuses documents that do not fit the schema.
     let wrong =
         |name: &str, document: Value| check(&schema["$defs"][name], &schema, &document, name).is_err();
     assert!(wrong("guard", json!({"text": "n == 2"})));

@@ -1,4 +1,4 @@
-//! Writes that fail: a full disk is an error, a pipe that its reader has closed is no error.
+//! Writes that fail: a full disk is an error, a pipe that its reader has closed is not an error.
 
 use std::process::Command;
 

@@ -131,7 +131,7 @@ fn producers_of_fed_tensors_may_be_unknown_or_refused() -> Result<()> {
     assert_eq!(inputs(&imported), ["decoded: f16?", "bad: f32[2, ?]"]);
     assert!(imported.check().is_ok());
     assert_eq!(imported.value("after")?.shape().to_string(), "[2, ?]");
-    // Without fetches, all nodes are imported, except those that only producers of fed tensors need.
+    // Without fetches, all nodes are imported, except the nodes that only producers of fed tensors need.
     let all = import_text(text, &[], &["decoded", "bad", "blind"]);
     let error = all.unwrap_err();
     assert_eq!(error.message(), "the dtype of a fed tensor must be known, got blind of FrobnicateFile");

@@ -42,7 +42,7 @@ struct Case {
     op: String,
     attrs: String,
     inputs: Vec<String>,
-    /// By input: whether it is data, which a graph may feed. Other inputs stay constants.
+    /// For each input: whether the input is data, which a graph may feed. Other inputs stay constants.
     fed: Vec<bool>,
     /// The results of TensorFlow; `None` if TensorFlow refuses the node.
     outputs: Option<Vec<String>>,
@@ -148,7 +148,7 @@ fn are_close(op: &str, got: &[Tensor], expected: &[Tensor]) -> bool {
     let small = if op == "MatrixSolveLs" { 1e-6 } else { 0.0 };
     got.len() == expected.len()
         && got.iter().zip(expected).all(|(got, expected)| {
-            // One part of a complex number may be small beside the other.
+            // One part of a complex number may be small compared with the other part.
             let (relative, absolute) = match expected.dtype() {
                 DType::F32 => (1e-5, small),
                 DType::F64 => (1e-12, 0.0),
@@ -173,7 +173,7 @@ fn nodes_give_what_tensorflow_gives() {
             [(false, Backend::default()), (true, Backend::default()), (true, Backend::Interpreter)]
         {
             let what = match (case.run(&values, &order, is_fed, backend), &case.outputs) {
-                // Both refuse the node. A missing kernel of ours is no such refusal.
+                // TensorFlow and this library refuse the node. A missing kernel of this library is not such a refusal.
                 (Err(error), None) if error.kind() != ErrorKind::Compile => continue,
                 (Ok(got), Some(_)) if are_close(&case.op, &got, &expected) => continue,
                 (Err(error), _) => error.to_string(),

@@ -15,4 +15,5 @@ mod saved_models;
 mod shapes;
 mod string_samples;
 mod structure;
+mod tables;
 mod values;

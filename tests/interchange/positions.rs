@@ -7,7 +7,8 @@ use shapeflow::{Backend, CompileOptions, Result, Tensor};
 /// The size of the last axis, the row. A position has one index for each axis before it.
 const ROW: usize = 3;
 
-/// Returns a graph with the node `y` of this op. Its inputs are placeholders with these names and dtypes.
+/// Returns a graph with the node `y` of this op. The inputs of the node are placeholders with these names and
+/// dtypes.
 fn node(op: &str, inputs: &[(&str, &str)], attrs: &str) -> String {
     let mut text = String::new();
     let mut names = String::new();

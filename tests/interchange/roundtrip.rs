@@ -6,6 +6,7 @@ use shapeflow::interchange::{ImportOptions, Model, tensor_names, to_graphdef, to
 use shapeflow::{Attr, DType, Graph, Result, TensorView, Unknown, Value};
 
 use crate::samples::samples;
+use crate::tables;
 
 /// Returns the text of the graph without comments. The comment of a node that a program made has the program's line;
 /// the comment of an imported node has its name only.
@@ -26,7 +27,8 @@ fn exported_graphs_import_unchanged() -> Result<()> {
         for node in imported.nodes() {
             assert!(node.error.is_none(), "{}: {}", sample.name, node.error.unwrap());
         }
-        // An imported node has the name of the exported one, such as `shape_7`, and names its dims by it: `shape_7.0`.
+        // An imported node has the name of the exported node, such as `shape_7`, and its dims have names such as
+        // `shape_7.0`.
         let unnumbered = |text: String, node: usize| {
             let number = format!("_{node}");
             let parts = text.split(&number).map(str::to_string);
@@ -47,12 +49,12 @@ fn exported_graphs_import_unchanged() -> Result<()> {
     Ok(())
 }
 
-/// If the environment variable `SHAPEFLOW_ROUNDTRIP` names a folder, this also writes the graphs with their feeds and
-/// results there, for `tests/tensorflow_roundtrip.py`.
+/// If the environment variable `SHAPEFLOW_ROUNDTRIP` names a folder, the test also writes the graphs with their feeds
+/// and results there, for `tests/tensorflow_roundtrip.py`.
 #[test]
 fn imported_graphs_give_the_same_results() -> Result<()> {
     let folder = std::env::var_os("SHAPEFLOW_ROUNDTRIP");
-    for sample in samples() {
+    for sample in samples().into_iter().chain([tables::sample()]) {
         let graph = Graph::new();
         let outputs = (sample.build)(&graph)?;
         let bytes = to_graphdef(&graph, &outputs)?;

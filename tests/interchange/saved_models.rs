@@ -1,9 +1,11 @@
 //! SavedModels that TensorFlow wrote, against the results that TensorFlow recorded for them.
 
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use shapeflow::interchange::{ComputedBy, ImportOptions, SavedModel, read_npz};
-use shapeflow::{DType, Executable, TensorView};
+use shapeflow::{DType, Executable, LoopOptions, TensorView};
 
 fn folder(model: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/saved_models").join(model)
@@ -90,6 +92,30 @@ fn branches_nest_in_loops() {
 #[test]
 fn loops_of_a_frozen_graph_run() {
     check("frozen_loop", "serving_default", &["serving_default", "serving_default_2"]);
+}
+
+#[test]
+fn loops_of_models_have_a_limit_and_a_token() {
+    let token = Arc::new(AtomicBool::new(false));
+    for model in ["frozen_loop", "lstm"] {
+        let error_with = |options: LoopOptions| {
+            let options = ImportOptions::new().loops(options);
+            let served = SavedModel::load(folder(model)).unwrap().signature_with("serving_default", &options);
+            let served = served.unwrap();
+            let exe = served.graph().compile(&served.outputs().unwrap()[..]).unwrap();
+            let tensors = read_npz(folder(model).join("serving_default.npz")).unwrap();
+            let feeds = tensors.iter().filter_map(|(name, tensor)| Some((name.strip_prefix("in_")?, tensor)));
+            let feeds: Vec<_> = feeds.map(|(name, tensor)| (name, tensor.view())).collect();
+            exe.run_named(&feeds).err().map(|error| error.message().to_string())
+        };
+        let limited = error_with(LoopOptions::new().limit(1)).unwrap();
+        assert!(limited.contains("at most 1 iteration"), "{model}: {limited}");
+        assert_eq!(error_with(LoopOptions::new().limit(1000).cancel(token.clone())), None);
+        token.store(true, Ordering::Relaxed);
+        let cancelled = error_with(LoopOptions::new().cancel(token.clone())).unwrap();
+        assert!(cancelled.contains("cancelled"), "{model}: {cancelled}");
+        token.store(false, Ordering::Relaxed);
+    }
 }
 
 #[test]

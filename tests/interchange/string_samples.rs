@@ -4,7 +4,7 @@ use shapeflow::{DType, Graph, Result, Tensor, Value, shape, string_format, strin
 
 use crate::samples::Sample;
 
-fn words() -> (&'static str, Tensor) {
+pub fn words() -> (&'static str, Tensor) {
     ("x", Tensor::from_strings(&[4], &["Hello World", "", "é 12", "a\0b"]).unwrap())
 }
 
@@ -71,8 +71,8 @@ pub fn samples() -> Vec<Sample> {
             name: "string_ops_without_tensorflow_spelling",
             build: |g| {
                 let x = g.input("x", DType::String, shape!["n"])?;
-                let table = g.constant(["é 12", ""])?;
-                Ok(vec![x.table_lookup(table, g.constant([1, 2])?, g.constant(-1)?)?])
+                let (keys, lengths) = (x.string_upper()?, x.string_length("BYTE")?);
+                Ok(vec![x.table_lookup(keys, lengths, g.constant(-1)?)?])
             },
             feeds: vec![words()],
             runs_in_tensorflow: false,

@@ -62,7 +62,7 @@ fn functions_are_inlined() -> Result<()> {
     assert_eq!(imported.fetches().collect::<Vec<_>>(), ["g"]);
     let recursive = LIBRARY.replace("name: \"double\" attr", "name: \"outer\" attr");
     let error = import(&format!("{X}{recursive}{call}")).unwrap_err();
-    assert_eq!(error.message(), "calls may nest at most 32 levels");
+    assert_eq!(error.message(), "calls may nest at most 32 levels: outer calls outer");
     Ok(())
 }
 
@@ -80,6 +80,72 @@ fn branch(predicate: &str) -> String {
     )
 }
 
+/// Returns a graph whose result is `2*x` if the predicate is true, else `-2*x`. The predicate is a constant of `dtype`, or
+/// a placeholder.
+fn branch_on(dtype: &str, value: Option<&str>) -> String {
+    let predicate = match value {
+        Some(value) => format!(
+            r#"node {{ name: "p" op: "Const" attr {{ key: "dtype" value {{ type: {dtype} }} }}
+               attr {{ key: "value" value {{ tensor {{ dtype: {dtype} tensor_shape {{ }} {value} }} }} }} }}"#
+        ),
+        None => format!(
+            r#"node {{ name: "p" op: "Placeholder" attr {{ key: "dtype" value {{ type: {dtype} }} }}
+               attr {{ key: "shape" value {{ shape {{ }} }} }} }}"#
+        ),
+    };
+    let function = |name: &str, op: &str| {
+        format!(
+            r#"function {{ signature {{ name: "{name}" input_arg {{ name: "a" type: DT_FLOAT }}
+                 output_arg {{ name: "b" type: DT_FLOAT }} }}
+               node_def {{ name: "y" op: "{op}" input: "a" attr {{ key: "T" value {{ type: DT_FLOAT }} }} }}
+               ret {{ key: "b" value: "y:y:0" }} }}"#
+        )
+    };
+    format!(
+        r#"{X}{predicate} library {{ {} {} }}
+      node {{ name: "y" op: "StatelessIf" input: "p" input: "x"
+        attr {{ key: "Tcond" value {{ type: {dtype} }} }} attr {{ key: "Tin" value {{ list {{ type: DT_FLOAT }} }} }}
+        attr {{ key: "Tout" value {{ list {{ type: DT_FLOAT }} }} }}
+        attr {{ key: "then_branch" value {{ func {{ name: "negated" }} }} }}
+        attr {{ key: "else_branch" value {{ func {{ name: "kept" }} }} }} }}"#,
+        function("negated", "Neg"),
+        function("kept", "Abs"),
+    )
+}
+
+#[test]
+fn a_predicate_is_true_as_in_tensorflow() -> Result<()> {
+    let constants = [
+        ("DT_FLOAT", "float_val: -0.0", false),
+        ("DT_FLOAT", "float_val: nan", true),
+        ("DT_DOUBLE", "double_val: -0.0", false),
+        ("DT_DOUBLE", "double_val: 0.5", true),
+        ("DT_INT64", "int64_val: 256", true),
+        ("DT_STRING", "string_val: ''", false),
+        ("DT_STRING", "string_val: '0'", true),
+    ];
+    let result = |is_true| if is_true { [-3.0] } else { [3.0] };
+    for (dtype, value, is_true) in constants {
+        let imported = import(&branch_on(dtype, Some(value)))?;
+        assert_eq!(run(&imported, "y", &[3.0])?, result(is_true), "{dtype} {value}");
+    }
+    let fed = [
+        ("DT_FLOAT", Tensor::from(-0.0f32), false),
+        ("DT_FLOAT", Tensor::from(f32::NAN), true),
+        ("DT_INT64", Tensor::from(256i64), true),
+        ("DT_STRING", Tensor::from_strings(&[], &[""]).unwrap(), false),
+        ("DT_STRING", Tensor::from_strings(&[], &["0"]).unwrap(), true),
+    ];
+    for (dtype, predicate, is_true) in fed {
+        let imported = import(&branch_on(dtype, None))?;
+        let exe = imported.graph().compile(imported.value("y")?)?;
+        let x = Tensor::from([3.0f32]);
+        let results = exe.feed("x", &x).feed("p", &predicate).run()?;
+        assert_eq!(results.tensor_at(0)?.to_vec::<f32>()?, result(is_true), "{dtype} {predicate}");
+    }
+    Ok(())
+}
+
 #[test]
 fn a_constant_predicate_chooses_its_branch() -> Result<()> {
     assert_eq!(run(&import(&branch("false"))?, "y", &[3.0])?, [6.0]);
@@ -93,7 +159,8 @@ fn a_constant_predicate_chooses_its_branch() -> Result<()> {
 }
 
 /// `y = -x`, which runs after an assertion that every element of x is positive: a control edge leads from the assertion
-/// to a NoOp, and another one from the NoOp to y. `z = -x` runs without it.
+/// to a NoOp, and another one from the NoOp to y. `z = -x` runs without the
+/// assertion.
 const ASSERTED: &str = r#"
     node { name: "zero" op: "Const" attr { key: "dtype" value { type: DT_FLOAT } }
            attr { key: "value" value { tensor { dtype: DT_FLOAT tensor_shape { } float_val: 0 } } } }

@@ -109,7 +109,7 @@ struct Difference {
     outcome: String,
     op: String,
     cases: Cases,
-    /// By dtype: whether a case differs.
+    /// For each dtype: whether a case differs.
     dtypes: Vec<(String, bool)>,
 }
 
@@ -169,7 +169,7 @@ fn the_list_of_intended_differences_is_well_formed() {
 }
 
 /// The environment variable `SHAPEFLOW_CONFORMANCE` names a folder with `values/OP.jsonl` and `values/OP.npz`; without
-/// the variable, the test is skipped. It fails if a case differs that is not listed, and if a listed case agrees.
+/// the variable, the test is skipped. The test fails if a case differs that is not listed, and if a listed case agrees.
 /// `SHAPEFLOW_LIST` names a file to which the test writes all differing cases.
 #[test]
 fn results_equal_the_recorded_values() {

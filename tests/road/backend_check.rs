@@ -76,7 +76,7 @@ pub fn check_backends(
     let graph = Graph::new();
     let values = match recipe.build(&graph) {
         Ok(values) => values,
-        // A shrunk recipe, or one with unranked inputs, may be no valid graph.
+        // A shrunk recipe, or one with unranked inputs, may not be a valid graph.
         Err(_) => return Ok(outcome),
     };
     let outputs: Vec<Value<'_>> = recipe.outputs.iter().map(|output| values[*output]).collect();
@@ -231,7 +231,8 @@ fn has_data_dependent_sizes(recipe: &Recipe) -> bool {
     recipe.steps.iter().any(|step| ops.contains(&step.call.op) || step.call.op.starts_with("segment_"))
 }
 
-/// Returns whether an op may compile at run time, since a structure value may come from data.
+/// Returns whether an op may compile at run time, since the elements of a structure parameter (such as axes) may come
+/// from data.
 fn may_take_structure_from_data(op: &str) -> bool {
     op == "squeeze"
 }

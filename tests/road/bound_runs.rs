@@ -9,7 +9,8 @@ use shapeflow::{
 #[track_caller]
 fn matches_run(exe: &Executable, sizes: &[&[usize]], fixed: bool) -> Result<()> {
     let mut bound = exe.bind_sizes(sizes)?;
-    assert_eq!(bound.is_fixed(), fixed);
+    assert_eq!(bound.is_fixed(), fixed, "{:?}", bound.obstacle());
+    assert_eq!(bound.obstacle().is_none(), fixed);
     for round in 0..3u8 {
         let mut inputs = Vec::new();
         for (number, port) in exe.inputs().iter().filter(|port| port.needed).enumerate() {

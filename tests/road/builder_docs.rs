@@ -32,7 +32,7 @@ pub struct Builder {
     pub name: String,
     /// The type that has the method, such as `Value`; none for a function.
     pub owner: Option<String>,
-    /// The documentation. For the row of a macro: the documentation of the row, then that of the macro.
+    /// The documentation. For the row of a macro: the documentation of the row, then the documentation of the macro.
     pub docs: String,
     pub aliases: Vec<String>,
 }
@@ -120,7 +120,7 @@ impl Scan {
             self.definition = Some(word(name));
         }
         if let (Some(name), Some(pattern)) = (&self.definition, line.strip_prefix("    ($($")) {
-            // A column such as `$what:literal`. The first one may be preceded by `$axes:literal `.
+            // A column such as `$what:literal`. The first column may be preceded by `$axes:literal `.
             let column = |text: &str| {
                 text.rsplit('$').next().and_then(|text| text.split(':').next()).map(str::to_string)
             };
@@ -131,14 +131,14 @@ impl Scan {
             let name = implementation.trim_start_matches("<'g>").trim_start().split(['<', ' ']).next();
             self.owner = name.and_then(|name| name.rsplit("::").next()).map(str::to_string);
         }
-        // Such as `unary_ops! { unary, "":`. The macro makes methods of one type.
+        // A line such as `unary_ops! { unary, "":`. The macro makes methods of one type.
         if let Some((name, _)) = line.split_once("! {").filter(|(name, _)| !name.contains(' ')) {
             self.owner = Some(if makes_ragged { "RaggedValue" } else { "Value" }.to_string());
             self.rows_of = Some(name.to_string());
         }
     }
 
-    /// Returns whether a line is documentation or another attribute, after it was noted.
+    /// Returns whether a line is documentation or another attribute, and notes such a line.
     fn reads_docs(&mut self, text: &str) -> bool {
         if let Some(doc) = text.strip_prefix("///") {
             self.docs += doc.trim();
@@ -167,7 +167,7 @@ impl Scan {
         let text = line.trim();
         if let (Some(definition), true) = (&self.definition, text.starts_with("pub fn $")) {
             let owner = self.owner.clone().unwrap_or_default();
-            // The first method is the one that rows are named for.
+            // A macro may define several methods per row. The row has the name of the first method.
             let docs = std::mem::take(&mut self.docs);
             templates.entry((definition.clone(), owner)).or_insert(docs);
             return None;

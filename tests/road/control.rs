@@ -71,7 +71,7 @@ fn branches_merge_to_their_common_supertype() -> Result<()> {
     assert_eq!(b[0].shape().to_string(), "?");
     let c = g.cond(p, || (x * 2.0).ok(), || Ok(x))?;
     assert_eq!(c[0].shape().to_string(), "[n, 3]");
-    // Unknown ranks go on into other ops.
+    // Other ops accept values of unknown rank.
     let d = (b[0] + 1.0).ok()?;
     let x = f32s(&[1, 3], &[1.0, 2.0, 3.0]);
     let results = run(&g, &[a[0], b[0], c[0], d], &[Tensor::scalar(true), x.clone()])?;
@@ -136,7 +136,7 @@ fn refused_calls_name_the_branch_and_the_output() -> Result<()> {
     assert!(error.to_string().contains("in scope then"), "{error}");
     let error = g.cond(p, || g.input("inner", DType::F32, shape![]), || Ok(x)).unwrap_err();
     assert!(error.message().contains("must be made outside"), "{error}");
-    // Nothing of the refused calls is left.
+    // The refused calls leave no nodes in the graph.
     assert_eq!(g.len(), nodes + 1);
     Ok(())
 }

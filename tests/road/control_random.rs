@@ -1,10 +1,11 @@
-//! Random nests of branches, loops and scans give what a plain Rust interpreter of the same program gives, and keep the
+//! Random nests of branches, loops, scans and maps of vectors, ragged rows and strings give what a plain Rust interpreter of the same program gives, and keep the
 //! shapes that were promised when they were built.
 //!
 //! `SHAPEFLOW_CASES` sets the number of programs, and `SHAPEFLOW_SEED` the first seed.
 
 use shapeflow::{
-    Backend, CompileOptions, DType, Graph, Result, Tensor, TensorShape, TensorView, Value, concat, shape,
+    Backend, CompileOptions, DType, Graph, RaggedValue, Result, Tensor, TensorShape, TensorView, Value,
+    concat, shape, string_join,
 };
 
 use crate::env_vars;
@@ -13,7 +14,7 @@ use crate::rng::Rng;
 /// The numbers of a program stay below this modulus.
 const MODULUS: i64 = 1009;
 
-/// A statement. It reads vectors by their position in the environment, and appends its results to the environment.
+/// A statement, which reads vectors by their position in the environment, and appends its results to the environment.
 #[derive(Clone, Debug)]
 enum Statement {
     /// Every element of the first vector, plus the sum of the second.
@@ -24,17 +25,26 @@ enum Statement {
     Append(usize, usize),
     /// The sum of the elements, as a vector of one element.
     Sum(usize),
-    /// One of two factors of every element, by the first sum. Its regions are cheap if the sizes are known.
+    /// Every element of the first vector times one of two factors. The sum of the second vector chooses the factor. The
+    /// regions are cheap if the sizes are known.
     ScaleBy(usize, usize, [i64; 2]),
-    /// One of the blocks, by the sum of a vector.
+    /// One of the blocks. The sum of a vector chooses the block.
     Cond(usize, Vec<Block>),
-    /// A block, as often as a vector's sum says, from these initial values.
+    /// A loop over a block, with these initial values. The sum of a vector gives the number of trips.
     While { trips: usize, state: Vec<usize>, body: Block },
-    /// A block for each element of a vector. The first results are the state, the last one is summed and stacked.
+    /// A block for each element of a vector. The first results are the state, the last result is summed and stacked.
     Scan { xs: usize, state: Vec<usize>, body: Block },
+    /// A block for each element of a vector, whose results are summed and stacked.
+    Map { xs: usize, body: Block },
+    /// A block for each row of a ragged tensor, as often as a vector's sum says; the results are the rows of the state.
+    /// The tensor has a vector's elements in rows of some width. Its flat values and row lengths are the results.
+    MapRows { trips: usize, flat: usize, width: usize, body: Block },
+    /// The elements of a vector as strings, which grow in front or behind, by the sum of a block of their lengths. A
+    /// number that tells the length and the first byte of each string is the result.
+    Words { trips: usize, of: usize, body: Block },
 }
 
-/// Statements, and the results: positions in the environment after them.
+/// Statements, and the results: positions in the environment after the statements.
 #[derive(Clone, Debug)]
 struct Block {
     statements: Vec<Statement>,
@@ -47,7 +57,7 @@ fn random_block(rng: &mut Rng, values: usize, results: usize, depth: usize) -> B
     let mut values = values;
     for _ in 0..1 + rng.below(4) {
         let (a, b) = (rng.below(values), rng.below(values));
-        let kind = rng.below(if depth == 0 { 5 } else { 9 });
+        let kind = rng.below(if depth == 0 { 5 } else { 12 });
         let states =
             |rng: &mut Rng| -> Vec<usize> { (0..1 + rng.below(2)).map(|_| rng.below(values)).collect() };
         let (statement, added) = match kind {
@@ -71,6 +81,15 @@ fn random_block(rng: &mut Rng, values: usize, results: usize, depth: usize) -> B
                 let count = state.len();
                 (Statement::While { trips: a, state, body }, count)
             }
+            8 => (Statement::Map { xs: a, body: random_block(rng, values + 1, 1, depth - 1) }, 1),
+            9 => {
+                let (width, body) = (1 + rng.below(3), random_block(rng, values + 1, 1, depth - 1));
+                (Statement::MapRows { trips: a, flat: b, width, body }, 2)
+            }
+            10 => {
+                let body = random_block(rng, values + 1, 1, depth - 1);
+                (Statement::Words { trips: a, of: b, body }, 1)
+            }
             _ => {
                 let state = states(rng);
                 let body = random_block(rng, values + state.len() + 1, state.len() + 1, depth - 1);
@@ -91,8 +110,11 @@ fn sum(vector: &[i64]) -> i64 {
 }
 
 /// A loop makes fewer trips than this. After a few trips, a loop whose state keeps its sizes runs in memory that never
-/// moves, so that some loops must make more.
+/// moves. So some loops must make more than a few trips.
 const TRIPS: i64 = 9;
+
+/// A loop over ragged rows makes fewer trips than this: each trip runs a loop over all rows.
+const ROW_TRIPS: i64 = 4;
 
 fn interpret(block: &Block, environment: &[Vector]) -> Vec<Vector> {
     let mut values = environment.to_vec();
@@ -135,6 +157,33 @@ fn interpret(block: &Block, environment: &[Vector]) -> Vec<Vector> {
                 }
                 state.push(stacked);
                 state
+            }
+            Statement::Map { xs, body } => {
+                let of = |x: &i64| sum(&interpret(body, &[values.clone(), vec![vec![*x]]].concat())[0]);
+                vec![values[*xs].iter().map(of).collect()]
+            }
+            Statement::MapRows { trips, flat, width, body } => {
+                let trips = sum(&values[*trips]) % ROW_TRIPS;
+                let mut rows: Vec<Vector> = values[*flat].chunks(*width).map(<[i64]>::to_vec).collect();
+                for _ in 0..trips {
+                    let of = |row: &Vector| {
+                        interpret(body, &[values.clone(), vec![row.clone()]].concat()).remove(0)
+                    };
+                    rows = rows.iter().map(of).collect();
+                }
+                vec![rows.concat(), rows.iter().map(|row| row.len() as i64).collect()]
+            }
+            Statement::Words { trips, of, body } => {
+                let trips = sum(&values[*trips]) % TRIPS;
+                let mut words: Vec<String> = values[*of].iter().map(i64::to_string).collect();
+                for _ in 0..trips {
+                    let lengths: Vector = words.iter().map(|word| word.len() as i64).collect();
+                    let is_odd = sum(&interpret(body, &[values.clone(), vec![lengths]].concat())[0]) % 2 == 1;
+                    let grow = |word: &String| if is_odd { format!("ab{word}") } else { format!("{word}-") };
+                    words = words.iter().map(grow).collect();
+                }
+                let number = |word: &String| 2 * word.len() as i64 + i64::from(word.starts_with('a'));
+                vec![words.iter().map(number).collect()]
             }
         };
         values.extend(added);
@@ -197,6 +246,49 @@ fn build<'g>(g: &'g Graph, block: &Block, environment: &[Value<'g>]) -> Result<V
                 })?;
                 last.extend(stacked);
                 last
+            }
+            Statement::Map { xs, body } => g.map(&[values[*xs]], |x| {
+                let environment = [&values[..], &[x[0].reshape([1])?]].concat();
+                sum_of(build(g, body, &environment)?[0])
+            })?,
+            Statement::MapRows { trips, flat, width, body } => {
+                let trips = sum_of(values[*trips])?.floormod(ROW_TRIPS)?;
+                let rows = g.range(0, &values[*flat].dim(0)?, 1)?.floordiv(*width as i64)?;
+                let rows = RaggedValue::from_value_rowids(values[*flat], rows, None)?;
+                let initial = [g.constant(0i64)?, rows.flat_values(), rows.row_splits()];
+                let last = g.while_loop(
+                    &initial,
+                    |state| state[0].less(trips),
+                    |state| {
+                        let rows = RaggedValue::from_row_splits(state[1], state[2])?;
+                        let rows = rows.map_rows(|row| {
+                            Ok(build(g, body, &[&values[..], &[row.dense()?]].concat())?[0])
+                        })?;
+                        Ok(vec![(state[0] + 1i64).ok()?, rows.flat_values(), rows.row_splits()])
+                    },
+                )?;
+                vec![last[1], RaggedValue::from_row_splits(last[1], last[2])?.row_lengths()?]
+            }
+            Statement::Words { trips, of, body } => {
+                let trips = sum_of(values[*trips])?.floormod(TRIPS)?;
+                let initial = [g.constant(0i64)?, values[*of].as_string()?];
+                let lengths = |words: Value<'g>| words.string_length("BYTE")?.cast(DType::I64);
+                let last = g.while_loop(
+                    &initial,
+                    |state| state[0].less(trips),
+                    |state| {
+                        let environment = [&values[..], &[lengths(state[1])?]].concat();
+                        let is_odd = sum_of(build(g, body, &environment)?[0])?.floormod(2i64)?.equal(1i64)?;
+                        let words = g.cond(
+                            is_odd,
+                            || string_join(&[g.constant("ab")?, state[1]], ""),
+                            || string_join(&[state[1], g.constant("-")?], ""),
+                        )?;
+                        Ok(vec![(state[0] + 1i64).ok()?, words[0]])
+                    },
+                )?;
+                let has_a = last[1].regex_full_match("a.*")?.cast(DType::I64)?;
+                vec![(lengths(last[1])? * 2i64 + has_a).ok()?]
             }
         };
         values.extend(added);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use shapeflow::{
-    DType, Graph, HostCx, HostKernel, LookupTable, OpDef, Operand, Result, Tensor, TensorView, shape,
+    Axes, DType, Graph, HostCx, HostKernel, LookupTable, OpDef, Operand, Result, Tensor, TensorView, shape,
     shape_fns,
 };
 
@@ -108,5 +108,24 @@ fn only_pure_kernels_of_users_are_joined() -> Result<()> {
         assert_eq!(y.to_vec::<f32>()?, [2.0, 4.0]);
         assert_eq!(runs.load(Ordering::Relaxed), expected);
     }
+    Ok(())
+}
+
+#[test]
+fn sizes_of_equal_calls_are_one_size() -> Result<()> {
+    let g = Graph::new();
+    let x = g.input("x", DType::F32, shape!["n"])?;
+    // Only a run knows how many elements are found, and an attribute of the range has this size.
+    let numbers = || g.range(0i64, x.greater(0.0)?.where_indices()?.dim(0)?, 1i64);
+    let exe = g.compile((numbers()? + numbers()?).ok()?)?;
+    let [y] = exe.run(&[TensorView::new(&[3], &[1.0f32, -1.0, 2.0])?])?;
+    assert_eq!(y.to_vec::<i64>()?, [0, 2]);
+    // Each reduction finds the number of columns, which is an element of a value.
+    let rows = g.ragged_constant(&shapeflow::ragged![[[1.0f32, 2.0], [5.0]], [], [[3.0]]])?;
+    let least = rows.reduce_min(Axes::of(0).keep_dims())?;
+    let most = rows.reduce_max(Axes::of(0).keep_dims())?;
+    let results = g.compile(&[least, most])?.run_named(&[])?;
+    assert_eq!(results.ragged_at(0)?.to_string(), "[[[1.0, 2.0], [5.0]]]");
+    assert_eq!(results.ragged_at(1)?.to_string(), "[[[3.0, 2.0], [5.0]]]");
     Ok(())
 }

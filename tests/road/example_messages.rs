@@ -7,14 +7,14 @@ use shapeflow::{
 use crate::rng::Rng;
 
 /// Writes a field with a length.
-fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
+pub fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
     let mut message = vec![number << 3 | 2];
     varint(bytes.len() as u64, &mut message);
     message.extend(bytes);
     message
 }
 
-fn varint(mut value: u64, message: &mut Vec<u8>) {
+pub fn varint(mut value: u64, message: &mut Vec<u8>) {
     while value >= 0x80 {
         message.push(value as u8 | 0x80);
         value >>= 7;
@@ -23,7 +23,7 @@ fn varint(mut value: u64, message: &mut Vec<u8>) {
 }
 
 /// Writes integers one after the other, or as a field each.
-fn ints(values: &[i64], packed: bool) -> Vec<u8> {
+pub fn ints(values: &[i64], packed: bool) -> Vec<u8> {
     let mut list = Vec::new();
     for value in values {
         if !packed {
@@ -41,7 +41,7 @@ fn example(features: &[(&str, Vec<u8>)]) -> Vec<u8> {
 }
 
 /// Runs the graph that `build` makes from fed strings.
-fn run(
+pub fn run(
     strings: &[Vec<u8>],
     build: impl for<'g> Fn(Value<'g>) -> Result<Vec<Value<'g>>>,
 ) -> Result<Vec<Tensor>> {
@@ -51,7 +51,7 @@ fn run(
 }
 
 /// Returns the message of an error without the call in front of it.
-fn message_of(error: &Error) -> String {
+pub fn message_of(error: &Error) -> String {
     error.message().split_once("): ").map_or(error.message(), |(_, message)| message).to_string()
 }
 
@@ -149,7 +149,7 @@ fn damaged_messages_and_missing_features_are_named() {
     }
     let refused = |feature: ExampleFeature| message_of(&parse(&whole, feature).unwrap_err());
     let pair = ExampleFeature::dense(DType::I64, &[2]);
-    assert_eq!(refused(pair), "feature \"a\" of example 0 must be there, because it has no default");
+    assert_eq!(refused(pair), "feature \"a\" of example 0 must be present, because it has no default");
     let triple = ExampleFeature::dense(DType::I64, &[3]).or(Tensor::from([0i64; 3]));
     assert_eq!(refused(triple), "feature \"a\" of example 1 must have 3 values, got 2");
     let floats = ExampleFeature::ragged(DType::F32);

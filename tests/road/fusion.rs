@@ -219,15 +219,15 @@ fn buffers(text: &str) -> Vec<(&str, &str, usize)> {
 /// find the row in the cache.
 fn bytes_moved(text: &str) -> usize {
     let buffers = buffers(text);
-    // Such as `kernel(b0, b1) -> b2, may fail {`.
+    // A head is a line such as `kernel(b0, b1) -> b2, may fail {`.
     let heads = text.lines().filter_map(|line| line.strip_prefix("kernel("));
     let names = heads.flat_map(|head| head.split([',', ' ', ')']).filter(|word| word.starts_with('b')));
     names.map(|name| buffers.iter().find(|(buffer, ..)| *buffer == name).unwrap().2).sum()
 }
 
-/// The chains that are two kernels, and what their text says of the value between them.
+/// The chains that are two kernels, and the words about the value between the kernels in the text of the kernels.
 ///
-/// - A reduction does not walk over pieces of a row, and a rolled row has two.
+/// - A reduction does not walk over pieces of a row, and a rolled row has two pieces.
 /// - The flags of a mask cost more than a load, and every channel would compute them again.
 const STORED: &[(&str, &str)] = &[
     ("roll, difference, square, mean", "roll, stored: reduced, then read in another domain"),

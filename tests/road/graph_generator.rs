@@ -13,7 +13,7 @@ use crate::rng::Rng;
 /// Largest number of elements of a value. An axis of size 0 counts as size 1, since a reduction may remove it.
 const MAX_ELEMENTS: i64 = 12_000;
 
-/// Largest number of sources, except for those that an op needs beside a first operand.
+/// Largest number of sources. An op may add more sources for the operands after its first operand.
 pub const MAX_SOURCES: usize = 9;
 
 /// A graph under construction, with the sizes of its values in every run.
@@ -132,7 +132,7 @@ impl<'g> GraphGenerator<'g> {
         let variables = self.recipe.runs[0].len();
         let fresh: Vec<i64> = (0..self.recipe.runs.len()).map(|_| self.size()).collect();
         if self.dynamic_shapes {
-            // No run variable is reused here, because it may be an element of a fed parameter that is no size.
+            // No run variable is reused here, because it may be an element of a fed parameter that is not a size.
             return match self.rng.below(8) {
                 0 => Size::Known(self.size()),
                 1 => Size::Named(self.new_variable(&fresh)),

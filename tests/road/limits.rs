@@ -11,7 +11,7 @@ use shapeflow::{
 use crate::env_vars;
 use crate::stack::run_with_stack_kib;
 
-/// Runs a test on a stack of the default size of a thread, which is smaller than that of a main thread.
+/// Runs a test on a stack of a thread's default size, which is smaller than the stack of a main thread.
 fn on_thread_stack(test: fn() -> Result<()>) -> Result<()> {
     run_with_stack_kib(2048, test)
 }

@@ -17,7 +17,7 @@ fn a_body_that_changes_a_rank_or_a_dtype_is_refused() -> Result<()> {
         text.contains("the initial value of state 0 is x") && text.contains("shape(0, shape![..])"),
         "{text}"
     );
-    // Also a body that does not know the rank.
+    // A body that returns an unknown rank is refused, too.
     let error =
         g.while_loop(&[x], |_| Ok(p), |s| Ok(g.cond(p, || s[0].reduce_sum(0), || Ok(s[0]))?[0])).unwrap_err();
     assert!(error.message().contains("got f32[..]"), "{error}");

@@ -40,6 +40,7 @@ mod limits;
 mod loop_states;
 mod memory;
 mod mistakes;
+mod naive_loops;
 mod op_call;
 #[cfg(feature = "strings")]
 mod op_docs;
@@ -58,6 +59,7 @@ mod region_dumps;
 mod rng;
 mod runs;
 mod scalar_dims;
+mod sequence_messages;
 mod shape_refinement;
 mod shrink;
 mod source_files;

@@ -1,4 +1,4 @@
-//! What a program reads that feeds ragged inputs wrongly, casts strings, or passes weights of another dtype.
+//! Error messages of programs that feed ragged inputs wrongly, cast strings, or pass weights of another dtype.
 
 use shapeflow::{
     AnyValue, DType, ErrorKind, Graph, RaggedTensor, RaggedValue, Result, Tensor, TensorView, shape,
@@ -114,7 +114,7 @@ fn a_weight_of_another_dtype_gets_help_that_compiles() -> Result<()> {
         "pass operand 1 as g.constant(tensor)?.cast(DType::F32)?, or cast operand 0 with .cast(DType::F64)";
     assert_eq!(error.help(), Some(help), "{error}");
     let _ = x.matmul(g.constant(&weight)?.cast(DType::F32)?)?;
-    // A value has a cast.
+    // For an operand that is a value, the help proposes its cast.
     let constant = g.constant(&weight)?;
     let error = x.matmul(constant).unwrap_err();
     assert!(error.help().is_some_and(|help| help.starts_with("cast operand 1 with .cast(")), "{error}");

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 
 use crate::builder_docs::{Builder, FAMILIES, family};
 
-/// A statement that documentation must hold: its name, and the texts of which one makes the statement.
+/// A statement that documentation must contain: the name of the statement, and texts. Any one of the texts makes the
+/// statement.
 type Requirement = (&'static str, &'static [&'static str]);
 
 const REQUIREMENTS: &[Requirement] = &[

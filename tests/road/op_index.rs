@@ -1,6 +1,6 @@
 //! The index of ops in the guide has every builder method, with what its documentation says.
 //!
-//! The test writes the index anew if the environment variable `SHAPEFLOW_WRITE_INDEX` is set.
+//! The test writes a new index if the environment variable `SHAPEFLOW_WRITE_INDEX` is set.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -9,7 +9,7 @@ use shapeflow::Registry;
 
 use crate::builder_docs::{Builder, FAMILIES, family};
 
-/// The length of a sentence that does not stand alone, such as `Returns the same elements.`
+/// The greatest length of a sentence that does not stand alone, such as `Returns the same elements.`
 const SHORT: usize = 32;
 
 /// Sentences above the table of a family: its folder, and the text.

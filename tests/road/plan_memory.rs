@@ -1,4 +1,4 @@
-//! Plans of many sizes: a loop over lengths finds them again, and their memory is bounded.
+//! Plans of many sizes: a loop over lengths finds its plans again, and the memory of plans is bounded.
 
 use shapeflow::{CompileOptions, DType, Graph, Result, Tensor, TensorView, shape};
 
@@ -23,7 +23,7 @@ fn misses(options: &CompileOptions, lengths: impl Iterator<Item = usize>) -> Res
 fn a_loop_over_200_lengths_makes_each_plan_once() -> Result<()> {
     let lengths = || (0..3).flat_map(|_| 0..200);
     assert_eq!(misses(&CompileOptions::new(), lengths())?, 200);
-    // Without room for all, a loop in the same order never finds a plan.
+    // Without memory for all plans, a loop in the same order never finds a plan.
     assert_eq!(misses(&CompileOptions::new().plan_memory(50_000), lengths())?, 600);
     assert_eq!(misses(&CompileOptions::new().plan_memory(0), [5, 5, 6, 6, 5].into_iter())?, 3);
     Ok(())

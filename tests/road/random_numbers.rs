@@ -83,6 +83,45 @@ fn samples_have_the_moments_of_their_distributions() {
     }
 }
 
+/// Returns the mean and the variance of a normal distribution between bounds, by sums over a fine grid.
+fn truncated_moments(average: f64, deviation: f64, low: f64, high: f64) -> (f64, f64) {
+    let ends = [low, high].map(|end| end.clamp(average - 12.0 * deviation, average + 12.0 * deviation));
+    let (mut sums, steps) = ([0.0; 3], 200_000);
+    for step in 0..steps {
+        let x = ends[0] + (ends[1] - ends[0]) * (f64::from(step) + 0.5) / f64::from(steps);
+        let density = (-0.5 * ((x - average) / deviation).powi(2)).exp();
+        (0..3).for_each(|power| sums[power] += density * x.powi(power as i32));
+    }
+    let first = sums[1] / sums[0];
+    (first, sums[2] / sums[0] - first * first)
+}
+
+#[test]
+fn normal_numbers_between_bounds_have_the_moments_of_their_distribution() {
+    const COUNT: i64 = 50_000;
+    let infinity = f64::INFINITY;
+    // Proposals are normal, uniform and exponential, on both sides of the mean.
+    for (low, high) in
+        [(-2.0, 3.0), (0.5, 1.0), (-0.75, -0.25), (2.0, infinity), (-infinity, -1.5), (1.5, 9.0)]
+    {
+        for dtype in [DType::F32, DType::F64] {
+            let (average, deviation) = (0.25, 0.5);
+            let samples = floats(|seed| {
+                let [average, deviation, low, high] = [average, deviation, low, high]
+                    .map(|parameter: f64| seed.graph().constant(parameter)?.cast(dtype));
+                seed.random_parameterized_truncated_normal([COUNT], average?, deviation?, low?, high?)
+            });
+            assert!(samples.iter().all(|x| (low..=high).contains(x)), "{dtype} {low} {high}");
+            let (expected, variance) = truncated_moments(average, deviation, low, high);
+            let (first, second) = (mean(&samples, 1), mean(&samples, 2));
+            let error = 5.0 * (variance / samples.len() as f64).sqrt();
+            assert!((first - expected).abs() <= error, "{low} {high}: {first}, not {expected}");
+            let spread = second - first * first;
+            assert!((spread - variance).abs() <= 0.06 * variance, "{low} {high}: {spread}, not {variance}");
+        }
+    }
+}
+
 #[test]
 fn classes_have_the_frequencies_of_their_logits() {
     let classes = numbers(|seed| {

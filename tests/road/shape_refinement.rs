@@ -21,7 +21,7 @@ fn concrete(recipe: &Recipe, run: usize) -> Recipe {
     known.runs = vec![recipe.runs[run].clone()];
     for (number, source) in known.sources.iter_mut().enumerate() {
         source.sizes = source.sizes.iter().map(|size| Size::Known(size.of(&recipe.runs[run]))).collect();
-        // Shape inference reads the elements of parameters, but never those of data.
+        // Shape inference reads the elements of parameters, but never the elements of data operands.
         source.constant = is_parameter(recipe, number);
         source.unranked = false;
     }

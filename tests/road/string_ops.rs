@@ -90,7 +90,7 @@ fn split_strings_are_one_row_each() {
     for rows in [words, bytes, grams] {
         assert_eq!(rows.shape_text(), "[mails, (r0)]");
     }
-    // The rows of every result are the strings: a vector with an element for each string adds without a check.
+    // Every result has one row for each string, so a vector with one element for each string is added without a check.
     let bias = g.input("bias", DType::I64, shape!["mails"]).unwrap();
     let sums = (grams.row_lengths().unwrap() + bias).ok().unwrap();
     assert_eq!((sums.shape().to_string().as_str(), g.guards().len()), ("[mails]", 0));

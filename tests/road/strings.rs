@@ -26,7 +26,7 @@ fn run<'g>(
     BACKENDS.into_iter().map(|backend| run(backend).unwrap()).collect()
 }
 
-/// Holds `build` against `expected` for an input of `shape`, and of unknown rank unless the shape is `[k]`.
+/// Compares `build` with `expected` for an input of `shape`, and of unknown rank unless the shape is `[k]`.
 #[track_caller]
 fn check(
     shape: &str,

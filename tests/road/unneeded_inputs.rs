@@ -17,7 +17,7 @@ fn inputs_that_no_output_needs_may_be_missing() -> Result<()> {
             [Tensor::from([1.0f32, 2.0]), Tensor::from([3.0f32, 5.0]), Tensor::from([[9i64; 7]; 4])];
         let expected = Tensor::from([4.0f32, 7.0]);
         let [both] = exe.run(&[a.view(), b.view()])?;
-        // The elements of an unneeded input are not looked at.
+        // The elements of an unneeded input are not read.
         let [all] = exe.run(&[a.view(), unused.view(), b.view()])?;
         assert_eq!([&both, &all], [&expected; 2]);
         let named = exe.run_named(&[("b", b.view()), ("a", a.view())])?;
@@ -51,12 +51,12 @@ fn an_input_whose_sizes_define_a_needed_symbol_is_needed() -> Result<()> {
     let z = g.input("z", DType::F32, shape!["n"])?;
     let one = g.constant([1.0f32])?;
     let n = x.shape().dims().unwrap()[0].clone();
-    // Only `x` or `z` can tell n. Without `z` among the nodes, the first input that has n tells it.
+    // Only `x` or `z` has the size n. If no node needs `z`, n comes from the first input that has this size.
     let exe = g.compile(one.broadcast_to([&n])?)?;
     assert_eq!(exe.inputs().iter().map(|port| port.needed).collect::<Vec<_>>(), [true, false]);
     let [ones] = exe.run(&[TensorView::new(&[2, 3], &[0.0f32; 6])?])?;
     assert_eq!(ones, Tensor::from([1.0f32, 1.0]));
-    // Here `z` tells it.
+    // Here n comes from `z`.
     let exe = g.compile((one.broadcast_to([&n])? + z).ok()?)?;
     assert_eq!(exe.inputs().iter().map(|port| port.needed).collect::<Vec<_>>(), [false, true]);
     let [sum] = exe.run(&[TensorView::new(&[2], &[1.0f32, 2.0])?])?;
@@ -64,8 +64,8 @@ fn an_input_whose_sizes_define_a_needed_symbol_is_needed() -> Result<()> {
     Ok(())
 }
 
-/// After `stack(a, b)`, the size of `b` is read as that of `a`. An output that relies on it checks it, even if the output
-/// does not need the stack.
+/// After `stack(a, b)`, the graph uses the size of `a` in place of the size of `b`. A run of an output that relies on
+/// this equality checks the equality, even if the output does not need the stack.
 #[test]
 fn dims_that_an_unneeded_node_made_equal_are_checked_where_they_are_used() -> Result<()> {
     for shapes in [[shape!["n"], shape!["m"]], [shape![?], shape![?]]] {

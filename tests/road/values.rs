@@ -254,7 +254,7 @@ fn mismatch(case: &Case, result: std::thread::Result<Result<Vec<Tensor>>>) -> Op
                 let bound = match expected.dtype() {
                     DType::F32 => Bound { relative: 1e-5, absolute: 1e-6 },
                     DType::F64 => Bound { relative: 1e-12, absolute: 0.0 },
-                    // One part may be small beside the other.
+                    // One part may be small compared with the other part.
                     DType::C64 => Bound { relative: 1e-5, absolute: 1e-5 },
                     DType::C128 => Bound { relative: 1e-12, absolute: 1e-13 },
                     _ => return difference(got, expected, None),

@@ -55,8 +55,8 @@ impl Images {
     }
 }
 
-/// Calls `f(image, row, column, channel, elements)` for each result, where `elements` are those of one window, with their
-/// positions in it.
+/// Calls `f(image, row, column, channel, elements)` for each result. `elements` are the elements of one window, with
+/// their positions in the window.
 fn each_window(
     x: &Images,
     windows: &Windows,
@@ -89,7 +89,7 @@ fn each_window(
     [x.sizes[0], rows, columns]
 }
 
-/// Runs `build` on inputs of these tensors, with known sizes, unknown sizes, or an unknown rank of the first one.
+/// Runs `build` on inputs of these tensors, with known sizes, unknown sizes, or an unknown rank of the first input.
 fn check(
     what: &str,
     operands: &[Tensor],
@@ -155,7 +155,7 @@ fn pools_give_the_maximum_and_the_mean_of_every_window() {
                 largest.push(inside.iter().copied().fold(f64::NEG_INFINITY, f64::max));
                 means.push(inside.iter().sum::<f64>() / inside.len() as f64);
             });
-            // A window of padding only has no mean.
+            // A window that covers only padding has no mean.
             if means.iter().any(|mean| mean.is_nan()) {
                 continue;
             }

@@ -22,8 +22,8 @@ impl Dim {
         found
     }
 
-    /// Returns whether the dimension has no value for some values of its symbols, for a reason other than overflow: it
-    /// divides by a term or broadcasts.
+    /// Returns whether the dimension divides by a term or broadcasts. Such a dimension has no value for some values of
+    /// its symbols, even without an overflow.
     pub fn is_partial(&self) -> bool {
         let Repr::Term(poly) = &self.0 else { return false };
         let mut calls = poly.terms().iter().flat_map(|term| &term.0.0).filter_map(|atom| match atom {

@@ -50,7 +50,7 @@ macro_rules! into_dim {
 }
 into_dim!(i32 i64 u32);
 
-/// A reference converts as what it refers to.
+/// A reference converts as the value to which it refers.
 impl<T: IntoDim + Clone> IntoDim for &T {
     fn into_dim(self) -> Dim {
         self.clone().into_dim()

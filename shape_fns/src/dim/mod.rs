@@ -1,4 +1,4 @@
-//! [`Dim`]: one dimension of a shape. It is a number, a symbol, or a term over symbols in canonical form.
+//! [`Dim`]: one dimension of a shape. A dimension is a number, a symbol, or a term over symbols in canonical form.
 //!
 //! **In:** numbers, names, `?`, and arithmetic on other dimensions (`+ - * // %`, `ceildiv`, `min`, `max`, `bcast`).
 //! **Out:** dimensions whose canonical form decides equality, three-valued comparisons, intervals ([`Bounds`]),

@@ -41,7 +41,7 @@ struct Names {
 static NAMES: RwLock<Option<Names>> = RwLock::new(None);
 static NEXT_FREE: AtomicU32 = AtomicU32::new(0);
 
-/// A text that is no name, for the error message.
+/// A text that is not a name, for the error message.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct BadName(u32);
 

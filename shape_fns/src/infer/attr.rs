@@ -20,7 +20,8 @@ pub enum Attr {
     DType(DType),
     /// A string.
     Str(Arc<str>),
-    /// A shape. As a parameter, a shape is the vector of its dimensions, which may contain -1.
+    /// A shape. A shape function may read a shape as the vector of its dimensions. In a target shape, -1 stands for the
+    /// size to infer.
     Shape(TensorShape),
     /// A list of integers.
     Ints(Arc<[i64]>),
@@ -58,8 +59,9 @@ impl Attr {
         }
     }
 
-    /// Returns the elements that the value has as a parameter. Bools, integers, lists of bools or integers, elements,
-    /// and the dimensions of a shape have elements. Returns `None` for everything else and for a shape of unknown rank.
+    /// Returns the elements that [`InferenceContext::param`](crate::InferenceContext::param) gives for the attribute:
+    /// the elements of a bool, an integer, a list of bools or integers, or `Elements`, and the dimensions of a shape.
+    /// Returns `None` for every other attribute and for a shape of unknown rank.
     pub fn to_elements(&self) -> Option<PartialElements> {
         match self {
             Attr::Bool(flag) => Some(PartialElements::scalar(Dim::known((*flag).into()))),

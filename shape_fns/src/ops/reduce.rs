@@ -22,7 +22,7 @@ pub(crate) static OPS: &[Registered] = &[
 /// Drops the axes `axis`, or keeps them with size 1 if attribute `keep_dims` is set. Without `axis`, reduces all axes.
 ///
 /// If `axis` is unknown, the rank of the output is known only if `keep_dims` is set or the number of axes is known. If
-/// `axis` is known, derives `axis`: sorted and counted from the front.
+/// `axis` is known, sets the derived parameter `axis`: sorted and counted from the front.
 ///
 /// # Errors
 /// An axis is outside the rank, or given twice.
@@ -148,7 +148,7 @@ fn propagate_reduced(cx: &mut InferenceContext<'_>, empty: Option<i64>, combine:
 }
 
 /// Drops axis `axis`, which must not be empty; `axis` defaults to 0. If `axis` is unknown, only the rank of the output
-/// is known. Derives `axis`, counted from the front, if `axis` is known.
+/// is known. Sets the derived parameter `axis`, counted from the front, if `axis` is known.
 ///
 /// # Errors
 /// `axis` is outside the rank, or its dimension is provably 0.

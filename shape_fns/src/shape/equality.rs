@@ -10,8 +10,8 @@ use crate::{Dim, TensorShape};
 
 impl TensorShape {
     /// Returns `Some(true)` if the two shapes are equal for all values of their symbols, `Some(false)` if they differ
-    /// for all values, and `None` if neither is proven. This is the equality of `tf.TensorShape` in 1.15, where an
-    /// unknown dimension is neither equal nor unequal.
+    /// for all values, and `None` if neither is proven. The result is the equality of `tf.TensorShape` in 1.15, where
+    /// an unknown dimension is neither equal nor unequal.
     ///
     /// An unknown rank is neither equal nor unequal to anything. A symbol is equal to itself.
     ///
@@ -38,7 +38,7 @@ impl TensorShape {
         all
     }
 
-    /// Returns whether the two shapes have the same numbers at the same axes, whatever their symbols. This is the
+    /// Returns whether the two shapes have the same numbers at the same axes, whatever their symbols. The result is the
     /// equality of `tf.TensorShape` in 2.x, where an unknown rank equals an unknown rank and an unknown dimension
     /// equals an unknown dimension.
     ///
@@ -57,7 +57,7 @@ impl TensorShape {
         }
     }
 
-    /// Returns whether the two shapes are equal for all values of their symbols. This is the equality of Java's
+    /// Returns whether the two shapes are equal for all values of their symbols. The result is the equality of Java's
     /// `Shape`, where a shape with an unknown part equals no other. Here a symbol is equal to itself, as in
     /// [`TensorShape::same`].
     ///
@@ -70,7 +70,8 @@ impl TensorShape {
         self.same(other) == Some(true)
     }
 
-    /// Returns the dimensions with the free symbols renumbered in order of appearance, so that equal patterns are `==`.
+    /// Returns the dimensions with the free symbols (anonymous symbols that belong to no table) renumbered in order of
+    /// appearance, so that equal patterns are `==`.
     fn renumbered_dims(&self) -> Option<SmallVec<[Dim; 4]>> {
         let dims = self.dims()?;
         let mut seen: FxHashMap<Symbol, Dim> = FxHashMap::default();
@@ -83,7 +84,7 @@ impl TensorShape {
         Some(dims.iter().map(|dim| dim.substitute(&mut renumber)).collect())
     }
 
-    /// Returns whether a free symbol occurs in the shape.
+    /// Returns whether the shape contains a free symbol: an anonymous symbol that belongs to no table.
     fn has_free(&self) -> bool {
         let mut free = false;
         for dim in self.dims().unwrap_or_default() {

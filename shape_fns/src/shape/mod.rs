@@ -1,4 +1,4 @@
-//! [`TensorShape`]: a tensor's shape as far as it is known. It is unranked or has one [`Dim`] per axis.
+//! [`TensorShape`]: a tensor's shape as far as it is known. A shape is unranked or has one [`Dim`] per axis.
 //!
 //! **In:** dimensions (`shape!`, conversions), text (`parse`), `TensorShapeProto` bytes (`proto`).
 //! **Out:** new shapes, comparisons, text, bytes, and [`PartialElements`]: the elements of a small integer tensor.

@@ -54,7 +54,7 @@ impl PartialElements {
         PartialElements::vector(elements.iter().copied().map(Dim::known))
     }
 
-    /// Returns the sizes of the axes; a scalar has none.
+    /// Returns the sizes of the axes; a scalar has no sizes.
     pub fn sizes(&self) -> &[usize] {
         &self.sizes
     }

@@ -5,7 +5,7 @@ use std::ops::Deref;
 
 use smallvec::SmallVec;
 
-/// The sizes of a shape whose dimensions are all numbers. It dereferences to `[usize]`.
+/// The sizes of a shape whose dimensions are all numbers. The type dereferences to `[usize]`.
 ///
 /// ```
 /// # use shapeflow_shape_fns::shape;

@@ -175,7 +175,7 @@ impl TensorShape {
     }
 }
 
-/// Returns the position after `position`. After the last position (-1 or `i64::MAX`) it is `None`, which means the end.
+/// Returns the position after `position`, or `None`, which means the end, after the last position (-1 or `i64::MAX`).
 fn next_position(position: i64) -> Option<i64> {
     position.checked_add(1).filter(|next| *next != 0)
 }

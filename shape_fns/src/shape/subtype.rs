@@ -10,8 +10,8 @@ impl TensorShape {
     ///
     /// Everything fits an unknown rank. A number fits only itself. Any size fits a symbol of `other`, but every
     /// occurrence of the symbol must be the same size: `[2, 2]` is a subtype of `[n, n]` and `[2, 3]` is not. A term
-    /// such as `4*n` fits only itself, and then `n` fits only itself too. The relation is reflexive, transitive, and
-    /// antisymmetric up to the choice of symbols.
+    /// such as `4*n` fits only itself, and in a shape with this term, `n` fits only itself too. The relation is
+    /// reflexive, transitive, and antisymmetric up to the choice of symbols.
     ///
     /// ```
     /// # use shapeflow_shape_fns::shape;

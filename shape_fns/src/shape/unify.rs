@@ -14,7 +14,8 @@ enum Mismatch {
 }
 
 impl TensorShape {
-    /// Merges two shapes that describe the same tensor into one that has the knowledge of both. Nothing is recorded.
+    /// Merges two shapes that describe the same tensor into one shape that has the knowledge of both. Nothing is
+    /// recorded.
     ///
     /// A symbol is the same size wherever it occurs in the two shapes: `[n, n]` and `[2, ?]` merge to `[2, 2]`. Of two
     /// symbols, a named symbol is kept over an anonymous one, else the symbol of `self`. Of two terms that may be

@@ -7,6 +7,7 @@ use crate::testing::templates;
 use crate::{Attrs, registered};
 
 /// Makes random operands and attributes and the number of outputs of an op, or returns `None` for an elementwise op.
+/// The number 0 stands for the number of outputs in the registry.
 fn case(op: &str, r: &mut Random) -> Option<(Vec<String>, Attrs, usize)> {
     // Inference tracks the elements of the results of these ops, so a third of their operands are vectors of elements.
     let element_ops =

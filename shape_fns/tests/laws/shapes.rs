@@ -30,7 +30,7 @@ fn shapes_of(kinds: usize, ranks: std::ops::Range<usize>) -> impl Strategy<Value
     ]
 }
 
-/// Shapes of all kinds of dimensions. Some have 300 axes.
+/// Shapes of all kinds of dimensions. Some shapes have 300 axes.
 fn shapes() -> impl Strategy<Value = TensorShape> {
     prop_oneof![
         12 => shapes_of(DIMS.len(), 0..5),

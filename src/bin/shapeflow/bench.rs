@@ -31,6 +31,7 @@ struct Measures {
     kernels: usize,
     compiles: usize,
     arena_bytes: usize,
+    peak_rss_bytes: Option<u64>,
 }
 
 /// Measures every combination of the given models, feeds, instruction sets and numbers of threads.
@@ -80,6 +81,7 @@ fn measure(arguments: &ArgMatches, variant: &Variant<'_>) -> Result<Measures, Fa
     let number = |name: &str| arguments.get_one::<u32>(name).copied().unwrap_or_default();
     let (warmup, repeat) = (number("warmup"), number("repeat"));
     let fetches = fetches(arguments);
+    let peak_is_own = reset_peak_rss();
     let mut feeds = variant.feeds.map_or(Ok(Feeds::none()), Feeds::read_file)?;
     let mut progress = Progress::new();
     let start = Instant::now();
@@ -124,11 +126,12 @@ fn measure(arguments: &ArgMatches, variant: &Variant<'_>) -> Result<Measures, Fa
         kernels: stats.kernels,
         compiles: stats.compiles.len(),
         arena_bytes: stats.arena_bytes,
+        peak_rss_bytes: peak_rss_bytes().filter(|_| peak_is_own),
     })
 }
 
 impl Measures {
-    /// Returns the time that this share of the runs took at most. There is at least one run.
+    /// Returns the time that this share of the runs did not exceed. There is at least one run.
     fn quantile(&self, share: f64) -> f64 {
         self.runs[((self.runs.len() - 1) as f64 * share).round() as usize]
     }
@@ -148,7 +151,7 @@ impl Measures {
             "kernels": self.kernels,
             "compiles": self.compiles,
             "arena_bytes": self.arena_bytes,
-            "peak_rss_bytes": peak_rss_bytes(),
+            "peak_rss_bytes": self.peak_rss_bytes,
         })
     }
 
@@ -168,7 +171,7 @@ impl Measures {
             self.kernels,
             plural(self.compiles, "compile"),
             megabytes(self.arena_bytes as u64),
-            peak_rss_bytes().map_or("-".to_string(), megabytes),
+            self.peak_rss_bytes.map_or("-".to_string(), megabytes),
         )
     }
 }
@@ -225,7 +228,13 @@ fn micros(since: Instant) -> f64 {
     since.elapsed().as_nanos() as f64 / 1000.0
 }
 
-/// Returns the peak resident memory of this process, which only Linux tells.
+/// Makes the peak of the resident memory its present size. Returns whether the system allows this.
+fn reset_peak_rss() -> bool {
+    // The number 5 resets the peak: see proc_pid_clear_refs(5).
+    std::fs::write("/proc/self/clear_refs", "5").is_ok()
+}
+
+/// Returns the peak resident memory of this process since the last reset, which only Linux reports.
 fn peak_rss_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

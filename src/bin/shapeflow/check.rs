@@ -18,7 +18,7 @@ pub(crate) fn check(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
     let imported = import_signature(arguments, fetches.as_deref())?;
     let outputs = match results(&imported, fetches.as_deref()) {
         Ok(outputs) => outputs,
-        // A value that inference refused has no usage. Its errors say why.
+        // A value that inference refused has no usage. The errors of the value say why.
         Err(failure) => return Err(imported.check().err().map_or(failure, Failure::from)),
     };
     let values: Vec<Value<'_>> = outputs.iter().map(|(_, value)| *value).collect();

@@ -136,6 +136,10 @@ fn drawn(
         if snapshot.stage() < stage {
             print_error("note: the model compiles when it runs; give --feeds to see its kernels");
         }
+        let programs = exe.stats().compiles.len();
+        if programs > 1 && stage >= StageKind::Kernels {
+            print_error(&format!("note: this is the first of {programs} programs"));
+        }
     }
     Ok(written(&snapshot, format, &trace))
 }

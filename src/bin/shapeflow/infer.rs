@@ -74,7 +74,7 @@ struct Coverage {
 }
 
 impl Coverage {
-    /// Counts the nodes that the tensors need which no node reads.
+    /// Counts the nodes that are needed for the tensors that no node reads.
     fn of(imported: &Imported) -> Result<Coverage, Failure> {
         let ends: Vec<_> = imported.fetches().filter_map(|name| imported.value(name).ok()).collect();
         let mut coverage = Coverage { kernels: 0, host: 0, missing: Vec::new() };

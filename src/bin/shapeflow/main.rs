@@ -49,6 +49,9 @@ fn finish(result: Result<Vec<u8>, Failure>, json: bool) -> ExitCode {
 }
 
 fn run(matches: &ArgMatches) -> Result<Vec<u8>, Failure> {
+    if let Some((_, arguments)) = matches.subcommand() {
+        model::check_streams(arguments)?;
+    }
     match matches.subcommand() {
         Some(("infer", arguments)) => infer::infer(arguments),
         Some(("run", arguments)) => run::run(arguments),

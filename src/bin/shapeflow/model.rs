@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::ArgMatches;
 use shapeflow::interchange::{
     ComputedBy, ImportOptions, Imported, Model, as_dtype, map_safetensors, read_model, read_npz,
+    read_npz_bytes, read_safetensors_bytes,
 };
 use shapeflow::{DType, DimNames, Executable, Port, Tensor, TensorShape, Value};
 
@@ -47,8 +48,8 @@ pub(crate) fn import_file(
     Ok(imported)
 }
 
-/// Reads the model, and imports it with the names of a signature: of the chosen one, or else of the default one. Unknown
-/// ops are no errors.
+/// Reads the model, and imports it with the names of the chosen signature, or else of the default signature. Unknown
+/// ops are not errors.
 pub(crate) fn import_signature(
     arguments: &ArgMatches,
     fetches: Option<&[&str]>,
@@ -82,6 +83,35 @@ fn read_file(file: &Path) -> Result<Model, Failure> {
         progress.announce(&format!("reading {}", file.display()));
     }
     Ok(if file == Path::new("-") { Model::from_bytes(read_input()?)? } else { read_model(file)? })
+}
+
+/// Checks that at most one argument reads standard input, and that at most one writes standard output.
+///
+/// # Errors
+/// Two arguments name the same stream.
+pub(crate) fn check_streams(arguments: &ArgMatches) -> Result<(), Failure> {
+    let streams = |names: &[&'static str]| -> Vec<&'static str> {
+        let mut users = Vec::new();
+        for name in names {
+            if let Ok(Some(files)) = arguments.try_get_many::<PathBuf>(name) {
+                users.extend(files.filter(|file| *file == Path::new("-")).map(|_| *name));
+            }
+        }
+        users
+    };
+    let (readers, mut writers) = (streams(&["model", "feeds"]), streams(&["out", "trace", "output"]));
+    if !writers.is_empty() && flag(arguments, "json") && !writers.contains(&"output") {
+        writers.push("json");
+    }
+    for (users, action, stream) in [(readers, "read", "input"), (writers, "write", "output")] {
+        if users.len() > 1 {
+            return Err(Failure::input(format_args!(
+                "one argument may {action} standard {stream}, got {}",
+                users.join(" and ")
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// Reads standard input to its end.
@@ -156,7 +186,7 @@ pub(crate) fn results<'m>(
 /// Checks that this crate can compute all ops that the results need.
 ///
 /// # Errors
-/// It has no kernel for some ops. The error lists all of them.
+/// The crate has no kernel for some ops. The error lists all these ops.
 pub(crate) fn check_kernels(imported: &Imported, results: &[(String, Value<'_>)]) -> Result<(), Failure> {
     let values: Vec<Value<'_>> = results.iter().map(|(_, value)| *value).collect();
     let usage = imported.op_usage(&values)?;
@@ -217,10 +247,18 @@ impl Feeds {
         Feeds { file: None, tensors: Vec::new() }
     }
 
-    /// Reads the tensors of a file.
+    /// Reads the tensors of a file; `-` is standard input.
     pub(crate) fn read_file(file: &Path) -> Result<Feeds, Failure> {
         let is_safetensors = file.extension().is_some_and(|extension| extension == "safetensors");
-        let read = if is_safetensors { map_safetensors(file) } else { read_npz(file) };
+        let read = if file == Path::new("-") {
+            let bytes = read_input()?;
+            // An npz file is a zip archive.
+            if bytes.starts_with(b"PK") { read_npz_bytes(&bytes) } else { read_safetensors_bytes(&bytes) }
+        } else if is_safetensors {
+            map_safetensors(file)
+        } else {
+            read_npz(file)
+        };
         let tensors = read.map_err(|error| Failure::input(error.message()))?;
         Ok(Feeds { file: Some(file.to_path_buf()), tensors: tensors.into_iter().collect() })
     }

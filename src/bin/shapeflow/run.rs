@@ -70,7 +70,8 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
 const MAX_VALUES: usize = 1000;
 
 /// Returns the elements in row-major order. A float that is not finite is a string; a string that is not UTF-8 has the
-/// replacement character in place of bad bytes. `None` for dtypes without a JSON form: complex and 16-bit floats.
+/// replacement character in place of bad bytes. A complex number is its real and its imaginary part. `None` for dtypes
+/// without a JSON form, such as floats of 8 bits.
 fn values_json(tensor: &Tensor) -> Option<serde_json::Value> {
     fn of<T: Element + Into<serde_json::Value>>(tensor: &Tensor) -> Option<serde_json::Value> {
         Some(tensor.to_vec::<T>().ok()?.into_iter().map(Into::into).collect())
@@ -101,7 +102,6 @@ fn values_json(tensor: &Tensor) -> Option<serde_json::Value> {
         DType::BF16 => Some(of_floats(view.as_bits::<u16>().ok()?.iter().map(|bits| bf16::from_bits(*bits)))),
         DType::F32 => Some(of_floats(tensor.to_vec::<f32>().ok()?)),
         DType::F64 => Some(of_floats(tensor.to_vec::<f64>().ok()?)),
-        // A complex number is its real and its imaginary part.
         DType::C64 => Some(view.as_bits::<f32>().ok()?.chunks_exact(2).map(of_floats).collect()),
         DType::C128 => Some(view.as_bits::<f64>().ok()?.chunks_exact(2).map(of_floats).collect()),
         DType::String => {

@@ -126,7 +126,7 @@ impl Emitter<'_, '_> {
         self.b.ins().icmp(condition, x, y)
     }
 
-    /// Emits one vector of an operation, before it is settled.
+    /// Emits one vector of an operation. The lanes may leave the range of the dtype until [`Emitter::settle`].
     pub fn arithmetic(&mut self, dtype: DType, op: BinaryOp, x: Value, y: Value) -> Value {
         let signed = !compares_unsigned(dtype);
         match (op, dtype.is_float()) {
@@ -197,7 +197,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Emits a value computed scalar by scalar, then settled.
+    /// Emits a value computed scalar by scalar, and brings the lanes back into the range of the dtype.
     fn by_lanes(
         &mut self,
         group: &mut ElementGroup<'_>,

@@ -89,7 +89,8 @@ impl Emitter<'_, '_> {
         group.vals[number] = Some(val);
     }
 
-    /// Emits the result of reduction `k`: of the row, or in a column kernel of each lane's own row.
+    /// Emits the result of reduction `k`: the result of the row or, in a column kernel, each lane's result of its own
+    /// row.
     fn reduced(&mut self, group: &ElementGroup<'_>, k: u32) -> EmittedValue {
         let reduce = reduce_step(self.code, k);
         let repr = Repr::of(reduce.dtype);

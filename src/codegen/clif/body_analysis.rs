@@ -28,9 +28,9 @@ impl WantedForm {
 
 /// The properties of one body.
 pub(super) struct BodyAnalysis {
-    /// By instruction: whether it has one value for the whole inner loop.
+    /// For each instruction: whether it has one value for the whole inner loop.
     pub uniform: Vec<bool>,
-    /// By instruction: whether its value has uses, and every use is an instruction that takes scalars.
+    /// For each instruction: whether its value has uses, and every use is an instruction that takes scalars.
     pub lane_only: Vec<bool>,
     /// The slots that the body names, in order of first use.
     pub slots: Vec<u32>,
@@ -46,8 +46,8 @@ pub(super) struct BodyAnalysis {
 
 /// The number of vector registers.
 const REGISTERS: u32 = 16;
-/// The largest number of registers that an unrolled body may need. It exceeds [`REGISTERS`], because a spilled value
-/// costs little as a memory operand.
+/// The largest number of registers that an unrolled body may need. This number exceeds [`REGISTERS`], because a spilled
+/// value costs little as a memory operand.
 const UNROLL_BUDGET: u32 = 24;
 
 impl BodyAnalysis {

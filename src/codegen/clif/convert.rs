@@ -133,7 +133,7 @@ impl Emitter<'_, '_> {
         EmittedValue::of_lanes(repr, group.uniform, result)
     }
 
-    /// Emits the conversion of `f32` lanes to an integer of at most 32 bits. It saturates.
+    /// Emits the conversion of `f32` lanes to an integer of at most 32 bits. The conversion saturates.
     fn float_to_integer(&mut self, to: DType, x: Value) -> Value {
         if to == DType::U32 {
             return self.b.ins().fcvt_to_uint_sat(types::I32X4, x);
@@ -148,8 +148,8 @@ impl Emitter<'_, '_> {
         self.b.ins().smin(raised, high)
     }
 
-    /// Emits the conversion of `f64` lanes to an integer of at most 32 bits, in the low half of each lane. It
-    /// saturates.
+    /// Emits the conversion of `f64` lanes to an integer of at most 32 bits, in the low half of each lane. The
+    /// conversion saturates.
     fn double_to_integer(&mut self, to: DType, x: Value) -> Value {
         let (low, high) = integer_limits(to);
         let ordered = self.b.ins().fcmp(FloatCC::Equal, x, x);

@@ -37,8 +37,8 @@ pub(super) type Vecs = SmallVec<[Value; 8]>;
 /// The scalars of one value, in element order. A uniform value has a single one.
 pub(super) type Scalars = SmallVec<[Value; 16]>;
 
-/// An emitted value. It has at least one form, or is a constant. A missing form is made when an instruction first takes
-/// it.
+/// An emitted value. The value has at least one form, or is a constant. A missing form is made when an instruction
+/// first takes it.
 #[derive(Clone)]
 pub(super) struct EmittedValue {
     pub repr: Repr,

@@ -27,7 +27,7 @@ pub(super) struct Emitter<'a, 'f> {
     pub args: ArgumentValues,
     /// A variable that is nonzero after a check failed. Only a kernel with checks has one.
     pub failed: Option<Variable>,
-    /// By row reduction: its result in every lane, once it is finished.
+    /// For each row reduction: its result in every lane, once it is finished.
     pub reduced: Vec<Option<Value>>,
     /// The accumulators and totals of row reductions.
     pub accumulators: Option<StackSlot>,
@@ -51,7 +51,7 @@ pub(super) struct ElementGroup<'s> {
     pub body: &'s [Inst],
     pub analysis: &'s BodyAnalysis,
     pub vals: Vec<Option<EmittedValue>>,
-    /// By slot of the body: its address, or the value of an iota, at inner element 0.
+    /// For each slot of the body: its address, or the value of an iota, at inner element 0.
     pub starts: &'s [Option<Value>],
     pub elems: u32,
     /// Whether one element has the value of all elements, so that lanes are equal.
@@ -61,7 +61,8 @@ pub(super) struct ElementGroup<'s> {
 }
 
 impl<'s> ElementGroup<'s> {
-    /// Makes the emission for one element that has the value of all elements. It is at the start of every slot.
+    /// Makes the emission for one element that has the value of all elements. The emission is at the start of every
+    /// slot.
     pub fn single(
         body: &'s [Inst],
         analysis: &'s BodyAnalysis,

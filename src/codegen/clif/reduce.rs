@@ -21,7 +21,7 @@ const BESIDE_ACCUMULATORS: u32 = 8;
 /// accumulators.
 const REPEATED_BODY: usize = 16;
 
-/// Returns the number of elements in a round, in which every lane of every accumulator takes one element.
+/// Returns the number of elements in a round. In a round, each lane of the accumulator vectors takes one element.
 fn round_elements(reduce: ReduceStep) -> u32 {
     REDUCE_BYTES as u32 / Repr::of(reduce.dtype).bytes()
 }
@@ -45,7 +45,8 @@ impl Emitter<'_, '_> {
         self.splat_bits(Repr::of(reduce.dtype), identity_bits(reduce))
     }
 
-    /// Combines two vectors of accumulators. Only the last step settles them.
+    /// Combines two vectors of accumulators. The lanes may leave the range of the dtype until
+    /// [`finish_reduction`](Emitter::finish_reduction).
     pub fn combine(&mut self, reduce: ReduceStep, x: Value, y: Value) -> Value {
         self.arithmetic(reduce.dtype, reduce.op.combiner(), x, y)
     }
@@ -79,8 +80,8 @@ impl Emitter<'_, '_> {
     /// Reduces the elements of the inner axis into the totals, for one iteration of the outer loops.
     ///
     /// The accumulators of a tile start from the identity, and are combined into the totals after the tile. In the
-    /// *direct* case the totals themselves accumulate: the result is the same if each lane takes at most one element,
-    /// or if the row is a single tile.
+    /// *direct* case, the totals themselves are the accumulators. The direct case holds if each lane takes at most one
+    /// element, or if the row is a single tile, because the result is then the same.
     pub fn reduce_inner_axis(
         &mut self,
         pass: &Pass,
@@ -114,8 +115,8 @@ impl Emitter<'_, '_> {
         let rest = self.b.create_block();
         let rest_start = self.b.append_block_param(rest, types::I64);
         let start = self.b.create_block();
-        // Accumulators in registers overwrite the accumulators in memory. In the direct case these are the totals, so
-        // the inner axis must then be the whole row.
+        // Accumulators in registers overwrite the accumulators in memory. In the direct case, the accumulators in
+        // memory are the totals, and an overwritten total loses nothing only if the inner axis is the whole row.
         if in_registers.is_some() && !loops {
             self.b.ins().jump(start, &[]);
         } else {
@@ -228,7 +229,8 @@ impl Emitter<'_, '_> {
         self.store_accumulators(repr, address, group.elems, &after);
     }
 
-    /// Combines the totals of a row by halving, and keeps the results.
+    /// Combines the upper half of each reduction's totals with the lower half until one total is left. `reduced` then
+    /// holds this total in every lane.
     pub fn finish_reductions(&mut self, pass: &Pass) {
         for (index, reduce) in pass.reduces.iter().enumerate() {
             let repr = Repr::of(reduce.dtype);

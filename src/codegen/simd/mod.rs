@@ -19,9 +19,9 @@
 //! A *step* is one iteration of the loop along the inner axis: it computes as many elements as its unrolled vectors
 //! hold. A value is *uniform* if it is equal for all elements of the inner loop; it is computed once, before the loop.
 //!
-//! Every instruction is selected for all unrolled vectors before the next, so that independent chains run side by side.
-//! Code reads and writes only the elements of its slots: the last elements of a row are moved under masks or one by
-//! one.
+//! Every instruction is selected for all unrolled vectors before the next instruction, so that independent chains run
+//! side by side. Code reads and writes only the elements of its slots: the last elements of a row are moved under masks
+//! or one by one.
 
 mod asm;
 mod emit;

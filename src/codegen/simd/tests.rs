@@ -48,7 +48,7 @@ fn whole_functions_decode_to_themselves() {
     }
 }
 
-/// A selection that lost its result is a bug of this emitter, and no instruction to leave out.
+/// A selection that lost its result is a bug of this emitter. The emitter must not leave such an instruction out.
 #[test]
 #[should_panic(expected = "every instruction that computes a value is pushed with a result")]
 fn an_instruction_without_its_result_is_a_broken_invariant() {

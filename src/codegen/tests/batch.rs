@@ -75,7 +75,7 @@ impl Batch {
         self.cases.push((number, case, name.into()));
     }
 
-    /// Returns the number of cases that run in the requested instructions, and the number of all cases.
+    /// Returns the number of cases that run with the requested instructions, and the number of all cases.
     pub fn report(&self) -> [usize; 2] {
         let is_own = |number: usize| match &self.target {
             BatchTarget::Host { jit, functions, .. } => jit.emitted(functions[number]).reason.is_none(),

@@ -42,7 +42,7 @@ pub(super) struct KernelCase {
     pub n: i64,
     pub extents: Vec<i64>,
     pub scalars: Vec<i64>,
-    /// By slot: its address and its strides.
+    /// For each slot: its address and its strides.
     pub slot_args: Vec<InterpSlot>,
     buffers: Vec<GuardedBuffer>,
 }

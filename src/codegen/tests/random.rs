@@ -7,7 +7,8 @@ use super::random_values::Random;
 use crate::codegen::Isa;
 use crate::lower::verify::verify;
 
-/// Runs a kernel for each seed. Returns the number of cases in the requested instructions, and the number of all cases.
+/// Runs a kernel for each seed. Returns the number of cases with the requested instructions, and the number of all
+/// cases.
 fn random_codes(machine: TestMachine, seeds: std::ops::Range<u64>) -> [usize; 2] {
     // One module per hundred seeds bounds the memory.
     let seeds: Vec<u64> = seeds.collect();

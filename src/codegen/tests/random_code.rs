@@ -14,7 +14,7 @@ use crate::lower::supported::{supports_binary, supports_reduce, supports_unary};
 /// A random kernel, and the ranges from which [`Generated::case`] draws run-time arguments.
 pub(in crate::codegen) struct Generated {
     pub code: KernelBody,
-    /// By scalar: its possible values.
+    /// For each scalar: its possible values.
     scalars: Vec<Vec<i64>>,
     /// The gather slots, each with the limit and the stride of its offsets. Limits and strides are indices of scalars.
     gather_offsets: Vec<(usize, Vec<(u32, u32)>)>,
@@ -93,7 +93,7 @@ struct Generator<'r> {
     scratch: Vec<u32>,
     gather_offsets: Vec<(usize, Vec<(u32, u32)>)>,
     body: Vec<Inst>,
-    /// By instruction: whether its NaNs have the same bits on every machine.
+    /// For each instruction: whether its NaNs have the same bits on every machine.
     exact: Vec<bool>,
     loads: Vec<usize>,
 }

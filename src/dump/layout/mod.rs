@@ -22,9 +22,9 @@ pub(super) struct Sketch {
 pub(super) struct SketchBox {
     pub width: f64,
     pub height: f64,
-    /// By operand: the source box, the output of this box, and the offset at which the wire arrives.
+    /// For each operand: the source box, the output of this box, and the offset at which the wire arrives.
     pub operands: Vec<(usize, usize, f64)>,
-    /// By output: the offset at which its wire leaves.
+    /// For each output: the offset at which its wire leaves.
     pub outputs: Vec<f64>,
     pub pin: Pin,
 }
@@ -34,7 +34,7 @@ pub(super) struct SketchBox {
 pub(super) enum Pin {
     #[default]
     None,
-    /// The box is above all boxes that have another pin. It has no operands.
+    /// The box is above all boxes that have another pin. The box has no operands.
     Top,
     /// The box is below all boxes that have another pin. No box reads it.
     Bottom,
@@ -97,7 +97,7 @@ struct Layers {
     /// The boxes, then the crossings.
     items: Vec<Item>,
     links: Vec<Link>,
-    /// By rank: its items from left to right.
+    /// For each rank: its items from left to right.
     ranks: Vec<Vec<usize>>,
 }
 

@@ -40,8 +40,8 @@ pub(super) fn order(layers: &mut Layers) {
     layers.ranks = best;
 }
 
-/// By item: its neighbours in the rank above and in the rank below. The number beside a neighbour is the place where
-/// the link meets the neighbour: the distance from the neighbour's middle, divided by the neighbour's width.
+/// For each item: its neighbours in the rank above and in the rank below. The number beside a neighbour is the place
+/// where the link meets the neighbour: the distance from the neighbour's middle, divided by the neighbour's width.
 struct Neighbours {
     above: Vec<Vec<(usize, f64)>>,
     below: Vec<Vec<(usize, f64)>>,

@@ -33,14 +33,14 @@ pub(super) fn place(layers: &Layers) -> Vec<f64> {
     for round in 0..rounds {
         for step in 0..count {
             let rank = if round % 2 == 0 { step } else { count - 1 - step };
-            // The last 4 rounds use the pulls from both sides, so that a box settles between its sources and its
-            // readers.
+            // The last 4 rounds use the pulls from both sides, so that a box comes to lie between its sources and
+            // its readers.
             let sides: &[&Vec<Vec<Pull>>] = match round {
                 _ if round + 4 >= rounds => &[&above, &below],
                 _ if round % 2 == 0 => &[&above],
                 _ => &[&below],
             };
-            settle(&layers.ranks[rank], &layers.items, sides, &mut middles);
+            move_items(&layers.ranks[rank], &layers.items, sides, &mut middles);
         }
     }
     middles
@@ -62,8 +62,8 @@ fn pulls(layers: &Layers) -> (Vec<Vec<Pull>>, Vec<Vec<Pull>>) {
             _ => 0.2,
         };
         // A link pulls the middles of its two boxes together, and not its own ends: else a chain of boxes that are read
-        // at their sides would drift by half a box at each rank. A leaf has no operands. It follows its reader, so it
-        // stands above the reader's port.
+        // at their sides would drift by half a box at each rank. A leaf has no operands. The link of
+        // a leaf pulls the leaf above the reader's port.
         let difference = if upper.is_leaf { link.lower_port - link.upper_port } else { 0.0 };
         above[link.lower].push((link.upper, -difference, weight));
         below[link.upper].push((link.lower, difference, weight));
@@ -85,11 +85,11 @@ fn offsets(rank: &[usize], items: &[Item]) -> Vec<f64> {
     offsets
 }
 
-/// Moves the items of a rank to where their pulls of the given sides move them, in their order and without overlaps.
+/// Moves the items of a rank as the pulls of the given sides want, without a change of order and without overlaps.
 ///
-/// This minimizes the weighted sum of squared distances from the wanted places under `x[i + 1] - x[i] >= distance`. It
-/// is an isotonic regression, solved by pooling adjacent violators.
-fn settle(rank: &[usize], items: &[Item], sides: &[&Vec<Vec<Pull>>], middles: &mut [f64]) {
+/// The new places minimize the weighted sum of squared distances from the wanted places under
+/// `x[i + 1] - x[i] >= distance`. The problem is an isotonic regression, solved by pooling adjacent violators.
+fn move_items(rank: &[usize], items: &[Item], sides: &[&Vec<Vec<Pull>>], middles: &mut [f64]) {
     struct Block {
         weight: f64,
         sum: f64,

@@ -1,4 +1,5 @@
-//! One executable runs with many structure values, ranks and sizes in turn, and must compute what a new one computes.
+//! One executable runs with many structure parameters (axes, permutations), ranks and sizes in turn, and must compute
+//! what a new executable computes.
 
 use shapeflow_shape_fns::{Attr, DType, TensorShape, shape};
 

@@ -82,8 +82,7 @@ impl Function {
 }
 
 /// Calls `f` with a function that evaluates the expression of `build` for given arguments. `a * b + c` is rounded once
-/// if
-/// `has_fma`.
+/// if `has_fma`.
 pub(super) fn with<R>(
     build: impl Fn(Expr, Expr) -> Expr,
     dtype: DType,

@@ -83,7 +83,7 @@ pub(super) fn in_float2(x: Expr, y: Expr, f: impl FnOnce(&Expr, &Expr) -> Expr) 
     }
 }
 
-/// Makes an ill-typed node of `x`, which is no float, so that `verify` refuses the expression.
+/// Makes an ill-typed node of `x`, which is not a float, so that `verify` refuses the expression.
 fn refused(x: Expr) -> Expr {
     x.sqrt()
 }
@@ -134,8 +134,8 @@ pub(super) fn shift_right(format: Format, word: &Expr, count: u32) -> Expr {
     word.clone().binary(BinaryOp::Shr, format.word(count as u64))
 }
 
-/// Takes the smaller of `x` and a constant; NaN stays NaN. This is one instruction if the processor's minimum returns
-/// its second operand for NaN.
+/// Takes the smaller of `x` and a constant; NaN stays NaN. The operation is one instruction if the processor's minimum
+/// returns its second operand for NaN.
 pub(super) fn at_most(x: &Expr, limit: f64) -> Expr {
     let limit = x.like(limit);
     limit.clone().less(x.clone()).select(limit, x.clone())

@@ -44,7 +44,7 @@ pub(super) fn abs(z: &Expr) -> Expr {
     large * plus(&(&ratio * &ratio), 1.0).sqrt()
 }
 
-/// The larger of two magnitudes, and the quotient of the smaller and the larger one.
+/// The larger of two magnitudes, and the quotient of the smaller and the larger magnitude.
 struct Scaled {
     large: Expr,
     ratio: Expr,

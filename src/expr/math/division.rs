@@ -26,7 +26,7 @@ pub fn floormod(x: Expr, y: Expr) -> Expr {
     if signed { differs_in_sign(&remainder, &y).select(&remainder + y, remainder) } else { remainder }
 }
 
-/// Makes the bool that is true if a remainder is nonzero and its sign differs from the divisor's.
+/// Makes the bool that is true if a remainder is nonzero and its sign differs from the sign of the divisor.
 fn differs_in_sign(remainder: &Expr, divisor: &Expr) -> Expr {
     let zero = remainder.like(0.0);
     let other_sign = remainder.clone().less(zero.clone()).not_equal(divisor.clone().less(zero.clone()));

@@ -1,4 +1,5 @@
-//! Functions of a float or a complex number. Each one passes its arguments to the function for their dtype.
+//! Functions of a float or a complex number. Each function passes its arguments to the function for the dtype of the
+//! arguments.
 
 use super::{complex, division, hyperbolic, inverse, inverse_hyperbolic, power, trig};
 use crate::expr::Expr;

@@ -1,6 +1,7 @@
 //! `lgamma`, `digamma`.
 //!
-//! Both are computed in f64. Positive arguments are below 1.5, below 3 or above; a reflection maps negative ones to them.
+//! Both functions are computed in f64. Positive arguments below 1.5, from 1.5 to 3, and above 3 have different
+//! formulas; a reflection maps negative arguments to positive arguments.
 
 use std::f64::consts::PI;
 
@@ -137,8 +138,9 @@ const ROOT: (f64, f64) = (1.4616321449683622, 9.549995429965697e-17);
 /// `log(2π) / 2`.
 const HALF_LOG_TURN: f64 = 0.918_938_533_204_672_8;
 
-/// The logarithm of the absolute value of the gamma function; inf at 0 and at negative integers. Errors: f32 0.6 ulp, f64
-/// 4 ulp; for negative arguments, where the function has other zeros than 1 and 2, these are multiples of the last place of 1.
+/// The logarithm of the absolute value of the gamma function; inf at 0 and at negative integers. Errors: f32 0.6 ulp,
+/// f64 4 ulp; for negative arguments, where the function has other zeros than 1 and 2, the errors are multiples of the
+/// last place of 1.
 pub fn lgamma(x: Expr) -> Expr {
     in_double(x, |x| {
         let magnitude = abs(x);
@@ -170,8 +172,8 @@ fn lgamma_positive(x: &Expr) -> Expr {
     x.clone().less(x.like(3.0)).select(below_3, far)
 }
 
-/// The derivative of `lgamma`; NaN at 0 and at negative integers. Errors: f32 0.6 ulp, f64 3 ulp; for negative arguments,
-/// these are multiples of the last place of the larger of `π / tan(πx)` and `digamma(1 - x)`.
+/// The derivative of `lgamma`; NaN at 0 and at negative integers. Errors: f32 0.6 ulp, f64 3 ulp; for negative
+/// arguments, the errors are multiples of the last place of the larger of `π / tan(πx)` and `digamma(1 - x)`.
 pub fn digamma(x: Expr) -> Expr {
     in_double(x, |x| {
         let negative = x.clone().less(x.like(0.0));

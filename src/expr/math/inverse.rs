@@ -155,7 +155,7 @@ pub fn atan2(y: Expr, x: Expr) -> Expr {
         let least = steep.clone().select(wide.clone(), high.clone());
         let most = steep.clone().select(high, wide);
         let zero = x.like(0.0);
-        // If |y| = |x|, the quotient is 1, or 0 for two zeros. This also covers two infinities.
+        // If |y| = |x|, the quotient is 1, or 0 for two zeros. The quotient 1 also covers two infinities.
         let diagonal = most.clone().equal(zero.clone()).select(zero.clone(), x.like(1.0));
         let t = least.clone().equal(most.clone()).select(diagonal, least / most);
         let rest = atan_rest(&t);

@@ -77,15 +77,15 @@ pub fn log1p(x: Expr) -> Expr {
         let format = Format::of(x);
         let one = x.like(1.0);
         let u = plus(x, 1.0);
+        let u_minus_one = plus(&u, -1.0);
         // The rounding error of 1 + x.
-        let back = plus(&u, -1.0);
-        let left = (one - (&u - &back)) + (x - back);
+        let error = (one - (&u - &u_minus_one)) + (x - u_minus_one);
         let Parts { fraction, exponent, field } = take_apart(&u, false);
         let inverse_power = from_bits(&(format.word((2 * format.bias) << format.fraction) - field));
         // For large x the rounding error does not matter, and the inverse power would not be a number.
         let large = x.like(2f64.powi(format.pick(60, 120)));
-        let left = x.clone().less(large).select(left * inverse_power, x.like(0.0));
-        let fraction = fraction + left;
+        let error = x.clone().less(large).select(error * inverse_power, x.like(0.0));
+        let fraction = fraction + error;
         let (high, low) = format.pick(LN2[0], LN2[1]);
         let rest = log_rest(&fraction, Some(&times(&exponent, low)));
         keep_zero(x, finish(x, fma_const(&exponent, high, &(fraction + rest)), -1.0))
@@ -104,8 +104,8 @@ pub(super) struct Parts {
 pub(super) fn take_apart(x: &Expr, subnormal: bool) -> Parts {
     let format = Format::of(x);
     let shift = format.fraction + 1;
-    // The integer exponent becomes a float without a conversion: as the low fraction bits of 2^fraction, which is then
-    // subtracted.
+    // The integer exponent becomes a float without a conversion: the code puts the exponent into the low bits of the
+    // float 2^k, where k is the number of fraction bits, and subtracts 2^k.
     let large = 2f64.powi(format.fraction as i32);
     let unbias = large + format.bias as f64;
     let (x, unbias) = if subnormal {

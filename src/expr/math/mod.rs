@@ -3,10 +3,10 @@
 //! `f32` and `f64` are computed in their own precision; `f16` and `bf16` are computed in `f32` and rounded once at the
 //! end. NaN, infinities, subnormals and signed zeros follow C99 unless a function says otherwise.
 //!
-//! The stated errors are in units in the last place (ulp) of the exact result. They are the largest errors over samples
-//! of every exponent, with a fused multiply-add. Without a fused multiply-add, the errors grow by up to 1 ulp, unless a
-//! function says otherwise. A constant with the coefficients of a polynomial lists the highest power first; the
-//! relative error in its documentation is the maximum error of the polynomial alone.
+//! The stated errors are in units in the last place (ulp) of the exact result. The stated errors are the largest errors
+//! over samples of every exponent, with a fused multiply-add. Without a fused multiply-add, the errors grow by up to 1
+//! ulp, unless a function says otherwise. A constant with the coefficients of a polynomial lists the highest power
+//! first; the relative error in its documentation is the maximum error of the polynomial alone.
 //!
 //! Complex numbers are computed from real functions of their parts; no bound on their errors is stated.
 //!

@@ -1,7 +1,7 @@
 //! `erfinv`, `ndtri`: inverses of `erf` and of the distribution function of the normal distribution.
 //!
-//! Both are computed in f64. The quotients of polynomials come from Wichura's algorithm AS 241 (Applied Statistics 37,
-//! 1988), whose relative error is 2^-52.
+//! Both functions are computed in f64. The quotients of polynomials come from Wichura's algorithm AS 241 (Applied
+//! Statistics 37, 1988), whose relative error is 2^-52.
 
 use std::f64::consts::FRAC_1_SQRT_2;
 
@@ -113,7 +113,7 @@ fn inverse(q: &Expr, tail: &Expr) -> Expr {
     let side = root.clone().less_equal(root.like(5.0)).select(near, far);
     let is_infinite = tail.clone().equal(tail.like(0.0));
     let side = is_infinite.select(tail.like(f64::INFINITY), side);
-    // A number that is no probability has a negative tail, whose logarithm is NaN.
+    // A number that is not a probability has a negative tail, whose logarithm is NaN.
     abs(q).less_equal(q.like(0.425)).select(centre, with_sign(&side, q))
 }
 

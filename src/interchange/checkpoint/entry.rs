@@ -29,7 +29,7 @@ impl Entry {
     /// Reads an entry of a checkpoint of `shards` shards.
     ///
     /// # Errors
-    /// The bytes are no entry, or its numbers do not fit together.
+    /// The bytes are not an entry, or its numbers do not fit together.
     pub(super) fn read(bytes: &[u8], shards: u32, limits: &Limits) -> Result<Entry> {
         let proto = match EntryProto::decode(bytes) {
             Ok(proto) => proto,

@@ -36,7 +36,7 @@ pub(in crate::interchange) struct Checkpoint {
 }
 
 impl Checkpoint {
-    /// Opens a checkpoint: reads `PREFIX.index` and maps the data files. They must not change while tensors of the
+    /// Opens a checkpoint: reads `PREFIX.index` and maps the data files. The files must not change while tensors of the
     /// checkpoint are in use.
     ///
     /// # Errors
@@ -126,8 +126,8 @@ impl Checkpoint {
         Some(&self.entries[position].1)
     }
 
-    /// Returns the tensor with this key, or the part of it that `slice` names as a graph does; an empty text names the
-    /// whole tensor. The tensor shares the mapped data file where its elements are aligned.
+    /// Returns the tensor with this key, or a part of the tensor. `slice` names the part as a graph does; an empty text
+    /// names the whole tensor. The tensor shares the mapped data file where its elements are aligned.
     ///
     /// # Errors
     /// `Parse`: there is no such tensor, its checksum differs, or its parts do not cover it. `DType`: its dtype is not

@@ -1,4 +1,4 @@
-//! `Slice`: a box of a tensor that is stored in parts.
+//! `Slice`: a rectangular part (box) of a tensor that is stored in parts.
 
 use std::fmt;
 
@@ -47,7 +47,7 @@ impl Slice {
     /// length along each axis, or `-` for the whole axis. Returns the sizes with the slice.
     ///
     /// # Errors
-    /// The text is no slice, or the slice exceeds the sizes.
+    /// The text is not a slice, or the slice exceeds the sizes.
     pub(super) fn parse(text: &str) -> Result<(Vec<usize>, Slice)> {
         let parsed = || {
             let (sizes, extents) = text.trim().rsplit_once(' ')?;
@@ -144,8 +144,8 @@ fn write_number(key: &mut Vec<u8>, number: u64) {
     key.extend(&number.to_be_bytes()[8 - count..]);
 }
 
-/// Writes a signed number. Its first bits say how many bytes it has: for a number of `n` bytes that is not negative,
-/// `n` ones and a zero; for a negative number, the complement.
+/// Writes a signed number. The first bits of the number say how many bytes it has: for a number of `n` bytes
+/// that is not negative, `n` ones and a zero; for a negative number, the complement.
 fn write_signed(key: &mut Vec<u8>, number: i64) {
     let magnitude = if number < 0 { !number } else { number };
     let count = 1 + (64 - magnitude.leading_zeros()) as usize / 7;

@@ -10,7 +10,7 @@ use crate::tensor::Tensor;
 /// Reads a string tensor from its bytes.
 ///
 /// # Errors
-/// The bytes end within a string or have more than all strings, or a checksum differs.
+/// The bytes end within a string, bytes follow the last string, or a checksum differs.
 pub(super) fn read(sizes: &[usize], bytes: &[u8], checksum: u32) -> Result<Tensor> {
     let count: usize = sizes.iter().product();
     // Each string has at least one byte: its length.

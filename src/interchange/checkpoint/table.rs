@@ -16,11 +16,11 @@ const FOOTER: usize = 48;
 /// The table is damaged, or `visit` fails.
 pub(super) fn visit_table(file: &[u8], mut visit: impl FnMut(&[u8], &[u8]) -> Result<()>) -> Result<()> {
     let Some((blocks, footer)) = file.split_last_chunk::<FOOTER>() else {
-        return damaged(format_args!("an index must have at least {FOOTER} bytes, got {}", file.len()));
+        return damaged(format_args!("an index file must have at least {FOOTER} bytes, got {}", file.len()));
     };
     let (mut handles, magic) = (&footer[..FOOTER - 8], &footer[FOOTER - 8..]);
     if magic != MAGIC.to_le_bytes() {
-        return damaged("an index must end with the magic number of tables");
+        return damaged("an index file must end with the magic number of tables");
     }
     // The first position leads to a block with statistics about the table.
     Handle::read(&mut handles)?;

@@ -1,4 +1,4 @@
-//! Tests of checkpoints: one that TensorFlow wrote, and damaged ones.
+//! Tests of a checkpoint that TensorFlow wrote, and of damaged checkpoints.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -166,6 +166,30 @@ fn damaged_checkpoints_are_refused_with_the_reason() {
     }
     let missing = Checkpoint::open(&recorded().with_file_name("none"), &Limits::default()).unwrap_err();
     assert_eq!(missing.kind(), ErrorKind::Io);
+}
+
+#[test]
+fn missing_and_short_data_files_are_named() {
+    let folder = std::env::temp_dir().join(format!("shapeflow-shards-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let second = EntryProto { shard_id: 1, ..entry(&[4], 0) };
+    let index = index(&[(b"a", entry(&[4], 0)), (b"b", second)], 2);
+    std::fs::write(folder.join("variables.index"), index).unwrap();
+    let open = || Checkpoint::open(&folder.join("variables"), &Limits::default());
+    std::fs::write(folder.join("variables.data-00000-of-00002"), DATA).unwrap();
+    let missing = open().unwrap_err();
+    assert_eq!(missing.kind(), ErrorKind::Io);
+    assert!(missing.message().contains("variables.data-00001-of-00002"), "{missing}");
+    let shard = folder.join("variables.data-00001-of-00002");
+    for length in 0..4 {
+        std::fs::write(&shard, &DATA[..length]).unwrap();
+        let short = open().unwrap_err();
+        let message = format!("data file 1 must have at least 4 bytes for b, got {length}");
+        assert!(short.message().contains(&message), "{short}");
+    }
+    std::fs::write(&shard, &DATA[..4]).unwrap();
+    assert_eq!(open().unwrap().tensor("b", "").unwrap().to_vec::<u8>().unwrap(), [0, 1, 2, 3]);
+    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod attrs;
 mod parameter;
 mod spelling;
+mod table;
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -17,7 +18,7 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{Graph, GraphData, Node, NodeIx, Value, ValueIx};
 use crate::op::{Body, spread};
 
-/// The producer version of exported graphs. It is the version that TensorFlow 2.21 writes.
+/// The producer version of exported graphs. TensorFlow 2.21 writes this version.
 const PRODUCER: i32 = 2474;
 
 /// Returns the graph as the bytes of a TensorFlow GraphDef: the nodes that `outputs` need, or all nodes if `outputs` is
@@ -25,8 +26,9 @@ const PRODUCER: i32 = 2474;
 ///
 /// Every node has the attribute `_output_shapes`, which TensorBoard and Netron show; the name of an unknown dimension
 /// is its expression. TensorFlow runs the graph if it has all ops of the graph. An op that TensorFlow lacks keeps the
-/// name that it has in this crate. Attributes that start with `_shapeflow` hold what TensorFlow does not need, so that
-/// [`Model::import`](super::Model::import) gives an equal graph.
+/// name that it has in this crate. A lookup in a table of constants becomes nodes that make, fill and read a hash table
+/// of TensorFlow. Attributes that start with `_shapeflow` hold what TensorFlow does not need, so that
+/// [`Model::import`](super::Model::import) gives an equal graph, but for lookups: it gives lookups in equal tables.
 ///
 /// # Errors
 /// An output is poisoned or belongs to another graph.
@@ -140,10 +142,16 @@ impl<'a> Exporter<'a> {
                     .with_node(name)
                     .at(node.location));
             }
-            _ => match self.spelled(node, &name)? {
-                Some(def) => def,
-                None => self.own_op(node, &name)?,
-            },
+            _ => {
+                let spelled = match self.spelled(node, &name)? {
+                    Some(def) => Some(def),
+                    None => self.table_lookup(node, &name)?,
+                };
+                match spelled {
+                    Some(def) => def,
+                    None => self.own_op(node, &name)?,
+                }
+            }
         };
         let shapes = node
             .values()
@@ -202,9 +210,14 @@ impl<'a> Exporter<'a> {
     /// Adds an auxiliary node: it computes an input that TensorFlow requires, and the import skips it. Returns its
     /// unique name, which begins with `name`.
     fn auxiliary(&mut self, name: &str, mut def: NodeDef) -> String {
+        put(&mut def, AUXILIARY, AttrKind::B(true));
+        self.extra(name, def)
+    }
+
+    /// Adds a node that the graph lacks. Returns its unique name, which begins with `name`.
+    fn extra(&mut self, name: &str, mut def: NodeDef) -> String {
         let name = unique_name(&mut self.taken, name);
         def.name.clone_from(&name);
-        put(&mut def, AUXILIARY, AttrKind::B(true));
         self.nodes.push(def);
         name
     }

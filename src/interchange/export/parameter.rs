@@ -217,7 +217,13 @@ impl Exporter<'_> {
     }
 
     /// Returns a node of TensorFlow's op `op` with these type attributes.
-    fn typed_node(&self, name: &str, op: &str, inputs: Vec<String>, types: &[(&str, DType)]) -> NodeDef {
+    pub(super) fn typed_node(
+        &self,
+        name: &str,
+        op: &str,
+        inputs: Vec<String>,
+        types: &[(&str, DType)],
+    ) -> NodeDef {
         let mut def = node_def(name, op);
         def.input = inputs;
         for (attr, dtype) in types {

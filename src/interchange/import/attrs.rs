@@ -111,8 +111,8 @@ fn with_unknown_as_minus_one(shape: &TensorShape) -> TensorShape {
     shape.dims().map_or(TensorShape::unranked(), |sizes| TensorShape::new(sizes.iter().map(size)))
 }
 
-/// Returns the attributes and parameters that this crate's export added under this crate's names. They take precedence
-/// over TensorFlow's attributes, which may have fewer bits or fewer elements.
+/// Returns the attributes and parameters that this crate's export added under this crate's names. These attributes and
+/// parameters take precedence over TensorFlow's attributes, which may have fewer bits or fewer elements.
 ///
 /// # Errors
 /// An added attribute is invalid.

@@ -23,7 +23,7 @@ pub(super) struct ImportedValue<'g> {
 }
 
 impl ImportedValue<'_> {
-    /// Returns whether the tensor only stands for a resource. The variables of TensorFlow 1 have a value besides.
+    /// Returns whether the tensor only stands for a resource. The variables of TensorFlow 1 also have a value.
     pub(super) fn is_handle(&self) -> bool {
         self.resource.is_some() && !self.has_known_dtype
     }
@@ -69,8 +69,8 @@ pub(super) struct Condition<'g> {
     pub message: String,
 }
 
-/// Returns the union of two sets. If one set contains the other, this returns a reference to the larger set and no
-/// copy, so that the nodes of a chain share a single set.
+/// Returns the union of two sets. If one set contains the other, the function returns a reference to the larger set and
+/// no copy, so that the nodes of a chain share a single set.
 pub(super) fn union(a: &Checks, b: &Checks) -> Checks {
     match (a, b) {
         (None, other) | (other, None) => other.clone(),

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use shapeflow_shape_fns::DType;
 
 use super::super::limits::refuse;
-use super::super::proto::AttrValue;
+use super::super::proto::{AttrValue, FunctionDef};
 use super::built::{Built, Condition, ImportedValue, union};
 use super::control::is_true;
 use super::frame::{Frame, Source, damaged, outputs_of};
@@ -27,14 +27,44 @@ impl<'a, 'g> Importer<'a, 'g> {
         name: &str,
         inputs: &[ImportedValue<'g>],
     ) -> Result<Built<'g>> {
-        let Some(&function) = self.functions.get(function) else {
+        let Some((&opened, &function)) = self.functions.get_key_value(function) else {
             return damaged(format!("there is no function named {function}"));
         };
+        if frame.depth == self.budget.limits.nesting {
+            return refuse(format_args!(
+                "calls may nest at most {} levels{}",
+                self.budget.limits.nesting,
+                self.cycle(opened)
+            ));
+        }
+        self.open_functions.push(opened);
+        let built = self.inline(function, attrs, frame, name, inputs);
+        self.open_functions.pop();
+        built
+    }
+
+    /// Returns `: f calls g, g calls f` if a call of `function` in the innermost open function closes a cycle.
+    fn cycle(&self, function: &str) -> String {
+        let Some(start) = self.open_functions.iter().rposition(|open| *open == function) else {
+            return String::new();
+        };
+        let callers = &self.open_functions[start..];
+        let called = callers[1..].iter().copied().chain([function]);
+        let calls = callers.iter().zip(called).map(|(caller, called)| format!("{caller} calls {called}"));
+        format!(": {}", calls.collect::<Vec<_>>().join(", "))
+    }
+
+    /// Imports the nodes of a function for one call.
+    fn inline(
+        &mut self,
+        function: &'a FunctionDef,
+        attrs: &'a BTreeMap<String, AttrValue>,
+        frame: &Frame<'a, 'g>,
+        name: &str,
+        inputs: &[ImportedValue<'g>],
+    ) -> Result<Built<'g>> {
         let signature = function.signature.as_ref();
         let depth = frame.depth + 1;
-        if depth > self.budget.limits.nesting {
-            return refuse(format_args!("calls may nest at most {} levels", self.budget.limits.nesting));
-        }
         let parameters = signature.map_or(&[][..], |signature| &signature.input_arg);
         if parameters.len() != inputs.len() {
             return damaged(format!(

@@ -8,8 +8,9 @@ use super::super::proto::{AttrKind, NameAttrList};
 use super::built::{Built, ImportedValue};
 use super::frame::{Frame, damaged};
 use super::importer::Importer;
-use crate::control::{LoopOptions, LoopRegions};
+use crate::control::LoopRegions;
 use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::expr::{Scalar, eval_cast};
 use crate::graph::Value;
 use crate::tensor::Tensor;
 
@@ -72,7 +73,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         let selector = if is_case { selector.value } else { truth(selector.value)? };
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let (graph, location) = (self.graph, self.location);
-        // By branch and output: the shape of the items, if the output is a list.
+        // For each branch and output: the shape of the items, if the output is a list.
         let mut items: Vec<Vec<TensorShape>> = Vec::new();
         let around = self.built.len();
         let mut build = |branch: usize| {
@@ -100,9 +101,10 @@ impl<'a, 'g> Importer<'a, 'g> {
         inputs: &[ImportedValue<'g>],
     ) -> Result<Built<'g>> {
         let (condition, body) = (function(frame, index, "cond")?, function(frame, index, "body")?);
-        // Handles are no state: every iteration has the same resources.
+        // Handles are not state: every iteration has the same resources.
         let state = values_of(inputs);
         let (graph, location, around) = (self.graph, self.location, self.built.len());
+        let options = self.options;
         // Both closures import a function, one after the other.
         let importer = RefCell::new(self);
         // The shapes of the items of the lists in the state.
@@ -128,7 +130,8 @@ impl<'a, 'g> Importer<'a, 'g> {
             Some(imported) => truth(imported.value),
             None => damaged("the condition of a While must return a value".to_string()),
         };
-        // The body is imported again with less known of the items, until it returns lists of such items.
+        // Each import of the body assumes item shapes of the lists. If the body returns lists with other item shapes,
+        // the next import assumes the common shapes.
         let mut body = |state: &[Value<'g>]| loop {
             let returned = import(body, "body", state)?;
             keeps_handles(inputs, &returned)?;
@@ -150,7 +153,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             *items = common;
         };
         let regions = LoopRegions { condition: &mut condition, body: &mut body, is_imported: true };
-        let values = graph.while_regions(&LoopOptions::new(), &state, regions, location)?;
+        let values = graph.while_regions(&options.loops, &state, regions, location)?;
         for (value, shape) in values.iter().zip(items.borrow().iter()) {
             importer.borrow_mut().item_shapes.insert(value.id(), shape.clone());
         }
@@ -209,7 +212,7 @@ fn function<'a>(frame: &Frame<'a, '_>, index: usize, attr: &str) -> Result<&'a N
     }
 }
 
-/// Returns the values of tensors that are no handles.
+/// Returns the values of tensors that are not handles.
 fn values_of<'g>(imported: &[ImportedValue<'g>]) -> Vec<Value<'g>> {
     imported.iter().filter(|imported| !imported.is_handle()).map(|imported| imported.value).collect()
 }
@@ -220,15 +223,15 @@ fn values_of<'g>(imported: &[ImportedValue<'g>]) -> Vec<Value<'g>> {
 /// The body returns another resource, or a value in place of a handle.
 fn keeps_handles(given: &[ImportedValue<'_>], returned: &[ImportedValue<'_>]) -> Result<()> {
     for (number, (given, returned)) in given.iter().zip(returned).enumerate() {
-        let is_kept = match given.is_handle() {
-            true => returned.resource == given.resource,
-            false => !returned.is_handle(),
+        let requirement = match (given.is_handle(), returned.is_handle()) {
+            (true, true) if returned.resource == given.resource => continue,
+            (false, false) => continue,
+            (true, true) => format!("the resource of input {number}, got another resource"),
+            (true, false) => format!("the resource of input {number}, got a tensor"),
+            (false, true) => "a tensor, got a resource".to_string(),
         };
-        if !is_kept {
-            let message =
-                format!("the body must return the resource that it gets as state {number}, got another");
-            return Err(Error::new(ErrorKind::Compile, Phase::Build, message));
-        }
+        let message = format!("output {number} of the loop body must be {requirement}");
+        return Err(Error::new(ErrorKind::Compile, Phase::Build, message));
     }
     Ok(())
 }
@@ -244,23 +247,31 @@ fn truth(value: Value<'_>) -> Result<Value<'_>> {
     }
     match dtype {
         DType::Bool => Ok(value),
+        DType::String => value.not_equal(value.graph().constant("")?),
         _ if dtype.is_integer() || dtype.is_float() => value.not_equal(value.zeros_like()?),
         _ => {
-            let message =
-                format!("a predicate must be a bool, a number or a tensor with axes, got a {dtype} scalar");
+            let message = format!(
+                "a predicate must be a bool, a number, a string or a tensor with axes, got a {dtype} scalar"
+            );
             Err(Error::new(ErrorKind::DType, Phase::Build, message))
         }
     }
 }
 
 /// Returns whether TensorFlow takes the tensor for true: a scalar that is not 0, a string that is not empty, or a
-/// tensor of rank 1 or more that has elements.
+/// tensor of rank 1 or more that has elements. A zero with a sign is false, and NaN is true.
 pub(super) fn is_true(tensor: &Tensor) -> bool {
     if !tensor.sizes().is_empty() {
         return !tensor.is_empty();
     }
     match tensor.as_strings() {
         Ok(strings) => strings.iter().any(|string| !string.is_empty()),
-        Err(_) => tensor.view().bytes().iter().any(|byte| *byte != 0),
+        Err(_) => {
+            let bytes = tensor.view().bytes();
+            match Scalar::from_bytes(tensor.dtype(), bytes) {
+                Some(scalar) => eval_cast(scalar, DType::Bool) == Scalar::Bool(true),
+                None => bytes.iter().any(|byte| *byte != 0),
+            }
+        }
     }
 }

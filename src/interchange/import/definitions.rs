@@ -1,4 +1,4 @@
-//! `Definitions`: op definitions that an import makes from those of a registry.
+//! `Definitions`: op definitions that an import makes from the definitions of a registry.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use shapeflow_shape_fns::{Attr, Attrs, DType, Registered};
 
 use crate::op::{OpDef, OpRef, TfOp};
 
-/// An op without semantics. Its attributes `dtypes` and `shapes` give the dtypes and shapes of its outputs.
+/// An op without semantics. The attributes `dtypes` and `shapes` give the dtypes and shapes of its outputs.
 static OPAQUE: OpDef = OpDef::absent("opaque", None)
     .outputs(|attrs, _| declared_dtypes(attrs).len())
     .dtype_rule(|_, attrs| Ok(declared_dtypes(attrs).to_vec()))
@@ -20,7 +20,7 @@ static OPAQUE: OpDef = OpDef::absent("opaque", None)
         Ok(())
     });
 
-/// The op definitions that one import makes beside those of its registry.
+/// The op definitions that one import makes in addition to the definitions of its registry.
 #[derive(Default)]
 pub(super) struct Definitions {
     /// Copies of definitions with another shape function, by the definition's name and the op type: the op type has a
@@ -31,9 +31,9 @@ pub(super) struct Definitions {
 }
 
 impl Definitions {
-    /// Returns the definition to use for a spelling. If the spelling has a shape function of its own, this is a copy of
-    /// `def` with the shape function of `row`. Otherwise it is `def`, whose shape function may be stricter than
-    /// TensorFlow's, because it also refuses what only TensorFlow's kernel refuses.
+    /// Returns the definition to use for a spelling. If the spelling has a shape function of its own, the result is a
+    /// copy of `def` with the shape function of `row`. Otherwise the result is `def`, whose shape function may be
+    /// stricter than TensorFlow's, because it also refuses what only TensorFlow's kernel refuses.
     pub(super) fn adapted(&mut self, def: &OpRef, spelling: &TfOp, row: &'static Registered) -> OpRef {
         if !spelling.has_own_shape_fn {
             return def.clone();

@@ -11,7 +11,7 @@ impl Switches {
     /// Finds the loops of a frame. Places are found later, in the order of the nodes.
     ///
     /// # Errors
-    /// A loop lacks a condition or the node that leads back.
+    /// A loop lacks a condition or a `NextIteration` node.
     pub(super) fn find(frame: &Frame<'_, '_>) -> Result<Switches> {
         let mut this = Switches::default();
         let data = |node: usize, input: usize| match frame.source(frame.nodes[node].input.get(input)?) {
@@ -176,7 +176,7 @@ impl Switches {
     }
 }
 
-/// Returns the predicate of a `Switch`: the tensor behind any `Identity`.
+/// Returns the predicate of a `Switch`: the tensor that the `Switch` reads directly or through `Identity` nodes.
 pub(super) fn predicate(frame: &Frame<'_, '_>, switch: usize) -> Option<Predicate> {
     let mut tensor = frame.nodes[switch].input.get(1)?;
     loop {

@@ -23,7 +23,8 @@ pub(super) struct TableResource {
     pub value: DType,
 }
 
-/// A tensor of the checkpoint: its key, and the part of it that is wanted, or an empty text for all of it.
+/// A tensor of the checkpoint: its key, and the part of the tensor that is wanted, or an empty text for the whole
+/// tensor.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Restored {
     pub key: String,
@@ -41,8 +42,10 @@ pub(super) fn is_resource_op(op: &str) -> bool {
         "VariableV2",
         "VariableShape",
     ];
-    VARIABLES.contains(&op)
-        || op.ends_with("VariableOp")
-        || op.contains("HashTable")
-        || ["Resource", "LookupTable", "InitializeTable"].iter().any(|prefix| op.starts_with(prefix))
+    VARIABLES.contains(&op) || op.ends_with("VariableOp") || op.starts_with("Resource") || is_table_op(op)
+}
+
+/// Returns whether an op makes, fills or reads lookup tables. The import handles all of these ops itself.
+pub(super) fn is_table_op(op: &str) -> bool {
+    op.contains("HashTable") || ["LookupTable", "InitializeTable"].iter().any(|prefix| op.starts_with(prefix))
 }

@@ -1,4 +1,4 @@
-//! `Importer`: the state of one import. Every step of the import is a method of it.
+//! `Importer`: the state of one import. Every step of the import is a method of `Importer`.
 
 use std::collections::HashMap;
 use std::panic::Location;
@@ -38,6 +38,8 @@ pub(super) struct Importer<'a, 'g> {
     pub item_shapes: HashMap<ValueId, TensorShape>,
     /// The number of loops whose bodies and conditions the import builds now, one inside the other.
     pub open_loops: usize,
+    /// The names of the functions whose calls the import builds now, one inside the other.
+    pub open_functions: Vec<&'a str>,
     /// Whether a placeholder that has a default becomes an input, as a placeholder without a default does.
     pub ignores_defaults: bool,
     /// All nodes that the import has built so far, also inside functions.
@@ -52,8 +54,8 @@ pub(super) struct Importer<'a, 'g> {
     pub initial_state: Option<Rc<InitialState>>,
     /// The values that the nodes have written to resources so far, if this import records them.
     pub recording: Option<InitialState>,
-    /// The location of every imported node. It is a line of this crate, because no line of the user's program makes the
-    /// node; messages name the node instead.
+    /// The location of every imported node. The location is a line of this crate, because no line of the user's program
+    /// makes the node; messages name the node instead.
     pub location: &'static Location<'static>,
 }
 
@@ -77,6 +79,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             reader_dtypes: HashMap::new(),
             item_shapes: HashMap::new(),
             open_loops: 0,
+            open_functions: Vec::new(),
             ignores_defaults: false,
             built: Vec::new(),
             input_names: HashMap::new(),

@@ -1,8 +1,8 @@
 //! Finds the values that a SavedModel gives its resources before it serves.
 //!
 //! TensorFlow runs two nodes of a SavedModel after it has loaded the graph: one restores the variables from the
-//! checkpoint, and one initialises all other resources. The import builds these nodes in a graph of their own, and
-//! records the values that the nodes write.
+//! checkpoint, and one initialises all other resources. A graph outside a SavedModel may have nodes that fill lookup
+//! tables. The import builds these nodes in a graph of their own, and records the values that the nodes write.
 
 use std::rc::Rc;
 
@@ -29,10 +29,24 @@ impl<'a, 'g> Importer<'a, 'g> {
         importer.recording = Some(InitialState::default());
         importer.ignores_defaults = true;
         let frame = Frame::of_graph(importer.model)?;
+        let mut initializers = Vec::new();
         for name in &self.saved.initializers {
-            let Some((node, _)) = frame.tensor(name) else {
-                return damaged(format!("the initialiser {name} of the model must be a node of the graph"));
-            };
+            match frame.tensor(name) {
+                Some((node, _)) => initializers.push(node),
+                None => {
+                    return damaged(format!(
+                        "the initialiser {name} of the model must be a node of the graph"
+                    ));
+                }
+            }
+        }
+        if !self.source.is_saved_model {
+            // Nothing names the nodes that a program runs first. Those that fill a table can only run first.
+            let fills =
+                |node: &usize| matches!(&*frame.nodes[*node].op, "InitializeTable" | "InitializeTableV2");
+            initializers.extend((0..frame.nodes.len()).filter(fills));
+        }
+        for node in initializers {
             let order = frame.order(&[node])?;
             importer.build(&frame, &order)?;
         }
@@ -41,8 +55,8 @@ impl<'a, 'g> Importer<'a, 'g> {
         Ok(state)
     }
 
-    /// Returns the value that the initialisers give a variable. While they are imported, this is the value that the
-    /// nodes imported so far give it.
+    /// Returns the value that the initialisers give a variable. While the initialisers are imported, the result is the
+    /// value that the nodes imported so far give the variable.
     fn value_so_far(&mut self, variable: &str) -> Result<Option<Initial>> {
         match &self.recording {
             Some(state) => Ok(state.variables.get(variable).cloned()),

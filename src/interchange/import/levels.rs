@@ -9,12 +9,12 @@ use super::find_switches::predicate;
 use super::frame::{Frame, Source, damaged};
 use super::importer::Importer;
 use super::switches::{Predicate, Role};
-use crate::control::{LoopOptions, LoopRegions};
+use crate::control::LoopRegions;
 use crate::error::Result;
 use crate::graph::Value;
 use crate::tensor::Tensor;
 
-/// The nodes that are imported together: those of one loop, on some sides of predicates.
+/// The nodes that are imported together: the nodes of one loop that lie on some sides of predicates.
 #[derive(Clone, Default)]
 struct Level {
     in_loop: Option<usize>,
@@ -143,6 +143,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             state.push(usable(initial.clone())?);
         }
         let (graph, location) = (self.graph, self.location);
+        let options = self.options;
         let (around_loop, first_node) = (self.built.len(), graph.len() as u32);
         // Both closures import nodes, one after the other.
         let both = RefCell::new((self, built));
@@ -181,7 +182,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         let mut condition = |state: &[Value<'g>]| Ok(import(state, &[around.condition])?[0]);
         let mut body = |state: &[Value<'g>]| import(state, &ends);
         let regions = LoopRegions { condition: &mut condition, body: &mut body, is_imported: true };
-        let values = graph.while_regions(&LoopOptions::new(), &state, regions, location)?;
+        let values = graph.while_regions(&options.loops, &state, regions, location)?;
         let (importer, built) = both.into_inner();
         importer.place_regions(around_loop, first_node);
         let mut added = Vec::new();

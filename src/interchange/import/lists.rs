@@ -43,7 +43,8 @@ struct Row {
     list: Option<usize>,
     /// The input whose rows are the items.
     rows: Option<usize>,
-    /// The first axis of the items whose dims an output has, if it has any.
+    /// The node's output contains the dims of the items' axes from this axis on; `None` if the output contains no dims
+    /// of items.
     axes_from: Option<i64>,
 }
 
@@ -129,7 +130,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             Some(input) => Ok(input.value),
             None => damaged(format!("{op} must have more than {number} inputs")),
         };
-        // The shape of the items as the list, the shape operand and the rows tell it.
+        // The shape of the items, according to the list, the shape operand and the rows.
         let mut known = TensorShape::unranked();
         if let Some(list) = row.list
             && let Some(shape) = self.item_shapes.get(&input(list)?.id())
@@ -244,8 +245,8 @@ fn integers(tensor: &Tensor) -> Option<Vec<i64>> {
     }
 }
 
-/// Returns the shape with a new unknown for each dimension that is no number. Lists outlive the regions whose symbols such a
-/// dimension may mention.
+/// Returns the shape with a new unknown for each dimension that is not a number. Lists outlive the regions whose
+/// symbols such a dimension may mention.
 fn sizes_only(shape: &TensorShape) -> TensorShape {
     match shape.dims() {
         Some(dims) => TensorShape::new(
@@ -255,8 +256,8 @@ fn sizes_only(shape: &TensorShape) -> TensorShape {
     }
 }
 
-/// Returns what two shapes of numbers and unknowns say together. Where they contradict each other, the first one wins:
-/// the run refuses the items.
+/// Merges two shapes of numbers and unknowns. If the two shapes contradict each other, the result keeps the first
+/// shape's rank or size, and the run refuses the items.
 fn joined(a: &TensorShape, b: &TensorShape) -> TensorShape {
     let (Some(x), Some(y)) = (a.dims(), b.dims()) else {
         return if a.rank().is_some() { a.clone() } else { b.clone() };
@@ -267,7 +268,7 @@ fn joined(a: &TensorShape, b: &TensorShape) -> TensorShape {
     TensorShape::new(x.iter().zip(y).map(|(x, y)| if x.is_known() { x.clone() } else { y.clone() }))
 }
 
-/// Returns a shape as the vector of its sizes, with -1 for an unknown one; -1 for an unknown rank.
+/// Returns a shape as the vector of its sizes, with -1 for an unknown size. Returns the scalar -1 for an unknown rank.
 fn shape_tensor(shape: &TensorShape) -> Result<Tensor> {
     match shape.dims() {
         Some(dims) => {

@@ -57,8 +57,8 @@ impl Model {
     /// Builds a graph from the model.
     ///
     /// `fetches` selects tensors, each `NAME` or `NAME:i`: the graph has the nodes that they need. `None` selects the
-    /// outputs of a SavedModel's signature: the one that [`ImportOptions::signature`] names, else `serving_default`, or
-    /// the only signature. Without a signature, `None` imports every node.
+    /// outputs of a SavedModel's signature: the signature that [`ImportOptions::signature`] names, else
+    /// `serving_default`, or the only signature. Without a signature, `None` imports every node.
     ///
     /// Shapes are inferred as far as the shapes of the placeholders allow. A node that inference refuses keeps its
     /// error, see [`Imported::nodes`]. Its outputs have unknown shapes, and inference goes on with the other nodes.
@@ -114,7 +114,8 @@ impl Model {
         Ok(Imported { graph, nodes, by_name, aliases, inputs, outputs, built })
     }
 
-    /// Returns the signature that the options name. Without a name, this is `serving_default`, or the only signature.
+    /// Returns the signature that the options name. Without a name, the result is `serving_default`, or the only
+    /// signature.
     fn chosen_signature(&self, options: &ImportOptions) -> Result<Option<&Signature>> {
         let Some(name) = &options.signature else {
             return Ok(self.default_signature().and_then(|name| self.signatures.get(name)));

@@ -17,7 +17,7 @@ impl<'a, 'g> Importer<'a, 'g> {
     /// `PrintV2` check the result of its op, which always is `true`, so that it runs before them.
     ///
     /// # Errors
-    /// The node lacks an input, or the input of a `PrintV2` is no string scalar.
+    /// The node lacks an input, or the input of a `PrintV2` is not a string scalar.
     pub(super) fn print_node(
         &mut self,
         frame: &Frame<'a, 'g>,

@@ -19,13 +19,14 @@ use crate::graph::{IntoParam, IntoShapeArg};
 use crate::op::OpDef;
 use crate::ops::array::concat;
 use crate::ops::random::state::PHILOX;
-use crate::ops::random::{categorical, gamma, poisson, shuffle, stateless};
+use crate::ops::random::{categorical, gamma, poisson, shuffle, stateless, truncated};
 use crate::tensor::Tensor;
 
 /// Returns the op that makes the numbers of a random op of TensorFlow.
 fn definition(op: &str) -> Option<&'static OpDef> {
     Some(match op {
         "Multinomial" => &categorical::OF_STATE,
+        "ParameterizedTruncatedNormal" => &truncated::OF_STATE,
         "RandomGamma" => &gamma::OF_STATE,
         "RandomPoissonV2" => &poisson::OF_STATE,
         "RandomShuffle" => &shuffle::OF_STATE,

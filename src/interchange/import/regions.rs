@@ -1,4 +1,5 @@
-//! Records what computes the nodes of branches and loop bodies, whose nodes leave the graph when their region is complete.
+//! Records what computes the nodes of branches and loop bodies. These nodes leave the graph when their region is
+//! complete.
 
 use std::collections::HashSet;
 
@@ -8,9 +9,9 @@ use crate::error::Result;
 use crate::graph::Value;
 
 impl<'g> Importer<'_, 'g> {
-    /// Records what computes the nodes that were built since `first`. They belong to a region with these outputs, and
-    /// the region is still open. An earlier import of the same region since `around` is forgotten: the import of a
-    /// loop builds a body anew when less is known of its state.
+    /// Records what computes the nodes that were built since `first`. These nodes belong to a region with these
+    /// outputs, and the region is still open. The records of an earlier import of the same region since `around` are
+    /// dropped: a loop imports its body again if the state turns out to have less specific shapes.
     ///
     /// # Errors
     /// An output is poisoned.
@@ -25,11 +26,11 @@ impl<'g> Importer<'_, 'g> {
             }
         }
         drop(data);
-        let anew = self.built.split_off(first);
-        let names: HashSet<&str> = anew.iter().map(|built| built.name.as_str()).collect();
+        let latest = self.built.split_off(first);
+        let names: HashSet<&str> = latest.iter().map(|built| built.name.as_str()).collect();
         let earlier = self.built.split_off(around);
         self.built.extend(earlier.into_iter().filter(|built| !names.contains(built.name.as_str())));
-        self.built.extend(anew);
+        self.built.extend(latest);
         Ok(())
     }
 

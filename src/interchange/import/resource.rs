@@ -23,7 +23,7 @@ impl<'a, 'g> Importer<'a, 'g> {
     /// Imports a node that makes, reads or writes a resource; returns `None` for any other node.
     ///
     /// # Errors
-    /// The node writes a resource, or reads one that has no value.
+    /// The node writes a resource, or reads a resource that has no value.
     pub(super) fn resource_node(
         &mut self,
         frame: &Frame<'a, 'g>,
@@ -31,11 +31,11 @@ impl<'a, 'g> Importer<'a, 'g> {
         name: &str,
         inputs: &[ImportedValue<'g>],
     ) -> Result<Option<Built<'g>>> {
-        if !self.source.is_saved_model {
-            return Ok(None);
-        }
         if let Some(built) = self.table_node(frame, index, name, inputs)? {
             return Ok(Some(built));
+        }
+        if !self.source.is_saved_model {
+            return Ok(None);
         }
         let op = frame.nodes[index].op.as_str();
         let variable = inputs.iter().find_map(|input| match &input.resource {

@@ -43,7 +43,7 @@ pub(super) enum Role {
     Switch,
     /// A `Merge` of two sides of this predicate.
     Merge(Predicate),
-    /// A node of this loop that the import of the loop gives its value.
+    /// A node of this loop. The import of the loop gives the node its value.
     State,
     Exit(usize),
 }
@@ -55,7 +55,7 @@ pub(super) struct Switches {
     pub loop_of_enter: HashMap<usize, usize>,
     /// The inputs that lead back in a loop, by node and number.
     pub back: BTreeSet<(usize, usize)>,
-    /// Nodes that must come before a node, beside the nodes that it reads.
+    /// Nodes that must come before a node, in addition to the nodes that it reads.
     pub before: HashMap<usize, Vec<usize>>,
     pub roles: HashMap<usize, Role>,
     pub places: HashMap<usize, Place>,
@@ -67,7 +67,7 @@ impl Switches {
         self.back.contains(&(node, input))
     }
 
-    /// Returns the nodes that must come before a node, beside the nodes that it reads.
+    /// Returns the nodes that must come before a node, in addition to the nodes that it reads.
     pub(super) fn before(&self, node: usize) -> &[usize] {
         self.before.get(&node).map_or(&[], Vec::as_slice)
     }

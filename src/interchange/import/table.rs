@@ -64,6 +64,8 @@ impl<'a, 'g> Importer<'a, 'g> {
                 self.record_table(table.name.clone(), content);
                 Built::default()
             }
+            // A graph that is no SavedModel may name the node as a control input of the reader.
+            ("InitializeTable", _) if !self.source.is_saved_model => Built::default(),
             ("InitializeTableFromTextFile", [file]) if self.recording.is_some() => {
                 let content = match self.constant_tensor(file.value) {
                     Some(path) => self.vocabulary(frame, index, &path, &table)?,
@@ -129,8 +131,17 @@ impl<'a, 'g> Importer<'a, 'g> {
         }
         let (keys, values) = match self.initial_content(&handle.name)? {
             Some(content) => content,
-            // A table that nothing fills is empty.
-            None => (Tensor::zeros(handle.key, &[0])?, Tensor::zeros(handle.value, &[0])?),
+            // TensorFlow fills all tables of a SavedModel, so a table that nothing fills is empty.
+            None if self.source.is_saved_model => {
+                (Tensor::zeros(handle.key, &[0])?, Tensor::zeros(handle.value, &[0])?)
+            }
+            None => {
+                let message = format!(
+                    "a node InitializeTableV2 of the graph must fill the table {}, got none; {reader} reads it",
+                    handle.name
+                );
+                return Err(Error::new(ErrorKind::Compile, Phase::Build, message));
+            }
         };
         if (keys.dtype(), values.dtype()) != (handle.key, handle.value) {
             let message = format!(

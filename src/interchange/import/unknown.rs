@@ -9,7 +9,7 @@ use super::super::proto::{AttrKind, FunctionDef};
 use super::super::signature::{ArgumentType, signature};
 use super::control::is_control;
 use super::frame::{Frame, Source};
-use super::handle::is_resource_op;
+use super::handle::{is_resource_op, is_table_op};
 use super::importer::Importer;
 use super::lists::is_list_op;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -60,6 +60,7 @@ impl<'a, 'g> Importer<'a, 'g> {
                     || lookup(&node.op).is_some()
                     || self.options.ops.get(&node.op).is_some()
                     || self.functions.contains_key(node.op.as_str())
+                    || is_table_op(&node.op)
                     || self.source.is_saved_model && is_resource_op(&node.op);
                 if !known {
                     unknown.entry(&node.op).or_default().push(format!("{prefix}{}", node.name));

@@ -24,8 +24,8 @@ pub(crate) struct Fault {
     pub inst: usize,
     /// Row of the element.
     pub row: i64,
-    /// Its position along the loops.
+    /// Position of the element along the loops.
     pub position: SmallVec<[i64; 4]>,
-    /// Its position along the inner axis.
+    /// Position of the element along the inner axis.
     pub inner: i64,
 }

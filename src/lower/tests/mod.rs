@@ -1,4 +1,4 @@
-//! The reference interpreter of kernel bodies. The tests of `codegen` hold machine code against it.
+//! The reference interpreter of kernel bodies. The tests of `codegen` compare machine code with this interpreter.
 
 pub(crate) mod fault;
 pub(crate) mod interpret;

@@ -41,7 +41,7 @@ impl ReduceLanes {
         eval_cast(self.step.op.finish(total), self.step.dtype)
     }
 
-    /// Combines the totals by halving, and makes the result.
+    /// Combines the upper half of the totals with the lower half until one total is left, and makes the result.
     pub fn halve(mut self) -> Scalar {
         while self.totals.len() > 1 {
             let half = self.totals.len() / 2;

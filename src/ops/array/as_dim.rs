@@ -39,8 +39,8 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// The value is no integer scalar, its value is known to be negative, or `name` is no name of a dimension. A run
-    /// fails if the scalar is negative.
+    /// The value is not an integer scalar, the scalar is known to be negative, or `name` is not the name of a
+    /// dimension. A run fails if the scalar is negative.
     #[doc(alias = "item")]
     #[doc(alias = "get_shape")]
     #[track_caller]

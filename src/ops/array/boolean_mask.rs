@@ -13,7 +13,7 @@ use super::axis::given_axis;
 use crate::ops::row_major::RowMajor;
 
 impl<'g> Value<'g> {
-    /// Selects the slices of `self` whose flag in `mask` is set. They keep their order.
+    /// Selects the slices of `self` whose flag in `mask` is set. The slices keep their order.
     ///
     /// `[a.., m.., b..], mask bool[m..] -> [a.., ?, b..]`, any dtype. The axes of `mask` match the axes of `self` from
     /// `axis` on. The result has one axis in place of the matched axes, and its size depends on the flags. A negative

@@ -121,7 +121,7 @@ mod tests {
     shape_table! { DEF, {},
         "i32[2]; i32[3]" => "i32[3]",
         "i32[2]; i64[2]" => error "operands must have one dtype",
-        "[2]; [2]" => error "a parameter must be i32 or i64, got f32",
+        "[2]; [2]" => error "the element type must be i32 or i64, got f32",
     }
     shape_table! { gradient: GRADIENT, {},
         "i64[2]; i64[3]" => "i64[?]; i64[?]",

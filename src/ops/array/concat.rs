@@ -75,15 +75,13 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let mut arms = Vec::new();
     let starts = cx.derived("start");
     let mut read = index.to_vec();
-    let Some(along) = index.get(axis) else { return cx.operand(first, index) };
+    let along = &index[axis];
     for (value, low) in (first..cx.operands()).zip(&starts) {
-        let Some(dim) = cx.dims(value).get(axis).cloned() else { continue };
-        if dim.as_known() == Some(0) {
+        if cx.dims(value)[axis].as_known() == Some(0) {
             continue;
         }
         read[axis] = along.clone() - Index::constant(low.clone());
-        let end = starts.get(value - first + 1).or(cx.output_dims(0).get(axis)).cloned();
-        let Some(high) = end else { continue };
+        let high = starts.get(value - first + 1).unwrap_or(&cx.output_dims(0)[axis]).clone();
         let range = InRange { index: along.clone(), low: low.clone(), high };
         arms.push((vec![range], cx.operand(value, &read)));
     }

@@ -14,9 +14,9 @@ use super::concat::first_of;
 
 /// Returns, for tensors of these shapes that are joined along `axis`, the index at which each one starts.
 ///
-/// Vectors `[n] -> [n]` each, i32 or i64: 0, except at `axis`, where the sizes of the earlier tensors are added up. A
-/// negative `axis` counts from the end. The run fails if the shapes differ at another axis. As TensorFlow's
-/// `ConcatOffset`. Runs on the host.
+/// Each shape is a vector `[n]` and gives a vector `[n]`, i32 or i64. Entry `axis` of a result is the sum of the
+/// earlier tensors' sizes along `axis`. All other entries are 0. A negative `axis` counts from the end. The run fails
+/// if the shapes differ at another axis. As TensorFlow's `ConcatOffset`. Runs on the host.
 ///
 /// ```
 /// use shapeflow::{Graph, concat_offset};
@@ -89,7 +89,7 @@ mod tests {
     shape_table! { DEF, {"concat_dim": -1},
         "i32[2]; i32[2]" => "i32[2]; i32[2]",
         "i32[2]; i64[2]" => error "operands must have one dtype",
-        "[2]; [2]" => error "a parameter must be i32 or i64, got f32",
+        "[2]; [2]" => error "the element type must be i32 or i64, got f32",
     }
 
     #[test]

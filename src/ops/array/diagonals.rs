@@ -1,11 +1,11 @@
-//! [`Band`]: where the elements of diagonals are in matrices, and where they are when packed into rows.
+//! [`Band`]: the positions of the elements of diagonals in matrices and in packed rows.
 
 use shapeflow_shape_fns::Dim;
 
 use crate::expr::{InRange, Index, LowerCx};
 
-/// Where a packed row holds a diagonal that is shorter than the row. The first word is for the diagonals above the main
-/// diagonal, the second for those below.
+/// Where a packed row holds a diagonal that is shorter than the row. The first word of a name is for the diagonals
+/// above the main diagonal, the second word for the diagonals below.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum DiagonalAlign {
     /// Upper diagonals end at the end of their rows, lower ones start at the start.
@@ -47,7 +47,7 @@ struct Part {
     diagonals: Vec<(Dim, Dim)>,
     /// Whether the position is counted along the rows of the matrix, or else along its columns.
     by_row: bool,
-    /// The position in the packed row, less the row or column.
+    /// The position in the packed row minus the row number, or minus the column number.
     offset: Dim,
 }
 
@@ -93,7 +93,7 @@ impl Band {
     }
 
     /// Returns, for element `(row, column)` of a matrix, the packed indices and the ranges in which each holds. An
-    /// element outside the band has none.
+    /// element outside the band has no packed indices.
     pub(super) fn packed(&self, row: &Index, column: &Index) -> Vec<(Vec<InRange>, Vec<Index>)> {
         let diagonal = column.clone() - row.clone();
         let part = |part: &Part| {
@@ -106,7 +106,8 @@ impl Band {
         self.parts.iter().map(part).collect()
     }
 
-    /// Returns, for an index of the packed rows, the elements of the matrix and the ranges in which each holds. A position past the end of a diagonal has none.
+    /// Returns, for an index of the packed rows, the elements of the matrix and the ranges in which each holds. A
+    /// position past the end of a diagonal has no element.
     pub(super) fn unpacked(&self, packed: &[Index]) -> Vec<(Vec<InRange>, [Index; 2])> {
         let position = packed.last().expect("packed rows have a last axis");
         let diagonal = match packed {

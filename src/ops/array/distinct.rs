@@ -64,7 +64,7 @@ fn integers(dtype: DType, numbers: &[u32]) -> Result<Tensor> {
 /// The number in an empty slot.
 const NONE: u32 = u32::MAX;
 
-/// A hash table from keys to numbers, with open addressing. It is at most half full.
+/// A hash table from keys to numbers, with open addressing. The table is at most half full.
 struct Table {
     slots: Vec<(u64, u32)>,
     shift: u32,

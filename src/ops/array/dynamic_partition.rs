@@ -191,7 +191,7 @@ mod tests {
 
     shape_table! { DEF, {"num_partitions": 2},
         "[n, 3]; i32[n]" => "[?, 3]; [?, 3]",
-        "[n]; [n]" => error "a parameter must be i32 or i64, got f32",
+        "[n]; [n]" => error "the element type must be i32 or i64, got f32",
         "[2, 3]; i32[3]" => error "data must have the axes of partitions as leading axes",
     }
     shape_table! { none: DEF, {"num_partitions": 0},

@@ -21,7 +21,7 @@ const BLOCK: usize = 64 << 10;
 /// Merges the rows of several tensors: `out[indices[k][i]] = data[k][i]`; the last write wins.
 ///
 /// `indices[k] [p_k..], data[k] [p_k.., d..] -> [1 + max(indices), d..]`, any one dtype; indices are i32 or i64. A
-/// negative index fails the run. This is the inverse of [`Value::dynamic_partition`]. As TensorFlow's `DynamicStitch`
+/// negative index fails the run. The op is the inverse of [`Value::dynamic_partition`]. As TensorFlow's `DynamicStitch`
 /// and `ParallelDynamicStitch`; an index that does not occur gives a row of zeros, where TensorFlow leaves memory
 /// uninitialised. Runs on the host.
 ///
@@ -109,7 +109,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
 /// Writes the result block by block, if the indices of every tensor ascend, as after [`Value::dynamic_partition`].
 ///
 /// If the indices ascend, the greatest last index is the last row of the result, and each block takes the next rows of
-/// each tensor. Returns whether the result is written; if not, the output is incomplete and must be written anew.
+/// each tensor. Returns whether the result is written; if not, the output is incomplete and must be written again.
 fn put_in_order<I: Element + Copy + Into<i64>>(
     cx: &mut HostCx<'_>,
     indices: &[RowMajor<'_>],
@@ -227,7 +227,7 @@ mod tests {
     shape_table! { DEF, {},
         "i32[n]; i32[]; [n, 3]; [3]" => "[?, 3]",
         "i64[n]; string[n]" => "string[?]",
-        "[n]; [n]" => error "a parameter must be i32 or i64, got f32",
+        "[n]; [n]" => error "the element type must be i32 or i64, got f32",
         "i32[2]; [3]" => error "data must have the axes of its indices as leading axes",
         "i32[n]; i32[]; [n]; f64[]" => error "operands must have one dtype, got f32 and f64",
     }

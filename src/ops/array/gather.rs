@@ -91,16 +91,16 @@ pub(super) fn index_operand(cx: &mut dyn LowerCx, operand: usize, index: &[Index
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let axis = body_axis(cx);
-    let batch = cx.derived("batch_dims").first().and_then(|batch| usize::try_from(batch.as_known()?).ok());
-    let batch = batch.unwrap_or(0);
+    let batch = cx.derived("batch_dims")[0].as_known().and_then(|batch| usize::try_from(batch).ok());
+    let batch = batch.expect("the number of shared axes is known when the op is lowered");
     let indices_rank = cx.dims(1).len();
     // The axes of the output: the axes of params before `axis`, the axes of indices after the batch, then the axes of
     // params after `axis`.
-    let after = axis + indices_rank.saturating_sub(batch);
-    let part = |from: usize, to: usize| index.get(from..to).unwrap_or_default().iter().cloned();
+    let after = axis + indices_rank - batch;
+    let part = |from: usize, to: usize| index[from..to].iter().cloned();
     let indices_index: Vec<Index> = part(0, batch).chain(part(axis, after)).collect();
     let picked = index_operand(cx, 1, &indices_index);
-    let Some(limit) = cx.dims(0).get(axis).cloned() else { return cx.operand(0, index) };
+    let limit = cx.dims(0)[axis].clone();
     let picked = cx.checked_index(picked, limit, axis);
     let read: Vec<Index> = part(0, axis).chain([picked]).chain(part(after, index.len())).collect();
     cx.operand(0, &read)

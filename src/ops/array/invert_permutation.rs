@@ -63,7 +63,7 @@ mod tests {
     shape_table! { DEF, {},
         "i32[n]" => "i32[n]",
         "i64?" => "i64[?]",
-        "[n]" => error "a parameter must be i32 or i64, got f32",
+        "[n]" => error "the element type must be i32 or i64, got f32",
         "i32[]" => error "must have rank 1",
     }
 

@@ -14,7 +14,8 @@ use crate::ops::pick_rows::pick_rows;
 use crate::ops::row_major::RowMajor;
 use crate::tensor::Tensor;
 
-/// A table of values by key, for [`Value::lookup`]. Its hash map is built once; a clone shares it.
+/// A table of values by key, for [`Value::lookup`]. The hash map of the table is built once; a clone shares
+/// it.
 ///
 /// ```
 /// use shapeflow::{DType, Graph, LookupTable, Tensor, TensorView};
@@ -40,6 +41,8 @@ struct Rows {
     keys: KeyTable,
     values: Tensor,
     key_dtype: DType,
+    /// The keys as they were given; `None` if a key occurs several times.
+    distinct_keys: Option<Tensor>,
 }
 
 impl LookupTable {
@@ -48,8 +51,8 @@ impl LookupTable {
     /// `keys [n]`, integers or strings; `values [n, ..]`, any dtype.
     ///
     /// # Errors
-    /// `DType`: the keys are neither integers nor strings. `Shape`: the keys are no vector, or there is another number of
-    /// values.
+    /// `DType`: the keys are neither integers nor strings. `Shape`: the keys are not a vector, or the number of values
+    /// differs from the number of keys.
     pub fn new(keys: &Tensor, values: &Tensor) -> Result<LookupTable> {
         if keys.sizes().len() != 1 || values.sizes().first() != keys.sizes().first() {
             let message = format!(
@@ -63,7 +66,9 @@ impl LookupTable {
         if key_dtype != DType::String && !key_dtype.is_integer() {
             return dtype::refuse(format!("keys must be integers or strings, got {key_dtype}"));
         }
-        let rows = Arc::new(Rows { keys: KeyTable::new(keys.view())?, values: values.clone(), key_dtype });
+        let numbers = KeyTable::new(keys.view())?;
+        let distinct_keys = (numbers.len() == keys.len()).then(|| keys.clone());
+        let rows = Arc::new(Rows { keys: numbers, values: values.clone(), key_dtype, distinct_keys });
         let def = OpDef::host_with("lookup", Lookup(rows.clone()))
             .operands(&[Operand::Data("keys"), Operand::Data("default")])
             .shape_fn(shape)
@@ -99,13 +104,12 @@ impl std::fmt::Debug for LookupTable {
 }
 
 impl<'g> Value<'g> {
-    /// Returns the value that `table` has for each element, or `default` for an element that is no key.
+    /// Returns the value that `table` has for each element, or `default` for an element that is not a key.
     ///
     /// `[..], default [v, ..] -> [.., v, ..]`, where `[n, v, ..]` is the shape of the table's values. The elements have
     /// the dtype of the keys, and the result has the dtype of the values. A Rust scalar as `default` takes the dtype of
     /// the values. As TensorFlow's `LookupTableFindV2`. Runs on the host. [`Value::table_lookup`] takes keys and values
-    /// of the graph instead of a table; [`to_graphdef`](crate::interchange) cannot write `lookup`, because a graph does
-    /// not hold the table.
+    /// of the graph instead of a table.
     ///
     /// ```
     /// use shapeflow::{Graph, LookupTable, Tensor};
@@ -172,6 +176,10 @@ impl HostKernel for Lookup {
         true
     }
 
+    fn table(&self) -> Option<[&Tensor; 2]> {
+        self.0.distinct_keys.as_ref().map(|keys| [keys, &self.0.values])
+    }
+
     fn run(&self, cx: &mut HostCx<'_>) -> Result<()> {
         let (keys, default) = (cx.input(0)?, RowMajor::new(cx.input(1)?)?);
         let default = default.view();
@@ -181,7 +189,7 @@ impl HostKernel for Lookup {
         let rows = self.0.keys.find(keys.clone())?;
         if default.sizes() != self.0.value_sizes() {
             let message = format!(
-                "the default must have sizes {:?}, those of a value, got {:?}",
+                "the default must have the sizes {:?} of a value, got {:?}",
                 self.0.value_sizes(),
                 default.sizes()
             );

@@ -119,7 +119,7 @@ pub(crate) static TRIU: OpDef = OpDef::compute("triu", |cx, _output, index| tria
     .shape_fn(triangle_shape)
     .dtype_rule(dtype::unary::any);
 
-/// Keeps the shape of matrices. Derives `k`.
+/// Keeps the shape of matrices. Sets the derived parameter `k`.
 fn triangle_shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
     let shape = cx.with_rank_at_least(0, 2)?;
     let k = cx.param_scalar("k")?.unwrap_or_else(|| cx.fresh_integer());

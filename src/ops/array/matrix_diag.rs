@@ -38,10 +38,11 @@ impl<'g> Value<'g> {
     /// Makes matrices with the elements of `self` on diagonals and `padding` elsewhere.
     ///
     /// `[.., n] -> [.., rows, columns]` if `k` is one diagonal, `[.., high-low+1, n] -> [.., rows, columns]` if `k` is
-    /// `[low, high]`: the lowest and the highest diagonal. The main diagonal is 0, the one above it 1. `self` holds the
-    /// highest diagonal first; `align` says where the elements of shorter ones are in their rows. `rows` and `columns`
-    /// are sizes, or -1 for the least size that fits. Any dtype. As TensorFlow's `MatrixDiagV3`, whose predecessor
-    /// `MatrixDiagV2` has [`DiagonalAlign::LeftLeft`]. Fuses into kernels.
+    /// `[low, high]`: the lowest and the highest diagonal. Diagonal 0 is the main diagonal, and diagonal 1 is the
+    /// diagonal above it. `self` holds the highest diagonal first; `align` says where the elements of shorter diagonals
+    /// are in their rows. `rows` and `columns` are sizes, or -1 for the least size that fits. Any dtype. As
+    /// TensorFlow's `MatrixDiagV3`, whose predecessor `MatrixDiagV2` has [`DiagonalAlign::LeftLeft`]. Fuses into
+    /// kernels.
     ///
     /// ```
     /// use shapeflow::{DiagonalAlign, Graph};

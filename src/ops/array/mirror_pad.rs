@@ -70,17 +70,16 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let mut read = index.to_vec();
     let mut padded = Vec::new();
     for (axis, position) in read.iter_mut().enumerate() {
-        let (Some(before), Some(dim)) = (before.get(axis), source.get(axis)) else { continue };
-        if target.get(axis) != Some(dim) {
-            *position = position.clone() - Index::constant(before.clone());
-            padded.push((axis, dim.clone()));
+        if target[axis] != source[axis] {
+            *position = position.clone() - Index::constant(before[axis].clone());
+            padded.push((axis, source[axis].clone()));
         }
     }
     mirrored(cx, &mut read, &padded, i64::from(symmetric))
 }
 
-/// Loads the element at `read`, which is mirrored into the tensor along each of the `padded` axes. `repeated` is 1 if
-/// the element at the edge is repeated, else 0.
+/// Loads the element at index `read`, after mirroring this index into the tensor along each axis of `padded`.
+/// `repeated` is 1 if the element at the edge is repeated, else 0.
 fn mirrored(cx: &mut dyn LowerCx, read: &mut Vec<Index>, padded: &[(usize, Dim)], repeated: i64) -> Expr {
     let Some(((axis, dim), rest)) = padded.split_first() else { return cx.operand(0, read) };
     let position = read[*axis].clone();
@@ -109,7 +108,7 @@ mod tests {
 
     shape_table! { DEF, {"paddings": [2, 1], "mode": "REFLECT"},
         "[n]" => "[n+3]",
-        "[2]" => error "padding must be at most",
+        "[2]" => error "padding must be less than the size 2 of axis 0, got 2",
     }
     shape_table! { symmetric: DEF, {"paddings": [2, 1], "mode": "symmetric"},
         "[2]" => "[5]",

@@ -1,6 +1,6 @@
 //! `mirror_pad_grad`: the gradient of `mirror_pad`.
 
-use shapeflow_shape_fns::Attribute;
+use shapeflow_shape_fns::{Attribute, DType};
 
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -8,7 +8,8 @@ use crate::graph::{IntoParam, Value};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ops::host_params::param_sizes;
 use crate::ops::positions::Positions;
-use crate::ops::rows::{Combine, combine};
+use crate::ops::row_major::RowMajor;
+use crate::ops::rows::{Combine, combine, narrow, widened};
 use crate::tensor::Tensor;
 
 use super::mirror_pad::Mirror;
@@ -17,8 +18,8 @@ impl<'g> Value<'g> {
     /// Adds each element of a mirrored border to the element that it mirrors, and drops the border: the gradient of
     /// [`Value::mirror_pad`], with the same parameters.
     ///
-    /// `[paddings[0] + d0 + paddings[1], …] -> [d0, …]`, integers (which wrap) and floats. As TensorFlow's
-    /// `MirrorPadGrad`. Runs on the host.
+    /// `[paddings[0] + d0 + paddings[1], …] -> [d0, …]`, integers (which wrap), floats and complex numbers; f16 and
+    /// bf16 are added as f32 and rounded once. As TensorFlow's `MirrorPadGrad`. Runs on the host.
     ///
     /// ```
     /// use shapeflow::{Graph, Mirror, Tensor};
@@ -43,17 +44,24 @@ pub(crate) static DEF: OpDef = OpDef::host("mirror_pad_grad", run)
     .attrs(&[Attribute::str_or("mode", "REFLECT")])
     .operands(&[Operand::Data("input"), Operand::Size("paddings")])
     .shape_fn(shapeflow_shape_fns::array::mirror_pad_grad)
-    .dtype_rule(dtype::unary::number)
+    .dtype_rule(dtype::unary::numeric)
     .tensorflow(&[TfOp::new("MirrorPadGrad").pairs(&["paddings"])]);
 
 fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let paddings = param_sizes(cx, "paddings", 1)?;
     let skipped = usize::from(cx.attrs().str("mode") != "SYMMETRIC");
-    let mut x = cx.input(0)?.to_tensor()?;
+    let x = cx.input(0)?;
+    let dtype = x.dtype();
+    let is_narrow = matches!(dtype, DType::F16 | DType::BF16);
+    // The sums of all axes are computed in f32 and rounded once.
+    let mut x = if is_narrow { widened(&RowMajor::new(x)?.view())? } else { x.to_tensor()? };
     for (axis, sides) in paddings.as_chunks::<2>().0.iter().enumerate() {
         if *sides != [0, 0] {
             x = folded(&x, axis, *sides, skipped)?;
         }
+    }
+    if is_narrow {
+        return narrow(x.view(), &mut cx.output(0, x.sizes())?);
     }
     cx.set_output(0, x)
 }
@@ -96,8 +104,8 @@ mod tests {
 
     shape_table! { DEF, {"paddings": [1, 2], "mode": "REFLECT"},
         "[n+6]" => "[n+3]",
-        "[5]" => error "REFLECT paddings must be at most 2-1 per side at axis 0, got 2",
-        "bool[9]" => error "the element type must be an integer or a float",
+        "[5]" => error "REFLECT padding must be less than the unpadded size 2 of axis 0, got 2",
+        "bool[9]" => error "the element type must be an integer, a float or a complex number",
     }
     shape_table! { fed: DEF, {"mode": "SYMMETRIC"},
         "[n]; paddings=i32[1, 2]" => "[n-?-?]",

@@ -94,12 +94,11 @@ fn bordered(cx: &mut dyn LowerCx, index: &[Index], border: Expr) -> Expr {
     let mut inside = Vec::new();
     let mut read = index.to_vec();
     for (axis, position) in read.iter_mut().enumerate() {
-        let (Some(before), Some(dim)) = (before.get(axis), source.get(axis)) else { continue };
-        if target.get(axis) == Some(dim) {
+        if target[axis] == source[axis] {
             continue;
         }
-        *position = position.clone() - Index::constant(before.clone());
-        inside.push(InRange { index: position.clone(), low: Dim::known(0), high: dim.clone() });
+        *position = position.clone() - Index::constant(before[axis].clone());
+        inside.push(InRange { index: position.clone(), low: Dim::known(0), high: source[axis].clone() });
     }
     let element = cx.operand(0, &read);
     if inside.is_empty() { element } else { Expr::case(vec![(inside, element)], border) }

@@ -269,7 +269,7 @@ mod tests {
 
     shape_table! { DEF, {"start": 2, "delta": 3},
         "limit=i64[]" => "i64[floordiv(?, 3)]",
-        "limit=f32[]" => error "a parameter must be i32 or i64, got f32",
+        "limit=f32[]" => error "the element type must be i32 or i64, got f32",
     }
     shape_table! { known: DEF, {"start": 0, "limit": 7, "delta": 2, "dtype": DType::I32},
         "" => "i32[4]",

@@ -154,7 +154,7 @@ mod tests {
     shape_table! { fed: DEF, {},
         "[2, 3]; shape=i32[2]" => "[?, ?]",
         "[n]; shape=i64[0]" => "[]",
-        "[n]; shape=f32[1]" => error "a parameter must be i32 or i64, got f32",
+        "[n]; shape=f32[1]" => error "the element type must be i32 or i64, got f32",
     }
 
     fn read(source: &str, target: &str) -> String {

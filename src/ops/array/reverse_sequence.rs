@@ -104,7 +104,7 @@ mod tests {
 
     shape_table! { DEF, {"seq_dim": 1, "batch_dim": 0},
         "[?, s, c]; i32[b]" => "[d1_0, s, c]",
-        "[n, s]; [n]" => error "a parameter must be i32 or i64, got f32",
+        "[n, s]; [n]" => error "the element type must be i32 or i64, got f32",
     }
     shape_table! { one_axis: DEF, {"seq_dim": 0},
         "[n, s]; i32[n]" => error "seq_dim must not be batch_dim, got 0 for both",

@@ -116,7 +116,7 @@ mod tests {
         "i32[i, 1]; f64[i, 3]" => "f64[4, 3]",
         "i64[2]; []" => error "updates must have rank at least 1",
         "i32[i, 1]; [i, 2]" => error "updates must end with the axes of the result",
-        "[i, 1]; [i, 3]" => error "a parameter must be i32 or i64, got f32",
+        "[i, 1]; [i, 3]" => error "the element type must be i32 or i64, got f32",
         "i32[i, 1]; string[i, 3]" => "string[4, 3]",
         "i32[i, 1]; qi8[i, 3]" => error "the element type must be an integer or a float",
     }

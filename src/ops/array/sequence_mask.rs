@@ -12,8 +12,8 @@ use super::range::Bound;
 impl<'g> Value<'g> {
     /// Adds a last axis of size `maxlen`: `out[.., j] = j < self[..]`.
     ///
-    /// `[d0, …] -> bool[d0, …, maxlen]`; `self` holds integers. As TensorFlow's `tf.sequence_mask`. It is composed of
-    /// other ops, which fuse into kernels.
+    /// `[d0, …] -> bool[d0, …, maxlen]`; `self` holds integers. As TensorFlow's `tf.sequence_mask`. The op is composed
+    /// of other ops, which fuse into kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};

@@ -81,7 +81,7 @@ fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
 /// Returns the size of the axis of operand `number` at `index` of output `number`.
 pub(super) fn size_of_axis(cx: &mut dyn LowerCx, number: usize, index: &[Index]) -> Expr {
     let dtype = cx.output_dtype(number);
-    let Some(position) = index.first() else { return Expr::constant(0i64).cast(dtype) };
+    let position = &index[0];
     let mut arms: Vec<(Vec<InRange>, Expr)> = cx
         .dims(number)
         .into_iter()

@@ -119,23 +119,22 @@ pub(crate) static BACK: OpDef = OpDef::compute("batch_to_space_nd", lower_back)
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let (blocks, before) = (cx.derived("block_shape"), cx.derived("before"));
-    let (dims, mut read) = (cx.dims(0), index.to_vec());
-    let (Some(batch), Some(batch_index)) = (dims.first(), index.first()) else { return cx.operand(0, index) };
     if blocks.is_empty() {
         return cx.operand(0, index);
     }
+    let (dims, mut read) = (cx.dims(0), index.to_vec());
+    let (batch, batch_index) = (&dims[0], &index[0]);
     read[0] = batch_index.clone().modulo(batch.clone());
     // The position in a block, in row-major order.
     let mut block_offset = batch_index.clone().floordiv(batch.clone());
     let mut inside = Vec::new();
     for (number, (block, before)) in blocks.iter().zip(&before).enumerate().rev() {
         let axis = number + 1;
-        let (Some(position), Some(size)) = (index.get(axis), dims.get(axis)) else { continue };
         let offset =
             if number == 0 { block_offset.clone() } else { block_offset.clone().modulo(block.clone()) };
         block_offset = block_offset.floordiv(block.clone());
-        read[axis] = position.clone() * block.clone() + offset - Index::constant(before.clone());
-        inside.push(InRange { index: read[axis].clone(), low: Dim::known(0), high: size.clone() });
+        read[axis] = index[axis].clone() * block.clone() + offset - Index::constant(before.clone());
+        inside.push(InRange { index: read[axis].clone(), low: Dim::known(0), high: dims[axis].clone() });
     }
     let element = cx.operand(0, &read);
     let zero = Expr::zero(cx.dtype(0));
@@ -144,13 +143,15 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
 
 fn lower_back(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
     let (blocks, before) = (cx.derived("block_shape"), cx.derived("before"));
+    if blocks.is_empty() {
+        return cx.operand(0, index);
+    }
     let (dims, mut read) = (cx.output_dims(output), index.to_vec());
-    let (Some(batch), Some(batch_index)) = (dims.first(), index.first()) else { return cx.operand(0, index) };
+    let (batch, batch_index) = (&dims[0], &index[0]);
     let mut member = Index::from(0);
     for (number, (block, before)) in blocks.iter().zip(&before).enumerate() {
         let axis = number + 1;
-        let Some(position) = index.get(axis) else { continue };
-        let position = position.clone() + Index::constant(before.clone());
+        let position = index[axis].clone() + Index::constant(before.clone());
         member = member * block.clone() + position.clone().modulo(block.clone());
         read[axis] = position.floordiv(block.clone());
     }

@@ -49,7 +49,7 @@ fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let axis = body_axis(cx);
-    let Some(position) = index.get(axis) else { return cx.operand(0, index) };
+    let position = &index[axis];
     let read = without(index, axis);
     let mut arms: Vec<(Vec<InRange>, Expr)> = (0..cx.operands())
         .map(|value| {

@@ -102,9 +102,7 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     for (axis, position) in cx.derived("axes").iter().zip(index) {
         // A new axis, encoded as -1, corresponds to no axis of the operand.
         let Some(axis) = axis.as_known().and_then(|axis| usize::try_from(axis).ok()) else { continue };
-        if let (Some(start), Some(stride)) = (read.get_mut(axis), stride.get(axis)) {
-            *start = start.clone() + position.clone() * stride.clone();
-        }
+        read[axis] = read[axis].clone() + position.clone() * stride[axis].clone();
     }
     cx.operand(0, &read)
 }

@@ -4,7 +4,7 @@ use shapeflow_shape_fns::{Attribute, Dim};
 
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::expr::{Expr, InRange, Index, LowerCx, Scalar};
+use crate::expr::{Expr, InRange, Index, LowerCx};
 use crate::graph::{IntoParam, IntoShapeArg, Value};
 use crate::op::{OpDef, Operand, TfOp};
 
@@ -14,7 +14,7 @@ impl<'g> Value<'g> {
     /// Makes a tensor of shape `shape` with the elements of `self` where a strided slice reads, and zeros elsewhere:
     /// the gradient of [`Value::strided_slice`], with the same parameters.
     ///
-    /// The shape of the slice `-> shape`; bool, integers and floats. As TensorFlow's `StridedSliceGrad`. Fuses into
+    /// The shape of the slice `-> shape`; any dtype (the zero of strings is the empty string). As TensorFlow's `StridedSliceGrad`. Fuses into
     /// kernels.
     ///
     /// ```
@@ -63,7 +63,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("strided_slice_grad", lower)
     .dtype_rule(|dtypes, _| match dtypes.split_last() {
         Some((dy, parameters)) => {
             dtype::indices(parameters, 0)?;
-            Ok(vec![dtype::common(&[*dy], 0, 1, dtype::Class::Scalar)?])
+            Ok(vec![*dy])
         }
         None => Err(Error::new(ErrorKind::Attribute, Phase::Build, "strided_slice_grad needs dy")),
     })
@@ -94,8 +94,7 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
         }
         read[slice_axis] = ahead.floordiv(steps);
     }
-    let zero = Expr::constant(Scalar::zero(cx.dtype(dy)));
-    Expr::case(vec![(ranges, cx.operand(dy, &read))], zero)
+    Expr::case(vec![(ranges, cx.operand(dy, &read))], Expr::zero(cx.dtype(dy)))
 }
 
 #[cfg(test)]
@@ -107,6 +106,7 @@ mod tests {
     shape_table! { DEF, {"shape": [4, 3], "begin": [1, 0], "end": [4, 1], "strides": [2, 1]},
         "[2, 1]" => "[4, 3]",
         "[2, ?]" => "[4, 3]",
+        "string[2, 1]" => "string[4, 3]",
         "[2, 2]" => error "dy must have the shape of the slice, [2, 1], got [2, 2]",
     }
     shape_table! { fed: DEF, {"end": [9], "strides": [1]},

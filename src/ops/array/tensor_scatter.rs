@@ -78,7 +78,7 @@ scatters! {
     /// ```
     #[doc(alias = "index_add")]
     #[doc(alias = "scatter_add")]
-    tensor_scatter_nd_add, ADD, "TensorScatterAdd" "ScatterNdNonAliasingAdd", |cx| scatter(cx, Some(Combine::Add)), summed;
+    tensor_scatter_nd_add, ADD, "TensorScatterAdd" "ScatterNdNonAliasingAdd", |cx| scatter(cx, Some(Combine::Add)), added;
     /// Subtracts from slices of `self`: `out[indices[i, 0], …, indices[i, k-1], ..] -= updates[i, ..]`, in the order of
     /// the updates. Integers (which wrap), floats and complex numbers; f16 and bf16 are subtracted as f32 and rounded
     /// once. As TensorFlow's `TensorScatterSub`.
@@ -93,7 +93,7 @@ scatters! {
     /// assert_eq!(y, Tensor::from([-4, 1, -12]));
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
-    tensor_scatter_nd_sub, SUB, "TensorScatterSub", |cx| scatter(cx, Some(Combine::Sub)), summed;
+    tensor_scatter_nd_sub, SUB, "TensorScatterSub", |cx| scatter(cx, Some(Combine::Sub)), subtracted;
     /// Takes the element-wise minimum of slices of `self` and `updates`: `s = min(s, updates[i, ..])` for the slice
     /// `s = out[indices[i, 0], …, indices[i, k-1], ..]`; NaN if either is NaN. Integers and floats. As TensorFlow's
     /// `TensorScatterMin`, which may ignore a NaN in `updates`.
@@ -153,9 +153,15 @@ fn moved(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
     of_class(operands, dtype::Class::Any)
 }
 
-fn summed(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
-    let is_complex = operands.first().is_some_and(|dtype| dtype.is_complex());
-    of_class(operands, if is_complex { dtype::Class::Any } else { dtype::Class::Number })
+fn added(operands: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
+    match operands.first() {
+        Some(DType::Bool) => of_class(operands, dtype::Class::Bool),
+        _ => subtracted(operands, attrs),
+    }
+}
+
+fn subtracted(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
+    of_class(operands, dtype::Class::Numeric)
 }
 
 fn compared(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
@@ -198,7 +204,11 @@ mod tests {
     }
     shape_table! { added: ADD, {},
         "c64[n, 3]; i32[i, 2]; c64[i]" => "c64[n, 3]",
-        "bool[n]; i32[i, 1]; bool[i]" => error "the element type must be an integer or a float",
+        "bool[n]; i32[i, 1]; bool[i]" => "bool[n]",
+        "string[n]; i32[i, 1]; string[i]" => error "must be an integer, a float or a complex number",
+    }
+    shape_table! { subtracted: SUB, {},
+        "bool[n]; i32[i, 1]; bool[i]" => error "must be an integer, a float or a complex number",
     }
 
     shape_table! { unknown_policy: MAX, {"bad_indices_policy": "DROP"},

@@ -22,8 +22,8 @@ impl<'g> Value<'g> {
     /// among the distinct slices, as [`Value::unique`] does for the elements of a vector.
     ///
     /// `[.., n, ..] -> [.., ?, ..], i64[n]`; bool, integers, floats and strings. `axis` is a list of one axis, or empty
-    /// for a vector. A slice with a NaN equals no other. As TensorFlow's `UniqueV2`, whose second output is i32 by
-    /// default. Runs on the host.
+    /// for a vector. A slice with a NaN equals no other slice. As TensorFlow's `UniqueV2`, whose second output is i32
+    /// by default. Runs on the host.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};

@@ -17,7 +17,7 @@ impl<'g> Value<'g> {
     /// over the rows and columns of an image.
     ///
     /// `[.., h, w, c] -> [.., h, w, c]`, floats; `factor` is an f32 scalar. f16 and bf16 are computed as f32. As
-    /// TensorFlow's `AdjustContrastv2`. It is composed of other ops, which fuse into kernels.
+    /// TensorFlow's `AdjustContrastv2`. The op is composed of other ops, which fuse into kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};

@@ -10,7 +10,7 @@ impl<'g> Value<'g> {
     /// Adds `delta` to every element.
     ///
     /// `[..], delta -> [..]`, floats; `delta` is a scalar of the same dtype. As TensorFlow's
-    /// `tf.image.adjust_brightness`. It is composed of other ops, which fuse into kernels.
+    /// `tf.image.adjust_brightness`. The op is composed of other ops, which fuse into kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -32,7 +32,7 @@ impl<'g> Value<'g> {
     /// Corrects the brightness of every element by a power: `gain * x ^ gamma`.
     ///
     /// `[..], gamma, gain -> [..]`, floats; `gamma` and `gain` are scalars of the same dtype. As TensorFlow's
-    /// `tf.image.adjust_gamma`, whose defaults are 1. It is composed of other ops, which fuse into kernels.
+    /// `tf.image.adjust_gamma`, whose defaults are 1. The op is composed of other ops, which fuse into kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -63,7 +63,7 @@ mod tests {
     use crate::graph::Graph;
     use crate::ops::testing::{check_tensor, tensor};
 
-    /// The results are those of TensorFlow.
+    /// The expected results come from TensorFlow.
     #[test]
     fn values() {
         let g = Graph::new();

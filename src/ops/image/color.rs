@@ -70,9 +70,9 @@ pub(crate) static TO_RGB: OpDef = OpDef::compute("hsv_to_rgb", |cx, _, index| co
     .dtype_rule(dtype::unary::float)
     .tensorflow(&[TfOp::new("HSVToRGB")]);
 
-/// Applies `f` to the three components at `index` and selects the one that the index asks for.
+/// Applies `f` to the three components at `index` and selects the component whose number is the last entry of `index`.
 pub(super) fn convert(cx: &mut dyn LowerCx, index: &[Index], f: impl FnOnce([Expr; 3]) -> [Expr; 3]) -> Expr {
-    let Some((component, leading)) = index.split_last() else { return cx.operand(0, index) };
+    let (component, leading) = index.split_last().expect("an image has an axis of components");
     let colour = [0, 1, 2].map(|number| {
         let mut read = leading.to_vec();
         read.push(Index::from(number));

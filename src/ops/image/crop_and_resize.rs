@@ -13,8 +13,8 @@ use crate::op::{OpDef, Operand, TfOp};
 use crate::shape_fns;
 
 impl<'g> Value<'g> {
-    /// Crops boxes from images and resizes them to `size`, by linear interpolation. A box is `[y1, x1, y2, x2]`, where 0
-    /// is the first and 1 the last row or column of image `box_images[i]`. Points outside the image are
+    /// Crops boxes from images and resizes them to `size`, by linear interpolation. A box is `[y1, x1, y2, x2]`, where
+    /// 0 is the first and 1 the last row or column of image `box_images[i]`. Points outside the image have the value
     /// `extrapolation`.
     ///
     /// `[n, h, w, c], boxes f32[k, 4], box_images i32[k] -> f32[k, size[0], size[1], c]`; the images hold integers or

@@ -18,7 +18,7 @@ impl<'g> Value<'g> {
     /// axis.
     ///
     /// `[.., 3] -> [.., 1]`, floats. f16 and bf16 are computed as f32 and rounded once. As TensorFlow's
-    /// `tf.image.rgb_to_grayscale`. It is composed of other ops, which fuse into kernels.
+    /// `tf.image.rgb_to_grayscale`. The op is composed of other ops, which fuse into kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -46,8 +46,8 @@ impl<'g> Value<'g> {
 
     /// Repeats the brightness of every pixel as red, green and blue. The last axis has one element per pixel.
     ///
-    /// `[.., 1] -> [.., 3]`, any dtype. As TensorFlow's `tf.image.grayscale_to_rgb`. It is composed of other ops, which
-    /// fuse into kernels.
+    /// `[.., 1] -> [.., 3]`, any dtype. As TensorFlow's `tf.image.grayscale_to_rgb`. The op is composed of other ops,
+    /// which fuse into kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -97,7 +97,7 @@ mod tests {
     use crate::ops::testing::{check_tensor, tensor};
     use crate::tensor::Tensor;
 
-    /// The results are those of TensorFlow.
+    /// The expected results come from TensorFlow.
     #[test]
     fn values() {
         let g = Graph::new();

@@ -198,7 +198,8 @@ fn lower_bicubic(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr 
     sums.reduce(|sum, product| sum + product).expect("there are four taps")
 }
 
-/// Returns the weights of the four pixels around a point, `offset` after the second one. `a` is the slope at distance 1.
+/// Returns the weights of the four pixels around a point, `offset` after the second pixel. `a` is the slope at the
+/// distance 1.
 fn cubic_weights(offset: &Expr, a: f64) -> [Expr; 4] {
     let constant = |value: f64| offset.like(value);
     let near = |x: &Expr| ((constant(a + 2.0) * x - constant(a + 3.0)) * x) * x + constant(1.0);

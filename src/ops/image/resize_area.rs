@@ -14,7 +14,7 @@ use crate::tensor::TensorView;
 
 impl<'g> Value<'g> {
     /// Resizes images: every pixel is the mean of the pixels of the image that its area covers. A pixel that is covered
-    /// in part counts in part.
+    /// in part has a weight below 1.
     ///
     /// `[n, h, w, c] -> f32[n, size[0], size[1], c]`, integers and floats. `size` holds the new height and width. As
     /// TensorFlow's `ResizeArea`; an imported graph may set `align_corners`. Runs on the host.
@@ -53,7 +53,7 @@ pub(crate) static DEF: OpDef = OpDef::host("resize_area", run)
 /// The pixels along one axis that the area of a pixel of the result covers.
 struct Area {
     first: usize,
-    /// The share of each pixel that is covered, from `first` on.
+    /// For each pixel from `first` on: the share of the pixel that is covered.
     shares: Vec<f32>,
 }
 
@@ -79,7 +79,7 @@ impl Area {
     }
 }
 
-/// Returns the pixels of an axis that a pixel of the result covers along it.
+/// Returns the number of pixels of an axis that a pixel of the result covers along this axis.
 fn scale(size: usize, resized: usize, aligned: bool) -> f32 {
     match aligned && resized > 1 {
         true => (size - 1) as f32 / (resized - 1) as f32,

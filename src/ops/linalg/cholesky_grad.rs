@@ -84,9 +84,9 @@ mod tests {
         "c64[2, 2]; c64[2, 2]" => error "must be a float, got c64",
     }
 
-    /// Compares with differences: the gradient of `Σ grad · cholesky(a)`.
+    /// Compares the gradient of `Σ grad · cholesky(a)` with finite differences.
     #[test]
-    fn the_gradient_is_what_differences_say() {
+    fn the_gradient_agrees_with_finite_differences() {
         for size in [0usize, 1, 2, 4] {
             let of = |tensor: &crate::Tensor| Batch::<f64>::of(&tensor.view()).unwrap().at(0);
             let root = of(&numbers(DType::F64, &[size, size + 1]));

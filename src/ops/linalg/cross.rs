@@ -41,7 +41,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("cross", lower)
     .tensorflow(&[TfOp::new("Cross")]);
 
 fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
-    let Some((component, leading)) = index.split_last() else { return cx.operand(0, index) };
+    let (component, leading) = index.split_last().expect("a vector has an axis");
     let mut element = |operand: usize, ahead: i64| {
         let mut read = leading.to_vec();
         read.push((component.clone() + Index::from(ahead)).modulo(3));

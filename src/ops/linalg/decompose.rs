@@ -4,7 +4,7 @@ use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
 use super::jacobi::{eigen, singular};
 use super::lu::dtype_of;
-use super::matrix::{Batch, Field, Matrix, set_parts, with_field};
+use super::matrix::{Batch, Field, Matrix, refuse, set_parts, with_field};
 use crate::dtype::{self, Class};
 use crate::error::Result;
 use crate::graph::Value;
@@ -85,7 +85,7 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// The element type is not supported, or the last two axes differ.
+    /// The element type is not supported, or the last two axes differ. The run fails if an element is not finite.
     #[doc(alias = "eigh")]
     #[track_caller]
     pub fn self_adjoint_eig(self) -> Result<[Value<'g>; 2]> {
@@ -123,7 +123,7 @@ fn of_first(dtypes: &[DType], _: &Attrs, outputs: usize) -> Result<Vec<DType>> {
     Ok(vec![dtype::common(dtypes, 0, 1, Class::Inexact)?; outputs])
 }
 
-/// Makes an output without elements. It replaces factors that the call does not ask for.
+/// Makes an output without elements. The empty output replaces factors that the call does not ask for.
 fn set_empty(cx: &mut HostCx<'_>, output: usize) -> Result<()> {
     cx.output(output, &[0]).map(|_| ())
 }
@@ -213,7 +213,9 @@ fn run_eigen<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
     let [size, _] = matrices.shape();
     let (mut values, mut vectors) = (Vec::new(), Vec::new());
     for a in matrices.iter() {
-        let (e, v) = eigen(&a);
+        let Some((e, v)) = eigen(&a) else {
+            return refuse("a matrix must have finite elements, got an infinity or a NaN");
+        };
         values.push(e.into_iter().map(T::from_real).collect());
         vectors.push(v.data);
     }
@@ -297,6 +299,38 @@ mod tests {
             check_matrix(&hermitian.times(&v), &scaled);
             check_matrix(&v.adjoint().times(&v), &Matrix::identity(size));
             assert!(e.windows(2).all(|pair| pair[0].real() <= pair[1].real()), "{e:?}");
+        }
+    }
+
+    /// Squares of these elements overflow or underflow.
+    #[test]
+    fn matrices_of_extreme_scale_have_the_factors_of_the_scaled_matrix() {
+        let numbers = matrix::<f64>(&numbers(DType::F64, &[4, 4]));
+        let hermitian = Matrix::from_fn(4, 4, |row, column| numbers[(row, column)] + numbers[(column, row)]);
+        for scale in [1e-300, 1e-160, 1e150, 1e300] {
+            let a = Matrix::from_fn(4, 4, |row, column| hermitian[(row, column)] * scale);
+            let x = f64::write(DType::F64, &[4, 4], &a.data).unwrap();
+            for (def, attrs) in [(&SVD, Attrs::new()), (&EIGEN, Attrs::new())] {
+                let plain = f64::write(DType::F64, &[4, 4], &hermitian.data).unwrap();
+                let (got, expected) =
+                    (parts::<f64>(def, attrs.clone(), &x), parts::<f64>(def, attrs, &plain));
+                let (got, expected) = (got[0].to_vec::<f64>().unwrap(), expected[0].to_vec::<f64>().unwrap());
+                for (got, expected) in got.iter().zip(&expected) {
+                    assert!((got / scale - expected).abs() < 1e-12 * expected.abs(), "{scale}: {got}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn elements_that_are_not_finite_have_no_factors() {
+        for wrong in [f64::NAN, f64::INFINITY] {
+            let x = f64::write(DType::F64, &[2, 2], &[1.0, wrong, wrong, 3.0]).unwrap();
+            for part in parts::<f64>(&SVD, Attrs::new(), &x) {
+                assert!(part.to_vec::<f64>().unwrap().iter().all(|element| element.is_nan()));
+            }
+            let error = run(&EIGEN, &Attrs::new(), &[x]).unwrap_err();
+            assert_eq!(error.message(), "a matrix must have finite elements, got an infinity or a NaN");
         }
     }
 

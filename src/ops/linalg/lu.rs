@@ -148,7 +148,7 @@ pub(super) fn dtype_of(cx: &HostCx<'_>) -> Result<DType> {
 /// The factors of a matrix whose rows are permuted: `U`, and below its diagonal `L`, whose diagonal is 1.
 struct Lu<T> {
     factors: Matrix<T>,
-    /// The row of the matrix that is in each row.
+    /// For each row of the permuted matrix, the number of this row in the given matrix.
     order: Vec<usize>,
     is_odd: bool,
 }

@@ -15,7 +15,7 @@ impl<'g> Value<'g> {
     /// added as i32.
     ///
     /// `[..batch, m, k], [..batch, k, n] -> dtype[..batch, m, n]`, integers, floats and complex numbers. For bytes, as
-    /// TensorFlow's `BatchMatMulV3`. It is composed of other ops, which fuse into kernels.
+    /// TensorFlow's `BatchMatMulV3`. The op is composed of other ops, which fuse into kernels.
     ///
     /// ```
     /// use shapeflow::{DType, Graph};

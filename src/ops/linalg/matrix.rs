@@ -264,7 +264,7 @@ impl<T: Field> Batch<T> {
     }
 }
 
-/// Makes an output of the parts of all matrices of a batch. `sizes` are the sizes of a part.
+/// Sets an output to `parts`: one result, of sizes `sizes`, for each matrix of a batch.
 pub(super) fn set_parts<T: Field>(
     cx: &mut HostCx<'_>,
     output: usize,
@@ -278,7 +278,8 @@ pub(super) fn set_parts<T: Field>(
     cx.set_output(output, tensor)
 }
 
-/// Returns the sizes that two shapes broadcast to, and the numbers of the elements of both for each element.
+/// Returns the sizes that `a` and `b` broadcast to. Also returns, for each element of the result, the positions of the
+/// elements of `a` and `b` that belong to this element.
 pub(super) fn broadcast(a: &[usize], b: &[usize]) -> (Vec<usize>, Vec<[usize; 2]>) {
     let rank = a.len().max(b.len());
     let size =

@@ -93,7 +93,8 @@ fn summed(cx: &dyn LowerCx, terms: &[EinsumTerm], bound: &Bound) -> (Vec<char>, 
     (labels, extents)
 }
 
-/// Returns the index of an operand of these dimensions. Its axes under the ellipsis broadcast to `ellipsis_dims`.
+/// Returns the index of an operand of these dimensions. The axes of the operand under the ellipsis broadcast to
+/// `ellipsis_dims`.
 fn operand_index(
     dims: &[Dim],
     term: &EinsumTerm,

@@ -38,7 +38,7 @@ impl<'g> Value<'g> {
     }
 
     /// Solves triangular systems of linear equations: returns the matrix `x` for which `self · x = rhs`. With `lower`,
-    /// the op reads the lower triangles of `self`, else the upper ones. With `adjoint`, the op uses the conjugate
+    /// the op reads the lower triangles of `self`, else the upper triangles. With `adjoint`, the op uses the conjugate
     /// transpose of the triangular matrix in its place.
     ///
     /// `[..a, n, n], [..b, n, k] -> [..broadcast, n, k]`, floats and complex numbers of one dtype, computed in f64 and

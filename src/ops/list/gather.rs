@@ -34,8 +34,9 @@ pub(crate) static GATHER: OpDef = OpDef::host("tensor_list_gather", gather)
     })
     .dtype_rule(item_dtype);
 
-/// `x [n, a, …], indices [n], shape, count[] -> variant[]`: a list with the rows of `x` at the indices. It has `count`
-/// items, or as many as the greatest index needs if `count` is -1 or not given. As TensorFlow's `TensorListScatterV2`.
+/// `x [n, a, …], indices [n], shape, count[] -> variant[]`: a list with the rows of `x` at the indices. The list has
+/// `count` items, or as many as the greatest index needs if `count` is -1 or not given. As TensorFlow's
+/// `TensorListScatterV2`.
 pub(crate) static SCATTER: OpDef = OpDef::host("tensor_list_scatter", scatter)
     .attrs(&[Attribute::dtype("dtype"), Attribute::shape("shape").optional()])
     .operands(&[
@@ -47,8 +48,8 @@ pub(crate) static SCATTER: OpDef = OpDef::host("tensor_list_scatter", scatter)
     .shape_fn(list_shape)
     .dtype_rule(list_dtype);
 
-/// `list, x [n, a, …], indices [n] -> variant[]`: the list with the rows of `x` at the indices. It grows to the greatest
-/// index. As TensorFlow's `TensorListScatterIntoExistingList`.
+/// `list, x [n, a, …], indices [n] -> variant[]`: the list with the rows of `x` at the indices. The list grows to the
+/// greatest index. As TensorFlow's `TensorListScatterIntoExistingList`.
 pub(crate) static SCATTER_INTO: OpDef = OpDef::host("tensor_list_scatter_into", scatter_into)
     .attrs(&[Attribute::dtype("dtype"), Attribute::shape("shape").optional()])
     .operands(&[Operand::Data("list"), Operand::Data("x"), Operand::Data("indices")])
@@ -91,7 +92,8 @@ fn gather(cx: &mut HostCx<'_>) -> Result<()> {
 /// Returns the items at `indices` as the rows of a tensor.
 ///
 /// # Errors
-/// The items differ in their sizes, or do not fit the declaration; nothing tells the sizes of a row.
+/// The items differ in their sizes or do not fit the declaration, or neither an item nor the declaration gives the
+/// sizes of a row.
 fn joined_rows(list: &TensorList, indices: &[usize], declared: &Sizes) -> Result<Tensor> {
     let mut sizes = merge(&list.shape, declared)?;
     for item in indices.iter().filter_map(|index| list.get(*index)) {

@@ -47,7 +47,10 @@ fn set(cx: &mut HostCx<'_>) -> Result<()> {
     {
         match index.checked_add(1) {
             Some(len) => list.resize(len),
-            None => return fail(ErrorKind::Index, format!("the index must be smaller, got {index}")),
+            None => {
+                let message = format!("the index must be less than {}, got {index}", usize::MAX);
+                return fail(ErrorKind::Index, message);
+            }
         }
     }
     let index = index_in(&list, index)?;

@@ -1,4 +1,4 @@
-//! What the ops of tensor lists share: declared sizes of items, absent items, and dtype and shape rules.
+//! Functions that the ops of tensor lists share: declared sizes of items, absent items, and dtype and shape rules.
 
 use shapeflow_shape_fns::{Attr, Attrs, DType, InferenceContext, ShapeError, TensorShape};
 
@@ -6,7 +6,7 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::op::HostCx;
 use crate::tensor::{Tensor, TensorList, TensorView};
 
-/// The sizes of items as far as they are declared: none for an unknown rank.
+/// The sizes of items as far as they are declared: `None` for an unknown rank.
 pub(super) type Sizes = Option<Vec<Option<usize>>>;
 
 type ShapeResult = std::result::Result<(), ShapeError>;
@@ -74,10 +74,10 @@ pub(super) fn allows(declared: &Sizes, sizes: &[usize]) -> bool {
     })
 }
 
-/// Returns what both declarations say.
+/// Merges two declarations of the sizes of items. A size is known if either declaration knows the size.
 ///
 /// # Errors
-/// They contradict each other.
+/// The declarations contradict each other.
 pub(super) fn merge(a: &Sizes, b: &Sizes) -> Result<Sizes> {
     let (Some(x), Some(y)) = (a, b) else { return Ok(a.clone().or(b.clone())) };
     let agrees = x.len() == y.len() && x.iter().zip(y).all(|(x, y)| x.is_none() || y.is_none() || x == y);
@@ -98,7 +98,7 @@ pub(super) fn text(sizes: &Sizes) -> String {
 /// Returns input `i`, a list whose items have the dtype of attribute `dtype`.
 ///
 /// # Errors
-/// The input is no list, or its items have another dtype.
+/// The input is not a list, or its items have another dtype.
 pub(super) fn list_input<'a>(cx: &HostCx<'a>, i: usize) -> Result<&'a TensorList> {
     let list = cx.input(i)?.list()?;
     let dtype = items_dtype(cx.attrs())?;
@@ -133,14 +133,14 @@ pub(super) fn index_in(list: &TensorList, index: i64) -> Result<usize> {
     match usize::try_from(index).ok().filter(|index| *index < list.len()) {
         Some(index) => Ok(index),
         None => {
-            let message = format!("the index must be that of one of {} items, got {index}", list.len());
+            let message = format!("the index must be in [0, {}), got {index}", list.len());
             fail(ErrorKind::Index, message)
         }
     }
 }
 
-/// Returns the sizes of absent items: what the list and an operand declare, and what the items that are there have in
-/// common with the declaration.
+/// Returns the sizes of absent items: the sizes that the list and an operand declare. A size that is not
+/// declared is the size of the items that are present.
 ///
 /// # Errors
 /// The declarations contradict each other, or leave a size open.

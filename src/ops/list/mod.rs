@@ -1,10 +1,10 @@
 //! Tensor lists: the ops of TensorFlow's `TensorList` family.
 //!
 //! A list is the element of a variant scalar. No builder method makes these ops: programs in Rust use
-//! [`Graph::scan`](crate::Graph::scan) and [`Graph::map`](crate::Graph::map), which need no list. The import makes them.
-//! Attribute `dtype` is the dtype of the items, and attribute `shape` is their shape as far as the import knows it. An
-//! operand that gives the shape of items is a vector with -1 for an unknown size, or the scalar -1 for an unknown rank.
-//! All of them run on the host.
+//! [`Graph::scan`](crate::Graph::scan) and [`Graph::map`](crate::Graph::map), which need no list. The import makes
+//! these ops. Attribute `dtype` is the dtype of the items, and attribute `shape` is their shape as far as the import
+//! knows it. An operand that gives the shape of items is a vector with -1 for an unknown size, or the scalar -1 for an
+//! unknown rank. All ops run on the host.
 
 pub(crate) mod gather;
 pub(crate) mod item;

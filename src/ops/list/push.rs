@@ -53,3 +53,39 @@ fn pop(cx: &mut HostCx<'_>) -> Result<()> {
     cx.set_output(0, Tensor::of_list(list))?;
     cx.set_output(1, item)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::{Graph, Value};
+    use crate::ops::list::make::EMPTY;
+
+    /// Pushes a list into a new list, `count` times.
+    fn nested(count: i64) -> Result<usize> {
+        let g = Graph::new();
+        let empty = || -> Result<Value<'_>> {
+            let shape = g.constant(Vec::<i64>::new())?;
+            let call = g.op(&EMPTY).data(shape).data(g.constant(-1i64)?);
+            call.attr("dtype", DType::Variant).finish()
+        };
+        let start = [empty()?, g.constant(0i64)?];
+        let result = g.while_loop(
+            &start,
+            |state| state[1].less(count),
+            |state| {
+                let outer = g.op(&PUSH).data(empty()?).data(state[0]).finish()?;
+                Ok(vec![outer, state[1].add(1i64)?])
+            },
+        )?;
+        let [list] = g.compile(result[0])?.run(&[])?;
+        Ok(list.view().list_depth())
+    }
+
+    #[test]
+    fn lists_nest_only_so_deep() -> Result<()> {
+        assert_eq!(nested(200)?, 201);
+        let error = nested(1_000_000).unwrap_err();
+        assert!(error.message().contains("tensor lists may nest at most 256 levels, got 257"), "{error}");
+        Ok(())
+    }
+}

@@ -11,9 +11,9 @@ use crate::ops::broadcast::broadcast_operand;
 use crate::shape_fns;
 
 impl<'g> Value<'g> {
-    /// Computes `max(min(x, high), low)` for every element. NaN stays NaN.
+    /// Computes `max(min(x, high), low)` for every element. NaN stays NaN. A complex number is clamped part by part.
     ///
-    /// `[..], low, high -> [..]`, integers and floats of one dtype. The bounds broadcast to the shape of `self`. If
+    /// `[..], low, high -> [..]`, integers, floats and complex numbers of one dtype. The bounds broadcast to the shape of `self`. If
     /// `low` is above `high`, the result is `low`. As TensorFlow's `ClipByValue`. Fuses into kernels.
     ///
     /// ```
@@ -27,7 +27,7 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// The dtypes differ or are not integers or floats, or a bound does not broadcast to the shape of `self`.
+    /// The dtypes differ or are not numbers, or a bound does not broadcast to the shape of `self`.
     #[doc(alias = "clamp")]
     #[doc(alias = "clip")]
     #[track_caller]
@@ -42,14 +42,19 @@ impl<'g> Value<'g> {
 pub(crate) static DEF: OpDef = OpDef::compute("clip_by_value", lower)
     .operands(&[Operand::Data("x"), Operand::Data("min"), Operand::Data("max")])
     .shape_fn(shape_fns::math::clip_by_value)
-    .dtype_rule(dtype::ternary::number)
+    .dtype_rule(dtype::ternary::numeric)
     .tensorflow(&[TfOp::new("ClipByValue")]);
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let x = broadcast_operand(cx, 0, index);
     let low = broadcast_operand(cx, 1, index);
     let high = broadcast_operand(cx, 2, index);
-    x.minimum(high).maximum(low)
+    let clamped = |x: Expr, low: Expr, high: Expr| x.minimum(high).maximum(low);
+    if x.dtype().is_complex() {
+        let real = clamped(x.real(), low.real(), high.real());
+        return Expr::complex(real, clamped(x.imag(), low.imag(), high.imag()));
+    }
+    clamped(x, low, high)
 }
 
 #[cfg(test)]
@@ -63,5 +68,7 @@ mod tests {
         "?; []; []" => "?",
         "[2]; [3]; []" => error "2",
         "[2]; []; f64[]" => error "one dtype, got f32 and f64",
+        "c64[2]; c64[]; c64[]" => "c64[2]",
+        "bool[2]; bool[]; bool[]" => error "must be an integer, a float or a complex number, got bool",
     }
 }

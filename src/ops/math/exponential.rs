@@ -42,7 +42,8 @@ unary_ops! { unary, "":
     #[doc(alias = "logistic")]
     sigmoid, SIGMOID: inexact, ["Sigmoid"], [0.0, 2.0] ~ [0.5, 0.8808], math::sigmoid;
 
-    /// The error function of every element. It is 1 and -1 at the infinities, where TensorFlow gives NaN for f64.
+    /// The error function of every element. The error function is 1 and -1 at the infinities, where TensorFlow gives
+    /// NaN for f64.
     ///
     /// The error is at most 1.4 ulp in f32, 1 ulp in f64.
     erf, ERF: float, ["Erf"], [0.0, 1.0] ~ [0.0, 0.8427], math::erf;

@@ -3,8 +3,8 @@
 use std::f64::consts::PI;
 use std::ops::{Add, Div, Mul, Sub};
 
-/// The number of terms after which a series or a continued fraction ends, converged or not. It is enough for parameters up
-/// to 1e8.
+/// The number of terms after which a series or a continued fraction ends, converged or not. This number is enough for
+/// parameters up to 1e8.
 const MOST_TERMS: usize = 200_000;
 
 /// The least relative change that a further term of a series must make.
@@ -309,7 +309,7 @@ pub(super) fn zeta(x: f64, q: f64) -> f64 {
             return f64::NAN;
         }
         if q < MANY_NEGATIVE_TERMS {
-            // The terms below zero are, up to their sign, those from `below` to `-q`.
+            // Apart from their signs, the terms with a negative `q + k` are the terms of `below, below + 1, …, -q`.
             let below = q.ceil() - q;
             let negative = zeta(x, below) - zeta(x, 1.0 - q);
             return if is_even { negative } else { -negative } + zeta(x, 1.0 - below);

@@ -124,8 +124,8 @@ impl<'g> Value<'g> {
     /// The logarithm of the absolute value of the beta function of each row along the last axis:
     /// `Σ lgamma(x) - lgamma(Σ x)`.
     ///
-    /// `[.., n] -> [..]`, floats; an empty row gives -inf. As TensorFlow's `tf.math.lbeta`. It is composed of other ops, which fuse into
-    /// kernels.
+    /// `[.., n] -> [..]`, floats; an empty row gives -inf. As TensorFlow's `tf.math.lbeta`. The op is composed of other
+    /// ops, which fuse into kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};

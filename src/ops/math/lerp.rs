@@ -10,7 +10,7 @@ impl<'g> Value<'g> {
     /// Interpolates between `self` and `end`: `self + weight * (end - self)`. The weight 0 gives `self`, the weight 1
     /// gives `end` up to rounding, and other weights extrapolate.
     ///
-    /// `[..], end, weight -> broadcast`, floats of one dtype. As torch's `lerp`. It is composed of other ops, which
+    /// `[..], end, weight -> broadcast`, floats of one dtype. As torch's `lerp`. The op is composed of other ops, which
     /// fuse into kernels.
     ///
     /// ```

@@ -6,15 +6,15 @@ use crate::ops::elementwise::unary_ops;
 unary_ops! { unary, "":
     /// The natural logarithm of the absolute value of the gamma function; inf at 0 and at negative integers.
     ///
-    /// The error is at most 0.6 ulp in f32, 4 ulp in f64. Below 0, where the result crosses zero, these are ulp of
-    /// `max(|result|, 1)`.
+    /// The error is at most 0.6 ulp in f32, 4 ulp in f64. Below 0, where the result crosses zero, the errors are in ulp
+    /// of `max(|result|, 1)`.
     #[doc(alias = "gammaln")]
     lgamma, LGAMMA: float, ["Lgamma"], [5.0, 0.5] ~ [3.178, 0.5724], math::lgamma;
 
     /// The derivative of [`Value::lgamma`](crate::Value::lgamma); NaN at 0 and at negative integers.
     ///
-    /// The error is at most 0.6 ulp in f32, 3 ulp in f64. Below 0, where the result crosses zero, these are ulp of
-    /// `|π / tan(πx)|`.
+    /// The error is at most 0.6 ulp in f32, 3 ulp in f64. Below 0, where the result crosses zero, the errors are in ulp
+    /// of `|π / tan(πx)|`.
     #[doc(alias = "psi")]
     digamma, DIGAMMA: float, ["Digamma"], [1.0, 10.0] ~ [-0.5772, 2.252], math::digamma;
 

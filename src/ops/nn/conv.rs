@@ -19,10 +19,10 @@ impl<'g> Value<'g> {
     /// `x` and `c`, with strides `s` and dilations `d`. The images are padded with zeros.
     ///
     /// `[n, h, w, g*c], filter [kh, kw, c, g*m] -> [n, oh, ow, g*m]`, or `[n, g*c, h, w] -> [n, g*m, oh, ow]`; integers
-    /// (which wrap) and floats of one dtype. Group `i` of the channels meets group `i` of the filters. With
-    /// [`Padding::Same`], `oh` is `ceil(h/strides[0])`. f16 and bf16 are summed as f32 and rounded once. As TensorFlow's
-    /// `Conv2D`. With one group of floats it runs in matmul kernels, which read the windows where they lie in the images;
-    /// else it fuses into kernels.
+    /// (which wrap) and floats of one dtype. Group `i` of the channels is convolved with group `i` of the filters. With
+    /// [`Padding::Same`], `oh` is `ceil(h/strides[0])`. f16 and bf16 are summed as f32 and rounded once. As
+    /// TensorFlow's `Conv2D`. With one group of floats, the op runs in matmul kernels, which read the windows where
+    /// they lie in the images; else the op fuses into kernels.
     ///
     /// ```
     /// use shapeflow::{DataFormat, Graph, Padding, shape};
@@ -57,8 +57,8 @@ impl<'g> Value<'g> {
     /// Convolves each channel with its own filters: `out[.., c*m + k]` is channel `c` with filter `[.., c, k]`.
     ///
     /// `[n, h, w, c], filter [kh, kw, c, m] -> [n, oh, ow, c*m]`, or `[n, c, h, w] -> [n, c*m, oh, ow]`; else as
-    /// [`Value::conv_2d`]. As TensorFlow's `DepthwiseConv2dNative`. It is composed of a padding and of a reduction, which
-    /// fuse into kernels.
+    /// [`Value::conv_2d`]. As TensorFlow's `DepthwiseConv2dNative`. The op is composed of a padding and of a reduction,
+    /// which fuse into kernels.
     ///
     /// ```
     /// use shapeflow::{DataFormat, Graph, Padding, shape};
@@ -131,7 +131,7 @@ pub(crate) static DEPTHWISE: OpDef =
 /// The attributes of a convolution, for images with the channels last.
 pub(super) struct Geometry {
     format: DataFormat,
-    /// Of the spatial axes.
+    /// The strides along the spatial axes.
     strides: [i64; 2],
     dilations: [i64; 2],
     /// `padding` and `explicit_paddings`.
@@ -166,7 +166,7 @@ impl Geometry {
         })
     }
 
-    /// Whether the images of the op have the channels first.
+    /// Returns whether the images of the op have the channels first.
     pub fn channels_are_first(&self) -> bool {
         self.format == DataFormat::ChannelsFirst
     }

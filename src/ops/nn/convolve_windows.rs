@@ -20,7 +20,8 @@ pub(crate) static DEF: OpDef = OpDef::contraction("convolve_windows", lower, spe
     .tensorflow(&[TfOp::new("Conv2D").own_shape_fn()]);
 
 /// As [`DEF`] for groups of channels: `[n, h, w, g*c], [kh, kw, c, g*m] -> [n, oh, ow, g*m]`. Group `i` of the channels
-/// meets group `i` of the filters. `positions` is the number of windows along each spatial axis, or -1 for all that fit.
+/// is convolved with group `i` of the filters. `positions` is the number of windows along each spatial axis, or -1 for
+/// all that fit.
 pub(crate) static GROUPED: OpDef = OpDef::compute("convolve_grouped_windows", lower)
     .attrs(&[Attribute::ints("strides"), Attribute::ints("dilations"), Attribute::str("padding")])
     .operands(&[Operand::Data("input"), Operand::Data("filter"), Operand::Size("positions")])

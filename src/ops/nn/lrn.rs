@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attribute, Dim};
+use shapeflow_shape_fns::{Attribute, DType, Dim};
 
 use super::reduce_window;
 use super::window::{of_rank_4, padded, refuse};
@@ -16,8 +16,8 @@ impl<'g> Value<'g> {
     /// Divides every element by a power of the sum of squares of its neighbours among the channels:
     /// `x / (bias + alpha * Σ x²) ^ beta`. The sum is over the element's channel and `radius` channels on each side.
     ///
-    /// `[n, h, w, c] -> [n, h, w, c]`, floats. As TensorFlow's `LRN` (`tf.nn.local_response_normalization`). It is
-    /// composed of other ops, which fuse into kernels.
+    /// `[n, h, w, c] -> [n, h, w, c]`, floats; f16 and bf16 are computed as f32 and rounded once. As TensorFlow's `LRN`
+    /// (`tf.nn.local_response_normalization`). The op is composed of other ops, which fuse into kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -57,12 +57,14 @@ fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>
     if radius < 0 {
         return refuse(format!("depth_radius must not be negative, got {radius}"));
     }
+    let dtype = values[0].dtype();
     let x = of_rank_4(values[0], "the operand of lrn")?;
+    let x = if matches!(dtype, DType::F16 | DType::BF16) { x.cast(DType::F32)? } else { x };
     let mut paddings = vec![[Dim::known(0), Dim::known(0)]; 4];
     paddings[3] = [Dim::known(radius), Dim::known(radius)];
     let squares = padded(x.square()?, &paddings, Scalar::zero(x.dtype()))?;
     let window = squares.graph().op(&reduce_window::DEF).data(squares).attr("op", "sum");
     let window = window.attr("sizes", [1, 1, 1, 2 * radius + 1]).attr("strides", [1, 1, 1, 1]);
     let scale = window.finish()?.mul(number("alpha"))?.add(number("bias"))?;
-    Ok(vec![x.mul(scale.pow(-number("beta"))?)?])
+    Ok(vec![x.mul(scale.pow(-number("beta"))?)?.cast(dtype)?])
 }

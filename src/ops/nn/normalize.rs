@@ -10,8 +10,9 @@ use crate::ops::reduce::IntoAxes;
 impl<'g> Value<'g> {
     /// Divides by the Euclidean norm over the given axes: `x * rsqrt(max(sum(x²), epsilon))`.
     ///
-    /// `[..] -> [..]`, floats. `epsilon` bounds the squared norm from below, so that zeros stay zeros; TensorFlow's default
-    /// is 1e-12. As TensorFlow's `tf.math.l2_normalize`. It is composed of other ops, which fuse into kernels.
+    /// `[..] -> [..]`, floats. `epsilon` bounds the squared norm from below, so that zeros stay zeros; TensorFlow's
+    /// default is 1e-12. As TensorFlow's `tf.math.l2_normalize`. The op is composed of other ops, which fuse into
+    /// kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -35,8 +36,8 @@ impl<'g> Value<'g> {
     /// Scales the elements so that their Euclidean norm over the given axes is at most `limit`:
     /// `x * limit / max(norm(x), limit)`.
     ///
-    /// `[..] -> [..]`, floats. Zeros stay zeros. As TensorFlow's `tf.clip_by_norm`. It is composed of other ops, which fuse
-    /// into kernels.
+    /// `[..] -> [..]`, floats. Zeros stay zeros. As TensorFlow's `tf.clip_by_norm`. The op is composed of other ops,
+    /// which fuse into kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -61,7 +62,7 @@ impl<'g> Value<'g> {
 /// values and the norm before scaling. A norm that is not finite makes every element NaN.
 ///
 /// `[..], [..], … -> [..], [..], …` and `[]`, floats of one dtype; the shapes may differ. As TensorFlow's
-/// `tf.clip_by_global_norm`. It is composed of other ops, which fuse into kernels.
+/// `tf.clip_by_global_norm`. The op is composed of other ops, which fuse into kernels.
 ///
 /// ```
 /// use shapeflow::{Graph, Tensor, clip_by_global_norm};
@@ -112,7 +113,7 @@ mod tests {
         check_tensor(&whole, &tensor(&[2, 2], &[3.0, 4.0, 0.0, 0.0]), "clip_by_norm");
     }
 
-    /// The results are those of TensorFlow.
+    /// The expected results come from TensorFlow.
     #[test]
     fn values_are_scaled_to_one_norm() {
         let g = Graph::new();

@@ -18,7 +18,7 @@ impl<'g> Value<'g> {
     ///
     /// `[n, h, w, c] -> [n, oh, ow, c]`, or `[n, c, h, w] -> [n, c, oh, ow]`; integers and floats. With
     /// [`Padding::Same`], `oh` is `ceil(h/strides[0])`; else it is the number of windows that fit. Padding is never the
-    /// maximum. The maximum is NaN if an element is NaN. As TensorFlow's `MaxPool`, which may ignore a NaN. It is
+    /// maximum. The maximum is NaN if an element is NaN. As TensorFlow's `MaxPool`, which may ignore a NaN. The op is
     /// composed of a padding and of a reduction, which fuse into kernels.
     ///
     /// ```
@@ -50,7 +50,7 @@ impl<'g> Value<'g> {
     /// the padding.
     ///
     /// `[n, h, w, c] -> [n, oh, ow, c]`, or `[n, c, h, w] -> [n, c, oh, ow]`; floats. f16 and bf16 are summed as f32
-    /// and rounded once. As TensorFlow's `AvgPool`. It is composed of a padding and of a reduction, which fuse into
+    /// and rounded once. As TensorFlow's `AvgPool`. The op is composed of a padding and of a reduction, which fuse into
     /// kernels.
     ///
     /// ```

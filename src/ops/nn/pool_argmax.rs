@@ -20,10 +20,10 @@ impl<'g> Value<'g> {
     /// Returns the maximum of every window, as [`Value::max_pool`] does, and its position: the number of the element in
     /// its image, in row-major order.
     ///
-    /// `[n, h, w, c] -> [n, oh, ow, c], i64[n, oh, ow, c]`, or `[n, c, h, w] -> [n, c, oh, ow], i64[n, c, oh, ow]`; integers
-    /// and floats. Of equal elements, the one with the lower position counts; NaN counts as the largest. As TensorFlow's
-    /// `MaxPoolWithArgmax`, which may ignore a NaN. It is composed of an op that finds the positions, which runs on the
-    /// host, and of a gather, which fuses into kernels.
+    /// `[n, h, w, c] -> [n, oh, ow, c], i64[n, oh, ow, c]`, or `[n, c, h, w] -> [n, c, oh, ow], i64[n, c, oh, ow]`;
+    /// integers and floats. Of equal elements, the one with the lower position counts; NaN counts as the largest. As
+    /// TensorFlow's `MaxPoolWithArgmax`, which may ignore a NaN. The op is composed of an op that finds the positions,
+    /// which runs on the host, and of a gather, which fuses into kernels.
     ///
     /// ```
     /// use shapeflow::{DataFormat, Graph, Padding, Tensor};
@@ -72,8 +72,8 @@ pub(crate) static DEF: OpDef = OpDef::composite("max_pool_with_argmax", build)
     })
     .tensorflow(&[TfOp::new("MaxPoolWithArgmax")]);
 
-/// A part of pools: the positions of the maxima. Attribute `include_batch_in_index` counts the elements of all images
-/// before. A window without elements has the position -1.
+/// A part of pools: the positions of the maxima. With attribute `include_batch_in_index`, a position also counts the
+/// elements of all earlier images. A window without elements has the position -1.
 pub(super) static POSITIONS: OpDef = OpDef::host("max_pool_positions", run)
     .attrs(&[
         Attribute::ints("ksize"),
@@ -147,7 +147,7 @@ fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>
 struct Axis {
     /// The number of windows.
     count: usize,
-    /// The first and the last position of each window, plus 1, within the axis.
+    /// For each window: its first position within the axis, and its last position plus 1.
     ranges: Vec<[usize; 2]>,
 }
 

@@ -17,13 +17,13 @@ use crate::ops::nn::DataFormat;
 use crate::ops::reduce::Axes;
 
 impl<'g> Value<'g> {
-    /// The gradient of [`Value::max_pool`]. `self` is the gradient of the loss with respect to the result, and `input` is
-    /// the operand of `max_pool`. Each maximum passes the gradient of its windows on; other elements have the gradient 0.
+    /// The gradient of [`Value::max_pool`]. `self` is the gradient of the loss with respect to the result, and `input`
+    /// is the operand of `max_pool`. Each maximum gets the sum of the gradients of its windows; other elements get 0.
     ///
-    /// `[n, oh, ow, c], input [n, h, w, c] -> [n, h, w, c]`, or with the channels first; integers (which wrap) and floats of
-    /// one dtype. Of equal elements of a window, the first one in row-major order is the maximum; NaN counts as the largest.
-    /// f16 and bf16 are added as f32 and rounded once. As TensorFlow's `MaxPoolGrad`, which may ignore a NaN. It is composed
-    /// of an op that finds the maxima and a sum, which run on the host.
+    /// `[n, oh, ow, c], input [n, h, w, c] -> [n, h, w, c]`, or with the channels first; integers (which wrap) and
+    /// floats of one dtype. Of equal elements of a window, the first one in row-major order is the maximum; NaN counts
+    /// as the largest. f16 and bf16 are added as f32 and rounded once. As TensorFlow's `MaxPoolGrad`, which may ignore
+    /// a NaN. The op is composed of an op that finds the maxima and a sum, which run on the host.
     ///
     /// ```
     /// use shapeflow::{DataFormat, Graph, Padding, Tensor};
@@ -59,8 +59,8 @@ impl<'g> Value<'g> {
     /// The gradient of [`Value::avg_pool`]. `self` is the gradient of the loss with respect to the result, and `input_sizes`
     /// is the shape of the operand of `avg_pool`. Each element of a window gets an equal share of the window's gradient.
     ///
-    /// `[n, oh, ow, c] -> input_sizes`, or with the channels first; floats. f16 and bf16 are added as f32 and rounded once.
-    /// As TensorFlow's `AvgPoolGrad`. It is composed of paddings and reductions, which fuse into kernels.
+    /// `[n, oh, ow, c] -> input_sizes`, or with the channels first; floats. f16 and bf16 are added as f32 and rounded
+    /// once. As TensorFlow's `AvgPoolGrad`. The op is composed of paddings and reductions, which fuse into kernels.
     ///
     /// ```
     /// use shapeflow::{DataFormat, Graph, Padding, Tensor};

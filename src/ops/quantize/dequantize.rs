@@ -16,8 +16,9 @@ use crate::op::{OpDef, Operand, TfOp};
 use crate::shape_fns;
 
 impl<'g> Value<'g> {
-    /// Returns the numbers that the integers of a quantized type stand for, in the range from `min` to `max`. It is the
-    /// inverse of [`Value::quantize`] up to rounding. It ignores the rounding and the minimum range of `options`.
+    /// Returns the numbers that the integers of a quantized type stand for, in the range from `min` to `max`. The op is
+    /// the inverse of [`Value::quantize`] up to rounding. The op ignores the rounding and the minimum range of
+    /// `options`.
     ///
     /// `q[..], f32[], f32[] -> f32[..]`; with `axis`, the ends of the ranges are vectors with one element per slice along
     /// that axis. As TensorFlow's `Dequantize`. Fuses into kernels.

@@ -54,8 +54,8 @@ impl<'g> Value<'g> {
         call.attr("num_bits", quantization.bits).attr("narrow_range", quantization.narrow_range).finish()
     }
 
-    /// Does the same as [`Value::fake_quant`] for a range of values: two scalars. If both are 0, the result is 0. As
-    /// TensorFlow's `FakeQuantWithMinMaxVars`.
+    /// Does the same as [`Value::fake_quant`] for a range whose ends are scalar values. If both ends are 0, the result
+    /// is 0. As TensorFlow's `FakeQuantWithMinMaxVars`.
     ///
     /// ```
     /// use shapeflow::{Graph, Quantization, Tensor};

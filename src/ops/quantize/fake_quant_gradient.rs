@@ -17,9 +17,9 @@ use crate::ops::widen::widen;
 use crate::shape_fns;
 
 impl<'g> Value<'g> {
-    /// The gradient of [`Value::fake_quant`]: `self` where `input` lies in the range, ends included, and 0 elsewhere. `self`
-    /// is the gradient of the loss with respect to the result, and `input` is the operand of `fake_quant`. The range is the
-    /// one that `fake_quant` has moved.
+    /// The gradient of [`Value::fake_quant`]: `self` where `input` lies in the range, ends included, and 0 elsewhere.
+    /// `self` is the gradient of the loss with respect to the result, and `input` is the operand of `fake_quant`. The
+    /// range is the moved range that `fake_quant` uses.
     ///
     /// `[..], [..] -> [..]`, floats of one dtype. As TensorFlow's `FakeQuantWithMinMaxArgsGradient`. Fuses into kernels.
     ///
@@ -52,9 +52,10 @@ impl<'g> Value<'g> {
         call.attr("narrow_range", quantization.narrow_range).finish_at(location)
     }
 
-    /// The gradients of [`Value::fake_quant_vars`] with respect to its operand, `min` and `max`. The operand gets `self`
-    /// where `input` lies in the range, ends included, and 0 elsewhere. `min` gets the sum of `self` over the elements below
-    /// the range, and `max` the sum over the elements above the range. If both ends are 0, all of `self` is the operand's.
+    /// The gradients of [`Value::fake_quant_vars`] with respect to its operand, `min` and `max`. The operand gets
+    /// `self` where `input` lies in the range, ends included, and 0 elsewhere. `min` gets the sum of `self` over the
+    /// elements below the range, and `max` the sum over the elements above the range. If both ends are 0, the operand
+    /// gets all of `self`.
     ///
     /// `[..], [..], [], [] -> [..], [], []`, floats of one dtype. f16 and bf16 are added as f32 and rounded once. As
     /// TensorFlow's `FakeQuantWithMinMaxVarsGradient`. Fuses into kernels.

@@ -34,7 +34,7 @@ pub struct QuantizeOptions {
     pub mode: QuantizeMode,
     /// Rounds ties to even. Otherwise ties round away from zero. Only [`QuantizeMode::Scaled`] rounds to even.
     pub round_half_to_even: bool,
-    /// Leaves out the lowest integer. Only [`QuantizeMode::Scaled`] uses it.
+    /// Leaves out the lowest integer. Only [`QuantizeMode::Scaled`] uses this option.
     pub narrow_range: bool,
     /// The axis whose slices have ranges of their own: minimum and maximum are vectors. `None` for one range.
     pub axis: Option<usize>,

@@ -20,7 +20,7 @@ impl<'g> Value<'g> {
     /// one whose multiples reach all elements. Ties round to even.
     ///
     /// `[..] -> [..]`, floats. f16 and bf16 are computed as f32 and rounded once. As TensorFlow's
-    /// `QuantizeAndDequantizeV2`. It is composed of reductions and of an elementwise op, which fuse into kernels.
+    /// `QuantizeAndDequantizeV2`. The op is composed of reductions and of an elementwise op, which fuse into kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, Quantization, Tensor};
@@ -108,8 +108,8 @@ pub(crate) static WITH_BITS: OpDef = OpDef::composite("quantize_and_dequantize_b
     .dtype_rule(snap::dtypes)
     .tensorflow(&[TfOp::new("QuantizeAndDequantizeV3")]);
 
-/// An op for import only: the gradient of `quantize_and_dequantize` for a given range. It is the incoming gradient
-/// where the input is in the range, and 0 elsewhere. The ends of the range have the gradient 0.
+/// An op for import only: the gradient of `quantize_and_dequantize` for a given range. The result is the incoming
+/// gradient where the input is in the range, and 0 elsewhere. The ends of the range have the gradient 0.
 pub(crate) static GRAD: OpDef = OpDef::compute("quantize_and_dequantize_grad", |cx, output, index| {
     let zero = Expr::zero(cx.output_dtype(output));
     if output > 0 {

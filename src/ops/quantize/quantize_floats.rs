@@ -20,12 +20,13 @@ use crate::shape_fns;
 
 impl<'g> Value<'g> {
     /// Maps the elements to integers of the quantized type `dtype`, which stand for evenly spaced numbers from `min` to
-    /// `max`. Returns the integers and the ends of the range that they stand for. Elements outside the range become its
-    /// ends.
+    /// `max`. Returns the integers and the ends of the range that they stand for. An element outside the range becomes
+    /// the nearest end of the range.
     ///
     /// `f32[..], f32[], f32[] -> dtype[..], f32[], f32[]`; with `axis`, the ends of the ranges are vectors with one
     /// element per slice along that axis. The range is widened to contain 0. As TensorFlow's `QuantizeV2`; elements
-    /// above the greatest i32 become the greatest, where TensorFlow's result depends on the processor. Fuses into kernels.
+    /// above the greatest i32 become the greatest i32, where TensorFlow's result depends on the processor. Fuses into
+    /// kernels.
     ///
     /// ```
     /// use shapeflow::{DType, Graph, QuantizeOptions};

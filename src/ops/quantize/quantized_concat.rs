@@ -1,4 +1,4 @@
-//! `quantized_concat` and `quantized_reshape`: data movement of quantized tensors, whose ranges move along.
+//! `quantized_concat` and `quantized_reshape`: data movement of quantized tensors with their ranges.
 
 use shapeflow_shape_fns::{Attrs, DType};
 
@@ -12,12 +12,13 @@ use crate::op::{CompositeCx, OpDef, Operand, TfOp};
 use crate::ops::array::{concat, stack, unstack::exactly};
 use crate::ops::reduce::Axes;
 
-/// Joins quantized values along `axis`. Each value comes with its range: `[value, min, max]`. Returns the joined integers
-/// and their range, which contains all ranges. The values are mapped to it as by [`Value::requantize`].
+/// Joins quantized values along `axis`. Each value comes with its range: `[value, min, max]`. Returns the joined
+/// integers and their range, which contains all ranges. The values are mapped to this range as by
+/// [`Value::requantize`].
 ///
-/// `q[a, ..], q[b, ..] -> q[a+b, ..], f32[], f32[]` for axis 0; the ends of ranges are f32 scalars. The range of a signed
-/// type is symmetric, and the range of an unsigned type contains 0. As TensorFlow's `QuantizedConcat`. It is composed of
-/// ops that fuse into kernels.
+/// `q[a, ..], q[b, ..] -> q[a+b, ..], f32[], f32[]` for axis 0; the ends of ranges are f32 scalars. The range of a
+/// signed type is symmetric, and the range of an unsigned type contains 0. As TensorFlow's `QuantizedConcat`. The op is
+/// composed of ops that fuse into kernels.
 ///
 /// ```
 /// use shapeflow::{DType, Graph, QuantizeOptions, quantized_concat};
@@ -33,8 +34,8 @@ use crate::ops::reduce::Axes;
 /// ```
 ///
 /// # Errors
-/// There are no values, their types differ or are not quantized, an end of a range is no f32 scalar, or the shapes do not
-/// join (see [`concat`](fn@concat)).
+/// There are no values, their types differ or are not quantized, an end of a range is not an f32 scalar, or the shapes
+/// do not join (see [`concat`](fn@concat)).
 #[track_caller]
 pub fn quantized_concat<'g>(values: &[[Value<'g>; 3]], axis: i64) -> Result<[Value<'g>; 3]> {
     let Some([first, ..]) = values.first() else {
@@ -52,7 +53,7 @@ pub fn quantized_concat<'g>(values: &[[Value<'g>; 3]], axis: i64) -> Result<[Val
 impl<'g> Value<'g> {
     /// Reshapes a quantized tensor and passes its range on, see [`Value::reshape`].
     ///
-    /// `q[..], f32[], f32[] -> q[shape], f32[], f32[]`. As TensorFlow's `QuantizedReshape`. It moves nothing.
+    /// `q[..], f32[], f32[] -> q[shape], f32[], f32[]`. As TensorFlow's `QuantizedReshape`. The op moves nothing.
     ///
     /// ```
     /// use shapeflow::{DType, Graph, QuantizeOptions};
@@ -66,7 +67,7 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// As [`Value::reshape`]; or the element type is not quantized, or an end of the range is no f32 scalar.
+    /// As [`Value::reshape`]; or the element type is not quantized, or an end of the range is not an f32 scalar.
     #[track_caller]
     pub fn quantized_reshape(
         self,

@@ -36,7 +36,7 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// The element type or `dtype` is not quantized, or an end of a range is no f32 scalar. The run fails unless
+    /// The element type or `dtype` is not quantized, or an end of a range is not an f32 scalar. The run fails unless
     /// `new_min <= 0` and `new_min <= new_max`.
     #[track_caller]
     pub fn requantize(
@@ -70,17 +70,17 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// The element type is not quantized, or an end of the range is no f32 scalar.
+    /// The element type is not quantized, or an end of the range is not an f32 scalar.
     #[track_caller]
     pub fn requantization_range(self, [min, max]: [Value<'g>; 2]) -> Result<[Value<'g>; 2]> {
         exactly(self.graph().op(&RANGE).data(self).data(min).data(max).finish_all()?)
     }
 
-    /// Maps integers to the quantized type `dtype` and to the range that they use. It is [`Value::requantize`] for the
-    /// range that [`Value::requantization_range`] gives.
+    /// Maps integers to the quantized type `dtype` and to the range that the integers use: the same as
+    /// [`Value::requantize`] for the range that [`Value::requantization_range`] gives.
     ///
-    /// `q[..], f32[], f32[] -> dtype[..], f32[], f32[]`. As TensorFlow's `QuantizeDownAndShrinkRange`. It is composed of
-    /// these ops, which fuse into kernels.
+    /// `q[..], f32[], f32[] -> dtype[..], f32[], f32[]`. As TensorFlow's `QuantizeDownAndShrinkRange`. The op is
+    /// composed of these ops, which fuse into kernels.
     ///
     /// ```
     /// use shapeflow::{DType, Graph};

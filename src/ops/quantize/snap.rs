@@ -55,7 +55,7 @@ fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
         (false, is_narrow) => Expr::constant(i64::from(is_narrow)),
     };
     let low = least.cast(x.dtype());
-    // The step is the larger of those that the two ends of the range need. 0 stays 0.
+    // Each end of the range needs a step. The larger step serves both ends. 0 stays 0.
     let zero = x.like(0.0);
     let largest = Expr::constant(match x.dtype() {
         DType::F64 => Scalar::F64(f64::MAX),

@@ -39,7 +39,7 @@ impl<'g> RaggedValue<'g> {
             return Err(refuse(self.graph(), ErrorKind::DType, message)
                 .with_help("use with_row_splits_dtype to convert one of them"));
         }
-        let other = same_count(self, other.into())?;
+        let other = same_count(self, other.into(), "the other value")?;
         let right = take(other, self.value_rowids()?)?.ragged()?;
         let left = take(self.values(), right.value_rowids()?)?.split_by(right.partition());
         Ok([left, right].map(|pairs| self.with_values_unchecked(AnyValue::Ragged(pairs))))

@@ -163,7 +163,7 @@ fn gather<'g>(x: AnyValue<'g>, indices: AnyValue<'g>, axis: usize, batch: usize)
         (0, 1) => gather(rows.into(), indices.repeated(rows.nrows())?, 1, 1),
         (0, _) => Ok(rows.with_values_unchecked(gather(rows.values(), indices, axis - 1, 0)?).into()),
         (1, 1) => {
-            let indices = same_count(rows, indices)?;
+            let indices = same_count(rows, indices, "indices")?;
             let flat = indices.flat_values();
             let ids = match indices {
                 AnyValue::Dense(_) => x.graph().range(0i64, rows.nrows(), 1i64)?,
@@ -179,7 +179,7 @@ fn gather<'g>(x: AnyValue<'g>, indices: AnyValue<'g>, axis: usize, batch: usize)
         }
         (1, _) => {
             // Every value of a row has the indices of the row.
-            let repeated = take(same_count(rows, indices)?, rows.value_rowids()?)?;
+            let repeated = take(same_count(rows, indices, "indices")?, rows.value_rowids()?)?;
             Ok(rows.with_values_unchecked(gather(rows.values(), repeated, axis - 1, 1)?).into())
         }
         _ => {
@@ -198,21 +198,26 @@ fn gather<'g>(x: AnyValue<'g>, indices: AnyValue<'g>, axis: usize, batch: usize)
     }
 }
 
-/// Returns the indices. The run fails unless they have one entry along axis 0 for each row.
-pub(super) fn same_count<'g>(rows: RaggedValue<'g>, indices: AnyValue<'g>) -> Result<AnyValue<'g>> {
-    let (graph, count, got) = (rows.graph(), rows.nrows(), indices.count()?);
+/// Returns an operand, which errors call `what`. The run fails unless the operand has one entry along axis 0 for each row.
+pub(super) fn same_count<'g>(
+    rows: RaggedValue<'g>,
+    operand: AnyValue<'g>,
+    what: &str,
+) -> Result<AnyValue<'g>> {
+    let (graph, count, got) = (rows.graph(), rows.nrows(), operand.count()?);
+    let message = format!("{what} must have as many rows as the values");
     let flat = match graph.same_dim(&count, &got) {
-        Some(true) => return Ok(indices),
+        Some(true) => return Ok(operand),
         Some(false) => {
-            let message = format!("indices must have as many rows as the values, got {got} for {count}");
+            let message = format!("{message}, got {got} for {count}");
             return Err(refuse(graph, ErrorKind::Shape, message));
         }
         None => {
             let same = dim_value(graph, count)?.equal(dim_value(graph, got)?)?;
-            indices.flat_values().checked(same, "indices must have as many rows as the values")?
+            operand.flat_values().checked(same, &message)?
         }
     };
-    Ok(AnyValue::of(flat, &indices.partitions()))
+    Ok(AnyValue::of(flat, &operand.partitions()))
 }
 
 impl<'g> AnyValue<'g> {

@@ -1,14 +1,13 @@
-//! Products of ragged matrices: padded, multiplied by the dense kernels, and cut.
+//! Products of ragged matrices: one host op multiplies the matrices of all rows in place.
 
-use shapeflow_shape_fns::{Attr, DType, Dim, TensorShape};
+use shapeflow_shape_fns::{DType, Dim, TensorShape};
 
 use super::gather_along::same_count;
-use super::partition::{dim_param, dim_value, number, refuse, splits_of_lengths, uniform_partition};
-use super::range::range_parts;
-use super::to_tensor;
+use super::partition::{dim_param, dim_value, number, refuse, splits_of_lengths, uniform_rows};
+use super::row_matmul;
 use crate::error::{ErrorKind, Result};
-use crate::graph::{AnyValue, Param, RaggedValue, RowPartitionValue, Value};
-use crate::ops::{SliceItem, concat};
+use crate::graph::{AnyValue, Graph, Param, RaggedValue, RowPartitionValue, Value};
+use crate::ops::SliceItem;
 
 impl<'g> RaggedValue<'g> {
     /// Multiplies matrices: `out[b, i, j] = Σ_k self[b, i, k] · other[b, k, j]`. The sizes of the matrices may differ from row to
@@ -16,8 +15,8 @@ impl<'g> RaggedValue<'g> {
     ///
     /// `[.., (r), k], [k, m] -> [.., (r), m]`, and of rank 3: `[n, (r), k], [n, k, m] -> [n, (r), m]`,
     /// `[n, (r), (k)], [n, (k), m] -> [n, (r), m]`. Integers, floats and complex numbers of one dtype. As TensorFlow's `tf.matmul`,
-    /// which runs row by row. It is composed of padded matrices, their [`Value::matmul`], and a gather of the elements that are no
-    /// padding; the padding is zero and changes no sum.
+    /// which runs row by row. Runs on the host, which multiplies the matrices in place and pads none. One dense matrix multiplies
+    /// the flat values, as [`Value::matmul`] does.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor, ragged};
@@ -69,7 +68,7 @@ impl<'g> RaggedValue<'g> {
             return Ok(product.into());
         }
         let dtype = self.row_splits().dtype();
-        let other = same_count(self, other)?;
+        let other = same_count(self, other, "the right matrices")?;
         let (a, b) =
             (Matrices::of(self.into(), transpose_a, dtype)?, Matrices::of(other, transpose_b, dtype)?);
         a.multiply(b, dtype)
@@ -86,13 +85,11 @@ enum Extent<'g> {
 }
 
 impl<'g> Extent<'g> {
-    /// Returns the size of each matrix, `[n]`.
-    fn sizes(&self, count: &Dim, like: Value<'g>, dtype: DType) -> Result<Value<'g>> {
+    /// Returns the size of each of `count` matrices, `i64[count]`.
+    fn sizes(&self, count: &Dim, graph: &'g Graph) -> Result<Value<'g>> {
         match self {
-            Extent::Ragged(sizes) => Ok(*sizes),
-            Extent::Uniform(size) => {
-                dim_value(like.graph(), size.clone())?.cast(dtype)?.broadcast_to([count.clone()])
-            }
+            Extent::Ragged(sizes) => sizes.cast(DType::I64),
+            Extent::Uniform(size) => dim_value(graph, size.clone())?.broadcast_to([count.clone()]),
         }
     }
 }
@@ -159,122 +156,84 @@ impl<'g> Matrices<'g> {
         self.axes[if self.is_transposed { 1 - axis } else { axis }].clone()
     }
 
-    /// Returns the matrices padded with zeros. `inner` is the padded size along the axis of columns (1) or rows (0), if another
-    /// operand determines it.
-    fn padded(&self, inner: Option<(usize, Value<'g>)>) -> Result<Value<'g>> {
-        let ragged = match self.value {
-            AnyValue::Dense(dense) => return Ok(dense),
-            AnyValue::Ragged(ragged) => ragged,
-        };
-        let graph = ragged.graph();
-        let natural = graph.constant([-1i64])?;
-        let mut sizes = [natural; 3];
-        for (axis, extent) in self.axes.iter().enumerate().take(ragged.ragged_rank()) {
-            if let Extent::Uniform(size) = extent {
-                // A value without rows has no row of this size.
-                sizes[axis + 1] = dim_value(graph, size.clone())?.reshape([1i64])?;
-            }
-        }
-        if let Some((axis, size)) = inner {
-            let stored = if self.is_transposed { 1 - axis } else { axis };
-            sizes[stored + 1] = size.cast(DType::I64)?.reshape([1i64])?;
-        }
-        let zero = graph.constant(crate::tensor::Tensor::zeros(ragged.dtype(), &[])?)?;
-        let splits = ragged.nested_row_splits();
-        let types = vec![std::sync::Arc::from("ROW_SPLITS"); splits.len()];
-        let call = graph.op(&to_tensor::DEF).data(concat(&sizes, 0)?).data(ragged.flat_values()).data(zero);
-        let call = call.data_all(&splits).attr("row_partition_types", Attr::Strs(types.into()));
-        let padded = call.finish()?;
+    /// Returns the elements of all matrices, which follow one another.
+    fn elements(&self) -> Result<Value<'g>> {
+        let flat = self.value.flat_values().reshape([-1i64])?;
         match self.rows_agree {
-            Some(agree) => padded.checked(agree, "the rows of a matrix must have one length"),
-            None => Ok(padded),
+            Some(agree) => flat.checked(agree, "the rows of a matrix must have one length"),
+            None => Ok(flat),
         }
     }
 
     fn multiply(self, other: Matrices<'g>, dtype: DType) -> Result<AnyValue<'g>> {
-        let (ours, theirs) = (self.axis(1), other.axis(0));
-        let size = |padded: Value<'g>, transposed: bool, axis: usize| -> Result<Value<'g>> {
-            let stored = if transposed { 1 - axis } else { axis };
-            dim_value(padded.graph(), padded.dim(stored as i64 + 1)?)
+        let graph = self.value.graph();
+        let (inner, other_inner) = (self.axis(1), other.axis(0));
+        if let (Extent::Uniform(ours), Extent::Uniform(theirs)) = (&inner, &other_inner)
+            && graph.same_dim(ours, theirs) == Some(false)
+        {
+            let message = format!("the inner sizes of a product must agree, got {ours} and {theirs}");
+            return Err(refuse(graph, ErrorKind::Shape, message));
+        }
+        let (rows, columns) = (self.axis(0), other.axis(1));
+        let mut sizes = Vec::with_capacity(4);
+        for extent in [&rows, &inner, &other_inner, &columns] {
+            sizes.push(extent.sizes(&self.count, graph)?);
+        }
+        let (a, b) = (self.elements()?, other.elements()?);
+        let product = |a: Value<'g>, b: Value<'g>| {
+            let call = graph.op(&row_matmul::DEF).data(a).data(b).data_all(&sizes);
+            let call = call.attr("transpose_a", self.is_transposed);
+            call.attr("transpose_b", other.is_transposed).finish()
         };
-        // An operand whose inner axis is ragged is padded to the inner size of the other one.
-        let (a, b) = match (&ours, &theirs) {
-            (Extent::Ragged(_), _) => {
-                let b = other.padded(None)?;
-                (self.padded(Some((1, size(b, other.is_transposed, 0)?)))?, b)
-            }
-            (_, Extent::Ragged(_)) => {
-                let a = self.padded(None)?;
-                (a, other.padded(Some((0, size(a, self.is_transposed, 1)?)))?)
-            }
-            _ => (self.padded(None)?, other.padded(None)?),
+        let elements = if a.dtype().is_complex() && a.dtype() == b.dtype() {
+            let ([a_real, b_real], [a_imag, b_imag]) = ([a.real()?, b.real()?], [a.imag()?, b.imag()?]);
+            let real = product(a_real, b_real)?.sub(product(a_imag, b_imag)?)?;
+            real.complex(product(a_real, b_imag)?.add(product(a_imag, b_real)?)?)?
+        } else {
+            product(a, b)?
         };
-        let a = match (&ours, &theirs) {
-            (Extent::Uniform(_), Extent::Uniform(_)) => a,
-            _ => {
-                let inner = [ours.sizes(&self.count, a, dtype)?, theirs.sizes(&self.count, a, dtype)?];
-                // A matrix without rows or columns has no inner size.
-                let zero = number(a.graph(), dtype, 0)?;
-                let [rows, columns] =
-                    [self.axis(0).sizes(&self.count, a, dtype)?, other.axis(1).sizes(&self.count, a, dtype)?];
-                let is_empty = rows.minimum(columns)?.equal(zero)?;
-                let agree = inner[0].equal(inner[1])?.logical_or(is_empty)?.reduce_all(0)?;
-                a.checked(agree, "the inner sizes of a product must agree in every row")?
-            }
-        };
-        let product = a.matmul_transposed(b, self.is_transposed, other.is_transposed)?;
-        cut(product, self.axis(0), other.axis(1), &self, dtype)
+        split(elements, rows, columns, &self, dtype)
     }
 }
 
-/// Removes the padding of matrices.
-fn cut<'g>(
-    padded: Value<'g>,
+/// Splits the elements of products into matrices.
+fn split<'g>(
+    elements: Value<'g>,
     rows: Extent<'g>,
     columns: Extent<'g>,
     of: &Matrices<'g>,
     dtype: DType,
 ) -> Result<AnyValue<'g>> {
-    let graph = padded.graph();
-    let (height, width) = (padded.dim(1)?, padded.dim(2)?);
-    let (partition, ids) = match (&rows, &columns) {
-        (Extent::Uniform(_), Extent::Uniform(_)) => return Ok(padded.into()),
-        _ if !of.is_transposed => {
-            let of = of.value.ragged()?;
-            (of.partition(), of.value_rowids()?)
+    let graph = elements.graph();
+    if let (Extent::Uniform(rows), Extent::Uniform(columns)) = (&rows, &columns) {
+        let shape = TensorShape::new([of.count.clone(), rows.clone(), columns.clone()]);
+        return elements.reshape(shape).map(AnyValue::Dense);
+    }
+    let partition = match (of.value, of.is_transposed, &rows) {
+        (AnyValue::Ragged(value), false, _) => value.partition(),
+        (_, _, Extent::Ragged(lengths)) => {
+            let splits = splits_of_lengths(*lengths)?;
+            RowPartitionValue::new("splits", splits, splits, None)?
         }
-        _ => {
-            let partition = match &rows {
-                Extent::Ragged(lengths) => {
-                    let splits = splits_of_lengths(*lengths)?;
-                    RowPartitionValue::new("splits", splits, splits, None)?
-                }
-                Extent::Uniform(length) => {
-                    let numbers = graph.range(0i64, of.count.clone() * length.clone(), 1i64)?;
-                    let rows = uniform_partition(numbers.into(), of.count.clone(), length.clone())?;
-                    AnyValue::Dense(numbers).split_by(rows).with_row_splits_dtype(dtype)?.partition()
-                }
-            };
-            let splits = partition.row_splits();
-            let count = Param::Value(splits.slice_with(&[SliceItem::at(-1)])?);
-            (partition, splits.row_splits_to_segment_ids(count)?)
+        (_, _, Extent::Uniform(length)) => uniform_rows(graph, dtype, of.count.clone(), length.clone())?,
+    };
+    let count = match (of.value, of.is_transposed, &rows) {
+        (AnyValue::Ragged(value), false, _) => value.values().count()?,
+        (_, _, Extent::Uniform(length)) => of.count.clone() * length.clone(),
+        (_, _, Extent::Ragged(_)) => {
+            let last = Param::Value(partition.row_splits().slice_with(&[SliceItem::at(-1)])?);
+            partition.row_splits().row_splits_to_segment_ids(last)?.dim(0)?
         }
     };
-    // Positions in padded matrices may exceed i32.
-    let wide = |value: Value<'g>| value.cast(DType::I64);
-    let starts = wide(partition.row_splits())?.gather(ids, 0)?;
-    let inside = (graph.range(0i64, ids.dim(0)?, 1i64)? - starts).ok()?;
-    let places = (wide(ids)? * dim_value(graph, height.clone())? + inside).ok()?;
-    let Extent::Ragged(lengths) = columns else {
-        let flat = padded.reshape(TensorShape::new([of.count.clone() * height, width]))?;
-        return Ok(AnyValue::Dense(flat.gather(places, 0)?).split_by(partition).into());
-    };
-    let starts = (places * dim_value(graph, width.clone())?).ok()?;
-    let limits = (starts + wide(lengths)?.gather(ids, 0)?).ok()?;
-    let (splits, positions) = range_parts(starts, limits, number(graph, DType::I64, 1)?)?;
-    let splits = splits.cast(dtype)?;
-    let inner = RowPartitionValue::new("splits", splits, splits, None)?;
-    let flat = padded.reshape(TensorShape::new([of.count.clone() * height * width]))?;
-    let product = AnyValue::Dense(flat.gather(positions, 0)?).split_by(inner);
-    Ok(AnyValue::Ragged(product).split_by(partition).into())
+    match columns {
+        Extent::Uniform(columns) => {
+            let flat = elements.reshape(TensorShape::new([count, columns]))?;
+            Ok(AnyValue::Dense(flat).split_by(partition).into())
+        }
+        Extent::Ragged(lengths) => {
+            let ids = partition.row_splits().row_splits_to_segment_ids(dim_param(count))?;
+            let product = RaggedValue::from_row_lengths(elements, lengths.gather(ids, 0)?)?;
+            Ok(AnyValue::Ragged(product).split_by(partition).into())
+        }
+    }
 }

@@ -32,6 +32,8 @@ mod refused;
 mod reshape;
 mod row;
 mod row_functions;
+mod row_matmul;
+mod segment;
 mod select;
 mod slice_tensor;
 mod slice_value;

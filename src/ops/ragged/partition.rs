@@ -89,7 +89,14 @@ fn partition_of<'g>(
     values.check_splits_dtype(splits.dtype())?;
     let call = splits.graph().op(&CHECKED).data(splits).size("nvals", dim_param(values.count()?));
     let splits = call.attr("validate", source.is_checked).finish()?;
+    let splits = if source.is_checked { splits } else { within(splits, values.count()?)? };
     RowPartitionValue::new(encoding, source.data, splits, None)
+}
+
+/// Moves splits that nothing has scanned into the values, so that no row is longer than all values together. Right splits stay.
+fn within<'g>(splits: Value<'g>, nvals: Dim) -> Result<Value<'g>> {
+    let (graph, dtype) = (splits.graph(), splits.dtype());
+    splits.maximum(number(graph, dtype, 0)?)?.minimum(dim_value(graph, nvals)?.cast(dtype)?)
 }
 
 impl<'g> RaggedValue<'g> {
@@ -152,7 +159,9 @@ impl<'g> RaggedValue<'g> {
         let (values, lengths) = (values.into(), lengths.into());
         let _call = values.graph().open_call();
         let partition = partition_of(values, "row_lengths", lengths, splits_of_lengths(lengths.data)?)?;
-        partition.keep(|encodings| &mut encodings.lengths, lengths.data)?;
+        if lengths.is_checked {
+            partition.keep(|encodings| &mut encodings.lengths, lengths.data)?;
+        }
         Ok(values.split_by(partition))
     }
 

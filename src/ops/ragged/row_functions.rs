@@ -127,8 +127,8 @@ impl<'g> RaggedValue<'g> {
     }
 }
 
-/// Returns the elements less the maximum of their line, the exponentials of the differences, and the sum of these exponentials in
-/// the line of each element.
+/// Subtracts the maximum of each line from the elements of the line. Returns the differences, the exponentials of the
+/// differences, and, for each element, the sum of the exponentials in its line.
 fn shifted_exps<'g>(flat: Value<'g>, lines: &Lines<'g>) -> Result<(Value<'g>, Value<'g>, Value<'g>)> {
     let most = lines.reduce(flat, "max")?.gather(lines.ids, 0)?;
     let shifted = (flat - most).ok()?;

@@ -9,12 +9,12 @@ use crate::ops::host_params::param_sizes;
 use crate::ops::integers::{int_tensor, ints};
 use crate::ops::row_major::RowMajor;
 use crate::ragged::{
-    count_rowids, first_bad_split, no_split, rowids_of_splits, rows_of_rowids, splits_of_rowids,
+    bad_end, count_rowids, first_bad_split, no_split, rowids_of_splits, rows_of_rowids, splits_of_rowids,
     splits_tensor, with_ints,
 };
 
 /// Passes row splits on: `splits [n+1], nvals -> [n+1]`. The run fails unless they start at 0, never decrease, and end at
-/// `nvals`. If attribute `validate` is false, the run fails only if there is no split.
+/// `nvals`. If attribute `validate` is false, the run fails only if there is no split or if the last split is not `nvals`.
 pub(crate) static CHECKED: OpDef = OpDef::host("ragged_row_splits", run_checked)
     .attrs(&[Attribute::bool_or("validate", true)])
     .operands(&[Operand::Data("row_splits"), Operand::Size("nvals")])
@@ -35,7 +35,7 @@ fn run_checked(cx: &mut HostCx<'_>) -> Result<()> {
     let splits = splits.view();
     let bad = match is_validated(cx.attrs()) {
         true => with_ints!(splits, |ints| first_bad_split(ints, nvals)),
-        false => with_ints!(splits, |ints| no_split(ints)),
+        false => with_ints!(splits, |ints| no_split(ints).or_else(|| bad_end(ints, nvals))),
     };
     match bad {
         Some((_, message)) => Err(Error::new(ErrorKind::Guard, Phase::Run, message).blame_element(0)),

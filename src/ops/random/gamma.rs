@@ -124,6 +124,6 @@ mod tests {
     shape_table! { OF_SEED, {},
         "shape=i32[2]; i64[2]; f16[n]" => "f16[?, ?]",
         "shape=i32[1]; i64[2]; i32[1]" => error "must be a float, got i32",
-        "shape=i32[1]; f32[2]; f32[1]" => error "an index or a parameter must be i32 or i64, got f32 in operand 1",
+        "shape=i32[1]; f32[2]; f32[1]" => error "the element type must be i32 or i64, got f32 in operand 1",
     }
 }

@@ -20,9 +20,18 @@ mod samples;
 pub(crate) mod shuffle;
 pub(crate) mod state;
 pub(crate) mod stateless;
+pub(crate) mod truncated;
 
 use crate::op::OpDef;
 
 /// Every op of the family.
-pub(crate) static ALL: &[&[&OpDef]] =
-    &[binomial::ALL, categorical::ALL, gamma::ALL, poisson::ALL, shuffle::ALL, stateless::ALL, state::ALL];
+pub(crate) static ALL: &[&[&OpDef]] = &[
+    binomial::ALL,
+    categorical::ALL,
+    gamma::ALL,
+    poisson::ALL,
+    shuffle::ALL,
+    stateless::ALL,
+    state::ALL,
+    truncated::ALL,
+];

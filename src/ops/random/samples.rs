@@ -16,6 +16,11 @@ fn unit_f32(bits: u32) -> f32 {
     f32::from_bits(127 << 23 | bits & 0x7f_ffff) - 1.0
 }
 
+/// Returns a number in [0, 1) of 10 random bits: the mantissa of a number in [1, 2).
+fn unit_f16(bits: u32) -> f16 {
+    f16::from_bits(15 << 10 | bits as u16 & 0x3ff) - f16::ONE
+}
+
 /// Returns a number in [0, 1) of 52 random bits.
 fn unit_f64(low: u32, high: u32) -> f64 {
     f64::from_bits(1023 << 52 | u64::from(low & 0xf_ffff) << 32 | u64::from(high)) - 1.0
@@ -35,12 +40,54 @@ fn normal_f32(a: u32, b: u32) -> [f32; 2] {
     [angle.sin() * radius, angle.cos() * radius]
 }
 
+/// Returns the four normal numbers of a block.
+fn normal_four(x: [u32; 4]) -> [f32; 4] {
+    let ([a, b], [c, d]) = (normal_f32(x[0], x[1]), normal_f32(x[2], x[3]));
+    [a, b, c, d]
+}
+
 /// Does the same as [`normal_f32`] with 52 bits.
 pub(super) fn normal_f64(x: [u32; 4]) -> [f64; 2] {
     let first = unit_f64(x[0], x[1]).max(EPSILON);
     let angle = 2.0 * std::f64::consts::PI * unit_f64(x[2], x[3]);
     let radius = (-2.0 * first.ln()).sqrt();
     [angle.sin() * radius, angle.cos() * radius]
+}
+
+/// Up to four numbers.
+pub(super) struct Reals {
+    numbers: [f64; 4],
+    count: usize,
+}
+
+impl Reals {
+    fn new<const N: usize>(made: [f64; N]) -> Reals {
+        let mut numbers = [0.0; 4];
+        numbers[..N].copy_from_slice(&made);
+        Reals { numbers, count: N }
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = f64> + '_ {
+        self.numbers[..self.count].iter().copied()
+    }
+}
+
+/// Returns the numbers in [0, 1) that a block makes in `dtype`, which is f16, f32 or f64.
+pub(super) fn unit_reals(dtype: DType, x: [u32; 4]) -> Reals {
+    match dtype {
+        DType::F64 => Reals::new(unit_pair(x)),
+        DType::F32 => Reals::new(x.map(|x| f64::from(unit_f32(x)))),
+        _ => Reals::new(x.map(|x| unit_f16(x).to_f64())),
+    }
+}
+
+/// Returns the normal numbers that a block makes in `dtype`, which is f16, f32 or f64.
+pub(super) fn normal_reals(dtype: DType, x: [u32; 4]) -> Reals {
+    match dtype {
+        DType::F64 => Reals::new(normal_f64(x)),
+        DType::F32 => Reals::new(normal_four(x).map(f64::from)),
+        _ => Reals::new(normal_four(x).map(|x| f16::from_f32(x).to_f64())),
+    }
 }
 
 /// Fills groups of `N` elements. `group` makes each group of one block of random bits.
@@ -96,9 +143,7 @@ pub(super) fn uniform(to: &mut TensorViewMut<'_>, stream: Philox) -> Result<()> 
         DType::F64 => fill(to.as_mut_slice::<f64>()?, stream, unit_pair),
         DType::F32 => fill(to.as_mut_slice::<f32>()?, stream, |x| x.map(unit_f32)),
         // The lowest bits become the mantissa of a number in [1, 2).
-        DType::F16 => fill(to.as_mut_bits::<u16>()?, stream, |x| {
-            x.map(|x| (f16::from_bits(15 << 10 | x as u16 & 0x3ff) - f16::ONE).to_bits())
-        }),
+        DType::F16 => fill(to.as_mut_bits::<u16>()?, stream, |x| x.map(|x| unit_f16(x).to_bits())),
         _ => fill(to.as_mut_bits::<u16>()?, stream, |x| {
             x.map(|x| (bf16::from_bits(127 << 7 | x as u16 & 0x7f) - bf16::ONE).to_bits())
         }),
@@ -108,14 +153,10 @@ pub(super) fn uniform(to: &mut TensorViewMut<'_>, stream: Philox) -> Result<()> 
 
 /// Fills floats of the standard normal distribution.
 pub(super) fn normal(to: &mut TensorViewMut<'_>, stream: Philox) -> Result<()> {
-    let four = |x: [u32; 4]| {
-        let ([a, b], [c, d]) = (normal_f32(x[0], x[1]), normal_f32(x[2], x[3]));
-        [a, b, c, d]
-    };
     match to.dtype() {
         DType::F64 => fill(to.as_mut_slice::<f64>()?, stream, normal_f64),
-        DType::F32 => fill(to.as_mut_slice::<f32>()?, stream, four),
-        other => fill(to.as_mut_bits::<u16>()?, stream, |x| four(x).map(rounded(other))),
+        DType::F32 => fill(to.as_mut_slice::<f32>()?, stream, normal_four),
+        other => fill(to.as_mut_bits::<u16>()?, stream, |x| normal_four(x).map(rounded(other))),
     }
     Ok(())
 }

@@ -14,6 +14,9 @@ pub(crate) static ALL: &[&OpDef] = &[&ALGORITHM, &STATE, &STATE_AND_ALGORITHM];
 /// TensorFlow's number for the generator Philox.
 pub(crate) const PHILOX: i32 = 1;
 
+/// TensorFlow's number for the generator that fits the device. On the CPU this is Philox.
+const OF_DEVICE: i32 = 3;
+
 /// An op for import only: `seed [2] -> key u64[1], counter u64[2]`.
 static STATE: OpDef = OpDef::host("random_state", state)
     .operands(&[Operand::Data("seed")])
@@ -79,8 +82,10 @@ pub(super) fn of_seed(cx: &HostCx<'_>, operand: usize) -> Result<Philox> {
 pub(super) fn of_state(cx: &HostCx<'_>, first: usize) -> Result<Philox> {
     let words = |operand: usize| cx.input(operand)?.to_vec::<u64>();
     let algorithm = ints(&cx.input(first + 2)?);
-    if algorithm != [i64::from(PHILOX)] {
-        let message = format!("the algorithm must be {PHILOX}, Philox, got {algorithm:?}");
+    if algorithm != [i64::from(PHILOX)] && algorithm != [i64::from(OF_DEVICE)] {
+        let message = format!(
+            "the algorithm must be Philox, {PHILOX}, or the choice of the device, {OF_DEVICE}, got {algorithm:?}"
+        );
         return Err(Error::new(ErrorKind::Attribute, Phase::Run, message));
     }
     match (&words(first)?[..], &words(first + 1)?[..]) {

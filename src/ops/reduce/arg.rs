@@ -143,7 +143,7 @@ mod tests {
             check_row(def, &narrow, "[2, n]", Ok("i32[d0_1]"));
             check_row(def, &short, "[2, n]", Ok("u16[d0_1]"));
             check_row(def, &Attrs::new(), "[2, n]; axis=i32[]", Ok("i64[?]"));
-            let refusal = "a parameter must be i32 or i64, got f32";
+            let refusal = "the element type must be i32 or i64, got f32";
             check_row(def, &Attrs::new(), "[2, n]; axis=f32[]", Err(refusal));
         }
     }

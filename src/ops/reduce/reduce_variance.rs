@@ -64,8 +64,8 @@ impl<'g> Value<'g> {
 
     /// Returns the mean and the variance over the given axes: [`Value::reduce_mean`] and [`Value::reduce_variance`].
     ///
-    /// `[.., d, ..] -> [.., ..], [.., ..]`, floats. As TensorFlow's `tf.nn.moments`. It is composed of the two reductions, which
-    /// fuse into kernels.
+    /// `[.., d, ..] -> [.., ..], [.., ..]`, floats. As TensorFlow's `tf.nn.moments`. The op is composed of the two
+    /// reductions, which fuse into kernels.
     ///
     /// ```
     /// use shapeflow::Graph;

@@ -12,7 +12,7 @@ use crate::ops::integers::ints;
 use crate::ops::row_major::RowMajor;
 use crate::tensor::{Element, Tensor, TensorView};
 
-/// An op for import only. Counts in every row of a dense tensor.
+/// An op for import only. Counts the numbers in every row of a dense tensor.
 pub(crate) static DENSE: OpDef = OpDef::host("dense_count_sparse_output", |cx| {
     let x = RowMajor::new(cx.input(0)?)?;
     let x = x.view();
@@ -33,7 +33,7 @@ pub(crate) static DENSE: OpDef = OpDef::host("dense_count_sparse_output", |cx| {
 .dtype_rule(dtypes)
 .tensorflow(&[TfOp::new("DenseCountSparseOutput")]);
 
-/// An op for import only. Counts in every row of a ragged tensor.
+/// An op for import only. Counts the numbers in every row of a ragged tensor.
 pub(crate) static RAGGED: OpDef = OpDef::host("ragged_count_sparse_output", |cx| {
     let (splits, values) = (ints(&cx.input(0)?), ints(&cx.input(1)?));
     let is_valid = splits.first() == Some(&0)
@@ -56,7 +56,7 @@ pub(crate) static RAGGED: OpDef = OpDef::host("ragged_count_sparse_output", |cx|
 .dtype_rule(dtypes)
 .tensorflow(&[TfOp::new("RaggedCountSparseOutput")]);
 
-/// An op for import only. Counts in every row of a sparse tensor.
+/// An op for import only. Counts the numbers in every row of a sparse tensor.
 pub(crate) static SPARSE: OpDef = OpDef::host("sparse_count_sparse_output", |cx| {
     let (indices, values, shape) = (ints(&cx.input(0)?), ints(&cx.input(1)?), ints(&cx.input(2)?));
     let (rank, rows) = match *shape {

@@ -149,7 +149,7 @@ pub(crate) static ROWS: OpDef = OpDef::host("dense_bincount", |cx| {
 .dtype_rule(|operands, _| dtypes(operands, 1))
 .tensorflow(&[TfOp::new("DenseBincount")]);
 
-/// An op for import only. Counts in every row of a sparse tensor.
+/// An op for import only. Counts the numbers in every row of a sparse tensor.
 pub(crate) static SPARSE: OpDef = OpDef::host("sparse_bincount", run_sparse)
     .attrs(&[Attribute::bool_or("binary_output", false)])
     .operands(&[
@@ -163,7 +163,7 @@ pub(crate) static SPARSE: OpDef = OpDef::host("sparse_bincount", run_sparse)
     .dtype_rule(|operands, _| dtypes(operands, 2))
     .tensorflow(&[TfOp::new("SparseBincount")]);
 
-/// An op for import only. Counts in every row of a ragged tensor.
+/// An op for import only. Counts the numbers in every row of a ragged tensor.
 pub(crate) static RAGGED: OpDef = OpDef::host("ragged_bincount", run_ragged)
     .attrs(&[Attribute::bool_or("binary_output", false)])
     .operands(&[
@@ -336,7 +336,7 @@ mod tests {
 
     shape_table! { ALL_ELEMENTS, {"size": 4},
         "i32[m, n]; [0]" => "[4]",
-        "[n]; [0]" => error "a parameter must be i32 or i64",
+        "[n]; [0]" => error "the element type must be i32 or i64",
         "i32[n]; f16[0]" => error "weights must be i32, i64, f32 or f64",
     }
     shape_table! { rows: ROWS, {},

@@ -53,9 +53,9 @@ segments! {
     /// ```
     segment_sum, SUM, "SegmentSum", Sum;
     /// Averages the rows of each segment. An empty segment gives zeros. Integers and floats; f16 and bf16 are added and
-    /// divided as f32 and rounded once. As TensorFlow's `SegmentMean`: integers round toward zero, and their sum and their
-    /// number of rows wrap in their dtype, so cast small integers to a wider dtype first. Where the number of rows wraps
-    /// to 0, which ends TensorFlow's process, the mean is 0.
+    /// divided as f32 and rounded once. As TensorFlow's `SegmentMean`: a mean of integers rounds toward zero, and the
+    /// sum and the number of rows wrap in the dtype of the elements, so cast small integers to a wider dtype first. If
+    /// the number of rows wraps to 0, the mean is 0; TensorFlow's process ends.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -169,7 +169,7 @@ mod tests {
     shape_table! { SUM, {},
         "[n, 3]; i32[n]" => "[?, 3]",
         "c64[n]; i64[n]" => "c64[?]",
-        "[n]; [n]" => error "a parameter must be i32 or i64, got f32",
+        "[n]; [n]" => error "the element type must be i32 or i64, got f32",
         "[]; i32[1]" => error "data must have rank at least 1",
     }
     shape_table! { compared: MAX, {},

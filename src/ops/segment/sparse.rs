@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attrs, DType};
+use shapeflow_shape_fns::DType;
 
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -22,9 +22,9 @@ macro_rules! segments {
         impl<'g> Value<'g> {$(
             $(#[$doc])*
             ///
-            /// `[n, d..], indices [k], ids [k] -> [1 + ids[k-1], d..]`, floats; `indices` and `ids` are i32 or i64. The run
-            /// fails unless `ids` ascends and every index is in `[0, n)`. An empty segment gives zeros; f16 and bf16 are
-            /// computed as f32 and rounded once. Runs on the host.
+            /// `[n, d..], indices [k], ids [k] -> [1 + ids[k-1], d..]`; `indices` and `ids` are i32 or i64. The run fails
+            /// unless `ids` ascends and every index is in `[0, n)`. An empty segment gives zeros; f16 and bf16 are computed
+            /// as f32 and rounded once. Runs on the host.
             ///
             /// # Errors
             /// `self` is a scalar, `indices` and `ids` are not vectors of one length, or a dtype is not supported.
@@ -77,7 +77,7 @@ macro_rules! segments {
                 OpDef::host(stringify!($method), |cx| reduce(cx, Scale::$Scale, false))
                     .operands(&[Operand::Data("data"), Operand::Data("indices"), Operand::Data("segment_ids")])
                     .shape_fn(shapeflow_shape_fns::segment::sparse_segment)
-                    .dtype_rule(dtypes)
+                    .dtype_rule(|operands, _| dtypes(operands, Scale::$Scale.class()))
                     .tensorflow(&[TfOp::new($plain)]);
             pub(crate) static $WITH: OpDef =
                 OpDef::host(stringify!($with), |cx| reduce(cx, Scale::$Scale, true))
@@ -88,7 +88,7 @@ macro_rules! segments {
                         Operand::Size("num_segments"),
                     ])
                     .shape_fn(shapeflow_shape_fns::segment::sparse_segment_of)
-                    .dtype_rule(dtypes)
+                    .dtype_rule(|operands, _| dtypes(operands, Scale::$Scale.class()))
                     .tensorflow(&[TfOp::new($tf_with)]);
             pub(crate) static $GRAD: OpDef = OpDef::host(stringify!($grad), |cx| gradient(cx, Scale::$Scale, false))
                 .operands(&[
@@ -98,7 +98,7 @@ macro_rules! segments {
                     Operand::Size("output_dim0"),
                 ])
                 .shape_fn(shapeflow_shape_fns::segment::sparse_segment_of)
-                .dtype_rule(dtypes)
+                .dtype_rule(|operands, _| dtypes(operands, dtype::Class::Float))
                 .tensorflow(&[TfOp::new($tf_grad)]);
             /// An op for import only: the rows of the gradient that are selected, and their ascending indices.
             pub(crate) static $COMPACT: OpDef = OpDef::host($compact, |cx| gradient(cx, Scale::$Scale, true))
@@ -110,7 +110,7 @@ macro_rules! segments {
                 ])
                 .outputs(|_, _| 2)
                 .shape_fn(shapeflow_shape_fns::segment::sparse_segment_grad)
-                .dtype_rule(|operands, attrs| Ok(vec![dtypes(operands, attrs)?[0], operands[1]]))
+                .dtype_rule(|operands, _| Ok(vec![dtypes(operands, dtype::Class::Float)?[0], operands[1]]))
                 .tensorflow(&[TfOp::new($tf_compact)]);
         )*
 
@@ -119,8 +119,8 @@ macro_rules! segments {
     };
 }
 segments! {
-    /// Adds the rows that `indices` selects in each segment: `out[s, ..] = Σ self[indices[i], ..]` over `ids[i] == s`. As
-    /// TensorFlow's `SparseSegmentSum`.
+    /// Adds the rows that `indices` selects in each segment: `out[s, ..] = Σ self[indices[i], ..]` over `ids[i] == s`.
+    /// Integers (which wrap) and floats. As TensorFlow's `SparseSegmentSum`.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -135,7 +135,8 @@ segments! {
     sparse_segment_sum, sparse_segment_sum_with, sparse_segment_sum_grad, One:
         SUM "SparseSegmentSum", SUM_WITH "SparseSegmentSumWithNumSegments", SUM_GRAD "SparseSegmentSumGrad",
         SUM_COMPACT "sparse_segment_sum_grad_rows" "SparseSegmentSumGradV2";
-    /// Averages the rows that `indices` selects in each segment. As TensorFlow's `SparseSegmentMean`.
+    /// Averages the rows that `indices` selects in each segment. Floats. As TensorFlow's
+    /// `SparseSegmentMean`.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -150,8 +151,8 @@ segments! {
     sparse_segment_mean, sparse_segment_mean_with, sparse_segment_mean_grad, Count:
         MEAN "SparseSegmentMean", MEAN_WITH "SparseSegmentMeanWithNumSegments", MEAN_GRAD "SparseSegmentMeanGrad",
         MEAN_COMPACT "sparse_segment_mean_grad_rows" "SparseSegmentMeanGradV2";
-    /// Adds the rows that `indices` selects in each segment, and divides by the square root of their number. As
-    /// TensorFlow's `SparseSegmentSqrtN`.
+    /// Adds the rows that `indices` selects in each segment, and divides by the square root of their number.
+    /// Floats. As TensorFlow's `SparseSegmentSqrtN`.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -186,11 +187,16 @@ impl Scale {
             Scale::Root => (count as f64).sqrt(),
         }
     }
+
+    /// Returns the class of the rows: integers have sums, but no quotients.
+    fn class(self) -> dtype::Class {
+        if self == Scale::One { dtype::Class::Number } else { dtype::Class::Float }
+    }
 }
 
-fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
+fn dtypes(operands: &[DType], class: dtype::Class) -> Result<Vec<DType>> {
     dtype::indices(operands, 1)?;
-    Ok(vec![dtype::common(operands, 0, 1, dtype::Class::Float)?])
+    Ok(vec![dtype::common(operands, 0, 1, class)?])
 }
 
 /// Checks the integers of a vector, which is operand `operand`, against a limit.
@@ -219,7 +225,7 @@ fn counts(ids: &[usize], segments: usize) -> Vec<usize> {
 /// Reads the indices and the segment ids.
 ///
 /// # Errors
-/// Their numbers differ.
+/// The number of indices differs from the number of segment ids.
 fn pairs(cx: &HostCx<'_>) -> Result<[Vec<i64>; 2]> {
     let both = [ints(&cx.input(1)?), ints(&cx.input(2)?)];
     if both[0].len() == both[1].len() {
@@ -229,14 +235,14 @@ fn pairs(cx: &HostCx<'_>) -> Result<[Vec<i64>; 2]> {
     Err(Error::new(ErrorKind::Shape, Phase::Run, message))
 }
 
-fn reduce(cx: &mut HostCx<'_>, scale: Scale, is_counted: bool) -> Result<()> {
+fn reduce(cx: &mut HostCx<'_>, scale: Scale, has_segment_count: bool) -> Result<()> {
     let [indices, ids] = pairs(cx)?;
     if let Some(before) = ids.windows(2).position(|pair| pair[0] > pair[1]) {
         let message = format!("segment ids must ascend, got {} after {}", ids[before + 1], ids[before]);
         let error = Error::new(ErrorKind::Index, Phase::Run, message);
         return Err(error.in_element(2, &format!(" at [{}]", before + 1)));
     }
-    let segments = match is_counted {
+    let segments = match has_segment_count {
         true => param_sizes(cx, "num_segments", 3)?.first().copied().unwrap_or(0),
         false => ids.last().map_or(0, |last| usize::try_from(*last).unwrap_or(0).saturating_add(1)),
     };
@@ -274,7 +280,8 @@ fn gradient(cx: &mut HostCx<'_>, scale: Scale, is_compact: bool) -> Result<()> {
 }
 
 /// Adds rows of `x`, each multiplied by a factor, to rows of a result of `count` rows, and divides the rows of the result.
-/// `from_to` gives the number of the row, the number of the result's row, and the factor.
+/// `from_to` gives the number of the row, the number of the result's row, and the factor. Integers wrap; their factors
+/// and divisors are 1.
 fn add_rows(
     x: TensorView<'_>,
     count: usize,
@@ -305,7 +312,23 @@ fn add_rows(
             }
         }};
     }
+    // Sums that wrap have the same bits for signed and unsigned integers.
+    macro_rules! wrapping {
+        ($T:ident) => {{
+            let mut view = result.view_mut()?;
+            let (from, to) = (x.as_unsigned::<$T>()?, view.as_mut_unsigned::<$T>()?);
+            for (source, target, _) in from_to {
+                for (to, from) in to[target * row..][..row].iter_mut().zip(&from[source * row..][..row]) {
+                    *to = to.wrapping_add(*from);
+                }
+            }
+        }};
+    }
     match x.dtype() {
+        DType::I8 | DType::U8 => wrapping!(u8),
+        DType::I16 | DType::U16 => wrapping!(u16),
+        DType::I32 | DType::U32 => wrapping!(u32),
+        DType::I64 | DType::U64 => wrapping!(u64),
         DType::F32 => of!(f32),
         _ => of!(f64),
     }
@@ -314,16 +337,20 @@ fn add_rows(
 
 #[cfg(test)]
 mod tests {
+    use shapeflow_shape_fns::Attrs;
+
     use super::*;
     use crate::ops::testing::{run, run_one, shape_table, tensor};
 
     shape_table! { SUM, {},
         "[n, 3]; i32[k]; i32[k]" => "[?, 3]",
         "[n, 3]; i32[2]; i32[3]" => error "the numbers of indices and segment_ids",
-        "i32[n]; i32[k]; i32[k]" => error "the element type must be a float",
+        "u16[n]; i32[k]; i32[k]" => "u16[?]",
+        "c64[n]; i32[k]; i32[k]" => error "the element type must be an integer or a float",
     }
     shape_table! { with: MEAN_WITH, {"num_segments": 4},
         "[n, 3]; i32[k]; i64[k]" => "[4, 3]",
+        "i32[n]; i32[k]; i32[k]" => error "the element type must be a float",
     }
     shape_table! { gradients: ROOT_GRAD, {},
         "f16[s, 3]; i32[k]; i64[k]; output_dim0=i32[]" => "f16[?, 3]",

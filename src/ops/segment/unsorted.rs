@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::DType;
+use shapeflow_shape_fns::{Attrs, DType};
 
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -20,7 +20,7 @@ macro_rules! segments {
         impl<'g> Value<'g> {$(
             $(#[$doc])*
             ///
-            /// `[i.., d..], ids [i..] -> [num_segments, d..]`; `ids` is i32 or i64. Rows with a negative id are
+            /// `[i.., d..], ids [i..] -> [num_segments, d..]`; `ids` is i16, i32 or i64. Rows with a negative id are
             /// dropped; an id of `num_segments` or more fails the run. Runs on the host.
             ///
             /// # Errors
@@ -36,7 +36,7 @@ macro_rules! segments {
         $(pub(crate) static $DEF: OpDef = OpDef::host(stringify!($method), |cx| run(cx, Reduce::$Reduce))
             .operands(&[Operand::Data("data"), Operand::Data("segment_ids"), Operand::Size("num_segments")])
             .shape_fn(shapeflow_shape_fns::segment::unsorted_segment)
-            .dtype_rule(|operands, attrs| dtypes(operands, attrs, Reduce::$Reduce))
+            .dtype_rule(|operands, attrs| of_ids(operands, attrs, Reduce::$Reduce))
             .tensorflow(&[TfOp::new($op)]);)*
     };
 }
@@ -105,8 +105,8 @@ impl<'g> Value<'g> {
     ///
     /// `[i.., d..], ids [i..] -> [num_segments, d..]`, floats and complex numbers; `ids` is i32 or i64. Rows with a
     /// negative id are dropped; an id of `num_segments` or more fails the run. As TensorFlow's
-    /// `tf.math.unsorted_segment_mean`. It is composed of other ops: the sums run on the host, the division fuses into
-    /// kernels.
+    /// `tf.math.unsorted_segment_mean`. The op is composed of other ops: the sums run on the host, the division fuses
+    /// into kernels.
     ///
     /// ```
     /// let g = shapeflow::Graph::new();
@@ -134,8 +134,8 @@ impl<'g> Value<'g> {
     /// their number. An empty segment gives zeros.
     ///
     /// `[i.., d..], ids [i..] -> [num_segments, d..]`, floats and complex numbers; `ids` is i32 or i64. As TensorFlow's
-    /// `tf.math.unsorted_segment_sqrt_n`. It is composed of other ops: the sums run on the host, the division fuses into
-    /// kernels.
+    /// `tf.math.unsorted_segment_sqrt_n`. The op is composed of other ops: the sums run on the host, the division fuses
+    /// into kernels.
     ///
     /// ```
     /// let g = shapeflow::Graph::new();
@@ -179,6 +179,13 @@ impl<'g> Value<'g> {
     }
 }
 
+/// The dtype rule: as for ascending ids, which may also be i16.
+fn of_ids(operands: &[DType], attrs: &Attrs, reduce: Reduce) -> Result<Vec<DType>> {
+    dtype::narrow_indices(operands, 1)?;
+    dtype::indices(operands, 2)?;
+    dtypes(operands.get(..1).unwrap_or_default(), attrs, reduce)
+}
+
 fn run(cx: &mut HostCx<'_>, reduce: Reduce) -> Result<()> {
     let (data, ids) = (RowMajor::new(cx.input(0)?)?, RowMajor::new(cx.input(1)?)?);
     let (data, ids) = (data.view(), ids.view());
@@ -204,15 +211,14 @@ fn finite(value: Scalar, dtype: DType) -> Scalar {
 
 #[cfg(test)]
 mod tests {
-    use shapeflow_shape_fns::Attrs;
-
     use super::*;
     use crate::ops::testing::{run, run_one, shape_table, tensor};
     use crate::tensor::Tensor;
 
     shape_table! { SUM, {"num_segments": 4},
         "[n, m, 3]; i32[n, m]" => "[4, 3]",
-        "[n]; [n]" => error "a parameter must be i32 or i64, got f32",
+        "[n, m]; i16[n]" => "[4, m]",
+        "[n]; [n]" => error "an index must be i16, i32 or i64, got f32",
         "[2]; i32[3]" => error "segment_ids must have the leading axes of the data",
     }
     shape_table! { fed: MAX, {},

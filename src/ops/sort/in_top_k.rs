@@ -80,7 +80,7 @@ mod tests {
     shape_table! { DEF, {"k": 2},
         "[b, c]; i32[b]" => "bool[b]",
         "i32[b, c]; i32[b]" => error "the element type must be a float",
-        "[b, c]; [b]" => error "a parameter must be i32 or i64",
+        "[b, c]; [b]" => error "the element type must be i32 or i64",
     }
 
     #[test]

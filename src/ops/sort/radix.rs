@@ -3,7 +3,7 @@
 /// Fewer elements than this are sorted by comparisons.
 const FEW: usize = 256;
 
-/// The bits of a digit: as many digits as lines of the first cache.
+/// The number of bits of a digit. The first cache has a line for every value of a digit.
 const BITS: u32 = 8;
 const DIGITS: usize = 1 << BITS;
 

@@ -130,7 +130,8 @@ fn is_descending(cx: &HostCx<'_>) -> bool {
     cx.attrs().bool("descending")
 }
 
-/// Returns for each element of the sorted tensor its position along the axis before. Equal elements keep their order.
+/// Returns for each element of the sorted tensor its position along the axis before the sort. Equal elements keep their
+/// order.
 fn positions(cx: &HostCx<'_>, x: &TensorView<'_>, columns: &Columns) -> Result<Vec<i64>> {
     let mut positions = vec![0i64; columns.count];
     // Inverted keys ascend where the elements descend, and leave equal elements in their order.
@@ -166,15 +167,15 @@ fn run_sort(cx: &mut HostCx<'_>) -> Result<()> {
     cx.set_output(0, take(&x, x.sizes(), 1, starts)?)
 }
 
-/// Sorts f32 elements by their keys alone, if the keys tell the elements: if there is no NaN and no `-0.0`. Returns whether
-/// it did.
+/// Sorts f32 elements by their keys alone, if the keys determine the elements: if there is no NaN and no `-0.0`.
+/// Returns whether the elements were sorted.
 fn sort_numbers(cx: &mut HostCx<'_>, x: &TensorView<'_>, columns: &Columns) -> Result<bool> {
     if x.dtype() != DType::F32 {
         return Ok(false);
     }
     let elements = x.as_slice::<f32>()?;
-    let is_told = |x: &f32| !x.is_nan() && x.to_bits() != (-0.0f32).to_bits();
-    if !elements.iter().all(is_told) {
+    let is_determined = |x: &f32| !x.is_nan() && x.to_bits() != (-0.0f32).to_bits();
+    if !elements.iter().all(is_determined) {
         return Ok(false);
     }
     let mask = if is_descending(cx) { u32::MAX } else { 0 };

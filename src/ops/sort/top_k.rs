@@ -94,15 +94,15 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
 /// A key and its position. Of two equal keys, the first one is larger.
 type NumberedKey<K> = (K, Reverse<usize>);
 
-/// Appends the positions of the `k` largest keys of a row in descending order. Equal keys keep their order. `kept` is memory,
-/// whose content does not matter.
+/// Appends the positions of the `k` largest keys of a row, from the largest key to the smallest. Equal keys keep their
+/// order. `kept` is scratch memory.
 fn largest<K: Copy + Ord>(row: &[K], k: usize, kept: &mut Vec<NumberedKey<K>>, positions: &mut Vec<usize>) {
     /// Keys that are compared with the least kept key at once.
     const BLOCK: usize = 32;
     if k == 0 {
         return;
     }
-    // `kept` holds the largest keys so far, and others that came after them.
+    // `kept` holds the `k` largest keys of the keys before its last cut, and the larger keys since.
     let room = 2 * k + BLOCK;
     kept.clear();
     let mut least: Option<K> = None;

@@ -21,9 +21,10 @@ impl<'g> Value<'g> {
     /// `self, values, shape` into the sequence of `truth` at the same index. The last axis of a sparse tensor holds a
     /// sequence. With `normalize`, the number is divided by the length of the true sequence.
     ///
-    /// `[m, r], [m], [r]` and `[n, r], [n], [r] -> f32` of rank `r - 1`. Each size of the result is the larger one of
-    /// both shapes on that axis. The values have any one dtype, the indices and shapes are i64. A normalized distance
-    /// to an empty sequence is infinite, or 0 if both are empty. As TensorFlow's `EditDistance`. Runs on the host.
+    /// `[m, r], [m], [r]` and `[n, r], [n], [r] -> f32` of rank `r - 1`. Each size of the result is the larger size of
+    /// both shapes along that axis. The values have any one dtype, the indices and shapes are i64. A normalized
+    /// distance to an empty sequence is infinite, or 0 if both are empty. As TensorFlow's `EditDistance`. Runs on the
+    /// host.
     ///
     /// ```
     /// use shapeflow::Graph;

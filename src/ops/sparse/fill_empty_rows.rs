@@ -19,8 +19,8 @@ impl<'g> Value<'g> {
     /// each element.
     ///
     /// `[count, r], values [count], shape [r], default [] -> [m, r], [m], [shape[0]], [count]`. The values have any
-    /// dtype, `default` has the same; the indices, the shape and the positions are i64, the third output is bool. The
-    /// number `m` depends on the data. As TensorFlow's `SparseFillEmptyRows`. Runs on the host.
+    /// dtype, which is also the dtype of `default`; the indices, the shape and the positions are i64, the third output
+    /// is bool. The number `m` depends on the data. As TensorFlow's `SparseFillEmptyRows`. Runs on the host.
     ///
     /// # Errors
     /// An operand has another dtype or rank. The run fails if the row of an element is out of range.
@@ -108,7 +108,7 @@ fn all_filled(rows: &[i64], size: usize) -> bool {
         && rows.first().is_none_or(|&row| row == 0)
 }
 
-/// The elements after each empty row got one, sorted by row.
+/// The elements of a sparse tensor, sorted by row, after each empty row got an element.
 pub(crate) struct FilledRows {
     /// The row of each element.
     pub rows: Vec<i64>,
@@ -126,8 +126,8 @@ impl FilledRows {
     /// # Errors
     /// A row is out of range.
     pub(crate) fn new(rows: &[i64], size: usize) -> Result<FilledRows> {
-        // First the count of elements of each row. After the loop below, the output position of the next element of
-        // each row.
+        // At first, the number of elements of each row. After the loop below, the output position of the next element
+        // of each row.
         let mut next = vec![0usize; size];
         for (number, row) in rows.iter().enumerate() {
             match usize::try_from(*row).ok().and_then(|row| next.get_mut(row)) {

@@ -19,7 +19,7 @@ pub(crate) static DEF: OpDef = OpDef::host("fill_empty_rows_grad", run)
     .shape_fn(shapeflow_shape_fns::sparse::fill_empty_rows_grad)
     .dtype_rule(|dtypes, _| match dtypes {
         [DType::I64, ..] => {
-            let gradients = dtype::common(dtypes, 1, 2, dtype::Class::Number)?;
+            let gradients = dtype::common(dtypes, 1, 2, dtype::Class::Numeric)?;
             Ok(vec![gradients, gradients])
         }
         _ => dtype::refuse(format!("the positions must be i64, got {dtypes:?}")),
@@ -63,7 +63,7 @@ mod tests {
     shape_table! { DEF, {},
         "i64[n]; f16[m]" => "f16[n]; f16[]",
         "i32[n]; [m]" => error "the positions must be i64",
-        "i64[n]; bool[m]" => error "the element type must be an integer or a float",
+        "i64[n]; bool[m]" => error "the element type must be an integer, a float or a complex number",
     }
 
     #[test]

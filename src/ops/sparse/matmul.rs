@@ -10,7 +10,8 @@ use crate::error::Result;
 use crate::graph::{IntoOperand, Value};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ops::row_major::RowMajor;
-use crate::tensor::{Element, TensorView, TensorViewMut};
+use crate::ops::rows::{narrow, widened};
+use crate::tensor::{Tensor, TensorView, TensorViewMut};
 
 use super::operand::{out_of_range, parts, refuse, rows_of};
 
@@ -18,9 +19,9 @@ impl<'g> Value<'g> {
     /// Multiplies a sparse matrix by the matrix `dense`. `self` has the indices of the sparse matrix.
     ///
     /// `[count, 2], values [count], shape [2] = [m, k], dense [k, n] -> [m, n]`; `adjoint_a` and `adjoint_b` transpose
-    /// a matrix before the product. The values and `dense` have one dtype: i32 (which wraps), i64, f32 or f64. The
-    /// indices are i32 or i64, the shape is i64. The products of a sum are added in the order in which `self` lists the
-    /// indices. As TensorFlow's `SparseTensorDenseMatMul`. Runs on the host.
+    /// a matrix before the product, and conjugate its elements. The values and `dense` have one dtype: i32 (which wraps),
+    /// i64, a float or a complex number. f16 and bf16 are computed as f32 and rounded once. The indices are i32 or i64,
+    /// the shape is i64. The products of a sum are added in the order in which `self` lists the indices. As TensorFlow's `SparseTensorDenseMatMul`. Runs on the host.
     ///
     /// # Errors
     /// An operand has another dtype or rank, or the inner sizes differ. The run fails if an index is out of range.
@@ -63,9 +64,9 @@ fn product_dtype(dtypes: &[DType], _: &Attrs) -> Result<Vec<DType>> {
         ));
     }
     let [a, b] = [1, 3].map(|operand| dtypes.get(operand).copied().unwrap_or(indices));
-    if a != b || !matches!(a, DType::I32 | DType::I64 | DType::F32 | DType::F64) {
+    if a != b || !(matches!(a, DType::I32 | DType::I64) || dtype::Class::Inexact.contains(a)) {
         return dtype::refuse(format!(
-            "both matrices must be i32, i64, f32 or f64 of one dtype, got {a} and {b}"
+            "both matrices must be i32, i64, floats or complex numbers of one dtype, got {a} and {b}"
         ));
     }
     Ok(vec![a])
@@ -81,7 +82,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
         DType::I32 => {
             let elements: Vec<i64> =
                 indices.view().as_slice::<i32>()?.iter().map(|index| i64::from(*index)).collect();
-            wide = crate::tensor::Tensor::from_slice(indices.view().sizes(), &elements)?;
+            wide = Tensor::from_slice(indices.view().sizes(), &elements)?;
             wide.view()
         }
         _ => indices.view(),
@@ -114,15 +115,8 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
         places.push(if adjoint_a { (place.1, place.0) } else { place });
     }
     let product = Product { places, width, depth, is_transposed: adjoint_b };
-    let (values, b) = (values.view(), b.view());
-    let dtype = b.dtype();
-    let mut output = cx.output(0, &[height, width])?;
-    match dtype {
-        DType::I32 => product.add(values, b, &mut output, i32::wrapping_mul, i32::wrapping_add),
-        DType::I64 => product.add(values, b, &mut output, i64::wrapping_mul, i64::wrapping_add),
-        DType::F32 => product.add(values, b, &mut output, f32::mul, f32::add),
-        _ => product.add(values, b, &mut output, f64::mul, f64::add),
-    }
+    let signs = [adjoint_a, adjoint_b].map(|is_adjoint| if is_adjoint { -1.0 } else { 1.0 });
+    product.compute(values.view(), b.view(), signs, &mut cx.output(0, &[height, width])?)
 }
 
 /// Returns the sizes of a matrix.
@@ -142,16 +136,58 @@ struct Product {
 }
 
 impl Product {
-    /// Adds the products to `output`, whose elements are 0.
-    fn add<T: Element>(
+    /// Adds the products to `output`, whose elements are 0. The imaginary parts of the sparse and of the dense matrix are
+    /// multiplied by `signs`.
+    fn compute(
         &self,
         values: TensorView<'_>,
         b: TensorView<'_>,
+        signs: [f64; 2],
         output: &mut TensorViewMut<'_>,
+    ) -> Result<()> {
+        macro_rules! of {
+            ($T:ty, $mul:expr, $add:expr) => {{
+                self.add(values.as_slice::<$T>()?, b.as_slice()?, output.as_mut_slice()?, $mul, $add);
+            }};
+        }
+        macro_rules! complex {
+            ($T:ty) => {{
+                let [sign, other] = signs.map(|sign| sign as $T);
+                let mul = |[a, b]: [$T; 2], [c, d]: [$T; 2]| {
+                    let (b, d) = (sign * b, other * d);
+                    [a * c - b * d, a * d + b * c]
+                };
+                let add = |x: [$T; 2], y: [$T; 2]| [x[0] + y[0], x[1] + y[1]];
+                let (values, b) = (values.as_bits::<$T>()?.as_chunks().0, b.as_bits::<$T>()?.as_chunks().0);
+                self.add(values, b, output.as_mut_bits::<$T>()?.as_chunks_mut().0, mul, add);
+            }};
+        }
+        match b.dtype() {
+            DType::I32 => of!(i32, i32::wrapping_mul, i32::wrapping_add),
+            DType::I64 => of!(i64, i64::wrapping_mul, i64::wrapping_add),
+            DType::C64 => complex!(f32),
+            DType::C128 => complex!(f64),
+            DType::F32 => of!(f32, f32::mul, f32::add),
+            DType::F64 => of!(f64, f64::mul, f64::add),
+            _ => {
+                let mut wide = Tensor::zeros(DType::F32, output.sizes())?;
+                let (values, b) = (widened(&values)?, widened(&b)?);
+                self.compute(values.view(), b.view(), signs, &mut wide.view_mut()?)?;
+                narrow(wide.view(), output)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the products of the elements to `output`.
+    fn add<T: Copy>(
+        &self,
+        values: &[T],
+        b: &[T],
+        output: &mut [T],
         mul: impl Fn(T, T) -> T,
         add: impl Fn(T, T) -> T,
-    ) -> Result<()> {
-        let (values, b, output) = (values.as_slice::<T>()?, b.as_slice::<T>()?, output.as_mut_slice::<T>()?);
+    ) {
         let Product { width, depth, .. } = *self;
         for (&(row, column), &value) in self.places.iter().zip(values) {
             let sums = &mut output[row * width..(row + 1) * width];
@@ -164,7 +200,6 @@ impl Product {
                 *sum = add(*sum, mul(value, factor));
             }
         }
-        Ok(())
     }
 }
 
@@ -176,6 +211,7 @@ mod tests {
     shape_table! { DEF, {},
         "i64[n, 2]; f32[n]; i64[2]; f32[3, m]" => "[?, d3_1]",
         "i64[n, 2]; f32[n]; i64[2]; f64[3, m]" => error "of one dtype, got f32 and f64",
+        "i64[n, 2]; u8[n]; i64[2]; u8[3, m]" => error "must be i32, i64, floats or complex numbers",
         "i64[n, 2]; f32[n]; i32[2]; f32[3, m]" => error "the shape i64, got i64 and i32",
     }
 

@@ -59,7 +59,7 @@ pub(super) fn check_i64(dtypes: &[DType], operands: &[usize]) -> Result<()> {
 /// Returns the rows of `indices [count, rank]`.
 ///
 /// # Errors
-/// `indices` is no matrix of i64, or `shape` does not have one size for each column.
+/// `indices` is not a matrix of i64, or `shape` does not have one size for each column.
 pub(super) fn rows_of<'a>(indices: TensorView<'a>, shape: &[i64]) -> Result<(Vec<&'a [i64]>, usize)> {
     let (elements, [count, rank]) = index_matrix(indices, shape)?;
     Ok(((0..count).map(|row| &elements[row * rank..(row + 1) * rank]).collect(), rank))
@@ -79,7 +79,7 @@ pub(super) fn index_matrix<'a>(indices: TensorView<'a>, shape: &[i64]) -> Result
     Ok((indices.as_slice::<i64>()?, [count, rank]))
 }
 
-/// Returns the error about operands that are no sparse tensor.
+/// Returns the error about operands that are not a sparse tensor.
 pub(super) fn refuse<T>(message: String) -> Result<T> {
     Err(Error::new(ErrorKind::Shape, Phase::Run, message))
 }

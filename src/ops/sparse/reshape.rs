@@ -15,8 +15,8 @@ impl<'g> Value<'g> {
     /// Reshapes a sparse tensor of sizes `shape` to `new_shape`. `self` has the indices of the sparse tensor. Returns
     /// the new indices and the new sizes.
     ///
-    /// `[count, r], shape [r], new_shape [s] -> [count, s], [s]`, all i64. One new size may be -1. It becomes the
-    /// product of `shape` divided by the other new sizes. As TensorFlow's `SparseReshape`. Runs on the host.
+    /// `[count, r], shape [r], new_shape [s] -> [count, s], [s]`, all i64. One new size may be -1. This size becomes
+    /// the product of `shape` divided by the other new sizes. As TensorFlow's `SparseReshape`. Runs on the host.
     ///
     /// # Errors
     /// An operand has another dtype or rank. The run fails if the products of the sizes differ.

@@ -75,7 +75,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     }
     if let Some(place) = indices.windows(2).position(|pair| pair[0] > pair[1]) {
         let (first, second) = (indices[place], indices[place + 1]);
-        return refuse(format!("the indices must ascend, got {second:?} behind {first:?}"));
+        return refuse(format!("the indices must ascend, got {second:?} after {first:?}"));
     }
     // Elements of one row differ in the last index only.
     let rows = indices.chunk_by(|a, b| a[..rank - 1] == b[..rank - 1]).map(<[_]>::len);
@@ -138,6 +138,6 @@ mod tests {
         let given =
             [tensor(&[2, 2], &[1i64, 0, 0, 5]), tensor(&[2], &[1.0f32, 2.0]), tensor(&[2], &[2i64, 6])];
         let error = run(&DEF, &Attrs::new(), &given).unwrap_err();
-        assert!(error.message().contains("the indices must ascend, got [0, 5] behind [1, 0]"), "{error}");
+        assert!(error.message().contains("the indices must ascend, got [0, 5] after [1, 0]"), "{error}");
     }
 }

@@ -13,7 +13,7 @@ use crate::ops::row_major::RowMajor;
 use crate::tensor::{Element, StringsBuilder, TensorView};
 
 impl<'g> Value<'g> {
-    /// Writes each number as text: integers in decimal, floats with six digits behind the point, complex numbers in
+    /// Writes each number as text: integers in decimal, floats with six digits after the point, complex numbers in
     /// parentheses, bools as `true` and `false`.
     ///
     /// `[..] -> string[..]`, every dtype but quantized ones. As TensorFlow's `AsString`; imported graphs may set a

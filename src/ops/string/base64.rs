@@ -85,7 +85,7 @@ pub(crate) static DECODE: OpDef = OpDef::host("decode_base64", |cx| {
 /// Every op of the file.
 pub(crate) static ALL: &[&OpDef] = &[&DECODE, &ENCODE];
 
-/// Returns an engine that writes and requires padding, or refuses it. Bits behind the last byte are ignored.
+/// Returns an engine that writes and requires padding, or refuses it. Bits after the last byte are ignored.
 fn engine(pads: bool) -> GeneralPurpose {
     let mode = if pads { DecodePaddingMode::RequireCanonical } else { DecodePaddingMode::RequireNone };
     let config = GeneralPurposeConfig::new().with_encode_padding(pads).with_decode_padding_mode(mode);

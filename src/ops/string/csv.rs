@@ -240,7 +240,7 @@ enum Column {
     Strings(StringsBuilder),
 }
 
-/// Appends the number of a field, or the default in place of a missing field; `Ok(false)` if it is no number.
+/// Appends the number of a field, or the default in place of a missing field; `Ok(false)` if the field is not a number.
 fn push<T: Element>(
     column: &mut Vec<T>,
     field: Option<&[u8]>,

@@ -1,4 +1,4 @@
-//! [`Encoding`]: characters as bytes. [`OnError`]: the treatment of bytes that are no character.
+//! [`Encoding`]: characters as bytes. [`OnError`]: the treatment of bytes that are not a character.
 
 use shapeflow_shape_fns::Attrs;
 
@@ -20,11 +20,11 @@ pub(super) enum Encoding {
 pub(super) enum Order {
     Big,
     Little,
-    /// A byte order mark at the start of a string tells the order. Without a mark, it is big-endian.
+    /// A byte order mark at the start of a string gives the order. Without a mark, the order is big-endian.
     Marked,
 }
 
-/// The position where a character starts, and the character; `None` for bytes that are no character.
+/// The position where a character starts, and the character; `None` for bytes that are not a character.
 pub(super) type Decoded = (usize, Option<char>);
 
 impl Encoding {
@@ -64,7 +64,7 @@ impl Encoding {
     /// Reads attribute `output_encoding`, an encoding that TensorFlow writes.
     ///
     /// # Errors
-    /// It is none of UTF-8, UTF-16-BE and UTF-32-BE.
+    /// The attribute is none of UTF-8, UTF-16-BE and UTF-32-BE.
     pub(super) fn output(attrs: &Attrs) -> Result<Encoding> {
         match attrs.str("output_encoding") {
             "UTF-8" => Ok(Encoding::Utf8),
@@ -168,7 +168,7 @@ fn include_mark(string: &mut [Decoded]) {
     }
 }
 
-/// The treatment of bytes that are no character and, optionally, of control characters.
+/// The treatment of bytes that are not a character and, optionally, of control characters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct OnError {
     /// The character that replaces such bytes; `None` to leave them out.

@@ -40,7 +40,7 @@ pub fn string_join<'g>(values: &[Value<'g>], separator: &str) -> Result<Value<'g
 }
 
 impl<'g> Value<'g> {
-    /// Appends the strings of `other` to those of `self`.
+    /// Appends the strings of `other` to the strings of `self`.
     ///
     /// `string[..], string[..] -> broadcast`. As TensorFlow's `Add` of strings. Runs on the host.
     ///

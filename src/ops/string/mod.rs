@@ -47,7 +47,7 @@ pub(crate) mod unicode_encode;
 use crate::op::OpDef;
 
 pub use csv::CsvOptions;
-pub use example::{ExampleFeature, ParsedFeature};
+pub use example::{ExampleFeature, FeatureList, ParsedFeature, ParsedFeatureList};
 pub use format::string_format;
 pub use join::string_join;
 pub use print::{PrintOptions, PrintSink};
@@ -76,6 +76,7 @@ pub(crate) static ALL: &[&[&OpDef]] = &[
     base64::ALL,
     case::ALL,
     example::ops::ALL,
+    example::sequence_ops::ALL,
     hash::ALL,
     join::ALL,
     regex::ALL,

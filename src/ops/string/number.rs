@@ -87,7 +87,7 @@ fn shortest(x: f64, precision: usize, keeps_zeros: bool) -> String {
     without_zeros(&text, keeps_zeros).to_string()
 }
 
-/// Removes zeros behind the point, and the point if nothing follows it.
+/// Removes zeros after the point, and the point if nothing follows it.
 fn without_zeros(digits: &str, keeps_zeros: bool) -> &str {
     match digits.contains('.') && !keeps_zeros {
         true => digits.trim_end_matches('0').trim_end_matches('.'),
@@ -95,8 +95,8 @@ fn without_zeros(digits: &str, keeps_zeros: bool) -> &str {
     }
 }
 
-/// Writes a float of `digits` significant digits at least with the fewest that read back as the same f32 or f64: six or
-/// nine for f32, 15 or 17 for f64.
+/// Writes a float with six significant digits for f32 and 15 for f64. If these digits do not read back as the same
+/// number, writes nine digits for f32 and 17 for f64.
 pub(super) fn roundtrip(x: f64, is_f32: bool) -> String {
     let write =
         |precision| Spec { precision: Some(precision), ..Spec::default() }.float(x, FloatStyle::Shortest);

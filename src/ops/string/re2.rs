@@ -1,4 +1,4 @@
-//! [`translate`]: regular expressions of RE2 in the syntax of the `regex` crate, where the same text means the same.
+//! [`translate`]: translates regular expressions of RE2 into the syntax of the `regex` crate.
 
 use std::fmt::Write;
 

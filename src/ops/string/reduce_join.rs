@@ -13,8 +13,8 @@ impl<'g> Value<'g> {
     /// Joins the strings along `axes`, with `separator` between them. The first of `axes` varies fastest: axes `[0, 1]`
     /// join column by column, and `[1, 0]` row by row.
     ///
-    /// `string[..] -> string[..]`; the result lacks `axes`. Without axes, it is the operand. A negative axis counts
-    /// from the end. As TensorFlow's `ReduceJoin`. Runs on the host.
+    /// `string[..] -> string[..]`; the result lacks `axes`. Without axes, the result is the operand. A negative axis
+    /// counts from the end. As TensorFlow's `ReduceJoin`. Runs on the host.
     ///
     /// ```
     /// use shapeflow::Graph;

@@ -15,8 +15,8 @@ impl<'g> Value<'g> {
     /// Replaces every match of a regular expression. In `rewrite`, `\0` stands for the match, `\1` to `\9` for its
     /// groups, and `\\` for a backslash.
     ///
-    /// `string[..] -> string[..]`. The syntax is that of RE2: `\d`, `\w`, `\s` and `\b` are ASCII, and `.` is a UTF-8
-    /// character. As TensorFlow's `StaticRegexReplace`. Runs on the host.
+    /// `string[..] -> string[..]`. The syntax is the syntax of RE2: `\d`, `\w`, `\s` and `\b` are ASCII, and `.` is a
+    /// UTF-8 character. As TensorFlow's `StaticRegexReplace`. Runs on the host.
     ///
     /// ```
     /// use shapeflow::Graph;
@@ -40,7 +40,7 @@ impl<'g> Value<'g> {
         call.attr("rewrite", rewrite).finish_at(location)
     }
 
-    /// Returns for each string whether a regular expression matches the whole of it.
+    /// Returns for each string whether a regular expression matches the whole string.
     ///
     /// `string[..] -> bool[..]`. The syntax is as for [`Value::regex_replace`]. As TensorFlow's `StaticRegexFullMatch`.
     /// Runs on the host.

@@ -12,7 +12,7 @@ use crate::ops::row_major::RowMajor;
 
 impl<'g> Value<'g> {
     /// Returns the script of each code point as the number that ICU gives it: 0 common, 8 Cyrillic, 14 Greek, 17 Han,
-    /// 25 Latin, 103 unknown, and so on; -1 for an integer that is no code point.
+    /// 25 Latin, 103 unknown, and so on; -1 for an integer that is not a code point.
     ///
     /// `i32[..] -> i32[..]`. As TensorFlow's `UnicodeScript`, except for characters that are newer than TensorFlow's
     /// Unicode tables: TensorFlow does not know them. Runs on the host.

@@ -1,6 +1,6 @@
 //! The numbers that ICU gives the scripts of Unicode.
 
-/// The number of a script that has none here.
+/// The number of a script that is not in the table below.
 pub(super) const UNKNOWN: i32 = 103;
 
 /// ISO 15924 names of scripts with ICU's numbers, in the order of the names.

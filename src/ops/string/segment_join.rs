@@ -31,7 +31,7 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// The elements are not strings, or the shape of `ids` is no prefix of the shape. An id outside
+    /// The elements are not strings, or the shape of `ids` is not a prefix of the shape. An id outside
     /// `[0, num_segments)` fails the run.
     #[track_caller]
     pub fn unsorted_segment_join(

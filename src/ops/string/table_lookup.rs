@@ -43,7 +43,8 @@ impl<'g> Value<'g> {
 pub(crate) static DEF: OpDef = OpDef::host("table_lookup", run)
     .operands(&[Operand::Data("x"), Operand::Data("keys"), Operand::Data("values"), Operand::Data("default")])
     .shape_fn(shape)
-    .dtype_rule(dtypes);
+    .dtype_rule(dtypes)
+    .looks_up(1, 2);
 
 fn shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
     let [keys] = cx.axes::<1>(1)?;

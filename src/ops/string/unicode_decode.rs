@@ -12,7 +12,7 @@ use crate::ops::array::unstack::exactly;
 use crate::tensor::Tensor;
 
 impl<'g> Value<'g> {
-    /// Decodes each string to the code points of its characters. Bytes that are no character give U+FFFD.
+    /// Decodes each string to the code points of its characters. Bytes that are not a character give U+FFFD.
     ///
     /// `string[..] -> splits i64[n + 1], code points i32[u]` for `n` strings: string `i` has the code points
     /// `splits[i]..splits[i + 1]`. `encoding` is UTF-8, UTF-16, UTF-32 (the two also with `-BE` or `-LE`), ISO-8859-1

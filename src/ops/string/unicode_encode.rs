@@ -15,7 +15,7 @@ use crate::tensor::StringsBuilder;
 
 impl<'g> Value<'g> {
     /// Encodes code points: string `i` of the result has the characters `self[splits[i]..splits[i + 1]]`. An integer
-    /// that is no character gives U+FFFD.
+    /// that is not a character gives U+FFFD.
     ///
     /// `i32[u], splits [n + 1] -> string[n]`; `splits` is i32 or i64. `encoding` is `UTF-8`, `UTF-16-BE` or
     /// `UTF-32-BE`. As TensorFlow's `UnicodeEncode`; imported graphs may treat errors otherwise. Runs on the host.
@@ -39,7 +39,7 @@ impl<'g> Value<'g> {
         self.graph().op(&ENCODE).data(self).data(splits).attr("output_encoding", encoding).finish()
     }
 
-    /// Converts each string from encoding `from` to encoding `to`. Bytes that are no character give U+FFFD.
+    /// Converts each string from encoding `from` to encoding `to`. Bytes that are not a character give U+FFFD.
     ///
     /// `string[..] -> string[..]`. `from` is as for [`Value::unicode_decode`], `to` as for [`Value::unicode_encode`].
     /// As TensorFlow's `UnicodeTranscode`; imported graphs may treat errors otherwise. Runs on the host.

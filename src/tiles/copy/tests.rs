@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 
 /// Checks one copy, and that it leaves the bytes around and between destination elements alone. The destination starts
-/// at a cache line, then at another multiple of the element size, then at an address that is no such multiple.
+/// at a cache line, then at another multiple of the element size, then at an address that is not such a multiple.
 fn check(extents: &[usize], dst_strides: &[isize], src_strides: &[isize], elem: usize, whole: usize) {
     let reach = |strides: &[isize]| {
         let ends = extents.iter().zip(strides).map(|(n, stride)| (*n as isize - 1).max(0) * stride);

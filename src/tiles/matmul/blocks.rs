@@ -72,7 +72,7 @@ fn even_part_len(len: usize, max: usize, unit: usize) -> usize {
     }
 }
 
-/// Yields the parts `(start, size)` of `len`. Each has `each` elements; the last may have fewer.
+/// Yields the parts `(start, size)` of `len`. Each part has `each` elements; the last part may have fewer.
 pub(super) fn parts(len: usize, each: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..len).step_by(each.max(1)).map(move |start| (start, each.min(len - start)))
 }

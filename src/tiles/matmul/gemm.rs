@@ -45,7 +45,7 @@ impl<T: Float> Gemm<T> {
     /// columns of a matrix of `k` rows, for the runs of `a`. The result and [`Gemm::workspace_len`] elements at
     /// `workspace` are writable and overlap nothing else. The result and the operands may have any alignment.
     pub(crate) unsafe fn run(&self, workspace: *mut T) {
-        // SAFETY: the caller's promise; the kernel is the running processor's.
+        // SAFETY: the caller's promise; the kernel is for the running processor.
         unsafe { self.run_with(T::kernel(), workspace) }
     }
 
@@ -275,8 +275,8 @@ impl<T: Float> MacroKernel<'_, T> {
         }
     }
 
-    /// Returns a prefetcher of the right operand's panel that starts at `column`. It is the panel after the panel at
-    /// `packed`.
+    /// Returns a prefetcher of the right operand's panel that starts at `column`. This panel follows the
+    /// panel at `packed`.
     fn prefetcher(&self, column: usize, packed: *mut T) -> Prefetcher<T> {
         let MacroKernel { plan, b, depth, .. } = *self;
         let tiles = self.rows.div_ceil(MAX_ROWS);

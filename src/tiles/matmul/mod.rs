@@ -1,8 +1,8 @@
 //! [`Gemm`]: matmuls that compute one tile of the result at a time in registers.
 //!
-//! The scheme is BLIS's. The right operand is packed into panels as wide as a tile. A panel stays in the L1 cache while
-//! the tiles of all rows in a block of the left operand use it. That block stays in the L2 cache while the panels pass.
-//! An operand that would be packed for few uses is read in place.
+//! The scheme comes from BLIS. The right operand is packed into panels as wide as a tile. A panel stays in the L1 cache
+//! while the tiles of all rows in a block of the left operand use it. That block stays in the L2 cache while the panels
+//! pass. An operand that would be packed for few uses is read in place.
 //!
 //! | here | BLIS |
 //! |---|---|

@@ -99,8 +99,8 @@ unsafe fn interleave<T: Float>(to: *mut T, rows: [*const T; MAX_ROWS], depth: us
     0
 }
 
-/// Implements [`interleave`] for 4-byte elements. It interleaves two rows into pairs of elements; each step has three
-/// such pairs.
+/// Implements [`interleave`] for 4-byte elements. The code interleaves two rows into pairs of elements; each step has
+/// three such pairs.
 ///
 /// # Safety
 /// As [`interleave`], on a processor with AVX2.

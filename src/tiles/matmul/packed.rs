@@ -6,13 +6,13 @@ use super::pack::{UnpackedPanel, pack};
 use super::strided::StridedMatrix;
 use crate::tiles::cpu::CACHE_LINE;
 
-/// Columns of a packed matrix.
+/// The columns of a packed matrix from `column` on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PackedMatrix<T> {
     start: *const T,
-    /// Columns of the matrix, rounded up to whole panels.
+    /// The number of columns of the whole matrix, rounded up to whole panels.
     width: usize,
-    /// The first column.
+    /// The index of the first column in the whole matrix.
     column: usize,
 }
 

@@ -50,7 +50,7 @@ impl<T: Copy> Prefetcher<T> {
         self.rows -= rows;
     }
 
-    /// Prefetches the rows that are due before a tile. Each has `width` elements.
+    /// Prefetches the rows that are due before a tile. Each row has `width` elements.
     #[inline(always)]
     pub(super) fn before_tile(&mut self, width: usize) {
         for _ in 0..self.rows_per_tile.min(self.rows) {

@@ -1,8 +1,8 @@
 //! Transposes of blocks in 128-bit and 256-bit registers.
 //!
-//! A block of K × K elements fills K registers. It is transposed in log2 K rounds, which interleave register `i` with
-//! register `i + K/2`. A 256-bit register holds two source rows that are K rows apart, one in each half, so the same
-//! rounds yield destination rows of 2·K elements.
+//! A block of K × K elements fills K registers. The block is transposed in log2 K rounds, which interleave register `i`
+//! with register `i + K/2`. A 256-bit register holds two source rows that are K rows apart, one in each half, so the
+//! same rounds yield destination rows of 2·K elements.
 
 use std::arch::x86_64::*;
 

@@ -77,7 +77,7 @@ pub fn resize(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
     let x = images(g, dtype, channels)?;
     let sampling = g.rng.below(3);
     let call = Call::new(op).attr("align_corners", sampling == 1);
-    // An area has no center to choose.
+    // `resize_area` has no `half_pixel_centers`.
     let call = if op == "resize_area" { call } else { call.attr("half_pixel_centers", sampling == 2) };
     let size = [1 + g.rng.below(6) as i64, 1 + g.rng.below(6) as i64];
     let mut params = Vec::new();

@@ -227,6 +227,8 @@ pub const OPS: &[(&str, usize)] = &[
     ("random_int_of_state", 1),
     ("random_normal", 1),
     ("random_normal_of_state", 1),
+    ("random_parameterized_truncated_normal", 1),
+    ("random_parameterized_truncated_normal_of_state", 1),
     ("random_poisson", 1),
     ("random_poisson_of_state", 1),
     ("random_shuffle_of_state", 1),

@@ -195,7 +195,8 @@ pub fn reverse(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     g.add_step(call, &[x], &params, props)
 }
 
-/// Adds a reversal of the axes that a vector of bools tells, or a part of it.
+/// Adds `reverse_by_flags`, which reverses the axes whose flag in a vector of bools is true, or its part
+/// `flags_of_axes`.
 pub fn reverse_by_flags(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
     let x = g.pick(DTypeClass::Any, 0..=6, |_| true)?;
     let (rank, is_constant) = (g.rank(x), g.rng.chance(1, 2));

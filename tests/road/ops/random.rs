@@ -41,6 +41,9 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
     if op.starts_with("random_gamma") || op.starts_with("random_poisson") || op == "random_binomial" {
         return distribution(g, op, data);
     }
+    if op.starts_with("random_parameterized_truncated_normal") {
+        return truncated(g, op, data);
+    }
     let integers = [DType::I32, DType::I64, DType::U32, DType::U64];
     let floats = [DType::F16, DType::BF16, DType::F32, DType::F64];
     let mut call = Call::new(op);
@@ -92,5 +95,20 @@ fn distribution(
     let rows = g.rng.range_inclusive(0, 4);
     let mut params = Vec::new();
     let call = g.param(call, &mut params, "shape", &[rows, size], true)?;
+    g.add_step(call, &data, &params, ElementProps { extreme: true, ..ElementProps::default() })
+}
+
+/// Adds normal numbers between bounds. `data` has the seed or the state.
+fn truncated(g: &mut GraphGenerator<'_>, op: &'static str, mut data: Vec<ValueIndex>) -> Option<ValueIndex> {
+    let dtype = *g.rng.choose(&[DType::F16, DType::F32, DType::F64]);
+    let size = g.rng.range_inclusive(0, 3);
+    data.push(g.source(dtype, vec![Size::Known(size)], Content::Range(-9, 9), false)?);
+    for content in [Content::Range(1, 4), Content::Range(-9, 0), Content::Range(1, 9)] {
+        data.push(g.scalar(dtype, content)?);
+    }
+    let rows = g.rng.range_inclusive(0, 4);
+    let sizes = if op.ends_with("_of_state") { [size, rows] } else { [rows, size] };
+    let mut params = Vec::new();
+    let call = g.param(Call::new(op), &mut params, "shape", &sizes, true)?;
     g.add_step(call, &data, &params, ElementProps { extreme: true, ..ElementProps::default() })
 }

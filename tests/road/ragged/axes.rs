@@ -7,7 +7,7 @@ use shapeflow::{
 use super::graphs::{Rows, deep, input, random_rows, run};
 use crate::rng::Rng;
 
-/// The elements along one axis: their indices along the axis, and their places in the flat values.
+/// The elements along one axis: their indices along the axis, and their positions in the flat values.
 type Line = Vec<(usize, usize)>;
 
 /// Returns the index along each axis of each flat value.
@@ -221,7 +221,7 @@ fn inner_axes_run_the_dense_op() {
         };
         assert_eq!(got.flat_values(), flat);
     }
-    // Along the rows, each inner element is its own.
+    // Ops along the rows treat each position in the inner axes separately.
     let g = Graph::new();
     let pairs = RaggedTensor::from_row_lengths([[1, 9], [3, 2], [2, 5]], [2i64, 1]).unwrap();
     let pairs = g.ragged_constant(&pairs).unwrap();

@@ -17,6 +17,10 @@ pub fn on_data(op: &str, arguments: &[Json], x: &RaggedTensor) -> Option<Result<
     let padded = || x.to_tensor();
     let ragged = |x: Result<RaggedTensor>| x.map(RaggedItem::Ragged);
     Some(match op {
+        "rank" => dense(&Tensor::scalar(x.rank() as i32)),
+        "sparse_indices" => x.to_sparse().map(|sparse| sparse.indices.into()),
+        "sparse_shape" => x.to_sparse().map(|sparse| sparse.dense_shape.into()),
+        "from_sparse" => ragged(x.to_sparse().and_then(|sparse| RaggedTensor::from_sparse(&sparse))),
         "row_starts" => dense(x.row_starts()),
         "row_limits" => dense(x.row_limits()),
         "value_rowids" => dense(x.value_rowids()),

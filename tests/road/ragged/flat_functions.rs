@@ -22,7 +22,7 @@ fn same<'g>(got: Result<RaggedValue<'g>>, flat: Result<Value<'g>>, of: RaggedVal
 fn functions_run_the_dense_op_on_flat_values() {
     let g = Graph::new();
     let x = g.ragged_constant(&ragged![[0.5, 2.0], [], [3.0]]).unwrap();
-    // Other partitions, which a run compares.
+    // `y` has other partitions than `x`, so a run compares the partitions.
     let y = g.ragged_constant(&ragged![[0.25, 1.5], [], [4.0]]).unwrap();
     let (a, b) = (x.flat_values(), y.flat_values());
     same(x.gelu(true), a.gelu(true), x);

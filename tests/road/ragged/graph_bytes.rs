@@ -12,7 +12,7 @@ type Constructor = for<'g> fn(Value<'g>, Encoding<Value<'g>>) -> Result<RaggedVa
 type OnData = fn(Tensor, Tensor) -> Result<RaggedTensor>;
 type Op = for<'g> fn(RaggedValue<'g>) -> Result<AnyValue<'g>>;
 
-/// The number of rows that some constructors are told.
+/// The number of rows that is passed to some constructors.
 const ROWS: usize = 5;
 
 /// Constructors of graphs, with the same constructors of data.
@@ -94,7 +94,8 @@ const OPS: &[Op] = &[
     },
 ];
 
-/// Returns the value with other flat values and other row splits of the same numbers, so that a run compares the splits.
+/// Returns the value with other flat values and other row splits with the same elements, so that a run compares the
+/// splits.
 fn again<'g>(x: RaggedValue<'g>) -> Result<RaggedValue<'g>> {
     let splits = x.nested_row_splits();
     let splits = splits.into_iter().map(|splits| Ok(Unchecked((splits + splits.zeros_like()?).ok()?)));
@@ -144,7 +145,7 @@ pub static UNCHECKED: LazyLock<Vec<Executable>> = LazyLock::new(|| {
     ops.flatten().collect()
 });
 
-/// Runs a graph of an encoding, or of two, and returns its result.
+/// Runs a graph of one or two encodings, and returns its result.
 pub fn run(exe: &Executable, values: &Tensor, first: &[i64], second: &[i64]) -> Result<RaggedItem> {
     let encoding = |name: &str, ints: &[i64]| {
         let dtype = exe.inputs().iter().find(|port| port.name == name).map(|port| port.dtype);
@@ -158,8 +159,8 @@ pub fn run(exe: &Executable, values: &Tensor, first: &[i64], second: &[i64]) -> 
     Ok(results.items()?.remove(0).1)
 }
 
-/// Runs graphs that the first bytes choose. A checked constructor gives what it gives for data; an unchecked one gives a result or
-/// an error.
+/// Runs graphs that the first bytes choose. A checked constructor gives the same result as the constructor of
+/// data; an unchecked constructor gives a result or an error.
 pub fn drive(data: &[u8]) {
     let [count, outer, choice, rest @ ..] = data else { return };
     let values = Tensor::from((0..count % 16).map(f32::from).collect::<Vec<_>>());

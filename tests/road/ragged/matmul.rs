@@ -15,7 +15,7 @@ fn transposed(x: &Rows, columns: usize) -> Rows {
     (0..columns).map(|column| x.iter().map(|row| row[column]).collect()).collect()
 }
 
-/// Multiplies matrices; `columns` is the number of columns of the right one.
+/// Multiplies matrices; `columns` is the number of columns of the right matrix.
 fn product(a: &Rows, b: &Rows, columns: usize) -> Rows {
     let element =
         |row: &Vec<f64>, column: usize| row.iter().zip(b).fold(0.0, |sum, (x, b)| sum + x * b[column]);

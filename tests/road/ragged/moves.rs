@@ -76,11 +76,11 @@ fn uniform_axes_keep_their_sizes() {
         assert_eq!(got[0].to_string(), text(&wanted));
         assert_eq!(got[1].to_string(), text(&wanted_back));
     }
-    // A value without values keeps its uniform axis.
+    // A ragged value without rows of flat values keeps its uniform axis.
     let none =
         RaggedTensor::from_row_lengths(Tensor::zeros(DType::F64, &[0, 2, 3]).unwrap(), [0i64, 0]).unwrap();
     assert_eq!(run(&exe, &[("x", &none)]).unwrap()[0].to_string(), "[[[], [], []], [[], [], []]]");
-    // Uniform axes are transposed as dense ones.
+    // Uniform axes are transposed as dense axes are.
     let g = Graph::new();
     let dense = g.constant([[[1, 2], [3, 4], [5, 6]]]).unwrap();
     let pairs = RaggedValue::from_uniform_row_length(dense.reshape([3, 2]).unwrap(), 3, None).unwrap();

@@ -21,6 +21,40 @@ fn deep_ints<'g>(x: RaggedValue<'g>, json: &[Json]) -> RaggedValue<'g> {
     RaggedValue::from_row_lengths(inner, x.graph().constant(&lengths[..]).unwrap()).unwrap()
 }
 
+fn segment_ids<'g>(x: RaggedValue<'g>, ids: &[i64]) -> shapeflow::Value<'g> {
+    x.graph().constant(ids).unwrap()
+}
+
+/// Multiplies matrices of a dtype by their transposes. The second argument names the part of a complex product.
+fn product_of<'g>(arguments: &[Json], x: RaggedValue<'g>) -> Result<AnyValue<'g>> {
+    let dtype = match arguments[0].as_str().unwrap() {
+        "float32" | "complex64" => DType::F32,
+        "float16" => DType::F16,
+        "bfloat16" => DType::BF16,
+        "int32" => DType::I32,
+        "int64" => DType::I64,
+        "complex128" => DType::F64,
+        other => panic!("no dtype is named {other}"),
+    };
+    let part = arguments.get(1).map(|part| part.as_str().unwrap());
+    let y = match part {
+        None => (x * 2.0).ok()?.cast(dtype)?,
+        Some(_) => x.cast(dtype)?.complex((x * -2.0).ok()?.cast(dtype)?)?,
+    };
+    let of_flat = |flat: shapeflow::Value<'g>| {
+        let flat = match part {
+            None => flat,
+            Some("real") => flat.real()?,
+            Some(_) => flat.imag()?,
+        };
+        flat.cast(DType::F64)
+    };
+    Ok(match y.matmul_transposed(y, false, true)? {
+        AnyValue::Dense(product) => of_flat(product)?.into(),
+        AnyValue::Ragged(product) => product.map_flat_values(of_flat)?.into(),
+    })
+}
+
 /// Applies the op of a case to a value of a graph.
 pub fn in_graph<'g>(op: &str, arguments: &[Json], x: RaggedValue<'g>) -> Option<Result<AnyValue<'g>>> {
     let ints: Vec<i64> = arguments.iter().filter_map(Json::as_i64).collect();
@@ -63,6 +97,36 @@ pub fn in_graph<'g>(op: &str, arguments: &[Json], x: RaggedValue<'g>) -> Option<
             let indices = graph.constant(indices(arguments[1].as_array().unwrap())).unwrap();
             x.gather_batched(indices, ints[0], 1)
         }
+        "matmul_of" => product_of(arguments, x),
+        "matmul_weights" => {
+            let width = x.flat_values().shape().dims().unwrap()[1].as_known().unwrap();
+            let weights = (0..width * 3).map(|number| number as f64).collect();
+            x.matmul(graph.constant(Tensor::from_vec(&[width as usize, 3], weights).unwrap()).unwrap())
+        }
+        "size" => dense(x.size().and_then(|size| size.cast(DType::I64))),
+        "segment_ids" => {
+            let count = x.value_rowids().and_then(|ids| ids.dim(0)).unwrap();
+            dense(x.row_splits().row_splits_to_segment_ids(count))
+        }
+        "splits_of_ids" => dense(x.value_rowids().and_then(|ids| ids.segment_ids_to_row_splits(x.nrows()))),
+        "sparse_indices" => dense(x.to_sparse().map(|sparse| sparse[0])),
+        "sparse_shape" => dense(x.to_sparse().map(|sparse| sparse[2])),
+        "from_sparse" => {
+            let sparse = x.to_sparse();
+            ragged(
+                sparse.and_then(|[indices, values, shape]| RaggedValue::from_sparse(indices, values, shape)),
+            )
+        }
+        "range" => {
+            let limits = x.row_limits().and_then(|limits| (limits * 2 - 3).ok()).unwrap();
+            ragged(RaggedValue::range(x.row_starts().unwrap(), limits, graph.constant(ints[0]).unwrap()))
+        }
+        "segment_sum" => x.unsorted_segment_sum(segment_ids(x, &ints), 4),
+        "segment_prod" => x.unsorted_segment_prod(segment_ids(x, &ints), 4),
+        "segment_max" => x.unsorted_segment_max(segment_ids(x, &ints), 4),
+        "segment_min" => x.unsorted_segment_min(segment_ids(x, &ints), 4),
+        "segment_mean" => x.unsorted_segment_mean(segment_ids(x, &ints), 4),
+        "segment_sqrt_n" => x.unsorted_segment_sqrt_n(segment_ids(x, &ints), 4),
         "matmul_dense" => {
             let count = x.row_lengths().unwrap().shape().dims().unwrap()[0].as_known().unwrap() as usize;
             let sizes = [count, x.shape().dims().unwrap()[2].as_known().unwrap() as usize, 2];

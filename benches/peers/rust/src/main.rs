@@ -1,5 +1,5 @@
-//! A process for the Rust peer that the argument names. It reads requests as lines of JSON from standard input, and
-//! writes an answer to each as a line of JSON. The requests are listed in `benches/pipelines/serve.rs`.
+//! A process for the Rust peer that the argument names. The process reads requests as lines of JSON from standard
+//! input, and writes an answer to each as a line of JSON. The requests are listed in `benches/pipelines/serve.rs`.
 
 #[cfg(feature = "candle")]
 mod candle;
@@ -23,11 +23,12 @@ use file::Array;
 
 pub type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// A function that runs a case once. It returns the results if the argument is true, and otherwise an empty list.
+/// A function that runs a case once. The function returns the results if the argument is true, and otherwise an empty
+/// list.
 pub type Call = Box<dyn FnMut(bool) -> Result<Vec<Array>>>;
 
-/// A function that prepares a case, given its name, its inputs, and the path of its ONNX model. It returns `None` if
-/// the peer does not have the case.
+/// A function that prepares a case, given its name, its inputs, and the path of its ONNX model. The function returns
+/// `None` if the peer does not have the case.
 pub type Make = fn(&str, &Rc<Vec<Array>>, Option<&str>) -> Option<Result<Call>>;
 
 /// The case that the last `load` request prepared.

@@ -26,8 +26,8 @@ pub fn make(case: &str, inputs: &Rc<Vec<Array>>, _: Option<&str>) -> Option<Resu
         "unique_with_counts 1M, 10k distinct" => Box::new(move |wanted| unique(inputs[0].i32(), wanted)),
         "boolean_mask half of 4M" => Box::new(move |wanted| {
             let (x, mask) = (inputs[0].f32(), inputs[1].bool());
-            // This writes every element to `kept`. If the flag of an element is not set, the next element overwrites
-            // it. So there is no branch to mispredict.
+            // The loop writes every element to `kept`. If the flag of an element is not set, the next element
+            // overwrites it. So there is no branch to mispredict.
             let mut kept = vec![0.0; x.len()];
             let mut count = 0;
             for (x, flag) in x.iter().zip(mask) {

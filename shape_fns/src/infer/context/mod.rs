@@ -13,7 +13,7 @@ use crate::dim::symbol::{Symbol, SymbolKind};
 use crate::error::bail;
 use crate::{Attr, Attrs, DType, Dim, DimTable, Guard, PartialElements, Result, ShapeError, TensorShape};
 
-/// A shape function. It reads the operands and attributes of one op and sets the shapes of its outputs.
+/// A function that reads the operands and attributes of one op and sets the shapes of the op's outputs.
 ///
 /// The same function runs on partially known and on concrete operands. Whatever it infers from partial operands must
 /// hold for all concrete operands that fit them. For fully known operands and parameters it sets every dimension,

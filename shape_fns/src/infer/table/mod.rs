@@ -100,8 +100,9 @@ impl DimTable {
         self.origins.len()
     }
 
-    /// Converts a shape that belongs to no table to a shape of this table. Its free symbols become new anonymous
-    /// symbols of the table. Its named symbols are recorded as introduced by the current node if they are new.
+    /// Converts a shape that belongs to no table to a shape of this table. The free symbols of the shape
+    /// become new anonymous symbols of the table. The named symbols of the shape are recorded as
+    /// introduced by the current node if they are new.
     pub fn import(&mut self, shape: &TensorShape) -> TensorShape {
         let Some(dims) = shape.dims() else { return TensorShape::unranked() };
         let mut renumbered: FxHashMap<Symbol, Dim> = FxHashMap::default();

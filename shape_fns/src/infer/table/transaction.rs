@@ -26,7 +26,7 @@ impl DimTable {
         }
     }
 
-    /// Ends a transaction and removes the symbols, equalities, broadcasts and guards added since the mark.
+    /// Ends a transaction and restores the state of the table at the mark.
     pub fn rollback(&mut self, mark: Mark) {
         while self.trail.len() > mark.trail {
             match self.trail.pop() {

@@ -7,7 +7,7 @@ use crate::{Dim, InferenceContext, Result, ShapeError, TensorShape, normalize_ax
 /// `tensor[a.., m.., b..], mask[m..] -> [a.., u, b..]`, where `u` depends on the data.
 ///
 /// The mask covers the axes of `tensor` from `axis` on (default 0); the covered dimensions are unified with the
-/// dimensions of the mask. Derives `axis`, counted from the front.
+/// dimensions of the mask. Sets the derived parameter `axis`, counted from the front.
 ///
 /// # Errors
 /// The mask is unranked or a scalar, it has more axes than `tensor` has from `axis` on, or a covered dimension

@@ -49,7 +49,7 @@ pub fn broadcast_gradient_args(cx: &mut InferenceContext<'_>) -> Result<()> {
 }
 
 /// Returns, for each of two shapes that broadcast, the axes of the result along which its gradient is summed; `None` if
-/// that is undecided. Equal shapes have none. Otherwise an axis of size 1 in both is in both lists.
+/// that is undecided. Equal shapes have no such axes. Otherwise an axis of size 1 in both is in both lists.
 fn summed_axes(a: &[Dim], b: &[Dim]) -> Option<[Vec<i64>; 2]> {
     let is_one = |dim: &Dim| dim.same(&Dim::known(1));
     let equal = |(x, y): (&Dim, &Dim)| x.same(y);

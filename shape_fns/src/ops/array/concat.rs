@@ -6,8 +6,8 @@ use crate::shape::advice;
 use crate::{Dim, InferenceContext, Result, ShapeError, TensorShape};
 
 /// `[a, n], [b, n], axis=0 -> [a+b, n]`: adds the dimensions along `axis` and unifies all others. If `axis` is unknown,
-/// only the rank of the output is known. Derives `axis`, counted from the front, and `start`: the index along the axis
-/// at which each operand begins in the output.
+/// only the rank of the output is known. Sets the derived parameters `axis`, counted from the front, and `start`: the
+/// index along the axis at which each operand begins in the output.
 ///
 /// # Errors
 /// The ranks differ or are 0, `axis` is outside the rank, or dimensions along another axis provably differ.

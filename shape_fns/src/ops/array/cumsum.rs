@@ -2,7 +2,7 @@
 
 use crate::{Dim, InferenceContext, Result};
 
-/// Keeps the shape of `x`. Derives `axis`, counted from the front, if `axis` is known.
+/// Keeps the shape of `x`. Sets the derived parameter `axis`, counted from the front, if `axis` is known.
 ///
 /// # Errors
 /// `axis` is outside the rank.

@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use crate::{Dim, InferenceContext, List, PartialElements, Result, ShapeError, TensorShape, normalize_axis};
 
 /// `[d0, …, dn] -> [d0, …, 1, …, dn]`: inserts an axis at position `axis` of the result. If `axis` is unknown, only
-/// the rank of the output is known. Derives `axis`, counted from the front.
+/// the rank of the output is known. Sets the derived parameter `axis`, counted from the front.
 ///
 /// # Errors
 /// `axis` is outside `-rank-1..=rank`.
@@ -34,8 +34,8 @@ pub fn expand_dims(cx: &mut InferenceContext<'_>) -> Result<()> {
 
 /// Drops the axes `axis`, each of size 1. Unknown dimensions along these axes are unified with 1.
 ///
-/// If `axis` is absent or empty, drops every axis of size 1; the output is unranked if a dimension may or may not be
-/// 1. Derives `axis`: the dropped axes, sorted and counted from the front.
+/// If `axis` is absent or empty, drops every axis of size 1; the output is unranked if a dimension may or may not be 1.
+/// Sets the derived parameter `axis`: the dropped axes, sorted and counted from the front.
 ///
 /// # Errors
 /// A dropped axis provably has another size than 1, or is outside the rank.

@@ -6,9 +6,9 @@ use crate::{Dim, Guard, InferenceContext, Result, ShapeError, TensorShape, norma
 
 /// `params[a.., d, b..], indices[i..] -> [a.., i.., b..]`, where `d` is the dimension at `axis`.
 ///
-/// The first `batch_dims` axes of both operands are unified and iterate together. The op itself checks its indices
-/// when it runs. If `axis` is unknown, only the rank of the output is known. Derives `axis` and `batch_dims`, counted
-/// from the front.
+/// The first `batch_dims` axes of both operands are unified and iterate together. The op itself checks its indices when
+/// it runs. If `axis` is unknown, only the rank of the output is known. Sets the derived parameters `axis` and
+/// `batch_dims`, counted from the front.
 ///
 /// # Errors
 /// `params` is a scalar, `axis` or `batch_dims` is outside the rank, `axis` is less than `batch_dims`, batch

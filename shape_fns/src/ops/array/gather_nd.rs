@@ -6,7 +6,7 @@ use crate::{Dim, InferenceContext, PartialElements, Result, ShapeError, TensorSh
 /// `params[p0, …, pn], indices[i.., k] -> [i.., pk, …, pn]`.
 ///
 /// The first `batch_dims` axes of both operands are unified and iterate together. The op itself checks its indices
-/// when it runs. Derives `batch_dims`.
+/// when it runs. Sets the derived parameter `batch_dims`.
 ///
 /// # Errors
 /// An operand is a scalar, `batch_dims` is negative or outside a rank, batch dimensions provably differ, or the last

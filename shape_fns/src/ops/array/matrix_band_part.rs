@@ -2,7 +2,7 @@
 
 use crate::{Dim, Guard, InferenceContext, Result};
 
-/// Keeps the shape of `input`. Derives `band`: `num_lower` and `num_upper`.
+/// Keeps the shape of `input`. Sets the derived parameter `band`: `num_lower` and `num_upper`.
 ///
 /// # Errors
 /// `input` has rank 0 or 1, `num_lower` or `num_upper` is not a scalar, or one provably exceeds the rows or the columns.

@@ -14,8 +14,9 @@ enum Band {
 }
 
 impl Band {
-    /// Reads parameter `k`: one diagonal, or the lowest and the highest. It defaults to the main diagonal. Derives
-    /// known diagonals as the lowest and the highest. Checks attribute `align`, which only the body of the op reads.
+    /// Reads parameter `k`: one diagonal, or the lowest and the highest. The default is the main diagonal. Sets the
+    /// derived parameter `k` to the lowest and the highest diagonal if both are known. Checks attribute `align`, which
+    /// only the body of the op reads.
     fn of(cx: &mut InferenceContext<'_>) -> Result<Band> {
         let align = cx.str_or("align", "RIGHT_LEFT")?;
         if !["RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT"].contains(&align) {

@@ -62,8 +62,9 @@ pub fn mirror_pad_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
         for side in sides {
             let least = cx.add(side, &Dim::known(excluded))?;
             cx.require(Guard::Ge(rest.clone(), least)).map_err(|_| {
+                let limit = if excluded == 1 { "less than" } else { "at most" };
                 ShapeError::new(format_args!(
-                    "{mode} paddings must be at most {rest}-{excluded} per side at axis {axis}, got {side}"
+                    "{mode} padding must be {limit} the unpadded size {rest} of axis {axis}, got {side}"
                 ))
             })?;
         }
@@ -82,7 +83,7 @@ mod tests {
         {} "[9, ?]; [2, 2] = [1, 2, 0, 0]" => "[6, d0_1]";
         {} "[n]; [1, 2] = [k, 1]" => "[n-k-1] if n-k-1 >= 0, n-k-1 >= k+1, n-k-1 >= 2";
         {} "[n, 4]; i32 [?, 2]" => "[?, ?]";
-        {mode: "SYMMETRIC"} "[4]; [1, 2] = [2, 1]" => "error SYMMETRIC paddings must be at most 1-0 per side at axis 0, got 2";
+        {mode: "SYMMETRIC"} "[4]; [1, 2] = [2, 1]" => "error SYMMETRIC padding must be at most the unpadded size 1";
         {mode: "SYMMETRIC"} "[5]; [1, 2] = [2, 1]" => "[2]";
         {mode: "EDGE"} "[5]; [1, 2] = [2, 1]" => "error mode must be REFLECT or SYMMETRIC";
         {} "?; i32 [3, 2]" => "[?, ?, ?]";

@@ -3,8 +3,8 @@
 
 use crate::{InferenceContext, Result, TensorShape, normalize_axis};
 
-/// `[i0, …, in], depth=d -> [i0, …, in, d]`: inserts the new axis at position `axis` (default -1: last). Gives the
-/// op's body the derived parameter `axis`: the position of the new axis, counted from the front.
+/// `[i0, …, in], depth=d -> [i0, …, in, d]`: inserts the new axis at position `axis` (default -1: last). Sets the
+/// derived parameter `axis`: the position of the new axis, counted from the front.
 ///
 /// # Errors
 /// `depth` is negative or not a scalar, `axis` is outside `-1..=rank`, or `on_value` or `off_value` is not a scalar.

@@ -7,7 +7,7 @@ use crate::{Dim, Guard, InferenceContext, Param, PartialElements, Result, ShapeE
 /// `[d0, …], paddings=[[b0, a0], …] -> [b0+d0+a0, …]`; `paddings` is read in row-major order.
 ///
 /// Mode `reflect` allows at most `d-1` elements per side and thus refuses empty axes. Mode `symmetric` allows at most
-/// `d`. Derives `before`, one entry per axis.
+/// `d`. Sets the derived parameter `before`: the number of elements added before each axis.
 ///
 /// # Errors
 /// `paddings` does not hold one pair per axis, a padding is negative, or a mirrored padding provably exceeds its
@@ -60,8 +60,9 @@ pub fn pad(cx: &mut InferenceContext<'_>) -> Result<()> {
             if let Some(excluded) = mirrored {
                 let required = cx.add(side, &Dim::known(excluded))?;
                 cx.require(Guard::Ge(dim.clone(), required)).map_err(|_| {
+                    let limit = if excluded == 1 { "less than" } else { "at most" };
                     ShapeError::new(format_args!(
-                        "{mode} padding must be at most {dim}-{excluded} per side at axis {axis}, got {side}"
+                        "{mode} padding must be {limit} the size {dim} of axis {axis}, got {side}"
                     ))
                 })?;
             }
@@ -77,7 +78,7 @@ pub fn pad(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Sets the output's elements if the operand's elements are tracked and all paddings before an axis are known.
+/// Sets the output's elements if the operand's elements are tracked and the padding before every axis is known.
 /// `mirrored` is `None` for constant padding, 1 for `reflect` and 0 for `symmetric`.
 fn propagate_padded(cx: &mut InferenceContext<'_>, paddings_before: &[Dim], mirrored: Option<i64>) {
     let paddings_before: Option<Vec<i64>> = paddings_before.iter().map(Dim::as_known).collect();
@@ -150,12 +151,12 @@ mod tests {
         {} "?; i32 [?, 2]" => "?";
         {paddings: [2, 0], mode: "REFLECT"} "[n]" => "[n+2] if n >= 3";
         {paddings: [0, 0], mode: "reflect"} "[n]" => "[n] if n >= 1";
-        {paddings: [0, 0], mode: "reflect"} "[0]" => "error reflect padding must be at most 0-1 per side at axis 0, got 0";
+        {paddings: [0, 0], mode: "reflect"} "[0]" => "error reflect padding must be less than the size 0 of axis 0";
         {paddings: [2, 3], mode: "SYMMETRIC"} "[3]" => "[8]";
         {paddings: [1, 2, 3]} "[2]" => "error paddings must hold pairs";
         {paddings: [1, 2]} "[2, 2]" => "error paddings must have one pair per axis, got 1 for [2, 2]";
         {paddings: [-1, 2]} "[2]" => "error paddings must not be negative, got -1";
-        {paddings: [3, 0], mode: "reflect"} "[3]" => "error reflect padding must be at most 3-1 per side at axis 0, got 3";
+        {paddings: [3, 0], mode: "reflect"} "[3]" => "error reflect padding must be less than the size 3 of axis 0";
         {paddings: [0, 0], mode: "edge"} "[3]" => "error mode must be constant, reflect or symmetric";
         {} "[2]; i32 [1, 3]" => "error paddings must hold pairs, got [1, 3]";
     }

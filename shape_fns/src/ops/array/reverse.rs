@@ -3,7 +3,7 @@
 use super::propagate::{element_at, propagate_elements};
 use crate::{Dim, InferenceContext, List, Result, normalize_axis};
 
-/// Keeps the shape of `x`. Derives `axis`, sorted and counted from the front, if `axis` is known.
+/// Keeps the shape of `x`. Sets the derived parameter `axis`, sorted and counted from the front, if `axis` is known.
 ///
 /// # Errors
 /// An axis is outside the rank, or given twice.
@@ -30,7 +30,8 @@ pub fn reverse(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Derives `axis` from one flag per axis, and sets the output's elements if the operand's elements are tracked.
+/// Sets the derived parameter `axis` from one flag per axis, and sets the output's elements if the operand's elements
+/// are tracked.
 fn set_reversed(cx: &mut InferenceContext<'_>, reversed: &[bool]) {
     let axes = reversed.iter().enumerate().filter(|(_, reversed)| **reversed);
     cx.set_derived("axis", axes.map(|(axis, _)| Dim::known(axis as i64)));

@@ -4,7 +4,7 @@ use crate::error::bail;
 use crate::{Dim, InferenceContext, List, Result, TensorShape};
 
 /// Keeps the shape of `input`. `shift` and `axis` are scalars or vectors of the same length. If the axes are known,
-/// derives `shift`: for every axis of `input`, the sum of its shifts modulo its size.
+/// sets the derived parameter `shift`: for every axis of `input`, the sum of its shifts modulo its size.
 ///
 /// # Errors
 /// The operand is a scalar, `shift` or `axis` has more than one axis, their lengths provably differ, or an axis is

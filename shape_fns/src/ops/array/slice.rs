@@ -1,10 +1,10 @@
-//! `slice(x, begin, size)`: extracts a box from `x`.
+//! `slice(x, begin, size)`: extracts a box (a rectangular part) from `x`.
 
 use super::propagate::{element_at, propagate_elements};
 use crate::{Dim, Guard, InferenceContext, List, Result, ShapeError, TensorShape};
 
 /// Extracts `begin[i] .. begin[i] + size[i]` along axis `i`. A size of -1 extends to the end of the axis:
-/// `[n, 4], begin=[1, 0], size=[-1, 2] -> [n-1, 2]`. Derives `begin`, one entry per axis.
+/// `[n, 4], begin=[1, 0], size=[-1, 2] -> [n-1, 2]`. Sets the derived parameter `begin`, one entry per axis.
 ///
 /// # Errors
 /// The length of `begin` or `size` differs from the rank, a size is less than -1, or the box provably exceeds `x`.

@@ -15,8 +15,8 @@ enum Direction {
 
 /// `[b, s0, …, r..], block_shape=[k0, …], paddings=[[p0, q0], …] -> [b*k0*…, (p0+s0+q0)/k0, …, r..]`.
 ///
-/// Attribute `block_size` replaces `block_shape`: an operand of rank 4 with two blocks of that size. Derives
-/// `block_shape` and `before` (the first padding of each pair), one entry per block.
+/// Attribute `block_size` replaces `block_shape`: an operand of rank 4 with two blocks of that size. Sets the derived
+/// parameters `block_shape` and `before` (the first padding of each pair), one entry per block.
 ///
 /// # Errors
 /// The length of `block_shape` is unknown, a block is less than 1 (`block_size` less than 2), the operand has fewer
@@ -28,8 +28,8 @@ pub fn space_to_batch(cx: &mut InferenceContext<'_>) -> Result<()> {
 
 /// `[b, s0, …, r..], block_shape=[k0, …], crops=[[p0, q0], …] -> [b/(k0*…), s0*k0-p0-q0, …, r..]`.
 ///
-/// Attribute `block_size` replaces `block_shape`: an operand of rank 4 with two blocks of that size. Derives
-/// `block_shape` and `before` (the first crop of each pair), one entry per block.
+/// Attribute `block_size` replaces `block_shape`: an operand of rank 4 with two blocks of that size. Sets the derived
+/// parameters `block_shape` and `before` (the first crop of each pair), one entry per block.
 ///
 /// # Errors
 /// Same as [`space_to_batch`], the batch is provably not a multiple of the product of the blocks, or the crops
@@ -93,7 +93,7 @@ fn read_pairs(cx: &mut InferenceContext<'_>, name: &str, count: usize) -> Result
     }
 }
 
-/// Derives `block_shape`, and `before` from the first element of each pair.
+/// Sets the derived parameters `block_shape` and `before`. The first element of each pair of paddings gives `before`.
 fn set_derived_parameters(
     cx: &mut InferenceContext<'_>,
     count: usize,

@@ -6,8 +6,8 @@ use crate::error::bail;
 use crate::{Dim, Guard, InferenceContext, List, Result, ShapeError, TensorShape};
 
 /// Cuts `x` into one part of size `d/k` along `axis` per output, where `k` is the number of outputs:
-/// `[4*n], 2 outputs -> [2*n], [2*n]`. If `axis` is unknown, only the ranks of the outputs are known. Derives `axis`,
-/// counted from the front.
+/// `[4*n], 2 outputs -> [2*n], [2*n]`. If `axis` is unknown, only the ranks of the outputs are known. Sets the derived
+/// parameter `axis`, counted from the front.
 ///
 /// # Errors
 /// The number of outputs provably does not divide the dimension, or `axis` is outside the rank.
@@ -45,8 +45,8 @@ fn propagate_part(cx: &mut InferenceContext<'_>, output: usize, axis: usize, beg
     });
 }
 
-/// Gives output `i` the size `size_splits[i]` along `axis`. One size may be -1 and is inferred. Derives `axis`, counted
-/// from the front, and `begin`, the offset of each part.
+/// Gives output `i` the size `size_splits[i]` along `axis`. One size may be -1 and is inferred. Sets the derived
+/// parameters `axis`, counted from the front, and `begin`, the offset of each part.
 ///
 /// # Errors
 /// The number of sizes differs from the number of outputs, two sizes are -1, a size is less than -1, or the sizes

@@ -5,8 +5,8 @@ use crate::error::bail;
 use crate::shape::advice;
 use crate::{Dim, InferenceContext, Result, ShapeError, TensorShape};
 
-/// `k` operands of shape `[d0, …, dn]` give `[d0, …, k, …, dn]`. The operands' shapes are unified. Derives `axis`,
-/// counted from the front.
+/// `k` operands of shape `[d0, …, dn]` give `[d0, …, k, …, dn]`. The operands' shapes are unified. Sets the derived
+/// parameter `axis`, counted from the front.
 ///
 /// # Errors
 /// Ranks or dimensions provably differ, or `axis` is outside `-rank-1..=rank`.
@@ -52,7 +52,7 @@ pub fn stack(cx: &mut InferenceContext<'_>) -> Result<()> {
 }
 
 /// Sets output `i` to slice `i` of `x` along `axis`, without that axis. The dimension along `axis` is unified with the
-/// number of outputs. Derives `axis`, counted from the front.
+/// number of outputs. Sets the derived parameter `axis`, counted from the front.
 ///
 /// # Errors
 /// The dimension provably differs from the number of outputs, or `axis` is outside the rank.

@@ -14,9 +14,9 @@ use crate::{Dim, Guard, InferenceContext, List, Result, ShapeError, TensorShape}
 ///
 /// `[n, 4], begin=[1, 0], end=[n, 2] -> [max(0, n-1), 2]`.
 ///
-/// Derives `start` and `stride`, one entry per axis of `x`. Output position `k` along a range reads
-/// `start + k*stride`; a dropped axis reads `start`. Derives `axes`, one entry per axis of the output: the
-/// corresponding axis of `x`, or -1 for a new axis.
+/// Sets the derived parameters `start` and `stride`, one entry per axis of `x`. Output position `k` along a range reads
+/// `start + k*stride`; a dropped axis reads `start`. Sets the derived parameter `axes`, one entry per axis of the
+/// output: the corresponding axis of `x`, or -1 for a new axis.
 ///
 /// # Errors
 /// The lists differ in length or have entries for more axes than `x` has, there are two ellipses, a stride is 0, or a
@@ -32,7 +32,7 @@ pub fn strided_slice(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// A slice of a tensor: the dimensions of the result, and what [`strided_slice`] derives.
+/// A slice of a tensor: the dimensions of the result, and the derived parameters of [`strided_slice`].
 pub(super) struct Sliced {
     pub output: Vec<Dim>,
     pub axes: Vec<Dim>,

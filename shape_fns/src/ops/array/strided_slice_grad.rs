@@ -3,8 +3,8 @@
 use super::strided_slice::{Sliced, sliced};
 use crate::{InferenceContext, Result, TensorShape};
 
-/// The gradient of [`strided_slice`](super::strided_slice): `shape=[n, 4], begin=[1, 0], end=[n, 2], dy[max(0, n-1), 2] -> [n, 4]`. Derives
-/// what the slice derives.
+/// The gradient of [`strided_slice`](super::strided_slice):
+/// `shape=[n, 4], begin=[1, 0], end=[n, 2], dy[max(0, n-1), 2] -> [n, 4]`. Sets the derived parameters of the slice.
 ///
 /// # Errors
 /// Same as the slice, or the shape of `dy` provably differs from the shape of the slice.

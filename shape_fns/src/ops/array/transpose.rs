@@ -6,7 +6,8 @@ use super::propagate::{element_at, propagate_elements};
 use crate::{Dim, InferenceContext, List, Result, TensorShape, normalize_axis};
 
 /// `[d0, …, dn] -> [d(perm[0]), …, d(perm[n])]`. Without `perm`, the axes are reversed. Negative axes count from the
-/// end. If `perm` is unknown, only the rank of the output is known. Derives `perm`, counted from the front.
+/// end. If `perm` is unknown, only the rank of the output is known. Sets the derived parameter `perm`, counted from the
+/// front.
 ///
 /// # Errors
 /// `perm` is not a permutation of the axes.

@@ -40,8 +40,8 @@ fn extract(cx: &mut InferenceContext<'_>, rank: usize, rates: Vec<i64>) -> Resul
 /// `[n, h, w, c], ksizes=[1, kh, kw, 1] -> [n, oh, ow, kh*kw*c]`, with attributes `strides`, `rates` (dilations) and
 /// `padding`.
 ///
-/// A window that exceeds the image by less than a stride yields 0 positions, as in TensorFlow's kernel. Derives
-/// `before`: the number of padding zeros before the first element of each spatial axis.
+/// A window that exceeds the image by less than a stride yields 0 positions, as in TensorFlow's kernel. Sets the
+/// derived parameter `before`: the number of padding zeros before the first element of each spatial axis.
 ///
 /// # Errors
 /// The rank is not 4, a list does not have 4 entries of at least 1, or the window provably exceeds the image by a

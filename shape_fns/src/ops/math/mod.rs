@@ -1,4 +1,4 @@
-//! Shape functions of elementwise arithmetic. Some also propagate known elements.
+//! Shape functions of elementwise arithmetic. Some of these functions also propagate known elements.
 
 mod add_n;
 mod arithmetic;

@@ -2,7 +2,8 @@
 
 use crate::{Dim, InferenceContext, Result};
 
-/// Keeps the shape of the operand. Derives `axis` (default: last), counted from the front, if `axis` is known.
+/// Keeps the shape of the operand. Sets the derived parameter `axis`, counted from the front, if `axis` is known. The
+/// default is the last axis.
 ///
 /// # Errors
 /// The operand is a scalar, or `axis` is outside the rank.

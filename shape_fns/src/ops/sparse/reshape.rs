@@ -3,7 +3,7 @@
 use super::operand::SparseOperand;
 use crate::{Dim, InferenceContext, PartialElements, Result, TensorShape};
 
-/// `indices[nnz, r], shape[r], new_shape[s] -> indices[nnz, s], shape[s]`. One new size may be -1. It becomes
+/// `indices[nnz, r], shape[r], new_shape[s] -> indices[nnz, s], shape[s]`. One new size may be -1. This size becomes
 /// the product of `shape` divided by the other new sizes.
 ///
 /// # Errors
@@ -65,7 +65,7 @@ fn inferred_sizes(cx: &mut InferenceContext<'_>) -> Result<Option<Vec<Dim>>> {
     Ok(Some(sizes))
 }
 
-/// Returns whether every size except the one of `axis` is provably unchanged.
+/// Returns whether every size except the size of `axis` is provably unchanged.
 fn stays(cx: &mut InferenceContext<'_>, old: &[Dim], new: &[Dim], axis: usize) -> bool {
     let mut pairs = old.iter().zip(new).enumerate();
     old.len() == new.len()

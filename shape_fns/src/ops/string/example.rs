@@ -1,20 +1,15 @@
 //! Parsers of serialized `Example` messages, which hold named lists of values.
 
 use super::super::sparse::set_sparse_rows;
+use super::feature_lists::{dense_shapes, list_len};
 use crate::error::bail;
-use crate::{Attr, Dim, InferenceContext, Result, TensorShape};
+use crate::{Dim, InferenceContext, Result, TensorShape};
 
 /// The number of features of each kind.
 struct Counts {
     sparse: usize,
     dense: usize,
     ragged: usize,
-}
-
-impl Counts {
-    fn outputs(&self) -> usize {
-        3 * self.sparse + self.dense + 2 * self.ragged
-    }
 }
 
 /// `serialized[n], names[m], sparse_keys[s], dense_keys[d], ragged_keys[r], dense_defaults..`; `serialized` may be a
@@ -44,7 +39,7 @@ pub fn parse_examples(cx: &mut InferenceContext<'_>) -> Result<()> {
 }
 
 /// `serialized[n], names[m]`, then a scalar key for each of `Nsparse` sparse features and `Ndense` dense features, then
-/// a default for each dense feature. Outputs as [`parse_examples`] without ragged features.
+/// a default for each dense feature. The outputs are the outputs of [`parse_examples`] without ragged features.
 ///
 /// # Errors
 /// `serialized` or `names` is not a vector, or a key is not a scalar.
@@ -60,7 +55,8 @@ pub fn parse_examples_by_keys(cx: &mut InferenceContext<'_>) -> Result<()> {
     set_features(cx, &TensorShape::new([examples]), &counts)
 }
 
-/// `serialized[], dense_defaults..`: one example. Outputs as [`parse_examples`] without ragged features.
+/// `serialized[], dense_defaults..`: one example. The outputs are the outputs of [`parse_examples`] without ragged
+/// features.
 ///
 /// # Errors
 /// `serialized` is not a scalar.
@@ -71,20 +67,10 @@ pub fn parse_single_example(cx: &mut InferenceContext<'_>) -> Result<()> {
     set_features(cx, &TensorShape::scalar(), &counts)
 }
 
-/// Returns the length of a list of dtypes; 0 if the attribute is absent.
-fn list_len(cx: &InferenceContext<'_>, name: &str) -> Result<usize> {
-    match cx.attr(name) {
-        None => Ok(0),
-        Some(Attr::DTypes(dtypes)) => Ok(dtypes.len()),
-        // Nothing tells the kind of an empty list, so a reader may make it a list of integers.
-        Some(Attr::Ints(none)) if none.is_empty() => Ok(0),
-        Some(other) => bail!("{name} must be a list of dtypes, got {other}"),
-    }
-}
-
 fn set_features(cx: &mut InferenceContext<'_>, examples: &TensorShape, counts: &Counts) -> Result<()> {
-    if cx.outputs() != counts.outputs() {
-        bail!("the features must have {} outputs, got {}", counts.outputs(), cx.outputs());
+    let outputs = 3 * counts.sparse + counts.dense + 2 * counts.ragged;
+    if cx.outputs() != outputs {
+        bail!("the features must have {outputs} outputs, got {}", cx.outputs());
     }
     for feature in 0..counts.sparse {
         let rank = match examples.rank() {
@@ -93,26 +79,10 @@ fn set_features(cx: &mut InferenceContext<'_>, examples: &TensorShape, counts: &
         };
         set_sparse_rows(cx, [feature, counts.sparse + feature, 2 * counts.sparse + feature], &rank);
     }
-    let shapes = match cx.attr("dense_shapes") {
-        Some(Attr::Shapes(shapes)) => shapes.to_vec(),
-        _ => Vec::new(),
-    };
-    if shapes.len() != counts.dense {
-        bail!(
-            "dense_shapes must have a shape for each of {} dense features, got {}",
-            counts.dense,
-            shapes.len()
-        );
-    }
-    for (feature, shape) in shapes.iter().enumerate() {
-        let known: Option<Vec<i64>> =
-            shape.dims().and_then(|sizes| sizes.iter().map(Dim::as_known).collect());
-        let Some(known) = known.filter(|sizes| sizes.iter().skip(1).all(|size| *size >= 0)) else {
-            bail!("entry {feature} of dense_shapes must have known sizes except the first, got {shape}");
-        };
-        let sizes: Vec<Dim> =
-            known.into_iter().map(|size| if size >= 0 { Dim::known(size) } else { cx.fresh() }).collect();
-        cx.set_output(3 * counts.sparse + feature, examples.concatenate(&TensorShape::new(sizes)));
+    for (feature, sizes) in dense_shapes(cx, "dense_shapes", counts.dense, true)?.into_iter().enumerate() {
+        let sizes = sizes.into_iter().map(|size| size.unwrap_or_else(|| cx.fresh()));
+        let shape = examples.concatenate(&TensorShape::new(sizes));
+        cx.set_output(3 * counts.sparse + feature, shape);
     }
     for feature in 0..counts.ragged {
         let splits = match examples.dims() {

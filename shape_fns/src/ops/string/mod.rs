@@ -2,12 +2,16 @@
 
 mod decode;
 mod example;
+mod feature_lists;
 mod join;
 mod split;
 mod unchanged;
 
 pub use decode::{decode_csv, decode_padded_raw, decode_raw, fingerprint};
 pub use example::{parse_examples, parse_examples_by_keys, parse_single_example};
+pub use feature_lists::{
+    parse_sequence_examples, parse_sequence_examples_of_attrs, parse_single_sequence_example,
+};
 pub use join::{reduce_join, string_format};
 pub use split::{ngrams, string_split, unicode_decode, unicode_encode};
 pub use unchanged::{string_unchanged, substr};
@@ -28,7 +32,10 @@ pub(crate) static OPS: &[Registered] = &[
     row("Fingerprint", &["data", "method"], fingerprint),
     row("ParseExample", &["serialized", "names", "operands.."], parse_examples_by_keys).outputs(None),
     row("ParseExampleV2", &["serialized", "names", "sparse_keys", "dense_keys", "ragged_keys", "dense_defaults.."], parse_examples).outputs(None),
+    row("ParseSequenceExample", &["serialized", "debug_name", "context_dense_defaults.."], parse_sequence_examples_of_attrs).outputs(None),
+    row("ParseSequenceExampleV2", &["serialized", "debug_name", "context_sparse_keys", "context_dense_keys", "context_ragged_keys", "feature_list_sparse_keys", "feature_list_dense_keys", "feature_list_ragged_keys", "feature_list_dense_missing_assumed_empty", "context_dense_defaults.."], parse_sequence_examples).outputs(None),
     row("ParseSingleExample", &["serialized", "dense_defaults.."], parse_single_example).outputs(None),
+    row("ParseSingleSequenceExample", &["serialized", "feature_list_dense_missing_assumed_empty", "operands..", "debug_name"], parse_single_sequence_example).outputs(None),
     row("ReduceJoin", &["inputs", "reduction_indices"], reduce_join),
     row("RegexFullMatch", &["input", "pattern"], string_unchanged),
     row("RegexReplace", &["input", "pattern", "rewrite"], string_unchanged),

@@ -1,4 +1,4 @@
-//! `Asm`: machine code under construction. It makes every VEX and EVEX encoding.
+//! `Asm`: machine code under construction. The type makes every VEX and EVEX encoding.
 
 use std::ops::Range;
 
@@ -135,7 +135,7 @@ impl Asm {
         let mut all = Vec::with_capacity(pool_start + pool.len());
         all.extend(&prologue.bytes);
         all.append(&mut self.bytes);
-        // The gap before the constants never runs. Its bytes are `int3`, which traps.
+        // The gap before the constants never runs. The bytes of the gap are `int3`, which traps.
         all.resize(pool_start, 0xcc);
         all.extend(pool);
         all

@@ -13,7 +13,7 @@ pub(crate) struct EmitContext<'a> {
     pub layout: &'a FrameLayout,
     /// The number of loops around the block.
     pub level: usize,
-    /// By slot of each copy: its address register, if it has one.
+    /// For each slot of each copy: its address register, if it has one.
     pub pointers: &'a [Option<Gpr>],
     /// Whether the block reads slots at the current element; otherwise at the start of every slot.
     pub moving: bool,

@@ -59,7 +59,8 @@ impl FrameAllocator {
 pub(crate) enum LaneScalar {
     /// The limit of checked indices with lanes of `bytes` bytes.
     ///
-    /// It is ready for an unsigned comparison. AVX2 has only signed comparisons, so its sign bit is flipped there.
+    /// The limit is ready for an unsigned comparison. AVX2 has only signed comparisons, so the code for AVX2 flips the
+    /// sign bit of the limit.
     Limit { scalar: u32, bytes: u32 },
     /// The stride of an offset of a gather, in 4-byte lanes.
     Stride { scalar: u32 },
@@ -91,14 +92,14 @@ pub(crate) struct GatherWords {
 
 /// Words for addresses ahead of the current one.
 pub(crate) struct PrefetchWords {
-    /// By slot: distance in bytes to the row that is prefetched.
+    /// For each slot: the distance in bytes to the row that is prefetched.
     pub strides: Vec<u32>,
     /// `copy_distances[k - 1][slot]`: distance in bytes from the first copy of a body to copy `k`.
     pub copy_distances: Vec<Vec<u32>>,
     /// Nonzero if slots move from the last position of the only loop to the first position of the next row by the
     /// stride of the loop. Prefetching then reaches into the next row.
     pub flat: u32,
-    /// By slot: bytes of a row to prefetch.
+    /// For each slot: the number of bytes of a row to prefetch.
     pub bytes: Vec<u32>,
 }
 
@@ -128,10 +129,10 @@ pub(crate) struct FrameLayout {
     pub streamed: u32,
     /// A word that is stored here and loaded into a vector.
     pub scratch: u32,
-    /// By loop: the number of remaining positions.
+    /// For each loop: the number of remaining positions.
     pub counters: Vec<u32>,
-    /// By level, for each slot its start: its address (for an iota, its value) at inner element 0 of the current row
-    /// and of the current iterations of the outermost `level` loops. Level 0 is the row.
+    /// For each level, the start of each slot: its address (for an iota, its value) at inner element 0 of the current
+    /// row and of the current iterations of the outermost `level` loops. Level 0 is the row.
     pub starts: Vec<u32>,
     /// The masks of a masked step: one vector of 4-byte lanes, then two of 8-byte lanes.
     pub masks: [u32; 3],
@@ -144,19 +145,19 @@ pub(crate) struct FrameLayout {
     /// The run-time scalars, if the code reads them from the frame.
     pub scalars: Vec<u32>,
     lane_scalars: Vec<(LaneScalar, u32)>,
-    /// By slot: the words of a gather.
+    /// For each slot: the words of a gather.
     pub gathers: Vec<GatherWords>,
     /// One word per instruction of index arithmetic.
     pub index: u32,
     /// The words of prefetching, if rows are prefetched.
     pub prefetch: Option<PrefetchWords>,
-    /// By offset of a gather: an area with one word per element of a step.
+    /// For each offset of a gather: an area with one word per element of a step.
     pub offsets: Vec<u32>,
-    /// By slot: multiples of the stride, for an iota that moves with the inner axis.
+    /// For each slot: the multiples of the stride, for an iota that moves with the inner axis.
     pub ramps: Vec<Option<u32>>,
-    /// By reduction of a pass: its accumulators.
+    /// For each reduction of a pass: its accumulators.
     pub accumulators: Vec<u32>,
-    /// By reduction of a pass: its totals.
+    /// For each reduction of a pass: its totals.
     pub totals: Vec<u32>,
 }
 

@@ -1,6 +1,7 @@
 //! `IndexInst`: index arithmetic in general registers.
 //!
-//! Uniform integers whose only use is the address of gathered rows need no vectors. Each becomes a word of the frame.
+//! Uniform integers whose only use is the address of gathered rows need no vectors. Each such integer becomes a word of
+//! the frame.
 
 use shapeflow_shape_fns::DType;
 
@@ -13,7 +14,7 @@ use crate::lower::kernel_body::{Inst, InstId, InstOp};
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum IndexOp {
     Const(i32),
-    /// A run-time scalar. It is in the frame already.
+    /// A run-time scalar. The scalar is in the frame already.
     Scalar,
     Iota(u32),
     Load(u32),
@@ -109,7 +110,7 @@ pub(crate) fn index_op(inst: &Inst) -> Option<IndexOp> {
 }
 
 /// Returns for each instruction of a body whether it is index arithmetic: it has this form, and every use of its result
-/// leads to the address of a gathered row. Reductions read the `roots`, which are therefore no index arithmetic.
+/// leads to the address of a gathered row. Reductions read the `roots`, which are therefore not index arithmetic.
 pub(crate) fn index_insts(body: &[Inst], uniform: &[bool], roots: &[InstId]) -> Vec<bool> {
     if !body.iter().any(|inst| matches!(inst.op, InstOp::Gather { .. })) {
         return vec![false; body.len()];

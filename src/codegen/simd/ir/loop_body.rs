@@ -34,9 +34,9 @@ pub(crate) struct LoopBody<'a> {
     pub insts: &'a [Inst],
     /// The values that reductions read.
     pub roots: Vec<InstId>,
-    /// By instruction: whether it has one value for the whole inner loop.
+    /// For each instruction: whether it has one value for the whole inner loop.
     pub uniform: Vec<bool>,
-    /// By instruction: whether it is index arithmetic.
+    /// For each instruction: whether it is index arithmetic.
     pub index: Vec<bool>,
     /// The slots that the body names, in order of first use.
     pub slots: Vec<u32>,

@@ -78,9 +78,8 @@ pub(crate) enum VectorInstKind {
     LoadMasked { wide: bool, mem: MemRef },
     /// `mem = op(srcs[0])`.
     Store { op: Opcode, len: VectorLen, imm: Option<u8>, mem: MemRef, tail: Tail },
-    /// Copies the remaining elements of a slot into the staging area of the frame; or (`out`) from there to the slot,
-    /// each
-    /// `offset` bytes past its element.
+    /// Copies the remaining elements of a slot into the staging area of the frame; or (`out`) from the staging area to
+    /// the slot. The copied bytes of a slot are `offset` bytes past its elements.
     Stage { slot: u32, out: bool, offset: u32 },
     /// Stores the last element of the staging area to a slot. The area holds a whole step, or (`masked`) the remaining
     /// elements.
@@ -126,7 +125,8 @@ impl VectorInst {
     }
 }
 
-/// Straight-line code. It may hold instructions whose result nothing uses; the emitter leaves these out.
+/// Straight-line code. The code may hold instructions whose result nothing uses; the emitter leaves such instructions
+/// out.
 #[derive(Default)]
 pub(crate) struct VectorBlock {
     pub insts: Vec<VectorInst>,

@@ -10,7 +10,7 @@ use crate::codegen::simd::select::{SelectPlan, chain_index_insts};
 use crate::lower::kernel_body::REDUCE_TILE;
 
 impl FunctionEmitter<'_> {
-    /// Loads the address registers of all copies of a body. Those of the first copy are loaded already.
+    /// Loads the address registers of all copies of a body. The registers of the first copy are loaded already.
     pub fn load_copies(&mut self, body: &LoopBody<'_>) {
         let word = match body.spacing {
             CopySpacing::Single => return,

@@ -38,7 +38,7 @@ impl FunctionEmitter<'_> {
     /// A result that bypasses the caches is stored by whole cache lines. Single and masked steps store the elements
     /// before the first whole line.
     pub fn walk(&mut self, body: &LoopBody<'_>, reduces: &[ReduceStep], variant: CodeVariant) {
-        let [plain, led, done] = std::array::from_fn(|_| self.asm.label());
+        let [plain, aligned, done] = std::array::from_fn(|_| self.asm.label());
         self.asm.mov(END, frame_mem(self.layout.n));
         self.asm.test(END, END);
         self.asm.jump_if(Cond::LessEqual, done);
@@ -61,8 +61,8 @@ impl FunctionEmitter<'_> {
         if unroll > 1 || streamed.is_some() {
             let block = self.step(body, &order, plan(unroll, false), reduces);
             if let Some((slot, size)) = streamed {
-                self.choose_streaming(body, slot, size, plain, led);
-                self.asm.bind(led);
+                self.choose_streaming(body, slot, size, plain, aligned);
+                self.asm.bind(aligned);
                 self.asm.mov(END, frame_mem(self.layout.n));
             }
             let start = self.asm.bytes.len();
@@ -83,14 +83,14 @@ impl FunctionEmitter<'_> {
             let leading = frame_mem(self.layout.leading);
             self.asm.alu_imm(Alu::Cmp, leading, 0);
             self.asm.store_imm(leading, 0);
-            self.asm.jump_if(Cond::NotEqual, led);
+            self.asm.jump_if(Cond::NotEqual, aligned);
         }
         self.asm.bind(done);
     }
 
-    /// Returns the slot and the element size of a result that may bypass the caches. It must be the only result of a
-    /// body of at most [`MAX_STREAMED_INSTS`] instructions, stored by whole vectors, in a kernel without loops around
-    /// the inner axis.
+    /// Returns the slot and the element size of a result that may bypass the caches. Such a result must be the only
+    /// result of a body of at most [`MAX_STREAMED_INSTS`] instructions, stored by whole vectors, in a kernel without
+    /// loops around the inner axis.
     fn streamed_result(&self, body: &LoopBody<'_>) -> Option<(u32, u32)> {
         let code = self.code;
         let plain = code.layout == LaneLayout::Row && code.loops == 0 && code.epilogue.is_empty();
@@ -111,10 +111,11 @@ impl FunctionEmitter<'_> {
 
     /// Chooses between the two copies of the unrolled loop at run time.
     ///
-    /// Jumps to `plain` if the result goes through the caches. Otherwise jumps to `plain` for the elements before the
-    /// first whole cache line, after which the code comes back to `led`. Without such elements it jumps to `led` at
+    /// The loop at `plain` stores the result through the caches. The loop at `aligned` bypasses the caches and starts
+    /// at a whole cache line. If the result may bypass the caches, the code runs `plain` only for the elements before
+    /// the first whole cache line, and then jumps to `aligned`. Without such elements the code jumps to `aligned` at
     /// once.
-    fn choose_streaming(&mut self, body: &LoopBody<'_>, slot: u32, size: u32, plain: Label, led: Label) {
+    fn choose_streaming(&mut self, body: &LoopBody<'_>, slot: u32, size: u32, plain: Label, aligned: Label) {
         let asm = &mut self.asm;
         asm.mov(RCX, frame_mem(self.layout.args));
         asm.mov(RCX, Mem::Base(RCX, std::mem::offset_of!(KernelArgs, stream) as i32));
@@ -136,7 +137,7 @@ impl FunctionEmitter<'_> {
         asm.neg(RAX);
         asm.store_imm(frame_mem(self.layout.streamed), 1);
         asm.alu_imm(Alu::And, RAX, LINE - 1);
-        asm.jump_if(Cond::Equal, led);
+        asm.jump_if(Cond::Equal, aligned);
         asm.test_imm(RAX, size as i32 - 1);
         asm.jump_if(Cond::NotEqual, plain);
         asm.shr(RAX, size.trailing_zeros() as u8);
@@ -147,7 +148,7 @@ impl FunctionEmitter<'_> {
         asm.jump(plain);
     }
 
-    /// Emits a loop of steps: a block of `elements` elements, repeated while that many remain. It uses the first
+    /// Emits a loop of steps: a block of `elements` elements, repeated while that many remain. The loop uses the first
     /// `registers` registers.
     pub fn emit_steps(&mut self, body: &LoopBody<'_>, block: VectorBlock, elements: u32, registers: u8) {
         let (top, done) = (self.asm.label(), self.asm.label());

@@ -16,14 +16,16 @@ const MAX_ROW_BYTES: i32 = 512;
 /// Bytes of a cache line.
 const LINE: i32 = 64;
 
-/// Returns the index, among a slot's words, of its stride along the innermost loop, or along rows in a kernel without
-/// loops.
+/// Returns which of a slot's words holds the stride of the slot along the innermost loop, or along rows in a kernel
+/// without loops.
 fn innermost_stride(code: &KernelBody) -> usize {
     if code.loops > 0 { SLOT_LOOPS + code.loops as usize - 1 } else { SLOT_ROW }
 }
 
 impl FunctionEmitter<'_> {
-    /// Stores the distances, the row sizes and the flag `flat` in the frame, for [`FunctionEmitter::prefetch`].
+    /// Stores the words that [`FunctionEmitter::prefetch`] reads in the frame: the distances, the number of bytes to
+    /// prefetch of each gathered row, and the flag `flat`. The flag is 1 if each row starts one loop stride after the
+    /// last position of the previous row. Prefetching then continues in the next row.
     pub fn enter_prefetch(&mut self) {
         let code = self.code;
         let Some(words_ahead) = &self.layout.prefetch else { return };
@@ -116,8 +118,8 @@ impl FunctionEmitter<'_> {
         moved.sort_unstable();
         moved.dedup();
         for copy in 0..body.copies {
-            // The registers of other slots hold current addresses. This code needs later addresses, so it uses no
-            // register.
+            // The pointer registers of the slots that are not gathered hold current addresses. The prefetch needs later
+            // addresses, so it computes the addresses of these slots from memory.
             let mut pointers = vec![None; slots];
             for &slot in &moved {
                 pointers[slot] = body.pointers[copy * slots + slot];
@@ -141,7 +143,8 @@ impl FunctionEmitter<'_> {
         self.asm.bind(last);
     }
 
-    /// Prefetches the rows of a slot: the first line of every copy's row, then the second of each, and so on.
+    /// Prefetches the gathered rows of a slot, one row per copy of the body: the first cache line of every row, then
+    /// the second line of every row, and so on.
     fn prefetch_rows(&mut self, body: &LoopBody<'_>, slot: usize) {
         let ahead = self.layout.prefetch.as_ref().expect("only a kernel that prefetches comes here");
         let line = self.asm.label();

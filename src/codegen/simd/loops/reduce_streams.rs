@@ -14,7 +14,7 @@ use crate::lower::kernel_body::{LaneLayout, Pass, REDUCE_BYTES, REDUCE_TILE};
 
 /// The number of streams of a reduction.
 const STREAMS: usize = 4;
-/// The number of elements that a stream reduces in its turn. It is a multiple of every [`round_elements`].
+/// The number of elements that a stream reduces in its turn. The number is a multiple of every [`round_elements`].
 const TURN: i32 = 128;
 /// The least number of elements of a row for which rows are reduced side by side.
 const MIN_STREAM_ROW: i32 = 2 * TURN;

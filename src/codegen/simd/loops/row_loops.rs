@@ -50,7 +50,7 @@ impl FunctionEmitter<'_> {
         self.advance_by(1, level, word, slots);
     }
 
-    /// [`FunctionEmitter::advance`] by `steps` strides, a power of two.
+    /// Does the same as [`FunctionEmitter::advance`], but adds `steps` strides. `steps` is a power of two.
     pub fn advance_by(&mut self, steps: usize, level: usize, word: usize, slots: &[u32]) {
         let asm = &mut self.asm;
         asm.mov(RCX, frame_mem(self.layout.args));

@@ -32,8 +32,8 @@ fn accumulator_vectors(isa: VectorIsa) -> u32 {
     REDUCE_BYTES as u32 / isa.vector().bytes()
 }
 
-/// Returns the number of elements in a round. A round is the least number of steps in which every lane of every
-/// accumulator of the pass takes an element.
+/// Returns the number of elements in a round. A round is the least number of steps in which every lane of the
+/// accumulator vectors of the pass takes an element.
 pub(super) fn round_elements(pass: &Pass) -> u32 {
     let lanes = pass.reduces.iter().map(|reduce| Repr::of(reduce.dtype).bytes());
     REDUCE_BYTES as u32 / lanes.min().expect("a pass of a row reduction has reductions")
@@ -78,7 +78,7 @@ impl FunctionEmitter<'_> {
         }
     }
 
-    /// Stores what [`FunctionEmitter::load_accumulators`] loads.
+    /// Stores the accumulators that [`FunctionEmitter::load_accumulators`] loads.
     pub fn store_accumulators(&mut self, first: u8, areas: &[u32]) {
         let len = self.isa.vector();
         for (reg, memory) in (first..).zip(accumulator_offsets(self.isa, areas)) {
@@ -248,7 +248,8 @@ impl FunctionEmitter<'_> {
         self.emit_once(body, block);
     }
 
-    /// Combines the lanes of the totals by halving, and stores the results of the reductions.
+    /// Combines the upper half of the lanes of the totals with the lower half until one lane is left, and stores the
+    /// results of the reductions.
     pub fn finish_reductions(&mut self, pass: &Pass, body: &LoopBody<'_>) {
         let bytes = self.isa.vector().bytes();
         let vectors = accumulator_vectors(self.isa);

@@ -30,7 +30,7 @@ impl ValueState {
 /// The uses of an instruction's values after it.
 #[derive(Clone, Copy)]
 pub(crate) struct ValueUses {
-    /// By source: its next use.
+    /// For each source: its next use.
     pub after: [u32; 3],
     /// The first use of the result.
     pub first: u32,
@@ -45,9 +45,9 @@ pub(crate) struct Allocator<'a> {
     pub block: &'a VectorBlock,
     frame: &'a mut FrameAllocator,
     values: Vec<ValueState>,
-    /// By instruction: the later uses of its values.
+    /// For each instruction: the later uses of its values.
     uses: Vec<ValueUses>,
-    /// By register: the value in it, unless the register is free.
+    /// For each register: the value in it, unless the register is free.
     held: [VectorId; 32],
     free: RegisterSet,
     /// Registers that keep their value to the end of the block.
@@ -260,7 +260,7 @@ impl<'a> Allocator<'a> {
         }
     }
 
-    /// Ends the use of sources by an instruction: frees the registers of those without a later use.
+    /// Ends the use of sources by an instruction: frees the register of each source without a later use.
     pub fn retire(&mut self, srcs: &[VectorId], after: [u32; 3]) {
         for (src, after) in srcs.iter().zip(after) {
             let value = &mut self.values[src.0 as usize];

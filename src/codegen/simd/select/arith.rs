@@ -183,7 +183,8 @@ impl Selector<'_> {
         }
     }
 
-    /// Selects one vector of an operation, before it is settled. Bools are masks with lanes of either size.
+    /// Selects one vector of an operation. The lanes may leave the range of the dtype until `settle`. Bools are masks
+    /// with lanes of either size.
     pub fn combine(&mut self, dtype: DType, op: BinaryOp, x: VectorId, y: VectorId) -> VectorId {
         let wide = Repr::of(dtype).bytes() == 8;
         if dtype == DType::Bool {

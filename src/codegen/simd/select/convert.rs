@@ -188,7 +188,8 @@ impl Selector<'_> {
         self.op1(opcode::PD_TO_PS, double)
     }
 
-    /// Selects the conversion of f32 lanes to an integer of at most 32 bits. It saturates, and NaN becomes 0.
+    /// Selects the conversion of f32 lanes to an integer of at most 32 bits. The conversion saturates, and turns NaN
+    /// into 0.
     fn single_to_integer(&mut self, to: DType, x: VectorId) -> VectorId {
         let top = self.splat(u64::from(2_147_483_648f32.to_bits()), 4);
         if to == DType::U32 {
@@ -228,8 +229,8 @@ impl Selector<'_> {
         self.op2(opcode::AND_D, result, ordered)
     }
 
-    /// Selects the conversion of f64 lanes to an integer of at most 32 bits, in the low half of each lane. It
-    /// saturates, and NaN becomes 0.
+    /// Selects the conversion of f64 lanes to an integer of at most 32 bits, in the low half of each lane. The
+    /// conversion saturates, and NaN becomes 0.
     fn double_to_integer(&mut self, to: DType, x: VectorId) -> VectorId {
         let (low, high) = integer_limits(to);
         let ordered = self.compare_float(true, ORDERED, x, x);
@@ -247,7 +248,7 @@ impl Selector<'_> {
         self.op2(opcode::ADD_PD, whole, bias)
     }
 
-    /// Selects the conversion of f64 lanes to i64 or u64. It saturates, and NaN becomes 0.
+    /// Selects the conversion of f64 lanes to i64 or u64. The conversion saturates, and NaN becomes 0.
     fn double_to_wide_integer(&mut self, to: DType, x: VectorId) -> VectorId {
         let top = self.splat(9_223_372_036_854_775_808f64.to_bits(), 8);
         if to != DType::U64 {

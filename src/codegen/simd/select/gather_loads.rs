@@ -1,7 +1,7 @@
 //! Gathers: loads whose addresses depend on values of the body.
 //!
-//! Uniform offsets are added to the slot's address once, and its elements are loaded like any others. With varying
-//! offsets, elements are inserted one by one.
+//! Uniform offsets are added to the slot's address once. The elements of the slot are then loaded as from any other
+//! slot. With varying offsets, elements are inserted into a vector one by one.
 
 use smallvec::SmallVec;
 

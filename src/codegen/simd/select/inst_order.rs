@@ -1,7 +1,7 @@
 //! `inst_order`: an order for a long body in which independent chains run side by side.
 //!
-//! The processor searches a few dozen waiting instructions for ones that can run. A long body has more instructions
-//! than that, so its order decides how much runs at once.
+//! The processor searches a few dozen waiting instructions for instructions that can run. A long body has more
+//! instructions, so the order of the body decides how many instructions run at once.
 
 use std::ops::Range;
 
@@ -51,7 +51,7 @@ struct DependencyNode {
 
 /// Dependency graph: data dependencies, and loads ordered against stores.
 struct DependencyGraph {
-    /// One node per instruction, and a last one that ends the lists.
+    /// One node per instruction, and a last node that ends the lists.
     nodes: Vec<DependencyNode>,
     /// For each instruction its distinct varying operands, each with its number of uses there.
     operands: Vec<(u32, u32)>,
@@ -85,9 +85,8 @@ pub(crate) fn inst_order(insts: &[Inst], uniform: &[bool], isa: VectorIsa) -> Ve
         return Vec::new();
     }
     let mut graph = dependency_graph(insts, uniform);
-    // The limit counts one register for each value. A loop step that computes two vectors of each
-    // value needs two registers for each value, so it spills some values. That costs less than chains that wait for
-    // each other.
+    // The limit counts one register for each value. A loop step that computes two vectors of each value needs two
+    // registers for each value, so it spills some values. The spills cost less than chains that wait for each other.
     let most = u32::from(isa.registers()) * 3 / 4;
     let waits = |index: &usize| !uniform[*index] && graph.nodes[*index].waits == 0;
     let mut runnable: Vec<u32> = (0..insts.len()).filter(waits).map(|index| index as u32).collect();
@@ -96,7 +95,7 @@ pub(crate) fn inst_order(insts: &[Inst], uniform: &[bool], isa: VectorIsa) -> Ve
     while !runnable.is_empty() {
         let full = live >= most;
         // The instruction of least rank is next: by the cycles it must still wait, then by the greatest height, then in
-        // body order. The last two are one number, so that they are compared at once.
+        // body order. The height and the body order are one number, so that they are compared at once.
         let rank = |index: u32| {
             if full && graph.growth(index) > 0 {
                 // No register is free: instructions that need one come last, in body order.
@@ -132,7 +131,7 @@ pub(crate) fn inst_order(insts: &[Inst], uniform: &[bool], isa: VectorIsa) -> Ve
 fn dependency_graph(insts: &[Inst], uniform: &[bool]) -> DependencyGraph {
     let mut nodes = vec![DependencyNode::default(); insts.len() + 1];
     let mut operands: Vec<(u32, u32)> = Vec::with_capacity(2 * insts.len());
-    // Pairs: the first depends on the second.
+    // Pairs of nodes: the first node depends on the second node.
     let mut edges: Vec<(u32, u32)> = Vec::with_capacity(2 * insts.len());
     let (mut stored, mut loaded) = (None, Vec::new());
     for (index, inst) in insts.iter().enumerate() {

@@ -135,7 +135,7 @@ impl Selector<'_> {
             return self.zip(&x, &y, |s, x, y| s.block.push(VectorInstKind::Divide { signed, rem }, &[x, y]));
         }
         // The f64 quotient of 32-bit integers truncates to the right integer: a quotient that is not an integer differs
-        // from the nearest one by more than the rounding error.
+        // from the nearest integer by more than the rounding error.
         let (wide_x, wide_y) = (self.integer_to_double(dtype, &x), self.integer_to_double(dtype, &y));
         let quotients = self.zip(&wide_x, &wide_y, |s, x, y| {
             let quotient = s.op2(opcode::DIV_PD, x, y);

@@ -3,7 +3,7 @@
 //! - In: a [`LoopBody`](super::ir::LoopBody) and a [`SelectPlan`]: one element that stands for all, or a step of
 //!   elements.
 //! - Out: a [`VectorBlock`](super::ir::VectorBlock). Each instruction is selected for all vectors of a step before the
-//!   next, so that independent chains run side by side.
+//!   next instruction, so that independent chains run side by side.
 //! - Callers: the `loops` layer.
 //! - Absent: registers and bytes. A body whose instructions have no vector form is refused, and Cranelift compiles it.
 

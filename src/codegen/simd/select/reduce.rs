@@ -109,8 +109,8 @@ impl Selector<'_> {
         self.block.push_effect(store, &[value]);
     }
 
-    /// Selects the result of a reduction: combines the lanes of its last vector by halving. Every lane of the returned
-    /// vector holds the result.
+    /// Selects the result of a reduction: combines the upper half of the lanes of its last vector with the lower half
+    /// until one lane is left. Every lane of the returned vector holds the result.
     pub fn reduce_lanes(&mut self, reduce: ReduceStep, mut x: VectorId) -> VectorId {
         let combiner = reduce.op.combiner();
         let wide = Repr::of(reduce.dtype).bytes() == 8;

@@ -43,7 +43,7 @@ pub(crate) struct CodeVariant {
 pub(crate) struct SelectPlan<'a> {
     pub mode: SelectMode,
     pub variant: CodeVariant,
-    /// By instruction: the location of a uniform value that a step reads.
+    /// For each instruction: the location of a uniform value that a step reads.
     pub uniforms: &'a [Option<ValueOrigin>],
     /// Whether the position may not exist, so that a failed check there means nothing.
     pub speculative: bool,
@@ -73,7 +73,7 @@ pub(crate) struct Selector<'a> {
     pub plan: SelectPlan<'a>,
     /// The copy of the body that is selected.
     pub copy: u32,
-    /// By instruction: its result in the forms selected so far.
+    /// For each instruction: its result in the forms selected so far.
     pub values: Vec<SelectedValue>,
 }
 

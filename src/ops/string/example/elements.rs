@@ -32,6 +32,11 @@ impl<'a> Values<'a> {
         }
         Ok(None)
     }
+
+    /// Returns an empty list.
+    pub(super) fn none(dtype: DType) -> Values<'a> {
+        Values { dtype, list: &[] }
+    }
 }
 
 /// A message that protobuf cannot read.
@@ -54,6 +59,14 @@ impl Elements {
         }
     }
 
+    pub(super) fn dtype(&self) -> DType {
+        match self {
+            Elements::Ints(_) => DType::I64,
+            Elements::Floats(_) => DType::F32,
+            Elements::Strings(_) => DType::String,
+        }
+    }
+
     pub(super) fn len(&self) -> usize {
         match self {
             Elements::Ints(ints) => ints.len(),
@@ -62,7 +75,7 @@ impl Elements {
         }
     }
 
-    /// Appends the values of one example. They have the dtype of the elements.
+    /// Appends the values of one example. The values have the dtype of the elements.
     ///
     /// # Errors
     /// The outer error: memory is refused. The inner error: the list is damaged.

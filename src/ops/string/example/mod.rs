@@ -1,31 +1,40 @@
 //! `parse_example`: the features of serialized `Example` messages, as tensors.
 
+mod by_kind;
 mod elements;
+mod features;
 pub(crate) mod ops;
+mod outputs;
+mod sequence;
+pub(crate) mod sequence_ops;
 mod table;
 mod wire;
 
 use std::panic::Location;
-use std::sync::Arc;
 
-use shapeflow_shape_fns::{Attr, DType, Dim, TensorShape};
+use shapeflow_shape_fns::DType;
+
+use by_kind::{ByKind, Kind, Number, check_messages, shapes, split_types, strings, types};
 
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::graph::{RaggedValue, Value};
+use crate::graph::{Graph, RaggedValue, Value};
 use crate::tensor::Tensor;
 
-/// A feature that [`Value::parse_example`] looks for. Its values are i64, f32 or strings.
+pub use sequence::{FeatureList, ParsedFeatureList};
+
+/// A feature that [`Value::parse_example`] or [`Value::parse_sequence_example`] looks for. Its values are i64, f32 or
+/// strings.
 #[derive(Clone, Debug)]
 pub struct ExampleFeature {
     dtype: DType,
-    kind: Kind,
+    kind: Kind<Dense>,
 }
 
+/// The shape and the default of a dense feature.
 #[derive(Clone, Debug)]
-enum Kind {
-    Dense { shape: Vec<i64>, default: Option<Tensor> },
-    Sparse,
-    Ragged,
+struct Dense {
+    shape: Vec<i64>,
+    default: Option<Tensor>,
 }
 
 impl ExampleFeature {
@@ -37,15 +46,15 @@ impl ExampleFeature {
     #[doc(alias = "FixedLenFeature")]
     #[doc(alias = "FixedLenSequenceFeature")]
     pub fn dense(dtype: DType, shape: &[i64]) -> ExampleFeature {
-        ExampleFeature { dtype, kind: Kind::Dense { shape: shape.to_vec(), default: None } }
+        ExampleFeature { dtype, kind: Kind::Dense(Dense { shape: shape.to_vec(), default: None }) }
     }
 
     /// Sets the default of a dense feature: a tensor of its shape, or a scalar if the first size is -1. Other
     /// features have no default.
     #[must_use]
     pub fn or(mut self, value: Tensor) -> ExampleFeature {
-        if let Kind::Dense { default, .. } = &mut self.kind {
-            *default = Some(value);
+        if let Kind::Dense(dense) = &mut self.kind {
+            dense.default = Some(value);
         }
         self
     }
@@ -63,7 +72,7 @@ impl ExampleFeature {
     }
 }
 
-/// The values that a feature has in all examples, see [`Value::parse_example`].
+/// The values that a feature has in all examples, see [`Value::parse_example`] and [`Value::parse_sequence_example`].
 #[derive(Clone, Copy, Debug)]
 pub enum ParsedFeature<'g> {
     /// `[n, shape..]`.
@@ -103,73 +112,69 @@ impl<'g> Value<'g> {
     #[track_caller]
     pub fn parse_example(self, features: &[(&str, ExampleFeature)]) -> Result<Vec<ParsedFeature<'g>>> {
         let (g, location) = (self.graph(), Location::caller());
-        if self.shape().rank().is_some_and(|rank| rank != 1) {
-            let message = format!("serialized examples must have rank 1, got {}", self.shape());
-            return Err(Error::new(ErrorKind::Shape, Phase::Build, message).at(location));
+        check_messages(self, location)?;
+        let features = by_kind(features);
+        let [sparse, dense, ragged] = features.keys(g, location)?;
+        let mut call = g.op(&ops::DEF).data(self).data(strings(g, &[], location)?);
+        call = call.data(sparse).data(dense).data(ragged);
+        for default in defaults(g, &features, location)? {
+            call = call.data(default);
         }
-        let (mut sparse, mut dense, mut ragged) = (Vec::new(), Vec::new(), Vec::new());
-        for (key, feature) in features {
-            match &feature.kind {
-                Kind::Dense { shape, default } => dense.push((key, feature.dtype, shape, default)),
-                Kind::Sparse => sparse.push((key, feature.dtype)),
-                Kind::Ragged => ragged.push((key, feature.dtype)),
-            }
-        }
-        let vector = |keys: Vec<&&str>| -> Result<Value<'g>> {
-            Ok(g.constant_at(Tensor::from_strings(&[keys.len()], &keys)?, location))
-        };
-        let types = |features: &[(&&str, DType)]| -> Attr {
-            Attr::DTypes(features.iter().map(|(_, dtype)| *dtype).collect::<Arc<[DType]>>())
-        };
-        let mut call = g.op(&ops::DEF).data(self).data(vector(Vec::new())?);
-        call = call.data(vector(sparse.iter().map(|(key, _)| *key).collect())?);
-        call = call.data(vector(dense.iter().map(|(key, ..)| *key).collect())?);
-        call = call.data(vector(ragged.iter().map(|(key, _)| *key).collect())?);
-        for (_, dtype, shape, default) in &dense {
-            let default = match default {
-                Some(default) => default.clone(),
-                // A default tensor without elements means that the feature has no default.
-                None if shape.first() != Some(&-1) => Tensor::zeros(*dtype, &[0])?,
-                None => Tensor::zeros(*dtype, &[])?,
-            };
-            if default.dtype() != *dtype {
-                let message = format!("a default must be {dtype}, as its feature, got {}", default.dtype());
-                return Err(Error::new(ErrorKind::DType, Phase::Build, message).at(location));
-            }
-            call = call.data(g.constant_at(default, location));
-        }
-        let shape = |sizes: &[i64]| TensorShape::new(sizes.iter().map(|size| Dim::known(*size)));
-        let shapes: Arc<[TensorShape]> = dense.iter().map(|(_, _, sizes, _)| shape(sizes)).collect();
-        let splits: Arc<[DType]> = ragged.iter().map(|_| DType::I64).collect();
         let outputs = call
-            .attr("num_sparse", sparse.len() as i64)
-            .attr("sparse_types", types(&sparse))
-            .attr("ragged_value_types", types(&ragged))
-            .attr("ragged_split_types", Attr::DTypes(splits))
-            .attr("dense_shapes", Attr::Shapes(shapes))
+            .attr("num_sparse", features.sparse.len() as i64)
+            .attr("sparse_types", types(&features.sparse))
+            .attr("ragged_value_types", types(&features.ragged))
+            .attr("ragged_split_types", split_types(&features.ragged))
+            .attr("dense_shapes", shapes(features.dense.iter().map(|(_, _, dense)| &dense.shape[..])))
             .finish_all_at(location)?;
-        let (mut next_sparse, mut next_dense, mut next_ragged) =
-            (0, 3 * sparse.len(), 3 * sparse.len() + dense.len());
-        let mut parsed = Vec::with_capacity(features.len());
-        for (_, feature) in features {
-            parsed.push(match feature.kind {
-                Kind::Dense { .. } => {
-                    next_dense += 1;
-                    ParsedFeature::Dense(outputs[next_dense - 1])
-                }
-                Kind::Sparse => {
-                    next_sparse += 1;
-                    let output = |part| outputs[part * sparse.len() + next_sparse - 1];
-                    ParsedFeature::Sparse([output(0), output(1), output(2)])
-                }
-                Kind::Ragged => {
-                    next_ragged += 1;
-                    let (values, splits) =
-                        (outputs[next_ragged - 1], outputs[next_ragged - 1 + ragged.len()]);
-                    ParsedFeature::Ragged(RaggedValue::from_row_splits(values, splits)?)
-                }
-            });
-        }
-        Ok(parsed)
+        parsed(&features, &outputs)
     }
+}
+
+/// The features of a call by kind.
+type Features<'a> = ByKind<'a, Dense>;
+
+fn by_kind<'a>(features: &'a [(&str, ExampleFeature)]) -> Features<'a> {
+    ByKind::new(features.iter().map(|(key, feature)| (*key, feature.dtype, &feature.kind)))
+}
+
+/// Returns the defaults of the dense features as constants. A default without elements means that the feature has none.
+fn defaults<'g>(
+    g: &'g Graph,
+    features: &Features<'_>,
+    location: &'static Location<'static>,
+) -> Result<Vec<Value<'g>>> {
+    let default = |(_, dtype, dense): &(&str, DType, &Dense)| {
+        let default = match &dense.default {
+            Some(default) => default.clone(),
+            None if dense.shape.first() != Some(&-1) => Tensor::zeros(*dtype, &[0])?,
+            None => Tensor::zeros(*dtype, &[])?,
+        };
+        if default.dtype() != *dtype {
+            let message = format!("a default must be {dtype}, as its feature, got {}", default.dtype());
+            return Err(Error::new(ErrorKind::DType, Phase::Build, message).at(location));
+        }
+        Ok(g.constant_at(default, location))
+    };
+    features.dense.iter().map(default).collect()
+}
+
+/// Returns the values of features that are the first outputs of a call.
+fn parsed<'g>(features: &Features<'_>, outputs: &[Value<'g>]) -> Result<Vec<ParsedFeature<'g>>> {
+    let (sparse, ragged) = (features.sparse.len(), features.ragged.len());
+    let first_ragged = 3 * sparse + features.dense.len();
+    let parsed = |number: &Number| {
+        Ok(match *number {
+            Number::Dense(number) => ParsedFeature::Dense(outputs[3 * sparse + number]),
+            Number::Sparse(number) => {
+                ParsedFeature::Sparse([0, 1, 2].map(|part| outputs[part * sparse + number]))
+            }
+            Number::Ragged(number) => {
+                let (values, splits) =
+                    (outputs[first_ragged + number], outputs[first_ragged + ragged + number]);
+                ParsedFeature::Ragged(RaggedValue::from_row_splits(values, splits)?)
+            }
+        })
+    };
+    features.order.iter().map(parsed).collect()
 }

@@ -1,33 +1,70 @@
-//! [`FeatureTable`]: the features that a parser looks for, and their values in all examples.
+//! [`FeatureTable`] and [`ListTable`]: the features that a parser looks for, and their values in all examples.
 
 use std::collections::HashMap;
+use std::fmt;
 
 use shapeflow_shape_fns::DType;
 
 use super::elements::{Damaged, Elements, Values};
 use super::wire::{Fields, Wire};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ops::string::params::{quoted, value_error};
 use crate::tensor::TensorView;
 
-/// The number of values of a feature in an example, and its values for an example that lacks it.
+/// The number of values of a feature in a row, and the values of a row that lacks the feature.
 pub(super) enum Arity<'a> {
-    /// Any number of values. An example that lacks the feature has no values.
+    /// Any number of values. A row that lacks the feature has no values.
     Any,
-    /// `count` values. `default` also has `count` values; it is empty if no example may lack the feature.
-    Exactly { count: usize, default: TensorView<'a> },
-    /// A multiple of this many values. An example that lacks the feature has no values.
+    /// `count` values. `default` also has `count` values; it is empty or `None` if no row may lack the feature.
+    Exactly { count: usize, default: Option<TensorView<'a>> },
+    /// A multiple of this many values. A row that lacks the feature has no values.
     MultipleOf(usize),
 }
 
-/// A feature, with its values in all examples.
+/// Where a feature stands, for the texts of errors.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    /// The name of the protobuf message that holds an example.
+    pub message: &'static str,
+    /// The number of the example in a batch.
+    pub example: Option<usize>,
+    /// The number of the row in a feature list.
+    pub row: Option<usize>,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(row) = self.row {
+            write!(f, "row {row} of ")?;
+        }
+        match self.example {
+            Some(example) => write!(f, "example {example}"),
+            None => f.write_str("the example"),
+        }
+    }
+}
+
+impl Place {
+    fn damaged(self) -> Error {
+        let example = Place { row: None, ..self };
+        value_error(format!("{example} must be a serialized {} message", self.message))
+    }
+}
+
+/// A feature, with its values in all rows. A row is an example or an entry of a feature list.
 pub(super) struct Feature<'a> {
     key: &'a [u8],
     dtype: DType,
     arity: Arity<'a>,
     pub elements: Elements,
-    /// Where the values of each example end.
+    /// Where the values of each row end.
     pub ends: Vec<usize>,
+}
+
+/// Returns the differences of ends: the first one, and each one minus the one before.
+pub(super) fn counts(ends: &[usize]) -> impl Iterator<Item = usize> + '_ {
+    let starts = std::iter::once(0).chain(ends.iter().copied());
+    ends.iter().zip(starts).map(|(end, start)| end - start)
 }
 
 impl<'a> Feature<'a> {
@@ -35,39 +72,33 @@ impl<'a> Feature<'a> {
         Feature { key, dtype, arity, elements: Elements::new(dtype), ends: Vec::new() }
     }
 
-    /// Returns the number of values of each example.
-    pub(super) fn counts(&self) -> impl Iterator<Item = usize> + '_ {
-        let starts = std::iter::once(0).chain(self.ends.iter().copied());
-        self.ends.iter().zip(starts).map(|(end, start)| end - start)
-    }
-
-    /// Appends the values of the next example. `example` gives the name of the example for error texts.
-    fn append(&mut self, values: Option<Values<'_>>, example: &dyn Fn() -> String) -> Result<()> {
+    /// Appends the values of the next row.
+    fn append(&mut self, values: Option<Values<'_>>, place: Place) -> Result<()> {
         let before = self.elements.len();
         match (values, &self.arity) {
             (Some(values), _) if values.dtype != self.dtype => {
-                return Err(self.wrong(example, &format!("must be {}, got {}", self.dtype, values.dtype)));
+                return Err(self.wrong(place, &format!("must be {}, got {}", self.dtype, values.dtype)));
             }
             (Some(values), arity) => {
                 if self.elements.append(values)?.is_err() {
-                    return Err(damaged(example));
+                    return Err(place.damaged());
                 }
                 let count = self.elements.len() - before;
                 match *arity {
                     Arity::Exactly { count: expected, .. } if count != expected => {
-                        return Err(self.wrong(example, &format!("must have {expected} values, got {count}")));
+                        return Err(self.wrong(place, &format!("must have {expected} values, got {count}")));
                     }
                     Arity::MultipleOf(stride) if !count.is_multiple_of(stride) => {
                         let text = format!("must have a multiple of {stride} values, got {count}");
-                        return Err(self.wrong(example, &text));
+                        return Err(self.wrong(place, &text));
                     }
                     _ => {}
                 }
             }
             (None, Arity::Exactly { default, .. }) => {
-                if default.is_empty() {
-                    return Err(self.wrong(example, "must be there, because it has no default"));
-                }
+                let Some(default) = default.as_ref().filter(|default| !default.is_empty()) else {
+                    return Err(self.wrong(place, "must be present, because it has no default"));
+                };
                 self.elements.extend(default, 0..default.len())?;
             }
             (None, _) => {}
@@ -76,63 +107,132 @@ impl<'a> Feature<'a> {
         Ok(())
     }
 
-    fn wrong(&self, example: &dyn Fn() -> String, requirement: &str) -> crate::error::Error {
-        value_error(format!("feature {} of {} {requirement}", quoted(self.key), example()))
+    fn wrong(&self, place: Place, requirement: &str) -> Error {
+        value_error(format!("feature {} of {place} {requirement}", quoted(self.key)))
     }
 }
 
-fn damaged(example: &dyn Fn() -> String) -> crate::error::Error {
-    value_error(format!("{} must be a serialized Example message", example()))
+/// A feature list: rows of values in each example.
+pub(super) struct FeatureList<'a> {
+    pub rows: Feature<'a>,
+    /// Where the rows of each example end.
+    pub ends: Vec<usize>,
+    may_be_missing: bool,
 }
 
-/// The features that a parser looks for.
+impl<'a> FeatureList<'a> {
+    /// Makes a feature list without rows. An example without the list has no rows if `may_be_missing`, and is an error
+    /// otherwise.
+    pub(super) fn new(rows: Feature<'a>, may_be_missing: bool) -> FeatureList<'a> {
+        FeatureList { rows, ends: Vec::new(), may_be_missing }
+    }
+
+    /// Appends the rows of the next example.
+    fn append(&mut self, list: Option<&[u8]>, place: Place) -> Result<()> {
+        if list.is_none() && !self.may_be_missing {
+            let key = quoted(self.rows.key);
+            let message =
+                format!("feature list {key} of {place} must be present, because it may not be missing");
+            return Err(value_error(message));
+        }
+        for (row, feature) in messages(list.unwrap_or_default(), 1).enumerate() {
+            let values = feature.and_then(Values::of).map_err(|Damaged| place.damaged())?;
+            // A row without a list of values has no values.
+            let values = values.unwrap_or(Values::none(self.rows.dtype));
+            self.rows.append(Some(values), Place { row: Some(row), ..place })?;
+        }
+        self.ends.push(self.rows.ends.len());
+        Ok(())
+    }
+}
+
+/// The keys that a parser looks for.
+struct Keys<'a> {
+    count: usize,
+    /// The positions of each key.
+    positions: HashMap<&'a [u8], Vec<usize>>,
+}
+
+impl<'a> Keys<'a> {
+    fn new(keys: impl Iterator<Item = &'a [u8]>) -> Keys<'a> {
+        let mut all = Keys { count: 0, positions: HashMap::new() };
+        for key in keys {
+            all.positions.entry(key).or_default().push(all.count);
+            all.count += 1;
+        }
+        all
+    }
+
+    /// Finds the entry of each key in the maps of field `field` of a message. Of several entries for one key, the last
+    /// one that `read` does not turn into `None` counts.
+    fn find<'m, T: Copy>(
+        &self,
+        message: &'m [u8],
+        field: u64,
+        read: impl Fn(&'m [u8]) -> Result<Option<T>, Damaged>,
+    ) -> Result<Vec<Option<T>>, Damaged> {
+        let mut found = vec![None; self.count];
+        for map in messages(message, field) {
+            for entry in messages(map?, 1) {
+                let (mut key, mut value): (&[u8], &[u8]) = (&[], &[]);
+                for field in Fields::new(entry?) {
+                    match field.ok_or(Damaged)? {
+                        (1, Wire::Bytes(bytes)) => key = bytes,
+                        (2, Wire::Bytes(bytes)) => value = bytes,
+                        _ => {}
+                    }
+                }
+                let Some(positions) = self.positions.get(key) else { continue };
+                if let Some(value) = read(value)? {
+                    positions.iter().for_each(|position| found[*position] = Some(value));
+                }
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// The features that a parser looks for: those of `Example` messages, or of the context of `SequenceExample` messages.
 pub(super) struct FeatureTable<'a> {
     pub features: Vec<Feature<'a>>,
-    /// The positions of the features of each key.
-    by_key: HashMap<&'a [u8], Vec<usize>>,
+    keys: Keys<'a>,
 }
 
 impl<'a> FeatureTable<'a> {
     pub(super) fn new(features: Vec<Feature<'a>>) -> FeatureTable<'a> {
-        let mut by_key: HashMap<&[u8], Vec<usize>> = HashMap::new();
-        for (position, feature) in features.iter().enumerate() {
-            by_key.entry(feature.key).or_default().push(position);
-        }
-        FeatureTable { features, by_key }
+        let keys = Keys::new(features.iter().map(|feature| feature.key));
+        FeatureTable { features, keys }
     }
 
-    /// Appends the values that all features have in the next example. Of several entries for one key, the last counts.
+    /// Appends the values that all features have in the next example.
     ///
     /// # Errors
     /// The message is damaged, or a feature is missing or has another dtype or another number of values than declared.
-    pub(super) fn append(&mut self, message: &[u8], example: &dyn Fn() -> String) -> Result<()> {
-        let mut found: Vec<Option<Values<'_>>> = vec![None; self.features.len()];
-        self.find(message, &mut found).map_err(|Damaged| damaged(example))?;
-        for (feature, values) in self.features.iter_mut().zip(found) {
-            feature.append(values, example)?;
-        }
-        Ok(())
+    pub(super) fn append(&mut self, message: &[u8], place: Place) -> Result<()> {
+        let found = self.keys.find(message, 1, Values::of).map_err(|Damaged| place.damaged())?;
+        self.features.iter_mut().zip(found).try_for_each(|(feature, values)| feature.append(values, place))
+    }
+}
+
+/// The feature lists that a parser looks for.
+pub(super) struct ListTable<'a> {
+    pub lists: Vec<FeatureList<'a>>,
+    keys: Keys<'a>,
+}
+
+impl<'a> ListTable<'a> {
+    pub(super) fn new(lists: Vec<FeatureList<'a>>) -> ListTable<'a> {
+        let keys = Keys::new(lists.iter().map(|list| list.rows.key));
+        ListTable { lists, keys }
     }
 
-    /// Finds the values of each feature in an `Example` message.
-    fn find<'m>(&self, message: &'m [u8], found: &mut [Option<Values<'m>>]) -> Result<(), Damaged> {
-        for features in messages(message, 1) {
-            for entry in messages(features?, 1) {
-                let (mut key, mut feature): (&[u8], &[u8]) = (&[], &[]);
-                for field in Fields::new(entry?) {
-                    match field.ok_or(Damaged)? {
-                        (1, Wire::Bytes(bytes)) => key = bytes,
-                        (2, Wire::Bytes(bytes)) => feature = bytes,
-                        _ => {}
-                    }
-                }
-                let Some(positions) = self.by_key.get(key) else { continue };
-                if let Some(values) = Values::of(feature)? {
-                    positions.iter().for_each(|position| found[*position] = Some(values));
-                }
-            }
-        }
-        Ok(())
+    /// Appends the rows that all feature lists have in the next example.
+    ///
+    /// # Errors
+    /// The message is damaged, a list is missing, or a row has another dtype or another number of values than declared.
+    pub(super) fn append(&mut self, message: &[u8], place: Place) -> Result<()> {
+        let found = self.keys.find(message, 2, |list| Ok(Some(list))).map_err(|Damaged| place.damaged())?;
+        self.lists.iter_mut().zip(found).try_for_each(|(list, rows)| list.append(rows, place))
     }
 }
 

@@ -1,21 +1,15 @@
-//! `Dataflow`: the nodes of a graph and the edges between them, with the visit traits of petgraph.
+//! The nodes and the edges of a dataflow, and iterators over them.
 
-use petgraph::Directed;
-use petgraph::visit::{
-    Data, EdgeCount, EdgeIndexable, EdgeRef, GraphBase, GraphProp, IntoEdgeReferences, IntoEdges,
-    IntoEdgesDirected, IntoNeighbors, IntoNeighborsDirected, IntoNodeIdentifiers, IntoNodeReferences,
-    NodeCompactIndexable, NodeCount, NodeIndexable, Visitable,
-};
-use petgraph::{Direction, visit::VisitMap};
+use petgraph::Direction;
 
-#[cfg(feature = "petgraph")]
-use super::{Graph, GraphData, NodeIx, Value};
 #[cfg(feature = "petgraph")]
 use crate::error::{Error, ErrorKind, Phase, Result};
+#[cfg(feature = "petgraph")]
+use crate::graph::{Graph, GraphData, NodeIx, Value};
 
 /// A node of a graph, by its number. Nodes are numbered in the order in which they were added, from 0.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
-pub struct NodeId(u32);
+pub struct NodeId(pub(super) u32);
 
 impl NodeId {
     /// Returns the number of the node.
@@ -36,28 +30,28 @@ pub struct EdgeEnds {
 /// An edge of a [`Dataflow`]: `source` computes what `target` reads.
 #[derive(Clone, Copy, Debug)]
 pub struct DataflowEdge<'a> {
-    index: usize,
-    edge: &'a Edge,
+    pub(super) index: usize,
+    pub(super) edge: &'a Edge,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Edge {
-    source: NodeId,
-    target: NodeId,
-    ends: EdgeEnds,
+pub(super) struct Edge {
+    pub source: NodeId,
+    pub target: NodeId,
+    pub ends: EdgeEnds,
 }
 
 /// The dataflow of a graph as petgraph reads it: a node is an op, an edge leads from the op that computes a value to an op
 /// that reads it. Edges are ordered by reader, then by operand.
 ///
 /// `&Dataflow` has petgraph's visit traits, so that petgraph's algorithms run on it: `toposort`, `dominators`,
-/// `has_path_connecting`, `Bfs`, `Dot` and so on. A `Dataflow` holds a copy of the edges, so it does not change with
-/// the graph.
+/// `has_path_connecting`, `Bfs`, `Dot` and so on. A `Dataflow` holds a copy of the edges, because a borrow would
+/// lock the graph: no op could be added while an algorithm runs.
 #[derive(Clone, Debug)]
 pub struct Dataflow {
-    edges: Vec<Edge>,
+    pub(super) edges: Vec<Edge>,
     /// `edges[incoming[n]..incoming[n + 1]]` are the operands of node `n`.
-    incoming: Vec<u32>,
+    pub(super) incoming: Vec<u32>,
     /// The edges to the readers of node `n` are `readers[outgoing[n]..outgoing[n + 1]]`.
     outgoing: Vec<u32>,
     readers: Vec<u32>,
@@ -109,7 +103,7 @@ impl Dataflow {
         DataflowEdge { index, edge: &self.edges[index] }
     }
 
-    fn directed(&self, node: NodeId, direction: Direction) -> DirectedEdges<'_> {
+    pub(super) fn directed(&self, node: NodeId, direction: Direction) -> DirectedEdges<'_> {
         let range = |bounds: &[u32]| bounds[node.index()] as usize..bounds[node.index() + 1] as usize;
         match direction {
             Direction::Incoming => DirectedEdges { dataflow: self, direction, range: range(&self.incoming) },
@@ -187,7 +181,7 @@ impl<'a> Iterator for DirectedEdges<'a> {
 
 /// The nodes at the other ends of the edges of one node, one for each edge.
 #[derive(Clone, Debug)]
-pub struct Neighbors<'a>(DirectedEdges<'a>);
+pub struct Neighbors<'a>(pub(super) DirectedEdges<'a>);
 
 impl Iterator for Neighbors<'_> {
     type Item = NodeId;
@@ -195,8 +189,8 @@ impl Iterator for Neighbors<'_> {
     fn next(&mut self) -> Option<NodeId> {
         let direction = self.0.direction;
         self.0.next().map(|edge| match direction {
-            Direction::Incoming => edge.source(),
-            Direction::Outgoing => edge.target(),
+            Direction::Incoming => edge.edge.source,
+            Direction::Outgoing => edge.edge.target,
         })
     }
 }
@@ -204,8 +198,8 @@ impl Iterator for Neighbors<'_> {
 /// All edges, in order.
 #[derive(Clone, Debug)]
 pub struct Edges<'a> {
-    dataflow: &'a Dataflow,
-    range: std::ops::Range<usize>,
+    pub(super) dataflow: &'a Dataflow,
+    pub(super) range: std::ops::Range<usize>,
 }
 
 impl<'a> Iterator for Edges<'a> {
@@ -218,7 +212,7 @@ impl<'a> Iterator for Edges<'a> {
 
 /// All nodes, in order.
 #[derive(Clone, Debug)]
-pub struct Nodes(std::ops::Range<u32>);
+pub struct Nodes(pub(super) std::ops::Range<u32>);
 
 impl Iterator for Nodes {
     type Item = NodeId;
@@ -230,215 +224,12 @@ impl Iterator for Nodes {
 
 /// All nodes, in order, each with an empty weight.
 #[derive(Clone, Debug)]
-pub struct NodeReferences(Nodes);
+pub struct NodeReferences(pub(super) Nodes);
 
 impl Iterator for NodeReferences {
     type Item = (NodeId, &'static ());
 
     fn next(&mut self) -> Option<(NodeId, &'static ())> {
         self.0.next().map(|node| (node, &()))
-    }
-}
-
-impl<'a> EdgeRef for DataflowEdge<'a> {
-    type NodeId = NodeId;
-    type EdgeId = usize;
-    type Weight = EdgeEnds;
-
-    fn source(&self) -> NodeId {
-        self.edge.source
-    }
-
-    fn target(&self) -> NodeId {
-        self.edge.target
-    }
-
-    fn weight(&self) -> &EdgeEnds {
-        &self.edge.ends
-    }
-
-    fn id(&self) -> usize {
-        self.index
-    }
-}
-
-impl GraphBase for Dataflow {
-    type EdgeId = usize;
-    type NodeId = NodeId;
-}
-
-impl GraphProp for Dataflow {
-    type EdgeType = Directed;
-}
-
-impl Data for Dataflow {
-    type NodeWeight = ();
-    type EdgeWeight = EdgeEnds;
-}
-
-impl NodeCount for Dataflow {
-    fn node_count(&self) -> usize {
-        self.incoming.len() - 1
-    }
-}
-
-impl EdgeCount for Dataflow {
-    fn edge_count(&self) -> usize {
-        self.edges.len()
-    }
-}
-
-impl NodeIndexable for Dataflow {
-    fn node_bound(&self) -> usize {
-        self.node_count()
-    }
-
-    fn to_index(&self, node: NodeId) -> usize {
-        node.index()
-    }
-
-    fn from_index(&self, index: usize) -> NodeId {
-        NodeId(index as u32)
-    }
-}
-
-impl NodeCompactIndexable for Dataflow {}
-
-impl EdgeIndexable for Dataflow {
-    fn edge_bound(&self) -> usize {
-        self.edges.len()
-    }
-
-    fn to_index(&self, edge: usize) -> usize {
-        edge
-    }
-
-    fn from_index(&self, index: usize) -> usize {
-        index
-    }
-}
-
-/// The nodes that a visit has met.
-#[derive(Clone, Debug, Default)]
-pub struct VisitedNodes(Vec<bool>);
-
-impl VisitMap<NodeId> for VisitedNodes {
-    fn visit(&mut self, node: NodeId) -> bool {
-        !std::mem::replace(&mut self.0[node.index()], true)
-    }
-
-    fn is_visited(&self, node: &NodeId) -> bool {
-        self.0[node.index()]
-    }
-
-    fn unvisit(&mut self, node: NodeId) -> bool {
-        std::mem::replace(&mut self.0[node.index()], false)
-    }
-}
-
-impl Visitable for Dataflow {
-    type Map = VisitedNodes;
-
-    fn visit_map(&self) -> VisitedNodes {
-        VisitedNodes(vec![false; self.node_count()])
-    }
-
-    fn reset_map(&self, map: &mut VisitedNodes) {
-        map.0.clear();
-        map.0.resize(self.node_count(), false);
-    }
-}
-
-impl IntoNodeIdentifiers for &Dataflow {
-    type NodeIdentifiers = Nodes;
-
-    fn node_identifiers(self) -> Nodes {
-        Nodes(0..self.node_count() as u32)
-    }
-}
-
-impl IntoNodeReferences for &Dataflow {
-    type NodeRef = (NodeId, &'static ());
-    type NodeReferences = NodeReferences;
-
-    fn node_references(self) -> NodeReferences {
-        NodeReferences(self.node_identifiers())
-    }
-}
-
-impl<'a> IntoEdgeReferences for &'a Dataflow {
-    type EdgeRef = DataflowEdge<'a>;
-    type EdgeReferences = Edges<'a>;
-
-    fn edge_references(self) -> Edges<'a> {
-        Edges { dataflow: self, range: 0..self.edges.len() }
-    }
-}
-
-impl<'a> IntoNeighbors for &'a Dataflow {
-    type Neighbors = Neighbors<'a>;
-
-    fn neighbors(self, node: NodeId) -> Neighbors<'a> {
-        Neighbors(self.directed(node, Direction::Outgoing))
-    }
-}
-
-impl<'a> IntoNeighborsDirected for &'a Dataflow {
-    type NeighborsDirected = Neighbors<'a>;
-
-    fn neighbors_directed(self, node: NodeId, direction: Direction) -> Neighbors<'a> {
-        Neighbors(self.directed(node, direction))
-    }
-}
-
-impl<'a> IntoEdges for &'a Dataflow {
-    type Edges = DirectedEdges<'a>;
-
-    fn edges(self, node: NodeId) -> DirectedEdges<'a> {
-        self.directed(node, Direction::Outgoing)
-    }
-}
-
-impl<'a> IntoEdgesDirected for &'a Dataflow {
-    type EdgesDirected = DirectedEdges<'a>;
-
-    fn edges_directed(self, node: NodeId, direction: Direction) -> DirectedEdges<'a> {
-        self.directed(node, direction)
-    }
-}
-
-#[cfg(all(test, feature = "petgraph"))]
-mod tests {
-    use petgraph::algo::{has_path_connecting, is_cyclic_directed, toposort};
-    use petgraph::visit::Reversed;
-    use shapeflow_shape_fns::shape;
-
-    use super::*;
-    use crate::DType;
-
-    #[test]
-    fn algorithms_of_petgraph_run_on_a_graph() -> Result<()> {
-        let g = Graph::new();
-        let x = g.input("x", DType::F32, shape!["n", 4])?;
-        let [low, high] = x.split::<2>(1)?;
-        let y = (low + high).ok()?;
-        let other = g.input("other", DType::F32, shape![2])?;
-        let flow = g.dataflow();
-        assert_eq!((flow.node_count(), flow.edge_count()), (4, 3));
-        assert!(!is_cyclic_directed(&flow));
-        let order: Vec<usize> = toposort(&flow, None).unwrap().into_iter().map(NodeId::index).collect();
-        assert!(order.iter().position(|node| *node == 0) < order.iter().position(|node| *node == 2));
-        assert!(has_path_connecting(&flow, x.node()?, y.node()?, None));
-        assert!(has_path_connecting(Reversed(&flow), y.node()?, x.node()?, None));
-        assert!(!has_path_connecting(&flow, other.node()?, y.node()?, None));
-        // Both edges from the split to the sum are there, each with its ends.
-        let ends: Vec<EdgeEnds> =
-            flow.edges_directed(y.node()?, Direction::Incoming).map(|edge| *edge.weight()).collect();
-        assert_eq!(ends, [EdgeEnds { output: 0, operand: 0 }, EdgeEnds { output: 1, operand: 1 }]);
-        let readers: Vec<usize> = flow.neighbors(low.node()?).map(NodeId::index).collect();
-        assert_eq!(readers, [2, 2]);
-        let outputs = g.outputs_of(low.node()?)?;
-        assert_eq!(outputs.iter().map(|value| value.id()).collect::<Vec<_>>(), [low.id(), high.id()]);
-        Ok(())
     }
 }
