@@ -17,6 +17,9 @@ pub(crate) static DEF: OpDef = OpDef::composite("bitcast_complex", build)
 
 fn dtypes(operands: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
     let to = attrs.dtype("dtype");
+    if !operands.iter().chain([&to]).any(|dtype| dtype.is_complex()) {
+        return dtype::refuse(format!("bitcast_complex must read or give complex numbers, got {to}"));
+    }
     for dtype in operands.iter().copied().chain([to]).filter(|dtype| !dtype.is_complex()) {
         check(dtype)?;
     }

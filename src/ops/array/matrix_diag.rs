@@ -116,7 +116,8 @@ pub(super) fn dtypes_with_padding(operands: &[DType], _: &Attrs) -> Result<Vec<D
 
 fn lower(cx: &mut dyn LowerCx, index: &[Index], padding: Expr) -> Expr {
     let (source, target) = (cx.dims(0), cx.output_dims(0));
-    let band = Band::new(cx, &target, source.last().expect("the shape function refuses scalars"));
+    let align = cx.attrs().str("align").to_string();
+    let band = Band::new(cx, &target, source.last().expect("the shape function refuses scalars"), &align);
     let (leading, matrix) = index.split_at(index.len() - 2);
     let mut arms = Vec::new();
     for (ranges, packed) in band.packed(&matrix[0], &matrix[1]) {

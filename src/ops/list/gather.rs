@@ -51,7 +51,7 @@ pub(crate) static SCATTER: OpDef = OpDef::host("tensor_list_scatter", scatter)
 /// `list, x [n, a, …], indices [n] -> variant[]`: the list with the rows of `x` at the indices. The list grows to the
 /// greatest index. As TensorFlow's `TensorListScatterIntoExistingList`.
 pub(crate) static SCATTER_INTO: OpDef = OpDef::host("tensor_list_scatter_into", scatter_into)
-    .attrs(&[Attribute::dtype("dtype"), Attribute::shape("shape").optional()])
+    .attrs(&[Attribute::dtype("dtype").optional(), Attribute::shape("shape").optional()])
     .operands(&[Operand::Data("list"), Operand::Data("x"), Operand::Data("indices")])
     .shape_fn(list_shape)
     .dtype_rule(list_dtype);

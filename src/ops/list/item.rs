@@ -24,7 +24,7 @@ pub(crate) static GET: OpDef = OpDef::host("tensor_list_get_item", get)
 /// `list, index[], item -> variant[]`: the list with another item. Attribute `resizes` lets the list grow to the index.
 /// As TensorFlow's `TensorListSetItem`.
 pub(crate) static SET: OpDef = OpDef::host("tensor_list_set_item", set)
-    .attrs(&[Attribute::dtype("dtype"), Attribute::bool_or("resizes", false)])
+    .attrs(&[Attribute::dtype("dtype").optional(), Attribute::bool_or("resizes", false)])
     .operands(&[Operand::Data("list"), Operand::Data("index"), Operand::Data("item")])
     .shape_fn(list_shape)
     .dtype_rule(list_dtype);

@@ -30,7 +30,7 @@ pub(crate) static CONCAT: OpDef = OpDef::host("tensor_list_concat", concat)
 /// `x [n, a, …], shape, lengths i64 [k] -> variant[]`: a list of parts of `x` along axis 0. As TensorFlow's
 /// `TensorListSplit`.
 pub(crate) static SPLIT: OpDef = OpDef::host("tensor_list_split", split)
-    .attrs(&[Attribute::dtype("dtype"), Attribute::shape("shape").optional()])
+    .attrs(&[Attribute::dtype("dtype").optional(), Attribute::shape("shape").optional()])
     .operands(&[Operand::Data("x"), Operand::Data("shape"), Operand::Data("lengths")])
     .shape_fn(list_shape)
     .dtype_rule(list_dtype);

@@ -25,7 +25,7 @@ pub(crate) static EMPTY: OpDef = OpDef::host("empty_tensor_list", |cx| make(cx, 
 
 /// `x [n, a, …], shape -> variant[]`: a list of the rows of `x`. As TensorFlow's `TensorListFromTensor`.
 pub(crate) static FROM_TENSOR: OpDef = OpDef::host("tensor_list_from_tensor", from_tensor)
-    .attrs(&[Attribute::dtype("dtype"), Attribute::shape("shape").optional()])
+    .attrs(&[Attribute::dtype("dtype").optional(), Attribute::shape("shape").optional()])
     .operands(&[Operand::Data("x"), Operand::Data("shape")])
     .shape_fn(list_shape)
     .dtype_rule(list_dtype);

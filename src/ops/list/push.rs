@@ -11,7 +11,7 @@ use crate::tensor::Tensor;
 
 /// `list, item -> variant[]`: the list with another item at its end. As TensorFlow's `TensorListPushBack`.
 pub(crate) static PUSH: OpDef = OpDef::host("tensor_list_push_back", push)
-    .attrs(&[Attribute::dtype("dtype"), Attribute::shape("shape").optional()])
+    .attrs(&[Attribute::dtype("dtype").optional(), Attribute::shape("shape").optional()])
     .operands(&[Operand::Data("list"), Operand::Data("item")])
     .shape_fn(list_shape)
     .dtype_rule(list_dtype);
