@@ -112,6 +112,8 @@ impl<'a, 'g> Importer<'a, 'g> {
                 let builder = builder.size("shape", first.value.into_shape_arg()).data_all(&state);
                 let builder = rest.iter().fold(builder, |builder, bound| builder.data(bound.value));
                 match frame.attr(index, "dtype") {
+                    // The parameters give the dtype.
+                    Some(_) if op == "ParameterizedTruncatedNormal" => builder,
                     Some(_) => builder.attr("dtype", dtype("dtype").unwrap_or(DType::F32)),
                     None => builder,
                 }
