@@ -80,7 +80,7 @@ pub(crate) fn canonical_call<'a>(
 
 /// Returns the arguments if `dim` is nothing but one call of `function`.
 fn as_call(dim: &Dim, function: Function) -> Option<&[Dim]> {
-    let Repr::Term(poly) = &dim.0 else { return None };
+    let Repr::Poly(poly) = &dim.0 else { return None };
     match poly.terms() {
         [(monomial, 1)] => match monomial.0.as_slice() {
             [Atom::Call(call)] if call.function == function => Some(&call.args),

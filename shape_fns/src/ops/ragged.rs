@@ -184,7 +184,9 @@ pub fn ragged_to_dense(cx: &mut InferenceContext<'_>) -> Result<()> {
             (RequestedSize::Size(size), Some(inner)) => cx.merge(&inner, &size).map_err(|_| {
                 cx.blame(
                     0,
-                    format_args!("must have the sizes of the values, got {size} for {inner} at axis {axis}"),
+                    format_args!(
+                        "must have the sizes of the values, got {size} for size {inner} at axis {axis}"
+                    ),
                 )
             })?,
             (RequestedSize::Size(size), None) => size,
@@ -381,7 +383,7 @@ mod tests {
             (
                 vec!["ROW_SPLITS"],
                 "i64 [3] = [4, 5, 6]; [?, 7]; []; i64 [4]",
-                "error shape must have the sizes of the values, got 6 for 7 at axis 2",
+                "error shape must have the sizes of the values, got 6 for size 7 at axis 2",
             ),
             (
                 vec!["ROW_SPLITS"],

@@ -25,8 +25,8 @@ const NAME: u64 = 2;
 impl TensorShape {
     /// Serialises the shape as a `TensorShapeProto`, byte for byte as TensorFlow writes it.
     ///
-    /// A dimension that is not a number has size -1. Its name is its text, unless the text is `?`: so the
-    /// name is a symbol, a term, or `?0` if an anonymous dimension occurs more than once.
+    /// A dimension that is not a number has size -1. Its name is its text, unless the text is `?`. So the name is a
+    /// symbol, an expression, or `?0` if an anonymous dimension occurs more than once.
     ///
     /// # Errors
     /// A dimension is negative or invalid.
