@@ -40,7 +40,7 @@ pub enum LibraryFunction {
 pub struct Processor {
     /// The memory.
     pub space: Space,
-    /// Library functions whose effect is computed directly, by address.
+    /// The library functions by their addresses. The processor computes their effects directly.
     pub library_functions: FxHashMap<u64, LibraryFunction>,
     /// The number of instructions that were run.
     pub steps: u64,

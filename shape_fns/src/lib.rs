@@ -45,7 +45,8 @@
 //! ```
 //!
 //! # Guarantees
-//! - Dimensions that are `==` are equal for all values of their symbols. Arithmetic is checked: an overflow is an error.
+//! - Dimensions that are `==` are equal for all values of their symbols. Arithmetic is checked: an overflow is an
+//!   error.
 //! - Whatever a shape function infers from partially known operands holds for all concrete operands that it accepts.
 //!   For fully known operands and parameters every dimension is known, except dimensions that depend on the data.
 //! - An undecided condition is never an error: it becomes a guard.

@@ -141,7 +141,7 @@ pub fn check_backends(
         };
         let sums_are_exact = max_abs(&expected, |index| props[index].integral) <= MAX_EXACT;
         let is_order_dependent = |index: usize| props[index].order_dependent;
-        // Values that are order-dependent, and their operands: the error of a sum scales with its terms.
+        // Marks order-dependent values and the operands of their steps: the error of a sum scales with its summands.
         let mut contributes = vec![false; values.len()];
         let mut first = recipe.sources.len();
         for step in &recipe.steps {

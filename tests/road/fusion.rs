@@ -195,8 +195,8 @@ impl Chain {
     }
 }
 
-/// Returns the name, the origin and the bytes of every buffer. `text` has known sizes, as [`Executable::kernels`] prints
-/// them: `b0: f32[2, 3] = input "x"`.
+/// Returns the name, the origin and the number of bytes of every buffer. `text` is what [`Executable::kernels`] prints
+/// for known sizes, such as `b0: f32[2, 3] = input "x"`.
 fn buffers(text: &str) -> Vec<(&str, &str, usize)> {
     let bytes = |ty: &str| {
         let (dtype, shape) = ty.split_once('[').unwrap();

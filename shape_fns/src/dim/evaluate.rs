@@ -22,7 +22,7 @@ impl Dim {
         found
     }
 
-    /// Returns whether the dimension divides by a dimension that is not a number, or broadcasts. Such a dimension has no
+    /// Returns whether the dimension broadcasts or divides by a dimension that is not a number. Such a dimension has no
     /// value for some values of its symbols, even without an overflow.
     pub fn is_partial(&self) -> bool {
         let Repr::Poly(poly) = &self.0 else { return false };

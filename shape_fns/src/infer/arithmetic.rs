@@ -77,7 +77,8 @@ impl InferenceContext<'_> {
         self.floordiv(a, b)
     }
 
-    /// Returns the smaller of two dimensions: `a` or `b` itself if the table proves which is smaller, else an expression.
+    /// Returns the smaller of two dimensions: `a` or `b` itself if the table proves which is smaller, else a call of
+    /// `min`.
     ///
     /// # Errors
     /// The errors of [`Dim::min`].
@@ -89,7 +90,8 @@ impl InferenceContext<'_> {
         }
     }
 
-    /// Returns the greater of two dimensions: `a` or `b` itself if the table proves which is greater, else an expression.
+    /// Returns the greater of two dimensions: `a` or `b` itself if the table proves which is greater, else a call of
+    /// `max`.
     ///
     /// # Errors
     /// The errors of [`Dim::max`].

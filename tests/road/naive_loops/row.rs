@@ -117,7 +117,8 @@ impl Row {
         (0..operands[0].len()).map(of_element).collect()
     }
 
-    /// Applies the function to elements, each of a list and at a position, for operands of a dtype.
+    /// Applies the function to one element of each operand. `picked[k]` holds the elements of operand `k` and the
+    /// position of the element in them. `dtype` is the dtype of the operands.
     pub fn apply(&self, picked: &[(&Elements, usize)], dtype: DType) -> Element {
         match (dtype.is_float(), dtype.is_complex()) {
             (true, _) => {

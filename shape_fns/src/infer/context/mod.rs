@@ -276,8 +276,8 @@ impl<'a> InferenceContext<'a> {
         Ok(self.result)
     }
 
-    /// Finds the symbols of this op that occur only inside expressions, and replaces every expression that mentions such
-    /// a symbol by a new symbol.
+    /// Finds the symbols of this op that occur only inside expressions. A new symbol replaces every expression that
+    /// mentions such a symbol.
     fn name_expressions(&mut self) {
         let shapes = self.result.shapes.iter().flat_map(|shape| shape.dims().unwrap_or_default());
         let derived = self.result.derived.iter().flat_map(|(_, dims)| dims);

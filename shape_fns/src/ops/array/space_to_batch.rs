@@ -40,7 +40,8 @@ pub fn batch_to_space(cx: &mut InferenceContext<'_>) -> Result<()> {
     regroup(cx, Direction::FromBatch, "crops")
 }
 
-/// Returns the block's size along each spatial axis, or `None` if the sizes are unknown, and the number of spatial axes.
+/// Returns the block's size along each spatial axis, or `None` if the sizes are unknown. Also returns the number of
+/// spatial axes.
 fn read_blocks(cx: &mut InferenceContext<'_>) -> Result<(Option<Vec<Dim>>, usize)> {
     if cx.attr("block_size").is_some() {
         let size = cx.int("block_size")?;

@@ -52,8 +52,8 @@ pub fn dequantize(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Like [`dequantize`], but the second and the third output are the minimum and the maximum of the range in use, and the
-/// input may be unranked.
+/// Like [`dequantize`], but the second and the third output are the minimum and the maximum of the range in use, and
+/// the input may be unranked.
 ///
 /// # Errors
 /// Same as [`dequantize`], except that the input may be unranked.

@@ -1,5 +1,5 @@
-//! Parsers of serialized `SequenceExample` messages. A message holds a context (named lists of values) and feature lists
-//! (named lists of rows of values).
+//! Parsers of serialized `SequenceExample` messages. A message holds a context (named lists of values) and feature
+//! lists (named lists of rows of values).
 
 use super::super::sparse::set_sparse_rows;
 use crate::error::bail;
@@ -16,8 +16,8 @@ struct Counts {
 /// of the sparse, dense and ragged feature lists. Then
 /// `feature_list_dense_missing_assumed_empty[d], context_dense_defaults..`; `serialized` may be a scalar.
 ///
-/// The first outputs are for the context: the indices, values and shapes of all sparse features, the dense features, and
-/// the values and the row splits of the ragged features. The other outputs are for the feature lists: the indices,
+/// The first outputs are for the context: the indices, values and shapes of all sparse features, the dense features,
+/// and the values and the row splits of the ragged features. The other outputs are for the feature lists: the indices,
 /// values and shapes of the sparse lists, the dense lists and their lengths, and the values, the splits of the examples
 /// and the splits of the rows of the ragged lists.
 ///
