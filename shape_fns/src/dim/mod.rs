@@ -91,7 +91,7 @@ pub struct Dim(pub(crate) Repr);
 pub(crate) enum Repr {
     Known(i64),
     Symbol(Symbol),
-    Term(Arc<Poly>),
+    Poly(Arc<Poly>),
     Invalid(Invalid),
 }
 
