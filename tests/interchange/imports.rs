@@ -35,7 +35,7 @@ const COMMUTATIVE: [&str; 22] = [
     "SparseSparseMinimum",
 ];
 
-/// A line of `tests/data/imports.jsonl`. Attributes and tensors are protobuf text.
+/// A line of `tests/data/FILE.jsonl`. Attributes and tensors are protobuf text.
 struct Case {
     file: &'static str,
     line: usize,

@@ -23,7 +23,8 @@ impl Dim {
         Ok(canonical_call(Function::Max, [self, &other.into_dim()])?)
     }
 
-    /// Returns the size to which two sizes broadcast: `a` if `b` is 1 or equal to `a`, and `b` if `a` is 1.
+    /// Returns the size to which `a` (`self`) and `b` (`other`) broadcast: `a` if `b` is 1 or equal to `a`, and `b` if
+    /// `a` is 1.
     ///
     /// `bcast(a, 1)` is `a`. `bcast(a, k)` is `k` for a known `k != 1`; the caller must ensure that `a` is 1 or `k`.
     ///

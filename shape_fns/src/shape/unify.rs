@@ -111,7 +111,7 @@ impl TensorShape {
 }
 
 /// Returns whether `dim` is a symbol that occurs more than once, so that its equality at one axis affects another axis.
-/// For shapes of more than 8 axes the answer is always yes.
+/// In shapes of more than 8 axes, every symbol counts as repeated.
 fn is_repeated(dim: &Dim, a: &[Dim], b: &[Dim]) -> bool {
     const FEW: usize = 8;
     let Some(symbol) = dim.as_symbol() else { return false };

@@ -23,6 +23,7 @@ pub enum Ints {
 /// lengths), for floats and for complex numbers.
 pub struct Row {
     pub op: &'static str,
+    /// The number of operands.
     pub operands: usize,
     int: Option<fn(&[i128], DType) -> Element>,
     real: Option<fn(&[f64]) -> Element>,
@@ -143,6 +144,7 @@ impl Row {
 /// The elements of a tensor: numbers, the parts of a complex number one after the other, or the lengths of strings.
 pub struct Elements {
     numbers: Vec<Number>,
+    /// The number of elements. A complex element has two numbers.
     count: usize,
 }
 
