@@ -64,8 +64,8 @@ pub fn ragged_range(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// of rank `r` add `r-1` ragged axes; the splits of these axes follow from the sizes of `indices`.
 ///
 /// # Errors
-/// A splits operand is not a vector, the values or the indices are a scalar, or `OUTPUT_RAGGED_RANK` differs from the
-/// number of ragged axes of the parameters plus `r-1`.
+/// An operand of row splits is not a vector, the values or the indices are a scalar, or the number of ragged axes of
+/// the outputs differs from the number of ragged axes of `params` plus `r-1`.
 pub fn ragged_gather(cx: &mut InferenceContext<'_>) -> Result<()> {
     let Some(values) = cx.len().checked_sub(2) else {
         bail!("ragged_gather must have row splits, values and indices, got {} operands", cx.len());
@@ -112,7 +112,7 @@ pub fn ragged_gather(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// first.
 ///
 /// # Errors
-/// A splits operand is not a vector, or the values are a scalar.
+/// An operand of row splits is not a vector, or the values are a scalar.
 pub fn ragged_to_sparse(cx: &mut InferenceContext<'_>) -> Result<()> {
     let Some(ragged) = cx.len().checked_sub(1) else {
         bail!("ragged_to_sparse must have row splits and values, got no operands")

@@ -60,7 +60,7 @@ pub fn depthwise_conv_2d(cx: &mut InferenceContext<'_>) -> Result<()> {
     convolve(cx, layout, &[], Channels::Separate)
 }
 
-/// [`conv_2d`] or [`conv_3d`], depending on the rank of the operands. Attribute `batch_dims` is the number of leading
+/// [`conv_2d`] or [`conv_3d`], depending on the rank of the operands. Attribute `batch_dims` is the number of batch
 /// axes, `groups` the number of groups, and `data_format` is `CHANNELS_LAST` or `CHANNELS_FIRST`. The output is
 /// unranked if both operands are unranked.
 ///
