@@ -110,7 +110,9 @@ impl Invalid {
         Cow::Borrowed(match self {
             Invalid::Overflow => "a dimension must fit in 64 bits, got an overflow",
             Invalid::DivisionByZero => "the divisor of a dimension must not be 0",
-            Invalid::TooLarge => "a dimension may have at most 64 terms and calls nested 16 deep, got more",
+            Invalid::TooLarge => {
+                "a dimension may have at most 64 terms, and calls nested at most 16 deep, got more"
+            }
             Invalid::Name(name) => return name.message().into(),
             Invalid::Broadcast => "dimensions must be equal or 1 to broadcast, got other sizes",
         })
