@@ -137,7 +137,7 @@ mod tests {
     }
     shape_table! { with: WITH, {"k": [-1, 1], "num_rows": -1, "num_cols": -1},
         "[3, n]; []" => "[n, n]",
-        "[2, n]; []" => error "diagonal must have the number of diagonals that k selects",
+        "[2, n]; []" => error "diagonal must hold the 3 diagonals that k selects, got 2",
         "[3, n]; f64[]" => error "the padding must have the dtype of the tensor, got f64 for f32",
     }
     shape_table! { fed: WITH, {"num_rows": -1, "num_cols": -1},

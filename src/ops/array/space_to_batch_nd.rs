@@ -166,7 +166,7 @@ mod tests {
 
     shape_table! { DEF, {"block_shape": [2, 3], "paddings": [1, 1, 0, 0]},
         "[b, 4, 6, c]" => "[6*b, 3, 2, c]",
-        "[b, 4, 5, c]" => error "a padded size must be a multiple of its block, got 5 and 3",
+        "[b, 4, 5, c]" => error "a padded size must be a multiple of the block's size, got 5 and 3",
         "string[b, 4, 6]" => error "the element type must be any but string",
     }
     shape_table! { fed: DEF, {},
@@ -175,6 +175,6 @@ mod tests {
     shape_table! { back: BACK, {"block_shape": [2], "crops": [1, 0]},
         "i8[4*b, s]" => "i8[2*b, 2*s-1]",
         "string[4, 4]" => error "the element type must be any but string and variant, got string",
-        "[3, s]" => error "the batch must be a multiple of the product of the blocks, got 3 and 2",
+        "[3, s]" => error "the batch must be a multiple of the product of block sizes, got 3 and 2",
     }
 }

@@ -115,7 +115,7 @@ mod tests {
 
     shape_table! { DEF, {"output_shape": [3, 4]},
         "i64[n, 2]; [n]; []" => "[3, 4]",
-        "i32[n, 3]; [n]; []" => error "the columns of the indices and the number of sizes",
+        "i32[n, 3]; [n]; []" => error "the number of columns of the indices and the number of sizes",
         "i32[n, 2]; [n]; f64[]" => error "operands must have one dtype",
     }
     shape_table! { fed: DEF, {},
