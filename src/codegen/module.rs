@@ -185,8 +185,8 @@ impl Jit {
     }
 }
 
-/// The executable functions of one module. Dropping it frees their memory, so whoever launches a function keeps the
-/// module alive.
+/// The executable functions of one module. Dropping the module frees the memory of the functions, so whoever launches
+/// a function keeps the module alive.
 pub(crate) struct CodeModule {
     entries: Vec<KernelFn>,
     functions: Vec<FunctionInfo>,

@@ -98,7 +98,9 @@ impl Executable {
             },
             None => general(
                 inputs,
-                "the graph is compiled anew for each rank or structure of its inputs".to_string(),
+                "the graph is compiled anew for each rank of an input, and for each value of an axis or a \
+                permutation that is fed"
+                    .to_string(),
             ),
         };
         Ok(BoundRun { executable: self.clone(), mode, computed: false })

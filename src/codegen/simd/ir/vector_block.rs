@@ -97,7 +97,7 @@ pub(crate) enum VectorInstKind {
         slot: u32,
         offset: u32,
         word: u32,
-        /// The word is in rax too.
+        /// Whether rax holds the word too.
         passed: bool,
     },
     /// An instruction of index arithmetic, by its number in [`VectorBlock::index`].

@@ -135,7 +135,7 @@ impl<'a> Allocator<'a> {
         }
     }
 
-    /// Returns the uses around instruction `index`.
+    /// Returns the later uses of the values of instruction `index`.
     pub fn uses(&self, index: usize) -> ValueUses {
         self.uses[index]
     }
@@ -204,8 +204,8 @@ impl<'a> Allocator<'a> {
         self.free.add(reg);
     }
 
-    /// Returns a free register. If none is free, evicts the value whose next use is farthest, but no register in
-    /// `locked`.
+    /// Returns a free register. If none is free, evicts the value whose next use is farthest from a register that is
+    /// not in `locked`, and returns this register.
     fn take(&mut self, locked: RegisterSet) -> VectorReg {
         if let Some(reg) = self.free.lowest() {
             return reg;

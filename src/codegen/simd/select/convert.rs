@@ -241,7 +241,8 @@ impl Selector<'_> {
         self.double_to_low_word(lowered)
     }
 
-    /// Selects the conversion of f64 lanes below 2^51 in size to an integer toward zero, in the low half of each lane.
+    /// Selects the conversion toward zero of f64 lanes of magnitude below 2^51 to an integer, in the low half of each
+    /// lane.
     pub fn double_to_low_word(&mut self, x: VectorId) -> VectorId {
         let whole = self.op_imm(opcode::ROUND_PD, &[x], Some(11));
         let bias = self.splat(INTEGER_BIAS.to_bits(), 8);
