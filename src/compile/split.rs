@@ -9,7 +9,7 @@ use crate::passes::{KnownInputs, carrier, definer, rebuild, subgraph};
 pub(crate) enum OutputSource {
     /// The result of the first part with this index.
     FirstPart(usize),
-    /// The next result of the second part. The second part has its results in the order of the outputs.
+    /// The first result of the second part that is not the source of an earlier output.
     SecondPart,
 }
 

@@ -85,7 +85,7 @@ pub(crate) struct Program {
     /// depend on data, or a node that runs by itself with symbols among its attributes.
     pub binds_when_run: bool,
     pub buffer_of: FxHashMap<ValueIx, BufferIx>,
-    /// For each buffer: the buffer that owns its bytes; itself if it is not an alias.
+    /// For each buffer: the buffer that owns the bytes. A buffer that is not an alias owns its bytes itself.
     pub roots: Vec<BufferIx>,
 }
 
@@ -212,7 +212,8 @@ impl Program {
         }
     }
 
-    /// Returns the symbols in the shapes, attributes and derived parameters of these steps and of the program's outputs.
+    /// Returns the symbols in the shapes, attributes and derived parameters of these steps and of the program's
+    /// outputs.
     fn symbols_of(&self, graph: &GraphData, steps: Range<usize>) -> Vec<Symbol> {
         let mut seen = FxHashSet::default();
         let mut symbols = Vec::new();

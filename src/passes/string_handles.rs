@@ -1,8 +1,8 @@
 //! [`StringMoves`]: nodes that only move strings run on handles, which are integers, in kernels.
 //!
 //! A handle says where its string is: in which tensor, and at which position there. 0 is the empty string. An op that
-//! moves the elements of any dtype alike moves handles instead, so chains of such ops fuse. The strings are copied once,
-//! for the first node that reads bytes.
+//! moves the elements of any dtype alike moves handles instead, so chains of such ops fuse. The strings are copied
+//! once, for the first node that reads bytes.
 
 use rustc_hash::FxHashMap;
 use shapeflow_shape_fns::{Attr, Attrs, DType};
