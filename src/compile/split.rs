@@ -16,8 +16,10 @@ pub(crate) enum OutputSource {
 /// A graph in two parts. If the second part has `k` inputs, they are the first `k` results of the first part.
 pub(super) struct Split {
     pub first: GraphData,
+    /// The results of the first part.
     pub first_outputs: Vec<ValueIx>,
     pub second: GraphData,
+    /// The results of the second part.
     pub second_outputs: Vec<ValueIx>,
     /// For each output of the whole graph, its source.
     pub sources: Vec<OutputSource>,

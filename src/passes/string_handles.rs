@@ -132,12 +132,14 @@ pub(super) struct StringMoves {
     handles: FxHashMap<ValueIx, Handles>,
     /// The tensors that handles lead to, values of the new graph. The first has number 1.
     sources: Vec<ValueIx>,
+    /// The number of each tensor in `sources`.
     number_of: FxHashMap<ValueIx, i64>,
 }
 
 /// Handles, and the tensors that they lead to.
 #[derive(Clone)]
 struct Handles {
+    /// The handles, a value of the new graph.
     value: ValueIx,
     /// The numbers of the tensors, in ascending order.
     sources: SmallVec<[i64; 2]>,

@@ -155,7 +155,8 @@ struct MacroKernel<'a, T: 'static> {
 }
 
 impl<T: Float> MacroKernel<'_, T> {
-    /// Computes the block. Its values are added to the result if `add`, else they overwrite the result.
+    /// Computes the block. Adds the values of the block to the result if `add`; otherwise overwrites the result with
+    /// them.
     ///
     /// # Safety
     /// As [`Gemm::run`], for the block.

@@ -130,6 +130,7 @@ impl VectorInst {
 #[derive(Default)]
 pub(crate) struct VectorBlock {
     pub insts: Vec<VectorInst>,
+    /// The instructions of index arithmetic. [`VectorInstKind::Index`] refers to them by number.
     pub index: Vec<IndexInst>,
     /// The origin of each value.
     pub values: Vec<ValueOrigin>,

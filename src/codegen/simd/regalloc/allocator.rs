@@ -16,7 +16,9 @@ struct ValueState {
     memory: Option<Mem>,
     /// The next use after the current instruction.
     next: u32,
+    /// The last instruction that uses the value.
     last: u32,
+    /// The number of uses.
     uses: u32,
 }
 
@@ -54,7 +56,9 @@ pub(crate) struct Allocator<'a> {
     fixed: RegisterSet,
     /// The largest number of registers that values made in the block occupy at once.
     pressure: u32,
+    /// The number of registers that the block may use besides the pinned registers.
     registers: u8,
+    /// The frame offsets of the vectors to which values were spilled.
     spills: Vec<u32>,
 }
 
