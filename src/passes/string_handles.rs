@@ -1,8 +1,8 @@
 //! [`StringMoves`]: nodes that only move strings run on handles, which are integers, in kernels.
 //!
 //! A handle says where its string is: in which tensor, and at which position there. 0 is the empty string. An op that
-//! moves the elements of any dtype alike moves handles instead, so chains of such ops fuse. The strings are copied once,
-//! for the first node that reads bytes.
+//! moves the elements of any dtype alike moves handles instead, so chains of such ops fuse. The strings are copied
+//! once, for the first node that reads bytes.
 
 use rustc_hash::FxHashMap;
 use shapeflow_shape_fns::{Attr, Attribute, Attrs, DType};
@@ -132,12 +132,14 @@ pub(super) struct StringMoves {
     handles: FxHashMap<ValueIx, Handles>,
     /// The tensors that handles lead to, values of the new graph. The first has number 1.
     sources: Vec<ValueIx>,
+    /// The number of each tensor in `sources`.
     number_of: FxHashMap<ValueIx, i64>,
 }
 
 /// Handles, and the tensors that they lead to.
 #[derive(Clone)]
 struct Handles {
+    /// The handles, a value of the new graph.
     value: ValueIx,
     /// The numbers of the tensors, in ascending order.
     sources: SmallVec<[i64; 2]>,
