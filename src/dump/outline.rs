@@ -289,7 +289,8 @@ fn path_of(label: &str) -> Vec<&str> {
     path
 }
 
-/// Returns the nodes that have boxes: all but constants that only nodes of the graph read. These nodes show the constants.
+/// Returns the nodes that have boxes: all nodes but the constants that a node reads. The boxes of the readers show such
+/// a constant. A constant that is a result, or that was refused, has a box.
 fn shown_nodes(snapshot: &Snapshot) -> Vec<usize> {
     let mut is_read = vec![false; snapshot.nodes.len()];
     for value in snapshot.nodes.iter().flat_map(|node| &node.operands) {

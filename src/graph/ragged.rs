@@ -18,7 +18,7 @@ pub(crate) struct PartitionRecord {
     pub splits: ValueIx,
     /// The length of every row of a uniform partition.
     pub uniform: Option<Dim>,
-    /// The other encodings, each once an op needs it.
+    /// The other encodings. An encoding is absent until an op needs it.
     pub encodings: Encodings,
 }
 
@@ -39,9 +39,10 @@ pub(crate) struct Encodings {
 #[derive(Default)]
 pub(crate) struct Partitions {
     records: Vec<PartitionRecord>,
-    /// The partitions of each ragged value, outermost first.
+    /// For each ragged value: the indices of its partitions in `records`, outermost first.
     lists: Vec<Vec<u32>>,
-    /// The partitions by encoding: the name and the value of the encoding. Each encoding has one identity.
+    /// For each encoding that a partition was made from: the encoding's name, the value that holds the encoding, and the
+    /// identity of the partitions that are made from it.
     by_encoding: Vec<(&'static str, ValueIx, u32)>,
 }
 

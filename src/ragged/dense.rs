@@ -25,7 +25,8 @@ impl PaddedCopy<'_> {
         self.rows(0, 0..rows, 0, f);
     }
 
-    /// Copies rows of partition number `level`. The first row has place `place` among the rows of the dense tensor.
+    /// Calls `f` for `rows` of partition number `level`, as [`each_run`](Self::each_run) does. The first of these rows
+    /// becomes row number `place` of the dense tensor, whose rows are counted along axis `level + 1`.
     fn rows(&self, level: usize, rows: Range<usize>, place: usize, f: &mut dyn FnMut(usize, usize, usize)) {
         let width = self.sizes[level + 1];
         for (index, row) in rows.enumerate() {
@@ -181,7 +182,8 @@ impl RaggedTensor {
             .run(default.view())
     }
 
-    /// Makes a ragged tensor of all elements of a dense one. `ragged_rank` axes get a partition, and stay uniform.
+    /// Makes a ragged tensor of all elements of a dense tensor. Each of the axes 1 to `ragged_rank` gets a uniform
+    /// partition.
     ///
     /// ```
     /// use shapeflow::{RaggedTensor, Tensor};
@@ -265,7 +267,7 @@ impl RaggedTensor {
     /// ```
     ///
     /// # Errors
-    /// There are no lengths, or as many vectors of lengths as axes; a vector has not one length for each row; a length is negative
+    /// There are no lengths, or as many vectors of lengths as axes; a vector does not have one length for each row; a length is negative
     /// or more than the size of its axis; or dtypes of lengths differ.
     pub fn from_tensor_nested_lengths(dense: &Tensor, lengths: &[Tensor]) -> Result<RaggedTensor> {
         let (sizes, depth) = (dense.sizes(), lengths.len());

@@ -96,7 +96,7 @@ use crate::tensor::{Element, Tensor};
 #[doc = include_str!("manual.md")]
 #[derive(Clone, PartialEq, Eq)]
 pub struct RaggedTensor {
-    /// The elements; axis 0 counts the rows of the innermost partition's values.
+    /// The flat values. Axis 0 counts the values of the innermost partition.
     flat: Tensor,
     /// The partitions, outermost first; at least one. The number of values of a partition is the number of rows of the
     /// next partition.
@@ -319,7 +319,7 @@ impl RaggedTensor {
         Ok(RaggedItem::of(partition.row_lengths().clone(), self.partitions[..axis - 1].to_vec()))
     }
 
-    /// Returns the number of an axis, which counts from the end if it is negative.
+    /// Returns the number of an axis from the start. A negative `axis` counts from the end.
     pub(crate) fn axis(&self, axis: i64) -> Result<usize> {
         let rank = self.rank() as i64;
         let index = if axis < 0 { axis + rank } else { axis };

@@ -43,7 +43,7 @@ pub(crate) fn join_parts(tensors: &[(String, Tensor)]) -> Result<(&str, RaggedIt
                 let (rows, length) = (numbers[0], numbers[1]);
                 if rows.checked_mul(length) != Some(nvals) {
                     return Err(shape_error(format!(
-                        "{rows} rows of {length} values must be all values, got {nvals} values"
+                        "{rows} rows of {length} values must hold all values, got {nvals} values"
                     )));
                 }
                 RowPartition::uniform(length, rows, tensor.dtype())?

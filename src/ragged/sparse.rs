@@ -109,7 +109,8 @@ impl RaggedTensor {
             let [row, column] = *index;
             if !(0..rows).contains(&row) || !(0..columns).contains(&column) {
                 return Err(shape_error(format!(
-                    "an index must lie in [{rows}, {columns}], got {index:?} at position {position}"
+                    "an index must lie within {:?}, got {index:?} at position {position}",
+                    [rows, columns]
                 )));
             }
             let is_next =

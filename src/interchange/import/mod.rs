@@ -63,8 +63,9 @@ impl Model {
     /// Shapes are inferred as far as the shapes of the placeholders allow. A node that inference refuses keeps its
     /// error, see [`Imported::nodes`]. Its outputs have unknown shapes, and inference goes on with the other nodes.
     ///
-    /// Each tensor of [`ImportOptions::feeds`] becomes an input. The node that computes a fed tensor is not imported
-    /// unless another output of it is needed, and neither are nodes that only this node needs.
+    /// Each tensor of [`ImportOptions::feeds`] becomes an input. The node that computes a fed tensor is not
+    /// imported, unless another output of this node is needed. Nodes that only such a node needs are not imported
+    /// either.
     ///
     /// The variables of a SavedModel become constants, with the values that its checkpoint has. A node that writes a
     /// variable is refused.

@@ -53,7 +53,7 @@ fn bad_partitions_name_the_first_bad_position() {
     );
     refused(
         RaggedTensor::from_uniform_row_length(values(), 2, Some(2)),
-        "2 rows of 2 values must be all values, got 3 values",
+        "2 rows of 2 values must hold all values, got 3 values",
     );
 }
 
@@ -97,6 +97,6 @@ fn gaps_in_sparse_rows_are_refused() {
     );
     refused(
         RaggedTensor::from_sparse(&sparse([[0, 0], [2, 0]])),
-        "an index must lie in [2, 3], got [2, 0] at position 1",
+        "an index must lie within [2, 3], got [2, 0] at position 1",
     );
 }
