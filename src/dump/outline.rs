@@ -49,8 +49,8 @@ pub(super) enum Child {
 }
 
 impl Outline {
-    /// Divides a graph into scopes by the names of its nodes: `a/b/c` is the node `c` of the scope `b` of the scope `a`.
-    /// A small graph has the root only.
+    /// Divides a graph into scopes by the names of its nodes: `a/b/c` is the node `c` of the scope `b` of the scope
+    /// `a`. A small graph has the root only.
     pub(super) fn of(snapshot: &Snapshot) -> Outline {
         Outline::with_limit(snapshot, SMALL)
     }

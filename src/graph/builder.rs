@@ -207,10 +207,10 @@ impl<'g> OpBuilder<'g> {
         let parameters =
             operands.iter().filter(|operand| operand.is_parameter()).map(|operand| operand.name());
         let known: Vec<&str> = names.iter().copied().chain(parameters).collect();
-        let known = if known.is_empty() {
-            "has no attributes".to_string()
-        } else {
-            format!("has {}", known.join(", "))
+        let known = match &known[..] {
+            [] => "has no attributes".to_string(),
+            [known] => format!("has only the attribute {known}"),
+            known => format!("has only the attributes {}", known.join(", ")),
         };
         let message = format!("{} {known}, got an attribute {unknown}", self.op.name());
         Err(Error::new(ErrorKind::Attribute, Phase::Build, message))

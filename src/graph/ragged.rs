@@ -1,4 +1,5 @@
-//! [`RaggedValue`]: a ragged tensor of a graph: flat values, and row partitions whose encodings are values of the graph.
+//! [`RaggedValue`]: a ragged tensor of a graph. It has flat values, and row partitions whose encodings are values of
+//! the graph.
 
 use std::fmt;
 use std::panic::Location;
@@ -41,8 +42,8 @@ pub(crate) struct Partitions {
     records: Vec<PartitionRecord>,
     /// For each ragged value: the indices of its partitions in `records`, outermost first.
     lists: Vec<Vec<u32>>,
-    /// For each encoding that a partition was made from: the encoding's name, the value that holds the encoding, and the
-    /// identity of the partitions that are made from it.
+    /// For each encoding that a partition was made from: the encoding's name, the value that holds the encoding, and
+    /// the identity of the partitions that are made from it.
     by_encoding: Vec<(&'static str, ValueIx, u32)>,
 }
 
@@ -168,7 +169,8 @@ impl<'g> RowPartitionValue<'g> {
         self.record().identity == other.record().identity
     }
 
-    /// Returns the row splits: row `i` holds the values from `splits[i]` up to `splits[i + 1]`. `[nrows + 1]`, i32 or i64.
+    /// Returns the row splits: row `i` holds the values from `splits[i]` up to `splits[i + 1]`. `[nrows + 1]`, i32 or
+    /// i64.
     pub fn row_splits(self) -> Value<'g> {
         Value::new(self.graph, self.record().splits)
     }

@@ -137,7 +137,8 @@ impl<'g> Value<'g> {
 
 /// The error about a value of a branch or a loop body that is used after its closure has returned.
 fn closed() -> Error {
-    let message = "a value of a branch or a loop body must be used inside its closure, got one of a closure that has returned";
+    let message = "a value of a branch or a loop body must be used inside its closure, got one of a closure that has \
+                   returned";
     Error::new(ErrorKind::ForeignValue, Phase::Build, message)
         .with_help("return the value from the closure, and use the result of the call")
 }

@@ -119,7 +119,8 @@ fn defect(file: &[u8], error: &SafeTensorError) -> String {
     let length = u64::from_le_bytes(*length);
     match error {
         SafeTensorError::HeaderTooLarge | SafeTensorError::InvalidHeaderLength => format!(
-            "not a safetensors file, or cut off: its first 8 bytes say that its header has {length} bytes, and {} bytes follow",
+            "not a safetensors file, or cut off: its first 8 bytes say that its header has {length} bytes, \
+             and {} bytes follow",
             rest.len()
         ),
         SafeTensorError::MetadataIncompleteBuffer => format!(

@@ -34,8 +34,8 @@ impl Vocabulary {
     /// Reads the keys and the values from a file.
     ///
     /// # Errors
-    /// `Io`: the file cannot be read. `Memory`: it exceeds a limit. `Parse`: a line is empty, lacks a column or holds no
-    /// number, or the file has too few lines. `DType`: a text cannot give elements of the dtype.
+    /// `Io`: the file cannot be read. `Memory`: it exceeds a limit. `Parse`: a line is empty, lacks a column or holds
+    /// no number, or the file has too few lines. `DType`: a text cannot give elements of the dtype.
     pub(super) fn read(
         &self,
         path: &Path,
@@ -127,7 +127,7 @@ fn numbers<T: Element + FromStr>(texts: &[&[u8]]) -> Result<Tensor> {
         .map(|(line, text)| match std::str::from_utf8(text).ok().and_then(|text| text.trim().parse().ok()) {
             Some(number) => Ok(number),
             None => wrong(format!(
-                "line {} must have a number {}, got {}",
+                "line {} must have a number of dtype {}, got {}",
                 line + 1,
                 T::DTYPE,
                 text.escape_ascii()
@@ -180,7 +180,7 @@ mod tests {
             (-2, -1, "a\n\nb", DType::String, "line 2 must not be empty"),
             (-2, 3, "a\nb\n", DType::String, "the file must have 3 lines, got 2"),
             (1, -1, "a::b\nc", DType::String, "line 2 must have a column 1"),
-            (0, -1, "7\nx", DType::I64, "line 2 must have a number i64, got x"),
+            (0, -1, "7\nx", DType::I64, "line 2 must have a number of dtype i64, got x"),
             (-1, -1, "a", DType::String, "line numbers cannot be string"),
             (-2, -1, "a", DType::Bool, "texts cannot be bool"),
             (-3, -1, "a", DType::String, "a column must be at least -2, got -3"),

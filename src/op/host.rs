@@ -10,7 +10,8 @@ use super::prepared::PreparedNode;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::tensor::{BufferPool, Tensor, TensorView, TensorViewMut};
 
-/// Maximum number of tensor lists that lie one inside the other. Dropping and comparing lists recurses into their items.
+/// Maximum number of tensor lists that lie one inside the other. Dropping and comparing lists recurses into their
+/// items.
 const MAX_LIST_DEPTH: usize = 256;
 
 /// A kernel written in Rust, for output shapes that depend on data, sorts, scans, and users' own code.
@@ -237,8 +238,8 @@ impl<'a> HostCx<'a> {
     /// Stores a finished tensor as output `i`.
     ///
     /// # Errors
-    /// There is no output `i`, the tensor has another dtype than the dtype rule promised, or more than 256 lists lie one
-    /// inside the other.
+    /// There is no output `i`, the tensor has another dtype than the dtype rule promised, or more than 256 lists lie
+    /// one inside the other.
     pub fn set_output(&mut self, i: usize, tensor: Tensor) -> Result<()> {
         let output = self.slot(i)?;
         if tensor.dtype() != output.dtype {

@@ -215,8 +215,8 @@ impl RaggedTensor {
         Ok(RaggedTensor { flat: dense.reshape(&flat)?, partitions })
     }
 
-    /// Makes a ragged tensor of the first `lengths[i]` elements of each row `i` of a dense tensor. As in TensorFlow, a negative
-    /// length counts as 0, and a length above the size of axis 1 counts as this size.
+    /// Makes a ragged tensor of the first `lengths[i]` elements of each row `i` of a dense tensor. As in TensorFlow, a
+    /// negative length counts as 0, and a length above the size of axis 1 counts as this size.
     ///
     /// To cut rows along a later axis, reshape the tensor so that this axis becomes axis 1, and restore the earlier
     /// axes with [`from_uniform_row_length`](Self::from_uniform_row_length).
@@ -250,11 +250,12 @@ impl RaggedTensor {
         rows_of(dense, &kept, lengths.dtype())
     }
 
-    /// Makes a ragged tensor of the first elements along several axes of a dense tensor. The outermost lengths come first:
-    /// `lengths[0]` has the length of each row, and `lengths[1]` has the length of each of the kept items of all rows.
+    /// Makes a ragged tensor of the first elements along several axes of a dense tensor. The outermost lengths come
+    /// first: `lengths[0]` has the length of each row, and `lengths[1]` has the length of each of the kept items of all
+    /// rows.
     ///
-    /// As `from_tensor` of TensorFlow with a tuple of lengths, which also demands that the longest rows have the sizes of the
-    /// dense tensor.
+    /// As `from_tensor` of TensorFlow with a tuple of lengths, which also demands that the longest rows have the sizes
+    /// of the dense tensor.
     ///
     /// ```
     /// use shapeflow::{RaggedTensor, Tensor};
@@ -267,8 +268,8 @@ impl RaggedTensor {
     /// ```
     ///
     /// # Errors
-    /// There are no lengths, or as many vectors of lengths as axes; a vector does not have one length for each row; a length is negative
-    /// or more than the size of its axis; or dtypes of lengths differ.
+    /// There are no lengths, or as many vectors of lengths as axes; a vector does not have one length for each row; a
+    /// length is negative or more than the size of its axis; or dtypes of lengths differ.
     pub fn from_tensor_nested_lengths(dense: &Tensor, lengths: &[Tensor]) -> Result<RaggedTensor> {
         let (sizes, depth) = (dense.sizes(), lengths.len());
         if depth == 0 || depth >= sizes.len() {
@@ -308,8 +309,8 @@ impl RaggedTensor {
         RaggedTensor::from_nested_row_lengths(take_rows(flat.view(), &kept)?, lengths)
     }
 
-    /// Makes a ragged tensor of the rows of a dense tensor without the padding at their ends. `padding` is one element, or has
-    /// the sizes of the axes after axis 1.
+    /// Makes a ragged tensor of the rows of a dense tensor without the padding at their ends. `padding` is one element,
+    /// or has the sizes of the axes after axis 1.
     ///
     /// ```
     /// use shapeflow::{RaggedTensor, Tensor};

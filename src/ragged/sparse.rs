@@ -74,8 +74,8 @@ impl RaggedTensor {
         }
     }
 
-    /// Makes a ragged tensor of a sparse matrix whose rows have elements from column 0 on without a gap. As TensorFlow's
-    /// `RaggedTensor.from_sparse`, which refuses other ranks than 2 too.
+    /// Makes a ragged tensor of a sparse matrix whose rows have elements from column 0 on without a gap. As
+    /// TensorFlow's `RaggedTensor.from_sparse`, which refuses other ranks than 2 too.
     ///
     /// ```
     /// use shapeflow::{RaggedTensor, SparseParts, Tensor};

@@ -228,7 +228,7 @@ fn micros(since: Instant) -> f64 {
     since.elapsed().as_nanos() as f64 / 1000.0
 }
 
-/// Makes the peak of the resident memory its present size. Returns whether the system allows this.
+/// Resets the peak of the resident memory to the present size. Returns whether the system allows this.
 fn reset_peak_rss() -> bool {
     // The number 5 resets the peak: see proc_pid_clear_refs(5).
     std::fs::write("/proc/self/clear_refs", "5").is_ok()

@@ -84,7 +84,10 @@ const curve = (from, to) => {
   return ` C${from[0]} ${from[1] + bend} ${to[0]} ${to[1] - bend} ${to[0]} ${to[1]}`;
 };
 
-/** Places the boxes of a measured scope, and then its wires, which end at boxes of inner scopes. `parent` is the box of the scope. */
+/**
+ * Places the boxes of a measured scope, and then its wires, which end at boxes of inner scopes. `parent` is the box of
+ * the scope.
+ */
 const place = (made, dx, dy, parent) => {
   const scope = scopes[made.number];
   const placed = made.boxes.map((box, i) => {

@@ -41,8 +41,8 @@ pub(super) struct Edge {
     pub ends: EdgeEnds,
 }
 
-/// The dataflow of a graph as petgraph reads it: a node is an op, an edge leads from the op that computes a value to an op
-/// that reads it. Edges are ordered by reader, then by operand.
+/// The dataflow of a graph as petgraph reads it: a node is an op, an edge leads from the op that computes a value to an
+/// op that reads it. Edges are ordered by reader, then by operand.
 ///
 /// `&Dataflow` has petgraph's visit traits, so that petgraph's algorithms run on it: `toposort`, `dominators`,
 /// `has_path_connecting`, `Bfs`, `Dot` and so on. A `Dataflow` holds a copy of the edges, because a borrow would
@@ -59,8 +59,8 @@ pub struct Dataflow {
 }
 
 impl Dataflow {
-    /// Makes the dataflow of nodes that are numbered from 0. `operands(n)` gives the source of each operand of node `n`:
-    /// a node, and one of its outputs.
+    /// Makes the dataflow of nodes that are numbered from 0. `operands(n)` gives the source of each operand of node
+    /// `n`: a node, and one of its outputs.
     pub(crate) fn new<I>(nodes: usize, operands: impl Fn(usize) -> I) -> Dataflow
     where
         I: IntoIterator<Item = (usize, usize)>,

@@ -16,8 +16,11 @@ pub(super) struct Entry {
     /// TensorFlow's number of the dtype.
     pub dtype: i32,
     pub sizes: Box<[usize]>,
+    /// The number of the data file that has the bytes.
     pub shard: u32,
+    /// The position of the first byte in the data file.
     pub offset: u64,
+    /// The number of bytes.
     pub size: u64,
     /// The masked checksum of the bytes.
     pub checksum: u32,
@@ -26,7 +29,7 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// Reads an entry of a checkpoint of `shards` shards.
+    /// Reads an entry of a checkpoint of `shards` data files.
     ///
     /// # Errors
     /// The bytes are not an entry, or its numbers do not fit together.

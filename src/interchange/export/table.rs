@@ -1,5 +1,5 @@
-//! Exports an op that looks elements up as TensorFlow's nodes on a table: one makes the table, one fills it, and one reads
-//! it after it has been filled.
+//! Exports an op that looks elements up as TensorFlow's nodes on a table: one makes the table, one fills it, and one
+//! reads it after it has been filled.
 
 use shapeflow_shape_fns::DType;
 

@@ -1,5 +1,5 @@
-//! `Switches`: the control flow of TensorFlow 1: loops of `Enter`, `Merge`, `Switch`, `NextIteration` and `Exit` nodes, and
-//! branches between `Switch` and `Merge` nodes.
+//! `Switches`: the control flow of TensorFlow 1: loops of `Enter`, `Merge`, `Switch`, `NextIteration` and `Exit` nodes,
+//! and branches between `Switch` and `Merge` nodes.
 
 use std::collections::{BTreeSet, HashMap};
 

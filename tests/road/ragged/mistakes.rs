@@ -53,7 +53,7 @@ fn bad_partitions_name_the_first_bad_position() {
     );
     refused(
         RaggedTensor::from_uniform_row_length(values(), 2, Some(2)),
-        "2 rows of 2 values must hold all values, got 3 values",
+        "2 rows of 2 values need 4 values, got 3",
     );
 }
 
