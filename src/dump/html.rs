@@ -29,7 +29,7 @@ impl Snapshot {
             let time = times.get(&KernelKey { program: self.origin, step: kernel.step })?;
             Some(json!({"runs": time.runs, "total_us": time.total_us, "least_us": time.least_us}))
         });
-        // A `</script>` or `<!--` in the data would end the script element or change how it is read.
+        // A `</script>` or `<!--` in the data would end the script element, or change how a browser reads the element.
         let embedded = |data: &serde_json::Value| data.to_string().replace('<', "\\u003c");
         let fill = [
             ("@STAGE@", escaped(self.stage.name())),

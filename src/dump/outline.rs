@@ -18,7 +18,8 @@ const LARGE: usize = 64;
 pub(super) struct Outline {
     /// The root is first; a scope comes before its children.
     pub scopes: Vec<ScopeView>,
-    /// For each node: its scope, or `None` for a constant that is shown in the boxes of the nodes that read it.
+    /// For each node: the index of its scope in `scopes`, or `None` for a constant that is shown in the boxes of the
+    /// nodes that read it.
     pub scope_of: Vec<Option<usize>>,
     /// The values that nodes read.
     read: FxHashSet<ValueRef>,
@@ -28,7 +29,7 @@ pub(super) struct Outline {
 pub(super) struct ScopeView {
     /// The name, without the names of the scopes around it.
     pub name: String,
-    /// The full name, which the names of its nodes begin with.
+    /// The full name. The names of the scope's nodes begin with it.
     pub path: String,
     pub parent: Option<usize>,
     pub children: Vec<Child>,
@@ -241,7 +242,7 @@ impl Outline {
     }
 
     /// Returns the children of a scope in an order in which each child comes after the children that it reads. Among
-    /// scopes that read each other, the one with the first child comes first.
+    /// children that read each other, the child that is first in [`ScopeView::children`] comes first.
     pub(super) fn in_order(&self, scope: usize, snapshot: &Snapshot) -> Vec<Child> {
         let children = &self.scopes[scope].children;
         let place: FxHashMap<Child, usize> =

@@ -28,7 +28,7 @@ pub(crate) struct OpenRegion<'g> {
 }
 
 impl Graph {
-    /// Opens a region. All nodes belong to it until it is dropped. Regions nest.
+    /// Opens a region. The nodes that are added before the region is dropped belong to the region. Regions nest.
     pub(crate) fn open_region(&self) -> OpenRegion<'_> {
         let mut data = self.write();
         data.open_regions += 1;

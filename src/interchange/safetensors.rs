@@ -19,8 +19,8 @@ use crate::tensor::{SharedBytes, Tensor, TensorMap};
 /// [`read_safetensors_bytes`] copies.
 ///
 /// # Errors
-/// `Io`: the file cannot be opened or mapped. `Parse`: it is not a safetensors file, or damaged. `DType`: a tensor has
-/// elements that this crate lacks.
+/// `Io`: the file cannot be opened or mapped. `Parse`: the file is not a safetensors file, or is damaged. `DType`: a
+/// tensor has elements that this crate lacks.
 #[track_caller]
 pub fn map_safetensors(path: impl AsRef<Path>) -> Result<TensorMap> {
     let (path, location) = (path.as_ref(), Location::caller());

@@ -20,8 +20,8 @@ scopes.forEach((scope, number) => scope?.boxes.forEach((box) => { if (box.kind =
 const opened = new Set();
 
 /**
- * Returns a map of coordinates that widens spans `[low, high, size]` to their sizes. It keeps all orders, and no distance
- * becomes less.
+ * Returns a map of coordinates that widens each span `[low, high, size]` to its size. The map keeps the order of all
+ * coordinates, and makes no distance less.
  */
 const stretch = (spans) => {
   const ends = [...new Set(spans.flatMap(([low, high]) => [low, high]))].sort((a, b) => a - b);
