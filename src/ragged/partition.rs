@@ -28,7 +28,9 @@ use crate::tensor::Tensor;
 pub struct RowPartition {
     /// A vector of i32 or i64 with one more element than there are rows.
     splits: Tensor,
+    /// The number of values.
     nvals: usize,
+    /// The length of every row of a uniform partition.
     uniform: Option<usize>,
     derived: Arc<Derived>,
 }
@@ -42,7 +44,7 @@ struct Derived {
     rowids: OnceLock<Tensor>,
 }
 
-/// Compares the splits, and whether the partitions are uniform.
+/// Compares the splits, the numbers of values, and the row lengths of uniform partitions.
 impl PartialEq for RowPartition {
     fn eq(&self, other: &RowPartition) -> bool {
         self.splits == other.splits && self.nvals == other.nvals && self.uniform == other.uniform

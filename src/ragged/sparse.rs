@@ -57,7 +57,9 @@ impl RaggedTensor {
         Ok(SparseParts { indices, values, dense_shape: Tensor::from(shape) })
     }
 
-    /// Calls `f` with the index and the number of each flat value.
+    /// Calls `f` for each flat value in `rows` of partition number `level`. The arguments are the value's indices along
+    /// axis 0 and the partitioned axes, and its number among all flat values. `index` holds the indices of the outer
+    /// axes.
     fn each_value(
         &self,
         level: usize,

@@ -106,12 +106,12 @@ fn measure(arguments: &ArgMatches, variant: &Variant<'_>) -> Result<Measures, Fa
     runner.run(&views)?;
     let first = micros(start);
     for done in 0..warmup {
-        progress.show(|| format!("warm-up run {done} of {warmup}"));
+        progress.show(|| format!("warm-up run {} of {warmup}", done + 1));
         runner.run(&views)?;
     }
     let mut runs = Vec::new();
     for done in 0..repeat {
-        progress.show(|| format!("run {done} of {repeat}"));
+        progress.show(|| format!("run {} of {repeat}", done + 1));
         let start = Instant::now();
         runner.run(&views)?;
         runs.push(micros(start));
