@@ -154,7 +154,7 @@ pub(crate) fn common(dtypes: &[DType], from: usize, to: usize, class: Class) -> 
     if !class.contains(first) {
         let (name, example) = (class.name(), class.example(first));
         let message = format!("the element type must be {name}, got {first} in operand {from}");
-        // Only scalars can be cast, and not to strings.
+        // A cast takes bools, integers and floats, the dtypes of `Class::Scalar`. No cast makes strings.
         return match (first, class) {
             (DType::String, _) if class.contains(DType::F32) || class.contains(DType::I64) => {
                 let dtype = if class.contains(DType::F32) { DType::F32 } else { DType::I64 };
@@ -244,7 +244,8 @@ rules! {
         signed Signed, float Float, signed_numeric SignedNumeric, inexact Inexact, complex Complex,
         equatable Equatable, boolean Bool, bits Bits, integer Integer,
     ];
-    /// Rules of ops with one data operand. The result has the dtype of its parts if it is complex, else its dtype.
+    /// Rules of ops with one data operand. A complex operand gives a result of the dtype of its parts; any
+    /// other operand gives a result of its own dtype.
     part: 1 operands, |dtype| dtype.part().unwrap_or(dtype), [inexact Inexact, complex Complex];
     /// Rules of ops with one data operand and a bool result.
     predicate: 1 operands, |_| DType::Bool, [float Float];

@@ -51,7 +51,9 @@ pub(crate) struct Node {
     pub operands: SmallVec<[ValueIx; 2]>,
     /// The declared operands that `operands` holds. Other declared operands are attributes of the same name, or absent.
     pub given: OperandMask,
+    /// The value of output 0. The values of the other outputs have the indices after it.
     pub first_output: ValueIx,
+    /// The number of outputs.
     pub outputs: u32,
     pub extra: Option<Box<Extra>>,
     pub location: &'static Location<'static>,

@@ -101,9 +101,11 @@ impl OpDef {
                 known.push(parameter);
             }
         }
-        match known.is_empty() {
-            true => format!("{op} has no attributes, got an attribute {unknown}"),
-            false => format!("{op} has {}, got an attribute {unknown}", known.join(", ")),
-        }
+        let has = match &known[..] {
+            [] => "no attributes".to_string(),
+            [known] => format!("only the attribute {known}"),
+            known => format!("only the attributes {}", known.join(", ")),
+        };
+        format!("{op} has {has}, got an attribute {unknown}")
     }
 }

@@ -216,8 +216,8 @@ impl OpDef {
         self
     }
 
-    /// Returns what a definition with a body requires of the dtypes of the call, and what it got; none if the dtypes are
-    /// not the reason why this op has no body.
+    /// Returns what a definition with a body requires of the dtypes of the call, and what it got; none if the dtypes
+    /// are not the reason why this op has no body.
     pub(crate) fn refusal(&self) -> Option<&str> {
         self.refusal.as_deref()
     }
@@ -267,8 +267,8 @@ impl OpDef {
         self
     }
 
-    /// Sets the function that says of a call whether each output `k` is operand `k`, unchanged. The compiler removes such
-    /// a call.
+    /// Sets the function that says of a call whether each output `k` is operand `k`, unchanged. The compiler removes
+    /// such a call.
     pub(crate) const fn forwards(mut self, forwards: ForwardsFn) -> OpDef {
         self.forwards = Some(forwards);
         self

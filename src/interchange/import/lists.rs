@@ -1,8 +1,8 @@
 //! Imports the ops of TensorFlow's `TensorList` and `TensorArrayV3` families, and the ops between ragged tensors and
 //! variants, as ops on tensor lists.
 //!
-//! A `TensorArray` is a resource that its ops change; an edge of dtype float, the flow, orders them. Here the flow itself
-//! is the list, and the handle has no use.
+//! A `TensorArray` is a resource that its ops change; an edge of dtype float, the flow, orders them. Here the flow
+//! itself is the list, and the handle has no use.
 
 use shapeflow_shape_fns::{Attr, Attrs, DType, Dim, IntoDim, TensorShape, Unknown};
 

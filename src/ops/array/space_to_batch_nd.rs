@@ -56,9 +56,9 @@ impl<'g> Value<'g> {
 
     /// Moves batch members back into blocks of the spatial axes: the inverse of [`Value::space_to_batch_nd`].
     ///
-    /// `[b, s0, …, r..], block_shape [k0, …] -> [b/(k0*…), s0*k0 - crops[0] - crops[1], …, r..]`, any dtype. `crops`
-    /// holds one pair per spatial axis: the number of elements removed at the start and at the end. As TensorFlow's
-    /// `BatchToSpaceND`. Fuses into kernels.
+    /// `[b, s0, …, r..], block_shape [k0, …] -> [b/(k0*…), s0*k0 - crops[0] - crops[1], …, r..]`, any dtype but
+    /// string and variant. `crops` holds one pair per spatial axis: the number of elements removed at the start and at
+    /// the end. As TensorFlow's `BatchToSpaceND`. Fuses into kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};

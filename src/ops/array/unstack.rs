@@ -37,8 +37,10 @@ impl<'g> Value<'g> {
         let location = Location::caller();
         let dim = self.dim(axis)?;
         let count = dim.as_known().ok_or_else(|| {
-            let message = format!("unstack needs a known dimension or a count, got {dim} at axis {axis}");
-            Error::new(ErrorKind::Shape, Phase::Build, message).at(location)
+            let message = format!("unstack needs a known dimension, got {dim} at axis {axis}");
+            Error::new(ErrorKind::Shape, Phase::Build, message)
+                .at(location)
+                .with_help("use unstack_into, which takes the number of slices")
         })?;
         self.graph().op(&DEF).data(self).attr("axis", axis).attr("num", count).finish_all()
     }

@@ -73,7 +73,8 @@ fn dtypes(dtypes: &[DType], _: &Attrs) -> Result<Vec<DType>> {
     Ok(vec![DType::F32])
 }
 
-/// Returns the point of an axis that a pixel shows, in pixels. `ends` are the ends of the box.
+/// Returns the point of an axis of the image that a pixel of the crop shows, in pixels of the image. `low` and `high`
+/// are the ends of the box on this axis.
 fn point(index: &Index, size: &Dim, resized: &Dim, [low, high]: [Expr; 2]) -> Expr {
     let last = |dim: &Dim| (Expr::size(dim.clone()) - Expr::constant(1i64)).cast(DType::F32);
     let (image, crop) = (last(size), last(resized));

@@ -12,7 +12,7 @@ use crate::op::{CompositeCx, OpDef, Operand, TfOp};
 
 /// The gradient with respect to the images:
 /// `input_sizes, filter [kh, kw, c, m], out_backprop [n, oh, ow, m] -> [n, h, w, c]`. The op puts
-/// `stride - 1` zeros between the elements of the gradient, and convolves the result with the reversed filter. As
+/// `stride - 1` zeros between the elements of `out_backprop`, and convolves the result with the reversed filter. As
 /// TensorFlow's `Conv2DBackpropInput`, for one group.
 pub(crate) static INPUT: OpDef = OpDef::composite("conv_2d_input_grad", build_input)
     .attrs(&[
@@ -28,8 +28,8 @@ pub(crate) static INPUT: OpDef = OpDef::composite("conv_2d_input_grad", build_in
 
 /// The gradient with respect to the filter:
 /// `input [n, h, w, c], filter_sizes, out_backprop [n, oh, ow, m] -> [kh, kw, c, m]`. The op is a matmul: the windows
-/// of the images are one matrix, and the gradient is the other matrix. As TensorFlow's `Conv2DBackpropFilter`, for one
-/// group.
+/// of the images are one matrix, and `out_backprop` is the other matrix. As TensorFlow's `Conv2DBackpropFilter`, for
+/// one group.
 pub(crate) static FILTER: OpDef = OpDef::composite("conv_2d_filter_grad", build_filter)
     .attrs(&[
         Attribute::ints("strides"),

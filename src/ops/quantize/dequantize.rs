@@ -116,6 +116,6 @@ mod tests {
         "qu8[n, 3]; [2]; [m]" => "bf16[2, 3]",
     }
     shape_table! { min_first: DEF, {"axis": 1, "mode": "MIN_FIRST"},
-        "qu8[n, 3]; [3]; [3]" => error "the number of ranges in mode MIN_FIRST must agree",
+        "qu8[n, 3]; [3]; [3]" => error "mode MIN_FIRST must have one range",
     }
 }

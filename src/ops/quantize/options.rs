@@ -1,6 +1,6 @@
 //! `QuantizeOptions`: how floats map to the integers of a quantized dtype.
 
-use shapeflow_shape_fns::{Attribute, Attrs, DType, Dim, InferenceContext};
+use shapeflow_shape_fns::{Attribute, Attrs, DType, Dim, InferenceContext, ShapeError};
 
 use crate::dtype;
 use crate::error::Result;
@@ -32,13 +32,14 @@ pub enum QuantizeMode {
 pub struct QuantizeOptions {
     /// Which numbers the integers stand for.
     pub mode: QuantizeMode,
-    /// Rounds ties to even. Otherwise ties round away from zero. Only [`QuantizeMode::Scaled`] rounds to even.
+    /// Rounds ties to even. Otherwise ties round away from zero. Any mode but [`QuantizeMode::Scaled`] refuses this
+    /// option.
     pub round_half_to_even: bool,
     /// Leaves out the lowest integer. Only [`QuantizeMode::Scaled`] uses this option.
     pub narrow_range: bool,
     /// The axis whose slices have ranges of their own: minimum and maximum are vectors. `None` for one range.
     pub axis: Option<usize>,
-    /// Widens a range that is narrower than this share of the largest magnitude of its ends, or of 1.
+    /// Widens a range that is narrower than `minimum_range * max(1, |min|, |max|)`, where `min` and `max` are its ends.
     pub minimum_range: f64,
 }
 
@@ -136,7 +137,7 @@ pub(super) fn quantized_attr(attrs: &Attrs) -> Result<DType> {
     }
 }
 
-/// Checks that operand `operand` is quantized, and that the operands after it are f32. Returns the quantized dtype.
+/// Checks that the first operand is quantized and that all other operands are f32. Returns the quantized dtype.
 ///
 /// # Errors
 /// An operand has another dtype.
@@ -162,12 +163,13 @@ pub(super) fn all_f32(ends: &[DType]) -> Result<()> {
     }
 }
 
-/// Requires one range, operand 1, in mode `MIN_FIRST`.
+/// In mode `MIN_FIRST` with attribute `axis`, requires operand 1, the minima of the ranges, to have one element.
 pub(super) fn one_range_if_min_first(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
     let is_min_first = cx.attrs().str("mode") == "MIN_FIRST";
     if is_min_first && cx.int_or("axis", -1)? >= 0 {
         let [ranges] = cx.axes::<1>(1)?;
-        cx.agree("the number of ranges in mode MIN_FIRST", &ranges, &Dim::known(1))?;
+        let wrong = |_| ShapeError::new(format_args!("mode MIN_FIRST must have one range, got {ranges}"));
+        cx.merge(&ranges, &Dim::known(1)).map_err(wrong)?;
     }
     Ok(())
 }

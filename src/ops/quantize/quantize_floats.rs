@@ -193,7 +193,7 @@ mod tests {
         "[n, 3]; [?]; [m]" => "qu16[n, 3]; f32[3]; f32[3]",
     }
     shape_table! { min_first: IN_RANGE, {"dtype": DType::QU16, "axis": 1, "mode": "MIN_FIRST"},
-        "[n, 3]; [3]; [m]" => error "the number of ranges in mode MIN_FIRST must agree, got 3 and 1",
+        "[n, 3]; [3]; [m]" => error "mode MIN_FIRST must have one range, got 3",
     }
     shape_table! { to_i32: IN_RANGE, {"dtype": DType::I32},
         "[n]; []; []" => error "dtype must be quantized, got i32",
