@@ -1,10 +1,10 @@
 //! `qr`, `svd` and `self_adjoint_eig`: matrices as products with orthogonal factors.
 
-use shapeflow_shape_fns::{Attrs, DType};
+use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
 use super::jacobi::{eigen, singular};
 use super::lu::dtype_of;
-use super::matrix::{Batch, Field, Matrix, flag, set_parts, with_field};
+use super::matrix::{Batch, Field, Matrix, refuse, set_parts, with_field};
 use crate::dtype::{self, Class};
 use crate::error::Result;
 use crate::graph::Value;
@@ -85,7 +85,7 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// The element type is not supported, or the last two axes differ.
+    /// The element type is not supported, or the last two axes differ. The run fails if an element is not finite.
     #[doc(alias = "eigh")]
     #[track_caller]
     pub fn self_adjoint_eig(self) -> Result<[Value<'g>; 2]> {
@@ -95,6 +95,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static QR: OpDef = OpDef::host("qr", |cx| with_field!(dtype_of(cx)?, run_qr(cx)))
+    .attrs(&[Attribute::bool_or("full_matrices", false)])
     .operands(&[Operand::Data("input")])
     .outputs(|_, _| 2)
     .shape_fn(linalg::qr)
@@ -102,6 +103,7 @@ pub(crate) static QR: OpDef = OpDef::host("qr", |cx| with_field!(dtype_of(cx)?, 
     .tensorflow(&[TfOp::new("Qr")]);
 
 pub(crate) static SVD: OpDef = OpDef::host("svd", |cx| with_field!(dtype_of(cx)?, run_svd(cx)))
+    .attrs(&[Attribute::bool_or("compute_uv", true), Attribute::bool_or("full_matrices", false)])
     .operands(&[Operand::Data("input")])
     .outputs(|_, _| 3)
     .shape_fn(linalg::svd)
@@ -110,6 +112,7 @@ pub(crate) static SVD: OpDef = OpDef::host("svd", |cx| with_field!(dtype_of(cx)?
 
 pub(crate) static EIGEN: OpDef =
     OpDef::host("self_adjoint_eig", |cx| with_field!(dtype_of(cx)?, run_eigen(cx)))
+        .attrs(&[Attribute::bool_or("compute_v", true)])
         .operands(&[Operand::Data("input")])
         .outputs(|_, _| 2)
         .shape_fn(linalg::eigen)
@@ -128,7 +131,7 @@ fn set_empty(cx: &mut HostCx<'_>, output: usize) -> Result<()> {
 fn run_qr<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
     let matrices = Batch::<T>::read(cx, 0)?;
     let [rows, columns] = matrices.shape();
-    let kept = if flag(cx.attrs(), "full_matrices", false) { rows } else { rows.min(columns) };
+    let kept = if cx.attrs().bool("full_matrices") { rows } else { rows.min(columns) };
     let (mut left, mut right) = (Vec::new(), Vec::new());
     for a in matrices.iter() {
         let (q, r) = householder(a);
@@ -185,8 +188,8 @@ fn run_svd<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
     let matrices = Batch::<T>::read(cx, 0)?;
     let [rows, columns] = matrices.shape();
     let p = rows.min(columns);
-    let has_factors = flag(cx.attrs(), "compute_uv", true);
-    let is_full = has_factors && flag(cx.attrs(), "full_matrices", false);
+    let has_factors = cx.attrs().bool("compute_uv");
+    let is_full = has_factors && cx.attrs().bool("full_matrices");
     let (mut values, mut left, mut right) = (Vec::new(), Vec::new(), Vec::new());
     for a in matrices.iter() {
         let (s, u, v) = singular(&a, is_full);
@@ -210,13 +213,15 @@ fn run_eigen<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
     let [size, _] = matrices.shape();
     let (mut values, mut vectors) = (Vec::new(), Vec::new());
     for a in matrices.iter() {
-        let (e, v) = eigen(&a);
+        let Some((e, v)) = eigen(&a) else {
+            return refuse("a matrix must have finite elements, got an infinity or a NaN");
+        };
         values.push(e.into_iter().map(T::from_real).collect());
         vectors.push(v.data);
     }
     let dtype = dtype_of(cx)?;
     set_parts(cx, 0, dtype, &matrices.sizes, &[size], values)?;
-    match flag(cx.attrs(), "compute_v", true) {
+    match cx.attrs().bool("compute_v") {
         true => set_parts(cx, 1, dtype, &matrices.sizes, &[size, size], vectors),
         false => set_empty(cx, 1),
     }
@@ -294,6 +299,38 @@ mod tests {
             check_matrix(&hermitian.times(&v), &scaled);
             check_matrix(&v.adjoint().times(&v), &Matrix::identity(size));
             assert!(e.windows(2).all(|pair| pair[0].real() <= pair[1].real()), "{e:?}");
+        }
+    }
+
+    /// Squares of these elements overflow or underflow.
+    #[test]
+    fn matrices_of_extreme_scale_have_the_factors_of_the_scaled_matrix() {
+        let numbers = matrix::<f64>(&numbers(DType::F64, &[4, 4]));
+        let hermitian = Matrix::from_fn(4, 4, |row, column| numbers[(row, column)] + numbers[(column, row)]);
+        for scale in [1e-300, 1e-160, 1e150, 1e300] {
+            let a = Matrix::from_fn(4, 4, |row, column| hermitian[(row, column)] * scale);
+            let x = f64::write(DType::F64, &[4, 4], &a.data).unwrap();
+            for (def, attrs) in [(&SVD, Attrs::new()), (&EIGEN, Attrs::new())] {
+                let plain = f64::write(DType::F64, &[4, 4], &hermitian.data).unwrap();
+                let (got, expected) =
+                    (parts::<f64>(def, attrs.clone(), &x), parts::<f64>(def, attrs, &plain));
+                let (got, expected) = (got[0].to_vec::<f64>().unwrap(), expected[0].to_vec::<f64>().unwrap());
+                for (got, expected) in got.iter().zip(&expected) {
+                    assert!((got / scale - expected).abs() < 1e-12 * expected.abs(), "{scale}: {got}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn elements_that_are_not_finite_have_no_factors() {
+        for wrong in [f64::NAN, f64::INFINITY] {
+            let x = f64::write(DType::F64, &[2, 2], &[1.0, wrong, wrong, 3.0]).unwrap();
+            for part in parts::<f64>(&SVD, Attrs::new(), &x) {
+                assert!(part.to_vec::<f64>().unwrap().iter().all(|element| element.is_nan()));
+            }
+            let error = run(&EIGEN, &Attrs::new(), &[x]).unwrap_err();
+            assert_eq!(error.message(), "a matrix must have finite elements, got an infinity or a NaN");
         }
     }
 

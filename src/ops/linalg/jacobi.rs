@@ -43,15 +43,27 @@ impl<T: Field> Rotation<T> {
     }
 }
 
+/// Returns a power of 2 near the largest magnitude of a matrix, or 1 for a matrix of zeros. Divided by it, no square of an
+/// element overflows, and only the square of a negligible element underflows. The power is at least 2^-1000, whose inverse is finite. Returns `None` if an element is not finite.
+fn scale_of<T: Field>(a: &Matrix<T>) -> Option<f64> {
+    if !a.data.iter().all(|x| x.magnitude().is_finite()) {
+        return None;
+    }
+    let largest = a.data.iter().map(|x| x.magnitude()).fold(0.0, f64::max);
+    Some(if largest > 0.0 { f64::powi(2.0, (largest.log2().floor() as i32).max(-1000)) } else { 1.0 })
+}
+
 /// Returns the eigenvalues of a Hermitian matrix in ascending order, and eigenvectors as columns. The function
-/// reads the lower triangle.
-pub(super) fn eigen<T: Field>(a: &Matrix<T>) -> (Vec<f64>, Matrix<T>) {
+/// reads the lower triangle. Returns `None` if an element is not finite.
+pub(super) fn eigen<T: Field>(a: &Matrix<T>) -> Option<(Vec<f64>, Matrix<T>)> {
     let size = a.rows;
-    let mut h = Matrix::from_fn(size, size, |row, column| match row.cmp(&column) {
+    let h = Matrix::from_fn(size, size, |row, column| match row.cmp(&column) {
         std::cmp::Ordering::Less => a[(column, row)].conj(),
         std::cmp::Ordering::Equal => T::from_real(a[(row, row)].real()),
         std::cmp::Ordering::Greater => a[(row, column)],
     });
+    let unit = scale_of(&h)?;
+    let mut h = Matrix::from_fn(size, size, |row, column| h[(row, column)].over(unit));
     let mut vectors = Matrix::identity(size);
     let scale = h.data.iter().map(|x| x.magnitude()).fold(0.0, f64::max);
     for _ in 0..MOST_SWEEPS {
@@ -78,20 +90,29 @@ pub(super) fn eigen<T: Field>(a: &Matrix<T>) -> (Vec<f64>, Matrix<T>) {
     let mut order: Vec<usize> = (0..size).collect();
     order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
     let sorted = Matrix::from_fn(size, size, |row, column| vectors[(row, order[column])]);
-    (order.iter().map(|i| values[*i]).collect(), sorted)
+    Some((order.iter().map(|i| values[*i] * unit).collect(), sorted))
 }
 
-/// Returns the singular values of a matrix in descending order, and the factors `u` and `v`, square if `is_full`.
+/// Returns the singular values of a matrix in descending order, and the factors `u` and `v`, square if `is_full`. All are
+/// NaN if an element of the matrix is not finite.
 pub(super) fn singular<T: Field>(a: &Matrix<T>, is_full: bool) -> (Vec<f64>, Matrix<T>, Matrix<T>) {
     if a.rows < a.columns {
         let (s, v, u) = singular(&a.adjoint(), is_full);
         return (s, u, v);
     }
     let (rows, columns) = (a.rows, a.columns);
+    let Some(scale) = scale_of(a) else {
+        let nan = |rows, columns| Matrix::from_fn(rows, columns, |_, _| T::from_real(f64::NAN));
+        return (
+            vec![f64::NAN; columns],
+            nan(rows, if is_full { rows } else { columns }),
+            nan(columns, columns),
+        );
+    };
     // Rotations make the columns of the product a · v orthogonal.
-    let mut product = a.clone();
+    let mut product = Matrix::from_fn(rows, columns, |row, column| a[(row, column)].over(scale));
     let mut v = Matrix::identity(columns);
-    let square: f64 = a.data.iter().map(|x| x.magnitude().powi(2)).sum();
+    let square: f64 = product.data.iter().map(|x| x.magnitude().powi(2)).sum();
     // Smaller columns are only rounding errors.
     let negligible = square * f64::EPSILON.powi(2) * 1e-4;
     for _ in 0..MOST_SWEEPS {
@@ -133,6 +154,7 @@ pub(super) fn singular<T: Field>(a: &Matrix<T>, is_full: bool) -> (Vec<f64>, Mat
         .map(|column| (0..rows).map(|row| product[(row, *column)].over(norms[*column])).collect())
         .collect();
     let u = completed(known, rows, if is_full { rows } else { columns });
+    let values = values.into_iter().map(|value| value * scale).collect();
     (values, u, Matrix::from_fn(columns, columns, |row, column| v[(row, order[column])]))
 }
 

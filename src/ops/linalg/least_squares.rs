@@ -1,10 +1,14 @@
 //! `matrix_solve_ls`: the vectors that solve systems of linear equations best.
 
+use shapeflow_shape_fns::Attribute;
+
 use std::panic::Location;
+
+use shapeflow_shape_fns::DType;
 
 use super::jacobi::singular;
 use super::lu::dtype_of;
-use super::matrix::{Batch, Field, Matrix, flag, refuse, set_parts, with_field};
+use super::matrix::{Batch, Field, Matrix, refuse, set_parts, with_field};
 use super::triangular::{factor, substitute};
 use crate::dtype::{self, Class};
 use crate::error::Result;
@@ -20,7 +24,7 @@ impl<'g> Value<'g> {
     /// `[..batch, m, n], [..batch, m, k], f64[] -> [..batch, n, k]`, floats and complex numbers of one dtype, computed
     /// in f64 and rounded once. With `fast`, the op solves the normal equations by a Cholesky factor, and the run fails
     /// if they are singular. Without `fast`, the op uses the singular values of the matrix, drops singular values that
-    /// are only rounding errors, and ignores the regularizer. As TensorFlow's `MatrixSolveLs` (`tf.linalg.lstsq`). Runs
+    /// are only rounding errors of the elements, and ignores the regularizer. As TensorFlow's `MatrixSolveLs` (`tf.linalg.lstsq`). Runs
     /// on the host.
     ///
     /// ```
@@ -54,12 +58,13 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::host("matrix_solve_ls", |cx| with_field!(dtype_of(cx)?, solve(cx)))
+    .attrs(&[Attribute::bool_or("fast", true)])
     .operands(&[Operand::Data("matrix"), Operand::Data("rhs"), Operand::Data("l2_regularizer")])
     .shape_fn(linalg::matrix_solve_ls)
     .dtype_rule(|dtypes, _| {
         let dtype = dtype::common(dtypes, 0, 2, Class::Inexact)?;
         match dtypes.get(2) {
-            Some(shapeflow_shape_fns::DType::F64) | None => Ok(vec![dtype]),
+            Some(DType::F64) | None => Ok(vec![dtype]),
             Some(other) => dtype::refuse(format!("the regularizer must be f64, got {other}")),
         }
     })
@@ -68,11 +73,12 @@ pub(crate) static DEF: OpDef = OpDef::host("matrix_solve_ls", |cx| with_field!(d
 fn solve<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
     let (matrices, sides) = (Batch::<T>::read(cx, 0)?, Batch::<T>::read(cx, 1)?);
     let l2 = cx.input(2)?.to_vec::<f64>()?.first().copied().unwrap_or(0.0);
-    let is_fast = flag(cx.attrs(), "fast", true);
+    let is_fast = cx.attrs().bool("fast");
     let [_, unknowns] = matrices.shape();
     let [_, columns] = sides.shape();
+    let epsilon = epsilon(dtype_of(cx)?);
     let solve = |(a, b): (Matrix<T>, Matrix<T>)| {
-        Ok(if is_fast { by_normal_equations(&a, &b, l2)? } else { by_singular_values(&a, &b) }.data)
+        Ok(if is_fast { by_normal_equations(&a, &b, l2)? } else { by_singular_values(&a, &b, epsilon) }.data)
     };
     let solutions = matrices.iter().zip(sides.iter()).map(solve).collect::<Result<_>>()?;
     let dtype = dtype_of(cx)?;
@@ -95,10 +101,21 @@ fn by_normal_equations<T: Field>(a: &Matrix<T>, b: &Matrix<T>, l2: f64) -> Resul
     if is_tall { solve(adjoint.times(b)) } else { Ok(adjoint.times(&solve(b.clone())?)) }
 }
 
-/// Solves by the pseudo-inverse `v · diag(1 / s) · uᴴ`, without the singular values that are only rounding errors.
-fn by_singular_values<T: Field>(a: &Matrix<T>, b: &Matrix<T>) -> Matrix<T> {
+/// Returns the distance from 1 to the next number of a dtype, or of the parts of a complex dtype.
+fn epsilon(dtype: DType) -> f64 {
+    match dtype {
+        DType::F16 => half::f16::EPSILON.to_f64(),
+        DType::BF16 => half::bf16::EPSILON.to_f64(),
+        DType::F32 | DType::C64 => f64::from(f32::EPSILON),
+        _ => f64::EPSILON,
+    }
+}
+
+/// Solves by the pseudo-inverse `v · diag(1 / s) · uᴴ`, without the singular values that are only errors of elements
+/// that are rounded by `epsilon`.
+fn by_singular_values<T: Field>(a: &Matrix<T>, b: &Matrix<T>, epsilon: f64) -> Matrix<T> {
     let (values, u, v) = singular(a, false);
-    let least = values.first().copied().unwrap_or(0.0) * f64::EPSILON * a.rows.max(a.columns) as f64;
+    let least = values.first().copied().unwrap_or(0.0) * epsilon * a.rows.max(a.columns) as f64;
     let mut parts = u.adjoint().times(b);
     for (row, value) in values.iter().enumerate() {
         for column in 0..parts.columns {
@@ -111,7 +128,7 @@ fn by_singular_values<T: Field>(a: &Matrix<T>, b: &Matrix<T>) -> Matrix<T> {
 
 #[cfg(test)]
 mod tests {
-    use shapeflow_shape_fns::{Attrs, DType};
+    use shapeflow_shape_fns::Attrs;
 
     use super::super::matrix::{check_matrix, numbers};
     use super::*;
@@ -167,6 +184,14 @@ mod tests {
         x.allclose(&tensor(&[2, 1], &[0.2, 0.4]), 1e-14, 0.0).unwrap();
         let error = run(&DEF, &Attrs::new(), &operands).unwrap_err();
         assert!(error.message().starts_with("a matrix must have full rank"), "{error}");
+    }
+
+    /// The second row is a tenth of the first, rounded to f32. Its rounding error is no information.
+    #[test]
+    fn singular_values_below_the_rounding_of_the_dtype_are_dropped() {
+        let (a, b) = (tensor(&[2, 2], &[1.0f32, 3.0, 0.1, 0.3]), tensor(&[2, 1], &[3.0f32, 0.5]));
+        let x = run_one(&DEF, &Attrs::new().with("fast", false), &[a, b, tensor(&[], &[0.0])]);
+        assert!(x.to_vec::<f32>().unwrap().iter().all(|x| x.abs() < 2.0), "{x:?}");
     }
 
     #[test]

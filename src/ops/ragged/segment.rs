@@ -12,13 +12,13 @@ macro_rules! segments {
             $(#[$doc])*
             ///
             /// `[n, (r), ..], ids [n] -> [num_segments, (s), ..]`; `ids` is i32 or i64. Row `k` of the result is as long as the
-            /// longest row whose id is `k`; it has an element for each of its columns. If `ids` is ragged, its rows are those of
-            /// the value, and the axes of `ids` are reduced: `[n, (r), ..], ids [n, (r)] -> [num_segments, ..]`. It is composed of
-            /// positions, which are computed on the host, and a reduction of the flat values.
+            /// longest row whose id is `k`. Ragged ids have the row splits of the value, and their axes are reduced:
+            /// `[n, (r), ..], ids [n, (r)] -> [num_segments, ..]`. It is composed of positions, which are computed on the host,
+            /// and a reduction of the flat values.
             ///
             /// # Errors
-            /// `ids` has a dense axis beside a ragged axis of the value, or the numbers of rows are known to differ; else as the
-            /// method of [`Value`] with this name. The run fails if the rows differ, or if an id is not in `[0, num_segments)`.
+            /// Dense `ids` are no vector, the value has fewer ragged axes than `ids`, or the numbers of rows are known to differ;
+            /// else as the method of [`Value`] with this name. The run fails if the rows differ, or if an id is not in `[0, num_segments)`.
             #[track_caller]
             pub fn $method(
                 self,

@@ -3,7 +3,7 @@
 
 use std::hash::Hasher;
 
-use shapeflow_shape_fns::{Attr, Attrs, DType};
+use shapeflow_shape_fns::{Attribute, Attrs, DType};
 use siphasher::sip::SipHasher24;
 
 use super::operand::refuse;
@@ -23,13 +23,19 @@ use crate::tensor::{Tensor, TensorView};
 /// as text with `_X_` between them.
 pub(crate) static DEF: OpDef = OpDef::host("sparse_cross", |cx| {
     let content = if is_hashed(cx.attrs()) {
-        let start = int(cx.attrs(), "hash_key", 0).cast_unsigned();
-        Content::Hashes { buckets: int(cx.attrs(), "num_buckets", 0), hashing: Hashing::Joined { start } }
+        let start = cx.attrs().int("hash_key").cast_unsigned();
+        Content::Hashes { buckets: cx.attrs().int("num_buckets"), hashing: Hashing::Joined { start } }
     } else {
         Content::Texts { separator: b"_X_".to_vec() }
     };
     run(cx, cx.inputs(), &content)
 })
+.attrs(&[
+    Attribute::int("N"),
+    Attribute::bool_or("hashed_output", false),
+    Attribute::int_or("num_buckets", 0),
+    Attribute::int_or("hash_key", 0),
+])
 .operands(&[Operand::Variadic("operands..")])
 .outputs(|_, _| 3)
 .shape_fn(shapeflow_shape_fns::sparse::cross)
@@ -45,6 +51,7 @@ pub(crate) static TEXT: OpDef = OpDef::host("sparse_cross_text", |cx| {
     };
     run(cx, features, &Content::Texts { separator })
 })
+.attrs(&[Attribute::int("N")])
 .operands(&[Operand::Variadic("operands.."), Operand::Data("sep")])
 .outputs(|_, _| 3)
 .shape_fn(shapeflow_shape_fns::sparse::cross)
@@ -66,6 +73,7 @@ pub(crate) static HASHED: OpDef = OpDef::host("sparse_cross_hashed", |cx| {
     let key = is_strong.then_some(salt.map(i64::cast_unsigned));
     run(cx, features, &Content::Hashes { buckets, hashing: Hashing::Keyed { key } })
 })
+.attrs(&[Attribute::int("N")])
 .operands(&[
     Operand::Variadic("operands.."),
     Operand::Data("num_buckets"),
@@ -128,15 +136,8 @@ fn trailing<'a>(operands: &'a [DType], options: &[(&str, DType)]) -> Result<&'a 
     Ok(features)
 }
 
-fn int(attrs: &Attrs, name: &str, default: i64) -> i64 {
-    match attrs.get(name) {
-        Some(Attr::Int(value)) => *value,
-        _ => default,
-    }
-}
-
 fn is_hashed(attrs: &Attrs) -> bool {
-    attrs.get("hashed_output") == Some(&Attr::Bool(true))
+    attrs.bool("hashed_output")
 }
 
 /// Returns the number of sparse features of a call with `operands` operands.
@@ -144,7 +145,7 @@ fn is_hashed(attrs: &Attrs) -> bool {
 /// # Errors
 /// There are too few operands.
 fn sparse_features(attrs: &Attrs, operands: usize) -> Result<usize> {
-    let count = int(attrs, "N", 0);
+    let count = attrs.int("N");
     match usize::try_from(count).ok().filter(|count| 3 * count <= operands) {
         Some(count) => Ok(count),
         None => dtype::refuse(format!(
@@ -155,7 +156,7 @@ fn sparse_features(attrs: &Attrs, operands: usize) -> Result<usize> {
 
 fn dtypes(operands: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
     feature_dtypes(operands, attrs)?;
-    let buckets = int(attrs, "num_buckets", 0);
+    let buckets = attrs.int("num_buckets");
     if buckets < 0 {
         let message = format!("num_buckets must be at least 0, got {buckets}");
         return Err(Error::new(ErrorKind::Attribute, Phase::Build, message));

@@ -1,6 +1,6 @@
 //! `string_to_number`: text as numbers.
 
-use shapeflow_shape_fns::{Attrs, DType};
+use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
 use super::case::strip;
 use super::params::{check_strings, quoted, strings};
@@ -38,6 +38,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::host("string_to_number", run)
+    .attrs(&[Attribute::dtype_or("out_type", DType::F32)])
     .operands(&[Operand::Data("string_tensor")])
     .shape_fn(shapeflow_shape_fns::common::unary)
     .dtype_rule(|operands, attrs| {
@@ -47,7 +48,7 @@ pub(crate) static DEF: OpDef = OpDef::host("string_to_number", run)
     .tensorflow(&[TfOp::new("StringToNumber")]);
 
 fn out_type(attrs: &Attrs) -> Result<DType> {
-    match dtype::attribute(attrs, "out_type")?.unwrap_or(DType::F32) {
+    match attrs.dtype("out_type") {
         dtype @ (DType::F32 | DType::F64 | DType::I32 | DType::I64 | DType::U32 | DType::U64) => Ok(dtype),
         other => dtype::refuse(format!("out_type must be f32, f64, i32, i64, u32 or u64, got {other}")),
     }
