@@ -231,11 +231,11 @@ fn errors_in_f64(build: Build, lines: &[Line], is_bounded: bool) -> Result<Error
     Ok(errors)
 }
 
-/// Returns the unit in the last place of a float near `size`, in a format with `digits` fraction bits and the least
-/// normal exponent `least`.
-fn ulp(size: f64, digits: i32, least: i32) -> f64 {
-    let exponent = if size == 0.0 { least } else { (size.abs().to_bits() >> 52) as i32 - 1023 };
-    match exponent.max(least) - digits {
+/// Returns the unit in the last place of the float `value`, in a format with `fraction_bits` fraction bits and the
+/// least normal exponent `least`.
+fn ulp(value: f64, fraction_bits: i32, least: i32) -> f64 {
+    let exponent = if value == 0.0 { least } else { (value.abs().to_bits() >> 52) as i32 - 1023 };
+    match exponent.max(least) - fraction_bits {
         normal @ -1022.. => f64::from_bits(((normal + 1023) as u64) << 52),
         below => f64::from_bits(1 << (below + 1074)),
     }

@@ -1,7 +1,8 @@
-//! Measures loops: nanoseconds per iteration of small bodies and of an LSTM cell, in programs built with `while_loop` and
-//! `scan`.
+//! Measures loops: nanoseconds per iteration of small bodies and of an LSTM cell, in programs built with `while_loop`
+//! and `scan`.
 //!
-//! `cargo bench --bench loops` prints a table. With `--test` (`cargo test --benches`) it only checks that everything runs.
+//! `cargo bench --bench loops` prints a table. With `--test` (`cargo test --benches`) it only checks that everything
+//! runs.
 
 use std::time::Instant;
 

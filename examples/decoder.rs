@@ -1,5 +1,5 @@
-//! A transformer that writes tokens one by one. Each step appends to the keys and values of the steps before it, so that
-//! every step has other sizes; one compilation serves all steps.
+//! A transformer that writes tokens one by one. Each step appends to the keys and values of the steps before it, so
+//! that every step has other sizes; one compilation serves all steps.
 
 use shapeflow::{DType, Dim, Graph, Result, Tensor, Value, concat, shape};
 

@@ -27,7 +27,7 @@ pub(crate) fn main() -> Result<()> {
         let [crop] = exe.run(&views)?;
         assert_eq!(crop.sizes(), [SIDE, SIDE, 3]);
 
-        // Half as many pixels: each one is the mean of a block of two by two.
+        // The resize halves the side of the crop: each pixel is the mean of a block of two by two pixels.
         let crop = crop.to_vec::<f32>()?;
         for (position, got) in crop.iter().enumerate() {
             let (row, column, channel) = (position / 3 / SIDE, position / 3 % SIDE, position % 3);

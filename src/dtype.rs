@@ -1,6 +1,6 @@
 //! Dtype rules: the dtypes that an op accepts and the dtypes of its results.
 
-use shapeflow_shape_fns::{Attr, Attrs, DType, TensorShape};
+use shapeflow_shape_fns::{Attrs, DType, TensorShape};
 
 use crate::error::{Error, ErrorKind, Phase, Result};
 
@@ -154,7 +154,7 @@ pub(crate) fn common(dtypes: &[DType], from: usize, to: usize, class: Class) -> 
     if !class.contains(first) {
         let (name, example) = (class.name(), class.example(first));
         let message = format!("the element type must be {name}, got {first} in operand {from}");
-        // Only scalars can be cast, and not to strings.
+        // A cast takes bools, integers and floats, the dtypes of `Class::Scalar`. No cast makes strings.
         return match (first, class) {
             (DType::String, _) if class.contains(DType::F32) || class.contains(DType::I64) => {
                 let dtype = if class.contains(DType::F32) { DType::F32 } else { DType::I64 };
@@ -219,15 +219,6 @@ pub(crate) fn spelled(dtype: DType) -> String {
     format!("DType::{dtype:?}")
 }
 
-/// Returns the dtype attribute `name`; `None` if it is absent.
-pub(crate) fn attribute(attrs: &Attrs, name: &str) -> Result<Option<DType>> {
-    match attrs.get(name) {
-        None => Ok(None),
-        Some(Attr::DType(dtype)) => Ok(Some(*dtype)),
-        Some(other) => refuse(format!("{name} must be a dtype, got {other}")),
-    }
-}
-
 /// Defines modules of dtype rules. A module has one function per class: the first `$data` operands must have one dtype
 /// of that class, the remaining operands are structure operands, and `$result` maps the common dtype to the result's
 /// dtype.
@@ -253,7 +244,8 @@ rules! {
         signed Signed, float Float, signed_numeric SignedNumeric, inexact Inexact, complex Complex,
         equatable Equatable, boolean Bool, bits Bits, integer Integer,
     ];
-    /// Rules of ops with one data operand. The result has the dtype of its parts if it is complex, else its dtype.
+    /// Rules of ops with one data operand. A complex operand gives a result of the dtype of its parts; any
+    /// other operand gives a result of its own dtype.
     part: 1 operands, |dtype| dtype.part().unwrap_or(dtype), [inexact Inexact, complex Complex];
     /// Rules of ops with one data operand and a bool result.
     predicate: 1 operands, |_| DType::Bool, [float Float];

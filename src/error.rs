@@ -235,7 +235,8 @@ impl Error {
         self.with_help(format!("cast {text}")).edit(|details| details.casts = casts)
     }
 
-    /// Rewrites the advice to cast operands that the program gave as tensors: a tensor has no cast.
+    /// Rewrites the advice to cast operands that the program gave as tensors: a [`Tensor`](crate::Tensor) has no method
+    /// `cast`.
     pub(crate) fn with_tensor_casts(self, is_tensor: impl Fn(usize) -> bool) -> Error {
         if !self.0.casts.iter().any(|(operand, _)| is_tensor(*operand)) {
             return self;

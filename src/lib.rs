@@ -24,8 +24,8 @@ pub(crate) mod tiles;
 
 pub use shapeflow_shape_fns as shape_fns;
 pub use shapeflow_shape_fns::{
-    Attr, Attrs, DType, Dim, InferenceContext, IntoDim, ShapeError, ShapeFn, Sizes, TensorShape, Unknown,
-    shape,
+    Attr, Attribute, Attrs, DType, Dim, InferenceContext, IntoDim, ShapeError, ShapeFn, Sizes, TensorShape,
+    Unknown, shape,
 };
 
 pub use codegen::Isa;

@@ -110,6 +110,27 @@ def map_rows(x):
     return tf.map_fn(lambda row: tf.reduce_sum(row) * row, x)
 
 
+TEXTS = tf.TensorSpec([None, 2], tf.string)
+TEXT_RUNS = [
+    (np.array([[b"a", b"\0b"], [b"", b"\xff"], [b"cd" * 40, b"e"]], object),),
+    (np.array([[b"alone", b""]], object),),
+]
+
+
+@case(TEXTS, runs=TEXT_RUNS)
+def map_over_strings(x):
+    return tf.map_fn(
+        lambda row: (tf.strings.reduce_join(row, separator="-"), tf.strings.upper(row), tf.strings.length(row[0])),
+        x,
+        fn_output_signature=(tf.string, tf.string, tf.int32),
+    )
+
+
+@case(TEXTS, runs=TEXT_RUNS)
+def scan_over_strings(x):
+    return tf.scan(lambda text, row: text + row[0] + ".", x, initializer=tf.constant(""))
+
+
 @case(VECTOR, runs=[(f32(1, 2, 3),), (f32(),)])
 def scan_sums(x):
     return tf.scan(lambda sum, x: sum + x, x, initializer=np.float32(0))

@@ -643,9 +643,26 @@ def awkward_cases(out):
     out.record("SelectV2", condition=np.array([True, False] * 4), t=AWKWARD, e=reverse)
 
 
+def hexadecimal_cases(out):
+    good = s(
+        "0x1p3", "0X1.8P-1", "-0x10", " 0x1p3 ", "0x.8", "0x1.", "+0xap0", "0x1p2000", "-0x1p2000", "0x1.ffffffp0",
+        "0x1.000001p0", "0x1.0000010000000000001p0", "0x1.ffffffffffffffp0", "0x1p-1080", "0x1p-1074", "0x1.8p-1075",
+        "0x1p-1075", "0x1p-150", "0x1p-149", "0x1.8p-150", "0x0.00000000000000001p0", "0x1p+3", "0x1p99999999999999999999",
+        "0x0p99999999999999", "0x12345678901234567890", "0xffffffffffffffff", "0x8000000000000400", "0x8000000000000c00",
+        "0x80000080", "0x80000081", "0x1.fffffffffffff8p1023", "0x1.fffffep127", "0x1.ffffffp127", "0x1p-99999999999999999999",
+        "infinity", "-Infinity", "INF", "0x.00000000000000000000001p100", "-0x0", "0x1.fffffffffffff7ffp1023",
+    )
+    for dtype in (tf.float32, tf.float64):
+        out.record("StringToNumber", {"out_type": dtype}, string_tensor=good)
+        for bad in ("0x", "0x.", "0x.p1", "0x1p3f", "0x1p", "0x1p+", "0x1 p3", "0x1p+-3", "0x-1", "0x+1", "0xg", "0x1.2.3"):
+            out.record("StringToNumber", {"out_type": dtype}, string_tensor=s(bad), error=True)
+    out.record("StringToNumber", {"out_type": tf.int64}, string_tensor=s("0x1p3"), error=True)
+
+
 FAMILIES = (
     text_cases, join_cases, substr_cases, split_cases, regex_cases, hash_cases, number_cases, format_cases, raw_cases,
     unicode_cases, byte_cases, csv_cases, example_cases, sequence_cases, awkward_cases,
+    hexadecimal_cases,
 )
 
 if __name__ == "__main__":

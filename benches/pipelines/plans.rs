@@ -12,10 +12,10 @@ use super::case::{Build, numbers};
 /// Sizes of the first axis: every size from 1 to this number.
 const SIZES: usize = 256;
 
-/// The number of times that every size is measured with new plans. The printed figures are the least ones.
+/// The number of rounds. A round measures every size with new, kept and forgotten plans.
 const ROUNDS: usize = 40;
 
-/// Prints, for each graph, the least mean microseconds of a run over all sizes:
+/// Prints, for each graph, the microseconds of a run: the mean over all sizes, in the fastest of [`ROUNDS`] rounds.
 ///
 /// - `new_us`: the sizes are new.
 /// - `kept_us`: the plans are kept.

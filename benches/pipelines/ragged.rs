@@ -46,7 +46,7 @@ fn inputs() -> Result<Vec<Tensor>> {
     Ok(vec![numbers(&[count])?, Tensor::from(splits)])
 }
 
-/// Returns the flat values and the row splits, and other flat values.
+/// Returns the flat values, the row splits, and the flat values again.
 fn pairs() -> Result<Vec<Tensor>> {
     let mut pairs = inputs()?;
     pairs.push(pairs[0].clone());

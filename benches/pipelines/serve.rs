@@ -57,9 +57,10 @@ fn answer<'c>(
     };
     match word("do")? {
         "rows" => {
-            let rows = rows.iter().map(
-                |row| json!({"row": row.name, "case": row.case, "how": format!("{:?}", row.how), "unit": row.how.unit()}),
-            );
+            let rows = rows.iter().map(|row| {
+                let (how, unit) = (format!("{:?}", row.how), row.how.unit());
+                json!({"row": row.name, "case": row.case, "how": how, "unit": unit})
+            });
             Ok(json!({"rows": rows.collect::<Vec<_>>(), "not built": NOT_BUILT}))
         }
         "load" => {

@@ -18,7 +18,7 @@ impl Processor {
             M::Vmulpd => self.zip(i, |a: f64, b| a * b)?,
             M::Vdivps => self.zip(i, |a: f32, b| a / b)?,
             M::Vdivpd => self.zip(i, |a: f64, b| a / b)?,
-            // The result is the second operand if an operand is NaN or both are zeros.
+            // The result is `b` if `a` or `b` is NaN or both are zeros.
             M::Vminps => self.zip(i, |a: f32, b| if a < b { a } else { b })?,
             M::Vminpd => self.zip(i, |a: f64, b| if a < b { a } else { b })?,
             M::Vmaxps => self.zip(i, |a: f32, b| if a > b { a } else { b })?,

@@ -40,15 +40,17 @@ pub enum LibraryFunction {
 pub struct Processor {
     /// The memory.
     pub space: Space,
-    /// Library functions whose effect is computed directly, by address.
+    /// The library functions by their addresses. The processor computes their effects directly.
     pub library_functions: FxHashMap<u64, LibraryFunction>,
     /// The number of instructions that were run.
     pub steps: u64,
+    /// The general registers by number, such as [`RAX`].
     general: [u64; 16],
     vectors: [Vector; 32],
     masks: [u64; 8],
     /// The flags, unless the last instruction left them undefined.
     flags: Option<general::Flags>,
+    /// The address of the next instruction.
     ip: u64,
     /// The return addresses of the calls in progress.
     callers: Vec<u64>,

@@ -17,8 +17,8 @@ impl Processor {
                 self.check_alignment(i)?;
                 self.unary(i, |a, _| *a)?;
             }
-            // A load sets the lanes after the first to zero.
             M::Vmovd | M::Vmovq if Processor::is_memory(i, 0) => self.unary(i, |a, _| *a)?,
+            // With two operands, the instruction is a load or a store. A load sets the lanes after the first to zero.
             M::Vmovss | M::Vmovsd if i.op_count() == 2 => self.unary(i, |a, _| *a)?,
 
             M::Vcvtdq2ps => self.map(i, |a: i32| a as f32)?,

@@ -27,7 +27,8 @@ struct Decoded {
 }
 
 impl Program {
-    /// Returns a program of these bytes. A default program runs a function that is in the memory already.
+    /// Returns a program of these bytes. `Program::default()` has no bytes: it runs a function that is in the memory
+    /// already.
     pub fn new(bytes: Vec<u8>) -> Program {
         Program { bytes, decoded: RefCell::default() }
     }

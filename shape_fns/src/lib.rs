@@ -1,8 +1,8 @@
 //! Partially known tensor shapes, symbolic dimensions, and the shape functions of tensor ops.
 //!
-//! A [`TensorShape`] is unranked or has one [`Dim`] per axis. A `Dim` is a number, a symbol (named, or `?`), or a term
-//! over symbols in canonical form. A [`DimTable`] holds the knowledge of a graph about its dimensions: equalities, and
-//! conditions ([`Guard`]) that must be checked when sizes are known.
+//! A [`TensorShape`] is unranked or has one [`Dim`] per axis. A `Dim` is a number, a symbol (named, or `?`), or an
+//! expression of symbols in canonical form. A [`DimTable`] holds the knowledge of a graph about its dimensions:
+//! equalities, and conditions ([`Guard`]) that must be checked when sizes are known.
 //!
 //! A shape function ([`ShapeFn`]) reads the operands and attributes of one op from an [`InferenceContext`] and sets the
 //! shapes of the outputs. The function also tracks the elements of integer tensors of at most [`PartialElements::MAX`]
@@ -45,17 +45,20 @@
 //! ```
 //!
 //! # Guarantees
-//! - Dimensions that are `==` are equal for all values of their symbols. Arithmetic is checked: an overflow is an error.
+//! - Dimensions that are `==` are equal for all values of their symbols. Arithmetic is checked: an overflow is an
+//!   error.
 //! - Whatever a shape function infers from partially known operands holds for all concrete operands that it accepts.
 //!   For fully known operands and parameters every dimension is known, except dimensions that depend on the data.
 //! - An undecided condition is never an error: it becomes a guard.
-//! - No input makes a function of this crate panic. No text and no chain of equalities exhausts the stack.
+//! - No input makes a function of this crate panic. No text and no chain of equalities exhausts the stack. Only the
+//!   methods of [`Attrs`] that read a declared attribute panic: if the definition of an op does not declare what its
+//!   body reads.
 //!
 //! # Differences from TensorFlow
 //! TensorFlow's shape functions are the reference. `tests/data/differences` of this crate lists every difference in
 //! TensorFlow's own test cases.
 //!
-//! The functions here infer more: terms, equalities, and the elements of every integer op.
+//! The functions here infer more: expressions, equalities, and the elements of every integer op.
 //!
 //! TensorFlow refuses some graphs only when they run. The functions here refuse these graphs when they are built:
 //! - a reshape with two sizes of -1, a slice past the end, a known index outside the range of a gather;
@@ -87,7 +90,7 @@
 //! | `shape[i]` | [`dim`](TensorShape::dim), [`size`](TensorShape::size) |
 //! | `shape[i:j]` | [`slice`](TensorShape::slice) |
 //! | `as_list` | [`as_list`](TensorShape::as_list); [`as_known`](TensorShape::as_known) if all are numbers |
-//! | `num_elements` | [`num_elements`](TensorShape::num_elements), a term where Python has `None` |
+//! | `num_elements` | [`num_elements`](TensorShape::num_elements), an expression where Python has `None` |
 //! | `concatenate`, `+` | [`concatenate`](TensorShape::concatenate), `+` |
 //! | `merge_with` | [`merge_with`](TensorShape::merge_with) |
 //! | `is_compatible_with`, `assert_is_compatible_with` | the same: [`is_compatible_with`](TensorShape::is_compatible_with), [`assert_is_compatible_with`](TensorShape::assert_is_compatible_with) |
@@ -139,8 +142,8 @@ pub use dim::{Bounds, Dim, Guard, IntoDim, Symbol, SymbolKind, SymbolNames, Unkn
 pub use dtype::DType;
 pub use error::{Result, ShapeError};
 pub use infer::{
-    Attr, AttrName, Attrs, DimTable, Equality, GuardRecord, InferenceContext, InferenceResult, List, Mark,
-    NameBroadcast, OperandInfo, Param, Provenance, Registered, ShapeFn, normalize_axis,
+    Attr, AttrName, Attribute, Attrs, DimTable, Equality, GuardRecord, InferenceContext, InferenceResult,
+    List, Mark, NameBroadcast, OperandInfo, Param, Provenance, Registered, ShapeFn, normalize_axis,
 };
 pub use ops::{
     array, common, control, ctc, image, linalg, lookup, math, nn, quantize, ragged, random, reduce,

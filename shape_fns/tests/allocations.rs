@@ -50,7 +50,7 @@ fn known_dimensions_and_plain_symbols_allocate_nothing() -> Result<()> {
     assert_eq!(allocations(|| dims.iter().for_each(|dim| drop(black_box(dim.checked_add(&zero))))), 0);
     assert_eq!(allocations(|| drop(black_box((Dim::known(3) * 4, n.same(&fresh), Dim::symbol("n"))))), 0);
     assert_eq!(allocations(|| drop(black_box((table.resolve(&n), table.same(&n, &fresh))))), 0);
-    // The counter works: a term allocates.
+    // The counter works: an expression allocates.
     assert!(allocations(|| drop(black_box(&n + 1))) > 0);
     Ok(())
 }

@@ -212,7 +212,7 @@ fn compare_shape(expected: &str, got: &TensorShape, inputs: &[TensorShape]) -> K
         return Kind::Different;
     }
     let kinds = expected.iter().zip(got).map(|(expected, got)| match (*expected, expected.parse::<i64>()) {
-        // A new symbol says no more than TensorFlow's unknown. A dimension of an operand, or a term, says more.
+        // A new symbol says no more than TensorFlow's unknown. A dimension of an operand, or an expression, says more.
         ("?", _) => {
             let is_of_operand =
                 |dim: &Dim| inputs.iter().filter_map(TensorShape::dims).flatten().any(|input| input == dim);

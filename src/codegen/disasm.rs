@@ -67,7 +67,8 @@ fn disassembled(bytes: &[u8]) -> String {
     text
 }
 
-/// Prints words of 32 bits. A line starts with its offset from the start of the function, and joins equal neighbours.
+/// Prints words of 32 bits. Equal neighbouring words share a line. A line starts with the offset of its first word
+/// from the start of the function.
 #[cfg(all(feature = "disasm", target_arch = "x86_64"))]
 fn words_text(bytes: &[u8], start: usize) -> String {
     let words: Vec<u32> = bytes

@@ -7,11 +7,12 @@ use std::sync::OnceLock;
 use super::simd;
 use crate::error::{Error, ErrorKind, Phase, Result};
 
-/// The instruction set that kernels are compiled for. All of them give the same bits.
+/// The instruction set that kernels are compiled for. Kernels compute the same bits with every instruction set.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Isa {
-    /// Vectors of 128 bits, by Cranelift: every supported processor has them, if the build has the feature `cranelift`.
+    /// Vectors of 128 bits, by Cranelift. Every processor that Cranelift supports has them. The build must have the
+    /// feature `cranelift`.
     Clif,
     /// AVX2 with FMA and F16C: vectors of 256 bits.
     Avx2,
@@ -59,7 +60,7 @@ impl Isa {
     /// Checks that kernels of this instruction set can be compiled and run.
     ///
     /// # Errors
-    /// This processor lacks the instruction set, or this build its emitter.
+    /// This processor lacks the instruction set, or this build lacks the emitter of the instruction set.
     pub(super) fn check(self) -> Result<()> {
         if self.is_present() {
             return Ok(());

@@ -151,7 +151,8 @@ pub(super) fn fuses(dtype: DType) -> bool {
     matches!(dtype, DType::F32 | DType::F64)
 }
 
-/// Adding this to a float below 2^51 in size leaves the two's complement of its integer part in the low bits.
+/// The sum of this number and an integral float of magnitude below 2^51 holds the two's complement of the integer in
+/// its low bits.
 pub(super) const INTEGER_BIAS: f64 = 6_755_399_441_055_744.0;
 
 /// Returns the least and the greatest value of an integer dtype: a conversion from float saturates to them.

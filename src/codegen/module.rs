@@ -34,8 +34,10 @@ pub(crate) struct Jit {
     bytes: Vec<u8>,
     /// The module of Cranelift's functions, created with the first of these functions.
     cranelift: Option<Box<CraneliftModule>>,
+    /// For each function: its location.
     locations: Vec<Location>,
     functions: Vec<FunctionInfo>,
+    /// The function of each body that was added.
     known: FxHashMap<KernelBody, FuncIndex>,
     /// Time spent on compilation.
     time: Duration,
@@ -185,9 +187,10 @@ impl Jit {
     }
 }
 
-/// The executable functions of one module. Dropping it frees their memory, so whoever launches a function keeps the
-/// module alive.
+/// The executable functions of one module. Dropping the module frees the memory of the functions, so whoever launches
+/// a function keeps the module alive.
 pub(crate) struct CodeModule {
+    /// For each function: its machine code.
     entries: Vec<KernelFn>,
     functions: Vec<FunctionInfo>,
     time: Duration,

@@ -1,4 +1,4 @@
-//! [`CraneliftModule`] in a build without Cranelift: no value of it exists.
+//! [`CraneliftModule`] in a build without Cranelift: no value of this type exists.
 
 use super::error::cannot_compile;
 use crate::error::{Error, Result};

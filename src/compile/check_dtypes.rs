@@ -1,4 +1,4 @@
-//! Refuses kernels with a dtype that the backend does not compute.
+//! Refuses kernels with a dtype that kernels do not support.
 
 use super::describe::locate;
 use crate::error::{Phase, Result};
@@ -7,10 +7,11 @@ use crate::graph::{GraphData, NodeIx};
 use crate::lower::kernel::Kernel;
 use crate::lower::program::Program;
 
-/// Checks that kernels compute the dtypes of every buffer of a kernel.
+/// Checks that kernels support the dtype of every buffer of `kernel`.
 ///
 /// # Errors
-/// Kernels have no elements of some dtype. The error names the first node that has it.
+/// A buffer has a dtype that kernels do not support. The error names the first node with an operand or an output of
+/// this dtype.
 pub(super) fn check_dtypes(graph: &GraphData, program: &Program, kernel: &Kernel) -> Result<()> {
     let dtypes =
         kernel.reads.iter().chain(&kernel.writes).map(|buffer| program.buffers[buffer.index()].dtype);

@@ -80,7 +80,8 @@ impl CompileOptions {
         self
     }
 
-    /// Keeps plans of at most this number of bytes, for each program that the graph is compiled to. The default is 4 MiB.
+    /// Limits the bytes of all plans that are kept for one program. A graph may be compiled to several programs. The
+    /// default is 4 MiB.
     ///
     /// A run needs a plan for the sizes of its inputs. The plan says where each buffer lies, and how each kernel covers
     /// its elements. A plan takes about 1 KiB for ten ops. A run makes its plan more slowly than it finds a kept plan.

@@ -2,8 +2,8 @@
 
 use crate::graph::{AnyValue, RaggedValue, Value};
 
-/// The outputs of a compilation: one value, several values, or several values with names. Values may be dense or ragged; a
-/// tuple mixes both.
+/// The outputs of a compilation: one value, several values, or several values with names. Values may be dense or
+/// ragged; a tuple mixes both.
 ///
 /// ```
 /// use shapeflow::{Graph, ragged};

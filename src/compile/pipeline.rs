@@ -143,8 +143,8 @@ impl CompiledProgram {
         !self.kept[buffer.index()] && self.last_use[buffer.index()] == step
     }
 
-    /// Returns whether the program is static: one plan covers all steps, and the sizes of the inputs determine it
-    /// without any data.
+    /// Returns whether the program is static: one plan covers all steps, and the sizes of the inputs determine this
+    /// plan without any data.
     pub(crate) fn is_static(&self) -> bool {
         self.lowered.segments.len() == 1
             && self.lowered.elements.is_empty()

@@ -17,8 +17,8 @@ use crate::passes::{KeyInputs, KnownInputs, incomplete, key_inputs, rebuild, unr
 use crate::runtime::{Pool, ProgramState, lock};
 use crate::tensor::TensorView;
 
-/// The properties of a run's key inputs that choose its specialization. A key input is an input whose rank, sizes or
-/// elements must be known to compile the graph. The fields are parallel to the fields of [`KeyInputs`].
+/// The properties of a run's key inputs that choose the specialization for the run. A key input is an input whose rank,
+/// sizes or elements must be known to compile the graph. The fields are parallel to the fields of [`KeyInputs`].
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct SpecializationKey {
     ranks: Vec<usize>,
@@ -37,7 +37,7 @@ pub(crate) struct SpecializationCache {
     specializations: Mutex<FxHashMap<SpecializationKey, Arc<Specialization>>>,
     /// The specialization that serves every run; none if there are key inputs.
     only: Option<Arc<Specialization>>,
-    /// The reason of each compilation, in the order in which they happened.
+    /// The reason of each compilation, in the order of the compilations.
     reasons: Mutex<Vec<String>>,
 }
 

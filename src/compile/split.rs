@@ -9,15 +9,17 @@ use crate::passes::{KnownInputs, carrier, definer, rebuild, subgraph};
 pub(crate) enum OutputSource {
     /// The result of the first part with this index.
     FirstPart(usize),
-    /// The next result of the second part. The second part has its results in the order of the outputs.
+    /// The first result of the second part that is not the source of an earlier output.
     SecondPart,
 }
 
 /// A graph in two parts. If the second part has `k` inputs, they are the first `k` results of the first part.
 pub(super) struct Split {
     pub first: GraphData,
+    /// The results of the first part.
     pub first_outputs: Vec<ValueIx>,
     pub second: GraphData,
+    /// The results of the second part.
     pub second_outputs: Vec<ValueIx>,
     /// For each output of the whole graph, its source.
     pub sources: Vec<OutputSource>,

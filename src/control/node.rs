@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use shapeflow_shape_fns::{
-    Attr, Attrs, DType, Dim, InferenceContext, IntoDim, ShapeError, Symbol, TensorShape, Unknown,
+    Attr, Attribute, Attrs, DType, Dim, InferenceContext, IntoDim, ShapeError, Symbol, TensorShape, Unknown,
 };
 
 use super::recorder::Recorded;
@@ -18,6 +18,9 @@ const DTYPES: &str = "dtypes";
 
 /// The attribute with the shapes of the results.
 const SHAPES: &str = "shapes";
+
+/// The attributes of a node of control flow.
+static ATTRIBUTES: [Attribute; 2] = [Attribute::dtypes(DTYPES), Attribute::shapes(SHAPES)];
 
 /// Adds a node of control flow.
 ///
@@ -32,6 +35,7 @@ pub(super) fn add_node<'g>(
     location: &'static Location<'static>,
 ) -> Result<Vec<Value<'g>>> {
     let def = OpDef::with_body(name, Body::Control(control))
+        .attrs(&ATTRIBUTES)
         .outputs(|attrs, _| dtypes(attrs).len())
         .shape_fn(set_shapes)
         .dtype_rule(|_, attrs| Ok(dtypes(attrs).to_vec()));
@@ -49,18 +53,12 @@ pub(super) fn add_node<'g>(
 }
 
 fn dtypes(attrs: &Attrs) -> &[DType] {
-    match attrs.get(DTYPES) {
-        Some(Attr::DTypes(dtypes)) => dtypes,
-        _ => &[],
-    }
+    attrs.dtypes(DTYPES)
 }
 
 /// Returns the shapes of the results. In a run, the dimensions that the run knows are numbers.
 pub(super) fn result_shapes(attrs: &Attrs) -> &[TensorShape] {
-    match attrs.get(SHAPES) {
-        Some(Attr::Shapes(shapes)) => shapes,
-        _ => &[],
-    }
+    attrs.shapes(SHAPES)
 }
 
 fn set_shapes(cx: &mut InferenceContext<'_>) -> std::result::Result<(), ShapeError> {

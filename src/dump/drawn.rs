@@ -32,7 +32,8 @@ pub(super) struct Drawn {
     pub hint: String,
     pub kernel: Option<usize>,
     pub is_refused: bool,
-    /// For each operand with a wire: the text at the end of the wire; empty if there is no room.
+    /// For each operand of the box, except the constants that the box shows as lines: the text above the box, where the
+    /// wire of the operand ends; empty if there is no room.
     pub arrivals: Vec<String>,
     /// For each output: the stub below the box, if the output leaves the graph or no node reads it.
     pub stubs: Vec<Option<Stub>>,
@@ -105,7 +106,8 @@ impl Drawn {
         self.width * (output as f64 + 0.5) / self.stubs.len().max(1) as f64
     }
 
-    /// Returns the SVG element of the box, whose upper left corner is the origin. `place` is an attribute that moves it.
+    /// Returns the SVG element of the box, whose upper left corner is the origin. `place` is an attribute
+    /// that moves the element.
     pub(super) fn element(&self, place: &str) -> String {
         let mut out = String::new();
         let (kernel, fill) = match self.kernel {

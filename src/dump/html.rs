@@ -18,9 +18,9 @@ const SCRIPT: &str = concat!(
 impl Snapshot {
     /// Returns the stage as one self-contained HTML page. With a trace, the page shows the time of each kernel.
     ///
-    /// The graph can be moved, zoomed and searched. Scopes of a large graph are closed at first; a click opens one. A
-    /// click on a node shows its op, attributes, source line and shape,
-    /// the origin of each dimension, and the loops and code of its kernel. A snapshot of
+    /// The graph can be moved, zoomed and searched. Scopes of a large graph are closed at first; a click on a scope
+    /// opens the scope. A click on a node shows its op, attributes, source line and shape, the origin of each
+    /// dimension, and the loops and code of its kernel. A snapshot of
     /// [`StageKind::Kernels`](crate::StageKind::Kernels) has loops, [`StageKind::Clif`](crate::StageKind::Clif) also
     /// Cranelift code, and [`StageKind::Asm`](crate::StageKind::Asm) also machine instructions.
     pub fn to_html(&self, trace: Option<&Trace>) -> String {
@@ -29,7 +29,7 @@ impl Snapshot {
             let time = times.get(&KernelKey { program: self.origin, step: kernel.step })?;
             Some(json!({"runs": time.runs, "total_us": time.total_us, "least_us": time.least_us}))
         });
-        // A `</script>` or `<!--` in the data would end the script element or change how it is read.
+        // A `</script>` or `<!--` in the data would end the script element, or change how a browser reads the element.
         let embedded = |data: &serde_json::Value| data.to_string().replace('<', "\\u003c");
         let fill = [
             ("@STAGE@", escaped(self.stage.name())),

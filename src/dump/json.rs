@@ -11,8 +11,8 @@ impl Snapshot {
     ///
     /// ```text
     /// {"stage",
-    ///  "nodes": [{"name", "op", "kind", "attrs", "operands", "location", "scopes", "content", "error", "region", "kernel",
-    ///             "outputs": [{"value", "dtype", "shape", "text", "provenance", "result"}]}],
+    ///  "nodes": [{"name", "op", "kind", "attrs", "operands", "location", "scopes", "content", "error", "region",
+    ///             "kernel", "outputs": [{"value", "dtype", "shape", "text", "provenance", "result"}]}],
     ///  "guards": [{"text", "node"}],
     ///  "kernels": [{"step", "kind", "label", "writes", "loops", "clif", "asm"}]}
     /// ```

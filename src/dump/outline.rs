@@ -18,7 +18,8 @@ const LARGE: usize = 64;
 pub(super) struct Outline {
     /// The root is first; a scope comes before its children.
     pub scopes: Vec<ScopeView>,
-    /// For each node: its scope, or `None` for a constant that is shown in the boxes of the nodes that read it.
+    /// For each node: the index of its scope in `scopes`, or `None` for a constant that is shown in the boxes of the
+    /// nodes that read it.
     pub scope_of: Vec<Option<usize>>,
     /// The values that nodes read.
     read: FxHashSet<ValueRef>,
@@ -28,7 +29,7 @@ pub(super) struct Outline {
 pub(super) struct ScopeView {
     /// The name, without the names of the scopes around it.
     pub name: String,
-    /// The full name, which the names of its nodes begin with.
+    /// The full name. The names of the scope's nodes begin with it.
     pub path: String,
     pub parent: Option<usize>,
     pub children: Vec<Child>,
@@ -49,8 +50,8 @@ pub(super) enum Child {
 }
 
 impl Outline {
-    /// Divides a graph into scopes by the names of its nodes: `a/b/c` is the node `c` of the scope `b` of the scope `a`.
-    /// A small graph has the root only.
+    /// Divides a graph into scopes by the names of its nodes: `a/b/c` is the node `c` of the scope `b` of the scope
+    /// `a`. A small graph has the root only.
     pub(super) fn of(snapshot: &Snapshot) -> Outline {
         Outline::with_limit(snapshot, SMALL)
     }
@@ -241,7 +242,7 @@ impl Outline {
     }
 
     /// Returns the children of a scope in an order in which each child comes after the children that it reads. Among
-    /// scopes that read each other, the one with the first child comes first.
+    /// children that read each other, the child that is first in [`ScopeView::children`] comes first.
     pub(super) fn in_order(&self, scope: usize, snapshot: &Snapshot) -> Vec<Child> {
         let children = &self.scopes[scope].children;
         let place: FxHashMap<Child, usize> =
@@ -289,7 +290,8 @@ fn path_of(label: &str) -> Vec<&str> {
     path
 }
 
-/// Returns the nodes that have boxes: all but constants that only nodes of the graph read. These nodes show the constants.
+/// Returns the nodes that have boxes: all nodes but the constants that a node reads. The boxes of the readers show such
+/// a constant. A constant that is a result, or that was refused, has a box.
 fn shown_nodes(snapshot: &Snapshot) -> Vec<usize> {
     let mut is_read = vec![false; snapshot.nodes.len()];
     for value in snapshot.nodes.iter().flat_map(|node| &node.operands) {

@@ -23,8 +23,9 @@ impl Snapshot {
     /// The field `of` of a box is the number of a scope if `kind` is `scope`, and the number of a node if `kind` is
     /// `node`, `entry` or `exit`. `label_height` is the height of the labels above the frame, and `body_height` the
     /// height of the frame. The entries are the first boxes, and the exits the last. The field `of` of a wire is the
-    /// number of the node that makes the value. A reader that is too far for a wire has passed -1 crossings. `loose`
-    /// operands have no wire.
+    /// number of the node that makes the value. `crossings passed` is the number of crossings that
+    /// the wire passes before it branches off to the reader, or -1 if the reader is too far for a wire. The operands in
+    /// `loose` have no wire.
     pub(super) fn scene(&self) -> Value {
         let outline = Outline::of(self);
         let scopes = outline.scopes.iter().enumerate().map(|(number, scope)| {

@@ -46,7 +46,7 @@ pub trait StageSink: Send + Sync + fmt::Debug {
     fn take(&self, compile: u64, snapshot: &Snapshot);
 }
 
-/// A sink with the number of the compilation that it receives.
+/// A sink, and the number of the compilation whose stages the sink receives.
 #[derive(Clone, Debug)]
 pub(crate) struct Watch {
     sink: Arc<dyn StageSink>,

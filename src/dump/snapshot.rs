@@ -1,6 +1,6 @@
 //! `Snapshot`: a stage of the compilation of a graph as plain data, from which every dump format is written.
 
-use shapeflow_shape_fns::{Attr, DType, TensorShape};
+use shapeflow_shape_fns::{Attr, Attribute, DType, TensorShape};
 
 use super::StageKind;
 use super::provenance::Explainer;
@@ -63,8 +63,8 @@ pub(crate) struct NodeView {
     /// Whether the label differs from the name of the op.
     pub named: bool,
     pub attrs: Vec<(String, Attr)>,
-    /// The texts of the values that absent attributes have, by name.
-    pub defaults: &'static [(&'static str, &'static str)],
+    /// The attributes that the op declares.
+    pub declared: &'static [Attribute],
     pub operands: Vec<ValueRef>,
     pub outputs: Vec<ValueView>,
     /// The line of the user's program that made the node; an imported node has none.
@@ -229,14 +229,16 @@ impl ValueView {
 
 impl NodeView {
     /// Returns the attributes that pictures show. Pictures leave out attributes with the default value of the op. The
-    /// default of a flag is false.
+    /// default of a flag that only TensorFlow's op has is false.
     pub(crate) fn shown_attrs(&self) -> impl Iterator<Item = (&str, &Attr)> {
         let attrs = self.attrs.iter().map(|(name, value)| (name.as_str(), value));
         attrs.filter(|(name, value)| {
-            let is_default =
-                |(default_of, text): &(&str, &str)| default_of == name && value.to_string() == *text;
-            let is_shown = !matches!(value, Attr::Bool(false)) && !name.starts_with('_');
-            is_shown && !self.defaults.iter().any(is_default)
+            let declared = self.declared.iter().find(|attribute| attribute.name() == *name);
+            let is_default = match declared {
+                Some(attribute) => attribute.is_default(value),
+                None => matches!(value, Attr::Bool(false)),
+            };
+            !name.starts_with('_') && !is_default
         })
     }
 
@@ -311,7 +313,7 @@ fn node_view(data: &GraphData, index: NodeIx, names: &DimNames, explainer: &mut 
         named: label != node.op.name(),
         label,
         attrs: node.attrs().iter().map(|(name, attr)| (name.to_string(), attr.clone())).collect(),
-        defaults: node.op.default_attrs(),
+        declared: node.op.attributes(),
         operands: node.operands.iter().map(|operand| value_ref(data, *operand)).collect(),
         outputs: outputs.collect(),
         location: (!is_own_line(node.location)).then(|| node.location.to_string()),

@@ -98,7 +98,8 @@ impl Trace {
         self.len() == 0
     }
 
-    /// Removes all events. A first run is slower than later runs; call this after it to keep only their events.
+    /// Removes all events. The first run is slower than later runs. Call this method after the first run to keep only
+    /// the events of later runs.
     pub fn clear(&self) {
         *self.record() = Record::default();
     }

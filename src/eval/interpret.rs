@@ -47,9 +47,9 @@ pub(crate) fn is_computed(dtype: DType) -> bool {
     dtype.is_complex() || scalar_dtype(dtype).is_some()
 }
 
-/// Returns the error about elements that no kernel computes.
+/// Returns the error about elements of a dtype that kernels do not support.
 pub(crate) fn uncomputed(dtype: DType, phase: Phase) -> Error {
-    let message = format!("no kernel computes {dtype}: kernels take every other dtype");
+    let message = format!("kernels do not support elements of dtype {dtype}");
     Error::new(ErrorKind::Compile, phase, message)
 }
 

@@ -85,7 +85,7 @@ impl<'t> Bindings<'t> {
     /// [`Bindings::solve_deferred`].
     ///
     /// # Errors
-    /// The dim has another value, or no value of its unbound symbol makes it equal `value`.
+    /// The dim has another value, or no value of its unbound symbol makes the dim equal `value`.
     pub(super) fn bind(&mut self, dim: &Dim, value: i64) -> Result<(), DimMismatch> {
         let dim = self.table.resolve(dim);
         let mismatch = |expected| Err(DimMismatch { dim: dim.clone(), expected, got: value });

@@ -280,8 +280,8 @@ impl Executable {
         stats
     }
 
-    /// Returns the fused kernels as loops, the matrix products and the host nodes as text, in the order in which they run.
-    /// The kernels of branches and loop bodies come last.
+    /// Returns the fused kernels as loops, the matrix products and the host nodes as text, in the order in which they
+    /// run. The kernels of branches and loop bodies come last.
     pub fn kernels(&self) -> String {
         let mut text = String::new();
         self.0.specializations.for_each(&mut |compiled| text.push_str(&compiled.program.to_string()));

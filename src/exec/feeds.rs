@@ -46,7 +46,8 @@ pub struct Feeds<'a> {
     error: Option<Error>,
 }
 
-/// What one input of the compiled graph is fed. A ragged input has several.
+/// The feed of one input of the compiled graph. A ragged input stands for several such inputs, so its feed has several
+/// parts.
 #[derive(Clone, Debug)]
 enum Part<'a> {
     View(TensorView<'a>),

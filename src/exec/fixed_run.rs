@@ -70,8 +70,8 @@ impl<'m> FixedRun<'m> {
         FixedRun::obstacle(compiled).is_none()
     }
 
-    /// Returns why a program cannot be a fixed run. A program can, if machine code computes all results, no result is an
-    /// input, and the sizes of the inputs determine all sizes.
+    /// Returns why a program cannot be a fixed run. A program can, if machine code computes all results, no result is
+    /// an input, and the sizes of the inputs determine all sizes.
     pub(super) fn obstacle(compiled: &CompiledProgram) -> Option<String> {
         let (graph, lowered) = (&compiled.graph, &compiled.lowered);
         if compiled.code.is_none() {

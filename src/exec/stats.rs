@@ -33,8 +33,7 @@ pub struct Stats {
     pub compile_time: Duration,
     /// Duration of code generation for the kernels of all specializations.
     pub code_time: Duration,
-    /// The branches and loop bodies. The figures of these graphs are not among the figures of the graph around
-    /// them.
+    /// The branches and loop bodies. The figures of these graphs are not among the figures of the graph around them.
     pub regions: Vec<RegionStats>,
 }
 

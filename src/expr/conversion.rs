@@ -30,9 +30,8 @@ impl Expr {
     }
 
     /// Converts to another dtype. Float to integer truncates toward zero and saturates, and NaN becomes 0; integer to
-    /// integer wraps; a bool is `x != 0`; a real number becomes the real part of a complex
-    /// number. A quantized type converts as
-    /// its integer.
+    /// integer wraps; a bool is `x != 0`; a real number becomes the real part of a complex number. A quantized type
+    /// converts as its integer.
     pub fn cast(self, dtype: DType) -> Expr {
         if self.dtype() == dtype {
             return self;

@@ -264,8 +264,8 @@ impl ReduceOp {
     }
 }
 
-/// Returns whether `MulAdd` rounds once on this processor. The code generator calls this function too, so that the
-/// interpreter and machine code agree.
+/// Returns whether `MulAdd` rounds once on this processor. A test checks that machine code rounds in the same way, so
+/// that the interpreter and machine code agree.
 pub(crate) fn fused_mul_add() -> bool {
     #[cfg(target_arch = "x86_64")]
     return std::is_x86_feature_detected!("fma") && std::is_x86_feature_detected!("avx");

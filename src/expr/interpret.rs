@@ -52,8 +52,11 @@ pub(crate) struct Env<'a> {
 pub(crate) struct Evaluator<'a> {
     program: &'a Program,
     env: &'a Env<'a>,
+    /// For each dimension of the program: its value.
     dims: Vec<i64>,
+    /// For each axis: its current value.
     axes: Vec<i64>,
+    /// For each step: the value that it computed last.
     values: Vec<Scalar>,
     /// For each step, the time at which its value was computed.
     computed: Vec<u64>,
@@ -78,6 +81,7 @@ struct Frame {
 
 /// A reduction whose body is under evaluation.
 struct Running {
+    /// For each axis of the reduction: its current value.
     counters: SmallVec<[i64; 4]>,
     total: Total,
 }

@@ -227,9 +227,8 @@ const _: () = assert!(size_of::<Node>() <= 48);
 
 /// One element of a result, as a scalar expression. A clone is cheap: it shares the node.
 ///
-/// Arithmetic operators build primitive operations on two expressions of the same dtype; a body
-/// that mixes dtypes is refused when its op is added to a graph. Operators on complex numbers build the operations on
-/// their parts.
+/// Arithmetic operators build primitive operations on two expressions of the same dtype; a body that mixes dtypes is
+/// refused when its op is added to a graph. Operators on complex numbers build the operations on their parts.
 #[derive(Clone)]
 pub struct Expr(Arc<Node>);
 

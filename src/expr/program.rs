@@ -72,6 +72,7 @@ pub(crate) struct Program {
     /// The step numbers of each entry, ascending. The last step computes the value of the entry.
     pub(super) entries: Vec<Box<[StepId]>>,
     pub(super) root: EntryId,
+    /// The dimensions that each [`DimId`] numbers.
     pub(super) dims: Vec<Dim>,
     /// The number of axes.
     pub(super) axes: usize,
@@ -113,6 +114,7 @@ type AxisSet = SmallVec<[AxisId; 6]>;
 #[derive(Default)]
 struct Builder {
     steps: Vec<Step>,
+    /// The step of each node, by the address of the node.
     numbers: FxHashMap<usize, StepId>,
     /// The step that computes the value of each entry.
     targets: Vec<StepId>,
@@ -120,6 +122,7 @@ struct Builder {
     dims: Vec<Dim>,
     dim_of: FxHashMap<Dim, DimId>,
     axes: FxHashMap<Axis, AxisId>,
+    /// For each class: its axes.
     classes: Vec<AxisSet>,
     class_of: FxHashMap<AxisSet, u32>,
 }

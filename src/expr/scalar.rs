@@ -8,10 +8,9 @@ use shapeflow_shape_fns::DType;
 
 /// One element of a tensor.
 ///
-/// Equality and hash compare dtype and bits: a NaN equals itself, and `-0.0` differs from `0.0`.
-/// An element of a quantized dtype, of i4 or of u4 is held as its integer. A float of 8 bits is held as the `u8` of its
-/// bits.
-/// Complex numbers and strings have no scalar.
+/// Equality and hash compare dtype and bits: a NaN equals itself, and `-0.0` differs from `0.0`. An element of a
+/// quantized dtype, of i4 or of u4 is held as its integer. A float of 8 bits is held as the `u8` of its bits. Complex
+/// numbers and strings have no scalar.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Scalar {
@@ -43,8 +42,8 @@ pub enum Scalar {
     F64(f64),
 }
 
-/// Returns the dtype of the scalars that hold elements of `dtype`: the integer of the same size and sign for a quantized
-/// dtype, i4 and u4, `u8` for a float of 8 bits, `None` for complex numbers and strings, else `dtype`.
+/// Returns the dtype of the scalars that hold elements of `dtype`: the integer of the same size and sign for a
+/// quantized dtype, i4 and u4, `u8` for a float of 8 bits, `None` for complex numbers and strings, else `dtype`.
 pub(crate) fn scalar_dtype(dtype: DType) -> Option<DType> {
     match dtype {
         DType::QI8 | DType::I4 => Some(DType::I8),

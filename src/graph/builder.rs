@@ -20,8 +20,8 @@ pub struct OpBuilder<'g> {
     /// The index of the declared operand, and the value.
     operands: SmallVec<[(u32, ValueIx); 4]>,
     attrs: Attrs,
-    /// Whether an import makes the call. An imported call skips the checks of attributes and divisors, because
-    /// TensorFlow accepts attributes that an op lacks, and constant divisors of 0.
+    /// Whether an import makes the call. Such a call may have attributes that only TensorFlow's op has, and constant
+    /// divisors of 0.
     is_imported: bool,
     error: Option<Error>,
 }
@@ -30,9 +30,9 @@ impl<'g> OpBuilder<'g> {
     pub(crate) fn new(graph: &'g Graph, op: OpRef) -> OpBuilder<'g> {
         OpBuilder {
             graph,
-            op,
             operands: SmallVec::new(),
-            attrs: Attrs::default(),
+            attrs: op.no_attrs().clone(),
+            op,
             is_imported: false,
             error: None,
         }
@@ -134,7 +134,7 @@ impl<'g> OpBuilder<'g> {
 
     /// Sets all attributes at once.
     pub(crate) fn attrs(mut self, attrs: Attrs) -> Self {
-        self.attrs = attrs;
+        self.attrs = attrs.declared_by(self.op.attributes());
         self.is_imported = true;
         self
     }
@@ -173,9 +173,8 @@ impl<'g> OpBuilder<'g> {
             // The error of a poisoned operand already has a location.
             return Err(if error.location().is_some() { error } else { self.locate(error, location) });
         }
-        if !self.is_imported
-            && let Err(error) = self.check_attrs().and_then(|()| self.check_divisors())
-        {
+        let checked = self.op.check_attrs(&self.attrs, self.is_imported).and_then(|()| self.check_divisors());
+        if let Err(error) = checked {
             return Err(self.locate(error, location));
         }
         let first = self.operands.iter().min_by_key(|(place, _)| *place);
@@ -195,29 +194,11 @@ impl<'g> OpBuilder<'g> {
         }
     }
 
-    /// Checks that the op has every attribute of the call.
-    fn check_attrs(&self) -> Result<()> {
-        let Some(names) = self.op.attr_names() else { return Ok(()) };
-        let operands = self.op.operand_list().unwrap_or_default();
-        let is_parameter = |name: &str| operands.iter().any(|operand| operand.name() == name);
-        let mut given = self.attrs.iter().map(|(name, _)| name);
-        let Some(unknown) = given.find(|name| !names.contains(name) && !is_parameter(name)) else {
-            return Ok(());
-        };
-        let parameters =
-            operands.iter().filter(|operand| operand.is_parameter()).map(|operand| operand.name());
-        let known: Vec<&str> = names.iter().copied().chain(parameters).collect();
-        let known = if known.is_empty() {
-            "has no attributes".to_string()
-        } else {
-            format!("has {}", known.join(", "))
-        };
-        let message = format!("{} {known}, got an attribute {unknown}", self.op.name());
-        Err(Error::new(ErrorKind::Attribute, Phase::Build, message))
-    }
-
     /// Checks that no constant divisor of an integer division is 0.
     fn check_divisors(&self) -> Result<()> {
+        if self.is_imported {
+            return Ok(());
+        }
         let Some((_, divisor)) = self.operands.iter().find(|(place, _)| *place == 1) else { return Ok(()) };
         let data = self.graph.read();
         if !self.op.is_division() || !data.values[divisor.at()].dtype.is_integer() {

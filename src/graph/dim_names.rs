@@ -178,8 +178,8 @@ impl GraphData {
     }
 }
 
-/// Splits the name of a node into the parts of a name of its dimensions. A part of digits alone would read as a size, so it
-/// joins the part before it, or else `op`.
+/// Splits the name of a node into the parts of a name of its dimensions. A part of digits alone would read as a size,
+/// so it joins the part before it, or else `op`.
 fn path_of(name: &str, op: &str) -> Vec<String> {
     let is_accepted = |letter: char| letter.is_alphanumeric() || letter == '.';
     let mut path: Vec<String> = Vec::new();

@@ -25,8 +25,8 @@ impl fmt::Display for GraphGuard {
 }
 
 impl Graph {
-    /// Returns the conditions on sizes that inference could not decide. A run checks them; the conditions inside a branch or
-    /// a loop, if the branch or the loop runs.
+    /// Returns the conditions on sizes that inference could not decide. A run checks them. The run checks the
+    /// conditions inside a branch or a loop only if the branch or the loop runs.
     ///
     /// ```
     /// use shapeflow::{shape, DType, Graph};

@@ -84,9 +84,10 @@ pub struct Graph {
     created: &'static Location<'static>,
 }
 
-/// A scope: a node in the tree of scopes.
+/// A scope in the tree of scopes.
 #[derive(Clone)]
 pub(crate) struct ScopeFrame {
+    /// The index in [`GraphData::scopes`] of the scope around this scope.
     pub parent: u32,
     pub name: Cow<'static, str>,
     pub location: &'static Location<'static>,
@@ -99,13 +100,14 @@ pub(crate) struct GraphData {
     pub values: Vec<ValueInfo>,
     /// The facts about dimensions: equalities and guards.
     pub table: DimTable,
+    /// The tensors of the constants, by node.
     pub constants: FxHashMap<NodeIx, Tensor>,
     pub input_names: FxHashSet<String>,
     /// Names and values of the inputs, in the order of their calls.
     pub inputs: Vec<(String, ValueIx)>,
     /// The tree of scopes; index 0 is the root.
     pub scopes: Vec<ScopeFrame>,
-    /// The innermost open scope.
+    /// The index in `scopes` of the innermost open scope.
     pub scope: u32,
     /// The line of the open call, which is the line of the nodes that this crate adds for it.
     pub call: Option<&'static Location<'static>>,
@@ -367,7 +369,8 @@ impl GraphData {
         name
     }
 
-    /// Returns the name of a node for readers, prefixed with its scopes: its own name, or else its op's name.
+    /// Returns the name of a node for texts that people read, prefixed with its scopes: its own name, or else its op's
+    /// name.
     pub(crate) fn node_label(&self, index: NodeIx) -> String {
         let node = &self.nodes[index.at()];
         let mut name = String::new();

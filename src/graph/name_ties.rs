@@ -132,8 +132,8 @@ impl Graph {
     }
 
     /// Returns the names of dimensions that calls have tied together: two names that are equal, or that broadcast with
-    /// each other. Calls inside branches and loops count too. An equation with a number, such as `m == 2*n`, is no tie. The
-    /// text of the graph lists the ties too. [`Graph::strict`] makes a graph that refuses them.
+    /// each other. Calls inside branches and loops count too. An equation with a number, such as `m == 2*n`, is no tie.
+    /// The text of the graph lists the ties too. [`Graph::strict`] makes a graph that refuses them.
     ///
     /// ```
     /// use shapeflow::{shape, DType, Graph};
@@ -294,7 +294,8 @@ mod tests {
         let error = (a + b).ok().unwrap_err();
         assert_eq!(
             error.message(),
-            "add(f32[n], f32[m]): dimensions n and m have different names in a strict graph, but the call broadcasts them with each other"
+            "add(f32[n], f32[m]): dimensions n and m have different names in a strict graph, but the call broadcasts \
+             them with each other"
         );
         assert!(error.help().is_some_and(|help| help.contains("assume_eq(\"n\", \"m\")")), "{error}");
         assert!(concat(&[a.expand_dims(0)?, b.expand_dims(0)?], 0).is_err());

@@ -51,15 +51,15 @@ pub(crate) struct Node {
     pub operands: SmallVec<[ValueIx; 2]>,
     /// The declared operands that `operands` holds. Other declared operands are attributes of the same name, or absent.
     pub given: OperandMask,
+    /// The value of output 0. The values of the other outputs have the indices after it.
     pub first_output: ValueIx,
+    /// The number of outputs.
     pub outputs: u32,
     pub extra: Option<Box<Extra>>,
     pub location: &'static Location<'static>,
     /// The innermost scope in which the node was built; 0 is none.
     pub scope: u32,
 }
-
-static NO_ATTRS: std::sync::LazyLock<Attrs> = std::sync::LazyLock::new(Attrs::default);
 
 impl Node {
     /// Makes a node without operands and with one output.
@@ -78,8 +78,8 @@ impl Node {
 
     pub(crate) fn attrs(&self) -> &Attrs {
         match &self.extra {
-            Some(extra) => &extra.attrs,
-            None => &NO_ATTRS,
+            Some(extra) if !extra.attrs.is_empty() => &extra.attrs,
+            _ => self.op.no_attrs(),
         }
     }
 

@@ -12,7 +12,7 @@ pub enum Param<'g> {
     Elements(PartialElements),
     /// A value, computed or fed when the graph runs.
     Value(Value<'g>),
-    /// An argument that is not a parameter, with the reason.
+    /// An argument that cannot be a parameter. The text is the message of the error.
     Refused(String),
 }
 

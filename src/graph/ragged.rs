@@ -1,4 +1,5 @@
-//! [`RaggedValue`]: a ragged tensor of a graph: flat values, and row partitions whose encodings are values of the graph.
+//! [`RaggedValue`]: a ragged tensor of a graph. It has flat values, and row partitions whose encodings are values of
+//! the graph.
 
 use std::fmt;
 use std::panic::Location;
@@ -18,7 +19,7 @@ pub(crate) struct PartitionRecord {
     pub splits: ValueIx,
     /// The length of every row of a uniform partition.
     pub uniform: Option<Dim>,
-    /// The other encodings, each once an op needs it.
+    /// The other encodings. An encoding is absent until an op needs it.
     pub encodings: Encodings,
 }
 
@@ -39,9 +40,10 @@ pub(crate) struct Encodings {
 #[derive(Default)]
 pub(crate) struct Partitions {
     records: Vec<PartitionRecord>,
-    /// The partitions of each ragged value, outermost first.
+    /// For each ragged value: the indices of its partitions in `records`, outermost first.
     lists: Vec<Vec<u32>>,
-    /// The partitions by encoding: the name and the value of the encoding. Each encoding has one identity.
+    /// For each encoding that a partition was made from: the encoding's name, the value that holds the encoding, and
+    /// the identity of the partitions that are made from it.
     by_encoding: Vec<(&'static str, ValueIx, u32)>,
 }
 
@@ -167,7 +169,8 @@ impl<'g> RowPartitionValue<'g> {
         self.record().identity == other.record().identity
     }
 
-    /// Returns the row splits: row `i` holds the values from `splits[i]` up to `splits[i + 1]`. `[nrows + 1]`, i32 or i64.
+    /// Returns the row splits: row `i` holds the values from `splits[i]` up to `splits[i + 1]`. `[nrows + 1]`, i32 or
+    /// i64.
     pub fn row_splits(self) -> Value<'g> {
         Value::new(self.graph, self.record().splits)
     }

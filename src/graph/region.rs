@@ -28,7 +28,7 @@ pub(crate) struct OpenRegion<'g> {
 }
 
 impl Graph {
-    /// Opens a region. All nodes belong to it until it is dropped. Regions nest.
+    /// Opens a region. The nodes that are added before the region is dropped belong to the region. Regions nest.
     pub(crate) fn open_region(&self) -> OpenRegion<'_> {
         let mut data = self.write();
         data.open_regions += 1;
@@ -108,8 +108,8 @@ impl Drop for OpenRegion<'_> {
         let (nodes, values) = (checkpoint.nodes as u32, data.values.len());
         data.refused.retain(|node, _| node.0 < nodes);
         data.rollback(checkpoint);
-        // The numbers of the region's values are never given again, so that a value kept after the region is
-        // recognised.
+        // No later value gets the number of a value of the region, so that the graph recognises a handle that the
+        // program kept after the region.
         data.values.resize_with(values, ValueInfo::closed);
         data.scope = self.scope;
         data.open_regions -= 1;

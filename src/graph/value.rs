@@ -10,7 +10,8 @@ use super::{Extra, Graph, Poison, ValueIx};
 use crate::dtype::type_text;
 use crate::error::{Error, ErrorKind, Phase, Result, is_own_line};
 
-/// The bit of `Value::id` that marks a poisoned value. The other bits are then its index in `GraphData::poisons`.
+/// The bit of `Value::id` that marks a poisoned value. The other bits are then the index of its error in
+/// `GraphData::poisons`.
 const POISONED: u32 = 1 << 31;
 
 /// An output of a node. A `Value` is a small handle and holds no data; [`Tensor`](crate::Tensor) holds data.
@@ -51,7 +52,8 @@ impl<'g> Value<'g> {
         self.graph
     }
 
-    /// Returns the index of the value, or its error if it is poisoned. The graph notes that the error was returned.
+    /// Returns the index of the value. A poisoned value returns its error, and the graph notes that the error was
+    /// returned. A value of a branch or a loop body whose closure has returned gives an error too.
     pub(crate) fn index(self) -> Result<ValueIx> {
         let data = self.graph.read();
         if self.id & POISONED != 0 {
@@ -135,7 +137,8 @@ impl<'g> Value<'g> {
 
 /// The error about a value of a branch or a loop body that is used after its closure has returned.
 fn closed() -> Error {
-    let message = "a value of a branch or a loop body must be used inside its closure, got one of a closure that has returned";
+    let message = "a value of a branch or a loop body must be used inside its closure, got one of a closure that has \
+                   returned";
     Error::new(ErrorKind::ForeignValue, Phase::Build, message)
         .with_help("return the value from the closure, and use the result of the call")
 }

@@ -32,8 +32,8 @@
 //!
 //! # An op in Rust
 //!
-//! A host op is a Rust function, which runs between kernels. The function may own data, and its errors get the name of the
-//! op and your line.
+//! A host op is a Rust function, which runs between kernels. The function may own data, and its errors get the name of
+//! the op and your line.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -64,5 +64,10 @@
 //! # Ok::<(), shapeflow::Error>(())
 //! ```
 //!
-//! The example `custom_op` has a shape function and a dtype rule of its own. A [`Registry`](crate::Registry) with your ops
-//! lets the import find them by name.
+//! # Attributes
+//!
+//! An op with attributes declares their names, kinds and default values: see [`OpDef::attrs`](crate::OpDef::attrs). A call
+//! with an unknown attribute or a value of another kind is refused.
+//!
+//! The example `custom_op` has a shape function and a dtype rule of its own. A [`Registry`](crate::Registry) with your
+//! ops lets the import find them by name.

@@ -1,10 +1,11 @@
 //! Ragged rows: tensors whose rows have different lengths.
 //!
 //! A ragged tensor is a tensor of *flat values* and *row splits*: row `i` has the values from `splits[i]` up to
-//! `splits[i + 1]`. Nothing is padded. A tensor of several ragged axes has several lists of row splits, the outermost first.
+//! `splits[i + 1]`. Nothing is padded. A tensor of several ragged axes has several lists of row splits, the outermost
+//! first.
 //!
-//! [`RaggedTensor`](crate::RaggedTensor) holds data, and [`RaggedValue`](crate::RaggedValue) is a value of a graph. The pages of
-//! both types list the members of TensorFlow's `tf.RaggedTensor`.
+//! [`RaggedTensor`](crate::RaggedTensor) holds data, and [`RaggedValue`](crate::RaggedValue) is a value of a graph. The
+//! pages of both types list the members of TensorFlow's `tf.RaggedTensor`.
 //!
 //! ```
 //! use shapeflow::{RaggedTensor, ragged};
@@ -18,9 +19,10 @@
 //!
 //! # Inputs and runs
 //!
-//! [`Graph::ragged_input`](crate::Graph::ragged_input) takes the rows of each ragged axis and the inner shape. A number is a
-//! number of ragged axes. A name is the number of rows, which other inputs may share. [`Executable::feed`](crate::Executable::feed)
-//! feeds dense and ragged inputs by name.
+//! [`Graph::ragged_input`](crate::Graph::ragged_input) takes a description of the rows, and the inner shape. The
+//! description `1` or `2` is the number of ragged axes. The description `"users"` stands for one ragged axis, and names
+//! the number of its rows, which other inputs may share. [`Executable::feed`](crate::Executable::feed) feeds dense and
+//! ragged inputs by name.
 //!
 //! ```
 //! use shapeflow::{DType, Graph, RaggedTensor, Tensor, shape};
@@ -41,9 +43,9 @@
 //!
 //! # Ops
 //!
-//! An elementwise op works on the flat values. Two ragged operands must have equal rows; a run compares their row splits. A
-//! dense operand broadcasts over the rows. A reduction along a ragged axis gives one element for each row; the maximum of an empty
-//! row is the lowest number.
+//! An elementwise op works on the flat values. Two ragged operands must have equal rows; a run compares their row
+//! splits. A dense operand broadcasts over the rows. A reduction along a ragged axis gives one element for each row;
+//! the maximum of an empty row is the lowest number.
 //!
 //! ```
 //! use shapeflow::{Graph, Tensor, ragged};
@@ -62,9 +64,10 @@
 //!
 //! # To dense tensors and back
 //!
-//! [`to_tensor`](crate::RaggedValue::to_tensor) pads the rows with zeros. [`to_tensor_with`](crate::RaggedValue::to_tensor_with)
-//! takes another padding, and sizes at which rows are cut or padded; -1 is the longest row.
-//! [`from_tensor_lengths`](crate::RaggedValue::from_tensor_lengths) cuts padded rows to their lengths.
+//! [`to_tensor`](crate::RaggedValue::to_tensor) pads the rows with zeros.
+//! [`to_tensor_with`](crate::RaggedValue::to_tensor_with) takes another padding, and sizes at which rows are cut or
+//! padded; -1 is the longest row. [`from_tensor_lengths`](crate::RaggedValue::from_tensor_lengths) cuts padded rows to
+//! their lengths.
 //!
 //! ```
 //! use shapeflow::{Graph, RaggedValue, Tensor, ragged};
@@ -83,9 +86,9 @@
 //! # Rows
 //!
 //! [`slice_with`](crate::RaggedValue::slice_with) takes rows and cuts each row as Python does.
-//! [`gather`](crate::RaggedValue::gather) takes rows by number, and [`boolean_mask`](crate::RaggedValue::boolean_mask) takes
-//! rows or elements. [`concat`](crate::RaggedValue::concat) along axis 0 joins lists of rows, and along axis 1 joins
-//! each row with the row beside it. [`map`](crate::RaggedValue::map) runs a closure for each row.
+//! [`gather`](crate::RaggedValue::gather) takes rows by number, and [`boolean_mask`](crate::RaggedValue::boolean_mask)
+//! takes rows or elements. [`concat`](crate::RaggedValue::concat) along axis 0 joins lists of rows, and along axis 1
+//! joins each row with the row beside it. [`map`](crate::RaggedValue::map) runs a closure for each row.
 //!
 //! ```
 //! use shapeflow::{Graph, SliceItem, Tensor, ragged};
@@ -105,12 +108,13 @@
 //!
 //! # What a run checks
 //!
-//! Row splits must start at 0, not decrease, and end at the number of flat values. A run checks the row splits of every input,
-//! and refuses wrong ones with the name of the input and the position. Row splits that the graph makes are right.
+//! Row splits must start at 0, not decrease, and end at the number of flat values. A run checks the row splits of every
+//! input, and refuses wrong ones with the name of the input and the position. Row splits that the graph makes are
+//! right.
 //!
-//! A constructor does not scan an encoding in [`Unchecked`](crate::Unchecked). A wrong one gives rows with wrong values
-//! or an error, but never access outside the values. Values that meet in an op have row splits of one dtype, i32 or
-//! i64.
+//! A constructor does not scan an encoding in [`Unchecked`](crate::Unchecked). A wrong encoding gives rows with wrong
+//! values or an error, but never access outside the values. Values that meet in an op have row splits of one dtype, i32
+//! or i64.
 //!
 //! ```
 //! use shapeflow::{RaggedTensor, Unchecked};

@@ -39,9 +39,9 @@
 //!
 //! # Repeated runs with fixed sizes
 //!
-//! A [`BoundRun`](crate::BoundRun) owns its inputs and outputs. A repetition allocates nothing and costs little more than
-//! its kernels. [`BoundRun::feed_back`](crate::BoundRun::feed_back) copies a result to an input, as a loop does with its
-//! state.
+//! A [`BoundRun`](crate::BoundRun) owns its inputs and outputs. A repetition allocates nothing and costs little more
+//! than its kernels. [`BoundRun::feed_back`](crate::BoundRun::feed_back) copies a result to an input, as a loop does
+//! with its state.
 //!
 //! ```
 //! use shapeflow::{DType, Graph, shape};
@@ -66,6 +66,6 @@
 //!
 //! # Threads and memory
 //!
-//! [`CompileOptions::threads`](crate::CompileOptions::threads) lets large kernels use several threads; the results do not
-//! depend on their number. [`CompileOptions::memory_limit`](crate::CompileOptions::memory_limit) refuses runs that would
-//! need more. [`Executable::trim`](crate::Executable::trim) frees memory that is kept for later runs.
+//! [`CompileOptions::threads`](crate::CompileOptions::threads) lets large kernels use several threads; the results do
+//! not depend on their number. [`CompileOptions::memory_limit`](crate::CompileOptions::memory_limit) refuses runs that
+//! would need more. [`Executable::trim`](crate::Executable::trim) frees memory that is kept for later runs.

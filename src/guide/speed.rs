@@ -3,9 +3,9 @@
 //! # What is fused
 //!
 //! An op whose docs say "Fuses into kernels" is a scalar expression: the compiler computes it in one loop with its
-//! neighbours, without memory between them. An op whose docs say "Runs on the host" is a Rust function; its operands and
-//! results are in memory. [`Executable::kernels`](crate::Executable::kernels) prints the loops, and says why each value is
-//! stored.
+//! neighbours, without memory between them. An op whose docs say "Runs on the host" is a Rust function; its operands
+//! and results are in memory. [`Executable::kernels`](crate::Executable::kernels) prints the loops, and says why each
+//! value is stored.
 //!
 //! ```
 //! use shapeflow::{DType, Graph, shape};
@@ -21,7 +21,8 @@
 //! # What compiles again
 //!
 //! No size is in machine code, so a new batch size compiles nothing. A rank that only a run knows, and a fed axis or
-//! permutation, compile once for each new value. [`Stats::compiles`](crate::Stats) lists every compilation with its reason.
+//! permutation, compile once for each new value. [`Stats::compiles`](crate::Stats) lists every compilation with its
+//! reason.
 //!
 //! ```
 //! use shapeflow::{DType, Graph, Tensor, shape};
@@ -39,8 +40,8 @@
 //! # Plans
 //!
 //! A run plans its loops once for each set of sizes, and keeps the plans:
-//! [`CompileOptions::plan_memory`](crate::CompileOptions::plan_memory) bounds their bytes. `Stats::plan_hits` counts the
-//! runs that found a plan.
+//! [`CompileOptions::plan_memory`](crate::CompileOptions::plan_memory) bounds their bytes. `Stats::plan_hits` counts
+//! the runs that found a plan.
 //!
 //! # How to choose a way to run
 //!
@@ -50,6 +51,6 @@
 //!
 //! # How to measure
 //!
-//! A [`Trace`](crate::Trace) records the time of every kernel. The command `shapeflow bench` measures a model, and compares
-//! models, feeds, instruction sets and numbers of threads. The environment variable `SHAPEFLOW_DUMP` names a folder to
-//! which every stage of every compilation is written.
+//! A [`Trace`](crate::Trace) records the time of every kernel. The command `shapeflow bench` measures a model, and
+//! compares models, feeds, instruction sets and numbers of threads. The environment variable `SHAPEFLOW_DUMP` names a
+//! folder to which every stage of every compilation is written.

@@ -1,7 +1,7 @@
 //! Strings: text in tensors, from raw lines to numbers that kernels compute with.
 //!
-//! A tensor of strings holds bytes of any length. Most ops do not care about the encoding; an op that does says so. All string
-//! ops run on the host. The feature `strings` adds them.
+//! A tensor of strings holds bytes of any length. Most ops do not care about the encoding; an op that does says so. All
+//! string ops run on the host. The feature `strings` adds them.
 //!
 //! ```
 //! use shapeflow::{DType, Graph, Tensor, shape};
@@ -86,8 +86,8 @@
 //! # Regular expressions
 //!
 //! Patterns have the syntax of RE2, as in TensorFlow. A wrong pattern is an error when the graph is built.
-//! [`Value::regex_replace`](crate::Value::regex_replace) replaces every match, and `\\1` in the rewrite is the first group.
-//! [`Value::regex_full_match`](crate::Value::regex_full_match) tells whether the whole string matches.
+//! [`Value::regex_replace`](crate::Value::regex_replace) replaces every match, and `\\1` in the rewrite is the first
+//! group. [`Value::regex_full_match`](crate::Value::regex_full_match) tells whether the whole string matches.
 //!
 //! ```
 //! use shapeflow::{Graph, Tensor};

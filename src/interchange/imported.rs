@@ -139,7 +139,8 @@ impl Imported {
         Error::join(refused).map_or(Ok(()), Err)
     }
 
-    /// Returns the placeholders and fed tensors with the names of the graph's inputs, in the order in which an executable takes them.
+    /// Returns the placeholders and fed tensors with the names of the graph's inputs, in the order in which an
+    /// executable takes them.
     pub fn inputs(&self) -> impl Iterator<Item = (&str, Value<'_>)> {
         self.inputs.iter().filter_map(|(name, id)| Some((name.as_str(), self.graph.value(*id).ok()?)))
     }

@@ -2,9 +2,9 @@
 
 use crate::error::{Error, ErrorKind, Phase, Result};
 
-/// Limits on the size of a model. A model that exceeds one is refused.
+/// Limits on the size of a model. A model that exceeds a limit is refused.
 ///
-/// The defaults accept every model that fits in memory. Lower them to read files from untrusted sources.
+/// The defaults accept every model that fits in memory. Lower the limits to read files from untrusted sources.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Limits {

@@ -45,7 +45,8 @@ pub struct Signature {
 /// these files while the model or a graph made from it is in use.
 ///
 /// # Errors
-/// `Io`: a file cannot be read. `Parse`: it is damaged or not a model. `Memory`: it exceeds the default limits.
+/// `Io`: a file cannot be read. `Parse`: a file is damaged or not a model. `Memory`: the model exceeds the default
+/// limits.
 pub fn read_model(path: impl AsRef<Path>) -> Result<Model> {
     Model::read(path.as_ref(), &Limits::default())
 }
@@ -83,7 +84,7 @@ impl Model {
     /// Reads a model from bytes: a GraphDef or a SavedModel, binary or text.
     ///
     /// # Errors
-    /// `Parse`: the bytes are damaged or not a model. `Memory`: they exceed the default limits.
+    /// `Parse`: the bytes are damaged or not a model. `Memory`: the model exceeds the default limits.
     pub fn from_bytes(bytes: impl Into<Vec<u8>>) -> Result<Model> {
         Model::from_bytes_limited(bytes.into(), &Limits::default())
     }
@@ -107,7 +108,8 @@ impl Model {
     /// Reads a model from protobuf text.
     ///
     /// # Errors
-    /// `Parse`: the text is invalid; the message has line and column. `Memory`: it exceeds the default limits.
+    /// `Parse`: the text is invalid; the message has line and column. `Memory`: the model exceeds the default
+    /// limits.
     pub fn from_text(text: &str) -> Result<Model> {
         Model::from_text_limited(text, &Limits::default())
     }

@@ -17,7 +17,8 @@ const MAX_RANK: usize = 254;
 /// column-major. Texts (`U`) and byte strings (`S`) become strings without the zeros with which numpy pads them.
 ///
 /// # Errors
-/// `Parse`: the bytes are not an npy file, damaged, or of another dtype. `Memory`: the allocation is refused.
+/// `Parse`: the bytes are no npy file, the file is damaged, or its dtype is not supported. `Memory`: the allocation is
+/// refused.
 #[track_caller]
 pub fn read_npy(bytes: &[u8]) -> Result<Tensor> {
     let location = Location::caller();

@@ -29,7 +29,7 @@ const MAX_BYTES: u64 = 64 << 30;
 /// same width: see [`as_dtype`].
 ///
 /// # Errors
-/// `Io`: the file cannot be read. `Parse`: it is not an npz file, or damaged.
+/// `Io`: the file cannot be read. `Parse`: the file is not an npz file, or is damaged.
 #[track_caller]
 pub fn read_npz(path: impl AsRef<Path>) -> Result<TensorMap> {
     let (path, location) = (path.as_ref(), Location::caller());

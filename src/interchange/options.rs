@@ -117,8 +117,9 @@ impl ImportOptions {
         self
     }
 
-    /// Sets the seed of the nodes `Multinomial`, `RandomGamma`, `RandomPoissonV2`, `RandomShuffle`, `RandomStandardNormal`,
-    /// `RandomUniform`, `RandomUniformInt` and `TruncatedNormal` that have no seed of their own.
+    /// Sets the seed of the nodes `Multinomial`, `RandomGamma`, `RandomPoissonV2`, `RandomShuffle`,
+    /// `RandomStandardNormal`, `RandomUniform`, `RandomUniformInt` and `TruncatedNormal` that have no seed of their
+    /// own.
     ///
     /// A graph has no state: every run has the same numbers, and every node has numbers of its own. A node whose
     /// attributes `seed` and `seed2` are not both 0 has the numbers of TensorFlow's first run on a CPU. The other nodes
@@ -130,8 +131,8 @@ impl ImportOptions {
         self
     }
 
-    /// Sets the limit on the iterations of every loop of the model, and the token that cancels a loop. The model gives the
-    /// shapes of the states: [`LoopOptions::shape`] has no effect here.
+    /// Sets the limit on the iterations of every loop of the model, and the token that cancels a loop. The model gives
+    /// the shapes of the states: [`LoopOptions::shape`] has no effect here.
     ///
     /// ```no_run
     /// use std::sync::Arc;
@@ -153,7 +154,8 @@ impl ImportOptions {
 
     /// Sets where runs write what `Print` and `PrintV2` nodes say. The default is standard error.
     ///
-    /// A `Print` writes when a run computes its result. A `PrintV2` writes when a run computes a node that depends on it.
+    /// A `Print` writes when a run computes its result. A `PrintV2` writes when a run computes a node that depends on
+    /// it.
     #[cfg(feature = "strings")]
     #[must_use]
     pub fn print_sink(mut self, sink: PrintSink) -> ImportOptions {

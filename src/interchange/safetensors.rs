@@ -19,8 +19,8 @@ use crate::tensor::{SharedBytes, Tensor, TensorMap};
 /// [`read_safetensors_bytes`] copies.
 ///
 /// # Errors
-/// `Io`: the file cannot be opened or mapped. `Parse`: it is not a safetensors file, or damaged. `DType`: a tensor has
-/// elements that this crate lacks.
+/// `Io`: the file cannot be opened or mapped. `Parse`: the file is not a safetensors file, or is damaged. `DType`: a
+/// tensor has elements that this crate lacks.
 #[track_caller]
 pub fn map_safetensors(path: impl AsRef<Path>) -> Result<TensorMap> {
     let (path, location) = (path.as_ref(), Location::caller());
@@ -119,7 +119,8 @@ fn defect(file: &[u8], error: &SafeTensorError) -> String {
     let length = u64::from_le_bytes(*length);
     match error {
         SafeTensorError::HeaderTooLarge | SafeTensorError::InvalidHeaderLength => format!(
-            "not a safetensors file, or cut off: its first 8 bytes say that its header has {length} bytes, and {} bytes follow",
+            "not a safetensors file, or cut off: its first 8 bytes say that its header has {length} bytes, \
+             and {} bytes follow",
             rest.len()
         ),
         SafeTensorError::MetadataIncompleteBuffer => format!(

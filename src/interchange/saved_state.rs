@@ -21,8 +21,8 @@ pub(super) struct SavedState {
     /// The nodes that TensorFlow runs after it has loaded the graph, in order: one restores the variables, the others
     /// initialise the rest.
     pub initializers: Vec<String>,
-    /// The files whose paths are tensors of the graph, by the names of the tensors. `open` completes the
-    /// paths. Before, they are relative to the folder of assets.
+    /// The files whose paths are tensors of the graph, by the names of the tensors. Before `open`, the
+    /// paths are relative to the folder of assets; `open` completes the paths.
     pub assets: HashMap<String, PathBuf>,
 }
 

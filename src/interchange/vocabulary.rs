@@ -19,12 +19,13 @@ const LINE_NUMBER: i64 = -1;
 /// How the lines of a text file give the keys and values of a table.
 #[derive(Clone, Debug)]
 pub(super) struct Vocabulary {
-    /// The column of the keys: the number of a column, [`WHOLE_LINE`] or [`LINE_NUMBER`].
+    /// The column of the keys: the number of a column, counted from 0, or [`WHOLE_LINE`] or [`LINE_NUMBER`].
     pub key_column: i64,
+    /// The column of the values, in the same form.
     pub value_column: i64,
     /// The number of lines to read, or -1 for all of them.
     pub size: i64,
-    /// The number of the first line.
+    /// The number that [`LINE_NUMBER`] gives to the first line.
     pub first_number: i64,
     /// The text between two columns.
     pub delimiter: Vec<u8>,
@@ -34,8 +35,8 @@ impl Vocabulary {
     /// Reads the keys and the values from a file.
     ///
     /// # Errors
-    /// `Io`: the file cannot be read. `Memory`: it exceeds a limit. `Parse`: a line is empty, lacks a column or holds no
-    /// number, or the file has too few lines. `DType`: a text cannot give elements of the dtype.
+    /// `Io`: the file cannot be read. `Memory`: the file exceeds a limit. `Parse`: a line is empty, lacks a column or
+    /// holds no number, or the file has too few lines. `DType`: a text cannot give elements of the dtype.
     pub(super) fn read(
         &self,
         path: &Path,
@@ -92,7 +93,7 @@ impl Vocabulary {
                 .enumerate()
                 .map(|(line, text)| match split(text, &self.delimiter).nth(column) {
                     Some(text) => Ok(text),
-                    None => wrong(format!("line {} must have a column {column}", line + 1)),
+                    None => wrong(format!("line {} must have column {column}, counted from 0", line + 1)),
                 })
                 .collect::<Result<_>>()?,
             Err(_) if column == WHOLE_LINE => lines.to_vec(),
@@ -127,7 +128,7 @@ fn numbers<T: Element + FromStr>(texts: &[&[u8]]) -> Result<Tensor> {
         .map(|(line, text)| match std::str::from_utf8(text).ok().and_then(|text| text.trim().parse().ok()) {
             Some(number) => Ok(number),
             None => wrong(format!(
-                "line {} must have a number {}, got {}",
+                "line {} must have a number of dtype {}, got {}",
                 line + 1,
                 T::DTYPE,
                 text.escape_ascii()
@@ -179,8 +180,8 @@ mod tests {
         for (key, size, text, dtype, message) in [
             (-2, -1, "a\n\nb", DType::String, "line 2 must not be empty"),
             (-2, 3, "a\nb\n", DType::String, "the file must have 3 lines, got 2"),
-            (1, -1, "a::b\nc", DType::String, "line 2 must have a column 1"),
-            (0, -1, "7\nx", DType::I64, "line 2 must have a number i64, got x"),
+            (1, -1, "a::b\nc", DType::String, "line 2 must have column 1, counted from 0"),
+            (0, -1, "7\nx", DType::I64, "line 2 must have a number of dtype i64, got x"),
             (-1, -1, "a", DType::String, "line numbers cannot be string"),
             (-2, -1, "a", DType::Bool, "texts cannot be bool"),
             (-3, -1, "a", DType::String, "a column must be at least -2, got -3"),

@@ -121,8 +121,8 @@ impl Access {
     }
 }
 
-/// Returns an upper bound of the number of variants that the piecewise choices of a body give. `order` has operands before
-/// their users.
+/// Returns an upper bound of the number of variants that the piecewise choices of a body give. `order` has operands
+/// before their users.
 ///
 /// A variant decides every choice that it reaches. So the variants of a choice are the variants of all its arms, and
 /// choices that stand side by side multiply. Choices that several expressions share are decided once, so that there are

@@ -7,7 +7,7 @@ use super::slot_plan::SlotPlan;
 
 /// A rectangular part of a kernel's domain, which one variant serves.
 ///
-/// Its loops, outermost first: `outer`, `rows`, `loops`, `n`.
+/// The loops of the box, outermost first: `outer`, `rows`, `loops`, `n`.
 #[derive(Clone, Debug)]
 pub(crate) struct BoxPlan {
     /// Number of the variant that serves the box.
@@ -20,7 +20,9 @@ pub(crate) struct BoxPlan {
     pub n: i64,
     /// Extents of the loops that enclose the inner axis within a row, outermost first.
     pub loops: SmallVec<[i64; 2]>,
+    /// For each slot of the variant's body: its byte offset and strides.
     pub slots: Vec<SlotPlan>,
+    /// For each run-time scalar of the variant's body: its value.
     pub scalars: Vec<i64>,
     pub mode: LaunchMode,
     /// Bytes of the scratch slots of one row. In the workspace of a thread, they follow the copies of staged slots.

@@ -198,9 +198,9 @@ const ROW_COST: usize = 24;
 /// The number of elements of a vector.
 const LANES: usize = 8;
 
-/// Chooses the axis of the vector lanes: the last outer axis or the last row axis, whichever makes the kernel cheaper. An
-/// instruction costs 1. A load costs 0 if it does not vary along the axis, 1 if it reads neighbours in memory along the
-/// axis, and [`SCATTERED`] otherwise. If the length of a row is known, [`ROW_COST`] counts too.
+/// Chooses the axis of the vector lanes: the last outer axis or the last row axis, whichever makes the kernel cheaper.
+/// An instruction costs 1. A load costs 0 if it does not vary along the axis, 1 if it reads neighbours in memory along
+/// the axis, and [`SCATTERED`] otherwise. If the length of a row is known, [`ROW_COST`] counts too.
 fn choose_layout(roots: &[Root], outer: usize, row: &[Dim]) -> LaneLayout {
     if row.is_empty() || outer == 0 {
         return LaneLayout::Row;
@@ -240,12 +240,12 @@ fn choose_layout(roots: &[Root], outer: usize, row: &[Dim]) -> LaneLayout {
     if is_column { LaneLayout::Column } else { LaneLayout::Row }
 }
 
-/// The greatest extent of a short axis. Emitters load elements that are up to 4 elements apart; for longer steps, a launch
-/// would have to copy the elements.
+/// The greatest extent of a short axis. Emitters load elements that are up to 4 elements apart; for longer steps, a
+/// launch would have to copy the elements.
 const SHORT: i64 = 4;
 
-/// Returns whether the vector lanes should run along the last axis but one: the last axis is known to be short, and some
-/// access keeps the two axes from becoming one loop.
+/// Returns whether the vector lanes should run along the last axis but one: the last axis is known to be short, and
+/// some access keeps the two axes from becoming one loop.
 fn has_short_lanes(roots: &[Root], axes: &[Dim], infos: &[BufferInfo]) -> bool {
     let [.., around, last] = axes else { return false };
     let Some(extent) = last.as_known().filter(|extent| (2..=SHORT).contains(extent)) else { return false };

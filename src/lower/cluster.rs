@@ -46,14 +46,16 @@ pub(crate) struct Cost {
 /// Nodes that one loop nest computes. Axes `0..domain.len()` are the axes of the domain; added row axes follow.
 #[derive(Debug)]
 pub(crate) struct Cluster {
-    /// The cluster that this one was merged into; itself if it was not merged.
+    /// The cluster into which this cluster was merged. A cluster that was not merged is its own parent.
     pub parent: ClusterIx,
+    /// The size of each axis of the domain.
     pub domain: Vec<Dim>,
     pub row: Row,
     /// The stored values. Each value has the cluster's domain, apart from axes of size 1.
     pub roots: Vec<ValueIx>,
     /// All computed values.
     pub members: Vec<ValueIx>,
+    /// The number of primitive operations of all members, weighted as in [`Access::cost`].
     pub cost: u32,
     /// The number of variants that the piecewise choices of its members give.
     pub arms: u32,

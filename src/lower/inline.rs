@@ -1,5 +1,5 @@
-//! Inlining: adds a value to the clusters that read it, and records where these clusters read its operands; decides which
-//! values no cluster computes.
+//! Inlining: adds a value to the clusters that read it, and records where these clusters read its operands; decides
+//! which values no cluster computes.
 
 use shapeflow_shape_fns::Dim;
 use smallvec::SmallVec;

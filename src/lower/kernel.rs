@@ -75,12 +75,16 @@ pub(crate) enum Decision {
 /// Axes `0..outer.len()` are the outer axes; the row axes follow.
 #[derive(Clone, Debug)]
 pub(crate) struct Kernel {
+    /// The extent of each outer axis.
     pub outer: Vec<Dim>,
+    /// The extent of each row axis.
     pub row: Vec<Dim>,
     pub layout: LaneLayout,
     pub decision: Decision,
     pub variants: Vec<Variant>,
+    /// The buffers that the kernel loads from.
     pub reads: Vec<BufferIx>,
+    /// The buffers that the kernel stores to.
     pub writes: Vec<BufferIx>,
     /// Whether a check may fail at run time.
     pub can_fail: bool,

@@ -22,7 +22,8 @@
 //! `plan_axes` merges its loops, `slot_plan` holds its strides, and `launch_mode` chooses machine code or a copy.
 //! `in_place` says whether a kernel may write its result over an operand.
 //!
-//! **Beside the road:** `verify` checks a kernel body, `supported` says what it may compute, and `display` prints a kernel.
+//! **Beside the road:** `verify` checks a kernel body, `supported` says what it may compute, and `display` prints a
+//! kernel.
 //!
 //! **Callers:** `compile` lowers graphs; `exec` plans kernels; `codegen` reads kernel bodies; `runtime` reads plans.
 //!

@@ -53,12 +53,12 @@ pub(super) type Use = (ClusterIx, SmallVec<[Index; 4]>);
 #[derive(Default, Clone)]
 pub(super) struct Pending {
     pub(super) uses: SmallVec<[Use; 1]>,
-    /// Why the value must be stored. None lets its uses decide.
+    /// Why the value must be stored. `None` if the uses of the value decide.
     stored: Option<MaterializeReason>,
     /// The clusters that need the value in memory.
     readers: SmallVec<[ClusterIx; 1]>,
-    /// The largest depth of a step, other than these clusters, that needs the value in memory. A step with a larger
-    /// depth runs earlier.
+    /// The largest depth of a step, other than the clusters in `readers`, that needs the value in memory. A step with a
+    /// larger depth runs earlier.
     depth: u32,
     /// Whether a step or an output reads the value.
     pub(super) is_live: bool,

@@ -224,8 +224,8 @@ impl Planner<'_> {
         Ok(BoundVariant { slots, scalars })
     }
 
-    /// Sets the reach of each gather and of each store of pairs. The offsets of a gather are checked indices, which lie in
-    /// `[0, limit)`.
+    /// Sets the reach of each gather and of each store of pairs. The offsets of a gather are checked indices, which lie
+    /// in `[0, limit)`.
     fn add_reaches(variant: &Variant, scalars: &[i64], slots: &mut [BoundSlot]) {
         let kernel_body = &variant.body;
         for body in kernel_body.passes.iter().map(|pass| &pass.body).chain([&kernel_body.epilogue]) {

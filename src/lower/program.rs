@@ -69,11 +69,13 @@ pub(crate) struct Segment {
 /// A lowered graph.
 pub(crate) struct Program {
     pub buffers: Vec<BufferInfo>,
+    /// For each buffer: the source of its content.
     pub contents: Vec<Content>,
     /// For each buffer: why it has memory; `None` for an alias.
     reasons: Vec<Option<MaterializeReason>>,
     pub steps: Vec<Step>,
     pub segments: Vec<Segment>,
+    /// For each output of the graph: its buffer.
     pub outputs: Vec<BufferIx>,
     /// Nodes whose shape function defines symbols, when a run calls it on sizes and values.
     pub definers: Vec<NodeIx>,
@@ -84,8 +86,9 @@ pub(crate) struct Program {
     /// Whether some step defines symbols or needs their values while the program runs: a host kernel whose result sizes
     /// depend on data, or a node that runs by itself with symbols among its attributes.
     pub binds_when_run: bool,
+    /// The buffer of each value that has one.
     pub buffer_of: FxHashMap<ValueIx, BufferIx>,
-    /// For each buffer: the buffer that owns its bytes; itself if it is not an alias.
+    /// For each buffer: the buffer that owns the bytes. A buffer that is not an alias owns its bytes itself.
     pub roots: Vec<BufferIx>,
 }
 
@@ -212,7 +215,8 @@ impl Program {
         }
     }
 
-    /// Returns the symbols in the shapes, attributes and derived parameters of these steps and of the program's outputs.
+    /// Returns the symbols in the shapes, attributes and derived parameters of these steps and of the program's
+    /// outputs.
     fn symbols_of(&self, graph: &GraphData, steps: Range<usize>) -> Vec<Symbol> {
         let mut seen = FxHashSet::default();
         let mut symbols = Vec::new();

@@ -34,7 +34,7 @@ pub(crate) struct BodyRegion<'a> {
     pub graph: &'a dyn Any,
     /// The numbers of the values of the graph that are the results.
     pub outputs: Vec<u32>,
-    /// For each input of the graph, the operand of the node.
+    /// For each input of the graph, the number of the node's operand that is passed to the input.
     pub captures: &'a [usize],
 }
 

@@ -10,7 +10,8 @@ use super::prepared::PreparedNode;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::tensor::{BufferPool, Tensor, TensorView, TensorViewMut};
 
-/// Maximum number of tensor lists that lie one inside the other. Dropping and comparing lists recurses into their items.
+/// Maximum number of tensor lists that lie one inside the other. Dropping and comparing lists recurses into their
+/// items.
 const MAX_LIST_DEPTH: usize = 256;
 
 /// A kernel written in Rust, for output shapes that depend on data, sorts, scans, and users' own code.
@@ -62,7 +63,7 @@ pub(crate) enum HostOutput {
     Tensor(Tensor),
     /// In the memory that the caller lent for the output.
     Borrowed,
-    /// In the memory of input 0, which has the same elements and these sizes.
+    /// In the memory of input 0. The output has the elements of input 0, and these sizes.
     PassedOn(Vec<usize>),
 }
 
@@ -196,7 +197,7 @@ impl<'a> HostCx<'a> {
     /// # Errors
     /// There is no output `i`, or memory is refused.
     pub fn output(&mut self, i: usize, sizes: &[usize]) -> Result<TensorViewMut<'_>> {
-        self.prepare(i, sizes, true)?;
+        self.allocate(i, sizes, true)?;
         self.slot(i)?.view(i)
     }
 
@@ -205,14 +206,14 @@ impl<'a> HostCx<'a> {
     /// # Errors
     /// As [`HostCx::output`].
     pub fn unfilled_output(&mut self, i: usize, sizes: &[usize]) -> Result<TensorViewMut<'_>> {
-        self.prepare(i, sizes, false)?;
+        self.allocate(i, sizes, false)?;
         self.slot(i)?.view(i)
     }
 
     /// Does the same as [`HostCx::unfilled_output`] for the first outputs, one for each entry of `sizes`.
     pub(crate) fn unfilled_outputs(&mut self, sizes: &[Vec<usize>]) -> Result<Vec<TensorViewMut<'_>>> {
         for (i, sizes) in sizes.iter().enumerate() {
-            self.prepare(i, sizes, false)?;
+            self.allocate(i, sizes, false)?;
         }
         self.outputs[..sizes.len()].iter_mut().enumerate().map(|(i, output)| output.view(i)).collect()
     }
@@ -234,11 +235,11 @@ impl<'a> HostCx<'a> {
         }
     }
 
-    /// Makes a finished tensor output `i`.
+    /// Stores a finished tensor as output `i`.
     ///
     /// # Errors
-    /// There is no output `i`, the tensor has another dtype than the dtype rule promised, or more than 256 lists lie one
-    /// inside the other.
+    /// There is no output `i`, the tensor has another dtype than the dtype rule promised, or more than 256 lists lie
+    /// one inside the other.
     pub fn set_output(&mut self, i: usize, tensor: Tensor) -> Result<()> {
         let output = self.slot(i)?;
         if tensor.dtype() != output.dtype {
@@ -260,7 +261,7 @@ impl<'a> HostCx<'a> {
     }
 
     /// Allocates memory for output `i`, zeroed or not.
-    fn prepare(&mut self, i: usize, sizes: &[usize], zeroed: bool) -> Result<()> {
+    fn allocate(&mut self, i: usize, sizes: &[usize], zeroed: bool) -> Result<()> {
         let pool = self.pool;
         let output = self.slot(i)?;
         let fitting = output.lent.as_mut().filter(|lent| lent.sizes() == sizes);

@@ -7,6 +7,7 @@
 //!
 //! **Absent**: the ops themselves, and evaluation. A definition is data and function pointers.
 
+mod attributes;
 mod caught;
 mod control;
 mod host;
@@ -113,10 +114,10 @@ pub struct OpDef {
     names: Option<&'static [&'static str]>,
     /// For an op without a body, what a definition with a body requires of the dtypes of the call, and what it got.
     refusal: Option<Arc<str>>,
-    /// The names of the attributes; none if the definition does not say.
-    attrs: Option<&'static [&'static str]>,
-    /// The texts of the values that absent attributes have, by name.
-    defaults: &'static [(&'static str, &'static str)],
+    /// The attributes of a call that gives none: they know the declaration.
+    no_attrs: Attrs,
+    /// Whether a call may have any attributes: the definition does not declare the attributes of the op.
+    takes_any_attrs: bool,
     /// Whether the op divides operand 0 by operand 1.
     divides: bool,
     outputs: fn(&Attrs, usize) -> usize,
@@ -153,8 +154,8 @@ impl OpDef {
             operands: None,
             names: None,
             refusal: None,
-            attrs: None,
-            defaults: &[],
+            no_attrs: Attrs::new(),
+            takes_any_attrs: false,
             divides: false,
             outputs: one_output,
             shape_fn: None,
@@ -204,6 +205,7 @@ impl OpDef {
     pub(crate) const fn absent(name: &'static str, operands: Option<&'static [&'static str]>) -> OpDef {
         let mut def = OpDef::with_body(name, Body::ShapeOnly);
         def.names = operands;
+        def.takes_any_attrs = true;
         def
     }
 
@@ -214,8 +216,8 @@ impl OpDef {
         self
     }
 
-    /// Returns what a definition with a body requires of the dtypes of the call, and what it got; none if the dtypes are
-    /// not the reason why this op has no body.
+    /// Returns what a definition with a body requires of the dtypes of the call, and what it got; none if the dtypes
+    /// are not the reason why this op has no body.
     pub(crate) fn refusal(&self) -> Option<&str> {
         self.refusal.as_deref()
     }
@@ -223,19 +225,6 @@ impl OpDef {
     /// Declares the operands in order. An op without a declaration takes any number of data operands.
     pub const fn operands(mut self, operands: &'static [Operand]) -> OpDef {
         self.operands = Some(operands);
-        self
-    }
-
-    /// Declares the names of the attributes. A builder call with another attribute is refused. An op without a
-    /// declaration takes any attribute.
-    pub const fn attrs(mut self, names: &'static [&'static str]) -> OpDef {
-        self.attrs = Some(names);
-        self
-    }
-
-    /// Declares the values that absent attributes have, each as text. Dumps leave out an attribute that has this value.
-    pub(crate) const fn defaults(mut self, values: &'static [(&'static str, &'static str)]) -> OpDef {
-        self.defaults = values;
         self
     }
 
@@ -278,8 +267,8 @@ impl OpDef {
         self
     }
 
-    /// Sets the function that says of a call whether each output `k` is operand `k`, unchanged. The compiler removes such
-    /// a call.
+    /// Sets the function that says of a call whether each output `k` is operand `k`, unchanged. The compiler removes
+    /// such a call.
     pub(crate) const fn forwards(mut self, forwards: ForwardsFn) -> OpDef {
         self.forwards = Some(forwards);
         self
@@ -299,16 +288,6 @@ impl OpDef {
     /// Returns the TensorFlow op types that this op implements.
     pub fn tensorflow_ops(&self) -> &'static [TfOp] {
         self.tensorflow
-    }
-
-    /// Returns the names of the attributes; none if the definition does not say.
-    pub(crate) fn attr_names(&self) -> Option<&'static [&'static str]> {
-        self.attrs
-    }
-
-    /// Returns the texts of the values that absent attributes have, by name.
-    pub(crate) fn default_attrs(&self) -> &'static [(&'static str, &'static str)] {
-        self.defaults
     }
 
     pub(crate) fn is_division(&self) -> bool {

@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thing_is_made_once() {
+    fn data_are_prepared_once() {
         let slot = Prepared::default();
         let node = PreparedNode { slot: &slot, is_constant: &|operand| operand == 1 };
         let made = Cell::new(0);

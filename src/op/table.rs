@@ -17,8 +17,8 @@ impl OpDef {
         self.table_operands
     }
 
-    /// Returns the keys and the values of the table that the kernel of the op holds, if it holds one. The kernel looks up
-    /// the elements of operand 0, and the last operand is the value of all other elements.
+    /// Returns the keys and the values of the table that the kernel of the op holds, if it holds one. The kernel looks
+    /// up the elements of operand 0, and the last operand is the value of all other elements.
     #[cfg_attr(not(feature = "graphdef"), expect(dead_code, reason = "only an export asks for tables"))]
     pub(crate) fn held_table(&self) -> Option<[&Tensor; 2]> {
         match &self.body {

@@ -112,7 +112,8 @@ impl TfOp {
         self
     }
 
-    /// Operands that may be left out of our op but not of TensorFlow's, with their meaning.
+    /// Sets the operands that a call of our op may omit and a call of TensorFlow's op may not, each with its default
+    /// value.
     #[must_use]
     pub const fn absent(mut self, absent: &'static [(&'static str, Absent)]) -> TfOp {
         self.absent = absent;

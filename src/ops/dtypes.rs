@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use shapeflow_shape_fns::{Attrs, DType, TensorShape};
+use shapeflow_shape_fns::{Attr, Attrs, DType, TensorShape};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Graph, Value};
@@ -10,6 +10,9 @@ use crate::op::{Body, CompositeCx, OpDef, Operand};
 
 /// The dtypes to try for the other data operands, because some ops accept a dtype only in combination with another.
 const OTHERS: [DType; 4] = [DType::I32, DType::I64, DType::Bool, DType::F32];
+
+/// The dtype to try for an attribute that a call must give. An op that quantizes accepts no other kind of dtype.
+const RESULT: DType = DType::QI8;
 
 impl OpDef {
     /// Returns the dtypes of an op's data. For an op with one or two data operands, the result is the dtypes that the
@@ -81,17 +84,39 @@ impl OpDef {
         // another operand has `dtype`.
         let has_dtype_as_data = |dtypes: &Vec<DType>| dtypes[0] == dtype || count > 2;
         let all = std::iter::once(all_same).chain(rest_is).chain(last_is).chain(first_is).chain(second_is);
+        let attrs = self.required_attrs();
         all.filter(has_dtype_as_data).any(|dtypes| {
-            // Only dtype errors count, because the probe lacks attributes and shapes.
-            catch_unwind(AssertUnwindSafe(|| self.probe(&dtypes)))
+            // Only dtype errors count, because the probe lacks shapes, and its attributes are arbitrary.
+            catch_unwind(AssertUnwindSafe(|| self.probe(&dtypes, &attrs)))
                 .is_ok_and(|result| !result.is_err_and(|error| error.kind() == ErrorKind::DType))
         })
     }
 
+    /// Returns some value for each attribute that a call must give.
+    fn required_attrs(&self) -> Attrs {
+        let values = [
+            Attr::Int(1),
+            Attr::DType(RESULT),
+            Attr::from("VALID"),
+            Attr::Shape(TensorShape::unranked()),
+            Attr::from([1, 1, 1, 1]),
+            Attr::from(true),
+            Attr::DTypes([RESULT].into()),
+            Attr::Shapes([TensorShape::unranked()].into()),
+        ];
+        let required = self.attributes().iter().filter(|attribute| attribute.is_required());
+        required.fold(self.no_attrs().clone(), |attrs, attribute| {
+            match values.iter().find(|value| attribute.accepts(value)) {
+                Some(value) => attrs.with(attribute.name(), value.clone()),
+                None => attrs,
+            }
+        })
+    }
+
     /// Infers the op's result for operands of these dtypes.
-    fn probe(&self, dtypes: &[DType]) -> Result<()> {
+    fn probe(&self, dtypes: &[DType], attrs: &Attrs) -> Result<()> {
         let Body::Composite(build) = self.body else {
-            return self.infer_dtypes(dtypes, &Attrs::default()).map(|_| ());
+            return self.infer_dtypes(dtypes, attrs).map(|_| ());
         };
         let graph = Graph::new();
         let values: Vec<Value<'_>> = dtypes
@@ -99,7 +124,7 @@ impl OpDef {
             .enumerate()
             .map(|(number, dtype)| graph.input(&number.to_string(), *dtype, TensorShape::unranked()))
             .collect::<Result<_, Error>>()?;
-        build(&CompositeCx { attrs: &Attrs::default() }, &values)?;
+        build(&CompositeCx { attrs }, &values)?;
         graph.check()
     }
 }

@@ -79,7 +79,6 @@ macro_rules! unary_ops {
             .operands(&[$crate::op::Operand::Data("x")])
             .shape_fn($crate::ops::elementwise::function_of_row!($crate::shape_fns::common::unary $(, $shape)?))
             .dtype_rule($crate::dtype::$rules::$class)
-            .attrs(&[])
             .tensorflow(&[$($crate::op::TfOp::new($op) $(.$own())?),*])
         };)*
 
@@ -154,7 +153,6 @@ macro_rules! binary_ops {
             .operands(&[$crate::op::Operand::Data("x"), $crate::op::Operand::Data("y")])
             .shape_fn($crate::ops::elementwise::function_of_row!($crate::shape_fns::common::broadcast $(, $shape)?))
             .dtype_rule($crate::ops::elementwise::function_of_row!($crate::dtype::$rules::$class $(, $dtypes)?))
-            .attrs(&[])
             $(.$divides())?
             .tensorflow(&[$($crate::op::TfOp::new($op) $(.$own())?),*])
         };)*

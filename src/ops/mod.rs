@@ -15,6 +15,8 @@
 //! compiler fuses with its neighbours; "runs on the host" means that a Rust function computes it between kernels.
 
 pub(crate) mod array;
+#[cfg(test)]
+mod attribute_checks;
 pub(crate) mod broadcast;
 pub(crate) mod broadcast_pair;
 pub(crate) mod derived;
@@ -177,7 +179,7 @@ mod tests {
                 for first in [dtype, DType::Bool] {
                     let graph = Graph::new();
                     let mut call = graph.op(OpRef::from(*def));
-                    if def.attr_names().is_none_or(|names| names.contains(&"dtype")) {
+                    if def.attributes().iter().any(|attribute| attribute.name() == "dtype") {
                         call = call.attr("dtype", DType::I16);
                     }
                     for operand in 0..count {

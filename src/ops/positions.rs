@@ -1,6 +1,6 @@
 //! [`Positions`]: the destinations of rows, given as multi-dimensional indices.
 
-use shapeflow_shape_fns::{Attr, Attrs, DType, InferenceContext, ShapeError};
+use shapeflow_shape_fns::{Attrs, DType, InferenceContext, ShapeError};
 use smallvec::SmallVec;
 
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -44,7 +44,7 @@ const POLICY: &str = "bad_indices_policy";
 
 /// Returns whether the attributes say that indices out of range are ignored.
 pub(crate) fn ignores_outside(attrs: &Attrs) -> bool {
-    matches!(attrs.get(POLICY), Some(Attr::Str(policy)) if &**policy == "IGNORE")
+    attrs.str(POLICY) == "IGNORE"
 }
 
 /// Checks the attribute for indices out of range.

@@ -60,15 +60,26 @@ fn check(def: &OpDef, case: &serde_json::Value, line: &str) {
     }
 }
 
-/// Checks that a call without the attributes that have default values gives the same.
+/// Checks that a call without the attributes that have default values gives the same, and so does a call that gives
+/// every default value.
 fn check_defaults(def: &OpDef, attrs: &Attrs, operands: &[Tensor], expected: &[Tensor], line: &str) {
-    let is_default = |name: &str, attr: &Attr| def.default_attrs().contains(&(name, &*attr.to_string()));
+    let is_default = |name: &str, attr: &Attr| {
+        def.attributes().iter().any(|attribute| attribute.name() == name && attribute.is_default(attr))
+    };
     let mut given = Attrs::new();
     for (name, attr) in attrs.iter().filter(|(name, attr)| !is_default(name, attr)) {
         given.insert(name.to_string(), attr.clone());
     }
-    if given != *attrs {
-        let outputs = run(def, &given, operands).unwrap_or_else(|error| panic!("{error}\n{line}"));
+    let is_operand =
+        |name: &str| def.operand_list().unwrap_or_default().iter().any(|operand| operand.name() == name);
+    let mut all = attrs.clone();
+    for attribute in def.attributes().iter().filter(|attribute| !is_operand(attribute.name())) {
+        if let Some(default) = attribute.default().filter(|_| all.get(attribute.name()).is_none()) {
+            all.insert(attribute.name(), default);
+        }
+    }
+    for other in [given, all].into_iter().filter(|other| other != attrs) {
+        let outputs = run(def, &other, operands).unwrap_or_else(|error| panic!("{error}\n{line}"));
         for (output, expected) in outputs.iter().zip(expected) {
             check_tensor(output, expected, line);
         }

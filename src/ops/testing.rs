@@ -272,7 +272,8 @@ pub(crate) fn run(def: &OpDef, attrs: &Attrs, operands: &[Tensor]) -> Result<Vec
     let declared = def.operand_list().unwrap_or_default().iter().enumerate();
     let given = declared.filter(|(_, operand)| !operand.is_parameter()).map(|(entry, _)| entry).collect();
     let operands: Vec<_> = operands.iter().map(Tensor::view).collect();
-    evaluate(def, given, attrs, &operands)
+    def.check_attrs(attrs, true)?;
+    evaluate(def, given, &attrs.clone().declared_by(def.attributes()), &operands)
 }
 
 /// Runs one op as [`run`] does and returns its only output. The op must not fail.

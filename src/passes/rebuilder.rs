@@ -114,8 +114,8 @@ impl<'a> Rebuilder<'a> {
         Ok(first)
     }
 
-    /// Returns the output of a call of `op`, which stands for the node that makes the value `old` of the old graph. Adds the
-    /// call if the graph has none.
+    /// Returns the output of a call of `op`, which stands for the node that makes the value `old` of the old graph.
+    /// Adds the call if the graph has none.
     ///
     /// # Errors
     /// Inference refuses the call.
@@ -127,6 +127,7 @@ impl<'a> Rebuilder<'a> {
         attrs: Attrs,
     ) -> Result<ValueIx> {
         let node = self.old.node_of(old);
+        let attrs = attrs.declared_by(op.attributes());
         let (op, given) = (OpRef::from(op), (0..operands.len()).collect());
         let key = Key { op: op.address(), operands, given, attrs };
         if let Some(&first) = self.first_outputs.get(&key) {
@@ -212,7 +213,7 @@ impl<'a> Rebuilder<'a> {
         Some(new.clone())
     }
 
-    /// Returns whether the new graph has a symbol of the old graph. `named` are the names that it has.
+    /// Returns whether the new graph has a symbol of the old graph. `named` holds the names in the new graph.
     pub fn has_symbol(&self, old: Symbol, named: &FxHashSet<Symbol>) -> bool {
         if old.is_anonymous() { self.symbols.contains_key(&old) } else { named.contains(&old) }
     }
@@ -281,8 +282,8 @@ impl<'a> Rebuilder<'a> {
         first.ok_or_else(|| Error::msg("a node has no outputs"))
     }
 
-    /// Records the new symbols of the unknown dims that a node introduced. `first` is the first output of its copy or of an equal
-    /// node.
+    /// Records the new symbols of the unknown dims that a node introduced. `first` is the first output of its copy or
+    /// of an equal node.
     fn learn_node(&mut self, node: &Node, first: ValueIx) {
         for (position, old) in node.values().enumerate() {
             self.learn_shape(old, ValueIx(first.0 + position as u32));
@@ -342,8 +343,8 @@ impl<'a> Rebuilder<'a> {
     }
 }
 
-/// Returns a hash of the dtype, the sizes and the first elements of a tensor. The other elements may lie in a file, which
-/// nothing should read before it must.
+/// Returns a hash of the dtype, the sizes and the first elements of a tensor. The other elements may lie in a file,
+/// which nothing should read before it must.
 fn hash_of_prefix(tensor: &Tensor) -> u64 {
     const BYTES: usize = 64;
     let mut hasher = FxHasher::default();

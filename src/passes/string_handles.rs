@@ -1,11 +1,11 @@
 //! [`StringMoves`]: nodes that only move strings run on handles, which are integers, in kernels.
 //!
 //! A handle says where its string is: in which tensor, and at which position there. 0 is the empty string. An op that
-//! moves the elements of any dtype alike moves handles instead, so chains of such ops fuse. The strings are copied once,
-//! for the first node that reads bytes.
+//! moves the elements of any dtype alike moves handles instead, so chains of such ops fuse. The strings are copied
+//! once, for the first node that reads bytes.
 
 use rustc_hash::FxHashMap;
-use shapeflow_shape_fns::{Attr, Attrs, DType};
+use shapeflow_shape_fns::{Attr, Attribute, Attrs, DType};
 use smallvec::SmallVec;
 
 use super::rebuilder::Rebuilder;
@@ -26,7 +26,7 @@ const MAX_SOURCES: usize = 1 << 22;
 /// Returns the handles of a tensor of strings: `string[..] -> i64[..]`. The attribute `source` is the number of the
 /// tensor.
 static HANDLES: OpDef = OpDef::compute("string_handles", lower_handles)
-    .attrs(&["source"])
+    .attrs(&[Attribute::int("source")])
     .operands(&[Operand::Data("strings")])
     .shape_fn(shape_fns::common::unary)
     .dtype_rule(handle_dtype);
@@ -34,7 +34,7 @@ static HANDLES: OpDef = OpDef::compute("string_handles", lower_handles)
 /// Returns the strings that handles lead to: `i64[..], string[..].. -> string[..]`. The attribute `sources` holds the
 /// numbers of the tensors.
 static STRINGS: OpDef = OpDef::host("strings_of_handles", run_strings)
-    .attrs(&["sources"])
+    .attrs(&[Attribute::ints("sources")])
     .operands(&[Operand::Data("handles"), Operand::Variadic("strings..")])
     .shape_fn(shape_fns::common::unary)
     .dtype_rule(string_dtype);
@@ -132,12 +132,14 @@ pub(super) struct StringMoves {
     handles: FxHashMap<ValueIx, Handles>,
     /// The tensors that handles lead to, values of the new graph. The first has number 1.
     sources: Vec<ValueIx>,
+    /// The number of each tensor in `sources`.
     number_of: FxHashMap<ValueIx, i64>,
 }
 
 /// Handles, and the tensors that they lead to.
 #[derive(Clone)]
 struct Handles {
+    /// The handles, a value of the new graph.
     value: ValueIx,
     /// The numbers of the tensors, in ascending order.
     sources: SmallVec<[i64; 2]>,

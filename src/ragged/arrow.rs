@@ -16,9 +16,9 @@ use crate::tensor::Tensor;
 use crate::tensor::arrow::{check_no_nulls, fixed_size_lists, lent_elements};
 
 impl RaggedTensor {
-    /// Makes a ragged tensor of an Arrow list array (feature `arrow`), nested to any depth. The tensor shares the numbers and
-    /// the offsets, which are its row splits: i32 for `List`, i64 for `LargeList`. A fixed-size list around lists is a
-    /// uniform axis, and a fixed-size list of numbers is an inner axis.
+    /// Makes a ragged tensor of an Arrow list array (feature `arrow`), nested to any depth. The tensor shares the
+    /// numbers and the offsets, which are its row splits: i32 for `List`, i64 for `LargeList`. A fixed-size list around
+    /// lists is a uniform axis, and a fixed-size list of numbers is an inner axis.
     ///
     /// ```
     /// use arrow_array::{ListArray, types::Int32Type};
@@ -32,8 +32,8 @@ impl RaggedTensor {
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
     ///
-    /// The offsets are copied if the array is a slice whose first offset is not 0. If `List` and `LargeList` are nested in
-    /// each other, all splits become i64.
+    /// The offsets are copied if the array is a slice whose first offset is not 0. If `List` and `LargeList` are nested
+    /// in each other, all splits become i64.
     ///
     /// # Errors
     /// `Shape`: a list or an element is null. `DType`: the array is not a list of variable length, or its elements are
@@ -50,8 +50,8 @@ impl RaggedTensor {
         }
     }
 
-    /// Returns an Arrow array of lists (feature `arrow`), which shares the numbers and the row splits: `ListArray` for splits
-    /// of i32, `LargeListArray` for splits of i64, `FixedSizeListArray` for uniform axes and inner axes.
+    /// Returns an Arrow array of lists (feature `arrow`), which shares the numbers and the row splits: `ListArray` for
+    /// splits of i32, `LargeListArray` for splits of i64, `FixedSizeListArray` for uniform axes and inner axes.
     ///
     /// ```
     /// use arrow_array::{Array, cast::AsArray, types::Float32Type};

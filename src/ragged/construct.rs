@@ -24,8 +24,8 @@ impl RaggedTensor {
     /// ```
     ///
     /// # Errors
-    /// The splits are not a vector of i32 or i64 that starts at 0, never decreases, and ends at the number of values; or the
-    /// values are a scalar, or ragged with splits of another dtype.
+    /// The splits are not a vector of i32 or i64 that starts at 0, never decreases, and ends at the number of values;
+    /// or the values are a scalar, or ragged with splits of another dtype.
     pub fn from_row_splits(
         values: impl Into<RaggedItem>,
         splits: impl Into<Encoding<Tensor>>,
@@ -138,8 +138,8 @@ impl RaggedTensor {
     /// ```
     ///
     /// # Errors
-    /// The row ids are not an ascending vector of i32 or i64 with one id for each value, or one is negative or not less than
-    /// `nrows`. Without `nrows`, a row id needs more than 2^24 rows and more than 64 rows for each value.
+    /// The row ids are not an ascending vector of i32 or i64 with one id for each value, or one is negative or not less
+    /// than `nrows`. Without `nrows`, a row id needs more than 2^24 rows and more than 64 rows for each value.
     pub fn from_value_rowids(
         values: impl Into<RaggedItem>,
         rowids: impl Into<Encoding<Tensor>>,
@@ -162,8 +162,8 @@ impl RaggedTensor {
         RaggedTensor::partitioned(RowPartition::from_row_splits(splits, nvals)?, values)
     }
 
-    /// Splits values into rows of one length. The axis of the result is uniform. Without `nrows`, the number of values gives
-    /// the number of rows; there are no rows of length 0.
+    /// Splits values into rows of one length. The axis of the result is uniform. Without `nrows`, the number of values
+    /// gives the number of rows. If `length` is 0 too, the result has no rows.
     ///
     /// ```
     /// use shapeflow::{RaggedTensor, ragged};
@@ -188,7 +188,10 @@ impl RaggedTensor {
         if rows.checked_mul(length) != Some(nvals) {
             return Err(shape_error(match nrows {
                 Some(rows) => {
-                    format!("{rows} rows of {length} values must be all values, got {nvals} values")
+                    format!(
+                        "{rows} rows of {length} values need {} values, got {nvals}",
+                        rows.saturating_mul(length)
+                    )
                 }
                 None => {
                     format!("the number of values must be a multiple of the row length {length}, got {nvals}")
@@ -202,7 +205,8 @@ impl RaggedTensor {
         RaggedTensor::partitioned(RowPartition::uniform(length, rows, dtype)?, values)
     }
 
-    /// Splits flat values by several row splits, outermost first.
+    /// Splits flat values into nested rows. Each vector in `splits` makes one partition; the vector of the outermost
+    /// partition comes first.
     ///
     /// ```
     /// use shapeflow::{RaggedTensor, Tensor};
@@ -224,7 +228,8 @@ impl RaggedTensor {
         })
     }
 
-    /// Splits flat values by several row lengths, outermost first.
+    /// Splits flat values into nested rows. Each vector in `lengths` makes one partition; the vector of the outermost
+    /// partition comes first.
     ///
     /// # Errors
     /// There are no lengths; else as [`RaggedTensor::from_row_lengths`].
@@ -237,7 +242,8 @@ impl RaggedTensor {
         })
     }
 
-    /// Splits flat values by several value rowids, outermost first. `nrows` is empty, or has the number of rows for each.
+    /// Puts flat values into nested rows. Each vector in `rowids` makes one partition; the vector of the outermost
+    /// partition comes first. `nrows` is empty, or has the number of rows of each partition.
     ///
     /// # Errors
     /// There are no row ids, or there is another number of `nrows`; else as [`RaggedTensor::from_value_rowids`].

@@ -25,7 +25,8 @@ impl PaddedCopy<'_> {
         self.rows(0, 0..rows, 0, f);
     }
 
-    /// Copies rows of partition number `level`. The first row has place `place` among the rows of the dense tensor.
+    /// Calls `f` for `rows` of partition number `level`, as [`each_run`](Self::each_run) does. The first of these rows
+    /// becomes row number `place` of the dense tensor, whose rows are counted along axis `level + 1`.
     fn rows(&self, level: usize, rows: Range<usize>, place: usize, f: &mut dyn FnMut(usize, usize, usize)) {
         let width = self.sizes[level + 1];
         for (index, row) in rows.enumerate() {
@@ -181,7 +182,8 @@ impl RaggedTensor {
             .run(default.view())
     }
 
-    /// Makes a ragged tensor of all elements of a dense one. `ragged_rank` axes get a partition, and stay uniform.
+    /// Makes a ragged tensor of all elements of a dense tensor. Each of the axes 1 to `ragged_rank` gets a uniform
+    /// partition.
     ///
     /// ```
     /// use shapeflow::{RaggedTensor, Tensor};
@@ -213,8 +215,8 @@ impl RaggedTensor {
         Ok(RaggedTensor { flat: dense.reshape(&flat)?, partitions })
     }
 
-    /// Makes a ragged tensor of the first `lengths[i]` elements of each row `i` of a dense tensor. As in TensorFlow, a negative
-    /// length counts as 0, and a length above the size of axis 1 counts as this size.
+    /// Makes a ragged tensor of the first `lengths[i]` elements of each row `i` of a dense tensor. As in TensorFlow, a
+    /// negative length counts as 0, and a length above the size of axis 1 counts as this size.
     ///
     /// To cut rows along a later axis, reshape the tensor so that this axis becomes axis 1, and restore the earlier
     /// axes with [`from_uniform_row_length`](Self::from_uniform_row_length).
@@ -248,11 +250,12 @@ impl RaggedTensor {
         rows_of(dense, &kept, lengths.dtype())
     }
 
-    /// Makes a ragged tensor of the first elements along several axes of a dense tensor. The outermost lengths come first:
-    /// `lengths[0]` has the length of each row, and `lengths[1]` has the length of each of the kept items of all rows.
+    /// Makes a ragged tensor of the first elements along several axes of a dense tensor. The outermost lengths come
+    /// first: `lengths[0]` has the length of each row, and `lengths[1]` has the length of each of the kept items of all
+    /// rows.
     ///
-    /// As `from_tensor` of TensorFlow with a tuple of lengths, which also demands that the longest rows have the sizes of the
-    /// dense tensor.
+    /// As `from_tensor` of TensorFlow with a tuple of lengths, which also demands that the longest rows have the sizes
+    /// of the dense tensor.
     ///
     /// ```
     /// use shapeflow::{RaggedTensor, Tensor};
@@ -265,8 +268,8 @@ impl RaggedTensor {
     /// ```
     ///
     /// # Errors
-    /// There are no lengths, or as many vectors of lengths as axes; a vector has not one length for each row; a length is negative
-    /// or more than the size of its axis; or dtypes of lengths differ.
+    /// There are no lengths, or as many vectors of lengths as axes; a vector does not have one length for each row; a
+    /// length is negative or more than the size of its axis; or dtypes of lengths differ.
     pub fn from_tensor_nested_lengths(dense: &Tensor, lengths: &[Tensor]) -> Result<RaggedTensor> {
         let (sizes, depth) = (dense.sizes(), lengths.len());
         if depth == 0 || depth >= sizes.len() {
@@ -306,8 +309,8 @@ impl RaggedTensor {
         RaggedTensor::from_nested_row_lengths(take_rows(flat.view(), &kept)?, lengths)
     }
 
-    /// Makes a ragged tensor of the rows of a dense tensor without the padding at their ends. `padding` is one element, or has
-    /// the sizes of the axes after axis 1.
+    /// Makes a ragged tensor of the rows of a dense tensor without the padding at their ends. `padding` is one element,
+    /// or has the sizes of the axes after axis 1.
     ///
     /// ```
     /// use shapeflow::{RaggedTensor, Tensor};

@@ -135,7 +135,8 @@ pub(crate) fn running_sum(lengths: &Tensor) -> Result<Tensor> {
     })
 }
 
-/// Computes splits from the number of values of each row. Row ids in any order are counted, and ids outside the rows are skipped.
+/// Computes splits from the number of values of each row. Row ids in any order are counted, and ids outside the rows
+/// are skipped.
 ///
 /// # Errors
 /// Memory is refused.

@@ -72,7 +72,7 @@ impl RaggedTensor {
         let (outer, inner) = (self.axis(outer)?, self.axis(inner)?);
         if outer > inner {
             return Err(shape_error(format!(
-                "the outer axis must be before the inner one, got {outer} and {inner}"
+                "the outer axis must not be after the inner axis, got {outer} and {inner}"
             )));
         }
         let count = self.partitions.len();

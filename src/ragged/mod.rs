@@ -1,11 +1,12 @@
 //! [`RaggedTensor`]: a tensor whose rows have different lengths, with the data of a run.
 //!
-//! **In**: flat values and row partitions in any of TensorFlow's encodings, nested Rust vectors, dense and sparse tensors.
+//! **In**: flat values and row partitions in any of TensorFlow's encodings, nested Rust vectors, dense and sparse
+//! tensors.
 //!
 //! **Out**: flat values, row partitions, dense and sparse tensors, text.
 //!
-//! **Who calls it**: programs make and read ragged tensors; the host kernels of `ops/ragged` read partitions; `exec` returns
-//! ragged results.
+//! **Who calls it**: programs make and read ragged tensors; the host kernels of `ops/ragged` read partitions; `exec`
+//! returns ragged results.
 //!
 //! **Absent**: arithmetic and values of a graph. [`RaggedValue`](crate::RaggedValue) has those.
 
@@ -46,8 +47,8 @@ use crate::tensor::{Element, Tensor};
 
 /// A tensor whose rows have different lengths: flat values, and a [`RowPartition`] for each partitioned axis.
 ///
-/// Axis 0 counts the rows. Each partition adds one axis, which is ragged or uniform. The remaining axes are the inner axes of
-/// the flat values.
+/// Axis 0 counts the rows. Each partition adds one axis, which is ragged or uniform. The remaining axes are the inner
+/// axes of the flat values.
 ///
 /// # Members of TensorFlow's `tf.RaggedTensor`
 ///
@@ -97,7 +98,7 @@ use crate::tensor::{Element, Tensor};
 #[doc = include_str!("manual.md")]
 #[derive(Clone, PartialEq, Eq)]
 pub struct RaggedTensor {
-    /// The elements; axis 0 counts the rows of the innermost partition's values.
+    /// The flat values. Axis 0 counts the values of the innermost partition.
     flat: Tensor,
     /// The partitions, outermost first; at least one. The number of values of a partition is the number of rows of the
     /// next partition.
@@ -320,7 +321,7 @@ impl RaggedTensor {
         Ok(RaggedItem::of(partition.row_lengths().clone(), self.partitions[..axis - 1].to_vec()))
     }
 
-    /// Returns the number of an axis, which counts from the end if it is negative.
+    /// Returns the number of an axis from the start. A negative `axis` counts from the end.
     pub(crate) fn axis(&self, axis: i64) -> Result<usize> {
         let rank = self.rank() as i64;
         let index = if axis < 0 { axis + rank } else { axis };
@@ -376,8 +377,8 @@ impl RaggedTensor {
         std::iter::once(self.nrows()).chain(axes).chain(self.flat.sizes()[1..].iter().copied()).collect()
     }
 
-    /// Returns the size of [`bounding_shape`](Self::bounding_shape) along an axis: the number of rows for axis 0, and the length of
-    /// the longest row for a ragged axis. A negative axis counts from the end.
+    /// Returns the size of [`bounding_shape`](Self::bounding_shape) along an axis: the number of rows for axis 0, and
+    /// the length of the longest row for a ragged axis. A negative axis counts from the end.
     ///
     /// ```
     /// use shapeflow::ragged;

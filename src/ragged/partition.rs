@@ -27,7 +27,9 @@ use crate::tensor::Tensor;
 pub struct RowPartition {
     /// A vector of i32 or i64 with one more element than there are rows.
     splits: Tensor,
+    /// The number of values.
     nvals: usize,
+    /// The length of every row of a uniform partition.
     uniform: Option<usize>,
     derived: Arc<Derived>,
 }
@@ -41,7 +43,7 @@ struct Derived {
     rowids: OnceLock<Tensor>,
 }
 
-/// Compares the splits, and whether the partitions are uniform.
+/// Compares the splits, the numbers of values, and the row lengths of uniform partitions.
 impl PartialEq for RowPartition {
     fn eq(&self, other: &RowPartition) -> bool {
         self.splits == other.splits && self.nvals == other.nvals && self.uniform == other.uniform
@@ -61,8 +63,8 @@ impl RowPartition {
     /// [`Unchecked`](crate::Unchecked) splits are not checked.
     ///
     /// # Errors
-    /// The splits are not a vector of i32 or i64, or have no element. Checked splits do not have these properties; the error names
-    /// the first bad position.
+    /// The splits are not a vector of i32 or i64, or have no element. Checked splits do not have these properties; the
+    /// error names the first bad position.
     pub fn from_row_splits(splits: impl Into<Encoding<Tensor>>, nvals: usize) -> Result<RowPartition> {
         RowPartition::encoded("row_splits", splits.into(), nvals)
     }
@@ -124,7 +126,8 @@ impl RowPartition {
         self.uniform
     }
 
-    /// Returns the range of values of a row, within the values for any splits. `row` must be less than the number of rows.
+    /// Returns the range of values of a row, within the values for any splits. `row` must be less than the number of
+    /// rows.
     pub(crate) fn range(&self, row: usize) -> std::ops::Range<usize> {
         let range = |splits: &Tensor| -> Result<(usize, usize)> {
             Ok(with_ints!(splits, |ints| row_range(ints, row, self.nvals)))

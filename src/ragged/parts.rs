@@ -13,8 +13,8 @@ pub(crate) const ROW_SPLITS: &str = "/row_splits/";
 /// The middle of the name of a uniform partition: a vector of the number of rows and the row length.
 pub(crate) const UNIFORM_ROWS: &str = "/uniform_rows/";
 
-/// Joins the first tensors, which are one output: a dense tensor, or the parts of a ragged one. Returns also the name of the
-/// output and the number of tensors.
+/// Joins the first tensors, which are one output: a dense tensor, or the parts of a ragged one. Returns also the name
+/// of the output and the number of tensors.
 ///
 /// # Errors
 /// There are no tensors, or the row splits are wrong.
@@ -43,7 +43,8 @@ pub(crate) fn join_parts(tensors: &[(String, Tensor)]) -> Result<(&str, RaggedIt
                 let (rows, length) = (numbers[0], numbers[1]);
                 if rows.checked_mul(length) != Some(nvals) {
                     return Err(shape_error(format!(
-                        "{rows} rows of {length} values must be all values, got {nvals} values"
+                        "{rows} rows of {length} values need {} values, got {nvals}",
+                        rows.saturating_mul(length)
                     )));
                 }
                 RowPartition::uniform(length, rows, tensor.dtype())?

@@ -28,7 +28,8 @@ impl<T: Serialize> Serialize for Nested<T> {
     }
 }
 
-/// Reads a list from a sequence, and an element from a bool, a number or a string. The format must describe itself, as JSON does.
+/// Reads a list from a sequence, and an element from a bool, a number or a string. The format must describe itself, as
+/// JSON does.
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Nested<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Nested<T>, D::Error> {
         deserializer.deserialize_any(NestedVisitor(PhantomData))

@@ -57,7 +57,9 @@ impl RaggedTensor {
         Ok(SparseParts { indices, values, dense_shape: Tensor::from(shape) })
     }
 
-    /// Calls `f` with the index and the number of each flat value.
+    /// Calls `f` for each flat value in `rows` of partition number `level`. The arguments are the value's indices along
+    /// axis 0 and the partitioned axes, and its number among all flat values. `index` holds the indices of the outer
+    /// axes.
     fn each_value(
         &self,
         level: usize,
@@ -74,8 +76,8 @@ impl RaggedTensor {
         }
     }
 
-    /// Makes a ragged tensor of a sparse matrix whose rows have elements from column 0 on without a gap. As TensorFlow's
-    /// `RaggedTensor.from_sparse`, which refuses other ranks than 2 too.
+    /// Makes a ragged tensor of a sparse matrix whose rows have elements from column 0 on without a gap. As
+    /// TensorFlow's `RaggedTensor.from_sparse`, which refuses other ranks than 2 too.
     ///
     /// ```
     /// use shapeflow::{RaggedTensor, SparseParts, Tensor};
@@ -109,7 +111,8 @@ impl RaggedTensor {
             let [row, column] = *index;
             if !(0..rows).contains(&row) || !(0..columns).contains(&column) {
                 return Err(shape_error(format!(
-                    "an index must lie in [{rows}, {columns}], got {index:?} at position {position}"
+                    "an index must lie within {:?}, got {index:?} at position {position}",
+                    [rows, columns]
                 )));
             }
             let is_next =

@@ -2,13 +2,14 @@
 
 use crate::tensor::Tensor;
 
-/// An encoding of a row partition that a constructor uses without a scan: row splits, lengths, starts, limits, or row ids. As
-/// `validate=False` of TensorFlow's constructors.
+/// An encoding of a row partition that a constructor uses without a scan: row splits, lengths, starts, limits, or row
+/// ids. As `validate=False` of TensorFlow's constructors.
 ///
 /// Every constructor of [`RaggedTensor`](crate::RaggedTensor), [`RowPartition`](crate::RowPartition) and
 /// [`RaggedValue`](crate::RaggedValue) that takes an encoding accepts a checked or an unchecked encoding. A wrong
-/// unchecked encoding gives rows with wrong values, or an error. A wrong encoding never gives access outside the values,
-/// and no row is longer than all values together. A run refuses an encoding whose rows do not end at the last value.
+/// unchecked encoding gives rows with wrong values, or an error. A wrong encoding never gives access outside the
+/// values, and no row is longer than all values together. A run refuses an encoding whose rows do not end at the last
+/// value.
 ///
 /// ```
 /// use shapeflow::{DType, Graph, RaggedTensor, RaggedValue, Tensor, Unchecked, shape};
@@ -31,7 +32,8 @@ pub struct Unchecked<T>(pub T);
 
 /// An encoding of a row partition, and whether it is checked.
 ///
-/// Integers, tensors and values of a graph convert into checked encodings, and [`Unchecked`] ones into unchecked encodings.
+/// Integers, tensors and values of a graph convert into checked encodings, and [`Unchecked`] ones into unchecked
+/// encodings.
 #[derive(Clone, Copy, Debug)]
 pub struct Encoding<T> {
     pub(crate) data: T,

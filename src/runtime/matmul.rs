@@ -24,12 +24,15 @@ pub(crate) struct MatMul {
     pub out: BufferIx,
     /// Whether the elements are `f64`; otherwise they are `f32`.
     pub double: bool,
+    /// The number of rows of a matrix of `a` and of `out`.
     pub m: usize,
+    /// The number of columns of a matrix of `a`, and of rows of a matrix of `b`.
     pub k: usize,
+    /// The number of columns of a matrix of `b` and of `out`.
     pub n: usize,
-    /// The rows of a matrix of `a`.
+    /// The offsets of the rows of a matrix of `a`.
     pub rows: NestedAxes,
-    /// The columns of a matrix of `a`.
+    /// The offsets of the columns of a matrix of `a`.
     pub columns: NestedAxes,
     pub transpose_b: bool,
     /// For each matmul of the batch: the index of its matrix in `a`, in `b` and in `out`.

@@ -60,7 +60,7 @@ unsafe impl Send for RetainedMemory {}
 unsafe impl Sync for RetainedMemory {}
 
 // SAFETY: the pointers stand for borrows and owned buffers, which may be sent and shared. The threads of one launch
-// store to different elements: the plan and the chunking ensure it.
+// store to different elements: the plan and the chunking ensure this.
 unsafe impl Send for Memory<'_> {}
 // SAFETY: as above.
 unsafe impl Sync for Memory<'_> {}

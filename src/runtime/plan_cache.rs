@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn one_plan_is_kept_whatever_it_takes() {
+    fn the_newest_plan_is_kept_even_above_the_limit() {
         let mut cache = PlanCache::new(0);
         for value in 0..5 {
             cache.insert(key(value), plan(0));

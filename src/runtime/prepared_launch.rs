@@ -162,8 +162,8 @@ pub(crate) struct BoundLaunches<'m> {
 }
 
 impl<'m> BoundLaunches<'m> {
-    /// Binds launches, each with the plan for which it was prepared, to the buffers of `memory`. `code` holds the functions
-    /// of their kernels.
+    /// Binds launches, each with the plan for which it was prepared, to the buffers of `memory`. `code` holds the
+    /// functions of their kernels.
     ///
     /// # Errors
     /// As [`PreparedLaunch::run`].

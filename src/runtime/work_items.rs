@@ -159,7 +159,7 @@ impl Chunking {
 }
 
 /// The copies made so far for a box. An entry is the number of positions and of inner elements of an item, and the
-/// index of the copy in [`Chunking::copies`]. Items of equal numbers share a copy.
+/// index of the copy in [`Chunking::copies`]. Items for which both numbers are equal share a copy.
 type KnownCopies = SmallVec<[((i64, i64), u32); 2]>;
 
 /// Returns the extent of an outer axis, or the number of rows.

@@ -46,8 +46,8 @@ impl WorkOrder {
         (largest.bytes as i64 > 2 * SPREAD && order.is_shared(kernel, plan)).then_some(order)
     }
 
-    /// Returns the slot of a box whose address is the key. Returns `None` if the box does not access the buffer, or if
-    /// its inner stride in the buffer exceeds a cache line.
+    /// Returns the slot of a box whose addresses are the keys of the box's items. Returns `None` if the box does not
+    /// access the buffer of the key, or if it reads this buffer at an inner stride that exceeds a cache line.
     pub(super) fn slot<'a>(self, kernel: &Kernel, plan: &'a BoxPlan) -> Option<&'a SlotPlan> {
         let kinds = &kernel.variants[plan.variant].body.slots;
         plan.slots.iter().zip(kinds).map(|(slot, kind)| (slot, kind.used)).find_map(|(slot, used)| match self

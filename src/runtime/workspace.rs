@@ -41,7 +41,8 @@ pub(super) fn first(workspaces: &mut Vec<Workspace>) -> &mut Workspace {
     &mut workspaces[0]
 }
 
-/// Returns the buffer in `buffer`. Puts a new zeroed buffer there first if it has fewer than `bytes` bytes.
+/// Returns the buffer in `buffer`. If there is no buffer, or if it has fewer than `bytes` bytes, the function first
+/// puts a new zeroed buffer there.
 ///
 /// # Errors
 /// Memory is refused.

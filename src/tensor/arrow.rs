@@ -58,7 +58,8 @@ impl Tensor {
     ///
     /// # Errors
     /// `Shape`: an element is null. `DType`: the array holds neither bools, numbers nor strings; for a list of variable
-    /// length see [`RaggedTensor::from_arrow`](crate::RaggedTensor::from_arrow). `Memory`: the allocation of a copy fails.
+    /// length see [`RaggedTensor::from_arrow`](crate::RaggedTensor::from_arrow). `Memory`: the allocation of a copy
+    /// fails.
     pub fn from_arrow(array: &dyn Array) -> Result<Tensor> {
         check_no_nulls(array)?;
         match array.data_type() {
@@ -81,8 +82,8 @@ impl Tensor {
         }
     }
 
-    /// Returns an Arrow array of the elements (feature `arrow`). The array shares numbers; it copies bools and strings, which
-    /// become a `LargeBinaryArray`. Every axis after the first gives a fixed-size list.
+    /// Returns an Arrow array of the elements (feature `arrow`). The array shares numbers; it copies bools and strings,
+    /// which become a `LargeBinaryArray`. Every axis after the first gives a fixed-size list.
     ///
     /// ```
     /// use arrow_array::{Array, cast::AsArray, types::Int32Type};

@@ -37,7 +37,8 @@ impl Buffer {
         Ok(Buffer::initialised(AlignedMemory::new(len, true)?, len))
     }
 
-    /// Makes a buffer of the first `len` bytes of `memory`, which may be uninitialised. Their content is unspecified.
+    /// Makes a buffer of the first `len` bytes of `memory`. These bytes may be uninitialised. The buffer holds
+    /// unspecified bytes.
     pub(super) fn unspecified(memory: AlignedMemory, len: usize) -> Buffer {
         let buffer = Buffer::initialised(memory, len);
         buffer.freeze();

@@ -13,8 +13,8 @@ use crate::error::Result;
 impl Tensor {
     /// Makes a tensor of elements that `owner` holds, row-major and in the byte order of this machine: a mapped file, a
     /// buffer of another crate. The tensor keeps the owner alive and shares its bytes if they are aligned for the
-    /// elements; it copies them otherwise. Bools and integers of 4 bits are copied: a bool is true if its byte is not 0,
-    /// and an integer of 4 bits is in the low bits of its byte.
+    /// elements; it copies them otherwise. Bools and integers of 4 bits are copied: a bool is true if its byte is not
+    /// 0, and an integer of 4 bits is in the low bits of its byte.
     ///
     /// ```
     /// use std::sync::Arc;

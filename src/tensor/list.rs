@@ -27,7 +27,7 @@ pub(crate) struct TensorList {
     /// The number of levels of the tree.
     height: u32,
     len: usize,
-    /// At least the number of lists that lie one inside the other: 1 if no item holds lists.
+    /// An upper bound of the nesting depth: 1 if no item holds lists.
     depth: usize,
 }
 
@@ -62,7 +62,8 @@ impl TensorList {
         list
     }
 
-    /// Returns at least the number of lists that lie one inside the other. Items that have left the list count too.
+    /// Returns an upper bound of the nesting depth, which is 1 for a list whose items hold no lists. Items that have
+    /// left the list count too.
     pub(crate) fn depth(&self) -> usize {
         self.depth
     }
@@ -115,7 +116,7 @@ impl TensorList {
         (0..self.len).map(|index| self.get(index))
     }
 
-    /// Makes room for `len` items, if the list has fewer.
+    /// Lengthens the list to `len` items, if the list has fewer. The new items are absent.
     fn grow(&mut self, len: usize) {
         self.len = self.len.max(len);
         let capacity = |height: u32| WIDTH.checked_pow(height).unwrap_or(usize::MAX);

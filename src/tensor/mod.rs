@@ -1,8 +1,7 @@
 //! [`Tensor`] and its views: elements of one dtype with concrete sizes.
 //!
-//! **In**: Rust slices, vectors, nested arrays and strings; elements of dtypes without a Rust type come as
-//! their bits (`u16` for f16). A caller may also lend memory, to be read ([`TensorView`]) or written
-//! ([`TensorViewMut`]) by a run.
+//! **In**: Rust slices, vectors, nested arrays and strings; elements of dtypes without a Rust type come as their bits
+//! (`u16` for f16). A caller may also lend memory, to be read ([`TensorView`]) or written ([`TensorViewMut`]) by a run.
 //!
 //! **Out**: typed slices, text, comparisons, and bytes that kernels read and write. A [`Tensor`] is row-major
 //! and shares its elements copy-on-write; a [`TensorView`] may be strided. Every buffer starts at a multiple of 64
@@ -112,8 +111,8 @@ impl Tensor {
     }
 
     /// Copies elements given as their bits. `T` is `u16` for f16 and bf16, the integer of the same width and sign for a
-    /// quantized dtype, `u8` for a float of 8 bits and for u4, `i8` for i4, and the element type for every other dtype. A
-    /// complex number takes two elements of `bits`, `f32` or `f64`: the real part, then the imaginary part.
+    /// quantized dtype, `u8` for a float of 8 bits and for u4, `i8` for i4, and the element type for every other dtype.
+    /// A complex number takes two elements of `bits`, `f32` or `f64`: the real part, then the imaginary part.
     ///
     /// # Errors
     /// `DType`: `T` is not the type of the bits of `dtype`. `Shape`: `bits` does not hold exactly the elements that the

@@ -81,8 +81,8 @@ impl Tensor {
         Ok(array.expect("a tensor has as many elements as its sizes need"))
     }
 
-    /// Borrows the elements for writing as an array of the crate ndarray (feature `ndarray`). Shared elements are copied
-    /// first.
+    /// Borrows the elements for writing as an array of the crate ndarray (feature `ndarray`). Shared elements are
+    /// copied first.
     ///
     /// ```
     /// use ndarray::Axis;
@@ -105,8 +105,8 @@ impl Tensor {
 }
 
 impl<'a> TensorView<'a> {
-    /// Borrows the elements of an array of the crate ndarray (feature `ndarray`) without copying. The axes of the array may
-    /// be transposed or reversed.
+    /// Borrows the elements of an array of the crate ndarray (feature `ndarray`) without copying. The axes of the array
+    /// may be transposed or reversed.
     ///
     /// ```
     /// use ndarray::array;

@@ -6,8 +6,8 @@ use super::strings::StringBuffer;
 use super::{Buffer, SharedBytes, TensorList};
 use crate::error::Result;
 
-/// The elements of a tensor: all bytes of a buffer, bytes of another owner, strings, or the lists of a variant tensor. The
-/// bytes are aligned for the type of the elements' bits, and the bytes of bools are 0 or 1.
+/// The elements of a tensor: all bytes of a buffer, bytes of another owner, strings, or the lists of a variant tensor.
+/// The bytes are aligned for the type of the elements' bits, and the bytes of bools are 0 or 1.
 #[derive(Clone)]
 pub(super) enum Storage {
     Bytes(Arc<Buffer>),

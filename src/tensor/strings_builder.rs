@@ -180,8 +180,8 @@ impl StringsBuilder {
 #[cfg(feature = "strings")]
 const BLOCK: usize = 16;
 
-/// Appends `source[start..end]`. A short part is copied as a block of a fixed size, which takes two instructions; a copy
-/// of any other size calls a function.
+/// Appends `source[start..end]`. A short part is copied as a block of a fixed size, which takes two instructions; a
+/// copy of any other size calls a function.
 #[cfg(feature = "strings")]
 fn append_part(bytes: &mut Vec<u8>, source: &[u8], start: usize, end: usize) {
     match source[start..].first_chunk::<BLOCK>() {

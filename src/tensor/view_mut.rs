@@ -58,7 +58,8 @@ impl<'a> TensorViewMut<'a> {
         Ok(TensorViewMut { dtype, sizes, len, data: Data::Bytes(bytes) })
     }
 
-    /// Makes the view of a tensor of strings. Only [`TensorViewMut::copy_from`] writes strings; it replaces all of them.
+    /// Makes the view of a tensor of strings. Only [`TensorViewMut::copy_from`] writes strings; it replaces all of
+    /// them.
     pub(super) fn of_strings(sizes: &'a [usize], len: usize, strings: &'a mut Arc<StringBuffer>) -> Self {
         TensorViewMut { dtype: DType::String, sizes, len, data: Data::Strings(strings) }
     }
@@ -113,7 +114,8 @@ impl<'a> TensorViewMut<'a> {
         self.typed()
     }
 
-    /// Returns the bits of the elements as unsigned integers for writing, as [`TensorView::as_unsigned`] does for reading.
+    /// Returns the bits of the elements as unsigned integers for writing, as [`TensorView::as_unsigned`] does for
+    /// reading.
     ///
     /// # Errors
     /// `DType`: `T` is not the unsigned integer of the width, or the elements are bools.

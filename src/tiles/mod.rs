@@ -6,8 +6,8 @@
 //! - [`AddMultiple`] adds a multiple of a row to a row.
 //! - [`compress`] moves the flagged elements of a row to the beginning of the row.
 //!
-//! Callers plan these loops once and run them many times, from threads of their own. Only [`SliceMatMul`]
-//! allocates: it grows the workspace that it is given. Nothing here starts threads, or knows tensors, dtypes, or shapes.
+//! Callers plan these loops once and run them many times, from threads of their own. Only [`SliceMatMul`] allocates: it
+//! grows the workspace that it is given. Nothing here starts threads, or knows tensors, dtypes, or shapes.
 //!
 //! Addresses come from plans that were checked, so most functions here are unsafe and state what the caller promises.
 

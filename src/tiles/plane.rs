@@ -18,7 +18,7 @@ pub(super) struct Plane {
 
 impl Plane {
     /// Returns the source stride of the columns in elements; 0 if the destination is not contiguous along the columns,
-    /// or the stride is not a multiple of an element.
+    /// or the stride is not a multiple of the element size.
     #[cfg(target_arch = "x86_64")]
     pub fn step(&self) -> isize {
         let elem = self.elem as isize;

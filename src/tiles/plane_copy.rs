@@ -8,7 +8,8 @@ use super::stream::{PIECE, Stream};
 #[cfg(target_arch = "x86_64")]
 use super::{cpu::has_avx2, shuffle};
 
-/// Returns the function that copies a plane. Its elements have 1, 2, 4, 8, or 16 bytes; runs have any number of bytes.
+/// Returns the function that copies a plane. Single elements have 1, 2, 4, 8, or 16 bytes; runs have any number of
+/// bytes.
 pub(super) fn plane_fn(plane: &Plane) -> PlaneFn {
     match (plane.kind, plane.elem) {
         (PlaneKind::Runs, _) => runs_fn(plane),

@@ -49,8 +49,8 @@ impl SliceMatMul {
         if workspace.len() < needed {
             workspace.resize(needed, T::default());
         }
-        // SAFETY: the assertions give the slices the sizes of their matrices, and the strides stay within these sizes. The
-        // result and the workspace are borrowed mutably, so that they overlap nothing.
+        // SAFETY: the assertions give the slices the sizes of their matrices, and the strides stay within these sizes.
+        // The result and the workspace are borrowed mutably, so that they overlap nothing.
         unsafe { gemm.run(workspace.as_mut_ptr()) }
     }
 }

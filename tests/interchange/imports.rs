@@ -35,7 +35,7 @@ const COMMUTATIVE: [&str; 22] = [
     "SparseSparseMinimum",
 ];
 
-/// A line of `tests/data/imports.jsonl`. Attributes and tensors are protobuf text.
+/// A line of `tests/data/FILE.jsonl`. Attributes and tensors are protobuf text.
 struct Case {
     file: &'static str,
     line: usize,
@@ -203,8 +203,8 @@ fn attributes_that_tensorflow_does_not_declare_are_ignored() -> Result<()> {
     Ok(())
 }
 
-/// Each op has a case whose result changes if two operands change places, so an import that swaps them fails the test
-/// above.
+/// Each op has a case whose result changes whichever two operands change places. Hence an import that swaps two
+/// operands fails the test above.
 #[test]
 fn every_importable_op_has_a_value_that_shows_the_order_of_its_operands() {
     let mut shown: BTreeMap<&str, bool> = BTreeMap::new();
@@ -231,5 +231,5 @@ fn every_importable_op_has_a_value_that_shows_the_order_of_its_operands() {
         *shown.entry(&case.op).or_default() |= shows;
     }
     let missing: Vec<&str> = shown.iter().filter(|(_, shows)| !**shows).map(|(op, _)| *op).collect();
-    assert!(missing.is_empty(), "add cases to tests/record_imports.py or record_strings.py of {missing:?}");
+    assert!(missing.is_empty(), "add cases of {missing:?} to tests/record_imports.py or record_strings.py");
 }

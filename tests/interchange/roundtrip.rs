@@ -88,6 +88,7 @@ fn custom_ops_are_exported_and_imported_by_name() -> Result<()> {
         x.clone() * x.clone() * x
     })
     .operands(&[shapeflow::Operand::Data("x")])
+    .attrs(&[shapeflow::Attribute::str("note").optional()])
     .shape_fn(shapeflow::shape_fns::common::unary);
     let graph = Graph::new();
     let x = graph.input("x", DType::F32, [Unknown])?;

@@ -91,7 +91,7 @@ fn judge(case: &Json, graph: Vec<u8>) -> (Outcome, String) {
         let dtype: DType = output[0].as_str().unwrap().parse().unwrap();
         let outcome =
             if value.dtype() == dtype { compare(&value.shape(), &output[1]) } else { Outcome::Different };
-        let text = format!("{fetch}: {}{} and {dtype}{}", value.dtype(), value.shape(), output[1]);
+        let text = format!("{fetch}: got {}{}, recorded {dtype}{}", value.dtype(), value.shape(), output[1]);
         worst = worst.max((outcome, text));
     }
     worst

@@ -80,8 +80,8 @@ fn branch(predicate: &str) -> String {
     )
 }
 
-/// Returns a graph whose result is `2*x` if the predicate is true, else `-2*x`. The predicate is a constant of `dtype`, or
-/// a placeholder.
+/// Returns a graph whose result is `2*x` if the predicate is true, else `-2*x`. The predicate is a constant of `dtype`,
+/// or a placeholder if `value` is `None`.
 fn branch_on(dtype: &str, value: Option<&str>) -> String {
     let predicate = match value {
         Some(value) => format!(
@@ -159,8 +159,7 @@ fn a_constant_predicate_chooses_its_branch() -> Result<()> {
 }
 
 /// `y = -x`, which runs after an assertion that every element of x is positive: a control edge leads from the assertion
-/// to a NoOp, and another one from the NoOp to y. `z = -x` runs without the
-/// assertion.
+/// to a NoOp, and another control edge leads from the NoOp to y. `z = -x` runs without the assertion.
 const ASSERTED: &str = r#"
     node { name: "zero" op: "Const" attr { key: "dtype" value { type: DT_FLOAT } }
            attr { key: "value" value { tensor { dtype: DT_FLOAT tensor_shape { } float_val: 0 } } } }

@@ -72,7 +72,9 @@ fn run(case: &Json, arrays: &BTreeMap<String, Tensor>) -> (Outcome, String) {
         }
         (Err(_), true) => (Outcome::RefusedByBoth, String::new()),
         (Err(error), false) => (Outcome::Refused, error.to_string()),
-        (Ok(got), true) => (Outcome::Accepted, format!("{got:?} and {}", case["error"]["message"])),
+        (Ok(got), true) => {
+            (Outcome::Accepted, format!("got {got:?}, TensorFlow's error is {}", case["error"]["message"]))
+        }
         (Ok(got), false) => {
             for (got, json) in got.iter().zip(case["outputs"].as_array().unwrap()) {
                 let expected = tensor(arrays, json).unwrap();
@@ -88,7 +90,7 @@ fn run(case: &Json, arrays: &BTreeMap<String, Tensor>) -> (Outcome, String) {
                     && (*got == expected
                         || relative > 0.0 && got.allclose(&expected, relative, absolute).is_ok());
                 if !same {
-                    return (Outcome::Different, format!("{got:?} and {expected:?}"));
+                    return (Outcome::Different, format!("got {got:?}, recorded {expected:?}"));
                 }
             }
             (Outcome::Equal, String::new())
@@ -98,6 +100,7 @@ fn run(case: &Json, arrays: &BTreeMap<String, Tensor>) -> (Outcome, String) {
 
 /// The cases of an intended difference.
 enum Cases {
+    /// The cases with these numbers.
     Numbers(Vec<u64>),
     /// Each case whose error in TensorFlow contains this text.
     Message(String),
@@ -109,7 +112,7 @@ struct Difference {
     outcome: String,
     op: String,
     cases: Cases,
-    /// For each dtype: whether a case differs.
+    /// Each dtype of the line, and whether the test has met a differing case of this dtype.
     dtypes: Vec<(String, bool)>,
 }
 

@@ -76,7 +76,7 @@ pub fn check_backends(
     let graph = Graph::new();
     let values = match recipe.build(&graph) {
         Ok(values) => values,
-        // A shrunk recipe, or one with unranked inputs, may not be a valid graph.
+        // A shrunk recipe, or a recipe with unranked inputs, may not be a valid graph.
         Err(_) => return Ok(outcome),
     };
     let outputs: Vec<Value<'_>> = recipe.outputs.iter().map(|output| values[*output]).collect();
@@ -141,7 +141,7 @@ pub fn check_backends(
         };
         let sums_are_exact = max_abs(&expected, |index| props[index].integral) <= MAX_EXACT;
         let is_order_dependent = |index: usize| props[index].order_dependent;
-        // Values that are order-dependent, and their operands: the error of a sum scales with its terms.
+        // Marks order-dependent values and the operands of their steps: the error of a sum scales with its summands.
         let mut contributes = vec![false; values.len()];
         let mut first = recipe.sources.len();
         for step in &recipe.steps {
@@ -189,8 +189,8 @@ pub fn check_backends(
         compare_run_into_and_bind(recipe, &jit, &mut runner, &views, &got, number)?;
     }
     let after = jit.stats().compiles.len();
-    // The graph is compiled for the values of a structure parameter that is an input, and for the rank of an unranked
-    // input, at run time.
+    // At run time, the graph is compiled for the rank of an unranked input, and for the values of a structure parameter
+    // that is an input.
     let may_specialize = recipe.sources.iter().any(|source| {
         source.unranked || matches!(source.content, Content::Fixed(_) | Content::RunVariables(_))
     });
@@ -218,7 +218,7 @@ fn products_may_overflow(recipe: &Recipe, values: &[Tensor]) -> bool {
     })
 }
 
-/// Returns whether an op's result may have a data-dependent size.
+/// Returns whether a step has an op whose result may have a data-dependent size.
 fn has_data_dependent_sizes(recipe: &Recipe) -> bool {
     let ops = [
         "unique",
@@ -237,7 +237,7 @@ fn may_take_structure_from_data(op: &str) -> bool {
     op == "squeeze"
 }
 
-/// Returns whether a source has another dtype than f64.
+/// Returns whether a source has a dtype other than f64 and c128, a pair of f64.
 fn has_other_than_f64(recipe: &Recipe) -> bool {
     recipe.sources.iter().any(|source| !matches!(source.dtype, DType::F64 | DType::C128))
 }

@@ -13,7 +13,7 @@ fn an_attribute_that_an_op_lacks_is_refused() -> Result<()> {
     let op = |name: &str| g.op(registry.get(name).expect("the op is built in"));
     let nodes = g.len();
     assert_snapshot!(error_text(op("softmax").data(x).attr("axsi", 1).finish()), @r#"
-    error: softmax(f32[n, 4], axsi=1): softmax has axis, got an attribute axsi
+    error: softmax(f32[n, 4], axsi=1): softmax has only the attribute axis, got an attribute axsi
       --> `error_text(op("softmax").data(x).attr("axsi", 1).finish())`
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape!["n", 4])?;`
     "#);

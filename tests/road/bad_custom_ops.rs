@@ -3,8 +3,8 @@
 use insta::assert_snapshot;
 use shapeflow::expr::Index;
 use shapeflow::{
-    Attr, Backend, CompileOptions, DType, Error, Graph, HostCx, OpDef, Operand, Result, TensorView, shape,
-    shape_fns,
+    Attr, Attribute, Backend, CompileOptions, DType, Error, Graph, HostCx, OpDef, Operand, Result,
+    TensorView, shape, shape_fns,
 };
 
 use crate::bad_programs::f32;
@@ -65,24 +65,27 @@ fn errors_of_custom_kernels_are_explained() -> Result<()> {
     Ok(())
 }
 
-static WINDOW: OpDef = OpDef::host("window", |_| Ok(())).operands(&[Operand::Data("x")]).shape_fn(|cx| {
-    let size = cx.int("size")?;
-    let x = cx.with_rank(0, 4)?;
-    cx.set_output(0, cx.replace_dim(&x, 1, size.into())?);
-    Ok(())
-});
+static WINDOW: OpDef = OpDef::host("window", |_| Ok(()))
+    .operands(&[Operand::Data("x")])
+    .attrs(&[Attribute::int("size")])
+    .shape_fn(|cx| {
+        let size = cx.int("size")?;
+        let x = cx.with_rank(0, 4)?;
+        cx.set_output(0, cx.replace_dim(&x, 1, size.into())?);
+        Ok(())
+    });
 
 #[test]
 fn errors_of_custom_shape_functions_are_explained() -> Result<()> {
     let g = Graph::new();
     let x = f32(&g, "x", &[28, 28, 3])?;
     assert_snapshot!(error_text(g.op(&WINDOW).data(x).finish()), @r"
-    error: window(f32[28, 28, 3]): size must be given: it is an integer
+    error: window(f32[28, 28, 3]): the attribute size of window must be given: it is an integer
       --> `error_text(g.op(&WINDOW).data(x).finish())`
       operand 0 comes from x at `g.input(name, DType::F32, shape_fns::TensorShape::new(sizes.iter().map(|size| (*size).into())))`
     ");
     assert_snapshot!(error_text(g.op(&WINDOW).data(x).attr("size", "three").finish()), @r#"
-    error: window(f32[28, 28, 3], size="three"): size must be an integer, got a string ("three")
+    error: window(f32[28, 28, 3], size="three"): the attribute size of window must be an integer, got "three"
       --> `error_text(g.op(&WINDOW).data(x).attr("size", "three").finish())`
       operand 0 comes from x at `g.input(name, DType::F32, shape_fns::TensorShape::new(sizes.iter().map(|size| (*size).into())))`
     "#);

@@ -373,7 +373,7 @@ fn index_errors_are_explained() -> Result<()> {
     "#);
     let mask = g.input("mask", DType::Bool, shape![2])?;
     assert_snapshot!(error_text(table.boolean_mask(mask, 0)), @r#"
-    error: boolean_mask(f32[3, 2], bool[2], axis=0): a mask must have the dimensions it covers, got 2 for 3 at axis 0
+    error: boolean_mask(f32[3, 2], bool[2], axis=0): a mask must have the sizes of the axes that it covers, got 2 for size 3 of axis 0
       --> `error_text(table.boolean_mask(mask, 0))`
       operand 0 comes from table at `let table = g.input("table", DType::F32, shape![3, 2])?;`
       operand 1 comes from mask at `let mask = g.input("mask", DType::Bool, shape![2])?;`

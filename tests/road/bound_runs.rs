@@ -5,7 +5,8 @@ use shapeflow::{
     shape,
 };
 
-/// Checks for several contents that a bound run gives what `Executable::run_all` gives, and whether it is fixed.
+/// Checks for several contents that a bound run gives what `Executable::run_all` gives, and that the bound run is in
+/// fixed memory exactly if `fixed` is true. `sizes[i]` are the sizes of needed input `i`.
 #[track_caller]
 fn matches_run(exe: &Executable, sizes: &[&[usize]], fixed: bool) -> Result<()> {
     let mut bound = exe.bind_sizes(sizes)?;

@@ -69,14 +69,15 @@ struct Scan {
     /// The documentation and the aliases of the item that follows.
     docs: String,
     aliases: Vec<String>,
-    /// The type of the implementation that the line is in.
+    /// The type in whose `impl` the line is.
     owner: Option<String>,
-    /// The macro that the line defines, and the macro whose rows the line is in.
+    /// The macro in whose definition the line is.
     definition: Option<String>,
+    /// The macro in whose rows the line is.
     rows_of: Option<String>,
     /// The columns of the rows of each macro of the file.
     columns: BTreeMap<String, Vec<String>>,
-    /// The text so far of a `#[doc = concat!(…)]` that the line is in.
+    /// The text so far of the `#[doc = concat!(…)]` in which the line is.
     concat: Option<String>,
 }
 
@@ -212,8 +213,8 @@ fn word(text: &str) -> String {
     text.chars().take_while(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || *c == '_').collect()
 }
 
-/// Returns the texts in quotes and the columns of a macro, joined, with [`OP_TYPES`] for the macro that names the op types of
-/// a row.
+/// Returns the texts in quotes and the columns of a macro, joined. [`OP_TYPES`] stands for `tensorflow_words!`, the
+/// macro that names the op types of a row.
 fn literals(text: &str) -> String {
     let text = text.replace("tensorflow_words!", &format!("\"{OP_TYPES}\""));
     let parts = text.split('"').enumerate().map(|(number, part)| match part.split_once('$') {

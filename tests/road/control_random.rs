@@ -1,5 +1,5 @@
-//! Random nests of branches, loops, scans and maps of vectors, ragged rows and strings give what a plain Rust interpreter of the same program gives, and keep the
-//! shapes that were promised when they were built.
+//! Random nests of branches, loops, scans and maps of vectors, ragged rows and strings. Their results equal the results
+//! of a plain Rust interpreter of the same program, and have the shapes that were inferred when the graph was built.
 //!
 //! `SHAPEFLOW_CASES` sets the number of programs, and `SHAPEFLOW_SEED` the first seed.
 
@@ -30,17 +30,22 @@ enum Statement {
     ScaleBy(usize, usize, [i64; 2]),
     /// One of the blocks. The sum of a vector chooses the block.
     Cond(usize, Vec<Block>),
-    /// A loop over a block, with these initial values. The sum of a vector gives the number of trips.
+    /// A loop over a block. `state` holds the positions of the initial values. The sum of vector `trips` gives the
+    /// number of trips.
     While { trips: usize, state: Vec<usize>, body: Block },
-    /// A block for each element of a vector. The first results are the state, the last result is summed and stacked.
+    /// A run of the block for each element of vector `xs`. The last result of each run is summed, and the sums are
+    /// stacked; the other results are the next state.
     Scan { xs: usize, state: Vec<usize>, body: Block },
-    /// A block for each element of a vector, whose results are summed and stacked.
+    /// A run of the block for each element of vector `xs`. The result of each run is summed, and the sums are stacked.
     Map { xs: usize, body: Block },
-    /// A block for each row of a ragged tensor, as often as a vector's sum says; the results are the rows of the state.
-    /// The tensor has a vector's elements in rows of some width. Its flat values and row lengths are the results.
+    /// A loop whose state is a ragged tensor. At first, the tensor has the elements of vector `flat` in rows of `width`
+    /// elements. Each trip runs the block on every row, and the results are the new rows. The sum of vector `trips`
+    /// gives the number of trips. The statement returns the flat values and the row lengths of the last state.
     MapRows { trips: usize, flat: usize, width: usize, body: Block },
-    /// The elements of a vector as strings, which grow in front or behind, by the sum of a block of their lengths. A
-    /// number that tells the length and the first byte of each string is the result.
+    /// A loop whose state is a vector of strings, at first the elements of vector `of` as text. Each trip runs the
+    /// block on the lengths of the strings. If the sum of the result is odd, every string grows at its front, else at
+    /// its end. The statement returns a number for each string, made of its length and whether it begins with `a`. The
+    /// sum of vector `trips` gives the number of trips.
     Words { trips: usize, of: usize, body: Block },
 }
 

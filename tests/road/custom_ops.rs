@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use shapeflow::{
-    Attr, Attrs, Axes, DType, Error, Graph, HostCx, HostKernel, OpDef, Operand, Registry, Result, Tensor,
-    TensorView, Value, shape, shape_fns,
+    Attribute, Attrs, Axes, DType, Error, Graph, HostCx, HostKernel, OpDef, Operand, Registry, Result,
+    Tensor, TensorView, Value, shape, shape_fns,
 };
 
 static CUBE: OpDef = OpDef::compute("cube", |cx, _output, index| {
@@ -12,6 +12,7 @@ static CUBE: OpDef = OpDef::compute("cube", |cx, _output, index| {
     x.clone() * x.clone() * x
 })
 .operands(&[Operand::Data("x")])
+.attrs(&[Attribute::ints("note").optional()])
 .shape_fn(|cx| {
     let shape = cx.input(0).clone();
     cx.set_output(0, shape);
@@ -107,7 +108,7 @@ fn host_kernels_may_hold_state() -> Result<()> {
     let shifted = move |cx: &mut HostCx<'_>| {
         let x: Vec<f64> = cx.input(0)?.to_vec()?;
         let sizes = cx.input(0)?.sizes().to_vec();
-        let scale = if let Some(Attr::Float(scale)) = cx.attrs().get("scale") { *scale } else { 1.0 };
+        let scale = cx.attrs().float("scale");
         let mut out = cx.output(0, &sizes)?;
         for (out, x) in out.as_mut_slice::<f64>()?.iter_mut().zip(x) {
             *out = x * scale + offset;
@@ -116,6 +117,7 @@ fn host_kernels_may_hold_state() -> Result<()> {
     };
     let shifted = Arc::new(
         OpDef::host_with("shifted", shifted)
+            .attrs(const { &[Attribute::float_or("scale", 1.0)] })
             .operands(&[Operand::Data("x")])
             .shape_fn(shape_fns::common::unary)
             .dtype_rule(|dtypes: &[DType], _: &Attrs| match dtypes {

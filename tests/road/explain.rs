@@ -74,7 +74,7 @@ fn equalities_are_explained() -> Result<()> {
 }
 
 #[test]
-fn terms_and_guards_are_explained() -> Result<()> {
+fn expressions_and_guards_are_explained() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["n", 4])?;
     let y = g.input("y", DType::F32, shape!["m", 4])?;

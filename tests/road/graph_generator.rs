@@ -22,6 +22,7 @@ pub struct GraphGenerator<'g> {
     pub rng: Rng,
     pub recipe: Recipe,
     pub values: Vec<Value<'g>>,
+    /// Per value: its properties.
     pub props: Vec<ElementProps>,
     /// Per value: the index of its source, or [`OUTPUT_FLAG`] and its index among the outputs of all steps.
     pub recipe_indices: Vec<usize>,

@@ -79,6 +79,7 @@ pub struct Recipe {
     pub seed: u64,
     pub sources: Vec<Source>,
     pub steps: Vec<Step>,
+    /// The numbers of the values that are outputs of the graph, counted as [`Step`] says.
     pub outputs: Vec<usize>,
     /// For each run, the values of the run variables.
     pub runs: Vec<Vec<i64>>,
@@ -268,7 +269,7 @@ fn extreme_float(rng: &mut Rng, dtype: DType) -> f64 {
 
 impl fmt::Display for Recipe {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "seed {}, sizes {:?}", self.seed, self.runs)?;
+        writeln!(f, "seed {}, run variables {:?}", self.seed, self.runs)?;
         for (number, source) in self.sources.iter().enumerate() {
             let kind = if source.constant { "constant" } else { "input" };
             let unranked = if source.unranked { " unranked" } else { "" };

@@ -13,14 +13,15 @@ type Build = for<'g> fn(&'g Graph, &[Value<'g>]) -> Result<Value<'g>>;
 /// Which dtypes a law is about.
 #[derive(Clone, Copy, PartialEq)]
 enum Of {
+    /// Every dtype but variant.
     Every,
-    /// Every dtype but strings.
+    /// Every dtype but string and variant.
     Fixed,
     /// The dtypes whose elements can be added to 0.
     Summed,
 }
 
-/// A law: its name, its dtypes, the shape of input 0, the shapes of the i32 inputs that are permutations, and the graph.
+/// A law: its name, its dtypes, the shape of input 0, the shapes of the other inputs (i32 permutations), and the graph.
 struct Law(&'static str, Of, &'static str, &'static [&'static str], Build);
 
 const LAWS: &[Law] = &[

@@ -1,5 +1,5 @@
-//! The documentation of every builder method says what a caller must know: shapes, dtypes, errors, what computes the op,
-//! whose semantics it has, and an example that runs.
+//! The documentation of every builder method says what a caller must know: shapes, dtypes, errors, what computes the
+//! op, whose semantics the op has, and an example that runs.
 //!
 //! A method may share the documentation of another one: `As [Value::x]` and `Applies [Value::x]` refer to it.
 
@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use crate::builder_docs::{Builder, FAMILIES, family};
 
-/// A statement that documentation must contain: the name of the statement, and texts. Any one of the texts makes the
-/// statement.
+/// A statement that documentation must contain: the name of the statement, and texts. Documentation that contains any
+/// one of the texts makes the statement.
 type Requirement = (&'static str, &'static [&'static str]);
 
 const REQUIREMENTS: &[Requirement] = &[

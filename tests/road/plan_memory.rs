@@ -5,7 +5,7 @@ use shapeflow::{CompileOptions, DType, Graph, Result, Tensor, TensorView, shape}
 use crate::env_vars;
 use crate::memory::live_bytes;
 
-/// Runs a graph once for each length, and returns the runs that made a plan.
+/// Runs a graph once for each length, and returns the number of runs that made a plan.
 fn misses(options: &CompileOptions, lengths: impl Iterator<Item = usize>) -> Result<u64> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["n"])?;

@@ -54,7 +54,7 @@ fn dynamic_shape_graph(seed: u64) -> GeneratedGraph {
     finish(g, seed)
 }
 
-/// Chooses outputs, drops the values that they do not need, and sometimes makes an input unranked.
+/// Chooses outputs, drops the values that no output needs, and sometimes makes an input unranked.
 fn finish(mut g: GraphGenerator<'_>, seed: u64) -> GeneratedGraph {
     let mut outputs = choose_outputs(&mut g);
     if outputs.is_empty() {
@@ -146,7 +146,7 @@ fn assert_backends_agree(seeds: impl Iterator<Item = u64>, generate: impl Fn(u64
         }
     }
     println!(
-        "{graphs} graphs of {nodes} nodes, {} runs ({} refused by both), {} results compared, {} skipped, {:.1} s",
+        "{graphs} graphs of {nodes} nodes, {} runs ({} refused by the interpreter), {} results compared, {} skipped, {:.1} s",
         total.runs,
         total.refused,
         total.compared,

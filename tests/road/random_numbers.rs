@@ -56,7 +56,7 @@ fn integers_are_equally_likely() {
 #[test]
 fn samples_have_the_moments_of_their_distributions() {
     const COUNT: i64 = 50_000;
-    // The distributions of each parameter: the mean and the variance.
+    // Compares the mean and the variance of samples with those of their distribution.
     let check = |samples: &[f64], average: f64, variance: f64, case: String| {
         let (first, second) = (mean(samples, 1), mean(samples, 2));
         let error = 5.0 * (variance / samples.len() as f64).sqrt();

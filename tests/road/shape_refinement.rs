@@ -138,7 +138,10 @@ impl Checker {
                 (Err(error), Ok(_)) if !partial.sources.iter().any(|source| source.unranked) => {
                     self.fail(
                         &partial,
-                        format!("refused, but valid at known sizes: {error}\nsizes {:?}", recipe.runs[run]),
+                        format!(
+                            "refused, but valid at known sizes: {error}\nrun variables {:?}",
+                            recipe.runs[run]
+                        ),
                     );
                     return;
                 }
@@ -148,7 +151,7 @@ impl Checker {
                 }
             };
             if let Some(what) = self.compare(inferred, found) {
-                self.fail(&partial, format!("{what}\nsizes {:?}", recipe.runs[run]));
+                self.fail(&partial, format!("{what}\nrun variables {:?}", recipe.runs[run]));
                 return;
             }
         }
@@ -217,7 +220,7 @@ impl Checker {
     }
 }
 
-/// Checks each recipe three times, each time with less knowledge of other sources.
+/// Checks each recipe three times. Each time removes the knowledge of other sources.
 fn check_all(recipes: impl Iterator<Item = Recipe>, seed: u64) -> Count {
     let mut rng = Rng::new(seed);
     let mut checker = Checker { count: Count::default(), failures: Vec::new() };

@@ -33,7 +33,7 @@ pub fn shrink(recipe: &Recipe) -> (Recipe, String) {
                 candidates.push(Recipe { runs: vec![run.clone()], ..best.clone() });
             }
         }
-        // An operand of the last step becomes the output, in place of the step's result.
+        // An operand of the step that computes the output becomes the output, in place of the step's result.
         if let [output] = best.outputs[..]
             && let Some((step, _)) = best.producer(output)
         {

@@ -9,6 +9,7 @@ use crate::rng::Rng;
 /// A sparse matrix of ascending indices.
 struct Sparse {
     sizes: [i64; 2],
+    /// For each element: its row and column, and its value.
     elements: Vec<([i64; 2], i64)>,
 }
 

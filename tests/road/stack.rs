@@ -62,8 +62,8 @@ fn long_chains_of_views_need_little_stack() -> Result<()> {
     })
 }
 
-/// Every axis is computed from the result of the previous `reverse`, so that each one is specialized after the previous
-/// one has run.
+/// Every axis is computed from the result of the previous `reverse`, so that each `reverse` is specialized after the
+/// previous `reverse` has run.
 #[test]
 fn long_chains_of_specializations_need_little_stack() -> Result<()> {
     const LENGTH: usize = 100;

@@ -39,7 +39,7 @@ fn numbers(count: usize) -> Vec<f32> {
 }
 
 #[test]
-fn concat_joins_more_unknown_sizes_than_a_term_holds() -> Result<()> {
+fn concat_joins_more_unknown_sizes_than_a_dimension_has_terms() -> Result<()> {
     for count in [64, 65, 66, 70, 200] {
         let g = Graph::new();
         let parts: Vec<Value<'_>> = (0..count)
@@ -86,7 +86,7 @@ fn select_determines_the_unknown_sizes_of_its_operands() -> Result<()> {
         let call = g.op(registry.get(op).unwrap());
         let both =
             BothBackends::compile(&g, &[call.data(condition).data(joined).data(no_constant).finish()?])?;
-        // Sizes of a, elements of s, sizes of d that fit.
+        // The sizes of a, the elements of s, and the sizes of d. In each case, they fit each other.
         for (a, s, d) in [
             ([3, 2], [3i32, 1], [3, 3]),
             ([1, 2], [3, 1], [3, 3]),
@@ -284,7 +284,7 @@ fn a_size_of_a_graph_with_unknown_ranks_is_refused_if_no_rank_could_determine_it
 }
 
 #[test]
-fn products_of_sums_of_sizes_need_no_single_term() -> Result<()> {
+fn products_of_sums_of_sizes_may_exceed_one_dimension() -> Result<()> {
     let g = Graph::new();
     // Every axis is a sum of unknown sizes, so that the number of elements is a sum of many products.
     let parts: Vec<Value<'_>> = (0..3)

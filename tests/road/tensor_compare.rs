@@ -85,11 +85,12 @@ pub fn numbers(tensor: &Tensor) -> Vec<Number> {
         DType::BF16 => halves(|bits| bf16::from_bits(bits).to_f64()),
         DType::F32 => tensor.to_vec::<f32>().unwrap().into_iter().map(|x| Number::Float(x.into())).collect(),
         DType::F64 => tensor.to_vec::<f64>().unwrap().into_iter().map(Number::Float).collect(),
-        other => panic!("{other} must not be string"),
+        other => panic!("the elements must be numbers or bools, got {other}"),
     }
 }
 
-/// Returns a tensor of any dtype but string from floats, each cast as by `as`; a complex number takes two of them.
+/// Returns a tensor of any dtype but string and variant. Each element is cast from a float as by `as`; a complex number
+/// takes two floats.
 pub fn tensor_of(dtype: DType, sizes: &[usize], elements: &[f64]) -> Tensor {
     macro_rules! cast {
         ($T:ty) => {
@@ -128,7 +129,7 @@ pub fn tensor_of(dtype: DType, sizes: &[usize], elements: &[f64]) -> Tensor {
         DType::BF16 => bits(|x| bf16::from_f64(x).to_bits()),
         DType::F32 => cast!(f32),
         DType::F64 => cast!(f64),
-        other => panic!("{other} must not be string"),
+        other => panic!("the elements must be numbers or bools, got {other}"),
     }
     .unwrap()
 }

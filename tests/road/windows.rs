@@ -6,6 +6,7 @@ use shapeflow::{Backend, CompileOptions, DType, DataFormat, Graph, Padding, Resu
 /// The windows of a test: sizes, strides and dilations of rows and columns.
 #[derive(Clone, Debug)]
 struct Windows {
+    // Entry 0 is for the rows, and entry 1 for the columns.
     sizes: [usize; 2],
     strides: [usize; 2],
     dilations: [usize; 2],
@@ -13,7 +14,8 @@ struct Windows {
 }
 
 impl Windows {
-    /// Returns the number of windows along a spatial axis of this size, and the padding before it.
+    /// Returns the number of windows along spatial axis `axis` (0 for rows, 1 for columns) of size `extent`, and the
+    /// padding before the axis.
     fn along(&self, axis: usize, extent: usize) -> (usize, usize) {
         let (stride, span) = (self.strides[axis], (self.sizes[axis] - 1) * self.dilations[axis] + 1);
         match &self.padding {
@@ -55,8 +57,9 @@ impl Images {
     }
 }
 
-/// Calls `f(image, row, column, channel, elements)` for each result. `elements` are the elements of one window, with
-/// their positions in the window.
+/// Calls `f(image, channel, elements)` for each window and channel, in the order of the result's elements.
+/// `elements(channel)` returns the window's elements of a channel, each with its position in the window; an element
+/// outside the image is `None`. Returns the number of images, and the numbers of windows along rows and columns.
 fn each_window(
     x: &Images,
     windows: &Windows,

@@ -112,7 +112,7 @@ class RaggedText(tf.Module):
             "scores": tf.matmul(documents, self.output),
             "pairs": pairs.flat_values,
             "pair_splits": pairs.row_splits,
-            "longest": tf.reduce_max(tf.reduce_max(lengths, 2), 1),
+            "longest": tf.reduce_max(lengths, 2).flat_values,
             "first_words": ragged[:, :1, :2].to_tensor(),
             "padded": ragged.to_tensor("-"),
         }

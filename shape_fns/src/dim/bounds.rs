@@ -78,8 +78,8 @@ impl Bounds {
         }
     }
 
-    /// Multiplies two intervals, at least one of them unbounded. The product has bounds only if one interval contains a
-    /// single value.
+    /// Multiplies two intervals, at least one of which lacks a lower or an upper bound. The product has bounds only if
+    /// one interval contains a single value.
     fn times_open(self, other: Bounds) -> Bounds {
         let scale = |interval: Bounds, factor: i128| {
             let mul = |bound: Option<i128>| bound?.checked_mul(factor);
@@ -120,7 +120,7 @@ pub(super) type SymbolBounds<'a> = &'a dyn Fn(Symbol) -> Bounds;
 
 impl Dim {
     /// Returns the interval in which the value lies if every symbol of kind [`SymbolKind::Size`] is not negative. An
-    /// invalid dimension is unbounded.
+    /// invalid dimension has neither a lower nor an upper bound.
     pub fn bounds(&self) -> Bounds {
         self.bounds_given(&|symbol| Bounds::of_kind(symbol.kind()))
     }
@@ -130,7 +130,7 @@ impl Dim {
         match &self.0 {
             Repr::Known(value) => Bounds::exact((*value).into()),
             Repr::Symbol(symbol) => bounds_of(*symbol),
-            Repr::Term(poly) => poly
+            Repr::Poly(poly) => poly
                 .terms()
                 .iter()
                 .map(|(monomial, coefficient)| {

@@ -14,7 +14,7 @@ impl Dim {
         let interval = self.interval_given(bounds_of);
         let mut replacements = MAX_REPLACEMENTS;
         match &self.0 {
-            Repr::Term(poly) => bounds_by_choice(poly, interval, bounds_of, &mut replacements),
+            Repr::Poly(poly) => bounds_by_choice(poly, interval, bounds_of, &mut replacements),
             _ => interval,
         }
     }
@@ -28,9 +28,10 @@ fn bounds_by_choice(
     replacements: &mut u32,
 ) -> Bounds {
     let calls = poly.terms().iter().flat_map(|(monomial, _)| &monomial.0).filter_map(as_choice);
-    // A call of terms first: its arguments may hold the other calls. Then a call of few arguments.
+    // A call with a polynomial as an argument comes first, because the argument may contain other calls. Among equals,
+    // the call with the fewest arguments comes first.
     let key = |call: &&Call| {
-        (call.args.iter().any(|arg| matches!(arg.0, Repr::Term(_))), std::cmp::Reverse(call.args.len()))
+        (call.args.iter().any(|arg| matches!(arg.0, Repr::Poly(_))), std::cmp::Reverse(call.args.len()))
     };
     let Some(call) = calls.max_by_key(key).filter(|_| poly.terms().len() > 1) else {
         return interval;
@@ -41,7 +42,7 @@ fn bounds_by_choice(
         *replacements = rest;
         let Ok(replaced) = replace(poly, call, arg) else { return interval };
         each.push(match &replaced.0 {
-            Repr::Term(poly) => {
+            Repr::Poly(poly) => {
                 bounds_by_choice(poly, replaced.interval_given(bounds_of), bounds_of, replacements)
             }
             _ => replaced.interval_given(bounds_of),

@@ -94,7 +94,7 @@ pub(crate) fn write_dim(f: &mut dyn Write, dim: &Dim, names: &Anonymous) -> fmt:
     match &dim.0 {
         Repr::Known(value) => write!(f, "{value}"),
         Repr::Symbol(symbol) => names.write(f, *symbol),
-        Repr::Term(poly) => write_terms(f, poly.terms(), names),
+        Repr::Poly(poly) => write_terms(f, poly.terms(), names),
         Repr::Invalid(_) => f.write_str("<invalid>"),
     }
 }
@@ -141,7 +141,7 @@ fn write_terms(f: &mut dyn Write, terms: &[Term], names: &Anonymous) -> fmt::Res
 fn write_call(f: &mut dyn Write, call: &Call, names: &Anonymous) -> fmt::Result {
     // `ceildiv(n, k)` with a known `k` is stored as `floordiv(n+k-1, k)`.
     if let (Function::FloorDiv, [dividend, divisor]) = (call.function, call.args.as_slice())
-        && let (Repr::Term(poly), Some(by)) = (&dividend.0, divisor.as_known())
+        && let (Repr::Poly(poly), Some(by)) = (&dividend.0, divisor.as_known())
         && let Some((last, rest)) = poly.terms().split_last()
         && last.0.is_one()
         && last.1 == by - 1

@@ -22,10 +22,10 @@ impl Dim {
         found
     }
 
-    /// Returns whether the dimension divides by a term or broadcasts. Such a dimension has no value for some values of
-    /// its symbols, even without an overflow.
+    /// Returns whether the dimension broadcasts or divides by a dimension that is not a number. Such a dimension has no
+    /// value for some values of its symbols, even without an overflow.
     pub fn is_partial(&self) -> bool {
-        let Repr::Term(poly) = &self.0 else { return false };
+        let Repr::Poly(poly) = &self.0 else { return false };
         let mut calls = poly.terms().iter().flat_map(|term| &term.0.0).filter_map(|atom| match atom {
             Atom::Call(call) => Some(call),
             Atom::Symbol(_) => None,
@@ -46,7 +46,7 @@ impl Dim {
         match &self.0 {
             Repr::Known(_) | Repr::Invalid(_) => {}
             Repr::Symbol(symbol) => f(*symbol),
-            Repr::Term(poly) => {
+            Repr::Poly(poly) => {
                 for atom in poly.terms().iter().flat_map(|term| &term.0.0) {
                     match atom {
                         Atom::Symbol(symbol) => f(*symbol),
@@ -78,7 +78,7 @@ impl Dim {
             Repr::Known(_) => return Ok(self.clone()),
             Repr::Symbol(symbol) => return f(*symbol).map_or_else(|| Ok(self.clone()), |dim| dim.valid()),
             Repr::Invalid(why) => return Err(*why),
-            Repr::Term(poly) => poly,
+            Repr::Poly(poly) => poly,
         };
         let mut sum = Dim::known(0);
         for (monomial, coefficient) in poly.terms() {
@@ -119,7 +119,7 @@ impl Dim {
             Repr::Known(value) => return Ok(Some((*value).into())),
             Repr::Symbol(symbol) => return Ok(values(*symbol).map(i128::from)),
             Repr::Invalid(why) => return Err((*why).into()),
-            Repr::Term(poly) => poly,
+            Repr::Poly(poly) => poly,
         };
         let mut sum = 0i128;
         for (monomial, coefficient) in poly.terms() {

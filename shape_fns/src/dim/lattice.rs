@@ -23,7 +23,8 @@ impl Dim {
         Ok(canonical_call(Function::Max, [self, &other.into_dim()])?)
     }
 
-    /// Returns the size to which two sizes broadcast: `a` if `b` is 1 or equal to `a`, and `b` if `a` is 1.
+    /// Returns the size to which `a` (`self`) and `b` (`other`) broadcast: `a` if `b` is 1 or equal to `a`, and `b` if
+    /// `a` is 1.
     ///
     /// `bcast(a, 1)` is `a`. `bcast(a, k)` is `k` for a known `k != 1`; the caller must ensure that `a` is 1 or `k`.
     ///
@@ -80,7 +81,7 @@ pub(crate) fn canonical_call<'a>(
 
 /// Returns the arguments if `dim` is nothing but one call of `function`.
 fn as_call(dim: &Dim, function: Function) -> Option<&[Dim]> {
-    let Repr::Term(poly) = &dim.0 else { return None };
+    let Repr::Poly(poly) = &dim.0 else { return None };
     match poly.terms() {
         [(monomial, 1)] => match monomial.0.as_slice() {
             [Atom::Call(call)] if call.function == function => Some(&call.args),

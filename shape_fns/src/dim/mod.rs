@@ -1,4 +1,4 @@
-//! [`Dim`]: one dimension of a shape. A dimension is a number, a symbol, or a term over symbols in canonical form.
+//! [`Dim`]: one dimension of a shape. A dimension is a number, a symbol, or an expression of symbols in canonical form.
 //!
 //! **In:** numbers, names, `?`, and arithmetic on other dimensions (`+ - * // %`, `ceildiv`, `min`, `max`, `bcast`).
 //! **Out:** dimensions whose canonical form decides equality, three-valued comparisons, intervals ([`Bounds`]),
@@ -53,7 +53,7 @@ use std::sync::Arc;
 use crate::{Result, ShapeError};
 use poly::Poly;
 
-/// One dimension: a number, a symbol, or a term such as `4*n+1` in canonical form.
+/// One dimension: a number, a symbol, or an expression such as `4*n+1` in canonical form.
 ///
 /// A `Dim` takes 16 bytes. Known dimensions and plain symbols never allocate. Two dimensions are `==` exactly when
 /// their canonical forms are equal; then the two dimensions have equal values for all values of the symbols. Dimensions
@@ -64,11 +64,11 @@ use poly::Poly;
 /// dimension may be negative as an intermediate result and as an element of an integer tensor. A shape refuses negative
 /// dimensions.
 ///
-/// Differences from TensorFlow's `Dimension`, which forgets the term in many cases:
+/// Differences from TensorFlow's `Dimension`, which forgets the expression in many cases:
 ///
 /// | | TensorFlow | here |
 /// |---|---|---|
-/// | `n + 3`, `n * 2`, `n // 2`, `n % 2` | unknown | the term |
+/// | `n + 3`, `n * 2`, `n // 2`, `n % 2` | unknown | the expression |
 /// | `0 * n` | unknown | `0` |
 /// | `n // 0`, `n % 0` | unknown | an error |
 /// | `7 // 0` | an error | an error |
@@ -91,7 +91,7 @@ pub struct Dim(pub(crate) Repr);
 pub(crate) enum Repr {
     Known(i64),
     Symbol(Symbol),
-    Term(Arc<Poly>),
+    Poly(Arc<Poly>),
     Invalid(Invalid),
 }
 
@@ -110,7 +110,9 @@ impl Invalid {
         Cow::Borrowed(match self {
             Invalid::Overflow => "a dimension must fit in 64 bits, got an overflow",
             Invalid::DivisionByZero => "the divisor of a dimension must not be 0",
-            Invalid::TooLarge => "a dimension may have at most 64 terms nested 16 deep, got more",
+            Invalid::TooLarge => {
+                "a dimension may have at most 64 terms, and calls nested at most 16 deep, got more"
+            }
             Invalid::Name(name) => return name.message().into(),
             Invalid::Broadcast => "dimensions must be equal or 1 to broadcast, got other sizes",
         })

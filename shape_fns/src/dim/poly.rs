@@ -177,20 +177,21 @@ impl Atom {
     }
 }
 
-/// Orders arguments: numbers, then symbols, then terms. Any total order would do; this order is cheap to compute.
+/// Orders arguments: numbers, then symbols, then polynomials, then invalid dimensions. Any total order would do; this
+/// order is cheap to compute.
 pub(crate) fn order(a: &Dim, b: &Dim) -> Ordering {
     fn rank(dim: &Dim) -> u8 {
         match &dim.0 {
             Repr::Known(_) => 0,
             Repr::Symbol(_) => 1,
-            Repr::Term(_) => 2,
+            Repr::Poly(_) => 2,
             Repr::Invalid(_) => 3,
         }
     }
     match (&a.0, &b.0) {
         (Repr::Known(a), Repr::Known(b)) => a.cmp(b),
         (Repr::Symbol(a), Repr::Symbol(b)) => a.cmp(b),
-        (Repr::Term(a), Repr::Term(b)) => a
+        (Repr::Poly(a), Repr::Poly(b)) => a
             .terms
             .len()
             .cmp(&b.terms.len())
@@ -210,7 +211,7 @@ pub(crate) fn terms_of(dim: &Dim) -> Result<SmallVec<[Term; 4]>, Invalid> {
         Repr::Known(0) => SmallVec::new(),
         Repr::Known(value) => SmallVec::from_iter([(Monomial::one(), *value)]),
         Repr::Symbol(symbol) => SmallVec::from_iter([(Monomial::atom(Atom::Symbol(*symbol)), 1)]),
-        Repr::Term(poly) => poly.terms.iter().cloned().collect(),
+        Repr::Poly(poly) => poly.terms.iter().cloned().collect(),
         Repr::Invalid(why) => return Err(*why),
     })
 }
@@ -288,7 +289,7 @@ pub(crate) fn from_terms(mut terms: SmallVec<[Term; 4]>) -> Result<Dim, Invalid>
     if depth > MAX_DEPTH || size > MAX_SIZE {
         return Err(Invalid::TooLarge);
     }
-    Ok(Dim(Repr::Term(Arc::new(Poly {
+    Ok(Dim(Repr::Poly(Arc::new(Poly {
         terms: joined.into_vec().into(),
         hash: hasher.finish(),
         depth,
@@ -296,12 +297,12 @@ pub(crate) fn from_terms(mut terms: SmallVec<[Term; 4]>) -> Result<Dim, Invalid>
     }))))
 }
 
-/// Returns the nesting depth and the size of an argument; a number or a symbol has size 1. The sums cannot overflow,
-/// because every argument is within the limits already.
+/// Returns the nesting depth and the size of an argument; a number or a symbol has size 1. The caller's sum of sizes
+/// cannot overflow, because every argument is within the limits.
 fn extent(dim: &Dim) -> Result<(u32, u32), Invalid> {
     match &dim.0 {
         Repr::Known(_) | Repr::Symbol(_) => Ok((0, 1)),
-        Repr::Term(poly) => Ok((poly.depth, poly.size)),
+        Repr::Poly(poly) => Ok((poly.depth, poly.size)),
         Repr::Invalid(why) => Err(*why),
     }
 }

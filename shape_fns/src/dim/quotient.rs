@@ -207,7 +207,7 @@ fn floordiv_of_rest(rest: &Dim, divisor: i64) -> Result<Dim, Invalid> {
 
 /// Matches `floordiv(inner, by) + constant` with a known `by > 0` and returns `(inner, by, constant)`.
 fn as_floordiv_plus_constant(dim: &Dim) -> Option<(Dim, i64, i64)> {
-    let Repr::Term(poly) = &dim.0 else { return None };
+    let Repr::Poly(poly) = &dim.0 else { return None };
     let (monomial, constant) = match poly.terms() {
         [(monomial, 1)] => (monomial, 0),
         [(monomial, 1), (one, constant)] if one.is_one() => (monomial, *constant),

@@ -103,7 +103,7 @@ impl Dim {
     /// Returns the greatest common divisor of all coefficients except the constant, or 1 for a number.
     pub(crate) fn content(&self) -> i64 {
         match &self.0 {
-            Repr::Term(poly) => {
+            Repr::Poly(poly) => {
                 poly.terms().iter().filter(|term| !term.0.is_one()).fold(0, |g, term| gcd(g, term.1)).max(1)
             }
             _ => 1,
@@ -114,7 +114,7 @@ impl Dim {
     pub(crate) fn common_factor(&self) -> i64 {
         match &self.0 {
             Repr::Known(value) => gcd(*value, 0),
-            Repr::Term(poly) => poly.terms().iter().fold(0, |g, term| gcd(g, term.1)),
+            Repr::Poly(poly) => poly.terms().iter().fold(0, |g, term| gcd(g, term.1)),
             Repr::Symbol(_) | Repr::Invalid(_) => 1,
         }
     }
@@ -142,7 +142,7 @@ impl Dim {
         match &self.0 {
             Repr::Known(_) | Repr::Invalid(_) => None,
             Repr::Symbol(_) => Some((self.clone(), 0)),
-            Repr::Term(poly) => {
+            Repr::Poly(poly) => {
                 let (one, rest): (SmallVec<[Term; 4]>, SmallVec<[Term; 4]>) =
                     poly.terms().iter().cloned().partition(|term| term.0.is_one());
                 let constant = one.first().map_or(0, |term| term.1);

@@ -20,7 +20,7 @@ impl InferenceContext<'_> {
     }
 
     /// Returns `a + b`. Here and in all arithmetic of the context, a result that exceeds the limits of a dimension (64
-    /// terms nested 16 deep) becomes a new unknown size.
+    /// terms, calls nested 16 deep) becomes a new unknown size.
     ///
     /// # Errors
     /// The errors of [`Dim::checked_add`], except for a result that exceeds the limits of a dimension.
@@ -77,7 +77,8 @@ impl InferenceContext<'_> {
         self.floordiv(a, b)
     }
 
-    /// Returns the smaller of two dimensions: `a` or `b` itself if the table proves which is smaller, else a term.
+    /// Returns the smaller of two dimensions: `a` or `b` itself if the table proves which is smaller, else a call of
+    /// `min`.
     ///
     /// # Errors
     /// The errors of [`Dim::min`].
@@ -89,7 +90,8 @@ impl InferenceContext<'_> {
         }
     }
 
-    /// Returns the greater of two dimensions: `a` or `b` itself if the table proves which is greater, else a term.
+    /// Returns the greater of two dimensions: `a` or `b` itself if the table proves which is greater, else a call of
+    /// `max`.
     ///
     /// # Errors
     /// The errors of [`Dim::max`].
@@ -106,7 +108,7 @@ impl InferenceContext<'_> {
         self.table().prove_ge(a, b) == Some(true)
     }
 
-    /// Returns 1 if `a` is negative and 0 otherwise, as a term if the sign is unknown.
+    /// Returns 1 if `a` is negative and 0 otherwise, as an expression if the sign is unknown.
     pub(crate) fn one_if_negative(&mut self, a: &Dim) -> Result<Dim> {
         if self.at_least(a, &Dim::known(0)) {
             return Ok(Dim::known(0));

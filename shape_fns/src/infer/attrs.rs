@@ -1,189 +1,12 @@
-//! [`Attrs`]: the attributes of an op. [`Attr`]: the value of one attribute.
+//! [`Attrs`]: the attributes of a call. Methods read the attributes that the op declares.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use crate::{DType, Dim, PartialElements, TensorShape};
-
-/// The value of an attribute. Two floats are equal if their bits are equal.
-#[non_exhaustive]
-#[derive(Clone, Debug)]
-pub enum Attr {
-    /// A bool.
-    Bool(bool),
-    /// An integer.
-    Int(i64),
-    /// A float.
-    Float(f64),
-    /// A dtype.
-    DType(DType),
-    /// A string.
-    Str(Arc<str>),
-    /// A shape. A shape function may read a shape as the vector of its dimensions. In a target shape, -1 stands for the
-    /// size to infer.
-    Shape(TensorShape),
-    /// A list of integers.
-    Ints(Arc<[i64]>),
-    /// A list of floats.
-    Floats(Arc<[f64]>),
-    /// A list of bools.
-    Bools(Arc<[bool]>),
-    /// A list of strings.
-    Strs(Arc<[Arc<str>]>),
-    /// A list of dtypes.
-    DTypes(Arc<[DType]>),
-    /// A list of shapes.
-    Shapes(Arc<[TensorShape]>),
-    /// The elements of a small integer tensor; some may be expressions.
-    Elements(Arc<PartialElements>),
-}
-
-impl Attr {
-    /// Returns the kind of the value, for error messages.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Attr::Bool(_) => "a bool",
-            Attr::Int(_) => "an integer",
-            Attr::Float(_) => "a float",
-            Attr::DType(_) => "a dtype",
-            Attr::Str(_) => "a string",
-            Attr::Shape(_) => "a shape",
-            Attr::Ints(_) => "a list of integers",
-            Attr::Floats(_) => "a list of floats",
-            Attr::Bools(_) => "a list of bools",
-            Attr::Strs(_) => "a list of strings",
-            Attr::DTypes(_) => "a list of dtypes",
-            Attr::Shapes(_) => "a list of shapes",
-            Attr::Elements(_) => "elements",
-        }
-    }
-
-    /// Returns the elements that [`InferenceContext::param`](crate::InferenceContext::param) gives for the attribute:
-    /// the elements of a bool, an integer, a list of bools or integers, or `Elements`, and the dimensions of a shape.
-    /// Returns `None` for every other attribute and for a shape of unknown rank.
-    pub fn to_elements(&self) -> Option<PartialElements> {
-        match self {
-            Attr::Bool(flag) => Some(PartialElements::scalar(Dim::known((*flag).into()))),
-            Attr::Int(value) => Some(PartialElements::scalar(Dim::known(*value))),
-            Attr::Ints(values) => Some(PartialElements::known(values)),
-            Attr::Bools(flags) => {
-                Some(PartialElements::vector(flags.iter().map(|flag| Dim::known((*flag).into()))))
-            }
-            Attr::Shape(shape) => Some(PartialElements::vector(shape.dims()?.iter().cloned())),
-            Attr::Elements(elements) => Some(PartialElements::clone(elements)),
-            _ => None,
-        }
-    }
-}
-
-impl PartialEq for Attr {
-    fn eq(&self, other: &Attr) -> bool {
-        match (self, other) {
-            (Attr::Bool(a), Attr::Bool(b)) => a == b,
-            (Attr::Int(a), Attr::Int(b)) => a == b,
-            (Attr::Float(a), Attr::Float(b)) => a.to_bits() == b.to_bits(),
-            (Attr::DType(a), Attr::DType(b)) => a == b,
-            (Attr::Str(a), Attr::Str(b)) => a == b,
-            (Attr::Shape(a), Attr::Shape(b)) => a == b,
-            (Attr::Ints(a), Attr::Ints(b)) => a == b,
-            (Attr::Floats(a), Attr::Floats(b)) => {
-                a.iter().map(|x| x.to_bits()).eq(b.iter().map(|x| x.to_bits()))
-            }
-            (Attr::Bools(a), Attr::Bools(b)) => a == b,
-            (Attr::Strs(a), Attr::Strs(b)) => a == b,
-            (Attr::DTypes(a), Attr::DTypes(b)) => a == b,
-            (Attr::Shapes(a), Attr::Shapes(b)) => a == b,
-            (Attr::Elements(a), Attr::Elements(b)) => a == b,
-            _ => false,
-        }
-    }
-}
-
-impl Eq for Attr {}
-
-impl Hash for Attr {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        std::mem::discriminant(self).hash(state);
-        match self {
-            Attr::Bool(value) => value.hash(state),
-            Attr::Int(value) => value.hash(state),
-            Attr::Float(value) => value.to_bits().hash(state),
-            Attr::DType(value) => value.hash(state),
-            Attr::Str(value) => value.hash(state),
-            Attr::Shape(value) => value.hash(state),
-            Attr::Ints(values) => values.hash(state),
-            Attr::Floats(values) => values.iter().for_each(|value| value.to_bits().hash(state)),
-            Attr::Bools(values) => values.hash(state),
-            Attr::Strs(values) => values.hash(state),
-            Attr::DTypes(values) => values.hash(state),
-            Attr::Shapes(values) => values.hash(state),
-            Attr::Elements(values) => values.hash(state),
-        }
-    }
-}
-
-impl fmt::Display for Attr {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fn list<T>(f: &mut fmt::Formatter<'_>, items: &[T], show: impl Fn(&T) -> String) -> fmt::Result {
-            write!(f, "[{}]", items.iter().map(show).collect::<Vec<_>>().join(", "))
-        }
-        match self {
-            Attr::Bool(value) => write!(f, "{value}"),
-            Attr::Int(value) => write!(f, "{value}"),
-            Attr::Float(value) => write!(f, "{value:?}"),
-            Attr::DType(value) => write!(f, "{value}"),
-            Attr::Str(value) => write!(f, "{value:?}"),
-            Attr::Shape(value) => write!(f, "{value}"),
-            Attr::Ints(values) => list(f, values, i64::to_string),
-            Attr::Floats(values) => list(f, values, |value| format!("{value:?}")),
-            Attr::Bools(values) => list(f, values, bool::to_string),
-            Attr::Strs(values) => list(f, values, |value| format!("{value:?}")),
-            Attr::DTypes(values) => list(f, values, DType::to_string),
-            Attr::Shapes(values) => list(f, values, TensorShape::to_string),
-            Attr::Elements(values) => write!(f, "{values}"),
-        }
-    }
-}
-
-macro_rules! attr_from {
-    ($($source:ty => |$value:ident| $attr:expr;)*) => {$(
-        impl From<$source> for Attr {
-            fn from($value: $source) -> Attr {
-                $attr
-            }
-        }
-    )*};
-}
-attr_from! {
-    bool => |value| Attr::Bool(value);
-    i64 => |value| Attr::Int(value);
-    i32 => |value| Attr::Int(value.into());
-    f64 => |value| Attr::Float(value);
-    f32 => |value| Attr::Float(value.into());
-    DType => |value| Attr::DType(value);
-    &str => |value| Attr::Str(value.into());
-    String => |value| Attr::Str(value.into());
-    TensorShape => |value| Attr::Shape(value);
-    &TensorShape => |value| Attr::Shape(value.clone());
-    &[i64] => |values| Attr::Ints(values.into());
-    Vec<i64> => |values| Attr::Ints(values.into());
-    &[f64] => |values| Attr::Floats(values.into());
-    &[DType] => |values| Attr::DTypes(values.into());
-    PartialElements => |value| Attr::Elements(Arc::new(value));
-}
-
-impl<const N: usize> From<[i64; N]> for Attr {
-    fn from(values: [i64; N]) -> Attr {
-        Attr::Ints(values.as_slice().into())
-    }
-}
-
-impl<const N: usize> From<&[i64; N]> for Attr {
-    fn from(values: &[i64; N]) -> Attr {
-        Attr::Ints(values.as_slice().into())
-    }
-}
+use super::attr::Attr;
+use super::attribute::{Attribute, Omitted};
+use crate::{DType, TensorShape};
 
 /// The name of an attribute: a `&'static str` or a shared string.
 #[derive(Clone, Debug)]
@@ -236,28 +59,48 @@ impl Hash for AttrName {
     }
 }
 
-/// The attributes of an op, sorted by name.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-pub struct Attrs(Vec<(AttrName, Attr)>);
+/// The attributes of a call, sorted by name, and the declaration of the op that is called.
+#[derive(Clone, Debug, Default)]
+pub struct Attrs {
+    given: Vec<(AttrName, Attr)>,
+    declared: &'static [Attribute],
+}
 
 impl Attrs {
     /// Makes an empty set of attributes.
     pub const fn new() -> Attrs {
-        Attrs(Vec::new())
+        Attrs::declared(&[])
+    }
+
+    /// Makes an empty set of attributes of an op that declares `attributes`.
+    pub const fn declared(attributes: &'static [Attribute]) -> Attrs {
+        Attrs { given: Vec::new(), declared: attributes }
+    }
+
+    /// Returns the attributes as those of an op that declares `attributes`.
+    #[must_use]
+    pub fn declared_by(mut self, attributes: &'static [Attribute]) -> Attrs {
+        self.declared = attributes;
+        self
+    }
+
+    /// Returns the attributes that the op declares.
+    pub fn declaration(&self) -> &'static [Attribute] {
+        self.declared
     }
 
     /// Returns the attribute `name`.
     pub fn get(&self, name: &str) -> Option<&Attr> {
-        self.position(name).ok().and_then(|position| self.0.get(position)).map(|entry| &entry.1)
+        self.position(name).ok().and_then(|position| self.given.get(position)).map(|entry| &entry.1)
     }
 
     /// Sets an attribute and returns the value that it replaces.
     pub fn insert(&mut self, name: impl Into<AttrName>, value: impl Into<Attr>) -> Option<Attr> {
         let (name, value) = (name.into(), value.into());
         match self.position(name.as_str()) {
-            Ok(position) => self.0.get_mut(position).map(|entry| std::mem::replace(&mut entry.1, value)),
+            Ok(position) => self.given.get_mut(position).map(|entry| std::mem::replace(&mut entry.1, value)),
             Err(position) => {
-                self.0.insert(position, (name, value));
+                self.given.insert(position, (name, value));
                 None
             }
         }
@@ -272,27 +115,42 @@ impl Attrs {
 
     /// Removes and returns an attribute.
     pub fn remove(&mut self, name: &str) -> Option<Attr> {
-        self.position(name).ok().map(|position| self.0.remove(position).1)
+        self.position(name).ok().map(|position| self.given.remove(position).1)
     }
 
     /// Returns names and values, sorted by name.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &Attr)> {
-        self.0.iter().map(|(name, attr)| (name.as_str(), attr))
+        self.given.iter().map(|(name, attr)| (name.as_str(), attr))
     }
 
     /// Returns the number of attributes.
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.given.len()
     }
 
     /// Returns whether there are no attributes.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.given.is_empty()
     }
 
     /// Returns the index of an attribute, or the index at which it would be inserted.
     fn position(&self, name: &str) -> Result<usize, usize> {
-        self.0.binary_search_by(|entry| entry.0.as_str().cmp(name))
+        self.given.binary_search_by(|entry| entry.0.as_str().cmp(name))
+    }
+}
+
+/// Sets of attributes are equal if the calls give equal values. The declarations do not matter.
+impl PartialEq for Attrs {
+    fn eq(&self, other: &Attrs) -> bool {
+        self.given == other.given
+    }
+}
+
+impl Eq for Attrs {}
+
+impl Hash for Attrs {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.given.hash(state);
     }
 }
 
@@ -303,6 +161,92 @@ impl fmt::Display for Attrs {
             write!(f, "{}{name}={attr}", if position > 0 { ", " } else { "" })?;
         }
         Ok(())
+    }
+}
+
+macro_rules! readers {
+    ($($(#[$doc:meta])* $name:ident -> $type:ty, $($attr:pat => $value:expr),+; $kind:ident;)*) => {$(
+        $(#[$doc])*
+        ///
+        /// # Panics
+        /// The op does not declare the attribute with this kind, or it is optional and the call omits it. In the body of
+        /// an op, such a panic becomes an error of the call.
+        #[track_caller]
+        pub fn $name(&self, name: &str) -> $type {
+            match self.get(name) {
+                $(Some($attr) => $value,)+
+                None if let Some(Omitted::$kind(default)) = self.omitted(name) => default,
+                value => unreadable(name, stringify!($name), value),
+            }
+        }
+    )*};
+}
+
+/// Stops a body that reads an attribute which the definition of its op does not declare so.
+#[cold]
+#[track_caller]
+fn unreadable(name: &str, kind: &str, value: Option<&Attr>) -> ! {
+    let value = value.map_or("no value".to_string(), Attr::to_string);
+    panic!(
+        "an op must declare an attribute that its body reads: {name} must be declared as {kind}, got {value}"
+    )
+}
+
+/// These methods read an attribute that the op declares: the value that the call gives, or else the default value.
+/// [`Attrs::get`] reads an optional attribute.
+impl Attrs {
+    readers! {
+        /// Returns a declared bool.
+        bool -> bool, Attr::Bool(value) => *value; Bool;
+        /// Returns a declared integer.
+        int -> i64, Attr::Int(value) => *value; Int;
+        /// Returns a declared float.
+        float -> f64, Attr::Float(value) => *value, Attr::Int(value) => *value as f64; Float;
+        /// Returns a declared dtype.
+        dtype -> DType, Attr::DType(value) => *value; DType;
+        /// Returns a declared string.
+        str -> &str, Attr::Str(value) => value; Str;
+        /// Returns the integers of a declared list.
+        ints -> &[i64], Attr::Ints(values) => values, Attr::Int(value) => std::slice::from_ref(value); Ints;
+        /// Returns the dtypes of a declared list.
+        dtypes -> &[DType], Attr::DTypes(values) => values; DTypes;
+        /// Returns the shapes of a declared list.
+        shapes -> &[TensorShape], Attr::Shapes(values) => values; Shapes;
+    }
+
+    /// Returns the floats of a declared list.
+    ///
+    /// # Panics
+    /// As [`Attrs::int`].
+    #[track_caller]
+    pub fn floats(&self, name: &str) -> Vec<f64> {
+        match self.get(name) {
+            Some(Attr::Floats(values)) => values.to_vec(),
+            Some(Attr::Ints(values)) => values.iter().map(|value| *value as f64).collect(),
+            None if let Some(Omitted::Floats(default)) = self.omitted(name) => default.to_vec(),
+            value => unreadable(name, "floats", value),
+        }
+    }
+
+    /// Returns the strings of a declared list.
+    ///
+    /// # Panics
+    /// As [`Attrs::int`].
+    #[track_caller]
+    pub fn strs(&self, name: &str) -> Vec<&str> {
+        match self.get(name) {
+            Some(Attr::Strs(values)) => values.iter().map(|value| &**value).collect(),
+            Some(Attr::Str(value)) => vec![value],
+            None if let Some(Omitted::Strs(default)) = self.omitted(name) => default.to_vec(),
+            value => unreadable(name, "strs", value),
+        }
+    }
+
+    fn omitted(&self, name: &str) -> Option<Omitted> {
+        self.declaration()
+            .iter()
+            .find(|attribute| attribute.name() == name)
+            .map(|attribute| attribute.omitted)
     }
 }
 
@@ -332,5 +276,44 @@ mod tests {
         assert_eq!(Attr::from(crate::shape!["n", -1]).to_elements().unwrap().to_string(), "[n, -1]");
         assert_eq!(Attr::from(true).to_elements().unwrap().to_string(), "1");
         assert_eq!(Attr::from("x").to_elements(), None);
+    }
+
+    static ATTRIBUTES: [Attribute; 6] = [
+        Attribute::int("count"),
+        Attribute::float_or("scale", 2.0),
+        Attribute::ints_or("sizes", &[3]),
+        Attribute::floats_or("limits", &[]),
+        Attribute::strs("labels").optional(),
+        Attribute::elements_or("axis", &[-1]),
+    ];
+
+    #[test]
+    fn integers_are_accepted_for_floats_and_single_values_for_lists() {
+        let attrs = Attrs::declared(&ATTRIBUTES).with("scale", 3).with("sizes", 4).with("limits", [1, 2]);
+        let attrs = attrs.with("labels", "one");
+        assert_eq!((attrs.float("scale"), attrs.ints("sizes")), (3.0, &[4][..]));
+        assert_eq!((attrs.floats("limits"), attrs.strs("labels")), (vec![1.0, 2.0], vec!["one"]));
+        let [count, scale, sizes, ..] = &ATTRIBUTES;
+        assert!(count.accepts(&Attr::Int(1)) && !count.accepts(&Attr::Float(1.0)));
+        assert!(scale.accepts(&Attr::Int(1)) && !scale.accepts(&Attr::Bool(true)));
+        assert!(sizes.accepts(&Attr::Int(1)) && !sizes.accepts(&Attr::from("1")));
+    }
+
+    #[test]
+    fn omitted_attributes_have_their_default_values() {
+        let attrs = Attrs::declared(&ATTRIBUTES);
+        assert_eq!((attrs.float("scale"), attrs.ints("sizes")), (2.0, &[3][..]));
+        assert!(attrs.floats("limits").is_empty());
+        let [count, scale, sizes, _, labels, axis] = &ATTRIBUTES;
+        assert!(count.is_required() && !labels.is_required() && !scale.is_required());
+        assert!(scale.is_default(&Attr::Int(2)) && !scale.is_default(&Attr::Float(2.5)));
+        assert!(sizes.is_default(&Attr::Int(3)) && axis.is_default(&Attr::Int(-1)));
+        assert_eq!((count.default(), labels.default()), (None, None));
+    }
+
+    #[test]
+    #[should_panic = "offset must be declared as int, got no value"]
+    fn an_undeclared_attribute_cannot_be_read() {
+        Attrs::declared(&ATTRIBUTES).int("offset");
     }
 }

@@ -10,7 +10,9 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `attrs` | [`Attrs`], [`Attr`]: the attributes of an op |
+//! | `attr` | [`Attr`]: the value of one attribute |
+//! | `attrs` | [`Attrs`]: the attributes of a call |
+//! | `attribute` | [`Attribute`]: the declaration of an attribute of an op |
 //! | `context` | [`InferenceContext`]: operands and outputs, requirements, broadcasting, new shapes |
 //! | `operand`, `param` | methods of the context that read operands of a required rank, and parameters |
 //! | `arithmetic` | methods of the context that compute with dimensions |
@@ -24,6 +26,8 @@
 //! caller chooses.
 
 mod arithmetic;
+mod attr;
+mod attribute;
 mod attrs;
 mod context;
 mod operand;
@@ -31,7 +35,9 @@ mod param;
 pub(crate) mod registered;
 mod table;
 
-pub use attrs::{Attr, AttrName, Attrs};
+pub use attr::Attr;
+pub use attribute::Attribute;
+pub use attrs::{AttrName, Attrs};
 pub use context::{InferenceContext, InferenceResult, OperandInfo, ShapeFn};
 pub use param::{List, Param, normalize_axis};
 pub use registered::Registered;

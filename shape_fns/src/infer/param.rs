@@ -115,7 +115,7 @@ impl<'a> InferenceContext<'a> {
     /// Returns the parameter `name`: the attribute of this name, or the known elements of the operand of this name.
     ///
     /// # Errors
-    /// The attribute holds no integers but floats, strings, dtypes or shapes.
+    /// The attribute is a float, a string or a dtype, or a list of floats, strings, dtypes or shapes.
     pub fn param(&self, name: &str) -> Result<Param> {
         let elements = match self.attr(name) {
             Some(attr) => match attr.to_elements() {

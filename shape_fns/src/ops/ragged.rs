@@ -64,8 +64,8 @@ pub fn ragged_range(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// of rank `r` add `r-1` ragged axes; the splits of these axes follow from the sizes of `indices`.
 ///
 /// # Errors
-/// A splits operand is not a vector, the values or the indices are a scalar, or `OUTPUT_RAGGED_RANK` differs from the
-/// number of ragged axes of the parameters plus `r-1`.
+/// An operand of row splits is not a vector, the values or the indices are a scalar, or the number of ragged axes of
+/// the outputs differs from the number of ragged axes of `params` plus `r-1`.
 pub fn ragged_gather(cx: &mut InferenceContext<'_>) -> Result<()> {
     let Some(values) = cx.len().checked_sub(2) else {
         bail!("ragged_gather must have row splits, values and indices, got {} operands", cx.len());
@@ -112,7 +112,7 @@ pub fn ragged_gather(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// first.
 ///
 /// # Errors
-/// A splits operand is not a vector, or the values are a scalar.
+/// An operand of row splits is not a vector, or the values are a scalar.
 pub fn ragged_to_sparse(cx: &mut InferenceContext<'_>) -> Result<()> {
     let Some(ragged) = cx.len().checked_sub(1) else {
         bail!("ragged_to_sparse must have row splits and values, got no operands")
@@ -184,7 +184,9 @@ pub fn ragged_to_dense(cx: &mut InferenceContext<'_>) -> Result<()> {
             (RequestedSize::Size(size), Some(inner)) => cx.merge(&inner, &size).map_err(|_| {
                 cx.blame(
                     0,
-                    format_args!("must have the sizes of the values, got {size} for {inner} at axis {axis}"),
+                    format_args!(
+                        "must have the sizes of the values, got {size} for size {inner} at axis {axis}"
+                    ),
                 )
             })?,
             (RequestedSize::Size(size), None) => size,
@@ -381,7 +383,7 @@ mod tests {
             (
                 vec!["ROW_SPLITS"],
                 "i64 [3] = [4, 5, 6]; [?, 7]; []; i64 [4]",
-                "error shape must have the sizes of the values, got 6 for 7 at axis 2",
+                "error shape must have the sizes of the values, got 6 for size 7 at axis 2",
             ),
             (
                 vec!["ROW_SPLITS"],

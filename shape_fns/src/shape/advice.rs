@@ -45,8 +45,9 @@ pub(crate) fn broadcast(a: &TensorShape, b: &TensorShape) -> Option<String> {
     })
 }
 
-/// Proposes a transposition or an exchange of the operands that makes `a` and `b` multiply. `a` and `b` are the
-/// `[rows, columns]` of the stacked matrices. `is_plain` says that both operands have rank 2, for which `.t()` exists.
+/// Proposes a transposition or an exchange of the operands after which `a` and `b` can be multiplied. `a` and `b` are
+/// the last two dimensions of the operands: `[rows, columns]`. `is_plain` says that both operands have rank 2, for
+/// which `.t()` exists.
 pub(crate) fn matmul(a: [&Dim; 2], b: [&Dim; 2], is_plain: bool) -> Option<String> {
     let ([a_rows, a_columns], [b_rows, b_columns]) = (a, b);
     let same = |x: &Dim, y: &Dim| x.same(y) == Some(true);

@@ -196,7 +196,7 @@ impl TensorShape {
         !self.is_fully_defined()
     }
 
-    /// Returns the product of the dimensions, which is a term if some are not numbers. The product is 0 if any
+    /// Returns the product of the dimensions, which is an expression if some are not numbers. The product is 0 if any
     /// dimension is 0; TensorFlow answers `None` for such a shape if another dimension is unknown (`[2, 0, ?]`).
     /// Returns `None` for an unknown rank, for an invalid dimension, and if the product is too large to represent.
     ///

@@ -73,8 +73,11 @@ pub(crate) fn parse_sharing<'a>(text: &'a str, anonymous: &mut FxHashMap<&'a str
 
 struct Parser<'a> {
     text: &'a str,
+    /// The end of the text that is not parsed yet.
     rest: &'a str,
+    /// The nesting depth of the dimension that is being parsed.
     nesting: u32,
+    /// The anonymous symbols by the names that follow `?`.
     anonymous: FxHashMap<&'a str, Dim>,
 }
 

@@ -25,8 +25,8 @@ const NAME: u64 = 2;
 impl TensorShape {
     /// Serialises the shape as a `TensorShapeProto`, byte for byte as TensorFlow writes it.
     ///
-    /// A dimension that is not a number has size -1. Its name is its text, unless the text is `?`: so the
-    /// name is a symbol, a term, or `?0` if an anonymous dimension occurs more than once.
+    /// A dimension that is not a number has size -1. Its name is its text, unless the text is `?`. So the name is a
+    /// symbol, an expression, or `?0` if an anonymous dimension occurs more than once.
     ///
     /// # Errors
     /// A dimension is negative or invalid.
@@ -211,7 +211,7 @@ impl<'a> Reader<'a> {
         let mut value = 0;
         for shift in (0..64).step_by(7) {
             let Some((byte, rest)) = self.bytes.split_first() else {
-                bail!("a TensorShapeProto must end after a field, got its end inside one");
+                bail!("a TensorShapeProto must end after a field, got its end inside a field");
             };
             self.bytes = rest;
             value |= u64::from(byte & 0x7f) << shift;
@@ -229,7 +229,7 @@ impl<'a> Reader<'a> {
                 Ok(taken)
             }
             None => bail!(
-                "a TensorShapeProto must end after a field, got {} bytes for a field of {length}",
+                "a TensorShapeProto must end after a field, got {} bytes for a field of {length} bytes",
                 self.bytes.len()
             ),
         }

@@ -9,9 +9,9 @@ impl TensorShape {
     /// Returns the axes in `range`. As in a Python slice, a negative index counts from the end, and the range is
     /// clamped to the rank. There are no steps.
     ///
-    /// For an unranked shape, a range whose end, and start if given, count from the start gives `end - start` unknown
-    /// axes, as in TensorFlow. Any other range, and a range of more than [`TensorShape::MAX_RANK`] axes, gives an
-    /// unranked shape.
+    /// A range of an unranked shape gives `end - start` unknown axes, as in TensorFlow, if the range has an end and
+    /// neither the end nor the start is negative. Any other range, and a range of more than [`TensorShape::MAX_RANK`]
+    /// axes, gives an unranked shape.
     ///
     /// Clippy mistakes a literal `1..-1` for an empty range; write `slice(1..).slice(..-1)` instead.
     ///

@@ -9,9 +9,9 @@ impl TensorShape {
     /// Returns whether every tensor that fits this shape also fits `other`.
     ///
     /// Everything fits an unknown rank. A number fits only itself. Any size fits a symbol of `other`, but every
-    /// occurrence of the symbol must be the same size: `[2, 2]` is a subtype of `[n, n]` and `[2, 3]` is not. A term
-    /// such as `4*n` fits only itself, and in a shape with this term, `n` fits only itself too. The relation is
-    /// reflexive, transitive, and antisymmetric up to the choice of symbols.
+    /// occurrence of the symbol must be the same size: `[2, 2]` is a subtype of `[n, n]` and `[2, 3]` is not. An
+    /// expression such as `4*n` fits only itself, and in a shape with this expression, `n` fits only itself too. The
+    /// relation is reflexive, transitive, and antisymmetric up to the choice of symbols.
     ///
     /// ```
     /// # use shapeflow_shape_fns::shape;
@@ -26,7 +26,7 @@ impl TensorShape {
         if special.len() != general.len() {
             return false;
         }
-        let rigid = symbols_of_terms(general);
+        let rigid = symbols_of_expressions(general);
         let mut fitted: FxHashMap<Symbol, &Dim> = FxHashMap::default();
         special.iter().zip(general).all(|(s, g)| match g.as_symbol() {
             Some(symbol) if !rigid.contains(&symbol) => *fitted.entry(symbol).or_insert(s) == s,
@@ -84,8 +84,8 @@ impl TensorShape {
     }
 }
 
-/// Returns the symbols that occur inside terms. A dimension that is a plain symbol does not count.
-fn symbols_of_terms(dims: &[Dim]) -> FxHashSet<Symbol> {
+/// Returns the symbols that occur inside expressions. A dimension that is a plain symbol does not count.
+fn symbols_of_expressions(dims: &[Dim]) -> FxHashSet<Symbol> {
     let mut symbols = FxHashSet::default();
     for dim in dims.iter().filter(|dim| dim.as_symbol().is_none()) {
         dim.symbols(&mut |symbol| {

@@ -18,8 +18,8 @@ impl TensorShape {
     /// recorded.
     ///
     /// A symbol is the same size wherever it occurs in the two shapes: `[n, n]` and `[2, ?]` merge to `[2, 2]`. Of two
-    /// symbols, a named symbol is kept over an anonymous one, else the symbol of `self`. Of two terms that may be
-    /// equal, the term of `self` is kept.
+    /// symbols, a named symbol is kept over an anonymous one, else the symbol of `self`. Of two expressions that may be
+    /// equal, the expression of `self` is kept.
     ///
     /// [`InferenceContext::merge_shapes`](crate::InferenceContext::merge_shapes) also records the equalities.
     ///
@@ -111,7 +111,7 @@ impl TensorShape {
 }
 
 /// Returns whether `dim` is a symbol that occurs more than once, so that its equality at one axis affects another axis.
-/// For shapes of more than 8 axes the answer is always yes.
+/// In shapes of more than 8 axes, every symbol counts as repeated.
 fn is_repeated(dim: &Dim, a: &[Dim], b: &[Dim]) -> bool {
     const FEW: usize = 8;
     let Some(symbol) = dim.as_symbol() else { return false };
@@ -125,7 +125,7 @@ fn is_repeated(dim: &Dim, a: &[Dim], b: &[Dim]) -> bool {
     count > 1
 }
 
-/// Returns the more specific of two dimensions that may be equal: a number, then a term, then a symbol.
+/// Returns the more specific of two dimensions that may be equal: a number, else an expression, else a symbol.
 fn more_specific<'a>(x: &'a Dim, y: &'a Dim) -> &'a Dim {
     fn specificity(dim: &Dim) -> u8 {
         match (dim.is_known(), dim.as_symbol()) {
@@ -166,8 +166,8 @@ impl Substitution {
         root
     }
 
-    /// Records that two dimensions are equal, unless one of them is a term. Returns their roots as the error if they
-    /// provably differ.
+    /// Records that two dimensions are equal, unless one of them is an expression. Returns their roots as the error if
+    /// they provably differ.
     fn equate(&mut self, x: &Dim, y: &Dim) -> Result<(), (Dim, Dim)> {
         let plain = |dim: &Dim| dim.is_known() || dim.as_symbol().is_some();
         if !plain(x) || !plain(y) {

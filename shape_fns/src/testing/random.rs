@@ -20,7 +20,7 @@ impl Random {
         low + self.below((high - low + 1).max(1) as u64) as i64
     }
 
-    /// Draws a dimension from the numbers 0 to 4, four terms and `?`, so that operands often fit.
+    /// Draws a dimension from the numbers 0 to 4, four expressions and `?`, so that operands often fit.
     pub(crate) fn dim(&mut self) -> String {
         match self.below(10) {
             0..=4 => self.pick(&["0", "1", "2", "3", "4"]).into(),

@@ -1,4 +1,4 @@
-//! Laws of dimensions, shapes and tables, tested on random terms with many values of their symbols.
+//! Laws of dimensions, shapes and tables, tested on random expressions with many values of their symbols.
 
 mod dims;
 mod shapes;

@@ -106,12 +106,12 @@ fn measure(arguments: &ArgMatches, variant: &Variant<'_>) -> Result<Measures, Fa
     runner.run(&views)?;
     let first = micros(start);
     for done in 0..warmup {
-        progress.show(|| format!("warm-up run {done} of {warmup}"));
+        progress.show(|| format!("warm-up run {} of {warmup}", done + 1));
         runner.run(&views)?;
     }
     let mut runs = Vec::new();
     for done in 0..repeat {
-        progress.show(|| format!("run {done} of {repeat}"));
+        progress.show(|| format!("run {} of {repeat}", done + 1));
         let start = Instant::now();
         runner.run(&views)?;
         runs.push(micros(start));
@@ -228,7 +228,7 @@ fn micros(since: Instant) -> f64 {
     since.elapsed().as_nanos() as f64 / 1000.0
 }
 
-/// Makes the peak of the resident memory its present size. Returns whether the system allows this.
+/// Resets the peak of the resident memory to the present size. Returns whether the system allows this.
 fn reset_peak_rss() -> bool {
     // The number 5 resets the peak: see proc_pid_clear_refs(5).
     std::fs::write("/proc/self/clear_refs", "5").is_ok()

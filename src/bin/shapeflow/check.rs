@@ -120,7 +120,10 @@ fn json_document(
     error: Option<&Error>,
 ) -> String {
     let names = imported.graph().dim_names();
-    let port = |(name, value): (&str, Value<'_>)| json!({"name": name, "dtype": value.dtype().tensorflow_name(), "shape": names.shape(&value.shape())});
+    let port = |(name, value): (&str, Value<'_>)| {
+        let (dtype, shape) = (value.dtype().tensorflow_name(), names.shape(&value.shape()));
+        json!({"name": name, "dtype": dtype, "shape": shape})
+    };
     let ops: Vec<Json> = usage
         .iter()
         .map(|usage| {

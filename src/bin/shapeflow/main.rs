@@ -136,7 +136,7 @@ fn command() -> Command {
     Command::new("shapeflow")
         .version(env!("CARGO_PKG_VERSION"))
         .long_version(shell::version())
-        .about("Infers shapes of TensorFlow graphs, compiles them once for every size, and runs them.")
+        .about("Infers shapes of TensorFlow graphs, compiles each once for all sizes, and runs them.")
         .subcommand_required(true)
         .subcommand(Command::new("infer").about("Prints every node: name, op, dtype and partial shape").args(
             [

@@ -28,8 +28,8 @@ pub(crate) fn import(
     import_file(arguments, path(arguments, "model")?, flag(arguments, "allow-unknown"), fetches, feeds)
 }
 
-/// Does the same as [`import`] for the model of a file, and lets the caller decide whether unknown ops are errors. `-` is
-/// standard input.
+/// Does the same as [`import`] for the model of a file, and lets the caller decide whether unknown ops are errors. `-`
+/// is standard input.
 pub(crate) fn import_file(
     arguments: &ArgMatches,
     file: &Path,

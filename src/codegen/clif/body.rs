@@ -11,7 +11,7 @@ use crate::codegen::repr::{Repr, lane_bits};
 use crate::lower::kernel_body::{Inst, InstId, InstOp, LaneLayout, ReduceStep};
 
 impl Emitter<'_, '_> {
-    /// Emits the uniform instructions, in the forms that varying instructions take.
+    /// Emits the uniform instructions, and makes each form of their values that a varying instruction takes.
     pub fn uniforms(
         &mut self,
         body: &[Inst],

@@ -34,7 +34,7 @@ pub(super) struct BodyAnalysis {
     pub lane_only: Vec<bool>,
     /// The slots that the body names, in order of first use.
     pub slots: Vec<u32>,
-    /// One iteration of the inner loop computes `4 * unroll` elements.
+    /// The unroll factor: one iteration of the inner loop computes `4 * unroll` elements.
     pub unroll: u32,
     /// Whether constants are loaded before the inner loop.
     pub hoist: bool,

@@ -50,6 +50,7 @@ pub(super) struct ArgumentValues {
 pub(super) struct ElementGroup<'s> {
     pub body: &'s [Inst],
     pub analysis: &'s BodyAnalysis,
+    /// For each instruction of the body: its value, if the instruction has been emitted.
     pub vals: Vec<Option<EmittedValue>>,
     /// For each slot of the body: its address, or the value of an iota, at inner element 0.
     pub starts: &'s [Option<Value>],

@@ -20,8 +20,9 @@ pub(super) enum TestMachine {
 }
 
 impl TestMachine {
-    /// This processor with each of its instruction sets, and the wide sets in software. The software sees reads outside
-    /// of buffers, and runs instructions that this processor lacks.
+    /// Returns this processor with each of its instruction sets, this processor with the least instructions, and a
+    /// software processor with each wide instruction set. The software processor detects reads outside of buffers, and
+    /// runs instructions that this processor lacks.
     pub fn all() -> impl Iterator<Item = TestMachine> {
         let hosts = [Isa::Clif, Isa::Avx2, Isa::Avx512].into_iter().filter(|isa| isa.is_present());
         let software = [Isa::Avx2, Isa::Avx512].map(TestMachine::Software);

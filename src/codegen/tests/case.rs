@@ -123,7 +123,7 @@ impl KernelCase {
             (AccessPattern::Contiguous, SlotUse::Gather) => random.pick(&[size, size, 2 * size, 0]),
             (pattern, _) => pattern.step() * size,
         };
-        // Strides of a dense array, some with gaps, some reversed; a load may also stay where it is.
+        // Strides of a dense array, some with gaps, some reversed. A stride of a load may also be 0.
         let mut dense = if inner == 0 { size } else { inner * self.n.max(1) };
         let mut stride = |random: &mut Random, extent: i64| {
             let gap = if random.chance(3) { size } else { 0 };

@@ -166,7 +166,7 @@ fn bags() -> KernelBody {
 }
 
 #[test]
-fn rows_are_gathered_ahead() {
+fn gathers_with_prefetched_rows_give_the_right_bytes() {
     for machine in TestMachine::all() {
         let mut batch = Batch::new(machine);
         for (rows, extent, n, first) in

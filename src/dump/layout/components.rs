@@ -5,7 +5,7 @@ use super::{Layout, Pin, Sketch, SketchBox, Wire};
 /// Distance between two parts.
 const GAP: f64 = 36.0;
 
-/// The width of a picture, as a multiple of its height, at which rows of parts end.
+/// The wanted ratio of the picture's width to its height, which decides the width of the rows of parts.
 const ASPECT: f64 = 1.6;
 
 /// Lays out every connected part with `lay_out`, whose layouts have the given margin, and packs the parts in rows.
@@ -68,8 +68,8 @@ impl Wire {
     }
 }
 
-/// Returns the boxes of each connected part in ascending order. All pinned boxes belong to one part, because the edges of
-/// the picture connect them.
+/// Returns the boxes of each connected part in ascending order. All pinned boxes belong to one part: they lie at the
+/// upper or the lower border of the picture, and separate layouts would have separate borders.
 fn connected_parts(sketch: &Sketch) -> Vec<Vec<usize>> {
     let mut root: Vec<usize> = (0..sketch.boxes.len()).collect();
     fn find(root: &mut [usize], mut number: usize) -> usize {

@@ -62,8 +62,8 @@ fn pulls(layers: &Layers) -> (Vec<Vec<Pull>>, Vec<Vec<Pull>>) {
             _ => 0.2,
         };
         // A link pulls the middles of its two boxes together, and not its own ends: else a chain of boxes that are read
-        // at their sides would drift by half a box at each rank. A leaf has no operands. The link of
-        // a leaf pulls the leaf above the reader's port.
+        // at their sides would drift by half a box at each rank. A leaf is a box without operands. The link of a leaf
+        // pulls the leaf above the reader's port.
         let difference = if upper.is_leaf { link.lower_port - link.upper_port } else { 0.0 };
         above[link.lower].push((link.upper, -difference, weight));
         below[link.upper].push((link.lower, difference, weight));

@@ -27,7 +27,10 @@ const reveal = (item) => {
   camera.y = height / 2 - middle.y * camera.scale;
   show();
 };
-/** Opens or closes a scope. The point of the scope under `(x, y)` of the view stays in place. The default point is the title of the scope. */
+/**
+ * Opens or closes a scope. The point of the scope under `(x, y)` of the view stays in place. The default point is the
+ * title of the scope.
+ */
 const toggle = (number, x, y) => {
   const before = itemOf.get(`s${number}`);
   x ??= camera.x + (before.x + before.width / 2) * camera.scale;
@@ -43,7 +46,10 @@ const toggle = (number, x, y) => {
   camera.y = y - (after.y + after.labelHeight + Math.max(4, high)) * camera.scale;
   show();
 };
-/** Opens all scopes around a node and returns the box of the node. A constant without a box has the box of its first reader. */
+/**
+ * Opens all scopes around a node and returns the box of the node. For a constant without a box, the node is the first
+ * reader of the constant.
+ */
 const openTo = (at) => {
   if (!scopeOf.has(at)) at = readers.get(nodes[at].outputs[0]?.value)?.[0] ?? at;
   let isNew = false;
@@ -149,7 +155,7 @@ svg.addEventListener("click", (event) => {
   }
 });
 
-/** Makes a box the one that keys move from. */
+/** Gives a box the focus: the arrow keys move from this box. */
 const setFocus = (item, grabs) => {
   marks.focused = item.key;
   if (!shown.has(item)) render();

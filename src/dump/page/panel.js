@@ -32,7 +32,7 @@ const shortened = (label) => {
   return [scope, few.join(", ")];
 };
 
-/** Empties the panel of details. Its width never changes, so that the graph does not move. */
+/** Empties and returns the panel of details. The width of the panel never changes, so that the graph does not move. */
 const emptiedPanel = () => {
   const panel = byId("details");
   panel.replaceChildren();

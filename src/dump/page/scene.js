@@ -20,8 +20,8 @@ scopes.forEach((scope, number) => scope?.boxes.forEach((box) => { if (box.kind =
 const opened = new Set();
 
 /**
- * Returns a map of coordinates that widens spans `[low, high, size]` to their sizes. It keeps all orders, and no distance
- * becomes less.
+ * Returns a map of coordinates that widens each span `[low, high, size]` to its size. The map keeps the order of all
+ * coordinates, and makes no distance less.
  */
 const stretch = (spans) => {
   const ends = [...new Set(spans.flatMap(([low, high]) => [low, high]))].sort((a, b) => a - b);
@@ -84,7 +84,10 @@ const curve = (from, to) => {
   return ` C${from[0]} ${from[1] + bend} ${to[0]} ${to[1] - bend} ${to[0]} ${to[1]}`;
 };
 
-/** Places the boxes of a measured scope, and then its wires, which end at boxes of inner scopes. `parent` is the box of the scope. */
+/**
+ * Places the boxes of a measured scope, and then its wires, which end at boxes of inner scopes. `parent` is the box of
+ * the scope.
+ */
 const place = (made, dx, dy, parent) => {
   const scope = scopes[made.number];
   const placed = made.boxes.map((box, i) => {

@@ -13,8 +13,8 @@ pub(super) struct Format {
     pub(super) fraction: u32,
     /// The exponent bias, which is the exponent field of 1.0.
     pub(super) bias: u64,
-    /// `1.5 · 2^fraction`. Adding it to a smaller number rounds that number to an integer, and the low bits of the sum
-    /// hold the integer.
+    /// `1.5 · 2^fraction`. The sum of this number and a smaller number holds the smaller number, rounded to an integer,
+    /// in its low bits.
     pub(super) magic: f64,
 }
 
@@ -63,7 +63,7 @@ pub(super) fn in_float(x: Expr, f: impl FnOnce(&Expr) -> Expr) -> Expr {
     }
 }
 
-/// Applies `f` in `f64`, so that its errors vanish when a narrower result is rounded.
+/// Applies `f` in `f64`, so that the errors of `f` vanish when a narrower result is rounded.
 pub(super) fn in_double(x: Expr, f: impl FnOnce(&Expr) -> Expr) -> Expr {
     in_float(x, |x| {
         if Format::of(x).is_double() {

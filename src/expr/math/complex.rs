@@ -1,7 +1,7 @@
 //! Elementary functions of complex numbers, built from real functions of their parts.
 //!
-//! Numbers of f32 parts compute moduli and logarithms in f64, where neither squares overflow nor differences cancel. The
-//! inverse functions follow W. Kahan, "Branch Cuts for Complex Elementary Functions" (1987).
+//! Moduli and logarithms of numbers with f32 parts are computed in f64, where neither squares overflow nor differences
+//! cancel. The inverse functions follow W. Kahan, "Branch Cuts for Complex Elementary Functions" (1987).
 
 use shapeflow_shape_fns::DType;
 

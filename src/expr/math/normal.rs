@@ -86,8 +86,8 @@ fn quotient(x: &Expr, [numerator, denominator]: &Quotient) -> Expr {
     horner(x, numerator) / horner(x, denominator)
 }
 
-/// The number below which a normally distributed number is with probability `x`; -inf at 0, inf at 1, and NaN outside.
-/// Errors: f32 0.6 ulp, f64 4 ulp.
+/// The inverse of the distribution function of the standard normal distribution: a normally distributed number is below
+/// the result with probability `x`. The result is -inf at 0, inf at 1, and NaN outside. Errors: f32 0.6 ulp, f64 4 ulp.
 pub fn ndtri(x: Expr) -> Expr {
     in_double(x, |x| {
         let is_low = x.clone().less(x.like(0.5));

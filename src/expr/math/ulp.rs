@@ -1,15 +1,16 @@
 //! Errors in units in the last place.
 
-/// Returns the unit in the last place of a float of this size, for a format with `digits` fraction bits and the minimum
-/// exponent `least`.
-pub(super) fn ulp(size: f64, digits: i32, least: i32) -> f64 {
-    let exponent = if size == 0.0 { least } else { (size.abs().to_bits() >> 52) as i32 - 1023 };
+/// Returns the unit in the last place of `value` in a float format with `fraction_bits` and the minimum exponent
+/// `least`.
+pub(super) fn ulp(value: f64, fraction_bits: i32, least: i32) -> f64 {
+    let exponent = if value == 0.0 { least } else { (value.abs().to_bits() >> 52) as i32 - 1023 };
     // Two factors, because the smallest f64 is below the range of `powi`'s intermediate results.
-    2f64.powi(exponent.max(least)) * 2f64.powi(-digits)
+    2f64.powi(exponent.max(least)) * 2f64.powi(-fraction_bits)
 }
 
-/// Returns the error of `got` in ulp of an f32. The error is infinite if only one of `got` and `exact` is NaN or
-/// infinite, or if the signs of zeros differ.
+/// Returns the error of `got` in ulp of an f32. If only one of `got` and `exact` is NaN, the error is not finite. If
+/// `exact` is 0, every `got` but the same zero has an infinite error. Near the limit of f32, both the greatest f32 and
+/// infinity have error 0.
 pub(super) fn error_of_single(got: f64, exact: f64) -> f64 {
     let rounded = exact as f32 as f64;
     if exact.is_nan() || rounded.is_infinite() || exact == 0.0 {

@@ -41,8 +41,8 @@ pub(super) struct Edge {
     pub ends: EdgeEnds,
 }
 
-/// The dataflow of a graph as petgraph reads it: a node is an op, an edge leads from the op that computes a value to an op
-/// that reads it. Edges are ordered by reader, then by operand.
+/// The dataflow of a graph as petgraph reads it: a node is an op, an edge leads from the op that computes a value to an
+/// op that reads it. Edges are ordered by reader, then by operand.
 ///
 /// `&Dataflow` has petgraph's visit traits, so that petgraph's algorithms run on it: `toposort`, `dominators`,
 /// `has_path_connecting`, `Bfs`, `Dot` and so on. A `Dataflow` holds a copy of the edges, because a borrow would
@@ -50,16 +50,17 @@ pub(super) struct Edge {
 #[derive(Clone, Debug)]
 pub struct Dataflow {
     pub(super) edges: Vec<Edge>,
-    /// `edges[incoming[n]..incoming[n + 1]]` are the operands of node `n`.
+    /// `edges[incoming[n]..incoming[n + 1]]` are the edges to the operands of node `n`.
     pub(super) incoming: Vec<u32>,
-    /// The edges to the readers of node `n` are `readers[outgoing[n]..outgoing[n + 1]]`.
+    /// `outgoing_edges[outgoing[n]..outgoing[n + 1]]` are the edges from node `n` to its readers.
     outgoing: Vec<u32>,
-    readers: Vec<u32>,
+    /// Indices in `edges`, grouped by the source of the edge.
+    outgoing_edges: Vec<u32>,
 }
 
 impl Dataflow {
-    /// Makes the dataflow of nodes that are numbered from 0. `operands(n)` gives the source of each operand of node `n`:
-    /// a node, and one of its outputs.
+    /// Makes the dataflow of nodes that are numbered from 0. `operands(n)` gives the source of each operand of node
+    /// `n`: a node, and one of its outputs.
     pub(crate) fn new<I>(nodes: usize, operands: impl Fn(usize) -> I) -> Dataflow
     where
         I: IntoIterator<Item = (usize, usize)>,
@@ -79,13 +80,13 @@ impl Dataflow {
             outgoing[node + 1] += outgoing[node];
         }
         let mut next = outgoing.clone();
-        let mut readers = vec![0; edges.len()];
+        let mut outgoing_edges = vec![0; edges.len()];
         for (index, edge) in edges.iter().enumerate() {
             let slot = &mut next[edge.source.index()];
-            readers[*slot as usize] = index as u32;
+            outgoing_edges[*slot as usize] = index as u32;
             *slot += 1;
         }
-        Dataflow { edges, incoming, outgoing, readers }
+        Dataflow { edges, incoming, outgoing, outgoing_edges }
     }
 
     /// Makes the dataflow of a graph.
@@ -173,7 +174,7 @@ impl<'a> Iterator for DirectedEdges<'a> {
         let position = self.range.next()?;
         let index = match self.direction {
             Direction::Incoming => position,
-            Direction::Outgoing => self.dataflow.readers[position] as usize,
+            Direction::Outgoing => self.dataflow.outgoing_edges[position] as usize,
         };
         Some(self.dataflow.edge(index))
     }

@@ -8,7 +8,7 @@ use super::crc::masked;
 use super::damage::damaged;
 use crate::error::Result;
 
-/// The type byte and the checksum after each block.
+/// The number of bytes after each block: the type byte and the checksum.
 const TRAILER: usize = 5;
 
 /// Snappy makes at most 64 bytes from 3, so a block that claims more is damaged.
@@ -17,7 +17,9 @@ const MAX_EXPANSION: usize = 24;
 /// Where a block lies in the file, without its trailer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Handle {
+    /// The position of the first byte of the block in the file.
     pub offset: u64,
+    /// The number of bytes of the block.
     pub size: u64,
 }
 

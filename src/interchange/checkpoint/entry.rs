@@ -16,8 +16,11 @@ pub(super) struct Entry {
     /// TensorFlow's number of the dtype.
     pub dtype: i32,
     pub sizes: Box<[usize]>,
+    /// The number of the data file that has the bytes.
     pub shard: u32,
+    /// The position of the first byte in the data file.
     pub offset: u64,
+    /// The number of bytes.
     pub size: u64,
     /// The masked checksum of the bytes.
     pub checksum: u32,
@@ -26,7 +29,7 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// Reads an entry of a checkpoint of `shards` shards.
+    /// Reads an entry of a checkpoint of `shards` data files.
     ///
     /// # Errors
     /// The bytes are not an entry, or its numbers do not fit together.
@@ -49,7 +52,9 @@ impl Entry {
             .and_then(|sizes| sizes.iter().try_fold(1u64, |count, &size| count.checked_mul(size as u64)));
         let (Some(sizes), Some(count)) = (sizes, count) else {
             let dims: Vec<i64> = dims.iter().map(|dim| dim.size).collect();
-            return damaged(format_args!("the sizes {dims:?} have no number of elements"));
+            return damaged(format_args!(
+                "sizes must be at least 0, and their product must fit 64 bits, got {dims:?}"
+            ));
         };
         let slices = proto.slices.iter().map(|slice| Slice::read(slice, &sizes));
         let slices: Box<[Slice]> = slices.collect::<Result<_>>()?;
@@ -62,7 +67,9 @@ impl Entry {
             return Ok(entry);
         }
         if shard >= shards {
-            return damaged(format_args!("a shard must be less than {shards}, got {shard}"));
+            return damaged(format_args!(
+                "the number of a data file must be less than {shards}, got {shard}"
+            ));
         }
         if offset.checked_add(size).is_none() {
             return damaged(format_args!("{size} bytes at byte {offset} exceed every file"));

@@ -159,8 +159,9 @@ fn write_signed(key: &mut Vec<u8>, number: i64) {
     key.extend(&*bytes);
 }
 
-/// Copies a box of elements: the elements of `slice`, a box of both tensors, from one buffer to the other.
-/// `from` and `to` are the boxes that the buffers hold, and `element` is the size of an element in bytes.
+/// Copies the elements of `slice` from the source buffer to the target buffer. `source` and `target` are the slice
+/// whose elements the buffer holds, and the buffer. Both slices contain `slice`. `element` is the size of an element in
+/// bytes.
 pub(super) fn copy_box(slice: &Slice, source: (&Slice, &[u8]), target: (&Slice, &mut [u8]), element: usize) {
     let rank = slice.0.len();
     let (from, from_bytes) = source;

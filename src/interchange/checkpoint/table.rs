@@ -7,7 +7,7 @@ use crate::error::Result;
 /// The last bytes of each table.
 const MAGIC: u64 = 0xdb47_7524_8b80_fb57;
 
-/// The bytes of the footer: two positions of blocks, padding, and the magic number.
+/// The number of bytes of the footer: two handles of blocks, padding, and the magic number.
 const FOOTER: usize = 48;
 
 /// Calls `visit` with each key and value of a table, in the order of the keys.

@@ -135,14 +135,20 @@ fn damaged_checkpoints_are_refused_with_the_reason() {
     for (entries, message) in [
         (vec![(&b"a"[..], entry(&[4], 0)), (b"b", entry(&[4], 2))], "tensors must not overlap, got a and b"),
         (vec![(b"a", entry(&[4], 13))], "data file 0 must have at least 17 bytes for a, got 16"),
-        (vec![(b"a", entry(&[i64::MAX, 3, 5], 0))], "have no number of elements"),
-        (vec![(b"a", entry(&[-1], 0))], "the sizes [-1] have no number of elements"),
+        (vec![(b"a", entry(&[i64::MAX, 3, 5], 0))], "their product must fit 64 bits, got"),
+        (
+            vec![(b"a", entry(&[-1], 0))],
+            "sizes must be at least 0, and their product must fit 64 bits, got [-1]",
+        ),
         (vec![(b"a", EntryProto { size: 5, ..entry(&[4], 0) })], "a tensor u8[4] cannot have 5 bytes"),
         (
             vec![(b"a", EntryProto { offset: i64::MAX, size: i64::MAX, dtype: 7, ..entry(&[4], 0) })],
             "must have at least",
         ),
-        (vec![(b"a", EntryProto { shard_id: 3, ..entry(&[4], 0) })], "a: a shard must be less than 2, got 3"),
+        (
+            vec![(b"a", EntryProto { shard_id: 3, ..entry(&[4], 0) })],
+            "a: the number of a data file must be less than 2, got 3",
+        ),
         (vec![(b"a", EntryProto { offset: -1, ..entry(&[4], 0) })], "must be at least 0"),
         (vec![(b"a", parted([0, 3]))], "a slice must lie within the sizes [4]"),
         (vec![(b"b", entry(&[1], 0)), (b"a", entry(&[1], 1))], "the keys of a table must increase"),

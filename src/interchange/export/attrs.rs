@@ -1,4 +1,5 @@
-//! Translates attributes of this crate to attributes of a NodeDef, TensorFlow's message of a node.
+//! Translates attributes of this crate to attributes of a NodeDef, the protobuf message in which TensorFlow stores a
+//! node.
 
 use prost::bytes::Bytes;
 use shapeflow_shape_fns::{Attr, PartialElements};
@@ -10,7 +11,8 @@ use super::put;
 use crate::error::Result;
 use crate::tensor::Tensor;
 
-/// Adds an attribute under this crate's name. The import reads it back.
+/// Adds an attribute under the prefix [`OWN_ATTR`] and the attribute's name in this crate. The import reads the
+/// attribute back.
 pub(super) fn add_own(def: &mut NodeDef, name: &str, attr: &Attr) -> Result<()> {
     if let Attr::Elements(elements) = attr {
         add_own_elements(def, name, elements);

@@ -28,7 +28,8 @@ const PRODUCER: i32 = 2474;
 /// is its expression. TensorFlow runs the graph if it has all ops of the graph. An op that TensorFlow lacks keeps the
 /// name that it has in this crate. A lookup in a table of constants becomes nodes that make, fill and read a hash table
 /// of TensorFlow. Attributes that start with `_shapeflow` hold what TensorFlow does not need, so that
-/// [`Model::import`](super::Model::import) gives an equal graph, but for lookups: it gives lookups in equal tables.
+/// [`Model::import`](super::Model::import) gives an equal graph. Only a lookup becomes a lookup in another table
+/// with equal keys and values.
 ///
 /// # Errors
 /// An output is poisoned or belongs to another graph.

@@ -1,5 +1,5 @@
-//! Exports an op that looks elements up as TensorFlow's nodes on a table: one makes the table, one fills it, and one reads
-//! it after it has been filled.
+//! Exports an op that looks elements up as TensorFlow's nodes on a table: one makes the table, one fills it, and one
+//! reads it after it has been filled.
 
 use shapeflow_shape_fns::DType;
 
@@ -10,8 +10,8 @@ use crate::graph::Node;
 use crate::tensor::Tensor;
 
 impl Exporter<'_> {
-    /// Exports a node that looks elements up in a table of constants. Returns `None` for any other node, and if a value
-    /// of the table is no scalar.
+    /// Exports a node that looks elements up in a table of constants. Returns `None` for any other node, and if the
+    /// keys and the values are not two vectors of one length.
     pub(super) fn table_lookup(&mut self, node: &Node, name: &str) -> Result<Option<NodeDef>> {
         let data = self.data;
         let (Some(elements), Some(default)) = (node.operands.first(), node.operands.last()) else {

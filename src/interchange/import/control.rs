@@ -113,8 +113,8 @@ impl<'a, 'g> Importer<'a, 'g> {
         let items = RefCell::new(items);
         let import = |function: &'a NameAttrList, region: &str, state: &[Value<'g>]| {
             let mut arguments = inputs.to_vec();
-            let numbers = arguments.iter_mut().filter(|argument| !argument.is_handle());
-            for (argument, imported) in numbers.zip(Built::of(state.to_vec()).outputs) {
+            let tensors = arguments.iter_mut().filter(|argument| !argument.is_handle());
+            for (argument, imported) in tensors.zip(Built::of(state.to_vec()).outputs) {
                 *argument = imported;
             }
             let mut importer = importer.borrow_mut();
@@ -159,8 +159,8 @@ impl<'a, 'g> Importer<'a, 'g> {
         }
         let mut outputs = inputs.to_vec();
         let last = Built::of(values.into_iter().map(|value| value.named(name)).collect());
-        let numbers = outputs.iter_mut().filter(|output| !output.is_handle());
-        for (output, imported) in numbers.zip(last.outputs) {
+        let tensors = outputs.iter_mut().filter(|output| !output.is_handle());
+        for (output, imported) in tensors.zip(last.outputs) {
             *output = imported;
         }
         Ok(Built { outputs, ..Built::default() })

@@ -111,7 +111,7 @@ impl Switches {
     /// # Errors
     /// A `Merge` does not join the two sides of a predicate.
     pub(super) fn place(&mut self, frame: &Frame<'_, '_>, order: &[usize]) -> Result<()> {
-        // The loop around each loop, and the depth of its nodes.
+        // For each loop: the number of the loop around it, and the nesting depth of the loop's nodes.
         let mut around: Vec<Option<usize>> = vec![None; self.loops.len()];
         let mut depths = vec![1usize; self.loops.len()];
         for &index in order {

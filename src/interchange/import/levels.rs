@@ -28,7 +28,7 @@ impl<'a, 'g> Importer<'a, 'g> {
     pub(super) fn build(&mut self, frame: &Frame<'a, 'g>, order: &[usize]) -> Result<AllBuilt<'g>> {
         let mut built: AllBuilt<'g> = (0..frame.nodes.len()).map(|_| None).collect();
         self.build_level(frame, order, &Level::default(), &mut built)?;
-        // A Switch has only one output in each run, so neither can be fetched.
+        // In each run, only one of the two outputs of a Switch has a value. So neither output can be fetched.
         for (node, role) in &frame.switches.roles {
             if *role == Role::Switch {
                 built[*node] = None;

@@ -1,10 +1,10 @@
 //! Imports the ops of TensorFlow's `TensorList` and `TensorArrayV3` families, and the ops between ragged tensors and
 //! variants, as ops on tensor lists.
 //!
-//! A `TensorArray` is a resource that its ops change; an edge of dtype float, the flow, orders them. Here the flow itself
-//! is the list, and the handle has no use.
+//! A `TensorArray` is a resource that its ops change; an edge of dtype float, the flow, orders them. Here the flow
+//! itself is the list, and the handle has no use.
 
-use shapeflow_shape_fns::{Attr, DType, Dim, IntoDim, TensorShape, Unknown};
+use shapeflow_shape_fns::{Attr, Attrs, DType, Dim, IntoDim, TensorShape, Unknown};
 
 use super::super::dtype_number::dtype_of;
 use super::super::proto::AttrKind;
@@ -169,39 +169,40 @@ impl<'a, 'g> Importer<'a, 'g> {
                 Some(AttrKind::Type(number)) => dtype_of(*number),
                 _ => None,
             });
-        let mut builder = self.graph.op(row.def).data_all(&operands);
+        let mut attrs = Attrs::new();
         if let Some(axis) = row.axes_from {
             let axes = sizes_only(&known).slice(axis..);
-            builder = builder.attr("shape", Attr::Shape(axes));
+            attrs.insert("shape", Attr::Shape(axes));
         }
         if let Some(dtype) = dtype {
-            builder = builder.attr("dtype", dtype);
+            attrs.insert("dtype", dtype);
         }
         if let Some(AttrKind::I(count)) = frame.attr(index, "num_elements") {
-            builder = builder.attr("count", *count);
+            attrs.insert("count", *count);
         }
         for attr in ["input_ragged_rank", "output_ragged_rank"] {
             if let Some(AttrKind::I(rank)) = frame.attr(index, attr) {
                 if !(-1..=MAX_RAGGED_RANK).contains(rank) {
                     return damaged(format!("{attr} must be at most {MAX_RAGGED_RANK}, got {rank}"));
                 }
-                builder = builder.attr(attr, *rank);
+                attrs.insert(attr, *rank);
             }
         }
         if let Some(AttrKind::B(is_batched)) = frame.attr(index, "batched_input") {
-            builder = builder.attr("batched_input", *is_batched);
+            attrs.insert("batched_input", *is_batched);
         }
         if let Some(AttrKind::Type(number)) = frame.attr(index, "Tsplits") {
-            builder = builder.attr("Tsplits", dtype_of(*number).unwrap_or(DType::I64));
+            attrs.insert("Tsplits", dtype_of(*number).unwrap_or(DType::I64));
         }
         for attr in ["resize_if_index_out_of_bounds", "dynamic_size"] {
             if let Some(AttrKind::B(resizes)) = frame.attr(index, attr) {
-                builder = builder.attr("resizes", *resizes);
+                attrs.insert("resizes", *resizes);
             }
         }
         if let Some(AttrKind::Type(number)) = frame.attr(index, "shape_type") {
-            builder = builder.attr("out_type", dtype_of(*number).unwrap_or(DType::I32));
+            attrs.insert("out_type", dtype_of(*number).unwrap_or(DType::I32));
         }
+        let builder = self.graph.op(row.def).data_all(&operands).attrs(attrs);
         let mut values: Vec<Value<'g>> = builder.finish_all_at(self.location)?.into_vec();
         for value in &values {
             if value.dtype() == DType::Variant && known.rank().is_some() {

@@ -2,9 +2,9 @@
 //!
 //! A `frame` holds the nodes of the main graph or of one function, resolves their names and orders them. `feed` finds
 //! the fed and fetched tensors, and `unknown` refuses unknown ops. Then every node is built in order: `placeholder`,
-//! `call`, `control` and this file build structural nodes (placeholders, constants, calls, branches, loops, assertions),
-//! `resource` and `table` build nodes that make or read variables and lookup tables, whose content `initial` finds, and
-//! `node` builds all other ops with the help of `attrs`, `typed` and `definitions`.
+//! `call`, `control` and this file build structural nodes (placeholders, constants, calls, branches, loops,
+//! assertions), `resource` and `table` build nodes that make or read variables and lookup tables, whose content
+//! `initial` finds, and `node` builds all other ops with the help of `attrs`, `typed` and `definitions`.
 
 mod attrs;
 mod built;
@@ -63,8 +63,9 @@ impl Model {
     /// Shapes are inferred as far as the shapes of the placeholders allow. A node that inference refuses keeps its
     /// error, see [`Imported::nodes`]. Its outputs have unknown shapes, and inference goes on with the other nodes.
     ///
-    /// Each tensor of [`ImportOptions::feeds`] becomes an input. The node that computes a fed tensor is not imported
-    /// unless another output of it is needed, and neither are nodes that only this node needs.
+    /// Each tensor of [`ImportOptions::feeds`] becomes an input. The node that computes a fed tensor is not
+    /// imported, unless another output of this node is needed. Nodes that only such a node needs are not imported
+    /// either.
     ///
     /// The variables of a SavedModel become constants, with the values that its checkpoint has. A node that writes a
     /// variable is refused.

@@ -74,7 +74,9 @@ impl<'a, 'g> Importer<'a, 'g> {
             return self.finish(builder, name);
         }
         if present.len() != inputs.len() {
-            return damaged("the node must have its parameters as attributes".to_string());
+            return damaged(
+                "the node must have the values of its auxiliary inputs as attributes".to_string(),
+            );
         }
         let Some(row) = row else { return self.opaque(frame, index, name, &present) };
         let dtypes: Option<Vec<DType>> = expected.iter().copied().collect();

@@ -9,9 +9,10 @@ use crate::error::Result;
 use crate::graph::Value;
 
 impl<'g> Importer<'_, 'g> {
-    /// Records what computes the nodes that were built since `first`. These nodes belong to a region with these
-    /// outputs, and the region is still open. The records of an earlier import of the same region since `around` are
-    /// dropped: a loop imports its body again if the state turns out to have less specific shapes.
+    /// Records what computes the nodes in `built` from position `first` on. These nodes belong to a region with these
+    /// outputs, and the region is still open. If an earlier import of the same region has left nodes in `built`, from
+    /// position `around` on, drops these nodes: a loop imports its body again if the state turns out to have less
+    /// specific shapes.
     ///
     /// # Errors
     /// An output is poisoned.
@@ -34,8 +35,8 @@ impl<'g> Importer<'_, 'g> {
         Ok(())
     }
 
-    /// Gives the regions since number `around` their nodes: all nodes of the graph from `first` on, which are the branch
-    /// or the loop. Returns whether there are such regions.
+    /// Completes the nodes of regions in `built`, from position `around` on: they become all nodes of the graph from
+    /// `first` on, which are the nodes of the branch or the loop. Returns whether there are such nodes.
     pub(super) fn place_regions(&mut self, around: usize, first: u32) -> bool {
         let nodes = first..self.graph.len() as u32;
         let mut has_regions = false;

@@ -1,16 +1,17 @@
-//! `Switches`: the control flow of TensorFlow 1: loops of `Enter`, `Merge`, `Switch`, `NextIteration` and `Exit` nodes, and
-//! branches between `Switch` and `Merge` nodes.
+//! `Switches`: the control flow of TensorFlow 1: loops of `Enter`, `Merge`, `Switch`, `NextIteration` and `Exit` nodes,
+//! and branches between `Switch` and `Merge` nodes.
 
 use std::collections::{BTreeSet, HashMap};
 
 /// A predicate: the node that computes it, and the number of the output.
 pub(super) type Predicate = (usize, usize);
 
-/// A state value of a loop.
+/// The nodes of one state value of a loop.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LoopState {
     pub merge: usize,
     pub enter: usize,
+    /// The `NextIteration` node.
     pub next: usize,
     pub switch: Option<usize>,
     pub exit: Option<usize>,
@@ -28,9 +29,9 @@ pub(super) struct Loop {
 /// Where a node runs.
 #[derive(Clone, Default, PartialEq, Debug)]
 pub(super) struct Place {
-    /// The innermost loop.
+    /// The innermost loop: an index in [`Switches::loops`].
     pub in_loop: Option<usize>,
-    /// The sides of predicates on which the node runs.
+    /// The sides on which the node runs. A side is a predicate and its value: 0 for false, 1 for true.
     pub sides: BTreeSet<(Predicate, usize)>,
 }
 
@@ -43,17 +44,20 @@ pub(super) enum Role {
     Switch,
     /// A `Merge` of two sides of this predicate.
     Merge(Predicate),
-    /// A node of this loop. The import of the loop gives the node its value.
+    /// A `Merge` or `Switch` node of a loop's state. The import of the loop gives the node its value.
     State,
+    /// An `Exit` node of the loop with this index in [`Switches::loops`].
     Exit(usize),
 }
 
-/// The control flow of a frame.
+/// The control flow of a [`Frame`](super::frame::Frame): the main graph, or one call of a function. Every number is
+/// the number of a node in the frame, if no comment says otherwise.
 #[derive(Default)]
 pub(super) struct Switches {
     pub loops: Vec<Loop>,
+    /// For each `Enter` node: the index of its loop in `loops`.
     pub loop_of_enter: HashMap<usize, usize>,
-    /// The inputs that lead back in a loop, by node and number.
+    /// The inputs that lead back in a loop: the node that reads, and the number of the node's input.
     pub back: BTreeSet<(usize, usize)>,
     /// Nodes that must come before a node, in addition to the nodes that it reads.
     pub before: HashMap<usize, Vec<usize>>,

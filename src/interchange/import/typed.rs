@@ -48,8 +48,12 @@ pub(super) fn add_dtype_attrs(
             attrs.insert((*name).to_string(), *value);
         }
     }
+    let infer_dtypes = |attrs: &Attrs| {
+        def.check_attrs(attrs, true)?;
+        def.infer_dtypes(operands, &attrs.clone().declared_by(def.attributes()))
+    };
     let gives_expected = |attrs: &Attrs| {
-        def.infer_dtypes(operands, attrs).is_ok_and(|given| {
+        infer_dtypes(attrs).is_ok_and(|given| {
             given.len() == expected.len()
                 && given
                     .iter()
@@ -57,7 +61,7 @@ pub(super) fn add_dtype_attrs(
                     .all(|(given, expected)| expected.is_none_or(|expected| expected == *given))
         })
     };
-    let refusal = |attrs: &Attrs| def.infer_dtypes(operands, attrs).err();
+    let refusal = |attrs: &Attrs| infer_dtypes(attrs).err();
     let is_implied = |name: &str| match frame.attr(index, super::super::IMPLIED) {
         Some(AttrKind::List(list)) => list.s.iter().any(|implied| implied == name.as_bytes()),
         _ => false,

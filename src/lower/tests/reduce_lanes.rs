@@ -28,7 +28,7 @@ impl ReduceLanes {
         self.current[lane] = self.step.op.combine(self.current[lane], value);
     }
 
-    /// Combines the accumulators into the totals, and starts them again.
+    /// Combines the accumulators into the totals, and sets the accumulators to the identity.
     pub fn end_tile(&mut self) {
         for (total, current) in self.totals.iter_mut().zip(&mut self.current) {
             *total = self.step.op.combine(*total, *current);

@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Dim, InferenceContext, PartialElements, ShapeError, TensorShape};
+use shapeflow_shape_fns::{Attribute, Dim, InferenceContext, PartialElements, ShapeError, TensorShape};
 
 use crate::dtype;
 use crate::error::Result;
@@ -20,7 +20,7 @@ impl<'g> Value<'g> {
     /// sizes as tensors. Adds no op.
     ///
     /// ```
-    /// use shapeflow::{shape, DType, Graph, Tensor};
+    /// use shapeflow::{shape, Graph, Tensor};
     ///
     /// let g = Graph::new();
     /// let image = g.input("image", DType::F32, shape!["height", "width"])?;
@@ -53,7 +53,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("as_dim", lower)
-    .attrs(&["name"])
+    .attrs(&[Attribute::elements("name").optional()])
     .operands(&[Operand::Size("value")])
     .shape_fn(name_size)
     .dtype_rule(dtype::unary::integer);

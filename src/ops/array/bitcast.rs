@@ -1,9 +1,8 @@
 //! `bitcast`: the bits of elements as elements of another dtype.
 
-use shapeflow_shape_fns::{Attrs, DType};
+use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
 use super::bitcast_complex::{self, check};
-use crate::dtype;
 use crate::error::Result;
 use crate::expr::{BinaryOp, Expr, Index, LowerCx, Scalar};
 use crate::graph::Value;
@@ -40,7 +39,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("bitcast", lower)
-    .attrs(&["dtype"])
+    .attrs(&[Attribute::dtype("dtype")])
     .operands(&[Operand::Data("x")])
     .shape_fn(shapeflow_shape_fns::array::bitcast)
     .dtype_rule(dtypes)
@@ -49,10 +48,8 @@ pub(crate) static DEF: OpDef = OpDef::compute("bitcast", lower)
 fn dtypes(operands: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
     let from = operands.first().copied();
     from.map_or(Ok(()), check)?;
-    match dtype::attribute(attrs, "dtype")? {
-        Some(to) => check(to).map(|()| vec![to]),
-        None => dtype::refuse("dtype must be given: the dtype of the result".to_string()),
-    }
+    let to = attrs.dtype("dtype");
+    check(to).map(|()| vec![to])
 }
 
 /// Returns the unsigned integer of this many bytes.

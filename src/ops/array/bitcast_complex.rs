@@ -1,7 +1,7 @@
 //! The composite op of [`Value::bitcast`] from or to complex numbers. The bits of a complex number are the bits of its
 //! real part, then the bits of its imaginary part.
 
-use shapeflow_shape_fns::{Attrs, DType};
+use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
 use crate::dtype::{self, Class};
 use crate::error::{Error, Result};
@@ -10,15 +10,16 @@ use crate::op::{CompositeCx, OpDef, Operand, TfOp};
 use crate::ops::{concat, stack};
 
 pub(crate) static DEF: OpDef = OpDef::composite("bitcast_complex", build)
-    .attrs(&["dtype"])
+    .attrs(&[Attribute::dtype("dtype")])
     .operands(&[Operand::Data("x")])
     .dtype_rule(dtypes)
     .tensorflow(&[TfOp::new("Bitcast")]);
 
 fn dtypes(operands: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
-    let Some(to) = dtype::attribute(attrs, "dtype")? else {
-        return dtype::refuse("dtype must be given: the dtype of the result".to_string());
-    };
+    let to = attrs.dtype("dtype");
+    if !operands.iter().chain([&to]).any(|dtype| dtype.is_complex()) {
+        return dtype::refuse(format!("bitcast_complex must read or give complex numbers, got {to}"));
+    }
     for dtype in operands.iter().copied().chain([to]).filter(|dtype| !dtype.is_complex()) {
         check(dtype)?;
     }

@@ -1,6 +1,6 @@
 //! `boolean_mask`: selects the slices whose flag is set.
 
-use shapeflow_shape_fns::{Attrs, DType};
+use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -42,7 +42,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::host("boolean_mask", run)
-    .attrs(&["axis"])
+    .attrs(&[Attribute::int_or("axis", 0)])
     .operands(&[Operand::Data("x"), Operand::Data("mask")])
     .shape_fn(shapeflow_shape_fns::array::boolean_mask)
     .dtype_rule(dtypes)

@@ -33,7 +33,6 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("broadcast_to", lower)
-    .attrs(&[])
     .operands(&[Operand::Data("x"), Operand::Size("shape")])
     .shape_fn(shapeflow_shape_fns::array::broadcast_to)
     .dtype_rule(dtype::unary::any)

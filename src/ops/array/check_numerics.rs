@@ -1,6 +1,6 @@
 //! `check_numerics`: passes its operand on, and fails the run unless all elements are finite.
 
-use shapeflow_shape_fns::Attr;
+use shapeflow_shape_fns::Attribute;
 
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -15,7 +15,7 @@ impl<'g> Value<'g> {
     /// `[..] -> [..]`, floats. As TensorFlow's `CheckNumerics`. Runs on the host.
     ///
     /// ```
-    /// use shapeflow::{DType, Graph, Tensor};
+    /// use shapeflow::{Graph, Tensor};
     ///
     /// let g = Graph::new();
     /// let x = g.input("x", DType::F64, [2])?;
@@ -36,6 +36,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::host("check_numerics", run)
+    .attrs(&[Attribute::str_or("message", "")])
     .operands(&[Operand::Data("x")])
     .shape_fn(shapeflow_shape_fns::common::unary)
     .dtype_rule(dtype::unary::float)
@@ -56,11 +57,9 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
         let same = x.to_tensor()?;
         return cx.set_output(0, same);
     };
-    let message = match cx.attrs().get("message") {
-        Some(Attr::Str(message)) if !message.is_empty() => format!("{message}: "),
-        _ => String::new(),
-    };
-    let text = format!("{message}every element must be finite, got {found}");
+    let message = cx.attrs().str("message");
+    let separator = if message.is_empty() { "" } else { ": " };
+    let text = format!("{message}{separator}every element must be finite, got {found}");
     Err(Error::new(ErrorKind::Guard, Phase::Run, text))
 }
 

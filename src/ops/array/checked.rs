@@ -1,6 +1,6 @@
 //! `checked`: passes its operand on, and fails the run unless a condition holds.
 
-use shapeflow_shape_fns::{Attr, DType};
+use shapeflow_shape_fns::{Attribute, DType};
 
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -40,6 +40,7 @@ impl<'g> Value<'g> {
 
 /// In the message, each `{}` stands for an operand of `data`.
 pub(crate) static DEF: OpDef = OpDef::host("checked", run)
+    .attrs(&[Attribute::str_or("message", "a condition must hold")])
     .operands(&[Operand::Data("x"), Operand::Data("condition"), Operand::Variadic("data..")])
     .shape_fn(|cx| {
         cx.with_rank(1, 0)?;
@@ -59,10 +60,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
         let x = cx.input(0)?.to_tensor()?;
         return cx.set_output(0, x);
     }
-    let message = match cx.attrs().get("message") {
-        Some(Attr::Str(message)) => message.to_string(),
-        _ => "a condition must hold".to_string(),
-    };
+    let message = cx.attrs().str("message").to_string();
     let mut parts = message.split("{}");
     let mut text = parts.next().unwrap_or_default().to_string();
     for (number, part) in parts.enumerate() {

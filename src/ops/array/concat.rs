@@ -58,7 +58,6 @@ pub(super) fn first_of<'g>(values: &[Value<'g>], op: &str) -> Result<Value<'g>> 
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("concat", lower)
-    .attrs(&[])
     .operands(&[Operand::Structure("axis"), Operand::Variadic("values..")])
     .shape_fn(shapeflow_shape_fns::array::concat)
     .dtype_rule(dtypes)

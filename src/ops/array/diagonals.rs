@@ -1,6 +1,6 @@
 //! [`Band`]: the positions of the elements of diagonals in matrices and in packed rows.
 
-use shapeflow_shape_fns::{Attr, Dim};
+use shapeflow_shape_fns::Dim;
 
 use crate::expr::{InRange, Index, LowerCx};
 
@@ -52,9 +52,9 @@ struct Part {
 }
 
 impl Band {
-    /// Reads the derived parameter `k` and attribute `align`. `matrix` are the dimensions of the matrices, and `longest`
-    /// is the length of packed rows.
-    pub(super) fn new(cx: &mut dyn LowerCx, matrix: &[Dim], longest: &Dim) -> Band {
+    /// Reads the derived parameter `k`. `matrix` are the dimensions of the matrices, and `longest` is the length of packed
+    /// rows. `align` is an alignment as TensorFlow names it.
+    pub(super) fn new(cx: &mut dyn LowerCx, matrix: &[Dim], longest: &Dim, align: &str) -> Band {
         let k: Vec<i64> = cx.derived("k").iter().filter_map(Dim::as_known).collect();
         let (low, high) = match k[..] {
             [low, high] => (low, high),
@@ -62,10 +62,6 @@ impl Band {
         };
         let [.., rows, columns] = matrix else {
             unreachable!("the shape function checks the rank of matrices")
-        };
-        let align = match cx.attrs().get("align") {
-            Some(Attr::Str(align)) => align.to_string(),
-            _ => DiagonalAlign::default().name().to_string(),
         };
         let (upper, lower) = align.split_once('_').unwrap_or(("RIGHT", "LEFT"));
         let mut parts = Vec::new();

@@ -1,7 +1,7 @@
 //! `distinct`: the host implementation of `unique` and `unique_with_counts`, a hash table with 64-bit keys. A string
 //! operand arrives as i64 handles: integers that stand for the strings (`StringHandles`).
 
-use shapeflow_shape_fns::{Attr, Attrs, DType};
+use shapeflow_shape_fns::{Attrs, DType};
 
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::tensor::{Tensor, TensorView, size_of_element};
@@ -22,8 +22,8 @@ pub(super) struct Distinct {
 /// Finds the distinct elements of `x`, and counts them if `counted`. Attribute `out_idx` is the dtype of indices and
 /// counts.
 pub(super) fn distinct(x: TensorView<'_>, attrs: &Attrs, counted: bool) -> Result<Distinct> {
-    let (dtype, limit) = match attrs.get("out_idx") {
-        Some(Attr::DType(DType::I32)) => (DType::I32, i32::MAX as usize),
+    let (dtype, limit) = match attrs.dtype("out_idx") {
+        DType::I32 => (DType::I32, i32::MAX as usize),
         _ => (DType::I64, NONE as usize - 1),
     };
     if x.len() > limit {

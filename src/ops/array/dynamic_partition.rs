@@ -1,6 +1,6 @@
 //! `dynamic_partition`: splits rows by the number of their part.
 
-use shapeflow_shape_fns::{Attr, Attrs, DType};
+use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -46,6 +46,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::host("dynamic_partition", run)
+    .attrs(&[Attribute::int("num_partitions")])
     .operands(&[Operand::Data("data"), Operand::Data("partitions")])
     .outputs(|attrs, _| count(attrs).unwrap_or(0))
     .shape_fn(shapeflow_shape_fns::array::dynamic_partition)
@@ -54,11 +55,10 @@ pub(crate) static DEF: OpDef = OpDef::host("dynamic_partition", run)
     .tensorflow(&[TfOp::new("DynamicPartition")]);
 
 fn count(attrs: &Attrs) -> Result<usize> {
-    match attrs.get("num_partitions") {
-        Some(Attr::Int(count @ 1..=MAX_OUTPUTS)) => Ok(*count as usize),
+    match attrs.int("num_partitions") {
+        count @ 1..=MAX_OUTPUTS => Ok(count as usize),
         other => {
-            let got = other.map_or("none".to_string(), Attr::to_string);
-            let message = format!("num_partitions must be an integer between 1 and {MAX_OUTPUTS}, got {got}");
+            let message = format!("num_partitions must be between 1 and {MAX_OUTPUTS}, got {other}");
             Err(Error::new(ErrorKind::Attribute, Phase::Build, message))
         }
     }
@@ -195,7 +195,7 @@ mod tests {
         "[2, 3]; i32[3]" => error "data must have the axes of partitions as leading axes",
     }
     shape_table! { none: DEF, {"num_partitions": 0},
-        "[n]; i32[n]" => error "num_partitions must be an integer between 1 and 65536, got 0",
+        "[n]; i32[n]" => error "num_partitions must be between 1 and 65536, got 0",
     }
 
     #[test]

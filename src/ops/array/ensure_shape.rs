@@ -1,6 +1,6 @@
 //! `ensure_shape`: returns its operand, whose shape must fit a given one.
 
-use shapeflow_shape_fns::TensorShape;
+use shapeflow_shape_fns::{Attribute, TensorShape};
 
 use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx};
@@ -14,7 +14,7 @@ impl<'g> Value<'g> {
     /// into kernels.
     ///
     /// ```
-    /// use shapeflow::{DType, Graph, shape};
+    /// use shapeflow::{Graph, shape};
     ///
     /// let g = Graph::new();
     /// let x = g.input("x", DType::F32, shape![?, ?])?.ensure_shape(shape!["n", 3])?;
@@ -32,7 +32,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("ensure_shape", lower)
-    .attrs(&["shape"])
+    .attrs(&[Attribute::shape("shape")])
     .operands(&[Operand::Data("x")])
     .shape_fn(shapeflow_shape_fns::control::ensure_shape)
     .reinterprets()

@@ -15,7 +15,7 @@ impl<'g> Value<'g> {
     /// `[d0, …, dn] -> [d0, …, 1, …, dn]`, any dtype. As TensorFlow's `ExpandDims`. Fuses into kernels.
     ///
     /// ```
-    /// use shapeflow::{DType, Graph, shape};
+    /// use shapeflow::{Graph, shape};
     ///
     /// let g = Graph::new();
     /// let t = g.input("t", DType::F32, shape![2, 3, 5])?;
@@ -36,7 +36,6 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("expand_dims", lower)
-    .attrs(&[])
     .operands(&[Operand::Data("x"), Operand::Structure("axis")])
     .shape_fn(shapeflow_shape_fns::array::expand_dims)
     .dtype_rule(dtype::unary::any)

@@ -1,6 +1,6 @@
 //! `extract_image_patches`: returns every window of an image as a vector.
 
-use shapeflow_shape_fns::{Attr, Dim, InferenceContext, ShapeError};
+use shapeflow_shape_fns::{Attr, Attribute, Dim, InferenceContext, ShapeError};
 
 use crate::dtype;
 use crate::error::Result;
@@ -27,7 +27,7 @@ impl<'g> Value<'g> {
     /// (`tf.image.extract_patches`). Fuses into kernels.
     ///
     /// ```
-    /// use shapeflow::{DType, Graph, WindowPadding, shape};
+    /// use shapeflow::{Graph, WindowPadding, shape};
     ///
     /// let g = Graph::new();
     /// let x = g.input("x", DType::F32, shape!["n", 8, 8, 3])?;
@@ -64,7 +64,7 @@ impl<'g> Value<'g> {
     /// `ExtractVolumePatches` (`tf.extract_volume_patches`). Fuses into kernels.
     ///
     /// ```
-    /// use shapeflow::{DType, Graph, WindowPadding, shape};
+    /// use shapeflow::{Graph, WindowPadding, shape};
     ///
     /// let g = Graph::new();
     /// let x = g.input("x", DType::F32, shape!["n", 8, 8, 8, 3])?;
@@ -93,6 +93,12 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("extract_image_patches", lower)
+    .attrs(&[
+        Attribute::ints("ksizes"),
+        Attribute::ints("strides"),
+        Attribute::ints("rates"),
+        Attribute::str("padding"),
+    ])
     .operands(&[Operand::Data("images")])
     .shape_fn(shape)
     .dtype_rule(dtype::unary::fixed)
@@ -100,6 +106,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("extract_image_patches", lower)
 
 /// The windows of volumes: `[n, d, h, w, c] -> [n, od, oh, ow, kd*kh*kw*c]`.
 pub(crate) static VOLUMES: OpDef = OpDef::compute("extract_volume_patches", lower)
+    .attrs(&[Attribute::ints("ksizes"), Attribute::ints("strides"), Attribute::str("padding")])
     .operands(&[Operand::Data("input")])
     .shape_fn(shapeflow_shape_fns::image::extract_volume_patches)
     .dtype_rule(dtype::unary::fixed)
@@ -156,7 +163,7 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
 }
 
 fn is_same(cx: &dyn LowerCx) -> bool {
-    matches!(cx.attrs().get("padding"), Some(Attr::Str(padding)) if &**padding == "SAME")
+    cx.attrs().str("padding") == "SAME"
 }
 
 #[cfg(test)]

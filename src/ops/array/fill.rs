@@ -38,7 +38,6 @@ impl Graph {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("fill", lower)
-    .attrs(&[])
     .operands(&[Operand::Size("dims"), Operand::Data("value")])
     .shape_fn(shapeflow_shape_fns::array::fill)
     .dtype_rule(|dtypes, _| match dtypes.split_last() {

@@ -1,6 +1,6 @@
 //! `gather`: selects slices of a tensor by index.
 
-use shapeflow_shape_fns::{Attrs, DType};
+use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
 use crate::dtype;
 use crate::error::Result;
@@ -71,8 +71,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("gather", lower)
-    .attrs(&["batch_dims"])
-    .defaults(&[("axis", "0"), ("batch_dims", "0")])
+    .attrs(&[Attribute::elements_or("axis", &[0]), Attribute::int_or("batch_dims", 0)])
     .operands(&[Operand::Data("params"), Operand::Data("indices"), Operand::Structure("axis")])
     .shape_fn(shapeflow_shape_fns::array::gather)
     .dtype_rule(dtypes)

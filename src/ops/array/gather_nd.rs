@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attrs, DType, Dim, InferenceContext};
+use shapeflow_shape_fns::{Attribute, Attrs, DType, Dim, InferenceContext};
 
 use super::gather::index_operand;
 use crate::dtype;
@@ -87,7 +87,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("gather_nd", lower)
-    .defaults(&[("batch_dims", "0")])
+    .attrs(&[Attribute::int_or("batch_dims", 0), Attribute::str_or("bad_indices_policy", "")])
     .operands(&[Operand::Data("params"), Operand::Data("indices")])
     .shape_fn(shape)
     .dtype_rule(dtypes)

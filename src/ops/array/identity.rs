@@ -32,7 +32,6 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("identity", lower)
-    .attrs(&[])
     .operands(&[Operand::Data("x")])
     .shape_fn(shapeflow_shape_fns::array::identity)
     .reinterprets()

@@ -38,7 +38,6 @@ impl Graph {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("linspace", lower)
-    .attrs(&[])
     .operands(&[Operand::Data("start"), Operand::Data("stop"), Operand::Size("num")])
     .shape_fn(shapeflow_shape_fns::array::linspace)
     .dtype_rule(|operands: &[DType], _: &Attrs| {

@@ -1,7 +1,7 @@
 //! `list_diff`: the elements of a vector that another vector lacks.
 
 use rustc_hash::FxHashSet;
-use shapeflow_shape_fns::{Attrs, DType};
+use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
 use crate::dtype;
 use crate::error::Result;
@@ -41,6 +41,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::host("list_diff", run)
+    .attrs(&[Attribute::dtype_or("out_idx", DType::I64)])
     .operands(&[Operand::Data("x"), Operand::Data("y")])
     .outputs(|_, _| 2)
     .shape_fn(shapeflow_shape_fns::array::list_diff)

@@ -110,13 +110,11 @@ pub(crate) static DEF: OpDef = OpDef::compute("matrix_band_part", lower)
     .tensorflow(&[TfOp::new("MatrixBandPart"), TfOp::new("BatchMatrixBandPart")]);
 
 pub(crate) static TRIL: OpDef = OpDef::compute("tril", |cx, _output, index| triangle(cx, index, true))
-    .attrs(&[])
     .operands(&[Operand::Data("input"), Operand::Size("k")])
     .shape_fn(triangle_shape)
     .dtype_rule(dtype::unary::any);
 
 pub(crate) static TRIU: OpDef = OpDef::compute("triu", |cx, _output, index| triangle(cx, index, false))
-    .attrs(&[])
     .operands(&[Operand::Data("input"), Operand::Size("k")])
     .shape_fn(triangle_shape)
     .dtype_rule(dtype::unary::any);

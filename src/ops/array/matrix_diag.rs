@@ -1,6 +1,6 @@
 //! `matrix_diag`: makes matrices from their diagonals.
 
-use shapeflow_shape_fns::{Attrs, DType};
+use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
 use crate::dtype;
 use crate::error::Result;
@@ -88,6 +88,7 @@ pub(crate) static WITH: OpDef = OpDef::compute("matrix_diag_with", |cx, _output,
     let padding = cx.operand(cx.operands() - 1, &[]);
     lower(cx, index, padding)
 })
+.attrs(&[Attribute::str_or("align", "RIGHT_LEFT")])
 .operands(&[
     Operand::Data("diagonal"),
     Operand::Structure("k"),
@@ -115,7 +116,8 @@ pub(super) fn dtypes_with_padding(operands: &[DType], _: &Attrs) -> Result<Vec<D
 
 fn lower(cx: &mut dyn LowerCx, index: &[Index], padding: Expr) -> Expr {
     let (source, target) = (cx.dims(0), cx.output_dims(0));
-    let band = Band::new(cx, &target, source.last().expect("the shape function refuses scalars"));
+    let align = cx.attrs().str("align").to_string();
+    let band = Band::new(cx, &target, source.last().expect("the shape function refuses scalars"), &align);
     let (leading, matrix) = index.split_at(index.len() - 2);
     let mut arms = Vec::new();
     for (ranges, packed) in band.packed(&matrix[0], &matrix[1]) {
@@ -135,7 +137,7 @@ mod tests {
     }
     shape_table! { with: WITH, {"k": [-1, 1], "num_rows": -1, "num_cols": -1},
         "[3, n]; []" => "[n, n]",
-        "[2, n]; []" => error "diagonal must have the number of diagonals that k selects",
+        "[2, n]; []" => error "diagonal must hold the 3 diagonals that k selects, got 2",
         "[3, n]; f64[]" => error "the padding must have the dtype of the tensor, got f64 for f32",
     }
     shape_table! { fed: WITH, {"num_rows": -1, "num_cols": -1},

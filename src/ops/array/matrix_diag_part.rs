@@ -1,5 +1,7 @@
 //! `matrix_diag_part`: the diagonals of matrices.
 
+use shapeflow_shape_fns::Attribute;
+
 use crate::dtype;
 use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx};
@@ -69,7 +71,8 @@ impl<'g> Value<'g> {
 
 pub(crate) static DEF: OpDef = OpDef::compute("matrix_diag_part", |cx, _output, index| {
     let zero = Expr::zero(cx.dtype(0));
-    lower(cx, index, zero)
+    // One diagonal fills its row, so that its alignment has no effect.
+    lower(cx, index, zero, "LEFT_LEFT")
 })
 .operands(&[Operand::Data("input")])
 .shape_fn(shapeflow_shape_fns::array::matrix_diag_part)
@@ -78,8 +81,10 @@ pub(crate) static DEF: OpDef = OpDef::compute("matrix_diag_part", |cx, _output, 
 
 pub(crate) static WITH: OpDef = OpDef::compute("matrix_diag_part_with", |cx, _output, index| {
     let padding = cx.operand(cx.operands() - 1, &[]);
-    lower(cx, index, padding)
+    let align = cx.attrs().str("align").to_string();
+    lower(cx, index, padding, &align)
 })
+.attrs(&[Attribute::str_or("align", "RIGHT_LEFT")])
 .operands(&[Operand::Data("input"), Operand::Structure("k"), Operand::Data("padding_value")])
 .shape_fn(shapeflow_shape_fns::array::matrix_diag_part)
 .dtype_rule(dtypes_with_padding)
@@ -88,9 +93,9 @@ pub(crate) static WITH: OpDef = OpDef::compute("matrix_diag_part_with", |cx, _ou
     TfOp::new("MatrixDiagPartV2").implied(&[("align", "LEFT_LEFT")]),
 ]);
 
-fn lower(cx: &mut dyn LowerCx, index: &[Index], padding: Expr) -> Expr {
+fn lower(cx: &mut dyn LowerCx, index: &[Index], padding: Expr, align: &str) -> Expr {
     let (source, target) = (cx.dims(0), cx.output_dims(0));
-    let band = Band::new(cx, &source, target.last().expect("packed diagonals have a last axis"));
+    let band = Band::new(cx, &source, target.last().expect("packed diagonals have a last axis"), align);
     let (leading, packed) = index.split_at(index.len() - band.packed_axes());
     let mut arms = Vec::new();
     for (ranges, element) in band.unpacked(packed) {

@@ -1,5 +1,7 @@
 //! `matrix_set_diag`: replaces diagonals of matrices.
 
+use shapeflow_shape_fns::Attribute;
+
 use crate::dtype;
 use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx};
@@ -67,6 +69,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("matrix_set_diag", lower)
+    .attrs(&[Attribute::str_or("align", "RIGHT_LEFT")])
     .operands(&[Operand::Data("input"), Operand::Data("diagonal"), Operand::Structure("k")])
     .shape_fn(shapeflow_shape_fns::array::matrix_set_diag)
     .dtype_rule(|dtypes, _| {
@@ -82,7 +85,9 @@ pub(crate) static DEF: OpDef = OpDef::compute("matrix_set_diag", lower)
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let (matrices, diagonals) = (cx.dims(0), cx.dims(1));
-    let band = Band::new(cx, &matrices, diagonals.last().expect("the shape function refuses scalars"));
+    let align = cx.attrs().str("align").to_string();
+    let band =
+        Band::new(cx, &matrices, diagonals.last().expect("the shape function refuses scalars"), &align);
     let (leading, matrix) = index.split_at(index.len() - 2);
     let mut arms = Vec::new();
     for (ranges, packed) in band.packed(&matrix[0], &matrix[1]) {

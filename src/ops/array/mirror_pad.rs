@@ -1,6 +1,6 @@
 //! `mirror_pad`: adds a border that mirrors the elements next to it.
 
-use shapeflow_shape_fns::{Attr, Dim};
+use shapeflow_shape_fns::{Attribute, Dim};
 
 use crate::dtype;
 use crate::error::Result;
@@ -57,15 +57,14 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("mirror_pad", lower)
-    .attrs(&["mode"])
+    .attrs(&[Attribute::str_or("mode", "REFLECT")])
     .operands(&[Operand::Data("x"), Operand::Size("paddings")])
     .shape_fn(shapeflow_shape_fns::array::pad)
     .dtype_rule(dtype::unary::any)
     .tensorflow(&[TfOp::new("MirrorPad").pairs(&["paddings"])]);
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
-    let symmetric =
-        matches!(cx.attrs().get("mode"), Some(Attr::Str(mode)) if mode.eq_ignore_ascii_case("symmetric"));
+    let symmetric = cx.attrs().str("mode").eq_ignore_ascii_case("symmetric");
     let before = cx.derived("before");
     let (source, target) = (cx.dims(0), cx.output_dims(0));
     let mut read = index.to_vec();

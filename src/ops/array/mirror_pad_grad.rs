@@ -1,6 +1,6 @@
 //! `mirror_pad_grad`: the gradient of `mirror_pad`.
 
-use shapeflow_shape_fns::{Attr, DType};
+use shapeflow_shape_fns::{Attribute, DType};
 
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -41,6 +41,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::host("mirror_pad_grad", run)
+    .attrs(&[Attribute::str_or("mode", "REFLECT")])
     .operands(&[Operand::Data("input"), Operand::Size("paddings")])
     .shape_fn(shapeflow_shape_fns::array::mirror_pad_grad)
     .dtype_rule(dtype::unary::numeric)
@@ -48,8 +49,7 @@ pub(crate) static DEF: OpDef = OpDef::host("mirror_pad_grad", run)
 
 fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let paddings = param_sizes(cx, "paddings", 1)?;
-    let skipped =
-        usize::from(!matches!(cx.attrs().get("mode"), Some(Attr::Str(mode)) if &**mode == "SYMMETRIC"));
+    let skipped = usize::from(cx.attrs().str("mode") != "SYMMETRIC");
     let x = cx.input(0)?;
     let dtype = x.dtype();
     let is_narrow = matches!(dtype, DType::F16 | DType::BF16);

@@ -193,7 +193,8 @@ mod tests {
     fn fed(def: &'static OpDef, attrs: Attrs, operands: &[Tensor], sizes: &[usize], expected: &[i32]) {
         let given = OperandMask::all(def.operand_list().unwrap().len());
         let operands: Vec<TensorView<'_>> = operands.iter().map(Tensor::view).collect();
-        let output = evaluate(def, given, &attrs, &operands).unwrap().swap_remove(0);
+        let output =
+            evaluate(def, given, &attrs.declared_by(def.attributes()), &operands).unwrap().swap_remove(0);
         assert_eq!(
             (output.sizes(), output.to_vec::<i32>().unwrap()),
             (sizes, expected.to_vec()),

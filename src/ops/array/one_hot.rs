@@ -1,6 +1,6 @@
 //! `one_hot`: encodes indices along a new axis.
 
-use shapeflow_shape_fns::{Attrs, DType};
+use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
 use crate::dtype;
 use crate::error::Result;
@@ -49,8 +49,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("one_hot", lower)
-    .attrs(&["axis", "dtype"])
-    .defaults(&[("axis", "-1")])
+    .attrs(&[Attribute::int_or("axis", -1)])
     .operands(&[
         Operand::Data("indices"),
         Operand::Size("depth"),
@@ -126,7 +125,7 @@ mod tests {
         })
         .operands(&[Operand::Data("indices")])
         .shape_fn(shapeflow_shape_fns::array::one_hot)
-        .dtype_rule(|_, attrs| Ok(vec![dtype::attribute(attrs, "dtype")?.unwrap()]));
+        .dtype_rule(|_, attrs| Ok(vec![attrs.dtype("dtype")]));
         recorded(&NAMED);
     }
 }

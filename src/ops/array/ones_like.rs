@@ -30,7 +30,6 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("ones_like", lower)
-    .attrs(&[])
     .operands(&[Operand::Data("x")])
     .shape_fn(shapeflow_shape_fns::common::unary)
     .dtype_rule(dtype::unary::fixed)

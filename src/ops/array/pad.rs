@@ -56,7 +56,6 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("pad", lower)
-    .attrs(&["constant_value", "mode"])
     .operands(&[Operand::Data("x"), Operand::Size("paddings")])
     .shape_fn(shapeflow_shape_fns::array::pad)
     .dtype_rule(dtype::unary::any)

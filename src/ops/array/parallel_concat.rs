@@ -1,6 +1,6 @@
 //! `parallel_concat`: joins tensors of one row.
 
-use shapeflow_shape_fns::Dim;
+use shapeflow_shape_fns::{Attribute, Dim};
 
 use crate::dtype;
 use crate::expr::{Expr, InRange, Index, LowerCx};
@@ -8,6 +8,7 @@ use crate::op::{OpDef, Operand, TfOp};
 
 /// An op for import only: programs call [`concat`](crate::concat). Attribute `shape` is the shape of the result.
 pub(crate) static DEF: OpDef = OpDef::compute("parallel_concat", lower)
+    .attrs(&[Attribute::shape("shape")])
     .operands(&[Operand::Variadic("values..")])
     .shape_fn(shapeflow_shape_fns::control::parallel_concat)
     .dtype_rule(|dtypes, _| Ok(vec![dtype::common(dtypes, 0, dtypes.len(), dtype::Class::Any)?]))

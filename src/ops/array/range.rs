@@ -1,7 +1,7 @@
 //! `range`: equally spaced numbers from a start up to a limit.
 
 use half::{bf16, f16};
-use shapeflow_shape_fns::{Attr, Attrs, DType, Dim, IntoDim, PartialElements};
+use shapeflow_shape_fns::{Attr, Attribute, Attrs, DType, Dim, IntoDim, PartialElements};
 
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -147,7 +147,7 @@ impl<'g> Bound<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("range", lower)
-    .attrs(&["dtype"])
+    .attrs(&[Attribute::dtype_or("dtype", DType::I64)])
     .operands(&[Operand::Size("start"), Operand::Size("limit"), Operand::Size("delta")])
     .shape_fn(shapeflow_shape_fns::array::range)
     .dtype_rule(dtypes)
@@ -157,7 +157,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("range", lower)
 
 fn dtypes(operands: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
     let Some((first, rest)) = operands.split_first() else {
-        return Ok(vec![dtype::attribute(attrs, "dtype")?.unwrap_or(DType::I64)]);
+        return Ok(vec![attrs.dtype("dtype")]);
     };
     dtype::indices(operands, 0)?;
     match rest.iter().find(|other| *other != first) {

@@ -37,7 +37,6 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("reshape", lower)
-    .attrs(&[])
     .operands(&[Operand::Data("x"), Operand::Size("shape")])
     .shape_fn(shapeflow_shape_fns::array::reshape)
     .dtype_rule(dtype::unary::any)
@@ -122,7 +121,8 @@ fn leading_factors(target: &Dim, factors: &[Dim]) -> Option<usize> {
     None
 }
 
-/// Returns the index along each of `dims` of the row-major position `flat`, which is in bounds.
+/// Returns the coordinates of an element of a tensor of dimensions `dims`. `flat` is the row-major position of the
+/// element, and is in bounds.
 fn coordinates(flat: &Index, dims: &[Dim]) -> Vec<Index> {
     let mut coordinates = Vec::with_capacity(dims.len());
     let mut stride = Dim::known(1);

@@ -38,7 +38,6 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("reverse", lower)
-    .attrs(&[])
     .operands(&[Operand::Data("x"), Operand::Structure("axis")])
     .shape_fn(shapeflow_shape_fns::array::reverse)
     .dtype_rule(dtype::unary::any)

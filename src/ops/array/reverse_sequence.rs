@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attr, Attrs, DType, Dim, InferenceContext, ShapeError};
+use shapeflow_shape_fns::{Attribute, Attrs, DType, Dim, InferenceContext, ShapeError};
 
 use crate::dtype;
 use crate::error::Result;
@@ -57,8 +57,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("reverse_sequence", lower)
-    .attrs(&["seq_dim", "batch_dim"])
-    .defaults(&[("batch_dim", "0")])
+    .attrs(&[Attribute::int("seq_dim"), Attribute::int_or("batch_dim", 0)])
     .operands(&[Operand::Data("input"), Operand::Data("seq_lengths")])
     .shape_fn(shape)
     .dtype_rule(dtypes)
@@ -79,9 +78,8 @@ fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
 }
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
-    let axis = |name: &str| match cx.attrs().get(name) {
-        Some(Attr::Int(axis)) => usize::try_from(*axis).unwrap_or(0),
-        _ => 0,
+    let axis = |name: &str| {
+        usize::try_from(cx.attrs().int(name)).expect("the shape function refuses a negative axis")
     };
     let (along, batch) = (axis("seq_dim"), axis("batch_dim"));
     let (Some(size), Some(row), Some(index_along)) =

@@ -34,7 +34,6 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("roll", lower)
-    .attrs(&[])
     .operands(&[Operand::Data("input"), Operand::Size("shift"), Operand::Structure("axis")])
     .shape_fn(shapeflow_shape_fns::array::roll)
     .dtype_rule(dtype::unary::any)

@@ -3,7 +3,7 @@
 use std::ops::{Add, Mul, Range, Sub};
 
 use half::{bf16, f16};
-use shapeflow_shape_fns::{Attr, Attrs, DType};
+use shapeflow_shape_fns::{Attribute, DType};
 
 use crate::dtype;
 use crate::error::Result;
@@ -39,6 +39,7 @@ macro_rules! scans {
         )*}
 
         $(pub(crate) static $DEF: OpDef = OpDef::host(stringify!($method), |cx| run(cx, Combine::$Combine))
+            .attrs(&[Attribute::bool_or("exclusive", false), Attribute::bool_or("reverse", false)])
             .operands(&[Operand::Data("x"), Operand::Structure("axis")])
             .shape_fn(shapeflow_shape_fns::array::cumsum)
             .dtype_rule(dtype::unary::$class)
@@ -147,12 +148,11 @@ fn run(cx: &mut HostCx<'_>, combine: Combine) -> Result<()> {
     let x = RowMajor::new(cx.input(0)?)?;
     let x = x.view();
     let axis = given_axis(cx, 1, x.sizes().len())?.unwrap_or(0);
-    let flag = |attrs: &Attrs, name: &str| matches!(attrs.get(name), Some(Attr::Bool(true)));
     let scan = Scan {
         blocks: Blocks::Uniform(x.sizes().get(axis).copied().unwrap_or(1)),
         inner: x.sizes().get(axis + 1..).unwrap_or_default().iter().product(),
-        exclusive: flag(cx.attrs(), "exclusive"),
-        reverse: flag(cx.attrs(), "reverse"),
+        exclusive: cx.attrs().bool("exclusive"),
+        reverse: cx.attrs().bool("reverse"),
     };
     scan_into(scan, combine, x.clone(), &mut cx.unfilled_output(0, x.sizes())?)
 }
@@ -313,6 +313,7 @@ fn scan_all<T: Copy, A: Copy>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Attrs;
     use crate::ops::testing::{run_one, shape_table, tensor};
     use crate::tensor::Tensor;
 

@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attrs, DType, InferenceContext};
+use shapeflow_shape_fns::{Attribute, Attrs, DType, InferenceContext};
 
 use super::tensor_scatter::split_sizes;
 use crate::dtype;
@@ -51,6 +51,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::host("scatter_nd", run)
+    .attrs(&[Attribute::str_or("bad_indices_policy", "")])
     .operands(&[Operand::Data("indices"), Operand::Data("updates"), Operand::Size("shape")])
     .shape_fn(shape)
     .dtype_rule(dtypes)

@@ -1,6 +1,6 @@
 //! `shape`: returns the sizes of a tensor as a tensor.
 
-use shapeflow_shape_fns::{Attrs, DType, Dim};
+use shapeflow_shape_fns::{Attribute, Attrs, DType, Dim};
 
 use crate::dtype;
 use crate::error::Result;
@@ -58,7 +58,7 @@ impl<'g> Value<'g> {
 
 /// The dtype rule of ops whose results are sizes: the result has the dtype of attribute `out_type`, i32 or i64.
 pub(super) fn size_dtype(_: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
-    match dtype::attribute(attrs, "out_type")?.unwrap_or(DType::I64) {
+    match attrs.dtype("out_type") {
         dtype @ (DType::I32 | DType::I64) => Ok(vec![dtype]),
         other => dtype::refuse_with_help(
             format!("sizes must be i32 or i64, got {other}"),
@@ -68,7 +68,7 @@ pub(super) fn size_dtype(_: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("shape", lower)
-    .attrs(&["out_type"])
+    .attrs(&[Attribute::dtype_or("out_type", DType::I64)])
     .operands(&[Operand::Data("x")])
     .shape_fn(shapeflow_shape_fns::array::shape)
     .dtype_rule(size_dtype)

@@ -1,5 +1,7 @@
 //! `shape_n`: the sizes of several tensors as tensors.
 
+use shapeflow_shape_fns::{Attribute, DType};
+
 use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx};
 use crate::op::{OpDef, Operand, TfOp};
@@ -9,6 +11,7 @@ use super::shape::{size_dtype, size_of_axis};
 /// An op for import only: programs call [`Value::shape_tensor`](crate::Value::shape_tensor). Output `i` holds the sizes
 /// of operand `i`.
 pub(crate) static DEF: OpDef = OpDef::compute("shape_n", lower)
+    .attrs(&[Attribute::dtype_or("out_type", DType::I64)])
     .operands(&[Operand::Variadic("x..")])
     .outputs(|_, operands| operands)
     .shape_fn(shapeflow_shape_fns::array::shape_n)

@@ -1,6 +1,6 @@
 //! `size`: returns the number of elements of a tensor as a tensor.
 
-use shapeflow_shape_fns::DType;
+use shapeflow_shape_fns::{Attribute, DType};
 
 use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx};
@@ -56,7 +56,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("size", lower)
-    .attrs(&["out_type"])
+    .attrs(&[Attribute::dtype_or("out_type", DType::I64)])
     .operands(&[Operand::Data("x")])
     .shape_fn(shapeflow_shape_fns::array::size)
     .dtype_rule(size_dtype)

@@ -39,7 +39,6 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("slice", lower)
-    .attrs(&[])
     .operands(&[Operand::Data("x"), Operand::Size("begin"), Operand::Size("size")])
     .shape_fn(shapeflow_shape_fns::array::slice)
     .dtype_rule(dtype::unary::any)

@@ -1,6 +1,6 @@
 //! `space_to_batch_nd` and `batch_to_space_nd`: move blocks of the spatial axes into the batch axis, and back.
 
-use shapeflow_shape_fns::Dim;
+use shapeflow_shape_fns::{Attribute, Dim};
 
 use crate::dtype;
 use crate::error::Result;
@@ -56,9 +56,9 @@ impl<'g> Value<'g> {
 
     /// Moves batch members back into blocks of the spatial axes: the inverse of [`Value::space_to_batch_nd`].
     ///
-    /// `[b, s0, …, r..], block_shape [k0, …] -> [b/(k0*…), s0*k0 - crops[0] - crops[1], …, r..]`, any dtype. `crops`
-    /// holds one pair per spatial axis: the number of elements removed at the start and at the end. As TensorFlow's
-    /// `BatchToSpaceND`. Fuses into kernels.
+    /// `[b, s0, …, r..], block_shape [k0, …] -> [b/(k0*…), s0*k0 - crops[0] - crops[1], …, r..]`, any dtype but
+    /// string and variant. `crops` holds one pair per spatial axis: the number of elements removed at the start and at
+    /// the end. As TensorFlow's `BatchToSpaceND`. Fuses into kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -98,6 +98,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("space_to_batch_nd", lower)
+    .attrs(&[Attribute::int("block_size").optional()])
     .operands(&[Operand::Data("input"), Operand::Size("block_shape"), Operand::Size("paddings")])
     .shape_fn(shapeflow_shape_fns::array::space_to_batch)
     .dtype_rule(dtype::unary::fixed)
@@ -107,6 +108,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("space_to_batch_nd", lower)
     ]);
 
 pub(crate) static BACK: OpDef = OpDef::compute("batch_to_space_nd", lower_back)
+    .attrs(&[Attribute::int("block_size").optional()])
     .operands(&[Operand::Data("input"), Operand::Size("block_shape"), Operand::Size("crops")])
     .shape_fn(shapeflow_shape_fns::array::batch_to_space)
     .dtype_rule(dtype::unary::fixed)
@@ -164,7 +166,7 @@ mod tests {
 
     shape_table! { DEF, {"block_shape": [2, 3], "paddings": [1, 1, 0, 0]},
         "[b, 4, 6, c]" => "[6*b, 3, 2, c]",
-        "[b, 4, 5, c]" => error "a padded size must be a multiple of its block, got 5 and 3",
+        "[b, 4, 5, c]" => error "a padded size must be a multiple of the block's size, got 5 and 3",
         "string[b, 4, 6]" => error "the element type must be any but string",
     }
     shape_table! { fed: DEF, {},
@@ -173,6 +175,6 @@ mod tests {
     shape_table! { back: BACK, {"block_shape": [2], "crops": [1, 0]},
         "i8[4*b, s]" => "i8[2*b, 2*s-1]",
         "string[4, 4]" => error "the element type must be any but string and variant, got string",
-        "[3, s]" => error "the batch must be a multiple of the product of the blocks, got 3 and 2",
+        "[3, s]" => error "the batch must be a multiple of the product of block sizes, got 3 and 2",
     }
 }

@@ -1,6 +1,6 @@
 //! `space_to_depth` and `depth_to_space`: move blocks of the spatial axes into the channel axis, and back.
 
-use shapeflow_shape_fns::{Attr, Dim};
+use shapeflow_shape_fns::{Attribute, Dim};
 
 use crate::dtype;
 use crate::error::Result;
@@ -16,7 +16,7 @@ impl<'g> Value<'g> {
     /// format; imported graphs may use its other formats. Fuses into kernels.
     ///
     /// ```
-    /// use shapeflow::{DType, Graph, Tensor, shape};
+    /// use shapeflow::{Graph, Tensor, shape};
     ///
     /// let g = Graph::new();
     /// let pixels = g.constant([[[[1], [2]], [[3], [4]]]])?.space_to_depth(2)?;
@@ -73,12 +73,14 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("space_to_depth", lower)
+    .attrs(&[Attribute::int("block_size"), Attribute::str_or("data_format", "NHWC")])
     .operands(&[Operand::Data("input")])
     .shape_fn(shapeflow_shape_fns::array::space_to_depth)
     .dtype_rule(dtype::unary::any)
     .tensorflow(&[TfOp::new("SpaceToDepth")]);
 
 pub(crate) static BACK: OpDef = OpDef::compute("depth_to_space", lower_back)
+    .attrs(&[Attribute::int("block_size"), Attribute::str_or("data_format", "NHWC")])
     .operands(&[Operand::Data("input")])
     .shape_fn(shapeflow_shape_fns::array::depth_to_space)
     .dtype_rule(dtype::unary::any)
@@ -86,12 +88,8 @@ pub(crate) static BACK: OpDef = OpDef::compute("depth_to_space", lower_back)
 
 /// Returns the block size, the number of the first spatial axis, and the number of the channel axis.
 fn layout(cx: &dyn LowerCx) -> (Dim, usize, usize) {
-    let block = match cx.attrs().get("block_size") {
-        Some(Attr::Int(block)) => *block,
-        _ => 1,
-    };
-    let channels_first =
-        matches!(cx.attrs().get("data_format"), Some(Attr::Str(format)) if &**format != "NHWC");
+    let block = cx.attrs().int("block_size");
+    let channels_first = cx.attrs().str("data_format") != "NHWC";
     let (rows, channels) = if channels_first { (2, 1) } else { (1, 3) };
     (Dim::known(block), rows, channels)
 }

@@ -1,5 +1,7 @@
 //! `split`: splits a tensor into equal parts along an axis.
 
+use shapeflow_shape_fns::Attribute;
+
 use crate::dtype;
 use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx};
@@ -17,7 +19,7 @@ impl<'g> Value<'g> {
     /// kernels.
     ///
     /// ```
-    /// use shapeflow::{DType, Graph, shape};
+    /// use shapeflow::{Graph, shape};
     ///
     /// let g = Graph::new();
     /// let [first, _, _] = g.input("x", DType::F32, shape![5, 30])?.split::<3>(1)?;
@@ -57,7 +59,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("split", lower)
-    .attrs(&["num"])
+    .attrs(&[Attribute::int("num")])
     .operands(&[Operand::Structure("axis"), Operand::Data("x")])
     .outputs(count)
     .shape_fn(shapeflow_shape_fns::array::split)

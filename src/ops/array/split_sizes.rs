@@ -1,6 +1,6 @@
 //! `split_sizes`: splits a tensor into parts of given sizes along an axis.
 
-use shapeflow_shape_fns::Dim;
+use shapeflow_shape_fns::{Attribute, Dim};
 
 use crate::dtype;
 use crate::error::Result;
@@ -18,7 +18,7 @@ impl<'g> Value<'g> {
     /// end. As TensorFlow's `SplitV`. Fuses into kernels.
     ///
     /// ```
-    /// use shapeflow::{DType, Graph, shape};
+    /// use shapeflow::{Graph, shape};
     ///
     /// let g = Graph::new();
     /// let parts = g.input("x", DType::F32, shape![5, 30])?.split_sizes([4, 15, 11], 1)?;
@@ -45,7 +45,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("split_sizes", lower)
-    .attrs(&["num"])
+    .attrs(&[Attribute::int("num")])
     .operands(&[Operand::Data("x"), Operand::Size("size_splits"), Operand::Structure("axis")])
     .outputs(count)
     .shape_fn(shapeflow_shape_fns::array::split_v)

@@ -1,5 +1,7 @@
 //! `squeeze`: removes axes of size 1.
 
+use shapeflow_shape_fns::Attribute;
+
 use crate::dtype;
 use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx};
@@ -15,7 +17,7 @@ impl<'g> Value<'g> {
     /// into kernels.
     ///
     /// ```
-    /// use shapeflow::{DType, Graph, shape};
+    /// use shapeflow::{Graph, shape};
     ///
     /// let g = Graph::new();
     /// let t = g.input("t", DType::F32, shape![1, 2, 1, 3, 1, 1])?;
@@ -33,8 +35,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("squeeze", lower)
-    .attrs(&["axis"])
-    .defaults(&[("axis", "[]")])
+    .attrs(&[Attribute::elements_or("axis", &[])])
     .operands(&[Operand::Data("x")])
     .shape_fn(shapeflow_shape_fns::array::squeeze)
     .dtype_rule(dtype::unary::any)

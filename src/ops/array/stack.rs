@@ -1,6 +1,6 @@
 //! `stack`: joins tensors of one shape along a new axis.
 
-use shapeflow_shape_fns::{Attrs, DType, Dim};
+use shapeflow_shape_fns::{Attribute, Attrs, DType, Dim};
 
 use crate::dtype;
 use crate::error::Result;
@@ -37,8 +37,7 @@ pub fn stack<'g>(values: &[Value<'g>], axis: i64) -> Result<Value<'g>> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("stack", lower)
-    .attrs(&["axis"])
-    .defaults(&[("axis", "0")])
+    .attrs(&[Attribute::int_or("axis", 0)])
     .operands(&[Operand::Variadic("values..")])
     .shape_fn(shapeflow_shape_fns::array::stack)
     .dtype_rule(dtypes)

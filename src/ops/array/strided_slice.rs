@@ -1,5 +1,7 @@
 //! `strided_slice`: slices with strides, single positions and new axes, in TensorFlow's encoding.
 
+use shapeflow_shape_fns::Attribute;
+
 use crate::dtype;
 use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx};
@@ -82,13 +84,12 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("strided_slice", lower)
-    .attrs(&["begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask"])
-    .defaults(&[
-        ("begin_mask", "0"),
-        ("end_mask", "0"),
-        ("ellipsis_mask", "0"),
-        ("new_axis_mask", "0"),
-        ("shrink_axis_mask", "0"),
+    .attrs(&[
+        Attribute::int_or("begin_mask", 0),
+        Attribute::int_or("end_mask", 0),
+        Attribute::int_or("ellipsis_mask", 0),
+        Attribute::int_or("new_axis_mask", 0),
+        Attribute::int_or("shrink_axis_mask", 0),
     ])
     .operands(&[Operand::Data("x"), Operand::Size("begin"), Operand::Size("end"), Operand::Size("strides")])
     .shape_fn(shapeflow_shape_fns::array::strided_slice)

@@ -1,6 +1,6 @@
 //! `strided_slice_grad`: the gradient of `strided_slice`.
 
-use shapeflow_shape_fns::Dim;
+use shapeflow_shape_fns::{Attribute, Dim};
 
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -45,6 +45,13 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("strided_slice_grad", lower)
+    .attrs(&[
+        Attribute::int_or("begin_mask", 0),
+        Attribute::int_or("end_mask", 0),
+        Attribute::int_or("ellipsis_mask", 0),
+        Attribute::int_or("new_axis_mask", 0),
+        Attribute::int_or("shrink_axis_mask", 0),
+    ])
     .operands(&[
         Operand::Size("shape"),
         Operand::Size("begin"),

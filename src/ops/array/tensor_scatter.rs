@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attrs, DType, InferenceContext};
+use shapeflow_shape_fns::{Attribute, Attrs, DType, InferenceContext};
 
 use crate::dtype;
 use crate::error::Result;
@@ -38,6 +38,7 @@ macro_rules! scatters {
         )*}
 
         $(pub(crate) static $DEF: OpDef = OpDef::host(stringify!($method), $run)
+            .attrs(&[Attribute::str_or("bad_indices_policy", "")])
             .operands(&[Operand::Data("tensor"), Operand::Data("indices"), Operand::Data("updates")])
             .shape_fn(shape)
             .dtype_rule($dtypes)

@@ -31,7 +31,6 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("tile", lower)
-    .attrs(&[])
     .operands(&[Operand::Data("x"), Operand::Size("multiples")])
     .shape_fn(shapeflow_shape_fns::array::tile)
     .dtype_rule(dtype::unary::any)

@@ -60,7 +60,6 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("transpose", lower)
-    .attrs(&[])
     .operands(&[Operand::Data("x"), Operand::Structure("perm")])
     .shape_fn(shapeflow_shape_fns::array::transpose)
     .dtype_rule(dtype::unary::any)

@@ -1,6 +1,6 @@
 //! `unique`: returns the distinct elements of a vector.
 
-use shapeflow_shape_fns::{Attrs, DType};
+use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
 use crate::dtype;
 use crate::error::Result;
@@ -36,6 +36,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::host("unique", run)
+    .attrs(&[Attribute::dtype_or("out_idx", DType::I64)])
     .operands(&[Operand::Data("x")])
     .outputs(|_, _| 2)
     .shape_fn(shapeflow_shape_fns::array::unique)
@@ -49,7 +50,7 @@ pub(crate) static DEF: OpDef = OpDef::host("unique", run)
 /// Returns the dtype of the elements, and the dtype of indices and counts: attribute `out_idx`, i32 or i64.
 pub(super) fn element_and_index_dtypes(dtypes: &[DType], attrs: &Attrs) -> Result<[DType; 2]> {
     let x = dtype::common(dtypes, 0, 1, dtype::Class::ScalarOrString)?;
-    match dtype::attribute(attrs, "out_idx")?.unwrap_or(DType::I64) {
+    match attrs.dtype("out_idx") {
         indices @ (DType::I32 | DType::I64) => Ok([x, indices]),
         other => dtype::refuse(format!("indices and counts must be i32 or i64, got {other}")),
     }

@@ -1,5 +1,7 @@
 //! `unique_slices`: the distinct slices of a tensor along an axis.
 
+use shapeflow_shape_fns::{Attribute, DType};
+
 use rustc_hash::FxHashMap;
 
 use crate::dtype;
@@ -66,6 +68,7 @@ impl<'g> Value<'g> {
 
 pub(crate) static DEF: OpDef = OpDef::host("unique_slices", |cx| run(cx, false))
     .takes_handles(StringHandles::Equality)
+    .attrs(&[Attribute::dtype_or("out_idx", DType::I64)])
     .operands(&[Operand::Data("x"), Operand::Structure("axis")])
     .outputs(|_, _| 2)
     .shape_fn(shapeflow_shape_fns::array::unique_v2)
@@ -77,6 +80,7 @@ pub(crate) static DEF: OpDef = OpDef::host("unique_slices", |cx| run(cx, false))
 
 pub(crate) static COUNTED: OpDef = OpDef::host("unique_slices_with_counts", |cx| run(cx, true))
     .takes_handles(StringHandles::Equality)
+    .attrs(&[Attribute::dtype_or("out_idx", DType::I64)])
     .operands(&[Operand::Data("x"), Operand::Structure("axis")])
     .outputs(|_, _| 3)
     .shape_fn(shapeflow_shape_fns::array::unique_with_counts_v2)

@@ -1,5 +1,7 @@
 //! `unique_with_counts`: returns the distinct elements of a vector and their counts.
 
+use shapeflow_shape_fns::{Attribute, DType};
+
 use crate::error::Result;
 use crate::graph::Value;
 use crate::op::{HostCx, OpDef, Operand, StringHandles, TfOp};
@@ -34,6 +36,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::host("unique_with_counts", run)
+    .attrs(&[Attribute::dtype_or("out_idx", DType::I64)])
     .operands(&[Operand::Data("x")])
     .outputs(|_, _| 3)
     .shape_fn(shapeflow_shape_fns::array::unique_with_counts)

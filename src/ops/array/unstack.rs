@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attr, Attrs, DType};
+use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -37,8 +37,10 @@ impl<'g> Value<'g> {
         let location = Location::caller();
         let dim = self.dim(axis)?;
         let count = dim.as_known().ok_or_else(|| {
-            let message = format!("unstack needs a known dimension or a count, got {dim} at axis {axis}");
-            Error::new(ErrorKind::Shape, Phase::Build, message).at(location)
+            let message = format!("unstack needs a known dimension, got {dim} at axis {axis}");
+            Error::new(ErrorKind::Shape, Phase::Build, message)
+                .at(location)
+                .with_help("use unstack_into, which takes the number of slices")
         })?;
         self.graph().op(&DEF).data(self).attr("axis", axis).attr("num", count).finish_all()
     }
@@ -85,28 +87,25 @@ pub(super) const MAX_OUTPUTS: i64 = 1 << 16;
 
 /// Returns attribute `num`, the number of outputs; 0 if it is invalid.
 pub(super) fn count(attrs: &Attrs, _operands: usize) -> usize {
-    match attrs.get("num") {
-        Some(Attr::Int(count @ 0..=MAX_OUTPUTS)) => *count as usize,
+    match attrs.int("num") {
+        count @ 0..=MAX_OUTPUTS => count as usize,
         _ => 0,
     }
 }
 
 /// Returns the dtypes of `num` outputs of `dtype`, where `num` is an attribute.
 pub(super) fn counted(dtype: DType, attrs: &Attrs) -> Result<Vec<DType>> {
-    match attrs.get("num") {
-        Some(Attr::Int(0..=MAX_OUTPUTS)) => Ok(vec![dtype; count(attrs, 0)]),
-        Some(other) => {
-            let message = format!("num must be an integer between 0 and {MAX_OUTPUTS}, got {other}");
+    match attrs.int("num") {
+        count @ 0..=MAX_OUTPUTS => Ok(vec![dtype; count as usize]),
+        other => {
+            let message = format!("num must be between 0 and {MAX_OUTPUTS}, got {other}");
             Err(Error::new(ErrorKind::Attribute, Phase::Build, message))
-        }
-        None => {
-            Err(Error::new(ErrorKind::Attribute, Phase::Build, "num must be given: the number of outputs"))
         }
     }
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("unstack", lower)
-    .attrs(&["axis", "num"])
+    .attrs(&[Attribute::int_or("axis", 0), Attribute::int("num")])
     .operands(&[Operand::Data("x")])
     .outputs(count)
     .shape_fn(shapeflow_shape_fns::array::unstack)
@@ -133,7 +132,7 @@ mod tests {
         "[n, 3]" => error "must have size 2 along axis 1, got 3",
     }
     shape_table! { too_many: DEF, {"axis": 0, "num": 1_000_000_000_000i64},
-        "[n]" => error "num must be an integer between 0 and 65536",
+        "[n]" => error "num must be between 0 and 65536",
     }
 
     #[test]

@@ -40,7 +40,6 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::host("where_indices", run)
-    .attrs(&[])
     .operands(&[Operand::Data("condition")])
     .shape_fn(shapeflow_shape_fns::array::where_indices)
     .dtype_rule(|dtypes, attrs| dtype::unary::equatable(dtypes, attrs).map(|_| vec![DType::I64]))

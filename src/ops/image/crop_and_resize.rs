@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attr, Attrs, DType, Dim};
+use shapeflow_shape_fns::{Attribute, Attrs, DType, Dim};
 
 use super::sampling::pixel;
 use crate::dtype;
@@ -51,6 +51,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("crop_and_resize", lower)
+    .attrs(&[Attribute::str_or("method", "bilinear"), Attribute::float_or("extrapolation_value", 0.0)])
     .operands(&[
         Operand::Data("image"),
         Operand::Data("boxes"),
@@ -72,7 +73,8 @@ fn dtypes(dtypes: &[DType], _: &Attrs) -> Result<Vec<DType>> {
     Ok(vec![DType::F32])
 }
 
-/// Returns the point of an axis that a pixel shows, in pixels. `ends` are the ends of the box.
+/// Returns the point of an axis of the image that a pixel of the crop shows, in pixels of the image. `low` and `high`
+/// are the ends of the box on this axis.
 fn point(index: &Index, size: &Dim, resized: &Dim, [low, high]: [Expr; 2]) -> Expr {
     let last = |dim: &Dim| (Expr::size(dim.clone()) - Expr::constant(1i64)).cast(DType::F32);
     let (image, crop) = (last(size), last(resized));
@@ -92,12 +94,8 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let x = point(&index[2], &dims[2], &resized[2], [left, right]);
     let image = cx.operand(2, &index[..1]);
     let image = cx.checked_index(image, dims[0].clone(), 0);
-    let is_nearest = matches!(cx.attrs().get("method"), Some(Attr::Str(method)) if &**method == "nearest");
-    let outside = match cx.attrs().get("extrapolation_value") {
-        Some(Attr::Float(value)) => *value,
-        Some(Attr::Int(value)) => *value as f64,
-        _ => 0.0,
-    };
+    let is_nearest = cx.attrs().str("method") == "nearest";
+    let outside = cx.attrs().float("extrapolation_value");
     let is_inside = |position: &Expr, dim: &Dim| {
         let last = (Expr::size(dim.clone()) - Expr::constant(1i64)).cast(DType::F32);
         position.like(0.0).less_equal(position.clone()) & position.clone().less_equal(last)

@@ -1,6 +1,6 @@
 //! `resize_nearest`, `resize_bilinear`, `resize_bicubic`: images of another height and width.
 
-use shapeflow_shape_fns::{Attrs, DType, Dim};
+use shapeflow_shape_fns::{Attribute, Attrs, DType, Dim};
 
 use super::sampling::{Sampling, pixel};
 use crate::dtype;
@@ -28,6 +28,7 @@ macro_rules! resizes {
         )*}
 
         $(pub(crate) static $DEF: OpDef = OpDef::compute(stringify!($method), $lower)
+            .attrs(&[Attribute::bool_or("align_corners", false), Attribute::bool_or("half_pixel_centers", false)])
             .operands(&[Operand::Data("images"), Operand::Size("size")])
             .shape_fn(shape_fns::image::resize)
             .dtype_rule($rule)

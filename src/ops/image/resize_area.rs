@@ -1,6 +1,6 @@
 //! `resize_area`: images of another height and width. Each pixel is the mean of an area.
 
-use shapeflow_shape_fns::{Attr, Attrs, DType};
+use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -41,7 +41,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::host("resize_area", run)
-    .attrs(&["align_corners"])
+    .attrs(&[Attribute::bool_or("align_corners", false)])
     .operands(&[Operand::Data("images"), Operand::Size("size")])
     .shape_fn(shape_fns::image::resize)
     .dtype_rule(|dtypes: &[DType], attrs: &Attrs| {
@@ -100,7 +100,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
         let message = format!("images must have pixels, got sizes {:?}", images.sizes());
         return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
     }
-    let aligned = matches!(cx.attrs().get("align_corners"), Some(Attr::Bool(true)));
+    let aligned = cx.attrs().bool("align_corners");
     let mut output = cx.unfilled_output(0, &[count, new_height, new_width, channels])?;
     if !has_pixels {
         return Ok(());

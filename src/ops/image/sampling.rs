@@ -26,8 +26,7 @@ impl Sampling {
     }
 
     pub(super) fn of(attrs: &Attrs) -> Sampling {
-        let is_set = |name| matches!(attrs.get(name), Some(Attr::Bool(true)));
-        match (is_set("half_pixel_centers"), is_set("align_corners")) {
+        match (attrs.bool("half_pixel_centers"), attrs.bool("align_corners")) {
             (true, _) => Sampling::HalfPixel,
             (false, true) => Sampling::AlignCorners,
             (false, false) => Sampling::Legacy,

@@ -1,10 +1,10 @@
 //! `qr`, `svd` and `self_adjoint_eig`: matrices as products with orthogonal factors.
 
-use shapeflow_shape_fns::{Attrs, DType};
+use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
 use super::jacobi::{eigen, singular};
 use super::lu::dtype_of;
-use super::matrix::{Batch, Field, Matrix, flag, refuse, set_parts, with_field};
+use super::matrix::{Batch, Field, Matrix, refuse, set_parts, with_field};
 use crate::dtype::{self, Class};
 use crate::error::Result;
 use crate::graph::Value;
@@ -95,6 +95,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static QR: OpDef = OpDef::host("qr", |cx| with_field!(dtype_of(cx)?, run_qr(cx)))
+    .attrs(&[Attribute::bool_or("full_matrices", false)])
     .operands(&[Operand::Data("input")])
     .outputs(|_, _| 2)
     .shape_fn(linalg::qr)
@@ -102,6 +103,7 @@ pub(crate) static QR: OpDef = OpDef::host("qr", |cx| with_field!(dtype_of(cx)?, 
     .tensorflow(&[TfOp::new("Qr")]);
 
 pub(crate) static SVD: OpDef = OpDef::host("svd", |cx| with_field!(dtype_of(cx)?, run_svd(cx)))
+    .attrs(&[Attribute::bool_or("compute_uv", true), Attribute::bool_or("full_matrices", false)])
     .operands(&[Operand::Data("input")])
     .outputs(|_, _| 3)
     .shape_fn(linalg::svd)
@@ -110,6 +112,7 @@ pub(crate) static SVD: OpDef = OpDef::host("svd", |cx| with_field!(dtype_of(cx)?
 
 pub(crate) static EIGEN: OpDef =
     OpDef::host("self_adjoint_eig", |cx| with_field!(dtype_of(cx)?, run_eigen(cx)))
+        .attrs(&[Attribute::bool_or("compute_v", true)])
         .operands(&[Operand::Data("input")])
         .outputs(|_, _| 2)
         .shape_fn(linalg::eigen)
@@ -128,7 +131,7 @@ fn set_empty(cx: &mut HostCx<'_>, output: usize) -> Result<()> {
 fn run_qr<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
     let matrices = Batch::<T>::read(cx, 0)?;
     let [rows, columns] = matrices.shape();
-    let kept = if flag(cx.attrs(), "full_matrices", false) { rows } else { rows.min(columns) };
+    let kept = if cx.attrs().bool("full_matrices") { rows } else { rows.min(columns) };
     let (mut left, mut right) = (Vec::new(), Vec::new());
     for a in matrices.iter() {
         let (q, r) = householder(a);
@@ -185,8 +188,8 @@ fn run_svd<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
     let matrices = Batch::<T>::read(cx, 0)?;
     let [rows, columns] = matrices.shape();
     let p = rows.min(columns);
-    let has_factors = flag(cx.attrs(), "compute_uv", true);
-    let is_full = has_factors && flag(cx.attrs(), "full_matrices", false);
+    let has_factors = cx.attrs().bool("compute_uv");
+    let is_full = has_factors && cx.attrs().bool("full_matrices");
     let (mut values, mut left, mut right) = (Vec::new(), Vec::new(), Vec::new());
     for a in matrices.iter() {
         let (s, u, v) = singular(&a, is_full);
@@ -218,7 +221,7 @@ fn run_eigen<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
     }
     let dtype = dtype_of(cx)?;
     set_parts(cx, 0, dtype, &matrices.sizes, &[size], values)?;
-    match flag(cx.attrs(), "compute_v", true) {
+    match cx.attrs().bool("compute_v") {
         true => set_parts(cx, 1, dtype, &matrices.sizes, &[size, size], vectors),
         false => set_empty(cx, 1),
     }

@@ -1,8 +1,9 @@
 //! `einsum`: sums of products over labelled axes, as matrix products where they help.
 
+use shapeflow_shape_fns::Attribute;
+
 use std::panic::Location;
 
-use shapeflow_shape_fns::Attr;
 use shapeflow_shape_fns::linalg::{EinsumTerm, einsum_terms};
 
 use super::labelled::{Labelled, labels_of};
@@ -24,7 +25,7 @@ use crate::op::{CompositeCx, OpDef, Operand, TfOp};
 /// pairs, cheapest first; a pair runs as a matrix product, or fuses into kernels if it has no axes for one.
 ///
 /// ```
-/// use shapeflow::{DType, Graph, einsum, shape};
+/// use shapeflow::{Graph, einsum, shape};
 ///
 /// let g = Graph::new();
 /// let x = g.input("x", DType::F32, shape!["b", "n", 8])?;
@@ -56,7 +57,7 @@ impl<'g> Value<'g> {
     /// the end. The ranks must be known. See [`einsum`] for dtypes and execution. As TensorFlow's and numpy's `tensordot`.
     ///
     /// ```
-    /// use shapeflow::{DType, Graph, shape};
+    /// use shapeflow::{Graph, shape};
     ///
     /// let g = Graph::new();
     /// let x = g.input("x", DType::F32, shape!["n", 3, 4])?;
@@ -134,16 +135,14 @@ fn explicit(equation: &str) -> String {
 }
 
 pub(crate) static DEF: OpDef = OpDef::composite("einsum", build)
-    .attrs(&["equation"])
+    .attrs(&[Attribute::str("equation")])
     .operands(&[Operand::Variadic("inputs..")])
     .tensorflow(&[TfOp::new("Einsum")]);
 
 fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
     let dtypes: Vec<_> = values.iter().map(|value| value.dtype()).collect();
     sum_of_products::dtypes(&dtypes, cx.attrs())?;
-    let Some(Attr::Str(equation)) = cx.attrs().get("equation") else {
-        return Err(Error::new(ErrorKind::Attribute, Phase::Build, "equation must be given: it is a string"));
-    };
+    let equation = cx.attrs().str("equation");
     let (terms, output) = einsum_terms(equation)
         .map_err(|error| Error::new(ErrorKind::Attribute, Phase::Build, error.to_string()))?;
     if !contracts_in_pairs(values, &terms, &output) {

@@ -66,7 +66,7 @@ impl<'g> Labelled<'g> {
         self.value.shape().dims().unwrap_or_default().iter().map(assumed).product()
     }
 
-    /// Returns the approximate number of elements and of products of the contraction with `other`.
+    /// Estimates the contraction with `other`: the number of elements of its result, and the number of multiplications.
     pub fn estimate(&self, other: &Labelled<'_>, kept: &[char]) -> (f64, f64) {
         let covered = |operand: &Labelled<'_>| -> f64 {
             operand.value.shape().dims().unwrap_or_default()[..operand.covered].iter().map(assumed).product()
@@ -85,8 +85,8 @@ impl<'g> Labelled<'g> {
         (result, products)
     }
 
-    /// Multiplies by `other` and sums over the labels of both that are not in `kept`. The result has the labels of
-    /// `wanted` first where the order is free.
+    /// Multiplies by `other` and sums over the labels that both operands have and `kept` lacks. If no matmul computes
+    /// the product, the labels of the result are in the order of `wanted`.
     pub fn contract(self, other: Labelled<'g>, kept: &[char], wanted: &[char]) -> Result<Labelled<'g>> {
         // The axes of an ellipsis that only one operand has are the first axes of the result.
         if self.covered == 0 && other.covered > 0 {

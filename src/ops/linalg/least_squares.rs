@@ -1,12 +1,14 @@
 //! `matrix_solve_ls`: the vectors that solve systems of linear equations best.
 
+use shapeflow_shape_fns::Attribute;
+
 use std::panic::Location;
 
 use shapeflow_shape_fns::DType;
 
 use super::jacobi::singular;
 use super::lu::dtype_of;
-use super::matrix::{Batch, Field, Matrix, flag, refuse, set_parts, with_field};
+use super::matrix::{Batch, Field, Matrix, refuse, set_parts, with_field};
 use super::triangular::{factor, substitute};
 use crate::dtype::{self, Class};
 use crate::error::Result;
@@ -56,6 +58,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::host("matrix_solve_ls", |cx| with_field!(dtype_of(cx)?, solve(cx)))
+    .attrs(&[Attribute::bool_or("fast", true)])
     .operands(&[Operand::Data("matrix"), Operand::Data("rhs"), Operand::Data("l2_regularizer")])
     .shape_fn(linalg::matrix_solve_ls)
     .dtype_rule(|dtypes, _| {
@@ -70,7 +73,7 @@ pub(crate) static DEF: OpDef = OpDef::host("matrix_solve_ls", |cx| with_field!(d
 fn solve<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
     let (matrices, sides) = (Batch::<T>::read(cx, 0)?, Batch::<T>::read(cx, 1)?);
     let l2 = cx.input(2)?.to_vec::<f64>()?.first().copied().unwrap_or(0.0);
-    let is_fast = flag(cx.attrs(), "fast", true);
+    let is_fast = cx.attrs().bool("fast");
     let [_, unknowns] = matrices.shape();
     let [_, columns] = sides.shape();
     let epsilon = epsilon(dtype_of(cx)?);

@@ -2,9 +2,9 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::DType;
+use shapeflow_shape_fns::{Attribute, DType};
 
-use super::matrix::{Batch, Field, Matrix, flag, refuse, set_parts, with_field};
+use super::matrix::{Batch, Field, Matrix, refuse, set_parts, with_field};
 use crate::dtype;
 use crate::error::Result;
 use crate::graph::{IntoOperand, Value};
@@ -113,12 +113,14 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static SOLVE: OpDef = OpDef::host("matrix_solve", |cx| with_field!(dtype_of(cx)?, solve(cx)))
+    .attrs(&[Attribute::bool_or("adjoint", false)])
     .operands(&[Operand::Data("matrix"), Operand::Data("rhs")])
     .shape_fn(linalg::matrix_solve)
     .dtype_rule(dtype::binary::inexact)
     .tensorflow(&[TfOp::new("MatrixSolve"), TfOp::new("BatchMatrixSolve")]);
 
 pub(crate) static INVERSE: OpDef = OpDef::host("matrix_inverse", |cx| with_field!(dtype_of(cx)?, invert(cx)))
+    .attrs(&[Attribute::bool_or("adjoint", false)])
     .operands(&[Operand::Data("input")])
     .shape_fn(linalg::square_matrix)
     .dtype_rule(dtype::unary::inexact)
@@ -216,7 +218,7 @@ impl<T: Field> Lu<T> {
 
 /// Factors a matrix, or its conjugate transpose if attribute `adjoint` is set.
 fn factor<T: Field>(cx: &HostCx<'_>, a: Matrix<T>) -> Result<Lu<T>> {
-    let lu = Lu::new(if flag(cx.attrs(), "adjoint", false) { a.adjoint() } else { a });
+    let lu = Lu::new(if cx.attrs().bool("adjoint") { a.adjoint() } else { a });
     if lu.is_singular() { refuse("a matrix must be invertible, got a singular one") } else { Ok(lu) }
 }
 

@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attr, Attrs};
+use shapeflow_shape_fns::{Attribute, Attrs};
 
 use crate::dtype;
 use crate::error::{Error, Result};
@@ -78,7 +78,11 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::contraction("matmul", lower, spec)
-    .attrs(&["adj_x", "adj_y", "transpose_a", "transpose_b", "conjugates"])
+    .attrs(&[
+        Attribute::bool_or("transpose_a", false),
+        Attribute::bool_or("transpose_b", false),
+        Attribute::int_or("conjugates", 0),
+    ])
     .operands(&[Operand::Data("a"), Operand::Data("b")])
     .shape_fn(shape_fns::linalg::matmul)
     .dtype_rule(dtype::binary::numeric)
@@ -100,7 +104,7 @@ fn of_parts<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<
     let &[a, b] = values else { return Err(Error::msg("matmul needs two operands")) };
     dtype::common(&[a.dtype(), b.dtype()], 0, 2, dtype::Class::Complex)?;
     let [transpose_a, transpose_b] = transposed(cx.attrs());
-    let conjugates = cx.attrs().get("conjugates").is_some();
+    let conjugates = cx.attrs().int("conjugates") != 0;
     let conjugated = |x: Value<'g>, transposed| if conjugates && transposed { x.conj() } else { x.ok() };
     let (a, b) = (conjugated(a, transpose_a)?, conjugated(b, transpose_b)?);
     let product =
@@ -117,7 +121,7 @@ fn spec(attrs: &Attrs) -> ContractionSpec {
 
 /// Returns which operands are transposed.
 fn transposed(attrs: &Attrs) -> [bool; 2] {
-    ["transpose_a", "transpose_b"].map(|name| matches!(attrs.get(name), Some(Attr::Bool(true))))
+    ["transpose_a", "transpose_b"].map(|name| attrs.bool(name))
 }
 
 fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {

@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attr, Attrs, DType};
+use shapeflow_shape_fns::{Attribute, DType};
 
 use super::matmul;
 use crate::dtype::{self, Class};
@@ -39,13 +39,17 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::composite("matmul_to", build)
-    .attrs(&["dtype", "transpose_a", "transpose_b"])
+    .attrs(&[
+        Attribute::dtype("dtype"),
+        Attribute::bool_or("transpose_a", false),
+        Attribute::bool_or("transpose_b", false),
+    ])
     .operands(&[Operand::Data("a"), Operand::Data("b")])
     .dtype_rule(|operands, attrs| {
         for dtype in operands {
             dtype::common(&[*dtype], 0, 1, Class::Numeric)?;
         }
-        result(attrs).map(|to| vec![to])
+        Ok(vec![attrs.dtype("dtype")])
     })
     .tensorflow(&[TfOp::new("BatchMatMulV3").attrs(&[
         ("adj_x", "transpose_a"),
@@ -53,23 +57,15 @@ pub(crate) static DEF: OpDef = OpDef::composite("matmul_to", build)
         ("Tout", "dtype"),
     ])]);
 
-/// Returns the dtype of the result.
-fn result(attrs: &Attrs) -> Result<DType> {
-    match dtype::attribute(attrs, "dtype")? {
-        Some(to) => Ok(to),
-        None => dtype::refuse("dtype must be given: the dtype of the result".to_string()),
-    }
-}
-
 fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
     let &[a, b] = values else { return Err(Error::msg("matmul_to needs two operands")) };
-    let to = result(cx.attrs())?;
+    let to = cx.attrs().dtype("dtype");
     for value in [a, b] {
         dtype::common(&[value.dtype()], 0, 1, Class::Numeric)?;
     }
     let mut call = a.graph().op(&matmul::DEF).data(a.cast(to)?).data(b.cast(to)?);
     for name in ["transpose_a", "transpose_b"] {
-        if cx.attrs().get(name) == Some(&Attr::Bool(true)) {
+        if cx.attrs().bool(name) {
             call = call.attr(name, true);
         }
     }

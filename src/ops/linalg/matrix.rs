@@ -3,7 +3,7 @@
 use std::ops::{Add, AddAssign, Div, Index, IndexMut, Mul, Neg, Sub, SubAssign};
 
 use num_complex::Complex64;
-use shapeflow_shape_fns::{Attr, Attrs, DType};
+use shapeflow_shape_fns::DType;
 
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::{Scalar, eval_cast};
@@ -298,14 +298,6 @@ pub(super) fn broadcast(a: &[usize], b: &[usize]) -> (Vec<usize>, Vec<[usize; 2]
     };
     let numbers = (0..sizes.iter().product()).map(|number| [offset(a, number), offset(b, number)]).collect();
     (sizes, numbers)
-}
-
-/// Returns a bool attribute, or its default.
-pub(super) fn flag(attrs: &Attrs, name: &str, default: bool) -> bool {
-    match attrs.get(name) {
-        Some(Attr::Bool(flag)) => *flag,
-        _ => default,
-    }
 }
 
 /// Checks that two matrices are equal up to rounding.

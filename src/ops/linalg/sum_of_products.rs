@@ -1,7 +1,7 @@
 //! `sum_of_products`: sums of products over labelled axes, element by element.
 
 use shapeflow_shape_fns::linalg::{EinsumTerm, einsum_terms};
-use shapeflow_shape_fns::{Attr, Attrs, DType, Dim};
+use shapeflow_shape_fns::{Attribute, Attrs, DType, Dim};
 
 use crate::dtype;
 use crate::error::Result;
@@ -14,6 +14,7 @@ use crate::shape_fns;
 /// The op that computes a whole [`einsum`](crate::einsum) element by element, as one expression. `einsum` expands to it
 /// where a matrix product would not help, and where a rank is not known.
 pub(crate) static DEF: OpDef = OpDef::compute("sum_of_products", lower)
+    .attrs(&[Attribute::str("equation")])
     .operands(&[Operand::Variadic("inputs..")])
     .shape_fn(shape_fns::linalg::einsum)
     .dtype_rule(dtypes);
@@ -34,11 +35,8 @@ impl Bound {
 }
 
 fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
-    let equation = match cx.attrs().get("equation") {
-        Some(Attr::Str(equation)) => equation.clone(),
-        _ => "->".into(),
-    };
-    let (terms, result) = einsum_terms(&equation).expect("the shape function has parsed the equation");
+    let equation = cx.attrs().str("equation");
+    let (terms, result) = einsum_terms(equation).expect("the shape function has parsed the equation");
     let dtype = cx.output_dtype(output);
     let (before, rest) = index.split_at(result.before.len());
     let (ellipsis_index, after) = rest.split_at(rest.len() - result.after.len());

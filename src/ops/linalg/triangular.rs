@@ -1,9 +1,11 @@
 //! `cholesky` and `matrix_triangular_solve`.
 
+use shapeflow_shape_fns::Attribute;
+
 use std::panic::Location;
 
 use super::lu::dtype_of;
-use super::matrix::{Batch, Field, Matrix, broadcast, flag, refuse, set_parts, with_field};
+use super::matrix::{Batch, Field, Matrix, broadcast, refuse, set_parts, with_field};
 use crate::dtype;
 use crate::error::Result;
 use crate::graph::{IntoOperand, Value};
@@ -80,6 +82,7 @@ pub(crate) static CHOLESKY: OpDef = OpDef::host("cholesky", |cx| with_field!(dty
 
 pub(crate) static SOLVE: OpDef =
     OpDef::host("matrix_triangular_solve", |cx| with_field!(dtype_of(cx)?, solve(cx)))
+        .attrs(&[Attribute::bool_or("lower", true), Attribute::bool_or("adjoint", false)])
         .operands(&[Operand::Data("matrix"), Operand::Data("rhs")])
         .shape_fn(linalg::triangular_solve)
         .dtype_rule(dtype::binary::inexact)
@@ -124,7 +127,7 @@ pub(super) fn factor<T: Field>(a: &Matrix<T>) -> Matrix<T> {
 
 fn solve<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
     let (matrices, sides) = (Batch::<T>::read(cx, 0)?, Batch::<T>::read(cx, 1)?);
-    let (is_lower, adjoint) = (flag(cx.attrs(), "lower", true), flag(cx.attrs(), "adjoint", false));
+    let (is_lower, adjoint) = (cx.attrs().bool("lower"), cx.attrs().bool("adjoint"));
     let (sizes, pairs) = broadcast(&matrices.sizes, &sides.sizes);
     let mut solutions = Vec::with_capacity(pairs.len());
     for [a, b] in pairs {

@@ -1,6 +1,6 @@
 //! Ops between the items of a list and the rows of a tensor.
 
-use shapeflow_shape_fns::{Attr, Dim, InferenceContext, ShapeError, TensorShape};
+use shapeflow_shape_fns::{Attribute, Attrs, Dim, InferenceContext, ShapeError, TensorShape};
 
 use super::items::{
     Sizes, absent_sizes, check_item, fail, index_in, integers, item_dtype, item_shape, known, list_dtype,
@@ -14,9 +14,10 @@ use crate::tensor::{Tensor, TensorList, TensorView};
 /// `list, shape -> [n, a, …]`: all items as the rows of a tensor. Attribute `count` is the number of items, or -1. As
 /// TensorFlow's `TensorListStack`.
 pub(crate) static STACK: OpDef = OpDef::host("tensor_list_stack", stack)
+    .attrs(&[Attribute::dtype("dtype"), Attribute::shape("shape").optional(), Attribute::int_or("count", -1)])
     .operands(&[Operand::Data("list"), Operand::Data("shape")])
     .shape_fn(|cx| {
-        let count = declared_count(cx.attr("count"));
+        let count = declared_count(cx.attrs());
         let count = count.map_or_else(|| cx.fresh(), |count| Dim::known(count as i64));
         set_rows(cx, count)
     })
@@ -24,6 +25,7 @@ pub(crate) static STACK: OpDef = OpDef::host("tensor_list_stack", stack)
 
 /// `list, indices [n], shape -> [n, a, …]`: the items at the indices. As TensorFlow's `TensorListGather`.
 pub(crate) static GATHER: OpDef = OpDef::host("tensor_list_gather", gather)
+    .attrs(&[Attribute::dtype("dtype"), Attribute::shape("shape").optional()])
     .operands(&[Operand::Data("list"), Operand::Data("indices"), Operand::Data("shape")])
     .shape_fn(|cx| {
         let indices = cx.with_rank(1, 1)?;
@@ -36,6 +38,7 @@ pub(crate) static GATHER: OpDef = OpDef::host("tensor_list_gather", gather)
 /// `count` items, or as many as the greatest index needs if `count` is -1 or not given. As TensorFlow's
 /// `TensorListScatterV2`.
 pub(crate) static SCATTER: OpDef = OpDef::host("tensor_list_scatter", scatter)
+    .attrs(&[Attribute::dtype("dtype"), Attribute::shape("shape").optional()])
     .operands(&[
         Operand::Data("x"),
         Operand::Data("indices"),
@@ -48,15 +51,14 @@ pub(crate) static SCATTER: OpDef = OpDef::host("tensor_list_scatter", scatter)
 /// `list, x [n, a, …], indices [n] -> variant[]`: the list with the rows of `x` at the indices. The list grows to the
 /// greatest index. As TensorFlow's `TensorListScatterIntoExistingList`.
 pub(crate) static SCATTER_INTO: OpDef = OpDef::host("tensor_list_scatter_into", scatter_into)
+    .attrs(&[Attribute::dtype("dtype").optional(), Attribute::shape("shape").optional()])
     .operands(&[Operand::Data("list"), Operand::Data("x"), Operand::Data("indices")])
     .shape_fn(list_shape)
     .dtype_rule(list_dtype);
 
-fn declared_count(attr: Option<&Attr>) -> Option<usize> {
-    match attr {
-        Some(Attr::Int(count)) => usize::try_from(*count).ok(),
-        _ => None,
-    }
+/// Returns the number of items that the attributes declare; none if it is negative.
+fn declared_count(attrs: &Attrs) -> Option<usize> {
+    usize::try_from(attrs.int("count")).ok()
 }
 
 fn set_rows(cx: &mut InferenceContext<'_>, count: Dim) -> std::result::Result<(), ShapeError> {
@@ -67,7 +69,7 @@ fn set_rows(cx: &mut InferenceContext<'_>, count: Dim) -> std::result::Result<()
 
 fn stack(cx: &mut HostCx<'_>) -> Result<()> {
     let list = list_input(cx, 0)?;
-    if let Some(count) = declared_count(cx.attrs().get("count"))
+    if let Some(count) = declared_count(cx.attrs())
         && count != list.len()
     {
         let message = format!("the list must have {count} items, got {}", list.len());

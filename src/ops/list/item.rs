@@ -1,6 +1,6 @@
 //! Ops that read and set one item of a list.
 
-use shapeflow_shape_fns::Attr;
+use shapeflow_shape_fns::Attribute;
 
 use super::items::{
     check_item, fail, index_in, integers, item_dtype, item_or_zeros, item_shape, list_dtype, list_input,
@@ -12,6 +12,7 @@ use crate::tensor::Tensor;
 
 /// `list, index[], shape -> item`. An absent item is zero. As TensorFlow's `TensorListGetItem`.
 pub(crate) static GET: OpDef = OpDef::host("tensor_list_get_item", get)
+    .attrs(&[Attribute::dtype("dtype"), Attribute::shape("shape").optional()])
     .operands(&[Operand::Data("list"), Operand::Data("index"), Operand::Data("shape")])
     .shape_fn(|cx| {
         let shape = item_shape(cx);
@@ -23,6 +24,7 @@ pub(crate) static GET: OpDef = OpDef::host("tensor_list_get_item", get)
 /// `list, index[], item -> variant[]`: the list with another item. Attribute `resizes` lets the list grow to the index.
 /// As TensorFlow's `TensorListSetItem`.
 pub(crate) static SET: OpDef = OpDef::host("tensor_list_set_item", set)
+    .attrs(&[Attribute::dtype("dtype").optional(), Attribute::bool_or("resizes", false)])
     .operands(&[Operand::Data("list"), Operand::Data("index"), Operand::Data("item")])
     .shape_fn(list_shape)
     .dtype_rule(list_dtype);
@@ -38,7 +40,7 @@ fn set(cx: &mut HostCx<'_>) -> Result<()> {
     let mut list = cx.input(0)?.list()?.clone();
     let (index, item) = (integers(cx.input(1)?)?[0], cx.input(2)?);
     check_item(&list, &item)?;
-    let resizes = list.grows || matches!(cx.attrs().get("resizes"), Some(Attr::Bool(true)));
+    let resizes = list.grows || cx.attrs().bool("resizes");
     if resizes
         && let Ok(index) = usize::try_from(index)
         && index >= list.len()

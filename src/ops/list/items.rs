@@ -2,7 +2,6 @@
 
 use shapeflow_shape_fns::{Attr, Attrs, DType, InferenceContext, ShapeError, TensorShape};
 
-use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::op::HostCx;
 use crate::tensor::{Tensor, TensorList, TensorView};
@@ -24,10 +23,7 @@ pub(super) fn item_dtype(_: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
 
 /// Returns the dtype of the items.
 pub(super) fn items_dtype(attrs: &Attrs) -> Result<DType> {
-    match dtype::attribute(attrs, "dtype")? {
-        Some(dtype) => Ok(dtype),
-        None => dtype::refuse("a tensor list must have the dtype of its items, got none".to_string()),
-    }
+    Ok(attrs.dtype("dtype"))
 }
 
 /// The shape function of an op whose output is a list.

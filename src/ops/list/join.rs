@@ -1,6 +1,6 @@
 //! Ops that join the items of a list along the first axis, and that split a tensor along its first axis into a list.
 
-use shapeflow_shape_fns::{DType, TensorShape};
+use shapeflow_shape_fns::{Attribute, DType, TensorShape};
 
 use super::items::{
     Sizes, allows, fail, integers, item_shape, items_dtype, known, list_dtype, list_input, list_shape, merge,
@@ -12,9 +12,10 @@ use crate::op::{HostCx, OpDef, Operand};
 use crate::tensor::{Tensor, TensorList, TensorView};
 
 /// `list, shape, lengths -> [n, a, …], i64 [k]`: the items joined along axis 0, and the size of each item along this
-/// axis. `lengths` gives the sizes of absent items. Attribute `shape` has the sizes of items after the first axis. As
-/// TensorFlow's `TensorListConcatV2`.
+/// axis. `lengths` gives the sizes of absent items. Operand `shape` has the sizes of a whole item. The attribute that
+/// is also named `shape` has only the sizes after the first axis. As TensorFlow's `TensorListConcatV2`.
 pub(crate) static CONCAT: OpDef = OpDef::host("tensor_list_concat", concat)
+    .attrs(&[Attribute::dtype("dtype"), Attribute::shape("shape").optional()])
     .operands(&[Operand::Data("list"), Operand::Data("shape"), Operand::Data("lengths")])
     .outputs(|_, _| 2)
     .shape_fn(|cx| {
@@ -29,6 +30,7 @@ pub(crate) static CONCAT: OpDef = OpDef::host("tensor_list_concat", concat)
 /// `x [n, a, …], shape, lengths i64 [k] -> variant[]`: a list of parts of `x` along axis 0. As TensorFlow's
 /// `TensorListSplit`.
 pub(crate) static SPLIT: OpDef = OpDef::host("tensor_list_split", split)
+    .attrs(&[Attribute::dtype("dtype").optional(), Attribute::shape("shape").optional()])
     .operands(&[Operand::Data("x"), Operand::Data("shape"), Operand::Data("lengths")])
     .shape_fn(list_shape)
     .dtype_rule(list_dtype);
@@ -83,7 +85,7 @@ fn split(cx: &mut HostCx<'_>) -> Result<()> {
     let lengths: Option<Vec<usize>> = lengths.iter().map(|length| usize::try_from(*length).ok()).collect();
     let lengths = lengths.filter(|lengths| lengths.iter().sum::<usize>() == rows.len());
     let Some(lengths) = lengths else {
-        let message = format!("the lengths must not be negative and have sum {}", rows.len());
+        let message = format!("the lengths must be at least 0 and must add up to {}", rows.len());
         return fail(ErrorKind::Shape, message);
     };
     let (mut parts, mut start) = (Vec::with_capacity(lengths.len()), 0);

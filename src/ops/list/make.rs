@@ -1,6 +1,6 @@
 //! Ops that make a list: of absent items, and of the rows of a tensor.
 
-use shapeflow_shape_fns::Attr;
+use shapeflow_shape_fns::Attribute;
 
 use super::items::{Sizes, allows, fail, integers, items_dtype, list_dtype, list_shape, sizes_of, text};
 use crate::error::{ErrorKind, Result};
@@ -10,6 +10,7 @@ use crate::tensor::{Tensor, TensorList, TensorView};
 /// `shape, count[] -> variant[]`: a list of absent items. Attribute `resizes` lets the list grow when an item
 /// is set. As TensorFlow's `TensorListReserve`.
 pub(crate) static RESERVE: OpDef = OpDef::host("tensor_list_reserve", |cx| make(cx, true))
+    .attrs(&[Attribute::dtype("dtype"), Attribute::bool_or("resizes", false)])
     .operands(&[Operand::Data("shape"), Operand::Data("count")])
     .shape_fn(list_shape)
     .dtype_rule(list_dtype);
@@ -17,12 +18,14 @@ pub(crate) static RESERVE: OpDef = OpDef::host("tensor_list_reserve", |cx| make(
 /// `shape, limit[] -> variant[]`: an empty list, which may get `limit` items, or any number if `limit` is -1. As
 /// TensorFlow's `EmptyTensorList`.
 pub(crate) static EMPTY: OpDef = OpDef::host("empty_tensor_list", |cx| make(cx, false))
+    .attrs(&[Attribute::dtype("dtype"), Attribute::bool_or("resizes", false)])
     .operands(&[Operand::Data("shape"), Operand::Data("limit")])
     .shape_fn(list_shape)
     .dtype_rule(list_dtype);
 
 /// `x [n, a, …], shape -> variant[]`: a list of the rows of `x`. As TensorFlow's `TensorListFromTensor`.
 pub(crate) static FROM_TENSOR: OpDef = OpDef::host("tensor_list_from_tensor", from_tensor)
+    .attrs(&[Attribute::dtype("dtype").optional(), Attribute::shape("shape").optional()])
     .operands(&[Operand::Data("x"), Operand::Data("shape")])
     .shape_fn(list_shape)
     .dtype_rule(list_dtype);
@@ -39,7 +42,7 @@ fn make(cx: &mut HostCx<'_>, is_reserved: bool) -> Result<()> {
         (false, _) => 0,
     };
     let mut list = TensorList::new(items_dtype(cx.attrs())?, shape, len);
-    list.grows = matches!(cx.attrs().get("resizes"), Some(Attr::Bool(true)));
+    list.grows = cx.attrs().bool("resizes");
     list.limit = count.filter(|_| !is_reserved);
     cx.set_output(0, Tensor::of_list(list))
 }

@@ -1,6 +1,6 @@
 //! Ops that append an item to a list, and that remove the last item.
 
-use shapeflow_shape_fns::{DType, TensorShape};
+use shapeflow_shape_fns::{Attribute, DType, TensorShape};
 
 use super::items::{
     check_item, fail, item_or_zeros, item_shape, items_dtype, list_dtype, list_input, list_shape, sizes_of,
@@ -11,6 +11,7 @@ use crate::tensor::Tensor;
 
 /// `list, item -> variant[]`: the list with another item at its end. As TensorFlow's `TensorListPushBack`.
 pub(crate) static PUSH: OpDef = OpDef::host("tensor_list_push_back", push)
+    .attrs(&[Attribute::dtype("dtype").optional(), Attribute::shape("shape").optional()])
     .operands(&[Operand::Data("list"), Operand::Data("item")])
     .shape_fn(list_shape)
     .dtype_rule(list_dtype);
@@ -18,6 +19,7 @@ pub(crate) static PUSH: OpDef = OpDef::host("tensor_list_push_back", push)
 /// `list, shape -> variant[], item`: the list without its last item, and this item. As TensorFlow's
 /// `TensorListPopBack`.
 pub(crate) static POP: OpDef = OpDef::host("tensor_list_pop_back", pop)
+    .attrs(&[Attribute::dtype("dtype"), Attribute::shape("shape").optional()])
     .operands(&[Operand::Data("list"), Operand::Data("shape")])
     .outputs(|_, _| 2)
     .shape_fn(|cx| {

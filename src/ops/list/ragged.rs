@@ -6,10 +6,9 @@
 
 use std::ops::Range;
 
-use shapeflow_shape_fns::{Attr, Attrs, DType, Dim, InferenceContext, ShapeError, TensorShape};
+use shapeflow_shape_fns::{Attribute, Attrs, DType, Dim, InferenceContext, ShapeError, TensorShape};
 
 use super::items::{fail, integers, items_dtype, list_dtype};
-use crate::dtype;
 use crate::error::{ErrorKind, Result};
 use crate::op::{HostCx, OpDef, Operand};
 use crate::tensor::{Tensor, TensorList, TensorView};
@@ -17,6 +16,7 @@ use crate::tensor::{Tensor, TensorList, TensorView};
 /// `splits.., values -> variant`: makes a variant scalar of a ragged tensor. With attribute `batched_input`, the result
 /// is a variant vector that has the rows of the ragged tensor as its elements. As TensorFlow's `RaggedTensorToVariant`.
 pub(crate) static TO_VARIANT: OpDef = OpDef::host("ragged_tensor_to_variant", to_variant)
+    .attrs(&[Attribute::bool_or("batched_input", false)])
     .operands(&[Operand::Variadic("parts..")])
     .shape_fn(variant_shape)
     .dtype_rule(list_dtype);
@@ -28,22 +28,21 @@ pub(crate) static TO_VARIANT: OpDef = OpDef::host("ragged_tensor_to_variant", to
 /// each element; -1 means `output_ragged_rank` minus the rank of the variant. `Tvalues` is the dtype of the values, and
 /// `Tsplits` is the dtype of the splits.
 pub(crate) static FROM_VARIANT: OpDef = OpDef::host("ragged_tensor_from_variant", from_variant)
+    .attrs(&[
+        Attribute::dtype("dtype"),
+        Attribute::dtype_or("Tsplits", DType::I64),
+        Attribute::int("output_ragged_rank"),
+        Attribute::int_or("input_ragged_rank", -1),
+    ])
     .operands(&[Operand::Data("encoded")])
     .outputs(|attrs, _| split_count(attrs).unwrap_or(0) + 1)
     .shape_fn(ragged_shape)
     .dtype_rule(|_, attrs| {
-        let splits = dtype::attribute(attrs, "Tsplits")?.unwrap_or(DType::I64);
+        let splits = attrs.dtype("Tsplits");
         let count = split_count(attrs)?;
         let values = items_dtype(attrs)?;
         Ok(std::iter::repeat_n(splits, count).chain([values]).collect())
     });
-
-fn ragged_rank(attrs: &Attrs, name: &str) -> i64 {
-    match attrs.get(name) {
-        Some(Attr::Int(rank)) => *rank,
-        _ => -1,
-    }
-}
 
 /// Returns the number of splits that `from_variant` returns.
 ///
@@ -51,7 +50,7 @@ fn ragged_rank(attrs: &Attrs, name: &str) -> i64 {
 /// The attribute is negative, or greater than the maximum rank of a tensor.
 fn split_count(attrs: &Attrs) -> Result<usize> {
     const MAX_RANK: i64 = 254;
-    match ragged_rank(attrs, "output_ragged_rank") {
+    match attrs.int("output_ragged_rank") {
         rank @ 0..=MAX_RANK => Ok(rank as usize),
         rank => {
             let message = format!("output_ragged_rank must be between 0 and {MAX_RANK}, got {rank}");
@@ -60,12 +59,8 @@ fn split_count(attrs: &Attrs) -> Result<usize> {
     }
 }
 
-fn is_batched(attr: Option<&Attr>) -> bool {
-    matches!(attr, Some(Attr::Bool(true)))
-}
-
 fn variant_shape(cx: &mut InferenceContext<'_>) -> std::result::Result<(), ShapeError> {
-    if !is_batched(cx.attr("batched_input")) {
+    if !cx.attrs().bool("batched_input") {
         cx.set_output(0, TensorShape::scalar());
         return Ok(());
     }
@@ -142,7 +137,7 @@ fn to_variant(cx: &mut HostCx<'_>) -> Result<()> {
     let rank = cx.inputs() - 1;
     let values = cx.input(rank)?;
     let inputs: Vec<TensorView<'_>> = (0..rank).map(|number| cx.input(number)).collect::<Result<_>>()?;
-    if !is_batched(cx.attrs().get("batched_input")) {
+    if !cx.attrs().bool("batched_input") {
         let parts = inputs.iter().chain([&values]).map(TensorView::to_tensor);
         return cx.set_output(0, Tensor::of_list(element(parts.collect::<Result<_>>()?)));
     }
@@ -203,9 +198,9 @@ fn positions(splits: &[i64], rows: Range<usize>) -> Result<Range<usize>> {
 /// # Errors
 /// The attributes `output_ragged_rank` and `input_ragged_rank` do not fit the variant.
 fn element_rank(attrs: &Attrs, axes: usize) -> Result<usize> {
-    let output = ragged_rank(attrs, "output_ragged_rank");
+    let output = attrs.int("output_ragged_rank");
     let rest = output - axes as i64;
-    let message = match ragged_rank(attrs, "input_ragged_rank") {
+    let message = match attrs.int("input_ragged_rank") {
         -1 if rest < 0 => {
             format!("output_ragged_rank must be at least {axes}, the rank of the variant, got {output}")
         }
@@ -223,7 +218,7 @@ fn from_variant(cx: &mut HostCx<'_>) -> Result<()> {
     let axes = encoded.sizes().to_vec();
     let elements = encoded.lists()?;
     let (values_dtype, attrs) = (items_dtype(cx.attrs())?, cx.attrs());
-    let splits_dtype = dtype::attribute(attrs, "Tsplits")?.unwrap_or(DType::I64);
+    let splits_dtype = attrs.dtype("Tsplits");
     let rank = element_rank(attrs, axes.len())?;
     let parts: Vec<(Vec<Vec<i64>>, &Tensor)> =
         elements.iter().map(|element| parts_of(element, rank, values_dtype)).collect::<Result<_>>()?;

@@ -1,9 +1,8 @@
 //! Ops on the length of a list and the declared shape of its items.
 
-use shapeflow_shape_fns::{DType, TensorShape};
+use shapeflow_shape_fns::{Attribute, DType, TensorShape};
 
 use super::items::{fail, integers, list_dtype, list_shape};
-use crate::dtype;
 use crate::error::{ErrorKind, Result};
 use crate::op::{HostCx, OpDef, Operand};
 use crate::tensor::Tensor;
@@ -24,12 +23,13 @@ pub(crate) static RESIZE: OpDef = OpDef::host("tensor_list_resize", resize)
 /// `list -> shape`: the declared sizes of items, with -1 for an unknown size, or the scalar -1 for an unknown rank.
 /// Attribute `out_type` is i32 or i64. As TensorFlow's `TensorListElementShape`.
 pub(crate) static ELEMENT_SHAPE: OpDef = OpDef::host("tensor_list_element_shape", element_shape)
+    .attrs(&[Attribute::dtype_or("out_type", DType::I32)])
     .operands(&[Operand::Data("list")])
     .shape_fn(|cx| {
         cx.set_output(0, TensorShape::unranked());
         Ok(())
     })
-    .dtype_rule(|_, attrs| Ok(vec![dtype::attribute(attrs, "out_type")?.unwrap_or(DType::I32)]));
+    .dtype_rule(|_, attrs| Ok(vec![attrs.dtype("out_type")]));
 
 fn length(cx: &mut HostCx<'_>) -> Result<()> {
     let len = cx.input(0)?.list()?.len();
@@ -55,8 +55,8 @@ fn element_shape(cx: &mut HostCx<'_>) -> Result<()> {
         None => vec![-1],
     };
     let axes: &[usize] = if list.shape.is_some() { &[sizes.len()] } else { &[] };
-    let tensor = match dtype::attribute(cx.attrs(), "out_type")? {
-        Some(DType::I64) => Tensor::from_slice(axes, &sizes)?,
+    let tensor = match cx.attrs().dtype("out_type") {
+        DType::I64 => Tensor::from_slice(axes, &sizes)?,
         _ => Tensor::from_slice(axes, &sizes.iter().map(|size| *size as i32).collect::<Vec<i32>>())?,
     };
     cx.set_output(0, tensor)

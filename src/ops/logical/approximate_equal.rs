@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::Attr;
+use shapeflow_shape_fns::Attribute;
 
 use crate::dtype;
 use crate::error::Result;
@@ -39,7 +39,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("approximate_equal", lower)
-    .attrs(&["tolerance"])
+    .attrs(&[Attribute::float_or("tolerance", DEFAULT_TOLERANCE as f64)])
     .operands(&[Operand::Data("x"), Operand::Data("y")])
     .shape_fn(shape_fns::common::same_shape)
     .dtype_rule(dtype::comparison::float)
@@ -49,11 +49,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("approximate_equal", lower)
 const DEFAULT_TOLERANCE: f32 = 1e-5;
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
-    let tolerance = match cx.attrs().get("tolerance") {
-        Some(Attr::Float(tolerance)) => *tolerance,
-        Some(Attr::Int(tolerance)) => *tolerance as f64,
-        _ => f64::from(DEFAULT_TOLERANCE),
-    };
+    let tolerance = cx.attrs().float("tolerance");
     let difference = (cx.operand(0, index) - cx.operand(1, index)).abs();
     let tolerance = difference.like(tolerance);
     difference.less_equal(tolerance)

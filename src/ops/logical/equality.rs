@@ -1,5 +1,7 @@
 //! `equal` and `not_equal`: whether elements are equal.
 
+use shapeflow_shape_fns::Attribute;
+
 use std::panic::Location;
 
 use crate::dtype;
@@ -63,6 +65,7 @@ impl<'g> Value<'g> {
 
 pub(crate) static EQUAL: OpDef =
     OpDef::compute("equal", |cx, _output, index| lower_equality(cx, index, BinaryOp::Eq))
+        .attrs(&[Attribute::bool_or("incompatible_shape_error", true)])
         .operands(&[Operand::Data("x"), Operand::Data("y")])
         .shape_fn(shape_fns::common::broadcast)
         .dtype_rule(dtype::comparison::equatable_or_string)
@@ -70,6 +73,7 @@ pub(crate) static EQUAL: OpDef =
 
 pub(crate) static NOT_EQUAL: OpDef =
     OpDef::compute("not_equal", |cx, _output, index| lower_equality(cx, index, BinaryOp::Ne))
+        .attrs(&[Attribute::bool_or("incompatible_shape_error", true)])
         .operands(&[Operand::Data("x"), Operand::Data("y")])
         .shape_fn(shape_fns::common::broadcast)
         .dtype_rule(dtype::comparison::equatable_or_string)

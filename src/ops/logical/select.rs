@@ -55,7 +55,6 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("select", lower)
-    .attrs(&[])
     .operands(&[Operand::Data("condition"), Operand::Data("x"), Operand::Data("y")])
     .shape_fn(shape_fns::math::select)
     .dtype_rule(dtypes)

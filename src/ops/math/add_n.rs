@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attrs, DType};
+use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -42,6 +42,7 @@ pub fn add_n<'g>(values: &[Value<'g>]) -> Result<Value<'g>> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("add_n", lower)
+    .attrs(&[Attribute::shape("shape").optional()])
     .operands(&[Operand::Variadic("inputs..")])
     .shape_fn(shape_fns::math::add_n)
     .dtype_rule(dtypes)

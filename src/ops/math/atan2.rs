@@ -36,7 +36,6 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("atan2", lower)
-    .attrs(&[])
     .operands(&[Operand::Data("y"), Operand::Data("x")])
     .shape_fn(shape_fns::common::broadcast)
     .dtype_rule(dtype::binary::float)

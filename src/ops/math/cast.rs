@@ -1,6 +1,6 @@
 //! `cast`: converts elements to another dtype.
 
-use shapeflow_shape_fns::{Attr, Attrs, DType};
+use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
 use crate::dtype;
 use crate::error::Result;
@@ -47,7 +47,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("cast", lower)
-    .attrs(&["dtype", "Truncate"])
+    .attrs(&[Attribute::dtype("dtype"), Attribute::bool_or("Truncate", false)])
     .operands(&[Operand::Data("x")])
     .shape_fn(shape_fns::math::cast)
     .dtype_rule(dtypes)
@@ -55,9 +55,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("cast", lower)
 
 fn dtypes(dtypes: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
     let from = dtype::common(dtypes, 0, 1, dtype::Class::Fixed)?;
-    let Some(target) = dtype::attribute(attrs, "dtype")? else {
-        return dtype::refuse("dtype must be given".to_string());
-    };
+    let target = attrs.dtype("dtype");
     dtype::common(&[target], 0, 1, dtype::Class::Fixed)?;
     let is_whole = |dtype: DType| dtype.is_integer() || dtype.is_quantized() || dtype.is_int4();
     if target.is_float8() && !from.is_float() && !from.is_float8() {
@@ -73,7 +71,7 @@ fn dtypes(dtypes: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
 
 fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
     let dtype = cx.output_dtype(output);
-    let truncates = matches!(cx.attrs().get("Truncate"), Some(Attr::Bool(true)));
+    let truncates = cx.attrs().bool("Truncate");
     let x = cx.operand(0, index);
     let x = if truncates { shortened(x, dtype) } else { x };
     x.cast(dtype)

@@ -40,7 +40,6 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("clip_by_value", lower)
-    .attrs(&[])
     .operands(&[Operand::Data("x"), Operand::Data("min"), Operand::Data("max")])
     .shape_fn(shape_fns::math::clip_by_value)
     .dtype_rule(dtype::ternary::numeric)

@@ -9,7 +9,6 @@ use crate::shape_fns;
 /// An op for import only. Programs choose between [`Value::div`](crate::Value::div),
 /// [`Value::floordiv`](crate::Value::floordiv) and [`Value::truncatediv`](crate::Value::truncatediv).
 pub(crate) static DEF: OpDef = OpDef::compute("legacy_div", lower)
-    .attrs(&[])
     .operands(&[Operand::Data("x"), Operand::Data("y")])
     .shape_fn(shape_fns::common::broadcast)
     .dtype_rule(dtype::binary::numeric)

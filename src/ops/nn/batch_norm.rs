@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attr, Attrs, DType, Dim, InferenceContext, TensorShape};
+use shapeflow_shape_fns::{Attribute, Attrs, DType, Dim, InferenceContext, TensorShape};
 
 use crate::dtype;
 use crate::error::Result;
@@ -65,6 +65,11 @@ const OPERANDS: &[Operand] = &[
 /// The outputs after the first repeat the mean and the variance, which TensorFlow computes in training. Outside of
 /// training, TensorFlow leaves the last two unset.
 pub(crate) static DEF: OpDef = OpDef::compute("batch_norm", lower)
+    .attrs(&[
+        Attribute::float_or("epsilon", 1e-4f32 as f64),
+        Attribute::bool_or("is_training", true),
+        Attribute::str_or("data_format", "NHWC"),
+    ])
     .operands(OPERANDS)
     .outputs(|_, _| 5)
     .shape_fn(shape_fns::nn::fused_batch_norm)
@@ -73,6 +78,11 @@ pub(crate) static DEF: OpDef = OpDef::compute("batch_norm", lower)
 
 /// Has one more output than [`DEF`]: an empty vector. TensorFlow's kernel for the CPU does not use this output.
 pub(crate) static WITH_RESERVE: OpDef = OpDef::compute("batch_norm_with_reserve", lower)
+    .attrs(&[
+        Attribute::float_or("epsilon", 1e-4f32 as f64),
+        Attribute::bool_or("is_training", true),
+        Attribute::str_or("data_format", "NHWC"),
+    ])
     .operands(OPERANDS)
     .outputs(|_, _| 6)
     .shape_fn(shape_with_reserve)
@@ -87,7 +97,7 @@ fn shape_with_reserve(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Res
 
 fn output_dtypes(dtypes: &[DType], attrs: &Attrs, outputs: usize) -> Result<Vec<DType>> {
     // TensorFlow's default is training.
-    if !matches!(attrs.get("is_training"), Some(Attr::Bool(false))) {
+    if attrs.bool("is_training") {
         return dtype::refuse(
             "is_training must be false: a graph does not compute the mean and the variance of a batch"
                 .to_string(),
@@ -111,14 +121,9 @@ fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
         1 | 3 | 5 => return cx.operand(3, index),
         _ => return cx.operand(4, index),
     }
-    let channels_first =
-        matches!(cx.attrs().get("data_format"), Some(Attr::Str(format)) if format.starts_with("NC"));
+    let channels_first = cx.attrs().str("data_format").starts_with("NC");
     let channel = [index[if channels_first { 1 } else { index.len() - 1 }].clone()];
-    let epsilon = match cx.attrs().get("epsilon") {
-        Some(Attr::Float(epsilon)) => *epsilon,
-        Some(Attr::Int(epsilon)) => *epsilon as f64,
-        _ => f64::from(1e-4f32),
-    };
+    let epsilon = cx.attrs().float("epsilon");
     let [scale, offset, mean, variance] = [1, 2, 3, 4].map(|operand| cx.operand(operand, &channel));
     let epsilon = variance.like(epsilon);
     let factor = math::rsqrt(variance + epsilon) * scale;

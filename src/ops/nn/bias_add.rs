@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::Attr;
+use shapeflow_shape_fns::Attribute;
 
 use crate::dtype;
 use crate::error::Result;
@@ -20,7 +20,7 @@ impl<'g> Value<'g> {
     /// [`DataFormat::ChannelsFirst`], the channels are axis 1. As TensorFlow's `BiasAdd`. Fuses into kernels.
     ///
     /// ```
-    /// use shapeflow::{DType, DataFormat, Graph, shape};
+    /// use shapeflow::{DataFormat, Graph, shape};
     ///
     /// let g = Graph::new();
     /// let x = g.input("x", DType::F32, shape!["n", 3, 8, 8])?;
@@ -64,25 +64,22 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("bias_add", lower)
+    .attrs(&[Attribute::str_or("data_format", "NHWC")])
     .operands(&[Operand::Data("value"), Operand::Data("bias")])
-    .defaults(&[("data_format", "\"NHWC\"")])
     .shape_fn(shape_fns::nn::bias_add)
     .dtype_rule(dtype::binary::numeric)
     .tensorflow(&[TfOp::new("BiasAdd"), TfOp::new("BiasAddV1")]);
 
 pub(crate) static GRADIENT: OpDef = OpDef::compute("bias_add_grad", lower_gradient)
+    .attrs(&[Attribute::str_or("data_format", "NHWC")])
     .operands(&[Operand::Data("out_backprop")])
-    .defaults(&[("data_format", "\"NHWC\"")])
     .shape_fn(shape_fns::nn::bias_add_grad)
     .dtype_rule(dtype::unary::numeric)
     .tensorflow(&[TfOp::new("BiasAddGrad")]);
 
 /// Returns the axis of the channels among `rank` axes. Formats whose names begin with `NC` have the channels first.
 fn channel_axis(cx: &dyn LowerCx, rank: usize) -> usize {
-    match cx.attrs().get("data_format") {
-        Some(Attr::Str(format)) if format.starts_with("NC") => 1,
-        _ => rank - 1,
-    }
+    if cx.attrs().str("data_format").starts_with("NC") { 1 } else { rank - 1 }
 }
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {

@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attr, Attrs, Dim};
+use shapeflow_shape_fns::{Attr, Attribute, Attrs, Dim};
 
 use super::convolve_windows;
 use super::window::{Padding, Windows, data_format, dims_of, entries, of_rank_4};
@@ -25,7 +25,7 @@ impl<'g> Value<'g> {
     /// they lie in the images; else the op fuses into kernels.
     ///
     /// ```
-    /// use shapeflow::{DType, DataFormat, Graph, Padding, shape};
+    /// use shapeflow::{DataFormat, Graph, Padding, shape};
     ///
     /// let g = Graph::new();
     /// let x = g.input("x", DType::F32, shape!["n", "h", 8, 3])?;
@@ -61,7 +61,7 @@ impl<'g> Value<'g> {
     /// which fuse into kernels.
     ///
     /// ```
-    /// use shapeflow::{DType, DataFormat, Graph, Padding, shape};
+    /// use shapeflow::{DataFormat, Graph, Padding, shape};
     ///
     /// let g = Graph::new();
     /// let x = g.input("x", DType::F32, shape!["n", 8, 8, 3])?;
@@ -106,11 +106,25 @@ fn convolved<'g>(
 }
 
 pub(crate) static DEF: OpDef = OpDef::composite("conv_2d", |cx, values| build(cx, values, false))
+    .attrs(&[
+        Attribute::ints("strides"),
+        Attribute::ints_or("dilations", &[]),
+        Attribute::str("padding"),
+        Attribute::ints_or("explicit_paddings", &[]),
+        Attribute::str_or("data_format", "NHWC"),
+    ])
     .operands(&[Operand::Data("input"), Operand::Data("filter")])
     .tensorflow(&[TfOp::new("Conv2D")]);
 
 pub(crate) static DEPTHWISE: OpDef =
     OpDef::composite("depthwise_conv_2d", |cx, values| build(cx, values, true))
+        .attrs(&[
+            Attribute::ints("strides"),
+            Attribute::ints_or("dilations", &[]),
+            Attribute::str("padding"),
+            Attribute::ints_or("explicit_paddings", &[]),
+            Attribute::str_or("data_format", "NHWC"),
+        ])
         .operands(&[Operand::Data("input"), Operand::Data("filter")])
         .tensorflow(&[TfOp::new("DepthwiseConv2dNative")]);
 
@@ -133,10 +147,7 @@ impl Geometry {
             DataFormat::ChannelsLast => [list[1], list[2]],
             DataFormat::ChannelsFirst => [list[2], list[3]],
         };
-        let mut last = Attrs::new();
-        if let Some(padding) = attrs.get("padding") {
-            last = last.with("padding", padding.clone());
-        }
+        let mut last = Attrs::new().with("padding", attrs.str("padding"));
         let explicit = attrs.get("explicit_paddings").and_then(Attr::to_elements);
         if let Some(pairs) =
             explicit.and_then(|elements| elements.as_known()).filter(|pairs| !pairs.is_empty())

@@ -1,6 +1,6 @@
 //! `conv_2d_input_grad` and `conv_2d_filter_grad`: the gradients of `conv_2d`.
 
-use shapeflow_shape_fns::{Attrs, DType, Dim};
+use shapeflow_shape_fns::{Attribute, Attrs, DType, Dim};
 
 use super::conv::{Geometry, convolve};
 use super::window::{dims_of, of_rank_4, padded, param_dims, refuse};
@@ -12,18 +12,32 @@ use crate::op::{CompositeCx, OpDef, Operand, TfOp};
 
 /// The gradient with respect to the images:
 /// `input_sizes, filter [kh, kw, c, m], out_backprop [n, oh, ow, m] -> [n, h, w, c]`. The op puts
-/// `stride - 1` zeros between the elements of the gradient, and convolves the result with the reversed filter. As
+/// `stride - 1` zeros between the elements of `out_backprop`, and convolves the result with the reversed filter. As
 /// TensorFlow's `Conv2DBackpropInput`, for one group.
 pub(crate) static INPUT: OpDef = OpDef::composite("conv_2d_input_grad", build_input)
+    .attrs(&[
+        Attribute::ints("strides"),
+        Attribute::ints_or("dilations", &[]),
+        Attribute::str("padding"),
+        Attribute::ints_or("explicit_paddings", &[]),
+        Attribute::str_or("data_format", "NHWC"),
+    ])
     .operands(&[Operand::Size("input_sizes"), Operand::Data("filter"), Operand::Data("out_backprop")])
     .dtype_rule(same_as_last)
     .tensorflow(&[TfOp::new("Conv2DBackpropInput")]);
 
 /// The gradient with respect to the filter:
 /// `input [n, h, w, c], filter_sizes, out_backprop [n, oh, ow, m] -> [kh, kw, c, m]`. The op is a matmul: the windows
-/// of the images are one matrix, and the gradient is the other matrix. As TensorFlow's `Conv2DBackpropFilter`, for one
-/// group.
+/// of the images are one matrix, and `out_backprop` is the other matrix. As TensorFlow's `Conv2DBackpropFilter`, for
+/// one group.
 pub(crate) static FILTER: OpDef = OpDef::composite("conv_2d_filter_grad", build_filter)
+    .attrs(&[
+        Attribute::ints("strides"),
+        Attribute::ints_or("dilations", &[]),
+        Attribute::str("padding"),
+        Attribute::ints_or("explicit_paddings", &[]),
+        Attribute::str_or("data_format", "NHWC"),
+    ])
     .operands(&[Operand::Data("input"), Operand::Size("filter_sizes"), Operand::Data("out_backprop")])
     .tensorflow(&[TfOp::new("Conv2DBackpropFilter")]);
 

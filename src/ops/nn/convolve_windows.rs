@@ -1,6 +1,6 @@
 //! `convolve_windows` and `convolve_grouped_windows`: the products of windows with filters.
 
-use shapeflow_shape_fns::{Attrs, Dim, InferenceContext, ShapeError, TensorShape};
+use shapeflow_shape_fns::{Attribute, Attrs, Dim, InferenceContext, ShapeError, TensorShape};
 
 use super::reduce_window::{dims_param, position_count};
 use super::window::entries;
@@ -13,7 +13,7 @@ use crate::ops::widen::widen;
 /// `dilations`, one entry per axis, and `padding`, which is `VALID`. Floats run in matmul kernels that read the windows
 /// where they lie in the images. An export writes `Conv2D`, which an import reads as `conv_2d`.
 pub(crate) static DEF: OpDef = OpDef::contraction("convolve_windows", lower, spec)
-    .attrs(&["strides", "dilations", "padding"])
+    .attrs(&[Attribute::ints("strides"), Attribute::ints("dilations"), Attribute::str_or("padding", "VALID")])
     .operands(&[Operand::Data("input"), Operand::Data("filter")])
     .shape_fn(shape)
     .dtype_rule(dtype::binary::number)
@@ -23,7 +23,7 @@ pub(crate) static DEF: OpDef = OpDef::contraction("convolve_windows", lower, spe
 /// is convolved with group `i` of the filters. `positions` is the number of windows along each spatial axis, or -1 for
 /// all that fit.
 pub(crate) static GROUPED: OpDef = OpDef::compute("convolve_grouped_windows", lower)
-    .attrs(&["strides", "dilations", "padding"])
+    .attrs(&[Attribute::ints("strides"), Attribute::ints("dilations"), Attribute::str_or("padding", "VALID")])
     .operands(&[Operand::Data("input"), Operand::Data("filter"), Operand::Size("positions")])
     .shape_fn(shape)
     .dtype_rule(dtype::binary::number);

@@ -1,6 +1,6 @@
 //! `gelu`: the Gaussian error linear unit.
 
-use shapeflow_shape_fns::Attr;
+use shapeflow_shape_fns::Attribute;
 
 use crate::dtype;
 use crate::error::Result;
@@ -37,13 +37,13 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("gelu", lower)
-    .attrs(&["approximate"])
+    .attrs(&[Attribute::bool_or("approximate", false)])
     .operands(&[Operand::Data("x")])
     .shape_fn(shape_fns::common::unary)
     .dtype_rule(dtype::unary::float);
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
-    let approximate = matches!(cx.attrs().get("approximate"), Some(Attr::Bool(true)));
+    let approximate = cx.attrs().bool("approximate");
     widened(cx.operand(0, index), |x| {
         if approximate {
             return math::gelu_tanh(x);

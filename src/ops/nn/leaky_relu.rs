@@ -1,6 +1,6 @@
 //! `leaky_relu`: scales negative elements by a small factor.
 
-use shapeflow_shape_fns::{Attr, Attrs};
+use shapeflow_shape_fns::{Attribute, Attrs};
 
 use crate::dtype;
 use crate::error::Result;
@@ -36,7 +36,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("leaky_relu", lower)
-    .attrs(&["alpha"])
+    .attrs(&[Attribute::float_or("alpha", DEFAULT_ALPHA as f64)])
     .operands(&[Operand::Data("x")])
     .shape_fn(shape_fns::common::unary)
     .dtype_rule(dtype::unary::float)
@@ -47,11 +47,7 @@ const DEFAULT_ALPHA: f32 = 0.2;
 
 /// Returns attribute `alpha`.
 pub(super) fn alpha(attrs: &Attrs) -> f64 {
-    match attrs.get("alpha") {
-        Some(Attr::Float(alpha)) => *alpha,
-        Some(Attr::Int(alpha)) => *alpha as f64,
-        _ => f64::from(DEFAULT_ALPHA),
-    }
+    attrs.float("alpha")
 }
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {

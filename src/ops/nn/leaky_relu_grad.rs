@@ -1,5 +1,7 @@
 //! `leaky_relu_grad`: the gradient of `leaky_relu`.
 
+use shapeflow_shape_fns::Attribute;
+
 use std::panic::Location;
 
 use super::leaky_relu::alpha;
@@ -39,6 +41,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("leaky_relu_grad", lower)
+    .attrs(&[Attribute::float_or("alpha", 0.2f32 as f64)])
     .operands(&[Operand::Data("gradients"), Operand::Data("features")])
     .shape_fn(shape_fns::common::same_shape)
     .dtype_rule(dtype::binary::float)

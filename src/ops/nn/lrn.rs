@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attr, DType, Dim};
+use shapeflow_shape_fns::{Attribute, DType, Dim};
 
 use super::reduce_window;
 use super::window::{of_rank_4, padded, refuse};
@@ -40,20 +40,20 @@ impl<'g> Value<'g> {
     }
 }
 
-pub(crate) static DEF: OpDef =
-    OpDef::composite("lrn", build).operands(&[Operand::Data("input")]).tensorflow(&[TfOp::new("LRN")]);
+pub(crate) static DEF: OpDef = OpDef::composite("lrn", build)
+    .attrs(&[
+        Attribute::int_or("depth_radius", 5),
+        Attribute::float_or("bias", 1.0),
+        Attribute::float_or("alpha", 1.0),
+        Attribute::float_or("beta", 0.5),
+    ])
+    .operands(&[Operand::Data("input")])
+    .tensorflow(&[TfOp::new("LRN")]);
 
 fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
-    let number = |name: &str, default: f64| match cx.attrs().get(name) {
-        Some(Attr::Float(value)) => *value,
-        Some(Attr::Int(value)) => *value as f64,
-        _ => default,
-    };
+    let number = |name| cx.attrs().float(name);
     dtype::common(&[values[0].dtype()], 0, 1, dtype::Class::Float)?;
-    let radius = match cx.attrs().get("depth_radius") {
-        Some(Attr::Int(radius)) => *radius,
-        _ => 5,
-    };
+    let radius = cx.attrs().int("depth_radius");
     if radius < 0 {
         return refuse(format!("depth_radius must not be negative, got {radius}"));
     }
@@ -65,6 +65,6 @@ fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>
     let squares = padded(x.square()?, &paddings, Scalar::zero(x.dtype()))?;
     let window = squares.graph().op(&reduce_window::DEF).data(squares).attr("op", "sum");
     let window = window.attr("sizes", [1, 1, 1, 2 * radius + 1]).attr("strides", [1, 1, 1, 1]);
-    let scale = window.finish()?.mul(number("alpha", 1.0))?.add(number("bias", 1.0))?;
-    Ok(vec![x.mul(scale.pow(-number("beta", 0.5))?)?.cast(dtype)?])
+    let scale = window.finish()?.mul(number("alpha"))?.add(number("bias"))?;
+    Ok(vec![x.mul(scale.pow(-number("beta"))?)?.cast(dtype)?])
 }

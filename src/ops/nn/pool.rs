@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attr, DType, Dim};
+use shapeflow_shape_fns::{Attr, Attribute, DType, Dim};
 
 use super::reduce_window;
 use super::window::{Padding, Windows, data_format, dims_of, entries, of_rank_4, refuse};
@@ -98,16 +98,26 @@ pub(crate) static MAX: OpDef = OpDef::composite("max_pool", |cx, values| {
     dtype::common(&[values[0].dtype()], 0, 1, dtype::Class::Number)?;
     build(cx, values, "max")
 })
+.attrs(&[
+    Attribute::str("padding"),
+    Attribute::ints_or("explicit_paddings", &[]),
+    Attribute::str_or("data_format", "NHWC"),
+])
 .operands(&[Operand::Data("input"), Operand::Size("ksize"), Operand::Size("strides")])
-.defaults(&[("data_format", "\"NHWC\"")])
 .tensorflow(&[TfOp::new("MaxPool"), TfOp::new("MaxPoolV2")]);
 
 pub(crate) static AVG: OpDef = OpDef::composite("avg_pool", |cx, values| {
     dtype::common(&[values[0].dtype()], 0, 1, dtype::Class::Float)?;
     build(cx, values, "mean")
 })
+.attrs(&[
+    Attribute::ints("ksize"),
+    Attribute::ints("strides"),
+    Attribute::str("padding"),
+    Attribute::ints_or("explicit_paddings", &[]),
+    Attribute::str_or("data_format", "NHWC"),
+])
 .operands(&[Operand::Data("value")])
-.defaults(&[("data_format", "\"NHWC\"")])
 .tensorflow(&[TfOp::new("AvgPool")]);
 
 /// Pads the operand and reduces its windows.

@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attr, Attrs, DType};
+use shapeflow_shape_fns::{Attr, Attribute, Attrs, DType};
 
 use super::window::{Padding, data_format, entries, of_rank_4, refuse};
 use crate::dtype;
@@ -56,6 +56,15 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::composite("max_pool_with_argmax", build)
+    .attrs(&[
+        Attribute::ints("ksize"),
+        Attribute::ints("strides"),
+        Attribute::dtype_or("Targmax", DType::I64),
+        Attribute::bool_or("include_batch_in_index", false),
+        Attribute::str("padding"),
+        Attribute::ints_or("explicit_paddings", &[]),
+        Attribute::str_or("data_format", "NHWC"),
+    ])
     .operands(&[Operand::Data("input")])
     .outputs(|_, _| 2)
     .dtype_rule(|dtypes, attrs| {
@@ -66,12 +75,20 @@ pub(crate) static DEF: OpDef = OpDef::composite("max_pool_with_argmax", build)
 /// A part of pools: the positions of the maxima. With attribute `include_batch_in_index`, a position also counts the
 /// elements of all earlier images. A window without elements has the position -1.
 pub(super) static POSITIONS: OpDef = OpDef::host("max_pool_positions", run)
+    .attrs(&[
+        Attribute::ints("ksize"),
+        Attribute::ints("strides"),
+        Attribute::bool_or("include_batch_in_index", false),
+        Attribute::str("padding"),
+        Attribute::ints_or("explicit_paddings", &[]),
+        Attribute::str_or("data_format", "NHWC"),
+    ])
     .operands(&[Operand::Data("input")])
     .shape_fn(shape_fns::nn::max_pool)
     .dtype_rule(|dtypes, _| dtype::common(dtypes, 0, 1, dtype::Class::Number).map(|_| vec![DType::I64]));
 
 fn is_set(attrs: &Attrs, name: &str) -> bool {
-    matches!(attrs.get(name), Some(Attr::Bool(true)))
+    attrs.bool(name)
 }
 
 /// Returns the positions of the maxima of the windows that `attrs` and the values `params` of `ksize` and `strides`
@@ -103,7 +120,7 @@ pub(super) fn positions<'g>(
 
 /// Returns the dtype of the positions.
 fn index_dtype(attrs: &Attrs) -> Result<DType> {
-    match dtype::attribute(attrs, "Targmax")?.unwrap_or(DType::I64) {
+    match attrs.dtype("Targmax") {
         index @ (DType::I32 | DType::I64) => Ok(index),
         other => dtype::refuse(format!("Targmax must be i32 or i64, got {other}")),
     }
@@ -112,7 +129,7 @@ fn index_dtype(attrs: &Attrs) -> Result<DType> {
 fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
     dtype::common(&[values[0].dtype()], 0, 1, dtype::Class::Number)?;
     let index = index_dtype(cx.attrs())?;
-    let is_explicit = matches!(cx.attrs().get("padding"), Some(Attr::Str(name)) if &**name == "EXPLICIT");
+    let is_explicit = cx.attrs().str("padding") == "EXPLICIT";
     if is_explicit {
         return refuse("padding must be SAME or VALID, got EXPLICIT".to_string());
     }
@@ -169,10 +186,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
         Ok(entries.into_iter().map(|entry| usize::try_from(entry).unwrap_or(0)).collect())
     };
     let (sizes, strides, explicit) = (list("ksize")?, list("strides")?, list("explicit_paddings")?);
-    let padding = match cx.attrs().get("padding") {
-        Some(Attr::Str(name)) => name.to_string(),
-        _ => String::new(),
-    };
+    let padding = cx.attrs().str("padding").to_string();
     let [height, width] = if format == DataFormat::ChannelsFirst { [2, 3] } else { [1, 2] };
     let axis = |axis: usize| {
         let pair = explicit.get(2 * axis..2 * axis + 2).map_or([0, 0], |pair| [pair[0], pair[1]]);

@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attr, Attrs, DType, Dim};
+use shapeflow_shape_fns::{Attr, Attribute, Attrs, DType, Dim};
 
 use super::conv_gradient::{sizes, spread};
 use super::pool_argmax::positions;
@@ -103,6 +103,11 @@ fn windowed<'g>(
 }
 
 pub(crate) static MAX: OpDef = OpDef::composite("max_pool_grad", build_max)
+    .attrs(&[
+        Attribute::str("padding"),
+        Attribute::ints_or("explicit_paddings", &[]),
+        Attribute::str_or("data_format", "NHWC"),
+    ])
     .operands(&[
         Operand::Data("orig_input"),
         Operand::Data("orig_output"),
@@ -115,10 +120,23 @@ pub(crate) static MAX: OpDef = OpDef::composite("max_pool_grad", build_max)
 /// An op for import only: the gradient of `max_pool_with_argmax`, `input, grad, argmax -> [shape of input]`.
 pub(crate) static MAX_OF_POSITIONS: OpDef =
     OpDef::composite("max_pool_with_argmax_grad", build_max_of_positions)
+        .attrs(&[
+            Attribute::ints("ksize"),
+            Attribute::ints("strides"),
+            Attribute::bool_or("include_batch_in_index", false),
+            Attribute::str("padding"),
+        ])
         .operands(&[Operand::Data("input"), Operand::Data("grad"), Operand::Data("argmax")])
         .tensorflow(&[TfOp::new("MaxPoolGradWithArgmax")]);
 
 pub(crate) static AVG: OpDef = OpDef::composite("avg_pool_grad", build_avg)
+    .attrs(&[
+        Attribute::ints("ksize"),
+        Attribute::ints("strides"),
+        Attribute::str("padding"),
+        Attribute::ints_or("explicit_paddings", &[]),
+        Attribute::str_or("data_format", "NHWC"),
+    ])
     .operands(&[Operand::Size("orig_input_shape"), Operand::Data("grad")])
     .dtype_rule(last_float)
     .tensorflow(&[TfOp::new("AvgPoolGrad")]);
@@ -165,7 +183,7 @@ fn build_max_of_positions<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Res
     let (x, gradient) =
         (of_rank_4(*x, "the input of a pool")?, of_rank_4(*gradient, "the gradient of a pool")?);
     let mut positions = of_rank_4(*positions, "the positions of a pool")?.cast(DType::I64)?;
-    if !matches!(cx.attrs().get("include_batch_in_index"), Some(Attr::Bool(true))) {
+    if !cx.attrs().bool("include_batch_in_index") {
         let image = x.shape_tensor_as(DType::I64)?.slice([1], [-1])?.reduce_prod(Axes::all())?;
         let numbers = x.graph().range(0i64, &dims_of(x)[0], 1i64)?.cast(DType::I64)?;
         positions = positions.add(numbers.mul(image)?.reshape([-1, 1, 1, 1])?)?;

@@ -1,6 +1,6 @@
 //! `reduce_window`: the maximum, sum or mean of every window.
 
-use shapeflow_shape_fns::{Attr, Dim, InferenceContext, List, ShapeError, TensorShape};
+use shapeflow_shape_fns::{Attribute, Dim, InferenceContext, List, ShapeError, TensorShape};
 
 use crate::dtype;
 use crate::expr::{Expr, Index, LowerCx, ReduceOp};
@@ -11,6 +11,7 @@ use crate::ops::widen::widen;
 /// `sum` or `mean`; `positions`, the number of windows along each axis, or -1 for all that fit. A mean counts only the
 /// elements inside the original tensor, which begins after `before` elements and has the sizes `extents`.
 pub(crate) static DEF: OpDef = OpDef::compute("reduce_window", lower)
+    .attrs(&[Attribute::str("op"), Attribute::ints("sizes"), Attribute::ints("strides")])
     .operands(&[
         Operand::Data("x"),
         Operand::Size("positions"),
@@ -82,10 +83,7 @@ fn shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
 
 fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
     let (sizes, strides) = (cx.ints("sizes"), cx.ints("strides"));
-    let kind = match cx.attrs().get("op") {
-        Some(Attr::Str(kind)) => kind.to_string(),
-        _ => "sum".to_string(),
-    };
+    let kind = cx.attrs().str("op").to_string();
     let starts: Vec<Index> = index.iter().zip(&strides).map(|(at, stride)| at.clone() * *stride).collect();
     let axes: Vec<usize> = (0..sizes.len()).filter(|axis| sizes[*axis] > 1).collect();
     let extents: Vec<Dim> = axes.iter().map(|axis| Dim::known(sizes[*axis])).collect();

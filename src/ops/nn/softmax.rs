@@ -1,5 +1,7 @@
 //! `softmax`: exponentials divided by their sum.
 
+use shapeflow_shape_fns::Attribute;
+
 use std::panic::Location;
 
 use super::row::Row;
@@ -37,8 +39,7 @@ impl<'g> Value<'g> {
 
 /// The default axis is the last one.
 pub(crate) static DEF: OpDef = OpDef::compute("softmax", lower)
-    .attrs(&[])
-    .defaults(&[("axis", "-1")])
+    .attrs(&[Attribute::elements_or("axis", &[-1])])
     .operands(&[Operand::Data("logits"), Operand::Structure("axis")])
     .shape_fn(shape_fns::nn::softmax)
     .dtype_rule(dtype::unary::float)

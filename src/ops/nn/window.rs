@@ -99,11 +99,10 @@ pub(super) fn refuse<T>(message: String) -> Result<T> {
 /// # Errors
 /// There is no such format for images.
 pub(super) fn data_format(attrs: &Attrs) -> Result<DataFormat> {
-    match attrs.get("data_format") {
-        None => Ok(DataFormat::ChannelsLast),
-        Some(Attr::Str(name)) if &**name == "NHWC" => Ok(DataFormat::ChannelsLast),
-        Some(Attr::Str(name)) if &**name == "NCHW" => Ok(DataFormat::ChannelsFirst),
-        Some(other) => refuse(format!("data_format must be NHWC or NCHW, got {other}")),
+    match attrs.str("data_format") {
+        "NHWC" => Ok(DataFormat::ChannelsLast),
+        "NCHW" => Ok(DataFormat::ChannelsFirst),
+        other => refuse(format!("data_format must be NHWC or NCHW, got {other:?}")),
     }
 }
 
@@ -135,11 +134,7 @@ impl Windows {
         };
         let explicit = attrs.get("explicit_paddings").and_then(Attr::to_elements);
         let explicit = explicit.and_then(|elements| elements.as_known()).unwrap_or_default();
-        let name = match attrs.get("padding") {
-            Some(Attr::Str(name)) => &**name,
-            _ => return refuse("padding must be given: it is SAME, VALID or EXPLICIT".to_string()),
-        };
-        match name {
+        match attrs.str("padding") {
             "VALID" | "SAME" if !explicit.is_empty() => {
                 return refuse("explicit_paddings must be empty unless padding is EXPLICIT".to_string());
             }

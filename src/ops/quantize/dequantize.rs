@@ -2,9 +2,11 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attrs, DType, InferenceContext};
+use shapeflow_shape_fns::{Attribute, Attrs, DType, InferenceContext};
 
-use super::options::{QuantizeMode, QuantizeOptions, one_range_if_min_first, quantized_and_ranges};
+use super::options::{
+    QuantizeMode, QuantizeOptions, one_range_if_min_first, quantize_attrs, quantized_and_ranges,
+};
 use super::steps::{StepsOf, bounds};
 use crate::dtype;
 use crate::error::Result;
@@ -51,6 +53,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("dequantize", lower)
+    .attrs(&quantize_attrs(Attribute::dtype_or("dtype", DType::F32)))
     .operands(&[Operand::Data("input"), Operand::Data("min_range"), Operand::Data("max_range")])
     .shape_fn(shape)
     .dtype_rule(dtypes)
@@ -59,7 +62,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("dequantize", lower)
 fn dtypes(dtypes: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
     quantized_and_ranges(dtypes)?;
     QuantizeOptions::of(attrs)?;
-    match dtype::attribute(attrs, "dtype")?.unwrap_or(DType::F32) {
+    match attrs.dtype("dtype") {
         dtype @ (DType::F32 | DType::BF16) => Ok(vec![dtype]),
         other => dtype::refuse(format!("dtype must be f32 or bf16, got {other}")),
     }
@@ -113,6 +116,6 @@ mod tests {
         "qu8[n, 3]; [2]; [m]" => "bf16[2, 3]",
     }
     shape_table! { min_first: DEF, {"axis": 1, "mode": "MIN_FIRST"},
-        "qu8[n, 3]; [3]; [3]" => error "the number of ranges in mode MIN_FIRST must agree",
+        "qu8[n, 3]; [3]; [3]" => error "mode MIN_FIRST must have one range",
     }
 }

@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attr, Attrs, InferenceContext, ShapeError};
+use shapeflow_shape_fns::{Attribute, Attrs, InferenceContext, ShapeError};
 
 use crate::dtype;
 use crate::error::Result;
@@ -121,12 +121,19 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static ARGS: OpDef = OpDef::compute("fake_quant", lower_args)
+    .attrs(&[
+        Attribute::float_or("min", -6.0),
+        Attribute::float_or("max", 6.0),
+        Attribute::int_or("num_bits", 8),
+        Attribute::bool_or("narrow_range", false),
+    ])
     .operands(&[Operand::Data("inputs")])
     .shape_fn(args_shape)
     .dtype_rule(dtype::unary::float)
     .tensorflow(&[TfOp::new("FakeQuantWithMinMaxArgs")]);
 
 pub(crate) static VARS: OpDef = OpDef::compute("fake_quant_vars", |cx, _, index| lower_vars(cx, index, &[]))
+    .attrs(&[Attribute::int_or("num_bits", 8), Attribute::bool_or("narrow_range", false)])
     .operands(&[Operand::Data("inputs"), Operand::Data("min"), Operand::Data("max")])
     .shape_fn(vars_shape)
     .dtype_rule(dtype::ternary::float)
@@ -135,6 +142,7 @@ pub(crate) static VARS: OpDef = OpDef::compute("fake_quant_vars", |cx, _, index|
 pub(crate) static CHANNELS: OpDef = OpDef::compute("fake_quant_channels", |cx, _, index| {
     lower_vars(cx, index, index.last().map(std::slice::from_ref).unwrap_or_default())
 })
+.attrs(&[Attribute::int_or("num_bits", 8), Attribute::bool_or("narrow_range", false)])
 .operands(&[Operand::Data("inputs"), Operand::Data("min"), Operand::Data("max")])
 .shape_fn(channels_shape)
 .dtype_rule(dtype::ternary::float)
@@ -155,7 +163,7 @@ fn args_shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> 
 
 /// Checks that the attribute `min` is less than `max`.
 pub(super) fn args_range_is_valid(cx: &InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
-    let (min, max) = (float(cx.attr("min"), -6.0), float(cx.attr("max"), 6.0));
+    let (min, max) = (cx.attrs().float("min"), cx.attrs().float("max"));
     if min >= max {
         return Err(ShapeError::new(format_args!("min must be less than max, got {min} and {max}")));
     }
@@ -172,26 +180,15 @@ fn channels_shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<
     shape_fns::quantize::fake_quantize_channels(cx)
 }
 
-fn float(attr: Option<&Attr>, default: f64) -> f64 {
-    match attr {
-        Some(Attr::Float(value)) => *value,
-        Some(Attr::Int(value)) => *value as f64,
-        _ => default,
-    }
-}
-
 /// Returns the ends of the range that attributes give.
 pub(super) fn args_ends(attrs: &Attrs) -> [f64; 2] {
-    [float(attrs.get("min"), -6.0), float(attrs.get("max"), 6.0)]
+    [attrs.float("min"), attrs.float("max")]
 }
 
 /// Returns the least and the greatest integer.
 pub(super) fn integers(attrs: &Attrs) -> [f64; 2] {
-    let bits = match attrs.get("num_bits") {
-        Some(Attr::Int(bits)) => *bits as i32,
-        _ => 8,
-    };
-    let is_narrow = matches!(attrs.get("narrow_range"), Some(Attr::Bool(true)));
+    let bits = attrs.int("num_bits") as i32;
+    let is_narrow = attrs.bool("narrow_range");
     [if is_narrow { 1.0 } else { 0.0 }, 2f64.powi(bits) - 1.0]
 }
 

@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attrs, DType, Dim, InferenceContext};
+use shapeflow_shape_fns::{Attribute, Attrs, DType, Dim, InferenceContext};
 
 use super::fake_quant::{
     Quantization, Range, args_ends, args_range_is_valid, check_bits, integers, is_empty_range,
@@ -150,12 +150,19 @@ const OPERANDS: &[Operand] =
     &[Operand::Data("gradients"), Operand::Data("inputs"), Operand::Data("min"), Operand::Data("max")];
 
 pub(crate) static ARGS: OpDef = OpDef::compute("fake_quant_grad", lower_args)
+    .attrs(&[
+        Attribute::float_or("min", -6.0),
+        Attribute::float_or("max", 6.0),
+        Attribute::int_or("num_bits", 8),
+        Attribute::bool_or("narrow_range", false),
+    ])
     .operands(&[Operand::Data("gradients"), Operand::Data("inputs")])
     .shape_fn(args_shape)
     .dtype_rule(dtype::binary::float)
     .tensorflow(&[TfOp::new("FakeQuantWithMinMaxArgsGradient")]);
 
 pub(crate) static VARS: OpDef = OpDef::compute("fake_quant_vars_grad", lower_vars)
+    .attrs(&[Attribute::int_or("num_bits", 8), Attribute::bool_or("narrow_range", false)])
     .operands(OPERANDS)
     .outputs(|_, _| 3)
     .shape_fn(|cx| {
@@ -166,6 +173,7 @@ pub(crate) static VARS: OpDef = OpDef::compute("fake_quant_vars_grad", lower_var
     .tensorflow(&[TfOp::new("FakeQuantWithMinMaxVarsGradient")]);
 
 pub(crate) static CHANNELS: OpDef = OpDef::compute("fake_quant_channels_grad", lower_channels)
+    .attrs(&[Attribute::int_or("num_bits", 8), Attribute::bool_or("narrow_range", false)])
     .operands(OPERANDS)
     .outputs(|_, _| 3)
     .shape_fn(|cx| {

@@ -1,9 +1,9 @@
 //! `QuantizeOptions`: how floats map to the integers of a quantized dtype.
 
-use shapeflow_shape_fns::{Attr, Attrs, DType, Dim, InferenceContext};
+use shapeflow_shape_fns::{Attribute, Attrs, DType, Dim, InferenceContext, ShapeError};
 
 use crate::dtype;
-use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::error::Result;
 use crate::expr::{Expr, Index, UnaryOp};
 use crate::graph::OpBuilder;
 
@@ -32,13 +32,14 @@ pub enum QuantizeMode {
 pub struct QuantizeOptions {
     /// Which numbers the integers stand for.
     pub mode: QuantizeMode,
-    /// Rounds ties to even. Otherwise ties round away from zero. Only [`QuantizeMode::Scaled`] rounds to even.
+    /// Rounds ties to even. Otherwise ties round away from zero. Any mode but [`QuantizeMode::Scaled`] refuses this
+    /// option.
     pub round_half_to_even: bool,
     /// Leaves out the lowest integer. Only [`QuantizeMode::Scaled`] uses this option.
     pub narrow_range: bool,
     /// The axis whose slices have ranges of their own: minimum and maximum are vectors. `None` for one range.
     pub axis: Option<usize>,
-    /// Widens a range that is narrower than this share of the largest magnitude of its ends, or of 1.
+    /// Widens a range that is narrower than `minimum_range * max(1, |min|, |max|)`, where `min` and `max` are its ends.
     pub minimum_range: f64,
 }
 
@@ -65,12 +66,16 @@ impl QuantizeMode {
     }
 }
 
-/// Returns a text attribute, or the empty text.
-pub(super) fn text<'a>(attrs: &'a Attrs, name: &str) -> &'a str {
-    match attrs.get(name) {
-        Some(Attr::Str(text)) => text,
-        _ => "",
-    }
+/// Declares the attributes of an op that quantizes: those of [`QuantizeOptions`], and `dtype`.
+pub(super) const fn quantize_attrs(dtype: Attribute) -> [Attribute; 6] {
+    [
+        dtype,
+        Attribute::str_or("mode", "MIN_COMBINED"),
+        Attribute::str_or("round_mode", "HALF_AWAY_FROM_ZERO"),
+        Attribute::bool_or("narrow_range", false),
+        Attribute::int_or("axis", -1),
+        Attribute::float_or("ensure_minimum_range", 0.01),
+    ]
 }
 
 impl QuantizeOptions {
@@ -87,17 +92,16 @@ impl QuantizeOptions {
     /// # Errors
     /// An attribute has a value without a meaning.
     pub(super) fn of(attrs: &Attrs) -> Result<QuantizeOptions> {
-        let usual = QuantizeOptions::default();
-        let mode = match text(attrs, "mode") {
-            "" | "MIN_COMBINED" => QuantizeMode::MinCombined,
+        let mode = match attrs.str("mode") {
+            "MIN_COMBINED" => QuantizeMode::MinCombined,
             "MIN_FIRST" => QuantizeMode::MinFirst,
             "SCALED" => QuantizeMode::Scaled,
             other => {
                 return dtype::refuse(format!("mode must be MIN_COMBINED, MIN_FIRST or SCALED, got {other}"));
             }
         };
-        let round_half_to_even = match text(attrs, "round_mode") {
-            "" | "HALF_AWAY_FROM_ZERO" => false,
+        let round_half_to_even = match attrs.str("round_mode") {
+            "HALF_AWAY_FROM_ZERO" => false,
             "HALF_TO_EVEN" if mode == QuantizeMode::Scaled => true,
             "HALF_TO_EVEN" => {
                 return dtype::refuse(format!("mode must be SCALED to round to even, got {}", mode.name()));
@@ -110,16 +114,9 @@ impl QuantizeOptions {
         Ok(QuantizeOptions {
             mode,
             round_half_to_even,
-            narrow_range: matches!(attrs.get("narrow_range"), Some(Attr::Bool(true))),
-            axis: match attrs.get("axis") {
-                Some(Attr::Int(axis)) => usize::try_from(*axis).ok(),
-                _ => None,
-            },
-            minimum_range: match attrs.get("ensure_minimum_range") {
-                Some(Attr::Float(share)) => *share,
-                Some(Attr::Int(share)) => *share as f64,
-                _ => usual.minimum_range,
-            },
+            narrow_range: attrs.bool("narrow_range"),
+            axis: usize::try_from(attrs.int("axis")).ok(),
+            minimum_range: attrs.float("ensure_minimum_range"),
         })
     }
 
@@ -132,19 +129,15 @@ impl QuantizeOptions {
 /// Returns the quantized dtype of attribute `dtype`.
 ///
 /// # Errors
-/// The attribute is absent or not a quantized dtype.
+/// The attribute is not a quantized dtype.
 pub(super) fn quantized_attr(attrs: &Attrs) -> Result<DType> {
-    match dtype::attribute(attrs, "dtype")? {
-        Some(dtype) if dtype.is_quantized() => Ok(dtype),
-        Some(other) => dtype::refuse(format!("dtype must be quantized, got {other}")),
-        None => {
-            let message = "dtype must be given: the quantized dtype of the result";
-            Err(Error::new(ErrorKind::Attribute, Phase::Build, message))
-        }
+    match attrs.dtype("dtype") {
+        dtype if dtype.is_quantized() => Ok(dtype),
+        other => dtype::refuse(format!("dtype must be quantized, got {other}")),
     }
 }
 
-/// Checks that operand `operand` is quantized, and that the operands after it are f32. Returns the quantized dtype.
+/// Checks that the first operand is quantized and that all other operands are f32. Returns the quantized dtype.
 ///
 /// # Errors
 /// An operand has another dtype.
@@ -170,12 +163,13 @@ pub(super) fn all_f32(ends: &[DType]) -> Result<()> {
     }
 }
 
-/// Requires one range, operand 1, in mode `MIN_FIRST`.
+/// In mode `MIN_FIRST` with attribute `axis`, requires operand 1, the minima of the ranges, to have one element.
 pub(super) fn one_range_if_min_first(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
-    let is_min_first = matches!(cx.attr("mode"), Some(Attr::Str(mode)) if &**mode == "MIN_FIRST");
+    let is_min_first = cx.attrs().str("mode") == "MIN_FIRST";
     if is_min_first && cx.int_or("axis", -1)? >= 0 {
         let [ranges] = cx.axes::<1>(1)?;
-        cx.agree("the number of ranges in mode MIN_FIRST", &ranges, &Dim::known(1))?;
+        let wrong = |_| ShapeError::new(format_args!("mode MIN_FIRST must have one range, got {ranges}"));
+        cx.merge(&ranges, &Dim::known(1)).map_err(wrong)?;
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attr, DType};
+use shapeflow_shape_fns::{Attribute, DType};
 
 use super::fake_quant::Quantization;
 use super::snap;
@@ -77,23 +77,36 @@ impl<'g> Value<'g> {
     }
 }
 
-pub(crate) static DEF: OpDef =
-    OpDef::composite("quantize_and_dequantize", |cx, values| build(cx, values, false))
-        .operands(&[Operand::Data("input"), Operand::Data("input_min"), Operand::Data("input_max")])
-        .dtype_rule(snap::dtypes)
-        .tensorflow(&[TfOp::new("QuantizeAndDequantizeV2"), TfOp::new("QuantizeAndDequantizeV4")]);
+pub(crate) static DEF: OpDef = OpDef::composite("quantize_and_dequantize", build)
+    .attrs(&[
+        Attribute::bool_or("signed_input", true),
+        Attribute::int_or("num_bits", 8),
+        Attribute::bool_or("range_given", false),
+        Attribute::str_or("round_mode", "HALF_TO_EVEN"),
+        Attribute::bool_or("narrow_range", false),
+        Attribute::int_or("axis", -1),
+    ])
+    .operands(&[Operand::Data("input"), Operand::Data("input_min"), Operand::Data("input_max")])
+    .dtype_rule(snap::dtypes)
+    .tensorflow(&[TfOp::new("QuantizeAndDequantizeV2"), TfOp::new("QuantizeAndDequantizeV4")]);
 
 /// An op for import only: the number of bits is an operand.
-pub(crate) static WITH_BITS: OpDef =
-    OpDef::composite("quantize_and_dequantize_bits", |cx, values| build(cx, values, true))
-        .operands(&[
-            Operand::Data("input"),
-            Operand::Data("input_min"),
-            Operand::Data("input_max"),
-            Operand::Data("num_bits"),
-        ])
-        .dtype_rule(snap::dtypes)
-        .tensorflow(&[TfOp::new("QuantizeAndDequantizeV3")]);
+pub(crate) static WITH_BITS: OpDef = OpDef::composite("quantize_and_dequantize_bits", build)
+    .attrs(&[
+        Attribute::bool_or("signed_input", true),
+        Attribute::bool_or("range_given", true),
+        Attribute::str_or("round_mode", "HALF_TO_EVEN"),
+        Attribute::bool_or("narrow_range", false),
+        Attribute::int_or("axis", -1),
+    ])
+    .operands(&[
+        Operand::Data("input"),
+        Operand::Data("input_min"),
+        Operand::Data("input_max"),
+        Operand::Data("num_bits"),
+    ])
+    .dtype_rule(snap::dtypes)
+    .tensorflow(&[TfOp::new("QuantizeAndDequantizeV3")]);
 
 /// An op for import only: the gradient of `quantize_and_dequantize` for a given range. The result is the incoming
 /// gradient where the input is in the range, and 0 elsewhere. The ends of the range have the gradient 0.
@@ -102,15 +115,13 @@ pub(crate) static GRAD: OpDef = OpDef::compute("quantize_and_dequantize_grad", |
     if output > 0 {
         return zero;
     }
-    let slice = match cx.attrs().get("axis") {
-        Some(Attr::Int(axis)) => usize::try_from(*axis).ok().and_then(|axis| index.get(axis).cloned()),
-        _ => None,
-    };
-    let slice: Vec<Index> = slice.into_iter().collect();
+    let axis = usize::try_from(cx.attrs().int("axis")).ok();
+    let slice: Vec<Index> = axis.and_then(|axis| index.get(axis).cloned()).into_iter().collect();
     let (x, min, max) = (cx.operand(1, index), cx.operand(2, &slice), cx.operand(3, &slice));
     let is_inside = min.less_equal(x.clone()) & x.less_equal(max);
     is_inside.select(cx.operand(0, index), zero)
 })
+.attrs(&[Attribute::int_or("axis", -1)])
 .operands(&[
     Operand::Data("gradients"),
     Operand::Data("input"),
@@ -122,26 +133,20 @@ pub(crate) static GRAD: OpDef = OpDef::compute("quantize_and_dequantize_grad", |
 .dtype_rule(|dtypes, _| Ok(vec![dtype::common(dtypes, 0, 4, dtype::Class::Float)?; 3]))
 .tensorflow(&[TfOp::new("QuantizeAndDequantizeV4Grad")]);
 
-/// Finds the range and rounds to it. `given_by_default` is the default of attribute `range_given`.
-fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>], given_by_default: bool) -> Result<Vec<Value<'g>>> {
+/// Finds the range and rounds to it.
+fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
     let dtypes: Vec<_> = values.iter().map(|value| value.dtype()).collect();
     snap::dtypes(&dtypes, cx.attrs())?;
     let [x, given @ ..] = values else {
         return Err(Error::msg("quantize_and_dequantize needs an input and its range"));
     };
-    let is_given = match cx.attrs().get("range_given") {
-        Some(Attr::Bool(flag)) => *flag,
-        _ => given_by_default,
-    };
+    let is_given = cx.attrs().bool("range_given");
     let mut operands = given.to_vec();
     if !is_given {
         operands[..2].copy_from_slice(&range(cx, *x)?);
     }
     if operands.len() < 3 {
-        let bits = match cx.attrs().get("num_bits") {
-            Some(Attr::Int(bits)) => *bits as i32,
-            _ => 8,
-        };
+        let bits = cx.attrs().int("num_bits") as i32;
         operands.push(x.graph().constant(bits)?);
     }
     let call = x.graph().op(&snap::DEF).data(*x).data_all(&operands);
@@ -158,11 +163,11 @@ fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>], given_by_default: bool)
 /// the whole tensor. NaN counts as 0, which never changes the step.
 fn range<'g>(cx: &CompositeCx<'_>, x: Value<'g>) -> Result<[Value<'g>; 2]> {
     let numbers = x.is_nan()?.select(x.zeros_like()?, x)?;
-    let axes = match cx.attrs().get("axis") {
-        Some(Attr::Int(axis)) if *axis >= 0 => {
+    let axes = match cx.attrs().int("axis") {
+        axis @ 0.. => {
             // The axes are a value of the graph, because the rank may be unknown when the graph is built.
-            let after = x.graph().range(*axis + 1, x.rank_tensor_as(DType::I64)?, 1)?;
-            let before = x.graph().range(0, *axis, 1)?.cast(DType::I64)?;
+            let after = x.graph().range(axis + 1, x.rank_tensor_as(DType::I64)?, 1)?;
+            let before = x.graph().range(0, axis, 1)?.cast(DType::I64)?;
             Axes::of(concat(&[before, after], 0)?)
         }
         _ => Axes::all(),

@@ -2,10 +2,11 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attrs, DType, InferenceContext};
+use shapeflow_shape_fns::{Attribute, Attrs, DType, InferenceContext};
 
 use super::options::{
-    QuantizeMode, QuantizeOptions, all_f32, one_range_if_min_first, quantized_attr, round_half_away,
+    QuantizeMode, QuantizeOptions, all_f32, one_range_if_min_first, quantize_attrs, quantized_attr,
+    round_half_away,
 };
 use super::steps::{StepsOf, bounds};
 use crate::dtype;
@@ -64,6 +65,7 @@ const OPERANDS: &[Operand] =
     &[Operand::Data("input"), Operand::Data("min_range"), Operand::Data("max_range")];
 
 pub(crate) static DEF: OpDef = OpDef::composite("quantize", build)
+    .attrs(&quantize_attrs(Attribute::dtype("dtype")))
     .operands(OPERANDS)
     .outputs(|_, _| 3)
     .dtype_rule(dtypes)
@@ -71,6 +73,7 @@ pub(crate) static DEF: OpDef = OpDef::composite("quantize", build)
 
 /// A part of `quantize`, whose minimum is not above its maximum.
 pub(crate) static IN_RANGE: OpDef = OpDef::compute("quantize_in_range", lower)
+    .attrs(&quantize_attrs(Attribute::dtype("dtype")))
     .operands(OPERANDS)
     .outputs(|_, _| 3)
     .shape_fn(shape)
@@ -190,7 +193,7 @@ mod tests {
         "[n, 3]; [?]; [m]" => "qu16[n, 3]; f32[3]; f32[3]",
     }
     shape_table! { min_first: IN_RANGE, {"dtype": DType::QU16, "axis": 1, "mode": "MIN_FIRST"},
-        "[n, 3]; [3]; [m]" => error "the number of ranges in mode MIN_FIRST must agree, got 3 and 1",
+        "[n, 3]; [3]; [m]" => error "mode MIN_FIRST must have one range, got 3",
     }
     shape_table! { to_i32: IN_RANGE, {"dtype": DType::I32},
         "[n]; []; []" => error "dtype must be quantized, got i32",

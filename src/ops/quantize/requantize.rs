@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attr, Attrs, DType};
+use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
 use super::options::{quantized_and_ranges, quantized_attr, round_half_away};
 use super::steps::StepsOf;
@@ -115,6 +115,7 @@ const OPERANDS: &[Operand] = &[
 const OUT_TYPE: &[(&str, &str)] = &[("out_type", "dtype")];
 
 pub(crate) static DEF: OpDef = OpDef::composite("requantize", build)
+    .attrs(&[Attribute::dtype("dtype")])
     .operands(OPERANDS)
     .outputs(|_, _| 3)
     .dtype_rule(dtypes)
@@ -123,6 +124,7 @@ pub(crate) static DEF: OpDef = OpDef::composite("requantize", build)
 /// A part of `requantize`: `input, input_min, input_max, min, max -> q`. With attribute `joins`, as
 /// in TensorFlow's `QuantizedConcat`, equal ranges keep the integers, and the numbers are computed in f64.
 pub(crate) static INTO_RANGE: OpDef = OpDef::compute("requantize_into_range", lower)
+    .attrs(&[Attribute::dtype("dtype"), Attribute::bool_or("joins", false)])
     .operands(OPERANDS)
     .shape_fn(shape_fns::quantize::requantize)
     .dtype_rule(|operands, attrs| Ok(dtypes(operands, attrs)?[..1].to_vec()));
@@ -144,6 +146,7 @@ pub(crate) static DOWN: OpDef = OpDef::composite("quantize_down", |cx, values| {
     let y = x.graph().op(&INTO_RANGE).data(x).data_all(&[min, max, low, high]);
     Ok(vec![y.attr("dtype", quantized_attr(cx.attrs())?).finish()?, low, high])
 })
+.attrs(&[Attribute::dtype("dtype")])
 .operands(&[Operand::Data("input"), Operand::Data("input_min"), Operand::Data("input_max")])
 .outputs(|_, _| 3)
 .dtype_rule(dtypes)
@@ -174,7 +177,7 @@ fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
     let x = cx.operand(0, index);
     let to = cx.output_dtype(output);
     let is_same = min.clone().equal(low.clone()) & max.clone().equal(high.clone());
-    let joins = matches!(cx.attrs().get("joins"), Some(Attr::Bool(true)));
+    let joins = cx.attrs().bool("joins");
     let (from, to_steps) =
         (StepsOf::new(cx.dtype(0), min.clone(), max.clone()), StepsOf::new(to, low.clone(), high.clone()));
     if joins && cx.dtype(0) == to {

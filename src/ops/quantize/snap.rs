@@ -1,6 +1,6 @@
 //! `snap_to_quantized`: rounds floats to multiples of the step that a signed or unsigned integer needs for a range.
 
-use shapeflow_shape_fns::{Attr, Attrs, DType};
+use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
 use crate::dtype;
 use crate::error::Result;
@@ -13,6 +13,13 @@ use crate::shape_fns;
 /// two scalars, or two vectors with one element per slice along attribute `axis`. Attribute `range_given` says that the
 /// user gave the range; the op then clamps the elements to it.
 pub(crate) static DEF: OpDef = OpDef::compute("snap_to_quantized", lower)
+    .attrs(&[
+        Attribute::bool_or("signed_input", true),
+        Attribute::bool_or("range_given", false),
+        Attribute::str_or("round_mode", "HALF_TO_EVEN"),
+        Attribute::bool_or("narrow_range", false),
+        Attribute::int_or("axis", -1),
+    ])
     .operands(&[
         Operand::Data("input"),
         Operand::Data("input_min"),
@@ -30,29 +37,19 @@ pub(super) fn dtypes(dtypes: &[DType], _: &Attrs) -> Result<Vec<DType>> {
     }
 }
 
-fn flag(cx: &dyn LowerCx, name: &str, default: bool) -> bool {
-    match cx.attrs().get(name) {
-        Some(Attr::Bool(flag)) => *flag,
-        _ => default,
-    }
-}
-
 fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
     let x = widen(cx.operand(0, index));
-    let axis = match cx.attrs().get("axis") {
-        Some(Attr::Int(axis)) => usize::try_from(*axis).ok(),
-        _ => None,
-    };
+    let axis = usize::try_from(cx.attrs().int("axis")).ok();
     let slice: Vec<Index> = axis.and_then(|axis| index.get(axis).cloned()).into_iter().collect();
     let (min, max) = (widen(cx.operand(1, &slice)), widen(cx.operand(2, &slice)));
     let bits = cx.operand(3, &[]).cast(DType::I64);
     // The least and the greatest integer.
     let one = Expr::constant(1i64);
-    let is_signed = flag(cx, "signed_input", true);
+    let is_signed = cx.attrs().bool("signed_input");
     let bits = if is_signed { bits - &one } else { bits };
     let power = one.clone().binary(BinaryOp::Shl, bits);
     let high = (&power - &one).cast(x.dtype());
-    let least = match (is_signed, flag(cx, "narrow_range", false)) {
+    let least = match (is_signed, cx.attrs().bool("narrow_range")) {
         (true, true) => one - power,
         (true, false) => -power,
         (false, is_narrow) => Expr::constant(i64::from(is_narrow)),
@@ -72,7 +69,7 @@ fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
     let uses_min = from_min.clone().less(from_max.clone());
     let scale = uses_min.clone().select(from_min, from_max);
     let step = uses_min.clone().select(&min / &low, &max / &high);
-    let x = match flag(cx, "range_given", false) {
+    let x = match cx.attrs().bool("range_given") {
         true => {
             let greatest = uses_min.clone().select(&high * &step, max);
             let least = uses_min.select(min, &low * &step);
@@ -81,8 +78,8 @@ fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
         false => x,
     };
     let scaled = x * scale;
-    let integer = match cx.attrs().get("round_mode") {
-        Some(Attr::Str(mode)) if &**mode == "HALF_UP" => {
+    let integer = match cx.attrs().str("round_mode") {
+        "HALF_UP" => {
             let half = scaled.like(0.5);
             (scaled + half).floor()
         }

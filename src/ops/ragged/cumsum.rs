@@ -1,6 +1,6 @@
 //! `ragged_cumsum`: running sums within each row; a host op over row splits.
 
-use shapeflow_shape_fns::Attr;
+use shapeflow_shape_fns::Attribute;
 
 use crate::dtype;
 use crate::error::Result;
@@ -59,6 +59,7 @@ impl<'g> RaggedValue<'g> {
 }
 
 static DEF: OpDef = OpDef::host("ragged_cumsum", run)
+    .attrs(&[Attribute::bool_or("exclusive", false), Attribute::bool_or("reverse", false)])
     .operands(&[Operand::Data("values"), Operand::Data("row_splits")])
     .shape_fn(|cx| {
         let values = cx.with_rank_at_least(0, 1)?;
@@ -74,12 +75,11 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let (values, splits) = (RowMajor::new(cx.input(0)?)?, RowMajor::new(cx.input(1)?)?);
     let values = values.view();
     let offsets = offsets(splits.view(), values.sizes()[0])?;
-    let flag = |name: &str| matches!(cx.attrs().get(name), Some(Attr::Bool(true)));
     let scan = Scan {
         blocks: Blocks::Offsets(&offsets),
         inner: values.sizes()[1..].iter().product(),
-        exclusive: flag("exclusive"),
-        reverse: flag("reverse"),
+        exclusive: cx.attrs().bool("exclusive"),
+        reverse: cx.attrs().bool("reverse"),
     };
     // Values after the last row stay zero.
     scan_into(scan, Combine::Sum, values.clone(), &mut cx.output(0, values.sizes())?)

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use shapeflow_shape_fns::{Attr, Attrs, DType};
+use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -13,6 +13,7 @@ use crate::tensor::{Tensor, place_text};
 /// The outputs are the row splits of the result, outermost first, then its flat values. Indices of rank `r` add `r - 1`
 /// partitions of uniform rows. Attribute `OUTPUT_RAGGED_RANK` is the number of row splits of the result.
 pub(crate) static DEF: OpDef = OpDef::host("ragged_gather", run)
+    .attrs(&[Attribute::int("OUTPUT_RAGGED_RANK").optional()])
     .operands(&[
         Operand::Variadic("params_nested_splits.."),
         Operand::Data("params_dense_values"),
@@ -26,8 +27,8 @@ pub(crate) static DEF: OpDef = OpDef::host("ragged_gather", run)
 /// Returns the number of row splits of the result.
 fn output_rank(attrs: &Attrs, operands: usize) -> usize {
     match attrs.get("OUTPUT_RAGGED_RANK") {
-        Some(Attr::Int(rank)) => usize::try_from(*rank).unwrap_or(0),
-        _ => operands.saturating_sub(2),
+        Some(_) => usize::try_from(attrs.int("OUTPUT_RAGGED_RANK")).unwrap_or(0),
+        None => operands.saturating_sub(2),
     }
 }
 

@@ -1,6 +1,6 @@
 //! `ragged_range`: a ragged tensor whose rows are ranges of numbers.
 
-use shapeflow_shape_fns::{Attr, Attrs, DType};
+use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -52,6 +52,7 @@ pub(super) fn range_parts<'g>(
 
 /// Row splits are i64, or the dtype of attribute `Tsplits`.
 pub(crate) static DEF: OpDef = OpDef::host("ragged_range", run)
+    .attrs(&[Attribute::dtype_or("Tsplits", DType::I64)])
     .operands(&[Operand::Data("starts"), Operand::Data("limits"), Operand::Data("deltas")])
     .outputs(|_, _| 2)
     .shape_fn(shapeflow_shape_fns::ragged::ragged_range)
@@ -68,10 +69,7 @@ fn dtypes(dtypes: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
 
 /// Returns the dtype of row splits that attribute `Tsplits` names.
 pub(super) fn splits_dtype(attrs: &Attrs) -> DType {
-    match attrs.get("Tsplits") {
-        Some(Attr::DType(dtype)) => *dtype,
-        _ => DType::I64,
-    }
+    attrs.dtype("Tsplits")
 }
 
 fn run(cx: &mut HostCx<'_>) -> Result<()> {

@@ -3,7 +3,7 @@
 use std::ops::{Add, Mul, Range};
 use std::sync::{Mutex, PoisonError};
 
-use shapeflow_shape_fns::{Attr, Attrs, DType, TensorShape};
+use shapeflow_shape_fns::{Attribute, Attrs, DType, TensorShape};
 
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -14,6 +14,7 @@ use crate::tensor::{Element, Tensor, TensorView, TensorViewMut};
 
 /// Reduces rows: `values [nvals, d..], splits [nrows+1] -> [nrows, d..]`. Attribute `reduce` names the reduction.
 pub(crate) static DEF: OpDef = OpDef::host("ragged_reduce", run)
+    .attrs(&[Attribute::str_or("reduce", "sum")])
     .operands(&[Operand::Data("values"), Operand::Data("row_splits")])
     .shape_fn(|cx| {
         let values = cx.with_rank_at_least(0, 1)?;
@@ -38,10 +39,7 @@ fn dtypes(dtypes: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
 }
 
 fn name(attrs: &Attrs) -> &str {
-    match attrs.get("reduce") {
-        Some(Attr::Str(name)) => name,
-        _ => "sum",
-    }
+    attrs.str("reduce")
 }
 
 fn run(cx: &mut HostCx<'_>) -> Result<()> {

@@ -32,7 +32,7 @@ impl<'g> RaggedValue<'g> {
         let _call = self.graph().open_call();
         let (outer, inner) = (axis_of(self, outer, 0)?, axis_of(self, inner, 0)?);
         if outer > inner {
-            let message = format!("the outer axis must be before the inner one, got {outer} and {inner}");
+            let message = format!("the outer axis must not be after the inner axis, got {outer} and {inner}");
             return Err(refuse(self.graph(), ErrorKind::Shape, message));
         }
         let (graph, count) = (self.graph(), self.ragged_rank());

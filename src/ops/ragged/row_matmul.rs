@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-use shapeflow_shape_fns::{Attr, Attrs, DType, TensorShape};
+use shapeflow_shape_fns::{Attribute, DType, TensorShape};
 
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -19,6 +19,7 @@ use crate::tiles::{Float, SliceMatMul};
 /// `transpose_a` and `transpose_b` say that an operand holds its matrices transposed. The run fails unless the inner sizes of
 /// matrices that give elements agree, and the sizes of all matrices cover the operands.
 pub(super) static DEF: OpDef = OpDef::host("ragged_matmul", run)
+    .attrs(&[Attribute::bool_or("transpose_a", false), Attribute::bool_or("transpose_b", false)])
     .operands(&[
         Operand::Data("a"),
         Operand::Data("b"),
@@ -61,7 +62,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     for (operand, sizes) in (2..).zip(&mut sizes) {
         *sizes = ints(&RowMajor::new(cx.input(operand)?)?.view());
     }
-    let transposed = ["transpose_a", "transpose_b"].map(|name| is_set(cx.attrs(), name));
+    let transposed = ["transpose_a", "transpose_b"].map(|name| cx.attrs().bool(name));
     let (products, elements) = products(&sizes, [a.len(), b.len()])?;
     let threads = cx.threads();
     if matches!(a.dtype(), DType::F16 | DType::BF16) {
@@ -71,10 +72,6 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
         return narrow(wide.view(), &mut cx.unfilled_output(0, &[elements])?);
     }
     multiply(threads, [a, b], &products, transposed, &mut cx.unfilled_output(0, &[elements])?)
-}
-
-fn is_set(attrs: &Attrs, name: &str) -> bool {
-    matches!(attrs.get(name), Some(Attr::Bool(true)))
 }
 
 /// Returns the products and the number of elements of all results.

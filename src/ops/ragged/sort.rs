@@ -1,6 +1,6 @@
 //! `ragged_sort` and `ragged_argsort`: sort the elements of each row; host ops over row splits.
 
-use shapeflow_shape_fns::{Attr, DType, InferenceContext};
+use shapeflow_shape_fns::{Attribute, DType, InferenceContext};
 
 use super::along::Along;
 use super::broadcast::aligned;
@@ -132,6 +132,7 @@ impl<'g> RaggedValue<'g> {
 }
 
 pub(crate) static SORT: OpDef = OpDef::host("ragged_sort", run_sort)
+    .attrs(&[Attribute::bool_or("descending", false)])
     .operands(&[Operand::Data("values"), Operand::Data("row_splits")])
     .shape_fn(shape)
     .dtype_rule(|dtypes, _| {
@@ -140,6 +141,7 @@ pub(crate) static SORT: OpDef = OpDef::host("ragged_sort", run_sort)
     });
 
 pub(crate) static ARGSORT: OpDef = OpDef::host("ragged_argsort", run_argsort)
+    .attrs(&[Attribute::bool_or("descending", false)])
     .operands(&[Operand::Data("values"), Operand::Data("row_splits")])
     .shape_fn(shape)
     .dtype_rule(|dtypes, _| {
@@ -163,7 +165,7 @@ fn each_sorted(cx: &HostCx<'_>, mut set: impl FnMut(usize, usize, usize)) -> Res
     let offsets = offsets(splits.view(), x.sizes()[0])?;
     let width: usize = x.sizes()[1..].iter().product();
     let keys = order_keys(&x)?;
-    let flip = if matches!(cx.attrs().get("descending"), Some(Attr::Bool(true))) { u64::MAX } else { 0 };
+    let flip = if cx.attrs().bool("descending") { u64::MAX } else { 0 };
     let mut column: Vec<(u64, usize)> = Vec::new();
     for pair in offsets.windows(2) {
         for inner in 0..width {

@@ -1,6 +1,6 @@
 //! Host ops that check, compare and convert row partitions.
 
-use shapeflow_shape_fns::{Attr, Attrs, DType, TensorShape};
+use shapeflow_shape_fns::{Attribute, Attrs, DType, TensorShape};
 
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -17,6 +17,7 @@ use crate::ragged::{
 /// `nvals`. If attribute `validate` is false, the run fails only if there is no split or if the last split is not `nvals`. Attribute
 /// `encoding` names the encoding that the splits come from; errors are about this encoding.
 pub(crate) static CHECKED: OpDef = OpDef::host("ragged_row_splits", run_checked)
+    .attrs(&[Attribute::bool_or("validate", true)])
     .operands(&[Operand::Data("row_splits"), Operand::Size("nvals")])
     .reinterprets()
     .shape_fn(|cx| {
@@ -50,7 +51,7 @@ fn run_checked(cx: &mut HostCx<'_>) -> Result<()> {
 
 /// Returns whether encodings of row partitions are scanned for mistakes.
 fn is_validated(attrs: &Attrs) -> bool {
-    !matches!(attrs.get("validate"), Some(Attr::Bool(false)))
+    attrs.bool("validate")
 }
 
 /// Returns the row of each value: `splits [n+1], nvals -> [nvals]`.
@@ -81,6 +82,7 @@ fn run_rowids(cx: &mut HostCx<'_>) -> Result<()> {
 /// Returns the splits of ascending row ids: `rowids [nvals], nrows -> [nrows+1]`. If attribute `validate` is false, row ids in any
 /// order are counted.
 pub(crate) static FROM_ROWIDS: OpDef = OpDef::host("ragged_rowids_to_splits", run_from_rowids)
+    .attrs(&[Attribute::bool_or("validate", true)])
     .operands(&[Operand::Data("value_rowids"), Operand::Size("nrows")])
     .shape_fn(|cx| {
         cx.with_rank(0, 1)?;

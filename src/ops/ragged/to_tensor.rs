@@ -1,6 +1,6 @@
 //! `ragged_to_tensor`: a ragged tensor as a padded dense one.
 
-use shapeflow_shape_fns::{Attr, Attrs, DType};
+use shapeflow_shape_fns::{Attr, Attribute, Attrs, DType};
 
 use super::partition::refuse;
 use crate::dtype;
@@ -67,6 +67,7 @@ impl<'g> RaggedValue<'g> {
 /// Attribute `row_partition_types` says what each partition holds: `ROW_SPLITS`, `VALUE_ROWIDS`, or `FIRST_DIM_SIZE` before the
 /// first `VALUE_ROWIDS`.
 pub(crate) static DEF: OpDef = OpDef::host("ragged_to_tensor", run)
+    .attrs(&[Attribute::strs("row_partition_types")])
     .operands(&[
         Operand::Data("shape"),
         Operand::Data("values"),
@@ -91,11 +92,7 @@ fn wrong(message: String) -> Error {
 }
 
 fn run(cx: &mut HostCx<'_>) -> Result<()> {
-    let types: Vec<String> = match cx.attrs().get("row_partition_types") {
-        Some(Attr::Strs(types)) => types.iter().map(|kind| kind.to_string()).collect(),
-        Some(Attr::Str(kind)) => vec![kind.to_string()],
-        _ => Vec::new(),
-    };
+    let types = cx.attrs().strs("row_partition_types");
     let (flat, default) = (RowMajor::new(cx.input(1)?)?, RowMajor::new(cx.input(2)?)?);
     let flat = flat.view();
     let mut tensors = Vec::new();
@@ -126,18 +123,18 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
 }
 
 /// Reads the partitions, innermost first, because each gives the number of values of the one before it.
-fn partitions(types: &[String], tensors: &[Tensor], nvals: usize) -> Result<Vec<RowPartition>> {
+fn partitions(types: &[&str], tensors: &[Tensor], nvals: usize) -> Result<Vec<RowPartition>> {
     let mut partitions = Vec::new();
     let mut nvals = nvals;
     for (index, kind) in types.iter().enumerate().rev() {
         let Some(tensor) = tensors.get(index) else {
             return Err(wrong(format!("there must be {} partitions, got {}", types.len(), tensors.len())));
         };
-        let partition = match kind.as_str() {
+        let partition = match *kind {
             "FIRST_DIM_SIZE" if index == 0 => continue,
             "ROW_SPLITS" => RowPartition::from_row_splits(tensor, nvals)?,
             "VALUE_ROWIDS" => {
-                let nrows = match (index, types.first().map(String::as_str)) {
+                let nrows = match (index, types.first().copied()) {
                     (1, Some("FIRST_DIM_SIZE")) => Some(first_dim_size(&tensors[0])?),
                     _ => outer_values(types, tensors, index)?,
                 };
@@ -156,10 +153,10 @@ fn partitions(types: &[String], tensors: &[Tensor], nvals: usize) -> Result<Vec<
 }
 
 /// Returns the number of values of the partition before number `index`, if its encoding says so.
-fn outer_values(types: &[String], tensors: &[Tensor], index: usize) -> Result<Option<usize>> {
+fn outer_values(types: &[&str], tensors: &[Tensor], index: usize) -> Result<Option<usize>> {
     let Some(before) = index.checked_sub(1) else { return Ok(None) };
     let tensor = &tensors[before];
-    Ok(match types[before].as_str() {
+    Ok(match types[before] {
         "VALUE_ROWIDS" => Some(tensor.len()),
         _ => match tensor.dtype() {
             DType::I32 => tensor.as_slice::<i32>()?.last().and_then(|&last| usize::try_from(last).ok()),

@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::DType;
+use shapeflow_shape_fns::{Attribute, DType};
 
 use super::draws::{Draws, fill_samples, reals};
 use super::poisson::count_dtype;
@@ -56,6 +56,7 @@ impl<'g> Value<'g> {
 pub(crate) static ALL: &[&OpDef] = &[&DEF];
 
 static DEF: OpDef = OpDef::host("random_binomial", run)
+    .attrs(&[Attribute::dtype_or("dtype", DType::I64)])
     .operands(&[
         Operand::Size("shape"),
         Operand::Data("seed"),

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attrs, DType};
+use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
 use super::draws::reals;
 use super::philox::Philox;
@@ -56,7 +56,7 @@ static OF_SEED: OpDef = OpDef::host("random_categorical", |cx| {
     let stream = of_seed(cx, cx.inputs() - 1)?;
     run(cx, stream)
 })
-.attrs(&["output_dtype"])
+.attrs(&[Attribute::dtype_or("output_dtype", DType::I64)])
 .operands(&[Operand::Data("logits"), Operand::Size("num_samples"), Operand::Data("seed")])
 .shape_fn(shapeflow_shape_fns::random::multinomial)
 .dtype_rule(|operands, attrs| {
@@ -71,7 +71,7 @@ pub(crate) static OF_STATE: OpDef = OpDef::host("random_categorical_of_state", |
     let stream = of_state(cx, cx.inputs() - 3)?;
     run(cx, stream)
 })
-.attrs(&["output_dtype"])
+.attrs(&[Attribute::dtype_or("output_dtype", DType::I64)])
 .operands(&[
     Operand::Data("logits"),
     Operand::Size("num_samples"),
@@ -87,7 +87,7 @@ pub(crate) static OF_STATE: OpDef = OpDef::host("random_categorical_of_state", |
 });
 
 fn class_dtype(attrs: &Attrs) -> Result<DType> {
-    match dtype::attribute(attrs, "output_dtype")?.unwrap_or(DType::I64) {
+    match attrs.dtype("output_dtype") {
         class @ (DType::I32 | DType::I64) => Ok(class),
         other => dtype::refuse(format!("output_dtype must be i32 or i64, got {other}")),
     }

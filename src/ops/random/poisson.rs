@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attrs, DType};
+use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
 use super::draws::{Draws, fill_samples, greatest_count, reals, wrong_parameter};
 use super::philox::Philox;
@@ -57,6 +57,7 @@ static DEF: OpDef = OpDef::host("random_poisson", |cx| {
     let stream = of_seed(cx, cx.inputs() - 2)?;
     run(cx, stream)
 })
+.attrs(&[Attribute::dtype_or("dtype", DType::I64)])
 .operands(&[Operand::Size("shape"), Operand::Data("seed"), Operand::Data("lam")])
 .shape_fn(shapeflow_shape_fns::random::numbers)
 .dtype_rule(|operands, attrs| {
@@ -72,6 +73,7 @@ pub(crate) static OF_STATE: OpDef = OpDef::host("random_poisson_of_state", |cx| 
     let stream = of_state(cx, cx.inputs() - 4)?;
     run(cx, stream)
 })
+.attrs(&[Attribute::dtype_or("dtype", DType::I64)])
 .operands(&[
     Operand::Size("shape"),
     Operand::Data("key"),
@@ -96,7 +98,7 @@ pub(super) fn check_count(operands: &[DType]) -> Result<()> {
 
 /// Returns the dtype of counts that the attribute `dtype` gives, by default i64.
 pub(super) fn count_dtype(attrs: &Attrs) -> Result<Vec<DType>> {
-    match dtype::attribute(attrs, "dtype")?.unwrap_or(DType::I64) {
+    match attrs.dtype("dtype") {
         dtype if is_count(dtype) => Ok(vec![dtype]),
         other => dtype::refuse(format!("dtype must be f16, f32, f64, i32 or i64, got {other}")),
     }

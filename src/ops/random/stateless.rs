@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attrs, DType};
+use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
 use super::philox::Philox;
 use super::samples::{RandomInt, integers, normal, truncated_normal, uniform};
@@ -16,7 +16,7 @@ use crate::tensor::TensorViewMut;
 
 macro_rules! of_dtype {
     ($($(#[$doc:meta])* $method:ident, $dtypes:literal, $V1:ident $tf:literal, $V2:ident $name:literal $tf_v2:literal,
-        $class:expr, $fill:expr;)*) => {
+        $class:ident $default:expr, $fill:expr;)*) => {
         impl<'g> Value<'g> {$(
             $(#[$doc])*
             ///
@@ -38,6 +38,7 @@ macro_rules! of_dtype {
                 let stream = of_seed(cx, cx.inputs() - 1)?;
                 filled(cx, |to| $fill(to, stream))
             })
+            .attrs(&[Attribute::dtype_or("dtype", $default)])
             .operands(&[Operand::Size("shape"), Operand::Data("seed")])
             .shape_fn(shapeflow_shape_fns::random::numbers)
             .dtype_rule(|operands, attrs| {
@@ -50,6 +51,7 @@ macro_rules! of_dtype {
                 let stream = of_state(cx, cx.inputs() - 3)?;
                 filled(cx, |to| $fill(to, stream))
             })
+            .attrs(&[Attribute::dtype_or("dtype", $default)])
             .operands(OF_STATE)
             .shape_fn(shapeflow_shape_fns::random::numbers)
             .dtype_rule(|operands, attrs| {
@@ -69,20 +71,20 @@ of_dtype! {
     #[doc(alias = "rand")]
     #[doc(alias = "stateless_random_uniform")]
     random_uniform, "f16, bf16, f32 or f64", UNIFORM "StatelessRandomUniform",
-        UNIFORM_OF_STATE "random_uniform_of_state" "StatelessRandomUniformV2", float, uniform;
+        UNIFORM_OF_STATE "random_uniform_of_state" "StatelessRandomUniformV2", float DType::F32, uniform;
     /// Makes random floats of the standard normal distribution. `self` is the seed.
     #[doc(alias = "randn")]
     #[doc(alias = "stateless_random_normal")]
     random_normal, "f16, bf16, f32 or f64", NORMAL "StatelessRandomNormal",
-        NORMAL_OF_STATE "random_normal_of_state" "StatelessRandomNormalV2", float, normal;
+        NORMAL_OF_STATE "random_normal_of_state" "StatelessRandomNormalV2", float DType::F32, normal;
     /// Makes random floats of the standard normal distribution, restricted to (-2, 2). `self` is the seed.
     #[doc(alias = "stateless_truncated_normal")]
     random_truncated_normal, "f16, bf16, f32 or f64", TRUNCATED "StatelessTruncatedNormal",
-        TRUNCATED_OF_STATE "random_truncated_normal_of_state" "StatelessTruncatedNormalV2", float, truncated_normal;
+        TRUNCATED_OF_STATE "random_truncated_normal_of_state" "StatelessTruncatedNormalV2", float DType::F32, truncated_normal;
     /// Makes integers whose bits are all random. `self` is the seed.
     #[doc(alias = "stateless_random_uniform_full_int")]
     random_bits, "i32, i64, u32 or u64", BITS "StatelessRandomUniformFullInt",
-        BITS_OF_STATE "random_bits_of_state" "StatelessRandomUniformFullIntV2", integer, bits;
+        BITS_OF_STATE "random_bits_of_state" "StatelessRandomUniformFullIntV2", integer DType::U64, bits;
 }
 
 impl<'g> Value<'g> {
@@ -177,14 +179,14 @@ pub(super) fn check_state(operands: &[DType], after: usize) -> Result<()> {
 }
 
 fn float(attrs: &Attrs) -> Result<Vec<DType>> {
-    match dtype::attribute(attrs, "dtype")?.unwrap_or(DType::F32) {
+    match attrs.dtype("dtype") {
         dtype @ (DType::F16 | DType::BF16 | DType::F32 | DType::F64) => Ok(vec![dtype]),
         other => dtype::refuse(format!("dtype must be f16, bf16, f32 or f64, got {other}")),
     }
 }
 
 fn integer(attrs: &Attrs) -> Result<Vec<DType>> {
-    match dtype::attribute(attrs, "dtype")?.unwrap_or(DType::U64) {
+    match attrs.dtype("dtype") {
         dtype @ (DType::I32 | DType::I64 | DType::U32 | DType::U64) => Ok(vec![dtype]),
         other => dtype::refuse(format!("dtype must be i32, i64, u32 or u64, got {other}")),
     }

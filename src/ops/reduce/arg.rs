@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attrs, DType, Dim};
+use shapeflow_shape_fns::{Attribute, Attrs, DType, Dim};
 
 use crate::dtype;
 use crate::error::Result;
@@ -43,6 +43,7 @@ macro_rules! arg_ops {
         $(pub(crate) static $DEF: OpDef = OpDef::compute(stringify!($method), |cx, output, index| {
                 lower(cx, output, index, ReduceOp::$reduce, $worst)
             })
+            .attrs(&[Attribute::dtype_or("output_type", DType::I64)])
             .operands(&[Operand::Data("input"), Operand::Structure("axis")])
             .shape_fn(shape_fns::reduce::$method)
             .dtype_rule(dtypes)
@@ -84,7 +85,7 @@ arg_ops! {
 fn dtypes(dtypes: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
     dtype::common(dtypes, 0, 1, dtype::Class::Scalar)?;
     dtype::indices(dtypes, 1)?;
-    let result = dtype::attribute(attrs, "output_type")?.unwrap_or(DType::I64);
+    let result = attrs.dtype("output_type");
     match result {
         DType::I16 | DType::U16 | DType::I32 | DType::I64 => Ok(vec![result]),
         other => dtype::refuse(format!("output_type must be i16, u16, i32 or i64, got {other}")),

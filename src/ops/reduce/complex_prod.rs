@@ -2,7 +2,7 @@
 
 use std::ops::{Add, Mul, Sub};
 
-use shapeflow_shape_fns::{Attr, DType};
+use shapeflow_shape_fns::{Attribute, DType};
 
 use crate::dtype;
 use crate::error::Result;
@@ -16,6 +16,7 @@ use crate::tensor::{Element, TensorView, TensorViewMut};
 /// The op to which `reduce_prod` of complex numbers expands. It runs on the host: a kernel reduces each part on its
 /// own, and each part of a complex product needs both parts of its factors.
 pub(crate) static DEF: OpDef = OpDef::host("complex_prod", run)
+    .attrs(&[Attribute::bool_or("keep_dims", false)])
     .operands(&[Operand::Data("input"), Operand::Structure("axis")])
     .shape_fn(shape_fns::reduce::prod)
     .dtype_rule(dtype::unary::complex);
@@ -45,7 +46,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let is_reduced: Vec<bool> = (0..rank)
         .map(|axis| axes.as_ref().is_none_or(|axes| axes.iter().any(|given| is_axis(axis, *given))))
         .collect();
-    let keeps = matches!(cx.attrs().get("keep_dims"), Some(Attr::Bool(true)));
+    let keeps = cx.attrs().bool("keep_dims");
     let (mut sizes, mut strides, mut stride) = (Vec::new(), vec![0; rank], 1);
     for (axis, &size) in x.sizes().iter().enumerate().rev() {
         if !is_reduced[axis] {

@@ -1,5 +1,7 @@
 //! `reduce_logsumexp`: logarithms of sums of exponentials over axes.
 
+use shapeflow_shape_fns::Attribute;
+
 use std::panic::Location;
 
 use super::axes::IntoAxes;
@@ -39,6 +41,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("reduce_logsumexp", lower)
+    .attrs(&[Attribute::bool_or("keep_dims", false)])
     .operands(&[Operand::Data("input"), Operand::Structure("axis")])
     .shape_fn(shape_fns::reduce::reduce)
     .dtype_rule(dtype::unary::float);

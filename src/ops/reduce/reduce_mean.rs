@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::DType;
+use shapeflow_shape_fns::{Attribute, DType};
 
 use super::axes::IntoAxes;
 use super::reduction::Reduction;
@@ -42,6 +42,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("reduce_mean", lower)
+    .attrs(&[Attribute::bool_or("keep_dims", false)])
     .operands(&[Operand::Data("input"), Operand::Structure("axis")])
     .shape_fn(shape_fns::reduce::reduce)
     .dtype_rule(dtype::unary::numeric)

@@ -1,5 +1,7 @@
 //! `reduce_variance`, `reduce_std`: variances and standard deviations over axes.
 
+use shapeflow_shape_fns::Attribute;
+
 use std::panic::Location;
 
 use super::axes::{Axes, IntoAxes};
@@ -89,6 +91,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("reduce_variance", |cx, output, in
     let dtype = cx.output_dtype(output);
     variance(cx, index).cast(dtype)
 })
+.attrs(&[Attribute::bool_or("keep_dims", false)])
 .operands(&[Operand::Data("input"), Operand::Structure("axis")])
 .shape_fn(shape_fns::reduce::reduce)
 .dtype_rule(dtype::unary::float);
@@ -97,6 +100,7 @@ pub(crate) static STD: OpDef = OpDef::compute("reduce_std", |cx, output, index| 
     let dtype = cx.output_dtype(output);
     variance(cx, index).sqrt().cast(dtype)
 })
+.attrs(&[Attribute::bool_or("keep_dims", false)])
 .operands(&[Operand::Data("input"), Operand::Structure("axis")])
 .shape_fn(shape_fns::reduce::reduce)
 .dtype_rule(dtype::unary::float);

@@ -1,6 +1,6 @@
 //! `Reduction`: the operand index of a reduction, and the body of reductions with a single [`ReduceOp`].
 
-use shapeflow_shape_fns::{Attr, Dim};
+use shapeflow_shape_fns::Dim;
 use smallvec::SmallVec;
 
 use crate::expr::{Expr, Index, LowerCx, ReduceOp};
@@ -20,7 +20,7 @@ impl Reduction {
         let dims = cx.dims(0);
         let axes = derived::axes(cx);
         let reduced = (0..dims.len()).map(|axis| axes.contains(&axis)).collect();
-        let keep_dims = matches!(cx.attrs().get("keep_dims"), Some(Attr::Bool(true)));
+        let keep_dims = cx.attrs().bool("keep_dims");
         Reduction { dims, reduced, keep_dims }
     }
 

@@ -1,6 +1,8 @@
 //! Reductions with a single operation: `reduce_sum`, `reduce_prod`, `reduce_max`, `reduce_min`, `reduce_all`,
 //! `reduce_any`.
 
+use shapeflow_shape_fns::Attribute;
+
 use std::panic::Location;
 
 use super::axes::IntoAxes;
@@ -32,7 +34,8 @@ macro_rules! reductions {
 
         $(pub(crate) static $DEF: OpDef =
             OpDef::compute(stringify!($method), |cx, _output, index| lower_reduce(cx, index, ReduceOp::$reduce))
-                .operands(&[Operand::Data("input"), Operand::Structure("axis")])
+                .attrs(&[Attribute::bool_or("keep_dims", false)])
+            .operands(&[Operand::Data("input"), Operand::Structure("axis")])
                 .shape_fn(shape_fns::reduce::$shape)
                 .dtype_rule(dtype::unary::$class)
                 $(.on_complex($on_complex))?

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Add;
 
-use shapeflow_shape_fns::{Attr, Attrs, DType};
+use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -22,6 +22,11 @@ pub(crate) static DENSE: OpDef = OpDef::host("dense_count_sparse_output", |cx| {
         sizes => Err(wrong(format!("values must have rank 1 or 2, got sizes {sizes:?}"))),
     }
 })
+.attrs(&[
+    Attribute::int_or("minlength", -1),
+    Attribute::int_or("maxlength", -1),
+    Attribute::bool_or("binary_output", false),
+])
 .operands(&[Operand::Data("values"), Operand::Data("weights")])
 .outputs(|_, _| 3)
 .shape_fn(shapeflow_shape_fns::segment::count_dense)
@@ -40,6 +45,11 @@ pub(crate) static RAGGED: OpDef = OpDef::host("ragged_count_sparse_output", |cx|
     let row = |place: usize| Ok(splits.partition_point(|split| *split <= place as i64) - 1);
     count(cx, &values, Some(splits.len() - 1), &row)
 })
+.attrs(&[
+    Attribute::int_or("minlength", -1),
+    Attribute::int_or("maxlength", -1),
+    Attribute::bool_or("binary_output", false),
+])
 .operands(&[Operand::Data("splits"), Operand::Data("values"), Operand::Data("weights")])
 .outputs(|_, _| 3)
 .shape_fn(shapeflow_shape_fns::segment::count_ragged)
@@ -69,6 +79,11 @@ pub(crate) static SPARSE: OpDef = OpDef::host("sparse_count_sparse_output", |cx|
     };
     count(cx, &values, rows, &row)
 })
+.attrs(&[
+    Attribute::int_or("minlength", -1),
+    Attribute::int_or("maxlength", -1),
+    Attribute::bool_or("binary_output", false),
+])
 .operands(&[
     Operand::Data("indices"),
     Operand::Data("values"),
@@ -97,10 +112,7 @@ fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
 }
 
 fn int(attrs: &Attrs, name: &str) -> i64 {
-    match attrs.get(name) {
-        Some(Attr::Int(int)) => *int,
-        _ => -1,
-    }
+    attrs.int(name)
 }
 
 /// Counts `values`. `row` returns the row of the value at a position. Without `rows`, the result has one axis.
@@ -128,7 +140,7 @@ fn of<T: Element>(
     add: fn(T, T) -> T,
     one: T,
 ) -> Result<()> {
-    let is_binary = matches!(cx.attrs().get("binary_output"), Some(Attr::Bool(true)));
+    let is_binary = cx.attrs().bool("binary_output");
     let (least, most) = (int(cx.attrs(), "minlength"), int(cx.attrs(), "maxlength"));
     if !weights.is_empty() && weights.len() != values.len() {
         let message =

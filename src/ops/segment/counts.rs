@@ -1,6 +1,6 @@
 //! `bincount` and its relatives: count the occurrences of each number.
 
-use shapeflow_shape_fns::{Attr, DType};
+use shapeflow_shape_fns::{Attribute, DType};
 
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -129,6 +129,7 @@ pub(crate) static ALL_ELEMENTS: OpDef = OpDef::host("bincount", |cx| {
     let (x, size) = (RowMajor::new(cx.input(0)?)?, count_of(cx, 1)?);
     count(cx, &x.view(), &size, &Rows::Blocks(x.view().len()))
 })
+.attrs(&[Attribute::bool_or("binary_output", false)])
 .operands(&[Operand::Data("arr"), Operand::Size("size"), Operand::Data("weights")])
 .shape_fn(shapeflow_shape_fns::segment::bincount)
 .dtype_rule(|operands, _| dtypes(operands, 1))
@@ -142,6 +143,7 @@ pub(crate) static ROWS: OpDef = OpDef::host("dense_bincount", |cx| {
         _ => count(cx, &x, &size, &Rows::Blocks(x.len())),
     }
 })
+.attrs(&[Attribute::bool_or("binary_output", false)])
 .operands(&[Operand::Data("input"), Operand::Size("size"), Operand::Data("weights")])
 .shape_fn(shapeflow_shape_fns::segment::dense_bincount)
 .dtype_rule(|operands, _| dtypes(operands, 1))
@@ -149,6 +151,7 @@ pub(crate) static ROWS: OpDef = OpDef::host("dense_bincount", |cx| {
 
 /// An op for import only. Counts the numbers in every row of a sparse tensor.
 pub(crate) static SPARSE: OpDef = OpDef::host("sparse_bincount", run_sparse)
+    .attrs(&[Attribute::bool_or("binary_output", false)])
     .operands(&[
         Operand::Data("indices"),
         Operand::Data("values"),
@@ -162,6 +165,7 @@ pub(crate) static SPARSE: OpDef = OpDef::host("sparse_bincount", run_sparse)
 
 /// An op for import only. Counts the numbers in every row of a ragged tensor.
 pub(crate) static RAGGED: OpDef = OpDef::host("ragged_bincount", run_ragged)
+    .attrs(&[Attribute::bool_or("binary_output", false)])
     .operands(&[
         Operand::Data("splits"),
         Operand::Data("values"),
@@ -257,7 +261,7 @@ fn count_numbers<I: Copy + Into<i64>>(
     sizes: &[usize],
     rows: &Rows,
 ) -> Result<()> {
-    let is_binary = matches!(cx.attrs().get("binary_output"), Some(Attr::Bool(true)));
+    let is_binary = cx.attrs().bool("binary_output");
     let weights = RowMajor::new(cx.input(cx.inputs() - 1)?)?;
     let weights = weights.view();
     if !weights.is_empty() && weights.len() != numbers.len() {

@@ -1,6 +1,6 @@
 //! `histogram_fixed_width`: counts elements in bins of equal width.
 
-use shapeflow_shape_fns::{Attrs, DType};
+use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -42,6 +42,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::host("histogram_fixed_width", run)
+    .attrs(&[Attribute::dtype_or("dtype", DType::I32)])
     .operands(&[Operand::Data("values"), Operand::Data("value_range"), Operand::Size("nbins")])
     .shape_fn(shapeflow_shape_fns::segment::histogram)
     .dtype_rule(dtypes)
@@ -53,7 +54,7 @@ fn dtypes(operands: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
     if !matches!(x, DType::I32 | DType::I64 | DType::F32 | DType::F64) {
         return dtype::refuse(format!("the element type must be i32, i64, f32 or f64, got {x}"));
     }
-    match dtype::attribute(attrs, "dtype")?.unwrap_or(DType::I32) {
+    match attrs.dtype("dtype") {
         count @ (DType::I32 | DType::I64) => Ok(vec![count]),
         other => dtype::refuse(format!("counts must be i32 or i64, got {other}")),
     }

@@ -1,6 +1,6 @@
 //! `bucketize`: the number of the bucket that holds each element.
 
-use shapeflow_shape_fns::{Attr, Attrs, DType};
+use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -35,6 +35,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::host("bucketize", run)
+    .attrs(&[Attribute::floats("boundaries")])
     .operands(&[Operand::Data("input")])
     .shape_fn(shapeflow_shape_fns::common::unary)
     .dtype_rule(|operands: &[DType], _: &Attrs| match operands {
@@ -45,10 +46,8 @@ pub(crate) static DEF: OpDef = OpDef::host("bucketize", run)
 
 fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let x = cx.input(0)?;
-    let boundaries: Vec<f64> = match cx.attrs().get("boundaries") {
-        Some(Attr::Floats(boundaries)) => boundaries.iter().map(|limit| f64::from(*limit as f32)).collect(),
-        _ => Vec::new(),
-    };
+    let boundaries = cx.attrs().floats("boundaries");
+    let boundaries: Vec<f64> = boundaries.into_iter().map(|limit| f64::from(limit as f32)).collect();
     if !boundaries.is_sorted() {
         let message = format!("boundaries must ascend, got {boundaries:?}");
         return Err(Error::new(ErrorKind::Attribute, Phase::Run, message));

@@ -1,6 +1,6 @@
 //! `nth_element`: the element at a position of each sorted row.
 
-use shapeflow_shape_fns::Attr;
+use shapeflow_shape_fns::Attribute;
 
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -38,6 +38,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::host("nth_element", run)
+    .attrs(&[Attribute::bool_or("reverse", false)])
     .operands(&[Operand::Data("input"), Operand::Size("n")])
     .shape_fn(shapeflow_shape_fns::nn::nth_element)
     .dtype_rule(dtype::unary::number)
@@ -52,7 +53,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
         let message = format!("n must be less than the last dimension, got {n} and {length}");
         return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
     }
-    let is_reversed = matches!(cx.attrs().get("reverse"), Some(Attr::Bool(true)));
+    let is_reversed = cx.attrs().bool("reverse");
     let rank = if is_reversed { length - 1 - n } else { n };
     let keys = order_keys(&x)?;
     let mut order: Vec<usize> = Vec::with_capacity(length);

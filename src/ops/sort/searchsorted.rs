@@ -1,6 +1,6 @@
 //! `searchsorted`: the positions at which elements would be inserted into sorted rows.
 
-use shapeflow_shape_fns::{Attr, Attrs, DType};
+use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
 use crate::dtype;
 use crate::error::Result;
@@ -46,6 +46,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::host("searchsorted", run)
+    .attrs(&[Attribute::str_or("side", "left"), Attribute::dtype_or("out_type", DType::I64)])
     .operands(&[Operand::Data("sorted_inputs"), Operand::Data("values")])
     .shape_fn(shapeflow_shape_fns::array::search_sorted)
     .dtype_rule(|operands, attrs| {
@@ -58,7 +59,7 @@ pub(crate) static DEF: OpDef = OpDef::host("searchsorted", run)
     ]);
 
 fn position_dtype(attrs: &Attrs) -> Result<DType> {
-    match dtype::attribute(attrs, "out_type")?.unwrap_or(DType::I64) {
+    match attrs.dtype("out_type") {
         position @ (DType::I32 | DType::I64) => Ok(position),
         other => dtype::refuse(format!("out_type must be i32 or i64, got {other}")),
     }
@@ -67,7 +68,7 @@ fn position_dtype(attrs: &Attrs) -> Result<DType> {
 fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let (sorted, values) = (RowMajor::new(cx.input(0)?)?, RowMajor::new(cx.input(1)?)?);
     let (sorted, values) = (sorted.view(), values.view());
-    let is_right = matches!(cx.attrs().get("side"), Some(Attr::Str(side)) if &**side == "right");
+    let is_right = cx.attrs().str("side") == "right";
     let length = sorted.sizes().last().copied().unwrap_or(0);
     let count = values.sizes().last().copied().unwrap_or(0);
     let (row_keys, keys) = (order_keys(&sorted)?, order_keys(&values)?);

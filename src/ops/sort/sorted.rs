@@ -1,6 +1,6 @@
 //! `sort` and `argsort`: sort elements along an axis.
 
-use shapeflow_shape_fns::{Attr, DType};
+use shapeflow_shape_fns::{Attribute, DType};
 
 use crate::dtype;
 use crate::error::Result;
@@ -32,6 +32,7 @@ macro_rules! sorts {
         )*}
 
         $(pub(crate) static $DEF: OpDef = OpDef::host(stringify!($method), $run)
+            .attrs(&[Attribute::bool_or("descending", false)])
             .operands(&[Operand::Data("x"), Operand::Structure("axis")])
             .shape_fn(shapeflow_shape_fns::array::cumsum)
             .dtype_rule(|operands, _| {
@@ -126,7 +127,7 @@ impl Columns {
 }
 
 fn is_descending(cx: &HostCx<'_>) -> bool {
-    matches!(cx.attrs().get("descending"), Some(Attr::Bool(true)))
+    cx.attrs().bool("descending")
 }
 
 /// Returns for each element of the sorted tensor its position along the axis before the sort. Equal elements keep their

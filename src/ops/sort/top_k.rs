@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use shapeflow_shape_fns::{Attrs, DType};
+use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -40,7 +40,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::host("top_k", run)
-    .attrs(&["index_type"])
+    .attrs(&[Attribute::dtype_or("index_type", DType::I64)])
     .operands(&[Operand::Data("input"), Operand::Size("k")])
     .outputs(|_, _| 2)
     .shape_fn(shapeflow_shape_fns::nn::top_k)
@@ -52,7 +52,7 @@ pub(crate) static DEF: OpDef = OpDef::host("top_k", run)
     .tensorflow(&[TfOp::new("TopKV2")]);
 
 fn index_dtype(attrs: &Attrs) -> Result<DType> {
-    match dtype::attribute(attrs, "index_type")?.unwrap_or(DType::I64) {
+    match attrs.dtype("index_type") {
         index @ (DType::I16 | DType::I32 | DType::I64) => Ok(index),
         other => dtype::refuse(format!("index_type must be i16, i32 or i64, got {other}")),
     }

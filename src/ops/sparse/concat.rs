@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attr, Attrs, DType, normalize_axis};
+use shapeflow_shape_fns::{Attribute, Attrs, DType, normalize_axis};
 
 use crate::dtype;
 use crate::error::Result;
@@ -51,6 +51,7 @@ pub fn sparse_concat<'g>(tensors: &[[Value<'g>; 3]], axis: i64) -> Result<[Value
 }
 
 pub(crate) static DEF: OpDef = OpDef::host("sparse_concat", run)
+    .attrs(&[Attribute::int_or("concat_dim", 0)])
     .operands(&[Operand::Variadic("operands..")])
     .outputs(|_, _| 3)
     .shape_fn(shapeflow_shape_fns::sparse::concat)
@@ -63,10 +64,7 @@ pub(crate) static DEF: OpDef = OpDef::host("sparse_concat", run)
     .tensorflow(&[TfOp::new("SparseConcat")]);
 
 fn axis_of(attrs: &Attrs, rank: usize) -> Result<usize> {
-    let axis = match attrs.get("concat_dim") {
-        Some(Attr::Int(axis)) => *axis,
-        _ => 0,
-    };
+    let axis = attrs.int("concat_dim");
     Ok(normalize_axis(axis, rank)?)
 }
 

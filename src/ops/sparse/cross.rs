@@ -1,6 +1,6 @@
 //! `sparse_cross`: all combinations of the features of each row, as hashes or as strings.
 
-use shapeflow_shape_fns::{Attr, Attrs, DType};
+use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
 use super::operand::refuse;
 use crate::dtype;
@@ -17,6 +17,12 @@ use crate::tensor::{Tensor, TensorView};
 /// the last feature changes fastest. An element is a hash modulo `num_buckets`, or, without `hashed_output`, the values
 /// as text with `_X_` between them.
 pub(crate) static DEF: OpDef = OpDef::host("sparse_cross", run)
+    .attrs(&[
+        Attribute::int("N"),
+        Attribute::bool_or("hashed_output", false),
+        Attribute::int_or("num_buckets", 0),
+        Attribute::int_or("hash_key", 0),
+    ])
     .operands(&[Operand::Variadic("operands..")])
     .outputs(|_, _| 3)
     .shape_fn(shapeflow_shape_fns::sparse::cross)
@@ -26,15 +32,8 @@ pub(crate) static DEF: OpDef = OpDef::host("sparse_cross", run)
 /// The text between the values of neighbouring features.
 const SEPARATOR: &[u8] = b"_X_";
 
-fn int(attrs: &Attrs, name: &str, default: i64) -> i64 {
-    match attrs.get(name) {
-        Some(Attr::Int(value)) => *value,
-        _ => default,
-    }
-}
-
 fn is_hashed(attrs: &Attrs) -> bool {
-    attrs.get("hashed_output") == Some(&Attr::Bool(true))
+    attrs.bool("hashed_output")
 }
 
 /// Returns the number of sparse features of a call with `operands` operands.
@@ -42,7 +41,7 @@ fn is_hashed(attrs: &Attrs) -> bool {
 /// # Errors
 /// There are too few operands.
 fn sparse_features(attrs: &Attrs, operands: usize) -> Result<usize> {
-    let count = int(attrs, "N", 0);
+    let count = attrs.int("N");
     match usize::try_from(count).ok().filter(|count| 3 * count <= operands) {
         Some(count) => Ok(count),
         None => dtype::refuse(format!(
@@ -53,7 +52,7 @@ fn sparse_features(attrs: &Attrs, operands: usize) -> Result<usize> {
 
 fn dtypes(operands: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
     let count = sparse_features(attrs, operands.len())?;
-    let buckets = int(attrs, "num_buckets", 0);
+    let buckets = attrs.int("num_buckets");
     if buckets < 0 {
         let message = format!("num_buckets must be at least 0, got {buckets}");
         return Err(Error::new(ErrorKind::Attribute, Phase::Build, message));
@@ -174,12 +173,12 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let (mut indices, mut longest) = (Vec::new(), 0);
     let (mut hashes, mut texts) = (Vec::new(), Vec::new());
     let is_hashed = is_hashed(cx.attrs());
-    let buckets = match int(cx.attrs(), "num_buckets", 0).unsigned_abs() {
+    let buckets = match cx.attrs().int("num_buckets").unsigned_abs() {
         // Without buckets, the hash is taken modulo `i64::MAX`, so that it fits i64.
         0 => i64::MAX.unsigned_abs(),
         buckets => buckets,
     };
-    let key = int(cx.attrs(), "hash_key", 0).cast_unsigned();
+    let key = cx.attrs().int("hash_key").cast_unsigned();
     let mut chosen = vec![0; features.len()];
     for row in 0..rows {
         let combinations = crossed(row);

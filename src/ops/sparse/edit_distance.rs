@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attr, DType};
+use shapeflow_shape_fns::{Attribute, DType};
 
 use crate::dtype;
 use crate::error::Result;
@@ -58,6 +58,7 @@ impl<'g> Value<'g> {
 
 pub(crate) static DEF: OpDef = OpDef::host("edit_distance", run)
     .takes_handles(StringHandles::Equality)
+    .attrs(&[Attribute::bool_or("normalize", true)])
     .operands(&[
         Operand::Data("hypothesis_indices"),
         Operand::Data("hypothesis_values"),
@@ -108,7 +109,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let shape: Vec<i64> = shapes[0].iter().zip(&shapes[1]).map(|(a, b)| (*a.max(b)).max(0)).collect();
     let (a, b) = (sequences(a.view(), &shape)?, sequences(b.view(), &shape)?);
     let (x, y) = (cx.input(1)?, cx.input(4)?);
-    let is_normalized = cx.attrs().get("normalize") != Some(&Attr::Bool(false));
+    let is_normalized = cx.attrs().bool("normalize");
     let sizes: Vec<usize> = shape.iter().map(|size| size.unsigned_abs() as usize).collect();
     let sizes = &sizes[..sizes.len() - 1];
     let mut output = cx.output(0, sizes)?;

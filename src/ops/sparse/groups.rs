@@ -2,8 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use shapeflow_shape_fns::Attr;
-
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::op::HostCx;
 use crate::ops::integers::ints;
@@ -23,7 +21,7 @@ fn wrong<T>(message: String) -> Result<T> {
 
 /// Returns whether indices must ascend: attribute `validate_indices`, which is true by default.
 pub(super) fn is_validated(cx: &HostCx<'_>) -> bool {
-    !matches!(cx.attrs().get("validate_indices"), Some(Attr::Bool(false)))
+    cx.attrs().bool("validate_indices")
 }
 
 /// Checks that the indices of a sparse tensor lie within these sizes and, if `ascending`, that they ascend.

@@ -3,7 +3,7 @@
 use std::ops::{Add, Mul};
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attr, Attrs, DType};
+use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
 use crate::dtype;
 use crate::error::Result;
@@ -44,6 +44,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::host("sparse_dense_matmul", run)
+    .attrs(&[Attribute::bool_or("adjoint_a", false), Attribute::bool_or("adjoint_b", false)])
     .operands(&[
         Operand::Data("a_indices"),
         Operand::Data("a_values"),
@@ -72,8 +73,7 @@ fn product_dtype(dtypes: &[DType], _: &Attrs) -> Result<Vec<DType>> {
 }
 
 fn run(cx: &mut HostCx<'_>) -> Result<()> {
-    let flag = |name: &str| matches!(cx.attrs().get(name), Some(Attr::Bool(true)));
-    let (adjoint_a, adjoint_b) = (flag("adjoint_a"), flag("adjoint_b"));
+    let (adjoint_a, adjoint_b) = (cx.attrs().bool("adjoint_a"), cx.attrs().bool("adjoint_b"));
     let [indices, values] = [RowMajor::new(cx.input(0)?)?, RowMajor::new(cx.input(1)?)?];
     let [shape, b] = [RowMajor::new(cx.input(2)?)?, RowMajor::new(cx.input(3)?)?];
     let shape = shape.view().as_slice::<i64>()?;

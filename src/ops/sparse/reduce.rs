@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attr, DType, normalize_axis};
+use shapeflow_shape_fns::{Attribute, DType, normalize_axis};
 
 use crate::dtype::{self, Class};
 use crate::error::Result;
@@ -72,12 +72,14 @@ macro_rules! reductions {
 
         $(
             pub(crate) static $DENSE: OpDef = OpDef::host(stringify!($method), |cx| to_dense(cx, $how))
+                .attrs(&[Attribute::bool_or("keep_dims", false)])
                 .operands(OPERANDS)
                 .shape_fn(shapeflow_shape_fns::sparse::reduce)
                 .dtype_rule(|dtypes, _| Ok(vec![value_dtype(dtypes, $class)?]))
                 .tensorflow(&[TfOp::new($tf_dense)]);
 
             pub(crate) static $SPARSE: OpDef = OpDef::host(stringify!($sparse), |cx| to_sparse(cx, $how))
+                .attrs(&[Attribute::bool_or("keep_dims", false)])
                 .operands(OPERANDS)
                 .outputs(|_, _| 3)
                 .shape_fn(shapeflow_shape_fns::sparse::reduce_sparse)
@@ -126,7 +128,7 @@ impl Reduction {
             let message = "there must be a value for each index, got";
             return refuse(format!("{message} {} values for {} indices", cx.input(1)?.len(), rows.len()));
         }
-        let keeps = cx.attrs().get("keep_dims") == Some(&Attr::Bool(true));
+        let keeps = cx.attrs().bool("keep_dims");
         let mut is_reduced = vec![false; rank];
         for axis in param_ints(cx, "reduction_axes", 3)?.unwrap_or_default() {
             is_reduced[normalize_axis(axis, rank)?] = true;

@@ -129,7 +129,7 @@ mod tests {
 
     shape_table! { DEF, {},
         "i64[n, 2]; i64[2]; i64[3]" => "[d0_0, 3]; [3]",
-        "i64[n, 2]; i64[3]; i64[3]" => error "the columns of the indices and the number of sizes must agree",
+        "i64[n, 2]; i64[3]; i64[3]" => error "the number of columns of the indices and the number of sizes must agree",
         "i32[n, 2]; i64[2]; i64[3]" => error "indices and shapes must be i64, got i32 in operand 0",
     }
 

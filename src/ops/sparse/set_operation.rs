@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attr, Attrs, DType};
+use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -82,6 +82,7 @@ pub(crate) static DENSE: OpDef = OpDef::host("set_operation", |cx| {
     let sets = [Groups::of_dense(&cx.input(0)?)?, Groups::of_dense(&cx.input(1)?)?];
     combine(cx, 0, &sets)
 })
+.attrs(&[Attribute::str_or("set_operation", "a-b"), Attribute::bool_or("validate_indices", true)])
 .operands(&[Operand::Data("set1"), Operand::Data("set2")])
 .outputs(|_, _| 3)
 .shape_fn(shapeflow_shape_fns::sparse::dense_to_dense_set)
@@ -94,6 +95,7 @@ pub(crate) static DENSE_SPARSE: OpDef = OpDef::host("dense_to_sparse_set_operati
     let sets = [Groups::of_dense(&cx.input(0)?)?, Groups::of_sparse(cx, 1)?];
     combine(cx, 0, &sets)
 })
+.attrs(&[Attribute::str_or("set_operation", "a-b"), Attribute::bool_or("validate_indices", true)])
 .operands(&[
     Operand::Data("set1"),
     Operand::Data("set2_indices"),
@@ -111,6 +113,7 @@ pub(crate) static SPARSE: OpDef = OpDef::host("sparse_to_sparse_set_operation", 
     let sets = [Groups::of_sparse(cx, 0)?, Groups::of_sparse(cx, 3)?];
     combine(cx, 1, &sets)
 })
+.attrs(&[Attribute::str_or("set_operation", "a-b"), Attribute::bool_or("validate_indices", true)])
 .operands(&[
     Operand::Data("set1_indices"),
     Operand::Data("set1_values"),
@@ -149,10 +152,7 @@ pub(super) fn set_dtype(elements: &[DType]) -> Result<DType> {
 
 /// Returns attribute `set_operation`.
 fn operation(attrs: &Attrs) -> Result<SetOperation> {
-    let given = match attrs.get("set_operation") {
-        Some(Attr::Str(name)) => name.to_string(),
-        _ => SetOperation::Difference.name().to_string(),
-    };
+    let given = attrs.str("set_operation").to_string();
     let found = SetOperation::ALL.into_iter().find(|operation| operation.name() == given);
     found.ok_or_else(|| {
         let message = format!("set_operation must be a-b, b-a, intersection or union, got {given}");

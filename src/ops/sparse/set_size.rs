@@ -1,6 +1,6 @@
 //! `set_size`: the number of elements of each set of a sparse tensor.
 
-use shapeflow_shape_fns::{Attrs, DType};
+use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
 use crate::dtype;
 use crate::error::Result;
@@ -12,6 +12,7 @@ use super::set_operation::set_dtype;
 /// An op for import only. Duplicates in a set count once.
 pub(crate) static DEF: OpDef = OpDef::host("set_size", run)
     .takes_handles(StringHandles::Equality)
+    .attrs(&[Attribute::bool_or("validate_indices", true)])
     .operands(&[Operand::Data("set_indices"), Operand::Data("set_values"), Operand::Data("set_shape")])
     .shape_fn(shapeflow_shape_fns::sparse::set_size)
     .dtype_rule(|operands: &[DType], _: &Attrs| match operands {

@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attr, Attrs, DType};
+use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
 use super::operand::{check_i64, out_of_range, parts, pick_values, refuse, rows_of};
 use crate::dtype;
@@ -58,7 +58,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::host("sparse_split", run)
-    .attrs(&["num_split"])
+    .attrs(&[Attribute::int("num_split")])
     .operands(&[
         Operand::Data("split_dim"),
         Operand::Data("indices"),
@@ -77,10 +77,7 @@ pub(crate) static DEF: OpDef = OpDef::host("sparse_split", run)
 
 /// Returns the number of parts.
 fn parts_of(attrs: &Attrs) -> Result<usize> {
-    let count = match attrs.get("num_split") {
-        Some(Attr::Int(count)) => *count,
-        _ => 0,
-    };
+    let count = attrs.int("num_split");
     match usize::try_from(count) {
         Ok(parts) if (1..=MOST_PARTS).contains(&count) => Ok(parts),
         _ => {

@@ -1,6 +1,6 @@
 //! `sparse_to_dense`: makes a dense tensor of a sparse tensor.
 
-use shapeflow_shape_fns::{Attrs, DType};
+use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -41,6 +41,7 @@ impl<'g> Value<'g> {
 
 pub(crate) static DEF: OpDef = OpDef::host("sparse_to_dense", run)
     .takes_handles(StringHandles::Any)
+    .attrs(&[Attribute::bool_or("validate_indices", true)])
     .operands(&[
         Operand::Data("sparse_indices"),
         Operand::Size("output_shape"),
@@ -114,7 +115,7 @@ mod tests {
 
     shape_table! { DEF, {"output_shape": [3, 4]},
         "i64[n, 2]; [n]; []" => "[3, 4]",
-        "i32[n, 3]; [n]; []" => error "the columns of the indices and the number of sizes",
+        "i32[n, 3]; [n]; []" => error "the number of columns of the indices and the number of sizes",
         "i32[n, 2]; [n]; f64[]" => error "operands must have one dtype",
     }
     shape_table! { fed: DEF, {},

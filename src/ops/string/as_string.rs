@@ -1,10 +1,10 @@
 //! `as_string`: numbers as text.
 
 use half::{bf16, f16};
-use shapeflow_shape_fns::{Attrs, DType};
+use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
 use super::number::{FloatStyle, Spec};
-use super::params::{attribute_error, flag_or, in_shape_fn, int_or, text_or};
+use super::params::{attribute_error, in_shape_fn};
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::Value;
@@ -37,6 +37,13 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::host("as_string", run)
+    .attrs(&[
+        Attribute::int_or("precision", -1),
+        Attribute::bool_or("scientific", false),
+        Attribute::bool_or("shortest", false),
+        Attribute::int_or("width", -1),
+        Attribute::str_or("fill", ""),
+    ])
     .operands(&[Operand::Data("input")])
     .shape_fn(|cx| {
         in_shape_fn(Format::new(cx.attrs(), cx.input_dtype(0).unwrap_or(DType::F32)))?;
@@ -67,9 +74,8 @@ impl Format {
     /// # Errors
     /// An attribute does not apply to elements of `dtype`.
     fn new(attrs: &Attrs, dtype: DType) -> Result<Format> {
-        let (scientific, shortest) =
-            (flag_or(attrs, "scientific", false)?, flag_or(attrs, "shortest", false)?);
-        let precision = usize::try_from(int_or(attrs, "precision", -1)?).ok();
+        let (scientific, shortest) = (attrs.bool("scientific"), attrs.bool("shortest"));
+        let precision = usize::try_from(attrs.int("precision")).ok();
         let has_notation = scientific || shortest || precision.is_some();
         let is_float = dtype.is_float() || dtype.is_complex() || dtype == DType::String;
         if has_notation && !is_float {
@@ -85,17 +91,17 @@ impl Format {
             (false, true) => FloatStyle::Shortest,
             (false, false) => FloatStyle::Fixed,
         };
-        let flag = match text_or(attrs, "fill", "")?.as_bytes() {
+        let flag = match attrs.str("fill").as_bytes() {
             [] => None,
             [flag @ (b' ' | b'+' | b'-' | b'0' | b'#')] => Some(*flag),
             _ => {
-                let fill = text_or(attrs, "fill", "")?;
+                let fill = attrs.str("fill");
                 return Err(attribute_error(format!(
                     "fill must be empty or one of \" \", \"+\", \"-\", \"0\", \"#\", got {fill:?}"
                 )));
             }
         };
-        let width = usize::try_from(int_or(attrs, "width", -1)?).unwrap_or(0);
+        let width = usize::try_from(attrs.int("width")).unwrap_or(0);
         if width > MAX_WIDTH || precision.is_some_and(|precision| precision > MAX_WIDTH) {
             return Err(attribute_error(format!("width and precision must be at most {MAX_WIDTH}")));
         }

@@ -1,10 +1,12 @@
 //! `encode_base64` and `decode_base64`: bytes as text in the alphabet that is safe in URLs.
 
+use shapeflow_shape_fns::Attribute;
+
 use ::base64::alphabet::URL_SAFE;
 use ::base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use ::base64::engine::{DecodePaddingMode, Engine};
 
-use super::params::{flag_or, map, quoted, string_to_string, value_error};
+use super::params::{map, quoted, string_to_string, value_error};
 use crate::error::Result;
 use crate::graph::Value;
 use crate::op::{OpDef, Operand, TfOp};
@@ -55,10 +57,11 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static ENCODE: OpDef = OpDef::host("encode_base64", |cx| {
-    let pads = flag_or(cx.attrs(), "pad", false)?;
+    let pads = cx.attrs().bool("pad");
     let engine = engine(pads);
     map(cx, |string, made| made.append(engine.encode(string).as_bytes()))
 })
+.attrs(&[Attribute::bool_or("pad", false)])
 .operands(&[Operand::Data("input")])
 .shape_fn(shapeflow_shape_fns::common::unary)
 .dtype_rule(string_to_string)

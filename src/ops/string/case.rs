@@ -1,8 +1,8 @@
 //! `string_lower`, `string_upper` and `string_strip`.
 
-use shapeflow_shape_fns::{InferenceContext, ShapeError};
+use shapeflow_shape_fns::{Attribute, InferenceContext, ShapeError};
 
-use super::params::{map, string_to_string, text_or};
+use super::params::{map, string_to_string};
 use crate::error::Result;
 use crate::graph::Value;
 use crate::op::{HostCx, OpDef, Operand, TfOp};
@@ -119,6 +119,7 @@ impl<'g> Value<'g> {
 
 pub(crate) static LOWER: OpDef =
     OpDef::host("string_lower", |cx| convert(cx, <[u8]>::to_ascii_lowercase, str::to_lowercase))
+        .attrs(&[Attribute::str_or("encoding", "")])
         .operands(&[Operand::Data("input")])
         .shape_fn(with_encoding)
         .dtype_rule(string_to_string)
@@ -126,6 +127,7 @@ pub(crate) static LOWER: OpDef =
 
 pub(crate) static UPPER: OpDef =
     OpDef::host("string_upper", |cx| convert(cx, <[u8]>::to_ascii_uppercase, str::to_uppercase))
+        .attrs(&[Attribute::str_or("encoding", "")])
         .operands(&[Operand::Data("input")])
         .shape_fn(with_encoding)
         .dtype_rule(string_to_string)
@@ -149,7 +151,7 @@ fn with_encoding(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<(
 }
 
 fn convert(cx: &mut HostCx<'_>, ascii: fn(&[u8]) -> Vec<u8>, unicode: fn(&str) -> String) -> Result<()> {
-    let is_unicode = !text_or(cx.attrs(), "encoding", "")?.is_empty();
+    let is_unicode = !cx.attrs().str("encoding").is_empty();
     map(cx, |string, made| match is_unicode {
         // TensorFlow hands the strings to ICU as C strings, which end at a zero byte.
         true => {

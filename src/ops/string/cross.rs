@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use shapeflow_shape_fns::{Attrs, DType};
+use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
-use super::params::{attribute_error, flag_or, int_or, text_or};
+use super::params::attribute_error;
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{AnyValue, RaggedValue, Value};
@@ -106,6 +106,14 @@ fn crossed<'g>(inputs: &[AnyValue<'g>], dtype: DType, buckets: i64, key: i64) ->
 /// The operands are, in this order: ragged values, ragged row splits, sparse indices, sparse values, sparse shapes,
 /// dense matrices. Attribute `input_order` has a letter for each input: `R` (ragged), `S` (sparse) or `D` (dense).
 pub(crate) static DEF: OpDef = OpDef::host("ragged_cross", run)
+    .attrs(&[
+        Attribute::str_or("input_order", ""),
+        Attribute::bool_or("hashed_output", false),
+        Attribute::int_or("num_buckets", 0),
+        Attribute::int_or("hash_key", 0),
+        Attribute::dtype_or("out_values_type", DType::String),
+        Attribute::dtype_or("out_row_splits_type", DType::I64),
+    ])
     .operands(&[Operand::Variadic("operands..")])
     .outputs(|_, _| 2)
     .shape_fn(shapeflow_shape_fns::ragged::ragged_cross)
@@ -113,12 +121,12 @@ pub(crate) static DEF: OpDef = OpDef::host("ragged_cross", run)
     .tensorflow(&[TfOp::new("RaggedCross")]);
 
 fn dtypes(_: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
-    let values = dtype::attribute(attrs, "out_values_type")?.unwrap_or(DType::String);
-    let is_hashed = flag_or(attrs, "hashed_output", values == DType::I64)?;
+    let values = attrs.dtype("out_values_type");
+    let is_hashed = attrs.bool("hashed_output");
     if values != if is_hashed { DType::I64 } else { DType::String } {
         return dtype::refuse(format!("out_values_type must be i64 for hashes, else string, got {values}"));
     }
-    let splits = dtype::attribute(attrs, "out_row_splits_type")?.unwrap_or(DType::I64);
+    let splits = attrs.dtype("out_row_splits_type");
     dtype::indices(&[splits], 0)?;
     Ok(vec![values, splits])
 }
@@ -158,7 +166,7 @@ fn shape(message: String) -> Error {
 
 /// Reads the inputs in the order of attribute `input_order`.
 fn features(cx: &HostCx<'_>) -> Result<Vec<Features>> {
-    let order = text_or(cx.attrs(), "input_order", "")?;
+    let order = cx.attrs().str("input_order");
     let (ragged, sparse) = (order.matches('R').count(), order.matches('S').count());
     let first_dense = 2 * ragged + 3 * sparse;
     let (mut next_ragged, mut next_sparse, mut next_dense) = (0, 0, first_dense);
@@ -209,13 +217,13 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
             format!("crossed inputs must have one number of rows, got {count} and {}", other.rows.len());
         return Err(shape(message));
     }
-    let is_hashed = flag_or(cx.attrs(), "hashed_output", false)?;
-    let buckets = match int_or(cx.attrs(), "num_buckets", 0)? {
+    let is_hashed = cx.attrs().bool("hashed_output");
+    let buckets = match cx.attrs().int("num_buckets") {
         0 => i64::MAX.unsigned_abs(),
         buckets => u64::try_from(buckets)
             .map_err(|_| attribute_error(format!("num_buckets must not be negative, got {buckets}")))?,
     };
-    let key = int_or(cx.attrs(), "hash_key", 0)?.cast_unsigned();
+    let key = cx.attrs().int("hash_key").cast_unsigned();
     let (mut texts, mut hashes, mut ends) = (Vec::new(), Vec::new(), vec![0usize]);
     let mut chosen = vec![0; all.len()];
     for row in 0..count {
@@ -243,7 +251,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
         true => Tensor::from(hashes),
         false => Tensor::from_strings(&[texts.len()], &texts)?,
     };
-    let splits = dtype::attribute(cx.attrs(), "out_row_splits_type")?.unwrap_or(DType::I64);
+    let splits = cx.attrs().dtype("out_row_splits_type");
     cx.set_output(0, values)?;
     cx.set_output(1, splits_tensor(splits, ends.into_iter())?)
 }

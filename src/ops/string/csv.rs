@@ -2,11 +2,9 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attr, Attrs, DType};
+use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
-use super::params::{
-    attribute_error, check_strings, flag_or, in_shape_fn, quoted, strings, text_or, value_error,
-};
+use super::params::{attribute_error, check_strings, in_shape_fn, quoted, strings, value_error};
 use super::to_number::{float, integer, parsed};
 use crate::dtype;
 use crate::error::Result;
@@ -105,6 +103,12 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::host("decode_csv", run)
+    .attrs(&[
+        Attribute::str_or("field_delim", ","),
+        Attribute::bool_or("use_quote_delim", true),
+        Attribute::str_or("na_value", ""),
+        Attribute::ints_or("select_cols", &[]),
+    ])
     .operands(&[Operand::Data("records"), Operand::Variadic("record_defaults..")])
     .outputs(|_, operands| operands.saturating_sub(1))
     .shape_fn(|cx| {
@@ -140,24 +144,20 @@ impl<'a> Dialect<'a> {
     /// # Errors
     /// The delimiter is not one byte, or the columns do not ascend or differ in number from the defaults.
     fn new(attrs: &'a Attrs, fields: usize) -> Result<Dialect<'a>> {
-        let delimiter = text_or(attrs, "field_delim", ",")?;
+        let delimiter = attrs.str("field_delim");
         let mut bytes = delimiter.chars().map(u8::try_from);
         let (Some(Ok(delimiter)), None) = (bytes.next(), bytes.next()) else {
             return Err(attribute_error(format!("field_delim must be one byte, got {delimiter:?}")));
         };
-        let columns = match attrs.get("select_cols") {
-            None => &[],
-            Some(Attr::Ints(columns)) => &columns[..],
-            Some(other) => return Err(attribute_error(format!("select_cols must be integers, got {other}"))),
-        };
+        let columns = attrs.ints("select_cols");
         let ascend = columns.first().is_none_or(|first| *first >= 0) && columns.is_sorted_by(|a, b| a < b);
         if !ascend || !columns.is_empty() && columns.len() != fields {
             return Err(attribute_error(format!(
                 "select_cols must ascend from at least 0, one column for each of {fields} defaults, got {columns:?}"
             )));
         }
-        let has_quotes = flag_or(attrs, "use_quote_delim", true)?;
-        let missing = text_or(attrs, "na_value", "")?.as_bytes();
+        let has_quotes = attrs.bool("use_quote_delim");
+        let missing = attrs.str("na_value").as_bytes();
         Ok(Dialect { delimiter, has_quotes, missing, columns, fields })
     }
 

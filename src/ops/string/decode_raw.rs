@@ -1,8 +1,8 @@
 //! `decode_raw`: the bytes of strings as numbers.
 
-use shapeflow_shape_fns::{Attrs, DType};
+use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
-use super::params::{check_strings, flag_or, strings, value_error};
+use super::params::{check_strings, strings, value_error};
 use crate::dtype;
 use crate::error::Result;
 use crate::graph::{IntoParam, Value};
@@ -60,6 +60,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::host("decode_raw", run)
+    .attrs(&[Attribute::dtype("out_type"), Attribute::bool_or("little_endian", true)])
     .operands(&[Operand::Data("bytes")])
     .shape_fn(shapeflow_shape_fns::string::decode_raw)
     .dtype_rule(|operands, attrs| {
@@ -69,16 +70,14 @@ pub(crate) static DEF: OpDef = OpDef::host("decode_raw", run)
     .tensorflow(&[TfOp::new("DecodeRaw")]);
 
 fn out_type(attrs: &Attrs) -> Result<DType> {
-    match dtype::attribute(attrs, "out_type")? {
-        Some(dtype) if dtype != DType::String && !dtype.is_quantized() => Ok(dtype),
-        Some(other) => {
-            dtype::refuse(format!("out_type must be bool, an integer, a float or complex, got {other}"))
-        }
-        None => dtype::refuse("out_type must be given".to_string()),
+    match attrs.dtype("out_type") {
+        dtype if dtype != DType::String && !dtype.is_quantized() => Ok(dtype),
+        other => dtype::refuse(format!("out_type must be bool, an integer, a float or complex, got {other}")),
     }
 }
 
 pub(crate) static PADDED: OpDef = OpDef::host("decode_padded_raw", run_padded)
+    .attrs(&[Attribute::dtype("out_type"), Attribute::bool_or("little_endian", true)])
     .operands(&[Operand::Data("input_bytes"), Operand::Size("fixed_length")])
     .shape_fn(shapeflow_shape_fns::string::decode_padded_raw)
     .dtype_rule(|operands, attrs| {
@@ -97,7 +96,7 @@ fn run_padded(cx: &mut HostCx<'_>) -> Result<()> {
         return Err(value_error(message));
     }
     let sizes = [cx.input(0)?.sizes(), &[length / size]].concat();
-    let is_little = flag_or(cx.attrs(), "little_endian", true)?;
+    let is_little = cx.attrs().bool("little_endian");
     let mut numbers = cx.output(0, &sizes)?;
     let target = numbers.bytes_mut();
     for (to, string) in target.chunks_exact_mut(length).zip(x.iter()) {
@@ -121,7 +120,7 @@ fn as_elements(bytes: &mut [u8], dtype: DType, size: usize, is_little: bool) {
 
 fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let (x, dtype) = (strings(cx, 0)?, out_type(cx.attrs())?);
-    let is_little = flag_or(cx.attrs(), "little_endian", true)?;
+    let is_little = cx.attrs().bool("little_endian");
     let size = size_of_element(dtype)?;
     let length = x.get(0).map_or(0, <[u8]>::len);
     if let Some(other) = x.iter().find(|string| string.len() != length) {

@@ -2,7 +2,7 @@
 
 use shapeflow_shape_fns::Attrs;
 
-use super::params::{attribute_error, flag_or, int_or, text_or, value_error};
+use super::params::{attribute_error, value_error};
 use crate::error::Result;
 
 /// An encoding of characters.
@@ -58,7 +58,7 @@ impl Encoding {
     /// # Errors
     /// As [`Encoding::named`].
     pub(super) fn input(attrs: &Attrs) -> Result<Encoding> {
-        Encoding::named(text_or(attrs, "input_encoding", "UTF-8")?)
+        Encoding::named(attrs.str("input_encoding"))
     }
 
     /// Reads attribute `output_encoding`, an encoding that TensorFlow writes.
@@ -66,7 +66,7 @@ impl Encoding {
     /// # Errors
     /// The attribute is none of UTF-8, UTF-16-BE and UTF-32-BE.
     pub(super) fn output(attrs: &Attrs) -> Result<Encoding> {
-        match text_or(attrs, "output_encoding", "UTF-8")? {
+        match attrs.str("output_encoding") {
             "UTF-8" => Ok(Encoding::Utf8),
             "UTF-16-BE" => Ok(Encoding::Utf16(Order::Big)),
             "UTF-32-BE" => Ok(Encoding::Utf32(Order::Big)),
@@ -179,17 +179,17 @@ pub(super) struct OnError {
 }
 
 impl OnError {
-    /// Reads attributes `errors`, `replacement_char` and `replace_control_characters`.
+    /// Reads attributes `errors` and `replacement_char`.
     ///
     /// # Errors
     /// An attribute has a value that TensorFlow refuses.
     pub(super) fn new(attrs: &Attrs) -> Result<OnError> {
-        let code = int_or(attrs, "replacement_char", 0xfffd)?;
+        let code = attrs.int("replacement_char");
         let replacement_char = u32::try_from(code).ok().and_then(char::from_u32);
         let replacement_char = replacement_char.ok_or_else(|| {
             attribute_error(format!("replacement_char must be a Unicode character, got {code}"))
         })?;
-        let (replacement, is_strict) = match text_or(attrs, "errors", "replace")? {
+        let (replacement, is_strict) = match attrs.str("errors") {
             "replace" => (Some(replacement_char), false),
             "ignore" => (None, false),
             "strict" => (None, true),
@@ -199,8 +199,16 @@ impl OnError {
                 )));
             }
         };
-        let replaces_controls = flag_or(attrs, "replace_control_characters", false)?;
-        Ok(OnError { replacement, is_strict, replaces_controls })
+        Ok(OnError { replacement, is_strict, replaces_controls: false })
+    }
+
+    /// Reads the attributes of an op that decodes: also `replace_control_characters`.
+    ///
+    /// # Errors
+    /// As [`OnError::new`].
+    pub(super) fn of_decoder(attrs: &Attrs) -> Result<OnError> {
+        let replaces_controls = attrs.bool("replace_control_characters");
+        Ok(OnError { replaces_controls, ..OnError::new(attrs)? })
     }
 
     /// Returns the character to keep in the place of a decoded character; `None` to leave it out.

@@ -3,10 +3,9 @@
 use std::panic::Location;
 
 use half::{bf16, f16};
-use shapeflow_shape_fns::DType;
+use shapeflow_shape_fns::{Attribute, DType};
 
 use super::number::roundtrip;
-use super::params::{int_or, text_or};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::Value;
 use crate::op::{HostCx, OpDef, Operand, TfOp};
@@ -42,15 +41,20 @@ pub fn string_format<'g>(template: &str, values: &[Value<'g>]) -> Result<Value<'
 }
 
 pub(crate) static DEF: OpDef = OpDef::host("string_format", run)
+    .attrs(&[
+        Attribute::str_or("template", "%s"),
+        Attribute::str_or("placeholder", "%s"),
+        Attribute::int_or("summarize", 3),
+    ])
     .operands(&[Operand::Variadic("inputs..")])
     .shape_fn(shapeflow_shape_fns::string::string_format)
     .dtype_rule(|_, _| Ok(vec![DType::String]))
     .tensorflow(&[TfOp::new("StringFormat")]);
 
 fn run(cx: &mut HostCx<'_>) -> Result<()> {
-    let template = text_or(cx.attrs(), "template", "%s")?;
-    let placeholder = text_or(cx.attrs(), "placeholder", "%s")?;
-    let summarize = int_or(cx.attrs(), "summarize", 3)?;
+    let template = cx.attrs().str("template");
+    let placeholder = cx.attrs().str("placeholder");
+    let summarize = cx.attrs().int("summarize");
     let pieces: Vec<&str> = match placeholder {
         "" => vec![template],
         _ => template.split(placeholder).collect(),

@@ -2,10 +2,10 @@
 
 use std::hash::Hasher;
 
-use shapeflow_shape_fns::{Attr, Attrs, DType, InferenceContext};
+use shapeflow_shape_fns::{Attr, Attribute, Attrs, DType, InferenceContext};
 use siphasher::sip::SipHasher24;
 
-use super::params::{attribute_error, check_strings, in_shape_fn, int_or, strings};
+use super::params::{attribute_error, check_strings, in_shape_fn, strings};
 use crate::error::Result;
 use crate::graph::Value;
 use crate::op::{HostCx, OpDef, Operand, TfOp};
@@ -85,6 +85,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static FAST: OpDef = OpDef::host("hash_bucket", |cx| run(cx, fingerprint64))
+    .attrs(&[Attribute::int("num_buckets")])
     .operands(&[Operand::Data("input")])
     .shape_fn(shape)
     .dtype_rule(dtypes)
@@ -98,12 +99,17 @@ pub(crate) static STRONG: OpDef = OpDef::host("hash_bucket_strong", |cx| {
         hasher.finish()
     })
 })
+.attrs(&[Attribute::int("num_buckets"), Attribute::ints("key")])
 .operands(&[Operand::Data("input")])
-.shape_fn(shape)
+.shape_fn(|cx| {
+    in_shape_fn(key(cx.attrs()))?;
+    shape(cx)
+})
 .dtype_rule(dtypes)
 .tensorflow(&[TfOp::new("StringToHashBucketStrong")]);
 
 pub(crate) static LEGACY: OpDef = OpDef::host("hash_bucket_legacy", |cx| run(cx, murmur64))
+    .attrs(&[Attribute::int("num_buckets")])
     .operands(&[Operand::Data("string_tensor")])
     .shape_fn(shape)
     .dtype_rule(dtypes)
@@ -118,22 +124,20 @@ fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
 
 fn shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
     in_shape_fn(buckets(cx.attrs()))?;
-    in_shape_fn(key(cx.attrs()))?;
     shapeflow_shape_fns::common::unary(cx)
 }
 
 fn buckets(attrs: &Attrs) -> Result<u64> {
-    match int_or(attrs, "num_buckets", 1)? {
+    match attrs.int("num_buckets") {
         buckets @ 1.. => Ok(buckets.unsigned_abs()),
         other => Err(attribute_error(format!("num_buckets must be at least 1, got {other}"))),
     }
 }
 
 fn key(attrs: &Attrs) -> Result<[u64; 2]> {
-    match attrs.get("key") {
-        None => Ok([0; 2]),
-        Some(Attr::Ints(key)) if key.len() == 2 => Ok([key[0].cast_unsigned(), key[1].cast_unsigned()]),
-        Some(other) => Err(attribute_error(format!("key must be two integers, got {other}"))),
+    match attrs.ints("key") {
+        [low, high] => Ok([low.cast_unsigned(), high.cast_unsigned()]),
+        other => Err(attribute_error(format!("key must be two integers, got {other:?}"))),
     }
 }
 

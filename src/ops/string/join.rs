@@ -2,10 +2,10 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::Attrs;
 use shapeflow_shape_fns::DType;
+use shapeflow_shape_fns::{Attribute, Attrs};
 
-use super::params::{check_strings, string_to_string, strings, text_or};
+use super::params::{check_strings, string_to_string, strings};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{IntoOperand, Value};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
@@ -65,6 +65,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::host("string_join", run)
+    .attrs(&[Attribute::str_or("separator", "")])
     .operands(&[Operand::Variadic("inputs..")])
     .shape_fn(shapeflow_shape_fns::common::same_shape_but_scalars)
     .dtype_rule(string_to_string)
@@ -85,7 +86,7 @@ fn add_dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
 }
 
 fn run(cx: &mut HostCx<'_>) -> Result<()> {
-    let separator = text_or(cx.attrs(), "separator", "")?.as_bytes();
+    let separator = cx.attrs().str("separator").as_bytes();
     let parts = (0..cx.inputs()).map(|i| strings(cx, i)).collect::<Result<Vec<_>>>()?;
     let views = (0..cx.inputs()).map(|i| cx.input(i)).collect::<Result<Vec<_>>>()?;
     let mut sizes: &[usize] = &[];

@@ -1,6 +1,6 @@
 //! `string_length`: the number of bytes or characters of each string.
 
-use shapeflow_shape_fns::DType;
+use shapeflow_shape_fns::{Attribute, DType};
 
 use super::params::{Unit, check_strings, in_shape_fn, is_trail, strings, unit, value_error};
 use crate::error::Result;
@@ -33,6 +33,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::host("string_length", run)
+    .attrs(&[Attribute::str_or("unit", "BYTE")])
     .operands(&[Operand::Data("input")])
     .shape_fn(|cx| {
         in_shape_fn(unit(cx.attrs()))?;

@@ -2,11 +2,9 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attr, Attrs, DType};
+use shapeflow_shape_fns::{Attr, Attribute, Attrs, DType};
 
-use super::params::{
-    attribute_error, check_strings, flag_or, in_shape_fn, int_or, int_tensor, ints, strings, text_or,
-};
+use super::params::{attribute_error, check_strings, in_shape_fn, int_tensor, ints, strings};
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{IntoOperand, RaggedValue, Value};
@@ -83,6 +81,14 @@ impl<'g> RaggedValue<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::host("string_ngrams", run)
+    .attrs(&[
+        Attribute::str_or("separator", ""),
+        Attribute::ints("ngram_widths"),
+        Attribute::str_or("left_pad", ""),
+        Attribute::str_or("right_pad", ""),
+        Attribute::int_or("pad_width", 0),
+        Attribute::bool_or("preserve_short_sequences", false),
+    ])
     .operands(&[Operand::Data("data"), Operand::Data("data_splits")])
     .outputs(|_, _| 2)
     .shape_fn(|cx| {
@@ -116,31 +122,25 @@ impl<'a> Options<'a> {
     /// Reads the attributes.
     ///
     /// # Errors
-    /// An attribute has the wrong kind, or a width is less than 1.
+    /// A width is less than 1, or a number is too large.
     fn new(attrs: &'a Attrs) -> Result<Options<'a>> {
-        let widths = match attrs.get("ngram_widths") {
-            None => Vec::new(),
-            Some(Attr::Ints(widths)) => widths.to_vec(),
-            Some(other) => {
-                return Err(attribute_error(format!("ngram_widths must be integers, got {other}")));
-            }
-        };
+        let widths = attrs.ints("ngram_widths").to_vec();
         if let Some(width) = widths.iter().find(|width| !(1..=MAX_WIDTH).contains(*width)) {
             return Err(attribute_error(format!(
                 "ngram_widths must be between 1 and {MAX_WIDTH}, got {width}"
             )));
         }
-        let pad_width = int_or(attrs, "pad_width", 0)?;
+        let pad_width = attrs.int("pad_width");
         if pad_width > MAX_WIDTH {
             return Err(attribute_error(format!("pad_width must be at most {MAX_WIDTH}, got {pad_width}")));
         }
         Ok(Options {
-            separator: text_or(attrs, "separator", "")?.as_bytes(),
-            left_pad: text_or(attrs, "left_pad", "")?.as_bytes(),
-            right_pad: text_or(attrs, "right_pad", "")?.as_bytes(),
+            separator: attrs.str("separator").as_bytes(),
+            left_pad: attrs.str("left_pad").as_bytes(),
+            right_pad: attrs.str("right_pad").as_bytes(),
             widths,
             pad_width,
-            preserves_short: flag_or(attrs, "preserve_short_sequences", false)?,
+            preserves_short: attrs.bool("preserve_short_sequences"),
         })
     }
 

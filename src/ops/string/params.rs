@@ -1,47 +1,11 @@
 //! Access to the operands and attributes of string ops.
 
-use shapeflow_shape_fns::{Attr, Attrs, DType, ShapeError};
+use shapeflow_shape_fns::{Attrs, DType, ShapeError};
 
 use crate::dtype::{self, Class};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::op::HostCx;
 use crate::tensor::{Strings, StringsBuilder, Tensor};
-
-/// Returns the string attribute `name`; `default` if it is absent.
-///
-/// # Errors
-/// The attribute is not a string.
-pub(super) fn text_or<'a>(attrs: &'a Attrs, name: &str, default: &'a str) -> Result<&'a str> {
-    match attrs.get(name) {
-        None => Ok(default),
-        Some(Attr::Str(text)) => Ok(text),
-        Some(other) => Err(attribute_error(format!("{name} must be a string, got {other}"))),
-    }
-}
-
-/// Returns the bool attribute `name`; `default` if it is absent.
-///
-/// # Errors
-/// The attribute is not a bool.
-pub(super) fn flag_or(attrs: &Attrs, name: &str, default: bool) -> Result<bool> {
-    match attrs.get(name) {
-        None => Ok(default),
-        Some(Attr::Bool(flag)) => Ok(*flag),
-        Some(other) => Err(attribute_error(format!("{name} must be a bool, got {other}"))),
-    }
-}
-
-/// Returns the integer attribute `name`; `default` if it is absent.
-///
-/// # Errors
-/// The attribute is not an integer.
-pub(super) fn int_or(attrs: &Attrs, name: &str, default: i64) -> Result<i64> {
-    match attrs.get(name) {
-        None => Ok(default),
-        Some(Attr::Int(int)) => Ok(*int),
-        Some(other) => Err(attribute_error(format!("{name} must be an integer, got {other}"))),
-    }
-}
 
 /// Turns an error about an attribute into an error of a shape function. Shape functions check the attributes when a
 /// graph is built.
@@ -156,7 +120,7 @@ pub(super) enum Unit {
 /// # Errors
 /// The attribute is neither `BYTE` nor `UTF8_CHAR`.
 pub(super) fn unit(attrs: &Attrs) -> Result<Unit> {
-    match text_or(attrs, "unit", "BYTE")? {
+    match attrs.str("unit") {
         "BYTE" => Ok(Unit::Byte),
         "UTF8_CHAR" => Ok(Unit::Utf8Char),
         other => Err(attribute_error(format!("unit must be \"BYTE\" or \"UTF8_CHAR\", got {other:?}"))),

@@ -1,13 +1,13 @@
 //! `reduce_join`: joins the strings along axes.
 
-use super::params::{check_strings, flag_or, strings, text_or};
+use super::params::{check_strings, strings};
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{IntoParam, Value};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ops::host_params::param_ints;
 use crate::tensor::StringsBuilder;
-use shapeflow_shape_fns::DType;
+use shapeflow_shape_fns::{Attribute, DType};
 
 impl<'g> Value<'g> {
     /// Joins the strings along `axes`, with `separator` between them. The first of `axes` varies fastest: axes `[0, 1]`
@@ -41,6 +41,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::host("reduce_join", run)
+    .attrs(&[Attribute::bool_or("keep_dims", false), Attribute::str_or("separator", "")])
     .operands(&[Operand::Data("inputs"), Operand::Structure("reduction_indices")])
     .shape_fn(shapeflow_shape_fns::string::reduce_join)
     .dtype_rule(|operands, _| {
@@ -53,8 +54,8 @@ pub(crate) static DEF: OpDef = OpDef::host("reduce_join", run)
 fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let (x, view) = (strings(cx, 0)?, cx.input(0)?);
     let sizes = view.sizes();
-    let separator = text_or(cx.attrs(), "separator", "")?.as_bytes();
-    let keeps = flag_or(cx.attrs(), "keep_dims", false)?;
+    let separator = cx.attrs().str("separator").as_bytes();
+    let keeps = cx.attrs().bool("keep_dims");
     let rank = sizes.len() as i64;
     let given = param_ints(cx, "reduction_indices", 1)?.unwrap_or_default();
     let axis = |axis: &i64| {

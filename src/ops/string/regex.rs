@@ -3,11 +3,9 @@
 use std::panic::Location;
 
 use ::regex::bytes::{Captures, Regex};
-use shapeflow_shape_fns::{Attrs, DType, InferenceContext};
+use shapeflow_shape_fns::{Attribute, Attrs, DType, InferenceContext};
 
-use super::params::{
-    attribute_error, check_strings, flag_or, in_shape_fn, map, quoted, scalar, strings, text_or, value_error,
-};
+use super::params::{attribute_error, check_strings, in_shape_fn, map, quoted, scalar, strings, value_error};
 use super::re2::translate;
 use crate::error::{Error, Result};
 use crate::graph::Value;
@@ -117,6 +115,7 @@ pub(crate) static REPLACE: OpDef = OpDef::host("regex_replace", |cx| {
     let rewrite = scalar(cx, 2)?;
     replace(cx, &regex, rewrite)
 })
+.attrs(&[Attribute::bool_or("replace_global", true)])
 .operands(&[Operand::Data("input"), Operand::Data("pattern"), Operand::Data("rewrite")])
 .shape_fn(shapeflow_shape_fns::string::string_unchanged)
 .dtype_rule(|operands, _| check_strings(operands, 3).map(|()| vec![DType::String]))
@@ -133,9 +132,10 @@ pub(crate) static MATCH: OpDef = OpDef::host("regex_full_match", |cx| {
 
 pub(crate) static STATIC_REPLACE: OpDef = OpDef::host("static_regex_replace", |cx| {
     let regex = cx.prepared(&[], |cx| attribute(cx.attrs(), false))?;
-    let rewrite = text_or(cx.attrs(), "rewrite", "")?.as_bytes();
+    let rewrite = cx.attrs().str("rewrite").as_bytes();
     replace(cx, &regex, rewrite)
 })
+.attrs(&[Attribute::str("pattern"), Attribute::str("rewrite"), Attribute::bool_or("replace_global", true)])
 .operands(&[Operand::Data("input")])
 .shape_fn(shape)
 .dtype_rule(|operands, _| check_strings(operands, 1).map(|()| vec![DType::String]))
@@ -145,6 +145,7 @@ pub(crate) static STATIC_MATCH: OpDef = OpDef::host("static_regex_full_match", |
     let regex = cx.prepared(&[], |cx| attribute(cx.attrs(), true))?;
     full_match(cx, &regex)
 })
+.attrs(&[Attribute::str("pattern")])
 .operands(&[Operand::Data("input")])
 .shape_fn(shape)
 .dtype_rule(|operands, _| check_strings(operands, 1).map(|()| vec![DType::Bool]))
@@ -168,7 +169,7 @@ fn checked(pattern: &str, location: &'static Location<'static>) -> Result<Regex>
 
 /// Compiles attribute `pattern`.
 fn attribute(attrs: &Attrs, is_whole: bool) -> Result<Regex> {
-    let pattern = text_or(attrs, "pattern", "")?;
+    let pattern = attrs.str("pattern");
     compile(pattern.as_bytes(), is_whole).map_err(|error| attribute_error(error.message().to_string()))
 }
 
@@ -208,7 +209,7 @@ fn full_match(cx: &mut HostCx<'_>, regex: &Regex) -> Result<()> {
 
 fn replace(cx: &mut HostCx<'_>, regex: &Regex, rewrite: &[u8]) -> Result<()> {
     let pieces = pieces(rewrite, regex)?;
-    let is_global = flag_or(cx.attrs(), "replace_global", true)?;
+    let is_global = cx.attrs().bool("replace_global");
     let mut out = Vec::new();
     map(cx, |string, made| {
         out.clear();

@@ -2,9 +2,9 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attrs, DType};
+use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
-use super::params::{check_strings, ints, strings, text_or};
+use super::params::{check_strings, ints, strings};
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{IntoOperand, IntoParam, Value};
@@ -47,6 +47,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::host("unsorted_segment_join", run)
+    .attrs(&[Attribute::str_or("separator", "")])
     .operands(&[Operand::Data("inputs"), Operand::Data("segment_ids"), Operand::Size("num_segments")])
     .shape_fn(shapeflow_shape_fns::segment::unsorted_segment)
     .dtype_rule(dtypes)
@@ -60,7 +61,7 @@ fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
 
 fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let (x, ids) = (strings(cx, 0)?, ints(cx, 1)?);
-    let separator = text_or(cx.attrs(), "separator", "")?.as_bytes();
+    let separator = cx.attrs().str("separator").as_bytes();
     let segments = param_sizes(cx, "num_segments", 2)?.first().copied().unwrap_or(0);
     let view = cx.input(0)?;
     let rest = view.sizes().get(cx.input(1)?.sizes().len()..).unwrap_or_default();

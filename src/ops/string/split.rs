@@ -1,9 +1,9 @@
 //! `string_split` and `string_split_chars`: the parts of strings as ragged rows, or as a sparse matrix.
 
-use shapeflow_shape_fns::{Attrs, DType};
+use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
 use super::case::is_space;
-use super::params::{check_strings, flag_or, int_or, scalar, strings};
+use super::params::{check_strings, scalar, strings};
 use crate::error::Result;
 use crate::graph::{IntoParam, RaggedValue, Value};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
@@ -126,7 +126,7 @@ fn rows_of_parts<'g>(strings: Value<'g>, [indices, parts, _]: [Value<'g>; 3]) ->
 }
 
 pub(crate) static DEF: OpDef = OpDef::host("string_split_sparse", |cx| {
-    let (separator, limit) = (scalar(cx, 1)?, int_or(cx.attrs(), "maxsplit", -1)?);
+    let (separator, limit) = (scalar(cx, 1)?, cx.attrs().int("maxsplit"));
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     run(cx, |string, parts| match separator {
         _ if limit == 0 => parts.push(string),
@@ -134,6 +134,7 @@ pub(crate) static DEF: OpDef = OpDef::host("string_split_sparse", |cx| {
         _ => at_separators(string, separator, limit, parts),
     })
 })
+.attrs(&[Attribute::int_or("maxsplit", -1)])
 .operands(&[Operand::Data("input"), Operand::Data("sep")])
 .outputs(|_, _| 3)
 .shape_fn(shapeflow_shape_fns::string::string_split)
@@ -141,7 +142,7 @@ pub(crate) static DEF: OpDef = OpDef::host("string_split_sparse", |cx| {
 .tensorflow(&[TfOp::new("StringSplitV2")]);
 
 pub(crate) static CHARS: OpDef = OpDef::host("string_split_chars_sparse", |cx| {
-    let (delimiters, skips) = (scalar(cx, 1)?, flag_or(cx.attrs(), "skip_empty", true)?);
+    let (delimiters, skips) = (scalar(cx, 1)?, cx.attrs().bool("skip_empty"));
     run(cx, |string, parts| match delimiters {
         [] => parts.extend(string.chunks(1)),
         _ if string.is_empty() => {}
@@ -151,6 +152,7 @@ pub(crate) static CHARS: OpDef = OpDef::host("string_split_chars_sparse", |cx| {
         }
     })
 })
+.attrs(&[Attribute::bool_or("skip_empty", true)])
 .operands(&[Operand::Data("input"), Operand::Data("delimiter")])
 .outputs(|_, _| 3)
 .shape_fn(shapeflow_shape_fns::string::string_split)

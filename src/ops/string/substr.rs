@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attrs, DType};
+use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
 use super::params::{Unit, check_strings, in_shape_fn, ints, is_trail, quoted, unit};
 use crate::dtype;
@@ -52,6 +52,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::host("substr", run)
+    .attrs(&[Attribute::str_or("unit", "BYTE")])
     .operands(&[Operand::Data("input"), Operand::Data("pos"), Operand::Data("len")])
     .shape_fn(|cx| {
         in_shape_fn(unit(cx.attrs()))?;

@@ -1,6 +1,6 @@
 //! `string_to_number`: text as numbers.
 
-use shapeflow_shape_fns::{Attrs, DType};
+use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
 use super::case::strip;
 use super::params::{check_strings, quoted, strings};
@@ -13,9 +13,9 @@ use crate::tensor::{Element, place_text};
 impl<'g> Value<'g> {
     /// Reads each string as a number of `dtype`, with white space around it.
     ///
-    /// `string[..] -> dtype[..]`; `dtype` is f32, f64, i32, i64, u32 or u64. Floats may have an exponent, be `inf` or
-    /// `nan` in any case, or be hexadecimal integers such as `0x1F`. As TensorFlow's `StringToNumber`. Runs on the
-    /// host.
+    /// `string[..] -> dtype[..]`; `dtype` is f32, f64, i32, i64, u32 or u64. Floats may have an exponent, be `inf`,
+    /// `infinity` or `nan` in any case, or be hexadecimal such as `0x1F` or `0x1.8p-3`. As TensorFlow's
+    /// `StringToNumber`. Runs on the host.
     ///
     /// ```
     /// use shapeflow::{DType, Graph, Tensor};
@@ -38,6 +38,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::host("string_to_number", run)
+    .attrs(&[Attribute::dtype_or("out_type", DType::F32)])
     .operands(&[Operand::Data("string_tensor")])
     .shape_fn(shapeflow_shape_fns::common::unary)
     .dtype_rule(|operands, attrs| {
@@ -47,7 +48,7 @@ pub(crate) static DEF: OpDef = OpDef::host("string_to_number", run)
     .tensorflow(&[TfOp::new("StringToNumber")]);
 
 fn out_type(attrs: &Attrs) -> Result<DType> {
-    match dtype::attribute(attrs, "out_type")?.unwrap_or(DType::F32) {
+    match attrs.dtype("out_type") {
         dtype @ (DType::F32 | DType::F64 | DType::I32 | DType::I64 | DType::U32 | DType::U64) => Ok(dtype),
         other => dtype::refuse(format!("out_type must be f32, f64, i32, i64, u32 or u64, got {other}")),
     }
@@ -87,34 +88,133 @@ pub(super) fn integer<T: std::str::FromStr>(text: &str) -> Option<T> {
     text.parse().ok()
 }
 
-/// A float type, with its value for a hexadecimal integer.
+/// A float type, with the value of hexadecimal digits.
 pub(super) trait Float: std::str::FromStr + std::ops::Neg<Output = Self> {
-    fn from_hex(digits: &str) -> Option<Self>;
+    const NAN: Self;
+
+    /// Returns the number that is nearest to a hexadecimal number.
+    fn from_hex(number: &HexNumber) -> Self;
 }
 
 impl Float for f32 {
-    fn from_hex(digits: &str) -> Option<f32> {
-        u64::from_str_radix(digits, 16).ok().map(|value| value as f32)
+    const NAN: f32 = f32::NAN;
+
+    fn from_hex(number: &HexNumber) -> f32 {
+        // The value has at most 24 bits, so that only an overflow changes it here.
+        number.rounded(24, -149) as f32
     }
 }
 
 impl Float for f64 {
-    fn from_hex(digits: &str) -> Option<f64> {
-        u64::from_str_radix(digits, 16).ok().map(|value| value as f64)
+    const NAN: f64 = f64::NAN;
+
+    fn from_hex(number: &HexNumber) -> f64 {
+        number.rounded(53, -1074)
     }
 }
 
-/// Reads a float. Rust also reads `infinity`, which TensorFlow refuses.
-pub(super) fn float<T: Float>(text: &str) -> Option<T> {
-    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
-    if unsigned.starts_with(['+', '-']) || unsigned.eq_ignore_ascii_case("infinity") {
+/// The number `mantissa * 2^exponent`.
+pub(super) struct HexNumber {
+    /// The first bits of the number. The lowest bit is also set if a lower bit of the number is.
+    mantissa: u64,
+    exponent: i64,
+}
+
+impl HexNumber {
+    /// Reads hexadecimal digits, an optional point among them, and an optional binary exponent such as `p-3`.
+    fn read(text: &str) -> Option<HexNumber> {
+        let (digits, exponent) = match text.split_once(['p', 'P']) {
+            Some((digits, exponent)) => (digits, exponent_of(exponent)?),
+            None => (text, 0),
+        };
+        let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+        if whole.len() + fraction.len() == 0 {
+            return None;
+        }
+        let mut number = HexNumber { mantissa: 0, exponent };
+        for (place, digit) in whole.chars().chain(fraction.chars()).enumerate() {
+            let digit = u64::from(digit.to_digit(16)?);
+            // A float has fewer bits than the mantissa. Of all further digits it matters only whether they are 0.
+            let is_kept = number.mantissa >> 60 == 0;
+            if is_kept {
+                number.mantissa = number.mantissa << 4 | digit;
+            } else {
+                number.mantissa |= u64::from(digit != 0);
+            }
+            let change = i64::from(!is_kept) - i64::from(place >= whole.len());
+            number.exponent = number.exponent.saturating_add(4 * change);
+        }
+        Some(number)
+    }
+
+    /// Returns the nearest number of at most `precision` bits whose lowest bit is at least `2^lowest`. Of two nearest
+    /// numbers, the result is the even one.
+    fn rounded(&self, precision: i64, lowest: i64) -> f64 {
+        let bits = i64::from(u64::BITS - self.mantissa.leading_zeros());
+        let unit = self.exponent.saturating_add(bits - precision).max(lowest);
+        if bits == 0 || unit > 1023 {
+            return if bits == 0 { 0.0 } else { f64::INFINITY };
+        }
+        // `self.exponent` may have been saturated, so the difference may be large.
+        let dropped = unit.saturating_sub(self.exponent);
+        let kept = match dropped {
+            ..=0 => self.mantissa << -dropped,
+            1..=63 => {
+                let (kept, rest) = (self.mantissa >> dropped, self.mantissa & ((1 << dropped) - 1));
+                let half = 1 << (dropped - 1);
+                kept + u64::from(rest > half || rest == half && kept & 1 == 1)
+            }
+            // The mantissa has at most 64 bits. It rounds up if it exceeds half a unit.
+            64 => u64::from(self.mantissa > 1 << 63),
+            _ => 0,
+        };
+        kept as f64 * power_of_two(unit)
+    }
+}
+
+/// Returns `2^exponent`, for exponents from -1074 to 1023.
+fn power_of_two(exponent: i64) -> f64 {
+    let bits = match exponent {
+        ..-1022 => 1 << (exponent + 1074),
+        _ => (exponent + 1023) << 52,
+    };
+    f64::from_bits(bits.cast_unsigned())
+}
+
+/// Reads a decimal exponent with an optional sign. An exponent beyond i64 becomes the nearest i64.
+fn exponent_of(text: &str) -> Option<i64> {
+    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+    if digits.is_empty() || !digits.bytes().all(|digit| digit.is_ascii_digit()) {
         return None;
     }
+    let limit = i64::MAX / 2;
+    let size = digits.parse::<i64>().unwrap_or(limit).min(limit);
+    Some(if text.starts_with('-') { -size } else { size })
+}
+
+/// Reads a float.
+pub(super) fn float<T: Float>(text: &str) -> Option<T> {
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    if unsigned.starts_with(['+', '-']) {
+        return None;
+    }
+    if is_nan_with_payload(unsigned) {
+        return Some(T::NAN);
+    }
     match unsigned.strip_prefix("0x").or_else(|| unsigned.strip_prefix("0X")) {
-        Some(digits) if digits.starts_with('+') => None,
-        Some(digits) => T::from_hex(digits).map(|value| if text.starts_with('-') { -value } else { value }),
+        Some(digits) => {
+            let value = T::from_hex(&HexNumber::read(digits)?);
+            Some(if text.starts_with('-') { -value } else { value })
+        }
         None => text.parse().ok(),
     }
+}
+
+/// Returns whether a text is `nan(...)` with letters, digits and underscores inside the parentheses.
+fn is_nan_with_payload(text: &str) -> bool {
+    let Some((name, payload)) = text.split_once('(') else { return false };
+    let is_word = |payload: &str| payload.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    name.eq_ignore_ascii_case("nan") && payload.strip_suffix(')').is_some_and(is_word)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! `unicode_decode` and `unicode_decode_with_offsets`: strings as code points.
 
-use shapeflow_shape_fns::{Attrs, DType, InferenceContext};
+use shapeflow_shape_fns::{Attribute, Attrs, DType, InferenceContext};
 
 use super::encoding::{Encoding, OnError};
 use super::params::{check_strings, in_shape_fn, int_tensor, strings};
@@ -59,6 +59,13 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::host("unicode_decode", run)
+    .attrs(&[
+        Attribute::dtype_or("Tsplits", DType::I64),
+        Attribute::str_or("input_encoding", "UTF-8"),
+        Attribute::str_or("errors", "replace"),
+        Attribute::int_or("replacement_char", 0xfffd),
+        Attribute::bool_or("replace_control_characters", false),
+    ])
     .operands(&[Operand::Data("input")])
     .outputs(|_, _| 2)
     .shape_fn(shape)
@@ -66,6 +73,13 @@ pub(crate) static DEF: OpDef = OpDef::host("unicode_decode", run)
     .tensorflow(&[TfOp::new("UnicodeDecode")]);
 
 pub(crate) static WITH_OFFSETS: OpDef = OpDef::host("unicode_decode_with_offsets", run)
+    .attrs(&[
+        Attribute::dtype_or("Tsplits", DType::I64),
+        Attribute::str_or("input_encoding", "UTF-8"),
+        Attribute::str_or("errors", "replace"),
+        Attribute::int_or("replacement_char", 0xfffd),
+        Attribute::bool_or("replace_control_characters", false),
+    ])
     .operands(&[Operand::Data("input")])
     .outputs(|_, _| 3)
     .shape_fn(shape)
@@ -82,20 +96,20 @@ fn dtypes(operands: &[DType], attrs: &Attrs) -> Result<[DType; 3]> {
 
 fn shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
     in_shape_fn(Encoding::input(cx.attrs()))?;
-    in_shape_fn(OnError::new(cx.attrs()))?;
+    in_shape_fn(OnError::of_decoder(cx.attrs()))?;
     shapeflow_shape_fns::string::unicode_decode(cx)
 }
 
 /// Returns attribute `Tsplits`, the dtype of splits.
 fn splits_dtype(attrs: &Attrs) -> Result<DType> {
-    match dtype::attribute(attrs, "Tsplits")?.unwrap_or(DType::I64) {
+    match attrs.dtype("Tsplits") {
         dtype @ (DType::I32 | DType::I64) => Ok(dtype),
         other => dtype::refuse(format!("Tsplits must be i32 or i64, got {other}")),
     }
 }
 
 fn run(cx: &mut HostCx<'_>) -> Result<()> {
-    let (x, on_error) = (strings(cx, 0)?, OnError::new(cx.attrs())?);
+    let (x, on_error) = (strings(cx, 0)?, OnError::of_decoder(cx.attrs())?);
     let encoding = Encoding::input(cx.attrs())?;
     let (mut splits, mut codes, mut starts) = (vec![0], Vec::new(), Vec::new());
     let mut decoded = Vec::new();

@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attrs, DType, InferenceContext};
+use shapeflow_shape_fns::{Attribute, Attrs, DType, InferenceContext};
 
 use super::encoding::{Encoding, OnError};
 use super::ngrams::check_splits;
@@ -65,6 +65,11 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static ENCODE: OpDef = OpDef::host("unicode_encode", run_encode)
+    .attrs(&[
+        Attribute::str_or("output_encoding", "UTF-8"),
+        Attribute::str_or("errors", "replace"),
+        Attribute::int_or("replacement_char", 0xfffd),
+    ])
     .operands(&[Operand::Data("input_values"), Operand::Data("input_splits")])
     .shape_fn(|cx| {
         check(cx)?;
@@ -74,6 +79,13 @@ pub(crate) static ENCODE: OpDef = OpDef::host("unicode_encode", run_encode)
     .tensorflow(&[TfOp::new("UnicodeEncode")]);
 
 pub(crate) static TRANSCODE: OpDef = OpDef::host("unicode_transcode", run_transcode)
+    .attrs(&[
+        Attribute::str_or("input_encoding", "UTF-8"),
+        Attribute::str_or("output_encoding", "UTF-8"),
+        Attribute::str_or("errors", "replace"),
+        Attribute::int_or("replacement_char", 0xfffd),
+        Attribute::bool_or("replace_control_characters", false),
+    ])
     .operands(&[Operand::Data("input")])
     .shape_fn(|cx| {
         in_shape_fn(Encoding::input(cx.attrs()))?;
@@ -121,7 +133,7 @@ fn run_encode(cx: &mut HostCx<'_>) -> Result<()> {
 
 fn run_transcode(cx: &mut HostCx<'_>) -> Result<()> {
     let from = Encoding::input(cx.attrs())?;
-    let (to, on_error) = (Encoding::output(cx.attrs())?, OnError::new(cx.attrs())?);
+    let (to, on_error) = (Encoding::output(cx.attrs())?, OnError::of_decoder(cx.attrs())?);
     let (mut decoded, mut bytes) = (Vec::new(), Vec::new());
     map(cx, |string, made| {
         decoded.clear();

@@ -16,8 +16,8 @@ const RIGHT_BYTES: usize = 3 << 20;
 /// into blocks, because the result is loaded and stored for each block.
 const LONG_RUN: usize = 32;
 
-/// Returns the number of terms after which a block ends in any case. `run` is the number of terms whose left factors
-/// are evenly spaced in memory.
+/// Returns the number of terms after which a block always ends. `run` is the number of terms whose left factors are
+/// evenly spaced in memory.
 fn joined_run(k: usize, run: usize) -> usize {
     if run < LONG_RUN { k } else { run }
 }
@@ -27,8 +27,8 @@ pub(super) fn joins_runs(k: usize, run: usize) -> bool {
     joined_run(k, run) != run
 }
 
-/// Yields the blocks `(step, depth)` of a sum of `k` terms. The blocks depend only on the arguments, because the order of
-/// additions depends on the blocks.
+/// Yields the blocks `(step, depth)` of a sum of `k` terms. The blocks depend only on the arguments, because the order
+/// of additions depends on the blocks.
 pub(super) fn depth_blocks(k: usize, run: usize) -> impl Iterator<Item = (usize, usize)> {
     let run = joined_run(k, run);
     let blocks = move |start| parts(run, Blocks::depth(run)).map(move |(step, depth)| (start + step, depth));
@@ -89,8 +89,8 @@ pub(super) struct RowPanels {
 /// The maximum number of rows of a panel that has too few independent sums to hide the latency of additions.
 const FEW_ROWS: usize = 3;
 
-/// Cuts rows into panels of [`MAX_ROWS`] rows. If the last panel would have few rows, the last two panels share their rows
-/// equally.
+/// Cuts rows into panels of [`MAX_ROWS`] rows. If the last panel would have few rows, the last two panels share their
+/// rows equally.
 pub(super) fn row_panels(rows: usize) -> [RowPanels; 3] {
     let uneven = (1..=FEW_ROWS).contains(&(rows % MAX_ROWS)) && rows > MAX_ROWS;
     let full = rows / MAX_ROWS - usize::from(uneven);

@@ -25,8 +25,8 @@ pub(crate) struct Gemm<T> {
     pub out_row: usize,
 }
 
-/// The number of panels of the right operand above which the left operand is packed: first if the rows of the left
-/// operand are contiguous, then if they are not.
+/// The number of panels of the right operand above which the left operand is packed. Entry 0 is for a left operand with
+/// contiguous rows, and entry 1 is for any other left operand.
 const PANELS_TO_PACK_A: [usize; 2] = [16, 4];
 
 impl<T: Float> Gemm<T> {
@@ -155,7 +155,8 @@ struct MacroKernel<'a, T: 'static> {
 }
 
 impl<T: Float> MacroKernel<'_, T> {
-    /// Computes the block. Its values are added to the result if `add`, else they overwrite the result.
+    /// Computes the block. Adds the values of the block to the result if `add`; otherwise overwrites the result with
+    /// them.
     ///
     /// # Safety
     /// As [`Gemm::run`], for the block.

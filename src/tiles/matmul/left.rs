@@ -104,8 +104,8 @@ impl<T> LeftMatrix<T> {
         self.rows.rest_of_run(self.first_row + row)
     }
 
-    /// Splits the columns `column..column + depth` into parts. Each part lies in one run. An item is the first column of
-    /// a part and its number of columns.
+    /// Splits the columns `column..column + depth` into parts. Each part lies in one run. An item is the first column
+    /// of a part and its number of columns.
     pub(super) fn column_runs(
         &self,
         mut column: usize,

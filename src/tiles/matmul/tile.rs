@@ -14,7 +14,7 @@ pub(super) struct Tile<T> {
     pub count: usize,
     /// The number of terms in the sum of an element.
     pub depth: usize,
-    /// Element `(i, p)` of the first tile is at `a_rows[i] + p * a_step`. The first row is at 0.
+    /// Element `(i, p)` of the first tile is at `a_rows[i] + p * a_step`. `a_rows[0]` is 0.
     pub a: *const T,
     pub a_rows: [usize; MAX_ROWS],
     pub a_step: usize,
@@ -30,7 +30,7 @@ pub(super) struct Tile<T> {
     pub out_row: usize,
     /// The number of columns to store. The last column lies in the last vector of a row.
     pub columns: usize,
-    /// Whether the sums are added to `out` or overwrite it.
+    /// Whether the sums are added to `out`. If not, the sums overwrite `out`.
     pub add: bool,
     /// Prefetches the next panel while these tiles are computed.
     pub prefetcher: Prefetcher<T>,

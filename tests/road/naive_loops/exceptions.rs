@@ -1,9 +1,9 @@
 //! The fused ops without a naive loop, each with the reason.
 
-const RECORDED: &str = "values recorded from TensorFlow hold it, over its attributes and dtypes";
-const PART: &str = "it is a part of another op, whose values recorded from TensorFlow hold it";
+const RECORDED: &str = "values recorded from TensorFlow test the op, over its attributes and dtypes";
+const PART: &str = "the op is a part of another op, which values recorded from TensorFlow test";
 
-/// An op and what holds it instead of a loop.
+/// An op, and what tests the op instead of a loop.
 pub const WITHOUT_LOOP: &[(&str, &str)] = &[
     ("adjust_hue", RECORDED),
     ("adjust_saturation", RECORDED),
@@ -11,9 +11,9 @@ pub const WITHOUT_LOOP: &[(&str, &str)] = &[
     ("batch_norm_with_reserve", RECORDED),
     ("bias_add", RECORDED),
     ("bias_add_grad", RECORDED),
-    ("bitcast", "its result is bits; recorded values hold each pair of dtypes"),
-    ("cast", "recorded values hold each pair of dtypes"),
-    ("conjugate_transpose", "conj and transpose have loops; recorded values hold their composition"),
+    ("bitcast", "the result is bits; recorded values test each pair of dtypes"),
+    ("cast", "recorded values test each pair of dtypes"),
+    ("conjugate_transpose", "conj and transpose have loops; recorded values test their composition"),
     ("convolve_grouped_windows", PART),
     ("crop_and_resize", RECORDED),
     ("cross", RECORDED),
@@ -30,11 +30,11 @@ pub const WITHOUT_LOOP: &[(&str, &str)] = &[
     ("l2_loss", RECORDED),
     ("linspace", RECORDED),
     ("log_softmax", RECORDED),
-    ("next_after", "its result is the neighbour in the dtype; recorded values hold each dtype"),
-    ("parallel_concat", "concat has a loop; recorded values hold the attribute"),
+    ("next_after", "the result is the neighbour in the dtype; recorded values test each dtype"),
+    ("parallel_concat", "concat has a loop; recorded values test the attribute"),
     ("quantize_and_dequantize_grad", RECORDED),
     ("quantize_in_range", PART),
-    ("range", "it has no data operand; recorded values hold its counts"),
+    ("range", "the op has no data operand; recorded values test the numbers of elements"),
     ("reduce_window", PART),
     ("requantization_range", RECORDED),
     ("requantize_into_range", PART),

@@ -55,7 +55,8 @@ fn bound(dtype: DType) -> (f64, f64) {
     }
 }
 
-/// Returns whether a float is within the bound of its dtype, where an overflow is infinite.
+/// Returns whether a float is within the bound of its dtype. Infinity counts as close to a number beyond the range of
+/// the dtype.
 fn is_close(got: f64, expected: f64, dtype: DType) -> bool {
     let most = match dtype {
         DType::F16 => 65504.0,
@@ -146,7 +147,7 @@ fn run_both(
     }
 }
 
-/// Reports the first fault of each op.
+/// Panics with the first fault of each op, unless there are no faults.
 #[track_caller]
 fn report(faults: &[String]) {
     let op = |fault: &String| fault.split(' ').next().map(str::to_string);

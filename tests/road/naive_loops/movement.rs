@@ -43,7 +43,8 @@ fn typed(operand: &'static str) -> (Option<DType>, &'static str) {
     ((!dtype.is_empty()).then(|| dtype.parse().unwrap()), shape)
 }
 
-/// The position whose element a border shows that mirrors an axis and repeats the element at the edge.
+/// Returns the position of the element that mirrored padding shows at `position`, which may lie before or after the
+/// axis. The padding repeats the element at the edge.
 fn mirrored(position: i64, size: i64) -> i64 {
     match position {
         ..0 => -1 - position,

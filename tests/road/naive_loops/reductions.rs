@@ -29,7 +29,8 @@ fn variance(x: &[f64]) -> f64 {
     mean(&x.iter().map(|element| (element - mean(x)).powi(2)).collect::<Vec<_>>())
 }
 
-/// Returns the position of the first element that no other element exceeds by `exceeds`.
+/// Returns the position of the first element that no other element exceeds. `exceeds(a, b)` tells whether `a` exceeds
+/// `b`.
 fn extreme<T: Copy>(x: &[T], exceeds: impl Fn(T, T) -> bool) -> i128 {
     (0..x.len()).fold(0, |best, position| if exceeds(x[position], x[best]) { position } else { best }) as i128
 }

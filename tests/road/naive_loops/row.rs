@@ -23,6 +23,7 @@ pub enum Ints {
 /// lengths), for floats and for complex numbers.
 pub struct Row {
     pub op: &'static str,
+    /// The number of operands.
     pub operands: usize,
     int: Option<fn(&[i128], DType) -> Element>,
     real: Option<fn(&[f64]) -> Element>,
@@ -117,7 +118,8 @@ impl Row {
         (0..operands[0].len()).map(of_element).collect()
     }
 
-    /// Applies the function to elements, each of a list and at a position, for operands of a dtype.
+    /// Applies the function to one element of each operand. `picked[k]` holds the elements of operand `k` and the
+    /// position of the element in them. `dtype` is the dtype of the operands.
     pub fn apply(&self, picked: &[(&Elements, usize)], dtype: DType) -> Element {
         match (dtype.is_float(), dtype.is_complex()) {
             (true, _) => {
@@ -142,6 +144,7 @@ impl Row {
 /// The elements of a tensor: numbers, the parts of a complex number one after the other, or the lengths of strings.
 pub struct Elements {
     numbers: Vec<Number>,
+    /// The number of elements. A complex element has two numbers.
     count: usize,
 }
 

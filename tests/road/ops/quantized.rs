@@ -20,14 +20,15 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
 
 const DTYPES: [DType; 5] = [DType::QI8, DType::QU8, DType::QI16, DType::QU16, DType::QI32];
 
-/// Adds the ends of a range, of these sizes.
+/// Adds two sources of these sizes: the minimum and the maximum of a range.
 fn range(g: &mut GraphGenerator<'_>, dtype: DType, sizes: &[Size]) -> Option<[ValueIndex; 2]> {
     let min = g.source(dtype, sizes.to_vec(), Content::Range(-3, 0), false)?;
     let max = g.source(dtype, sizes.to_vec(), Content::Range(1, 3), false)?;
     Some([min, max])
 }
 
-/// Draws a mode, and an axis with the sizes of its ranges unless the mode has one range.
+/// Adds attribute `mode` to the call, and sometimes attribute `axis` unless the mode has one range. Returns the call
+/// and the sizes of its minima and maxima.
 fn mode(g: &mut GraphGenerator<'_>, call: Call, x: ValueIndex) -> (Call, Vec<Size>) {
     let mode = *g.rng.choose(&["MIN_COMBINED", "MIN_FIRST", "SCALED"]);
     let call = call.attr("mode", mode).attr("narrow_range", g.rng.chance(1, 3));

@@ -90,7 +90,8 @@ fn answer(make: Make, loaded: &mut Option<Loaded>, request: &Json) -> Result<Jso
         "first" => {
             let loaded = loaded.as_ref().ok_or("a case must be loaded first")?;
             let start = Instant::now();
-            let call = make(&loaded.case, &loaded.inputs, loaded.model.as_deref()).ok_or("the peer does not have the case")?;
+            let call = make(&loaded.case, &loaded.inputs, loaded.model.as_deref());
+            let call = call.ok_or("the peer does not have the case")?;
             call?(false)?;
             Ok(json!({"us": [start.elapsed().as_secs_f64() * 1e6]}))
         }

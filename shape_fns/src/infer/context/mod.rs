@@ -245,7 +245,7 @@ impl<'a> InferenceContext<'a> {
     /// In a table [in the order of definitions](DimTable::in_definition_order) a run must also be able to compute the
     /// value of every symbol. The run calls the shape function again on concrete operands. A symbol made for this op
     /// gets its value there from a dimension or a derived parameter that is this symbol alone. Hence, if a symbol
-    /// occurs only inside terms, a new symbol replaces each of these terms.
+    /// occurs only inside expressions, a new symbol replaces each of these expressions.
     ///
     /// # Errors
     /// An output has an invalid or provably negative dimension. If the sign is undecided, a guard is recorded instead.
@@ -271,14 +271,14 @@ impl<'a> InferenceContext<'a> {
             }
         }
         if self.table.keeps_definition_order() && self.table.symbol_count() > self.first_new_symbol {
-            self.name_terms();
+            self.name_expressions();
         }
         Ok(self.result)
     }
 
-    /// Finds the symbols of this op that occur only inside terms, and replaces every term that mentions such a symbol
-    /// by a new symbol.
-    fn name_terms(&mut self) {
+    /// Finds the symbols of this op that occur only inside expressions. A new symbol replaces every expression that
+    /// mentions such a symbol.
+    fn name_expressions(&mut self) {
         let shapes = self.result.shapes.iter().flat_map(|shape| shape.dims().unwrap_or_default());
         let derived = self.result.derived.iter().flat_map(|(_, dims)| dims);
         let (mut plain, mut hidden): (Vec<Symbol>, Vec<Symbol>) = Default::default();
@@ -301,7 +301,7 @@ impl<'a> InferenceContext<'a> {
             if !hidden.iter().any(|symbol| dim.mentions(*symbol)) {
                 return dim.clone();
             }
-            match names.iter().find(|(term, _)| term == dim) {
+            match names.iter().find(|(named, _)| named == dim) {
                 Some((_, name)) => name.clone(),
                 None => {
                     let fresh = table.fresh(kind);

@@ -52,7 +52,8 @@ pub struct DimTable {
     /// Indices into `guards` by the symbols that the guards mention. A rollback leaves stale indices, which only cost a
     /// look-up.
     watchers: FxHashMap<Symbol, Vec<u32>>,
-    /// The greatest lower bound that a guard implies for a term. The term has no constant and no common factor.
+    /// For each sum, the greatest lower bound that a guard implies. The sum has no constant term, and its coefficients
+    /// have no common factor.
     lower_bounds: FxHashMap<Dim, i64>,
     /// The changes to undo if an open transaction is rolled back.
     trail: Vec<Undo>,
@@ -75,7 +76,7 @@ impl DimTable {
     /// guard.
     ///
     /// A run needs this order, because it reads sizes in the order of their definitions. In this order the table learns
-    /// less: if `k` is older than `n` and `m`, then `k == n*m` is a guard, and `n*m` is not replaced in other terms.
+    /// less: if `k` is older than `n` and `m`, then `k == n*m` is a guard, and `n*m` is not replaced elsewhere.
     pub fn in_definition_order() -> DimTable {
         DimTable { in_definition_order: true, ..DimTable::default() }
     }

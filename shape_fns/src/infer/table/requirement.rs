@@ -44,7 +44,7 @@ impl DimTable {
             (None, Guard::OneOrEqual(a, b)) if a.same(b) == Some(false) => {
                 self.merge(a, &Dim::known(1)).map(drop)
             }
-            // The quotient is exact as a term, so the divisor divides wherever it is not 0.
+            // The remainder is 0 for all values of the symbols, so the guard requires only that the divisor is not 0.
             (None, Guard::Divides { divisor, dividend })
                 if dividend.modulo(divisor).is_ok_and(|rest| rest == 0)
                     && self.bounds(divisor).is_above(-1) =>
@@ -86,8 +86,8 @@ impl DimTable {
         if bounds.is_above(-1) || bounds.is_below(0) {
             return Some(bounds.is_above(-1));
         }
-        let (term, least) = as_lower_bound(&difference)?;
-        (*self.lower_bounds.get(&term)? >= least).then_some(true)
+        let (sum, least) = as_lower_bound(&difference)?;
+        (*self.lower_bounds.get(&sum)? >= least).then_some(true)
     }
 
     /// Returns the interval in which a resolved dimension lies, given the lower bounds that guards imply for its
@@ -138,16 +138,16 @@ impl DimTable {
         }
     }
 
-    /// Records the lower bound that a `>=` guard implies for a term.
+    /// Records the lower bound that a `>=` guard implies for a sum: see [`as_lower_bound`].
     pub(super) fn record_lower_bound(&mut self, guard: &Guard) {
         if let Guard::Ge(a, b) = guard
             && let Ok(difference) = a.plus(b, -1)
-            && let Some((term, least)) = as_lower_bound(&difference)
+            && let Some((sum, least)) = as_lower_bound(&difference)
         {
-            let old = self.lower_bounds.get(&term).copied();
+            let old = self.lower_bounds.get(&sum).copied();
             if old.is_none_or(|old| old < least) {
-                self.lower_bounds.insert(term.clone(), least);
-                self.remember(Undo::LowerBound(term, old));
+                self.lower_bounds.insert(sum.clone(), least);
+                self.remember(Undo::LowerBound(sum, old));
             }
         }
     }
@@ -163,11 +163,11 @@ impl DimTable {
     }
 }
 
-/// Rewrites `difference >= 0` as `term >= least`, where `term` has no constant and no common factor, and returns
-/// `(term, least)`.
+/// Rewrites `difference >= 0` as `sum >= least`, where `sum` has no constant term and its coefficients have no common
+/// factor, and returns `(sum, least)`.
 fn as_lower_bound(difference: &Dim) -> Option<(Dim, i64)> {
-    let (term, constant) = difference.without_constant()?;
-    let content = term.content();
+    let (sum, constant) = difference.without_constant()?;
+    let content = sum.content();
     let least = Dim::known(constant.checked_neg()?).ceil_div(Dim::known(content)).ok()?.as_known()?;
-    Some((term.exact_div(Dim::known(content))?, least))
+    Some((sum.exact_div(Dim::known(content))?, least))
 }

@@ -39,7 +39,7 @@ pub fn boolean_mask(cx: &mut InferenceContext<'_>) -> Result<()> {
     for (offset, (a, b)) in dims[axis..].iter().zip(masked).enumerate() {
         cx.merge(a, b).map_err(|_| {
             ShapeError::new(format_args!(
-                "a mask must have the dimensions it covers, got {b} for {a} at axis {}",
+                "a mask must have the sizes of the axes that it covers, got {b} for size {a} of axis {}",
                 axis + offset
             ))
             .operand(1)
@@ -84,7 +84,7 @@ mod tests {
         {} "[0, 3]; bool [0]" => "[0, 3]";
         {} "[2, 3]; bool ?" => "error mask must have a known rank, got ?";
         {} "[2, 3]; bool []" => "error mask must have at least one axis, got a scalar";
-        {} "[2, 3]; bool [3]" => "error a mask must have the dimensions it covers, got 3 for 2 at axis 0";
+        {} "[2, 3]; bool [3]" => "error a mask must have the sizes of the axes that it covers, got 3 for size 2 of axis 0";
         {axis: 1} "[2, 3]; bool [3, 2]" => "error a mask must fit the tensor, got [3, 2] at axis 1 of [2, 3]";
     }
     shape_table! { indices: where_indices, ["condition"];

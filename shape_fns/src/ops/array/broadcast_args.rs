@@ -48,8 +48,9 @@ pub fn broadcast_gradient_args(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Returns, for each of two shapes that broadcast, the axes of the result along which its gradient is summed; `None` if
-/// that is undecided. Equal shapes have no such axes. Otherwise an axis of size 1 in both is in both lists.
+/// Returns, for each of two shapes that broadcast, the axes of the result along which the gradient of the shape's
+/// operand is summed; `None` if these axes are undecided. Equal shapes have no such axes. If the shapes differ, an axis
+/// that has size 1 in both shapes is in both lists.
 fn summed_axes(a: &[Dim], b: &[Dim]) -> Option<[Vec<i64>; 2]> {
     let is_one = |dim: &Dim| dim.same(&Dim::known(1));
     let equal = |(x, y): (&Dim, &Dim)| x.same(y);

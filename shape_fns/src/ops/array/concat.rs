@@ -136,7 +136,7 @@ mod tests {
         {axis: 2} "[2, 2]; [2, 2]" => "error axis must be in [-2, 2), got 2";
     }
     #[test]
-    fn more_operands_than_a_term_holds_have_an_unknown_sum() {
+    fn a_sum_of_more_operands_than_a_polynomial_has_terms_is_unknown() {
         let mut table = DimTable::in_definition_order();
         let shapes: Vec<TensorShape> = (0..70).map(|_| table.import(&shape![?])).collect();
         let operands: Vec<OperandInfo<'_>> =
@@ -146,8 +146,8 @@ mod tests {
         concat(&mut cx).unwrap();
         let result = cx.finish().unwrap();
         let (_, starts) = result.derived().find(|(name, _)| *name == "start").unwrap();
-        // The sum of 65 dimensions has too many terms and becomes a new symbol. A run of the same function on concrete
-        // operands gives the symbol a value.
+        // The sum of 65 dimensions has too many terms and becomes a new symbol. When a graph runs, the library calls
+        // `concat` with known sizes, which gives the symbol its value.
         let sum = starts[65].as_symbol().unwrap();
         assert!(starts[64].as_symbol().is_none() && starts[69].mentions(sum));
         assert!(result.shapes()[0].dims().unwrap()[0].mentions(sum));

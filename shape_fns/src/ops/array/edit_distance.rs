@@ -12,7 +12,7 @@ pub fn edit_distance(cx: &mut InferenceContext<'_>) -> Result<()> {
         let ([count, columns], [values], [sizes]) =
             (cx.axes::<2>(first)?, cx.axes::<1>(first + 1)?, cx.axes::<1>(first + 2)?);
         cx.agree("the numbers of indices and values", &count, &values)?;
-        cx.agree("the columns of indices and the number of sizes", &columns, &sizes)?;
+        cx.agree("the number of columns of indices and the number of sizes", &columns, &sizes)?;
     }
     let ([hypothesis], [truth]) = (cx.axes::<1>(2)?, cx.axes::<1>(5)?);
     let rank = cx.agree("the ranks of hypothesis and truth", &hypothesis, &truth)?;
@@ -45,7 +45,7 @@ mod tests {
         {} "?; ?; i32 [3]; ?; ?; i32 [?]" => "[?, ?]";
         {} "?; ?; i32 [2]; ?; ?; i32 [3]" => "error the ranks of hypothesis and truth must agree, got 2 and 3";
         {} "[2, 3]; [4]; ?; ?; ?; ?" => "error the numbers of indices and values must agree, got 2 and 4";
-        {} "?; ?; ?; [2, 3]; ?; [2]" => "error the columns of indices and the number of sizes must agree, got 3 and 2";
+        {} "?; ?; ?; [2, 3]; ?; [2]" => "error the number of columns of indices and the number of sizes must agree, got 3 and 2";
         {} "[2]; ?; ?; ?; ?; ?" => "error hypothesis_indices must have rank 2";
     }
 }

@@ -5,7 +5,8 @@ use crate::{Dim, Guard, InferenceContext, Result};
 /// Keeps the shape of `input`. Sets the derived parameter `band`: `num_lower` and `num_upper`.
 ///
 /// # Errors
-/// `input` has rank 0 or 1, `num_lower` or `num_upper` is not a scalar, or one provably exceeds the rows or the columns.
+/// `input` has rank 0 or 1, `num_lower` or `num_upper` is not a scalar, `num_lower` provably exceeds the number of
+/// rows, or `num_upper` provably exceeds the number of columns.
 pub fn matrix_band_part(cx: &mut InferenceContext<'_>) -> Result<()> {
     let shape = cx.with_rank_at_least(0, 2)?;
     let mut band = Vec::with_capacity(2);

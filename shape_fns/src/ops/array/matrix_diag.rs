@@ -140,7 +140,7 @@ pub fn matrix_diag(cx: &mut InferenceContext<'_>) -> Result<()> {
         let selected = diagonal_count(low, high)?;
         cx.merge(&count, &selected).map_err(|_| {
             ShapeError::new(format_args!(
-                "diagonal must have the number of diagonals that k selects, got {count} in {diagonal} and {selected}"
+                "diagonal must hold the {selected} diagonals that k selects, got {count} in {diagonal}"
             ))
             .operand(0)
         })?;
@@ -309,7 +309,7 @@ mod tests {
         {} "[n, 3]; [] = 0; i32 []; [] = -1" => "[n, ?, ?]";
         {} "[n, 3]; [] = 0; i32 []; [] = 3" => "[n, ?, 3]";
         {} "?" => "?";
-        {} "[n, 3, 3]; [2] = [0, 1]; [] = -1; [] = -1" => "error diagonal must have the number of diagonals that k selects, got 3 in [n, 3, 3] and 2";
+        {} "[n, 3, 3]; [2] = [0, 1]; [] = -1; [] = -1" => "error diagonal must hold the 2 diagonals that k selects, got 3 in [n, 3, 3]";
         {} "[n, 3]; [] = -1; [] = 2; [] = 3" => "error num_rows and num_cols must fit the diagonals, got 2 and 3 for diagonals -1 to -1 of 3 elements";
         {} "[n, 3]; [2] = [1, 0]; [] = -1; [] = -1" => "error k must hold the lower diagonal first, got 1 and 0";
         {} "[n, 3]; [3] = [1, 0, 2]; [] = -1; [] = -1" => "error k must hold one or two diagonals, got 3 elements";

@@ -33,7 +33,7 @@ pub fn mirror_pad_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
         return Ok(());
     };
     let Ok(rank_dim) = i64::try_from(rank) else { bail!("input has too many axes, got {rank}") };
-    cx.agree("the rows of paddings and the rank of input", &rows, &Dim::known(rank_dim))?;
+    cx.agree("the number of rows of paddings and the rank of input", &rows, &Dim::known(rank_dim))?;
     let input = cx.with_rank(0, rank)?;
     let elements = match cx.param("paddings")? {
         Param::Known(value) | Param::Partial(value) if value.len() == 2 * rank => Some(value),
@@ -53,7 +53,7 @@ pub fn mirror_pad_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
         }
         cx.require(Guard::Ge(rest.clone(), Dim::known(0))).map_err(|_| {
             ShapeError::new(format_args!(
-                "paddings must not exceed the size of the axis, got {} and {} for {dim} at axis {axis}",
+                "paddings must not exceed the size of the axis, got {} and {} for size {dim} at axis {axis}",
                 sides[0], sides[1]
             ))
             .operand(1)
@@ -88,9 +88,9 @@ mod tests {
         {mode: "EDGE"} "[5]; [1, 2] = [2, 1]" => "error mode must be REFLECT or SYMMETRIC";
         {} "?; i32 [3, 2]" => "[?, ?, ?]";
         {} "?; i32 [?, 2]" => "?";
-        {} "[2, 3]; i32 [3, 2]" => "error the rows of paddings and the rank of input must agree, got 3 and 2";
+        {} "[2, 3]; i32 [3, 2]" => "error the number of rows of paddings and the rank of input must agree, got 3 and 2";
         {} "[2, 3]; i32 [2, 3]" => "error paddings must have size 2 at the last axis, got 3 in [2, 3]";
-        {} "[2]; [1, 2] = [2, 1]" => "error paddings must not exceed the size of the axis, got 2 and 1 for 2 at axis 0";
+        {} "[2]; [1, 2] = [2, 1]" => "error paddings must not exceed the size of the axis, got 2 and 1 for size 2 at axis 0";
         {} "[2]; [1, 2] = [-1, 1]" => "error paddings must not be negative, got -1";
     }
 }

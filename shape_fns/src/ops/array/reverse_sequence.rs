@@ -25,7 +25,7 @@ pub fn reverse_sequence(cx: &mut InferenceContext<'_>) -> Result<()> {
     }
     let Some(dims) = input.dims() else { return Ok(()) };
     let mut dims = dims.to_vec();
-    dims[axes[0]] = cx.agree("the numbers of rows and of seq_lengths", &dims[axes[0]], &lengths)?;
+    dims[axes[0]] = cx.agree("the number of rows and the length of seq_lengths", &dims[axes[0]], &lengths)?;
     cx.set_output(0, TensorShape::from(dims));
     Ok(())
 }
@@ -39,7 +39,7 @@ mod tests {
         {seq_dim: 1} "[?, n]; i32 [4]" => "[4, n]";
         {seq_dim: 0, batch_dim: 1} "[?, n]; i32 [?]" => "[d0_0, n]";
         {seq_dim: 1} "?; i32 [4]" => "?";
-        {seq_dim: 1} "[3, n]; i32 [4]" => "error the numbers of rows and of seq_lengths must agree, got 3 and 4";
+        {seq_dim: 1} "[3, n]; i32 [4]" => "error the number of rows and the length of seq_lengths must agree, got 3 and 4";
         {seq_dim: 2} "[3, n]; i32 [3]" => "error seq_dim must be less than the rank of input, got 2 for [3, n]";
         {seq_dim: 1, batch_dim: -1} "[3, n]; i32 [3]" => "error batch_dim must not be negative, got -1";
         {seq_dim: 1} "[3, n]; i32 [3, 1]" => "error seq_lengths must have rank 1";

@@ -7,7 +7,7 @@ use crate::{Dim, InferenceContext, List, Result, TensorShape};
 /// sets the derived parameter `shift`: for every axis of `input`, the sum of its shifts modulo its size.
 ///
 /// # Errors
-/// The operand is a scalar, `shift` or `axis` has more than one axis, their lengths provably differ, or an axis is
+/// `input` is a scalar, `shift` or `axis` has more than one axis, their lengths provably differ, or an axis is
 /// outside the rank.
 pub fn roll(cx: &mut InferenceContext<'_>) -> Result<()> {
     let shape = cx.with_rank_at_least(0, 1)?;

@@ -15,30 +15,33 @@ enum Direction {
 
 /// `[b, s0, …, r..], block_shape=[k0, …], paddings=[[p0, q0], …] -> [b*k0*…, (p0+s0+q0)/k0, …, r..]`.
 ///
-/// Attribute `block_size` replaces `block_shape`: an operand of rank 4 with two blocks of that size. Sets the derived
-/// parameters `block_shape` and `before` (the first padding of each pair), one entry per block.
+/// `block_shape` holds the size of a block along each spatial axis. Attribute `block_size` may replace it: then the
+/// operand has rank 4, and a block has this size along both spatial axes. Sets the derived parameters `block_shape` and
+/// `before` (the first padding of each pair), one entry per spatial axis.
 ///
 /// # Errors
-/// The length of `block_shape` is unknown, a block is less than 1 (`block_size` less than 2), the operand has fewer
-/// axes than one for the batch and one per block, `paddings` does not hold one pair per block, a padding is negative,
-/// or a padded size is provably not a multiple of its block.
+/// The length of `block_shape` is unknown, an entry of `block_shape` is less than 1, `block_size` is less than 2, the
+/// operand has fewer axes than the batch axis and the spatial axes, `paddings` does not hold one pair per spatial axis,
+/// a padding is negative, or a padded size is provably not a multiple of the block's size.
 pub fn space_to_batch(cx: &mut InferenceContext<'_>) -> Result<()> {
     regroup(cx, Direction::ToBatch, "paddings")
 }
 
 /// `[b, s0, …, r..], block_shape=[k0, …], crops=[[p0, q0], …] -> [b/(k0*…), s0*k0-p0-q0, …, r..]`.
 ///
-/// Attribute `block_size` replaces `block_shape`: an operand of rank 4 with two blocks of that size. Sets the derived
-/// parameters `block_shape` and `before` (the first crop of each pair), one entry per block.
+/// `block_shape` holds the size of a block along each spatial axis. Attribute `block_size` may replace it: then the
+/// operand has rank 4, and a block has this size along both spatial axes. Sets the derived parameters `block_shape` and
+/// `before` (the first crop of each pair), one entry per spatial axis.
 ///
 /// # Errors
-/// Same as [`space_to_batch`], the batch is provably not a multiple of the product of the blocks, or the crops
+/// Same as [`space_to_batch`], the batch is provably not a multiple of the product of `block_shape`, or the crops
 /// provably exceed a size.
 pub fn batch_to_space(cx: &mut InferenceContext<'_>) -> Result<()> {
     regroup(cx, Direction::FromBatch, "crops")
 }
 
-/// Returns the sizes of the blocks, or `None` if the sizes are unknown, and the number of blocks.
+/// Returns the block's size along each spatial axis, or `None` if the sizes are unknown. Also returns the number of
+/// spatial axes.
 fn read_blocks(cx: &mut InferenceContext<'_>) -> Result<(Option<Vec<Dim>>, usize)> {
     if cx.attr("block_size").is_some() {
         let size = cx.int("block_size")?;
@@ -71,7 +74,10 @@ fn read_blocks(cx: &mut InferenceContext<'_>) -> Result<(Option<Vec<Dim>>, usize
 /// Returns the pairs of paddings or crops, or `None` if their elements are unknown.
 fn read_pairs(cx: &mut InferenceContext<'_>, name: &str, count: usize) -> Result<Option<Vec<[Dim; 2]>>> {
     let wrong_shape = |cx: &InferenceContext<'_>, got: &TensorShape| {
-        cx.blame_param(name, format_args!("must have shape [{count}, 2], one pair per block, got {got}"))
+        cx.blame_param(
+            name,
+            format_args!("must have shape [{count}, 2], one pair per spatial axis, got {got}"),
+        )
     };
     if let Some(index) = cx.operand(name).filter(|_| cx.attr(name).is_none()) {
         let shape = cx.input(index).clone();
@@ -134,7 +140,7 @@ fn regroup(cx: &mut InferenceContext<'_>, direction: Direction, name: &str) -> R
                 Direction::ToBatch => cx.mul(&dims[0], &all)?,
                 Direction::FromBatch => cx.exact_div(&dims[0], &all).map_err(|_| {
                     ShapeError::new(format_args!(
-                        "the batch must be a multiple of the product of the blocks, got {} and {all} in {input}",
+                        "the batch must be a multiple of the product of block sizes, got {} and {all} in {input}",
                         dims[0]
                     ))
                     .operand(0)
@@ -156,7 +162,8 @@ fn regroup(cx: &mut InferenceContext<'_>, direction: Direction, name: &str) -> R
                 let padded = cx.add(&dims[axis], &both)?;
                 cx.exact_div(&padded, block).map_err(|_| {
                     ShapeError::new(format_args!(
-                        "a padded size must be a multiple of its block, got {padded} and {block} at axis {axis} of {input}"
+                        "a padded size must be a multiple of the block's size, \
+                         got {padded} and {block} at axis {axis} of {input}"
                     ))
                     .operand(0)
                 })?
@@ -168,7 +175,7 @@ fn regroup(cx: &mut InferenceContext<'_>, direction: Direction, name: &str) -> R
                     cx.blame_param(
                         name,
                         format_args!(
-                            "must not exceed the size, got {before} and {after} for {whole} at axis {axis}"
+                            "must not exceed the size, got {before} and {after} for size {whole} at axis {axis}"
                         ),
                     )
                 })?;
@@ -195,8 +202,8 @@ mod tests {
         {} "[b, 3]; i32 [?]; ?" => "error block_shape must have a known number of elements, got [?]";
         {} "[b, 3]; ?; ?" => "error block_shape must have a known number of elements, got ?";
         {} "[b, 3]; [1] = [0]; ?" => "error block_shape must be at least 1, got 0";
-        {} "[b, 3]; [1] = [2]; [1, 2] = [0, 0]" => "error a padded size must be a multiple of its block, got 3 and 2 at axis 1";
-        {} "[b, 3]; [1] = [2]; i32 [2, 2]" => "error paddings must have shape [1, 2], one pair per block, got [2, 2]";
+        {} "[b, 3]; [1] = [2]; [1, 2] = [0, 0]" => "error a padded size must be a multiple of the block's size, got 3 and 2 at axis 1";
+        {} "[b, 3]; [1] = [2]; i32 [2, 2]" => "error paddings must have shape [1, 2], one pair per spatial axis, got [2, 2]";
         {} "[b, 3]; [1] = [2]; [1, 2] = [0, -1]" => "error paddings must not be negative, got -1";
         {} "[b]; i32 [1]; ?" => "error input must have rank at least 2";
     }
@@ -208,7 +215,7 @@ mod tests {
     shape_table! { from_batch: batch_to_space, ["input", "block_shape", "crops"];
         {} "[b, 4, w, c]; [2] = [2, 3]; [2, 2] = [1, 1, 0, 0]" => "[floordiv(b, 6), 6, 3*w, c] if 6 divides b";
         {} "[6*b, 4]; [1] = [2]; [1, 2] = [k, 0]" => "[3*b, -k+8] if -k+8 >= 0";
-        {} "[5, 4]; [1] = [2]; [1, 2] = [0, 0]" => "error the batch must be a multiple of the product of the blocks, got 5 and 2";
-        {} "[4, 4]; [1] = [2]; [1, 2] = [9, 0]" => "error crops must not exceed the size, got 9 and 0 for 8 at axis 1";
+        {} "[5, 4]; [1] = [2]; [1, 2] = [0, 0]" => "error the batch must be a multiple of the product of block sizes, got 5 and 2";
+        {} "[4, 4]; [1] = [2]; [1, 2] = [9, 0]" => "error crops must not exceed the size, got 9 and 0 for size 8 at axis 1";
     }
 }

@@ -4,10 +4,13 @@
 use crate::error::bail;
 use crate::{Dim, InferenceContext, Result, ShapeError, TensorShape};
 
-/// The positions of the spatial axes and of the channels in a data format.
+/// The axes of a data format.
 struct Axes {
+    /// The axes of height and width.
     spatial: [usize; 2],
+    /// The axis of the channels.
     channels: usize,
+    /// The number of axes.
     rank: usize,
 }
 

@@ -5,9 +5,9 @@ use super::propagate::{element_at, propagate_elements};
 use crate::error::bail;
 use crate::{Dim, Guard, InferenceContext, List, Result, ShapeError, TensorShape};
 
-/// Cuts `x` into one part of size `d/k` along `axis` per output, where `k` is the number of outputs:
-/// `[4*n], 2 outputs -> [2*n], [2*n]`. If `axis` is unknown, only the ranks of the outputs are known. Sets the derived
-/// parameter `axis`, counted from the front.
+/// Cuts `x` into `k` equal parts along `axis`, one for each of the `k` outputs: `[4*n], 2 outputs -> [2*n], [2*n]`. If
+/// `axis` is unknown, only the ranks of the outputs are known. Sets the derived parameter `axis`, counted from the
+/// front.
 ///
 /// # Errors
 /// The number of outputs provably does not divide the dimension, or `axis` is outside the rank.

@@ -34,9 +34,13 @@ pub fn strided_slice(cx: &mut InferenceContext<'_>) -> Result<()> {
 
 /// A slice of a tensor: the dimensions of the result, and the derived parameters of [`strided_slice`].
 pub(super) struct Sliced {
+    /// The dimensions of the result.
     pub output: Vec<Dim>,
+    /// For each axis of the result: the axis of the input, or -1 for a new axis.
     pub axes: Vec<Dim>,
+    /// For each axis of the input: the position of the first element of the range.
     pub starts: Vec<Dim>,
+    /// For each axis of the input: the stride of the range.
     pub strides: Vec<Dim>,
 }
 
@@ -140,7 +144,7 @@ fn propagate_strided(cx: &mut InferenceContext<'_>, axes: &[Dim], starts: &[Dim]
     });
 }
 
-/// The masks. Bit `i` belongs to entry `i`.
+/// The masks. Bit `i` belongs to entry `i` of `begin`, `end` and `strides`.
 struct Masks {
     begin: i64,
     end: i64,
@@ -149,9 +153,9 @@ struct Masks {
     shrink: i64,
 }
 
-/// The source of an axis of the input or of the output.
+/// What decides the range of an axis of the input, or a new axis of the output.
 enum Span {
-    /// The entry at this position.
+    /// The entry at this position of `begin`, `end` and `strides`.
     Entry(usize),
     /// The whole axis: it has no entry, or the ellipsis covers it.
     Whole,
@@ -206,7 +210,7 @@ impl Masks {
     }
 }
 
-/// One entry. A value is `None` if it is unknown, or if a mask replaces it.
+/// One entry of `begin`, `end` and `strides`. A value is `None` if it is unknown, or if a mask replaces it.
 struct Range {
     begin: Option<Dim>,
     /// Whether `begin_mask` makes the range start where the axis starts.

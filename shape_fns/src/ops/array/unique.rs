@@ -20,7 +20,8 @@ pub fn unique_with_counts(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Sets the distinct elements and the index of every element among them. Returns the number of distinct elements.
+/// Sets the shapes of output 0, the distinct elements, and of output 1, which holds the position in output 0 of each
+/// element of `x`. Returns the number of distinct elements.
 fn distinct(cx: &mut InferenceContext<'_>) -> Result<Dim> {
     let shape = cx.with_rank(0, 1)?;
     let [size] = cx.axes::<1>(0)?;

@@ -26,7 +26,8 @@ pub fn unique_with_counts_v2(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Sets the distinct slices, the index of every slice among them, and the counts.
+/// Sets the shapes of output 0, the distinct slices, of output 1, which holds for each slice of `x` its position in
+/// output 0, and of output 2, the number of occurrences of each distinct slice.
 fn distinct_slices(cx: &mut InferenceContext<'_>) -> Result<()> {
     let list = cx.param_vector("axis")?;
     let shape = cx.input(0).clone();

@@ -15,7 +15,7 @@ fn box_count(cx: &mut InferenceContext<'_>) -> Result<Dim> {
     let [count, coordinates] = cx.axes::<2>(boxes)?;
     require_last_dim(cx, boxes, &coordinates, 4)?;
     let [indices] = cx.axes::<1>(box_indices)?;
-    cx.agree("the numbers of boxes and of box_ind", &count, &indices)
+    cx.agree("the number of boxes and the length of box_ind", &count, &indices)
 }
 
 /// `image[b, h, w, c], boxes[n, 4], box_ind[n], crop_size=[height, width] -> [n, height, width, c]`.
@@ -65,7 +65,8 @@ mod tests {
     shape_table! { crops: crop_and_resize, ["image", "boxes", "box_ind", "crop_size"];
         {} "[b, 4, 4, c]; [n, 4]; [?]; [2] = [3, k]" => "[n, 3, k, c]";
         {} "?; ?; [?]; i32 [2]" => "[d2_0, ?, ?, ?]";
-        {} "[b, 4, 4, c]; [2, 4]; [3]; i32 [2]" => "error the numbers of boxes and of box_ind must agree, got 2 and 3";
+        {} "[b, 4, 4, c]; [2, 4]; [3]; i32 [2]" =>
+            "error the number of boxes and the length of box_ind must agree, got 2 and 3";
         {} "[b, 4, 4, c]; [2, 3]; [2]; i32 [2]" => "error boxes must have size 4 at the last axis, got 3 in [2, 3]";
         {} "[b, 4, 4, c]; [2, 4]; [2]; i32 [4]" => "error crop_size must hold a height and a width, got 4 elements";
     }

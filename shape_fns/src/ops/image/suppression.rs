@@ -15,7 +15,7 @@ pub fn non_max_suppression(cx: &mut InferenceContext<'_>) -> Result<()> {
     let [scores] = cx.axes::<1>(1)?;
     let count = cx.agree("the numbers of boxes and scores", &rows, &scores)?;
     if cx.operand("overlaps").is_some() {
-        cx.agree("the rows and columns of overlaps", &count, &columns)?;
+        cx.agree("the numbers of rows and columns of overlaps", &count, &columns)?;
     } else {
         require_last_dim(cx, 0, &columns, 4)?;
     }
@@ -86,7 +86,7 @@ mod tests {
         {} "[2, 3]; [2]; i32 []" => "error boxes must have size 4 at the last axis, got 3 in [2, 3]";
     }
     shape_table! { overlaps: non_max_suppression, ["overlaps", "scores", "max_output_size"];
-        {} "[2, 3]; [2]; i32 []" => "error the rows and columns of overlaps must agree, got 2 and 3";
+        {} "[2, 3]; [2]; i32 []" => "error the numbers of rows and columns of overlaps must agree, got 2 and 3";
     }
     shape_table! { combined: combined_non_max_suppression, ["boxes", "scores", "max_output_size_per_class", "max_total_size", "iou_threshold", "score_threshold"];
         {} "[b, n, 1, 4]; [?, ?, 3]; [] = 4; [] = 9; []; []" => "[b, 9, 4]; [b, 9]; [b, 9]; [b]";

@@ -29,7 +29,7 @@ pub fn qr(cx: &mut InferenceContext<'_>) -> Result<()> {
 }
 
 /// `[..batch, m, n] -> s[..batch, p], u[..batch, m, p], v[..batch, n, p]`, where `p = min(m, n)`. With attribute
-/// `full_matrices` the factors are square. With `compute_uv=false` the factors are empty vectors.
+/// `full_matrices`, `u` and `v` are square. With `compute_uv=false`, `u` and `v` are empty vectors.
 ///
 /// # Errors
 /// The rank is less than 2.

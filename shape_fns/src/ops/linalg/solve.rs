@@ -6,7 +6,8 @@ use crate::{Dim, Guard, InferenceContext, Result, TensorShape};
 /// `matrix[..batch, n, n], rhs[..batch, n, k] -> [..batch, n, k]`. The leading axes are unified.
 ///
 /// # Errors
-/// A rank is less than 2, the matrices are provably not square, or the rows or the leading axes provably differ.
+/// A rank is less than 2, the matrices are provably not square, or the numbers of rows or the leading axes provably
+/// differ.
 pub fn matrix_solve(cx: &mut InferenceContext<'_>) -> Result<()> {
     square(cx, 0)?;
     solve(cx, true)
@@ -15,7 +16,7 @@ pub fn matrix_solve(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// `matrix[..batch, m, n], rhs[..batch, m, k], l2_regularizer[] -> [..batch, n, k]`. The leading axes are unified.
 ///
 /// # Errors
-/// A rank is less than 2, the regularizer is not a scalar, or the rows or the leading axes provably differ.
+/// A rank is less than 2, the regularizer is not a scalar, or the numbers of rows or the leading axes provably differ.
 pub fn matrix_solve_ls(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.scalar(2)?;
     solve(cx, false)
@@ -48,8 +49,8 @@ fn agree_rows(cx: &mut InferenceContext<'_>, rows: &Dim, values: &Dim) -> Result
 /// `matrix[..a, n, n], rhs[..b, n, k] -> [..c, n, k]`. The leading axes broadcast.
 ///
 /// # Errors
-/// A rank is less than 2, the matrices are provably not square, the rows provably differ, or the leading axes do not
-/// broadcast.
+/// A rank is less than 2, the matrices are provably not square, the numbers of rows provably differ, or the leading
+/// axes do not broadcast.
 pub fn triangular_solve(cx: &mut InferenceContext<'_>) -> Result<()> {
     let matrix = square(cx, 0)?;
     broadcast_solve(cx, matrix)
@@ -59,7 +60,7 @@ pub fn triangular_solve(cx: &mut InferenceContext<'_>) -> Result<()> {
 ///
 /// # Errors
 /// A rank is less than 2, the number of bands is provably outside `1..=n`, the length of the bands provably differs
-/// from the rows of `rhs`, or the leading axes do not broadcast.
+/// from the number of rows of `rhs`, or the leading axes do not broadcast.
 pub fn banded_triangular_solve(cx: &mut InferenceContext<'_>) -> Result<()> {
     let matrix = match cx.last_axes::<2>(0)? {
         Some((batch, [bands, length])) => {

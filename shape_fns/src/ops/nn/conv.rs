@@ -7,8 +7,11 @@ use crate::{Dim, Guard, InferenceContext, Result, ShapeError, TensorShape};
 
 /// The dimensions of a filter.
 struct Filter {
+    /// The size of the window along each spatial axis.
     spatial: Vec<Dim>,
+    /// The number of input channels per group.
     inputs: Dim,
+    /// The number of filters; for a depthwise convolution, the number of filters per input channel.
     outputs: Dim,
 }
 
@@ -57,7 +60,7 @@ pub fn depthwise_conv_2d(cx: &mut InferenceContext<'_>) -> Result<()> {
     convolve(cx, layout, &[], Channels::Separate)
 }
 
-/// [`conv_2d`] or [`conv_3d`], depending on the rank of the operands. Attribute `batch_dims` is the number of leading
+/// [`conv_2d`] or [`conv_3d`], depending on the rank of the operands. Attribute `batch_dims` is the number of batch
 /// axes, `groups` the number of groups, and `data_format` is `CHANNELS_LAST` or `CHANNELS_FIRST`. The output is
 /// unranked if both operands are unranked.
 ///
@@ -142,14 +145,15 @@ fn convolve(
     Ok(())
 }
 
-/// Returns the filter's dimensions. Attribute `filter_format` is `HWIO`, `OIHW`, or `OIHW_VECT_I` for vectors.
+/// Returns the filter's dimensions. Attribute `filter_format` is `HWIO` or `OIHW`, for volumes also `DHWIO` or `OIDHW`,
+/// and `OIHW_VECT_I` for filters with vectors of input channels.
 fn filter(cx: &mut InferenceContext<'_>, layout: Layout) -> Result<Filter> {
     let format = cx.str_or("filter_format", if layout.has_vectors { "OIHW_VECT_I" } else { "HWIO" })?;
     let (outputs_first, has_vectors) = match format {
         "HWIO" | "DHWIO" => (false, false),
         "OIHW" | "OIDHW" => (true, false),
         "OIHW_VECT_I" => (true, true),
-        _ => bail!("filter_format must be HWIO, OIHW or OIHW_VECT_I, got {format:?}"),
+        _ => bail!("filter_format must be HWIO, DHWIO, OIHW, OIDHW or OIHW_VECT_I, got {format:?}"),
     };
     let shape = cx.with_rank(1, layout.spatial + 2 + usize::from(has_vectors))?;
     let dims = shape.dims().unwrap_or_default();

@@ -19,14 +19,14 @@ impl Layout {
     /// last.
     ///
     /// # Errors
-    /// There is no such layout.
+    /// The format is unknown, or has another number of spatial axes.
     pub(super) fn of(cx: &InferenceContext<'_>, spatial: usize) -> Result<Layout> {
         let format = cx.str_or("data_format", "")?;
         let (channels_first, has_vectors) = match (format, spatial) {
             ("" | "CHANNELS_LAST", _) | ("NHWC", 2) | ("NDHWC", 3) => (false, false),
             ("CHANNELS_FIRST", _) | ("NCHW", 2) | ("NCDHW", 3) => (true, false),
             ("NCHW_VECT_C", 2) => (true, true),
-            _ => bail!("data_format must have {spatial} spatial axes, got {format:?}"),
+            _ => bail!("data_format must name a layout with {spatial} spatial axes, got {format:?}"),
         };
         Ok(Layout { spatial, channels_first, has_vectors })
     }

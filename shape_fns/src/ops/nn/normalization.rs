@@ -135,7 +135,7 @@ pub fn batch_norm_grad(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// the maximum of its range.
 ///
 /// # Errors
-/// Same as [`batch_norm`], or the end of a range is not a scalar.
+/// Same as [`batch_norm`], or a minimum or a maximum of a range is not a scalar.
 pub fn quantized_batch_norm(cx: &mut InferenceContext<'_>) -> Result<()> {
     let (output, _) = with_vectors(cx, 0, 4, 3, &[3, 6, 9, 12])?;
     for operand in [0, 3, 6, 9, 12] {

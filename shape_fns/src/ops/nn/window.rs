@@ -58,7 +58,7 @@ impl Window<'_> {
     /// Requires stride, size and dilation to be at least 1.
     fn check(&self, cx: &mut InferenceContext<'_>) -> Result<()> {
         let axis = self.axis;
-        for (what, value) in [("stride", self.stride), ("window", self.size)] {
+        for (what, value) in [("stride", self.stride), ("window size", self.size)] {
             cx.require(Guard::Ge(value.clone(), Dim::known(1))).map_err(|_| {
                 ShapeError::new(format_args!("a {what} must be at least 1, got {value} at axis {axis}"))
             })?;

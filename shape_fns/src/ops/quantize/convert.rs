@@ -3,10 +3,11 @@
 use crate::error::bail;
 use crate::{InferenceContext, Result, TensorShape};
 
-/// Returns the shape of operand `input` and the shape of its range, which the next two operands hold.
+/// Returns the shape of operand `input`, and the shape that the next two operands have: the minimum and the maximum of
+/// the range.
 ///
-/// The range is two scalars, or with attribute `axis` two vectors with one element per slice along this axis. If
-/// `ranked`, an input with an axis must have a known rank.
+/// These operands are scalars, or with attribute `axis` vectors with one element per slice along this axis. If `ranked`
+/// and `axis` is given, the input must have a known rank.
 fn shape_and_range(
     cx: &mut InferenceContext<'_>,
     input: usize,
@@ -31,7 +32,7 @@ fn shape_and_range(
     let mut output = shape;
     if let Some(dims) = output.dims() {
         let mut dims = dims.to_vec();
-        ends = cx.agree("the number of ranges and the dimension at axis", &ends, &dims[axis])?;
+        ends = cx.agree("the number of ranges and the size of the axis", &ends, &dims[axis])?;
         dims[axis] = ends.clone();
         output = TensorShape::from(dims);
     }
@@ -42,15 +43,17 @@ fn shape_and_range(
 /// element per slice along this axis.
 ///
 /// # Errors
-/// `axis` is less than -1 or outside the rank of the input, the input is unranked although `axis` is given, the ends
-/// of the range are not scalars, or their lengths provably differ from the axis.
+/// `axis` is less than -1 or outside the rank of the input, or the input is unranked although `axis` is given. Without
+/// `axis`, `min_range` or `max_range` is not a scalar. With `axis`, `min_range` or `max_range` is not a vector, or its
+/// length provably differs from the size of the axis.
 pub fn dequantize(cx: &mut InferenceContext<'_>) -> Result<()> {
     let (shape, _) = shape_and_range(cx, 0, true)?;
     cx.set_output(0, shape);
     Ok(())
 }
 
-/// Like [`dequantize`], but the range in use is a second and a third output, and the input may be unranked.
+/// Like [`dequantize`], but the second and the third output are the minimum and the maximum of the range in use, and
+/// the input may be unranked.
 ///
 /// # Errors
 /// Same as [`dequantize`], except that the input may be unranked.
@@ -101,7 +104,7 @@ mod tests {
         {axis: 2} "[n, 3]; [3]; [3]" => "error input must have rank at least 3";
         {axis: -2} "[n, 3]; [3]; [3]" => "error axis must be at least -1, got -2";
         {axis: i64::MAX} "[n, 3]; [3]; [3]" => "error input must have rank at least";
-        {axis: 1} "[n, 3]; [4]; [4]" => "error the number of ranges and the dimension at axis must agree, got 4 and 3";
+        {axis: 1} "[n, 3]; [4]; [4]" => "error the number of ranges and the size of the axis must agree, got 4 and 3";
         {} "[n]; [1]; []" => "error min_range must have rank 0";
     }
     shape_table! { quantized: quantize, ["input", "min_range", "max_range"];

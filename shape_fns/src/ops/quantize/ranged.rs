@@ -17,7 +17,7 @@ fn with_range(cx: &mut InferenceContext<'_>, first: usize) -> Result<()> {
 /// `x[..], y[..], min_x[], max_x[], min_y[], max_y[] -> [..], min[], max[]`. `x` and `y` broadcast.
 ///
 /// # Errors
-/// `x` and `y` provably do not broadcast, or the end of a range is not a scalar.
+/// `x` and `y` provably do not broadcast, or a minimum or a maximum of a range is not a scalar.
 pub fn quantized_binary(cx: &mut InferenceContext<'_>) -> Result<()> {
     with_range(cx, 2)?;
     let (x, y) = (cx.input(0).clone(), cx.input(1).clone());
@@ -49,7 +49,7 @@ pub fn quantized_norm(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// Like [`array::concat`], with the ranges of all values.
 ///
 /// # Errors
-/// Same as [`array::concat`], or the end of a range is not a scalar.
+/// Same as [`array::concat`], or a minimum or a maximum of a range is not a scalar.
 pub fn quantized_concat(cx: &mut InferenceContext<'_>) -> Result<()> {
     let first = cx.operands_named("values").end;
     with_range(cx, first)?;
@@ -59,7 +59,7 @@ pub fn quantized_concat(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// Like [`array::reshape`], with the range of the operand.
 ///
 /// # Errors
-/// Same as [`array::reshape`], or the end of a range is not a scalar.
+/// Same as [`array::reshape`], or a minimum or a maximum of a range is not a scalar.
 pub fn quantized_reshape(cx: &mut InferenceContext<'_>) -> Result<()> {
     with_range(cx, 2)?;
     array::reshape(cx)
@@ -68,7 +68,7 @@ pub fn quantized_reshape(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// Like [`linalg::matmul_2d`], with the ranges of both operands.
 ///
 /// # Errors
-/// Same as [`linalg::matmul_2d`], or the end of a range is not a scalar.
+/// Same as [`linalg::matmul_2d`], or a minimum or a maximum of a range is not a scalar.
 pub fn quantized_matmul(cx: &mut InferenceContext<'_>) -> Result<()> {
     with_range(cx, 2)?;
     linalg::matmul_2d(cx)
@@ -77,7 +77,7 @@ pub fn quantized_matmul(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// Like [`nn::conv_2d`], with the ranges of both operands.
 ///
 /// # Errors
-/// Same as [`nn::conv_2d`], or the end of a range is not a scalar.
+/// Same as [`nn::conv_2d`], or a minimum or a maximum of a range is not a scalar.
 pub fn quantized_conv_2d(cx: &mut InferenceContext<'_>) -> Result<()> {
     with_range(cx, 2)?;
     nn::conv_2d(cx)
@@ -86,7 +86,7 @@ pub fn quantized_conv_2d(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// Like [`nn::bias_add`], with the ranges of both operands.
 ///
 /// # Errors
-/// Same as [`nn::bias_add`], or the end of a range is not a scalar.
+/// Same as [`nn::bias_add`], or a minimum or a maximum of a range is not a scalar.
 pub fn quantized_bias_add(cx: &mut InferenceContext<'_>) -> Result<()> {
     with_range(cx, 2)?;
     nn::bias_add(cx)
@@ -95,7 +95,7 @@ pub fn quantized_bias_add(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// Like [`nn::avg_pool`], with the range of the operand.
 ///
 /// # Errors
-/// Same as [`nn::avg_pool`], or the end of a range is not a scalar.
+/// Same as [`nn::avg_pool`], or a minimum or a maximum of a range is not a scalar.
 pub fn quantized_avg_pool(cx: &mut InferenceContext<'_>) -> Result<()> {
     nn::avg_pool(cx)?;
     with_range(cx, 1)
@@ -104,7 +104,7 @@ pub fn quantized_avg_pool(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// Like [`nn::max_pool`], with the range of the operand.
 ///
 /// # Errors
-/// Same as [`nn::max_pool`], or the end of a range is not a scalar.
+/// Same as [`nn::max_pool`], or a minimum or a maximum of a range is not a scalar.
 pub fn quantized_max_pool(cx: &mut InferenceContext<'_>) -> Result<()> {
     nn::max_pool(cx)?;
     with_range(cx, 1)
@@ -113,7 +113,7 @@ pub fn quantized_max_pool(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// Like [`image::resize`], with the range of the operand.
 ///
 /// # Errors
-/// Same as [`image::resize`], or the end of a range is not a scalar.
+/// Same as [`image::resize`], or a minimum or a maximum of a range is not a scalar.
 pub fn quantized_resize(cx: &mut InferenceContext<'_>) -> Result<()> {
     image::resize(cx)?;
     with_range(cx, 2)

@@ -6,7 +6,7 @@ use crate::{InferenceContext, Result, TensorShape};
 /// `input[..], input_min[], input_max[], requested_output_min[], requested_output_max[] -> [..], min[], max[]`.
 ///
 /// # Errors
-/// The end of a range is not a scalar.
+/// A minimum or a maximum of a range is not a scalar.
 pub fn requantize(cx: &mut InferenceContext<'_>) -> Result<()> {
     quantized_unary(cx)
 }
@@ -31,7 +31,7 @@ pub fn requantize_per_channel(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// The least and the greatest number that occur in `input`: `input[..], input_min[], input_max[] -> min[], max[]`.
 ///
 /// # Errors
-/// The end of a range is not a scalar.
+/// A minimum or a maximum of a range is not a scalar.
 pub fn requantization_range(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.scalar(1)?;
     cx.scalar(2)?;

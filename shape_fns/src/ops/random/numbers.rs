@@ -27,7 +27,8 @@ pub fn numbers_of_each(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Like [`numbers`], for the truncated normal distribution. Its parameters are scalars or have one element per batch.
+/// Like [`numbers`], for the truncated normal distribution. The last four operands are the distribution's parameters:
+/// scalars, or vectors with one element per batch.
 ///
 /// # Errors
 /// `shape` is not a vector of sizes, or a parameter has more than one axis.
@@ -38,7 +39,8 @@ pub fn truncated(cx: &mut InferenceContext<'_>) -> Result<()> {
     numbers(cx)
 }
 
-/// Like [`numbers`], for the stateless truncated normal distribution. Its parameters broadcast.
+/// Like [`numbers`], for the stateless truncated normal distribution. The last four operands are the distribution's
+/// parameters, which broadcast with each other.
 ///
 /// # Errors
 /// Same as [`numbers`], or the parameters do not broadcast.

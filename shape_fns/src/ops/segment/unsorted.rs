@@ -19,7 +19,10 @@ pub fn unsorted_segment(cx: &mut InferenceContext<'_>) -> Result<()> {
         cx.merge(dim, id).map_err(|_| {
             cx.blame(
                 1,
-                format_args!("must have the leading axes of the data, got {id} for {dim} at axis {axis}"),
+                format_args!(
+                    "must have the leading axes of the data, \
+                     got size {id} at axis {axis}, where the data has size {dim}"
+                ),
             )
         })?;
     }
@@ -40,6 +43,7 @@ mod tests {
         {} "?; ?; i32 [1, 2]" => "error num_segments must be one integer, got rank 2";
         {} "[3]; i32 [3]; i32 [] = -1" => "error num_segments must not be negative, got -1";
         {} "[1, 2]; i32 [1, 2, 3]; ?" => "error data must have rank at least 3";
-        {} "[1, 2]; i32 [1, 3]; ?" => "error segment_ids must have the leading axes of the data, got 3 for 2 at axis 1";
+        {} "[1, 2]; i32 [1, 3]; ?" =>
+            "error segment_ids must have the leading axes of the data, got size 3 at axis 1, where the data has size 2";
     }
 }

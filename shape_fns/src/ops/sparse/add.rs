@@ -82,7 +82,7 @@ mod tests {
         {} "?; ?; i64 [?]; ?; ?; ?; ?" => "[?, d2_0]; [?]; [d2_0]";
         {} "[n, ?]; [?]; i64 [2] = [b, 3]; ?; ?; i64 [2]; []" => "[?, 2]; [?]; [2] = [b, 3]";
         {} "?; ?; i64 [2]; ?; ?; i64 [3]; []" => "error(3 outputs) the ranks of the sparse tensors must agree, got 2 and 3";
-        {} "[3, 2]; [4]; i64 [2]; ?; ?; i64 [2]; []" => "error(3 outputs) the rows of the indices and the number of values must agree, got 3 and 4";
+        {} "[3, 2]; [4]; i64 [2]; ?; ?; i64 [2]; []" => "error(3 outputs) the number of rows of the indices and the number of values must agree, got 3 and 4";
         {} "?; ?; ?; ?; ?; ?; [1]" => "error(3 outputs) thresh must have rank 0";
     }
     shape_table! { gradients: add_grad, ["grad", "a", "b", "sum"];

@@ -65,7 +65,7 @@ mod tests {
         {concat_dim: -1} "[n, 2]; [m, 2]; ?; ?; i64 [2] = [b, 3]; i64 [2] = [b, k]" => "[m+n, 2]; [m+n]; [2] = [b, k+3]";
         {concat_dim: 2} "[n, 2]; ?; ?" => "error(3 outputs) axis must be in [-2, 2), got 2";
         {concat_dim: 0} "[?, 2]; [?, 3]; ?; ?; ?; ?" => "error(3 outputs) the ranks of the sparse tensors must agree, got 2 and 3";
-        {concat_dim: 0} "[100, ?]; ?; [200]; ?; ?; ?" => "error(3 outputs) the rows of the indices and the number of values must agree, got 100 and 200";
+        {concat_dim: 0} "[100, ?]; ?; [200]; ?; ?; ?" => "error(3 outputs) the number of rows of the indices and the number of values must agree, got 100 and 200";
         {concat_dim: 0} "[1]; ?; ?; ?; ?; ?" => "error(3 outputs) operand 0 must have rank 2";
         {concat_dim: 0} "?; ?" => "error(3 outputs) sparse_concat must have indices, values and shapes";
     }

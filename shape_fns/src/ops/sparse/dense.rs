@@ -18,7 +18,7 @@ pub fn to_dense(cx: &mut InferenceContext<'_>) -> Result<()> {
     let output = cx.input_as_shape("output_shape")?;
     if let (Some([_, columns]), Some(rank)) = (indices.dims(), output.rank()) {
         let sizes = Dim::known(i64::try_from(rank).unwrap_or(i64::MAX));
-        cx.agree("the columns of the indices and the number of sizes", columns, &sizes)?;
+        cx.agree("the number of columns of the indices and the number of sizes", columns, &sizes)?;
     }
     cx.set_output(0, output);
     Ok(())
@@ -77,7 +77,7 @@ mod tests {
         {} "?; i64 [4]; ?; ?" => "[?, ?, ?, ?]";
         {} "[n, 2]; i64 [2] = [b, 3]; [n]; []" => "[b, 3]";
         {} "?; ?; ?; ?" => "?";
-        {} "[n, 3]; i64 [2]; ?; ?" => "error the columns of the indices and the number of sizes must agree, got 3 and 2";
+        {} "[n, 3]; i64 [2]; ?; ?" => "error the number of columns of the indices and the number of sizes must agree, got 3 and 2";
         {} "?; i64 [1] = [-2]; ?; ?" => "error output_shape must not be negative, got -2";
     }
     shape_table! { sums: add_dense, ["indices", "values", "a_shape", "b"];

@@ -31,10 +31,10 @@ impl SparseOperand {
         let [values_count] = cx.axes::<1>(values)?;
         let [sizes] = cx.axes::<1>(shape)?;
         let count = cx
-            .agree("the rows of the indices and the number of values", &count, &values_count)
+            .agree("the number of rows of the indices and the number of values", &count, &values_count)
             .map_err(|error| error.operand(values))?;
         let rank = cx
-            .agree("the columns of the indices and the number of sizes", &rank, &sizes)
+            .agree("the number of columns of the indices and the number of sizes", &rank, &sizes)
             .map_err(|error| error.operand(shape))?;
         Ok(SparseOperand { count, rank })
     }

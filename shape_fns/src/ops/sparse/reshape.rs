@@ -12,7 +12,7 @@ use crate::{Dim, InferenceContext, PartialElements, Result, TensorShape};
 pub fn reshape(cx: &mut InferenceContext<'_>) -> Result<()> {
     let [count, columns] = cx.axes::<2>(0)?;
     let ([sizes], [rank]) = (cx.axes::<1>(1)?, cx.axes::<1>(2)?);
-    cx.agree("the columns of the indices and the number of sizes", &columns, &sizes)
+    cx.agree("the number of columns of the indices and the number of sizes", &columns, &sizes)
         .map_err(|error| error.operand(1))?;
     cx.set_output(0, TensorShape::new([count, rank.clone()]));
     cx.set_output(1, TensorShape::new([rank]));
@@ -98,7 +98,7 @@ mod tests {
         {} "[4, 2]; [2] = [3, n]; [2] = [-1, 3]" => "[4, 2]; [2] = [n, 3]";
         {} "[4, 2]; i64 [2]; [2] = [-1, 3]" => "[4, 2]; [2] = [?, 3]";
         {} "[4, 2]; i64 [2]; [2] = [n, 3]" => "[4, 2]; [2] = [n, 3]";
-        {} "[4, 2]; i64 [3]; ?" => "error(2 outputs) the columns of the indices and the number of sizes must agree, got 2 and 3";
+        {} "[4, 2]; i64 [3]; ?" => "error(2 outputs) the number of columns of the indices and the number of sizes must agree, got 2 and 3";
         {} "[4, 2]; [2] = [3, 4]; [2] = [-1, -1]" => "error(2 outputs) new_shape must have at most one -1, got -1 at axes 0 and 1";
         {} "[4, 2]; [2] = [3, 4]; [2] = [-1, 5]" => "error(2 outputs) new_shape must divide the number of elements, got 5 for 12 elements";
     }

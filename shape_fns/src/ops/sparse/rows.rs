@@ -44,7 +44,7 @@ mod tests {
     shape_table! { shapes: fill_empty_rows, ["indices", "values", "dense_shape", "default_value"];
         {} "[4, 2]; [?]; i64 [2] = [n, 5]; []" => "[?, 2]; [?]; [n]; [4]";
         {} "?; ?; ?; ?" => "[?, ?]; [?]; [?]; [?]";
-        {} "[4, 2]; [5]; ?; ?" => "error(4 outputs) the rows of the indices and the number of values must agree, got 4 and 5";
+        {} "[4, 2]; [5]; ?; ?" => "error(4 outputs) the number of rows of the indices and the number of values must agree, got 4 and 5";
         {} "?; ?; ?; [1]" => "error(4 outputs) default_value must have rank 0";
     }
     shape_table! { gradients: fill_empty_rows_grad, ["reverse_index_map", "grad_values"];

@@ -126,7 +126,7 @@ mod tests {
     shape_table! { mixed: dense_to_sparse_set, ["set1", "indices", "values", "set2_shape"];
         {} "?; [?, 2]; [?]; i64 [?]" => "[?, 2]; [?]; [2]";
         {} "[b, ?]; ?; ?; i64 [2] = [3, 5]" => "[?, 2]; [?]; [2]";
-        {} "?; [5, 3]; [6]; ?" => "error(3 outputs) the rows of the indices and the number of values must agree, got 5 and 6";
+        {} "?; [5, 3]; [6]; ?" => "error(3 outputs) the number of rows of the indices and the number of values must agree, got 5 and 6";
         {} "[2, 3]; ?; ?; i64 [2] = [4, 5]" => "error(3 outputs) got 2 and 4 at axis 0";
         {} "[2, 3]; [?, 3]; ?; ?" => "error(3 outputs) the ranks of both sets must agree, got 2 and 3";
     }

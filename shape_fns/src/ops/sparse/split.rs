@@ -18,7 +18,9 @@ pub fn split(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.axes::<1>(2)?;
     let shape = cx.input(3).clone();
     let rank = match shape.num_elements() {
-        Some(sizes) => cx.agree("the columns of the indices and the number of sizes", &columns, &sizes)?,
+        Some(sizes) => {
+            cx.agree("the number of columns of the indices and the number of sizes", &columns, &sizes)?
+        }
         None => columns,
     };
     let parts = usize::try_from(parts).unwrap_or(usize::MAX).min(cx.outputs());
@@ -40,6 +42,6 @@ mod tests {
         {num_split: 2} "?; ?; ?; i64 [3]" => "[?, 3]; [?, 3]; [?]; [?]; [3]; [3]";
         {num_split: 1} "i64 []; [n, ?]; [n]; ?" => "[?, d1_1]; [?]; ?";
         {num_split: 0} "?; ?; ?; ?" => "error num_split must be at least 1, got 0";
-        {num_split: 1} "?; [4, 3]; ?; i64 [2]" => "error(3 outputs) the columns of the indices and the number of sizes must agree, got 3 and 2";
+        {num_split: 1} "?; [4, 3]; ?; i64 [2]" => "error(3 outputs) the number of columns of the indices and the number of sizes must agree, got 3 and 2";
     }
 }

@@ -32,7 +32,7 @@ pub fn parse_examples(cx: &mut InferenceContext<'_>) -> Result<()> {
     for (index, count) in [(2, counts.sparse), (3, counts.dense), (4, counts.ragged)] {
         let [keys] = cx.axes::<1>(index)?;
         let count = Dim::known(i64::try_from(count).unwrap_or(i64::MAX));
-        cx.agree("the number of keys and of features", &keys, &count)
+        cx.agree("the numbers of keys and of features", &keys, &count)
             .map_err(|error| error.operand(index))?;
     }
     set_features(cx, &serialized, &counts)
@@ -122,7 +122,7 @@ mod tests {
             "[]; ?; ?; ?; ?; ?" => "[?, 1]; [?]; [1]; [4]";
         {ragged_value_types: dtypes(&[DType::I64]), dense_shapes: shapes(&[])} "[]; [0]; [0]; [0]; [1]" => "[?]; [0]";
         {sparse_types: dtypes(&[DType::I64]), dense_shapes: shapes(&[])} "?; ?; ?; ?; ?" => "[?, ?]; [?]; [?]";
-        {dense_shapes: shapes(&[&[4]])} "[n]; ?; ?; [2]; ?; ?" => "error the number of keys and of features must agree, got 2 and 1";
+        {dense_shapes: shapes(&[&[4]])} "[n]; ?; ?; [2]; ?; ?" => "error the numbers of keys and of features must agree, got 2 and 1";
         {dense_shapes: shapes(&[&[4, -1]])} "[n]; ?; ?; ?; ?; ?" => "error must have known sizes except the first";
         {dense_shapes: shapes(&[])} "[n]; ?; ?; ?; ?; ?" => "error dense_shapes must have a shape for each of 1 dense features, got 0";
     }

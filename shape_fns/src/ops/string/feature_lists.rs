@@ -1,5 +1,5 @@
-//! Parsers of serialized `SequenceExample` messages: a context, which is named lists of values, and feature lists, which
-//! are named lists of rows of values.
+//! Parsers of serialized `SequenceExample` messages. A message holds a context (named lists of values) and feature
+//! lists (named lists of rows of values).
 
 use super::super::sparse::set_sparse_rows;
 use crate::error::bail;
@@ -12,13 +12,14 @@ struct Counts {
     ragged: usize,
 }
 
-/// `serialized[n], debug_name[m]`, then six lists of keys: the sparse, dense and ragged ones of the context, and those
-/// of the feature lists. Then `feature_list_dense_missing_assumed_empty[d], context_dense_defaults..`; `serialized` may
-/// be a scalar.
+/// `serialized[n], debug_name[m]`, then six lists of keys: of the sparse, dense and ragged features of the context, and
+/// of the sparse, dense and ragged feature lists. Then
+/// `feature_list_dense_missing_assumed_empty[d], context_dense_defaults..`; `serialized` may be a scalar.
 ///
-/// Outputs for the context: indices, values and shapes of all sparse features, the dense features, the values and the
-/// row splits of the ragged features. Outputs for the feature lists: the same, where the lengths follow the dense
-/// features, and the splits of the rows follow the splits of the examples.
+/// The first outputs are for the context: the indices, values and shapes of all sparse features, the dense features,
+/// and the values and the row splits of the ragged features. The other outputs are for the feature lists: the indices,
+/// values and shapes of the sparse lists, the dense lists and their lengths, and the values, the splits of the examples
+/// and the splits of the rows of the ragged lists.
 ///
 /// # Errors
 /// `serialized` has more than one axis, or a list of keys provably differs in length from the attributes.
@@ -39,14 +40,14 @@ pub fn parse_sequence_examples(cx: &mut InferenceContext<'_>) -> Result<()> {
     for (index, count) in (2..).zip(keys) {
         let [keys] = cx.axes::<1>(index)?;
         let count = Dim::known(i64::try_from(count).unwrap_or(i64::MAX));
-        cx.agree("the number of keys and of features", &keys, &count)
+        cx.agree("the numbers of keys and of features", &keys, &count)
             .map_err(|error| error.operand(index))?;
     }
     set_features(cx, &serialized, &context, &lists, true)
 }
 
-/// `serialized[n], debug_name[m], context_dense_defaults..`, where the keys are attributes. Outputs as
-/// [`parse_sequence_examples`] without ragged features.
+/// `serialized[n], debug_name[m], context_dense_defaults..`, where the keys are attributes. The outputs are the outputs
+/// of [`parse_sequence_examples`] without ragged features.
 ///
 /// # Errors
 /// `serialized` is not a vector.
@@ -59,8 +60,8 @@ pub fn parse_sequence_examples_of_attrs(cx: &mut InferenceContext<'_>) -> Result
 }
 
 /// `serialized[], feature_list_dense_missing_assumed_empty[m]`, then a scalar key for each feature, a default for each
-/// dense feature of the context, and `debug_name[]`: one example. Outputs as [`parse_sequence_examples`] without
-/// ragged features and without lengths.
+/// dense feature of the context, and `debug_name[]`: one example. The outputs are the outputs of
+/// [`parse_sequence_examples`] without ragged features and without lengths.
 ///
 /// # Errors
 /// `serialized` or a key is not a scalar.
@@ -179,7 +180,7 @@ fn set_features(
 }
 
 /// Sets the shapes of `count` sparse features from output `first` on. A feature has the axes of `examples` and `axes`
-/// more.
+/// further axes.
 fn set_sparse(
     cx: &mut InferenceContext<'_>,
     examples: &TensorShape,
@@ -196,7 +197,7 @@ fn set_sparse(
     }
 }
 
-/// Returns the shape of the row splits over the examples. One example has a scalar that means nothing.
+/// Returns the shape of the splits of the examples. If there is one example, the output is a scalar without a meaning.
 fn splits(cx: &mut InferenceContext<'_>, examples: &TensorShape) -> Result<TensorShape> {
     match examples.dims() {
         Some([]) => Ok(TensorShape::scalar()),
@@ -232,7 +233,7 @@ mod tests {
         {context_ragged_value_types: dtypes(&[DType::F32]), feature_list_sparse_types: dtypes(&[DType::F32]), feature_list_dense_types: dtypes(&[DType::I64]), feature_list_dense_shapes: shapes(&[&[]])}
             "[]; ?; ?; ?; ?; ?; ?; ?; ?" => "[?]; []; [?, 2]; [?]; [2]; [?]; []";
         {context_sparse_types: dtypes(&[DType::F32])}
-            "[n]; [0]; [2]; [0]; [0]; [0]; [0]; [0]; [0]" => "error(3 outputs) the number of keys and of features must agree, got 2 and 1";
+            "[n]; [0]; [2]; [0]; [0]; [0]; [0]; [0]; [0]" => "error(3 outputs) the numbers of keys and of features must agree, got 2 and 1";
         {context_dense_shapes: shapes(&[&[-1]])}
             "[n]; ?; ?; ?; ?; ?; ?; ?; ?; []" => "error entry 0 of context_dense_shapes must have known sizes, got";
         {context_sparse_types: dtypes(&[DType::F32])} "[n, m]; ?; ?; ?; ?; ?; ?; ?; ?" => "error(3 outputs) serialized must have rank at most 1";

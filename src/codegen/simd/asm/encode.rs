@@ -14,7 +14,7 @@ pub(crate) struct Label(u32);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Masked {
     pub k: u8,
-    /// Whether these lanes become 0; otherwise they keep their value. False for stores.
+    /// Whether the lanes whose mask bit is 0 become 0. If not, these lanes keep their value. False for stores.
     pub zero: bool,
 }
 

@@ -13,9 +13,10 @@ pub(crate) struct EmitContext<'a> {
     pub layout: &'a FrameLayout,
     /// The number of loops around the block.
     pub level: usize,
-    /// For each slot of each copy: its address register, if it has one.
+    /// The address register of each slot of each copy of the loop body, if the slot has one. Slot `s` of copy `c` has
+    /// the index `c * slots + s`.
     pub pointers: &'a [Option<Gpr>],
-    /// Whether the block reads slots at the current element; otherwise at the start of every slot.
+    /// Whether the block accesses each slot at the current element. If not, the block accesses the start of each slot.
     pub moving: bool,
     /// The position that the block runs for, if it differs from the current position.
     pub shift: Option<SlotShift<'a>>,
@@ -24,8 +25,8 @@ pub(crate) struct EmitContext<'a> {
 /// A later position of the loops, as a distance from the current position.
 #[derive(Clone, Copy)]
 pub(crate) struct SlotShift<'a> {
-    /// Each list holds a word of the frame by slot. The distance of a slot in bytes is the sum of its words in both
-    /// lists.
+    /// Entry `slot` of each list is the frame offset of a word. The words of a slot in both lists add up to the
+    /// distance of the slot in bytes.
     pub words: [Option<&'a [u32]>; 2],
     /// Whether the position may not exist, so that a failed check there means nothing.
     pub speculative: bool,

@@ -68,18 +68,18 @@ pub(crate) enum LaneScalar {
 
 /// The demands of a kernel's features on the frame, as data.
 pub(crate) struct FrameDemands {
-    /// For each slot, the scalars that are the strides of its gather offsets.
+    /// For each slot, the strides of its gather offsets. A stride is the index of a run-time scalar.
     pub gather_strides: Vec<SmallVec<[u32; 2]>>,
     /// Whether the code reads run-time scalars from the frame.
     pub reads_scalars: bool,
     pub lane_scalars: Vec<LaneScalar>,
-    /// Words for index arithmetic: one per instruction of the longest body.
+    /// The number of words for index arithmetic: one per instruction of the longest body.
     pub index_words: usize,
     /// The largest number of body copies whose gathered rows are prefetched; `None` without prefetching.
     pub prefetch_copies: Option<usize>,
 }
 
-/// Words of a gather slot.
+/// The frame offsets of the words of a gather slot.
 #[derive(Default)]
 pub(crate) struct GatherWords {
     /// The slot's address, for a slot without a register.
@@ -90,7 +90,7 @@ pub(crate) struct GatherWords {
     pub strides: SmallVec<[u32; 2]>,
 }
 
-/// Words for addresses ahead of the current one.
+/// The frame offsets of the words that give later addresses, for copies of a body and for prefetching.
 pub(crate) struct PrefetchWords {
     /// For each slot: the distance in bytes to the row that is prefetched.
     pub strides: Vec<u32>,

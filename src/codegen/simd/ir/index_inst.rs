@@ -16,7 +16,9 @@ pub(crate) enum IndexOp {
     Const(i32),
     /// A run-time scalar. The scalar is in the frame already.
     Scalar,
+    /// The value of an iota slot.
     Iota(u32),
+    /// The element of a load slot.
     Load(u32),
     Binary(BinaryOp),
     /// `compare(from[0], from[1]) ? from[2] : from[3]`.
@@ -26,14 +28,14 @@ pub(crate) enum IndexOp {
     Check(u32),
 }
 
-/// An operand: a word of the frame, or a number.
+/// An operand: a word of the frame, by its offset, or a number.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum IndexOperand {
     Word(u32),
     Number(i32),
 }
 
-/// One instruction of index arithmetic. The result goes to a word of the frame.
+/// One instruction of index arithmetic. The result goes to the word of the frame at offset `to`.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct IndexInst {
     pub op: IndexOp,

@@ -97,7 +97,7 @@ pub(crate) enum VectorInstKind {
         slot: u32,
         offset: u32,
         word: u32,
-        /// The word is in rax too.
+        /// Whether rax holds the word too.
         passed: bool,
     },
     /// An instruction of index arithmetic, by its number in [`VectorBlock::index`].
@@ -130,6 +130,7 @@ impl VectorInst {
 #[derive(Default)]
 pub(crate) struct VectorBlock {
     pub insts: Vec<VectorInst>,
+    /// The instructions of index arithmetic. [`VectorInstKind::Index`] refers to them by number.
     pub index: Vec<IndexInst>,
     /// The origin of each value.
     pub values: Vec<ValueOrigin>,

@@ -22,7 +22,8 @@ pub(super) fn frame_demands(code: &KernelBody) -> FrameDemands {
     }
 }
 
-/// For each slot, the strides of its gather offsets. All gathers of a slot have the same strides.
+/// Returns, for each slot, the strides of its gather offsets, as indices of run-time scalars. All gathers of a slot
+/// have the same strides.
 fn gather_strides(code: &KernelBody) -> Vec<SmallVec<[u32; 2]>> {
     let mut strides = vec![SmallVec::new(); code.slots.len()];
     for inst in code.passes.iter().flat_map(|pass| &pass.body).chain(&code.epilogue) {

@@ -17,7 +17,7 @@ const MAX_STREAMED_INSTS: usize = 96;
 const LINE: i32 = 64;
 
 impl FunctionEmitter<'_> {
-    /// Selects one step of a body. `reduces` are the column reductions that it ends with.
+    /// Selects one step of a body. `reduces` are the column reductions at the end of the step.
     fn step(
         &mut self,
         body: &LoopBody<'_>,

@@ -16,7 +16,9 @@ struct ValueState {
     memory: Option<Mem>,
     /// The next use after the current instruction.
     next: u32,
+    /// The last instruction that uses the value.
     last: u32,
+    /// The number of uses.
     uses: u32,
 }
 
@@ -54,7 +56,9 @@ pub(crate) struct Allocator<'a> {
     fixed: RegisterSet,
     /// The largest number of registers that values made in the block occupy at once.
     pressure: u32,
+    /// The number of registers that the block may use besides the pinned registers.
     registers: u8,
+    /// The frame offsets of the vectors to which values were spilled.
     spills: Vec<u32>,
 }
 
@@ -135,7 +139,7 @@ impl<'a> Allocator<'a> {
         }
     }
 
-    /// Returns the uses around instruction `index`.
+    /// Returns the later uses of the values of instruction `index`.
     pub fn uses(&self, index: usize) -> ValueUses {
         self.uses[index]
     }
@@ -204,8 +208,8 @@ impl<'a> Allocator<'a> {
         self.free.add(reg);
     }
 
-    /// Returns a free register. If none is free, evicts the value whose next use is farthest, but no register in
-    /// `locked`.
+    /// Returns a free register. If none is free, evicts the value whose next use is farthest from a register that is
+    /// not in `locked`, and returns this register.
     fn take(&mut self, locked: RegisterSet) -> VectorReg {
         if let Some(reg) = self.free.lowest() {
             return reg;

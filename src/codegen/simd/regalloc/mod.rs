@@ -4,7 +4,7 @@
 //! - In: a [`VectorBlock`](super::ir::VectorBlock), the number of registers, the frame for spills.
 //! - Out: for each operand and result, a register or a memory operand; spills and reloads as code.
 //! - Callers: the `emit` layer, instruction by instruction.
-//! - Absent: the encoding of any instruction but moves.
+//! - Absent: the encoding of instructions, except of the moves that spill and reload.
 
 mod allocator;
 mod register_set;

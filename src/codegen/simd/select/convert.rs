@@ -166,8 +166,8 @@ impl Selector<'_> {
         if self.isa == VectorIsa::Avx512 {
             return self.op1(if unsigned { opcode::UQ_TO_PS } else { opcode::SQ_TO_PS }, x);
         }
-        // An f64 holds 53 bits. If the integer may have more, bit 11 of the integer stands for its 11 low bits: it is set
-        // if one of them is. The f64 is then exact, and rounds to the same f32 as the integer.
+        // An f64 holds 53 bits. If the integer may have more, bit 11 of the integer stands for its 11 low bits: it is
+        // set if one of them is. The f64 is then exact, and rounds to the same f32 as the integer.
         let (bit, limit) = (self.splat(0x7ff, 8), self.splat(1 << 53, 8));
         let mut is_large = match unsigned {
             true => self.compare(DType::U64, BinaryOp::Lt, limit, x),
@@ -241,7 +241,8 @@ impl Selector<'_> {
         self.double_to_low_word(lowered)
     }
 
-    /// Selects the conversion of f64 lanes below 2^51 in size to an integer toward zero, in the low half of each lane.
+    /// Selects the conversion toward zero of f64 lanes of magnitude below 2^51 to an integer, in the low half of each
+    /// lane.
     pub fn double_to_low_word(&mut self, x: VectorId) -> VectorId {
         let whole = self.op_imm(opcode::ROUND_PD, &[x], Some(11));
         let bias = self.splat(INTEGER_BIAS.to_bits(), 8);
@@ -276,7 +277,8 @@ impl Selector<'_> {
         self.op2(opcode::OR_D, result, over)
     }
 
-    /// Selects the conversion of f64 lanes toward zero to i64. Lanes from 2^63 on and lanes below -2^63 give any result.
+    /// Selects the conversion of f64 lanes toward zero to i64. Lanes from 2^63 on and lanes below -2^63 give any
+    /// result.
     fn double_to_wide_bits(&mut self, x: VectorId) -> VectorId {
         if self.isa == VectorIsa::Avx512 {
             return self.op1(opcode::PD_TO_SQ, x);

@@ -40,7 +40,8 @@ impl Selector<'_> {
         }
     }
 
-    /// The pairs of lanes of `x` and `y`, each lane of `size` bytes: the lower half of them, or the upper half.
+    /// Selects the pairs of a lane of `x` and a lane of `y`, each lane of `size` bytes. `half` 0 selects the lower half
+    /// of the pairs, and `half` 1 selects the upper half.
     fn interleaved(&mut self, x: VectorId, y: VectorId, half: u32, size: u32) -> VectorId {
         let count = self.vector_len().bytes() / size;
         let words = size / 4;

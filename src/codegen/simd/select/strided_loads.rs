@@ -11,7 +11,7 @@ use crate::codegen::simd::ir::{MemRef, ValueOrigin, VectorId, VectorInstKind};
 pub(crate) struct StridedPick {
     /// The start of the load: its distance from the first wanted element, in elements of memory.
     begin: u32,
-    /// The set of lanes with wanted elements.
+    /// The set of lanes with wanted elements: bit `i` is set if lane `i` is in the set.
     lanes: u32,
     /// The index of the first wanted element in `lanes`, counted over all wanted elements.
     first_element: u32,

@@ -1,6 +1,6 @@
 //! [`Layout`]: the features of a call by kind, and the outputs that their values fill.
 
-use shapeflow_shape_fns::{Attr, Attrs, DType, TensorShape};
+use shapeflow_shape_fns::{Attrs, DType, TensorShape};
 
 use super::outputs::{arity, dense_list, dense_sizes, dense_tensor, product, set_sparse, splits};
 use super::table::{Arity, Feature, FeatureList, counts};
@@ -34,11 +34,8 @@ pub(super) struct Layout<'a> {
 impl<'a> Layout<'a> {
     /// Reads the attributes of the features. Their names begin with `prefix`.
     pub(super) fn new(attrs: &'a Attrs, prefix: &str, dense: usize) -> Layout<'a> {
-        let dtypes = |name: &str| dtypes_of(attrs, &format!("{prefix}{name}"));
-        let shapes = match attrs.get(&format!("{prefix}dense_shapes")) {
-            Some(Attr::Shapes(shapes)) => &shapes[..],
-            _ => &[],
-        };
+        let dtypes = |name: &str| attrs.dtypes(&format!("{prefix}{name}"));
+        let shapes = attrs.shapes(&format!("{prefix}dense_shapes"));
         Layout {
             sparse: dtypes("sparse_types"),
             dense,
@@ -224,13 +221,5 @@ impl<'a> Layout<'a> {
             }
         }
         Ok(())
-    }
-}
-
-/// Returns the dtypes of attribute `name`.
-pub(super) fn dtypes_of<'a>(attrs: &'a Attrs, name: &str) -> &'a [DType] {
-    match attrs.get(name) {
-        Some(Attr::DTypes(dtypes)) => dtypes,
-        _ => &[],
     }
 }

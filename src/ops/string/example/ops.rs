@@ -1,13 +1,13 @@
 //! The definitions of the ops that parse serialized `Example` messages.
 
-use shapeflow_shape_fns::{Attr, Attrs, DType};
+use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
 use super::features::{KeysByKind, Layout};
 use super::table::{FeatureTable, Place};
 use crate::error::Result;
 use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ops::row_major::RowMajor;
-use crate::ops::string::params::{attribute_error, check_strings, int_or, scalar, strings};
+use crate::ops::string::params::{attribute_error, check_strings, scalar, strings};
 
 pub(crate) static ALL: &[&OpDef] = &[&DEF, &BY_KEYS, &SINGLE];
 
@@ -16,6 +16,13 @@ pub(super) static DEF: OpDef = OpDef::host("parse_example", |cx| {
     let keys = [strings(cx, 2)?, strings(cx, 3)?, strings(cx, 4)?];
     parse(cx, 5, keys.map(|keys| keys.iter().collect()))
 })
+.attrs(&[
+    Attribute::dtypes_or("sparse_types", &[]),
+    Attribute::dtypes_or("ragged_value_types", &[]),
+    Attribute::dtypes_or("ragged_split_types", &[]),
+    Attribute::shapes_or("dense_shapes", &[]),
+    Attribute::int("num_sparse").optional(),
+])
 .operands(&[
     Operand::Data("serialized"),
     Operand::Data("names"),
@@ -37,6 +44,14 @@ static BY_KEYS: OpDef = OpDef::host("parse_example_by_keys", |cx| {
     let dense = (keys[0]..keys[0] + keys[1]).map(key).collect::<Result<Vec<_>>>()?;
     parse(cx, 2 + keys.iter().sum::<usize>(), [sparse, dense, Vec::new()])
 })
+.attrs(&[
+    Attribute::int_or("Nsparse", 0),
+    Attribute::int_or("Ndense", 0),
+    Attribute::dtypes_or("sparse_types", &[]),
+    Attribute::dtypes_or("ragged_value_types", &[]),
+    Attribute::dtypes_or("ragged_split_types", &[]),
+    Attribute::shapes_or("dense_shapes", &[]),
+])
 .operands(&[Operand::Data("serialized"), Operand::Data("names"), Operand::Variadic("operands..")])
 .outputs(|attrs, operands| {
     let keys = key_counts(attrs).map_or(0, |keys| keys.iter().sum());
@@ -54,6 +69,14 @@ static SINGLE: OpDef = OpDef::host("parse_single_example", |cx| {
     let (sparse, dense) = (texts(cx.attrs(), "sparse_keys"), texts(cx.attrs(), "dense_keys"));
     parse(cx, 1, [sparse, dense, Vec::new()])
 })
+.attrs(&[
+    Attribute::strs_or("sparse_keys", &[]),
+    Attribute::strs_or("dense_keys", &[]),
+    Attribute::dtypes_or("sparse_types", &[]),
+    Attribute::dtypes_or("ragged_value_types", &[]),
+    Attribute::dtypes_or("ragged_split_types", &[]),
+    Attribute::shapes_or("dense_shapes", &[]),
+])
 .operands(&[Operand::Data("serialized"), Operand::Variadic("dense_defaults..")])
 .outputs(|attrs, operands| outputs(attrs, 1, operands))
 .shape_fn(shapeflow_shape_fns::string::parse_single_example)
@@ -63,7 +86,7 @@ static SINGLE: OpDef = OpDef::host("parse_single_example", |cx| {
 /// Returns the numbers of sparse and of dense keys.
 fn key_counts(attrs: &Attrs) -> Result<[usize; 2]> {
     let count = |name| {
-        let count = int_or(attrs, name, 0)?;
+        let count = attrs.int(name);
         usize::try_from(count)
             .ok()
             .filter(|count| *count <= 1 << 16)
@@ -86,10 +109,7 @@ fn dtypes(operands: &[DType], attrs: &Attrs, first_default: usize) -> Result<Vec
 
 /// Returns the strings of attribute `name`.
 pub(super) fn texts<'a>(attrs: &'a Attrs, name: &str) -> Vec<&'a [u8]> {
-    match attrs.get(name) {
-        Some(Attr::Strs(texts)) => texts.iter().map(|text| text.as_bytes()).collect(),
-        _ => Vec::new(),
-    }
+    attrs.strs(name).into_iter().map(str::as_bytes).collect()
 }
 
 /// Parses the messages of operand 0. `keys` has the keys of the features, and the operands from `first_default` on are the

@@ -1,8 +1,8 @@
 //! The definitions of the ops that parse serialized `SequenceExample` messages.
 
-use shapeflow_shape_fns::{Attrs, DType};
+use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
-use super::features::{KeysByKind, Layout, dtypes_of};
+use super::features::{KeysByKind, Layout};
 use super::ops::texts;
 use super::table::{FeatureTable, ListTable, Place};
 use crate::dtype::{self, Class};
@@ -26,6 +26,20 @@ pub(super) static DEF: OpDef = OpDef::host("parse_sequence_example", |cx| {
     let may_be_missing = cx.input(8)?.to_vec::<bool>()?;
     parse(cx, FIXED..cx.inputs(), [context, lists], &may_be_missing, true)
 })
+.attrs(&[
+    Attribute::dtypes_or("context_sparse_types", &[]),
+    Attribute::dtypes_or("context_ragged_value_types", &[]),
+    Attribute::dtypes_or("context_ragged_split_types", &[]),
+    Attribute::shapes_or("context_dense_shapes", &[]),
+    Attribute::dtypes_or("feature_list_sparse_types", &[]),
+    Attribute::dtypes_or("feature_list_dense_types", &[]),
+    Attribute::dtypes_or("feature_list_ragged_value_types", &[]),
+    Attribute::dtypes_or("feature_list_ragged_split_types", &[]),
+    Attribute::shapes_or("feature_list_dense_shapes", &[]),
+    Attribute::int("Ncontext_sparse").optional(),
+    Attribute::int("Nfeature_list_sparse").optional(),
+    Attribute::int("Nfeature_list_dense").optional(),
+])
 .operands(&[
     Operand::Data("serialized"),
     Operand::Data("debug_name"),
@@ -56,6 +70,25 @@ static OF_ATTRS: OpDef = OpDef::host("parse_sequence_example_of_attrs", |cx| {
     let may_be_missing: Vec<bool> = lists[1].iter().map(|key| missing.contains(key)).collect();
     parse(cx, 2..cx.inputs(), [context, lists], &may_be_missing, true)
 })
+.attrs(&[
+    Attribute::strs_or("context_sparse_keys", &[]),
+    Attribute::strs_or("context_dense_keys", &[]),
+    Attribute::strs_or("feature_list_sparse_keys", &[]),
+    Attribute::strs_or("feature_list_dense_keys", &[]),
+    Attribute::strs_or("feature_list_dense_missing_assumed_empty", &[]),
+    Attribute::dtypes_or("context_sparse_types", &[]),
+    Attribute::dtypes_or("context_ragged_value_types", &[]),
+    Attribute::dtypes_or("context_ragged_split_types", &[]),
+    Attribute::shapes_or("context_dense_shapes", &[]),
+    Attribute::dtypes_or("feature_list_sparse_types", &[]),
+    Attribute::dtypes_or("feature_list_dense_types", &[]),
+    Attribute::dtypes_or("feature_list_ragged_value_types", &[]),
+    Attribute::dtypes_or("feature_list_ragged_split_types", &[]),
+    Attribute::shapes_or("feature_list_dense_shapes", &[]),
+    Attribute::int("Ncontext_sparse").optional(),
+    Attribute::int("Nfeature_list_sparse").optional(),
+    Attribute::int("Nfeature_list_dense").optional(),
+])
 .operands(&[
     Operand::Data("serialized"),
     Operand::Data("debug_name"),
@@ -81,6 +114,20 @@ static SINGLE: OpDef = OpDef::host("parse_single_sequence_example", |cx| {
     let may_be_missing: Vec<bool> = lists[1].iter().map(|key| missing.contains(key)).collect();
     parse(cx, counts.defaults(), [context, lists], &may_be_missing, false)
 })
+.attrs(&[
+    Attribute::dtypes_or("context_sparse_types", &[]),
+    Attribute::dtypes_or("context_ragged_value_types", &[]),
+    Attribute::dtypes_or("context_ragged_split_types", &[]),
+    Attribute::shapes_or("context_dense_shapes", &[]),
+    Attribute::dtypes_or("feature_list_sparse_types", &[]),
+    Attribute::dtypes_or("feature_list_dense_types", &[]),
+    Attribute::dtypes_or("feature_list_ragged_value_types", &[]),
+    Attribute::dtypes_or("feature_list_ragged_split_types", &[]),
+    Attribute::shapes_or("feature_list_dense_shapes", &[]),
+    Attribute::int("Ncontext_sparse").optional(),
+    Attribute::int("Nfeature_list_sparse").optional(),
+    Attribute::int("Nfeature_list_dense").optional(),
+])
 .operands(&[
     Operand::Data("serialized"),
     Operand::Data("feature_list_dense_missing_assumed_empty"),
@@ -107,7 +154,7 @@ struct SingleCounts {
 
 impl SingleCounts {
     fn new(attrs: &Attrs, operands: usize) -> SingleCounts {
-        let count = |name| dtypes_of(attrs, name).len();
+        let count = |name| attrs.dtypes(name).len();
         let (sparse, list_sparse) = (count("context_sparse_types"), count("feature_list_sparse_types"));
         let list_dense = count("feature_list_dense_types");
         // Each dense feature of the context has two operands: a key and a default.
@@ -133,7 +180,7 @@ impl SingleCounts {
 
 /// Returns the layouts of the context and of the feature lists. `dense` is the number of dense features of the context.
 fn layouts(attrs: &Attrs, dense: usize, has_lengths: bool) -> [Layout<'_>; 2] {
-    let list_dense = dtypes_of(attrs, "feature_list_dense_types").len();
+    let list_dense = attrs.dtypes("feature_list_dense_types").len();
     let lists = Layout::new(attrs, "feature_list_", list_dense);
     [Layout::new(attrs, "context_", dense), lists.nested(has_lengths)]
 }
@@ -145,7 +192,7 @@ fn outputs(attrs: &Attrs, dense: usize, has_lengths: bool) -> usize {
 /// Returns the dtypes of the outputs. `defaults` has the dtypes of the dense features of the context.
 fn dtypes(attrs: &Attrs, defaults: &[DType], has_lengths: bool) -> Result<Vec<DType>> {
     let [context, lists] = layouts(attrs, defaults.len(), has_lengths);
-    let dense = dtypes_of(attrs, "feature_list_dense_types");
+    let dense = attrs.dtypes("feature_list_dense_types");
     Ok([context.dtypes(defaults)?, lists.dtypes(dense)?].concat())
 }
 
@@ -163,7 +210,7 @@ fn parse(
     let [context, lists] = layouts(cx.attrs(), defaults.len(), has_lengths);
     let [context_keys, list_keys] = keys;
     let mut features = FeatureTable::new(context.features(context_keys, &defaults)?);
-    let dtypes = dtypes_of(cx.attrs(), "feature_list_dense_types").iter().copied();
+    let dtypes = cx.attrs().dtypes("feature_list_dense_types").iter().copied();
     let mut rows = ListTable::new(lists.lists(list_keys, dtypes.zip(may_be_missing.iter().copied()))?);
     let (messages, is_batch) = (strings(cx, 0)?, !cx.input(0)?.sizes().is_empty());
     for (number, message) in messages.iter().enumerate() {

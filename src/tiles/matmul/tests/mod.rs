@@ -150,7 +150,8 @@ fn check<T: Number>(sizes: [usize; 3], kernels: &[&'static Kernel<T>]) {
     }
 }
 
-/// The elements of a product in double precision. Each element has the sum of its terms and the sum of their magnitudes.
+/// The elements of a product in double precision. Each element has the sum of its terms and the sum of their
+/// magnitudes.
 struct Products {
     columns: usize,
     sums: Vec<(f64, f64)>,
