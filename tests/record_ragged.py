@@ -360,6 +360,35 @@ def encodings(x):
         yield f"segment_{how}", ids, lambda f=function: f(x, tf.constant(ids, tf.int64), 4)
 
 
+def operands(x):
+    """Yields further cases: dense operands and ragged operands of fewer partitions, and complex rows."""
+    rank, depth, rows = x.shape.rank, x.ragged_rank, len(x.to_list())
+    if rows > 0 and rows % 2 == 0:
+        pairs = tf.RaggedTensor.from_uniform_row_length(x, 2)
+        for sizes in ([2], [rows // 2, 1], [1, 2], [rows // 2, 2]):
+            sizes = sizes + [1] * (rank - 1)
+            numbers = tf.reshape(tf.range(np.prod(sizes), dtype=tf.float64), sizes)
+            yield "beside_dense", sizes, lambda p=pairs, n=numbers: p + n
+            yield "after_dense", sizes, lambda p=pairs, n=numbers: n - p
+    if depth > 1:
+        numbers = tf.range(x.values.nrows(), dtype=tf.int64)
+        shallow = tf.RaggedTensor.from_row_splits(tf.cast(numbers, tf.float64), x.row_splits)
+        for _ in range(rank - 2):
+            shallow = tf.expand_dims(shallow, -1)
+        yield "beside_shallow", [], lambda: x + shallow
+        yield "after_shallow", [], lambda: shallow - x
+    for dtype in (tf.complex64, tf.complex128):
+        y = tf.cast(x, dtype) * tf.constant(1 - 2j, dtype)
+        for how in ("sum", "prod", "mean"):
+            function = getattr(tf, f"reduce_{how}")
+            for axis, part in itertools.product(range(rank), (tf.math.real, tf.math.imag)):
+                # Products of many numbers are compared in 64 bits only.
+                if how != "prod" or dtype == tf.complex128:
+                    yield f"complex_{how}", [dtype.name, part.__name__, axis], lambda y=y, f=function, a=axis, p=part: (
+                        tf.cast(tf.ragged.map_flat_values(p, f(y, axis=a)), tf.float64)
+                    )
+
+
 def main():
     made = inputs()
     lines = []
@@ -372,7 +401,7 @@ def main():
         flat = x.flat_values.numpy()
         lines.append({"splits": splits, "uniform": uniform, "sizes": list(flat.shape), "flat": flat.reshape(-1).tolist()})
     counts = {}
-    for generators in ((cases, selections, axes), (constructions,), (matrices, encodings)):
+    for generators in ((cases, selections, axes), (constructions,), (matrices, encodings), (operands,)):
         for index, x in enumerate(made):
             for op, arguments, function in itertools.chain(*(generator(x) for generator in generators)):
                 try:

@@ -8,7 +8,8 @@ use arrow_buffer::OffsetBuffer;
 use arrow_schema::{DataType, Field};
 use shapeflow_shape_fns::DType;
 
-use super::encoding::{first_bad_split, ints, with_ints};
+use super::encoding::{ints, with_ints};
+use super::mistake::bad_splits;
 use super::{RaggedItem, RaggedTensor, RowPartition, Unchecked, shape_error};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::tensor::Tensor;
@@ -153,7 +154,7 @@ fn partition<O: OffsetSizeTrait>(array: &GenericListArray<O>) -> Result<(RowPart
 /// Returns an array of the rows of a partition.
 fn lists<O: OffsetSizeTrait>(values: ArrayRef, partition: &RowPartition) -> Result<ArrayRef> {
     let splits = partition.row_splits();
-    if let Some((_, message)) = with_ints!(splits, |ints| first_bad_split(ints, Some(partition.nvals()))) {
+    if let Some(message) = with_ints!(splits, |ints| bad_splits(ints, partition.nvals())) {
         return Err(shape_error(message));
     }
     let field = Arc::new(Field::new_list_field(values.data_type().clone(), false));

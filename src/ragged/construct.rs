@@ -5,6 +5,7 @@ use shapeflow_shape_fns::DType;
 use super::encoding::{
     check_vector, count_rowids, ints, rows_of_rowids, running_sum, splits_of_rowids, wide, with_ints,
 };
+use super::mistake::bad_lengths;
 use super::{Encoding, RaggedItem, RaggedTensor, RowPartition, Unchecked, shape_error};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::tensor::Tensor;
@@ -99,7 +100,7 @@ impl RaggedTensor {
         let nvals = value_count(&values)?;
         let last = ints(starts.data.dtype(), [nvals].into_iter())?;
         let splits = Encoding { data: join(&starts.data, &last)?, ..starts };
-        RaggedTensor::from_row_splits(values, splits).map_err(|error| renamed(error, "row_starts"))
+        RaggedTensor::partitioned(RowPartition::encoded("row_starts", splits, nvals)?, values)
     }
 
     /// Splits values into rows that end at given positions; each row starts where the previous one ends.
@@ -118,11 +119,12 @@ impl RaggedTensor {
         values: impl Into<RaggedItem>,
         limits: impl Into<Encoding<Tensor>>,
     ) -> Result<RaggedTensor> {
-        let limits = limits.into();
+        let (values, limits) = (values.into(), limits.into());
         check_vector("row_limits", &limits.data.view())?;
         let first = ints(limits.data.dtype(), [0].into_iter())?;
         let splits = Encoding { data: join(&first, &limits.data)?, ..limits };
-        RaggedTensor::from_row_splits(values, splits).map_err(|error| renamed(error, "row_limits"))
+        let partition = RowPartition::encoded("row_limits", splits, value_count(&values)?)?;
+        RaggedTensor::partitioned(partition, values)
     }
 
     /// Puts value `i` into row `rowids[i]`. Without `nrows`, the last row id gives the number of rows.
@@ -137,7 +139,7 @@ impl RaggedTensor {
     ///
     /// # Errors
     /// The row ids are not an ascending vector of i32 or i64 with one id for each value, or one is negative or not less
-    /// than `nrows`.
+    /// than `nrows`. Without `nrows`, a row id needs more than 2^24 rows and more than 64 rows for each value.
     pub fn from_value_rowids(
         values: impl Into<RaggedItem>,
         rowids: impl Into<Encoding<Tensor>>,
@@ -153,7 +155,7 @@ impl RaggedTensor {
             )));
         }
         let splits = with_ints!(rowids, |ids| {
-            let nrows = nrows.unwrap_or_else(|| rows_of_rowids(ids));
+            let nrows = nrows.map_or_else(|| rows_of_rowids(ids), Ok)?;
             if is_checked { splits_of_rowids(ids, nrows)? } else { count_rowids(ids, nrows)? }
         });
         let splits = Unchecked(ints(rowids.dtype(), splits.into_iter())?);
@@ -278,30 +280,17 @@ pub(super) fn value_count(values: &RaggedItem) -> Result<usize> {
 
 /// Makes the partition of `nvals` values into rows of these lengths.
 pub(super) fn partition_of_lengths(lengths: &Tensor, nvals: usize) -> Result<RowPartition> {
+    let bad = with_ints!(lengths, |lengths| bad_lengths(lengths.iter().map(|&length| wide(length)), nvals));
+    if let Some(message) = bad {
+        return Err(shape_error(message));
+    }
+    // Lengths that are not negative and add up to the number of values have running sums that fit.
     let offsets = with_ints!(lengths, |lengths| {
-        let mut offsets = vec![0usize];
-        let mut sum = 0usize;
-        for (position, &length) in lengths.iter().enumerate() {
-            let length = wide(length);
-            let next = usize::try_from(length).ok();
-            let Some(next) = next else {
-                let message =
-                    format!("row_lengths must not be negative, got {length} at position {position}");
-                return Err(shape_error(message));
-            };
-            sum = sum.checked_add(next).filter(|&sum| sum <= nvals).ok_or_else(|| {
-                shape_error(format!(
-                    "the sum of row_lengths must be the number of values, {nvals}, got more at position {position}"
-                ))
-            })?;
-            offsets.push(sum);
-        }
-        if sum != nvals {
-            return Err(shape_error(format!(
-                "the sum of row_lengths must be the number of values, {nvals}, got {sum}"
-            )));
-        }
-        offsets
+        let ends = lengths.iter().scan(0usize, |sum, &length| {
+            *sum += wide(length) as usize;
+            Some(*sum)
+        });
+        std::iter::once(0).chain(ends).collect::<Vec<usize>>()
     });
     RowPartition::of_offsets(lengths.dtype(), offsets.into_iter())
 }
@@ -312,12 +301,6 @@ fn join(first: &Tensor, second: &Tensor) -> Result<Tensor> {
         return Ok(Tensor::from([first.as_slice::<i32>()?, second.as_slice::<i32>()?].concat()));
     }
     Ok(Tensor::from([first.as_slice::<i64>()?, second.as_slice::<i64>()?].concat()))
-}
-
-/// Says that an error about row splits is about another encoding.
-fn renamed(error: Error, name: &str) -> Error {
-    let message = error.message().replace("row_splits", name);
-    Error::new(error.kind(), error.phase(), message)
 }
 
 /// Puts partitions around flat values, innermost first.

@@ -72,53 +72,16 @@ fn too_large(number: usize, dtype: DType) -> Error {
         .with_help("use i64 row splits")
 }
 
-/// Returns the index of the first split that is wrong, and the reason: the first split must be 0, no split may be less
-/// than the split before it, and the last split must be the number of values.
-pub(crate) fn first_bad_split<I: Offset>(splits: &[I], nvals: Option<usize>) -> Option<(usize, String)> {
-    if let Some(bad) = no_split(splits) {
-        return Some(bad);
-    }
-    let first: i64 = splits[0].into();
-    if first != 0 {
-        return Some((0, format!("row_splits must start at 0, got {first}")));
-    }
-    // A loop without an exit is vectorised; the position is looked up only for the error. If no split is negative, then
-    // no difference overflows. If a split is negative, then this split or an earlier split is less than the split
-    // before it.
-    let pairs = || splits.windows(2).map(|pair| (Into::<i64>::into(pair[0]), Into::<i64>::into(pair[1])));
-    let signs = pairs().fold(0, |signs, (before, this)| signs | this.wrapping_sub(before) | this);
-    if signs < 0 {
-        let descent = pairs().position(|(before, this)| this < before);
-        let position = descent.expect("splits from 0 without a descent have no negative sign") + 1;
-        let (before, this): (i64, i64) = (splits[position - 1].into(), splits[position].into());
-        let message =
-            format!("row_splits must not decrease, got {this} after {before} at position {position}");
-        return Some((position, message));
-    }
-    bad_end(splits, nvals)
-}
-
-/// Returns what is wrong with the last split, which must be the number of values.
-pub(crate) fn bad_end<I: Offset>(splits: &[I], nvals: Option<usize>) -> Option<(usize, String)> {
-    let last: i64 = (*splits.last()?).into();
-    let nvals = nvals.filter(|nvals| i64::try_from(*nvals) != Ok(last))?;
-    let position = splits.len() - 1;
-    let message =
-        format!("row_splits must end at the number of values, {nvals}, got {last} at position {position}");
-    Some((position, message))
-}
-
-/// Returns the reason why splits without any element are wrong. Even unchecked splits must have an element.
-pub(crate) fn no_split<I: Offset>(splits: &[I]) -> Option<(usize, String)> {
-    let message = "row_splits must have at least one element, got none";
-    splits.is_empty().then(|| (0, message.to_string()))
-}
-
-/// Returns the row of each of the values that the splits cover. Splits that decrease or exceed `nvals` give no position
-/// outside `nvals`.
+/// Writes the row of each value. Splits that decrease or exceed the number of values give no position outside the values. A value
+/// that no row holds gets row 0.
 pub(crate) fn rowids_of_splits<I: Offset, O: Offset + Default>(splits: &[I], rowids: &mut [O]) {
+    // The rows hold every value from the first split up to the last split.
+    let nvals = rowids.len();
+    let within = |split: Option<&I>| split.map_or(0, |&split| (wide(split) as usize).min(nvals));
+    rowids[..within(splits.first())].fill(O::default());
+    rowids[within(splits.last())..].fill(O::default());
     for row in 0..splits.len().saturating_sub(1) {
-        let (start, end) = row_range(splits, row, rowids.len());
+        let (start, end) = row_range(splits, row, nvals);
         let id = O::try_from(row as i64).unwrap_or_default();
         rowids[start..end].fill(id);
     }
@@ -133,10 +96,27 @@ pub(crate) fn row_range<I: Offset>(splits: &[I], row: usize, nvals: usize) -> (u
     (start, at(row + 1).max(start))
 }
 
+/// The number of rows that row ids may ask for without a number of rows, beside [`ROWS_PER_VALUE`] rows for each id.
+const IMPLIED_ROWS: usize = 1 << 24;
+
+/// The number of rows for each row id that row ids may ask for without a number of rows.
+const ROWS_PER_VALUE: usize = 64;
+
 /// Returns the number of rows that row ids need: the greatest id plus 1.
-pub(crate) fn rows_of_rowids<I: Offset>(rowids: &[I]) -> usize {
-    let greatest = rowids.iter().map(|&id| id.into()).max();
-    greatest.and_then(|id| usize::try_from(id).ok()).map_or(0, |id| id + 1)
+///
+/// # Errors
+/// The greatest id needs far more rows than there are ids. Such an id is a mistake more often than a wish for many empty rows, and
+/// the splits of these rows would need gigabytes.
+pub(crate) fn rows_of_rowids<I: Offset>(rowids: &[I]) -> Result<usize> {
+    let greatest = rowids.iter().map(|&id| wide(id)).max();
+    let rows = greatest.and_then(|id| usize::try_from(id).ok()).map_or(0, |id| id.saturating_add(1));
+    let most = IMPLIED_ROWS.max(rowids.len().saturating_mul(ROWS_PER_VALUE));
+    if rows > most {
+        let message =
+            format!("{} value_rowids without nrows must be less than {most}, got {}", rowids.len(), rows - 1);
+        return Err(shape_error(message).with_help("give the number of rows as nrows"));
+    }
+    Ok(rows)
 }
 
 /// Computes splits from row lengths without checks of the lengths. Sums wrap.

@@ -17,6 +17,7 @@ mod dense;
 mod display;
 mod encoding;
 mod merge;
+mod mistake;
 mod nested;
 mod partition;
 mod parts;
@@ -31,9 +32,9 @@ use shapeflow_shape_fns::{DType, Dim, IntoDim, TensorShape, Unknown};
 
 pub(crate) use dense::{PaddedCopy, broadcast_default};
 pub(crate) use encoding::{
-    bad_end, count_rowids, first_bad_split, ints as splits_tensor, no_split, rowids_of_splits,
-    rows_of_rowids, splits_of_rowids, with_ints,
+    count_rowids, ints as splits_tensor, rowids_of_splits, rows_of_rowids, splits_of_rowids, with_ints,
 };
+pub(crate) use mistake::{first_mistake, message_of, wrong_end};
 pub use nested::{IntoNested, Nested, NestedElement, OwnedElement};
 pub use partition::RowPartition;
 pub(crate) use parts::{FLAT_VALUES, ROW_SPLITS, UNIFORM_ROWS, join_parts};

@@ -4,9 +4,8 @@ use std::sync::{Arc, OnceLock};
 
 use shapeflow_shape_fns::DType;
 
-use super::encoding::{
-    check_vector, first_bad_split, ints, no_split, row_range, rowids_of_splits, with_ints,
-};
+use super::encoding::{check_vector, ints, row_range, rowids_of_splits, with_ints};
+use super::mistake::{first_mistake, message_of};
 use super::{Encoding, shape_error};
 use crate::error::Result;
 use crate::tensor::Tensor;
@@ -67,14 +66,19 @@ impl RowPartition {
     /// The splits are not a vector of i32 or i64, or have no element. Checked splits do not have these properties; the
     /// error names the first bad position.
     pub fn from_row_splits(splits: impl Into<Encoding<Tensor>>, nvals: usize) -> Result<RowPartition> {
-        let Encoding { data: splits, is_checked } = splits.into();
+        RowPartition::encoded("row_splits", splits.into(), nvals)
+    }
+
+    /// Makes a partition from row splits, which come from the encoding that is named `encoding`. Errors are about this encoding.
+    pub(super) fn encoded(encoding: &str, splits: Encoding<Tensor>, nvals: usize) -> Result<RowPartition> {
+        let Encoding { data: splits, is_checked } = splits;
         check_vector("row_splits", &splits.view())?;
-        let bad = match is_checked {
-            true => with_ints!(splits, |ints| first_bad_split(ints, Some(nvals))),
-            false => with_ints!(splits, |ints| no_split(ints)),
-        };
+        let bad = with_ints!(splits, |ints| {
+            let mistake = first_mistake(ints, nvals).filter(|_| is_checked || ints.is_empty());
+            mistake.map(|mistake| message_of(encoding, &mistake, ints, nvals))
+        });
         match bad {
-            Some((_, message)) => Err(shape_error(message)),
+            Some(message) => Err(shape_error(message)),
             None => Ok(RowPartition::of(splits, nvals)),
         }
     }

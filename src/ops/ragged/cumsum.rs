@@ -10,7 +10,7 @@ use crate::ops::array::scan::{Blocks, Combine, Scan, scan_into};
 use crate::ops::row_major::RowMajor;
 
 use super::along::Along;
-use super::elementwise::aligned;
+use super::broadcast::aligned;
 use super::reduce_rows::offsets;
 
 impl<'g> RaggedValue<'g> {

@@ -1,12 +1,12 @@
 //! Elementwise ops on ragged values: the dense kernels run on the flat values.
 
+use std::cmp::Ordering;
 use std::panic::Location;
 
-use shapeflow_shape_fns::{DType, Dim, TensorShape};
+use shapeflow_shape_fns::DType;
 
-use super::partition::refuse;
-use super::splits::SAME;
-use crate::error::{ErrorKind, Result};
+use super::broadcast::{aligned, unequal};
+use crate::error::Result;
 use crate::graph::{IntoOperand, RaggedValue, Value};
 use crate::op::OpDef;
 use crate::ops::operators::operators;
@@ -18,18 +18,32 @@ pub trait IntoRaggedOperand<'g> {
     fn beside(self, peer: RaggedValue<'g>, location: &'static Location<'static>) -> Result<Beside<'g>>;
 }
 
-/// Flat values that fit the flat values of a ragged operand, and that operand's flat values.
+/// The flat values of two operands that fit each other, and the rows of the result.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct Beside<'g> {
+    /// The flat values of the ragged operand.
     peer: Value<'g>,
+    /// The flat values of the other operand.
     flat: Value<'g>,
+    /// A value with the rows of the result.
+    rows: RaggedValue<'g>,
 }
 
 impl<'g> IntoRaggedOperand<'g> for RaggedValue<'g> {
     fn beside(self, peer: RaggedValue<'g>, location: &'static Location<'static>) -> Result<Beside<'g>> {
-        let flat = peer.matched(self, location)?;
-        Ok(Beside { peer: flat, flat: aligned(flat, self.flat_values())? })
+        match self.ragged_rank().cmp(&peer.ragged_rank()) {
+            Ordering::Equal => {
+                let flat = peer.matched(self, location)?;
+                Ok(Beside { peer: flat, flat: aligned(flat, self.flat_values())?, rows: peer })
+            }
+            Ordering::Less => {
+                Ok(Beside { peer: peer.flat_values(), flat: peer.spread_ragged(self, location)?, rows: peer })
+            }
+            Ordering::Greater => {
+                Ok(Beside { peer: self.spread_ragged(peer, location)?, flat: self.flat_values(), rows: self })
+            }
+        }
     }
 }
 
@@ -37,131 +51,34 @@ impl<'g, T: IntoOperand<'g>> IntoRaggedOperand<'g> for T {
     fn beside(self, peer: RaggedValue<'g>, location: &'static Location<'static>) -> Result<Beside<'g>> {
         let flat = peer.flat_values();
         let dense = self.into_operand(flat, location).ok()?;
-        Ok(Beside { peer: flat, flat: peer.spread(dense)? })
+        Ok(Beside { peer: flat, flat: peer.spread(dense)?, rows: peer })
     }
 }
 
 impl<'g> Beside<'g> {
-    /// Returns the flat values of the ragged operand, and the flat values of the other operand.
-    pub(super) fn flats(self) -> (Value<'g>, Value<'g>) {
-        (self.peer, self.flat)
+    /// Returns the flat values of the ragged operand `peer`, and the flat values of the other operand, which must not have more
+    /// partitions.
+    pub(super) fn flats(
+        self,
+        peer: RaggedValue<'g>,
+        location: &'static Location<'static>,
+    ) -> Result<(Value<'g>, Value<'g>)> {
+        match self.rows.ragged_rank() == peer.ragged_rank() {
+            true => Ok((self.peer, self.flat)),
+            false => Err(unequal(peer, self.rows, location)),
+        }
     }
-}
 
-/// Returns `flat` with the size of axis 0 of `peer`. Both belong to equal partitions, so that one value never stands for many.
-pub(super) fn aligned<'g>(peer: Value<'g>, flat: Value<'g>) -> Result<Value<'g>> {
-    let (wanted, got) = (peer.dim(0)?, flat.dim(0)?);
-    if peer.graph().same_dim(&wanted, &got) == Some(true) {
-        return Ok(flat);
+    /// Applies a function to the flat values of both operands.
+    pub(super) fn apply(
+        self,
+        f: impl FnOnce(Value<'g>, Value<'g>) -> Result<Value<'g>>,
+    ) -> Result<RaggedValue<'g>> {
+        self.rows.with_flat_values(f(self.peer, self.flat)?)
     }
-    let shape = flat.shape();
-    let inner = shape.dims().unwrap_or_default().iter().skip(1).cloned();
-    flat.reshape(TensorShape::new(std::iter::once(wanted).chain(inner)))
 }
 
 impl<'g> RaggedValue<'g> {
-    /// Returns the flat values of `self`. The run of their users fails unless `other` has the same partitions, if this is not
-    /// known now.
-    pub(super) fn matched(
-        self,
-        other: RaggedValue<'g>,
-        location: &'static Location<'static>,
-    ) -> Result<Value<'g>> {
-        let (ours, theirs) = (self.partitions(), other.partitions());
-        if ours.len() != theirs.len() {
-            return Err(refuse(
-                self.graph(),
-                ErrorKind::Shape,
-                format!(
-                    "ragged operands must have the same partitions, got {} and {}",
-                    self.shape_text(),
-                    other.shape_text()
-                ),
-            )
-            .at(location));
-        }
-        let mut flat = self.flat_values();
-        for (ours, theirs) in ours.into_iter().zip(theirs) {
-            if !ours.is_same(theirs) {
-                let call = flat.graph().op(&SAME).data(flat);
-                flat = call.data(ours.row_splits()).data(theirs.row_splits()).finish_at(location)?;
-            }
-        }
-        Ok(flat)
-    }
-
-    /// Spreads a dense operand over the flat values: it has one element along each ragged axis, and broadcasts along the other
-    /// axes.
-    pub(super) fn spread(self, dense: Value<'g>) -> Result<Value<'g>> {
-        let (flat_rank, rank) = (self.flat_values().shape().rank(), dense.shape().rank());
-        if rank == Some(0) {
-            return Ok(dense);
-        }
-        let (Some(flat_rank), Some(rank)) = (flat_rank, rank) else {
-            return Err(refuse(
-                self.graph(),
-                ErrorKind::Shape,
-                format!("operands of a ragged op must have known ranks, got {}", dense.shape()),
-            ));
-        };
-        if rank < flat_rank {
-            return Ok(dense);
-        }
-        let ragged_rank = self.ragged_rank();
-        let shape = dense.shape();
-        let sizes: Vec<Dim> = shape.dims().unwrap_or_default().to_vec();
-        let Some(missing) = (ragged_rank + flat_rank).checked_sub(rank) else {
-            return Err(refuse(
-                self.graph(),
-                ErrorKind::Shape,
-                format!(
-                    "a dense operand must have at most the rank of the ragged one, got {shape} beside {}",
-                    self.shape_text()
-                ),
-            ));
-        };
-        // The sizes along axis 0 and the partitioned axes.
-        let (outer, inner) = sizes.split_at(ragged_rank + 1 - missing);
-        let is_one = |dim: &Dim| dim.as_known() == Some(1);
-        let rows = if missing == 0 { outer.first().cloned() } else { None };
-        let ragged = &outer[usize::from(missing == 0)..];
-        if !ragged.iter().all(is_one) {
-            return Err(refuse(
-                self.graph(),
-                ErrorKind::Shape,
-                format!(
-                    "a dense operand must have size 1 along each partitioned axis, got {shape} beside {}",
-                    self.shape_text()
-                ),
-            )
-            .with_help("make a ragged operand from it with from_tensor or the same row splits"));
-        }
-        match rows.filter(|rows| !is_one(rows)) {
-            None => dense.reshape(TensorShape::new(inner.iter().cloned())),
-            Some(_) => {
-                let target = [&[self.nrows()], inner].concat();
-                let squeezed = [&outer[..1], inner].concat();
-                let by_row =
-                    dense.reshape(TensorShape::new(squeezed))?.broadcast_to(TensorShape::new(target))?;
-                by_row.gather(self.outer_rowids()?, 0)
-            }
-        }
-    }
-
-    /// Returns the row along axis 0 of each flat value.
-    pub(super) fn outer_rowids(self) -> Result<Value<'g>> {
-        let partitions = self.partitions();
-        let mut rowids: Option<Value<'g>> = None;
-        for level in 0..partitions.len() {
-            let inner = RaggedValue::new(self.flat_values(), &partitions[level..]).value_rowids()?;
-            rowids = Some(match rowids {
-                None => inner,
-                Some(outer) => outer.gather(inner, 0)?,
-            });
-        }
-        Ok(rowids.expect("a ragged value has at least one partition"))
-    }
-
     /// Applies an op of two operands.
     pub(crate) fn binary(
         self,
@@ -170,9 +87,9 @@ impl<'g> RaggedValue<'g> {
         location: &'static Location<'static>,
     ) -> Result<RaggedValue<'g>> {
         let _call = self.graph().open_call_at(location);
-        let beside = other.beside(self, location)?;
-        let flat = beside.peer.graph().op(def).data(beside.peer).data(beside.flat).finish_at(location)?;
-        self.with_flat_values(flat)
+        other
+            .beside(self, location)?
+            .apply(|flat, other| flat.graph().op(def).data(flat).data(other).finish_at(location))
     }
 
     /// Applies an op to the dense operand `left` and to `self`.
@@ -330,7 +247,7 @@ impl<'g> RaggedValue<'g> {
         let _call = self.graph().open_call();
         let location = Location::caller();
         let condition = self.matched(yes, location)?;
-        let Beside { peer, flat } = no.beside(yes, location)?;
+        let (peer, flat) = no.beside(yes, location)?.flats(yes, location)?;
         // A dense `no` may lack the axis of the flat values.
         let has_axis = flat.shape().rank() == peer.shape().rank()
             && condition.graph().same_dim(&peer.dim(0)?, &flat.dim(0)?) == Some(true);

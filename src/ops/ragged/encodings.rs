@@ -2,6 +2,7 @@
 
 use shapeflow_shape_fns::{DType, Dim, shape};
 
+use super::counts::with_count;
 use super::partition::{dim_value, number, refuse};
 use crate::error::{ErrorKind, Result};
 use crate::graph::{AnyValue, Param, RaggedValue, RowPartitionValue, Value};
@@ -105,19 +106,11 @@ impl<'g> RaggedValue<'g> {
     /// ```
     ///
     /// # Errors
-    /// The numbers of values are not known to be equal.
+    /// The numbers of values are known to differ. If they are not known, the run fails unless they are equal.
     #[track_caller]
     pub fn with_values(self, values: impl Into<AnyValue<'g>>) -> Result<RaggedValue<'g>> {
         let _call = self.graph().open_call();
-        let values = values.into();
-        let (count, got) = (self.values().count()?, values.count()?);
-        if self.graph().same_dim(&count, &got) != Some(true) {
-            return Err(refuse(
-                self.graph(),
-                ErrorKind::Shape,
-                format!("there must be {count} values, got {got}"),
-            ));
-        }
+        let values = with_count(values.into(), &self.values().count()?, "the number of values must be")?;
         Ok(self.with_values_unchecked(values))
     }
 

@@ -4,7 +4,7 @@ use std::panic::Location;
 
 use shapeflow_shape_fns::DType;
 
-use super::elementwise::aligned;
+use super::broadcast::aligned;
 use super::select::no_values;
 use crate::error::Result;
 use crate::graph::{RaggedValue, Value};
@@ -239,9 +239,9 @@ impl<'g> RaggedValue<'g> {
         let _call = self.graph().open_call();
         let location = Location::caller();
         // Each of the other operands adds its check of the partitions to the first one.
-        let (first, b) = b.beside(self, location)?.flats();
+        let (first, b) = b.beside(self, location)?.flats(self, location)?;
         let checked = self.with_flat_values(first)?;
-        let (first, x) = x.beside(checked, location)?.flats();
+        let (first, x) = x.beside(checked, location)?.flats(checked, location)?;
         self.with_flat_values(first.betainc(b, x)?)
     }
 
@@ -288,7 +288,6 @@ impl<'g> RaggedValue<'g> {
         location: &'static Location<'static>,
         f: impl FnOnce(Value<'g>, Value<'g>) -> Result<Value<'g>>,
     ) -> Result<RaggedValue<'g>> {
-        let (flat, other) = other.beside(self, location)?.flats();
-        self.with_flat_values(f(flat, other)?)
+        other.beside(self, location)?.apply(f)
     }
 }

@@ -2,6 +2,7 @@
 
 use shapeflow_shape_fns::Dim;
 
+use super::counts::with_count;
 use super::partition::{dim_param, refuse};
 use super::splits::ROWIDS;
 use crate::dtype::type_text;
@@ -171,21 +172,18 @@ impl<'g> RaggedValue<'g> {
     /// ```
     ///
     /// # Errors
-    /// The numbers of values are not known to be equal.
+    /// The numbers of values are known to differ. If they are not known, the run fails unless they are equal.
     #[track_caller]
     pub fn with_flat_values(self, flat: Value<'g>) -> Result<RaggedValue<'g>> {
         let _call = self.graph().open_call();
-        let (count, got) = (self.flat_values().dim(0)?, flat.dim(0)?);
-        if self.graph().same_dim(&count, &got) != Some(true) {
-            let message = format!("there must be {count} flat values, got {got}");
-            return Err(refuse(self.graph(), ErrorKind::Shape, message));
-        }
+        let count = self.flat_values().dim(0)?;
+        let flat = with_count(flat.into(), &count, "the number of flat values must be")?.flat_values();
         Ok(RaggedValue::new(flat, &self.partitions()))
     }
 
     /// Applies `f` to the flat values. As TensorFlow's `tf.ragged.map_flat_values`.
     ///
-    /// `[n, (r), ..] -> [n, (r), ..]`, any dtype. Adds no op but those of `f`.
+    /// `[n, (r), ..] -> [n, (r), ..]`, any dtype. Adds the ops of `f`, and a check if the number of its values is not known.
     ///
     /// ```
     /// use shapeflow::{Graph, ragged};
@@ -199,15 +197,14 @@ impl<'g> RaggedValue<'g> {
     /// ```
     ///
     /// # Errors
-    /// `f` fails, or changes the number of values.
+    /// `f` fails, or is known to change the number of values. If the number is not known, the run fails unless it stays.
     #[track_caller]
     pub fn map_flat_values(self, f: impl FnOnce(Value<'g>) -> Result<Value<'g>>) -> Result<RaggedValue<'g>> {
         let _call = self.graph().open_call();
         let (given, made) = (self.flat_values(), f(self.flat_values())?.ok()?);
         let (before, after) = (given.shape(), made.shape());
-        let kept =
-            before.dim(0).zip(after.dim(0)).and_then(|(given, made)| self.graph().same_dim(given, made));
-        if kept != Some(true) {
+        let sizes = before.dim(0).zip(after.dim(0));
+        if sizes.is_none_or(|(given, made)| self.graph().same_dim(given, made) == Some(false)) {
             let message = format!(
                 "map_flat_values: f must keep the number of values, got {} from {}",
                 type_text(made.dtype(), &after),
@@ -216,6 +213,8 @@ impl<'g> RaggedValue<'g> {
             return Err(refuse(self.graph(), ErrorKind::Shape, message)
                 .with_help("to drop elements use boolean_mask"));
         }
+        let requirement = "map_flat_values: f must keep the number of values,";
+        let made = with_count(made.into(), &given.dim(0)?, requirement)?.flat_values();
         Ok(RaggedValue::new(made, &self.partitions()))
     }
 }

@@ -5,7 +5,9 @@
 mod along;
 mod arrange;
 mod bounding;
+mod broadcast;
 mod convert;
+mod counts;
 mod cross_rows;
 mod cumsum;
 mod elementwise;

@@ -11,7 +11,7 @@ use crate::graph::{AnyValue, RaggedValue, Value};
 impl<'g> RaggedValue<'g> {
     /// Averages the elements along axes; NaN for an empty row. `axes` is as in [`RaggedValue::reduce_sum`].
     ///
-    /// `[n, (r)] -> [n]` along axis 1. Floats keep their dtype. Integers of 8 and 16 bits give f32, and other integers give f64.
+    /// `[n, (r)] -> [n]` along axis 1. Floats and complex numbers keep their dtype. Integers of 8 and 16 bits give f32, and other integers give f64.
     /// As TensorFlow's `tf.reduce_mean`, but a sum of integers does not wrap. It is composed of sums, counts and a division.
     ///
     /// ```
@@ -25,7 +25,7 @@ impl<'g> RaggedValue<'g> {
     /// ```
     ///
     /// # Errors
-    /// The elements are neither integers nor floats; else as [`RaggedValue::reduce_sum`].
+    /// The elements are neither integers, floats nor complex numbers; else as [`RaggedValue::reduce_sum`].
     #[track_caller]
     pub fn reduce_mean(self, axes: impl IntoRaggedAxes) -> Result<AnyValue<'g>> {
         let _call = self.graph().open_call();
@@ -35,6 +35,8 @@ impl<'g> RaggedValue<'g> {
             } else {
                 DType::F64
             })?
+        } else if self.dtype().is_complex() {
+            self
         } else {
             floats(self)?
         };

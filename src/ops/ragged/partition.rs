@@ -88,6 +88,7 @@ fn partition_of<'g>(
 ) -> Result<RowPartitionValue<'g>> {
     values.check_splits_dtype(splits.dtype())?;
     let call = splits.graph().op(&CHECKED).data(splits).size("nvals", dim_param(values.count()?));
+    let call = call.attr("encoding", encoding.split(' ').next().unwrap_or(encoding));
     let splits = call.attr("validate", source.is_checked).finish()?;
     let splits = if source.is_checked { splits } else { within(splits, values.count()?)? };
     RowPartitionValue::new(encoding, source.data, splits, None)
@@ -189,15 +190,11 @@ impl<'g> RaggedValue<'g> {
         let (values, starts) = (values.into(), starts.into());
         let _call = values.graph().open_call();
         let dtype = starts.data.dtype();
-        let last = match values {
-            AnyValue::Dense(value) => value.shape_tensor_as(dtype)?.slice_with(&[(..1).into()])?,
-            AnyValue::Ragged(value) => {
-                let splits = value.partition().row_splits().shape_tensor_as(dtype)?;
-                (splits - 1i64).ok()?
-            }
-        };
+        let last = dim_value(values.graph(), values.count()?)?.cast(dtype)?.reshape([1i64])?;
         let splits = concat(&[starts.data, last], 0)?;
-        Ok(values.split_by(partition_of(values, "row_starts", starts, splits)?))
+        // Starts alone do not say where the last row ends.
+        let source = Encoding { data: splits, ..starts };
+        Ok(values.split_by(partition_of(values, "row_starts", source, splits)?))
     }
 
     /// Splits values into rows that end at given positions, `[n]`. Else as [`RaggedValue::from_row_splits`].
@@ -246,7 +243,7 @@ impl<'g> RaggedValue<'g> {
     ///
     /// # Errors
     /// As [`RaggedValue::from_row_splits`]. The run fails if a row id is less than the one before, negative, or not less than
-    /// `nrows`.
+    /// `nrows`. Without `nrows`, the run fails if a row id needs more than 2^24 rows and more than 64 rows for each value.
     #[track_caller]
     pub fn from_value_rowids(
         values: impl Into<AnyValue<'g>>,

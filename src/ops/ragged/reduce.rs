@@ -42,7 +42,7 @@ macro_rules! reductions {
     };
 }
 reductions! {
-    /// Adds the elements along axes; 0 for an empty row. Integers (which wrap) and floats.
+    /// Adds the elements along axes; 0 for an empty row. Integers (which wrap), floats and complex numbers.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor, ragged};
@@ -56,8 +56,8 @@ reductions! {
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
     reduce_sum Sum;
-    /// Multiplies the elements along axes; 1 for an empty row. Integers (which wrap) and floats. Else as
-    /// [`RaggedValue::reduce_sum`].
+    /// Multiplies the elements along axes; 1 for an empty row. Integers (which wrap), floats and complex
+    /// numbers. Else as [`RaggedValue::reduce_sum`].
     reduce_prod Prod;
     /// Takes the maximum along axes; NaN if an element is NaN, and the lowest finite number for an empty row. Integers and
     /// floats. Else as [`RaggedValue::reduce_sum`].

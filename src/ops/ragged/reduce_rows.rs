@@ -30,7 +30,8 @@ fn dtypes(dtypes: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
     dtype::indices(dtypes, 1)?;
     let class = match name(attrs) {
         "any" | "all" => dtype::Class::Bool,
-        "mean" => dtype::Class::Float,
+        "mean" => dtype::Class::Inexact,
+        "sum" | "prod" => dtype::Class::Numeric,
         _ => dtype::Class::Number,
     };
     let values = dtype::common(dtypes, 0, 1, class)?;
@@ -159,6 +160,29 @@ fn reduce(
             Ok(())
         }};
     }
+    macro_rules! complex {
+        ($T:ident) => {{
+            let (x, _) = x.as_bits::<$T>()?.as_chunks::<2>();
+            let (y, _) = y.as_mut_bits::<$T>()?.as_chunks_mut::<2>();
+            let add = |a: [$T; 2], b: [$T; 2]| [a[0] + b[0], a[1] + b[1]];
+            // A product with the number 1 changes no infinite element.
+            let one = [1.0, 0.0];
+            let mul = |a: [$T; 2], b: [$T; 2]| match () {
+                () if a == one => b,
+                () if b == one => a,
+                () => [a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]],
+            };
+            match name {
+                "sum" => rows(threads, x, offsets, y, [0.0; 2], add, |sum, _| sum),
+                "mean" => rows(threads, x, offsets, y, [0.0; 2], add, |sum, count| {
+                    sum.map(|part| part / count as $T)
+                }),
+                "prod" => rows(threads, x, offsets, y, one, mul, |product, _| product),
+                other => return Err(unknown(other)),
+            }
+            Ok(())
+        }};
+    }
     let is_wrapping = matches!(name, "sum" | "prod");
     match x.dtype() {
         DType::Bool => {
@@ -184,8 +208,11 @@ fn reduce(
         DType::U64 => extrema!(u64),
         DType::F32 => floats!(f32),
         DType::F64 => floats!(f64),
+        DType::C64 => complex!(f32),
+        DType::C128 => complex!(f64),
         other => {
-            let message = format!("reduced rows must be bool, integers or floats, got {other}");
+            let message =
+                format!("reduced rows must be bool, integers, floats or complex numbers, got {other}");
             Err(Error::new(ErrorKind::DType, Phase::Run, message))
         }
     }
@@ -239,7 +266,7 @@ fn each_piece<R: Send>(
 }
 
 /// Reduces rows of `x` to elements of `y`. `finish` gets the result of a row and the number of its values.
-fn rows<T: Element>(
+fn rows<T: Copy + Send + Sync>(
     threads: HostThreads<'_>,
     x: &[T],
     offsets: &[usize],

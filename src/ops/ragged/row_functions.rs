@@ -5,7 +5,7 @@ use crate::graph::{AnyValue, RaggedValue, Value};
 use shapeflow_shape_fns::DType;
 
 use super::along::{Along, Lines};
-use super::elementwise::aligned;
+use super::broadcast::aligned;
 
 impl<'g> RaggedValue<'g> {
     /// Returns the index along `axis` of the first maximum; -1 for an empty row. A NaN is a maximum. A negative `axis` counts from

@@ -3,7 +3,7 @@
 use shapeflow_shape_fns::{Attribute, DType, InferenceContext};
 
 use super::along::Along;
-use super::elementwise::aligned;
+use super::broadcast::aligned;
 use super::partition::refuse;
 use super::reduce_rows::offsets;
 use super::select::{axis_of, take as take_values};

@@ -9,12 +9,13 @@ use crate::ops::host_params::param_sizes;
 use crate::ops::integers::{int_tensor, ints};
 use crate::ops::row_major::RowMajor;
 use crate::ragged::{
-    bad_end, count_rowids, first_bad_split, no_split, rowids_of_splits, rows_of_rowids, splits_of_rowids,
-    splits_tensor, with_ints,
+    count_rowids, first_mistake, message_of, rowids_of_splits, rows_of_rowids, splits_of_rowids,
+    splits_tensor, with_ints, wrong_end,
 };
 
 /// Passes row splits on: `splits [n+1], nvals -> [n+1]`. The run fails unless they start at 0, never decrease, and end at
-/// `nvals`. If attribute `validate` is false, the run fails only if there is no split or if the last split is not `nvals`.
+/// `nvals`. If attribute `validate` is false, the run fails only if there is no split or if the last split is not `nvals`. Attribute
+/// `encoding` names the encoding that the splits come from; errors are about this encoding.
 pub(crate) static CHECKED: OpDef = OpDef::host("ragged_row_splits", run_checked)
     .attrs(&[Attribute::bool_or("validate", true)])
     .operands(&[Operand::Data("row_splits"), Operand::Size("nvals")])
@@ -31,14 +32,19 @@ pub(crate) static CHECKED: OpDef = OpDef::host("ragged_row_splits", run_checked)
 
 fn run_checked(cx: &mut HostCx<'_>) -> Result<()> {
     let splits = RowMajor::new(cx.input(0)?)?;
-    let nvals = param_sizes(cx, "nvals", 1)?.first().copied();
+    let nvals = param_sizes(cx, "nvals", 1)?[0];
     let splits = splits.view();
-    let bad = match is_validated(cx.attrs()) {
-        true => with_ints!(splits, |ints| first_bad_split(ints, nvals)),
-        false => with_ints!(splits, |ints| no_split(ints).or_else(|| bad_end(ints, nvals))),
+    let is_validated = is_validated(cx.attrs());
+    let encoding = match cx.attrs().get("encoding") {
+        Some(Attr::Str(encoding)) => encoding,
+        _ => "row_splits",
     };
+    let bad = with_ints!(splits, |ints| {
+        let mistake = if is_validated { first_mistake(ints, nvals) } else { wrong_end(ints, nvals) };
+        mistake.map(|mistake| message_of(encoding, &mistake, ints, nvals))
+    });
     match bad {
-        Some((_, message)) => Err(Error::new(ErrorKind::Guard, Phase::Run, message).blame_element(0)),
+        Some(message) => Err(Error::new(ErrorKind::Guard, Phase::Run, message).blame_element(0)),
         None => cx.pass_on(),
     }
 }
@@ -101,7 +107,7 @@ fn run_from_rowids(cx: &mut HostCx<'_>) -> Result<()> {
     let rowids = rowids.view();
     let is_validated = is_validated(cx.attrs());
     let splits = with_ints!(rowids, |ids| {
-        let nrows = nrows.unwrap_or_else(|| rows_of_rowids(ids));
+        let nrows = nrows.map_or_else(|| rows_of_rowids(ids), Ok)?;
         if is_validated { splits_of_rowids(ids, nrows)? } else { count_rowids(ids, nrows)? }
     });
     cx.set_output(0, splits_tensor(rowids.dtype(), splits.into_iter())?)

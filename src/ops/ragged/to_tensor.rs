@@ -183,11 +183,11 @@ fn rowids_partition(rowids: TensorView<'_>, nrows: Option<usize>, nvals: usize) 
     let splits = match rowids.dtype() {
         DType::I32 => {
             let ids = rowids.as_slice::<i32>()?;
-            splits_of_rowids(ids, nrows.unwrap_or_else(|| rows_of_rowids(ids)))?
+            splits_of_rowids(ids, nrows.map_or_else(|| rows_of_rowids(ids), Ok)?)?
         }
         _ => {
             let ids = rowids.as_slice::<i64>()?;
-            splits_of_rowids(ids, nrows.unwrap_or_else(|| rows_of_rowids(ids)))?
+            splits_of_rowids(ids, nrows.map_or_else(|| rows_of_rowids(ids), Ok)?)?
         }
     };
     RowPartition::from_row_splits(splits_tensor(rowids.dtype(), splits.into_iter())?, nvals)

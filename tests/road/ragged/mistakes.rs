@@ -21,7 +21,7 @@ fn bad_partitions_name_the_first_bad_position() {
     );
     refused(
         RaggedTensor::from_row_starts(values(), [0i64, 4]),
-        "row_starts must not decrease, got 3 after 4 at position 2",
+        "row_starts must not exceed the number of values, 3, got 4 at position 1",
     );
     refused(
         RaggedTensor::from_row_lengths(values(), [1i64, -1]),

@@ -159,7 +159,9 @@ impl Case {
             "row_lengths" if axes[0] <= x.ragged_rank() as i64 => x.row_lengths_along(axes[0]),
             op => {
                 let constructed = super::constructions::in_graph(op, &self.arguments, x, data);
-                return constructed.or_else(|| super::selections::in_graph(op, &self.arguments, x));
+                return constructed
+                    .or_else(|| super::operands::in_graph(op, &self.arguments, x))
+                    .or_else(|| super::selections::in_graph(op, &self.arguments, x));
             }
         })
     }

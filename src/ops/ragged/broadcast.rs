@@ -1,0 +1,191 @@
+//! Operands beside ragged values: their elements are repeated for the flat values of the ragged value.
+
+use std::panic::Location;
+
+use shapeflow_shape_fns::{DType, Dim, TensorShape};
+
+use super::counts::with_size;
+use super::partition::{dim_value, refuse};
+use super::splits::SAME;
+use crate::error::{Error, ErrorKind, Result};
+use crate::graph::{RaggedValue, Value};
+
+/// Returns `flat` with the size of axis 0 of `peer`. Both belong to equal partitions, so that one value never stands for many.
+pub(super) fn aligned<'g>(peer: Value<'g>, flat: Value<'g>) -> Result<Value<'g>> {
+    with_size(flat, peer.dim(0)?)
+}
+
+/// Returns the error about operands whose partitions cannot be equal.
+pub(super) fn unequal(a: RaggedValue<'_>, b: RaggedValue<'_>, location: &'static Location<'static>) -> Error {
+    let message = format!(
+        "ragged operands must have the same partitions, got {} and {}",
+        a.shape_text(),
+        b.shape_text()
+    );
+    refuse(a.graph(), ErrorKind::Shape, message).at(location)
+}
+
+fn is_one(size: &Dim) -> bool {
+    size.as_known() == Some(1)
+}
+
+/// An axis of a dense operand that is not known to have size 1.
+struct Axis {
+    number: usize,
+    size: Dim,
+    /// The dense operand is known to have an item for every item of the ragged value along the axis.
+    is_whole: bool,
+}
+
+impl<'g> RaggedValue<'g> {
+    /// Returns the flat values of `self`. The run of their users fails unless `other` has the same partitions, if this is not
+    /// known now.
+    pub(super) fn matched(
+        self,
+        other: RaggedValue<'g>,
+        location: &'static Location<'static>,
+    ) -> Result<Value<'g>> {
+        let (ours, theirs) = (self.partitions(), other.partitions());
+        if ours.len() != theirs.len() {
+            return Err(unequal(self, other, location));
+        }
+        let mut flat = self.flat_values();
+        for (ours, theirs) in ours.into_iter().zip(theirs) {
+            if !ours.is_same(theirs) {
+                let call = flat.graph().op(&SAME).data(flat);
+                flat = call.data(ours.row_splits()).data(theirs.row_splits()).finish_at(location)?;
+            }
+        }
+        Ok(flat)
+    }
+
+    /// Repeats the flat values of `other`, which has fewer partitions, for the flat values of `self`. `other` has the outer
+    /// partitions of `self`, and size 1 along the axes of the other partitions.
+    pub(super) fn spread_ragged(
+        self,
+        other: RaggedValue<'g>,
+        location: &'static Location<'static>,
+    ) -> Result<Value<'g>> {
+        let (ours, theirs) = (self.partitions(), other.partitions());
+        let (outer, inner) = ours.split_at(theirs.len());
+        let (flat_rank, shape) = (self.flat_values().shape().rank(), other.flat_values().shape());
+        let sizes = shape.dims().unwrap_or_default();
+        let is_aligned = flat_rank.map(|rank| rank + inner.len()) == Some(sizes.len());
+        if !is_aligned || !sizes[1..=inner.len()].iter().all(is_one) {
+            return Err(unequal(self, other, location));
+        }
+        let squeezed = [&sizes[..1], &sizes[1 + inner.len()..]].concat();
+        let flat = other.flat_values().reshape(TensorShape::new(squeezed))?;
+        let flat = RaggedValue::new(flat, &theirs).matched(RaggedValue::new(flat, outer), location)?;
+        flat.gather(RaggedValue::new(self.flat_values(), inner).outer_rowids()?, 0)
+    }
+
+    /// Spreads a dense operand over the flat values. Along axis 0, its size is 1 or the number of rows. Along a partitioned axis, its
+    /// size is 1 or the length of every row; the run compares them if they are not known now. It broadcasts along the other axes.
+    pub(super) fn spread(self, dense: Value<'g>) -> Result<Value<'g>> {
+        let (flat_rank, rank) = (self.flat_values().shape().rank(), dense.shape().rank());
+        if rank == Some(0) {
+            return Ok(dense);
+        }
+        let (Some(flat_rank), Some(rank)) = (flat_rank, rank) else {
+            return Err(refuse(
+                self.graph(),
+                ErrorKind::Shape,
+                format!("operands of a ragged op must have known ranks, got {}", dense.shape()),
+            ));
+        };
+        if rank < flat_rank {
+            return Ok(dense);
+        }
+        let shape = dense.shape();
+        let Some(missing) = (self.ragged_rank() + flat_rank).checked_sub(rank) else {
+            let beside = self.shape_text();
+            let message = format!(
+                "a dense operand must have at most the rank of the ragged one, got {shape} beside {beside}"
+            );
+            return Err(refuse(self.graph(), ErrorKind::Shape, message));
+        };
+        // The sizes along axis 0 and the partitioned axes.
+        let (outer, inner) = shape.dims().unwrap_or_default().split_at(self.ragged_rank() + 1 - missing);
+        let (mut axes, mut checked) = (Vec::new(), dense);
+        for (number, size) in (missing..).zip(outer).filter(|(_, size)| !is_one(size)) {
+            let count = match number.checked_sub(1) {
+                None => Some(self.nrows()),
+                Some(level) => self.partitions()[level].uniform_row_length(),
+            };
+            let known = count.and_then(|count| self.graph().same_dim(&count, size));
+            if known == Some(false) {
+                let beside = self.shape_text();
+                let requirement =
+                    "a dense operand must have size 1 or the ragged operand's size along each outer axis";
+                let message = format!("{requirement}, got {shape} beside {beside}");
+                return Err(refuse(self.graph(), ErrorKind::Shape, message)
+                    .with_help("make a ragged operand from it with from_tensor or the same row splits"));
+            }
+            if known.is_none() {
+                checked = self.check_axis(checked, number, size)?;
+            }
+            let is_whole = known == Some(true) || size.as_known().is_some();
+            axes.push(Axis { number, size: size.clone(), is_whole });
+        }
+        let is_whole = axes.len() == self.ragged_rank() + 1 && axes.iter().all(|axis| axis.is_whole);
+        let count = match axes.is_empty() {
+            true => None,
+            false if is_whole => Some(self.flat_values().dim(0)?),
+            false => Some(axes.iter().fold(Dim::known(1), |count, axis| count * axis.size.clone())),
+        };
+        let items = checked.reshape(TensorShape::new(count.into_iter().chain(inner.iter().cloned())))?;
+        if axes.is_empty() || is_whole { Ok(items) } else { items.gather(self.places(&axes)?, 0) }
+    }
+
+    /// Returns `dense`. The run of its users fails unless `size` is 1 or the size of the ragged value along an axis.
+    fn check_axis(self, dense: Value<'g>, axis: usize, size: &Dim) -> Result<Value<'g>> {
+        let size_value = dim_value(self.graph(), size.clone())?;
+        let (fits, requirement) = match axis.checked_sub(1) {
+            None => (dim_value(self.graph(), self.nrows())?.equal(size_value)?, "the number of rows"),
+            Some(level) => {
+                let lengths = self.partitions()[level].row_lengths()?.cast(DType::I64)?;
+                (lengths.equal(size_value)?.reduce_all(0)?, "the length of every row")
+            }
+        };
+        let fits = match size.as_known() {
+            Some(_) => fits,
+            None => fits.logical_or(size_value.equal(1i64)?)?,
+        };
+        let message =
+            format!("a dense operand must have size 1 or {requirement} along axis {axis}, got {size}");
+        dense.checked(fits, &message)
+    }
+
+    /// Returns, for each flat value, the place of its item of a dense operand whose axes are joined.
+    fn places(self, axes: &[Axis]) -> Result<Value<'g>> {
+        let partitions = self.partitions();
+        let mut places: Option<Value<'g>> = None;
+        for axis in axes {
+            let rows = RaggedValue::new(self.flat_values(), &partitions[axis.number.saturating_sub(1)..]);
+            let index = if axis.number == 0 { rows.value_rowids()? } else { rows.columns()? };
+            let index = self.at_flat_values(index, axis.number.max(1))?.cast(DType::I64)?;
+            let size = dim_value(self.graph(), axis.size.clone())?;
+            // An axis of size 1 has the item 0 for every index.
+            let index = if axis.is_whole { index } else { index.minimum((size - 1i64).ok()?)? };
+            places = Some(match places {
+                None => index,
+                Some(places) => ((places * size).ok()? + index).ok()?,
+            });
+        }
+        Ok(places.expect("an axis has a size that is not 1"))
+    }
+
+    /// Gives each flat value the item of its value of partition `level - 1`.
+    fn at_flat_values(self, items: Value<'g>, level: usize) -> Result<Value<'g>> {
+        let partitions = self.partitions();
+        (level..partitions.len()).try_fold(items, |items, level| {
+            items.gather(RaggedValue::new(self.flat_values(), &partitions[level..]).value_rowids()?, 0)
+        })
+    }
+
+    /// Returns the row along axis 0 of each flat value.
+    pub(super) fn outer_rowids(self) -> Result<Value<'g>> {
+        self.at_flat_values(self.value_rowids()?, 1)
+    }
+}

@@ -1,0 +1,120 @@
+//! Mistakes in the encodings of a row partition, and their messages.
+
+use super::encoding::{Offset, wide};
+
+/// What is wrong with row splits.
+pub(crate) enum Mistake {
+    /// There is no split.
+    Absent,
+    /// The first split is not 0.
+    Start(i64),
+    /// The split at a position is less than the split before it.
+    Descent { position: usize, before: i64, this: i64 },
+    /// The last split is not the number of values.
+    End { position: usize, nvals: usize, last: i64 },
+}
+
+impl Mistake {
+    /// Returns the message about splits that are called `name` and lack the first `missing` row splits.
+    fn message(&self, name: &str, missing: usize) -> String {
+        match *self {
+            Mistake::Absent => format!("{name} must have at least one element, got none"),
+            Mistake::Start(first) => format!("{name} must start at 0, got {first}"),
+            Mistake::Descent { position, before, this } => {
+                let position = position - missing;
+                format!("{name} must not decrease, got {this} after {before} at position {position}")
+            }
+            Mistake::End { position, nvals, last } => {
+                let position = position - missing;
+                format!("{name} must end at the number of values, {nvals}, got {last} at position {position}")
+            }
+        }
+    }
+}
+
+/// Returns the first mistake in row splits: the first split must be 0, no split may be less than the split before it, and the last
+/// split must be the number of values.
+pub(crate) fn first_mistake<I: Offset>(splits: &[I], nvals: usize) -> Option<Mistake> {
+    let Some(&first) = splits.first() else { return Some(Mistake::Absent) };
+    if wide(first) != 0 {
+        return Some(Mistake::Start(wide(first)));
+    }
+    // A loop without an exit is vectorised; the position is looked up only for the error. If no split is negative, then
+    // no difference overflows. If a split is negative, then this split or an earlier split is less than the split
+    // before it.
+    let pairs = || splits.windows(2).map(|pair| (wide(pair[0]), wide(pair[1])));
+    let signs = pairs().fold(0, |signs, (before, this)| signs | this.wrapping_sub(before) | this);
+    if signs < 0 {
+        let descent = pairs().position(|(before, this)| this < before);
+        let position = descent.expect("splits from 0 without a descent have no negative sign") + 1;
+        return Some(Mistake::Descent {
+            position,
+            before: wide(splits[position - 1]),
+            this: wide(splits[position]),
+        });
+    }
+    wrong_end(splits, nvals)
+}
+
+/// Returns the mistake that even unchecked splits of a run may not have: there is no split, or the last split is not the number of
+/// values.
+pub(crate) fn wrong_end<I: Offset>(splits: &[I], nvals: usize) -> Option<Mistake> {
+    let Some(&last) = splits.last() else { return Some(Mistake::Absent) };
+    let is_wrong = i64::try_from(nvals) != Ok(wide(last));
+    is_wrong.then(|| Mistake::End { position: splits.len() - 1, nvals, last: wide(last) })
+}
+
+/// Returns what is wrong with row splits of `nvals` values.
+pub(crate) fn bad_splits<I: Offset>(splits: &[I], nvals: usize) -> Option<String> {
+    first_mistake(splits, nvals).map(|mistake| mistake.message("row_splits", 0))
+}
+
+/// Returns the message about a mistake in splits of `nvals` values. `encoding` names the encoding that the splits come from, and the
+/// message is about this encoding.
+pub(crate) fn message_of<I: Offset>(encoding: &str, mistake: &Mistake, splits: &[I], nvals: usize) -> String {
+    match (encoding, mistake) {
+        ("row_lengths", _) => {
+            let lengths = splits.windows(2).map(|pair| length(pair[0], pair[1]));
+            bad_lengths(lengths, nvals).unwrap_or_else(|| mistake.message("row_splits", 0))
+        }
+        ("row_starts" | "row_limits", Mistake::Start(_) | Mistake::End { .. }) if splits.len() == 1 => {
+            format!("{encoding} must have at least one element for {nvals} values, got none")
+        }
+        ("row_starts", Mistake::Descent { position, before, .. }) if position + 1 == splits.len() => {
+            let position = position - 1;
+            format!(
+                "row_starts must not exceed the number of values, {nvals}, got {before} at position {position}"
+            )
+        }
+        ("row_limits", Mistake::Descent { position: 1, this, .. }) => {
+            format!("row_limits must not be negative, got {this} at position 0")
+        }
+        ("row_limits", _) => mistake.message("row_limits", 1),
+        ("value_rowids", Mistake::End { last, .. }) => {
+            format!("value_rowids must have one id of a row for each of {nvals} values, got {last}")
+        }
+        _ => mistake.message(encoding, 0),
+    }
+}
+
+/// Returns the length whose running sum leads from one split to the next split. The sum wraps.
+fn length<I: Offset>(start: I, end: I) -> i64 {
+    let difference = wide(end).wrapping_sub(wide(start));
+    if size_of::<I>() == size_of::<i32>() { i64::from(difference as i32) } else { difference }
+}
+
+/// Returns what is wrong with row lengths of `nvals` values.
+pub(crate) fn bad_lengths(lengths: impl Iterator<Item = i64>, nvals: usize) -> Option<String> {
+    let requirement = || format!("the sum of row_lengths must be the number of values, {nvals}");
+    let mut sum = 0usize;
+    for (position, length) in lengths.enumerate() {
+        let Ok(next) = usize::try_from(length) else {
+            return Some(format!("row_lengths must not be negative, got {length} at position {position}"));
+        };
+        match sum.checked_add(next).filter(|sum| *sum <= nvals) {
+            Some(next) => sum = next,
+            None => return Some(format!("{}, got more at position {position}", requirement())),
+        }
+    }
+    (sum != nvals).then(|| format!("{}, got {sum}", requirement()))
+}
