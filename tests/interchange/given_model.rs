@@ -36,7 +36,7 @@ fn a_given_model_gives_the_recorded_results() {
     let given = env::var("SHAPEFLOW_TENSORS").ok();
     let names = tensors_of_arrays(given.as_deref(), arrays.iter().map(|(name, _)| name));
     let array = |name: &str| {
-        let found = arrays.iter().find(|(array, _)| *array == *name);
+        let found = arrays.iter().find(|(array, _)| *array == name);
         found.map_or_else(|| panic!("the file must have the array {name}"), |(_, tensor)| tensor)
     };
     let model = read_model(path).unwrap();

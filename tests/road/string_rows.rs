@@ -26,7 +26,7 @@ fn rows_of_strings_are_mapped_and_scanned() -> Result<()> {
     })?;
     let start = g.constant("")?;
     let (last, prefixes) = g.scan(&[start], &[x], |state, row| {
-        let joined = string_join(&[state[0], row[0].gather(g.constant(0i64)?)?], "")?;
+        let joined = string_join(&[state[0], row[0].gather(g.constant(0i64)?, 0)?], "")?;
         Ok((vec![joined], vec![joined]))
     })?;
     assert_eq!(

@@ -14,10 +14,10 @@ use crate::ragged::{
 };
 
 /// Passes row splits on: `splits [n+1], nvals -> [n+1]`. The run fails unless they start at 0, never decrease, and end at
-/// `nvals`. If attribute `validate` is false, the run fails only if there is no split or if the last split is not `nvals`. Attribute
-/// `encoding` names the encoding that the splits come from; errors are about this encoding.
+/// `nvals`. If attribute `validate` is false, the run fails only if there is no split or if the last split is not `nvals`.
+/// Attribute `encoding` names the encoding that the splits come from; errors are about this encoding.
 pub(crate) static CHECKED: OpDef = OpDef::host("ragged_row_splits", run_checked)
-    .attrs(&[Attribute::bool_or("validate", true)])
+    .attrs(&[Attribute::bool_or("validate", true), Attribute::str_or("encoding", "row_splits")])
     .operands(&[Operand::Data("row_splits"), Operand::Size("nvals")])
     .reinterprets()
     .shape_fn(|cx| {
@@ -35,10 +35,7 @@ fn run_checked(cx: &mut HostCx<'_>) -> Result<()> {
     let nvals = param_sizes(cx, "nvals", 1)?[0];
     let splits = splits.view();
     let is_validated = is_validated(cx.attrs());
-    let encoding = match cx.attrs().get("encoding") {
-        Some(Attr::Str(encoding)) => encoding,
-        _ => "row_splits",
-    };
+    let encoding = cx.attrs().str("encoding");
     let bad = with_ints!(splits, |ints| {
         let mistake = if is_validated { first_mistake(ints, nvals) } else { wrong_end(ints, nvals) };
         mistake.map(|mistake| message_of(encoding, &mistake, ints, nvals))
