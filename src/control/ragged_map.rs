@@ -11,7 +11,7 @@ impl<'g> RaggedValue<'g> {
     /// Calls `f` with each row, and stacks its results: `[n, (r), …] -> [n, b, …]` if `f` returns `[b, …]`.
     ///
     /// A row has the shape `[?, …]`; it is ragged if `self` has several partitions. All results must have the same sizes.
-    /// As TensorFlow's `tf.map_fn`. Runs on the host; `f` is compiled once.
+    /// Any dtype but variant. As TensorFlow's `tf.map_fn`. Runs on the host; `f` is compiled once.
     ///
     /// ```
     /// use shapeflow::{Graph, ragged};

@@ -45,7 +45,7 @@ fn check_lists_the_ops_by_what_computes_them() {
     let (code, text, error) = refused(&["check", LAYERS, "--signature", "count"]);
     assert_eq!(code, 2);
     assert!(error.contains("the variable steps must only be read"), "{error}{text}");
-    assert!(text.contains("AssignAddVariableOp  1 "), "{text}");
+    assert!(text.contains("\nAssignAddVariableOp "), "{text}");
 }
 
 #[test]

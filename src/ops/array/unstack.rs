@@ -149,7 +149,7 @@ mod tests {
         let x = g.input("x", DType::F32, shape!["n", 2]).unwrap();
         assert_eq!(x.unstack(1).unwrap().len(), 2);
         assert!(
-            x.unstack(0).unwrap_err().message().contains("a known dimension or a count, got n at axis 0")
+            x.unstack(0).unwrap_err().message().contains("unstack needs a known dimension, got n at axis 0")
         );
         let [a, b, c] = x.unstack_into(0).unwrap();
         assert_eq!([a, b, c].map(|part| part.shape().to_string()), ["[2]", "[2]", "[2]"]);

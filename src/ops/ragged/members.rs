@@ -183,7 +183,8 @@ impl<'g> RaggedValue<'g> {
 
     /// Applies `f` to the flat values. As TensorFlow's `tf.ragged.map_flat_values`.
     ///
-    /// `[n, (r), ..] -> [n, (r), ..]`, any dtype. Adds the ops of `f`, and a check if the number of its values is not known.
+    /// `[n, (r), ..] -> [n, (r), ..]`, any dtype. Adds no op but the ops of `f`. If the number of their values is unknown, adds
+    /// a check too, which runs on the host.
     ///
     /// ```
     /// use shapeflow::{Graph, ragged};
