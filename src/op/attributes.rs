@@ -36,9 +36,9 @@ impl OpDef {
     /// assert_eq!(steep.to_vec::<f32>()?, [4.0, -2.0]);
     ///
     /// let error = g.op(&LEAKY).data(x).attr("slop", 0.5).finish().unwrap_err();
-    /// assert_eq!(error.message(), "leaky has only the attribute slope, got an attribute slop");
+    /// assert!(error.message().ends_with("leaky has only the attribute slope, got an attribute slop"));
     /// let error = g.op(&LEAKY).data(x).attr("slope", "0.5").finish().unwrap_err();
-    /// assert_eq!(error.message(), "the attribute slope of leaky must be a float, got \"0.5\"");
+    /// assert!(error.message().ends_with("the attribute slope of leaky must be a float, got \"0.5\""));
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
     pub const fn attrs(mut self, attributes: &'static [Attribute]) -> OpDef {

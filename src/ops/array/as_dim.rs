@@ -20,7 +20,7 @@ impl<'g> Value<'g> {
     /// sizes as tensors. Adds no op.
     ///
     /// ```
-    /// use shapeflow::{shape, Graph, Tensor};
+    /// use shapeflow::{shape, DType, Graph, Tensor};
     ///
     /// let g = Graph::new();
     /// let image = g.input("image", DType::F32, shape!["height", "width"])?;

@@ -15,7 +15,7 @@ impl<'g> Value<'g> {
     /// `[..] -> [..]`, floats. As TensorFlow's `CheckNumerics`. Runs on the host.
     ///
     /// ```
-    /// use shapeflow::{Graph, Tensor};
+    /// use shapeflow::{DType, Graph, Tensor};
     ///
     /// let g = Graph::new();
     /// let x = g.input("x", DType::F64, [2])?;

@@ -14,7 +14,7 @@ impl<'g> Value<'g> {
     /// into kernels.
     ///
     /// ```
-    /// use shapeflow::{Graph, shape};
+    /// use shapeflow::{DType, Graph, shape};
     ///
     /// let g = Graph::new();
     /// let x = g.input("x", DType::F32, shape![?, ?])?.ensure_shape(shape!["n", 3])?;

@@ -15,7 +15,7 @@ impl<'g> Value<'g> {
     /// `[d0, …, dn] -> [d0, …, 1, …, dn]`, any dtype. As TensorFlow's `ExpandDims`. Fuses into kernels.
     ///
     /// ```
-    /// use shapeflow::{Graph, shape};
+    /// use shapeflow::{DType, Graph, shape};
     ///
     /// let g = Graph::new();
     /// let t = g.input("t", DType::F32, shape![2, 3, 5])?;

@@ -27,7 +27,7 @@ impl<'g> Value<'g> {
     /// (`tf.image.extract_patches`). Fuses into kernels.
     ///
     /// ```
-    /// use shapeflow::{Graph, WindowPadding, shape};
+    /// use shapeflow::{DType, Graph, WindowPadding, shape};
     ///
     /// let g = Graph::new();
     /// let x = g.input("x", DType::F32, shape!["n", 8, 8, 3])?;
@@ -64,7 +64,7 @@ impl<'g> Value<'g> {
     /// `ExtractVolumePatches` (`tf.extract_volume_patches`). Fuses into kernels.
     ///
     /// ```
-    /// use shapeflow::{Graph, WindowPadding, shape};
+    /// use shapeflow::{DType, Graph, WindowPadding, shape};
     ///
     /// let g = Graph::new();
     /// let x = g.input("x", DType::F32, shape!["n", 8, 8, 8, 3])?;

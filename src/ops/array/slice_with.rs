@@ -98,7 +98,7 @@ impl<'g> Value<'g> {
     /// Any dtype. As TensorFlow's `StridedSlice`. Fuses into kernels.
     ///
     /// ```
-    /// use shapeflow::{shape, Graph, SliceItem};
+    /// use shapeflow::{shape, DType, Graph, SliceItem};
     ///
     /// let g = Graph::new();
     /// let x = g.input("x", DType::F32, shape!["n", 8, 3])?;

@@ -16,7 +16,7 @@ impl<'g> Value<'g> {
     /// format; imported graphs may use its other formats. Fuses into kernels.
     ///
     /// ```
-    /// use shapeflow::{Graph, Tensor, shape};
+    /// use shapeflow::{DType, Graph, Tensor, shape};
     ///
     /// let g = Graph::new();
     /// let pixels = g.constant([[[[1], [2]], [[3], [4]]]])?.space_to_depth(2)?;

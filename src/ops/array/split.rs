@@ -19,7 +19,7 @@ impl<'g> Value<'g> {
     /// kernels.
     ///
     /// ```
-    /// use shapeflow::{Graph, shape};
+    /// use shapeflow::{DType, Graph, shape};
     ///
     /// let g = Graph::new();
     /// let [first, _, _] = g.input("x", DType::F32, shape![5, 30])?.split::<3>(1)?;

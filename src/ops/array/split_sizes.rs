@@ -18,7 +18,7 @@ impl<'g> Value<'g> {
     /// end. As TensorFlow's `SplitV`. Fuses into kernels.
     ///
     /// ```
-    /// use shapeflow::{Graph, shape};
+    /// use shapeflow::{DType, Graph, shape};
     ///
     /// let g = Graph::new();
     /// let parts = g.input("x", DType::F32, shape![5, 30])?.split_sizes([4, 15, 11], 1)?;

@@ -17,7 +17,7 @@ impl<'g> Value<'g> {
     /// into kernels.
     ///
     /// ```
-    /// use shapeflow::{Graph, shape};
+    /// use shapeflow::{DType, Graph, shape};
     ///
     /// let g = Graph::new();
     /// let t = g.input("t", DType::F32, shape![1, 2, 1, 3, 1, 1])?;

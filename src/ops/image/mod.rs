@@ -1,7 +1,7 @@
 //! Ops on images: resizing, crops and colours.
 //!
 //! ```
-//! use shapeflow::{Graph, Sampling, shape};
+//! use shapeflow::{DType, Graph, Sampling, shape};
 //!
 //! let g = Graph::new();
 //! let x = g.input("x", DType::F32, shape!["n", "h", "w", 3])?;

@@ -25,7 +25,7 @@ use crate::op::{CompositeCx, OpDef, Operand, TfOp};
 /// pairs, cheapest first; a pair runs as a matrix product, or fuses into kernels if it has no axes for one.
 ///
 /// ```
-/// use shapeflow::{Graph, einsum, shape};
+/// use shapeflow::{DType, Graph, einsum, shape};
 ///
 /// let g = Graph::new();
 /// let x = g.input("x", DType::F32, shape!["b", "n", 8])?;
@@ -57,7 +57,7 @@ impl<'g> Value<'g> {
     /// the end. The ranks must be known. See [`einsum`] for dtypes and execution. As TensorFlow's and numpy's `tensordot`.
     ///
     /// ```
-    /// use shapeflow::{Graph, shape};
+    /// use shapeflow::{DType, Graph, shape};
     ///
     /// let g = Graph::new();
     /// let x = g.input("x", DType::F32, shape!["n", 3, 4])?;

@@ -1,7 +1,7 @@
 //! Products of matrices and vectors, systems of linear equations, factors of matrices, and Fourier transforms.
 //!
 //! ```
-//! use shapeflow::{Graph, shape};
+//! use shapeflow::{DType, Graph, shape};
 //!
 //! let g = Graph::new();
 //! let x = g.input("x", DType::F32, shape!["b", "n", 4])?;

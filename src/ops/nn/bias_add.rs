@@ -20,7 +20,7 @@ impl<'g> Value<'g> {
     /// [`DataFormat::ChannelsFirst`], the channels are axis 1. As TensorFlow's `BiasAdd`. Fuses into kernels.
     ///
     /// ```
-    /// use shapeflow::{DataFormat, Graph, shape};
+    /// use shapeflow::{DType, DataFormat, Graph, shape};
     ///
     /// let g = Graph::new();
     /// let x = g.input("x", DType::F32, shape!["n", 3, 8, 8])?;

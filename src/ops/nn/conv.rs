@@ -25,7 +25,7 @@ impl<'g> Value<'g> {
     /// they lie in the images; else the op fuses into kernels.
     ///
     /// ```
-    /// use shapeflow::{DataFormat, Graph, Padding, shape};
+    /// use shapeflow::{DType, DataFormat, Graph, Padding, shape};
     ///
     /// let g = Graph::new();
     /// let x = g.input("x", DType::F32, shape!["n", "h", 8, 3])?;
@@ -61,7 +61,7 @@ impl<'g> Value<'g> {
     /// which fuse into kernels.
     ///
     /// ```
-    /// use shapeflow::{DataFormat, Graph, Padding, shape};
+    /// use shapeflow::{DType, DataFormat, Graph, Padding, shape};
     ///
     /// let g = Graph::new();
     /// let x = g.input("x", DType::F32, shape!["n", 8, 8, 3])?;

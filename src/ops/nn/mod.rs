@@ -1,7 +1,7 @@
 //! Activations and softmax.
 //!
 //! ```
-//! use shapeflow::{Graph, shape};
+//! use shapeflow::{DType, Graph, shape};
 //!
 //! let g = Graph::new();
 //! let x = g.input("x", DType::F32, shape!["n", 3])?;

@@ -1,7 +1,7 @@
 //! Quantization: floats as integers of few bits, and its simulation on floats.
 //!
 //! ```
-//! use shapeflow::{Graph, Quantization, shape};
+//! use shapeflow::{DType, Graph, Quantization, shape};
 //!
 //! let g = Graph::new();
 //! let x = g.input("x", DType::F32, shape!["n", 3])?;

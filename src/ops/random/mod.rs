@@ -1,7 +1,7 @@
 //! Random numbers that depend only on a seed: numbers of several distributions, integers, classes and shuffles.
 //!
 //! ```
-//! use shapeflow::Graph;
+//! use shapeflow::{DType, Graph};
 //!
 //! let g = Graph::new();
 //! let noise = g.constant([1i64, 2])?.random_normal([2, 3], DType::F32)?;

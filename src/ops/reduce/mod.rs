@@ -1,7 +1,7 @@
 //! Ops that reduce axes: sums, means, extreme elements and their positions.
 //!
 //! ```
-//! use shapeflow::{Axes, Graph, shape};
+//! use shapeflow::{Axes, DType, Graph, shape};
 //!
 //! let g = Graph::new();
 //! let x = g.input("x", DType::F32, shape!["n", 3])?;
