@@ -55,6 +55,7 @@ impl LoopOptions {
     }
 
     /// Returns the options without declared shapes.
+    #[cfg(feature = "graphdef")]
     pub(crate) fn without_shapes(mut self) -> LoopOptions {
         self.shapes.clear();
         self

@@ -6,6 +6,10 @@ use crate::tensor::Tensor;
 impl OpDef {
     /// Declares that the op looks the elements of operand 0 up: operand `keys` has the keys, operand `values` has the
     /// value of each key, and the last operand is the value of all other elements.
+    #[cfg_attr(
+        not(feature = "strings"),
+        expect(dead_code, reason = "only an op on strings has such operands")
+    )]
     pub(crate) const fn looks_up(mut self, keys: usize, values: usize) -> OpDef {
         self.table_operands = Some([keys, values]);
         self

@@ -1,5 +1,9 @@
 //! 64-bit hashes of bytes: FarmHash's `Fingerprint64`, and the 64-bit hash of older TensorFlow files.
 
+use crate::error::Result;
+#[cfg(not(feature = "strings"))]
+use crate::error::{Error, ErrorKind, Phase};
+
 const K0: u64 = 0xc3a5_c85c_97cb_3127;
 const K1: u64 = 0xb492_b66f_be98_f273;
 const K2: u64 = 0x9ae1_6a3b_2f90_404f;
@@ -20,6 +24,24 @@ fn hash_pair(u: u64, v: u64, factor: u64) -> u64 {
     let a = shift_mix((u ^ v).wrapping_mul(factor));
     let b = shift_mix((v ^ a).wrapping_mul(factor));
     b.wrapping_mul(factor)
+}
+
+/// Returns SipHash-2-4 of the bytes with this key.
+#[cfg(feature = "strings")]
+pub(in crate::ops) fn strong_hash([first, second]: [u64; 2], bytes: &[u8]) -> Result<u64> {
+    let mut hasher = siphasher::sip::SipHasher24::new_with_keys(first, second);
+    std::hash::Hasher::write(&mut hasher, bytes);
+    Ok(std::hash::Hasher::finish(&hasher))
+}
+
+/// Refuses a strong hash.
+///
+/// # Errors
+/// The build lacks the feature `strings`.
+#[cfg(not(feature = "strings"))]
+pub(in crate::ops) fn strong_hash(_: [u64; 2], _: &[u8]) -> Result<u64> {
+    let message = "strong hashes need the feature `strings` of this crate";
+    Err(Error::new(ErrorKind::Attribute, Phase::Run, message))
 }
 
 /// Returns FarmHash's `Fingerprint64`, which never changes.

@@ -65,6 +65,7 @@ pub(crate) fn wrong_end<I: Offset>(splits: &[I], nvals: usize) -> Option<Mistake
 }
 
 /// Returns what is wrong with row splits of `nvals` values.
+#[cfg(feature = "arrow")]
 pub(crate) fn bad_splits<I: Offset>(splits: &[I], nvals: usize) -> Option<String> {
     first_mistake(splits, nvals).map(|mistake| mistake.message("row_splits", 0))
 }

@@ -3,7 +3,8 @@
 mod edges;
 mod visit;
 
-pub use edges::{
-    Dataflow, DataflowEdge, DirectedEdges, EdgeEnds, Edges, Neighbors, NodeId, NodeReferences, Nodes,
-};
+pub use edges::{Dataflow, DataflowEdge, EdgeEnds, NodeId};
+#[cfg(feature = "petgraph")]
+pub use edges::{DirectedEdges, Edges, Neighbors, NodeReferences, Nodes};
+#[cfg(feature = "petgraph")]
 pub use visit::VisitedNodes;

@@ -1,16 +1,13 @@
 //! `sparse_cross`, `sparse_cross_text` and `sparse_cross_hashed`: all combinations of the features of each row, as
 //! hashes or as strings.
 
-use std::hash::Hasher;
-
 use shapeflow_shape_fns::{Attribute, Attrs, DType};
-use siphasher::sip::SipHasher24;
 
 use super::operand::refuse;
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
-use crate::ops::fingerprint::{concatenated, fingerprint64};
+use crate::ops::fingerprint::{concatenated, fingerprint64, strong_hash};
 use crate::ops::integers::ints;
 use crate::ops::row_major::RowMajor;
 use crate::tensor::{Tensor, TensorView};
@@ -194,21 +191,15 @@ impl Feature<'_> {
     /// Returns the hash of a value. The hash of a dense integer is its bits.
     fn hash(&self, position: usize, hashing: Hashing) -> Result<u64> {
         let key = if let Hashing::Keyed { key } = hashing { key } else { None };
-        let of_bytes = |bytes: &[u8]| match key {
-            Some([first, second]) => {
-                let mut hasher = SipHasher24::new_with_keys(first, second);
-                hasher.write(bytes);
-                hasher.finish()
-            }
-            None => fingerprint64(bytes),
-        };
+        let of_bytes =
+            |bytes: &[u8]| key.map_or_else(|| Ok(fingerprint64(bytes)), |key| strong_hash(key, bytes));
         if self.values.dtype() == DType::String {
-            return Ok(of_bytes(self.values.as_strings()?.at(position)));
+            return of_bytes(self.values.as_strings()?.at(position));
         }
         let value = self.values.as_slice::<i64>()?[position];
         match hashing {
             // TensorFlow hashes the first 4 of the 8 bytes.
-            Hashing::Keyed { .. } if self.is_sparse => Ok(of_bytes(&value.to_le_bytes()[..4])),
+            Hashing::Keyed { .. } if self.is_sparse => of_bytes(&value.to_le_bytes()[..4]),
             _ => Ok(value.cast_unsigned()),
         }
     }
