@@ -13,7 +13,7 @@ use crate::graph::Value;
 use crate::op::{HostCx, HostKernel, OpDef, Operand};
 use crate::ops::row_major::RowMajor;
 use crate::shape_fns;
-use crate::tensor::{Tensor, TensorView};
+use crate::tensor::TensorView;
 
 /// The function that gets the texts of print ops. The default writes to standard error.
 ///
@@ -122,7 +122,7 @@ pub(crate) fn text_op(end: String, sink: PrintSink) -> OpDef {
     let run = move |cx: &mut HostCx<'_>| {
         let text = super::params::scalar(cx, 0)?;
         (sink.0)(&format!("{}{end}", String::from_utf8_lossy(text)));
-        cx.set_output(0, Tensor::scalar(true))
+        cx.set_output(0, crate::tensor::Tensor::scalar(true))
     };
     OpDef::host_with("print_text", run)
         .operands(&[Operand::Data("input")])
@@ -228,6 +228,7 @@ mod tests {
 
     use super::*;
     use crate::graph::Graph;
+    use crate::tensor::Tensor;
 
     fn shown(tensor: &Tensor, limit: Option<usize>) -> String {
         Shown::new(tensor.view(), limit).text()
