@@ -43,8 +43,8 @@ pub(super) struct Picture {
     pub outputs: Vec<Vec<ValueRef>>,
     /// For each box and each of its operands in the sketch: the number of the operand among all operands of the box.
     pub positions: Vec<Vec<usize>>,
-    /// The operands that no wire reaches, as box and offset. The source of such an operand has no box in the scope, or
-    /// the box of the source does not come before the box of the operand.
+    /// The box and the offset of each operand without a wire. The source of such an operand has no box in the scope, or
+    /// the source's box does not come before the operand's box.
     pub loose: Vec<(usize, f64)>,
 }
 

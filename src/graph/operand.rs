@@ -17,7 +17,7 @@ mod sealed {
 
 /// An operand beside a value: another value, a `Result` of one, a tensor, or a Rust scalar.
 ///
-/// A scalar is weak: the scalar takes the dtype of the value beside it. An integer dtype must hold the scalar exactly.
+/// A scalar takes the dtype of the other operand. An integer dtype must hold the scalar exactly.
 /// A float dtype rounds the scalar.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an operand of a tensor op",

@@ -87,8 +87,8 @@
 //!
 //! [`slice_with`](crate::RaggedValue::slice_with) takes rows and cuts each row as Python does.
 //! [`gather`](crate::RaggedValue::gather) takes rows by number, and [`boolean_mask`](crate::RaggedValue::boolean_mask)
-//! takes rows or elements. [`concat`](crate::RaggedValue::concat) along axis 0 joins lists of rows, and along axis 1
-//! joins each row with the row beside it. [`map`](crate::RaggedValue::map) runs a closure for each row.
+//! takes rows or elements. [`concat`](crate::RaggedValue::concat) along axis 0 joins lists of rows. Along axis 1 it
+//! joins row `i` of every value. [`map`](crate::RaggedValue::map) runs a closure for each row.
 //!
 //! ```
 //! use shapeflow::{Graph, SliceItem, Tensor, ragged};

@@ -28,10 +28,16 @@ fn hash_pair(u: u64, v: u64, factor: u64) -> u64 {
 
 /// Returns SipHash-2-4 of the bytes with this key.
 #[cfg(feature = "strings")]
-pub(in crate::ops) fn strong_hash([first, second]: [u64; 2], bytes: &[u8]) -> Result<u64> {
+pub(super) fn siphash([first, second]: [u64; 2], bytes: &[u8]) -> u64 {
     let mut hasher = siphasher::sip::SipHasher24::new_with_keys(first, second);
     std::hash::Hasher::write(&mut hasher, bytes);
-    Ok(std::hash::Hasher::finish(&hasher))
+    std::hash::Hasher::finish(&hasher)
+}
+
+/// Returns the hash of the bytes that TensorFlow's ops call strong.
+#[cfg(feature = "strings")]
+pub(super) fn strong_hash(key: [u64; 2], bytes: &[u8]) -> Result<u64> {
+    Ok(siphash(key, bytes))
 }
 
 /// Refuses a strong hash.
@@ -39,7 +45,7 @@ pub(in crate::ops) fn strong_hash([first, second]: [u64; 2], bytes: &[u8]) -> Re
 /// # Errors
 /// The build lacks the feature `strings`.
 #[cfg(not(feature = "strings"))]
-pub(in crate::ops) fn strong_hash(_: [u64; 2], _: &[u8]) -> Result<u64> {
+pub(super) fn strong_hash(_: [u64; 2], _: &[u8]) -> Result<u64> {
     let message = "strong hashes need the feature `strings` of this crate";
     Err(Error::new(ErrorKind::Attribute, Phase::Run, message))
 }
@@ -164,8 +170,8 @@ fn long(s: &[u8]) -> u64 {
     hash_pair(left, right, factor)
 }
 
-/// Returns TensorFlow's `FingerprintCat64`: one fingerprint of two.
-pub(in crate::ops) fn concatenated(first: u64, second: u64) -> u64 {
+/// Returns one fingerprint of two: TensorFlow's `FingerprintCat64`.
+pub(in crate::ops) fn join_fingerprints(first: u64, second: u64) -> u64 {
     let mixed = shift_mix(second.wrapping_mul(MURMUR)).wrapping_mul(MURMUR);
     let result = (first ^ MURMUR ^ mixed).wrapping_mul(MURMUR);
     shift_mix(shift_mix(result).wrapping_mul(MURMUR))
@@ -177,29 +183,19 @@ const MURMUR: u64 = 0xc6a4_a793_5bd1_e995;
 /// Returns TensorFlow's `Hash64`: MurmurHash64A with a fixed seed.
 #[cfg(feature = "strings")]
 pub(super) fn murmur64(bytes: &[u8]) -> u64 {
-    const FACTOR: u64 = MURMUR;
     const SEED: u64 = 0x00de_cafc_affe;
-    let mut hash = SEED ^ (bytes.len() as u64).wrapping_mul(FACTOR);
+    let mut hash = SEED ^ (bytes.len() as u64).wrapping_mul(MURMUR);
     let (words, tail) = bytes.as_chunks::<8>();
     for word in words {
-        let word = u64::from_le_bytes(*word).wrapping_mul(FACTOR);
-        hash = (hash ^ (word ^ word >> 47).wrapping_mul(FACTOR)).wrapping_mul(FACTOR);
+        let word = u64::from_le_bytes(*word).wrapping_mul(MURMUR);
+        hash = (hash ^ (word ^ word >> 47).wrapping_mul(MURMUR)).wrapping_mul(MURMUR);
     }
     if !tail.is_empty() {
         let last = tail.iter().rev().fold(0, |last, byte| last << 8 | u64::from(*byte));
-        hash = (hash ^ last).wrapping_mul(FACTOR);
+        hash = (hash ^ last).wrapping_mul(MURMUR);
     }
-    hash = shift_mix(hash).wrapping_mul(FACTOR);
+    hash = shift_mix(hash).wrapping_mul(MURMUR);
     shift_mix(hash)
-}
-
-/// Returns the fingerprint of two fingerprints: TensorFlow's `FingerprintCat64`.
-#[cfg(feature = "strings")]
-pub(super) fn join_fingerprints(first: u64, second: u64) -> u64 {
-    const FACTOR: u64 = 0xc6a4_a793_5bd1_e995;
-    let mixed = shift_mix(second.wrapping_mul(FACTOR)).wrapping_mul(FACTOR);
-    let joined = (first ^ FACTOR ^ mixed).wrapping_mul(FACTOR);
-    shift_mix(shift_mix(joined).wrapping_mul(FACTOR))
 }
 
 #[cfg(test)]

@@ -77,7 +77,7 @@ impl Attrs {
         Attrs { given: Vec::new(), declared: attributes }
     }
 
-    /// Returns the attributes as those of an op that declares `attributes`.
+    /// Sets the declaration by which the methods of `Attrs` read the attributes.
     #[must_use]
     pub fn declared_by(mut self, attributes: &'static [Attribute]) -> Attrs {
         self.declared = attributes;

@@ -8,8 +8,8 @@ mod templates;
 use crate::dim::Repr;
 use crate::dim::display::{Anonymous, write_dim};
 use crate::{
-    Attrs, DType, Dim, DimTable, Guard, InferenceContext, InferenceResult, OperandInfo, PartialElements,
-    Result, ShapeFn, Symbol, SymbolKind, TensorShape,
+    Attr, Attrs, DType, Dim, DimTable, Guard, InferenceContext, InferenceResult, OperandInfo,
+    PartialElements, Result, ShapeFn, Symbol, SymbolKind, TensorShape,
 };
 
 /// Makes one test of a table of cases:
@@ -42,6 +42,17 @@ macro_rules! shape_table {
     };
 }
 pub(crate) use shape_table;
+
+/// Returns an attribute that is a list of dtypes.
+pub(crate) fn dtypes(dtypes: &[DType]) -> Attr {
+    Attr::DTypes(dtypes.into())
+}
+
+/// Returns an attribute that is a list of shapes of these sizes.
+pub(crate) fn shapes(shapes: &[&[i64]]) -> Attr {
+    let shape = |sizes: &&[i64]| TensorShape::new(sizes.iter().map(|size| Dim::known(*size)));
+    Attr::Shapes(shapes.iter().map(shape).collect())
+}
 
 /// The operands of one case.
 struct Case {

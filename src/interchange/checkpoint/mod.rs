@@ -2,7 +2,7 @@
 //!
 //! A checkpoint is an index, `PREFIX.index`, and data files, `PREFIX.data-00000-of-00001` and so on. The index is a
 //! sorted string table (`table`, `block`): it maps the key of each tensor to its `entry`. A tensor lies in one data
-//! file, or in several parts, each of which is a `slice` with a key and an entry of its own.
+//! file, or in several parts. A part is a `slice`, with a key and an entry of its own.
 
 mod block;
 mod crc;

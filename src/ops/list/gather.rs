@@ -35,7 +35,7 @@ pub(crate) static GATHER: OpDef = OpDef::host("tensor_list_gather", gather)
     .dtype_rule(item_dtype);
 
 /// `x [n, a, …], indices [n], shape, count[] -> variant[]`: a list with the rows of `x` at the indices. The list has
-/// `count` items, or as many as the greatest index needs if `count` is -1 or not given. As TensorFlow's
+/// `count` items. If `count` is -1 or absent, the number of items is the greatest index plus 1. As TensorFlow's
 /// `TensorListScatterV2`.
 pub(crate) static SCATTER: OpDef = OpDef::host("tensor_list_scatter", scatter)
     .attrs(&[Attribute::dtype("dtype"), Attribute::shape("shape").optional()])

@@ -254,7 +254,8 @@ fn build_avg<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value
     Ok(vec![window_sums(shares, &lengths, &[1; 4], &[])?.cast(dtype)?])
 }
 
-/// Adds the elements of each window. `positions` are the numbers of windows, or nothing for as many as fit.
+/// Adds the elements of each window. `positions` are the numbers of windows along the axes. If `positions` is empty, there
+/// are as many windows as fit.
 fn window_sums<'g>(x: Value<'g>, sizes: &[i64], strides: &[i64], positions: &[Dim]) -> Result<Value<'g>> {
     let call = x.graph().op(&reduce_window::DEF).data(x).attr("op", "sum");
     let call = call.attr("sizes", Attr::Ints(sizes.into())).attr("strides", Attr::Ints(strides.into()));

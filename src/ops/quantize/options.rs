@@ -66,7 +66,7 @@ impl QuantizeMode {
     }
 }
 
-/// Declares the attributes of an op that quantizes: those of [`QuantizeOptions`], and `dtype`.
+/// Declares the attributes of an op that quantizes: the fields of [`QuantizeOptions`], and `dtype`.
 pub(super) const fn quantize_attrs(dtype: Attribute) -> [Attribute; 6] {
     [
         dtype,

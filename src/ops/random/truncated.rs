@@ -246,8 +246,8 @@ impl Blocks {
     }
 }
 
-/// A normal distribution between bounds. `low` and `high` are the bounds of `(x - mean) / deviation`. They are exchanged,
-/// and the deviation is negative, if the upper bound is the one that matters.
+/// A normal distribution between bounds. `low` and `high` are the bounds of `(x - mean) / deviation`. If the
+/// lower bound is -∞, or the upper bound is less than the mean, the bounds are exchanged and `deviation` is negative.
 struct Truncated {
     mean: f64,
     deviation: f64,
@@ -282,7 +282,8 @@ impl Truncated {
         let r = |x: f64| rounded(x, dtype);
         let normalized = |bound: f64| r(r(bound - mean) / deviation);
         let (low, high) = (normalized(low), normalized(high));
-        // Normal numbers are accepted often enough if the bounds hold 0 and so many deviations on one side.
+        // The sampler draws normal numbers and accepts the numbers between the bounds. This is fast enough if 0 and one of
+        // ±`deviations` lie between the bounds.
         let deviations = r(1.3);
         let root = r(r(r(low * low) + 4.0).sqrt());
         let exponent = r(0.5 + r(r(low * r(low - root)) / 4.0));

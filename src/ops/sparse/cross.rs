@@ -7,7 +7,7 @@ use super::operand::refuse;
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
-use crate::ops::fingerprint::{concatenated, fingerprint64, strong_hash};
+use crate::ops::fingerprint::{fingerprint64, join_fingerprints, strong_hash};
 use crate::ops::integers::ints;
 use crate::ops::row_major::RowMajor;
 use crate::tensor::{Tensor, TensorView};
@@ -303,7 +303,7 @@ fn run(cx: &mut HostCx<'_>, operands: usize, content: &Content) -> Result<()> {
                     let mut hash = if let Hashing::Joined { start } = hashing { Some(*start) } else { None };
                     for (position, feature) in chosen.iter().zip(&features) {
                         let next = feature.hash(*position, *hashing)?;
-                        hash = Some(hash.map_or(next, |hash| concatenated(hash, next)));
+                        hash = Some(hash.map_or(next, |hash| join_fingerprints(hash, next)));
                     }
                     // Without buckets, the hash is taken modulo `i64::MAX`, so that it fits i64.
                     let modulus = if *buckets > 0 { *buckets } else { i64::MAX };

@@ -1,15 +1,12 @@
 //! `hash_bucket`, `hash_bucket_strong` and `hash_bucket_legacy`: strings to numbers of buckets.
 
-use std::hash::Hasher;
-
 use shapeflow_shape_fns::{Attr, Attribute, Attrs, DType, InferenceContext};
-use siphasher::sip::SipHasher24;
 
 use super::params::{attribute_error, check_strings, in_shape_fn, strings};
 use crate::error::Result;
 use crate::graph::Value;
 use crate::op::{HostCx, OpDef, Operand, TfOp};
-use crate::ops::fingerprint::{fingerprint64, murmur64};
+use crate::ops::fingerprint::{fingerprint64, murmur64, siphash};
 
 impl<'g> Value<'g> {
     /// Hashes each string to a bucket: FarmHash's `Fingerprint64` modulo `buckets`.
@@ -92,12 +89,8 @@ pub(crate) static FAST: OpDef = OpDef::host("hash_bucket", |cx| run(cx, fingerpr
     .tensorflow(&[TfOp::new("StringToHashBucketFast")]);
 
 pub(crate) static STRONG: OpDef = OpDef::host("hash_bucket_strong", |cx| {
-    let [first, second] = key(cx.attrs())?;
-    run(cx, |string| {
-        let mut hasher = SipHasher24::new_with_keys(first, second);
-        hasher.write(string);
-        hasher.finish()
-    })
+    let key = key(cx.attrs())?;
+    run(cx, |string| siphash(key, string))
 })
 .attrs(&[Attribute::int("num_buckets"), Attribute::ints("key")])
 .operands(&[Operand::Data("input")])

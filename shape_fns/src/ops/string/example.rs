@@ -101,17 +101,8 @@ fn set_features(cx: &mut InferenceContext<'_>, examples: &TensorShape, counts: &
 #[cfg(test)]
 mod tests {
     use super::{parse_examples, parse_examples_by_keys, parse_single_example};
-    use crate::testing::shape_table;
-    use crate::{Attr, DType, Dim, TensorShape};
-
-    fn dtypes(dtypes: &[DType]) -> Attr {
-        Attr::DTypes(dtypes.into())
-    }
-
-    fn shapes(shapes: &[&[i64]]) -> Attr {
-        let shape = |sizes: &&[i64]| TensorShape::new(sizes.iter().map(|size| Dim::known(*size)));
-        Attr::Shapes(shapes.iter().map(shape).collect())
-    }
+    use crate::DType;
+    use crate::testing::{dtypes, shape_table, shapes};
 
     shape_table! { examples: parse_examples, ["serialized", "names", "sparse_keys", "dense_keys", "ragged_keys", "dense_defaults.."];
         {sparse_types: dtypes(&[DType::F32]), dense_shapes: shapes(&[&[2]])}

@@ -209,17 +209,8 @@ fn splits(cx: &mut InferenceContext<'_>, examples: &TensorShape) -> Result<Tenso
 #[cfg(test)]
 mod tests {
     use super::{parse_sequence_examples, parse_sequence_examples_of_attrs, parse_single_sequence_example};
-    use crate::testing::shape_table;
-    use crate::{Attr, DType, Dim, TensorShape};
-
-    fn dtypes(dtypes: &[DType]) -> Attr {
-        Attr::DTypes(dtypes.into())
-    }
-
-    fn shapes(shapes: &[&[i64]]) -> Attr {
-        let shape = |sizes: &&[i64]| TensorShape::new(sizes.iter().map(|size| Dim::known(*size)));
-        Attr::Shapes(shapes.iter().map(shape).collect())
-    }
+    use crate::DType;
+    use crate::testing::{dtypes, shape_table, shapes};
 
     shape_table! { batch: parse_sequence_examples, ["serialized", "debug_name", "context_sparse_keys", "context_dense_keys",
             "context_ragged_keys", "feature_list_sparse_keys", "feature_list_dense_keys", "feature_list_ragged_keys",
