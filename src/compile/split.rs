@@ -1,8 +1,8 @@
 //! [`split`]: cuts a graph in two where some nodes must wait for the results of others.
 
 use crate::error::Result;
-use crate::graph::{GraphData, ValueIx};
-use crate::passes::{KnownInputs, carrier, definer, rebuild, subgraph};
+use crate::graph::{GraphData, ValueIx, definer};
+use crate::passes::{KnownInputs, carrier, rebuild, subgraph};
 
 /// The source of an output of a graph that was split.
 #[derive(Clone, Copy, Debug)]

@@ -8,9 +8,9 @@ use shapeflow_shape_fns::{DType, TensorShape};
 use crate::compile::{CompileOptions, frontier, mark_definers};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::exec::Executable;
-use crate::graph::{Graph, OpenRegion, RegionGraph, Scope, Value, ValueIx};
+use crate::graph::{Graph, OpenRegion, RegionGraph, Scope, Value, ValueIx, needed_nodes};
 use crate::op::{Body, BodyRegion};
-use crate::passes::{KnownInputs, needed_nodes, rebuild, subgraph};
+use crate::passes::{KnownInputs, rebuild, subgraph};
 
 /// A graph inside a node.
 pub(super) struct Region(RegionGraph);

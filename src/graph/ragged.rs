@@ -127,6 +127,14 @@ impl<'g> RowPartitionValue<'g> {
         Ok(RowPartitionValue { graph, id })
     }
 
+    /// Returns the partition with another value of its row splits, whose elements are the same.
+    pub(crate) fn with_splits(self, splits: Value<'g>) -> Result<RowPartitionValue<'g>> {
+        let record = PartitionRecord { splits: splits.index()?, ..self.record() };
+        let records = &mut self.graph.write().partitions.records;
+        records.push(record);
+        Ok(RowPartitionValue { graph: self.graph, id: records.len() as u32 - 1 })
+    }
+
     /// Returns the graph that the partition belongs to.
     pub fn graph(self) -> &'g Graph {
         self.graph

@@ -16,7 +16,6 @@
 //!
 //! **Absent:** changes in place. No pass modifies the graph that it gets.
 
-mod needed_nodes;
 mod rebuild;
 mod rebuilder;
 mod relied_equalities;
@@ -24,6 +23,5 @@ mod resolve;
 mod select_branches;
 mod string_handles;
 
-pub(crate) use needed_nodes::{definer, needed_nodes};
 pub(crate) use rebuild::{KnownInputs, carrier, rebuild, rebuild_for_outputs, subgraph};
 pub(crate) use resolve::{KeyInputs, incomplete, key_inputs, unresolved};

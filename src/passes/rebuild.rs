@@ -8,12 +8,11 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use shapeflow_shape_fns::{Dim, IntoDim, Symbol, TensorShape, Unknown};
 
-use super::needed_nodes::{definer, needed_nodes};
 use super::rebuilder::Rebuilder;
 use super::relied_equalities::keep_relied_equalities;
 use super::string_handles::StringMoves;
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::graph::{GraphData, NodeIx, ValueIx};
+use crate::graph::{GraphData, NodeIx, ValueIx, definer, needed_nodes};
 use crate::op::Body;
 use crate::tensor::Tensor;
 

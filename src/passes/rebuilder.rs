@@ -6,10 +6,9 @@ use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use shapeflow_shape_fns::{Attrs, DType, Dim, DimTable, OperandInfo, Symbol, SymbolKind, TensorShape};
 use smallvec::SmallVec;
 
-use super::needed_nodes::definer;
 use crate::error::{Error, Phase, Result};
 use crate::eval::{elements_of, shape_of};
-use crate::graph::{CONSTANT, Extra, GraphData, INPUT, Node, NodeIx, ValueIx, operand_info};
+use crate::graph::{CONSTANT, Extra, GraphData, INPUT, Node, NodeIx, ValueIx, definer, operand_info};
 use crate::op::{Body, OpDef, OpRef, OperandMask};
 use crate::tensor::Tensor;
 

@@ -37,6 +37,10 @@ pub(super) fn keep_relied_equalities(this: &mut Rebuilder<'_>, needed: &[bool]) 
     // class that are equal only through a third symbol, which the new graph lacks.
     let (mut equals, mut present) = (Classes::default(), FxHashMap::<Symbol, Symbol>::default());
     for equality in old.table.equalities().iter().filter(|equality| is_dead(equality)) {
+        if equality.dim.is_known() {
+            // A program that relies on this equality reads the number, so its attributes mention no symbol.
+            continue;
+        }
         let Some(&reader) = last_reader.get(&classes.of(equality.symbol)) else { continue };
         if reader <= equality.origin as usize {
             continue;

@@ -2,11 +2,10 @@
 
 use rustc_hash::FxHashSet;
 
-use super::needed_nodes::definer;
 use crate::dtype::type_text;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::eval::MAX_ELEMENTS;
-use crate::graph::{GraphData, Node, NodeIx, ValueIx};
+use crate::graph::{GraphData, Node, NodeIx, ValueIx, definer};
 use crate::op::{Body, Operand};
 
 /// Returns the operands of a node whose elements must be known before it is compiled, but are not.

@@ -4,7 +4,7 @@ use std::panic::Location;
 
 use shapeflow_shape_fns::{DType, Dim, TensorShape};
 
-use super::counts::with_size;
+use super::counts::{resized, with_size_of};
 use super::partition::{dim_value, refuse};
 use super::splits::SAME;
 use crate::error::{Error, ErrorKind, Result};
@@ -12,7 +12,7 @@ use crate::graph::{RaggedValue, Value};
 
 /// Returns `flat` with the size of axis 0 of `peer`. Both belong to equal partitions, so that one value never stands for many.
 pub(super) fn aligned<'g>(peer: Value<'g>, flat: Value<'g>) -> Result<Value<'g>> {
-    with_size(flat, peer.dim(0)?)
+    with_size_of(flat, peer)
 }
 
 /// Returns the error about operands whose partitions cannot be equal.
@@ -113,7 +113,7 @@ impl<'g> RaggedValue<'g> {
                 None => Some(self.nrows()),
                 Some(level) => self.partitions()[level].uniform_row_length(),
             };
-            let known = count.and_then(|count| self.graph().same_dim(&count, size));
+            let known = count.as_ref().and_then(|count| self.graph().same_dim(count, size));
             if known == Some(false) {
                 let beside = self.shape_text();
                 let requirement =
@@ -122,8 +122,15 @@ impl<'g> RaggedValue<'g> {
                 return Err(refuse(self.graph(), ErrorKind::Shape, message)
                     .with_help("make a ragged operand from it with from_tensor or the same row splits"));
             }
-            if known.is_none() {
-                checked = self.check_axis(checked, number, size)?;
+            match count.filter(|_| known == Some(true)) {
+                Some(count) => {
+                    let splits = self.partitions()[number.saturating_sub(1)].row_splits();
+                    let is_certain = self.graph().same_dim_beside(&[dense, splits], &count, size)?;
+                    if is_certain.is_none() {
+                        checked = resized(checked, number - missing, &count)?;
+                    }
+                }
+                None => checked = self.check_axis(checked, number, size)?,
             }
             let is_whole = known == Some(true) || size.as_known().is_some();
             axes.push(Axis { number, size: size.clone(), is_whole });

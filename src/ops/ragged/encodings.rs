@@ -2,7 +2,7 @@
 
 use shapeflow_shape_fns::{DType, Dim, shape};
 
-use super::counts::with_count;
+use super::counts::with_count_of;
 use super::partition::{dim_value, number, refuse};
 use crate::error::{ErrorKind, Result};
 use crate::graph::{AnyValue, Param, RaggedValue, RowPartitionValue, Value};
@@ -110,7 +110,7 @@ impl<'g> RaggedValue<'g> {
     #[track_caller]
     pub fn with_values(self, values: impl Into<AnyValue<'g>>) -> Result<RaggedValue<'g>> {
         let _call = self.graph().open_call();
-        let values = with_count(values.into(), &self.values().count()?, "the number of values must be")?;
+        let values = with_count_of(values.into(), self.values(), "the number of values must be")?;
         Ok(self.with_values_unchecked(values))
     }
 

@@ -2,8 +2,9 @@
 
 use shapeflow_shape_fns::{DType, Dim, TensorShape};
 
+use super::counts::with_count_of;
 use super::index::{gather_any, position};
-use super::partition::{dim_value, refuse, uniform_partition};
+use super::partition::{refuse, uniform_partition};
 use super::reduce::rank_of;
 use super::select::{axis_of, take};
 use super::splits::SAME;
@@ -204,20 +205,7 @@ pub(super) fn same_count<'g>(
     operand: AnyValue<'g>,
     what: &str,
 ) -> Result<AnyValue<'g>> {
-    let (graph, count, got) = (rows.graph(), rows.nrows(), operand.count()?);
-    let message = format!("{what} must have as many rows as the values");
-    let flat = match graph.same_dim(&count, &got) {
-        Some(true) => return Ok(operand),
-        Some(false) => {
-            let message = format!("{message}, got {got} for {count}");
-            return Err(refuse(graph, ErrorKind::Shape, message));
-        }
-        None => {
-            let same = dim_value(graph, count)?.equal(dim_value(graph, got)?)?;
-            operand.flat_values().checked(same, &message)?
-        }
-    };
-    Ok(AnyValue::of(flat, &operand.partitions()))
+    with_count_of(operand, rows.into(), &format!("the number of rows of {what} must be"))
 }
 
 impl<'g> AnyValue<'g> {

@@ -2,7 +2,7 @@
 
 use shapeflow_shape_fns::Dim;
 
-use super::counts::with_count;
+use super::counts::with_count_of;
 use super::partition::{dim_param, refuse};
 use super::splits::ROWIDS;
 use crate::dtype::type_text;
@@ -176,8 +176,8 @@ impl<'g> RaggedValue<'g> {
     #[track_caller]
     pub fn with_flat_values(self, flat: Value<'g>) -> Result<RaggedValue<'g>> {
         let _call = self.graph().open_call();
-        let count = self.flat_values().dim(0)?;
-        let flat = with_count(flat.into(), &count, "the number of flat values must be")?.flat_values();
+        let own = self.flat_values().into();
+        let flat = with_count_of(flat.into(), own, "the number of flat values must be")?.flat_values();
         Ok(RaggedValue::new(flat, &self.partitions()))
     }
 
@@ -215,7 +215,7 @@ impl<'g> RaggedValue<'g> {
                 .with_help("to drop elements use boolean_mask"));
         }
         let requirement = "map_flat_values: f must keep the number of values,";
-        let made = with_count(made.into(), &given.dim(0)?, requirement)?.flat_values();
+        let made = with_count_of(made.into(), given.into(), requirement)?.flat_values();
         Ok(RaggedValue::new(made, &self.partitions()))
     }
 }

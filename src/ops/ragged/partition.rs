@@ -2,6 +2,7 @@
 
 use shapeflow_shape_fns::{DType, Dim, IntoDim, PartialElements, TensorShape};
 
+use super::counts::with_count;
 use super::splits::{CHECKED, FROM_ROWIDS};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{AnyValue, Graph, Param, RaggedValue, RowPartitionValue, Value};
@@ -305,18 +306,8 @@ impl<'g> RaggedValue<'g> {
             (None, Some(0)) => Dim::known(0),
             (None, _) => count.ceil_div(&length)?,
         };
-        let message = format!("{rows} rows of {length} values must be all values");
-        let covered = rows.clone() * length.clone();
-        let values = match graph.same_dim(&covered, &count) {
-            Some(true) => values,
-            Some(false) => {
-                return Err(refuse(graph, ErrorKind::Shape, format!("{message}, got {count} values")));
-            }
-            None => {
-                let same = dim_value(graph, covered)?.equal(dim_value(graph, count)?)?;
-                AnyValue::of(values.flat_values().checked(same, &message)?, &values.partitions())
-            }
-        };
+        let requirement = format!("the number of values in {rows} rows of {length} must be");
+        let values = with_count(values, &(rows.clone() * length.clone()), &[], &requirement)?;
         Ok(values.split_by(uniform_partition(values, rows, length)?))
     }
 

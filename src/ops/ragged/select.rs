@@ -53,7 +53,9 @@ fn join_rows<'g>(values: &[AnyValue<'g>]) -> Result<AnyValue<'g>> {
     let uniform = uniform.filter(|length| {
         ragged.iter().all(|value| {
             let other = value.partition().uniform_row_length();
-            other.is_some_and(|other| value.graph().same_dim(length, &other) == Some(true))
+            let splits = [ragged[0], *value].map(|value| value.row_splits());
+            let same = |other| value.graph().same_dim_beside(&splits, length, &other);
+            other.is_some_and(|other| matches!(same(other), Ok(Some(true))))
         })
     });
     Ok(join_rows(&inner)?.split_by(RowPartitionValue::new("splits", splits, splits, uniform)?).into())

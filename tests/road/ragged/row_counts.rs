@@ -1,6 +1,6 @@
 //! Ops over several ragged values check that the values have one number of rows, and cached encodings stay in their region.
 
-use shapeflow::{DType, Graph, RaggedTensor, RaggedValue, Result, Tensor, TensorView, ragged, shape};
+use shapeflow::{DType, Graph, RaggedTensor, RaggedValue, Result, Tensor, TensorView, Value, ragged, shape};
 
 /// Makes a ragged input whose rows have no known number, and its value for a run.
 fn unknown_rows<'g>(g: &'g Graph, name: &str) -> Result<RaggedValue<'g>> {
@@ -83,5 +83,71 @@ fn lengths_beyond_the_rows_are_cut() -> Result<()> {
     let g = Graph::new();
     let x = RaggedValue::from_tensor_lengths(g.constant(dense)?, g.constant([-3i64, 1, 7])?)?;
     assert_eq!(g.compile(x)?.run_named(&[])?.ragged_at(0)?, cut);
+    Ok(())
+}
+
+/// The first call finds that there are as many new values as old ones. A graph without this call still checks it.
+#[test]
+fn an_unneeded_op_does_not_prove_that_there_are_equally_many_values() -> Result<()> {
+    let (rows, one) = (ragged![[1i64, 2], [3]], Tensor::from([9i64]));
+    let three = Tensor::from([7i64, 8, 9]);
+    let feeds = |flat: &Tensor| -> Vec<(&str, Tensor)> {
+        vec![
+            ("x_values", rows.flat_values().clone()),
+            ("x_splits", rows.row_splits().clone()),
+            ("flat", flat.clone()),
+        ]
+    };
+    type Op = for<'g> fn(RaggedValue<'g>, Value<'g>) -> Result<RaggedValue<'g>>;
+    let ops: [(&str, Op); 4] = [
+        ("[[8, 10], [12]]", |x, flat| x.add(x.with_flat_values(flat)?)),
+        ("[[7, 8], [9]]", |x, flat| x.with_values(flat)),
+        ("[[7, 8], [9]]", |x, flat| x.map_flat_values(|_| Ok(flat))),
+        ("[[7, 16], [27]]", |x, flat| x.map_flat_values(|values| (values * flat).ok())),
+    ];
+    for (expected, op) in ops {
+        let g = Graph::new();
+        let x = unknown_rows(&g, "x")?;
+        let flat = g.input("flat", DType::I64, shape!["m"])?;
+        // Nothing needs the matrix.
+        let _ = shapeflow::stack(&[x.flat_values(), flat], 0)?;
+        let exe = g.compile(op(x, flat)?)?;
+        let run = |flat: &Tensor| {
+            let feeds = feeds(flat);
+            let views: Vec<(&str, TensorView<'_>)> =
+                feeds.iter().map(|(name, x)| (*name, x.view())).collect();
+            exe.run_named(&views)?.ragged_at(0).map(|rows| rows.to_string())
+        };
+        assert_eq!(run(&three)?, expected);
+        if !expected.contains("16") {
+            assert!(run(&one).is_err(), "{expected}: {:?}", run(&one));
+        }
+    }
+    Ok(())
+}
+
+/// As above, with ragged values and with a number that an unneeded op found.
+#[test]
+fn an_unneeded_op_does_not_prove_a_number_of_rows() -> Result<()> {
+    for outer in [3, 2] {
+        let g = Graph::new();
+        let [x, inner] = ["x", "inner"].map(|name| unknown_rows(&g, name).unwrap());
+        let _ = shapeflow::stack(&[inner.row_splits(), g.constant([0i64; 4])?], 0)?;
+        let _ = shapeflow::stack(&[x.flat_values(), g.constant([0i64; 3])?], 0)?;
+        let rows = x.with_values(inner)?;
+        let exe = g.compile(rows)?;
+        let split = |rows: &RaggedTensor| (rows.flat_values().clone(), rows.row_splits().clone());
+        let (x, inner) = (ragged![[0i64], [0, 0]], ragged![[7i64], [8, 9], []]);
+        let inner = if outer == 3 { inner } else { ragged![[7i64], [8, 9]] };
+        let ((x_values, x_splits), (values, splits)) = (split(&x), split(&inner));
+        let names = ["x_values", "x_splits", "inner_values", "inner_splits"];
+        let views = [x_values.view(), x_splits.view(), values.view(), splits.view()];
+        let feeds: Vec<(&str, TensorView<'_>)> = names.into_iter().zip(views).collect();
+        let result = exe.run_named(&feeds).and_then(|results| Ok(results.ragged_at(0)?.to_string()));
+        match outer {
+            3 => assert_eq!(result?, "[[[7]], [[8, 9], []]]"),
+            _ => assert!(result.is_err(), "{result:?}"),
+        }
+    }
     Ok(())
 }

@@ -1,9 +1,9 @@
 //! [`needed_nodes`]: the nodes and inputs that some values need.
 
 use rustc_hash::FxHashSet;
-use shapeflow_shape_fns::{Dim, Symbol};
+use shapeflow_shape_fns::{Dim, Equality, Symbol};
 
-use crate::graph::{GraphData, NodeIx, ValueIx};
+use super::{GraphData, NodeIx, ValueIx};
 use crate::op::Body;
 
 /// Marks each node that computes a value of `wanted`. Also marks each node that computes a symbol in an attribute of a
@@ -57,6 +57,43 @@ pub(crate) fn definer(graph: &GraphData, symbol: Symbol) -> Option<NodeIx> {
         .map(|equality| equality.origin)
         .find(is_node);
     origin.map(NodeIx)
+}
+
+/// Returns whether what is known of `dim` may rest on an equality that a node found which `values` do not need. Only
+/// equalities of symbols that these values or their operands have matter.
+pub(super) fn relies_on_others(graph: &GraphData, values: &[ValueIx], dim: &Dim) -> bool {
+    let dim = graph.table.resolve(dim);
+    // A number may stand for any symbol that equals a number.
+    let concerns_dim = |equality: &&Equality| {
+        let equal = graph.table.resolve(&equality.dim);
+        (dim.is_known() && equal.is_known()) || shares_symbol(&dim, &equal)
+    };
+    let found: Vec<&Equality> = graph.table.equalities().iter().filter(concerns_dim).collect();
+    if found.is_empty() {
+        return false;
+    }
+    let needed = needed_nodes(graph, values);
+    let mut symbols: FxHashSet<Symbol> = FxHashSet::default();
+    for info in graph.values.iter().filter(|info| needed.get(info.node.at()) == Some(&true)) {
+        for dim in info.shape.dims().unwrap_or_default() {
+            dim.symbols(&mut |symbol| {
+                symbols.insert(symbol);
+            });
+        }
+    }
+    found.into_iter().any(|equality| {
+        // The origin of names that the program states as equal is no node.
+        let is_unneeded = needed.get(equality.origin as usize) == Some(&false);
+        let mut is_shared = symbols.contains(&equality.symbol);
+        equality.dim.symbols(&mut |symbol| is_shared |= symbols.contains(&symbol));
+        is_unneeded && is_shared
+    })
+}
+
+fn shares_symbol(a: &Dim, b: &Dim) -> bool {
+    let mut is_shared = false;
+    a.symbols(&mut |symbol| is_shared |= mentions(b, symbol));
+    is_shared
 }
 
 /// Returns whether the shape of a value mentions a symbol.
