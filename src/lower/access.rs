@@ -51,7 +51,11 @@ impl Access {
             match expr.kind() {
                 ExprKind::Const(_) | ExprKind::Size(_) | ExprKind::Complex(..) | ExprKind::Part(..) => {}
                 ExprKind::Case(..) => {}
-                ExprKind::Iota(index) => access.note_index(index),
+                ExprKind::Iota(index) => {
+                    access.note_index(index);
+                    // The positions are i64: a step of narrow elements computes several vectors of them.
+                    access.cost += 4;
+                }
                 ExprKind::Load { source, index } => {
                     index.iter().for_each(|index| access.note_index(index));
                     access.note_read(*source, Read::Element(index.clone()));

@@ -32,13 +32,17 @@ pub(super) fn distinct(x: TensorView<'_>, attrs: &Attrs, counted: bool) -> Resul
     }
     let x = RowMajor::new(x)?;
     let x = x.view();
+    let mut indices = Tensor::allocate(dtype, &[x.len()])?;
     macro_rules! keyed {
         ($T:ty, $elements:expr, $key:expr) => {{
             let elements: &[$T] = $elements;
-            number_all(elements, $key)
+            match dtype {
+                DType::I32 => number_all(elements, $key, indices.as_mut_slice()?, |number| number as i32),
+                _ => number_all(elements, $key, indices.as_mut_slice()?, i64::from),
+            }
         }};
     }
-    let Numbers { firsts, numbers, counts } = by_key!(
+    let (firsts, counts) = by_key!(
         x,
         keyed,
         unreachable!("the dtype rule refuses {}, and handles stand for strings", x.dtype())
@@ -48,16 +52,16 @@ pub(super) fn distinct(x: TensorView<'_>, attrs: &Attrs, counted: bool) -> Resul
     for (slot, first) in elements.view_mut()?.bytes_mut().chunks_exact_mut(size).zip(&firsts) {
         slot.copy_from_slice(&x.bytes()[*first as usize * size..][..size]);
     }
-    let counts = if counted { Some(integers(dtype, &counts)?) } else { None };
-    Ok(Distinct { elements, indices: integers(dtype, &numbers)?, counts })
+    let counts = if counted { Some(integers(dtype, counts)?) } else { None };
+    Ok(Distinct { elements, indices, counts })
 }
 
 /// Returns a vector of `dtype`, i32 or i64.
-fn integers(dtype: DType, numbers: &[u32]) -> Result<Tensor> {
+fn integers(dtype: DType, numbers: Vec<u32>) -> Result<Tensor> {
     let sizes = [numbers.len()];
     match dtype {
-        DType::I32 => Tensor::from_vec(&sizes, numbers.iter().map(|number| *number as i32).collect()),
-        _ => Tensor::from_vec(&sizes, numbers.iter().map(|number| i64::from(*number)).collect()),
+        DType::I32 => Tensor::from_vec(&sizes, numbers.into_iter().map(|number| number as i32).collect()),
+        _ => Tensor::from_vec(&sizes, numbers.into_iter().map(i64::from).collect()),
     }
 }
 
@@ -120,23 +124,19 @@ impl Table {
     }
 }
 
-/// The result of [`number_all`].
-struct Numbers {
-    /// The position of each distinct element's first occurrence.
-    firsts: Vec<u32>,
-    /// For each element, the number of its distinct element.
-    numbers: Vec<u32>,
-    /// For each distinct element, the number of its occurrences.
-    counts: Vec<u32>,
-}
-
-/// Numbers the distinct elements. An element without a key equals no other.
-fn number_all<T: Copy>(elements: &[T], key: impl Fn(T) -> Option<u64>) -> Numbers {
-    let mut firsts: Vec<u32> = Vec::new();
-    let mut numbers = vec![0; elements.len()];
-    let mut counts: Vec<u32> = Vec::new();
+/// Numbers the distinct elements. An element without a key equals no other. `indices` gets for each element the number of
+/// its distinct element, which `index` makes from a u32.
+///
+/// Returns for each distinct element the position of its first occurrence, and the number of its occurrences.
+fn number_all<T: Copy, I>(
+    elements: &[T],
+    key: impl Fn(T) -> Option<u64>,
+    indices: &mut [I],
+    index: fn(u32) -> I,
+) -> (Vec<u32>, Vec<u32>) {
+    let (mut firsts, mut counts): (Vec<u32>, Vec<u32>) = Default::default();
     let mut table = Table::new();
-    for (position, (&element, slot)) in elements.iter().zip(&mut numbers).enumerate() {
+    for (position, (&element, slot)) in elements.iter().zip(indices).enumerate() {
         let next = firsts.len() as u32;
         let number = key(element).map_or(next, |key| table.number(key, next));
         if number == next {
@@ -144,7 +144,7 @@ fn number_all<T: Copy>(elements: &[T], key: impl Fn(T) -> Option<u64>) -> Number
             counts.push(0);
         }
         counts[number as usize] += 1;
-        *slot = number;
+        *slot = index(number);
     }
-    Numbers { firsts, numbers, counts }
+    (firsts, counts)
 }

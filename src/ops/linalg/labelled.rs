@@ -7,8 +7,9 @@ use super::sum_of_products;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::Value;
 
-/// The size that estimates assume for an unknown dimension.
-const ASSUMED_SIZE: f64 = 64.0;
+/// The size that estimates assume for an unknown dimension. Unknown sizes are mostly batches and lengths, and known ones
+/// ranks and depths, so an unknown size counts as larger.
+const ASSUMED_SIZE: f64 = 4096.0;
 
 /// A value whose axes are those under the ellipsis, then one axis for each label. No label repeats.
 pub(super) struct Labelled<'g> {

@@ -9,7 +9,9 @@ use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ops::host_params::{param_ints, param_sizes};
 use crate::ops::integers::ints;
 use crate::ops::row_major::RowMajor;
-use crate::tensor::{Tensor, TensorView};
+use crate::tensor::Tensor;
+
+use super::counting::{Rows, count};
 
 impl<'g> Value<'g> {
     /// Counts the occurrences of each number below `size`: `out[v]` is the number of `i` with `self[i] == v`.
@@ -236,98 +238,6 @@ fn count_of(cx: &HostCx<'_>, operand: usize) -> Result<[usize; 1]> {
     })
 }
 
-/// The rows of the result in which the numbers count.
-enum Rows {
-    /// Each row counts one block of numbers. The blocks have this length and follow each other.
-    Blocks(usize),
-    /// The row of each number.
-    Each(Vec<usize>),
-}
-
-/// Counts the integers of the row-major `x` in an output of these sizes. The integers are indices along its last axis.
-///
-/// # Errors
-/// An integer is negative, or there is not one weight for each integer.
-fn count(cx: &mut HostCx<'_>, x: &TensorView<'_>, sizes: &[usize], rows: &Rows) -> Result<()> {
-    match x.as_slice::<i32>() {
-        Ok(numbers) => count_numbers(cx, numbers, sizes, rows),
-        Err(_) => count_numbers(cx, &ints(x), sizes, rows),
-    }
-}
-
-fn count_numbers<I: Copy + Into<i64>>(
-    cx: &mut HostCx<'_>,
-    numbers: &[I],
-    sizes: &[usize],
-    rows: &Rows,
-) -> Result<()> {
-    let is_binary = cx.attrs().bool("binary_output");
-    let weights = RowMajor::new(cx.input(cx.inputs() - 1)?)?;
-    let weights = weights.view();
-    if !weights.is_empty() && weights.len() != numbers.len() {
-        let message =
-            format!("there must be one weight per number, got {} for {}", weights.len(), numbers.len());
-        return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
-    }
-    if let Some(negative) = numbers.iter().map(|number| (*number).into()).find(|number| *number < 0) {
-        let message = format!("a counted number must not be negative, got {negative}");
-        return Err(Error::new(ErrorKind::Index, Phase::Run, message));
-    }
-    let size = sizes.last().copied().unwrap_or(0);
-    let mut output = cx.output(0, sizes)?;
-    macro_rules! of {
-        ($T:ty, $one:literal, $add:expr) => {{
-            let (counts, weights) = (output.as_mut_slice::<$T>()?, weights.as_slice::<$T>()?);
-            let one = |count: &mut $T, _: usize| *count = $one;
-            let more = |count: &mut $T, _: usize| *count = $add(*count, $one);
-            let weight = |count: &mut $T, position: usize| *count = $add(*count, weights[position]);
-            match (is_binary, weights.is_empty()) {
-                (true, _) => for_each_count(counts, size, numbers, rows, one),
-                (_, true) => for_each_count(counts, size, numbers, rows, more),
-                (_, false) => for_each_count(counts, size, numbers, rows, weight),
-            }
-        }};
-    }
-    match weights.dtype() {
-        DType::I32 => of!(i32, 1, i32::wrapping_add),
-        DType::I64 => of!(i64, 1, i64::wrapping_add),
-        DType::F32 => of!(f32, 1.0, std::ops::Add::add),
-        _ => of!(f64, 1.0, std::ops::Add::add),
-    }
-    Ok(())
-}
-
-/// Calls `change` with the count of each number and the position of the number. A number of `size` or more has no
-/// count.
-fn for_each_count<T, I: Copy + Into<i64>>(
-    counts: &mut [T],
-    size: usize,
-    numbers: &[I],
-    rows: &Rows,
-    mut change: impl FnMut(&mut T, usize),
-) {
-    let mut in_row = |row: usize, numbers: &[I], first: usize| {
-        let counts = &mut counts[row * size..][..size];
-        for (offset, number) in numbers.iter().enumerate() {
-            if let Some(count) = counts.get_mut((*number).into() as u64 as usize) {
-                change(count, first + offset);
-            }
-        }
-    };
-    match rows {
-        Rows::Blocks(block) => {
-            for (row, numbers) in numbers.chunks((*block).max(1)).enumerate() {
-                in_row(row, numbers, row * block);
-            }
-        }
-        Rows::Each(rows) => {
-            for (position, row) in rows.iter().enumerate() {
-                in_row(*row, &numbers[position..position + 1], position);
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -364,6 +274,23 @@ mod tests {
         assert_eq!(binary.to_vec::<f32>().unwrap(), [1.0, 1.0, 0.0, 0.0, 1.0, 1.0]);
         let error = run(&ALL_ELEMENTS, &attrs, &[tensor(&[1], &[-1i32]), none]).unwrap_err();
         assert_eq!(error.message(), "a counted number must not be negative, got -1");
+    }
+
+    #[test]
+    fn many_numbers_are_counted_in_tables() {
+        let (size, block) = (5usize, 403);
+        let numbers: Vec<i32> = (0..2 * block).map(|at| at * at % 7).collect();
+        let x = tensor(&[2, block as usize], &numbers);
+        for none in [tensor::<i32>(&[0], &[]), tensor::<f64>(&[0], &[])] {
+            let y = run_one(&ROWS, &Attrs::new().with("size", size as i64), &[x.clone(), none]);
+            let expected = numbers.chunks(block as usize).flat_map(|row| {
+                (0..size as i32)
+                    .map(|count| row.iter().filter(|number| **number == count).count().to_string())
+            });
+            let got = y.to_vec::<i32>().map(|counts| counts.iter().map(i32::to_string).collect::<Vec<_>>());
+            let got = got.unwrap_or_else(|_| y.to_vec::<f64>().unwrap().iter().map(f64::to_string).collect());
+            assert_eq!(got, expected.collect::<Vec<_>>());
+        }
     }
 
     #[test]

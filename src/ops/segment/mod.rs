@@ -12,6 +12,7 @@
 //! # Ok::<(), shapeflow::Error>(())
 //! ```
 
+mod counting;
 mod reduce;
 
 pub(crate) mod count_sparse;

@@ -3,9 +3,13 @@
 /// Fewer elements than this are sorted by comparisons.
 const FEW: usize = 256;
 
-/// The number of bits of a digit. The first cache has a line for every value of a digit.
-const BITS: u32 = 8;
-const DIGITS: usize = 1 << BITS;
+/// From this number of elements on, digits are wide: fewer passes are worth the larger table of counts.
+const MANY: usize = 1 << 15;
+
+/// The number of bits of a digit. The first cache has a line for every value of a narrow digit, the second cache for
+/// every value of a wide one.
+const NARROW: u32 = 8;
+const WIDE: u32 = 11;
 
 /// Sorts `items` by the low `bits` bits of their keys. Items of equal keys keep their order. `scratch` is memory, whose
 /// content does not matter.
@@ -15,21 +19,32 @@ pub(super) fn radix_sort<T: Copy>(
     bits: u32,
     key: impl Fn(&T) -> u64,
 ) {
-    if items.len() < FEW {
-        items.sort_by_key(key);
-        return;
+    match items.len() {
+        ..FEW => items.sort_by_key(key),
+        FEW..MANY => sort_by_digits::<T, NARROW>(items, scratch, bits, key),
+        MANY.. => sort_by_digits::<T, WIDE>(items, scratch, bits, key),
     }
-    let passes = bits.div_ceil(BITS) as usize;
-    let mut counts = vec![[0usize; DIGITS]; passes];
+}
+
+/// Sorts as [`radix_sort`] does, by digits of `BITS` bits, the lowest first.
+fn sort_by_digits<T: Copy, const BITS: u32>(
+    items: &mut Vec<T>,
+    scratch: &mut Vec<T>,
+    bits: u32,
+    key: impl Fn(&T) -> u64,
+) {
+    let (passes, digits) = (bits.div_ceil(BITS) as usize, 1 << BITS);
+    let digit = |key: u64, pass: usize| (key >> (pass as u32 * BITS)) as usize & (digits - 1);
+    let mut counts = vec![0usize; passes * digits];
     for item in &*items {
         let key = key(item);
-        for (pass, counts) in counts.iter_mut().enumerate() {
+        for (pass, counts) in counts.chunks_exact_mut(digits).enumerate() {
             counts[digit(key, pass)] += 1;
         }
     }
     scratch.clear();
     scratch.extend_from_slice(items);
-    for (pass, counts) in counts.iter_mut().enumerate() {
+    for (pass, counts) in counts.chunks_exact_mut(digits).enumerate() {
         if counts.contains(&items.len()) {
             continue;
         }
@@ -46,17 +61,13 @@ pub(super) fn radix_sort<T: Copy>(
     }
 }
 
-fn digit(key: u64, pass: usize) -> usize {
-    (key >> (pass as u32 * BITS)) as usize & (DIGITS - 1)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn items_are_sorted_by_their_keys_and_keep_their_order() {
-        for len in [0, 1, FEW - 1, FEW, 5000] {
+        for len in [0, 1, FEW - 1, FEW, 5000, MANY + 3] {
             for (bits, mask) in [(64, u64::MAX), (32, 0xffff_ffff), (32, 0x00ff_0000), (1, 1)] {
                 let keys = (0..len as u64)
                     .map(|i| (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(20) & mask);

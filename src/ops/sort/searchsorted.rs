@@ -1,5 +1,7 @@
 //! `searchsorted`: the positions at which elements would be inserted into sorted rows.
 
+use std::hint::select_unpredictable;
+
 use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
 use crate::dtype;
@@ -72,11 +74,37 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let length = sorted.sizes().last().copied().unwrap_or(0);
     let count = values.sizes().last().copied().unwrap_or(0);
     let (row_keys, keys) = (order_keys(&sorted)?, order_keys(&values)?);
-    let found = keys.iter().enumerate().map(|(position, key)| {
-        let row = &row_keys[position / count * length..][..length];
-        row.partition_point(|other| if is_right { other <= key } else { other < key })
-    });
-    cx.set_output(0, int_tensor(position_dtype(cx.attrs())?, values.sizes(), found)?)
+    let mut found = vec![0; keys.len()];
+    if count > 0 {
+        for (number, (keys, found)) in keys.chunks(count).zip(found.chunks_mut(count)).enumerate() {
+            let row = &row_keys[number * length..][..length];
+            match is_right {
+                true => search(row, keys, found, |other, key| other <= key),
+                false => search(row, keys, found, |other, key| other < key),
+            }
+        }
+    }
+    cx.set_output(0, int_tensor(position_dtype(cx.attrs())?, values.sizes(), found.into_iter())?)
+}
+
+/// The number of keys that are searched together, so that the processor waits for many elements of the row at once.
+const TOGETHER: usize = 16;
+
+/// Finds for each key the number of elements of the sorted `row` that are before the key.
+fn search(row: &[u64], keys: &[u64], found: &mut [usize], is_before: impl Fn(u64, u64) -> bool) {
+    for (keys, found) in keys.chunks(TOGETHER).zip(found.chunks_mut(TOGETHER)) {
+        found.fill(0);
+        let mut length = row.len();
+        // The number that a key looks for is in `found..=found + length`.
+        while length > 0 {
+            let half = length.div_ceil(2);
+            for (key, found) in keys.iter().zip(&mut *found) {
+                // The processor would predict a branch wrongly every other time.
+                *found += select_unpredictable(is_before(row[*found + half - 1], *key), half, 0);
+            }
+            length -= half;
+        }
+    }
 }
 
 #[cfg(test)]

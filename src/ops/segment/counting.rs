@@ -1,0 +1,145 @@
+//! [`count`]: counts the integers of a tensor.
+
+use shapeflow_shape_fns::DType;
+
+use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::op::HostCx;
+use crate::ops::integers::ints;
+use crate::ops::row_major::RowMajor;
+use crate::tensor::TensorView;
+
+/// The rows of the result in which the numbers count.
+pub(super) enum Rows {
+    /// Each row counts one block of numbers. The blocks have this length and follow each other.
+    Blocks(usize),
+    /// The row of each number.
+    Each(Vec<usize>),
+}
+
+/// Counts the integers of the row-major `x` in an output of these sizes. The integers are indices along its last axis.
+///
+/// # Errors
+/// An integer is negative, or there is not one weight for each integer.
+pub(super) fn count(cx: &mut HostCx<'_>, x: &TensorView<'_>, sizes: &[usize], rows: &Rows) -> Result<()> {
+    match x.as_slice::<i32>() {
+        Ok(numbers) => count_numbers(cx, numbers, sizes, rows),
+        Err(_) => count_numbers(cx, &ints(x), sizes, rows),
+    }
+}
+
+fn count_numbers<I: Copy + Into<i64>>(
+    cx: &mut HostCx<'_>,
+    numbers: &[I],
+    sizes: &[usize],
+    rows: &Rows,
+) -> Result<()> {
+    let is_binary = cx.attrs().bool("binary_output");
+    let weights = RowMajor::new(cx.input(cx.inputs() - 1)?)?;
+    let weights = weights.view();
+    if !weights.is_empty() && weights.len() != numbers.len() {
+        let message =
+            format!("there must be one weight per number, got {} for {}", weights.len(), numbers.len());
+        return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
+    }
+    // The sign bits of all numbers at once: a search that stops at the first negative number has a branch for each.
+    let signs = numbers.iter().fold(0, |signs, number| signs | (*number).into());
+    if signs < 0 {
+        let negative =
+            numbers.iter().map(|number| (*number).into()).find(|number| *number < 0).unwrap_or(signs);
+        let message = format!("a counted number must not be negative, got {negative}");
+        return Err(Error::new(ErrorKind::Index, Phase::Run, message));
+    }
+    let size = sizes.last().copied().unwrap_or(0);
+    let mut output = cx.output(0, sizes)?;
+    macro_rules! of {
+        ($T:ty, $one:literal, $add:expr, $many:expr) => {{
+            let (counts, weights) = (output.as_mut_slice::<$T>()?, weights.as_slice::<$T>()?);
+            let one = |count: &mut $T, _: usize| *count = $one;
+            let more = |count: &mut $T, _: usize| *count = $add(*count, $one);
+            let weight = |count: &mut $T, position: usize| *count = $add(*count, weights[position]);
+            match (is_binary, weights.is_empty()) {
+                (true, _) => for_each_count(counts, size, numbers, rows, one),
+                (_, true) => match rows {
+                    Rows::Blocks(block) if size <= SMALL && *block >= MANY * size => {
+                        for (row, numbers) in numbers.chunks((*block).max(1)).enumerate() {
+                            count_in_tables(&mut counts[row * size..][..size], numbers, $many);
+                        }
+                    }
+                    _ => for_each_count(counts, size, numbers, rows, more),
+                },
+                (_, false) => for_each_count(counts, size, numbers, rows, weight),
+            }
+        }};
+    }
+    match weights.dtype() {
+        DType::I32 => of!(i32, 1, i32::wrapping_add, |count| count as i32),
+        DType::I64 => of!(i64, 1, i64::wrapping_add, |count| count as i64),
+        DType::F32 => of!(f32, 1.0, std::ops::Add::add, |count| count as f32),
+        _ => of!(f64, 1.0, std::ops::Add::add, |count| count as f64),
+    }
+    Ok(())
+}
+
+/// The greatest number of counts, and the least number of numbers for each count, for which [`count_in_tables`] is used.
+const SMALL: usize = 4096;
+const MANY: usize = 16;
+
+/// The number of tables of [`count_in_tables`].
+const TABLES: usize = 4;
+
+/// Sets `counts` to the counts of the numbers below `counts.len()`. Neighbours count in different tables, so that equal
+/// neighbours do not wait for each other.
+fn count_in_tables<T, I: Copy + Into<i64>>(counts: &mut [T], numbers: &[I], number: impl Fn(u64) -> T) {
+    let size = counts.len();
+    let mut tables = vec![0u64; TABLES * size];
+    let (first, rest) = tables.split_at_mut(size);
+    let (second, rest) = rest.split_at_mut(size);
+    let (third, fourth) = rest.split_at_mut(size);
+    let add = |table: &mut [u64], number: I| {
+        if let Some(count) = table.get_mut(number.into() as u64 as usize) {
+            *count += 1;
+        }
+    };
+    let (groups, left) = numbers.as_chunks::<TABLES>();
+    for [a, b, c, d] in groups {
+        add(first, *a);
+        add(second, *b);
+        add(third, *c);
+        add(fourth, *d);
+    }
+    left.iter().for_each(|number| add(first, *number));
+    for (at, count) in counts.iter_mut().enumerate() {
+        *count = number(first[at] + second[at] + third[at] + fourth[at]);
+    }
+}
+
+/// Calls `change` with the count of each number and the position of the number. A number of `size` or more has no
+/// count.
+fn for_each_count<T, I: Copy + Into<i64>>(
+    counts: &mut [T],
+    size: usize,
+    numbers: &[I],
+    rows: &Rows,
+    mut change: impl FnMut(&mut T, usize),
+) {
+    let mut in_row = |row: usize, numbers: &[I], first: usize| {
+        let counts = &mut counts[row * size..][..size];
+        for (offset, number) in numbers.iter().enumerate() {
+            if let Some(count) = counts.get_mut((*number).into() as u64 as usize) {
+                change(count, first + offset);
+            }
+        }
+    };
+    match rows {
+        Rows::Blocks(block) => {
+            for (row, numbers) in numbers.chunks((*block).max(1)).enumerate() {
+                in_row(row, numbers, row * block);
+            }
+        }
+        Rows::Each(rows) => {
+            for (position, row) in rows.iter().enumerate() {
+                in_row(*row, &numbers[position..position + 1], position);
+            }
+        }
+    }
+}
