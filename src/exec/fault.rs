@@ -48,7 +48,7 @@ pub(super) fn find_fault(
         if has_symbols(&attrs) {
             continue;
         }
-        match evaluate(&node.op, node.given, &attrs, &operands) {
+        match evaluate(&node.op, node.given_operands, &attrs, &operands) {
             Err(error) => return run_error(graph, index, error),
             Ok(tensors) => computed.extend(node.values().zip(tensors)),
         }
@@ -81,7 +81,7 @@ pub(super) fn find_outside_read(
         if has_symbols(&attrs) {
             return None;
         }
-        let error = evaluate(&node.op, node.given, &attrs, &operands).err()?;
+        let error = evaluate(&node.op, node.given_operands, &attrs, &operands).err()?;
         (error.kind() == ErrorKind::Custom).then(|| run_error(graph, index, error))
     })
 }

@@ -98,7 +98,7 @@ pub(super) fn infer_on_sizes(
         operands.push(SizedOperand { dtype: info.dtype, sizes, elements });
     }
     let attrs = node.attrs().substitute(&mut |symbol| bindings.known(symbol));
-    let inferred = infer_sizes(&node.op, node.given, &attrs, operands);
+    let inferred = infer_sizes(&node.op, node.given_operands, &attrs, operands);
     let refuse = |error| note_attr_symbols(graph, node.attrs(), bindings, run_error(graph, index, error));
     Some(inferred.map_err(refuse))
 }

@@ -52,7 +52,7 @@ pub(super) fn run_host_step(
         .map(|(buffer, sizes)| buffer_view(compiled, *buffer, sizes, memory))
         .collect::<Result<_>>()?;
     let attrs = node.attrs().substitute(&mut |symbol| bindings?.known(symbol));
-    evaluate_into(&node.op, node.given, &attrs, &views, allocator)
+    evaluate_into(&node.op, node.given_operands, &attrs, &views, allocator)
         .map_err(|error| run_error(&compiled.graph, step.node, error))
 }
 
@@ -82,6 +82,6 @@ pub(super) fn output_allocator<'s>(
         }
     }
     let owner = |buffer: Option<&BufferIx>| buffer.map(|buffer| compiled.lowered.roots[buffer.index()]);
-    let passes_on = !step.operands.is_empty() && owner(stored.first()) == owner(step.operands.first());
-    OutputAllocator { pool: Some(pool), lent, prepared: Some(prepared), threads, passes_on }
+    let may_share_input = !step.operands.is_empty() && owner(stored.first()) == owner(step.operands.first());
+    OutputAllocator { pool: Some(pool), lent, prepared: Some(prepared), threads, may_share_input }
 }

@@ -20,7 +20,7 @@ use crate::lower::kernel::{BufferIx, Kernel};
 use crate::lower::program::{Content, Step};
 use crate::op::{HostOutput, HostThreads, PreparedNode};
 use crate::runtime::{
-    Launch, Memory, ProgramState, RetainedMemory, SegmentPlan, StepPlan, Workspace, launch, min_streamed_row,
+    Launch, Memory, ProgramState, RetainedMemory, SegmentPlan, StepPlan, Workspace, launch, stream_threshold,
 };
 use crate::tensor::{Tensor, TensorView};
 
@@ -199,7 +199,7 @@ impl<'r, 'm> Run<'r, 'm> {
                         None => {
                             let (plan, memory) = (kernel_plan, &*self.memory);
                             let functions = &self.code.functions[step];
-                            let stream = min_streamed_row(&plan.buffers, plan.stream, memory);
+                            let stream = stream_threshold(&plan.buffers, plan.stream, memory);
                             let run = Launch { kernel, plan, code, functions, memory, stream, traced };
                             launch(&run, workspaces, &self.state.threads)?
                         }

@@ -29,9 +29,9 @@ pub(crate) struct Access {
     /// The output axes that the elements under a reduction depend on.
     pub reduce_depends: SmallVec<[Axis; 4]>,
     /// The number of variants that piecewise choices give; 1 if there is no choice.
-    pub arms: u32,
+    pub variants: u32,
     /// Whether some index has other terms than axes and run-time values: quotients, remainders or broadcast axes.
-    pub compound: bool,
+    pub has_compound_index: bool,
     /// Whether some index contains a run-time value.
     pub gathers: bool,
     /// Whether a run-time check may fail.
@@ -45,7 +45,7 @@ pub(crate) struct Access {
 impl Access {
     /// Describes the body whose expressions are `order`, in which operands stand before their users.
     pub(crate) fn of(order: &[Expr]) -> Access {
-        let mut access = Access { arms: count_variants(order), ..Access::default() };
+        let mut access = Access { variants: count_variants(order), ..Access::default() };
         for expr in order {
             access.has_strings |= expr.dtype() == DType::String;
             match expr.kind() {
@@ -117,7 +117,8 @@ impl Access {
     /// Records what terms an index has.
     fn note_index(&mut self, index: &Index) {
         self.gathers |= index.has_value();
-        self.compound |= index.terms.iter().any(|(atom, _)| !matches!(atom, Atom::Axis(_) | Atom::Value(_)));
+        self.has_compound_index |=
+            index.terms.iter().any(|(atom, _)| !matches!(atom, Atom::Axis(_) | Atom::Value(_)));
     }
 }
 

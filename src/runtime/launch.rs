@@ -28,7 +28,7 @@ pub(crate) struct Launch<'a> {
     /// The function of each variant.
     pub functions: &'a [FuncIndex],
     pub memory: &'a Memory<'a>,
-    /// The result of [`min_streamed_row`](super::min_streamed_row): which rows the kernel stores non-temporally.
+    /// The result of [`stream_threshold`](super::stream_threshold): which rows the kernel stores non-temporally.
     pub stream: i64,
     /// The trace entry under which each thread records its time.
     pub traced: Option<Traced<'a>>,

@@ -34,7 +34,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         }
     }
 
-    /// Imports a branch. A constant selector chooses its branch now; the function is then inlined.
+    /// Imports an `If` or a `Case`. If the selector is constant, the function that it selects is inlined.
     fn branch(
         &mut self,
         op: &str,
@@ -75,10 +75,10 @@ impl<'a, 'g> Importer<'a, 'g> {
         let (graph, location) = (self.graph, self.location);
         // For each branch and output: the shape of the items, if the output is a list.
         let mut items: Vec<Vec<TensorShape>> = Vec::new();
-        let around = self.built.len();
+        let built_before = self.built.len();
         let mut build = |branch: usize| {
             let region = format!("{name}/{}", names[branch]);
-            let imported = self.region(functions[branch], frame, &region, arguments, around)?;
+            let imported = self.region(functions[branch], frame, &region, arguments, built_before)?;
             let values: Vec<Value<'g>> = imported.into_iter().map(|imported| imported.value).collect();
             items.push(values.iter().map(|value| self.item_shape(*value)).collect());
             Ok(values)
@@ -103,7 +103,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         let (condition, body) = (function(frame, index, "cond")?, function(frame, index, "body")?);
         // Handles are not state: every iteration has the same resources.
         let state = values_of(inputs);
-        let (graph, location, around) = (self.graph, self.location, self.built.len());
+        let (graph, location, built_before) = (self.graph, self.location, self.built.len());
         let options = self.options;
         // Both closures import a function, one after the other.
         let importer = RefCell::new(self);
@@ -122,7 +122,8 @@ impl<'a, 'g> Importer<'a, 'g> {
                 importer.item_shapes.insert(value.id(), shape.clone());
             }
             importer.open_loops += 1;
-            let outputs = importer.region(function, frame, &format!("{name}/{region}"), &arguments, around);
+            let outputs =
+                importer.region(function, frame, &format!("{name}/{region}"), &arguments, built_before);
             importer.open_loops -= 1;
             outputs
         };
@@ -166,8 +167,8 @@ impl<'a, 'g> Importer<'a, 'g> {
         Ok(Built { outputs, ..Built::default() })
     }
 
-    /// Imports a function as a region, and returns its outputs. `around` is the number of nodes of the model that were
-    /// built before the branch or the loop.
+    /// Imports a function as a region, and returns its outputs. `built_before` is the number of nodes of the model that
+    /// were built before the branch or the loop.
     ///
     /// # Errors
     /// A node of the function is refused.
@@ -177,18 +178,19 @@ impl<'a, 'g> Importer<'a, 'g> {
         frame: &Frame<'a, 'g>,
         name: &str,
         arguments: &[ImportedValue<'g>],
-        around: usize,
+        built_before: usize,
     ) -> Result<Vec<ImportedValue<'g>>> {
         let (conditions, first) = (self.conditions.len(), self.built.len());
         let built = self.call(&function.name, &function.attr, frame, name, arguments);
-        // The conditions of the region's assertions guard its outputs already, and mean nothing outside.
+        // The outputs of the call are guarded by the conditions of the region's assertions. The graph around the region
+        // cannot read these conditions.
         self.conditions.truncate(conditions);
         let built = built?;
         let blocking = built.outputs.iter().find_map(|imported| imported.blocking_error.clone());
         match blocking.or(built.blocking_error) {
             Some(error) => Err(error),
             None => {
-                self.record_region(around, first, &values_of(&built.outputs))?;
+                self.record_region(built_before, first, &values_of(&built.outputs))?;
                 Ok(built.outputs)
             }
         }
@@ -239,7 +241,7 @@ fn keeps_handles(given: &[ImportedValue<'_>], returned: &[ImportedValue<'_>]) ->
 /// Returns a bool scalar that is true where TensorFlow takes a value for true, as [`is_true`] does.
 ///
 /// # Errors
-/// The value is a scalar of a dtype without a zero.
+/// The value is a scalar, but not a bool, an integer, a float or a string.
 fn truth(value: Value<'_>) -> Result<Value<'_>> {
     let dtype = value.dtype();
     if value.shape().rank().is_some_and(|rank| rank > 0) {

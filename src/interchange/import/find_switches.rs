@@ -99,8 +99,8 @@ impl Switches {
             let ends: Vec<usize> =
                 around.states.iter().map(|state| state.next).chain([around.condition]).collect();
             for state in &around.states {
-                this.before.insert(state.merge, around.enters.clone());
-                this.before.extend(state.exit.map(|exit| (exit, ends.clone())));
+                this.predecessors.insert(state.merge, around.enters.clone());
+                this.predecessors.extend(state.exit.map(|exit| (exit, ends.clone())));
             }
         }
         Ok(this)
@@ -141,10 +141,10 @@ impl Switches {
             match self.roles.get(&index) {
                 Some(Role::Exit(number)) => place.in_loop = around[*number],
                 Some(Role::State) => {
-                    for before in self.before.get(&index).into_iter().flatten() {
+                    for predecessor in self.predecessors.get(&index).into_iter().flatten() {
                         place
                             .sides
-                            .extend(self.places.get(before).into_iter().flat_map(|place| &place.sides));
+                            .extend(self.places.get(predecessor).into_iter().flat_map(|place| &place.sides));
                     }
                 }
                 Some(Role::Plain) => {

@@ -8,7 +8,7 @@ use shapeflow_shape_fns::DType;
 
 use super::jacobi::singular;
 use super::lu::dtype_of;
-use super::matrix::{Batch, Field, Matrix, refuse, set_parts, with_field};
+use super::matrix::{Batch, Field, Matrix, refuse, set_batch, with_field};
 use super::triangular::{factor, substitute};
 use crate::dtype::{self, Class};
 use crate::error::Result;
@@ -82,7 +82,7 @@ fn solve<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
     };
     let solutions = matrices.iter().zip(sides.iter()).map(solve).collect::<Result<_>>()?;
     let dtype = dtype_of(cx)?;
-    set_parts(cx, 0, dtype, &sides.sizes, &[unknowns, columns], solutions)
+    set_batch(cx, 0, dtype, &sides.sizes, &[unknowns, columns], solutions)
 }
 
 /// Solves by the Cholesky factor of `aᴴ · a + l2`, or of `a · aᴴ + l2` if there are fewer equations than unknowns.

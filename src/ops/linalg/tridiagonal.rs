@@ -3,7 +3,7 @@
 use std::panic::Location;
 
 use super::lu::dtype_of;
-use super::matrix::{Batch, Field, Matrix, refuse, set_parts, with_field};
+use super::matrix::{Batch, Field, Matrix, refuse, set_batch, with_field};
 use crate::dtype::{self, Class};
 use crate::error::Result;
 use crate::graph::{IntoOperand, Value};
@@ -89,7 +89,7 @@ fn solve<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
         .map(|(diagonals, rhs)| Ok(eliminate(&diagonals, rhs)?.data))
         .collect::<Result<_>>()?;
     let dtype = dtype_of(cx)?;
-    set_parts(cx, 0, dtype, &sides.sizes, &sides.shape(), solutions)
+    set_batch(cx, 0, dtype, &sides.sizes, &sides.shape(), solutions)
 }
 
 /// Solves a system by elimination. Exchanging two rows gives a third diagonal on the right.
@@ -159,7 +159,7 @@ fn multiply<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
         product.data
     });
     let (products, dtype) = (products.collect(), dtype_of(cx)?);
-    set_parts(cx, 0, dtype, &sides.sizes, &sides.shape(), products)
+    set_batch(cx, 0, dtype, &sides.sizes, &sides.shape(), products)
 }
 
 #[cfg(test)]
