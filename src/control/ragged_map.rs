@@ -25,7 +25,7 @@ impl<'g> RaggedValue<'g> {
     /// ```
     ///
     /// # Errors
-    /// `f` fails, or a result has lists.
+    /// `f` fails, or a result is a tensor list.
     #[doc(alias = "map_fn")]
     #[doc(alias = "vmap")]
     #[track_caller]
@@ -54,7 +54,7 @@ impl<'g> RaggedValue<'g> {
     /// ```
     ///
     /// # Errors
-    /// `f` fails, or a result is a scalar, has an unknown rank or has lists.
+    /// `f` fails, or a result is a scalar, has an unknown rank or is a tensor list.
     #[doc(alias = "map_fn")]
     #[track_caller]
     pub fn map_rows(self, f: impl FnMut(AnyValue<'g>) -> Result<Value<'g>>) -> Result<RaggedValue<'g>> {

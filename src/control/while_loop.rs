@@ -37,8 +37,9 @@ impl Graph {
     /// `condition` gets the state and returns `bool[]`; `body` gets the state and returns as many values of the same
     /// dtypes. Both may use any value of the graph. The shape of a state value is the most specific one that its
     /// initial value and the body allow: a dimension that the body changes becomes unknown, but the rank must stay,
-    /// unless [`LoopOptions::shape`] declares it unknown. Therefore a closure may be called several times. As TensorFlow's `While` and `tf.while_loop`. Runs on the host; condition and body are
-    /// compiled once.
+    /// unless [`LoopOptions::shape`] declares the rank unknown. While the graph is built, a closure may be called
+    /// several times, until the shapes of the state are found. As TensorFlow's `While` and `tf.while_loop`. Runs on the
+    /// host; condition and body are compiled once.
     ///
     /// ```
     /// use shapeflow::Graph;

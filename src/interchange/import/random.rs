@@ -25,15 +25,15 @@ use crate::tensor::Tensor;
 /// Returns the op that makes the numbers of a random op of TensorFlow.
 fn definition(op: &str) -> Option<&'static OpDef> {
     Some(match op {
-        "Multinomial" => &categorical::OF_STATE,
-        "ParameterizedTruncatedNormal" => &truncated::OF_STATE,
-        "RandomGamma" => &gamma::OF_STATE,
-        "RandomPoissonV2" => &poisson::OF_STATE,
-        "RandomShuffle" => &shuffle::OF_STATE,
-        "RandomStandardNormal" => &stateless::NORMAL_OF_STATE,
-        "RandomUniform" => &stateless::UNIFORM_OF_STATE,
-        "RandomUniformInt" => &stateless::INT_OF_STATE,
-        "TruncatedNormal" => &stateless::TRUNCATED_OF_STATE,
+        "Multinomial" => &categorical::WITH_STATE,
+        "ParameterizedTruncatedNormal" => &truncated::WITH_STATE,
+        "RandomGamma" => &gamma::WITH_STATE,
+        "RandomPoissonV2" => &poisson::WITH_STATE,
+        "RandomShuffle" => &shuffle::WITH_STATE,
+        "RandomStandardNormal" => &stateless::NORMAL_WITH_STATE,
+        "RandomUniform" => &stateless::UNIFORM_WITH_STATE,
+        "RandomUniformInt" => &stateless::INT_WITH_STATE,
+        "TruncatedNormal" => &stateless::TRUNCATED_WITH_STATE,
         _ => return None,
     })
 }

@@ -9,8 +9,8 @@ use crate::ops::host_params::param_sizes;
 use crate::ops::integers::{int_tensor, ints};
 use crate::ops::row_major::RowMajor;
 use crate::ragged::{
-    count_rowids, first_mistake, message_of, rowids_of_splits, rows_of_rowids, splits_of_rowids,
-    splits_tensor, with_ints, wrong_end,
+    first_mistake, message_of, rowids_of_splits, rows_of_rowids, splits_of_rowids,
+    splits_of_unchecked_rowids, splits_tensor, with_ints, wrong_end,
 };
 
 /// Passes row splits on: `splits [n+1], nvals -> [n+1]`. The run fails unless they start at 0, never decrease, and end at
@@ -105,7 +105,7 @@ fn run_from_rowids(cx: &mut HostCx<'_>) -> Result<()> {
     let is_validated = is_validated(cx.attrs());
     let splits = with_ints!(rowids, |ids| {
         let nrows = nrows.map_or_else(|| rows_of_rowids(ids), Ok)?;
-        if is_validated { splits_of_rowids(ids, nrows)? } else { count_rowids(ids, nrows)? }
+        if is_validated { splits_of_rowids(ids, nrows)? } else { splits_of_unchecked_rowids(ids, nrows)? }
     });
     cx.set_output(0, splits_tensor(rowids.dtype(), splits.into_iter())?)
 }

@@ -6,7 +6,7 @@ use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
 use super::philox::Philox;
 use super::samples::{RandomInt, integers, normal, truncated_normal, uniform};
-use super::state::{of_seed, of_state};
+use super::state::{stream_of_seed, stream_of_state};
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{IntoOperand, IntoShapeArg, Value};
@@ -35,7 +35,7 @@ macro_rules! of_dtype {
 
         $(
             static $V1: OpDef = OpDef::host(stringify!($method), |cx| {
-                let stream = of_seed(cx, cx.inputs() - 1)?;
+                let stream = stream_of_seed(cx, cx.inputs() - 1)?;
                 filled(cx, |to| $fill(to, stream))
             })
             .attrs(&[Attribute::dtype_or("dtype", $default)])
@@ -48,11 +48,11 @@ macro_rules! of_dtype {
             .tensorflow(&[TfOp::new($tf)]);
 
             pub(crate) static $V2: OpDef = OpDef::host($name, |cx| {
-                let stream = of_state(cx, cx.inputs() - 3)?;
+                let stream = stream_of_state(cx, cx.inputs() - 3)?;
                 filled(cx, |to| $fill(to, stream))
             })
             .attrs(&[Attribute::dtype_or("dtype", $default)])
-            .operands(OF_STATE)
+            .operands(STATE_OPERANDS)
             .shape_fn(shapeflow_shape_fns::random::numbers)
             .dtype_rule(|operands, attrs| {
                 check_state(operands, 0)?;
@@ -63,7 +63,7 @@ macro_rules! of_dtype {
     };
 }
 
-const OF_STATE: &[Operand] =
+const STATE_OPERANDS: &[Operand] =
     &[Operand::Size("shape"), Operand::Data("key"), Operand::Data("counter"), Operand::Data("alg")];
 
 of_dtype! {
@@ -71,20 +71,20 @@ of_dtype! {
     #[doc(alias = "rand")]
     #[doc(alias = "stateless_random_uniform")]
     random_uniform, "f16, bf16, f32 or f64", UNIFORM "StatelessRandomUniform",
-        UNIFORM_OF_STATE "random_uniform_of_state" "StatelessRandomUniformV2", float DType::F32, uniform;
+        UNIFORM_WITH_STATE "random_uniform_with_state" "StatelessRandomUniformV2", float DType::F32, uniform;
     /// Makes random floats of the standard normal distribution. `self` is the seed.
     #[doc(alias = "randn")]
     #[doc(alias = "stateless_random_normal")]
     random_normal, "f16, bf16, f32 or f64", NORMAL "StatelessRandomNormal",
-        NORMAL_OF_STATE "random_normal_of_state" "StatelessRandomNormalV2", float DType::F32, normal;
+        NORMAL_WITH_STATE "random_normal_with_state" "StatelessRandomNormalV2", float DType::F32, normal;
     /// Makes random floats of the standard normal distribution, restricted to (-2, 2). `self` is the seed.
     #[doc(alias = "stateless_truncated_normal")]
     random_truncated_normal, "f16, bf16, f32 or f64", TRUNCATED "StatelessTruncatedNormal",
-        TRUNCATED_OF_STATE "random_truncated_normal_of_state" "StatelessTruncatedNormalV2", float DType::F32, truncated_normal;
+        TRUNCATED_WITH_STATE "random_truncated_normal_with_state" "StatelessTruncatedNormalV2", float DType::F32, truncated_normal;
     /// Makes integers whose bits are all random. `self` is the seed.
     #[doc(alias = "stateless_random_uniform_full_int")]
     random_bits, "i32, i64, u32 or u64", BITS "StatelessRandomUniformFullInt",
-        BITS_OF_STATE "random_bits_of_state" "StatelessRandomUniformFullIntV2", integer DType::U64, bits;
+        BITS_WITH_STATE "random_bits_with_state" "StatelessRandomUniformFullIntV2", integer DType::U64, bits;
 }
 
 impl<'g> Value<'g> {
@@ -125,7 +125,7 @@ impl<'g> Value<'g> {
 }
 
 static INT: OpDef = OpDef::host("random_int", |cx| {
-    let stream = of_seed(cx, cx.inputs() - 3)?;
+    let stream = stream_of_seed(cx, cx.inputs() - 3)?;
     bounded(cx, stream)
 })
 .operands(&[Operand::Size("shape"), Operand::Data("seed"), Operand::Data("minval"), Operand::Data("maxval")])
@@ -137,8 +137,8 @@ static INT: OpDef = OpDef::host("random_int", |cx| {
 })
 .tensorflow(&[TfOp::new("StatelessRandomUniformInt")]);
 
-pub(crate) static INT_OF_STATE: OpDef = OpDef::host("random_int_of_state", |cx| {
-    let stream = of_state(cx, cx.inputs() - 5)?;
+pub(crate) static INT_WITH_STATE: OpDef = OpDef::host("random_int_with_state", |cx| {
+    let stream = stream_of_state(cx, cx.inputs() - 5)?;
     bounded(cx, stream)
 })
 .operands(&[
@@ -158,15 +158,15 @@ pub(crate) static INT_OF_STATE: OpDef = OpDef::host("random_int_of_state", |cx| 
 
 pub(crate) static ALL: &[&OpDef] = &[
     &UNIFORM,
-    &UNIFORM_OF_STATE,
+    &UNIFORM_WITH_STATE,
     &NORMAL,
-    &NORMAL_OF_STATE,
+    &NORMAL_WITH_STATE,
     &TRUNCATED,
-    &TRUNCATED_OF_STATE,
+    &TRUNCATED_WITH_STATE,
     &BITS,
-    &BITS_OF_STATE,
+    &BITS_WITH_STATE,
     &INT,
-    &INT_OF_STATE,
+    &INT_WITH_STATE,
 ];
 
 /// Checks the dtypes of the key, the counter and the algorithm. `after` is the number of operands behind the algorithm.

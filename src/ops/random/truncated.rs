@@ -7,7 +7,7 @@ use shapeflow_shape_fns::DType;
 use super::draws::{reals, wrong_parameter};
 use super::philox::Philox;
 use super::samples::{Reals, normal_reals, unit_reals};
-use super::state::{of_seed, of_state};
+use super::state::{stream_of_seed, stream_of_state};
 use super::stateless::check_state;
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -66,10 +66,10 @@ impl<'g> Value<'g> {
     }
 }
 
-pub(crate) static ALL: &[&OpDef] = &[&OF_SEED, &OF_STATE];
+pub(crate) static ALL: &[&OpDef] = &[&OF_SEED, &WITH_STATE];
 
 static OF_SEED: OpDef = OpDef::host("random_parameterized_truncated_normal", |cx| {
-    let stream = of_seed(cx, cx.inputs() - 5)?;
+    let stream = stream_of_seed(cx, cx.inputs() - 5)?;
     let parameters = Parameters::new(cx)?;
     let shape = param_sizes(cx, "shape", 0)?;
     if !shape.ends_with(&parameters.sizes) {
@@ -99,8 +99,8 @@ static OF_SEED: OpDef = OpDef::host("random_parameterized_truncated_normal", |cx
 .tensorflow(&[TfOp::new("StatelessParameterizedTruncatedNormal")]);
 
 /// An op for import only: the numbers of row `b` of the result have element `b` of the parameters, or their only element.
-pub(crate) static OF_STATE: OpDef = OpDef::host("random_parameterized_truncated_normal_of_state", |cx| {
-    let stream = of_state(cx, cx.inputs() - 7)?;
+pub(crate) static WITH_STATE: OpDef = OpDef::host("random_parameterized_truncated_normal_with_state", |cx| {
+    let stream = stream_of_state(cx, cx.inputs() - 7)?;
     let parameters = Parameters::new(cx)?;
     let shape = param_sizes(cx, "shape", 0)?;
     let Some((rows, row)) = shape.split_first() else {

@@ -23,9 +23,9 @@ fn innermost_stride(code: &KernelBody) -> usize {
 }
 
 impl FunctionEmitter<'_> {
-    /// Stores the words that [`FunctionEmitter::prefetch`] reads in the frame: the distances, the number of bytes to
-    /// prefetch of each gathered row, and the flag `flat`. The flag is 1 if each row starts one loop stride after the
-    /// last position of the previous row. Prefetching then continues in the next row.
+    /// Stores in the frame the words that [`FunctionEmitter::prefetch`] reads: the distances, the number of bytes to
+    /// prefetch of each gathered row, and the flag `rows_continue_loop`. The flag is 1 if each row starts one loop
+    /// stride after the last position of the previous row. Prefetching then continues in the next row.
     pub fn enter_prefetch(&mut self) {
         let code = self.code;
         let Some(words_ahead) = &self.layout.prefetch else { return };
@@ -58,8 +58,8 @@ impl FunctionEmitter<'_> {
                 asm.store(frame_mem(words_ahead.bytes[slot]), RDX);
             }
         }
-        let flat = frame_mem(words_ahead.flat);
-        asm.store_imm(flat, 0);
+        let rows_continue_loop = frame_mem(words_ahead.rows_continue_loop);
+        asm.store_imm(rows_continue_loop, 0);
         if code.loops != 1 {
             return;
         }
@@ -77,14 +77,14 @@ impl FunctionEmitter<'_> {
             asm.alu(Alu::Cmp, RAX, Mem::Base(RCX, 8 * (first_word + SLOT_ROW) as i32));
             asm.jump_if(Cond::NotEqual, uneven);
         }
-        asm.store_imm(flat, 1);
+        asm.store_imm(rows_continue_loop, 1);
         asm.bind(uneven);
     }
 
     /// Prefetches the rows that a body gathers [`DISTANCE`] positions later, if such a position exists.
     pub fn prefetch(&mut self, body: &LoopBody<'_>, variant: CodeVariant) {
         let Some(ahead) = &self.layout.prefetch else { return };
-        let flat = frame_mem(ahead.flat);
+        let rows_continue_loop = frame_mem(ahead.rows_continue_loop);
         let (code, slice) = (self.code, AddressSlice::new(self.code, body));
         if variant.strided_rows || body.level != code.loops as usize || slice.slots.is_empty() {
             return;
@@ -94,17 +94,17 @@ impl FunctionEmitter<'_> {
         match self.layout.counters.last() {
             None => asm.mov(RAX, frame_mem(self.layout.rows)),
             Some(counter) => {
-                let not_flat = asm.label();
+                let within_row = asm.label();
                 asm.mov(RAX, frame_mem(*counter));
-                asm.alu_imm(Alu::Cmp, flat, 0);
-                asm.jump_if(Cond::Equal, not_flat);
+                asm.alu_imm(Alu::Cmp, rows_continue_loop, 0);
+                asm.jump_if(Cond::Equal, within_row);
                 asm.mov(RCX, frame_mem(self.layout.args));
                 asm.mov(RCX, Mem::Base(RCX, std::mem::offset_of!(KernelArgs, extents) as i32));
                 asm.mov(RDX, frame_mem(self.layout.rows));
                 asm.alu_imm(Alu::Sub, RDX, 1);
                 asm.imul(RDX, Mem::Base(RCX, 0));
                 asm.alu(Alu::Add, RAX, RDX);
-                asm.bind(not_flat);
+                asm.bind(within_row);
             }
         }
         asm.alu_imm(Alu::Cmp, RAX, DISTANCE + body.copies as i32 - 1);

@@ -100,7 +100,7 @@ impl Selector<'_> {
                 BinaryOp::Min => limit >= high as f64,
                 _ => false,
             };
-            if !is_beyond || self.is_uniform(a) {
+            if !is_beyond || self.is_hoisted(a) {
                 return a;
             }
             a = operand;
