@@ -26,8 +26,8 @@ impl Graph {
     /// the most specific one that both branches allow. A closure may use any value of the graph. The branch that is not
     /// taken runs nothing and raises nothing. If the predicate depends only on constants, the graph gets the nodes of
     /// one branch and no node of control flow. As TensorFlow's `If` and `tf.cond`. Runs on the host; each branch is
-    /// compiled. If both branches are cheap, the compiler computes both and selects, which fuses into kernels: at most 8
-    /// nodes, at most 64 elements in each value, all sizes known, and no node that may fail or runs on the host.
+    /// compiled. If both branches are cheap, the compiler computes both and selects, which fuses into kernels: at most
+    /// 8 nodes, at most 64 elements in each value, all sizes known, and no node that may fail or runs on the host.
     ///
     /// ```
     /// use shapeflow::{DType, Graph, TensorView, shape};
@@ -70,8 +70,8 @@ impl Graph {
 
     /// Computes the branch with number `index`. An index outside the list selects the last branch.
     ///
-    /// `index i32[]`. Shapes and dtypes are as for [`Graph::cond`]. As TensorFlow's `Case` and `tf.switch_case`. Runs on
-    /// the host; each branch is compiled.
+    /// `index i32[]`. Shapes and dtypes are as for [`Graph::cond`]. As TensorFlow's `Case` and `tf.switch_case`. Runs
+    /// on the host; each branch is compiled.
     ///
     /// # Errors
     /// There is no branch, or the index is not an i32 scalar; else as [`Graph::cond`].
@@ -89,8 +89,8 @@ impl Graph {
         self.select_branch("case", index, &names, true, &mut |number| branches[number](), location)
     }
 
-    /// Adds a node that runs the branch with number `selector`: a bool, for two branches, or an i32. `build` builds each
-    /// branch once, in any order.
+    /// Adds a node that runs the branch with number `selector`: a bool, for two branches, or an i32. `build` builds
+    /// each branch once, in any order.
     ///
     /// # Errors
     /// As [`Graph::case`].

@@ -10,8 +10,8 @@ use crate::graph::{AnyValue, RaggedValue, Value};
 impl<'g> RaggedValue<'g> {
     /// Calls `f` with each row, and stacks its results: `[n, (r), …] -> [n, b, …]` if `f` returns `[b, …]`.
     ///
-    /// A row has the shape `[?, …]`; it is ragged if `self` has several partitions. All results must have the same sizes.
-    /// Any dtype but variant. As TensorFlow's `tf.map_fn`. Runs on the host; `f` is compiled once.
+    /// A row has the shape `[?, …]`; it is ragged if `self` has several partitions. All results must have the same
+    /// sizes. Any dtype but variant. As TensorFlow's `tf.map_fn`. Runs on the host; `f` is compiled once.
     ///
     /// ```
     /// use shapeflow::{Graph, ragged};
@@ -33,8 +33,8 @@ impl<'g> RaggedValue<'g> {
         self.each_row(ScanKind::Map, f, Location::caller()).map(|results| results[0])
     }
 
-    /// Calls `f` with each row, and returns the rows that it returns, which may have any lengths: `[n, (r), …] -> [n, (s), b, …]`
-    /// if `f` returns `[?, b, …]`.
+    /// Calls `f` with each row, and returns the rows that it returns, which may have any lengths:
+    /// `[n, (r), …] -> [n, (s), b, …]` if `f` returns `[?, b, …]`.
     ///
     /// A row has the shape `[?, …]`; it is ragged if `self` has several partitions. As TensorFlow's
     /// `tf.map_fn` with a `RaggedTensorSpec` for the results. Runs on the host; `f` is compiled once.

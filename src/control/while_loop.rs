@@ -66,8 +66,8 @@ impl Graph {
         self.while_loop_with(&LoopOptions::new(), state, condition, body)
     }
 
-    /// Does the same as [`Graph::while_loop`], with a limit on the iterations, a token that cancels the loop, or declared
-    /// shapes of the state. Runs on the host.
+    /// Does the same as [`Graph::while_loop`], with a limit on the iterations, a token that cancels the loop, or
+    /// declared shapes of the state. Runs on the host.
     ///
     /// # Errors
     /// A shape does not fit its declaration; else as [`Graph::while_loop`].

@@ -35,8 +35,8 @@ pub(super) struct Drawn {
     /// For each operand of the box, except the constants that the box shows as lines: the text above the box, where the
     /// wire of the operand ends; empty if there is no room.
     pub arrivals: Vec<String>,
-    /// For each output, the short line that ends below the box. An output has this line if the output leaves the graph, or
-    /// if no node reads the output.
+    /// For each output, the short line that ends below the box. An output has this line if the output leaves the graph,
+    /// or if no node reads the output.
     pub stubs: Vec<Option<Stub>>,
     /// Width of the box, with the rows above and below it.
     pub width: f64,

@@ -51,8 +51,8 @@ pub(super) fn definitions(graph: &GraphData) -> Result<Definitions> {
 }
 
 /// Checks a graph that is compiled when it runs: a run can give a value to every symbol that a node needs.
-/// `is_inferred_again[n]` is true if a run knows more about node `n` than the graph, such as a rank. The shape function of
-/// such a node may then define every symbol of the node, or make the symbol equal to another symbol.
+/// `is_inferred_again[n]` is true if a run knows more about node `n` than the graph, such as a rank. The shape function
+/// of such a node may then define every symbol of the node, or make the symbol equal to another symbol.
 ///
 /// # Errors
 /// As [`definitions`].

@@ -32,8 +32,8 @@ impl Mistake {
     }
 }
 
-/// Returns the first mistake in row splits: the first split must be 0, no split may be less than the split before it, and the last
-/// split must be the number of values.
+/// Returns the first mistake in row splits: the first split must be 0, no split may be less than the split before it,
+/// and the last split must be the number of values.
 pub(crate) fn first_mistake<I: Offset>(splits: &[I], nvals: usize) -> Option<Mistake> {
     let Some(&first) = splits.first() else { return Some(Mistake::Absent) };
     if wide(first) != 0 {
@@ -56,8 +56,8 @@ pub(crate) fn first_mistake<I: Offset>(splits: &[I], nvals: usize) -> Option<Mis
     wrong_end(splits, nvals)
 }
 
-/// Returns the mistake that even unchecked splits of a run may not have: there is no split, or the last split is not the number of
-/// values.
+/// Returns the mistake that even unchecked splits of a run may not have: there is no split, or the last split is not
+/// the number of values.
 pub(crate) fn wrong_end<I: Offset>(splits: &[I], nvals: usize) -> Option<Mistake> {
     let Some(&last) = splits.last() else { return Some(Mistake::Absent) };
     let is_wrong = i64::try_from(nvals) != Ok(wide(last));
@@ -70,8 +70,8 @@ pub(crate) fn bad_splits<I: Offset>(splits: &[I], nvals: usize) -> Option<String
     first_mistake(splits, nvals).map(|mistake| mistake.message("row_splits", 0))
 }
 
-/// Returns the message about a mistake in splits of `nvals` values. `encoding` names the encoding that the splits come from, and the
-/// message is about this encoding.
+/// Returns the message about a mistake in splits of `nvals` values. `encoding` names the encoding that the splits come
+/// from, and the message is about this encoding.
 pub(crate) fn message_of<I: Offset>(encoding: &str, mistake: &Mistake, splits: &[I], nvals: usize) -> String {
     match (encoding, mistake) {
         ("row_lengths", _) => {

@@ -69,7 +69,8 @@ impl RowPartition {
         RowPartition::encoded("row_splits", splits.into(), nvals)
     }
 
-    /// Makes a partition from row splits, which come from the encoding that is named `encoding`. Errors are about this encoding.
+    /// Makes a partition from row splits, which come from the encoding that is named `encoding`. Errors are about this
+    /// encoding.
     pub(super) fn encoded(encoding: &str, splits: Encoding<Tensor>, nvals: usize) -> Result<RowPartition> {
         let Encoding { data: splits, is_checked } = splits;
         check_vector("row_splits", &splits.view())?;

@@ -1,4 +1,5 @@
-//! Imports nodes that make and read variables, and passes handles of all resources on. The values come from the checkpoint of a SavedModel.
+//! Imports nodes that make and read variables, and passes handles of all resources on. The values come from the
+//! checkpoint of a SavedModel.
 
 use std::rc::Rc;
 
@@ -172,8 +173,8 @@ impl<'a, 'g> Importer<'a, 'g> {
         Ok(Built::of(vec![value]))
     }
 
-    /// Returns the value of a variable as a constant of the graph. All reads share one constant. `reader` is the name of
-    /// the node that reads it.
+    /// Returns the value of a variable as a constant of the graph. All reads share one constant. `reader` is the name
+    /// of the node that reads it.
     fn variable(&mut self, variable: &Rc<str>, reader: &str) -> Result<Value<'g>> {
         let known = self.constants.get(variable).copied();
         // A constant that was made in a branch or a loop body left the graph with it.

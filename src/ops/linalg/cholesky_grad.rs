@@ -51,7 +51,8 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     set_batch(cx, 0, dtype, &factors.sizes, &factors.shape(), gradients)
 }
 
-/// Returns the symmetric part of `l⁻ᵀ · p · l⁻¹`, where `p` is the lower triangle of `lᵀ · grad` with half of its diagonal.
+/// Returns the symmetric part of `l⁻ᵀ · p · l⁻¹`, where `p` is the lower triangle of `lᵀ · grad` with half of its
+/// diagonal.
 fn gradient(l: &Matrix<f64>, grad: &Matrix<f64>) -> Result<Matrix<f64>> {
     let size = l.rows;
     let lower = |x: &Matrix<f64>| {

@@ -16,8 +16,8 @@ impl<'g> Value<'g> {
     /// Solves systems of linear equations: the matrix `x` for which `self · x = rhs`. With `adjoint`, the conjugate
     /// transpose of `self` takes the place of `self`.
     ///
-    /// `[..batch, n, n], [..batch, n, k] -> [..batch, n, k]`, floats and complex numbers of one dtype, computed in f64 and
-    /// rounded once. As TensorFlow's `MatrixSolve`. Runs on the host.
+    /// `[..batch, n, n], [..batch, n, k] -> [..batch, n, k]`, floats and complex numbers of one dtype, computed in f64
+    /// and rounded once. As TensorFlow's `MatrixSolve`. Runs on the host.
     ///
     /// ```
     /// let g = shapeflow::Graph::new();
@@ -40,8 +40,8 @@ impl<'g> Value<'g> {
 
     /// Inverts square matrices. With `adjoint`, the conjugate transpose of `self` takes the place of `self`.
     ///
-    /// `[..batch, n, n] -> [..batch, n, n]`, floats and complex numbers, computed in f64 and rounded once. As TensorFlow's
-    /// `MatrixInverse`. Runs on the host.
+    /// `[..batch, n, n] -> [..batch, n, n]`, floats and complex numbers, computed in f64 and rounded once. As
+    /// TensorFlow's `MatrixInverse`. Runs on the host.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -85,8 +85,8 @@ impl<'g> Value<'g> {
         self.graph().op(&DETERMINANT).data(self).finish()
     }
 
-    /// Returns the sign of the determinant of each square matrix, a number of absolute value 1 or 0, and the logarithm of
-    /// the absolute value of the determinant, which is -inf for the sign 0.
+    /// Returns the sign of the determinant of each square matrix, a number of absolute value 1 or 0, and the logarithm
+    /// of the absolute value of the determinant, which is -inf for the sign 0.
     ///
     /// `[..batch, n, n] -> [..batch], [..batch]`, floats and complex numbers, computed in f64 and rounded once. As
     /// TensorFlow's `LogMatrixDeterminant`. Runs on the host.

@@ -7,8 +7,8 @@ use crate::error::{ErrorKind, Result};
 use crate::graph::{AnyValue, Value};
 use crate::ops::array::checked;
 
-/// Returns values whose number is `count`. The run of their users fails unless this is their number, if it is not known now.
-/// `requirement` names what must have this number.
+/// Returns values whose number is `count`. The run of their users fails unless this is their number, if it is not known
+/// now. `requirement` names what must have this number.
 pub(super) fn with_count<'g>(values: AnyValue<'g>, count: &Dim, requirement: &str) -> Result<AnyValue<'g>> {
     let (graph, flat, got) = (values.graph(), values.flat_values(), values.count()?);
     match graph.same_dim(count, &got) {

@@ -17,11 +17,12 @@ use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ops::host_params::param_sizes;
 
 impl<'g> Value<'g> {
-    /// Samples `count` classes for each row of `logits`, the logarithms of unnormalized probabilities. `self` is the seed.
+    /// Samples `count` classes for each row of `logits`, the logarithms of unnormalized probabilities. `self` is the
+    /// seed.
     ///
-    /// `seed [2], logits [n, classes] -> i64[n, count]`; the seed is i32 or i64, the logits are f16, bf16, f32 or f64. An
-    /// infinite logit and NaN have probability 0; a row without other logits gives the number of classes. The
-    /// same seed gives the same classes in every run. As TensorFlow's `StatelessMultinomial` on one thread, bit for bit;
+    /// `seed [2], logits [n, classes] -> i64[n, count]`; the seed is i32 or i64, the logits are f16, bf16, f32 or f64.
+    /// An infinite logit and NaN have probability 0; a row without other logits gives the number of classes. The same
+    /// seed gives the same classes in every run. As TensorFlow's `StatelessMultinomial` on one thread, bit for bit;
     /// TensorFlow's numbers for many rows depend on its number of threads. Runs on the host.
     ///
     /// ```
@@ -35,8 +36,8 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// The seed does not hold two integers, the logits are no matrix of floats, or the count is negative. The run fails if
-    /// there are no classes.
+    /// The seed does not hold two integers, the logits are no matrix of floats, or the count is negative. The run fails
+    /// if there are no classes.
     #[doc(alias = "multinomial")]
     #[doc(alias = "stateless_categorical")]
     #[track_caller]

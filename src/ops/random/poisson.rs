@@ -20,8 +20,8 @@ const BLOCKS: u64 = 256;
 impl<'g> Value<'g> {
     /// Makes random counts of the Poisson distributions with means `rate`. `self` is the seed.
     ///
-    /// `seed [2], rate [r..] -> shape`, where `shape` is `[s.., r..]`; the seed is i32 or i64, `rate` and the result are
-    /// f16, f32, f64, i32 or i64. The same seed and shape give the same numbers in every run. As TensorFlow's
+    /// `seed [2], rate [r..] -> shape`, where `shape` is `[s.., r..]`; the seed is i32 or i64, `rate` and the result
+    /// are f16, f32, f64, i32 or i64. The same seed and shape give the same numbers in every run. As TensorFlow's
     /// `StatelessRandomPoisson` on a CPU. Runs on the host.
     ///
     /// ```
@@ -35,8 +35,8 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// The seed is not an integer, a size is negative, or a dtype is not supported. The run fails unless the seed has two
-    /// elements, every rate is at most the greatest number of `dtype`, and the shape ends with the sizes of `rate`.
+    /// The seed is not an integer, a size is negative, or a dtype is not supported. The run fails unless the seed has
+    /// two elements, every rate is at most the greatest number of `dtype`, and the shape ends with the sizes of `rate`.
     #[doc(alias = "stateless_random_poisson")]
     #[track_caller]
     pub fn random_poisson(

@@ -25,8 +25,8 @@ macro_rules! of_dtype {
                 and sine, which differs between C libraries. Runs on the host.")]
             ///
             /// # Errors
-            /// The seed is not an integer, a size is negative, or `dtype` is not supported. The run fails unless the seed
-            /// has two elements.
+            /// The seed is not an integer, a size is negative, or `dtype` is not supported. The run fails unless the
+            /// seed has two elements.
             #[track_caller]
             pub fn $method(self, shape: impl IntoShapeArg<'g>, dtype: DType) -> Result<Value<'g>> {
                 self.graph().op(&$V1).size("shape", shape.into_shape_arg()).data(self).attr("dtype", dtype).finish()
@@ -91,8 +91,8 @@ impl<'g> Value<'g> {
     /// Makes random integers in `[low, high)`. `self` is the seed. If the width of the range is no power of 2, the
     /// lower numbers are more likely, by at most the width divided by the number of values of the dtype.
     ///
-    /// `seed [2], low [], high [] -> shape`; the seed is i32 or i64, the bounds and the result are i32, i64, u32 or u64. As
-    /// TensorFlow's `StatelessRandomUniformInt` on a CPU, bit for bit. Runs on the host.
+    /// `seed [2], low [], high [] -> shape`; the seed is i32 or i64, the bounds and the result are i32, i64, u32 or
+    /// u64. As TensorFlow's `StatelessRandomUniformInt` on a CPU, bit for bit. Runs on the host.
     ///
     /// ```
     /// use shapeflow::Graph;
@@ -106,8 +106,8 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// The seed is not an integer, a size is negative, or the bounds are not scalars of one supported dtype. The run fails
-    /// unless the seed has two elements and `low` is less than `high`.
+    /// The seed is not an integer, a size is negative, or the bounds are not scalars of one supported dtype. The run
+    /// fails unless the seed has two elements and `low` is less than `high`.
     #[doc(alias = "randint")]
     #[doc(alias = "stateless_random_uniform_int")]
     #[track_caller]

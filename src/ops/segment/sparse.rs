@@ -22,9 +22,9 @@ macro_rules! segments {
         impl<'g> Value<'g> {$(
             $(#[$doc])*
             ///
-            /// `[n, d..], indices [k], ids [k] -> [1 + ids[k-1], d..]`; `indices` and `ids` are i32 or i64. The run fails
-            /// unless `ids` ascends and every index is in `[0, n)`. An empty segment gives zeros; f16 and bf16 are computed
-            /// as f32 and rounded once. Runs on the host.
+            /// `[n, d..], indices [k], ids [k] -> [1 + ids[k-1], d..]`; `indices` and `ids` are i32 or i64. The run
+            /// fails unless `ids` ascends and every index is in `[0, n)`. An empty segment gives zeros; f16 and bf16
+            /// are computed as f32 and rounded once. Runs on the host.
             ///
             /// # Errors
             /// `self` is a scalar, `indices` and `ids` are not vectors of one length, or a dtype is not supported.
@@ -279,9 +279,9 @@ fn gradient(cx: &mut HostCx<'_>, scale: Scale, is_compact: bool) -> Result<()> {
     cx.set_output(0, sums)
 }
 
-/// Adds rows of `x`, each multiplied by a factor, to rows of a result of `count` rows, and divides the rows of the result.
-/// `from_to` gives the number of the row, the number of the result's row, and the factor. Integers wrap; their factors
-/// and divisors are 1.
+/// Adds rows of `x`, each multiplied by a factor, to rows of a result of `count` rows, and divides the rows of the
+/// result. `from_to` gives the number of the row, the number of the result's row, and the factor. Integers wrap; their
+/// factors and divisors are 1.
 fn add_rows(
     x: TensorView<'_>,
     count: usize,

@@ -53,8 +53,8 @@ fn flat(item: &RaggedItem) -> Vec<f64> {
     }
 }
 
-/// Compares an op that keeps the rows with a function of the elements along each axis. The function gets the indices along the
-/// axis and the elements.
+/// Compares an op that keeps the rows with a function of the elements along each axis. The function gets the indices
+/// along the axis and the elements.
 #[track_caller]
 fn check_lines(
     build: impl for<'g> Fn(RaggedValue<'g>, i64) -> Result<RaggedValue<'g>>,

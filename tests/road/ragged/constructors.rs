@@ -1,5 +1,5 @@
-//! Constructors of ragged tensors and values: unchecked encodings, dtypes of row splits, strings, and joins of values whose row
-//! splits only a run can compare.
+//! Constructors of ragged tensors and values: unchecked encodings, dtypes of row splits, strings, and joins of values
+//! whose row splits only a run can compare.
 
 use shapeflow::{
     AnyValue, DType, Dim, Error, ErrorKind, Graph, IntoNested, RaggedTensor, RaggedValue, Result, Tensor,

@@ -1,5 +1,5 @@
-//! Operands of ragged values: dense operands, ragged operands with fewer partitions, complex rows, and values whose number only a run
-//! knows.
+//! Operands of ragged values: dense operands, ragged operands with fewer partitions, complex rows, and values whose
+//! number only a run knows.
 
 use serde_json::Value as Json;
 use shapeflow::{

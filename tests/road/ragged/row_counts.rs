@@ -1,4 +1,5 @@
-//! Ops over several ragged values check that the values have one number of rows, and cached encodings stay in their region.
+//! Ops over several ragged values check that the values have one number of rows, and cached encodings stay in their
+//! region.
 
 use shapeflow::{DType, Graph, RaggedTensor, RaggedValue, Result, Tensor, TensorView, ragged, shape};
 
