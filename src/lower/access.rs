@@ -23,8 +23,8 @@ pub(crate) struct Access {
     pub reads: Vec<(u32, Read)>,
     /// The number of primitive operations, weighted: an integer division counts 8.
     pub cost: u32,
-    /// The axes and extents of each reduction. A reduction stands after the reductions that it reads. All have the same
-    /// extents unless `mixed_reduces`.
+    /// The axes and extents of each reduction. A reduction stands after the reductions that it reads. All reductions
+    /// have the same extents unless `mixed_reduces` is true.
     pub reduces: Vec<Box<[(Axis, Dim)]>>,
     /// The output axes that the elements under a reduction depend on.
     pub reduce_depends: SmallVec<[Axis; 4]>,
@@ -107,7 +107,7 @@ impl Access {
         }
     }
 
-    /// Adds a way to read an operand, unless it is known.
+    /// Adds a way to read an operand, unless `reads` has this way already.
     fn note_read(&mut self, source: u32, read: Read) {
         if !self.reads.iter().any(|(other, known)| *other == source && *known == read) {
             self.reads.push((source, read));
@@ -125,9 +125,9 @@ impl Access {
 /// Returns an upper bound of the number of variants that the piecewise choices of a body give. `order` has operands
 /// before their users.
 ///
-/// A variant decides every choice that it reaches. So the variants of a choice are the variants of all its arms, and
-/// choices that stand side by side multiply. Choices that several expressions share are decided once, so that there are
-/// never more variants than the product of the numbers of arms.
+/// An arm is one alternative of a choice. A variant decides every choice that it reaches. So a choice has
+/// `Σ variants(arm)` variants, and any other expression has `Π variants(child)` variants over its different children. A
+/// choice that several expressions share is decided once. So the product of the numbers of arms is a bound too.
 fn count_variants(order: &[Expr]) -> u32 {
     if !order.iter().any(|expr| matches!(expr.kind(), ExprKind::Case(..))) {
         return 1;
@@ -156,7 +156,7 @@ fn count_variants(order: &[Expr]) -> u32 {
     order.last().map_or(1, |body| variants.get(&body.address()).copied().unwrap_or(1).min(all))
 }
 
-/// Returns whether an expression is a constant with a bit set.
+/// Returns whether an expression is a constant whose bits are not all 0.
 pub(super) fn is_nonzero_constant(expr: &Expr) -> bool {
     matches!(expr.kind(), ExprKind::Const(value) if value.to_bits() != 0)
 }

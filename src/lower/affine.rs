@@ -66,7 +66,7 @@ impl Piece {
         Piece { axes, kernel }
     }
 
-    /// Refines this box and pushes the results to `out`, from which the caller pops the last one first.
+    /// Refines this box and pushes the results to `out`. The caller pops them from the end of `out`.
     pub(crate) fn refine(mut self, refine: Refine, out: &mut Vec<Piece>) {
         match refine {
             Refine::Cut { axis, position } => {
@@ -178,8 +178,8 @@ impl Piece {
                 }
             }
         }
-        // Cut where the index leaves the first block if only this axis moves. With a negative coefficient, that is the
-        // last block.
+        // Cut where the value leaves its block as this axis grows from 0. The value starts in the first block, or in
+        // the last block if the coefficient is negative.
         let position = if coefficient >= 0 {
             let next = (low.div_euclid(divisor) + 1) * divisor;
             (next - low + coefficient - 1).div_euclid(coefficient.max(1))

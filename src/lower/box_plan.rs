@@ -40,7 +40,7 @@ impl BoxPlan {
         self.outer.iter().chain([&self.rows]).chain(&self.loops).chain([&self.n]).copied().collect()
     }
 
-    /// Splits the number of a row, counted over all outer axes, into the outer indices and the row.
+    /// Splits the number of a row of the box into the index along each loop of `outer`, and the index along `rows`.
     pub(crate) fn position(&self, index: i64) -> (SmallVec<[i64; 4]>, i64) {
         let mut outer: SmallVec<[i64; 4]> = SmallVec::from_elem(0, self.outer.len());
         if index == 0 {

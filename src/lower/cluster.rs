@@ -61,13 +61,14 @@ pub(crate) struct Cluster {
     pub cost: u32,
     /// The number of variants that the piecewise choices of the members give.
     pub variants: u32,
-    /// The operands of members that are not members: they are in memory, or the partition has not placed them yet.
+    /// Operands of members that are not members themselves: they are in memory, or the partition has not placed them
+    /// yet.
     pub frontier: SmallVec<[ValueIx; 8]>,
     /// The axes inside quotients or remainders of some index. The plan may split these axes when sizes are known.
     pub quotient_axes: SmallVec<[usize; 4]>,
     /// The distance from the end of the program: steps with a larger depth run earlier.
     pub depth: u32,
-    /// The least depth of the steps that produce its operands.
+    /// The least depth of the steps that produce operands of the cluster.
     pub producer_depth: u32,
 }
 
@@ -236,8 +237,8 @@ pub(super) fn reduce_index(access: &Access, index: &[Index]) -> Vec<Index> {
     access.reduce_depends.iter().filter_map(|axis| index.get(axis.0 as usize).cloned()).collect()
 }
 
-/// Returns whether no kernel supports a body: it has strings, or reductions of different extents, or piecewise choices
-/// beside a reduction, or quotients along reduced axes.
+/// Returns whether no kernel supports a body. Kernels do not support strings, reductions of different extents in one
+/// body, piecewise choices beside a reduction, and quotients along reduced axes.
 pub(super) fn needs_interpreter(access: &Access) -> bool {
     if access.has_strings || access.reduces.is_empty() {
         return access.has_strings;

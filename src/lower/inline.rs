@@ -33,7 +33,7 @@ impl Partitioner<'_> {
             && node.op.is_reinterpretation()
             && info.dtype.size_bytes().is_some()
             && info.shape.rank().is_some()
-            // An output is copied while its elements are in the caches.
+            // A kernel copies its operand to an output of the graph itself, while the elements are in the caches.
             && !self.is_output[value.at()];
         if shares_memory {
             return Placement::Alias(node.operands[0]);

@@ -3,7 +3,8 @@
 //! A kernel computes rows. The outer axes of the kernel number the rows; its row axes walk the elements of
 //! one row, such as the elements that a reduction combines. A kernel without reductions may have no row axes. The inner
 //! axis is the axis that the vector lanes run along: a row axis or an outer axis, as [`LaneLayout`] says. A slot is one
-//! access of a body to a buffer, or a counter; the addresses and strides of slots are run-time arguments.
+//! access of a body to a buffer, or an iota: an integer that is linear in the loops. The addresses and strides of slots
+//! are run-time arguments.
 
 use shapeflow_shape_fns::DType;
 

@@ -1,8 +1,8 @@
 //! [`partition`]: which values are stored, and which nodes form a cluster. The rules depend on no size.
 //!
-//! Nodes are settled from the last to the first: their values are inlined or stored. So every consumer of a value is
-//! settled before the value. A *use* of a value is the index at which a cluster reads it, in the axes of the cluster.
-//! The rules:
+//! To *settle* a node is to inline or store each of its values. Nodes are settled from the last to the first, so every
+//! consumer of a value is settled before the value. A *use* of a value is the index at which a cluster reads the value,
+//! in the axes of the cluster. The rules:
 //! - A value that must be in memory is stored, such as an output or an operand of a host kernel.
 //! - A value with one use is inlined there. A cheap value with a few uses is inlined at each of them.
 //! - If clusters of one domain use a costly value at the same index, they are merged, and the value is inlined.
@@ -238,7 +238,7 @@ impl Partitioner<'_> {
                 });
             };
             for value in node.values().chain(node.operands.iter().copied()) {
-                // The result of a host kernel may have an unknown rank, and then defines no dims before it runs.
+                // The result of a host kernel may have an unknown rank. Such a result has no dims to wait for.
                 self.graph.values[value.at()].shape.dims().unwrap_or_default().iter().for_each(&mut wait);
             }
             // A body may compute with a dim that is in no shape, such as the start of a range.
