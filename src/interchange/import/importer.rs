@@ -50,7 +50,7 @@ pub(super) struct Importer<'a, 'g> {
     pub constants: HashMap<Rc<str>, Value<'g>>,
     /// The lookup tables that nodes have read.
     pub tables: Tables,
-    /// The values of resources before any run, once a node has read one.
+    /// The values of resources before any run. `None` until a node reads a resource.
     pub initial_state: Option<Rc<InitialState>>,
     /// The values that the nodes have written to resources so far, if this import records them.
     pub recording: Option<InitialState>,

@@ -1,8 +1,8 @@
 //! Imports the random ops of TensorFlow that have a state as ops whose numbers depend only on a seed.
 //!
-//! TensorFlow continues the stream of numbers from run to run. Here every run has the numbers of TensorFlow's first
-//! run, if the node has a seed, or else numbers of its own stream, which the name of the node and
-//! [`ImportOptions::random_seed`](super::super::ImportOptions::random_seed) choose.
+//! TensorFlow continues the stream of numbers from run to run. Here every run has the same numbers. If the node has a
+//! seed, these are the numbers of TensorFlow's first run. Otherwise they come from a stream that the name of the node
+//! and [`ImportOptions::random_seed`](super::super::ImportOptions::random_seed) choose.
 
 use std::hash::Hasher;
 
@@ -112,7 +112,7 @@ impl<'a, 'g> Importer<'a, 'g> {
                 let builder = builder.size("shape", first.value.into_shape_arg()).data_all(&state);
                 let builder = rest.iter().fold(builder, |builder, bound| builder.data(bound.value));
                 match frame.attr(index, "dtype") {
-                    // The parameters give the dtype.
+                    // The op of this crate takes the dtype of the parameters.
                     Some(_) if op == "ParameterizedTruncatedNormal" => builder,
                     Some(_) => builder.attr("dtype", dtype("dtype").unwrap_or(DType::F32)),
                     None => builder,

@@ -1,5 +1,5 @@
-//! Records what computes the nodes of branches and loop bodies. These nodes leave the graph when their region is
-//! complete.
+//! Records what computes the nodes of the model that are in branches and loop bodies: kernels, the host, or nothing.
+//! The nodes of a region leave the graph when the region is complete, so this must be recorded before.
 
 use std::collections::HashSet;
 
@@ -9,10 +9,10 @@ use crate::error::Result;
 use crate::graph::Value;
 
 impl<'g> Importer<'_, 'g> {
-    /// Records what computes the nodes in `built` from position `first` on. These nodes belong to a region with these
-    /// outputs, and the region is still open. If an earlier import of the same region has left nodes in `built`, from
-    /// position `built_before` on, drops these nodes: a loop imports its body again if the state turns out to have less
-    /// specific shapes.
+    /// Records what computes the nodes in `built` from position `first` on. These nodes belong to a region whose
+    /// outputs are `outputs`, and the region is not complete yet. If an earlier import of the same region has left
+    /// nodes in `built`, from position `built_before` on, this function drops them: a loop imports its body again if
+    /// the state turns out to have less specific shapes.
     ///
     /// # Errors
     /// An output is poisoned.

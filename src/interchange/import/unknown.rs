@@ -151,7 +151,7 @@ impl<'a, 'g> Importer<'a, 'g> {
     }
 }
 
-/// Returns whether the op has no signature, so that nothing but its readers may give the dtypes of its outputs.
+/// Returns whether the op has no signature. Then only the nodes that read its outputs can declare their dtypes.
 fn lacks_signature(op: &str) -> bool {
     signature(op).is_none()
 }
