@@ -88,14 +88,14 @@ impl<'a, 'c> BlockEmitter<'a, 'c> {
                     }
                     OperandForm::Two => (0, registers.source_or_memory(srcs[0], after[0], &mut locked)),
                     // A store needs its source in a register. A shift without EVEX needs it there too.
-                    OperandForm::Back | OperandForm::Shift(_) => {
+                    OperandForm::ToRm | OperandForm::Shift(_) => {
                         (0, registers.source(srcs[0], &mut locked).into())
                     }
                 };
                 registers.retire(&srcs, after);
                 let dst = registers.result(index, inst.result(), RegisterSet::default());
                 match (op.form, rm) {
-                    (OperandForm::Back, Rm::Reg(source)) => {
+                    (OperandForm::ToRm, Rm::Reg(source)) => {
                         registers.asm.vector(op, len, source, 0, dst.into(), imm)
                     }
                     (OperandForm::Shift(number), rm) => registers.asm.vector(op, len, number, dst.0, rm, imm),

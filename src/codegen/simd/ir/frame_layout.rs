@@ -96,7 +96,7 @@ pub(crate) struct GatherWords {
 /// The frame offsets of words with distances from the current position to later positions. Copies of a loop body run at
 /// later positions, and prefetching reads rows of later positions.
 pub(crate) struct LookaheadWords {
-    /// For each slot: the distance in bytes to the row that is prefetched.
+    /// For each slot: the distance in bytes from the current position to the position whose rows are prefetched.
     pub strides: Vec<u32>,
     /// `copy_distances[k - 1][slot]`: distance in bytes from the first copy of a body to copy `k`.
     pub copy_distances: Vec<Vec<u32>>,
@@ -131,7 +131,7 @@ pub(crate) struct FrameLayout {
     pub leading: u32,
     /// Nonzero after a non-temporal store.
     pub streamed: u32,
-    /// A word that is stored here and loaded into a vector.
+    /// A word that the code stores here in order to load it into a vector.
     pub scratch: u32,
     /// For each loop: the number of remaining positions.
     pub counters: Vec<u32>,
@@ -140,7 +140,7 @@ pub(crate) struct FrameLayout {
     pub starts: Vec<u32>,
     /// The masks of a masked step: one vector of 4-byte lanes, then two of 8-byte lanes.
     pub masks: [u32; 3],
-    /// Elements between memory and lanes, where a masked step cannot access memory directly.
+    /// An area through which a masked step copies elements, if it cannot load or store them under a mask.
     pub staging: u32,
     /// The operands and the result of an operation that runs lane by lane.
     pub lanes: [u32; 3],
@@ -153,7 +153,7 @@ pub(crate) struct FrameLayout {
     pub gathers: Vec<GatherWords>,
     /// One word per instruction of index arithmetic.
     pub index: u32,
-    /// The words of prefetching, if rows are prefetched.
+    /// Distances to later positions, if the code prefetches gathered rows.
     pub prefetch: Option<LookaheadWords>,
     /// For each offset of a gather: an area with one word per element of a step.
     pub offsets: Vec<u32>,

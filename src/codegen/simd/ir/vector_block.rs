@@ -35,7 +35,7 @@ pub(crate) enum MemRef {
     Tile(u32, u8, i32),
 }
 
-/// The treatment of lanes past the end of a row by a load or store.
+/// How a load or store treats lanes past the end of a row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Tail {
     /// No lane is past the end.

@@ -60,8 +60,8 @@ impl FunctionEmitter<'_> {
         }
     }
 
-    /// Emits a block that runs once, for a copy of a body. A prefetching block runs for the position that is
-    /// prefetched, which may not exist.
+    /// Emits a block that runs once, for a copy of a body. A prefetching block runs for the position whose rows are
+    /// prefetched. This position may lie past the end of the loops.
     pub fn emit_shifted(
         &mut self,
         body: &LoopBody<'_>,

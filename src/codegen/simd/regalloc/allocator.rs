@@ -29,7 +29,7 @@ impl ValueState {
     }
 }
 
-/// The uses of an instruction's values after it.
+/// Where the values of an instruction are used after this instruction.
 #[derive(Clone, Copy)]
 pub(crate) struct ValueUses {
     /// For each source: its next use.
@@ -162,7 +162,8 @@ impl<'a> Allocator<'a> {
         uses.first == NEVER && self.value(v).is_unmade()
     }
 
-    /// Keeps the most used values in memory in spare registers, for as long as the block is repeated.
+    /// Loads the most used of the values that are in memory into spare registers. The values stay there while the block
+    /// is repeated.
     pub fn hoist(&mut self) {
         let usable = RegisterSet::first(self.registers).without(self.fixed);
         let spare = usable.count().saturating_sub(self.pressure + 1);

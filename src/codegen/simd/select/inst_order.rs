@@ -53,7 +53,7 @@ struct DependencyNode {
 struct DependencyGraph {
     /// One node per instruction, and a last node that ends the lists.
     nodes: Vec<DependencyNode>,
-    /// For each instruction its distinct varying operands, each with its number of uses there.
+    /// For each instruction its distinct varying operands, each with the number of times that the instruction uses it.
     operands: Vec<(u32, u32)>,
     /// For each instruction, the instructions that depend on it.
     users: Vec<u32>,
