@@ -26,8 +26,8 @@ const OP: &str = "while_loop";
 pub(crate) struct LoopRegions<'a, 'g> {
     pub condition: &'a mut dyn FnMut(&[Value<'g>]) -> Result<Value<'g>>,
     pub body: &'a mut dyn FnMut(&[Value<'g>]) -> Result<Vec<Value<'g>>>,
-    /// Whether the loop comes from a file. The names of its nodes stay as they are there, and its body may change the
-    /// rank of a state value.
+    /// Whether the loop comes from a file. Its nodes keep the names that they have in the file, and its body may change
+    /// the rank of a state value.
     pub is_imported: bool,
 }
 
@@ -108,7 +108,7 @@ impl Graph {
         }
         let mut shapes = StateShapes::new(state, options, regions.is_imported).map_err(located)?;
         let (start, step, unchanged, is_in_place) = loop {
-            // The condition comes before the body, so that the errors of its closure are errors of the condition.
+            // The condition is built before the body, so that an error of its closure names the condition.
             let mut recorder = Recorder::open(self, "condition", !regions.is_imported, location);
             let given = shapes.parameters(&mut recorder);
             let goes_on = condition_of(&mut regions, &given).map_err(located)?;

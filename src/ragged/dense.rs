@@ -18,8 +18,9 @@ pub(crate) struct PaddedCopy<'a> {
 }
 
 impl PaddedCopy<'_> {
-    /// Calls `f(from, to, count)` for each run of consecutive flat values that stay consecutive. `from` is
-    /// the number of the first flat value of the run, and `to` is the number of its position in the dense tensor.
+    /// Calls `f(from, to, count)` for each run of consecutive flat values that stay consecutive in the dense tensor.
+    /// `from` is the number of the first flat value of the run, and `to` is the number of its position in the dense
+    /// tensor.
     pub(crate) fn each_run(&self, f: &mut dyn FnMut(usize, usize, usize)) {
         let rows = self.partitions[0].nrows().min(self.sizes[0]);
         self.rows(0, 0..rows, 0, f);
@@ -254,8 +255,8 @@ impl RaggedTensor {
     /// first: `lengths[0]` has the length of each row, and `lengths[1]` has the length of each of the kept items of all
     /// rows.
     ///
-    /// As `from_tensor` of TensorFlow with a tuple of lengths, which also demands that the longest rows have the sizes
-    /// of the dense tensor.
+    /// As TensorFlow's `from_tensor` with a tuple of lengths. TensorFlow also demands that the longest rows have the
+    /// sizes of the dense tensor.
     ///
     /// ```
     /// use shapeflow::{RaggedTensor, Tensor};
@@ -278,7 +279,7 @@ impl RaggedTensor {
                 sizes.len()
             )));
         }
-        // The kept places among the places of the joined first axes.
+        // The positions that are kept, as ranges of positions along the joined first axes.
         let mut kept: Vec<Range<usize>> = std::iter::once(0..sizes[0]).collect();
         for (lengths, &size) in lengths.iter().zip(&sizes[1..]) {
             check_vector("lengths", &lengths.view())?;

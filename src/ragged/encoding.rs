@@ -72,8 +72,8 @@ fn too_large(number: usize, dtype: DType) -> Error {
         .with_help("use i64 row splits")
 }
 
-/// Writes the row of each value. Splits that decrease or exceed the number of values give no position outside the
-/// values. A value that no row holds gets row 0.
+/// Writes, for each value, the number of the row that holds the value. Splits that decrease or exceed the number of
+/// values give no position outside the values. A value that no row holds gets row 0.
 pub(crate) fn rowids_of_splits<I: Offset, O: Offset + Default>(splits: &[I], rowids: &mut [O]) {
     // The rows hold every value from the first split up to the last split.
     let nvals = rowids.len();
@@ -87,7 +87,7 @@ pub(crate) fn rowids_of_splits<I: Offset, O: Offset + Default>(splits: &[I], row
     }
 }
 
-/// Returns the range of values of a row, within `nvals` for any splits.
+/// Returns the range of values of a row. The range lies within `0..nvals` even if the splits are wrong.
 #[inline]
 pub(crate) fn row_range<I: Offset>(splits: &[I], row: usize, nvals: usize) -> (usize, usize) {
     // A negative split becomes a number above every size.

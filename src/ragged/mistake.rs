@@ -15,7 +15,8 @@ pub(crate) enum Mistake {
 }
 
 impl Mistake {
-    /// Returns the message about splits that are called `name` and lack the first `missing` row splits.
+    /// Returns the message. `name` is the name of the splits in the message. The vector that the program gave lacks the
+    /// first `missing` row splits, so the message subtracts `missing` from each position.
     fn message(&self, name: &str, missing: usize) -> String {
         match *self {
             Mistake::Absent => format!("{name} must have at least one element, got none"),
@@ -56,7 +57,7 @@ pub(crate) fn first_mistake<I: Offset>(splits: &[I], nvals: usize) -> Option<Mis
     wrong_end(splits, nvals)
 }
 
-/// Returns the mistake that even unchecked splits of a run may not have: there is no split, or the last split is not
+/// Returns a mistake that even the unchecked splits of a run must not have: there is no split, or the last split is not
 /// the number of values.
 pub(crate) fn wrong_end<I: Offset>(splits: &[I], nvals: usize) -> Option<Mistake> {
     let Some(&last) = splits.last() else { return Some(Mistake::Absent) };

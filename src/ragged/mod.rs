@@ -342,7 +342,7 @@ impl RaggedTensor {
         self.partition().row_limits()
     }
 
-    /// Returns the row of each value.
+    /// Returns, for each value, the number of the row that holds the value.
     ///
     /// ```
     /// use shapeflow::ragged;

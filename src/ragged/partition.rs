@@ -63,8 +63,8 @@ impl RowPartition {
     /// [`Unchecked`](crate::Unchecked) splits are not checked.
     ///
     /// # Errors
-    /// The splits are not a vector of i32 or i64, or have no element. Checked splits do not have these properties; the
-    /// error names the first bad position.
+    /// The splits are not a vector of i32 or i64, or have no element. For checked splits, also: they do not start at 0,
+    /// they decrease, or they do not end at `nvals`; the error names the first bad position.
     pub fn from_row_splits(splits: impl Into<Encoding<Tensor>>, nvals: usize) -> Result<RowPartition> {
         RowPartition::encoded("row_splits", splits.into(), nvals)
     }
@@ -127,8 +127,8 @@ impl RowPartition {
         self.uniform
     }
 
-    /// Returns the range of values of a row, within the values for any splits. `row` must be less than the number of
-    /// rows.
+    /// Returns the range of values of a row. The range lies within the values even if the splits are wrong. `row` must
+    /// be less than the number of rows.
     pub(crate) fn range(&self, row: usize) -> std::ops::Range<usize> {
         let range = |splits: &Tensor| -> Result<(usize, usize)> {
             Ok(with_ints!(splits, |ints| row_range(ints, row, self.nvals)))
@@ -171,7 +171,7 @@ impl RowPartition {
         })
     }
 
-    /// Returns the row of each value.
+    /// Returns, for each value, the number of the row that holds the value.
     pub fn value_rowids(&self) -> &Tensor {
         self.derived.rowids.get_or_init(|| {
             let rowids = || -> Result<Tensor> {

@@ -99,7 +99,8 @@ fn wrong(message: String) -> Error {
     Error::new(ErrorKind::Shape, Phase::Run, message)
 }
 
-/// The last operand holds the weights, whose dtype the counts have. The other operands are integers.
+/// The dtype rule. The last operand holds the weights, and the counts have their dtype. The other operands are
+/// integers.
 fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
     let Some((weights, numbers)) = operands.split_last() else {
         return dtype::refuse("a count must have numbers and weights, got no operands".to_string());

@@ -298,8 +298,8 @@ fn count_numbers<I: Copy + Into<i64>>(
     Ok(())
 }
 
-/// Calls `change` with the count of each number and the position of the number. A number of `size` or more has no
-/// count.
+/// For each number, calls `change` with the count of the number in its row and the position of the number among all
+/// numbers. Skips numbers of `size` or more, which have no count.
 fn for_each_count<T, I: Copy + Into<i64>>(
     counts: &mut [T],
     size: usize,

@@ -55,7 +55,7 @@ segments! {
     /// Averages the rows of each segment. An empty segment gives zeros. Integers and floats; f16 and bf16 are added and
     /// divided as f32 and rounded once. As TensorFlow's `SegmentMean`: a mean of integers rounds toward zero, and the
     /// sum and the number of rows wrap in the dtype of the elements, so cast small integers to a wider dtype first. If
-    /// the number of rows wraps to 0, the mean is 0; TensorFlow's process ends.
+    /// the number of rows wraps to 0, the mean is 0, while TensorFlow's process crashes.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};

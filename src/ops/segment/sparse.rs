@@ -188,7 +188,7 @@ impl Scale {
         }
     }
 
-    /// Returns the class of the rows: integers have sums, but no quotients.
+    /// Returns the class of dtypes of the rows: sums may be of integers, quotients only of floats.
     fn class(self) -> dtype::Class {
         if self == Scale::One { dtype::Class::Number } else { dtype::Class::Float }
     }
@@ -199,7 +199,8 @@ fn dtypes(operands: &[DType], class: dtype::Class) -> Result<Vec<DType>> {
     Ok(vec![dtype::common(operands, 0, 1, class)?])
 }
 
-/// Checks the integers of a vector, which is operand `operand`, against a limit.
+/// Checks that the integers of the vector in operand `operand` are in `[0, limit)`. `what` names an integer in the
+/// error.
 ///
 /// # Errors
 /// An integer is outside `[0, limit)`.
@@ -279,9 +280,8 @@ fn gradient(cx: &mut HostCx<'_>, scale: Scale, is_compact: bool) -> Result<()> {
     cx.set_output(0, sums)
 }
 
-/// Adds rows of `x`, each multiplied by a factor, to rows of a result of `count` rows, and divides the rows of the
-/// result. `from_to` gives the number of the row, the number of the result's row, and the factor. Integers wrap; their
-/// factors and divisors are 1.
+/// Returns a result of `count` rows: `result[to] = (Σ x[from] * factor) / divisor(to)` over the entries
+/// `(from, to, factor)` of `from_to`. Integers wrap; their factors and divisors are 1.
 fn add_rows(
     x: TensorView<'_>,
     count: usize,

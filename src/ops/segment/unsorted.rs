@@ -179,7 +179,7 @@ impl<'g> Value<'g> {
     }
 }
 
-/// The dtype rule: as for ascending ids, which may also be i16.
+/// The dtype rule. It is the rule for ascending ids, except that the ids may also be i16.
 fn of_ids(operands: &[DType], attrs: &Attrs, reduce: Reduce) -> Result<Vec<DType>> {
     dtype::narrow_indices(operands, 1)?;
     dtype::indices(operands, 2)?;
