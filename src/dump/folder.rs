@@ -15,8 +15,9 @@ pub(crate) fn dump_folder_from_environment() -> Option<Arc<dyn StageSink>> {
     FOLDER.get_or_init(create).clone().map(|folder| folder as Arc<dyn StageSink>)
 }
 
-/// A sink that writes a folder for each compilation, with files for each stage whose names start with the stage's
-/// number. A file that cannot be written is skipped. The first such file prints a warning.
+/// A sink that writes a folder for each compilation. The folder has files for each stage, and their names start with
+/// the number of the stage. A file that cannot be written is skipped. The sink prints a warning about the first such
+/// file.
 #[derive(Debug)]
 struct Folder {
     root: PathBuf,

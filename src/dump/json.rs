@@ -18,8 +18,8 @@ impl Snapshot {
     /// ```
     ///
     /// A dtype has the name that NumPy and TensorFlow give it: `float32`, `int64`, …. A shape of unknown rank is
-    /// `null`. A dimension is a number or a text: a name or an expression. An unknown dimension has a name after
-    /// its origin: `tokens.1` is axis 1 of `tokens`. Empty fields are absent.
+    /// `null`. A dimension is a number or a text: a name or an expression. An anonymous dimension is named by its
+    /// origin: `tokens.1` is axis 1 of `tokens`. Empty fields are absent.
     ///
     /// | field | holds |
     /// |---|---|

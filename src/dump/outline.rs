@@ -11,7 +11,8 @@ use super::snapshot::{NodeKind, ValueRef};
 /// Maximum number of nodes of a scope that is not divided further.
 const SMALL: usize = 40;
 
-/// Maximum number of children of a scope. A scope with more is divided into parts, and large parts are divided too.
+/// Maximum number of children of a scope. A scope with more children is divided into parts, and so is a part with more
+/// children.
 const LARGE: usize = 64;
 
 /// The scopes of a graph.
@@ -79,7 +80,7 @@ impl Outline {
                 outline.scopes[scope].children = members.into_iter().map(Child::Node).collect();
                 continue;
             }
-            // Nodes without a further name are groups of their own.
+            // A node that is in no inner scope is a group of its own.
             let mut groups: IndexMap<Result<&str, usize>, Vec<usize>> = IndexMap::new();
             for node in members {
                 let name = paths[node].get(depth).copied().ok_or(node);

@@ -73,7 +73,7 @@ pub(crate) struct NodeView {
     pub scopes: Vec<String>,
     /// The first elements of a constant, as text.
     pub content: Option<String>,
-    /// The reason why inference refused the node, if it did.
+    /// If inference refused the node: the reason.
     pub error: Option<String>,
     /// The control-flow node whose inner graph contains the node.
     pub region: Option<usize>,

@@ -138,8 +138,8 @@ impl<'t> Bindings<'t> {
         while table.guards().iter().any(|record| self.solve(&record.guard)) {}
     }
 
-    /// Binds the one unbound symbol of an equality. A broadcast counts as an equality if its bound size leaves the
-    /// other size one value. Returns whether a symbol was bound.
+    /// Binds the one unbound symbol of an equality. A broadcast counts as an equality if one of its sizes is bound and
+    /// allows only one value of the other size. Returns whether a symbol was bound.
     fn solve(&mut self, guard: &Guard) -> bool {
         let (dim, value) = match guard {
             Guard::Eq(a, b) => match (self.try_eval(a), self.try_eval(b)) {

@@ -94,7 +94,7 @@ fn has_symbols(attrs: &Attrs) -> bool {
 }
 
 /// Returns the elements of an operand: from `computed`, from memory, or from a constant that the kernel's code
-/// contains. Returns none if they are in none of these places.
+/// contains. Returns `None` if the elements are in none of these places.
 fn operand_view<'a>(
     compiled: &'a CompiledProgram,
     operand: ValueIx,

@@ -47,23 +47,23 @@ pub(super) fn run_by_machine_code<'m>(
     state: &mut RunState,
 ) -> Result<Vec<Tensor>> {
     let retained = std::mem::take(&mut state.retained);
-    let mut memory = given_memory(&specialization.program, inputs, retained)?;
+    let mut memory = initial_memory(&specialization.program, inputs, retained)?;
     let results = Run::new(specialization, code, &mut memory).run(inputs, outputs, state);
     state.retained = memory.retain();
     results
 }
 
-/// Returns the memory of a run, with its inputs and the constants.
+/// Returns the memory of a run. The inputs of the run and the constants of the program are in this memory already.
 ///
 /// # Errors
 /// Memory for a copy of an input of strings is refused.
-fn given_memory<'m>(
+fn initial_memory<'m>(
     compiled: &'m CompiledProgram,
     inputs: &'m [TensorView<'m>],
     retained: RetainedMemory,
 ) -> Result<Memory<'m>> {
     let mut memory = Memory::new(Cow::Borrowed(&compiled.lowered.roots), retained);
-    for &(buffer, content) in &compiled.given {
+    for &(buffer, content) in &compiled.inputs_and_constants {
         // Strings and variants have no bytes. Host kernels read their tensors directly.
         match content {
             Content::Input(port) if inputs[port].dtype().size_bytes().is_none() => {
@@ -74,7 +74,7 @@ fn given_memory<'m>(
                 tensor if tensor.dtype().size_bytes().is_none() => memory.hold(buffer, tensor.clone()),
                 tensor => memory.lend(buffer, tensor.view().bytes()),
             },
-            Content::Computed | Content::Alias(_) => unreachable!("only inputs and constants are given"),
+            Content::Computed | Content::Alias(_) => unreachable!("the list has inputs and constants only"),
         }
     }
     Ok(memory)

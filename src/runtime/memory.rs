@@ -33,7 +33,7 @@ struct Region {
 pub(crate) struct Memory<'a> {
     /// Boxed, because a run moves its memory several times.
     tables: Box<Tables>,
-    /// For each buffer: the buffer that owns its bytes, which is itself or the buffer that it is a view of.
+    /// For each buffer: the buffer that owns its bytes. A buffer that is no view owns its bytes itself.
     roots: Cow<'a, [BufferIx]>,
     lent: PhantomData<&'a mut [u8]>,
 }
@@ -180,8 +180,8 @@ impl<'a> Memory<'a> {
         )
     }
 
-    /// Makes the arena at least `bytes` long and gives each buffer its part: `(buffer, offset, length)`. Buffers that
-    /// had a part before have no bytes afterwards, unless they get one again.
+    /// Makes the arena at least `bytes` long and gives each buffer its part: `(buffer, offset, length)`. A buffer that
+    /// had a part of the arena before has no bytes afterwards, unless it is in `buffers` again.
     ///
     /// # Errors
     /// Memory is refused.
@@ -215,8 +215,8 @@ impl<'a> Memory<'a> {
         Ok(())
     }
 
-    /// Gives a buffer the bytes of `owner`, until the tensor of `owner` is taken. The plan ensures that the two are
-    /// not in use at the same time.
+    /// Gives a buffer the bytes of `owner`, until the tensor of `owner` is taken. The plan ensures that `buffer` and
+    /// `owner` are not in use at the same time.
     pub(crate) fn share(&mut self, buffer: BufferIx, owner: BufferIx) {
         self.tables.regions[buffer.index()] = Region { held: None, ..self.tables.regions[owner.index()] };
     }

@@ -24,7 +24,7 @@ pub(crate) struct PreparedLaunch {
     call: PreparedCall,
     /// The words of all slots: see `KernelArgs::slots`. The base of a slot is an offset from the start of its buffer.
     words: Vec<i64>,
-    /// Indices of the words that lack an address, and the buffer of each.
+    /// The words that lack an address: the index of each word, and the buffer whose address the word lacks.
     bases: SmallVec<[(u32, BufferIx); 4]>,
 }
 

@@ -17,14 +17,15 @@ const BLOCK: i64 = 4096;
 pub(super) struct RowBlock {
     pub rows: i64,
     pub width: i64,
-    /// The product of the extents of the loops around the inner axis.
-    around: i64,
+    /// The product of the extents of the loops around the inner axis. An empty loop counts as one iteration. The
+    /// product is not used for a box without staged slots, and is 1 there.
+    iterations: i64,
 }
 
 impl RowBlock {
     /// Returns the blocks of a box without staged slots: all rows, and at most `width` inner elements.
     pub(super) fn unstaged(plan: &BoxPlan, width: i64) -> RowBlock {
-        RowBlock { rows: plan.rows, width: plan.n.min(width), around: 1 }
+        RowBlock { rows: plan.rows, width: plan.n.min(width), iterations: 1 }
     }
 
     /// Returns the blocks of a box with the staged slots `staged`. If `cut`, a block may have a part of each row, of at
@@ -38,26 +39,26 @@ impl RowBlock {
     ) -> RowBlock {
         // The code at the end of a row accesses an element even if a loop is empty, so an empty loop counts as one
         // iteration.
-        let around: i64 = plan.loops.iter().map(|extent| (*extent).max(1)).product();
+        let iterations: i64 = plan.loops.iter().map(|extent| (*extent).max(1)).product();
         // A slot whose rows are closer together than its inner elements is copied many rows at a time. Other slots are
         // copied in rows as long as possible.
         let crossed = |slot: &usize| {
             let slot = &plan.slots[*slot];
             slot.row.saturating_abs() < slot.inner.saturating_abs()
         };
-        let narrow = if staged.iter().any(crossed) { WIDTH } else { (BLOCK / around).max(WIDTH) };
+        let narrow = if staged.iter().any(crossed) { WIDTH } else { (BLOCK / iterations).max(WIDTH) };
         let least = if cut { narrow.min(widest).min(plan.n.max(1)) } else { plan.n };
         let most = if several { plan.rows.clamp(1, HEIGHT) } else { 1 };
-        let rows = (BLOCK / (around * least).max(1)).clamp(1, most);
+        let rows = (BLOCK / (iterations * least).max(1)).clamp(1, most);
         let width =
-            if cut { (BLOCK / (rows * around) / WIDTH * WIDTH).max(least).min(widest) } else { plan.n };
-        RowBlock { rows, width, around }
+            if cut { (BLOCK / (rows * iterations) / WIDTH * WIDTH).max(least).min(widest) } else { plan.n };
+        RowBlock { rows, width, iterations }
     }
 
     /// Returns the number of bytes of a slot in a block, in whole cache lines. `size` is the stride of its inner
     /// elements.
     pub(super) fn bytes(&self, size: i64) -> usize {
-        ((self.rows * self.around * self.width * size + 63) / 64 * 64) as usize
+        ((self.rows * self.iterations * self.width * size + 63) / 64 * 64) as usize
     }
 }
 
