@@ -89,7 +89,7 @@ fn a_fixed_run_may_return_repeated_values_views_and_constants() -> Result<()> {
 }
 
 #[test]
-fn an_input_whose_sizes_alone_matter_has_memory() -> Result<()> {
+fn an_input_has_memory_even_if_only_its_sizes_matter() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::I64, shape!["n"])?;
     let y = g.input("y", DType::F32, shape![1])?;

@@ -1,6 +1,6 @@
-//! The list of the ops in random graphs, with their weights in random graphs.
+//! The list of the ops in random graphs. Each op has a weight: its relative frequency.
 
-/// All ops but those on strings, in the order of their names, each with its relative frequency in random graphs.
+/// All ops but those on strings, in the order of their names, each with its weight.
 pub const OPS: &[(&str, usize)] = &[
     ("abs", 3),
     ("acos", 1),

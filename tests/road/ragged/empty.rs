@@ -1,4 +1,5 @@
-//! Every op gives one result for a constant and for a fed input, also without rows and with only empty rows.
+//! Every op gives the same result for a constant as for an input that is fed the same value. The values have no rows,
+//! or only empty rows.
 
 use shapeflow::{
     AnyValue, Axes, DType, Dim, ErrorKind, Graph, IntoParam, RaggedItem, RaggedTensor, RaggedValue, Result,

@@ -1,4 +1,5 @@
-//! Conversions there and back, for every ragged rank up to 3, inner axes, and both dtypes of row splits.
+//! Conversions of ragged tensors to another form and back, for every ragged rank up to 3, inner axes, and both dtypes
+//! of row splits.
 
 use proptest::prelude::*;
 use shapeflow::{
