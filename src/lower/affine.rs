@@ -229,7 +229,7 @@ impl Piece {
             match decision {
                 BoundDecision::Variant(variant) => return Ok(*variant),
                 BoundDecision::Switch(arms, otherwise) => {
-                    let mut taken = &**otherwise;
+                    let mut chosen = &**otherwise;
                     for (ranges, arm) in arms {
                         let mut all = true;
                         for range in ranges {
@@ -239,11 +239,11 @@ impl Piece {
                             }
                         }
                         if all {
-                            taken = arm;
+                            chosen = arm;
                             break;
                         }
                     }
-                    decision = taken;
+                    decision = chosen;
                 }
             }
         }

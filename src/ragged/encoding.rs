@@ -111,10 +111,13 @@ const ROWS_PER_VALUE: usize = 64;
 pub(crate) fn rows_of_rowids<I: Offset>(rowids: &[I]) -> Result<usize> {
     let greatest = rowids.iter().map(|&id| wide(id)).max();
     let rows = greatest.and_then(|id| usize::try_from(id).ok()).map_or(0, |id| id.saturating_add(1));
-    let most = IMPLIED_ROWS.max(rowids.len().saturating_mul(ROWS_PER_VALUE));
-    if rows > most {
-        let message =
-            format!("{} value_rowids without nrows must be less than {most}, got {}", rowids.len(), rows - 1);
+    let max_rows = IMPLIED_ROWS.max(rowids.len().saturating_mul(ROWS_PER_VALUE));
+    if rows > max_rows {
+        let message = format!(
+            "{} value_rowids without nrows must be less than {max_rows}, got {}",
+            rowids.len(),
+            rows - 1
+        );
         return Err(shape_error(message).with_help("give the number of rows as nrows"));
     }
     Ok(rows)

@@ -28,14 +28,15 @@ impl RowBlock {
         RowBlock { rows: plan.rows, width: plan.n.min(width), iterations: 1 }
     }
 
-    /// Returns the blocks of a box with the staged slots `staged`. If `cut`, a block may have a part of each row, of at
-    /// most `widest` inner elements; otherwise it has whole rows. If `several`, a block may have several rows.
+    /// Returns the blocks of a box with the staged slots `staged`. If `may_cut_rows`, a block may have a part of each
+    /// row, of at most `widest` inner elements; otherwise a block has whole rows. If `may_have_several_rows`, a block may have
+    /// several rows; otherwise it has one.
     pub(super) fn staged(
         plan: &BoxPlan,
         staged: &[usize],
-        cut: bool,
+        may_cut_rows: bool,
         widest: i64,
-        several: bool,
+        may_have_several_rows: bool,
     ) -> RowBlock {
         // The code at the end of a row accesses an element even if a loop is empty, so an empty loop counts as one
         // iteration.
@@ -47,11 +48,14 @@ impl RowBlock {
             slot.row.saturating_abs() < slot.inner.saturating_abs()
         };
         let narrow = if staged.iter().any(crossed) { WIDTH } else { (BLOCK / iterations).max(WIDTH) };
-        let least = if cut { narrow.min(widest).min(plan.n.max(1)) } else { plan.n };
-        let most = if several { plan.rows.clamp(1, HEIGHT) } else { 1 };
-        let rows = (BLOCK / (iterations * least).max(1)).clamp(1, most);
-        let width =
-            if cut { (BLOCK / (rows * iterations) / WIDTH * WIDTH).max(least).min(widest) } else { plan.n };
+        let min_width = if may_cut_rows { narrow.min(widest).min(plan.n.max(1)) } else { plan.n };
+        let max_rows = if may_have_several_rows { plan.rows.clamp(1, HEIGHT) } else { 1 };
+        let rows = (BLOCK / (iterations * min_width).max(1)).clamp(1, max_rows);
+        let width = if may_cut_rows {
+            (BLOCK / (rows * iterations) / WIDTH * WIDTH).max(min_width).min(widest)
+        } else {
+            plan.n
+        };
         RowBlock { rows, width, iterations }
     }
 

@@ -93,8 +93,8 @@ impl Chunking {
         let inner_may_be_cut = kernel.row.is_empty() || kernel.layout == LaneLayout::Column;
         let row = plan.row_len().max(1);
         if inner_may_be_cut && whole.end < 8 && plan.n > 2 * TILE as i64 {
-            let around: i64 = plan.loops.iter().product();
-            let width = (size / around.max(1)).max(TILE as i64) / TILE as i64 * TILE as i64;
+            let iterations: i64 = plan.loops.iter().product();
+            let width = (size / iterations.max(1)).max(TILE as i64) / TILE as i64 * TILE as i64;
             let mut copies = KnownCopies::default();
             for row in 0..whole.end {
                 let mut first = 0;
@@ -113,18 +113,19 @@ impl Chunking {
         // `unit` is the number of positions at one index of `cut`. `height` is the number of indices in an item.
         let (mut unit, mut cut, mut height) = (1, plan.outer.len(), 1);
         for axis in (0..=plan.outer.len()).rev() {
-            let inside = if axis == plan.outer.len() { 1 } else { unit * extent(plan, axis + 1) };
+            let inner_unit = if axis == plan.outer.len() { 1 } else { unit * extent(plan, axis + 1) };
             let spread =
                 ordered.map_or(0, |slot| slot.outer.get(axis).copied().unwrap_or(slot.row).saturating_abs());
-            let max_len = (size / inside.saturating_mul(row)).min(SPREAD.checked_div(spread).unwrap_or(size));
+            let max_len =
+                (size / inner_unit.saturating_mul(row)).min(SPREAD.checked_div(spread).unwrap_or(size));
             if max_len < 1 {
                 break;
             }
-            (unit, cut, height) = (inside, axis, max_len.min(extent(plan, axis)));
+            (unit, cut, height) = (inner_unit, axis, max_len.min(extent(plan, axis)));
         }
-        let around = unit * extent(plan, cut);
+        let outer_unit = unit * extent(plan, cut);
         let mut copies = KnownCopies::default();
-        for start in (0..whole.end).step_by(around.max(1) as usize) {
+        for start in (0..whole.end).step_by(outer_unit.max(1) as usize) {
             let mut index = 0;
             while index < extent(plan, cut) {
                 let next = (index + height).min(extent(plan, cut));
@@ -143,9 +144,9 @@ impl Chunking {
             let known = copies.iter().find(|known| known.0 == shape).map(|known| known.1);
             item.copy = Some(known.unwrap_or_else(|| {
                 let mut extents = plan.extents();
-                let inside: i64 = extents[cut + 1..=plan.outer.len()].iter().product();
+                let inner_positions: i64 = extents[cut + 1..=plan.outer.len()].iter().product();
                 extents[..cut].fill(1);
-                extents[cut] = shape.0 / inside;
+                extents[cut] = shape.0 / inner_positions;
                 let inner = extents.last_mut().expect("a box has rows and an inner axis");
                 *inner = shape.1;
                 let index = self.copies.len() as u32;

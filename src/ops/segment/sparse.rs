@@ -204,7 +204,7 @@ fn dtypes(operands: &[DType], class: dtype::Class) -> Result<Vec<DType>> {
 ///
 /// # Errors
 /// An integer is outside `[0, limit)`.
-fn below(operand: usize, what: &str, ints: Vec<i64>, limit: usize) -> Result<Vec<usize>> {
+fn require_below(operand: usize, what: &str, ints: Vec<i64>, limit: usize) -> Result<Vec<usize>> {
     // As a u64, a negative integer is above any limit.
     let Some(outside) = ints.iter().position(|int| *int as u64 >= limit as u64) else {
         return Ok(ints.into_iter().map(|int| int as usize).collect());
@@ -248,7 +248,8 @@ fn reduce(cx: &mut HostCx<'_>, scale: Scale, has_segment_count: bool) -> Result<
         false => ids.last().map_or(0, |last| usize::try_from(*last).unwrap_or(0).saturating_add(1)),
     };
     let rows = cx.input(0)?.sizes().first().copied().unwrap_or(0);
-    let (indices, ids) = (below(1, "an index", indices, rows)?, below(2, "a segment id", ids, segments)?);
+    let (indices, ids) =
+        (require_below(1, "an index", indices, rows)?, require_below(2, "a segment id", ids, segments)?);
     let counts = counts(&ids, segments);
     let from_to = indices.into_iter().zip(ids).map(|(index, id)| (index, id, 1.0));
     let sums = add_rows(cx.input(0)?, segments, from_to, |segment| scale.divisor(counts[segment].max(1)))?;
@@ -260,7 +261,8 @@ fn gradient(cx: &mut HostCx<'_>, scale: Scale, is_compact: bool) -> Result<()> {
     let name = if is_compact { "dense_output_dim0" } else { "output_dim0" };
     let rows = param_sizes(cx, name, 3)?.first().copied().unwrap_or(0);
     let segments = cx.input(0)?.sizes().first().copied().unwrap_or(0);
-    let (mut indices, ids) = (below(1, "an index", indices, rows)?, below(2, "a segment id", ids, segments)?);
+    let (mut indices, ids) =
+        (require_below(1, "an index", indices, rows)?, require_below(2, "a segment id", ids, segments)?);
     let counts = counts(&ids, segments);
     let mut rows = rows;
     if is_compact {

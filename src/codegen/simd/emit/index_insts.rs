@@ -87,7 +87,7 @@ impl EmitContext<'_> {
                 asm.bind(fine);
             }
         }
-        if inst.kept {
+        if inst.is_stored {
             asm.store(frame_mem(inst.to), RAX);
         }
     }

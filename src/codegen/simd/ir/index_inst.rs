@@ -45,7 +45,7 @@ pub(crate) struct IndexInst {
     /// Whether the operand [`IndexInst::first`] is in rax already.
     pub passed: bool,
     /// Whether a later instruction reads the result from the frame.
-    pub kept: bool,
+    pub is_stored: bool,
 }
 
 impl IndexInst {

@@ -28,14 +28,14 @@ impl FunctionEmitter<'_> {
     /// stride after the last position of the previous row. Prefetching then continues in the next row.
     pub fn enter_prefetch(&mut self) {
         let code = self.code;
-        let Some(words_ahead) = &self.layout.prefetch else { return };
+        let Some(lookahead) = &self.layout.prefetch else { return };
         let asm = &mut self.asm;
         let args = frame_mem(self.layout.args);
         let words = slot_words(code.loops);
         let inner = innermost_stride(code);
         asm.mov(RCX, args);
         asm.mov(RCX, Mem::Base(RCX, std::mem::offset_of!(KernelArgs, slots) as i32));
-        for (slot, ahead) in words_ahead.strides.iter().enumerate() {
+        for (slot, ahead) in lookahead.strides.iter().enumerate() {
             asm.mov(RAX, Mem::Base(RCX, 8 * (slot * words + inner) as i32));
             asm.shl(RAX, DISTANCE.trailing_zeros() as u8);
             asm.store(frame_mem(*ahead), RAX);
@@ -43,7 +43,7 @@ impl FunctionEmitter<'_> {
         for (slot, slot_type) in code.slots.iter().enumerate() {
             asm.mov(RAX, Mem::Base(RCX, 8 * (slot * words + inner) as i32));
             asm.mov(RDX, RAX);
-            for distances in &words_ahead.copy_distances {
+            for distances in &lookahead.copy_distances {
                 asm.store(frame_mem(distances[slot]), RDX);
                 asm.alu(Alu::Add, RDX, RAX);
             }
@@ -55,10 +55,10 @@ impl FunctionEmitter<'_> {
                 asm.jump_if(Cond::LessEqual, least);
                 asm.mov_imm(RDX, MAX_ROW_BYTES);
                 asm.bind(least);
-                asm.store(frame_mem(words_ahead.bytes[slot]), RDX);
+                asm.store(frame_mem(lookahead.bytes[slot]), RDX);
             }
         }
-        let rows_continue_loop = frame_mem(words_ahead.rows_continue_loop);
+        let rows_continue_loop = frame_mem(lookahead.rows_continue_loop);
         asm.store_imm(rows_continue_loop, 0);
         if code.loops != 1 {
             return;
@@ -83,8 +83,8 @@ impl FunctionEmitter<'_> {
 
     /// Prefetches the rows that a body gathers [`DISTANCE`] positions later, if such a position exists.
     pub fn prefetch(&mut self, body: &LoopBody<'_>, variant: CodeVariant) {
-        let Some(ahead) = &self.layout.prefetch else { return };
-        let rows_continue_loop = frame_mem(ahead.rows_continue_loop);
+        let Some(lookahead) = &self.layout.prefetch else { return };
+        let rows_continue_loop = frame_mem(lookahead.rows_continue_loop);
         let (code, slice) = (self.code, AddressSlice::new(self.code, body));
         if variant.strided_rows || body.level != code.loops as usize || slice.slots.is_empty() {
             return;
@@ -109,7 +109,7 @@ impl FunctionEmitter<'_> {
         }
         asm.alu_imm(Alu::Cmp, RAX, DISTANCE + body.copies as i32 - 1);
         asm.jump_if(Cond::LessEqual, last);
-        let strides = ahead.strides.clone();
+        let strides = lookahead.strides.clone();
         self.load_pointers(body);
         let slots = code.slots.len();
         let mut moved: Vec<usize> =
@@ -146,7 +146,7 @@ impl FunctionEmitter<'_> {
     /// Prefetches the gathered rows of a slot, one row per copy of the body: the first cache line of every row, then
     /// the second line of every row, and so on.
     fn prefetch_rows(&mut self, body: &LoopBody<'_>, slot: usize) {
-        let ahead = self.layout.prefetch.as_ref().expect("only a kernel that prefetches comes here");
+        let lookahead = self.layout.prefetch.as_ref().expect("only a kernel that prefetches comes here");
         let line = self.asm.label();
         let asm = &mut self.asm;
         asm.mov_imm(RCX, 0);
@@ -162,7 +162,7 @@ impl FunctionEmitter<'_> {
             asm.prefetch(Mem::Indexed(row, RCX, 0, 0));
         }
         asm.alu_imm(Alu::Add, RCX, LINE);
-        asm.alu(Alu::Cmp, RCX, frame_mem(ahead.bytes[slot]));
+        asm.alu(Alu::Cmp, RCX, frame_mem(lookahead.bytes[slot]));
         asm.jump_if(Cond::Less, line);
     }
 }
