@@ -35,11 +35,11 @@ impl Graph {
     /// Replaces the state by the results of `body` as long as `condition` is true, and returns the last state.
     ///
     /// `condition` gets the state and returns `bool[]`; `body` gets the state and returns as many values of the same
-    /// dtypes. Both may use any value of the graph. The shape of a state value is the most specific one that its
-    /// initial value and the body allow: a dimension that the body changes becomes unknown, but the rank must stay,
-    /// unless [`LoopOptions::shape`] declares the rank unknown. While the graph is built, a closure may be called
-    /// several times, until the shapes of the state are found. As TensorFlow's `While` and `tf.while_loop`. Runs on the
-    /// host; condition and body are compiled once.
+    /// dtypes. Both may use any value of the graph. The shape of a state value is the most specific shape that its
+    /// initial value and the body allow. A dimension that the body changes becomes unknown. The body must not change
+    /// the rank, unless [`LoopOptions::shape`] declares the rank unknown. While the graph is built, a closure may be
+    /// called several times, until the shapes of the state are found. As TensorFlow's `While` and `tf.while_loop`. Runs
+    /// on the host; condition and body are compiled once.
     ///
     /// ```
     /// use shapeflow::Graph;

@@ -33,7 +33,7 @@ pub(super) struct Drawn {
     pub kernel: Option<usize>,
     pub is_refused: bool,
     /// For each operand of the box, except the constants that the box shows as lines: the text above the box, where the
-    /// wire of the operand ends; empty if there is no room.
+    /// wire of the operand ends. The text is empty if there is no room for it.
     pub arrivals: Vec<String>,
     /// For each output, the short line that ends below the box. An output has this line if the output leaves the graph,
     /// or if no node reads the output.

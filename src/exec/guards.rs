@@ -54,8 +54,8 @@ pub(super) fn uncomputable_sizes(compiled: &CompiledProgram, bindings: &Bindings
     })
 }
 
-/// Returns the error of a node that does not accept these sizes: its shape function's error if there is one, or else
-/// `message`.
+/// Returns the error of a node that does not accept these sizes: the error of the node's shape function, or `message`
+/// if the function gives no error.
 fn refusal(graph: &GraphData, index: NodeIx, bindings: &Bindings<'_>, message: String) -> Error {
     match infer_on_sizes(graph, index, bindings, &|_, _| Ok(None)) {
         Some(Err(error)) => error,

@@ -62,9 +62,9 @@ pub(super) fn is_constant(compiled: &CompiledProgram, buffer: BufferIx) -> bool 
     matches!(lowered.contents[lowered.roots[buffer.index()].index()], Content::Constant(_))
 }
 
-/// Returns the allocator for the results of a node: it uses the caller's memory for a result that is an output of the
-/// run, the memory of the first operand for a result that is an alias of this operand, and memory of the pool for any
-/// other.
+/// Returns the allocator for the results of a node. A result that is an output of the run gets the caller's memory. A
+/// result that is an alias of the first operand may share the memory of this operand. Any other result gets memory of
+/// the pool.
 pub(super) fn output_allocator<'s>(
     compiled: &CompiledProgram,
     step: HostStep<'_>,

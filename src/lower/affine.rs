@@ -160,7 +160,8 @@ impl Piece {
         let axis = self.widest_axis(rest);
         let (coefficient, extent) = (rest.coefficients[axis], self.axes[axis].extent);
         if coefficient > 0 && divisor % coefficient == 0 {
-            // If the other terms together stay within one step of this axis, every block ends at a step of this axis.
+            // If the sum of the other terms crosses no multiple of `coefficient`, every block ends at a step of this
+            // axis.
             let others_low = low;
             let others_high = high - coefficient * (extent - 1);
             let step = others_low.div_euclid(coefficient);

@@ -12,8 +12,8 @@ use super::plan::KernelPlan;
 /// Returns whether buffers `read` and `written` may share their bytes.
 ///
 /// The buffers may share bytes if the kernel reads an element of `read` only to compute the element of `written` at the
-/// same offset, and loads the one element before it stores the other. `root` returns the buffer that owns the bytes of
-/// a buffer, which may be an alias.
+/// same offset, and loads the element of `read` before it stores the element of `written`. `root` returns the buffer
+/// that owns the bytes of a buffer, which may be an alias.
 pub(crate) fn may_overwrite(
     kernel: &Kernel,
     plan: &KernelPlan,

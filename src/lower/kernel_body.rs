@@ -61,8 +61,9 @@ pub(crate) enum SlotUse {
     /// No memory: an i64 that starts at the base of the slot and grows by its strides.
     Iota,
     /// A load whose address also depends on values that the body computes. With the pattern
-    /// [`AccessPattern::Contiguous`] the address moves by a run-time stride, so the elements need not be adjacent, and
-    /// a launch never copies them to adjacent places first, as it may for a [`SlotUse::Load`].
+    /// [`AccessPattern::Contiguous`], the address moves by a run-time stride, so the elements need not be adjacent. A
+    /// launch may copy the elements of a [`SlotUse::Load`] to adjacent places first, but never the elements of a
+    /// gather.
     Gather,
 }
 

@@ -218,7 +218,7 @@ impl Partitioner<'_> {
     }
 
     /// Returns the values that must be in memory before a node can be planned: parameters whose elements are not known
-    /// at compile time, and values that define symbols of its shapes and attributes.
+    /// at compile time, and values that define symbols of the node's shapes and attributes.
     pub(super) fn known_before(&self, index: NodeIx) -> SmallVec<[ValueIx; 4]> {
         let node = &self.graph.nodes[index.at()];
         let mut required: SmallVec<[ValueIx; 4]> = SmallVec::new();
@@ -345,9 +345,9 @@ impl Partitioner<'_> {
         self.add_member(node, value, cluster, &index);
     }
 
-    /// Returns the only cluster that uses a value, if the cluster can store the value as well: it has the value's
-    /// domain, reads at every point of the domain the element at this point, and runs before all steps that read the
-    /// value from memory.
+    /// Returns the only cluster that uses a value, if this cluster can store the value as well: the cluster has the
+    /// value's domain, reads at every point of the domain the element at this point, and runs before all steps that
+    /// read the value from memory.
     fn join_as_root(&self, value: ValueIx, uses: &[Use]) -> Option<ClusterIx> {
         let [(cluster, used_at)] = uses else { return None };
         let (domain, index) = self.domain(value);

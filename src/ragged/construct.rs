@@ -25,8 +25,8 @@ impl RaggedTensor {
     /// ```
     ///
     /// # Errors
-    /// The splits are not a vector of i32 or i64 that starts at 0, never decreases, and ends at the number of values;
-    /// or the values are a scalar, or ragged with splits of another dtype.
+    /// The splits are not a vector of i32 or i64, do not start at 0, decrease, or do not end at the number of values.
+    /// Or the values are a scalar, or are ragged with splits of another dtype.
     pub fn from_row_splits(
         values: impl Into<RaggedItem>,
         splits: impl Into<Encoding<Tensor>>,

@@ -269,8 +269,8 @@ impl RaggedTensor {
     /// ```
     ///
     /// # Errors
-    /// There are no lengths, or as many vectors of lengths as axes; a vector does not have one length for each row; a
-    /// length is negative or more than the size of its axis; or dtypes of lengths differ.
+    /// `lengths` is empty, or has at least as many vectors as there are axes; a vector does not have one length for
+    /// each row; a length is negative or more than the size of its axis; or dtypes of lengths differ.
     pub fn from_tensor_nested_lengths(dense: &Tensor, lengths: &[Tensor]) -> Result<RaggedTensor> {
         let (sizes, depth) = (dense.sizes(), lengths.len());
         if depth == 0 || depth >= sizes.len() {

@@ -185,8 +185,9 @@ impl<'m> BoundLaunches<'m> {
     /// Runs one launch; true if a check failed.
     pub(crate) fn run(&mut self, index: usize) -> bool {
         let launch = &self.launches[index];
-        // SAFETY: the buffers were checked when the launch was bound, and they have not moved since. `self`, which
-        // holds or borrows them, is borrowed exclusively, so that no view of a tensor exists that a kernel stores.
+        // SAFETY: the buffers were checked when the launch was bound, and they have not moved since. `self` holds or
+        // borrows the buffers, and `self` is borrowed exclusively. So there is no view of a tensor that a kernel
+        // stores.
         unsafe { launch.call.run(&self.code, &launch.words, launch.stream_threshold) }
     }
 

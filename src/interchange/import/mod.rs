@@ -1,10 +1,10 @@
 //! Builds a graph from a TensorFlow model.
 //!
 //! A `frame` holds the nodes of the main graph or of one function, resolves their names and orders them. `feed` finds
-//! the fed and fetched tensors, and `unknown` refuses unknown ops. Then every node is built in order: `placeholder`,
-//! `call`, `control` and this file build structural nodes (placeholders, constants, calls, branches, loops,
-//! assertions), `resource` and `table` build nodes that make or read variables and lookup tables, whose content
-//! `initial` finds, and `node` builds all other ops with the help of `attrs`, `typed` and `definitions`.
+//! the fed and fetched tensors, and `unknown` refuses unknown ops. Then every node is built in order. `placeholder`,
+//! `call`, `control` and this file build structural nodes: placeholders, constants, calls, branches, loops and
+//! assertions. `resource` and `table` build nodes that make or read variables and lookup tables, and `initial` finds
+//! the content of these. `node` builds all other ops with the help of `attrs`, `typed` and `definitions`.
 
 mod attrs;
 mod built;

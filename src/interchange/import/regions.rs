@@ -40,8 +40,9 @@ impl<'g> Importer<'_, 'g> {
         Ok(())
     }
 
-    /// Completes the nodes of regions in `built`, from position `built_before` on: they become all nodes of the graph
-    /// from `first` on, which are the nodes of the branch or the loop. Returns whether there are such nodes.
+    /// Completes the entries of `built` from position `built_before` on that belong to regions: their nodes are all
+    /// nodes of the graph from `first` on, which are the nodes of the branch or the loop. Returns whether there are
+    /// such entries.
     pub(super) fn place_regions(&mut self, built_before: usize, first: u32) -> bool {
         let nodes = first..self.graph.len() as u32;
         let mut has_regions = false;
