@@ -66,7 +66,7 @@ enum Steps<'m> {
 
 impl<'m> FixedRun<'m> {
     /// Returns whether a program can be a fixed run.
-    pub(super) fn suits(compiled: &CompiledProgram) -> bool {
+    pub(super) fn is_possible(compiled: &CompiledProgram) -> bool {
         FixedRun::obstacle(compiled).is_none()
     }
 

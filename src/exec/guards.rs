@@ -26,7 +26,7 @@ fn check_each_guard(compiled: &CompiledProgram, bindings: &Bindings<'_>) -> Resu
         if matches!(holds, Ok(Some(true) | None)) {
             continue;
         }
-        let message = unmet(&record.guard, &|dim| bindings.try_eval(dim));
+        let message = unmet_message(&record.guard, &|dim| bindings.try_eval(dim));
         return Err(match graph.nodes.get(record.origin as usize) {
             Some(_) => refusal(graph, NodeIx(record.origin), bindings, message),
             None => Error::new(ErrorKind::Guard, Phase::Run, message),
@@ -104,7 +104,7 @@ pub(super) fn infer_on_sizes(
 }
 
 /// Returns the message about a guard that does not hold: the requirement, and the values of its dims.
-fn unmet(guard: &Guard, value: &dyn Fn(&Dim) -> Option<i64>) -> String {
+fn unmet_message(guard: &Guard, value: &dyn Fn(&Dim) -> Option<i64>) -> String {
     let got = |dims: &[&Dim]| {
         let values = dims.iter().filter(|dim| !dim.is_known()).map(|dim| match value(dim) {
             Some(value) => value.to_string(),

@@ -151,20 +151,20 @@ impl RowPartition {
 
     /// Returns the length of each row.
     pub fn row_lengths(&self) -> &Tensor {
-        self.kept(&self.derived.lengths, self.ranges().map(|range| range.len()))
+        self.cached(&self.derived.lengths, self.ranges().map(|range| range.len()))
     }
 
     /// Returns the start of each row.
     pub fn row_starts(&self) -> &Tensor {
-        self.kept(&self.derived.starts, self.ranges().map(|range| range.start))
+        self.cached(&self.derived.starts, self.ranges().map(|range| range.start))
     }
 
     /// Returns the end of each row.
     pub fn row_limits(&self) -> &Tensor {
-        self.kept(&self.derived.limits, self.ranges().map(|range| range.end))
+        self.cached(&self.derived.limits, self.ranges().map(|range| range.end))
     }
 
-    fn kept<'a>(&self, place: &'a OnceLock<Tensor>, numbers: impl Iterator<Item = usize>) -> &'a Tensor {
+    fn cached<'a>(&self, place: &'a OnceLock<Tensor>, numbers: impl Iterator<Item = usize>) -> &'a Tensor {
         place.get_or_init(|| {
             ints(self.splits.dtype(), numbers)
                 .expect("a position within the values fits the dtype of the splits")

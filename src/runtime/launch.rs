@@ -8,7 +8,7 @@ use super::staging::{RowBlock, Staging};
 use super::thread_pool::Pool;
 use super::work_items::{Chunking, WorkItem};
 use super::work_order::WorkOrder;
-use super::workspace::{Workspace, first};
+use super::workspace::{Workspace, first_workspace};
 use crate::codegen::{CodeModule, FuncIndex, slot_words};
 use crate::dump::Traced;
 use crate::error::Result;
@@ -47,7 +47,7 @@ pub(crate) fn launch(launch: &Launch<'_>, workspaces: &mut Vec<Workspace>, pool:
     let mut failed = 0;
     let order = WorkOrder::of(launch.kernel, launch.plan);
     if !on_several_threads && order.is_none() {
-        let workspace = first(workspaces);
+        let workspace = first_workspace(workspaces);
         for (index, plan) in launch.plan.boxes.iter().enumerate() {
             launch.run_item(&WorkItem::whole(index, plan), &[], workspace, &mut failed)?;
         }
@@ -55,7 +55,7 @@ pub(crate) fn launch(launch: &Launch<'_>, workspaces: &mut Vec<Workspace>, pool:
     }
     let Chunking { items, copies } = Chunking::new(launch.kernel, launch.plan, order);
     if !on_several_threads {
-        let workspace = first(workspaces);
+        let workspace = first_workspace(workspaces);
         for item in &items {
             launch.run_item(item, &copies, workspace, &mut failed)?;
         }

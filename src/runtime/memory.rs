@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::marker::PhantomData;
 
-use super::workspace::at_least;
+use super::workspace::ensure_capacity;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::lower::kernel::BufferIx;
 use crate::lower::plan::BufferUse;
@@ -204,7 +204,7 @@ impl<'a> Memory<'a> {
             }
             return Ok(());
         }
-        let arena = at_least(arena, bytes)?;
+        let arena = ensure_capacity(arena, bytes)?;
         for &(buffer, offset, len) in buffers {
             let fits = offset.checked_add(len).is_some_and(|end| end <= arena.len());
             assert!(fits, "the arena of {bytes} bytes has no {len} bytes at {offset} for {buffer}");
@@ -246,14 +246,14 @@ impl<'a> Memory<'a> {
         {
             Ok(())
         } else {
-            Err(unfit(region, used))
+            Err(unfit_error(region, used))
         }
     }
 }
 
 /// The internal error of a buffer that is not what the plan needs.
 #[cold]
-fn unfit(region: Region, used: &BufferUse) -> Error {
+fn unfit_error(region: Region, used: &BufferUse) -> Error {
     let access = |writable: bool| if writable { "writable" } else { "readable" };
     let message = format!(
         "internal error: the plan needs {} {} bytes in buffer {}, which has {} {}",

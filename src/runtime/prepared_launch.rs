@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use super::kernel_call::{KernelCall, base_word, push_slot, stream_threshold};
 use super::memory::Memory;
 use super::thread_pool::Pool;
-use super::workspace::{Workspace, first};
+use super::workspace::{Workspace, first_workspace};
 use crate::codegen::{CodeModule, FuncIndex};
 use crate::error::Result;
 use crate::lower::kernel::{BufferIx, Kernel};
@@ -116,7 +116,7 @@ impl PreparedLaunch {
         workspaces: &mut Vec<Workspace>,
     ) -> Result<bool> {
         plan.buffers.iter().try_for_each(|used| memory.check(used))?;
-        let words = &mut first(workspaces).words;
+        let words = &mut first_workspace(workspaces).words;
         self.fill_addresses(memory, words);
         let stream_threshold = stream_threshold(&plan.buffers, plan.stream, memory);
         // SAFETY: the buffers were just checked, and `memory`, which lends them, is borrowed exclusively.

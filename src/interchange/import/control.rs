@@ -70,7 +70,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             true => ("case", (0..functions.len()).map(|number| format!("branch{number}")).collect()),
             false => ("cond", vec!["else".to_string(), "then".to_string()]),
         };
-        let selector = if is_case { selector.value } else { truth(selector.value)? };
+        let selector = if is_case { selector.value } else { to_bool(selector.value)? };
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let (graph, location) = (self.graph, self.location);
         // For each branch and output: the shape of the items, if the output is a list.
@@ -128,7 +128,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             outputs
         };
         let mut condition = |state: &[Value<'g>]| match import(condition, "cond", state)?.first() {
-            Some(imported) => truth(imported.value),
+            Some(imported) => to_bool(imported.value),
             None => damaged("the condition of a While must return a value".to_string()),
         };
         // Each import of the body assumes item shapes of the lists. If the body returns lists with other item shapes,
@@ -242,7 +242,7 @@ fn keeps_handles(given: &[ImportedValue<'_>], returned: &[ImportedValue<'_>]) ->
 ///
 /// # Errors
 /// The value is a scalar, but not a bool, an integer, a float or a string.
-fn truth(value: Value<'_>) -> Result<Value<'_>> {
+fn to_bool(value: Value<'_>) -> Result<Value<'_>> {
     let dtype = value.dtype();
     if value.shape().rank().is_some_and(|rank| rank > 0) {
         return value.size_tensor()?.not_equal(0i64);

@@ -109,11 +109,11 @@ impl<'a, 'g> Importer<'a, 'g> {
             let order = frame.order(&[source])?;
             let (conditions, first) = (self.conditions.len(), self.built.len());
             let added = self.build_level(frame, &order, &inner, built)?;
-            let value = input(frame, merge, number, built).and_then(usable);
+            let value = input(frame, merge, number, built).and_then(require_usable);
             if let Ok(value) = &value {
                 self.record_region(built_before, first, &[*value])?;
             }
-            forget(&added, built);
+            remove_nodes(&added, built);
             self.conditions.truncate(conditions);
             let index = graph.constant_at(Tensor::scalar(number as i32), location);
             Ok(vec![value?, index])
@@ -140,7 +140,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             let Some(initial) = initial else {
                 return damaged("a loop must be entered before it is left".to_string());
             };
-            state.push(usable(initial.clone())?);
+            state.push(require_usable(initial.clone())?);
         }
         let (graph, location) = (self.graph, self.location);
         let options = self.options;
@@ -166,7 +166,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             let values = roots.iter().map(|root| {
                 let value = built[*root].as_ref().and_then(|built| built.outputs.first()).cloned();
                 match value {
-                    Some(value) => usable(value),
+                    Some(value) => require_usable(value),
                     None => damaged("a node of a loop must depend on the loop's state only".to_string()),
                 }
             });
@@ -174,7 +174,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             if let Ok(values) = &values {
                 importer.record_region(built_before, first, values)?;
             }
-            forget(&added, built);
+            remove_nodes(&added, built);
             importer.conditions.truncate(conditions);
             values
         };
@@ -198,13 +198,13 @@ impl<'a, 'g> Importer<'a, 'g> {
 }
 
 /// Removes the nodes of a complete region from `built`.
-fn forget(added: &[usize], built: &mut AllBuilt<'_>) {
+fn remove_nodes(added: &[usize], built: &mut AllBuilt<'_>) {
     for &node in added {
         built[node] = None;
     }
 }
 
-fn usable(imported: ImportedValue<'_>) -> Result<Value<'_>> {
+fn require_usable(imported: ImportedValue<'_>) -> Result<Value<'_>> {
     match imported.blocking_error {
         Some(error) => Err(error),
         None => Ok(imported.value),

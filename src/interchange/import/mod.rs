@@ -151,7 +151,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             None if frame.fed.is_empty() => {
                 (0..frame.nodes.len()).filter(|&index| !frame.is_auxiliary(index)).collect()
             }
-            None => frame.ends(),
+            None => frame.unread_nodes(),
         };
         // A fed placeholder becomes an input even if no fetched tensor needs it.
         roots.extend(fed.iter().filter(|tensor| !frame.fed.contains_key(tensor)).map(|(node, _)| *node));
