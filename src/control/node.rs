@@ -77,7 +77,8 @@ pub(super) struct Operands<'g> {
 
 impl<'g> Operands<'g> {
     /// Adds the captures of a region that are not operands yet. Returns the operand of each capture. The first `fixed`
-    /// operands are the state of a loop; they are never captures, because the state changes.
+    /// operands are the selector of a branch, or the state and the rows of a loop. They are never operands of captures:
+    /// a captured value that is also among them becomes a further operand.
     pub(super) fn add(&mut self, recorded: &Recorded<'g>, fixed: usize) -> Vec<usize> {
         let mut indices = Vec::with_capacity(recorded.captures.len());
         for capture in &recorded.captures {

@@ -68,7 +68,7 @@ impl<'g> RaggedValue<'g> {
         mut f: impl FnMut(AnyValue<'g>) -> Result<Value<'g>>,
         location: &'static Location<'static>,
     ) -> Result<Vec<Value<'g>>> {
-        // They are computed once, before the loop.
+        // The starts and limits of all rows are computed once, before the loop.
         let (starts, limits) = (self.row_starts()?, self.row_limits()?);
         let mut body = |_: &[Value<'g>], bounds: &[Value<'g>]| {
             let row = self.values_between(bounds[0], bounds[1])?;

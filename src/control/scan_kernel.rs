@@ -193,10 +193,11 @@ impl ScanKernel {
     }
 }
 
-/// Returns the number of rows of each of `xs`.
+/// Returns the number of rows that all tensors of `xs` have.
 ///
 /// # Errors
-/// A tensor of `xs` is a scalar, or the numbers differ. The number of the tensor comes with the error.
+/// A tensor of `xs` is a scalar, or the tensors have different numbers of rows. The position of the tensor comes with
+/// the error.
 fn row_count(xs: &[TensorView<'_>]) -> Result<usize, (usize, Error)> {
     let mut count = None;
     for (number, x) in xs.iter().enumerate() {

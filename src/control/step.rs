@@ -171,9 +171,9 @@ impl Step {
     }
 
     /// Binds the iterations from `iteration` on to the current state and to these operands, if this makes them faster.
-    /// This requires that [`UNBOUND_ITERATIONS`] iterations have run, that the state is small, and that the body
-    /// consists of kernels and matmuls and keeps the sizes of the state. The operands whose numbers are in `changing`
-    /// change from iteration to iteration.
+    /// This requires that exactly [`UNBOUND_ITERATIONS`] iterations have run, that the state is small, that all inputs
+    /// of the body have elements of a fixed number of bytes, and that the body consists of kernels and matmuls and
+    /// keeps the sizes of the state. The operands whose numbers are in `changing` change from iteration to iteration.
     ///
     /// # Errors
     /// Memory is refused.

@@ -220,7 +220,7 @@ impl DimMismatch {
     }
 
     /// Returns the end of a sentence about the axis at fault, for a message that states the input's sizes before:
-    /// `must be 3`, or `is n, which is 3{why}`.
+    /// `must be 3`, `is n, which is 3{why}`, or `is 2*n, which cannot be 3{why}`.
     pub(super) fn requirement(&self, why: &str) -> String {
         match self.expected {
             Some(expected) if self.dim.is_known() => format!("must be {expected}"),
@@ -238,8 +238,8 @@ struct LinearDim {
 }
 
 impl LinearDim {
-    /// Returns the symbol, and the value of the symbol for which the function equals `value`. Returns none if there is
-    /// no such integer, or if the integer is negative and the symbol is a size.
+    /// Returns the symbol, and the value of the symbol for which the function equals `value`. Returns `None` if there
+    /// is no such integer, or if the integer is negative and the symbol is a size.
     fn solve(&self, value: i64) -> Option<(Symbol, i64)> {
         let scaled = value.checked_sub(self.offset)?;
         if scaled.checked_rem(self.scale)? != 0 {

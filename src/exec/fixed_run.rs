@@ -71,7 +71,7 @@ impl<'m> FixedRun<'m> {
     }
 
     /// Returns why a program cannot be a fixed run; `None` if it can. A program can be a fixed run if machine code
-    /// computes all results, no result is an input, and the sizes of the inputs determine all sizes.
+    /// computes all results, no result is an input or has strings, and the sizes of the inputs determine all sizes.
     pub(super) fn obstacle(compiled: &CompiledProgram) -> Option<String> {
         let (graph, lowered) = (&compiled.graph, &compiled.lowered);
         if compiled.code.is_none() {

@@ -71,7 +71,7 @@ pub(super) fn run_error(graph: &GraphData, index: NodeIx, error: Error) -> Error
 /// Reads the elements of a value of these sizes from memory, if they are there.
 pub(super) type ReadElements<'a> = dyn Fn(ValueIx, &[usize]) -> Result<Option<Box<PartialElements>>> + 'a;
 
-/// Runs the shape function of a node on the sizes of its operands. Returns none while some size is not known.
+/// Runs the shape function of a node on the sizes of its operands. Returns `None` while some size is not known.
 pub(super) fn infer_on_sizes(
     graph: &GraphData,
     index: NodeIx,
