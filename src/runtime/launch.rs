@@ -266,7 +266,7 @@ fn advance(plan: &BoxPlan, outer: &mut [i64], bases: &mut [i64], step: usize) {
     for axis in (0..outer.len()).rev() {
         outer[axis] += 1;
         let remaining = plan.outer[axis] - outer[axis];
-        // After its last index an axis returns to index 0, and the axis around it moves.
+        // After its last index an axis returns to index 0, and the next outer axis moves.
         let moved = if remaining > 0 { 1 } else { 1 - plan.outer[axis] };
         for (base, slot) in bases.iter_mut().step_by(step).zip(&plan.slots) {
             *base += slot.outer[axis] * moved;
