@@ -36,8 +36,10 @@ pub(super) struct ScopeView {
     pub children: Vec<Child>,
     /// The number of nodes in the scope and in its inner scopes.
     pub nodes: usize,
+    /// Whether inference refused a node of the scope.
     pub is_refused: bool,
-    /// The values from outside that nodes of the scope read.
+    /// The values from outside that nodes of the scope read, except constants that are shown in the boxes of the nodes
+    /// that read them.
     pub inputs: IndexSet<ValueRef>,
     /// The values of the scope that nodes outside read.
     pub outputs: IndexSet<ValueRef>,
@@ -284,7 +286,7 @@ impl Outline {
     }
 }
 
-/// Returns the names of the scopes of a node.
+/// Returns the names of the scopes of a node, the outermost first.
 fn path_of(label: &str) -> Vec<&str> {
     let mut path: Vec<&str> = label.split('/').collect();
     path.pop();

@@ -25,7 +25,7 @@ pub(crate) struct BoxPlan {
     /// For each run-time scalar of the variant's body: its value.
     pub scalars: Vec<i64>,
     pub mode: LaunchMode,
-    /// Bytes of the scratch slots of one row. In the workspace of a thread, they follow the copies of staged slots.
+    /// Bytes of the scratch slots of one row. In the workspace of a thread, the copies of staged slots follow them.
     pub scratch: usize,
 }
 

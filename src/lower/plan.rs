@@ -88,7 +88,7 @@ struct BoundVariant {
 
 /// A slot with all sizes known.
 struct BoundSlot {
-    /// None for iotas and scratch.
+    /// `None` for iotas and scratch.
     buffer: Option<BufferIx>,
     /// The row-major position in the buffer, or the value of an iota.
     index: BoundIndex,

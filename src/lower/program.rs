@@ -18,7 +18,7 @@ use crate::op::{Body, ContractionSpec};
 /// The source of a buffer's content.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Content {
-    /// The input with this number, which the run gives.
+    /// The run is fed the content, as the input with this number.
     Input(usize),
     /// The constant of this node.
     Constant(NodeIx),

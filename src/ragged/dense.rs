@@ -82,7 +82,8 @@ impl PaddedCopy<'_> {
     }
 }
 
-/// Repeats a default value to the inner sizes of the flat values, unless it has one element.
+/// Repeats a default value to the inner sizes of the flat values. A default value with one element is returned as it
+/// is.
 ///
 /// # Errors
 /// The dtypes differ, or the sizes do not broadcast.
@@ -144,9 +145,9 @@ impl RaggedTensor {
         self.to_tensor_with(&Tensor::zeros(self.dtype(), &[])?, &[])
     }
 
-    /// Returns a dense tensor. Short rows end with `default`, which has one element or broadcasts to the inner axes of
-    /// the values. `sizes` has a size for each axis, or `None` for the natural size; longer rows are cut. An empty
-    /// `sizes` stands for natural sizes.
+    /// Returns a dense tensor. Short rows end with `default`, which broadcasts to the inner axes of the values. `sizes`
+    /// has a size for each axis, or `None` for the natural size; longer rows are cut. An empty `sizes` stands for
+    /// natural sizes.
     ///
     /// ```
     /// use shapeflow::{Tensor, ragged};
@@ -158,8 +159,8 @@ impl RaggedTensor {
     /// ```
     ///
     /// # Errors
-    /// `default` has another dtype or does not broadcast, `sizes` has another length than the rank, or a size of an
-    /// inner axis differs from the size of the values.
+    /// `default` has another dtype or does not broadcast, `sizes` is not empty and has another length than the rank, a
+    /// size of an inner axis differs from the size of the values, or the dense tensor needs too much memory.
     pub fn to_tensor_with(&self, default: &Tensor, sizes: &[Option<usize>]) -> Result<Tensor> {
         let mut natural = self.bounding_shape();
         if !sizes.is_empty() && sizes.len() != natural.len() {
@@ -310,8 +311,8 @@ impl RaggedTensor {
         RaggedTensor::from_nested_row_lengths(take_rows(flat.view(), &kept)?, lengths)
     }
 
-    /// Makes a ragged tensor of the rows of a dense tensor without the padding at their ends. `padding` is one element,
-    /// or has the sizes of the axes after axis 1.
+    /// Makes a ragged tensor of the rows of a dense tensor without the padding at their ends. `padding` has the sizes
+    /// of the axes after axis 1: the padding of a matrix is a scalar.
     ///
     /// ```
     /// use shapeflow::{RaggedTensor, Tensor};

@@ -87,7 +87,7 @@ impl RowPartition {
     /// Makes the partition of `nrows` rows of `length` values. The splits are of `dtype`, i32 or i64.
     ///
     /// # Errors
-    /// The last split does not fit `dtype`.
+    /// The last split does not fit `dtype`, or the number of values does not fit a `usize`.
     pub fn uniform(length: usize, nrows: usize, dtype: DType) -> Result<RowPartition> {
         let Some(nvals) = nrows.checked_mul(length) else {
             return Err(shape_error(format!("{nrows} rows of {length} values are too many values")));
@@ -191,7 +191,7 @@ impl RowPartition {
     /// Returns the partition with splits of another dtype.
     ///
     /// # Errors
-    /// A split does not fit the dtype.
+    /// The dtype is neither i32 nor i64, or a split does not fit the dtype.
     pub fn with_dtype(&self, dtype: DType) -> Result<RowPartition> {
         if !matches!(dtype, DType::I32 | DType::I64) {
             return Err(shape_error(format!("row_splits must be i32 or i64, got {dtype}")));

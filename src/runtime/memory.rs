@@ -16,12 +16,12 @@ struct Region {
     address: *mut u8,
     len: usize,
     writable: bool,
-    /// The index in `Memory::held` of the tensor that owns the bytes, if `Memory::held` has this tensor.
+    /// The index in [`Tables::held`] of the tensor that owns the bytes, if `Tables::held` has this tensor.
     held: Option<u32>,
 }
 
 /// The buffers of a run, by number. The bytes of a buffer are borrowed from the caller, or belong to a tensor in
-/// `held`, or lie in the arena.
+/// [`Tables::held`], or lie in the arena.
 ///
 /// Buffers may share bytes. The plan ensures that they are not in use at the same time, or that a kernel reads every
 /// element of one before it stores the same element of the other.

@@ -34,7 +34,7 @@ pub(crate) struct PackedOperand {
 }
 
 impl PackedOperand {
-    /// Packs the matrices in `bytes`. Returns none if `bytes` is empty.
+    /// Packs the matrices in `bytes`; `None` if `bytes` is empty.
     ///
     /// # Errors
     /// Memory is refused.

@@ -223,10 +223,10 @@ fn values_of<'g>(imported: &[ImportedValue<'g>]) -> Vec<Value<'g>> {
 ///
 /// # Errors
 /// The body returns another resource, or a value in place of a handle.
-fn keeps_handles(given: &[ImportedValue<'_>], returned: &[ImportedValue<'_>]) -> Result<()> {
-    for (number, (given, returned)) in given.iter().zip(returned).enumerate() {
-        let requirement = match (given.is_handle(), returned.is_handle()) {
-            (true, true) if returned.resource == given.resource => continue,
+fn keeps_handles(inputs: &[ImportedValue<'_>], outputs: &[ImportedValue<'_>]) -> Result<()> {
+    for (number, (input, output)) in inputs.iter().zip(outputs).enumerate() {
+        let requirement = match (input.is_handle(), output.is_handle()) {
+            (true, true) if output.resource == input.resource => continue,
             (false, false) => continue,
             (true, true) => format!("the resource of input {number}, got another resource"),
             (true, false) => format!("the resource of input {number}, got a tensor"),

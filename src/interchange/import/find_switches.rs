@@ -8,7 +8,7 @@ use super::switches::{Loop, LoopState, Place, Predicate, Role, Switches};
 use crate::error::Result;
 
 impl Switches {
-    /// Finds the loops of a frame. Places are found later, in the order of the nodes.
+    /// Finds the loops of a frame. [`Switches::place`] finds the places of the nodes later.
     ///
     /// # Errors
     /// A loop lacks a condition or a `NextIteration` node.

@@ -282,8 +282,8 @@ impl<'a, 'g> Frame<'a, 'g> {
     }
 }
 
-/// Returns all outputs in the signature of a function, in order. The text names the source of the output; it is `None`
-/// if the function does not return this output.
+/// Returns all outputs in the signature of a function, in order, each with the text that names its source. The text is
+/// `None` if the function does not return the output.
 pub(super) fn outputs_of(function: &FunctionDef) -> impl Iterator<Item = (&ArgDef, Option<&str>)> {
     let outputs = function.signature.iter().flat_map(|signature| &signature.output_arg);
     outputs.map(|arg| (arg, function.ret.get(&arg.name).map(String::as_str)))

@@ -79,7 +79,7 @@ impl<'a, 'g> Importer<'a, 'g> {
                 hasher.write(name.as_bytes());
                 (self.options.random_seed, hasher.finish())
             }
-            given => given,
+            seeds => seeds,
         };
         let state = [Tensor::from([key]), Tensor::from([0, stream]), Tensor::from(PHILOX)];
         let state = state.map(|tensor| self.graph.constant_at(tensor, self.location));

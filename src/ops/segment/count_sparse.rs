@@ -116,7 +116,8 @@ fn int(attrs: &Attrs, name: &str) -> i64 {
     attrs.int(name)
 }
 
-/// Counts `values`. `row` returns the row of the value at a position. Without `rows`, the result has one axis.
+/// Counts `values`. `row` returns the row of the value at a position. `rows` is the number of rows; with `None`, the
+/// result has one axis.
 fn count(
     cx: &mut HostCx<'_>,
     values: &[i64],

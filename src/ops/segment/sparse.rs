@@ -22,9 +22,9 @@ macro_rules! segments {
         impl<'g> Value<'g> {$(
             $(#[$doc])*
             ///
-            /// `[n, d..], indices [k], ids [k] -> [1 + ids[k-1], d..]`; `indices` and `ids` are i32 or i64. The run
-            /// fails unless `ids` ascends and every index is in `[0, n)`. An empty segment gives zeros; f16 and bf16
-            /// are computed as f32 and rounded once. Runs on the host.
+            /// `[n, d..], indices [k], ids [k] -> [1 + ids[k-1], d..]`, and `[0, d..]` if `k` is 0; `indices` and `ids`
+            /// are i32 or i64. The run fails unless `0 <= ids[i] <= ids[i+1]` and `0 <= indices[i] < n` for every `i`.
+            /// An empty segment gives zeros; f16 and bf16 are computed as f32 and rounded once. Runs on the host.
             ///
             /// # Errors
             /// `self` is a scalar, `indices` and `ids` are not vectors of one length, or a dtype is not supported.
@@ -35,8 +35,8 @@ macro_rules! segments {
                 self.graph().op(&$PLAIN).data(self).data(indices).data(ids).finish()
             }
 
-            #[doc = concat!("Does the same as [`Value::", stringify!($method), "`] for `count` segments; an id of `count` \
-                or more fails the run.")]
+            #[doc = concat!("Does the same as [`Value::", stringify!($method), "`] for `count` segments; an id of \
+                `count` or more fails the run.")]
             ///
             /// # Errors
             #[doc = concat!("As [`Value::", stringify!($method), "`]; also if `count` is negative.")]
@@ -52,8 +52,8 @@ macro_rules! segments {
                 self.graph().op(&$WITH).data(self).data(indices).data(ids).size("num_segments", count).finish()
             }
 
-            #[doc = concat!("Returns the gradient of [`Value::", stringify!($method), "`] for an operand of `rows` rows: \
-                `self` is the gradient of the result.")]
+            #[doc = concat!("Returns the gradient of [`Value::", stringify!($method), "`] for an operand of `rows` \
+                rows: `self` is the gradient of the result.")]
             ///
             /// `[s, d..], indices [k], ids [k] -> [rows, d..]`, floats. Runs on the host.
             ///
