@@ -209,8 +209,8 @@ impl<'a> Allocator<'a> {
         self.free.add(reg);
     }
 
-    /// Returns a free register. If none is free, evicts the value whose next use is farthest from a register that is
-    /// not in `locked`, and returns this register.
+    /// Returns a free register. If none is free, considers the registers that are not in `locked`, evicts the value
+    /// with the farthest next use, and returns its register.
     fn take(&mut self, locked: RegisterSet) -> VectorReg {
         if let Some(reg) = self.free.lowest() {
             return reg;

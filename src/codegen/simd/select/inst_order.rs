@@ -78,8 +78,8 @@ impl DependencyGraph {
     }
 }
 
-/// Returns the varying instructions of a body in the order in which to compute them. For a body with
-/// fewer than [`MIN_ORDERED`] instructions, returns an empty list: the body keeps its order.
+/// Returns the varying instructions of a body in the order in which to compute them. For a body with fewer than
+/// [`MIN_ORDERED`] instructions, returns an empty list: the body keeps its order.
 pub(crate) fn inst_order(insts: &[Inst], uniform: &[bool], isa: VectorIsa) -> Vec<u32> {
     if insts.len() < MIN_ORDERED {
         return Vec::new();
