@@ -80,7 +80,8 @@ of_dtype! {
     /// Makes random floats of the standard normal distribution, restricted to (-2, 2). `self` is the seed.
     #[doc(alias = "stateless_truncated_normal")]
     random_truncated_normal, "f16, bf16, f32 or f64", TRUNCATED "StatelessTruncatedNormal",
-        TRUNCATED_WITH_STATE "random_truncated_normal_with_state" "StatelessTruncatedNormalV2", float DType::F32, truncated_normal;
+        TRUNCATED_WITH_STATE "random_truncated_normal_with_state" "StatelessTruncatedNormalV2", float DType::F32,
+            truncated_normal;
     /// Makes integers whose bits are all random. `self` is the seed.
     #[doc(alias = "stateless_random_uniform_full_int")]
     random_bits, "i32, i64, u32 or u64", BITS "StatelessRandomUniformFullInt",
