@@ -107,8 +107,8 @@ impl Drawn {
         self.width * (output as f64 + 0.5) / self.stubs.len().max(1) as f64
     }
 
-    /// Returns the SVG element of the box, whose upper left corner is the origin. `place` is an attribute
-    /// that moves the element.
+    /// Returns the SVG element of the box, whose upper left corner is the origin. `place` is an attribute that moves
+    /// the element.
     pub(super) fn element(&self, place: &str) -> String {
         let mut out = String::new();
         let (kernel, fill) = match self.kernel {

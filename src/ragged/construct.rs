@@ -65,7 +65,8 @@ impl RaggedTensor {
     /// ```
     ///
     /// # Errors
-    /// The lengths are not a vector of i32 or i64, one is negative, or their sum is not the number of values.
+    /// The lengths are not a vector of i32 or i64, one is negative, or their sum is not the number of values. Or the
+    /// values are a scalar, or are ragged with splits of another dtype.
     pub fn from_row_lengths(
         values: impl Into<RaggedItem>,
         lengths: impl Into<Encoding<Tensor>>,
@@ -92,6 +93,7 @@ impl RaggedTensor {
     ///
     /// # Errors
     /// The starts are not an ascending vector of i32 or i64 that begins with 0, or one is above the number of values.
+    /// Or the values are a scalar, or are ragged with splits of another dtype.
     pub fn from_row_starts(
         values: impl Into<RaggedItem>,
         starts: impl Into<Encoding<Tensor>>,
@@ -115,7 +117,8 @@ impl RaggedTensor {
     /// ```
     ///
     /// # Errors
-    /// The limits are not an ascending vector of i32 or i64 that ends with the number of values, or one is negative.
+    /// The limits are not an ascending vector of i32 or i64 that ends with the number of values, or one is negative. Or
+    /// the values are a scalar, or are ragged with splits of another dtype.
     pub fn from_row_limits(
         values: impl Into<RaggedItem>,
         limits: impl Into<Encoding<Tensor>>,
@@ -141,7 +144,7 @@ impl RaggedTensor {
     /// # Errors
     /// The row ids are not an ascending vector of i32 or i64 with one id for each value, or one is negative or not less
     /// than `nrows`. Without `nrows`, a row id that is too large is an error: the result would have more than 2^24 rows
-    /// and more than 64 rows for each value.
+    /// and more than 64 rows for each value. Or the values are a scalar, or are ragged with splits of another dtype.
     pub fn from_value_rowids(
         values: impl Into<RaggedItem>,
         rowids: impl Into<Encoding<Tensor>>,
@@ -178,7 +181,7 @@ impl RaggedTensor {
     /// ```
     ///
     /// # Errors
-    /// `nrows` times `length` is not the number of values.
+    /// The number of rows times `length` is not the number of values, or the values are a scalar.
     pub fn from_uniform_row_length(
         values: impl Into<RaggedItem>,
         length: usize,

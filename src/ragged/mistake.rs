@@ -65,7 +65,7 @@ pub(crate) fn wrong_end<I: Offset>(splits: &[I], nvals: usize) -> Option<Mistake
     is_wrong.then(|| Mistake::End { position: splits.len() - 1, nvals, last: wide(last) })
 }
 
-/// Returns what is wrong with row splits of `nvals` values.
+/// Returns the message about the first mistake in row splits of `nvals` values.
 #[cfg(feature = "arrow")]
 pub(crate) fn bad_splits<I: Offset>(splits: &[I], nvals: usize) -> Option<String> {
     first_mistake(splits, nvals).map(|mistake| mistake.message("row_splits", 0))
@@ -105,7 +105,7 @@ fn length<I: Offset>(start: I, end: I) -> i64 {
     if size_of::<I>() == size_of::<i32>() { i64::from(difference as i32) } else { difference }
 }
 
-/// Returns what is wrong with row lengths of `nvals` values.
+/// Returns the message about the first mistake in row lengths of `nvals` values.
 pub(crate) fn bad_lengths(lengths: impl Iterator<Item = i64>, nvals: usize) -> Option<String> {
     let requirement = || format!("the sum of row_lengths must be the number of values, {nvals}");
     let mut sum = 0usize;
