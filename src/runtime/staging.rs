@@ -10,7 +10,7 @@ use crate::tiles::StridedCopy;
 const WIDTH: i64 = 128;
 /// The maximum number of rows of a staged block.
 const HEIGHT: i64 = 64;
-/// The maximum number of elements of a staged block, unless a single row has more.
+/// The maximum number of elements of a staged block, unless a block of one row of the least width has more.
 const BLOCK: i64 = 4096;
 
 /// The size of the blocks into which a launch cuts a [`BoxPlan`]: the rows and inner elements of one kernel call.
@@ -29,8 +29,8 @@ impl RowBlock {
     }
 
     /// Returns the blocks of a box with the staged slots `staged`. If `may_cut_rows`, a block may have a part of each
-    /// row, of at most `widest` inner elements; otherwise a block has whole rows. If `may_have_several_rows`, a block may have
-    /// several rows; otherwise it has one.
+    /// row, of at most `widest` inner elements; otherwise a block has whole rows. If `may_have_several_rows`, a block
+    /// may have several rows; otherwise a block has one row.
     pub(super) fn staged(
         plan: &BoxPlan,
         staged: &[usize],

@@ -42,8 +42,8 @@ const ITEM: i64 = 1 << 16;
 const ITEM_NANOSECONDS: i64 = 50_000;
 
 /// The maximum number of elements in one item of a copy whose source is transposed. Such an item reads columns of the
-/// source. Each element of a column may lie in a page of its own. With larger items, fewer items load
-/// the same cache line of the source.
+/// source. Each element of a column may lie in a page of its own. With larger items, fewer items load the same cache
+/// line of the source.
 const TRANSPOSED_ITEM: i64 = 1 << 20;
 
 impl WorkItem {
@@ -58,7 +58,7 @@ impl WorkItem {
 #[derive(Debug, Default)]
 pub(super) struct Chunking {
     pub items: Vec<WorkItem>,
-    /// The strided copies of the items that are proper parts of a copied box.
+    /// The strided copies of the items of boxes that are copies.
     pub copies: Vec<StridedCopy>,
 }
 
@@ -80,7 +80,9 @@ impl Chunking {
         chunking
     }
 
-    /// Cuts a box into items of at most `max_len` elements.
+    /// Cuts a box into items of at most `max_len` elements, or of [`TRANSPOSED_ITEM`] elements if the box is a copy of
+    /// a transposed source and the items have no order. If a row, or [`TILE`] inner elements of a row that may be cut,
+    /// have more elements, then an item has more.
     fn cut(&mut self, kernel: &Kernel, index: usize, plan: &BoxPlan, order: Option<WorkOrder>, max_len: i64) {
         let whole = WorkItem::whole(index, plan);
         let is_transposed = |from: &SlotPlan| from.inner.saturating_abs() > LINE;
@@ -108,20 +110,19 @@ impl Chunking {
             return;
         }
         let ordered = order.and_then(|order| order.slot(kernel, plan));
-        // `cut` is the outermost axis whose elements at one index fit into an item, or the axis of the rows if no
-        // axis fits.
-        // `unit` is the number of positions at one index of `cut`. `height` is the number of indices in an item.
+        // `cut` is the outermost axis whose elements at one index fit into an item, or the axis of the rows if no axis
+        // fits. `unit` is the number of positions at one index of `cut`. `height` is the number of indices in an item.
         let (mut unit, mut cut, mut height) = (1, plan.outer.len(), 1);
         for axis in (0..=plan.outer.len()).rev() {
             let inner_unit = if axis == plan.outer.len() { 1 } else { unit * extent(plan, axis + 1) };
             let spread =
                 ordered.map_or(0, |slot| slot.outer.get(axis).copied().unwrap_or(slot.row).saturating_abs());
-            let max_len =
+            let max_height =
                 (size / inner_unit.saturating_mul(row)).min(SPREAD.checked_div(spread).unwrap_or(size));
-            if max_len < 1 {
+            if max_height < 1 {
                 break;
             }
-            (unit, cut, height) = (inner_unit, axis, max_len.min(extent(plan, axis)));
+            (unit, cut, height) = (inner_unit, axis, max_height.min(extent(plan, axis)));
         }
         let outer_unit = unit * extent(plan, cut);
         let mut copies = KnownCopies::default();
