@@ -21,7 +21,8 @@ pub(crate) enum Read {
 pub(crate) struct Access {
     /// Pairs of an operand number and a way in which the body reads this operand. Each pair occurs once.
     pub reads: Vec<(u32, Read)>,
-    /// The number of primitive operations, weighted: an integer division counts 8.
+    /// The number of primitive operations, weighted: a division or remainder counts 8 for integers and 3 for floats.
+    /// Loads, iotas, constants, sizes, choices and parts of complex numbers do not count.
     pub cost: u32,
     /// The axes and extents of each reduction. A reduction stands after the reductions that it reads. All reductions
     /// have the same extents unless `mixed_reduces` is true.
@@ -208,6 +209,7 @@ pub(super) fn varies_with(index: &Index, axis: Axis) -> bool {
 }
 
 /// Splits an index into two parts: the index without run-time values, and the run-time values with their coefficients.
+///
 /// # Errors
 /// A run-time value is inside a quotient or remainder.
 pub(super) fn split_values(index: &Index) -> Result<(Index, Vec<(Expr, Dim)>)> {

@@ -109,6 +109,7 @@ impl Piece {
     }
 
     /// Returns the index as a linear form of the axes of the piece.
+    ///
     /// # Errors
     /// The index is not linear on this piece. The error is the next refinement towards pieces on which it is linear.
     pub(crate) fn linear(&self, index: &BoundIndex) -> Result<Affine, Refine> {
@@ -129,6 +130,7 @@ impl Piece {
     }
 
     /// Returns the floor quotient and the remainder of a linear form.
+    ///
     /// # Errors
     /// The quotient is not linear on this piece. The error is the next refinement towards pieces on which it is linear.
     fn divide(&self, value: &Affine, divisor: i64) -> Result<(Affine, Affine), Refine> {
@@ -198,6 +200,7 @@ impl Piece {
     }
 
     /// Returns whether a range holds everywhere on the piece (true) or nowhere (false).
+    ///
     /// # Errors
     /// The range holds on a part of the piece. The error is the next cut towards pieces with one answer.
     fn holds(&self, range: &BoundRange) -> Result<bool, Refine> {
@@ -222,6 +225,7 @@ impl Piece {
     }
 
     /// Returns the variant that serves the whole piece.
+    ///
     /// # Errors
     /// Several variants serve the piece. The error is the next refinement towards pieces with one variant.
     pub(crate) fn choose(&self, decision: &BoundDecision) -> Result<u32, Refine> {

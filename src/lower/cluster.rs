@@ -105,8 +105,12 @@ impl Cluster {
         (0..self.domain.len()).filter(|&axis| !varies(axis)).collect()
     }
 
-    /// Returns the union of this cluster and another of the same domain, if the union is within the limits and no path
-    /// of the graph leads from one cluster to the other.
+    /// Returns the union of this cluster and another of the same domain. Returns `None` in each of these cases:
+    /// - Both clusters have rows, and the rows differ.
+    /// - The union exceeds a limit.
+    /// - The union has a row, and one of the clusters has several variants.
+    /// - The row runs over an axis of the domain that the plan may split.
+    /// - A path of the graph may lead from one cluster to the other.
     pub fn joined(&self, other: &Cluster) -> Option<Cluster> {
         let row = match (&self.row, &other.row) {
             (Row::None, row) | (row, Row::None) => row.clone(),
@@ -142,6 +146,7 @@ impl Cluster {
     }
 
     /// Checks that a value with this body and these operands may be computed in the cluster at an index.
+    ///
     /// # Errors
     /// The reason why the value must be stored instead.
     pub fn check_member(

@@ -31,7 +31,8 @@ pub(super) struct ExprFacts {
     pub first_pass: usize,
     /// Whether the expression varies along the row.
     pub in_row: bool,
-    /// The number of operations that compute the expression, operands included.
+    /// The number of operations that compute the expression, operands included. An operand counts once for each use. A
+    /// reduction counts as one operation.
     pub cost: u32,
 }
 

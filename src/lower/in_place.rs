@@ -37,7 +37,8 @@ pub(crate) fn may_overwrite(
         && loads_come_first(body, &loads, store)
 }
 
-/// Returns whether a load slot and a store slot have the same offset at every point of the box.
+/// Returns whether a load slot and a store slot have the same offset at every point of the box, and elements of one
+/// size. A store of bools must also have a load of bools.
 fn have_same_offsets(whole: &BoxPlan, body: &KernelBody, load: usize, store: usize) -> bool {
     let (from, to) = (&whole.slots[load], &whole.slots[store]);
     let (kind, stored) = (body.slots[load], body.slots[store]);

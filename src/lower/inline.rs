@@ -42,6 +42,7 @@ impl Partitioner<'_> {
     }
 
     /// Inlines a value at all its uses.
+    ///
     /// # Errors
     /// The reason why the value must be stored instead.
     pub(super) fn try_inline(
@@ -105,6 +106,7 @@ impl Partitioner<'_> {
     }
 
     /// Checks that a cluster may compute a value at an index.
+    ///
     /// # Errors
     /// The reason why the value must be stored instead.
     pub(super) fn check_inline(

@@ -49,6 +49,7 @@ struct Planner<'a> {
 }
 
 /// Plans a kernel. `dim` returns the value of a dimension, and `sizes` the sizes of a buffer.
+///
 /// # Errors
 /// A dimension or buffer has no size yet, an index overflows, or an address would leave its buffer.
 pub(crate) fn plan(

@@ -93,6 +93,7 @@ pub(crate) struct Program {
 }
 
 /// Lowers `graph`. The `outputs` need all its nodes.
+///
 /// # Errors
 /// Nothing determines a symbol that a node needs.
 pub(crate) fn lower(graph: &GraphData, outputs: &[ValueIx]) -> Result<Program> {

@@ -144,7 +144,8 @@ impl Scheduler<'_> {
         Ok(())
     }
 
-    /// Emits a root and its store: in a pass if the address varies along the row, else in the epilogue.
+    /// Emits a root and its store: in a pass if the address varies along the row or there are no row axes, else in the
+    /// epilogue.
     fn emit_store(&mut self, root: &Root) -> Result<()> {
         let dtype = root.expr.dtype();
         let values: SmallVec<[ExprIx; 2]> = root.exprs().map(|expr| self.order.index(expr)).collect();
@@ -179,7 +180,8 @@ impl Scheduler<'_> {
         Ok(())
     }
 
-    /// Returns the pattern of a store or gather at an index.
+    /// Returns [`AccessPattern::Contiguous`] if an index varies along the inner axis, otherwise
+    /// [`AccessPattern::Splat`].
     fn pattern(&self, index: &[Index]) -> AccessPattern {
         match self.inner {
             Some(inner) if index.iter().any(|index| depends_on(index, inner)) => AccessPattern::Contiguous,
