@@ -1,5 +1,5 @@
 //! Records what computes the nodes of the model that are in branches and loop bodies: kernels, the host, or nothing.
-//! The nodes of a region leave the graph when the region is complete, so this must be recorded before.
+//! The nodes of a region leave the graph when the region is complete, so the importer makes the record before.
 
 use std::collections::HashSet;
 
