@@ -325,7 +325,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         self.op(frame, index, name, inputs)
     }
 
-    /// Builds a structural node: a placeholder, a constant, a call, a branch or an assertion.
+    /// Builds a structural node: a placeholder, a constant, a call, a branch, a loop or an assertion.
     fn structural_node(
         &mut self,
         frame: &Frame<'a, 'g>,
