@@ -64,7 +64,7 @@ fn main() -> Result<()> {
         Some("serve") => serve::serve(&cases, &rows),
         Some("json") => {
             print(&cases, &rows, word.unwrap_or(""))?;
-            println!("{}", json!({"not built": row::NOT_BUILT}));
+            println!("{}", json!({"not built": row::WITHOUT_OP}));
             Ok(())
         }
         Some("first") => {

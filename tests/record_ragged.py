@@ -195,9 +195,9 @@ def selections(x):
         yield "batch_gather", picked, lambda i=indices: tf.gather(x, i, batch_dims=1)
     for axis in range(rank):
         yield "squeeze", [axis], lambda a=axis: tf.squeeze(x, [a])
-        yield "squeeze_new", [axis], lambda a=axis: tf.squeeze(tf.expand_dims(x, a), [a])
+        yield "expand_dims_squeeze", [axis], lambda a=axis: tf.squeeze(tf.expand_dims(x, a), [a])
         if rank - axis > 1:
-            yield "squeeze_new", [axis, rank], lambda a=axis: tf.squeeze(tf.expand_dims(tf.expand_dims(x, a), rank), [a, rank])
+            yield "expand_dims_squeeze", [axis, rank], lambda a=axis: tf.squeeze(tf.expand_dims(tf.expand_dims(x, a), rank), [a, rank])
         yield "tile", [2, axis], lambda a=axis: tf.tile(x, [2 if i == a else 1 for i in range(rank)])
         for part in range(2):
             yield "split", [2, axis, part], lambda a=axis, p=part: tf.split(x, 2, axis=a)[p]
@@ -330,11 +330,11 @@ def matrices(x):
         return
     for dtype in (tf.float32, tf.float16, tf.bfloat16, tf.int32, tf.int64):
         y = tf.cast(x * 2.0, dtype)
-        yield "matmul_of", [dtype.name], lambda y=y: tf.cast(tf.matmul(y, y, transpose_b=True), tf.float64)
+        yield "matmul_of_dtype", [dtype.name], lambda y=y: tf.cast(tf.matmul(y, y, transpose_b=True), tf.float64)
     for dtype in (tf.complex64, tf.complex128):
         y = tf.cast(x, dtype) * tf.constant(1 - 2j, dtype)
         for part in (tf.math.real, tf.math.imag):
-            yield "matmul_of", [dtype.name, part.__name__], lambda y=y, part=part: tf.cast(
+            yield "matmul_of_dtype", [dtype.name, part.__name__], lambda y=y, part=part: tf.cast(
                 tf.ragged.map_flat_values(part, tf.matmul(y, y, transpose_b=True)), tf.float64
             )
     if x.ragged_rank == 1:

@@ -34,8 +34,8 @@ pub struct Row {
     pub how: How,
 }
 
-/// Rows of the comparison for which shapeflow has no op.
-pub const NOT_BUILT: &[&str] = &[];
+/// Rows that are measured on other engines but not on shapeflow, because shapeflow lacks the op. There are none now.
+pub const WITHOUT_OP: &[&str] = &[];
 
 /// Cases whose result sizes depend on the data, so that the memory of their results cannot be reused.
 const DATA_DEPENDENT: &[&str] = &[

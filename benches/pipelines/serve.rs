@@ -23,7 +23,7 @@ use shapeflow::{DType, Element, Result, Tensor};
 
 use super::case::Case;
 use super::compiled_case::{self, CompiledCase};
-use super::row::{How, NOT_BUILT, Row};
+use super::row::{How, Row, WITHOUT_OP};
 
 type Answer = std::result::Result<Json, Box<dyn std::error::Error>>;
 
@@ -61,7 +61,7 @@ fn answer<'c>(
                 let (how, unit) = (format!("{:?}", row.how), row.how.unit());
                 json!({"row": row.name, "case": row.case, "how": how, "unit": unit})
             });
-            Ok(json!({"rows": rows.collect::<Vec<_>>(), "not built": NOT_BUILT}))
+            Ok(json!({"rows": rows.collect::<Vec<_>>(), "not built": WITHOUT_OP}))
         }
         "load" => {
             *loaded = None;

@@ -145,8 +145,8 @@ pub(super) fn shift_mask(dtype: DType) -> u64 {
     u64::from(bits_of(dtype)) - 1
 }
 
-/// Returns whether `a * b + c` must round once. The product of two `f16` or two `bf16` values is
-/// exact in `f32`, so rounding the product changes nothing.
+/// Returns whether `a * b + c` must round once. The product of two `f16` or two `bf16` values is exact in `f32`, so
+/// rounding the product changes nothing.
 pub(super) fn fuses(dtype: DType) -> bool {
     matches!(dtype, DType::F32 | DType::F64)
 }

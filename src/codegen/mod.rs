@@ -6,11 +6,11 @@
 //! **Out:** a [`CodeModule`], the executable functions of a graph. A function takes one [`KernelArgs`], whose layout
 //! `abi` defines: it holds the addresses, strides and extents of a call, so one function serves every size.
 //!
-//! **Road:** [`Jit::add`] verifies a body and gives it to an emitter. `simd` emits AVX2 or AVX-512 machine code itself.
-//! `clif` goes through Cranelift, for all other machines and for the bodies that `simd` does not support. Both emitters
-//! give the same bits; `repr`, `uniform` and `legalize` hold what both decide alike. Without the feature `cranelift`, a
-//! body that only Cranelift can compile is refused. [`Jit::finish`] makes the functions executable: `code_buffer` holds
-//! the functions of `simd`, `cranelift_module` the functions of Cranelift. `disasm` prints them.
+//! **Order of work:** [`Jit::add`] verifies a body and gives it to an emitter. `simd` emits AVX2 or AVX-512 machine
+//! code itself. `clif` goes through Cranelift, for all other machines and for the bodies that `simd` does not support.
+//! Both emitters give the same bits; `repr`, `uniform` and `legalize` hold what both decide alike. Without the feature
+//! `cranelift`, a body that only Cranelift can compile is refused. [`Jit::finish`] makes the functions executable:
+//! `code_buffer` holds the functions of `simd`, `cranelift_module` the functions of Cranelift. `disasm` prints them.
 //!
 //! **Callers:** `exec` compiles and prints functions; `runtime` launches them.
 //!

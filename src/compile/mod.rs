@@ -4,8 +4,8 @@
 //!
 //! **Out:** [`CompiledProgram`]s, each with a [`ProgramState`](crate::runtime::ProgramState) for its runs.
 //!
-//! **Road:** `pipeline` lowers a graph of known ranks to steps over buffers, and emits the machine code of its kernels.
-//! The result, a [`CompiledProgram`], is immutable and serves every size of the unknown dims.
+//! **Order of work:** `pipeline` lowers a graph of known ranks to steps over buffers, and emits the machine code of its
+//! kernels. The result, a [`CompiledProgram`], is immutable and serves every size of the unknown dims.
 //!
 //! A graph whose ranks or structure parameters (axes, permutations) are known only at run time needs several programs.
 //! A [`SpecializationCache`] compiles a [`Specialization`] for each combination that a run meets, and keeps it. If some

@@ -25,8 +25,8 @@ pub(crate) struct CompiledProgram {
     pub lowered: Program,
     /// The machine code of the kernels; none if the interpreter runs the program.
     pub code: Option<KernelCode>,
-    /// Inputs and constants that some step reads or that are results.
-    pub given: Vec<(BufferIx, Content)>,
+    /// The inputs and constants that some step reads or that are results.
+    pub inputs_and_constants: Vec<(BufferIx, Content)>,
     /// For each buffer: the number of the first output whose elements are in this buffer, if there is one.
     pub output_of: Vec<Option<usize>>,
     /// For each output: the first output that shares its memory.
@@ -89,10 +89,11 @@ impl CompiledProgram {
         let (last_use, used) = last_uses(&lowered);
         let kept = kept_buffers(&lowered);
         let contents = lowered.contents.iter().enumerate();
-        let given = contents.filter(|(number, content)| {
+        let held = contents.filter(|(number, content)| {
             matches!(content, Content::Input(_) | Content::Constant(_)) && (kept[*number] || used[*number])
         });
-        let given = given.map(|(number, content)| (BufferIx(number as u32), *content)).collect();
+        let inputs_and_constants =
+            held.map(|(number, content)| (BufferIx(number as u32), *content)).collect();
         let mut output_of = vec![None; lowered.buffers.len()];
         for (number, buffer) in lowered.outputs.iter().enumerate().rev() {
             output_of[buffer.index()] = Some(number);
@@ -111,7 +112,7 @@ impl CompiledProgram {
             graph,
             lowered,
             code,
-            given,
+            inputs_and_constants,
             output_of,
             first_output_with_bytes,
             last_use,

@@ -24,10 +24,11 @@ impl Graph {
     ///
     /// `predicate bool[]`. Both closures return the same number of values, of the same dtypes. The shape of a result is
     /// the most specific one that both branches allow. A closure may use any value of the graph. The branch that is not
-    /// taken runs nothing and raises nothing. If the predicate depends only on constants, the graph gets the nodes of
+    /// taken does not run, so it cannot fail. If the predicate depends only on constants, the graph gets the nodes of
     /// one branch and no node of control flow. As TensorFlow's `If` and `tf.cond`. Runs on the host; each branch is
-    /// compiled. If both branches are cheap, the compiler computes both and selects, which fuses into kernels: at most 8
-    /// nodes, at most 64 elements in each value, all sizes known, and no node that may fail or runs on the host.
+    /// compiled. If both branches are cheap, the compiler computes both and selects a result, which fuses into kernels.
+    /// A branch is cheap if it has at most 8 nodes, if each of its values has a known size and at most 64 elements, and
+    /// if no node of the branch may fail or runs on the host.
     ///
     /// ```
     /// use shapeflow::{DType, Graph, TensorView, shape};
@@ -55,7 +56,7 @@ impl Graph {
         otherwise: impl FnOnce() -> Result<E>,
     ) -> Result<Vec<Value<'g>>> {
         let (mut then, mut otherwise) = (Some(then), Some(otherwise));
-        // Branch 0 is `else`, and the number of `then` is the number that true stands for.
+        // Branch 0 is `otherwise`, because false is 0; branch 1 is `then`.
         let mut build = |branch: usize| match branch {
             0 => otherwise.take().expect("each branch is built once")().map(values_of),
             _ => then.take().expect("each branch is built once")().map(values_of),
@@ -70,8 +71,8 @@ impl Graph {
 
     /// Computes the branch with number `index`. An index outside the list selects the last branch.
     ///
-    /// `index i32[]`. Shapes and dtypes are as for [`Graph::cond`]. As TensorFlow's `Case` and `tf.switch_case`. Runs on
-    /// the host; each branch is compiled.
+    /// `index i32[]`. Shapes and dtypes are as for [`Graph::cond`]. As TensorFlow's `Case` and `tf.switch_case`. Runs
+    /// on the host; each branch is compiled.
     ///
     /// # Errors
     /// There is no branch, or the index is not an i32 scalar; else as [`Graph::cond`].
@@ -89,8 +90,8 @@ impl Graph {
         self.select_branch("case", index, &names, true, &mut |number| branches[number](), location)
     }
 
-    /// Adds a node that runs the branch with number `selector`: a bool, for two branches, or an i32. `build` builds each
-    /// branch once, in any order.
+    /// Adds a node that runs the branch with number `selector`: a bool, for two branches, or an i32. `build` builds
+    /// each branch once, in any order.
     ///
     /// # Errors
     /// As [`Graph::case`].

@@ -46,9 +46,9 @@ impl LoopOptions {
         self
     }
 
-    /// Declares the shape of state value `index` in every iteration. Without a declaration, the shape is the most
-    /// specific one of the rank of the initial value that the initial value and the body allow. `shape![..]` allows any
-    /// rank. As TensorFlow's `shape_invariants`.
+    /// Declares the shape of state value `index` in every iteration. Without a declaration, the shape has the rank of
+    /// the initial value, and is the most specific shape that the initial value and the body allow. `shape![..]` allows
+    /// any rank. As TensorFlow's `shape_invariants`.
     pub fn shape(mut self, index: usize, shape: impl Into<TensorShape>) -> LoopOptions {
         self.shapes.push((index, shape.into()));
         self
@@ -66,7 +66,8 @@ impl LoopOptions {
         self.shapes.iter().rev().find(|(declared, _)| *declared == index).map(|(_, shape)| shape)
     }
 
-    /// Returns a declaration for a state value that does not exist, if there is one.
+    /// If a shape is declared for a state value that does not exist, returns its index. The loop has `count` state
+    /// values.
     pub(super) fn unknown_index(&self, count: usize) -> Option<usize> {
         self.shapes.iter().map(|(index, _)| *index).find(|index| *index >= count)
     }

@@ -12,9 +12,9 @@
 //!
 //! **Callers**: programs, and `interchange`.
 //!
-//! **Absent**: `unsafe`, and special cases in earlier rooms. For these, the node is an ordinary host op, with one
-//! exception: `passes` turns a branch whose regions are cheap and cannot fail into a selection, see
-//! `Control::selection`.
+//! **Absent**: `unsafe`, and special treatment of branches and loops in the modules that `control` uses. These modules
+//! see an ordinary host op, with one exception: `passes` turns a branch whose regions are cheap and cannot fail into a
+//! selection, see `Control::selection`.
 
 mod branch;
 mod loop_options;

@@ -1,4 +1,4 @@
-//! `add_node`: adds a node of control flow, whose dtypes and shapes its regions give.
+//! `add_node`: adds a node of control flow. The regions of the node give the dtypes and shapes of its results.
 
 use std::panic::Location;
 use std::sync::Arc;
@@ -40,7 +40,7 @@ pub(super) fn add_node<'g>(
         .shape_fn(set_shapes)
         .dtype_rule(|_, attrs| Ok(dtypes(attrs).to_vec()));
     let dtypes: Arc<[DType]> = results.iter().map(|(dtype, _)| *dtype).collect();
-    // Nodes must not share unknowns: a declared shape may serve several loops.
+    // A declared shape may serve several loops. Their nodes must not share its unknown dimensions.
     let mut unknowns: FxHashMap<Symbol, Dim> = FxHashMap::default();
     let mut renewed = |symbol: Symbol| {
         symbol.is_free().then(|| unknowns.entry(symbol).or_insert_with(|| Unknown.into_dim()).clone())
@@ -76,8 +76,9 @@ pub(super) struct Operands<'g> {
 }
 
 impl<'g> Operands<'g> {
-    /// Adds the captures of a region that are no operands yet. Returns the operand of each capture. The first `fixed`
-    /// operands are the state of a loop; they are never captures, because the state changes.
+    /// Adds the captures of a region that are not operands yet. Returns the operand of each capture. The first `fixed`
+    /// operands are the selector of a branch, or the state and the rows of a loop. They are never operands of captures:
+    /// a captured value that is also among them becomes a further operand.
     pub(super) fn add(&mut self, recorded: &Recorded<'g>, fixed: usize) -> Vec<usize> {
         let mut indices = Vec::with_capacity(recorded.captures.len());
         for capture in &recorded.captures {

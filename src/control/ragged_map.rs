@@ -10,8 +10,8 @@ use crate::graph::{AnyValue, RaggedValue, Value};
 impl<'g> RaggedValue<'g> {
     /// Calls `f` with each row, and stacks its results: `[n, (r), …] -> [n, b, …]` if `f` returns `[b, …]`.
     ///
-    /// A row has the shape `[?, …]`; it is ragged if `self` has several partitions. All results must have the same sizes.
-    /// Any dtype but variant. As TensorFlow's `tf.map_fn`. Runs on the host; `f` is compiled once.
+    /// A row has the shape `[?, …]`; it is ragged if `self` has several partitions. All results must have the same
+    /// sizes. Any dtype but variant. As TensorFlow's `tf.map_fn`. Runs on the host; `f` is compiled once.
     ///
     /// ```
     /// use shapeflow::{Graph, ragged};
@@ -25,7 +25,7 @@ impl<'g> RaggedValue<'g> {
     /// ```
     ///
     /// # Errors
-    /// `f` fails, or a result has lists.
+    /// `f` fails, or a result is a tensor list.
     #[doc(alias = "map_fn")]
     #[doc(alias = "vmap")]
     #[track_caller]
@@ -33,8 +33,8 @@ impl<'g> RaggedValue<'g> {
         self.each_row(ScanKind::Map, f, Location::caller()).map(|results| results[0])
     }
 
-    /// Calls `f` with each row, and returns the rows that it returns, which may have any lengths: `[n, (r), …] -> [n, (s), b, …]`
-    /// if `f` returns `[?, b, …]`.
+    /// Calls `f` with each row, and returns the rows that it returns, which may have any lengths:
+    /// `[n, (r), …] -> [n, (s), b, …]` if `f` returns `[?, b, …]`.
     ///
     /// A row has the shape `[?, …]`; it is ragged if `self` has several partitions. As TensorFlow's
     /// `tf.map_fn` with a `RaggedTensorSpec` for the results. Runs on the host; `f` is compiled once.
@@ -54,7 +54,7 @@ impl<'g> RaggedValue<'g> {
     /// ```
     ///
     /// # Errors
-    /// `f` fails, or a result is a scalar, has an unknown rank or has lists.
+    /// `f` fails, or a result is a scalar, has an unknown rank or is a tensor list.
     #[doc(alias = "map_fn")]
     #[track_caller]
     pub fn map_rows(self, f: impl FnMut(AnyValue<'g>) -> Result<Value<'g>>) -> Result<RaggedValue<'g>> {
@@ -68,7 +68,7 @@ impl<'g> RaggedValue<'g> {
         mut f: impl FnMut(AnyValue<'g>) -> Result<Value<'g>>,
         location: &'static Location<'static>,
     ) -> Result<Vec<Value<'g>>> {
-        // They are computed once, before the loop.
+        // The starts and limits of all rows are computed once, before the loop.
         let (starts, limits) = (self.row_starts()?, self.row_limits()?);
         let mut body = |_: &[Value<'g>], bounds: &[Value<'g>]| {
             let row = self.values_between(bounds[0], bounds[1])?;

@@ -128,7 +128,7 @@ impl<'g> Recorder<'g> {
         }
         debug_assert!(
             inputs[self.parameters.len()..].iter().all(|value| *value < self.region.first_value()),
-            "a region reads its parameters and values before it"
+            "a region reads only its parameters and values made before the region"
         );
         let copied = subgraph(&data, &marked, &inputs, &wanted)?;
         let captures = inputs[self.parameters.len()..].iter().map(|value| Value::new(self.graph, *value));

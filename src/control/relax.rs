@@ -18,7 +18,7 @@ pub(super) struct StateShapes {
     declared: Vec<bool>,
     /// Where each initial value comes from, for errors.
     origins: Vec<(String, &'static Location<'static>)>,
-    /// Whether the body may change a rank that no declaration leaves open.
+    /// Whether the body may change the rank of a state value whose shape is not declared.
     ranks_may_change: bool,
 }
 
@@ -147,8 +147,9 @@ impl StateShapes {
     }
 }
 
-/// Returns the most specific shape that `outer` and the shape that the body returns have in common. Inside the body,
-/// `outer` is `given`.
+/// Returns `outer` with an unknown for each dimension that the body changes; an unknown rank if the body changes the
+/// rank. `outer` is the shape of a state value in the outer graph, `given` is the same shape in the graph of the body,
+/// and `returned` is the shape that the body returns.
 fn relaxed(outer: &TensorShape, given: &TensorShape, returned: &TensorShape) -> TensorShape {
     let (Some(outer_dims), Some(given), Some(returned)) = (outer.dims(), given.dims(), returned.dims())
     else {

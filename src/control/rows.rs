@@ -13,7 +13,7 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    /// Makes a tensor of `count` rows for each row of `first`, and stores these as row 0.
+    /// Makes a tensor of `count` rows for each tensor of `first`, and stores the tensor of `first` as row 0.
     ///
     /// # Errors
     /// Memory is refused.

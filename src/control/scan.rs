@@ -23,8 +23,9 @@ impl Graph {
     ///
     /// Row `i` of `xs[k] [n, a, …]` is `xs[k][i] [a, …]`; all of `xs` have `n` rows. `body` returns the next state and
     /// any number of outputs. An output of shape `[b, …]` gives a result `[n, b, …]`, whose rows the iterations write
-    /// in place, unless an output has strings. Dtypes and shapes of the state are as for [`Graph::while_loop`], and a closure may be called several
-    /// times. As `jax.lax.scan`. Runs on the host; the body is compiled once.
+    /// in place, unless an output has strings. Dtypes and shapes of the state are as for [`Graph::while_loop`]: while
+    /// the graph is built, `body` may be called several times, until the shapes of the state are found. As
+    /// `jax.lax.scan`. Runs on the host; the body is compiled once.
     ///
     /// ```
     /// use shapeflow::{DType, Graph, TensorView, shape};
@@ -40,8 +41,8 @@ impl Graph {
     /// ```
     ///
     /// # Errors
-    /// `xs` is empty; a tensor of `xs` is a scalar or has lists; the numbers of rows differ; an output has lists; else
-    /// as [`Graph::while_loop`].
+    /// `xs` is empty; a tensor of `xs` is a scalar or a tensor list (dtype `variant`); the numbers of rows differ; an
+    /// output is a tensor list; else as [`Graph::while_loop`].
     #[track_caller]
     pub fn scan<'g>(
         &'g self,
@@ -70,16 +71,17 @@ impl Graph {
 
     /// Calls `f` with each row of `xs`, and stacks its results.
     ///
-    /// Shapes are as for [`Graph::scan`] without a state. As TensorFlow's `tf.map_fn`. Runs on the host; `f` is compiled once.
+    /// Shapes are as for [`Graph::scan`] without a state. As TensorFlow's `tf.map_fn`. Runs on the host; `f` is
+    /// compiled once.
     ///
     /// ```
     /// use shapeflow::{Graph, shape};
     ///
     /// let g = Graph::new();
     /// let x = g.constant([[3, 1, 2], [9, 8, 7]])?;
-    /// let sorted = g.map(&[x], |x| Ok(x[0].reduce_max(0)?))?;
-    /// let [sorted] = g.compile(sorted)?.run(&[])?;
-    /// assert_eq!(sorted.to_vec::<i32>()?, [3, 9]);
+    /// let largest = g.map(&[x], |x| Ok(x[0].reduce_max(0)?))?;
+    /// let [largest] = g.compile(largest)?.run(&[])?;
+    /// assert_eq!(largest.to_vec::<i32>()?, [3, 9]);
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
     ///
@@ -106,7 +108,7 @@ impl Graph {
     /// Adds a loop over the rows of `xs`.
     ///
     /// # Errors
-    /// As [`Graph::scan`]; also if an output whose rows are joined is a scalar or has an unknown rank.
+    /// As [`Graph::scan`]; also, for [`ScanKind::MapRows`], if an output is a scalar or has an unknown rank.
     pub(super) fn scan_rows<'g>(
         &'g self,
         kind: ScanKind,
@@ -140,7 +142,7 @@ impl Graph {
             for (number, output) in outputs.iter().enumerate() {
                 let dtype = output.ok()?.dtype();
                 if dtype == DType::Variant {
-                    let message = format!("output {number} must not have lists, got {dtype}");
+                    let message = format!("output {number} must not be a tensor list, got {dtype}");
                     return refuse(ErrorKind::DType, &message);
                 }
                 if kind == ScanKind::MapRows && output.shape().rank().is_none_or(|rank| rank == 0) {
@@ -201,14 +203,14 @@ impl Graph {
 /// Returns the number of rows of `xs`, and the shape of a row of each.
 ///
 /// # Errors
-/// `xs` is empty, a tensor of `xs` has no rows or has lists, or the numbers of rows differ.
+/// `xs` is empty, a tensor of `xs` is a scalar or a tensor list, or the numbers of rows differ.
 fn rows_of(graph: &Graph, xs: &[Value<'_>]) -> Result<(Dim, Vec<TensorShape>)> {
     let fail = |kind, message: String| Err(Error::new(kind, Phase::Build, message));
     let (mut count, mut rows): (Option<Dim>, Vec<TensorShape>) = (None, Vec::new());
     for (number, x) in xs.iter().enumerate() {
         let (dtype, shape) = (x.ok()?.dtype(), x.shape());
         if dtype == DType::Variant {
-            let message = format!("x{number} must not have lists, got {dtype}");
+            let message = format!("x{number} must not be a tensor list, got {dtype}");
             return fail(ErrorKind::DType, message);
         }
         let Some(dims) = shape.dims() else {

@@ -17,7 +17,7 @@ use crate::exec::LoopRun;
 use crate::op::{CompiledControl, Control, HostCx, HostKernel};
 use crate::tensor::{Tensor, TensorView};
 
-/// What a loop over rows makes of the outputs of its iterations.
+/// How a loop over rows combines the outputs of its iterations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum ScanKind {
     /// Stacks the outputs. The loop has a state too.
@@ -173,7 +173,7 @@ impl ScanKernel {
         })
     }
 
-    /// Returns the outputs of a loop without iterations. A size that only an iteration could tell is 0.
+    /// Returns the outputs of a loop without iterations. A size that only an iteration could determine is 0.
     fn empty(&self, cx: &HostCx<'_>) -> Result<Vec<Tensor>> {
         let size = |dim: &Dim| dim.as_known().and_then(|size| usize::try_from(size).ok()).unwrap_or(0);
         let tensor = |dtype: &DType, shape: &TensorShape| {
@@ -193,10 +193,11 @@ impl ScanKernel {
     }
 }
 
-/// Returns the number of rows of each of `xs`.
+/// Returns the number of rows that all tensors of `xs` have.
 ///
 /// # Errors
-/// A tensor of `xs` is a scalar, or the numbers differ. The number of the tensor comes with the error.
+/// A tensor of `xs` is a scalar, or the tensors have different numbers of rows. The position of the tensor comes with
+/// the error.
 fn row_count(xs: &[TensorView<'_>]) -> Result<usize, (usize, Error)> {
     let mut count = None;
     for (number, x) in xs.iter().enumerate() {

@@ -32,8 +32,8 @@ const MAX_COPIED: usize = 4096;
 pub(super) struct StepLayout {
     /// The source of each input of the body.
     pub sources: Vec<Source>,
-    /// The operands with the initial values of the state that changes. The first outputs of the body are its next
-    /// values, in this order.
+    /// The operands with the initial values of the state values that change. The first outputs of the body are the next
+    /// values of these state values, in the same order.
     pub changing: Vec<usize>,
     /// Whether every state value that changes keeps its sizes, and has elements of a fixed number of bytes. The body
     /// then writes into buffers that exist.
@@ -106,7 +106,7 @@ impl Step {
         lock(&self.free).push(state);
     }
 
-    /// Runs one iteration, and stores the outputs after the state in `others`. The body must be in place.
+    /// Runs one iteration, and stores the outputs after the state in `others`. [`StepLayout::is_in_place`] must hold.
     ///
     /// # Errors
     /// The body fails, or an output has other sizes than its view.
@@ -171,9 +171,9 @@ impl Step {
     }
 
     /// Binds the iterations from `iteration` on to the current state and to these operands, if this makes them faster.
-    /// This requires that [`UNBOUND_ITERATIONS`] iterations have run, that the state is small, and that the body
-    /// consists of kernels and matmuls and keeps the sizes of the state. The operands whose numbers are in `changing`
-    /// change from iteration to iteration.
+    /// This requires that exactly [`UNBOUND_ITERATIONS`] iterations have run, that the state is small, that all inputs
+    /// of the body have elements of a fixed number of bytes, and that the body consists of kernels and matmuls and
+    /// keeps the sizes of the state. The operands whose numbers are in `changing` change from iteration to iteration.
     ///
     /// # Errors
     /// Memory is refused.

@@ -26,8 +26,8 @@ const OP: &str = "while_loop";
 pub(crate) struct LoopRegions<'a, 'g> {
     pub condition: &'a mut dyn FnMut(&[Value<'g>]) -> Result<Value<'g>>,
     pub body: &'a mut dyn FnMut(&[Value<'g>]) -> Result<Vec<Value<'g>>>,
-    /// Whether the loop comes from a file. The names of its nodes stay as they are there, and its body may change the
-    /// rank of a state value.
+    /// Whether the loop comes from a file. Its nodes keep the names that they have in the file, and its body may change
+    /// the rank of a state value.
     pub is_imported: bool,
 }
 
@@ -35,10 +35,11 @@ impl Graph {
     /// Replaces the state by the results of `body` as long as `condition` is true, and returns the last state.
     ///
     /// `condition` gets the state and returns `bool[]`; `body` gets the state and returns as many values of the same
-    /// dtypes. Both may use any value of the graph. The shape of a state value is the most specific one that its
-    /// initial value and the body allow: a dimension that the body changes becomes unknown, but the rank must stay,
-    /// unless [`LoopOptions::shape`] declares it unknown. Therefore a closure may be called several times. As TensorFlow's `While` and `tf.while_loop`. Runs on the host; condition and body are
-    /// compiled once.
+    /// dtypes. Both may use any value of the graph. The shape of a state value is the most specific shape that its
+    /// initial value and the body allow. A dimension that the body changes becomes unknown. The body must not change
+    /// the rank, unless [`LoopOptions::shape`] declares the rank unknown. While the graph is built, a closure may be
+    /// called several times, until the shapes of the state are found. As TensorFlow's `While` and `tf.while_loop`. Runs
+    /// on the host; condition and body are compiled once.
     ///
     /// ```
     /// use shapeflow::Graph;
@@ -65,8 +66,8 @@ impl Graph {
         self.while_loop_with(&LoopOptions::new(), state, condition, body)
     }
 
-    /// Does the same as [`Graph::while_loop`], with a limit on the iterations, a token that cancels the loop, or declared
-    /// shapes of the state. Runs on the host.
+    /// Does the same as [`Graph::while_loop`], with a limit on the iterations, a token that cancels the loop, or
+    /// declared shapes of the state. Runs on the host.
     ///
     /// # Errors
     /// A shape does not fit its declaration; else as [`Graph::while_loop`].
@@ -107,7 +108,7 @@ impl Graph {
         }
         let mut shapes = StateShapes::new(state, options, regions.is_imported).map_err(located)?;
         let (start, step, unchanged, is_in_place) = loop {
-            // The condition comes before the body, so that the errors of its closure are errors of the condition.
+            // The condition is built before the body, so that an error of its closure names the condition.
             let mut recorder = Recorder::open(self, "condition", !regions.is_imported, location);
             let given = shapes.parameters(&mut recorder);
             let goes_on = condition_of(&mut regions, &given).map_err(located)?;

@@ -11,9 +11,9 @@ use crate::graph::dataflow::{Dataflow, DataflowEdge, EdgeEnds, NodeId};
 impl Graph {
     /// Returns the graph in DOT, the language of Graphviz: `dot -Tsvg` draws it.
     ///
-    /// A node shows its op, its attributes except flags that are off, dtypes and shapes, and its name if it has one. An
-    /// edge shows the position of the operand if the reader has several operands, and the value if the source has
-    /// several outputs. Equal graphs give equal text.
+    /// A node shows its op, the attributes that differ from the op's defaults, the dtypes and shapes of its outputs,
+    /// and its name if it has one. An edge shows the position of the operand if the reader has several operands, and
+    /// the value if the source has several outputs. Equal graphs give equal text.
     ///
     /// ```
     /// use shapeflow::{shape, DType, Graph};

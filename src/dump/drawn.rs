@@ -33,10 +33,10 @@ pub(super) struct Drawn {
     pub kernel: Option<usize>,
     pub is_refused: bool,
     /// For each operand of the box, except the constants that the box shows as lines: the text above the box, where the
-    /// wire of the operand ends; empty if there is no room.
+    /// wire of the operand ends. The text is empty if there is no room for it.
     pub arrivals: Vec<String>,
-    /// For each output, the short line that ends below the box. An output has this line if the output leaves the graph, or
-    /// if no node reads the output.
+    /// For each output, the short line that ends below the box. An output has this line if the output leaves the graph,
+    /// or if no node reads the output.
     pub stubs: Vec<Option<Stub>>,
     /// Width of the box, with the rows above and below it.
     pub width: f64,
@@ -107,8 +107,8 @@ impl Drawn {
         self.width * (output as f64 + 0.5) / self.stubs.len().max(1) as f64
     }
 
-    /// Returns the SVG element of the box, whose upper left corner is the origin. `place` is an attribute
-    /// that moves the element.
+    /// Returns the SVG element of the box, whose upper left corner is the origin. `place` is an attribute that moves
+    /// the element.
     pub(super) fn element(&self, place: &str) -> String {
         let mut out = String::new();
         let (kernel, fill) = match self.kernel {

@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, Once, OnceLock, PoisonError};
 
 use super::{Snapshot, StageKind, StageSink};
 
-/// Returns a sink that writes to the folder that the environment variable `SHAPEFLOW_DUMP` names.
+/// Returns a sink that writes to the folder that the environment variable `SHAPEFLOW_DUMP` names; `None` if the
+/// variable is absent or empty.
 pub(crate) fn dump_folder_from_environment() -> Option<Arc<dyn StageSink>> {
     static FOLDER: OnceLock<Option<Arc<Folder>>> = OnceLock::new();
     let create =
@@ -15,8 +16,9 @@ pub(crate) fn dump_folder_from_environment() -> Option<Arc<dyn StageSink>> {
     FOLDER.get_or_init(create).clone().map(|folder| folder as Arc<dyn StageSink>)
 }
 
-/// A sink that writes a folder for each compilation, with files for each stage whose names start with the stage's
-/// number. A file that cannot be written is skipped. The first such file prints a warning.
+/// A sink that writes a folder for each compilation. The folder has files for each stage, and their names start with
+/// the number of the stage. A file that cannot be written is skipped. The sink prints a warning about the first such
+/// file.
 #[derive(Debug)]
 struct Folder {
     root: PathBuf,
@@ -24,7 +26,7 @@ struct Folder {
     compilations: Mutex<HashMap<u64, Option<(PathBuf, usize)>>>,
 }
 
-/// Maximum number of compilations in one root folder.
+/// The folders of compilations in one root folder have numbers from 1 to `FOLDERS - 1`.
 const FOLDERS: usize = 100_000;
 
 impl Folder {

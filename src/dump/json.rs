@@ -18,8 +18,9 @@ impl Snapshot {
     /// ```
     ///
     /// A dtype has the name that NumPy and TensorFlow give it: `float32`, `int64`, …. A shape of unknown rank is
-    /// `null`. A dimension is a number or a text: a name or an expression. An unknown dimension has a name after
-    /// its origin: `tokens.1` is axis 1 of `tokens`. Empty fields are absent.
+    /// `null`. A dimension is a number or a text: a name or an expression. An anonymous dimension is named by its
+    /// origin: `tokens.1` is axis 1 of `tokens`. Empty `attrs`, `scopes` and `provenance` are absent, and so is any
+    /// other field of a node, an output or a kernel that has no value. A guard without a node has the `node` `null`.
     ///
     /// | field | holds |
     /// |---|---|
@@ -27,7 +28,7 @@ impl Snapshot {
     /// | `location`, `scopes` | the program's lines that made the node and its scopes, innermost scope first |
     /// | `content` | the first elements of a constant |
     /// | `error` | the reason why inference refused the node |
-    /// | `region` | the `name` of the branch or loop that the node is inside of |
+    /// | `region` | the `name` of the node whose branch or loop contains the node |
     /// | `kernel` | the index in `kernels` of the kernel that computes the node |
     /// | `text` | of an output, its dtype and shape; of a guard, the requirement that a run checks |
     /// | `provenance` | the origins of unknown dimensions, one line for each |

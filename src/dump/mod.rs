@@ -3,7 +3,7 @@
 //! In: a `GraphData`, or a compiled program that describes its kernels as [`KernelView`]s. A graph or a program becomes
 //! a [`Snapshot`], plain data without tensors, from which every format is written. [`Trace`] records times while a
 //! program runs. Out: text to the user, to a [`StageSink`], or to the folder that `SHAPEFLOW_DUMP` names. Users, the
-//! compiler and the command line call this module. Nothing here changes a graph, compiles or runs.
+//! compiler and the command line call this module. Nothing here changes a graph, compiles a graph or runs a program.
 
 mod dot;
 #[cfg(feature = "dumps")]

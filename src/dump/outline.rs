@@ -11,7 +11,8 @@ use super::snapshot::{NodeKind, ValueRef};
 /// Maximum number of nodes of a scope that is not divided further.
 const SMALL: usize = 40;
 
-/// Maximum number of children of a scope. A scope with more is divided into parts, and large parts are divided too.
+/// Maximum number of children of a scope. A scope with more children is divided into parts, and so is a part with more
+/// children.
 const LARGE: usize = 64;
 
 /// The scopes of a graph.
@@ -35,8 +36,10 @@ pub(super) struct ScopeView {
     pub children: Vec<Child>,
     /// The number of nodes in the scope and in its inner scopes.
     pub nodes: usize,
+    /// Whether inference refused a node of the scope.
     pub is_refused: bool,
-    /// The values from outside that nodes of the scope read.
+    /// The values from outside that nodes of the scope read, except constants that are shown in the boxes of the nodes
+    /// that read them.
     pub inputs: IndexSet<ValueRef>,
     /// The values of the scope that nodes outside read.
     pub outputs: IndexSet<ValueRef>,
@@ -79,7 +82,7 @@ impl Outline {
                 outline.scopes[scope].children = members.into_iter().map(Child::Node).collect();
                 continue;
             }
-            // Nodes without a further name are groups of their own.
+            // A node that is in no inner scope is a group of its own.
             let mut groups: IndexMap<Result<&str, usize>, Vec<usize>> = IndexMap::new();
             for node in members {
                 let name = paths[node].get(depth).copied().ok_or(node);
@@ -283,7 +286,7 @@ impl Outline {
     }
 }
 
-/// Returns the names of the scopes of a node.
+/// Returns the names of the scopes of a node, the outermost first.
 fn path_of(label: &str) -> Vec<&str> {
     let mut path: Vec<&str> = label.split('/').collect();
     path.pop();

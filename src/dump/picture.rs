@@ -9,11 +9,18 @@ use super::layout::{Layout, Pin, Sketch, SketchBox, lay_out};
 use super::outline::{Child, Outline};
 use super::snapshot::{NodeKind, NodeView, ValueRef};
 
-/// Maximum numbers of characters: of a title, a line below it, the elements of an unnamed constant, the elements of a
-/// named constant.
+/// Maximum number of characters of the title of a node or a scope.
 const TITLE_CHARS: usize = 34;
+
+/// Maximum number of characters of a line below the title.
 const LINE_CHARS: usize = 40;
+
+/// Maximum number of characters of the elements of an unnamed constant, of the name of a named constant in the box of
+/// its reader, and of the name of a value that enters or leaves the scope.
 const CONSTANT_CHARS: usize = 22;
+
+/// A named constant is shown with its dtype and shape instead of its elements if the text of the elements has at least
+/// this number of characters.
 const NAMED_CONSTANT_CHARS: usize = 12;
 
 /// Maximum number of constants that a box shows, a line each.
@@ -44,7 +51,7 @@ pub(super) struct Picture {
     /// For each box and each of its operands in the sketch: the number of the operand among all operands of the box.
     pub positions: Vec<Vec<usize>>,
     /// The box and the offset of each operand without a wire. The source of such an operand has no box in the scope, or
-    /// the source's box does not come before the operand's box.
+    /// the source's box does not come before the operand's box, or the source's box lacks the output.
     pub loose: Vec<(usize, f64)>,
 }
 
@@ -139,7 +146,7 @@ impl Snapshot {
         self.nodes[value.node].outputs.get(value.output).map_or_else(String::new, |value| value.type_text())
     }
 
-    /// Draws the box of `content` in a scope.
+    /// Draws the box of `content` in the scope `within`.
     fn drawn(&self, outline: &Outline, within: usize, content: Content, operands: &[ValueRef]) -> Drawn {
         let arrivals = operands.iter().map(|value| self.type_of(value)).collect();
         let drawn = match content {

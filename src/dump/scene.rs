@@ -1,5 +1,5 @@
-//! The scopes of a graph as JSON, which the HTML page draws: each scope is a picture, and an open scope stands in the
-//! picture around it.
+//! The scopes of a graph as JSON, which the HTML page draws. Each scope has a picture. If the reader of the page opens
+//! a scope, its picture stands inside the picture of its parent.
 
 use serde_json::{Value, json};
 
@@ -23,13 +23,14 @@ impl Snapshot {
     /// The field `of` of a box is the number of a scope if `kind` is `scope`, and the number of a node if `kind` is
     /// `node`, `entry` or `exit`. `label_height` is the height of the labels above the frame, and `body_height` the
     /// height of the frame. The entries are the first boxes, and the exits the last. The field `of` of a wire is the
-    /// number of the node that makes the value. `crossings passed` is the number of crossings that
-    /// the wire passes before it branches off to the reader, or -1 if the reader is too far for a wire. The operands in
-    /// `loose` have no wire.
+    /// number of the node that makes the value. `dx` is the distance of the output or operand from the left edge of its
+    /// box. A wire crosses each rank between its source and its lowest reader; `trunk` has the vertical lines of these
+    /// crossings, from top to bottom. `crossings passed` is the number of crossings that the wire passes before it
+    /// branches off to the reader, or -1 if the reader is too far for a wire. The operands in `loose` have no wire.
     pub(super) fn scene(&self) -> Value {
         let outline = Outline::of(self);
         let scopes = outline.scopes.iter().enumerate().map(|(number, scope)| {
-            // A scope whose children belong to the scope around it has no picture.
+            // A scope without children has no picture: the outline has moved its children to its parent.
             match scope.children.is_empty() && number > 0 {
                 true => Value::Null,
                 false => scope_json(scope, &self.picture(&outline, number)),

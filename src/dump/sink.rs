@@ -42,7 +42,8 @@ pub trait StageSink: Send + Sync + fmt::Debug {
         true
     }
 
-    /// Receives a stage. `compile` numbers the calls of `Graph::compile` in this process, from 1.
+    /// Receives a stage. `compile` is the number of the compilation: the compilations of this process that have a sink
+    /// are numbered from 1.
     fn take(&self, compile: u64, snapshot: &Snapshot);
 }
 

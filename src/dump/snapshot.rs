@@ -58,7 +58,8 @@ impl NodeKind {
 pub(crate) struct NodeView {
     pub kind: NodeKind,
     pub op: &'static str,
-    /// The name of the node after the names of its scopes; the name of the op if the node has no name.
+    /// The names of the node's scopes, then the name of the node, separated by `/`. A node without a name has the name
+    /// of its op.
     pub label: String,
     /// Whether the label differs from the name of the op.
     pub named: bool,
@@ -73,7 +74,7 @@ pub(crate) struct NodeView {
     pub scopes: Vec<String>,
     /// The first elements of a constant, as text.
     pub content: Option<String>,
-    /// The reason why inference refused the node, if it did.
+    /// If inference refused the node: the reason.
     pub error: Option<String>,
     /// The control-flow node whose inner graph contains the node.
     pub region: Option<usize>,
@@ -109,7 +110,7 @@ pub(crate) struct ValueView {
 #[derive(Clone, Debug)]
 pub(crate) struct GuardView {
     pub text: String,
-    /// The node that has the requirement.
+    /// The node that has the requirement; `None` for a requirement that the program states.
     pub node: Option<usize>,
 }
 

@@ -12,9 +12,9 @@ use super::picture::Picture;
 pub(super) const STYLE: &str = include_str!("page/graph.css");
 
 impl Snapshot {
-    /// Returns the graph of the stage as an SVG picture: a layered layout. The text beside a wire is the shape of
-    /// the tensor, and each kernel has a colour. A constant has no box: each node that reads the constant shows it as a
-    /// line of text.
+    /// Returns the graph of the stage as an SVG picture: a layered layout. The text beside a wire is the dtype and the
+    /// shape of the tensor, and each kernel has a colour. A constant that nodes read is a line of text in the boxes of
+    /// these nodes. Only constants that are outputs of the graph, that no node reads, or that were refused have boxes.
     pub fn to_svg(&self) -> String {
         let picture = self.picture(&Outline::flat(self), 0);
         let mut content = String::from("<g class=\"wires\">\n");

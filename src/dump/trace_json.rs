@@ -20,7 +20,8 @@ impl Trace {
     /// Returns the events so far as a JSON document in the Trace Event format.
     ///
     /// The document has complete events (`"ph": "X"`) in microseconds, on one track for each thread. There is an event
-    /// for each call of [`Trace::time`], each phase of a compilation, and each run of a kernel.
+    /// for each call of [`Trace::time`], each phase of a compilation, each run of a kernel, and each part of a kernel
+    /// that one of several threads runs. Parts that follow each other closely on one thread are one event.
     pub fn to_json(&self) -> String {
         let record = self.record();
         let mut events: Vec<Value> = vec![json!({

@@ -12,7 +12,7 @@ use crate::op::{OpDef, Operand, OperandMask, caught};
 pub(crate) struct Call<'a> {
     pub op: &'a OpDef,
     /// The declared operands that are passed as values.
-    pub given: OperandMask,
+    pub given_operands: OperandMask,
     pub attrs: &'a Attrs,
     pub operands: SmallVec<[OperandInfo<'a>; 4]>,
 }
@@ -34,7 +34,7 @@ impl Call<'_> {
             return Err(Error::new(ErrorKind::Attribute, Phase::Build, "the op needs a shape function"));
         };
         let dtypes = self.infer_dtypes()?;
-        let names = self.op.names_of(self.given);
+        let names = self.op.names_of(self.given_operands);
         let mut cx = InferenceContext::new(&names, &self.operands, self.attrs, table, dtypes.len());
         // A panic counts as an error of the shape function.
         let result = caught(self.op.name(), "shape function", || Ok(shape_fn(&mut cx)))
@@ -45,7 +45,7 @@ impl Call<'_> {
 
     fn infer_dtypes(&self) -> Result<Vec<DType>> {
         for (entry, operand) in self.op.operand_list().unwrap_or_default().iter().enumerate() {
-            if matches!(operand, Operand::Data(_)) && !self.given.contains(entry) {
+            if matches!(operand, Operand::Data(_)) && !self.given_operands.contains(entry) {
                 let message = format!("operand {} must be given", operand.name());
                 return Err(Error::new(ErrorKind::Attribute, Phase::Build, message));
             }

@@ -46,7 +46,7 @@ pub(crate) struct SizedInference {
 /// `Guard`: the shape function refuses the sizes, although it accepted the partial shapes when the graph was built.
 pub(crate) fn infer_sizes<'a>(
     op: &OpDef,
-    given: OperandMask,
+    given_operands: OperandMask,
     attrs: &Attrs,
     operands: impl IntoIterator<Item = SizedOperand<'a>>,
 ) -> Result<SizedInference> {
@@ -55,7 +55,7 @@ pub(crate) fn infer_sizes<'a>(
         .map(|operand| (operand.dtype, shape_of(operand.sizes), operand.elements))
         .collect();
     let mut table = DimTable::default();
-    let inferred = Call { op, given, attrs, operands: infos(&operands) }.infer(&mut table);
+    let inferred = Call { op, given_operands, attrs, operands: infos(&operands) }.infer(&mut table);
     let Inference { dtypes, result } = inferred.map_err(|error| {
         let error = error.with_phase(Phase::Run);
         if error.kind() == ErrorKind::Shape { error.with_kind(ErrorKind::Guard) } else { error }
@@ -69,34 +69,34 @@ pub(crate) fn infer_sizes<'a>(
 /// Computes the outputs of `op` for tensors. The attributes must not hold symbols.
 pub(crate) fn evaluate(
     op: &OpDef,
-    given: OperandMask,
+    given_operands: OperandMask,
     attrs: &Attrs,
     operands: &[TensorView<'_>],
 ) -> Result<Vec<Tensor>> {
-    evaluate_with(op, given, attrs, operands, &|_| false)
+    evaluate_with(op, given_operands, attrs, operands, &|_| false)
 }
 
 /// Does the same as [`evaluate`]; a host kernel stores its outputs in the memory of `allocator`.
 pub(crate) fn evaluate_into(
     op: &OpDef,
-    given: OperandMask,
+    given_operands: OperandMask,
     attrs: &Attrs,
     operands: &[TensorView<'_>],
     allocator: OutputAllocator<'_>,
 ) -> Result<Vec<HostOutput>> {
-    evaluate_call(op, given, attrs, operands, &|_| false, allocator)
+    evaluate_call(op, given_operands, attrs, operands, &|_| false, allocator)
 }
 
 /// Does the same as [`evaluate`]; the body may read the scalar operands for which `is_constant` is true. A body may
 /// expand to another expression for a constant scalar.
 pub(crate) fn evaluate_with(
     op: &OpDef,
-    given: OperandMask,
+    given_operands: OperandMask,
     attrs: &Attrs,
     operands: &[TensorView<'_>],
     is_constant: &dyn Fn(usize) -> bool,
 ) -> Result<Vec<Tensor>> {
-    let made = evaluate_call(op, given, attrs, operands, is_constant, OutputAllocator::default())?;
+    let made = evaluate_call(op, given_operands, attrs, operands, is_constant, OutputAllocator::default())?;
     let tensors = made.into_iter().map(|made| match made {
         HostOutput::Tensor(tensor) => tensor,
         HostOutput::Borrowed | HostOutput::PassedOn(_) => {
@@ -108,21 +108,22 @@ pub(crate) fn evaluate_with(
 
 fn evaluate_call(
     op: &OpDef,
-    given: OperandMask,
+    given_operands: OperandMask,
     attrs: &Attrs,
     operands: &[TensorView<'_>],
     is_constant: &dyn Fn(usize) -> bool,
     allocator: OutputAllocator<'_>,
 ) -> Result<Vec<HostOutput>> {
     // The body or the host kernel checks the elements of data operands itself.
-    let is_parameter =
-        |number: usize| op.operands_of(given).nth(number).is_some_and(|operand| operand.is_parameter());
+    let is_parameter = |number: usize| {
+        op.operands_of(given_operands).nth(number).is_some_and(|operand| operand.is_parameter())
+    };
     let sized = operands.iter().enumerate().map(|(number, view)| SizedOperand {
         dtype: view.dtype(),
         sizes: view.sizes(),
         elements: if is_parameter(number) { elements_of(view) } else { None },
     });
-    let inferred = infer_sizes(op, given, attrs, sized)?;
+    let inferred = infer_sizes(op, given_operands, attrs, sized)?;
     let promised: SmallVec<[(DType, &TensorShape); 2]> =
         inferred.outputs.iter().map(|(dtype, shape)| (*dtype, shape)).collect();
     let on_host =
@@ -148,7 +149,7 @@ fn evaluate_call(
         view.element(0).filter(|_| is_read).and_then(|bytes| Scalar::from_bytes(view.dtype(), bytes))
     };
     let typed = TypedCall {
-        call: Call { op, given, attrs, operands: infos(&inferred.operands) },
+        call: Call { op, given_operands, attrs, operands: infos(&inferred.operands) },
         outputs: inferred.outputs.iter().map(|(dtype, shape)| (*dtype, shape)).collect(),
         derived: &inferred.derived,
         table: &inferred.table,

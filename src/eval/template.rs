@@ -133,7 +133,7 @@ impl LowerCx for CallCx<'_, '_> {
             Some(Attr::Int(int)) => Some(vec![*int]),
             Some(_) => None,
             None => {
-                let operand = call.op.names_of(call.given).iter().position(|other| *other == name);
+                let operand = call.op.names_of(call.given_operands).iter().position(|other| *other == name);
                 operand.and_then(|operand| call.operands.get(operand)?.value?.as_known())
             }
         };

@@ -138,8 +138,8 @@ impl<'t> Bindings<'t> {
         while table.guards().iter().any(|record| self.solve(&record.guard)) {}
     }
 
-    /// Binds the one unbound symbol of an equality. A broadcast counts as an equality if its bound size leaves the
-    /// other size one value. Returns whether a symbol was bound.
+    /// Binds the one unbound symbol of an equality. A broadcast counts as an equality if one of its sizes is bound and
+    /// allows only one value of the other size. Returns whether a symbol was bound.
     fn solve(&mut self, guard: &Guard) -> bool {
         let (dim, value) = match guard {
             Guard::Eq(a, b) => match (self.try_eval(a), self.try_eval(b)) {
@@ -220,7 +220,7 @@ impl DimMismatch {
     }
 
     /// Returns the end of a sentence about the axis at fault, for a message that states the input's sizes before:
-    /// `must be 3`, or `is n, which is 3{why}`.
+    /// `must be 3`, `is n, which is 3{why}`, or `is 2*n, which cannot be 3{why}`.
     pub(super) fn requirement(&self, why: &str) -> String {
         match self.expected {
             Some(expected) if self.dim.is_known() => format!("must be {expected}"),
@@ -238,8 +238,8 @@ struct LinearDim {
 }
 
 impl LinearDim {
-    /// Returns the symbol, and the value of the symbol for which the function equals `value`. Returns none if there is
-    /// no such integer, or if the integer is negative and the symbol is a size.
+    /// Returns the symbol, and the value of the symbol for which the function equals `value`. Returns `None` if there
+    /// is no such integer, or if the integer is negative and the symbol is a size.
     fn solve(&self, value: i64) -> Option<(Symbol, i64)> {
         let scaled = value.checked_sub(self.offset)?;
         if scaled.checked_rem(self.scale)? != 0 {

@@ -15,8 +15,8 @@ use crate::tensor::{Tensor, TensorView, TensorViewMut};
 /// Change inputs with [`BoundRun::set_input`] or [`BoundRun::input_mut`], call [`BoundRun::run`], and read results with
 /// [`BoundRun::output`]. The sizes of the inputs stay. A repetition plans and allocates nothing if kernels and matrix
 /// products compute all results and the sizes of the inputs determine all sizes. Otherwise a repetition costs as much
-/// as [`Executable::run`]: an op runs on the host, sizes or ranks depend on data, an output is an input, or the
-/// interpreter runs the graph. [`BoundRun::obstacle`] tells which case applies.
+/// as [`Executable::run`]. This is so if an op runs on the host, sizes or ranks depend on data, an output is an input
+/// or has strings, or the interpreter runs the graph. [`BoundRun::obstacle`] tells which case applies.
 ///
 /// ```
 /// use shapeflow::{shape, DType, Graph, TensorView};

@@ -94,7 +94,7 @@ pub(super) fn bind_elements(
 }
 
 /// Runs the shape function of a node on the sizes and elements of its operands, and binds the symbols in its results.
-/// Returns false if an operand or a result is not fully known yet.
+/// Returns `false` if an operand or a result is not fully known yet.
 fn run_definer(
     compiled: &CompiledProgram,
     index: NodeIx,

@@ -62,8 +62,8 @@ impl fmt::Debug for Executable {
 }
 
 impl Executable {
-    /// Compiles `graph`, which holds the nodes that `outputs` need and no others. The inputs of the executable
-    /// are the ports of `inputs` that the outputs need.
+    /// Compiles `graph`, which holds the nodes that `outputs` need and no others. `inputs` are all inputs of the
+    /// executable. `graph` has the inputs that the outputs need, in the same order.
     ///
     /// # Errors
     /// The graph cannot be compiled, or threads are refused.

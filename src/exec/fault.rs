@@ -48,7 +48,7 @@ pub(super) fn find_fault(
         if has_symbols(&attrs) {
             continue;
         }
-        match evaluate(&node.op, node.given, &attrs, &operands) {
+        match evaluate(&node.op, node.given_operands, &attrs, &operands) {
             Err(error) => return run_error(graph, index, error),
             Ok(tensors) => computed.extend(node.values().zip(tensors)),
         }
@@ -81,7 +81,7 @@ pub(super) fn find_outside_read(
         if has_symbols(&attrs) {
             return None;
         }
-        let error = evaluate(&node.op, node.given, &attrs, &operands).err()?;
+        let error = evaluate(&node.op, node.given_operands, &attrs, &operands).err()?;
         (error.kind() == ErrorKind::Custom).then(|| run_error(graph, index, error))
     })
 }
@@ -94,7 +94,7 @@ fn has_symbols(attrs: &Attrs) -> bool {
 }
 
 /// Returns the elements of an operand: from `computed`, from memory, or from a constant that the kernel's code
-/// contains. Returns none if they are in none of these places.
+/// contains. Returns `None` if the elements are in none of these places.
 fn operand_view<'a>(
     compiled: &'a CompiledProgram,
     operand: ValueIx,

@@ -66,12 +66,12 @@ enum Steps<'m> {
 
 impl<'m> FixedRun<'m> {
     /// Returns whether a program can be a fixed run.
-    pub(super) fn suits(compiled: &CompiledProgram) -> bool {
+    pub(super) fn is_possible(compiled: &CompiledProgram) -> bool {
         FixedRun::obstacle(compiled).is_none()
     }
 
-    /// Returns why a program cannot be a fixed run. A program can, if machine code computes all results, no result is
-    /// an input, and the sizes of the inputs determine all sizes.
+    /// Returns why a program cannot be a fixed run; `None` if it can. A program can be a fixed run if machine code
+    /// computes all results, no result is an input or has strings, and the sizes of the inputs determine all sizes.
     pub(super) fn obstacle(compiled: &CompiledProgram) -> Option<String> {
         let (graph, lowered) = (&compiled.graph, &compiled.lowered);
         if compiled.code.is_none() {
@@ -112,11 +112,13 @@ impl<'m> FixedRun<'m> {
         let roots = Cow::Owned(compiled.lowered.roots.clone());
         let mut memory = Memory::new(roots, RetainedMemory::default());
         let mut buffers: Vec<Option<BufferIx>> = vec![None; inputs.len()];
-        for &(buffer, content) in &compiled.given {
+        for &(buffer, content) in &compiled.inputs_and_constants {
             match content {
                 Content::Input(port) => buffers[port] = Some(buffer),
                 Content::Constant(node) => memory.hold(buffer, compiled.graph.constants[&node].clone()),
-                Content::Computed | Content::Alias(_) => unreachable!("only inputs and constants are given"),
+                Content::Computed | Content::Alias(_) => {
+                    unreachable!("the list has inputs and constants only")
+                }
             }
         }
         let mut bound = Vec::with_capacity(inputs.len());

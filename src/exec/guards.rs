@@ -26,7 +26,7 @@ fn check_each_guard(compiled: &CompiledProgram, bindings: &Bindings<'_>) -> Resu
         if matches!(holds, Ok(Some(true) | None)) {
             continue;
         }
-        let message = unmet(&record.guard, &|dim| bindings.try_eval(dim));
+        let message = unmet_message(&record.guard, &|dim| bindings.try_eval(dim));
         return Err(match graph.nodes.get(record.origin as usize) {
             Some(_) => refusal(graph, NodeIx(record.origin), bindings, message),
             None => Error::new(ErrorKind::Guard, Phase::Run, message),
@@ -54,8 +54,8 @@ pub(super) fn uncomputable_sizes(compiled: &CompiledProgram, bindings: &Bindings
     })
 }
 
-/// Returns the error of a node that does not accept these sizes: its shape function's error if there is one, or else
-/// `message`.
+/// Returns the error of a node that does not accept these sizes: the error of the node's shape function, or `message`
+/// if the function gives no error.
 fn refusal(graph: &GraphData, index: NodeIx, bindings: &Bindings<'_>, message: String) -> Error {
     match infer_on_sizes(graph, index, bindings, &|_, _| Ok(None)) {
         Some(Err(error)) => error,
@@ -71,7 +71,7 @@ pub(super) fn run_error(graph: &GraphData, index: NodeIx, error: Error) -> Error
 /// Reads the elements of a value of these sizes from memory, if they are there.
 pub(super) type ReadElements<'a> = dyn Fn(ValueIx, &[usize]) -> Result<Option<Box<PartialElements>>> + 'a;
 
-/// Runs the shape function of a node on the sizes of its operands. Returns none while some size is not known.
+/// Runs the shape function of a node on the sizes of its operands. Returns `None` while some size is not known.
 pub(super) fn infer_on_sizes(
     graph: &GraphData,
     index: NodeIx,
@@ -98,13 +98,13 @@ pub(super) fn infer_on_sizes(
         operands.push(SizedOperand { dtype: info.dtype, sizes, elements });
     }
     let attrs = node.attrs().substitute(&mut |symbol| bindings.known(symbol));
-    let inferred = infer_sizes(&node.op, node.given, &attrs, operands);
+    let inferred = infer_sizes(&node.op, node.given_operands, &attrs, operands);
     let refuse = |error| note_attr_symbols(graph, node.attrs(), bindings, run_error(graph, index, error));
     Some(inferred.map_err(refuse))
 }
 
 /// Returns the message about a guard that does not hold: the requirement, and the values of its dims.
-fn unmet(guard: &Guard, value: &dyn Fn(&Dim) -> Option<i64>) -> String {
+fn unmet_message(guard: &Guard, value: &dyn Fn(&Dim) -> Option<i64>) -> String {
     let got = |dims: &[&Dim]| {
         let values = dims.iter().filter(|dim| !dim.is_known()).map(|dim| match value(dim) {
             Some(value) => value.to_string(),

@@ -52,7 +52,7 @@ pub(super) fn run_host_step(
         .map(|(buffer, sizes)| buffer_view(compiled, *buffer, sizes, memory))
         .collect::<Result<_>>()?;
     let attrs = node.attrs().substitute(&mut |symbol| bindings?.known(symbol));
-    evaluate_into(&node.op, node.given, &attrs, &views, allocator)
+    evaluate_into(&node.op, node.given_operands, &attrs, &views, allocator)
         .map_err(|error| run_error(&compiled.graph, step.node, error))
 }
 
@@ -62,9 +62,9 @@ pub(super) fn is_constant(compiled: &CompiledProgram, buffer: BufferIx) -> bool 
     matches!(lowered.contents[lowered.roots[buffer.index()].index()], Content::Constant(_))
 }
 
-/// Returns the allocator for the results of a node: it uses the caller's memory for a result that is an output of the
-/// run, the memory of the first operand for a result that is an alias of this operand, and memory of the pool for any
-/// other.
+/// Returns the allocator for the results of a node. A result that is an output of the run gets the caller's memory. A
+/// result that is an alias of the first operand may share the memory of this operand. Any other result gets memory of
+/// the pool.
 pub(super) fn output_allocator<'s>(
     compiled: &CompiledProgram,
     step: HostStep<'_>,
@@ -82,6 +82,6 @@ pub(super) fn output_allocator<'s>(
         }
     }
     let owner = |buffer: Option<&BufferIx>| buffer.map(|buffer| compiled.lowered.roots[buffer.index()]);
-    let passes_on = !step.operands.is_empty() && owner(stored.first()) == owner(step.operands.first());
-    OutputAllocator { pool: Some(pool), lent, prepared: Some(prepared), threads, passes_on }
+    let may_share_input = !step.operands.is_empty() && owner(stored.first()) == owner(step.operands.first());
+    OutputAllocator { pool: Some(pool), lent, prepared: Some(prepared), threads, may_share_input }
 }

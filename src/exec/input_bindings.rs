@@ -9,8 +9,8 @@ use crate::graph::GraphData;
 /// Binds symbols to the sizes of the inputs, and to the values that the graph's equalities derive from these sizes.
 ///
 /// # Errors
-/// An input has another dtype or rank than its declaration, or the declarations of all inputs together exclude its
-/// sizes.
+/// An input has another dtype or rank than its declaration, or the sizes of the inputs contradict the declarations of
+/// the inputs.
 pub(super) fn bind_inputs<'t>(graph: &'t GraphData, inputs: &[(DType, &[usize])]) -> Result<Bindings<'t>> {
     graph.name_errors(|| bind_each_input(graph, inputs))
 }

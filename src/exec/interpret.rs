@@ -54,7 +54,7 @@ pub(super) fn interpret(
             let operand = node.operands[number];
             graph.constants.contains_key(&graph.values[operand.at()].node)
         };
-        let computed = evaluate_with(&node.op, node.given, &attrs, &operands, &is_constant)
+        let computed = evaluate_with(&node.op, node.given_operands, &attrs, &operands, &is_constant)
             .map_err(|error| run_error(graph, index, error))?;
         for (value, tensor) in node.values().zip(computed) {
             let dims = graph.values[value.at()].shape.dims().unwrap_or_default();

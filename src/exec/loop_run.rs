@@ -27,12 +27,13 @@ pub(crate) struct LoopRun<'m> {
 
 impl Executable {
     /// Binds repetitions to these inputs, which are all inputs of the program. Returns `None` for a program whose
-    /// repetitions plan or allocate something, see [`FixedRun::suits`].
+    /// repetitions plan or allocate something, see [`FixedRun::is_possible`].
     ///
     /// # Errors
     /// The inputs do not fit their declarations, or memory is refused.
     pub(crate) fn bind_loop<'m>(&self, inputs: Vec<LoopInput<'m>>) -> Result<Option<LoopRun<'m>>> {
-        let Some(single) = self.specializations().single().filter(|single| FixedRun::suits(&single.program))
+        let Some(single) =
+            self.specializations().single().filter(|single| FixedRun::is_possible(&single.program))
         else {
             return Ok(None);
         };

@@ -5,12 +5,12 @@
 //!
 //! **Out:** an [`Executable`], and the results of its runs; or an error that names the input, node or element at fault.
 //!
-//! **Road:** an [`Executable`] owns the specializations of a graph. `specialized_run` finds the specialization for the
-//! inputs of a run, and follows its continuations. A `Run` executes one compiled program: `input_bindings` binds
-//! symbols to the sizes of the inputs, `guards` checks the requirements of the graph on these sizes, `planning` finds
-//! or makes the plan of each segment (a range of steps whose sizes are all known before its first step runs), and `run`
-//! gives the buffers their memory and executes the steps. Where sizes depend on data, `definitions` binds more symbols
-//! between segments. `outputs` hands out the results.
+//! **Order of work:** an [`Executable`] owns the specializations of a graph. `specialized_run` finds the specialization
+//! for the inputs of a run, and follows its continuations. A `Run` executes one compiled program: `input_bindings`
+//! binds symbols to the sizes of the inputs, `guards` checks the requirements of the graph on these sizes, `planning`
+//! finds or makes the plan of each segment (a range of steps whose sizes are all known before its first step runs), and
+//! `run` gives the buffers their memory and executes the steps. Where sizes depend on data, `definitions` binds more
+//! symbols between segments. `outputs` hands out the results.
 //!
 //! A [`Runner`] keeps the memory and the last plan of one thread, so that it takes no lock. A [`BoundRun`] owns the
 //! memory of its inputs and outputs too, and keeps all kernel arguments, so that it only launches. `interpret` runs a

@@ -13,7 +13,7 @@ pub(super) type OutputBuffers<'m> = SmallVec<[OutputBuffer<'m>; 4]>;
 pub(super) struct OutputBuffer<'m> {
     dtype: DType,
     sizes: &'m [usize],
-    /// None after [`OutputBuffer::take`].
+    /// `None` after a step took the memory or [`OutputBuffer::fill`] filled it.
     memory: Option<TensorViewMut<'m>>,
 }
 
@@ -37,8 +37,8 @@ impl<'m> OutputBuffer<'m> {
         self.memory.is_none()
     }
 
-    /// Takes the memory, so that a step can store the result in it. Returns none if the memory was taken before, or if
-    /// it is for strings: no step stores strings.
+    /// Takes the memory, so that a step can store the result in it. Returns `None` if the memory was taken before, or
+    /// if the memory is for strings: no step stores strings.
     pub(super) fn take(&mut self) -> Option<&'m mut [u8]> {
         self.memory.take_if(|_| self.dtype != DType::String)?.into_bytes()
     }

@@ -135,7 +135,7 @@ impl SegmentPlanner<'_> {
             && matmul.is_worth_packing()
         {
             let bytes = self.compiled.graph.constants[&node].view().bytes();
-            matmul.packed = self.state.packed.get_or_pack(b, matmul.right(), bytes)?;
+            matmul.packed = self.state.packed.get_or_pack(b, matmul.right_matrices(), bytes)?;
         }
         Ok(matmul)
     }

@@ -21,7 +21,7 @@ pub struct Port {
     pub needed: bool,
 }
 
-/// Adds advice to an error about the feed `name`, if it is a ragged input or a part of one.
+/// Adds advice to an error about the feed `name`, if `name` is a ragged input or a part of a ragged input.
 pub(super) fn with_ragged_help(error: Error, inputs: &[Port], name: &str) -> Error {
     let is_part =
         |ragged: &str| name.strip_prefix(ragged).is_some_and(|part| part.is_empty() || part.starts_with('/'));
@@ -34,7 +34,7 @@ pub(super) fn with_ragged_help(error: Error, inputs: &[Port], name: &str) -> Err
 }
 
 impl Port {
-    /// Replaces each unknown dimension by a new dimension of no graph. The new dimension differs from every dimension
+    /// Replaces each unknown dimension by a new dimension that belongs to no graph, and so differs from every dimension
     /// of every graph.
     pub(super) fn leave_table(&mut self) {
         let mut free: FxHashMap<Symbol, Dim> = FxHashMap::default();

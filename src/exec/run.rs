@@ -20,7 +20,7 @@ use crate::lower::kernel::{BufferIx, Kernel};
 use crate::lower::program::{Content, Step};
 use crate::op::{HostOutput, HostThreads, PreparedNode};
 use crate::runtime::{
-    Launch, Memory, ProgramState, RetainedMemory, SegmentPlan, StepPlan, Workspace, launch, min_streamed_row,
+    Launch, Memory, ProgramState, RetainedMemory, SegmentPlan, StepPlan, Workspace, launch, stream_threshold,
 };
 use crate::tensor::{Tensor, TensorView};
 
@@ -47,23 +47,23 @@ pub(super) fn run_by_machine_code<'m>(
     state: &mut RunState,
 ) -> Result<Vec<Tensor>> {
     let retained = std::mem::take(&mut state.retained);
-    let mut memory = given_memory(&specialization.program, inputs, retained)?;
+    let mut memory = initial_memory(&specialization.program, inputs, retained)?;
     let results = Run::new(specialization, code, &mut memory).run(inputs, outputs, state);
     state.retained = memory.retain();
     results
 }
 
-/// Returns the memory of a run, with its inputs and the constants.
+/// Returns the memory of a run. The inputs of the run and the constants of the program are in this memory already.
 ///
 /// # Errors
 /// Memory for a copy of an input of strings is refused.
-fn given_memory<'m>(
+fn initial_memory<'m>(
     compiled: &'m CompiledProgram,
     inputs: &'m [TensorView<'m>],
     retained: RetainedMemory,
 ) -> Result<Memory<'m>> {
     let mut memory = Memory::new(Cow::Borrowed(&compiled.lowered.roots), retained);
-    for &(buffer, content) in &compiled.given {
+    for &(buffer, content) in &compiled.inputs_and_constants {
         // Strings and variants have no bytes. Host kernels read their tensors directly.
         match content {
             Content::Input(port) if inputs[port].dtype().size_bytes().is_none() => {
@@ -74,7 +74,7 @@ fn given_memory<'m>(
                 tensor if tensor.dtype().size_bytes().is_none() => memory.hold(buffer, tensor.clone()),
                 tensor => memory.lend(buffer, tensor.view().bytes()),
             },
-            Content::Computed | Content::Alias(_) => unreachable!("only inputs and constants are given"),
+            Content::Computed | Content::Alias(_) => unreachable!("the list has inputs and constants only"),
         }
     }
     Ok(memory)
@@ -199,7 +199,7 @@ impl<'r, 'm> Run<'r, 'm> {
                         None => {
                             let (plan, memory) = (kernel_plan, &*self.memory);
                             let functions = &self.code.functions[step];
-                            let stream = min_streamed_row(&plan.buffers, plan.stream, memory);
+                            let stream = stream_threshold(&plan.buffers, plan.stream, memory);
                             let run = Launch { kernel, plan, code, functions, memory, stream, traced };
                             launch(&run, workspaces, &self.state.threads)?
                         }

@@ -62,18 +62,18 @@ fn run_chain(first: &Specialization, inputs: &[TensorView<'_>], state: &mut RunS
     // The outputs of the graph that the current specialization and its continuations compute.
     let mut numbers: Vec<usize> = (0..count).collect();
     while let Some(continuation) = &current.as_deref().unwrap_or(first).continuation {
-        let mut late = Vec::new();
+        let mut remaining = Vec::new();
         for (&number, source) in numbers.iter().zip(&continuation.sources) {
             match source {
                 OutputSource::FirstPart(index) => results[number] = Some(computed[*index].clone()),
-                OutputSource::SecondPart => late.push(number),
+                OutputSource::SecondPart => remaining.push(number),
             }
         }
         let feeds: Vec<TensorView<'_>> =
             computed[..continuation.cache.inputs()].iter().map(Tensor::view).collect();
         let next = continuation.cache.shared_specialization(&feeds)?;
         let following = run_one(&next, &feeds, None, state)?;
-        (computed, numbers, current) = (following, late, Some(next));
+        (computed, numbers, current) = (following, remaining, Some(next));
     }
     for (number, tensor) in numbers.into_iter().zip(computed) {
         results[number] = Some(tensor);

@@ -186,8 +186,8 @@ impl<'g> OpBuilder<'g> {
         self.pass_after_list();
         self.operands.sort_by_key(|(place, _)| *place);
         let operands: SmallVec<[ValueIx; 2]> = self.operands.iter().map(|(_, value)| *value).collect();
-        let given = self.operands.iter().map(|(place, _)| *place as usize).collect();
-        let outcome = graph.write().add(&self.op, operands, given, &self.attrs, None, location);
+        let given_operands = self.operands.iter().map(|(place, _)| *place as usize).collect();
+        let outcome = graph.write().add(&self.op, operands, given_operands, &self.attrs, None, location);
         match outcome {
             Ok(values) => Ok(values.map(|value| Value::new(graph, value)).collect()),
             Err(error) => Err(self.locate(error, location)),

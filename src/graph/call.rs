@@ -30,7 +30,12 @@ impl GraphData {
             tensor.view().element(0).and_then(|bytes| Scalar::from_bytes(info.dtype, bytes))
         };
         let typed = TypedCall {
-            call: Call { op: &node.op, given: node.given, attrs: node.attrs(), operands: operands.collect() },
+            call: Call {
+                op: &node.op,
+                given_operands: node.given_operands,
+                attrs: node.attrs(),
+                operands: operands.collect(),
+            },
             outputs: outputs.collect(),
             derived: node.derived(),
             table: &self.table,

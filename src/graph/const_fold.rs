@@ -35,7 +35,7 @@ impl GraphData {
                 .iter()
                 .map(|operand| tensors.get(operand).map(Tensor::view))
                 .collect::<Option<_>>()?;
-            let outputs = evaluate(&node.op, node.given, node.attrs(), &operands).ok()?;
+            let outputs = evaluate(&node.op, node.given_operands, node.attrs(), &operands).ok()?;
             drop(operands);
             tensors.extend(node.values().zip(outputs));
         }

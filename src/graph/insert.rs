@@ -40,13 +40,13 @@ impl GraphData {
         self.table.rollback(to.mark);
     }
 
-    /// Infers and adds one node. `given` is the set of the declared operands that `operands` holds, by index; the call
-    /// passes the other declared operands as attributes, or omits them. An error leaves the graph unchanged.
+    /// Infers and adds one node. `given_operands` is the set of the declared operands that `operands` holds, by index;
+    /// the call passes the other declared operands as attributes, or omits them. An error leaves the graph unchanged.
     pub(crate) fn add(
         &mut self,
         op: &OpRef,
         operands: SmallVec<[ValueIx; 2]>,
-        given: OperandMask,
+        given_operands: OperandMask,
         attrs: &Attrs,
         name: Option<String>,
         location: &'static Location<'static>,
@@ -54,7 +54,7 @@ impl GraphData {
         let mut node = Node {
             op: op.clone(),
             operands,
-            given,
+            given_operands,
             first_output: ValueIx(0),
             outputs: 0,
             extra: None,
@@ -154,7 +154,8 @@ impl GraphData {
 
     fn infer(&mut self, node: &Node, attrs: &Attrs) -> Result<Inference> {
         let operands = node.operands.iter().map(|value| operand_info(&self.values[value.at()]));
-        let call = Call { op: &node.op, given: node.given, attrs, operands: operands.collect() };
+        let call =
+            Call { op: &node.op, given_operands: node.given_operands, attrs, operands: operands.collect() };
         call.infer(&mut self.table)
     }
 }

@@ -50,7 +50,7 @@ pub(crate) struct Node {
     pub op: OpRef,
     pub operands: SmallVec<[ValueIx; 2]>,
     /// The declared operands that `operands` holds. Other declared operands are attributes of the same name, or absent.
-    pub given: OperandMask,
+    pub given_operands: OperandMask,
     /// The value of output 0. The values of the other outputs have the indices after it.
     pub first_output: ValueIx,
     /// The number of outputs.
@@ -67,7 +67,7 @@ impl Node {
         Node {
             op: OpRef::from(op),
             operands: SmallVec::new(),
-            given: OperandMask::default(),
+            given_operands: OperandMask::default(),
             first_output: ValueIx(0),
             outputs: 1,
             extra: None,
@@ -101,7 +101,7 @@ impl Node {
 
     /// Returns the size and structure operands, whose elements the compiler reads, each with its declaration.
     pub(crate) fn parameters(&self) -> impl Iterator<Item = (Operand, ValueIx)> {
-        let declared = self.op.operands_of(self.given);
+        let declared = self.op.operands_of(self.given_operands);
         declared.zip(self.operands.iter().copied()).filter(|(operand, _)| operand.is_parameter())
     }
 }

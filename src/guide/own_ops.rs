@@ -66,8 +66,8 @@
 //!
 //! # Attributes
 //!
-//! An op with attributes declares their names, kinds and default values: see [`OpDef::attrs`](crate::OpDef::attrs). A call
-//! with an unknown attribute or a value of another kind is refused.
+//! An op with attributes declares their names, kinds and default values: see [`OpDef::attrs`](crate::OpDef::attrs). A
+//! call with an unknown attribute or a value of another kind is refused.
 //!
 //! The example `custom_op` has a shape function and a dtype rule of its own. A [`Registry`](crate::Registry) with your
 //! ops lets the import find them by name.

@@ -86,8 +86,9 @@
 //! # Regular expressions
 //!
 //! Patterns have the syntax of RE2, as in TensorFlow. A wrong pattern is an error when the graph is built.
-//! [`Value::regex_replace`](crate::Value::regex_replace) replaces every match, and `\\1` in the rewrite is the first
-//! group. [`Value::regex_full_match`](crate::Value::regex_full_match) tells whether the whole string matches.
+//! [`Value::regex_replace`](crate::Value::regex_replace) replaces every match, and `\1` in the rewrite stands for the
+//! text of the first group. [`Value::regex_full_match`](crate::Value::regex_full_match) tells whether the whole string
+//! matches.
 //!
 //! ```
 //! use shapeflow::{Graph, Tensor};

@@ -121,7 +121,8 @@ impl Model {
     }
 
     fn decode(bytes: Vec<u8>, is_saved: bool, limits: &Limits) -> Result<Model> {
-        // The paths of field numbers to the nodes of the graph and of its functions.
+        // Where the messages of nodes are, in the graph and in its functions: the number of the field to follow at each
+        // level of the file.
         let paths: &[&[u32]] = if is_saved { &[&[2, 2, 1], &[2, 2, 2, 1, 3]] } else { &[&[1], &[2, 1, 3]] };
         let nodes: usize = paths.iter().map(|path| count_messages(&bytes, path, limits.nodes)).sum();
         if nodes > limits.nodes {
@@ -170,7 +171,7 @@ impl Model {
     }
 
     /// Returns the op types of all nodes, each with the names of its nodes. A node of a function is named
-    /// `FUNCTION/NODE`. A function whose name is an op type is called by the nodes of this type.
+    /// `FUNCTION/NODE`. A node whose op type is the name of a function calls this function.
     pub fn ops(&self) -> BTreeMap<&str, Vec<String>> {
         let mut ops: BTreeMap<&str, Vec<String>> = BTreeMap::new();
         for node in &self.graph.node {

@@ -21,17 +21,18 @@ pub(crate) enum Read {
 pub(crate) struct Access {
     /// Pairs of an operand number and a way in which the body reads this operand. Each pair occurs once.
     pub reads: Vec<(u32, Read)>,
-    /// The number of primitive operations, weighted: an integer division counts 8.
+    /// The number of primitive operations, weighted: a division or remainder counts 8 for integers and 3 for floats.
+    /// Loads, iotas, constants, sizes, choices and parts of complex numbers do not count.
     pub cost: u32,
-    /// The axes and extents of each reduction. A reduction stands after the reductions that it reads. All have the same
-    /// extents unless `mixed_reduces`.
+    /// The axes and extents of each reduction. A reduction stands after the reductions that it reads. All reductions
+    /// have the same extents unless `mixed_reduces` is true.
     pub reduces: Vec<Box<[(Axis, Dim)]>>,
     /// The output axes that the elements under a reduction depend on.
     pub reduce_depends: SmallVec<[Axis; 4]>,
     /// The number of variants that piecewise choices give; 1 if there is no choice.
-    pub arms: u32,
+    pub variants: u32,
     /// Whether some index has other terms than axes and run-time values: quotients, remainders or broadcast axes.
-    pub compound: bool,
+    pub has_compound_index: bool,
     /// Whether some index contains a run-time value.
     pub gathers: bool,
     /// Whether a run-time check may fail.
@@ -45,7 +46,7 @@ pub(crate) struct Access {
 impl Access {
     /// Describes the body whose expressions are `order`, in which operands stand before their users.
     pub(crate) fn of(order: &[Expr]) -> Access {
-        let mut access = Access { arms: count_variants(order), ..Access::default() };
+        let mut access = Access { variants: count_variants(order), ..Access::default() };
         for expr in order {
             access.has_strings |= expr.dtype() == DType::String;
             match expr.kind() {
@@ -111,7 +112,7 @@ impl Access {
         }
     }
 
-    /// Adds a way to read an operand, unless it is known.
+    /// Adds a way to read an operand, unless `reads` has this way already.
     fn note_read(&mut self, source: u32, read: Read) {
         if !self.reads.iter().any(|(other, known)| *other == source && *known == read) {
             self.reads.push((source, read));
@@ -121,16 +122,17 @@ impl Access {
     /// Records what terms an index has.
     fn note_index(&mut self, index: &Index) {
         self.gathers |= index.has_value();
-        self.compound |= index.terms.iter().any(|(atom, _)| !matches!(atom, Atom::Axis(_) | Atom::Value(_)));
+        self.has_compound_index |=
+            index.terms.iter().any(|(atom, _)| !matches!(atom, Atom::Axis(_) | Atom::Value(_)));
     }
 }
 
 /// Returns an upper bound of the number of variants that the piecewise choices of a body give. `order` has operands
 /// before their users.
 ///
-/// A variant decides every choice that it reaches. So the variants of a choice are the variants of all its arms, and
-/// choices that stand side by side multiply. Choices that several expressions share are decided once, so that there are
-/// never more variants than the product of the numbers of arms.
+/// An arm is one alternative of a choice. A variant decides every choice that it reaches. So a choice has
+/// `Σ variants(arm)` variants, and any other expression has `Π variants(child)` variants over its different children. A
+/// choice that several expressions share is decided once. So the product of the numbers of arms is a bound too.
 fn count_variants(order: &[Expr]) -> u32 {
     if !order.iter().any(|expr| matches!(expr.kind(), ExprKind::Case(..))) {
         return 1;
@@ -159,7 +161,7 @@ fn count_variants(order: &[Expr]) -> u32 {
     order.last().map_or(1, |body| variants.get(&body.address()).copied().unwrap_or(1).min(all))
 }
 
-/// Returns whether an expression is a constant with a bit set.
+/// Returns whether an expression is a constant whose bits are not all 0.
 pub(super) fn is_nonzero_constant(expr: &Expr) -> bool {
     matches!(expr.kind(), ExprKind::Const(value) if value.to_bits() != 0)
 }
@@ -211,6 +213,7 @@ pub(super) fn varies_with(index: &Index, axis: Axis) -> bool {
 }
 
 /// Splits an index into two parts: the index without run-time values, and the run-time values with their coefficients.
+///
 /// # Errors
 /// A run-time value is inside a quotient or remainder.
 pub(super) fn split_values(index: &Index) -> Result<(Index, Vec<(Expr, Dim)>)> {

@@ -66,7 +66,7 @@ impl Piece {
         Piece { axes, kernel }
     }
 
-    /// Refines this box and pushes the results to `out`, from which the caller pops the last one first.
+    /// Refines this box and pushes the results to `out`. The caller pops them from the end of `out`.
     pub(crate) fn refine(mut self, refine: Refine, out: &mut Vec<Piece>) {
         match refine {
             Refine::Cut { axis, position } => {
@@ -109,6 +109,7 @@ impl Piece {
     }
 
     /// Returns the index as a linear form of the axes of the piece.
+    ///
     /// # Errors
     /// The index is not linear on this piece. The error is the next refinement towards pieces on which it is linear.
     pub(crate) fn linear(&self, index: &BoundIndex) -> Result<Affine, Refine> {
@@ -129,6 +130,7 @@ impl Piece {
     }
 
     /// Returns the floor quotient and the remainder of a linear form.
+    ///
     /// # Errors
     /// The quotient is not linear on this piece. The error is the next refinement towards pieces on which it is linear.
     fn divide(&self, value: &Affine, divisor: i64) -> Result<(Affine, Affine), Refine> {
@@ -160,7 +162,8 @@ impl Piece {
         let axis = self.widest_axis(rest);
         let (coefficient, extent) = (rest.coefficients[axis], self.axes[axis].extent);
         if coefficient > 0 && divisor % coefficient == 0 {
-            // If the other terms together stay within one step of this axis, every block ends at a step of this axis.
+            // If the sum of the other terms crosses no multiple of `coefficient`, every block ends at a step of this
+            // axis.
             let others_low = low;
             let others_high = high - coefficient * (extent - 1);
             let step = others_low.div_euclid(coefficient);
@@ -178,8 +181,8 @@ impl Piece {
                 }
             }
         }
-        // Cut where the index leaves the first block if only this axis moves. With a negative coefficient, that is the
-        // last block.
+        // Cut where the value leaves its block as this axis grows from 0. The value starts in the first block, or in
+        // the last block if the coefficient is negative.
         let position = if coefficient >= 0 {
             let next = (low.div_euclid(divisor) + 1) * divisor;
             (next - low + coefficient - 1).div_euclid(coefficient.max(1))
@@ -197,6 +200,7 @@ impl Piece {
     }
 
     /// Returns whether a range holds everywhere on the piece (true) or nowhere (false).
+    ///
     /// # Errors
     /// The range holds on a part of the piece. The error is the next cut towards pieces with one answer.
     fn holds(&self, range: &BoundRange) -> Result<bool, Refine> {
@@ -221,6 +225,7 @@ impl Piece {
     }
 
     /// Returns the variant that serves the whole piece.
+    ///
     /// # Errors
     /// Several variants serve the piece. The error is the next refinement towards pieces with one variant.
     pub(crate) fn choose(&self, decision: &BoundDecision) -> Result<u32, Refine> {
@@ -229,7 +234,7 @@ impl Piece {
             match decision {
                 BoundDecision::Variant(variant) => return Ok(*variant),
                 BoundDecision::Switch(arms, otherwise) => {
-                    let mut taken = &**otherwise;
+                    let mut chosen = &**otherwise;
                     for (ranges, arm) in arms {
                         let mut all = true;
                         for range in ranges {
@@ -239,11 +244,11 @@ impl Piece {
                             }
                         }
                         if all {
-                            taken = arm;
+                            chosen = arm;
                             break;
                         }
                     }
-                    decision = taken;
+                    decision = chosen;
                 }
             }
         }

@@ -77,8 +77,7 @@ impl BoundIndex {
     }
 }
 
-/// Returns the divisor, or 1 if it is less. A divisor can be 0 only if the domain is empty, and then no index is
-/// computed.
+/// Returns `max(divisor, 1)`. A divisor can be 0 only if the domain is empty, and then no index is computed.
 fn at_least_one(divisor: i64) -> i64 {
     divisor.max(1)
 }

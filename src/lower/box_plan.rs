@@ -25,7 +25,7 @@ pub(crate) struct BoxPlan {
     /// For each run-time scalar of the variant's body: its value.
     pub scalars: Vec<i64>,
     pub mode: LaunchMode,
-    /// Bytes of the scratch slots of one row. In the workspace of a thread, they follow the copies of staged slots.
+    /// Bytes of the scratch slots of one row. In the workspace of a thread, the copies of staged slots follow them.
     pub scratch: usize,
 }
 
@@ -40,7 +40,7 @@ impl BoxPlan {
         self.outer.iter().chain([&self.rows]).chain(&self.loops).chain([&self.n]).copied().collect()
     }
 
-    /// Splits the number of a row, counted over all outer axes, into the outer indices and the row.
+    /// Splits the number of a row of the box into the index along each loop of `outer`, and the index along `rows`.
     pub(crate) fn position(&self, index: i64) -> (SmallVec<[i64; 4]>, i64) {
         let mut outer: SmallVec<[i64; 4]> = SmallVec::from_elem(0, self.outer.len());
         if index == 0 {

@@ -208,8 +208,8 @@ fn choose_layout(roots: &[Root], outer: usize, row: &[Dim]) -> LaneLayout {
     let (last_outer, last_row) = (Axis(outer as u32 - 1), Axis((outer + row.len()) as u32 - 1));
     let cost = |index: &[Index], axis: Axis| match index {
         _ if !index.iter().any(|index| varies_with(index, axis)) => 0,
-        [around @ .., last]
-            if depends_on(last, axis) && !around.iter().any(|index| varies_with(index, axis)) =>
+        [leading @ .., last]
+            if depends_on(last, axis) && !leading.iter().any(|index| varies_with(index, axis)) =>
         {
             1
         }
@@ -244,19 +244,19 @@ fn choose_layout(roots: &[Root], outer: usize, row: &[Dim]) -> LaneLayout {
 /// launch would have to copy the elements.
 const SHORT: i64 = 4;
 
-/// Returns whether the vector lanes should run along the last axis but one: the last axis is known to be short, and
-/// some access keeps the two axes from becoming one loop.
+/// Returns whether the vector lanes should run along the second last axis: the last axis is known to be short, and some
+/// access keeps the two axes from becoming one loop.
 fn has_short_lanes(roots: &[Root], axes: &[Dim], infos: &[BufferInfo]) -> bool {
-    let [.., around, last] = axes else { return false };
+    let [.., before_last, last] = axes else { return false };
     let Some(extent) = last.as_known().filter(|extent| (2..=SHORT).contains(extent)) else { return false };
-    if around.as_known().is_some_and(|around| around <= extent) {
+    if before_last.as_known().is_some_and(|size| size <= extent) {
         return false;
     }
-    let (around, last) = (Axis(axes.len() as u32 - 2), Axis(axes.len() as u32 - 1));
+    let (before_last, last) = (Axis(axes.len() as u32 - 2), Axis(axes.len() as u32 - 1));
     let merges = |index: &[Index], dims: &[Dim]| {
-        let steps = (step_along(index, around, dims), step_along(index, last, dims));
+        let steps = (step_along(index, before_last, dims), step_along(index, last, dims));
         let is_fixed = !index.iter().any(Index::has_value);
-        is_fixed && matches!(steps, (Some(around), Some(last)) if last.checked_mul(extent) == Some(around))
+        is_fixed && matches!(steps, (Some(outer), Some(inner)) if inner.checked_mul(extent) == Some(outer))
     };
     post_order(roots.iter().map(|root| &root.expr)).iter().any(|expr| match expr.kind() {
         ExprKind::Load { source, index } => !merges(index, &infos[*source as usize].dims),
@@ -324,7 +324,7 @@ impl Decider<'_> {
         Ok(Decision::Switch(decided, Box::new(otherwise)))
     }
 
-    /// Decides the roots with `arm` in place of `choice`.
+    /// Decides the roots with `arm`, one alternative of `choice`, in place of `choice`.
     fn decide_arm(&mut self, roots: &[Root], choice: &Expr, arm: &Expr) -> Result<Decision> {
         let roots: Vec<Root> = roots
             .iter()

@@ -10,13 +10,13 @@ use crate::graph::ValueIx;
 
 /// The largest number of primitive operations of a cluster.
 const MAX_COST: u32 = 256;
-/// The largest number of values that a cluster computes, values of cost 0 included. `build` recurses through the
-/// values, so the limit bounds its stack.
+/// The largest number of values that a cluster computes, values of cost 0 included.
+/// [`build`](super::build::build) recurses through these values, so the limit bounds the depth of the recursion.
 const MAX_MEMBERS: usize = 256;
 /// The largest number of buffers that a cluster reads.
 const MAX_BUFFERS: usize = 16;
 /// The largest number of variants of a cluster.
-const MAX_ARMS: u32 = 64;
+const MAX_VARIANTS: u32 = 64;
 
 /// The number of a cluster. Merged clusters have one representative, which `Partitioner::find` returns.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -29,17 +29,19 @@ pub(crate) enum Row {
     None,
     /// Axes that the domain lacks, numbered after the axes of the domain: every root has one element per row.
     NewAxes(Vec<Dim>),
-    /// Axes of the domain, by number: the elements of a row read the results of reductions over the row.
+    /// Axes of the domain, by number. They stay in the domain, because some members have an element for each element
+    /// of the row and read results of reductions over the row.
     DomainAxes(Vec<usize>),
 }
 
 /// The cost of computing a value several times.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cost {
-    /// Whether the value is too costly to compute again, counted with all values that could be inlined into it.
+    /// Whether the value is too costly to compute again. The cost includes all values that could be inlined into the
+    /// value.
     pub high: bool,
-    /// Whether the value depends on results of reductions. If it does not vary along the row or the innermost axis, the
-    /// kernel computes it once per row.
+    /// Whether the value depends on results of reductions. If such a value does not vary along the innermost axis of
+    /// the domain, the kernel computes it once per row.
     pub reduces: bool,
 }
 
@@ -57,15 +59,16 @@ pub(crate) struct Cluster {
     pub members: Vec<ValueIx>,
     /// The number of primitive operations of all members, weighted as in [`Access::cost`].
     pub cost: u32,
-    /// The number of variants that the piecewise choices of its members give.
-    pub arms: u32,
-    /// The operands of members that are not members: they are in memory, or the partition has not placed them yet.
+    /// The number of variants that the piecewise choices of the members give.
+    pub variants: u32,
+    /// Operands of members that are not members themselves: they are in memory, or the partition has not placed them
+    /// yet.
     pub frontier: SmallVec<[ValueIx; 8]>,
     /// The axes inside quotients or remainders of some index. The plan may split these axes when sizes are known.
     pub quotient_axes: SmallVec<[usize; 4]>,
     /// The distance from the end of the program: steps with a larger depth run earlier.
     pub depth: u32,
-    /// The least depth of the steps that produce its operands.
+    /// The least depth of the steps that produce operands of the cluster.
     pub producer_depth: u32,
 }
 
@@ -79,7 +82,7 @@ impl Cluster {
             roots: vec![root],
             members: Vec::new(),
             cost: 0,
-            arms: 1,
+            variants: 1,
             frontier: SmallVec::new(),
             quotient_axes: SmallVec::new(),
             depth,
@@ -102,8 +105,12 @@ impl Cluster {
         (0..self.domain.len()).filter(|&axis| !varies(axis)).collect()
     }
 
-    /// Returns the union of this cluster and another of the same domain, if the union is within the limits and no path
-    /// of the graph leads from one cluster to the other.
+    /// Returns the union of this cluster and another of the same domain. Returns `None` in each of these cases:
+    /// - Both clusters have rows, and the rows differ.
+    /// - The union exceeds a limit.
+    /// - The union has a row, and one of the clusters has several variants.
+    /// - The row runs over an axis of the domain that the plan may split.
+    /// - A path of the graph may lead from one cluster to the other.
     pub fn joined(&self, other: &Cluster) -> Option<Cluster> {
         let row = match (&self.row, &other.row) {
             (Row::None, row) | (row, Row::None) => row.clone(),
@@ -117,9 +124,9 @@ impl Cluster {
             |axis: &usize| self.quotient_axes.contains(axis) || other.quotient_axes.contains(axis);
         let fits = self.cost + other.cost <= MAX_COST
             && self.members.len() + other.members.len() <= MAX_MEMBERS
-            && self.arms.saturating_mul(other.arms) <= MAX_ARMS
+            && self.variants.saturating_mul(other.variants) <= MAX_VARIANTS
             && frontier.len() <= MAX_BUFFERS
-            && (row == Row::None || self.arms.max(other.arms) == 1)
+            && (row == Row::None || self.variants.max(other.variants) == 1)
             && !matches!(&row, Row::DomainAxes(axes) if axes.iter().any(may_split))
             && (self.depth == depth || depth < self.producer_depth)
             && (other.depth == depth || depth < other.producer_depth);
@@ -130,7 +137,7 @@ impl Cluster {
             roots: [&self.roots[..], &other.roots].concat(),
             members: [&self.members[..], &other.members].concat(),
             cost: self.cost + other.cost,
-            arms: self.arms * other.arms,
+            variants: self.variants * other.variants,
             frontier,
             quotient_axes: self.quotient_axes.iter().chain(&other.quotient_axes).copied().collect(),
             depth,
@@ -139,6 +146,7 @@ impl Cluster {
     }
 
     /// Checks that a value with this body and these operands may be computed in the cluster at an index.
+    ///
     /// # Errors
     /// The reason why the value must be stored instead.
     pub fn check_member(
@@ -151,20 +159,20 @@ impl Cluster {
         let new_operands = operands.iter().filter(|operand| !self.frontier.contains(operand));
         if self.cost + access.cost > MAX_COST
             || self.members.len() >= MAX_MEMBERS
-            || self.arms.saturating_mul(access.arms) > MAX_ARMS
+            || self.variants.saturating_mul(access.variants) > MAX_VARIANTS
             || self.frontier.len().saturating_sub(1) + new_operands.count() > MAX_BUFFERS
         {
             return Err(MaterializeReason::KernelFull);
         }
         let quotients = index.iter().any(has_quotients);
         if quotients && (access.gathers || !access.reduces.is_empty()) {
-            return Err(MaterializeReason::SeveralIndices);
+            return Err(MaterializeReason::UnsupportedIndex);
         }
-        // The plan resolves piecewise choices and quotients before the kernel runs, when run-time values are not known.
+        // The plan resolves piecewise choices and quotients before the kernel runs. Run-time values are not known then.
         let has_run_time_values = index.iter().any(Index::has_value);
         let reads_flat = access.reads.iter().any(|(_, read)| *read == Read::Flat);
-        if has_run_time_values && (access.arms > 1 || access.compound || reads_flat) {
-            return Err(MaterializeReason::SeveralIndices);
+        if has_run_time_values && (access.variants > 1 || access.has_compound_index || reads_flat) {
+            return Err(MaterializeReason::UnsupportedIndex);
         }
         let row_axes = self.row_axes();
         let in_row = |axis: usize| row_axes.contains(&axis);
@@ -179,7 +187,7 @@ impl Cluster {
                 }
                 Read::Flat => false,
             });
-            if access.arms > 1 || reads_row_quotient || index.iter().any(has_row_quotient) {
+            if access.variants > 1 || reads_row_quotient || index.iter().any(has_row_quotient) {
                 return Err(MaterializeReason::ReduceBoundary);
             }
         }
@@ -187,9 +195,9 @@ impl Cluster {
             return self.check_reduces(access, index);
         }
         if cost.high && quotients {
-            return Err(MaterializeReason::SeveralIndices);
+            return Err(MaterializeReason::QuotientIndex);
         }
-        // A value that varies along no axis would leave a single row, and no work for other threads.
+        // If the value varies along no axis, the kernel would have a single row, and one thread would do all its work.
         let inner = self.domain.len().checked_sub(1);
         let once_a_row =
             cost.reduces && missing.len() < self.domain.len() && missing.last().copied() == inner;
@@ -203,7 +211,7 @@ impl Cluster {
     fn check_reduces(&self, access: &Access, index: &[Index]) -> Result<(), MaterializeReason> {
         let index = reduce_index(access, index);
         let missing = &self.missing_axes(&index)[..];
-        if access.mixed_reduces || self.arms > 1 {
+        if access.mixed_reduces || self.variants > 1 {
             return Err(MaterializeReason::ReduceBoundary);
         }
         let extents: Vec<Dim> = access.reduces[0].iter().map(|(_, extent)| extent.clone()).collect();
@@ -234,8 +242,8 @@ pub(super) fn reduce_index(access: &Access, index: &[Index]) -> Vec<Index> {
     access.reduce_depends.iter().filter_map(|axis| index.get(axis.0 as usize).cloned()).collect()
 }
 
-/// Returns whether no kernel supports a body: it has strings, or reductions of different extents, or piecewise choices
-/// beside a reduction, or quotients along reduced axes.
+/// Returns whether no kernel supports a body. Kernels do not support strings, reductions of different extents in one
+/// body, piecewise choices beside a reduction, and quotients along reduced axes.
 pub(super) fn needs_interpreter(access: &Access) -> bool {
     if access.has_strings || access.reduces.is_empty() {
         return access.has_strings;
@@ -245,7 +253,7 @@ pub(super) fn needs_interpreter(access: &Access) -> bool {
         Read::Element(read) => read.iter().flat_map(quotient_axes).any(is_reduced),
         Read::Flat => false,
     });
-    access.mixed_reduces || access.arms > 1 || splits
+    access.mixed_reduces || access.variants > 1 || splits
 }
 
 /// Returns the axes inside quotients and remainders of an index.

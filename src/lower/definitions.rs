@@ -4,7 +4,7 @@
 //!
 //! | created as | defined by |
 //! |---|---|
-//! | a dimension of an input | the sizes of the tensor that the run is given |
+//! | a dimension of an input | the sizes of the tensor that a run gets for the input |
 //! | an element of a parameter | the parameter in memory |
 //! | a dimension of a result of a host kernel | the sizes of the result |
 //! | a dimension or derived parameter of any other node | its shape function, run on sizes and values: the node is a *definer* |
@@ -51,8 +51,8 @@ pub(super) fn definitions(graph: &GraphData) -> Result<Definitions> {
 }
 
 /// Checks a graph that is compiled when it runs: a run can give a value to every symbol that a node needs.
-/// `is_inferred_again[n]` is true if a run knows more about node `n` than the graph, such as a rank. The shape function of
-/// such a node may then define every symbol of the node, or make the symbol equal to another symbol.
+/// `is_inferred_again[n]` is true if a run knows more about node `n` than the graph, such as a rank. The shape function
+/// of such a node may then define every symbol of the node, or make the symbol equal to another symbol.
 ///
 /// # Errors
 /// As [`definitions`].
@@ -87,7 +87,7 @@ fn find_definitions(graph: &GraphData) -> (Definitions, FxHashSet<Symbol>) {
     let needed = needed_symbols(graph);
     let is_replaced = |symbol: Symbol| graph.table.resolve(&Dim::from(symbol)).as_symbol() != Some(symbol);
     for (number, node) in graph.nodes.iter().enumerate() {
-        // Symbols among the elements of operands, where this node is the first to see them.
+        // The symbols among the elements of operands that no earlier node and no input has.
         for &operand in &node.operands {
             let Some(elements) = &graph.values[operand.at()].elements else { continue };
             let mut new = new_symbols(&mut seen, elements.elements());
@@ -107,7 +107,7 @@ fn find_definitions(graph: &GraphData) -> (Definitions, FxHashSet<Symbol>) {
         let derived = node.derived().iter().flat_map(|(_, dims)| dims);
         let mut new = new_symbols(&mut seen, shapes.chain(derived));
         let by_result = matches!(node.op.body, Body::Host(_) | Body::HostWith(_));
-        // A result of a host kernel also gives a value to names that come from its attributes.
+        // The sizes of a host kernel's result also define the symbols that come from attributes of the node.
         keep_created(&mut seen, &mut new, |symbol| {
             by_result || graph.table.maker(symbol) == Some(number as u32)
         });
@@ -182,7 +182,7 @@ fn refuse_undefined(graph: &GraphData, defined: &mut FxHashSet<Symbol>) -> Resul
         let before = defined.len();
         for [a, b] in &equalities {
             for (known, dim) in [(a, b), (b, a)] {
-                // With 1 in place of every defined symbol, a dim that is linear in one symbol determines this symbol.
+                // If a dim with 1 in place of every defined symbol is linear in one symbol, it determines this symbol.
                 let others = dim.substitute(&mut |symbol| defined.contains(&symbol).then(|| Dim::known(1)));
                 if first_undefined(defined, known).is_none()
                     && let Some((_, symbol, _)) = others.as_linear()
@@ -251,7 +251,7 @@ fn needed_symbols(graph: &GraphData) -> FxHashSet<Symbol> {
         record.guard.dims().into_iter().for_each(&mut note);
     }
     for node in &graph.nodes {
-        // A shape function reads the elements of parameters when a run calls it.
+        // When a run calls a shape function, the function reads the elements of parameters.
         for operand in node.parameters().map(|(_, value)| value) {
             let elements = graph.values[operand.at()].elements.iter();
             elements.flat_map(|elements| elements.elements()).for_each(&mut note);

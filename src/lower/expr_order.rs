@@ -28,10 +28,11 @@ pub(super) struct ExprOrder<'a> {
 #[derive(Clone, Copy, Default)]
 pub(super) struct ExprFacts {
     /// The first pass that can compute the expression.
-    pub ready: usize,
+    pub first_pass: usize,
     /// Whether the expression varies along the row.
     pub in_row: bool,
-    /// The number of operations that compute the expression, operands included.
+    /// The number of operations that compute the expression, operands included. An operand counts once for each use. A
+    /// reduction counts as one operation.
     pub cost: u32,
 }
 
@@ -63,7 +64,7 @@ impl<'a> ExprOrder<'a> {
             let mut facts = ExprFacts::default();
             for operand in operands {
                 let operand = self.facts[*operand];
-                facts.ready = facts.ready.max(operand.ready);
+                facts.first_pass = facts.first_pass.max(operand.first_pass);
                 facts.in_row |= operand.in_row;
                 facts.cost = facts.cost.saturating_add(operand.cost);
             }
@@ -75,7 +76,7 @@ impl<'a> ExprOrder<'a> {
                 ExprKind::LoadFlat { position, .. } => facts.in_row |= nest.varies_in_row(position),
                 // The result of a reduction is known in the next pass, and has one value per row.
                 ExprKind::Reduce { .. } => {
-                    facts = ExprFacts { ready: facts.ready + 1, in_row: false, cost: 0 }
+                    facts = ExprFacts { first_pass: facts.first_pass + 1, in_row: false, cost: 0 }
                 }
                 ExprKind::CheckIndex { .. } => self.can_fail = true,
                 ExprKind::Binary(BinaryOp::Div | BinaryOp::Rem, _, divisor) if expr.dtype().is_integer() => {

@@ -12,8 +12,8 @@ use super::plan::KernelPlan;
 /// Returns whether buffers `read` and `written` may share their bytes.
 ///
 /// The buffers may share bytes if the kernel reads an element of `read` only to compute the element of `written` at the
-/// same offset, and loads the one element before it stores the other. `root` returns the buffer that owns the bytes of
-/// a buffer, which may be an alias.
+/// same offset, and loads the element of `read` before it stores the element of `written`. `root` returns the buffer
+/// that owns the bytes of a buffer, which may be an alias.
 pub(crate) fn may_overwrite(
     kernel: &Kernel,
     plan: &KernelPlan,
@@ -37,7 +37,8 @@ pub(crate) fn may_overwrite(
         && loads_come_first(body, &loads, store)
 }
 
-/// Returns whether a load slot and a store slot have the same offset at every point of the box.
+/// Returns whether a load slot and a store slot have the same offset at every point of the box, and elements of one
+/// size. A store of bools must also have a load of bools.
 fn have_same_offsets(whole: &BoxPlan, body: &KernelBody, load: usize, store: usize) -> bool {
     let (from, to) = (&whole.slots[load], &whole.slots[store]);
     let (kind, stored) = (body.slots[load], body.slots[store]);

@@ -29,19 +29,20 @@ impl Partitioner<'_> {
     /// its operand, the result shares the memory of the operand. Any other result has a buffer.
     pub(super) fn single_node_placement(&self, node: NodeIx, value: ValueIx) -> Placement {
         let (node, info) = (&self.graph.nodes[node.at()], &self.graph.values[value.at()]);
-        let passes_on = matches!(node.op.body, Body::Host(_))
+        let shares_memory = matches!(node.op.body, Body::Host(_))
             && node.op.is_reinterpretation()
             && info.dtype.size_bytes().is_some()
             && info.shape.rank().is_some()
-            // An output is copied while its elements are in the caches.
+            // A kernel copies its operand to an output of the graph itself, while the elements are in the caches.
             && !self.is_output[value.at()];
-        if passes_on {
+        if shares_memory {
             return Placement::Alias(node.operands[0]);
         }
         Placement::Buffer(MaterializeReason::SingleNodeResult)
     }
 
     /// Inlines a value at all its uses.
+    ///
     /// # Errors
     /// The reason why the value must be stored instead.
     pub(super) fn try_inline(
@@ -105,6 +106,7 @@ impl Partitioner<'_> {
     }
 
     /// Checks that a cluster may compute a value at an index.
+    ///
     /// # Errors
     /// The reason why the value must be stored instead.
     pub(super) fn check_inline(
@@ -125,7 +127,7 @@ impl Partitioner<'_> {
             let target = &mut self.clusters[cluster.0 as usize];
             target.members.push(value);
             target.cost += access.cost;
-            target.arms = target.arms.saturating_mul(access.arms);
+            target.variants = target.variants.saturating_mul(access.variants);
             target.frontier.retain(|other| *other != value);
             if let Some(reduce) = access.reduces.first()
                 && target.row == Row::None

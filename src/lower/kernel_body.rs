@@ -1,9 +1,10 @@
 //! [`KernelBody`]: the instructions of one kernel variant, as plain data without sizes. Emitters compile it.
 //!
-//! A kernel computes rows. The outer axes of the kernel number the rows; its row axes walk the elements of
-//! one row, such as the elements that a reduction combines. A kernel without reductions may have no row axes. The inner
-//! axis is the axis that the vector lanes run along: a row axis or an outer axis, as [`LaneLayout`] says. A slot is one
-//! access of a body to a buffer, or a counter; the addresses and strides of slots are run-time arguments.
+//! A kernel computes rows. The outer axes of the kernel number the rows; its row axes walk the elements of one row,
+//! such as the elements that a reduction combines. A kernel without reductions may have no row axes. The inner axis is
+//! the axis that the vector lanes run along: a row axis or an outer axis, as [`LaneLayout`] says. A slot is one access
+//! of a body to a buffer, or an iota: an integer that is linear in the loops. The addresses and strides of slots are
+//! run-time arguments.
 
 use shapeflow_shape_fns::DType;
 
@@ -60,8 +61,9 @@ pub(crate) enum SlotUse {
     /// No memory: an i64 that starts at the base of the slot and grows by its strides.
     Iota,
     /// A load whose address also depends on values that the body computes. With the pattern
-    /// [`AccessPattern::Contiguous`] the address moves by a run-time stride, so the elements need not be adjacent, and
-    /// a launch never copies them to adjacent places first, as it may for a [`SlotUse::Load`].
+    /// [`AccessPattern::Contiguous`], the address moves by a run-time stride, so the elements need not be adjacent. A
+    /// launch may copy the elements of a [`SlotUse::Load`] to adjacent places first, but never the elements of a
+    /// gather.
     Gather,
 }
 
@@ -99,7 +101,8 @@ pub(crate) enum InstOp {
     },
     Unary(UnaryOp, InstId),
     Binary(BinaryOp, InstId, InstId),
-    /// `a * b + c`, rounded once if the processor has a fused multiply-add, else twice.
+    /// `a * b + c`, rounded once if the processor has a fused multiply-add, else twice. f16 and bf16 are computed in
+    /// f32, and the result is then rounded to the dtype.
     MulAdd(InstId, InstId, InstId),
     /// The second operand if the first is true, else the third.
     Select(InstId, InstId, InstId),
@@ -181,8 +184,7 @@ pub(crate) enum LaneLayout {
     Column,
 }
 
-/// The largest number of inner elements in one call of a column kernel or of a kernel with staged slots. A launch
-/// copies the elements of a staged slot to or from contiguous memory.
+/// The largest number of inner elements in one call of a column kernel.
 pub(crate) const TILE: usize = 2048;
 
 /// The number of inner elements after which a reduction in [`LaneLayout::Row`] combines its accumulators into its

@@ -8,7 +8,7 @@
 //! the sizes of a run, [`plan`](plan::plan) gives a [`KernelPlan`](plan::KernelPlan): boxes with checked byte offsets
 //! and strides.
 //!
-//! **Road at compile time:** [`lower`](program::lower) calls, in this order,
+//! **At compile time,** [`lower`](program::lower) calls, in this order,
 //! - `definitions`: where each symbol of the graph gets its value;
 //! - `partition`: which values have memory (`placement`), and which nodes form one `cluster`. `access` describes how a
 //!   node's body reads its operands; `inline` adds a value to the clusters that read it;
@@ -17,13 +17,13 @@
 //! - `schedule`: the expressions of a variant (`expr_order`) as passes over a row (`loop_nest`): a
 //!   [`KernelBody`](kernel_body::KernelBody), which the emitters of `codegen` compile.
 //!
-//! **Road at run time:** [`plan`](plan::plan) evaluates indices for the given sizes (`bound_index`), and cuts the
+//! **At run time,** [`plan`](plan::plan) evaluates indices for the given sizes (`bound_index`), and cuts the
 //! domain into pieces on which every index is linear (`affine`). Each piece becomes a [`BoxPlan`](box_plan::BoxPlan):
 //! `plan_axes` merges its loops, `slot_plan` holds its strides, and `launch_mode` chooses machine code or a copy.
 //! `in_place` says whether a kernel may write its result over an operand.
 //!
-//! **Beside the road:** `verify` checks a kernel body, `supported` says what it may compute, and `display` prints a
-//! kernel.
+//! **Other files:** `verify` checks a kernel body, `supported` says which operations a kernel may compute, and
+//! `display` prints a kernel.
 //!
 //! **Callers:** `compile` lowers graphs; `exec` plans kernels; `codegen` reads kernel bodies; `runtime` reads plans.
 //!

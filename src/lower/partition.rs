@@ -1,8 +1,8 @@
 //! [`partition`]: which values are stored, and which nodes form a cluster. The rules depend on no size.
 //!
-//! Nodes are settled from the last to the first: their values are inlined or stored. So every consumer of a value is
-//! settled before the value. A *use* of a value is the index at which a cluster reads it, in the axes of the cluster.
-//! The rules:
+//! To *place* a node is to inline or store each of its values. Nodes are placed from the last to the first, so every
+//! consumer of a value is placed before the value. A *use* of a value is the index at which a cluster reads the value,
+//! in the axes of the cluster. The rules:
 //! - A value that must be in memory is stored, such as an output or an operand of a host kernel.
 //! - A value with one use is inlined there. A cheap value with a few uses is inlined at each of them.
 //! - If clusters of one domain use a costly value at the same index, they are merged, and the value is inlined.
@@ -49,7 +49,7 @@ pub(crate) struct Partition {
 /// A cluster, and the index at which it reads a value.
 pub(super) type Use = (ClusterIx, SmallVec<[Index; 4]>);
 
-/// What the settled consumers of a value need from the value.
+/// What the placed consumers of a value need from the value.
 #[derive(Default, Clone)]
 pub(super) struct Pending {
     pub(super) uses: SmallVec<[Use; 1]>,
@@ -118,7 +118,7 @@ pub(crate) fn partition(
         this.store(value, MaterializeReason::ReadByPlanner, 0);
     }
     for index in (0..graph.nodes.len() as u32).rev().map(NodeIx) {
-        this.settle(index);
+        this.place(index);
     }
     Ok(this.finish())
 }
@@ -145,8 +145,8 @@ impl Partitioner<'_> {
         Ok(())
     }
 
-    /// Inlines or stores the values of a node, whose consumers are all settled.
-    fn settle(&mut self, index: NodeIx) {
+    /// Inlines or stores the values of a node, whose consumers are all placed.
+    fn place(&mut self, index: NodeIx) {
         let node = &self.graph.nodes[index.at()];
         let is_live = node.values().any(|value| self.pending[value.at()].is_live);
         match node.op.body {
@@ -158,21 +158,21 @@ impl Partitioner<'_> {
             Body::Compute(_) => {
                 let values: SmallVec<[ValueIx; 2]> = node.values().collect();
                 if is_live && values.iter().any(|value| self.needs_step(index, *value)) {
-                    return self.settle_single_node(index);
+                    return self.place_single_node(index);
                 }
                 for value in values {
                     if self.pending[value.at()].is_live {
-                        self.settle_value(index, value);
+                        self.place_value(index, value);
                     }
                 }
             }
-            _ if is_live => self.settle_single_node(index),
+            _ if is_live => self.place_single_node(index),
             _ => {}
         }
     }
 
     /// Makes a node a step of its own. The results and operands of the node are stored.
-    fn settle_single_node(&mut self, index: NodeIx) {
+    fn place_single_node(&mut self, index: NodeIx) {
         let node = &self.graph.nodes[index.at()];
         let depth = node.values().map(|value| self.reader_depth(value)).max().unwrap_or(0) + 1;
         self.node_depth.insert(index, depth);
@@ -218,7 +218,7 @@ impl Partitioner<'_> {
     }
 
     /// Returns the values that must be in memory before a node can be planned: parameters whose elements are not known
-    /// at compile time, and values that define symbols of its shapes and attributes.
+    /// at compile time, and values that define symbols of the node's shapes and attributes.
     pub(super) fn known_before(&self, index: NodeIx) -> SmallVec<[ValueIx; 4]> {
         let node = &self.graph.nodes[index.at()];
         let mut required: SmallVec<[ValueIx; 4]> = SmallVec::new();
@@ -238,7 +238,7 @@ impl Partitioner<'_> {
                 });
             };
             for value in node.values().chain(node.operands.iter().copied()) {
-                // The result of a host kernel may have an unknown rank, and then defines no dims before it runs.
+                // The result of a host kernel may have an unknown rank. Such a result has no dims to wait for.
                 self.graph.values[value.at()].shape.dims().unwrap_or_default().iter().for_each(&mut wait);
             }
             // A body may compute with a dim that is in no shape, such as the start of a range.
@@ -278,7 +278,7 @@ impl Partitioner<'_> {
     }
 
     /// Inlines or stores a value.
-    fn settle_value(&mut self, node: NodeIx, value: ValueIx) {
+    fn place_value(&mut self, node: NodeIx, value: ValueIx) {
         let mut uses: SmallVec<[Use; 1]> = SmallVec::new();
         for (cluster, index) in std::mem::take(&mut self.pending[value.at()].uses) {
             let new = (self.find(cluster), index);
@@ -345,9 +345,9 @@ impl Partitioner<'_> {
         self.add_member(node, value, cluster, &index);
     }
 
-    /// Returns the only cluster that uses a value, if the cluster can store the value as well: it has the value's
-    /// domain, reads at every point of the domain the element at this point, and runs before all steps that read the
-    /// value from memory.
+    /// Returns the only cluster that uses a value, if this cluster can store the value as well: the cluster has the
+    /// value's domain, reads at every point of the domain the element at this point, and runs before all steps that
+    /// read the value from memory.
     fn join_as_root(&self, value: ValueIx, uses: &[Use]) -> Option<ClusterIx> {
         let [(cluster, used_at)] = uses else { return None };
         let (domain, index) = self.domain(value);

@@ -21,8 +21,12 @@ pub(crate) enum MaterializeReason {
     ReadByPlanner,
     /// The value is read in row-major order.
     ReadFlat,
-    /// The value is costly, and read at several indices.
+    /// The value is read at several indices. The value is costly, or there are too many indices.
     SeveralIndices,
+    /// The value is costly, and read at an index with a quotient or remainder.
+    QuotientIndex,
+    /// A kernel cannot compute the value at the index at which the value is read.
+    UnsupportedIndex,
     /// The value is costly, and would be computed again along an axis that it does not vary along.
     AddedAxis,
     /// The value is a reduction whose result is read in another domain.
@@ -42,7 +46,9 @@ impl fmt::Display for MaterializeReason {
             MaterializeReason::ReadByMatMul => "read by a matmul",
             MaterializeReason::ReadByPlanner => "read by the planner, because sizes or offsets depend on it",
             MaterializeReason::ReadFlat => "read in row-major order",
-            MaterializeReason::SeveralIndices => "costly and read at several indices",
+            MaterializeReason::SeveralIndices => "read at several indices",
+            MaterializeReason::QuotientIndex => "costly and read at an index with a quotient or remainder",
+            MaterializeReason::UnsupportedIndex => "read at an index that kernels cannot compute it at",
             MaterializeReason::AddedAxis => "costly and read along an axis that it does not have",
             MaterializeReason::ReduceBoundary => "reduced, then read in another domain",
             MaterializeReason::KernelFull => "the kernel that reads it is full",

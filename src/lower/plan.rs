@@ -49,6 +49,7 @@ struct Planner<'a> {
 }
 
 /// Plans a kernel. `dim` returns the value of a dimension, and `sizes` the sizes of a buffer.
+///
 /// # Errors
 /// A dimension or buffer has no size yet, an index overflows, or an address would leave its buffer.
 pub(crate) fn plan(
@@ -88,7 +89,7 @@ struct BoundVariant {
 
 /// A slot with all sizes known.
 struct BoundSlot {
-    /// None for iotas and scratch.
+    /// `None` for iotas and scratch.
     buffer: Option<BufferIx>,
     /// The row-major position in the buffer, or the value of an iota.
     index: BoundIndex,
@@ -96,8 +97,9 @@ struct BoundSlot {
     size: i64,
     /// The number of elements of the buffer.
     len: i64,
-    /// In elements: for a gather, the largest offset that run-time values add; for a store of pairs, 1; else 0.
-    reach: i64,
+    /// The least and the greatest distance from the position to an element that the slot accesses, in elements. Run-time
+    /// values move a gather; a store of pairs also writes the next element.
+    reach: (i64, i64),
 }
 
 impl Planner<'_> {
@@ -177,7 +179,7 @@ impl Planner<'_> {
                         position.add(index, stride, self.dim)?;
                         stride = stride.saturating_mul(sizes[axis]);
                     }
-                    BoundSlot { buffer: Some(*buffer), index: position, size, len: stride, reach: 0 }
+                    BoundSlot { buffer: Some(*buffer), index: position, size, len: stride, reach: (0, 0) }
                 }
                 Address::Flat { buffer, position, parts } => {
                     let len = (self.sizes)(*buffer)?
@@ -188,7 +190,7 @@ impl Planner<'_> {
                         index: BoundIndex::of(position, self.dim)?,
                         size,
                         len,
-                        reach: 0,
+                        reach: (0, 0),
                     }
                 }
                 Address::Iota(index) => BoundSlot {
@@ -196,10 +198,10 @@ impl Planner<'_> {
                     index: BoundIndex::of(index, self.dim)?,
                     size: 1,
                     len: i64::MAX,
-                    reach: 0,
+                    reach: (0, 0),
                 },
                 Address::Scratch => {
-                    BoundSlot { buffer: None, index: BoundIndex::zero(), size, len: i64::MAX, reach: 0 }
+                    BoundSlot { buffer: None, index: BoundIndex::zero(), size, len: i64::MAX, reach: (0, 0) }
                 }
             });
         }
@@ -231,19 +233,22 @@ impl Planner<'_> {
         for body in kernel_body.passes.iter().map(|pass| &pass.body).chain([&kernel_body.epilogue]) {
             for inst in body {
                 if let InstOp::StorePair { slot, .. } = inst.op {
-                    slots[slot as usize].reach = 1;
+                    slots[slot as usize].reach.1 = 1;
                 }
                 let InstOp::Gather { slot, offsets } = &inst.op else { continue };
-                let reach = offsets.iter().fold(0i64, |reach, (value, stride)| {
+                let (mut least, mut greatest) = (0i64, 0i64);
+                for (value, stride) in offsets {
                     let InstOp::CheckIndex { limit, .. } = body[value.0 as usize].op else {
                         unreachable!("the verifier accepts only checked indices as offsets of a gather")
                     };
                     let limit = scalars[limit as usize];
                     let step = scalars[*stride as usize] / slots[*slot as usize].size.max(1);
-                    reach.saturating_add((limit - 1).max(0).saturating_mul(step))
-                });
-                let slot = &mut slots[*slot as usize];
-                slot.reach = slot.reach.max(reach);
+                    let farthest = (limit - 1).max(0).saturating_mul(step);
+                    least = least.saturating_add(farthest.min(0));
+                    greatest = greatest.saturating_add(farthest.max(0));
+                }
+                let reach = &mut slots[*slot as usize].reach;
+                *reach = (reach.0.min(least), reach.1.max(greatest));
             }
         }
     }
@@ -266,8 +271,7 @@ impl Planner<'_> {
                 continue;
             }
             let (low, high) = piece.range(position);
-            let high = high.saturating_add(slot.reach.max(0));
-            let low = low.saturating_add(slot.reach.min(0));
+            let (low, high) = (low.saturating_add(slot.reach.0), high.saturating_add(slot.reach.1));
             if low < 0 || high >= slot.len {
                 return Err(PlanError(format!(
                     "slot {number} must stay in {buffer}, which has {} elements, but reaches elements {low} to {high}",

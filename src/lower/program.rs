@@ -18,7 +18,7 @@ use crate::op::{Body, ContractionSpec};
 /// The source of a buffer's content.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Content {
-    /// The input with this number, which the run gives.
+    /// The run is fed the content, as the input with this number.
     Input(usize),
     /// The constant of this node.
     Constant(NodeIx),
@@ -93,6 +93,7 @@ pub(crate) struct Program {
 }
 
 /// Lowers `graph`. The `outputs` need all its nodes.
+///
 /// # Errors
 /// Nothing determines a symbol that a node needs.
 pub(crate) fn lower(graph: &GraphData, outputs: &[ValueIx]) -> Result<Program> {

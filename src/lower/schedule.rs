@@ -1,5 +1,5 @@
-//! [`schedule`]: makes the body of one kernel variant: passes of straight-line code from its expressions. A pass is one
-//! walk over the elements of a row.
+//! [`schedule`]: makes the body of one kernel variant from the expressions of the variant. The body consists of passes
+//! of straight-line code. A pass is one walk over the elements of a row.
 
 mod loads;
 
@@ -124,7 +124,8 @@ impl Scheduler<'_> {
         let is_reduce = |expr: &Expr| matches!(expr.kind(), ExprKind::Reduce { .. });
         let mut reduces: Vec<ExprIx> =
             (0..self.order.exprs.len()).filter(|index| is_reduce(self.order.exprs[*index])).collect();
-        let pass_of = |this: &Self, reduce: ExprIx| this.order.facts[this.order.operands[reduce][0]].ready;
+        let pass_of =
+            |this: &Self, reduce: ExprIx| this.order.facts[this.order.operands[reduce][0]].first_pass;
         reduces.sort_by_key(|reduce| pass_of(self, *reduce));
         for (number, reduce) in reduces.iter().enumerate() {
             self.reduce_of.insert(*reduce, number as u32);
@@ -143,13 +144,14 @@ impl Scheduler<'_> {
         Ok(())
     }
 
-    /// Emits a root and its store: in a pass if the address varies along the row, else in the epilogue.
+    /// Emits a root and its store: in a pass if the address varies along the row or there are no row axes, else in the
+    /// epilogue.
     fn emit_store(&mut self, root: &Root) -> Result<()> {
         let dtype = root.expr.dtype();
         let values: SmallVec<[ExprIx; 2]> = root.exprs().map(|expr| self.order.index(expr)).collect();
-        let ready = values.iter().map(|value| self.order.facts[*value].ready).max();
+        let first_pass = values.iter().map(|value| self.order.facts[*value].first_pass).max();
         let in_row = self.nest.row == 0 || root.index.iter().any(|index| self.nest.varies_in_row(index));
-        let section = if in_row { Section::Pass(ready.unwrap_or(0)) } else { Section::Epilogue };
+        let section = if in_row { Section::Pass(first_pass.unwrap_or(0)) } else { Section::Epilogue };
         let mut insts: SmallVec<[InstId; 2]> = SmallVec::new();
         for value in values {
             insts.push(self.emit(section, value)?);
@@ -178,7 +180,8 @@ impl Scheduler<'_> {
         Ok(())
     }
 
-    /// Returns the pattern of a store or gather at an index.
+    /// Returns [`AccessPattern::Contiguous`] if an index varies along the inner axis, otherwise
+    /// [`AccessPattern::Splat`].
     fn pattern(&self, index: &[Index]) -> AccessPattern {
         match self.inner {
             Some(inner) if index.iter().any(|index| depends_on(index, inner)) => AccessPattern::Contiguous,
@@ -257,8 +260,9 @@ impl Scheduler<'_> {
         let is_worthwhile = self.nest.layout == LaneLayout::Row
             && facts.in_row
             && facts.cost >= COSTLY
-            && facts.ready < number;
-        (is_worthwhile && self.emitted(Section::Pass(facts.ready), index).is_some()).then_some(facts.ready)
+            && facts.first_pass < number;
+        (is_worthwhile && self.emitted(Section::Pass(facts.first_pass), index).is_some())
+            .then_some(facts.first_pass)
     }
 
     /// Emits one expression, whose operands have been emitted.
@@ -296,7 +300,7 @@ impl Scheduler<'_> {
                 InstOp::CheckIndex { value, limit: self.scalar(ScalarArg::Size(limit.clone())) }
             }
             ExprKind::Complex(..) | ExprKind::Part(..) => {
-                unreachable!("expressions are in their storage form before they are scheduled")
+                unreachable!("complex expressions are split into their parts before they are scheduled")
             }
             ExprKind::Case(..) => {
                 return Err(Error::new(

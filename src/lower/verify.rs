@@ -17,6 +17,7 @@ const MAX_REDUCES: usize = 64;
 /// Checks every rule of [`KernelBody`].
 ///
 /// Every emitter of `codegen` relies on these rules.
+///
 /// # Errors
 /// The first broken rule, with the location of the instruction.
 pub(crate) fn verify(code: &KernelBody) -> Result<(), String> {

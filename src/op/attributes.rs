@@ -61,8 +61,8 @@ impl OpDef {
     /// TensorFlow's op has. An operand may be an attribute of the same name.
     ///
     /// # Errors
-    /// The op lacks an attribute of the call, a value is of another kind than the declared one, or a required attribute is
-    /// absent.
+    /// The op lacks an attribute of the call, a value is of another kind than the declared one, or a required attribute
+    /// is absent.
     pub(crate) fn check_attrs(&self, attrs: &Attrs, is_imported: bool) -> Result<()> {
         let refuse = |message| Err(Error::new(ErrorKind::Attribute, Phase::Build, message));
         if self.takes_any_attrs {

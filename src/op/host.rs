@@ -53,8 +53,8 @@ pub(crate) struct OutputAllocator<'a> {
     pub prepared: Option<PreparedNode<'a>>,
     /// The threads of the run.
     pub threads: HostThreads<'a>,
-    /// Whether output 0 may have the memory of input 0.
-    pub passes_on: bool,
+    /// Whether output 0 may share the memory of input 0.
+    pub may_share_input: bool,
 }
 
 /// Where an output was stored.
@@ -109,7 +109,7 @@ pub struct HostCx<'a> {
     #[cfg_attr(not(feature = "strings"), expect(dead_code, reason = "only string ops prepare something"))]
     prepared: Option<PreparedNode<'a>>,
     threads: HostThreads<'a>,
-    passes_on: bool,
+    may_share_input: bool,
 }
 
 impl<'a> HostCx<'a> {
@@ -126,8 +126,8 @@ impl<'a> HostCx<'a> {
             lent: lent.filter(|lent| lent.dtype() == dtype && dtype.size_bytes().is_some()),
             made: None,
         });
-        let OutputAllocator { pool, prepared, threads, passes_on, .. } = allocator;
-        HostCx { inputs, attrs, pool, outputs: outputs.collect(), prepared, threads, passes_on }
+        let OutputAllocator { pool, prepared, threads, may_share_input, .. } = allocator;
+        HostCx { inputs, attrs, pool, outputs: outputs.collect(), prepared, threads, may_share_input }
     }
 
     /// Returns where each output was stored, and its sizes; `None` for an output that the kernel has not made.
@@ -225,7 +225,7 @@ impl<'a> HostCx<'a> {
     /// Memory is refused.
     pub(crate) fn pass_on(&mut self) -> Result<()> {
         let input = self.input(0)?;
-        if self.passes_on {
+        if self.may_share_input {
             self.slot(0)?.made = Some(HostOutput::PassedOn(input.sizes().to_vec()));
             return Ok(());
         }

@@ -303,19 +303,19 @@ impl OpDef {
         self.names
     }
 
-    /// Returns the declared operands that a call passes as values, in order. `given` is the set of their indices; the
-    /// call passes all other operands as attributes, or omits them.
-    pub(crate) fn operands_of(&self, given: OperandMask) -> impl Iterator<Item = Operand> + use<> {
+    /// Returns the declared operands that a call passes as values, in order. `given_operands` is the set of their
+    /// indices; the call passes all other operands as attributes, or omits them.
+    pub(crate) fn operands_of(&self, given_operands: OperandMask) -> impl Iterator<Item = Operand> + use<> {
         let declared = self.operands.unwrap_or_default().iter().copied().enumerate();
-        declared.filter(move |(entry, _)| given.contains(*entry)).map(|(_, operand)| operand)
+        declared.filter(move |(entry, _)| given_operands.contains(*entry)).map(|(_, operand)| operand)
     }
 
     /// Returns the names of the operands that a call passes as values, in order. The shape function finds the operands
-    /// by these names. See [`OpDef::operands_of`] for `given`.
-    pub(crate) fn names_of(&self, given: OperandMask) -> SmallVec<[&'static str; 4]> {
+    /// by these names. See [`OpDef::operands_of`] for `given_operands`.
+    pub(crate) fn names_of(&self, given_operands: OperandMask) -> SmallVec<[&'static str; 4]> {
         match self.names {
             Some(names) => SmallVec::from_slice(names),
-            None => self.operands_of(given).map(Operand::name).collect(),
+            None => self.operands_of(given_operands).map(Operand::name).collect(),
         }
     }
 

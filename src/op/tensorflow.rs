@@ -53,8 +53,9 @@ impl TfOp {
         }
     }
 
-    /// States that an imported op uses the shape function that [`shape_fns::lookup`](shapeflow_shape_fns::lookup) has
-    /// for the op type instead of the definition's, because TensorFlow's op takes other shapes than ours does.
+    /// States that the op type of TensorFlow has a shape function of its own, because it takes other shapes than our op
+    /// does. An imported op then uses the shape function that [`shape_fns::lookup`](shapeflow_shape_fns::lookup) has
+    /// for the op type, and not the shape function of the definition.
     #[must_use]
     pub const fn own_shape_fn(mut self) -> TfOp {
         self.has_own_shape_fn = true;

@@ -1,8 +1,8 @@
 //! Gradients of elementwise ops as rows: `gradient_ops!`.
 //!
 //! A row holds the documentation of the builder method, the names of the method and of the definition, the class of
-//! dtypes, the TensorFlow op types, an example, and the body. Both operands have one shape. The header names them in TensorFlow's
-//! order.
+//! dtypes, the TensorFlow op types, an example, and the body. Both operands have one shape. The header names them in
+//! TensorFlow's order.
 
 macro_rules! gradient_ops {
     ([$first:literal, $second:literal]: $($(#[$meta:meta])* $method:ident, $DEF:ident: $class:ident, [$($op:literal),*], $x:tt, $y:tt $(= $exact:tt)? $(~ $near:tt)?, $body:expr;)*) => {

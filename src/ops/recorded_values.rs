@@ -60,8 +60,8 @@ fn check(def: &OpDef, case: &serde_json::Value, line: &str) {
     }
 }
 
-/// Checks that a call without the attributes that have default values gives the same, and so does a call that gives
-/// every default value.
+/// Checks that the outputs stay the same in two other calls: one call leaves out all attributes that equal their
+/// defaults, the other call passes every default.
 fn check_defaults(def: &OpDef, attrs: &Attrs, operands: &[Tensor], expected: &[Tensor], line: &str) {
     let is_default = |name: &str, attr: &Attr| {
         def.attributes().iter().any(|attribute| attribute.name() == name && attribute.is_default(attr))

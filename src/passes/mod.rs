@@ -5,12 +5,12 @@
 //! **Out:** a new graph with shapes inferred again, in a dim table of its own; or what must be known before the
 //! graph can be compiled.
 //!
-//! **Road:** `rebuild` copies what the wanted values need, so that dead code and duplicates disappear. `rebuild`
-//! replaces unknown ranks, sizes and values of inputs by known ones. `relied_equalities` keeps the equalities of dims
-//! that attributes rely on. `string_handles` changes each copied node that only moves strings: the node then moves
-//! integers. `select_branches` turns cheap branches into selections.
-//! `resolve` finds the inputs whose rank, sizes or value must be fixed ([`KeyInputs`]), the nodes that must wait for
-//! results of a run ([`unresolved`]), and the nodes whose inference is [`incomplete`].
+//! **Order of work:** `rebuild` copies what the wanted values need, so that dead code and duplicates disappear.
+//! `rebuild` replaces unknown ranks, sizes and values of inputs by known ones. `relied_equalities` keeps the equalities
+//! of dims that attributes rely on. `string_handles` changes each copied node that only moves strings: the node then
+//! moves integers. `select_branches` turns cheap branches into selections. `resolve` finds the inputs whose rank, sizes
+//! or value must be fixed ([`KeyInputs`]), the nodes that must wait for results of a run ([`unresolved`]), and the
+//! nodes whose inference is [`incomplete`].
 //!
 //! **Callers:** `exec` rebuilds a graph before it is compiled; `compile` specializes graphs.
 //!

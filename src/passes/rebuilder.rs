@@ -17,7 +17,7 @@ use crate::tensor::Tensor;
 struct Key {
     op: usize,
     operands: SmallVec<[ValueIx; 2]>,
-    given: OperandMask,
+    given_operands: OperandMask,
     attrs: Attrs,
 }
 
@@ -127,13 +127,14 @@ impl<'a> Rebuilder<'a> {
     ) -> Result<ValueIx> {
         let node = self.old.node_of(old);
         let attrs = attrs.declared_by(op.attributes());
-        let (op, given) = (OpRef::from(op), (0..operands.len()).collect());
-        let key = Key { op: op.address(), operands, given, attrs };
+        let (op, given_operands) = (OpRef::from(op), (0..operands.len()).collect());
+        let key = Key { op: op.address(), operands, given_operands, attrs };
         if let Some(&first) = self.first_outputs.get(&key) {
             return Ok(first);
         }
         self.new.scope = node.scope;
-        let mut values = self.new.add(&op, key.operands.clone(), given, &key.attrs, None, node.location)?;
+        let mut values =
+            self.new.add(&op, key.operands.clone(), given_operands, &key.attrs, None, node.location)?;
         let first = values.next().expect("the op has one output");
         self.first_outputs.insert(key, first);
         Ok(first)
@@ -260,13 +261,20 @@ impl<'a> Rebuilder<'a> {
             }
             _ => self.symbol(symbol),
         });
-        Key { op: node.op.address(), operands, given: node.given, attrs }
+        Key { op: node.op.address(), operands, given_operands: node.given_operands, attrs }
     }
 
     fn node(&mut self, index: NodeIx, node: &Node, key: &Key) -> Result<ValueIx> {
         self.new.scope = node.scope;
         let name = node.extra.as_ref().and_then(|extra| extra.name.clone());
-        let added = self.new.add(&node.op, key.operands.clone(), node.given, &key.attrs, name, node.location);
+        let added = self.new.add(
+            &node.op,
+            key.operands.clone(),
+            node.given_operands,
+            &key.attrs,
+            name,
+            node.location,
+        );
         let first = match added {
             Ok(mut values) => values.next(),
             Err(error) => {

@@ -17,8 +17,8 @@ use crate::tensor::arrow::{check_no_nulls, fixed_size_lists, lent_elements};
 
 impl RaggedTensor {
     /// Makes a ragged tensor of an Arrow list array (feature `arrow`), nested to any depth. The tensor shares the
-    /// numbers and the offsets, which are its row splits: i32 for `List`, i64 for `LargeList`. A fixed-size list around
-    /// lists is a uniform axis, and a fixed-size list of numbers is an inner axis.
+    /// numbers and the offsets, which are its row splits: i32 for `List`, i64 for `LargeList`. A fixed-size list is a
+    /// uniform axis if it holds lists of variable length at any depth, and otherwise an inner axis.
     ///
     /// ```
     /// use arrow_array::{ListArray, types::Int32Type};

@@ -3,7 +3,8 @@
 use shapeflow_shape_fns::DType;
 
 use super::encoding::{
-    check_vector, count_rowids, ints, rows_of_rowids, running_sum, splits_of_rowids, wide, with_ints,
+    check_vector, ints, rows_of_rowids, running_sum, splits_of_rowids, splits_of_unchecked_rowids, wide,
+    with_ints,
 };
 use super::mistake::bad_lengths;
 use super::{Encoding, RaggedItem, RaggedTensor, RowPartition, Unchecked, shape_error};
@@ -24,8 +25,8 @@ impl RaggedTensor {
     /// ```
     ///
     /// # Errors
-    /// The splits are not a vector of i32 or i64 that starts at 0, never decreases, and ends at the number of values;
-    /// or the values are a scalar, or ragged with splits of another dtype.
+    /// The splits are not a vector of i32 or i64, do not start at 0, decrease, or do not end at the number of values.
+    /// Or the values are a scalar, or are ragged with splits of another dtype.
     pub fn from_row_splits(
         values: impl Into<RaggedItem>,
         splits: impl Into<Encoding<Tensor>>,
@@ -64,7 +65,8 @@ impl RaggedTensor {
     /// ```
     ///
     /// # Errors
-    /// The lengths are not a vector of i32 or i64, one is negative, or their sum is not the number of values.
+    /// The lengths are not a vector of i32 or i64, one is negative, or their sum is not the number of values. Or the
+    /// values are a scalar, or are ragged with splits of another dtype.
     pub fn from_row_lengths(
         values: impl Into<RaggedItem>,
         lengths: impl Into<Encoding<Tensor>>,
@@ -91,6 +93,7 @@ impl RaggedTensor {
     ///
     /// # Errors
     /// The starts are not an ascending vector of i32 or i64 that begins with 0, or one is above the number of values.
+    /// Or the values are a scalar, or are ragged with splits of another dtype.
     pub fn from_row_starts(
         values: impl Into<RaggedItem>,
         starts: impl Into<Encoding<Tensor>>,
@@ -114,7 +117,8 @@ impl RaggedTensor {
     /// ```
     ///
     /// # Errors
-    /// The limits are not an ascending vector of i32 or i64 that ends with the number of values, or one is negative.
+    /// The limits are not an ascending vector of i32 or i64 that ends with the number of values, or one is negative. Or
+    /// the values are a scalar, or are ragged with splits of another dtype.
     pub fn from_row_limits(
         values: impl Into<RaggedItem>,
         limits: impl Into<Encoding<Tensor>>,
@@ -139,7 +143,8 @@ impl RaggedTensor {
     ///
     /// # Errors
     /// The row ids are not an ascending vector of i32 or i64 with one id for each value, or one is negative or not less
-    /// than `nrows`. Without `nrows`, a row id needs more than 2^24 rows and more than 64 rows for each value.
+    /// than `nrows`. Without `nrows`, a row id that is too large is an error: the result would have more than 2^24 rows
+    /// and more than 64 rows for each value. Or the values are a scalar, or are ragged with splits of another dtype.
     pub fn from_value_rowids(
         values: impl Into<RaggedItem>,
         rowids: impl Into<Encoding<Tensor>>,
@@ -156,14 +161,14 @@ impl RaggedTensor {
         }
         let splits = with_ints!(rowids, |ids| {
             let nrows = nrows.map_or_else(|| rows_of_rowids(ids), Ok)?;
-            if is_checked { splits_of_rowids(ids, nrows)? } else { count_rowids(ids, nrows)? }
+            if is_checked { splits_of_rowids(ids, nrows)? } else { splits_of_unchecked_rowids(ids, nrows)? }
         });
         let splits = Unchecked(ints(rowids.dtype(), splits.into_iter())?);
         RaggedTensor::partitioned(RowPartition::from_row_splits(splits, nvals)?, values)
     }
 
-    /// Splits values into rows of one length. The axis of the result is uniform. Without `nrows`, the number of values
-    /// gives the number of rows. If `length` is 0 too, the result has no rows.
+    /// Splits values into rows of one length. The axis of the result is uniform. Without `nrows`, the number of rows is
+    /// the number of values divided by `length`, or 0 if `length` is 0.
     ///
     /// ```
     /// use shapeflow::{RaggedTensor, ragged};
@@ -176,7 +181,7 @@ impl RaggedTensor {
     /// ```
     ///
     /// # Errors
-    /// `nrows` times `length` is not the number of values.
+    /// The number of rows times `length` is not the number of values, or the values are a scalar.
     pub fn from_uniform_row_length(
         values: impl Into<RaggedItem>,
         length: usize,
@@ -246,7 +251,8 @@ impl RaggedTensor {
     /// partition comes first. `nrows` is empty, or has the number of rows of each partition.
     ///
     /// # Errors
-    /// There are no row ids, or there is another number of `nrows`; else as [`RaggedTensor::from_value_rowids`].
+    /// `rowids` is empty, or `nrows` is neither empty nor as long as `rowids`; else as
+    /// [`RaggedTensor::from_value_rowids`].
     pub fn from_nested_value_rowids<I: Clone + Into<Encoding<Tensor>>>(
         flat: impl Into<Tensor>,
         rowids: &[I],

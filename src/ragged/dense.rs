@@ -18,8 +18,9 @@ pub(crate) struct PaddedCopy<'a> {
 }
 
 impl PaddedCopy<'_> {
-    /// Calls `f(from, to, count)` for each run of consecutive flat values that stay consecutive. `from` is
-    /// the number of the first flat value of the run, and `to` is the number of its position in the dense tensor.
+    /// Calls `f(from, to, count)` for each run of consecutive flat values that stay consecutive in the dense tensor.
+    /// `from` is the number of the first flat value of the run, and `to` is the number of its position in the dense
+    /// tensor.
     pub(crate) fn each_run(&self, f: &mut dyn FnMut(usize, usize, usize)) {
         let rows = self.partitions[0].nrows().min(self.sizes[0]);
         self.rows(0, 0..rows, 0, f);
@@ -81,7 +82,8 @@ impl PaddedCopy<'_> {
     }
 }
 
-/// Repeats a default value to the inner sizes of the flat values, unless it has one element.
+/// Repeats a default value to the inner sizes of the flat values. A default value with one element is returned as it
+/// is.
 ///
 /// # Errors
 /// The dtypes differ, or the sizes do not broadcast.
@@ -143,9 +145,9 @@ impl RaggedTensor {
         self.to_tensor_with(&Tensor::zeros(self.dtype(), &[])?, &[])
     }
 
-    /// Returns a dense tensor. Short rows end with `default`, which has one element or broadcasts to the inner axes of
-    /// the values. `sizes` has a size for each axis, or `None` for the natural size; longer rows are cut. An empty
-    /// `sizes` stands for natural sizes.
+    /// Returns a dense tensor. Short rows end with `default`, which broadcasts to the inner axes of the values. `sizes`
+    /// has a size for each axis, or `None` for the natural size; longer rows are cut. An empty `sizes` stands for
+    /// natural sizes.
     ///
     /// ```
     /// use shapeflow::{Tensor, ragged};
@@ -157,8 +159,8 @@ impl RaggedTensor {
     /// ```
     ///
     /// # Errors
-    /// `default` has another dtype or does not broadcast, `sizes` has another length than the rank, or a size of an
-    /// inner axis differs from the size of the values.
+    /// `default` has another dtype or does not broadcast, `sizes` is not empty and has another length than the rank, a
+    /// size of an inner axis differs from the size of the values, or the dense tensor needs too much memory.
     pub fn to_tensor_with(&self, default: &Tensor, sizes: &[Option<usize>]) -> Result<Tensor> {
         let mut natural = self.bounding_shape();
         if !sizes.is_empty() && sizes.len() != natural.len() {
@@ -254,8 +256,8 @@ impl RaggedTensor {
     /// first: `lengths[0]` has the length of each row, and `lengths[1]` has the length of each of the kept items of all
     /// rows.
     ///
-    /// As `from_tensor` of TensorFlow with a tuple of lengths, which also demands that the longest rows have the sizes
-    /// of the dense tensor.
+    /// As TensorFlow's `from_tensor` with a tuple of lengths. TensorFlow also demands that the longest rows have the
+    /// sizes of the dense tensor.
     ///
     /// ```
     /// use shapeflow::{RaggedTensor, Tensor};
@@ -268,8 +270,8 @@ impl RaggedTensor {
     /// ```
     ///
     /// # Errors
-    /// There are no lengths, or as many vectors of lengths as axes; a vector does not have one length for each row; a
-    /// length is negative or more than the size of its axis; or dtypes of lengths differ.
+    /// `lengths` is empty, or has at least as many vectors as there are axes; a vector does not have one length for
+    /// each row; a length is negative or more than the size of its axis; or dtypes of lengths differ.
     pub fn from_tensor_nested_lengths(dense: &Tensor, lengths: &[Tensor]) -> Result<RaggedTensor> {
         let (sizes, depth) = (dense.sizes(), lengths.len());
         if depth == 0 || depth >= sizes.len() {
@@ -278,7 +280,7 @@ impl RaggedTensor {
                 sizes.len()
             )));
         }
-        // The kept places among the places of the joined first axes.
+        // The positions that are kept, as ranges of positions along the joined first axes.
         let mut kept: Vec<Range<usize>> = std::iter::once(0..sizes[0]).collect();
         for (lengths, &size) in lengths.iter().zip(&sizes[1..]) {
             check_vector("lengths", &lengths.view())?;
@@ -309,8 +311,8 @@ impl RaggedTensor {
         RaggedTensor::from_nested_row_lengths(take_rows(flat.view(), &kept)?, lengths)
     }
 
-    /// Makes a ragged tensor of the rows of a dense tensor without the padding at their ends. `padding` is one element,
-    /// or has the sizes of the axes after axis 1.
+    /// Makes a ragged tensor of the rows of a dense tensor without the padding at their ends. `padding` has the sizes
+    /// of the axes after axis 1: the padding of a matrix is a scalar.
     ///
     /// ```
     /// use shapeflow::{RaggedTensor, Tensor};

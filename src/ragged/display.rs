@@ -4,7 +4,7 @@ use std::fmt::{self, Write};
 
 use super::{RaggedItem, RaggedTensor};
 
-/// The greatest number of characters that `Debug` prints.
+/// The greatest number of characters of the elements that `Debug` prints.
 const SHORT: usize = 400;
 
 /// Prints the elements in nested brackets, on one line: `[[3, 1, 4, 1], [], [5, 9, 2], [6], []]`.

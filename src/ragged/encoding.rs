@@ -72,8 +72,8 @@ fn too_large(number: usize, dtype: DType) -> Error {
         .with_help("use i64 row splits")
 }
 
-/// Writes the row of each value. Splits that decrease or exceed the number of values give no position outside the values. A value
-/// that no row holds gets row 0.
+/// Writes, for each value, the number of the row that holds the value. Splits that decrease or exceed the number of
+/// values give no position outside the values. A value that no row holds gets row 0.
 pub(crate) fn rowids_of_splits<I: Offset, O: Offset + Default>(splits: &[I], rowids: &mut [O]) {
     // The rows hold every value from the first split up to the last split.
     let nvals = rowids.len();
@@ -87,7 +87,7 @@ pub(crate) fn rowids_of_splits<I: Offset, O: Offset + Default>(splits: &[I], row
     }
 }
 
-/// Returns the range of values of a row, within `nvals` for any splits.
+/// Returns the range of values of a row. The range lies within `0..nvals` even if the splits are wrong.
 #[inline]
 pub(crate) fn row_range<I: Offset>(splits: &[I], row: usize, nvals: usize) -> (usize, usize) {
     // A negative split becomes a number above every size.
@@ -96,24 +96,28 @@ pub(crate) fn row_range<I: Offset>(splits: &[I], row: usize, nvals: usize) -> (u
     (start, at(row + 1).max(start))
 }
 
-/// The number of rows that row ids may ask for without a number of rows, beside [`ROWS_PER_VALUE`] rows for each id.
+/// The number of rows that row ids may imply if no number of rows is given: `n` ids may imply
+/// `max(IMPLIED_ROWS, n * ROWS_PER_VALUE)` rows.
 const IMPLIED_ROWS: usize = 1 << 24;
 
-/// The number of rows for each row id that row ids may ask for without a number of rows.
+/// See [`IMPLIED_ROWS`].
 const ROWS_PER_VALUE: usize = 64;
 
 /// Returns the number of rows that row ids need: the greatest id plus 1.
 ///
 /// # Errors
-/// The greatest id needs far more rows than there are ids. Such an id is a mistake more often than a wish for many empty rows, and
-/// the splits of these rows would need gigabytes.
+/// The greatest id needs more than [`IMPLIED_ROWS`] rows and more than [`ROWS_PER_VALUE`] rows for each id. Such an id
+/// is usually a mistake, and the splits of so many rows would need gigabytes.
 pub(crate) fn rows_of_rowids<I: Offset>(rowids: &[I]) -> Result<usize> {
     let greatest = rowids.iter().map(|&id| wide(id)).max();
     let rows = greatest.and_then(|id| usize::try_from(id).ok()).map_or(0, |id| id.saturating_add(1));
-    let most = IMPLIED_ROWS.max(rowids.len().saturating_mul(ROWS_PER_VALUE));
-    if rows > most {
-        let message =
-            format!("{} value_rowids without nrows must be less than {most}, got {}", rowids.len(), rows - 1);
+    let max_rows = IMPLIED_ROWS.max(rowids.len().saturating_mul(ROWS_PER_VALUE));
+    if rows > max_rows {
+        let message = format!(
+            "{} value_rowids without nrows must be less than {max_rows}, got {}",
+            rowids.len(),
+            rows - 1
+        );
         return Err(shape_error(message).with_help("give the number of rows as nrows"));
     }
     Ok(rows)
@@ -135,12 +139,12 @@ pub(crate) fn running_sum(lengths: &Tensor) -> Result<Tensor> {
     })
 }
 
-/// Computes splits from the number of values of each row. Row ids in any order are counted, and ids outside the rows
-/// are skipped.
+/// Computes splits from row ids without checks of the ids: the ids may have any order, and an id outside the rows adds
+/// no value.
 ///
 /// # Errors
 /// Memory is refused.
-pub(crate) fn count_rowids<I: Offset>(rowids: &[I], nrows: usize) -> Result<Vec<usize>> {
+pub(crate) fn splits_of_unchecked_rowids<I: Offset>(rowids: &[I], nrows: usize) -> Result<Vec<usize>> {
     let mut splits = room_for_splits(nrows)?;
     splits.resize(nrows + 1, 0);
     for id in rowids {

@@ -11,7 +11,7 @@ impl RaggedTensor {
     /// Makes a ragged tensor from `values` and the outermost partition of `self`.
     ///
     /// # Errors
-    /// The number of values differs, or the values have splits of another dtype.
+    /// The number of values differs, `values` is a scalar, or `values` is ragged with splits of another dtype.
     pub fn with_values(&self, values: impl Into<RaggedItem>) -> Result<RaggedTensor> {
         let values = values.into();
         let (count, nvals) = (value_count(&values)?, self.partition().nvals());
@@ -48,7 +48,7 @@ impl RaggedTensor {
     /// Returns the tensor with row splits of another dtype, i32 or i64.
     ///
     /// # Errors
-    /// A split does not fit the dtype.
+    /// The dtype is neither i32 nor i64, or a split does not fit the dtype.
     pub fn with_row_splits_dtype(&self, dtype: DType) -> Result<RaggedTensor> {
         let partitions = self.partitions.iter().map(|partition| partition.with_dtype(dtype));
         Ok(RaggedTensor { flat: self.flat.clone(), partitions: partitions.collect::<Result<_>>()? })

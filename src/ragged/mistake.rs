@@ -15,7 +15,8 @@ pub(crate) enum Mistake {
 }
 
 impl Mistake {
-    /// Returns the message about splits that are called `name` and lack the first `missing` row splits.
+    /// Returns the message. `name` is the name of the splits in the message. The vector that the program gave lacks the
+    /// first `missing` row splits, so the message subtracts `missing` from each position.
     fn message(&self, name: &str, missing: usize) -> String {
         match *self {
             Mistake::Absent => format!("{name} must have at least one element, got none"),
@@ -32,8 +33,8 @@ impl Mistake {
     }
 }
 
-/// Returns the first mistake in row splits: the first split must be 0, no split may be less than the split before it, and the last
-/// split must be the number of values.
+/// Returns the first mistake in row splits: the first split must be 0, no split may be less than the split before it,
+/// and the last split must be the number of values.
 pub(crate) fn first_mistake<I: Offset>(splits: &[I], nvals: usize) -> Option<Mistake> {
     let Some(&first) = splits.first() else { return Some(Mistake::Absent) };
     if wide(first) != 0 {
@@ -56,22 +57,22 @@ pub(crate) fn first_mistake<I: Offset>(splits: &[I], nvals: usize) -> Option<Mis
     wrong_end(splits, nvals)
 }
 
-/// Returns the mistake that even unchecked splits of a run may not have: there is no split, or the last split is not the number of
-/// values.
+/// Returns a mistake that even the unchecked splits of a run must not have: there is no split, or the last split is not
+/// the number of values.
 pub(crate) fn wrong_end<I: Offset>(splits: &[I], nvals: usize) -> Option<Mistake> {
     let Some(&last) = splits.last() else { return Some(Mistake::Absent) };
     let is_wrong = i64::try_from(nvals) != Ok(wide(last));
     is_wrong.then(|| Mistake::End { position: splits.len() - 1, nvals, last: wide(last) })
 }
 
-/// Returns what is wrong with row splits of `nvals` values.
+/// Returns the message about the first mistake in row splits of `nvals` values.
 #[cfg(feature = "arrow")]
 pub(crate) fn bad_splits<I: Offset>(splits: &[I], nvals: usize) -> Option<String> {
     first_mistake(splits, nvals).map(|mistake| mistake.message("row_splits", 0))
 }
 
-/// Returns the message about a mistake in splits of `nvals` values. `encoding` names the encoding that the splits come from, and the
-/// message is about this encoding.
+/// Returns the message about a mistake in splits of `nvals` values. `encoding` names the encoding that the splits come
+/// from, and the message is about this encoding.
 pub(crate) fn message_of<I: Offset>(encoding: &str, mistake: &Mistake, splits: &[I], nvals: usize) -> String {
     match (encoding, mistake) {
         ("row_lengths", _) => {
@@ -104,7 +105,7 @@ fn length<I: Offset>(start: I, end: I) -> i64 {
     if size_of::<I>() == size_of::<i32>() { i64::from(difference as i32) } else { difference }
 }
 
-/// Returns what is wrong with row lengths of `nvals` values.
+/// Returns the message about the first mistake in row lengths of `nvals` values.
 pub(crate) fn bad_lengths(lengths: impl Iterator<Item = i64>, nvals: usize) -> Option<String> {
     let requirement = || format!("the sum of row_lengths must be the number of values, {nvals}");
     let mut sum = 0usize;

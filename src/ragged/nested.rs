@@ -16,7 +16,7 @@ pub enum Nested<T> {
 
 /// A type that converts into a nested list: an element, or vectors, arrays and slices of such types.
 pub trait IntoNested<T> {
-    /// Converts.
+    /// Converts the value to a nested list.
     fn into_nested(self) -> Nested<T>;
 }
 

@@ -63,13 +63,14 @@ impl RowPartition {
     /// [`Unchecked`](crate::Unchecked) splits are not checked.
     ///
     /// # Errors
-    /// The splits are not a vector of i32 or i64, or have no element. Checked splits do not have these properties; the
-    /// error names the first bad position.
+    /// The splits are not a vector of i32 or i64, or have no element. For checked splits, also: they do not start at 0,
+    /// they decrease, or they do not end at `nvals`; the error names the first bad position.
     pub fn from_row_splits(splits: impl Into<Encoding<Tensor>>, nvals: usize) -> Result<RowPartition> {
         RowPartition::encoded("row_splits", splits.into(), nvals)
     }
 
-    /// Makes a partition from row splits, which come from the encoding that is named `encoding`. Errors are about this encoding.
+    /// Makes a partition from row splits, which come from the encoding that is named `encoding`. Errors are about this
+    /// encoding.
     pub(super) fn encoded(encoding: &str, splits: Encoding<Tensor>, nvals: usize) -> Result<RowPartition> {
         let Encoding { data: splits, is_checked } = splits;
         check_vector("row_splits", &splits.view())?;
@@ -86,7 +87,7 @@ impl RowPartition {
     /// Makes the partition of `nrows` rows of `length` values. The splits are of `dtype`, i32 or i64.
     ///
     /// # Errors
-    /// The last split does not fit `dtype`.
+    /// The last split does not fit `dtype`, or the number of values does not fit a `usize`.
     pub fn uniform(length: usize, nrows: usize, dtype: DType) -> Result<RowPartition> {
         let Some(nvals) = nrows.checked_mul(length) else {
             return Err(shape_error(format!("{nrows} rows of {length} values are too many values")));
@@ -126,8 +127,8 @@ impl RowPartition {
         self.uniform
     }
 
-    /// Returns the range of values of a row, within the values for any splits. `row` must be less than the number of
-    /// rows.
+    /// Returns the range of values of a row. The range lies within the values even if the splits are wrong. `row` must
+    /// be less than the number of rows.
     pub(crate) fn range(&self, row: usize) -> std::ops::Range<usize> {
         let range = |splits: &Tensor| -> Result<(usize, usize)> {
             Ok(with_ints!(splits, |ints| row_range(ints, row, self.nvals)))
@@ -150,27 +151,27 @@ impl RowPartition {
 
     /// Returns the length of each row.
     pub fn row_lengths(&self) -> &Tensor {
-        self.kept(&self.derived.lengths, self.ranges().map(|range| range.len()))
+        self.cached(&self.derived.lengths, self.ranges().map(|range| range.len()))
     }
 
     /// Returns the start of each row.
     pub fn row_starts(&self) -> &Tensor {
-        self.kept(&self.derived.starts, self.ranges().map(|range| range.start))
+        self.cached(&self.derived.starts, self.ranges().map(|range| range.start))
     }
 
     /// Returns the end of each row.
     pub fn row_limits(&self) -> &Tensor {
-        self.kept(&self.derived.limits, self.ranges().map(|range| range.end))
+        self.cached(&self.derived.limits, self.ranges().map(|range| range.end))
     }
 
-    fn kept<'a>(&self, place: &'a OnceLock<Tensor>, numbers: impl Iterator<Item = usize>) -> &'a Tensor {
+    fn cached<'a>(&self, place: &'a OnceLock<Tensor>, numbers: impl Iterator<Item = usize>) -> &'a Tensor {
         place.get_or_init(|| {
             ints(self.splits.dtype(), numbers)
                 .expect("a position within the values fits the dtype of the splits")
         })
     }
 
-    /// Returns the row of each value.
+    /// Returns, for each value, the number of the row that holds the value.
     pub fn value_rowids(&self) -> &Tensor {
         self.derived.rowids.get_or_init(|| {
             let rowids = || -> Result<Tensor> {
@@ -190,7 +191,7 @@ impl RowPartition {
     /// Returns the partition with splits of another dtype.
     ///
     /// # Errors
-    /// A split does not fit the dtype.
+    /// The dtype is neither i32 nor i64, or a split does not fit the dtype.
     pub fn with_dtype(&self, dtype: DType) -> Result<RowPartition> {
         if !matches!(dtype, DType::I32 | DType::I64) {
             return Err(shape_error(format!("row_splits must be i32 or i64, got {dtype}")));

@@ -8,7 +8,7 @@ use super::{RaggedItem, RaggedTensor, RowPartition};
 use crate::error::Result;
 use crate::tensor::{Tensor, TensorView, size_of_element};
 
-/// Copies ranges of positions along axis 0 to a new tensor, in order. Neighbouring positions are copied at once.
+/// Copies ranges of positions along axis 0 to a new tensor, in order. All elements of a range are copied at once.
 ///
 /// # Errors
 /// The allocation fails.
@@ -57,17 +57,17 @@ impl RaggedTensor {
         let mut ranges = ranges.to_vec();
         let mut partitions = Vec::with_capacity(self.partitions.len());
         for partition in &self.partitions {
-            let mut offset = 0;
-            let lengths = ranges.iter().flat_map(|range| range.clone()).map(|row| {
-                offset += partition.range(row).len();
-                offset
+            let mut end = 0;
+            let ends = ranges.iter().flat_map(|range| range.clone()).map(|row| {
+                end += partition.range(row).len();
+                end
             });
             let dtype = partition.row_splits().dtype();
             partitions.push(match partition.uniform_row_length() {
                 Some(length) => {
                     RowPartition::uniform(length, ranges.iter().map(ExactSizeIterator::len).sum(), dtype)?
                 }
-                None => RowPartition::of_offsets(dtype, std::iter::once(0).chain(lengths))?,
+                None => RowPartition::of_offsets(dtype, std::iter::once(0).chain(ends))?,
             });
             ranges = ranges.iter().flat_map(|range| partition.cover(range.clone())).collect();
         }

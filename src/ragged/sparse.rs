@@ -92,7 +92,8 @@ impl RaggedTensor {
     /// ```
     ///
     /// # Errors
-    /// The rank is not 2, an index is out of range or out of order, or a row has a gap.
+    /// The rank is not 2, `indices` or `dense_shape` is not i64, there is not one index for each value, an index is out
+    /// of range or out of order, or a row has a gap.
     pub fn from_sparse(sparse: &SparseParts) -> Result<RaggedTensor> {
         let indices = sparse.indices.as_slice::<i64>()?;
         let &[rows, columns] = sparse.dense_shape.as_slice::<i64>()? else {

@@ -24,8 +24,8 @@ impl ArenaPlan {
         self.bytes
     }
 
-    /// Returns the offset of a buffer of `bytes` bytes that lives from `first_step` to `last_step`, both included; none
-    /// if the arena would be larger than memory.
+    /// Returns the offset of a buffer of `bytes` bytes that lives from `first_step` to `last_step`, both included;
+    /// `None` if the arena would be larger than memory.
     pub(crate) fn place(&mut self, first_step: usize, last_step: usize, bytes: usize) -> Option<usize> {
         let mut live = std::mem::take(&mut self.live);
         live.retain(|buffer| {

@@ -20,7 +20,7 @@ pub(super) struct KernelCall<'a> {
     pub rows: i64,
     /// The number of inner elements.
     pub n: i64,
-    /// The result of [`min_streamed_row`]: which rows the kernel stores non-temporally.
+    /// The result of [`stream_threshold`]: which rows the kernel stores non-temporally.
     pub stream: i64,
 }
 
@@ -64,7 +64,7 @@ const STREAMED_ROW: i64 = 1024;
 /// Returns the value of [`KernelArgs::stream`] for a plan that uses `buffers`: 0 for ordinary stores, or
 /// [`STREAMED_ROW`] for non-temporal stores. `wanted` says whether the plan asks for non-temporal stores. A kernel that
 /// stores over an operand uses ordinary stores: the operand's cache lines are already loaded.
-pub(crate) fn min_streamed_row(buffers: &[BufferUse], wanted: bool, memory: &Memory<'_>) -> i64 {
+pub(crate) fn stream_threshold(buffers: &[BufferUse], wanted: bool, memory: &Memory<'_>) -> i64 {
     let [loaded, stored] = [false, true].map(|stored| {
         let used = buffers.iter().filter(move |used| used.stored == stored);
         used.map(|used| memory.address(used.buffer))

@@ -8,7 +8,7 @@ use super::staging::{RowBlock, Staging};
 use super::thread_pool::Pool;
 use super::work_items::{Chunking, WorkItem};
 use super::work_order::WorkOrder;
-use super::workspace::{Workspace, first};
+use super::workspace::{Workspace, first_workspace};
 use crate::codegen::{CodeModule, FuncIndex, slot_words};
 use crate::dump::Traced;
 use crate::error::Result;
@@ -28,7 +28,7 @@ pub(crate) struct Launch<'a> {
     /// The function of each variant.
     pub functions: &'a [FuncIndex],
     pub memory: &'a Memory<'a>,
-    /// The result of [`min_streamed_row`](super::min_streamed_row): which rows the kernel stores non-temporally.
+    /// The result of [`stream_threshold`](super::stream_threshold): which rows the kernel stores non-temporally.
     pub stream: i64,
     /// The trace entry under which each thread records its time.
     pub traced: Option<Traced<'a>>,
@@ -47,7 +47,7 @@ pub(crate) fn launch(launch: &Launch<'_>, workspaces: &mut Vec<Workspace>, pool:
     let mut failed = 0;
     let order = WorkOrder::of(launch.kernel, launch.plan);
     if !on_several_threads && order.is_none() {
-        let workspace = first(workspaces);
+        let workspace = first_workspace(workspaces);
         for (index, plan) in launch.plan.boxes.iter().enumerate() {
             launch.run_item(&WorkItem::whole(index, plan), &[], workspace, &mut failed)?;
         }
@@ -55,7 +55,7 @@ pub(crate) fn launch(launch: &Launch<'_>, workspaces: &mut Vec<Workspace>, pool:
     }
     let Chunking { items, copies } = Chunking::new(launch.kernel, launch.plan, order);
     if !on_several_threads {
-        let workspace = first(workspaces);
+        let workspace = first_workspace(workspaces);
         for item in &items {
             launch.run_item(item, &copies, workspace, &mut failed)?;
         }
@@ -266,7 +266,7 @@ fn advance(plan: &BoxPlan, outer: &mut [i64], bases: &mut [i64], step: usize) {
     for axis in (0..outer.len()).rev() {
         outer[axis] += 1;
         let remaining = plan.outer[axis] - outer[axis];
-        // After its last index an axis returns to index 0, and the axis around it moves.
+        // After its last index an axis returns to index 0, and the next outer axis moves.
         let moved = if remaining > 0 { 1 } else { 1 - plan.outer[axis] };
         for (base, slot) in bases.iter_mut().step_by(step).zip(&plan.slots) {
             *base += slot.outer[axis] * moved;

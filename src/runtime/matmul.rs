@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use super::memory::Memory;
 use super::packed_operand::{PackedOperand, RightMatrices};
 use super::thread_pool::Pool;
-use super::workspace::{Workspace, first};
+use super::workspace::{Workspace, first_workspace};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::lower::kernel::BufferIx;
 use crate::lower::plan::BufferUse;
@@ -133,7 +133,7 @@ impl MatMul {
     }
 
     /// Returns the matrices of `b`.
-    pub(crate) fn right(&self) -> RightMatrices {
+    pub(crate) fn right_matrices(&self) -> RightMatrices {
         let (transposed, run) = (self.transpose_b, self.columns.run());
         RightMatrices { k: self.k, n: self.n, run, transposed, double: self.double }
     }
@@ -255,8 +255,8 @@ impl MatMul {
                 }
             }
         };
-        if pool.is_one() || elements.saturating_mul(self.k) < BREAK_EVEN {
-            let workspace = first(workspaces);
+        if pool.is_single_thread() || elements.saturating_mul(self.k) < BREAK_EVEN {
+            let workspace = first_workspace(workspaces);
             return self.whole_matrices().try_for_each(|tile| run_tile(&tile, workspace));
         }
         pool.run(&self.tiles(pool.threads()), workspaces, &|tile, workspace, _| run_tile(tile, workspace))?;
@@ -278,7 +278,7 @@ impl MatMul {
         let [a, b, out] = addresses;
         let [a_matrix, b_matrix, out_matrix] = self.batch[tile.batch_index];
         let (row, column) = (tile.rows.start, tile.columns.start);
-        let (b_row, b_column) = self.right().strides();
+        let (b_row, b_column) = self.right_matrices().strides();
         let MatMul { rows, columns, .. } = *self;
         // SAFETY: the caller's promise. A tile lies within its matrix and starts where packed columns start. A matrix
         // of one row or one column is a vector without gaps, and then the tile of `out` is a vector without gaps too.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::marker::PhantomData;
 
-use super::workspace::at_least;
+use super::workspace::ensure_capacity;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::lower::kernel::BufferIx;
 use crate::lower::plan::BufferUse;
@@ -16,12 +16,12 @@ struct Region {
     address: *mut u8,
     len: usize,
     writable: bool,
-    /// The index in `Memory::held` of the tensor that owns the bytes, if `Memory::held` has this tensor.
+    /// The index in [`Tables::held`] of the tensor that owns the bytes, if `Tables::held` has this tensor.
     held: Option<u32>,
 }
 
 /// The buffers of a run, by number. The bytes of a buffer are borrowed from the caller, or belong to a tensor in
-/// `held`, or lie in the arena.
+/// [`Tables::held`], or lie in the arena.
 ///
 /// Buffers may share bytes. The plan ensures that they are not in use at the same time, or that a kernel reads every
 /// element of one before it stores the same element of the other.
@@ -33,7 +33,7 @@ struct Region {
 pub(crate) struct Memory<'a> {
     /// Boxed, because a run moves its memory several times.
     tables: Box<Tables>,
-    /// For each buffer: the buffer that owns its bytes, which is itself or the buffer that it is a view of.
+    /// For each buffer: the buffer that owns its bytes. A buffer that is no view owns its bytes itself.
     roots: Cow<'a, [BufferIx]>,
     lent: PhantomData<&'a mut [u8]>,
 }
@@ -180,8 +180,8 @@ impl<'a> Memory<'a> {
         )
     }
 
-    /// Makes the arena at least `bytes` long and gives each buffer its part: `(buffer, offset, length)`. Buffers that
-    /// had a part before have no bytes afterwards, unless they get one again.
+    /// Makes the arena at least `bytes` long and gives each buffer its part: `(buffer, offset, length)`. A buffer that
+    /// had a part of the arena before has no bytes afterwards, unless it is in `buffers` again.
     ///
     /// # Errors
     /// Memory is refused.
@@ -204,7 +204,7 @@ impl<'a> Memory<'a> {
             }
             return Ok(());
         }
-        let arena = at_least(arena, bytes)?;
+        let arena = ensure_capacity(arena, bytes)?;
         for &(buffer, offset, len) in buffers {
             let fits = offset.checked_add(len).is_some_and(|end| end <= arena.len());
             assert!(fits, "the arena of {bytes} bytes has no {len} bytes at {offset} for {buffer}");
@@ -215,8 +215,8 @@ impl<'a> Memory<'a> {
         Ok(())
     }
 
-    /// Gives a buffer the bytes of `owner`, until the tensor of `owner` is taken. The plan ensures that the two are
-    /// not in use at the same time.
+    /// Gives a buffer the bytes of `owner`, until the tensor of `owner` is taken. The plan ensures that `buffer` and
+    /// `owner` are not in use at the same time.
     pub(crate) fn share(&mut self, buffer: BufferIx, owner: BufferIx) {
         self.tables.regions[buffer.index()] = Region { held: None, ..self.tables.regions[owner.index()] };
     }
@@ -246,14 +246,14 @@ impl<'a> Memory<'a> {
         {
             Ok(())
         } else {
-            Err(unfit(region, used))
+            Err(unfit_error(region, used))
         }
     }
 }
 
 /// The internal error of a buffer that is not what the plan needs.
 #[cold]
-fn unfit(region: Region, used: &BufferUse) -> Error {
+fn unfit_error(region: Region, used: &BufferUse) -> Error {
     let access = |writable: bool| if writable { "writable" } else { "readable" };
     let message = format!(
         "internal error: the plan needs {} {} bytes in buffer {}, which has {} {}",

@@ -6,10 +6,10 @@
 //!
 //! **Out:** results in these buffers, and whether a check of the kernel failed.
 //!
-//! **Road:** [`launch`] runs any plan. `launch` cuts the boxes into work items (`work_items`) and sorts them where that
-//! helps the caches (`work_order`). The items run on the calling thread, or on a [`Pool`] (`thread_pool`) if the kernel
-//! takes long enough (`cost`). A work item is a strided copy or some kernel calls. If the code needs contiguous
-//! operands, `staging` copies blocks of rows to and from the [`Workspace`] of the thread.
+//! **Order of work:** [`launch`] runs any plan. `launch` cuts the boxes into work items (`work_items`) and sorts them
+//! where that helps the caches (`work_order`). The items run on the calling thread, or on a [`Pool`] (`thread_pool`) if
+//! the kernel takes long enough (`cost`). A work item is a strided copy or some kernel calls. If the code needs
+//! contiguous operands, `staging` copies blocks of rows to and from the [`Workspace`] of the thread.
 //!
 //! A [`PreparedLaunch`] serves a plan that needs a single kernel call. The arguments of the call are complete except
 //! for the addresses of the buffers. [`BoundLaunches`] have the addresses too. All calls go through `kernel_call`.
@@ -47,7 +47,7 @@ mod work_items;
 mod work_order;
 mod workspace;
 
-pub(crate) use kernel_call::min_streamed_row;
+pub(crate) use kernel_call::stream_threshold;
 pub(crate) use launch::{Launch, launch};
 pub(crate) use lock::lock;
 pub(crate) use matmul::MatMul;

@@ -27,7 +27,8 @@ struct PackedConstant {
 }
 
 impl PackedConstants {
-    /// Returns the constant `bytes` of `buffer` as packed matrices, packed now or earlier; none if it has no elements.
+    /// Returns the constant `bytes` of `buffer` as packed matrices, packed now or earlier; `None` if the constant has
+    /// no elements.
     ///
     /// # Errors
     /// Memory is refused.

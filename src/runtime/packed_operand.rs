@@ -7,9 +7,9 @@ use crate::tiles::{Float, PackedMatrix, StridedMatrix};
 /// The sizes and layout of the right matrices of a matmul. The matrices are stored one after the other, without gaps.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct RightMatrices {
-    /// Rows of a matrix, as the matmul reads it.
+    /// The number of rows of a matrix, after the transposition if there is one.
     pub k: usize,
-    /// Columns of a matrix, as the matmul reads it.
+    /// The number of columns of a matrix, after the transposition if there is one.
     pub n: usize,
     /// The length of a run in the rows of the left matrices. A run is a range of columns at a constant stride.
     pub run: usize,
@@ -34,7 +34,7 @@ pub(crate) struct PackedOperand {
 }
 
 impl PackedOperand {
-    /// Packs the matrices in `bytes`. Returns none if `bytes` is empty.
+    /// Packs the matrices in `bytes`; `None` if `bytes` is empty.
     ///
     /// # Errors
     /// Memory is refused.

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::kernel_call::{KernelCall, base_word, min_streamed_row, push_slot};
+use super::kernel_call::{KernelCall, base_word, push_slot, stream_threshold};
 use super::memory::Memory;
 use super::thread_pool::Pool;
-use super::workspace::{Workspace, first};
+use super::workspace::{Workspace, first_workspace};
 use crate::codegen::{CodeModule, FuncIndex};
 use crate::error::Result;
 use crate::lower::kernel::{BufferIx, Kernel};
@@ -24,7 +24,7 @@ pub(crate) struct PreparedLaunch {
     call: PreparedCall,
     /// The words of all slots: see `KernelArgs::slots`. The base of a slot is an offset from the start of its buffer.
     words: Vec<i64>,
-    /// Indices of the words that lack an address, and the buffer of each.
+    /// The words that lack an address: the index of each word, and the buffer whose address the word lacks.
     bases: SmallVec<[(u32, BufferIx); 4]>,
 }
 
@@ -44,7 +44,7 @@ impl PreparedCall {
     /// # Safety
     /// `code` holds the function, and `words` holds the slot words with addresses inside buffers that fit the plan.
     /// Nothing else accesses these buffers.
-    unsafe fn run(&self, code: &CodeModule, words: &[i64], min_streamed_row: i64) -> bool {
+    unsafe fn run(&self, code: &CodeModule, words: &[i64], stream_threshold: i64) -> bool {
         let mut failed = 0;
         let call = KernelCall {
             code,
@@ -55,7 +55,7 @@ impl PreparedCall {
             tile: 0,
             rows: self.rows,
             n: self.n,
-            stream: min_streamed_row,
+            stream: stream_threshold,
         };
         // SAFETY: the plan checked that every slot stays inside its buffer over the whole box; a row kernel uses no
         // tile; the caller promises the rest.
@@ -116,11 +116,11 @@ impl PreparedLaunch {
         workspaces: &mut Vec<Workspace>,
     ) -> Result<bool> {
         plan.buffers.iter().try_for_each(|used| memory.check(used))?;
-        let words = &mut first(workspaces).words;
+        let words = &mut first_workspace(workspaces).words;
         self.fill_addresses(memory, words);
-        let min_streamed_row = min_streamed_row(&plan.buffers, plan.stream, memory);
+        let stream_threshold = stream_threshold(&plan.buffers, plan.stream, memory);
         // SAFETY: the buffers were just checked, and `memory`, which lends them, is borrowed exclusively.
-        Ok(unsafe { self.call.run(code, words, min_streamed_row) })
+        Ok(unsafe { self.call.run(code, words, stream_threshold) })
     }
 
     /// Fills in the addresses of the buffers of `memory`.
@@ -131,8 +131,8 @@ impl PreparedLaunch {
         plan.buffers.iter().try_for_each(|used| memory.check(used))?;
         let mut words = Vec::new();
         self.fill_addresses(memory, &mut words);
-        let min_streamed_row = min_streamed_row(&plan.buffers, plan.stream, memory);
-        Ok(BoundLaunch { call: self.call.clone(), words, min_streamed_row })
+        let stream_threshold = stream_threshold(&plan.buffers, plan.stream, memory);
+        Ok(BoundLaunch { call: self.call.clone(), words, stream_threshold })
     }
 
     fn fill_addresses(&self, memory: &Memory<'_>, words: &mut Vec<i64>) {
@@ -148,8 +148,8 @@ impl PreparedLaunch {
 struct BoundLaunch {
     call: PreparedCall,
     words: Vec<i64>,
-    /// The result of [`min_streamed_row`].
-    min_streamed_row: i64,
+    /// The result of [`stream_threshold`].
+    stream_threshold: i64,
 }
 
 /// Launches with complete kernel arguments, and the memory that holds their buffers.
@@ -185,9 +185,10 @@ impl<'m> BoundLaunches<'m> {
     /// Runs one launch; true if a check failed.
     pub(crate) fn run(&mut self, index: usize) -> bool {
         let launch = &self.launches[index];
-        // SAFETY: the buffers were checked when the launch was bound, and they have not moved since. `self`, which
-        // holds or borrows them, is borrowed exclusively, so that no view of a tensor exists that a kernel stores.
-        unsafe { launch.call.run(&self.code, &launch.words, launch.min_streamed_row) }
+        // SAFETY: the buffers were checked when the launch was bound, and they have not moved since. `self` holds or
+        // borrows the buffers, and `self` is borrowed exclusively. So there is no view of a tensor that a kernel
+        // stores.
+        unsafe { launch.call.run(&self.code, &launch.words, launch.stream_threshold) }
     }
 
     /// Returns the memory that holds the buffers.

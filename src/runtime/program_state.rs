@@ -48,9 +48,9 @@ pub(crate) struct Counts {
 }
 
 impl ProgramState {
-    /// Returns the state of a program that has not run. The program has `segments` segments and `steps` steps. All
-    /// segments together keep plans of at most `plan_bytes` bytes, and the state keeps the memory of at most `results`
-    /// tensors.
+    /// Returns the state of a program that has not run. The program has `segments` segments and `steps` steps. Each
+    /// segment keeps plans of at most `plan_bytes / segments` bytes, or its newest plan if this plan takes more. The
+    /// state keeps the memory of at most `results` tensors.
     pub(crate) fn new(
         threads: Pool,
         memory_limit: Option<usize>,

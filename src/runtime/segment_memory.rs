@@ -21,7 +21,7 @@ pub(crate) struct StoredBuffer {
     pub bytes: usize,
     /// Whether something after the segment reads the buffer.
     pub outlives: bool,
-    /// Operands that no later step reads and that this step may store over, best first.
+    /// Operands that no later step reads and that this step may store over, in the order of preference.
     pub overwrites: SmallVec<[BufferIx; 2]>,
 }
 
@@ -43,7 +43,7 @@ pub(crate) struct SegmentMemory {
 struct Lifetime {
     /// The buffers, in the order in which they use the memory.
     buffers: Vec<BufferIx>,
-    /// The outliving buffer that owns the memory; none for memory of the arena.
+    /// The outliving buffer that owns the memory; `None` for memory of the arena.
     owner: Option<BufferIx>,
     bytes: usize,
     first_step: usize,
@@ -56,9 +56,9 @@ const ALIGN: usize = 64;
 impl SegmentMemory {
     /// Assigns memory to every buffer that `steps` store, in the order in which they run.
     ///
-    /// A buffer that overwrites an operand of the same length takes over the operand's memory. Any other buffer that
-    /// does not outlive the segment goes to the lowest offset of the arena that is free from the buffer's first to its
-    /// last step.
+    /// A buffer that overwrites an operand of the same length takes over the operand's memory. If this buffer outlives
+    /// the segment, the operand lies in the buffer's own memory instead. Any other buffer that does not outlive the
+    /// segment goes to the lowest offset of the arena that is free from the buffer's first to its last step.
     ///
     /// # Errors
     /// The first buffer for which the arena would need more bytes than `usize::MAX`.

@@ -10,54 +10,59 @@ use crate::tiles::StridedCopy;
 const WIDTH: i64 = 128;
 /// The maximum number of rows of a staged block.
 const HEIGHT: i64 = 64;
-/// The maximum number of elements of a staged block, unless a single row has more.
+/// The maximum number of elements of a staged block, unless a block of one row of the least width has more.
 const BLOCK: i64 = 4096;
 
 /// The size of the blocks into which a launch cuts a [`BoxPlan`]: the rows and inner elements of one kernel call.
 pub(super) struct RowBlock {
     pub rows: i64,
     pub width: i64,
-    /// The product of the extents of the loops around the inner axis.
-    around: i64,
+    /// The product of the extents of the loops around the inner axis. An empty loop counts as one iteration. The
+    /// product is not used for a box without staged slots, and is 1 there.
+    iterations: i64,
 }
 
 impl RowBlock {
     /// Returns the blocks of a box without staged slots: all rows, and at most `width` inner elements.
     pub(super) fn unstaged(plan: &BoxPlan, width: i64) -> RowBlock {
-        RowBlock { rows: plan.rows, width: plan.n.min(width), around: 1 }
+        RowBlock { rows: plan.rows, width: plan.n.min(width), iterations: 1 }
     }
 
-    /// Returns the blocks of a box with the staged slots `staged`. If `cut`, a block may have a part of each row, of at
-    /// most `widest` inner elements; otherwise it has whole rows. If `several`, a block may have several rows.
+    /// Returns the blocks of a box with the staged slots `staged`. If `may_cut_rows`, a block may have a part of each
+    /// row, of at most `widest` inner elements; otherwise a block has whole rows. If `may_have_several_rows`, a block
+    /// may have several rows; otherwise a block has one row.
     pub(super) fn staged(
         plan: &BoxPlan,
         staged: &[usize],
-        cut: bool,
+        may_cut_rows: bool,
         widest: i64,
-        several: bool,
+        may_have_several_rows: bool,
     ) -> RowBlock {
         // The code at the end of a row accesses an element even if a loop is empty, so an empty loop counts as one
         // iteration.
-        let around: i64 = plan.loops.iter().map(|extent| (*extent).max(1)).product();
+        let iterations: i64 = plan.loops.iter().map(|extent| (*extent).max(1)).product();
         // A slot whose rows are closer together than its inner elements is copied many rows at a time. Other slots are
         // copied in rows as long as possible.
         let crossed = |slot: &usize| {
             let slot = &plan.slots[*slot];
             slot.row.saturating_abs() < slot.inner.saturating_abs()
         };
-        let narrow = if staged.iter().any(crossed) { WIDTH } else { (BLOCK / around).max(WIDTH) };
-        let least = if cut { narrow.min(widest).min(plan.n.max(1)) } else { plan.n };
-        let most = if several { plan.rows.clamp(1, HEIGHT) } else { 1 };
-        let rows = (BLOCK / (around * least).max(1)).clamp(1, most);
-        let width =
-            if cut { (BLOCK / (rows * around) / WIDTH * WIDTH).max(least).min(widest) } else { plan.n };
-        RowBlock { rows, width, around }
+        let narrow = if staged.iter().any(crossed) { WIDTH } else { (BLOCK / iterations).max(WIDTH) };
+        let min_width = if may_cut_rows { narrow.min(widest).min(plan.n.max(1)) } else { plan.n };
+        let max_rows = if may_have_several_rows { plan.rows.clamp(1, HEIGHT) } else { 1 };
+        let rows = (BLOCK / (iterations * min_width).max(1)).clamp(1, max_rows);
+        let width = if may_cut_rows {
+            (BLOCK / (rows * iterations) / WIDTH * WIDTH).max(min_width).min(widest)
+        } else {
+            plan.n
+        };
+        RowBlock { rows, width, iterations }
     }
 
     /// Returns the number of bytes of a slot in a block, in whole cache lines. `size` is the stride of its inner
     /// elements.
     pub(super) fn bytes(&self, size: i64) -> usize {
-        ((self.rows * self.around * self.width * size + 63) / 64 * 64) as usize
+        ((self.rows * self.iterations * self.width * size + 63) / 64 * 64) as usize
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
 use super::cost::{NANOSECOND, element_cost};
 use super::lock::lock;
-use super::workspace::{Workspace, first};
+use super::workspace::{Workspace, first_workspace};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::lower::kernel::Kernel;
 use crate::op::Threads;
@@ -42,7 +42,7 @@ impl Pool {
     }
 
     /// Returns whether the pool is the calling thread alone.
-    pub(crate) fn is_one(&self) -> bool {
+    pub(crate) fn is_single_thread(&self) -> bool {
         self.shared.is_none()
     }
 
@@ -69,7 +69,7 @@ impl Pool {
     ) -> Result<bool> {
         let Some(pool) = &self.shared else {
             let mut failed = 0;
-            let workspace = first(workspaces);
+            let workspace = first_workspace(workspaces);
             items.iter().try_for_each(|item| f(item, workspace, &mut failed))?;
             return Ok(failed != 0);
         };

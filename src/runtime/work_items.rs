@@ -42,8 +42,8 @@ const ITEM: i64 = 1 << 16;
 const ITEM_NANOSECONDS: i64 = 50_000;
 
 /// The maximum number of elements in one item of a copy whose source is transposed. Such an item reads columns of the
-/// source. Each element of a column may lie in a page of its own. With larger items, fewer items load
-/// the same cache line of the source.
+/// source. Each element of a column may lie in a page of its own. With larger items, fewer items load the same cache
+/// line of the source.
 const TRANSPOSED_ITEM: i64 = 1 << 20;
 
 impl WorkItem {
@@ -58,7 +58,7 @@ impl WorkItem {
 #[derive(Debug, Default)]
 pub(super) struct Chunking {
     pub items: Vec<WorkItem>,
-    /// The strided copies of the items that are proper parts of a copied box.
+    /// The strided copies of the items of boxes that are copies.
     pub copies: Vec<StridedCopy>,
 }
 
@@ -80,7 +80,9 @@ impl Chunking {
         chunking
     }
 
-    /// Cuts a box into items of at most `max_len` elements.
+    /// Cuts a box into items of at most `max_len` elements, or of [`TRANSPOSED_ITEM`] elements if the box is a copy of
+    /// a transposed source and the items have no order. If a row, or [`TILE`] inner elements of a row that may be cut,
+    /// have more elements, then an item has more.
     fn cut(&mut self, kernel: &Kernel, index: usize, plan: &BoxPlan, order: Option<WorkOrder>, max_len: i64) {
         let whole = WorkItem::whole(index, plan);
         let is_transposed = |from: &SlotPlan| from.inner.saturating_abs() > LINE;
@@ -93,8 +95,8 @@ impl Chunking {
         let inner_may_be_cut = kernel.row.is_empty() || kernel.layout == LaneLayout::Column;
         let row = plan.row_len().max(1);
         if inner_may_be_cut && whole.end < 8 && plan.n > 2 * TILE as i64 {
-            let around: i64 = plan.loops.iter().product();
-            let width = (size / around.max(1)).max(TILE as i64) / TILE as i64 * TILE as i64;
+            let iterations: i64 = plan.loops.iter().product();
+            let width = (size / iterations.max(1)).max(TILE as i64) / TILE as i64 * TILE as i64;
             let mut copies = KnownCopies::default();
             for row in 0..whole.end {
                 let mut first = 0;
@@ -108,23 +110,23 @@ impl Chunking {
             return;
         }
         let ordered = order.and_then(|order| order.slot(kernel, plan));
-        // `cut` is the outermost axis whose elements at one index fit into an item, or the axis of the rows if no
-        // axis fits.
-        // `unit` is the number of positions at one index of `cut`. `height` is the number of indices in an item.
+        // `cut` is the outermost axis whose elements at one index fit into an item, or the axis of the rows if no axis
+        // fits. `unit` is the number of positions at one index of `cut`. `height` is the number of indices in an item.
         let (mut unit, mut cut, mut height) = (1, plan.outer.len(), 1);
         for axis in (0..=plan.outer.len()).rev() {
-            let inside = if axis == plan.outer.len() { 1 } else { unit * extent(plan, axis + 1) };
+            let inner_unit = if axis == plan.outer.len() { 1 } else { unit * extent(plan, axis + 1) };
             let spread =
                 ordered.map_or(0, |slot| slot.outer.get(axis).copied().unwrap_or(slot.row).saturating_abs());
-            let max_len = (size / inside.saturating_mul(row)).min(SPREAD.checked_div(spread).unwrap_or(size));
-            if max_len < 1 {
+            let max_height =
+                (size / inner_unit.saturating_mul(row)).min(SPREAD.checked_div(spread).unwrap_or(size));
+            if max_height < 1 {
                 break;
             }
-            (unit, cut, height) = (inside, axis, max_len.min(extent(plan, axis)));
+            (unit, cut, height) = (inner_unit, axis, max_height.min(extent(plan, axis)));
         }
-        let around = unit * extent(plan, cut);
+        let outer_unit = unit * extent(plan, cut);
         let mut copies = KnownCopies::default();
-        for start in (0..whole.end).step_by(around.max(1) as usize) {
+        for start in (0..whole.end).step_by(outer_unit.max(1) as usize) {
             let mut index = 0;
             while index < extent(plan, cut) {
                 let next = (index + height).min(extent(plan, cut));
@@ -143,9 +145,9 @@ impl Chunking {
             let known = copies.iter().find(|known| known.0 == shape).map(|known| known.1);
             item.copy = Some(known.unwrap_or_else(|| {
                 let mut extents = plan.extents();
-                let inside: i64 = extents[cut + 1..=plan.outer.len()].iter().product();
+                let inner_positions: i64 = extents[cut + 1..=plan.outer.len()].iter().product();
                 extents[..cut].fill(1);
-                extents[cut] = shape.0 / inside;
+                extents[cut] = shape.0 / inner_positions;
                 let inner = extents.last_mut().expect("a box has rows and an inner axis");
                 *inner = shape.1;
                 let index = self.copies.len() as u32;

@@ -21,7 +21,7 @@ impl Workspace {
     /// # Errors
     /// Memory is refused.
     pub(super) fn scratch(&mut self, bytes: usize) -> Result<usize> {
-        Ok(at_least(&mut self.scratch, bytes)?.as_ptr() as usize)
+        Ok(ensure_capacity(&mut self.scratch, bytes)?.as_ptr() as usize)
     }
 
     /// Returns the address of the accumulators of `reduces` column reductions.
@@ -29,12 +29,12 @@ impl Workspace {
     /// # Errors
     /// Memory is refused.
     pub(super) fn tile(&mut self, reduces: usize) -> Result<usize> {
-        Ok(at_least(&mut self.tile, reduces * 8 * TILE)?.as_ptr() as usize)
+        Ok(ensure_capacity(&mut self.tile, reduces * 8 * TILE)?.as_ptr() as usize)
     }
 }
 
 /// Returns the workspace of the calling thread, which is the first workspace.
-pub(super) fn first(workspaces: &mut Vec<Workspace>) -> &mut Workspace {
+pub(super) fn first_workspace(workspaces: &mut Vec<Workspace>) -> &mut Workspace {
     if workspaces.is_empty() {
         workspaces.push(Workspace::default());
     }
@@ -46,7 +46,7 @@ pub(super) fn first(workspaces: &mut Vec<Workspace>) -> &mut Workspace {
 ///
 /// # Errors
 /// Memory is refused.
-pub(super) fn at_least(buffer: &mut Option<Buffer>, bytes: usize) -> Result<&Buffer> {
+pub(super) fn ensure_capacity(buffer: &mut Option<Buffer>, bytes: usize) -> Result<&Buffer> {
     // The old buffer is freed first, so that the old and the new one do not take memory at the same time.
     if buffer.as_ref().is_some_and(|held| held.len() < bytes) {
         *buffer = None;

@@ -11,8 +11,8 @@
 //! workspaces; `graph` and `interchange` keep constants.
 //!
 //! **Absent**: arithmetic, broadcasting, symbolic sizes and conversion between dtypes. Ops do this work. The unsafe
-//! code here upholds two invariants: the bytes of elements are aligned for the type of their bits, and the bytes of
-//! bools are 0 or 1.
+//! code here upholds two invariants: the bytes of elements are aligned for the Rust type that holds the bits of an
+//! element ([`Tensor::from_bits`]), and the bytes of bools are 0 or 1.
 
 mod aligned_memory;
 #[cfg(feature = "arrow")]

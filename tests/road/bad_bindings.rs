@@ -1,5 +1,5 @@
-//! Full error messages of mistakes with bound runs, names of dimensions and weights. The messages show a location in
-//! this file as its source line.
+//! Full error messages of mistakes with bound runs, names of dimensions and weights. In the messages, the source line
+//! stands in place of each location in this file.
 
 use insta::assert_snapshot;
 use shapeflow::interchange::{

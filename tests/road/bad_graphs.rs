@@ -1,5 +1,5 @@
-//! Full error messages of graphs whose parts contradict each other. The messages show a location in this file as its
-//! source line.
+//! Full error messages of graphs whose parts contradict each other. In the messages, the source line stands in place of
+//! each location in this file.
 
 use insta::assert_snapshot;
 use shapeflow::{DType, Graph, Result, shape, shape_fns, stack};

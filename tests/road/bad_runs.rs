@@ -1,5 +1,5 @@
-//! Full error messages of runs with feeds that do not fit. The messages show a location in this file as its source
-//! line.
+//! Full error messages of runs with feeds that do not fit. In the messages, the source line stands in place of each
+//! location in this file.
 
 use insta::assert_snapshot;
 use shapeflow::{DType, Dim, Executable, Graph, Result, TensorView, shape};

@@ -1,4 +1,5 @@
-//! Bound runs: inputs change and results are read between runs, in fixed memory and in general.
+//! Bound runs: the tests change inputs and read results between runs. Some bound runs are in fixed memory, others
+//! allocate in each run.
 
 use shapeflow::{
     Backend, CompileOptions, DType, ErrorKind, Executable, Graph, Result, Tensor, TensorView, TensorViewMut,
@@ -78,7 +79,7 @@ fn kernels_and_matmuls_run_in_fixed_memory() -> Result<()> {
 }
 
 #[test]
-fn equal_outputs_views_and_constants_are_outputs_of_a_fixed_run() -> Result<()> {
+fn a_fixed_run_may_return_repeated_values_views_and_constants() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["n", 4])?;
     let double = (x * 2.0).ok()?;
@@ -88,7 +89,7 @@ fn equal_outputs_views_and_constants_are_outputs_of_a_fixed_run() -> Result<()> 
 }
 
 #[test]
-fn an_input_whose_sizes_alone_matter_has_memory() -> Result<()> {
+fn an_input_has_memory_even_if_only_its_sizes_matter() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::I64, shape!["n"])?;
     let y = g.input("y", DType::F32, shape![1])?;
@@ -97,7 +98,7 @@ fn an_input_whose_sizes_alone_matter_has_memory() -> Result<()> {
 }
 
 #[test]
-fn host_ops_inputs_as_outputs_and_data_dependent_sizes_run_in_general() -> Result<()> {
+fn interpreters_host_ops_returned_inputs_and_unknown_ranks_prevent_fixed_memory() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["n"])?;
     let flags = g.input("flags", DType::Bool, shape!["n"])?;

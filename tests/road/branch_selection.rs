@@ -99,7 +99,7 @@ fn cheap_branches_become_one_kernel() -> Result<()> {
 }
 
 #[test]
-fn a_branch_that_may_fail_or_costs_much_stays() -> Result<()> {
+fn a_branch_that_may_fail_or_is_costly_becomes_no_selection() -> Result<()> {
     for (name, build) in BRANCHES {
         let stats = compile(shape![4], *build, Backend::Jit)?.stats();
         assert!(stats.host_nodes > 0, "{name} became a selection");
@@ -114,7 +114,7 @@ fn a_branch_that_may_fail_or_costs_much_stays() -> Result<()> {
 
 /// A region states that `n` is 4, which holds only if a run takes the region.
 #[test]
-fn sizes_that_a_region_states_are_not_checked_outside() -> Result<()> {
+fn sizes_required_in_a_branch_that_is_not_taken_are_not_checked() -> Result<()> {
     let build: Build = |g, [p, x, _, _, y]| g.cond(p, || (x.ensure_shape(shape![4])? + y).ok(), || Ok(y));
     let exe = compile(shape!["n"], build, Backend::Jit)?;
     let feeds = feeds(false, 9, 1);
@@ -124,7 +124,7 @@ fn sizes_that_a_region_states_are_not_checked_outside() -> Result<()> {
 }
 
 #[test]
-fn a_division_that_is_not_taken_raises_nothing() -> Result<()> {
+fn a_division_by_zero_in_a_branch_that_is_not_taken_does_not_fail() -> Result<()> {
     let build: Build = |g, [_, _, i, k, _]| g.cond(k.not_equal(0i64)?, || i.floordiv(k), || Ok(i));
     let exe = compile(shape![4], build, Backend::Jit)?;
     for (divisor, expected) in [(0, [7i64, 0, -5, 3]), (2, [3, 0, -3, 1])] {

@@ -1,4 +1,4 @@
-//! The documentation of every builder method, as the sources of the ops hold it.
+//! Reads the documentation of every builder method from the sources of the ops.
 
 use std::collections::BTreeMap;
 use std::path::Path;

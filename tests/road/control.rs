@@ -37,7 +37,7 @@ fn a_branch_reads_any_value_of_the_graph() -> Result<()> {
 }
 
 #[test]
-fn a_branch_that_is_not_taken_raises_nothing_and_constrains_nothing() -> Result<()> {
+fn a_branch_that_is_not_taken_does_not_fail_and_constrains_no_size() -> Result<()> {
     let g = Graph::new();
     let p = g.input("p", DType::Bool, shape![])?;
     let (x, y) = (g.input("x", DType::F32, shape!["n"])?, g.input("y", DType::F32, shape!["m"])?);
@@ -142,7 +142,7 @@ fn refused_calls_name_the_branch_and_the_output() -> Result<()> {
 }
 
 #[test]
-fn a_value_kept_after_its_closure_is_refused() -> Result<()> {
+fn a_value_used_outside_its_closure_is_refused() -> Result<()> {
     let g = Graph::new();
     let p = g.input("p", DType::Bool, shape![])?;
     let x = g.input("x", DType::F32, shape!["n"])?;
@@ -168,7 +168,7 @@ fn a_value_kept_after_its_closure_is_refused() -> Result<()> {
 }
 
 #[test]
-fn a_constant_predicate_leaves_one_branch() -> Result<()> {
+fn a_constant_predicate_leaves_only_the_chosen_branch() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["n"])?;
     let not_built = || -> Result<Value<'_>> { panic!("the other branch is not built") };
@@ -193,7 +193,7 @@ fn case_clamps_its_index() -> Result<()> {
 }
 
 #[test]
-fn a_loop_relaxes_what_its_body_changes() -> Result<()> {
+fn a_dimension_that_the_body_of_a_loop_changes_becomes_unknown() -> Result<()> {
     let g = Graph::new();
     let n = g.input("n", DType::I64, shape![])?;
     let x = g.input("x", DType::F32, shape!["b", 2])?;
@@ -331,7 +331,7 @@ fn control_flow_nests() -> Result<()> {
 }
 
 #[test]
-fn sizes_of_the_graph_around_reach_a_body() -> Result<()> {
+fn a_body_may_use_sizes_of_the_outer_graph() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["n", "m"])?;
     let p = g.input("p", DType::Bool, shape![])?;

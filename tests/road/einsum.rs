@@ -125,7 +125,7 @@ fn run(equation: &str, declared: Declared, operands: &[Tensor], backend: Backend
 }
 
 #[test]
-fn equations_give_what_loops_give() {
+fn equations_give_the_results_of_loops() {
     let mut rng = Rng::new(7);
     for equation in EQUATIONS {
         for least in [2, 0] {

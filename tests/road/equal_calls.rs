@@ -93,7 +93,7 @@ impl HostKernel for Counter {
 }
 
 #[test]
-fn only_pure_kernels_of_users_are_joined() -> Result<()> {
+fn equal_calls_of_a_custom_kernel_run_once_only_if_the_kernel_is_pure() -> Result<()> {
     for (is_pure, expected) in [(true, 1), (false, 2)] {
         let runs = Arc::new(AtomicUsize::new(0));
         let def = OpDef::host_with("counter", Counter { runs: runs.clone(), is_pure })
@@ -112,7 +112,7 @@ fn only_pure_kernels_of_users_are_joined() -> Result<()> {
 }
 
 #[test]
-fn sizes_of_equal_calls_are_one_size() -> Result<()> {
+fn sizes_that_equal_calls_compute_are_known_to_be_equal() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["n"])?;
     // Only a run knows how many elements are found, and an attribute of the range has this size.

@@ -1,4 +1,4 @@
-//! Errors name the call that was meant, the input that a size comes from, and the line of the program.
+//! Errors name the call that the program probably meant, the input that a size comes from, and the line of the program.
 
 use std::panic::Location;
 

@@ -1,4 +1,5 @@
-//! Error messages of wrong programs of a few lines. The messages show a location in this file as its source line.
+//! Error messages of wrong programs of a few lines. In the messages, the source line stands in place of each location
+//! in this file.
 
 use insta::assert_snapshot;
 use shapeflow::{

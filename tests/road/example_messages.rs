@@ -1,4 +1,4 @@
-//! Compares parsed examples and fields of CSV with the values that a plain encoder wrote.
+//! Compares parsed `Example` messages and parsed lines of CSV with the values that a plain encoder wrote.
 
 use shapeflow::{
     CsvOptions, DType, Error, ExampleFeature, Graph, ParsedFeature, Result, Tensor, TensorView, Value, shape,

@@ -1,5 +1,5 @@
-//! `explain` shows where the dimensions of a value come from. The texts show a location in this file as its source
-//! line.
+//! `explain` shows where the dimensions of a value come from. In the texts, the source line stands in place of each
+//! location in this file.
 
 use insta::assert_snapshot;
 use shapeflow::{DType, Graph, Result, TensorView, concat, shape, stack};

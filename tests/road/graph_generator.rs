@@ -13,7 +13,8 @@ use crate::rng::Rng;
 /// Largest number of elements of a value. An axis of size 0 counts as size 1, since a reduction may remove it.
 const MAX_ELEMENTS: i64 = 12_000;
 
-/// Largest number of sources. An op may add more sources for the operands after its first operand.
+/// The number of sources from which on a graph gets no further random source. An op may still add sources for the
+/// operands after its first operand.
 pub const MAX_SOURCES: usize = 9;
 
 /// A graph under construction, with the sizes of its values in every run.
@@ -28,7 +29,7 @@ pub struct GraphGenerator<'g> {
     pub recipe_indices: Vec<usize>,
     /// The value of each symbol in every run.
     pub symbol_sizes: HashMap<Symbol, Vec<i64>>,
-    /// The run variable of each symbol in the shape of a source.
+    /// The run variable of each symbol in the shape of a source. A run variable is a number that each run sets.
     symbol_variables: HashMap<Symbol, usize>,
     /// Largest size of an ordinary dimension.
     size_limit: usize,
@@ -133,7 +134,7 @@ impl<'g> GraphGenerator<'g> {
         let variables = self.recipe.runs[0].len();
         let fresh: Vec<i64> = (0..self.recipe.runs.len()).map(|_| self.size()).collect();
         if self.dynamic_shapes {
-            // No run variable is reused here, because it may be an element of a fed parameter that is not a size.
+            // This branch reuses no run variable: some run variables are elements of fed parameters and not sizes.
             return match self.rng.below(8) {
                 0 => Size::Known(self.size()),
                 1 => Size::Named(self.new_variable(&fresh)),
@@ -158,7 +159,7 @@ impl<'g> GraphGenerator<'g> {
         if let Some(known) = dim.as_known() {
             return Some(Size::Known(known));
         }
-        // A run that is refused may give a dimension a negative value.
+        // A dimension may be negative in a run that the library refuses. A source cannot have such a dimension.
         let sizes = self.sizes_of(dim).filter(|sizes| sizes.iter().all(|size| *size >= 0))?;
         if let Some(symbol) = dim.as_symbol()
             && let Some(variable) = self.symbol_variables.get(&symbol)

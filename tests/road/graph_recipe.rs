@@ -45,7 +45,8 @@ pub enum Content {
     Range(i64, i64),
     /// These elements in every run.
     Fixed(Vec<i64>),
-    /// The run variables with these indices, such as the entries of a fed `begin`; not all are sizes.
+    /// The values of the run variables with these indices, such as the entries of a fed `begin`. So a run variable need
+    /// not be a size.
     RunVariables(Vec<usize>),
 }
 

@@ -1,4 +1,5 @@
-//! The rooms of the crate depend on each other in one direction; `unsafe` and external crates stay in their rooms.
+//! The rooms of the crate depend on each other in one direction. `unsafe` and some external crates are used only in
+//! certain rooms.
 //!
 //! A room is a folder or file directly in `src/`.
 

@@ -123,7 +123,7 @@ fn a_long_chain_of_views_needs_no_stack() -> Result<()> {
 
 /// Every size is an expression of the previous size, and inference simplifies the expressions.
 #[test]
-fn a_long_chain_of_sizes_stays_small() -> Result<()> {
+fn a_long_chain_of_sizes_gives_a_small_expression() -> Result<()> {
     on_thread_stack(|| {
         let g = Graph::new();
         let x = g.input("x", DType::I32, shape!["n"])?;

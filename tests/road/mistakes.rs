@@ -72,7 +72,7 @@ fn a_ragged_input_fed_as_one_tensor_gets_help() -> Result<()> {
 }
 
 #[test]
-fn no_name_of_a_dimension_is_a_number() -> Result<()> {
+fn a_name_of_a_dimension_must_not_be_a_number() -> Result<()> {
     let g = Graph::new();
     let history = g.ragged_input("history", DType::F32, 2, shape![?])?;
     let sums = history.reduce_sum(2)?;
@@ -122,7 +122,7 @@ fn a_weight_of_another_dtype_gets_help_that_compiles() -> Result<()> {
 }
 
 #[test]
-fn ensure_shape_takes_what_an_input_takes() -> Result<()> {
+fn ensure_shape_accepts_the_forms_of_shapes_that_an_input_accepts() -> Result<()> {
     let g = Graph::new();
     let [x, y] = ["x", "y"].map(|name| g.input(name, DType::F32, shape![?, ?]));
     assert_eq!(y?.ensure_shape([2, 3])?.shape(), shape![2, 3]);

@@ -1,4 +1,4 @@
-//! The small examples check their own results. They run here in each set of tests.
+//! Runs the small examples, which check their own results.
 
 #[path = "../../examples/decoder.rs"]
 mod decoder;

@@ -1,4 +1,4 @@
-//! Random graphs: compares machine code with the interpreter, at several sizes per compile.
+//! Random graphs: compares machine code with the interpreter. A graph is compiled once and runs at several sizes.
 //!
 //! `SHAPEFLOW_CASES` sets the number of graphs, `SHAPEFLOW_SEED` the first seed, and `SHAPEFLOW_TRACE` prints each seed
 //! before its graph runs.

@@ -1,4 +1,4 @@
-//! The graphs inside nodes of control flow: in the text of a graph, in its kernels and in the figures of an executable.
+//! The graphs inside nodes of control flow: in the text of a graph, in its kernels and in `Executable::stats`.
 
 use insta::assert_snapshot;
 use shapeflow::{DType, Graph, Result, StageKind, shape};
@@ -78,7 +78,7 @@ fn a_text_shows_the_graphs_below_their_node() -> Result<()> {
 }
 
 #[test]
-fn the_figures_have_the_graphs_with_their_shapes() -> Result<()> {
+fn stats_list_the_graphs_inside_nodes_with_their_shapes() -> Result<()> {
     let g = Graph::new();
     let exe = g.compile(doubled(&g)?)?;
     let stats = exe.stats();

@@ -310,7 +310,7 @@ fn a_memory_limit_counts_results() -> Result<()> {
 }
 
 #[test]
-fn symbols_of_no_input_axis_are_solved_from_reshapes() -> Result<()> {
+fn symbols_that_no_input_axis_has_are_solved_from_reshapes() -> Result<()> {
     let g = Graph::new();
     let (a, b, c) = (Dim::symbol("a"), Dim::symbol("b"), Dim::symbol("c"));
     let x = g.input("x", DType::F32, shape!["n"])?;

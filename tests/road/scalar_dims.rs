@@ -89,7 +89,7 @@ fn a_negative_scalar_fails_at_the_line_of_the_program() -> Result<()> {
 }
 
 #[test]
-fn what_is_no_size_is_refused() -> Result<()> {
+fn values_that_cannot_be_sizes_are_refused() -> Result<()> {
     let g = Graph::new();
     let float = g.input("float", DType::F32, shape![])?;
     let vector = g.input("vector", DType::I32, shape![2])?;
@@ -112,7 +112,7 @@ fn what_is_no_size_is_refused() -> Result<()> {
 }
 
 #[test]
-fn one_name_is_one_size() -> Result<()> {
+fn a_name_stands_for_one_size() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["n"])?;
     let (a, b) = (g.input("a", DType::I32, shape![])?, g.input("b", DType::I32, shape![])?);
@@ -163,7 +163,7 @@ fn a_computed_scalar_is_a_dimension() -> Result<()> {
 }
 
 #[test]
-fn a_dimension_reaches_branches_loops_and_late_parts() -> Result<()> {
+fn a_dimension_is_known_in_branches_loops_and_continuations() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["n", "m"])?;
     let (count, flag) = (g.input("count", DType::I32, shape![])?, g.input("flag", DType::Bool, shape![])?);

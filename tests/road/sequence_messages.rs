@@ -1,4 +1,4 @@
-//! Compares parsed sequence examples with the rows that a plain encoder wrote.
+//! Compares parsed `SequenceExample` messages with the rows that a plain encoder wrote.
 
 use shapeflow::{DType, ExampleFeature, FeatureList, Graph, ParsedFeature, ParsedFeatureList, Tensor, shape};
 

@@ -126,7 +126,7 @@ fn ngrams_of_nested_rows_keep_the_outer_rows() {
 }
 
 #[test]
-fn encodings_are_reversed() {
+fn decoding_reverses_encoding() {
     let mut rng = Rng::new(11);
     let strings = draw(&mut rng, 40);
     for pad in [false, true] {

@@ -141,7 +141,7 @@ fn a_body_that_computes_with_strings_is_refused() -> Result<()> {
 }
 
 #[test]
-fn a_body_that_compares_strings_sees_their_order() -> Result<()> {
+fn a_body_compares_strings_by_their_order() -> Result<()> {
     static LEAST: shapeflow::OpDef = shapeflow::OpDef::compute("least", |cx, _, index| {
         let (x, y) = (cx.operand(0, index), cx.operand(1, index));
         x.clone().less(y.clone()).select(x, y)

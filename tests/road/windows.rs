@@ -229,7 +229,7 @@ fn convolutions_sum_the_products_of_windows_and_filters() {
 
 /// A depthwise convolution is a convolution of each channel alone.
 #[test]
-fn a_depthwise_convolution_takes_every_channel_alone() -> Result<()> {
+fn a_depthwise_convolution_convolves_each_channel_separately() -> Result<()> {
     let graph = Graph::new();
     let x = graph.input("x", DType::F64, "[n, h, 4, 3]".parse::<TensorShape>().unwrap())?;
     let filter = graph.input("filter", DType::F64, [2, 3, 3, 2])?;

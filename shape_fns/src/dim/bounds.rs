@@ -78,8 +78,8 @@ impl Bounds {
         }
     }
 
-    /// Multiplies two intervals. At least one interval lacks a lower or an upper bound. The product has bounds only if one
-    /// interval contains a single value.
+    /// Multiplies two intervals. At least one interval lacks a lower or an upper bound. The product has bounds only if
+    /// one interval contains a single value.
     fn times_open(self, other: Bounds) -> Bounds {
         let scale = |interval: Bounds, factor: i128| {
             let mul = |bound: Option<i128>| bound?.checked_mul(factor);

@@ -139,8 +139,8 @@ impl Attribute {
         shapes_or(&'static [TensorShape]) = Shapes;
     }
 
-    /// Declares the elements of a parameter, with known default elements. A declared operand may have the same name: the
-    /// default value is then the value of the omitted operand.
+    /// Declares the elements of a parameter, with known default elements. A declared operand may have the same name:
+    /// the default value is then the value of the omitted operand.
     pub const fn elements_or(name: &'static str, default: &'static [i64]) -> Attribute {
         Attribute { name, kind: Kind::Elements, omitted: Omitted::Ints(default) }
     }

@@ -54,7 +54,8 @@ pub(super) fn pack(sketch: &Sketch, margin: f64, lay_out: &dyn Fn(&Sketch) -> La
 }
 
 impl Wire {
-    /// Moves the wire, whose boxes are numbered within a part, to the place of the part.
+    /// Moves the wire to the place of its part. The wire's boxes are numbered within the part before the move, and
+    /// within the whole sketch afterwards.
     fn move_to(&mut self, members: &[usize], left: f64, top: f64) {
         self.source.0 = members[self.source.0];
         for (reader, _, _) in &mut self.readers {

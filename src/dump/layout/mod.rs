@@ -1,10 +1,11 @@
 //! `lay_out`: a layered layout of boxes and of the wires between them, after Sugiyama.
 //!
-//! The rank of a box is its layer, counted from the top: the length of the longest path to the box. Barycenters give
-//! the order of boxes within each rank, and least squares give their positions. A value whose readers are several ranks
-//! below it crosses the ranks between as a single wire, the trunk; a branch leads from the trunk to each reader. Parts
-//! of the graph that no wire connects are laid out apart, and packed side by side. All steps are loops, take nearly
-//! linear time, and give equal graphs equal layouts.
+//! The rank of a box is its layer, counted from the top. [`ranks::ranks`] computes the ranks: first the length of the
+//! longest path to each box; then boxes with few operands move down to their readers. Barycenters give the order of
+//! boxes within each rank, and least squares give the positions of the boxes. A value whose readers are several ranks
+//! below the value's box crosses the ranks in between as a single wire, the trunk; a branch leads from the trunk to
+//! each reader. Parts of the graph that no wire connects are laid out apart, and packed side by side. All steps are
+//! loops, take nearly linear time, and give equal graphs equal layouts.
 
 mod components;
 mod order;
@@ -57,8 +58,8 @@ pub(super) struct Wire {
     pub source: (usize, usize),
     /// The crossings of the ranks between the source and its lowest reader, from top to bottom.
     pub trunk: Vec<Crossing>,
-    /// Of each reader: the box, the operand, and the number of crossings that the wire passes before it branches off to
-    /// the reader; `None` if the reader is too far for a wire.
+    /// For each reader: the box, the operand, and the number of crossings that the wire passes before it branches off
+    /// to the reader. The number is `None` if the wire does not reach the reader: see [`layered`].
     pub readers: Vec<(usize, usize, Option<usize>)>,
 }
 
@@ -104,7 +105,7 @@ struct Layers {
 /// Distance between ranks.
 const RANK_GAP: f64 = 46.0;
 
-/// Distance between the drawing and its edges.
+/// Distance between the boxes and the edges of the picture.
 const MARGIN: f64 = 24.0;
 
 /// A [`Wire`] whose crossings have no positions yet.

@@ -9,8 +9,8 @@ const GAP: f64 = 22.0;
 /// Distance between two crossings of a rank.
 const WIRE_GAP: f64 = 6.0;
 
-/// The pull of a neighbour on an item: the neighbour; the distance from the middle of the neighbour to the middle of
-/// the item at which their link is vertical; a weight.
+/// The pull of a neighbour on an item: `(neighbour, distance, weight)`. The item is pulled to the place where its
+/// middle is `distance` to the right of the middle of the neighbour.
 type Pull = (usize, f64, f64);
 
 /// Returns the horizontal middles of all items.
@@ -61,9 +61,9 @@ fn pulls(layers: &Layers) -> (Vec<Vec<Pull>>, Vec<Vec<Pull>>) {
             // chain aside a bit at each rank.
             _ => 0.2,
         };
-        // A link pulls the middles of its two boxes together, and not its own ends: else a chain of boxes that are read
-        // at their sides would drift by half a box at each rank. A leaf is a box without operands. The link of a leaf
-        // pulls the leaf above the reader's port.
+        // A link pulls the middles of its two boxes together, and not the two ends of the link. With a pull of the
+        // ends, a chain of boxes that are read at their sides would drift by half a box at each rank. A leaf is a box
+        // without operands. The link of a leaf pulls the leaf above the reader's port.
         let difference = if upper.is_leaf { link.lower_port - link.upper_port } else { 0.0 };
         above[link.lower].push((link.upper, -difference, weight));
         below[link.upper].push((link.lower, difference, weight));

@@ -50,10 +50,10 @@ pub(super) struct Edge {
 #[derive(Clone, Debug)]
 pub struct Dataflow {
     pub(super) edges: Vec<Edge>,
-    /// `edges[incoming[n]..incoming[n + 1]]` are the edges to the operands of node `n`.
-    pub(super) incoming: Vec<u32>,
-    /// `outgoing_edges[outgoing[n]..outgoing[n + 1]]` are the edges from node `n` to its readers.
-    outgoing: Vec<u32>,
+    /// `edges[incoming_starts[n]..incoming_starts[n + 1]]` are the edges to the operands of node `n`.
+    pub(super) incoming_starts: Vec<u32>,
+    /// `outgoing_edges[outgoing_starts[n]..outgoing_starts[n + 1]]` are the edges from node `n` to its readers.
+    outgoing_starts: Vec<u32>,
     /// Indices in `edges`, grouped by the source of the edge.
     outgoing_edges: Vec<u32>,
 }
@@ -66,27 +66,27 @@ impl Dataflow {
         I: IntoIterator<Item = (usize, usize)>,
     {
         let mut edges = Vec::new();
-        let mut incoming = vec![0];
-        let mut outgoing = vec![0u32; nodes + 1];
+        let mut incoming_starts = vec![0];
+        let mut outgoing_starts = vec![0u32; nodes + 1];
         for target in 0..nodes {
             for (operand, (source, output)) in operands(target).into_iter().enumerate() {
-                outgoing[source + 1] += 1;
+                outgoing_starts[source + 1] += 1;
                 let (source, target) = (NodeId(source as u32), NodeId(target as u32));
                 edges.push(Edge { source, target, ends: EdgeEnds { output, operand } });
             }
-            incoming.push(edges.len() as u32);
+            incoming_starts.push(edges.len() as u32);
         }
         for node in 0..nodes {
-            outgoing[node + 1] += outgoing[node];
+            outgoing_starts[node + 1] += outgoing_starts[node];
         }
-        let mut next = outgoing.clone();
+        let mut next = outgoing_starts.clone();
         let mut outgoing_edges = vec![0; edges.len()];
         for (index, edge) in edges.iter().enumerate() {
             let slot = &mut next[edge.source.index()];
             outgoing_edges[*slot as usize] = index as u32;
             *slot += 1;
         }
-        Dataflow { edges, incoming, outgoing, outgoing_edges }
+        Dataflow { edges, incoming_starts, outgoing_starts, outgoing_edges }
     }
 
     /// Makes the dataflow of a graph.
@@ -107,8 +107,12 @@ impl Dataflow {
     pub(super) fn directed(&self, node: NodeId, direction: Direction) -> DirectedEdges<'_> {
         let range = |bounds: &[u32]| bounds[node.index()] as usize..bounds[node.index() + 1] as usize;
         match direction {
-            Direction::Incoming => DirectedEdges { dataflow: self, direction, range: range(&self.incoming) },
-            Direction::Outgoing => DirectedEdges { dataflow: self, direction, range: range(&self.outgoing) },
+            Direction::Incoming => {
+                DirectedEdges { dataflow: self, direction, range: range(&self.incoming_starts) }
+            }
+            Direction::Outgoing => {
+                DirectedEdges { dataflow: self, direction, range: range(&self.outgoing_starts) }
+            }
         }
     }
 }

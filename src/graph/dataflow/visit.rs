@@ -49,7 +49,7 @@ impl Data for Dataflow {
 
 impl NodeCount for Dataflow {
     fn node_count(&self) -> usize {
-        self.incoming.len() - 1
+        self.incoming_starts.len() - 1
     }
 }
 

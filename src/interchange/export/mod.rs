@@ -187,7 +187,7 @@ impl<'a> Exporter<'a> {
     fn operand_positions<'n>(&self, node: &'n Node) -> impl Iterator<Item = (usize, ValueIx)> + use<'n> {
         let declared = node.op.operand_list().unwrap_or_default();
         let given: Vec<usize> =
-            node.given.entries().take_while(|position| *position < declared.len()).collect();
+            node.given_operands.entries().take_while(|position| *position < declared.len()).collect();
         let lists: Vec<bool> = given.iter().map(|position| declared[*position].is_list()).collect();
         let spread: Vec<usize> = spread(&lists, node.operands.len()).map(|number| given[number]).collect();
 

@@ -104,8 +104,8 @@ fn list_of(list: &ListValue, kind: Option<&str>, budget: &Budget) -> Result<Opti
     })
 }
 
-/// Writes -1 in place of each unknown size, as ops read an attribute that lists shapes. A symbol would need a value in
-/// every run.
+/// Returns a shape with -1 in place of each unknown size. An op that reads a list of shapes takes -1 for an unknown
+/// size. A symbol in this place would need a value in every run.
 fn with_unknown_as_minus_one(shape: &TensorShape) -> TensorShape {
     let size = |size: &Dim| if size.as_known().is_some() { size.clone() } else { Dim::known(-1) };
     shape.dims().map_or(TensorShape::unranked(), |sizes| TensorShape::new(sizes.iter().map(size)))

@@ -13,12 +13,12 @@ pub(super) struct ImportedValue<'g> {
     pub value: Value<'g>,
     /// Whether the dtype is known. The dtype of an output of an unknown op may be unknown; the value then has `f32`.
     pub has_known_dtype: bool,
-    /// The reason why the value cannot be used, if it cannot: inference refused the node that makes it, or a node that
-    /// this node depends on.
+    /// If the value cannot be used: the reason. Inference refused the node that makes the value, or a node that this
+    /// node depends on.
     pub blocking_error: Option<Error>,
     /// The conditions that guard the value.
     pub checks: Checks,
-    /// The resource that the tensor stands for, if it is a handle. The value of a handle has no meaning.
+    /// If the tensor is a handle: the resource that the tensor stands for. The value of a handle has no meaning.
     pub resource: Option<Resource>,
 }
 
@@ -35,10 +35,10 @@ pub(super) struct Built<'g> {
     pub outputs: Vec<ImportedValue<'g>>,
     /// The conditions that guard every node with a control input from this node.
     pub checks: Checks,
-    /// The reason why the outputs of the node cannot be used, if they cannot: inference refused the node itself, or a
-    /// node that it depends on.
+    /// If the outputs of the node cannot be used: the reason. Inference refused the node itself, or a node that the
+    /// node depends on.
     pub blocking_error: Option<Error>,
-    /// The reason why inference refused this node, if it did.
+    /// If inference refused this node: the reason.
     pub error: Option<Error>,
     /// Whether the node became an input of the graph.
     pub is_input: bool,

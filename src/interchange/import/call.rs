@@ -43,7 +43,8 @@ impl<'a, 'g> Importer<'a, 'g> {
         built
     }
 
-    /// Returns `: f calls g, g calls f` if a call of `function` in the innermost open function closes a cycle.
+    /// Returns `: f calls g, g calls f` if a call of `function` in the innermost open function closes a cycle, and
+    /// otherwise an empty text.
     fn cycle(&self, function: &str) -> String {
         let Some(start) = self.open_functions.iter().rposition(|open| *open == function) else {
             return String::new();
@@ -132,7 +133,8 @@ impl<'a, 'g> Importer<'a, 'g> {
         Ok(result)
     }
 
-    /// Records the condition of an assertion. The condition guards the nodes that run after the assertion.
+    /// Records the condition of an assertion, unless the condition is a constant that is true. The condition guards the
+    /// nodes that run after the assertion.
     pub(super) fn assert(
         &mut self,
         frame: &Frame<'a, 'g>,

@@ -34,7 +34,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         }
     }
 
-    /// Imports a branch. A constant selector chooses its branch now; the function is then inlined.
+    /// Imports an `If` or a `Case`. If the selector is constant, the function that it selects is inlined.
     fn branch(
         &mut self,
         op: &str,
@@ -70,15 +70,15 @@ impl<'a, 'g> Importer<'a, 'g> {
             true => ("case", (0..functions.len()).map(|number| format!("branch{number}")).collect()),
             false => ("cond", vec!["else".to_string(), "then".to_string()]),
         };
-        let selector = if is_case { selector.value } else { truth(selector.value)? };
+        let selector = if is_case { selector.value } else { to_bool(selector.value)? };
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let (graph, location) = (self.graph, self.location);
         // For each branch and output: the shape of the items, if the output is a list.
         let mut items: Vec<Vec<TensorShape>> = Vec::new();
-        let around = self.built.len();
+        let built_before = self.built.len();
         let mut build = |branch: usize| {
             let region = format!("{name}/{}", names[branch]);
-            let imported = self.region(functions[branch], frame, &region, arguments, around)?;
+            let imported = self.region(functions[branch], frame, &region, arguments, built_before)?;
             let values: Vec<Value<'g>> = imported.into_iter().map(|imported| imported.value).collect();
             items.push(values.iter().map(|value| self.item_shape(*value)).collect());
             Ok(values)
@@ -103,7 +103,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         let (condition, body) = (function(frame, index, "cond")?, function(frame, index, "body")?);
         // Handles are not state: every iteration has the same resources.
         let state = values_of(inputs);
-        let (graph, location, around) = (self.graph, self.location, self.built.len());
+        let (graph, location, built_before) = (self.graph, self.location, self.built.len());
         let options = self.options;
         // Both closures import a function, one after the other.
         let importer = RefCell::new(self);
@@ -122,12 +122,13 @@ impl<'a, 'g> Importer<'a, 'g> {
                 importer.item_shapes.insert(value.id(), shape.clone());
             }
             importer.open_loops += 1;
-            let outputs = importer.region(function, frame, &format!("{name}/{region}"), &arguments, around);
+            let outputs =
+                importer.region(function, frame, &format!("{name}/{region}"), &arguments, built_before);
             importer.open_loops -= 1;
             outputs
         };
         let mut condition = |state: &[Value<'g>]| match import(condition, "cond", state)?.first() {
-            Some(imported) => truth(imported.value),
+            Some(imported) => to_bool(imported.value),
             None => damaged("the condition of a While must return a value".to_string()),
         };
         // Each import of the body assumes item shapes of the lists. If the body returns lists with other item shapes,
@@ -166,8 +167,8 @@ impl<'a, 'g> Importer<'a, 'g> {
         Ok(Built { outputs, ..Built::default() })
     }
 
-    /// Imports a function as a region, and returns its outputs. `around` is the number of nodes of the model that were
-    /// built before the branch or the loop.
+    /// Imports a function as a region, and returns its outputs. `built_before` is the number of nodes of the model that
+    /// were built before the branch or the loop.
     ///
     /// # Errors
     /// A node of the function is refused.
@@ -177,18 +178,19 @@ impl<'a, 'g> Importer<'a, 'g> {
         frame: &Frame<'a, 'g>,
         name: &str,
         arguments: &[ImportedValue<'g>],
-        around: usize,
+        built_before: usize,
     ) -> Result<Vec<ImportedValue<'g>>> {
         let (conditions, first) = (self.conditions.len(), self.built.len());
         let built = self.call(&function.name, &function.attr, frame, name, arguments);
-        // The conditions of the region's assertions guard its outputs already, and mean nothing outside.
+        // The outputs of the call are guarded by the conditions of the region's assertions. The graph around the region
+        // cannot read these conditions.
         self.conditions.truncate(conditions);
         let built = built?;
         let blocking = built.outputs.iter().find_map(|imported| imported.blocking_error.clone());
         match blocking.or(built.blocking_error) {
             Some(error) => Err(error),
             None => {
-                self.record_region(around, first, &values_of(&built.outputs))?;
+                self.record_region(built_before, first, &values_of(&built.outputs))?;
                 Ok(built.outputs)
             }
         }
@@ -221,10 +223,10 @@ fn values_of<'g>(imported: &[ImportedValue<'g>]) -> Vec<Value<'g>> {
 ///
 /// # Errors
 /// The body returns another resource, or a value in place of a handle.
-fn keeps_handles(given: &[ImportedValue<'_>], returned: &[ImportedValue<'_>]) -> Result<()> {
-    for (number, (given, returned)) in given.iter().zip(returned).enumerate() {
-        let requirement = match (given.is_handle(), returned.is_handle()) {
-            (true, true) if returned.resource == given.resource => continue,
+fn keeps_handles(inputs: &[ImportedValue<'_>], outputs: &[ImportedValue<'_>]) -> Result<()> {
+    for (number, (input, output)) in inputs.iter().zip(outputs).enumerate() {
+        let requirement = match (input.is_handle(), output.is_handle()) {
+            (true, true) if output.resource == input.resource => continue,
             (false, false) => continue,
             (true, true) => format!("the resource of input {number}, got another resource"),
             (true, false) => format!("the resource of input {number}, got a tensor"),
@@ -239,8 +241,8 @@ fn keeps_handles(given: &[ImportedValue<'_>], returned: &[ImportedValue<'_>]) ->
 /// Returns a bool scalar that is true where TensorFlow takes a value for true, as [`is_true`] does.
 ///
 /// # Errors
-/// The value is a scalar of a dtype without a zero.
-fn truth(value: Value<'_>) -> Result<Value<'_>> {
+/// The value is a scalar, but not a bool, an integer, a float or a string.
+fn to_bool(value: Value<'_>) -> Result<Value<'_>> {
     let dtype = value.dtype();
     if value.shape().rank().is_some_and(|rank| rank > 0) {
         return value.size_tensor()?.not_equal(0i64);

@@ -23,17 +23,18 @@ static OPAQUE: OpDef = OpDef::absent("opaque", None)
 /// The op definitions that one import makes in addition to the definitions of its registry.
 #[derive(Default)]
 pub(super) struct Definitions {
-    /// Copies of definitions with another shape function, by the definition's name and the op type: the op type has a
-    /// shape function of its own.
+    /// Copies of definitions for op types of TensorFlow that have a shape function of their own. The copy has this
+    /// shape function. The key is the name of the definition and the op type.
     adapted: HashMap<(&'static str, &'static str), OpRef>,
     /// Definitions without a body, which infer shapes only, by op type and by the reason why they have no body.
     shapes_only: HashMap<(&'static str, Option<String>), OpRef>,
 }
 
 impl Definitions {
-    /// Returns the definition to use for a spelling. If the spelling has a shape function of its own, the result is a
-    /// copy of `def` with the shape function of `row`. Otherwise the result is `def`, whose shape function may be
-    /// stricter than TensorFlow's, because it also refuses what only TensorFlow's kernel refuses.
+    /// Returns the definition to use for an op type of TensorFlow that `def` implements. If `spelling` says that the op
+    /// type has a shape function of its own, the result is a copy of `def` with the shape function of `row`. Otherwise
+    /// the result is `def`. The shape function of `def` may be stricter than TensorFlow's shape function: it also
+    /// refuses what only TensorFlow's kernel refuses.
     pub(super) fn adapted(&mut self, def: &OpRef, spelling: &TfOp, row: &'static Registered) -> OpRef {
         if !spelling.has_own_shape_fn {
             return def.clone();
@@ -42,8 +43,8 @@ impl Definitions {
         self.adapted.entry((def.name(), row.op)).or_insert_with(adapted).clone()
     }
 
-    /// Returns a definition that infers shapes but has no body. `refusal` is the message of the definition with a body
-    /// that refuses the dtypes of the call, if there is one.
+    /// Returns a definition that infers shapes but has no body. If a definition with a body exists, but refuses the
+    /// dtypes of the call, `refusal` is the message of this error.
     pub(super) fn shapes_only(&mut self, row: &'static Registered, refusal: Option<&str>) -> OpRef {
         let create = || {
             let def = OpDef::absent(row.op, Some(row.operands)).shape_fn(row.shape_fn);

@@ -24,7 +24,7 @@ type KnownType = (Option<DType>, TensorShape);
 
 /// Returns the tensor that `name` stands for: an alias from a SavedModel's signature, or `name` itself. Names of nodes
 /// take precedence over aliases.
-pub(super) fn unaliased<'n>(
+pub(super) fn resolve_alias<'n>(
     frame: &Frame<'_, '_>,
     name: &'n str,
     aliases: &'n HashMap<String, String>,
@@ -37,7 +37,7 @@ pub(super) fn unaliased<'n>(
 
 impl<'a, 'g> Frame<'a, 'g> {
     /// Returns the nodes that no other node reads. A node with a fed output is not among them.
-    pub(super) fn ends(&self) -> Vec<usize> {
+    pub(super) fn unread_nodes(&self) -> Vec<usize> {
         let is_model_node = |index: &usize| !self.is_auxiliary(*index);
         let mut is_end = vec![true; self.nodes.len()];
         for input in (0..self.nodes.len()).filter(is_model_node).flat_map(|index| &self.nodes[index].input) {
@@ -67,7 +67,7 @@ impl<'a, 'g> Importer<'a, 'g> {
     ) -> Result<Vec<usize>> {
         let mut roots = Vec::new();
         for fetch in fetches {
-            let tensor = unaliased(frame, fetch, aliases);
+            let tensor = resolve_alias(frame, fetch, aliases);
             match frame.tensor(tensor) {
                 Some(tensor) if frame.fed.contains_key(&tensor) => {}
                 Some((node, _)) => roots.push(node),
@@ -100,7 +100,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         let mut fed = BTreeSet::new();
         for feed in &self.options.feeds {
             let refuse = |message: String| Err(Error::new(ErrorKind::Attribute, Phase::Build, message));
-            let Some(tensor) = frame.tensor(unaliased(frame, feed, aliases)) else {
+            let Some(tensor) = frame.tensor(resolve_alias(frame, feed, aliases)) else {
                 let names = frame.nodes.iter().map(|node| node.name.as_str());
                 let near = did_you_mean(split_name(feed).0, names);
                 return refuse(format!("a fed tensor must be in the model, got {feed}{near}"));

@@ -8,7 +8,7 @@ use super::switches::{Loop, LoopState, Place, Predicate, Role, Switches};
 use crate::error::Result;
 
 impl Switches {
-    /// Finds the loops of a frame. Places are found later, in the order of the nodes.
+    /// Finds the loops of a frame. [`Switches::place`] finds the places of the nodes later.
     ///
     /// # Errors
     /// A loop lacks a condition or a `NextIteration` node.
@@ -61,9 +61,9 @@ impl Switches {
         }
         for index in 0..frame.nodes.len() {
             let Some((source, output)) = data(index, 0) else { continue };
-            let mut states = this.loops.iter_mut().enumerate().flat_map(|(number, around)| {
-                let condition = &mut around.condition;
-                let found = around.states.iter_mut().find(|state| match op(index) {
+            let mut states = this.loops.iter_mut().enumerate().flat_map(|(number, this_loop)| {
+                let condition = &mut this_loop.condition;
+                let found = this_loop.states.iter_mut().find(|state| match op(index) {
                     "Switch" => state.merge == source,
                     _ => op(source) == "Switch" && data(source, 0) == Some((state.merge, 0)),
                 });
@@ -91,16 +91,16 @@ impl Switches {
                 _ => {}
             }
         }
-        for around in &this.loops {
-            if around.condition == usize::MAX {
-                let name = &frame.nodes[around.enters[0]].name;
+        for this_loop in &this.loops {
+            if this_loop.condition == usize::MAX {
+                let name = &frame.nodes[this_loop.enters[0]].name;
                 return damaged(format!("the loop that {name} enters must have a LoopCond"));
             }
             let ends: Vec<usize> =
-                around.states.iter().map(|state| state.next).chain([around.condition]).collect();
-            for state in &around.states {
-                this.before.insert(state.merge, around.enters.clone());
-                this.before.extend(state.exit.map(|exit| (exit, ends.clone())));
+                this_loop.states.iter().map(|state| state.next).chain([this_loop.condition]).collect();
+            for state in &this_loop.states {
+                this.predecessors.insert(state.merge, this_loop.enters.clone());
+                this.predecessors.extend(state.exit.map(|exit| (exit, ends.clone())));
             }
         }
         Ok(this)
@@ -111,8 +111,8 @@ impl Switches {
     /// # Errors
     /// A `Merge` does not join the two sides of a predicate.
     pub(super) fn place(&mut self, frame: &Frame<'_, '_>, order: &[usize]) -> Result<()> {
-        // For each loop: the number of the loop around it, and the nesting depth of the loop's nodes.
-        let mut around: Vec<Option<usize>> = vec![None; self.loops.len()];
+        // For each loop: the index of the next outer loop, and the nesting depth of the loop's nodes.
+        let mut outer_loops: Vec<Option<usize>> = vec![None; self.loops.len()];
         let mut depths = vec![1usize; self.loops.len()];
         for &index in order {
             let mut place = Place::default();
@@ -139,12 +139,12 @@ impl Switches {
                 sides_of_inputs.push(sides);
             }
             match self.roles.get(&index) {
-                Some(Role::Exit(number)) => place.in_loop = around[*number],
+                Some(Role::Exit(number)) => place.in_loop = outer_loops[*number],
                 Some(Role::State) => {
-                    for before in self.before.get(&index).into_iter().flatten() {
+                    for predecessor in self.predecessors.get(&index).into_iter().flatten() {
                         place
                             .sides
-                            .extend(self.places.get(before).into_iter().flat_map(|place| &place.sides));
+                            .extend(self.places.get(predecessor).into_iter().flat_map(|place| &place.sides));
                     }
                 }
                 Some(Role::Plain) => {
@@ -167,7 +167,7 @@ impl Switches {
                 _ => {}
             }
             if let Some(&number) = self.loop_of_enter.get(&index) {
-                around[number] = place.in_loop;
+                outer_loops[number] = place.in_loop;
                 depths[number] = place.in_loop.map_or(0, |number| depths[number]) + 1;
             }
             self.places.insert(index, place);

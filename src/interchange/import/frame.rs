@@ -234,11 +234,12 @@ impl<'a, 'g> Frame<'a, 'g> {
                     }
                     state[index] = State::Open;
                 }
-                let before =
-                    input.checked_sub(node.input.len()).map(|extra| self.switches.before(index).get(extra));
-                let source = match before {
+                // After the inputs of the node, the search follows its other predecessors.
+                let number = input.checked_sub(node.input.len());
+                let predecessor = number.map(|number| self.switches.predecessors(index).get(number));
+                let source = match predecessor {
                     None => self.source(&node.input[input]),
-                    Some(Some(&before)) => Ok(Source::Control(before)),
+                    Some(Some(&predecessor)) => Ok(Source::Control(predecessor)),
                     Some(None) => {
                         state[index] = State::Done;
                         order.push(index);
@@ -281,8 +282,8 @@ impl<'a, 'g> Frame<'a, 'g> {
     }
 }
 
-/// Returns the outputs of a function in the order of its signature, each with the text that names its source, if the
-/// function returns it.
+/// Returns all outputs in the signature of a function, in order, each with the text that names its source. The text is
+/// `None` if the function does not return the output.
 pub(super) fn outputs_of(function: &FunctionDef) -> impl Iterator<Item = (&ArgDef, Option<&str>)> {
     let outputs = function.signature.iter().flat_map(|signature| &signature.output_arg);
     outputs.map(|arg| (arg, function.ret.get(&arg.name).map(String::as_str)))

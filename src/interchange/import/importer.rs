@@ -31,8 +31,8 @@ pub(super) struct Importer<'a, 'g> {
     pub budget: Budget,
     /// The conditions of all assertions; [`Checks`] holds positions in this list.
     pub conditions: Vec<Condition<'g>>,
-    /// For each output of an unknown op, by node and output of the main graph: the dtype that a node which reads the
-    /// output declares for it, or `None` if the readers declare no dtype.
+    /// The dtypes of outputs of unknown ops, as the nodes that read the outputs declare them. The key is the node and
+    /// the number of the output in the main graph. The value is `None` if the readers declare no dtype.
     pub reader_dtypes: HashMap<(usize, usize), Option<DType>>,
     /// The shapes of the items of tensor lists, as far as they are known: a number or an unknown for each axis.
     pub item_shapes: HashMap<ValueId, TensorShape>,
@@ -50,7 +50,7 @@ pub(super) struct Importer<'a, 'g> {
     pub constants: HashMap<Rc<str>, Value<'g>>,
     /// The lookup tables that nodes have read.
     pub tables: Tables,
-    /// The values of resources before any run, once a node has read one.
+    /// The values of resources before any run. `None` until a node reads a resource.
     pub initial_state: Option<Rc<InitialState>>,
     /// The values that the nodes have written to resources so far, if this import records them.
     pub recording: Option<InitialState>,

@@ -41,7 +41,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             }
         }
         if !self.source.is_saved_model {
-            // Nothing names the nodes that a program runs first. Those that fill a table can only run first.
+            // The model does not name the nodes that a program runs first. The nodes that fill a table must run first.
             let fills =
                 |node: &usize| matches!(&*frame.nodes[*node].op, "InitializeTable" | "InitializeTableV2");
             initializers.extend((0..frame.nodes.len()).filter(fills));

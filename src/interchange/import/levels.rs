@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::graph::Value;
 use crate::tensor::Tensor;
 
-/// The nodes that are imported together: the nodes of one loop that lie on some sides of predicates.
+/// Which nodes are imported together: the nodes in the loop `in_loop` whose sides are all among `sides`.
 #[derive(Clone, Default)]
 struct Level {
     in_loop: Option<usize>,
@@ -94,7 +94,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         };
         let selector = selector.value;
         let (graph, location) = (self.graph, self.location);
-        let (around, first_node) = (self.built.len(), graph.len() as u32);
+        let (built_before, first_node) = (self.built.len(), graph.len() as u32);
         let mut build = |side: usize| {
             // The input that comes from this side.
             let number = (0..frame.nodes[merge].input.len()).find(|number| {
@@ -109,18 +109,18 @@ impl<'a, 'g> Importer<'a, 'g> {
             let order = frame.order(&[source])?;
             let (conditions, first) = (self.conditions.len(), self.built.len());
             let added = self.build_level(frame, &order, &inner, built)?;
-            let value = input(frame, merge, number, built).and_then(usable);
+            let value = input(frame, merge, number, built).and_then(require_usable);
             if let Ok(value) = &value {
-                self.record_region(around, first, &[*value])?;
+                self.record_region(built_before, first, &[*value])?;
             }
-            forget(&added, built);
+            remove_nodes(&added, built);
             self.conditions.truncate(conditions);
             let index = graph.constant_at(Tensor::scalar(number as i32), location);
             Ok(vec![value?, index])
         };
         let values = graph.select_branch("cond", selector, &["else", "then"], false, &mut build, location)?;
         let name = frame.full_name(&frame.nodes[merge]);
-        self.place_regions(around, first_node);
+        self.place_regions(built_before, first_node);
         Ok(Built::of(values.into_iter().map(|value| value.named(&name)).collect()))
     }
 
@@ -132,26 +132,26 @@ impl<'a, 'g> Importer<'a, 'g> {
         level: &Level,
         built: &mut AllBuilt<'g>,
     ) -> Result<Vec<usize>> {
-        let around = &frame.switches.loops[number];
+        let this_loop = &frame.switches.loops[number];
         let inner = Level { in_loop: Some(number), sides: level.sides.clone() };
-        let mut state = Vec::with_capacity(around.states.len());
-        for part in &around.states {
+        let mut state = Vec::with_capacity(this_loop.states.len());
+        for part in &this_loop.states {
             let initial = built[part.enter].as_ref().and_then(|built| built.outputs.first());
             let Some(initial) = initial else {
                 return damaged("a loop must be entered before it is left".to_string());
             };
-            state.push(usable(initial.clone())?);
+            state.push(require_usable(initial.clone())?);
         }
         let (graph, location) = (self.graph, self.location);
         let options = self.options;
-        let (around_loop, first_node) = (self.built.len(), graph.len() as u32);
+        let (built_before, first_node) = (self.built.len(), graph.len() as u32);
         // Both closures import nodes, one after the other.
         let both = RefCell::new((self, built));
         let import = |state: &[Value<'g>], roots: &[usize]| -> Result<Vec<Value<'g>>> {
             let mut both = both.borrow_mut();
             let (importer, built) = &mut *both;
             let mut added = Vec::new();
-            for (part, value) in around.states.iter().zip(state) {
+            for (part, value) in this_loop.states.iter().zip(state) {
                 for node in [Some(part.merge), part.switch].into_iter().flatten() {
                     built[node] = Some(Built::of(vec![*value, *value]));
                     added.push(node);
@@ -166,27 +166,27 @@ impl<'a, 'g> Importer<'a, 'g> {
             let values = roots.iter().map(|root| {
                 let value = built[*root].as_ref().and_then(|built| built.outputs.first()).cloned();
                 match value {
-                    Some(value) => usable(value),
+                    Some(value) => require_usable(value),
                     None => damaged("a node of a loop must depend on the loop's state only".to_string()),
                 }
             });
             let values: Result<Vec<Value<'g>>> = values.collect();
             if let Ok(values) = &values {
-                importer.record_region(around_loop, first, values)?;
+                importer.record_region(built_before, first, values)?;
             }
-            forget(&added, built);
+            remove_nodes(&added, built);
             importer.conditions.truncate(conditions);
             values
         };
-        let ends: Vec<usize> = around.states.iter().map(|part| part.next).collect();
-        let mut condition = |state: &[Value<'g>]| Ok(import(state, &[around.condition])?[0]);
+        let ends: Vec<usize> = this_loop.states.iter().map(|part| part.next).collect();
+        let mut condition = |state: &[Value<'g>]| Ok(import(state, &[this_loop.condition])?[0]);
         let mut body = |state: &[Value<'g>]| import(state, &ends);
         let regions = LoopRegions { condition: &mut condition, body: &mut body, is_imported: true };
         let values = graph.while_regions(&options.loops, &state, regions, location)?;
         let (importer, built) = both.into_inner();
-        importer.place_regions(around_loop, first_node);
+        importer.place_regions(built_before, first_node);
         let mut added = Vec::new();
-        for (part, value) in around.states.iter().zip(values) {
+        for (part, value) in this_loop.states.iter().zip(values) {
             if let Some(exit) = part.exit {
                 let name = frame.full_name(&frame.nodes[exit]);
                 built[exit] = Some(Built::of(vec![value.named(&name)]));
@@ -197,14 +197,14 @@ impl<'a, 'g> Importer<'a, 'g> {
     }
 }
 
-/// Removes nodes of a region that is closed.
-fn forget(added: &[usize], built: &mut AllBuilt<'_>) {
+/// Removes the nodes of a complete region from `built`.
+fn remove_nodes(added: &[usize], built: &mut AllBuilt<'_>) {
     for &node in added {
         built[node] = None;
     }
 }
 
-fn usable(imported: ImportedValue<'_>) -> Result<Value<'_>> {
+fn require_usable(imported: ImportedValue<'_>) -> Result<Value<'_>> {
     match imported.blocking_error {
         Some(error) => Err(error),
         None => Ok(imported.value),

@@ -1,7 +1,7 @@
 //! The names of the outputs of list ops.
 
-/// Returns the position of a named output of a list op. The table of signatures lacks list ops, because they have
-/// variants.
+/// Returns the position of a named output of a list op. The table of signatures lacks list ops, because their lists
+/// have the dtype variant.
 pub(super) fn list_output(op: &str, output: &str, ragged_rank: usize) -> usize {
     match (op, output) {
         ("RaggedTensorFromVariant", "output_dense_values") => ragged_rank,

@@ -1,8 +1,8 @@
 //! Imports the ops of TensorFlow's `TensorList` and `TensorArrayV3` families, and the ops between ragged tensors and
 //! variants, as ops on tensor lists.
 //!
-//! A `TensorArray` is a resource that its ops change; an edge of dtype float, the flow, orders them. Here the flow
-//! itself is the list, and the handle has no use.
+//! In TensorFlow, a `TensorArray` is a resource that ops change. An edge of dtype float, the flow, orders these ops.
+//! Here the flow itself is the list, and the handle has no use.
 
 use shapeflow_shape_fns::{Attr, Attrs, DType, Dim, IntoDim, TensorShape, Unknown};
 
@@ -39,12 +39,12 @@ struct Row {
     op: &'static str,
     def: &'static OpDef,
     operands: &'static [ListOperand],
-    /// The input that is a list whose item shape the node keeps.
+    /// The number of the input that is a list, if the node keeps the shape of the list's items.
     list: Option<usize>,
-    /// The input whose rows are the items.
+    /// The number of the input whose rows are the items.
     rows: Option<usize>,
-    /// The node's output contains the dims of the items' axes from this axis on; `None` if the output contains no dims
-    /// of items.
+    /// The first axis of the items whose dimension is in the shape of the node's output. The dimensions of all later
+    /// axes are in this shape too. `None` if the shape has no dimension of the items.
     axes_from: Option<i64>,
 }
 
@@ -210,7 +210,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             }
         }
         if op == "TensorArrayV3" {
-            // Handle and flow.
+            // The node has two outputs, the handle and the flow. The list stands for both.
             values.push(values[0]);
         }
         Ok(Built::of(values.into_iter().map(|value| value.named(name)).collect()))

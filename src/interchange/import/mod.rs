@@ -1,10 +1,10 @@
 //! Builds a graph from a TensorFlow model.
 //!
 //! A `frame` holds the nodes of the main graph or of one function, resolves their names and orders them. `feed` finds
-//! the fed and fetched tensors, and `unknown` refuses unknown ops. Then every node is built in order: `placeholder`,
-//! `call`, `control` and this file build structural nodes (placeholders, constants, calls, branches, loops,
-//! assertions), `resource` and `table` build nodes that make or read variables and lookup tables, whose content
-//! `initial` finds, and `node` builds all other ops with the help of `attrs`, `typed` and `definitions`.
+//! the fed and fetched tensors, and `unknown` refuses unknown ops. Then every node is built in order. `placeholder`,
+//! `call`, `control` and this file build structural nodes: placeholders, constants, calls, branches, loops and
+//! assertions. `resource` and `table` build nodes that make or read variables and lookup tables, and `initial` finds
+//! the content of these. `node` builds all other ops with the help of `attrs`, `typed` and `definitions`.
 
 mod attrs;
 mod built;
@@ -151,7 +151,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             None if frame.fed.is_empty() => {
                 (0..frame.nodes.len()).filter(|&index| !frame.is_auxiliary(index)).collect()
             }
-            None => frame.ends(),
+            None => frame.unread_nodes(),
         };
         // A fed placeholder becomes an input even if no fetched tensor needs it.
         roots.extend(fed.iter().filter(|tensor| !frame.fed.contains_key(tensor)).map(|(node, _)| *node));
@@ -325,7 +325,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         self.op(frame, index, name, inputs)
     }
 
-    /// Builds a structural node: a placeholder, a constant, a call, a branch or an assertion.
+    /// Builds a structural node: a placeholder, a constant, a call, a branch, a loop or an assertion.
     fn structural_node(
         &mut self,
         frame: &Frame<'a, 'g>,

@@ -13,8 +13,8 @@ use crate::ops::PrintOptions;
 use crate::ops::string::print::{line_op, text_op};
 
 impl<'a, 'g> Importer<'a, 'g> {
-    /// Imports a `Print`, which passes its first input on, or a `PrintV2`, which has no output. Nodes that depend on a
-    /// `PrintV2` check the result of its op, which always is `true`, so that it runs before them.
+    /// Imports a `Print`, whose output is its first input, or a `PrintV2`, which has no output. A node that depends on
+    /// a `PrintV2` checks the result of the print op, which is always `true`. So the print op runs before the node.
     ///
     /// # Errors
     /// The node lacks an input, or the input of a `PrintV2` is not a string scalar.

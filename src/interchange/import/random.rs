@@ -1,8 +1,8 @@
 //! Imports the random ops of TensorFlow that have a state as ops whose numbers depend only on a seed.
 //!
-//! TensorFlow continues the stream of numbers from run to run. Here every run has the numbers of TensorFlow's first
-//! run, if the node has a seed, or else numbers of its own stream, which the name of the node and
-//! [`ImportOptions::random_seed`](super::super::ImportOptions::random_seed) choose.
+//! TensorFlow continues the stream of numbers from run to run. Here every run has the same numbers. If the node has a
+//! seed, these are the numbers of TensorFlow's first run. Otherwise they come from a stream that the name of the node
+//! and [`ImportOptions::random_seed`](super::super::ImportOptions::random_seed) choose.
 
 use std::hash::Hasher;
 
@@ -25,15 +25,15 @@ use crate::tensor::Tensor;
 /// Returns the op that makes the numbers of a random op of TensorFlow.
 fn definition(op: &str) -> Option<&'static OpDef> {
     Some(match op {
-        "Multinomial" => &categorical::OF_STATE,
-        "ParameterizedTruncatedNormal" => &truncated::OF_STATE,
-        "RandomGamma" => &gamma::OF_STATE,
-        "RandomPoissonV2" => &poisson::OF_STATE,
-        "RandomShuffle" => &shuffle::OF_STATE,
-        "RandomStandardNormal" => &stateless::NORMAL_OF_STATE,
-        "RandomUniform" => &stateless::UNIFORM_OF_STATE,
-        "RandomUniformInt" => &stateless::INT_OF_STATE,
-        "TruncatedNormal" => &stateless::TRUNCATED_OF_STATE,
+        "Multinomial" => &categorical::WITH_STATE,
+        "ParameterizedTruncatedNormal" => &truncated::WITH_STATE,
+        "RandomGamma" => &gamma::WITH_STATE,
+        "RandomPoissonV2" => &poisson::WITH_STATE,
+        "RandomShuffle" => &shuffle::WITH_STATE,
+        "RandomStandardNormal" => &stateless::NORMAL_WITH_STATE,
+        "RandomUniform" => &stateless::UNIFORM_WITH_STATE,
+        "RandomUniformInt" => &stateless::INT_WITH_STATE,
+        "TruncatedNormal" => &stateless::TRUNCATED_WITH_STATE,
         _ => return None,
     })
 }
@@ -79,7 +79,7 @@ impl<'a, 'g> Importer<'a, 'g> {
                 hasher.write(name.as_bytes());
                 (self.options.random_seed, hasher.finish())
             }
-            given => given,
+            seeds => seeds,
         };
         let state = [Tensor::from([key]), Tensor::from([0, stream]), Tensor::from(PHILOX)];
         let state = state.map(|tensor| self.graph.constant_at(tensor, self.location));
@@ -112,7 +112,7 @@ impl<'a, 'g> Importer<'a, 'g> {
                 let builder = builder.size("shape", first.value.into_shape_arg()).data_all(&state);
                 let builder = rest.iter().fold(builder, |builder, bound| builder.data(bound.value));
                 match frame.attr(index, "dtype") {
-                    // The parameters give the dtype.
+                    // The op of this crate takes the dtype of the parameters.
                     Some(_) if op == "ParameterizedTruncatedNormal" => builder,
                     Some(_) => builder.attr("dtype", dtype("dtype").unwrap_or(DType::F32)),
                     None => builder,

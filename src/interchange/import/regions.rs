@@ -1,5 +1,5 @@
-//! Records what computes the nodes of branches and loop bodies. These nodes leave the graph when their region is
-//! complete.
+//! Records what computes the nodes of the model that are in branches and loop bodies: kernels, the host, or nothing.
+//! The nodes of a region leave the graph when the region is complete, so the importer makes the record before.
 
 use std::collections::HashSet;
 
@@ -9,14 +9,19 @@ use crate::error::Result;
 use crate::graph::Value;
 
 impl<'g> Importer<'_, 'g> {
-    /// Records what computes the nodes in `built` from position `first` on. These nodes belong to a region with these
-    /// outputs, and the region is still open. If an earlier import of the same region has left nodes in `built`, from
-    /// position `around` on, drops these nodes: a loop imports its body again if the state turns out to have less
-    /// specific shapes.
+    /// Records what computes the nodes in `built` from position `first` on. These nodes belong to a region whose
+    /// outputs are `outputs`, and the region is not complete yet. If an earlier import of the same region has left
+    /// nodes in `built`, from position `built_before` on, this function drops them: a loop imports its body again if
+    /// the state turns out to have less specific shapes.
     ///
     /// # Errors
     /// An output is poisoned.
-    pub(super) fn record_region(&mut self, around: usize, first: usize, outputs: &[Value<'g>]) -> Result<()> {
+    pub(super) fn record_region(
+        &mut self,
+        built_before: usize,
+        first: usize,
+        outputs: &[Value<'g>],
+    ) -> Result<()> {
         let data = self.graph.read();
         let is_live = live_nodes(&data, outputs)?;
         for built in &mut self.built[first..] {
@@ -29,18 +34,19 @@ impl<'g> Importer<'_, 'g> {
         drop(data);
         let latest = self.built.split_off(first);
         let names: HashSet<&str> = latest.iter().map(|built| built.name.as_str()).collect();
-        let earlier = self.built.split_off(around);
+        let earlier = self.built.split_off(built_before);
         self.built.extend(earlier.into_iter().filter(|built| !names.contains(built.name.as_str())));
         self.built.extend(latest);
         Ok(())
     }
 
-    /// Completes the nodes of regions in `built`, from position `around` on: they become all nodes of the graph from
-    /// `first` on, which are the nodes of the branch or the loop. Returns whether there are such nodes.
-    pub(super) fn place_regions(&mut self, around: usize, first: u32) -> bool {
+    /// Completes the entries of `built` from position `built_before` on that belong to regions: their nodes are all
+    /// nodes of the graph from `first` on, which are the nodes of the branch or the loop. Returns whether there are
+    /// such entries.
+    pub(super) fn place_regions(&mut self, built_before: usize, first: u32) -> bool {
         let nodes = first..self.graph.len() as u32;
         let mut has_regions = false;
-        for built in self.built[around..].iter_mut().filter(|built| built.nodes.is_none()) {
+        for built in self.built[built_before..].iter_mut().filter(|built| built.nodes.is_none()) {
             built.nodes = Some(nodes.clone());
             has_regions = true;
         }

@@ -1,4 +1,5 @@
-//! Imports nodes that make and read variables, and passes handles of all resources on. The values come from the checkpoint of a SavedModel.
+//! Imports nodes that make and read variables, and passes handles of all resources on. The values come from the
+//! checkpoint of a SavedModel.
 
 use std::rc::Rc;
 
@@ -138,7 +139,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         let mut built = self.opaque(frame, index, name, inputs)?;
         for (output, resource) in built.outputs.iter_mut().zip(resources) {
             output.resource = Some(resource.clone());
-            // The attribute `dtype` of a variable's handle is the dtype of the variable.
+            // The attribute `dtype` of the node is the dtype of the variable, not of its handle.
             output.has_known_dtype &= matches!(resource, Resource::Restored(_));
         }
         Ok(built)
@@ -172,11 +173,11 @@ impl<'a, 'g> Importer<'a, 'g> {
         Ok(Built::of(vec![value]))
     }
 
-    /// Returns the value of a variable as a constant of the graph. All reads share one constant. `reader` is the name of
-    /// the node that reads it.
+    /// Returns the value of a variable as a constant of the graph. All reads share one constant. `reader` is the name
+    /// of the node that reads it.
     fn variable(&mut self, variable: &Rc<str>, reader: &str) -> Result<Value<'g>> {
         let known = self.constants.get(variable).copied();
-        // A constant that was made in a branch or a loop body left the graph with it.
+        // If the constant was made in a branch or a loop body, it left the graph together with the region.
         if let Some(value) = known
             && value.ok().is_ok()
         {

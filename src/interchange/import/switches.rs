@@ -59,8 +59,8 @@ pub(super) struct Switches {
     pub loop_of_enter: HashMap<usize, usize>,
     /// The inputs that lead back in a loop: the node that reads, and the number of the node's input.
     pub back: BTreeSet<(usize, usize)>,
-    /// Nodes that must come before a node, in addition to the nodes that it reads.
-    pub before: HashMap<usize, Vec<usize>>,
+    /// For a node: the nodes that must come before this node, in addition to the nodes that it reads.
+    pub predecessors: HashMap<usize, Vec<usize>>,
     pub roles: HashMap<usize, Role>,
     pub places: HashMap<usize, Place>,
 }
@@ -71,9 +71,9 @@ impl Switches {
         self.back.contains(&(node, input))
     }
 
-    /// Returns the nodes that must come before a node, in addition to the nodes that it reads.
-    pub(super) fn before(&self, node: usize) -> &[usize] {
-        self.before.get(&node).map_or(&[], Vec::as_slice)
+    /// Returns the nodes that must come before `node`, in addition to the nodes that `node` reads.
+    pub(super) fn predecessors(&self, node: usize) -> &[usize] {
+        self.predecessors.get(&node).map_or(&[], Vec::as_slice)
     }
 
     /// Returns whether the frame has no control flow of TensorFlow 1.

@@ -80,7 +80,7 @@ impl<'a, 'g> Importer<'a, 'g> {
                 self.record_table(table.name.clone(), content);
                 Built::default()
             }
-            // A graph that is no SavedModel may name the node as a control input of the reader.
+            // In a graph that is not from a SavedModel, the reader may have a control input from this node.
             ("InitializeTable", _) if !self.source.is_saved_model => Built::default(),
             ("InitializeTableFromTextFile", [file]) if self.recording.is_some() => {
                 let content = match self.constant_tensor(file.value) {
@@ -194,7 +194,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             Some(buckets) => in_use(&handle.name, buckets, &keys, &values)?,
             None => (keys, values),
         };
-        // Tables of one content are one table, so that equal lookups run once.
+        // Tables with equal keys and values share one table, so that equal lookups run once.
         let equal = self.tables.values().find(|(_, other, their)| *other == keys && *their == values);
         let table = match equal {
             Some((table, ..)) => table.clone(),

@@ -53,12 +53,12 @@ pub(super) fn add_dtype_attrs(
         def.infer_dtypes(operands, &attrs.clone().declared_by(def.attributes()))
     };
     let gives_expected = |attrs: &Attrs| {
-        infer_dtypes(attrs).is_ok_and(|given| {
-            given.len() == expected.len()
-                && given
+        infer_dtypes(attrs).is_ok_and(|inferred| {
+            inferred.len() == expected.len()
+                && inferred
                     .iter()
                     .zip(expected)
-                    .all(|(given, expected)| expected.is_none_or(|expected| expected == *given))
+                    .all(|(inferred, expected)| expected.is_none_or(|expected| expected == *inferred))
         })
     };
     let refusal = |attrs: &Attrs| infer_dtypes(attrs).err();

@@ -20,8 +20,8 @@ pub(super) const MAX_OUTPUTS: usize = 64;
 /// Maximum number of nodes that a message lists for each unknown op.
 const SHOWN: usize = 8;
 
-/// The structural op types: placeholders, constants, calls, assertions and nodes that pass values on. The
-/// importer builds them itself, without a definition.
+/// The structural op types: placeholders, constants, calls, assertions, nodes that pass values on, and nodes that do
+/// nothing. The importer builds nodes of these types itself, without a definition.
 const STRUCTURAL: &[&str] = &[
     "Placeholder",
     "PlaceholderV2",
@@ -108,7 +108,8 @@ impl<'a, 'g> Importer<'a, 'g> {
         Err(Error::new(ErrorKind::UnknownOp, Phase::Build, message))
     }
 
-    /// Records in `reader_dtypes` the dtypes of outputs of unknown ops, as the nodes that read them declare them.
+    /// Records in `reader_dtypes` the dtype of each output of an unknown op. The nodes that read the output declare the
+    /// dtype.
     pub(super) fn record_reader_dtypes(&mut self, frame: &Frame<'a, 'g>, order: &[usize]) {
         for &index in order {
             let node = &frame.nodes[index];
@@ -151,7 +152,8 @@ impl<'a, 'g> Importer<'a, 'g> {
     }
 }
 
-/// Returns whether the op has no signature, so that nothing but its readers may give the dtypes of its outputs.
+/// Returns whether the op has no signature. If so, only the nodes that read an output of the op declare the dtype of
+/// this output.
 fn lacks_signature(op: &str) -> bool {
     signature(op).is_none()
 }

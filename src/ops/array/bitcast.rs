@@ -11,8 +11,8 @@ use crate::op::{OpDef, Operand, TfOp};
 impl<'g> Value<'g> {
     /// Reads the bits of the elements as elements of `dtype`.
     ///
-    /// `[..] -> [..]` if both dtypes have the same size. A dtype `k` times smaller adds a last axis, `[..] -> [.., k]`; a
-    /// dtype `k` times larger drops it, `[.., k] -> [..]`. The first element along that axis has the lowest bits.
+    /// `[..] -> [..]` if both dtypes have the same size. A dtype `k` times smaller adds a last axis, `[..] -> [.., k]`;
+    /// a dtype `k` times larger drops it, `[.., k] -> [..]`. The first element along that axis has the lowest bits.
     /// Integers, floats, complex numbers and quantized types. The real part of a complex number has the lower bits. As
     /// TensorFlow's `Bitcast`. Fuses into kernels.
     ///

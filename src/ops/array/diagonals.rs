@@ -52,8 +52,8 @@ struct Part {
 }
 
 impl Band {
-    /// Reads the derived parameter `k`. `matrix` are the dimensions of the matrices, and `longest` is the length of packed
-    /// rows. `align` is an alignment as TensorFlow names it.
+    /// Reads the derived parameter `k`. `matrix` are the dimensions of the matrices, and `longest` is the length of
+    /// packed rows. `align` is an alignment as TensorFlow names it.
     pub(super) fn new(cx: &mut dyn LowerCx, matrix: &[Dim], longest: &Dim, align: &str) -> Band {
         let k: Vec<i64> = cx.derived("k").iter().filter_map(Dim::as_known).collect();
         let (low, high) = match k[..] {

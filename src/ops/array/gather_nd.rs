@@ -15,9 +15,9 @@ use crate::ops::positions::{check_policy, ignores_outside};
 impl<'g> Value<'g> {
     /// Selects slices: `out[i, ..] = self[indices[i, 0], …, indices[i, k-1], ..]`.
     ///
-    /// `[d0, …, dn], indices [i.., k] -> [i.., dk, …, dn]`, any dtype; `indices` is i16, i32 or i64. If `k` is the rank of
-    /// `self`, the slices are elements. An index outside its axis, also a negative one, fails the run. As TensorFlow's
-    /// `GatherNd`; an imported graph may ask for a zero slice instead of the failure. Fuses into kernels.
+    /// `[d0, …, dn], indices [i.., k] -> [i.., dk, …, dn]`, any dtype; `indices` is i16, i32 or i64. If `k` is the rank
+    /// of `self`, the slices are elements. An index outside its axis, also a negative one, fails the run. As
+    /// TensorFlow's `GatherNd`; an imported graph may ask for a zero slice instead of the failure. Fuses into kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};

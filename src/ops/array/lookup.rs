@@ -46,7 +46,8 @@ struct Rows {
 }
 
 impl LookupTable {
-    /// Makes a table in which `keys[i]` has the value `values[i]`. A key that occurs several times keeps its last value.
+    /// Makes a table in which `keys[i]` has the value `values[i]`. A key that occurs several times keeps its last
+    /// value.
     ///
     /// `keys [n]`, integers or strings; `values [n, ..]`, any dtype.
     ///

@@ -17,11 +17,11 @@ pub enum GridOrder {
     Ij,
 }
 
-/// Makes the coordinates of a grid: tensor `i` holds the elements of vector `i` along its axis, repeated along the other
-/// axes.
+/// Makes the coordinates of a grid: tensor `i` holds the elements of vector `i` along its axis, repeated along the
+/// other axes.
 ///
-/// `[n0], [n1], …, [nk] -> k+1 × [n0, n1, …, nk]`, with the first two axes swapped for [`GridOrder::Xy`]; any dtypes. As
-/// TensorFlow's `tf.meshgrid`. Fuses into kernels.
+/// `[n0], [n1], …, [nk] -> k+1 × [n0, n1, …, nk]`, with the first two axes swapped for [`GridOrder::Xy`]; any dtypes.
+/// As TensorFlow's `tf.meshgrid`. Fuses into kernels.
 ///
 /// ```
 /// use shapeflow::{Graph, GridOrder, meshgrid};

@@ -9,8 +9,8 @@ use crate::graph::{IntoOperand, IntoParam, Value};
 use crate::op::{OpDef, Operand, TfOp};
 
 impl<'g> Value<'g> {
-    /// Adds a border of zeros (`false` for bool, empty strings for string). `paddings` holds one pair per axis, one after
-    /// the other: the number of elements before and the number after.
+    /// Adds a border of zeros (`false` for bool, empty strings for string). `paddings` holds one pair per axis, one
+    /// after the other: the number of elements before and the number after.
     ///
     /// `[d0, …] -> [paddings[0] + d0 + paddings[1], …]`, any dtype. As a value, `paddings` has shape `[rank, 2]`. As
     /// TensorFlow's `Pad`. Fuses into kernels.

@@ -45,10 +45,10 @@ impl Graph {
     /// Makes the vector `start`, `start + delta`, `start + 2*delta`, …, which stops before `limit`.
     ///
     /// `-> [ceil((limit - start) / delta)]`, i32, i64 or a float. Each bound is a Rust number, a dimension or a scalar
-    /// value. If a bound is a value, the result has the dtype of this value. Integers and dimensions make a range of i64,
-    /// whatever their Rust types, so that a dimension can take the place of a number: `g.range(0, 5, 1)` is `i64[5]`, and
-    /// `g.range(0, &n, 1)` is `i64[n]`. With floats among the bounds, the result has the widest type of the floats:
-    /// `g.range(0, 1.0, 0.25)` is `f64[4]`.
+    /// value. If a bound is a value, the result has the dtype of this value. Integers and dimensions make a range of
+    /// i64, whatever their Rust types, so that a dimension can take the place of a number: `g.range(0, 5, 1)` is
+    /// `i64[5]`, and `g.range(0, &n, 1)` is `i64[n]`. With floats among the bounds, the result has the widest type of
+    /// the floats: `g.range(0, 1.0, 0.25)` is `f64[4]`.
     ///
     /// As TensorFlow's `Range`. Fuses into kernels. A float range with a value among its bounds runs on the host,
     /// because only the run can compute its length.

@@ -49,8 +49,9 @@ macro_rules! scans {
 scans! {
     /// Returns the running sums along `axis`: `[a, b, c]` gives `[a, a + b, a + b + c]`.
     ///
-    /// `[..] -> [..]`, integers (which wrap), floats and complex numbers. A negative `axis` counts from the end. Elements are
-    /// added in order and in their own precision; f16 and bf16 are added as f32. As TensorFlow's `Cumsum`. Runs on the host.
+    /// `[..] -> [..]`, integers (which wrap), floats and complex numbers. A negative `axis` counts from the end.
+    /// Elements are added in order and in their own precision; f16 and bf16 are added as f32. As TensorFlow's `Cumsum`.
+    /// Runs on the host.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -64,9 +65,9 @@ scans! {
     cumsum, cumsum_with, "[0, a, a + b]", SUM, "Cumsum", Sum, numeric;
     /// Returns the running products along `axis`: `[a, b, c]` gives `[a, a * b, a * b * c]`.
     ///
-    /// `[..] -> [..]`, integers (which wrap), floats and complex numbers. A negative `axis` counts from the end. Elements are
-    /// multiplied in order and in their own precision; f16 and bf16 are multiplied as f32. As TensorFlow's `Cumprod`. Runs on the
-    /// host.
+    /// `[..] -> [..]`, integers (which wrap), floats and complex numbers. A negative `axis` counts from the end.
+    /// Elements are multiplied in order and in their own precision; f16 and bf16 are multiplied as f32. As TensorFlow's
+    /// `Cumprod`. Runs on the host.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -81,8 +82,8 @@ scans! {
     /// Returns the logarithms of the running sums of exponentials along `axis`: `[a, b]` gives
     /// `[a, log(exp(a) + exp(b))]`, without overflow.
     ///
-    /// `[..] -> [..]`, floats. A negative `axis` counts from the end. f16 and bf16 are computed as f32. The result of no
-    /// elements is -inf. As TensorFlow's `CumulativeLogsumexp`. Runs on the host.
+    /// `[..] -> [..]`, floats. A negative `axis` counts from the end. f16 and bf16 are computed as f32. The result of
+    /// no elements is -inf. As TensorFlow's `CumulativeLogsumexp`. Runs on the host.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -276,8 +277,8 @@ fn scan_all<T: Copy, A: Copy>(
         let elements = positions.start * inner..positions.end * inner;
         let (from, to) = (&from[elements.clone()], &mut to[elements]);
         let position_of = |step: usize| if reverse { last - step } else { step };
-        // An exclusive scan stores each partial result one step later, and the start in the first step. So the loops below
-        // do not depend on the options.
+        // An exclusive scan stores each partial result one step later, and the start in the first step. So the loops
+        // below do not depend on the options.
         let later = usize::from(exclusive);
         if exclusive {
             let first = position_of(0) * inner;

@@ -13,8 +13,8 @@
 /// | `newaxis` | `newaxis` | a new axis of size 1 |
 /// | `...` | `...` | all axes without another item |
 ///
-/// A position is an integer, a [`Dim`](crate::Dim), or an expression that gives one of them. A negative position counts from the
-/// end. A [`SliceItem`](crate::SliceItem) is an item too.
+/// A position is an integer, a [`Dim`](crate::Dim), or an expression that gives one of them. A negative position counts
+/// from the end. A [`SliceItem`](crate::SliceItem) is an item too.
 ///
 /// ```
 /// use shapeflow::{Graph, Tensor, ragged, slice};
@@ -38,7 +38,8 @@
 /// ```
 #[macro_export(local_inner_macros)]
 macro_rules! slice {
-    // `@item` reads an item: the finished items, the tokens of a position or of the begin of a range, and the tokens to read.
+    // `@item` reads an item: the finished items, the tokens of a position or of the begin of a range, and the tokens to
+    // read.
     (@item [$($items:tt)*] {}) => { [$($items)*] };
     (@item [$($items:tt)*] {} ... $(, $($rest:tt)*)?) => {
         slice!(@item [$($items)* $crate::SliceItem::Rest,] {} $($($rest)*)?)

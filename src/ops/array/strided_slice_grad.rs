@@ -14,8 +14,8 @@ impl<'g> Value<'g> {
     /// Makes a tensor of shape `shape` with the elements of `self` where a strided slice reads, and zeros elsewhere:
     /// the gradient of [`Value::strided_slice`], with the same parameters.
     ///
-    /// The shape of the slice `-> shape`; any dtype (the zero of strings is the empty string). As TensorFlow's `StridedSliceGrad`. Fuses into
-    /// kernels.
+    /// The shape of the slice `-> shape`; any dtype (the zero of strings is the empty string). As TensorFlow's
+    /// `StridedSliceGrad`. Fuses into kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, SliceMasks, Tensor};

@@ -15,8 +15,8 @@ use crate::ops::row_major::RowMajor;
 impl<'g> Value<'g> {
     /// Returns the indices of all elements that are true or nonzero, in row-major order.
     ///
-    /// `[d0, …, dn] -> i64[?, n + 1]`, one row per such element; bool, numbers and quantized types. The number of rows depends
-    /// on the data. A NaN is nonzero. As TensorFlow's `Where` (`tf.where` with one argument). Runs on the host.
+    /// `[d0, …, dn] -> i64[?, n + 1]`, one row per such element; bool, numbers and quantized types. The number of rows
+    /// depends on the data. A NaN is nonzero. As TensorFlow's `Where` (`tf.where` with one argument). Runs on the host.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};

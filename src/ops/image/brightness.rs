@@ -26,7 +26,7 @@ impl<'g> Value<'g> {
     /// The element type is not a float, or `delta` has another dtype or does not broadcast.
     #[track_caller]
     pub fn adjust_brightness(self, delta: impl IntoOperand<'g>) -> Result<Value<'g>> {
-        self.as_float(Location::caller())?.add(delta)
+        self.require_float(Location::caller())?.add(delta)
     }
 
     /// Corrects the brightness of every element by a power: `gain * x ^ gamma`.
@@ -48,11 +48,11 @@ impl<'g> Value<'g> {
     /// The element type is not a float, or `gamma` or `gain` has another dtype or does not broadcast.
     #[track_caller]
     pub fn adjust_gamma(self, gamma: impl IntoOperand<'g>, gain: impl IntoOperand<'g>) -> Result<Value<'g>> {
-        self.as_float(Location::caller())?.pow(gamma)?.mul(gain)
+        self.require_float(Location::caller())?.pow(gamma)?.mul(gain)
     }
 
     /// Returns the value, whose elements must be floats.
-    fn as_float(self, location: &'static Location<'static>) -> Result<Value<'g>> {
+    fn require_float(self, location: &'static Location<'static>) -> Result<Value<'g>> {
         dtype::common(&[self.dtype()], 0, 1, dtype::Class::Float).map_err(|error| error.at(location))?;
         Ok(self)
     }

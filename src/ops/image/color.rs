@@ -14,8 +14,8 @@ impl<'g> Value<'g> {
     /// Converts red, green and blue along the last axis to hue, saturation and value. The hue is in `[0, 1)`. The
     /// hue and the saturation of black are 0.
     ///
-    /// `[.., 3] -> [.., 3]`, floats. f16 and bf16 are computed as f32 and rounded once. As TensorFlow's `RGBToHSV`. Fuses
-    /// into kernels.
+    /// `[.., 3] -> [.., 3]`, floats. f16 and bf16 are computed as f32 and rounded once. As TensorFlow's `RGBToHSV`.
+    /// Fuses into kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -37,8 +37,8 @@ impl<'g> Value<'g> {
     /// Converts hue, saturation and value along the last axis to red, green and blue, as the inverse of
     /// [`Value::rgb_to_hsv`].
     ///
-    /// `[.., 3] -> [.., 3]`, floats. f16 and bf16 are computed as f32 and rounded once. As TensorFlow's `HSVToRGB`. Fuses
-    /// into kernels.
+    /// `[.., 3] -> [.., 3]`, floats. f16 and bf16 are computed as f32 and rounded once. As TensorFlow's `HSVToRGB`.
+    /// Fuses into kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};

@@ -18,7 +18,8 @@ impl<'g> Value<'g> {
     /// `extrapolation`.
     ///
     /// `[n, h, w, c], boxes f32[k, 4], box_images i32[k] -> f32[k, size[0], size[1], c]`; the images hold integers or
-    /// floats. As TensorFlow's `CropAndResize`, whose method `nearest` an imported graph may also use. Fuses into kernels.
+    /// floats. As TensorFlow's `CropAndResize`, whose method `nearest` an imported graph may also use. Fuses into
+    /// kernels.
     ///
     /// ```
     /// use shapeflow::{DType, Graph, shape};

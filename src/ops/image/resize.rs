@@ -15,11 +15,13 @@ macro_rules! resizes {
         impl<'g> Value<'g> {$(
             $(#[$doc])*
             ///
-            /// `size` holds the new height and width. The run fails if the images have no pixels but the result has some.
+            /// `size` holds the new height and width. The run fails if the images have no pixels but the result has
+            /// some.
             #[doc = concat!("As TensorFlow's `", $op, "`. Fuses into kernels.")]
             ///
             /// # Errors
-            /// The element type is neither an integer nor a float, the rank is not 4, or `size` does not hold two sizes.
+            /// The element type is neither an integer nor a float, the rank is not 4, or `size` does not hold two
+            /// sizes.
             #[track_caller]
             pub fn $method(self, size: impl IntoParam<'g>, sampling: Sampling) -> Result<Value<'g>> {
                 let call = self.graph().op(&$DEF).data(self).size("size", size);

@@ -30,8 +30,8 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// The element type is neither an integer nor a float, the rank is not 4, or `size` does not hold two sizes. The run
-    /// fails if the images have no pixels but the result has some.
+    /// The element type is neither an integer nor a float, the rank is not 4, or `size` does not hold two sizes. The
+    /// run fails if the images have no pixels but the result has some.
     #[doc(alias = "interpolate")]
     #[doc(alias = "adaptive_avg_pool2d")]
     #[track_caller]

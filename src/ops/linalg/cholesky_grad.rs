@@ -3,7 +3,7 @@
 use std::panic::Location;
 
 use super::lu::dtype_of;
-use super::matrix::{Batch, Matrix, set_parts};
+use super::matrix::{Batch, Matrix, set_batch};
 use super::triangular::substitute;
 use crate::dtype;
 use crate::error::Result;
@@ -48,10 +48,11 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let gradients = factors.iter().zip(grads.iter());
     let gradients = gradients.map(|(l, grad)| Ok(gradient(&l, &grad)?.data)).collect::<Result<_>>()?;
     let dtype = dtype_of(cx)?;
-    set_parts(cx, 0, dtype, &factors.sizes, &factors.shape(), gradients)
+    set_batch(cx, 0, dtype, &factors.sizes, &factors.shape(), gradients)
 }
 
-/// Returns the symmetric part of `l⁻ᵀ · p · l⁻¹`, where `p` is the lower triangle of `lᵀ · grad` with half of its diagonal.
+/// Returns the symmetric part of `l⁻ᵀ · p · l⁻¹`, where `p` is the lower triangle of `lᵀ · grad` with half of its
+/// diagonal.
 fn gradient(l: &Matrix<f64>, grad: &Matrix<f64>) -> Result<Matrix<f64>> {
     let size = l.rows;
     let lower = |x: &Matrix<f64>| {

@@ -4,7 +4,7 @@ use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
 use super::jacobi::{eigen, singular};
 use super::lu::dtype_of;
-use super::matrix::{Batch, Field, Matrix, refuse, set_parts, with_field};
+use super::matrix::{Batch, Field, Matrix, refuse, set_batch, with_field};
 use crate::dtype::{self, Class};
 use crate::error::Result;
 use crate::graph::Value;
@@ -139,8 +139,8 @@ fn run_qr<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
         right.push(r.data[..kept * columns].to_vec());
     }
     let dtype = dtype_of(cx)?;
-    set_parts(cx, 0, dtype, &matrices.sizes, &[rows, kept], left)?;
-    set_parts(cx, 1, dtype, &matrices.sizes, &[kept, columns], right)
+    set_batch(cx, 0, dtype, &matrices.sizes, &[rows, kept], left)?;
+    set_batch(cx, 1, dtype, &matrices.sizes, &[kept, columns], right)
 }
 
 /// Returns the square factor `q` and the triangular factor `r`.
@@ -198,14 +198,14 @@ fn run_svd<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
         right.push(v.data);
     }
     let dtype = dtype_of(cx)?;
-    set_parts(cx, 0, dtype, &matrices.sizes, &[p], values)?;
+    set_batch(cx, 0, dtype, &matrices.sizes, &[p], values)?;
     if !has_factors {
         set_empty(cx, 1)?;
         return set_empty(cx, 2);
     }
     let kept = |size: usize| if is_full { size } else { p };
-    set_parts(cx, 1, dtype, &matrices.sizes, &[rows, kept(rows)], left)?;
-    set_parts(cx, 2, dtype, &matrices.sizes, &[columns, kept(columns)], right)
+    set_batch(cx, 1, dtype, &matrices.sizes, &[rows, kept(rows)], left)?;
+    set_batch(cx, 2, dtype, &matrices.sizes, &[columns, kept(columns)], right)
 }
 
 fn run_eigen<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
@@ -220,9 +220,9 @@ fn run_eigen<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
         vectors.push(v.data);
     }
     let dtype = dtype_of(cx)?;
-    set_parts(cx, 0, dtype, &matrices.sizes, &[size], values)?;
+    set_batch(cx, 0, dtype, &matrices.sizes, &[size], values)?;
     match cx.attrs().bool("compute_v") {
-        true => set_parts(cx, 1, dtype, &matrices.sizes, &[size, size], vectors),
+        true => set_batch(cx, 1, dtype, &matrices.sizes, &[size, size], vectors),
         false => set_empty(cx, 1),
     }
 }

@@ -14,11 +14,11 @@ use crate::op::{CompositeCx, OpDef, Operand, TfOp};
 
 /// Sums products of elements over labelled axes, as an equation in Einstein's notation says.
 ///
-/// `"ij,jk->ik"` multiplies matrices: `[m, k], [k, n] -> [m, n]`. Every operand has a term with one label per axis. Axes
-/// with the same label have the same size. The sum runs over the labels that the output's term lacks. A label that a
-/// term repeats selects a diagonal (`"ii->i"`); a label that the output repeats fills a diagonal, with zeros beside it.
-/// An ellipsis stands for any number of axes, which broadcast between operands. An equation without `->` has the labels
-/// that occur once as its output, in alphabetical order, after the ellipsis.
+/// `"ij,jk->ik"` multiplies matrices: `[m, k], [k, n] -> [m, n]`. Every operand has a term with one label per axis.
+/// Axes with the same label have the same size. The sum runs over the labels that the output's term lacks. A label that
+/// a term repeats selects a diagonal (`"ii->i"`); a label that the output repeats fills a diagonal, with zeros beside
+/// it. An ellipsis stands for any number of axes, which broadcast between operands. An equation without `->` has the
+/// labels that occur once as its output, in alphabetical order, after the ellipsis.
 ///
 /// Integers (which wrap), floats and complex numbers of one dtype; f16 and bf16 are summed as f32 and rounded once. As
 /// numpy's `einsum` and TensorFlow's `Einsum` (`tf.einsum`), for any number of operands. The operands are multiplied in
@@ -35,9 +35,9 @@ use crate::op::{CompositeCx, OpDef, Operand, TfOp};
 /// ```
 ///
 /// # Errors
-/// The equation is invalid or does not have one term per operand, the dtypes differ or are not integers, floats or complex
-/// numbers, a rank does not fit its term, axes with the same label have different sizes, or the axes under the ellipses
-/// do not broadcast.
+/// The equation is invalid or does not have one term per operand, the dtypes differ or are not integers, floats or
+/// complex numbers, a rank does not fit its term, axes with the same label have different sizes, or the axes under the
+/// ellipses do not broadcast.
 #[doc(alias = "inner")]
 #[doc(alias = "outer")]
 #[track_caller]
@@ -53,8 +53,9 @@ pub fn einsum<'g>(equation: &str, operands: &[Value<'g>]) -> Result<Value<'g>> {
 impl<'g> Value<'g> {
     /// Sums products over pairs of axes: axis `axes[i]` of `self` and axis `other_axes[i]` of `other`.
     ///
-    /// The result has the other axes of `self`, then the other axes of `other`, in their order. Negative axes count from
-    /// the end. The ranks must be known. See [`einsum`] for dtypes and execution. As TensorFlow's and numpy's `tensordot`.
+    /// The result has the other axes of `self`, then the other axes of `other`, in their order. Negative axes count
+    /// from the end. The ranks must be known. See [`einsum`] for dtypes and execution. As TensorFlow's and numpy's
+    /// `tensordot`.
     ///
     /// ```
     /// use shapeflow::{DType, Graph, shape};

@@ -2,12 +2,12 @@
 
 use super::matrix::{Field, Matrix};
 
-/// The number of sweeps after which the rotations end, converged or not. A sweep squares the distance from convergence, so
-/// that a dozen is enough.
+/// The number of sweeps after which the rotations end, converged or not. A sweep squares the distance from convergence,
+/// so that a dozen is enough.
 const MOST_SWEEPS: usize = 60;
 
-/// A rotation of two columns that makes a Hermitian matrix `[[a, c], [conj c, b]]` diagonal: with the phase `p`, the new
-/// columns are `cos · x - sin · conj(p) · y` and `sin · p · x + cos · y`.
+/// A rotation of two columns that makes a Hermitian matrix `[[a, c], [conj c, b]]` diagonal: with the phase `p`, the
+/// new columns are `cos · x - sin · conj(p) · y` and `sin · p · x + cos · y`.
 struct Rotation<T> {
     cos: T,
     sin: T,
@@ -43,8 +43,9 @@ impl<T: Field> Rotation<T> {
     }
 }
 
-/// Returns a power of 2 near the largest magnitude of a matrix, or 1 for a matrix of zeros. Divided by it, no square of an
-/// element overflows, and only the square of a negligible element underflows. The power is at least 2^-1000, whose inverse is finite. Returns `None` if an element is not finite.
+/// Returns a power of 2 near the largest magnitude of a matrix, or 1 for a matrix of zeros. Divided by it, no square of
+/// an element overflows, and only the square of a negligible element underflows. The power is at least 2^-1000, whose
+/// inverse is finite. Returns `None` if an element is not finite.
 fn scale_of<T: Field>(a: &Matrix<T>) -> Option<f64> {
     if !a.data.iter().all(|x| x.magnitude().is_finite()) {
         return None;
@@ -93,8 +94,8 @@ pub(super) fn eigen<T: Field>(a: &Matrix<T>) -> Option<(Vec<f64>, Matrix<T>)> {
     Some((order.iter().map(|i| values[*i] * unit).collect(), sorted))
 }
 
-/// Returns the singular values of a matrix in descending order, and the factors `u` and `v`, square if `is_full`. All are
-/// NaN if an element of the matrix is not finite.
+/// Returns the singular values of a matrix in descending order, and the factors `u` and `v`, square if `is_full`. All
+/// are NaN if an element of the matrix is not finite.
 pub(super) fn singular<T: Field>(a: &Matrix<T>, is_full: bool) -> (Vec<f64>, Matrix<T>, Matrix<T>) {
     if a.rows < a.columns {
         let (s, v, u) = singular(&a.adjoint(), is_full);

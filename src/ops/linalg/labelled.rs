@@ -160,8 +160,8 @@ impl<'g> Labelled<'g> {
         roles
     }
 
-    /// Arranges the axes as the batch and two axes of a matrix, and returns whether the matrix is transposed. The summed
-    /// axes are the rows of a matrix that `sums_rows`, else the columns.
+    /// Arranges the axes as the batch and two axes of a matrix, and returns whether the matrix is transposed. The
+    /// summed axes are the rows of a matrix that `sums_rows`, else the columns.
     fn matrix(&self, roles: &Roles, sums_rows: bool) -> Result<(Value<'g>, bool)> {
         let (usual, swapped) = match sums_rows {
             true => ([&roles.summed, &roles.free], [&roles.free, &roles.summed]),

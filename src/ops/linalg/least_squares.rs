@@ -8,7 +8,7 @@ use shapeflow_shape_fns::DType;
 
 use super::jacobi::singular;
 use super::lu::dtype_of;
-use super::matrix::{Batch, Field, Matrix, refuse, set_parts, with_field};
+use super::matrix::{Batch, Field, Matrix, refuse, set_batch, with_field};
 use super::triangular::{factor, substitute};
 use crate::dtype::{self, Class};
 use crate::error::Result;
@@ -24,8 +24,8 @@ impl<'g> Value<'g> {
     /// `[..batch, m, n], [..batch, m, k], f64[] -> [..batch, n, k]`, floats and complex numbers of one dtype, computed
     /// in f64 and rounded once. With `fast`, the op solves the normal equations by a Cholesky factor, and the run fails
     /// if they are singular. Without `fast`, the op uses the singular values of the matrix, drops singular values that
-    /// are only rounding errors of the elements, and ignores the regularizer. As TensorFlow's `MatrixSolveLs` (`tf.linalg.lstsq`). Runs
-    /// on the host.
+    /// are only rounding errors of the elements, and ignores the regularizer. As TensorFlow's `MatrixSolveLs`
+    /// (`tf.linalg.lstsq`). Runs on the host.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -82,7 +82,7 @@ fn solve<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
     };
     let solutions = matrices.iter().zip(sides.iter()).map(solve).collect::<Result<_>>()?;
     let dtype = dtype_of(cx)?;
-    set_parts(cx, 0, dtype, &sides.sizes, &[unknowns, columns], solutions)
+    set_batch(cx, 0, dtype, &sides.sizes, &[unknowns, columns], solutions)
 }
 
 /// Solves by the Cholesky factor of `aᴴ · a + l2`, or of `a · aᴴ + l2` if there are fewer equations than unknowns.

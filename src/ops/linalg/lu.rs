@@ -4,7 +4,7 @@ use std::panic::Location;
 
 use shapeflow_shape_fns::{Attribute, DType};
 
-use super::matrix::{Batch, Field, Matrix, refuse, set_parts, with_field};
+use super::matrix::{Batch, Field, Matrix, refuse, set_batch, with_field};
 use crate::dtype;
 use crate::error::Result;
 use crate::graph::{IntoOperand, Value};
@@ -16,8 +16,8 @@ impl<'g> Value<'g> {
     /// Solves systems of linear equations: the matrix `x` for which `self · x = rhs`. With `adjoint`, the conjugate
     /// transpose of `self` takes the place of `self`.
     ///
-    /// `[..batch, n, n], [..batch, n, k] -> [..batch, n, k]`, floats and complex numbers of one dtype, computed in f64 and
-    /// rounded once. As TensorFlow's `MatrixSolve`. Runs on the host.
+    /// `[..batch, n, n], [..batch, n, k] -> [..batch, n, k]`, floats and complex numbers of one dtype, computed in f64
+    /// and rounded once. As TensorFlow's `MatrixSolve`. Runs on the host.
     ///
     /// ```
     /// let g = shapeflow::Graph::new();
@@ -40,8 +40,8 @@ impl<'g> Value<'g> {
 
     /// Inverts square matrices. With `adjoint`, the conjugate transpose of `self` takes the place of `self`.
     ///
-    /// `[..batch, n, n] -> [..batch, n, n]`, floats and complex numbers, computed in f64 and rounded once. As TensorFlow's
-    /// `MatrixInverse`. Runs on the host.
+    /// `[..batch, n, n] -> [..batch, n, n]`, floats and complex numbers, computed in f64 and rounded once. As
+    /// TensorFlow's `MatrixInverse`. Runs on the host.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -85,8 +85,8 @@ impl<'g> Value<'g> {
         self.graph().op(&DETERMINANT).data(self).finish()
     }
 
-    /// Returns the sign of the determinant of each square matrix, a number of absolute value 1 or 0, and the logarithm of
-    /// the absolute value of the determinant, which is -inf for the sign 0.
+    /// Returns the sign of the determinant of each square matrix, a number of absolute value 1 or 0, and the logarithm
+    /// of the absolute value of the determinant, which is -inf for the sign 0.
     ///
     /// `[..batch, n, n] -> [..batch], [..batch]`, floats and complex numbers, computed in f64 and rounded once. As
     /// TensorFlow's `LogMatrixDeterminant`. Runs on the host.
@@ -230,7 +230,7 @@ fn solve<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
         .map(|(a, b)| Ok(factor(cx, a)?.solve(&b).data))
         .collect::<Result<_>>()?;
     let dtype = dtype_of(cx)?;
-    set_parts(cx, 0, dtype, &sides.sizes, &sides.shape(), solutions)
+    set_batch(cx, 0, dtype, &sides.sizes, &sides.shape(), solutions)
 }
 
 fn invert<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
@@ -243,7 +243,7 @@ fn invert<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
         })
         .collect::<Result<_>>()?;
     let dtype = dtype_of(cx)?;
-    set_parts(cx, 0, dtype, &matrices.sizes, &matrices.shape(), inverses)
+    set_batch(cx, 0, dtype, &matrices.sizes, &matrices.shape(), inverses)
 }
 
 fn determinant<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
@@ -254,7 +254,7 @@ fn determinant<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
         vec![lu.diagonal().fold(sign, |product, x| product * x)]
     });
     let (determinants, dtype) = (determinants.collect(), dtype_of(cx)?);
-    set_parts(cx, 0, dtype, &matrices.sizes, &[], determinants)
+    set_batch(cx, 0, dtype, &matrices.sizes, &[], determinants)
 }
 
 fn log_determinant<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
@@ -273,8 +273,8 @@ fn log_determinant<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
         logarithms.push(vec![T::from_real(logarithm)]);
     }
     let dtype = dtype_of(cx)?;
-    set_parts(cx, 0, dtype, &matrices.sizes, &[], signs)?;
-    set_parts(cx, 1, dtype, &matrices.sizes, &[], logarithms)
+    set_batch(cx, 0, dtype, &matrices.sizes, &[], signs)?;
+    set_batch(cx, 1, dtype, &matrices.sizes, &[], logarithms)
 }
 
 #[cfg(test)]

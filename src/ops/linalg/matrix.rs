@@ -265,7 +265,7 @@ impl<T: Field> Batch<T> {
 }
 
 /// Sets an output to `parts`: one result, of sizes `sizes`, for each matrix of a batch.
-pub(super) fn set_parts<T: Field>(
+pub(super) fn set_batch<T: Field>(
     cx: &mut HostCx<'_>,
     output: usize,
     dtype: DType,

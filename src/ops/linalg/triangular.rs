@@ -5,7 +5,7 @@ use shapeflow_shape_fns::Attribute;
 use std::panic::Location;
 
 use super::lu::dtype_of;
-use super::matrix::{Batch, Field, Matrix, broadcast, refuse, set_parts, with_field};
+use super::matrix::{Batch, Field, Matrix, broadcast, refuse, set_batch, with_field};
 use crate::dtype;
 use crate::error::Result;
 use crate::graph::{IntoOperand, Value};
@@ -95,7 +95,7 @@ fn cholesky<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
     let matrices = Batch::<T>::read(cx, 0)?;
     let factors = matrices.iter().map(|a| factor(&a).data).collect();
     let dtype = dtype_of(cx)?;
-    set_parts(cx, 0, dtype, &matrices.sizes, &matrices.shape(), factors)
+    set_batch(cx, 0, dtype, &matrices.sizes, &matrices.shape(), factors)
 }
 
 /// Returns the factor of a matrix, or a lower triangle of NaN if the matrix is not positive definite.
@@ -135,7 +135,7 @@ fn solve<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
         solutions.push(substitute(&a, sides.at(b), is_lower != adjoint)?.data);
     }
     let dtype = dtype_of(cx)?;
-    set_parts(cx, 0, dtype, &sizes, &sides.shape(), solutions)
+    set_batch(cx, 0, dtype, &sizes, &sides.shape(), solutions)
 }
 
 /// Solves a triangular system by substitution.

@@ -3,7 +3,7 @@
 use std::panic::Location;
 
 use super::lu::dtype_of;
-use super::matrix::{Batch, Field, Matrix, refuse, set_parts, with_field};
+use super::matrix::{Batch, Field, Matrix, refuse, set_batch, with_field};
 use crate::dtype::{self, Class};
 use crate::error::Result;
 use crate::graph::{IntoOperand, Value};
@@ -11,12 +11,12 @@ use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::shape_fns::linalg;
 
 impl<'g> Value<'g> {
-    /// Solves systems of linear equations whose matrices have three diagonals, the rows of `self`: above the main diagonal,
-    /// the main diagonal, below it. The last element of the first row and the first element of the last row have no effect.
-    /// Rows are exchanged where this makes the solution more precise.
+    /// Solves systems of linear equations whose matrices have three diagonals, the rows of `self`: above the main
+    /// diagonal, the main diagonal, below it. The last element of the first row and the first element of the last row
+    /// have no effect. Rows are exchanged where this makes the solution more precise.
     ///
-    /// `[..batch, 3, n], [..batch, n, k] -> [..batch, n, k]`, floats and complex numbers of one dtype, computed in f64 and
-    /// rounded once. As TensorFlow's `TridiagonalSolve`. Runs on the host.
+    /// `[..batch, 3, n], [..batch, n, k] -> [..batch, n, k]`, floats and complex numbers of one dtype, computed in f64
+    /// and rounded once. As TensorFlow's `TridiagonalSolve`. Runs on the host.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -37,11 +37,11 @@ impl<'g> Value<'g> {
         self.binary(&SOLVE, rhs, Location::caller())
     }
 
-    /// Multiplies matrices of three diagonals by matrices: `self` is the main diagonal, `above` the diagonal above it, and
-    /// `below` the diagonal below it. The last element of `above` and the first element of `below` have no effect.
+    /// Multiplies matrices of three diagonals by matrices: `self` is the main diagonal, `above` the diagonal above it,
+    /// and `below` the diagonal below it. The last element of `above` and the first element of `below` have no effect.
     ///
-    /// `[..batch, 1, n]` three times, `[..batch, n, k] -> [..batch, n, k]`, floats and complex numbers of one dtype, computed
-    /// in f64 and rounded once. As TensorFlow's `TridiagonalMatMul`. Runs on the host.
+    /// `[..batch, 1, n]` three times, `[..batch, n, k] -> [..batch, n, k]`, floats and complex numbers of one dtype,
+    /// computed in f64 and rounded once. As TensorFlow's `TridiagonalMatMul`. Runs on the host.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -89,7 +89,7 @@ fn solve<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
         .map(|(diagonals, rhs)| Ok(eliminate(&diagonals, rhs)?.data))
         .collect::<Result<_>>()?;
     let dtype = dtype_of(cx)?;
-    set_parts(cx, 0, dtype, &sides.sizes, &sides.shape(), solutions)
+    set_batch(cx, 0, dtype, &sides.sizes, &sides.shape(), solutions)
 }
 
 /// Solves a system by elimination. Exchanging two rows gives a third diagonal on the right.
@@ -159,7 +159,7 @@ fn multiply<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
         product.data
     });
     let (products, dtype) = (products.collect(), dtype_of(cx)?);
-    set_parts(cx, 0, dtype, &sides.sizes, &sides.shape(), products)
+    set_batch(cx, 0, dtype, &sides.sizes, &sides.shape(), products)
 }
 
 #[cfg(test)]

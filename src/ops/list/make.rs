@@ -53,7 +53,7 @@ fn from_tensor(cx: &mut HostCx<'_>) -> Result<()> {
     cx.set_output(0, Tensor::of_list(TensorList::of(x.dtype(), shape, rows)))
 }
 
-/// Returns the rows of a tensor, which fit a declaration.
+/// Splits a tensor into its rows, and checks that each row has the shape `shape`, which a list declares for its items.
 ///
 /// # Errors
 /// The tensor is a scalar, its rows do not fit, or memory is refused.

@@ -15,10 +15,9 @@ use crate::shape_fns;
 impl<'g> Value<'g> {
     /// Computes `self == other`. NaN equals nothing.
     ///
-    /// `[..], [..] -> broadcast`, bool, numbers, quantized types and strings of one dtype; the result is bool. As TensorFlow's
-    /// `Equal`.
-    /// An imported graph may set `incompatible_shape_error` to false; then operands that do not broadcast give a scalar
-    /// `false`. Fuses into kernels.
+    /// `[..], [..] -> broadcast`, bool, numbers, quantized types and strings of one dtype; the result is bool. As
+    /// TensorFlow's `Equal`. An imported graph may set `incompatible_shape_error` to false; then operands that do not
+    /// broadcast give a scalar `false`. Fuses into kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -40,9 +39,9 @@ impl<'g> Value<'g> {
 
     /// Computes `self != other`. NaN differs from everything.
     ///
-    /// `[..], [..] -> broadcast`, bool, numbers, quantized types and strings of one dtype; the result is bool. As TensorFlow's
-    /// `NotEqual`. An imported graph may set `incompatible_shape_error` to false; then operands that do not broadcast
-    /// give a scalar `true`. Fuses into kernels.
+    /// `[..], [..] -> broadcast`, bool, numbers, quantized types and strings of one dtype; the result is bool. As
+    /// TensorFlow's `NotEqual`. An imported graph may set `incompatible_shape_error` to false; then operands that do
+    /// not broadcast give a scalar `true`. Fuses into kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};

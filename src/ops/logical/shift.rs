@@ -16,8 +16,8 @@ binary_ops! { binary, "":
     left_shift, LEFT_SHIFT: integer, ["LeftShift"],
         [1, 3], [4, 1] = [16, 6], |x, count| x.binary(BinaryOp::Shl, clamped(count));
 
-    /// `self` shifted right by `other` bits; a signed integer keeps its sign. The count is clamped to `0 ..= bits - 1`, as
-    /// in TensorFlow.
+    /// `self` shifted right by `other` bits; a signed integer keeps its sign. The count is clamped to `0 ..= bits - 1`,
+    /// as in TensorFlow.
     #[doc(alias = "bitwise_right_shift")]
     right_shift, RIGHT_SHIFT: integer, ["RightShift"],
         [16, -3], [4, 1] = [1, -2], |x, count| x.binary(BinaryOp::Shr, clamped(count));

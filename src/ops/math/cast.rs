@@ -15,8 +15,8 @@ impl<'g> Value<'g> {
     /// `[..] -> [..]`, between all dtypes but string. Float to integer truncates toward zero and saturates, and NaN
     /// becomes 0 (in TensorFlow both depend on the processor); integer to integer wraps; a bool is `x != 0`; a
     /// conversion to a float rounds to nearest even. A complex number loses its imaginary part. A quantized type
-    /// converts as its integer. As TensorFlow's `Cast`; an imported graph may set `Truncate`, which rounds floats toward
-    /// zero. Fuses into kernels.
+    /// converts as its integer. As TensorFlow's `Cast`; an imported graph may set `Truncate`, which rounds floats
+    /// toward zero. Fuses into kernels.
     ///
     /// As in TensorFlow, f8e5m2 and f8e4m3fn are made only from floats, and i4 and u4 convert only from and to integers
     /// and quantized types. A number beyond the range of f8e5m2 becomes infinite, and a number beyond the range of

@@ -13,8 +13,8 @@ use crate::shape_fns;
 impl<'g> Value<'g> {
     /// Computes `max(min(x, high), low)` for every element. NaN stays NaN. A complex number is clamped part by part.
     ///
-    /// `[..], low, high -> [..]`, integers, floats and complex numbers of one dtype. The bounds broadcast to the shape of `self`. If
-    /// `low` is above `high`, the result is `low`. As TensorFlow's `ClipByValue`. Fuses into kernels.
+    /// `[..], low, high -> [..]`, integers, floats and complex numbers of one dtype. The bounds broadcast to the shape
+    /// of `self`. If `low` is above `high`, the result is `low`. As TensorFlow's `ClipByValue`. Fuses into kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};

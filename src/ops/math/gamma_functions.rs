@@ -126,8 +126,8 @@ fn lower_series(a: f64, x: f64) -> Dual {
     sum
 }
 
-/// Returns `Q(a, x) Γ(a) / (x^a e^-x)`, where `Q` is the upper incomplete gamma function: a continued fraction, evaluated
-/// with Lentz's method.
+/// Returns `Q(a, x) Γ(a) / (x^a e^-x)`, where `Q` is the upper incomplete gamma function: a continued fraction,
+/// evaluated with Lentz's method.
 fn upper_fraction(a: f64, x: f64) -> Dual {
     let parameter = Dual { value: a, slope: 1.0 };
     let one = Dual::constant(1.0);
@@ -198,8 +198,8 @@ pub(super) fn igamma_grad_a(a: f64, x: f64) -> f64 {
     }
 }
 
-/// Returns the derivative, with respect to `a`, of the number `x` below which a gamma-distributed number is with a fixed
-/// probability.
+/// Returns the derivative, with respect to `a`, of the number `x` below which a gamma-distributed number is with a
+/// fixed probability.
 pub(super) fn random_gamma_grad(a: f64, x: f64) -> f64 {
     match gamma_limit(a, x) {
         Some(limit) if limit.is_nan() => limit,

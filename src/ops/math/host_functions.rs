@@ -12,8 +12,8 @@ use crate::ops::row_docs::{call_words, near_words};
 use crate::ops::row_major::RowMajor;
 use crate::shape_fns;
 
-/// Ops of two operands of one float dtype, which broadcast. A row holds the documentation, the names of the method and of
-/// the definition, TensorFlow's op type and names of operands, an example, and the function on `f64`.
+/// Ops of two operands of one float dtype, which broadcast. A row holds the documentation, the names of the method and
+/// of the definition, TensorFlow's op type and names of operands, an example, and the function on `f64`.
 macro_rules! host_functions {
     ($($(#[$meta:meta])* $method:ident, $DEF:ident, $op:literal: $first:literal, $second:literal, $x:tt, $y:tt ~ $near:tt, $function:path;)*) => {
         impl<'g> Value<'g> {$(
@@ -64,8 +64,8 @@ host_functions! {
 
     /// The upper regularized incomplete gamma function `Q(self, other) = 1 - P(self, other)`, see [`Value::igamma`].
     ///
-    /// For `self` up to 1e6, the error in f64 is at most 1e-13 of the result where `other` is greater than `self` and 1 and
-    /// the result is at least 1e-100; elsewhere it is at most 1e-13.
+    /// For `self` up to 1e6, the error in f64 is at most 1e-13 of the result where `other` is greater than `self` and 1
+    /// and the result is at least 1e-100; elsewhere it is at most 1e-13.
     #[doc(alias = "gammaincc")]
     igammac, IGAMMAC, "Igammac": "a", "x", [1.0, 2.0], [1.0, 2.0] ~ [0.3679, 0.4060], gamma_functions::igammac;
 
@@ -93,8 +93,8 @@ host_functions! {
 }
 
 impl<'g> Value<'g> {
-    /// The regularized incomplete beta function `I_x(self, b) = 1/B(a, b) ∫₀ˣ tᵃ⁻¹ (1-t)ᵇ⁻¹ dt`. NaN unless `self` and `b`
-    /// are positive and `x` is from 0 to 1.
+    /// The regularized incomplete beta function `I_x(self, b) = 1/B(a, b) ∫₀ˣ tᵃ⁻¹ (1-t)ᵇ⁻¹ dt`. NaN unless `self` and
+    /// `b` are positive and `x` is from 0 to 1.
     ///
     /// For parameters up to 1e4, the error in f64 is at most 1e-12 of the larger of the result and 1e-100; where `x` is
     /// above the mean of the distribution, it is at most 1e-12.

@@ -30,8 +30,8 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// The dtypes differ or are not integers, floats or complex numbers, the rank of `self` is below 2 (3 if the channels
-    /// are axis 1), or `bias` does not have one element per channel.
+    /// The dtypes differ or are not integers, floats or complex numbers, the rank of `self` is below 2 (3 if the
+    /// channels are axis 1), or `bias` does not have one element per channel.
     #[track_caller]
     pub fn bias_add(self, bias: impl IntoOperand<'g>, format: DataFormat) -> Result<Value<'g>> {
         let location = Location::caller();
@@ -41,8 +41,8 @@ impl<'g> Value<'g> {
 
     /// The gradient of [`Value::bias_add`] with respect to `bias`: the sum over all axes but the channels.
     ///
-    /// `[.., c] -> [c]`, integers (which wrap), floats and complex numbers. f16 and bf16 are added as f32 and rounded once.
-    /// As TensorFlow's `BiasAddGrad`. Fuses into kernels.
+    /// `[.., c] -> [c]`, integers (which wrap), floats and complex numbers. f16 and bf16 are added as f32 and rounded
+    /// once. As TensorFlow's `BiasAddGrad`. Fuses into kernels.
     ///
     /// ```
     /// use shapeflow::{DataFormat, Graph, Tensor};

@@ -15,14 +15,14 @@ use crate::ops::array::extract_image_patches;
 use crate::ops::nn::DataFormat;
 
 impl<'g> Value<'g> {
-    /// Convolves images with filters: `out[b, i, j, m] = Σ self[b, i*s + y*d, j*s + x*d, c] * filter[y, x, c, m]` over `y`,
-    /// `x` and `c`, with strides `s` and dilations `d`. The images are padded with zeros.
+    /// Convolves images with filters: `out[b, i, j, m] = Σ self[b, i*s + y*d, j*s + x*d, c] * filter[y, x, c, m]` over
+    /// `y`, `x` and `c`, with strides `s` and dilations `d`. The images are padded with zeros.
     ///
     /// `[n, h, w, g*c], filter [kh, kw, c, g*m] -> [n, oh, ow, g*m]`, or `[n, g*c, h, w] -> [n, g*m, oh, ow]`; integers
     /// (which wrap) and floats of one dtype. Group `i` of the channels is convolved with group `i` of the filters. With
     /// [`Padding::Same`], `oh` is `ceil(h/strides[0])`. f16 and bf16 are summed as f32 and rounded once. As
-    /// TensorFlow's `Conv2D`. With one group of floats, the op runs in matmul kernels, which read the windows where
-    /// they lie in the images; else the op fuses into kernels.
+    /// TensorFlow's `Conv2D`. A convolution of floats with a single group runs in matmul kernels, which read the
+    /// windows where they lie in the images. Any other convolution fuses into kernels.
     ///
     /// ```
     /// use shapeflow::{DType, DataFormat, Graph, Padding, shape};
@@ -128,13 +128,15 @@ pub(crate) static DEPTHWISE: OpDef =
         .operands(&[Operand::Data("input"), Operand::Data("filter")])
         .tensorflow(&[TfOp::new("DepthwiseConv2dNative")]);
 
-/// The attributes of a convolution, for images with the channels last.
+/// The attributes of a convolution.
 pub(super) struct Geometry {
+    /// The format of the op's images.
     format: DataFormat,
     /// The strides along the spatial axes.
     strides: [i64; 2],
+    /// The dilations along the spatial axes.
     dilations: [i64; 2],
-    /// `padding` and `explicit_paddings`.
+    /// `padding` and `explicit_paddings`, for images with the channels last.
     attrs: Attrs,
 }
 
@@ -147,7 +149,7 @@ impl Geometry {
             DataFormat::ChannelsLast => [list[1], list[2]],
             DataFormat::ChannelsFirst => [list[2], list[3]],
         };
-        let mut last = Attrs::new().with("padding", attrs.str("padding"));
+        let mut channels_last = Attrs::new().with("padding", attrs.str("padding"));
         let explicit = attrs.get("explicit_paddings").and_then(Attr::to_elements);
         if let Some(pairs) =
             explicit.and_then(|elements| elements.as_known()).filter(|pairs| !pairs.is_empty())
@@ -156,13 +158,13 @@ impl Geometry {
                 (DataFormat::ChannelsFirst, [a, b, c, d, e, f, g, h]) => vec![*a, *b, *e, *f, *g, *h, *c, *d],
                 _ => pairs,
             };
-            last = last.with("explicit_paddings", Attr::Ints(pairs.into()));
+            channels_last = channels_last.with("explicit_paddings", Attr::Ints(pairs.into()));
         }
         Ok(Geometry {
             format,
             strides: spatial(entries(attrs, "strides", None, 4, false)?),
             dilations: spatial(entries(attrs, "dilations", None, 4, true)?),
-            attrs: last,
+            attrs: channels_last,
         })
     }
 
@@ -177,7 +179,7 @@ impl Geometry {
         Geometry { format: self.format, strides: [1, 1], dilations: self.dilations, attrs }
     }
 
-    /// Returns images with the channels last.
+    /// Converts images from the format of the op to channels last.
     pub fn channels_last<'g>(&self, x: Value<'g>) -> Result<Value<'g>> {
         match self.format {
             DataFormat::ChannelsLast => Ok(x),
@@ -185,7 +187,7 @@ impl Geometry {
         }
     }
 
-    /// Returns images with the channels last in the format of the op.
+    /// Converts images from channels last to the format of the op.
     pub fn in_format<'g>(&self, y: Value<'g>) -> Result<Value<'g>> {
         match self.format {
             DataFormat::ChannelsLast => Ok(y),
@@ -196,21 +198,22 @@ impl Geometry {
     /// Returns the windows of filters of these sizes over images `dims`.
     pub fn windows(&self, dims: &[Dim], rows: &Dim, columns: &Dim) -> Result<Windows> {
         let one = Dim::known(1);
-        let around = |[rows, columns]: [i64; 2]| vec![1, rows, columns, 1];
+        let spatial_list = |[rows, columns]: [i64; 2]| vec![1, rows, columns, 1];
         let sizes = vec![one.clone(), rows.clone(), columns.clone(), one];
-        Windows::new(&self.attrs, dims, sizes, around(self.strides), around(self.dilations))
+        Windows::new(&self.attrs, dims, sizes, spatial_list(self.strides), spatial_list(self.dilations))
     }
 
     /// Returns the windows of padded images as vectors: `[n, oh, ow, kh*kw*c]`.
     pub fn patches<'g>(&self, padded: Value<'g>, rows: i64, columns: i64) -> Result<Value<'g>> {
         let call = padded.graph().op(&extract_image_patches::DEF).data(padded);
-        let call = call.attr("ksizes", around([rows, columns])).attr("strides", around(self.strides));
-        call.attr("rates", around(self.dilations)).attr("padding", "VALID").finish()
+        let call =
+            call.attr("ksizes", spatial_attr([rows, columns])).attr("strides", spatial_attr(self.strides));
+        call.attr("rates", spatial_attr(self.dilations)).attr("padding", "VALID").finish()
     }
 }
 
 /// Returns the attribute with these entries for the spatial axes, and 1 for the other axes.
-fn around([rows, columns]: [i64; 2]) -> Attr {
+fn spatial_attr([rows, columns]: [i64; 2]) -> Attr {
     Attr::Ints([1, rows, columns, 1].into())
 }
 
@@ -246,7 +249,9 @@ pub(super) fn convolve<'g>(
     let has_one_group = dims[3].same(&sizes[2]) == Some(true);
     let def = if has_one_group { &convolve_windows::DEF } else { &convolve_windows::GROUPED };
     let call = x.graph().op(def).data(padded).data(filter).attr("padding", "VALID");
-    let call = call.attr("strides", around(geometry.strides)).attr("dilations", around(geometry.dilations));
+    let call = call
+        .attr("strides", spatial_attr(geometry.strides))
+        .attr("dilations", spatial_attr(geometry.dilations));
     if !has_one_group {
         return call.size("positions", &windows.positions()[1..3]).finish();
     }

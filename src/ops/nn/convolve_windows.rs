@@ -9,9 +9,9 @@ use crate::expr::{Expr, Index, LowerCx, ReduceOp};
 use crate::op::{ContractionSpec, OpDef, Operand, TfOp};
 use crate::ops::widen::widen;
 
-/// A part of convolutions, over padded images: `[n, h, w, c], [kh, kw, c, m] -> [n, oh, ow, m]`. Attributes: `strides` and
-/// `dilations`, one entry per axis, and `padding`, which is `VALID`. Floats run in matmul kernels that read the windows
-/// where they lie in the images. An export writes `Conv2D`, which an import reads as `conv_2d`.
+/// A part of convolutions, over padded images: `[n, h, w, c], [kh, kw, c, m] -> [n, oh, ow, m]`. Attributes: `strides`
+/// and `dilations`, one entry per axis, and `padding`, which is `VALID`. Floats run in matmul kernels that read the
+/// windows where they lie in the images. An export writes `Conv2D`, which an import reads as `conv_2d`.
 pub(crate) static DEF: OpDef = OpDef::contraction("convolve_windows", lower, spec)
     .attrs(&[Attribute::ints("strides"), Attribute::ints("dilations"), Attribute::str_or("padding", "VALID")])
     .operands(&[Operand::Data("input"), Operand::Data("filter")])

@@ -14,11 +14,11 @@ use crate::ops::widen::widened_pair;
 use crate::shape_fns;
 
 impl<'g> Value<'g> {
-    /// The gradient of [`Value::leaky_relu`]: `self` if `features > 0`, else `alpha * self`. `self` is the gradient of the
-    /// loss with respect to the result, and `features` is the operand of `leaky_relu`.
+    /// The gradient of [`Value::leaky_relu`]: `self` if `features > 0`, else `alpha * self`. `self` is the gradient of
+    /// the loss with respect to the result, and `features` is the operand of `leaky_relu`.
     ///
-    /// `[..], [..] -> [..]`, floats of one dtype. See [`Value::leaky_relu`] for `alpha`. As TensorFlow's `LeakyReluGrad`.
-    /// Fuses into kernels.
+    /// `[..], [..] -> [..]`, floats of one dtype. See [`Value::leaky_relu`] for `alpha`. As TensorFlow's
+    /// `LeakyReluGrad`. Fuses into kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};

@@ -58,8 +58,8 @@ impl<'g> Value<'g> {
     }
 }
 
-/// Scales all values by one number so that the Euclidean norm of all their elements is at most `limit`. Returns the scaled
-/// values and the norm before scaling. A norm that is not finite makes every element NaN.
+/// Scales all values by one number so that the Euclidean norm of all their elements is at most `limit`. Returns the
+/// scaled values and the norm before scaling. A norm that is not finite makes every element NaN.
 ///
 /// `[..], [..], … -> [..], [..], …` and `[]`, floats of one dtype; the shapes may differ. As TensorFlow's
 /// `tf.clip_by_global_norm`. The op is composed of other ops, which fuse into kernels.

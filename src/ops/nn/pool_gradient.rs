@@ -56,8 +56,9 @@ impl<'g> Value<'g> {
         windowed(call, sizes, strides, &padding, format).finish_at(location)
     }
 
-    /// The gradient of [`Value::avg_pool`]. `self` is the gradient of the loss with respect to the result, and `input_sizes`
-    /// is the shape of the operand of `avg_pool`. Each element of a window gets an equal share of the window's gradient.
+    /// The gradient of [`Value::avg_pool`]. `self` is the gradient of the loss with respect to the result, and
+    /// `input_sizes` is the shape of the operand of `avg_pool`. Each element of a window gets an equal share of the
+    /// window's gradient.
     ///
     /// `[n, oh, ow, c] -> input_sizes`, or with the channels first; floats. f16 and bf16 are added as f32 and rounded
     /// once. As TensorFlow's `AvgPoolGrad`. The op is composed of paddings and reductions, which fuse into kernels.
@@ -74,7 +75,8 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// As [`Value::avg_pool`] of a tensor of shape `input_sizes`; also if `self` does not have the shape of the pool's result.
+    /// As [`Value::avg_pool`] of a tensor of shape `input_sizes`; also if `self` does not have the shape of the pool's
+    /// result.
     #[track_caller]
     pub fn avg_pool_grad(
         self,
@@ -254,8 +256,8 @@ fn build_avg<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value
     Ok(vec![window_sums(shares, &lengths, &[1; 4], &[])?.cast(dtype)?])
 }
 
-/// Adds the elements of each window. `positions` are the numbers of windows along the axes. If `positions` is empty, there
-/// are as many windows as fit.
+/// Adds the elements of each window. `positions` are the numbers of windows along the axes. If `positions` is empty,
+/// there are as many windows as fit.
 fn window_sums<'g>(x: Value<'g>, sizes: &[i64], strides: &[i64], positions: &[Dim]) -> Result<Value<'g>> {
     let call = x.graph().op(&reduce_window::DEF).data(x).attr("op", "sum");
     let call = call.attr("sizes", Attr::Ints(sizes.into())).attr("strides", Attr::Ints(strides.into()));

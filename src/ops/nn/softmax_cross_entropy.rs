@@ -17,8 +17,8 @@ impl<'g> Value<'g> {
     /// Returns the cross entropy between the softmax of `self` and the probabilities `labels`, and its gradient with
     /// respect to `self`: `loss[i] = -Σ_j labels[i, j] * log_softmax(self)[i, j]`, and `softmax(self) - labels`.
     ///
-    /// `[n, c], [n, c] -> [n], [n, c]`, floats of one dtype; the operands broadcast. f16 and bf16 are computed as f32 and
-    /// rounded once. As TensorFlow's `SoftmaxCrossEntropyWithLogits`. Fuses into kernels.
+    /// `[n, c], [n, c] -> [n], [n, c]`, floats of one dtype; the operands broadcast. f16 and bf16 are computed as f32
+    /// and rounded once. As TensorFlow's `SoftmaxCrossEntropyWithLogits`. Fuses into kernels.
     ///
     /// ```
     /// use shapeflow::{DType, Graph, shape};

@@ -20,8 +20,8 @@ impl<'g> Value<'g> {
     /// the inverse of [`Value::quantize`] up to rounding. The op ignores the rounding and the minimum range of
     /// `options`.
     ///
-    /// `q[..], f32[], f32[] -> f32[..]`; with `axis`, the ends of the ranges are vectors with one element per slice along
-    /// that axis. As TensorFlow's `Dequantize`. Fuses into kernels.
+    /// `q[..], f32[], f32[] -> f32[..]`; with `axis`, the ends of the ranges are vectors with one element per slice
+    /// along that axis. As TensorFlow's `Dequantize`. Fuses into kernels.
     ///
     /// ```
     /// use shapeflow::{DType, Graph, QuantizeOptions, Tensor};

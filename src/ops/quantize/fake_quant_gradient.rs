@@ -21,7 +21,8 @@ impl<'g> Value<'g> {
     /// `self` is the gradient of the loss with respect to the result, and `input` is the operand of `fake_quant`. The
     /// range is the moved range that `fake_quant` uses.
     ///
-    /// `[..], [..] -> [..]`, floats of one dtype. As TensorFlow's `FakeQuantWithMinMaxArgsGradient`. Fuses into kernels.
+    /// `[..], [..] -> [..]`, floats of one dtype. As TensorFlow's `FakeQuantWithMinMaxArgsGradient`. Fuses into
+    /// kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, Quantization, Tensor};
@@ -35,8 +36,8 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// The dtypes differ or are not floats, the shapes differ, `min` is not less than `max`, or the number of bits is not
-    /// from 2 to 16.
+    /// The dtypes differ or are not floats, the shapes differ, `min` is not less than `max`, or the number of bits is
+    /// not from 2 to 16.
     #[track_caller]
     pub fn fake_quant_grad(
         self,
@@ -74,8 +75,8 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// The dtypes differ or are not floats, the shapes differ, the range is not two scalars, or the number of bits is not
-    /// from 2 to 16.
+    /// The dtypes differ or are not floats, the shapes differ, the range is not two scalars, or the number of bits is
+    /// not from 2 to 16.
     #[track_caller]
     pub fn fake_quant_vars_grad(
         self,

@@ -14,12 +14,13 @@ use crate::ops::array::unstack::exactly;
 use crate::shape_fns;
 
 impl<'g> Value<'g> {
-    /// Maps integers of a quantized type, which stand for numbers from `min` to `max`, to integers of the quantized type
-    /// `dtype` for numbers from `new_min` to `new_max`. Both types map as with
-    /// [`QuantizeMode::MinFirst`](crate::QuantizeMode::MinFirst); qi32 to qu8 is computed with integers, as in TensorFlow.
+    /// Maps integers of a quantized type, which stand for numbers from `min` to `max`, to integers of the quantized
+    /// type `dtype` for numbers from `new_min` to `new_max`. Both types map as with
+    /// [`QuantizeMode::MinFirst`](crate::QuantizeMode::MinFirst); qi32 to qu8 is computed with integers, as in
+    /// TensorFlow.
     ///
-    /// `q[..], f32[], f32[], f32[], f32[] -> dtype[..], f32[], f32[]`. The outputs are the integers and the new range. As
-    /// TensorFlow's `Requantize`. Fuses into kernels.
+    /// `q[..], f32[], f32[], f32[], f32[] -> dtype[..], f32[], f32[]`. The outputs are the integers and the new range.
+    /// As TensorFlow's `Requantize`. Fuses into kernels.
     ///
     /// ```
     /// use shapeflow::{DType, Graph, QuantizeOptions};

@@ -102,8 +102,8 @@ impl<'g> Lines<'g> {
         self.in_flat_order(order.indices_at(starts, positions)?)
     }
 
-    /// Returns one element for each line, with their partitions. The elements are positions in the line, which become indices
-    /// along the axis.
+    /// Returns one element for each line, with their partitions. The elements are positions in the line, which become
+    /// indices along the axis.
     pub fn reduced_positions(&self, positions: Value<'g>) -> Result<AnyValue<'g>> {
         let indices = match &self.order {
             Some(order) => order.indices_at(self.starts()?, positions)?,
@@ -127,7 +127,8 @@ impl<'g> Lines<'g> {
 }
 
 impl<'g> Order<'g> {
-    /// Returns the indices along the axis of the values at `positions` after `starts`. Each start belongs to a slice of positions.
+    /// Returns the indices along the axis of the values at `positions` after `starts`. Each start belongs to a slice of
+    /// positions.
     fn indices_at(&self, starts: Value<'g>, positions: Value<'g>) -> Result<Value<'g>> {
         let inner = positions.shape().rank().unwrap_or(1).saturating_sub(1);
         let starts = (0..inner).try_fold(starts, |starts, _| starts.expand_dims(-1))?;

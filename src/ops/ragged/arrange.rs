@@ -9,8 +9,8 @@ use crate::graph::{AnyValue, RaggedValue, RowPartitionValue};
 use crate::ops::SliceItem;
 
 impl<'g> RaggedValue<'g> {
-    /// Reverses the order along axes: the rows along axis 0, and the items of each row along axis 1. `axes` is an axis, several
-    /// axes, or `..` for all axes. A negative axis counts from the end.
+    /// Reverses the order along axes: the rows along axis 0, and the items of each row along axis 1. `axes` is an axis,
+    /// several axes, or `..` for all axes. A negative axis counts from the end.
     ///
     /// `[n, (r), ..] -> [n, (r), ..]`, any dtype. As TensorFlow's `tf.reverse`. It is composed of gathers, which
     /// fuse into kernels.
@@ -56,10 +56,11 @@ impl<'g> RaggedValue<'g> {
         Ok(self.with_values_unchecked(take(self.values(), positions)?))
     }
 
-    /// Repeats the value `multiples[i]` times along each axis `i`: the rows along axis 0, and the items of each row along axis 1.
+    /// Repeats the value `multiples[i]` times along each axis `i`: the rows along axis 0, and the items of each row
+    /// along axis 1.
     ///
-    /// `[n, (r), ..] -> [n * multiples[0], (r * multiples[1]), ..]`, any dtype. As TensorFlow's `tf.tile`. It is composed of
-    /// gathers, which fuse into kernels.
+    /// `[n, (r), ..] -> [n * multiples[0], (r * multiples[1]), ..]`, any dtype. As TensorFlow's `tf.tile`. It is
+    /// composed of gathers, which fuse into kernels.
     ///
     /// ```
     /// use shapeflow::{AnyValue, Graph, ragged};

@@ -6,11 +6,11 @@ use crate::error::Result;
 use crate::graph::{RaggedValue, Value};
 
 impl<'g> RaggedValue<'g> {
-    /// Returns one size of [`RaggedValue::bounding_shape`]: the number of rows along axis 0, the length of the longest row along a
-    /// partitioned axis, and the size of an inner axis. A negative `axis` counts from the end.
+    /// Returns one size of [`RaggedValue::bounding_shape`]: the number of rows along axis 0, the length of the longest
+    /// row along a partitioned axis, and the size of an inner axis. A negative `axis` counts from the end.
     ///
-    /// `[n, (r), ..] -> []`, a scalar of the dtype of the row splits. As TensorFlow's `RaggedTensor.bounding_shape` with `axis`.
-    /// It is composed of other ops, which fuse into kernels.
+    /// `[n, (r), ..] -> []`, a scalar of the dtype of the row splits. As TensorFlow's `RaggedTensor.bounding_shape`
+    /// with `axis`. It is composed of other ops, which fuse into kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor, ragged};

@@ -10,7 +10,8 @@ use super::splits::SAME;
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{RaggedValue, Value};
 
-/// Returns `flat` with the size of axis 0 of `peer`. Both belong to equal partitions, so that one value never stands for many.
+/// Returns `flat` with the size of axis 0 of `peer`. Both belong to equal partitions, so that one value never stands
+/// for many.
 pub(super) fn aligned<'g>(peer: Value<'g>, flat: Value<'g>) -> Result<Value<'g>> {
     with_size_of(flat, peer)
 }
@@ -38,8 +39,8 @@ struct Axis {
 }
 
 impl<'g> RaggedValue<'g> {
-    /// Returns the flat values of `self`. The run of their users fails unless `other` has the same partitions, if this is not
-    /// known now.
+    /// Returns the flat values of `self`. The run of their users fails unless `other` has the same partitions, if this
+    /// is not known now.
     pub(super) fn matched(
         self,
         other: RaggedValue<'g>,
@@ -59,8 +60,8 @@ impl<'g> RaggedValue<'g> {
         Ok(flat)
     }
 
-    /// Repeats the flat values of `other`, which has fewer partitions, for the flat values of `self`. `other` has the outer
-    /// partitions of `self`, and size 1 along the axes of the other partitions.
+    /// Repeats the flat values of `other`, which has fewer partitions, for the flat values of `self`. `other` has the
+    /// outer partitions of `self`, and size 1 along the axes of the other partitions.
     pub(super) fn spread_ragged(
         self,
         other: RaggedValue<'g>,
@@ -80,8 +81,9 @@ impl<'g> RaggedValue<'g> {
         flat.gather(RaggedValue::new(self.flat_values(), inner).outer_rowids()?, 0)
     }
 
-    /// Spreads a dense operand over the flat values. Along axis 0, its size is 1 or the number of rows. Along a partitioned axis, its
-    /// size is 1 or the length of every row; the run compares them if they are not known now. It broadcasts along the other axes.
+    /// Spreads a dense operand over the flat values. Along axis 0, its size is 1 or the number of rows. Along a
+    /// partitioned axis, its size is 1 or the length of every row; the run compares them if they are not known now. It
+    /// broadcasts along the other axes.
     pub(super) fn spread(self, dense: Value<'g>) -> Result<Value<'g>> {
         let (flat_rank, rank) = (self.flat_values().shape().rank(), dense.shape().rank());
         if rank == Some(0) {

@@ -1,4 +1,4 @@
-//! Ragged values from dense ones, merged rows, and segment ids.
+//! The rank of ragged values, merged rows, and conversions between row splits and segment ids.
 
 use super::partition::refuse;
 use super::splits::{FROM_ROWIDS, ROWIDS};
@@ -57,7 +57,8 @@ impl<'g> RaggedValue<'g> {
 }
 
 impl<'g> Value<'g> {
-    /// Returns the row of each value that row splits cover. As TensorFlow's `tf.ragged.row_splits_to_segment_ids`.
+    /// Returns, for each value, the number of the row that holds the value. `self` are row splits. As TensorFlow's
+    /// `tf.ragged.row_splits_to_segment_ids`.
     ///
     /// `[n+1] -> [nvals]`, i32 or i64. `nvals` is the last split. Runs on the host.
     ///

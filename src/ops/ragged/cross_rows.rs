@@ -10,10 +10,11 @@ impl<'g> RaggedValue<'g> {
     /// Pairs each item of a row of `self` with each item of the same row of `other`. The results have equal partitions:
     /// `left[b, i, j]` is `self[b, i]`, and `right[b, i, j]` is `other[b, j]`.
     ///
-    /// `[n, (r), ..], [n, (s), ..] -> [n, (r), (s), ..], [n, (r), (s), ..]`, any dtypes. The lengths `r` and `s` of a row are
-    /// independent of each other. So a value with two independent ragged axes, such as the mask of an attention, is an ordinary
-    /// ragged value of two partitions, whose inner partition repeats the length `s` for each of `r` items; every op takes it.
-    /// TensorFlow has no such op. It is composed of gathers, whose positions are computed on the host.
+    /// `[n, (r), ..], [n, (s), ..] -> [n, (r), (s), ..], [n, (r), (s), ..]`, any dtypes. The lengths `r` and `s` of a
+    /// row are independent of each other. So a value with two independent ragged axes, such as the mask of an
+    /// attention, is an ordinary ragged value of two partitions, whose inner partition repeats the length `s` for each
+    /// of `r` items; every op takes it. TensorFlow has no such op. It is composed of gathers, whose positions are
+    /// computed on the host.
     ///
     /// ```
     /// use shapeflow::{Graph, ragged};
@@ -27,8 +28,8 @@ impl<'g> RaggedValue<'g> {
     /// ```
     ///
     /// # Errors
-    /// The row splits have different dtypes, or the numbers of rows are known to differ. The run fails if the numbers of rows
-    /// differ.
+    /// The row splits have different dtypes, or the numbers of rows are known to differ. The run fails if the numbers
+    /// of rows differ.
     #[doc(alias = "cartesian")]
     #[track_caller]
     pub fn cross_rows(self, other: RaggedValue<'g>) -> Result<[RaggedValue<'g>; 2]> {

@@ -14,12 +14,12 @@ use super::broadcast::aligned;
 use super::reduce_rows::offsets;
 
 impl<'g> RaggedValue<'g> {
-    /// Returns the running sums along `axis`: `[a, b, c]` gives `[a, a + b, a + b + c]`. A negative `axis` counts from the end. An
-    /// infinity or a NaN stays in its row.
+    /// Returns the running sums along `axis`: `[a, b, c]` gives `[a, a + b, a + b + c]`. A negative `axis` counts from
+    /// the end. An infinity or a NaN stays in its row.
     ///
-    /// `[n, (r), ..] -> [n, (r), ..]`, integers (which wrap), floats and complex numbers; f16 and bf16 are added as f32. Along an
-    /// axis before the last partitioned one, an element adds to the elements of the same place in later rows that are long
-    /// enough. As TensorFlow's `tf.cumsum`. Runs on the host.
+    /// `[n, (r), ..] -> [n, (r), ..]`, integers (which wrap), floats and complex numbers; f16 and bf16 are added as
+    /// f32. Along an axis before the last partitioned one, an element adds to the elements of the same place in later
+    /// rows that are long enough. As TensorFlow's `tf.cumsum`. Runs on the host.
     ///
     /// ```
     /// use shapeflow::{AnyValue, Graph, ragged};

@@ -56,8 +56,8 @@ impl<'g, T: IntoOperand<'g>> IntoRaggedOperand<'g> for T {
 }
 
 impl<'g> Beside<'g> {
-    /// Returns the flat values of the ragged operand `peer`, and the flat values of the other operand, which must not have more
-    /// partitions.
+    /// Returns the flat values of the ragged operand `peer`, and the flat values of the other operand, which must not
+    /// have more partitions.
     pub(super) fn flats(
         self,
         peer: RaggedValue<'g>,
@@ -161,7 +161,8 @@ impl<'g> RaggedValue<'g> {
         self.binary(&logical::equality::EQUAL, other, Location::caller())
     }
 
-    /// Computes `self != other`, value by value, as [`Value::not_equal`](crate::Value::not_equal) does. Fuses into kernels.
+    /// Computes `self != other`, value by value, as [`Value::not_equal`](crate::Value::not_equal) does. Fuses into
+    /// kernels.
     ///
     /// # Errors
     /// As [`Value::not_equal`](crate::Value::not_equal); also if the partitions cannot be equal.
@@ -234,8 +235,8 @@ impl<'g> RaggedValue<'g> {
         self.map_flat_values(|flat| flat.clip_by_value(low, high))
     }
 
-    /// Takes elements of `yes` where `self` is true, and of `no` elsewhere. `no` is ragged, a scalar, or a dense value that
-    /// broadcasts. Fuses into kernels.
+    /// Takes elements of `yes` where `self` is true, and of `no` elsewhere. `no` is ragged, a scalar, or a dense value
+    /// that broadcasts. Fuses into kernels.
     ///
     /// As [`Value::select`] on the flat values.
     ///

@@ -10,8 +10,8 @@ use crate::ops::{SliceItem, concat};
 use crate::ragged::Encoding;
 
 impl<'g> RaggedValue<'g> {
-    /// Puts flat values into rows by several row ids, outermost first. `nrows` gives the number of rows of each partition, or is
-    /// empty, which makes the last row id give it.
+    /// Puts flat values into rows by several row ids, outermost first. `nrows` gives the number of rows of each
+    /// partition, or is empty, which makes the last row id give it.
     ///
     /// As TensorFlow's `RaggedTensor.from_nested_value_rowids`.
     ///
@@ -50,7 +50,8 @@ impl<'g> RaggedValue<'g> {
         nested?.ragged()
     }
 
-    /// Makes a ragged value of the elements of a sparse matrix: `indices i64[k, 2], values [k], shape i64[2] -> [shape[0], (r)]`.
+    /// Makes a ragged value of the elements of a sparse matrix:
+    /// `indices i64[k, 2], values [k], shape i64[2] -> [shape[0], (r)]`.
     ///
     /// As TensorFlow's `RaggedTensor.from_sparse`, which refuses other ranks than 2 too.
     ///
@@ -68,8 +69,8 @@ impl<'g> RaggedValue<'g> {
     /// ```
     ///
     /// # Errors
-    /// The sparse tensor has another rank than 2. The run fails unless the indices are in row-major order, and the elements of
-    /// each row start at column 0 and follow each other.
+    /// The sparse tensor has another rank than 2. The run fails unless the indices are in row-major order, and the
+    /// elements of each row start at column 0 and follow each other.
     #[track_caller]
     pub fn from_sparse(indices: Value<'g>, values: Value<'g>, shape: Value<'g>) -> Result<RaggedValue<'g>> {
         let _call = indices.graph().open_call();

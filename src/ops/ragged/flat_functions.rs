@@ -110,8 +110,8 @@ impl<'g> RaggedValue<'g> {
 
     /// Reads the bits of the elements as another dtype, within their rows. Fuses into kernels.
     ///
-    /// `[n, (r), ..] -> [n, (r), .., k]` for a dtype `k` times smaller, and the inverse for a larger dtype, which drops an inner
-    /// axis. As [`Value::bitcast`] on the flat values.
+    /// `[n, (r), ..] -> [n, (r), .., k]` for a dtype `k` times smaller, and the inverse for a larger dtype, which drops
+    /// an inner axis. As [`Value::bitcast`] on the flat values.
     ///
     /// # Errors
     /// As [`Value::bitcast`](crate::Value::bitcast); also if a larger dtype has no inner axis to drop.
@@ -247,8 +247,8 @@ impl<'g> RaggedValue<'g> {
 
     /// Adds ragged values of the same partitions, element by element, in their order. Fuses into kernels.
     ///
-    /// `[n, (r), ..], [n, (r), ..], … -> [n, (r), ..]`. As [`add_n`] on the flat values. Integers (which wrap) and floats.
-    /// As TensorFlow's `tf.add_n`.
+    /// `[n, (r), ..], [n, (r), ..], … -> [n, (r), ..]`. As [`add_n`] on the flat values. Integers (which wrap) and
+    /// floats. As TensorFlow's `tf.add_n`.
     ///
     /// ```
     /// use shapeflow::{Graph, RaggedValue, ragged};

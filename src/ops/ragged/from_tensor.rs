@@ -48,10 +48,11 @@ impl<'g> RaggedValue<'g> {
         Ok(RaggedValue::new(dense.reshape(TensorShape::new(flat))?, &partitions))
     }
 
-    /// Makes a ragged value of the first `lengths[i]` items of each row of a dense value: `[n, k, ..], [n] -> [n, (r), ..]`.
+    /// Makes a ragged value of the first `lengths[i]` items of each row of a dense value:
+    /// `[n, k, ..], [n] -> [n, (r), ..]`.
     ///
-    /// A negative length counts as 0, and a length of more than `k` as `k`. As TensorFlow's `RaggedTensor.from_tensor` with
-    /// `lengths`. Lengths along a later axis cut a reshaped value, which
+    /// A negative length counts as 0, and a length of more than `k` as `k`. As TensorFlow's `RaggedTensor.from_tensor`
+    /// with `lengths`. Lengths along a later axis cut a reshaped value, which
     /// [`from_uniform_row_length`](Self::from_uniform_row_length) gives the earlier axes back.
     ///
     /// Any dtype. It is composed of other ops, which fuse into kernels or run on the host.
@@ -85,11 +86,11 @@ impl<'g> RaggedValue<'g> {
         RaggedValue::from_row_lengths(dense.boolean_mask(mask, 0)?, lengths)
     }
 
-    /// Makes a ragged value of the first items along several axes of a dense value. The outermost lengths come first: `lengths[0]`
-    /// has the length of each row, and `lengths[1]` has the length of each of the kept items of all rows.
+    /// Makes a ragged value of the first items along several axes of a dense value. The outermost lengths come first:
+    /// `lengths[0]` has the length of each row, and `lengths[1]` has the length of each of the kept items of all rows.
     ///
-    /// `[n, k, m, ..], [n], [sum of lengths] -> [n, (r), (s), ..]`. As TensorFlow's `RaggedTensor.from_tensor` with a tuple of
-    /// lengths, which also demands that the longest rows have the sizes of the dense value.
+    /// `[n, k, m, ..], [n], [sum of lengths] -> [n, (r), (s), ..]`. As TensorFlow's `RaggedTensor.from_tensor` with a
+    /// tuple of lengths, which also demands that the longest rows have the sizes of the dense value.
     ///
     /// Any dtype; lengths are i32 or i64. The positions are computed on the host, and a gather takes the items.
     ///
@@ -105,8 +106,9 @@ impl<'g> RaggedValue<'g> {
     /// ```
     ///
     /// # Errors
-    /// The rank is unknown, there are no lengths, or as many vectors of lengths as axes, or dtypes of lengths differ. The run fails
-    /// if a vector has not one length for each row, or a length is negative or more than the size of its axis.
+    /// The rank is unknown, there are no lengths, or as many vectors of lengths as axes, or dtypes of lengths differ.
+    /// The run fails if a vector has not one length for each row, or a length is negative or more than the size of its
+    /// axis.
     #[track_caller]
     pub fn from_tensor_nested_lengths(dense: Value<'g>, lengths: &[Value<'g>]) -> Result<RaggedValue<'g>> {
         let graph = dense.graph();

@@ -14,9 +14,9 @@ use crate::graph::{AnyValue, RaggedValue, Value};
 impl<'g> RaggedValue<'g> {
     /// Selects along `axis` by index. The axes of the indices replace the axis. A negative `axis` counts from the end.
     ///
-    /// `[n, (r), ..], indices [k..] -> [k.., (r), ..]` along axis 0, and `[n, k.., ..]` along axis 1, which selects the same indices
-    /// from every row. Any dtype; the indices are dense or ragged, i32 or i64. An index out of range fails the run. As TensorFlow's
-    /// `tf.gather`.
+    /// `[n, (r), ..], indices [k..] -> [k.., (r), ..]` along axis 0, and `[n, k.., ..]` along axis 1, which selects the
+    /// same indices from every row. Any dtype; the indices are dense or ragged, i32 or i64. An index out of range fails
+    /// the run. As TensorFlow's `tf.gather`.
     ///
     /// The positions are computed on the host; it is composed of them and of a gather, which fuses into kernels.
     ///
@@ -33,7 +33,8 @@ impl<'g> RaggedValue<'g> {
     /// ```
     ///
     /// # Errors
-    /// The axis does not exist, or the indices have an unknown rank, are neither i32 nor i64, or have row splits of another dtype.
+    /// The axis does not exist, or the indices have an unknown rank, are neither i32 nor i64, or have row splits of
+    /// another dtype.
     #[doc(alias = "take")]
     #[track_caller]
     pub fn gather(self, indices: impl Into<AnyValue<'g>>, axis: i64) -> Result<AnyValue<'g>> {
@@ -41,8 +42,8 @@ impl<'g> RaggedValue<'g> {
         AnyValue::from(self).gather_batched(indices, axis, 0)
     }
 
-    /// Gathers as [`RaggedValue::gather`] does, separately for each index of the first `batch_dims` axes, which `self` and `indices`
-    /// share.
+    /// Gathers as [`RaggedValue::gather`] does, separately for each index of the first `batch_dims` axes, which `self`
+    /// and `indices` share.
     ///
     /// With `batch_dims` 1 along axis 1, item `j` of row `i` is item `indices[i, j]` of row `i`:
     /// `[n, (r), ..], indices [n, (k)] -> [n, (k), ..]`. As TensorFlow's `tf.gather` with `batch_dims`.
@@ -76,10 +77,12 @@ impl<'g> RaggedValue<'g> {
 }
 
 impl<'g> Value<'g> {
-    /// Selects along `axis` by ragged indices, whose axes replace the axis. An embedding of ragged ids is `table.gather_ragged(ids, 0)`.
+    /// Selects along `axis` by ragged indices, whose axes replace the axis. An embedding of ragged ids is
+    /// `table.gather_ragged(ids, 0)`.
     ///
-    /// `[.., k, ..], indices [n, (r)] -> [.., n, (r), ..]`, any dtype; the indices are i32 or i64. An index out of range fails the
-    /// run. As TensorFlow's `tf.gather` with ragged indices. It is composed of gathers, which fuse into kernels.
+    /// `[.., k, ..], indices [n, (r)] -> [.., n, (r), ..]`, any dtype; the indices are i32 or i64. An index out of
+    /// range fails the run. As TensorFlow's `tf.gather` with ragged indices. It is composed of gathers, which fuse into
+    /// kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, ragged};
@@ -199,7 +202,8 @@ fn gather<'g>(x: AnyValue<'g>, indices: AnyValue<'g>, axis: usize, batch: usize)
     }
 }
 
-/// Returns an operand, which errors call `what`. The run fails unless the operand has one entry along axis 0 for each row.
+/// Returns an operand, which errors call `what`. The run fails unless the operand has one entry along axis 0 for each
+/// row.
 pub(super) fn same_count<'g>(
     rows: RaggedValue<'g>,
     operand: AnyValue<'g>,

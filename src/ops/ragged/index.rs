@@ -10,11 +10,11 @@ use crate::graph::{AnyValue, RaggedValue, Value};
 use crate::ops::{SliceItem, concat};
 
 impl<'g> RaggedValue<'g> {
-    /// Selects by index along the first axes: `out[i] = self[indices[i, 0], …, indices[i, k-1]]`. If `k` is the rank, elements are
-    /// selected; else the results are rows or slices.
+    /// Selects by index along the first axes: `out[i] = self[indices[i, 0], …, indices[i, k-1]]`. If `k` is the rank,
+    /// elements are selected; else the results are rows or slices.
     ///
-    /// `[n, (r), ..], indices [i.., k] -> [i.., ..]`. The indices are dense or ragged, i32 or i64; their last axis is uniform. An
-    /// index outside its row fails the run; TensorFlow's `tf.gather_nd` reads another row instead.
+    /// `[n, (r), ..], indices [i.., k] -> [i.., ..]`. The indices are dense or ragged, i32 or i64; their last axis is
+    /// uniform. An index outside its row fails the run; TensorFlow's `tf.gather_nd` reads another row instead.
     ///
     /// As TensorFlow's `tf.gather_nd` for indices that lie in their rows. It is composed of gathers, which fuse into
     /// kernels.
@@ -33,7 +33,8 @@ impl<'g> RaggedValue<'g> {
     /// ```
     ///
     /// # Errors
-    /// The size of the last axis of the indices is unknown, 0, or more than the rank; or the indices are neither i32 nor i64.
+    /// The size of the last axis of the indices is unknown, 0, or more than the rank; or the indices are neither i32
+    /// nor i64.
     #[track_caller]
     pub fn gather_nd(self, indices: impl Into<AnyValue<'g>>) -> Result<AnyValue<'g>> {
         let _call = self.graph().open_call();
@@ -67,7 +68,8 @@ impl<'g> RaggedValue<'g> {
         gather_any(value, at.into())
     }
 
-    /// Returns the indices of all elements that are true or nonzero, in row-major order: `[n, (r), ..] -> i64[?, rank]`.
+    /// Returns the indices of all elements that are true or nonzero, in row-major order:
+    /// `[n, (r), ..] -> i64[?, rank]`.
     ///
     /// As TensorFlow's `tf.where` with one argument. Runs on the host.
     ///
@@ -93,8 +95,8 @@ impl<'g> RaggedValue<'g> {
 
     /// Takes row `i` of `self` where `condition[i]` is true, and of `no` elsewhere.
     ///
-    /// `[n, (r), ..], condition bool[n], no [n, (s), ..] -> [n, (t), ..]`. The rows may have different lengths. As TensorFlow's
-    /// `tf.compat.v1.where` with a vector.
+    /// `[n, (r), ..], condition bool[n], no [n, (s), ..] -> [n, (t), ..]`. The rows may have different lengths. As
+    /// TensorFlow's `tf.compat.v1.where` with a vector.
     ///
     /// It is composed of other ops: the rows of both are joined, and gathered on the host.
     ///
@@ -109,8 +111,8 @@ impl<'g> RaggedValue<'g> {
     /// ```
     ///
     /// # Errors
-    /// `condition` is not a vector of bool, dtypes differ, or numbers of rows are known to differ. The run fails if numbers of
-    /// rows differ.
+    /// `condition` is not a vector of bool, dtypes differ, or numbers of rows are known to differ. The run fails if
+    /// numbers of rows differ.
     #[track_caller]
     pub fn select_rows(self, condition: Value<'g>, no: RaggedValue<'g>) -> Result<RaggedValue<'g>> {
         let _call = self.graph().open_call();
@@ -129,7 +131,8 @@ impl<'g> RaggedValue<'g> {
     }
 }
 
-/// Returns the position of item `column` of row `row` in the values, for each pair. The run fails if there is no such item.
+/// Returns the position of item `column` of row `row` in the values, for each pair. The run fails if there is no such
+/// item.
 pub(super) fn position<'g>(x: RaggedValue<'g>, rows: Value<'g>, columns: Value<'g>) -> Result<Value<'g>> {
     // A position of 64 bits may be out of range of i32.
     let [splits, rows, columns] = [x.row_splits(), rows, columns].map(|value| value.cast(DType::I64));

@@ -8,8 +8,9 @@ use crate::graph::{Graph, RaggedValue, RowPartitionValue};
 use crate::ragged::{FLAT_VALUES, ROW_SPLITS, RaggedTensor, RowPartition};
 use crate::tensor::Tensor;
 
-/// The rows of the ragged axes of an input: a number of axes (`1`), a name for the number of rows (`"users"`), a dimension,
-/// or one name or dimension for each ragged axis, outermost first (`["users", "sessions"]`, `shape!["users", ?]`).
+/// The rows of the ragged axes of an input: a number of axes (`1`), a name for the number of rows (`"users"`), a
+/// dimension, or one name or dimension for each ragged axis, outermost first (`["users", "sessions"]`,
+/// `shape!["users", ?]`).
 pub trait IntoRows {
     #[doc(hidden)]
     fn into_rows(self) -> Vec<Dim>;
@@ -83,17 +84,18 @@ impl Graph {
         Ok(RaggedValue::new(flat, &partitions))
     }
 
-    /// Adds a ragged input: a [`RaggedTensor`] that is fed when the graph runs. `rows` has the number of rows of each ragged
-    /// axis, and `inner` the sizes of the inner axes.
+    /// Adds a ragged input: a [`RaggedTensor`] that is fed when the graph runs. `rows` has the number of rows of each
+    /// ragged axis, and `inner` the sizes of the inner axes.
     ///
-    /// `1` for `rows` is one ragged axis of any number of rows, and `2` is two. `"users"` is one ragged axis of `users` rows;
-    /// other inputs may have the same dimension. Row `i` of `["users", "sessions"]` are the sessions of user `i`, `sessions` in
-    /// all.
+    /// `1` for `rows` is one ragged axis of any number of rows, and `2` is two. `"users"` is one ragged axis of `users`
+    /// rows; other inputs may have the same dimension. Row `i` of `["users", "sessions"]` are the sessions of user `i`,
+    /// `sessions` in all.
     ///
-    /// The input `name` has the parts `name/flat_values` and `name/row_splits/i`, which [`Executable::feed`](crate::Executable::feed)
-    /// feeds together. Row splits are i64, and the run checks them;
-    /// [`ragged_input_with_row_splits_dtype`](Self::ragged_input_with_row_splits_dtype) takes i32 splits. Texts name the unknown sizes: `history.rows` is the number of
-    /// rows of `history`, `history.rows.1` that of its partition 1, and `history.values` the number of its flat values.
+    /// The input `name` has the parts `name/flat_values` and `name/row_splits/i`, which
+    /// [`Executable::feed`](crate::Executable::feed) feeds together. Row splits are i64, and the run checks them;
+    /// [`ragged_input_with_row_splits_dtype`](Self::ragged_input_with_row_splits_dtype) takes i32 splits. Texts name
+    /// the unknown sizes: `history.rows` is the number of rows of `history`, `history.rows.1` that of its partition 1,
+    /// and `history.values` the number of its flat values.
     ///
     /// As TensorFlow's `tf.compat.v1.ragged.placeholder`. Adds no op that runs, but the check of the row splits.
     ///
@@ -128,8 +130,8 @@ impl Graph {
 
     /// Adds a ragged input whose row splits are of `row_splits_dtype`, i32 or i64.
     ///
-    /// As [`Graph::ragged_input`], whose row splits are i64. [`Executable::feed`](crate::Executable::feed) converts the row splits
-    /// of a fed tensor to this dtype, and refuses splits that do not fit.
+    /// As [`Graph::ragged_input`], whose row splits are i64. [`Executable::feed`](crate::Executable::feed) converts the
+    /// row splits of a fed tensor to this dtype, and refuses splits that do not fit.
     ///
     /// ```
     /// use shapeflow::{DType, Graph, ragged, shape};
@@ -172,8 +174,8 @@ impl Graph {
 
 impl RaggedTensor {
     /// Returns the parts of the tensor with the names of the input `name`, for
-    /// [`Executable::run_named`](crate::Executable::run_named). The row splits keep their dtype, which must be the dtype of the
-    /// input's row splits.
+    /// [`Executable::run_named`](crate::Executable::run_named). The row splits keep their dtype, which must be the
+    /// dtype of the input's row splits.
     pub fn feeds(&self, name: &str) -> Vec<(String, Tensor)> {
         let flat = (format!("{name}{FLAT_VALUES}"), self.flat_values().clone());
         let splits = self.nested_row_splits().into_iter().enumerate();

@@ -8,11 +8,11 @@ use crate::error::{ErrorKind, Result};
 use crate::graph::{AnyValue, RaggedValue, RowPartitionValue, Value};
 
 impl<'g> RaggedValue<'g> {
-    /// Keeps the rows or items whose flag is set. The mask is dense or ragged, and has the first axes of `self`. The last axis of
-    /// the mask becomes ragged, and the axes before it stay.
+    /// Keeps the rows or items whose flag is set. The mask is dense or ragged, and has the first axes of `self`. The
+    /// last axis of the mask becomes ragged, and the axes before it stay.
     ///
-    /// `[n, (r), ..], mask bool[n] -> [?, (r), ..]` keeps rows, and `[n, (r), ..], mask bool[n, (r)] -> [n, (s), ..]` keeps items.
-    /// Any dtype. As TensorFlow's `tf.ragged.boolean_mask`. Runs on the host.
+    /// `[n, (r), ..], mask bool[n] -> [?, (r), ..]` keeps rows, and `[n, (r), ..], mask bool[n, (r)] -> [n, (s), ..]`
+    /// keeps items. Any dtype. As TensorFlow's `tf.ragged.boolean_mask`. Runs on the host.
     ///
     /// ```
     /// use shapeflow::{AnyValue, Graph, ragged};
@@ -28,8 +28,8 @@ impl<'g> RaggedValue<'g> {
     /// ```
     ///
     /// # Errors
-    /// The mask is not bool, is a scalar, has an unknown rank or more axes than `self`, or dtypes of row splits differ. The run
-    /// fails if the first axes differ.
+    /// The mask is not bool, is a scalar, has an unknown rank or more axes than `self`, or dtypes of row splits differ.
+    /// The run fails if the first axes differ.
     #[track_caller]
     pub fn boolean_mask(self, mask: impl Into<AnyValue<'g>>) -> Result<RaggedValue<'g>> {
         let (graph, mask) = (self.graph(), mask.into());
@@ -61,7 +61,8 @@ fn mask_text(mask: AnyValue<'_>) -> String {
     }
 }
 
-/// Keeps the items of `x` whose flag is set. A mask of several axes keeps all axes but its last one. New row splits are of `dtype`.
+/// Keeps the items of `x` whose flag is set. A mask of several axes keeps all axes but its last one. New row splits are
+/// of `dtype`.
 fn masked<'g>(x: AnyValue<'g>, mask: AnyValue<'g>, dtype: DType) -> Result<AnyValue<'g>> {
     let ragged = |value: AnyValue<'g>| match value {
         AnyValue::Dense(value) => RaggedValue::from_tensor(value, 1)?.with_row_splits_dtype(dtype),

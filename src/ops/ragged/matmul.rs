@@ -10,13 +10,13 @@ use crate::graph::{AnyValue, Graph, Param, RaggedValue, RowPartitionValue, Value
 use crate::ops::SliceItem;
 
 impl<'g> RaggedValue<'g> {
-    /// Multiplies matrices: `out[b, i, j] = Σ_k self[b, i, k] · other[b, k, j]`. The sizes of the matrices may differ from row to
-    /// row. A dense matrix multiplies every item.
+    /// Multiplies matrices: `out[b, i, j] = Σ_k self[b, i, k] · other[b, k, j]`. The sizes of the matrices may differ
+    /// from row to row. A dense matrix multiplies every item.
     ///
     /// `[.., (r), k], [k, m] -> [.., (r), m]`, and of rank 3: `[n, (r), k], [n, k, m] -> [n, (r), m]`,
-    /// `[n, (r), (k)], [n, (k), m] -> [n, (r), m]`. Integers, floats and complex numbers of one dtype. As TensorFlow's `tf.matmul`,
-    /// which runs row by row. Runs on the host, which multiplies the matrices in place and pads none. One dense matrix multiplies
-    /// the flat values, as [`Value::matmul`] does.
+    /// `[n, (r), (k)], [n, (k), m] -> [n, (r), m]`. Integers, floats and complex numbers of one dtype. As TensorFlow's
+    /// `tf.matmul`, which runs row by row. Runs on the host, which multiplies the matrices in place and pads none. One
+    /// dense matrix multiplies the flat values, as [`Value::matmul`] does.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor, ragged};
@@ -30,17 +30,18 @@ impl<'g> RaggedValue<'g> {
     /// ```
     ///
     /// # Errors
-    /// The dtypes differ, the operands have other ranks, or inner sizes or numbers of matrices are known to differ. The run fails if
-    /// the numbers of matrices or inner sizes differ, or if the rows of a matrix have different lengths.
+    /// The dtypes differ, the operands have other ranks, or inner sizes or numbers of matrices are known to differ. The
+    /// run fails if the numbers of matrices or inner sizes differ, or if the rows of a matrix have different lengths.
     #[doc(alias = "bmm")]
     #[track_caller]
     pub fn matmul(self, other: impl Into<AnyValue<'g>>) -> Result<AnyValue<'g>> {
         self.matmul_transposed(other, false, false)
     }
 
-    /// Multiplies as [`RaggedValue::matmul`] does, after transposing the matrices of each operand whose flag is set. The scores of an
-    /// attention are `queries.matmul_transposed(keys, false, true)`: `[n, (q), d], [n, (k), d] -> [n, (q), (k)]`.
-    /// A matrix whose columns are ragged has no columns where it has no rows.
+    /// Multiplies as [`RaggedValue::matmul`] does, after transposing the matrices of each operand whose flag is set.
+    /// The scores of an attention are `queries.matmul_transposed(keys, false, true)`:
+    /// `[n, (q), d], [n, (k), d] -> [n, (q), (k)]`. A matrix whose columns are ragged has no columns where it has no
+    /// rows.
     ///
     /// # Errors
     /// As [`RaggedValue::matmul`]; also if a dense matrix multiplies a transposed ragged operand.

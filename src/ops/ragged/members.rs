@@ -183,8 +183,8 @@ impl<'g> RaggedValue<'g> {
 
     /// Applies `f` to the flat values. As TensorFlow's `tf.ragged.map_flat_values`.
     ///
-    /// `[n, (r), ..] -> [n, (r), ..]`, any dtype. Adds no op but the ops of `f`. If the number of their values is unknown, adds
-    /// a check too, which runs on the host.
+    /// `[n, (r), ..] -> [n, (r), ..]`, any dtype. Adds no op but the ops of `f`. If the number of their values is
+    /// unknown, adds a check too, which runs on the host.
     ///
     /// ```
     /// use shapeflow::{Graph, ragged};
@@ -198,7 +198,8 @@ impl<'g> RaggedValue<'g> {
     /// ```
     ///
     /// # Errors
-    /// `f` fails, or is known to change the number of values. If the number is not known, the run fails unless it stays.
+    /// `f` fails, or is known to change the number of values. If the number is not known, the run fails unless it
+    /// stays.
     #[track_caller]
     pub fn map_flat_values(self, f: impl FnOnce(Value<'g>) -> Result<Value<'g>>) -> Result<RaggedValue<'g>> {
         let _call = self.graph().open_call();

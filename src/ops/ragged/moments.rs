@@ -11,8 +11,9 @@ use crate::graph::{AnyValue, RaggedValue, Value};
 impl<'g> RaggedValue<'g> {
     /// Averages the elements along axes; NaN for an empty row. `axes` is as in [`RaggedValue::reduce_sum`].
     ///
-    /// `[n, (r)] -> [n]` along axis 1. Floats and complex numbers keep their dtype. Integers of 8 and 16 bits give f32, and other integers give f64.
-    /// As TensorFlow's `tf.reduce_mean`, but a sum of integers does not wrap. It is composed of sums, counts and a division.
+    /// `[n, (r)] -> [n]` along axis 1. Floats and complex numbers keep their dtype. Integers of 8 and 16 bits give f32,
+    /// and other integers give f64. As TensorFlow's `tf.reduce_mean`, but a sum of integers does not wrap. It is
+    /// composed of sums, counts and a division.
     ///
     /// ```
     /// use shapeflow::{Graph, ragged};

@@ -7,11 +7,11 @@ use crate::graph::{IntoParam, RaggedValue};
 use crate::ops::IntoScalar;
 
 impl<'g> RaggedValue<'g> {
-    /// Adds an inner axis of size `depth` at `axis`: `on` at the position that an element gives, `off` elsewhere. A negative `axis`
-    /// counts from the end of the result.
+    /// Adds an inner axis of size `depth` at `axis`: `on` at the position that an element gives, `off` elsewhere. A
+    /// negative `axis` counts from the end of the result.
     ///
-    /// `[n, (r), ..] -> [n, (r), .., depth]` for axis -1; integers. As [`Value::one_hot`](crate::Value::one_hot) on the flat
-    /// values.
+    /// `[n, (r), ..] -> [n, (r), .., depth]` for axis -1; integers. As [`Value::one_hot`](crate::Value::one_hot) on the
+    /// flat values.
     ///
     /// # Errors
     /// The axis is not after the partitioned axes; else as [`Value::one_hot`](crate::Value::one_hot).

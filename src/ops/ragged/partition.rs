@@ -79,8 +79,8 @@ impl<'g> From<Unchecked<Value<'g>>> for Encoding<Value<'g>> {
     }
 }
 
-/// Makes a partition of values from splits, which the run checks if `source` is checked. `encoding` and `source` say what the
-/// splits come from.
+/// Makes a partition of values from splits, which the run checks if `source` is checked. `encoding` and `source` say
+/// what the splits come from.
 fn partition_of<'g>(
     values: AnyValue<'g>,
     encoding: &'static str,
@@ -95,7 +95,8 @@ fn partition_of<'g>(
     RowPartitionValue::new(encoding, source.data, splits, None)
 }
 
-/// Moves splits that nothing has scanned into the values, so that no row is longer than all values together. Right splits stay.
+/// Moves splits that nothing has scanned into the values, so that no row is longer than all values together. Right
+/// splits stay.
 fn within<'g>(splits: Value<'g>, nvals: Dim) -> Result<Value<'g>> {
     let (graph, dtype) = (splits.graph(), splits.dtype());
     splits.maximum(number(graph, dtype, 0)?)?.minimum(dim_value(graph, nvals)?.cast(dtype)?)
@@ -104,9 +105,9 @@ fn within<'g>(splits: Value<'g>, nvals: Dim) -> Result<Value<'g>> {
 impl<'g> RaggedValue<'g> {
     /// Splits values at positions: row `i` holds `values[splits[i]..splits[i + 1]]`.
     ///
-    /// `values [nvals, ..], splits [n+1] -> [n, (r), ..]`; values may be ragged; splits are i32 or i64. The run fails unless
-    /// the splits start at 0, never decrease, and end at `nvals`. Two ragged values made from the same splits are known to
-    /// match. As TensorFlow's `RaggedTensor.from_row_splits`.
+    /// `values [nvals, ..], splits [n+1] -> [n, (r), ..]`; values may be ragged; splits are i32 or i64. The run fails
+    /// unless the splits start at 0, never decrease, and end at `nvals`. Two ragged values made from the same splits
+    /// are known to match. As TensorFlow's `RaggedTensor.from_row_splits`.
     ///
     /// It is composed of a check of the splits, which runs on the host; no value moves.
     ///
@@ -126,7 +127,8 @@ impl<'g> RaggedValue<'g> {
     /// ```
     ///
     /// # Errors
-    /// The values are a scalar, the splits are not a vector of i32 or i64, or ragged values have splits of another dtype.
+    /// The values are a scalar, the splits are not a vector of i32 or i64, or ragged values have splits of another
+    /// dtype.
     #[track_caller]
     pub fn from_row_splits(
         values: impl Into<AnyValue<'g>>,
@@ -243,8 +245,9 @@ impl<'g> RaggedValue<'g> {
     /// ```
     ///
     /// # Errors
-    /// As [`RaggedValue::from_row_splits`]. The run fails if a row id is less than the one before, negative, or not less than
-    /// `nrows`. Without `nrows`, the run fails if a row id needs more than 2^24 rows and more than 64 rows for each value.
+    /// As [`RaggedValue::from_row_splits`]. The run fails if a row id is less than the one before, negative, or not
+    /// less than `nrows`. Without `nrows`, the run fails if a row id needs more than 2^24 rows and more than 64 rows
+    /// for each value.
     #[track_caller]
     pub fn from_value_rowids(
         values: impl Into<AnyValue<'g>>,
@@ -264,11 +267,11 @@ impl<'g> RaggedValue<'g> {
         Ok(values.split_by(partition_of(values, encoding, Encoding { data, ..rowids }, splits)?))
     }
 
-    /// Splits values into rows of one length. The axis is uniform. Without `nrows`, the number of values gives the number of
-    /// rows; there are no rows of length 0.
+    /// Splits values into rows of one length. The axis is uniform. Without `nrows`, the number of values gives the
+    /// number of rows; there are no rows of length 0.
     ///
-    /// `values [nvals, ..] -> [nrows, length, ..]`, any dtype. It is composed of other ops, and no value moves. As TensorFlow's
-    /// `RaggedTensor.from_uniform_row_length`.
+    /// `values [nvals, ..] -> [nrows, length, ..]`, any dtype. It is composed of other ops, and no value moves. As
+    /// TensorFlow's `RaggedTensor.from_uniform_row_length`.
     ///
     /// ```
     /// use shapeflow::{Graph, RaggedValue};
@@ -283,8 +286,8 @@ impl<'g> RaggedValue<'g> {
     /// ```
     ///
     /// # Errors
-    /// `length` or `nrows` is negative, or the number of values is known not to be `nrows * length`. If it is not known, the run
-    /// fails.
+    /// `length` or `nrows` is negative, or the number of values is known not to be `nrows * length`. If it is not
+    /// known, the run fails.
     #[track_caller]
     pub fn from_uniform_row_length(
         values: impl Into<AnyValue<'g>>,
@@ -311,7 +314,8 @@ impl<'g> RaggedValue<'g> {
         Ok(values.split_by(uniform_partition(values, rows, length)?))
     }
 
-    /// Splits flat values by several row splits, outermost first. As TensorFlow's `RaggedTensor.from_nested_row_splits`.
+    /// Splits flat values by several row splits, outermost first. As TensorFlow's
+    /// `RaggedTensor.from_nested_row_splits`.
     ///
     /// As [`RaggedValue::from_row_splits`] for each partition, the innermost first.
     ///
@@ -329,7 +333,8 @@ impl<'g> RaggedValue<'g> {
         nested?.ragged()
     }
 
-    /// Splits flat values by several row lengths, outermost first. As TensorFlow's `RaggedTensor.from_nested_row_lengths`.
+    /// Splits flat values by several row lengths, outermost first. As TensorFlow's
+    /// `RaggedTensor.from_nested_row_lengths`.
     ///
     /// As [`RaggedValue::from_row_lengths`] for each partition, the innermost first.
     ///

@@ -8,8 +8,8 @@ use crate::ragged::{FLAT_VALUES, ROW_SPLITS, UNIFORM_ROWS};
 use super::partition::dim_value;
 
 impl<'g> AnyValue<'g> {
-    /// Returns the tensors that hold the value, with names below `name`. A uniform partition is the vector of its number of rows
-    /// and its row length.
+    /// Returns the tensors that hold the value, with names below `name`. A uniform partition is the vector of its
+    /// number of rows and its row length.
     pub(crate) fn parts(self, name: &str) -> Vec<(Option<String>, Value<'g>)> {
         let flat = self.flat_values();
         let partitions = self.partitions();

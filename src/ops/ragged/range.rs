@@ -12,8 +12,8 @@ use crate::tensor::{Element, Tensor, TensorView};
 impl<'g> RaggedValue<'g> {
     /// Makes a ragged tensor whose row `i` is `starts[i]`, `starts[i] + deltas[i]`, …, which stops before `limits[i]`.
     ///
-    /// `starts [n], limits [n], deltas [n] -> [n, (r)]`, i32, i64, f32 or f64; a scalar applies to every row. As TensorFlow's
-    /// `tf.ragged.range`. Runs on the host.
+    /// `starts [n], limits [n], deltas [n] -> [n, (r)]`, i32, i64, f32 or f64; a scalar applies to every row. As
+    /// TensorFlow's `tf.ragged.range`. Runs on the host.
     ///
     /// ```
     /// use shapeflow::{Graph, RaggedValue};

@@ -2,8 +2,8 @@
 
 use crate::ops::reduce::Axes;
 
-/// The axes of a reduction of a ragged value: an axis, several axes, `..` for all axes, or [`Axes`], which can keep the reduced
-/// axes with size 1. A negative axis counts from the end.
+/// The axes of a reduction of a ragged value: an axis, several axes, `..` for all axes, or [`Axes`], which can keep the
+/// reduced axes with size 1. A negative axis counts from the end.
 pub trait IntoRaggedAxes {
     /// Returns the axes of a value of this rank; `None` if only a run knows them.
     #[doc(hidden)]

@@ -228,8 +228,8 @@ const LANES: usize = 8;
 /// The cost of a row beside its values, in values: its bounds are read, and its partial results are combined.
 const ROW_COST: usize = 8;
 
-/// Calls `f` on pieces of `y` with the numbers of their rows, on several threads if the rows hold much. Every piece costs about
-/// the same, so that a few long rows do not wait for many short rows.
+/// Calls `f` on pieces of `y` with the numbers of their rows, on several threads if the rows hold much. Every piece
+/// costs about the same, so that a few long rows do not wait for many short rows.
 fn each_piece<R: Send>(
     threads: HostThreads<'_>,
     offsets: &[usize],
@@ -298,8 +298,8 @@ fn rows<T: Copy + Send + Sync>(
     });
 }
 
-/// Reduces the scalars of one row. They are combined in [`LANES`] independent chains, and the results of the chains in pairs.
-/// `start` changes no element that it is combined with.
+/// Reduces the scalars of one row. They are combined in [`LANES`] independent chains, and the results of the chains in
+/// pairs. `start` changes no element that it is combined with.
 #[inline]
 fn reduce_row<T: Copy>(x: &[T], begin: usize, end: usize, start: T, combine: impl Fn(T, T) -> T) -> T {
     let (chunks, rest) = x[begin..end].as_chunks::<LANES>();
@@ -335,8 +335,8 @@ fn reduce_row<T: Copy>(x: &[T], begin: usize, end: usize, start: T, combine: imp
     lanes[0]
 }
 
-/// Finds the position of the first extremum of each row; -1 for an empty row. `wins(a, b)` returns whether `a` comes before an
-/// earlier `b`.
+/// Finds the position of the first extremum of each row; -1 for an empty row. `wins(a, b)` returns whether `a` comes
+/// before an earlier `b`.
 fn argument<T: Element>(
     threads: HostThreads<'_>,
     x: &[T],

@@ -6,7 +6,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{RaggedValue, Value};
 
 impl<'g> RaggedValue<'g> {
-    /// Pads the inner axes of the flat values with zeros. `paddings` has every axis; it is zero for axis 0 and the partitioned axes.
+    /// Pads the inner axes of the flat values with zeros. `paddings` has every axis; it is zero for axis 0 and the
+    /// partitioned axes.
     ///
     /// As [`Value::pad`] on the flat values.
     ///
@@ -25,8 +26,8 @@ impl<'g> RaggedValue<'g> {
         self.map_flat_values(|flat| flat.pad(&paddings[depth..]))
     }
 
-    /// Refuses: a slice of one size does not fit rows of different lengths. [`slice_with`](Self::slice_with) cuts each row to a
-    /// range, as in `rt.slice_with(&slice![.., 1..3])`.
+    /// Refuses: a slice of one size does not fit rows of different lengths. [`slice_with`](Self::slice_with) cuts each
+    /// row to a range, as in `rt.slice_with(&slice![.., 1..3])`.
     ///
     /// It is there for its message, for every shape and dtype. Adds no op. TensorFlow has no such op.
     ///

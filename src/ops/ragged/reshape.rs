@@ -69,8 +69,8 @@ impl<'g> RaggedValue<'g> {
         Ok(AnyValue::of(flat, &partitions))
     }
 
-    /// Removes axes of size 1. Without axes, removes every axis whose size is known to be 1. The run fails if a row along a removed
-    /// axis has another length than 1.
+    /// Removes axes of size 1. Without axes, removes every axis whose size is known to be 1. The run fails if a row
+    /// along a removed axis has another length than 1.
     ///
     /// Any dtype. As TensorFlow's `tf.squeeze`. It is composed of other ops; no value moves.
     ///
@@ -132,8 +132,8 @@ impl<'g> RaggedValue<'g> {
         Ok(AnyValue::of(flat, &kept))
     }
 
-    /// Returns the elements in a dense shape, whose number of elements is the same. A ragged shape of the result comes from
-    /// [`with_flat_values`](Self::with_flat_values) of a value that has this shape.
+    /// Returns the elements in a dense shape, whose number of elements is the same. A ragged shape of the result comes
+    /// from [`with_flat_values`](Self::with_flat_values) of a value that has this shape.
     ///
     /// As TensorFlow's `tf.reshape`. Fuses into kernels.
     ///

@@ -7,8 +7,8 @@ use crate::graph::{AnyValue, RaggedValue, RowPartitionValue, Value};
 use crate::ops::SliceItem;
 
 impl<'g> RaggedValue<'g> {
-    /// Returns the values of the outermost partition from `start` up to `limit`, two scalars with the dtype of the splits. The
-    /// cost does not depend on the number of other values.
+    /// Returns the values of the outermost partition from `start` up to `limit`, two scalars with the dtype of the
+    /// splits. The cost does not depend on the number of other values.
     pub(crate) fn values_between(self, start: Value<'g>, limit: Value<'g>) -> Result<AnyValue<'g>> {
         let (mut start, mut limit) = (start, limit);
         let one = number(self.graph(), start.dtype(), 1)?;

@@ -8,11 +8,12 @@ use super::along::{Along, Lines};
 use super::broadcast::aligned;
 
 impl<'g> RaggedValue<'g> {
-    /// Returns the index along `axis` of the first maximum; -1 for an empty row. A NaN is a maximum. A negative `axis` counts from
-    /// the end.
+    /// Returns the index along `axis` of the first maximum; -1 for an empty row. A NaN is a maximum. A negative `axis`
+    /// counts from the end.
     ///
-    /// `[n, (r), ..] -> i64[n, ..]` along axis 1, integers and floats. Along axis 0, the result has the number of the row for each
-    /// position of the longest row. Along a partitioned axis it runs on the host; along an inner axis it fuses into kernels.
+    /// `[n, (r), ..] -> i64[n, ..]` along axis 1, integers and floats. Along axis 0, the result has the number of the
+    /// row for each position of the longest row. Along a partitioned axis it runs on the host; along an inner axis it
+    /// fuses into kernels.
     ///
     /// TensorFlow's `tf.argmax` refuses ragged values; TensorFlow has no such op.
     ///
@@ -60,11 +61,11 @@ impl<'g> RaggedValue<'g> {
         }
     }
 
-    /// Returns `exp(x) / Σ exp(x)`, whose sums run along `axis`. The maximum along the axis is subtracted first. A negative `axis`
-    /// counts from the end.
+    /// Returns `exp(x) / Σ exp(x)`, whose sums run along `axis`. The maximum along the axis is subtracted first. A
+    /// negative `axis` counts from the end.
     ///
-    /// `[n, (r), ..] -> [n, (r), ..]`, floats. As TensorFlow's `tf.nn.softmax`. It is composed of reductions of rows on the host
-    /// and of ops that fuse into kernels.
+    /// `[n, (r), ..] -> [n, (r), ..]`, floats. As TensorFlow's `tf.nn.softmax`. It is composed of reductions of rows on
+    /// the host and of ops that fuse into kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, ragged};
@@ -93,12 +94,12 @@ impl<'g> RaggedValue<'g> {
         self.with_flat_values(aligned(flat, result)?)
     }
 
-    /// Returns `x - log Σ exp(x)`, whose sums run along `axis`. The maximum along the axis is subtracted first. A negative `axis`
-    /// counts from the end.
+    /// Returns `x - log Σ exp(x)`, whose sums run along `axis`. The maximum along the axis is subtracted first. A
+    /// negative `axis` counts from the end.
     ///
-    /// `[n, (r), ..] -> [n, (r), ..]`, floats. As TensorFlow's `tf.nn.log_softmax` of every row. TensorFlow's own dispatch on a
-    /// ragged tensor normalizes over the values of all rows. It is composed of reductions of rows on the host and of ops that
-    /// fuse into kernels.
+    /// `[n, (r), ..] -> [n, (r), ..]`, floats. As TensorFlow's `tf.nn.log_softmax` of every row. TensorFlow's own
+    /// dispatch on a ragged tensor normalizes over the values of all rows. It is composed of reductions of rows on the
+    /// host and of ops that fuse into kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor, ragged};

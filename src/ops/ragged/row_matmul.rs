@@ -15,9 +15,9 @@ use crate::tensor::{Element, Tensor, TensorView, TensorViewMut};
 use crate::tiles::{Float, SliceMatMul};
 
 /// Multiplies matrix `i` of `a`, `[rows[i], inner[i]]`, by matrix `i` of `b`, `[other_inner[i], columns[i]]`:
-/// `a [..], b [..], rows i64[n], inner i64[n], other_inner i64[n], columns i64[n] -> [Σ rows[i] · columns[i]]`. Attributes
-/// `transpose_a` and `transpose_b` say that an operand holds its matrices transposed. The run fails unless the inner sizes of
-/// matrices that give elements agree, and the sizes of all matrices cover the operands.
+/// `a [..], b [..], rows i64[n], inner i64[n], other_inner i64[n], columns i64[n] -> [Σ rows[i] · columns[i]]`.
+/// Attributes `transpose_a` and `transpose_b` say that an operand holds its matrices transposed. The run fails unless
+/// the inner sizes of matrices that give elements agree, and the sizes of all matrices cover the operands.
 pub(super) static DEF: OpDef = OpDef::host("ragged_matmul", run)
     .attrs(&[Attribute::bool_or("transpose_a", false), Attribute::bool_or("transpose_b", false)])
     .operands(&[
@@ -210,8 +210,8 @@ fn add_products<T: Copy + Default>(
     }
 }
 
-/// Calls `f` on the rows of the products, in parts of about the same cost, on several threads if the products are large. A
-/// nanosecond has `speed` multiplications.
+/// Calls `f` on the rows of the products, in parts of about the same cost, on several threads if the products are
+/// large. A nanosecond has `speed` multiplications.
 fn each_part<T: Send>(
     threads: HostThreads<'_>,
     products: &[Product],

@@ -11,14 +11,15 @@ macro_rules! segments {
         impl<'g> RaggedValue<'g> {$(
             $(#[$doc])*
             ///
-            /// `[n, (r), ..], ids [n] -> [num_segments, (s), ..]`; `ids` is i32 or i64. Row `k` of the result is as long as the
-            /// longest row whose id is `k`. Ragged ids have the row splits of the value, and their axes are reduced:
-            /// `[n, (r), ..], ids [n, (r)] -> [num_segments, ..]`. It is composed of positions, which are computed on the host,
-            /// and a reduction of the flat values.
+            /// `[n, (r), ..], ids [n] -> [num_segments, (s), ..]`; `ids` is i32 or i64. Row `k` of the result is as
+            /// long as the longest row whose id is `k`. Ragged ids have the row splits of the value, and their axes are
+            /// reduced: `[n, (r), ..], ids [n, (r)] -> [num_segments, ..]`. It is composed of positions, which are
+            /// computed on the host, and a reduction of the flat values.
             ///
             /// # Errors
-            /// Dense `ids` are no vector, the value has fewer ragged axes than `ids`, or the numbers of rows are known to differ;
-            /// else as the method of [`Value`] with this name. The run fails if the rows differ, or if an id is not in `[0, num_segments)`.
+            /// Dense `ids` are no vector, the value has fewer ragged axes than `ids`, or the numbers of rows are known
+            /// to differ; else as the method of [`Value`] with this name. The run fails if the rows differ, or if an id
+            /// is not in `[0, num_segments)`.
             #[track_caller]
             pub fn $method(
                 self,
@@ -34,8 +35,8 @@ macro_rules! segments {
     };
 }
 segments! {
-    /// Adds the rows of each segment column by column. Integers (which wrap), floats and complex numbers. As TensorFlow's
-    /// `tf.math.unsorted_segment_sum` of ragged tensors.
+    /// Adds the rows of each segment column by column. Integers (which wrap), floats and complex numbers. As
+    /// TensorFlow's `tf.math.unsorted_segment_sum` of ragged tensors.
     ///
     /// ```
     /// use shapeflow::{Graph, ragged};
@@ -90,8 +91,8 @@ segments! {
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
     unsorted_segment_min;
-    /// Returns the mean of the rows of each segment column by column. A column counts the rows that have it. Floats and complex
-    /// numbers. As TensorFlow's `tf.math.unsorted_segment_mean` of ragged tensors.
+    /// Returns the mean of the rows of each segment column by column. A column counts the rows that have it. Floats and
+    /// complex numbers. As TensorFlow's `tf.math.unsorted_segment_mean` of ragged tensors.
     ///
     /// ```
     /// use shapeflow::{Graph, ragged};
@@ -104,8 +105,9 @@ segments! {
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
     unsorted_segment_mean;
-    /// Divides the sum of the rows of each segment by the square root of their number, column by column. A column counts the rows
-    /// that have it. Floats and complex numbers. As TensorFlow's `tf.math.unsorted_segment_sqrt_n` of ragged tensors.
+    /// Divides the sum of the rows of each segment by the square root of their number, column by column. A column
+    /// counts the rows that have it. Floats and complex numbers. As TensorFlow's `tf.math.unsorted_segment_sqrt_n` of
+    /// ragged tensors.
     ///
     /// ```
     /// use shapeflow::{Graph, ragged};

@@ -81,8 +81,9 @@ impl<'g> RaggedValue<'g> {
         values.split_by(self.partition())
     }
 
-    /// Joins ragged values along an axis. Along axis 1, rows are joined: all values have the same number of rows. Along a later
-    /// axis, all values have the same partitions before it; the run compares row splits that are not known to be the same.
+    /// Joins ragged values along an axis. Along axis 1, rows are joined: all values have the same number of rows. Along
+    /// a later axis, all values have the same partitions before it; the run compares row splits that are not known to
+    /// be the same.
     ///
     /// `[n, (r), ..], [m, (s), ..] -> [n+m, (t), ..]` along axis 0, any dtype. As TensorFlow's `tf.concat`. It is
     /// composed of joins and gathers, which fuse into kernels.
@@ -101,9 +102,9 @@ impl<'g> RaggedValue<'g> {
     /// ```
     ///
     /// # Errors
-    /// There are no values, the axis does not exist, dtypes, ranks or numbers of partitions differ, numbers of rows are known
-    /// to differ, or dtypes of row splits differ. The run fails if numbers of rows differ, or row splits before a later axis; the
-    /// error names the first row that differs.
+    /// There are no values, the axis does not exist, dtypes, ranks or numbers of partitions differ, numbers of rows are
+    /// known to differ, or dtypes of row splits differ. The run fails if numbers of rows differ, or row splits before a
+    /// later axis; the error names the first row that differs.
     #[track_caller]
     pub fn concat(values: &[RaggedValue<'g>], axis: i64) -> Result<RaggedValue<'g>> {
         let Some(&first) = values.first() else {

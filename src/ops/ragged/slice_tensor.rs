@@ -11,7 +11,8 @@ use crate::ragged::{RaggedItem, RaggedTensor, RowPartition};
 impl RaggedTensor {
     /// Slices as Python's `rt[1, 2:5, ::-1, None, ...]` does. There is one item per axis; further axes are kept whole.
     ///
-    /// A single position along an inner ragged axis is refused, because a row may be shorter. A range is clamped to each row.
+    /// A single position along an inner ragged axis is refused, because a row may be shorter. A range is clamped to
+    /// each row.
     ///
     /// ```
     /// use shapeflow::{SliceItem, ragged};
@@ -27,8 +28,8 @@ impl RaggedTensor {
     /// ```
     ///
     /// # Errors
-    /// A position is out of range or selects from an inner ragged axis, a step is 0, there are more items than axes, or there
-    /// are two [`SliceItem::Rest`].
+    /// A position is out of range or selects from an inner ragged axis, a step is 0, there are more items than axes, or
+    /// there are two [`SliceItem::Rest`].
     pub fn slice_with(&self, items: &[SliceItem]) -> Result<RaggedItem> {
         let items = whole_axes(items, self.rank(), Phase::Run)?;
         outer(RaggedItem::Ragged(self.clone()), &items, 0)

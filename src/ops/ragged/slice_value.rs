@@ -14,8 +14,8 @@ impl<'g> RaggedValue<'g> {
     /// Slices as Python's `rt[1, 2:5, ::-1, None, ...]` does. The items select along the first axes,
     /// one item for each axis. An axis without an item stays whole, and a new axis uses up no axis.
     ///
-    /// A single position along an inner ragged axis is refused, because a row may be shorter. A range is clamped to each row. A
-    /// position outside its axis fails the run.
+    /// A single position along an inner ragged axis is refused, because a row may be shorter. A range is clamped to
+    /// each row. A position outside its axis fails the run.
     ///
     /// Any dtype and shape. As TensorFlow's `RaggedTensor.__getitem__`. It is composed of other ops: the positions
     /// are computed on the host, and a gather takes the elements.
@@ -38,8 +38,8 @@ impl<'g> RaggedValue<'g> {
     /// ```
     ///
     /// # Errors
-    /// A position cannot lie within its axis or selects from an inner ragged axis, a step is 0, there are more items than axes,
-    /// or there are two [`SliceItem::Rest`].
+    /// A position cannot lie within its axis or selects from an inner ragged axis, a step is 0, there are more items
+    /// than axes, or there are two [`SliceItem::Rest`].
     #[track_caller]
     pub fn slice_with(self, items: &[SliceItem]) -> Result<AnyValue<'g>> {
         let _call = self.graph().open_call();
@@ -136,8 +136,8 @@ fn positions_of<'g>(size: Dim, item: &SliceItem, x: AnyValue<'g>) -> Result<Valu
     x.graph().range(0i64, size, 1i64)?.slice_with(std::slice::from_ref(item))
 }
 
-/// Applies a range of Python to each row of the outermost partition. Returns the partition of the kept values, and the kept
-/// values' positions.
+/// Applies a range of Python to each row of the outermost partition. Returns the partition of the kept values, and the
+/// kept values' positions.
 pub(super) fn cut<'g>(
     x: RaggedValue<'g>,
     begin: Option<&Dim>,

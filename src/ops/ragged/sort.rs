@@ -21,9 +21,9 @@ use crate::ops::take::take;
 impl<'g> RaggedValue<'g> {
     /// Sorts the elements along `axis`, in ascending or in descending order. A negative `axis` counts from the end.
     ///
-    /// `[n, (r), ..] -> [n, (r), ..]`; bool, integers and floats. Equal elements keep their order. NaN counts as the largest. Along
-    /// an axis before the last partitioned one, the elements of the same place in all rows that are long enough are sorted.
-    /// TensorFlow's `tf.sort` refuses ragged values. Runs on the host.
+    /// `[n, (r), ..] -> [n, (r), ..]`; bool, integers and floats. Equal elements keep their order. NaN counts as the
+    /// largest. Along an axis before the last partitioned one, the elements of the same place in all rows that are long
+    /// enough are sorted. TensorFlow's `tf.sort` refuses ragged values. Runs on the host.
     ///
     /// As [`Value::sort`](crate::Value::sort) of every row.
     ///
@@ -72,11 +72,11 @@ impl<'g> RaggedValue<'g> {
         self.with_flat_values(aligned(flat, order)?)
     }
 
-    /// Returns the `k` largest elements along `axis`, in descending order, and their indices along the axis. A row of fewer
-    /// elements gives all its elements. A negative `axis` counts from the end.
+    /// Returns the `k` largest elements along `axis`, in descending order, and their indices along the axis. A row of
+    /// fewer elements gives all its elements. A negative `axis` counts from the end.
     ///
-    /// `[n, (r), ..] -> [n, (min(r, k)), ..], i64[n, (min(r, k)), ..]`. Of equal elements, the one with the lower index comes
-    /// first; NaN counts as the largest. TensorFlow's `tf.math.top_k` refuses ragged values. Runs on the host.
+    /// `[n, (r), ..] -> [n, (min(r, k)), ..], i64[n, (min(r, k)), ..]`. Of equal elements, the one with the lower index
+    /// comes first; NaN counts as the largest. TensorFlow's `tf.math.top_k` refuses ragged values. Runs on the host.
     ///
     /// As [`Value::top_k`](crate::Value::top_k) of every row.
     ///
@@ -157,8 +157,8 @@ fn shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
     Ok(())
 }
 
-/// Calls `set(element, row_start, position)` for each element: the element of the result comes from this position of the row. An
-/// element outside all rows is not visited.
+/// Calls `set(element, row_start, position)` for each element: the element of the result comes from this position of
+/// the row. An element outside all rows is not visited.
 fn each_sorted(cx: &HostCx<'_>, mut set: impl FnMut(usize, usize, usize)) -> Result<()> {
     let (x, splits) = (RowMajor::new(cx.input(0)?)?, RowMajor::new(cx.input(1)?)?);
     let x = x.view();

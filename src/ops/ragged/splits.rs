@@ -9,13 +9,13 @@ use crate::ops::host_params::param_sizes;
 use crate::ops::integers::{int_tensor, ints};
 use crate::ops::row_major::RowMajor;
 use crate::ragged::{
-    count_rowids, first_mistake, message_of, rowids_of_splits, rows_of_rowids, splits_of_rowids,
-    splits_tensor, with_ints, wrong_end,
+    first_mistake, message_of, rowids_of_splits, rows_of_rowids, splits_of_rowids,
+    splits_of_unchecked_rowids, splits_tensor, with_ints, wrong_end,
 };
 
-/// Passes row splits on: `splits [n+1], nvals -> [n+1]`. The run fails unless they start at 0, never decrease, and end at
-/// `nvals`. If attribute `validate` is false, the run fails only if there is no split or if the last split is not `nvals`.
-/// Attribute `encoding` names the encoding that the splits come from; errors are about this encoding.
+/// Passes row splits on: `splits [n+1], nvals -> [n+1]`. The run fails unless they start at 0, never decrease, and end
+/// at `nvals`. If attribute `validate` is false, the run fails only if there is no split or if the last split is not
+/// `nvals`. Attribute `encoding` names the encoding that the splits come from; errors are about this encoding.
 pub(crate) static CHECKED: OpDef = OpDef::host("ragged_row_splits", run_checked)
     .attrs(&[Attribute::bool_or("validate", true), Attribute::str_or("encoding", "row_splits")])
     .operands(&[Operand::Data("row_splits"), Operand::Size("nvals")])
@@ -76,8 +76,8 @@ fn run_rowids(cx: &mut HostCx<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Returns the splits of ascending row ids: `rowids [nvals], nrows -> [nrows+1]`. If attribute `validate` is false, row ids in any
-/// order are counted.
+/// Returns the splits of ascending row ids: `rowids [nvals], nrows -> [nrows+1]`. If attribute `validate` is false, row
+/// ids in any order are counted.
 pub(crate) static FROM_ROWIDS: OpDef = OpDef::host("ragged_rowids_to_splits", run_from_rowids)
     .attrs(&[Attribute::bool_or("validate", true)])
     .operands(&[Operand::Data("value_rowids"), Operand::Size("nrows")])
@@ -105,13 +105,13 @@ fn run_from_rowids(cx: &mut HostCx<'_>) -> Result<()> {
     let is_validated = is_validated(cx.attrs());
     let splits = with_ints!(rowids, |ids| {
         let nrows = nrows.map_or_else(|| rows_of_rowids(ids), Ok)?;
-        if is_validated { splits_of_rowids(ids, nrows)? } else { count_rowids(ids, nrows)? }
+        if is_validated { splits_of_rowids(ids, nrows)? } else { splits_of_unchecked_rowids(ids, nrows)? }
     });
     cx.set_output(0, splits_tensor(rowids.dtype(), splits.into_iter())?)
 }
 
-/// Returns the position of an item of a row: `splits [n+1], rows [..], columns [..] -> [..]`. The run fails if there is no such
-/// item.
+/// Returns the position of an item of a row: `splits [n+1], rows [..], columns [..] -> [..]`. The run fails if there is
+/// no such item.
 pub(crate) static POSITION: OpDef = OpDef::host("ragged_position", run_position)
     .operands(&[Operand::Data("row_splits"), Operand::Data("rows"), Operand::Data("columns")])
     .shape_fn(|cx| {
@@ -152,8 +152,8 @@ fn run_position(cx: &mut HostCx<'_>) -> Result<()> {
     cx.set_output(0, int_tensor(rows.dtype(), rows.sizes(), positions.into_iter())?)
 }
 
-/// Passes flat values on: `values [n, ..], splits [a], other splits [b] -> [n, ..]`. The run fails unless both splits are
-/// equal.
+/// Passes flat values on: `values [n, ..], splits [a], other splits [b] -> [n, ..]`. The run fails unless both splits
+/// are equal.
 pub(crate) static SAME: OpDef = OpDef::host("ragged_same_splits", run_same)
     .operands(&[Operand::Data("values"), Operand::Data("row_splits"), Operand::Data("other_splits")])
     .reinterprets()

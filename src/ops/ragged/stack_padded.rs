@@ -9,11 +9,11 @@ use crate::graph::{IntoOperand, RaggedValue, RowPartitionValue, Value};
 use crate::ops::concat;
 
 impl<'g> RaggedValue<'g> {
-    /// Stacks dense values along a new axis 0. Values shorter than the longest one along axis 0 end with `default`, a scalar or a
-    /// value that broadcasts to the inner axes. Returns the stack and the lengths.
+    /// Stacks dense values along a new axis 0. Values shorter than the longest one along axis 0 end with `default`, a
+    /// scalar or a value that broadcasts to the inner axes. Returns the stack and the lengths.
     ///
-    /// `[a, d..], [b, d..], … -> [k, max(a, b, …), d..], i64[k]`, any dtype. As torch's `pad_sequence` with `batch_first`.
-    /// The rows are copied on the host.
+    /// `[a, d..], [b, d..], … -> [k, max(a, b, …), d..], i64[k]`, any dtype. As torch's `pad_sequence` with
+    /// `batch_first`. The rows are copied on the host.
     ///
     /// ```
     /// use shapeflow::{Graph, RaggedValue, Tensor};

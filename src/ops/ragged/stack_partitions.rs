@@ -10,8 +10,9 @@ use super::select::take;
 impl<'g> RaggedValue<'g> {
     /// Makes row `i` of all items of `data` whose partition is `i`, in their order.
     ///
-    /// `data [d.., ..], partitions [d..] -> [num_partitions, (r), ..]`. Data and partitions are dense or ragged; the partitions are
-    /// i32 or i64 and have the first axes of `data`. As TensorFlow's `tf.ragged.stack_dynamic_partitions`. Runs on the host.
+    /// `data [d.., ..], partitions [d..] -> [num_partitions, (r), ..]`. Data and partitions are dense or ragged; the
+    /// partitions are i32 or i64 and have the first axes of `data`. As TensorFlow's
+    /// `tf.ragged.stack_dynamic_partitions`. Runs on the host.
     ///
     /// ```
     /// use shapeflow::{Graph, RaggedValue};
@@ -24,8 +25,8 @@ impl<'g> RaggedValue<'g> {
     /// ```
     ///
     /// # Errors
-    /// The partitions have an unknown rank, or other first axes than `data`. The run fails if a partition is negative or not less
-    /// than `num_partitions`.
+    /// The partitions have an unknown rank, or other first axes than `data`. The run fails if a partition is negative
+    /// or not less than `num_partitions`.
     #[track_caller]
     pub fn stack_dynamic_partitions(
         data: impl Into<AnyValue<'g>>,
@@ -40,11 +41,11 @@ impl<'g> RaggedValue<'g> {
         RaggedValue::from_value_rowids(take(data, order)?, rowids, Some(num_partitions.into_param()))
     }
 
-    /// Counts the occurrences of each number below `size` in every row: `[n, (r)] -> i64[n, size]`. If `binary`, a number that
-    /// occurs counts 1, which makes rows of indices "multi-hot" rows.
+    /// Counts the occurrences of each number below `size` in every row: `[n, (r)] -> i64[n, size]`. If `binary`, a
+    /// number that occurs counts 1, which makes rows of indices "multi-hot" rows.
     ///
-    /// i32 or i64. Numbers of `size` or more are dropped; a negative one fails the run. As TensorFlow's `RaggedBincount` without
-    /// weights. Runs on the host.
+    /// i32 or i64. Numbers of `size` or more are dropped; a negative one fails the run. As TensorFlow's
+    /// `RaggedBincount` without weights. Runs on the host.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor, ragged};
@@ -67,8 +68,8 @@ impl<'g> RaggedValue<'g> {
 
     /// Adds up the weights of each number below `size` in every row: `[n, (r)] -> [n, size]`.
     ///
-    /// i32 or i64. `weights` is i32, i64, f32 or f64 with the same number of flat values, or empty, which makes every weight 1.
-    /// As TensorFlow's `RaggedBincount`. Runs on the host.
+    /// i32 or i64. `weights` is i32, i64, f32 or f64 with the same number of flat values, or empty, which makes every
+    /// weight 1. As TensorFlow's `RaggedBincount`. Runs on the host.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor, ragged};
@@ -149,8 +150,8 @@ fn flattened<'g>(data: AnyValue<'g>, partitions: AnyValue<'g>) -> Result<(AnyVal
 }
 
 impl<'g> RaggedValue<'g> {
-    /// Returns the values of `self`. The run of their users fails unless the outermost partition of `other` is the same, if this
-    /// is not known now.
+    /// Returns the values of `self`. The run of their users fails unless the outermost partition of `other` is the
+    /// same, if this is not known now.
     pub(super) fn first_partition_matched(self, other: RaggedValue<'g>) -> Result<AnyValue<'g>> {
         let (ours, theirs) = (self.partition(), other.partition());
         if ours.is_same(theirs) {

@@ -15,9 +15,11 @@ use crate::ragged::{
 use crate::tensor::{Tensor, TensorView};
 
 impl<'g> RaggedValue<'g> {
-    /// Returns a dense value. Short rows end with zeros, `false` or empty strings. Rows are copied at once. Runs on the host.
+    /// Returns a dense value. Short rows end with zeros, `false` or empty strings. Rows are copied at once. Runs on the
+    /// host.
     ///
-    /// `[n, (r), ..] -> [n, ?, ..]`, where `?` is the length of the longest row. As TensorFlow's `RaggedTensorToTensor`.
+    /// `[n, (r), ..] -> [n, ?, ..]`, where `?` is the length of the longest row. As TensorFlow's
+    /// `RaggedTensorToTensor`.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor, ragged};
@@ -38,8 +40,9 @@ impl<'g> RaggedValue<'g> {
         self.to_tensor_with(&zero, &[])
     }
 
-    /// Returns a dense value. Short rows end with `default`, a scalar or a value that broadcasts to the inner axes. `sizes` has a
-    /// size for each axis; -1 stands for the natural size, and longer rows are cut. An empty `sizes` stands for natural sizes.
+    /// Returns a dense value. Short rows end with `default`, a scalar or a value that broadcasts to the inner axes.
+    /// `sizes` has a size for each axis; -1 stands for the natural size, and longer rows are cut. An empty `sizes`
+    /// stands for natural sizes.
     ///
     /// As [`RaggedValue::to_tensor`], but for the default and the sizes.
     ///
@@ -64,8 +67,8 @@ impl<'g> RaggedValue<'g> {
     }
 }
 
-/// Attribute `row_partition_types` says what each partition holds: `ROW_SPLITS`, `VALUE_ROWIDS`, or `FIRST_DIM_SIZE` before the
-/// first `VALUE_ROWIDS`.
+/// Attribute `row_partition_types` says what each partition holds: `ROW_SPLITS`, `VALUE_ROWIDS`, or `FIRST_DIM_SIZE`
+/// before the first `VALUE_ROWIDS`.
 pub(crate) static DEF: OpDef = OpDef::host("ragged_to_tensor", run)
     .attrs(&[Attribute::strs("row_partition_types")])
     .operands(&[

@@ -10,14 +10,14 @@ use crate::graph::{AnyValue, Param, RaggedValue, RowPartitionValue, Value};
 use crate::ops::SliceItem;
 
 impl<'g> RaggedValue<'g> {
-    /// Reorders the axes: axis `i` of the result is axis `perm[i]` of `self`. `perm` may swap axis 0 or a partitioned axis with its
-    /// neighbour, and may move the inner axes.
+    /// Reorders the axes: axis `i` of the result is axis `perm[i]` of `self`. `perm` may swap axis 0 or a partitioned
+    /// axis with its neighbour, and may move the inner axes.
     ///
-    /// `[n, (r), ..] -> [?, (c), ..]` for `perm` `[1, 0, ..]`, any dtype. Row `j` of the result has item `j` of each row that is
-    /// long enough, in the order of the rows. A second transpose gives the original value if no row is longer than the row before it. A
-    /// swap with an inner axis keeps all places: `[n, (r), k] -> [n, k, (r)]`
-    /// for `perm` `[0, 2, 1]`. As numpy's `transpose` where all rows have one length; TensorFlow's `tf.transpose` refuses ragged
-    /// values. The order is computed on the host, and gathers fuse into kernels.
+    /// `[n, (r), ..] -> [?, (c), ..]` for `perm` `[1, 0, ..]`, any dtype. Row `j` of the result has item `j` of each
+    /// row that is long enough, in the order of the rows. A second transpose gives the original value if no row is
+    /// longer than the row before it. A swap with an inner axis keeps all places: `[n, (r), k] -> [n, k, (r)]` for
+    /// `perm` `[0, 2, 1]`. As numpy's `transpose` where all rows have one length; TensorFlow's `tf.transpose` refuses
+    /// ragged values. The order is computed on the host, and gathers fuse into kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, ragged};

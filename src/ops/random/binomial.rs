@@ -6,7 +6,7 @@ use shapeflow_shape_fns::{Attribute, DType};
 
 use super::draws::{Draws, fill_samples, reals};
 use super::poisson::count_dtype;
-use super::state::of_seed;
+use super::state::stream_of_seed;
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::{Scalar, eval_cast};
@@ -79,7 +79,7 @@ static DEF: OpDef = OpDef::host("random_binomial", run)
     .tensorflow(&[TfOp::new("StatelessRandomBinomial")]);
 
 fn run(cx: &mut HostCx<'_>) -> Result<()> {
-    let stream = of_seed(cx, cx.inputs() - 3)?;
+    let stream = stream_of_seed(cx, cx.inputs() - 3)?;
     let (trials, p) = (cx.input(cx.inputs() - 2)?, cx.input(cx.inputs() - 1)?);
     let dtype = p.dtype();
     let pair = BroadcastPair::new(trials.sizes(), p.sizes())?;

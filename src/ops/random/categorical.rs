@@ -8,7 +8,7 @@ use shapeflow_shape_fns::{Attribute, Attrs, DType};
 use super::draws::reals;
 use super::philox::Philox;
 use super::samples::unit_pair;
-use super::state::{of_seed, of_state};
+use super::state::{stream_of_seed, stream_of_state};
 use super::stateless::check_state;
 use crate::dtype::{self, Class};
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -17,11 +17,12 @@ use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ops::host_params::param_sizes;
 
 impl<'g> Value<'g> {
-    /// Samples `count` classes for each row of `logits`, the logarithms of unnormalized probabilities. `self` is the seed.
+    /// Samples `count` classes for each row of `logits`, the logarithms of unnormalized probabilities. `self` is the
+    /// seed.
     ///
-    /// `seed [2], logits [n, classes] -> i64[n, count]`; the seed is i32 or i64, the logits are f16, bf16, f32 or f64. An
-    /// infinite logit and NaN have probability 0; a row without other logits gives the number of classes. The
-    /// same seed gives the same classes in every run. As TensorFlow's `StatelessMultinomial` on one thread, bit for bit;
+    /// `seed [2], logits [n, classes] -> i64[n, count]`; the seed is i32 or i64, the logits are f16, bf16, f32 or f64.
+    /// An infinite logit and NaN have probability 0; a row without other logits gives the number of classes. The same
+    /// seed gives the same classes in every run. As TensorFlow's `StatelessMultinomial` on one thread, bit for bit;
     /// TensorFlow's numbers for many rows depend on its number of threads. Runs on the host.
     ///
     /// ```
@@ -35,8 +36,8 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// The seed does not hold two integers, the logits are no matrix of floats, or the count is negative. The run fails if
-    /// there are no classes.
+    /// The seed does not hold two integers, the logits are no matrix of floats, or the count is negative. The run fails
+    /// if there are no classes.
     #[doc(alias = "multinomial")]
     #[doc(alias = "stateless_categorical")]
     #[track_caller]
@@ -50,10 +51,10 @@ impl<'g> Value<'g> {
     }
 }
 
-pub(crate) static ALL: &[&OpDef] = &[&OF_SEED, &OF_STATE];
+pub(crate) static ALL: &[&OpDef] = &[&OF_SEED, &WITH_STATE];
 
 static OF_SEED: OpDef = OpDef::host("random_categorical", |cx| {
-    let stream = of_seed(cx, cx.inputs() - 1)?;
+    let stream = stream_of_seed(cx, cx.inputs() - 1)?;
     run(cx, stream)
 })
 .attrs(&[Attribute::dtype_or("output_dtype", DType::I64)])
@@ -67,8 +68,8 @@ static OF_SEED: OpDef = OpDef::host("random_categorical", |cx| {
 .tensorflow(&[TfOp::new("StatelessMultinomial")]);
 
 /// An op for import only: the state is that of a node with a seed of its own.
-pub(crate) static OF_STATE: OpDef = OpDef::host("random_categorical_of_state", |cx| {
-    let stream = of_state(cx, cx.inputs() - 3)?;
+pub(crate) static WITH_STATE: OpDef = OpDef::host("random_categorical_with_state", |cx| {
+    let stream = stream_of_state(cx, cx.inputs() - 3)?;
     run(cx, stream)
 })
 .attrs(&[Attribute::dtype_or("output_dtype", DType::I64)])
@@ -158,7 +159,7 @@ mod tests {
         "f32[n]; i64[2]" => error "logits must have rank 2",
         "i32[n, 2]; i64[2]" => error "must be a float, got i32",
     }
-    shape_table! { of_state: OF_STATE, {"output_dtype": DType::I32},
+    shape_table! { with_state: WITH_STATE, {"output_dtype": DType::I32},
         "f32[2, 4]; num_samples=i32[]; u64[1]; u64[2]; i32[]" => "i32[2, ?]",
     }
 }

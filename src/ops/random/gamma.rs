@@ -4,7 +4,7 @@ use std::panic::Location;
 
 use super::draws::{Draws, fill_samples, reals, wrong_parameter};
 use super::philox::Philox;
-use super::state::{of_seed, of_state};
+use super::state::{stream_of_seed, stream_of_state};
 use super::stateless::check_state;
 use crate::dtype::{self, Class};
 use crate::error::Result;
@@ -48,10 +48,10 @@ impl<'g> Value<'g> {
     }
 }
 
-pub(crate) static ALL: &[&OpDef] = &[&OF_SEED, &OF_STATE];
+pub(crate) static ALL: &[&OpDef] = &[&OF_SEED, &WITH_STATE];
 
 static OF_SEED: OpDef = OpDef::host("random_gamma", |cx| {
-    let stream = of_seed(cx, cx.inputs() - 2)?;
+    let stream = stream_of_seed(cx, cx.inputs() - 2)?;
     run(cx, stream)
 })
 .operands(&[Operand::Size("shape"), Operand::Data("seed"), Operand::Data("alpha")])
@@ -63,8 +63,8 @@ static OF_SEED: OpDef = OpDef::host("random_gamma", |cx| {
 })
 .tensorflow(&[TfOp::new("StatelessRandomGammaV2")]);
 
-pub(crate) static OF_STATE: OpDef = OpDef::host("random_gamma_of_state", |cx| {
-    let stream = of_state(cx, cx.inputs() - 4)?;
+pub(crate) static WITH_STATE: OpDef = OpDef::host("random_gamma_with_state", |cx| {
+    let stream = stream_of_state(cx, cx.inputs() - 4)?;
     run(cx, stream)
 })
 .operands(&[

@@ -6,7 +6,7 @@ use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
 use super::draws::{Draws, fill_samples, greatest_count, reals, wrong_parameter};
 use super::philox::Philox;
-use super::state::{of_seed, of_state};
+use super::state::{stream_of_seed, stream_of_state};
 use super::stateless::check_state;
 use crate::dtype;
 use crate::error::Result;
@@ -20,8 +20,8 @@ const BLOCKS: u64 = 256;
 impl<'g> Value<'g> {
     /// Makes random counts of the Poisson distributions with means `rate`. `self` is the seed.
     ///
-    /// `seed [2], rate [r..] -> shape`, where `shape` is `[s.., r..]`; the seed is i32 or i64, `rate` and the result are
-    /// f16, f32, f64, i32 or i64. The same seed and shape give the same numbers in every run. As TensorFlow's
+    /// `seed [2], rate [r..] -> shape`, where `shape` is `[s.., r..]`; the seed is i32 or i64, `rate` and the result
+    /// are f16, f32, f64, i32 or i64. The same seed and shape give the same numbers in every run. As TensorFlow's
     /// `StatelessRandomPoisson` on a CPU. Runs on the host.
     ///
     /// ```
@@ -35,8 +35,8 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// The seed is not an integer, a size is negative, or a dtype is not supported. The run fails unless the seed has two
-    /// elements, every rate is at most the greatest number of `dtype`, and the shape ends with the sizes of `rate`.
+    /// The seed is not an integer, a size is negative, or a dtype is not supported. The run fails unless the seed has
+    /// two elements, every rate is at most the greatest number of `dtype`, and the shape ends with the sizes of `rate`.
     #[doc(alias = "stateless_random_poisson")]
     #[track_caller]
     pub fn random_poisson(
@@ -51,10 +51,10 @@ impl<'g> Value<'g> {
     }
 }
 
-pub(crate) static ALL: &[&OpDef] = &[&DEF, &OF_STATE];
+pub(crate) static ALL: &[&OpDef] = &[&DEF, &WITH_STATE];
 
 static DEF: OpDef = OpDef::host("random_poisson", |cx| {
-    let stream = of_seed(cx, cx.inputs() - 2)?;
+    let stream = stream_of_seed(cx, cx.inputs() - 2)?;
     run(cx, stream)
 })
 .attrs(&[Attribute::dtype_or("dtype", DType::I64)])
@@ -69,8 +69,8 @@ static DEF: OpDef = OpDef::host("random_poisson", |cx| {
 .tensorflow(&[TfOp::new("StatelessRandomPoisson")]);
 
 /// An op for import only: the counts of a key, a counter and the number of an algorithm.
-pub(crate) static OF_STATE: OpDef = OpDef::host("random_poisson_of_state", |cx| {
-    let stream = of_state(cx, cx.inputs() - 4)?;
+pub(crate) static WITH_STATE: OpDef = OpDef::host("random_poisson_with_state", |cx| {
+    let stream = stream_of_state(cx, cx.inputs() - 4)?;
     run(cx, stream)
 })
 .attrs(&[Attribute::dtype_or("dtype", DType::I64)])

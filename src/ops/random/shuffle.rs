@@ -3,7 +3,7 @@
 use std::panic::Location;
 
 use super::philox::Philox;
-use super::state::{STATE_AND_ALGORITHM, of_state};
+use super::state::{STATE_AND_ALGORITHM, stream_of_state};
 use super::stateless::check_state;
 use crate::dtype::{self, Class};
 use crate::error::Result;
@@ -41,14 +41,14 @@ impl<'g> Value<'g> {
         let location = Location::caller();
         let x = x.into_operand(self, location);
         let state = self.graph().op(&STATE_AND_ALGORITHM).data(self).finish_all_at(location)?;
-        Ok(self.graph().op(&OF_STATE).data(x).data_all(&state).finish_all_at(location)?[0])
+        Ok(self.graph().op(&WITH_STATE).data(x).data_all(&state).finish_all_at(location)?[0])
     }
 }
 
-pub(crate) static ALL: &[&OpDef] = &[&OF_STATE];
+pub(crate) static ALL: &[&OpDef] = &[&WITH_STATE];
 
-pub(crate) static OF_STATE: OpDef = OpDef::host("random_shuffle_of_state", |cx| {
-    let stream = of_state(cx, 1)?;
+pub(crate) static WITH_STATE: OpDef = OpDef::host("random_shuffle_with_state", |cx| {
+    let stream = stream_of_state(cx, 1)?;
     run(cx, stream)
 })
 .operands(&[Operand::Data("value"), Operand::Data("key"), Operand::Data("counter"), Operand::Data("alg")])
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
     use crate::ops::testing::shape_table;
 
-    shape_table! { OF_STATE, {},
+    shape_table! { WITH_STATE, {},
         "string[n, 2]; u64[1]; u64[2]; i32[]" => "string[n, 2]",
         "bool[]; u64[1]; u64[2]; i32[]" => "bool[]",
         "f32[n]; i64[1]; u64[2]; i32[]" => error "a key and a counter must be u64",

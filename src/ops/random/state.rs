@@ -54,7 +54,7 @@ fn state_dtypes(operands: &[DType]) -> Result<Vec<DType>> {
 }
 
 fn state(cx: &mut HostCx<'_>) -> Result<()> {
-    let (key, counter) = of_seed(cx, 0)?.state();
+    let (key, counter) = stream_of_seed(cx, 0)?.state();
     cx.set_output(0, Tensor::from([key]))?;
     cx.set_output(1, Tensor::from(counter))
 }
@@ -63,7 +63,7 @@ fn state(cx: &mut HostCx<'_>) -> Result<()> {
 ///
 /// # Errors
 /// The operand does not have two integers.
-pub(super) fn of_seed(cx: &HostCx<'_>, operand: usize) -> Result<Philox> {
+pub(super) fn stream_of_seed(cx: &HostCx<'_>, operand: usize) -> Result<Philox> {
     let seed = cx.input(operand)?;
     match *ints(&seed) {
         [first, second] => Ok(Philox::of_seeds([first.cast_unsigned(), second.cast_unsigned()])),
@@ -79,7 +79,7 @@ pub(super) fn of_seed(cx: &HostCx<'_>, operand: usize) -> Result<Philox> {
 ///
 /// # Errors
 /// The key has no number, the counter has fewer than 2 numbers, or the algorithm is not Philox.
-pub(super) fn of_state(cx: &HostCx<'_>, first: usize) -> Result<Philox> {
+pub(super) fn stream_of_state(cx: &HostCx<'_>, first: usize) -> Result<Philox> {
     let words = |operand: usize| cx.input(operand)?.to_vec::<u64>();
     let algorithm = ints(&cx.input(first + 2)?);
     if algorithm != [i64::from(PHILOX)] && algorithm != [i64::from(OF_DEVICE)] {

@@ -6,7 +6,7 @@ use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
 use super::philox::Philox;
 use super::samples::{RandomInt, integers, normal, truncated_normal, uniform};
-use super::state::{of_seed, of_state};
+use super::state::{stream_of_seed, stream_of_state};
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{IntoOperand, IntoShapeArg, Value};
@@ -25,8 +25,8 @@ macro_rules! of_dtype {
                 and sine, which differs between C libraries. Runs on the host.")]
             ///
             /// # Errors
-            /// The seed is not an integer, a size is negative, or `dtype` is not supported. The run fails unless the seed
-            /// has two elements.
+            /// The seed is not an integer, a size is negative, or `dtype` is not supported. The run fails unless the
+            /// seed has two elements.
             #[track_caller]
             pub fn $method(self, shape: impl IntoShapeArg<'g>, dtype: DType) -> Result<Value<'g>> {
                 self.graph().op(&$V1).size("shape", shape.into_shape_arg()).data(self).attr("dtype", dtype).finish()
@@ -35,7 +35,7 @@ macro_rules! of_dtype {
 
         $(
             static $V1: OpDef = OpDef::host(stringify!($method), |cx| {
-                let stream = of_seed(cx, cx.inputs() - 1)?;
+                let stream = stream_of_seed(cx, cx.inputs() - 1)?;
                 filled(cx, |to| $fill(to, stream))
             })
             .attrs(&[Attribute::dtype_or("dtype", $default)])
@@ -48,11 +48,11 @@ macro_rules! of_dtype {
             .tensorflow(&[TfOp::new($tf)]);
 
             pub(crate) static $V2: OpDef = OpDef::host($name, |cx| {
-                let stream = of_state(cx, cx.inputs() - 3)?;
+                let stream = stream_of_state(cx, cx.inputs() - 3)?;
                 filled(cx, |to| $fill(to, stream))
             })
             .attrs(&[Attribute::dtype_or("dtype", $default)])
-            .operands(OF_STATE)
+            .operands(STATE_OPERANDS)
             .shape_fn(shapeflow_shape_fns::random::numbers)
             .dtype_rule(|operands, attrs| {
                 check_state(operands, 0)?;
@@ -63,7 +63,7 @@ macro_rules! of_dtype {
     };
 }
 
-const OF_STATE: &[Operand] =
+const STATE_OPERANDS: &[Operand] =
     &[Operand::Size("shape"), Operand::Data("key"), Operand::Data("counter"), Operand::Data("alg")];
 
 of_dtype! {
@@ -71,28 +71,29 @@ of_dtype! {
     #[doc(alias = "rand")]
     #[doc(alias = "stateless_random_uniform")]
     random_uniform, "f16, bf16, f32 or f64", UNIFORM "StatelessRandomUniform",
-        UNIFORM_OF_STATE "random_uniform_of_state" "StatelessRandomUniformV2", float DType::F32, uniform;
+        UNIFORM_WITH_STATE "random_uniform_with_state" "StatelessRandomUniformV2", float DType::F32, uniform;
     /// Makes random floats of the standard normal distribution. `self` is the seed.
     #[doc(alias = "randn")]
     #[doc(alias = "stateless_random_normal")]
     random_normal, "f16, bf16, f32 or f64", NORMAL "StatelessRandomNormal",
-        NORMAL_OF_STATE "random_normal_of_state" "StatelessRandomNormalV2", float DType::F32, normal;
+        NORMAL_WITH_STATE "random_normal_with_state" "StatelessRandomNormalV2", float DType::F32, normal;
     /// Makes random floats of the standard normal distribution, restricted to (-2, 2). `self` is the seed.
     #[doc(alias = "stateless_truncated_normal")]
     random_truncated_normal, "f16, bf16, f32 or f64", TRUNCATED "StatelessTruncatedNormal",
-        TRUNCATED_OF_STATE "random_truncated_normal_of_state" "StatelessTruncatedNormalV2", float DType::F32, truncated_normal;
+        TRUNCATED_WITH_STATE "random_truncated_normal_with_state" "StatelessTruncatedNormalV2", float DType::F32,
+            truncated_normal;
     /// Makes integers whose bits are all random. `self` is the seed.
     #[doc(alias = "stateless_random_uniform_full_int")]
     random_bits, "i32, i64, u32 or u64", BITS "StatelessRandomUniformFullInt",
-        BITS_OF_STATE "random_bits_of_state" "StatelessRandomUniformFullIntV2", integer DType::U64, bits;
+        BITS_WITH_STATE "random_bits_with_state" "StatelessRandomUniformFullIntV2", integer DType::U64, bits;
 }
 
 impl<'g> Value<'g> {
     /// Makes random integers in `[low, high)`. `self` is the seed. If the width of the range is no power of 2, the
     /// lower numbers are more likely, by at most the width divided by the number of values of the dtype.
     ///
-    /// `seed [2], low [], high [] -> shape`; the seed is i32 or i64, the bounds and the result are i32, i64, u32 or u64. As
-    /// TensorFlow's `StatelessRandomUniformInt` on a CPU, bit for bit. Runs on the host.
+    /// `seed [2], low [], high [] -> shape`; the seed is i32 or i64, the bounds and the result are i32, i64, u32 or
+    /// u64. As TensorFlow's `StatelessRandomUniformInt` on a CPU, bit for bit. Runs on the host.
     ///
     /// ```
     /// use shapeflow::Graph;
@@ -106,8 +107,8 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// The seed is not an integer, a size is negative, or the bounds are not scalars of one supported dtype. The run fails
-    /// unless the seed has two elements and `low` is less than `high`.
+    /// The seed is not an integer, a size is negative, or the bounds are not scalars of one supported dtype. The run
+    /// fails unless the seed has two elements and `low` is less than `high`.
     #[doc(alias = "randint")]
     #[doc(alias = "stateless_random_uniform_int")]
     #[track_caller]
@@ -125,7 +126,7 @@ impl<'g> Value<'g> {
 }
 
 static INT: OpDef = OpDef::host("random_int", |cx| {
-    let stream = of_seed(cx, cx.inputs() - 3)?;
+    let stream = stream_of_seed(cx, cx.inputs() - 3)?;
     bounded(cx, stream)
 })
 .operands(&[Operand::Size("shape"), Operand::Data("seed"), Operand::Data("minval"), Operand::Data("maxval")])
@@ -137,8 +138,8 @@ static INT: OpDef = OpDef::host("random_int", |cx| {
 })
 .tensorflow(&[TfOp::new("StatelessRandomUniformInt")]);
 
-pub(crate) static INT_OF_STATE: OpDef = OpDef::host("random_int_of_state", |cx| {
-    let stream = of_state(cx, cx.inputs() - 5)?;
+pub(crate) static INT_WITH_STATE: OpDef = OpDef::host("random_int_with_state", |cx| {
+    let stream = stream_of_state(cx, cx.inputs() - 5)?;
     bounded(cx, stream)
 })
 .operands(&[
@@ -158,15 +159,15 @@ pub(crate) static INT_OF_STATE: OpDef = OpDef::host("random_int_of_state", |cx| 
 
 pub(crate) static ALL: &[&OpDef] = &[
     &UNIFORM,
-    &UNIFORM_OF_STATE,
+    &UNIFORM_WITH_STATE,
     &NORMAL,
-    &NORMAL_OF_STATE,
+    &NORMAL_WITH_STATE,
     &TRUNCATED,
-    &TRUNCATED_OF_STATE,
+    &TRUNCATED_WITH_STATE,
     &BITS,
-    &BITS_OF_STATE,
+    &BITS_WITH_STATE,
     &INT,
-    &INT_OF_STATE,
+    &INT_WITH_STATE,
 ];
 
 /// Checks the dtypes of the key, the counter and the algorithm. `after` is the number of operands behind the algorithm.

@@ -7,7 +7,7 @@ use shapeflow_shape_fns::DType;
 use super::draws::{reals, wrong_parameter};
 use super::philox::Philox;
 use super::samples::{Reals, normal_reals, unit_reals};
-use super::state::{of_seed, of_state};
+use super::state::{stream_of_seed, stream_of_state};
 use super::stateless::check_state;
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -27,8 +27,8 @@ impl<'g> Value<'g> {
     /// `seed [2], mean, deviation, low, high -> shape`, where `shape` ends with the broadcast shape of the four
     /// parameters; the seed is i32 or i64, the parameters and the result are f16, f32 or f64. The same seed and shape
     /// give the same numbers in every run. As TensorFlow's `StatelessParameterizedTruncatedNormal` on one thread of a
-    /// CPU, up to the rounding of logarithm, exponential and sine, which differs between C libraries: with more threads,
-    /// TensorFlow's numbers depend on how it divides the work. Runs on the host.
+    /// CPU, up to the rounding of logarithm, exponential and sine, which differs between C libraries: with more
+    /// threads, TensorFlow's numbers depend on how it divides the work. Runs on the host.
     ///
     /// ```
     /// use shapeflow::Graph;
@@ -45,8 +45,8 @@ impl<'g> Value<'g> {
     ///
     /// # Errors
     /// The seed is not an integer, a size is negative, or a dtype is not supported. The run fails unless the seed has
-    /// two elements, each deviation is positive, each `low` is less than its `high`, one of both is finite, and the shape
-    /// ends with the broadcast shape of the parameters.
+    /// two elements, each deviation is positive, each `low` is less than its `high`, one of both is finite, and the
+    /// shape ends with the broadcast shape of the parameters.
     #[doc(alias = "stateless_parameterized_truncated_normal")]
     #[doc(alias = "truncnorm")]
     #[track_caller]
@@ -66,10 +66,10 @@ impl<'g> Value<'g> {
     }
 }
 
-pub(crate) static ALL: &[&OpDef] = &[&OF_SEED, &OF_STATE];
+pub(crate) static ALL: &[&OpDef] = &[&OF_SEED, &WITH_STATE];
 
 static OF_SEED: OpDef = OpDef::host("random_parameterized_truncated_normal", |cx| {
-    let stream = of_seed(cx, cx.inputs() - 5)?;
+    let stream = stream_of_seed(cx, cx.inputs() - 5)?;
     let parameters = Parameters::new(cx)?;
     let shape = param_sizes(cx, "shape", 0)?;
     if !shape.ends_with(&parameters.sizes) {
@@ -98,9 +98,10 @@ static OF_SEED: OpDef = OpDef::host("random_parameterized_truncated_normal", |cx
 })
 .tensorflow(&[TfOp::new("StatelessParameterizedTruncatedNormal")]);
 
-/// An op for import only: the numbers of row `b` of the result have element `b` of the parameters, or their only element.
-pub(crate) static OF_STATE: OpDef = OpDef::host("random_parameterized_truncated_normal_of_state", |cx| {
-    let stream = of_state(cx, cx.inputs() - 7)?;
+/// An op for import only: the numbers of row `b` of the result have element `b` of the parameters, or their only
+/// element.
+pub(crate) static WITH_STATE: OpDef = OpDef::host("random_parameterized_truncated_normal_with_state", |cx| {
+    let stream = stream_of_state(cx, cx.inputs() - 7)?;
     let parameters = Parameters::new(cx)?;
     let shape = param_sizes(cx, "shape", 0)?;
     let Some((rows, row)) = shape.split_first() else {
@@ -196,8 +197,8 @@ impl Parameters {
     }
 }
 
-/// Fills output 0, whose sizes are `shape`, in batches of up to `samples` numbers. `batch` gets the number of a batch and
-/// returns its distribution, the position of its first number, and the distance of its numbers.
+/// Fills output 0, whose sizes are `shape`, in batches of up to `samples` numbers. `batch` gets the number of a batch
+/// and returns its distribution, the position of its first number, and the distance of its numbers.
 ///
 /// # Errors
 /// A parameter is out of its range.
@@ -282,8 +283,8 @@ impl Truncated {
         let r = |x: f64| rounded(x, dtype);
         let normalized = |bound: f64| r(r(bound - mean) / deviation);
         let (low, high) = (normalized(low), normalized(high));
-        // The sampler draws normal numbers and accepts the numbers between the bounds. This is fast enough if 0 and one of
-        // ±`deviations` lie between the bounds.
+        // The sampler draws normal numbers and accepts the numbers between the bounds. This is fast enough if 0 and one
+        // of ±`deviations` lie between the bounds.
         let deviations = r(1.3);
         let root = r(r(r(low * low) + 4.0).sqrt());
         let exponent = r(0.5 + r(r(low * r(low - root)) / 4.0));

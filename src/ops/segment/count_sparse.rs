@@ -19,7 +19,7 @@ pub(crate) static DENSE: OpDef = OpDef::host("dense_count_sparse_output", |cx| {
     match x.sizes() {
         [_] => count(cx, &ints(&x), None, &|_| Ok(0)),
         [rows, columns] => count(cx, &ints(&x), Some(*rows), &|place| Ok(place / columns)),
-        sizes => Err(wrong(format!("values must have rank 1 or 2, got sizes {sizes:?}"))),
+        sizes => Err(shape_error(format!("values must have rank 1 or 2, got sizes {sizes:?}"))),
     }
 })
 .attrs(&[
@@ -40,7 +40,7 @@ pub(crate) static RAGGED: OpDef = OpDef::host("ragged_count_sparse_output", |cx|
         && splits.is_sorted()
         && splits.last().and_then(|last| usize::try_from(*last).ok()) == Some(values.len());
     if !is_valid {
-        return Err(wrong(format!("splits must ascend from 0 to {}, got {splits:?}", values.len())));
+        return Err(shape_error(format!("splits must ascend from 0 to {}, got {splits:?}", values.len())));
     }
     let row = |place: usize| Ok(splits.partition_point(|split| *split <= place as i64) - 1);
     count(cx, &values, Some(splits.len() - 1), &row)
@@ -62,10 +62,10 @@ pub(crate) static SPARSE: OpDef = OpDef::host("sparse_count_sparse_output", |cx|
     let (rank, rows) = match *shape {
         [_] => (1, None),
         [rows, _] => (2, Some(usize::try_from(rows).unwrap_or(0))),
-        _ => return Err(wrong(format!("dense_shape must have one or two sizes, got {shape:?}"))),
+        _ => return Err(shape_error(format!("dense_shape must have one or two sizes, got {shape:?}"))),
     };
     if indices.len() != rank * values.len() {
-        return Err(wrong(format!("there must be one index for each of {} values", values.len())));
+        return Err(shape_error(format!("there must be one index for each of {} values", values.len())));
     }
     let row = |place: usize| {
         let index = &indices[place * rank..(place + 1) * rank];
@@ -95,11 +95,12 @@ pub(crate) static SPARSE: OpDef = OpDef::host("sparse_count_sparse_output", |cx|
 .dtype_rule(dtypes)
 .tensorflow(&[TfOp::new("SparseCountSparseOutput")]);
 
-fn wrong(message: String) -> Error {
+fn shape_error(message: String) -> Error {
     Error::new(ErrorKind::Shape, Phase::Run, message)
 }
 
-/// The last operand holds the weights, whose dtype the counts have. The other operands are integers.
+/// The dtype rule. The last operand holds the weights, and the counts have their dtype. The other operands are
+/// integers.
 fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
     let Some((weights, numbers)) = operands.split_last() else {
         return dtype::refuse("a count must have numbers and weights, got no operands".to_string());
@@ -115,7 +116,8 @@ fn int(attrs: &Attrs, name: &str) -> i64 {
     attrs.int(name)
 }
 
-/// Counts `values`. `row` returns the row of the value at a position. Without `rows`, the result has one axis.
+/// Counts `values`. `row` returns the row of the value at a position. `rows` is the number of rows; with `None`, the
+/// result has one axis.
 fn count(
     cx: &mut HostCx<'_>,
     values: &[i64],
@@ -124,14 +126,14 @@ fn count(
 ) -> Result<()> {
     let weights = RowMajor::new(cx.input(cx.inputs() - 1)?)?;
     match weights.view().dtype() {
-        DType::I32 => of::<i32>(cx, values, rows, row, weights.view(), i32::wrapping_add, 1),
-        DType::I64 => of::<i64>(cx, values, rows, row, weights.view(), i64::wrapping_add, 1),
-        DType::F32 => of::<f32>(cx, values, rows, row, weights.view(), f32::add, 1.0),
-        _ => of::<f64>(cx, values, rows, row, weights.view(), f64::add, 1.0),
+        DType::I32 => count_as::<i32>(cx, values, rows, row, weights.view(), i32::wrapping_add, 1),
+        DType::I64 => count_as::<i64>(cx, values, rows, row, weights.view(), i64::wrapping_add, 1),
+        DType::F32 => count_as::<f32>(cx, values, rows, row, weights.view(), f32::add, 1.0),
+        _ => count_as::<f64>(cx, values, rows, row, weights.view(), f64::add, 1.0),
     }
 }
 
-fn of<T: Element>(
+fn count_as<T: Element>(
     cx: &mut HostCx<'_>,
     values: &[i64],
     rows: Option<usize>,
@@ -145,7 +147,7 @@ fn of<T: Element>(
     if !weights.is_empty() && weights.len() != values.len() {
         let message =
             format!("there must be one weight for each number, got {} for {}", weights.len(), values.len());
-        return Err(wrong(message));
+        return Err(shape_error(message));
     }
     let weights = weights.as_slice::<T>()?;
     let mut counts: BTreeMap<(usize, i64), T> = BTreeMap::new();

@@ -128,7 +128,7 @@ pub(crate) fn no_weights(graph: &Graph) -> Result<Value<'_>> {
 }
 
 pub(crate) static ALL_ELEMENTS: OpDef = OpDef::host("bincount", |cx| {
-    let (x, size) = (RowMajor::new(cx.input(0)?)?, count_of(cx, 1)?);
+    let (x, size) = (RowMajor::new(cx.input(0)?)?, size_param(cx, 1)?);
     count(cx, &x.view(), &size, &Rows::Blocks(x.view().len()))
 })
 .attrs(&[Attribute::bool_or("binary_output", false)])
@@ -138,7 +138,7 @@ pub(crate) static ALL_ELEMENTS: OpDef = OpDef::host("bincount", |cx| {
 .tensorflow(&[TfOp::new("Bincount")]);
 
 pub(crate) static ROWS: OpDef = OpDef::host("dense_bincount", |cx| {
-    let (x, size) = (RowMajor::new(cx.input(0)?)?, count_of(cx, 1)?);
+    let (x, size) = (RowMajor::new(cx.input(0)?)?, size_param(cx, 1)?);
     let x = x.view();
     match x.sizes() {
         [rows, columns] => count(cx, &x, &[&[*rows], &size[..]].concat(), &Rows::Blocks(*columns)),
@@ -178,8 +178,8 @@ pub(crate) static RAGGED: OpDef = OpDef::host("ragged_bincount", run_ragged)
     .dtype_rule(|operands, _| dtypes(operands, 2))
     .tensorflow(&[TfOp::new("RaggedBincount")]);
 
-/// The dtype rule: `data` operands and the parameters after them are integers, and the last operand holds the weights,
-/// whose dtype the result has.
+/// The dtype rule. The last operand holds the weights, and the result has their dtype. All operands before the weights
+/// are integers; there are at least `data` of them.
 fn dtypes(operands: &[DType], data: usize) -> Result<Vec<DType>> {
     let Some((weights, numbers)) = operands.split_last().filter(|(_, numbers)| numbers.len() >= data) else {
         return dtype::refuse(format!("a count must have numbers and weights, got {operands:?}"));
@@ -194,7 +194,7 @@ fn dtypes(operands: &[DType], data: usize) -> Result<Vec<DType>> {
 fn run_sparse(cx: &mut HostCx<'_>) -> Result<()> {
     let (indices, values) = (ints(&cx.input(0)?), RowMajor::new(cx.input(1)?)?);
     let shape = param_ints(cx, "dense_shape", 2)?.unwrap_or_default();
-    let size = count_of(cx, 3)?;
+    let size = size_param(cx, 3)?;
     let rank = shape.len();
     let row = |element: usize| {
         let index = indices.get(element * rank..(element + 1) * rank).unwrap_or_default();
@@ -212,7 +212,7 @@ fn run_sparse(cx: &mut HostCx<'_>) -> Result<()> {
 
 fn run_ragged(cx: &mut HostCx<'_>) -> Result<()> {
     let (splits, values) = (ints(&cx.input(0)?), RowMajor::new(cx.input(1)?)?);
-    let (size, values) = (count_of(cx, 2)?, values.view());
+    let (size, values) = (size_param(cx, 2)?, values.view());
     let is_valid = splits.first() == Some(&0)
         && splits.is_sorted()
         && splits.last().and_then(|last| usize::try_from(*last).ok()) == Some(values.len());
@@ -225,12 +225,12 @@ fn run_ragged(cx: &mut HostCx<'_>) -> Result<()> {
     count(cx, &values, &[&[splits.len() - 1], &size[..]].concat(), &Rows::Each(rows.collect()))
 }
 
-/// Returns the parameter `size`: the numbers from 0 to `size - 1` are counted. The parameter is operand `operand` if it
-/// is a value.
+/// Returns the parameter `size`: the numbers from 0 to `size - 1` are counted. If the parameter is an operand and not
+/// an attribute, its number is `operand`.
 ///
 /// # Errors
 /// The parameter does not have one element.
-fn count_of(cx: &HostCx<'_>, operand: usize) -> Result<[usize; 1]> {
+fn size_param(cx: &HostCx<'_>, operand: usize) -> Result<[usize; 1]> {
     let sizes = param_sizes(cx, "size", operand)?;
     <[usize; 1]>::try_from(sizes).map_err(|sizes| {
         let message = format!("size must have one element, got {}", sizes.len());

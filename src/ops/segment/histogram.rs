@@ -11,8 +11,8 @@ use crate::ops::host_params::param_sizes;
 use crate::ops::integers::int_tensor;
 
 impl<'g> Value<'g> {
-    /// Counts the elements in `bins` bins of equal width between the two elements of `range`. Elements outside the range
-    /// are in the first or the last bin.
+    /// Counts the elements in `bins` bins of equal width between the two elements of `range`. Elements outside the
+    /// range are in the first or the last bin.
     ///
     /// `[..], range [2] -> i32[bins]`; i32, i64, f32 and f64. A NaN fails the run. As TensorFlow's
     /// `HistogramFixedWidth`. Runs on the host.

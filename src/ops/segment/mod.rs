@@ -1,5 +1,5 @@
-//! Segment reductions: the rows of a tensor with the same segment id are reduced to one row. Counts of numbers are sums of
-//! ones whose ids are the numbers.
+//! Segment reductions: the rows of a tensor with the same segment id are reduced to one row. Counts of numbers are sums
+//! of ones whose ids are the numbers.
 //!
 //! ```
 //! use shapeflow::Graph;

@@ -18,8 +18,8 @@ macro_rules! segments {
         impl<'g> Value<'g> {$(
             $(#[$doc])*
             ///
-            /// `[n, d..], ids [n] -> [1 + ids[n-1], d..]`; `ids` is i32 or i64. The run fails unless `ids` ascends.
-            /// Runs on the host.
+            /// `[n, d..], ids [n] -> [1 + ids[n-1], d..]`, and `[0, d..]` if `n` is 0; `ids` is i32 or i64. The run
+            /// fails unless there is one id for each row and `0 <= ids[i] <= ids[i+1]` for every `i`. Runs on the host.
             ///
             /// # Errors
             /// `self` is a scalar, `ids` is not a vector, or a dtype is not supported.
@@ -52,10 +52,10 @@ segments! {
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
     segment_sum, SUM, "SegmentSum", Sum;
-    /// Averages the rows of each segment. An empty segment gives zeros. Integers and floats; f16 and bf16 are added and
-    /// divided as f32 and rounded once. As TensorFlow's `SegmentMean`: a mean of integers rounds toward zero, and the
-    /// sum and the number of rows wrap in the dtype of the elements, so cast small integers to a wider dtype first. If
-    /// the number of rows wraps to 0, the mean is 0; TensorFlow's process ends.
+    /// Averages the rows of each segment. An empty segment gives zeros. Integers, floats and complex numbers; f16 and
+    /// bf16 are added and divided as f32 and rounded once. As TensorFlow's `SegmentMean`: a mean of integers rounds
+    /// toward zero, and the sum and the number of rows wrap in the dtype of the elements, so cast small integers to a
+    /// wider dtype first. If the number of rows wraps to 0, the mean is 0, while TensorFlow's process crashes.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -67,8 +67,8 @@ segments! {
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
     segment_mean, MEAN, "SegmentMean", Mean;
-    /// Multiplies the rows of each segment, in their order. An empty segment gives ones. Integers (which wrap) and
-    /// floats; f16 and bf16 are multiplied as f32 and rounded once. As TensorFlow's `SegmentProd`.
+    /// Multiplies the rows of each segment, in their order. An empty segment gives ones. Integers (which wrap), floats
+    /// and complex numbers; f16 and bf16 are multiplied as f32 and rounded once. As TensorFlow's `SegmentProd`.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};

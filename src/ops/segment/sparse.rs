@@ -22,9 +22,9 @@ macro_rules! segments {
         impl<'g> Value<'g> {$(
             $(#[$doc])*
             ///
-            /// `[n, d..], indices [k], ids [k] -> [1 + ids[k-1], d..]`; `indices` and `ids` are i32 or i64. The run fails
-            /// unless `ids` ascends and every index is in `[0, n)`. An empty segment gives zeros; f16 and bf16 are computed
-            /// as f32 and rounded once. Runs on the host.
+            /// `[n, d..], indices [k], ids [k] -> [1 + ids[k-1], d..]`, and `[0, d..]` if `k` is 0; `indices` and `ids`
+            /// are i32 or i64. The run fails unless `0 <= ids[i] <= ids[i+1]` and `0 <= indices[i] < n` for every `i`.
+            /// An empty segment gives zeros; f16 and bf16 are computed as f32 and rounded once. Runs on the host.
             ///
             /// # Errors
             /// `self` is a scalar, `indices` and `ids` are not vectors of one length, or a dtype is not supported.
@@ -35,8 +35,8 @@ macro_rules! segments {
                 self.graph().op(&$PLAIN).data(self).data(indices).data(ids).finish()
             }
 
-            #[doc = concat!("Does the same as [`Value::", stringify!($method), "`] for `count` segments; an id of `count` \
-                or more fails the run.")]
+            #[doc = concat!("Does the same as [`Value::", stringify!($method), "`] for `count` segments; an id of \
+                `count` or more fails the run.")]
             ///
             /// # Errors
             #[doc = concat!("As [`Value::", stringify!($method), "`]; also if `count` is negative.")]
@@ -52,8 +52,8 @@ macro_rules! segments {
                 self.graph().op(&$WITH).data(self).data(indices).data(ids).size("num_segments", count).finish()
             }
 
-            #[doc = concat!("Returns the gradient of [`Value::", stringify!($method), "`] for an operand of `rows` rows: \
-                `self` is the gradient of the result.")]
+            #[doc = concat!("Returns the gradient of [`Value::", stringify!($method), "`] for an operand of `rows` \
+                rows: `self` is the gradient of the result.")]
             ///
             /// `[s, d..], indices [k], ids [k] -> [rows, d..]`, floats. Runs on the host.
             ///
@@ -188,7 +188,7 @@ impl Scale {
         }
     }
 
-    /// Returns the class of the rows: integers have sums, but no quotients.
+    /// Returns the class of dtypes of the rows: sums may be of integers, quotients only of floats.
     fn class(self) -> dtype::Class {
         if self == Scale::One { dtype::Class::Number } else { dtype::Class::Float }
     }
@@ -199,11 +199,12 @@ fn dtypes(operands: &[DType], class: dtype::Class) -> Result<Vec<DType>> {
     Ok(vec![dtype::common(operands, 0, 1, class)?])
 }
 
-/// Checks the integers of a vector, which is operand `operand`, against a limit.
+/// Checks that the integers of the vector in operand `operand` are in `[0, limit)`. `what` names an integer in the
+/// error.
 ///
 /// # Errors
 /// An integer is outside `[0, limit)`.
-fn below(operand: usize, what: &str, ints: Vec<i64>, limit: usize) -> Result<Vec<usize>> {
+fn require_below(operand: usize, what: &str, ints: Vec<i64>, limit: usize) -> Result<Vec<usize>> {
     // As a u64, a negative integer is above any limit.
     let Some(outside) = ints.iter().position(|int| *int as u64 >= limit as u64) else {
         return Ok(ints.into_iter().map(|int| int as usize).collect());
@@ -247,7 +248,8 @@ fn reduce(cx: &mut HostCx<'_>, scale: Scale, has_segment_count: bool) -> Result<
         false => ids.last().map_or(0, |last| usize::try_from(*last).unwrap_or(0).saturating_add(1)),
     };
     let rows = cx.input(0)?.sizes().first().copied().unwrap_or(0);
-    let (indices, ids) = (below(1, "an index", indices, rows)?, below(2, "a segment id", ids, segments)?);
+    let (indices, ids) =
+        (require_below(1, "an index", indices, rows)?, require_below(2, "a segment id", ids, segments)?);
     let counts = counts(&ids, segments);
     let from_to = indices.into_iter().zip(ids).map(|(index, id)| (index, id, 1.0));
     let sums = add_rows(cx.input(0)?, segments, from_to, |segment| scale.divisor(counts[segment].max(1)))?;
@@ -259,7 +261,8 @@ fn gradient(cx: &mut HostCx<'_>, scale: Scale, is_compact: bool) -> Result<()> {
     let name = if is_compact { "dense_output_dim0" } else { "output_dim0" };
     let rows = param_sizes(cx, name, 3)?.first().copied().unwrap_or(0);
     let segments = cx.input(0)?.sizes().first().copied().unwrap_or(0);
-    let (mut indices, ids) = (below(1, "an index", indices, rows)?, below(2, "a segment id", ids, segments)?);
+    let (mut indices, ids) =
+        (require_below(1, "an index", indices, rows)?, require_below(2, "a segment id", ids, segments)?);
     let counts = counts(&ids, segments);
     let mut rows = rows;
     if is_compact {
@@ -279,9 +282,8 @@ fn gradient(cx: &mut HostCx<'_>, scale: Scale, is_compact: bool) -> Result<()> {
     cx.set_output(0, sums)
 }
 
-/// Adds rows of `x`, each multiplied by a factor, to rows of a result of `count` rows, and divides the rows of the result.
-/// `from_to` gives the number of the row, the number of the result's row, and the factor. Integers wrap; their factors
-/// and divisors are 1.
+/// Returns a result of `count` rows: `result[to] = (Σ x[from] * factor) / divisor(to)` over the entries
+/// `(from, to, factor)` of `from_to`. Integers wrap; their factors and divisors are 1.
 fn add_rows(
     x: TensorView<'_>,
     count: usize,

@@ -56,8 +56,8 @@ segments! {
     /// ```
     #[doc(alias = "scatter_add")]
     unsorted_segment_sum, SUM, "UnsortedSegmentSum", Sum;
-    /// Multiplies the rows of each segment, in their order. An empty segment gives ones. Integers (which wrap) and
-    /// floats; f16 and bf16 are multiplied as f32 and rounded once. As TensorFlow's `UnsortedSegmentProd`.
+    /// Multiplies the rows of each segment, in their order. An empty segment gives ones. Integers (which wrap), floats
+    /// and complex numbers; f16 and bf16 are multiplied as f32 and rounded once. As TensorFlow's `UnsortedSegmentProd`.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -103,8 +103,8 @@ impl<'g> Value<'g> {
     /// Returns the mean of the rows of each segment: their sum (see [`Value::unsorted_segment_sum`]) divided by their
     /// number. An empty segment gives zeros.
     ///
-    /// `[i.., d..], ids [i..] -> [num_segments, d..]`, floats and complex numbers; `ids` is i32 or i64. Rows with a
-    /// negative id are dropped; an id of `num_segments` or more fails the run. As TensorFlow's
+    /// `[i.., d..], ids [i..] -> [num_segments, d..]`, floats and complex numbers; `ids` is i16, i32 or i64. Rows with
+    /// a negative id are dropped; an id of `num_segments` or more fails the run. As TensorFlow's
     /// `tf.math.unsorted_segment_mean`. The op is composed of other ops: the sums run on the host, the division fuses
     /// into kernels.
     ///
@@ -133,7 +133,8 @@ impl<'g> Value<'g> {
     /// Returns the sum of the rows of each segment (see [`Value::unsorted_segment_sum`]) divided by the square root of
     /// their number. An empty segment gives zeros.
     ///
-    /// `[i.., d..], ids [i..] -> [num_segments, d..]`, floats and complex numbers; `ids` is i32 or i64. As TensorFlow's
+    /// `[i.., d..], ids [i..] -> [num_segments, d..]`, floats and complex numbers; `ids` is i16, i32 or i64. Rows with
+    /// a negative id are dropped; an id of `num_segments` or more fails the run. As TensorFlow's
     /// `tf.math.unsorted_segment_sqrt_n`. The op is composed of other ops: the sums run on the host, the division fuses
     /// into kernels.
     ///
@@ -179,7 +180,7 @@ impl<'g> Value<'g> {
     }
 }
 
-/// The dtype rule: as for ascending ids, which may also be i16.
+/// The dtype rule. It is the rule for ascending ids, except that the ids may also be i16.
 fn of_ids(operands: &[DType], attrs: &Attrs, reduce: Reduce) -> Result<Vec<DType>> {
     dtype::narrow_indices(operands, 1)?;
     dtype::indices(operands, 2)?;

@@ -13,10 +13,11 @@ use crate::ops::take::take;
 use super::order::order_keys;
 
 impl<'g> Value<'g> {
-    /// Returns the element at position `n` of each row of the last axis, if the row were sorted in ascending order, or in
-    /// descending order with `reverse`.
+    /// Returns the element at position `n` of each row of the last axis, if the row were sorted in ascending order, or
+    /// in descending order with `reverse`.
     ///
-    /// `[.., d] -> [..]`, integers and floats; NaN counts as the largest. As TensorFlow's `NthElement`. Runs on the host.
+    /// `[.., d] -> [..]`, integers and floats; NaN counts as the largest. As TensorFlow's `NthElement`. Runs on the
+    /// host.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};

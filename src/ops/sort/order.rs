@@ -40,8 +40,8 @@ pub(super) fn narrow_keys(x: &TensorView<'_>) -> Result<Option<Vec<u32>>> {
     Ok(narrow_keys_of(x, 0..x.sizes().iter().product(), &mut keys)?.then_some(keys))
 }
 
-/// Replaces `keys` by the [`narrow_keys`] of the elements at these row-major positions. Returns false for a dtype of more
-/// than 4 bytes.
+/// Replaces `keys` by the [`narrow_keys`] of the elements at these row-major positions. Returns false for a dtype of
+/// more than 4 bytes.
 ///
 /// # Errors
 /// The view is not row-major.

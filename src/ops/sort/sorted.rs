@@ -104,8 +104,8 @@ impl Columns {
         (0..groups).flat_map(move |number| (number * group..).take(inner))
     }
 
-    /// Sorts each column by its keys of `bits` bits, and writes the sorted items from the first element of the column on,
-    /// `inner` apart. `item` makes the item of an element from its number and its position in the column.
+    /// Sorts each column by its keys of `bits` bits, and writes the sorted items from the first element of the column
+    /// on, `inner` apart. `item` makes the item of an element from its number and its position in the column.
     fn sort<I: Copy, T>(
         &self,
         bits: u32,

@@ -20,7 +20,8 @@ impl<'g> Value<'g> {
     /// Returns the `k` largest elements along the last axis, in descending order, and their positions.
     ///
     /// `[.., d] -> [.., k], i64[.., k]`, integers and floats. Of equal elements, the one with the lower position comes
-    /// first; NaN counts as the largest. As TensorFlow's `TopKV2`, whose positions are i32 by default. Runs on the host.
+    /// first; NaN counts as the largest. As TensorFlow's `TopKV2`, whose positions are i32 by default. Runs on the
+    /// host.
     ///
     /// ```
     /// let g = shapeflow::Graph::new();

@@ -19,9 +19,10 @@ impl<'g> Value<'g> {
     /// Multiplies a sparse matrix by the matrix `dense`. `self` has the indices of the sparse matrix.
     ///
     /// `[count, 2], values [count], shape [2] = [m, k], dense [k, n] -> [m, n]`; `adjoint_a` and `adjoint_b` transpose
-    /// a matrix before the product, and conjugate its elements. The values and `dense` have one dtype: i32 (which wraps),
-    /// i64, a float or a complex number. f16 and bf16 are computed as f32 and rounded once. The indices are i32 or i64,
-    /// the shape is i64. The products of a sum are added in the order in which `self` lists the indices. As TensorFlow's `SparseTensorDenseMatMul`. Runs on the host.
+    /// a matrix before the product, and conjugate its elements. The values and `dense` have one dtype: i32 (which
+    /// wraps), i64, a float or a complex number. f16 and bf16 are computed as f32 and rounded once. The indices are i32
+    /// or i64, the shape is i64. The products of a sum are added in the order in which `self` lists the indices. As
+    /// TensorFlow's `SparseTensorDenseMatMul`. Runs on the host.
     ///
     /// # Errors
     /// An operand has another dtype or rank, or the inner sizes differ. The run fails if an index is out of range.
@@ -136,8 +137,8 @@ struct Product {
 }
 
 impl Product {
-    /// Adds the products to `output`, whose elements are 0. The imaginary parts of the sparse and of the dense matrix are
-    /// multiplied by `signs`.
+    /// Adds the products to `output`, whose elements are 0. The imaginary parts of the sparse and of the dense matrix
+    /// are multiplied by `signs`.
     fn compute(
         &self,
         values: TensorView<'_>,

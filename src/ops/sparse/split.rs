@@ -17,8 +17,8 @@ use crate::tensor::Tensor;
 const MOST_PARTS: i64 = 1 << 16;
 
 impl<'g> Value<'g> {
-    /// Splits the sparse tensor of indices `self` into `count` parts along `axis`: indices, values and sizes of each part.
-    /// Elements keep their order. If `count` does not divide the size of the axis, the first parts are 1 longer.
+    /// Splits the sparse tensor of indices `self` into `count` parts along `axis`: indices, values and sizes of each
+    /// part. Elements keep their order. If `count` does not divide the size of the axis, the first parts are 1 longer.
     ///
     /// `[n, r], values [n], shape [r] -> ` for each part `[m, r], [m], [r]`. The values have any dtype, the indices and
     /// the shape are i64. An `axis` of -1 is the last one. As TensorFlow's `SparseSplit`. Runs on the host.
@@ -37,8 +37,8 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// An operand has another dtype or rank, or `count` is not in [1, 65536]. The run fails if there is no such axis, the
-    /// axis is shorter than `count`, or an index is outside the axis.
+    /// An operand has another dtype or rank, or `count` is not in [1, 65536]. The run fails if there is no such axis,
+    /// the axis is shorter than `count`, or an index is outside the axis.
     #[track_caller]
     pub fn sparse_split(
         self,

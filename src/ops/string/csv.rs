@@ -67,7 +67,8 @@ impl<'g> Value<'g> {
     /// Splits lines of text into fields. Returns one column for each of `defaults`, in its dtype.
     ///
     /// `string[..] -> [..]` for each column. A default is an f32, f64, i32, i64 or string: a scalar or a vector of one
-    /// element. A vector without elements makes a missing field an error. As TensorFlow's `DecodeCSV`. Runs on the host.
+    /// element. A vector without elements makes a missing field an error. As TensorFlow's `DecodeCSV`. Runs on the
+    /// host.
     ///
     /// ```
     /// use shapeflow::{CsvOptions, Graph, Tensor};
@@ -84,9 +85,9 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// The elements are not strings, a default has another dtype or more elements, there are no defaults, or the columns
-    /// do not ascend or differ in number from the defaults. The run fails if a line has another number of fields than
-    /// there are defaults, a quote is misplaced, or a field is not a number of its column.
+    /// The elements are not strings, a default has another dtype or more elements, there are no defaults, or the
+    /// columns do not ascend or differ in number from the defaults. The run fails if a line has another number of
+    /// fields than there are defaults, a quote is misplaced, or a field is not a number of its column.
     #[doc(alias = "read_csv")]
     #[track_caller]
     pub fn decode_csv(self, defaults: &[Tensor], options: &CsvOptions) -> Result<Vec<Value<'g>>> {

@@ -35,7 +35,8 @@ impl<'g> Value<'g> {
         self.graph().op(&DEF).data(self).attr("out_type", dtype).finish()
     }
 
-    /// Reads the first `length` bytes of each string as little-endian elements of `dtype`. Zeros follow a shorter string.
+    /// Reads the first `length` bytes of each string as little-endian elements of `dtype`. Zeros follow a shorter
+    /// string.
     ///
     /// `string[a..] -> dtype[a.., length / b]`, where `b` is the size of an element in bytes and divides `length`. As
     /// TensorFlow's `DecodePaddedRaw`; else as [`Value::decode_raw`]. Runs on the host.
@@ -51,8 +52,8 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// The elements are not strings, `dtype` is not supported, or `length` is not a multiple of `b`. A length of 0 fails
-    /// the run.
+    /// The elements are not strings, `dtype` is not supported, or `length` is not a multiple of `b`. A length of 0
+    /// fails the run.
     #[track_caller]
     pub fn decode_padded_raw(self, length: impl IntoParam<'g>, dtype: DType) -> Result<Value<'g>> {
         self.graph().op(&PADDED).data(self).size("fixed_length", length).attr("out_type", dtype).finish()

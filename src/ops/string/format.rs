@@ -153,7 +153,8 @@ pub(super) fn number_text(dtype: DType, bytes: &[u8]) -> Option<String> {
     })
 }
 
-/// Returns the bytes of a string with C's escapes for quotes, backslashes and control characters. Bytes from 0x80 on stay.
+/// Returns the bytes of a string with C's escapes for quotes, backslashes and control characters. Bytes from 0x80 on
+/// stay.
 pub(super) fn escaped(bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len());
     for &byte in bytes {

@@ -120,7 +120,8 @@ fn run_add(cx: &mut HostCx<'_>) -> Result<()> {
     let mut made = StringsBuilder::with_capacity(pair.len(), 0)?;
     for (left, right) in pair.positions() {
         made.append(x.at(left))?;
-        made.push(y.at(right))?;
+        made.append(y.at(right))?;
+        made.end()?;
     }
     cx.set_output(0, made.finish(&pair.sizes)?)
 }

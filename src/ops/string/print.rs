@@ -76,11 +76,11 @@ impl Default for PrintOptions {
 }
 
 impl<'g> Value<'g> {
-    /// Returns the same elements. Each run that computes them writes a line: `message`, and the first elements of each of
-    /// `values` in brackets.
+    /// Returns the same elements. Each run that computes them writes a line: `message`, and the first elements of each
+    /// of `values` in brackets.
     ///
-    /// `[..] -> [..]`, any dtype; complex and quantized elements show as `?`. As TensorFlow's `Print`, whose text has the
-    /// same form. Runs on the host.
+    /// `[..] -> [..]`, any dtype; complex and quantized elements show as `?`. As TensorFlow's `Print`, whose text has
+    /// the same form. Runs on the host.
     ///
     /// ```
     /// use std::sync::{Arc, Mutex};

@@ -16,8 +16,9 @@ impl<'g> Value<'g> {
     /// Takes `len` bytes of each string from position `pos` on, or UTF-8 characters if `unit` is `UTF8_CHAR` instead of
     /// `BYTE`. A part ends with its string at the latest.
     ///
-    /// `string[..], pos [..], len [..] -> broadcast`; `pos` and `len` are i32 or i64 and have one shape; Rust
-    /// numbers are i64, or have the dtype of the other parameter. A negative position counts from the end. As TensorFlow's `Substr`. Runs on the host.
+    /// `string[..], pos [..], len [..] -> broadcast`; `pos` and `len` are i32 or i64 and have one shape; Rust numbers
+    /// are i64, or have the dtype of the other parameter. A negative position counts from the end. As TensorFlow's
+    /// `Substr`. Runs on the host.
     ///
     /// ```
     /// use shapeflow::Graph;

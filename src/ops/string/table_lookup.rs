@@ -17,7 +17,7 @@ impl<'g> Value<'g> {
     /// `[..], keys [n], values [n], default [] -> [..]`. Keys are strings, integers or bools and differ from each
     /// other. Values have any dtype, which is also the dtype of the result. The table is built once if `keys` is a
     /// constant. As TensorFlow's `LookupTableFindV2` on a `HashTableV2`. Runs on the host. [`Value::lookup`] takes a
-    /// [`LookupTable`](crate::LookupTable) that several graphs share, and values of several axes.
+    /// [`LookupTable`](crate::LookupTable), which several graphs may share and whose values may have several axes.
     ///
     /// ```
     /// use shapeflow::Graph;
@@ -44,6 +44,7 @@ pub(crate) static DEF: OpDef = OpDef::host("table_lookup", run)
     .operands(&[Operand::Data("x"), Operand::Data("keys"), Operand::Data("values"), Operand::Data("default")])
     .shape_fn(shape)
     .dtype_rule(dtypes)
+    // Operand 1 has the keys, and operand 2 the values. The export writes them as a table of TensorFlow.
     .looks_up(1, 2);
 
 fn shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {

@@ -1,4 +1,4 @@
-//! Adds factors of matrices, systems of linear equations and Fourier transforms to random graphs.
+//! Adds factorizations of matrices, solutions of linear equations and Fourier transforms to random graphs.
 
 use shapeflow::DType;
 

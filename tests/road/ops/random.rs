@@ -14,13 +14,13 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
     if op == "random_algorithm" {
         return g.add_step(Call::new(op), &[], &[], props);
     }
-    if op == "random_shuffle_of_state" {
+    if op == "random_shuffle_with_state" {
         let x = g.pick(DTypeClass::Any, 0..=3, |_| true)?;
         let (state, props) = (state(g)?, props_of(g, &[x]));
         return g.add_step(Call::new(op), &[&[x][..], &state].concat(), &[], props);
     }
     let mut data = Vec::new();
-    if op.ends_with("_of_state") {
+    if op.ends_with("_with_state") {
         data.extend(state(g)?);
     } else {
         let dtype = *g.rng.choose(&[DType::I32, DType::I64]);
@@ -77,7 +77,7 @@ fn distribution(
 ) -> Option<ValueIndex> {
     let size = g.rng.range_inclusive(0, 3);
     let floats: &[DType] = match op {
-        "random_binomial" | "random_poisson" | "random_poisson_of_state" => {
+        "random_binomial" | "random_poisson" | "random_poisson_with_state" => {
             &[DType::F16, DType::F32, DType::F64]
         }
         _ => &[DType::F16, DType::BF16, DType::F32, DType::F64],
@@ -107,7 +107,7 @@ fn truncated(g: &mut GraphGenerator<'_>, op: &'static str, mut data: Vec<ValueIn
         data.push(g.scalar(dtype, content)?);
     }
     let rows = g.rng.range_inclusive(0, 4);
-    let sizes = if op.ends_with("_of_state") { [size, rows] } else { [rows, size] };
+    let sizes = if op.ends_with("_with_state") { [size, rows] } else { [rows, size] };
     let mut params = Vec::new();
     let call = g.param(Call::new(op), &mut params, "shape", &sizes, true)?;
     g.add_step(call, &data, &params, ElementProps { extreme: true, ..ElementProps::default() })

@@ -1,4 +1,4 @@
-//! The ops on strings.
+//! The list of the ops on strings.
 
 /// Ops that random graphs leave out: they read or give strings, and random graphs have none.
 pub const STRING_OPS: &[&str] = &[

@@ -53,8 +53,8 @@ fn flat(item: &RaggedItem) -> Vec<f64> {
     }
 }
 
-/// Compares an op that keeps the rows with a function of the elements along each axis. The function gets the indices along the
-/// axis and the elements.
+/// Compares an op that keeps the rows with a function of the elements along each axis. The function gets the indices
+/// along the axis and the elements.
 #[track_caller]
 fn check_lines(
     build: impl for<'g> Fn(RaggedValue<'g>, i64) -> Result<RaggedValue<'g>>,
@@ -182,7 +182,7 @@ fn positions_of_extrema_run_along_each_axis() {
 }
 
 #[test]
-fn an_infinity_stays_in_its_line() {
+fn an_infinity_affects_only_elements_of_its_row_or_column() {
     let g = Graph::new();
     let (infinity, nan) = (f64::INFINITY, f64::NAN);
     let x = g.ragged_constant(&ragged![[infinity, 1.0], [2.0, nan], [], [3.0, 4.0]]).unwrap();

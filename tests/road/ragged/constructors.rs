@@ -1,5 +1,5 @@
-//! Constructors of ragged tensors and values: unchecked encodings, dtypes of row splits, strings, and joins of values whose row
-//! splits only a run can compare.
+//! Constructors of ragged tensors and values: unchecked encodings, dtypes of row splits, strings, and joins of values
+//! whose row splits only a run can compare.
 
 use shapeflow::{
     AnyValue, DType, Dim, Error, ErrorKind, Graph, IntoNested, RaggedTensor, RaggedValue, Result, Tensor,
@@ -73,7 +73,7 @@ fn wrong_unchecked_encodings_give_results_as_in_tensorflow() -> Result<()> {
 }
 
 #[test]
-fn rows_of_one_length_are_all_values() -> Result<()> {
+fn rows_of_uniform_length_must_hold_all_values() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["n"])?;
     let pairs = RaggedValue::from_uniform_row_length(x, 2, None)?;
@@ -221,7 +221,7 @@ fn lengths_of_dense_rows_must_fit() -> Result<()> {
 }
 
 #[test]
-fn masks_must_be_flags_of_the_first_axes() -> Result<()> {
+fn a_mask_must_be_bool_and_have_the_first_axes_of_the_values() -> Result<()> {
     let g = Graph::new();
     let x = g.ragged_constant(&ragged![[1, 2], [3]])?;
     let refused = |mask: AnyValue<'_>| error(x.boolean_mask(mask)).message().to_string();

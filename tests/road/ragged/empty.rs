@@ -1,4 +1,5 @@
-//! Every op gives one result for a constant and for a fed input, also without rows and with only empty rows.
+//! Every op gives the same result for a constant as for an input that is fed the same value. The values have no rows,
+//! or only empty rows.
 
 use shapeflow::{
     AnyValue, Axes, DType, Dim, ErrorKind, Graph, IntoParam, RaggedItem, RaggedTensor, RaggedValue, Result,
@@ -61,7 +62,7 @@ fn along(rank: usize, axis: i64) -> Vec<(&'static str, Op)> {
         ("stack", one(move |x| Ok(RaggedValue::stack(&[x, again(x)?], axis)?.into()))),
         ("expand_dims", one(move |x| Ok(x.expand_dims(axis)?.into()))),
         ("squeeze", one(move |x| x.squeeze(&[axis]))),
-        ("squeeze_new", one(move |x| x.expand_dims(axis)?.squeeze(&[axis]))),
+        ("expand_dims_squeeze", one(move |x| x.expand_dims(axis)?.squeeze(&[axis]))),
         ("merge_dims", one(move |x| x.merge_dims(axis, -1))),
         ("merge_outer_dims", one(move |x| x.merge_dims(0, axis))),
         ("reverse", one(move |x| Ok(x.reverse(axis)?.into()))),

@@ -104,7 +104,7 @@ fn a_dense_value_may_be_the_left_operand() {
 }
 
 #[test]
-fn log_softmax_of_each_row_is_its_own() {
+fn log_softmax_runs_on_each_row_separately() {
     check(
         |x| Ok((x.log_softmax(1)? * 1e6).floor()?.into()),
         |rows| {

@@ -1,5 +1,5 @@
-//! Drives ragged values of graphs with arbitrary bytes, for fuzzing: constructors of checked and unchecked encodings, and ops on
-//! wrong partitions.
+//! Drives ragged values of graphs with arbitrary bytes, for fuzzing: constructors of checked and unchecked encodings,
+//! and ops on wrong partitions.
 
 use std::sync::LazyLock;
 

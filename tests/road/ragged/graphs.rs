@@ -36,7 +36,8 @@ pub fn input<'g>(g: &'g Graph, name: &str, ragged_rank: usize) -> RaggedValue<'g
     g.ragged_input(name, DType::F64, ragged_rank, shape![]).unwrap()
 }
 
-/// Compiles a function of one ragged value once, and compares its results with a function of nested lists for many sizes.
+/// Compiles a function of one ragged value once, and compares its results with a function of nested lists for many
+/// sizes.
 #[track_caller]
 pub fn check(
     build: impl for<'g> Fn(RaggedValue<'g>) -> shapeflow::Result<AnyValue<'g>>,

@@ -1,4 +1,4 @@
-//! Members of ragged values: each encoding is one value of the graph, and a test calls every member.
+//! Members of ragged values: each encoding is one value of the graph, and some test calls every member.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -23,7 +23,7 @@ fn every_encoding_is_computed_once() -> Result<()> {
 }
 
 #[test]
-fn an_encoding_of_a_branch_is_computed_anew_outside() -> Result<()> {
+fn an_encoding_computed_in_a_branch_is_computed_again_outside() -> Result<()> {
     let g = Graph::new();
     let x = g.ragged_input("x", DType::F32, 1, shape![])?;
     let p = g.input("p", DType::Bool, shape![])?;
@@ -53,7 +53,7 @@ fn partitions_convert_their_dtype() -> Result<()> {
 }
 
 #[test]
-fn ranges_are_rows() -> Result<()> {
+fn ranges_between_starts_and_limits_are_rows() -> Result<()> {
     let g = Graph::new();
     let [starts, limits] = ["starts", "limits"].map(|name| g.input(name, DType::I32, shape!["n"]).unwrap());
     let exe = g.compile([("y", RaggedValue::range(starts, limits, g.constant(2)?)?)])?;
@@ -107,7 +107,7 @@ fn members(source: &str) -> Vec<(&'static str, String, bool)> {
 }
 
 #[test]
-fn a_test_calls_every_member() {
+fn every_member_is_called_by_some_test() {
     let read = |folder: &str| -> String {
         let mut paths = Vec::new();
         collect_rust_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder), &mut paths);

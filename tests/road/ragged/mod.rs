@@ -74,7 +74,7 @@ fn ops_on_wrong_partitions_never_panic() {
 
 /// A split far behind the values is refused, or rows end at the values. No op allocates memory for rows of this length.
 #[test]
-fn rows_behind_the_values_need_no_memory() {
+fn rows_past_the_last_value_need_no_memory() {
     use shapeflow::{
         AnyValue, DType, Graph, RaggedValue, Result, SliceItem, Tensor, Unchecked, Value, shape,
     };

@@ -227,7 +227,7 @@ fn ragged_indices_select_from_dense_values() {
 }
 
 #[test]
-fn items_of_slices_are_written_as_in_python() {
+fn slice_items_are_written_like_slices_of_python() {
     let n = shapeflow::Dim::known(4);
     let k = 2;
     assert_eq!(slice![.., ..., newaxis], [SliceItem::All, SliceItem::Rest, SliceItem::NewAxis]);

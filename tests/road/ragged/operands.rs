@@ -1,5 +1,5 @@
-//! Operands of ragged values: dense operands, ragged operands with fewer partitions, complex rows, and values whose number only a run
-//! knows.
+//! Operands of ragged values: dense operands, ragged operands with fewer partitions, complex rows, and values whose
+//! number only a run knows.
 
 use serde_json::Value as Json;
 use shapeflow::{
@@ -247,7 +247,7 @@ fn numbers_of_rows_must_fit_row_ids() -> Result<()> {
 
 /// The splits of the rows that one great id asks for would need gigabytes.
 #[test]
-fn one_great_row_id_needs_a_number_of_rows() -> Result<()> {
+fn a_large_row_id_needs_an_explicit_number_of_rows() -> Result<()> {
     let expected = "2 value_rowids without nrows must be less than 16777216, got 2147483647";
     let ids = Tensor::from([0, i32::MAX]);
     assert_eq!(message(RaggedTensor::from_value_rowids([1, 2], &ids, None)), expected);
@@ -294,7 +294,7 @@ fn values_outside_all_rows_have_the_row_id_0() -> Result<()> {
 }
 
 #[test]
-fn row_starts_of_other_numbers_of_values_are_other_rows() -> Result<()> {
+fn row_starts_give_different_partitions_of_different_numbers_of_values() -> Result<()> {
     let g = Graph::new();
     let input = |name: &str, size: &str| g.input(name, DType::I64, shape![size]);
     let (x, y, z) = (input("x", "n")?, input("y", "n")?, input("z", "m")?);

@@ -201,8 +201,9 @@ fn numbers(item: &RaggedItem, dtype: DType) -> Nested<f64> {
     }
 }
 
-/// Returns by how much a result of an op may differ from the recorded one. The inputs are halves of small integers, so that sums
-/// and products are exact. TensorFlow computes a variance as a difference of squares, and a standard deviation as its root.
+/// Returns by how much a result of an op may differ from the recorded one. The inputs are halves of small integers, so
+/// that sums and products are exact. TensorFlow computes a variance as a difference of squares, and a standard
+/// deviation as its root.
 fn slack(op: &str) -> f64 {
     match op {
         "reduce_variance" | "keep_variance" => 1e-12,
@@ -283,9 +284,9 @@ fn difference(got: Result<RaggedItem>, case: &Case) -> Option<String> {
 
 /// Returns whether our result differs from TensorFlow's on purpose:
 /// - a position after a new axis selects the only row; TensorFlow's Python code fails on an attribute;
-/// - a uniform axis without rows keeps its size in `bounding_shape`, `to_sparse` and `to_tensor`; TensorFlow computes the
-///   size 0 and then refuses this size, because the static shape has another size; TensorFlow also refuses sums along
-///   axis 0 of such a tensor;
+/// - a uniform axis without rows keeps its size in `bounding_shape`, `to_sparse` and `to_tensor`; TensorFlow computes
+///   the size 0 and then refuses this size, because the static shape has another size; TensorFlow also refuses sums
+///   along axis 0 of such a tensor;
 /// - a negative axis of `bounding_shape` counts from the end; TensorFlow refuses it;
 /// - a scalar beside rows with inner axes is broadcast; TensorFlow refuses it;
 /// - a uniform axis without rows whose size is not 1 is not squeezed; TensorFlow squeezes it, because no row has
@@ -303,7 +304,7 @@ fn differs_on_purpose(case: &Case, x: &RaggedTensor) -> bool {
         "slice" => case.expected["error"] == "AttributeError",
         "cumsum" => has_empty_uniform && case.expected.get("error").is_some(),
         "matmul_columns" | "matmul_scores" => x.nrows() == 0,
-        "matmul_of" => case.expected["error"] == "ValueError",
+        "matmul_of_dtype" => case.expected["error"] == "ValueError",
         "softmax" => {
             let axis = case.arguments[0].as_i64().unwrap();
             axis >= 0 && axis < x.ragged_rank() as i64

@@ -1,4 +1,5 @@
-//! Conversions there and back, for every ragged rank up to 3, inner axes, and both dtypes of row splits.
+//! Conversions of ragged tensors to another form and back, for every ragged rank up to 3, inner axes, and both dtypes
+//! of row splits.
 
 use proptest::prelude::*;
 use shapeflow::{
@@ -6,7 +7,8 @@ use shapeflow::{
     shape,
 };
 
-/// Makes a tensor of random row lengths: `seeds` gives the number of rows, then the lengths, and the flat values count up.
+/// Makes a tensor of random row lengths: `seeds` gives the number of rows, then the lengths, and the flat values count
+/// up.
 fn tensor(ragged_rank: usize, inner: &[usize], seeds: &[u8], dtype: DType) -> RaggedTensor {
     let mut seeds = seeds.iter().map(|seed| i64::from(seed % 4));
     let mut rows = seeds.next().unwrap_or(0);

@@ -1,4 +1,5 @@
-//! Ops over several ragged values check that the values have one number of rows, and cached encodings stay in their region.
+//! Ops over several ragged values check that the values have the same number of rows. Encodings that a branch computes
+//! are used only in this branch.
 
 use shapeflow::{DType, Graph, RaggedTensor, RaggedValue, Result, Tensor, TensorView, Value, ragged, shape};
 
@@ -24,7 +25,7 @@ fn run(g: &Graph, output: RaggedValue<'_>, feeds: &[(&str, &RaggedTensor)]) -> R
 }
 
 #[test]
-fn rows_are_joined_only_if_there_are_equally_many() -> Result<()> {
+fn values_are_joined_only_if_they_have_equally_many_rows() -> Result<()> {
     let g = Graph::new();
     let [a, b, c] = ["a", "b", "c"].map(|name| unknown_rows(&g, name).unwrap());
     let joined = RaggedValue::concat(&[a, b, c], 1)?;
@@ -44,7 +45,7 @@ fn rows_are_joined_only_if_there_are_equally_many() -> Result<()> {
 }
 
 #[test]
-fn rows_are_selected_only_from_equally_many() -> Result<()> {
+fn rows_are_selected_only_from_values_with_equally_many_rows() -> Result<()> {
     let g = Graph::new();
     let (yes, no) = (unknown_rows(&g, "yes")?, unknown_rows(&g, "no")?);
     let rows = yes.select_rows(g.constant([true, false])?, no)?;

@@ -25,7 +25,8 @@ fn segment_ids<'g>(x: RaggedValue<'g>, ids: &[i64]) -> shapeflow::Value<'g> {
     x.graph().constant(ids).unwrap()
 }
 
-/// Multiplies matrices of a dtype by their transposes. The second argument names the part of a complex product.
+/// Multiplies matrices by their transposes. `arguments` holds the name of a dtype. For a complex product, it also holds
+/// the part to return: `real`, or another name for the imaginary part.
 fn product_of<'g>(arguments: &[Json], x: RaggedValue<'g>) -> Result<AnyValue<'g>> {
     let dtype = match arguments[0].as_str().unwrap() {
         "float32" | "complex64" => DType::F32,
@@ -66,7 +67,7 @@ pub fn in_graph<'g>(op: &str, arguments: &[Json], x: RaggedValue<'g>) -> Option<
         "gather_ragged" => x.gather(ragged_ints(x, arguments), 0),
         "batch_gather" => x.gather_batched(ragged_ints(x, arguments), 1, 1),
         "squeeze" => x.squeeze(&ints),
-        "squeeze_new" => {
+        "expand_dims_squeeze" => {
             let expanded = ints.iter().try_fold(x, |x, axis| x.expand_dims(*axis));
             expanded.and_then(|x| x.squeeze(&ints))
         }
@@ -97,7 +98,7 @@ pub fn in_graph<'g>(op: &str, arguments: &[Json], x: RaggedValue<'g>) -> Option<
             let indices = graph.constant(indices(arguments[1].as_array().unwrap())).unwrap();
             x.gather_batched(indices, ints[0], 1)
         }
-        "matmul_of" => product_of(arguments, x),
+        "matmul_of_dtype" => product_of(arguments, x),
         "matmul_weights" => {
             let width = x.flat_values().shape().dims().unwrap()[1].as_known().unwrap();
             let weights = (0..width * 3).map(|number| number as f64).collect();

@@ -26,8 +26,8 @@ pub fn merge(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// `index[]` and references: selects one of the references. The shape is known only if all references have the same
-/// fully known shape, because any other reference may be assigned a new shape.
+/// `index[]` and references: selects one of the references. The output has a known shape only if all references have
+/// the same fully known shape, because a variable of any other shape may be assigned a tensor of another shape.
 ///
 /// # Errors
 /// The index is not a scalar.

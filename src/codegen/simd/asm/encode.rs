@@ -287,7 +287,7 @@ impl Asm {
                 opcode,
                 vex_w: true,
                 evex_w: false,
-                share: 0,
+                memory_size: 0,
                 form: OperandForm::VexOnly,
                 commutes: false,
             },

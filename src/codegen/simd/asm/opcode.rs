@@ -10,7 +10,7 @@ pub(crate) enum OperandForm {
     /// `reg = op(rm)`.
     Two,
     /// `rm = op(reg)`: stores and narrowing conversions.
-    Back,
+    ToRm,
     /// `v = op(rm, imm)`. The number, an opcode extension, takes the place of `reg`.
     Shift(u8),
     /// `reg = op(v, rm)`, with a third source register in the immediate.
@@ -27,8 +27,9 @@ pub(crate) struct Opcode {
     pub opcode: u8,
     pub vex_w: bool,
     pub evex_w: bool,
-    /// Size of the memory operand: `length >> share` bytes for `share < 8`, otherwise `share - 8` bytes.
-    pub share: u8,
+    /// Size of the memory operand: `length >> memory_size` bytes for `memory_size < 8`, otherwise `memory_size - 8`
+    /// bytes.
+    pub memory_size: u8,
     pub form: OperandForm,
     /// Whether `op(a, b)` and `op(b, a)` are equal bit for bit.
     pub commutes: bool,
@@ -36,21 +37,21 @@ pub(crate) struct Opcode {
 
 impl Opcode {
     pub fn memory_bytes(self, len: VectorLen) -> u32 {
-        if self.share >= 8 { u32::from(self.share) - 8 } else { len.bytes() >> self.share }
+        if self.memory_size >= 8 { u32::from(self.memory_size) - 8 } else { len.bytes() >> self.memory_size }
     }
 
     const fn commuting(self) -> Opcode {
         Opcode { commutes: true, ..self }
     }
 
-    /// Makes the memory operand `1 / 2^share` of the vector.
-    const fn part(self, share: u8) -> Opcode {
-        Opcode { share, ..self }
+    /// Makes the memory operand `1 / 2^log2` of the vector.
+    const fn part(self, log2: u8) -> Opcode {
+        Opcode { memory_size: log2, ..self }
     }
 
     /// Makes the memory operand `bytes` bytes.
     const fn element(self, bytes: u8) -> Opcode {
-        Opcode { share: 8 + bytes, ..self }
+        Opcode { memory_size: 8 + bytes, ..self }
     }
 
     const fn vex_w(self) -> Opcode {
@@ -59,7 +60,7 @@ impl Opcode {
 }
 
 const fn vop(pp: u8, map: u8, opcode: u8, evex_w: bool, form: OperandForm) -> Opcode {
-    Opcode { pp, map, opcode, vex_w: false, evex_w, share: 0, form, commutes: false }
+    Opcode { pp, map, opcode, vex_w: false, evex_w, memory_size: 0, form, commutes: false }
 }
 
 const fn three(pp: u8, map: u8, opcode: u8, evex_w: bool) -> Opcode {
@@ -81,10 +82,10 @@ macro_rules! ops {
 
 ops! {
     MOV_LOAD = two(0, 1, 0x10, false);
-    MOV_STORE = vop(0, 1, 0x11, false, OperandForm::Back);
+    MOV_STORE = vop(0, 1, 0x11, false, OperandForm::ToRm);
     MOV_LOAD_Q = two(1, 1, 0x10, true);
-    MOV_STORE_Q = vop(1, 1, 0x11, true, OperandForm::Back);
-    MOV_STREAM = vop(0, 1, 0x2b, false, OperandForm::Back);
+    MOV_STORE_Q = vop(1, 1, 0x11, true, OperandForm::ToRm);
+    MOV_STREAM = vop(0, 1, 0x2b, false, OperandForm::ToRm);
     MOV = two(0, 1, 0x28, false);
 
     ADD_PS = three(0, 1, 0x58, false).commuting();
@@ -173,7 +174,7 @@ ops! {
     UQ_TO_PD = two(2, 1, 0x7a, true);
     PD_TO_SQ = two(1, 1, 0x7a, true);
     PH_TO_PS = two(1, 2, 0x13, false).part(1);
-    PS_TO_PH = vop(1, 3, 0x1d, false, OperandForm::Back).part(1);
+    PS_TO_PH = vop(1, 3, 0x1d, false, OperandForm::ToRm).part(1);
 
     ZX_BD = two(1, 2, 0x31, false).part(2);
     ZX_WD = two(1, 2, 0x33, false).part(1);
@@ -191,17 +192,17 @@ ops! {
     PERMUTE_PS = three(1, 2, 0x16, false);
     SHUFFLE_PS = three(0, 1, 0xc6, false);
     SHUFFLE_D = two(1, 1, 0x70, false);
-    EXTRACT_128 = vop(1, 3, 0x39, false, OperandForm::Back).element(16);
-    EXTRACT_256 = vop(1, 3, 0x3b, true, OperandForm::Back).element(32);
+    EXTRACT_128 = vop(1, 3, 0x39, false, OperandForm::ToRm).element(16);
+    EXTRACT_256 = vop(1, 3, 0x3b, true, OperandForm::ToRm).element(32);
     INSERT_128 = three(1, 3, 0x38, false).element(16);
     INSERT_256 = three(1, 3, 0x3a, true).element(32);
     INSERT_B = three(1, 3, 0x20, false).element(1);
     INSERT_W = three(1, 1, 0xc4, false).element(2);
     INSERT_D = three(1, 3, 0x22, false).element(4);
     INSERT_Q = three(1, 3, 0x22, true).vex_w().element(8);
-    DOWN_DB = vop(2, 2, 0x31, false, OperandForm::Back).part(2);
-    DOWN_DW = vop(2, 2, 0x33, false, OperandForm::Back).part(1);
-    DOWN_QD = vop(2, 2, 0x35, false, OperandForm::Back).part(1);
+    DOWN_DB = vop(2, 2, 0x31, false, OperandForm::ToRm).part(2);
+    DOWN_DW = vop(2, 2, 0x33, false, OperandForm::ToRm).part(1);
+    DOWN_QD = vop(2, 2, 0x35, false, OperandForm::ToRm).part(1);
 
     SPLAT_B = two(1, 2, 0x78, false).element(1);
     SPLAT_W = two(1, 2, 0x79, false).element(2);
@@ -211,10 +212,10 @@ ops! {
 
     LOAD_MASKED_D = vop(1, 2, 0x8c, false, OperandForm::VexOnly);
     LOAD_MASKED_Q = vop(1, 2, 0x8c, false, OperandForm::VexOnly).vex_w();
-    STORE_B = vop(1, 3, 0x14, false, OperandForm::Back).element(1);
-    STORE_W = vop(1, 3, 0x15, false, OperandForm::Back).element(2);
-    STORE_D = vop(1, 1, 0x7e, false, OperandForm::Back).element(4);
-    STORE_Q = vop(1, 1, 0xd6, true, OperandForm::Back).element(8);
+    STORE_B = vop(1, 3, 0x14, false, OperandForm::ToRm).element(1);
+    STORE_W = vop(1, 3, 0x15, false, OperandForm::ToRm).element(2);
+    STORE_D = vop(1, 1, 0x7e, false, OperandForm::ToRm).element(4);
+    STORE_Q = vop(1, 1, 0xd6, true, OperandForm::ToRm).element(8);
     SIGN_BITS = vop(0, 1, 0x50, false, OperandForm::VexOnly);
     MASK_TO_D = two(2, 2, 0x38, false);
     MASK_TO_Q = two(2, 2, 0x38, true);

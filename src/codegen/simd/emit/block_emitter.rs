@@ -62,7 +62,7 @@ impl<'a, 'c> BlockEmitter<'a, 'c> {
 
     fn inst(&mut self, index: usize, inst: &VectorInst) {
         let uses = self.registers.uses(index);
-        let mut after = uses.after;
+        let mut next_uses = uses.next_uses;
         if inst.dst.is_some_and(|dst| self.registers.is_dead(dst, &uses)) || self.postpone(index, inst, &uses)
         {
             return;
@@ -79,23 +79,23 @@ impl<'a, 'c> BlockEmitter<'a, 'c> {
                     && registers.register(srcs[1]).is_some()
                 {
                     srcs.swap(0, 1);
-                    after.swap(0, 1);
+                    next_uses.swap(0, 1);
                 }
                 let (first, rm): (u8, Rm) = match op.form {
                     OperandForm::Three | OperandForm::VexOnly | OperandForm::Blend => {
                         let first = registers.source(srcs[0], &mut locked);
-                        (first.0, registers.source_or_memory(srcs[1], after[1], &mut locked))
+                        (first.0, registers.source_or_memory(srcs[1], next_uses[1], &mut locked))
                     }
-                    OperandForm::Two => (0, registers.source_or_memory(srcs[0], after[0], &mut locked)),
+                    OperandForm::Two => (0, registers.source_or_memory(srcs[0], next_uses[0], &mut locked)),
                     // A store needs its source in a register. A shift without EVEX needs it there too.
-                    OperandForm::Back | OperandForm::Shift(_) => {
+                    OperandForm::ToRm | OperandForm::Shift(_) => {
                         (0, registers.source(srcs[0], &mut locked).into())
                     }
                 };
-                registers.retire(&srcs, after);
+                registers.retire(&srcs, next_uses);
                 let dst = registers.result(index, inst.result(), RegisterSet::default());
                 match (op.form, rm) {
-                    (OperandForm::Back, Rm::Reg(source)) => {
+                    (OperandForm::ToRm, Rm::Reg(source)) => {
                         registers.asm.vector(op, len, source, 0, dst.into(), imm)
                     }
                     (OperandForm::Shift(number), rm) => registers.asm.vector(op, len, number, dst.0, rm, imm),
@@ -109,15 +109,15 @@ impl<'a, 'c> BlockEmitter<'a, 'c> {
             VectorInstKind::Select => {
                 let mask = registers.source(inst.srcs[0], &mut locked);
                 let other = registers.source(inst.srcs[2], &mut locked);
-                let chosen = registers.source_or_memory(inst.srcs[1], after[1], &mut locked);
-                registers.retire(&inst.srcs, after);
+                let chosen = registers.source_or_memory(inst.srcs[1], next_uses[1], &mut locked);
+                registers.retire(&inst.srcs, next_uses);
                 let dst = registers.result(index, inst.result(), RegisterSet::default());
                 registers.asm.vector(opcode::BLENDV, len, dst.0, other.0, chosen, Some(mask.0 << 4));
             }
             VectorInstKind::Compare { op, imm, wide } => {
                 let first = registers.source(inst.srcs[0], &mut locked);
-                let second = registers.source_or_memory(inst.srcs[1], after[1], &mut locked);
-                registers.retire(&inst.srcs, after);
+                let second = registers.source_or_memory(inst.srcs[1], next_uses[1], &mut locked);
+                registers.retire(&inst.srcs, next_uses);
                 let dst = registers.result(index, inst.result(), RegisterSet::default());
                 self.context.compare(registers.asm, op, imm, wide, dst, first, second);
             }
@@ -129,7 +129,7 @@ impl<'a, 'c> BlockEmitter<'a, 'c> {
                     inst.srcs.iter().map(|src| registers.source(*src, &mut locked)).collect();
                 // The code is a sequence of instructions, so the result must not take the register of a source.
                 let dst = inst.dst.map(|dst| registers.result(index, dst, locked));
-                registers.retire(&inst.srcs, after);
+                registers.retire(&inst.srcs, next_uses);
                 self.context.emit(registers.asm, &inst.kind, dst, &sources);
             }
         }
@@ -137,7 +137,7 @@ impl<'a, 'c> BlockEmitter<'a, 'c> {
 
     fn fma(&mut self, index: usize, inst: &VectorInst, double: bool, mut locked: RegisterSet) {
         let registers = &mut self.registers;
-        let after = registers.uses(index).after;
+        let next_uses = registers.uses(index).next_uses;
         let (dst, overwritten) = registers.overwritten_source(index, inst, &mut locked);
         locked.add(dst);
         // The two other sources: a register, then a register or memory.
@@ -150,7 +150,7 @@ impl<'a, 'c> BlockEmitter<'a, 'c> {
         let v = if same(first) { dst } else { registers.source(inst.srcs[first], &mut locked) };
         let rm: Rm = match same(second) {
             true => dst.into(),
-            false => registers.source_or_memory(inst.srcs[second], after[second], &mut locked),
+            false => registers.source_or_memory(inst.srcs[second], next_uses[second], &mut locked),
         };
         // 213: dst = v * dst + rm; 132: dst = dst * rm + v; 231: dst = v * rm + dst.
         let ops = if double {
@@ -163,7 +163,7 @@ impl<'a, 'c> BlockEmitter<'a, 'c> {
             (_, 2) => ops[0],
             _ => ops[1],
         };
-        registers.retire(&inst.srcs, after);
+        registers.retire(&inst.srcs, next_uses);
         let len = registers.vector_len();
         registers.asm.vector(op, len, dst.0, v.0, rm, None);
     }
@@ -171,7 +171,7 @@ impl<'a, 'c> BlockEmitter<'a, 'c> {
     /// AVX-512: `mask ? a : b` by a truth table over the three operands, one of which the result overwrites.
     fn ternary_select(&mut self, index: usize, inst: &VectorInst, mut locked: RegisterSet) {
         let registers = &mut self.registers;
-        let after = registers.uses(index).after;
+        let next_uses = registers.uses(index).next_uses;
         let (dst, overwritten) = registers.overwritten_source(index, inst, &mut locked);
         locked.add(dst);
         let (first, second) = [(1, 2), (0, 2), (0, 1)][overwritten];
@@ -179,7 +179,7 @@ impl<'a, 'c> BlockEmitter<'a, 'c> {
         let v = if same(first) { dst } else { registers.source(inst.srcs[first], &mut locked) };
         let rm: Rm = match same(second) {
             true => dst.into(),
-            false => registers.source_or_memory(inst.srcs[second], after[second], &mut locked),
+            false => registers.source_or_memory(inst.srcs[second], next_uses[second], &mut locked),
         };
         let mut table = 0u8;
         for row in 0..8u8 {
@@ -191,7 +191,7 @@ impl<'a, 'c> BlockEmitter<'a, 'c> {
                 table |= 1 << row;
             }
         }
-        registers.retire(&inst.srcs, after);
+        registers.retire(&inst.srcs, next_uses);
         let len = registers.vector_len();
         registers.asm.vector(opcode::TERNARY, len, dst.0, v.0, rm, Some(table));
     }

@@ -25,10 +25,10 @@ pub(crate) struct EmitContext<'a> {
 /// A later position of the loops, as a distance from the current position.
 #[derive(Clone, Copy)]
 pub(crate) struct SlotShift<'a> {
-    /// Entry `slot` of each list is the frame offset of a word. The words of a slot in both lists add up to the
-    /// distance of the slot in bytes.
+    /// Up to two lists of frame offsets. Entry `s` of a list is the offset of a word of slot `s`. The words of a slot
+    /// add up to the distance of the slot in bytes.
     pub words: [Option<&'a [u32]>; 2],
-    /// Whether the position may not exist, so that a failed check there means nothing.
+    /// Whether the position may lie past the end of the loops. A check that fails there is no error.
     pub speculative: bool,
 }
 
@@ -128,7 +128,7 @@ impl EmitContext<'_> {
         match mem {
             MemRef::Slot(slot, offset) => self.slot_mem(asm, slot, offset),
             MemRef::Frame(offset) => frame_mem(offset),
-            MemRef::Lanes(offset, bytes) => {
+            MemRef::AccumulatorLane(offset, bytes) => {
                 asm.mov(RBX, INDEX);
                 asm.shl(RBX, bytes.trailing_zeros() as u8);
                 asm.alu_imm(Alu::And, RBX, REDUCE_BYTES as i32 - 1);

@@ -79,14 +79,15 @@ impl EmitContext<'_> {
                 // Compared as unsigned, a negative index is above every limit.
                 asm.jump_if(Cond::Below, fine);
                 asm.mov_imm(RAX, 0);
-                // The position of a speculative shift may not exist, so a check at this position does not fail the run.
+                // The position of a speculative shift may lie past the end of the loops. A check there does not fail
+                // the run.
                 if self.shift.is_none_or(|shift| !shift.speculative) {
                     asm.store_imm(frame_mem(self.layout.failed), 1);
                 }
                 asm.bind(fine);
             }
         }
-        if inst.kept {
+        if inst.is_stored {
             asm.store(frame_mem(inst.to), RAX);
         }
     }

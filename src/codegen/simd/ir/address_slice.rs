@@ -3,8 +3,8 @@
 use super::loop_body::LoopBody;
 use crate::lower::kernel_body::{InstOp, KernelBody};
 
-/// The instructions that compute the addresses of gathered rows. Run for a later position, they give the rows to
-/// prefetch.
+/// The instructions that compute the addresses of gathered rows. If the code runs them for a later position, they give
+/// the rows to prefetch.
 pub(crate) struct AddressSlice {
     /// The gather slots that are read along rows.
     pub rows: Vec<u32>,

@@ -1,4 +1,5 @@
-//! `FrameLayout`: the offsets in a function's stack frame, from the demands of its features.
+//! `FrameLayout`: the offsets in a function's stack frame. A slot is an access of the kernel to a buffer, not a place
+//! in the frame.
 
 use smallvec::SmallVec;
 
@@ -66,16 +67,18 @@ pub(crate) enum LaneScalar {
     Stride { scalar: u32 },
 }
 
-/// The demands of a kernel's features on the frame, as data.
+/// What a kernel needs in the frame for gathers, checked indices, index arithmetic and prefetching.
 pub(crate) struct FrameDemands {
-    /// For each slot, the strides of its gather offsets. A stride is the index of a run-time scalar.
+    /// For each slot: the strides of its gather offsets, each as the index of the run-time scalar that holds the
+    /// stride.
     pub gather_strides: Vec<SmallVec<[u32; 2]>>,
     /// Whether the code reads run-time scalars from the frame.
     pub reads_scalars: bool,
     pub lane_scalars: Vec<LaneScalar>,
     /// The number of words for index arithmetic: one per instruction of the longest body.
     pub index_words: usize,
-    /// The largest number of body copies whose gathered rows are prefetched; `None` without prefetching.
+    /// The largest number of copies of a loop body, for neighbouring positions, if the code prefetches gathered rows.
+    /// `None` if it does not.
     pub prefetch_copies: Option<usize>,
 }
 
@@ -90,15 +93,16 @@ pub(crate) struct GatherWords {
     pub strides: SmallVec<[u32; 2]>,
 }
 
-/// The frame offsets of the words that give later addresses, for copies of a body and for prefetching.
-pub(crate) struct PrefetchWords {
-    /// For each slot: the distance in bytes to the row that is prefetched.
+/// The frame offsets of words with distances from the current position to later positions. Copies of a loop body run at
+/// later positions, and prefetching reads rows of later positions.
+pub(crate) struct LookaheadWords {
+    /// For each slot: the distance in bytes from the current position to the position whose rows are prefetched.
     pub strides: Vec<u32>,
     /// `copy_distances[k - 1][slot]`: distance in bytes from the first copy of a body to copy `k`.
     pub copy_distances: Vec<Vec<u32>>,
-    /// Nonzero if slots move from the last position of the only loop to the first position of the next row by the
-    /// stride of the loop. Prefetching then reaches into the next row.
-    pub flat: u32,
+    /// Nonzero if the kernel has one loop and, for every slot that the addresses of gathered rows depend on,
+    /// `row stride = extent of the loop · stride of the loop`. Prefetching then continues in the next row.
+    pub rows_continue_loop: u32,
     /// For each slot: the number of bytes of a row to prefetch.
     pub bytes: Vec<u32>,
 }
@@ -117,7 +121,7 @@ pub(crate) struct FrameLayout {
     pub rows: u32,
     /// The number of elements of the inner axis.
     pub n: u32,
-    /// The address of the tile.
+    /// The address of the tile, which holds the accumulators of a column reduction.
     pub tile: u32,
     /// Nonzero after a check failed.
     pub failed: u32,
@@ -127,16 +131,16 @@ pub(crate) struct FrameLayout {
     pub leading: u32,
     /// Nonzero after a non-temporal store.
     pub streamed: u32,
-    /// A word that is stored here and loaded into a vector.
+    /// A word that the code stores here in order to load it into a vector.
     pub scratch: u32,
     /// For each loop: the number of remaining positions.
     pub counters: Vec<u32>,
-    /// For each level, the start of each slot: its address (for an iota, its value) at inner element 0 of the current
-    /// row and of the current iterations of the outermost `level` loops. Level 0 is the row.
+    /// `starts[level]`: the address of each slot at inner element 0 of the current row and of the current iterations of
+    /// the outermost `level` loops; for an iota, its value there. At level 0, no loop has moved the slot.
     pub starts: Vec<u32>,
     /// The masks of a masked step: one vector of 4-byte lanes, then two of 8-byte lanes.
     pub masks: [u32; 3],
-    /// Elements between memory and lanes, where a masked step cannot access memory directly.
+    /// An area through which a masked step copies elements, if it cannot load or store them under a mask.
     pub staging: u32,
     /// The operands and the result of an operation that runs lane by lane.
     pub lanes: [u32; 3],
@@ -149,8 +153,8 @@ pub(crate) struct FrameLayout {
     pub gathers: Vec<GatherWords>,
     /// One word per instruction of index arithmetic.
     pub index: u32,
-    /// The words of prefetching, if rows are prefetched.
-    pub prefetch: Option<PrefetchWords>,
+    /// Distances to later positions, if the code prefetches gathered rows.
+    pub prefetch: Option<LookaheadWords>,
     /// For each offset of a gather: an area with one word per element of a step.
     pub offsets: Vec<u32>,
     /// For each slot: the multiples of the stride, for an iota that moves with the inner axis.
@@ -210,7 +214,7 @@ impl FrameLayout {
                 .collect(),
             gathers,
             index: frame.area(8 * demands.index_words as u32, 8),
-            prefetch: demands.prefetch_copies.map(|copies| PrefetchWords::new(code, copies, frame)),
+            prefetch: demands.prefetch_copies.map(|copies| LookaheadWords::new(code, copies, frame)),
             offsets: (0..max_offsets).map(|_| frame.area(STEP_WORDS, align)).collect(),
             ramps: code.slots.iter().map(|slot| moves(slot).then(|| frame.area(STEP_WORDS, align))).collect(),
             accumulators: (0..reduces).map(|_| frame.area(REDUCE_BYTES as u32, align)).collect(),
@@ -235,11 +239,11 @@ impl FrameLayout {
     }
 }
 
-impl PrefetchWords {
-    fn new(code: &KernelBody, copies: usize, frame: &mut FrameAllocator) -> PrefetchWords {
+impl LookaheadWords {
+    fn new(code: &KernelBody, copies: usize, frame: &mut FrameAllocator) -> LookaheadWords {
         let mut by_slot = || code.slots.iter().map(|_| frame.word()).collect();
         let (strides, bytes) = (by_slot(), by_slot());
         let copy_distances = (1..copies).map(|_| by_slot()).collect();
-        PrefetchWords { strides, copy_distances, flat: frame.word(), bytes }
+        LookaheadWords { strides, copy_distances, rows_continue_loop: frame.word(), bytes }
     }
 }

@@ -45,7 +45,7 @@ pub(crate) struct IndexInst {
     /// Whether the operand [`IndexInst::first`] is in rax already.
     pub passed: bool,
     /// Whether a later instruction reads the result from the frame.
-    pub kept: bool,
+    pub is_stored: bool,
 }
 
 impl IndexInst {
@@ -111,8 +111,9 @@ pub(crate) fn index_op(inst: &Inst) -> Option<IndexOp> {
     })
 }
 
-/// Returns for each instruction of a body whether it is index arithmetic: it has this form, and every use of its result
-/// leads to the address of a gathered row. Reductions read the `roots`, which are therefore not index arithmetic.
+/// Returns for each instruction of a body whether the instruction is index arithmetic: [`index_op`] has a form for the
+/// instruction, and every use of its result leads to the address of a gathered row. Reductions read the `roots`, so the
+/// roots are not index arithmetic.
 pub(crate) fn index_insts(body: &[Inst], uniform: &[bool], roots: &[InstId]) -> Vec<bool> {
     if !body.iter().any(|inst| matches!(inst.op, InstOp::Gather { .. })) {
         return vec![false; body.len()];

@@ -89,8 +89,8 @@ impl<'a> LoopBody<'a> {
         self.uniform.iter().all(|uniform| *uniform)
     }
 
-    /// Returns the gather slots whose offsets are uniform. The code adds the offsets to the slot's address once, before
-    /// the inner loop, and the inner loop reads a row from this address.
+    /// Returns the gather slots that move along the inner axis and have uniform offsets. The code adds the offsets to
+    /// the slot's address once, before the inner loop, and the inner loop reads a row from this address.
     pub fn gathered_rows(&self, code: &KernelBody) -> Vec<u32> {
         let row = |inst: &Inst| match &inst.op {
             InstOp::Gather { slot, offsets } => {
@@ -138,7 +138,7 @@ impl<'a> LoopBody<'a> {
     /// gathered rows. Returns `None` in each of these cases:
     /// - The body has no such slot.
     /// - An instruction that varies along the inner axis accesses another slot, such as a store or a scratch slot.
-    /// - A uniform load or index check is not index arithmetic.
+    /// - A uniform load, iota or index check is not index arithmetic.
     /// - The offsets of a gathered row are not index arithmetic, or the copies are not at positions of the innermost
     ///   loop.
     /// - Two copies need too many registers, or exceed `MAX_COPIED_INSTS`.

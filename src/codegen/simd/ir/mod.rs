@@ -9,7 +9,7 @@
 //! - [`roles`]: general registers with a fixed role.
 //!
 //! In: a verified [`KernelBody`](crate::lower::kernel_body::KernelBody). Callers: every later layer. Absent: bytes,
-//! register choice, and any knowledge of how a feature works.
+//! register choice, and code for any single purpose, such as gathers, reductions or prefetching.
 
 mod address_slice;
 mod constant_pool;

@@ -30,12 +30,12 @@ pub(crate) enum MemRef {
     /// An offset in the frame.
     Frame(u32),
     /// Accumulators in the frame: offset of the first lane, bytes of a lane. The current element selects the lane.
-    Lanes(u32, u8),
+    AccumulatorLane(u32, u8),
     /// Accumulators in the tile at the current element: reduction, bytes of an accumulator, byte offset.
     Tile(u32, u8, i32),
 }
 
-/// The treatment of lanes past the end of a row by a load or store.
+/// How a load or store treats lanes past the end of a row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Tail {
     /// No lane is past the end.

@@ -60,8 +60,8 @@ impl FunctionEmitter<'_> {
         }
     }
 
-    /// Emits a block that runs once, for a copy of a body. A prefetching block runs for the position that is
-    /// prefetched, which may not exist.
+    /// Emits a block that runs once, for a copy of a body. A prefetching block runs for the position whose rows are
+    /// prefetched. This position may lie past the end of the loops.
     pub fn emit_shifted(
         &mut self,
         body: &LoopBody<'_>,
@@ -71,11 +71,11 @@ impl FunctionEmitter<'_> {
         prefetching: bool,
     ) {
         chain_index_insts(&mut block, |_| None);
-        let ahead = self.layout.prefetch.as_ref();
-        let shift = ahead.map(|ahead| {
-            let distances = copy.checked_sub(1).map(|copy| &ahead.copy_distances[copy][..]);
+        let lookahead = self.layout.prefetch.as_ref();
+        let shift = lookahead.map(|lookahead| {
+            let distances = copy.checked_sub(1).map(|copy| &lookahead.copy_distances[copy][..]);
             SlotShift {
-                words: [prefetching.then_some(&ahead.strides[..]), distances],
+                words: [prefetching.then_some(&lookahead.strides[..]), distances],
                 speculative: prefetching,
             }
         });

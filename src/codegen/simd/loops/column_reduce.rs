@@ -16,21 +16,21 @@ impl FunctionEmitter<'_> {
             self.fill_tile(*reduce);
         }
         // A step at several positions loads and stores each accumulator once.
-        let several = body.at_positions(self.code, pass).filter(|_| !variant.strided_rows);
-        let Some(several) = several else {
+        let copied = body.at_positions(self.code, pass).filter(|_| !variant.strided_rows);
+        let Some(copied) = copied else {
             return self.nest(&body.slots, 0, &mut |f| f.walk(body, &pass.reduces, variant));
         };
         let loops = self.code.loops as usize;
         self.nest_to(&body.slots, 0, loops - 1, &mut |f| {
-            let [several_top, rest, top, done] = std::array::from_fn(|_| f.asm.label());
+            let [copies_top, rest, top, done] = std::array::from_fn(|_| f.asm.label());
             let counter = f.enter_loop(&body.slots, loops - 1);
-            f.asm.bind(several_top);
-            f.asm.alu_imm(Alu::Cmp, counter, several.copies as i32);
+            f.asm.bind(copies_top);
+            f.asm.alu_imm(Alu::Cmp, counter, copied.copies as i32);
             f.asm.jump_if(Cond::Less, rest);
-            f.walk(&several, &pass.reduces, variant);
-            f.advance_by(several.copies, loops, SLOT_LOOPS + loops - 1, &body.slots);
-            f.asm.alu_imm(Alu::Sub, counter, several.copies as i32);
-            f.asm.jump(several_top);
+            f.walk(&copied, &pass.reduces, variant);
+            f.advance_by(copied.copies, loops, SLOT_LOOPS + loops - 1, &body.slots);
+            f.asm.alu_imm(Alu::Sub, counter, copied.copies as i32);
+            f.asm.jump(copies_top);
             f.asm.bind(rest);
             f.asm.alu_imm(Alu::Cmp, counter, 0);
             f.asm.jump_if(Cond::LessEqual, done);

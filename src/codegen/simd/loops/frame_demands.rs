@@ -1,4 +1,4 @@
-//! The demands of a kernel's features on the frame.
+//! What a kernel needs in the stack frame of its function.
 
 use smallvec::SmallVec;
 

@@ -148,8 +148,8 @@ impl FunctionEmitter<'_> {
         asm.jump(plain);
     }
 
-    /// Emits a loop of steps: a block of `elements` elements, repeated while that many remain. The loop uses the first
-    /// `registers` registers.
+    /// Emits a loop of steps: a block of `elements` elements, repeated while at least `elements` elements remain. The
+    /// loop uses the first `registers` registers.
     pub fn emit_steps(&mut self, body: &LoopBody<'_>, block: VectorBlock, elements: u32, registers: u8) {
         let (top, done) = (self.asm.label(), self.asm.label());
         self.asm.lea(RAX, Mem::Base(INDEX, elements as i32));

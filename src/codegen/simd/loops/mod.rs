@@ -3,7 +3,7 @@
 //! - In: a verified [`KernelBody`](crate::lower::kernel_body::KernelBody).
 //! - Out: the bytes of a function with its constants.
 //! - Callers: [`emit`](super::emit) of this emitter.
-//! - Absent: single instructions of a body, other than the control flow around it.
+//! - Absent: the code of single instructions of a body. This layer emits the control flow around them.
 //!
 //! A body may have several variants of its code, chosen at run time. These functions pass the chosen variant on as a
 //! [`CodeVariant`](super::select::CodeVariant).

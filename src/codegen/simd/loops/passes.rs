@@ -41,8 +41,8 @@ impl FunctionEmitter<'_> {
         self.emit_once(&body, block);
     }
 
-    /// Emits code for the usual case, then code for the other case. In the other case, the code that `jump` emits jumps
-    /// to the given label.
+    /// Calls `emit` twice: with `false` for the usual case, then with `true` for the other case. `jump` emits the code
+    /// that decides: in the other case, this code jumps to the label that `jump` gets.
     pub fn either(&mut self, jump: impl FnOnce(&mut Self, Label), emit: &mut dyn FnMut(&mut Self, bool)) {
         let (other, done) = (self.asm.label(), self.asm.label());
         jump(self, other);
@@ -53,8 +53,8 @@ impl FunctionEmitter<'_> {
         self.asm.bind(done);
     }
 
-    /// Calls `emit` for each variant of a body. If the body gathers rows, the variants are rows with adjacent elements
-    /// and rows without.
+    /// Calls `emit` for each variant of a body. If the body gathers rows, there are variants for rows whose elements
+    /// are adjacent in memory, and a variant for other rows.
     fn with_variants(&mut self, body: &LoopBody<'_>, emit: &mut dyn FnMut(&mut Self, CodeVariant)) {
         let rows = body.gathered_rows(self.code);
         if rows.is_empty() {

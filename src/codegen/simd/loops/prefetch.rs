@@ -23,19 +23,19 @@ fn innermost_stride(code: &KernelBody) -> usize {
 }
 
 impl FunctionEmitter<'_> {
-    /// Stores the words that [`FunctionEmitter::prefetch`] reads in the frame: the distances, the number of bytes to
-    /// prefetch of each gathered row, and the flag `flat`. The flag is 1 if each row starts one loop stride after the
-    /// last position of the previous row. Prefetching then continues in the next row.
+    /// Stores in the frame the words that [`FunctionEmitter::prefetch`] reads: the distances, the number of bytes to
+    /// prefetch of each gathered row, and the flag `rows_continue_loop`. The flag is 1 if each row starts one loop
+    /// stride after the last position of the previous row. Prefetching then continues in the next row.
     pub fn enter_prefetch(&mut self) {
         let code = self.code;
-        let Some(words_ahead) = &self.layout.prefetch else { return };
+        let Some(lookahead) = &self.layout.prefetch else { return };
         let asm = &mut self.asm;
         let args = frame_mem(self.layout.args);
         let words = slot_words(code.loops);
         let inner = innermost_stride(code);
         asm.mov(RCX, args);
         asm.mov(RCX, Mem::Base(RCX, std::mem::offset_of!(KernelArgs, slots) as i32));
-        for (slot, ahead) in words_ahead.strides.iter().enumerate() {
+        for (slot, ahead) in lookahead.strides.iter().enumerate() {
             asm.mov(RAX, Mem::Base(RCX, 8 * (slot * words + inner) as i32));
             asm.shl(RAX, DISTANCE.trailing_zeros() as u8);
             asm.store(frame_mem(*ahead), RAX);
@@ -43,7 +43,7 @@ impl FunctionEmitter<'_> {
         for (slot, slot_type) in code.slots.iter().enumerate() {
             asm.mov(RAX, Mem::Base(RCX, 8 * (slot * words + inner) as i32));
             asm.mov(RDX, RAX);
-            for distances in &words_ahead.copy_distances {
+            for distances in &lookahead.copy_distances {
                 asm.store(frame_mem(distances[slot]), RDX);
                 asm.alu(Alu::Add, RDX, RAX);
             }
@@ -55,11 +55,11 @@ impl FunctionEmitter<'_> {
                 asm.jump_if(Cond::LessEqual, least);
                 asm.mov_imm(RDX, MAX_ROW_BYTES);
                 asm.bind(least);
-                asm.store(frame_mem(words_ahead.bytes[slot]), RDX);
+                asm.store(frame_mem(lookahead.bytes[slot]), RDX);
             }
         }
-        let flat = frame_mem(words_ahead.flat);
-        asm.store_imm(flat, 0);
+        let rows_continue_loop = frame_mem(lookahead.rows_continue_loop);
+        asm.store_imm(rows_continue_loop, 0);
         if code.loops != 1 {
             return;
         }
@@ -77,14 +77,14 @@ impl FunctionEmitter<'_> {
             asm.alu(Alu::Cmp, RAX, Mem::Base(RCX, 8 * (first_word + SLOT_ROW) as i32));
             asm.jump_if(Cond::NotEqual, uneven);
         }
-        asm.store_imm(flat, 1);
+        asm.store_imm(rows_continue_loop, 1);
         asm.bind(uneven);
     }
 
     /// Prefetches the rows that a body gathers [`DISTANCE`] positions later, if such a position exists.
     pub fn prefetch(&mut self, body: &LoopBody<'_>, variant: CodeVariant) {
-        let Some(ahead) = &self.layout.prefetch else { return };
-        let flat = frame_mem(ahead.flat);
+        let Some(lookahead) = &self.layout.prefetch else { return };
+        let rows_continue_loop = frame_mem(lookahead.rows_continue_loop);
         let (code, slice) = (self.code, AddressSlice::new(self.code, body));
         if variant.strided_rows || body.level != code.loops as usize || slice.slots.is_empty() {
             return;
@@ -94,22 +94,22 @@ impl FunctionEmitter<'_> {
         match self.layout.counters.last() {
             None => asm.mov(RAX, frame_mem(self.layout.rows)),
             Some(counter) => {
-                let not_flat = asm.label();
+                let within_row = asm.label();
                 asm.mov(RAX, frame_mem(*counter));
-                asm.alu_imm(Alu::Cmp, flat, 0);
-                asm.jump_if(Cond::Equal, not_flat);
+                asm.alu_imm(Alu::Cmp, rows_continue_loop, 0);
+                asm.jump_if(Cond::Equal, within_row);
                 asm.mov(RCX, frame_mem(self.layout.args));
                 asm.mov(RCX, Mem::Base(RCX, std::mem::offset_of!(KernelArgs, extents) as i32));
                 asm.mov(RDX, frame_mem(self.layout.rows));
                 asm.alu_imm(Alu::Sub, RDX, 1);
                 asm.imul(RDX, Mem::Base(RCX, 0));
                 asm.alu(Alu::Add, RAX, RDX);
-                asm.bind(not_flat);
+                asm.bind(within_row);
             }
         }
         asm.alu_imm(Alu::Cmp, RAX, DISTANCE + body.copies as i32 - 1);
         asm.jump_if(Cond::LessEqual, last);
-        let strides = ahead.strides.clone();
+        let strides = lookahead.strides.clone();
         self.load_pointers(body);
         let slots = code.slots.len();
         let mut moved: Vec<usize> =
@@ -146,7 +146,7 @@ impl FunctionEmitter<'_> {
     /// Prefetches the gathered rows of a slot, one row per copy of the body: the first cache line of every row, then
     /// the second line of every row, and so on.
     fn prefetch_rows(&mut self, body: &LoopBody<'_>, slot: usize) {
-        let ahead = self.layout.prefetch.as_ref().expect("only a kernel that prefetches comes here");
+        let lookahead = self.layout.prefetch.as_ref().expect("only a kernel that prefetches comes here");
         let line = self.asm.label();
         let asm = &mut self.asm;
         asm.mov_imm(RCX, 0);
@@ -162,7 +162,7 @@ impl FunctionEmitter<'_> {
             asm.prefetch(Mem::Indexed(row, RCX, 0, 0));
         }
         asm.alu_imm(Alu::Add, RCX, LINE);
-        asm.alu(Alu::Cmp, RCX, frame_mem(ahead.bytes[slot]));
+        asm.alu(Alu::Cmp, RCX, frame_mem(lookahead.bytes[slot]));
         asm.jump_if(Cond::Less, line);
     }
 }

@@ -12,7 +12,7 @@ use crate::codegen::simd::ir::{CopySpacing, LoopBody, frame_mem};
 use crate::codegen::simd::select::{CodeVariant, SelectPlan};
 use crate::lower::kernel_body::{LaneLayout, Pass, REDUCE_BYTES, REDUCE_TILE};
 
-/// The number of streams of a reduction.
+/// The largest number of streams of a reduction.
 const STREAMS: usize = 4;
 /// The number of elements that a stream reduces in its turn. The number is a multiple of every [`round_elements`].
 const TURN: i32 = 128;
@@ -109,7 +109,7 @@ impl FunctionEmitter<'_> {
         self.asm.bind(done);
     }
 
-    /// Reduces rows side by side, in a kernel that does nothing else.
+    /// Reduces rows side by side, in a row kernel with one pass and without loops around the inner axis.
     ///
     /// At run time, the code checks two conditions: at least one row remains for each stream, and the length of a row
     /// is at least [`MIN_STREAM_ROW`], at most one tile ([`REDUCE_TILE`]), and a multiple of [`round_elements`]. If a

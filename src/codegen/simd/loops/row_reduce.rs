@@ -224,7 +224,7 @@ impl FunctionEmitter<'_> {
             for (j, value) in values.iter().enumerate() {
                 selector.reduce_into(
                     *reduce,
-                    MemRef::Lanes(area + j as u32 * vector_bytes, lane_bytes),
+                    MemRef::AccumulatorLane(area + j as u32 * vector_bytes, lane_bytes),
                     *value,
                 );
             }

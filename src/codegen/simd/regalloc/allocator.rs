@@ -29,11 +29,11 @@ impl ValueState {
     }
 }
 
-/// The uses of an instruction's values after it.
+/// Where the values of an instruction are used after this instruction.
 #[derive(Clone, Copy)]
 pub(crate) struct ValueUses {
     /// For each source: its next use.
-    pub after: [u32; 3],
+    pub next_uses: [u32; 3],
     /// The first use of the result.
     pub first: u32,
     /// For a load: whether nothing writes memory or moves slots up to the last use of the result. If so, the use may
@@ -103,7 +103,7 @@ impl<'a> Allocator<'a> {
 
     /// Finds the uses of values, from the last instruction to the first.
     fn find_uses(&mut self) {
-        let unused = ValueUses { after: [NEVER; 3], first: NEVER, postponable: false };
+        let unused = ValueUses { next_uses: [NEVER; 3], first: NEVER, postponable: false };
         self.uses.resize(self.block.insts.len(), unused);
         // The next instruction that may write memory or move a slot.
         let mut effect = NEVER;
@@ -126,7 +126,7 @@ impl<'a> Allocator<'a> {
                 None => effect = index,
             }
             for (k, src) in inst.srcs.iter().enumerate() {
-                uses.after[k] = self.values[src.0 as usize].next;
+                uses.next_uses[k] = self.values[src.0 as usize].next;
             }
             for src in inst.srcs.iter() {
                 let value = &mut self.values[src.0 as usize];
@@ -162,7 +162,8 @@ impl<'a> Allocator<'a> {
         uses.first == NEVER && self.value(v).is_unmade()
     }
 
-    /// Keeps the most used values in memory in spare registers, for as long as the block is repeated.
+    /// Loads the most used of the values that are in memory into spare registers. The values stay there while the block
+    /// is repeated.
     pub fn hoist(&mut self) {
         let usable = RegisterSet::first(self.registers).without(self.fixed);
         let spare = usable.count().saturating_sub(self.pressure + 1);
@@ -208,8 +209,8 @@ impl<'a> Allocator<'a> {
         self.free.add(reg);
     }
 
-    /// Returns a free register. If none is free, evicts the value whose next use is farthest from a register that is
-    /// not in `locked`, and returns this register.
+    /// Returns a free register. If none is free, considers the registers that are not in `locked`, evicts the value
+    /// with the farthest next use, and returns its register.
     fn take(&mut self, locked: RegisterSet) -> VectorReg {
         if let Some(reg) = self.free.lowest() {
             return reg;
@@ -253,11 +254,11 @@ impl<'a> Allocator<'a> {
     /// Returns a source as a register or a memory operand. A constant stays in memory, since a load as part of an
     /// instruction costs less than an instruction. Another value stays there if it has no later use or no register is
     /// free.
-    pub fn source_or_memory(&mut self, v: VectorId, after: u32, locked: &mut RegisterSet) -> Rm {
+    pub fn source_or_memory(&mut self, v: VectorId, next_use: u32, locked: &mut RegisterSet) -> Rm {
         let constant = matches!(self.block.values[v.0 as usize], ValueOrigin::Pool(_));
         let value = self.value(v);
         match (value.reg, value.memory) {
-            (None, Some(memory)) if constant || after == NEVER || self.free.lowest().is_none() => {
+            (None, Some(memory)) if constant || next_use == NEVER || self.free.lowest().is_none() => {
                 memory.into()
             }
             _ => self.source(v, locked).into(),
@@ -265,11 +266,11 @@ impl<'a> Allocator<'a> {
     }
 
     /// Ends the use of sources by an instruction: frees the register of each source without a later use.
-    pub fn retire(&mut self, srcs: &[VectorId], after: [u32; 3]) {
-        for (src, after) in srcs.iter().zip(after) {
+    pub fn retire(&mut self, srcs: &[VectorId], next_uses: [u32; 3]) {
+        for (src, next_use) in srcs.iter().zip(next_uses) {
             let value = &mut self.values[src.0 as usize];
-            value.next = after;
-            if after == NEVER
+            value.next = next_use;
+            if next_use == NEVER
                 && let Some(reg) = value.reg
                 && !self.fixed.has(reg)
             {
@@ -310,14 +311,14 @@ impl<'a> Allocator<'a> {
         locked: &mut RegisterSet,
     ) -> (VectorReg, usize) {
         let dst = inst.result();
-        let after = self.uses[index].after;
+        let next_uses = self.uses[index].next_uses;
         let pinned = match self.block.values[dst.0 as usize] {
             ValueOrigin::Pinned(reg) => Some(reg),
             _ => None,
         };
         let dying = |this: &Self, k: usize| {
             let reg = this.value(inst.srcs[k]).reg?;
-            (after[k] == NEVER && !this.fixed.has(reg)).then_some(reg)
+            (next_uses[k] == NEVER && !this.fixed.has(reg)).then_some(reg)
         };
         if let Some(reg) = pinned
             && let Some(k) = (0..3).find(|k| inst.srcs[*k] == dst)

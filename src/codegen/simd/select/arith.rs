@@ -14,7 +14,7 @@ use crate::lower::kernel_body::InstId;
 
 /// Predicate of a float comparison: `a <= b`.
 pub(crate) const LESS_OR_EQUAL: u8 = 2;
-/// Predicate of a float comparison: one operand is NaN.
+/// Predicate of a float comparison: at least one operand is NaN.
 pub(crate) const UNORDERED: u8 = 3;
 /// Predicate of a float comparison: no operand is NaN.
 pub(crate) const ORDERED: u8 = 7;

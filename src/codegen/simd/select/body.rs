@@ -30,9 +30,9 @@ impl Selector<'_> {
         }
     }
 
-    /// Selects the uniform instructions. Keeps the value of each root, and each value that a varying instruction reads:
-    /// stores the value to the frame, unless it is in memory or in a pinned register already. Returns the locations of
-    /// the kept values.
+    /// Selects the uniform instructions. Keeps the value of each root, and each value that a varying instruction reads.
+    /// A value that is in memory or in a pinned register stays there, and any other value is stored to the frame.
+    /// Returns the locations of the kept values.
     pub fn select_uniform(&mut self, roots: &[InstId]) -> Vec<Option<ValueOrigin>> {
         let body = self.body;
         let mut wanted = vec![false; body.insts.len()];

@@ -81,8 +81,8 @@ impl Selector<'_> {
         }
     }
 
-    /// Strips redundant clamps: returns the operand of `a` that remains without each minimum or maximum with a constant
-    /// at or beyond the limit of the integer dtype `to`. The conversion to `to` saturates, so it needs no such clamp.
+    /// Strips redundant clamps from `a`: each minimum or maximum with a constant at or beyond a limit of the integer
+    /// dtype `to`. Returns the operand that remains. The conversion to `to` saturates, so it needs no such clamp.
     fn unclamped(&self, mut a: InstId, to: DType) -> InstId {
         if !to.is_integer() {
             return a;
@@ -100,7 +100,7 @@ impl Selector<'_> {
                 BinaryOp::Min => limit >= high as f64,
                 _ => false,
             };
-            if !is_beyond || self.is_uniform(a) {
+            if !is_beyond || self.is_hoisted(a) {
                 return a;
             }
             a = operand;
@@ -166,8 +166,8 @@ impl Selector<'_> {
         if self.isa == VectorIsa::Avx512 {
             return self.op1(if unsigned { opcode::UQ_TO_PS } else { opcode::SQ_TO_PS }, x);
         }
-        // An f64 holds 53 bits. If the integer may have more, bit 11 of the integer stands for its 11 low bits: it is
-        // set if one of them is. The f64 is then exact, and rounds to the same f32 as the integer.
+        // An f64 holds 53 bits. If the integer may have more bits, its 11 low bits become 0, and bit 11 becomes 1 if
+        // one of them was 1. An f64 holds the new integer exactly, and rounds to the same f32 as the integer itself.
         let (bit, limit) = (self.splat(0x7ff, 8), self.splat(1 << 53, 8));
         let mut is_large = match unsigned {
             true => self.compare(DType::U64, BinaryOp::Lt, limit, x),

@@ -34,7 +34,7 @@ impl Selector<'_> {
             from,
             to: word(InstId(index as u32)),
             passed: false,
-            kept: true,
+            is_stored: true,
         };
         self.block.push_effect(VectorInstKind::Index(self.block.index.len() as u32), &[]);
         self.block.index.push(inst);
@@ -129,7 +129,7 @@ fn pass_in_register(block: &mut VectorBlock, uses: &FxHashMap<u32, u32>) {
             }
             _ => false,
         };
-        let kept = uses.get(&made.to).is_some_and(|uses| *uses > u32::from(passed));
-        block.index[before as usize].kept = kept;
+        let is_stored = uses.get(&made.to).is_some_and(|uses| *uses > u32::from(passed));
+        block.index[before as usize].is_stored = is_stored;
     }
 }

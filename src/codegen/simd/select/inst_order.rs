@@ -53,7 +53,7 @@ struct DependencyNode {
 struct DependencyGraph {
     /// One node per instruction, and a last node that ends the lists.
     nodes: Vec<DependencyNode>,
-    /// For each instruction its distinct varying operands, each with its number of uses there.
+    /// For each instruction its distinct varying operands, each with the number of times that the instruction uses it.
     operands: Vec<(u32, u32)>,
     /// For each instruction, the instructions that depend on it.
     users: Vec<u32>,
@@ -78,8 +78,8 @@ impl DependencyGraph {
     }
 }
 
-/// Returns the varying instructions of a body in the order in which to compute them. For a body with
-/// fewer than [`MIN_ORDERED`] instructions, returns an empty list: the body keeps its order.
+/// Returns the varying instructions of a body in the order in which to compute them. For a body with fewer than
+/// [`MIN_ORDERED`] instructions, returns an empty list: the body keeps its order.
 pub(crate) fn inst_order(insts: &[Inst], uniform: &[bool], isa: VectorIsa) -> Vec<u32> {
     if insts.len() < MIN_ORDERED {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! Operands of instructions: constants, and the forms of a selected value.
+//! Operands of instructions: constants, and the forms of a value (see [`SelectedValue`]).
 
 use super::selected_value::{SelectedValue, VectorIds};
 use super::selector::{SelectMode, Selector};
@@ -32,9 +32,10 @@ impl Selector<'_> {
         self.block.value_from(ValueOrigin::Frame(offset))
     }
 
-    /// Returns whether the selected code is a step of the inner loop and `v` is uniform. Such a step does not compute
-    /// `v`: it reads the value that the code before the loop left in the constant pool, the frame or a register.
-    pub fn is_uniform(&self, v: InstId) -> bool {
+    /// Returns whether code before the inner loop computes `v`: the selector is selecting a step of the inner loop, and
+    /// `v` is uniform, that is, `v` has one value for all elements of the inner axis. The step reads the value from the
+    /// constant pool, the frame or a register.
+    pub fn is_hoisted(&self, v: InstId) -> bool {
         self.plan.mode != SelectMode::OneElement && self.body.uniform[v.0 as usize]
     }
 
@@ -46,7 +47,7 @@ impl Selector<'_> {
 
     /// Returns the vectors of `v`. A mask has lanes of 4 bytes.
     pub fn vectors_of(&mut self, v: InstId) -> VectorIds {
-        if self.is_uniform(v) {
+        if self.is_hoisted(v) {
             let bytes = Repr::of(self.dtype(v)).bytes();
             let one = self.uniform_value(v);
             return VectorIds::repeated(one, self.vectors(bytes));
@@ -67,7 +68,7 @@ impl Selector<'_> {
 
     /// Returns the low words of the checked index `v`, in lanes of 4 bytes.
     pub fn index_words(&mut self, v: InstId) -> VectorIds {
-        if self.is_uniform(v) {
+        if self.is_hoisted(v) {
             let one = self.uniform_value(v);
             let word = self.op_imm(opcode::SHUFFLE_D, &[one], Some(0xa0));
             return VectorIds::repeated(word, self.vectors(4));
@@ -85,7 +86,7 @@ impl Selector<'_> {
         if bytes == 4 {
             return self.vectors_of(v);
         }
-        if self.is_uniform(v) {
+        if self.is_hoisted(v) {
             let one = self.uniform_value(v);
             return VectorIds::repeated(one, self.vectors(8));
         }

@@ -22,7 +22,7 @@ pub(crate) enum SelectMode {
         unroll: u32,
         /// The number of elements between the current one and the first of the step.
         ahead: u32,
-        /// Whether only the remaining elements of the row count. Such a step has `unroll` 1.
+        /// Whether the step computes only the remaining elements of the row. Such a step has `unroll` 1.
         masked: bool,
     },
 }
@@ -45,7 +45,7 @@ pub(crate) struct SelectPlan<'a> {
     pub variant: CodeVariant,
     /// For each instruction: the location of a uniform value that a step reads.
     pub uniforms: &'a [Option<ValueOrigin>],
-    /// Whether the position may not exist, so that a failed check there means nothing.
+    /// Whether the position may lie past the end of the loops. A check that fails there is no error.
     pub speculative: bool,
 }
 

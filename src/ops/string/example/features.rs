@@ -15,9 +15,9 @@ use crate::tensor::Tensor;
 /// The keys of the sparse, the dense and the ragged features.
 pub(super) type KeysByKind<'a> = [Vec<&'a [u8]>; 3];
 
-/// The numbers and the dtypes of the features of each kind. The outputs have this order: the indices, the values and the
-/// shapes of the sparse features; the dense features, and their lengths if there are lengths; the values and the row
-/// splits of the ragged features, and the splits of their rows if the features are feature lists.
+/// The numbers and the dtypes of the features of each kind. The outputs have this order: the indices, the values and
+/// the shapes of the sparse features; the dense features, and their lengths if there are lengths; the values and the
+/// row splits of the ragged features, and the splits of their rows if the features are feature lists.
 pub(super) struct Layout<'a> {
     sparse: &'a [DType],
     /// The number of dense features.
@@ -128,8 +128,8 @@ impl<'a> Layout<'a> {
         Ok(features)
     }
 
-    /// Makes the feature lists, which have no rows yet. `dense` has the dtype of each dense list, and whether an example
-    /// may lack it.
+    /// Makes the feature lists, which have no rows yet. `dense` has the dtype of each dense list, and whether an
+    /// example may lack it.
     ///
     /// # Errors
     /// The number of keys or shapes is wrong.

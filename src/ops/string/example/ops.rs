@@ -112,8 +112,8 @@ pub(super) fn texts<'a>(attrs: &'a Attrs, name: &str) -> Vec<&'a [u8]> {
     attrs.strs(name).into_iter().map(str::as_bytes).collect()
 }
 
-/// Parses the messages of operand 0. `keys` has the keys of the features, and the operands from `first_default` on are the
-/// defaults of the dense ones.
+/// Parses the messages of operand 0. `keys` has the keys of the features, and the operands from `first_default` on are
+/// the defaults of the dense ones.
 fn parse(cx: &mut HostCx<'_>, first_default: usize, keys: KeysByKind<'_>) -> Result<()> {
     let defaults: Vec<RowMajor<'_>> = (first_default..cx.inputs())
         .map(|operand| RowMajor::new(cx.input(operand)?))

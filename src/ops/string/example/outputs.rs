@@ -114,8 +114,8 @@ pub(super) fn dense_list(
     padded(rows.elements, &value_ends, most * stride, &zero.view())?.finish(&result)
 }
 
-/// Appends `default` to the values of each example until an example has `length` values. `ends` says where the values of
-/// each example end.
+/// Appends `default` to the values of each example until an example has `length` values. `ends` says where the values
+/// of each example end.
 fn padded(values: Elements, ends: &[usize], length: usize, default: &TensorView<'_>) -> Result<Elements> {
     if counts(ends).all(|count| count == length) {
         return Ok(values);

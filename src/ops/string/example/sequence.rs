@@ -66,8 +66,8 @@ pub enum ParsedFeatureList<'g> {
         /// The number of rows of each example, `i64[n]`.
         lengths: Value<'g>,
     },
-    /// The indices, values and sizes of a sparse tensor `[n, m, k]`, where `m` is the largest number of rows, and `k` is
-    /// the largest number of values in a row.
+    /// The indices, values and sizes of a sparse tensor `[n, m, k]`, where `m` is the largest number of rows, and `k`
+    /// is the largest number of values in a row.
     Sparse([Value<'g>; 3]),
     /// A ragged tensor of `n` examples, whose row splits are i64.
     Ragged(RaggedValue<'g>),
@@ -79,8 +79,8 @@ impl<'g> Value<'g> {
     /// and the rows of each list.
     ///
     /// `string[n] -> ` for each feature of the context: dense `[n, shape..]`, sparse or ragged; for each feature list:
-    /// dense `[n, m, shape..]` and lengths `i64[n]`, sparse or ragged. Of several entries for one key in an example, the
-    /// last counts. As TensorFlow's `ParseSequenceExampleV2`. Runs on the host.
+    /// dense `[n, m, shape..]` and lengths `i64[n]`, sparse or ragged. Of several entries for one key in an example,
+    /// the last counts. As TensorFlow's `ParseSequenceExampleV2`. Runs on the host.
     ///
     /// ```
     /// use shapeflow::{DType, ExampleFeature, FeatureList, Graph, ParsedFeatureList, Tensor};
