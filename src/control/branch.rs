@@ -238,6 +238,10 @@ struct CompiledBranch {
 struct BranchKernel(Vec<CompiledBranch>);
 
 impl HostKernel for BranchKernel {
+    fn trim(&self) {
+        self.0.iter().filter_map(|branch| branch.program.as_ref()).for_each(Executable::trim);
+    }
+
     fn run(&self, cx: &mut HostCx<'_>) -> Result<()> {
         let branch = &self.0[chosen(&cx.input(0)?, self.0.len())?];
         let Some(program) = &branch.program else { return Ok(()) };

@@ -81,6 +81,10 @@ struct ScanKernel {
 }
 
 impl HostKernel for ScanKernel {
+    fn trim(&self) {
+        self.step.trim();
+    }
+
     fn run(&self, cx: &mut HostCx<'_>) -> Result<()> {
         let all: Vec<TensorView<'_>> =
             (0..cx.inputs()).map(|number| cx.input(number)).collect::<Result<_>>()?;

@@ -101,6 +101,12 @@ impl Step {
         state
     }
 
+    /// Frees the states of earlier runs, and the memory that the body keeps.
+    pub(super) fn trim(&self) {
+        lock(&self.free).clear();
+        self.program.trim();
+    }
+
     /// Ends a run. A later run uses the memory of the state.
     pub(super) fn end(&self, state: StepState) {
         lock(&self.free).push(state);

@@ -202,6 +202,11 @@ struct WhileKernel {
 }
 
 impl HostKernel for WhileKernel {
+    fn trim(&self) {
+        self.start.trim();
+        self.step.trim();
+    }
+
     fn run(&self, cx: &mut HostCx<'_>) -> Result<()> {
         let operands: Vec<TensorView<'_>> =
             (0..cx.inputs()).map(|number| cx.input(number)).collect::<Result<_>>()?;

@@ -200,10 +200,18 @@ impl Executable {
         run_specialized(&self.0.specializations, &views, outputs, state)
     }
 
-    /// Frees the memory that is kept for later runs: working memory, and the memory of dropped results.
+    /// Frees the memory that is kept for later runs: working memory, and the memory of dropped results. Branches and
+    /// loop bodies free theirs too.
     pub fn trim(&self) {
         lock(&self.0.states).clear();
-        self.0.specializations.for_each(&mut |specialization| specialization.state.buffers.clear());
+        self.0.specializations.for_each(&mut |specialization| {
+            specialization.state.buffers.clear();
+            for node in &specialization.program.graph.nodes {
+                if let Body::HostWith(kernel) = &node.op.body {
+                    kernel.trim();
+                }
+            }
+        });
     }
 
     /// Runs on inputs by name and returns the results by name. Inputs that the outputs do not need may be missing.

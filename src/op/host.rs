@@ -28,6 +28,10 @@ pub trait HostKernel: Send + Sync + 'static {
         false
     }
 
+    /// Frees the memory that the kernel keeps for later runs.
+    #[doc(hidden)]
+    fn trim(&self) {}
+
     /// Returns the keys and the values of the table in which the kernel looks up the elements of its first input. There
     /// is no table by default.
     #[doc(hidden)]
