@@ -313,8 +313,8 @@ impl RaggedTensor {
         RaggedTensor::from_nested_row_lengths(take_rows(flat.view(), &kept)?, lengths)
     }
 
-    /// Makes a ragged tensor of the rows of a dense tensor without the padding at their ends. `padding` is a scalar, or has
-    /// the sizes of the axes after axis 1.
+    /// Makes a ragged tensor of the rows of a dense tensor without the padding at their ends. `padding` is a scalar, or
+    /// has the sizes of the axes after axis 1.
     ///
     /// ```
     /// use shapeflow::{RaggedTensor, Tensor};

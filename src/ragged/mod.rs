@@ -303,8 +303,8 @@ impl RaggedTensor {
         self.partition().row_lengths()
     }
 
-    /// Returns the lengths of the rows along an axis, in the structure of the axes before it. Along axis 0, this is the number
-    /// of rows, a scalar.
+    /// Returns the lengths of the rows along an axis, in the structure of the axes before it. Along axis 0, this is the
+    /// number of rows, a scalar.
     ///
     /// # Errors
     /// The axis does not exist.

@@ -146,9 +146,9 @@ pub fn ragged_to_sparse(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// the longest row, or the size of the values, depending on the axis.
 ///
 /// # Errors
-/// The length of `shape` differs from the rank of the ragged tensor, a size is provably less than -1 or differs from the
-/// size of the values, a scalar `shape` is provably not -1, or `default_value` provably does not broadcast to a row of
-/// the values.
+/// The length of `shape` differs from the rank of the ragged tensor, a size is provably less than -1 or differs from
+/// the size of the values, a scalar `shape` is provably not -1, or `default_value` provably does not broadcast to a row
+/// of the values.
 pub fn ragged_to_dense(cx: &mut InferenceContext<'_>) -> Result<()> {
     let types = match cx.attr("row_partition_types") {
         Some(Attr::Strs(types)) => types.to_vec(),

@@ -6,8 +6,9 @@ use crate::error::Result;
 use crate::graph::{RaggedValue, RowPartitionValue, Value};
 
 impl<'g> RaggedValue<'g> {
-    /// Returns one size of [`RaggedValue::bounding_shape`]: the number of rows along axis 0, the length of the longest row along a
-    /// ragged axis, the row length along a uniform axis, and the size of an inner axis. A negative `axis` counts from the end.
+    /// Returns one size of [`RaggedValue::bounding_shape`]: the number of rows along axis 0, the length of the longest
+    /// row along a ragged axis, the row length along a uniform axis, and the size of an inner axis. A negative `axis`
+    /// counts from the end.
     ///
     /// `[n, (r), ..] -> []`, a scalar of the dtype of the row splits. As TensorFlow's `RaggedTensor.bounding_shape` with `axis`.
     /// It is composed of other ops, which fuse into kernels.
@@ -37,8 +38,8 @@ impl<'g> RaggedValue<'g> {
 }
 
 impl<'g> RowPartitionValue<'g> {
-    /// Returns the length of the longest row, or the row length of a uniform partition, which may have no rows. A ragged partition
-    /// without rows gives 0. A scalar of the dtype of the row splits.
+    /// Returns the length of the longest row, or the row length of a uniform partition, which may have no rows. A
+    /// ragged partition without rows gives 0. A scalar of the dtype of the row splits.
     pub(super) fn longest_row(self) -> Result<Value<'g>> {
         let (graph, dtype) = (self.graph(), self.row_splits().dtype());
         match self.uniform_row_length() {

@@ -38,8 +38,8 @@ struct Axis {
 }
 
 impl<'g> RaggedValue<'g> {
-    /// Returns the value. The run of the users of each of its parts fails unless `other` has the same partitions, if this is not
-    /// known now. Both have the same number of inner axes, so that their flat values have the same axes.
+    /// Returns the value. The run of the users of each of its parts fails unless `other` has the same partitions, if
+    /// this is not known now. Both have the same number of inner axes, so that their flat values have the same axes.
     pub(super) fn matched(
         self,
         other: RaggedValue<'g>,
@@ -63,9 +63,9 @@ impl<'g> RaggedValue<'g> {
         self.with_rows_of(other, count)
     }
 
-    /// Repeats the flat values of `other`, which has fewer partitions, for the flat values of `self`. `other` has the outer
-    /// partitions of `self`, and size 1 along the axes of the other partitions. Returns `self` too. The run of the users of each
-    /// of its parts fails unless the outer partitions are equal.
+    /// Repeats the flat values of `other`, which has fewer partitions, for the flat values of `self`. `other` has the
+    /// outer partitions of `self`, and size 1 along the axes of the other partitions. Returns `self` too. The run of
+    /// the users of each of its parts fails unless the outer partitions are equal.
     pub(super) fn spread_ragged(
         self,
         other: RaggedValue<'g>,
@@ -86,9 +86,10 @@ impl<'g> RaggedValue<'g> {
         Ok((self.with_rows_of(other, theirs.len())?, flat))
     }
 
-    /// Spreads a dense operand over the flat values. Along axis 0, its size is 1 or the number of rows. Along a partitioned axis, its
-    /// size is 1 or the length of every row; the run compares them if they are not known now. It broadcasts along the other axes.
-    /// Returns `self` too, whose partitions the run checks with the operand, and whose axes of size 1 are repeated for the operand.
+    /// Spreads a dense operand over the flat values. Along axis 0, its size is 1 or the number of rows. Along a
+    /// partitioned axis, its size is 1 or the length of every row; the run compares them if they are not known now. It
+    /// broadcasts along the other axes. Returns `self` too, whose partitions the run checks with the operand, and whose
+    /// axes of size 1 are repeated for the operand.
     pub(super) fn spread(self, dense: Value<'g>) -> Result<(RaggedValue<'g>, Value<'g>)> {
         let (flat_rank, rank) = (self.flat_values().shape().rank(), dense.shape().rank());
         if rank == Some(0) {

@@ -1,7 +1,7 @@
 //! Checks of a run that every part of a ragged value passes: its flat values, and the row splits of each partition.
 //!
-//! A run computes only the parts that it returns. So a check of two ragged values stands before each part of the result,
-//! and a run fails whichever part it returns.
+//! A run computes only the parts that it returns. So a check of two ragged values stands before each part of the
+//! result, and a run fails whichever part it returns.
 
 use super::numbers::{dim_param, dim_value};
 use super::splits::{KEPT, SAME};
@@ -20,7 +20,8 @@ impl<'g> RowPartitionValue<'g> {
         if given.index()? == passed.index()? { Ok(self) } else { self.with_splits(passed) }
     }
 
-    /// Keeps `data`, the encoding that the partition was made from. The run of its users fails unless the row splits are right.
+    /// Keeps `data`, the encoding that the partition was made from. The run of its users fails unless the row splits
+    /// are right.
     pub(super) fn keep_source(
         self,
         encoding: fn(&mut Encodings) -> &mut Option<ValueIx>,
@@ -42,14 +43,14 @@ impl<'g> AnyValue<'g> {
 }
 
 impl<'g> RaggedValue<'g> {
-    /// Returns the value. The run of the users of each of its parts fails unless its first `count` partitions are those of
-    /// `other`, if this is not known now.
+    /// Returns the value. The run of the users of each of its parts fails unless its first `count` partitions are those
+    /// of `other`, if this is not known now.
     pub(super) fn with_rows_of(self, other: RaggedValue<'g>, count: usize) -> Result<RaggedValue<'g>> {
         self.with_equal_pairs(&self.unequal_splits(other, count))
     }
 
-    /// Returns both values. The run of the users of each part of them fails unless their outermost partitions are equal,
-    /// if this is not known now.
+    /// Returns both values. The run of the users of each part of them fails unless their outermost partitions are
+    /// equal, if this is not known now.
     pub(super) fn with_equal_rows(self, other: RaggedValue<'g>) -> Result<[RaggedValue<'g>; 2]> {
         let pairs = self.unequal_splits(other, 1);
         Ok([self.with_equal_pairs(&pairs)?, other.with_equal_pairs(&pairs)?])

@@ -72,7 +72,8 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// `self` is not a vector of i32 or i64. The run fails unless the splits start at 0, never decrease, and end at `nvals`.
+    /// `self` is not a vector of i32 or i64. The run fails unless the splits start at 0, never decrease, and end at
+    /// `nvals`.
     #[track_caller]
     pub fn row_splits_to_segment_ids(self, nvals: impl IntoParam<'g>) -> Result<Value<'g>> {
         let _call = self.graph().open_call();

@@ -36,8 +36,9 @@ pub(super) fn with_count_of<'g>(
     }
 }
 
-/// Returns values whose number is `count`. The run of the users of each part of them fails unless this is their number, if it is
-/// not known now. Users of the result need the values `beside` too. `requirement` names what must have this number.
+/// Returns values whose number is `count`. The run of the users of each part of them fails unless this is their number,
+/// if it is not known now. Users of the result need the values `beside` too. `requirement` names what must have this
+/// number.
 pub(super) fn with_count<'g>(
     values: AnyValue<'g>,
     count: &Dim,
@@ -67,8 +68,8 @@ pub(super) fn with_count<'g>(
     values.passed(&|part| check.pass(part))
 }
 
-/// Returns both values. The run of the users of each part of them fails unless `values` has the number of `peer`, if this is not
-/// known now. `requirement` names what must have this number.
+/// Returns both values. The run of the users of each part of them fails unless `values` has the number of `peer`, if
+/// this is not known now. `requirement` names what must have this number.
 pub(super) fn with_equal_counts<'g>(
     values: AnyValue<'g>,
     peer: RaggedValue<'g>,

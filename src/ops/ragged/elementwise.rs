@@ -64,8 +64,8 @@ impl<'g, T: IntoOperand<'g>> IntoRaggedOperand<'g> for T {
 }
 
 impl<'g> Beside<'g> {
-    /// Returns the ragged operand `peer` with the checks of both, and the flat values of the other operand, which must not have
-    /// more partitions.
+    /// Returns the ragged operand `peer` with the checks of both, and the flat values of the other operand, which must
+    /// not have more partitions.
     pub(super) fn with_rows(
         self,
         peer: RaggedValue<'g>,

@@ -210,11 +210,12 @@ impl<'g> RaggedValue<'g> {
             .collect()
     }
 
-    /// Returns the lengths of the rows along an axis, in the structure of the axes before it. A negative `axis` counts from the end.
+    /// Returns the lengths of the rows along an axis, in the structure of the axes before it. A negative `axis` counts
+    /// from the end.
     ///
-    /// Along axis 0, the result is the number of rows, a scalar. Along axis 1, the lengths are a vector `[n]`; along axis 2, they
-    /// are ragged, `[n, (r)]`. Along an inner axis, all lengths are the size of the axis. They have the dtype of the row splits. As
-    /// TensorFlow's `RaggedTensor.row_lengths` with `axis`. Fuses into kernels.
+    /// Along axis 0, the result is the number of rows, a scalar. Along axis 1, the lengths are a vector `[n]`; along
+    /// axis 2, they are ragged, `[n, (r)]`. Along an inner axis, all lengths are the size of the axis. They have the
+    /// dtype of the row splits. As TensorFlow's `RaggedTensor.row_lengths` with `axis`. Fuses into kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor, ragged};

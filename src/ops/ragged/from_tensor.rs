@@ -167,8 +167,8 @@ impl<'g> RaggedValue<'g> {
     }
 
     /// Makes a ragged value of each row of a dense value up to its last item that differs from `padding`:
-    /// `[n, k, ..] -> [n, (r), ..]`. `padding` is a scalar or has the inner axes. An item with inner axes is padding if each of its
-    /// elements is the padding's.
+    /// `[n, k, ..] -> [n, (r), ..]`. `padding` is a scalar or has the inner axes. An item with inner axes is padding if
+    /// each of its elements is the padding's.
     ///
     /// As TensorFlow's `RaggedTensor.from_tensor` with `padding`.
     ///
@@ -184,8 +184,8 @@ impl<'g> RaggedValue<'g> {
     /// ```
     ///
     /// # Errors
-    /// The dense value has no two axes of known rank, or another dtype than `padding`; or `padding` is no scalar and its axes
-    /// differ from the inner axes. If this is not known now, the run fails.
+    /// The dense value has no two axes of known rank, or another dtype than `padding`; or `padding` is no scalar and
+    /// its axes differ from the inner axes. If this is not known now, the run fails.
     #[track_caller]
     pub fn from_tensor_padding(dense: Value<'g>, padding: impl IntoOperand<'g>) -> Result<RaggedValue<'g>> {
         let _call = dense.graph().open_call();

@@ -192,8 +192,8 @@ fn gather<'g>(x: AnyValue<'g>, indices: AnyValue<'g>, axis: usize, batch: usize)
     }
 }
 
-/// Returns a ragged value and an operand, which errors call `what`. The run of the users of each part of them fails unless the
-/// operand has one entry along axis 0 for each row.
+/// Returns a ragged value and an operand, which errors call `what`. The run of the users of each part of them fails
+/// unless the operand has one entry along axis 0 for each row.
 pub(super) fn same_count<'g>(
     rows: RaggedValue<'g>,
     operand: AnyValue<'g>,

@@ -19,10 +19,11 @@ impl<'g> RaggedValue<'g> {
     /// row. A dense matrix multiplies every item.
     ///
     /// `[.., (r), k], [k, m] -> [.., (r), m]`, and of rank 3: `[n, (r), k], [n, k, m] -> [n, (r), m]`,
-    /// `[n, (r), (k)], [n, (k), m] -> [n, (r), m]`. Each axis before the last two is a batch axis. Matrices of rank 2 have rows of
-    /// one length and give a dense product: `[n, (r)], [m, (s)] -> [n, s]`. Integers, floats and complex numbers of one dtype. As
-    /// TensorFlow's `tf.matmul`, which runs row by row. Runs on the host, which multiplies the matrices in place and pads none. One
-    /// dense matrix multiplies the flat values, and dense products of rank 2 run, as [`Value::matmul`] does.
+    /// `[n, (r), (k)], [n, (k), m] -> [n, (r), m]`. Each axis before the last two is a batch axis. Matrices of rank 2
+    /// have rows of one length and give a dense product: `[n, (r)], [m, (s)] -> [n, s]`. Integers, floats and complex
+    /// numbers of one dtype. As TensorFlow's `tf.matmul`, which runs row by row. Runs on the host, which multiplies the
+    /// matrices in place and pads none. One dense matrix multiplies the flat values, and dense products of rank 2 run,
+    /// as [`Value::matmul`] does.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor, ragged};
@@ -36,8 +37,8 @@ impl<'g> RaggedValue<'g> {
     /// ```
     ///
     /// # Errors
-    /// The dtypes or ranks differ, or inner sizes or numbers of matrices are known to differ. The run fails if the batch axes or
-    /// inner sizes differ, or if the rows of a matrix have different lengths.
+    /// The dtypes or ranks differ, or inner sizes or numbers of matrices are known to differ. The run fails if the
+    /// batch axes or inner sizes differ, or if the rows of a matrix have different lengths.
     #[doc(alias = "bmm")]
     #[track_caller]
     pub fn matmul(self, other: impl Into<AnyValue<'g>>) -> Result<AnyValue<'g>> {
@@ -77,7 +78,8 @@ impl<'g> RaggedValue<'g> {
         multiplied([self.into(), other], [transpose_a, transpose_b], self.row_splits().dtype())
     }
 
-    /// Returns a matrix whose rows have one length as a dense one. The run of its users fails if lengths of rows differ.
+    /// Returns a matrix whose rows have one length as a dense one. The run of its users fails if lengths of rows
+    /// differ.
     fn as_matrix(self) -> Result<Value<'g>> {
         let dense = self.to_tensor()?;
         if self.uniform_row_length().is_some() {
@@ -88,8 +90,8 @@ impl<'g> RaggedValue<'g> {
     }
 }
 
-/// Multiplies matrices of one rank, of which each axis before the last two is a batch axis. `flags` say which matrices are
-/// transposed.
+/// Multiplies matrices of one rank, of which each axis before the last two is a batch axis. `flags` say which matrices
+/// are transposed.
 fn multiplied<'g>([a, b]: [AnyValue<'g>; 2], flags: [bool; 2], dtype: DType) -> Result<AnyValue<'g>> {
     let ranks = [a, b].map(any_rank);
     if ranks[0] != ranks[1] {

@@ -27,10 +27,10 @@ macro_rules! reductions {
         impl<'g> RaggedValue<'g> {$(
             $(#[$doc])*
             ///
-            /// `axes` is an axis, several axes, `..` for all axes, or [`Axes`](crate::Axes), which can keep the reduced axes with
-            /// size 1. Several axes are reduced one after the other, the last axis first: `[n, (r)] -> [n]` along axis 1. All axes
-            /// `..` are reduced at once, so that an empty row adds nothing. The last partitioned axis is reduced on the host, row
-            /// by row; inner axes and all axes at once fuse into kernels.
+            /// `axes` is an axis, several axes, `..` for all axes, or [`Axes`](crate::Axes), which can keep the reduced
+            /// axes with size 1. Several axes are reduced one after the other, the last axis first: `[n, (r)] -> [n]`
+            /// along axis 1. All axes `..` are reduced at once, so that an empty row adds nothing. The last partitioned
+            /// axis is reduced on the host, row by row; inner axes and all axes at once fuse into kernels.
             #[doc = concat!("As TensorFlow's `tf.", stringify!($method), "`.")]
             ///
             /// # Errors
@@ -62,13 +62,15 @@ reductions! {
     /// Multiplies the elements along axes; 1 for an empty row. Integers (which wrap), floats and complex
     /// numbers. Else as [`RaggedValue::reduce_sum`].
     reduce_prod Prod;
-    /// Takes the maximum along axes; NaN if an element is NaN, and the lowest finite number for an empty row. Integers and
-    /// floats. All axes `..` of a value without elements give -∞, or the lowest integer. Along an axis before the last partitioned
-    /// one, elements that are all -∞ give the lowest finite number. Else as [`RaggedValue::reduce_sum`].
+    /// Takes the maximum along axes; NaN if an element is NaN, and the lowest finite number for an empty row. Integers
+    /// and floats. All axes `..` of a value without elements give -∞, or the lowest integer. Along an axis before the
+    /// last partitioned one, elements that are all -∞ give the lowest finite number. Else as
+    /// [`RaggedValue::reduce_sum`].
     reduce_max Max;
-    /// Takes the minimum along axes; NaN if an element is NaN, and the highest finite number for an empty row. Integers and
-    /// floats. All axes `..` of a value without elements give ∞, or the highest integer. Along an axis before the last partitioned
-    /// one, elements that are all ∞ give the highest finite number. Else as [`RaggedValue::reduce_sum`].
+    /// Takes the minimum along axes; NaN if an element is NaN, and the highest finite number for an empty row. Integers
+    /// and floats. All axes `..` of a value without elements give ∞, or the highest integer. Along an axis before the
+    /// last partitioned one, elements that are all ∞ give the highest finite number. Else as
+    /// [`RaggedValue::reduce_sum`].
     reduce_min Min;
     /// Returns whether an element along axes is true; false for an empty row. Bool. Else as
     /// [`RaggedValue::reduce_sum`].

@@ -69,12 +69,13 @@ impl<'g> RaggedValue<'g> {
         values.split_by(self.partition())
     }
 
-    /// Joins ragged or dense values along an axis. Along axis 1, rows are joined: all values have the same number of rows. Along a
-    /// later axis, all values have the same partitions before it; the run compares row splits that are not known to be the same.
+    /// Joins ragged or dense values along an axis. Along axis 1, rows are joined: all values have the same number of
+    /// rows. Along a later axis, all values have the same partitions before it; the run compares row splits that are
+    /// not known to be the same.
     ///
-    /// `[n, (r), ..], [m, (s), ..] -> [n+m, (t), ..]` along axis 0, any dtype. A dense value of rank 2 or more counts as a ragged
-    /// one whose rows have one length. The result has as many partitions as the value with the most. As TensorFlow's `tf.concat`.
-    /// It is composed of joins and gathers, which fuse into kernels.
+    /// `[n, (r), ..], [m, (s), ..] -> [n+m, (t), ..]` along axis 0, any dtype. A dense value of rank 2 or more counts
+    /// as a ragged one whose rows have one length. The result has as many partitions as the value with the most. As
+    /// TensorFlow's `tf.concat`. It is composed of joins and gathers, which fuse into kernels.
     ///
     /// ```
     /// use shapeflow::{AnyValue, Graph, RaggedValue, ragged};
@@ -90,9 +91,9 @@ impl<'g> RaggedValue<'g> {
     /// ```
     ///
     /// # Errors
-    /// There are no values, the axis does not exist, dtypes or ranks differ or are unknown, all values are dense vectors, numbers of
-    /// rows are known to differ, or dtypes of row splits differ. The run fails if numbers of rows differ, or row splits before a
-    /// later axis; the error names the first row that differs.
+    /// There are no values, the axis does not exist, dtypes or ranks differ or are unknown, all values are dense
+    /// vectors, numbers of rows are known to differ, or dtypes of row splits differ. The run fails if numbers of rows
+    /// differ, or row splits before a later axis; the error names the first row that differs.
     #[track_caller]
     pub fn concat(values: &[impl Into<AnyValue<'g>> + Copy], axis: i64) -> Result<RaggedValue<'g>> {
         let values: Vec<AnyValue<'g>> = values.iter().map(|value| (*value).into()).collect();
@@ -108,9 +109,10 @@ impl<'g> RaggedValue<'g> {
 
     /// Stacks ragged or dense values along a new axis.
     ///
-    /// `[n, (r)], [m, (s)] -> [2, (k), (t)]` along axis 0, any dtype. A dense value of rank 2 or more counts as a ragged one whose
-    /// rows have one length. Vectors of any lengths become the rows along axis 0: `[n], [m] -> [2, (r)]`. As TensorFlow's
-    /// `tf.ragged.stack`. It is composed of joins and gathers, which fuse into kernels.
+    /// `[n, (r)], [m, (s)] -> [2, (k), (t)]` along axis 0, any dtype. A dense value of rank 2 or more counts as a
+    /// ragged one whose rows have one length. Vectors of any lengths become the rows along axis 0:
+    /// `[n], [m] -> [2, (r)]`. As TensorFlow's `tf.ragged.stack`. It is composed of joins and gathers, which fuse into
+    /// kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, RaggedValue, ragged};

@@ -170,8 +170,8 @@ fn batched(x: RaggedItem, items: &[SliceItem], axis: usize) -> Result<RaggedItem
     }
 }
 
-/// Puts a partition around values. A uniform partition of dense values gives a dense tensor if `is_dense`: if the partition stands
-/// for an axis of a dense tensor.
+/// Puts a partition around values. A uniform partition of dense values gives a dense tensor if `is_dense`: if the
+/// partition stands for an axis of a dense tensor.
 fn joined(partition: RowPartition, values: RaggedItem, is_dense: bool) -> Result<RaggedItem> {
     match (partition.uniform_row_length().filter(|_| is_dense), values) {
         (Some(length), RaggedItem::Dense(tensor)) => {

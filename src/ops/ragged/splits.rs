@@ -152,8 +152,8 @@ fn run_position(cx: &mut HostCx<'_>) -> Result<()> {
     cx.set_output(0, int_tensor(rows.dtype(), rows.sizes(), positions.into_iter())?)
 }
 
-/// Passes a part of a ragged value on: `part [..], pairs of splits [a], [a], … -> [..]`. The run fails unless both splits of each
-/// pair are equal.
+/// Passes a part of a ragged value on: `part [..], pairs of splits [a], [a], … -> [..]`. The run fails unless both
+/// splits of each pair are equal.
 pub(crate) static SAME: OpDef = OpDef::host("ragged_same_splits", run_same)
     .operands(&[Operand::Data("part"), Operand::Variadic("row_splits..")])
     .reinterprets()

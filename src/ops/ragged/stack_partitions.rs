@@ -14,8 +14,9 @@ use super::select::take;
 impl<'g> RaggedValue<'g> {
     /// Makes row `i` of all items of `data` whose partition is `i`, in their order.
     ///
-    /// `data [d.., ..], partitions [d..] -> [num_partitions, (r), ..]`. Data and partitions are dense or ragged; the partitions are
-    /// i32 or i64 and have the first axes of `data`. A scalar is the partition of all data as one item. As TensorFlow's `tf.ragged.stack_dynamic_partitions`. Runs on the host.
+    /// `data [d.., ..], partitions [d..] -> [num_partitions, (r), ..]`. Data and partitions are dense or ragged; the
+    /// partitions are i32 or i64 and have the first axes of `data`. A scalar is the partition of all data as one item.
+    /// As TensorFlow's `tf.ragged.stack_dynamic_partitions`. Runs on the host.
     ///
     /// ```
     /// use shapeflow::{Graph, RaggedValue};
@@ -28,8 +29,8 @@ impl<'g> RaggedValue<'g> {
     /// ```
     ///
     /// # Errors
-    /// The partitions have an unknown rank or another dtype, or other first axes than `data`. The run fails if the first axes
-    /// differ, or a partition is negative or not less than `num_partitions`.
+    /// The partitions have an unknown rank or another dtype, or other first axes than `data`. The run fails if the
+    /// first axes differ, or a partition is negative or not less than `num_partitions`.
     #[track_caller]
     pub fn stack_dynamic_partitions(
         data: impl Into<AnyValue<'g>>,
@@ -50,9 +51,10 @@ impl<'g> RaggedValue<'g> {
 
     /// Splits the rows into `count` values: value `k` holds the items of `self` whose partition is `k`, in their order.
     ///
-    /// `[d.., ..], partitions [d..] -> count × [(k), ..]`, any dtype. The partitions are dense or ragged, i32 or i64, and have the
-    /// first axes of `self`. A value is dense if its items have no ragged axis. As TensorFlow's `tf.dynamic_partition`. Runs on
-    /// the host; it is composed of [`RaggedValue::stack_dynamic_partitions`] and of a selection of each row.
+    /// `[d.., ..], partitions [d..] -> count × [(k), ..]`, any dtype. The partitions are dense or ragged, i32 or i64,
+    /// and have the first axes of `self`. A value is dense if its items have no ragged axis. As TensorFlow's
+    /// `tf.dynamic_partition`. Runs on the host; it is composed of [`RaggedValue::stack_dynamic_partitions`] and of a
+    /// selection of each row.
     ///
     /// ```
     /// use shapeflow::{Graph, ragged};
@@ -166,7 +168,8 @@ fn with_splits_dtype<'g>(partitions: AnyValue<'g>, dtype: DType) -> Result<AnyVa
 /// The greatest number of values of a [`RaggedValue::dynamic_partition`].
 const MAX_PARTS: usize = 1 << 16;
 
-/// Merges the axes of the partitions into one axis, of the partitions and of the data. Both get the same number of items.
+/// Merges the axes of the partitions into one axis, of the partitions and of the data. Both get the same number of
+/// items.
 fn flattened<'g>(data: AnyValue<'g>, partitions: AnyValue<'g>) -> Result<(AnyValue<'g>, Value<'g>)> {
     let graph = partitions.graph();
     let rank = match partitions {

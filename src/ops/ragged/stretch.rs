@@ -29,15 +29,16 @@ impl<'g> RaggedValue<'g> {
         take(self.into(), self.graph().fill([count], 0i64)?)?.ragged()
     }
 
-    /// Gives each row the outermost partition of `other`. Each row of `self` has one item, which is repeated. Returns both values.
+    /// Gives each row the outermost partition of `other`. Each row of `self` has one item, which is repeated. Returns
+    /// both values.
     fn with_repeated_items(self, other: RaggedValue<'g>) -> Result<[RaggedValue<'g>; 2]> {
         let requirement = "the number of rows of operands must be";
         let (values, other) = with_equal_counts(self.values(), other, requirement)?;
         Ok([take(values, other.value_rowids()?)?.split_by(other.partition()), other])
     }
 
-    /// Repeats the items of axes of size 1 of either value for the items of the other value, along axis 0 and the partitioned
-    /// axes that both have.
+    /// Repeats the items of axes of size 1 of either value for the items of the other value, along axis 0 and the
+    /// partitioned axes that both have.
     pub(super) fn stretched(self, other: RaggedValue<'g>) -> Result<[RaggedValue<'g>; 2]> {
         let (mut a, mut b) = (self, other);
         match (a.has_one_row(), b.has_one_row()) {

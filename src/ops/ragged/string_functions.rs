@@ -89,10 +89,11 @@ string_functions! {
 }
 
 impl<'g> RaggedValue<'g> {
-    /// Takes `len` bytes of every string from position `pos` on, or UTF-8 characters if `unit` is `UTF8_CHAR` instead of `BYTE`.
+    /// Takes `len` bytes of every string from position `pos` on, or UTF-8 characters if `unit` is `UTF8_CHAR` instead
+    /// of `BYTE`.
     ///
-    /// `string[n, (r), ..], pos, len -> string[n, (r), ..]`. Positions and lengths are i64: ragged, a number, or a dense value that
-    /// broadcasts. As [`Value::substr`] on the flat values. Runs on the host.
+    /// `string[n, (r), ..], pos, len -> string[n, (r), ..]`. Positions and lengths are i64: ragged, a number, or a
+    /// dense value that broadcasts. As [`Value::substr`] on the flat values. Runs on the host.
     ///
     /// ```
     /// use shapeflow::{Graph, RaggedValue};
@@ -126,8 +127,8 @@ impl<'g> RaggedValue<'g> {
 
     /// Appends the strings of `other` to the strings of `self`. `other` is ragged, or a dense value that broadcasts.
     ///
-    /// `string[n, (r), ..], string[n, (r), ..] -> string[n, (r), ..]`. As [`Value::string_add`] on the flat values. Runs on the
-    /// host.
+    /// `string[n, (r), ..], string[n, (r), ..] -> string[n, (r), ..]`. As [`Value::string_add`] on the flat values.
+    /// Runs on the host.
     ///
     /// # Errors
     /// As [`Value::string_add`]; also if the partitions cannot be equal.
@@ -140,8 +141,8 @@ impl<'g> RaggedValue<'g> {
     /// Joins the strings of all values element by element, with `separator` between them. A dense value is a scalar or
     /// broadcasts.
     ///
-    /// `string[n, (r), ..]… -> string[n, (r), ..]`. As [`string_join`](crate::string_join) on the flat values. As TensorFlow's
-    /// `tf.strings.join`. Runs on the host.
+    /// `string[n, (r), ..]… -> string[n, (r), ..]`. As [`string_join`](crate::string_join) on the flat values. As
+    /// TensorFlow's `tf.strings.join`. Runs on the host.
     ///
     /// ```
     /// use shapeflow::{AnyValue, Graph, RaggedValue};
@@ -186,8 +187,8 @@ impl<'g> RaggedValue<'g> {
 
     /// Joins the strings along an axis, with `separator` between them. A negative `axis` counts from the end.
     ///
-    /// `string[n, (r), ..] -> string[n, ..]` along axis 1. An empty row gives an empty string. The separators of a row begin after
-    /// its first string that is not empty. As TensorFlow's `tf.strings.reduce_join`. Runs on the host.
+    /// `string[n, (r), ..] -> string[n, ..]` along axis 1. An empty row gives an empty string. The separators of a row
+    /// begin after its first string that is not empty. As TensorFlow's `tf.strings.reduce_join`. Runs on the host.
     ///
     /// ```
     /// use shapeflow::{Graph, RaggedValue, Tensor};
@@ -217,9 +218,11 @@ impl<'g> RaggedValue<'g> {
         Ok(AnyValue::of(joined, &groups.partitions))
     }
 
-    /// Splits every string as [`Value::string_split`] does. The parts of each string are a row of a new innermost partition.
+    /// Splits every string as [`Value::string_split`] does. The parts of each string are a row of a new innermost
+    /// partition.
     ///
-    /// `string[n, (r)] -> string[n, (r), (parts)]`. As TensorFlow's `tf.strings.split` of a ragged tensor. Runs on the host.
+    /// `string[n, (r)] -> string[n, (r), (parts)]`. As TensorFlow's `tf.strings.split` of a ragged tensor. Runs on the
+    /// host.
     ///
     /// # Errors
     /// As [`Value::string_split`]; also if there are inner axes.
@@ -229,10 +232,11 @@ impl<'g> RaggedValue<'g> {
         self.around(self.flat_values().string_split(separator, max_splits)?.into()).ragged()
     }
 
-    /// Splits every string as [`Value::string_split_chars`] does. The parts of each string are a row of a new innermost partition.
+    /// Splits every string as [`Value::string_split_chars`] does. The parts of each string are a row of a new innermost
+    /// partition.
     ///
-    /// `string[n, (r)] -> string[n, (r), (parts)]`. As TensorFlow's `tf.strings.bytes_split` of a ragged tensor if `delimiters` is
-    /// empty. Runs on the host.
+    /// `string[n, (r)] -> string[n, (r), (parts)]`. As TensorFlow's `tf.strings.bytes_split` of a ragged tensor if
+    /// `delimiters` is empty. Runs on the host.
     ///
     /// # Errors
     /// As [`Value::string_split_chars`]; also if there are inner axes.

@@ -19,8 +19,8 @@ use crate::tensor::{Tensor, TensorView};
 impl<'g> RaggedValue<'g> {
     /// Returns a dense value. Short rows end with zeros, `false` or empty strings. Rows are copied at once. Runs on the host.
     ///
-    /// `[n, (r), ..] -> [n, ?, ..]`, where `?` is the length of the longest row. A uniform axis keeps its size, also without rows.
-    /// As TensorFlow's `RaggedTensorToTensor`.
+    /// `[n, (r), ..] -> [n, ?, ..]`, where `?` is the length of the longest row. A uniform axis keeps its size, also
+    /// without rows. As TensorFlow's `RaggedTensorToTensor`.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor, ragged};
@@ -41,12 +41,12 @@ impl<'g> RaggedValue<'g> {
         self.to_tensor_with(&zero, -1)
     }
 
-    /// Returns a dense value. Short rows end with `default`, a scalar or a value that broadcasts to the inner axes. `sizes` has a
-    /// size for each axis; longer rows are cut. A size of -1, or an unknown size such as `?`, stands for the natural size. One -1
-    /// alone, or no size, stands for all natural sizes.
+    /// Returns a dense value. Short rows end with `default`, a scalar or a value that broadcasts to the inner axes.
+    /// `sizes` has a size for each axis; longer rows are cut. A size of -1, or an unknown size such as `?`, stands for
+    /// the natural size. One -1 alone, or no size, stands for all natural sizes.
     ///
-    /// The natural size is the number of rows along axis 0, the length of the longest row along a ragged axis, the row length along
-    /// a uniform axis, and the size of an inner axis. Sizes are a list of integers or dimensions, a
+    /// The natural size is the number of rows along axis 0, the length of the longest row along a ragged axis, the row
+    /// length along a uniform axis, and the size of an inner axis. Sizes are a list of integers or dimensions, a
     /// [`shape!`](crate::shape!), or a value i32 or i64.
     ///
     /// As [`RaggedValue::to_tensor`], but for the default and the sizes.
@@ -64,8 +64,8 @@ impl<'g> RaggedValue<'g> {
     /// ```
     ///
     /// # Errors
-    /// `default` has another dtype, `sizes` has another length than the rank, a size is less than -1, or a size of an inner axis
-    /// differs. If this is not known now, the run fails.
+    /// `default` has another dtype, `sizes` has another length than the rank, a size is less than -1, or a size of an
+    /// inner axis differs. If this is not known now, the run fails.
     #[track_caller]
     pub fn to_tensor_with(
         self,
@@ -186,7 +186,8 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     cx.set_output(0, dense)
 }
 
-/// Reads operand `shape`: a size for each of `rank` axes, or -1 for the natural size. A scalar -1 stands for natural sizes.
+/// Reads operand `shape`: a size for each of `rank` axes, or -1 for the natural size. A scalar -1 stands for natural
+/// sizes.
 fn given_sizes(cx: &HostCx<'_>, rank: usize) -> Result<Vec<i64>> {
     let (given, is_scalar) =
         (param_ints(cx, "shape", 0)?.unwrap_or_default(), cx.input(0)?.sizes().is_empty());

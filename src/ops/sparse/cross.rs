@@ -229,8 +229,8 @@ fn row_count(sizes: &[i64]) -> Result<usize> {
 /// Returns the starts of the rows of a sparse feature, see [`Feature`].
 ///
 /// # Errors
-/// The row numbers `indices[.., 0]` decrease or lie outside the matrix, the operands do not fit each other, or memory is
-/// refused.
+/// The row numbers `indices[.., 0]` decrease or lie outside the matrix, the operands do not fit each other, or memory
+/// is refused.
 fn starts_of(indices: &TensorView<'_>, values: usize, rows: usize) -> Result<Vec<usize>> {
     let [count, 2] = *indices.sizes() else {
         return refuse(format!("indices must have sizes [n, 2], got {:?}", indices.sizes()));

@@ -8,7 +8,8 @@ fn unknown_rows<'g>(g: &'g Graph, name: &str) -> Result<RaggedValue<'g>> {
     RaggedValue::from_row_splits(values, g.input(&format!("{name}_splits"), DType::I64, shape![?])?)
 }
 
-/// Returns each part of a value: its flat values, and the row splits, starts, limits, lengths and row ids of its partitions.
+/// Returns each part of a value: its flat values, and the row splits, starts, limits, lengths and row ids of its
+/// partitions.
 fn parts<'g>(value: AnyValue<'g>) -> Result<Vec<Value<'g>>> {
     let mut parts = vec![value.flat_values()];
     let partitions = value.partitions();
@@ -57,7 +58,7 @@ fn numbers_of_rows_are_compared_for_each_part() -> Result<()> {
     let (two, three) = (ragged![[0i64, 1], [1]], ragged![[0i64], [1], [0, 1]]);
     let ops: [(&str, Op); 6] = [
         ("cross_rows", |a, b| Ok(a.cross_rows(b)?.map(AnyValue::from).to_vec())),
-        ("gather_batched", |a, b| Ok(vec![a.gather_batched(b.with_values(b.flat_values() * 0)?, 1, 1)?])),
+        ("gather_batched", |a, b| Ok(vec![a.gather_batched(b.zeros_like()?, 1, 1)?])),
         ("concat", |a, b| Ok(vec![RaggedValue::concat(&[a, b], 1)?.into()])),
         ("stack", |a, b| Ok(vec![RaggedValue::stack(&[a, b], 1)?.into()])),
         ("unsorted_segment_sum", |a, b| Ok(vec![a.unsorted_segment_sum(b.row_lengths()?, 4)?])),

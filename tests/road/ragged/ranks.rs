@@ -1,4 +1,5 @@
-//! Values of several ranks and numbers of partitions beside each other: operands, joined values, matrices, and partitions.
+//! Values of several ranks and numbers of partitions beside each other: operands, joined values, matrices, and
+//! partitions.
 
 use shapeflow::{AnyValue, DType, Graph, RaggedValue, Result, Tensor, ragged, shape};
 

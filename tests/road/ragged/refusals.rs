@@ -54,7 +54,7 @@ fn refused_calls_have_the_line_of_the_program() -> Result<()> {
         error(x.top_k(-1, 1)),
         error(deep.bincount(3, false)),
         error(RaggedValue::stack_dynamic_partitions(dense, g.constant([0i64])?, 2)),
-        error(x.to_tensor_with(0.0, &[1, 2, 3, 4])),
+        error(x.to_tensor_with(0.0, [1, 2, 3, 4])),
         error(AnyValue::from(x).dense()),
         error(AnyValue::from(dense).ragged()),
         error((x + deep).ok()),

@@ -1,5 +1,5 @@
-//! Uniform axes keep their size without rows in dense values and bounding shapes; sizes of dense values, row lengths, slices, splits
-//! and reductions of uniform and ragged axes.
+//! Uniform axes keep their size without rows in dense values and bounding shapes; sizes of dense values, row lengths,
+//! slices, splits and reductions of uniform and ragged axes.
 
 use shapeflow::{
     AnyValue, DType, ErrorKind, Graph, IntoDim, RaggedItem, RaggedTensor, RaggedValue, Result, SliceItem,
