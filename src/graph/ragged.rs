@@ -127,9 +127,11 @@ impl<'g> RowPartitionValue<'g> {
         Ok(RowPartitionValue { graph, id })
     }
 
-    /// Returns the partition with another value of its row splits, whose elements are the same.
+    /// Returns the partition with another value of its row splits, whose elements are the same. The other encodings are
+    /// computed from this value.
     pub(crate) fn with_splits(self, splits: Value<'g>) -> Result<RowPartitionValue<'g>> {
-        let record = PartitionRecord { splits: splits.index()?, ..self.record() };
+        let (splits, encodings) = (splits.index()?, Encodings::default());
+        let record = PartitionRecord { splits, encodings, ..self.record() };
         let records = &mut self.graph.write().partitions.records;
         records.push(record);
         Ok(RowPartitionValue { graph: self.graph, id: records.len() as u32 - 1 })

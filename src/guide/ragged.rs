@@ -74,7 +74,7 @@
 //!
 //! let g = Graph::new();
 //! let rows = g.ragged_constant(&ragged![[1, 2, 3], [4]])?;
-//! let padded = rows.to_tensor_with(-1, &[-1, 2])?;
+//! let padded = rows.to_tensor_with(-1, [-1, 2])?;
 //! let cut = RaggedValue::from_tensor_lengths(padded, g.constant([2i64, 1])?)?;
 //! let exe = g.compile((("padded", padded), ("cut", cut)))?;
 //! let results = exe.run_named(&[])?;

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use shapeflow_shape_fns::DType;
 
-use super::encoding::{check_vector, wide, with_ints};
+use super::encoding::{check_vector, reserved, wide, with_ints};
 use super::{RaggedItem, RaggedTensor, RowPartition, shape_error, take_rows};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::tensor::{Tensor, TensorView, size_of_element};
@@ -49,9 +49,13 @@ impl PaddedCopy<'_> {
     pub(crate) fn run(&self, default: TensorView<'_>) -> Result<Tensor> {
         let row: usize = self.flat.sizes()[1..].iter().product();
         let dtype = self.flat.dtype();
+        if self.sizes.contains(&0) {
+            return Tensor::zeros(dtype, self.sizes);
+        }
         if dtype == DType::String {
-            let places = self.sizes.iter().product();
-            let mut elements: Vec<&[u8]> = Vec::with_capacity(places);
+            let places = self.sizes.iter().try_fold(1usize, |places, size| places.checked_mul(*size));
+            let places = places.unwrap_or(usize::MAX);
+            let mut elements: Vec<&[u8]> = reserved(places)?;
             elements.extend((0..places).filter_map(|place| default.element(place % default.len().max(1))));
             self.each_run(&mut |from, to, count| {
                 for offset in 0..count * row {
@@ -311,8 +315,8 @@ impl RaggedTensor {
         RaggedTensor::from_nested_row_lengths(take_rows(flat.view(), &kept)?, lengths)
     }
 
-    /// Makes a ragged tensor of the rows of a dense tensor without the padding at their ends. `padding` has the sizes
-    /// of the axes after axis 1: the padding of a matrix is a scalar.
+    /// Makes a ragged tensor of the rows of a dense tensor without the padding at their ends. `padding` is a scalar, or
+    /// has the sizes of the axes after axis 1.
     ///
     /// ```
     /// use shapeflow::{RaggedTensor, Tensor};
@@ -329,17 +333,20 @@ impl RaggedTensor {
         let &[rows, width, ref inner @ ..] = dense.sizes() else {
             return Err(shape_error(format!("the rank must be at least 2, got sizes {:?}", dense.sizes())));
         };
-        if padding.dtype() != dense.dtype() || padding.sizes() != inner {
+        if padding.dtype() != dense.dtype() || !(padding.sizes().is_empty() || padding.sizes() == inner) {
             return Err(shape_error(format!(
-                "the padding must be {}{inner:?}, got {}{:?}",
+                "the padding must be a scalar or {}{inner:?}, got {}{:?}",
                 dense.dtype(),
                 padding.dtype(),
                 padding.sizes()
             )));
         }
-        let (x, padding, count) = (dense.view(), padding.view(), padding.len());
+        let (x, padding, count) = (dense.view(), padding.view(), inner.iter().product::<usize>());
+        let is_scalar = padding.sizes().is_empty();
         let is_padding = |place: usize| {
-            (0..count).all(|offset| x.element(place * count + offset) == padding.element(offset))
+            (0..count).all(|offset| {
+                x.element(place * count + offset) == padding.element(if is_scalar { 0 } else { offset })
+            })
         };
         let length = |row: usize| {
             (0..width).rev().find(|column| !is_padding(row * width + column)).map_or(0, |last| last + 1)

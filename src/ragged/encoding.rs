@@ -49,14 +49,39 @@ pub(crate) fn check_vector(name: &str, tensor: &TensorView<'_>) -> Result<()> {
 /// Makes a vector of `dtype`, i32 or i64, from numbers.
 ///
 /// # Errors
-/// A number does not fit the dtype.
+/// A number does not fit the dtype, or memory is refused.
 pub(crate) fn ints(dtype: DType, numbers: impl Iterator<Item = usize>) -> Result<Tensor> {
-    if dtype == DType::I32 {
-        let narrow = numbers.map(|number| i32::try_from(number).map_err(|_| too_large(number, dtype)));
-        return Ok(Tensor::from(narrow.collect::<Result<Vec<i32>>>()?));
+    fn collected<I: Offset + TryFrom<usize>>(
+        dtype: DType,
+        numbers: impl Iterator<Item = usize>,
+    ) -> Result<Tensor> {
+        let mut ints: Vec<I> = reserved(numbers.size_hint().0)?;
+        for number in numbers {
+            if ints.len() == ints.capacity() {
+                ints.try_reserve(1).map_err(|_| no_memory(ints.len()))?;
+            }
+            ints.push(I::try_from(number).map_err(|_| too_large(number, dtype))?);
+        }
+        Tensor::from_vec(&[ints.len()], ints)
     }
-    let wide = numbers.map(|number| i64::try_from(number).map_err(|_| too_large(number, dtype)));
-    Ok(Tensor::from(wide.collect::<Result<Vec<i64>>>()?))
+    match dtype {
+        DType::I32 => collected::<i32>(dtype, numbers),
+        _ => collected::<i64>(dtype, numbers),
+    }
+}
+
+/// Makes an empty list with room for `count` items.
+///
+/// # Errors
+/// Memory is refused.
+pub(crate) fn reserved<T>(count: usize) -> Result<Vec<T>> {
+    let mut list = Vec::new();
+    list.try_reserve_exact(count).map_err(|_| no_memory(count))?;
+    Ok(list)
+}
+
+fn no_memory(count: usize) -> Error {
+    Error::new(ErrorKind::Memory, Phase::Run, format!("{count} numbers or strings need too much memory"))
 }
 
 /// Makes a tensor of `dtype`, i32 or i64, whose elements are all `number`.
@@ -145,7 +170,7 @@ pub(crate) fn running_sum(lengths: &Tensor) -> Result<Tensor> {
 /// # Errors
 /// Memory is refused.
 pub(crate) fn splits_of_unchecked_rowids<I: Offset>(rowids: &[I], nrows: usize) -> Result<Vec<usize>> {
-    let mut splits = room_for_splits(nrows)?;
+    let mut splits = reserved(nrows.saturating_add(1))?;
     splits.resize(nrows + 1, 0);
     for id in rowids {
         let row = usize::try_from(wide(*id)).ok().filter(|row| *row < nrows);
@@ -159,21 +184,12 @@ pub(crate) fn splits_of_unchecked_rowids<I: Offset>(rowids: &[I], nrows: usize) 
     Ok(splits)
 }
 
-/// Allocates an empty list with room for `nrows + 1` splits.
-fn room_for_splits(nrows: usize) -> Result<Vec<usize>> {
-    let mut splits = Vec::new();
-    splits.try_reserve_exact(nrows.saturating_add(1)).map_err(|_| {
-        Error::new(ErrorKind::Memory, Phase::Run, format!("{nrows} row splits need too much memory"))
-    })?;
-    Ok(splits)
-}
-
 /// Computes splits from the row of each value.
 ///
 /// # Errors
 /// The row ids decrease, are negative, or are not less than the number of rows.
 pub(crate) fn splits_of_rowids<I: Offset>(rowids: &[I], nrows: usize) -> Result<Vec<usize>> {
-    let mut splits = room_for_splits(nrows)?;
+    let mut splits = reserved(nrows.saturating_add(1))?;
     splits.push(0);
     let mut previous = 0;
     for (position, id) in rowids.iter().enumerate() {

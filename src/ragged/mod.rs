@@ -32,7 +32,7 @@ use shapeflow_shape_fns::{DType, Dim, IntoDim, TensorShape, Unknown};
 
 pub(crate) use dense::{PaddedCopy, broadcast_default};
 pub(crate) use encoding::{
-    ints as splits_tensor, rowids_of_splits, rows_of_rowids, splits_of_rowids, splits_of_unchecked_rowids,
+    splits_of_unchecked_rowids, ints as splits_tensor, reserved, rowids_of_splits, rows_of_rowids, splits_of_rowids,
     with_ints,
 };
 pub(crate) use mistake::{first_mistake, message_of, wrong_end};
@@ -303,15 +303,15 @@ impl RaggedTensor {
         self.partition().row_lengths()
     }
 
-    /// Returns the lengths of the rows along an axis, in the structure of the axes before it.
+    /// Returns the lengths of the rows along an axis, in the structure of the axes before it. Along axis 0, this is the
+    /// number of rows, a scalar.
     ///
     /// # Errors
-    /// `axis` is 0, or the axis does not exist.
+    /// The axis does not exist.
     pub fn row_lengths_along(&self, axis: i64) -> Result<RaggedItem> {
-        let rank = self.rank();
         let axis = self.axis(axis)?;
         if axis == 0 {
-            return Err(shape_error(format!("the axis of row lengths must be in [1, {rank}), got 0")));
+            return Ok(encoding::full(self.row_splits_dtype(), &[], self.nrows())?.into());
         }
         let Some(partition) = self.partitions.get(axis - 1) else {
             let length = self.flat.sizes()[axis - self.partitions.len()];

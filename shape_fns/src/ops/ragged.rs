@@ -146,8 +146,9 @@ pub fn ragged_to_sparse(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// the longest row, or the size of the values, depending on the axis.
 ///
 /// # Errors
-/// The length of `shape` differs from the rank of the ragged tensor, a size provably differs from the size of the
-/// values, or `default_value` provably does not broadcast to a row of the values.
+/// The length of `shape` differs from the rank of the ragged tensor, a size is provably less than -1 or differs from
+/// the size of the values, a scalar `shape` is provably not -1, or `default_value` provably does not broadcast to a row
+/// of the values.
 pub fn ragged_to_dense(cx: &mut InferenceContext<'_>) -> Result<()> {
     let types = match cx.attr("row_partition_types") {
         Some(Attr::Strs(types)) => types.to_vec(),
@@ -160,6 +161,7 @@ pub fn ragged_to_dense(cx: &mut InferenceContext<'_>) -> Result<()> {
     let values = cx.input(1).clone();
     check_default(cx, &values)?;
     let given = if cx.input(0).rank() == Some(0) { List::Unknown(None) } else { cx.param_vector("shape")? };
+    check_requested(cx, &given)?;
     let rank = match (values.rank(), given.known_len()) {
         (Some(inner), Some(len)) if ragged.saturating_add(inner) != len => {
             return Err(cx.blame(
@@ -202,6 +204,22 @@ pub fn ragged_to_dense(cx: &mut InferenceContext<'_>) -> Result<()> {
     }
     cx.set_output(0, TensorShape::new(output));
     Ok(())
+}
+
+/// Requires sizes of at least -1, and -1 of a scalar `shape`.
+fn check_requested(cx: &mut InferenceContext<'_>, given: &List) -> Result<()> {
+    let scalar = match cx.input(0).rank() {
+        Some(0) => cx.input_value(0).and_then(|value| value.get(0).and_then(Dim::as_known)),
+        _ => None,
+    };
+    if let Some(other) = scalar.filter(|size| *size != -1) {
+        return Err(cx.blame(0, format_args!("must be -1 if it is a scalar, got {other}")));
+    }
+    let List::Elements(sizes) = given else { return Ok(()) };
+    match sizes.iter().filter_map(Dim::as_known).find(|size| *size < -1) {
+        Some(size) => Err(cx.blame(0, format_args!("must have sizes of at least -1, got {size}"))),
+        None => Ok(()),
+    }
 }
 
 /// The size that the operand `shape` requests for an axis.
@@ -385,6 +403,17 @@ mod tests {
                 "i64 [3] = [4, 5, 6]; [?, 7]; []; i64 [4]",
                 "error shape must have the sizes of the values, got 6 for size 7 at axis 2",
             ),
+            (
+                vec!["ROW_SPLITS"],
+                "i64 [3] = [4, -2, 7]; [?, 7]; []; i64 [4]",
+                "error shape must have sizes of at least -1, got -2",
+            ),
+            (
+                vec!["ROW_SPLITS"],
+                "i64 [] = 7; [?]; []; i64 [4]",
+                "error shape must be -1 if it is a scalar, got 7",
+            ),
+            (vec!["ROW_SPLITS"], "i64 [] = -1; [?]; []; i64 [4]", "[3, ?]"),
             (
                 vec!["ROW_SPLITS"],
                 "i64 [2] = [4, 5]; [?, 7]; []; i64 [4]",

@@ -1,6 +1,6 @@
 //! `reverse` and `tile` of ragged values.
 
-use super::partition::refuse;
+use super::errors::refuse;
 use super::reduce::{rank_of, sorted_axes};
 use super::reduce_axes::IntoRaggedAxes;
 use super::select::take;

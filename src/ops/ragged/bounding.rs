@@ -1,13 +1,14 @@
 //! `bounding_shape_along`: the smallest size that holds every row along one axis.
 
-use super::partition::{dim_value, number};
+use super::numbers::{dim_value, number};
 use super::select::axis_of;
 use crate::error::Result;
-use crate::graph::{RaggedValue, Value};
+use crate::graph::{RaggedValue, RowPartitionValue, Value};
 
 impl<'g> RaggedValue<'g> {
     /// Returns one size of [`RaggedValue::bounding_shape`]: the number of rows along axis 0, the length of the longest
-    /// row along a partitioned axis, and the size of an inner axis. A negative `axis` counts from the end.
+    /// row along a ragged axis, the row length along a uniform axis, and the size of an inner axis. A negative `axis`
+    /// counts from the end.
     ///
     /// `[n, (r), ..] -> []`, a scalar of the dtype of the row splits. As TensorFlow's `RaggedTensor.bounding_shape`
     /// with `axis`. It is composed of other ops, which fuse into kernels.
@@ -30,12 +31,20 @@ impl<'g> RaggedValue<'g> {
         let (axis, depth, dtype) = (axis_of(self, axis, 0)?, self.ragged_rank(), self.row_splits().dtype());
         match axis {
             0 => dim_value(self.graph(), self.nrows())?.cast(dtype),
-            axis if axis <= depth => {
-                let lengths = self.partitions()[axis - 1].row_lengths()?;
-                // A value without rows has the size 0.
-                lengths.reduce_max(0)?.maximum(number(self.graph(), dtype, 0)?)
-            }
+            axis if axis <= depth => self.partitions()[axis - 1].longest_row(),
             axis => dim_value(self.graph(), self.flat_values().dim((axis - depth) as i64)?)?.cast(dtype),
+        }
+    }
+}
+
+impl<'g> RowPartitionValue<'g> {
+    /// Returns the length of the longest row, or the row length of a uniform partition, which may have no rows. A
+    /// ragged partition without rows gives 0. A scalar of the dtype of the row splits.
+    pub(super) fn longest_row(self) -> Result<Value<'g>> {
+        let (graph, dtype) = (self.graph(), self.row_splits().dtype());
+        match self.uniform_row_length() {
+            Some(length) => dim_value(graph, length)?.cast(dtype),
+            None => self.row_lengths()?.reduce_max(0)?.maximum(number(graph, dtype, 0)?),
         }
     }
 }

@@ -5,8 +5,8 @@ use std::panic::Location;
 use shapeflow_shape_fns::{DType, Dim, TensorShape};
 
 use super::counts::{resized, with_size_of};
-use super::partition::{dim_value, refuse};
-use super::splits::SAME;
+use super::errors::refuse;
+use super::numbers::dim_value;
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{RaggedValue, Value};
 
@@ -39,36 +39,41 @@ struct Axis {
 }
 
 impl<'g> RaggedValue<'g> {
-    /// Returns the flat values of `self`. The run of their users fails unless `other` has the same partitions, if this
-    /// is not known now.
+    /// Returns the value. The run of the users of each of its parts fails unless `other` has the same partitions, if
+    /// this is not known now. Both have the same number of inner axes, so that their flat values have the same axes.
     pub(super) fn matched(
         self,
         other: RaggedValue<'g>,
         location: &'static Location<'static>,
-    ) -> Result<Value<'g>> {
-        let (ours, theirs) = (self.partitions(), other.partitions());
-        if ours.len() != theirs.len() {
+    ) -> Result<RaggedValue<'g>> {
+        let count = self.ragged_rank();
+        if count != other.ragged_rank() {
             return Err(unequal(self, other, location));
         }
-        let mut flat = self.flat_values();
-        for (ours, theirs) in ours.into_iter().zip(theirs) {
-            if !ours.is_same(theirs) {
-                let call = flat.graph().op(&SAME).data(flat);
-                flat = call.data(ours.row_splits()).data(theirs.row_splits()).finish_at(location)?;
-            }
+        let ranks = [self, other].map(|value| value.flat_values().shape().rank());
+        if ranks[0].is_none() || ranks[0] != ranks[1] {
+            let message = format!(
+                "ragged operands must have the same rank, got {} and {}",
+                self.shape_text(),
+                other.shape_text()
+            );
+            return Err(refuse(self.graph(), ErrorKind::Shape, message)
+                .at(location)
+                .with_help("use expand_dims, which adds an axis of size 1"));
         }
-        Ok(flat)
+        self.with_rows_of(other, count)
     }
 
     /// Repeats the flat values of `other`, which has fewer partitions, for the flat values of `self`. `other` has the
-    /// outer partitions of `self`, and size 1 along the axes of the other partitions.
+    /// outer partitions of `self`, and size 1 along the axes of the other partitions. Returns `self` too. The run of
+    /// the users of each of its parts fails unless the outer partitions are equal.
     pub(super) fn spread_ragged(
         self,
         other: RaggedValue<'g>,
         location: &'static Location<'static>,
-    ) -> Result<Value<'g>> {
+    ) -> Result<(RaggedValue<'g>, Value<'g>)> {
         let (ours, theirs) = (self.partitions(), other.partitions());
-        let (outer, inner) = ours.split_at(theirs.len());
+        let inner = &ours[theirs.len()..];
         let (flat_rank, shape) = (self.flat_values().shape().rank(), other.flat_values().shape());
         let sizes = shape.dims().unwrap_or_default();
         let is_aligned = flat_rank.map(|rank| rank + inner.len()) == Some(sizes.len());
@@ -77,17 +82,19 @@ impl<'g> RaggedValue<'g> {
         }
         let squeezed = [&sizes[..1], &sizes[1 + inner.len()..]].concat();
         let flat = other.flat_values().reshape(TensorShape::new(squeezed))?;
-        let flat = RaggedValue::new(flat, &theirs).matched(RaggedValue::new(flat, outer), location)?;
-        flat.gather(RaggedValue::new(self.flat_values(), inner).outer_rowids()?, 0)
+        let flat = RaggedValue::new(flat, &theirs).with_rows_of(self, theirs.len())?.flat_values();
+        let flat = flat.gather(RaggedValue::new(self.flat_values(), inner).outer_rowids()?, 0)?;
+        Ok((self.with_rows_of(other, theirs.len())?, flat))
     }
 
     /// Spreads a dense operand over the flat values. Along axis 0, its size is 1 or the number of rows. Along a
     /// partitioned axis, its size is 1 or the length of every row; the run compares them if they are not known now. It
-    /// broadcasts along the other axes.
-    pub(super) fn spread(self, dense: Value<'g>) -> Result<Value<'g>> {
+    /// broadcasts along the other axes. Returns `self` too, whose partitions the run checks with the operand, and whose
+    /// axes of size 1 are repeated for the operand.
+    pub(super) fn spread(self, dense: Value<'g>) -> Result<(RaggedValue<'g>, Value<'g>)> {
         let (flat_rank, rank) = (self.flat_values().shape().rank(), dense.shape().rank());
         if rank == Some(0) {
-            return Ok(dense);
+            return Ok((self, dense));
         }
         let (Some(flat_rank), Some(rank)) = (flat_rank, rank) else {
             return Err(refuse(
@@ -97,7 +104,7 @@ impl<'g> RaggedValue<'g> {
             ));
         };
         if rank < flat_rank {
-            return Ok(dense);
+            return Ok((self, dense));
         }
         let shape = dense.shape();
         let Some(missing) = (self.ragged_rank() + flat_rank).checked_sub(rank) else {
@@ -109,7 +116,12 @@ impl<'g> RaggedValue<'g> {
         };
         // The sizes along axis 0 and the partitioned axes.
         let (outer, inner) = shape.dims().unwrap_or_default().split_at(self.ragged_rank() + 1 - missing);
-        let (mut axes, mut checked) = (Vec::new(), dense);
+        let ones = std::iter::repeat_n(Dim::known(1), missing);
+        let stretched = self.stretched_to(&ones.chain(outer.iter().cloned()).collect::<Vec<Dim>>())?;
+        if self.partitions().into_iter().zip(stretched.partitions()).any(|(ours, rows)| !ours.is_same(rows)) {
+            return stretched.spread(dense);
+        }
+        let (mut axes, mut checked, mut rows) = (Vec::new(), dense, self);
         for (number, size) in (missing..).zip(outer).filter(|(_, size)| !is_one(size)) {
             let count = match number.checked_sub(1) {
                 None => Some(self.nrows()),
@@ -132,7 +144,13 @@ impl<'g> RaggedValue<'g> {
                         checked = resized(checked, number - missing, &count)?;
                     }
                 }
-                None => checked = self.check_axis(checked, number, size)?,
+                None => {
+                    let (fits, message) = self.axis_check(number, size)?;
+                    let pass = |part: Value<'g>| part.checked(fits, &message);
+                    checked = pass(checked)?;
+                    let partitions = rows.partitions().into_iter().map(|rows| rows.passed(&pass));
+                    rows = RaggedValue::new(self.flat_values(), &partitions.collect::<Result<Vec<_>>>()?);
+                }
             }
             let is_whole = known == Some(true) || size.as_known().is_some();
             axes.push(Axis { number, size: size.clone(), is_whole });
@@ -144,11 +162,14 @@ impl<'g> RaggedValue<'g> {
             false => Some(axes.iter().fold(Dim::known(1), |count, axis| count * axis.size.clone())),
         };
         let items = checked.reshape(TensorShape::new(count.into_iter().chain(inner.iter().cloned())))?;
-        if axes.is_empty() || is_whole { Ok(items) } else { items.gather(self.places(&axes)?, 0) }
+        match axes.is_empty() || is_whole {
+            true => Ok((rows, items)),
+            false => Ok((rows, items.gather(self.places(&axes)?, 0)?)),
+        }
     }
 
-    /// Returns `dense`. The run of its users fails unless `size` is 1 or the size of the ragged value along an axis.
-    fn check_axis(self, dense: Value<'g>, axis: usize, size: &Dim) -> Result<Value<'g>> {
+    /// Returns whether `size` is 1 or the size of the ragged value along an axis, and the message if not.
+    fn axis_check(self, axis: usize, size: &Dim) -> Result<(Value<'g>, String)> {
         let size_value = dim_value(self.graph(), size.clone())?;
         let (fits, requirement) = match axis.checked_sub(1) {
             None => (dim_value(self.graph(), self.nrows())?.equal(size_value)?, "the number of rows"),
@@ -163,7 +184,7 @@ impl<'g> RaggedValue<'g> {
         };
         let message =
             format!("a dense operand must have size 1 or {requirement} along axis {axis}, got {size}");
-        dense.checked(fits, &message)
+        Ok((fits, message))
     }
 
     /// Returns, for each flat value, the place of its item of a dense operand whose axes are joined.

@@ -1,7 +1,7 @@
 //! The rank of ragged values, merged rows, and conversions between row splits and segment ids.
 
-use super::partition::refuse;
-use super::splits::{FROM_ROWIDS, ROWIDS};
+use super::errors::refuse;
+use super::splits::{CHECKED, FROM_ROWIDS, ROWIDS};
 use crate::error::{ErrorKind, Result};
 use crate::graph::{IntoParam, RaggedValue, Value};
 
@@ -60,7 +60,7 @@ impl<'g> Value<'g> {
     /// Returns, for each value, the number of the row that holds the value. `self` are row splits. As TensorFlow's
     /// `tf.ragged.row_splits_to_segment_ids`.
     ///
-    /// `[n+1] -> [nvals]`, i32 or i64. `nvals` is the last split. Runs on the host.
+    /// `[n+1] -> [nvals]`, i32 or i64. `nvals` is the last split. Runs on the host, which checks the splits.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -73,10 +73,18 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// `self` is not a vector of i32 or i64.
+    /// `self` is not a vector of i32 or i64. The run fails unless the splits start at 0, never decrease, and end at
+    /// `nvals`.
     #[track_caller]
     pub fn row_splits_to_segment_ids(self, nvals: impl IntoParam<'g>) -> Result<Value<'g>> {
         let _call = self.graph().open_call();
+        let nvals = nvals.into_param();
+        let splits = self.graph().op(&CHECKED).data(self).size("nvals", nvals.clone()).finish()?;
+        splits.rowids(nvals)
+    }
+
+    /// Returns the row of each of `nvals` values of splits that are known to be right.
+    pub(super) fn rowids(self, nvals: impl IntoParam<'g>) -> Result<Value<'g>> {
         self.graph().op(&ROWIDS).data(self).size("nvals", nvals).finish()
     }
 

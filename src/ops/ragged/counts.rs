@@ -5,10 +5,10 @@
 
 use shapeflow_shape_fns::{Dim, TensorShape};
 
-use super::partition::{dim_value, refuse};
+use super::checks::CountCheck;
+use super::errors::refuse;
 use crate::error::{ErrorKind, Result};
-use crate::graph::{AnyValue, Value};
-use crate::ops::array::checked;
+use crate::graph::{AnyValue, RaggedValue, Value};
 
 impl<'g> AnyValue<'g> {
     /// Returns the value whose axis 0 gives the number of values: the dense value, or the outermost row splits.
@@ -36,8 +36,9 @@ pub(super) fn with_count_of<'g>(
     }
 }
 
-/// Returns values whose number is `count`. The run of their users fails unless this is their number, if it is not known now.
-/// Users of the result need the values `beside` too. `requirement` names what must have this number.
+/// Returns values whose number is `count`. The run of the users of each part of them fails unless this is their number,
+/// if it is not known now. Users of the result need the values `beside` too. `requirement` names what must have this
+/// number.
 pub(super) fn with_count<'g>(
     values: AnyValue<'g>,
     count: &Dim,
@@ -63,10 +64,28 @@ pub(super) fn with_count<'g>(
         }
         (None, _) => {}
     }
-    let (count_value, got) = (dim_value(graph, count.clone())?, dim_value(graph, got)?);
-    let call = graph.op(&checked::DEF).data(flat).data(count_value.equal(got)?).data_all(&[count_value, got]);
-    let flat = call.attr("message", format!("{requirement} {{}}, got {{}}")).finish()?;
-    Ok(AnyValue::of(flat, &values.partitions()))
+    let check = CountCheck::new(graph, count, got, requirement)?;
+    values.passed(&|part| check.pass(part))
+}
+
+/// Returns both values. The run of the users of each part of them fails unless `values` has the number of `peer`, if
+/// this is not known now. `requirement` names what must have this number.
+pub(super) fn with_equal_counts<'g>(
+    values: AnyValue<'g>,
+    peer: RaggedValue<'g>,
+    requirement: &str,
+) -> Result<(AnyValue<'g>, RaggedValue<'g>)> {
+    let (graph, count, got) = (values.graph(), peer.nrows(), values.count()?);
+    if graph.same_dim(&count, &got).is_some() {
+        return Ok((with_count_of(values, peer.into(), requirement)?, peer));
+    }
+    let check = CountCheck::new(graph, &count, got, requirement)?;
+    let pass = |part: Value<'g>| check.pass(part);
+    let made = match values.passed(&pass)? {
+        AnyValue::Dense(dense) => resized(dense, 0, &count)?.into(),
+        ragged => ragged,
+    };
+    Ok((made, AnyValue::from(peer).passed(&pass)?.ragged()?))
 }
 
 /// Returns `value` with the size of `peer` along axis 0. Both sizes are equal when the graph runs.

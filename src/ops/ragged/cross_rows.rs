@@ -1,7 +1,7 @@
 //! `cross_rows`: all pairs of items of two ragged values, row by row.
 
+use super::errors::refuse;
 use super::gather_along::same_count;
-use super::partition::refuse;
 use super::select::take;
 use crate::error::{ErrorKind, Result};
 use crate::graph::{AnyValue, RaggedValue};
@@ -40,9 +40,9 @@ impl<'g> RaggedValue<'g> {
             return Err(refuse(self.graph(), ErrorKind::DType, message)
                 .with_help("use with_row_splits_dtype to convert one of them"));
         }
-        let other = same_count(self, other.into(), "the other value")?;
-        let right = take(other, self.value_rowids()?)?.ragged()?;
-        let left = take(self.values(), right.value_rowids()?)?.split_by(right.partition());
-        Ok([left, right].map(|pairs| self.with_values_unchecked(AnyValue::Ragged(pairs))))
+        let (rows, other) = same_count(self, other.into(), "the other value")?;
+        let right = take(other, rows.value_rowids()?)?.ragged()?;
+        let left = take(rows.values(), right.value_rowids()?)?.split_by(right.partition());
+        Ok([left, right].map(|pairs| rows.with_values_unchecked(AnyValue::Ragged(pairs))))
     }
 }

@@ -32,16 +32,23 @@ pub struct Beside<'g> {
 
 impl<'g> IntoRaggedOperand<'g> for RaggedValue<'g> {
     fn beside(self, peer: RaggedValue<'g>, location: &'static Location<'static>) -> Result<Beside<'g>> {
-        match self.ragged_rank().cmp(&peer.ragged_rank()) {
+        let [this, peer] = match self.shape().rank() == peer.shape().rank() {
+            true => self.stretched(peer)?,
+            false => [self, peer],
+        };
+        match this.ragged_rank().cmp(&peer.ragged_rank()) {
             Ordering::Equal => {
-                let flat = peer.matched(self, location)?;
-                Ok(Beside { peer: flat, flat: aligned(flat, self.flat_values())?, rows: peer })
+                let rows = peer.matched(this, location)?;
+                let flat = aligned(rows.flat_values(), this.flat_values())?;
+                Ok(Beside { peer: rows.flat_values(), flat, rows })
             }
             Ordering::Less => {
-                Ok(Beside { peer: peer.flat_values(), flat: peer.spread_ragged(self, location)?, rows: peer })
+                let (rows, flat) = peer.spread_ragged(this, location)?;
+                Ok(Beside { peer: rows.flat_values(), flat, rows })
             }
             Ordering::Greater => {
-                Ok(Beside { peer: self.spread_ragged(peer, location)?, flat: self.flat_values(), rows: self })
+                let (rows, peer) = this.spread_ragged(peer, location)?;
+                Ok(Beside { peer, flat: rows.flat_values(), rows })
             }
         }
     }
@@ -51,20 +58,24 @@ impl<'g, T: IntoOperand<'g>> IntoRaggedOperand<'g> for T {
     fn beside(self, peer: RaggedValue<'g>, location: &'static Location<'static>) -> Result<Beside<'g>> {
         let flat = peer.flat_values();
         let dense = self.into_operand(flat, location).ok()?;
-        Ok(Beside { peer: flat, flat: peer.spread(dense)?, rows: peer })
+        let (rows, dense) = peer.spread(dense)?;
+        Ok(Beside { peer: rows.flat_values(), flat: dense, rows })
     }
 }
 
 impl<'g> Beside<'g> {
-    /// Returns the flat values of the ragged operand `peer`, and the flat values of the other operand, which must not
-    /// have more partitions.
-    pub(super) fn flats(
+    /// Returns the ragged operand `peer` with the checks of both, and the flat values of the other operand, which must
+    /// not have more partitions.
+    pub(super) fn with_rows(
         self,
         peer: RaggedValue<'g>,
         location: &'static Location<'static>,
-    ) -> Result<(Value<'g>, Value<'g>)> {
-        match self.rows.ragged_rank() == peer.ragged_rank() {
-            true => Ok((self.peer, self.flat)),
+    ) -> Result<(RaggedValue<'g>, Value<'g>)> {
+        let (rows, given) = (self.rows.partitions(), peer.partitions());
+        // The rows of `peer` must not be repeated.
+        let is_same = rows.len() == given.len() && rows.into_iter().zip(given).all(|(a, b)| a.is_same(b));
+        match is_same {
+            true => Ok((RaggedValue::new(self.peer, &self.rows.partitions()), self.flat)),
             false => Err(unequal(peer, self.rows, location)),
         }
     }
@@ -101,8 +112,9 @@ impl<'g> RaggedValue<'g> {
     ) -> Result<RaggedValue<'g>> {
         let _call = self.graph().open_call_at(location);
         let flat = self.flat_values();
-        let left = self.spread(left.into_operand(flat, location).ok()?)?;
-        self.with_flat_values(flat.graph().op(def).data(left).data(flat).finish_at(location)?)
+        let (rows, left) = self.spread(left.into_operand(flat, location).ok()?)?;
+        let call = flat.graph().op(def).data(left).data(rows.flat_values());
+        rows.with_flat_values(call.finish_at(location)?)
     }
 
     /// Applies an op of one operand.
@@ -247,13 +259,17 @@ impl<'g> RaggedValue<'g> {
     pub fn select(self, yes: RaggedValue<'g>, no: impl IntoRaggedOperand<'g>) -> Result<RaggedValue<'g>> {
         let _call = self.graph().open_call();
         let location = Location::caller();
-        let condition = self.matched(yes, location)?;
-        let (peer, flat) = no.beside(yes, location)?.flats(yes, location)?;
+        let (yes, flat) = no.beside(yes, location)?.with_rows(yes, location)?;
+        let matched = self.matched(yes, location)?;
+        // Partitions that are known to be equal need the checks of the other operands.
+        let is_same = self.partitions().into_iter().zip(yes.partitions()).all(|(a, b)| a.is_same(b));
+        let rows = if is_same { RaggedValue::new(self.flat_values(), &yes.partitions()) } else { matched };
+        let (condition, peer) = (rows.flat_values(), yes.flat_values());
         // A dense `no` may lack the axis of the flat values.
         let has_axis = flat.shape().rank() == peer.shape().rank()
             && condition.graph().same_dim(&peer.dim(0)?, &flat.dim(0)?) == Some(true);
         let flat = if has_axis { aligned(condition, flat)? } else { flat };
-        self.with_flat_values(condition.select(aligned(condition, peer)?, flat)?)
+        rows.with_flat_values(condition.select(aligned(condition, peer)?, flat)?)
     }
 }
 

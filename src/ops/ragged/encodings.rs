@@ -1,9 +1,10 @@
 //! Ragged values in other encodings: nested partitions, other splits, sparse and padded dense values.
 
-use shapeflow_shape_fns::{DType, Dim, shape};
+use shapeflow_shape_fns::{DType, Dim, TensorShape, shape};
 
 use super::counts::with_count_of;
-use super::partition::{dim_value, number, refuse};
+use super::errors::refuse;
+use super::numbers::dim_value;
 use crate::error::{ErrorKind, Result};
 use crate::graph::{AnyValue, Param, RaggedValue, RowPartitionValue, Value};
 use crate::ops::{SliceItem, concat};
@@ -87,7 +88,7 @@ impl<'g> RaggedValue<'g> {
         let ragged = RaggedValue::from_value_rowids(values, column(0)?, Some(nrows))?;
         let follow = ragged.columns()?.equal(column(1)?)?.reduce_all(0)?;
         let message = "the elements of a row must start at column 0 and follow each other";
-        ragged.map_flat_values(|flat| flat.checked(follow, message))
+        AnyValue::from(ragged).passed(&|part| part.checked(follow, message))?.ragged()
     }
 
     /// Returns other values with the outermost partition of `self`. Both have the same number of values.
@@ -210,35 +211,42 @@ impl<'g> RaggedValue<'g> {
             .collect()
     }
 
-    /// Returns the lengths of the rows along a partitioned axis, in the structure of the axes before it.
+    /// Returns the lengths of the rows along an axis, in the structure of the axes before it. A negative `axis` counts
+    /// from the end.
     ///
-    /// Along axis 1, the lengths are a vector `[n]`; along axis 2, they are ragged, `[n, (r)]`. They have the dtype
-    /// of the row splits. As TensorFlow's `RaggedTensor.row_lengths` with `axis`. Fuses into kernels.
+    /// Along axis 0, the result is the number of rows, a scalar. Along axis 1, the lengths are a vector `[n]`; along
+    /// axis 2, they are ragged, `[n, (r)]`. Along an inner axis, all lengths are the size of the axis. They have the
+    /// dtype of the row splits. As TensorFlow's `RaggedTensor.row_lengths` with `axis`. Fuses into kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor, ragged};
     ///
     /// let g = Graph::new();
     /// let rt = g.ragged_constant(&ragged![[[1, 2], [3]], [[4]]])?;
-    /// let lengths = rt.row_lengths_along(1)?.dense()?;
-    /// let [lengths] = g.compile(lengths)?.run(&[])?;
-    /// assert_eq!(lengths, Tensor::from([2i64, 1]));
+    /// let [count, lengths] = [rt.row_lengths_along(0)?.dense()?, rt.row_lengths_along(1)?.dense()?];
+    /// let [count, lengths] = g.compile([count, lengths])?.run(&[])?;
+    /// assert_eq!((count, lengths), (Tensor::scalar(2i64), Tensor::from([2i64, 1])));
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
     ///
     /// # Errors
-    /// `axis` is 0, an inner axis, or does not exist.
+    /// The axis does not exist, or the flat values have an unknown rank.
     #[track_caller]
     pub fn row_lengths_along(self, axis: i64) -> Result<AnyValue<'g>> {
         let _call = self.graph().open_call();
         let index = super::select::axis_of(self, axis, 0)?;
-        let partitions = self.partitions();
-        let Some(rows) = index.checked_sub(1).and_then(|index| partitions.get(index)) else {
-            let depth = partitions.len();
-            let message = format!("the axis of row lengths must be in [1, {depth}], got {axis}");
-            return Err(refuse(self.graph(), ErrorKind::Shape, message));
-        };
-        Ok(AnyValue::of(rows.row_lengths()?, &partitions[..index - 1]))
+        let (partitions, dtype) = (self.partitions(), self.row_splits().dtype());
+        if index == 0 {
+            return dim_value(self.graph(), self.nrows())?.cast(dtype).map(AnyValue::Dense);
+        }
+        if let Some(rows) = partitions.get(index - 1) {
+            return Ok(AnyValue::of(rows.row_lengths()?, &partitions[..index - 1]));
+        }
+        let shape = self.flat_values().shape();
+        let (outer, inner) = shape.dims().expect("the rank is known").split_at(index - partitions.len());
+        let length = dim_value(self.graph(), inner[0].clone())?.cast(dtype)?;
+        let lengths = length.broadcast_to(TensorShape::new(outer.iter().cloned()))?;
+        Ok(AnyValue::of(lengths, &partitions))
     }
 
     /// Returns the smallest sizes of a dense tensor that holds every row: `[rank]`, of the dtype of the row splits.
@@ -261,10 +269,9 @@ impl<'g> RaggedValue<'g> {
     pub fn bounding_shape(self) -> Result<Value<'g>> {
         let _call = self.graph().open_call();
         let (graph, dtype) = (self.graph(), self.row_splits().dtype());
-        let zero = number(graph, dtype, 0)?;
         let mut sizes = vec![dim_value(graph, self.nrows())?.cast(dtype)?.reshape([1i64])?];
-        for lengths in self.nested_row_lengths()? {
-            sizes.push(lengths.reduce_max(0)?.maximum(zero)?.reshape([1i64])?);
+        for rows in self.partitions() {
+            sizes.push(rows.longest_row()?.reshape([1i64])?);
         }
         sizes.push(self.flat_values().shape_tensor_as(dtype)?.slice_with(&[(1..).into()])?);
         concat(&sizes, 0)

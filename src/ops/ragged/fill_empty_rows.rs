@@ -2,7 +2,8 @@
 
 use shapeflow_shape_fns::DType;
 
-use super::partition::{dim_value, refuse};
+use super::errors::refuse;
+use super::numbers::dim_value;
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{IntoOperand, RaggedValue, Value};
@@ -43,7 +44,7 @@ impl<'g> RaggedValue<'g> {
         let nrows = dim_value(self.graph(), self.nrows())?;
         let call = self.graph().op(&DEF).data(rowids).data(flat).size("nrows", nrows).data(default);
         let outputs = call.finish_all()?;
-        let rows = Some(super::partition::dim_param(self.nrows()));
+        let rows = Some(super::numbers::dim_param(self.nrows()));
         Ok((RaggedValue::from_value_rowids(outputs[1], outputs[0], rows)?, outputs[2]))
     }
 }
@@ -86,7 +87,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
         return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
     }
     let filled = FilledRows::new(rowids, nrows)?;
-    cx.set_output(0, Tensor::from(filled.rows.clone()))?;
+    cx.set_output(0, Tensor::from_slice(&[filled.rows.len()], &filled.rows)?)?;
     filled.set_outputs(cx, values.view(), default.view())
 }
 
@@ -111,5 +112,7 @@ mod tests {
         assert_eq!(outputs[2], tensor(&[4], &[true, false, true, false]));
         assert_eq!(outputs[3], tensor(&[3], &[1i64, 2, 4]));
         assert!(run(&DEF, &Attrs::new().with("nrows", 3), &operands).is_err());
+        let error = run(&DEF, &Attrs::new().with("nrows", 1i64 << 60), &operands).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Memory, "{error}");
     }
 }

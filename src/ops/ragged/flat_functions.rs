@@ -7,8 +7,8 @@ use shapeflow_shape_fns::DType;
 use super::broadcast::aligned;
 use super::select::no_values;
 use crate::error::Result;
-use crate::graph::{RaggedValue, Value};
-use crate::ops::{IntoRaggedOperand, add_n};
+use crate::graph::{IntoOperand, RaggedValue, Value};
+use crate::ops::{IntoRaggedOperand, LookupTable, add_n};
 
 impl<'g> RaggedValue<'g> {
     /// The real part of every element. Fuses into kernels.
@@ -120,6 +120,31 @@ impl<'g> RaggedValue<'g> {
     pub fn bitcast(self, dtype: DType) -> Result<RaggedValue<'g>> {
         let _call = self.graph().open_call();
         self.map_flat_values(|flat| flat.bitcast(dtype))
+    }
+
+    /// The number of `boundaries` that are not greater than every element. Runs on the host.
+    ///
+    /// As [`Value::bucketize`] on the flat values.
+    ///
+    /// # Errors
+    /// As [`Value::bucketize`](crate::Value::bucketize).
+    #[doc(alias = "digitize")]
+    #[track_caller]
+    pub fn bucketize(self, boundaries: &[f64]) -> Result<RaggedValue<'g>> {
+        let _call = self.graph().open_call();
+        self.map_flat_values(|flat| flat.bucketize(boundaries))
+    }
+
+    /// The value that `table` has for every element, or `default` for an element that is not a key. Runs on the host.
+    ///
+    /// `[n, (r), ..] -> [n, (r), .., v, ..]` for values `[v, ..]`. As [`Value::lookup`] on the flat values.
+    ///
+    /// # Errors
+    /// As [`Value::lookup`](crate::Value::lookup).
+    #[track_caller]
+    pub fn lookup(self, table: &LookupTable, default: impl IntoOperand<'g>) -> Result<RaggedValue<'g>> {
+        let _call = self.graph().open_call();
+        self.map_flat_values(|flat| flat.lookup(table, default))
     }
 
     /// The angle of every point `(x, y) = (other, self)` in `[-π, π]` radians. Fuses into kernels.
@@ -239,10 +264,9 @@ impl<'g> RaggedValue<'g> {
         let _call = self.graph().open_call();
         let location = Location::caller();
         // Each of the other operands adds its check of the partitions to the first one.
-        let (first, b) = b.beside(self, location)?.flats(self, location)?;
-        let checked = self.with_flat_values(first)?;
-        let (first, x) = x.beside(checked, location)?.flats(checked, location)?;
-        self.with_flat_values(first.betainc(b, x)?)
+        let (checked, b) = b.beside(self, location)?.with_rows(self, location)?;
+        let (checked, x) = x.beside(checked, location)?.with_rows(checked, location)?;
+        checked.with_flat_values(checked.flat_values().betainc(b, x)?)
     }
 
     /// Adds ragged values of the same partitions, element by element, in their order. Fuses into kernels.
@@ -273,12 +297,12 @@ impl<'g> RaggedValue<'g> {
         let _call = first.graph().open_call();
         let mut checked = first;
         for other in others {
-            checked = checked.with_flat_values(checked.matched(*other, location)?)?;
+            checked = checked.matched(*other, location)?;
         }
         let peer = checked.flat_values();
         let others = others.iter().map(|other| aligned(peer, other.flat_values()));
         let flats: Vec<Value<'g>> = std::iter::once(Ok(peer)).chain(others).collect::<Result<_>>()?;
-        first.with_flat_values(add_n(&flats)?)
+        checked.with_flat_values(add_n(&flats)?)
     }
 
     /// Applies a function to the flat values of two operands.

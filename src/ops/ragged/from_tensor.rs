@@ -2,7 +2,9 @@
 
 use shapeflow_shape_fns::{DType, Dim, TensorShape};
 
-use super::partition::{dim_param, dim_value, number, refuse, uniform_rows};
+use super::errors::refuse;
+use super::numbers::{dim_param, dim_value, number};
+use super::partition::uniform_rows;
 use super::range::range_parts;
 use crate::error::{ErrorKind, Result};
 use crate::graph::{IntoOperand, RaggedValue, Value};
@@ -28,8 +30,38 @@ impl<'g> RaggedValue<'g> {
     /// The rank is unknown, or `ragged_rank` is 0 or not less than the rank.
     #[track_caller]
     pub fn from_tensor(dense: Value<'g>, ragged_rank: usize) -> Result<RaggedValue<'g>> {
+        RaggedValue::from_tensor_with_row_splits_dtype(dense, ragged_rank, DType::I64)
+    }
+
+    /// Makes a ragged value of all elements of a dense one, with row splits of `row_splits_dtype`, i32 or i64.
+    ///
+    /// As [`RaggedValue::from_tensor`], whose row splits are i64. As TensorFlow's `RaggedTensor.from_tensor` with
+    /// `row_splits_dtype`.
+    ///
+    /// ```
+    /// use shapeflow::{DType, Graph, RaggedValue};
+    ///
+    /// let g = Graph::new();
+    /// let dense = g.constant([[1, 2], [3, 4]])?;
+    /// let rt = RaggedValue::from_tensor_with_row_splits_dtype(dense, 1, DType::I32)?;
+    /// assert_eq!(rt.row_splits().dtype(), DType::I32);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `row_splits_dtype` is neither i32 nor i64; else as [`RaggedValue::from_tensor`].
+    #[track_caller]
+    pub fn from_tensor_with_row_splits_dtype(
+        dense: Value<'g>,
+        ragged_rank: usize,
+        row_splits_dtype: DType,
+    ) -> Result<RaggedValue<'g>> {
         let _call = dense.graph().open_call();
         let shape = dense.shape();
+        if !matches!(row_splits_dtype, DType::I32 | DType::I64) {
+            let message = format!("row_splits must be i32 or i64, got {row_splits_dtype}");
+            return Err(refuse(dense.graph(), ErrorKind::DType, message));
+        }
         let Some(sizes) = shape.dims().filter(|sizes| (1..sizes.len()).contains(&ragged_rank)) else {
             let message = format!(
                 "ragged_rank must be at least 1 and less than the rank, got {ragged_rank} for {shape}"
@@ -41,7 +73,7 @@ impl<'g> RaggedValue<'g> {
         let mut partitions = Vec::with_capacity(ragged_rank);
         for axis in 0..ragged_rank {
             rows = rows * sizes[axis].clone();
-            partitions.push(uniform_rows(graph, DType::I64, rows.clone(), sizes[axis + 1].clone())?);
+            partitions.push(uniform_rows(graph, row_splits_dtype, rows.clone(), sizes[axis + 1].clone())?);
         }
         let count = rows * sizes[ragged_rank].clone();
         let flat = [&[count], &sizes[ragged_rank + 1..]].concat();
@@ -136,8 +168,9 @@ impl<'g> RaggedValue<'g> {
         RaggedValue::from_nested_row_lengths(flat, lengths)
     }
 
-    /// Makes a ragged value of each row of a dense value up to its last item that differs from `padding`, a scalar:
-    /// `[n, k, ..] -> [n, (r), ..]`. An item with inner axes is padding if all its elements are.
+    /// Makes a ragged value of each row of a dense value up to its last item that differs from `padding`:
+    /// `[n, k, ..] -> [n, (r), ..]`. `padding` is a scalar or has the inner axes. An item with inner axes is padding if
+    /// each of its elements is the padding's.
     ///
     /// As TensorFlow's `RaggedTensor.from_tensor` with `padding`.
     ///
@@ -153,12 +186,15 @@ impl<'g> RaggedValue<'g> {
     /// ```
     ///
     /// # Errors
-    /// The dense value has no two axes of known rank, or another dtype than `padding`.
+    /// The dense value has no two axes of known rank, or another dtype than `padding`; or `padding` is no scalar and
+    /// its axes differ from the inner axes. If this is not known now, the run fails.
     #[track_caller]
     pub fn from_tensor_padding(dense: Value<'g>, padding: impl IntoOperand<'g>) -> Result<RaggedValue<'g>> {
         let _call = dense.graph().open_call();
         let [_, width] = two_axes(dense)?;
         let graph = dense.graph();
+        let padding = padding.into_operand(dense, std::panic::Location::caller()).ok()?;
+        let padding = with_inner_axes(padding, dense)?;
         let mut differs = dense.not_equal(padding)?;
         while differs.shape().rank().is_some_and(|rank| rank > 2) {
             differs = differs.reduce_any(-1)?;
@@ -166,6 +202,25 @@ impl<'g> RaggedValue<'g> {
         let ends = graph.range(1i64, width + 1, 1i64)?;
         let last = (differs.cast(DType::I64)? * ends).ok()?.reduce_max(1)?;
         RaggedValue::from_tensor_lengths(dense, last)
+    }
+}
+
+/// Returns a padding that is a scalar or has the axes of a dense value after the first two.
+fn with_inner_axes<'g>(padding: Value<'g>, dense: Value<'g>) -> Result<Value<'g>> {
+    let (graph, given, shape) = (dense.graph(), padding.shape(), dense.shape());
+    let inner = shape.dims().unwrap_or_default().get(2..).unwrap_or_default();
+    let fits = |given: &[Dim]| {
+        let same = |(a, b)| graph.same_dim(a, b) != Some(false);
+        given.len() == inner.len() && given.iter().zip(inner).all(same)
+    };
+    match given.dims() {
+        Some([]) => Ok(padding),
+        Some(dims) if fits(dims) => padding.ensure_shape(TensorShape::new(inner.iter().cloned())),
+        _ => {
+            let message =
+                format!("the padding must be a scalar or have the axes after axis 1 of {shape}, got {given}");
+            Err(refuse(graph, ErrorKind::Shape, message))
+        }
     }
 }
 

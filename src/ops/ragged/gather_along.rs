@@ -2,12 +2,12 @@
 
 use shapeflow_shape_fns::{DType, Dim, TensorShape};
 
-use super::counts::with_count_of;
+use super::counts::with_equal_counts;
+use super::errors::refuse;
 use super::index::{gather_any, position};
-use super::partition::{refuse, uniform_partition};
+use super::partition::uniform_partition;
 use super::reduce::rank_of;
 use super::select::{axis_of, take};
-use super::splits::SAME;
 use crate::error::{ErrorKind, Result};
 use crate::graph::{AnyValue, RaggedValue, Value};
 
@@ -167,7 +167,7 @@ fn gather<'g>(x: AnyValue<'g>, indices: AnyValue<'g>, axis: usize, batch: usize)
         (0, 1) => gather(rows.into(), indices.repeated(rows.nrows())?, 1, 1),
         (0, _) => Ok(rows.with_values_unchecked(gather(rows.values(), indices, axis - 1, 0)?).into()),
         (1, 1) => {
-            let indices = same_count(rows, indices, "indices")?;
+            let (_, indices) = same_count(rows, indices, "indices")?;
             let flat = indices.flat_values();
             let ids = match indices {
                 AnyValue::Dense(_) => x.graph().range(0i64, rows.nrows(), 1i64)?,
@@ -183,33 +183,27 @@ fn gather<'g>(x: AnyValue<'g>, indices: AnyValue<'g>, axis: usize, batch: usize)
         }
         (1, _) => {
             // Every value of a row has the indices of the row.
-            let repeated = take(same_count(rows, indices, "indices")?, rows.value_rowids()?)?;
+            let (rows, indices) = same_count(rows, indices, "indices")?;
+            let repeated = take(indices, rows.value_rowids()?)?;
             Ok(rows.with_values_unchecked(gather(rows.values(), repeated, axis - 1, 1)?).into())
         }
         _ => {
-            let of_indices = indices.rows(dtype)?;
-            let flat = of_indices.flat_values();
-            let flat = match of_indices.partition().is_same(rows.partition()) {
-                true => flat,
-                false => {
-                    let call = x.graph().op(&SAME).data(flat).data(rows.row_splits());
-                    call.data(of_indices.row_splits()).finish()?
-                }
-            };
-            let indices = RaggedValue::new(flat, &of_indices.partitions()).values();
-            Ok(rows.with_values_unchecked(gather(rows.values(), indices, axis - 1, batch - 1)?).into())
+            let [rows, indices] = rows.with_equal_rows(indices.rows(dtype)?)?;
+            let taken = gather(rows.values(), indices.values(), axis - 1, batch - 1)?;
+            Ok(rows.with_values_unchecked(taken).into())
         }
     }
 }
 
-/// Returns an operand, which errors call `what`. The run fails unless the operand has one entry along axis 0 for each
-/// row.
+/// Returns a ragged value and an operand, which errors call `what`. The run of the users of each part of them fails
+/// unless the operand has one entry along axis 0 for each row.
 pub(super) fn same_count<'g>(
     rows: RaggedValue<'g>,
     operand: AnyValue<'g>,
     what: &str,
-) -> Result<AnyValue<'g>> {
-    with_count_of(operand, rows.into(), &format!("the number of rows of {what} must be"))
+) -> Result<(RaggedValue<'g>, AnyValue<'g>)> {
+    let (operand, rows) = with_equal_counts(operand, rows, &format!("the number of rows of {what} must be"))?;
+    Ok((rows, operand))
 }
 
 impl<'g> AnyValue<'g> {

@@ -2,7 +2,8 @@
 
 use shapeflow_shape_fns::{DType, Dim};
 
-use super::partition::{refuse, uniform_partition};
+use super::errors::refuse;
+use super::partition::uniform_partition;
 use super::select::take;
 use super::splits::POSITION;
 use crate::error::{ErrorKind, Result};

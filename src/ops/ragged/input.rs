@@ -2,7 +2,7 @@
 
 use shapeflow_shape_fns::{DType, Dim, IntoDim, TensorShape, Unknown};
 
-use super::partition::refuse;
+use super::errors::refuse;
 use crate::error::{ErrorKind, Result};
 use crate::graph::{Graph, RaggedValue, RowPartitionValue};
 use crate::ragged::{FLAT_VALUES, ROW_SPLITS, RaggedTensor, RowPartition};

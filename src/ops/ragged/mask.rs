@@ -2,7 +2,8 @@
 
 use shapeflow_shape_fns::DType;
 
-use super::partition::{refuse, splits_of_lengths};
+use super::errors::refuse;
+use super::partition::splits_of_lengths;
 use super::select::take;
 use crate::error::{ErrorKind, Result};
 use crate::graph::{AnyValue, RaggedValue, RowPartitionValue, Value};
@@ -73,8 +74,8 @@ fn masked<'g>(x: AnyValue<'g>, mask: AnyValue<'g>, dtype: DType) -> Result<AnyVa
     {
         return kept(x, flags);
     }
-    let (x, mask) = (ragged(x)?, ragged(mask)?);
-    let values = masked(x.first_partition_matched(mask)?, mask.values(), dtype)?;
+    let [x, mask] = ragged(x)?.with_equal_rows(ragged(mask)?)?;
+    let values = masked(x.values(), mask.values(), dtype)?;
     if mask.ragged_rank() > 1 || mask.flat_values().shape().rank() != Some(1) {
         return Ok(x.with_values_unchecked(values).into());
     }

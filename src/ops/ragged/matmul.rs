@@ -2,9 +2,14 @@
 
 use shapeflow_shape_fns::{DType, Dim, TensorShape};
 
+use super::counts::with_size_of;
+use super::errors::refuse;
 use super::gather_along::same_count;
-use super::partition::{dim_param, dim_value, number, refuse, splits_of_lengths, uniform_rows};
+use super::numbers::{dim_param, dim_value, number};
+use super::partition::{splits_of_lengths, uniform_rows};
+use super::reduce::rank_of;
 use super::row_matmul;
+use super::select::any_rank;
 use crate::error::{ErrorKind, Result};
 use crate::graph::{AnyValue, Graph, Param, RaggedValue, RowPartitionValue, Value};
 use crate::ops::SliceItem;
@@ -14,9 +19,11 @@ impl<'g> RaggedValue<'g> {
     /// from row to row. A dense matrix multiplies every item.
     ///
     /// `[.., (r), k], [k, m] -> [.., (r), m]`, and of rank 3: `[n, (r), k], [n, k, m] -> [n, (r), m]`,
-    /// `[n, (r), (k)], [n, (k), m] -> [n, (r), m]`. Integers, floats and complex numbers of one dtype. As TensorFlow's
-    /// `tf.matmul`, which runs row by row. Runs on the host, which multiplies the matrices in place and pads none. One
-    /// dense matrix multiplies the flat values, as [`Value::matmul`] does.
+    /// `[n, (r), (k)], [n, (k), m] -> [n, (r), m]`. Each axis before the last two is a batch axis. Matrices of rank 2
+    /// have rows of one length and give a dense product: `[n, (r)], [m, (s)] -> [n, s]`. Integers, floats and complex
+    /// numbers of one dtype. As TensorFlow's `tf.matmul`, which runs row by row. Runs on the host, which multiplies the
+    /// matrices in place and pads none. One dense matrix multiplies the flat values, and dense products of rank 2 run,
+    /// as [`Value::matmul`] does.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor, ragged};
@@ -30,8 +37,8 @@ impl<'g> RaggedValue<'g> {
     /// ```
     ///
     /// # Errors
-    /// The dtypes differ, the operands have other ranks, or inner sizes or numbers of matrices are known to differ. The
-    /// run fails if the numbers of matrices or inner sizes differ, or if the rows of a matrix have different lengths.
+    /// The dtypes or ranks differ, or inner sizes or numbers of matrices are known to differ. The run fails if the
+    /// batch axes or inner sizes differ, or if the rows of a matrix have different lengths.
     #[doc(alias = "bmm")]
     #[track_caller]
     pub fn matmul(self, other: impl Into<AnyValue<'g>>) -> Result<AnyValue<'g>> {
@@ -56,6 +63,7 @@ impl<'g> RaggedValue<'g> {
         let other = other.into();
         if let AnyValue::Dense(dense) = other
             && dense.shape().rank() == Some(2)
+            && rank_of(self)? > 2
         {
             if self.flat_values().shape().rank() != Some(2) || transpose_a {
                 let message = format!(
@@ -68,11 +76,59 @@ impl<'g> RaggedValue<'g> {
             let product = self.map_flat_values(|flat| flat.matmul_transposed(dense, false, transpose_b))?;
             return Ok(product.into());
         }
-        let dtype = self.row_splits().dtype();
-        let other = same_count(self, other, "the right matrices")?;
-        let (a, b) =
-            (Matrices::of(self.into(), transpose_a, dtype)?, Matrices::of(other, transpose_b, dtype)?);
-        a.multiply(b, dtype)
+        multiplied([self.into(), other], [transpose_a, transpose_b], self.row_splits().dtype())
+    }
+
+    /// Returns a matrix whose rows have one length as a dense one. The run of its users fails if lengths of rows
+    /// differ.
+    fn as_matrix(self) -> Result<Value<'g>> {
+        let dense = self.to_tensor()?;
+        if self.uniform_row_length().is_some() {
+            return Ok(dense);
+        }
+        let is_full = dense.size_tensor()?.equal(self.flat_values().size_tensor()?)?;
+        dense.checked(is_full, ONE_LENGTH)
+    }
+}
+
+/// Multiplies matrices of one rank, of which each axis before the last two is a batch axis. `flags` say which matrices
+/// are transposed.
+fn multiplied<'g>([a, b]: [AnyValue<'g>; 2], flags: [bool; 2], dtype: DType) -> Result<AnyValue<'g>> {
+    let ranks = [a, b].map(any_rank);
+    if ranks[0] != ranks[1] {
+        let text = |rank: Option<usize>| rank.map_or("an unknown rank".to_string(), |rank| rank.to_string());
+        let [ours, theirs] = ranks.map(text);
+        let message = format!("multiplied matrices must have one rank, got {ours} and {theirs}");
+        return Err(refuse(a.graph(), ErrorKind::Shape, message)
+            .with_help("use from_tensor for a dense operand, and expand_dims for a vector"));
+    }
+    match (a, b) {
+        (AnyValue::Dense(a), AnyValue::Dense(b)) => {
+            a.matmul_transposed(b, flags[0], flags[1]).map(AnyValue::Dense)
+        }
+        _ if ranks[0] == Some(2) => {
+            let matrix = |value: AnyValue<'g>| match value {
+                AnyValue::Dense(value) => Ok(value),
+                AnyValue::Ragged(value) => value.as_matrix(),
+            };
+            matrix(a)?.matmul_transposed(matrix(b)?, flags[0], flags[1]).map(AnyValue::Dense)
+        }
+        _ if ranks[0].is_some_and(|rank| rank > 3) => {
+            let [a, b] = a.rows(dtype)?.with_equal_rows(b.rows(dtype)?)?;
+            let inner = match (a.values(), b.values()) {
+                (AnyValue::Dense(a), AnyValue::Dense(b)) => [a.into(), with_size_of(b, a)?.into()],
+                (a, b) => [a, b],
+            };
+            Ok(a.with_values_unchecked(multiplied(inner, flags, dtype)?).into())
+        }
+        (AnyValue::Ragged(a), b) => {
+            let (a, b) = same_count(a, b, "the right matrices")?;
+            Matrices::of(a.into(), flags[0], dtype)?.multiply(Matrices::of(b, flags[1], dtype)?, dtype)
+        }
+        (a, AnyValue::Ragged(b)) => {
+            let (b, a) = same_count(b, a, "the left matrices")?;
+            Matrices::of(a, flags[0], dtype)?.multiply(Matrices::of(b.into(), flags[1], dtype)?, dtype)
+        }
     }
 }
 
@@ -161,7 +217,7 @@ impl<'g> Matrices<'g> {
     fn elements(&self) -> Result<Value<'g>> {
         let flat = self.value.flat_values().reshape([-1i64])?;
         match self.rows_agree {
-            Some(agree) => flat.checked(agree, "the rows of a matrix must have one length"),
+            Some(agree) => flat.checked(agree, ONE_LENGTH),
             None => Ok(flat),
         }
     }
@@ -193,9 +249,19 @@ impl<'g> Matrices<'g> {
         } else {
             product(a, b)?
         };
-        split(elements, rows, columns, &self, dtype)
+        let product = split(elements, rows, columns, &self, dtype)?;
+        // The elements have these checks too.
+        let agree = [self.rows_agree, other.rows_agree];
+        let partitions = product.partitions().into_iter().map(|rows| {
+            let checks = agree.iter().flatten();
+            checks.copied().try_fold(rows, |rows, agree| rows.passed(&|part| part.checked(agree, ONE_LENGTH)))
+        });
+        Ok(AnyValue::of(product.flat_values(), &partitions.collect::<Result<Vec<_>>>()?))
     }
 }
+
+/// What a run requires of the rows of each matrix.
+const ONE_LENGTH: &str = "the rows of a matrix must have one length";
 
 /// Splits the elements of products into matrices.
 fn split<'g>(
@@ -223,7 +289,7 @@ fn split<'g>(
         (_, _, Extent::Uniform(length)) => of.count.clone() * length.clone(),
         (_, _, Extent::Ragged(_)) => {
             let last = Param::Value(partition.row_splits().slice_with(&[SliceItem::at(-1)])?);
-            partition.row_splits().row_splits_to_segment_ids(last)?.dim(0)?
+            partition.row_splits().rowids(last)?.dim(0)?
         }
     };
     match columns {
@@ -232,7 +298,7 @@ fn split<'g>(
             Ok(AnyValue::Dense(flat).split_by(partition).into())
         }
         Extent::Ragged(lengths) => {
-            let ids = partition.row_splits().row_splits_to_segment_ids(dim_param(count))?;
+            let ids = partition.row_splits().rowids(dim_param(count))?;
             let product = RaggedValue::from_row_lengths(elements, lengths.gather(ids, 0)?)?;
             Ok(AnyValue::Ragged(product).split_by(partition).into())
         }

@@ -3,8 +3,8 @@
 use shapeflow_shape_fns::Dim;
 
 use super::counts::with_count_of;
-use super::partition::{dim_param, refuse};
-use super::splits::ROWIDS;
+use super::errors::refuse;
+use super::numbers::dim_param;
 use crate::dtype::type_text;
 use crate::error::{ErrorKind, Result};
 use crate::graph::{RaggedValue, RowPartitionValue, Value};
@@ -149,10 +149,7 @@ impl<'g> RaggedValue<'g> {
     pub fn value_rowids(self) -> Result<Value<'g>> {
         let _call = self.graph().open_call();
         let nvals = dim_param(self.values().count()?);
-        self.partition().kept_or(
-            |encodings| &mut encodings.rowids,
-            || self.graph().op(&ROWIDS).data(self.row_splits()).size("nvals", nvals).finish(),
-        )
+        self.partition().kept_or(|encodings| &mut encodings.rowids, || self.row_splits().rowids(nvals))
     }
 
     /// Returns other flat values with the partitions of `self`. Both have the same number of values.

@@ -2,7 +2,7 @@
 
 use shapeflow_shape_fns::DType;
 
-use super::partition::refuse;
+use super::errors::refuse;
 use super::reduce::{Kind, Reduction, Step, reduce_last};
 use super::reduce_axes::IntoRaggedAxes;
 use crate::error::{ErrorKind, Result};

@@ -1,6 +1,6 @@
 //! `one_hot` of ragged values.
 
-use super::partition::refuse;
+use super::errors::refuse;
 use super::select::axis_of;
 use crate::error::{ErrorKind, Result};
 use crate::graph::{IntoParam, RaggedValue};

@@ -1,34 +1,16 @@
 //! Constructors of ragged values, and the encodings of their row partitions.
 
-use shapeflow_shape_fns::{DType, Dim, IntoDim, PartialElements, TensorShape};
+use shapeflow_shape_fns::{DType, Dim, IntoDim};
 
+use super::checks::CountCheck;
 use super::counts::with_count;
+use super::errors::refuse;
+use super::numbers::{dim_param, dim_value, number};
 use super::splits::{CHECKED, FROM_ROWIDS};
-use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::error::{ErrorKind, Result};
 use crate::graph::{AnyValue, Graph, Param, RaggedValue, RowPartitionValue, Value};
 use crate::ops::concat;
 use crate::ragged::{Encoding, Unchecked};
-
-/// Makes an error of the open builder call of a graph, with the line of the call.
-pub(super) fn refuse(graph: &Graph, kind: ErrorKind, message: String) -> Error {
-    let error = Error::new(kind, Phase::Build, message);
-    match graph.read().call {
-        Some(location) => error.at(location),
-        None => error,
-    }
-}
-
-pub(super) fn dim_param<'g>(dim: Dim) -> Param<'g> {
-    Param::Elements(PartialElements::scalar(dim))
-}
-
-/// Returns a constant scalar of the dtype of row splits.
-pub(super) fn number<'g>(graph: &'g Graph, dtype: DType, number: i64) -> Result<Value<'g>> {
-    match dtype {
-        DType::I32 => graph.constant(number as i32),
-        _ => graph.constant(number),
-    }
-}
 
 /// Returns the splits of rows of these lengths.
 pub(super) fn splits_of_lengths<'g>(lengths: Value<'g>) -> Result<Value<'g>> {
@@ -164,7 +146,7 @@ impl<'g> RaggedValue<'g> {
         let _call = values.graph().open_call();
         let partition = partition_of(values, "row_lengths", lengths, splits_of_lengths(lengths.data)?)?;
         if lengths.is_checked {
-            partition.keep(|encodings| &mut encodings.lengths, lengths.data)?;
+            partition.keep_source(|encodings| &mut encodings.lengths, lengths.data, partition.nrows())?;
         }
         Ok(values.split_by(partition))
     }
@@ -197,7 +179,11 @@ impl<'g> RaggedValue<'g> {
         let splits = concat(&[starts.data, last], 0)?;
         // Starts alone do not say where the last row ends.
         let source = Encoding { data: splits, ..starts };
-        Ok(values.split_by(partition_of(values, "row_starts", source, splits)?))
+        let partition = partition_of(values, "row_starts", source, splits)?;
+        if starts.is_checked {
+            partition.keep_source(|encodings| &mut encodings.starts, starts.data, partition.nrows())?;
+        }
+        Ok(values.split_by(partition))
     }
 
     /// Splits values into rows that end at given positions, `[n]`. Else as [`RaggedValue::from_row_splits`].
@@ -225,7 +211,11 @@ impl<'g> RaggedValue<'g> {
         let _call = values.graph().open_call();
         let zero = number(values.graph(), limits.data.dtype(), 0)?.reshape([1i64])?;
         let splits = concat(&[zero, limits.data], 0)?;
-        Ok(values.split_by(partition_of(values, "row_limits", limits, splits)?))
+        let partition = partition_of(values, "row_limits", limits, splits)?;
+        if limits.is_checked {
+            partition.keep_source(|encodings| &mut encodings.limits, limits.data, partition.nrows())?;
+        }
+        Ok(values.split_by(partition))
     }
 
     /// Puts value `i` into row `rowids[i]`. Row ids ascend. Without `nrows`, the last row id gives the number of rows.
@@ -264,7 +254,11 @@ impl<'g> RaggedValue<'g> {
         }
         let splits = call.attr("validate", rowids.is_checked).finish()?;
         let data = if encoding == "value_rowids" { rowids.data } else { splits };
-        Ok(values.split_by(partition_of(values, encoding, Encoding { data, ..rowids }, splits)?))
+        let partition = partition_of(values, encoding, Encoding { data, ..rowids }, splits)?;
+        if rowids.is_checked {
+            partition.keep_source(|encodings| &mut encodings.rowids, rowids.data, values.count()?)?;
+        }
+        Ok(values.split_by(partition))
     }
 
     /// Splits values into rows of one length. The axis is uniform. Without `nrows`, the number of values gives the
@@ -310,8 +304,15 @@ impl<'g> RaggedValue<'g> {
             (None, _) => count.ceil_div(&length)?,
         };
         let requirement = format!("the number of values in {rows} rows of {length} must be");
-        let values = with_count(values, &(rows.clone() * length.clone()), &[], &requirement)?;
-        Ok(values.split_by(uniform_partition(values, rows, length)?))
+        let needed = rows.clone() * length.clone();
+        if graph.same_dim(&needed, &count).is_some() {
+            let values = with_count(values, &needed, &[], &requirement)?;
+            return Ok(values.split_by(uniform_partition(values, rows, length)?));
+        }
+        let check = CountCheck::new(graph, &needed, count, &requirement)?;
+        let pass = |part: Value<'g>| check.pass(part);
+        let partition = uniform_partition(values, rows, length)?.passed(&pass)?;
+        Ok(values.passed(&pass)?.split_by(partition))
     }
 
     /// Splits flat values by several row splits, outermost first. As TensorFlow's
@@ -374,10 +375,4 @@ pub(super) fn uniform_rows<'g>(
     let scaled = (numbers * dim_value(graph, length.clone())?).ok()?;
     let splits = scaled.cast(dtype)?;
     RowPartitionValue::new("uniform", splits, splits, Some(length))
-}
-
-/// Returns a dimension as an i64 scalar.
-pub(super) fn dim_value(graph: &Graph, dim: Dim) -> Result<Value<'_>> {
-    // A range from the dimension up to the next number has the dimension as its only element.
-    graph.range(&dim, dim.clone() + 1, 1i64)?.reshape(TensorShape::new([]))
 }

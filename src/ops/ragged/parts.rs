@@ -5,7 +5,7 @@ use crate::graph::{AnyValue, RowPartitionValue, Value};
 use crate::ops::concat;
 use crate::ragged::{FLAT_VALUES, ROW_SPLITS, UNIFORM_ROWS};
 
-use super::partition::dim_value;
+use super::numbers::dim_value;
 
 impl<'g> AnyValue<'g> {
     /// Returns the tensors that hold the value, with names below `name`. A uniform partition is the vector of its

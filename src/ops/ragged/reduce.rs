@@ -2,7 +2,9 @@
 
 use shapeflow_shape_fns::{DType, Dim, TensorShape};
 
-use super::partition::{dim_param, number, refuse, splits_of_lengths};
+use super::errors::refuse;
+use super::numbers::{dim_param, number};
+use super::partition::splits_of_lengths;
 use super::reduce_axes::IntoRaggedAxes;
 use super::reduce_rows;
 use crate::error::{ErrorKind, Result};
@@ -27,8 +29,8 @@ macro_rules! reductions {
             ///
             /// `axes` is an axis, several axes, `..` for all axes, or [`Axes`](crate::Axes), which can keep the reduced
             /// axes with size 1. Several axes are reduced one after the other, the last axis first: `[n, (r)] -> [n]`
-            /// along axis 1. The last partitioned axis is reduced on the host, row by row; inner axes fuse into
-            /// kernels.
+            /// along axis 1. All axes `..` are reduced at once, so that an empty row adds nothing. The last partitioned
+            /// axis is reduced on the host, row by row; inner axes and all axes at once fuse into kernels.
             #[doc = concat!("As TensorFlow's `tf.", stringify!($method), "`.")]
             ///
             /// # Errors
@@ -61,10 +63,14 @@ reductions! {
     /// numbers. Else as [`RaggedValue::reduce_sum`].
     reduce_prod Prod;
     /// Takes the maximum along axes; NaN if an element is NaN, and the lowest finite number for an empty row. Integers
-    /// and floats. Else as [`RaggedValue::reduce_sum`].
+    /// and floats. All axes `..` of a value without elements give -∞, or the lowest integer. Along an axis before the
+    /// last partitioned one, elements that are all -∞ give the lowest finite number. Else as
+    /// [`RaggedValue::reduce_sum`].
     reduce_max Max;
     /// Takes the minimum along axes; NaN if an element is NaN, and the highest finite number for an empty row. Integers
-    /// and floats. Else as [`RaggedValue::reduce_sum`].
+    /// and floats. All axes `..` of a value without elements give ∞, or the highest integer. Along an axis before the
+    /// last partitioned one, elements that are all ∞ give the highest finite number. Else as
+    /// [`RaggedValue::reduce_sum`].
     reduce_min Min;
     /// Returns whether an element along axes is true; false for an empty row. Bool. Else as
     /// [`RaggedValue::reduce_sum`].
@@ -140,20 +146,28 @@ pub(super) fn reduce_last<'g>(value: RaggedValue<'g>, name: &str) -> Result<AnyV
 pub(super) struct Reduction<'g> {
     value: RaggedValue<'g>,
     pub axes: Vec<usize>,
+    /// All axes are reduced at once: the rows do not matter.
+    is_whole: bool,
     keeps_dims: bool,
 }
 
 impl<'g> Reduction<'g> {
     pub fn new(value: RaggedValue<'g>, axes: impl IntoRaggedAxes) -> Result<Reduction<'g>> {
-        let keeps_dims = axes.keeps_dims();
-        Ok(Reduction { value, axes: sorted_axes(value, axes)?, keeps_dims })
+        let (keeps_dims, is_whole) = (axes.keeps_dims(), axes.are_all());
+        Ok(Reduction { value, axes: sorted_axes(value, axes)?, is_whole, keeps_dims })
     }
 
     /// Reduces the axes one after the other. Returns the steps and the result.
     pub fn fold(&self, kind: Kind) -> Result<(Vec<Step<'g>>, AnyValue<'g>)> {
         let mut steps = Vec::new();
-        let mut value = AnyValue::Ragged(self.value);
-        for &axis in &self.axes {
+        let depth = self.value.ragged_rank();
+        let (mut value, axes) = match self.is_whole {
+            // The axes of the flat values take the place of all axes, so that an empty row adds nothing.
+            true => (AnyValue::Dense(self.value.flat_values()), &self.axes[..self.axes.len() - depth]),
+            false => (AnyValue::Ragged(self.value), &self.axes[..]),
+        };
+        let skipped = if self.is_whole { depth } else { 0 };
+        for axis in axes.iter().map(|axis| axis - skipped) {
             let step = Step::of(value, axis)?;
             value = AnyValue::of(step.reduce(value.flat_values(), kind)?, &step.partitions);
             steps.push(step);
@@ -255,6 +269,19 @@ pub(super) struct Groups<'g> {
 }
 
 impl<'g> Groups<'g> {
+    /// Groups the flat values that differ only in their index along `axis`, which is axis 0 or a partitioned axis.
+    #[cfg(feature = "strings")]
+    pub fn along(value: RaggedValue<'g>, axis: usize) -> Result<Groups<'g>> {
+        let partitions = value.partitions();
+        if axis < partitions.len() {
+            return Groups::of(value, axis);
+        }
+        let (outer, last) = partitions.split_at(partitions.len() - 1);
+        let rows = RaggedValue::new(value.flat_values(), last);
+        let (ids, count) = (rows.value_rowids()?, dim_param(rows.nrows()));
+        Ok(Groups { ids, count, partitions: outer.to_vec() })
+    }
+
     /// Groups the flat values that differ only in their index along `axis`, which is before the last partitioned axis.
     pub fn of(value: RaggedValue<'g>, axis: usize) -> Result<Groups<'g>> {
         let all = value.partitions();
@@ -288,6 +315,11 @@ impl<'g> Groups<'g> {
 
     fn reduce(&self, flat: Value<'g>, kind: Kind) -> Result<Value<'g>> {
         let count = self.count.clone();
+        if matches!(kind, Kind::Any | Kind::All) && flat.dtype() != DType::Bool {
+            let message = format!("the elements must be bool, got {}", flat.dtype());
+            return Err(refuse(flat.graph(), ErrorKind::DType, message)
+                .with_help("compare the operand with .not_equal(0)"));
+        }
         match kind {
             Kind::Sum => flat.unsorted_segment_sum(self.ids, count),
             Kind::Prod => flat.unsorted_segment_prod(self.ids, count),

@@ -9,6 +9,12 @@ pub trait IntoRaggedAxes {
     #[doc(hidden)]
     fn axes(self, rank: usize) -> Option<Vec<i64>>;
 
+    /// Returns whether these are all axes of every value.
+    #[doc(hidden)]
+    fn are_all(&self) -> bool {
+        false
+    }
+
     /// Returns whether the result keeps the reduced axes with size 1.
     #[doc(hidden)]
     fn keeps_dims(&self) -> bool {
@@ -38,11 +44,20 @@ impl IntoRaggedAxes for std::ops::RangeFull {
     fn axes(self, rank: usize) -> Option<Vec<i64>> {
         Some((0..rank as i64).collect())
     }
+
+    fn are_all(&self) -> bool {
+        true
+    }
 }
 
 impl IntoRaggedAxes for Axes<'_> {
     fn axes(self, rank: usize) -> Option<Vec<i64>> {
         self.known(rank)
+    }
+
+    fn are_all(&self) -> bool {
+        // Only all axes depend on the rank.
+        self.known(0) != self.known(1)
     }
 
     fn keeps_dims(&self) -> bool {

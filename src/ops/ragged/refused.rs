@@ -1,6 +1,6 @@
 //! Ops that a ragged value has on its inner axes only, or not at all: the errors say what to use instead.
 
-use super::partition::refuse;
+use super::errors::refuse;
 use super::reduce::rank_of;
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{RaggedValue, Value};

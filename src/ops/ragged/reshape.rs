@@ -2,7 +2,9 @@
 
 use shapeflow_shape_fns::Dim;
 
-use super::partition::{dim_value, refuse, uniform_partition};
+use super::errors::refuse;
+use super::numbers::dim_value;
+use super::partition::uniform_rows;
 use super::select::{axis_of, take};
 use crate::error::{ErrorKind, Result};
 use crate::graph::{AnyValue, IntoParam, IntoShapeArg, RaggedValue, RowPartitionValue, Value};
@@ -98,14 +100,15 @@ impl<'g> RaggedValue<'g> {
             [] => (0..rank).filter(|axis| is_one(*axis)).collect(),
             axes => axes.iter().map(|axis| axis_of(self, *axis, 0)).collect::<Result<_>>()?,
         };
-        let mut flat = self.flat_values();
+        let mut value = AnyValue::from(self);
         for (axis, rows) in self.partitions().into_iter().enumerate().map(|(index, rows)| (index + 1, rows)) {
             if chosen.contains(&axis) && !is_one(axis) {
                 if rows.uniform_row_length().as_ref().and_then(Dim::as_known).is_some() {
                     return Err(not_one(self, axis, &sizes[axis].to_string()));
                 }
                 let ones = rows.row_lengths()?.equal(1)?.reduce_all(0)?;
-                flat = flat.checked(ones, &format!("every row along axis {axis} must have length 1"))?;
+                let message = format!("every row along axis {axis} must have length 1");
+                value = value.passed(&|part| part.checked(ones, &message))?;
             }
         }
         if chosen.contains(&0) && !is_one(0) {
@@ -113,14 +116,15 @@ impl<'g> RaggedValue<'g> {
                 return Err(not_one(self, 0, &sizes[0].to_string()));
             }
             let one = dim_value(self.graph(), sizes[0].clone())?.equal(1)?;
-            flat = flat.checked(one, "axis 0 must have size 1")?;
+            value = value.passed(&|part| part.checked(one, "axis 0 must have size 1"))?;
         }
+        let mut flat = value.flat_values();
         let inner: Vec<i64> =
             chosen.iter().filter(|axis| **axis > depth).map(|axis| (axis - depth) as i64).collect();
         if !inner.is_empty() {
             flat = flat.squeeze(&inner)?;
         }
-        let kept = self.partitions().into_iter().enumerate();
+        let kept = value.partitions().into_iter().enumerate();
         let mut kept: Vec<RowPartitionValue<'g>> =
             kept.filter(|(index, _)| !chosen.contains(&(index + 1))).map(|(_, rows)| rows).collect();
         if chosen.contains(&0) {
@@ -213,7 +217,8 @@ impl<'g> RaggedValue<'g> {
                 let numbers = numbers.cast(starts.dtype())?;
                 let positions = (starts.expand_dims(1)? + numbers).ok()?.reshape([-1i64])?;
                 let taken = take(self.values(), positions)?;
-                Ok(taken.split_by(uniform_partition(taken, self.nrows(), numbers.dim(0)?)?))
+                let dtype = starts.dtype();
+                Ok(taken.split_by(uniform_rows(self.graph(), dtype, self.nrows(), numbers.dim(0)?)?))
             }
             axis if axis <= depth => {
                 let values = self.values().ragged()?.take_along(axis - 1, numbers)?;

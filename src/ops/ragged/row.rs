@@ -1,6 +1,6 @@
 //! A row of a ragged value whose position a run computes.
 
-use super::partition::number;
+use super::numbers::number;
 use super::range::range_parts;
 use crate::error::Result;
 use crate::graph::{AnyValue, RaggedValue, RowPartitionValue, Value};

@@ -1,6 +1,8 @@
 //! `unsorted_segment_sum` and so on of ragged values: the rows of one segment become one row.
 
-use super::partition::{number, refuse, splits_of_lengths};
+use super::errors::refuse;
+use super::numbers::number;
+use super::partition::splits_of_lengths;
 use super::range::range_parts;
 use crate::error::{ErrorKind, Result};
 use crate::graph::{AnyValue, IntoParam, Param, RaggedValue, RowPartitionValue, Value};
@@ -136,7 +138,7 @@ fn reduce<'g>(
         (AnyValue::Dense(x), AnyValue::Dense(ids)) => return f(x, ids, count).map(AnyValue::Dense),
         (AnyValue::Ragged(x), AnyValue::Ragged(ids)) => {
             AnyValue::from(ids).check_splits_dtype(x.row_splits().dtype())?;
-            return reduce(x.first_partition_matched(ids)?, ids.values(), count, f);
+            return reduce(x.with_rows_of(ids, 1)?.values(), ids.values(), count, f);
         }
         (AnyValue::Dense(x), AnyValue::Ragged(ids)) => {
             let message = format!(
@@ -157,7 +159,8 @@ fn reduce<'g>(
         return Err(refuse(x.graph(), ErrorKind::Shape, message)
             .with_help("use ragged segment ids, with the row splits of the values"));
     }
-    let ids = super::gather_along::same_count(x, ids.into(), "segment ids")?.flat_values();
+    let (x, ids) = super::gather_along::same_count(x, ids.into(), "segment ids")?;
+    let ids = ids.flat_values();
     let (graph, lengths) = (x.graph(), x.row_lengths()?);
     let dtype = lengths.dtype();
     let longest = lengths.unsorted_segment_max(ids, count)?.maximum(number(graph, dtype, 0)?)?;

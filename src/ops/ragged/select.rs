@@ -2,9 +2,11 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::Dim;
+use shapeflow_shape_fns::{DType, Dim};
 
-use super::partition::{number, refuse, splits_of_lengths, uniform_partition};
+use super::errors::refuse;
+use super::numbers::{dim_value, number};
+use super::partition::{splits_of_lengths, uniform_partition};
 use super::range::range_parts;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{AnyValue, RaggedValue, RowPartitionValue, Value};
@@ -25,35 +27,21 @@ pub(super) fn take<'g>(value: AnyValue<'g>, indices: Value<'g>) -> Result<AnyVal
     Ok(values.split_by(RowPartitionValue::new("splits", splits, splits, uniform)?).into())
 }
 
-/// Joins dense or ragged values along axis 0.
+/// Joins values along axis 0, which are all dense, or all ragged with the same number of partitions.
 fn join_rows<'g>(values: &[AnyValue<'g>]) -> Result<AnyValue<'g>> {
-    let ragged: Vec<RaggedValue<'g>> = values
-        .iter()
-        .filter_map(|value| match value {
-            AnyValue::Ragged(ragged) => Some(*ragged),
-            AnyValue::Dense(_) => None,
-        })
-        .collect();
-    if ragged.is_empty() {
+    let ragged: Vec<RaggedValue<'g>> = values.iter().filter_map(|value| value.ragged().ok()).collect();
+    let Some(first) = ragged.first() else {
         let dense: Vec<Value<'g>> = values.iter().map(|value| value.flat_values()).collect();
         return concat_dense(&dense, 0).map(AnyValue::Dense);
-    }
-    if ragged.len() < values.len() {
-        let message = "joined values must have the same number of partitions, got dense and ragged values";
-        return Err(refuse(values[0].graph(), ErrorKind::Shape, message.to_string())
-            .with_help("make ragged values with from_tensor"));
-    }
-    for value in &ragged[1..] {
-        AnyValue::from(*value).check_splits_dtype(ragged[0].row_splits().dtype())?;
-    }
+    };
     let lengths: Vec<Value<'g>> = ragged.iter().map(|value| value.row_lengths()).collect::<Result<_>>()?;
     let inner: Vec<AnyValue<'g>> = ragged.iter().map(|value| value.values()).collect();
     let splits = splits_of_lengths(concat_dense(&lengths, 0)?)?;
-    let uniform = ragged[0].partition().uniform_row_length();
+    let uniform = first.partition().uniform_row_length();
     let uniform = uniform.filter(|length| {
         ragged.iter().all(|value| {
             let other = value.partition().uniform_row_length();
-            let splits = [ragged[0], *value].map(|value| value.row_splits());
+            let splits = [*first, *value].map(|value| value.row_splits());
             let same = |other| value.graph().same_dim_beside(&splits, length, &other);
             other.is_some_and(|other| matches!(same(other), Ok(Some(true))))
         })
@@ -81,12 +69,13 @@ impl<'g> RaggedValue<'g> {
         values.split_by(self.partition())
     }
 
-    /// Joins ragged values along an axis. Along axis 1, rows are joined: all values have the same number of rows. Along
-    /// a later axis, all values have the same partitions before it; the run compares row splits that are not known to
-    /// be the same.
+    /// Joins ragged or dense values along an axis. Along axis 1, rows are joined: all values have the same number of
+    /// rows. Along a later axis, all values have the same partitions before it; the run compares row splits that are
+    /// not known to be the same.
     ///
-    /// `[n, (r), ..], [m, (s), ..] -> [n+m, (t), ..]` along axis 0, any dtype. As TensorFlow's `tf.concat`. It is
-    /// composed of joins and gathers, which fuse into kernels.
+    /// `[n, (r), ..], [m, (s), ..] -> [n+m, (t), ..]` along axis 0, any dtype. A dense value of rank 2 or more counts
+    /// as a ragged one whose rows have one length. The result has as many partitions as the value with the most. As
+    /// TensorFlow's `tf.concat`. It is composed of joins and gathers, which fuse into kernels.
     ///
     /// ```
     /// use shapeflow::{AnyValue, Graph, RaggedValue, ragged};
@@ -102,24 +91,28 @@ impl<'g> RaggedValue<'g> {
     /// ```
     ///
     /// # Errors
-    /// There are no values, the axis does not exist, dtypes, ranks or numbers of partitions differ, numbers of rows are
-    /// known to differ, or dtypes of row splits differ. The run fails if numbers of rows differ, or row splits before a
-    /// later axis; the error names the first row that differs.
+    /// There are no values, the axis does not exist, dtypes or ranks differ or are unknown, all values are dense
+    /// vectors, numbers of rows are known to differ, or dtypes of row splits differ. The run fails if numbers of rows
+    /// differ, or row splits before a later axis; the error names the first row that differs.
     #[track_caller]
-    pub fn concat(values: &[RaggedValue<'g>], axis: i64) -> Result<RaggedValue<'g>> {
-        let Some(&first) = values.first() else {
+    pub fn concat(values: &[impl Into<AnyValue<'g>> + Copy], axis: i64) -> Result<RaggedValue<'g>> {
+        let values: Vec<AnyValue<'g>> = values.iter().map(|value| (*value).into()).collect();
+        let Some(first) = values.first() else {
             return Err(no_values("concat", Location::caller()));
         };
         let _call = first.graph().open_call();
-        let axis = axis_of(first, axis, 0)?;
-        let values: Vec<AnyValue<'g>> = values.iter().map(|value| AnyValue::Ragged(*value)).collect();
+        let values = with_equal_ranks(&values)?;
+        let axis = axis_of(values[0], axis, 0)?;
+        let values: Vec<AnyValue<'g>> = values.into_iter().map(AnyValue::Ragged).collect();
         concat_along(&values, axis)?.ragged()
     }
 
-    /// Stacks ragged values along a new axis.
+    /// Stacks ragged or dense values along a new axis.
     ///
-    /// `[n, (r)], [m, (s)] -> [2, (k), (t)]` along axis 0, any dtype. As TensorFlow's `tf.ragged.stack`. It is
-    /// composed of joins and gathers, which fuse into kernels.
+    /// `[n, (r)], [m, (s)] -> [2, (k), (t)]` along axis 0, any dtype. A dense value of rank 2 or more counts as a
+    /// ragged one whose rows have one length. Vectors of any lengths become the rows along axis 0:
+    /// `[n], [m] -> [2, (r)]`. As TensorFlow's `tf.ragged.stack`. It is composed of joins and gathers, which fuse into
+    /// kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, RaggedValue, ragged};
@@ -133,14 +126,21 @@ impl<'g> RaggedValue<'g> {
     /// ```
     ///
     /// # Errors
-    /// As [`RaggedValue::concat`].
+    /// As [`RaggedValue::concat`]; vectors are stacked along axis 0 only.
     #[track_caller]
-    pub fn stack(values: &[RaggedValue<'g>], axis: i64) -> Result<RaggedValue<'g>> {
-        let Some(&first) = values.first() else {
+    pub fn stack(values: &[impl Into<AnyValue<'g>> + Copy], axis: i64) -> Result<RaggedValue<'g>> {
+        let values: Vec<AnyValue<'g>> = values.iter().map(|value| (*value).into()).collect();
+        let Some(first) = values.first() else {
             return Err(no_values("stack", Location::caller()));
         };
         let _call = first.graph().open_call();
-        let axis = axis_of(first, axis, 1)? as i64;
+        let is_vector = |value: &AnyValue<'g>| any_rank(*value) == Some(1);
+        if values.iter().all(is_vector) && matches!(axis, 0 | -2) {
+            let vectors: Vec<Value<'g>> = values.iter().map(|value| value.flat_values()).collect();
+            return stack_rows(&vectors).map(|(rows, _)| rows);
+        }
+        let values = with_equal_ranks(&values)?;
+        let axis = axis_of(values[0], axis, 1)? as i64;
         let expanded = values.iter().map(|value| value.expand_dims(axis)).collect::<Result<Vec<_>>>()?;
         RaggedValue::concat(&expanded, axis)
     }
@@ -197,12 +197,58 @@ impl<'g> RaggedValue<'g> {
     }
 }
 
-/// Joins values along an axis.
+/// Stacks dense values of any sizes along axis 0 as rows. Returns the rows and their lengths, i64.
+pub(super) fn stack_rows<'g>(values: &[Value<'g>]) -> Result<(RaggedValue<'g>, Value<'g>)> {
+    let lengths = values.iter().map(|value| dim_value(value.graph(), value.dim(0)?)?.reshape([1i64]));
+    let lengths = concat_dense(&lengths.collect::<Result<Vec<Value<'g>>>>()?, 0)?;
+    let splits = splits_of_lengths(lengths)?;
+    let rows = RowPartitionValue::new("splits", splits, splits, None)?;
+    Ok((RaggedValue::new(concat_dense(values, 0)?, &[rows]), lengths))
+}
+
+/// Returns the number of axes if it is known.
+pub(super) fn any_rank(value: AnyValue<'_>) -> Option<usize> {
+    match value {
+        AnyValue::Dense(value) => value.shape().rank(),
+        AnyValue::Ragged(value) => value.shape().rank(),
+    }
+}
+
+/// Returns values of one rank as ragged values with the same number of partitions: uniform partitions are added.
+fn with_equal_ranks<'g>(values: &[AnyValue<'g>]) -> Result<Vec<RaggedValue<'g>>> {
+    let graph = values[0].graph();
+    let ranks: Vec<Option<usize>> = values.iter().map(|value| any_rank(*value)).collect();
+    if let Some(other) = ranks.iter().find(|rank| rank.is_none() || **rank != ranks[0]) {
+        let text = |rank: &Option<usize>| rank.map_or("an unknown rank".to_string(), |rank| rank.to_string());
+        let message =
+            format!("joined values must have one known rank, got {} and {}", text(&ranks[0]), text(other));
+        return Err(refuse(graph, ErrorKind::Shape, message));
+    }
+    let splits = values.iter().find_map(|value| value.partitions().first().copied());
+    let dtype = splits.map_or(DType::I64, |rows| rows.row_splits().dtype());
+    for value in values {
+        value.check_splits_dtype(dtype)?;
+    }
+    let depth = values.iter().map(|value| value.partitions().len()).max().unwrap_or(0).max(1);
+    values.iter().map(|value| deepened(*value, depth, dtype)?.ragged()).collect()
+}
+
+/// Returns a value with `depth` partitions, the innermost of which may be new and uniform.
+fn deepened<'g>(value: AnyValue<'g>, depth: usize, dtype: DType) -> Result<AnyValue<'g>> {
+    if depth <= value.partitions().len() {
+        return Ok(value);
+    }
+    let rows = value.rows(dtype)?;
+    Ok(rows.with_values_unchecked(deepened(rows.values(), depth - 1, dtype)?).into())
+}
+
+/// Returns the error about a call without values.
 pub(super) fn no_values(op: &str, location: &'static Location<'static>) -> Error {
     let message = format!("{op} needs at least one value, got none");
     Error::new(ErrorKind::Attribute, Phase::Build, message).at(location)
 }
 
+/// Joins values along an axis.
 fn concat_along<'g>(values: &[AnyValue<'g>], axis: usize) -> Result<AnyValue<'g>> {
     if axis == 0 {
         return join_rows(values);
@@ -213,8 +259,10 @@ fn concat_along<'g>(values: &[AnyValue<'g>], axis: usize) -> Result<AnyValue<'g>
     };
     let ragged = values.iter().map(|value| value.ragged()).collect::<Result<Vec<_>>>()?;
     if axis > 1 {
-        let inner = ragged.iter().map(|value| value.first_partition_matched(first));
-        let inner = inner.collect::<Result<Vec<AnyValue<'g>>>>()?;
+        // Each part of the result depends on a part of the first value, which has the checks.
+        let first = ragged[1..].iter().try_fold(first, |first, value| first.with_rows_of(*value, 1))?;
+        let inner: Vec<AnyValue<'g>> =
+            std::iter::once(first).chain(ragged[1..].iter().copied()).map(RaggedValue::values).collect();
         return Ok(first.with_values_unchecked(concat_along(&inner, axis - 1)?).into());
     }
     // The rows of all values, one value after the other, are taken in the order of the rows of the result.

@@ -112,9 +112,11 @@ fn batched(x: RaggedItem, items: &[SliceItem], axis: usize) -> Result<RaggedItem
     let dtype = splits_dtype(&x);
     if *first == SliceItem::NewAxis {
         let inner = batched(x, rest, axis)?;
-        let rows = RowPartition::uniform(1, inner.len(), dtype)?;
-        return joined(rows, inner);
+        let (rows, is_dense) =
+            (RowPartition::uniform(1, inner.len(), dtype)?, matches!(inner, RaggedItem::Dense(_)));
+        return joined(rows, inner, is_dense);
     }
+    let is_dense = matches!(x, RaggedItem::Dense(_));
     let (partition, values) = match x {
         RaggedItem::Ragged(ragged) => (ragged.partition().clone(), ragged.values()),
         RaggedItem::Dense(tensor) => {
@@ -163,15 +165,16 @@ fn batched(x: RaggedItem, items: &[SliceItem], axis: usize) -> Result<RaggedItem
                 }
                 None => RowPartition::of_offsets(dtype, ends.into_iter())?,
             };
-            joined(rows, batched(values.take(&taken)?, rest, axis + 1)?)
+            joined(rows, batched(values.take(&taken)?, rest, axis + 1)?, is_dense)
         }
-        _ => joined(partition, batched(values, rest, axis + 1)?),
+        _ => joined(partition, batched(values, rest, axis + 1)?, is_dense),
     }
 }
 
-/// Puts a partition around values. A uniform partition of dense values gives a dense tensor.
-fn joined(partition: RowPartition, values: RaggedItem) -> Result<RaggedItem> {
-    match (partition.uniform_row_length(), values) {
+/// Puts a partition around values. A uniform partition of dense values gives a dense tensor if `is_dense`: if the
+/// partition stands for an axis of a dense tensor.
+fn joined(partition: RowPartition, values: RaggedItem, is_dense: bool) -> Result<RaggedItem> {
+    match (partition.uniform_row_length().filter(|_| is_dense), values) {
         (Some(length), RaggedItem::Dense(tensor)) => {
             let sizes = [&[partition.nrows(), length], &tensor.sizes()[1..]].concat();
             Ok(RaggedItem::Dense(tensor.reshape(&sizes)?))

@@ -2,7 +2,8 @@
 
 use shapeflow_shape_fns::{DType, Dim};
 
-use super::partition::{dim_value, number, refuse};
+use super::errors::refuse;
+use super::numbers::{dim_value, number};
 use super::range::range_parts;
 use super::select::take;
 use super::slice_tensor::whole_axes;
@@ -180,8 +181,10 @@ pub(super) fn cut<'g>(
     };
     let (first, last) = if step > 0 { (least, most) } else { (most, least) };
     let (first, last) = (begin.map_or(Ok(first), clamp)?, end.map_or(Ok(last), clamp)?);
-    let (splits, positions) =
-        range_parts((starts + first).ok()?, (starts + last).ok()?, number(graph, dtype, step)?)?;
+    // No row is longer than the greatest number of the dtype, so a greater step selects one position too.
+    let greatest = if dtype == DType::I32 { i64::from(i32::MAX) } else { i64::MAX };
+    let step_value = number(graph, dtype, step.clamp(-greatest, greatest))?;
+    let (splits, positions) = range_parts((starts + first).ok()?, (starts + last).ok()?, step_value)?;
     let splits = splits.cast(dtype)?;
     let uniform = match x.partition().uniform_row_length() {
         Some(length) => {

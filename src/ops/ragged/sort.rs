@@ -4,7 +4,7 @@ use shapeflow_shape_fns::{Attribute, DType, InferenceContext};
 
 use super::along::Along;
 use super::broadcast::aligned;
-use super::partition::refuse;
+use super::errors::refuse;
 use super::reduce_rows::offsets;
 use super::select::{axis_of, take as take_values};
 use super::slice_value::cut;

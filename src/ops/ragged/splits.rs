@@ -152,22 +152,24 @@ fn run_position(cx: &mut HostCx<'_>) -> Result<()> {
     cx.set_output(0, int_tensor(rows.dtype(), rows.sizes(), positions.into_iter())?)
 }
 
-/// Passes flat values on: `values [n, ..], splits [a], other splits [b] -> [n, ..]`. The run fails unless both splits
-/// are equal.
+/// Passes a part of a ragged value on: `part [..], pairs of splits [a], [a], … -> [..]`. The run fails unless both
+/// splits of each pair are equal.
 pub(crate) static SAME: OpDef = OpDef::host("ragged_same_splits", run_same)
-    .operands(&[Operand::Data("values"), Operand::Data("row_splits"), Operand::Data("other_splits")])
+    .operands(&[Operand::Data("part"), Operand::Variadic("row_splits..")])
     .reinterprets()
     .shape_fn(|cx| {
-        let ([a], [b]) = (cx.axes::<1>(1)?, cx.axes::<1>(2)?);
-        cx.agree("the numbers of row splits of ragged operands", &a, &b)?;
-        let values = cx.input(0).clone();
-        cx.set_output(0, values);
+        for first in (1..cx.len().saturating_sub(1)).step_by(2) {
+            let ([a], [b]) = (cx.axes::<1>(first)?, cx.axes::<1>(first + 1)?);
+            cx.agree("the numbers of row splits of ragged operands", &a, &b)?;
+        }
+        let part = cx.input(0).clone();
+        cx.set_output(0, part);
         Ok(())
     })
     .dtype_rule(|dtypes, _| {
         dtype::indices(dtypes, 1)?;
-        if dtypes[1] != dtypes[2] {
-            let message = format!("all row_splits must have one dtype, got {} and {}", dtypes[1], dtypes[2]);
+        if let Some(other) = dtypes[1..].iter().find(|dtype| **dtype != dtypes[1]) {
+            let message = format!("all row_splits must have one dtype, got {} and {other}", dtypes[1]);
             return dtype::refuse_with_help(
                 message,
                 "use with_row_splits_dtype to convert one of them".to_string(),
@@ -177,13 +179,40 @@ pub(crate) static SAME: OpDef = OpDef::host("ragged_same_splits", run_same)
     });
 
 fn run_same(cx: &mut HostCx<'_>) -> Result<()> {
-    let (a, b) = (RowMajor::new(cx.input(1)?)?, RowMajor::new(cx.input(2)?)?);
-    let (a, b) = (a.view(), b.view());
-    let differing = match a.dtype() {
-        DType::I32 => first_differing_row(a.as_slice::<i32>()?, b.as_slice::<i32>()?),
-        _ => first_differing_row(a.as_slice::<i64>()?, b.as_slice::<i64>()?),
-    };
-    if let Some(message) = differing {
+    for first in (1..cx.inputs().saturating_sub(1)).step_by(2) {
+        let (a, b) = (RowMajor::new(cx.input(first)?)?, RowMajor::new(cx.input(first + 1)?)?);
+        let (a, b) = (a.view(), b.view());
+        let differing = match a.dtype() {
+            DType::I32 => first_differing_row(a.as_slice::<i32>()?, b.as_slice::<i32>()?),
+            _ => first_differing_row(a.as_slice::<i64>()?, b.as_slice::<i64>()?),
+        };
+        if let Some(message) = differing {
+            return Err(Error::new(ErrorKind::Guard, Phase::Run, message));
+        }
+    }
+    cx.pass_on()
+}
+
+/// Passes an encoding of a partition on, after the run has checked the row splits that come from it:
+/// `encoding [..], splits [n+1], count -> [count]`. The run fails unless the encoding has `count` elements.
+pub(crate) static KEPT: OpDef = OpDef::host("ragged_kept_encoding", run_kept)
+    .operands(&[Operand::Data("encoding"), Operand::Data("row_splits"), Operand::Size("count")])
+    .reinterprets()
+    .shape_fn(|cx| {
+        cx.with_rank(0, 1)?;
+        let count = cx.make_dim_for_scalar_input("count")?;
+        cx.set_output(0, TensorShape::new([count]));
+        Ok(())
+    })
+    .dtype_rule(|dtypes, _| {
+        dtype::indices(dtypes, 0)?;
+        Ok(dtypes[..1].to_vec())
+    });
+
+fn run_kept(cx: &mut HostCx<'_>) -> Result<()> {
+    let (got, count) = (cx.input(0)?.len(), param_sizes(cx, "count", 2)?[0]);
+    if got != count {
+        let message = format!("an encoding of row splits must have {count} elements, got {got}");
         return Err(Error::new(ErrorKind::Guard, Phase::Run, message));
     }
     cx.pass_on()

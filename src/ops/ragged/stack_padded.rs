@@ -2,11 +2,9 @@
 
 use std::panic::Location;
 
-use super::partition::{dim_value, splits_of_lengths};
-use super::select::no_values;
+use super::select::{no_values, stack_rows};
 use crate::error::Result;
-use crate::graph::{IntoOperand, RaggedValue, RowPartitionValue, Value};
-use crate::ops::concat;
+use crate::graph::{IntoOperand, RaggedValue, Value};
 
 impl<'g> RaggedValue<'g> {
     /// Stacks dense values along a new axis 0. Values shorter than the longest one along axis 0 end with `default`, a
@@ -37,11 +35,7 @@ impl<'g> RaggedValue<'g> {
         };
         let graph = first.graph();
         let _call = graph.open_call();
-        let flat = concat(values, 0)?;
-        let lengths = values.iter().map(|value| dim_value(graph, value.dim(0)?)?.reshape([1i64]));
-        let lengths = concat(&lengths.collect::<Result<Vec<Value<'g>>>>()?, 0)?;
-        let splits = splits_of_lengths(lengths)?;
-        let rows = RowPartitionValue::new("splits", splits, splits, None)?;
-        Ok([RaggedValue::new(flat, &[rows]).to_tensor_with(default, &[])?, lengths])
+        let (rows, lengths) = stack_rows(values)?;
+        Ok([rows.to_tensor_with(default, -1)?, lengths])
     }
 }

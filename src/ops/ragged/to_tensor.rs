@@ -1,12 +1,14 @@
 //! `ragged_to_tensor`: a ragged tensor as a padded dense one.
 
-use shapeflow_shape_fns::{Attr, Attribute, Attrs, DType};
+use shapeflow_shape_fns::{Attr, Attribute, Attrs, DType, Dim};
 
-use super::partition::refuse;
+use super::errors::refuse;
+use super::numbers::dim_value;
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::graph::{IntoOperand, RaggedValue, Value};
+use crate::graph::{IntoOperand, IntoShapeArg, Param, RaggedValue, Value};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
+use crate::ops::concat;
 use crate::ops::host_params::param_ints;
 use crate::ops::row_major::RowMajor;
 use crate::ragged::{
@@ -18,8 +20,8 @@ impl<'g> RaggedValue<'g> {
     /// Returns a dense value. Short rows end with zeros, `false` or empty strings. Rows are copied at once. Runs on the
     /// host.
     ///
-    /// `[n, (r), ..] -> [n, ?, ..]`, where `?` is the length of the longest row. As TensorFlow's
-    /// `RaggedTensorToTensor`.
+    /// `[n, (r), ..] -> [n, ?, ..]`, where `?` is the length of the longest row. A uniform axis keeps its size, also
+    /// without rows. As TensorFlow's `RaggedTensorToTensor`.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor, ragged};
@@ -37,33 +39,95 @@ impl<'g> RaggedValue<'g> {
     pub fn to_tensor(self) -> Result<Value<'g>> {
         let _call = self.graph().open_call();
         let zero = Tensor::zeros(self.dtype(), &[])?;
-        self.to_tensor_with(&zero, &[])
+        self.to_tensor_with(&zero, -1)
     }
 
     /// Returns a dense value. Short rows end with `default`, a scalar or a value that broadcasts to the inner axes.
-    /// `sizes` has a size for each axis; -1 stands for the natural size, and longer rows are cut. An empty `sizes`
-    /// stands for natural sizes.
+    /// `sizes` has a size for each axis; longer rows are cut. A size of -1, or an unknown size such as `?`, stands for
+    /// the natural size. One -1 alone, or no size, stands for all natural sizes.
+    ///
+    /// The natural size is the number of rows along axis 0, the length of the longest row along a ragged axis, the row
+    /// length along a uniform axis, and the size of an inner axis. Sizes are a list of integers or dimensions, a
+    /// [`shape!`](crate::shape!), or a value i32 or i64.
     ///
     /// As [`RaggedValue::to_tensor`], but for the default and the sizes.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor, ragged, shape};
+    ///
+    /// let g = Graph::new();
+    /// let rt = g.ragged_constant(&ragged![[9, 8, 7], [], [4]])?;
+    /// let (cut, padded) = (rt.to_tensor_with(0, [-1, 2])?, rt.to_tensor_with(-1, shape![4, ?])?);
+    /// let [cut, padded] = g.compile([cut, padded])?.run(&[])?;
+    /// assert_eq!(cut, Tensor::from([[9, 8], [0, 0], [4, 0]]));
+    /// assert_eq!(padded, Tensor::from([[9, 8, 7], [-1, -1, -1], [4, -1, -1], [-1, -1, -1]]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
-    /// `default` has another dtype, `sizes` has another length than the rank, or a size of an inner axis differs.
+    /// `default` has another dtype, `sizes` has another length than the rank, a size is less than -1, or a size of an
+    /// inner axis differs. If this is not known now, the run fails.
     #[track_caller]
-    pub fn to_tensor_with(self, default: impl IntoOperand<'g>, sizes: &[i64]) -> Result<Value<'g>> {
+    pub fn to_tensor_with(
+        self,
+        default: impl IntoOperand<'g>,
+        sizes: impl IntoShapeArg<'g>,
+    ) -> Result<Value<'g>> {
         let _call = self.graph().open_call();
-        let rank = super::reduce::rank_of(self)?;
-        if !sizes.is_empty() && sizes.len() != rank {
-            let message = format!("there must be one size for each of {rank} axes, got {}", sizes.len());
-            return Err(refuse(self.graph(), ErrorKind::Shape, message));
-        }
-        let natural = vec![-1; rank];
-        let sizes = if sizes.is_empty() { &natural[..] } else { sizes };
+        let sizes = match sizes.into_shape_arg() {
+            Param::Elements(sizes) => self.known_sizes(sizes.elements())?,
+            Param::Value(sizes) => self.with_uniform_sizes(sizes)?,
+            Param::Refused(message) => return Err(refuse(self.graph(), ErrorKind::Shape, message)),
+        };
         let default = default.into_operand(self.flat_values(), std::panic::Location::caller());
         let splits = self.nested_row_splits();
         let types = vec![std::sync::Arc::from("ROW_SPLITS"); splits.len()];
-        let call = self.graph().op(&DEF).data(self.graph().constant(sizes)?);
-        let call = call.data(self.flat_values()).data(default).data_all(&splits);
+        let call = self.graph().op(&DEF).data(sizes).data(self.flat_values());
+        let call = call.data(default).data_all(&splits);
         call.attr("row_partition_types", Attr::Strs(types.into())).finish()
+    }
+
+    /// Returns the sizes of a dense tensor, where the row lengths of uniform partitions take the place of -1.
+    fn known_sizes(self, given: &[Dim]) -> Result<Value<'g>> {
+        let (graph, rank) = (self.graph(), super::reduce::rank_of(self)?);
+        let is_natural = |size: &Dim| *size == -1 || size.as_symbol().is_some_and(|symbol| symbol.is_free());
+        let given = match given {
+            [] => vec![Dim::known(-1); rank],
+            [size] if is_natural(size) => vec![size.clone(); rank],
+            given => given.to_vec(),
+        };
+        if given.len() != rank {
+            let message = format!("there must be one size for each of {rank} axes, got {}", given.len());
+            return Err(refuse(graph, ErrorKind::Shape, message));
+        }
+        let partitions = self.partitions();
+        // Row splits without rows do not say how long the rows of a uniform partition are.
+        let uniform = |axis: usize| partitions.get(axis.checked_sub(1)?)?.uniform_row_length();
+        let sizes: Vec<Dim> = given
+            .into_iter()
+            .enumerate()
+            .map(|(axis, size)| match is_natural(&size) {
+                true => uniform(axis).unwrap_or_else(|| Dim::known(-1)),
+                false => size,
+            })
+            .collect();
+        if let Some(known) = sizes.iter().map(Dim::as_known).collect::<Option<Vec<i64>>>() {
+            return graph.constant(known);
+        }
+        let size = |size: Dim| match size.as_known() {
+            Some(known) => graph.constant([known]),
+            None => dim_value(graph, size)?.reshape([1i64]),
+        };
+        concat(&sizes.into_iter().map(size).collect::<Result<Vec<Value<'g>>>>()?, 0)
+    }
+
+    /// Returns sizes of a run, where the row lengths of uniform partitions take the place of -1.
+    fn with_uniform_sizes(self, sizes: Value<'g>) -> Result<Value<'g>> {
+        if self.partitions().into_iter().all(|rows| rows.uniform_row_length().is_none()) {
+            return Ok(sizes);
+        }
+        let natural = self.known_sizes(&[])?.cast(sizes.dtype())?;
+        sizes.equal(-1)?.select(natural, sizes)
     }
 }
 
@@ -108,10 +172,8 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     };
     let natural = std::iter::once(outer.nrows()).chain(partitions.iter().map(RowPartition::longest_row));
     let mut sizes: Vec<usize> = natural.chain(flat.sizes()[1..].iter().copied()).collect();
-    let given = param_ints(cx, "shape", 0)?.unwrap_or_default();
-    // A scalar -1 stands for natural sizes.
-    let given = if given.len() == sizes.len() { given } else { vec![-1; sizes.len()] };
-    for (axis, (size, given)) in sizes.iter_mut().zip(given).enumerate() {
+    let rank = sizes.len();
+    for (axis, (size, given)) in sizes.iter_mut().zip(given_sizes(cx, rank)?).enumerate() {
         let Ok(given) = usize::try_from(given) else { continue };
         if axis > partitions.len() && given != *size {
             return Err(wrong(format!(
@@ -123,6 +185,24 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let default = broadcast_default(default.view(), flat.clone())?;
     let dense = PaddedCopy { flat, partitions: &partitions, sizes: &sizes }.run(default.view())?;
     cx.set_output(0, dense)
+}
+
+/// Reads operand `shape`: a size for each of `rank` axes, or -1 for the natural size. A scalar -1 stands for natural
+/// sizes.
+fn given_sizes(cx: &HostCx<'_>, rank: usize) -> Result<Vec<i64>> {
+    let (given, is_scalar) =
+        (param_ints(cx, "shape", 0)?.unwrap_or_default(), cx.input(0)?.sizes().is_empty());
+    if is_scalar && given == [-1] {
+        return Ok(vec![-1; rank]);
+    }
+    if is_scalar || given.len() != rank {
+        let got = if is_scalar { format!("the scalar {}", given[0]) } else { format!("{given:?}") };
+        return Err(wrong(format!("shape must be a scalar -1 or have {rank} sizes, got {got}")));
+    }
+    match given.iter().find(|size| **size < -1) {
+        Some(size) => Err(wrong(format!("a size of shape must be at least -1, got {size}"))),
+        None => Ok(given),
+    }
 }
 
 /// Reads the partitions, innermost first, because each gives the number of values of the one before it.

@@ -2,7 +2,9 @@
 
 use shapeflow_shape_fns::Dim;
 
-use super::partition::{dim_param, dim_value, number, refuse, splits_of_lengths};
+use super::errors::refuse;
+use super::numbers::{dim_param, dim_value, number};
+use super::partition::splits_of_lengths;
 use super::reduce::rank_of;
 use super::select::take;
 use crate::error::{ErrorKind, Result};

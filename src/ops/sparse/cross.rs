@@ -10,6 +10,7 @@ use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ops::fingerprint::{fingerprint64, join_fingerprints, strong_hash};
 use crate::ops::integers::ints;
 use crate::ops::row_major::RowMajor;
+use crate::ragged::reserved;
 use crate::tensor::{Tensor, TensorView};
 
 /// An op for import only. The operands are the indices of `N` sparse matrices, their values, their shapes, and any
@@ -143,7 +144,7 @@ fn is_hashed(attrs: &Attrs) -> bool {
 /// There are too few operands.
 fn sparse_features(attrs: &Attrs, operands: usize) -> Result<usize> {
     let count = attrs.int("N");
-    match usize::try_from(count).ok().filter(|count| 3 * count <= operands) {
+    match usize::try_from(count).ok().filter(|count| count.saturating_mul(3) <= operands) {
         Some(count) => Ok(count),
         None => dtype::refuse(format!(
             "there must be 3 operands for each of {count} sparse features, got {operands}"
@@ -228,7 +229,8 @@ fn row_count(sizes: &[i64]) -> Result<usize> {
 /// Returns the starts of the rows of a sparse feature, see [`Feature`].
 ///
 /// # Errors
-/// The row numbers `indices[.., 0]` decrease or lie outside the matrix, or the operands do not fit each other.
+/// The row numbers `indices[.., 0]` decrease or lie outside the matrix, the operands do not fit each other, or memory
+/// is refused.
 fn starts_of(indices: &TensorView<'_>, values: usize, rows: usize) -> Result<Vec<usize>> {
     let [count, 2] = *indices.sizes() else {
         return refuse(format!("indices must have sizes [n, 2], got {:?}", indices.sizes()));
@@ -237,7 +239,7 @@ fn starts_of(indices: &TensorView<'_>, values: usize, rows: usize) -> Result<Vec
         return refuse(format!("there must be {count} values, one for each index, got {values}"));
     }
     let elements = indices.as_slice::<i64>()?;
-    let mut starts = Vec::with_capacity(rows + 1);
+    let mut starts = reserved(rows.saturating_add(1))?;
     starts.push(0);
     for (number, index) in elements.chunks_exact(2).enumerate() {
         let row = usize::try_from(index[0]).ok().filter(|row| *row < rows && row + 1 >= starts.len());
@@ -255,6 +257,14 @@ fn starts_of(indices: &TensorView<'_>, values: usize, rows: usize) -> Result<Vec
     Ok(starts)
 }
 
+/// Returns the number of combinations of one value of each feature; `None` if it does not fit.
+pub(crate) fn combinations(counts: impl Iterator<Item = usize> + Clone) -> Option<usize> {
+    if counts.clone().any(|count| count == 0) {
+        return Some(0);
+    }
+    counts.into_iter().try_fold(1usize, usize::checked_mul)
+}
+
 /// Crosses the features that the first `operands` operands hold.
 fn run(cx: &mut HostCx<'_>, operands: usize, content: &Content) -> Result<()> {
     let count = sparse_features(cx.attrs(), operands)?;
@@ -269,7 +279,11 @@ fn run(cx: &mut HostCx<'_>, operands: usize, content: &Content) -> Result<()> {
         }
         let starts = match indices {
             Some(indices) => starts_of(&indices, values.len(), own)?,
-            None => (0..=own).map(|row| row * sizes[1].unsigned_abs() as usize).collect(),
+            None => {
+                let mut starts = reserved(own.saturating_add(1))?;
+                starts.extend((0..=own).map(|row| row * sizes[1].unsigned_abs() as usize));
+                starts
+            }
         };
         Ok(starts)
     };
@@ -286,12 +300,17 @@ fn run(cx: &mut HostCx<'_>, operands: usize, content: &Content) -> Result<()> {
         features.push(Feature { values, is_sparse: false, starts });
     }
     let rows = rows.unwrap_or(0);
-    let crossed = |row: usize| features.iter().map(|feature| feature.row(row).len()).product::<usize>();
-    let (mut indices, mut longest) = (Vec::new(), 0);
-    let (mut hashes, mut texts) = (Vec::new(), Vec::new());
+    let crossed = |row: usize| combinations(features.iter().map(|feature| feature.row(row).len()));
+    let total = (0..rows).try_fold(0usize, |total, row| total.checked_add(crossed(row)?));
+    let total = total.unwrap_or(usize::MAX);
+    let (mut indices, mut longest) = (reserved(total.saturating_mul(2))?, 0);
+    let (mut hashes, mut texts) = match content {
+        Content::Hashes { .. } => (reserved(total)?, Vec::new()),
+        Content::Texts { .. } => (Vec::new(), reserved(total)?),
+    };
     let mut chosen = vec![0; features.len()];
     for row in 0..rows {
-        let combinations = crossed(row);
+        let combinations = crossed(row).expect("the total has been computed");
         longest = longest.max(combinations);
         for (position, feature) in chosen.iter_mut().zip(&features) {
             *position = feature.row(row).start;
@@ -327,7 +346,6 @@ fn run(cx: &mut HostCx<'_>, operands: usize, content: &Content) -> Result<()> {
             }
         }
     }
-    let total = indices.len() / 2;
     cx.set_output(0, Tensor::from_slice(&[total, 2], &indices)?)?;
     let values = match content {
         Content::Hashes { .. } => Tensor::from_slice(&[total], &hashes)?,
@@ -377,6 +395,22 @@ mod tests {
         let expected = ["a_X_1", "a_X_2", "b_X_1", "b_X_2", "c_X_5", "c_X_6"];
         assert_eq!(outputs[1], Tensor::from_strings(&[6], &expected).unwrap());
         assert_eq!(outputs[2].to_vec::<i64>().unwrap(), [3, 4]);
+    }
+
+    #[test]
+    fn more_rows_or_combinations_than_memory_holds_are_refused() {
+        let attrs = Attrs::new().with("N", 1).with("hashed_output", true);
+        let (indices, values) = (tensor(&[1, 2], &[0i64, 0]), tensor(&[1], &[7i64]));
+        let error = run(&DEF, &attrs, &[indices, values, tensor(&[2], &[1i64 << 60, 1])]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Memory, "{error}");
+        let attrs = Attrs::new().with("N", 0).with("hashed_output", true);
+        let wide = tensor(&[1, 1 << 16], &[7i64; 1 << 16]);
+        for count in [4, 5] {
+            let error = run(&DEF, &attrs, &vec![wide.clone(); count]).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Memory, "{error}");
+        }
+        let count = Attrs::new().with("N", i64::MAX).with("hashed_output", true);
+        assert!(run(&DEF, &count, &[wide]).is_err());
     }
 
     #[test]

@@ -8,6 +8,7 @@ use crate::graph::{IntoOperand, Value};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ops::pick_rows::pick_rows;
 use crate::ops::row_major::RowMajor;
+use crate::ragged::reserved;
 use crate::tensor::{Tensor, TensorView};
 use shapeflow_shape_fns::DType;
 
@@ -124,25 +125,29 @@ impl FilledRows {
     /// Fills `size` rows. `rows` has the row of each element of the input.
     ///
     /// # Errors
-    /// A row is out of range.
+    /// A row is out of range, or memory is refused.
     pub(crate) fn new(rows: &[i64], size: usize) -> Result<FilledRows> {
         // At first, the number of elements of each row. After the loop below, the output position of the next element
         // of each row.
-        let mut next = vec![0usize; size];
+        let mut next: Vec<usize> = reserved(size)?;
+        next.resize(size, 0);
         for (number, row) in rows.iter().enumerate() {
             match usize::try_from(*row).ok().and_then(|row| next.get_mut(row)) {
                 Some(count) => *count += 1,
                 None => return out_of_range(number, 0, *row, size as i64),
             }
         }
-        let empty: Vec<bool> = next.iter().map(|count| *count == 0).collect();
-        let mut filled = Vec::with_capacity(rows.len());
+        let mut empty: Vec<bool> = reserved(size)?;
+        empty.extend(next.iter().map(|count| *count == 0));
+        let total = rows.len() + empty.iter().filter(|empty| **empty).count();
+        let mut filled = reserved(total)?;
         for (row, count) in next.iter_mut().enumerate() {
             let start = filled.len();
             filled.resize(start + (*count).max(1), row as i64);
             *count = start;
         }
-        let mut sources = vec![None; filled.len()];
+        let mut sources = reserved(total)?;
+        sources.resize(total, None);
         let mut positions = Vec::with_capacity(rows.len());
         for (number, row) in rows.iter().enumerate() {
             // Every row has been compared with the number of rows.
@@ -162,8 +167,8 @@ impl FilledRows {
         default: TensorView<'_>,
     ) -> Result<()> {
         pick_rows(cx, 1, values, default, &self.sources, &[self.sources.len()])?;
-        cx.set_output(2, Tensor::from(self.empty))?;
-        cx.set_output(3, Tensor::from(self.positions))
+        cx.set_output(2, Tensor::from_vec(&[self.empty.len()], self.empty)?)?;
+        cx.set_output(3, Tensor::from_vec(&[self.positions.len()], self.positions)?)
     }
 }
 
@@ -207,5 +212,6 @@ mod tests {
             assert!(run(row, rows).unwrap_err().message().contains("an index must lie in [0, "));
         }
         assert!(run(0, -1).is_err());
+        assert_eq!(run(0, 1 << 60).unwrap_err().kind(), crate::ErrorKind::Memory);
     }
 }

@@ -12,7 +12,8 @@ use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ops::fingerprint::{fingerprint64, join_fingerprints};
 use crate::ops::integers::ints;
 use crate::ops::row_major::RowMajor;
-use crate::ragged::splits_tensor;
+use crate::ops::sparse::cross::combinations;
+use crate::ragged::{reserved, splits_tensor};
 use crate::tensor::{Tensor, TensorView};
 
 impl<'g> RaggedValue<'g> {
@@ -187,7 +188,8 @@ fn features(cx: &HostCx<'_>) -> Result<Vec<Features>> {
                 // The elements are in row-major order, so each row is a range of elements.
                 let ids: Vec<i64> = indices.chunks_exact(2).map(|index| index[0]).collect();
                 let start = |row: usize| ids.partition_point(|id| *id < row as i64);
-                let rows = (0..count).map(|row| start(row)..start(row + 1)).collect();
+                let mut rows = reserved(count)?;
+                rows.extend((0..count).map(|row| start(row)..start(row + 1)));
                 let features = Features::new(operand(1)?, rows)?;
                 next_sparse += 1;
                 features
@@ -198,7 +200,9 @@ fn features(cx: &HostCx<'_>) -> Result<Vec<Features>> {
                     return Err(shape(format!("a dense input must be a matrix, got sizes {:?}", x.sizes())));
                 };
                 next_dense += 1;
-                Features::new(x, (0..rows).map(|row| row * columns..(row + 1) * columns).collect())?
+                let mut ranges = reserved(rows)?;
+                ranges.extend((0..rows).map(|row| row * columns..(row + 1) * columns));
+                Features::new(x, ranges)?
             }
             other => return Err(shape(format!("input_order must have letters R, S and D, got {other:?}"))),
         });
@@ -224,11 +228,17 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
             .map_err(|_| attribute_error(format!("num_buckets must not be negative, got {buckets}")))?,
     };
     let key = cx.attrs().int("hash_key").cast_unsigned();
-    let (mut texts, mut hashes, mut ends) = (Vec::new(), Vec::new(), vec![0usize]);
+    let crossed = |row: usize| combinations(all.iter().map(|features| features.rows[row].len()));
+    let total = (0..count).try_fold(0usize, |total, row| total.checked_add(crossed(row)?));
+    let total = total.unwrap_or(usize::MAX);
+    let (mut texts, mut hashes) =
+        if is_hashed { (Vec::new(), reserved(total)?) } else { (reserved(total)?, Vec::new()) };
+    let mut ends: Vec<usize> = reserved(count.saturating_add(1))?;
+    ends.push(0);
     let mut chosen = vec![0; all.len()];
     for row in 0..count {
         let rows: Vec<&Range<usize>> = all.iter().map(|features| &features.rows[row]).collect();
-        let combinations: usize = rows.iter().map(|row| row.len()).product();
+        let combinations = crossed(row).expect("the total has been computed");
         for mut combination in 0..combinations {
             // The digits of the number of the combination choose the features; the last input is the last digit.
             for (chosen, row) in chosen.iter_mut().zip(&rows).rev() {
@@ -275,5 +285,18 @@ mod tests {
         assert_eq!(outputs[0], Tensor::from_strings(&[6], &texts).unwrap());
         assert_eq!(outputs[1], tensor(&[3], &[0i64, 4, 6]));
         assert!(run(&DEF, &Attrs::new().with("input_order", "RX"), &operands).is_err());
+    }
+
+    #[test]
+    fn more_rows_or_combinations_than_memory_holds_are_refused() {
+        let sparse = [tensor(&[1, 2], &[0i64, 0]), tensor(&[1], &[7i64]), tensor(&[2], &[1i64 << 60, 1])];
+        let error = run(&DEF, &Attrs::new().with("input_order", "S"), &sparse).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Memory, "{error}");
+        let wide = tensor(&[1, 1 << 16], &[7i64; 1 << 16]);
+        for order in ["DDDD", "DDDDD"] {
+            let operands = vec![wide.clone(); order.len()];
+            let error = run(&DEF, &Attrs::new().with("input_order", order), &operands).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Memory, "{error}");
+        }
     }
 }

@@ -266,8 +266,9 @@ fn constants_without_values_give_the_results_of_inputs() {
             let is_compiled = |error: &shapeflow::Error| error.kind() != ErrorKind::Compile;
             match &pair {
                 (Ok(constant), Ok(fed)) if constant == fed => {}
-                // A transposed uniform axis keeps its size where there are no rows.
-                (Ok(_), Ok(_)) if has_uniform && name.starts_with("transpose") => {}
+                // A uniform axis keeps its size where there are no rows.
+                (Ok(_), Ok(_)) if has_uniform && keeps_sizes(name) => {}
+                (Err(error), Ok(_)) if has_uniform && *name == "matmul" && is_compiled(error) => {}
                 (Ok(constant), Ok(fed)) if has_uniform && is_same_text(constant, fed) => {}
                 (Ok(_), Err(fed)) if has_uniform && is_compiled(fed) => {}
                 (Err(constant), Err(fed)) if is_compiled(constant) && is_compiled(fed) => {}
@@ -280,6 +281,10 @@ fn constants_without_values_give_the_results_of_inputs() {
         }
     }
     assert!(wrong.is_empty(), "{} cases\n{}", wrong.len(), wrong[..wrong.len().min(40)].join("\n"));
+}
+
+fn keeps_sizes(op: &str) -> bool {
+    ["transpose", "to_tensor", "bounding_shape"].iter().any(|name| op.starts_with(name))
 }
 
 fn is_same_text(a: &[RaggedItem], b: &[RaggedItem]) -> bool {

@@ -75,7 +75,7 @@ const OPS: &[Op] = &[
     |x| x.slice_with(&[SliceItem::from(1..), SliceItem::from(..).step(-1)]),
     |x| Ok(x.slice_rows(-2, None)?.into()),
     |x| Ok(x.to_tensor()?.into()),
-    |x| Ok(x.to_tensor_with(7.0, &vec![2; x.rank()?])?.into()),
+    |x| Ok(x.to_tensor_with(7.0, vec![2; x.rank()?])?.into()),
     |x| Ok(x.to_sparse()?[0].into()),
     |x| Ok(x.row_lengths()?.into()),
     |x| Ok(x.row_starts()?.into()),

@@ -257,7 +257,7 @@ fn rows_are_moved() {
         },
     );
     check(
-        |x| Ok(x.to_tensor_with(-7.0, &[-1, 2])?.into()),
+        |x| Ok(x.to_tensor_with(-7.0, [-1, 2])?.into()),
         |rows| {
             let padded = |row: &Vec<f64>| (0..2).map(|i| row.get(i).copied().unwrap_or(-7.0)).collect();
             text(&rows.iter().map(padded).collect::<Rows>()).replace("[[], []]", "[]")

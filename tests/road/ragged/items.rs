@@ -166,7 +166,7 @@ fn encodings_convert_in_the_graph() {
         text,
     );
     check(|x| Ok(RaggedValue::from_tensor_lengths(x.to_tensor()?, x.row_lengths()?)?.into()), text);
-    check(|x| Ok(RaggedValue::from_tensor_padding(x.to_tensor_with(-99.0, &[])?, -99.0)?.into()), text);
+    check(|x| Ok(RaggedValue::from_tensor_padding(x.to_tensor_with(-99.0, -1)?, -99.0)?.into()), text);
     check(
         |x| {
             Ok(x.with_row_splits_dtype(DType::I32)?

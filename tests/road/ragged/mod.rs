@@ -18,11 +18,16 @@ mod members;
 mod mistakes;
 mod moves;
 mod operands;
+mod part_checks;
+mod ranks;
 mod recorded;
 mod refusals;
 mod round_trips;
 mod row_counts;
 mod selections;
+#[cfg(feature = "strings")]
+mod text_functions;
+mod uniform_axes;
 
 /// Calls `drive` with random bytes.
 fn drive_random_bytes(cases: usize, drive: fn(&[u8])) {

@@ -22,7 +22,7 @@ fn refused_calls_have_the_line_of_the_program() -> Result<()> {
     let start = line!();
     let errors = [
         error(RaggedValue::from_tensor(dense, 0)),
-        error(x.matmul(table)),
+        error(deep.matmul(table)),
         error(x.merge_rows()),
         error(x.with_values(dense)),
         error(x.with_row_splits_dtype(DType::F32)),
@@ -53,8 +53,8 @@ fn refused_calls_have_the_line_of_the_program() -> Result<()> {
         error(x.slice_with(&[SliceItem::from(..), SliceItem::from(..).step(0)])),
         error(x.top_k(-1, 1)),
         error(deep.bincount(3, false)),
-        error(RaggedValue::stack_dynamic_partitions(dense, g.constant(0i64)?, 2)),
-        error(x.to_tensor_with(0.0, &[1, 2, 3, 4])),
+        error(RaggedValue::stack_dynamic_partitions(dense, g.constant([0i64])?, 2)),
+        error(x.to_tensor_with(0.0, [1, 2, 3, 4])),
         error(AnyValue::from(x).dense()),
         error(AnyValue::from(dense).ragged()),
         error((x + deep).ok()),

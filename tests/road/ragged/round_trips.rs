@@ -141,7 +141,7 @@ fn encodings_of_a_graph_give_the_value_back() {
             let (flat, values) = (x.flat_values(), x.values());
             let (lengths, rowids) = (x.nested_row_lengths().unwrap(), x.nested_value_rowids().unwrap());
             let nrows = lengths.iter().map(|lengths| lengths.dim(0).unwrap().into_param());
-            let padded = x.to_tensor_with(-1, &[]).unwrap();
+            let padded = x.to_tensor_with(-1, -1).unwrap();
             let same: [RaggedValue<'_>; 7] = [
                 RaggedValue::from_nested_row_splits(flat, &x.nested_row_splits()).unwrap(),
                 RaggedValue::from_nested_row_lengths(flat, &lengths).unwrap(),

@@ -1,0 +1,96 @@
+//! Checks of a run that every part of a ragged value passes: its flat values, and the row splits of each partition.
+//!
+//! A run computes only the parts that it returns. So a check of two ragged values stands before each part of the
+//! result, and a run fails whichever part it returns.
+
+use super::numbers::{dim_param, dim_value};
+use super::splits::{KEPT, SAME};
+use crate::error::Result;
+use crate::graph::{AnyValue, Encodings, Graph, RaggedValue, RowPartitionValue, Value, ValueIx};
+use crate::ops::array::checked;
+use shapeflow_shape_fns::Dim;
+
+impl<'g> RowPartitionValue<'g> {
+    /// Returns the partition with row splits that `check` passes on.
+    pub(super) fn passed(
+        self,
+        check: &dyn Fn(Value<'g>) -> Result<Value<'g>>,
+    ) -> Result<RowPartitionValue<'g>> {
+        let (given, passed) = (self.row_splits(), check(self.row_splits())?);
+        if given.index()? == passed.index()? { Ok(self) } else { self.with_splits(passed) }
+    }
+
+    /// Keeps `data`, the encoding that the partition was made from. The run of its users fails unless the row splits
+    /// are right.
+    pub(super) fn keep_source(
+        self,
+        encoding: fn(&mut Encodings) -> &mut Option<ValueIx>,
+        data: Value<'g>,
+        count: Dim,
+    ) -> Result<()> {
+        let call = data.graph().op(&KEPT).data(data).data(self.row_splits());
+        self.keep(encoding, call.size("count", dim_param(count)).finish()?)
+    }
+}
+
+impl<'g> AnyValue<'g> {
+    /// Returns the value whose parts `check` passes on: the flat values and the row splits of each partition.
+    pub(super) fn passed(self, check: &dyn Fn(Value<'g>) -> Result<Value<'g>>) -> Result<AnyValue<'g>> {
+        let partitions = self.partitions().into_iter().map(|rows| rows.passed(check));
+        let partitions = partitions.collect::<Result<Vec<_>>>()?;
+        Ok(AnyValue::of(check(self.flat_values())?, &partitions))
+    }
+}
+
+impl<'g> RaggedValue<'g> {
+    /// Returns the value. The run of the users of each of its parts fails unless its first `count` partitions are those
+    /// of `other`, if this is not known now.
+    pub(super) fn with_rows_of(self, other: RaggedValue<'g>, count: usize) -> Result<RaggedValue<'g>> {
+        self.with_equal_pairs(&self.unequal_splits(other, count))
+    }
+
+    /// Returns both values. The run of the users of each part of them fails unless their outermost partitions are
+    /// equal, if this is not known now.
+    pub(super) fn with_equal_rows(self, other: RaggedValue<'g>) -> Result<[RaggedValue<'g>; 2]> {
+        let pairs = self.unequal_splits(other, 1);
+        Ok([self.with_equal_pairs(&pairs)?, other.with_equal_pairs(&pairs)?])
+    }
+
+    /// Returns pairs of row splits of the first `count` partitions of both values that are not known to be equal.
+    fn unequal_splits(self, other: RaggedValue<'g>, count: usize) -> Vec<Value<'g>> {
+        let pairs = self.partitions().into_iter().zip(other.partitions()).take(count);
+        let unequal = pairs.filter(|(ours, theirs)| !ours.is_same(*theirs));
+        unequal.flat_map(|(ours, theirs)| [ours.row_splits(), theirs.row_splits()]).collect()
+    }
+
+    /// Returns the value. The run of the users of each of its parts fails unless the row splits of each pair are equal.
+    fn with_equal_pairs(self, pairs: &[Value<'g>]) -> Result<RaggedValue<'g>> {
+        if pairs.is_empty() {
+            return Ok(self);
+        }
+        let check = |part: Value<'g>| part.graph().op(&SAME).data(part).data_all(pairs).finish();
+        AnyValue::from(self).passed(&check)?.ragged()
+    }
+}
+
+/// A comparison of two numbers in a run.
+pub(super) struct CountCheck<'g> {
+    numbers: [Value<'g>; 2],
+    are_equal: Value<'g>,
+    message: String,
+}
+
+impl<'g> CountCheck<'g> {
+    /// Compares `got` with `count`, which `requirement` demands.
+    pub(super) fn new(graph: &'g Graph, count: &Dim, got: Dim, requirement: &str) -> Result<CountCheck<'g>> {
+        let numbers = [dim_value(graph, count.clone())?, dim_value(graph, got)?];
+        let are_equal = numbers[0].equal(numbers[1])?;
+        Ok(CountCheck { numbers, are_equal, message: format!("{requirement} {{}}, got {{}}") })
+    }
+
+    /// Passes a value on. The run of its users fails unless the numbers are equal.
+    pub(super) fn pass(&self, value: Value<'g>) -> Result<Value<'g>> {
+        let call = value.graph().op(&checked::DEF).data(value).data(self.are_equal).data_all(&self.numbers);
+        call.attr("message", self.message.as_str()).finish()
+    }
+}
