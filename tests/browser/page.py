@@ -57,7 +57,17 @@ def check_scopes(browser, binary, folder, shot):
     assert browser.evaluate("items.length") >= 10
     shot("opened")
 
+    # A click on a value that enters a scope shows the node of the value, and moves nothing.
+    transform = "document.getElementById('scene').getAttribute('transform')"
+    before = browser.evaluate(transform)
+    browser.click("g.edge")
+    assert browser.evaluate("document.querySelector('#name').textContent") == "x"
+    assert browser.evaluate(transform) == before
+    browser.click("#name .ref")
+    assert browser.evaluate("document.querySelectorAll('.input.on').length") == 1
+
     # Keys reach every box: the arrows follow wires, Enter opens, Escape leaves.
+    browser.click("g.input")
     label = "document.activeElement.getAttribute('aria-label')"
     for key in ["ArrowDown", "ArrowUp", "PageDown", "PageDown"]:
         browser.press(key)

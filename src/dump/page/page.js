@@ -91,7 +91,7 @@ const select = (at, moves) => {
   marks.selected = at;
   marks.kernel = null;
   markKernels();
-  describe(nodes[at]);
+  describe(at);
   if (moves) {
     const item = openTo(at);
     if (item) { setFocus(item, false); reveal(item); show(); }
@@ -127,9 +127,9 @@ const clear = () => {
   redress();
   history.replaceState(null, "", "#");
 };
-/** Does what Enter or a click does to a box. */
+/** Does what Enter or a click at `(x, y)` does to a box. A click does not move the graph. */
 const activate = (item, x, y) => {
-  if (item.kind === "scope") { toggle(item.of, x, y); selectScope(item.of); } else select(item.of, item.kind !== "node");
+  if (item.kind === "scope") { toggle(item.of, x, y); selectScope(item.of); } else select(item.of, item.kind !== "node" && x === undefined);
 };
 
 svg.addEventListener("wheel", (event) => {

@@ -85,10 +85,10 @@ const describeScope = (number) => {
   section(panel, "Nodes", element("ul", { class: "ends" }, ...rows));
 };
 
-const describe = (node) => {
-  const panel = emptiedPanel();
+const describe = (at) => {
+  const panel = emptiedPanel(), node = nodes[at];
   panel.append(closeButton(), element("h3", { id: "op" }, node.op));
-  if (node.name !== node.op) panel.append(element("div", { class: "sub", id: "name" }, node.name));
+  panel.append(element("div", { class: "sub", id: "name" }, reference(at, node.name === node.op ? "Show in the graph" : node.name)));
   if (node.error) section(panel, "Error", element("pre", { class: "mono error", id: "error" }, node.error));
   const values = node.outputs.map((output) => {
     const value = element("div", { class: "value" },
