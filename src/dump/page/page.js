@@ -40,8 +40,10 @@ const openReadable = () => {
 const openAll = () => {
   scopes.forEach((scope, number) => { if (scope && number) opened.add(number); });
   rearrange();
-  fit();
-  reveal(items[0]);
+  camera.scale = Math.max(fittingScale(), READABLE);
+  camera.x = view.clientWidth / 2 - (items[0].x + items[0].width / 2) * camera.scale;
+  camera.y = 0;
+  show();
 };
 /** Moves the camera to a box, unless the box is readable already. */
 const reveal = (item) => {
@@ -264,7 +266,8 @@ byId("save-png").addEventListener("click", () => {
 
 byId("stage").textContent = data.stage;
 const folded = nodes.filter((node, at) => node.op === "constant" && !scopeOf.has(at)).length;
-byId("summary").textContent = [plural(nodes.length, "node"), folded ? `${plural(folded, "constant")} inside their readers` : null, kernels.length ? plural(kernels.filter((kernel) => kernel.kind === "kernel").length, "kernel") : null,
+byId("summary").textContent = [plural(nodes.length, "node"), folded ? `${plural(folded, "constant")} inside their readers` : null,
+  kernels.length ? plural(kernels.filter((kernel) => kernel.kind === "kernel").length, "kernel") : null,
   data.guards.length ? plural(data.guards.length, "run-time check") : null].filter(Boolean).join(" · ");
 byId("fold").hidden = byId("unfold").hidden = scopes.length < 2;
 listKernels();
