@@ -86,6 +86,19 @@ pub(super) fn tenths(value: f64) -> i64 {
     (value * 10.0).round() as i64
 }
 
+/// Returns a count with a comma before each three digits, such as `4,814`.
+pub(super) fn count(count: usize) -> String {
+    let digits = count.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -94,6 +107,14 @@ mod tests {
     fn numbers_have_at_most_one_decimal() {
         let texts: Vec<String> = [1.0, 1.25, -0.5, -12.04, 0.04].into_iter().map(number).collect();
         assert_eq!(texts, ["1", "1.3", "-0.5", "-12", "0"]);
+    }
+
+    #[test]
+    fn counts_have_commas() {
+        assert_eq!(
+            [0, 999, 1000, 100_000, 1_234_567].map(count),
+            ["0", "999", "1,000", "100,000", "1,234,567"]
+        );
     }
 
     #[test]

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::Snapshot;
 use super::drawn::{Drawn, Line, Stub};
-use super::labels::{short, short_name, wrapped};
+use super::labels::{count, short, short_name, wrapped};
 use super::layout::{Layout, Pin, Sketch, SketchBox, lay_out};
 use super::outline::{Child, Outline};
 use super::snapshot::{NodeKind, NodeView, ValueRef};
@@ -153,7 +153,7 @@ impl Snapshot {
             Content::Child(Child::Node(node)) => Drawn { arrivals, ..self.drawn_node(outline, within, node) },
             Content::Child(Child::Scope(scope)) => {
                 let view = &outline.scopes[scope];
-                let lines = vec![Line { text: format!("{} nodes", view.nodes), constant: None }];
+                let lines = vec![Line { text: format!("{} nodes", count(view.nodes)), constant: None }];
                 Drawn {
                     class: "scope",
                     data: format!("data-scope=\"{scope}\""),

@@ -17,13 +17,13 @@ from browser import Browser, find
 DATA = Path(__file__).parent.parent / "data"
 
 
-def check_scopes(browser, binary, folder, shot):
-    """Checks that scopes of a large graph are closed at first, and what opens, leaves and saves them."""
+def open_layers(browser, binary, folder, layers):
+    """Opens the page of a chain with 30 nodes in each layer."""
     float_type = 'attr { key: "T" value { type: DT_FLOAT } }'
     lines = ['node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } }'
              ' attr { key: "shape" value { shape { dim { size: -1 } dim { size: 4 } } } } }']
     before = "x"
-    for layer in range(8):
+    for layer in range(layers):
         for step in range(30):
             name = f"net/layer_{layer}/step_{step}"
             lines.append(f'node {{ name: "{name}" op: "Tanh" input: "{before}" {float_type} }}')
@@ -32,8 +32,17 @@ def check_scopes(browser, binary, folder, shot):
     Path(model).write_text("\n".join(lines))
     subprocess.run([binary, "dump", model, "-o", page], check=True)
     browser.open(page)
+
+
+def check_scopes(browser, binary, folder, shot):
+    """Checks which scopes of a graph are open at first, and what opens, leaves and saves them."""
     boxes = lambda: browser.evaluate("document.querySelectorAll('g.node').length")
-    assert boxes() == 2, boxes()
+    frames = lambda: browser.evaluate("document.querySelectorAll('g.frame').length")
+    # A scope that fits is open at first, a larger one is closed.
+    open_layers(browser, binary, folder, layers=4)
+    assert frames() == 1, frames()
+    open_layers(browser, binary, folder, layers=16)
+    assert (boxes(), frames()) == (2, 0), (boxes(), frames())
     shot("scopes")
 
     # A click opens a scope, whose title is then at the pointer; a second click closes it.
@@ -43,18 +52,28 @@ def check_scopes(browser, binary, folder, shot):
     at_pointer = f"document.elementFromPoint({x}, {y}).closest('[data-scope]')?.dataset.scope"
     scope = browser.evaluate(at_pointer)
     browser.click("g.node[data-scope]")
-    assert browser.evaluate("document.querySelectorAll('g.frame').length") == 1
+    assert frames() == 1
     assert browser.evaluate(at_pointer) == scope
     assert browser.evaluate("items.length") >= 10
     shot("opened")
 
+    # A click on a value that enters a scope shows the node of the value, and moves nothing.
+    transform = "document.getElementById('scene').getAttribute('transform')"
+    before = browser.evaluate(transform)
+    browser.click("g.edge")
+    assert browser.evaluate("document.querySelector('#name').textContent") == "x"
+    assert browser.evaluate(transform) == before
+    browser.click("#name .ref")
+    assert browser.evaluate("document.querySelectorAll('.input.on').length") == 1
+
     # Keys reach every box: the arrows follow wires, Enter opens, Escape leaves.
+    browser.click("g.input")
     label = "document.activeElement.getAttribute('aria-label')"
     for key in ["ArrowDown", "ArrowUp", "PageDown", "PageDown"]:
         browser.press(key)
         assert browser.evaluate(label), key
     seen = set()
-    for _ in range(12):
+    for _ in range(30):
         seen.add(browser.evaluate(label))
         browser.press("PageDown")
     assert len(seen) == browser.evaluate("items.length"), seen
@@ -64,7 +83,7 @@ def check_scopes(browser, binary, folder, shot):
         browser.press("PageDown")
     browser.press("Enter")
     assert browser.evaluate("document.activeElement.getAttribute('aria-expanded')") == "true"
-    assert browser.evaluate("document.querySelectorAll('g.frame').length") == 2
+    assert frames() == 2
 
     # The search opens the scopes around what it finds.
     browser.press("/")
@@ -77,6 +96,12 @@ def check_scopes(browser, binary, folder, shot):
     count = browser.evaluate("new DOMParser().parseFromString(pictureSvg(), 'image/svg+xml')"
                              ".querySelectorAll('g.node, g.frame').length")
     assert count == browser.evaluate("items.length") > 60, count
+
+    # Buttons open and close all scopes.
+    browser.click("#unfold")
+    assert browser.evaluate("items.length") > 240
+    browser.click("#fold")
+    assert (boxes(), frames()) == (2, 0), (boxes(), frames())
 
 
 def main():

@@ -8,12 +8,41 @@ const zoom = (x, y, factor) => {
   camera.scale = scale;
   show();
 };
+/** Height of the line of help below the graph. */
+const HELP = 32;
+/** Below this scale, text is too small to be read. */
+const READABLE = 0.75;
+/** The scale that shows the whole graph. */
+const fittingScale = () => {
+  const { width, height } = view.getBoundingClientRect();
+  return clamp(Math.min(width / extent.width, (height - HELP) / extent.height, 1.25));
+};
 /** Shows the whole graph. */
 const fit = () => {
   const { width, height } = view.getBoundingClientRect();
-  camera.scale = clamp(Math.min(width / extent.width, height / extent.height, 1.25));
+  camera.scale = fittingScale();
   camera.x = (width - extent.width * camera.scale) / 2;
-  camera.y = (height - extent.height * camera.scale) / 2;
+  camera.y = (height - HELP - extent.height * camera.scale) / 2;
+  show();
+};
+/** Opens scopes, the outer first, as long as the whole graph stays readable. */
+const openReadable = () => {
+  const open = items.filter((item) => item.kind === "scope");
+  for (const { of } of open) {
+    opened.add(of);
+    arrange();
+    if (fittingScale() >= READABLE) open.push(...itemOf.get(`s${of}`).inner.filter((item) => item.kind === "scope"));
+    else opened.delete(of);
+  }
+  arrange();
+};
+/** Opens all scopes, and shows where the graph begins. */
+const openAll = () => {
+  scopes.forEach((scope, number) => { if (scope && number) opened.add(number); });
+  rearrange();
+  camera.scale = Math.max(fittingScale(), READABLE);
+  camera.x = view.clientWidth / 2 - (items[0].x + items[0].width / 2) * camera.scale;
+  camera.y = 0;
   show();
 };
 /** Moves the camera to a box, unless the box is readable already. */
@@ -21,8 +50,8 @@ const reveal = (item) => {
   const { width, height } = view.getBoundingClientRect();
   const middle = { x: item.x + item.width / 2, y: item.y + (item.isOpen ? item.labelHeight + HEAD : item.height / 2) };
   const x = camera.x + middle.x * camera.scale, y = camera.y + middle.y * camera.scale;
-  if (camera.scale >= 0.42 && x > 60 && x < width - 60 && y > 60 && y < height - 60) return;
-  camera.scale = Math.max(camera.scale, 0.9);
+  if (camera.scale >= READABLE && x > 60 && x < width - 60 && y > 60 && y < height - 60) return;
+  camera.scale = Math.max(camera.scale, 1);
   camera.x = width / 2 - middle.x * camera.scale;
   camera.y = height / 2 - middle.y * camera.scale;
   show();
@@ -64,7 +93,7 @@ const select = (at, moves) => {
   marks.selected = at;
   marks.kernel = null;
   markKernels();
-  describe(nodes[at]);
+  describe(at);
   if (moves) {
     const item = openTo(at);
     if (item) { setFocus(item, false); reveal(item); show(); }
@@ -100,9 +129,9 @@ const clear = () => {
   redress();
   history.replaceState(null, "", "#");
 };
-/** Does what Enter or a click does to a box. */
+/** Does what Enter or a click at `(x, y)` does to a box. A click does not move the graph. */
 const activate = (item, x, y) => {
-  if (item.kind === "scope") { toggle(item.of, x, y); selectScope(item.of); } else select(item.of, item.kind !== "node");
+  if (item.kind === "scope") { toggle(item.of, x, y); selectScope(item.of); } else select(item.of, item.kind !== "node" && x === undefined);
 };
 
 svg.addEventListener("wheel", (event) => {
@@ -211,6 +240,7 @@ window.addEventListener("keydown", (event) => {
 });
 byId("fit").addEventListener("click", fit);
 byId("fold").addEventListener("click", () => { opened.clear(); rearrange(); fit(); });
+byId("unfold").addEventListener("click", openAll);
 byId("theme").addEventListener("click", () => {
   const root = document.documentElement;
   const theme = root.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
@@ -235,12 +265,15 @@ byId("save-png").addEventListener("click", () => {
 });
 
 byId("stage").textContent = data.stage;
-byId("summary").textContent = [plural(nodes.length, "node"), kernels.length ? plural(kernels.filter((kernel) => kernel.kind === "kernel").length, "kernel") : null,
+const folded = nodes.filter((node, at) => node.op === "constant" && !scopeOf.has(at)).length;
+byId("summary").textContent = [plural(nodes.length, "node"), folded ? `${plural(folded, "constant")} inside their readers` : null,
+  kernels.length ? plural(kernels.filter((kernel) => kernel.kind === "kernel").length, "kernel") : null,
   data.guards.length ? plural(data.guards.length, "run-time check") : null].filter(Boolean).join(" · ");
-byId("fold").hidden = scopes.length < 2;
+byId("fold").hidden = byId("unfold").hidden = scopes.length < 2;
 listKernels();
 describeGraph();
 arrange();
+openReadable();
 marks.focused = items[0]?.key ?? null;
 fit();
 const linked = maker.get(location.hash.replace(/^#v/, "%"));

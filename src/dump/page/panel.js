@@ -40,7 +40,9 @@ const emptiedPanel = () => {
   return panel;
 };
 const closeButton = () => element("button", { class: "close", title: "Close (esc)", "aria-label": "Close", on: () => clear() }, "×");
-const reference = (at, text) => element("button", { class: "ref", on: () => select(at, true) }, text ?? nodes[at].name);
+/** A name that may break after each slash. */
+const breakable = (name) => name.split("/").flatMap((part, i) => i ? ["/", element("wbr"), part] : [part]);
+const reference = (at, text) => element("button", { class: "ref", on: () => select(at, true) }, ...breakable(text ?? nodes[at].name));
 const listed = (numbers, most) => {
   const links = numbers.slice(0, most).flatMap((at, i) => i ? [", ", reference(at)] : [reference(at)]);
   if (numbers.length > most) links.push(` and ${numbers.length - most} more`);
@@ -56,7 +58,7 @@ const checks = (guards) => element("ul", {}, ...guards.map((guard) => {
 const describeGraph = () => {
   const panel = emptiedPanel();
   panel.append(element("h3", {}, "Graph"), element("div", { class: "sub" }, byId("summary").textContent));
-  const rows = (chosen) => element("dl", {}, ...chosen.flatMap(([at, output]) => [element("dt", {}, reference(at)), element("dd", { class: "mono" }, output.text)]));
+  const rows = (chosen) => element("ul", { class: "ends" }, ...chosen.map(([at, output]) => element("li", {}, reference(at), element("span", { class: "mono" }, output.text))));
   const inputs = nodes.flatMap((node, at) => node.kind === "input" && !node.region ? [[at, node.outputs[0]]] : []);
   if (inputs.length) section(panel, plural(inputs.length, "input"), rows(inputs));
   const results = nodes.flatMap((node, at) => node.outputs.filter((output) => output.result !== undefined || !readers.get(output.value).length).map((output) => [at, output]));
@@ -77,13 +79,16 @@ const describeScope = (number) => {
   for (const at of inner) counts.set(nodes[at].op, (counts.get(nodes[at].op) ?? 0) + 1);
   const ops = [...counts].sort((a, b) => b[1] - a[1]);
   section(panel, plural(scope.nodes, "node"), element("dl", {}, ...ops.flatMap(([op, count]) => [element("dt", {}, op), element("dd", {}, String(count))])));
-  section(panel, "Nodes", element("div", {}, ...listed(inner, 60)));
+  const within = ({ name }) => name.startsWith(`${scope.path}/`) ? name.slice(scope.path.length + 1) : name;
+  const rows = inner.slice(0, 60).map((at) => element("li", {}, reference(at, within(nodes[at]))));
+  if (inner.length > 60) rows.push(element("li", {}, `and ${(inner.length - 60).toLocaleString("en")} more`));
+  section(panel, "Nodes", element("ul", { class: "ends" }, ...rows));
 };
 
-const describe = (node) => {
-  const panel = emptiedPanel();
+const describe = (at) => {
+  const panel = emptiedPanel(), node = nodes[at];
   panel.append(closeButton(), element("h3", { id: "op" }, node.op));
-  if (node.name !== node.op) panel.append(element("div", { class: "sub", id: "name" }, node.name));
+  panel.append(element("div", { class: "sub", id: "name" }, reference(at, node.name === node.op ? "Show in the graph" : node.name)));
   if (node.error) section(panel, "Error", element("pre", { class: "mono error", id: "error" }, node.error));
   const values = node.outputs.map((output) => {
     const value = element("div", { class: "value" },

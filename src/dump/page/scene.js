@@ -169,7 +169,7 @@ const escapedText = (text) => text.replace(/[&<>"]/g, (letter) => ({ "&": "&amp;
 const frameSvg = (item) => {
   const { name, path, nodes: count } = scopes[item.of];
   return `<g class="frame" data-scope="${item.of}"><title>${escapedText(path)}</title><rect class="box" y="${item.labelHeight}" width="${item.width}" height="${item.bodyHeight}" rx="7"/>`
-    + `<text class="title" x="12" y="${item.labelHeight + 17}">− ${escapedText(name)}</text><text class="line" x="${item.width - 12}" y="${item.labelHeight + 17}" text-anchor="end">${count} nodes</text></g>`;
+    + `<text class="title" x="12" y="${item.labelHeight + 17}">− ${escapedText(name)}</text><text class="line" x="${item.width - 12}" y="${item.labelHeight + 17}" text-anchor="end">${count.toLocaleString("en")} nodes</text></g>`;
 };
 const svgOf = (item) => item.isOpen ? frameSvg(item) : item.svg;
 const parsed = (text) => {
