@@ -1,17 +1,20 @@
 //! `top_k(input, k)` and `nth_element(input, n)`: select elements by rank along the last axis.
 
-use crate::{Dim, Guard, InferenceContext, Result, TensorShape};
+use crate::common::require_fits;
+use crate::{DType, Dim, Guard, InferenceContext, Result, TensorShape};
 
 /// `input[.., d] -> values[.., k], indices[.., k]`. `k` is an attribute or a scalar operand.
 ///
 /// # Errors
-/// The operand is a scalar, `k` is negative, or `k` provably exceeds the last dimension.
+/// The operand is a scalar, `k` is negative, `k` provably exceeds the last dimension, or attribute `index_type` provably
+/// cannot hold the last dimension.
 pub fn top_k(cx: &mut InferenceContext<'_>) -> Result<()> {
     let k = cx.make_dim_for_scalar_input("k")?;
     let Some((leading, [last])) = cx.last_axes::<1>(0)? else { return Ok(()) };
     cx.require(Guard::Ge(last.clone(), k.clone())).map_err(|_| {
         cx.blame(0, format_args!("must have at least k elements along the last axis, got {last} and k = {k}"))
     })?;
+    require_fits(cx, cx.dtype_or("index_type", DType::I64)?, &last, "the last dimension")?;
     let output = leading.concatenate(&TensorShape::new([k]));
     cx.set_output(0, output.clone());
     cx.set_output(1, output);
