@@ -283,6 +283,13 @@ mod tests {
     }
 
     #[test]
+    fn a_length_beyond_memory_is_an_error() {
+        let bounds = [0.0, 1e13, 1.0].map(Tensor::scalar);
+        let error = crate::ops::testing::run(&FLOATS, &Attrs::new(), &bounds).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Memory, "{error}");
+    }
+
+    #[test]
     fn values_are_those_recorded() {
         // The cases have three operands, whose dtype selects the op.
         static ANY: OpDef = OpDef::host("range", |cx| {

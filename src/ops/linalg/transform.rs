@@ -220,3 +220,26 @@ fn along<T: Real>(block: &mut Block<Complex<T>>, axis: usize, direction: FftDire
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use shapeflow_shape_fns::{Attr, Attrs};
+
+    use crate::error::ErrorKind;
+    use crate::ops::linalg::fourier::{IRFFT, RFFT, RFFT_2};
+    use crate::ops::testing::{run, tensor};
+
+    #[test]
+    fn lengths_beyond_memory_are_errors() {
+        let x = tensor(&[2, 2], &[1.0f32, 2.0, 3.0, 4.0]);
+        let z = crate::Tensor::from_bits(crate::DType::C64, &[2, 1], &[1.0f32, 2.0, 3.0, 4.0]).unwrap();
+        let long: Attr = [1i64 << 44].into();
+        let attrs = |lengths: Attr| Attrs::new().with("fft_length", lengths);
+        for (def, lengths, x) in
+            [(&RFFT, long.clone(), &x), (&RFFT_2, [1i64 << 32, 1 << 32].into(), &x), (&IRFFT, long, &z)]
+        {
+            let error = run(def, &attrs(lengths), std::slice::from_ref(x)).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Memory, "{error}");
+        }
+    }
+}

@@ -137,4 +137,10 @@ mod tests {
         assert!(run(&DEF, &attrs, &[tensor(&[1], &[f32::NAN]), range]).is_err());
         assert!(run(&DEF, &attrs, &[tensor(&[1], &[1i32]), tensor(&[2], &[3, 3i32])]).is_err());
     }
+    #[test]
+    fn bins_beyond_memory_are_an_error() {
+        let (x, range) = (tensor(&[1], &[1.0f32]), tensor(&[2], &[0.0f32, 5.0]));
+        let error = run(&DEF, &Attrs::new().with("nbins", 1i64 << 44), &[x, range]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Memory, "{error}");
+    }
 }

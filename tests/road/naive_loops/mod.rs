@@ -42,6 +42,8 @@ fn wrapped(x: i128, dtype: DType) -> i128 {
         DType::U16 | DType::QU16 => i128::from(x as u16),
         DType::U32 => i128::from(x as u32),
         DType::U64 => i128::from(x as u64),
+        DType::I4 => (x + 8).rem_euclid(16) - 8,
+        DType::U4 => x.rem_euclid(16),
         other => panic!("{other} must be an integer"),
     }
 }

@@ -108,15 +108,12 @@ fn cast(x: &[Number], from: DType, to: DType) -> Element {
         Number::Int(x) => x as f64,
     };
     let bits = 8 * to.size_bytes().unwrap() as u32;
-    let (least, most) = match to {
-        DType::I4 => (-8, 7),
-        DType::U4 => (0, 15),
-        _ if to.is_signed() || matches!(to, DType::QI8 | DType::QI16 | DType::QI32) => {
-            (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1)
+    let (least, most) = match () {
+        () if to.is_signed() || matches!(to, DType::QI8 | DType::QI16 | DType::QI32) => {
+            (-(1i128 << (bits.min(64) - 1)), (1i128 << (bits.min(64) - 1)) - 1)
         }
-        _ => (0, (1i128 << bits.min(64)) - 1),
+        () => (0, (1i128 << bits.min(64)) - 1),
     };
-    let is_whole = matches!(x[0], Number::Int(_));
     match to {
         DType::Bool => Int(i128::from(
             x.iter().any(|part| !matches!(part, Number::Int(0)) && !matches!(part, Number::Float(0.0))),
@@ -127,16 +124,10 @@ fn cast(x: &[Number], from: DType, to: DType) -> Element {
             Complex(Complex64::new(real, imaginary))
         }
         _ if to.is_float() || to.is_float8() => Real(real),
-        DType::I4 | DType::U4 => {
-            let Number::Int(whole) = x[0] else { panic!("only integers become integers of 4 bits") };
-            let low = whole & 15;
-            Int(if to == DType::I4 && low > 7 { low - 16 } else { low })
-        }
-        _ if is_whole => match x[0] {
+        _ => match x[0] {
             Number::Int(whole) => Int(whole),
-            Number::Float(_) => unreachable!("the element is an integer"),
+            Number::Float(real) => Int((real.trunc() as i128).clamp(least, most)),
         },
-        _ => Int((real.trunc() as i128).clamp(least, most)),
     }
 }
 
