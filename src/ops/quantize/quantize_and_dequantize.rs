@@ -34,7 +34,7 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// The element type is not a float.
+    /// The element type is not a float, or the number of bits is not from 1 to 61.
     #[track_caller]
     pub fn quantize_and_dequantize(self, quantization: Quantization) -> Result<Value<'g>> {
         let location = Location::caller();
@@ -46,7 +46,7 @@ impl<'g> Value<'g> {
 
     /// Does the same as [`Value::quantize_and_dequantize`] for elements from `min` to `max`, two scalars. An element
     /// outside the range becomes the nearest end of the range. One end may move outward, to the lowest or the
-    /// highest integer times the step.
+    /// highest integer times the step. The range is checked on the host, unless it is constant.
     ///
     /// ```
     /// use shapeflow::{Graph, Quantization, Tensor};
@@ -61,7 +61,8 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// The dtypes differ or are not floats, or the range is not two scalars.
+    /// The dtypes differ or are not floats, the range is not two scalars, or the number of bits is not from 1 to 61. The
+    /// run fails if `min` is greater than `max`, or one of them is NaN.
     #[track_caller]
     pub fn quantize_and_dequantize_range(
         self,
@@ -148,7 +149,8 @@ fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>
     let mut operands = given.to_vec();
     match is_given {
         true => {
-            operands[0] = given[0].checked(is_range(cx, given)?, "input_min must be at most input_max")?
+            let ascends = given[0].less_equal(given[1])?.reduce_all(..)?;
+            operands[0] = given[0].checked(ascends, "input_min must be at most input_max")?;
         }
         false => operands[..2].copy_from_slice(&range(cx, *x)?),
     }
@@ -180,11 +182,6 @@ fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>
 
 fn refuse<T>(message: String) -> Result<T> {
     Err(Error::new(ErrorKind::Attribute, Phase::Build, message))
-}
-
-/// Returns whether the given range ascends.
-fn is_range<'g>(_: &CompositeCx<'_>, given: &[Value<'g>]) -> Result<Value<'g>> {
-    given[0].less_equal(given[1])?.reduce_all(..)
 }
 
 /// Returns the least and the greatest element: of every slice along attribute `axis` if the attribute is given, else of

@@ -75,7 +75,7 @@ pub const ROWS: &[Row] = &[
     row("l2_loss", &["[n, 3]"], |_, x| x[0].l2_loss(), |x| Numbers::reals(&[], |_| x[0].all().iter().map(|x| x * x).sum::<f64>() / 2.0)),
     row("linspace", &["[]", "[]"], |g, x| g.linspace(x[0], x[1], 5), |x| {
         Numbers::reals(&[5], |i| x[0].real(&[]) + (x[1].real(&[]) - x[0].real(&[])) * i[0] as f64 / 4.0)
-    }).slack(4.0),
+    }),
     row("log_softmax", &["[n, 3]"], |_, x| x[0].log_softmax(1), |x| Numbers::reals(&x[0].sizes, |i| log_softmax(&x[0], i[0], i[1]))).slack(2.0),
     row("parallel_concat", &["[1, 3]", "[1, 3]"], |g, x| {
         Build::Call(&Call::new("parallel_concat").attr("shape", Attr::from(TensorShape::from([2i64, 3])))).apply(g, x)

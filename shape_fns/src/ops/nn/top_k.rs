@@ -42,10 +42,13 @@ pub fn nth_element(cx: &mut InferenceContext<'_>) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::{nth_element, top_k};
+    use crate::DType;
     use crate::testing::shape_table;
 
     shape_table! { top: top_k, ["input", "k"];
         {k: 3} "[n, ?]" => "[n, 3]; [n, 3] if d0_1 >= 3";
+        {k: 3, index_type: DType::I16} "[32767]" => "[3]; [3]";
+        {k: 3, index_type: DType::I16} "[32768]" => "error(2 outputs) the last dimension must fit i16, got 32768";
         {} "[n, 5]; [] = k" => "[n, k]; [n, k] if 5 >= k";
         {} "[n, 5]; i32 []" => "[n, ?]; [n, ?]";
         {k: 3} "?" => "?; ?";
