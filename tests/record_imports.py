@@ -1734,7 +1734,7 @@ def numeric(op, inputs):
 
 
 # Ops that TensorFlow computes in several rounded steps of 16-bit floats. shapeflow rounds once.
-HALVES = """Elu HSVToRGB InvGrad LRN LogSoftmax Qr RGBToHSV ReciprocalGrad Selu SeluGrad Sigmoid SigmoidGrad
+HALVES = """Elu HSVToRGB InvGrad LRN LogSoftmax Qr RGBToHSV ReciprocalGrad Selu SeluGrad Sigmoid SigmoidGrad Softmax
     SoftmaxCrossEntropyWithLogits Softplus SoftplusGrad SparseSoftmaxCrossEntropyWithLogits TanhGrad""".split()
 LEFT_OUT = {
     # TensorFlow's kernel of integers gives 0.
@@ -1847,6 +1847,133 @@ def small_dtype_cases(out):
         out.record("StridedSliceGrad", dy=dy, **slices)
 
 
+SAMPLING_KERNELS = "lanczos1 lanczos3 lanczos5 gaussian box triangle keyscubic mitchellcubic".split()
+
+
+def sampling_cases(out):
+    image = (np.arange(5 * 7 * 2) * 7 % 23 / 4 + 2).reshape(1, 5, 7, 2).astype(np.float32)
+    for kernel in SAMPLING_KERNELS:
+        for antialias in (True, False):
+            attrs = {"kernel_type": kernel, "antialias": antialias}
+            for size in ([3, 2], [8, 9]):
+                scale = {"scale": f32(size[0] / 5, size[1] / 7), "translation": f32(0, 0)}
+                out.record("ScaleAndTranslate", attrs, images=image, size=P(size), **scale)
+        # Some pixels of the result show points outside the image.
+        moved = {"scale": f32(0.5, 1.25), "translation": f32(-1.5, 2.25)}
+        out.record("ScaleAndTranslate", {"kernel_type": kernel}, images=image[:, :3, :2], size=P([3, 5]), **moved)
+    small = {"images": image[:, :2, :3, :1], "size": P([1, 2])}
+    out.record("ScaleAndTranslate", **small, scale=f32(0.5, 0.75), translation=f32(0, 0.5))
+    still = {"scale": f32(1, 1), "translation": f32(0, 0)}
+    out.record("ScaleAndTranslate", {"kernel_type": "cubic"}, **small, **still, error=True)
+    for scale in (f32(0, 1), f32(1, -1), f32(1, np.nan)):
+        out.record("ScaleAndTranslate", **small | still | {"scale": scale}, error=True)
+    out.record("ScaleAndTranslate", **small | still | {"size": P([0, 2])}, error=True)
+    for shape in ((1, 0, 3, 1), (1, 2, 3, 0)):
+        out.record("ScaleAndTranslate", **small | still | {"images": np.zeros(shape, np.float32)}, error=True)
+
+
+def edge_cases(out):
+    """Operands at the edges of what TensorFlow accepts, and just beyond."""
+    rgb = f32([-1, -2, -3], [0, -1, -2], [-1, -1, -1], [3, -2, -1], [-3, -1, -2], [-2, -3, -1], [5, 2, 5], [0.2, 0.7, 0.4])
+    for delta in (0, 0.3, -0.7, 1, -1):
+        out.record("AdjustHue", images=rgb.reshape(2, 4, 3), delta=np.float32(delta))
+    for equation, a, b in (
+        ("bij,bjk->bik", (1, 2, 3), (5, 3, 4)),
+        ("bij,bjk->bik", (5, 2, 3), (1, 3, 4)),
+        ("bij,bij->bij", (1, 2, 3), (5, 2, 3)),
+        ("ij,jk->ik", (2, 1), (3, 4)),
+        ("ij,jk->ik", (2, 3), (1, 4)),
+        ("b...ij,b...jk->b...ik", (1, 2, 2, 3), (5, 2, 3, 4)),
+        ("aij,ijb->ab", (1, 2, 3), (3, 2, 1)),
+        ("...ij,...jk->...ik", (1, 2, 3), (5, 3, 4)),
+        ("...i,...i->...", (1, 3), (2, 3)),
+    ):
+        inputs = [counted(*a), counted(*b, start=2)]
+        out.record("Einsum", {"equation": equation}, inputs=inputs, error=not equation.startswith("..."))
+    numbers = np.array([1.9999999999, -1.9999999999, 1.00390624999, 65504.9, 3.4e38, 6.1e-5, 0.1, np.nan, np.inf])
+    z = (numbers[:-2] * (1 - 0.3j)).astype(np.complex128)
+    for target in (tf.complex64, tf.float32, tf.float16, tf.bfloat16, tf.float64):
+        out.record("Cast", {"DstT": target, "Truncate": True}, x=z)
+        if target != tf.complex64:
+            out.record("Cast", {"DstT": target, "Truncate": True}, x=z[[0, 1, 2, 3, 5, 6]].astype(np.complex64))
+    bytes = (tf.dtypes.experimental.float8_e5m2, tf.dtypes.experimental.float8_e4m3fn)
+    for dtype in (np.float16, tf.bfloat16.as_numpy_dtype, np.float32, np.float64):
+        for target in (tf.float32, tf.float16, tf.bfloat16, *bytes):
+            if tf.as_dtype(dtype) != target:
+                x = numbers[[0, 1, 2, 5, 6, 7]].astype(dtype)
+                out.record("Cast", {"DstT": target, "Truncate": True}, x=x)
+    x = f32(-1.5, -0.6, 0, 0.2, 0.5, 0.6, 1.25, 10)
+    ends = {"input_min": np.float32(-1), "input_max": np.float32(2)}
+    for signed in (True, False):
+        most = 61 if signed else 62
+        for bits in (-1, 0, 1, 2, most, most + 1, 70):
+            refused = not 1 <= bits <= most
+            attrs = {"signed_input": signed, "range_given": False}
+            for op in ("QuantizeAndDequantizeV2", "QuantizeAndDequantizeV4"):
+                out.record(op, attrs | {"num_bits": bits}, input=x, error=refused, **ends)
+            attrs["range_given"] = True
+            out.record("QuantizeAndDequantizeV3", attrs, input=x, num_bits=np.int32(bits), error=refused, **ends)
+        for mode in ("HALF_UP", "HALF_TO_EVEN"):
+            for given in (True, False):
+                attrs = {"signed_input": signed, "narrow_range": True, "round_mode": mode, "range_given": given}
+                for low, high in ((0, 1), (-1, 1), (0.5, 2)):
+                    range_ends = {"input_min": np.float32(low), "input_max": np.float32(high)}
+                    out.record("QuantizeAndDequantizeV2", attrs, input=x, **range_ends)
+    for low, high in ((1, -1), (np.nan, 1), (-1, np.nan)):
+        range_ends = {"input_min": np.float32(low), "input_max": np.float32(high)}
+        for op in ("QuantizeAndDequantizeV2", "QuantizeAndDequantizeV4"):
+            out.record(op, {"range_given": True}, input=x, error=True, **range_ends)
+        out.record("QuantizeAndDequantizeV3", input=x, num_bits=np.int32(8), error=True, **range_ends)
+    out.record("QuantizeAndDequantizeV2", {"round_mode": "half_up"}, input=x, error=True, **ends)
+    out.record("QuantizeAndDequantizeV2", {"axis": -2}, input=x.reshape(4, 2), error=True, **ends)
+    image = counted(1, 3, 4, 1)
+    box = {"image": image, "boxes": f32([0, 0, 1, 1]), "box_ind": i32(0)}
+    for wrong in (np.nan, np.inf, -np.inf):
+        for edge in range(4):
+            edges = f32([0, 0, 1, 1])
+            edges[0, edge] = wrong
+            out.record("CropAndResize", **box | {"boxes": edges}, crop_size=P([2, 2]), error=True)
+    out.record("CropAndResize", {"method": "cubic"}, **box, crop_size=P([2, 2]), error=True)
+    none = {"boxes": np.zeros((0, 4), np.float32), "box_ind": np.zeros(0, np.int32)}
+    for size in ([0, 2], [2, 0]):
+        for boxes in (box, box | none):
+            out.record("CropAndResize", **boxes, crop_size=P(size), error=True)
+    for shape in ((1, 0, 4, 1), (1, 3, 0, 1)):
+        empty = np.zeros(shape, np.float32)
+        out.record("CropAndResize", **box | none | {"image": empty}, crop_size=P([2, 2]), error=True)
+    out.record("CropAndResize", **box | {"image": image[..., :0]}, crop_size=P([2, 2]))
+    out.record("CropAndResize", **box | none, crop_size=P([2, 2]))
+    for op in ("ResizeBilinear", "ResizeBicubic", "ResizeNearestNeighbor", "ResizeArea"):
+        if op != "ResizeArea":
+            both = {"align_corners": True, "half_pixel_centers": True}
+            out.record(op, both, images=image, size=P([2, 2]), error=True)
+        for size in ([0, 2], [2, 0], [-1, 2]):
+            out.record(op, images=image, size=P(size), error=True)
+        for shape in ((1, 0, 4, 1), (1, 3, 0, 1), (1, 3, 4, 0), (0, 0, 4, 1)):
+            out.record(op, images=np.zeros(shape, np.float32), size=P([2, 2]), error=True)
+        out.record(op, images=image[:0], size=P([2, 2]))
+    for dtype, part in ((np.complex64, tf.float32), (np.complex128, tf.float64)):
+        i, n = np.inf, np.nan
+        ends = [complex(i, n), complex(n, i), complex(-i, n), complex(n, -i), complex(1, -i), complex(i, -i), complex(-i, 1)]
+        z = np.array(ends, dtype)
+        out.record("ComplexAbs", {"Tout": part}, x=z)
+        for op in ("Log", "Sqrt", "Rsqrt"):
+            out.record(op, x=z)
+    places = np.array([[0, 0], [1, 1]])
+    pair = {"a_indices": places, "a_shape": np.array([2, 2]), "b_indices": places, "b_shape": np.array([2, 2])}
+    for dtype, threshold in ((np.float32, np.float64(0)), (np.complex64, np.int32(0)), (np.int32, np.int64(3))):
+        values = {"a_values": np.array([1, -2], dtype), "b_values": np.array([4, 0], dtype)}
+        out.record("SparseAdd", **pair, **values, thresh=threshold)
+    for bits in (2, 8, 16):
+        for low, high in ((-6, 6), (-0.1, 0.9), (-1, 1), (0.5, 2), (-2, -1)):
+            x = np.concatenate([np.linspace(low - 0.1, high + 0.1, 7), [low, high, -1.2, -0.002, 0]]).astype(np.float32)
+            attrs = {"num_bits": bits, "narrow_range": bits == 8}
+            out.record("FakeQuantWithMinMaxArgs", attrs | {"min": float(low), "max": float(high)}, inputs=x)
+            out.record("FakeQuantWithMinMaxVars", attrs, inputs=x, min=np.float32(low), max=np.float32(high))
+            channels = {"inputs": x.reshape(-1, 1), "min": f32(low), "max": f32(high)}
+            out.record("FakeQuantWithMinMaxVarsPerChannel", attrs, **channels)
+
+
 FAMILIES = (
     unary_cases,
     binary_cases,
@@ -1893,10 +2020,12 @@ FAMILIES = (
     pool_gradient_cases,
     fake_quant_gradient_cases,
     further_spelling_cases,
+    sampling_cases,
     dtype_cases,
     size_cases,
     device_algorithm_cases,
     small_dtype_cases,
+    edge_cases,
 )
 
 

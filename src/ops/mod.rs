@@ -65,7 +65,7 @@ pub use array::{
     Bound, DiagonalAlign, GridOrder, IntoScalar, LookupTable, Mirror, SliceItem, SliceMasks, WindowPadding,
     concat, concat_offset, dynamic_stitch, meshgrid, stack,
 };
-pub use image::Sampling;
+pub use image::{ResizeMethod, Sampling, SamplingKernel};
 pub use linalg::einsum;
 pub use math::add_n;
 pub use nn::{DataFormat, Padding, clip_by_global_norm};

@@ -59,6 +59,7 @@ pub(crate) use layout::place_text;
 pub(crate) use list::TensorList;
 pub(crate) use shared_bytes::SharedBytes;
 pub use strings::Strings;
+pub(crate) use strings::reserved;
 pub use strings_builder::StringsBuilder;
 pub use tensor_map::TensorMap;
 pub use view::TensorView;

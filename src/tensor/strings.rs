@@ -50,7 +50,7 @@ impl StringBuffer {
 ///
 /// # Errors
 /// `Memory`: the allocation fails.
-pub(super) fn reserved<T>(len: usize) -> Result<Vec<T>> {
+pub(crate) fn reserved<T>(len: usize) -> Result<Vec<T>> {
     let mut vec = Vec::new();
     vec.try_reserve_exact(len).map_err(|_| out_of_memory(len.saturating_mul(size_of::<T>())))?;
     Ok(vec)

@@ -230,6 +230,47 @@ fn wrong_equations_are_refused_with_the_reason() {
     }
 }
 
+/// A matrix product would broadcast an axis of size 1, and a product of two summed axes would hide their order.
+#[test]
+fn axes_of_one_label_do_not_broadcast() {
+    for (equation, a, b) in [
+        ("bij,bjk->bik", vec![1, 2, 3], vec![5, 3, 4]),
+        ("b...ij,b...jk->b...ik", vec![5, 2, 2, 3], vec![1, 2, 3, 4]),
+        ("ij,jk->ik", vec![2, 1], vec![3, 4]),
+        ("aij,ijb->ab", vec![1, 2, 3], vec![3, 2, 1]),
+        ("ij,bjk,bkl->bil", vec![2, 3], vec![1, 3, 3]),
+    ] {
+        let g = Graph::new();
+        let tensors: Vec<Tensor> = [&a, &b, &vec![4, 3, 2]]
+            .into_iter()
+            .take(equation.split(',').count())
+            .map(|sizes| Tensor::zeros(DType::F32, sizes).unwrap())
+            .collect();
+        let known: Vec<Value<'_>> = tensors.iter().map(|tensor| g.constant(tensor).unwrap()).collect();
+        let error = einsum(equation, &known).unwrap_err().to_string();
+        assert!(error.contains("must have the same size"), "{equation}: {error}");
+        for declared in [Declared::UnknownDims, Declared::UnknownRank] {
+            for backend in [Backend::default(), Backend::Interpreter] {
+                let error = run(equation, declared, &tensors, backend).unwrap_err();
+                assert_eq!(error.phase(), shapeflow::Phase::Run, "{equation}: {error}");
+            }
+        }
+    }
+}
+
+/// A sum of f16 beyond its range is an intermediate result here, and the result is in the range.
+#[test]
+fn chains_of_f16_are_rounded_once() {
+    let half = |sizes: &[usize], x: f64| {
+        crate::tensor_compare::tensor_of(DType::F16, sizes, &vec![x; sizes.iter().product()])
+    };
+    let operands = [half(&[300, 300], 1.0), half(&[2], 1e-3)];
+    let expected = half(&[2], 90000.0 * half::f16::from_f64(1e-3).to_f64());
+    for backend in [Backend::default(), Backend::Interpreter] {
+        assert_eq!(run("ij,k->k", Declared::Known, &operands, backend).unwrap(), expected);
+    }
+}
+
 #[test]
 fn the_output_may_be_implied() {
     let graph = Graph::new();

@@ -1,6 +1,6 @@
 //! Shape functions that many ops share, and helpers that many shape functions share.
 
-use crate::{Dim, InferenceContext, Result, TensorShape};
+use crate::{DType, Dim, Guard, InferenceContext, Result, ShapeError, TensorShape};
 
 /// Sets output 0 to the shape of operand 0, for elementwise ops of one operand and for ops that only move elements
 /// within the shape.
@@ -103,6 +103,25 @@ pub(crate) fn require_last_dim(
         let shape = cx.input(index);
         cx.blame(index, format_args!("must have size {size} at the last axis, got {dim} in {shape}"))
     })
+}
+
+/// Requires that an integer dtype can hold `size`, which `what` describes in errors.
+///
+/// # Errors
+/// The size provably exceeds the dtype.
+pub(crate) fn require_fits(
+    cx: &mut InferenceContext<'_>,
+    dtype: DType,
+    size: &Dim,
+    what: &str,
+) -> Result<()> {
+    let most = match dtype {
+        DType::I16 => i64::from(i16::MAX),
+        DType::I32 => i64::from(i32::MAX),
+        _ => return Ok(()),
+    };
+    cx.require(Guard::Ge(Dim::known(most), size.clone()))
+        .map_err(|_| ShapeError::new(format_args!("{what} must fit {dtype}, got {size}")))
 }
 
 #[cfg(test)]

@@ -34,11 +34,22 @@ fn over_i(z: &Expr) -> Expr {
     Expr::complex(z.imag(), -z.real())
 }
 
+/// Returns whether one of two numbers is infinite. A complex number with such a part is infinite, whatever the other part.
+fn is_infinite(a: &Expr, b: &Expr) -> Expr {
+    let is_end = |x: &Expr| x.clone().abs().equal(x.like(f64::INFINITY));
+    is_end(a) | is_end(b)
+}
+
+/// `a² + b²`; infinite if one of the numbers is infinite and the other one is NaN.
+fn sum_of_squares(a: &Expr, b: &Expr) -> Expr {
+    is_infinite(a, b).select(a.like(f64::INFINITY), a * a + b * b)
+}
+
 /// `|z|`, without overflow.
 pub(super) fn abs(z: &Expr) -> Expr {
     let (a, b) = wide_parts(z);
     if z.dtype() == DType::C64 {
-        return (&a * &a + &b * &b).sqrt().cast(DType::F32);
+        return sum_of_squares(&a, &b).sqrt().cast(DType::F32);
     }
     let Scaled { large, ratio } = scaled(&a, &b);
     large * plus(&(&ratio * &ratio), 1.0).sqrt()
@@ -52,7 +63,7 @@ struct Scaled {
 
 fn scaled(a: &Expr, b: &Expr) -> Scaled {
     let (a, b) = (a.clone().abs(), b.clone().abs());
-    let large = a.clone().maximum(b.clone());
+    let large = is_infinite(&a, &b).select(a.like(f64::INFINITY), a.clone().maximum(b.clone()));
     let is_end = large.clone().equal(large.like(0.0)) | large.clone().equal(large.like(f64::INFINITY));
     let ratio = is_end.select(large.like(0.0), a.minimum(b) / large.clone());
     Scaled { large, ratio }
@@ -62,7 +73,7 @@ fn scaled(a: &Expr, b: &Expr) -> Scaled {
 fn log_abs(z: &Expr) -> Expr {
     let (a, b) = wide_parts(z);
     if z.dtype() == DType::C64 {
-        return times(&log_real(&a * &a + &b * &b), 0.5).cast(DType::F32);
+        return times(&log_real(sum_of_squares(&a, &b)), 0.5).cast(DType::F32);
     }
     let Scaled { large, ratio } = scaled(&a, &b);
     // Near 1 the logarithm of the larger part and the other term would cancel.
@@ -92,22 +103,27 @@ pub(super) fn reciprocal(z: &Expr) -> Expr {
     z.like(1.0) / z.clone()
 }
 
-/// The square root with a real part that is not negative.
+/// The square root with a real part that is not negative. An infinite imaginary part stays, beside the real part infinity.
 pub(super) fn sqrt(z: &Expr) -> Expr {
     let (a, b) = parts(z);
+    let is_end = b.clone().abs().equal(b.like(f64::INFINITY));
     let half = times(&abs(z), 0.5) + times(&a.clone().abs(), 0.5);
     let large = half.sqrt();
     let is_zero = large.clone().equal(large.like(0.0));
     let small = is_zero.select(b.clone(), times(&b, 0.5) / large.clone());
     let is_negative = a.clone().less(a.like(0.0));
     let real = is_negative.clone().select(small.clone().abs(), large.clone());
-    Expr::complex(real, is_negative.select(with_sign(&large, &b), small))
+    let imaginary = is_negative.select(with_sign(&large, &b), small);
+    let real = is_end.clone().select(b.like(f64::INFINITY), real);
+    Expr::complex(real, is_end.select(b, imaginary))
 }
 
-/// `1 / √z`.
+/// `1 / √z`; 0 for infinity.
 pub(super) fn rsqrt(z: &Expr) -> Expr {
     let (root, modulus) = (sqrt(z), abs(z));
-    Expr::complex(root.real() / modulus.clone(), -root.imag() / modulus)
+    let is_end = modulus.clone().equal(modulus.like(f64::INFINITY));
+    let part = |x: Expr| is_end.clone().select(x.like(0.0), x / modulus.clone());
+    Expr::complex(part(root.real()), part(-root.imag()))
 }
 
 /// `e^z`.

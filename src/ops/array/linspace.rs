@@ -7,6 +7,7 @@ use crate::error::Result;
 use crate::expr::{Expr, InRange, Index, LowerCx};
 use crate::graph::{Graph, IntoParam, Value};
 use crate::op::{OpDef, Operand, TfOp};
+use crate::ops::widen::widen;
 
 use super::scalar::IntoScalar;
 
@@ -46,8 +47,8 @@ pub(crate) static DEF: OpDef = OpDef::compute("linspace", lower)
     })
     .tensorflow(&[TfOp::new("LinSpace")]);
 
-fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
-    let (start, stop) = (cx.operand(0, &[]), cx.operand(1, &[]));
+fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
+    let (start, stop) = (widen(cx.operand(0, &[])), widen(cx.operand(1, &[])));
     let [position] = index else { unreachable!("the shape function makes a vector") };
     let [num] = &cx.output_dims(0)[..] else { unreachable!("the shape function makes a vector") };
     let last = num - 1;
@@ -55,7 +56,9 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let step = (stop.clone() - start.clone()) / Expr::size(last.clone()).cast(dtype);
     let inner = start.clone() + step * Expr::iota(position.clone()).cast(dtype);
     let is_at = |at: Dim| vec![InRange { index: position.clone(), high: &at + 1, low: at }];
-    Expr::case(vec![(is_at(Dim::known(0)), start), (is_at(last), stop)], inner)
+    let rounded = cx.output_dtype(output);
+    let ends = vec![(is_at(Dim::known(0)), start.cast(rounded)), (is_at(last), stop.cast(rounded))];
+    Expr::case(ends, inner.cast(rounded))
 }
 
 #[cfg(test)]

@@ -8,7 +8,6 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::{Expr, Index, LowerCx, Scalar};
 use crate::graph::{Graph, IntoOperand, Param, Value};
 use crate::op::{Absent, HostCx, OpDef, Operand, TfOp};
-use crate::tensor::Tensor;
 
 /// A bound or a step of [`Graph::range`]: `i32`, `i64`, `usize`, `f32`, `f64`, a [`Dim`], or a scalar [`Value`].
 #[derive(Clone, Debug)]
@@ -242,20 +241,19 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     }
     let length = length as usize;
     let numbers = (0..length).map(|i| round(start + round(round(i as f64) * delta)));
-    let sizes = [length];
-    let tensor = match cx.input(0)?.dtype() {
-        DType::F16 => {
-            let bits: Vec<u16> = numbers.map(|x| f16::from_f64(x).to_bits()).collect();
-            Tensor::from_bits(DType::F16, &sizes, &bits)
-        }
-        DType::BF16 => {
-            let bits: Vec<u16> = numbers.map(|x| bf16::from_f64(x).to_bits()).collect();
-            Tensor::from_bits(DType::BF16, &sizes, &bits)
-        }
-        DType::F32 => Tensor::from_vec(&sizes, numbers.map(|x| x as f32).collect()),
-        _ => Tensor::from_vec(&sizes, numbers.collect()),
-    }?;
-    cx.set_output(0, tensor)
+    let dtype = cx.input(0)?.dtype();
+    let mut output = cx.unfilled_output(0, &[length])?;
+    match dtype {
+        DType::F16 => fill(output.as_mut_bits()?, numbers.map(|x| f16::from_f64(x).to_bits())),
+        DType::BF16 => fill(output.as_mut_bits()?, numbers.map(|x| bf16::from_f64(x).to_bits())),
+        DType::F32 => fill(output.as_mut_slice()?, numbers.map(|x| x as f32)),
+        _ => fill(output.as_mut_slice()?, numbers),
+    }
+    Ok(())
+}
+
+fn fill<T>(output: &mut [T], numbers: impl Iterator<Item = T>) {
+    output.iter_mut().zip(numbers).for_each(|(slot, number)| *slot = number);
 }
 
 #[cfg(test)]
@@ -266,6 +264,7 @@ mod tests {
     use crate::eval::evaluate;
     use crate::op::OperandMask;
     use crate::ops::testing::{recorded, run_one, shape_table};
+    use crate::tensor::Tensor;
 
     shape_table! { DEF, {"start": 2, "delta": 3},
         "limit=i64[]" => "i64[floordiv(?, 3)]",
@@ -281,6 +280,13 @@ mod tests {
         "[]; []; []" => "[?]",
         "bf16[]; bf16[]; bf16[]" => "bf16[?]",
         "[]; []; f64[]" => error "operands must have one dtype, got f32 and f64",
+    }
+
+    #[test]
+    fn a_length_beyond_memory_is_an_error() {
+        let bounds = [0.0, 1e13, 1.0].map(Tensor::scalar);
+        let error = crate::ops::testing::run(&FLOATS, &Attrs::new(), &bounds).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Memory, "{error}");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use shapeflow_shape_fns::{Attrs, DType};
 
+use super::chroma::Chroma;
 use super::color::{convert, hsv_of, rgb_of};
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -37,7 +38,8 @@ impl<'g> Value<'g> {
         self.binary(&CONTRAST, factor, std::panic::Location::caller())
     }
 
-    /// Turns the hue of every pixel by `delta`, where 1 is a full turn.
+    /// Turns the hue of every pixel by `delta`, where 1 is a full turn. The smallest and the largest component of a
+    /// pixel keep their values, also if they are negative.
     ///
     /// `[.., 3] -> [.., 3]`, floats; `delta` is an f32 scalar. f16 and bf16 are computed as f32 and rounded once. As
     /// TensorFlow's `AdjustHue`. Fuses into kernels.
@@ -104,11 +106,7 @@ pub(crate) static CONTRAST: OpDef = OpDef::composite("adjust_contrast", |cx, val
 
 pub(crate) static HUE: OpDef = OpDef::compute("adjust_hue", |cx, _, index| {
     let delta = amount(cx);
-    convert(cx, index, |colour| {
-        let [hue, saturation, value] = hsv_of(colour);
-        let turned = hue + delta;
-        rgb_of([&turned - turned.clone().floor(), saturation, value])
-    })
+    convert(cx, index, |colour| Chroma::of(colour).turned(delta).rgb())
 })
 .operands(&[Operand::Data("images"), Operand::Data("delta")])
 .shape_fn(shape)

@@ -2,9 +2,9 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attribute, Attrs, DType, Dim};
+use shapeflow_shape_fns::{Attribute, Attrs, DType, Dim, InferenceContext, ShapeError};
 
-use super::sampling::pixel;
+use super::sampling::{pixel, require_images_with, require_pixels};
 use crate::dtype;
 use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx, UnaryOp};
@@ -34,7 +34,9 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// A dtype is not supported, a rank is wrong, or the numbers of boxes differ.
+    /// A dtype is not supported, a rank is wrong, the numbers of boxes differ, or the images or the crops have no pixels.
+    /// The run fails if a number of an image is out of range, or an edge of a box is not finite: such a box has image
+    /// -2147483648.
     #[track_caller]
     pub fn crop_and_resize(
         self,
@@ -59,7 +61,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("crop_and_resize", lower)
         Operand::Data("box_ind"),
         Operand::Size("crop_size"),
     ])
-    .shape_fn(shape_fns::image::crop_and_resize)
+    .shape_fn(shape)
     .dtype_rule(dtypes)
     .tensorflow(&[TfOp::new("CropAndResize")]);
 
@@ -72,6 +74,21 @@ fn dtypes(dtypes: &[DType], _: &Attrs) -> Result<Vec<DType>> {
         }
     }
     Ok(vec![DType::F32])
+}
+
+/// The number of the image of a box with an edge that is not finite.
+const NO_IMAGE: i32 = i32::MIN;
+
+/// TensorFlow refuses an unknown method, crops without pixels and images without pixels.
+fn shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
+    let method = cx.attrs().str("method");
+    if !matches!(method, "bilinear" | "nearest") {
+        return Err(ShapeError::new(format_args!("method must be bilinear or nearest, got {method:?}")));
+    }
+    let [_, height, width, _] = cx.axes::<4>(0)?;
+    require_images_with(cx, &[height, width], "pixels")?;
+    shape_fns::image::crop_and_resize(cx)?;
+    require_pixels(cx, "crop_size")
 }
 
 /// Returns the point of an axis of the image that a pixel of the crop shows, in pixels of the image. `low` and `high`
@@ -89,11 +106,14 @@ fn point(index: &Index, size: &Dim, resized: &Dim, [low, high]: [Expr; 2]) -> Ex
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let (dims, resized) = (cx.dims(0), cx.output_dims(0));
-    let mut edge = |number: i64| cx.operand(1, &[index[0].clone(), Index::from(number)]);
-    let (top, left, bottom, right) = (edge(0), edge(1), edge(2), edge(3));
+    let [top, left, bottom, right] =
+        [0, 1, 2, 3].map(|number| cx.operand(1, &[index[0].clone(), Index::from(number)]));
+    let is_finite = |edge: &Expr| edge.clone().abs().less(edge.like(f64::INFINITY));
+    let has_finite_edges = is_finite(&top) & is_finite(&left) & is_finite(&bottom) & is_finite(&right);
     let y = point(&index[1], &dims[1], &resized[1], [top, bottom]);
     let x = point(&index[2], &dims[2], &resized[2], [left, right]);
-    let image = cx.operand(2, &index[..1]);
+    // A box that is not finite has no image, so that the run fails.
+    let image = has_finite_edges.select(cx.operand(2, &index[..1]), Expr::constant(NO_IMAGE));
     let image = cx.checked_index(image, dims[0].clone(), 0);
     let is_nearest = cx.attrs().str("method") == "nearest";
     let outside = cx.attrs().float("extrapolation_value");
@@ -131,12 +151,30 @@ mod tests {
     use shapeflow_shape_fns::Attrs;
 
     use super::DEF;
-    use crate::ops::testing::{check_tensor, run_one, shape_table, tensor};
+    use crate::ops::testing::{check_tensor, run, run_one, shape_table, tensor};
 
     shape_table! { DEF, {"crop_size": [2, 3]},
         "u8[n, 4, w, c]; f32[k, 4]; i32[k]" => "f32[d1_0, 2, 3, d0_3]",
         "[n, 4, w, c]; f64[k, 4]; i32[k]" => error "boxes must be f32, got f64",
         "[n, 4, w, c]; [k, 4]; [k]" => error "box_ind must be i32, got f32",
+        "[n, 4, 0, c]; [k, 4]; i32[k]" => error "image must have pixels, got [n, 4, 0, c]",
+    }
+    shape_table! { no_pixels: DEF, {"crop_size": [2, 0]},
+        "[1, 4, 4, 1]; [k, 4]; i32[k]" => error "crop_size must be positive, got 0",
+    }
+    shape_table! { method: DEF, {"crop_size": [2, 2], "method": "cubic"},
+        "[1, 4, 4, 1]; [k, 4]; i32[k]" => error "method must be bilinear or nearest, got \"cubic\"",
+    }
+
+    #[test]
+    fn edges_must_be_finite() {
+        let attrs = Attrs::new().with("crop_size", [1, 1]);
+        let x = tensor(&[1, 2, 2, 1], &[1.0f32, 2.0, 3.0, 4.0]);
+        for edge in [f32::NAN, f32::INFINITY] {
+            let boxes = tensor(&[1, 4], &[0.0, edge, 1.0, 1.0]);
+            let error = run(&DEF, &attrs, &[x.clone(), boxes, tensor(&[1], &[0i32])]).unwrap_err();
+            assert!(error.message().contains("got -2147483648"), "{error}");
+        }
     }
 
     #[test]

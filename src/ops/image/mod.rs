@@ -12,16 +12,23 @@
 
 pub(crate) mod adjust;
 mod brightness;
+mod chroma;
 pub(crate) mod color;
 pub(crate) mod crop_and_resize;
 mod grayscale;
+mod pixels;
 pub(crate) mod resize;
 pub(crate) mod resize_area;
+mod resize_method;
 mod sampling;
+mod sampling_kernel;
+pub(crate) mod scale_and_translate;
 
 use crate::op::OpDef;
 
+pub use resize_method::ResizeMethod;
 pub use sampling::Sampling;
+pub use sampling_kernel::SamplingKernel;
 
 /// Every op of the family.
 pub(crate) static ALL: &[&[&OpDef]] = &[&[
@@ -35,4 +42,6 @@ pub(crate) static ALL: &[&[&OpDef]] = &[&[
     &resize::BICUBIC,
     &resize::BILINEAR,
     &resize::NEAREST,
+    &scale_and_translate::DEF,
+    &scale_and_translate::RESIZE,
 ]];

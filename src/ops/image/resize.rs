@@ -2,26 +2,24 @@
 
 use shapeflow_shape_fns::{Attribute, Attrs, DType, Dim};
 
-use super::sampling::{Sampling, pixel};
+use super::sampling::{Sampling, pixel, resize_shape};
 use crate::dtype;
 use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx, UnaryOp};
 use crate::graph::{IntoParam, Value};
 use crate::op::{OpDef, Operand, TfOp};
-use crate::shape_fns;
 
 macro_rules! resizes {
     ($($(#[$doc:meta])* $method:ident, $DEF:ident, $op:literal, $rule:expr, $lower:ident;)*) => {
         impl<'g> Value<'g> {$(
             $(#[$doc])*
             ///
-            /// `size` holds the new height and width. The run fails if the images have no pixels but the result has
-            /// some.
+            /// `size` holds the new height and width.
             #[doc = concat!("As TensorFlow's `", $op, "`. Fuses into kernels.")]
             ///
             /// # Errors
-            /// The element type is neither an integer nor a float, the rank is not 4, or `size` does not hold two
-            /// sizes.
+            /// The element type is neither an integer nor a float, the rank is not 4, `size` does not hold two sizes above
+            /// 0, or the images have no pixels or no channels.
             #[track_caller]
             pub fn $method(self, size: impl IntoParam<'g>, sampling: Sampling) -> Result<Value<'g>> {
                 let call = self.graph().op(&$DEF).data(self).size("size", size);
@@ -32,7 +30,7 @@ macro_rules! resizes {
         $(pub(crate) static $DEF: OpDef = OpDef::compute(stringify!($method), $lower)
             .attrs(&[Attribute::bool_or("align_corners", false), Attribute::bool_or("half_pixel_centers", false)])
             .operands(&[Operand::Data("images"), Operand::Size("size")])
-            .shape_fn(shape_fns::image::resize)
+            .shape_fn(resize_shape)
             .dtype_rule($rule)
             .tensorflow(&[TfOp::new($op)]);)*
     };
@@ -239,6 +237,12 @@ mod tests {
         "u8[n, 4, w, c]" => "u8[n, 7, 9, d0_3]",
         "[n, 4, 4]" => error "images must have rank 4",
         "bool[1, 2, 3, 4]" => error "must be an integer or a float, got bool",
+    }
+    shape_table! { both: NEAREST, {"size": [7, 9], "align_corners": true, "half_pixel_centers": true},
+        "[n, 4, 4, 1]" => error "align_corners must be false if half_pixel_centers is true",
+    }
+    shape_table! { no_pixels: BICUBIC, {"size": [7, 0]},
+        "[n, 4, 4, 1]" => error "size must be positive, got 0",
     }
     shape_table! { bilinear: BILINEAR, {"size": [7, 9]},
         "u8[n, 4, w, c]" => "f32[n, 7, 9, d0_3]",

@@ -2,15 +2,14 @@
 
 use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
+use super::pixels::floats;
+use super::sampling::resize_shape;
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::expr::Scalar;
 use crate::graph::{IntoParam, Value};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ops::host_params::param_sizes;
 use crate::ops::row_major::RowMajor;
-use crate::shape_fns;
-use crate::tensor::TensorView;
 
 impl<'g> Value<'g> {
     /// Resizes images: every pixel is the mean of the pixels of the image that its area covers. A pixel that is covered
@@ -30,8 +29,8 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// The element type is neither an integer nor a float, the rank is not 4, or `size` does not hold two sizes. The
-    /// run fails if the images have no pixels but the result has some.
+    /// The element type is neither an integer nor a float, the rank is not 4, `size` does not hold two sizes above 0, or
+    /// the images have no pixels or no channels.
     #[doc(alias = "interpolate")]
     #[doc(alias = "adaptive_avg_pool2d")]
     #[track_caller]
@@ -43,7 +42,7 @@ impl<'g> Value<'g> {
 pub(crate) static DEF: OpDef = OpDef::host("resize_area", run)
     .attrs(&[Attribute::bool_or("align_corners", false)])
     .operands(&[Operand::Data("images"), Operand::Size("size")])
-    .shape_fn(shape_fns::image::resize)
+    .shape_fn(resize_shape)
     .dtype_rule(|dtypes: &[DType], attrs: &Attrs| {
         dtype::unary::number(dtypes, attrs)?;
         Ok(vec![DType::F32])
@@ -107,7 +106,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     }
     let (down, right) = (scale(height, new_height, aligned), scale(width, new_width, aligned));
     let (rows, columns) = (Area::all(height, new_height, down), Area::all(width, new_width, right));
-    let pixels = floats(&images);
+    let pixels = floats(&images)?;
     let factor = 1.0 / (down * right);
     let mut slots = output.as_mut_slice::<f32>()?.chunks_exact_mut(channels);
     let mut sums = vec![0.0f32; channels];
@@ -132,16 +131,6 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// Returns the elements of a tensor of numbers as f32.
-fn floats(x: &TensorView<'_>) -> Vec<f32> {
-    let element = |position: usize| {
-        let bytes = x.element(position).expect("the position is in the tensor");
-        let scalar = Scalar::from_bytes(x.dtype(), bytes).expect("the dtype rule accepts numbers only");
-        scalar.to_f64() as f32
-    };
-    (0..x.len()).map(element).collect()
 }
 
 #[cfg(test)]
@@ -182,7 +171,7 @@ mod tests {
     fn images_without_pixels_have_no_means() {
         let attrs = Attrs::new().with("size", [2, 3]);
         let error = run(&DEF, &attrs, &[tensor::<f32>(&[1, 0, 3, 1], &[])]).unwrap_err();
-        assert_eq!(error.message(), "images must have pixels, got sizes [1, 0, 3, 1]");
-        assert_eq!(run_one(&DEF, &attrs, &[tensor::<f32>(&[0, 0, 3, 1], &[])]).sizes(), [0, 2, 3, 1]);
+        assert!(error.message().contains("images must have pixels"), "{error}");
+        assert_eq!(run_one(&DEF, &attrs, &[tensor::<f32>(&[0, 2, 3, 1], &[])]).sizes(), [0, 2, 3, 1]);
     }
 }

@@ -1,10 +1,9 @@
 //! `einsum`: sums of products over labelled axes, as matrix products where they help.
 
-use shapeflow_shape_fns::Attribute;
-
 use std::panic::Location;
 
 use shapeflow_shape_fns::linalg::{EinsumTerm, einsum_terms};
+use shapeflow_shape_fns::{Attribute, DType};
 
 use super::labelled::{Labelled, labels_of};
 use super::sum_of_products;
@@ -149,11 +148,20 @@ fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>
     if !contracts_in_pairs(values, &terms, &output) {
         return Ok(vec![whole(equation, values)?]);
     }
+    let kept: Vec<Vec<char>> = (0..terms.len())
+        .map(|number| {
+            let others = terms.iter().enumerate().filter(|(other, _)| *other != number).map(|(_, term)| term);
+            others.chain([&output]).flat_map(labels_of).collect()
+        })
+        .collect();
+    let sums_first =
+        terms.iter().zip(&kept).any(|(term, kept)| labels_of(term).any(|label| !kept.contains(&label)));
+    // A chain of several sums in f32 is rounded once, at its end.
+    let is_wide = matches!(dtypes[0], DType::F16 | DType::BF16) && (values.len() > 2 || sums_first);
     let mut operands = Vec::new();
-    for (number, (value, term)) in values.iter().zip(&terms).enumerate() {
-        let others = terms.iter().enumerate().filter(|(other, _)| *other != number).map(|(_, term)| term);
-        let kept: Vec<char> = others.chain([&output]).flat_map(labels_of).collect();
-        operands.push(Labelled::new(*value, term, &kept)?);
+    for ((value, term), kept) in values.iter().zip(&terms).zip(&kept) {
+        let value = if is_wide { value.cast(DType::F32)? } else { *value };
+        operands.push(Labelled::new(value, term, kept)?);
     }
     let wanted: Vec<char> = labels_of(&output).collect();
     while operands.len() > 1 {
@@ -163,8 +171,8 @@ fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>
             operands.iter().flat_map(|operand| &operand.labels).chain(&wanted).copied().collect();
         operands.push(a.contract(b, &kept, &wanted)?);
     }
-    let result = operands.pop().expect("there is at least one operand");
-    Ok(vec![result.arrange(&output)?])
+    let result = operands.pop().expect("there is at least one operand").arrange(&output)?;
+    Ok(vec![if is_wide { result.cast(dtypes[0])? } else { result }])
 }
 
 /// Computes the whole equation element by element; its shape function gives the errors.

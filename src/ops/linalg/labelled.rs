@@ -1,7 +1,7 @@
 //! `Labelled`: a value whose axes have labels, and the product of two of them.
 
-use shapeflow_shape_fns::Dim;
 use shapeflow_shape_fns::linalg::EinsumTerm;
+use shapeflow_shape_fns::{Dim, TensorShape};
 
 use super::sum_of_products;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -58,8 +58,12 @@ impl<'g> Labelled<'g> {
 
     /// Returns the dimension of a label.
     fn dim(&self, label: char) -> Option<Dim> {
-        let position = self.labels.iter().position(|other| *other == label)?;
-        self.value.shape().dims()?.get(self.covered + position).cloned()
+        self.value.shape().dims()?.get(self.covered + self.position(label)?).cloned()
+    }
+
+    /// Returns the number of a label's axis after the axes under the ellipsis.
+    fn position(&self, label: char) -> Option<usize> {
+        self.labels.iter().position(|other| *other == label)
     }
 
     /// Returns the approximate number of elements.
@@ -96,6 +100,7 @@ impl<'g> Labelled<'g> {
         let shared = |label: &&char| other.labels.contains(label);
         let (batch, summed): (Vec<char>, Vec<char>) =
             self.labels.iter().filter(shared).copied().partition(|label| kept.contains(label));
+        let other = other.with_sizes_of(&self, batch.iter().chain(&summed).copied())?;
         let is_folded = other.covered == 0 && batch.is_empty();
         let (a, b) = (self.roles(&batch, &summed, is_folded), other.roles(&batch, &summed, false));
         if summed.is_empty() || a.free.is_empty() || b.free.is_empty() {
@@ -118,6 +123,26 @@ impl<'g> Labelled<'g> {
         let mut dims: Vec<Dim> = all[..all.len() - 2].to_vec();
         dims.extend(self.dims_at(&a.free).into_iter().chain(other.dims_at(&b.free)));
         Ok(Labelled { value: product.reshape(&dims[..])?, covered: covered.max(other.covered), labels })
+    }
+
+    /// Requires that the axes of these labels have the same sizes as in `first`, which has the labels, too. The axes of a
+    /// matrix product would broadcast instead.
+    fn with_sizes_of(self, first: &Labelled<'g>, labels: impl Iterator<Item = char>) -> Result<Labelled<'g>> {
+        let shape = self.value.shape();
+        let mut dims = shape.dims().unwrap_or_default().to_vec();
+        for label in labels {
+            let (Some(wanted), Some(position)) = (first.dim(label), self.position(label)) else { continue };
+            let dim = &mut dims[self.covered + position];
+            if wanted.same(dim) == Some(false) {
+                let message =
+                    format!("all axes labelled {label} must have the same size, got {wanted} and {dim}");
+                return Err(Error::new(ErrorKind::Shape, Phase::Build, message));
+            }
+            *dim = wanted;
+        }
+        let is_known = shape.dims().is_some_and(|known| known == dims);
+        let value = if is_known { self.value } else { self.value.ensure_shape(TensorShape::from(dims))? };
+        Ok(Labelled { value, ..self })
     }
 
     /// Multiplies by `other` element by element and sums over `summed`.
@@ -145,10 +170,7 @@ impl<'g> Labelled<'g> {
 
     /// Returns the roles of the axes in a matrix product. The axes under the ellipsis are rows if `is_folded`.
     fn roles(&self, batch: &[char], summed: &[char], is_folded: bool) -> Roles {
-        let axis = |label: &char| {
-            let position = self.labels.iter().position(|other| other == label);
-            self.covered + position.expect("both operands have the label")
-        };
+        let axis = |label: &char| self.covered + self.position(*label).expect("both operands have the label");
         let mut roles = Roles {
             batch: if is_folded { Vec::new() } else { (0..self.covered).collect() },
             free: if is_folded { (0..self.covered).collect() } else { Vec::new() },
@@ -205,8 +227,7 @@ impl<'g> Labelled<'g> {
             return call.attr("equation", equation).finish();
         }
         let axis = |label: &char| {
-            let position = self.labels.iter().position(|other| other == label);
-            self.covered + position.expect("the result has every label of the output")
+            self.covered + self.position(*label).expect("the result has every label of the output")
         };
         let before = output.before.iter().map(axis);
         let perm: Vec<usize> = before.chain(0..self.covered).chain(output.after.iter().map(axis)).collect();

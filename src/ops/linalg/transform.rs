@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::op::HostCx;
 use crate::ops::host_params::param_sizes;
 use crate::ops::row_major::RowMajor;
-use crate::tensor::{Element, Tensor, TensorView};
+use crate::tensor::{Element, Tensor, TensorView, reserved};
 
 /// The real number type of a transform.
 trait Real: FftNum + Element {}
@@ -59,14 +59,14 @@ pub(super) fn forward(cx: &mut HostCx<'_>, axes: usize) -> Result<()> {
 
 fn forward_block<T: Real>(x: &TensorView<'_>, lengths: &[usize]) -> Result<Tensor> {
     let block = Block { sizes: x.sizes().to_vec(), data: x.as_slice::<T>()?.to_vec() };
-    let mut block = resized(block, lengths, T::zero());
+    let mut block = resized(block, lengths, T::zero())?;
     let rank = block.sizes.len();
     let length = block.sizes[rank - 1];
     let kept = if length == 0 { 0 } else { length / 2 + 1 };
     let rows = block.data.len().checked_div(length).unwrap_or(0);
     let mut sizes = block.sizes.clone();
     sizes[rank - 1] = kept;
-    let mut halves = vec![Complex::new(T::zero(), T::zero()); rows * kept];
+    let mut halves = filled(Complex::new(T::zero(), T::zero()), &[rows, kept])?;
     if rows > 0 {
         let plan = RealFftPlanner::new().plan_fft_forward(length);
         let mut scratch = plan.make_scratch_vec();
@@ -97,7 +97,7 @@ fn inverse_block<T: Real>(x: &TensorView<'_>, lengths: &[usize]) -> Result<Tenso
     let length = *lengths.last().expect("a transform has an axis");
     let kept = if length == 0 { 0 } else { length / 2 + 1 };
     *halved.last_mut().expect("a transform has an axis") = kept;
-    let mut block = resized(read_complex::<T>(x)?, &halved, Complex::new(T::zero(), T::zero()));
+    let mut block = resized(read_complex::<T>(x)?, &halved, Complex::new(T::zero(), T::zero()))?;
     let rank = block.sizes.len();
     for axis in rank - lengths.len()..rank - 1 {
         along(&mut block, axis, FftDirection::Inverse);
@@ -105,7 +105,7 @@ fn inverse_block<T: Real>(x: &TensorView<'_>, lengths: &[usize]) -> Result<Tenso
     let mut sizes = block.sizes.clone();
     sizes[rank - 1] = length;
     let rows = block.data.len().checked_div(kept).unwrap_or(0);
-    let mut data = vec![T::zero(); rows * length];
+    let mut data = filled(T::zero(), &[rows, length])?;
     if rows > 0 {
         let plan = RealFftPlanner::new().plan_fft_inverse(length);
         let mut scratch = plan.make_scratch_vec();
@@ -148,19 +148,34 @@ fn scale<T: Real>(data: &mut [Complex<T>], count: usize) {
     data.iter_mut().for_each(|x| *x = *x * factor);
 }
 
+/// Makes an array of these sizes whose elements are `x`.
+///
+/// # Errors
+/// `Memory`: the allocation fails.
+fn filled<T: Copy>(x: T, sizes: &[usize]) -> Result<Vec<T>> {
+    let count =
+        if sizes.contains(&0) { 0 } else { sizes.iter().fold(1, |count: usize, n| count.saturating_mul(*n)) };
+    let mut data = reserved(count)?;
+    data.resize(count, x);
+    Ok(data)
+}
+
 /// Crops the last axes to these lengths, or pads them with `zero`.
-fn resized<T: Copy>(block: Block<T>, lengths: &[usize], zero: T) -> Block<T> {
+///
+/// # Errors
+/// `Memory`: the allocation fails.
+fn resized<T: Copy>(block: Block<T>, lengths: &[usize], zero: T) -> Result<Block<T>> {
     let first = block.sizes.len() - lengths.len();
     if block.sizes[first..] == *lengths {
-        return block;
+        return Ok(block);
     }
     let mut sizes = block.sizes[..first].to_vec();
     sizes.extend(lengths);
-    let mut data = vec![zero; sizes.iter().product()];
+    let mut data = filled(zero, &sizes)?;
     let (old_row, new_row) = (block.sizes[sizes.len() - 1], sizes[sizes.len() - 1]);
     let kept = old_row.min(new_row);
     if data.is_empty() || block.data.is_empty() {
-        return Block { sizes, data };
+        return Ok(Block { sizes, data });
     }
     for (number, row) in data.chunks_exact_mut(new_row).enumerate() {
         // The position of the row among the old rows, unless the row is padding.
@@ -176,7 +191,7 @@ fn resized<T: Copy>(block: Block<T>, lengths: &[usize], zero: T) -> Block<T> {
             row[..kept].copy_from_slice(&block.data[old * old_row..][..kept]);
         }
     }
-    Block { sizes, data }
+    Ok(Block { sizes, data })
 }
 
 /// Transforms every line along `axis`, without a factor.
@@ -202,6 +217,29 @@ fn along<T: Real>(block: &mut Block<Complex<T>>, axis: usize, direction: FftDire
             for (to, from) in slab[start..].iter_mut().step_by(stride).zip(&line) {
                 *to = *from;
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use shapeflow_shape_fns::{Attr, Attrs};
+
+    use crate::error::ErrorKind;
+    use crate::ops::linalg::fourier::{IRFFT, RFFT, RFFT_2};
+    use crate::ops::testing::{run, tensor};
+
+    #[test]
+    fn lengths_beyond_memory_are_errors() {
+        let x = tensor(&[2, 2], &[1.0f32, 2.0, 3.0, 4.0]);
+        let z = crate::Tensor::from_bits(crate::DType::C64, &[2, 1], &[1.0f32, 2.0, 3.0, 4.0]).unwrap();
+        let long: Attr = [1i64 << 44].into();
+        let attrs = |lengths: Attr| Attrs::new().with("fft_length", lengths);
+        for (def, lengths, x) in
+            [(&RFFT, long.clone(), &x), (&RFFT_2, [1i64 << 32, 1 << 32].into(), &x), (&IRFFT, long, &z)]
+        {
+            let error = run(def, &attrs(lengths), std::slice::from_ref(x)).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Memory, "{error}");
         }
     }
 }

@@ -77,9 +77,16 @@ fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
     x.cast(dtype)
 }
 
-/// Clears the fraction bits that `dtype` lacks, in a float, so that the conversion rounds toward zero. As in
-/// TensorFlow, a conversion from f64 to bf16 is not truncated.
+/// Clears the fraction bits that `dtype` lacks, in a float or in both parts of a complex number, so that the conversion
+/// rounds toward zero. As in TensorFlow, a conversion from f64 or from a complex number to bf16 is not truncated.
 fn shortened(x: Expr, dtype: DType) -> Expr {
+    if x.dtype().is_complex() {
+        if dtype == DType::BF16 {
+            return x;
+        }
+        let part = dtype.part().unwrap_or(dtype);
+        return Expr::complex(shortened(x.real(), part), shortened(x.imag(), part));
+    }
     let bits = match (x.dtype(), dtype) {
         (DType::F64, DType::F32) => f64::MANTISSA_DIGITS - f32::MANTISSA_DIGITS,
         (DType::F64, DType::F16) => f64::MANTISSA_DIGITS - half::f16::MANTISSA_DIGITS,
@@ -89,14 +96,21 @@ fn shortened(x: Expr, dtype: DType) -> Expr {
         (DType::F64, DType::F8E4M3FN) => f64::MANTISSA_DIGITS - 4,
         (DType::F32, DType::F8E5M2) => f32::MANTISSA_DIGITS - 3,
         (DType::F32, DType::F8E4M3FN) => f32::MANTISSA_DIGITS - 4,
+        (DType::F16, DType::F8E5M2) => half::f16::MANTISSA_DIGITS - 3,
+        (DType::F16, DType::F8E4M3FN) => half::f16::MANTISSA_DIGITS - 4,
+        (DType::BF16, DType::F8E5M2) => half::bf16::MANTISSA_DIGITS - 3,
+        (DType::BF16, DType::F8E4M3FN) => half::bf16::MANTISSA_DIGITS - 4,
         _ => return x,
     };
     let mask = match x.dtype() {
         DType::F64 => Expr::constant(u64::MAX << bits),
+        DType::F16 | DType::BF16 => Expr::constant(u16::MAX << bits),
         _ => Expr::constant(u32::MAX << bits),
     };
-    let dtype = x.dtype();
-    (x.bitcast(mask.dtype()) & mask).bitcast(dtype)
+    let cut = (x.clone().bitcast(mask.dtype()) & mask).bitcast(x.dtype());
+    // NaN would become infinite if all its fraction bits were cleared.
+    let is_nan = x.clone().not_equal(x.clone());
+    is_nan.select(x, cut)
 }
 
 #[cfg(test)]

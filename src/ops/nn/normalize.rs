@@ -8,9 +8,9 @@ use crate::ops::math::add_n;
 use crate::ops::reduce::IntoAxes;
 
 impl<'g> Value<'g> {
-    /// Divides by the Euclidean norm over the given axes: `x * rsqrt(max(sum(x²), epsilon))`.
+    /// Divides by the Euclidean norm over the given axes: `x * rsqrt(max(sum(|x|²), epsilon))`.
     ///
-    /// `[..] -> [..]`, floats. `epsilon` bounds the squared norm from below, so that zeros stay zeros; TensorFlow's
+    /// `[..] -> [..]`, floats and complex numbers. `epsilon` bounds the squared norm from below, so that zeros stay zeros; TensorFlow's
     /// default is 1e-12. As TensorFlow's `tf.math.l2_normalize`. The op is composed of other ops, which fuse into
     /// kernels.
     ///
@@ -25,12 +25,19 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// The element type is not a float, or an axis is out of range or given twice.
+    /// The element type is neither a float nor complex, or an axis is out of range or given twice.
     #[doc(alias = "normalize")]
     #[track_caller]
     pub fn l2_normalize(self, axes: impl IntoAxes<'g>, epsilon: f64) -> Result<Value<'g>> {
-        let squares = self.square()?.reduce_sum(axes.into_axes().keep_dims())?;
-        self.mul(squares.maximum(epsilon)?.rsqrt()?)
+        let axes = axes.into_axes().keep_dims();
+        if !self.dtype().is_complex() {
+            let squares = self.square()?.reduce_sum(axes)?;
+            return self.mul(squares.maximum(epsilon)?.rsqrt()?);
+        }
+        let (real, imaginary) = (self.real()?, self.imag()?);
+        let squares = real.square()?.add(imaginary.square()?)?.reduce_sum(axes)?;
+        let factor = squares.maximum(epsilon)?.rsqrt()?;
+        real.mul(factor)?.complex(imaginary.mul(factor)?)
     }
 
     /// Scales the elements so that their Euclidean norm over the given axes is at most `limit`:
@@ -108,6 +115,10 @@ mod tests {
         for output in g.compile(outputs).unwrap().run_all(&[]).unwrap() {
             check_tensor(&output, &tensor(&[2, 2], &[0.6, 0.8, 0.0, 0.0]), "scaled to norm 1");
         }
+        let z = x.complex(x).unwrap().l2_normalize(1, 1e-12).unwrap();
+        let [z] = g.compile(z.real().unwrap()).unwrap().run(&[]).unwrap();
+        let share = 0.5f64.sqrt();
+        check_tensor(&z, &tensor(&[2, 2], &[0.6 * share, 0.8 * share, 0.0, 0.0]), "complex numbers");
         let whole = x.clip_by_norm(10.0, ..).unwrap();
         let [whole] = g.compile(whole).unwrap().run(&[]).unwrap();
         check_tensor(&whole, &tensor(&[2, 2], &[3.0, 4.0, 0.0, 0.0]), "clip_by_norm");

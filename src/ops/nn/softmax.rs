@@ -10,6 +10,7 @@ use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx, math};
 use crate::graph::{IntoParam, Value};
 use crate::op::{OpDef, Operand, TfOp};
+use crate::ops::widen::widen;
 use crate::shape_fns;
 
 impl<'g> Value<'g> {
@@ -17,7 +18,7 @@ impl<'g> Value<'g> {
     ///
     /// `[.., d, ..] -> [.., d, ..]`, floats. The largest element of a row is subtracted first, so a row that contains
     /// NaN or `inf`, or only `-inf`, becomes NaN. Exponentials below the normal numbers are 0. As TensorFlow's
-    /// `Softmax`, along any axis; every step rounds to the element type, also for f16 and bf16. Fuses into kernels.
+    /// `Softmax`, along any axis; f16 and bf16 are computed as f32 and rounded once. Fuses into kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -45,12 +46,12 @@ pub(crate) static DEF: OpDef = OpDef::compute("softmax", lower)
     .dtype_rule(dtype::unary::float)
     .tensorflow(&[TfOp::new("Softmax").fixed(&[("axis", -1)])]);
 
-fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
-    let row = Row::new(cx, index, |x| x);
+fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
+    let row = Row::new(cx, index, widen);
     let sum = row.sum_of_exponentials(cx);
     let x = row.shifted(cx, row.index());
     // One division per row and one multiplication per element.
-    math::exp_nonpositive(x) * (sum.like(1.0) / sum)
+    (math::exp_nonpositive(x) * (sum.like(1.0) / sum)).cast(cx.output_dtype(output))
 }
 
 #[cfg(test)]

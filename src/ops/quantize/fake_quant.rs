@@ -195,7 +195,7 @@ pub(super) fn integers(attrs: &Attrs) -> [f64; 2] {
 fn lower_args(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
     let x = widen(cx.operand(0, index));
     let [min, max] = args_ends(cx.attrs()).map(|end| x.like(end));
-    rounded(x, min, max, integers(cx.attrs())).cast(cx.output_dtype(output))
+    rounded(x, min, max, integers(cx.attrs()), false).cast(cx.output_dtype(output))
 }
 
 fn lower_vars(cx: &mut dyn LowerCx, index: &[Index], channel: &[Index]) -> Expr {
@@ -203,7 +203,7 @@ fn lower_vars(cx: &mut dyn LowerCx, index: &[Index], channel: &[Index]) -> Expr 
     let (min, max) = (widen(cx.operand(1, channel)), widen(cx.operand(2, channel)));
     let zero = x.like(0.0);
     let is_empty = is_empty_range(&min, &max);
-    let value = rounded(x, min, max, integers(cx.attrs()));
+    let value = rounded(x, min, max, integers(cx.attrs()), channel.is_empty());
     is_empty.select(zero, value).cast(cx.output_dtype(0))
 }
 
@@ -219,26 +219,32 @@ pub(super) struct Range {
     pub max: Expr,
     /// The distance of neighbouring numbers.
     scale: Expr,
+    /// The number of steps per unit: the inverse of `scale`, computed from the range instead of from `scale`.
+    steps_per_unit: Expr,
 }
 
 impl Range {
     /// Moves the range from `min` to `max`, whose numbers stand for the integers from `low` to `high`.
     pub fn new(min: Expr, max: Expr, [low, high]: [f64; 2]) -> Range {
         let (low, high, half) = (min.like(low), min.like(high), min.like(0.5));
-        let scale = (max - &min) / (&high - &low);
+        let (width, steps) = (max - &min, &high - &low);
+        let (scale, steps_per_unit) = (&width / &steps, steps / width);
         let zero_point = &low - min / &scale;
         let nearest = (zero_point.maximum(low.clone()).minimum(high.clone()) + half).floor();
-        Range { min: (&low - &nearest) * &scale, max: (high - nearest) * &scale, scale }
+        Range { min: (&low - &nearest) * &scale, max: (high - nearest) * &scale, scale, steps_per_unit }
     }
 }
 
-/// Rounds `x` to the nearest number of the range, which is moved so that 0 is one of its numbers.
-fn rounded(x: Expr, min: Expr, max: Expr, integers: [f64; 2]) -> Expr {
-    let Range { min, max, scale } = Range::new(min, max, integers);
-    // The division by the step is a multiplication, as in TensorFlow.
-    let (inverse, half) = (scale.like(1.0) / &scale, scale.like(0.5));
-    let steps = (x.maximum(min.clone()).minimum(max) - &min) * inverse;
-    (steps + half).unary(UnaryOp::Floor) * scale + min
+/// Rounds `x` to the nearest number of the range, which is moved so that 0 is one of its numbers. TensorFlow divides by
+/// the step if the range is two scalars (`divides`), and else multiplies by the number of steps per unit. The two differ
+/// where `x` lies halfway between two numbers.
+fn rounded(x: Expr, min: Expr, max: Expr, integers: [f64; 2], divides: bool) -> Expr {
+    let Range { min, max, scale, steps_per_unit } = Range::new(min, max, integers);
+    let half = scale.like(0.5);
+    let steps_to_zero = (&half - &min * &steps_per_unit).unary(UnaryOp::Floor);
+    let distance = x.maximum(min.clone()).minimum(max) - min;
+    let steps = if divides { distance / &scale } else { distance * steps_per_unit };
+    (steps - steps_to_zero + half).unary(UnaryOp::Floor) * scale
 }
 
 #[cfg(test)]

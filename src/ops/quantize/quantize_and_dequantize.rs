@@ -7,7 +7,7 @@ use shapeflow_shape_fns::{Attribute, DType};
 use super::fake_quant::Quantization;
 use super::snap;
 use crate::dtype;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::{Expr, Index};
 use crate::graph::{IntoOperand, Value};
 use crate::op::{CompositeCx, OpDef, Operand, TfOp};
@@ -34,7 +34,7 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// The element type is not a float.
+    /// The element type is not a float, or the number of bits is not from 1 to 61.
     #[track_caller]
     pub fn quantize_and_dequantize(self, quantization: Quantization) -> Result<Value<'g>> {
         let location = Location::caller();
@@ -46,7 +46,7 @@ impl<'g> Value<'g> {
 
     /// Does the same as [`Value::quantize_and_dequantize`] for elements from `min` to `max`, two scalars. An element
     /// outside the range becomes the nearest end of the range. One end may move outward, to the lowest or the
-    /// highest integer times the step.
+    /// highest integer times the step. The range is checked on the host, unless it is constant.
     ///
     /// ```
     /// use shapeflow::{Graph, Quantization, Tensor};
@@ -61,7 +61,8 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// The dtypes differ or are not floats, or the range is not two scalars.
+    /// The dtypes differ or are not floats, the range is not two scalars, or the number of bits is not from 1 to 61. The
+    /// run fails if `min` is greater than `max`, or one of them is NaN.
     #[track_caller]
     pub fn quantize_and_dequantize_range(
         self,
@@ -140,14 +141,34 @@ fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>
     let [x, given @ ..] = values else {
         return Err(Error::msg("quantize_and_dequantize needs an input and its range"));
     };
+    let round_mode = cx.attrs().str("round_mode");
+    if !matches!(round_mode, "HALF_TO_EVEN" | "HALF_UP") {
+        return refuse(format!("round_mode must be HALF_TO_EVEN or HALF_UP, got {round_mode:?}"));
+    }
     let is_given = cx.attrs().bool("range_given");
     let mut operands = given.to_vec();
-    if !is_given {
-        operands[..2].copy_from_slice(&range(cx, *x)?);
+    match is_given {
+        true => {
+            let ascends = given[0].less_equal(given[1])?.reduce_all(..)?;
+            operands[0] = given[0].checked(ascends, "input_min must be at most input_max")?;
+        }
+        false => operands[..2].copy_from_slice(&range(cx, *x)?),
     }
-    if operands.len() < 3 {
-        let bits = cx.attrs().int("num_bits") as i32;
-        operands.push(x.graph().constant(bits)?);
+    // The integers and the step must fit an i64.
+    let most = if cx.attrs().bool("signed_input") { 61 } else { 62 };
+    let requirement = format!("num_bits must be from 1 to {most}");
+    match operands.get_mut(2) {
+        Some(bits) => {
+            let fits = bits.greater(0)?.logical_and(bits.less_equal(most)?)?;
+            *bits = bits.checked(fits, &requirement)?;
+        }
+        None => {
+            let bits = cx.attrs().int("num_bits");
+            if !(1..=i64::from(most)).contains(&bits) {
+                return refuse(format!("{requirement}, got {bits}"));
+            }
+            operands.push(x.graph().constant(bits as i32)?);
+        }
     }
     let call = x.graph().op(&snap::DEF).data(*x).data_all(&operands);
     let mut call = call.attr("range_given", is_given);
@@ -157,6 +178,10 @@ fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>
         }
     }
     Ok(vec![call.finish()?])
+}
+
+fn refuse<T>(message: String) -> Result<T> {
+    Err(Error::new(ErrorKind::Attribute, Phase::Build, message))
 }
 
 /// Returns the least and the greatest element: of every slice along attribute `axis` if the attribute is given, else of

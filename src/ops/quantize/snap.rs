@@ -52,7 +52,8 @@ fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
     let least = match (is_signed, cx.attrs().bool("narrow_range")) {
         (true, true) => one - power,
         (true, false) => -power,
-        (false, is_narrow) => Expr::constant(i64::from(is_narrow)),
+        // A narrow range leaves out no unsigned integer.
+        (false, _) => Expr::constant(0i64),
     };
     let low = least.cast(x.dtype());
     // Each end of the range needs a step. The larger step serves both ends. 0 stays 0.

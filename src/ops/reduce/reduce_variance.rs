@@ -1,8 +1,8 @@
 //! `reduce_variance`, `reduce_std`: variances and standard deviations over axes.
 
-use shapeflow_shape_fns::Attribute;
-
 use std::panic::Location;
+
+use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
 use super::axes::{Axes, IntoAxes};
 use super::reduction::Reduction;
@@ -15,11 +15,11 @@ use crate::ops::widen::widen;
 use crate::shape_fns;
 
 impl<'g> Value<'g> {
-    /// Returns the variance over the given axes: the mean of `(x - mean)²`.
+    /// Returns the variance over the given axes: the mean of `|x - mean|²`.
     ///
-    /// `[.., d, ..] -> [.., ..]`, or `[.., 1, ..]` with [`Axes::keep_dims`]; floats. NaN for no elements. The mean is
-    /// computed first, so that large means cost no precision. As TensorFlow's `tf.math.reduce_variance`, which
-    /// TensorFlow composes of several ops. Fuses into kernels.
+    /// `[.., d, ..] -> [.., ..]`, or `[.., 1, ..]` with [`Axes::keep_dims`]; floats and complex numbers, whose variance
+    /// is a float. NaN for no elements. The mean is computed first, so that large means cost no precision. As TensorFlow's `tf.math.reduce_variance`, which TensorFlow
+    /// composes of several ops. Fuses into kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -32,7 +32,7 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// The element type is not a float, or an axis is out of range or given twice.
+    /// The element type is neither a float nor complex, or an axis is out of range or given twice.
     #[doc(alias = "var")]
     #[track_caller]
     pub fn reduce_variance(self, axes: impl IntoAxes<'g>) -> Result<Value<'g>> {
@@ -41,8 +41,8 @@ impl<'g> Value<'g> {
 
     /// Returns the standard deviation over the given axes: the square root of [`Value::reduce_variance`].
     ///
-    /// `[.., d, ..] -> [.., ..]`, or `[.., 1, ..]` with [`Axes::keep_dims`]; floats. NaN for no elements. As
-    /// TensorFlow's `tf.math.reduce_std`. Fuses into kernels.
+    /// `[.., d, ..] -> [.., ..]`, or `[.., 1, ..]` with [`Axes::keep_dims`]; floats and complex numbers, whose deviation
+    /// is a float. NaN for no elements. As TensorFlow's `tf.math.reduce_std`. Fuses into kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -64,8 +64,8 @@ impl<'g> Value<'g> {
 
     /// Returns the mean and the variance over the given axes: [`Value::reduce_mean`] and [`Value::reduce_variance`].
     ///
-    /// `[.., d, ..] -> [.., ..], [.., ..]`, floats. As TensorFlow's `tf.nn.moments`. The op is composed of the two
-    /// reductions, which fuse into kernels.
+    /// `[.., d, ..] -> [.., ..], [.., ..]`, floats and complex numbers; both results have the dtype of the operand. As
+    /// TensorFlow's `tf.nn.moments`. The op is composed of the two reductions, which fuse into kernels.
     ///
     /// ```
     /// use shapeflow::Graph;
@@ -82,7 +82,7 @@ impl<'g> Value<'g> {
     #[track_caller]
     pub fn moments(self, axes: impl IntoAxes<'g>) -> Result<[Value<'g>; 2]> {
         let axes: Axes<'g> = axes.into_axes();
-        let variance = axes.clone().reduce(self, &DEF, Location::caller())?;
+        let variance = axes.clone().reduce(self, &DEF, Location::caller())?.cast(self.dtype())?;
         Ok([axes.reduce(self, &super::reduce_mean::DEF, Location::caller())?, variance])
     }
 }
@@ -94,7 +94,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("reduce_variance", |cx, output, in
 .attrs(&[Attribute::bool_or("keep_dims", false)])
 .operands(&[Operand::Data("input"), Operand::Structure("axis")])
 .shape_fn(shape_fns::reduce::reduce)
-.dtype_rule(dtype::unary::float);
+.dtype_rule(dtypes);
 
 pub(crate) static STD: OpDef = OpDef::compute("reduce_std", |cx, output, index| {
     let dtype = cx.output_dtype(output);
@@ -103,17 +103,26 @@ pub(crate) static STD: OpDef = OpDef::compute("reduce_std", |cx, output, index| 
 .attrs(&[Attribute::bool_or("keep_dims", false)])
 .operands(&[Operand::Data("input"), Operand::Structure("axis")])
 .shape_fn(shape_fns::reduce::reduce)
-.dtype_rule(dtype::unary::float);
+.dtype_rule(dtypes);
+
+fn dtypes(dtypes: &[DType], _: &Attrs) -> Result<Vec<DType>> {
+    let x = dtype::common(dtypes, 0, 1, dtype::Class::Inexact)?;
+    Ok(vec![x.part().unwrap_or(x)])
+}
 
 fn variance(cx: &mut dyn LowerCx, index: &[Index]) -> Expr {
     let reduction = Reduction::new(cx);
     let sum = reduction.reduce(cx, ReduceOp::Sum, index, &widen);
     let count = reduction.count().cast(sum.dtype());
-    let mean = sum / &count;
+    let mean = sum / count;
     let squares = reduction.reduce(cx, ReduceOp::Sum, index, &|x| {
         let difference = widen(x) - &mean;
-        &difference * &difference
+        match difference.dtype().is_complex() {
+            true => difference.real() * difference.real() + difference.imag() * difference.imag(),
+            false => &difference * &difference,
+        }
     });
+    let count = reduction.count().cast(squares.dtype());
     squares / count
 }
 
@@ -127,7 +136,8 @@ mod tests {
     shape_table! { DEF, {"axis": [0, -1]},
         "[2, n, 3]" => "[d0_1]",
         "[n]" => error "axis",
-        "i32[2, 3]" => error "must be a float, got i32",
+        "c64[2, n, 3]" => "f32[d0_1]",
+        "i32[2, 3]" => error "must be a float or a complex number, got i32",
     }
     shape_table! { deviation: STD, {"axis": [1], "keep_dims": true},
         "[2, n, 3]" => "[2, 1, 3]",

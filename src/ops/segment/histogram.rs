@@ -8,7 +8,6 @@ use crate::expr::Scalar;
 use crate::graph::{IntoOperand, IntoParam, Value};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ops::host_params::param_sizes;
-use crate::ops::integers::int_tensor;
 
 impl<'g> Value<'g> {
     /// Counts the elements in `bins` bins of equal width between the two elements of `range`. Elements outside the
@@ -90,17 +89,27 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
         return wrong(format!("value_range must ascend, got {low} and {high}"));
     }
     let step = distance(low, high) / bins as f64;
-    let mut counts = vec![0usize; bins];
+    let dtype = dtypes(&[x.dtype(), x.dtype()], cx.attrs())?[0];
+    let mut output = cx.output(0, &[bins])?;
+    let mut count: Box<dyn FnMut(usize)> = match dtype {
+        DType::I32 => {
+            let counts = output.as_mut_slice::<i32>()?;
+            Box::new(|bin| counts[bin] = counts[bin].wrapping_add(1))
+        }
+        _ => {
+            let counts = output.as_mut_slice::<i64>()?;
+            Box::new(|bin| counts[bin] += 1)
+        }
+    };
     for at in 0..x.len() {
         let value = scalar(&x, at);
         if value.to_f64().is_nan() {
             return wrong("a histogram must have no NaN, got one".to_string());
         }
         let position = if is_above(value, low) { distance(low, value) / step } else { 0.0 };
-        counts[position.min((bins - 1) as f64) as usize] += 1;
+        count(position.min((bins - 1) as f64) as usize);
     }
-    let dtype = dtypes(&[x.dtype(), x.dtype()], cx.attrs())?[0];
-    cx.set_output(0, int_tensor(dtype, &[bins], counts.into_iter())?)
+    Ok(())
 }
 
 #[cfg(test)]
@@ -127,5 +136,11 @@ mod tests {
         assert_eq!(y.to_vec::<i32>().unwrap(), [2, 1, 1, 0, 3]);
         assert!(run(&DEF, &attrs, &[tensor(&[1], &[f32::NAN]), range]).is_err());
         assert!(run(&DEF, &attrs, &[tensor(&[1], &[1i32]), tensor(&[2], &[3, 3i32])]).is_err());
+    }
+    #[test]
+    fn bins_beyond_memory_are_an_error() {
+        let (x, range) = (tensor(&[1], &[1.0f32]), tensor(&[2], &[0.0f32, 5.0]));
+        let error = run(&DEF, &Attrs::new().with("nbins", 1i64 << 44), &[x, range]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Memory, "{error}");
     }
 }

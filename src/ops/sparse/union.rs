@@ -23,9 +23,9 @@ impl<'g> Value<'g> {
     ///
     /// `[m, r], [m], [r]` of each `-> [k, r], [k], [r]`. The values are numbers, the indices and shapes are i64. The
     /// caller must sort the indices of both tensors, for example with [`Value::sparse_reorder`]. No run checks this.
-    /// The result omits each sum of two elements whose magnitude is less than `threshold`. `threshold` is a scalar of
-    /// the dtype of the values. For complex values, it has the dtype of their parts. As TensorFlow's `SparseAdd`. Runs
-    /// on the host.
+    /// The result omits each sum of two elements whose magnitude is less than `threshold`, a scalar integer or float. As
+    /// TensorFlow's `SparseAdd`, which expects a threshold of the dtype of the values or of their parts. Runs on the
+    /// host.
     ///
     /// ```
     /// use shapeflow::Graph;
@@ -141,15 +141,9 @@ fn value_dtype(dtypes: &[DType], class: Class) -> Result<DType> {
 
 fn sum_dtypes(dtypes: &[DType], _: &Attrs) -> Result<Vec<DType>> {
     let values = value_dtype(dtypes, Class::Numeric)?;
-    let expected = match values {
-        DType::C64 => DType::F32,
-        DType::C128 => DType::F64,
-        other => other,
-    };
-    let threshold = dtype::common(dtypes, 6, 7, Class::Any)?;
-    if threshold != expected {
-        return dtype::refuse(format!("the threshold must be {expected} for {values}, got {threshold}"));
-    }
+    // TensorFlow reads the bits of a threshold of another dtype as if it had the dtype of the values. Here, its number
+    // counts. Both agree on a threshold of 0, and on integers that both dtypes hold.
+    dtype::common(dtypes, 6, 7, Class::Number)?;
     Ok(vec![DType::I64, values, DType::I64])
 }
 
@@ -260,7 +254,8 @@ mod tests {
 
     shape_table! { ADD, {},
         "i64[n, 2]; c64[n]; i64[2]; i64[m, 2]; c64[m]; i64[2]; f32[]" => "i64[?, 2]; c64[?]; i64[2]",
-        "i64[n, 2]; i8[n]; i64[2]; i64[m, 2]; i8[m]; i64[2]; f32[]" => error "the threshold must be i8 for i8, got f32",
+        "i64[n, 2]; i8[n]; i64[2]; i64[m, 2]; i8[m]; i64[2]; f32[]" => "i64[?, 2]; i8[?]; i64[2]",
+        "i64[n, 2]; i8[n]; i64[2]; i64[m, 2]; i8[m]; i64[2]; bool[]" => error "must be an integer or a float, got bool",
         "i64[n, 2]; f64[n]; i64[2]; i64[m, 2]; f32[m]; i64[2]; f32[]" => error "both sparse tensors must have one dtype",
     }
     shape_table! { extrema: MAXIMUM, {},

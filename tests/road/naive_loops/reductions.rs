@@ -29,6 +29,11 @@ fn variance(x: &[f64]) -> f64 {
     mean(&x.iter().map(|element| (element - mean(x)).powi(2)).collect::<Vec<_>>())
 }
 
+fn complex_variance(x: &[Complex64]) -> f64 {
+    let mean = x.iter().sum::<Complex64>() / x.len() as f64;
+    x.iter().map(|element| (element - mean).norm_sqr()).sum::<f64>() / x.len() as f64
+}
+
 /// Returns the position of the first element that no other element exceeds. `exceeds(a, b)` tells whether `a` exceeds
 /// `b`.
 fn extreme<T: Copy>(x: &[T], exceeds: impl Fn(T, T) -> bool) -> i128 {
@@ -56,9 +61,9 @@ pub const ROWS: &[Row] = &[
         .int(|x, _| Int(x.iter().fold(1, |product: i128, element| product.wrapping_mul(*element))))
         .real(|x| Real(x.iter().product()))
         .complex(|x| Complex(x.iter().product())),
-    row("reduce_std", 1).real(|x| Real(variance(x).sqrt())),
+    row("reduce_std", 1).real(|x| Real(variance(x).sqrt())).complex(|x| Real(complex_variance(x).sqrt())),
     row("reduce_sum", 1).int(|x, _| Int(x.iter().sum())).real(|x| Real(x.iter().sum())).complex(|x| Complex(x.iter().sum())),
-    row("reduce_variance", 1).real(|x| Real(variance(x))),
+    row("reduce_variance", 1).real(|x| Real(variance(x))).complex(|x| Real(complex_variance(x))),
 ];
 
 /// The number of columns of each operand.

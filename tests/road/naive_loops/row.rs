@@ -127,10 +127,8 @@ impl Row {
                 self.real.unwrap()(&reals)
             }
             (_, true) => {
-                let part = |elements: &Elements, i: usize| {
-                    Complex64::new(elements.real(2 * i), elements.real(2 * i + 1))
-                };
-                let numbers: Vec<Complex64> = picked.iter().map(|(elements, i)| part(elements, *i)).collect();
+                let numbers: Vec<Complex64> =
+                    picked.iter().map(|(elements, i)| elements.number(*i, dtype)).collect();
                 self.complex.unwrap()(&numbers)
             }
             _ => {
@@ -160,6 +158,14 @@ impl Elements {
 
     pub fn len(&self) -> usize {
         self.count
+    }
+
+    /// Returns an element of a dtype as a complex number.
+    pub fn number(&self, position: usize, dtype: DType) -> Complex64 {
+        match dtype.is_complex() {
+            true => Complex64::new(self.real(2 * position), self.real(2 * position + 1)),
+            false => self.real(position).into(),
+        }
     }
 
     fn real(&self, position: usize) -> f64 {

@@ -86,6 +86,26 @@ pub fn resize(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
     g.add_step(call, &[x], &params, props)
 }
 
+/// Adds a resize by a sampling kernel.
+pub fn sample(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
+    let dtype = DTypeClass::Number.sample(&mut g.rng);
+    let channels = 1 + g.rng.below(4) as i64;
+    let x = images(g, dtype, channels)?;
+    let kernels = ["lanczos1", "lanczos3", "gaussian", "box", "triangle", "keyscubic", "mitchellcubic"];
+    let kernel = *g.rng.choose(&kernels);
+    let call = Call::new(op).attr("kernel_type", kernel).attr("antialias", g.rng.chance(1, 2));
+    let size = [1 + g.rng.below(6) as i64, 1 + g.rng.below(6) as i64];
+    let mut params = Vec::new();
+    let call = g.param(call, &mut params, "size", &size, true)?;
+    let mut operands = vec![x];
+    if op == "scale_and_translate" {
+        operands.push(g.source(DType::F32, vec![Size::Known(2)], Content::Range(1, 3), false)?);
+        operands.push(g.source(DType::F32, vec![Size::Known(2)], Content::Range(-2, 2), false)?);
+    }
+    let props = ElementProps { integral: false, ..props_of(g, &[x]) };
+    g.add_step(call, &operands, &params, props)
+}
+
 pub fn crop_and_resize(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     let dtype = DTypeClass::Number.sample(&mut g.rng);
     let x = g.source(dtype, [2, 3, 4, 2].map(Size::Known).to_vec(), Content::SmallIntegers, false)?;

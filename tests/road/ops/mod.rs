@@ -266,6 +266,7 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         | "requantize"
         | "requantize_into_range" => quantized::add_op(g, op),
         "resize_area" | "resize_nearest" | "resize_bilinear" | "resize_bicubic" => image::resize(g, op),
+        "resize_with_kernel" | "scale_and_translate" => image::sample(g, op),
         "crop_and_resize" => image::crop_and_resize(g),
         "rgb_to_hsv" | "hsv_to_rgb" | "adjust_hue" | "adjust_saturation" | "adjust_contrast" => {
             image::color(g, op)

@@ -1,32 +1,36 @@
 //! `shape`, `shape_n`, `size` and `rank`: return sizes, the number of elements, or the rank, as tensor elements.
 
-use crate::{Dim, InferenceContext, PartialElements, Result, TensorShape};
+use crate::common::require_fits;
+use crate::{DType, Dim, InferenceContext, PartialElements, Result, TensorShape};
+
+/// Returns the dtype of the result, attribute `out_type`.
+fn out_type(cx: &InferenceContext<'_>) -> Result<DType> {
+    cx.dtype_or("out_type", DType::I64)
+}
 
 /// Returns the vector of the operand's sizes. The elements are known as far as the shape is known.
 ///
 /// # Errors
-/// Never fails.
+/// A size provably does not fit attribute `out_type`.
 pub fn shape(cx: &mut InferenceContext<'_>) -> Result<()> {
-    set_sizes(cx, 0);
-    Ok(())
+    set_sizes(cx, 0)
 }
 
 /// Sets output `i` to the vector of the sizes of operand `i`.
 ///
 /// # Errors
-/// Never fails.
+/// As [`shape`].
 pub fn shape_n(cx: &mut InferenceContext<'_>) -> Result<()> {
-    for index in 0..cx.len() {
-        set_sizes(cx, index);
-    }
-    Ok(())
+    (0..cx.len()).try_for_each(|index| set_sizes(cx, index))
 }
 
 /// Sets output `index` to the vector of the sizes of operand `index`.
-fn set_sizes(cx: &mut InferenceContext<'_>, index: usize) {
-    match cx.input(index).dims() {
+fn set_sizes(cx: &mut InferenceContext<'_>, index: usize) -> Result<()> {
+    match cx.input(index).dims().map(<[Dim]>::to_vec) {
         Some(dims) => {
-            let value = PartialElements::vector(dims.iter().cloned());
+            let dtype = out_type(cx)?;
+            dims.iter().try_for_each(|dim| require_fits(cx, dtype, dim, "every size"))?;
+            let value = PartialElements::vector(dims);
             cx.set_output(index, value.shape());
             cx.set_output_value(index, value);
         }
@@ -35,15 +39,17 @@ fn set_sizes(cx: &mut InferenceContext<'_>, index: usize) {
             cx.set_output(index, output);
         }
     }
+    Ok(())
 }
 
 /// Returns the number of elements as a scalar.
 ///
 /// # Errors
-/// Never fails.
+/// The number provably does not fit attribute `out_type`.
 pub fn size(cx: &mut InferenceContext<'_>) -> Result<()> {
     cx.set_output(0, TensorShape::scalar());
     if let Some(elements) = cx.input(0).num_elements() {
+        require_fits(cx, out_type(cx)?, &elements, "the number of elements")?;
         cx.set_output_value(0, PartialElements::scalar(elements));
     }
     Ok(())
@@ -63,6 +69,7 @@ pub fn rank(cx: &mut InferenceContext<'_>) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use crate::DType;
     use crate::testing::shape_table;
 
     shape_table! { sizes: super::shape, ["x"];
@@ -77,6 +84,14 @@ mod tests {
         {} "[2, n, 3]" => "[] = 6*n";
         {} "?" => "[]";
         {} "[]" => "[] = 1";
+    }
+    shape_table! { narrow: super::size, ["x"];
+        {out_type: DType::I32} "[65536, 65536]" => "error the number of elements must fit i32, got 4294967296";
+        {out_type: DType::I64} "[65536, 65536]" => "[] = 4294967296";
+        {out_type: DType::I32} "[n, 3]" => "[] = 3*n if 2147483647 >= 3*n";
+    }
+    shape_table! { narrow_sizes: super::shape, ["x"];
+        {out_type: DType::I32} "[2147483648, 0]" => "error every size must fit i32, got 2147483648";
     }
     shape_table! { axes: super::rank, ["x"];
         {} "[2, n, 3]" => "[] = 3";

@@ -1,17 +1,20 @@
 //! `top_k(input, k)` and `nth_element(input, n)`: select elements by rank along the last axis.
 
-use crate::{Dim, Guard, InferenceContext, Result, TensorShape};
+use crate::common::require_fits;
+use crate::{DType, Dim, Guard, InferenceContext, Result, TensorShape};
 
 /// `input[.., d] -> values[.., k], indices[.., k]`. `k` is an attribute or a scalar operand.
 ///
 /// # Errors
-/// The operand is a scalar, `k` is negative, or `k` provably exceeds the last dimension.
+/// The operand is a scalar, `k` is negative, `k` provably exceeds the last dimension, or attribute `index_type` provably
+/// cannot hold the last dimension.
 pub fn top_k(cx: &mut InferenceContext<'_>) -> Result<()> {
     let k = cx.make_dim_for_scalar_input("k")?;
     let Some((leading, [last])) = cx.last_axes::<1>(0)? else { return Ok(()) };
     cx.require(Guard::Ge(last.clone(), k.clone())).map_err(|_| {
         cx.blame(0, format_args!("must have at least k elements along the last axis, got {last} and k = {k}"))
     })?;
+    require_fits(cx, cx.dtype_or("index_type", DType::I64)?, &last, "the last dimension")?;
     let output = leading.concatenate(&TensorShape::new([k]));
     cx.set_output(0, output.clone());
     cx.set_output(1, output);
@@ -39,10 +42,13 @@ pub fn nth_element(cx: &mut InferenceContext<'_>) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::{nth_element, top_k};
+    use crate::DType;
     use crate::testing::shape_table;
 
     shape_table! { top: top_k, ["input", "k"];
         {k: 3} "[n, ?]" => "[n, 3]; [n, 3] if d0_1 >= 3";
+        {k: 3, index_type: DType::I16} "[32767]" => "[3]; [3]";
+        {k: 3, index_type: DType::I16} "[32768]" => "error(2 outputs) the last dimension must fit i16, got 32768";
         {} "[n, 5]; [] = k" => "[n, k]; [n, k] if 5 >= k";
         {} "[n, 5]; i32 []" => "[n, ?]; [n, ?]";
         {k: 3} "?" => "?; ?";
