@@ -97,8 +97,8 @@ struct BoundSlot {
     size: i64,
     /// The number of elements of the buffer.
     len: i64,
-    /// The least and the greatest distance from the position to an element that the slot accesses, in elements. Run-time
-    /// values move a gather; a store of pairs also writes the next element.
+    /// The least and the greatest distance from the position to an element that the slot accesses, in elements.
+    /// Run-time values move a gather; a store of pairs also writes the next element.
     reach: (i64, i64),
 }
 

@@ -124,8 +124,8 @@ impl Table {
     }
 }
 
-/// Numbers the distinct elements. An element without a key equals no other. `indices` gets for each element the number of
-/// its distinct element, which `index` makes from a u32.
+/// Numbers the distinct elements. An element without a key equals no other. `indices` gets for each element the number
+/// of its distinct element, which `index` makes from a u32.
 ///
 /// Returns for each distinct element the position of its first occurrence, and the number of its occurrences.
 fn number_all<T: Copy, I>(

@@ -17,8 +17,8 @@ pub enum GridOrder {
     Ij,
 }
 
-/// Makes the coordinates of a grid: tensor `i` holds the elements of vector `i` along its axis, repeated along the other
-/// axes. A scalar counts as a vector of one element, and a value of higher rank as the vector of its elements.
+/// Makes the coordinates of a grid: tensor `i` holds the elements of vector `i` along its axis, repeated along the
+/// other axes. A scalar counts as a vector of one element, and a value of higher rank as the vector of its elements.
 ///
 /// `[n0], [n1], …, [nk] -> k+1 × [n0, n1, …, nk]`, with the first two axes swapped for [`GridOrder::Xy`]; any dtypes.
 /// As TensorFlow's `tf.meshgrid`. Fuses into kernels.

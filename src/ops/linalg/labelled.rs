@@ -7,8 +7,8 @@ use super::sum_of_products;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::Value;
 
-/// The size that estimates assume for an unknown dimension. Unknown sizes are mostly batches and lengths, and known ones
-/// ranks and depths, so an unknown size counts as larger.
+/// The size that estimates assume for an unknown dimension. Unknown sizes are mostly batches and lengths, and known
+/// ones ranks and depths, so an unknown size counts as larger.
 const ASSUMED_SIZE: f64 = 4096.0;
 
 /// A value whose axes are those under the ellipsis, then one axis for each label. No label repeats.
@@ -125,8 +125,8 @@ impl<'g> Labelled<'g> {
         Ok(Labelled { value: product.reshape(&dims[..])?, covered: covered.max(other.covered), labels })
     }
 
-    /// Requires that the axes of these labels have the same sizes as in `first`, which has the labels, too. The axes of a
-    /// matrix product would broadcast instead.
+    /// Requires that the axes of these labels have the same sizes as in `first`, which has the labels, too. The axes of
+    /// a matrix product would broadcast instead.
     fn with_sizes_of(self, first: &Labelled<'g>, labels: impl Iterator<Item = char>) -> Result<Labelled<'g>> {
         let shape = self.value.shape();
         let mut dims = shape.dims().unwrap_or_default().to_vec();

@@ -1,7 +1,7 @@
 //! Numbers of values that are known to be equal, or that a run compares.
 //!
-//! A node may have found that two numbers are equal. A graph without this node does not know the equality, so an op that
-//! relies on it adds a node that states it again.
+//! A node may have found that two numbers are equal. A graph without this node does not know the equality, so an op
+//! that relies on it adds a node that states it again.
 
 use shapeflow_shape_fns::{Dim, TensorShape};
 

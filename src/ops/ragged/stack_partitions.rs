@@ -85,8 +85,8 @@ impl<'g> RaggedValue<'g> {
         (0..count).map(|part| rows.slice_with(&[SliceItem::at(part as i64)])).collect()
     }
 
-    /// Counts the occurrences of each number below `size` in every row: `[n, (r)] -> i64[n, size]`. If `binary`, a number that
-    /// occurs counts 1, which makes rows of indices "multi-hot" rows.
+    /// Counts the occurrences of each number below `size` in every row: `[n, (r)] -> i64[n, size]`. If `binary`, a
+    /// number that occurs counts 1, which makes rows of indices "multi-hot" rows.
     ///
     /// i32 or i64. Numbers of `size` or more are dropped; a negative one fails the run. As TensorFlow's
     /// `RaggedBincount` without weights. Runs on the host.

@@ -80,7 +80,8 @@ fn count_numbers<I: Copy + Into<i64>>(
     Ok(())
 }
 
-/// The greatest number of counts, and the least number of numbers for each count, for which [`count_in_tables`] is used.
+/// The greatest number of counts, and the least number of numbers for each count, for which [`count_in_tables`] is
+/// used.
 const SMALL: usize = 4096;
 const MANY: usize = 16;
 
