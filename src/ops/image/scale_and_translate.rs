@@ -53,8 +53,9 @@ impl<'g> Value<'g> {
         antialias: bool,
     ) -> Result<Value<'g>> {
         let location = Location::caller();
+        let number = self.graph().constant(0.0f32)?;
         let (scale, translation) =
-            (scale.into_operand(self, location), translation.into_operand(self, location));
+            (scale.into_operand(number, location), translation.into_operand(number, location));
         let call = self.graph().op(&DEF).data(self).size("size", size).data(scale).data(translation);
         call.attr("kernel_type", kernel.name()).attr("antialias", antialias).finish_at(location)
     }

@@ -57,6 +57,8 @@ fn bound(dtype: DType) -> (f64, f64) {
         DType::F32 => (1e-6, 4e-7),
         DType::C64 => (1e-5, 2e-6),
         DType::F16 => (f64::powi(2.0, -11) * 1.01, 4e-7),
+        DType::F8E5M2 => (f64::powi(2.0, -3), f64::powi(2.0, -17)),
+        DType::F8E4M3FN => (f64::powi(2.0, -4), f64::powi(2.0, -10)),
         _ => (f64::powi(2.0, -8) * 1.01, 4e-7),
     }
 }

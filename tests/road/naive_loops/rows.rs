@@ -148,25 +148,20 @@ fn casts_give_what_conversions_of_numbers_give() {
             continue;
         }
         pairs += 1;
-        let feeds: Vec<Vec<Tensor>> = [0, 1, CASTS.len()]
+        // A number beyond the range of a float of 8 bits has no finite neighbour.
+        let fits = |x: &f64| !to.is_float8() || x.abs() <= 100.0;
+        let casts: Vec<f64> = CASTS.into_iter().filter(fits).collect();
+        let parts = if from.is_complex() { 2 } else { 1 };
+        let feeds: Vec<Vec<Tensor>> = [0, 1, casts.len()]
             .map(|count| {
-                let parts = if from.is_complex() { 2 } else { 1 };
-                let elements: Vec<f64> = (0..parts * count)
-                    .map(|number| CASTS[number / parts] * (1 + number % parts) as f64)
-                    .collect();
+                let element = |number: usize| casts[number / parts] * (1 + number % parts) as f64;
+                let elements: Vec<f64> = (0..parts * count).map(element).collect();
                 vec![tensor_of(from, &[count], &elements)]
             })
             .into();
         let check = |operands: &[Tensor], result: &Tensor| {
-            let parts = if from.is_complex() { 2 } else { 1 };
-            let expected: Vec<Element> =
-                numbers(&operands[0]).chunks_exact(parts).map(|x| cast(x, from, to)).collect();
-            // A number beyond the range of a float of 8 bits has no finite neighbour.
-            let most = if to == DType::F8E5M2 { 57344.0 } else { 448.0 };
-            let is_inside = |x: &Element| !matches!(x, Real(x) if to.is_float8() && x.abs() > most);
-            if !expected.iter().all(is_inside) {
-                return None;
-            }
+            let elements = numbers(&operands[0]);
+            let expected: Vec<Element> = elements.chunks_exact(parts).map(|x| cast(x, from, to)).collect();
             difference(result, operands[0].sizes(), &expected)
         };
         let name = format!("cast of {from} to {to}");
