@@ -12,7 +12,7 @@ use crate::ops::host_params::param_sizes;
 use crate::ops::integers::{int_tensor, ints};
 use crate::ops::row_major::RowMajor;
 use crate::ops::rows::{narrow, widened};
-use crate::tensor::{Tensor, TensorView};
+use crate::tensor::{Tensor, TensorView, filled_vec};
 use crate::tiles::AddMultiple;
 
 macro_rules! segments {
@@ -214,12 +214,15 @@ fn below(operand: usize, what: &str, ints: Vec<i64>, limit: usize) -> Result<Vec
 }
 
 /// Returns the number of rows of each segment.
-fn counts(ids: &[usize], segments: usize) -> Vec<usize> {
-    let mut counts = vec![0; segments];
+///
+/// # Errors
+/// The allocation fails.
+fn counts(ids: &[usize], segments: usize) -> Result<Vec<usize>> {
+    let mut counts = filled_vec(segments, 0)?;
     for id in ids {
         counts[*id] += 1;
     }
-    counts
+    Ok(counts)
 }
 
 /// Reads the indices and the segment ids.
@@ -248,7 +251,7 @@ fn reduce(cx: &mut HostCx<'_>, scale: Scale, has_segment_count: bool) -> Result<
     };
     let rows = cx.input(0)?.sizes().first().copied().unwrap_or(0);
     let (indices, ids) = (below(1, "an index", indices, rows)?, below(2, "a segment id", ids, segments)?);
-    let counts = counts(&ids, segments);
+    let counts = counts(&ids, segments)?;
     let from_to = indices.into_iter().zip(ids).map(|(index, id)| (index, id, 1.0));
     let sums = add_rows(cx.input(0)?, segments, from_to, |segment| scale.divisor(counts[segment].max(1)))?;
     cx.set_output(0, sums)
@@ -260,7 +263,7 @@ fn gradient(cx: &mut HostCx<'_>, scale: Scale, is_compact: bool) -> Result<()> {
     let rows = param_sizes(cx, name, 3)?.first().copied().unwrap_or(0);
     let segments = cx.input(0)?.sizes().first().copied().unwrap_or(0);
     let (mut indices, ids) = (below(1, "an index", indices, rows)?, below(2, "a segment id", ids, segments)?);
-    let counts = counts(&ids, segments);
+    let counts = counts(&ids, segments)?;
     let mut rows = rows;
     if is_compact {
         let mut selected = indices.clone();
@@ -376,6 +379,12 @@ mod tests {
         let compact = run(&MEAN_COMPACT, &Attrs::new().with("dense_output_dim0", 4), &operands).unwrap();
         assert_eq!(compact[0].to_vec::<f64>().unwrap(), [3.0, 4.0, 2.5, 3.0, 0.5, 1.0]);
         assert_eq!(compact[1].to_vec::<i32>().unwrap(), [0, 1, 2]);
+    }
+
+    #[test]
+    fn more_segments_than_memory_holds_are_refused() {
+        let operands = [tensor(&[1], &[1.0f32]), tensor(&[1], &[0i64]), tensor(&[1], &[1i64 << 45])];
+        assert_eq!(run(&SUM, &Attrs::new(), &operands).unwrap_err().kind(), ErrorKind::Memory);
     }
 
     #[test]

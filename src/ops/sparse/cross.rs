@@ -10,7 +10,7 @@ use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ops::fingerprint::{fingerprint64, join_fingerprints, strong_hash};
 use crate::ops::integers::ints;
 use crate::ops::row_major::RowMajor;
-use crate::tensor::{Tensor, TensorView};
+use crate::tensor::{Tensor, TensorView, reserved_vec};
 
 /// An op for import only. The operands are the indices of `N` sparse matrices, their values, their shapes, and any
 /// number of dense matrices. Each matrix holds a feature of each row, with any number of values.
@@ -237,7 +237,7 @@ fn starts_of(indices: &TensorView<'_>, values: usize, rows: usize) -> Result<Vec
         return refuse(format!("there must be {count} values, one for each index, got {values}"));
     }
     let elements = indices.as_slice::<i64>()?;
-    let mut starts = Vec::with_capacity(rows + 1);
+    let mut starts = reserved_vec(rows.saturating_add(1))?;
     starts.push(0);
     for (number, index) in elements.chunks_exact(2).enumerate() {
         let row = usize::try_from(index[0]).ok().filter(|row| *row < rows && row + 1 >= starts.len());
@@ -269,7 +269,11 @@ fn run(cx: &mut HostCx<'_>, operands: usize, content: &Content) -> Result<()> {
         }
         let starts = match indices {
             Some(indices) => starts_of(&indices, values.len(), own)?,
-            None => (0..=own).map(|row| row * sizes[1].unsigned_abs() as usize).collect(),
+            None => {
+                let mut starts = reserved_vec(own.saturating_add(1))?;
+                starts.extend((0..=own).map(|row| row * sizes[1].unsigned_abs() as usize));
+                starts
+            }
         };
         Ok(starts)
     };
@@ -364,6 +368,20 @@ mod tests {
             "i64[n, 2]; string[n]; i64[2]; i64[]; bool[]; i64[2]" => "[?, 2]; [?]; [2]",
             "i64[n, 2]; f32[n]; i64[2]; i64[]; bool[]; i64[2]" => error "operand 1 must be i64 or string, got f32",
         }
+    }
+
+    #[test]
+    fn more_rows_than_memory_holds_are_refused() {
+        let attrs = Attrs::new().with("N", 1).with("hashed_output", false);
+        let (indices, values) = (tensor(&[1, 2], &[0i64, 0]), tensor(&[1], &[7i64]));
+        let shape = tensor(&[2], &[1i64 << 45, 1]);
+        let dense = Tensor::zeros(DType::I64, &[1 << 45, 0]).unwrap();
+        let error = run(&DEF, &attrs, &[indices, values, shape.clone()]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Memory);
+        let none = [Tensor::zeros(DType::I64, &[0, 2]).unwrap(), Tensor::zeros(DType::I64, &[0]).unwrap()];
+        let [indices, values] = none;
+        let error = run(&DEF, &attrs, &[indices, values, shape, dense]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Memory);
     }
 
     #[test]
