@@ -139,6 +139,16 @@ pub(crate) fn filled_vec<T: Clone>(len: usize, value: T) -> Result<Vec<T>> {
     Ok(vec)
 }
 
+/// Makes a vector of the items of an iterator, whose number comes from the elements of a tensor.
+///
+/// # Errors
+/// `Memory`: the allocation fails.
+pub(crate) fn collected_vec<T>(items: impl ExactSizeIterator<Item = T>) -> Result<Vec<T>> {
+    let mut vec = reserved_vec(items.len())?;
+    vec.extend(items);
+    Ok(vec)
+}
+
 /// Makes an empty vector with capacity for `len` elements.
 ///
 /// # Errors

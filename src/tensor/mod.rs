@@ -47,7 +47,7 @@ mod view_mut;
 
 use shapeflow_shape_fns::DType;
 
-pub(crate) use aligned_memory::{filled_vec, reserved_vec};
+pub(crate) use aligned_memory::{collected_vec, filled_vec, reserved_vec};
 pub(crate) use buffer::Buffer;
 pub(crate) use buffer_pool::BufferPool;
 pub use element::Element;

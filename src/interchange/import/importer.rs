@@ -130,6 +130,10 @@ impl<'a, 'g> Importer<'a, 'g> {
             let call = self.graph.op(&checked::DEF).data(value).data(always).data_all(&computed);
             value = call.finish_at(self.location)?;
         }
+        // A guarded list has the same items.
+        if let Some(items) = self.item_shapes.get(&imported.value.id()).cloned() {
+            self.item_shapes.insert(value.id(), items);
+        }
         Ok(ImportedValue { value, checks: union(&imported.checks, checks), may_fail: true, ..imported })
     }
 

@@ -3,7 +3,7 @@
 //! A `frame` holds the nodes of the main graph or of one function, resolves their names and orders them. `feed` finds
 //! the fed and fetched tensors, and `unknown` refuses unknown ops. Then every node is built in order: `placeholder`,
 //! `call`, `control` and this file build structural nodes (placeholders, constants, calls, branches, loops,
-//! assertions), `resource` and `table` build nodes that make or read variables and lookup tables, whose content
+//! assertions), `awaited` follows control edges, `resource` and `table` build nodes that make or read variables and lookup tables, whose content
 //! `initial` finds, and `node` builds all other ops with the help of `attrs`, `typed` and `definitions`.
 
 mod attrs;
@@ -72,12 +72,13 @@ impl Model {
     /// variable is refused.
     ///
     /// Functions are inlined. `If`, `Case` and `While` become nodes of control flow, see [`Graph::cond`] and
-    /// [`Graph::while_loop`]; an `If` with a constant predicate becomes the chosen branch. An `Assert` is checked when
-    /// a node that depends on it runs. An op without a kernel has shapes but does not compile.
+    /// [`Graph::while_loop`]; an `If` with a constant predicate becomes the chosen branch. A node
+    /// that may fail, such as an `Assert`, runs before the nodes that a control edge from it leads to. A node that reads
+    /// only the shape of a tensor does not compute the tensor. An op without a kernel has shapes but does not compile.
     ///
     /// # Errors
     /// - `Parse`: the model is damaged: two nodes share a name, an input does not exist, or nodes form a cycle.
-    /// - `UnknownOp`: the model has unknown ops; the message lists all of them.
+    /// - `UnknownOp`: nodes that are built have unknown ops; the message lists all of them.
     /// - `Attribute`: the model lacks a fetched or fed tensor or the chosen signature, [`ImportOptions::shapes`] names
     ///   neither a placeholder nor a fed tensor, or a variable has no value.
     /// - `DType`: the dtype of a fed tensor is unknown.
@@ -243,6 +244,7 @@ impl<'a, 'g> Importer<'a, 'g> {
                     built.get(node).and_then(Option::as_ref).and_then(|built| built.outputs.get(output))
                 }
             };
+            refused = refused.or_else(|| self.unknown_output(frame, number, input, built));
             match imported {
                 Some(imported) => {
                     blocking_error = blocking_error.or_else(|| imported.blocking_error.clone());

@@ -5,6 +5,7 @@ use shapeflow_shape_fns::lookup;
 use super::super::dtype_number::dtype_of;
 use super::super::proto::AttrKind;
 use super::super::signature::{ArgumentType, signature};
+use super::built::Built;
 use super::control::is_control;
 use super::frame::{Frame, Source};
 use super::handle::{is_resource_op, is_table_op};
@@ -90,6 +91,29 @@ impl<'a, 'g> Importer<'a, 'g> {
             _ => format!("every op must be known, got {ops} unknown ops: {}", list.join("; ")),
         };
         Err(Error::new(ErrorKind::UnknownOp, Phase::Build, message))
+    }
+
+    /// Returns the error of an input of a function's node that names an output of an op of the caller's program, if the op
+    /// has several outputs: such outputs have no names.
+    pub(super) fn unknown_output(
+        &self,
+        frame: &Frame<'a, 'g>,
+        number: usize,
+        text: &'a str,
+        built: &[Option<Built<'g>>],
+    ) -> Option<Error> {
+        let is_name = text.split(':').nth(1).is_some_and(|output| output.parse::<usize>().is_err());
+        let Ok(Source::Node(node, _)) = frame.source(text) else { return None };
+        let op = frame.nodes.get(node)?.op.as_str();
+        let has_names = self.functions.contains_key(op)
+            || signature(op).is_some()
+            || is_list_op(op)
+            || is_resource_op(op);
+        if frame.depth == 0 || !is_name || has_names || built.get(node)?.as_ref()?.outputs.len() < 2 {
+            return None;
+        }
+        let message = format!("input {number} is {text}, but the outputs of {op} have no known names");
+        Some(Error::new(ErrorKind::Parse, Phase::Build, message))
     }
 
     /// Records in `reader_dtypes` the dtypes of outputs of unknown ops, as the nodes that read them declare them.
