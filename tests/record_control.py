@@ -428,12 +428,12 @@ def main():
             recorded = []
             with V1.Session(graph=graph, config=options) as session:
                 for args in runs:
-                    feeds = {f"x{i}": np.asarray(arg) for i, arg in enumerate(args)}
+                    feeds = {f"x{i}": arg if isinstance(arg, bytes) else np.asarray(arg) for i, arg in enumerate(args)}
                     run = {"feeds": {key: tensor(value) for key, value in feeds.items()}}
                     try:
                         outputs = session.run(fetches, {f"{key}:0": value for key, value in feeds.items()})
                         run["outputs"] = [tensor(output) for output in outputs]
-                    except tf.errors.OpError as error:
+                    except (tf.errors.OpError, UnicodeDecodeError) as error:  # A message may have any bytes.
                         run["error"] = type(error).__name__
                     recorded.append(run)
             text = text_format.MessageToString(graph.as_graph_def(), as_one_line=True)

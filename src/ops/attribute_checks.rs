@@ -15,6 +15,7 @@ fn values() -> Vec<Attr> {
         Attr::from(0.5),
         Attr::from(DType::F32),
         Attr::from("text"),
+        Attr::of_bytes(b"\xff"),
         Attr::from(TensorShape::scalar()),
         Attr::from([1, 2]),
         Attr::from(&[0.5, 1.5][..]),

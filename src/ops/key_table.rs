@@ -5,6 +5,8 @@ use shapeflow_shape_fns::DType;
 
 use super::row_major::RowMajor;
 use crate::error::Result;
+#[cfg(any(feature = "strings", feature = "graphdef"))]
+use crate::error::{Error, ErrorKind, Phase};
 use crate::tensor::{TensorView, size_of_element};
 
 /// The number of each key: its position among the keys of the table. Of equal keys, the last counts.
@@ -53,6 +55,25 @@ impl KeyTable {
                 Ok(elements(x.view())?.map(|key| numbers.get(&bits(key)).copied()).collect())
             }
         }
+    }
+
+    /// Checks that equal keys have equal values. `keys` are the keys of the table, and `values` has one element for
+    /// each key.
+    ///
+    /// # Errors
+    /// Two equal keys have different values.
+    #[cfg(any(feature = "strings", feature = "graphdef"))]
+    pub(crate) fn check_repeated(&self, keys: TensorView<'_>, values: &TensorView<'_>) -> Result<()> {
+        let value = |number: usize| values.element(number);
+        for (number, last) in self.find(keys)?.into_iter().enumerate() {
+            let last = last.expect("every key is in its table");
+            if value(number) != value(last) {
+                let message =
+                    format!("a key must have one value, got two for the keys number {number} and {last}");
+                return Err(Error::new(ErrorKind::Custom, Phase::Run, message));
+            }
+        }
+        Ok(())
     }
 }
 

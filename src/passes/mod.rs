@@ -25,3 +25,5 @@ mod string_handles;
 
 pub(crate) use rebuild::{KnownInputs, carrier, rebuild, rebuild_for_outputs, subgraph};
 pub(crate) use resolve::{KeyInputs, incomplete, key_inputs, unresolved};
+#[cfg(feature = "graphdef")]
+pub(crate) use select_branches::cannot_fail;

@@ -179,7 +179,7 @@ fn has_scalars(dtype: DType) -> bool {
 }
 
 /// Returns whether no data can make a compute node fail.
-fn cannot_fail(graph: &GraphData, index: NodeIx) -> bool {
+pub(crate) fn cannot_fail(graph: &GraphData, index: NodeIx) -> bool {
     let node = &graph.nodes[index.at()];
     let mut has_symbols = false;
     node.attrs().symbols(&mut |_| has_symbols = true);

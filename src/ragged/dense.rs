@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use shapeflow_shape_fns::DType;
 
-use super::encoding::{check_vector, reserved, wide, with_ints};
+use super::encoding::{check_vector, wide, with_ints};
 use super::{RaggedItem, RaggedTensor, RowPartition, shape_error, take_rows};
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::tensor::{Tensor, TensorView, size_of_element};
+use crate::tensor::{Tensor, TensorView, reserved_vec, size_of_element};
 
 /// The copy of the rows of a ragged tensor into a padded dense one.
 pub(crate) struct PaddedCopy<'a> {
@@ -55,7 +55,7 @@ impl PaddedCopy<'_> {
         if dtype == DType::String {
             let places = self.sizes.iter().try_fold(1usize, |places, size| places.checked_mul(*size));
             let places = places.unwrap_or(usize::MAX);
-            let mut elements: Vec<&[u8]> = reserved(places)?;
+            let mut elements: Vec<&[u8]> = reserved_vec(places)?;
             elements.extend((0..places).filter_map(|place| default.element(place % default.len().max(1))));
             self.each_run(&mut |from, to, count| {
                 for offset in 0..count * row {

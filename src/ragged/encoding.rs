@@ -4,7 +4,7 @@ use shapeflow_shape_fns::DType;
 
 use super::shape_error;
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::tensor::{Element, Tensor, TensorView};
+use crate::tensor::{Element, Tensor, TensorView, reserved_vec};
 
 /// An integer of a row partition.
 pub(crate) trait Offset: Element + Copy + Into<i64> + TryFrom<i64> {}
@@ -55,7 +55,7 @@ pub(crate) fn ints(dtype: DType, numbers: impl Iterator<Item = usize>) -> Result
         dtype: DType,
         numbers: impl Iterator<Item = usize>,
     ) -> Result<Tensor> {
-        let mut ints: Vec<I> = reserved(numbers.size_hint().0)?;
+        let mut ints: Vec<I> = reserved_vec(numbers.size_hint().0)?;
         for number in numbers {
             if ints.len() == ints.capacity() {
                 ints.try_reserve(1).map_err(|_| no_memory(ints.len()))?;
@@ -68,16 +68,6 @@ pub(crate) fn ints(dtype: DType, numbers: impl Iterator<Item = usize>) -> Result
         DType::I32 => collected::<i32>(dtype, numbers),
         _ => collected::<i64>(dtype, numbers),
     }
-}
-
-/// Makes an empty list with room for `count` items.
-///
-/// # Errors
-/// Memory is refused.
-pub(crate) fn reserved<T>(count: usize) -> Result<Vec<T>> {
-    let mut list = Vec::new();
-    list.try_reserve_exact(count).map_err(|_| no_memory(count))?;
-    Ok(list)
 }
 
 fn no_memory(count: usize) -> Error {
@@ -170,7 +160,7 @@ pub(crate) fn running_sum(lengths: &Tensor) -> Result<Tensor> {
 /// # Errors
 /// Memory is refused.
 pub(crate) fn splits_of_unchecked_rowids<I: Offset>(rowids: &[I], nrows: usize) -> Result<Vec<usize>> {
-    let mut splits = reserved(nrows.saturating_add(1))?;
+    let mut splits = reserved_vec(nrows.saturating_add(1))?;
     splits.resize(nrows + 1, 0);
     for id in rowids {
         let row = usize::try_from(wide(*id)).ok().filter(|row| *row < nrows);
@@ -189,7 +179,7 @@ pub(crate) fn splits_of_unchecked_rowids<I: Offset>(rowids: &[I], nrows: usize) 
 /// # Errors
 /// The row ids decrease, are negative, or are not less than the number of rows.
 pub(crate) fn splits_of_rowids<I: Offset>(rowids: &[I], nrows: usize) -> Result<Vec<usize>> {
-    let mut splits = reserved(nrows.saturating_add(1))?;
+    let mut splits = reserved_vec(nrows.saturating_add(1))?;
     splits.push(0);
     let mut previous = 0;
     for (position, id) in rowids.iter().enumerate() {

@@ -129,6 +129,36 @@ pub(super) fn out_of_memory(len: usize) -> Error {
     Error::new(ErrorKind::Memory, Phase::Run, format!("out of memory: could not allocate {len} bytes"))
 }
 
+/// Makes a vector of `len` copies of `value`, where `len` comes from the elements of a tensor.
+///
+/// # Errors
+/// `Memory`: the allocation fails.
+pub(crate) fn filled_vec<T: Clone>(len: usize, value: T) -> Result<Vec<T>> {
+    let mut vec = reserved_vec(len)?;
+    vec.resize(len, value);
+    Ok(vec)
+}
+
+/// Makes a vector of the items of an iterator, whose number comes from the elements of a tensor.
+///
+/// # Errors
+/// `Memory`: the allocation fails.
+pub(crate) fn collected_vec<T>(items: impl ExactSizeIterator<Item = T>) -> Result<Vec<T>> {
+    let mut vec = reserved_vec(items.len())?;
+    vec.extend(items);
+    Ok(vec)
+}
+
+/// Makes an empty vector with capacity for `len` elements.
+///
+/// # Errors
+/// `Memory`: the allocation fails.
+pub(crate) fn reserved_vec<T>(len: usize) -> Result<Vec<T>> {
+    let mut vec = Vec::new();
+    vec.try_reserve_exact(len).map_err(|_| out_of_memory(len.saturating_mul(size_of::<T>())))?;
+    Ok(vec)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -47,6 +47,7 @@ mod view_mut;
 
 use shapeflow_shape_fns::DType;
 
+pub(crate) use aligned_memory::{collected_vec, filled_vec, reserved_vec};
 pub(crate) use buffer::Buffer;
 pub(crate) use buffer_pool::BufferPool;
 pub use element::Element;
@@ -59,7 +60,6 @@ pub(crate) use layout::place_text;
 pub(crate) use list::TensorList;
 pub(crate) use shared_bytes::SharedBytes;
 pub use strings::Strings;
-pub(crate) use strings::reserved;
 pub use strings_builder::StringsBuilder;
 pub use tensor_map::TensorMap;
 pub use view::TensorView;
@@ -148,7 +148,7 @@ impl Tensor {
             return Ok(Tensor { dtype, layout, storage: Storage::of_strings(strings) });
         }
         if dtype == DType::Variant {
-            let mut lists = strings::reserved(layout.len)?;
+            let mut lists = reserved_vec(layout.len)?;
             lists.resize_with(layout.len, || TensorList::new(DType::F32, None, 0));
             return Ok(Tensor { dtype, layout, storage: Storage::Lists(lists.into()) });
         }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::{Index, Range};
 
-use super::aligned_memory::out_of_memory;
+use super::aligned_memory::{out_of_memory, reserved_vec};
 use crate::error::{Error, ErrorKind, Phase, Result};
 
 /// The elements of a tensor of strings. String `i` is `bytes[offsets[i]..offsets[i + 1]]`.
@@ -26,7 +26,7 @@ impl StringBuffer {
     /// `Memory`: the allocation fails.
     pub(super) fn empty_strings(len: usize) -> Result<StringBuffer> {
         let count = len.checked_add(1).ok_or_else(|| out_of_memory(len))?;
-        let mut offsets = reserved(count)?;
+        let mut offsets = reserved_vec(count)?;
         offsets.resize(count, 0);
         Ok(StringBuffer { offsets, bytes: Vec::new() })
     }
@@ -37,23 +37,13 @@ impl StringBuffer {
     /// `Memory`: an allocation fails.
     pub(super) fn copy_of(strings: Strings<'_>) -> Result<StringBuffer> {
         let first = strings.offsets[0];
-        let mut offsets = reserved(strings.offsets.len())?;
+        let mut offsets = reserved_vec(strings.offsets.len())?;
         offsets.extend(strings.offsets.iter().map(|offset| offset - first));
         let source = &strings.bytes[first..strings.offsets[strings.len()]];
-        let mut bytes = reserved(source.len())?;
+        let mut bytes = reserved_vec(source.len())?;
         bytes.extend_from_slice(source);
         Ok(StringBuffer { offsets, bytes })
     }
-}
-
-/// Makes an empty vector with capacity for `len` elements.
-///
-/// # Errors
-/// `Memory`: the allocation fails.
-pub(crate) fn reserved<T>(len: usize) -> Result<Vec<T>> {
-    let mut vec = Vec::new();
-    vec.try_reserve_exact(len).map_err(|_| out_of_memory(len.saturating_mul(size_of::<T>())))?;
-    Ok(vec)
 }
 
 /// Byte strings borrowed for reading: a slice of offsets into shared bytes. String `i` is

@@ -3,10 +3,10 @@
 use shapeflow_shape_fns::DType;
 
 use super::Tensor;
-use super::aligned_memory::out_of_memory;
+use super::aligned_memory::{out_of_memory, reserved_vec};
 use super::layout::{Layout, check_count};
 use super::storage::Storage;
-use super::strings::{StringBuffer, Strings, reserved};
+use super::strings::{StringBuffer, Strings};
 use crate::error::Result;
 
 /// Builds a tensor of strings, one string after the other. A host kernel makes its outputs with it.
@@ -43,9 +43,9 @@ impl StringsBuilder {
     /// # Errors
     /// `Memory`: the allocation fails.
     pub fn with_capacity(strings: usize, bytes: usize) -> Result<StringsBuilder> {
-        let mut offsets = reserved(strings.saturating_add(1))?;
+        let mut offsets = reserved_vec(strings.saturating_add(1))?;
         offsets.push(0);
-        Ok(StringsBuilder(StringBuffer { offsets, bytes: reserved(bytes)? }))
+        Ok(StringsBuilder(StringBuffer { offsets, bytes: reserved_vec(bytes)? }))
     }
 
     /// Returns the number of finished strings.

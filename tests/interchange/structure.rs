@@ -216,7 +216,20 @@ fn all_unknown_ops_are_listed_at_once() -> Result<()> {
     let error = import(&format!("{X}{text}")).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::UnknownOp);
     assert_eq!(error.message(), "every op must be known, got 2 unknown ops: Frobnicate (a, c); Twiddle (b)");
-    // Nodes that no fetched tensor needs are not checked.
+    // Nodes that no fetched tensor needs are not checked, and neither are nodes of a function that no output needs.
+    let function = r#"
+    library { function { signature { name: "f" input_arg { name: "a" type: DT_FLOAT } output_arg { name: "b" type: DT_FLOAT } }
+      node_def { name: "unneeded" op: "Frobnicate" input: "a" }
+      node_def { name: "y" op: "Neg" input: "a" attr { key: "T" value { type: DT_FLOAT } } }
+      ret { key: "b" value: "y:y:0" } } }
+    node { name: "y" op: "f" input: "x" }"#;
+    assert_eq!(run(&import(&format!("{X}{function}"))?, "y", &[1.0])?, [-1.0]);
+    let needed = function.replace("input: \"a\" attr", "input: \"a\" input: \"^unneeded\" attr");
+    let error = import(&format!("{X}{needed}")).unwrap_err();
+    assert_eq!(error.message(), "every op must be known, got 1 unknown op: Frobnicate (f/unneeded)");
+    // A branch that a constant does not take is not built.
+    let branch = branch_on("DT_FLOAT", Some("float_val: 0")).replace("op: \"Neg\"", "op: \"Frobnicate\"");
+    assert_eq!(run(&import(&branch)?, "y", &[3.0])?, [3.0]);
     let model = Model::from_text(&format!("{X}{text}"))?;
     assert!(model.import(Some(&["e"]), &ImportOptions::new()).is_ok());
 

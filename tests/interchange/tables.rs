@@ -92,3 +92,37 @@ fn a_table_whose_keys_repeat_or_whose_values_are_rows_keeps_the_name_of_this_cra
     }
     Ok(())
 }
+
+#[test]
+fn a_table_with_two_values_of_one_key_is_refused() -> Result<()> {
+    let repeated = |value: &str| -> Result<Vec<Tensor>> {
+        let text = format!("{TABLE}{FILLED}").replace("int64_val: 9", "int64_val: 4");
+        let text = text.replace("float_val: 3", &format!("float_val: {value}"));
+        let imported = Model::from_text(&text)?.import(None, &ImportOptions::new())?;
+        imported.graph().compile(imported.value("find")?)?.run_all(&[Tensor::from([4i64]).view()])
+    };
+    // A repeated key with the same value is one key.
+    assert_eq!(repeated("2")?, [Tensor::from([2.0f32])]);
+    let message = repeated("3").unwrap_err().to_string();
+    let expected = "the table table: a key must have one value, got two for the keys number 0 and 1";
+    assert!(message.contains(expected), "{message}");
+    Ok(())
+}
+
+#[test]
+fn an_exported_table_in_a_function_has_keys_and_values() -> Result<()> {
+    let function = r#"
+    library { function {
+      signature { name: "content" input_arg { name: "t" type: DT_RESOURCE } output_arg { name: "k" type: DT_INT64 }
+                  output_arg { name: "v" type: DT_FLOAT } }
+      node_def { name: "export" op: "LookupTableExportV2" input: "t"
+        attr { key: "Tkeys" value { type: DT_INT64 } } attr { key: "Tvalues" value { type: DT_FLOAT } } }
+      ret { key: "k" value: "export:keys:0" } ret { key: "v" value: "export:values:0" } } }
+    node { name: "call" op: "content" input: "table" }"#;
+    let imported =
+        Model::from_text(&format!("{TABLE}{FILLED}{function}"))?.import(None, &ImportOptions::new())?;
+    let outputs = [imported.value("call")?, imported.value("call:1")?];
+    let [keys, values] = imported.graph().compile(&outputs[..])?.run(&[])?;
+    assert_eq!((keys, values), (Tensor::from([4i64, 9]), Tensor::from([2.0f32, 3.0])));
+    Ok(())
+}

@@ -20,6 +20,8 @@ pub enum Attr {
     DType(DType),
     /// A string.
     Str(Arc<str>),
+    /// A byte string that is not UTF-8: see [`Attr::of_bytes`].
+    Bytes(Arc<[u8]>),
     /// A shape. A shape function may read a shape as the vector of its dimensions. In a target shape, -1 stands for the
     /// size to infer.
     Shape(TensorShape),
@@ -31,6 +33,8 @@ pub enum Attr {
     Bools(Arc<[bool]>),
     /// A list of strings.
     Strs(Arc<[Arc<str>]>),
+    /// A list of byte strings, of which one or more are not UTF-8: see [`Attr::of_byte_strings`].
+    ByteStrings(Arc<[Arc<[u8]>]>),
     /// A list of dtypes.
     DTypes(Arc<[DType]>),
     /// A list of shapes.
@@ -40,6 +44,29 @@ pub enum Attr {
 }
 
 impl Attr {
+    /// Makes an attribute of bytes: a string if the bytes are UTF-8.
+    ///
+    /// ```
+    /// # use shapeflow_shape_fns::Attr;
+    /// assert_eq!(Attr::of_bytes(b"a"), Attr::from("a"));
+    /// assert_eq!(Attr::of_bytes(b"a\xff").to_string(), r#"b"a\xff""#);
+    /// ```
+    pub fn of_bytes(bytes: &[u8]) -> Attr {
+        match std::str::from_utf8(bytes) {
+            Ok(text) => Attr::from(text),
+            Err(_) => Attr::Bytes(bytes.into()),
+        }
+    }
+
+    /// Makes an attribute of a list of byte strings: a list of strings if all of them are UTF-8.
+    pub fn of_byte_strings<T: AsRef<[u8]>>(strings: &[T]) -> Attr {
+        let texts = strings.iter().map(|bytes| std::str::from_utf8(bytes.as_ref()).map(Arc::from));
+        match texts.collect::<Result<Arc<[Arc<str>]>, _>>() {
+            Ok(texts) => Attr::Strs(texts),
+            Err(_) => Attr::ByteStrings(strings.iter().map(|bytes| Arc::from(bytes.as_ref())).collect()),
+        }
+    }
+
     /// Returns the kind of the value, for error messages.
     pub fn kind(&self) -> &'static str {
         match self {
@@ -48,11 +75,13 @@ impl Attr {
             Attr::Float(_) => "a float",
             Attr::DType(_) => "a dtype",
             Attr::Str(_) => "a string",
+            Attr::Bytes(_) => "a byte string",
             Attr::Shape(_) => "a shape",
             Attr::Ints(_) => "a list of integers",
             Attr::Floats(_) => "a list of floats",
             Attr::Bools(_) => "a list of bools",
             Attr::Strs(_) => "a list of strings",
+            Attr::ByteStrings(_) => "a list of byte strings",
             Attr::DTypes(_) => "a list of dtypes",
             Attr::Shapes(_) => "a list of shapes",
             Attr::Elements(_) => "elements",
@@ -85,6 +114,7 @@ impl PartialEq for Attr {
             (Attr::Float(a), Attr::Float(b)) => a.to_bits() == b.to_bits(),
             (Attr::DType(a), Attr::DType(b)) => a == b,
             (Attr::Str(a), Attr::Str(b)) => a == b,
+            (Attr::Bytes(a), Attr::Bytes(b)) => a == b,
             (Attr::Shape(a), Attr::Shape(b)) => a == b,
             (Attr::Ints(a), Attr::Ints(b)) => a == b,
             (Attr::Floats(a), Attr::Floats(b)) => {
@@ -92,6 +122,7 @@ impl PartialEq for Attr {
             }
             (Attr::Bools(a), Attr::Bools(b)) => a == b,
             (Attr::Strs(a), Attr::Strs(b)) => a == b,
+            (Attr::ByteStrings(a), Attr::ByteStrings(b)) => a == b,
             (Attr::DTypes(a), Attr::DTypes(b)) => a == b,
             (Attr::Shapes(a), Attr::Shapes(b)) => a == b,
             (Attr::Elements(a), Attr::Elements(b)) => a == b,
@@ -111,11 +142,13 @@ impl Hash for Attr {
             Attr::Float(value) => value.to_bits().hash(state),
             Attr::DType(value) => value.hash(state),
             Attr::Str(value) => value.hash(state),
+            Attr::Bytes(value) => value.hash(state),
             Attr::Shape(value) => value.hash(state),
             Attr::Ints(values) => values.hash(state),
             Attr::Floats(values) => values.iter().for_each(|value| value.to_bits().hash(state)),
             Attr::Bools(values) => values.hash(state),
             Attr::Strs(values) => values.hash(state),
+            Attr::ByteStrings(values) => values.hash(state),
             Attr::DTypes(values) => values.hash(state),
             Attr::Shapes(values) => values.hash(state),
             Attr::Elements(values) => values.hash(state),
@@ -134,16 +167,23 @@ impl fmt::Display for Attr {
             Attr::Float(value) => write!(f, "{value:?}"),
             Attr::DType(value) => write!(f, "{value}"),
             Attr::Str(value) => write!(f, "{value:?}"),
+            Attr::Bytes(value) => f.write_str(&quoted(value)),
             Attr::Shape(value) => write!(f, "{value}"),
             Attr::Ints(values) => list(f, values, i64::to_string),
             Attr::Floats(values) => list(f, values, |value| format!("{value:?}")),
             Attr::Bools(values) => list(f, values, bool::to_string),
             Attr::Strs(values) => list(f, values, |value| format!("{value:?}")),
+            Attr::ByteStrings(values) => list(f, values, |value| quoted(value)),
             Attr::DTypes(values) => list(f, values, DType::to_string),
             Attr::Shapes(values) => list(f, values, TensorShape::to_string),
             Attr::Elements(values) => write!(f, "{values}"),
         }
     }
+}
+
+/// Returns bytes as a literal of Rust.
+fn quoted(bytes: &[u8]) -> String {
+    format!("b\"{}\"", bytes.escape_ascii())
 }
 
 macro_rules! attr_from {

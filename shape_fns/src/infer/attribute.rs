@@ -40,10 +40,12 @@ enum Kind {
     Number,
     DType,
     Str,
+    Bytes,
     Shape,
     Ints,
     Floats,
     Strs,
+    ByteStrings,
     DTypes,
     Shapes,
     Elements,
@@ -100,6 +102,8 @@ impl Attribute {
         dtype = DType;
         /// Declares a string.
         str = Str;
+        /// Declares a string of any bytes, which need not be UTF-8.
+        bytes = Bytes;
         /// Declares a shape.
         shape = Shape;
         /// Declares a list of integers. A call may give one integer instead.
@@ -139,6 +143,16 @@ impl Attribute {
         shapes_or(&'static [TensorShape]) = Shapes;
     }
 
+    /// Declares a string of any bytes with a default value.
+    pub const fn bytes_or(name: &'static str, default: &'static str) -> Attribute {
+        Attribute { name, kind: Kind::Bytes, omitted: Omitted::Str(default) }
+    }
+
+    /// Declares a list of strings of any bytes, with a default value. A call may give one string instead.
+    pub const fn byte_strings_or(name: &'static str, default: &'static [&'static str]) -> Attribute {
+        Attribute { name, kind: Kind::ByteStrings, omitted: Omitted::Strs(default) }
+    }
+
     /// Declares the elements of a parameter, with known default elements. A declared operand may have the same name:
     /// the default value is then the value of the omitted operand.
     pub const fn elements_or(name: &'static str, default: &'static [i64]) -> Attribute {
@@ -165,11 +179,11 @@ impl Attribute {
             Kind::Float => "a float",
             Kind::Number => "a number or a bool",
             Kind::DType => "a dtype",
-            Kind::Str => "a string",
+            Kind::Str | Kind::Bytes => "a string",
             Kind::Shape => "a shape",
             Kind::Ints => "a list of integers",
             Kind::Floats => "a list of floats",
-            Kind::Strs => "a list of strings",
+            Kind::Strs | Kind::ByteStrings => "a list of strings",
             Kind::DTypes => "a list of dtypes",
             Kind::Shapes => "a list of shapes",
             Kind::Elements => "an integer or a list of integers",
@@ -191,11 +205,13 @@ impl Attribute {
                     | (Kind::Int | Kind::Float | Kind::Number | Kind::Ints, Attr::Int(_))
                     | (Kind::Float | Kind::Number, Attr::Float(_))
                     | (Kind::DType, Attr::DType(_))
-                    | (Kind::Str, Attr::Str(_))
+                    | (Kind::Str | Kind::Bytes, Attr::Str(_))
+                    | (Kind::Bytes, Attr::Bytes(_))
                     | (Kind::Shape, Attr::Shape(_))
                     | (Kind::Ints | Kind::Floats, Attr::Ints(_))
                     | (Kind::Floats, Attr::Floats(_))
-                    | (Kind::Strs, Attr::Str(_) | Attr::Strs(_))
+                    | (Kind::Strs | Kind::ByteStrings, Attr::Str(_) | Attr::Strs(_))
+                    | (Kind::ByteStrings, Attr::Bytes(_) | Attr::ByteStrings(_))
                     | (Kind::DTypes, Attr::DTypes(_))
                     | (Kind::Shapes, Attr::Shapes(_))
             )

@@ -228,6 +228,33 @@ impl Attrs {
         }
     }
 
+    /// Returns a declared byte string.
+    ///
+    /// # Panics
+    /// As [`Attrs::int`].
+    #[track_caller]
+    pub fn bytes(&self, name: &str) -> &[u8] {
+        match self.get(name) {
+            Some(Attr::Str(value)) => value.as_bytes(),
+            Some(Attr::Bytes(value)) => value,
+            None if let Some(Omitted::Str(default)) = self.omitted(name) => default.as_bytes(),
+            value => unreadable(name, "bytes", value),
+        }
+    }
+
+    /// Returns the byte strings of a declared list.
+    ///
+    /// # Panics
+    /// As [`Attrs::int`].
+    #[track_caller]
+    pub fn byte_strings(&self, name: &str) -> Vec<&[u8]> {
+        match self.get(name) {
+            Some(Attr::Bytes(value)) => vec![value],
+            Some(Attr::ByteStrings(values)) => values.iter().map(|value| &**value).collect(),
+            _ => self.strs(name).into_iter().map(str::as_bytes).collect(),
+        }
+    }
+
     /// Returns the strings of a declared list.
     ///
     /// # Panics

@@ -112,6 +112,19 @@ impl<'a> InferenceContext<'a> {
         shape / shape_or -> &'a TensorShape, "a shape", Attr::Shape(value) => value;
     }
 
+    /// Reads an attribute that is a string of any bytes. Returns the bytes of `default` if the attribute is absent.
+    ///
+    /// # Errors
+    /// The attribute is of another kind.
+    pub fn bytes_or(&self, name: &str, default: &'a str) -> Result<&'a [u8]> {
+        match self.attr(name) {
+            Some(Attr::Str(value)) => Ok(value.as_bytes()),
+            Some(Attr::Bytes(value)) => Ok(value),
+            None => Ok(default.as_bytes()),
+            other => Err(wrong_kind(name, "a string", other)),
+        }
+    }
+
     /// Returns the parameter `name`: the attribute of this name, or the known elements of the operand of this name.
     ///
     /// # Errors

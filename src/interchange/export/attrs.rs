@@ -50,6 +50,7 @@ fn value_of(attr: &Attr) -> Option<AttrKind> {
         Attr::Float(value) => Some(AttrKind::F(*value as f32)),
         Attr::DType(dtype) => Some(AttrKind::Type(number_of(*dtype))),
         Attr::Str(value) => Some(AttrKind::S(text(value))),
+        Attr::Bytes(value) => Some(AttrKind::S(Bytes::copy_from_slice(value))),
         Attr::Shape(value) => Some(AttrKind::Shape(shape::to_proto(value))),
         Attr::Ints(values) => list(ListValue { i: values.to_vec(), ..empty() }),
         Attr::Floats(values) => {
@@ -59,6 +60,10 @@ fn value_of(attr: &Attr) -> Option<AttrKind> {
         Attr::Strs(values) => {
             list(ListValue { s: values.iter().map(|value| text(value)).collect(), ..empty() })
         }
+        Attr::ByteStrings(values) => list(ListValue {
+            s: values.iter().map(|value| Bytes::copy_from_slice(value)).collect(),
+            ..empty()
+        }),
         Attr::DTypes(values) => {
             list(ListValue { r#type: values.iter().map(|dtype| number_of(*dtype)).collect(), ..empty() })
         }
@@ -87,12 +92,12 @@ pub(super) fn of_kind(attr: &Attr, kind: &str) -> Option<AttrKind> {
         | (Attr::Int(_), "int")
         | (Attr::Float(_), "float")
         | (Attr::DType(_), "type")
-        | (Attr::Str(_), "string")
+        | (Attr::Str(_) | Attr::Bytes(_), "string")
         | (Attr::Shape(_), "shape")
         | (Attr::Ints(_), "list(int)")
         | (Attr::Floats(_), "list(float)")
         | (Attr::Bools(_), "list(bool)")
-        | (Attr::Strs(_), "list(string)")
+        | (Attr::Strs(_) | Attr::ByteStrings(_), "list(string)")
         | (Attr::DTypes(_), "list(type)")
         | (Attr::Shapes(_), "list(shape)") => true,
         (Attr::Int(value), "list(int)") => {

@@ -59,7 +59,7 @@ pub(super) fn tensorflow_attrs(
 /// the program said 0.2.
 fn attr_of(value: &AttrKind, kind: Option<&str>, budget: &Budget) -> Result<Option<Attr>> {
     Ok(match value {
-        AttrKind::S(bytes) => Some(Attr::from(String::from_utf8_lossy(bytes).into_owned())),
+        AttrKind::S(bytes) => Some(Attr::of_bytes(bytes)),
         AttrKind::I(value) => Some(Attr::Int(*value)),
         AttrKind::F(value) => Some(Attr::Float(f64::from(*value))),
         AttrKind::B(value) => Some(Attr::Bool(*value)),
@@ -84,9 +84,7 @@ fn list_of(list: &ListValue, kind: Option<&str>, budget: &Budget) -> Result<Opti
     Ok(match kind {
         "list(int)" => Some(Attr::Ints(list.i.as_slice().into())),
         "list(float)" => Some(Attr::Floats(list.f.iter().map(|value| f64::from(*value)).collect())),
-        "list(string)" => {
-            Some(Attr::Strs(list.s.iter().map(|text| String::from_utf8_lossy(text).into()).collect()))
-        }
+        "list(string)" => Some(Attr::of_byte_strings(&list.s)),
         "list(bool)" => Some(Attr::Bools(list.b.as_slice().into())),
         "list(type)" => {
             let dtypes: Option<Vec<_>> = list.r#type.iter().map(|number| dtype_of(*number)).collect();

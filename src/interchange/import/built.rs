@@ -1,4 +1,4 @@
-//! `ImportedValue` and `Built`: imported tensors and nodes, and the conditions of assertions that guard them.
+//! `ImportedValue` and `Built`: imported tensors and nodes, and the conditions that guard them.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -18,7 +18,11 @@ pub(super) struct ImportedValue<'g> {
     pub blocking_error: Option<Error>,
     /// The conditions that guard the value.
     pub checks: Checks,
-    /// If the tensor is a handle: the resource that the tensor stands for. The value of a handle has no meaning.
+    /// The conditions that guard every node that reads the value. The value itself stays a constant.
+    pub pending: Checks,
+    /// Whether a run that computes the value may fail.
+    pub may_fail: bool,
+    /// The resource that the tensor stands for, if it is a handle. The value of a handle has no meaning.
     pub resource: Option<Resource>,
 }
 
@@ -52,21 +56,29 @@ impl<'g> Built<'g> {
             has_known_dtype: true,
             blocking_error: None,
             checks: None,
+            pending: None,
+            may_fail: false,
             resource: None,
         };
         Built { outputs: values.into_iter().map(imported).collect(), ..Built::default() }
     }
 }
 
-/// The conditions that must hold before a value is used, as positions in `Importer::conditions`.
+/// The conditions that must be met before a value is used, as positions in `Importer::conditions`.
 pub(super) type Checks = Option<Rc<BTreeSet<usize>>>;
 
-/// The condition of an `Assert`, and the message of a run in which the condition is false.
-pub(super) struct Condition<'g> {
-    pub value: Value<'g>,
-    /// The values that the run shows in place of each `{}` in the message.
-    pub data: Vec<Value<'g>>,
-    pub message: String,
+/// What must happen in a run before a value is used.
+pub(super) enum Condition<'g> {
+    /// The value must be true, as an `Assert` demands.
+    Holds {
+        value: Value<'g>,
+        /// The values that the run shows in place of each `{}` in the message.
+        data: Vec<Value<'g>>,
+        /// The message of a run in which the value is false.
+        message: String,
+    },
+    /// The values must be computed. A run that cannot compute them fails.
+    Computed(Vec<Value<'g>>),
 }
 
 /// Returns the union of two sets. If one set contains the other, the function returns a reference to the larger set and

@@ -1,7 +1,6 @@
 //! Imports calls of functions, and assertions.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::rc::Rc;
+use std::collections::{BTreeMap, HashMap};
 
 use shapeflow_shape_fns::DType;
 
@@ -77,7 +76,9 @@ impl<'a, 'g> Importer<'a, 'g> {
         }
         let args: HashMap<&str, ImportedValue<'g>> =
             parameters.iter().map(|arg| arg.name.as_str()).zip(inputs.iter().cloned()).collect();
-        let inner = Frame::of(&function.node_def, args, format!("{name}/"), Some(attrs), depth)?;
+        let functions = self.functions.clone();
+        let mut inner =
+            Frame::of(&function.node_def, functions, args, format!("{name}/"), Some(attrs), depth)?;
         let mut wanted: Vec<Source<'a>> = Vec::new();
         for (arg, source) in outputs_of(function) {
             let Some(source) = source else {
@@ -90,6 +91,9 @@ impl<'a, 'g> Importer<'a, 'g> {
             .values()
             .filter_map(|node| inner.by_name.get(node.as_str()).copied())
             .collect();
+        for &node in &controls {
+            inner.is_awaited[node] = true;
+        }
         let roots: Vec<usize> = wanted
             .iter()
             .filter_map(|source| match source {
@@ -99,16 +103,11 @@ impl<'a, 'g> Importer<'a, 'g> {
             .chain(controls.iter().copied())
             .collect();
         let order = inner.order(&roots)?;
-        let mut built: Vec<Option<Built<'g>>> = (0..inner.nodes.len()).map(|_| None).collect();
-        let mut result = Built::default();
-        for index in order {
-            let node = self.node(&inner, index, &built)?;
-            // The call reports the first error of the function, because `Imported::nodes` lists only the main graph.
-            if result.error.is_none() {
-                result.error = node.error.clone();
-            }
-            built[index] = Some(node);
-        }
+        inner.place(&order)?;
+        let built = self.build(&inner, &order)?;
+        // The call reports the first error of the function, because `Imported::nodes` lists only the main graph.
+        let errors = order.iter().filter_map(|&index| built[index].as_ref()?.error.clone());
+        let mut result = Built { error: errors.into_iter().next(), ..Built::default() };
         for node in controls {
             if let Some(built) = built.get(node).and_then(Option::as_ref) {
                 result.checks = union(&result.checks, &built.checks);
@@ -128,7 +127,7 @@ impl<'a, 'g> Importer<'a, 'g> {
                 return damaged("an output of a function must be an output of one of its nodes".to_string());
             };
             let checks = result.checks.clone();
-            result.outputs.push(self.checked(imported, &checks)?);
+            result.outputs.push(self.guarded(imported, &checks)?);
         }
         Ok(result)
     }
@@ -171,8 +170,7 @@ impl<'a, 'g> Importer<'a, 'g> {
                 None => {}
             }
         }
-        let number = self.conditions.len();
-        self.conditions.push(Condition { value: condition.value, data: shown, message });
-        Ok(Built { checks: Some(Rc::new(BTreeSet::from([number]))), ..Built::default() })
+        let checks = self.add_condition(Condition::Holds { value: condition.value, data: shown, message });
+        Ok(Built { checks, ..Built::default() })
     }
 }

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use shapeflow_shape_fns::{DType, TensorShape};
 
 use super::super::proto::{AttrKind, NameAttrList};
-use super::built::{Built, ImportedValue};
+use super::built::{Built, Condition, ImportedValue};
 use super::frame::{Frame, damaged};
 use super::importer::Importer;
 use crate::control::LoopRegions;
@@ -75,15 +75,21 @@ impl<'a, 'g> Importer<'a, 'g> {
         let (graph, location) = (self.graph, self.location);
         // For each branch and output: the shape of the items, if the output is a list.
         let mut items: Vec<Vec<TensorShape>> = Vec::new();
-        let built_before = self.built.len();
+        let around = self.built.len();
+        let has_outputs = functions.iter().any(|function| self.has_outputs(&function.name));
         let mut build = |branch: usize| {
             let region = format!("{name}/{}", names[branch]);
-            let imported = self.region(functions[branch], frame, &region, arguments, built_before)?;
+            let imported = self.region(functions[branch], frame, &region, arguments, around, !has_outputs)?;
             let values: Vec<Value<'g>> = imported.into_iter().map(|imported| imported.value).collect();
             items.push(values.iter().map(|value| self.item_shape(*value)).collect());
             Ok(values)
         };
         let values = graph.select_branch(op, selector, &names, false, &mut build, location)?;
+        if !has_outputs {
+            // A run computes the output that stands for the end of the branch, for the nodes that wait for it.
+            let checks = self.add_condition(Condition::Computed(values));
+            return Ok(Built { checks, ..Built::default() });
+        }
         for (number, value) in values.iter().enumerate() {
             let others = items[1..].iter().map(|shapes| &shapes[number]);
             let shape = items[0][number].most_specific_common_supertype(others);
@@ -122,8 +128,8 @@ impl<'a, 'g> Importer<'a, 'g> {
                 importer.item_shapes.insert(value.id(), shape.clone());
             }
             importer.open_loops += 1;
-            let outputs =
-                importer.region(function, frame, &format!("{name}/{region}"), &arguments, built_before);
+            let region = format!("{name}/{region}");
+            let outputs = importer.region(function, frame, &region, &arguments, built_before, false);
             importer.open_loops -= 1;
             outputs
         };
@@ -167,8 +173,9 @@ impl<'a, 'g> Importer<'a, 'g> {
         Ok(Built { outputs, ..Built::default() })
     }
 
-    /// Imports a function as a region, and returns its outputs. `built_before` is the number of nodes of the model that
-    /// were built before the branch or the loop.
+    /// Imports a function as a region, and returns its outputs. `around` is the number of nodes of the model that were
+    /// built before the branch or the loop. If `is_empty`, the function returns nothing, and the region returns `true`,
+    /// so that a run computes what the conditions of the region demand.
     ///
     /// # Errors
     /// A node of the function is refused.
@@ -178,22 +185,48 @@ impl<'a, 'g> Importer<'a, 'g> {
         frame: &Frame<'a, 'g>,
         name: &str,
         arguments: &[ImportedValue<'g>],
-        built_before: usize,
+        around: usize,
+        is_empty: bool,
     ) -> Result<Vec<ImportedValue<'g>>> {
         let (conditions, first) = (self.conditions.len(), self.built.len());
         let built = self.call(&function.name, &function.attr, frame, name, arguments);
-        // The outputs of the call are guarded by the conditions of the region's assertions. The graph around the region
-        // cannot read these conditions.
-        self.conditions.truncate(conditions);
-        let built = built?;
-        let blocking = built.outputs.iter().find_map(|imported| imported.blocking_error.clone());
-        match blocking.or(built.blocking_error) {
-            Some(error) => Err(error),
-            None => {
-                self.record_region(built_before, first, &values_of(&built.outputs))?;
-                Ok(built.outputs)
+        let guarded = built.and_then(|mut built| {
+            if is_empty {
+                let done = self.graph.constant_at(Tensor::scalar(true), self.location);
+                built.outputs = Built::of(vec![done]).outputs;
             }
+            self.guarded_outputs(built)
+        });
+        // The conditions of the region guard its outputs already, and mean nothing outside.
+        self.conditions.truncate(conditions);
+        let outputs = guarded?;
+        self.record_region(around, first, &values_of(&outputs))?;
+        Ok(outputs)
+    }
+
+    /// Returns the outputs of a region, guarded by all conditions of the region.
+    ///
+    /// # Errors
+    /// A node of the region is refused.
+    fn guarded_outputs(&mut self, built: Built<'g>) -> Result<Vec<ImportedValue<'g>>> {
+        let blocking = built.outputs.iter().find_map(|imported| imported.blocking_error.clone());
+        if let Some(error) = blocking.or(built.blocking_error) {
+            return Err(error);
         }
+        let guarded = built.outputs.into_iter().map(|output| {
+            if output.is_handle() {
+                return Ok(output);
+            }
+            let output = self.settled(output)?;
+            self.checked(output, &built.checks)
+        });
+        guarded.collect()
+    }
+
+    /// Returns whether a function has outputs.
+    fn has_outputs(&self, function: &str) -> bool {
+        let signature = self.functions.get(function).and_then(|function| function.signature.as_ref());
+        signature.is_some_and(|signature| !signature.output_arg.is_empty())
     }
 
     /// Returns the shape of the items of a list, as far as it is known.

@@ -146,6 +146,8 @@ impl<'a, 'g> Importer<'a, 'g> {
                     has_known_dtype: true,
                     blocking_error: None,
                     checks: None,
+                    pending: None,
+                    may_fail: false,
                     resource: None,
                 },
             );
@@ -165,9 +167,10 @@ impl<'a, 'g> Importer<'a, 'g> {
         let mut importer = Importer::new(self.source, &options, &graph);
         // A run may feed a placeholder with other sizes than its default has.
         importer.ignores_defaults = true;
-        let frame = Frame::of_graph(self.model)?;
+        let mut frame = Frame::of_graph(self.model, &self.functions)?;
         let producers: Vec<usize> = fed.iter().map(|(node, _)| *node).collect();
         let order = frame.order(&producers)?;
+        frame.place(&order)?;
         let all: Vec<usize> = (0..frame.nodes.len()).collect();
         importer.record_reader_dtypes(&frame, &all);
         let built = importer.build(&frame, &order)?;

@@ -138,8 +138,9 @@ impl Switches {
                 place.sides.extend(sides.iter().copied());
                 sides_of_inputs.push(sides);
             }
-            match self.roles.get(&index) {
-                Some(Role::Exit(number)) => place.in_loop = outer_loops[*number],
+            match self.roles.get(&index).copied() {
+                Some(Role::Exit(number)) => place.in_loop = outer_loops[number],
+                Some(Role::Merge(joined)) => place.sides.retain(|(predicate, _)| *predicate != joined),
                 Some(Role::State) => {
                     for predecessor in self.predecessors.get(&index).into_iter().flatten() {
                         place
@@ -180,10 +181,17 @@ impl Switches {
 pub(super) fn predicate(frame: &Frame<'_, '_>, switch: usize) -> Option<Predicate> {
     let mut tensor = frame.nodes[switch].input.get(1)?;
     loop {
-        let Ok(Source::Node(node, output)) = frame.source(tensor) else { return None };
-        match frame.nodes[node].op.as_str() {
-            "Identity" => tensor = frame.nodes[node].input.first()?,
-            _ => return Some((node, output)),
+        match frame.source(tensor).ok()? {
+            Source::Node(node, _) if frame.nodes[node].op == "Identity" => {
+                tensor = frame.nodes[node].input.first()?;
+            }
+            Source::Node(node, output) | Source::Fed(node, output) => {
+                return Some(Predicate::Node(node, output));
+            }
+            Source::Argument(name) => {
+                return frame.parameters.binary_search(&name).ok().map(Predicate::Argument);
+            }
+            Source::Control(_) => return None,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! `Frame`: the nodes of the main graph or of a function, and the tensors that their inputs name.
 
 use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
 
 use super::super::AUXILIARY;
 use super::super::imported::split_name;
@@ -14,19 +15,28 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 /// Maximum number of inputs or outputs of a node. No op has more; larger counts come from damaged files.
 pub(super) const MAX_TENSORS: usize = 1 << 16;
 
+/// The functions of a model, by name.
+pub(super) type Functions<'a> = Rc<HashMap<&'a str, &'a FunctionDef>>;
+
 /// The nodes of the main graph or of one call of a function. The names in the inputs of these nodes refer to nodes of
 /// the same frame.
 pub(super) struct Frame<'a, 'g> {
     pub nodes: &'a [NodeDef],
+    /// The functions of the model, by name.
+    pub functions: Functions<'a>,
     pub by_name: HashMap<&'a str, usize>,
     /// The arguments of the function, by name.
     pub args: HashMap<&'a str, ImportedValue<'g>>,
+    /// The names of the arguments, sorted.
+    pub parameters: Vec<&'a str>,
     /// The inputs that replace fed tensors of the main graph, by node and output.
     pub fed: BTreeMap<(usize, usize), ImportedValue<'g>>,
     /// The prefix of node names: `CALL/` in a function, empty in the main graph.
     pub prefix: String,
     /// The attributes of the call. An attribute of a node in the function may be a placeholder that names one of them.
     pub attrs: Option<&'a BTreeMap<String, AttrValue>>,
+    /// For each node: whether a control edge leads from it to another node, or to the end of the function.
+    pub is_awaited: Vec<bool>,
     /// The control flow of TensorFlow 1.
     pub switches: Switches,
     /// The nesting depth of calls; 0 in the main graph.
@@ -50,17 +60,18 @@ impl<'a, 'g> Frame<'a, 'g> {
     /// Indexes the nodes of the main graph.
     ///
     /// # Errors
-    /// A node has no name, or two nodes share a name.
-    pub(super) fn of_graph(graph: &'a GraphDef) -> Result<Frame<'a, 'g>> {
-        Frame::of(&graph.node, HashMap::new(), String::new(), None, 0)
+    /// A node has no name, two nodes share a name, or a loop of TensorFlow 1 is incomplete.
+    pub(super) fn of_graph(graph: &'a GraphDef, functions: &Functions<'a>) -> Result<Frame<'a, 'g>> {
+        Frame::of(&graph.node, functions.clone(), HashMap::new(), String::new(), None, 0)
     }
 
     /// Indexes the nodes of the main graph or of a function.
     ///
     /// # Errors
-    /// A node has no name, or two nodes or arguments share a name.
+    /// A node has no name, two nodes or arguments share a name, or a loop of TensorFlow 1 is incomplete.
     pub(super) fn of(
         nodes: &'a [NodeDef],
+        functions: Functions<'a>,
         args: HashMap<&'a str, ImportedValue<'g>>,
         prefix: String,
         attrs: Option<&'a BTreeMap<String, AttrValue>>,
@@ -75,16 +86,40 @@ impl<'a, 'g> Frame<'a, 'g> {
                 return damaged(format!("node names must be unique, got {} twice", node.name));
             }
         }
-        Ok(Frame {
+        let mut is_awaited = vec![false; nodes.len()];
+        for input in nodes.iter().flat_map(|node| &node.input) {
+            if let Some(&node) = input.strip_prefix('^').and_then(|name| by_name.get(name)) {
+                is_awaited[node] = true;
+            }
+        }
+        let mut parameters: Vec<&str> = args.keys().copied().collect();
+        parameters.sort_unstable();
+        let mut frame = Frame {
             nodes,
+            functions,
             by_name,
             args,
+            parameters,
+            is_awaited,
             fed: BTreeMap::new(),
             switches: Switches::default(),
             prefix,
             attrs,
             depth,
-        })
+        };
+        frame.switches = Switches::find(&frame)?;
+        Ok(frame)
+    }
+
+    /// Finds where the nodes in `order`, a topological order, run in the control flow of TensorFlow 1.
+    ///
+    /// # Errors
+    /// A `Merge` does not join the two sides of a predicate.
+    pub(super) fn place(&mut self, order: &[usize]) -> Result<()> {
+        let mut switches = std::mem::take(&mut self.switches);
+        let placed = if switches.is_empty() { Ok(()) } else { switches.place(self, order) };
+        self.switches = switches;
+        placed
     }
 
     /// Returns the unique name of a node: its name after the names of the calls that it lies in.
@@ -148,10 +183,14 @@ impl<'a, 'g> Frame<'a, 'g> {
     /// Returns the position of the first tensor of a named output among all outputs of the node.
     fn offset(&self, node: usize, output: &str) -> usize {
         let op = self.nodes.get(node).map_or("", |node| &node.op);
+        let mut offset = 0usize;
+        if let Some(signature) = self.functions.get(op).and_then(|function| function.signature.as_ref()) {
+            let before = signature.output_arg.iter().take_while(|arg| arg.name != output);
+            return before.fold(0, |offset, arg| offset.saturating_add(self.count(node, arg)));
+        }
         let Some(signature) = signature(op) else {
             return list_output(op, output, self.int(node, "output_ragged_rank").unwrap_or(0));
         };
-        let mut offset = 0usize;
         for argument in &signature.outputs {
             if argument.name == output {
                 break;
@@ -164,6 +203,15 @@ impl<'a, 'g> Frame<'a, 'g> {
             offset = offset.saturating_add(count);
         }
         offset
+    }
+
+    /// Returns the number of tensors that an output of a function has in a call.
+    fn count(&self, call: usize, output: &ArgDef) -> usize {
+        match (output.number_attr.as_str(), output.type_list_attr.as_str()) {
+            ("", "") => 1,
+            ("", list) => self.types(call, list).map_or(1, <[i32]>::len),
+            (number, _) => self.int(call, number).unwrap_or(1),
+        }
     }
 
     /// Returns the value of a node's attribute; see [`Frame::resolve`].

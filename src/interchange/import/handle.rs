@@ -23,6 +23,8 @@ pub(super) struct TableResource {
     pub name: Rc<str>,
     pub key: DType,
     pub value: DType,
+    /// Whether the table is filled once, so that each key must have one value.
+    pub is_fixed: bool,
     /// The buckets of the table, if the table keeps its keys in buckets.
     pub buckets: Option<Buckets>,
 }

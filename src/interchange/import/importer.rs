@@ -1,6 +1,6 @@
 //! `Importer`: the state of one import. Every step of the import is a method of `Importer`.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::panic::Location;
 use std::rc::Rc;
 
@@ -8,6 +8,7 @@ use shapeflow_shape_fns::{DType, TensorShape};
 
 use super::built::{Checks, Condition, ImportedValue, union};
 use super::definitions::Definitions;
+use super::frame::Functions;
 use super::state::{InitialState, Tables};
 use crate::error::Result;
 use crate::graph::{Graph, Value, ValueId};
@@ -15,9 +16,10 @@ use crate::interchange::imported::BuiltNode;
 use crate::interchange::limits::Budget;
 use crate::interchange::model::Model;
 use crate::interchange::options::ImportOptions;
-use crate::interchange::proto::{FunctionDef, GraphDef};
+use crate::interchange::proto::GraphDef;
 use crate::interchange::saved_state::SavedState;
 use crate::ops::array::checked;
+use crate::tensor::Tensor;
 
 /// The state of one import.
 pub(super) struct Importer<'a, 'g> {
@@ -26,7 +28,7 @@ pub(super) struct Importer<'a, 'g> {
     pub saved: &'a SavedState,
     pub options: &'a ImportOptions,
     pub graph: &'g Graph,
-    pub functions: HashMap<&'a str, &'a FunctionDef>,
+    pub functions: Functions<'a>,
     pub definitions: Definitions,
     pub budget: Budget,
     /// The conditions of all assertions; [`Checks`] holds positions in this list.
@@ -40,6 +42,8 @@ pub(super) struct Importer<'a, 'g> {
     pub open_loops: usize,
     /// The names of the functions whose calls the import builds now, one inside the other.
     pub open_functions: Vec<&'a str>,
+    /// The unknown ops of the nodes that the import has built, each with the names of its nodes, in order and as a set.
+    pub unknown_ops: BTreeMap<&'a str, (Vec<String>, HashSet<String>)>,
     /// Whether a placeholder that has a default becomes an input, as a placeholder without a default does.
     pub ignores_defaults: bool,
     /// All nodes that the import has built so far, also inside functions.
@@ -72,7 +76,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             saved: &source.saved,
             options,
             graph,
-            functions,
+            functions: Rc::new(functions),
             definitions: Definitions::default(),
             budget: Budget::new(&options.limits),
             conditions: Vec::new(),
@@ -80,6 +84,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             item_shapes: HashMap::new(),
             open_loops: 0,
             open_functions: Vec::new(),
+            unknown_ops: BTreeMap::new(),
             ignores_defaults: false,
             built: Vec::new(),
             input_names: HashMap::new(),
@@ -103,13 +108,60 @@ impl<'a, 'g> Importer<'a, 'g> {
             Some(present) => wanted.difference(present).copied().collect(),
             None => wanted.iter().copied().collect(),
         };
+        if missing.is_empty() {
+            return Ok(imported);
+        }
         let mut value = imported.value;
+        let mut computed: Vec<Value<'g>> = Vec::new();
         for number in missing {
-            let Some(condition) = self.conditions.get(number) else { continue };
-            let mut call = self.graph.op(&checked::DEF).data(value).data(condition.value);
-            call = call.data_all(&condition.data).attr("message", condition.message.clone());
+            match self.conditions.get(number) {
+                Some(Condition::Holds { value: condition, data, message }) => {
+                    let mut call = self.graph.op(&checked::DEF).data(value).data(*condition);
+                    call = call.data_all(data).attr("message", message.clone());
+                    value = call.finish_at(self.location)?;
+                }
+                Some(Condition::Computed(values)) => computed.extend(values),
+                None => {}
+            }
+        }
+        if !computed.is_empty() {
+            // A run computes the operands of the op, whatever the condition is.
+            let always = self.graph.constant_at(Tensor::scalar(true), self.location);
+            let call = self.graph.op(&checked::DEF).data(value).data(always).data_all(&computed);
             value = call.finish_at(self.location)?;
         }
-        Ok(ImportedValue { value, checks: union(&imported.checks, checks), ..imported })
+        // A guarded list has the same items.
+        if let Some(items) = self.item_shapes.get(&imported.value.id()).cloned() {
+            self.item_shapes.insert(value.id(), items);
+        }
+        Ok(ImportedValue { value, checks: union(&imported.checks, checks), may_fail: true, ..imported })
+    }
+
+    /// Returns `imported` guarded by `checks`. If a run need not compute the value, the conditions wait for the nodes
+    /// that read it.
+    pub(super) fn guarded(
+        &mut self,
+        imported: ImportedValue<'g>,
+        checks: &Checks,
+    ) -> Result<ImportedValue<'g>> {
+        if !self.is_inferred(imported.value) {
+            return self.checked(imported, checks);
+        }
+        Ok(ImportedValue { pending: union(&imported.pending, checks), ..imported })
+    }
+
+    /// Returns whether a run need not compute the value: it is a constant, or inference knows its elements.
+    pub(super) fn is_inferred(&self, value: Value<'g>) -> bool {
+        let data = self.graph.read();
+        value.index().is_ok_and(|value| {
+            let info = &data.values[value.at()];
+            info.elements.is_some() || data.constants.contains_key(&info.node)
+        })
+    }
+
+    /// Returns `imported` guarded by the conditions that wait for a node that reads it.
+    pub(super) fn settled(&mut self, imported: ImportedValue<'g>) -> Result<ImportedValue<'g>> {
+        let pending = imported.pending.clone();
+        self.checked(ImportedValue { pending: None, ..imported }, &pending)
     }
 }

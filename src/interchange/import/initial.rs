@@ -28,7 +28,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         let mut importer = Importer::new(self.source, self.options, &graph);
         importer.recording = Some(InitialState::default());
         importer.ignores_defaults = true;
-        let frame = Frame::of_graph(importer.model)?;
+        let mut frame = Frame::of_graph(importer.model, &importer.functions)?;
         let mut initializers = Vec::new();
         for name in &self.saved.initializers {
             match frame.tensor(name) {
@@ -48,6 +48,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         }
         for node in initializers {
             let order = frame.order(&[node])?;
+            frame.place(&order)?;
             importer.build(&frame, &order)?;
         }
         let state = Rc::new(importer.recording.take().unwrap_or_default());

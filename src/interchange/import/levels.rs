@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-use super::built::{Built, ImportedValue};
+use super::built::{Built, ImportedValue, union};
 use super::find_switches::predicate;
 use super::frame::{Frame, Source, damaged};
 use super::importer::Importer;
@@ -24,7 +24,7 @@ struct Level {
 type AllBuilt<'g> = Vec<Option<Built<'g>>>;
 
 impl<'a, 'g> Importer<'a, 'g> {
-    /// Builds the nodes in `order`, a topological order of the main graph.
+    /// Builds the nodes in `order`, a topological order of the main graph or of a function.
     pub(super) fn build(&mut self, frame: &Frame<'a, 'g>, order: &[usize]) -> Result<AllBuilt<'g>> {
         let mut built: AllBuilt<'g> = (0..frame.nodes.len()).map(|_| None).collect();
         self.build_level(frame, order, &Level::default(), &mut built)?;
@@ -58,14 +58,19 @@ impl<'a, 'g> Importer<'a, 'g> {
             let role = switches.roles.get(&index).copied().unwrap_or(Role::Plain);
             let node = match role {
                 Role::Plain => self.node(frame, index, built)?,
-                Role::Pass => Built { outputs: vec![input(frame, index, 0, built)?], ..Built::default() },
-                Role::Switch => {
-                    let data = input(frame, index, 0, built)?;
-                    Built { outputs: vec![data.clone(), data], ..Built::default() }
+                Role::Pass | Role::Switch => self.passed(frame, index, built)?,
+                Role::Merge(predicate) => {
+                    let joined = self.joined(frame, index, predicate, level, built)?;
+                    self.guarded_by_controls(frame, index, joined, built)?
                 }
-                Role::Merge(predicate) => self.joined(frame, index, predicate, level, built)?,
                 Role::Exit(number) => {
-                    added.extend(self.import_loop(frame, number, level, built)?);
+                    let exits = self.import_loop(frame, number, level, built)?;
+                    for &exit in &exits {
+                        if let Some(node) = built[exit].take() {
+                            built[exit] = Some(self.guarded_by_controls(frame, exit, node, built)?);
+                        }
+                    }
+                    added.extend(exits);
                     continue;
                 }
                 Role::State => {
@@ -79,6 +84,43 @@ impl<'a, 'g> Importer<'a, 'g> {
         Ok(added)
     }
 
+    /// Builds a node that passes its first input on. A `Switch` passes it on to both sides.
+    fn passed(&mut self, frame: &Frame<'a, 'g>, index: usize, built: &AllBuilt<'g>) -> Result<Built<'g>> {
+        let mut data = input(frame, index, 0, built)?;
+        let is_switch = frame.switches.roles.get(&index) == Some(&Role::Switch);
+        if is_switch && predicate(frame, index).is_some_and(|predicate| is_read(frame, index, predicate)) {
+            // The predicate is computed before either side, so nothing on a side needs to wait for it.
+            data = ImportedValue { checks: None, may_fail: false, ..data };
+        }
+        let controls = self.controls(frame, index, built)?;
+        data.blocking_error = data.blocking_error.or(controls.blocking_error);
+        let data = self.guarded(data, &controls.checks)?;
+        let outputs = if is_switch { vec![data.clone(), data.clone()] } else { vec![data.clone()] };
+        let checks = union(&union(&data.checks, &data.pending), &controls.checks);
+        let mut node = Built { outputs, checks, ..Built::default() };
+        self.complete_awaited(frame, index, &mut node, &[], true);
+        Ok(node)
+    }
+
+    /// Returns a node of control flow, guarded by its control inputs.
+    fn guarded_by_controls(
+        &mut self,
+        frame: &Frame<'a, 'g>,
+        index: usize,
+        mut node: Built<'g>,
+        built: &AllBuilt<'g>,
+    ) -> Result<Built<'g>> {
+        let controls = self.controls(frame, index, built)?;
+        node.checks = union(&node.checks, &controls.checks);
+        for output in &mut node.outputs {
+            output.may_fail = true;
+            output.blocking_error = output.blocking_error.take().or_else(|| controls.blocking_error.clone());
+            *output = self.checked(output.clone(), &controls.checks)?;
+        }
+        self.complete_awaited(frame, index, &mut node, &[], false);
+        Ok(node)
+    }
+
     /// Imports the branches that a `Merge` joins.
     fn joined(
         &mut self,
@@ -88,11 +130,17 @@ impl<'a, 'g> Importer<'a, 'g> {
         level: &Level,
         built: &mut AllBuilt<'g>,
     ) -> Result<Built<'g>> {
-        let Some(selector) = built[predicate.0].as_ref().and_then(|built| built.outputs.get(predicate.1))
-        else {
+        let selector = match predicate {
+            Predicate::Node(node, output) => frame
+                .fed
+                .get(&(node, output))
+                .or_else(|| built[node].as_ref().and_then(|built| built.outputs.get(output))),
+            Predicate::Argument(number) => frame.args.get(frame.parameters[number]),
+        };
+        let Some(selector) = selector.cloned() else {
             return damaged("the predicate of a Switch must be computed before the branches".to_string());
         };
-        let selector = selector.value;
+        let selector = self.settled(selector).and_then(require_usable)?;
         let (graph, location) = (self.graph, self.location);
         let (built_before, first_node) = (self.built.len(), graph.len() as u32);
         let mut build = |side: usize| {
@@ -109,7 +157,8 @@ impl<'a, 'g> Importer<'a, 'g> {
             let order = frame.order(&[source])?;
             let (conditions, first) = (self.conditions.len(), self.built.len());
             let added = self.build_level(frame, &order, &inner, built)?;
-            let value = input(frame, merge, number, built).and_then(require_usable);
+            let value = input(frame, merge, number, built).and_then(|input| self.settled(input));
+            let value = value.and_then(require_usable);
             if let Ok(value) = &value {
                 self.record_region(built_before, first, &[*value])?;
             }
@@ -140,7 +189,8 @@ impl<'a, 'g> Importer<'a, 'g> {
             let Some(initial) = initial else {
                 return damaged("a loop must be entered before it is left".to_string());
             };
-            state.push(require_usable(initial.clone())?);
+            let initial = self.settled(initial.clone())?;
+            state.push(require_usable(initial)?);
         }
         let (graph, location) = (self.graph, self.location);
         let options = self.options;
@@ -166,7 +216,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             let values = roots.iter().map(|root| {
                 let value = built[*root].as_ref().and_then(|built| built.outputs.first()).cloned();
                 match value {
-                    Some(value) => require_usable(value),
+                    Some(value) => importer.settled(value).and_then(require_usable),
                     None => damaged("a node of a loop must depend on the loop's state only".to_string()),
                 }
             });
@@ -197,7 +247,20 @@ impl<'a, 'g> Importer<'a, 'g> {
     }
 }
 
-/// Removes the nodes of a complete region from `built`.
+/// Returns whether the data of a `Switch` is its predicate.
+fn is_read(frame: &Frame<'_, '_>, switch: usize, predicate: Predicate) -> bool {
+    match frame.nodes[switch].input.first().map(|text| frame.source(text)) {
+        Some(Ok(Source::Node(node, output) | Source::Fed(node, output))) => {
+            predicate == Predicate::Node(node, output)
+        }
+        Some(Ok(Source::Argument(name))) => {
+            frame.parameters.binary_search(&name).is_ok_and(|number| predicate == Predicate::Argument(number))
+        }
+        _ => false,
+    }
+}
+
+/// Removes nodes of a region that is closed.
 fn remove_nodes(added: &[usize], built: &mut AllBuilt<'_>) {
     for &node in added {
         built[node] = None;

@@ -25,7 +25,7 @@ enum ListOperand {
     Input(usize),
     /// The input with the shape of the items.
     Shape(usize),
-    /// The shape of the items that attribute `element_shape` of the node gives.
+    /// The shape of the items that attribute `element_shape` or `element_shape_except0` of the node gives.
     ShapeAttr,
     /// A vector without elements.
     Nothing,
@@ -43,13 +43,15 @@ struct Row {
     list: Option<usize>,
     /// The number of the input whose rows are the items.
     rows: Option<usize>,
-    /// The first axis of the items whose dimension is in the shape of the node's output. The dimensions of all later
-    /// axes are in this shape too. `None` if the shape has no dimension of the items.
+    /// The input that becomes an item, and the number of its axes before the axes of items.
+    item: Option<(usize, i64)>,
+    /// The node's output contains the dims of the items' axes from this axis on; `None` if the output contains no dims
+    /// of items.
     axes_from: Option<i64>,
 }
 
 const fn row(op: &'static str, def: &'static OpDef, operands: &'static [ListOperand]) -> Row {
-    Row { op, def, operands, list: None, rows: None, axes_from: None }
+    Row { op, def, operands, list: None, rows: None, item: None, axes_from: None }
 }
 
 impl Row {
@@ -59,6 +61,14 @@ impl Row {
 
     const fn axes_from(self, axis: i64) -> Row {
         Row { axes_from: Some(axis), ..self }
+    }
+
+    const fn item(self, input: usize) -> Row {
+        Row { item: Some((input, 0)), ..self }
+    }
+
+    const fn item_rows(self, input: usize) -> Row {
+        Row { item: Some((input, 1)), ..self }
     }
 
     const fn rows(self, input: usize) -> Row {
@@ -76,11 +86,11 @@ static ROWS: &[Row] = &[
     row("TensorArrayConcatV3", &join::CONCAT, &[Input(1), ShapeAttr, Nothing]).axes_from(1),
     row("TensorArrayGatherV3", &gather::GATHER, &[Input(2), Input(1), ShapeAttr]).axes_from(0).list(2),
     row("TensorArrayReadV3", &item::GET, &[Input(2), Input(1), ShapeAttr]).axes_from(0).list(2),
-    row("TensorArrayScatterV3", &gather::SCATTER_INTO, &[Input(3), Input(2), Input(1)]).list(3),
+    row("TensorArrayScatterV3", &gather::SCATTER_INTO, &[Input(3), Input(2), Input(1)]).list(3).item_rows(2),
     row("TensorArraySizeV3", &size::LENGTH, &[Input(1)]),
     row("TensorArraySplitV3", &join::SPLIT, &[Input(1), ShapeAttr, Input(2)]),
     row("TensorArrayV3", &make::RESERVE, &[ShapeAttr, Input(0)]),
-    row("TensorArrayWriteV3", &item::SET, &[Input(3), Input(1), Input(2)]).list(3),
+    row("TensorArrayWriteV3", &item::SET, &[Input(3), Input(1), Input(2)]).list(3).item(2),
     row("TensorListConcat", &join::CONCAT, &[Input(0), ShapeAttr, Nothing]).axes_from(1),
     row("TensorListConcatV2", &join::CONCAT, &[Input(0), Shape(1), Input(2)]).axes_from(1),
     row("TensorListElementShape", &size::ELEMENT_SHAPE, &[Input(0)]),
@@ -89,13 +99,15 @@ static ROWS: &[Row] = &[
     row("TensorListGetItem", &item::GET, &[Input(0), Input(1), Shape(2)]).axes_from(0).list(0),
     row("TensorListLength", &size::LENGTH, &[Input(0)]),
     row("TensorListPopBack", &push::POP, &[Input(0), Shape(1)]).axes_from(0).list(0),
-    row("TensorListPushBack", &push::PUSH, &[Input(0), Input(1)]).list(0),
+    row("TensorListPushBack", &push::PUSH, &[Input(0), Input(1)]).list(0).item(1),
     row("TensorListReserve", &make::RESERVE, &[Shape(0), Input(1)]),
     row("TensorListResize", &size::RESIZE, &[Input(0), Input(1)]).list(0),
     row("TensorListScatter", &gather::SCATTER, &[Input(0), Input(1), Shape(2)]).rows(0),
-    row("TensorListScatterIntoExistingList", &gather::SCATTER_INTO, &[Input(0), Input(1), Input(2)]).list(0),
+    row("TensorListScatterIntoExistingList", &gather::SCATTER_INTO, &[Input(0), Input(1), Input(2)])
+        .list(0)
+        .item_rows(1),
     row("TensorListScatterV2", &gather::SCATTER, &[Input(0), Input(1), Shape(2), Input(3)]).rows(0),
-    row("TensorListSetItem", &item::SET, &[Input(0), Input(1), Input(2)]).list(0),
+    row("TensorListSetItem", &item::SET, &[Input(0), Input(1), Input(2)]).list(0).item(2),
     row("TensorListSplit", &join::SPLIT, &[Input(0), Shape(1), Input(2)]),
     row("TensorListStack", &gather::STACK, &[Input(0), Shape(1)]).axes_from(0).list(0),
 ];
@@ -140,6 +152,13 @@ impl<'a, 'g> Importer<'a, 'g> {
         if let Some(rows) = row.rows {
             known = joined(&known, &sizes_only(&input(rows)?.shape().slice(1..)));
         }
+        if let Some((item, axis)) = row.item {
+            let item = sizes_only(&input(item)?.shape().slice(axis..));
+            // A list that declares no shape takes items of any shape.
+            if !item.is_compatible_with(&known) {
+                known = known.most_specific_compatible_shape(&item);
+            }
+        }
         let mut operands = Vec::with_capacity(row.operands.len());
         for operand in row.operands {
             operands.push(match *operand {
@@ -154,10 +173,7 @@ impl<'a, 'g> Importer<'a, 'g> {
                     value
                 }
                 ShapeAttr => {
-                    let shape = match frame.attr(index, "element_shape") {
-                        Some(AttrKind::Shape(proto)) => sizes_only(&shape::from_proto(proto, &self.budget)?),
-                        _ => TensorShape::unranked(),
-                    };
+                    let shape = self.declared_item_shape(frame, index)?;
                     known = joined(&known, &shape);
                     self.graph.constant_at(shape_tensor(&shape)?, self.location)
                 }
@@ -194,6 +210,11 @@ impl<'a, 'g> Importer<'a, 'g> {
         if let Some(AttrKind::Type(number)) = frame.attr(index, "Tsplits") {
             attrs.insert("Tsplits", dtype_of(*number).unwrap_or(DType::I64));
         }
+        match op {
+            "TensorArrayScatterV3" => drop(attrs.insert("resizes", false)),
+            "TensorArrayWriteV3" => drop(attrs.insert("once", true)),
+            _ => {}
+        }
         for attr in ["resize_if_index_out_of_bounds", "dynamic_size"] {
             if let Some(AttrKind::B(resizes)) = frame.attr(index, attr) {
                 attrs.insert("resizes", *resizes);
@@ -214,6 +235,26 @@ impl<'a, 'g> Importer<'a, 'g> {
             values.push(values[0]);
         }
         Ok(Built::of(values.into_iter().map(|value| value.named(name)).collect()))
+    }
+
+    /// Returns the shape of the items that the attributes of a node declare.
+    ///
+    /// # Errors
+    /// The shape is damaged.
+    fn declared_item_shape(&self, frame: &Frame<'a, 'g>, index: usize) -> Result<TensorShape> {
+        let shape = |name: &str| match frame.attr(index, name) {
+            Some(AttrKind::Shape(proto)) => {
+                shape::from_proto(proto, &self.budget).map(|shape| sizes_only(&shape))
+            }
+            _ => Ok(TensorShape::unranked()),
+        };
+        // A `TensorArrayConcatV3` declares the axes after the first axis.
+        match shape("element_shape_except0")?.dims() {
+            Some(rest) => {
+                Ok(TensorShape::new(std::iter::once(IntoDim::into_dim(Unknown)).chain(rest.iter().cloned())))
+            }
+            None => shape("element_shape"),
+        }
     }
 
     /// Returns the shape that the elements of a value give, as far as they are known.

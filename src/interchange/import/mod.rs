@@ -1,12 +1,14 @@
 //! Builds a graph from a TensorFlow model.
 //!
 //! A `frame` holds the nodes of the main graph or of one function, resolves their names and orders them. `feed` finds
-//! the fed and fetched tensors, and `unknown` refuses unknown ops. Then every node is built in order. `placeholder`,
-//! `call`, `control` and this file build structural nodes: placeholders, constants, calls, branches, loops and
-//! assertions. `resource` and `table` build nodes that make or read variables and lookup tables, and `initial` finds
-//! the content of these. `node` builds all other ops with the help of `attrs`, `typed` and `definitions`.
+//! the fed and fetched tensors, and `unknown` refuses unknown ops. Then every node is built in order: `placeholder`,
+//! `call`, `control` and this file build structural nodes (placeholders, constants, calls, branches, loops,
+//! assertions), `awaited` follows control edges, `resource` and `table` build nodes that make or read variables and
+//! lookup tables, whose content `initial` finds, and `node` builds all other ops with the help of `attrs`, `typed` and
+//! `definitions`.
 
 mod attrs;
+mod awaited;
 mod built;
 mod call;
 mod control;
@@ -43,14 +45,14 @@ use super::proto::AttrKind;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{Graph, NodeIx};
 use crate::tensor::Tensor;
-use built::{Built, Checks, ImportedValue, union};
+use awaited::{Controls, reads_shapes_only};
+use built::{Built, ImportedValue, union};
 use control::is_control;
 use frame::{Frame, Source, damaged};
 use importer::Importer;
 use lists::{is_list_op, passes_list};
 use placeholder::is_placeholder;
 use random::is_random_op;
-use switches::Switches;
 use unknown::is_structural;
 
 impl Model {
@@ -71,12 +73,14 @@ impl Model {
     /// variable is refused.
     ///
     /// Functions are inlined. `If`, `Case` and `While` become nodes of control flow, see [`Graph::cond`] and
-    /// [`Graph::while_loop`]; an `If` with a constant predicate becomes the chosen branch. An `Assert` is checked when
-    /// a node that depends on it runs. An op without a kernel has shapes but does not compile.
+    /// [`Graph::while_loop`]; an `If` with a constant predicate becomes the chosen branch. A node
+    /// that may fail, such as an `Assert`, runs before the nodes that a control edge from it leads to. A node that
+    /// reads only the shape of a tensor does not compute the tensor. An op without a kernel has shapes but does not
+    /// compile.
     ///
     /// # Errors
     /// - `Parse`: the model is damaged: two nodes share a name, an input does not exist, or nodes form a cycle.
-    /// - `UnknownOp`: the model has unknown ops; the message lists all of them.
+    /// - `UnknownOp`: nodes that are built have unknown ops; the message lists all of them.
     /// - `Attribute`: the model lacks a fetched or fed tensor or the chosen signature, [`ImportOptions::shapes`] names
     ///   neither a placeholder nor a fed tensor, or a variable has no value.
     /// - `DType`: the dtype of a fed tensor is unknown.
@@ -141,8 +145,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         fetches: Option<&[&str]>,
         aliases: &HashMap<String, String>,
     ) -> Result<(Vec<Record>, HashMap<String, usize>)> {
-        let mut frame = Frame::of_graph(self.model)?;
-        frame.switches = Switches::find(&frame)?;
+        let mut frame = Frame::of_graph(self.model, &self.functions)?;
         let fed = self.fed_tensors(&frame, aliases)?;
         self.check_overrides(&frame, &fed)?;
         self.feed(&mut frame, &fed)?;
@@ -160,12 +163,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         let mut needed = frame.order(&roots)?;
         needed.sort_unstable();
         let order = frame.order(&needed)?;
-        self.check_ops(&frame, &order)?;
-        let mut switches = std::mem::take(&mut frame.switches);
-        if !switches.is_empty() {
-            switches.place(&frame, &order)?;
-        }
-        frame.switches = switches;
+        frame.place(&order)?;
         self.record_reader_dtypes(&frame, &order);
         let mut is_read = vec![false; frame.nodes.len()];
         for input in order.iter().flat_map(|&index| &frame.nodes[index].input) {
@@ -173,7 +171,13 @@ impl<'a, 'g> Importer<'a, 'g> {
                 is_read[node] = true;
             }
         }
-        let mut built = self.build(&frame, &order)?;
+        let built = self.build(&frame, &order);
+        // An unknown op may be the reason why the nodes cannot be built.
+        self.check_ops()?;
+        let mut built = built?;
+        for imported in built.iter_mut().flatten().flat_map(|node| &mut node.outputs) {
+            *imported = self.settled(imported.clone())?;
+        }
         let mut records = Vec::with_capacity(order.len());
         let mut by_name = HashMap::with_capacity(order.len());
         for (index, node) in frame.nodes.iter().enumerate() {
@@ -221,22 +225,17 @@ impl<'a, 'g> Importer<'a, 'g> {
         built: &[Option<Built<'g>>],
     ) -> Result<Built<'g>> {
         self.budget.node()?;
+        self.note_op(frame, index);
         let def = &frame.nodes[index];
         let name = frame.full_name(def);
         let first = self.graph.len() as u32;
         let mut inputs = Vec::with_capacity(def.input.len());
-        let (mut checks, mut blocking_error): (Checks, Option<Error>) = (None, None);
+        let Controls { mut checks, mut blocking_error } = self.controls(frame, index, built)?;
         let mut refused = None;
         for (number, input) in def.input.iter().enumerate() {
             let source = frame.source(input)?;
             let imported = match source {
-                Source::Control(node) => {
-                    if let Some(built) = built.get(node).and_then(Option::as_ref) {
-                        checks = union(&checks, &built.checks);
-                        blocking_error = blocking_error.or_else(|| built.blocking_error.clone());
-                    }
-                    continue;
-                }
+                Source::Control(_) => continue,
                 Source::Node(node, _) if frame.is_auxiliary(node) => {
                     inputs.push(None);
                     continue;
@@ -247,10 +246,12 @@ impl<'a, 'g> Importer<'a, 'g> {
                     built.get(node).and_then(Option::as_ref).and_then(|built| built.outputs.get(output))
                 }
             };
+            refused = refused.or_else(|| self.unknown_output(frame, number, input, built));
             match imported {
                 Some(imported) => {
                     blocking_error = blocking_error.or_else(|| imported.blocking_error.clone());
-                    inputs.push(Some(imported.clone()));
+                    checks = union(&checks, &imported.pending);
+                    inputs.push(Some(ImportedValue { pending: None, ..imported.clone() }));
                 }
                 None => {
                     let message = format!(
@@ -279,24 +280,34 @@ impl<'a, 'g> Importer<'a, 'g> {
             Err(error) if error.kind() == ErrorKind::Memory => return Err(error),
             Err(error) => self.refused(frame, index, &name, &present, error)?,
         };
+        let made = first..self.graph.len() as u32;
+        let inside = &self.built[built_before..];
+        let is_inlined = !inside.is_empty() && inside.iter().all(|built| built.nodes.is_some());
+        // The outputs of a call, or of a node that passes its inputs on, know what computes them.
+        let is_transparent = is_inlined || made.is_empty();
         // Nodes with a control input from this node inherit the conditions that guard its inputs.
         for imported in &present {
             result.checks = union(&result.checks, &imported.checks);
         }
         result.checks = union(&result.checks, &checks);
         result.blocking_error = result.blocking_error.or(blocking_error);
+        let may_fail = !is_transparent && self.may_fail(made);
+        let has_failing_input = present.iter().any(|input| input.may_fail);
+        let computes_inputs = !is_transparent && !reads_shapes_only(&def.op);
         for imported in &mut result.outputs {
-            for input in &present {
+            let computes_inputs = computes_inputs && !self.is_inferred(imported.value);
+            imported.may_fail |= may_fail || computes_inputs && has_failing_input;
+            for input in present.iter().filter(|_| computes_inputs) {
                 imported.checks = union(&imported.checks, &input.checks);
             }
             imported.blocking_error =
                 imported.blocking_error.take().or_else(|| result.blocking_error.clone());
-            *imported = self.checked(imported.clone(), &checks)?;
+            *imported = self.guarded(imported.clone(), &checks)?;
         }
+        self.complete_awaited(frame, index, &mut result, &present, is_transparent);
+        self.place_regions(built_before, first);
         let end = self.graph.len() as u32;
-        let has_regions = self.place_regions(built_before, first);
         // The records of an inlined function's nodes list the graph nodes. The record of the call lists none.
-        let is_inlined = !has_regions && self.built.len() > built_before;
         let nodes = Some(if is_inlined { end..end } else { first..end });
         self.built.push(BuiltNode { op: def.op.clone(), name, nodes, in_region: None });
         Ok(result)

@@ -1,7 +1,5 @@
 //! Imports `Print` and `PrintV2` as ops that write to [`ImportOptions::print_sink`](super::super::ImportOptions).
 
-use std::collections::BTreeSet;
-use std::rc::Rc;
 use std::sync::Arc;
 
 use super::super::proto::AttrKind;
@@ -13,8 +11,8 @@ use crate::ops::PrintOptions;
 use crate::ops::string::print::{line_op, text_op};
 
 impl<'a, 'g> Importer<'a, 'g> {
-    /// Imports a `Print`, whose output is its first input, or a `PrintV2`, which has no output. A node that depends on
-    /// a `PrintV2` checks the result of the print op, which is always `true`. So the print op runs before the node.
+    /// Imports a `Print`, which passes its first input on, or a `PrintV2`, which has no output. The op of a
+    /// `PrintV2` runs before the nodes that depend on the `PrintV2`.
     ///
     /// # Errors
     /// The node lacks an input, or the input of a `PrintV2` is not a string scalar.
@@ -40,10 +38,8 @@ impl<'a, 'g> Importer<'a, 'g> {
         if frame.nodes[index].op == "PrintV2" {
             let def = Arc::new(text_op(text("end").unwrap_or("\n".to_string()), sink));
             let value = self.graph.op(def).data(first.value).finish_at(self.location)?;
-            let number = self.conditions.len();
-            let message = "a text must be printed".to_string();
-            self.conditions.push(Condition { value, data: Vec::new(), message });
-            return Ok(Built { checks: Some(Rc::new(BTreeSet::from([number]))), ..Built::default() });
+            let checks = self.add_condition(Condition::Computed(vec![value]));
+            return Ok(Built { checks, ..Built::default() });
         }
         let options = PrintOptions {
             first_runs: u64::try_from(int("first_n", -1)).ok(),

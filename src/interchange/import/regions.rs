@@ -40,16 +40,12 @@ impl<'g> Importer<'_, 'g> {
         Ok(())
     }
 
-    /// Completes the entries of `built` from position `built_before` on that belong to regions: their nodes are all
-    /// nodes of the graph from `first` on, which are the nodes of the branch or the loop. Returns whether there are
-    /// such entries.
-    pub(super) fn place_regions(&mut self, built_before: usize, first: u32) -> bool {
+    /// Completes the nodes of regions in `built`, from position `around` on: they become all nodes of the graph from
+    /// `first` on, which are the nodes of the branch or the loop.
+    pub(super) fn place_regions(&mut self, around: usize, first: u32) {
         let nodes = first..self.graph.len() as u32;
-        let mut has_regions = false;
-        for built in self.built[built_before..].iter_mut().filter(|built| built.nodes.is_none()) {
+        for built in self.built[around..].iter_mut().filter(|built| built.nodes.is_none()) {
             built.nodes = Some(nodes.clone());
-            has_regions = true;
         }
-        has_regions
     }
 }

@@ -201,7 +201,8 @@ impl<'a, 'g> Importer<'a, 'g> {
 pub(super) fn resource_name(frame: &Frame<'_, '_>, index: usize, name: &str) -> Rc<str> {
     match frame.attr(index, "shared_name") {
         Some(AttrKind::S(shared)) if !shared.is_empty() && shared != ANONYMOUS => {
-            String::from_utf8_lossy(shared).into()
+            // Names of other bytes stay different from each other.
+            std::str::from_utf8(shared).map_or_else(|_| shared.escape_ascii().to_string().into(), Rc::from)
         }
         _ => name.into(),
     }

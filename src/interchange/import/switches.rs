@@ -3,8 +3,14 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-/// A predicate: the node that computes it, and the number of the output.
-pub(super) type Predicate = (usize, usize);
+/// A predicate.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Predicate {
+    /// An output of a node: the index of the node, and the number of the output.
+    Node(usize, usize),
+    /// An argument of the function: its number in `Frame::parameters`.
+    Argument(usize),
+}
 
 /// The nodes of one state value of a loop.
 #[derive(Clone, Copy, Debug)]

@@ -15,6 +15,7 @@ use super::handle::{Buckets, Resource, TableResource};
 use super::importer::Importer;
 use super::resource::resource_name;
 use super::state::Content;
+use super::unknown::is_structural;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::ops::array::LookupTable;
 use crate::ragged::take_rows;
@@ -46,11 +47,20 @@ impl<'a, 'g> Importer<'a, 'g> {
                 true => Some(self.buckets(frame, index, inputs)?),
                 false => None,
             };
-            let table = TableResource { name: resource_name(frame, index, name), key, value, buckets };
+            let is_fixed = op.strip_prefix("Anonymous").unwrap_or(op) == "HashTable";
+            let resource = resource_name(frame, index, name);
+            let table = TableResource { name: resource, key, value, is_fixed, buckets };
             return self.handle(frame, index, name, inputs, &[Resource::Table(Rc::new(table))]).map(Some);
         }
         let Some((table, rest)) = inputs.split_first() else { return Ok(None) };
         let Some(Resource::Table(table)) = table.resource.clone() else { return Ok(None) };
+        // These nodes pass the table on.
+        if is_structural(op)
+            || op == "Identity"
+            || self.functions.contains_key(frame.nodes[index].op.as_str())
+        {
+            return Ok(None);
+        }
         let built = match (op, rest) {
             ("LookupTableFind", [keys, default]) => {
                 let content = self.table(&table, name)?;
@@ -190,15 +200,28 @@ impl<'a, 'g> Importer<'a, 'g> {
             return Err(Error::new(ErrorKind::DType, Phase::Build, message));
         }
         let keys = keys.reshape(&[keys.len()])?;
-        let (keys, values) = match &handle.buckets {
-            Some(buckets) => in_use(&handle.name, buckets, &keys, &values)?,
-            None => (keys, values),
-        };
-        // Tables with equal keys and values share one table, so that equal lookups run once.
-        let equal = self.tables.values().find(|(_, other, their)| *other == keys && *their == values);
-        let table = match equal {
-            Some((table, ..)) => table.clone(),
-            None => LookupTable::new(&keys, &values)?,
+        let (keys, values, table) = match &handle.buckets {
+            Some(buckets) => {
+                let (keys, values) = in_use(&handle.name, buckets, &keys, &values)?;
+                let reserved = buckets.reserved.as_deref().unwrap_or_default();
+                let table = LookupTable::with_refused_keys(&keys, &values, reserved)?;
+                (keys, values, table)
+            }
+            None => {
+                // Tables of one content are one table, so that equal lookups run once.
+                let equal = self.tables.values().find(|(table, other, their)| {
+                    !table.refuses_keys() && *other == keys && *their == values
+                });
+                let table = match equal {
+                    Some((table, ..)) => table.clone(),
+                    None => LookupTable::new(&keys, &values)?,
+                };
+                if handle.is_fixed {
+                    let checked = table.check_repeated(&keys, &values);
+                    checked.map_err(|error| error.about(format_args!("the table {}", handle.name)))?;
+                }
+                (keys, values, table)
+            }
         };
         let entry = (table, keys, values);
         self.tables.insert(handle.name.clone(), entry.clone());

@@ -1,12 +1,11 @@
 //! Refuses unknown ops, or records the dtypes of their outputs as the nodes that read the outputs declare them.
 
-use std::collections::BTreeMap;
-
 use shapeflow_shape_fns::lookup;
 
 use super::super::dtype_number::dtype_of;
-use super::super::proto::{AttrKind, FunctionDef};
+use super::super::proto::AttrKind;
 use super::super::signature::{ArgumentType, signature};
+use super::built::Built;
 use super::control::is_control;
 use super::frame::{Frame, Source};
 use super::handle::{is_resource_op, is_table_op};
@@ -41,53 +40,39 @@ pub(super) fn is_structural(op: &str) -> bool {
 }
 
 impl<'a, 'g> Importer<'a, 'g> {
-    /// Checks that the op of every node is known, for the nodes in `order` and in the functions that they call.
+    /// Records the op of a node that the import builds, if the op is unknown.
+    pub(super) fn note_op(&mut self, frame: &Frame<'a, 'g>, index: usize) {
+        let node = &frame.nodes[index];
+        let is_known = is_structural(&node.op)
+            || is_list_op(&node.op)
+            || !self.options.ops.candidates(&node.op).is_empty()
+            || lookup(&node.op).is_some()
+            || self.options.ops.get(&node.op).is_some()
+            || self.functions.contains_key(node.op.as_str())
+            || is_table_op(&node.op)
+            || self.source.is_saved_model && is_resource_op(&node.op);
+        if is_known {
+            return;
+        }
+        let name = match self.open_functions.last() {
+            Some(function) => format!("{function}/{}", node.name),
+            None => node.name.clone(),
+        };
+        // A loop or a function may be built several times.
+        let (nodes, known) = self.unknown_ops.entry(&node.op).or_default();
+        if known.insert(name.clone()) {
+            nodes.push(name);
+        }
+    }
+
+    /// Checks that the ops of all nodes that the import has built are known. A node that nothing needs is not built.
     ///
     /// # Errors
     /// Some op is unknown. The message lists all unknown ops with their nodes.
-    pub(super) fn check_ops(&self, frame: &Frame<'a, 'g>, order: &[usize]) -> Result<()> {
+    pub(super) fn check_ops(&mut self) -> Result<()> {
+        let unknown = std::mem::take(&mut self.unknown_ops);
         if self.options.allow_unknown {
             return Ok(());
-        }
-        let mut unknown: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-        let mut called: Vec<&'a FunctionDef> = Vec::new();
-        let mut seen: Vec<&str> = Vec::new();
-        let mut visit =
-            |prefix: &str, node: &'a super::super::proto::NodeDef, called: &mut Vec<&'a FunctionDef>| {
-                let known = is_structural(&node.op)
-                    || is_list_op(&node.op)
-                    || !self.options.ops.candidates(&node.op).is_empty()
-                    || lookup(&node.op).is_some()
-                    || self.options.ops.get(&node.op).is_some()
-                    || self.functions.contains_key(node.op.as_str())
-                    || is_table_op(&node.op)
-                    || self.source.is_saved_model && is_resource_op(&node.op);
-                if !known {
-                    unknown.entry(&node.op).or_default().push(format!("{prefix}{}", node.name));
-                }
-                let named = node.attr.values().flat_map(|attr| match &attr.value {
-                    Some(AttrKind::Func(function)) => std::slice::from_ref(function),
-                    Some(AttrKind::List(list)) => &list.func,
-                    _ => &[],
-                });
-                let named = named.map(|function| function.name.as_str());
-                for name in named.chain([node.op.as_str()]) {
-                    if let Some((name, function)) = self.functions.get_key_value(name)
-                        && !seen.contains(name)
-                    {
-                        seen.push(name);
-                        called.push(function);
-                    }
-                }
-            };
-        for &index in order {
-            visit("", &frame.nodes[index], &mut called);
-        }
-        while let Some(function) = called.pop() {
-            let name = function.signature.as_ref().map_or("", |signature| signature.name.as_str());
-            for node in &function.node_def {
-                visit(&format!("{name}/"), node, &mut called);
-            }
         }
         if unknown.is_empty() {
             return Ok(());
@@ -95,7 +80,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         let ops = unknown.len();
         let list: Vec<String> = unknown
             .into_iter()
-            .map(|(op, nodes)| {
+            .map(|(op, (nodes, _))| {
                 let more = nodes.len().saturating_sub(SHOWN);
                 let shown = nodes.into_iter().take(SHOWN).collect::<Vec<_>>().join(", ");
                 if more == 0 { format!("{op} ({shown})") } else { format!("{op} ({shown}, … {more} more)") }
@@ -108,8 +93,30 @@ impl<'a, 'g> Importer<'a, 'g> {
         Err(Error::new(ErrorKind::UnknownOp, Phase::Build, message))
     }
 
-    /// Records in `reader_dtypes` the dtype of each output of an unknown op. The nodes that read the output declare the
-    /// dtype.
+    /// Returns the error of an input of a function's node that names an output of an op of the caller's program, if the
+    /// op has several outputs: such outputs have no names.
+    pub(super) fn unknown_output(
+        &self,
+        frame: &Frame<'a, 'g>,
+        number: usize,
+        text: &'a str,
+        built: &[Option<Built<'g>>],
+    ) -> Option<Error> {
+        let is_name = text.split(':').nth(1).is_some_and(|output| output.parse::<usize>().is_err());
+        let Ok(Source::Node(node, _)) = frame.source(text) else { return None };
+        let op = frame.nodes.get(node)?.op.as_str();
+        let has_names = self.functions.contains_key(op)
+            || signature(op).is_some()
+            || is_list_op(op)
+            || is_resource_op(op);
+        if frame.depth == 0 || !is_name || has_names || built.get(node)?.as_ref()?.outputs.len() < 2 {
+            return None;
+        }
+        let message = format!("input {number} is {text}, but the outputs of {op} have no known names");
+        Some(Error::new(ErrorKind::Parse, Phase::Build, message))
+    }
+
+    /// Records in `reader_dtypes` the dtypes of outputs of unknown ops, as the nodes that read them declare them.
     pub(super) fn record_reader_dtypes(&mut self, frame: &Frame<'a, 'g>, order: &[usize]) {
         for &index in order {
             let node = &frame.nodes[index];

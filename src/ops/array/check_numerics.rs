@@ -36,7 +36,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::host("check_numerics", run)
-    .attrs(&[Attribute::str_or("message", "")])
+    .attrs(&[Attribute::bytes_or("message", "")])
     .operands(&[Operand::Data("x")])
     .shape_fn(shapeflow_shape_fns::common::unary)
     .dtype_rule(dtype::unary::float)
@@ -57,7 +57,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
         let same = x.to_tensor()?;
         return cx.set_output(0, same);
     };
-    let message = cx.attrs().str("message");
+    let message = String::from_utf8_lossy(cx.attrs().bytes("message"));
     let separator = if message.is_empty() { "" } else { ": " };
     let text = format!("{message}{separator}every element must be finite, got {found}");
     Err(Error::new(ErrorKind::Guard, Phase::Run, text))

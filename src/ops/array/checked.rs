@@ -45,7 +45,8 @@ pub(crate) static DEF: OpDef = OpDef::host("checked", run)
     .reinterprets()
     .shape_fn(|cx| {
         cx.with_rank(1, 0)?;
-        shapeflow_shape_fns::array::identity(cx)
+        // The elements must not be inferred: a run that knows them would not check the condition.
+        shapeflow_shape_fns::common::unary(cx)
     })
     .dtype_rule(|dtypes, _| {
         dtype::common(dtypes, 1, 2, dtype::Class::Bool)?;

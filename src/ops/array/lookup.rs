@@ -43,6 +43,8 @@ struct Rows {
     key_dtype: DType,
     /// The keys as they were given; `None` if a key occurs several times.
     distinct_keys: Option<Tensor>,
+    /// The keys that a lookup must not ask for.
+    refused_keys: Vec<KeyTable>,
 }
 
 impl LookupTable {
@@ -55,6 +57,18 @@ impl LookupTable {
     /// `DType`: the keys are neither integers nor strings. `Shape`: the keys are not a vector, or the number of values
     /// differs from the number of keys.
     pub fn new(keys: &Tensor, values: &Tensor) -> Result<LookupTable> {
+        LookupTable::with_refused_keys(keys, values, &[])
+    }
+
+    /// Makes a table as [`LookupTable::new`] does. A lookup of a key in `refused` fails the run.
+    ///
+    /// # Errors
+    /// As [`LookupTable::new`].
+    pub(crate) fn with_refused_keys(
+        keys: &Tensor,
+        values: &Tensor,
+        refused: &[Tensor],
+    ) -> Result<LookupTable> {
         if keys.sizes().len() != 1 || values.sizes().first() != keys.sizes().first() {
             let message = format!(
                 "a table must have one value for each key of a vector, got keys {:?} and values {:?}",
@@ -69,7 +83,9 @@ impl LookupTable {
         }
         let numbers = KeyTable::new(keys.view())?;
         let distinct_keys = (numbers.len() == keys.len()).then(|| keys.clone());
-        let rows = Arc::new(Rows { keys: numbers, values: values.clone(), key_dtype, distinct_keys });
+        let refused_keys = refused.iter().map(|key| KeyTable::new(key.view())).collect::<Result<_>>()?;
+        let values = values.clone();
+        let rows = Arc::new(Rows { keys: numbers, values, key_dtype, distinct_keys, refused_keys });
         let def = OpDef::host_with("lookup", Lookup(rows.clone()))
             .operands(&[Operand::Data("keys"), Operand::Data("default")])
             .shape_fn(shape)
@@ -85,6 +101,22 @@ impl LookupTable {
     /// Returns whether there are no keys.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Returns whether a lookup of some key fails the run.
+    #[cfg(feature = "graphdef")]
+    pub(crate) fn refuses_keys(&self) -> bool {
+        !self.rows.refused_keys.is_empty()
+    }
+
+    /// Checks that equal keys have equal values. `keys` and `values` are the content of the table, and each value has
+    /// one element.
+    ///
+    /// # Errors
+    /// Two equal keys have different values.
+    #[cfg(feature = "graphdef")]
+    pub(crate) fn check_repeated(&self, keys: &Tensor, values: &Tensor) -> Result<()> {
+        self.rows.keys.check_repeated(keys.view(), &values.view())
     }
 
     /// Returns the dtype of the keys.
@@ -178,6 +210,9 @@ impl HostKernel for Lookup {
     }
 
     fn table(&self) -> Option<[&Tensor; 2]> {
+        if !self.0.refused_keys.is_empty() {
+            return None;
+        }
         self.0.distinct_keys.as_ref().map(|keys| [keys, &self.0.values])
     }
 
@@ -186,6 +221,14 @@ impl HostKernel for Lookup {
         let default = default.view();
         if keys.dtype() != self.0.key_dtype {
             return Err(Error::msg("elements must have the dtype of the keys"));
+        }
+        for refused in &self.0.refused_keys {
+            if let Some(number) = refused.find(keys.clone())?.iter().position(Option::is_some) {
+                let message = format!(
+                    "a lookup must not ask for the empty key or the deleted key of its table, got one in element {number}"
+                );
+                return Err(Error::new(ErrorKind::Custom, Phase::Run, message));
+            }
         }
         let rows = self.0.keys.find(keys.clone())?;
         if default.sizes() != self.0.value_sizes() {
@@ -249,6 +292,22 @@ mod tests {
         let found =
             run(&table, &tensor(&[2, 1], &[4, 6]), &Tensor::from_strings(&[], &["?"]).unwrap()).unwrap();
         assert_eq!((table.len(), found), (2, Tensor::from_strings(&[2, 1], &["c", "?"]).unwrap()));
+    }
+
+    #[test]
+    fn a_lookup_of_a_refused_key_fails_the_run() {
+        let (keys, values) = (tensor(&[2], &[4, 5i64]), tensor(&[2], &[1.0f32, 2.0]));
+        let refused = [tensor(&[1], &[0i64]), tensor(&[], &[-1i64])];
+        let table = LookupTable::with_refused_keys(&keys, &values, &refused).unwrap();
+        let default = tensor(&[], &[9.0f32]);
+        assert_eq!(
+            run(&table, &tensor(&[1, 2], &[5i64, 6]), &default).unwrap(),
+            tensor(&[1, 2], &[2.0f32, 9.0])
+        );
+        for key in [0i64, -1] {
+            let error = run(&table, &tensor(&[1, 2], &[5i64, key]), &default).unwrap_err();
+            assert!(error.message().contains("got one in element 1"), "{error}");
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::error::Result;
 use crate::expr::Scalar;
-use crate::tensor::{TensorView, reserved};
+use crate::tensor::{TensorView, reserved_vec};
 
 /// Returns the elements of a row-major tensor of numbers as f32.
 ///
@@ -19,7 +19,7 @@ pub(super) fn floats<'a>(x: &'a TensorView<'_>) -> Result<Cow<'a, [f32]>> {
         let scalar = Scalar::from_bytes(x.dtype(), bytes).expect("the dtype rule accepts numbers only");
         scalar.to_f64() as f32
     };
-    let mut all = reserved(x.len())?;
+    let mut all = reserved_vec(x.len())?;
     all.extend((0..x.len()).map(element));
     Ok(Cow::Owned(all))
 }

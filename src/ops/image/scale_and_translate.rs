@@ -14,7 +14,7 @@ use crate::graph::{IntoOperand, IntoParam, Value};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ops::host_params::param_sizes;
 use crate::ops::row_major::RowMajor;
-use crate::tensor::reserved;
+use crate::tensor::reserved_vec;
 
 impl<'g> Value<'g> {
     /// Scales and moves images, and samples them by a kernel. Pixel `i` of the result shows the point
@@ -151,7 +151,7 @@ impl Spans {
         let stretch = if antialias { inverse.max(1.0) } else { 1.0 };
         let reach = kernel.radius() * stretch;
         let narrowing = 1.0 / stretch;
-        let mut all = Spans { spans: reserved(resized)?, weights: Vec::new() };
+        let mut all = Spans { spans: reserved_vec(resized)?, weights: Vec::new() };
         for pixel in 0..resized {
             let point = (pixel as f32 + 0.5) * inverse + shift;
             if !(0.0..=size as f32).contains(&point) {
@@ -216,7 +216,7 @@ fn sample(
     let columns = Spans::new(kernel, [width, new_width], [scale[1], translation[1]], antialias)?;
     let pixels: Cow<'_, [f32]> = floats(&images)?;
     let (row_len, new_row_len) = (width * channels, new_width * channels);
-    let mut line = reserved(row_len)?;
+    let mut line = reserved_vec(row_len)?;
     line.resize(row_len, 0.0f32);
     let lines = output.as_mut_slice::<f32>()?.chunks_exact_mut(new_row_len);
     let places =

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::op::HostCx;
 use crate::ops::host_params::param_sizes;
 use crate::ops::row_major::RowMajor;
-use crate::tensor::{Element, Tensor, TensorView, reserved};
+use crate::tensor::{Element, Tensor, TensorView, reserved_vec};
 
 /// The real number type of a transform.
 trait Real: FftNum + Element {}
@@ -155,7 +155,7 @@ fn scale<T: Real>(data: &mut [Complex<T>], count: usize) {
 fn filled<T: Copy>(x: T, sizes: &[usize]) -> Result<Vec<T>> {
     let count =
         if sizes.contains(&0) { 0 } else { sizes.iter().fold(1, |count: usize, n| count.saturating_mul(*n)) };
-    let mut data = reserved(count)?;
+    let mut data = reserved_vec(count)?;
     data.resize(count, x);
     Ok(data)
 }

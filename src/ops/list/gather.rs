@@ -49,9 +49,14 @@ pub(crate) static SCATTER: OpDef = OpDef::host("tensor_list_scatter", scatter)
     .dtype_rule(list_dtype);
 
 /// `list, x [n, a, …], indices [n] -> variant[]`: the list with the rows of `x` at the indices. The list grows to the
-/// greatest index. As TensorFlow's `TensorListScatterIntoExistingList`.
+/// greatest index, unless attribute `resizes` is false and the list does not grow. As TensorFlow's
+/// `TensorListScatterIntoExistingList`.
 pub(crate) static SCATTER_INTO: OpDef = OpDef::host("tensor_list_scatter_into", scatter_into)
-    .attrs(&[Attribute::dtype("dtype").optional(), Attribute::shape("shape").optional()])
+    .attrs(&[
+        Attribute::dtype("dtype").optional(),
+        Attribute::shape("shape").optional(),
+        Attribute::bool_or("resizes", true),
+    ])
     .operands(&[Operand::Data("list"), Operand::Data("x"), Operand::Data("indices")])
     .shape_fn(list_shape)
     .dtype_rule(list_dtype);
@@ -131,7 +136,8 @@ fn scatter(cx: &mut HostCx<'_>) -> Result<()> {
 fn scatter_into(cx: &mut HostCx<'_>) -> Result<()> {
     let mut list = cx.input(0)?.list()?.clone();
     let (x, indices) = (cx.input(1)?, integers(cx.input(2)?)?);
-    put_rows(&mut list, &x, &indices, true)?;
+    let grows = list.grows || cx.attrs().bool("resizes");
+    put_rows(&mut list, &x, &indices, grows)?;
     cx.set_output(0, Tensor::of_list(list))
 }
 

@@ -21,10 +21,15 @@ pub(crate) static GET: OpDef = OpDef::host("tensor_list_get_item", get)
     })
     .dtype_rule(item_dtype);
 
-/// `list, index[], item -> variant[]`: the list with another item. Attribute `resizes` lets the list grow to the index.
+/// `list, index[], item -> variant[]`: the list with another item. Attribute `resizes` lets the list grow to the index,
+/// and attribute `once` refuses an index that has an item.
 /// As TensorFlow's `TensorListSetItem`.
 pub(crate) static SET: OpDef = OpDef::host("tensor_list_set_item", set)
-    .attrs(&[Attribute::dtype("dtype").optional(), Attribute::bool_or("resizes", false)])
+    .attrs(&[
+        Attribute::dtype("dtype").optional(),
+        Attribute::bool_or("resizes", false),
+        Attribute::bool_or("once", false),
+    ])
     .operands(&[Operand::Data("list"), Operand::Data("index"), Operand::Data("item")])
     .shape_fn(list_shape)
     .dtype_rule(list_dtype);
@@ -54,6 +59,12 @@ fn set(cx: &mut HostCx<'_>) -> Result<()> {
         }
     }
     let index = index_in(&list, index)?;
+    if cx.attrs().bool("once") && list.get(index).is_some() {
+        return fail(
+            ErrorKind::Index,
+            format!("an index of the array must be written once, got {index} again"),
+        );
+    }
     list.set(index, item.to_tensor()?);
     cx.set_output(0, Tensor::of_list(list))
 }

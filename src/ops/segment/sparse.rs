@@ -12,7 +12,7 @@ use crate::ops::host_params::param_sizes;
 use crate::ops::integers::{int_tensor, ints};
 use crate::ops::row_major::RowMajor;
 use crate::ops::rows::{narrow, widened};
-use crate::tensor::{Tensor, TensorView};
+use crate::tensor::{Tensor, TensorView, filled_vec};
 use crate::tiles::AddMultiple;
 
 macro_rules! segments {
@@ -215,12 +215,12 @@ fn require_below(operand: usize, what: &str, ints: Vec<i64>, limit: usize) -> Re
 }
 
 /// Returns the number of rows of each segment.
-fn counts(ids: &[usize], segments: usize) -> Vec<usize> {
-    let mut counts = vec![0; segments];
+fn counts(ids: &[usize], segments: usize) -> Result<Vec<usize>> {
+    let mut counts = filled_vec(segments, 0)?;
     for id in ids {
         counts[*id] += 1;
     }
-    counts
+    Ok(counts)
 }
 
 /// Reads the indices and the segment ids.
@@ -250,7 +250,7 @@ fn reduce(cx: &mut HostCx<'_>, scale: Scale, has_segment_count: bool) -> Result<
     let rows = cx.input(0)?.sizes().first().copied().unwrap_or(0);
     let (indices, ids) =
         (require_below(1, "an index", indices, rows)?, require_below(2, "a segment id", ids, segments)?);
-    let counts = counts(&ids, segments);
+    let counts = counts(&ids, segments)?;
     let from_to = indices.into_iter().zip(ids).map(|(index, id)| (index, id, 1.0));
     let sums = add_rows(cx.input(0)?, segments, from_to, |segment| scale.divisor(counts[segment].max(1)))?;
     cx.set_output(0, sums)
@@ -263,7 +263,7 @@ fn gradient(cx: &mut HostCx<'_>, scale: Scale, is_compact: bool) -> Result<()> {
     let segments = cx.input(0)?.sizes().first().copied().unwrap_or(0);
     let (mut indices, ids) =
         (require_below(1, "an index", indices, rows)?, require_below(2, "a segment id", ids, segments)?);
-    let counts = counts(&ids, segments);
+    let counts = counts(&ids, segments)?;
     let mut rows = rows;
     if is_compact {
         let mut selected = indices.clone();
@@ -393,5 +393,8 @@ mod tests {
         assert_eq!(message(&[0, 2], &[0, 0]), "an index must lie in [0, 2), got 2 at [1] in operand 1");
         assert_eq!(message(&[0, 1], &[0, 2]), "a segment id must lie in [0, 2), got 2 at [1] in operand 2");
         assert_eq!(message(&[0, 1], &[1, 0]), "segment ids must ascend, got 0 after 1 at [1] in operand 2");
+        // No memory holds so many segments.
+        let operands = [tensor(&[1], &[1.0f32]), tensor(&[1], &[0i64]), tensor(&[1], &[1i64 << 45])];
+        assert_eq!(run(&SUM, &Attrs::new(), &operands).unwrap_err().kind(), ErrorKind::Memory);
     }
 }

@@ -10,8 +10,7 @@ use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ops::fingerprint::{fingerprint64, join_fingerprints, strong_hash};
 use crate::ops::integers::ints;
 use crate::ops::row_major::RowMajor;
-use crate::ragged::reserved;
-use crate::tensor::{Tensor, TensorView};
+use crate::tensor::{Tensor, TensorView, collected_vec, reserved_vec};
 
 /// An op for import only. The operands are the indices of `N` sparse matrices, their values, their shapes, and any
 /// number of dense matrices. Each matrix holds a feature of each row, with any number of values.
@@ -239,7 +238,7 @@ fn starts_of(indices: &TensorView<'_>, values: usize, rows: usize) -> Result<Vec
         return refuse(format!("there must be {count} values, one for each index, got {values}"));
     }
     let elements = indices.as_slice::<i64>()?;
-    let mut starts = reserved(rows.saturating_add(1))?;
+    let mut starts = reserved_vec(rows.saturating_add(1))?;
     starts.push(0);
     for (number, index) in elements.chunks_exact(2).enumerate() {
         let row = usize::try_from(index[0]).ok().filter(|row| *row < rows && row + 1 >= starts.len());
@@ -279,11 +278,7 @@ fn run(cx: &mut HostCx<'_>, operands: usize, content: &Content) -> Result<()> {
         }
         let starts = match indices {
             Some(indices) => starts_of(&indices, values.len(), own)?,
-            None => {
-                let mut starts = reserved(own.saturating_add(1))?;
-                starts.extend((0..=own).map(|row| row * sizes[1].unsigned_abs() as usize));
-                starts
-            }
+            None => collected_vec((0..own + 1).map(|row| row * sizes[1].unsigned_abs() as usize))?,
         };
         Ok(starts)
     };
@@ -303,10 +298,10 @@ fn run(cx: &mut HostCx<'_>, operands: usize, content: &Content) -> Result<()> {
     let crossed = |row: usize| combinations(features.iter().map(|feature| feature.row(row).len()));
     let total = (0..rows).try_fold(0usize, |total, row| total.checked_add(crossed(row)?));
     let total = total.unwrap_or(usize::MAX);
-    let (mut indices, mut longest) = (reserved(total.saturating_mul(2))?, 0);
+    let (mut indices, mut longest) = (reserved_vec(total.saturating_mul(2))?, 0);
     let (mut hashes, mut texts) = match content {
-        Content::Hashes { .. } => (reserved(total)?, Vec::new()),
-        Content::Texts { .. } => (Vec::new(), reserved(total)?),
+        Content::Hashes { .. } => (reserved_vec(total)?, Vec::new()),
+        Content::Texts { .. } => (Vec::new(), reserved_vec(total)?),
     };
     let mut chosen = vec![0; features.len()];
     for row in 0..rows {
@@ -395,6 +390,10 @@ mod tests {
         let expected = ["a_X_1", "a_X_2", "b_X_1", "b_X_2", "c_X_5", "c_X_6"];
         assert_eq!(outputs[1], Tensor::from_strings(&[6], &expected).unwrap());
         assert_eq!(outputs[2].to_vec::<i64>().unwrap(), [3, 4]);
+        // No memory holds so many rows.
+        let shape = tensor(&[2], &[1i64 << 45, 1]);
+        let operands = [tensor(&[1, 2], &[0i64, 0]), tensor(&[1], &[7i64]), shape];
+        assert_eq!(run(&DEF, &attrs, &operands).unwrap_err().kind(), ErrorKind::Memory);
     }
 
     #[test]

@@ -8,8 +8,7 @@ use crate::graph::{IntoOperand, Value};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ops::pick_rows::pick_rows;
 use crate::ops::row_major::RowMajor;
-use crate::ragged::reserved;
-use crate::tensor::{Tensor, TensorView};
+use crate::tensor::{Tensor, TensorView, filled_vec, reserved_vec};
 use shapeflow_shape_fns::DType;
 
 use super::operand::{check_i64, index_matrix, out_of_range, parts, refuse};
@@ -129,25 +128,23 @@ impl FilledRows {
     pub(crate) fn new(rows: &[i64], size: usize) -> Result<FilledRows> {
         // At first, the number of elements of each row. After the loop below, the output position of the next element
         // of each row.
-        let mut next: Vec<usize> = reserved(size)?;
-        next.resize(size, 0);
+        let mut next = filled_vec(size, 0usize)?;
         for (number, row) in rows.iter().enumerate() {
             match usize::try_from(*row).ok().and_then(|row| next.get_mut(row)) {
                 Some(count) => *count += 1,
                 None => return out_of_range(number, 0, *row, size as i64),
             }
         }
-        let mut empty: Vec<bool> = reserved(size)?;
+        let mut empty: Vec<bool> = reserved_vec(size)?;
         empty.extend(next.iter().map(|count| *count == 0));
-        let total = rows.len() + empty.iter().filter(|empty| **empty).count();
-        let mut filled = reserved(total)?;
+        let empty_rows = empty.iter().filter(|is_empty| **is_empty).count();
+        let mut filled = reserved_vec(rows.len() + empty_rows)?;
         for (row, count) in next.iter_mut().enumerate() {
             let start = filled.len();
             filled.resize(start + (*count).max(1), row as i64);
             *count = start;
         }
-        let mut sources = reserved(total)?;
-        sources.resize(total, None);
+        let mut sources = filled_vec(filled.len(), None)?;
         let mut positions = Vec::with_capacity(rows.len());
         for (number, row) in rows.iter().enumerate() {
             // Every row has been compared with the number of rows.
@@ -212,6 +209,7 @@ mod tests {
             assert!(run(row, rows).unwrap_err().message().contains("an index must lie in [0, "));
         }
         assert!(run(0, -1).is_err());
-        assert_eq!(run(0, 1 << 60).unwrap_err().kind(), crate::ErrorKind::Memory);
+        // No memory holds so many rows.
+        assert_eq!(run(0, 1 << 45).unwrap_err().kind(), crate::ErrorKind::Memory);
     }
 }

@@ -77,11 +77,14 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
             .zip(shape)
             .fold(0i64, |linear, (index, size)| linear.wrapping_mul(*size).wrapping_add(*index));
         let mut rest = linear;
-        for (to, size) in to.iter_mut().zip(&new).rev() {
+        let Some((first, others)) = to.split_first_mut() else { continue };
+        for (to, size) in others.iter_mut().zip(&new[1..]).rev() {
             // If a size is 0, no index is valid. The maximum only avoids a division by 0.
             let size = (*size).max(1);
-            (*to, rest) = (rest.rem_euclid(size), rest.div_euclid(size));
+            (*to, rest) = (rest % size, rest / size);
         }
+        // An index outside the sizes stays outside, as in TensorFlow.
+        *first = rest;
     }
     cx.set_output(1, Tensor::from_slice(&[width], &new)?)
 }
@@ -159,5 +162,16 @@ mod tests {
         );
         assert_eq!(none.unwrap()[1].to_vec::<i64>().unwrap(), [0, 7]);
         assert!(reshaped(&[4, 3], &[i64::MAX, 3]).is_err() && reshaped(&[4, 3], &[-2, 6]).is_err());
+    }
+
+    #[test]
+    fn an_index_outside_the_sizes_stays_outside() {
+        let moved = |index: [i64; 2], new: &[i64]| {
+            let operands = [tensor(&[1, 2], &index), tensor(&[2], &[2i64, 2]), tensor(&[new.len()], new)];
+            run(&DEF, &Attrs::new(), &operands).unwrap()[0].to_vec::<i64>().unwrap()
+        };
+        assert_eq!(moved([5, 0], &[4]), [10]);
+        assert_eq!(moved([5, 1], &[2, 1, 2]), [5, 0, 1]);
+        assert_eq!(moved([1, 1], &[1, 4]), [0, 3]);
     }
 }

@@ -11,7 +11,7 @@ use crate::ops::host_params::param_sizes;
 use crate::ops::integers::ints;
 use crate::ops::row_major::RowMajor;
 use crate::ops::take::take;
-use crate::tensor::Tensor;
+use crate::tensor::{Tensor, filled_vec};
 
 use super::groups::{check_indices, is_validated};
 
@@ -82,8 +82,10 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     check_indices(&rows, &limits, is_validated(cx))?;
     // `all` has the values and then the default. `sources` has the position in `all` of each element of the result.
     // `usize::MAX` stands for the default, the last element of `all`.
-    let total = sizes.iter().product();
-    let mut sources = vec![usize::MAX; total];
+    let Some(total) = sizes.iter().try_fold(1usize, |total, size| total.checked_mul(*size)) else {
+        return wrong(format!("the number of elements must fit 64 bits, got output_shape {sizes:?}"));
+    };
+    let mut sources = filled_vec(total, usize::MAX)?;
     for (number, row) in rows.iter().enumerate() {
         let at = row.iter().zip(&sizes).fold(0, |at, (index, size)| at * size + *index as usize);
         sources[at] = if is_shared { 0 } else { number };
@@ -137,6 +139,13 @@ mod tests {
         let operands = [tensor(&[2], &[2, 0]), two(), tensor(&[], &[9u8])];
         let error = run(&DEF, &attrs, &operands).unwrap_err();
         assert_eq!(error.message(), "indices must ascend, got [0] after [2]");
+        for (sizes, kind) in
+            [([1 << 45, 1], crate::ErrorKind::Memory), ([1 << 45, 1 << 45], crate::ErrorKind::Shape)]
+        {
+            let attrs = Attrs::new().with("output_shape", sizes);
+            let operands = [tensor(&[1, 2], &[0i64, 0]), tensor(&[1], &[5u8]), tensor(&[], &[9u8])];
+            assert_eq!(run(&DEF, &attrs, &operands).unwrap_err().kind(), kind);
+        }
         let y = run_one(&DEF, &attrs.with("validate_indices", false), &operands);
         assert_eq!(y.to_vec::<u8>().unwrap(), [6, 9, 5]);
     }

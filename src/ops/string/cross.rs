@@ -13,8 +13,8 @@ use crate::ops::fingerprint::{fingerprint64, join_fingerprints};
 use crate::ops::integers::ints;
 use crate::ops::row_major::RowMajor;
 use crate::ops::sparse::cross::combinations;
-use crate::ragged::{reserved, splits_tensor};
-use crate::tensor::{Tensor, TensorView};
+use crate::ragged::splits_tensor;
+use crate::tensor::{Tensor, TensorView, reserved_vec};
 
 impl<'g> RaggedValue<'g> {
     /// Returns the combinations of the features in each row of the inputs, as strings joined by `_X_`. The feature of
@@ -188,7 +188,7 @@ fn features(cx: &HostCx<'_>) -> Result<Vec<Features>> {
                 // The elements are in row-major order, so each row is a range of elements.
                 let ids: Vec<i64> = indices.chunks_exact(2).map(|index| index[0]).collect();
                 let start = |row: usize| ids.partition_point(|id| *id < row as i64);
-                let mut rows = reserved(count)?;
+                let mut rows = reserved_vec(count)?;
                 rows.extend((0..count).map(|row| start(row)..start(row + 1)));
                 let features = Features::new(operand(1)?, rows)?;
                 next_sparse += 1;
@@ -200,7 +200,7 @@ fn features(cx: &HostCx<'_>) -> Result<Vec<Features>> {
                     return Err(shape(format!("a dense input must be a matrix, got sizes {:?}", x.sizes())));
                 };
                 next_dense += 1;
-                let mut ranges = reserved(rows)?;
+                let mut ranges = reserved_vec(rows)?;
                 ranges.extend((0..rows).map(|row| row * columns..(row + 1) * columns));
                 Features::new(x, ranges)?
             }
@@ -232,8 +232,8 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let total = (0..count).try_fold(0usize, |total, row| total.checked_add(crossed(row)?));
     let total = total.unwrap_or(usize::MAX);
     let (mut texts, mut hashes) =
-        if is_hashed { (Vec::new(), reserved(total)?) } else { (reserved(total)?, Vec::new()) };
-    let mut ends: Vec<usize> = reserved(count.saturating_add(1))?;
+        if is_hashed { (Vec::new(), reserved_vec(total)?) } else { (reserved_vec(total)?, Vec::new()) };
+    let mut ends: Vec<usize> = reserved_vec(count.saturating_add(1))?;
     ends.push(0);
     let mut chosen = vec![0; all.len()];
     for row in 0..count {

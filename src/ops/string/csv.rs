@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attribute, Attrs, DType};
+use shapeflow_shape_fns::{Attr, Attribute, Attrs, DType};
 
 use super::params::{attribute_error, check_strings, in_shape_fn, quoted, strings, value_error};
 use super::to_number::{float, integer, parsed};
@@ -96,7 +96,7 @@ impl<'g> Value<'g> {
         for default in defaults {
             call = call.data(self.graph().constant_at(default.clone(), location));
         }
-        let delimiter = char::from(options.delimiter).to_string();
+        let delimiter = Attr::of_bytes(&[options.delimiter]);
         call = call.attr("field_delim", delimiter).attr("use_quote_delim", options.has_quotes);
         call = call.attr("na_value", options.missing.as_str()).attr("select_cols", options.columns.clone());
         call.finish_all_at(location).map(|columns| columns.to_vec())
@@ -105,9 +105,9 @@ impl<'g> Value<'g> {
 
 pub(crate) static DEF: OpDef = OpDef::host("decode_csv", run)
     .attrs(&[
-        Attribute::str_or("field_delim", ","),
+        Attribute::bytes_or("field_delim", ","),
         Attribute::bool_or("use_quote_delim", true),
-        Attribute::str_or("na_value", ""),
+        Attribute::bytes_or("na_value", ""),
         Attribute::ints_or("select_cols", &[]),
     ])
     .operands(&[Operand::Data("records"), Operand::Variadic("record_defaults..")])
@@ -145,10 +145,9 @@ impl<'a> Dialect<'a> {
     /// # Errors
     /// The delimiter is not one byte, or the columns do not ascend or differ in number from the defaults.
     fn new(attrs: &'a Attrs, fields: usize) -> Result<Dialect<'a>> {
-        let delimiter = attrs.str("field_delim");
-        let mut bytes = delimiter.chars().map(u8::try_from);
-        let (Some(Ok(delimiter)), None) = (bytes.next(), bytes.next()) else {
-            return Err(attribute_error(format!("field_delim must be one byte, got {delimiter:?}")));
+        let &[delimiter] = attrs.bytes("field_delim") else {
+            let given = quoted(attrs.bytes("field_delim"));
+            return Err(attribute_error(format!("field_delim must be one byte, got {given}")));
         };
         let columns = attrs.ints("select_cols");
         let ascend = columns.first().is_none_or(|first| *first >= 0) && columns.is_sorted_by(|a, b| a < b);
@@ -158,7 +157,7 @@ impl<'a> Dialect<'a> {
             )));
         }
         let has_quotes = attrs.bool("use_quote_delim");
-        let missing = attrs.str("na_value").as_bytes();
+        let missing = attrs.bytes("na_value");
         Ok(Dialect { delimiter, has_quotes, missing, columns, fields })
     }
 

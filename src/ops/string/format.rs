@@ -42,8 +42,8 @@ pub fn string_format<'g>(template: &str, values: &[Value<'g>]) -> Result<Value<'
 
 pub(crate) static DEF: OpDef = OpDef::host("string_format", run)
     .attrs(&[
-        Attribute::str_or("template", "%s"),
-        Attribute::str_or("placeholder", "%s"),
+        Attribute::bytes_or("template", "%s"),
+        Attribute::bytes_or("placeholder", "%s"),
         Attribute::int_or("summarize", 3),
     ])
     .operands(&[Operand::Variadic("inputs..")])
@@ -52,13 +52,10 @@ pub(crate) static DEF: OpDef = OpDef::host("string_format", run)
     .tensorflow(&[TfOp::new("StringFormat")]);
 
 fn run(cx: &mut HostCx<'_>) -> Result<()> {
-    let template = cx.attrs().str("template");
-    let placeholder = cx.attrs().str("placeholder");
+    let template = cx.attrs().bytes("template");
+    let placeholder = cx.attrs().bytes("placeholder");
     let summarize = cx.attrs().int("summarize");
-    let pieces: Vec<&str> = match placeholder {
-        "" => vec![template],
-        _ => template.split(placeholder).collect(),
-    };
+    let pieces = split_at(template, placeholder);
     let mut text = StringsBuilder::new();
     for (number, piece) in pieces.iter().enumerate() {
         if number > 0 {
@@ -69,10 +66,23 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
             Elements { view, ends }.write(0, &mut index, &mut shown);
             text.append(&shown)?;
         }
-        text.append(piece.as_bytes())?;
+        text.append(piece)?;
     }
     text.end()?;
     cx.set_output(0, text.finish(&[])?)
+}
+
+/// Splits bytes at every occurrence of `separator`, from the left. An empty separator splits nothing.
+fn split_at<'a>(mut bytes: &'a [u8], separator: &[u8]) -> Vec<&'a [u8]> {
+    let mut pieces = Vec::new();
+    while !separator.is_empty()
+        && let Some(start) = bytes.windows(separator.len()).position(|window| window == separator)
+    {
+        pieces.push(&bytes[..start]);
+        bytes = &bytes[start + separator.len()..];
+    }
+    pieces.push(bytes);
+    pieces
 }
 
 /// The elements of a tensor. A long axis shows `ends` elements at each end.

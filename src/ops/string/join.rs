@@ -65,7 +65,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::host("string_join", run)
-    .attrs(&[Attribute::str_or("separator", "")])
+    .attrs(&[Attribute::bytes_or("separator", "")])
     .operands(&[Operand::Variadic("inputs..")])
     .shape_fn(shapeflow_shape_fns::common::same_shape_but_scalars)
     .dtype_rule(string_to_string)
@@ -86,7 +86,7 @@ fn add_dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
 }
 
 fn run(cx: &mut HostCx<'_>) -> Result<()> {
-    let separator = cx.attrs().str("separator").as_bytes();
+    let separator = cx.attrs().bytes("separator");
     let parts = (0..cx.inputs()).map(|i| strings(cx, i)).collect::<Result<Vec<_>>>()?;
     let views = (0..cx.inputs()).map(|i| cx.input(i)).collect::<Result<Vec<_>>>()?;
     let mut sizes: &[usize] = &[];

@@ -43,6 +43,7 @@ pub(crate) mod table_lookup;
 pub(crate) mod to_number;
 pub(crate) mod unicode_decode;
 pub(crate) mod unicode_encode;
+mod wide_classes;
 
 use crate::op::OpDef;
 

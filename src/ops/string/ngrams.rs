@@ -82,10 +82,10 @@ impl<'g> RaggedValue<'g> {
 
 pub(crate) static DEF: OpDef = OpDef::host("string_ngrams", run)
     .attrs(&[
-        Attribute::str_or("separator", ""),
+        Attribute::bytes_or("separator", ""),
         Attribute::ints("ngram_widths"),
-        Attribute::str_or("left_pad", ""),
-        Attribute::str_or("right_pad", ""),
+        Attribute::bytes_or("left_pad", ""),
+        Attribute::bytes_or("right_pad", ""),
         Attribute::int_or("pad_width", 0),
         Attribute::bool_or("preserve_short_sequences", false),
     ])
@@ -135,9 +135,9 @@ impl<'a> Options<'a> {
             return Err(attribute_error(format!("pad_width must be at most {MAX_WIDTH}, got {pad_width}")));
         }
         Ok(Options {
-            separator: attrs.str("separator").as_bytes(),
-            left_pad: attrs.str("left_pad").as_bytes(),
-            right_pad: attrs.str("right_pad").as_bytes(),
+            separator: attrs.bytes("separator"),
+            left_pad: attrs.bytes("left_pad"),
+            right_pad: attrs.bytes("right_pad"),
             widths,
             pad_width,
             preserves_short: attrs.bool("preserve_short_sequences"),

@@ -15,11 +15,14 @@ const MAX_REPEAT: u32 = 1000;
 /// RE2 refuses the pattern, and this function finds the reason. The crate finds some other reasons when it compiles the
 /// result.
 pub(super) fn translate(pattern: &str) -> Result<String, String> {
-    let mut reader =
-        Reader { rest: pattern, out: String::with_capacity(pattern.len() + 8), repeats: Repeats::Nothing };
+    let out = String::with_capacity(pattern.len() + 8);
+    let mut reader = Reader { rest: pattern, out, repeats: Repeats::Nothing, open_groups: 0 };
     while let Some(character) = reader.rest.chars().next() {
         reader.rest = &reader.rest[character.len_utf8()..];
         reader.read(character)?;
+    }
+    if reader.open_groups > 0 {
+        return Err("a missing )".to_string());
     }
     Ok(reader.out)
 }
@@ -46,6 +49,8 @@ struct Reader<'p> {
     rest: &'p str,
     out: String,
     repeats: Repeats,
+    /// The number of groups that are open.
+    open_groups: usize,
 }
 
 impl<'p> Reader<'p> {
@@ -55,6 +60,10 @@ impl<'p> Reader<'p> {
             '\\' => self.escape()?,
             '[' => self.class()?,
             '(' => return self.group(),
+            ')' => {
+                self.open_groups = self.open_groups.checked_sub(1).ok_or("an unexpected )")?;
+                self.out.push(')');
+            }
             '|' | '^' | '$' => {
                 self.out.push(character);
                 self.repeats = if character == '|' { Repeats::Nothing } else { Repeats::Atom };
@@ -108,7 +117,10 @@ impl<'p> Reader<'p> {
     fn group(&mut self) -> Result<(), String> {
         self.out.push('(');
         self.repeats = Repeats::Nothing;
-        let Some(flags) = self.rest.strip_prefix('?') else { return Ok(()) };
+        let Some(flags) = self.rest.strip_prefix('?') else {
+            self.open_groups += 1;
+            return Ok(());
+        };
         if let Some(name) = flags.strip_prefix("P<") {
             let end = name.find('>').ok_or("the name of a group must be closed")?;
             if end == 0 || !name[..end].chars().all(|c| c.is_alphanumeric() || c == '_') {
@@ -116,6 +128,7 @@ impl<'p> Reader<'p> {
             }
             // The name is dropped: the replacement text of RE2 refers to a group by its number only.
             self.rest = &name[end + 1..];
+            self.open_groups += 1;
             return Ok(());
         }
         let end = flags.find([':', ')']).ok_or("a group must be closed")?;
@@ -125,6 +138,7 @@ impl<'p> Reader<'p> {
         // Flags such as `(?i)` are copied with their closing parenthesis. `read` would take this parenthesis for an
         // atom, which a repetition may follow.
         let _ = write!(self.out, "?{}", &flags[..=end]);
+        self.open_groups += usize::from(flags[end..].starts_with(':'));
         self.rest = &flags[end + 1..];
         Ok(())
     }
@@ -143,7 +157,7 @@ impl<'p> Reader<'p> {
                 self.out.push_str(&regex::escape(literal));
                 return Ok(());
             }
-            'p' | 'P' => return self.property(escaped, after),
+            'p' | 'P' => return self.property(escaped, after, false),
             _ => match ascii_class(escaped) {
                 Some((inside, is_negated)) => format!("[{}{inside}]", if is_negated { "^" } else { "" }),
                 None => {
@@ -183,8 +197,8 @@ impl<'p> Reader<'p> {
         Ok(character)
     }
 
-    /// Translates `\pN`, `\p{Greek}` and their negations. `after` follows the letter.
-    fn property(&mut self, letter: char, after: &str) -> Result<(), String> {
+    /// Translates `\pN`, `\p{Greek}` and their negations, in a class or outside. `after` follows the letter.
+    fn property(&mut self, letter: char, after: &str, is_in_class: bool) -> Result<(), String> {
         let end = match after.chars().next() {
             Some('{') => after.find('}').ok_or("a property must be closed")? + 1,
             Some(name) => name.len_utf8(),
@@ -199,9 +213,16 @@ impl<'p> Reader<'p> {
         if !is_category && Script::from_full_name(name).is_none() {
             return Err(format!("a property must be a general category or a script, got {name}"));
         }
-        // In RE2, category C lacks the characters that are not assigned.
+        // In RE2, category C lacks the characters that are not assigned, and has the surrogates.
         let inside = if name == "C" { r"\p{Cc}\p{Cf}\p{Co}".to_string() } else { format!("\\p{{{name}}}") };
-        let _ = write!(self.out, "[{}{inside}]", if is_negated { "^" } else { "" });
+        let _ = match (name, is_negated, is_in_class) {
+            ("C", false, true) => return Err("a class with the category C is not supported".to_string()),
+            ("C", false, false) => {
+                write!(self.out, r"(?:[{inside}]|(?-u:\xED[\xA0-\xBF][\x80-\xBF]))")
+            }
+            (_, true, _) => write!(self.out, "[^{inside}]"),
+            (_, false, _) => write!(self.out, "[{inside}]"),
+        };
         self.rest = rest_of(self.rest, letter.len_utf8() + end);
         Ok(())
     }
@@ -283,7 +304,7 @@ impl<'p> Reader<'p> {
         let Some(escaped) = after.chars().next() else { return Ok(false) };
         if matches!(escaped, 'p' | 'P') {
             self.rest = after;
-            return self.property(escaped, &after[1..]).map(|()| true);
+            return self.property(escaped, &after[1..], true).map(|()| true);
         }
         let Some((inside, is_negated)) = ascii_class(escaped) else { return Ok(false) };
         self.out.push_str(&if is_negated { format!("[^{inside}]") } else { inside.to_string() });
@@ -347,6 +368,10 @@ mod tests {
             "[b-a]",
             "[a--]",
             r"\p{Alphabetic}",
+            "a)(b",
+            "a)|(b",
+            "((a)",
+            "(?i:a",
         ] {
             translate(pattern).unwrap_err();
         }

@@ -41,7 +41,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::host("reduce_join", run)
-    .attrs(&[Attribute::bool_or("keep_dims", false), Attribute::str_or("separator", "")])
+    .attrs(&[Attribute::bool_or("keep_dims", false), Attribute::bytes_or("separator", "")])
     .operands(&[Operand::Data("inputs"), Operand::Structure("reduction_indices")])
     .shape_fn(shapeflow_shape_fns::string::reduce_join)
     .dtype_rule(|operands, _| {
@@ -54,7 +54,7 @@ pub(crate) static DEF: OpDef = OpDef::host("reduce_join", run)
 fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let (x, view) = (strings(cx, 0)?, cx.input(0)?);
     let sizes = view.sizes();
-    let separator = cx.attrs().str("separator").as_bytes();
+    let separator = cx.attrs().bytes("separator");
     let keeps = cx.attrs().bool("keep_dims");
     let rank = sizes.len() as i64;
     let given = param_ints(cx, "reduction_indices", 1)?.unwrap_or_default();

@@ -3,10 +3,13 @@
 use std::panic::Location;
 
 use ::regex::bytes::{Captures, Regex};
+use regex_syntax::ParserBuilder;
+use regex_syntax::hir::{Hir, Look};
 use shapeflow_shape_fns::{Attribute, Attrs, DType, InferenceContext};
 
 use super::params::{attribute_error, check_strings, in_shape_fn, map, quoted, scalar, strings, value_error};
 use super::re2::translate;
+use super::wide_classes::with_wide_classes;
 use crate::error::{Error, Result};
 use crate::graph::Value;
 use crate::op::{HostCx, OpDef, Operand, TfOp};
@@ -132,10 +135,10 @@ pub(crate) static MATCH: OpDef = OpDef::host("regex_full_match", |cx| {
 
 pub(crate) static STATIC_REPLACE: OpDef = OpDef::host("static_regex_replace", |cx| {
     let regex = cx.prepared(&[], |cx| attribute(cx.attrs(), false))?;
-    let rewrite = cx.attrs().str("rewrite").as_bytes();
+    let rewrite = cx.attrs().bytes("rewrite");
     replace(cx, &regex, rewrite)
 })
-.attrs(&[Attribute::str("pattern"), Attribute::str("rewrite"), Attribute::bool_or("replace_global", true)])
+.attrs(&[Attribute::str("pattern"), Attribute::bytes("rewrite"), Attribute::bool_or("replace_global", true)])
 .operands(&[Operand::Data("input")])
 .shape_fn(shape)
 .dtype_rule(|operands, _| check_strings(operands, 1).map(|()| vec![DType::String]))
@@ -178,14 +181,15 @@ fn attribute(attrs: &Attrs, is_whole: bool) -> Result<Regex> {
 /// # Errors
 /// The pattern is invalid, or takes too much memory.
 fn compile(pattern: &[u8], is_whole: bool) -> Result<Regex> {
-    let mut translated = translated(pattern)?;
-    if is_whole {
-        translated = format!(r"\A(?:{translated})\z");
-    }
-    Regex::new(&translated).map_err(|error| {
-        let text = error.to_string();
+    let why = |text: String| {
         refused(pattern, text.lines().last().unwrap_or_default().trim_start_matches("error: "))
-    })
+    };
+    let parsed = ParserBuilder::new().utf8(false).build().parse(&translated(pattern)?);
+    let mut regex = with_wide_classes(parsed.map_err(|error| why(error.to_string()))?);
+    if is_whole {
+        regex = Hir::concat(vec![Hir::look(Look::Start), regex, Hir::look(Look::End)]);
+    }
+    Regex::new(&regex.to_string()).map_err(|error| why(error.to_string()))
 }
 
 /// Translates a pattern of RE2 for the `regex` crate.
@@ -285,8 +289,12 @@ fn rewrite(captures: &Captures<'_>, pieces: &[Piece], out: &mut Vec<u8>) {
     }
 }
 
-/// Returns the length of the UTF-8 character at the start, 1 if there is none.
+/// Returns the length of the UTF-8 character at the start, 1 if there is none. As in RE2, an encoded surrogate is a
+/// character.
 fn character_len(bytes: &[u8]) -> usize {
+    if let [0xed, 0xa0..=0xbf, 0x80..=0xbf, ..] = bytes {
+        return 3;
+    }
     let first = bytes.utf8_chunks().next().and_then(|chunk| chunk.valid().chars().next());
     first.map_or(1, char::len_utf8)
 }

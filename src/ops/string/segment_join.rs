@@ -47,7 +47,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::host("unsorted_segment_join", run)
-    .attrs(&[Attribute::str_or("separator", "")])
+    .attrs(&[Attribute::bytes_or("separator", "")])
     .operands(&[Operand::Data("inputs"), Operand::Data("segment_ids"), Operand::Size("num_segments")])
     .shape_fn(shapeflow_shape_fns::segment::unsorted_segment)
     .dtype_rule(dtypes)
@@ -61,7 +61,7 @@ fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
 
 fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let (x, ids) = (strings(cx, 0)?, ints(cx, 1)?);
-    let separator = cx.attrs().str("separator").as_bytes();
+    let separator = cx.attrs().bytes("separator");
     let segments = param_sizes(cx, "num_segments", 2)?.first().copied().unwrap_or(0);
     let view = cx.input(0)?;
     let rest = view.sizes().get(cx.input(1)?.sizes().len()..).unwrap_or_default();

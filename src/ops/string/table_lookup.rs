@@ -9,7 +9,6 @@ use crate::op::{HostCx, OpDef, Operand};
 use crate::ops::key_table::KeyTable;
 use crate::ops::pick_rows::pick_rows;
 use crate::ops::row_major::RowMajor;
-use crate::tensor::TensorView;
 
 impl<'g> Value<'g> {
     /// Looks every element up in a table: `values[i]` where the element equals `keys[i]`, else `default`.
@@ -75,27 +74,10 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let table = cx.prepared(&[1, 2], |cx| {
         let keys = cx.input(1)?;
         let table = KeyTable::new(keys.clone())?;
-        check_repeated(&table, keys, &values)?;
+        table.check_repeated(keys, &values)?;
         Ok(table)
     })?;
     let x = cx.input(0)?;
     let rows = table.find(x.clone())?;
     pick_rows(cx, 0, values, default, &rows, x.sizes())
-}
-
-/// Checks that equal keys have equal values.
-///
-/// # Errors
-/// Two equal keys have different values.
-fn check_repeated(table: &KeyTable, keys: TensorView<'_>, values: &TensorView<'_>) -> Result<()> {
-    let value = |number: usize| values.element(number);
-    for (number, last) in table.find(keys)?.into_iter().enumerate() {
-        let last = last.expect("every key is in its table");
-        if value(number) != value(last) {
-            let message =
-                format!("a key must have one value, got two for the keys number {number} and {last}");
-            return Err(Error::new(ErrorKind::Custom, Phase::Run, message));
-        }
-    }
-    Ok(())
 }

@@ -21,10 +21,17 @@ pub fn reduce_join(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// # Errors
 /// The number of placeholders differs from the number of operands.
 pub fn string_format(cx: &mut InferenceContext<'_>) -> Result<()> {
-    let (template, placeholder) = (cx.str_or("template", "%s")?, cx.str_or("placeholder", "%s")?);
-    let occurrences = if placeholder.is_empty() { 0 } else { template.matches(placeholder).count() };
+    let (mut template, placeholder) = (cx.bytes_or("template", "%s")?, cx.bytes_or("placeholder", "%s")?);
+    let mut occurrences = 0;
+    while !placeholder.is_empty()
+        && let Some(start) = template.windows(placeholder.len()).position(|window| window == placeholder)
+    {
+        occurrences += 1;
+        template = &template[start + placeholder.len()..];
+    }
     if occurrences != cx.len() {
-        bail!("template must have one {placeholder:?} per operand, got {occurrences} for {}", cx.len());
+        let placeholder = placeholder.escape_ascii();
+        bail!("template must have one \"{placeholder}\" per operand, got {occurrences} for {}", cx.len());
     }
     cx.set_output(0, TensorShape::scalar());
     Ok(())

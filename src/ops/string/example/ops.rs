@@ -70,8 +70,8 @@ static SINGLE: OpDef = OpDef::host("parse_single_example", |cx| {
     parse(cx, 1, [sparse, dense, Vec::new()])
 })
 .attrs(&[
-    Attribute::strs_or("sparse_keys", &[]),
-    Attribute::strs_or("dense_keys", &[]),
+    Attribute::byte_strings_or("sparse_keys", &[]),
+    Attribute::byte_strings_or("dense_keys", &[]),
     Attribute::dtypes_or("sparse_types", &[]),
     Attribute::dtypes_or("ragged_value_types", &[]),
     Attribute::dtypes_or("ragged_split_types", &[]),
@@ -109,7 +109,7 @@ fn dtypes(operands: &[DType], attrs: &Attrs, first_default: usize) -> Result<Vec
 
 /// Returns the strings of attribute `name`.
 pub(super) fn texts<'a>(attrs: &'a Attrs, name: &str) -> Vec<&'a [u8]> {
-    attrs.strs(name).into_iter().map(str::as_bytes).collect()
+    attrs.byte_strings(name)
 }
 
 /// Parses the messages of operand 0. `keys` has the keys of the features, and the operands from `first_default` on are

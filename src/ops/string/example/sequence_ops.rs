@@ -71,11 +71,11 @@ static OF_ATTRS: OpDef = OpDef::host("parse_sequence_example_of_attrs", |cx| {
     parse(cx, 2..cx.inputs(), [context, lists], &may_be_missing, true)
 })
 .attrs(&[
-    Attribute::strs_or("context_sparse_keys", &[]),
-    Attribute::strs_or("context_dense_keys", &[]),
-    Attribute::strs_or("feature_list_sparse_keys", &[]),
-    Attribute::strs_or("feature_list_dense_keys", &[]),
-    Attribute::strs_or("feature_list_dense_missing_assumed_empty", &[]),
+    Attribute::byte_strings_or("context_sparse_keys", &[]),
+    Attribute::byte_strings_or("context_dense_keys", &[]),
+    Attribute::byte_strings_or("feature_list_sparse_keys", &[]),
+    Attribute::byte_strings_or("feature_list_dense_keys", &[]),
+    Attribute::byte_strings_or("feature_list_dense_missing_assumed_empty", &[]),
     Attribute::dtypes_or("context_sparse_types", &[]),
     Attribute::dtypes_or("context_ragged_value_types", &[]),
     Attribute::dtypes_or("context_ragged_split_types", &[]),
