@@ -7,7 +7,7 @@ use super::numbers::{dim_param, dim_value, number};
 use super::partition::uniform_rows;
 use super::range::range_parts;
 use crate::error::{ErrorKind, Result};
-use crate::graph::{IntoOperand, RaggedValue, Value};
+use crate::graph::{AnyValue, IntoOperand, RaggedValue, Value};
 
 impl<'g> RaggedValue<'g> {
     /// Makes a ragged value of all elements of a dense one. `ragged_rank` axes get a partition, and stay uniform.
@@ -154,18 +154,24 @@ impl<'g> RaggedValue<'g> {
         };
         // The kept places among the places of the joined first axes.
         let (mut kept, mut places) = (graph.range(0i64, &sizes[0], 1i64)?, sizes[0].clone());
+        let mut checks = Vec::with_capacity(depth);
         for (lengths, size) in lengths.iter().zip(&sizes[1..]) {
             let counts = lengths.cast(DType::I64)?.ensure_shape([kept.dim(0)?])?;
             let most = dim_value(graph, size.clone())?;
             let fits = counts.greater_equal(0i64)?.logical_and(counts.less_equal(most)?)?.reduce_all(0)?;
             let starts = (kept * most).ok()?;
-            let limits =
-                (starts + counts).ok()?.checked(fits, &format!("a length must be in [0, {size}]"))?;
+            let message = format!("a length must be in [0, {size}]");
+            let limits = (starts + counts).ok()?.checked(fits, &message)?;
+            checks.push((fits, message));
             (_, kept) = range_parts(starts, limits, number(graph, DType::I64, 1)?)?;
             places = places * size.clone();
         }
         let flat = dense.reshape([&[places], &sizes[depth + 1..]].concat())?.gather(kept, 0)?;
-        RaggedValue::from_nested_row_lengths(flat, lengths)
+        let ragged = AnyValue::from(RaggedValue::from_nested_row_lengths(flat, lengths)?);
+        let checked = checks
+            .iter()
+            .try_fold(ragged, |value, (fits, message)| value.passed(&|part| part.checked(*fits, message)));
+        checked?.ragged()
     }
 
     /// Makes a ragged value of each row of a dense value up to its last item that differs from `padding`:

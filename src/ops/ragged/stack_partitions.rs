@@ -62,7 +62,7 @@ impl<'g> RaggedValue<'g> {
     /// let g = Graph::new();
     /// let rt = g.ragged_constant(&ragged![[1, 2], [3], [4, 5]])?;
     /// let parts = rt.dynamic_partition(g.constant([1, 0, 1])?, 2)?;
-    /// let results = g.compile(&parts)?.run_named(&[])?;
+    /// let results = g.compile(&parts[..])?.run_named(&[])?;
     /// assert_eq!(results.ragged_at(0)?.to_string(), "[[3]]");
     /// assert_eq!(results.ragged_at(1)?.to_string(), "[[1, 2], [4, 5]]");
     /// # Ok::<(), shapeflow::Error>(())

@@ -110,7 +110,24 @@ fn row_splits_are_compared_for_each_part() -> Result<()> {
 #[test]
 fn sizes_of_one_value_are_checked_for_each_part() -> Result<()> {
     let (two, three) = (ragged![[0i64], [1]], ragged![[0i64, 1], [1]]);
-    let ops: [(&str, Op); 3] = [
+    let ops: [(&str, Op); 6] = [
+        ("from_tensor_lengths", |a, b| {
+            let dense = a.flat_values().reshape([-1, 1])?;
+            Ok(vec![RaggedValue::from_tensor_lengths(dense, b.flat_values())?.into()])
+        }),
+        ("from_tensor_nested_lengths", |_, b| {
+            let dense = b.graph().constant([[[5i64]], [[7]]])?;
+            let [inner, one] = [b.flat_values(), b.row_lengths()?];
+            Ok(vec![RaggedValue::from_tensor_nested_lengths(dense, &[one, inner])?.into()])
+        }),
+        ("from_sparse", |_, b| {
+            let columns = b.row_lengths()? - 1;
+            let rows = columns.ok()?.zeros_like()?;
+            let rows = (rows + b.graph().constant([0i64, 1])?).ok()?;
+            let indices = shapeflow::stack(&[rows, columns], 1)?;
+            let shape = b.graph().constant([2i64, 2])?;
+            Ok(vec![RaggedValue::from_sparse(indices, b.row_lengths()?, shape)?.into()])
+        }),
         ("squeeze", |_, b| Ok(vec![b.expand_dims(0)?.squeeze(&[2])?])),
         ("from_uniform_row_length", |_, b| {
             Ok(vec![RaggedValue::from_uniform_row_length(b.flat_values(), 2, None)?.into()])
