@@ -31,8 +31,8 @@ impl<'g> Value<'g> {
     ///
     /// let g = Graph::new();
     /// let image = g.constant([[[[1.0f32]], [[2.0]], [[3.0]]]])?;
-    /// let kernel = SamplingKernel::Triangle;
-    /// let y = image.scale_and_translate([3, 1], [1.0f32, 1.0], [1.0f32, 0.0], kernel, true)?;
+    /// let (scale, translation) = (g.constant([1.0f32, 1.0])?, g.constant([1.0f32, 0.0])?);
+    /// let y = image.scale_and_translate([3, 1], scale, translation, SamplingKernel::Triangle, true)?;
     /// let [y] = g.compile(y.reshape([3])?)?.run(&[])?;
     /// assert_eq!(y, Tensor::from([0.0f32, 1.0, 2.0]));
     /// # Ok::<(), shapeflow::Error>(())
