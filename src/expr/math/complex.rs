@@ -34,7 +34,8 @@ fn over_i(z: &Expr) -> Expr {
     Expr::complex(z.imag(), -z.real())
 }
 
-/// Returns whether one of two numbers is infinite. A complex number with such a part is infinite, whatever the other part.
+/// Returns whether one of two numbers is infinite. A complex number with such a part is infinite, whatever the other
+/// part.
 fn is_infinite(a: &Expr, b: &Expr) -> Expr {
     let is_end = |x: &Expr| x.clone().abs().equal(x.like(f64::INFINITY));
     is_end(a) | is_end(b)
@@ -103,7 +104,8 @@ pub(super) fn reciprocal(z: &Expr) -> Expr {
     z.like(1.0) / z.clone()
 }
 
-/// The square root with a real part that is not negative. An infinite imaginary part stays, beside the real part infinity.
+/// The square root with a real part that is not negative. An infinite imaginary part stays, beside the real part
+/// infinity.
 pub(super) fn sqrt(z: &Expr) -> Expr {
     let (a, b) = parts(z);
     let is_end = b.clone().abs().equal(b.like(f64::INFINITY));

@@ -18,8 +18,8 @@ macro_rules! resizes {
             #[doc = concat!("As TensorFlow's `", $op, "`. Fuses into kernels.")]
             ///
             /// # Errors
-            /// The element type is neither an integer nor a float, the rank is not 4, `size` does not hold two sizes above
-            /// 0, or the images have no pixels or no channels.
+            /// The element type is neither an integer nor a float, the rank is not 4, `size` does not hold two sizes
+            /// above 0, or the images have no pixels or no channels.
             #[track_caller]
             pub fn $method(self, size: impl IntoParam<'g>, sampling: Sampling) -> Result<Value<'g>> {
                 let call = self.graph().op(&$DEF).data(self).size("size", size);

@@ -29,8 +29,8 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// The element type is neither an integer nor a float, the rank is not 4, `size` does not hold two sizes above 0, or
-    /// the images have no pixels or no channels.
+    /// The element type is neither an integer nor a float, the rank is not 4, `size` does not hold two sizes above 0,
+    /// or the images have no pixels or no channels.
     #[doc(alias = "interpolate")]
     #[doc(alias = "adaptive_avg_pool2d")]
     #[track_caller]

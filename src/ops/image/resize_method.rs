@@ -29,8 +29,8 @@ pub enum ResizeMethod {
 }
 
 impl<'g> Value<'g> {
-    /// Resizes images by a method, with pixel centers at `i + 0.5`. If `antialias` is set, a smaller image is filtered, so
-    /// that every pixel of the image counts; [`ResizeMethod::Nearest`] and [`ResizeMethod::Area`] ignore it.
+    /// Resizes images by a method, with pixel centers at `i + 0.5`. If `antialias` is set, a smaller image is filtered,
+    /// so that every pixel of the image counts; [`ResizeMethod::Nearest`] and [`ResizeMethod::Area`] ignore it.
     ///
     /// `[n, h, w, c] -> f32[n, size[0], size[1], c]`, integers and floats; [`ResizeMethod::Nearest`] keeps the dtype.
     /// `size` holds the new height and width. As TensorFlow's `tf.image.resize`. Bilinear and bicubic resizing without
@@ -48,8 +48,8 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// The element type is neither an integer nor a float, the rank is not 4, `size` does not hold two sizes above 0, or
-    /// the images have no pixels or no channels.
+    /// The element type is neither an integer nor a float, the rank is not 4, `size` does not hold two sizes above 0,
+    /// or the images have no pixels or no channels.
     #[doc(alias = "interpolate")]
     #[track_caller]
     pub fn resize(

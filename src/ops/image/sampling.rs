@@ -48,8 +48,8 @@ impl Sampling {
     }
 }
 
-/// The shape function of the resizing ops. As TensorFlow's kernels, it refuses a height, a width and a number of channels
-/// of 0, and attributes that ask for both pixel centers and corners.
+/// The shape function of the resizing ops. As TensorFlow's kernels, it refuses a height, a width and a number of
+/// channels of 0, and attributes that ask for both pixel centers and corners.
 pub(super) fn resize_shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
     if cx.bool_or("half_pixel_centers", false)? && cx.bool_or("align_corners", false)? {
         return Err(ShapeError::new("align_corners must be false if half_pixel_centers is true"));

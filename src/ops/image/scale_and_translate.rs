@@ -18,8 +18,8 @@ use crate::tensor::reserved;
 
 impl<'g> Value<'g> {
     /// Scales and moves images, and samples them by a kernel. Pixel `i` of the result shows the point
-    /// `(i + 0.5 - translation) / scale` of an axis, where pixel `j` of the image covers the points from `j` to `j + 1`.
-    /// The weights of the pixels around a point are scaled to the sum 1. A point outside the image has the value 0.
+    /// `(i + 0.5 - translation) / scale` of an axis. Pixel `j` of the image covers the points from `j` to `j + 1`. The
+    /// weights of the pixels around a point are scaled to the sum 1. A point outside the image has the value 0.
     ///
     /// `[n, h, w, c], scale f32[2], translation f32[2] -> f32[n, size[0], size[1], c]`, integers and floats. `size`,
     /// `scale` and `translation` hold a number for the rows and one for the columns. If `antialias` is set, a scale

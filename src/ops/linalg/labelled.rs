@@ -124,8 +124,8 @@ impl<'g> Labelled<'g> {
         Ok(Labelled { value: product.reshape(&dims[..])?, covered: covered.max(other.covered), labels })
     }
 
-    /// Requires that the axes of these labels have the same sizes as in `first`, which has the labels, too. The axes of a
-    /// matrix product would broadcast instead.
+    /// Requires that the axes of these labels have the same sizes as in `first`, which has the labels, too. The axes of
+    /// a matrix product would broadcast instead.
     fn with_sizes_of(self, first: &Labelled<'g>, labels: impl Iterator<Item = char>) -> Result<Labelled<'g>> {
         let shape = self.value.shape();
         let mut dims = shape.dims().unwrap_or_default().to_vec();

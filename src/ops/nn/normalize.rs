@@ -10,9 +10,9 @@ use crate::ops::reduce::IntoAxes;
 impl<'g> Value<'g> {
     /// Divides by the Euclidean norm over the given axes: `x * rsqrt(max(sum(|x|²), epsilon))`.
     ///
-    /// `[..] -> [..]`, floats and complex numbers. `epsilon` bounds the squared norm from below, so that zeros stay zeros; TensorFlow's
-    /// default is 1e-12. As TensorFlow's `tf.math.l2_normalize`. The op is composed of other ops, which fuse into
-    /// kernels.
+    /// `[..] -> [..]`, floats and complex numbers. `epsilon` bounds the squared norm from below, so that zeros stay
+    /// zeros; TensorFlow's default is 1e-12. As TensorFlow's `tf.math.l2_normalize`. The op is composed of other ops,
+    /// which fuse into kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};

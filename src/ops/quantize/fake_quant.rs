@@ -236,8 +236,8 @@ impl Range {
 }
 
 /// Rounds `x` to the nearest number of the range, which is moved so that 0 is one of its numbers. TensorFlow divides by
-/// the step if the range is two scalars (`divides`), and else multiplies by the number of steps per unit. The two differ
-/// where `x` lies halfway between two numbers.
+/// the step if the range is two scalars (`divides`), and else multiplies by the number of steps per unit. The two
+/// differ where `x` lies halfway between two numbers.
 fn rounded(x: Expr, min: Expr, max: Expr, integers: [f64; 2], divides: bool) -> Expr {
     let Range { min, max, scale, steps_per_unit } = Range::new(min, max, integers);
     let half = scale.like(0.5);

@@ -61,8 +61,8 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// The dtypes differ or are not floats, the range is not two scalars, or the number of bits is not from 1 to 61. The
-    /// run fails if `min` is greater than `max`, or one of them is NaN.
+    /// The dtypes differ or are not floats, the range is not two scalars, or the number of bits is not from 1 to 61.
+    /// The run fails if `min` is greater than `max`, or one of them is NaN.
     #[track_caller]
     pub fn quantize_and_dequantize_range(
         self,

@@ -18,8 +18,8 @@ impl<'g> Value<'g> {
     /// Returns the variance over the given axes: the mean of `|x - mean|²`.
     ///
     /// `[.., d, ..] -> [.., ..]`, or `[.., 1, ..]` with [`Axes::keep_dims`]; floats and complex numbers, whose variance
-    /// is a float. NaN for no elements. The mean is computed first, so that large means cost no precision. As TensorFlow's `tf.math.reduce_variance`, which TensorFlow
-    /// composes of several ops. Fuses into kernels.
+    /// is a float. NaN for no elements. The mean is computed first, so that large means cost no precision. As
+    /// TensorFlow's `tf.math.reduce_variance`, which TensorFlow composes of several ops. Fuses into kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -41,8 +41,8 @@ impl<'g> Value<'g> {
 
     /// Returns the standard deviation over the given axes: the square root of [`Value::reduce_variance`].
     ///
-    /// `[.., d, ..] -> [.., ..]`, or `[.., 1, ..]` with [`Axes::keep_dims`]; floats and complex numbers, whose deviation
-    /// is a float. NaN for no elements. As TensorFlow's `tf.math.reduce_std`. Fuses into kernels.
+    /// `[.., d, ..] -> [.., ..]`, or `[.., 1, ..]` with [`Axes::keep_dims`]; floats and complex numbers, whose
+    /// deviation is a float. NaN for no elements. As TensorFlow's `tf.math.reduce_std`. Fuses into kernels.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};

@@ -23,8 +23,8 @@ impl<'g> Value<'g> {
     ///
     /// `[m, r], [m], [r]` of each `-> [k, r], [k], [r]`. The values are numbers, the indices and shapes are i64. The
     /// caller must sort the indices of both tensors, for example with [`Value::sparse_reorder`]. No run checks this.
-    /// The result omits each sum of two elements whose magnitude is less than `threshold`, a scalar integer or float. As
-    /// TensorFlow's `SparseAdd`, which expects a threshold of the dtype of the values or of their parts. Runs on the
+    /// The result omits each sum of two elements whose magnitude is less than `threshold`, a scalar integer or float.
+    /// As TensorFlow's `SparseAdd`, which expects a threshold of the dtype of the values or of their parts. Runs on the
     /// host.
     ///
     /// ```

@@ -6,8 +6,8 @@ use super::Build;
 use super::numeric::{Numbers, Row, check_rows, row};
 use crate::op_call::Call;
 
-/// Returns the weighted pixels of an axis of `size` pixels that pixel `i` of `resized` pixels shows, given the weight of
-/// a pixel by its distance from the point that is shown. The weights of pixels inside the axis have the sum 1.
+/// Returns the weighted pixels of an axis of `size` pixels that pixel `i` of `resized` pixels shows, given the weight
+/// of a pixel by its distance from the point that is shown. The weights of pixels inside the axis have the sum 1.
 fn taps(i: usize, [size, resized]: [usize; 2], weight: fn(f64) -> f64) -> Vec<(usize, f64)> {
     let point = (i as f64 + 0.5) * size as f64 / resized as f64 - 0.5;
     let weighted = (0..size).map(|pixel| (pixel, weight((pixel as f64 - point).abs())));

@@ -1,6 +1,6 @@
 //! Every fused op against loops that share no code with the library: a scalar function for an elementwise op, an index
-//! function for an op that moves elements, a fold for a reduction, a function of arrays for the rest. Each runs for every dtype that the op accepts, and
-//! for sizes 0, 1 and 7.
+//! function for an op that moves elements, a fold for a reduction, a function of arrays for the rest. Each runs for
+//! every dtype that the op accepts, and for sizes 0, 1 and 7.
 
 mod array;
 mod elementwise;
@@ -63,8 +63,8 @@ fn bound(dtype: DType) -> (f64, f64) {
     }
 }
 
-/// Returns whether a float is within `slack` times the bound of its dtype. Infinity counts as close to a number beyond the range of
-/// the dtype.
+/// Returns whether a float is within `slack` times the bound of its dtype. Infinity counts as close to a number beyond
+/// the range of the dtype.
 fn is_close(got: f64, expected: f64, dtype: DType, slack: f64) -> bool {
     let most = match dtype {
         DType::F16 => 65504.0,

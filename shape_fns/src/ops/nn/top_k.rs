@@ -6,8 +6,8 @@ use crate::{DType, Dim, Guard, InferenceContext, Result, TensorShape};
 /// `input[.., d] -> values[.., k], indices[.., k]`. `k` is an attribute or a scalar operand.
 ///
 /// # Errors
-/// The operand is a scalar, `k` is negative, `k` provably exceeds the last dimension, or attribute `index_type` provably
-/// cannot hold the last dimension.
+/// The operand is a scalar, `k` is negative, `k` provably exceeds the last dimension, or attribute `index_type`
+/// provably cannot hold the last dimension.
 pub fn top_k(cx: &mut InferenceContext<'_>) -> Result<()> {
     let k = cx.make_dim_for_scalar_input("k")?;
     let Some((leading, [last])) = cx.last_axes::<1>(0)? else { return Ok(()) };
