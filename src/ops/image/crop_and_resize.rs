@@ -36,8 +36,7 @@ impl<'g> Value<'g> {
     /// # Errors
     /// A dtype is not supported, a rank is wrong, the numbers of boxes differ, or the images or the crops have no
     /// pixels. The run fails if a number of an image is out of range, or an edge of a box is not finite: such a box has
-    /// image
-    /// -2147483648.
+    /// image -2147483648.
     #[track_caller]
     pub fn crop_and_resize(
         self,

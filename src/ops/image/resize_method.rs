@@ -74,3 +74,58 @@ impl<'g> Value<'g> {
         call.attr("kernel_type", kernel.name()).attr("antialias", antialias).finish()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::ResizeMethod;
+    use crate::graph::Graph;
+    use crate::ops::testing::tensor;
+
+    /// The results of `tf.image.resize` with and without `antialias`.
+    #[test]
+    fn images_are_resized_as_in_tensorflow() {
+        use ResizeMethod::*;
+        let rows = [
+            (Bilinear, [3.7321434f32, 1.294643, 3.6428578, 5.267858], [3.75f32, 0.5625, 2.625, 6.375]),
+            (
+                Bicubic,
+                [3.9940934, 0.88267577, 3.513514, 5.6499643],
+                [3.8995278, 0.1165736, 2.186346, 7.0427227],
+            ),
+            (
+                Lanczos3,
+                [4.1776776, 0.63502514, 3.6077235, 5.704634],
+                [4.2614837, 0.009557933, 2.1016748, 7.6808987],
+            ),
+            (
+                Lanczos5,
+                [4.2638297, 0.52163476, 3.6494026, 5.722333],
+                [4.3633914, 0.0592257, 2.1707084, 8.088577],
+            ),
+            (
+                Gaussian,
+                [3.6480784, 1.6546719, 3.7192738, 4.965275],
+                [3.8068242, 0.6619424, 2.710236, 6.3276463],
+            ),
+            (
+                MitchellCubic,
+                [3.8368797, 1.2727239, 3.6739545, 5.27567],
+                [3.8942683, 0.41571128, 2.4781098, 6.704815],
+            ),
+            (Nearest, [1.0, 0.5, -1.0, 8.0], [1.0, 0.5, -1.0, 8.0]),
+            (Area, [4.0, 1.0, 3.0, 6.166667], [4.0, 1.0, 3.0, 6.166667]),
+        ];
+        let pixels = [5.0f32, 1.0, -2.0, 0.5, 9.0, 3.0, 7.0, 2.0, 4.0, -1.0, 6.0, 8.0];
+        let g = Graph::new();
+        let x = g.constant(tensor(&[1, 3, 4, 1], &pixels)).unwrap();
+        for (method, smooth, plain) in rows {
+            for (antialias, expected) in [(true, smooth), (false, plain)] {
+                let y = x.resize([2, 2], method, antialias).unwrap();
+                let [y] = g.compile(y).unwrap().run(&[]).unwrap();
+                let expected = tensor(&[1, 2, 2, 1], &expected);
+                y.allclose(&expected, 1e-5, 1e-6)
+                    .unwrap_or_else(|error| panic!("{method:?}, antialias {antialias}: {error}"));
+            }
+        }
+    }
+}

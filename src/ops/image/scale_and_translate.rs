@@ -18,8 +18,8 @@ use crate::tensor::reserved_vec;
 
 impl<'g> Value<'g> {
     /// Scales and moves images, and samples them by a kernel. Pixel `i` of the result shows the point
-    /// `(i + 0.5 - translation) / scale` of an axis, where pixel `j` of the image covers the points from `j` to `j +
-    /// 1`. The weights of the pixels around a point are scaled to the sum 1. A point outside the image has the value 0.
+    /// `(i + 0.5 - translation) / scale` of an axis. Pixel `j` of the image covers the points from `j` to `j + 1`. The
+    /// weights of the pixels around a point are scaled to the sum 1. A point outside the image has the value 0.
     ///
     /// `[n, h, w, c], scale f32[2], translation f32[2] -> f32[n, size[0], size[1], c]`, integers and floats. `size`,
     /// `scale` and `translation` hold a number for the rows and one for the columns. If `antialias` is set, a scale
@@ -31,8 +31,8 @@ impl<'g> Value<'g> {
     ///
     /// let g = Graph::new();
     /// let image = g.constant([[[[1.0f32]], [[2.0]], [[3.0]]]])?;
-    /// let kernel = SamplingKernel::Triangle;
-    /// let y = image.scale_and_translate([3, 1], [1.0f32, 1.0], [1.0f32, 0.0], kernel, true)?;
+    /// let (scale, translation) = (g.constant([1.0f32, 1.0])?, g.constant([1.0f32, 0.0])?);
+    /// let y = image.scale_and_translate([3, 1], scale, translation, SamplingKernel::Triangle, true)?;
     /// let [y] = g.compile(y.reshape([3])?)?.run(&[])?;
     /// assert_eq!(y, Tensor::from([0.0f32, 1.0, 2.0]));
     /// # Ok::<(), shapeflow::Error>(())

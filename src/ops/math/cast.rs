@@ -115,11 +115,11 @@ fn shortened(x: Expr, dtype: DType) -> Expr {
 
 #[cfg(test)]
 mod tests {
-    use shapeflow_shape_fns::DType;
+    use shapeflow_shape_fns::{Attrs, DType};
 
     use super::DEF;
     use crate::Graph;
-    use crate::ops::testing::shape_table;
+    use crate::ops::testing::{run_one, shape_table, tensor};
 
     shape_table! { DEF, {"dtype": DType::I32},
         "[2, n]" => "i32[2, d0_1]",
@@ -148,5 +148,16 @@ mod tests {
         let graph = Graph::new();
         let x = graph.input("x", DType::F32, [2]).unwrap();
         assert_eq!(x.cast(DType::F32).unwrap().id(), x.id());
+    }
+
+    #[test]
+    fn nan_stays_nan_where_all_its_fraction_bits_would_be_cleared() {
+        let attrs = Attrs::new().with("Truncate", true);
+        let x = tensor(&[1], &[f32::from_bits(0x7f80_0001)]);
+        let y = run_one(&DEF, &attrs.clone().with("dtype", DType::BF16), &[x]);
+        assert!(half::bf16::from_bits(y.to_bits::<u16>().unwrap()[0]).is_nan());
+        let x = tensor(&[1], &[f64::from_bits(0x7ff0_0000_0000_0001)]);
+        let y = run_one(&DEF, &attrs.with("dtype", DType::F32), &[x]);
+        assert!(y.to_vec::<f32>().unwrap()[0].is_nan());
     }
 }
