@@ -16,6 +16,7 @@ mod call;
 mod const_fold;
 mod constant;
 pub mod dataflow;
+mod dim;
 mod dim_names;
 mod display;
 mod explain;
@@ -53,7 +54,6 @@ pub use constant::IntoConstant;
 pub use dim_names::DimNames;
 pub use guards::GraphGuard;
 pub use name_ties::NameTie;
-use needed_nodes::relies_on_others;
 pub(crate) use needed_nodes::{definer, needed_nodes};
 pub(crate) use node::{Extra, Node, NodeIx, ValueInfo, ValueIx};
 pub use operand::{IntoOperand, IntoShapeArg};
@@ -301,18 +301,6 @@ impl Graph {
     /// (`None`).
     pub fn same_dim(&self, a: &Dim, b: &Dim) -> Option<bool> {
         self.read().table.same(a, b)
-    }
-
-    /// As [`Graph::same_dim`], but the result is `Some(true)` only if the dimensions are equal in every graph that has
-    /// `values`. A graph without the node that found an equality does not know the equality.
-    pub(crate) fn same_dim_beside(&self, values: &[Value<'_>], a: &Dim, b: &Dim) -> Result<Option<bool>> {
-        let values: Vec<ValueIx> = values.iter().map(|value| value.index()).collect::<Result<_>>()?;
-        let data = self.read();
-        let same = data.table.same(a, b);
-        if same != Some(true) {
-            return Ok(same);
-        }
-        Ok(same.filter(|_| !relies_on_others(&data, &values, a)))
     }
 }
 

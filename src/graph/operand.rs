@@ -206,7 +206,7 @@ impl<'g> IntoShapeArg<'g> for &TensorShape {
     fn into_shape_arg(self) -> Param<'g> {
         match self.dims() {
             Some(dims) => shape_arg(dims),
-            None => Param::Refused("a target shape must have a known rank, got shape ?".to_string()),
+            None => Param::Refused("a target shape must have a known rank, got shape [..]".to_string()),
         }
     }
 }
@@ -238,7 +238,7 @@ macro_rules! shape_args {
     };
 }
 shape_args! {
-    [i32 i64 usize Dim &Dim]
+    [i32 i64 u32 usize Dim &i32 &i64 &u32 &usize &Dim &&Dim]
     [T: IntoDim, const N: usize] [T; N],
     [T: IntoDim + Clone, const N: usize] &[T; N],
     [T: IntoDim + Clone] &[T],

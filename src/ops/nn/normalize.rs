@@ -27,6 +27,7 @@ impl<'g> Value<'g> {
     /// # Errors
     /// The element type is not a float, or an axis is out of range or given twice.
     #[doc(alias = "normalize")]
+    #[doc(alias = "l2norm")]
     #[track_caller]
     pub fn l2_normalize(self, axes: impl IntoAxes<'g>, epsilon: f64) -> Result<Value<'g>> {
         let squares = self.square()?.reduce_sum(axes.into_axes().keep_dims())?;

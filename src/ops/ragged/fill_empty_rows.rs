@@ -85,7 +85,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
         );
         return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
     }
-    let filled = FilledRows::new(rowids, nrows)?;
+    let filled = FilledRows::new(rowids, nrows, |number| format!(" at [{number}]"))?;
     cx.set_output(0, Tensor::from(filled.rows.clone()))?;
     filled.set_outputs(cx, values.view(), default.view())
 }

@@ -9,7 +9,7 @@ use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ops::host_params::{param_ints, param_sizes};
 use crate::ops::integers::ints;
 use crate::ops::row_major::RowMajor;
-use crate::tensor::{Tensor, TensorView};
+use crate::tensor::{Tensor, TensorView, place_text};
 
 impl<'g> Value<'g> {
     /// Counts the occurrences of each number below `size`: `out[v]` is the number of `i` with `self[i] == v`.
@@ -127,7 +127,7 @@ pub(crate) fn no_weights(graph: &Graph) -> Result<Value<'_>> {
 
 pub(crate) static ALL_ELEMENTS: OpDef = OpDef::host("bincount", |cx| {
     let (x, size) = (RowMajor::new(cx.input(0)?)?, count_of(cx, 1)?);
-    count(cx, &x.view(), &size, &Rows::Blocks(x.view().len()))
+    count(cx, 0, &x.view(), &size, &Rows::Blocks(x.view().len()))
 })
 .attrs(&[Attribute::bool_or("binary_output", false)])
 .operands(&[Operand::Data("arr"), Operand::Size("size"), Operand::Data("weights")])
@@ -139,8 +139,8 @@ pub(crate) static ROWS: OpDef = OpDef::host("dense_bincount", |cx| {
     let (x, size) = (RowMajor::new(cx.input(0)?)?, count_of(cx, 1)?);
     let x = x.view();
     match x.sizes() {
-        [rows, columns] => count(cx, &x, &[&[*rows], &size[..]].concat(), &Rows::Blocks(*columns)),
-        _ => count(cx, &x, &size, &Rows::Blocks(x.len())),
+        [rows, columns] => count(cx, 0, &x, &[&[*rows], &size[..]].concat(), &Rows::Blocks(*columns)),
+        _ => count(cx, 0, &x, &size, &Rows::Blocks(x.len())),
     }
 })
 .attrs(&[Attribute::bool_or("binary_output", false)])
@@ -197,15 +197,16 @@ fn run_sparse(cx: &mut HostCx<'_>) -> Result<()> {
     let row = |element: usize| {
         let index = indices.get(element * rank..(element + 1) * rank).unwrap_or_default();
         let is_inside = index.iter().zip(&shape).all(|(index, size)| (0..*size).contains(index));
-        let message = || format!("an index must lie within {shape:?}, got {index:?}");
-        match is_inside && index.len() == rank {
-            true => Ok(if rank > 1 { index[0] as usize } else { 0 }),
-            false => Err(Error::new(ErrorKind::Index, Phase::Run, message())),
+        if is_inside && index.len() == rank {
+            return Ok(if rank > 1 { index[0] as usize } else { 0 });
         }
+        let message = format!("an index must lie within {shape:?}, got {index:?}");
+        let error = Error::new(ErrorKind::Index, Phase::Run, message);
+        Err(error.in_element(0, &format!(" at [{element}]")))
     };
     let rows = if rank > 1 { vec![usize::try_from(shape[0]).unwrap_or(0)] } else { Vec::new() };
     let of_values = (0..values.view().len()).map(row).collect::<Result<Vec<usize>>>()?;
-    count(cx, &values.view(), &[&rows[..], &size[..]].concat(), &Rows::Each(of_values))
+    count(cx, 1, &values.view(), &[&rows[..], &size[..]].concat(), &Rows::Each(of_values))
 }
 
 fn run_ragged(cx: &mut HostCx<'_>) -> Result<()> {
@@ -220,7 +221,7 @@ fn run_ragged(cx: &mut HostCx<'_>) -> Result<()> {
     }
     let rows = splits.windows(2).enumerate();
     let rows = rows.flat_map(|(row, pair)| std::iter::repeat_n(row, (pair[1] - pair[0]) as usize));
-    count(cx, &values, &[&[splits.len() - 1], &size[..]].concat(), &Rows::Each(rows.collect()))
+    count(cx, 1, &values, &[&[splits.len() - 1], &size[..]].concat(), &Rows::Each(rows.collect()))
 }
 
 /// Returns the parameter `size`: the numbers from 0 to `size - 1` are counted. The parameter is operand `operand` if it
@@ -244,19 +245,27 @@ enum Rows {
     Each(Vec<usize>),
 }
 
-/// Counts the integers of the row-major `x` in an output of these sizes. The integers are indices along its last axis.
+/// Counts the integers of operand `operand`, the row-major `x`, in an output of these sizes. The integers are indices
+/// along its last axis.
 ///
 /// # Errors
 /// An integer is negative, or there is not one weight for each integer.
-fn count(cx: &mut HostCx<'_>, x: &TensorView<'_>, sizes: &[usize], rows: &Rows) -> Result<()> {
+fn count(
+    cx: &mut HostCx<'_>,
+    operand: usize,
+    x: &TensorView<'_>,
+    sizes: &[usize],
+    rows: &Rows,
+) -> Result<()> {
     match x.as_slice::<i32>() {
-        Ok(numbers) => count_numbers(cx, numbers, sizes, rows),
-        Err(_) => count_numbers(cx, &ints(x), sizes, rows),
+        Ok(numbers) => count_numbers(cx, operand, numbers, sizes, rows),
+        Err(_) => count_numbers(cx, operand, &ints(x), sizes, rows),
     }
 }
 
 fn count_numbers<I: Copy + Into<i64>>(
     cx: &mut HostCx<'_>,
+    operand: usize,
     numbers: &[I],
     sizes: &[usize],
     rows: &Rows,
@@ -269,9 +278,11 @@ fn count_numbers<I: Copy + Into<i64>>(
             format!("there must be one weight per number, got {} for {}", weights.len(), numbers.len());
         return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
     }
-    if let Some(negative) = numbers.iter().map(|number| (*number).into()).find(|number| *number < 0) {
+    if let Some(position) = numbers.iter().position(|number| (*number).into() < 0) {
+        let negative: i64 = numbers[position].into();
         let message = format!("a counted number must not be negative, got {negative}");
-        return Err(Error::new(ErrorKind::Index, Phase::Run, message));
+        let place = place_text(position, cx.input(operand)?.sizes());
+        return Err(Error::new(ErrorKind::Index, Phase::Run, message).in_element(operand, &place));
     }
     let size = sizes.last().copied().unwrap_or(0);
     let mut output = cx.output(0, sizes)?;
@@ -363,7 +374,7 @@ mod tests {
         let binary = run_one(&ROWS, &attrs.clone().with("binary_output", true), &[x, weights]);
         assert_eq!(binary.to_vec::<f32>().unwrap(), [1.0, 1.0, 0.0, 0.0, 1.0, 1.0]);
         let error = run(&ALL_ELEMENTS, &attrs, &[tensor(&[1], &[-1i32]), none]).unwrap_err();
-        assert_eq!(error.message(), "a counted number must not be negative, got -1");
+        assert_eq!(error.message(), "a counted number must not be negative, got -1 at [0] in operand 0");
     }
 
     #[test]
