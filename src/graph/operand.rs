@@ -272,6 +272,7 @@ mod tests {
     }
 
     #[test]
+    #[allow(clippy::needless_borrows_for_generic_args, reason = "a reference is one of the forms")]
     fn a_target_shape_has_many_forms() -> Result<()> {
         let g = Graph::new();
         let x = g.input("x", DType::F32, shape!["n", 6])?;

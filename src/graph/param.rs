@@ -162,6 +162,7 @@ mod tests {
     use crate::graph::Graph;
 
     #[test]
+    #[allow(clippy::needless_borrows_for_generic_args, reason = "a reference is one of the forms")]
     fn a_parameter_has_many_forms() -> Result<()> {
         let g = Graph::new();
         let x = g.input("x", DType::F32, shape!["n", 6])?;

@@ -94,6 +94,7 @@ mod tests {
     }
 
     #[test]
+    #[allow(clippy::needless_borrows_for_generic_args, reason = "a reference is one of the forms")]
     fn every_conversion_gives_the_same_shape() {
         let expected = shape![1, 2, 3];
         assert_eq!(TensorShape::from([1, 2, 3]), expected);

@@ -62,7 +62,7 @@ impl<'g> Value<'g> {
     /// let g = Graph::new();
     /// let x = g.input("x", DType::F32, shape!["n", 3, 4])?;
     /// let y = g.input("y", DType::F32, [4, 5, 3])?;
-    /// assert_eq!(x.tensordot(y, &[1, 2], &[2, 0])?.shape().to_string(), "[n, 5]");
+    /// assert_eq!(x.tensordot(y, [1, 2], [2, 0])?.shape().to_string(), "[n, 5]");
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
     ///

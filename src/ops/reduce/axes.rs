@@ -117,6 +117,7 @@ mod tests {
     use crate::{Axes, DType, Dim, Graph};
 
     #[test]
+    #[allow(clippy::needless_borrows_for_generic_args, reason = "a reference is one of the forms")]
     fn axes_are_given_in_every_form() {
         let graph = Graph::new();
         let x = graph.input("x", DType::F32, [2, 3, 4]).unwrap();
