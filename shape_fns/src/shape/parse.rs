@@ -261,7 +261,7 @@ mod tests {
     #[test]
     fn written_shapes_parse_back() {
         for text in [
-            "?",
+            "[..]",
             "[]",
             "[2, n, ?]",
             "[a+b, 4*n, a*b+2*a-1]",
