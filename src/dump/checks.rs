@@ -97,7 +97,7 @@ mod tests {
         let _ = g.cond(
             flag,
             || Ok((a + b).ok()?.named("sum")),
-            || Ok(a.reshape([-1, 3])?.named("rows").reshape([-1])?),
+            || a.reshape([-1, 3])?.named("rows").reshape([-1]),
         )?;
         let texts: Vec<(String, String)> =
             g.guards_by_node().into_iter().map(|(text, node)| (text, node.unwrap())).collect();
