@@ -34,7 +34,7 @@ pub(crate) fn main() -> Result<()> {
     let mask = lengths.sequence_mask(Dim::symbol("time"))?.cast(DType::F32)?.expand_dims(-1)?;
     let sums = (table.gather(tokens, 0)? * mask).reduce_sum(1)?;
     let means = sums / lengths.cast(DType::F32)?.expand_dims(-1)?;
-    let exe = g.compile([("scores", means.matmul(scorer)?.sigmoid()?.squeeze(&[1])?)])?;
+    let exe = g.compile([("scores", means.matmul(scorer)?.sigmoid()?.squeeze([1])?)])?;
 
     let sentences: [&[i32]; 3] = [&[3, 14, 15], &[9, 2, 6, 5, 35], &[8]];
     let [tokens, lengths] = padded(&sentences)?;

@@ -6,10 +6,7 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 
 /// Returns the text of a dtype and a shape, such as `f32[n, 3]`; `f32[..]` for unknown rank.
 pub(crate) fn type_text(dtype: DType, shape: &TensorShape) -> String {
-    match shape.rank() {
-        Some(_) => format!("{dtype}{shape}"),
-        None => format!("{dtype}[..]"),
-    }
+    format!("{dtype}{shape}")
 }
 
 /// A class of dtypes.

@@ -53,15 +53,75 @@ pub(super) fn step_label(graph: &GraphData, step: &Step) -> String {
     }
 }
 
-/// Returns the ops that a kernel fuses, each once with its count: `add ×2, relu`.
+/// The length of a longer label is reduced: it lists the first nodes and the last.
+const LABEL: usize = 80;
+
+/// Returns the nodes that a kernel fuses, each name once with its count, after the scope that all names share:
+/// `encoder: add ×2, relu`.
 fn fused_text(graph: &GraphData, kernel: &Kernel) -> String {
     let mut counts: IndexMap<String, usize> = IndexMap::new();
     for value in &kernel.fused {
         *counts.entry(graph.node_label(graph.values[value.at()].node)).or_default() += 1;
     }
-    let names = counts.into_iter().map(|(label, count)| match count {
-        1 => label,
-        _ => format!("{label} ×{count}"),
+    let scope = shared_scope(counts.keys().map(String::as_str));
+    let names = counts.iter().map(|(label, count)| {
+        let name = label[scope.len()..].trim_start_matches('/');
+        if *count == 1 { name.to_string() } else { format!("{name} ×{count}") }
     });
-    names.collect::<Vec<_>>().join(", ")
+    let names: Vec<String> = names.collect();
+    let scope = if scope.is_empty() { String::new() } else { format!("{scope}: ") };
+    let all = names.join(", ");
+    match &names[..] {
+        [first, second, .., last] if names.len() > 4 && all.len() > LABEL => {
+            format!("{scope}{first}, {second}, … {} more, {last}", names.len() - 3)
+        }
+        _ => scope + &all,
+    }
+}
+
+/// Returns the scopes that all names begin with, without the last part of a name.
+fn shared_scope<'a>(mut names: impl Iterator<Item = &'a str>) -> &'a str {
+    let scope_of = |name: &'a str| name.rsplit_once('/').map_or("", |(scope, _)| scope);
+    let mut shared = names.next().map_or("", scope_of);
+    for name in names {
+        while !shared.is_empty() && name.strip_prefix(shared).is_none_or(|rest| !rest.starts_with('/')) {
+            shared = scope_of(shared);
+        }
+    }
+    shared
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shared_scope;
+    use crate::{DType, Graph, Result, shape};
+
+    #[test]
+    fn names_share_whole_scopes() {
+        let shared = |names: &[&'static str]| shared_scope(names.iter().copied());
+        assert_eq!(shared(&["net/layer/add", "net/layer/mul"]), "net/layer");
+        assert_eq!(shared(&["net/layer/add", "net/layer2/mul"]), "net");
+        assert_eq!(shared(&["net/add", "add"]), "");
+        assert_eq!(shared(&["net/add"]), "net");
+        assert_eq!(shared(&[]), "");
+    }
+
+    #[test]
+    fn a_label_has_the_shared_scope_once_and_few_names() -> Result<()> {
+        let g = Graph::new();
+        let mut x = g.input("x", DType::F32, shape!["n"])?;
+        let scope = g.scope("encoder");
+        for number in 0..30 {
+            x = (x + 1.5).ok()?.named(&format!("step_number_{number}"));
+        }
+        drop(scope);
+        let text = g.compile(x)?.kernels();
+        let heading =
+            text.lines().find(|line| line.contains("encoder: ")).unwrap_or_else(|| panic!("{text}"));
+        assert!(
+            heading.contains("encoder: step_number_0, step_number_1, … 27 more, step_number_29"),
+            "{heading}"
+        );
+        Ok(())
+    }
 }

@@ -17,7 +17,7 @@ impl Snapshot {
     ///  "kernels": [{"step", "kind", "label", "writes", "loops", "clif", "asm"}]}
     /// ```
     ///
-    /// A dtype has the name that NumPy and TensorFlow give it: `float32`, `int64`, …. A shape of unknown rank is
+    /// A dtype has the name that texts give it: `f32`, `i64`, …. A shape of unknown rank is
     /// `null`. A dimension is a number or a text: a name or an expression. An anonymous dimension is named by its
     /// origin: `tokens.1` is axis 1 of `tokens`. Empty `attrs`, `scopes` and `provenance` are absent, and so is any
     /// other field of a node, an output or a kernel that has no value. A guard without a node has the `node` `null`.
@@ -111,9 +111,9 @@ fn node_json(node: &NodeView, operands: Vec<Value>) -> Value {
 /// Returns the text of an attribute. Dtypes have the names that `dtype` of a value has.
 fn attr_json(attr: &Attr) -> Value {
     match attr {
-        Attr::DType(dtype) => dtype.tensorflow_name().into(),
+        Attr::DType(dtype) => dtype.name().into(),
         Attr::DTypes(dtypes) => {
-            let names: Vec<&str> = dtypes.iter().map(|dtype| dtype.tensorflow_name()).collect();
+            let names: Vec<&str> = dtypes.iter().map(|dtype| dtype.name()).collect();
             format!("[{}]", names.join(", ")).into()
         }
         other => other.to_string().into(),
@@ -123,7 +123,7 @@ fn attr_json(attr: &Attr) -> Value {
 fn value_json(value: &ValueView) -> Value {
     let mut json = json!({
         "value": value.name,
-        "dtype": value.dtype.tensorflow_name(),
+        "dtype": value.dtype.name(),
         "shape": shape_json(value),
         "text": value.type_text(),
     });
@@ -183,11 +183,11 @@ mod tests {
             serde_json::from_str(&g.snapshot().to_json()).map_err(crate::Error::wrap)?;
         let output = |node: usize| &json["nodes"][node]["outputs"][0];
         assert_eq!(output(0)["shape"], serde_json::json!([2, "x.1", "n"]));
-        assert_eq!(output(0)["dtype"], "float32");
+        assert_eq!(output(0)["dtype"], "f32");
         assert_eq!(output(1)["shape"], serde_json::Value::Null);
         assert_eq!(output(2)["shape"], serde_json::json!(["n", 2, "x.1"]));
         assert_eq!(json["nodes"][2]["attrs"]["perm"], "[2, 0, 1]");
-        assert_eq!(json["nodes"][3]["attrs"]["dtype"], "float16");
+        assert_eq!(json["nodes"][3]["attrs"]["dtype"], "f16");
         assert_eq!(json["nodes"][2]["operands"][0], "%0");
         Ok(())
     }

@@ -5,6 +5,7 @@
 //! program runs. Out: text to the user, to a [`StageSink`], or to the folder that `SHAPEFLOW_DUMP` names. Users, the
 //! compiler and the command line call this module. Nothing here changes a graph, compiles a graph or runs a program.
 
+mod checks;
 mod dot;
 #[cfg(feature = "dumps")]
 mod drawn;

@@ -3,6 +3,7 @@
 use shapeflow_shape_fns::{Attr, Attribute, DType, TensorShape};
 
 use super::StageKind;
+use super::checks::{checks, inner_label};
 use super::provenance::Explainer;
 use crate::error::is_own_line;
 use crate::graph::{DimNames, Graph, GraphData, NodeIx, RegionGraph, ValueIx};
@@ -173,16 +174,55 @@ impl Snapshot {
         let mut explainer = Explainer::new(data, &names);
         let nodes = (0..data.nodes.len())
             .map(|number| node_view(data, NodeIx(number as u32), &names, &mut explainer));
-        let guard = |(text, node): (String, Option<NodeIx>)| GuardView { text, node: node.map(NodeIx::at) };
-        let mut nodes: Vec<NodeView> = nodes.collect();
-        add_regions(data, &mut nodes, 0);
-        Snapshot {
+        let mut snapshot = Snapshot {
             stage,
             text: data.text(),
-            nodes,
-            guards: checks(data, &names).into_iter().map(guard).collect(),
+            nodes: nodes.collect(),
+            guards: Vec::new(),
             kernels: Vec::new(),
             origin: 0,
+        };
+        snapshot.add_checks(data, &names, 0);
+        snapshot.add_regions(data, 0);
+        snapshot
+    }
+
+    /// Adds the requirements of a graph whose nodes stand from position `first` on.
+    fn add_checks(&mut self, data: &GraphData, names: &DimNames, first: usize) {
+        let views = checks(data, names).into_iter();
+        let node = |node: NodeIx| first + node.at();
+        self.guards.extend(views.map(|(text, origin)| GuardView { text, node: origin.map(node) }));
+    }
+
+    /// Adds the nodes and the requirements of the graphs inside the nodes of `data`. The nodes of `data` already stand
+    /// from position `first` on. The name of each added node begins with the names of its outer node and of its graph,
+    /// as if these were scopes.
+    fn add_regions(&mut self, data: &GraphData, first: usize) {
+        for number in 0..data.nodes.len() {
+            let owner = first + number;
+            for RegionGraph { name: region, graph, .. } in data.regions(NodeIx(number as u32)) {
+                let outer = self.nodes[owner].label.clone();
+                let values = self.nodes[owner].outputs.first().map_or("", |value| value.name.as_str());
+                let values = format!("{values}.{region}.");
+                let names = graph.dim_names();
+                let mut explainer = Explainer::new(graph, &names);
+                let start = self.nodes.len();
+                for number in 0..graph.nodes.len() {
+                    let mut view = node_view(graph, NodeIx(number as u32), &names, &mut explainer);
+                    view.label = inner_label(&outer, region, &view.label);
+                    view.named = true;
+                    view.region = Some(owner);
+                    for operand in &mut view.operands {
+                        operand.node += start;
+                    }
+                    for output in &mut view.outputs {
+                        output.name.insert_str(0, &values);
+                    }
+                    self.nodes.push(view);
+                }
+                self.add_checks(graph, &names, start);
+                self.add_regions(graph, start);
+            }
         }
     }
 
@@ -249,40 +289,6 @@ impl NodeView {
     }
 }
 
-/// Adds the nodes of the graphs inside the nodes of `data`. The nodes of `data` already stand in `nodes`, from position
-/// `first` on. The name of each added node begins with the names of its outer node and of its graph, as if these were
-/// scopes.
-fn add_regions(data: &GraphData, nodes: &mut Vec<NodeView>, first: usize) {
-    for number in 0..data.nodes.len() {
-        let owner = first + number;
-        for RegionGraph { name: region, graph, .. } in data.regions(NodeIx(number as u32)) {
-            let path = format!("{}/{region}", nodes[owner].label);
-            let values = nodes[owner].outputs.first().map_or("", |value| value.name.as_str());
-            let values = format!("{values}.{region}.");
-            let names = graph.dim_names();
-            let mut explainer = Explainer::new(graph, &names);
-            let start = nodes.len();
-            for number in 0..graph.nodes.len() {
-                let mut view = node_view(graph, NodeIx(number as u32), &names, &mut explainer);
-                // The names of a closure's nodes may begin with the name of the region already.
-                let label =
-                    view.label.rsplit_once(&format!("{region}/")).map_or(&*view.label, |(_, inner)| inner);
-                view.label = format!("{path}/{label}");
-                view.named = true;
-                view.region = Some(owner);
-                for operand in &mut view.operands {
-                    operand.node += start;
-                }
-                for output in &mut view.outputs {
-                    output.name.insert_str(0, &values);
-                }
-                nodes.push(view);
-            }
-            add_regions(graph, nodes, start);
-        }
-    }
-}
-
 fn value_ref(data: &GraphData, value: ValueIx) -> ValueRef {
     let node = data.values[value.at()].node;
     ValueRef { node: node.at(), output: (value.0 - data.nodes[node.at()].first_output.0) as usize }
@@ -333,29 +339,10 @@ fn node_view(data: &GraphData, index: NodeIx, names: &DimNames, explainer: &mut 
     }
 }
 
-/// Returns all requirements that a run checks, as text, with their nodes.
-fn checks(data: &GraphData, names: &DimNames) -> Vec<(String, Option<NodeIx>)> {
-    let equal = data.equal_names().into_iter().map(|(text, node)| (text, Some(node)));
-    let guards = data.table.guards().iter().map(|record| {
-        let node = ((record.origin as usize) < data.nodes.len()).then_some(NodeIx(record.origin));
-        (names.guard(&record.guard), node)
-    });
-    equal.chain(guards).collect()
-}
-
 impl Graph {
     /// Takes a snapshot of the graph, for dumps.
     pub fn snapshot(&self) -> Snapshot {
         Snapshot::of_graph(&self.read(), StageKind::Graph)
-    }
-
-    /// Returns all requirements that a run checks: the names that calls made equal ([`Graph::merges`]), and the
-    /// requirements that inference could not decide. Each requirement has the name of its node; `None` for a
-    /// requirement that the program states.
-    pub fn guards_by_node(&self) -> Vec<(String, Option<String>)> {
-        let data = self.read();
-        let checks = checks(&data, &data.dim_names()).into_iter();
-        checks.map(|(text, node)| (text, node.map(|node| data.node_name(node)))).collect()
     }
 }
 
@@ -378,20 +365,6 @@ mod tests {
         let owner = &snapshot.nodes[double.region.expect("the node is inside the loop")];
         assert!(double.label.starts_with(&owner.label), "{} {}", double.label, owner.label);
         assert!(double.operands.iter().all(|value| snapshot.nodes[value.node].region == double.region));
-        Ok(())
-    }
-
-    #[test]
-    fn names_that_a_call_makes_equal_are_run_time_checks() -> Result<()> {
-        let g = Graph::new();
-        let users = g.input("users", DType::F32, shape!["users", "emb"])?;
-        let items = g.input("items", DType::F32, shape!["items", "emb"])?;
-        let _ = users.matmul(items)?.named("scores");
-        assert_eq!(g.guards_by_node(), [("items == emb".to_string(), Some("scores".to_string()))]);
-        assert_eq!(
-            (g.snapshot().guards[0].text.as_str(), g.snapshot().guards[0].node),
-            ("items == emb", Some(2))
-        );
         Ok(())
     }
 }

@@ -89,7 +89,7 @@ impl Executable {
             obstacle,
         };
         let mode = match self.specializations().single() {
-            Some(single) => match FixedRun::obstacle(&single.program) {
+            Some(single) => match FixedRun::obstacle(&single.program, self.outputs()) {
                 None => {
                     let inputs = inputs.into_iter().map(GivenInput::Owned).collect();
                     RunMode::Fixed(FixedRun::bind(single.clone(), inputs)?)

@@ -8,6 +8,7 @@ use shapeflow_shape_fns::DType;
 use super::buffer_view::buffer_view;
 use super::fault::find_fault;
 use super::planning::SegmentPlanner;
+use super::port::Port;
 use super::run::Run;
 use crate::compile::{CompiledProgram, KernelCode, Specialization};
 use crate::dump::Traced;
@@ -67,12 +68,13 @@ enum Steps<'m> {
 impl<'m> FixedRun<'m> {
     /// Returns whether a program can be a fixed run.
     pub(super) fn is_possible(compiled: &CompiledProgram) -> bool {
-        FixedRun::obstacle(compiled).is_none()
+        FixedRun::obstacle(compiled, &[]).is_none()
     }
 
     /// Returns why a program cannot be a fixed run; `None` if it can. A program can be a fixed run if machine code
     /// computes all results, no result is an input or has strings, and the sizes of the inputs determine all sizes.
-    pub(super) fn obstacle(compiled: &CompiledProgram) -> Option<String> {
+    /// `ports` are the outputs, whose names the text has.
+    pub(super) fn obstacle(compiled: &CompiledProgram, ports: &[Port]) -> Option<String> {
         let (graph, lowered) = (&compiled.graph, &compiled.lowered);
         if compiled.code.is_none() {
             return Some("the interpreter runs the graph".to_string());
@@ -85,11 +87,12 @@ impl<'m> FixedRun<'m> {
         }
         for (number, output) in lowered.outputs.iter().enumerate() {
             let root = lowered.roots[output.index()].index();
+            let name = || ports.get(number).map_or(number.to_string(), |port| format!("\"{}\"", port.name));
             if matches!(lowered.contents[root], Content::Input(_)) {
-                return Some(format!("output {number} is an input"));
+                return Some(format!("output {} is an input", name()));
             }
             if lowered.buffers[root].dtype == DType::String {
-                return Some(format!("output {number} has strings"));
+                return Some(format!("output {} has strings", name()));
             }
         }
         (!compiled.is_static()).then(|| "some sizes depend on elements of tensors".to_string())

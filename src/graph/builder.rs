@@ -124,6 +124,20 @@ impl<'g> OpBuilder<'g> {
         self
     }
 
+    /// Sets an attribute that is an integer.
+    pub(crate) fn int_attr(self, name: &'static str, given: impl IntoParam<'g>) -> Self {
+        let given = given.into_param().known_int(name);
+        self.known_attr(name, given.map(Attr::from))
+    }
+
+    fn known_attr(mut self, name: &'static str, given: Result<Attr>) -> Self {
+        match given {
+            Ok(value) => self = self.attr(name, value),
+            Err(error) => self.refuse(error),
+        }
+        self
+    }
+
     /// Passes the declared operand number `place`.
     #[cfg(feature = "graphdef")]
     pub(crate) fn operand(mut self, place: usize, value: Value<'g>) -> Self {

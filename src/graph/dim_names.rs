@@ -36,7 +36,7 @@ impl DimNames {
 
     /// Returns the text of a shape: `[n, tokens.1]`, or `[..]` for unknown rank.
     pub fn shape(&self, shape: &TensorShape) -> String {
-        if shape.rank().is_none() { "[..]".to_string() } else { self.0.shape(shape) }
+        self.0.shape(shape)
     }
 
     pub(crate) fn any_dim(&self, dim: &Dim) -> String {

@@ -16,6 +16,7 @@ mod call;
 mod const_fold;
 mod constant;
 pub mod dataflow;
+mod dim;
 mod dim_names;
 mod display;
 mod explain;

@@ -54,10 +54,15 @@ impl NameTie {
 impl fmt::Display for NameTie {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [a, b] = &self.names;
-        let relation = if self.broadcast { "broadcasts with" } else { "==" };
+        let relation = relation(self.broadcast);
         let exception = self.exception();
         write!(f, "{a} {relation} {b}{exception} since {} at {}", self.call, self.location)
     }
+}
+
+/// Returns the relation of two names that a call ties together.
+fn relation(broadcast: bool) -> &'static str {
+    if broadcast { "broadcasts with" } else { "==" }
 }
 
 /// How many equalities, broadcasts and guards a graph has recorded.
@@ -205,10 +210,28 @@ impl GraphData {
         ties
     }
 
-    /// Returns the equalities of names that a run checks, as text, with the nodes that made the names equal.
-    pub(crate) fn equal_names(&self) -> Vec<(String, NodeIx)> {
-        let made = self.equalities_of_names(0).filter(|tie| (tie.origin as usize) < self.nodes.len());
-        made.map(|tie| (format!("{} == {}", tie.names[0], tie.names[1]), NodeIx(tie.origin))).collect()
+    /// Returns the ties of names that a run checks, as text, with the nodes that tied the names: equalities and
+    /// broadcasts. A tie with an exception is a guard.
+    pub(crate) fn checked_ties(&self) -> Vec<(String, NodeIx)> {
+        let ties = self.equalities_of_names(0).chain(self.broadcasts_of_names(0));
+        let made = ties.filter(|tie| (tie.origin as usize) < self.nodes.len());
+        let mut checked: Vec<(String, NodeIx)> = Vec::new();
+        for TiedNames { names: [a, b], broadcast, origin, .. } in made {
+            let text = format!("{a} {} {b}", relation(broadcast));
+            if !checked.iter().any(|(known, _)| *known == text) {
+                checked.push((text, NodeIx(origin)));
+            }
+        }
+        checked
+    }
+
+    fn broadcasts_of_names(&self, first: usize) -> impl Iterator<Item = TiedNames> {
+        self.table.name_broadcasts()[first..].iter().map(|broadcast| TiedNames {
+            names: broadcast.names,
+            broadcast: true,
+            unless_zero: None,
+            origin: broadcast.origin,
+        })
     }
 
     fn equalities_of_names(&self, first: usize) -> impl Iterator<Item = TiedNames> {
@@ -221,13 +244,7 @@ impl GraphData {
     }
 
     fn tied_names(&self, known: TieCount) -> Vec<TiedNames> {
-        let broadcasts = self.table.name_broadcasts()[known.broadcasts..].iter();
-        let broadcasts = broadcasts.map(|broadcast| TiedNames {
-            names: broadcast.names,
-            broadcast: true,
-            unless_zero: None,
-            origin: broadcast.origin,
-        });
+        let broadcasts = self.broadcasts_of_names(known.broadcasts);
         let guards = self.table.guards()[known.guards..].iter().filter_map(|record| {
             let (names, unless_zero) = record.guard.equal_symbols()?;
             let tie = TiedNames { names, broadcast: false, unless_zero, origin: record.origin };

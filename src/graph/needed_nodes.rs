@@ -3,8 +3,7 @@
 use rustc_hash::FxHashSet;
 use shapeflow_shape_fns::{Dim, Equality, Symbol};
 
-use super::{Graph, GraphData, NodeIx, Value, ValueIx};
-use crate::error::Result;
+use super::{GraphData, NodeIx, ValueIx};
 use crate::op::Body;
 
 /// Marks each node that computes a value of `wanted`. Also marks each node that computes a symbol in an attribute of a
@@ -60,23 +59,9 @@ pub(crate) fn definer(graph: &GraphData, symbol: Symbol) -> Option<NodeIx> {
     origin.map(NodeIx)
 }
 
-impl Graph {
-    /// As [`Graph::same_dim`], but the result is `Some(true)` only if the dimensions are equal in every graph that has
-    /// `values`. A graph without the node that found an equality does not know the equality.
-    pub(crate) fn same_dim_beside(&self, values: &[Value<'_>], a: &Dim, b: &Dim) -> Result<Option<bool>> {
-        let values: Vec<ValueIx> = values.iter().map(|value| value.index()).collect::<Result<_>>()?;
-        let data = self.read();
-        let same = data.table.same(a, b);
-        if same != Some(true) {
-            return Ok(same);
-        }
-        Ok(same.filter(|_| !relies_on_others(&data, &values, a)))
-    }
-}
-
 /// Returns whether what is known of `dim` may rest on an equality that a node found which `values` do not need. Only
 /// equalities of symbols that these values or their operands have matter.
-fn relies_on_others(graph: &GraphData, values: &[ValueIx], dim: &Dim) -> bool {
+pub(super) fn relies_on_others(graph: &GraphData, values: &[ValueIx], dim: &Dim) -> bool {
     let dim = graph.table.resolve(dim);
     // A number may stand for any symbol that equals a number.
     let concerns_dim = |equality: &&Equality| {

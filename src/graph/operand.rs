@@ -206,7 +206,7 @@ impl<'g> IntoShapeArg<'g> for &TensorShape {
     fn into_shape_arg(self) -> Param<'g> {
         match self.dims() {
             Some(dims) => shape_arg(dims),
-            None => Param::Refused("a target shape must have a known rank, got shape ?".to_string()),
+            None => Param::Refused("a target shape must have a known rank, got shape [..]".to_string()),
         }
     }
 }
@@ -238,7 +238,7 @@ macro_rules! shape_args {
     };
 }
 shape_args! {
-    [i32 i64 usize Dim &Dim]
+    [i32 i64 u32 usize Dim &i32 &i64 &u32 &usize &Dim &&Dim]
     [T: IntoDim, const N: usize] [T; N],
     [T: IntoDim + Clone, const N: usize] &[T; N],
     [T: IntoDim + Clone] &[T],
@@ -272,6 +272,7 @@ mod tests {
     }
 
     #[test]
+    #[allow(clippy::needless_borrows_for_generic_args, reason = "a reference is one of the forms")]
     fn a_target_shape_has_many_forms() -> Result<()> {
         let g = Graph::new();
         let x = g.input("x", DType::F32, shape!["n", 6])?;

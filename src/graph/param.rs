@@ -3,6 +3,7 @@
 use shapeflow_shape_fns::{Dim, IntoDim, PartialElements};
 
 use super::Value;
+use crate::error::{Error, ErrorKind, Phase, Result};
 
 /// A parameter of an op: elements that are known or symbolic when the graph is built, or a value.
 #[derive(Clone, Debug)]
@@ -14,6 +15,51 @@ pub enum Param<'g> {
     Value(Value<'g>),
     /// An argument that cannot be a parameter. The text is the message of the error.
     Refused(String),
+}
+
+impl Param<'_> {
+    /// Returns the integers of an argument, given as one integer or as a list, that must be known when the graph is
+    /// built.
+    pub(crate) fn known_ints(&self, name: &str) -> Result<Vec<i64>> {
+        self.elements(name, "integers")?.as_known().ok_or_else(|| self.unknown(name, "integers"))
+    }
+
+    /// Returns the `N` integers of an argument that must be known when the graph is built.
+    pub(crate) fn known_array<const N: usize>(&self, name: &str) -> Result<[i64; N]> {
+        let ints = self.known_ints(name)?;
+        <[i64; N]>::try_from(ints).map_err(|ints| {
+            let message = format!("{name} must be {N} integers, got {}", ints.len());
+            Error::new(ErrorKind::Attribute, Phase::Build, message)
+        })
+    }
+
+    /// Returns the integer of an argument that must be known when the graph is built.
+    pub(crate) fn known_int(&self, name: &str) -> Result<i64> {
+        let elements = self.elements(name, "an integer")?;
+        match elements.elements() {
+            [element] if elements.rank() == 0 => element.as_known(),
+            _ => None,
+        }
+        .ok_or_else(|| self.unknown(name, "an integer"))
+    }
+
+    fn elements(&self, name: &str, what: &str) -> Result<&PartialElements> {
+        match self {
+            Param::Elements(elements) => Ok(elements),
+            _ => Err(self.unknown(name, what)),
+        }
+    }
+
+    fn unknown(&self, name: &str, what: &str) -> Error {
+        let message = match self {
+            Param::Elements(elements) => {
+                format!("{name} must be {what} known when the graph is built, got {elements}")
+            }
+            Param::Value(_) => format!("{name} must be {what} known when the graph is built, got a value"),
+            Param::Refused(message) => message.clone(),
+        };
+        Error::new(ErrorKind::Attribute, Phase::Build, message)
+    }
 }
 
 /// A type that converts into a size or structure parameter: a value, one element, an array, slice or vector of
@@ -85,6 +131,11 @@ macro_rules! params {
             fn into_param(self) -> Param<'g> {
                 self.clone().into_param()
             }
+        }
+        impl<'g> IntoParam<'g> for &&$element {
+            fn into_param(self) -> Param<'g> {
+                (*self).into_param()
+            }
         })*
         $(impl<'g, $($generics)*> IntoParam<'g> for $List {
             fn into_param(self) -> Param<'g> {
@@ -111,6 +162,7 @@ mod tests {
     use crate::graph::Graph;
 
     #[test]
+    #[allow(clippy::needless_borrows_for_generic_args, reason = "a reference is one of the forms")]
     fn a_parameter_has_many_forms() -> Result<()> {
         let g = Graph::new();
         let x = g.input("x", DType::F32, shape!["n", 6])?;
@@ -132,7 +184,17 @@ mod tests {
         for y in [x.transpose(vec![1, 0]), x.transpose([1usize, 0]), x.transpose(&perm[..])] {
             assert_eq!(y?.shape().to_string(), "[6, n]");
         }
-        for y in [x.softmax(1), x.softmax(1usize), x.softmax(-1i64)] {
+        let (axis, one) = (1usize, &Dim::known(1));
+        for y in [
+            x.softmax(1),
+            x.softmax(axis),
+            x.softmax(&axis),
+            x.softmax(-1i64),
+            x.softmax(1u32),
+            x.softmax(Dim::known(1)),
+            x.softmax(one),
+            x.softmax(&one),
+        ] {
             assert_eq!(y?.shape().to_string(), "[n, 6]");
         }
         assert_eq!(

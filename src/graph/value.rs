@@ -1,14 +1,13 @@
 //! `Value`: a handle to an output of a node, to build with.
 
 use std::fmt;
-use std::panic::Location;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use shapeflow_shape_fns::{DType, Dim, TensorShape};
+use shapeflow_shape_fns::{DType, TensorShape};
 
 use super::{Extra, Graph, Poison, ValueIx};
 use crate::dtype::type_text;
-use crate::error::{Error, ErrorKind, Phase, Result, is_own_line};
+use crate::error::{Error, ErrorKind, Phase, Result};
 
 /// The bit of `Value::id` that marks a poisoned value. The other bits are then the index of its error in
 /// `GraphData::poisons`.
@@ -96,26 +95,6 @@ impl<'g> Value<'g> {
             0 => data.table.resolve_shape(&data.values[self.id as usize].shape),
             _ => TensorShape::unranked(),
         }
-    }
-
-    /// Returns one dimension of the shape; a negative axis counts from the end.
-    ///
-    /// # Errors
-    /// The rank is unknown, or there is no such axis.
-    #[track_caller]
-    pub fn dim(self, axis: i64) -> Result<Dim> {
-        let location = Location::caller();
-        self.index()?;
-        let shape = self.shape();
-        let call = self.graph.read().call.filter(|_| is_own_line(location));
-        shape.dim(axis).cloned().ok_or_else(|| {
-            Error::new(
-                ErrorKind::Shape,
-                Phase::Build,
-                format!("dim({axis}) needs that axis, got shape {shape}"),
-            )
-            .at(call.unwrap_or(location))
-        })
     }
 
     /// Names the node that made this value. Errors and dumps show the name after the names of the node's scopes.

@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 use shapeflow_shape_fns::{DType, TensorShape};
 
 use super::nearest::did_you_mean;
 use super::node_usage::NodeUsage;
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::graph::{Graph, Value, ValueId};
+use crate::graph::{DimNames, Graph, GraphData, Value, ValueId, ValueInfo};
 
 /// A graph built from a model, with the model's names of nodes and tensors.
 #[derive(Debug)]
@@ -63,8 +64,19 @@ pub(super) struct BuiltNode {
     /// The nodes of the graph that the import made for this node. For a node in a branch or a loop: the nodes of the
     /// outermost branch or loop, or `None` while this branch or loop is under construction.
     pub nodes: Option<Range<u32>>,
-    /// What computes a node in a branch or a loop, whose own nodes are not nodes of the graph.
-    pub in_region: Option<NodeUsage>,
+    /// What is known of a node in a branch or a loop, whose own nodes are not nodes of the graph.
+    pub in_region: Option<RegionNode>,
+}
+
+/// A node of the model in a branch or a loop.
+#[derive(Debug)]
+pub(super) struct RegionNode {
+    /// What computes the node.
+    pub usage: NodeUsage,
+    /// Dtype and shape of every output.
+    pub outputs: Vec<(Option<DType>, TensorShape)>,
+    /// The names of the unknown dimensions of the branch or the loop.
+    pub names: Arc<DimNames>,
 }
 
 /// A node of the model with its inferred dtypes and shapes.
@@ -79,6 +91,9 @@ pub struct ImportedNode<'a> {
     pub outputs: Vec<(Option<DType>, TensorShape)>,
     /// The reason why inference refused the node, if it did. The outputs of a refused node have unknown shapes.
     pub error: Option<&'a Error>,
+    /// The names of the unknown dimensions in `outputs`, if the node is in a branch or a loop. The graph has the names
+    /// for all other nodes, see [`Graph::dim_names`].
+    pub dim_names: Option<&'a DimNames>,
 }
 
 impl Imported {
@@ -178,24 +193,24 @@ impl Imported {
                 .map(|known| known.unwrap_or((None, TensorShape::unranked())))
                 .collect(),
             error: record.error.as_ref(),
+            dim_names: None,
         })
     }
 
     /// Returns the nodes inside functions that calls inlined, each named `CALL/NODE`, in the order of the import.
     ///
-    /// A node has no outputs if the graph has no node for it: a parameter replaced a constant, or a branch or a loop
-    /// holds the node.
+    /// A node has no outputs if the graph has no node for it, because a parameter replaced a constant.
     pub fn function_nodes(&self) -> impl Iterator<Item = ImportedNode<'_>> {
         let inner = self.built.iter().filter(|built| !self.by_name.contains_key(&built.name));
         inner.map(|built| {
-            let data = self.graph.read();
-            let own = built.nodes.clone().filter(|_| built.in_region.is_none()).unwrap_or_default();
-            let values = own.last().into_iter().flat_map(|node| data.nodes[node as usize].values());
-            let outputs = values.map(|value| {
-                let info = &data.values[value.at()];
-                (Some(info.dtype), data.table.resolve_shape(&info.shape))
-            });
-            ImportedNode { name: &built.name, op: &built.op, outputs: outputs.collect(), error: None }
+            let (outputs, dim_names) = match &built.in_region {
+                Some(node) => (node.outputs.clone(), Some(&*node.names)),
+                None => {
+                    let nodes = built.nodes.clone().unwrap_or_default();
+                    (outputs_of(&self.graph.read(), nodes), None)
+                }
+            };
+            ImportedNode { name: &built.name, op: &built.op, outputs, error: None, dim_names }
         })
     }
 
@@ -216,6 +231,14 @@ impl Imported {
         let some: Vec<&str> = self.fetches().take(5).collect();
         if !near.is_empty() || some.is_empty() { near } else { format!("; try {}", some.join(", ")) }
     }
+}
+
+/// Returns dtype and shape of the outputs of a node of the model that became these nodes of the graph. The last of the
+/// nodes has the outputs.
+pub(super) fn outputs_of(data: &GraphData, mut nodes: Range<u32>) -> Vec<(Option<DType>, TensorShape)> {
+    let values = nodes.next_back().into_iter().flat_map(|node| data.nodes[node as usize].values());
+    let output = |info: &ValueInfo| (Some(info.dtype), data.table.resolve_shape(&info.shape));
+    values.map(|value| output(&data.values[value.at()])).collect()
 }
 
 /// Returns `1 output` or `n outputs`.

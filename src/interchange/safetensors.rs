@@ -185,6 +185,19 @@ mod tests {
     }
 
     #[test]
+    fn mapped_tensors_lie_in_the_file() {
+        let [first, second] = [Tensor::from([1.0f32, 2.0]), Tensor::from([3.0f32, 4.0, 5.0])];
+        let path = std::env::temp_dir().join(format!("shapeflow-mapped-{}.safetensors", std::process::id()));
+        write_safetensors(&path, [("first", &first), ("second", &second)]).unwrap();
+        let tensors = map_safetensors(&path).unwrap();
+        let address = |name: &str| tensors.get(name).unwrap().as_slice::<f32>().unwrap().as_ptr() as usize;
+        // Both tensors have one dtype, so the file has them in the order of their names, without a gap.
+        assert_eq!(address("second") - address("first"), 2 * size_of::<f32>());
+        assert_eq!((tensors.get("first"), tensors.get("second")), (Some(&first), Some(&second)));
+        std::fs::remove_file(path).unwrap();
+    }
+
+    #[test]
     fn damaged_files_are_refused() {
         let tensor = Tensor::scalar(1.0f32);
         let bytes = write_safetensors_bytes([("x", &tensor)]).unwrap();

@@ -39,11 +39,12 @@ impl Imported {
         for built in &self.built {
             let nodes = built.nodes.clone().expect("all branches and loops are complete");
             let is_needed = nodes.clone().any(|node| is_live[NodeIx(node).at()]);
-            let NodeUsage { computed_by, dtypes, has_unknown_shape } = match &built.in_region {
-                Some(inner) if is_needed => inner.clone(),
-                Some(_) => NodeUsage::default(),
-                None => NodeUsage::of(&data, nodes, &is_live),
-            };
+            let NodeUsage { computed_by, dtypes, has_unknown_shape } =
+                match built.in_region.as_ref().map(|node| &node.usage) {
+                    Some(inner) if is_needed => inner.clone(),
+                    Some(_) => NodeUsage::default(),
+                    None => NodeUsage::of(&data, nodes, &is_live),
+                };
             let entry = usage.entry((&built.op, computed_by)).or_insert_with(|| OpUsage {
                 op: built.op.clone(),
                 computed_by,

@@ -55,6 +55,7 @@ pub(crate) mod take;
 #[cfg(test)]
 pub(crate) mod testing;
 pub(crate) mod widen;
+mod window_sizes;
 
 use std::sync::LazyLock;
 

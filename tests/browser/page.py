@@ -174,6 +174,17 @@ def main():
         assert "f32[batch, 3]" in text("#outputs"), text("#outputs")
         shot("search")
 
+        # The search finds loops of kernels, which no node has.
+        browser.press("Escape")
+        browser.press("/")
+        browser.type("for i0 <")
+        assert browser.evaluate("document.querySelectorAll('.node.found').length") == 0
+        found = browser.evaluate("document.querySelectorAll('#found [data-hit]').length")
+        assert 0 < found <= browser.evaluate("kernels.length"), found
+        browser.press("Enter")
+        assert "for i0 <" in text("#details"), text("#details")
+        browser.press("Escape")
+
         # The wheel zooms about the pointer.
         scale = "new DOMMatrix(getComputedStyle(document.getElementById('scene')).transform).a"
         before = browser.evaluate(scale)

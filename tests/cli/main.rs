@@ -106,7 +106,7 @@ fn infer_prints_every_node() {
     assert_eq!(nodes.len(), 11);
     let last = nodes.iter().find(|node| node["name"] == "class").unwrap();
     assert_eq!(last["op"], "ArgMax");
-    assert_eq!(last["outputs"], serde_json::json!([{"dtype": "int64", "shape": ["n"]}]));
+    assert_eq!(last["outputs"], serde_json::json!([{"dtype": "i64", "shape": ["n"]}]));
     assert_eq!(document["guards"], serde_json::json!([]));
     let unnamed = json(&["infer", MODEL, "--json"]);
     assert_eq!(unnamed["nodes"][0]["outputs"][0]["shape"], serde_json::json!(["x.0", 4]));
@@ -150,7 +150,7 @@ fn run_writes_and_summarises_results() {
     let text = printed(&["run", MODEL, "--feeds", FEEDS, "--fetch", "class"]);
     assert!(text.starts_with("class: i64[5]"), "{text}");
     let document = json(&["run", MODEL, "--feeds", FEEDS, "--fetch", "class", "--json"]);
-    assert_eq!(document["results"][0]["dtype"], "int64");
+    assert_eq!(document["results"][0]["dtype"], "i64");
     assert_eq!(document["results"][0]["shape"], serde_json::json!([5]));
 }
 
@@ -232,7 +232,7 @@ fn ops_are_listed() {
     assert_eq!(of("Relu")["builder"], "relu");
     assert_eq!(of("Relu")["body"], "compute");
     assert_eq!(of("MatMul")["body"], "contraction");
-    assert!(of("Erf")["dtypes"].as_array().unwrap().contains(&"float32".into()));
+    assert!(of("Erf")["dtypes"].as_array().unwrap().contains(&"f32".into()));
     assert_eq!(of("Conv2D")["body"], "composite");
     assert_eq!(of("Cumsum")["body"], "host");
     assert!(printed(&["ops"]).lines().count() > ops.len());

@@ -80,6 +80,12 @@ fn infer_shows_the_nodes_of_functions() {
     // The names of dimensions have only the scopes that distinguish them.
     let text = printed(&["infer", "tests/data/saved_models/gru"]);
     assert!(text.contains("f32[TensorListStack.1, TensorListStack.0, 16]"), "{text}");
+    // Nodes inside loops and branches have dtypes and shapes.
+    let text = printed(&["infer", "tests/data/saved_models/frozen_loop"]);
+    for row in ["while/while/mul Mul f32[x.0, 4]", "while/cond/Sqrt Sqrt f32[]"] {
+        let words = |line: &str| line.split_whitespace().map(str::to_string).collect::<Vec<_>>();
+        assert!(text.lines().any(|line| words(line) == words(row)), "{text}");
+    }
     let document = json(&["infer", "tests/data/saved_models/frozen_loop", "--json"]);
     let guard = serde_json::json!({"text": "range.0 >= 0", "node": "TensorArrayStack/range"});
     assert_eq!(document["guards"], serde_json::json!([guard]));

@@ -99,7 +99,7 @@ pub fn samples() -> Vec<Sample> {
                     x.slice([1, 0], [-1, 3])?,
                     x.reverse([1])?,
                     x.expand_dims(1)?,
-                    x.expand_dims(1)?.squeeze(&[1])?,
+                    x.expand_dims(1)?.squeeze([1])?,
                     x.tile([2, 1])?,
                     x.broadcast_to([2, 3, 4])?,
                 ])

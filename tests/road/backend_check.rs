@@ -9,6 +9,7 @@ use shapeflow::{
 
 use crate::element_props::{ElementProps, has_fractions};
 use crate::graph_recipe::{Content, Recipe};
+use crate::rng::Rng;
 use crate::tensor_compare::{Bound, Number, difference, numbers};
 
 /// The counts of a check.
@@ -92,6 +93,7 @@ pub fn check_backends(
     let compiles = jit.stats().compiles.len();
     let props: Vec<ElementProps> = props.map_or_else(|| derive_props(recipe), <[ElementProps]>::to_vec);
     let mut runner = jit.runner();
+    let mut finished = Vec::new();
     for number in 0..recipe.runs.len() {
         outcome.runs += 1;
         let feeds: Vec<Tensor> = recipe.inputs().map(|source| recipe.source_tensor(source, number)).collect();
@@ -187,12 +189,17 @@ pub fn check_backends(
             }
         }
         compare_run_into_and_bind(recipe, &jit, &mut runner, &views, &got, number)?;
+        drop(views);
+        finished.push((number, feeds, got));
     }
+    repeat_runs(recipe.seed, &jit, &mut runner, &finished)?;
     let after = jit.stats().compiles.len();
     // At run time, the graph is compiled for the rank of an unranked input, and for the values of a structure parameter
     // that is an input.
     let may_specialize = recipe.sources.iter().any(|source| {
-        source.unranked || matches!(source.content, Content::Fixed(_) | Content::RunVariables(_))
+        let content = &source.content;
+        source.unranked
+            || matches!(content, Content::Fixed(_) | Content::OfRuns(_) | Content::RunVariables(_))
     });
     if after != compiles
         && !may_specialize
@@ -276,6 +283,31 @@ fn compare_run_into_and_bind(
                 if let Some(what) = difference(&a, b, None) {
                     return Err(format!("run {number}: bind: {what}"));
                 }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Repeats finished runs in random order, and checks that they give the same bits. Each run has a number, its feeds and
+/// its results.
+fn repeat_runs(
+    seed: u64,
+    exe: &Executable,
+    runner: &mut shapeflow::Runner,
+    finished: &[(usize, Vec<Tensor>, Vec<Tensor>)],
+) -> std::result::Result<(), String> {
+    let mut rng = Rng::new(seed ^ 0x0bde);
+    // A single run has been repeated by `bind`.
+    let repetitions = if finished.len() > 1 { 2 * finished.len() } else { 0 };
+    for _ in 0..repetitions {
+        let (number, feeds, expected) = rng.choose(finished);
+        let views: Vec<TensorView<'_>> = feeds.iter().map(Tensor::view).collect();
+        let results = if rng.chance(1, 2) { runner.run(&views) } else { run(exe, &views) };
+        let results = results.map_err(|error| format!("run {number} again: {error}"))?;
+        for (a, b) in results.iter().zip(expected) {
+            if let Some(what) = difference(a, b, None) {
+                return Err(format!("run {number} again: {what}"));
             }
         }
     }

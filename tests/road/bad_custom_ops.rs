@@ -119,3 +119,21 @@ fn a_body_that_reads_outside_its_operand_is_refused() -> Result<()> {
     }
     Ok(())
 }
+
+#[test]
+fn a_kernel_that_adds_strings_names_its_op() -> Result<()> {
+    static DOUBLED: OpDef = OpDef::compute("doubled", |cx, _output, index| {
+        let x = cx.operand(0, index);
+        x.clone() + x
+    })
+    .operands(&[Operand::Data("x")])
+    .shape_fn(shape_fns::common::unary);
+    let g = Graph::new();
+    let words = g.input("words", DType::String, shape!["n"])?;
+    let doubled = g.op(&DOUBLED).data(words).finish()?;
+    assert_snapshot!(error_text(g.compile(doubled)), @r"
+    error: doubled(string[n]): Add is not defined on string, in %0[i0] + %0[i0]
+      --> `let doubled = g.op(&DOUBLED).data(words).finish()?;`
+    ");
+    Ok(())
+}

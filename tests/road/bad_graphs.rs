@@ -46,6 +46,17 @@ fn contradicting_equalities_are_explained() -> Result<()> {
 }
 
 #[test]
+fn outputs_of_one_name_are_refused() -> Result<()> {
+    let g = Graph::new();
+    let x = g.input("x", DType::F32, shape!["n"])?;
+    assert_snapshot!(error_text(g.compile([("y", x.neg()?), ("y", x.exp()?)])), @r#"
+    error: the names of outputs must be unique, got "y" twice
+      --> `error_text(g.compile([("y", x.neg()?), ("y", x.exp()?)]))`
+    "#);
+    Ok(())
+}
+
+#[test]
 fn input_and_graph_errors_are_explained() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["n"])?;

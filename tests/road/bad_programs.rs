@@ -250,9 +250,9 @@ fn axis_errors_are_explained() -> Result<()> {
       --> `error_text(x.transpose([1, 2, 3]))`
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape!["batch", 1, 4])?;`
     "#);
-    assert_snapshot!(error_text(x.squeeze(&[2])), @r#"
+    assert_snapshot!(error_text(x.squeeze([2])), @r#"
     error: squeeze(f32[batch, 1, 4], axis=[2]): a squeezed axis must have size 1, got 4 at axis 2 of [batch, 1, 4]
-      --> `error_text(x.squeeze(&[2]))`
+      --> `error_text(x.squeeze([2]))`
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape!["batch", 1, 4])?;`
       help: the axis of size 1 is 1
     "#);

@@ -66,7 +66,7 @@ fn feed_errors_are_explained() -> Result<()> {
 fn feed_errors_of_a_specialized_graph_are_explained() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["n", "n", 3])?;
-    let exe = g.compile(x.squeeze(&[])?)?;
+    let exe = g.compile(x.squeeze(..)?)?;
     assert_snapshot!(error_text(exe.run_all(&[zeros(&[2, 2, 4])?])), @r#"
     error: input "x" must be f32[n, n, 3], got f32[2, 2, 4]: dimensions must be equal, got 3 and 4 at axis 2
       --> `error_text(exe.run_all(&[zeros(&[2, 2, 4])?]))`

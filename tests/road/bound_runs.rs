@@ -176,3 +176,12 @@ fn mistakes_with_bound_runs_are_refused() -> Result<()> {
     assert!(message(exe.bind_sizes(&[&[2], &[3]]).map(drop)).contains("axis 0"));
     Ok(())
 }
+
+#[test]
+fn an_obstacle_names_its_output() -> Result<()> {
+    let g = Graph::new();
+    let x = g.input("x", DType::F32, shape!["n"])?;
+    let bound = g.compile([("double", (x * 2.0).ok()?), ("same", x)])?.bind_sizes(&[&[2]])?;
+    assert_eq!(bound.obstacle(), Some("output \"same\" is an input"));
+    Ok(())
+}

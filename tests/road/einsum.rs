@@ -281,8 +281,8 @@ fn the_output_may_be_implied() {
     assert_eq!(shape("ij,jk", &[x, y]), "[2, 4]");
     assert_eq!(shape("ba", &[x]), "[3, 2]");
     assert_eq!(shape("...a,ab", &[x, y]), "[2, 4]");
-    assert_eq!(x.tensordot(y, &[-1], &[0]).unwrap().shape().to_string(), "[2, 4]");
-    assert_eq!(x.tensordot(y, &[], &[]).unwrap().shape().to_string(), "[2, 3, 3, 4]");
+    assert_eq!(x.tensordot(y, [-1], [0]).unwrap().shape().to_string(), "[2, 4]");
+    assert_eq!(x.tensordot(y, [0i64; 0], [0i64; 0]).unwrap().shape().to_string(), "[2, 3, 3, 4]");
     for (axes, other, reason) in
         [(&[1, 1][..], &[0, 0][..], "given once"), (&[2], &[0], "[-2, 2), got 2"), (&[], &[0], "got 0 and 1")]
     {

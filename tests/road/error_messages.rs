@@ -167,9 +167,9 @@ fn parameter_errors_are_explained() -> Result<()> {
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape![3, 4])?;`
       help: use the pair 0, 0 for an axis without padding
     "#);
-    assert_snapshot!(error_text(x.squeeze(&[0])), @r#"
+    assert_snapshot!(error_text(x.squeeze([0])), @r#"
     error: squeeze(f32[3, 4], axis=[0]): a squeezed axis must have size 1, got 3 at axis 0 of [3, 4]
-      --> `error_text(x.squeeze(&[0]))`
+      --> `error_text(x.squeeze([0]))`
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape![3, 4])?;`
     "#);
     Ok(())

@@ -134,10 +134,7 @@ const CHAINS: &[Chain] = &[
         inputs: &[(I16, "[n, t]", &[2, 64]), (F32, "[8]", &[8])],
         build: |_, x| {
             let sound = (x[0].cast(F32)? * (1.0 / 32768.0)).expand_dims(1)?.expand_dims(-1)?;
-            sound
-                .extract_image_patches([1, 8], [1, 4], [1, 1], WindowPadding::Valid)?
-                .squeeze(&[1])?
-                .mul(x[1])
+            sound.extract_image_patches([1, 8], [1, 4], [1, 1], WindowPadding::Valid)?.squeeze([1])?.mul(x[1])
         },
     },
     Chain {

@@ -262,7 +262,7 @@ impl<'g> GraphGenerator<'g> {
                 return None;
             }
         };
-        if self.dynamic_shapes {
+        if self.dynamic_shapes || params.iter().any(|id| self.differs_between_runs(*id)) {
             self.infer_run_sizes(&call, data, params, &outputs)?;
         }
         for output in &outputs {
@@ -294,6 +294,12 @@ impl<'g> GraphGenerator<'g> {
             ids.push(self.push_value(Origin::Output(first + number), output, props));
         }
         ids.first().copied()
+    }
+
+    /// Returns whether a value is an input whose elements the recipe chooses for every run.
+    fn differs_between_runs(&self, id: ValueIndex) -> bool {
+        let source = self.recipe.sources.get(self.recipe_indices[id.0]);
+        source.is_some_and(|source| matches!(source.content, Content::OfRuns(_)))
     }
 
     /// Finishes the recipe: numbers its values as [`Step`] says, sources first.

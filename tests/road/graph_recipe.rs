@@ -45,6 +45,8 @@ pub enum Content {
     Range(i64, i64),
     /// These elements in every run.
     Fixed(Vec<i64>),
+    /// For each run, the elements in this run.
+    OfRuns(Vec<Vec<i64>>),
     /// The values of the run variables with these indices, such as the entries of a fed `begin`. So a run variable need
     /// not be a size.
     RunVariables(Vec<usize>),
@@ -148,6 +150,7 @@ impl Recipe {
             let wide: Vec<i64> = (0..count)
                 .map(|index| match &source.content {
                     Content::Fixed(all) => all[index],
+                    Content::OfRuns(all) => all[run][index],
                     Content::RunVariables(all) => variable(all[index]),
                     Content::Range(low, high) => rng.range_inclusive(*low, *high),
                     Content::Extreme if rng.chance(1, 2) => {
@@ -165,6 +168,7 @@ impl Recipe {
         let elements: Vec<f64> = (0..count)
             .map(|index| match &source.content {
                 Content::Fixed(all) => all[index / parts] as f64,
+                Content::OfRuns(all) => all[run][index / parts] as f64,
                 Content::RunVariables(all) => variable(all[index / parts]) as f64,
                 Content::Range(low, high) => rng.range_inclusive(*low, *high) as f64,
                 Content::SmallIntegers => rng.range_inclusive(if signed { -3 } else { 0 }, 3) as f64,

@@ -72,7 +72,7 @@ const LAWS: &[Law] = &[
         let sizes = x[0].shape().dims().unwrap().to_vec();
         x[0].reshape([-1])?.reshape(sizes)
     }),
-    Law("squeeze of expand_dims", Of::Every, "[n, h]", &[], |_, x| x[0].expand_dims(1)?.squeeze(&[1])),
+    Law("squeeze of expand_dims", Of::Every, "[n, h]", &[], |_, x| x[0].expand_dims(1)?.squeeze([1])),
 ];
 
 /// The sizes of `n`, `h`, `w` and `c`.
@@ -175,7 +175,7 @@ fn solutions_times_the_matrix_are_the_right_hand_side() -> Result<()> {
         let a = g.input("a", dtype, "[b, n, n]".parse::<TensorShape>()?)?;
         let x = g.input("x", dtype, "[b, n, k]".parse::<TensorShape>()?)?;
         // A large diagonal keeps the matrix invertible.
-        let size = a.shape_tensor_as(DType::I64)?.slice([1], [1])?.squeeze(&[0])?;
+        let size = a.shape_tensor_as(DType::I64)?.slice([1], [1])?.squeeze([0])?;
         let many = g.range(0, size, 1)?;
         let diagonal = many.expand_dims(-1)?.equal(many)?;
         let a = diagonal.select(a + a.ones_like()? * 40.0, a)?;

@@ -1,6 +1,7 @@
 //! End-to-end tests, from building a graph to its results: recorded values, random graphs, limits and error messages.
 
 mod api;
+mod argument_forms;
 mod backend_check;
 #[cfg(all(feature = "npz", feature = "safetensors"))]
 mod bad_bindings;
@@ -32,6 +33,7 @@ mod feeds_and_outputs;
 mod fusion;
 mod graph_generator;
 mod graph_recipe;
+mod index_errors;
 mod inferred_shapes;
 mod laws;
 mod layer_functions;

@@ -118,3 +118,58 @@ fn the_index_has_every_op_as_its_documentation_says() {
     }
     assert_eq!(written.lines().count(), index.lines().count(), "set SHAPEFLOW_WRITE_INDEX");
 }
+
+/// Names of ops in numpy, torch and TensorFlow's Python interface. The search of the documentation must find each.
+const NAMES_ELSEWHERE: [(&str, &str); 3] = [
+    (
+        "numpy",
+        "abs absolute add all any arange arccos arccosh arcsin arcsinh arctan arctan2 arctanh argmax argmin \
+         argsort bincount bitwise_and bitwise_or bitwise_xor broadcast_to cbrt ceil clip concatenate conj \
+         conjugate cos cosh cross cumprod cumsum diag diagonal digitize divide dot einsum equal exp exp2 \
+         expand_dims expm1 eye flip floor floor_divide fmod full gather greater greater_equal hstack \
+         histogram imag invert isfinite isinf isnan less less_equal linspace log log1p log2 \
+         logical_and logical_not logical_or logical_xor matmul max maximum mean min minimum mod moveaxis multiply \
+         negative nonzero norm not_equal ones ones_like pad permutation power prod ravel real reciprocal repeat \
+         reshape roll round searchsorted shape sign sin sinh size slice softmax sort split sqrt square squeeze \
+         stack std subtract sum svd swapaxes take tan tanh tensordot tile transpose tril triu unique var \
+         vstack where zeros zeros_like",
+    ),
+    (
+        "torch",
+        "abs add amax amin arange argmax argmin argsort atan2 avg_pool2d bincount bmm bucketize cat chunk \
+         clamp conv2d cumsum depthwise_conv2d div einsum embedding erf erfc erfinv exp expand eye flatten flip \
+         fmod full gather gelu ge gt histc im2col index_select isfinite isinf isnan kthvalue \
+         le leaky_relu lerp lgamma linspace log_softmax logsumexp lt masked_fill masked_select matmul \
+         max_pool2d mean mul ne neg normalize numel one_hot permute pixel_shuffle pixel_unshuffle polygamma pow \
+         prod rand randint randn randperm reciprocal relu relu6 remainder repeat reshape rsqrt scatter \
+         searchsorted selu sigmoid silu softmax softplus softsign solve sort split split_with_sizes squeeze stack \
+         std sub sum tanh tensordot tile topk transpose tril triu unbind unfold unique unsqueeze var view where \
+         zeta",
+    ),
+    (
+        "tensorflow",
+        "argmax boolean_mask bucketize cast clip_by_value concat cumsum dynamic_partition dynamic_stitch einsum \
+         expand_dims extract_image_patches fill gather gather_nd map moments one_hot pad range reduce_all \
+         reduce_any reduce_logsumexp reduce_max reduce_mean reduce_min reduce_prod reduce_std reduce_sum \
+         reduce_variance repeat reverse reverse_sequence roll scan scatter_nd searchsorted segment_max \
+         segment_mean segment_min segment_prod segment_sum sequence_mask shape size slice split squeeze stack \
+         strided_slice tensor_scatter_nd_update top_k transpose unique unique_with_counts unsorted_segment_sum \
+         unstack where while_loop",
+    ),
+];
+
+#[test]
+fn names_of_other_libraries_are_names_or_aliases() {
+    let builders: Vec<Builder> = FAMILIES.iter().flat_map(|(folder, _)| family(folder)).collect();
+    let is_known = |name: &str| {
+        builders
+            .iter()
+            .any(|builder| builder.name == name || builder.aliases.iter().any(|alias| alias == name))
+    };
+    let mut missing = Vec::new();
+    for (library, names) in NAMES_ELSEWHERE {
+        let unknown = names.split_whitespace().filter(|name| !is_known(name));
+        missing.extend(unknown.map(|name| format!("{library}: {name}")));
+    }
+    assert!(missing.is_empty(), "give an op the `doc(alias)`:\n{}", missing.join("\n"));
+}

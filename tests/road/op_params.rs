@@ -40,6 +40,39 @@ impl GraphGenerator<'_> {
         Some(call)
     }
 
+    /// Adds a structure parameter to a call: as an attribute, or as a new graph input with probability
+    /// `self.fed_per_mille / 1000`. The input has other elements in every run. `draw` draws elements that fit every run.
+    /// A scalar parameter has one entry.
+    pub fn structure_param(
+        &mut self,
+        call: Call,
+        params: &mut Vec<ValueIndex>,
+        name: &'static str,
+        vector: bool,
+        mut draw: impl FnMut(&mut Self) -> Vec<i64>,
+    ) -> Option<Call> {
+        if !self.rng.chance(self.fed_per_mille, 1000) {
+            let ints = draw(self);
+            return Some(match vector {
+                true => call.attr(name, ints),
+                false => call.attr(name, ints[0]),
+            });
+        }
+        let all: Vec<Vec<i64>> = (0..self.recipe.runs.len()).map(|_| draw(self)).collect();
+        let lengths: Vec<i64> = all.iter().map(|ints| ints.len() as i64).collect();
+        let is_one_length = lengths.iter().all(|length| *length == lengths[0]);
+        let sizes = match vector {
+            false => Vec::new(),
+            true if is_one_length && self.rng.chance(3, 4) => vec![Size::Known(lengths[0])],
+            true => vec![Size::Unnamed(self.new_variable(&lengths))],
+        };
+        let dtype = *self.rng.choose(&[DType::I32, DType::I64]);
+        params.push(self.source(dtype, sizes, Content::OfRuns(all), false)?);
+        let mut call = call;
+        call.params.push(name);
+        Some(call)
+    }
+
     /// Adds a parameter that lists dimensions: as an attribute, as a graph input, or as the `shape` of a value that has
     /// these dimensions.
     pub fn dims_param(

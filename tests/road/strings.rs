@@ -99,7 +99,7 @@ fn a_reshape_shares_the_strings() -> Result<()> {
     let x = g.input("x", DType::String, shape!["n", 2])?;
     let swapped = x.reverse([0])?;
     let flat = swapped.reshape([-1])?;
-    let exe = g.compile(&[swapped, flat, flat.expand_dims(0)?.squeeze(&[0])?][..])?;
+    let exe = g.compile(&[swapped, flat, flat.expand_dims(0)?.squeeze([0])?][..])?;
     let fed = words(&[2, 2], &["a", "b", "c", "d"]);
     let [rows, flat, again] = exe.run(&[fed.view()])?;
     assert_eq!((&rows, &flat), (&words(&[2, 2], &["c", "d", "a", "b"]), &words(&[4], &["c", "d", "a", "b"])));

@@ -11,7 +11,7 @@ impl SymbolNames {
 
     /// Returns the text of a shape: `[n, ?]`, or `?` for unknown rank.
     pub fn shape(&self, shape: &TensorShape) -> String {
-        let Some(dims) = shape.dims() else { return "?".to_string() };
+        let Some(dims) = shape.dims() else { return "[..]".to_string() };
         let spelling = self.spelling(dims);
         let dims: Vec<String> = dims.iter().map(|dim| self.text(dim, &spelling)).collect();
         format!("[{}]", dims.join(", "))

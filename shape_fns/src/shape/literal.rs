@@ -48,26 +48,29 @@ impl From<&TensorShape> for TensorShape {
     }
 }
 
-/// Makes the shape of a vector of this size, as `tf.TensorShape(3)` is `[3]`.
-impl From<i64> for TensorShape {
-    fn from(size: i64) -> TensorShape {
-        TensorShape::new([Dim::known(size)])
+impl<T: IntoDim + Clone, const N: usize> From<&[T; N]> for TensorShape {
+    fn from(dims: &[T; N]) -> TensorShape {
+        dims.as_slice().into()
     }
 }
 
-/// Makes the shape of a vector of this size.
-impl From<Dim> for TensorShape {
-    fn from(size: Dim) -> TensorShape {
-        TensorShape::new([size])
+impl<T: IntoDim + Clone> From<&Vec<T>> for TensorShape {
+    fn from(dims: &Vec<T>) -> TensorShape {
+        dims.as_slice().into()
     }
 }
 
-/// Makes the shape of a vector of this size.
-impl From<&Dim> for TensorShape {
-    fn from(size: &Dim) -> TensorShape {
-        TensorShape::new([size.clone()])
-    }
+macro_rules! vectors {
+    ($($size:ty)*) => {$(
+        /// Makes the shape of a vector of this size, as `tf.TensorShape(3)` is `[3]`.
+        impl From<$size> for TensorShape {
+            fn from(size: $size) -> TensorShape {
+                TensorShape::new([size.into_dim()])
+            }
+        }
+    )*};
 }
+vectors!(i32 i64 u32 usize Dim &Dim &&Dim);
 
 /// Collects dimensions: `(1..4).collect()` is `[1, 2, 3]`.
 impl<T: IntoDim> FromIterator<T> for TensorShape {
@@ -91,6 +94,7 @@ mod tests {
     }
 
     #[test]
+    #[allow(clippy::needless_borrows_for_generic_args, reason = "a reference is one of the forms")]
     fn every_conversion_gives_the_same_shape() {
         let expected = shape![1, 2, 3];
         assert_eq!(TensorShape::from([1, 2, 3]), expected);
@@ -100,5 +104,9 @@ mod tests {
         assert_eq!(TensorShape::from([Some(1), None]), shape![1, ?]);
         assert_eq!((TensorShape::from(3), TensorShape::from(Dim::symbol("n"))), (shape![3], shape!["n"]));
         assert_eq!(TensorShape::from(&expected), expected);
+        let (array, list) = ([1i32, 2, 3], vec![1i64, 2, 3]);
+        assert_eq!((TensorShape::from(&array), TensorShape::from(&list)), (expected.clone(), expected));
+        let n = &Dim::symbol("n");
+        assert_eq!((TensorShape::from(3usize), TensorShape::from(&n)), (shape![3], shape![n]));
     }
 }

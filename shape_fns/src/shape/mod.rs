@@ -259,7 +259,7 @@ impl TensorShape {
 /// `{:#}` every anonymous dimension shows its own number.
 impl fmt::Display for TensorShape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(dims) = self.dims() else { return f.write_str("?") };
+        let Some(dims) = self.dims() else { return f.write_str("[..]") };
         let names = Anonymous::of(dims, f.alternate());
         f.write_str("[")?;
         for (axis, dim) in dims.iter().enumerate() {

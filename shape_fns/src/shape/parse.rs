@@ -36,13 +36,14 @@ impl FromStr for Dim {
 impl FromStr for TensorShape {
     type Err = ShapeError;
 
-    /// Parses the text that `Display` writes: `[2, n, ?]`, `[]`, and `?` for an unknown rank.
+    /// Parses the text that `Display` writes: `[2, n, ?]`, `[]`, and `[..]` for an unknown rank; also
+    /// `?` for an unknown rank.
     ///
     /// # Errors
     /// The text is not a shape, or a dimension is negative.
     fn from_str(text: &str) -> Result<TensorShape> {
         let mut parser = Parser::new(text);
-        if text.trim() == "?" {
+        if matches!(text.trim(), "?" | "[..]") {
             return Ok(TensorShape::unranked());
         }
         parser.expect('[')?;
@@ -260,7 +261,7 @@ mod tests {
     #[test]
     fn written_shapes_parse_back() {
         for text in [
-            "?",
+            "[..]",
             "[]",
             "[2, n, ?]",
             "[a+b, 4*n, a*b+2*a-1]",

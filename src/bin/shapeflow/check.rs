@@ -5,7 +5,7 @@ use std::fmt::Write;
 use clap::ArgMatches;
 use serde_json::{Value as Json, json};
 use shapeflow::interchange::{ComputedBy, Imported, Model, OpUsage};
-use shapeflow::{DType, Error, Value};
+use shapeflow::{Error, Value};
 
 use super::document::{lines, plural, table};
 use super::failure::{Failure, json_of};
@@ -160,13 +160,13 @@ fn json_document(
 ) -> String {
     let names = imported.graph().dim_names();
     let port = |(name, value): (&str, Value<'_>)| {
-        let (dtype, shape) = (value.dtype().tensorflow_name(), names.shape(&value.shape()));
+        let (dtype, shape) = (value.dtype().name(), names.shape(&value.shape()));
         json!({"name": name, "dtype": dtype, "shape": shape})
     };
     let ops: Vec<Json> = usage
         .iter()
         .map(|usage| {
-            let dtypes: Vec<&str> = usage.dtypes.iter().map(|dtype| DType::tensorflow_name(*dtype)).collect();
+            let dtypes: Vec<&str> = usage.dtypes.iter().map(|dtype| dtype.name()).collect();
             json!({
                 "op": usage.op,
                 "nodes": usage.nodes,

@@ -23,8 +23,9 @@ pub(crate) fn infer(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
             .nodes()
             .chain(imported.function_nodes())
             .map(|node| {
+                let names = node.dim_names.unwrap_or(&names);
                 let outputs: Vec<Value> =
-                    node.outputs.iter().map(|output| output_json(output, &names)).collect();
+                    node.outputs.iter().map(|output| output_json(output, names)).collect();
                 let mut json = json!({"name": node.name, "op": node.op, "outputs": outputs});
                 if let (Some(error), Some(object)) = (node.error, json.as_object_mut()) {
                     object.insert("error".to_string(), json_of(error));
@@ -40,8 +41,9 @@ pub(crate) fn infer(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
             .nodes()
             .chain(imported.function_nodes())
             .map(|node| {
+                let names = node.dim_names.unwrap_or(&names);
                 let outputs: Vec<String> =
-                    node.outputs.iter().map(|(dtype, shape)| type_text(*dtype, shape, &names)).collect();
+                    node.outputs.iter().map(|(dtype, shape)| type_text(*dtype, shape, names)).collect();
                 let result = match node.error {
                     Some(error) => format!("error: {}", error.message()),
                     None => outputs.join(", "),
@@ -117,7 +119,7 @@ impl Coverage {
     }
 }
 
-/// Returns an output such as `{"dtype": "float32", "shape": [2, "tokens.1", "n"]}`. An unknown dtype or rank is `null`.
+/// Returns an output such as `{"dtype": "f32", "shape": [2, "tokens.1", "n"]}`. An unknown dtype or rank is `null`.
 fn output_json((dtype, shape): &(Option<DType>, TensorShape), names: &DimNames) -> Value {
     let dims = shape.dims().map(|dims| {
         let dims = dims.iter().map(|dim| match dim.as_known() {
@@ -126,5 +128,5 @@ fn output_json((dtype, shape): &(Option<DType>, TensorShape), names: &DimNames) 
         });
         dims.collect::<Vec<_>>()
     });
-    json!({"dtype": dtype.map(DType::tensorflow_name), "shape": dims})
+    json!({"dtype": dtype.map(DType::name), "shape": dims})
 }

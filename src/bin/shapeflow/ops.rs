@@ -26,7 +26,7 @@ pub(crate) fn ops(arguments: &ArgMatches) -> Vec<u8> {
         let ops: Vec<Value> = rows
             .iter()
             .map(|row| {
-                let dtypes: Vec<&str> = row.dtypes.iter().map(|dtype| dtype.tensorflow_name()).collect();
+                let dtypes: Vec<&str> = row.dtypes.iter().map(|dtype| dtype.name()).collect();
                 json!({"op_type": row.op_type, "builder": row.builder, "dtypes": dtypes, "body": row.body})
             })
             .collect();

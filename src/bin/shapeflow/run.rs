@@ -47,7 +47,7 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<Vec<u8>, Failure> {
         let results: Vec<serde_json::Value> = results
             .iter()
             .map(|(name, tensor)| {
-                let (dtype, shape) = (tensor.dtype().tensorflow_name(), tensor.sizes());
+                let (dtype, shape) = (tensor.dtype().name(), tensor.sizes());
                 let values = (tensor.len() <= MAX_VALUES).then(|| values_json(tensor)).flatten();
                 json!({
                     "name": name,

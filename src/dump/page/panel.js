@@ -21,15 +21,10 @@ const element = (tag, attributes, ...children) => {
 const hueOf = (kernel) => String((211 + (kernel % 3600) * 222) % 360);
 const micros = (us) => us >= 1000 ? `${(us / 1000).toFixed(us >= 10000 ? 1 : 2)} ms` : `${us.toFixed(us >= 100 ? 0 : us >= 10 ? 1 : 2)} µs`;
 const plural = (count, noun) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
-/** Splits a kernel's label into the scope that all its ops share and the names of its first ops. */
+/** Splits a kernel's label into the scope that all its nodes share and their names. */
 const shortened = (label) => {
-  const names = label.split(", ");
-  const parts = names[0].split("/").slice(0, -1);
-  while (parts.length && !names.every((name) => name.startsWith(`${parts.join("/")}/`))) parts.pop();
-  const scope = parts.join("/");
-  const inner = scope ? names.map((name) => name.slice(scope.length + 1)) : names;
-  const few = inner.length > 4 ? [...inner.slice(0, 2), `… ${inner.length - 3} more`, inner[inner.length - 1]] : inner;
-  return [scope, few.join(", ")];
+  const end = label.indexOf(": ");
+  return end < 0 ? ["", label] : [label.slice(0, end), label.slice(end + 2)];
 };
 
 /** Empties and returns the panel of details. The width of the panel never changes, so that the graph does not move. */

@@ -9,25 +9,40 @@ const searchable = () => texts ??= nodes.map((node) => [
   ...node.kernel === undefined ? [] : [kernels[node.kernel].kind, `step ${kernels[node.kernel].step}`],
   ...data.guards.filter((guard) => guard.node === node.name).map((guard) => guard.text),
 ].join("\n").toLowerCase());
+/** The label, the loops and the code of every kernel, each kernel as one text. */
+let kernelTexts = null;
+const searchableKernels = () => kernelTexts ??= kernels.map((kernel) =>
+  [kernel.label, ...kernel.writes ?? [], kernel.loops ?? "", kernel.clif ?? "", kernel.asm ?? ""].join("\n").toLowerCase());
+/** The row of a hit: a node with its type, or a kernel with its step. */
+const rowOf = ({ node, kernel }, i) => {
+  const [name, detail] = kernel === undefined
+    ? [nodes[node].name === nodes[node].op ? nodes[node].op : `${nodes[node].name} (${nodes[node].op})`, nodes[node].outputs[0]?.text ?? ""]
+    : [shortened(kernels[kernel].label)[1], `${kernels[kernel].kind}, step ${kernels[kernel].step}`];
+  return element("li", { "data-hit": i, on: () => go(i) }, name, element("span", { class: "mono" }, detail));
+};
 const search = (text) => {
   const terms = text.toLowerCase().split(/\s+/).filter(Boolean);
-  const all = terms.length ? searchable() : [];
-  hits = all.flatMap((text, at) => terms.every((term) => text.includes(term)) ? [at] : []);
+  const matching = (texts) => texts.flatMap((text, at) => terms.every((term) => text.includes(term)) ? [at] : []);
+  const found = terms.length ? matching(searchable()) : [];
+  const inKernels = terms.length ? matching(searchableKernels()) : [];
+  hits = [...found.map((node) => ({ node })), ...inKernels.map((kernel) => ({ kernel }))];
   current = -1;
-  marks.found = new Set(hits);
-  // Every scope around a hit is marked.
-  for (const at of hits) for (let scope = scopeOf.get(at); scope; scope = scopes[scope].parent) marks.found.add(`s${scope}`);
+  marks.found = new Set(found);
+  // Every scope around a found node is marked.
+  for (const at of found) for (let scope = scopeOf.get(at); scope; scope = scopes[scope].parent) marks.found.add(`s${scope}`);
   redress();
-  const rows = hits.slice(0, 40).map((at, i) => element("li", { "data-hit": i, on: () => go(i) }, nodes[at].name === nodes[at].op ? nodes[at].op : `${nodes[at].name} (${nodes[at].op})`,
-    element("span", { class: "mono" }, nodes[at].outputs[0]?.text ?? "")));
-  if (terms.length && !hits.length) rows.push(element("li", { class: "none" }, "Nothing found"));
-  if (hits.length > 40) rows.push(element("li", { class: "none" }, `and ${(hits.length - 40).toLocaleString("en")} more`));
-  byId("found").replaceChildren(...rows);
+  // Rows of nodes leave room for rows of kernels.
+  const shown = hits.flatMap((hit, i) => i < 30 || i >= found.length && i < found.length + 10 ? [rowOf(hit, i)] : []);
+  if (terms.length && !hits.length) shown.push(element("li", { class: "none" }, "Nothing found"));
+  if (hits.length > shown.length) shown.push(element("li", { class: "none" }, `and ${(hits.length - shown.length).toLocaleString("en")} more`));
+  byId("found").replaceChildren(...shown);
 };
 const go = (i) => {
   current = i;
   for (const row of byId("found").children) row.classList.toggle("on", row.dataset.hit === String(i));
-  select(hits[i], true);
+  const { node, kernel } = hits[i];
+  if (kernel === undefined) select(node, true);
+  else { marks.kernel = null; focusKernel(kernel); }
 };
 byId("search").addEventListener("input", (event) => search(event.target.value));
 byId("search").addEventListener("keydown", (event) => {

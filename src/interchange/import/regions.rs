@@ -2,11 +2,13 @@
 //! The nodes of a region leave the graph when the region is complete, so the importer makes the record before.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
+use super::super::imported::{RegionNode, outputs_of};
 use super::super::node_usage::{NodeUsage, live_nodes};
 use super::importer::Importer;
 use crate::error::Result;
-use crate::graph::Value;
+use crate::graph::{DimNames, Value};
 
 impl<'g> Importer<'_, 'g> {
     /// Records what computes the nodes in `built` from position `first` on. These nodes belong to a region whose
@@ -24,11 +26,15 @@ impl<'g> Importer<'_, 'g> {
     ) -> Result<()> {
         let data = self.graph.read();
         let is_live = live_nodes(&data, outputs)?;
+        let mut names: Option<Arc<DimNames>> = None;
         for built in &mut self.built[first..] {
             if let Some(nodes) = built.nodes.take()
                 && built.in_region.is_none()
             {
-                built.in_region = Some(NodeUsage::of(&data, nodes, &is_live));
+                let names = names.get_or_insert_with(|| Arc::new(data.dim_names())).clone();
+                let outputs = outputs_of(&data, nodes.clone());
+                let usage = NodeUsage::of(&data, nodes, &is_live);
+                built.in_region = Some(RegionNode { usage, outputs, names });
             }
         }
         drop(data);

@@ -72,7 +72,7 @@ fn to_complex(x: Value<'_>, to: DType) -> Result<Value<'_>> {
 
 /// Reads the elements along the last axis as one element of `part`.
 fn part_of_bits(half: Value<'_>, part: DType) -> Result<Value<'_>> {
-    if half.dtype() == part { half.squeeze(&[-1]) } else { half.bitcast(part) }
+    if half.dtype() == part { half.squeeze([-1]) } else { half.bitcast(part) }
 }
 
 #[cfg(test)]

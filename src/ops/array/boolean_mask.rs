@@ -4,7 +4,7 @@ use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::graph::Value;
+use crate::graph::{IntoParam, Value};
 use crate::op::{HostCx, OpDef, Operand, StringHandles};
 use crate::tensor::TensorView;
 use crate::tiles;
@@ -36,8 +36,8 @@ impl<'g> Value<'g> {
     #[doc(alias = "masked_select")]
     #[doc(alias = "compress")]
     #[track_caller]
-    pub fn boolean_mask(self, mask: Value<'g>, axis: i64) -> Result<Value<'g>> {
-        self.graph().op(&DEF).data(self).data(mask).attr("axis", axis).finish()
+    pub fn boolean_mask(self, mask: Value<'g>, axis: impl IntoParam<'g>) -> Result<Value<'g>> {
+        self.graph().op(&DEF).data(self).data(mask).int_attr("axis", axis).finish()
     }
 }
 

@@ -7,7 +7,7 @@ use shapeflow_shape_fns::{Attrs, DType};
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::{Expr, InRange, Index, LowerCx};
-use crate::graph::Value;
+use crate::graph::{IntoParam, Value};
 use crate::op::{OpDef, Operand, TfOp};
 
 use super::axis::body_axis;
@@ -38,8 +38,10 @@ use super::axis::body_axis;
 /// differ, or the axis is out of range.
 #[doc(alias = "cat")]
 #[doc(alias = "concatenate")]
+#[doc(alias = "hstack")]
+#[doc(alias = "vstack")]
 #[track_caller]
-pub fn concat<'g>(values: &[Value<'g>], axis: i64) -> Result<Value<'g>> {
+pub fn concat<'g>(values: &[Value<'g>], axis: impl IntoParam<'g>) -> Result<Value<'g>> {
     let first = first_of(values, "concat")?;
     first.graph().op(&DEF).structure("axis", axis).data_all(values).finish()
 }

@@ -4,7 +4,7 @@ use shapeflow_shape_fns::{Attrs, DType};
 
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::graph::Value;
+use crate::graph::{IntoParam, Value};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ops::host_params::param_ints;
 use crate::ops::integers::{int_tensor, ints};
@@ -31,7 +31,7 @@ use super::concat::first_of;
 /// # Errors
 /// There are no shapes, they are not integer vectors of one dtype, or the axis is out of range.
 #[track_caller]
-pub fn concat_offset<'g>(axis: i64, shapes: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
+pub fn concat_offset<'g>(axis: impl IntoParam<'g>, shapes: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
     let first = first_of(shapes, "concat_offset")?;
     first.graph().op(&DEF).structure("concat_dim", axis).data_all(shapes).finish_all()
 }

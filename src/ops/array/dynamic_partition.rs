@@ -4,7 +4,7 @@ use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::graph::Value;
+use crate::graph::{IntoParam, Value};
 use crate::op::{HostCx, OpDef, Operand, StringHandles, TfOp};
 use crate::ops::row_major::RowMajor;
 use crate::tensor::{TensorView, place_text, size_of_element};
@@ -39,9 +39,8 @@ impl<'g> Value<'g> {
     /// The leading axes of `self` differ from the axes of `parts`, `parts` is neither i32 nor i64, or `count` is less
     /// than 1.
     #[track_caller]
-    pub fn dynamic_partition(self, parts: Value<'g>, count: usize) -> Result<Vec<Value<'g>>> {
-        let count = i64::try_from(count).unwrap_or(i64::MAX);
-        self.graph().op(&DEF).data(self).data(parts).attr("num_partitions", count).finish_all()
+    pub fn dynamic_partition(self, parts: Value<'g>, count: impl IntoParam<'g>) -> Result<Vec<Value<'g>>> {
+        self.graph().op(&DEF).data(self).data(parts).int_attr("num_partitions", count).finish_all()
     }
 }
 

@@ -1,12 +1,15 @@
 //! `extract_image_patches`: returns every window of an image as a vector.
 
+use std::panic::Location;
+
 use shapeflow_shape_fns::{Attr, Attribute, Dim, InferenceContext, ShapeError};
 
 use crate::dtype;
 use crate::error::Result;
 use crate::expr::{Expr, InRange, Index, LowerCx};
-use crate::graph::Value;
+use crate::graph::{IntoParam, Value};
 use crate::op::{OpDef, Operand, TfOp};
+use crate::ops::window_sizes::window;
 
 /// The positions that windows may take.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -43,18 +46,25 @@ impl<'g> Value<'g> {
     #[track_caller]
     pub fn extract_image_patches(
         self,
-        sizes: [i64; 2],
-        strides: [i64; 2],
-        rates: [i64; 2],
+        sizes: impl IntoParam<'g>,
+        strides: impl IntoParam<'g>,
+        rates: impl IntoParam<'g>,
         padding: WindowPadding,
     ) -> Result<Value<'g>> {
+        let location = Location::caller();
+        let sizes = window(sizes, "sizes", location)?;
+        let strides = window(strides, "strides", location)?;
+        let rates = window(rates, "rates", location)?;
         let entries = |[rows, columns]: [i64; 2]| Attr::Ints([1, rows, columns, 1].into());
         let padding = match padding {
             WindowPadding::Valid => "VALID",
             WindowPadding::Same => "SAME",
         };
         let call = self.graph().op(&DEF).data(self).attr("ksizes", entries(sizes));
-        call.attr("strides", entries(strides)).attr("rates", entries(rates)).attr("padding", padding).finish()
+        call.attr("strides", entries(strides))
+            .attr("rates", entries(rates))
+            .attr("padding", padding)
+            .finish_at(location)
     }
 
     /// Extracts windows of volumes as [`Value::extract_image_patches`] extracts windows of images, but without rates.
@@ -78,17 +88,20 @@ impl<'g> Value<'g> {
     #[track_caller]
     pub fn extract_volume_patches(
         self,
-        sizes: [i64; 3],
-        strides: [i64; 3],
+        sizes: impl IntoParam<'g>,
+        strides: impl IntoParam<'g>,
         padding: WindowPadding,
     ) -> Result<Value<'g>> {
+        let location = Location::caller();
+        let sizes = window(sizes, "sizes", location)?;
+        let strides = window(strides, "strides", location)?;
         let entries = |[depth, rows, columns]: [i64; 3]| Attr::Ints([1, depth, rows, columns, 1].into());
         let padding = match padding {
             WindowPadding::Valid => "VALID",
             WindowPadding::Same => "SAME",
         };
         let call = self.graph().op(&VOLUMES).data(self).attr("ksizes", entries(sizes));
-        call.attr("strides", entries(strides)).attr("padding", padding).finish()
+        call.attr("strides", entries(strides)).attr("padding", padding).finish_at(location)
     }
 }
 

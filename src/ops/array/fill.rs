@@ -28,6 +28,8 @@ impl Graph {
     /// # Errors
     /// A size is negative, or `value` is not a scalar.
     #[doc(alias = "full")]
+    #[doc(alias = "zeros")]
+    #[doc(alias = "ones")]
     #[doc(alias = "full_like")]
     #[doc(alias = "constant")]
     #[track_caller]

@@ -5,7 +5,7 @@ use shapeflow_shape_fns::{Attribute, Attrs, DType};
 use crate::dtype;
 use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx};
-use crate::graph::{IntoOperand, Value};
+use crate::graph::{IntoOperand, IntoParam, Value};
 use crate::op::{Absent, OpDef, Operand, TfOp};
 
 use super::axis::body_axis;
@@ -37,7 +37,7 @@ impl<'g> Value<'g> {
     #[doc(alias = "embedding_lookup")]
     #[doc(alias = "embedding")]
     #[track_caller]
-    pub fn gather(self, indices: impl IntoOperand<'g>, axis: i64) -> Result<Value<'g>> {
+    pub fn gather(self, indices: impl IntoOperand<'g>, axis: impl IntoParam<'g>) -> Result<Value<'g>> {
         self.gather_batched(indices, axis, 0)
     }
 
@@ -61,12 +61,12 @@ impl<'g> Value<'g> {
     pub fn gather_batched(
         self,
         indices: impl IntoOperand<'g>,
-        axis: i64,
-        batch_dims: i64,
+        axis: impl IntoParam<'g>,
+        batch_dims: impl IntoParam<'g>,
     ) -> Result<Value<'g>> {
         let indices = indices.into_operand(self, std::panic::Location::caller());
         let builder = self.graph().op(&DEF).data(self).data(indices).structure("axis", axis);
-        builder.attr("batch_dims", batch_dims).finish()
+        builder.int_attr("batch_dims", batch_dims).finish()
     }
 }
 

@@ -8,7 +8,7 @@ use super::gather::index_operand;
 use crate::dtype;
 use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx};
-use crate::graph::{IntoOperand, Value};
+use crate::graph::{IntoOperand, IntoParam, Value};
 use crate::op::{OpDef, Operand, TfOp};
 use crate::ops::positions::{check_policy, ignores_outside};
 
@@ -80,9 +80,13 @@ impl<'g> Value<'g> {
     /// # Errors
     /// As [`Value::gather_nd`]; also if the shared axes differ in size.
     #[track_caller]
-    pub fn gather_nd_batched(self, indices: impl IntoOperand<'g>, batch_dims: i64) -> Result<Value<'g>> {
+    pub fn gather_nd_batched(
+        self,
+        indices: impl IntoOperand<'g>,
+        batch_dims: impl IntoParam<'g>,
+    ) -> Result<Value<'g>> {
         let indices = indices.into_operand(self, Location::caller());
-        self.graph().op(&DEF).data(self).data(indices).attr("batch_dims", batch_dims).finish()
+        self.graph().op(&DEF).data(self).data(indices).int_attr("batch_dims", batch_dims).finish()
     }
 }
 

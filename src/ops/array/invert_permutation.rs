@@ -48,7 +48,8 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
         let slot = usize::try_from(element).ok().and_then(|element| inverse.get_mut(element));
         let Some(slot @ None) = slot else {
             let message = format!("x must hold every number of 0..{} once, got {element}", x.len());
-            return Err(Error::new(ErrorKind::Index, Phase::Run, message));
+            let error = Error::new(ErrorKind::Index, Phase::Run, message);
+            return Err(error.in_element(0, &format!(" at [{position}]")));
         };
         *slot = Some(position);
     }
@@ -76,6 +77,6 @@ mod tests {
         let mut twice = x;
         twice[3] = twice[4];
         let error = run(&DEF, &Attrs::new(), &[tensor(&[5000], &twice)]).unwrap_err();
-        assert_eq!(error.message(), "x must hold every number of 0..5000 once, got 28");
+        assert_eq!(error.message(), "x must hold every number of 0..5000 once, got 28 at [4] in operand 0");
     }
 }

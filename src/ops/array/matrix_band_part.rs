@@ -1,13 +1,17 @@
 //! `matrix_band_part`, `tril` and `triu`: zero the elements of matrices outside a band; `eye`: identity matrices.
 
-use shapeflow_shape_fns::{DType, Dim, InferenceContext};
+use std::panic::Location;
+
+use shapeflow_shape_fns::{DType, InferenceContext};
 
 use crate::dtype;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::{Expr, Index, LowerCx};
-use crate::graph::{Graph, IntoParam, Value};
+use crate::graph::{Graph, IntoParam, Param, Value};
 use crate::op::{OpDef, Operand, TfOp};
 use crate::tensor::Tensor;
+
+use super::concat;
 
 impl<'g> Value<'g> {
     /// Keeps `lower` diagonals below the main diagonal, `upper` diagonals above it and the main diagonal itself, and
@@ -97,9 +101,34 @@ impl Graph {
     /// A size is negative, or the dtype is neither bool nor a number.
     #[doc(alias = "identity_matrix")]
     #[track_caller]
-    pub fn eye(&self, rows: impl Into<Dim>, columns: impl Into<Dim>, dtype: DType) -> Result<Value<'_>> {
+    pub fn eye<'g>(
+        &'g self,
+        rows: impl IntoParam<'g>,
+        columns: impl IntoParam<'g>,
+        dtype: DType,
+    ) -> Result<Value<'g>> {
+        let location = Location::caller();
         let one = self.constant(Tensor::scalar(true))?.cast(dtype)?;
-        self.fill([rows.into(), columns.into()], one)?.matrix_band_part(0, 0)
+        let ones = match (rows.into_param(), columns.into_param()) {
+            (Param::Elements(rows), Param::Elements(columns)) => {
+                let sizes = [rows, columns].map(|size| size.elements().to_vec()).concat();
+                self.fill(sizes, one)?
+            }
+            (rows, columns) => {
+                let sizes = [self.size_vector(rows, location)?, self.size_vector(columns, location)?];
+                self.fill(concat(&sizes, 0)?, one)?
+            }
+        };
+        ones.matrix_band_part(0, 0)
+    }
+
+    /// Returns a vector that holds one size.
+    fn size_vector<'g>(&'g self, size: Param<'g>, location: &'static Location<'static>) -> Result<Value<'g>> {
+        match size {
+            Param::Value(size) => size.cast(DType::I64)?.reshape([1]),
+            Param::Elements(size) => self.fill(size.elements(), false)?.shape_tensor_as(DType::I64),
+            Param::Refused(message) => Err(Error::new(ErrorKind::Shape, Phase::Build, message).at(location)),
+        }
     }
 }
 

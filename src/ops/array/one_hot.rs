@@ -40,11 +40,18 @@ impl<'g> Value<'g> {
         depth: impl IntoParam<'g>,
         on: impl IntoScalar<'g>,
         off: impl IntoScalar<'g>,
-        axis: i64,
+        axis: impl IntoParam<'g>,
     ) -> Result<Value<'g>> {
         let location = std::panic::Location::caller();
         let (on, off) = (on.into_scalar(self.graph(), location)?, off.into_scalar(self.graph(), location)?);
-        self.graph().op(&DEF).data(self).size("depth", depth).data(on).data(off).attr("axis", axis).finish()
+        self.graph()
+            .op(&DEF)
+            .data(self)
+            .size("depth", depth)
+            .data(on)
+            .data(off)
+            .int_attr("axis", axis)
+            .finish()
     }
 }
 

@@ -7,7 +7,7 @@ use shapeflow_shape_fns::{Attribute, Attrs, DType, Dim, InferenceContext, ShapeE
 use crate::dtype;
 use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx};
-use crate::graph::{IntoOperand, Value};
+use crate::graph::{IntoOperand, IntoParam, Value};
 use crate::op::{OpDef, Operand, TfOp};
 
 impl<'g> Value<'g> {
@@ -47,12 +47,12 @@ impl<'g> Value<'g> {
     pub fn reverse_sequence(
         self,
         lengths: impl IntoOperand<'g>,
-        seq_axis: i64,
-        batch_axis: i64,
+        seq_axis: impl IntoParam<'g>,
+        batch_axis: impl IntoParam<'g>,
     ) -> Result<Value<'g>> {
         let lengths = lengths.into_operand(self, Location::caller());
         let call = self.graph().op(&DEF).data(self).data(lengths);
-        call.attr("seq_dim", seq_axis).attr("batch_dim", batch_axis).finish()
+        call.int_attr("seq_dim", seq_axis).int_attr("batch_dim", batch_axis).finish()
     }
 }
 

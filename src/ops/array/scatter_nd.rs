@@ -43,6 +43,7 @@ impl<'g> Value<'g> {
     /// # Errors
     /// The leading axes of `updates` differ from the leading axes of `self`, the trailing axes of `updates` differ from
     /// the trailing axes of `shape`, or a dtype is not supported.
+    #[doc(alias = "scatter")]
     #[track_caller]
     pub fn scatter_nd(self, updates: impl IntoOperand<'g>, shape: impl IntoParam<'g>) -> Result<Value<'g>> {
         let updates = updates.into_operand(self, Location::caller());

@@ -28,6 +28,7 @@ impl<'g> Value<'g> {
     /// # Errors
     /// The value is [poisoned](Value).
     #[doc(alias = "numel")]
+    #[doc(alias = "size")]
     #[track_caller]
     pub fn size_tensor(self) -> Result<Value<'g>> {
         self.size_tensor_as(DType::I64)

@@ -5,7 +5,7 @@ use shapeflow_shape_fns::{Attribute, Dim};
 use crate::dtype;
 use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx};
-use crate::graph::Value;
+use crate::graph::{IntoParam, Value};
 use crate::op::{OpDef, Operand, TfOp};
 
 impl<'g> Value<'g> {
@@ -38,8 +38,8 @@ impl<'g> Value<'g> {
     /// The rank is not 4, `block` is less than 2, or a size is not a multiple of `block`.
     #[doc(alias = "pixel_unshuffle")]
     #[track_caller]
-    pub fn space_to_depth(self, block: i64) -> Result<Value<'g>> {
-        self.graph().op(&DEF).data(self).attr("block_size", block).finish()
+    pub fn space_to_depth(self, block: impl IntoParam<'g>) -> Result<Value<'g>> {
+        self.graph().op(&DEF).data(self).int_attr("block_size", block).finish()
     }
 
     /// Turns the channels of each pixel into a block of `block` by `block` pixels, row by row: the inverse of
@@ -67,8 +67,8 @@ impl<'g> Value<'g> {
     /// The rank is not 4, `block` is less than 2, or the number of channels is not a multiple of `block * block`.
     #[doc(alias = "pixel_shuffle")]
     #[track_caller]
-    pub fn depth_to_space(self, block: i64) -> Result<Value<'g>> {
-        self.graph().op(&BACK).data(self).attr("block_size", block).finish()
+    pub fn depth_to_space(self, block: impl IntoParam<'g>) -> Result<Value<'g>> {
+        self.graph().op(&BACK).data(self).int_attr("block_size", block).finish()
     }
 }
 

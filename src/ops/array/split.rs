@@ -5,7 +5,7 @@ use shapeflow_shape_fns::Attribute;
 use crate::dtype;
 use crate::error::Result;
 use crate::expr::{Expr, Index, LowerCx};
-use crate::graph::Value;
+use crate::graph::{IntoParam, Value};
 use crate::op::{OpDef, Operand, TfOp};
 
 use super::axis::body_axis;
@@ -34,7 +34,7 @@ impl<'g> Value<'g> {
     /// The axis is out of range, or `N` does not divide its dimension.
     #[doc(alias = "chunk")]
     #[track_caller]
-    pub fn split<const N: usize>(self, axis: i64) -> Result<[Value<'g>; N]> {
+    pub fn split<const N: usize>(self, axis: impl IntoParam<'g>) -> Result<[Value<'g>; N]> {
         exactly(self.graph().op(&DEF).structure("axis", axis).data(self).attr("num", N as i64).finish_all()?)
     }
 
@@ -53,8 +53,8 @@ impl<'g> Value<'g> {
     #[doc(alias = "chunk")]
     #[doc(alias = "array_split")]
     #[track_caller]
-    pub fn split_n(self, num: i64, axis: i64) -> Result<Vec<Value<'g>>> {
-        self.graph().op(&DEF).structure("axis", axis).data(self).attr("num", num).finish_all()
+    pub fn split_n(self, num: impl IntoParam<'g>, axis: impl IntoParam<'g>) -> Result<Vec<Value<'g>>> {
+        self.graph().op(&DEF).structure("axis", axis).data(self).int_attr("num", num).finish_all()
     }
 }
 

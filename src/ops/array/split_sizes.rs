@@ -32,7 +32,7 @@ impl<'g> Value<'g> {
     /// than -1, or the sizes are a value of unknown length.
     #[doc(alias = "split_with_sizes")]
     #[track_caller]
-    pub fn split_sizes(self, sizes: impl IntoParam<'g>, axis: i64) -> Result<Vec<Value<'g>>> {
+    pub fn split_sizes(self, sizes: impl IntoParam<'g>, axis: impl IntoParam<'g>) -> Result<Vec<Value<'g>>> {
         let sizes = sizes.into_param();
         let count = match &sizes {
             Param::Elements(elements) => elements.len() as i64,

@@ -1,19 +1,22 @@
 //! `squeeze`: removes axes of size 1.
 
+use std::panic::Location;
+
 use shapeflow_shape_fns::Attribute;
 
 use crate::dtype;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::{Expr, Index, LowerCx};
 use crate::graph::Value;
 use crate::op::{OpDef, Operand, TfOp};
 use crate::ops::derived;
+use crate::ops::reduce::IntoAxes;
 
 impl<'g> Value<'g> {
-    /// Removes the given axes, which must have size 1. Without axes, removes all axes of size 1.
+    /// Removes the given axes, which must have size 1. `..` or an empty list removes all axes of size 1.
     ///
     /// `[.., 1, ..] -> [.., ..]`, any dtype. Negative axes count from the end. The run checks a given axis of unknown
-    /// size. Without axes, an unknown dimension leaves the rank of the result unknown. As TensorFlow's `Squeeze`. Fuses
+    /// size. With `..`, an unknown dimension leaves the rank of the result unknown. As TensorFlow's `Squeeze`. Fuses
     /// into kernels.
     ///
     /// ```
@@ -21,16 +24,26 @@ impl<'g> Value<'g> {
     ///
     /// let g = Graph::new();
     /// let t = g.input("t", DType::F32, shape![1, 2, 1, 3, 1, 1])?;
-    /// assert_eq!(t.squeeze(&[])?.shape().to_string(), "[2, 3]");
-    /// assert_eq!(t.squeeze(&[2, 4])?.shape().to_string(), "[1, 2, 3, 1]");
+    /// assert_eq!(t.squeeze(..)?.shape().to_string(), "[2, 3]");
+    /// assert_eq!(t.squeeze([2, 4])?.shape().to_string(), "[1, 2, 3, 1]");
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
     ///
     /// # Errors
     /// An axis is out of range, or its size cannot be 1.
     #[track_caller]
-    pub fn squeeze(self, axes: &[i64]) -> Result<Value<'g>> {
-        self.graph().op(&DEF).data(self).structure("axis", axes).finish()
+    pub fn squeeze(self, axes: impl IntoAxes<'g>) -> Result<Value<'g>> {
+        let (location, axes) = (Location::caller(), axes.into_axes());
+        if axes.are_kept() {
+            let message = "squeeze removes axes, so it cannot keep them: omit keep_dims";
+            return Err(Error::new(ErrorKind::Attribute, Phase::Build, message).at(location));
+        }
+        let call = self.graph().op(&DEF).data(self);
+        match axes.into_param() {
+            Some(axes) => call.structure("axis", axes),
+            None => call,
+        }
+        .finish_at(location)
     }
 }
 

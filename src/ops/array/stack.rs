@@ -5,7 +5,7 @@ use shapeflow_shape_fns::{Attribute, Attrs, DType, Dim};
 use crate::dtype;
 use crate::error::Result;
 use crate::expr::{Expr, InRange, Index, LowerCx};
-use crate::graph::Value;
+use crate::graph::{IntoParam, Value};
 use crate::op::{OpDef, Operand, TfOp};
 
 use super::axis::{body_axis, without};
@@ -31,9 +31,9 @@ use super::concat::first_of;
 /// There are no values, their dtypes or shapes differ, or the axis is out of range.
 #[doc(alias = "pack")]
 #[track_caller]
-pub fn stack<'g>(values: &[Value<'g>], axis: i64) -> Result<Value<'g>> {
+pub fn stack<'g>(values: &[Value<'g>], axis: impl IntoParam<'g>) -> Result<Value<'g>> {
     let first = first_of(values, "stack")?;
-    first.graph().op(&DEF).attr("axis", axis).data_all(values).finish()
+    first.graph().op(&DEF).int_attr("axis", axis).data_all(values).finish()
 }
 
 pub(crate) static DEF: OpDef = OpDef::compute("stack", lower)

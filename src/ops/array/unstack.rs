@@ -7,7 +7,7 @@ use shapeflow_shape_fns::{Attribute, Attrs, DType};
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::{Expr, Index, LowerCx};
-use crate::graph::Value;
+use crate::graph::{IntoParam, Value};
 use crate::op::{OpDef, Operand, TfOp};
 
 use super::axis::body_axis;
@@ -33,8 +33,9 @@ impl<'g> Value<'g> {
     #[doc(alias = "unbind")]
     #[doc(alias = "unpack")]
     #[track_caller]
-    pub fn unstack(self, axis: i64) -> Result<Vec<Value<'g>>> {
+    pub fn unstack(self, axis: impl IntoParam<'g>) -> Result<Vec<Value<'g>>> {
         let location = Location::caller();
+        let axis = axis.into_param().known_int("axis").map_err(|error| error.at(location))?;
         let dim = self.dim(axis)?;
         let count = dim.as_known().ok_or_else(|| {
             let message = format!("unstack needs a known dimension, got {dim} at axis {axis}");
@@ -62,9 +63,9 @@ impl<'g> Value<'g> {
     /// # Errors
     /// The axis is out of range, or its dimension cannot be `N`.
     #[track_caller]
-    pub fn unstack_into<const N: usize>(self, axis: i64) -> Result<[Value<'g>; N]> {
+    pub fn unstack_into<const N: usize>(self, axis: impl IntoParam<'g>) -> Result<[Value<'g>; N]> {
         let values =
-            self.graph().op(&DEF).data(self).attr("axis", axis).attr("num", N as i64).finish_all()?;
+            self.graph().op(&DEF).data(self).int_attr("axis", axis).attr("num", N as i64).finish_all()?;
         exactly(values)
     }
 }

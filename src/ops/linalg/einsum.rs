@@ -8,7 +8,7 @@ use shapeflow_shape_fns::{Attribute, DType};
 use super::labelled::{Labelled, labels_of};
 use super::sum_of_products;
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::graph::Value;
+use crate::graph::{IntoParam, Param, Value};
 use crate::op::{CompositeCx, OpDef, Operand, TfOp};
 
 /// Sums products of elements over labelled axes, as an equation in Einstein's notation says.
@@ -62,16 +62,25 @@ impl<'g> Value<'g> {
     /// let g = Graph::new();
     /// let x = g.input("x", DType::F32, shape!["n", 3, 4])?;
     /// let y = g.input("y", DType::F32, [4, 5, 3])?;
-    /// assert_eq!(x.tensordot(y, &[1, 2], &[2, 0])?.shape().to_string(), "[n, 5]");
+    /// assert_eq!(x.tensordot(y, [1, 2], [2, 0])?.shape().to_string(), "[n, 5]");
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
     ///
     /// # Errors
     /// As [`einsum`]; also if a rank is unknown, the lists differ in length, or an axis is out of range or given twice.
     #[track_caller]
-    pub fn tensordot(self, other: Value<'g>, axes: &[i64], other_axes: &[i64]) -> Result<Value<'g>> {
-        let equation = tensordot_equation(self, other, axes, other_axes)
-            .map_err(|message| Error::new(ErrorKind::Shape, Phase::Build, message).at(Location::caller()))?;
+    pub fn tensordot(
+        self,
+        other: Value<'g>,
+        axes: impl IntoParam<'g>,
+        other_axes: impl IntoParam<'g>,
+    ) -> Result<Value<'g>> {
+        let location = Location::caller();
+        let known = |name, axes: Param<'g>| axes.known_ints(name).map_err(|error| error.at(location));
+        let (axes, other_axes) =
+            (known("axes", axes.into_param())?, known("other_axes", other_axes.into_param())?);
+        let equation = tensordot_equation(self, other, &axes, &other_axes)
+            .map_err(|message| Error::new(ErrorKind::Shape, Phase::Build, message).at(location))?;
         einsum(&equation, &[self, other])
     }
 }

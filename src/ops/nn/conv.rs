@@ -9,10 +9,11 @@ use super::window::{Padding, Windows, data_format, dims_of, entries, of_rank_4};
 use crate::dtype;
 use crate::error::Result;
 use crate::expr::Scalar;
-use crate::graph::{IntoOperand, Value};
+use crate::graph::{IntoOperand, IntoParam, Value};
 use crate::op::{CompositeCx, OpDef, Operand, TfOp};
 use crate::ops::array::extract_image_patches;
 use crate::ops::nn::DataFormat;
+use crate::ops::window_sizes::window;
 
 impl<'g> Value<'g> {
     /// Convolves images with filters: `out[b, i, j, m] = Σ self[b, i*s + y*d, j*s + x*d, c] * filter[y, x, c, m]` over
@@ -44,12 +45,14 @@ impl<'g> Value<'g> {
     pub fn conv_2d(
         self,
         filter: impl IntoOperand<'g>,
-        strides: [i64; 2],
-        dilations: [i64; 2],
+        strides: impl IntoParam<'g>,
+        dilations: impl IntoParam<'g>,
         padding: Padding,
         format: DataFormat,
     ) -> Result<Value<'g>> {
         let location = Location::caller();
+        let strides = window(strides, "strides", location)?;
+        let dilations = window(dilations, "dilations", location)?;
         let filter = filter.into_operand(self, location);
         convolved(self, filter, &DEF, [strides, dilations], &padding, format, location)
     }
@@ -78,12 +81,14 @@ impl<'g> Value<'g> {
     pub fn depthwise_conv_2d(
         self,
         filter: impl IntoOperand<'g>,
-        strides: [i64; 2],
-        dilations: [i64; 2],
+        strides: impl IntoParam<'g>,
+        dilations: impl IntoParam<'g>,
         padding: Padding,
         format: DataFormat,
     ) -> Result<Value<'g>> {
         let location = Location::caller();
+        let strides = window(strides, "strides", location)?;
+        let dilations = window(dilations, "dilations", location)?;
         let filter = filter.into_operand(self, location);
         convolved(self, filter, &DEPTHWISE, [strides, dilations], &padding, format, location)
     }

@@ -9,7 +9,7 @@ use super::window::{of_rank_4, padded, refuse};
 use crate::dtype;
 use crate::error::Result;
 use crate::expr::Scalar;
-use crate::graph::Value;
+use crate::graph::{IntoParam, Value};
 use crate::op::{CompositeCx, OpDef, Operand, TfOp};
 
 impl<'g> Value<'g> {
@@ -34,8 +34,8 @@ impl<'g> Value<'g> {
     /// The element type is not a float, the rank is not 4, or `radius` is negative.
     #[doc(alias = "local_response_normalization")]
     #[track_caller]
-    pub fn lrn(self, radius: i64, bias: f64, alpha: f64, beta: f64) -> Result<Value<'g>> {
-        let call = self.graph().op(&DEF).data(self).attr("depth_radius", radius).attr("bias", bias);
+    pub fn lrn(self, radius: impl IntoParam<'g>, bias: f64, alpha: f64, beta: f64) -> Result<Value<'g>> {
+        let call = self.graph().op(&DEF).data(self).int_attr("depth_radius", radius).attr("bias", bias);
         call.attr("alpha", alpha).attr("beta", beta).finish_at(Location::caller())
     }
 }

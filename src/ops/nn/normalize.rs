@@ -27,6 +27,7 @@ impl<'g> Value<'g> {
     /// # Errors
     /// The element type is neither a float nor complex, or an axis is out of range or given twice.
     #[doc(alias = "normalize")]
+    #[doc(alias = "l2norm")]
     #[track_caller]
     pub fn l2_normalize(self, axes: impl IntoAxes<'g>, epsilon: f64) -> Result<Value<'g>> {
         let axes = axes.into_axes().keep_dims();

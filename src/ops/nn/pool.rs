@@ -9,9 +9,10 @@ use super::window::{Padding, Windows, data_format, dims_of, entries, of_rank_4, 
 use crate::dtype;
 use crate::error::Result;
 use crate::expr::Scalar;
-use crate::graph::Value;
+use crate::graph::{IntoParam, Value};
 use crate::op::{CompositeCx, OpDef, Operand, TfOp};
 use crate::ops::nn::DataFormat;
+use crate::ops::window_sizes::window;
 
 impl<'g> Value<'g> {
     /// Returns the maximum of every window of `sizes[0]` rows and `sizes[1]` columns. Windows start `strides` apart.
@@ -38,12 +39,15 @@ impl<'g> Value<'g> {
     #[track_caller]
     pub fn max_pool(
         self,
-        sizes: [i64; 2],
-        strides: [i64; 2],
+        sizes: impl IntoParam<'g>,
+        strides: impl IntoParam<'g>,
         padding: Padding,
         format: DataFormat,
     ) -> Result<Value<'g>> {
-        pooled(self, &MAX, sizes, strides, &padding, format, Location::caller())
+        let location = Location::caller();
+        let sizes = window(sizes, "sizes", location)?;
+        let strides = window(strides, "strides", location)?;
+        pooled(self, &MAX, sizes, strides, &padding, format, location)
     }
 
     /// Returns the mean of every window. Takes the parameters of [`Value::max_pool`]. The mean leaves out
@@ -70,12 +74,15 @@ impl<'g> Value<'g> {
     #[track_caller]
     pub fn avg_pool(
         self,
-        sizes: [i64; 2],
-        strides: [i64; 2],
+        sizes: impl IntoParam<'g>,
+        strides: impl IntoParam<'g>,
         padding: Padding,
         format: DataFormat,
     ) -> Result<Value<'g>> {
-        pooled(self, &AVG, sizes, strides, &padding, format, Location::caller())
+        let location = Location::caller();
+        let sizes = window(sizes, "sizes", location)?;
+        let strides = window(strides, "strides", location)?;
+        pooled(self, &AVG, sizes, strides, &padding, format, location)
     }
 }
 

@@ -7,13 +7,14 @@ use shapeflow_shape_fns::{Attr, Attribute, Attrs, DType};
 use super::window::{Padding, data_format, entries, of_rank_4, refuse};
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::graph::Value;
+use crate::graph::{IntoParam, Value};
 use crate::op::{CompositeCx, HostCx, OpDef, Operand, TfOp};
 use crate::ops::array::unstack::exactly;
 use crate::ops::host_params::param_ints;
 use crate::ops::nn::DataFormat;
 use crate::ops::row_major::RowMajor;
 use crate::ops::sort::order::order_keys;
+use crate::ops::window_sizes::window;
 use crate::shape_fns;
 
 impl<'g> Value<'g> {
@@ -42,16 +43,19 @@ impl<'g> Value<'g> {
     #[track_caller]
     pub fn max_pool_with_argmax(
         self,
-        sizes: [i64; 2],
-        strides: [i64; 2],
+        sizes: impl IntoParam<'g>,
+        strides: impl IntoParam<'g>,
         padding: Padding,
         format: DataFormat,
     ) -> Result<[Value<'g>; 2]> {
+        let location = Location::caller();
+        let sizes = window(sizes, "sizes", location)?;
+        let strides = window(strides, "strides", location)?;
         let list = |[rows, columns]: [i64; 2]| Attr::Ints(format.entries([1, rows, columns, 1]).into());
         let call = self.graph().op(&DEF).data(self);
         let call = call.attr("ksize", list(sizes)).attr("strides", list(strides));
         let call = padding.attrs(format).into_iter().fold(call, |call, (name, value)| call.attr(name, value));
-        exactly(call.finish_all_at(Location::caller())?.into_vec())
+        exactly(call.finish_all_at(location)?.into_vec())
     }
 }
 

@@ -11,10 +11,11 @@ use super::window::{Padding, Windows, data_format, dims_of, entries, of_rank_4, 
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::Scalar;
-use crate::graph::{IntoOperand, IntoShapeArg, OpBuilder, Value};
+use crate::graph::{IntoOperand, IntoParam, IntoShapeArg, OpBuilder, Value};
 use crate::op::{CompositeCx, OpDef, Operand, TfOp};
 use crate::ops::nn::DataFormat;
 use crate::ops::reduce::Axes;
+use crate::ops::window_sizes::window;
 
 impl<'g> Value<'g> {
     /// The gradient of [`Value::max_pool`]. `self` is the gradient of the loss with respect to the result, and `input`
@@ -44,12 +45,14 @@ impl<'g> Value<'g> {
     pub fn max_pool_grad(
         self,
         input: impl IntoOperand<'g>,
-        sizes: [i64; 2],
-        strides: [i64; 2],
+        sizes: impl IntoParam<'g>,
+        strides: impl IntoParam<'g>,
         padding: Padding,
         format: DataFormat,
     ) -> Result<Value<'g>> {
         let location = Location::caller();
+        let sizes = window(sizes, "sizes", location)?;
+        let strides = window(strides, "strides", location)?;
         let input = input.into_operand(self, location);
         let pooled = input.max_pool(sizes, strides, padding.clone(), format)?;
         let call = self.graph().op(&MAX).data(input).data(pooled).data(self);
@@ -81,13 +84,16 @@ impl<'g> Value<'g> {
     pub fn avg_pool_grad(
         self,
         input_sizes: impl IntoShapeArg<'g>,
-        sizes: [i64; 2],
-        strides: [i64; 2],
+        sizes: impl IntoParam<'g>,
+        strides: impl IntoParam<'g>,
         padding: Padding,
         format: DataFormat,
     ) -> Result<Value<'g>> {
+        let location = Location::caller();
+        let sizes = window(sizes, "sizes", location)?;
+        let strides = window(strides, "strides", location)?;
         let call = self.graph().op(&AVG).size("orig_input_shape", input_sizes.into_shape_arg()).data(self);
-        windowed(call, sizes, strides, &padding, format).finish_at(Location::caller())
+        windowed(call, sizes, strides, &padding, format).finish_at(location)
     }
 }
 

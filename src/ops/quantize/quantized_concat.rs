@@ -7,7 +7,7 @@ use super::requantize::INTO_RANGE;
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::Scalar;
-use crate::graph::{IntoShapeArg, Value};
+use crate::graph::{IntoParam, IntoShapeArg, Value};
 use crate::op::{CompositeCx, OpDef, Operand, TfOp};
 use crate::ops::array::{concat, stack, unstack::exactly};
 use crate::ops::reduce::Axes;
@@ -37,7 +37,7 @@ use crate::ops::reduce::Axes;
 /// There are no values, their types differ or are not quantized, an end of a range is not an f32 scalar, or the shapes
 /// do not join (see [`concat`](fn@concat)).
 #[track_caller]
-pub fn quantized_concat<'g>(values: &[[Value<'g>; 3]], axis: i64) -> Result<[Value<'g>; 3]> {
+pub fn quantized_concat<'g>(values: &[[Value<'g>; 3]], axis: impl IntoParam<'g>) -> Result<[Value<'g>; 3]> {
     let Some([first, ..]) = values.first() else {
         let message = "quantized_concat needs at least one value, got none";
         return Err(

@@ -86,7 +86,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
         );
         return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
     }
-    let filled = FilledRows::new(rowids, nrows)?;
+    let filled = FilledRows::new(rowids, nrows, |number| format!(" at [{number}]"))?;
     cx.set_output(0, Tensor::from_slice(&[filled.rows.len()], &filled.rows)?)?;
     filled.set_outputs(cx, values.view(), default.view())
 }

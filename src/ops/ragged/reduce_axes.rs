@@ -1,5 +1,6 @@
 //! [`IntoRaggedAxes`]: the axes of a reduction of a ragged value.
 
+use crate::graph::{IntoParam, Param};
 use crate::ops::reduce::Axes;
 
 /// The axes of a reduction of a ragged value: an axis, several axes, `..` for all axes, or [`Axes`], which can keep the
@@ -22,21 +23,12 @@ pub trait IntoRaggedAxes {
     }
 }
 
-impl IntoRaggedAxes for i64 {
+impl<P: IntoParam<'static>> IntoRaggedAxes for P {
     fn axes(self, _: usize) -> Option<Vec<i64>> {
-        Some(vec![self])
-    }
-}
-
-impl<const N: usize> IntoRaggedAxes for [i64; N] {
-    fn axes(self, _: usize) -> Option<Vec<i64>> {
-        Some(self.to_vec())
-    }
-}
-
-impl IntoRaggedAxes for &[i64] {
-    fn axes(self, _: usize) -> Option<Vec<i64>> {
-        Some(self.to_vec())
+        match self.into_param() {
+            Param::Elements(axes) => axes.as_known(),
+            Param::Value(_) | Param::Refused(_) => None,
+        }
     }
 }
 

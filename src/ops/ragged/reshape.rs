@@ -129,7 +129,7 @@ impl<'g> RaggedValue<'g> {
             kept.filter(|(index, _)| !chosen.contains(&(index + 1))).map(|(_, rows)| rows).collect();
         if chosen.contains(&0) {
             match kept.is_empty() {
-                true => flat = flat.squeeze(&[0])?,
+                true => flat = flat.squeeze([0])?,
                 false => drop(kept.remove(0)),
             }
         }

@@ -68,21 +68,61 @@ const STATE_OPERANDS: &[Operand] =
 
 of_dtype! {
     /// Makes random floats that are uniform in [0, 1). `self` is the seed.
+    ///
+    /// ```
+    /// use shapeflow::{DType, Graph};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.constant([1i64, 2])?.random_uniform([1000], DType::F32)?;
+    /// let [x] = g.compile(x)?.run(&[])?;
+    /// assert!(x.to_vec::<f32>()?.iter().all(|x| (0.0..1.0).contains(x)));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     #[doc(alias = "rand")]
     #[doc(alias = "stateless_random_uniform")]
     random_uniform, "f16, bf16, f32 or f64", UNIFORM "StatelessRandomUniform",
         UNIFORM_WITH_STATE "random_uniform_with_state" "StatelessRandomUniformV2", float DType::F32, uniform;
     /// Makes random floats of the standard normal distribution. `self` is the seed.
+    ///
+    /// ```
+    /// use shapeflow::{DType, Graph};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.constant([1i64, 2])?.random_normal([1000], DType::F64)?;
+    /// let mean = g.compile(x.reduce_mean(0)?)?.run::<1>(&[])?[0].item::<f64>()?;
+    /// assert!(mean.abs() < 0.2);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     #[doc(alias = "randn")]
     #[doc(alias = "stateless_random_normal")]
     random_normal, "f16, bf16, f32 or f64", NORMAL "StatelessRandomNormal",
         NORMAL_WITH_STATE "random_normal_with_state" "StatelessRandomNormalV2", float DType::F32, normal;
     /// Makes random floats of the standard normal distribution, restricted to (-2, 2). `self` is the seed.
+    ///
+    /// ```
+    /// use shapeflow::{DType, Graph};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.constant([1i64, 2])?.random_truncated_normal([1000], DType::F32)?;
+    /// let [x] = g.compile(x)?.run(&[])?;
+    /// assert!(x.to_vec::<f32>()?.iter().all(|x| x.abs() < 2.0));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     #[doc(alias = "stateless_truncated_normal")]
     random_truncated_normal, "f16, bf16, f32 or f64", TRUNCATED "StatelessTruncatedNormal",
         TRUNCATED_WITH_STATE "random_truncated_normal_with_state" "StatelessTruncatedNormalV2", float DType::F32,
             truncated_normal;
     /// Makes integers whose bits are all random. `self` is the seed.
+    ///
+    /// ```
+    /// use shapeflow::{DType, Graph};
+    ///
+    /// let g = Graph::new();
+    /// let bits = g.constant([1i64, 2])?.random_bits([4], DType::U64)?;
+    /// let exe = g.compile(bits)?;
+    /// assert_eq!(exe.run::<1>(&[])?, exe.run::<1>(&[])?); // the same seed gives the same bits
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     #[doc(alias = "stateless_random_uniform_full_int")]
     random_bits, "i32, i64, u32 or u64", BITS "StatelessRandomUniformFullInt",
         BITS_WITH_STATE "random_bits_with_state" "StatelessRandomUniformFullIntV2", integer DType::U64, bits;

@@ -63,6 +63,11 @@ impl<'g> Axes<'g> {
         self.keep_dims
     }
 
+    /// Returns the axes; `None` means all axes.
+    pub(crate) fn into_param(self) -> Option<Param<'g>> {
+        self.param
+    }
+
     /// Adds a node that reduces `value` by `def`.
     pub(crate) fn reduce(
         self,
@@ -82,8 +87,8 @@ impl<'g> Axes<'g> {
     }
 }
 
-/// An argument that gives the axes of a reduction: `1`, `[0, -1]`, a slice, `..` for all axes, [`Axes`], or an integer
-/// value.
+/// An argument that gives the axes of a reduction: `1`, `[0, -1]`, another [`IntoParam`], such as a slice or an integer
+/// value, `..` for all axes, or [`Axes`].
 pub trait IntoAxes<'g> {
     #[doc(hidden)]
     fn into_axes(self) -> Axes<'g>;
@@ -101,33 +106,39 @@ impl<'g> IntoAxes<'g> for RangeFull {
     }
 }
 
-macro_rules! parameters {
-    ($([$($generics:tt)*] $T:ty),* $(,)?) => {$(
-        impl<'g, $($generics)*> IntoAxes<'g> for $T {
-            fn into_axes(self) -> Axes<'g> {
-                Axes { param: Some(self.into_param()), keep_dims: false }
-            }
-        }
-    )*};
+impl<'g, P: IntoParam<'g>> IntoAxes<'g> for P {
+    fn into_axes(self) -> Axes<'g> {
+        Axes { param: Some(self.into_param()), keep_dims: false }
+    }
 }
-parameters!([] i64, [] &[i64], [const N: usize] [i64; N], [const N: usize] &[i64; N], [] Value<'g>);
 
 #[cfg(test)]
 mod tests {
-    use crate::{Axes, DType, Graph};
+    use crate::{Axes, DType, Dim, Graph};
 
     #[test]
+    #[allow(clippy::needless_borrows_for_generic_args, reason = "a reference is one of the forms")]
     fn axes_are_given_in_every_form() {
         let graph = Graph::new();
         let x = graph.input("x", DType::F32, [2, 3, 4]).unwrap();
         let axis = graph.input("axis", DType::I32, [2]).unwrap();
         let (pair, list) = (&[0i64, -1], [0i64, 2]);
+        let (last, from_end) = (2usize, vec![0, -1]);
+        let dim = &Dim::known(1);
         let shapes = [
             (x.reduce_sum(1), "[2, 4]"),
             (x.reduce_sum([0, -1]), "[3]"),
             (x.reduce_sum(pair), "[3]"),
             (x.reduce_sum(&list[..]), "[3]"),
-            (x.reduce_sum([]), "[2, 3, 4]"),
+            (x.reduce_sum([0usize, last]), "[3]"),
+            (x.reduce_sum([0i32, -1]), "[3]"),
+            (x.reduce_sum(&from_end), "[3]"),
+            (x.reduce_sum(from_end.iter().map(|axis| i64::from(*axis)).collect::<Vec<_>>()), "[3]"),
+            (x.reduce_sum(last), "[2, 3]"),
+            (x.reduce_sum(1i32), "[2, 4]"),
+            (x.reduce_sum(dim), "[2, 4]"),
+            (x.reduce_sum(&dim), "[2, 4]"),
+            (x.reduce_sum([0i64; 0]), "[2, 3, 4]"),
             (x.reduce_sum(..), "[]"),
             (x.reduce_sum(axis), "[?]"),
             (x.reduce_sum(Axes::all().keep_dims()), "[1, 1, 1]"),

@@ -73,7 +73,8 @@ pub(crate) static SPARSE: OpDef = OpDef::host("sparse_count_sparse_output", |cx|
             true => Ok(if rows.is_some() { index[0] as usize } else { 0 }),
             false => {
                 let message = format!("an index must lie within {shape:?}, got {index:?}");
-                Err(Error::new(ErrorKind::Index, Phase::Run, message))
+                let error = Error::new(ErrorKind::Index, Phase::Run, message);
+                Err(error.in_element(0, &format!(" at [{place}]")))
             }
         }
     };

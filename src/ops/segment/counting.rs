@@ -6,7 +6,7 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::op::HostCx;
 use crate::ops::integers::ints;
 use crate::ops::row_major::RowMajor;
-use crate::tensor::TensorView;
+use crate::tensor::{TensorView, place_text};
 
 /// The rows of the result in which the numbers count.
 pub(super) enum Rows {
@@ -16,19 +16,26 @@ pub(super) enum Rows {
     Each(Vec<usize>),
 }
 
-/// Counts the integers of the row-major `x` in an output of these sizes. The integers are indices along its last axis.
+/// Counts the integers of operand `operand`, the row-major `x`, in an output of these sizes. The integers are indices along its last axis.
 ///
 /// # Errors
 /// An integer is negative, or there is not one weight for each integer.
-pub(super) fn count(cx: &mut HostCx<'_>, x: &TensorView<'_>, sizes: &[usize], rows: &Rows) -> Result<()> {
+pub(super) fn count(
+    cx: &mut HostCx<'_>,
+    operand: usize,
+    x: &TensorView<'_>,
+    sizes: &[usize],
+    rows: &Rows,
+) -> Result<()> {
     match x.as_slice::<i32>() {
-        Ok(numbers) => count_numbers(cx, numbers, sizes, rows),
-        Err(_) => count_numbers(cx, &ints(x), sizes, rows),
+        Ok(numbers) => count_numbers(cx, operand, numbers, sizes, rows),
+        Err(_) => count_numbers(cx, operand, &ints(x), sizes, rows),
     }
 }
 
 fn count_numbers<I: Copy + Into<i64>>(
     cx: &mut HostCx<'_>,
+    operand: usize,
     numbers: &[I],
     sizes: &[usize],
     rows: &Rows,
@@ -44,10 +51,11 @@ fn count_numbers<I: Copy + Into<i64>>(
     // The sign bits of all numbers at once: a search that stops at the first negative number has a branch for each.
     let signs = numbers.iter().fold(0, |signs, number| signs | (*number).into());
     if signs < 0 {
-        let negative =
-            numbers.iter().map(|number| (*number).into()).find(|number| *number < 0).unwrap_or(signs);
+        let position = numbers.iter().position(|number| (*number).into() < 0).unwrap_or_default();
+        let negative: i64 = numbers[position].into();
         let message = format!("a counted number must not be negative, got {negative}");
-        return Err(Error::new(ErrorKind::Index, Phase::Run, message));
+        let place = place_text(position, cx.input(operand)?.sizes());
+        return Err(Error::new(ErrorKind::Index, Phase::Run, message).in_element(operand, &place));
     }
     let size = sizes.last().copied().unwrap_or(0);
     let mut output = cx.output(0, sizes)?;

@@ -129,7 +129,7 @@ pub(crate) fn no_weights(graph: &Graph) -> Result<Value<'_>> {
 
 pub(crate) static ALL_ELEMENTS: OpDef = OpDef::host("bincount", |cx| {
     let (x, size) = (RowMajor::new(cx.input(0)?)?, size_param(cx, 1)?);
-    count(cx, &x.view(), &size, &Rows::Blocks(x.view().len()))
+    count(cx, 0, &x.view(), &size, &Rows::Blocks(x.view().len()))
 })
 .attrs(&[Attribute::bool_or("binary_output", false)])
 .operands(&[Operand::Data("arr"), Operand::Size("size"), Operand::Data("weights")])
@@ -141,8 +141,8 @@ pub(crate) static ROWS: OpDef = OpDef::host("dense_bincount", |cx| {
     let (x, size) = (RowMajor::new(cx.input(0)?)?, size_param(cx, 1)?);
     let x = x.view();
     match x.sizes() {
-        [rows, columns] => count(cx, &x, &[&[*rows], &size[..]].concat(), &Rows::Blocks(*columns)),
-        _ => count(cx, &x, &size, &Rows::Blocks(x.len())),
+        [rows, columns] => count(cx, 0, &x, &[&[*rows], &size[..]].concat(), &Rows::Blocks(*columns)),
+        _ => count(cx, 0, &x, &size, &Rows::Blocks(x.len())),
     }
 })
 .attrs(&[Attribute::bool_or("binary_output", false)])
@@ -199,15 +199,16 @@ fn run_sparse(cx: &mut HostCx<'_>) -> Result<()> {
     let row = |element: usize| {
         let index = indices.get(element * rank..(element + 1) * rank).unwrap_or_default();
         let is_inside = index.iter().zip(&shape).all(|(index, size)| (0..*size).contains(index));
-        let message = || format!("an index must lie within {shape:?}, got {index:?}");
-        match is_inside && index.len() == rank {
-            true => Ok(if rank > 1 { index[0] as usize } else { 0 }),
-            false => Err(Error::new(ErrorKind::Index, Phase::Run, message())),
+        if is_inside && index.len() == rank {
+            return Ok(if rank > 1 { index[0] as usize } else { 0 });
         }
+        let message = format!("an index must lie within {shape:?}, got {index:?}");
+        let error = Error::new(ErrorKind::Index, Phase::Run, message);
+        Err(error.in_element(0, &format!(" at [{element}]")))
     };
     let rows = if rank > 1 { vec![usize::try_from(shape[0]).unwrap_or(0)] } else { Vec::new() };
     let of_values = (0..values.view().len()).map(row).collect::<Result<Vec<usize>>>()?;
-    count(cx, &values.view(), &[&rows[..], &size[..]].concat(), &Rows::Each(of_values))
+    count(cx, 1, &values.view(), &[&rows[..], &size[..]].concat(), &Rows::Each(of_values))
 }
 
 fn run_ragged(cx: &mut HostCx<'_>) -> Result<()> {
@@ -222,7 +223,7 @@ fn run_ragged(cx: &mut HostCx<'_>) -> Result<()> {
     }
     let rows = splits.windows(2).enumerate();
     let rows = rows.flat_map(|(row, pair)| std::iter::repeat_n(row, (pair[1] - pair[0]) as usize));
-    count(cx, &values, &[&[splits.len() - 1], &size[..]].concat(), &Rows::Each(rows.collect()))
+    count(cx, 1, &values, &[&[splits.len() - 1], &size[..]].concat(), &Rows::Each(rows.collect()))
 }
 
 /// Returns the parameter `size`: the numbers from 0 to `size - 1` are counted. If the parameter is an operand and not
@@ -273,7 +274,7 @@ mod tests {
         let binary = run_one(&ROWS, &attrs.clone().with("binary_output", true), &[x, weights]);
         assert_eq!(binary.to_vec::<f32>().unwrap(), [1.0, 1.0, 0.0, 0.0, 1.0, 1.0]);
         let error = run(&ALL_ELEMENTS, &attrs, &[tensor(&[1], &[-1i32]), none]).unwrap_err();
-        assert_eq!(error.message(), "a counted number must not be negative, got -1");
+        assert_eq!(error.message(), "a counted number must not be negative, got -1 at [0] in operand 0");
     }
 
     #[test]

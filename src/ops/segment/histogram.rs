@@ -29,6 +29,7 @@ impl<'g> Value<'g> {
     /// # Errors
     /// `bins` is less than 1, `range` does not have two elements, or the dtypes differ or are not supported.
     #[doc(alias = "histogram")]
+    #[doc(alias = "histc")]
     #[track_caller]
     pub fn histogram_fixed_width(
         self,

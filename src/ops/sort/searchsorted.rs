@@ -43,7 +43,7 @@ impl<'g> Value<'g> {
             if is_vector { (self.expand_dims(0)?, values.expand_dims(0)?) } else { (self, values) };
         let call = self.graph().op(&DEF).data(rows).data(values).attr("out_type", DType::I64);
         let found = call.attr("side", if right { "right" } else { "left" }).finish()?;
-        if is_vector { found.squeeze(&[0]) } else { Ok(found) }
+        if is_vector { found.squeeze([0]) } else { Ok(found) }
     }
 }
 

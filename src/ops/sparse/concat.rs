@@ -6,7 +6,7 @@ use shapeflow_shape_fns::{Attribute, Attrs, DType, normalize_axis};
 
 use crate::dtype;
 use crate::error::Result;
-use crate::graph::Value;
+use crate::graph::{IntoParam, Value};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ops::integers::ints;
 use crate::ops::row_major::RowMajor;
@@ -37,7 +37,7 @@ use super::operand::{check_i64, refuse, rows_of};
 /// There is no tensor, the ranks or the dtypes of the values differ, or `axis` is out of range. The run fails if the
 /// sizes differ along another axis.
 #[track_caller]
-pub fn sparse_concat<'g>(tensors: &[[Value<'g>; 3]], axis: i64) -> Result<[Value<'g>; 3]> {
+pub fn sparse_concat<'g>(tensors: &[[Value<'g>; 3]], axis: impl IntoParam<'g>) -> Result<[Value<'g>; 3]> {
     let location = Location::caller();
     let Some([first, ..]) = tensors.first() else {
         return dtype::refuse("sparse_concat must have at least one tensor, got none".to_string());
@@ -46,7 +46,7 @@ pub fn sparse_concat<'g>(tensors: &[[Value<'g>; 3]], axis: i64) -> Result<[Value
     for part in 0..3 {
         call = tensors.iter().fold(call, |call, tensor| call.data(tensor[part]));
     }
-    let outputs = call.attr("concat_dim", axis).finish_all_at(location)?;
+    let outputs = call.int_attr("concat_dim", axis).finish_all_at(location)?;
     Ok([outputs[0], outputs[1], outputs[2]])
 }
 

@@ -225,12 +225,12 @@ fn row_count(sizes: &[i64]) -> Result<usize> {
     }
 }
 
-/// Returns the starts of the rows of a sparse feature, see [`Feature`].
+/// Returns the starts of the rows of a sparse feature, see [`Feature`]. Operand `operand` has its indices.
 ///
 /// # Errors
 /// The row numbers `indices[.., 0]` decrease or lie outside the matrix, the operands do not fit each other, or memory
 /// is refused.
-fn starts_of(indices: &TensorView<'_>, values: usize, rows: usize) -> Result<Vec<usize>> {
+fn starts_of(operand: usize, indices: &TensorView<'_>, values: usize, rows: usize) -> Result<Vec<usize>> {
     let [count, 2] = *indices.sizes() else {
         return refuse(format!("indices must have sizes [n, 2], got {:?}", indices.sizes()));
     };
@@ -244,11 +244,11 @@ fn starts_of(indices: &TensorView<'_>, values: usize, rows: usize) -> Result<Vec
         let row = usize::try_from(index[0]).ok().filter(|row| *row < rows && row + 1 >= starts.len());
         let Some(row) = row else {
             let message = format!(
-                "the row numbers indices[.., 0] must not decrease and must lie in [0, {rows}), \
-                 got {} at indices[{number}, 0]",
+                "the row numbers indices[.., 0] must not decrease and must lie in [0, {rows}), got {}",
                 index[0]
             );
-            return Err(Error::new(ErrorKind::Index, Phase::Run, message));
+            let error = Error::new(ErrorKind::Index, Phase::Run, message);
+            return Err(error.in_element(operand, &format!(" at [{number}, 0]")));
         };
         starts.resize(row + 1, number);
     }
@@ -271,13 +271,15 @@ fn run(cx: &mut HostCx<'_>, operands: usize, content: &Content) -> Result<()> {
         (0..operands).map(|operand| RowMajor::new(cx.input(operand)?)).collect::<Result<_>>()?;
     let mut features = Vec::with_capacity(operands - 2 * count);
     let mut rows = None;
-    let mut checked_starts = |sizes: &[i64], values: TensorView<'_>, indices: Option<TensorView<'_>>| {
+    let mut checked_starts = |sizes: &[i64],
+                              values: TensorView<'_>,
+                              indices: Option<(usize, TensorView<'_>)>| {
         let own = row_count(sizes)?;
         if *rows.get_or_insert(own) != own {
             return refuse(format!("all features must have the same number of rows, got {own} and others"));
         }
         let starts = match indices {
-            Some(indices) => starts_of(&indices, values.len(), own)?,
+            Some((operand, indices)) => starts_of(operand, &indices, values.len(), own)?,
             None => collected_vec((0..own + 1).map(|row| row * sizes[1].unsigned_abs() as usize))?,
         };
         Ok(starts)
@@ -285,7 +287,7 @@ fn run(cx: &mut HostCx<'_>, operands: usize, content: &Content) -> Result<()> {
     for feature in 0..count {
         let (indices, values) = (inputs[feature].view(), inputs[count + feature].view());
         let shape = inputs[2 * count + feature].view();
-        let starts = checked_starts(shape.as_slice::<i64>()?, values.clone(), Some(indices))?;
+        let starts = checked_starts(shape.as_slice::<i64>()?, values.clone(), Some((feature, indices)))?;
         features.push(Feature { values, is_sparse: true, starts });
     }
     for input in &inputs[3 * count..] {

@@ -83,16 +83,17 @@ pub(crate) static DEF: OpDef = OpDef::host("edit_distance", run)
 /// The positions of the elements of each sequence, by its index.
 type Sequences<'a> = BTreeMap<&'a [i64], Vec<usize>>;
 
-/// Reads the sequences of a sparse tensor. `shape` has the larger size of both tensors on each axis.
+/// Reads the sequences of a sparse tensor, whose indices are operand `operand`. `shape` has the larger size of both
+/// tensors on each axis.
 ///
 /// # Errors
 /// An index of a sequence lies outside `shape`, or the indices do not fit it.
-fn sequences<'a>(indices: TensorView<'a>, shape: &[i64]) -> Result<Sequences<'a>> {
+fn sequences<'a>(operand: usize, indices: TensorView<'a>, shape: &[i64]) -> Result<Sequences<'a>> {
     let mut sequences = Sequences::new();
     for (number, row) in rows_of(indices, shape)?.0.into_iter().enumerate() {
         let leading = row.len() - 1;
         if let Some(axis) = (0..leading).find(|axis| !(0..shape[*axis]).contains(&row[*axis])) {
-            return out_of_range(number, axis, row[axis], shape[axis]);
+            return out_of_range(operand, [number, axis], row[axis], shape[axis]);
         }
         let (_, leading) = row.split_last().expect("there is an axis, because the shape is not empty");
         sequences.entry(leading).or_default().push(number);
@@ -107,7 +108,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     }
     let (a, b) = (RowMajor::new(cx.input(0)?)?, RowMajor::new(cx.input(3)?)?);
     let shape: Vec<i64> = shapes[0].iter().zip(&shapes[1]).map(|(a, b)| (*a.max(b)).max(0)).collect();
-    let (a, b) = (sequences(a.view(), &shape)?, sequences(b.view(), &shape)?);
+    let (a, b) = (sequences(0, a.view(), &shape)?, sequences(3, b.view(), &shape)?);
     let (x, y) = (cx.input(1)?, cx.input(4)?);
     let is_normalized = cx.attrs().bool("normalize");
     let sizes: Vec<usize> = shape.iter().map(|size| size.unsigned_abs() as usize).collect();

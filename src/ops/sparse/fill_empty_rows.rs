@@ -3,7 +3,7 @@
 use std::panic::Location;
 
 use crate::dtype;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{IntoOperand, Value};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ops::pick_rows::pick_rows;
@@ -11,7 +11,7 @@ use crate::ops::row_major::RowMajor;
 use crate::tensor::{Tensor, TensorView, filled_vec, reserved_vec};
 use shapeflow_shape_fns::DType;
 
-use super::operand::{check_i64, index_matrix, out_of_range, parts, refuse};
+use super::operand::{check_i64, index_matrix, parts, refuse};
 
 impl<'g> Value<'g> {
     /// Adds an element `default` in column 0 of each empty row of a sparse tensor. `self` has the indices of the sparse
@@ -21,6 +21,20 @@ impl<'g> Value<'g> {
     /// `[count, r], values [count], shape [r], default [] -> [m, r], [m], [shape[0]], [count]`. The values have any
     /// dtype, which is also the dtype of `default`; the indices, the shape and the positions are i64, the third output
     /// is bool. The number `m` depends on the data. As TensorFlow's `SparseFillEmptyRows`. Runs on the host.
+    ///
+    /// ```
+    /// use shapeflow::Graph;
+    ///
+    /// let g = Graph::new();
+    /// let (indices, shape) = (g.constant([[2i64, 1], [0, 0]])?, g.constant([3i64, 2])?);
+    /// let filled = indices.sparse_fill_empty_rows(g.constant([20, 10])?, shape, g.constant(-1)?)?;
+    /// let [indices, values, was_empty, positions] = g.compile(&filled[..])?.run(&[])?;
+    /// assert_eq!(indices.to_vec::<i64>()?, [0, 0, 1, 0, 2, 1]);
+    /// assert_eq!(values.to_vec::<i32>()?, [10, -1, 20]);
+    /// assert_eq!(was_empty.to_vec::<bool>()?, [false, true, false]);
+    /// assert_eq!(positions.to_vec::<i64>()?, [2, 0]);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// An operand has another dtype or rank. The run fails if the row of an element is out of range.
@@ -83,7 +97,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
         cx.set_output(2, Tensor::from(vec![false; size]))?;
         return cx.set_output(3, Tensor::from((0..count as i64).collect::<Vec<_>>()));
     }
-    let filled = FilledRows::new(&first, size)?;
+    let filled = FilledRows::new(&first, size, |number| format!(" at [{number}, 0]"))?;
     let mut indices = Tensor::zeros(DType::I64, &[filled.sources.len(), rank])?;
     let made = indices.as_mut_slice::<i64>()?;
     for (position, (source, row)) in filled.sources.iter().zip(&filled.rows).enumerate() {
@@ -121,18 +135,23 @@ pub(crate) struct FilledRows {
 }
 
 impl FilledRows {
-    /// Fills `size` rows. `rows` has the row of each element of the input.
+    /// Fills `size` rows. `rows` has the row of each element of the input; `place` is the text of its place in
+    /// operand 0.
     ///
     /// # Errors
     /// A row is out of range, or memory is refused.
-    pub(crate) fn new(rows: &[i64], size: usize) -> Result<FilledRows> {
+    pub(crate) fn new(rows: &[i64], size: usize, place: fn(usize) -> String) -> Result<FilledRows> {
         // At first, the number of elements of each row. After the loop below, the output position of the next element
         // of each row.
         let mut next = filled_vec(size, 0usize)?;
         for (number, row) in rows.iter().enumerate() {
             match usize::try_from(*row).ok().and_then(|row| next.get_mut(row)) {
                 Some(count) => *count += 1,
-                None => return out_of_range(number, 0, *row, size as i64),
+                None => {
+                    let message = format!("an index must lie in [0, {size}), got {row}");
+                    let error = Error::new(ErrorKind::Index, Phase::Run, message);
+                    return Err(error.in_element(0, &place(number)));
+                }
             }
         }
         let mut empty: Vec<bool> = reserved_vec(size)?;

@@ -31,10 +31,11 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let (positions, gradients) = (positions.view(), gradients.view());
     let mut rest = vec![true; gradients.len()];
     let mut starts = Vec::with_capacity(positions.len());
-    for &position in positions.as_slice::<i64>()? {
+    for (number, &position) in positions.as_slice::<i64>()?.iter().enumerate() {
         let Some(position) = usize::try_from(position).ok().filter(|position| *position < rest.len()) else {
             let message = format!("a position must lie in [0, {}), got {position}", rest.len());
-            return Err(Error::new(ErrorKind::Index, Phase::Run, message));
+            let error = Error::new(ErrorKind::Index, Phase::Run, message);
+            return Err(error.in_element(0, &format!(" at [{number}]")));
         };
         rest[position] = false;
         starts.push(position);

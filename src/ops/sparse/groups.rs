@@ -16,7 +16,11 @@ pub(super) struct Groups {
 }
 
 fn wrong<T>(message: String) -> Result<T> {
-    Err(Error::new(ErrorKind::Index, Phase::Run, message))
+    Err(index_error(message))
+}
+
+fn index_error(message: String) -> Error {
+    Error::new(ErrorKind::Index, Phase::Run, message)
 }
 
 /// Returns whether indices must ascend: attribute `validate_indices`, which is true by default.
@@ -24,18 +28,24 @@ pub(super) fn is_validated(cx: &HostCx<'_>) -> bool {
     cx.attrs().bool("validate_indices")
 }
 
-/// Checks that the indices of a sparse tensor lie within these sizes and, if `ascending`, that they ascend.
+/// Checks that the indices of a sparse tensor lie within these sizes and, if `ascending`, that they ascend. Operand
+/// `operand` has the indices.
 ///
 /// # Errors
 /// An index is out of range or out of order.
-pub(super) fn check_indices(rows: &[&[i64]], sizes: &[i64], ascending: bool) -> Result<()> {
-    for row in rows {
+pub(super) fn check_indices(operand: usize, rows: &[&[i64]], sizes: &[i64], ascending: bool) -> Result<()> {
+    for (number, row) in rows.iter().enumerate() {
         if row.iter().zip(sizes).any(|(index, size)| !(0..*size).contains(index)) {
-            return wrong(format!("an index must lie within {sizes:?}, got {row:?}"));
+            let error = index_error(format!("an index must lie within {sizes:?}, got {row:?}"));
+            return Err(error.in_element(operand, &format!(" at [{number}]")));
         }
     }
-    match rows.windows(2).find(|pair| ascending && pair[0] >= pair[1]) {
-        Some(pair) => wrong(format!("indices must ascend, got {:?} after {:?}", pair[1], pair[0])),
+    match rows.windows(2).position(|pair| ascending && pair[0] >= pair[1]) {
+        Some(before) => {
+            let (index, earlier) = (rows[before + 1], rows[before]);
+            let error = index_error(format!("indices must ascend, got {index:?} after {earlier:?}"));
+            Err(error.in_element(operand, &format!(" at [{}]", before + 1)))
+        }
         None => Ok(()),
     }
 }
@@ -77,7 +87,7 @@ impl Groups {
             return wrong(format!("there must be one index of {} numbers per element", sizes.len()));
         }
         let rows: Vec<&[i64]> = indices.chunks_exact(sizes.len()).collect();
-        check_indices(&rows, &sizes, is_validated(cx))?;
+        check_indices(first, &rows, &sizes, is_validated(cx))?;
         let mut sets: BTreeMap<Vec<i64>, BTreeSet<i64>> = BTreeMap::new();
         for (row, member) in rows.iter().zip(members) {
             sets.entry(row[..leading.len()].to_vec()).or_default().insert(member);

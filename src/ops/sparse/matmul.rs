@@ -24,6 +24,18 @@ impl<'g> Value<'g> {
     /// or i64, the shape is i64. The products of a sum are added in the order in which `self` lists the indices. As
     /// TensorFlow's `SparseTensorDenseMatMul`. Runs on the host.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let (indices, shape) = (g.constant([[0i64, 1], [1, 0]])?, g.constant([2i64, 2])?);
+    /// let dense = g.constant([[1, 2], [3, 4]])?;
+    /// let product = indices.sparse_dense_matmul(g.constant([10, 20])?, shape, dense, false, false)?;
+    /// let [product] = g.compile(product)?.run(&[])?;
+    /// assert_eq!(product, Tensor::from([[30, 40], [20, 40]]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// An operand has another dtype or rank, or the inner sizes differ. The run fails if an index is out of range.
     #[doc(alias = "sparse_tensor_dense_matmul")]
@@ -110,7 +122,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let mut places = Vec::with_capacity(rows.len());
     for (number, row) in rows.iter().enumerate() {
         if let Some(column) = (0..2).find(|column| !(0..shape[*column]).contains(&row[*column])) {
-            return out_of_range(number, column, row[column], shape[column]);
+            return out_of_range(0, [number, column], row[column], shape[column]);
         }
         let place = (row[0] as usize, row[1] as usize);
         places.push(if adjoint_a { (place.1, place.0) } else { place });
@@ -266,7 +278,9 @@ mod tests {
             run(&DEF, &Attrs::new(), &operands)
         };
         assert_eq!(run(1, 3).unwrap()[0].to_vec::<f32>().unwrap(), [0.0, 1.0]);
-        assert!(run(2, 3).unwrap_err().message().contains("must lie in [0, 2), got 2 at indices[0, 0]"));
+        assert!(
+            run(2, 3).unwrap_err().message().contains("must lie in [0, 2), got 2 at [0, 0] in operand 0")
+        );
         assert!(run(0, 2).unwrap_err().message().contains("got 3 and 2"));
     }
 }

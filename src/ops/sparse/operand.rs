@@ -84,10 +84,11 @@ pub(super) fn refuse<T>(message: String) -> Result<T> {
     Err(Error::new(ErrorKind::Shape, Phase::Run, message))
 }
 
-/// Returns the error about an index outside its axis.
-pub(super) fn out_of_range<T>(row: usize, column: usize, index: i64, size: i64) -> Result<T> {
-    let message = format!("an index must lie in [0, {size}), got {index} at indices[{row}, {column}]");
-    Err(Error::new(ErrorKind::Index, Phase::Run, message))
+/// Returns the error about an index outside its axis. `operand` has the indices.
+pub(super) fn out_of_range<T>(operand: usize, [row, column]: [usize; 2], index: i64, size: i64) -> Result<T> {
+    let message = format!("an index must lie in [0, {size}), got {index}");
+    let error = Error::new(ErrorKind::Index, Phase::Run, message);
+    Err(error.in_element(operand, &format!(" at [{row}, {column}]")))
 }
 
 /// Makes output `output` of the values at these positions, in order. `values` is row-major.

@@ -17,7 +17,7 @@ use crate::tensor::{Tensor, TensorView, TensorViewMut};
 use super::operand::{check_i64, out_of_range, parts, refuse, rows_of, store};
 
 macro_rules! reductions {
-    ($($method:ident, $sparse:ident, $what:literal, $DENSE:ident, $SPARSE:ident, $how:expr, $class:expr;
+    ($($method:ident, $sparse:ident, $what:literal, $result:literal, $DENSE:ident, $SPARSE:ident, $how:expr, $class:expr;
         $tf_dense:literal, $tf_sparse:literal)*) => {
         impl<'g> Value<'g> {$(
             #[doc = concat!("Returns the ", $what, " of the elements of a sparse tensor along `axes`, as a dense tensor. \
@@ -28,6 +28,18 @@ macro_rules! reductions {
             /// no elements. The indices and the shape are i64. A negative axis counts from the end; an axis may be
             /// given twice.
             #[doc = concat!("As TensorFlow's `", $tf_dense, "`. Runs on the host.")]
+            ///
+            /// ```
+            /// use shapeflow::Graph;
+            ///
+            /// let g = Graph::new();
+            /// let (indices, shape) = (g.constant([[0i64, 1], [0, 2], [2, 0]])?, g.constant([3i64, 3])?);
+            /// let values = g.constant([1, 2, 4])?;
+            #[doc = concat!("let rows = indices.", stringify!($method), "(values, shape, 1, false)?;")]
+            /// let [rows] = g.compile(rows)?.run(&[])?;
+            #[doc = concat!("assert_eq!(rows.to_vec::<i32>()?, ", $result, ");")]
+            /// # Ok::<(), shapeflow::Error>(())
+            /// ```
             ///
             /// # Errors
             /// An operand has another dtype or rank, or an axis is out of range. The run fails if an index is out of
@@ -97,9 +109,9 @@ const OPERANDS: &[Operand] = &[
 ];
 
 reductions! {
-    sparse_reduce_sum, sparse_reduce_sum_sparse, "sum", SUM, SUM_SPARSE, Combine::Add, Class::Numeric;
+    sparse_reduce_sum, sparse_reduce_sum_sparse, "sum", "[3, 0, 4]", SUM, SUM_SPARSE, Combine::Add, Class::Numeric;
         "SparseReduceSum", "SparseReduceSumSparse"
-    sparse_reduce_max, sparse_reduce_max_sparse, "maximum", MAX, MAX_SPARSE, Combine::Max, Class::Number;
+    sparse_reduce_max, sparse_reduce_max_sparse, "maximum", "[2, 0, 4]", MAX, MAX_SPARSE, Combine::Max, Class::Number;
         "SparseReduceMax", "SparseReduceMaxSparse"
 }
 
@@ -163,7 +175,7 @@ fn to_dense(cx: &mut HostCx<'_>, how: Combine) -> Result<()> {
     let mut positions = Vec::with_capacity(rows.len());
     for (number, row) in rows.iter().enumerate() {
         if let Some(axis) = (0..sizes.len()).find(|axis| !(0..sizes[*axis]).contains(&row[*axis])) {
-            return out_of_range(number, axis, row[axis], sizes[axis]);
+            return out_of_range(0, [number, axis], row[axis], sizes[axis]);
         }
         positions.push(row.iter().zip(&sizes).fold(0, |position, (index, size)| position * size + index));
     }

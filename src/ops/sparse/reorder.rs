@@ -19,6 +19,17 @@ impl<'g> Value<'g> {
     /// `[count, r], values [count], shape [r] -> [count, r], [count]`. The values have any dtype, the indices and the
     /// shape are i64. As TensorFlow's `SparseReorder`, which does not compare indices with the shape. Runs on the host.
     ///
+    /// ```
+    /// use shapeflow::Graph;
+    ///
+    /// let g = Graph::new();
+    /// let (indices, shape) = (g.constant([[1i64, 0], [0, 1]])?, g.constant([2i64, 2])?);
+    /// let [indices, values] = indices.sparse_reorder(g.constant([20, 10])?, shape)?;
+    /// let [indices, values] = g.compile([indices, values])?.run(&[])?;
+    /// assert_eq!((indices.to_vec::<i64>()?, values.to_vec::<i32>()?), (vec![0, 1, 1, 0], vec![10, 20]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// An operand has another dtype or rank.
     #[track_caller]

@@ -18,6 +18,17 @@ impl<'g> Value<'g> {
     /// `[count, r], shape [r], new_shape [s] -> [count, s], [s]`, all i64. One new size may be -1. This size becomes
     /// the product of `shape` divided by the other new sizes. As TensorFlow's `SparseReshape`. Runs on the host.
     ///
+    /// ```
+    /// use shapeflow::Graph;
+    ///
+    /// let g = Graph::new();
+    /// let (indices, shape) = (g.constant([[0i64, 2], [1, 0]])?, g.constant([2i64, 3])?);
+    /// let [indices, sizes] = indices.sparse_reshape(shape, g.constant([3i64, -1])?)?;
+    /// let [indices, sizes] = g.compile([indices, sizes])?.run(&[])?;
+    /// assert_eq!((indices.to_vec::<i64>()?, sizes.to_vec::<i64>()?), (vec![1, 0, 1, 1], vec![3, 2]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// An operand has another dtype or rank. The run fails if the products of the sizes differ.
     #[track_caller]

@@ -64,6 +64,19 @@ impl<'g> Value<'g> {
     /// sparse tensor of sets, with the elements of each set in ascending order. i8, i16, i32, i64, u8, u16 and strings.
     /// As TensorFlow's `DenseToDenseSetOperation`; imported graphs may also combine sparse tensors. Runs on the host.
     ///
+    /// ```
+    /// use shapeflow::{Graph, SetOperation};
+    ///
+    /// let g = Graph::new();
+    /// let (a, b) = (g.constant([[1, 2, 2], [3, 4, 5]])?, g.constant([[2, 9], [5, 3]])?);
+    /// let [indices, elements, sizes] = a.set_operation(b, SetOperation::Intersection)?;
+    /// let [indices, elements, sizes] = g.compile([indices, elements, sizes])?.run(&[])?;
+    /// assert_eq!(indices.to_vec::<i64>()?, [0, 0, 1, 0, 1, 1]);
+    /// assert_eq!(elements.to_vec::<i32>()?, [2, 3, 5]);
+    /// assert_eq!(sizes.to_vec::<i64>()?, [2, 2]);
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// A rank is less than 2, the leading axes differ, or the dtypes differ or are not supported.
     #[track_caller]
@@ -239,7 +252,10 @@ mod tests {
             let operands = [sparse.clone(), sparse].concat();
             run(&SPARSE, &Attrs::new(), &operands).map(|_| ()).unwrap_err().message().to_string()
         };
-        assert_eq!(message(&[0, 1, 0, 0]), "indices must ascend, got [0, 0] after [0, 1]");
-        assert_eq!(message(&[0, 1, 2, 0]), "an index must lie within [2, 2], got [2, 0]");
+        assert_eq!(
+            message(&[0, 1, 0, 0]),
+            "indices must ascend, got [0, 0] after [0, 1] at [1] in operand 0"
+        );
+        assert_eq!(message(&[0, 1, 2, 0]), "an index must lie within [2, 2], got [2, 0] at [1] in operand 0");
     }
 }

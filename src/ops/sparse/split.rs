@@ -7,7 +7,7 @@ use shapeflow_shape_fns::{Attribute, Attrs, DType};
 use super::operand::{check_i64, out_of_range, parts, pick_values, refuse, rows_of};
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::graph::{IntoOperand, Value};
+use crate::graph::{IntoOperand, IntoParam, Param, Value};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ops::integers::ints;
 use crate::ops::row_major::RowMajor;
@@ -44,13 +44,19 @@ impl<'g> Value<'g> {
         self,
         values: impl IntoOperand<'g>,
         shape: impl IntoOperand<'g>,
-        count: i64,
-        axis: i64,
+        count: impl IntoParam<'g>,
+        axis: impl IntoParam<'g>,
     ) -> Result<Vec<[Value<'g>; 3]>> {
         let location = Location::caller();
         let parts = parts(self, values, shape, location);
-        let axis = self.graph().constant_at(Tensor::from(axis), location);
-        let call = self.graph().op(&DEF).data(axis).data_all(&parts).attr("num_split", count);
+        let axis = match axis.into_param() {
+            Param::Value(axis) => axis,
+            known => {
+                let axis = known.known_int("axis").map_err(|error| error.at(location))?;
+                self.graph().constant_at(Tensor::from(axis), location)
+            }
+        };
+        let call = self.graph().op(&DEF).data(axis).data_all(&parts).int_attr("num_split", count);
         let outputs = call.finish_all_at(location)?;
         let count = outputs.len() / 3;
         Ok((0..count).map(|part| [0, 1, 2].map(|kind| outputs[kind * count + part])).collect())
@@ -116,7 +122,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     for (number, row) in rows.iter().enumerate() {
         let index = row[axis];
         if !(0..size).contains(&index) {
-            return out_of_range(number, axis, index, size);
+            return out_of_range(1, [number, axis], index, size);
         }
         let long = longer * (length + 1);
         let part = if index < long { index / (length + 1) } else { longer + (index - long) / length };

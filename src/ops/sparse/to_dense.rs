@@ -22,6 +22,16 @@ impl<'g> Value<'g> {
     /// scalar, and one scalar value may stand for all. Any dtype; the indices are i32 or i64. The run fails unless the
     /// indices ascend and lie within the shape. As TensorFlow's `SparseToDense`. Runs on the host.
     ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let (indices, values) = (g.constant([[0i64, 1], [1, 0]])?, g.constant([10, 20])?);
+    /// let [dense] = g.compile(indices.sparse_to_dense([2, 2], values, -1)?)?.run(&[])?;
+    /// assert_eq!(dense, Tensor::from([[-1, 10], [20, -1]]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// A rank is wrong, the columns of the indices differ from `r`, or the dtypes differ.
     #[track_caller]
@@ -79,7 +89,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     }
     let rows: Vec<&[i64]> = (0..count).map(|row| &indices[row * depth..(row + 1) * depth]).collect();
     let limits: Vec<i64> = sizes.iter().map(|size| *size as i64).collect();
-    check_indices(&rows, &limits, is_validated(cx))?;
+    check_indices(0, &rows, &limits, is_validated(cx))?;
     // `all` has the values and then the default. `sources` has the position in `all` of each element of the result.
     // `usize::MAX` stands for the default, the last element of `all`.
     let Some(total) = sizes.iter().try_fold(1usize, |total, size| total.checked_mul(*size)) else {
@@ -138,7 +148,7 @@ mod tests {
         let attrs = Attrs::new().with("output_shape", [3]);
         let operands = [tensor(&[2], &[2, 0]), two(), tensor(&[], &[9u8])];
         let error = run(&DEF, &attrs, &operands).unwrap_err();
-        assert_eq!(error.message(), "indices must ascend, got [0] after [2]");
+        assert_eq!(error.message(), "indices must ascend, got [0] after [2] at [1] in operand 0");
         for (sizes, kind) in
             [([1 << 45, 1], crate::ErrorKind::Memory), ([1 << 45, 1 << 45], crate::ErrorKind::Shape)]
         {

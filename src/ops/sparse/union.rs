@@ -62,7 +62,7 @@ impl<'g> Value<'g> {
 }
 
 macro_rules! extrema {
-    ($($method:ident, $what:literal, $DEF:ident, $how:expr, $tf:literal;)*) => {
+    ($($method:ident, $what:literal, $result:literal, $DEF:ident, $how:expr, $tf:literal;)*) => {
         impl<'g> Value<'g> {$(
             #[doc = concat!("Returns the ", $what, " element of two sparse tensors of one shape at each index, as indices \
                 and values. `self` has the indices of the first tensor.")]
@@ -71,6 +71,20 @@ macro_rules! extrema {
             /// i64. The caller must sort the indices of both tensors, for example with [`Value::sparse_reorder`]. No
             /// run checks this. An element that only one tensor has is compared with 0.
             #[doc = concat!("As TensorFlow's `", $tf, "`. Runs on the host.")]
+            ///
+            /// ```
+            /// use shapeflow::Graph;
+            ///
+            /// let g = Graph::new();
+            /// let shape = g.constant([4i64])?;
+            /// let (a, b) = (g.constant([[0i64], [2]])?, g.constant([[2i64], [3]])?);
+            /// let (x, y) = (g.constant([1, 2])?, g.constant([5, -4])?);
+            #[doc = concat!("let [indices, values] = a.", stringify!($method), "(x, shape, [b, y, shape])?;")]
+            /// let [indices, values] = g.compile([indices, values])?.run(&[])?;
+            /// assert_eq!(indices.to_vec::<i64>()?, [0, 2, 3]);
+            #[doc = concat!("assert_eq!(values.to_vec::<i32>()?, ", $result, ");")]
+            /// # Ok::<(), shapeflow::Error>(())
+            /// ```
             ///
             /// # Errors
             /// An operand has another dtype or rank. The run fails if the shapes differ.
@@ -102,8 +116,8 @@ macro_rules! extrema {
 }
 
 extrema! {
-    sparse_maximum, "greater", MAXIMUM, Combine::Max, "SparseSparseMaximum";
-    sparse_minimum, "smaller", MINIMUM, Combine::Min, "SparseSparseMinimum";
+    sparse_maximum, "greater", "[1, 5, 0]", MAXIMUM, Combine::Max, "SparseSparseMaximum";
+    sparse_minimum, "smaller", "[0, 2, -4]", MINIMUM, Combine::Min, "SparseSparseMinimum";
 }
 
 const OPERANDS: [Operand; 6] = [

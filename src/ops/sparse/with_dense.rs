@@ -14,7 +14,7 @@ use crate::ops::rows::{Combine, combine};
 use super::operand::{parts, refuse};
 
 macro_rules! elementwise {
-    ($($method:ident, $what:literal, $f:expr, $DEF:ident, $tf:literal;)*) => {
+    ($($method:ident, $what:literal, $result:literal, $f:expr, $DEF:ident, $tf:literal;)*) => {
         impl<'g> Value<'g> {$(
             #[doc = concat!("Returns the values of a sparse tensor ", $what, " the elements of `dense` at the same indices. \
                 `self` has the indices of the sparse tensor. The result has no other elements.")]
@@ -22,6 +22,18 @@ macro_rules! elementwise {
             /// `[count, r], values [count], shape [r], dense [d..] -> [count]`; `dense` broadcasts to the shape. The
             /// values and `dense` have one dtype, the indices and the shape are i64. As TensorFlow's
             #[doc = concat!("`", $tf, "`. Fuses into kernels.")]
+            ///
+            /// ```
+            /// use shapeflow::Graph;
+            ///
+            /// let g = Graph::new();
+            /// let (indices, shape) = (g.constant([[0i64, 1], [1, 0]])?, g.constant([2i64, 2])?);
+            /// let (values, dense) = (g.constant([10, 20])?, g.constant([[1, 2], [4, 8]])?);
+            #[doc = concat!("let values = indices.", stringify!($method), "(values, shape, dense)?;")]
+            /// let [values] = g.compile(values)?.run(&[])?;
+            #[doc = concat!("assert_eq!(values.to_vec::<i32>()?, ", $result, ");")]
+            /// # Ok::<(), shapeflow::Error>(())
+            /// ```
             ///
             /// # Errors
             /// An operand has another dtype or rank. The run fails if an index is out of range or the shapes do not
@@ -61,9 +73,9 @@ macro_rules! elementwise {
 }
 
 elementwise! {
-    sparse_dense_add, "plus", |a, b| (a + b).ok(), ADD, "SparseDenseCwiseAdd";
-    sparse_dense_mul, "times", |a, b| (a * b).ok(), MUL, "SparseDenseCwiseMul";
-    sparse_dense_div, "divided by", quotient, DIV, "SparseDenseCwiseDiv";
+    sparse_dense_add, "plus", "[12, 24]", |a, b| (a + b).ok(), ADD, "SparseDenseCwiseAdd";
+    sparse_dense_mul, "times", "[20, 80]", |a, b| (a * b).ok(), MUL, "SparseDenseCwiseMul";
+    sparse_dense_div, "divided by", "[5, 5]", quotient, DIV, "SparseDenseCwiseDiv";
 }
 
 /// Divides as TensorFlow's `Div` does: integers are rounded toward zero.
@@ -76,6 +88,17 @@ impl<'g> Value<'g> {
     ///
     /// `[count, r], values [count], shape [r], dense [d..] -> [d..]`. The values and `dense` have one dtype of numbers,
     /// the indices and the shape are i32 or i64. As TensorFlow's `SparseTensorDenseAdd`. Runs on the host.
+    ///
+    /// ```
+    /// use shapeflow::{Graph, Tensor};
+    ///
+    /// let g = Graph::new();
+    /// let (indices, shape) = (g.constant([[0i64, 1], [1, 0]])?, g.constant([2i64, 2])?);
+    /// let dense = g.constant([[1, 2], [3, 4]])?;
+    /// let [sum] = g.compile(indices.sparse_add_to_dense(g.constant([10, 20])?, shape, dense)?)?.run(&[])?;
+    /// assert_eq!(sum, Tensor::from([[1, 12], [23, 4]]));
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
     ///
     /// # Errors
     /// An operand has another dtype or rank. The run fails if an index is out of range or the shapes differ.

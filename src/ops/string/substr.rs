@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{IntoOperand, Value};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::ops::broadcast_pair::BroadcastPair;
-use crate::tensor::StringsBuilder;
+use crate::tensor::{StringsBuilder, place_text};
 
 impl<'g> Value<'g> {
     /// Takes `len` bytes of each string from position `pos` on, or UTF-8 characters if `unit` is `UTF8_CHAR` instead of
@@ -75,7 +75,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
         let message = format!("len must have the sizes of pos, {:?}, got {:?}", pos.sizes(), len.sizes());
         return Err(Error::new(ErrorKind::Shape, Phase::Run, message));
     }
-    let pair = BroadcastPair::new(x.sizes(), pos.sizes())?;
+    let (pair, sizes) = (BroadcastPair::new(x.sizes(), pos.sizes())?, pos.sizes().to_vec());
     let (pos, len, unit) = (ints(cx, 1)?, ints(cx, 2)?, unit(cx.attrs())?);
     let x = x.as_strings()?;
     let mut made = StringsBuilder::with_capacity(pair.len(), 0)?;
@@ -83,7 +83,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
         let (string, pos) = (x.at(string_index), pos[index]);
         let part = part(string, pos, len[index], unit).ok_or_else(|| {
             let message = format!("a position must lie in the string {}, got {pos}", quoted(string));
-            Error::new(ErrorKind::Index, Phase::Run, message)
+            Error::new(ErrorKind::Index, Phase::Run, message).in_element(1, &place_text(index, &sizes))
         })?;
         made.push(part)?;
     }

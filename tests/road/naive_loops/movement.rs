@@ -143,7 +143,7 @@ pub const ROWS: &[Row] = &[
         moved!(x, [x.sizes[0], 2, 1, 8], i => x.at(&[i[0], i[1] * 2 + i[3] / 4, i[2] * 2 + i[3] / 2 % 2, i[3] % 2]))),
     row("split", &["[n, 6]"], |_, x| Ok(x[0].split::<3>(1)?[1]), moved!(x, [x.sizes[0], 2], i => x.at(&[i[0], i[1] + 2]))),
     row("split_sizes", &["[n, 6]"], |_, x| Ok(x[0].split_sizes([1, -1, 2], 1)?[1]), moved!(x, [x.sizes[0], 3], i => x.at(&[i[0], i[1] + 1]))),
-    row("squeeze", &["[n, 1, 2]"], |_, x| x[0].squeeze(&[1]), moved!(x, [x.sizes[0], 2], i => x.at(&[i[0], 0, i[1]]))),
+    row("squeeze", &["[n, 1, 2]"], |_, x| x[0].squeeze([1]), moved!(x, [x.sizes[0], 2], i => x.at(&[i[0], 0, i[1]]))),
     row("stack", &["[n, 2]", "[n, 2]"], |_, x| stack(x, 1), |x| {
         Array::build(&[x[0].sizes[0], 2, 2], |i| x[i[1]].at(&[i[0], i[2]]))
     }),

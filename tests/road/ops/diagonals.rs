@@ -1,6 +1,6 @@
 //! Adds ops on diagonals and triangles of matrices to random graphs, and ops that shift or mirror elements.
 
-use super::{props_of, random_axes};
+use super::{props_of, random_axes, random_axis};
 use crate::element_props::{DTypeClass, ElementProps};
 use crate::graph_generator::{GraphGenerator, ValueIndex};
 use crate::graph_recipe::{Content, Size};
@@ -57,16 +57,18 @@ fn random_band(g: &mut GraphGenerator<'_>, rows: i64, columns: i64) -> Option<(V
     Some((vec![low, high], longest))
 }
 
-/// Passes parameter `k`, as a scalar or as a vector, and attribute `align`.
+/// Passes parameter `k`, as a scalar or as a vector, and attribute `align`. `is_one` says that `draw` draws one
+/// diagonal.
 fn band_param(
     g: &mut GraphGenerator<'_>,
     call: Call,
     params: &mut Vec<ValueIndex>,
-    band: &[i64],
+    mut draw: impl FnMut(&mut GraphGenerator<'_>) -> Vec<i64>,
+    is_one: bool,
 ) -> Option<Call> {
     let align = *g.rng.choose(&["RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT"]);
-    let is_vector = band.len() > 1 || g.rng.chance(1, 2);
-    g.param(call.attr("align", align), params, "k", band, is_vector)
+    let is_vector = !is_one || g.rng.chance(1, 2);
+    g.structure_param(call.attr("align", align), params, "k", is_vector, |g| draw(g))
 }
 
 fn matrix_diag_with(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
@@ -81,7 +83,8 @@ fn matrix_diag_with(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     let x = g.source(dtype, sizes, content, false)?;
     let padding = g.scalar(dtype, Content::SmallIntegers)?;
     let mut params = Vec::new();
-    let mut call = band_param(g, Call::new("matrix_diag_with"), &mut params, &band)?;
+    let mut call =
+        band_param(g, Call::new("matrix_diag_with"), &mut params, |_| band.clone(), band.len() == 1)?;
     let fits = |g: &mut GraphGenerator<'_>, size: i64| if g.rng.chance(1, 4) { -1 } else { size };
     let sizes = if g.rng.chance(1, 4) { [-1, -1] } else { [rows, columns] };
     let sizes = if g.rng.chance(1, 8) { [fits(g, rows), fits(g, columns)] } else { sizes };
@@ -100,7 +103,13 @@ fn on_matrices(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueInde
     let (least_rows, least_columns) = (g.min_size(rows), g.min_size(columns));
     let (band, longest) = random_band(g, least_rows, least_columns)?;
     let mut params = Vec::new();
-    let call = band_param(g, Call::new(op), &mut params, &band)?;
+    // Every band of this number of diagonals fits, if the result does not depend on another operand.
+    let is_free = op == "matrix_diag_part_with";
+    let draw = |g: &mut GraphGenerator<'_>| {
+        let drawn = random_band(g, least_rows, least_columns).map(|(drawn, _)| drawn);
+        drawn.filter(|drawn| is_free && drawn.len() == band.len()).unwrap_or_else(|| band.clone())
+    };
+    let call = band_param(g, Call::new(op), &mut params, draw, band.len() == 1)?;
     let other = if op == "matrix_diag_part_with" {
         g.scalar(dtype, Content::SmallIntegers)?
     } else {
@@ -151,7 +160,9 @@ fn roll(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     let is_vector = axes.len() > 1 || g.rng.chance(1, 2);
     let mut params = Vec::new();
     let call = g.param(Call::new("roll"), &mut params, "shift", &shifts, is_vector)?;
-    let call = g.param(call, &mut params, "axis", &axes, is_vector)?;
+    let call = g.structure_param(call, &mut params, "axis", is_vector, |g| {
+        axes.iter().map(|_| random_axis(g, rank).1).collect()
+    })?;
     let props = props_of(g, &[x]);
     g.add_step(call, &[x], &params, props)
 }

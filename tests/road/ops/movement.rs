@@ -37,10 +37,23 @@ pub fn concat(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     }
     let order = g.rng.permutation(parts.len());
     let parts: Vec<ValueIndex> = order.into_iter().map(|index| parts[index]).collect();
+    let fits = concat_axes(g, &parts);
     let mut params = Vec::new();
-    let call = g.param(Call::new("concat"), &mut params, "axis", &[given], false)?;
+    let call = g.structure_param(Call::new("concat"), &mut params, "axis", false, |g| {
+        let axis = if fits.is_empty() { given } else { *g.rng.choose(&fits) };
+        vec![if axis >= 0 && g.rng.chance(1, 3) { axis - dims.len() as i64 } else { axis }]
+    })?;
     let props = props_of(g, &parts);
     g.add_step(call, &parts, &params, props)
+}
+
+/// Returns the axes along which values can be joined in every run.
+fn concat_axes(g: &GraphGenerator<'_>, parts: &[ValueIndex]) -> Vec<i64> {
+    let sizes: Vec<Vec<Option<Vec<i64>>>> =
+        parts.iter().map(|part| g.dims(*part).iter().map(|dim| g.sizes_of(dim)).collect()).collect();
+    let rank = sizes[0].len();
+    let agree = |axis: usize| sizes[0][axis].is_some() && sizes.iter().all(|all| all[axis] == sizes[0][axis]);
+    (0..rank).filter(|axis| (0..rank).all(|k| k == *axis || agree(k))).map(|axis| axis as i64).collect()
 }
 
 pub fn stack(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
@@ -150,9 +163,10 @@ pub fn expand_dims_or_squeeze(g: &mut GraphGenerator<'_>, op: &'static str) -> O
     let props = props_of(g, &[x]);
     if op == "expand_dims" {
         let rank = dims.len() as i64;
-        let axis = g.rng.range_inclusive(-rank - 1, rank);
         let mut params = Vec::new();
-        let call = g.param(Call::new(op), &mut params, "axis", &[axis], false)?;
+        let call = g.structure_param(Call::new(op), &mut params, "axis", false, |g| {
+            vec![g.rng.range_inclusive(-rank - 1, rank)]
+        })?;
         return g.add_step(call, &[x], &params, props);
     }
     let ones: Vec<usize> = (0..dims.len()).filter(|axis| dims[*axis] == 1).collect();
@@ -173,12 +187,11 @@ pub fn expand_dims_or_squeeze(g: &mut GraphGenerator<'_>, op: &'static str) -> O
 pub fn transpose(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
     let x = g.pick(DTypeClass::Any, 0..=6, |_| true)?;
     let rank = g.rank(x);
-    let perm = random_axes(g, rank, rank);
     let mut params = Vec::new();
     let call = if g.rng.chance(1, 6) {
         Call::new(op)
     } else {
-        g.param(Call::new(op), &mut params, "perm", &perm, true)?
+        g.structure_param(Call::new(op), &mut params, "perm", true, |g| random_axes(g, rank, rank))?
     };
     let props = props_of(g, &[x]);
     g.add_step(call, &[x], &params, props)
@@ -187,10 +200,11 @@ pub fn transpose(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIn
 pub fn reverse(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     let x = g.pick(DTypeClass::Any, 1..=6, |_| true)?;
     let rank = g.rank(x);
-    let count = 1 + g.rng.below(rank);
-    let list = random_axes(g, rank, count);
     let mut params = Vec::new();
-    let call = g.param(Call::new("reverse"), &mut params, "axis", &list, true)?;
+    let call = g.structure_param(Call::new("reverse"), &mut params, "axis", true, |g| {
+        let count = 1 + g.rng.below(rank);
+        random_axes(g, rank, count)
+    })?;
     let props = props_of(g, &[x]);
     g.add_step(call, &[x], &params, props)
 }

@@ -43,16 +43,17 @@ pub fn reduce(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         props.integral &= !order_dependent && op == "reduce_sum";
     }
     let rank = g.rank(x);
-    let mut call = Call::new(op).attr("keep_dims", g.rng.chance(1, 3));
+    let keeps = g.rng.chance(1, 3);
+    let mut call = Call::new(op).attr("keep_dims", keeps);
     let mut params = Vec::new();
     if g.rng.chance(5, 6) {
         let count = if g.rng.chance(1, 12) { 0 } else { 1 + g.rng.below(rank.max(1)) };
-        let list = random_axes(g, rank, count);
-        call = if list.len() == 1 && g.rng.chance(1, 2) {
-            g.param(call, &mut params, "axis", &list, false)?
-        } else {
-            g.param(call, &mut params, "axis", &list, true)?
-        };
+        let is_vector = rank == 0 || count != 1 || g.rng.chance(1, 2);
+        call = g.structure_param(call, &mut params, "axis", is_vector, |g| {
+            // The number of axes determines the rank of a result that does not keep them.
+            let count = if keeps && is_vector { g.rng.below(rank + 1) } else { count };
+            random_axes(g, rank, count)
+        })?;
     }
     g.add_step(call, &[x], &params, props)
 }
@@ -61,8 +62,9 @@ pub fn reduce(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
 pub fn argmax_or_argmin(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
     let x = g.pick(DTypeClass::Number, 1..=8, |props| !props.order_dependent)?;
     let dims = g.dims(x);
-    let (axis, given) = random_axis(g, dims.len());
-    if g.min_size(&dims[axis]) < 1 {
+    let fits: Vec<i64> =
+        (0..dims.len()).filter(|axis| g.min_size(&dims[*axis]) >= 1).map(|axis| axis as i64).collect();
+    if fits.is_empty() {
         return None;
     }
     let mut params = Vec::new();
@@ -70,7 +72,10 @@ pub fn argmax_or_argmin(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<
     if g.rng.chance(1, 3) {
         call = call.attr("output_type", DType::I32);
     }
-    let call = g.param(call, &mut params, "axis", &[given], false)?;
+    let call = g.structure_param(call, &mut params, "axis", false, |g| {
+        let axis = *g.rng.choose(&fits);
+        vec![if g.rng.chance(1, 3) { axis - dims.len() as i64 } else { axis }]
+    })?;
     let props = ElementProps { integral: true, ..props_of(g, &[x]) };
     g.add_step(call, &[x], &params, props)
 }
@@ -81,10 +86,11 @@ pub fn softmax(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueInde
         return None;
     }
     let rank = g.rank(x);
-    let (_, axis) = random_axis(g, rank);
-    let axis = if g.rng.chance(1, 2) { -1 } else { axis };
     let mut params = Vec::new();
-    let call = g.param(Call::new(op), &mut params, "axis", &[axis], false)?;
+    let call = g.structure_param(Call::new(op), &mut params, "axis", false, |g| {
+        let (_, axis) = random_axis(g, rank);
+        vec![if g.rng.chance(1, 2) { -1 } else { axis }]
+    })?;
     let props = ElementProps { reduced: true, order_dependent: true, integral: false, ..props_of(g, &[x]) };
     g.add_step(call, &[x], &params, props)
 }

@@ -28,10 +28,9 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
 fn sort(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
     let x = g.pick(DTypeClass::Any, 1..=5, |props| !props.order_dependent)?;
     let rank = g.rank(x);
-    let (_, axis) = random_axis(g, rank);
     let call = Call::new(op).attr("descending", g.rng.chance(1, 2));
     let mut params = Vec::new();
-    let call = g.param(call, &mut params, "axis", &[axis], false)?;
+    let call = g.structure_param(call, &mut params, "axis", false, |g| vec![random_axis(g, rank).1])?;
     let props = ElementProps { integral: false, ..props_of(g, &[x]) };
     g.add_step(call, &[x], &params, props)
 }

@@ -20,10 +20,10 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
 fn unique_slices(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
     let x = g.pick(DTypeClass::Any, 1..=4, |props| !props.order_dependent)?;
     let rank = g.rank(x);
-    let (_, axis) = random_axis(g, rank);
     let index = DTypeClass::Index.sample(&mut g.rng);
     let mut params = Vec::new();
-    let call = g.param(Call::new(op).attr("out_idx", index), &mut params, "axis", &[axis], true)?;
+    let call = Call::new(op).attr("out_idx", index);
+    let call = g.structure_param(call, &mut params, "axis", true, |g| vec![random_axis(g, rank).1])?;
     let props = ElementProps { integral: false, ..props_of(g, &[x]) };
     g.add_step(call, &[x], &params, props)
 }

@@ -12,7 +12,10 @@ pub fn gather(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     let x = g.pick(DTypeClass::Any, 1..=6, |_| true)?;
     let dims = g.dims(x);
     let (axis, given) = random_axis(g, dims.len());
-    let limit = g.min_size(&dims[axis]);
+    // Sometimes the axis differs between runs. Then indices fit every axis.
+    let is_any_axis = g.rng.chance(1, 3);
+    let least = dims.iter().map(|dim| g.min_size(dim)).min().unwrap_or(0);
+    let limit = if is_any_axis { least } else { g.min_size(&dims[axis]) };
     let batch = if g.rng.chance(1, 4) { g.rng.below(axis + 1) } else { 0 };
     let rank = g.rng.below(3) + batch;
     let mut sizes = Vec::new();
@@ -36,7 +39,10 @@ pub fn gather(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     };
     let mut params = Vec::new();
     let call = Call::new("gather").attr("batch_dims", batch as i64);
-    let call = g.param(call, &mut params, "axis", &[given], false)?;
+    let call = g.structure_param(call, &mut params, "axis", false, |g| match is_any_axis {
+        true => vec![(batch + g.rng.below(dims.len() - batch)) as i64],
+        false => vec![given],
+    })?;
     let mut props = props_of(g, &[x, indices]);
     props.integral = g.props[x.0].integral;
     g.add_step(call, &[x, indices], &params, props)
@@ -66,7 +72,14 @@ pub fn split(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex>
         "split" => {
             let fits: Vec<i64> = (1..=4).filter(|num| sizes.iter().all(|size| size % num == 0)).collect();
             let num = *g.rng.choose(&fits);
-            let call = g.param(Call::new(op).attr("num", num), &mut params, "axis", &[given], false)?;
+            let splits = |dim| g.sizes_of(dim).is_some_and(|sizes| sizes.iter().all(|size| size % num == 0));
+            let axes: Vec<i64> =
+                (0..dims.len()).filter(|axis| splits(&dims[*axis])).map(|axis| axis as i64).collect();
+            let call = Call::new(op).attr("num", num);
+            let call = g.structure_param(call, &mut params, "axis", false, |g| match g.rng.chance(1, 2) {
+                true => vec![*g.rng.choose(&axes)],
+                false => vec![given],
+            })?;
             g.add_step(call, &[x], &params, props)
         }
         "unstack" => {

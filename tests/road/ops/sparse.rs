@@ -235,10 +235,9 @@ fn reduce(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
     let (count, dtype) = (g.random_size(), DTypeClass::Number.sample(&mut g.rng));
     let [indices, shape] = indices(g, count, 2)?;
     let values = values(g, dtype, count)?;
-    let axes = random_axes(g, 2, 1);
     let mut params = Vec::new();
     let call = Call::new(op).attr("keep_dims", g.rng.chance(1, 2));
-    let call = g.param(call, &mut params, "reduction_axes", &axes, true)?;
+    let call = g.structure_param(call, &mut params, "reduction_axes", true, |g| random_axes(g, 2, 1))?;
     let props = moved(g, &[indices, values]);
     g.add_step(call, &[indices, values, shape], &params, props)
 }

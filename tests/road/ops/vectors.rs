@@ -70,14 +70,19 @@ fn concat_offset(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     let dtype = DTypeClass::Index.sample(&mut g.rng);
     let common: Vec<i64> = (0..1 + g.rng.below(3)).map(|_| g.rng.range_inclusive(0, 6)).collect();
     let (axis, given) = random_axis(g, common.len());
+    let is_any_axis = g.rng.chance(1, 3);
     let mut shapes = Vec::new();
     for _ in 0..1 + g.rng.below(4) {
         let mut sizes = common.clone();
-        sizes[axis] = g.rng.range_inclusive(0, 6);
+        sizes[axis] = if is_any_axis { sizes[axis] } else { g.rng.range_inclusive(0, 6) };
         shapes.push(sizes_source(g, dtype, sizes)?);
     }
     let mut params = Vec::new();
-    let call = g.param(Call::new("concat_offset"), &mut params, "concat_dim", &[given], false)?;
+    let call = Call::new("concat_offset");
+    let call = g.structure_param(call, &mut params, "concat_dim", false, |g| match is_any_axis {
+        true => vec![random_axis(g, common.len()).1],
+        false => vec![given],
+    })?;
     g.add_step(call, &shapes, &params, ElementProps::INTEGERS)
 }
 
@@ -143,9 +148,9 @@ fn parallel_concat(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
 fn conjugate_transpose(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     let x = g.pick(DTypeClass::Any, 0..=5, |_| true)?;
     let rank = g.rank(x);
-    let perm = random_axes(g, rank, rank);
     let mut params = Vec::new();
-    let call = g.param(Call::new("conjugate_transpose"), &mut params, "perm", &perm, true)?;
+    let call = Call::new("conjugate_transpose");
+    let call = g.structure_param(call, &mut params, "perm", true, |g| random_axes(g, rank, rank))?;
     let props = props_of(g, &[x]);
     g.add_step(call, &[x], &params, props)
 }
@@ -155,10 +160,9 @@ fn scan(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
     let class = if op == "cumulative_logsumexp" { DTypeClass::Float } else { DTypeClass::Number };
     let x = g.pick(class, 1..=8, |props| !props.order_dependent)?;
     let rank = g.rank(x);
-    let (_, axis) = random_axis(g, rank);
     let call = Call::new(op).attr("exclusive", g.rng.chance(1, 3)).attr("reverse", g.rng.chance(1, 3));
     let mut params = Vec::new();
-    let call = g.param(call, &mut params, "axis", &[axis], false)?;
+    let call = g.structure_param(call, &mut params, "axis", false, |g| vec![random_axis(g, rank).1])?;
     let props = ElementProps { integral: false, ..props_of(g, &[x]) };
     g.add_step(call, &[x], &params, props)
 }

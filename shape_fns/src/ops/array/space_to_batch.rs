@@ -200,7 +200,7 @@ mod tests {
         {} "?; i32 [0]; ?" => "?";
         {block_shape: [2], paddings: [0, 1]} "[b, 3, c]" => "[2*b, 2, c]";
         {} "[b, 3]; i32 [?]; ?" => "error block_shape must have a known number of elements, got [?]";
-        {} "[b, 3]; ?; ?" => "error block_shape must have a known number of elements, got ?";
+        {} "[b, 3]; ?; ?" => "error block_shape must have a known number of elements, got [..]";
         {} "[b, 3]; [1] = [0]; ?" => "error block_shape must be at least 1, got 0";
         {} "[b, 3]; [1] = [2]; [1, 2] = [0, 0]" => "error a padded size must be a multiple of the block's size, got 3 and 2 at axis 1";
         {} "[b, 3]; [1] = [2]; i32 [2, 2]" => "error paddings must have shape [1, 2], one pair per spatial axis, got [2, 2]";

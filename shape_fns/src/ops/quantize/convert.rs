@@ -100,7 +100,7 @@ mod tests {
         {} "[n, ?]; []; ?" => "[n, d0_1]";
         {axis: 1} "[n, ?]; [3]; [?]" => "[n, 3]";
         {} "?; ?; ?" => "?";
-        {axis: 1} "?; [3]; [3]" => "error input must have a known rank if axis is given, got ?";
+        {axis: 1} "?; [3]; [3]" => "error input must have a known rank if axis is given, got [..]";
         {axis: 2} "[n, 3]; [3]; [3]" => "error input must have rank at least 3";
         {axis: -2} "[n, 3]; [3]; [3]" => "error axis must be at least -1, got -2";
         {axis: i64::MAX} "[n, 3]; [3]; [3]" => "error input must have rank at least";

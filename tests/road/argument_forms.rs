@@ -1,0 +1,92 @@
+//! Arguments that are shapes, axes or indices are given in many forms.
+
+use shapeflow::{DType, Dim, Graph, Result, Tensor, WindowPadding, concat, shape, stack};
+
+/// Runs a graph with one output on one tensor.
+fn run(g: &Graph, y: shapeflow::Value<'_>, feed: &Tensor) -> Result<Tensor> {
+    Ok(g.compile(y)?.run_all(&[feed.view()])?.remove(0))
+}
+
+#[test]
+#[allow(clippy::needless_borrows_for_generic_args, reason = "a reference is one of the forms")]
+fn axes_of_attributes_have_every_form() -> Result<()> {
+    let g = Graph::new();
+    let x = g.input("x", DType::F32, shape![2, 1, 3])?;
+    let (one, dim) = (1usize, &Dim::known(1));
+    let shapes = [
+        (stack(&[x, x], one)?, "[2, 2, 1, 3]"),
+        (stack(&[x, x], dim)?, "[2, 2, 1, 3]"),
+        (x.squeeze(one)?, "[2, 3]"),
+        (x.squeeze([1usize])?, "[2, 3]"),
+        (x.squeeze(vec![-2])?, "[2, 3]"),
+        (x.squeeze(..)?, "[2, 3]"),
+        (x.unstack(0usize)?[0], "[1, 3]"),
+        (x.unstack_into::<2>(&0i64)?[1], "[1, 3]"),
+        (x.tensordot(x, vec![0, 1, 2], [0usize, 1, 2])?, "[]"),
+        (x.reduce_sum(&[one, 2])?, "[2]"),
+        (x.slice_with(&[1usize.into(), (0i64..1).into(), (..2usize).into()])?, "[1, 2]"),
+        (x.ensure_shape(vec![2usize, 1, 3])?, "[2, 1, 3]"),
+        (x.reshape(&[dim, dim, &Dim::known(6)])?, "[1, 1, 6]"),
+    ];
+    for (value, expected) in shapes {
+        assert_eq!(value.shape().to_string(), expected);
+    }
+    assert_eq!(x.dim(2usize)?, x.dim(-1)?);
+    assert_eq!(g.input("v", DType::F32, 4usize)?.shape().to_string(), "[4]");
+    let axis = g.input("axis", DType::I32, shape![])?;
+    let error = stack(&[x, x], axis).unwrap_err();
+    assert!(
+        error.message().contains("axis must be an integer known when the graph is built, got a value"),
+        "{error}"
+    );
+    let error = stack(&[x, x], [1]).unwrap_err();
+    assert!(
+        error.message().contains("axis must be an integer known when the graph is built, got [1]"),
+        "{error}"
+    );
+    let error = x.squeeze(shapeflow::Axes::of(1).keep_dims()).unwrap_err();
+    assert!(error.message().contains("squeeze removes axes"), "{error}");
+    Ok(())
+}
+
+#[test]
+#[allow(clippy::needless_borrows_for_generic_args, reason = "a reference is one of the forms")]
+fn axes_of_structure_operands_may_be_values() -> Result<()> {
+    let g = Graph::new();
+    let axis = g.input("axis", DType::I32, shape![])?;
+    let x = g.constant([[1, 2], [3, 4]])?;
+    let joined = concat(&[x, x], axis)?;
+    assert_eq!(run(&g, joined, &Tensor::scalar(1i32))?, Tensor::from([[1, 2, 1, 2], [3, 4, 3, 4]]));
+    let picked = x.gather(g.constant([1])?, axis)?;
+    assert_eq!(run(&g, picked, &Tensor::scalar(0i32))?, Tensor::from([[3, 4]]));
+    assert_eq!(run(&g, picked, &Tensor::scalar(-1i32))?, Tensor::from([[2], [4]]));
+    let [first, _] = x.split::<2>(axis)?;
+    assert_eq!(run(&g, first, &Tensor::scalar(1i32))?, Tensor::from([[1], [3]]));
+    assert_eq!(x.split_n(2usize, 0usize)?.len(), 2);
+    assert_eq!(x.split_sizes([1usize, 1], &Dim::known(0))?.len(), 2);
+    Ok(())
+}
+
+#[test]
+#[allow(clippy::needless_borrows_for_generic_args, reason = "a reference is one of the forms")]
+fn sizes_of_an_identity_matrix_may_be_values() -> Result<()> {
+    let g = Graph::new();
+    let n = g.input("n", DType::I32, shape![])?;
+    let fed = g.eye(n, 3usize, DType::I32)?;
+    assert_eq!(run(&g, fed, &Tensor::scalar(2i32))?, Tensor::from([[1, 0, 0], [0, 1, 0]]));
+    assert_eq!(g.eye(Dim::symbol("m"), 3, DType::F32)?.shape().to_string(), "[m, 3]");
+    Ok(())
+}
+
+#[test]
+#[allow(clippy::needless_borrows_for_generic_args, reason = "a reference is one of the forms")]
+fn windows_are_arrays_vectors_or_slices() -> Result<()> {
+    let g = Graph::new();
+    let image = g.input("image", DType::F32, shape![1, 4, 4, 1])?;
+    let (sizes, strides) = (vec![2usize, 2], [1i32, 1]);
+    let patches = image.extract_image_patches(&sizes, &strides[..], [1, 1], WindowPadding::Valid)?;
+    assert_eq!(patches.shape().to_string(), "[1, 3, 3, 4]");
+    let error = image.extract_image_patches([2, 2, 2], [1, 1], [1, 1], WindowPadding::Valid).unwrap_err();
+    assert!(error.message().contains("sizes must be 2 integers, got 3"), "{error}");
+    Ok(())
+}
