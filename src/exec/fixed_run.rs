@@ -131,7 +131,7 @@ impl<'m> FixedRun<'m> {
                 (GivenInput::Owned(tensor), None) => BoundInput::Unread(tensor),
                 (GivenInput::Lent(view), buffer) => {
                     if let Some(buffer) = buffer {
-                        memory.lend(buffer, view.bytes());
+                        memory.borrow_bytes(buffer, view.bytes());
                     }
                     BoundInput::Lent
                 }

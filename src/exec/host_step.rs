@@ -12,7 +12,7 @@ use crate::eval::evaluate_into;
 use crate::graph::NodeIx;
 use crate::lower::kernel::BufferIx;
 use crate::lower::program::Content;
-use crate::op::{HostOutput, HostThreads, OutputAllocator, PreparedNode};
+use crate::op::{HostOutput, HostThreads, NodePreparation, OutputAllocator};
 use crate::runtime::{BufferSizes, Memory, SegmentPlan};
 use crate::tensor::{BufferPool, TensorView, TensorViewMut};
 
@@ -71,7 +71,7 @@ pub(super) fn output_allocator<'s>(
     stored: &[BufferIx],
     pool: &'s BufferPool,
     outputs: Option<&'s mut [OutputBuffer<'_>]>,
-    prepared: PreparedNode<'s>,
+    prepared: NodePreparation<'s>,
     threads: HostThreads<'s>,
 ) -> OutputAllocator<'s> {
     let mut lent: Vec<Option<TensorViewMut<'s>>> = stored.iter().map(|_| None).collect();

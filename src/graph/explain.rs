@@ -11,8 +11,8 @@ use crate::dtype::type_text;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::op::Operand;
 
-/// The maximum number of places that are shown for one dimension.
-const PLACES: usize = 6;
+/// The maximum number of places that the text shows for one dimension.
+const MAX_PLACES: usize = 6;
 
 impl Graph {
     /// Explains where every dimension of a value's shape comes from. For each axis, the text lists the ops and lines
@@ -90,10 +90,10 @@ impl GraphData {
             let origin = Origin::of(self, value, dim);
             // Writing to a string does not fail.
             let _ = write!(text, "\n  axis {axis} is {}", named(dim));
-            for place in origin.places.iter().take(PLACES) {
+            for place in origin.places.iter().take(MAX_PLACES) {
                 let _ = write!(text, "\n    {}", self.place_text(place, &named));
             }
-            if let Some(more) = origin.places.len().checked_sub(PLACES).filter(|more| *more > 0) {
+            if let Some(more) = origin.places.len().checked_sub(MAX_PLACES).filter(|more| *more > 0) {
                 let _ = write!(text, "\n    … and {more} places more");
             }
             for tie in &origin.ties {
@@ -116,19 +116,22 @@ impl GraphData {
     fn place_text(&self, place: &Place, named: &dyn Fn(&Dim) -> String) -> String {
         let info = &self.values[place.value.at()];
         let (label, at) = self.label_at(info.node.0);
-        let given = self.nodes[info.node.at()].operands.is_empty();
+        let has_no_operands = self.nodes[info.node.at()].operands.is_empty();
         match place.axis {
-            Some(axis) if given => format!("{}: axis {axis} of {label} at {at}", named(&place.dim)),
-            None if given => format!("{}: an element of {label} at {at}", named(&place.dim)),
+            Some(axis) if has_no_operands => format!("{}: axis {axis} of {label} at {at}", named(&place.dim)),
+            None if has_no_operands => format!("{}: an element of {label} at {at}", named(&place.dim)),
             _ => format!("{}: made by {label} at {at}", named(&place.dim)),
         }
     }
 
-    pub(super) fn label_at(&self, node: u32) -> (String, &'static Location<'static>) {
-        let index = NodeIx(node);
-        match self.statement(node) {
+    /// Returns the label and the line of an origin: of a node, or of a call of `assume_eq`.
+    pub(super) fn label_at(&self, origin: u32) -> (String, &'static Location<'static>) {
+        match self.assumption_at(origin) {
             Some(location) => ("assume_eq".to_string(), location),
-            None => (self.node_label(index), self.nodes[index.at()].location),
+            None => {
+                let node = NodeIx(origin);
+                (self.node_label(node), self.nodes[node.at()].location)
+            }
         }
     }
 
@@ -145,8 +148,8 @@ impl GraphData {
         ties.fold(error, |error, (text, location)| error.note(text, Some(location)))
     }
 
-    /// Returns the equalities that tied dimensions of `values` to other dimensions, each as a text with the line of the
-    /// op that caused the equality. Only the dimensions that occur in `text` count.
+    /// Returns the equalities that tied dimensions of `values` to other dimensions. An equality has a text, and the line
+    /// of the op that caused the equality. Dimensions that do not occur in `text` do not count.
     pub(crate) fn ties_of(
         &self,
         values: &[ValueIx],
@@ -204,12 +207,12 @@ struct Origin {
     places: Vec<Place>,
     /// The equalities that tied symbols of the dimension to other dimensions.
     ties: Vec<Equality>,
-    /// The symbols of the dimension before these equalities.
+    /// The symbols of the dimension, and all symbols that the equalities relate to these symbols.
     symbols: FxHashSet<Symbol>,
 }
 
 impl Origin {
-    /// Finds the origin of a resolved dimension of a value.
+    /// Finds the origin of the dimension `dim` of a value. `dim` is resolved.
     fn of(data: &GraphData, value: ValueIx, dim: &Dim) -> Origin {
         let mut origin = Origin { places: Vec::new(), ties: Vec::new(), symbols: FxHashSet::default() };
         // The dimension, and its form at each place.

@@ -115,8 +115,8 @@ pub(crate) struct GraphData {
     pub call: Option<&'static Location<'static>>,
     /// Whether the graph refuses a call that ties two names of dimensions.
     pub strict: bool,
-    /// Names that the program states to be equal, with the lines of the statements.
-    pub stated: Vec<([String; 2], &'static Location<'static>)>,
+    /// Names that the program assumes to be equal, with the lines of the calls of [`Graph::assume_eq`].
+    pub assumed: Vec<([String; 2], &'static Location<'static>)>,
     /// The number of open regions.
     pub open_regions: u32,
     /// The poisoned values (the results of refused operators).

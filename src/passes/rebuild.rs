@@ -68,7 +68,7 @@ fn rebuild_nodes(
     for ((_, value), _) in old.inputs.iter().zip(inputs).filter(|(_, kept)| **kept) {
         this.translate(&old.values[value.at()].shape);
     }
-    this.new.state_names(&old.stated)?;
+    this.new.assume_names(&old.assumed)?;
     let mut port = 0;
     for (number, node) in old.nodes.iter().enumerate() {
         let index = NodeIx(number as u32);

@@ -32,8 +32,8 @@ use shapeflow_shape_fns::{DType, Dim, IntoDim, TensorShape, Unknown};
 
 pub(crate) use dense::{PaddedCopy, broadcast_default};
 pub(crate) use encoding::{
-    splits_of_unchecked_rowids, ints as splits_tensor, reserved, rowids_of_splits, rows_of_rowids, splits_of_rowids,
-    with_ints,
+    ints as splits_tensor, reserved, rowids_of_splits, rows_of_rowids, splits_of_rowids,
+    splits_of_unchecked_rowids, with_ints,
 };
 pub(crate) use mistake::{first_mistake, message_of, wrong_end};
 pub use nested::{IntoNested, Nested, NestedElement, OwnedElement};

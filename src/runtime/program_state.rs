@@ -9,7 +9,7 @@ use super::plan_cache::{PlanCache, PlanKey};
 use super::segment_plan::SegmentPlan;
 use super::thread_pool::Pool;
 use crate::error::Result;
-use crate::op::Prepared;
+use crate::op::PreparedSlot;
 use crate::tensor::BufferPool;
 
 /// What the runs of a compiled program change and share: plans, memory of results, packed constants, what host kernels
@@ -26,7 +26,7 @@ pub(crate) struct ProgramState {
     /// For each segment: its plans.
     plans: Vec<Mutex<PlanCache>>,
     /// For each step: the data that the step's host kernel prepared.
-    prepared: Box<[Prepared]>,
+    prepared: Box<[PreparedSlot]>,
     counters: Counters,
 }
 
@@ -65,13 +65,13 @@ impl ProgramState {
             buffers: BufferPool::new(results),
             packed: PackedConstants::default(),
             plans: (0..segments).map(|_| Mutex::new(PlanCache::new(plan_bytes / segments))).collect(),
-            prepared: (0..steps).map(|_| Prepared::default()).collect(),
+            prepared: (0..steps).map(|_| PreparedSlot::default()).collect(),
             counters: Counters::default(),
         }
     }
 
-    /// Returns the memory in which the host kernel of a step keeps its prepared data.
-    pub(crate) fn prepared(&self, step: usize) -> &Prepared {
+    /// Returns the slot in which the host kernel of a step keeps its prepared data.
+    pub(crate) fn prepared(&self, step: usize) -> &PreparedSlot {
         &self.prepared[step]
     }
 

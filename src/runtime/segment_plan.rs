@@ -63,8 +63,8 @@ impl SegmentPlan {
                     StepPlan::Node => 0,
                 }
         });
-        let SegmentMemory { placed, outliving, shared, .. } = &self.memory;
-        let memory = size_of_val(&placed[..]) + size_of_val(&outliving[..]) + size_of_val(&shared[..]);
+        let SegmentMemory { placed, outlive_segment, shared, .. } = &self.memory;
+        let memory = size_of_val(&placed[..]) + size_of_val(&outlive_segment[..]) + size_of_val(&shared[..]);
         size_of::<SegmentPlan>() + steps.sum::<usize>() + size_of_val(&self.sizes[..]) + memory
     }
 

@@ -59,7 +59,7 @@ impl GraphGenerator<'_> {
                     Call::new("shape").attr("out_type", dtype),
                     &[value],
                     &[],
-                    ElementProps { integral: true, ..ElementProps::default() },
+                    ElementProps { small_integers: true, ..ElementProps::default() },
                 )?;
                 params.push(shape);
                 let mut call = call;

@@ -67,29 +67,32 @@ pub fn ragged_range(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// An operand of row splits is not a vector, the values or the indices are a scalar, or the number of ragged axes of
 /// the outputs differs from the number of ragged axes of `params` plus `r-1`.
 pub fn ragged_gather(cx: &mut InferenceContext<'_>) -> Result<()> {
-    let Some(values) = cx.len().checked_sub(2) else {
+    // The operands: a vector of row splits for each ragged axis of `params`, the values of `params`, the indices.
+    let Some(params_ragged) = cx.len().checked_sub(2) else {
         bail!("ragged_gather must have row splits, values and indices, got {} operands", cx.len());
     };
-    for splits in 0..values {
+    for splits in 0..params_ragged {
         cx.axes::<1>(splits)?;
     }
-    let (values_shape, indices) = (cx.with_rank_at_least(values, 1)?, cx.with_rank_at_least(values + 1, 1)?);
-    let ragged = cx.outputs().saturating_sub(1);
-    let Some(added) = ragged.checked_sub(values) else {
-        bail!("the result must have at least the {values} ragged axes of params, got {ragged}");
+    let (values, indices) = (params_ragged, params_ragged + 1);
+    let (values_shape, indices_shape) =
+        (cx.with_rank_at_least(values, 1)?, cx.with_rank_at_least(indices, 1)?);
+    let output_ragged = cx.outputs().saturating_sub(1);
+    let Some(added) = output_ragged.checked_sub(params_ragged) else {
+        bail!("the result must have at least the {params_ragged} ragged axes of params, got {output_ragged}");
     };
-    if let Some(rank) = indices.rank().filter(|rank| *rank != added + 1) {
+    if let Some(rank) = indices_shape.rank().filter(|rank| *rank != added + 1) {
         return Err(cx.blame(
-            values + 1,
+            indices,
             format_args!(
-                "must have rank {} to extend {values} ragged axes to {ragged}, got rank {rank}",
+                "must have rank {} to extend {params_ragged} ragged axes to {output_ragged}, got rank {rank}",
                 added + 1
             ),
         ));
     }
     let mut rows = Some(Dim::known(1));
-    for level in 0..ragged {
-        let size = indices.dims().and_then(|dims| dims.get(level));
+    for level in 0..output_ragged {
+        let size = indices_shape.dims().and_then(|dims| dims.get(level));
         rows = match (rows, size) {
             (Some(rows), Some(size)) => Some(cx.mul(&rows, size)?),
             _ => None,
@@ -102,7 +105,7 @@ pub fn ragged_gather(cx: &mut InferenceContext<'_>) -> Result<()> {
     }
     if values_shape.rank().is_some() {
         let gathered = cx.fresh();
-        cx.set_output(ragged, TensorShape::new([gathered]).concatenate(&values_shape.slice(1..)));
+        cx.set_output(output_ragged, TensorShape::new([gathered]).concatenate(&values_shape.slice(1..)));
     }
     Ok(())
 }
@@ -192,7 +195,8 @@ pub fn ragged_to_dense(cx: &mut InferenceContext<'_>) -> Result<()> {
                 )
             })?,
             (RequestedSize::Size(size), None) => size,
-            // A requested size must equal the values' size, so the values' size holds in both cases.
+            // The element of `shape` is -1 or unknown. The axis has the size of the values in both cases, because a
+            // requested size must be equal to the size of the values.
             (_, Some(inner)) => inner,
             (RequestedSize::Natural, None) if axis == 0 => match types.first().map(|kind| &**kind) {
                 Some("FIRST_DIM_SIZE") => first_dim_size(cx, partitions.start),
@@ -206,7 +210,7 @@ pub fn ragged_to_dense(cx: &mut InferenceContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Requires sizes of at least -1, and -1 of a scalar `shape`.
+/// Checks that each known size is at least -1, and that a scalar `shape` is -1 if it is known.
 fn check_requested(cx: &mut InferenceContext<'_>, given: &List) -> Result<()> {
     let scalar = match cx.input(0).rank() {
         Some(0) => cx.input_value(0).and_then(|value| value.get(0).and_then(Dim::as_known)),
@@ -303,18 +307,18 @@ pub fn ragged_cross(cx: &mut InferenceContext<'_>) -> Result<()> {
         Some(Attr::Str(order)) => (order.matches('R').count(), order.matches('S').count()),
         _ => (0, 0),
     };
-    let shapes = ragged.saturating_mul(2).saturating_add(sparse.saturating_mul(2));
-    let dense = shapes.saturating_add(sparse);
+    let first_shape = ragged.saturating_mul(2).saturating_add(sparse.saturating_mul(2));
+    let first_dense = first_shape.saturating_add(sparse);
     let mut rows = None;
     for index in ragged..cx.len() {
         let operand_rows = if index < ragged.saturating_mul(2) {
             row_count(cx, index)?
-        } else if (shapes..dense).contains(&index) {
+        } else if (first_shape..first_dense).contains(&index) {
             match cx.input_value(index).and_then(|sizes| sizes.get(0).cloned()) {
                 Some(size) if cx.at_least(&size, &Dim::known(0)) => size,
                 _ => continue,
             }
-        } else if index >= dense {
+        } else if index >= first_dense {
             let [operand_rows, _] = cx.axes::<2>(index)?;
             operand_rows
         } else {

@@ -48,7 +48,7 @@ pub(super) struct Importer<'a, 'g> {
     pub input_names: HashMap<&'a str, &'a str>,
     /// The constants of variables, by the names of the variables.
     pub constants: HashMap<Rc<str>, Value<'g>>,
-    /// The lookup tables that nodes have read.
+    /// The lookup tables that the nodes imported so far read.
     pub tables: Tables,
     /// The values of resources before any run. `None` until a node reads a resource.
     pub initial_state: Option<Rc<InitialState>>,
