@@ -26,7 +26,7 @@ pub(crate) static CHECKED: OpDef = OpDef::host("ragged_row_splits", run_checked)
         Ok(())
     })
     .dtype_rule(|dtypes, _| {
-        dtype::indices(dtypes, 0)?;
+        dtype::check_indices(dtypes, 0)?;
         Ok(dtypes[..1].to_vec())
     });
 
@@ -61,7 +61,7 @@ pub(crate) static ROWIDS: OpDef = OpDef::host("ragged_value_rowids", run_rowids)
         Ok(())
     })
     .dtype_rule(|dtypes, _| {
-        dtype::indices(dtypes, 0)?;
+        dtype::check_indices(dtypes, 0)?;
         Ok(dtypes[..1].to_vec())
     });
 
@@ -94,7 +94,7 @@ pub(crate) static FROM_ROWIDS: OpDef = OpDef::host("ragged_rowids_to_splits", ru
         Ok(())
     })
     .dtype_rule(|dtypes, _| {
-        dtype::indices(dtypes, 0)?;
+        dtype::check_indices(dtypes, 0)?;
         Ok(dtypes[..1].to_vec())
     });
 
@@ -122,7 +122,7 @@ pub(crate) static POSITION: OpDef = OpDef::host("ragged_position", run_position)
         Ok(())
     })
     .dtype_rule(|dtypes, _| {
-        dtype::indices(dtypes, 0)?;
+        dtype::check_indices(dtypes, 0)?;
         match dtypes {
             [splits, rest @ ..] if rest.iter().all(|dtype| dtype == splits) => Ok(vec![*splits]),
             _ => dtype::refuse(format!("rows and columns must have the dtype of the splits, got {dtypes:?}")),
@@ -167,7 +167,7 @@ pub(crate) static SAME: OpDef = OpDef::host("ragged_same_splits", run_same)
         Ok(())
     })
     .dtype_rule(|dtypes, _| {
-        dtype::indices(dtypes, 1)?;
+        dtype::check_indices(dtypes, 1)?;
         if let Some(other) = dtypes[1..].iter().find(|dtype| **dtype != dtypes[1]) {
             let message = format!("all row_splits must have one dtype, got {} and {other}", dtypes[1]);
             return dtype::refuse_with_help(
@@ -205,7 +205,7 @@ pub(crate) static KEPT: OpDef = OpDef::host("ragged_kept_encoding", run_kept)
         Ok(())
     })
     .dtype_rule(|dtypes, _| {
-        dtype::indices(dtypes, 0)?;
+        dtype::check_indices(dtypes, 0)?;
         Ok(dtypes[..1].to_vec())
     });
 

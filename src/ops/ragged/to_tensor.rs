@@ -146,10 +146,10 @@ pub(crate) static DEF: OpDef = OpDef::host("ragged_to_tensor", run)
     .tensorflow(&[TfOp::new("RaggedTensorToTensor")]);
 
 fn dtypes(dtypes: &[DType], _: &Attrs) -> Result<Vec<DType>> {
-    dtype::indices(dtypes.get(..1).unwrap_or_default(), 0)?;
+    dtype::check_indices(dtypes.get(..1).unwrap_or_default(), 0)?;
     let values = dtype::common(dtypes, 1, 3, dtype::Class::Any)?;
     for &partition in dtypes.get(3..).unwrap_or_default() {
-        dtype::indices(&[partition], 0)?;
+        dtype::check_indices(&[partition], 0)?;
     }
     Ok(vec![values])
 }
