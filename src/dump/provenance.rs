@@ -75,7 +75,7 @@ fn explain(graph: &GraphData, names: &DimNames, dim: &Dim) -> Vec<String> {
 fn axis_of(graph: &GraphData, node: u32, dim: &Dim) -> Option<usize> {
     let values = graph.nodes.get(node as usize)?.values();
     values
-        .flat_map(|value| graph.values[value.at()].shape.dims().unwrap_or_default().iter().enumerate())
+        .flat_map(|value| graph.values[value.index()].shape.dims().unwrap_or_default().iter().enumerate())
         .find_map(|(axis, other)| (other == dim).then_some(axis))
 }
 

@@ -173,7 +173,8 @@ impl Snapshot {
         let mut explainer = Explainer::new(data, &names);
         let nodes = (0..data.nodes.len())
             .map(|number| node_view(data, NodeIx(number as u32), &names, &mut explainer));
-        let guard = |(text, node): (String, Option<NodeIx>)| GuardView { text, node: node.map(NodeIx::at) };
+        let guard =
+            |(text, node): (String, Option<NodeIx>)| GuardView { text, node: node.map(NodeIx::index) };
         let mut nodes: Vec<NodeView> = nodes.collect();
         add_regions(data, &mut nodes, 0);
         Snapshot {
@@ -284,15 +285,15 @@ fn add_regions(data: &GraphData, nodes: &mut Vec<NodeView>, first: usize) {
 }
 
 fn value_ref(data: &GraphData, value: ValueIx) -> ValueRef {
-    let node = data.values[value.at()].node;
-    ValueRef { node: node.at(), output: (value.0 - data.nodes[node.at()].first_output.0) as usize }
+    let node = data.values[value.index()].node;
+    ValueRef { node: node.index(), output: (value.0 - data.nodes[node.index()].first_output.0) as usize }
 }
 
 fn node_view(data: &GraphData, index: NodeIx, names: &DimNames, explainer: &mut Explainer<'_>) -> NodeView {
-    let node = &data.nodes[index.at()];
+    let node = &data.nodes[index.index()];
     let label = data.node_label(index);
     let outputs = node.values().map(|value| {
-        let info = &data.values[value.at()];
+        let info = &data.values[value.index()];
         let shape = data.table.resolve_shape(&info.shape);
         ValueView {
             name: value.to_string(),

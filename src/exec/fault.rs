@@ -29,8 +29,8 @@ pub(super) fn find_fault(
     let (graph, lowered) = (&compiled.graph, &compiled.lowered);
     let mut computed: FxHashMap<ValueIx, Tensor> = FxHashMap::default();
     for &value in &kernel.fused {
-        let index = graph.values[value.at()].node;
-        let node = &graph.nodes[index.at()];
+        let index = graph.values[value.index()].node;
+        let node = &graph.nodes[index.index()];
         let sizes: Vec<Option<BufferSizes>> = node
             .operands
             .iter()
@@ -69,10 +69,10 @@ pub(super) fn find_outside_read(
 ) -> Option<Error> {
     let graph = &compiled.graph;
     kernel.fused.iter().find_map(|value| {
-        let index = graph.values[value.at()].node;
-        let node = &graph.nodes[index.at()];
+        let index = graph.values[value.index()].node;
+        let node = &graph.nodes[index.index()];
         let zeros = node.operands.iter().map(|operand| {
-            let info = &graph.values[operand.at()];
+            let info = &graph.values[operand.index()];
             Tensor::zeros(info.dtype, &bindings.sizes(info.shape.dims()?)?).ok()
         });
         let zeros: Vec<Tensor> = zeros.collect::<Option<_>>()?;
@@ -111,5 +111,5 @@ fn operand_view<'a>(
     {
         return Some(view);
     }
-    compiled.graph.constants.get(&compiled.graph.values[operand.at()].node).map(Tensor::view)
+    compiled.graph.constants.get(&compiled.graph.values[operand.index()].node).map(Tensor::view)
 }

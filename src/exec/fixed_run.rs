@@ -79,7 +79,7 @@ impl<'m> FixedRun<'m> {
         }
         for step in &lowered.steps {
             if let Step::Node { node, .. } = step {
-                let location = graph.nodes[node.at()].location;
+                let location = graph.nodes[node.index()].location;
                 return Some(format!("{} runs on the host, see {location}", graph.node_label(*node)));
             }
         }

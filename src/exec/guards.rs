@@ -78,14 +78,14 @@ pub(super) fn infer_on_sizes(
     bindings: &Bindings<'_>,
     read_elements: &ReadElements<'_>,
 ) -> Option<Result<SizedInference>> {
-    let node = &graph.nodes[index.at()];
+    let node = &graph.nodes[index.index()];
     let mut sizes: Vec<BufferSizes> = Vec::with_capacity(node.operands.len());
     for operand in &node.operands {
-        sizes.push(bindings.sizes(graph.values[operand.at()].shape.dims().unwrap_or_default())?);
+        sizes.push(bindings.sizes(graph.values[operand.index()].shape.dims().unwrap_or_default())?);
     }
     let mut operands = Vec::with_capacity(sizes.len());
     for (&operand, sizes) in node.operands.iter().zip(&sizes) {
-        let info = &graph.values[operand.at()];
+        let info = &graph.values[operand.index()];
         let symbolic =
             info.elements.as_ref().map(|elements| elements.substitute(&mut |symbol| bindings.known(symbol)));
         let mut elements = symbolic.map(|elements| Box::new(graph.table.resolve_elements(&elements)));

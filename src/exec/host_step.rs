@@ -35,7 +35,7 @@ pub(super) fn run_host_step(
     bindings: Option<&Bindings<'_>>,
     allocator: OutputAllocator<'_>,
 ) -> Result<Vec<HostOutput>> {
-    let node = &compiled.graph.nodes[step.node.at()];
+    let node = &compiled.graph.nodes[step.node.index()];
     let sizes: Vec<BufferSizes> = step
         .operands
         .iter()

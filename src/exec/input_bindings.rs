@@ -18,7 +18,7 @@ pub(super) fn bind_inputs<'t>(graph: &'t GraphData, inputs: &[(DType, &[usize])]
 fn bind_each_input<'t>(graph: &'t GraphData, inputs: &[(DType, &[usize])]) -> Result<Bindings<'t>> {
     let mut bindings = Bindings::new(&graph.table);
     for (port, ((_, value), &(dtype, sizes))) in graph.inputs.iter().zip(inputs).enumerate() {
-        let info = &graph.values[value.at()];
+        let info = &graph.values[value.index()];
         let refuse = |detail: String| graph.refused_input(port, dtype, sizes, &detail);
         if info.dtype != dtype {
             return Err(refuse(String::new()));
@@ -57,7 +57,7 @@ fn sizes_with_batch_axis(graph: &GraphData, dims: &[Dim], sizes: &[usize]) -> Op
 /// Returns every axis of every input: the number of the input, the axis, and its dim.
 fn input_axes(graph: &GraphData) -> impl Iterator<Item = (usize, usize, &Dim)> {
     graph.inputs.iter().enumerate().flat_map(|(port, (_, value))| {
-        let dims = graph.values[value.at()].shape.dims().unwrap_or_default();
+        let dims = graph.values[value.index()].shape.dims().unwrap_or_default();
         dims.iter().enumerate().map(move |(axis, dim)| (port, axis, dim))
     })
 }

@@ -48,7 +48,7 @@ impl Port {
 impl GraphData {
     /// Returns the port of a value.
     pub(super) fn port(&self, name: String, value: ValueIx, needed: bool) -> Port {
-        let info = &self.values[value.at()];
+        let info = &self.values[value.index()];
         Port { name, dtype: info.dtype, shape: self.table.resolve_shape(&info.shape), needed }
     }
 }

@@ -178,7 +178,7 @@ impl<'g> OpBuilder<'g> {
             return Err(self.locate(error, location));
         }
         let first = self.operands.iter().min_by_key(|(place, _)| *place);
-        let first = first.map(|(_, value)| graph.read().values[value.at()].dtype);
+        let first = first.map(|(_, value)| graph.read().values[value.index()].dtype);
         if let Some(build) = self.op.composition(first) {
             return self.finish_composite(build, location);
         }
@@ -201,10 +201,10 @@ impl<'g> OpBuilder<'g> {
         }
         let Some((_, divisor)) = self.operands.iter().find(|(place, _)| *place == 1) else { return Ok(()) };
         let data = self.graph.read();
-        if !self.op.is_division() || !data.values[divisor.at()].dtype.is_integer() {
+        if !self.op.is_division() || !data.values[divisor.index()].dtype.is_integer() {
             return Ok(());
         }
-        let constant = data.constants.get(&data.values[divisor.at()].node).cloned();
+        let constant = data.constants.get(&data.values[divisor.index()].node).cloned();
         let Some(tensor) = constant.or_else(|| data.const_fold(*divisor)) else { return Ok(()) };
         let size = tensor.dtype().size_bytes().expect("an integer has a fixed size");
         let bytes =
@@ -314,7 +314,7 @@ impl<'g> OpBuilder<'g> {
                 && !is_own_line(node.location)
                 && *node.location != *location
             {
-                let name = data.node_label(data.values[operand.at()].node);
+                let name = data.node_label(data.values[operand.index()].node);
                 error = error.note(format!("operand {number} comes from {name}"), Some(node.location));
             }
         }

@@ -69,8 +69,9 @@ impl GraphData {
     /// Names the unknown dimensions of shapes and guards, and then the unknown dimensions that others have replaced.
     pub(crate) fn dim_names(&self) -> DimNames {
         let mut unknown = Unknowns::default();
-        let shapes =
-            || self.nodes.iter().flat_map(|node| node.values()).map(|value| &self.values[value.at()].shape);
+        let shapes = || {
+            self.nodes.iter().flat_map(|node| node.values()).map(|value| &self.values[value.index()].shape)
+        };
         for shape in shapes() {
             let shape = self.table.resolve_shape(shape);
             shape.dims().unwrap_or_default().iter().for_each(|dim| unknown.visit(dim));
@@ -160,13 +161,13 @@ impl GraphData {
         let Some(index) = maker else {
             return Origin { path: vec!["unknown".to_string()], axis: String::new(), line: None };
         };
-        let (name, node) = (self.node_label(index), &self.nodes[index.at()]);
+        let (name, node) = (self.node_label(index), &self.nodes[index.index()]);
         let is_input = matches!(node.op.body, Body::Input);
         let has_line = node.own_name().is_none() && !is_own_line(node.location);
         let line = has_line.then(|| node.location.line());
         let dim = Dim::from(symbol);
-        let axis = self.nodes[index.at()].values().enumerate().find_map(|(number, value)| {
-            let dims = self.values[value.at()].shape.dims()?;
+        let axis = self.nodes[index.index()].values().enumerate().find_map(|(number, value)| {
+            let dims = self.values[value.index()].shape.dims()?;
             let axis = dims.iter().position(|other| *other == dim)?;
             Some(if number == 0 { format!(".{axis}") } else { format!(".{number}.{axis}") })
         });

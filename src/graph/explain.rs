@@ -75,9 +75,9 @@ impl GraphData {
     fn explain(&self, value: ValueIx) -> String {
         let names = self.dim_names();
         let named = |dim: &Dim| names.any_dim(dim);
-        let info = &self.values[value.at()];
+        let info = &self.values[value.index()];
         let mut text =
-            format!("{}  // {}", self.node_text(info.node, &names), self.nodes[info.node.at()].location);
+            format!("{}  // {}", self.node_text(info.node, &names), self.nodes[info.node.index()].location);
         let shape = self.table.resolve_shape(&info.shape);
         let Some(dims) = shape.dims() else {
             text += "\n  the rank is known when the graph runs";
@@ -114,9 +114,9 @@ impl GraphData {
     }
 
     fn place_text(&self, place: &Place, named: &dyn Fn(&Dim) -> String) -> String {
-        let info = &self.values[place.value.at()];
+        let info = &self.values[place.value.index()];
         let (label, at) = self.label_at(info.node.0);
-        let has_no_operands = self.nodes[info.node.at()].operands.is_empty();
+        let has_no_operands = self.nodes[info.node.index()].operands.is_empty();
         match place.axis {
             Some(axis) if has_no_operands => format!("{}: axis {axis} of {label} at {at}", named(&place.dim)),
             None if has_no_operands => format!("{}: an element of {label} at {at}", named(&place.dim)),
@@ -130,7 +130,7 @@ impl GraphData {
             Some(location) => ("assume_eq".to_string(), location),
             None => {
                 let node = NodeIx(origin);
-                (self.node_label(node), self.nodes[node.at()].location)
+                (self.node_label(node), self.nodes[node.index()].location)
             }
         }
     }
@@ -138,7 +138,7 @@ impl GraphData {
     /// Returns the error about an input that does not fit its declaration; `detail` says what does not fit.
     pub(crate) fn refused_input(&self, port: usize, dtype: DType, sizes: &[usize], detail: &str) -> Error {
         let (name, value) = &self.inputs[port];
-        let info = &self.values[value.at()];
+        let info = &self.values[value.index()];
         let shape = self.table.resolve_shape(&info.shape);
         let declared = type_text(info.dtype, &shape);
         let message = format!("input \"{name}\" must be {declared}, got {dtype}{sizes:?}{detail}");
@@ -160,7 +160,7 @@ impl GraphData {
             return Vec::new();
         }
         for value in values {
-            let shape = self.table.resolve_shape(&self.values[value.at()].shape);
+            let shape = self.table.resolve_shape(&self.values[value.index()].shape);
             for dim in shape.dims().unwrap_or_default() {
                 if !mentions(text, &dim.to_string()) {
                     continue;
@@ -269,13 +269,13 @@ fn sources(data: &GraphData, value: ValueIx, dim: &Dim) -> Vec<ValueIx> {
             }
         };
         for &operand in &node.operands {
-            let shape = &data.values[operand.at()].shape;
+            let shape = &data.values[operand.index()].shape;
             if shape.dims().unwrap_or_default().iter().any(resolves_to_it) {
                 follow(operand);
             }
         }
         for (declared, operand) in node.parameters() {
-            let elements = &data.values[operand.at()].elements;
+            let elements = &data.values[operand.index()].elements;
             if matches!(declared, Operand::Size(_))
                 && elements.iter().flat_map(|elements| elements.elements()).any(resolves_to_it)
             {
@@ -292,7 +292,7 @@ fn sources(data: &GraphData, value: ValueIx, dim: &Dim) -> Vec<ValueIx> {
 /// Finds the axis or the element of a value that resolves to the same dimension as `dim`.
 fn place(data: &GraphData, value: ValueIx, dim: &Dim) -> Place {
     let resolved = data.table.resolve(dim);
-    let info = &data.values[value.at()];
+    let info = &data.values[value.index()];
     let mut dims = info.shape.dims().unwrap_or_default().iter().enumerate();
     let found = dims.find(|(_, other)| data.table.resolve(other) == resolved);
     let element = || {

@@ -267,7 +267,7 @@ impl Graph {
     /// The id belongs to another graph.
     #[track_caller]
     pub fn value(&self, id: ValueId) -> Result<Value<'_>> {
-        if id.graph != self.tag || id.index.at() >= self.read().values.len() {
+        if id.graph != self.tag || id.index.index() >= self.read().values.len() {
             let message = format!("the id must belong to this graph, made at {}", self.created);
             return Err(Error::new(ErrorKind::ForeignValue, Phase::Build, message).at(Location::caller()));
         }
@@ -337,14 +337,14 @@ impl GraphData {
     /// Returns whether inference has equated a symbolic element of `value` with another dimension. The run must check
     /// this equality.
     pub(crate) fn has_equated_elements(&self, value: ValueIx) -> bool {
-        let elements = self.values[value.at()].elements.iter().flat_map(|elements| elements.elements());
+        let elements = self.values[value.index()].elements.iter().flat_map(|elements| elements.elements());
         let mut symbols =
             elements.filter(|e| e.as_symbol().is_some_and(|symbol| symbol.kind() == SymbolKind::Integer));
         symbols.any(|element| self.table.resolve(element) != *element)
     }
 
     pub(crate) fn node_of(&self, value: ValueIx) -> &Node {
-        &self.nodes[self.values[value.at()].node.at()]
+        &self.nodes[self.values[value.index()].node.index()]
     }
 
     /// Returns the names and lines of a scope and of the scopes around it, innermost first.
@@ -362,7 +362,7 @@ impl GraphData {
     /// Returns the name of a node, prefixed with its scopes: its own name, or else its op's name and the number of its
     /// first value. The name is unique unless the user gave one name to several nodes.
     pub(crate) fn node_name(&self, index: NodeIx) -> String {
-        let node = &self.nodes[index.at()];
+        let node = &self.nodes[index.index()];
         let mut name = self.node_label(index);
         if node.own_name().is_none() {
             name.push('_');
@@ -374,7 +374,7 @@ impl GraphData {
     /// Returns the name of a node for texts that people read, prefixed with its scopes: its own name, or else its op's
     /// name.
     pub(crate) fn node_label(&self, index: NodeIx) -> String {
-        let node = &self.nodes[index.at()];
+        let node = &self.nodes[index.index()];
         let mut name = String::new();
         for (scope, _) in self.scope_chain(node.scope).into_iter().rev() {
             name.push_str(&scope);

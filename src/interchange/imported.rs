@@ -192,7 +192,7 @@ impl Imported {
             let own = built.nodes.clone().filter(|_| built.in_region.is_none()).unwrap_or_default();
             let values = own.last().into_iter().flat_map(|node| data.nodes[node as usize].values());
             let outputs = values.map(|value| {
-                let info = &data.values[value.at()];
+                let info = &data.values[value.index()];
                 (Some(info.dtype), data.table.resolve_shape(&info.shape))
             });
             ImportedNode { name: &built.name, op: &built.op, outputs: outputs.collect(), error: None }
