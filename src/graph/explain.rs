@@ -148,8 +148,8 @@ impl GraphData {
         ties.fold(error, |error, (text, location)| error.note(text, Some(location)))
     }
 
-    /// Returns the equalities that tied dimensions of `values` to other dimensions. An equality has a text, and the line
-    /// of the op that caused the equality. Dimensions that do not occur in `text` do not count.
+    /// Returns the equalities that tied dimensions of `values` to other dimensions. An equality has a text, and the
+    /// line of the op that caused the equality. Dimensions that do not occur in `text` do not count.
     pub(crate) fn ties_of(
         &self,
         values: &[ValueIx],

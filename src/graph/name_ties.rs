@@ -77,8 +77,9 @@ struct TiedNames {
     origin: u32,
 }
 
-/// The number of the first assumption: the first call of [`Graph::assume_eq`]. The origin of an equality is the number of
-/// a node or of an assumption. Assumptions are numbered downwards, so their numbers differ from the numbers of nodes.
+/// The number of the first assumption: the first call of [`Graph::assume_eq`]. The origin of an equality is the number
+/// of a node or of an assumption. Assumptions are numbered downwards, so their numbers differ from the numbers of
+/// nodes.
 const FIRST_ASSUMPTION: u32 = u32::MAX - 1;
 
 impl Graph {

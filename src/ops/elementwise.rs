@@ -3,10 +3,10 @@
 //! The header of a table has `rules`, the module of dtype rules, and `result`, a text about the result for the docs.
 //!
 //! A row holds, in this order: the documentation of the builder method; the names of the method and of the definition;
-//! the dtype rule, a function of `rules`; the TensorFlow op types; an example; the body; and optionally a shape function
-//! and a dtype rule that replace the default ones. The dtype rule `number` accepts integers and floats; `numeric`
-//! accepts complex numbers too. An example has operands and a result, after `=` if the result is exact and after `~` if
-//! it is rounded to four digits.
+//! the dtype rule, a function of `rules`; the TensorFlow op types; an example; the body; and optionally a shape
+//! function and a dtype rule that replace the default ones. The dtype rule `number` accepts integers and floats;
+//! `numeric` accepts complex numbers too. An example has operands and a result, after `=` if the result is exact and
+//! after `~` if it is rounded to four digits.
 //!
 //! `own_shape_fn` after an op type says that TensorFlow's shape function for the op type takes other shapes than the
 //! op's shape function. An imported node keeps TensorFlow's shape function. `divides` after the op types says that the

@@ -65,8 +65,8 @@ impl RaggedTensor {
     /// ```
     ///
     /// # Errors
-    /// `DType`: Arrow has no type for the elements. `Shape`: unchecked row splits are wrong, or a fixed row length exceeds
-    /// `i32::MAX`.
+    /// `DType`: Arrow has no type for the elements. `Shape`: unchecked row splits are wrong, or a fixed row length
+    /// exceeds `i32::MAX`.
     pub fn to_arrow(&self) -> Result<ArrayRef> {
         let mut array = self.flat.to_arrow()?;
         for partition in self.partitions.iter().rev() {

@@ -140,8 +140,8 @@ impl<'a> Memory<'a> {
         Ok(())
     }
 
-    /// Borrows the tensor of a buffer for writing, at its present address. Panics unless the memory holds the tensor and
-    /// no other tensor shares its elements.
+    /// Borrows the tensor of a buffer for writing, at its present address. Panics unless the memory holds the tensor
+    /// and no other tensor shares its elements.
     pub(crate) fn view_mut(&mut self, buffer: BufferIx) -> TensorViewMut<'_> {
         let index =
             self.tables.regions[buffer.index()].held.expect("the memory holds the tensor of the buffer");

@@ -203,8 +203,8 @@ fn attributes_that_tensorflow_does_not_declare_are_ignored() -> Result<()> {
     Ok(())
 }
 
-/// Each op has a case in which swapping any two operands changes the result. An import that swaps two operands of the op
-/// thus fails the test `nodes_give_what_tensorflow_gives`.
+/// Each op has a case in which swapping any two operands changes the result. An import that swaps two operands of the
+/// op thus fails the test `nodes_give_what_tensorflow_gives`.
 #[test]
 fn every_importable_op_has_a_case_that_detects_swapped_operands() {
     let mut shown: BTreeMap<&str, bool> = BTreeMap::new();

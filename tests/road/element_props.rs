@@ -12,8 +12,8 @@ pub struct ElementProps {
     pub small_integers: bool,
     /// The value depends on a reduction of floats.
     pub reduced: bool,
-    /// The value depends on a reduction of floats that are not small integers. The rounding of the value varies with the
-    /// order of the reduction.
+    /// The value depends on a reduction of floats that are not small integers. The rounding of the value varies with
+    /// the order of the reduction.
     pub rounding_varies: bool,
     /// Floats may be huge, infinite or NaN.
     pub extreme: bool,

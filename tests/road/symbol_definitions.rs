@@ -271,8 +271,8 @@ fn beside_unknown_ranks_a_size_is_refused_if_no_shape_could_determine_it() -> Re
         let error = g.compile([other, (filled + 1.0).ok()?]).unwrap_err();
         assert_eq!((error.kind(), error.message()), (ErrorKind::Compile, message));
     }
-    // `stack` makes the sizes of its operands equal. So the sizes of `x` determine `nowhere`, and then also `rows`, which
-    // equals `nowhere`.
+    // `stack` makes the sizes of its operands equal. So the sizes of `x` determine `nowhere`, and then also `rows`,
+    // which equals `nowhere`.
     let view = Tensor::from_vec(&[4, 2], numbers(8))?;
     let both = BothBackends::compile(&g, &[stack(&[filled, x], 0)?])?;
     let expected = [vec![1.0; 8], numbers(8)].concat();
