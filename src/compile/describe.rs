@@ -2,7 +2,7 @@
 
 use indexmap::IndexMap;
 
-use crate::error::{Error, is_own_line};
+use crate::error::{Error, is_library_line};
 use crate::graph::{GraphData, NodeIx, ValueIx};
 use crate::lower::kernel::Kernel;
 use crate::lower::program::Step;
@@ -41,7 +41,7 @@ pub(crate) fn locate(graph: &GraphData, index: NodeIx, error: Error) -> Error {
 pub(crate) fn value_text(graph: &GraphData, value: ValueIx) -> String {
     let index = graph.values[value.index()].node;
     let location = graph.nodes[index.index()].location;
-    match is_own_line(location) {
+    match is_library_line(location) {
         true => graph.node_label(index),
         false => format!("{} made at {location}", graph.node_label(index)),
     }

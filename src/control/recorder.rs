@@ -99,7 +99,7 @@ impl<'g> Recorder<'g> {
         for value in outputs {
             if value.graph().tag() != self.graph.tag() {
                 let message = format!(
-                    "a closure must return values of the graph made at {}, got one of the graph made at {}",
+                    "a closure must return values of the graph made at {}, got a value of the graph made at {}",
                     self.graph.created(),
                     value.graph().created()
                 );

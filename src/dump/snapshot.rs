@@ -4,7 +4,7 @@ use shapeflow_shape_fns::{Attr, Attribute, DType, TensorShape};
 
 use super::StageKind;
 use super::provenance::Explainer;
-use crate::error::is_own_line;
+use crate::error::is_library_line;
 use crate::graph::{DimNames, Graph, GraphData, NodeIx, RegionGraph, ValueIx};
 use crate::op::Body;
 
@@ -230,8 +230,9 @@ impl ValueView {
 }
 
 impl NodeView {
-    /// Returns the attributes that pictures show. Pictures leave out attributes with the default value of the op. The
-    /// default of a flag that only TensorFlow's op has is false.
+    /// Returns the attributes that pictures show. Pictures leave out attributes with the default value of the op. A
+    /// bool attribute that the op does not declare has the default false: an import keeps such attributes of
+    /// TensorFlow's ops.
     pub(crate) fn shown_attrs(&self) -> impl Iterator<Item = (&str, &Attr)> {
         let attrs = self.attrs.iter().map(|(name, value)| (name.as_str(), value));
         attrs.filter(|(name, value)| {
@@ -258,8 +259,8 @@ fn add_regions(data: &GraphData, nodes: &mut Vec<NodeView>, first: usize) {
         let owner = first + number;
         for RegionGraph { name: region, graph, .. } in data.regions(NodeIx(number as u32)) {
             let path = format!("{}/{region}", nodes[owner].label);
-            let values = nodes[owner].outputs.first().map_or("", |value| value.name.as_str());
-            let values = format!("{values}.{region}.");
+            let value = nodes[owner].outputs.first().map_or("", |value| value.name.as_str());
+            let value_prefix = format!("{value}.{region}.");
             let names = graph.dim_names();
             let mut explainer = Explainer::new(graph, &names);
             let start = nodes.len();
@@ -275,7 +276,7 @@ fn add_regions(data: &GraphData, nodes: &mut Vec<NodeView>, first: usize) {
                     operand.node += start;
                 }
                 for output in &mut view.outputs {
-                    output.name.insert_str(0, &values);
+                    output.name.insert_str(0, &value_prefix);
                 }
                 nodes.push(view);
             }
@@ -300,7 +301,7 @@ fn node_view(data: &GraphData, index: NodeIx, names: &DimNames, explainer: &mut 
             dtype: info.dtype,
             provenance: explainer.lines(&info.shape),
             shape_text: names.shape(&shape),
-            dims: shape.dims().unwrap_or_default().iter().map(|dim| names.any_dim(dim)).collect(),
+            dims: shape.dims().unwrap_or_default().iter().map(|dim| names.dim_text(dim)).collect(),
             shape,
             result: None,
         }
@@ -318,7 +319,7 @@ fn node_view(data: &GraphData, index: NodeIx, names: &DimNames, explainer: &mut 
         declared: node.op.attributes(),
         operands: node.operands.iter().map(|operand| value_ref(data, *operand)).collect(),
         outputs: outputs.collect(),
-        location: (!is_own_line(node.location)).then(|| node.location.to_string()),
+        location: (!is_library_line(node.location)).then(|| node.location.to_string()),
         scopes: data
             .scope_chain(node.scope)
             .into_iter()

@@ -4,7 +4,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use shapeflow_shape_fns::{Dim, Guard, Symbol, SymbolNames, TensorShape};
 
 use super::{Graph, GraphData, NodeIx};
-use crate::error::{Result, is_own_line};
+use crate::error::{Result, is_library_line};
 use crate::op::Body;
 use crate::ragged::{FLAT_VALUES, ROW_SPLITS};
 
@@ -39,7 +39,8 @@ impl DimNames {
         if shape.rank().is_none() { "[..]".to_string() } else { self.0.shape(shape) }
     }
 
-    pub(crate) fn any_dim(&self, dim: &Dim) -> String {
+    /// Returns the text of a dimension, also of an unknown dimension of another graph.
+    pub(crate) fn dim_text(&self, dim: &Dim) -> String {
         self.0.dim(dim)
     }
 
@@ -163,7 +164,7 @@ impl GraphData {
         };
         let (name, node) = (self.node_label(index), &self.nodes[index.index()]);
         let is_input = matches!(node.op.body, Body::Input);
-        let has_line = node.own_name().is_none() && !is_own_line(node.location);
+        let has_line = node.own_name().is_none() && !is_library_line(node.location);
         let line = has_line.then(|| node.location.line());
         let dim = Dim::from(symbol);
         let axis = self.nodes[index.index()].values().enumerate().find_map(|(number, value)| {

@@ -7,7 +7,7 @@ use shapeflow_shape_fns::Attrs;
 use super::name_ties::TieCount;
 use super::{DimNames, Graph, GraphData, NodeIx, ValueIx};
 use crate::dtype::type_text;
-use crate::error::is_own_line;
+use crate::error::is_library_line;
 use crate::op::{Body, OpDef};
 
 impl fmt::Display for Graph {
@@ -51,7 +51,7 @@ impl GraphData {
                 notes.push(label);
             }
             // A node that was imported from a file has no source line.
-            if !is_own_line(node.location) {
+            if !is_library_line(node.location) {
                 notes.push(node.location.to_string());
             }
             match notes.is_empty() {

@@ -49,7 +49,7 @@ impl Graph {
     pub fn explain(&self, value: Value<'_>) -> Result<String> {
         if value.graph().tag() != self.tag() {
             let message = format!(
-                "the value must belong to the graph made at {}, got one of the graph made at {}",
+                "the value must belong to the graph made at {}, got a value of the graph made at {}",
                 self.created(),
                 value.graph().created()
             );
@@ -74,7 +74,7 @@ impl Value<'_> {
 impl GraphData {
     fn explain(&self, value: ValueIx) -> String {
         let names = self.dim_names();
-        let named = |dim: &Dim| names.any_dim(dim);
+        let named = |dim: &Dim| names.dim_text(dim);
         let info = &self.values[value.index()];
         let mut text =
             format!("{}  // {}", self.node_text(info.node, &names), self.nodes[info.node.index()].location);

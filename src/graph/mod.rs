@@ -7,8 +7,8 @@
 //! **Who calls it**: programs, `interchange` and the builder methods of `ops`; `passes` makes new graphs from old ones;
 //! `lower`, `exec` and `dump` read.
 //!
-//! **Absent**: execution. The graph runs no op itself: inference, templates and the values of constant expressions come
-//! from `eval`. The only ops that this module names are `input` and `constant`. The operands of the nodes are the only
+//! **Absent**: execution. The graph runs no op itself: `eval` infers shapes, and computes the values of constant
+//! expressions. The only ops that this module names are `input` and `constant`. The operands of the nodes are the only
 //! record of edges.
 
 mod builder;
@@ -42,7 +42,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use shapeflow_shape_fns::{DType, Dim, DimTable, PartialElements, SymbolKind, TensorShape};
 
 use crate::dtype::type_text;
-use crate::error::{Error, ErrorKind, Phase, Result, is_own_line};
+use crate::error::{Error, ErrorKind, Phase, Result, is_library_line};
 use crate::eval::{elements_of, shape_of};
 use crate::op::{Body, OpDef, OpRef};
 use crate::tensor::Tensor;
@@ -111,7 +111,8 @@ pub(crate) struct GraphData {
     pub scopes: Vec<ScopeFrame>,
     /// The index in `scopes` of the innermost open scope.
     pub scope: u32,
-    /// The line of the open call, which is the line of the nodes that this crate adds for it.
+    /// The caller's line of the open call (a builder method that runs now). Each node that the method adds gets this
+    /// line.
     pub call: Option<&'static Location<'static>>,
     /// Whether the graph refuses a call that ties two names of dimensions.
     pub strict: bool,
@@ -321,7 +322,7 @@ impl GraphData {
         let index = NodeIx(self.nodes.len() as u32);
         let first = ValueIx(self.values.len() as u32);
         node.first_output = first;
-        if let Some(call) = self.call.filter(|_| is_own_line(node.location)) {
+        if let Some(call) = self.call.filter(|_| is_library_line(node.location)) {
             node.location = call;
         }
         make_room(&mut self.nodes);

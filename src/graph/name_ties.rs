@@ -6,7 +6,7 @@ use std::panic::Location;
 use shapeflow_shape_fns::{Dim, Symbol};
 
 use super::{Graph, GraphData, NodeIx};
-use crate::error::{Error, ErrorKind, Phase, Result, is_own_line};
+use crate::error::{Error, ErrorKind, Phase, Result, is_library_line};
 
 /// Two names of dimensions that a call ties together: see [`Graph::merges`].
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -43,7 +43,7 @@ impl NameTie {
 
     /// Returns the name and the line of the call.
     pub(super) fn origin(&self) -> String {
-        match is_own_line(self.location) {
+        match is_library_line(self.location) {
             true => self.call.clone(),
             false => format!("{}, {}", self.call, self.location),
         }

@@ -61,9 +61,10 @@ pub(crate) fn definer(graph: &GraphData, symbol: Symbol) -> Option<NodeIx> {
 }
 
 impl Graph {
-    /// As [`Graph::same_dim`], but the result is `Some(true)` only if the dimensions are equal in every graph that has
-    /// `values`. A graph without the node that found an equality does not know the equality.
-    pub(crate) fn same_dim_beside(&self, values: &[Value<'_>], a: &Dim, b: &Dim) -> Result<Option<bool>> {
+    /// Compares dimensions as [`Graph::same_dim`] does, but returns `None` if the equality may rest on a node that
+    /// `values` do not need. A compiled graph keeps only the nodes that its outputs need, and may not know such an
+    /// equality.
+    pub(crate) fn same_dim_given(&self, values: &[Value<'_>], a: &Dim, b: &Dim) -> Result<Option<bool>> {
         let values: Vec<ValueIx> = values.iter().map(|value| value.index()).collect::<Result<_>>()?;
         let data = self.read();
         let same = data.table.same(a, b);

@@ -8,7 +8,7 @@ use shapeflow_shape_fns::{DType, Dim, TensorShape};
 
 use super::{Extra, Graph, Poison, ValueIx};
 use crate::dtype::type_text;
-use crate::error::{Error, ErrorKind, Phase, Result, is_own_line};
+use crate::error::{Error, ErrorKind, Phase, Result, is_library_line};
 
 /// The bit of `Value::id` that marks a poisoned value. The other bits are then the index of its error in
 /// `GraphData::poisons`.
@@ -107,7 +107,7 @@ impl<'g> Value<'g> {
         let location = Location::caller();
         self.index()?;
         let shape = self.shape();
-        let call = self.graph.read().call.filter(|_| is_own_line(location));
+        let call = self.graph.read().call.filter(|_| is_library_line(location));
         shape.dim(axis).cloned().ok_or_else(|| {
             Error::new(
                 ErrorKind::Shape,

@@ -201,7 +201,7 @@ fn refuse_undefined(graph: &GraphData, defined: &mut FxHashSet<Symbol>) -> Resul
             let names = graph.dim_names();
             let message = format!(
                 "{what} must be known when the op runs, but nothing determines {}",
-                names.any_dim(&Dim::from(symbol))
+                names.dim_text(&Dim::from(symbol))
             );
             let call = graph.named_call_text(&node.op, &node.operands, node.attrs());
             Err(Error::new(ErrorKind::Compile, Phase::Compile, message)

@@ -208,7 +208,8 @@ mod tests {
     }
 
     fn gradients() -> impl Iterator<Item = &'static OpDef> {
-        [math::gradient::ALL, nn::gradient::ALL, nn::gradient_of_result::ALL].into_iter().flatten().copied()
+        let files = [math::gradient::ALL, nn::gradient_from_operand::ALL, nn::gradient_from_result::ALL];
+        files.into_iter().flatten().copied()
     }
 
     /// Returns a dtype that the op accepts.

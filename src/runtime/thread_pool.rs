@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
-use super::cost::{NANOSECOND, element_cost};
+use super::cost::{UNITS_PER_NANOSECOND, element_cost};
 use super::lock::lock;
 use super::workspace::{Workspace, first_workspace};
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -53,7 +53,8 @@ impl Pool {
 
     /// Returns whether several threads compute `elements` elements of a kernel faster than one.
     pub(crate) fn is_worth_threads(&self, kernel: &Kernel, elements: i64) -> bool {
-        self.shared.is_some() && elements.saturating_mul(element_cost(kernel)) / NANOSECOND > BREAK_EVEN
+        self.shared.is_some()
+            && elements.saturating_mul(element_cost(kernel)) / UNITS_PER_NANOSECOND > BREAK_EVEN
     }
 
     /// Runs `f` on every item. Returns whether a check failed in any item: `f` sets its last argument to 1 then. Each

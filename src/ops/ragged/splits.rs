@@ -9,8 +9,8 @@ use crate::ops::host_params::param_sizes;
 use crate::ops::integers::{int_tensor, ints};
 use crate::ops::row_major::RowMajor;
 use crate::ragged::{
-    first_mistake, message_of, rowids_of_splits, rows_of_rowids, splits_of_rowids,
-    splits_of_unchecked_rowids, splits_tensor, with_ints, wrong_end,
+    first_mistake, message_of, mistake_in_last_split, rowids_of_splits, rows_of_rowids, splits_of_rowids,
+    splits_of_unchecked_rowids, splits_tensor, with_ints,
 };
 
 /// Passes row splits on: `splits [n+1], nvals -> [n+1]`. The run fails unless they start at 0, never decrease, and end
@@ -37,7 +37,8 @@ fn run_checked(cx: &mut HostCx<'_>) -> Result<()> {
     let is_validated = is_validated(cx.attrs());
     let encoding = cx.attrs().str("encoding");
     let bad = with_ints!(splits, |ints| {
-        let mistake = if is_validated { first_mistake(ints, nvals) } else { wrong_end(ints, nvals) };
+        let mistake =
+            if is_validated { first_mistake(ints, nvals) } else { mistake_in_last_split(ints, nvals) };
         mistake.map(|mistake| message_of(encoding, &mistake, ints, nvals))
     });
     match bad {
