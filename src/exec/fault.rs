@@ -60,8 +60,8 @@ pub(super) fn find_fault(
 
 /// Returns the error of the first fused node whose body reads outside an operand of these sizes, if there is one.
 ///
-/// Such a kernel cannot be planned, and its operands may not be in memory yet. The interpreter computes each node on
-/// operands of zeros instead.
+/// The plan of such a kernel cannot be made, and the operands of the kernel may not be in memory yet. So the
+/// interpreter computes each node on operands of zeros.
 pub(super) fn find_outside_read(
     compiled: &CompiledProgram,
     kernel: &Kernel,
@@ -86,7 +86,7 @@ pub(super) fn find_outside_read(
     })
 }
 
-/// Returns whether an attribute holds a symbol, which the run has not bound. Such a node cannot be evaluated.
+/// Returns whether an attribute holds a symbol. The run has not bound this symbol, so the node cannot be evaluated.
 fn has_symbols(attrs: &Attrs) -> bool {
     let mut found = false;
     attrs.symbols(&mut |_| found = true);

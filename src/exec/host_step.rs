@@ -1,4 +1,4 @@
-//! [`run_host_step`]: runs a node by itself, outside kernels.
+//! [`run_host_step`]: runs a host step, a step that computes one node outside kernels.
 
 use super::bindings::Bindings;
 use super::buffer_view::buffer_view;
@@ -16,14 +16,14 @@ use crate::op::{HostOutput, HostThreads, NodePreparation, OutputAllocator};
 use crate::runtime::{BufferSizes, Memory, SegmentPlan};
 use crate::tensor::{BufferPool, TensorView, TensorViewMut};
 
-/// A node that runs by itself, and the buffers of its operands.
+/// The node of a host step, and the buffers of the node's operands.
 #[derive(Clone, Copy)]
 pub(super) struct HostStep<'a> {
     pub node: NodeIx,
     pub operands: &'a [BufferIx],
 }
 
-/// Runs a node by itself. `allocator` gives its results their memory.
+/// Runs a host step. `allocator` gives memory to the results.
 ///
 /// # Errors
 /// The node fails, or nothing determines the sizes of an operand.

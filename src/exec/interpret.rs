@@ -14,8 +14,8 @@ use crate::eval::{elements_of, evaluate_with};
 use crate::graph::{NodeIx, ValueIx};
 use crate::tensor::{Tensor, TensorView};
 
-/// Computes every node on its own. Stores the results in `outputs`, or returns them as tensors if there are no
-/// `outputs`.
+/// Computes one node after the other. Stores the results in `outputs`. Returns the results as tensors if `outputs` is
+/// `None`.
 ///
 /// # Errors
 /// The errors of [`Executable::run`](crate::Executable::run).

@@ -39,8 +39,8 @@ impl Port {
     pub(super) fn leave_table(&mut self) {
         let mut free: FxHashMap<Symbol, Dim> = FxHashMap::default();
         self.shape = self.shape.substitute(&mut |symbol| {
-            let own = symbol.is_anonymous();
-            own.then(|| free.entry(symbol).or_insert_with(|| Unknown.into_dim()).clone())
+            let is_unknown = symbol.is_anonymous();
+            is_unknown.then(|| free.entry(symbol).or_insert_with(|| Unknown.into_dim()).clone())
         });
     }
 }
