@@ -99,7 +99,8 @@ impl Launch<'_> {
         }
     }
 
-    /// Returns the address of a slot's buffer, to which the slot's offsets are added; 0 if the slot has none.
+    /// Returns the address to which the offsets of a slot are added: the address of the slot's buffer, or 0 if the slot
+    /// has no buffer.
     fn origin(&self, slot: &SlotPlan) -> i64 {
         slot.buffer.map_or(0, |buffer| self.memory.address(buffer) as i64)
     }
@@ -149,12 +150,12 @@ impl Launch<'_> {
         let code = &self.kernel.variants[plan.variant].body;
         let column = self.is_column(plan);
         let along_row = !column && !self.kernel.row.is_empty();
-        let widest = if column { TILE as i64 } else { i64::MAX };
+        let max_width = if column { TILE as i64 } else { i64::MAX };
         let block = if staged.is_empty() {
-            RowBlock::unstaged(plan, widest)
+            RowBlock::unstaged(plan, max_width)
         } else {
             // Scratch memory has room for one row.
-            RowBlock::staged(plan, staged, !along_row, widest, plan.scratch == 0)
+            RowBlock::staged(plan, staged, !along_row, max_width, plan.scratch == 0)
         };
         let size = |slot: usize| element_size(self.kernel, plan, slot) as i64;
         let bytes = |slot: usize| block.bytes(size(slot) * code.slots[slot].pattern.step());

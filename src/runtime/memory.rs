@@ -158,7 +158,7 @@ impl<'a> Memory<'a> {
         let mut view = self.view_mut(target);
         let bytes = view.bytes_mut();
         assert_eq!(bytes.len(), source.len, "a copy needs two buffers of one length");
-        // SAFETY: the invariant, for `source`; `bytes` is a slice of the target. `copy` allows them to be the same.
+        // SAFETY: the invariant, for `source`; `bytes` is a slice of the target. `copy` allows the two to overlap.
         unsafe { std::ptr::copy(source.address, bytes.as_mut_ptr(), bytes.len()) };
     }
 

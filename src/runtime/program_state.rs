@@ -12,8 +12,8 @@ use crate::error::Result;
 use crate::op::PreparedSlot;
 use crate::tensor::BufferPool;
 
-/// What the runs of a compiled program change and share: plans, memory of results, packed constants, what host kernels
-/// prepare, counters.
+/// What the runs of a compiled program change and share: plans, memory of results, packed constants, prepared data of
+/// host kernels, and counters.
 ///
 /// The program itself is immutable. Any number of threads may use the state at once.
 pub(crate) struct ProgramState {
@@ -99,7 +99,7 @@ impl ProgramState {
         Ok(plan)
     }
 
-    /// Counts a run that found its plan elsewhere.
+    /// Counts a run that found its plan. The plan may also be the last plan of the thread, which is outside this state.
     pub(crate) fn count_plan_hit(&self) {
         self.counters.plan_hits.fetch_add(1, Ordering::Relaxed);
     }

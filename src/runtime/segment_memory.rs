@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_buffer_takes_the_place_of_one_that_no_step_reads_any_more() {
+    fn a_buffer_takes_the_place_of_a_buffer_that_no_later_step_reads() {
         let mut steps =
             vec![step(&[9], 0, 100, &[]), step(&[0], 1, 100, &[]), outliving(step(&[1], 2, 8, &[]))];
         let memory = SegmentMemory::assign(&steps).unwrap();

@@ -83,7 +83,7 @@ impl Pool {
         let error: Mutex<Option<Error>> = Mutex::new(None);
         let next = AtomicI64::new(0);
         pool.for_each(threads, &|_| {
-            // A pool of the caller may make more calls than it was asked for.
+            // A pool of the caller may make more calls than `threads`.
             let mut workspace = lock(&free).pop().unwrap_or_default();
             loop {
                 let index = next.fetch_add(1, Ordering::Relaxed);
@@ -154,7 +154,7 @@ pub(crate) fn rayon_pool(threads: usize) -> Result<Arc<dyn ThreadPool>> {
         }
 
         fn for_each(&self, tiles: usize, f: &(dyn Fn(usize) + Sync)) {
-            // The calling thread starts at once; it takes tiles while the other threads still wake up.
+            // The calling thread takes tiles at once, while the other threads still wake up.
             self.0.in_place_scope(|scope| {
                 for tile in 1..tiles {
                     scope.spawn(move |_| f(tile));

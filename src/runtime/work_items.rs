@@ -35,16 +35,16 @@ pub(super) struct WorkItem {
 }
 
 /// The maximum number of elements in one item.
-const ITEM: i64 = 1 << 16;
+const MAX_ITEM_LEN: i64 = 1 << 16;
 
 /// The maximum number of nanoseconds of work in one item, by the estimate of [`element_cost`]. An item of a costly
-/// kernel has fewer elements than [`ITEM`].
-const ITEM_NANOSECONDS: i64 = 50_000;
+/// kernel has fewer elements than [`MAX_ITEM_LEN`].
+const MAX_ITEM_NANOSECONDS: i64 = 50_000;
 
 /// The maximum number of elements in one item of a copy whose source is transposed. Such an item reads columns of the
 /// source. Each element of a column may lie in a page of its own. With larger items, fewer items load the same cache
 /// line of the source.
-const TRANSPOSED_ITEM: i64 = 1 << 20;
+const MAX_TRANSPOSED_ITEM_LEN: i64 = 1 << 20;
 
 impl WorkItem {
     /// Returns the item that is the whole box.
@@ -66,7 +66,7 @@ impl Chunking {
     /// Cuts a kernel into items. The cut depends on sizes only, so results do not depend on the number of threads.
     pub(super) fn new(kernel: &Kernel, plan: &KernelPlan, order: Option<WorkOrder>) -> Chunking {
         let mut chunking = Chunking::default();
-        let max_len = ITEM.min(ITEM_NANOSECONDS * UNITS_PER_NANOSECOND / element_cost(kernel));
+        let max_len = MAX_ITEM_LEN.min(MAX_ITEM_NANOSECONDS * UNITS_PER_NANOSECOND / element_cost(kernel));
         for (index, plan) in plan.boxes.iter().enumerate() {
             chunking.cut(kernel, index, plan, order, max_len);
         }
@@ -80,15 +80,15 @@ impl Chunking {
         chunking
     }
 
-    /// Cuts a box into items of at most `max_len` elements, or of [`TRANSPOSED_ITEM`] elements if the box is a copy of
-    /// a transposed source and the items have no order. An item has at least one row, or [`TILE`] inner elements of a
-    /// row that may be cut, even if these are more elements than the maximum.
+    /// Cuts a box into items of at most `max_len` elements, or of [`MAX_TRANSPOSED_ITEM_LEN`] elements if the box is a
+    /// copy of a transposed source and the items have no order. An item has at least one row, or [`TILE`] inner
+    /// elements of a row that may be cut, even if these are more elements than the maximum.
     fn cut(&mut self, kernel: &Kernel, index: usize, plan: &BoxPlan, order: Option<WorkOrder>, max_len: i64) {
         let whole = WorkItem::whole(index, plan);
         let is_transposed = |from: &SlotPlan| from.inner.saturating_abs() > LINE;
         let size = match &plan.mode {
             LaunchMode::Copy(copy) if order.is_none() && is_transposed(&plan.slots[copy.from]) => {
-                TRANSPOSED_ITEM
+                MAX_TRANSPOSED_ITEM_LEN
             }
             _ => max_len,
         };

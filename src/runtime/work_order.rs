@@ -48,7 +48,7 @@ impl WorkOrder {
     }
 
     /// Returns the slot of a box whose addresses are the keys of the box's items. Returns `None` if the box does not
-    /// access the buffer of the key, or if it reads this buffer at an inner stride that exceeds a cache line.
+    /// access the buffer of the key, or if the box reads this buffer at an inner stride that exceeds a cache line.
     pub(super) fn slot<'a>(self, kernel: &Kernel, plan: &'a BoxPlan) -> Option<&'a SlotPlan> {
         let kinds = &kernel.variants[plan.variant].body.slots;
         plan.slots.iter().zip(kinds).map(|(slot, kind)| (slot, kind.used)).find_map(|(slot, used)| match self
@@ -62,8 +62,8 @@ impl WorkOrder {
         })
     }
 
-    /// Returns whether the accesses of large boxes overlap: their spans sum to more than 1.5 times their hull. A large
-    /// box has more than a quarter of the elements of the largest.
+    /// Returns whether the accesses of large boxes overlap: the spans of these boxes sum to more than 1.5 times their
+    /// hull. A large box has more than a quarter of the elements of the largest box.
     fn is_shared(self, kernel: &Kernel, plan: &KernelPlan) -> bool {
         let (mut sum, mut low, mut high) = (0i64, i64::MAX, i64::MIN);
         let largest = plan.boxes.iter().map(BoxPlan::len).max().unwrap_or(0);
