@@ -3,7 +3,8 @@
 //! `cargo bench --bench bandwidth` prints one table; an argument filters its rows. Bandwidth is the number of bytes
 //! read and written per second. The plain copy is a function of the C library, whose stores bypass the caches at this
 //! size. The plain copy runs before each run of a kernel, so that the copy and the kernel find the machine in the same
-//! state. The ratio is the median over the runs of the kernel's bandwidth divided by the bandwidth of the copy.
+//! state. Each run gives a quotient: the bandwidth of the kernel divided by the bandwidth of the copy. The ratio is the
+//! median of these quotients.
 
 use std::hint::black_box;
 use std::time::Instant;

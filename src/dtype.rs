@@ -186,7 +186,7 @@ pub(crate) fn read_help(operand: usize, dtype: DType) -> String {
 }
 
 /// Checks that the operands `from..`, which are indices or parameters, are i32 or i64.
-pub(crate) fn indices(dtypes: &[DType], from: usize) -> Result<()> {
+pub(crate) fn check_indices(dtypes: &[DType], from: usize) -> Result<()> {
     let mut parameters = dtypes.iter().enumerate().skip(from);
     match parameters.find(|(_, dtype)| !matches!(dtype, DType::I32 | DType::I64)) {
         Some((operand, other)) => {
@@ -201,7 +201,7 @@ pub(crate) fn indices(dtypes: &[DType], from: usize) -> Result<()> {
 }
 
 /// Checks that operand `operand`, if it is given, holds indices of 16, 32 or 64 bits.
-pub(crate) fn narrow_indices(dtypes: &[DType], operand: usize) -> Result<()> {
+pub(crate) fn check_narrow_indices(dtypes: &[DType], operand: usize) -> Result<()> {
     match dtypes.get(operand) {
         None | Some(DType::I16 | DType::I32 | DType::I64) => Ok(()),
         Some(other) => refuse_with_help(
@@ -227,7 +227,7 @@ macro_rules! rules {
 
             $(pub(crate) fn $name(dtypes: &[DType], _: &Attrs) -> Result<Vec<DType>> {
                 let dtype = super::common(dtypes, 0, $data, Class::$Class)?;
-                super::indices(dtypes, $data)?;
+                super::check_indices(dtypes, $data)?;
                 let result: fn(DType) -> DType = $result;
                 Ok(vec![result(dtype)])
             })*

@@ -169,7 +169,7 @@ impl Error {
 
     /// Sets the location, unless the error has one or `location` is a line of this crate.
     pub(crate) fn or_at(self, location: &'static Location<'static>) -> Error {
-        if self.0.location.is_some() || is_own_line(location) { self } else { self.at(location) }
+        if self.0.location.is_some() || is_library_line(location) { self } else { self.at(location) }
     }
 
     /// Adds a line below the location, such as the origin of an operand.
@@ -180,7 +180,7 @@ impl Error {
     /// Adds a note with the location of an input's declaration. An imported input has no line of user code, so its
     /// error gets no note.
     pub(crate) fn note_declaration(self, location: &'static Location<'static>) -> Error {
-        if is_own_line(location) { self } else { self.note("the input is declared", Some(location)) }
+        if is_library_line(location) { self } else { self.note("the input is declared", Some(location)) }
     }
 
     /// Adds advice, which prints last. An error keeps the first advice it gets.
@@ -319,13 +319,13 @@ impl fmt::Display for Error {
         write!(f, "error: {}", details.message)?;
         match (details.location, &details.node) {
             // An imported node has no line of user code: its name stands for the location.
-            (Some(location), Some(node)) if is_own_line(location) => write!(f, "\n  --> node {node}")?,
+            (Some(location), Some(node)) if is_library_line(location) => write!(f, "\n  --> node {node}")?,
             (Some(location), _) => write!(f, "\n  --> {location}")?,
             _ => {}
         }
         for (text, location) in &details.notes {
             write!(f, "\n  {text}")?;
-            if let Some(location) = location.filter(|location| !is_own_line(location)) {
+            if let Some(location) = location.filter(|location| !is_library_line(location)) {
                 write!(f, " at {location}")?;
             }
         }
@@ -368,7 +368,7 @@ impl From<ShapeError> for Error {
 
 /// Returns whether a location is in this crate or in the standard library. Such a location tells the user nothing. Unit
 /// tests are in this crate too, but count as user code.
-pub(crate) fn is_own_line(location: &Location<'_>) -> bool {
+pub(crate) fn is_library_line(location: &Location<'_>) -> bool {
     // rustc spells all paths of this crate alike, so the folder of this file is a prefix of every source file.
     let source_folder = file!().strip_suffix("error.rs").unwrap_or("src/");
     let file = location.file();

@@ -16,11 +16,11 @@ pub(super) fn check_dtypes(graph: &GraphData, program: &Program, kernel: &Kernel
     let dtypes =
         kernel.reads.iter().chain(&kernel.writes).map(|buffer| program.buffers[buffer.index()].dtype);
     let Some(dtype) = dtypes.into_iter().find(|dtype| !is_computed(*dtype)) else { return Ok(()) };
-    let nodes = kernel.fused.iter().map(|value| graph.values[value.at()].node);
+    let nodes = kernel.fused.iter().map(|value| graph.values[value.index()].node);
     let has_dtype = |index: &NodeIx| {
-        let node = &graph.nodes[index.at()];
+        let node = &graph.nodes[index.index()];
         let mut values = node.operands.iter().copied().chain(node.values());
-        values.any(|value| graph.values[value.at()].dtype == dtype)
+        values.any(|value| graph.values[value.index()].dtype == dtype)
     };
     let error = uncomputed(dtype, Phase::Compile);
     Err(match nodes.filter(has_dtype).min() {

@@ -2,7 +2,7 @@
 
 use indexmap::IndexMap;
 
-use crate::error::{Error, is_own_line};
+use crate::error::{Error, is_library_line};
 use crate::graph::{GraphData, NodeIx, ValueIx};
 use crate::lower::kernel::Kernel;
 use crate::lower::program::Step;
@@ -11,7 +11,7 @@ use crate::op::Body;
 /// Adds the failed node, its operands and its location to an error. An error of a node inside a branch or a loop body
 /// keeps that node, and gets a note about the node around it.
 pub(crate) fn locate(graph: &GraphData, index: NodeIx, error: Error) -> Error {
-    let node = &graph.nodes[index.at()];
+    let node = &graph.nodes[index.index()];
     if matches!(node.op.body, Body::HostWith(_)) && error.node().is_some() {
         return error.note(format!("inside {}", graph.node_name(index)), Some(node.location));
     }
@@ -25,10 +25,12 @@ pub(crate) fn locate(graph: &GraphData, index: NodeIx, error: Error) -> Error {
         .and_then(|operand| Some((operand, *node.operands.get(operand)?)));
     let error = match blamed {
         Some((operand, value)) => {
-            let maker = graph.values[value.at()].node;
+            let maker = graph.values[value.index()].node;
             let label = graph.node_label(maker);
-            error
-                .note(format!("operand {operand} comes from {label}"), Some(graph.nodes[maker.at()].location))
+            error.note(
+                format!("operand {operand} comes from {label}"),
+                Some(graph.nodes[maker.index()].location),
+            )
         }
         None => error,
     };
@@ -37,9 +39,9 @@ pub(crate) fn locate(graph: &GraphData, index: NodeIx, error: Error) -> Error {
 
 /// Returns a value as `relu made at src/model.rs:3:1`. The location is absent if it is a line of this crate.
 pub(crate) fn value_text(graph: &GraphData, value: ValueIx) -> String {
-    let index = graph.values[value.at()].node;
-    let location = graph.nodes[index.at()].location;
-    match is_own_line(location) {
+    let index = graph.values[value.index()].node;
+    let location = graph.nodes[index.index()].location;
+    match is_library_line(location) {
         true => graph.node_label(index),
         false => format!("{} made at {location}", graph.node_label(index)),
     }
@@ -61,7 +63,7 @@ const LABEL: usize = 80;
 fn fused_text(graph: &GraphData, kernel: &Kernel) -> String {
     let mut counts: IndexMap<String, usize> = IndexMap::new();
     for value in &kernel.fused {
-        *counts.entry(graph.node_label(graph.values[value.at()].node)).or_default() += 1;
+        *counts.entry(graph.node_label(graph.values[value.index()].node)).or_default() += 1;
     }
     let scope = shared_scope(counts.keys().map(String::as_str));
     let names = counts.iter().map(|(label, count)| {

@@ -87,7 +87,7 @@ impl CompiledProgram {
             StageKind::Asm => self.asm()?,
             _ => self.to_string(),
         };
-        let values = |node: &NodeIx| self.graph.nodes[node.at()].values().collect();
+        let values = |node: &NodeIx| self.graph.nodes[node.index()].values().collect();
         for (number, step) in self.lowered.steps.iter().enumerate() {
             let (kind, written, root_values, fused_values) = match step {
                 Step::Kernel(Kernel { writes, roots, fused, .. }) => {
@@ -110,10 +110,10 @@ impl CompiledProgram {
             // Several kernels may compute the same cheap node. The node is shown in the kernel that stores its value,
             // or else in the first kernel that computes it.
             for value in root_values {
-                snapshot.nodes[self.graph.values[value.at()].node.at()].kernel = Some(number);
+                snapshot.nodes[self.graph.values[value.index()].node.index()].kernel = Some(number);
             }
             for value in fused_values {
-                snapshot.nodes[self.graph.values[value.at()].node.at()].kernel.get_or_insert(number);
+                snapshot.nodes[self.graph.values[value.index()].node.index()].kernel.get_or_insert(number);
             }
         }
         Ok(snapshot)
@@ -160,7 +160,7 @@ impl CompiledProgram {
     fn buffer_text(&self, index: BufferIx) -> String {
         let buffer = &self.lowered.buffers[index.index()];
         let dims: Vec<String> = buffer.dims.iter().map(ToString::to_string).collect();
-        let label = self.graph.node_label(self.graph.values[buffer.value.at()].node);
+        let label = self.graph.node_label(self.graph.values[buffer.value.index()].node);
         let content = match self.lowered.contents[index.index()] {
             Content::Input(port) => format!("input \"{}\"", self.graph.inputs[port].0),
             Content::Constant(_) if label == "constant" => label,

@@ -241,7 +241,7 @@ impl SpecializationCache {
     /// Checks the dtypes of the inputs, because their values may become constants of a graph.
     fn check_dtypes(&self, inputs: &[TensorView<'_>]) -> Result<()> {
         for (port, ((_, value), view)) in self.graph.inputs.iter().zip(inputs).enumerate() {
-            if self.graph.values[value.at()].dtype != view.dtype() {
+            if self.graph.values[value.index()].dtype != view.dtype() {
                 let refused = || self.graph.refused_input(port, view.dtype(), view.sizes(), "");
                 return Err(self.graph.dim_names().scope(refused));
             }

@@ -34,7 +34,7 @@ pub(super) struct Split {
 pub(super) fn split(graph: &GraphData, outputs: &[ValueIx], mut waits: Vec<bool>) -> Result<Split> {
     mark_definers(graph, &mut waits);
     let waits = &waits[..];
-    let waiting = |value: ValueIx| waits[graph.values[value.at()].node.at()];
+    let waiting = |value: ValueIx| waits[graph.values[value.index()].node.index()];
     let mut made = frontier(graph, waits);
     let second = subgraph(graph, waits, &made, outputs)?;
     let mut late = Vec::new();
@@ -70,10 +70,10 @@ pub(crate) fn mark_definers(graph: &GraphData, marked: &mut [bool]) {
         if marked[number] {
             graph.nodes[number].attrs().symbols(&mut |symbol| {
                 if let Some(definer) = definer(graph, symbol)
-                    && definer.at() < number
+                    && definer.index() < number
                     && carrier(graph, marked, symbol).is_none()
                 {
-                    marked[definer.at()] = true;
+                    marked[definer.index()] = true;
                 }
             });
         }
@@ -87,8 +87,8 @@ pub(crate) fn frontier(graph: &GraphData, waits: &[bool]) -> Vec<ValueIx> {
     let mut found: Vec<ValueIx> = Vec::new();
     for (node, _) in graph.nodes.iter().zip(waits).filter(|(_, waits)| **waits) {
         for operand in &node.operands {
-            let maker = graph.values[operand.at()].node;
-            if !waits[maker.at()] && !graph.constants.contains_key(&maker) && !found.contains(operand) {
+            let maker = graph.values[operand.index()].node;
+            if !waits[maker.index()] && !graph.constants.contains_key(&maker) && !found.contains(operand) {
                 found.push(*operand);
             }
         }

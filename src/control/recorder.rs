@@ -99,7 +99,7 @@ impl<'g> Recorder<'g> {
         for value in outputs {
             if value.graph().tag() != self.graph.tag() {
                 let message = format!(
-                    "a closure must return values of the graph made at {}, got one of the graph made at {}",
+                    "a closure must return values of the graph made at {}, got a value of the graph made at {}",
                     self.graph.created(),
                     value.graph().created()
                 );
@@ -109,7 +109,7 @@ impl<'g> Recorder<'g> {
         }
         let results = outputs.iter().map(|value| (value.dtype(), self.region.outer_shape(*value))).collect();
         let data = self.graph.read();
-        let first = self.region.first_node().at();
+        let first = self.region.first_node().index();
         let mut marked = needed_nodes(&data, &wanted);
         for (number, marked) in marked.iter_mut().enumerate() {
             let is_given = matches!(data.nodes[number].op.body, Body::Input | Body::Constant);
@@ -118,8 +118,8 @@ impl<'g> Recorder<'g> {
         mark_definers(&data, &mut marked);
         let mut inputs = self.parameters.clone();
         let read_outside = wanted.iter().copied().filter(|value| {
-            let node = data.values[value.at()].node;
-            !marked[node.at()] && !data.constants.contains_key(&node)
+            let node = data.values[value.index()].node;
+            !marked[node.index()] && !data.constants.contains_key(&node)
         });
         for value in frontier(&data, &marked).into_iter().chain(read_outside) {
             if !inputs.contains(&value) {

@@ -173,8 +173,8 @@ pub(super) fn keeps_sizes(given: &Value<'_>, returned: &Value<'_>) -> bool {
 /// Returns the label of the node that makes a value, and its line.
 fn origin(value: &Value<'_>) -> Result<(String, &'static Location<'static>)> {
     let data = value.graph().read();
-    let node = data.values[value.index()?.at()].node;
-    Ok((data.node_label(node), data.nodes[node.at()].location))
+    let node = data.values[value.index()?.index()].node;
+    Ok((data.node_label(node), data.nodes[node.index()].location))
 }
 
 fn fail<T>(kind: ErrorKind, message: String) -> Result<T> {

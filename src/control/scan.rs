@@ -227,10 +227,10 @@ fn rows_of(graph: &Graph, xs: &[Value<'_>]) -> Result<(Dim, Vec<TensorShape>)> {
                     "all tensors must have the same number of rows, got {count} and {first} in x{number}"
                 );
                 let data = graph.read();
-                let node = data.values[x.index()?.at()].node;
+                let node = data.values[x.index()?.index()].node;
                 let origin = format!("x{number} comes from {}", data.node_label(node));
                 return fail(ErrorKind::Shape, message)
-                    .map_err(|error| error.note(origin, Some(data.nodes[node.at()].location)));
+                    .map_err(|error| error.note(origin, Some(data.nodes[node.index()].location)));
             }
             Some(known) if known.is_known() || !first.is_known() => {}
             _ => count = Some(first.clone()),

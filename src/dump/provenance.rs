@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 use shapeflow_shape_fns::{Dim, Provenance, TensorShape};
 
-use crate::error::is_own_line;
+use crate::error::is_library_line;
 use crate::graph::{DimNames, GraphData, NodeIx};
 
 /// Explains the dimensions of a graph. The type keeps the explanation of each dimension, for other shapes with this
@@ -52,7 +52,7 @@ fn explain(graph: &GraphData, names: &DimNames, dim: &Dim) -> Vec<String> {
         .map(|step| match step {
             Provenance::Introduced(symbol, node) => {
                 let dim = Dim::from(*symbol);
-                let name = names.any_dim(&dim);
+                let name = names.dim_text(&dim);
                 match axis_of(graph, *node, &dim) {
                     Some(axis) => format!("{name} is axis {axis} of {}", node_at(graph, *node)),
                     None => format!("{name} comes from {}", node_at(graph, *node)),
@@ -60,7 +60,7 @@ fn explain(graph: &GraphData, names: &DimNames, dim: &Dim) -> Vec<String> {
             }
             Provenance::Equated(equality) => {
                 let [symbol, dim] =
-                    [&Dim::from(equality.symbol), &equality.dim].map(|dim| names.any_dim(dim));
+                    [&Dim::from(equality.symbol), &equality.dim].map(|dim| names.dim_text(dim));
                 format!("{symbol} = {dim} since {}", node_at(graph, equality.origin))
             }
         })
@@ -75,7 +75,7 @@ fn explain(graph: &GraphData, names: &DimNames, dim: &Dim) -> Vec<String> {
 fn axis_of(graph: &GraphData, node: u32, dim: &Dim) -> Option<usize> {
     let values = graph.nodes.get(node as usize)?.values();
     values
-        .flat_map(|value| graph.values[value.at()].shape.dims().unwrap_or_default().iter().enumerate())
+        .flat_map(|value| graph.values[value.index()].shape.dims().unwrap_or_default().iter().enumerate())
         .find_map(|(axis, other)| (other == dim).then_some(axis))
 }
 
@@ -83,7 +83,7 @@ fn axis_of(graph: &GraphData, node: u32, dim: &Dim) -> Option<usize> {
 fn node_at(graph: &GraphData, node: u32) -> String {
     match graph.nodes.get(node as usize) {
         // A line of this library tells the reader nothing.
-        Some(data) if is_own_line(data.location) => graph.node_label(NodeIx(node)),
+        Some(data) if is_library_line(data.location) => graph.node_label(NodeIx(node)),
         Some(data) => format!("{} at {}", graph.node_label(NodeIx(node)), data.location),
         None => "the graph".to_string(),
     }

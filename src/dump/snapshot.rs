@@ -5,7 +5,7 @@ use shapeflow_shape_fns::{Attr, Attribute, DType, TensorShape};
 use super::StageKind;
 use super::checks::{checks, inner_label};
 use super::provenance::Explainer;
-use crate::error::is_own_line;
+use crate::error::is_library_line;
 use crate::graph::{DimNames, Graph, GraphData, NodeIx, RegionGraph, ValueIx};
 use crate::op::Body;
 
@@ -190,7 +190,7 @@ impl Snapshot {
     /// Adds the requirements of a graph whose nodes stand from position `first` on.
     fn add_checks(&mut self, data: &GraphData, names: &DimNames, first: usize) {
         let views = checks(data, names).into_iter();
-        let node = |node: NodeIx| first + node.at();
+        let node = |node: NodeIx| first + node.index();
         self.guards.extend(views.map(|(text, origin)| GuardView { text, node: origin.map(node) }));
     }
 
@@ -269,8 +269,9 @@ impl ValueView {
 }
 
 impl NodeView {
-    /// Returns the attributes that pictures show. Pictures leave out attributes with the default value of the op. The
-    /// default of a flag that only TensorFlow's op has is false.
+    /// Returns the attributes that pictures show. Pictures leave out attributes with the default value of the op. A
+    /// bool attribute that the op does not declare has the default false: an import keeps such attributes of
+    /// TensorFlow's ops.
     pub(crate) fn shown_attrs(&self) -> impl Iterator<Item = (&str, &Attr)> {
         let attrs = self.attrs.iter().map(|(name, value)| (name.as_str(), value));
         attrs.filter(|(name, value)| {
@@ -290,22 +291,22 @@ impl NodeView {
 }
 
 fn value_ref(data: &GraphData, value: ValueIx) -> ValueRef {
-    let node = data.values[value.at()].node;
-    ValueRef { node: node.at(), output: (value.0 - data.nodes[node.at()].first_output.0) as usize }
+    let node = data.values[value.index()].node;
+    ValueRef { node: node.index(), output: (value.0 - data.nodes[node.index()].first_output.0) as usize }
 }
 
 fn node_view(data: &GraphData, index: NodeIx, names: &DimNames, explainer: &mut Explainer<'_>) -> NodeView {
-    let node = &data.nodes[index.at()];
+    let node = &data.nodes[index.index()];
     let label = data.node_label(index);
     let outputs = node.values().map(|value| {
-        let info = &data.values[value.at()];
+        let info = &data.values[value.index()];
         let shape = data.table.resolve_shape(&info.shape);
         ValueView {
             name: value.to_string(),
             dtype: info.dtype,
             provenance: explainer.lines(&info.shape),
             shape_text: names.shape(&shape),
-            dims: shape.dims().unwrap_or_default().iter().map(|dim| names.any_dim(dim)).collect(),
+            dims: shape.dims().unwrap_or_default().iter().map(|dim| names.dim_text(dim)).collect(),
             shape,
             result: None,
         }
@@ -323,7 +324,7 @@ fn node_view(data: &GraphData, index: NodeIx, names: &DimNames, explainer: &mut 
         declared: node.op.attributes(),
         operands: node.operands.iter().map(|operand| value_ref(data, *operand)).collect(),
         outputs: outputs.collect(),
-        location: (!is_own_line(node.location)).then(|| node.location.to_string()),
+        location: (!is_library_line(node.location)).then(|| node.location.to_string()),
         scopes: data
             .scope_chain(node.scope)
             .into_iter()

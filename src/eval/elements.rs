@@ -1,13 +1,14 @@
-//! Sizes and elements of tensors in the terms of shape inference.
+//! Converts sizes and elements of tensors to the types of shape inference.
 
 use shapeflow_shape_fns::{DType, Dim, PartialElements, TensorShape};
 
 use crate::tensor::TensorView;
 
-/// The maximum number of elements of a tensor that inference tracks. No shape depends on more elements.
+/// The maximum number of elements of a tensor that inference tracks. A tensor with more elements has unknown elements.
 pub(crate) const MAX_ELEMENTS: usize = 4096;
 
-/// Returns the elements of an integer tensor; `None` for other dtypes and for more than [`MAX_ELEMENTS`] elements.
+/// Returns the elements of a tensor of i8, i16, i32, i64, u8, u16 or u32. Returns `None` for another dtype (a u64 may
+/// exceed `i64::MAX`), and for more than [`MAX_ELEMENTS`] elements.
 pub(crate) fn elements_of(tensor: &TensorView<'_>) -> Option<Box<PartialElements>> {
     if tensor.len() > MAX_ELEMENTS {
         return None;

@@ -99,7 +99,7 @@ pub(crate) fn evaluate_with(
     let made = evaluate_call(op, given_operands, attrs, operands, is_constant, OutputAllocator::default())?;
     let tensors = made.into_iter().map(|made| match made {
         HostOutput::Tensor(tensor) => tensor,
-        HostOutput::Borrowed | HostOutput::PassedOn(_) => {
+        HostOutput::Borrowed | HostOutput::SharesInput(_) => {
             unreachable!("the default allocator lends no memory")
         }
     });

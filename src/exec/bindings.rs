@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use crate::lower::PlanError;
 use crate::runtime::BufferSizes;
 
-/// The values of symbols during a run, under the equalities of a dim table.
+/// The values of symbols during a run. The equalities of a dim table give values to further symbols.
 #[derive(Clone, Debug)]
 pub(super) struct Bindings<'t> {
     table: &'t DimTable,
@@ -33,7 +33,7 @@ impl<'t> Bindings<'t> {
         Bindings { table, values: SymbolValues::Few(SmallVec::new()), deferred: Vec::new() }
     }
 
-    /// Returns the value that is bound to the symbol itself. Ignores the symbols that the table equates with it.
+    /// Returns the value that is bound to `symbol` itself. The function does not use the equalities of the table.
     pub(super) fn get(&self, symbol: Symbol) -> Option<i64> {
         self.values.get(symbol)
     }
@@ -69,7 +69,8 @@ impl<'t> Bindings<'t> {
         dims.iter().map(|dim| usize::try_from(self.try_eval(dim)?).ok()).collect()
     }
 
-    /// Returns the values of a dim's bound symbols as text, each with its `origin`: ` where a is 2 and b is 3`.
+    /// Returns the values of a dim's bound symbols as text, such as ` where a is 2 and b is 3`. The text
+    /// `origin(symbol)` follows each value.
     pub(super) fn values_in(&self, dim: &Dim, origin: &dyn Fn(Symbol) -> String) -> String {
         let mut values: Vec<String> = Vec::new();
         dim.symbols(&mut |symbol| {
@@ -138,7 +139,7 @@ impl<'t> Bindings<'t> {
         while table.guards().iter().any(|record| self.solve(&record.guard)) {}
     }
 
-    /// Binds the one unbound symbol of an equality. A broadcast counts as an equality if one of its sizes is bound and
+    /// Binds the only unbound symbol of an equality. A broadcast counts as an equality if one of its sizes is bound and
     /// allows only one value of the other size. Returns whether a symbol was bound.
     fn solve(&mut self, guard: &Guard) -> bool {
         let (dim, value) = match guard {
@@ -154,12 +155,12 @@ impl<'t> Bindings<'t> {
             },
             _ => return false,
         };
-        // An equality without a solution does not hold. The check of the guards reports it.
+        // An equality without a solution does not hold. The check of the guards reports the equality.
         let solution = self.linear(&self.table.resolve(dim)).and_then(|linear| linear.solve(value));
         solution.is_some_and(|(symbol, solution)| self.values.set(symbol, solution).is_none())
     }
 
-    /// Returns a dim as a linear function of its one unbound symbol.
+    /// Returns a dim as a linear function of its only unbound symbol; `None` if the dim is no such function.
     fn linear(&self, dim: &Dim) -> Option<LinearDim> {
         if let Some(symbol) = dim.as_symbol().filter(|symbol| self.get(*symbol).is_none()) {
             return Some(LinearDim { scale: 1, symbol, offset: 0 });
@@ -169,7 +170,8 @@ impl<'t> Bindings<'t> {
     }
 }
 
-/// A map of symbols to their values. Most graphs have few symbols. A list finds few symbols faster than a hash table.
+/// A map of symbols to their values. Most graphs have few symbols, and a list of few symbols is faster than a hash
+/// table.
 #[derive(Clone, Debug)]
 enum SymbolValues {
     /// At most [`FEW`] symbols, in no order.
@@ -219,8 +221,8 @@ impl DimMismatch {
         }
     }
 
-    /// Returns the end of a sentence about the axis at fault, for a message that states the input's sizes before:
-    /// `must be 3`, `is n, which is 3{why}`, or `is 2*n, which cannot be 3{why}`.
+    /// Returns the end of a sentence about the axis at fault: `must be 3`, `is n, which is 3{why}`, or
+    /// `is 2*n, which cannot be 3{why}`. The message gives the sizes of the input before this sentence.
     pub(super) fn requirement(&self, why: &str) -> String {
         match self.expected {
             Some(expected) if self.dim.is_known() => format!("must be {expected}"),

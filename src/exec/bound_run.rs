@@ -10,13 +10,13 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::tensor::{Tensor, TensorView, TensorViewMut};
 
 /// A run that owns the memory of its inputs and outputs, so that a repetition costs little more than its kernels.
-/// [`Executable::bind`] and [`Executable::bind_sizes`] make it.
+/// [`Executable::bind`] and [`Executable::bind_sizes`] make bound runs.
 ///
 /// Change inputs with [`BoundRun::set_input`] or [`BoundRun::input_mut`], call [`BoundRun::run`], and read results with
 /// [`BoundRun::output`]. The sizes of the inputs stay. A repetition plans and allocates nothing if kernels and matrix
-/// products compute all results and the sizes of the inputs determine all sizes. Otherwise a repetition costs as much
-/// as [`Executable::run`]. This is so if an op runs on the host, sizes or ranks depend on data, an output is an input
-/// or has strings, or the interpreter runs the graph. [`BoundRun::obstacle`] tells which case applies.
+/// products compute all results and the sizes of the inputs determine all sizes. A repetition costs as much as
+/// [`Executable::run`] if an op runs on the host, sizes or ranks depend on data, an output is an input or has strings,
+/// or the interpreter runs the graph. [`BoundRun::obstacle`] tells which case applies.
 ///
 /// ```
 /// use shapeflow::{shape, DType, Graph, TensorView};
@@ -41,14 +41,14 @@ pub struct BoundRun {
 
 /// How a bound run executes.
 enum RunMode {
-    /// In fixed memory, by one plan.
+    /// By one plan, in memory that never moves.
     Fixed(FixedRun<'static>),
     /// Like [`Executable::run`], which plans each run.
     General { inputs: Vec<Tensor>, outputs: Vec<Tensor>, state: Box<RunState>, obstacle: String },
 }
 
 impl Executable {
-    /// Binds a run to the sizes of these inputs. The run owns a copy of their elements.
+    /// Binds a run to the sizes of `inputs`. The run owns a copy of the elements of `inputs`.
     ///
     /// # Errors
     /// There is neither one view for each input nor one for each needed input; an input does not fit its declaration;
@@ -235,7 +235,7 @@ impl BoundRun {
         })
     }
 
-    /// Returns the number of a needed input among the needed inputs.
+    /// Returns the position of an input in the list of needed inputs.
     fn input_number(&self, input: &impl PortIndex) -> Result<usize> {
         let ports = self.executable.inputs();
         let number = find_port("input", ports, input)?;

@@ -81,7 +81,7 @@ impl Graph {
                 }
             };
             let data = self.read();
-            names.push(name.unwrap_or_else(|| data.node_name(data.values[index.at()].node)));
+            names.push(name.unwrap_or_else(|| data.node_name(data.values[index.index()].node)));
             wanted.push(index);
         }
         if !refused.is_empty() {

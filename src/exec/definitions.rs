@@ -79,7 +79,7 @@ pub(super) fn bind_elements(
     bindings: &mut Bindings<'_>,
 ) -> Result<()> {
     let graph = &compiled.graph;
-    let (Some(symbolic), Some(computed)) = (&graph.values[value.at()].elements, computed) else {
+    let (Some(symbolic), Some(computed)) = (&graph.values[value.index()].elements, computed) else {
         return Ok(());
     };
     for (dim, element) in symbolic.elements().iter().zip(computed.elements()) {
@@ -102,7 +102,7 @@ fn run_definer(
     memory: &Memory<'_>,
 ) -> Result<bool> {
     let graph = &compiled.graph;
-    let node = &graph.nodes[index.at()];
+    let node = &graph.nodes[index.index()];
     let read = |operand: ValueIx, sizes: &[usize]| match compiled.lowered.buffer_of.get(&operand) {
         Some(&buffer) if memory.has(buffer) => {
             Ok(elements_of(&buffer_view(compiled, buffer, sizes, memory)?))
@@ -125,7 +125,7 @@ fn run_definer(
         Ok(())
     };
     for (value, (_, concrete)) in node.values().zip(&concrete.outputs) {
-        let symbolic = graph.values[value.at()].shape.dims().unwrap_or_default();
+        let symbolic = graph.values[value.index()].shape.dims().unwrap_or_default();
         bind(symbolic, concrete.dims().unwrap_or_default())?;
     }
     for (name, symbolic) in node.derived() {

@@ -78,7 +78,7 @@ impl Executable {
         let threads = options.make_pool()?;
         compile_control(&mut graph, options, &threads)?;
         let needed: Vec<usize> = (0..inputs.len()).filter(|&number| inputs[number].needed).collect();
-        // Equalities that unneeded nodes found do not constrain the shapes of the compiled graph.
+        // The shapes of `graph` do not have the equalities that only unneeded nodes found.
         for (&number, (name, value)) in needed.iter().zip(&graph.inputs) {
             inputs[number] = graph.port(name.clone(), *value, true);
         }
@@ -97,7 +97,7 @@ impl Executable {
         })))
     }
 
-    /// Compiles `graph`. The outputs need all its inputs.
+    /// Compiles `graph`, whose inputs are all needed by the outputs.
     ///
     /// # Errors
     /// As [`Executable::new`].
@@ -184,7 +184,7 @@ impl Executable {
         self.run_to(inputs, None, state)
     }
 
-    /// Runs on `inputs`. Stores the results in `outputs`, or returns them as tensors if there are no `outputs`.
+    /// Runs on `inputs`. Stores the results in `outputs`. Returns the results as tensors if `outputs` is `None`.
     pub(super) fn run_to(
         &self,
         inputs: &[TensorView<'_>],
@@ -200,8 +200,8 @@ impl Executable {
         run_specialized(&self.0.specializations, &views, outputs, state)
     }
 
-    /// Frees the memory that is kept for later runs: working memory, and the memory of dropped results. Branches and
-    /// loop bodies free theirs too.
+    /// Frees the memory that is kept for later runs: working memory, and the memory of dropped results. The branches
+    /// and loop bodies of the graph also free such memory.
     pub fn trim(&self) {
         lock(&self.0.states).clear();
         self.0.specializations.for_each(&mut |specialization| {

@@ -29,8 +29,8 @@ pub(super) fn find_fault(
     let (graph, lowered) = (&compiled.graph, &compiled.lowered);
     let mut computed: FxHashMap<ValueIx, Tensor> = FxHashMap::default();
     for &value in &kernel.fused {
-        let index = graph.values[value.at()].node;
-        let node = &graph.nodes[index.at()];
+        let index = graph.values[value.index()].node;
+        let node = &graph.nodes[index.index()];
         let sizes: Vec<Option<BufferSizes>> = node
             .operands
             .iter()
@@ -60,8 +60,8 @@ pub(super) fn find_fault(
 
 /// Returns the error of the first fused node whose body reads outside an operand of these sizes, if there is one.
 ///
-/// Such a kernel cannot be planned, and its operands may not be in memory yet. The interpreter computes each node on
-/// operands of zeros instead.
+/// The plan of such a kernel cannot be made, and the operands of the kernel may not be in memory yet. So the
+/// interpreter computes each node on operands of zeros.
 pub(super) fn find_outside_read(
     compiled: &CompiledProgram,
     kernel: &Kernel,
@@ -69,10 +69,10 @@ pub(super) fn find_outside_read(
 ) -> Option<Error> {
     let graph = &compiled.graph;
     kernel.fused.iter().find_map(|value| {
-        let index = graph.values[value.at()].node;
-        let node = &graph.nodes[index.at()];
+        let index = graph.values[value.index()].node;
+        let node = &graph.nodes[index.index()];
         let zeros = node.operands.iter().map(|operand| {
-            let info = &graph.values[operand.at()];
+            let info = &graph.values[operand.index()];
             Tensor::zeros(info.dtype, &bindings.sizes(info.shape.dims()?)?).ok()
         });
         let zeros: Vec<Tensor> = zeros.collect::<Option<_>>()?;
@@ -86,7 +86,7 @@ pub(super) fn find_outside_read(
     })
 }
 
-/// Returns whether an attribute holds a symbol, which the run has not bound. Such a node cannot be evaluated.
+/// Returns whether an attribute holds a symbol. The run has not bound this symbol, so the node cannot be evaluated.
 fn has_symbols(attrs: &Attrs) -> bool {
     let mut found = false;
     attrs.symbols(&mut |_| found = true);
@@ -111,5 +111,5 @@ fn operand_view<'a>(
     {
         return Some(view);
     }
-    compiled.graph.constants.get(&compiled.graph.values[operand.at()].node).map(Tensor::view)
+    compiled.graph.constants.get(&compiled.graph.values[operand.index()].node).map(Tensor::view)
 }

@@ -81,7 +81,7 @@ impl<'m> FixedRun<'m> {
         }
         for step in &lowered.steps {
             if let Step::Node { node, .. } = step {
-                let location = graph.nodes[node.at()].location;
+                let location = graph.nodes[node.index()].location;
                 return Some(format!("{} runs on the host, see {location}", graph.node_label(*node)));
             }
         }
@@ -134,7 +134,7 @@ impl<'m> FixedRun<'m> {
                 (GivenInput::Owned(tensor), None) => BoundInput::Unread(tensor),
                 (GivenInput::Lent(view), buffer) => {
                     if let Some(buffer) = buffer {
-                        memory.lend(buffer, view.bytes());
+                        memory.borrow_bytes(buffer, view.bytes());
                     }
                     BoundInput::Lent
                 }

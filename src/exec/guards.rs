@@ -21,7 +21,7 @@ pub(super) fn check_guards(compiled: &CompiledProgram, bindings: &Bindings<'_>) 
 fn check_each_guard(compiled: &CompiledProgram, bindings: &Bindings<'_>) -> Result<()> {
     let graph = &compiled.graph;
     for record in graph.table.guards() {
-        // The table may have equated a symbol with others after the guard was recorded.
+        // After it recorded the guard, the table may have equated a symbol of the guard with another symbol.
         let holds = record.guard.check(&|symbol| bindings.known(symbol)?.as_known());
         if matches!(holds, Ok(Some(true) | None)) {
             continue;
@@ -32,7 +32,7 @@ fn check_each_guard(compiled: &CompiledProgram, bindings: &Bindings<'_>) -> Resu
             None => Error::new(ErrorKind::Guard, Phase::Run, message),
         });
     }
-    // A partial dim has no value for some values of its symbols, such as sizes that do not broadcast.
+    // A partial dim is a partial function of its symbols: it has no value for sizes that do not broadcast, for example.
     for (dim, node) in &compiled.partial {
         dim.eval(&|symbol| bindings.known(symbol)?.as_known())
             .map_err(|error| refusal(graph, *node, bindings, error.to_string()))?;
@@ -40,8 +40,8 @@ fn check_each_guard(compiled: &CompiledProgram, bindings: &Bindings<'_>) -> Resu
     Ok(())
 }
 
-/// Returns the error of the first node whose result sizes cannot be computed from the values of the symbols. The shape
-/// function of the node refuses these values, or the shape function refuses every value of an unbound symbol.
+/// Returns the error of the first node whose result sizes cannot be computed from the values of the symbols. The node's
+/// shape function refuses these values, or there is no value of an unbound symbol that the shape function accepts.
 pub(super) fn uncomputable_sizes(compiled: &CompiledProgram, bindings: &Bindings<'_>) -> Option<Error> {
     let graph = &compiled.graph;
     graph.values.iter().find_map(|info| {
@@ -68,7 +68,7 @@ pub(super) fn run_error(graph: &GraphData, index: NodeIx, error: Error) -> Error
     locate(graph, index, error.with_phase(Phase::Run))
 }
 
-/// Reads the elements of a value of these sizes from memory, if they are there.
+/// A function that returns the elements of a value of these sizes; `None` if the elements are not in memory.
 pub(super) type ReadElements<'a> = dyn Fn(ValueIx, &[usize]) -> Result<Option<Box<PartialElements>>> + 'a;
 
 /// Runs the shape function of a node on the sizes of its operands. Returns `None` while some size is not known.
@@ -78,14 +78,14 @@ pub(super) fn infer_on_sizes(
     bindings: &Bindings<'_>,
     read_elements: &ReadElements<'_>,
 ) -> Option<Result<SizedInference>> {
-    let node = &graph.nodes[index.at()];
+    let node = &graph.nodes[index.index()];
     let mut sizes: Vec<BufferSizes> = Vec::with_capacity(node.operands.len());
     for operand in &node.operands {
-        sizes.push(bindings.sizes(graph.values[operand.at()].shape.dims().unwrap_or_default())?);
+        sizes.push(bindings.sizes(graph.values[operand.index()].shape.dims().unwrap_or_default())?);
     }
     let mut operands = Vec::with_capacity(sizes.len());
     for (&operand, sizes) in node.operands.iter().zip(&sizes) {
-        let info = &graph.values[operand.at()];
+        let info = &graph.values[operand.index()];
         let symbolic =
             info.elements.as_ref().map(|elements| elements.substitute(&mut |symbol| bindings.known(symbol)));
         let mut elements = symbolic.map(|elements| Box::new(graph.table.resolve_elements(&elements)));

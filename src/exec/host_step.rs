@@ -1,4 +1,4 @@
-//! [`run_host_step`]: runs a node by itself, outside kernels.
+//! [`run_host_step`]: runs a host step, a step that computes one node outside kernels.
 
 use super::bindings::Bindings;
 use super::buffer_view::buffer_view;
@@ -12,18 +12,18 @@ use crate::eval::evaluate_into;
 use crate::graph::NodeIx;
 use crate::lower::kernel::BufferIx;
 use crate::lower::program::Content;
-use crate::op::{HostOutput, HostThreads, OutputAllocator, PreparedNode};
+use crate::op::{HostOutput, HostThreads, NodePreparation, OutputAllocator};
 use crate::runtime::{BufferSizes, Memory, SegmentPlan};
 use crate::tensor::{BufferPool, TensorView, TensorViewMut};
 
-/// A node that runs by itself, and the buffers of its operands.
+/// The node of a host step, and the buffers of the node's operands.
 #[derive(Clone, Copy)]
 pub(super) struct HostStep<'a> {
     pub node: NodeIx,
     pub operands: &'a [BufferIx],
 }
 
-/// Runs a node by itself. `allocator` gives its results their memory.
+/// Runs a host step. `allocator` gives memory to the results.
 ///
 /// # Errors
 /// The node fails, or nothing determines the sizes of an operand.
@@ -35,7 +35,7 @@ pub(super) fn run_host_step(
     bindings: Option<&Bindings<'_>>,
     allocator: OutputAllocator<'_>,
 ) -> Result<Vec<HostOutput>> {
-    let node = &compiled.graph.nodes[step.node.at()];
+    let node = &compiled.graph.nodes[step.node.index()];
     let sizes: Vec<BufferSizes> = step
         .operands
         .iter()
@@ -71,7 +71,7 @@ pub(super) fn output_allocator<'s>(
     stored: &[BufferIx],
     pool: &'s BufferPool,
     outputs: Option<&'s mut [OutputBuffer<'_>]>,
-    prepared: PreparedNode<'s>,
+    prepared: NodePreparation<'s>,
     threads: HostThreads<'s>,
 ) -> OutputAllocator<'s> {
     let mut lent: Vec<Option<TensorViewMut<'s>>> = stored.iter().map(|_| None).collect();

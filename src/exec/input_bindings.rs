@@ -18,7 +18,7 @@ pub(super) fn bind_inputs<'t>(graph: &'t GraphData, inputs: &[(DType, &[usize])]
 fn bind_each_input<'t>(graph: &'t GraphData, inputs: &[(DType, &[usize])]) -> Result<Bindings<'t>> {
     let mut bindings = Bindings::new(&graph.table);
     for (port, ((_, value), &(dtype, sizes))) in graph.inputs.iter().zip(inputs).enumerate() {
-        let info = &graph.values[value.at()];
+        let info = &graph.values[value.index()];
         let refuse = |detail: String| graph.refused_input(port, dtype, sizes, &detail);
         if info.dtype != dtype {
             return Err(refuse(String::new()));
@@ -42,8 +42,8 @@ fn bind_each_input<'t>(graph: &'t GraphData, inputs: &[(DType, &[usize])]) -> Re
     Ok(bindings)
 }
 
-/// Returns `sizes` with an axis of 1 in front, if an input with these sizes fits `dims`: the caller has probably fed
-/// one example without its batch axis.
+/// Returns `sizes` with a size of 1 in front, if an input with the longer sizes fits `dims`. The caller has then
+/// probably fed one example without its batch axis.
 fn sizes_with_batch_axis(graph: &GraphData, dims: &[Dim], sizes: &[usize]) -> Option<Vec<usize>> {
     let with_batch = [&[1], sizes].concat();
     let fits = dims.len() == with_batch.len()
@@ -57,7 +57,7 @@ fn sizes_with_batch_axis(graph: &GraphData, dims: &[Dim], sizes: &[usize]) -> Op
 /// Returns every axis of every input: the number of the input, the axis, and its dim.
 fn input_axes(graph: &GraphData) -> impl Iterator<Item = (usize, usize, &Dim)> {
     graph.inputs.iter().enumerate().flat_map(|(port, (_, value))| {
-        let dims = graph.values[value.at()].shape.dims().unwrap_or_default();
+        let dims = graph.values[value.index()].shape.dims().unwrap_or_default();
         dims.iter().enumerate().map(move |(axis, dim)| (port, axis, dim))
     })
 }
@@ -67,7 +67,9 @@ fn input_axes(graph: &GraphData) -> impl Iterator<Item = (usize, usize, &Dim)> {
 /// ` where n is 3 at axis 0 of input "x"`.
 fn reason(graph: &GraphData, end: (usize, usize), dim: &Dim, bindings: &Bindings<'_>) -> String {
     axis_with(graph, end, &|other| other == dim).unwrap_or_else(|| {
-        bindings.values_in(dim, &|symbol| axis_with(graph, end, &|dim| has(dim, symbol)).unwrap_or_default())
+        bindings.values_in(dim, &|symbol| {
+            axis_with(graph, end, &|dim| has_symbol(dim, symbol)).unwrap_or_default()
+        })
     })
 }
 
@@ -78,14 +80,14 @@ fn axis_with(graph: &GraphData, end: (usize, usize), holds: &dyn Fn(&Dim) -> boo
     Some(format!(" at axis {axis} of input \"{}\"", graph.inputs[port].0))
 }
 
-fn has(dim: &Dim, symbol: Symbol) -> bool {
+fn has_symbol(dim: &Dim, symbol: Symbol) -> bool {
     let mut found = false;
     dim.symbols(&mut |other| found |= other == symbol);
     found
 }
 
-/// Adds to an error of a node the values of the named symbols in its attributes, with the axes of the inputs that give
-/// them: `n is 3 at axis 0 of input "x"`.
+/// Adds notes to an error of a node: the values of the named symbols in the node's attributes, with the axes of the
+/// inputs that give these values: `n is 3 at axis 0 of input "x"`.
 pub(super) fn note_attr_symbols(
     graph: &GraphData,
     attrs: &Attrs,
@@ -93,7 +95,7 @@ pub(super) fn note_attr_symbols(
     error: Error,
 ) -> Error {
     let mut symbols: Vec<Symbol> = Vec::new();
-    // Nothing is substituted: the call visits every symbol.
+    // The call substitutes nothing. It visits every symbol.
     let _ = attrs.substitute(&mut |symbol| {
         if !symbol.is_anonymous() && !symbols.contains(&symbol) {
             symbols.push(symbol);
@@ -102,7 +104,7 @@ pub(super) fn note_attr_symbols(
     });
     let end = (graph.inputs.len(), 0);
     symbols.into_iter().fold(error, |error, symbol| {
-        let axis = axis_with(graph, end, &|dim| has(dim, symbol));
+        let axis = axis_with(graph, end, &|dim| has_symbol(dim, symbol));
         match bindings.get(symbol).zip(axis) {
             Some((value, axis)) => error.note(format!("{} is {value}{axis}", Dim::from(symbol)), None),
             None => error,

@@ -14,8 +14,8 @@ use crate::eval::{elements_of, evaluate_with};
 use crate::graph::{NodeIx, ValueIx};
 use crate::tensor::{Tensor, TensorView};
 
-/// Computes every node on its own. Stores the results in `outputs`, or returns them as tensors if there are no
-/// `outputs`.
+/// Computes one node after the other. Stores the results in `outputs`. Returns the results as tensors if `outputs` is
+/// `None`.
 ///
 /// # Errors
 /// The errors of [`Executable::run`](crate::Executable::run).
@@ -52,12 +52,12 @@ pub(super) fn interpret(
         let attrs = node.attrs().substitute(&mut |symbol| bindings.known(symbol));
         let is_constant = |number: usize| {
             let operand = node.operands[number];
-            graph.constants.contains_key(&graph.values[operand.at()].node)
+            graph.constants.contains_key(&graph.values[operand.index()].node)
         };
         let computed = evaluate_with(&node.op, node.given_operands, &attrs, &operands, &is_constant)
             .map_err(|error| run_error(graph, index, error))?;
         for (value, tensor) in node.values().zip(computed) {
-            let dims = graph.values[value.at()].shape.dims().unwrap_or_default();
+            let dims = graph.values[value.index()].shape.dims().unwrap_or_default();
             bindings.bind_sizes(dims, tensor.sizes()).map_err(|(axis, mismatch)| {
                 let axis = format!("axis {axis} of {}", value_text(graph, value));
                 let message = graph.dim_names().scope(|| mismatch.message(&axis));

@@ -24,8 +24,8 @@ pub(super) fn held_sizes(
     held.map(|tensor| BufferSizes::from_slice(tensor.sizes()))
 }
 
-/// Returns the results as tensors. If the caller gives memory in `outputs`, no tensors are returned. Instead, each
-/// result that no step has stored in `outputs` is copied to it.
+/// Returns the results as tensors. If the caller gives memory in `outputs`, the function returns no tensors, and copies
+/// to `outputs` each result that no step has stored there.
 ///
 /// # Errors
 /// The caller's memory for a result has another dtype or other sizes, nothing determines the sizes of a result, or

@@ -46,8 +46,8 @@ pub(super) fn undetermined(compiled: &CompiledProgram, buffer: BufferIx) -> Erro
 
 impl SegmentPlanner<'_> {
     /// Returns the plan of a static program for the sizes of these inputs. A static program has one segment, and the
-    /// sizes of the inputs determine its plan (see [`CompiledProgram::is_static`]). This reuses `last`, the plan of
-    /// the thread's last run, if the sizes are the same.
+    /// sizes of the inputs determine its plan (see [`CompiledProgram::is_static`]). If the sizes are the sizes of the
+    /// thread's last run, the result is the plan of that run, `last`.
     ///
     /// # Errors
     /// The inputs do not fit their declarations, a guard does not hold, or the run needs too much memory.
@@ -123,11 +123,12 @@ impl SegmentPlanner<'_> {
         [a, b, out]: [BufferIx; 3],
         spec: ContractionSpec,
     ) -> Result<MatMul> {
-        let of = |buffer: BufferIx| {
+        let sizes_of = |buffer: BufferIx| {
             sizes[buffer.index()].as_deref().ok_or_else(|| undetermined(self.compiled, buffer))
         };
         let double = self.compiled.lowered.buffers[out.index()].dtype == DType::F64;
-        let mut matmul = MatMul::new([(a, of(a)?), (b, of(b)?), (out, of(out)?)], spec, double);
+        let mut matmul =
+            MatMul::new([(a, sizes_of(a)?), (b, sizes_of(b)?), (out, sizes_of(out)?)], spec, double);
         // Packed copies only save time, so there are none under a memory limit.
         let owner_of_bytes = self.compiled.lowered.roots[b.index()];
         if let Content::Constant(node) = self.compiled.lowered.contents[owner_of_bytes.index()]
@@ -201,7 +202,7 @@ impl SegmentPlanner<'_> {
         let message =
             format!("the run must stay within the memory limit of {limit} bytes, but needs {needed}");
         let error = Error::new(ErrorKind::Memory, Phase::Run, message);
-        // The first of the largest stored buffers.
+        // If several stored buffers are the largest, the note names the first of them.
         Err(match stores().rev().max_by_key(|stored| stored.bytes) {
             Some(StoredBuffer { buffer, bytes, .. }) => {
                 let value = self.value_text(*buffer);

@@ -39,8 +39,8 @@ impl Port {
     pub(super) fn leave_table(&mut self) {
         let mut free: FxHashMap<Symbol, Dim> = FxHashMap::default();
         self.shape = self.shape.substitute(&mut |symbol| {
-            let own = symbol.is_anonymous();
-            own.then(|| free.entry(symbol).or_insert_with(|| Unknown.into_dim()).clone())
+            let is_unknown = symbol.is_anonymous();
+            is_unknown.then(|| free.entry(symbol).or_insert_with(|| Unknown.into_dim()).clone())
         });
     }
 }
@@ -48,7 +48,7 @@ impl Port {
 impl GraphData {
     /// Returns the port of a value.
     pub(super) fn port(&self, name: String, value: ValueIx, needed: bool) -> Port {
-        let info = &self.values[value.at()];
+        let info = &self.values[value.index()];
         Port { name, dtype: info.dtype, shape: self.table.resolve_shape(&info.shape), needed }
     }
 }

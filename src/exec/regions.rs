@@ -42,7 +42,7 @@ impl Executable {
         let graph = self.specializations().graph();
         let nodes = (0..graph.nodes.len()).map(|number| NodeIx(number as u32));
         nodes.flat_map(move |node| {
-            let programs = graph.nodes[node.at()].op.programs();
+            let programs = graph.nodes[node.index()].op.programs();
             graph.regions(node).into_iter().zip(programs).filter_map(move |(region, program)| {
                 let program: &Executable =
                     program.as_ref()?.downcast_ref().expect("programs are executables");

@@ -18,24 +18,24 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::NodeIx;
 use crate::lower::kernel::{BufferIx, Kernel};
 use crate::lower::program::{Content, Step};
-use crate::op::{HostOutput, HostThreads, PreparedNode};
+use crate::op::{HostOutput, HostThreads, NodePreparation};
 use crate::runtime::{
     Launch, Memory, ProgramState, RetainedMemory, SegmentPlan, StepPlan, Workspace, launch, stream_threshold,
 };
 use crate::tensor::{Tensor, TensorView};
 
-/// One run of a compiled program in the memory of its buffers, with the values of its symbols.
+/// One run of a compiled program: the memory of the program's buffers, and the values of its symbols.
 pub(super) struct Run<'r, 'm> {
     compiled: &'r CompiledProgram,
     code: &'r KernelCode,
     state: &'r ProgramState,
     memory: &'r mut Memory<'m>,
-    /// The values of symbols; `None` in a static program, whose steps need no symbols.
+    /// The values of the symbols. `None` for a static program, whose steps need no values of symbols.
     bindings: Option<Bindings<'r>>,
 }
 
-/// Runs a program on row-major inputs. Stores the results in `outputs`, or returns them as tensors if there are no
-/// `outputs`.
+/// Runs a program on row-major inputs. Stores the results in `outputs`. Returns the results as tensors if `outputs` is
+/// `None`.
 ///
 /// # Errors
 /// The errors of [`Executable::run`](crate::Executable::run).
@@ -53,7 +53,7 @@ pub(super) fn run_by_machine_code<'m>(
     results
 }
 
-/// Returns the memory of a run. The inputs of the run and the constants of the program are in this memory already.
+/// Returns the memory of a run. The buffers of the inputs and of the constants have their bytes already.
 ///
 /// # Errors
 /// Memory for a copy of an input of strings is refused.
@@ -69,10 +69,10 @@ fn initial_memory<'m>(
             Content::Input(port) if inputs[port].dtype().size_bytes().is_none() => {
                 memory.hold(buffer, inputs[port].to_tensor()?);
             }
-            Content::Input(port) => memory.lend(buffer, inputs[port].bytes()),
+            Content::Input(port) => memory.borrow_bytes(buffer, inputs[port].bytes()),
             Content::Constant(node) => match &compiled.graph.constants[&node] {
                 tensor if tensor.dtype().size_bytes().is_none() => memory.hold(buffer, tensor.clone()),
-                tensor => memory.lend(buffer, tensor.view().bytes()),
+                tensor => memory.borrow_bytes(buffer, tensor.view().bytes()),
             },
             Content::Computed | Content::Alias(_) => unreachable!("the list has inputs and constants only"),
         }
@@ -133,8 +133,8 @@ impl<'r, 'm> Run<'r, 'm> {
         Ok(bindings)
     }
 
-    /// Gives memory to every buffer that the kernels and matmuls of a segment store. A result gets the caller's memory
-    /// in `outputs`, if this memory fits.
+    /// Gives memory to every buffer that the kernels and matmuls of a segment store. The buffer of a result gets the
+    /// caller's memory in `outputs` if that memory has the dtype and the sizes of the result.
     ///
     /// # Errors
     /// Memory is refused.
@@ -144,14 +144,14 @@ impl<'r, 'm> Run<'r, 'm> {
         mut outputs: Option<&mut [OutputBuffer<'m>]>,
     ) -> Result<()> {
         self.memory.place(plan.memory.arena, &plan.memory.placed)?;
-        for &buffer in &plan.memory.outliving {
+        for &buffer in &plan.memory.outlive_segment {
             let sizes = plan.sizes(buffer).expect("a buffer has sizes before it has memory");
             let info = &self.compiled.lowered.buffers[buffer.index()];
             if let Some(output) = self.output_of(buffer, outputs.as_deref_mut())
                 && output.fits(info.dtype, sizes)
                 && let Some(bytes) = output.take()
             {
-                self.memory.lend_mut(buffer, bytes);
+                self.memory.borrow_bytes_mut(buffer, bytes);
                 continue;
             }
             let tensor = self.state.buffers.allocate(info.dtype, sizes).map_err(|error| {
@@ -166,7 +166,7 @@ impl<'r, 'm> Run<'r, 'm> {
         Ok(())
     }
 
-    /// Returns the caller's memory for a buffer, if it is a result and the caller gives memory.
+    /// Returns the caller's memory for a buffer; `None` if the buffer is no result or the caller gives no memory.
     fn output_of<'o>(
         &self,
         buffer: BufferIx,
@@ -197,10 +197,11 @@ impl<'r, 'm> Run<'r, 'm> {
                     let failed = match prepared {
                         Some(prepared) => prepared.run(kernel_plan, code, self.memory, workspaces)?,
                         None => {
-                            let (plan, memory) = (kernel_plan, &*self.memory);
+                            let memory = &*self.memory;
                             let functions = &self.code.functions[step];
-                            let stream = stream_threshold(&plan.buffers, plan.stream, memory);
-                            let run = Launch { kernel, plan, code, functions, memory, stream, traced };
+                            let stream = stream_threshold(&kernel_plan.buffers, kernel_plan.stream, memory);
+                            let run =
+                                Launch { kernel, plan: kernel_plan, code, functions, memory, stream, traced };
                             launch(&run, workspaces, &self.state.threads)?
                         }
                     };
@@ -226,7 +227,7 @@ impl<'r, 'm> Run<'r, 'm> {
         find_fault(self.compiled, kernel, plan, self.memory, self.bindings.as_ref())
     }
 
-    /// Runs a node by itself, and binds symbols to the sizes of its results.
+    /// Runs a host step, and binds symbols to the sizes of its results.
     fn run_node(
         &mut self,
         number: usize,
@@ -238,7 +239,7 @@ impl<'r, 'm> Run<'r, 'm> {
         let pool = &self.state.buffers;
         let compiled = self.compiled;
         let is_constant = |operand: usize| is_constant(compiled, step.operands[operand]);
-        let prepared = PreparedNode { slot: self.state.prepared(number), is_constant: &is_constant };
+        let prepared = NodePreparation { slot: self.state.prepared(number), is_constant: &is_constant };
         let threads = HostThreads::new(&self.state.threads);
         let allocator =
             output_allocator(compiled, step, stored, pool, outputs.as_deref_mut(), prepared, threads);
@@ -251,14 +252,16 @@ impl<'r, 'm> Run<'r, 'm> {
                     self.bind_sizes(step.node, buffer, tensor.sizes())?;
                     self.memory.hold(buffer, tensor);
                 }
-                HostOutput::PassedOn(sizes) => self.bind_sizes(step.node, buffer, &sizes)?,
+                // The buffer of the output is a view of the buffer of operand 0.
+                HostOutput::SharesInput(sizes) => self.bind_sizes(step.node, buffer, &sizes)?,
                 HostOutput::Borrowed => {
                     let output = self.output_of(buffer, outputs.as_deref_mut());
-                    let output = output.expect("a kernel borrows the memory of an output");
+                    let output = output.expect("a kernel borrows only the caller's memory for an output");
                     let sizes = output.sizes();
-                    let bytes = output.take().expect("only memory that is not taken is lent");
+                    let bytes =
+                        output.take().expect("the allocator lends a kernel only memory that no step took");
                     self.bind_sizes(step.node, buffer, sizes)?;
-                    self.memory.lend_mut(buffer, bytes);
+                    self.memory.borrow_bytes_mut(buffer, bytes);
                 }
             }
         }

@@ -1,8 +1,8 @@
 //! [`run_specialized`]: runs the specialization for some inputs, and its continuations.
 //!
-//! The compiler must know every rank, and every element that chooses a loop nest, such as an axis. A graph that
-//! computes these itself is split: the first part computes them, and the continuation is the second part, specialized
-//! for the results of the first part. The second part may be split again.
+//! The compiler must know every rank, and every structure value: an element that chooses a loop nest, such as an axis.
+//! A graph that computes ranks or structure values is split. The first part computes them. The continuation is the
+//! second part, specialized for the results of the first part. The second part may be split again.
 
 use std::sync::Arc;
 
@@ -14,8 +14,8 @@ use crate::compile::{OutputSource, Specialization, SpecializationCache};
 use crate::error::Result;
 use crate::tensor::{Tensor, TensorView, TensorViewMut};
 
-/// Runs a graph on row-major inputs: `inputs` has a view for each input of the graph. Stores the results in `outputs`,
-/// or returns them as tensors if there are no `outputs`.
+/// Runs a graph on row-major inputs: `inputs` has a view for each input of the graph. Stores the results in `outputs`.
+/// Returns the results as tensors if `outputs` is `None`.
 ///
 /// # Errors
 /// The errors of [`Executable::run`](crate::Executable::run).
@@ -59,7 +59,7 @@ fn run_chain(first: &Specialization, inputs: &[TensorView<'_>], state: &mut RunS
     let mut current: Option<Arc<Specialization>> = None;
     let count = first.continuation.as_ref().map_or(computed.len(), |next| next.sources.len());
     let mut results: Vec<Option<Tensor>> = vec![None; count];
-    // The outputs of the graph that the current specialization and its continuations compute.
+    // The numbers of the outputs that the current specialization and its continuations compute.
     let mut numbers: Vec<usize> = (0..count).collect();
     while let Some(continuation) = &current.as_deref().unwrap_or(first).continuation {
         let mut remaining = Vec::new();

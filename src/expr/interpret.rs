@@ -132,7 +132,7 @@ pub(crate) fn evaluate(expr: &Expr, axes: &[(Axis, i64)], env: &Env<'_>) -> Resu
     let (names, values): (Vec<Axis>, Vec<i64>) = axes.iter().copied().unzip();
     let mut interner = super::Interner::new();
     let super::StorageForm::Whole(expr) = super::StorageForms::new(&mut interner).of(expr) else {
-        panic!("a complex number has no scalar");
+        panic!("`Scalar` cannot hold a complex number");
     };
     Evaluator::new(&Program::new(&expr, &names), env).element(&values)
 }

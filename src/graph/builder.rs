@@ -6,7 +6,7 @@ use shapeflow_shape_fns::{Attr, Attrs};
 use smallvec::SmallVec;
 
 use super::{Graph, GraphData, IntoParam, Param, Value, ValueIx};
-use crate::error::{Error, ErrorKind, Phase, Result, is_own_line};
+use crate::error::{Error, ErrorKind, Phase, Result, is_library_line};
 use crate::op::{Body, CompositeCx, OpRef, Operand, caught};
 use crate::tensor::place_text;
 
@@ -192,7 +192,7 @@ impl<'g> OpBuilder<'g> {
             return Err(self.locate(error, location));
         }
         let first = self.operands.iter().min_by_key(|(place, _)| *place);
-        let first = first.map(|(_, value)| graph.read().values[value.at()].dtype);
+        let first = first.map(|(_, value)| graph.read().values[value.index()].dtype);
         if let Some(build) = self.op.composition(first) {
             return self.finish_composite(build, location);
         }
@@ -215,10 +215,10 @@ impl<'g> OpBuilder<'g> {
         }
         let Some((_, divisor)) = self.operands.iter().find(|(place, _)| *place == 1) else { return Ok(()) };
         let data = self.graph.read();
-        if !self.op.is_division() || !data.values[divisor.at()].dtype.is_integer() {
+        if !self.op.is_division() || !data.values[divisor.index()].dtype.is_integer() {
             return Ok(());
         }
-        let constant = data.constants.get(&data.values[divisor.at()].node).cloned();
+        let constant = data.constants.get(&data.values[divisor.index()].node).cloned();
         let Some(tensor) = constant.or_else(|| data.const_fold(*divisor)) else { return Ok(()) };
         let size = tensor.dtype().size_bytes().expect("an integer has a fixed size");
         let bytes =
@@ -302,7 +302,7 @@ impl<'g> OpBuilder<'g> {
     fn locate_in(&self, data: &GraphData, error: Error, location: &'static Location<'static>) -> Error {
         let scopes = data.scope_chain(data.scope);
         let around = data.call.or_else(|| scopes.first().map(|(_, at)| *at));
-        let location = around.filter(|_| is_own_line(location)).unwrap_or(location);
+        let location = around.filter(|_| is_library_line(location)).unwrap_or(location);
         let operands: Vec<ValueIx> = self.operands.iter().map(|(_, value)| *value).collect();
         let blamed = error.blamed_operand();
         let ties = data.ties_of(&operands, error.message());
@@ -318,17 +318,17 @@ impl<'g> OpBuilder<'g> {
         let shown = |number: usize| number < SHOWN_OPERANDS || Some(number) == blamed;
         for (number, operand) in operands.iter().enumerate().filter(|(number, _)| shown(*number)) {
             let node = data.node_of(*operand);
-            if is_own_line(node.location)
+            if is_library_line(node.location)
                 && let Some(name) = node.own_name()
             {
                 error = error.note(format!("operand {number} comes from {name}"), None);
                 continue;
             }
             if !std::ptr::eq(node.location, location)
-                && !is_own_line(node.location)
+                && !is_library_line(node.location)
                 && *node.location != *location
             {
-                let name = data.node_label(data.values[operand.at()].node);
+                let name = data.node_label(data.values[operand.index()].node);
                 error = error.note(format!("operand {number} comes from {name}"), Some(node.location));
             }
         }

@@ -18,14 +18,14 @@ impl GraphData {
     /// # Errors
     /// The body fails; the error names the node.
     pub(crate) fn template(&self, index: NodeIx, output: usize) -> Result<Template> {
-        let node = &self.nodes[index.at()];
-        let operands = node.operands.iter().map(|value| operand_info(&self.values[value.at()]));
+        let node = &self.nodes[index.index()];
+        let operands = node.operands.iter().map(|value| operand_info(&self.values[value.index()]));
         let outputs = node.values().map(|value| {
-            let info = &self.values[value.at()];
+            let info = &self.values[value.index()];
             (info.dtype, &info.shape)
         });
         let scalar = |operand: usize| {
-            let info = &self.values[node.operands[operand].at()];
+            let info = &self.values[node.operands[operand].index()];
             let tensor = self.constants.get(&info.node).filter(|tensor| tensor.sizes().is_empty())?;
             tensor.view().element(0).and_then(|bytes| Scalar::from_bytes(info.dtype, bytes))
         };

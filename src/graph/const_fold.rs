@@ -14,7 +14,7 @@ const MAX_NODES: usize = 256;
 impl GraphData {
     /// Returns the elements of an integer value that depends only on constants.
     pub(super) fn constant_elements(&self, value: ValueIx) -> Option<Box<PartialElements>> {
-        if !self.values[value.at()].dtype.is_integer() {
+        if !self.values[value.index()].dtype.is_integer() {
             return None;
         }
         elements_of(&self.const_fold(value)?.view())
@@ -25,7 +25,7 @@ impl GraphData {
     pub(crate) fn const_fold(&self, value: ValueIx) -> Option<Tensor> {
         let mut tensors: FxHashMap<ValueIx, Tensor> = FxHashMap::default();
         for index in self.constant_nodes(value)? {
-            let node = &self.nodes[index.at()];
+            let node = &self.nodes[index.index()];
             if let Some(tensor) = self.constants.get(&index) {
                 tensors.insert(node.first_output, tensor.clone());
                 continue;
@@ -46,7 +46,7 @@ impl GraphData {
     fn constant_nodes(&self, value: ValueIx) -> Option<Vec<NodeIx>> {
         let mut order = Vec::new();
         let mut seen = FxHashSet::default();
-        let mut stack = vec![(self.values[value.at()].node, false)];
+        let mut stack = vec![(self.values[value.index()].node, false)];
         while let Some((index, done)) = stack.pop() {
             if done {
                 order.push(index);
@@ -55,7 +55,7 @@ impl GraphData {
             if !seen.insert(index) {
                 continue;
             }
-            let node = &self.nodes[index.at()];
+            let node = &self.nodes[index.index()];
             let foldable =
                 matches!(node.op.body, Body::Compute(_) | Body::Contraction { .. } | Body::Constant);
             // A dimension in an attribute has no value before the run.
@@ -67,14 +67,14 @@ impl GraphData {
                 return None;
             }
             stack.push((index, true));
-            stack.extend(node.operands.iter().map(|operand| (self.values[operand.at()].node, false)));
+            stack.extend(node.operands.iter().map(|operand| (self.values[operand.index()].node, false)));
         }
         Some(order)
     }
 
     /// Returns whether a value has at most [`MAX_ELEMENTS`] elements.
     fn is_small(&self, value: ValueIx) -> bool {
-        let Some(sizes) = self.values[value.at()].shape.as_known() else { return false };
+        let Some(sizes) = self.values[value.index()].shape.as_known() else { return false };
         let count = sizes.iter().try_fold(1usize, |count, &size| count.checked_mul(size));
         count.is_some_and(|count| count <= MAX_ELEMENTS)
     }

@@ -6,7 +6,7 @@ use shapeflow_shape_fns::Dim;
 
 use super::needed_nodes::relies_on_others;
 use super::{Graph, IntoParam, Value, ValueIx};
-use crate::error::{Error, ErrorKind, Phase, Result, is_own_line};
+use crate::error::{Error, ErrorKind, Phase, Result, is_library_line};
 
 impl<'g> Value<'g> {
     /// Returns one dimension of the shape; a negative axis counts from the end.
@@ -19,7 +19,7 @@ impl<'g> Value<'g> {
         let axis = axis.into_param().known_int("axis").map_err(|error| error.at(location))?;
         self.index()?;
         let shape = self.shape();
-        let call = self.graph().read().call.filter(|_| is_own_line(location));
+        let call = self.graph().read().call.filter(|_| is_library_line(location));
         shape.dim(axis).cloned().ok_or_else(|| {
             Error::new(
                 ErrorKind::Shape,
@@ -34,7 +34,7 @@ impl<'g> Value<'g> {
 impl Graph {
     /// As [`Graph::same_dim`], but the result is `Some(true)` only if the dimensions are equal in every graph that has
     /// `values`. A graph without the node that found an equality does not know the equality.
-    pub(crate) fn same_dim_beside(&self, values: &[Value<'_>], a: &Dim, b: &Dim) -> Result<Option<bool>> {
+    pub(crate) fn same_dim_given(&self, values: &[Value<'_>], a: &Dim, b: &Dim) -> Result<Option<bool>> {
         let values: Vec<ValueIx> = values.iter().map(|value| value.index()).collect::<Result<_>>()?;
         let data = self.read();
         let same = data.table.same(a, b);

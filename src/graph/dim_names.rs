@@ -4,7 +4,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use shapeflow_shape_fns::{Dim, Guard, Symbol, SymbolNames, TensorShape};
 
 use super::{Graph, GraphData, NodeIx};
-use crate::error::{Result, is_own_line};
+use crate::error::{Result, is_library_line};
 use crate::op::Body;
 use crate::ragged::{FLAT_VALUES, ROW_SPLITS};
 
@@ -39,7 +39,8 @@ impl DimNames {
         self.0.shape(shape)
     }
 
-    pub(crate) fn any_dim(&self, dim: &Dim) -> String {
+    /// Returns the text of a dimension, also of an unknown dimension of another graph.
+    pub(crate) fn dim_text(&self, dim: &Dim) -> String {
         self.0.dim(dim)
     }
 
@@ -69,8 +70,9 @@ impl GraphData {
     /// Names the unknown dimensions of shapes and guards, and then the unknown dimensions that others have replaced.
     pub(crate) fn dim_names(&self) -> DimNames {
         let mut unknown = Unknowns::default();
-        let shapes =
-            || self.nodes.iter().flat_map(|node| node.values()).map(|value| &self.values[value.at()].shape);
+        let shapes = || {
+            self.nodes.iter().flat_map(|node| node.values()).map(|value| &self.values[value.index()].shape)
+        };
         for shape in shapes() {
             let shape = self.table.resolve_shape(shape);
             shape.dims().unwrap_or_default().iter().for_each(|dim| unknown.visit(dim));
@@ -160,13 +162,13 @@ impl GraphData {
         let Some(index) = maker else {
             return Origin { path: vec!["unknown".to_string()], axis: String::new(), line: None };
         };
-        let (name, node) = (self.node_label(index), &self.nodes[index.at()]);
+        let (name, node) = (self.node_label(index), &self.nodes[index.index()]);
         let is_input = matches!(node.op.body, Body::Input);
-        let has_line = node.own_name().is_none() && !is_own_line(node.location);
+        let has_line = node.own_name().is_none() && !is_library_line(node.location);
         let line = has_line.then(|| node.location.line());
         let dim = Dim::from(symbol);
-        let axis = self.nodes[index.at()].values().enumerate().find_map(|(number, value)| {
-            let dims = self.values[value.at()].shape.dims()?;
+        let axis = self.nodes[index.index()].values().enumerate().find_map(|(number, value)| {
+            let dims = self.values[value.index()].shape.dims()?;
             let axis = dims.iter().position(|other| *other == dim)?;
             Some(if number == 0 { format!(".{axis}") } else { format!(".{number}.{axis}") })
         });

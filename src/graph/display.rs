@@ -7,7 +7,7 @@ use shapeflow_shape_fns::Attrs;
 use super::name_ties::TieCount;
 use super::{DimNames, Graph, GraphData, NodeIx, ValueIx};
 use crate::dtype::type_text;
-use crate::error::is_own_line;
+use crate::error::is_library_line;
 use crate::op::{Body, OpDef};
 
 impl fmt::Display for Graph {
@@ -51,7 +51,7 @@ impl GraphData {
                 notes.push(label);
             }
             // A node that was imported from a file has no source line.
-            if !is_own_line(node.location) {
+            if !is_library_line(node.location) {
                 notes.push(node.location.to_string());
             }
             match notes.is_empty() {
@@ -90,7 +90,7 @@ impl GraphData {
         let mut text = format!("{}(", op.name());
         let mut separator = "";
         for operand in operands.iter().take(8) {
-            let info = &self.values[operand.at()];
+            let info = &self.values[operand.index()];
             let shape = self.table.resolve_shape(&info.shape);
             text.push_str(&format!("{separator}{}", type_text(info.dtype, &shape)));
             separator = ", ";
@@ -112,10 +112,10 @@ impl GraphData {
 
     /// Returns the text of a node: `%2: f32[b, 10] = matmul(%0, %1, transpose_b=true)`.
     pub(crate) fn node_text(&self, index: NodeIx, names: &DimNames) -> String {
-        let node = &self.nodes[index.at()];
+        let node = &self.nodes[index.index()];
         let mut text = String::new();
         for (position, value) in node.values().enumerate() {
-            let info = &self.values[value.at()];
+            let info = &self.values[value.index()];
             let separator = if position == 0 { "" } else { ", " };
             text.push_str(&format!(
                 "{separator}{value}: {}{}",

@@ -11,8 +11,8 @@ use crate::dtype::type_text;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::op::Operand;
 
-/// The maximum number of places that are shown for one dimension.
-const PLACES: usize = 6;
+/// The maximum number of places that the text shows for one dimension.
+const MAX_PLACES: usize = 6;
 
 impl Graph {
     /// Explains where every dimension of a value's shape comes from. For each axis, the text lists the ops and lines
@@ -49,7 +49,7 @@ impl Graph {
     pub fn explain(&self, value: Value<'_>) -> Result<String> {
         if value.graph().tag() != self.tag() {
             let message = format!(
-                "the value must belong to the graph made at {}, got one of the graph made at {}",
+                "the value must belong to the graph made at {}, got a value of the graph made at {}",
                 self.created(),
                 value.graph().created()
             );
@@ -74,10 +74,10 @@ impl Value<'_> {
 impl GraphData {
     fn explain(&self, value: ValueIx) -> String {
         let names = self.dim_names();
-        let named = |dim: &Dim| names.any_dim(dim);
-        let info = &self.values[value.at()];
+        let named = |dim: &Dim| names.dim_text(dim);
+        let info = &self.values[value.index()];
         let mut text =
-            format!("{}  // {}", self.node_text(info.node, &names), self.nodes[info.node.at()].location);
+            format!("{}  // {}", self.node_text(info.node, &names), self.nodes[info.node.index()].location);
         let shape = self.table.resolve_shape(&info.shape);
         let Some(dims) = shape.dims() else {
             text += "\n  the rank is known when the graph runs";
@@ -90,10 +90,10 @@ impl GraphData {
             let origin = Origin::of(self, value, dim);
             // Writing to a string does not fail.
             let _ = write!(text, "\n  axis {axis} is {}", named(dim));
-            for place in origin.places.iter().take(PLACES) {
+            for place in origin.places.iter().take(MAX_PLACES) {
                 let _ = write!(text, "\n    {}", self.place_text(place, &named));
             }
-            if let Some(more) = origin.places.len().checked_sub(PLACES).filter(|more| *more > 0) {
+            if let Some(more) = origin.places.len().checked_sub(MAX_PLACES).filter(|more| *more > 0) {
                 let _ = write!(text, "\n    … and {more} places more");
             }
             for tie in &origin.ties {
@@ -114,28 +114,31 @@ impl GraphData {
     }
 
     fn place_text(&self, place: &Place, named: &dyn Fn(&Dim) -> String) -> String {
-        let info = &self.values[place.value.at()];
+        let info = &self.values[place.value.index()];
         let (label, at) = self.label_at(info.node.0);
-        let given = self.nodes[info.node.at()].operands.is_empty();
+        let has_no_operands = self.nodes[info.node.index()].operands.is_empty();
         match place.axis {
-            Some(axis) if given => format!("{}: axis {axis} of {label} at {at}", named(&place.dim)),
-            None if given => format!("{}: an element of {label} at {at}", named(&place.dim)),
+            Some(axis) if has_no_operands => format!("{}: axis {axis} of {label} at {at}", named(&place.dim)),
+            None if has_no_operands => format!("{}: an element of {label} at {at}", named(&place.dim)),
             _ => format!("{}: made by {label} at {at}", named(&place.dim)),
         }
     }
 
-    pub(super) fn label_at(&self, node: u32) -> (String, &'static Location<'static>) {
-        let index = NodeIx(node);
-        match self.statement(node) {
+    /// Returns the label and the line of an origin: of a node, or of a call of `assume_eq`.
+    pub(super) fn label_at(&self, origin: u32) -> (String, &'static Location<'static>) {
+        match self.assumption_at(origin) {
             Some(location) => ("assume_eq".to_string(), location),
-            None => (self.node_label(index), self.nodes[index.at()].location),
+            None => {
+                let node = NodeIx(origin);
+                (self.node_label(node), self.nodes[node.index()].location)
+            }
         }
     }
 
     /// Returns the error about an input that does not fit its declaration; `detail` says what does not fit.
     pub(crate) fn refused_input(&self, port: usize, dtype: DType, sizes: &[usize], detail: &str) -> Error {
         let (name, value) = &self.inputs[port];
-        let info = &self.values[value.at()];
+        let info = &self.values[value.index()];
         let shape = self.table.resolve_shape(&info.shape);
         let declared = type_text(info.dtype, &shape);
         let message = format!("input \"{name}\" must be {declared}, got {dtype}{sizes:?}{detail}");
@@ -145,8 +148,8 @@ impl GraphData {
         ties.fold(error, |error, (text, location)| error.note(text, Some(location)))
     }
 
-    /// Returns the equalities that tied dimensions of `values` to other dimensions, each as a text with the line of the
-    /// op that caused the equality. Only the dimensions that occur in `text` count.
+    /// Returns the equalities that tied dimensions of `values` to other dimensions. An equality has a text, and the
+    /// line of the op that caused the equality. Dimensions that do not occur in `text` do not count.
     pub(crate) fn ties_of(
         &self,
         values: &[ValueIx],
@@ -157,7 +160,7 @@ impl GraphData {
             return Vec::new();
         }
         for value in values {
-            let shape = self.table.resolve_shape(&self.values[value.at()].shape);
+            let shape = self.table.resolve_shape(&self.values[value.index()].shape);
             for dim in shape.dims().unwrap_or_default() {
                 if !mentions(text, &dim.to_string()) {
                     continue;
@@ -204,12 +207,12 @@ struct Origin {
     places: Vec<Place>,
     /// The equalities that tied symbols of the dimension to other dimensions.
     ties: Vec<Equality>,
-    /// The symbols of the dimension before these equalities.
+    /// The symbols of the dimension, and all symbols that the equalities relate to these symbols.
     symbols: FxHashSet<Symbol>,
 }
 
 impl Origin {
-    /// Finds the origin of a resolved dimension of a value.
+    /// Finds the origin of the dimension `dim` of a value. `dim` is resolved.
     fn of(data: &GraphData, value: ValueIx, dim: &Dim) -> Origin {
         let mut origin = Origin { places: Vec::new(), ties: Vec::new(), symbols: FxHashSet::default() };
         // The dimension, and its form at each place.
@@ -266,13 +269,13 @@ fn sources(data: &GraphData, value: ValueIx, dim: &Dim) -> Vec<ValueIx> {
             }
         };
         for &operand in &node.operands {
-            let shape = &data.values[operand.at()].shape;
+            let shape = &data.values[operand.index()].shape;
             if shape.dims().unwrap_or_default().iter().any(resolves_to_it) {
                 follow(operand);
             }
         }
         for (declared, operand) in node.parameters() {
-            let elements = &data.values[operand.at()].elements;
+            let elements = &data.values[operand.index()].elements;
             if matches!(declared, Operand::Size(_))
                 && elements.iter().flat_map(|elements| elements.elements()).any(resolves_to_it)
             {
@@ -289,7 +292,7 @@ fn sources(data: &GraphData, value: ValueIx, dim: &Dim) -> Vec<ValueIx> {
 /// Finds the axis or the element of a value that resolves to the same dimension as `dim`.
 fn place(data: &GraphData, value: ValueIx, dim: &Dim) -> Place {
     let resolved = data.table.resolve(dim);
-    let info = &data.values[value.at()];
+    let info = &data.values[value.index()];
     let mut dims = info.shape.dims().unwrap_or_default().iter().enumerate();
     let found = dims.find(|(_, other)| data.table.resolve(other) == resolved);
     let element = || {

@@ -99,7 +99,7 @@ impl GraphData {
     fn undo(&mut self, mark: Mark, symbolised: SmallVec<[ValueIx; 2]>) {
         self.table.rollback(mark);
         for value in symbolised {
-            self.values[value.at()].elements = None;
+            self.values[value.index()].elements = None;
         }
     }
 
@@ -130,7 +130,7 @@ impl GraphData {
         }
         for (operand, value) in node.parameters() {
             self.fold_elements(value);
-            let info = &self.values[value.at()];
+            let info = &self.values[value.index()];
             if !matches!(operand, Operand::Size(_)) || info.elements.is_some() || !info.dtype.is_integer() {
                 continue;
             }
@@ -139,7 +139,7 @@ impl GraphData {
             let Some(count) = count.filter(|count| *count <= MAX_SYMBOLIC_ELEMENTS) else { continue };
             let elements: Vec<Dim> = (0..count).map(|_| self.table.fresh(SymbolKind::Integer)).collect();
             let Ok(elements) = PartialElements::with_sizes(&sizes, elements) else { continue };
-            self.values[value.at()].elements = Some(Box::new(elements));
+            self.values[value.index()].elements = Some(Box::new(elements));
             symbolised.push(value);
         }
         symbolised
@@ -147,13 +147,13 @@ impl GraphData {
 
     /// Records the elements of a value that depends only on constants.
     fn fold_elements(&mut self, value: ValueIx) {
-        if self.values[value.at()].elements.is_none() {
-            self.values[value.at()].elements = self.constant_elements(value);
+        if self.values[value.index()].elements.is_none() {
+            self.values[value.index()].elements = self.constant_elements(value);
         }
     }
 
     fn infer(&mut self, node: &Node, attrs: &Attrs) -> Result<Inference> {
-        let operands = node.operands.iter().map(|value| operand_info(&self.values[value.at()]));
+        let operands = node.operands.iter().map(|value| operand_info(&self.values[value.index()]));
         let call =
             Call { op: &node.op, given_operands: node.given_operands, attrs, operands: operands.collect() };
         call.infer(&mut self.table)

@@ -7,8 +7,8 @@
 //! **Who calls it**: programs, `interchange` and the builder methods of `ops`; `passes` makes new graphs from old ones;
 //! `lower`, `exec` and `dump` read.
 //!
-//! **Absent**: execution. The graph runs no op itself: inference, templates and the values of constant expressions come
-//! from `eval`. The only ops that this module names are `input` and `constant`. The operands of the nodes are the only
+//! **Absent**: execution. The graph runs no op itself: `eval` infers shapes, and computes the values of constant
+//! expressions. The only ops that this module names are `input` and `constant`. The operands of the nodes are the only
 //! record of edges.
 
 mod builder;
@@ -43,7 +43,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use shapeflow_shape_fns::{DType, Dim, DimTable, PartialElements, SymbolKind, TensorShape};
 
 use crate::dtype::type_text;
-use crate::error::{Error, ErrorKind, Phase, Result, is_own_line};
+use crate::error::{Error, ErrorKind, Phase, Result, is_library_line};
 use crate::eval::{elements_of, shape_of};
 use crate::op::{Body, OpDef, OpRef};
 use crate::tensor::Tensor;
@@ -112,12 +112,13 @@ pub(crate) struct GraphData {
     pub scopes: Vec<ScopeFrame>,
     /// The index in `scopes` of the innermost open scope.
     pub scope: u32,
-    /// The line of the open call, which is the line of the nodes that this crate adds for it.
+    /// The caller's line of the open call (a builder method that runs now). Each node that the method adds gets this
+    /// line.
     pub call: Option<&'static Location<'static>>,
     /// Whether the graph refuses a call that ties two names of dimensions.
     pub strict: bool,
-    /// Names that the program states to be equal, with the lines of the statements.
-    pub stated: Vec<([String; 2], &'static Location<'static>)>,
+    /// Names that the program assumes to be equal, with the lines of the calls of [`Graph::assume_eq`].
+    pub assumed: Vec<([String; 2], &'static Location<'static>)>,
     /// The number of open regions.
     pub open_regions: u32,
     /// The poisoned values (the results of refused operators).
@@ -268,7 +269,7 @@ impl Graph {
     /// The id belongs to another graph.
     #[track_caller]
     pub fn value(&self, id: ValueId) -> Result<Value<'_>> {
-        if id.graph != self.tag || id.index.at() >= self.read().values.len() {
+        if id.graph != self.tag || id.index.index() >= self.read().values.len() {
             let message = format!("the id must belong to this graph, made at {}", self.created);
             return Err(Error::new(ErrorKind::ForeignValue, Phase::Build, message).at(Location::caller()));
         }
@@ -322,7 +323,7 @@ impl GraphData {
         let index = NodeIx(self.nodes.len() as u32);
         let first = ValueIx(self.values.len() as u32);
         node.first_output = first;
-        if let Some(call) = self.call.filter(|_| is_own_line(node.location)) {
+        if let Some(call) = self.call.filter(|_| is_library_line(node.location)) {
             node.location = call;
         }
         make_room(&mut self.nodes);
@@ -338,14 +339,14 @@ impl GraphData {
     /// Returns whether inference has equated a symbolic element of `value` with another dimension. The run must check
     /// this equality.
     pub(crate) fn has_equated_elements(&self, value: ValueIx) -> bool {
-        let elements = self.values[value.at()].elements.iter().flat_map(|elements| elements.elements());
+        let elements = self.values[value.index()].elements.iter().flat_map(|elements| elements.elements());
         let mut symbols =
             elements.filter(|e| e.as_symbol().is_some_and(|symbol| symbol.kind() == SymbolKind::Integer));
         symbols.any(|element| self.table.resolve(element) != *element)
     }
 
     pub(crate) fn node_of(&self, value: ValueIx) -> &Node {
-        &self.nodes[self.values[value.at()].node.at()]
+        &self.nodes[self.values[value.index()].node.index()]
     }
 
     /// Returns the names and lines of a scope and of the scopes around it, innermost first.
@@ -363,7 +364,7 @@ impl GraphData {
     /// Returns the name of a node, prefixed with its scopes: its own name, or else its op's name and the number of its
     /// first value. The name is unique unless the user gave one name to several nodes.
     pub(crate) fn node_name(&self, index: NodeIx) -> String {
-        let node = &self.nodes[index.at()];
+        let node = &self.nodes[index.index()];
         let mut name = self.node_label(index);
         if node.own_name().is_none() {
             name.push('_');
@@ -375,7 +376,7 @@ impl GraphData {
     /// Returns the name of a node for texts that people read, prefixed with its scopes: its own name, or else its op's
     /// name.
     pub(crate) fn node_label(&self, index: NodeIx) -> String {
-        let node = &self.nodes[index.at()];
+        let node = &self.nodes[index.index()];
         let mut name = String::new();
         for (scope, _) in self.scope_chain(node.scope).into_iter().rev() {
             name.push_str(&scope);

@@ -6,7 +6,7 @@ use std::panic::Location;
 use shapeflow_shape_fns::{Dim, Symbol};
 
 use super::{Graph, GraphData, NodeIx};
-use crate::error::{Error, ErrorKind, Phase, Result, is_own_line};
+use crate::error::{Error, ErrorKind, Phase, Result, is_library_line};
 
 /// Two names of dimensions that a call ties together: see [`Graph::merges`].
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -43,7 +43,7 @@ impl NameTie {
 
     /// Returns the name and the line of the call.
     pub(super) fn origin(&self) -> String {
-        match is_own_line(self.location) {
+        match is_library_line(self.location) {
             true => self.call.clone(),
             false => format!("{}, {}", self.call, self.location),
         }
@@ -78,13 +78,14 @@ struct TiedNames {
     names: [Symbol; 2],
     broadcast: bool,
     unless_zero: Option<Dim>,
-    /// The node or the statement that tied the names.
+    /// The origin: the node or the assumption that tied the names.
     origin: u32,
 }
 
-/// The number of the first statement of the program. The origin of an equality is the number of a node or of a
-/// statement. Statements are numbered downwards, so their numbers differ from the numbers of nodes.
-const FIRST_STATEMENT: u32 = u32::MAX - 1;
+/// The number of the first assumption: the first call of [`Graph::assume_eq`]. The origin of an equality is the number
+/// of a node or of an assumption. Assumptions are numbered downwards, so their numbers differ from the numbers of
+/// nodes.
+const FIRST_ASSUMPTION: u32 = u32::MAX - 1;
 
 impl Graph {
     /// Makes a graph that refuses a call which ties two names of dimensions, unless [`Graph::assume_eq`] states that
@@ -127,13 +128,13 @@ impl Graph {
         let location = Location::caller();
         let mut data = self.write();
         let mark = data.table.begin();
-        let stated = data.state_names(&[([a.to_string(), b.to_string()], location)]);
-        match &stated {
+        let assumed = data.assume_names(&[([a.to_string(), b.to_string()], location)]);
+        match &assumed {
             Ok(()) => data.table.commit(mark),
             Err(_) => data.table.rollback(mark),
         }
         let call = format!("assume_eq({a:?}, {b:?})");
-        stated.map_err(|error| error.with_op("assume_eq", call).with_phase(Phase::Build).at(location))
+        assumed.map_err(|error| error.with_op("assume_eq", call).with_phase(Phase::Build).at(location))
     }
 
     /// Returns the names of dimensions that calls have tied together: two names that are equal, or that broadcast with
@@ -169,20 +170,20 @@ impl GraphData {
     ///
     /// # Errors
     /// As [`Graph::assume_eq`].
-    pub(crate) fn state_names(&mut self, names: &[([String; 2], &'static Location<'static>)]) -> Result<()> {
+    pub(crate) fn assume_names(&mut self, names: &[([String; 2], &'static Location<'static>)]) -> Result<()> {
         for ([a, b], location) in names {
-            let origin = FIRST_STATEMENT - self.stated.len() as u32;
+            let origin = FIRST_ASSUMPTION - self.assumed.len() as u32;
             self.table.set_origin(origin);
             self.table.merge(&Dim::symbol(a), &Dim::symbol(b))?;
-            self.stated.push(([a.clone(), b.clone()], location));
+            self.assumed.push(([a.clone(), b.clone()], location));
         }
         Ok(())
     }
 
-    /// Returns the line of the statement that is the origin of an equality; `None` if the origin is a node.
-    pub(super) fn statement(&self, origin: u32) -> Option<&'static Location<'static>> {
-        let number = FIRST_STATEMENT.checked_sub(origin)? as usize;
-        self.stated.get(number).map(|(_, location)| *location)
+    /// Returns the line of the assumption that is the origin of an equality; `None` if the origin is a node.
+    pub(super) fn assumption_at(&self, origin: u32) -> Option<&'static Location<'static>> {
+        let number = FIRST_ASSUMPTION.checked_sub(origin)? as usize;
+        self.assumed.get(number).map(|(_, location)| *location)
     }
 
     /// Returns how many equalities, broadcasts and guards the graph has recorded.
@@ -198,7 +199,7 @@ impl GraphData {
     pub(super) fn name_ties(&self, known: TieCount) -> Vec<NameTie> {
         let mut ties: Vec<NameTie> = Vec::new();
         for TiedNames { names, broadcast, unless_zero, origin } in self.tied_names(known) {
-            if self.statement(origin).is_none() {
+            if self.assumption_at(origin).is_none() {
                 let (call, location) = self.label_at(origin);
                 let names = names.map(|name| name.to_string());
                 if !ties.iter().any(|tie| tie.names == names && tie.broadcast == broadcast) {
@@ -321,7 +322,7 @@ mod tests {
         let sum = (a + b).ok()?;
         assert_eq!(g.same_dim(&Dim::symbol("n"), &Dim::symbol("m")), Some(true));
         assert!(g.merges().is_empty());
-        // The statement is checked when the graph runs, even where a size of 1 would broadcast.
+        // A run checks the assumption, even where a size of 1 would broadcast.
         let exe = g.compile(sum)?;
         let [one, two] = [Tensor::from([1.0f32]), Tensor::from([1.0f32, 2.0])];
         assert_eq!(exe.run::<1>(&[two.view(), two.view()])?[0], Tensor::from([2.0f32, 4.0]));
@@ -372,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn a_statement_that_cannot_hold_is_refused() -> Result<()> {
+    fn an_assumption_that_cannot_hold_is_refused() -> Result<()> {
         let g = Graph::strict();
         let error = g.assume_eq("n", "two words").unwrap_err();
         assert!(error.message().contains("\"two words\""), "{error}");

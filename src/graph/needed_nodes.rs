@@ -11,15 +11,15 @@ use crate::op::Body;
 pub(crate) fn needed_nodes(old: &GraphData, wanted: &[ValueIx]) -> Vec<bool> {
     let mut needed = vec![false; old.nodes.len()];
     for value in wanted {
-        needed[old.values[value.at()].node.at()] = true;
+        needed[old.values[value.index()].node.index()] = true;
     }
     let mut input_symbols: FxHashSet<Symbol> = FxHashSet::default();
     for number in (0..old.nodes.len()).rev() {
         if needed[number] {
             for operand in &old.nodes[number].operands {
-                needed[old.values[operand.at()].node.at()] = true;
+                needed[old.values[operand.index()].node.index()] = true;
             }
-            old.nodes[number].attrs().symbols(&mut |symbol| match definer(old, symbol).map(NodeIx::at) {
+            old.nodes[number].attrs().symbols(&mut |symbol| match definer(old, symbol).map(NodeIx::index) {
                 Some(definer) if definer >= number => {}
                 Some(definer) if !matches!(old.nodes[definer].op.body, Body::Input) => needed[definer] = true,
                 _ => {
@@ -29,13 +29,13 @@ pub(crate) fn needed_nodes(old: &GraphData, wanted: &[ValueIx]) -> Vec<bool> {
         }
     }
     for symbol in input_symbols {
-        let mentions_symbol = |node: &NodeIx| has_symbol(old, old.nodes[node.at()].first_output, symbol);
+        let mentions_symbol = |node: &NodeIx| has_symbol(old, old.nodes[node.index()].first_output, symbol);
         let inputs =
-            || old.inputs.iter().map(|(_, value)| old.values[value.at()].node).filter(mentions_symbol);
-        if !inputs().any(|node| needed[node.at()])
+            || old.inputs.iter().map(|(_, value)| old.values[value.index()].node).filter(mentions_symbol);
+        if !inputs().any(|node| needed[node.index()])
             && let Some(first) = inputs().next()
         {
-            needed[first.at()] = true;
+            needed[first.index()] = true;
         }
     }
     needed
@@ -49,7 +49,7 @@ pub(crate) fn definer(graph: &GraphData, symbol: Symbol) -> Option<NodeIx> {
         return graph.table.maker(symbol).filter(is_node).map(NodeIx);
     }
     if let Some((_, value)) = graph.inputs.iter().find(|(_, value)| has_symbol(graph, *value, symbol)) {
-        return Some(graph.values[value.at()].node);
+        return Some(graph.values[value.index()].node);
     }
     let equalities = graph.table.equalities().iter();
     let origin = equalities
@@ -74,7 +74,7 @@ pub(super) fn relies_on_others(graph: &GraphData, values: &[ValueIx], dim: &Dim)
     }
     let needed = needed_nodes(graph, values);
     let mut symbols: FxHashSet<Symbol> = FxHashSet::default();
-    for info in graph.values.iter().filter(|info| needed.get(info.node.at()) == Some(&true)) {
+    for info in graph.values.iter().filter(|info| needed.get(info.node.index()) == Some(&true)) {
         for dim in info.shape.dims().unwrap_or_default() {
             dim.symbols(&mut |symbol| {
                 symbols.insert(symbol);
@@ -98,7 +98,7 @@ fn shares_symbol(a: &Dim, b: &Dim) -> bool {
 
 /// Returns whether the shape of a value mentions a symbol.
 fn has_symbol(graph: &GraphData, value: ValueIx, symbol: Symbol) -> bool {
-    graph.values[value.at()].shape.dims().unwrap_or_default().iter().any(|dim| mentions(dim, symbol))
+    graph.values[value.index()].shape.dims().unwrap_or_default().iter().any(|dim| mentions(dim, symbol))
 }
 
 fn mentions(dim: &Dim, symbol: Symbol) -> bool {

@@ -16,13 +16,13 @@ pub(crate) struct NodeIx(pub u32);
 pub(crate) struct ValueIx(pub u32);
 
 impl NodeIx {
-    pub(crate) fn at(self) -> usize {
+    pub(crate) fn index(self) -> usize {
         self.0 as usize
     }
 }
 
 impl ValueIx {
-    pub(crate) fn at(self) -> usize {
+    pub(crate) fn index(self) -> usize {
         self.0 as usize
     }
 }

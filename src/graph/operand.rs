@@ -136,10 +136,10 @@ fn does_not_fit(scalar: &dyn fmt::Debug, peer: Value<'_>) -> Error {
     }
     let Ok(index) = peer.index() else { return error };
     let data = peer.graph().read();
-    let node = data.values[index.at()].node;
+    let node = data.values[index.index()].node;
     error.note(
         format!("the tensor comes from {}", data.node_label(node)),
-        Some(data.nodes[node.at()].location),
+        Some(data.nodes[node.index()].location),
     )
 }
 

@@ -50,7 +50,7 @@ pub(crate) struct Partitions {
 impl Partitions {
     /// Forgets every encoding whose value is `first` or a later one. Later nodes may get the indices of these values.
     pub(super) fn forget_values_from(&mut self, first: usize) {
-        let is_kept = |value: &ValueIx| value.at() < first;
+        let is_kept = |value: &ValueIx| value.index() < first;
         for record in &mut self.records {
             let Encodings { rowids, lengths, starts, limits } = &mut record.encodings;
             for value in [rowids, lengths, starts, limits] {
@@ -165,7 +165,7 @@ impl<'g> RowPartitionValue<'g> {
         compute: impl FnOnce() -> Result<Value<'g>>,
     ) -> Result<Value<'g>> {
         let kept = *encoding(&mut self.record().encodings);
-        let is_open = |value: &ValueIx| !self.graph.read().values[value.at()].is_closed();
+        let is_open = |value: &ValueIx| !self.graph.read().values[value.index()].is_closed();
         if let Some(kept) = kept.filter(is_open) {
             return Ok(Value::new(self.graph, kept));
         }

@@ -119,7 +119,7 @@ impl Drop for OpenRegion<'_> {
 impl GraphData {
     /// Returns the graphs inside a node of control flow; none for other nodes.
     pub(crate) fn regions(&self, index: NodeIx) -> Vec<&RegionGraph> {
-        let control = self.nodes[index.at()].op.control();
+        let control = self.nodes[index.index()].op.control();
         let regions = control.map(Control::regions).unwrap_or_default();
         regions.into_iter().map(|region| region.downcast_ref().expect("regions are `RegionGraph`")).collect()
     }
@@ -140,13 +140,13 @@ impl GraphData {
         let read: FxHashSet<ValueIx> = self.nodes[checkpoint.nodes..]
             .iter()
             .flat_map(|node| node.operands.iter().copied())
-            .filter(|value| value.at() < checkpoint.values)
+            .filter(|value| value.index() < checkpoint.values)
             .collect();
         for value in read {
-            let Some(elements) = &self.values[value.at()].elements else { continue };
+            let Some(elements) = &self.values[value.index()].elements else { continue };
             let is_inner = |symbol: Symbol| self.table.maker(symbol).is_some_and(|maker| maker >= first_node);
             if elements.elements().iter().any(|element| mentions(element, &is_inner)) {
-                self.values[value.at()].elements = None;
+                self.values[value.index()].elements = None;
             }
         }
     }

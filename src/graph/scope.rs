@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::panic::Location;
 
 use super::{Graph, ScopeFrame};
-use crate::error::is_own_line;
+use crate::error::is_library_line;
 
 /// The guard of an open scope. Until the guard drops, nodes get the scope's name as a prefix; see [`Graph::scope`].
 #[must_use = "the scope ends when the guard drops"]
@@ -56,7 +56,7 @@ impl Graph {
     pub(crate) fn open_call_at(&self, location: &'static Location<'static>) -> OpenCall<'_> {
         let mut data = self.write();
         let outer = data.call;
-        if !is_own_line(location) {
+        if !is_library_line(location) {
             data.call = Some(location);
         }
         drop(data);

@@ -102,7 +102,7 @@ impl<'g> Value<'g> {
         if self.id & POISONED == 0 && self.index().is_ok() {
             let mut data = self.graph.write();
             let node = data.values[self.id as usize].node;
-            data.nodes[node.at()].extra.get_or_insert_with(|| Box::new(Extra::default())).name =
+            data.nodes[node.index()].extra.get_or_insert_with(|| Box::new(Extra::default())).name =
                 Some(name.to_string());
         }
         self

@@ -238,7 +238,7 @@ impl Imported {
 pub(super) fn outputs_of(data: &GraphData, mut nodes: Range<u32>) -> Vec<(Option<DType>, TensorShape)> {
     let values = nodes.next_back().into_iter().flat_map(|node| data.nodes[node as usize].values());
     let output = |info: &ValueInfo| (Some(info.dtype), data.table.resolve_shape(&info.shape));
-    values.map(|value| output(&data.values[value.at()])).collect()
+    values.map(|value| output(&data.values[value.index()])).collect()
 }
 
 /// Returns `1 output` or `n outputs`.

@@ -42,11 +42,11 @@ impl NodeUsage {
     /// Returns the usage of a node of the model that became these nodes of the graph.
     pub(super) fn of(data: &GraphData, nodes: Range<u32>, is_live: &[bool]) -> NodeUsage {
         let mut usage = NodeUsage::default();
-        for node in nodes.map(NodeIx).filter(|node| is_live[node.at()]) {
-            let node = &data.nodes[node.at()];
+        for node in nodes.map(NodeIx).filter(|node| is_live[node.index()]) {
+            let node = &data.nodes[node.index()];
             usage.computed_by = usage.computed_by.max(computed_by(&node.op.body));
             for value in node.values() {
-                let value = &data.values[value.at()];
+                let value = &data.values[value.index()];
                 usage.dtypes.push(value.dtype);
                 usage.has_unknown_shape |= data.table.resolve_shape(&value.shape).as_known().is_none();
             }
@@ -69,12 +69,12 @@ pub(super) fn live_nodes(data: &GraphData, outputs: &[Value<'_>]) -> Result<Vec<
     let mut is_live = vec![false; data.nodes.len()];
     let mut stack = Vec::new();
     for output in outputs {
-        stack.push(data.values[output.index()?.at()].node);
+        stack.push(data.values[output.index()?.index()].node);
     }
     while let Some(node) = stack.pop() {
-        if !std::mem::replace(&mut is_live[node.at()], true) {
-            let operands = &data.nodes[node.at()].operands;
-            stack.extend(operands.iter().map(|operand| data.values[operand.at()].node));
+        if !std::mem::replace(&mut is_live[node.index()], true) {
+            let operands = &data.nodes[node.index()].operands;
+            stack.extend(operands.iter().map(|operand| data.values[operand.index()].node));
         }
     }
     Ok(is_live)

@@ -38,7 +38,7 @@ impl Imported {
         let mut usage: BTreeMap<(&str, ComputedBy), OpUsage> = BTreeMap::new();
         for built in &self.built {
             let nodes = built.nodes.clone().expect("all branches and loops are complete");
-            let is_needed = nodes.clone().any(|node| is_live[NodeIx(node).at()]);
+            let is_needed = nodes.clone().any(|node| is_live[NodeIx(node).index()]);
             let NodeUsage { computed_by, dtypes, has_unknown_shape } =
                 match built.in_region.as_ref().map(|node| &node.usage) {
                     Some(inner) if is_needed => inner.clone(),

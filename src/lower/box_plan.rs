@@ -5,12 +5,13 @@ use smallvec::SmallVec;
 use super::launch_mode::LaunchMode;
 use super::slot_plan::SlotPlan;
 
-/// A rectangular part of a kernel's domain, which one variant serves.
+/// A rectangular part of a kernel's domain, which one [`Variant`](super::kernel::Variant) of the kernel's body
+/// computes.
 ///
 /// The loops of the box, outermost first: `outer`, `rows`, `loops`, `n`.
 #[derive(Clone, Debug)]
 pub(crate) struct BoxPlan {
-    /// Number of the variant that serves the box.
+    /// Number of the variant of the kernel's body that computes the box.
     pub variant: usize,
     /// Extents of the loops that the launch walks, outermost first.
     pub outer: SmallVec<[i64; 2]>,
@@ -25,7 +26,8 @@ pub(crate) struct BoxPlan {
     /// For each run-time scalar of the variant's body: its value.
     pub scalars: Vec<i64>,
     pub mode: LaunchMode,
-    /// Bytes of the scratch slots of one row. In the workspace of a thread, the copies of staged slots follow them.
+    /// Bytes of the scratch slots: the slots to which a pass of a row stores elements that a later pass of the same row
+    /// loads. The copies of staged slots are not counted. They lie behind the scratch slots in a thread's workspace.
     pub scratch: usize,
 }
 

@@ -52,7 +52,7 @@ pub(crate) fn build(
         built: FxHashMap::default(),
         reads: Vec::new(),
     };
-    let bodies = cluster.members.iter().filter_map(|member| partition.templates[member.at()].as_ref());
+    let bodies = cluster.members.iter().filter_map(|member| partition.templates[member.index()].as_ref());
     let mut interner = Interner::with_capacity(bodies.map(|body| body.order.len()).sum());
     let mut roots = Vec::with_capacity(cluster.roots.len());
     let mut order = cluster.roots.clone();
@@ -69,7 +69,7 @@ pub(crate) fn build(
     let nest = LoopNest { outer: outer.len(), row: row.len(), layout };
     let mut variants = Vec::new();
     let mut can_fail = false;
-    let mut bodies = cluster.members.iter().filter_map(|member| partition.templates[member.at()].as_ref());
+    let mut bodies = cluster.members.iter().filter_map(|member| partition.templates[member.index()].as_ref());
     let is_stored_as_is = bodies.all(|body| body.order.iter().all(|expr| is_own_form(expr.dtype())));
     let mut decider = Decider {
         interner: &mut interner,
@@ -144,12 +144,12 @@ impl Builder<'_> {
     /// Returns the element of a value at an index in the kernel's axes: computed by this kernel, or loaded from memory.
     fn read(&mut self, interner: &mut Interner, value: ValueIx, index: &[Index]) -> Expr {
         let is_stored_here = self.cluster.roots.contains(&value) && self.root_index(value)[..] == *index;
-        if is_stored_here || self.partition.placements[value.at()] == Placement::Inlined {
+        if is_stored_here || self.partition.placements[value.index()] == Placement::Inlined {
             return self.inline(interner, value, index);
         }
         let buffer = self.buffers[&value];
         self.reads.push(buffer);
-        let dtype = self.graph.values[value.at()].dtype;
+        let dtype = self.graph.values[value.index()].dtype;
         interner.intern(dtype, ExprKind::Load { source: buffer.0, index: index.iter().cloned().collect() })
     }
 
@@ -160,7 +160,7 @@ impl Builder<'_> {
         if let Some(built) = self.built.get(&key) {
             return built.clone();
         }
-        let template = self.partition.templates[value.at()].as_ref().expect("an inlined value has a body");
+        let template = self.partition.templates[value.index()].as_ref().expect("an inlined value has a body");
         let mut reduce_axes: FxHashMap<Axis, u32> = FxHashMap::default();
         for expr in &template.order {
             if let ExprKind::Reduce { axes, .. } = expr.kind() {

@@ -67,7 +67,7 @@ pub(crate) fn check_definitions(graph: &GraphData, is_inferred_again: &[bool]) -
             }
         };
         for value in node.operands.iter().copied().chain(node.values()) {
-            let info = &graph.values[value.at()];
+            let info = &graph.values[value.index()];
             info.shape.dims().unwrap_or_default().iter().for_each(&mut define);
             info.elements.iter().flat_map(|elements| elements.elements()).for_each(&mut define);
         }
@@ -82,16 +82,16 @@ fn find_definitions(graph: &GraphData) -> (Definitions, FxHashSet<Symbol>) {
     let mut found = Definitions::default();
     let mut seen: FxHashSet<Symbol> = FxHashSet::default();
     for (_, input) in &graph.inputs {
-        new_symbols(&mut seen, graph.values[input.at()].shape.dims().unwrap_or_default());
+        new_symbols(&mut seen, graph.values[input.index()].shape.dims().unwrap_or_default());
     }
     let needed = needed_symbols(graph);
     let is_replaced = |symbol: Symbol| graph.table.resolve(&Dim::from(symbol)).as_symbol() != Some(symbol);
     for (number, node) in graph.nodes.iter().enumerate() {
         // The symbols among the elements of operands that no earlier node and no input has.
         for &operand in &node.operands {
-            let Some(elements) = &graph.values[operand.at()].elements else { continue };
+            let Some(elements) = &graph.values[operand.index()].elements else { continue };
             let mut new = new_symbols(&mut seen, elements.elements());
-            let creators = [Some(number as u32), Some(graph.values[operand.at()].node.0)];
+            let creators = [Some(number as u32), Some(graph.values[operand.index()].node.0)];
             keep_created(&mut seen, &mut new, |symbol| creators.contains(&graph.table.maker(symbol)));
             new.retain(|symbol| needed.contains(symbol) || is_replaced(*symbol));
             if !new.is_empty() && !found.elements.contains(&operand) {
@@ -103,7 +103,7 @@ fn find_definitions(graph: &GraphData) -> (Definitions, FxHashSet<Symbol>) {
             }
         }
         let shapes =
-            node.values().flat_map(|value| graph.values[value.at()].shape.dims().unwrap_or_default());
+            node.values().flat_map(|value| graph.values[value.index()].shape.dims().unwrap_or_default());
         let derived = node.derived().iter().flat_map(|(_, dims)| dims);
         let mut new = new_symbols(&mut seen, shapes.chain(derived));
         let by_result = matches!(node.op.body, Body::Host(_) | Body::HostWith(_));
@@ -152,7 +152,7 @@ impl Definitions {
             });
         };
         for operand in &node.operands {
-            graph.values[operand.at()].shape.dims().unwrap_or_default().iter().for_each(&mut wait);
+            graph.values[operand.index()].shape.dims().unwrap_or_default().iter().for_each(&mut wait);
         }
         node.attrs().symbols(&mut |symbol| wait(&Dim::from(symbol)));
     }
@@ -201,7 +201,7 @@ fn refuse_undefined(graph: &GraphData, defined: &mut FxHashSet<Symbol>) -> Resul
             let names = graph.dim_names();
             let message = format!(
                 "{what} must be known when the op runs, but nothing determines {}",
-                names.any_dim(&Dim::from(symbol))
+                names.dim_text(&Dim::from(symbol))
             );
             let call = graph.named_call_text(&node.op, &node.operands, node.attrs());
             Err(Error::new(ErrorKind::Compile, Phase::Compile, message)
@@ -217,7 +217,7 @@ fn refuse_undefined(graph: &GraphData, defined: &mut FxHashSet<Symbol>) -> Resul
             }
         }
         for value in node.values() {
-            for dim in graph.values[value.at()].shape.dims().unwrap_or_default() {
+            for dim in graph.values[value.index()].shape.dims().unwrap_or_default() {
                 if let Some(symbol) = first_undefined(defined, dim) {
                     return refuse("sizes", symbol);
                 }
@@ -253,7 +253,7 @@ fn needed_symbols(graph: &GraphData) -> FxHashSet<Symbol> {
     for node in &graph.nodes {
         // When a run calls a shape function, the function reads the elements of parameters.
         for operand in node.parameters().map(|(_, value)| value) {
-            let elements = graph.values[operand.at()].elements.iter();
+            let elements = graph.values[operand.index()].elements.iter();
             elements.flat_map(|elements| elements.elements()).for_each(&mut note);
         }
         node.derived().iter().flat_map(|(_, dims)| dims).for_each(&mut note);

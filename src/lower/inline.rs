@@ -15,26 +15,26 @@ use crate::op::Body;
 impl Partitioner<'_> {
     /// Returns whether a value of a node with a compute body needs a step of its own, because no kernel computes it.
     pub(super) fn needs_step(&self, node: NodeIx, value: ValueIx) -> bool {
-        needs_interpreter(&self.access[value.at()]) && !self.can_alias(node, value)
+        needs_interpreter(&self.access[value.index()]) && !self.can_alias(node, value)
     }
 
     /// Returns whether a stored value may share the memory of its node's operand 0.
     pub(super) fn can_alias(&self, node: NodeIx, value: ValueIx) -> bool {
-        let node = &self.graph.nodes[node.at()];
+        let node = &self.graph.nodes[node.index()];
         let is_given = |source| matches!(self.graph.node_of(source).op.body, Body::Input | Body::Constant);
-        node.op.is_reinterpretation() && !(self.is_output[value.at()] && is_given(node.operands[0]))
+        node.op.is_reinterpretation() && !(self.is_output[value.index()] && is_given(node.operands[0]))
     }
 
     /// Returns the placement of a result of a node that runs by itself. If a host kernel only checks the elements of
     /// its operand, the result shares the memory of the operand. Any other result has a buffer.
     pub(super) fn single_node_placement(&self, node: NodeIx, value: ValueIx) -> Placement {
-        let (node, info) = (&self.graph.nodes[node.at()], &self.graph.values[value.at()]);
+        let (node, info) = (&self.graph.nodes[node.index()], &self.graph.values[value.index()]);
         let shares_memory = matches!(node.op.body, Body::Host(_))
             && node.op.is_reinterpretation()
             && info.dtype.size_bytes().is_some()
             && info.shape.rank().is_some()
             // A kernel copies its operand to an output of the graph itself, while the elements are in the caches.
-            && !self.is_output[value.at()];
+            && !self.is_output[value.index()];
         if shares_memory {
             return Placement::Alias(node.operands[0]);
         }
@@ -51,7 +51,7 @@ impl Partitioner<'_> {
         value: ValueIx,
         uses: &mut SmallVec<[Use; 1]>,
     ) -> Result<(), MaterializeReason> {
-        if uses.len() > 1 && self.full_cost[value.at()] > CHEAP {
+        if uses.len() > 1 && self.full_cost[value.index()] > CHEAP {
             self.merge_users(value, uses)?;
         }
         for (cluster, index) in uses.iter() {
@@ -60,7 +60,7 @@ impl Partitioner<'_> {
         if uses.len() > MAX_USES {
             return Err(MaterializeReason::SeveralIndices);
         }
-        self.placements[value.at()] = Placement::Inlined;
+        self.placements[value.index()] = Placement::Inlined;
         for (cluster, index) in uses.clone() {
             self.add_member(node, value, cluster, &index);
         }
@@ -115,14 +115,14 @@ impl Partitioner<'_> {
         cluster: ClusterIx,
         index: &[Index],
     ) -> Result<(), MaterializeReason> {
-        let cost = Cost { high: self.full_cost[value.at()] > CHEAP, reduces: self.reduces[value.at()] };
+        let cost = Cost { high: self.full_cost[value.index()] > CHEAP, reduces: self.reduces[value.index()] };
         let operands = &self.graph.node_of(value).operands;
-        self.cluster(cluster).check_member(&self.access[value.at()], cost, operands, index)
+        self.cluster(cluster).check_member(&self.access[value.index()], cost, operands, index)
     }
 
     /// Adds a value to a cluster, which computes it at `index`, and records the resulting uses of its operands.
     pub(super) fn add_member(&mut self, node: NodeIx, value: ValueIx, cluster: ClusterIx, index: &[Index]) {
-        let access = std::mem::take(&mut self.access[value.at()]);
+        let access = std::mem::take(&mut self.access[value.index()]);
         {
             let target = &mut self.clusters[cluster.0 as usize];
             target.members.push(value);
@@ -144,7 +144,7 @@ impl Partitioner<'_> {
         }
         let row = self.cluster(cluster).row_axes();
         let rank = index.len();
-        let operands = &self.graph.nodes[node.at()].operands;
+        let operands = &self.graph.nodes[node.index()].operands;
         for (operand, read) in &access.reads {
             let source = operands[*operand as usize];
             let target = &mut self.clusters[cluster.0 as usize];
@@ -156,7 +156,7 @@ impl Partitioner<'_> {
                 Read::Element(read) => {
                     let used_at = substitute(read, index, rank, &access, &row);
                     target.quotient_axes.extend(used_at.iter().flat_map(quotient_axes));
-                    let pending = &mut self.pending[source.at()];
+                    let pending = &mut self.pending[source.index()];
                     pending.is_live = true;
                     let new = (cluster, used_at);
                     if !pending.uses.contains(&new) {
@@ -169,7 +169,7 @@ impl Partitioner<'_> {
                 }
             }
         }
-        self.access[value.at()] = access;
+        self.access[value.index()] = access;
         for value in self.known_before(node) {
             self.store_for(value, MaterializeReason::ReadByPlanner, cluster);
         }

@@ -9,5 +9,5 @@ use crate::graph::{GraphData, ValueIx};
 /// # Panics
 /// The rank is unknown. A graph that is lowered has such values only as results of host kernels.
 pub(super) fn known_dims(graph: &GraphData, value: ValueIx) -> &[Dim] {
-    graph.values[value.at()].shape.dims().expect("a kernel computes only values of known rank")
+    graph.values[value.index()].shape.dims().expect("a kernel computes only values of known rank")
 }

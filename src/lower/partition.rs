@@ -109,8 +109,8 @@ pub(crate) fn partition(
     };
     this.describe_values()?;
     for &output in outputs {
-        this.is_output[output.at()] = true;
-        let pending = &mut this.pending[output.at()];
+        this.is_output[output.index()] = true;
+        let pending = &mut this.pending[output.index()];
         pending.is_live = true;
         pending.stored = Some(MaterializeReason::Output);
     }
@@ -133,13 +133,13 @@ impl Partitioner<'_> {
             for (output, value) in node.values().enumerate() {
                 let template = self.graph.template(NodeIx(number as u32), output)?;
                 let access = Access::of(&template.order);
-                let operands = node.operands.iter().map(|operand| self.full_cost[operand.at()]);
-                self.full_cost[value.at()] = operands.fold(access.cost, u32::saturating_add);
+                let operands = node.operands.iter().map(|operand| self.full_cost[operand.index()]);
+                self.full_cost[value.index()] = operands.fold(access.cost, u32::saturating_add);
                 let mut operands = node.operands.iter();
-                self.reduces[value.at()] =
-                    !access.reduces.is_empty() || operands.any(|operand| self.reduces[operand.at()]);
-                self.templates[value.at()] = Some(template);
-                self.access[value.at()] = access;
+                self.reduces[value.index()] =
+                    !access.reduces.is_empty() || operands.any(|operand| self.reduces[operand.index()]);
+                self.templates[value.index()] = Some(template);
+                self.access[value.index()] = access;
             }
         }
         Ok(())
@@ -147,12 +147,12 @@ impl Partitioner<'_> {
 
     /// Inlines or stores the values of a node, whose consumers are all placed.
     fn place(&mut self, index: NodeIx) {
-        let node = &self.graph.nodes[index.at()];
-        let is_live = node.values().any(|value| self.pending[value.at()].is_live);
+        let node = &self.graph.nodes[index.index()];
+        let is_live = node.values().any(|value| self.pending[value.index()].is_live);
         match node.op.body {
             Body::Input | Body::Constant => {
                 for value in node.values() {
-                    self.placements[value.at()] = Placement::Buffer(MaterializeReason::Given);
+                    self.placements[value.index()] = Placement::Buffer(MaterializeReason::Given);
                 }
             }
             Body::Compute(_) => {
@@ -161,7 +161,7 @@ impl Partitioner<'_> {
                     return self.place_single_node(index);
                 }
                 for value in values {
-                    if self.pending[value.at()].is_live {
+                    if self.pending[value.index()].is_live {
                         self.place_value(index, value);
                     }
                 }
@@ -173,11 +173,11 @@ impl Partitioner<'_> {
 
     /// Makes a node a step of its own. The results and operands of the node are stored.
     fn place_single_node(&mut self, index: NodeIx) {
-        let node = &self.graph.nodes[index.at()];
+        let node = &self.graph.nodes[index.index()];
         let depth = node.values().map(|value| self.reader_depth(value)).max().unwrap_or(0) + 1;
         self.node_depth.insert(index, depth);
         for value in node.values() {
-            self.placements[value.at()] = self.single_node_placement(index, value);
+            self.placements[value.index()] = self.single_node_placement(index, value);
             self.note_producer(value, depth);
         }
         let reader = match node.op.body {
@@ -194,7 +194,7 @@ impl Partitioner<'_> {
 
     /// Returns the largest depth of a step that reads a value, from memory or inlined.
     fn reader_depth(&self, value: ValueIx) -> u32 {
-        let pending = &self.pending[value.at()];
+        let pending = &self.pending[value.index()];
         let clusters =
             pending.uses.iter().map(|(cluster, _)| *cluster).chain(pending.readers.iter().copied());
         clusters.map(|cluster| self.cluster(self.find(cluster)).depth).max().unwrap_or(0).max(pending.depth)
@@ -202,7 +202,7 @@ impl Partitioner<'_> {
 
     /// Requires that a value is stored before the steps of this depth run.
     fn store(&mut self, value: ValueIx, reason: MaterializeReason, depth: u32) {
-        let pending = &mut self.pending[value.at()];
+        let pending = &mut self.pending[value.index()];
         pending.is_live = true;
         pending.stored.get_or_insert(reason);
         pending.depth = pending.depth.max(depth);
@@ -211,7 +211,7 @@ impl Partitioner<'_> {
     /// Requires that a value is stored before a cluster runs.
     pub(super) fn store_for(&mut self, value: ValueIx, reason: MaterializeReason, cluster: ClusterIx) {
         self.store(value, reason, 0);
-        let readers = &mut self.pending[value.at()].readers;
+        let readers = &mut self.pending[value.index()].readers;
         if !readers.contains(&cluster) {
             readers.push(cluster);
         }
@@ -220,10 +220,10 @@ impl Partitioner<'_> {
     /// Returns the values that must be in memory before a node can be planned: parameters whose elements are not known
     /// at compile time, and values that define symbols of the node's shapes and attributes.
     pub(super) fn known_before(&self, index: NodeIx) -> SmallVec<[ValueIx; 4]> {
-        let node = &self.graph.nodes[index.at()];
+        let node = &self.graph.nodes[index.index()];
         let mut required: SmallVec<[ValueIx; 4]> = SmallVec::new();
         for (_, value) in node.parameters() {
-            let elements = self.graph.values[value.at()].elements.as_ref();
+            let elements = self.graph.values[value.index()].elements.as_ref();
             let known = elements
                 .is_some_and(|elements| self.graph.table.resolve_elements(elements).is_known())
                 && !self.graph.has_equated_elements(value);
@@ -239,12 +239,12 @@ impl Partitioner<'_> {
             };
             for value in node.values().chain(node.operands.iter().copied()) {
                 // The result of a host kernel may have an unknown rank. Such a result has no dims to wait for.
-                self.graph.values[value.at()].shape.dims().unwrap_or_default().iter().for_each(&mut wait);
+                self.graph.values[value.index()].shape.dims().unwrap_or_default().iter().for_each(&mut wait);
             }
             // A body may compute with a dim that is in no shape, such as the start of a range.
             node.attrs().symbols(&mut |symbol| wait(&Dim::from(symbol)));
         }
-        required.retain(|value| self.graph.values[value.at()].node < index);
+        required.retain(|value| self.graph.values[value.index()].node < index);
         required
     }
 
@@ -280,13 +280,13 @@ impl Partitioner<'_> {
     /// Inlines or stores a value.
     fn place_value(&mut self, node: NodeIx, value: ValueIx) {
         let mut uses: SmallVec<[Use; 1]> = SmallVec::new();
-        for (cluster, index) in std::mem::take(&mut self.pending[value.at()].uses) {
+        for (cluster, index) in std::mem::take(&mut self.pending[value.index()].uses) {
             let new = (self.find(cluster), index);
             if !uses.contains(&new) {
                 uses.push(new);
             }
         }
-        let reason = match self.pending[value.at()].stored {
+        let reason = match self.pending[value.index()].stored {
             Some(reason) => reason,
             None => match self.try_inline(node, value, &mut uses) {
                 Ok(()) => return,
@@ -298,7 +298,7 @@ impl Partitioner<'_> {
 
     /// Records the depth of the step that produces a value in the clusters that read it.
     fn note_producer(&mut self, value: ValueIx, depth: u32) {
-        let pending = std::mem::take(&mut self.pending[value.at()]);
+        let pending = std::mem::take(&mut self.pending[value.index()]);
         for cluster in pending.uses.into_iter().map(|(cluster, _)| cluster).chain(pending.readers) {
             let cluster = self.find(cluster);
             let reader = &mut self.clusters[cluster.0 as usize];
@@ -309,13 +309,13 @@ impl Partitioner<'_> {
     /// Stores a value: as an alias of its operand, as a further root of the cluster that uses it, or as the root of a
     /// new cluster.
     fn materialize(&mut self, node: NodeIx, value: ValueIx, reason: MaterializeReason, uses: &[Use]) {
-        self.pending[value.at()].uses = uses.iter().cloned().collect();
+        self.pending[value.index()].uses = uses.iter().cloned().collect();
         if self.can_alias(node, value) {
-            let source = self.graph.nodes[node.at()].operands[0];
-            self.placements[value.at()] = Placement::Alias(source);
+            let source = self.graph.nodes[node.index()].operands[0];
+            self.placements[value.index()] = Placement::Alias(source);
             self.store(source, reason, self.reader_depth(value));
             // The readers of the alias wait for the step that produces the source.
-            let pending = std::mem::take(&mut self.pending[value.at()]);
+            let pending = std::mem::take(&mut self.pending[value.index()]);
             let required = self.known_before(node);
             for cluster in pending.uses.into_iter().map(|(cluster, _)| cluster).chain(pending.readers) {
                 self.store_for(source, reason, cluster);
@@ -328,9 +328,9 @@ impl Partitioner<'_> {
             }
             return;
         }
-        self.placements[value.at()] = Placement::Buffer(reason);
+        self.placements[value.index()] = Placement::Buffer(reason);
         if let Some(cluster) = self.join_as_root(value, uses) {
-            self.pending[value.at()].uses.clear();
+            self.pending[value.index()].uses.clear();
             self.note_producer(value, self.cluster(cluster).depth);
             self.clusters[cluster.0 as usize].roots.push(value);
             let index = self.domain(value).1;
@@ -352,7 +352,7 @@ impl Partitioner<'_> {
         let [(cluster, used_at)] = uses else { return None };
         let (domain, index) = self.domain(value);
         let target = self.cluster(*cluster);
-        let pending = &self.pending[value.at()];
+        let pending = &self.pending[value.index()];
         if used_at != &index
             || target.domain != domain
             || self.check_inline(value, *cluster, used_at).is_err()
@@ -379,7 +379,7 @@ impl Partitioner<'_> {
             }
         }
         for (&node, &depth) in &self.node_depth {
-            steps.push((depth, self.graph.nodes[node.at()].first_output.0, PlannedStep::Node(node)));
+            steps.push((depth, self.graph.nodes[node.index()].first_output.0, PlannedStep::Node(node)));
         }
         steps.sort_by_key(|(depth, first, _)| (u32::MAX - depth, *first));
         let known_before = steps
@@ -388,7 +388,7 @@ impl Partitioner<'_> {
                 PlannedStep::Node(node) => self.known_before(*node).to_vec(),
                 PlannedStep::Cluster(cluster) => {
                     let members = &self.cluster(*cluster).members;
-                    let nodes = members.iter().map(|member| self.graph.values[member.at()].node);
+                    let nodes = members.iter().map(|member| self.graph.values[member.index()].node);
                     nodes.flat_map(|node| self.known_before(node)).collect()
                 }
             })

@@ -137,8 +137,8 @@ pub(crate) fn lower(graph: &GraphData, outputs: &[ValueIx]) -> Result<Program> {
                 )?));
             }
             PlannedStep::Node(node) => {
-                produced.extend(graph.nodes[node.at()].values());
-                program.binds_when_run |= has_symbols(&graph.nodes[node.at()]);
+                produced.extend(graph.nodes[node.index()].values());
+                program.binds_when_run |= has_symbols(&graph.nodes[node.index()]);
                 let step = program.node_step(graph, *node);
                 program.steps.push(step);
             }
@@ -156,7 +156,7 @@ pub(crate) fn lower(graph: &GraphData, outputs: &[ValueIx]) -> Result<Program> {
 
 /// Returns the value whose buffer holds the elements of `value`.
 fn stored_value(placements: &[Placement], mut value: ValueIx) -> ValueIx {
-    while let Placement::Alias(source) = placements[value.at()] {
+    while let Placement::Alias(source) = placements[value.index()] {
         value = source;
     }
     value
@@ -203,7 +203,7 @@ impl Program {
 
     /// Returns the step of a node that runs by itself. A contraction of floats is a matmul.
     fn node_step(&self, graph: &GraphData, index: NodeIx) -> Step {
-        let node = &graph.nodes[index.at()];
+        let node = &graph.nodes[index.index()];
         let operands: Vec<BufferIx> = node.operands.iter().map(|operand| self.buffer_of[operand]).collect();
         let outputs: Vec<BufferIx> = node.values().map(|value| self.buffer_of[&value]).collect();
         match (&node.op.body, &operands[..], &outputs[..]) {
@@ -229,7 +229,7 @@ impl Program {
             });
         };
         let mut note_value = |value: ValueIx| {
-            graph.values[value.at()].shape.dims().unwrap_or_default().iter().for_each(&mut note);
+            graph.values[value.index()].shape.dims().unwrap_or_default().iter().for_each(&mut note);
             let node = graph.node_of(value);
             for (_, dims) in node.derived() {
                 dims.iter().for_each(&mut note);
@@ -248,7 +248,7 @@ impl Program {
                     }
                 }
                 Step::MatMul { node, .. } | Step::Node { node, .. } => {
-                    let node = &graph.nodes[node.at()];
+                    let node = &graph.nodes[node.index()];
                     node.values().for_each(&mut note_value);
                     node.operands.iter().for_each(|operand| note_value(*operand));
                 }

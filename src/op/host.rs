@@ -6,7 +6,7 @@ use std::sync::Arc;
 use shapeflow_shape_fns::{Attrs, DType};
 
 use super::host_threads::HostThreads;
-use super::prepared::PreparedNode;
+use super::prepared::NodePreparation;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::tensor::{BufferPool, Tensor, TensorView, TensorViewMut};
 
@@ -53,8 +53,8 @@ pub(crate) struct OutputAllocator<'a> {
     pub pool: Option<&'a BufferPool>,
     /// The caller's memory for each output, used if the sizes agree. Missing entries lend nothing.
     pub lent: Vec<Option<TensorViewMut<'a>>>,
-    /// The memory for the kernel's prepared data.
-    pub prepared: Option<PreparedNode<'a>>,
+    /// The slot for the kernel's prepared data, and which operands are constants.
+    pub prepared: Option<NodePreparation<'a>>,
     /// The threads of the run.
     pub threads: HostThreads<'a>,
     /// Whether output 0 may share the memory of input 0.
@@ -68,7 +68,7 @@ pub(crate) enum HostOutput {
     /// In the memory that the caller lent for the output.
     Borrowed,
     /// In the memory of input 0. The output has the elements of input 0, and these sizes.
-    PassedOn(Vec<usize>),
+    SharesInput(Vec<usize>),
 }
 
 /// An output of a call.
@@ -111,7 +111,7 @@ pub struct HostCx<'a> {
     pool: Option<&'a BufferPool>,
     outputs: Vec<Output<'a>>,
     #[cfg_attr(not(feature = "strings"), expect(dead_code, reason = "only string ops prepare something"))]
-    prepared: Option<PreparedNode<'a>>,
+    prepared: Option<NodePreparation<'a>>,
     threads: HostThreads<'a>,
     may_share_input: bool,
 }
@@ -138,7 +138,7 @@ impl<'a> HostCx<'a> {
     pub(crate) fn finish(self) -> impl Iterator<Item = Option<(HostOutput, Vec<usize>)>> {
         self.outputs.into_iter().map(|output| {
             let sizes = match (&output.made, &output.lent) {
-                (Some(HostOutput::PassedOn(sizes)), _) => sizes.clone(),
+                (Some(HostOutput::SharesInput(sizes)), _) => sizes.clone(),
                 (Some(HostOutput::Tensor(tensor)), _) => tensor.sizes().to_vec(),
                 (Some(HostOutput::Borrowed), Some(lent)) => lent.sizes().to_vec(),
                 _ => return None,
@@ -230,7 +230,7 @@ impl<'a> HostCx<'a> {
     pub(crate) fn pass_on(&mut self) -> Result<()> {
         let input = self.input(0)?;
         if self.may_share_input {
-            self.slot(0)?.made = Some(HostOutput::PassedOn(input.sizes().to_vec()));
+            self.slot(0)?.made = Some(HostOutput::SharesInput(input.sizes().to_vec()));
             return Ok(());
         }
         match input.dtype().size_bytes() {

@@ -5,7 +5,8 @@ use std::fmt;
 /// The number of nanoseconds of work above which several threads are faster than one.
 const BREAK_EVEN: usize = 200_000;
 
-/// The number of parts for each thread. More parts than threads even out parts that take longer than others.
+/// The number of parts for each thread. There are more parts than threads, so that a thread whose part takes long runs
+/// fewer parts.
 const PARTS_PER_THREAD: usize = 4;
 
 /// Threads that run the parts of one job.

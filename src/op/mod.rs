@@ -40,7 +40,7 @@ pub use operand::Operand;
 pub(crate) use operand::OperandMask;
 #[cfg(feature = "graphdef")]
 pub(crate) use operand::{spread, spread_names};
-pub(crate) use prepared::{Prepared, PreparedNode};
+pub(crate) use prepared::{NodePreparation, PreparedSlot};
 pub use registry::Registry;
 pub(crate) use strings::StringHandles;
 pub use tensorflow::{Absent, TfOp};

@@ -1,23 +1,24 @@
-//! [`Prepared`]: data that a host kernel prepares once for all runs of a program.
+//! [`PreparedSlot`]: data that a host kernel prepares once for all runs of a program.
 
 use std::any::Any;
 use std::sync::{Arc, OnceLock};
 
 use crate::error::Result;
 
-/// The data that the kernel of a node prepared from its attributes and constant operands, such as a hash table.
+/// The slot for the data that the kernel of a node prepares from its attributes and constant operands, such as a hash
+/// table. The slot is empty until the kernel stores its data.
 #[derive(Default)]
-pub(crate) struct Prepared(OnceLock<Arc<dyn Any + Send + Sync>>);
+pub(crate) struct PreparedSlot(OnceLock<Arc<dyn Any + Send + Sync>>);
 
-/// The memory in which the kernel of a node keeps its prepared data.
+/// What the kernel of a node needs to prepare data: the slot for the data, and which operands are constants.
 #[derive(Clone, Copy)]
-pub(crate) struct PreparedNode<'a> {
-    pub slot: &'a Prepared,
+pub(crate) struct NodePreparation<'a> {
+    pub slot: &'a PreparedSlot,
     /// Returns whether the operand of this number is a constant of the graph.
     pub is_constant: &'a dyn Fn(usize) -> bool,
 }
 
-impl PreparedNode<'_> {
+impl NodePreparation<'_> {
     /// Returns whether these operands are constants.
     #[cfg_attr(not(feature = "strings"), expect(dead_code, reason = "only string ops prepare something"))]
     pub(super) fn are_constant(&self, operands: &[usize]) -> bool {
@@ -51,8 +52,8 @@ mod tests {
 
     #[test]
     fn data_are_prepared_once() {
-        let slot = Prepared::default();
-        let node = PreparedNode { slot: &slot, is_constant: &|operand| operand == 1 };
+        let slot = PreparedSlot::default();
+        let node = NodePreparation { slot: &slot, is_constant: &|operand| operand == 1 };
         let made = Cell::new(0);
         let make = || {
             made.set(made.get() + 1);

@@ -1,12 +1,19 @@
 //! Elementwise ops as rows: `unary_ops!` and `binary_ops!`.
 //!
-//! A row holds the documentation of the builder method, the names of the method and of the definition, the dtype rule,
-//! the TensorFlow op types, an example, the body, and optionally a shape function and a dtype rule. `own_shape_fn`
-//! after an op type means that an imported op keeps TensorFlow's shape function. An example has operands and a result,
-//! after `=` if the result is exact and after `~` if it is rounded to four digits.
+//! The header of a table has `rules`, the module of dtype rules, and `result`, a text about the result for the docs.
+//!
+//! A row holds, in this order: the documentation of the builder method; the names of the method and of the definition;
+//! the dtype rule, a function of `rules`; the TensorFlow op types; an example; the body; and optionally a shape
+//! function and a dtype rule that replace the default ones. The dtype rule `number` accepts integers and floats;
+//! `numeric` accepts complex numbers too. An example has operands and a result, after `=` if the result is exact and
+//! after `~` if it is rounded to four digits.
+//!
+//! `own_shape_fn` after an op type says that TensorFlow's shape function for the op type takes other shapes than the
+//! op's shape function. An imported node keeps TensorFlow's shape function. `divides` after the op types says that the
+//! op divides operand 0 by operand 1, so a builder call with an integer constant 0 as divisor is refused.
 //!
 //! ```text
-//! unary_ops! { unary, "":
+//! unary_ops! { rules = unary, result = "":
 //!     /// The cube root of every element; negative for negative elements.
 //!     cbrt, CBRT: float, [], [8.0, -27.0] ~ [2.0, -3.0], math::cbrt;
 //! }
@@ -25,10 +32,10 @@ macro_rules! function_of_row {
     };
 }
 
-/// Ops of one operand, whose shape the result has. `$rules` is the module of dtype rules, which determines the dtype of
-/// the result. `$result` is text about the result for the docs of the methods; it may be empty.
+/// Ops of one operand. The result has the operand's shape. The module of dtype rules `$rules` determines the dtype of
+/// the result. The text `$result` may be empty.
 macro_rules! unary_ops {
-    ($rules:ident, $result:literal: $($(#[$meta:meta])* $method:ident, $DEF:ident: $class:ident, [$($op:literal $($own:ident)?),*], $x:tt $(= $exact:tt)? $(~ $near:tt)?, $body:expr $(, shape = $shape:path)?;)*) => {
+    (rules = $rules:ident, result = $result:literal: $($(#[$meta:meta])* $method:ident, $DEF:ident: $class:ident, [$($op:literal $($own:ident)?),*], $x:tt $(= $exact:tt)? $(~ $near:tt)?, $body:expr $(, shape = $shape:path)?;)*) => {
         impl<'g> $crate::graph::Value<'g> {$(
             $(#[$meta])*
             ///
@@ -87,11 +94,10 @@ macro_rules! unary_ops {
     };
 }
 
-/// Ops of two operands of one dtype, which broadcast. `$rules` is the module of dtype rules, which determines the dtype
-/// of the result. `$result` is text about the result for the docs of the methods; it may be empty. `divides` after the
-/// op types says that the op divides by its second operand.
+/// Ops of two operands of one dtype, which broadcast. The module of dtype rules `$rules` determines the dtype of the
+/// result. The text `$result` may be empty.
 macro_rules! binary_ops {
-    ($rules:ident, $result:literal: $($(#[$meta:meta])* $method:ident, $DEF:ident: $class:ident, [$($op:literal $($own:ident)?),*] $($divides:ident)?, $x:tt, $y:tt $(= $exact:tt)? $(~ $near:tt)?, $body:expr $(, shape = $shape:path)? $(, dtypes = $dtypes:path)?;)*) => {
+    (rules = $rules:ident, result = $result:literal: $($(#[$meta:meta])* $method:ident, $DEF:ident: $class:ident, [$($op:literal $($own:ident)?),*] $($divides:ident)?, $x:tt, $y:tt $(= $exact:tt)? $(~ $near:tt)?, $body:expr $(, shape = $shape:path)? $(, dtypes = $dtypes:path)?;)*) => {
         impl<'g> $crate::graph::Value<'g> {$(
             $(#[$meta])*
             ///
@@ -202,7 +208,8 @@ mod tests {
     }
 
     fn gradients() -> impl Iterator<Item = &'static OpDef> {
-        [math::gradient::ALL, nn::gradient::ALL, nn::gradient_of_result::ALL].into_iter().flatten().copied()
+        let files = [math::gradient::ALL, nn::gradient_from_operand::ALL, nn::gradient_from_result::ALL];
+        files.into_iter().flatten().copied()
     }
 
     /// Returns a dtype that the op accepts.

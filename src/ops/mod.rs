@@ -191,8 +191,8 @@ mod tests {
                     let Ok(value) = call.finish() else { continue };
                     {
                         let data = graph.read();
-                        let node = data.values[value.index().unwrap().at()].node;
-                        if data.nodes[node.at()].op.name() != def.name() {
+                        let node = data.values[value.index().unwrap().index()].node;
+                        if data.nodes[node.index()].op.name() != def.name() {
                             // A call on complex numbers that is made of other ops.
                             continue;
                         }

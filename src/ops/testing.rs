@@ -204,7 +204,7 @@ fn refine(
                 .collect();
             let Some(known) = known.filter(|known| known.iter().all(|size| *size >= 0)) else { break };
             let elements = value.index().ok().and_then(|id| {
-                value.graph().read().values[id.at()].elements.as_ref().map(|e| e.elements().to_vec())
+                value.graph().read().values[id.index()].elements.as_ref().map(|e| e.elements().to_vec())
             });
             let value = match (input.parameter, elements) {
                 (Some(_), elements) => {

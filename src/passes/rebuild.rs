@@ -51,7 +51,7 @@ pub(crate) fn rebuild(old: &GraphData, wanted: &[ValueIx], known: &KnownInputs) 
 pub(crate) fn rebuild_for_outputs(old: &GraphData, wanted: &[ValueIx]) -> Result<(Rebuilt, Vec<bool>)> {
     let needed = needed_nodes(old, wanted);
     let inputs: Vec<bool> =
-        old.inputs.iter().map(|(_, value)| needed[old.values[value.at()].node.at()]).collect();
+        old.inputs.iter().map(|(_, value)| needed[old.values[value.index()].node.index()]).collect();
     Ok((rebuild_nodes(old, wanted, &needed, &inputs, &KnownInputs::default())?, inputs))
 }
 
@@ -66,9 +66,9 @@ fn rebuild_nodes(
     let mut this = Rebuilder::new(old);
     let mut strings = StringMoves::default();
     for ((_, value), _) in old.inputs.iter().zip(inputs).filter(|(_, kept)| **kept) {
-        this.translate(&old.values[value.at()].shape);
+        this.translate(&old.values[value.index()].shape);
     }
-    this.new.state_names(&old.stated)?;
+    this.new.assume_names(&old.assumed)?;
     let mut port = 0;
     for (number, node) in old.nodes.iter().enumerate() {
         let index = NodeIx(number as u32);
@@ -106,7 +106,7 @@ fn rebuild_nodes(
 
 /// The error about a node whose elements nothing computes.
 fn no_kernel(old: &GraphData, index: NodeIx) -> Error {
-    let node = &old.nodes[index.at()];
+    let node = &old.nodes[index.index()];
     let reason = node.op.refusal().unwrap_or("it infers the shapes of the op but not its elements");
     let message = format!("shapeflow cannot compute this op: {reason}");
     Error::new(ErrorKind::Compile, Phase::Compile, message)
@@ -129,11 +129,11 @@ pub(crate) fn subgraph(
 ) -> Result<Rebuilt> {
     let copied = old.nodes.iter().zip(marked).filter(|(_, marked)| **marked);
     let read = copied.flat_map(|(node, _)| &node.operands).chain(outputs);
-    let read: FxHashSet<NodeIx> = read.map(|value| old.values[value.at()].node).collect();
+    let read: FxHashSet<NodeIx> = read.map(|value| old.values[value.index()].node).collect();
     let mut this = Rebuilder::new(old);
     this.resolves = true;
     for &value in frontier {
-        let info = &old.values[value.at()];
+        let info = &old.values[value.index()];
         let shape = match info.shape.dims() {
             Some(dims) => TensorShape::new(dims.iter().map(|dim| {
                 let dim = old.table.resolve(dim);
@@ -168,7 +168,7 @@ pub(crate) fn subgraph(
 pub(crate) fn carrier(old: &GraphData, marked: &[bool], symbol: Symbol) -> Option<ValueIx> {
     let mut missing = Vec::new();
     old.table.resolve(&Dim::from(symbol)).symbols(&mut |symbol| {
-        if !definer(old, symbol).is_some_and(|definer| marked[definer.at()]) {
+        if !definer(old, symbol).is_some_and(|definer| marked[definer.index()]) {
             missing.push(symbol);
         }
     });
@@ -176,7 +176,7 @@ pub(crate) fn carrier(old: &GraphData, marked: &[bool], symbol: Symbol) -> Optio
         old.table.resolve(dim).as_linear().is_some_and(|(_, symbol, _)| missing.contains(&symbol))
     };
     let values = old.values.iter().enumerate();
-    let values = values.filter(|(_, info)| !info.is_closed() && !marked[info.node.at()]);
+    let values = values.filter(|(_, info)| !info.is_closed() && !marked[info.node.index()]);
     let mut found = values.filter(|(_, info)| info.shape.dims().unwrap_or_default().iter().any(carries));
     found.next().map(|(number, _)| ValueIx(number as u32))
 }

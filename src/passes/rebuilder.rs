@@ -63,7 +63,7 @@ impl<'a> Rebuilder<'a> {
 
     /// Adds a node to the new graph, unless the graph has an equal node.
     pub fn copy(&mut self, index: NodeIx) -> Result<()> {
-        let node = &self.old.nodes[index.at()];
+        let node = &self.old.nodes[index.index()];
         let operands: SmallVec<[ValueIx; 2]> =
             node.operands.iter().map(|operand| self.values[operand]).collect();
         if self.forwards(node, &operands) {
@@ -83,7 +83,7 @@ impl<'a> Rebuilder<'a> {
     /// Returns whether the outputs of a node on these operands are the operands.
     fn forwards(&self, node: &Node, operands: &[ValueIx]) -> bool {
         let infos: SmallVec<[OperandInfo<'_>; 4]> =
-            operands.iter().map(|value| operand_info(&self.new.values[value.at()])).collect();
+            operands.iter().map(|value| operand_info(&self.new.values[value.index()])).collect();
         node.op.forwards_operands(&infos, &self.new.table)
     }
 
@@ -93,7 +93,7 @@ impl<'a> Rebuilder<'a> {
     /// # Errors
     /// Inference refuses the node.
     pub fn find_or_add(&mut self, index: NodeIx, operands: SmallVec<[ValueIx; 2]>) -> Result<ValueIx> {
-        let node = &self.old.nodes[index.at()];
+        let node = &self.old.nodes[index.index()];
         let key = self.key(index, operands);
         let is_pure = match &node.op.body {
             Body::HostWith(kernel) => kernel.is_pure(),
@@ -152,8 +152,8 @@ impl<'a> Rebuilder<'a> {
         sizes: Option<&[usize]>,
         tensor: Option<&Tensor>,
     ) -> Result<()> {
-        let node = &self.old.nodes[index.at()];
-        let info = &self.old.values[node.first_output.at()];
+        let node = &self.old.nodes[index.index()];
+        let info = &self.old.values[node.first_output.index()];
         let name = &self.old.inputs[port].0;
         // The declared shape: equalities that unneeded nodes found must not constrain it.
         let mut shape = self.translate(&info.shape);
@@ -231,7 +231,7 @@ impl<'a> Rebuilder<'a> {
         let hash = hash_of_prefix(&tensor);
         let mut alike = self.constants.get(&hash).into_iter().flatten().copied();
         let equal = alike.find(|value| {
-            let other = self.new.constants.get(&self.new.values[value.at()].node);
+            let other = self.new.constants.get(&self.new.values[value.index()].node);
             other.is_some_and(|other| *other == tensor)
         });
         let value = equal.unwrap_or_else(|| {
@@ -252,7 +252,7 @@ impl<'a> Rebuilder<'a> {
     }
 
     fn key(&mut self, index: NodeIx, operands: SmallVec<[ValueIx; 2]>) -> Key {
-        let node = &self.old.nodes[index.at()];
+        let node = &self.old.nodes[index.index()];
         let attrs = node.attrs().substitute(&mut |symbol| match self.resolves {
             // A node keeps the symbols that it defines.
             true if definer(self.old, symbol) != Some(index) => {
@@ -320,8 +320,10 @@ impl<'a> Rebuilder<'a> {
     /// Records the new dims of the shape of a value.
     fn learn_shape(&mut self, old: ValueIx, new: ValueIx) {
         let graph = self.old;
-        let new_shape = self.new.values[new.at()].shape.clone();
-        let (Some(old), Some(new)) = (graph.values[old.at()].shape.dims(), new_shape.dims()) else { return };
+        let new_shape = self.new.values[new.index()].shape.clone();
+        let (Some(old), Some(new)) = (graph.values[old.index()].shape.dims(), new_shape.dims()) else {
+            return;
+        };
         for (old, new) in old.iter().zip(new) {
             self.learn(old, new);
         }
@@ -331,7 +333,7 @@ impl<'a> Rebuilder<'a> {
     fn learn_elements(&mut self, old: ValueIx, new: ValueIx) {
         let graph = self.old;
         let (Some(old), Some(new)) =
-            (&graph.values[old.at()].elements, self.new.values[new.at()].elements.clone())
+            (&graph.values[old.index()].elements, self.new.values[new.index()].elements.clone())
         else {
             return;
         };

@@ -46,7 +46,7 @@ pub(super) fn keep_relied_equalities(this: &mut Rebuilder<'_>, needed: &[bool]) 
             continue;
         }
         let first = this.values.get(&old.nodes[reader].first_output);
-        let origin = first.map_or(u32::MAX, |first| this.new.values[first.at()].node.0);
+        let origin = first.map_or(u32::MAX, |first| this.new.values[first.index()].node.0);
         this.new.table.set_origin(origin);
         let Some(other) = equality.dim.as_symbol() else {
             let mut is_present = this.has_symbol(equality.symbol, &named);

@@ -11,9 +11,9 @@ use crate::op::{Body, Operand};
 /// Returns the operands of a node whose elements must be known before it is compiled, but are not.
 fn missing<'a>(graph: &'a GraphData, node: &'a Node) -> impl Iterator<Item = (Operand, ValueIx)> + 'a {
     node.parameters().filter(|&(operand, value)| {
-        let elements = graph.values[value.at()].elements.as_deref();
+        let elements = graph.values[value.index()].elements.as_deref();
         match operand {
-            Operand::Size(_) => elements.is_none() && graph.values[value.at()].dtype.is_integer(),
+            Operand::Size(_) => elements.is_none() && graph.values[value.index()].dtype.is_integer(),
             _ => !elements.is_some_and(|e| graph.table.resolve_elements(e).is_known()),
         }
     })
@@ -56,7 +56,7 @@ pub(crate) fn key_inputs(graph: &GraphData) -> KeyInputs {
             key.values.push(port);
         } else if by_sizes.contains(value) {
             key.sizes.push(port);
-        } else if graph.values[value.at()].shape.rank().is_none() {
+        } else if graph.values[value.index()].shape.rank().is_none() {
             key.ranks.push(port);
         }
     }
@@ -73,7 +73,7 @@ pub(crate) fn incomplete(graph: &GraphData) -> Vec<bool> {
 }
 
 fn is_unranked(graph: &GraphData, value: ValueIx) -> bool {
-    graph.values[value.at()].shape.rank().is_none()
+    graph.values[value.index()].shape.rank().is_none()
 }
 
 /// Returns whether only the sizes of a node's operands are missing to know the rank of a result. An example is a
@@ -107,14 +107,14 @@ pub(crate) fn unresolved(graph: &GraphData) -> Result<Vec<bool>> {
         let is_constant = |value: ValueIx| matches!(graph.node_of(value).op.body, Body::Constant);
         if let Some((operand, value)) = missing(graph, node).find(|(_, value)| is_constant(*value)) {
             // A run reveals nothing about a constant, so the node would wait forever.
-            let (name, info) = (operand.name(), &graph.values[value.at()]);
+            let (name, info) = (operand.name(), &graph.values[value.index()]);
             let got = type_text(info.dtype, &info.shape);
             return refuse(format!("{name} must hold integers, at most {MAX_ELEMENTS} of them, got {got}"));
         }
         let mut from_waiting =
-            node.operands.iter().any(|operand| waits[graph.values[operand.at()].node.at()]);
+            node.operands.iter().any(|operand| waits[graph.values[operand.index()].node.index()]);
         node.attrs().symbols(&mut |symbol| {
-            from_waiting |= definer(graph, symbol).is_some_and(|definer| waits[definer.at()]);
+            from_waiting |= definer(graph, symbol).is_some_and(|definer| waits[definer.index()]);
         });
         let unranked = node.operands.iter().any(|operand| is_unranked(graph, *operand));
         let unsized_rank = rank_needs_sizes(graph, node);
@@ -128,5 +128,5 @@ pub(crate) fn unresolved(graph: &GraphData) -> Result<Vec<bool>> {
 }
 
 fn sizes_known(graph: &GraphData, value: ValueIx) -> bool {
-    graph.table.resolve_shape(&graph.values[value.at()].shape).as_known().is_some()
+    graph.table.resolve_shape(&graph.values[value.index()].shape).as_known().is_some()
 }

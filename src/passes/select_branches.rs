@@ -31,7 +31,7 @@ impl Rebuilder<'_> {
     /// # Errors
     /// Inference refuses a node.
     pub(super) fn select_branch(&mut self, index: NodeIx) -> Result<bool> {
-        let node = &self.old.nodes[index.at()];
+        let node = &self.old.nodes[index.index()];
         let Some(selection) = selection(node) else { return Ok(false) };
         let is_cheap = |region: &BodyRegion<'_>| nodes_of(region, MAX_DEPTH).is_some();
         if !selection.regions.iter().all(is_cheap) || !have_equal_sizes(&selection) {
@@ -40,7 +40,7 @@ impl Rebuilder<'_> {
         let operands: SmallVec<[ValueIx; 8]> =
             node.operands.iter().map(|operand| self.values[operand]).collect();
         let predicate = operands[0];
-        if self.new.values[predicate.at()].shape.rank() != Some(0)
+        if self.new.values[predicate.index()].shape.rank() != Some(0)
             || !selection.regions.iter().all(|region| has_sizes(region, &self.new, &operands))
         {
             return Ok(false);
@@ -135,7 +135,7 @@ fn has_sizes(region: &BodyRegion<'_>, around: &GraphData, operands: &[ValueIx]) 
 
 /// Returns the sizes of a value; `None` if one of them is unknown.
 fn known_sizes(graph: &GraphData, value: ValueIx) -> Option<Vec<i64>> {
-    let shape = graph.table.resolve_shape(&graph.values[value.at()].shape);
+    let shape = graph.table.resolve_shape(&graph.values[value.index()].shape);
     shape.dims()?.iter().map(|dim| dim.as_known()).collect()
 }
 
@@ -180,7 +180,7 @@ fn has_scalars(dtype: DType) -> bool {
 
 /// Returns whether no data can make a compute node fail.
 pub(crate) fn cannot_fail(graph: &GraphData, index: NodeIx) -> bool {
-    let node = &graph.nodes[index.at()];
+    let node = &graph.nodes[index.index()];
     let mut has_symbols = false;
     node.attrs().symbols(&mut |_| has_symbols = true);
     if has_symbols || node.parameters().next().is_some() {
@@ -209,7 +209,7 @@ fn may_fail(graph: &GraphData, node: &Node, expr: &Expr) -> bool {
 
 /// Returns whether a value is a constant scalar other than 0.
 fn is_never_zero(graph: &GraphData, value: ValueIx) -> bool {
-    let constant = graph.constants.get(&graph.values[value.at()].node);
+    let constant = graph.constants.get(&graph.values[value.index()].node);
     constant.is_some_and(|tensor| {
         tensor.sizes().is_empty() && tensor.view().bytes().iter().any(|byte| *byte != 0)
     })

@@ -151,7 +151,7 @@ impl StringMoves {
     /// # Errors
     /// Inference refuses the node.
     pub(super) fn copy(&mut self, graph: &mut Rebuilder<'_>, index: NodeIx) -> Result<()> {
-        let node = &graph.old.nodes[index.at()];
+        let node = &graph.old.nodes[index.index()];
         if self.only_moves_strings(graph.old, index) && self.copy_on_handles(graph, index)? {
             return Ok(());
         }
@@ -161,8 +161,8 @@ impl StringMoves {
 
     /// Returns whether every result of a node is strings of its operands.
     fn only_moves_strings(&self, graph: &GraphData, index: NodeIx) -> bool {
-        let node = &graph.nodes[index.at()];
-        let is_string = |value: ValueIx| graph.values[value.at()].dtype == DType::String;
+        let node = &graph.nodes[index.index()];
+        let is_string = |value: ValueIx| graph.values[value.index()].dtype == DType::String;
         let is_moved = |value: &ValueIx| self.handles.contains_key(value);
         matches!(node.op.body, Body::Compute(_))
             && node.values().all(is_string)
@@ -181,11 +181,11 @@ impl StringMoves {
     /// # Errors
     /// Inference refuses the handles of an operand.
     fn copy_on_handles(&mut self, graph: &mut Rebuilder<'_>, index: NodeIx) -> Result<bool> {
-        let (old, node) = (graph.old, &graph.old.nodes[index.at()]);
+        let (old, node) = (graph.old, &graph.old.nodes[index.index()]);
         let mut sources: SmallVec<[i64; 2]> = SmallVec::new();
         let mut operands = SmallVec::new();
         for &operand in &node.operands {
-            if old.values[operand.at()].dtype == DType::String {
+            if old.values[operand.index()].dtype == DType::String {
                 let handles = self.handles_of(graph, operand)?;
                 operands.push(handles.value);
                 sources.extend(handles.sources);
@@ -232,7 +232,7 @@ impl StringMoves {
         let mut shapes = Vec::new();
         while !graph.values.contains_key(&old) && graph.old.node_of(old).op.is_reinterpretation() {
             let node = graph.old.node_of(old);
-            shapes.push(graph.old.values[old.at()].node);
+            shapes.push(graph.old.values[old.index()].node);
             old = node.operands[0];
         }
         if !graph.values.contains_key(&old) {

@@ -65,8 +65,8 @@ impl RaggedTensor {
     /// ```
     ///
     /// # Errors
-    /// `DType`: Arrow has no such elements. `Shape`: unchecked row splits are wrong, or a fixed row length exceeds
-    /// `i32::MAX`.
+    /// `DType`: Arrow has no type for the elements. `Shape`: unchecked row splits are wrong, or a fixed row length
+    /// exceeds `i32::MAX`.
     pub fn to_arrow(&self) -> Result<ArrayRef> {
         let mut array = self.flat.to_arrow()?;
         for partition in self.partitions.iter().rev() {
@@ -88,9 +88,11 @@ impl RaggedItem {
     /// # Errors
     /// `Shape`: a list or an element is null. `DType`: the elements are neither bools, numbers nor strings.
     pub fn from_arrow(array: &dyn Array) -> Result<RaggedItem> {
-        // Around the values, outermost first: the partition of each list, and the length of each fixed-size list.
+        // An axis around the values. The loop collects the axes, outermost first.
         enum Axis {
+            // Lists of variable length.
             Ragged(RowPartition),
+            // Lists of one fixed length; `rows` is their number.
             Fixed { length: usize, rows: usize },
         }
         let (mut axes, mut array) = (Vec::new(), array.slice(0, array.len()));

@@ -54,12 +54,12 @@ pub(crate) fn first_mistake<I: Offset>(splits: &[I], nvals: usize) -> Option<Mis
             this: wide(splits[position]),
         });
     }
-    wrong_end(splits, nvals)
+    mistake_in_last_split(splits, nvals)
 }
 
 /// Returns a mistake that even the unchecked splits of a run must not have: there is no split, or the last split is not
 /// the number of values.
-pub(crate) fn wrong_end<I: Offset>(splits: &[I], nvals: usize) -> Option<Mistake> {
+pub(crate) fn mistake_in_last_split<I: Offset>(splits: &[I], nvals: usize) -> Option<Mistake> {
     let Some(&last) = splits.last() else { return Some(Mistake::Absent) };
     let is_wrong = i64::try_from(nvals) != Ok(wide(last));
     is_wrong.then(|| Mistake::End { position: splits.len() - 1, nvals, last: wide(last) })

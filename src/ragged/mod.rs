@@ -35,7 +35,7 @@ pub(crate) use encoding::{
     ints as splits_tensor, rowids_of_splits, rows_of_rowids, splits_of_rowids, splits_of_unchecked_rowids,
     with_ints,
 };
-pub(crate) use mistake::{first_mistake, message_of, wrong_end};
+pub(crate) use mistake::{first_mistake, message_of, mistake_in_last_split};
 pub use nested::{IntoNested, Nested, NestedElement, OwnedElement};
 pub use partition::RowPartition;
 pub(crate) use parts::{FLAT_VALUES, ROW_SPLITS, UNIFORM_ROWS, join_parts};
@@ -303,8 +303,8 @@ impl RaggedTensor {
         self.partition().row_lengths()
     }
 
-    /// Returns the lengths of the rows along an axis, in the structure of the axes before it. Along axis 0, this is the
-    /// number of rows, a scalar.
+    /// Returns the length of each row along `axis`, nested as the axes before `axis` nest the rows. Along axis 0 the
+    /// result is a scalar, the number of rows.
     ///
     /// # Errors
     /// The axis does not exist.

@@ -1,6 +1,6 @@
 //! [`ArenaPlan`]: gives each buffer an offset in an arena. A buffer is in use from one step to a later step.
 
-/// Places buffers in an arena. Buffers that live at the same step do not overlap.
+/// Places buffers in an arena. Buffers that are in use at the same step do not overlap.
 ///
 /// A buffer goes to the lowest free offset at which it fits. Buffers must come in the order of their first steps.
 #[derive(Default)]
@@ -24,8 +24,8 @@ impl ArenaPlan {
         self.bytes
     }
 
-    /// Returns the offset of a buffer of `bytes` bytes that lives from `first_step` to `last_step`, both included;
-    /// `None` if the arena would be larger than memory.
+    /// Returns the offset of a buffer of `bytes` bytes that is in use from `first_step` to `last_step`, both included.
+    /// Returns `None` if the arena would be larger than memory.
     pub(crate) fn place(&mut self, first_step: usize, last_step: usize, bytes: usize) -> Option<usize> {
         let mut live = std::mem::take(&mut self.live);
         live.retain(|buffer| {
@@ -52,7 +52,7 @@ impl ArenaPlan {
             }
             return Some(offset);
         }
-        // A free range at the end of the arena grows with it.
+        // A free range at the end of the arena grows with the arena.
         let offset = match self.free.last().copied() {
             Some((offset, free)) if offset + free == self.bytes => {
                 self.free.pop();
@@ -64,7 +64,7 @@ impl ArenaPlan {
         Some(offset)
     }
 
-    /// Adds a range to the free ranges, and joins it with its neighbours.
+    /// Adds a range to the free ranges, and joins the range with its neighbours.
     fn release(&mut self, offset: usize, bytes: usize) {
         if bytes == 0 {
             return;

@@ -89,7 +89,7 @@ impl Launch<'_> {
                 let strided = item.copy.map_or(&copy.whole, |index| &copies[index as usize]);
                 let (outer, row) = plan.position(item.begin);
                 let [from, to] = [copy.from, copy.to].map(|slot| {
-                    self.origin(&plan.slots[slot]) + plan.slots[slot].offset_at(&outer, row, item.first)
+                    self.origin(&plan.slots[slot]) + plan.slots[slot].offset_at(&outer, row, item.inner_begin)
                 });
                 // SAFETY: as in `call`. The plan checked both slots over the whole box. The copy covers the item,
                 // which is a part of the box and begins at these addresses.
@@ -99,7 +99,8 @@ impl Launch<'_> {
         }
     }
 
-    /// Returns the address of a slot's buffer, to which the slot's offsets are added; 0 if the slot has none.
+    /// Returns the address to which the offsets of a slot are added: the address of the slot's buffer, or 0 if the slot
+    /// has no buffer.
     fn origin(&self, slot: &SlotPlan) -> i64 {
         slot.buffer.map_or(0, |buffer| self.memory.address(buffer) as i64)
     }
@@ -115,13 +116,13 @@ impl Launch<'_> {
         let words = &mut workspace.words;
         words.clear();
         for slot in &plan.slots {
-            let base = self.origin(slot) + slot.offset_at(&outer, row, item.first);
+            let base = self.origin(slot) + slot.offset_at(&outer, row, item.inner_begin);
             push_slot(words, base, slot.row, slot.inner, &slot.loops);
         }
         let mut position = item.begin;
         loop {
             let rows = (plan.rows - row).min(item.end - position);
-            self.call(plan, words, rows, item.last - item.first, 0, failed);
+            self.call(plan, words, rows, item.inner_end - item.inner_begin, 0, failed);
             position += rows;
             if position >= item.end {
                 return;
@@ -149,12 +150,12 @@ impl Launch<'_> {
         let code = &self.kernel.variants[plan.variant].body;
         let column = self.is_column(plan);
         let along_row = !column && !self.kernel.row.is_empty();
-        let widest = if column { TILE as i64 } else { i64::MAX };
+        let max_width = if column { TILE as i64 } else { i64::MAX };
         let block = if staged.is_empty() {
-            RowBlock::unstaged(plan, widest)
+            RowBlock::unstaged(plan, max_width)
         } else {
             // Scratch memory has room for one row.
-            RowBlock::staged(plan, staged, !along_row, widest, plan.scratch == 0)
+            RowBlock::staged(plan, staged, !along_row, max_width, plan.scratch == 0)
         };
         let size = |slot: usize| element_size(self.kernel, plan, slot) as i64;
         let bytes = |slot: usize| block.bytes(size(slot) * code.slots[slot].pattern.step());
@@ -182,9 +183,9 @@ impl Launch<'_> {
             position += end - row;
             while row < end {
                 let rows = block.rows.min(end - row);
-                let mut first = item.first;
+                let mut first = item.inner_begin;
                 loop {
-                    let n = block.width.min(item.last - first);
+                    let n = block.width.min(item.inner_end - first);
                     if (rows, n) != shape {
                         shape = (rows, n);
                         let new = |slot: &usize| Staging::new(plan, code, *slot, size(*slot), rows, n);
@@ -222,7 +223,7 @@ impl Launch<'_> {
                         area += bytes(staging.slot) as i64;
                     }
                     first += n;
-                    if first >= item.last {
+                    if first >= item.inner_end {
                         break;
                     }
                 }

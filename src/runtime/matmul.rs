@@ -115,8 +115,8 @@ impl MatMul {
         MatMul { a, b, out, double, m, k, n, rows, columns, transpose_b: false, batch, packed: None }
     }
 
-    /// Returns the matmul with a batch of one, if the matrices of `a` are adjacent and all are multiplied by the same
-    /// matrix: their rows are then the rows of one matrix.
+    /// Merges the batch into one matmul if the matrices of `a` are adjacent and all of them are multiplied by the same
+    /// matrix: the rows of these matrices are then the rows of one matrix.
     fn merged(mut self) -> MatMul {
         let Some(&[_, right, _]) = self.batch.first() else { return self };
         let are_rows =
@@ -165,7 +165,7 @@ impl MatMul {
 
 /// The first column of a tile is a multiple of this number, so that a tile starts where packed columns start and on a
 /// cache line.
-const COLUMNS: usize = 64;
+const COLUMN_ALIGNMENT: usize = 64;
 
 /// The number of multiplications for each thread above which every thread gets two tiles, because threads may differ in
 /// speed.
@@ -213,7 +213,7 @@ impl MatMul {
         let is_long = m.saturating_mul(n).saturating_mul(k) / threads > LONG_TILE;
         let tiles = if is_long { 2 * threads } else { threads };
         let sizes = (1..=tiles).map(|across| {
-            (m.div_ceil(tiles.div_ceil(across)), n.div_ceil(across).next_multiple_of(COLUMNS).min(n))
+            (m.div_ceil(tiles.div_ceil(across)), n.div_ceil(across).next_multiple_of(COLUMN_ALIGNMENT).min(n))
         });
         let best = sizes.min_by_key(|(rows, columns)| rows.saturating_add(*columns));
         best.expect("a pool has at least one thread")

@@ -23,8 +23,8 @@ struct Region {
 /// The buffers of a run, by number. The bytes of a buffer are borrowed from the caller, or belong to a tensor in
 /// [`Tables::held`], or lie in the arena.
 ///
-/// Buffers may share bytes. The plan ensures that they are not in use at the same time, or that a kernel reads every
-/// element of one before it stores the same element of the other.
+/// Several buffers may share bytes. The plan ensures that these buffers are not in use at the same time, or that a
+/// kernel reads each element of one buffer before the kernel stores the same element of the other buffer.
 ///
 /// A `Memory<'static>` borrows nothing from a caller: it holds all its tensors.
 ///
@@ -33,9 +33,10 @@ struct Region {
 pub(crate) struct Memory<'a> {
     /// Boxed, because a run moves its memory several times.
     tables: Box<Tables>,
-    /// For each buffer: the buffer that owns its bytes. A buffer that is no view owns its bytes itself.
+    /// For each buffer: the buffer that owns its bytes. A buffer that is not a view of another buffer owns its bytes
+    /// itself.
     roots: Cow<'a, [BufferIx]>,
-    lent: PhantomData<&'a mut [u8]>,
+    borrowed: PhantomData<&'a mut [u8]>,
 }
 
 /// The tables of a [`Memory`].
@@ -82,12 +83,12 @@ impl Region {
 }
 
 impl<'a> Memory<'a> {
-    /// Memory in which no buffer has bytes yet. The memory reuses the allocations of an earlier run.
+    /// Makes a memory in which no buffer has bytes yet. The memory reuses the allocations of an earlier run.
     pub(crate) fn new(roots: Cow<'a, [BufferIx]>, retained: RetainedMemory) -> Memory<'a> {
         let mut tables = retained.0.unwrap_or_default();
         tables.regions.clear();
         tables.regions.resize(roots.len(), ABSENT);
-        Memory { tables, roots, lent: PhantomData }
+        Memory { tables, roots, borrowed: PhantomData }
     }
 
     fn region(&self, buffer: BufferIx) -> Region {
@@ -106,13 +107,13 @@ impl<'a> Memory<'a> {
         RetainedMemory(Some(self.tables))
     }
 
-    /// Gives a buffer bytes of the caller to read.
-    pub(crate) fn lend(&mut self, buffer: BufferIx, bytes: &'a [u8]) {
+    /// Borrows bytes of the caller as the bytes of a buffer, to read.
+    pub(crate) fn borrow_bytes(&mut self, buffer: BufferIx, bytes: &'a [u8]) {
         self.tables.regions[buffer.index()] = Region::readable(bytes);
     }
 
-    /// Gives a buffer bytes of the caller to read and write.
-    pub(crate) fn lend_mut(&mut self, buffer: BufferIx, bytes: &'a mut [u8]) {
+    /// Borrows bytes of the caller as the bytes of a buffer, to read and write.
+    pub(crate) fn borrow_bytes_mut(&mut self, buffer: BufferIx, bytes: &'a mut [u8]) {
         self.tables.regions[buffer.index()] = Region::writable(bytes.as_mut_ptr(), bytes.len());
     }
 
@@ -139,8 +140,8 @@ impl<'a> Memory<'a> {
         Ok(())
     }
 
-    /// Borrows the tensor of a buffer for writing, at its present address. The memory holds the tensor, and no other
-    /// tensor shares its elements.
+    /// Borrows the tensor of a buffer for writing, at its present address. Panics unless the memory holds the tensor
+    /// and no other tensor shares its elements.
     pub(crate) fn view_mut(&mut self, buffer: BufferIx) -> TensorViewMut<'_> {
         let index =
             self.tables.regions[buffer.index()].held.expect("the memory holds the tensor of the buffer");
@@ -149,15 +150,15 @@ impl<'a> Memory<'a> {
         tensor.unshared_view_mut().expect("the memory holds the only tensor with these elements")
     }
 
-    /// Copies the bytes of `source` to `target`. The memory holds the tensor of `target`, as [`Memory::view_mut`]
-    /// requires. Both buffers have the same length.
+    /// Copies the bytes of `source` to `target`. Panics unless both buffers have the same length, and `target` is as
+    /// [`Memory::view_mut`] requires.
     pub(crate) fn copy(&mut self, source: BufferIx, target: BufferIx) {
         let source = self.region(source);
         assert!(!source.is_absent(), "the source of a copy has bytes");
         let mut view = self.view_mut(target);
         let bytes = view.bytes_mut();
         assert_eq!(bytes.len(), source.len, "a copy needs two buffers of one length");
-        // SAFETY: the invariant, for `source`; `bytes` is a slice of the target. `copy` allows them to be the same.
+        // SAFETY: the invariant, for `source`; `bytes` is a slice of the target. `copy` allows the two to overlap.
         unsafe { std::ptr::copy(source.address, bytes.as_mut_ptr(), bytes.len()) };
     }
 
@@ -180,8 +181,9 @@ impl<'a> Memory<'a> {
         )
     }
 
-    /// Makes the arena at least `bytes` long and gives each buffer its part: `(buffer, offset, length)`. A buffer that
-    /// had a part of the arena before has no bytes afterwards, unless it is in `buffers` again.
+    /// Makes the arena at least `bytes` long, and gives each buffer a part of it. `buffers` lists
+    /// `(buffer, offset, length)`. A buffer that had a part of the arena before and is not in `buffers` has no bytes
+    /// afterwards.
     ///
     /// # Errors
     /// Memory is refused.

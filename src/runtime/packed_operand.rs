@@ -57,8 +57,8 @@ impl PackedOperand {
         let buffer = Buffer::zeroed(matrix_bytes.saturating_mul(count))?;
         let (row, column) = matrices.strides();
         for index in 0..count {
-            // SAFETY: `bytes` holds `count` matrices of `size` bytes each, and `buffer` has room for as many packed
-            // ones. Nothing else knows `buffer` yet.
+            // SAFETY: `bytes` holds `count` matrices of `size` bytes each, and `buffer` has room for `count` packed
+            // matrices. Nothing else knows `buffer` yet.
             unsafe {
                 let from = bytes.as_ptr().add(index * size).cast::<T>();
                 let to = buffer.as_ptr().add(index * matrix_bytes).cast::<T>();

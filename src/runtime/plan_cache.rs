@@ -122,7 +122,7 @@ mod tests {
     use super::*;
     use crate::runtime::SegmentMemory;
 
-    /// A plan with a number by which it is told apart.
+    /// Returns a plan that differs from other plans in the size of its arena.
     fn plan(arena: usize) -> Arc<SegmentPlan> {
         let memory = SegmentMemory { arena, ..SegmentMemory::default() };
         Arc::new(SegmentPlan { steps: Vec::new(), sizes: Vec::new(), memory })
@@ -132,7 +132,7 @@ mod tests {
         PlanKey::from_slice(&[value])
     }
 
-    /// A cache with room for `count` empty plans.
+    /// Returns a cache with room for `count` empty plans.
     fn with_room(count: usize) -> PlanCache {
         let mut one = PlanCache::new(0);
         one.insert(key(0), plan(0));

@@ -39,7 +39,7 @@ struct PreparedCall {
 }
 
 impl PreparedCall {
-    /// Runs the kernel; true if a check failed.
+    /// Runs the kernel. Returns whether a check failed.
     ///
     /// # Safety
     /// `code` holds the function, and `words` holds the slot words with addresses inside buffers that fit the plan.
@@ -103,8 +103,8 @@ impl PreparedLaunch {
         size_of_val(&self.words[..]) + size_of_val(&self.call.scalars[..])
     }
 
-    /// Runs the kernel on the buffers of `memory`; true if a check failed. `plan` is the plan for which the launch was
-    /// prepared, and `code` holds the kernel's functions.
+    /// Runs the kernel on the buffers of `memory`. Returns whether a check failed. `plan` is the plan for which the
+    /// launch was prepared, and `code` holds the kernel's functions.
     ///
     /// # Errors
     /// A buffer is not what the plan needs.
@@ -182,7 +182,7 @@ impl<'m> BoundLaunches<'m> {
         self.launches.len()
     }
 
-    /// Runs one launch; true if a check failed.
+    /// Runs one launch. Returns whether a check failed.
     pub(crate) fn run(&mut self, index: usize) -> bool {
         let launch = &self.launches[index];
         // SAFETY: the buffers were checked when the launch was bound, and they have not moved since. `self` holds or

@@ -9,11 +9,11 @@ use super::plan_cache::{PlanCache, PlanKey};
 use super::segment_plan::SegmentPlan;
 use super::thread_pool::Pool;
 use crate::error::Result;
-use crate::op::Prepared;
+use crate::op::PreparedSlot;
 use crate::tensor::BufferPool;
 
-/// What the runs of a compiled program change and share: plans, memory of results, packed constants, what host kernels
-/// prepare, counters.
+/// What the runs of a compiled program change and share: plans, memory of results, packed constants, prepared data of
+/// host kernels, and counters.
 ///
 /// The program itself is immutable. Any number of threads may use the state at once.
 pub(crate) struct ProgramState {
@@ -26,7 +26,7 @@ pub(crate) struct ProgramState {
     /// For each segment: its plans.
     plans: Vec<Mutex<PlanCache>>,
     /// For each step: the data that the step's host kernel prepared.
-    prepared: Box<[Prepared]>,
+    prepared: Box<[PreparedSlot]>,
     counters: Counters,
 }
 
@@ -65,13 +65,13 @@ impl ProgramState {
             buffers: BufferPool::new(results),
             packed: PackedConstants::default(),
             plans: (0..segments).map(|_| Mutex::new(PlanCache::new(plan_bytes / segments))).collect(),
-            prepared: (0..steps).map(|_| Prepared::default()).collect(),
+            prepared: (0..steps).map(|_| PreparedSlot::default()).collect(),
             counters: Counters::default(),
         }
     }
 
-    /// Returns the memory in which the host kernel of a step keeps its prepared data.
-    pub(crate) fn prepared(&self, step: usize) -> &Prepared {
+    /// Returns the slot in which the host kernel of a step keeps its prepared data.
+    pub(crate) fn prepared(&self, step: usize) -> &PreparedSlot {
         &self.prepared[step]
     }
 
@@ -99,7 +99,7 @@ impl ProgramState {
         Ok(plan)
     }
 
-    /// Counts a run that found its plan elsewhere.
+    /// Counts a run that found its plan. The plan may also be the last plan of the thread, which is outside this state.
     pub(crate) fn count_plan_hit(&self) {
         self.counters.plan_hits.fetch_add(1, Ordering::Relaxed);
     }

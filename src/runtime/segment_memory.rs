@@ -32,10 +32,10 @@ pub(crate) struct SegmentMemory {
     pub arena: usize,
     /// `(buffer, offset, length)` of each buffer in the arena. Buffers that are in use at the same step do not overlap.
     pub placed: Vec<(BufferIx, usize, usize)>,
-    /// Buffers that outlive the segment. Each buffer has memory outside the arena.
-    pub outliving: Vec<BufferIx>,
-    /// `(buffer, owner)` of each buffer that lies in the memory of the outliving buffer `owner`. A later step stores
-    /// `owner` over `buffer`.
+    /// Buffers that something after the segment reads. Each of these buffers has memory outside the arena.
+    pub outlive_segment: Vec<BufferIx>,
+    /// `(buffer, owner)` of each buffer that lies in the memory of `owner`, which outlives the segment. A later step
+    /// stores `owner` over `buffer`.
     pub shared: Vec<(BufferIx, BufferIx)>,
 }
 
@@ -43,7 +43,7 @@ pub(crate) struct SegmentMemory {
 struct Lifetime {
     /// The buffers, in the order in which they use the memory.
     buffers: Vec<BufferIx>,
-    /// The outliving buffer that owns the memory; `None` for memory of the arena.
+    /// The buffer that outlives the segment and owns the memory; `None` for memory of the arena.
     owner: Option<BufferIx>,
     bytes: usize,
     first_step: usize,
@@ -75,7 +75,7 @@ impl SegmentMemory {
             }
             for &StoredBuffer { buffer, bytes, outlives, ref overwrites } in &buffers.stores {
                 if outlives {
-                    result.outliving.push(buffer);
+                    result.outlive_segment.push(buffer);
                 }
                 let fits = |operand: &&BufferIx| {
                     current.get(operand).is_some_and(|&lifetime| lifetimes[lifetime].bytes == bytes)
@@ -133,12 +133,12 @@ mod tests {
     }
 
     #[test]
-    fn a_buffer_takes_the_place_of_one_that_no_step_reads_any_more() {
+    fn a_buffer_takes_the_place_of_a_buffer_that_no_later_step_reads() {
         let mut steps =
             vec![step(&[9], 0, 100, &[]), step(&[0], 1, 100, &[]), outliving(step(&[1], 2, 8, &[]))];
         let memory = SegmentMemory::assign(&steps).unwrap();
         assert_eq!(memory.placed, [(BufferIx(0), 0, 100), (BufferIx(1), 128, 100)]);
-        assert_eq!((memory.arena, memory.outliving), (256, buffers(&[2])));
+        assert_eq!((memory.arena, memory.outlive_segment), (256, buffers(&[2])));
         steps.extend([step(&[9], 3, 64, &[]), step(&[3], 4, 1, &[]), step(&[4], 5, 1, &[])]);
         let memory = SegmentMemory::assign(&steps).unwrap();
         assert_eq!(memory.placed[2..], [(BufferIx(3), 0, 64), (BufferIx(4), 64, 1), (BufferIx(5), 0, 1)]);

@@ -19,12 +19,12 @@ pub(crate) enum StepPlan {
     /// A kernel, with its prepared launch if it needs a single call.
     Kernel(Box<KernelPlan>, Option<PreparedLaunch>),
     MatMul(MatMul),
-    /// A node that runs by itself, outside kernels. The node allocates its results when it runs.
+    /// A host step: it computes one node outside kernels, and allocates the results when it runs.
     Node,
 }
 
 impl StepPlan {
-    /// Returns the plan of the kernel and its prepared launch, if the step is a kernel that has one.
+    /// Returns the plan of the kernel and its prepared launch, if the step is a kernel with a prepared launch.
     pub(crate) fn prepared(&self) -> Option<(&KernelPlan, &PreparedLaunch)> {
         match self {
             StepPlan::Kernel(plan, prepared) => Some((plan, prepared.as_ref()?)),
@@ -33,7 +33,7 @@ impl StepPlan {
     }
 }
 
-/// The plan of a segment: its steps, and where the buffers that they store lie.
+/// The plan of a segment: the plans of its steps, and the places in memory of the buffers that the steps store.
 pub(crate) struct SegmentPlan {
     pub steps: Vec<StepPlan>,
     /// For each buffer of the program: its sizes, if they are known when the segment is planned.
@@ -51,7 +51,7 @@ impl SegmentPlan {
                 + match step {
                     StepPlan::Kernel(plan, prepared) => {
                         let boxes: usize = plan.boxes.iter().map(of_box).sum();
-                        // The vectors hold their first elements themselves.
+                        // A `SmallVec` takes memory of its own only if it has spilled.
                         let more = |spilled: bool, bytes: usize| if spilled { bytes } else { 0 };
                         size_of::<KernelPlan>()
                             + boxes
@@ -63,8 +63,8 @@ impl SegmentPlan {
                     StepPlan::Node => 0,
                 }
         });
-        let SegmentMemory { placed, outliving, shared, .. } = &self.memory;
-        let memory = size_of_val(&placed[..]) + size_of_val(&outliving[..]) + size_of_val(&shared[..]);
+        let SegmentMemory { placed, outlive_segment, shared, .. } = &self.memory;
+        let memory = size_of_val(&placed[..]) + size_of_val(&outlive_segment[..]) + size_of_val(&shared[..]);
         size_of::<SegmentPlan>() + steps.sum::<usize>() + size_of_val(&self.sizes[..]) + memory
     }
 

@@ -7,11 +7,11 @@ use crate::lower::kernel_body::{KernelBody, SlotUse};
 use crate::tiles::StridedCopy;
 
 /// The minimum number of inner elements of a staged block whose rows may be cut.
-const WIDTH: i64 = 128;
+const MIN_WIDTH: i64 = 128;
 /// The maximum number of rows of a staged block.
-const HEIGHT: i64 = 64;
+const MAX_ROWS: i64 = 64;
 /// The maximum number of elements of a staged block, unless a block of one row of the least width has more.
-const BLOCK: i64 = 4096;
+const MAX_BLOCK_LEN: i64 = 4096;
 
 /// The size of the blocks into which a launch cuts a [`BoxPlan`]: the rows and inner elements of one kernel call.
 pub(super) struct RowBlock {
@@ -29,44 +29,49 @@ impl RowBlock {
     }
 
     /// Returns the blocks of a box with the staged slots `staged`. If `may_cut_rows`, a block may have a part of each
-    /// row, of at most `widest` inner elements; otherwise a block has whole rows. If `may_have_several_rows`, a block
-    /// may have several rows; otherwise a block has one row.
+    /// row, of at most `max_width` inner elements; otherwise a block has whole rows. If `may_have_several_rows`, a
+    /// block may have several rows; otherwise a block has one row.
     pub(super) fn staged(
         plan: &BoxPlan,
         staged: &[usize],
         may_cut_rows: bool,
-        widest: i64,
+        max_width: i64,
         may_have_several_rows: bool,
     ) -> RowBlock {
         // The code at the end of a row accesses an element even if a loop is empty, so an empty loop counts as one
         // iteration.
         let iterations: i64 = plan.loops.iter().map(|extent| (*extent).max(1)).product();
-        // A slot whose rows are closer together than its inner elements is copied many rows at a time. Other slots are
-        // copied in rows as long as possible.
-        let crossed = |slot: &usize| {
+        // For a slot whose rows are closer together than its inner elements, the copy takes many rows at a time. For
+        // any other slot, the copy takes rows as long as possible.
+        let rows_are_closer = |slot: &usize| {
             let slot = &plan.slots[*slot];
             slot.row.saturating_abs() < slot.inner.saturating_abs()
         };
-        let narrow = if staged.iter().any(crossed) { WIDTH } else { (BLOCK / iterations).max(WIDTH) };
-        let min_width = if may_cut_rows { narrow.min(widest).min(plan.n.max(1)) } else { plan.n };
-        let max_rows = if may_have_several_rows { plan.rows.clamp(1, HEIGHT) } else { 1 };
-        let rows = (BLOCK / (iterations * min_width).max(1)).clamp(1, max_rows);
+        let wanted_width = if staged.iter().any(rows_are_closer) {
+            MIN_WIDTH
+        } else {
+            (MAX_BLOCK_LEN / iterations).max(MIN_WIDTH)
+        };
+        let min_width = if may_cut_rows { wanted_width.min(max_width).min(plan.n.max(1)) } else { plan.n };
+        let max_rows = if may_have_several_rows { plan.rows.clamp(1, MAX_ROWS) } else { 1 };
+        let rows = (MAX_BLOCK_LEN / (iterations * min_width).max(1)).clamp(1, max_rows);
         let width = if may_cut_rows {
-            (BLOCK / (rows * iterations) / WIDTH * WIDTH).max(min_width).min(widest)
+            (MAX_BLOCK_LEN / (rows * iterations) / MIN_WIDTH * MIN_WIDTH).max(min_width).min(max_width)
         } else {
             plan.n
         };
         RowBlock { rows, width, iterations }
     }
 
-    /// Returns the number of bytes of a slot in a block, in whole cache lines. `size` is the stride of its inner
-    /// elements.
+    /// Returns the number of bytes of a slot in a block, rounded up to whole cache lines. `size` is the stride in bytes
+    /// of the slot's inner elements.
     pub(super) fn bytes(&self, size: i64) -> usize {
         ((self.rows * self.iterations * self.width * size + 63) / 64 * 64) as usize
     }
 }
 
-/// A staged slot of a block: its strides in contiguous memory, and the copy there (a load) or back (a store).
+/// A staged slot of a block: its strides in contiguous memory, and the copy to this memory (for a load) or from it (for
+/// a store).
 pub(super) struct Staging {
     /// Index of the slot.
     pub slot: usize,
@@ -114,7 +119,7 @@ impl Staging {
             (strides(stride, &loops, inner), strides(source.row, &source.loops, source.inner));
         let load = code.slots[slot].used == SlotUse::Load;
         let (to, from) = if load { (&block, &memory) } else { (&memory, &block) };
-        // A store whose elements are apart stores pairs, which fill the space between them.
+        // A slot that stores with a stride stores pairs of elements. The copy moves a whole pair as one unit.
         let unit = if load { size } else { inner };
         // Ordinary stores keep the staged elements in the caches, where the kernel reads them next or has just written
         // them.

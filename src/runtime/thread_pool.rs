@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
-use super::cost::{NANOSECOND, element_cost};
+use super::cost::{UNITS_PER_NANOSECOND, element_cost};
 use super::lock::lock;
 use super::workspace::{Workspace, first_workspace};
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -53,7 +53,8 @@ impl Pool {
 
     /// Returns whether several threads compute `elements` elements of a kernel faster than one.
     pub(crate) fn is_worth_threads(&self, kernel: &Kernel, elements: i64) -> bool {
-        self.shared.is_some() && elements.saturating_mul(element_cost(kernel)) / NANOSECOND > BREAK_EVEN
+        self.shared.is_some()
+            && elements.saturating_mul(element_cost(kernel)) / UNITS_PER_NANOSECOND > BREAK_EVEN
     }
 
     /// Runs `f` on every item. Returns whether a check failed in any item: `f` sets its last argument to 1 then. Each
@@ -82,7 +83,7 @@ impl Pool {
         let error: Mutex<Option<Error>> = Mutex::new(None);
         let next = AtomicI64::new(0);
         pool.for_each(threads, &|_| {
-            // A pool of the caller may make more calls than it was asked for.
+            // A pool of the caller may make more calls than `threads`.
             let mut workspace = lock(&free).pop().unwrap_or_default();
             loop {
                 let index = next.fetch_add(1, Ordering::Relaxed);
@@ -153,7 +154,7 @@ pub(crate) fn rayon_pool(threads: usize) -> Result<Arc<dyn ThreadPool>> {
         }
 
         fn for_each(&self, tiles: usize, f: &(dyn Fn(usize) + Sync)) {
-            // The calling thread starts at once; it takes tiles while the other threads still wake up.
+            // The calling thread takes tiles at once, while the other threads still wake up.
             self.0.in_place_scope(|scope| {
                 for tile in 1..tiles {
                     scope.spawn(move |_| f(tile));

@@ -3,8 +3,8 @@
 
 use smallvec::SmallVec;
 
-use super::cost::{NANOSECOND, element_cost};
-use super::work_order::{LINE, SPREAD, WorkOrder};
+use super::cost::{UNITS_PER_NANOSECOND, element_cost};
+use super::work_order::{LINE, MAX_SPREAD_BYTES, WorkOrder};
 use crate::lower::box_plan::BoxPlan;
 use crate::lower::kernel::Kernel;
 use crate::lower::kernel_body::{LaneLayout, TILE};
@@ -23,34 +23,34 @@ pub(super) struct WorkItem {
     pub box_index: usize,
     /// First position.
     pub begin: i64,
-    /// Position after the last.
+    /// Position after the last position.
     pub end: i64,
     /// First inner element.
-    pub first: i64,
-    /// Inner element after the last.
-    pub last: i64,
+    pub inner_begin: i64,
+    /// Inner element after the last inner element.
+    pub inner_end: i64,
     /// Index of the item's copy in [`Chunking::copies`]. `None` if [`WorkItem::whole`] made the item, or if the box is
     /// no copy.
     pub copy: Option<u32>,
 }
 
 /// The maximum number of elements in one item.
-const ITEM: i64 = 1 << 16;
+const MAX_ITEM_LEN: i64 = 1 << 16;
 
 /// The maximum number of nanoseconds of work in one item, by the estimate of [`element_cost`]. An item of a costly
-/// kernel has fewer elements than [`ITEM`].
-const ITEM_NANOSECONDS: i64 = 50_000;
+/// kernel has fewer elements than [`MAX_ITEM_LEN`].
+const MAX_ITEM_NANOSECONDS: i64 = 50_000;
 
 /// The maximum number of elements in one item of a copy whose source is transposed. Such an item reads columns of the
 /// source. Each element of a column may lie in a page of its own. With larger items, fewer items load the same cache
 /// line of the source.
-const TRANSPOSED_ITEM: i64 = 1 << 20;
+const MAX_TRANSPOSED_ITEM_LEN: i64 = 1 << 20;
 
 impl WorkItem {
     /// Returns the item that is the whole box.
     pub(super) fn whole(box_index: usize, plan: &BoxPlan) -> WorkItem {
         let positions = plan.outer.iter().product::<i64>() * plan.rows;
-        WorkItem { box_index, begin: 0, end: positions, first: 0, last: plan.n, copy: None }
+        WorkItem { box_index, begin: 0, end: positions, inner_begin: 0, inner_end: plan.n, copy: None }
     }
 }
 
@@ -66,7 +66,7 @@ impl Chunking {
     /// Cuts a kernel into items. The cut depends on sizes only, so results do not depend on the number of threads.
     pub(super) fn new(kernel: &Kernel, plan: &KernelPlan, order: Option<WorkOrder>) -> Chunking {
         let mut chunking = Chunking::default();
-        let max_len = ITEM.min(ITEM_NANOSECONDS * NANOSECOND / element_cost(kernel));
+        let max_len = MAX_ITEM_LEN.min(MAX_ITEM_NANOSECONDS * UNITS_PER_NANOSECOND / element_cost(kernel));
         for (index, plan) in plan.boxes.iter().enumerate() {
             chunking.cut(kernel, index, plan, order, max_len);
         }
@@ -74,21 +74,21 @@ impl Chunking {
             chunking.items.sort_by_cached_key(|item| {
                 let plan = &plan.boxes[item.box_index];
                 let (outer, row) = plan.position(item.begin);
-                order.slot(kernel, plan).map_or(0, |slot| slot.offset_at(&outer, row, item.first))
+                order.slot(kernel, plan).map_or(0, |slot| slot.offset_at(&outer, row, item.inner_begin))
             });
         }
         chunking
     }
 
-    /// Cuts a box into items of at most `max_len` elements, or of [`TRANSPOSED_ITEM`] elements if the box is a copy of
-    /// a transposed source and the items have no order. If a row, or [`TILE`] inner elements of a row that may be cut,
-    /// have more elements, then an item has more.
+    /// Cuts a box into items of at most `max_len` elements, or of [`MAX_TRANSPOSED_ITEM_LEN`] elements if the box is a
+    /// copy of a transposed source and the items have no order. An item has at least one row, or [`TILE`] inner
+    /// elements of a row that may be cut, even if these are more elements than the maximum.
     fn cut(&mut self, kernel: &Kernel, index: usize, plan: &BoxPlan, order: Option<WorkOrder>, max_len: i64) {
         let whole = WorkItem::whole(index, plan);
         let is_transposed = |from: &SlotPlan| from.inner.saturating_abs() > LINE;
         let size = match &plan.mode {
             LaunchMode::Copy(copy) if order.is_none() && is_transposed(&plan.slots[copy.from]) => {
-                TRANSPOSED_ITEM
+                MAX_TRANSPOSED_ITEM_LEN
             }
             _ => max_len,
         };
@@ -99,26 +99,27 @@ impl Chunking {
             let width = (size / iterations.max(1)).max(TILE as i64) / TILE as i64 * TILE as i64;
             let mut copies = KnownCopies::default();
             for row in 0..whole.end {
-                let mut first = 0;
-                while first < plan.n {
-                    let last = (first + width).min(plan.n);
-                    let item = WorkItem { begin: row, end: row + 1, first, last, ..whole };
+                let mut inner_begin = 0;
+                while inner_begin < plan.n {
+                    let inner_end = (inner_begin + width).min(plan.n);
+                    let item = WorkItem { begin: row, end: row + 1, inner_begin, inner_end, ..whole };
                     self.push(plan, item, plan.outer.len(), &mut copies);
-                    first = last;
+                    inner_begin = inner_end;
                 }
             }
             return;
         }
         let ordered = order.and_then(|order| order.slot(kernel, plan));
-        // `cut` is the outermost axis whose elements at one index fit into an item, or the axis of the rows if no axis
-        // fits. `unit` is the number of positions at one index of `cut`. `height` is the number of indices in an item.
+        // The items cut axis `cut`: the outermost axis for which one index, with all elements at this index, fits into
+        // an item. If there is no such axis, `cut` is the axis of the rows. `unit` is the number of positions at one
+        // index of `cut`. `height` is the number of indices of `cut` in an item.
         let (mut unit, mut cut, mut height) = (1, plan.outer.len(), 1);
         for axis in (0..=plan.outer.len()).rev() {
             let inner_unit = if axis == plan.outer.len() { 1 } else { unit * extent(plan, axis + 1) };
-            let spread =
+            let stride =
                 ordered.map_or(0, |slot| slot.outer.get(axis).copied().unwrap_or(slot.row).saturating_abs());
-            let max_height =
-                (size / inner_unit.saturating_mul(row)).min(SPREAD.checked_div(spread).unwrap_or(size));
+            let max_height = (size / inner_unit.saturating_mul(row))
+                .min(MAX_SPREAD_BYTES.checked_div(stride).unwrap_or(size));
             if max_height < 1 {
                 break;
             }
@@ -141,7 +142,7 @@ impl Chunking {
     /// copy, or finds it in `copies`.
     fn push(&mut self, plan: &BoxPlan, mut item: WorkItem, cut: usize, copies: &mut KnownCopies) {
         if let LaunchMode::Copy(copy) = &plan.mode {
-            let shape = (item.end - item.begin, item.last - item.first);
+            let shape = (item.end - item.begin, item.inner_end - item.inner_begin);
             let known = copies.iter().find(|known| known.0 == shape).map(|known| known.1);
             item.copy = Some(known.unwrap_or_else(|| {
                 let mut extents = plan.extents();

@@ -21,9 +21,10 @@ pub(super) enum WorkOrder {
     Loaded(BufferIx),
 }
 
-/// A share of the cache of one core, in bytes. The accesses of an ordered item along the axis that is cut spread over
-/// at most this many bytes. A buffer of at most `2 * SPREAD` bytes needs no order, because it stays in the cache.
-pub(super) const SPREAD: i64 = 256 << 10;
+/// The maximum number of bytes over which the accesses of an ordered item spread along the axis that is cut. This is a
+/// share of the cache of one core. A buffer of at most `2 * MAX_SPREAD_BYTES` bytes needs no order, because the buffer
+/// stays in the cache.
+pub(super) const MAX_SPREAD_BYTES: i64 = 256 << 10;
 
 /// The minimum length in bytes of a contiguous range of stores for which the two split cache lines at its ends cost
 /// little.
@@ -43,11 +44,11 @@ impl WorkOrder {
         }
         let largest = plan.buffers.iter().filter(|used| !used.stored).max_by_key(|used| used.bytes)?;
         let order = WorkOrder::Loaded(largest.buffer);
-        (largest.bytes as i64 > 2 * SPREAD && order.is_shared(kernel, plan)).then_some(order)
+        (largest.bytes as i64 > 2 * MAX_SPREAD_BYTES && order.is_shared(kernel, plan)).then_some(order)
     }
 
     /// Returns the slot of a box whose addresses are the keys of the box's items. Returns `None` if the box does not
-    /// access the buffer of the key, or if it reads this buffer at an inner stride that exceeds a cache line.
+    /// access the buffer of the key, or if the box reads this buffer at an inner stride that exceeds a cache line.
     pub(super) fn slot<'a>(self, kernel: &Kernel, plan: &'a BoxPlan) -> Option<&'a SlotPlan> {
         let kinds = &kernel.variants[plan.variant].body.slots;
         plan.slots.iter().zip(kinds).map(|(slot, kind)| (slot, kind.used)).find_map(|(slot, used)| match self
@@ -61,8 +62,8 @@ impl WorkOrder {
         })
     }
 
-    /// Returns whether the accesses of large boxes overlap: their spans sum to more than 1.5 times their hull. A large
-    /// box has more than a quarter of the elements of the largest.
+    /// Returns whether the accesses of large boxes overlap: the spans of these boxes sum to more than 1.5 times their
+    /// hull. A large box has more than a quarter of the elements of the largest box.
     fn is_shared(self, kernel: &Kernel, plan: &KernelPlan) -> bool {
         let (mut sum, mut low, mut high) = (0i64, i64::MAX, i64::MIN);
         let largest = plan.boxes.iter().map(BoxPlan::len).max().unwrap_or(0);
@@ -76,10 +77,11 @@ impl WorkOrder {
     }
 }
 
-/// Returns whether several boxes write pieces of the same cache lines of a result of more than `2 * SPREAD` bytes.
+/// Returns whether several boxes write pieces of the same cache lines of a result of more than `2 * MAX_SPREAD_BYTES`
+/// bytes.
 fn boxes_share_stored_lines(kernel: &Kernel, plan: &KernelPlan) -> bool {
     let bytes = plan.buffers.iter().filter(|used| used.stored).map(|used| used.bytes).max();
-    if bytes.unwrap_or(0) as i64 <= 2 * SPREAD {
+    if bytes.unwrap_or(0) as i64 <= 2 * MAX_SPREAD_BYTES {
         return false;
     }
     let targets = plan.boxes.iter().map(|plan| Some((plan, WorkOrder::Stored.slot(kernel, plan)?)));

@@ -41,13 +41,13 @@ pub(super) fn first_workspace(workspaces: &mut Vec<Workspace>) -> &mut Workspace
     &mut workspaces[0]
 }
 
-/// Returns the buffer in `buffer`. If there is no buffer, or if it has fewer than `bytes` bytes, the function first
-/// puts a new zeroed buffer there.
+/// Returns the buffer in `buffer`. If there is no buffer, or if the buffer has fewer than `bytes` bytes, the function
+/// first puts a new zeroed buffer there.
 ///
 /// # Errors
 /// Memory is refused.
 pub(super) fn ensure_capacity(buffer: &mut Option<Buffer>, bytes: usize) -> Result<&Buffer> {
-    // The old buffer is freed first, so that the old and the new one do not take memory at the same time.
+    // The old buffer is freed first, so that the old and the new buffer do not take memory at the same time.
     if buffer.as_ref().is_some_and(|held| held.len() < bytes) {
         *buffer = None;
     }

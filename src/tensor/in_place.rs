@@ -1,4 +1,4 @@
-//! Access to the elements of a tensor at the address that they have.
+//! Access to the elements of a tensor in place: this access never copies or moves the elements.
 
 use std::sync::Arc;
 

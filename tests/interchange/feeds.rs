@@ -5,7 +5,8 @@ use shapeflow::{DType, ErrorKind, Graph, Result, Tensor, TensorView, shape};
 
 use super::samples::samples;
 
-/// `neg = -x`, `y = exp(neg)`, `parts = split(x, 2)`, `z = neg + parts[1]`, and a default for `d`.
+/// `neg = -x`, `y = exp(neg)`, `parts = split(x, 2)`, `z = parts[0] + parts[1]`, a placeholder `d` with the default
+/// `[1]`, `e = -d`, `f = -e`, and `flat = argmax(x, axis)` with the constant `axis = 1`.
 const MODEL: &str = r#"
     node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } }
            attr { key: "shape" value { shape { dim { size: -1 } dim { size: 2 } } } } }
@@ -185,7 +186,7 @@ fn readers_of_a_fed_tensor_skip_the_checks_of_its_producer() -> Result<()> {
     let imported = import_text(text, &["c"], &["a"])?;
     assert_eq!(imported.inputs().count(), 2);
     let error = run(&imported, &["c"], &[fed, ("x", Tensor::from([1.0f32]))]).unwrap_err();
-    assert!(error.message().contains("the assertion check must hold"), "{error}");
+    assert!(error.message().contains("the assertion of node check must hold"), "{error}");
     Ok(())
 }
 
@@ -214,9 +215,9 @@ fn feeding_a_tensor_its_own_value_changes_nothing() -> Result<()> {
         let model = Model::from_bytes(to_graphdef(&g, &outputs)?)?;
         let unfed = model.import(None, &ImportOptions::new())?;
         let names = tensor_names(&g, &outputs)?;
-        let ends: Vec<&str> = names.iter().map(String::as_str).collect();
+        let fetches: Vec<&str> = names.iter().map(String::as_str).collect();
         let feeds: Vec<(&str, Tensor)> = sample.feeds.clone();
-        let expected = run(&unfed, &ends, &feeds)?;
+        let expected = run(&unfed, &fetches, &feeds)?;
         let tensors = unfed.nodes().flat_map(|node| {
             let name = node.name.to_string();
             (0..node.outputs.len()).map(move |output| format!("{name}:{output}"))
@@ -225,15 +226,15 @@ fn feeding_a_tensor_its_own_value_changes_nothing() -> Result<()> {
             tensors.filter(|tensor| sample.feeds.iter().all(|(name, _)| format!("{name}:0") != *tensor))
         {
             let value = run(&unfed, &[&tensor], &feeds)?.remove(0);
-            let imported = model.import(Some(&ends), &ImportOptions::new().feed(tensor.as_str()))?;
+            let imported = model.import(Some(&fetches), &ImportOptions::new().feed(tensor.as_str()))?;
             let name = imported.input_name(&tensor).unwrap().to_string();
             let mut given = feeds.clone();
             given.retain(|(name, _)| imported.inputs().any(|(input, _)| input == *name));
             given.push((&name, value));
-            let got = run(&imported, &ends, &given)
+            let got = run(&imported, &fetches, &given)
                 .unwrap_or_else(|error| panic!("{} with {tensor} fed: {error}", sample.name));
-            for ((end, got), expected) in ends.iter().zip(&got).zip(&expected) {
-                assert_eq!(got, expected, "{} with {tensor} fed: {end}", sample.name);
+            for ((fetch, got), expected) in fetches.iter().zip(&got).zip(&expected) {
+                assert_eq!(got, expected, "{} with {tensor} fed: {fetch}", sample.name);
             }
             fed += 1;
         }

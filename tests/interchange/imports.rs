@@ -27,9 +27,9 @@ const COMMUTATIVE: [&str; 22] = [
     "NotEqual",
     "SquaredDifference",
     "ParallelDynamicStitch",
-    // The result has the larger sizes of both shapes.
+    // The operands with the shapes of both sparse tensors may change places: the result has the larger of their sizes.
     "EditDistance",
-    // The shapes of both sparse tensors are equal.
+    // The operands with the shapes of both sparse tensors may change places: the shapes are equal.
     "SparseAdd",
     "SparseSparseMaximum",
     "SparseSparseMinimum",
@@ -144,7 +144,7 @@ fn value(tensor: &str) -> Tensor {
 }
 
 fn are_close(op: &str, got: &[Tensor], expected: &[Tensor]) -> bool {
-    // A small unknown of a linear system has an absolute error as great as the error of the great unknowns.
+    // The unknowns of a linear system have similar absolute errors, so a small unknown has a large relative error.
     let small = if op == "MatrixSolveLs" { 1e-6 } else { 0.0 };
     got.len() == expected.len()
         && got.iter().zip(expected).all(|(got, expected)| {
@@ -203,10 +203,10 @@ fn attributes_that_tensorflow_does_not_declare_are_ignored() -> Result<()> {
     Ok(())
 }
 
-/// Each op has a case whose result changes whichever two operands change places. Hence an import that swaps two
-/// operands fails the test above.
+/// Each op has a case in which swapping any two operands changes the result. An import that swaps two operands of the
+/// op thus fails the test `nodes_give_what_tensorflow_gives`.
 #[test]
-fn every_importable_op_has_a_value_that_shows_the_order_of_its_operands() {
+fn every_importable_op_has_a_case_that_detects_swapped_operands() {
     let mut shown: BTreeMap<&str, bool> = BTreeMap::new();
     for def in Registry::builtin().iter() {
         shown.extend(def.tensorflow_ops().iter().map(|spelling| (spelling.op_type, false)));

@@ -182,7 +182,7 @@ fn an_assertion_is_checked_when_a_dependent_node_runs() -> Result<()> {
     assert_eq!(run(&imported, "y", &[1.0, 2.0])?, [-1.0, -2.0]);
     assert_eq!(run(&imported, "z", &[1.0, -2.0])?, [-1.0, 2.0]);
     let error = run(&imported, "y", &[1.0, -2.0]).unwrap_err();
-    assert!(error.message().contains("the assertion check must hold: x is [1.0, -2.0]"), "{error}");
+    assert!(error.message().contains("the assertion of node check must hold: x is [1.0, -2.0]"), "{error}");
     Ok(())
 }
 

@@ -24,7 +24,7 @@ pub struct Outcome {
     pub compared: usize,
 }
 
-/// Sums of integral elements count as exact if no integral element of the graph is larger than this.
+/// Sums of small integers count as exact if no element of a value with `small_integers` is larger than this.
 const MAX_EXACT: f64 = 4096.0;
 
 /// The results of a reduction are not compared if its operands have larger elements than this.
@@ -141,14 +141,15 @@ pub fn check_backends(
             (Err(a), Ok(_)) => return Err(format!("run {number}: only the interpreter refuses: {a}")),
             (Ok(_), Err(b)) => return Err(format!("run {number}: only machine code refuses: {b}")),
         };
-        let sums_are_exact = max_abs(&expected, |index| props[index].integral) <= MAX_EXACT;
-        let is_order_dependent = |index: usize| props[index].order_dependent;
-        // Marks order-dependent values and the operands of their steps: the error of a sum scales with its summands.
+        let sums_are_exact = max_abs(&expected, |index| props[index].small_integers) <= MAX_EXACT;
+        let rounding_varies = |index: usize| props[index].rounding_varies;
+        // Marks values whose rounding varies, and the operands of the steps that compute them: the error of a sum
+        // scales with its summands.
         let mut contributes = vec![false; values.len()];
         let mut first = recipe.sources.len();
         for step in &recipe.steps {
             for output in 0..step.outputs {
-                if is_order_dependent(first + output) {
+                if rounding_varies(first + output) {
                     contributes[first + output] = true;
                     step.data.iter().for_each(|operand| contributes[*operand] = true);
                 }
@@ -161,7 +162,7 @@ pub fn check_backends(
         };
         for (got, output) in got.iter().zip(&recipe.outputs) {
             let expected = &expected[*output];
-            let bound = match (props[*output].reduced, is_order_dependent(*output)) {
+            let bound = match (props[*output].reduced, rounding_varies(*output)) {
                 (false, _) if props[*output].zero_sign_unknown => {
                     Some(Bound { relative: 0.0, absolute: 0.0 })
                 }
@@ -322,17 +323,17 @@ fn derive_props(recipe: &Recipe) -> Vec<ElementProps> {
         .sources
         .iter()
         .map(|source| ElementProps {
-            integral: !matches!(source.content, Content::Ordinary | Content::Extreme)
+            small_integers: !matches!(source.content, Content::Ordinary | Content::Extreme)
                 || !has_fractions(source.dtype),
             ..ElementProps::default()
         })
         .collect();
     for step in &recipe.steps {
-        let mut all = ElementProps { integral: true, ..ElementProps::default() };
+        let mut all = ElementProps { small_integers: true, ..ElementProps::default() };
         for operand in &step.data {
-            all.integral &= props[*operand].integral;
+            all.small_integers &= props[*operand].small_integers;
             all.reduced |= props[*operand].reduced;
-            all.order_dependent |= props[*operand].order_dependent;
+            all.rounding_varies |= props[*operand].rounding_varies;
         }
         let float = step
             .data
@@ -342,9 +343,9 @@ fn derive_props(recipe: &Recipe) -> Vec<ElementProps> {
             || matches!(step.call.op, "softmax" | "log_softmax" | "matmul");
         if reduces && float && !matches!(step.call.op, "reduce_max" | "reduce_min") {
             all.reduced = true;
-            all.order_dependent |= !all.integral || !matches!(step.call.op, "reduce_sum" | "matmul");
+            all.rounding_varies |= !all.small_integers || !matches!(step.call.op, "reduce_sum" | "matmul");
         }
-        all.integral &= crate::ops::keeps_integral(step.call.op);
+        all.small_integers &= crate::ops::keeps_small_integers(step.call.op);
         props.extend((0..step.outputs).map(|_| all));
     }
     props

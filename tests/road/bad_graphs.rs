@@ -82,7 +82,7 @@ fn input_and_graph_errors_are_explained() -> Result<()> {
       operand 0 comes from x at `let x = g.input("x", DType::F32, shape!["n"])?;`
     "#);
     assert_snapshot!(error_text(g.explain(y)), @r"
-    error: the value must belong to the graph made at `let g = Graph::new();`, got one of the graph made at `let other = Graph::new();`
+    error: the value must belong to the graph made at `let g = Graph::new();`, got a value of the graph made at `let other = Graph::new();`
       --> `error_text(g.explain(y))`
     ");
     let layer = g.scope("layer");

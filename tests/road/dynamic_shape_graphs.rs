@@ -246,7 +246,7 @@ fn concat_many(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
         Call::new("concat").attr("axis", 0i64),
         &parts,
         &[],
-        ElementProps { integral: true, ..ElementProps::default() },
+        ElementProps { small_integers: true, ..ElementProps::default() },
     )
 }
 

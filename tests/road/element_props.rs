@@ -7,14 +7,14 @@ use crate::rng::Rng;
 /// Properties of a value's elements, which decide how exactly two backends must agree on it.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct ElementProps {
-    /// Floats are integers, so that their sums are exact in any order as long as the float dtype holds the sums
-    /// exactly.
-    pub integral: bool,
+    /// Floats are integers of small magnitude. Sums of such floats are exact in any order, as long as the dtype holds
+    /// the sums exactly.
+    pub small_integers: bool,
     /// The value depends on a reduction of floats.
     pub reduced: bool,
-    /// The value depends on a reduction of floats that are not integral: its rounding depends on the order of the
-    /// reduction.
-    pub order_dependent: bool,
+    /// The value depends on a reduction of floats that are not small integers. The rounding of the value varies with
+    /// the order of the reduction.
+    pub rounding_varies: bool,
     /// Floats may be huge, infinite or NaN.
     pub extreme: bool,
     /// Zeros may have either sign.
@@ -24,9 +24,9 @@ pub struct ElementProps {
 impl ElementProps {
     /// The properties of small integers.
     pub const INTEGERS: ElementProps = ElementProps {
-        integral: true,
+        small_integers: true,
         reduced: false,
-        order_dependent: false,
+        rounding_varies: false,
         extreme: false,
         zero_sign_unknown: false,
     };

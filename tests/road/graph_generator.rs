@@ -191,7 +191,7 @@ impl<'g> GraphGenerator<'g> {
         }
         let number = self.recipe.sources.len();
         let props = ElementProps {
-            integral: !matches!(content, Content::Ordinary | Content::Extreme) || !has_fractions(dtype),
+            small_integers: !matches!(content, Content::Ordinary | Content::Extreme) || !has_fractions(dtype),
             extreme: matches!(content, Content::Extreme),
             ..ElementProps::default()
         };

@@ -63,7 +63,7 @@ fn layers_may_be_functions_closures_and_trait_objects() -> Result<()> {
     assert!(g.to_string().contains("layer1"), "{g}");
     let [y] = g.compile(y)?.run(&[TensorView::new(&[2, 2], &[1.0f32, 2.0, -3.0, -4.0])?])?;
     assert_eq!(y.to_vec::<f32>()?, [4.0, 2.0, -3.0, 4.0]);
-    // The error of a layer whose shapes do not fit names the scope.
+    // If the shapes of a layer do not fit, the error names the layer's scope.
     let wide = g.input("wide", DType::F32, shape!["n", 3])?;
     let error = sequential(wide, &layers).unwrap_err();
     assert_eq!(error.scopes().map(|(name, _)| name).collect::<Vec<_>>(), ["layer0"]);

@@ -9,22 +9,22 @@ use crate::op_call::Call;
 
 impl GraphGenerator<'_> {
     /// Adds a parameter to a call: as an attribute, or as a new graph input with probability
-    /// `self.fed_per_mille / 1000`. A scalar parameter has one entry in `ints`.
+    /// `self.fed_per_mille / 1000`. The parameter is the vector `ints` if `is_vector`, else the scalar `ints[0]`.
     pub fn param(
         &mut self,
         call: Call,
         params: &mut Vec<ValueIndex>,
         name: &'static str,
         ints: &[i64],
-        vector: bool,
+        is_vector: bool,
     ) -> Option<Call> {
         if !self.rng.chance(self.fed_per_mille, 1000) {
-            return Some(match vector {
+            return Some(match is_vector {
                 true => call.attr(name, ints.to_vec()),
                 false => call.attr(name, ints[0]),
             });
         }
-        let sizes = match vector {
+        let sizes = match is_vector {
             false => Vec::new(),
             true if self.rng.chance(1, 4) => {
                 // The variable is the length of the parameter in every run.
@@ -92,7 +92,7 @@ impl GraphGenerator<'_> {
                     Call::new("shape").attr("out_type", dtype),
                     &[value],
                     &[],
-                    ElementProps { integral: true, ..ElementProps::default() },
+                    ElementProps { small_integers: true, ..ElementProps::default() },
                 )?;
                 params.push(shape);
                 let mut call = call;

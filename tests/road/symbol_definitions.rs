@@ -39,7 +39,7 @@ fn numbers(count: usize) -> Vec<f32> {
 }
 
 #[test]
-fn concat_joins_more_unknown_sizes_than_a_dimension_has_terms() -> Result<()> {
+fn concat_joins_more_unknown_sizes_than_a_dimension_may_have_terms() -> Result<()> {
     for count in [64, 65, 66, 70, 200] {
         let g = Graph::new();
         let parts: Vec<Value<'_>> = (0..count)
@@ -78,14 +78,13 @@ fn select_determines_the_unknown_sizes_of_its_operands() -> Result<()> {
         let (a, d) = (g.input("a", DType::F32, shape![?, ?])?, g.input("d", DType::F32, shape![?, ?])?);
         let s = g.input("s", DType::I32, shape![?])?;
         let three = g.constant(&Tensor::from_vec(&[3], vec![10.0f32, 20.0, 30.0])?)?;
-        let yes: Vec<bool> = (0..15).map(|index| index % 2 == 0).collect();
-        let no = numbers(15);
-        let condition = g.constant(&Tensor::from_vec(&[3, 5], yes.clone())?)?;
+        let condition_elements: Vec<bool> = (0..15).map(|index| index % 2 == 0).collect();
+        let otherwise_elements = numbers(15);
+        let condition = g.constant(&Tensor::from_vec(&[3, 5], condition_elements.clone())?)?;
         let joined = concat(&[(a + three.reshape(s)?).ok()?, d], 1)?;
-        let no_constant = g.constant(&Tensor::from_vec(&[3, 5], no.clone())?)?;
+        let otherwise = g.constant(&Tensor::from_vec(&[3, 5], otherwise_elements.clone())?)?;
         let call = g.op(registry.get(op).unwrap());
-        let both =
-            BothBackends::compile(&g, &[call.data(condition).data(joined).data(no_constant).finish()?])?;
+        let both = BothBackends::compile(&g, &[call.data(condition).data(joined).data(otherwise).finish()?])?;
         // The sizes of a, the elements of s, and the sizes of d. In each case, they fit each other.
         for (a, s, d) in [
             ([3, 2], [3i32, 1], [3, 3]),
@@ -100,12 +99,15 @@ fn select_determines_the_unknown_sizes_of_its_operands() -> Result<()> {
             let mut expected = Vec::new();
             for row in 0..3 {
                 for column in 0..5 {
-                    let of = |sizes: [usize; 2]| {
+                    // The offset of the element in a matrix of these sizes, which broadcasts.
+                    let offset_in = |sizes: [usize; 2]| {
                         (row % sizes[0]) * sizes[1] + (if sizes[1] == 1 { 0 } else { column })
                     };
-                    expected.push(match yes[row * 5 + column] {
-                        false => no[row * 5 + column],
-                        true if column < width => a_data[of(a)] + [10.0, 20.0, 30.0][of(s_sizes)],
+                    expected.push(match condition_elements[row * 5 + column] {
+                        false => otherwise_elements[row * 5 + column],
+                        true if column < width => {
+                            a_data[offset_in(a)] + [10.0, 20.0, 30.0][offset_in(s_sizes)]
+                        }
                         true => -1.0,
                     });
                 }
@@ -257,7 +259,7 @@ fn a_size_that_nothing_determines_is_refused_when_compiled() -> Result<()> {
 }
 
 #[test]
-fn a_size_of_a_graph_with_unknown_ranks_is_refused_if_no_rank_could_determine_it() -> Result<()> {
+fn beside_unknown_ranks_a_size_is_refused_if_no_shape_could_determine_it() -> Result<()> {
     let message =
         "fill(f32[], dims=[nowhere, 2]): dims must be known when the op runs, but nothing determines nowhere";
     let g = Graph::new();
@@ -269,7 +271,8 @@ fn a_size_of_a_graph_with_unknown_ranks_is_refused_if_no_rank_could_determine_it
         let error = g.compile([other, (filled + 1.0).ok()?]).unwrap_err();
         assert_eq!((error.kind(), error.message()), (ErrorKind::Compile, message));
     }
-    // The sizes of `x` determine a size that occurs beside `x`, also through other dimensions.
+    // `stack` makes the sizes of its operands equal. So the sizes of `x` determine `nowhere`, and then also `rows`,
+    // which equals `nowhere`.
     let view = Tensor::from_vec(&[4, 2], numbers(8))?;
     let both = BothBackends::compile(&g, &[stack(&[filled, x], 0)?])?;
     let expected = [vec![1.0; 8], numbers(8)].concat();
@@ -284,7 +287,7 @@ fn a_size_of_a_graph_with_unknown_ranks_is_refused_if_no_rank_could_determine_it
 }
 
 #[test]
-fn products_of_sums_of_sizes_may_exceed_one_dimension() -> Result<()> {
+fn products_of_sums_of_sizes_may_have_more_terms_than_a_dimension() -> Result<()> {
     let g = Graph::new();
     // Every axis is a sum of unknown sizes, so that the number of elements is a sum of many products.
     let parts: Vec<Value<'_>> = (0..3)
@@ -296,17 +299,17 @@ fn products_of_sums_of_sizes_may_exceed_one_dimension() -> Result<()> {
         let others: Vec<Value<'_>> = (0..3)
             .map(|index| {
                 let name = format!("y{axis}_{index}");
-                let filled = g.input(&name, DType::I64, [5])?;
-                g.fill(filled, 1.0f32)
+                let part_sizes = g.input(&name, DType::I64, [5])?;
+                g.fill(part_sizes, 1.0f32)
             })
             .collect::<Result<_>>()?;
         whole = concat(&[whole, others[0], others[1], others[2]], axis)?;
     }
     let [a, b, c, d, e] = [0, 1, 2, 3, 4].map(|axis| whole.dim(axis));
     let flat = whole.reshape([-1])?;
-    let pairs = whole.reshape([e?, d?, c?, b?, a?])?;
+    let reversed = whole.reshape([e?, d?, c?, b?, a?])?;
     let count = whole.size_tensor()?.cast(DType::F32)?;
-    let outputs = [(pairs + 0.0).ok()?, flat, count, whole.reduce_mean([0, 1, 2, 3, 4])?];
+    let outputs = [(reversed + 0.0).ok()?, flat, count, whole.reduce_mean([0, 1, 2, 3, 4])?];
     let both = BothBackends::compile(&g, &outputs)?;
     let mut feeds: Vec<Tensor> = Vec::new();
     for _ in 0..3 {
@@ -331,7 +334,8 @@ fn a_data_dependent_dimension_in_an_attribute_is_known() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::I32, shape![?])?;
     let axis = g.input("axis", DType::I32, shape![])?;
-    // The size of a value that no output reads, directly and after a structure value that is computed at run time.
+    // Both outputs use the size of `distinct`, but no output reads its elements. The second output uses the size also
+    // after an `expand_dims` whose axis the run computes.
     let [distinct, _] = x.unique()?;
     let count = distinct.dim(0)?;
     let ones = g.fill([count.clone()], 1.0f32)?;

@@ -113,7 +113,7 @@ impl Dim {
         }
         // `other - self` may be representable even if `self - other` is not. If neither difference is representable,
         // the bounds of the two sides still give an interval.
-        Some(match self.plus(other, -1).map_err(|_| other.plus(self, -1)) {
+        Some(match self.plus_times(other, -1).map_err(|_| other.plus_times(self, -1)) {
             Ok(difference) => difference.bounds(),
             Err(Ok(opposite)) => Bounds::exact(0).minus(opposite.bounds()),
             Err(Err(_)) => self.bounds().minus(other.bounds()),

@@ -90,7 +90,7 @@ impl Dim {
                 };
                 product = product.times(&factor)?;
             }
-            sum = sum.plus(&product, 1)?;
+            sum = sum.plus_times(&product, 1)?;
         }
         Ok(sum)
     }

@@ -64,7 +64,7 @@ impl Guard {
             // A lone symbol may be less than a positive number, so the guard is undecided.
             Guard::Ge(a, b) if a.as_symbol().is_some() && b.as_known().is_some_and(|least| least > 0) => None,
             Guard::Ge(a, b) => {
-                let bounds = a.plus(b, -1).ok()?.bounds();
+                let bounds = a.plus_times(b, -1).ok()?.bounds();
                 if bounds.is_above(-1) { Some(true) } else { bounds.is_below(0).then_some(false) }
             }
             Guard::OneOrEqual(a, b) => match (a.same(&Dim::known(1)), a.same(b)) {

@@ -192,7 +192,7 @@ impl Dim {
     /// A coefficient overflows, an operand is invalid, or the result has more than 64 terms. All arithmetic returns
     /// these errors.
     pub fn checked_add(&self, other: impl IntoDim) -> Result<Dim> {
-        Ok(self.plus(&other.into_dim(), 1)?)
+        Ok(self.plus_times(&other.into_dim(), 1)?)
     }
 
     /// Returns `self - other`.
@@ -200,7 +200,7 @@ impl Dim {
     /// # Errors
     /// The errors of [`Dim::checked_add`].
     pub fn checked_sub(&self, other: impl IntoDim) -> Result<Dim> {
-        Ok(self.plus(&other.into_dim(), -1)?)
+        Ok(self.plus_times(&other.into_dim(), -1)?)
     }
 
     /// Returns `self * other`. `0 * x` is 0 for every valid `x`.
@@ -212,7 +212,7 @@ impl Dim {
     }
 
     /// Returns `self + factor * other`.
-    pub(crate) fn plus(&self, other: &Dim, factor: i64) -> Result<Dim, Invalid> {
+    pub(crate) fn plus_times(&self, other: &Dim, factor: i64) -> Result<Dim, Invalid> {
         match (&self.0, &other.0) {
             (Repr::Known(a), Repr::Known(b)) => {
                 let b = b.checked_mul(factor).ok_or(Invalid::Overflow)?;

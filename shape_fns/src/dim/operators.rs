@@ -44,8 +44,8 @@ macro_rules! operators {
     )*};
 }
 operators! {
-    Add add |a, b| a.plus(b, 1);
-    Sub sub |a, b| a.plus(b, -1);
+    Add add |a, b| a.plus_times(b, 1);
+    Sub sub |a, b| a.plus_times(b, -1);
     Mul mul |a, b| a.times(b);
     Rem rem |a, b| modulo(a, b);
 }

@@ -60,7 +60,7 @@ pub(crate) fn floordiv(dividend: &Dim, divisor: &Dim) -> Result<Dim, Invalid> {
             &Dim::known(k.checked_neg().ok_or(Invalid::Overflow)?),
         ),
         (_, Repr::Known(k)) => floordiv_by_known(dividend, *k),
-        // An exact division that overflows counts as a division with a remainder.
+        // `exact_div` also returns `None` if one of its intermediate results overflows.
         _ => match dividend.exact_div(divisor) {
             Some(quotient) => Ok(quotient),
             None => {
@@ -95,12 +95,12 @@ pub(crate) fn ceil_div(dividend: &Dim, divisor: &Dim) -> Result<Dim, Invalid> {
             let quotient = -floor_i128(-i128::from(*a), (*b).into());
             i64::try_from(quotient).map(Dim::known).map_err(|_| Invalid::Overflow)
         }
-        (_, Repr::Known(k)) if *k > 0 => floordiv(&dividend.plus(&Dim::known(k - 1), 1)?, divisor),
+        (_, Repr::Known(k)) if *k > 0 => floordiv(&dividend.plus_times(&Dim::known(k - 1), 1)?, divisor),
         (_, Repr::Known(k)) => {
             let negated = Dim::known(k.checked_neg().ok_or(Invalid::Overflow)?);
             ceil_div(&dividend.times(&Dim::known(-1))?, &negated)
         }
-        // An exact division that overflows counts as a division with a remainder.
+        // `exact_div` also returns `None` if one of its intermediate results overflows.
         _ => match dividend.exact_div(divisor) {
             Some(quotient) => Ok(quotient),
             None => {
@@ -187,7 +187,7 @@ fn floordiv_by_known(dividend: &Dim, divisor: i64) -> Result<Dim, Invalid> {
     let (quotient, rest) = split_by_known(dividend, divisor)?;
     let (_, rest, divisor, _) = reduce(rest, divisor);
     let rest = from_terms(rest)?;
-    quotient.plus(&floordiv_of_rest(&rest, divisor)?, 1)
+    quotient.plus_times(&floordiv_of_rest(&rest, divisor)?, 1)
 }
 
 /// Returns `rest // divisor`. Every coefficient of `rest` must be in `0..divisor`.
@@ -200,7 +200,7 @@ fn floordiv_of_rest(rest: &Dim, divisor: i64) -> Result<Dim, Invalid> {
     if let Some((inner, by, constant)) = as_floordiv_plus_constant(rest)
         && let (Some(shift), Some(product)) = (by.checked_mul(constant), by.checked_mul(divisor))
     {
-        return floordiv(&inner.plus(&Dim::known(shift), 1)?, &Dim::known(product));
+        return floordiv(&inner.plus_times(&Dim::known(shift), 1)?, &Dim::known(product));
     }
     call(Function::FloorDiv, SmallVec::from_iter([rest.clone(), Dim::known(divisor)]))
 }
@@ -232,7 +232,7 @@ fn modulo_by_known(dividend: &Dim, divisor: i64) -> Result<Dim, Invalid> {
     } else {
         call(Function::Mod, SmallVec::from_iter([rest, Dim::known(divisor)]))?
     };
-    remainder.times(&Dim::known(common))?.plus(&Dim::known(dropped), 1)
+    remainder.times(&Dim::known(common))?.plus_times(&Dim::known(dropped), 1)
 }
 
 /// Divides polynomials, leading monomial by leading monomial. Returns `None` if a remainder is left.
@@ -253,7 +253,7 @@ fn exact_div(dividend: &Dim, divisor: &Dim) -> Result<Option<Dim>, Invalid> {
         }
         let step: Term = (ratio, coefficient.checked_div(*lead_coefficient).ok_or(Invalid::Overflow)?);
         let taken = from_terms(SmallVec::from_iter([step.clone()]))?.times(divisor)?;
-        rest = rest.plus(&taken, -1)?;
+        rest = rest.plus_times(&taken, -1)?;
         quotient.push(step);
     }
     from_terms(quotient).map(Some)

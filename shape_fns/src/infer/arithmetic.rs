@@ -25,7 +25,7 @@ impl InferenceContext<'_> {
     /// # Errors
     /// The errors of [`Dim::checked_add`], except for a result that exceeds the limits of a dimension.
     pub fn add(&mut self, a: &Dim, b: &Dim) -> Result<Dim> {
-        self.or_fresh(a.plus(b, 1))
+        self.or_fresh(a.plus_times(b, 1))
     }
 
     /// Returns `a - b`.
@@ -33,7 +33,7 @@ impl InferenceContext<'_> {
     /// # Errors
     /// The errors of [`Dim::checked_sub`].
     pub fn sub(&mut self, a: &Dim, b: &Dim) -> Result<Dim> {
-        self.or_fresh(a.plus(b, -1))
+        self.or_fresh(a.plus_times(b, -1))
     }
 
     /// Returns `a * b`.

@@ -180,7 +180,8 @@ fn ternary_operations() {
     });
 }
 
-/// Returns a reduction of loaded elements, stored once a row.
+/// Returns a reduction of loaded elements. The kernel stores one result for each row in `LaneLayout::Row`, and one
+/// result for each lane in `LaneLayout::Column`.
 fn reduce(layout: LaneLayout, loops: u32, op: ReduceOp, dtype: DType) -> KernelBody {
     let pattern = if layout == LaneLayout::Row { AccessPattern::Splat } else { AccessPattern::Contiguous };
     KernelBody {
@@ -243,7 +244,7 @@ fn long_rows_are_reduced_tile_by_tile() {
         for dtype in [DType::F32, DType::F64, DType::BF16, DType::I32] {
             for loops in [0, 1] {
                 let code = reduce(LaneLayout::Row, loops, ReduceOp::Sum, dtype);
-                // Several tiles of a row, and several rows of one tile, are streams.
+                // Rows of several tiles, and several rows of one tile: the code reduces them side by side.
                 for (n, rows) in [
                     (4095, 1),
                     (4096, 9),

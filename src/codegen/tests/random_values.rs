@@ -75,8 +75,8 @@ pub(super) fn element(random: &mut Random, dtype: DType) -> Scalar {
             0 => eval_cast(Scalar::F64(random.pick(&special)), dtype),
             1 => eval_cast(Scalar::F64((bits % 64) as f64 - 31.0), dtype),
             2 => eval_cast(Scalar::F64((bits as i32) as f64 / 1e6), dtype),
-            // The bits may be a NaN. Conversion sets the quiet bit of a half NaN, so the tests take any two NaNs as
-            // equal.
+            // The bits may be a signalling NaN. The conversion of an f16 NaN to f32 makes the NaN quiet, so the tests
+            // take any two NaNs as equal.
             _ => any,
         };
     }
@@ -88,7 +88,8 @@ pub(super) fn element(random: &mut Random, dtype: DType) -> Scalar {
             Scalar::highest(dtype),
             eval_cast(Scalar::I64(-1), dtype),
         ]),
-        // Two powers of two and a small number: numbers of this kind lie at and beside the middle of two floats.
+        // The sum of two powers of two and of -1, 0 or 1. Such a number often lies half-way between two adjacent
+        // floats, or next to the half-way point.
         3 => {
             let power = |random: &mut Random| 1u64 << random.below(64);
             let sum = power(random).wrapping_add(power(random)).wrapping_add(bits % 3).wrapping_sub(1);

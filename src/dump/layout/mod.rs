@@ -30,14 +30,14 @@ pub(super) struct SketchBox {
     pub pin: Pin,
 }
 
-/// A rank that a box must have.
+/// The rank that a box must have: none in particular, the first or the last.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) enum Pin {
     #[default]
     None,
-    /// The box is above all boxes that have another pin. The box has no operands.
+    /// The box is above all boxes that are not `Top`. Only a box without operands may be `Top`.
     Top,
-    /// The box is below all boxes that have another pin. No box reads it.
+    /// The box is below all boxes that are not `Bottom`. Only a box that no other box reads may be `Bottom`.
     Bottom,
 }
 
@@ -78,7 +78,7 @@ struct Item {
     width: f64,
     /// Whether the item is a crossing.
     is_crossing: bool,
-    /// Whether the item is a box without operands, which moves to its readers.
+    /// Whether the item is a box without operands. The layout places a leaf near its readers.
     is_leaf: bool,
 }
 
@@ -171,8 +171,8 @@ fn lay_out_connected(sketch: &Sketch) -> Layout {
 const CROSSING: f64 = 10.0;
 
 /// Makes the items and links of a sketch. A wire over several ranks becomes a chain of crossings. The number of
-/// crossings has a limit, and shorter wires come first; a wire beyond the limit reaches only its readers in the next
-/// rank.
+/// crossings is limited, and shorter wires get their crossings first. A wire that gets no crossings is drawn only to
+/// its readers in the next rank.
 fn layered(sketch: &Sketch, ranks: &[usize]) -> (Layers, Vec<Route>) {
     let mut items: Vec<Item> = sketch
         .boxes
@@ -185,7 +185,7 @@ fn layered(sketch: &Sketch, ranks: &[usize]) -> (Layers, Vec<Route>) {
             is_leaf: item.operands.is_empty(),
         })
         .collect();
-    let first: Vec<usize> = sketch
+    let first_route: Vec<usize> = sketch
         .boxes
         .iter()
         .scan(0, |next, item| {
@@ -201,7 +201,7 @@ fn layered(sketch: &Sketch, ranks: &[usize]) -> (Layers, Vec<Route>) {
     }
     for (number, item) in sketch.boxes.iter().enumerate() {
         for (operand, (source, output, _)) in item.operands.iter().enumerate() {
-            routes[first[*source] + output].readers.push((number, operand, None));
+            routes[first_route[*source] + output].readers.push((number, operand, None));
         }
     }
     routes.retain(|route| !route.readers.is_empty());
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn crossing_links_are_uncrossed() {
+    fn links_that_intersect_are_untangled() {
         // Two chains whose sources are in the wrong order.
         let layout = check(&sketch(&[&[], &[], &[1], &[0], &[3], &[2]]));
         let side = |number: usize| layout.corners[number].0;

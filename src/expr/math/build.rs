@@ -49,7 +49,7 @@ impl Format {
     }
 
     /// Returns `single` for `f32` and `double` for `f64`.
-    pub(super) fn pick<T>(self, single: T, double: T) -> T {
+    pub(super) fn by_width<T>(self, single: T, double: T) -> T {
         if self.is_double() { double } else { single }
     }
 }

@@ -115,7 +115,11 @@ const EXPM1_DOUBLE: [f64; 11] = [
 pub fn exp(x: Expr) -> Expr {
     in_float(x, |x| {
         let format = Format::of(x);
-        scaled_exp(&at_most(&at_least(x, format.pick(-104.0, -746.0)), format.pick(89.0, 710.0)), 0, None)
+        scaled_exp(
+            &at_most(&at_least(x, format.by_width(-104.0, -746.0)), format.by_width(89.0, 710.0)),
+            0,
+            None,
+        )
     })
 }
 
@@ -125,7 +129,7 @@ pub(crate) fn exp_nonpositive(x: Expr) -> Expr {
     in_float(x, |x| {
         let format = Format::of(x);
         // At this bound the exponent field reaches 0.
-        let x = at_least(x, format.pick(-88.0, -709.0));
+        let x = at_least(x, format.by_width(-88.0, -709.0));
         if format.is_double() {
             return exp_without_subnormals(&x);
         }
@@ -140,7 +144,10 @@ pub(crate) fn exp_nonpositive(x: Expr) -> Expr {
 pub fn exp2(x: Expr) -> Expr {
     in_float(x, |x| {
         let format = Format::of(x);
-        exp2_of_sum(&at_most(&at_least(x, format.pick(-151.0, -1076.0)), format.pick(128.0, 1024.0)), None)
+        exp2_of_sum(
+            &at_most(&at_least(x, format.by_width(-151.0, -1076.0)), format.by_width(128.0, 1024.0)),
+            None,
+        )
     })
 }
 
@@ -148,7 +155,7 @@ pub fn exp2(x: Expr) -> Expr {
 pub fn expm1(x: Expr) -> Expr {
     in_float(x, |x| {
         // For small x, e^x - 1 rounds to x. A quarter of x could lose bits, and the quarter for -0.0 is 0.0.
-        let small = abs(x).less(x.like(Format::of(x).pick(1e-9, 1e-18)));
+        let small = abs(x).less(x.like(Format::of(x).by_width(1e-9, 1e-18)));
         small.select(x.clone(), times(&quarter_expm1(x), 4.0))
     })
 }
@@ -159,7 +166,7 @@ fn reduce(x: &Expr, offset: f64) -> (Expr, Expr) {
     let magic = x.like(format.magic + offset);
     let sum = fma_const(x, LOG2_E, &magic);
     let n = &sum - &magic;
-    let (high, low) = format.pick(LN2[0], LN2[1]);
+    let (high, low) = format.by_width(LN2[0], LN2[1]);
     let r = fma_const(&n, -low, &fma_const(&n, -high, x));
     (r, bits(&sum))
 }
@@ -180,7 +187,7 @@ pub(super) fn scaled_exp(x: &Expr, shift: i32, low: Option<&Expr>) -> Expr {
     if let Some(low) = low {
         r = r + low;
     }
-    scale(horner(&r, format.pick(&EXP_SINGLE, &EXP_DOUBLE)), &sum)
+    scale(horner(&r, format.by_width(&EXP_SINGLE, &EXP_DOUBLE)), &sum)
 }
 
 /// Makes `e^x` for results between the smallest normal number and the largest power of two. A result just below the
@@ -188,7 +195,7 @@ pub(super) fn scaled_exp(x: &Expr, shift: i32, low: Option<&Expr>) -> Expr {
 pub(super) fn exp_without_subnormals(x: &Expr) -> Expr {
     let format = Format::of(x);
     let (r, sum) = reduce(x, format.bias as f64);
-    horner(&r, format.pick(&EXP_SINGLE, &EXP_DOUBLE)) * from_bits(&format.to_exponent(&sum))
+    horner(&r, format.by_width(&EXP_SINGLE, &EXP_DOUBLE)) * from_bits(&format.to_exponent(&sum))
 }
 
 /// Computes `e^2x + 1` in f32 for `x` in `[0, 40]`; the relative error of the power grows with `x`, from 2^-24.
@@ -209,12 +216,12 @@ pub(super) fn exp_twice_plus_1(x: &Expr) -> Expr {
 /// Computes `1 + 2^x`, infinite if `2^x` is at least 2^128 (f32) or 2^1024 (f64). Errors: f32 1.3 ulp, f64 1.2 ulp.
 pub(super) fn one_plus_exp2(x: &Expr) -> Expr {
     let format = Format::of(x);
-    let (least, most) = format.pick((-126.0, 128.0), (-1022.0, 1024.0));
+    let (least, most) = format.by_width((-126.0, 128.0), (-1022.0, 1024.0));
     let x = at_most(&at_least(x, least), most);
     let magic = x.like(format.magic + format.bias as f64);
     let sum = &x + &magic;
     let r = &x - (&sum - &magic);
-    let p = format.pick(horner(&r, &EXP2_SHORT), horner(&r, &EXP2_DOUBLE));
+    let p = format.by_width(horner(&r, &EXP2_SHORT), horner(&r, &EXP2_DOUBLE));
     fma(&p, &from_bits(&format.to_exponent(&bits(&sum))), &x.like(1.0))
 }
 
@@ -242,15 +249,15 @@ pub(super) fn exp2_of_sum(x: &Expr, low: Option<&Expr>) -> Expr {
     if let Some(low) = low {
         r = r + low;
     }
-    scale(horner(&r, format.pick(&EXP2_SINGLE, &EXP2_DOUBLE)), &bits(&sum))
+    scale(horner(&r, format.by_width(&EXP2_SINGLE, &EXP2_DOUBLE)), &bits(&sum))
 }
 
 /// Computes `(e^x - 1) / 4`; 0.0 for -0.0. Twice the result is finite for every `x` whose hyperbolic sine is finite.
 pub(super) fn quarter_expm1(x: &Expr) -> Expr {
     let format = Format::of(x);
-    let x = at_most(&at_least(x, format.pick(-18.0, -38.0)), format.pick(89.0, 710.5));
+    let x = at_most(&at_least(x, format.by_width(-18.0, -38.0)), format.by_width(89.0, 710.5));
     let (r, sum) = reduce(&x, format.bias as f64 - 2.0);
-    let q = fma(&(&r * &r), &horner(&r, format.pick(&EXPM1_SINGLE, &EXPM1_DOUBLE)), &r);
+    let q = fma(&(&r * &r), &horner(&r, format.by_width(&EXPM1_SINGLE, &EXPM1_DOUBLE)), &r);
     // Neither the power 2^(n-2) nor its product with q overflows.
     let power = from_bits(&format.to_exponent(&sum));
     fma(&power, &q, &plus(&power, -0.25))

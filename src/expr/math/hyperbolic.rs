@@ -34,9 +34,9 @@ const TANH_DOUBLE: [f64; 11] = [
 pub fn tanh(x: Expr) -> Expr {
     in_float(x, |x| {
         let format = Format::of(x);
-        let magnitude = at_most(&abs(x), format.pick(10.0, 20.0));
+        let magnitude = at_most(&abs(x), format.by_width(10.0, 20.0));
         let z = &magnitude * &magnitude;
-        let p = format.pick(horner(&z, &TANH_SINGLE), horner(&z, &TANH_DOUBLE));
+        let p = format.by_width(horner(&z, &TANH_SINGLE), horner(&z, &TANH_DOUBLE));
         let small = fma(&(&magnitude * z), &p, &magnitude);
         let power = match format.is_double() {
             true => plus(&exp_without_subnormals(&(&magnitude + &magnitude)), 1.0),
@@ -52,7 +52,7 @@ pub fn sigmoid(x: Expr) -> Expr {
     in_float(x, |x| {
         let format = Format::of(x);
         // e^-|x| neither overflows nor makes small results lose precision.
-        let e = scaled_exp(&at_least(&-abs(x), format.pick(-104.0, -746.0)), 0, None);
+        let e = scaled_exp(&at_least(&-abs(x), format.by_width(-104.0, -746.0)), 0, None);
         let numerator = x.clone().less(x.like(0.0)).select(e.clone(), x.like(1.0));
         numerator / plus(&e, 1.0)
     })

@@ -45,7 +45,7 @@ pub fn log(x: Expr) -> Expr {
     in_float(x, |x| {
         let format = Format::of(x);
         let Parts { fraction, exponent, .. } = take_apart(x, true);
-        let (high, low) = format.pick(LN2[0], LN2[1]);
+        let (high, low) = format.by_width(LN2[0], LN2[1]);
         let rest = log_rest(&fraction, Some(&times(&exponent, low)));
         finish(x, fma_const(&exponent, high, &(fraction + rest)), 0.0)
     })
@@ -61,7 +61,7 @@ pub fn log2(x: Expr) -> Expr {
         // (sum + error) · (high + low): the natural logarithm and log2 e, each as the sum of two parts.
         let sum = &fraction + &rest;
         let error = (&fraction - &sum) + rest;
-        let (high, low) = format.pick(LOG2_E[0], LOG2_E[1]);
+        let (high, low) = format.by_width(LOG2_E[0], LOG2_E[1]);
         let product = times(&sum, high);
         let product_error = fma_const(&sum, high, &-product.clone());
         let error = product_error + fma_const(&sum, low, &times(&error, high));
@@ -83,10 +83,10 @@ pub fn log1p(x: Expr) -> Expr {
         let Parts { fraction, exponent, field } = take_apart(&u, false);
         let inverse_power = from_bits(&(format.word((2 * format.bias) << format.fraction) - field));
         // For large x the rounding error does not matter, and the inverse power would not be a number.
-        let large = x.like(2f64.powi(format.pick(60, 120)));
+        let large = x.like(2f64.powi(format.by_width(60, 120)));
         let error = x.clone().less(large).select(error * inverse_power, x.like(0.0));
         let fraction = fraction + error;
-        let (high, low) = format.pick(LN2[0], LN2[1]);
+        let (high, low) = format.by_width(LN2[0], LN2[1]);
         let rest = log_rest(&fraction, Some(&times(&exponent, low)));
         keep_zero(x, finish(x, fma_const(&exponent, high, &(fraction + rest)), -1.0))
     })
@@ -109,13 +109,13 @@ pub(super) fn take_apart(x: &Expr, subnormal: bool) -> Parts {
     let large = 2f64.powi(format.fraction as i32);
     let unbias = large + format.bias as f64;
     let (x, unbias) = if subnormal {
-        let tiny = x.clone().less(x.like(format.pick(f32::MIN_POSITIVE as f64, f64::MIN_POSITIVE)));
+        let tiny = x.clone().less(x.like(format.by_width(f32::MIN_POSITIVE as f64, f64::MIN_POSITIVE)));
         let unbias = tiny.clone().select(x.like(unbias + shift as f64), x.like(unbias));
         (tiny.select(times(x, 2f64.powi(shift as i32)), x.clone()), unbias)
     } else {
         (x.clone(), x.like(unbias))
     };
-    let root = format.pick(0x3f35_04f3, 0x3fe6_a09e_667f_3bcd_u64);
+    let root = format.by_width(0x3f35_04f3, 0x3fe6_a09e_667f_3bcd_u64);
     let one = format.bias << format.fraction;
     let from_root = bits(&x) + format.word(one - root);
     let exponent_mask = !0 << format.fraction;

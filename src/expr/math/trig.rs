@@ -1,7 +1,8 @@
 //! `sin`, `cos`, `tan`.
 //!
-//! An `f32` is multiplied in `f64` arithmetic by 200 bits of 1/2π, part by part, and whole turns are dropped from each
-//! part; this reduction is exact for every argument. An `f64` is reduced by multiples of π/2, given in four parts.
+//! An `f32` is multiplied in `f64` arithmetic by 1/(2π), given as 200 bits in several parts. Each product is a number
+//! of turns (a turn is 2π), and its whole turns are dropped. This reduction is exact for every argument. An `f64` is
+//! reduced by multiples of π/2, given in four parts.
 
 use std::f64::consts::{FRAC_2_PI, PI};
 
@@ -10,7 +11,7 @@ use shapeflow_shape_fns::DType;
 use super::build::*;
 use crate::expr::{Expr, UnaryOp};
 
-/// 1/2π as the sum of parts of 29 bits and a tail. The product of a part and an f32 is exact in f64.
+/// 1/(2π) as the sum of parts of 29 bits and a tail. The product of a part and an f32 is exact in f64.
 const TURNS: [f64; 6] = [
     0.15915494272485375,
     3.6704158115630214e-10,
@@ -90,25 +91,25 @@ pub fn tan(x: Expr) -> Expr {
         let Reduced { quadrant, r, low } =
             if x.dtype() == DType::F64 { reduce_double(x) } else { reduce_single(x) };
         let z = &r * &r;
-        let (tangent, left) = match low {
+        let (tangent, rounding_error) = match low {
             None => (fma(&(&r * &z), &horner(&z, &TAN_SINGLE), &r), None),
             Some(low) => {
                 let p = horner(&z, &TAN_DOUBLE.0) / horner(&z, &TAN_DOUBLE.1);
                 let rest = fma(&(&r * &z), &p, &low);
                 let sum = &r + &rest;
-                let left = (r - &sum) + rest;
-                (sum, Some(left))
+                let rounding_error = (r - &sum) + rest;
+                (sum, Some(rounding_error))
             }
         };
-        // tan(r + π/2) = -1/tan(r): one quotient serves both.
+        // tan(r + π/2) = -1/tan(r): one quotient serves even and odd quadrants.
         let half = times(&quadrant, 0.5);
         let even = half.clone().unary(UnaryOp::Floor).equal(half);
         let (zero, one) = (tangent.like(0.0), tangent.like(1.0));
         let numerator = even.clone().select(tangent.clone(), -one.clone());
         let quotient = numerator / even.clone().select(one, tangent);
-        let quotient = match left {
+        let quotient = match rounding_error {
             None => quotient,
-            Some(left) => fma(&(&quotient * &quotient), &even.select(zero, left), &quotient),
+            Some(error) => fma(&(&quotient * &quotient), &even.select(zero, error), &quotient),
         };
         keep_zero(x, quotient.cast(x.dtype()))
     })
@@ -122,8 +123,9 @@ struct Reduced {
     low: Option<Expr>,
 }
 
-/// Reduces an `f32`; `quadrant` and `r` are `f64`. The quadrant is subtracted from the first part before the other
-/// parts are added. The cancellation is then exact, so that the error stays relative to `r` near every multiple of π/2.
+/// Reduces an `f32`; `quadrant` and `r` are `f64`. The quadrant, as a number of turns, is subtracted from the first
+/// fraction before the other fractions are added. This subtraction is exact, so the error stays small relative to `r`
+/// near every multiple of π/2.
 fn reduce_single(x: &Expr) -> Reduced {
     let x = x.clone().cast(DType::F64);
     let (tail, parts) = (TURNS[5], &TURNS[..5]);
@@ -135,13 +137,14 @@ fn reduce_single(x: &Expr) -> Reduced {
     let fractions: Vec<Expr> = fractions.collect();
     let sum = |first: Expr| fractions[1..].iter().fold(first, |sum, fraction| sum + fraction);
     let quadrant = round(&times(&sum(fractions[0].clone()), 4.0));
-    let left = fma_const(&x, tail, &sum(fma_const(&quadrant, -0.25, &fractions[0])));
-    Reduced { r: times(&left, 2.0 * PI), quadrant, low: None }
+    let fraction = fma_const(&x, tail, &sum(fma_const(&quadrant, -0.25, &fractions[0])));
+    Reduced { r: times(&fraction, 2.0 * PI), quadrant, low: None }
 }
 
 /// Reduces an `f64`.
 fn reduce_double(x: &Expr) -> Reduced {
-    // For a large argument the nearest quadrant would be uncertain, so it counts as 0; infinity becomes NaN.
+    // The nearest quadrant of a large argument would be uncertain, so a large argument counts as 0. Infinity becomes
+    // NaN.
     let x = &abs(x).less(x.like(2f64.powi(49))).select(x.clone(), times(x, 0.0));
     let quadrant = round(&times(x, FRAC_2_PI));
     let [first, second, third, tail] = HALF_PI;
@@ -153,8 +156,8 @@ fn reduce_double(x: &Expr) -> Reduced {
     Reduced { quadrant, r, low: Some(low) }
 }
 
-/// Computes the sine of `x + turn · π/2`; 0.0 for -0.0.
-fn sine(x: &Expr, turn: u64) -> Expr {
+/// Computes the sine of `x + quarter_turns · π/2`; 0.0 for -0.0.
+fn sine(x: &Expr, quarter_turns: u64) -> Expr {
     let format = Format::of(x);
     let (quadrant, sine, cosine) = if format.is_double() {
         let Reduced { quadrant, r, low } = reduce_double(x);
@@ -163,8 +166,8 @@ fn sine(x: &Expr, turn: u64) -> Expr {
         let sine = fma(&(&r * &z), &horner(&z, &SIN_DOUBLE), &low) + &r;
         let half = times(&z, 0.5);
         let near = x.like(1.0) - &half;
-        let left = (x.like(1.0) - &near) - half;
-        let p = fma(&(&z * &z), &horner(&z, &COS_DOUBLE), &(left - r * low));
+        let rounding_error = (x.like(1.0) - &near) - half;
+        let p = fma(&(&z * &z), &horner(&z, &COS_DOUBLE), &(rounding_error - r * low));
         (quadrant, sine, near + p)
     } else {
         let Reduced { quadrant, r, .. } = reduce_single(x);
@@ -174,10 +177,11 @@ fn sine(x: &Expr, turn: u64) -> Expr {
         let cosine = horner(&z, &COS_SINGLE);
         (quadrant.cast(DType::F32), sine, cosine)
     };
-    // The sum of the quadrant and the magic number holds the quadrant in its low bits.
-    let word = bits(&plus(&quadrant, format.magic + turn as f64));
+    // The sum of the quadrant and the magic number has the quadrant in its low bits.
+    let word = bits(&plus(&quadrant, format.magic + quarter_turns as f64));
     let even = (&word & format.word(1)).equal(format.word(0));
     let value = even.select(sine, cosine);
-    let sign = shift_left(format, &(word & format.word(2)), format.fraction + format.pick(7, 10));
+    // Bit 1 of the quadrant becomes the sign bit.
+    let sign = shift_left(format, &(word & format.word(2)), format.by_width(30, 62));
     from_bits(&(bits(&value) ^ sign))
 }

@@ -4,7 +4,7 @@
 /// `least`.
 pub(super) fn ulp(value: f64, fraction_bits: i32, least: i32) -> f64 {
     let exponent = if value == 0.0 { least } else { (value.abs().to_bits() >> 52) as i32 - 1023 };
-    // Two factors, because the smallest f64 is below the range of `powi`'s intermediate results.
+    // Two factors, because `2f64.powi(-1074)` may be computed as `1 / 2^1074`, and `2^1074` overflows.
     2f64.powi(exponent.max(least)) * 2f64.powi(-fraction_bits)
 }
 

@@ -94,8 +94,8 @@ impl Dataflow {
     fn of(graph: &GraphData) -> Dataflow {
         Dataflow::new(graph.nodes.len(), |node| {
             graph.nodes[node].operands.iter().map(|operand| {
-                let source = graph.values[operand.at()].node;
-                (source.at(), (operand.0 - graph.nodes[source.at()].first_output.0) as usize)
+                let source = graph.values[operand.index()].node;
+                (source.index(), (operand.0 - graph.nodes[source.index()].first_output.0) as usize)
             })
         })
     }
@@ -143,7 +143,7 @@ impl Graph {
     /// The graph has no such node.
     pub fn outputs_of(&self, node: NodeId) -> Result<Vec<Value<'_>>> {
         let data = self.read();
-        let found = data.nodes.get(NodeIx(node.0).at()).ok_or_else(|| {
+        let found = data.nodes.get(NodeIx(node.0).index()).ok_or_else(|| {
             let message = format!("the graph has {} nodes, got node {}", data.nodes.len(), node.0);
             Error::new(ErrorKind::ForeignValue, Phase::Build, message)
         })?;
@@ -159,7 +159,7 @@ impl Value<'_> {
     /// The value is [poisoned](Value).
     pub fn node(self) -> Result<NodeId> {
         let index = self.index()?;
-        Ok(NodeId(self.graph().read().values[index.at()].node.0))
+        Ok(NodeId(self.graph().read().values[index.index()].node.0))
     }
 }
 

@@ -91,12 +91,12 @@ fn export(graph: &Graph, outputs: &[Value<'_>]) -> Result<GraphDef> {
 fn needed_nodes(data: &GraphData, wanted: &[ValueIx]) -> Vec<bool> {
     let mut needed = vec![wanted.is_empty(); data.nodes.len()];
     for value in wanted {
-        needed[data.values[value.at()].node.at()] = true;
+        needed[data.values[value.index()].node.index()] = true;
     }
     for number in (0..data.nodes.len()).rev() {
         if needed[number] {
             for operand in &data.nodes[number].operands {
-                needed[data.values[operand.at()].node.at()] = true;
+                needed[data.values[operand.index()].node.index()] = true;
             }
         }
     }
@@ -126,11 +126,11 @@ impl<'a> Exporter<'a> {
     /// Exports a node of the graph, after the auxiliary nodes that it reads.
     fn node(&mut self, index: NodeIx) -> Result<()> {
         let data = self.data;
-        let node = &data.nodes[index.at()];
-        let name = self.names[index.at()].clone();
+        let node = &data.nodes[index.index()];
+        let name = self.names[index.index()].clone();
         let mut def = match (&node.op.body, data.constants.get(&index)) {
             (Body::Input, _) => {
-                let info = &data.values[node.first_output.at()];
+                let info = &data.values[node.first_output.index()];
                 let mut def = node_def(&name, "Placeholder");
                 put(&mut def, "dtype", AttrKind::Type(number_of(info.dtype)));
                 put(&mut def, "shape", AttrKind::Shape(shape::to_proto(&info.shape)));
@@ -156,7 +156,7 @@ impl<'a> Exporter<'a> {
         };
         let shapes = node
             .values()
-            .map(|value| shape::to_proto(&data.table.resolve_shape(&data.values[value.at()].shape)));
+            .map(|value| shape::to_proto(&data.table.resolve_shape(&data.values[value.index()].shape)));
         let list = ListValue { shape: shapes.collect(), ..ListValue::default() };
         put(&mut def, "_output_shapes", AttrKind::List(list));
         self.nodes.push(def);
@@ -199,9 +199,9 @@ impl<'a> Exporter<'a> {
 
     /// Returns the exported name of a tensor.
     fn tensor_name(&self, value: ValueIx) -> String {
-        let info = &self.data.values[value.at()];
-        let first = self.data.nodes[info.node.at()].first_output;
-        let name = &self.names[info.node.at()];
+        let info = &self.data.values[value.index()];
+        let first = self.data.nodes[info.node.index()].first_output;
+        let name = &self.names[info.node.index()];
         match value.0 - first.0 {
             0 => name.clone(),
             output => format!("{name}:{output}"),
@@ -224,7 +224,7 @@ impl<'a> Exporter<'a> {
     }
 
     fn dtype(&self, value: ValueIx) -> DType {
-        self.data.values[value.at()].dtype
+        self.data.values[value.index()].dtype
     }
 }
 

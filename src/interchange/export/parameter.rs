@@ -146,7 +146,7 @@ impl Exporter<'_> {
     /// Finds an input and an axis whose size is the symbol.
     fn axis_of(&self, symbol: Symbol) -> Option<(ValueIx, usize)> {
         self.data.inputs.iter().find_map(|(_, value)| {
-            let shape = self.data.table.resolve_shape(&self.data.values[value.at()].shape);
+            let shape = self.data.table.resolve_shape(&self.data.values[value.index()].shape);
             let axis = shape.dims()?.iter().position(|dim| dim.as_symbol() == Some(symbol))?;
             Some((*value, axis))
         })

@@ -54,7 +54,8 @@ impl Exporter<'_> {
             return Ok(None);
         };
         if let Some(rank) = spelling.rank {
-            let shape = |value: &ValueIx| self.data.table.resolve_shape(&self.data.values[value.at()].shape);
+            let shape =
+                |value: &ValueIx| self.data.table.resolve_shape(&self.data.values[value.index()].shape);
             if node.operands.iter().any(|value| shape(value).rank() != Some(rank)) {
                 return Ok(None);
             }
@@ -219,11 +220,11 @@ impl Exporter<'_> {
             }
             let (_, default) = spelling.absent.iter().find(|(own, _)| *own == name)?;
             let first = *node.operands.first()?;
-            let shape = self.data.table.resolve_shape(&self.data.values[first.at()].shape);
+            let shape = self.data.table.resolve_shape(&self.data.values[first.index()].shape);
             let begin_len = node.attrs().get("begin").and_then(Attr::to_elements).map(|begin| begin.len());
             let begin_len = begin_len.or_else(|| {
                 let begin = node.operands.get(1)?;
-                let shape = self.data.table.resolve_shape(&self.data.values[begin.at()].shape);
+                let shape = self.data.table.resolve_shape(&self.data.values[begin.index()].shape);
                 usize::try_from(shape.dims()?.first()?.as_known()?).ok()
             });
             let parameter = Parameter::absent(*default, first, &shape, begin_len.unwrap_or(0))?;

@@ -21,7 +21,8 @@ impl Exporter<'_> {
             node.op.table_operands().map(|positions| positions.map(|position| node.operands[position]));
         let table = match operands {
             Some(operands) => {
-                let constant = |operand: usize| data.constants.get(&data.values[operands[operand].at()].node);
+                let constant =
+                    |operand: usize| data.constants.get(&data.values[operands[operand].index()].node);
                 constant(0).zip(constant(1)).map(|(keys, values)| [keys, values])
             }
             None => node.op.held_table(),

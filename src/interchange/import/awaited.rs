@@ -100,11 +100,11 @@ impl<'a, 'g> Importer<'a, 'g> {
     pub(super) fn may_fail(&self, nodes: Range<u32>) -> bool {
         let data = self.graph.read();
         nodes.map(NodeIx).any(|index| {
-            let node = &data.nodes[index.at()];
+            let node = &data.nodes[index.index()];
             match node.op.body {
                 Body::Input | Body::Constant => false,
                 Body::Compute(_) => {
-                    let shapes = || node.operands.iter().map(|operand| &data.values[operand.at()].shape);
+                    let shapes = || node.operands.iter().map(|operand| &data.values[operand.index()].shape);
                     // The sizes of several operands may have to agree.
                     let is_open = match node.operands.len() {
                         0 => false,

@@ -151,7 +151,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         if self.constant(condition.value).is_some_and(|constant| is_true(&constant)) {
             return Ok(Built::default());
         }
-        let mut message = format!("the assertion {} must hold", frame.full_name(&frame.nodes[index]));
+        let mut message = format!("the assertion of node {} must hold", frame.full_name(&frame.nodes[index]));
         let mut shown: Vec<Value<'g>> = Vec::new();
         for imported in data {
             match self.constant(imported.value) {

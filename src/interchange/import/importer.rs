@@ -52,7 +52,7 @@ pub(super) struct Importer<'a, 'g> {
     pub input_names: HashMap<&'a str, &'a str>,
     /// The constants of variables, by the names of the variables.
     pub constants: HashMap<Rc<str>, Value<'g>>,
-    /// The lookup tables that nodes have read.
+    /// The lookup tables that the nodes imported so far read.
     pub tables: Tables,
     /// The values of resources before any run. `None` until a node reads a resource.
     pub initial_state: Option<Rc<InitialState>>,
@@ -154,7 +154,7 @@ impl<'a, 'g> Importer<'a, 'g> {
     pub(super) fn is_inferred(&self, value: Value<'g>) -> bool {
         let data = self.graph.read();
         value.index().is_ok_and(|value| {
-            let info = &data.values[value.at()];
+            let info = &data.values[value.index()];
             info.elements.is_some() || data.constants.contains_key(&info.node)
         })
     }

@@ -204,7 +204,7 @@ impl<'a, 'g> Importer<'a, 'g> {
     pub(super) fn constant_tensor(&self, value: Value<'g>) -> Option<Tensor> {
         let value = value.index().ok()?;
         let data = self.graph.read();
-        let constant = data.constants.get(&data.values[value.at()].node);
+        let constant = data.constants.get(&data.values[value.index()].node);
         constant.cloned().or_else(|| data.const_fold(value))
     }
 }

@@ -26,11 +26,12 @@ pub(super) enum Content {
 /// The value that a variable has before any run.
 #[derive(Clone)]
 pub(super) enum Initial {
+    /// A tensor of the checkpoint. The import reads the tensor when a node reads the variable.
     Restored(Rc<Restored>),
     Tensor(Tensor),
     /// A value that only TensorFlow computes. The text names the node that stores the value.
     Unknown(String),
 }
 
-/// The tables that nodes have read, with their keys and values, by name.
+/// The lookup tables that the imported nodes read, by name: each table with its keys and its values.
 pub(super) type Tables = HashMap<Rc<str>, (LookupTable, Tensor, Tensor)>;

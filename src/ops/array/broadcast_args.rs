@@ -73,7 +73,7 @@ pub(crate) static GRADIENT: OpDef = OpDef::host("broadcast_gradient_args", run_g
     .tensorflow(&[TfOp::new("BroadcastGradientArgs")]);
 
 fn size_dtype(operands: &[DType]) -> Result<DType> {
-    dtype::indices(operands, 0)?;
+    dtype::check_indices(operands, 0)?;
     dtype::common(operands, 0, 2, dtype::Class::Integer)
 }
 

@@ -42,6 +42,7 @@ impl<'g> Value<'g> {
 pub(crate) static DEF: OpDef = OpDef::host("checked", run)
     .attrs(&[Attribute::str_or("message", "a condition must hold")])
     .operands(&[Operand::Data("x"), Operand::Data("condition"), Operand::Variadic("data..")])
+    // The result has the elements of `x`, so both may share memory. `HostCx::pass_on` relies on this.
     .reinterprets()
     .shape_fn(|cx| {
         cx.with_rank(1, 0)?;

@@ -67,7 +67,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("concat", lower)
 
 fn dtypes(operands: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
     let first = usize::from(attrs.get("axis").is_none());
-    dtype::indices(operands.get(..first).unwrap_or_default(), 0)?;
+    dtype::check_indices(operands.get(..first).unwrap_or_default(), 0)?;
     Ok(vec![dtype::common(operands, first, operands.len(), dtype::Class::Any)?])
 }
 

@@ -41,7 +41,7 @@ pub(crate) static DEF: OpDef = OpDef::host("concat_offset", run)
     .outputs(|attrs, operands| operands.saturating_sub(first_shape(attrs)))
     .shape_fn(shapeflow_shape_fns::array::concat_offset)
     .dtype_rule(|dtypes, attrs| {
-        dtype::indices(dtypes, 0)?;
+        dtype::check_indices(dtypes, 0)?;
         let first = first_shape(attrs);
         let dtype = dtype::common(dtypes, first, dtypes.len(), dtype::Class::Integer)?;
         Ok(vec![dtype; dtypes.len().saturating_sub(first)])

@@ -64,7 +64,7 @@ fn count(attrs: &Attrs) -> Result<usize> {
 }
 
 fn dtypes(operands: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
-    dtype::indices(operands, 1)?;
+    dtype::check_indices(operands, 1)?;
     let data = dtype::common(operands, 0, 1, dtype::Class::Any)?;
     Ok(vec![data; count(attrs)?])
 }

@@ -71,7 +71,7 @@ pub(crate) static DEF: OpDef = OpDef::host("dynamic_stitch", run)
 
 fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
     let (indices, data) = operands.split_at(operands.len() / 2);
-    dtype::indices(indices, 0)?;
+    dtype::check_indices(indices, 0)?;
     Ok(vec![dtype::common(operands, indices.len(), indices.len() + data.len(), dtype::Class::Any)?])
 }
 

@@ -43,7 +43,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("fill", lower)
     .operands(&[Operand::Size("dims"), Operand::Data("value")])
     .shape_fn(shapeflow_shape_fns::array::fill)
     .dtype_rule(|dtypes, _| match dtypes.split_last() {
-        Some((value, dims)) => dtype::indices(dims, 0).map(|()| vec![*value]),
+        Some((value, dims)) => dtype::check_indices(dims, 0).map(|()| vec![*value]),
         None => Err(Error::new(ErrorKind::Attribute, Phase::Build, "fill needs a value")),
     })
     .tensorflow(&[TfOp::new("Fill")]);

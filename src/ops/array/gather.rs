@@ -78,8 +78,8 @@ pub(crate) static DEF: OpDef = OpDef::compute("gather", lower)
     .tensorflow(&[TfOp::new("GatherV2").absent(&[("axis", Absent::Zero)]), TfOp::new("Gather")]);
 
 fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
-    dtype::narrow_indices(operands, 1)?;
-    dtype::indices(operands, 2)?;
+    dtype::check_narrow_indices(operands, 1)?;
+    dtype::check_indices(operands, 2)?;
     Ok(vec![dtype::common(operands, 0, 1, dtype::Class::Any)?])
 }
 

@@ -36,7 +36,7 @@ pub(crate) static DEF: OpDef = OpDef::host("invert_permutation", run)
     .operands(&[Operand::Data("x")])
     .shape_fn(shapeflow_shape_fns::array::invert_permutation)
     .dtype_rule(|dtypes: &[DType], _: &Attrs| {
-        dtype::indices(dtypes, 0)?;
+        dtype::check_indices(dtypes, 0)?;
         Ok(vec![dtype::common(dtypes, 0, 1, dtype::Class::Integer)?])
     })
     .tensorflow(&[TfOp::new("InvertPermutation")]);

@@ -42,7 +42,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("linspace", lower)
     .operands(&[Operand::Data("start"), Operand::Data("stop"), Operand::Size("num")])
     .shape_fn(shapeflow_shape_fns::array::linspace)
     .dtype_rule(|operands: &[DType], _: &Attrs| {
-        dtype::indices(operands, 2)?;
+        dtype::check_indices(operands, 2)?;
         Ok(vec![dtype::common(operands, 0, 2, Class::Float)?])
     })
     .tensorflow(&[TfOp::new("LinSpace")]);

@@ -110,7 +110,7 @@ pub(super) fn dtypes_with_padding(operands: &[DType], _: &Attrs) -> Result<Vec<D
             "the padding must have the dtype of the tensor, got {padding} for {first}"
         ));
     }
-    dtype::indices(rest.split_last().map_or(&[], |(_, parameters)| parameters), 0)?;
+    dtype::check_indices(rest.split_last().map_or(&[], |(_, parameters)| parameters), 0)?;
     Ok(vec![*first])
 }
 

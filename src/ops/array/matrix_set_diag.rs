@@ -73,7 +73,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("matrix_set_diag", lower)
     .operands(&[Operand::Data("input"), Operand::Data("diagonal"), Operand::Structure("k")])
     .shape_fn(shapeflow_shape_fns::array::matrix_set_diag)
     .dtype_rule(|dtypes, _| {
-        dtype::indices(dtypes, 2)?;
+        dtype::check_indices(dtypes, 2)?;
         Ok(vec![dtype::common(dtypes, 0, 2, dtype::Class::Any)?])
     })
     .tensorflow(&[

@@ -75,7 +75,7 @@ fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
         );
     }
     let values = operands.len().saturating_sub(2);
-    dtype::indices(operands.get(1..values).unwrap_or_default(), 0)?;
+    dtype::check_indices(operands.get(1..values).unwrap_or_default(), 0)?;
     Ok(vec![dtype::common(operands, values, operands.len(), dtype::Class::Any)?])
 }
 

@@ -158,7 +158,7 @@ fn dtypes(operands: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
     let Some((first, rest)) = operands.split_first() else {
         return Ok(vec![attrs.dtype("dtype")]);
     };
-    dtype::indices(operands, 0)?;
+    dtype::check_indices(operands, 0)?;
     match rest.iter().find(|other| *other != first) {
         Some(other) => dtype::refuse_with_help(
             format!("bounds must have one dtype, got {first} and {other}"),

@@ -73,7 +73,7 @@ fn shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
 }
 
 fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
-    dtype::indices(operands, 1)?;
+    dtype::check_indices(operands, 1)?;
     Ok(vec![dtype::common(operands, 0, 1, dtype::Class::Any)?])
 }
 

@@ -64,8 +64,8 @@ fn shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
 }
 
 fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
-    dtype::indices(operands.get(..1).unwrap_or_default(), 0)?;
-    dtype::indices(operands, 2)?;
+    dtype::check_indices(operands.get(..1).unwrap_or_default(), 0)?;
+    dtype::check_indices(operands, 2)?;
     match operands.get(1) {
         Some(summed @ (DType::Bool | DType::C64 | DType::C128 | DType::String)) => Ok(vec![*summed]),
         _ => Ok(vec![dtype::common(operands, 1, 2, dtype::Class::Number)?]),

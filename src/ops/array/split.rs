@@ -65,7 +65,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("split", lower)
     .shape_fn(shapeflow_shape_fns::array::split)
     .dtype_rule(|dtypes, attrs| {
         let x = dtypes.len().saturating_sub(1);
-        dtype::indices(dtypes.get(..x).unwrap_or_default(), 0)?;
+        dtype::check_indices(dtypes.get(..x).unwrap_or_default(), 0)?;
         counted(dtype::common(dtypes, x, x + 1, dtype::Class::Any)?, attrs)
     })
     .tensorflow(&[TfOp::new("Split").attrs(&[("num_split", "num")])]);

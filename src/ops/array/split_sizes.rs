@@ -50,7 +50,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("split_sizes", lower)
     .outputs(count)
     .shape_fn(shapeflow_shape_fns::array::split_v)
     .dtype_rule(|dtypes, attrs| {
-        dtype::indices(dtypes, 1)?;
+        dtype::check_indices(dtypes, 1)?;
         counted(dtype::common(dtypes, 0, 1, dtype::Class::Any)?, attrs)
     })
     .tensorflow(&[TfOp::new("SplitV").attrs(&[("num_split", "num")])]);

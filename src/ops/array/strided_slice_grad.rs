@@ -62,7 +62,7 @@ pub(crate) static DEF: OpDef = OpDef::compute("strided_slice_grad", lower)
     .shape_fn(shapeflow_shape_fns::array::strided_slice_grad)
     .dtype_rule(|dtypes, _| match dtypes.split_last() {
         Some((dy, parameters)) => {
-            dtype::indices(parameters, 0)?;
+            dtype::check_indices(parameters, 0)?;
             Ok(vec![*dy])
         }
         None => Err(Error::new(ErrorKind::Attribute, Phase::Build, "strided_slice_grad needs dy")),

@@ -139,7 +139,7 @@ fn of_class(operands: &[DType], class: dtype::Class) -> Result<Vec<DType>> {
         [x, indices, updates, ..] => [*x, *indices, *updates],
         _ => return dtype::common(operands, 0, 1, class).map(|x| vec![x]),
     };
-    dtype::indices(&[x, indices], 1)?;
+    dtype::check_indices(&[x, indices], 1)?;
     if x != updates {
         return dtype::refuse_with_help(
             format!("updates must have the dtype of the tensor, got {updates} for {x}"),

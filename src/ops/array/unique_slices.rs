@@ -73,7 +73,7 @@ pub(crate) static DEF: OpDef = OpDef::host("unique_slices", |cx| run(cx, false))
     .outputs(|_, _| 2)
     .shape_fn(shapeflow_shape_fns::array::unique_v2)
     .dtype_rule(|operands, attrs| {
-        dtype::indices(operands, 1)?;
+        dtype::check_indices(operands, 1)?;
         Ok(element_and_index_dtypes(operands, attrs)?.to_vec())
     })
     .tensorflow(&[TfOp::new("UniqueV2")]);
@@ -85,7 +85,7 @@ pub(crate) static COUNTED: OpDef = OpDef::host("unique_slices_with_counts", |cx|
     .outputs(|_, _| 3)
     .shape_fn(shapeflow_shape_fns::array::unique_with_counts_v2)
     .dtype_rule(|operands, attrs| {
-        dtype::indices(operands, 1)?;
+        dtype::check_indices(operands, 1)?;
         let [x, index] = element_and_index_dtypes(operands, attrs)?;
         Ok(vec![x, index, index])
     })

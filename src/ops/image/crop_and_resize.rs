@@ -13,9 +13,9 @@ use crate::op::{OpDef, Operand, TfOp};
 use crate::shape_fns;
 
 impl<'g> Value<'g> {
-    /// Crops boxes from images and resizes them to `size`, by linear interpolation. A box is `[y1, x1, y2, x2]`, where
-    /// 0 is the first and 1 the last row or column of image `box_images[i]`. Points outside the image have the value
-    /// `extrapolation`.
+    /// Crops boxes from images and resizes the crops to `size`, by linear interpolation. Box `i` is `[y1, x1, y2, x2]`
+    /// in image `box_images[i]`: 0 is the first row or column of the image, and 1 is the last. Points outside the image
+    /// have the value `extrapolation`.
     ///
     /// `[n, h, w, c], boxes f32[k, 4], box_images i32[k] -> f32[k, size[0], size[1], c]`; the images hold integers or
     /// floats. As TensorFlow's `CropAndResize`, whose method `nearest` an imported graph may also use. Fuses into
@@ -91,17 +91,18 @@ fn shape(cx: &mut InferenceContext<'_>) -> shapeflow_shape_fns::Result<()> {
     require_pixels(cx, "crop_size")
 }
 
-/// Returns the point of an axis of the image that a pixel of the crop shows, in pixels of the image. `low` and `high`
-/// are the ends of the box on this axis.
+/// Returns the coordinate that pixel `index` of the crop shows, along one axis and in pixels of the image. `size` is
+/// the size of the image, `resized` is the size of the crop, and `low` and `high` are the ends of the box on this axis.
 fn point(index: &Index, size: &Dim, resized: &Dim, [low, high]: [Expr; 2]) -> Expr {
     let last = |dim: &Dim| (Expr::size(dim.clone()) - Expr::constant(1i64)).cast(DType::F32);
-    let (image, crop) = (last(size), last(resized));
+    let (last_of_image, last_of_crop) = (last(size), last(resized));
     let pixel = Expr::iota(index.clone()).cast(DType::F32);
-    let step = (&high - &low) * &image / &crop;
-    let spread = &low * &image + pixel * step;
-    let middle = low.like(0.5) * (low + high) * image;
-    let zero = crop.like(0.0);
-    zero.less(crop).select(spread, middle)
+    let step = (&high - &low) * &last_of_image / &last_of_crop;
+    let spread = &low * &last_of_image + pixel * step;
+    // A crop of one pixel shows the middle of the box.
+    let middle = low.like(0.5) * (low + high) * last_of_image;
+    let zero = last_of_crop.like(0.0);
+    zero.less(last_of_crop).select(spread, middle)
 }
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {

@@ -266,7 +266,7 @@ real_transforms! {
 }
 
 fn forward_dtypes(dtypes: &[DType], _: &Attrs) -> Result<Vec<DType>> {
-    dtype::indices(dtypes, 1)?;
+    dtype::check_indices(dtypes, 1)?;
     match dtype::common(dtypes, 0, 1, Class::Float)? {
         DType::F32 => Ok(vec![DType::C64]),
         DType::F64 => Ok(vec![DType::C128]),
@@ -275,7 +275,7 @@ fn forward_dtypes(dtypes: &[DType], _: &Attrs) -> Result<Vec<DType>> {
 }
 
 fn inverse_dtypes(dtypes: &[DType], _: &Attrs) -> Result<Vec<DType>> {
-    dtype::indices(dtypes, 1)?;
+    dtype::check_indices(dtypes, 1)?;
     let complex = dtype::common(dtypes, 0, 1, Class::Complex)?;
     Ok(complex.part().into_iter().collect())
 }

@@ -23,12 +23,12 @@ pub(super) fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
     Ok(vec![dtype::common(operands, 0, operands.len(), dtype::Class::Numeric)?])
 }
 
-/// The indices of labels: of the labels of the output, or of the labels that are summed over.
-struct Bound {
+/// The index of each label: of the labels of the output, and inside the sum also of the labels that are summed over.
+struct LabelIndices {
     labels: Vec<(char, Index)>,
 }
 
-impl Bound {
+impl LabelIndices {
     fn find(&self, label: char) -> Option<Index> {
         self.labels.iter().find(|(other, _)| *other == label).map(|(_, index)| index.clone())
     }
@@ -41,22 +41,22 @@ fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
     let (before, rest) = index.split_at(result.before.len());
     let (ellipsis_index, after) = rest.split_at(rest.len() - result.after.len());
     let ellipsis_dims = cx.output_dims(output)[before.len()..][..ellipsis_index.len()].to_vec();
-    let mut bound = Bound { labels: Vec::new() };
-    // An element whose indices of one label differ is 0.
+    let mut indices = LabelIndices { labels: Vec::new() };
+    // If the result repeats a label, an element at which the indices of the label differ is off the diagonal: it is 0.
     let mut on_diagonal = None;
     for (label, position) in result.before.iter().zip(before).chain(result.after.iter().zip(after)) {
-        match bound.find(*label) {
-            None => bound.labels.push((*label, position.clone())),
+        match indices.find(*label) {
+            None => indices.labels.push((*label, position.clone())),
             Some(first) => {
                 let equal = Expr::iota(first).equal(Expr::iota(position.clone()));
                 on_diagonal = Some(on_diagonal.map_or(equal.clone(), |other: Expr| other & equal));
             }
         }
     }
-    let (labels, extents) = summed(cx, &terms, &bound);
+    let (labels, extents) = summed(cx, &terms, &indices);
     let product = |cx: &mut dyn LowerCx, inner: &[Index]| {
         let summed = labels.iter().copied().zip(inner.iter().cloned());
-        let all = Bound { labels: bound.labels.iter().cloned().chain(summed).collect() };
+        let all = LabelIndices { labels: indices.labels.iter().cloned().chain(summed).collect() };
         let mut factors = terms.iter().enumerate().map(|(operand, term)| {
             let dims = cx.dims(operand);
             let read = operand_index(&dims, term, &all, &ellipsis_dims, ellipsis_index);
@@ -76,15 +76,15 @@ fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
     }
 }
 
-/// Returns the labels that are not bound, with their dimensions.
-fn summed(cx: &dyn LowerCx, terms: &[EinsumTerm], bound: &Bound) -> (Vec<char>, Vec<Dim>) {
+/// Returns the labels that the output does not have, with their dimensions. `output` has the output's labels.
+fn summed(cx: &dyn LowerCx, terms: &[EinsumTerm], output: &LabelIndices) -> (Vec<char>, Vec<Dim>) {
     let (mut labels, mut extents) = (Vec::new(), Vec::new());
     for (operand, term) in terms.iter().enumerate() {
         let dims = cx.dims(operand);
         let after = dims.len() - term.after.len();
         let axes = term.before.iter().zip(&dims).chain(term.after.iter().zip(&dims[after..]));
         for (label, dim) in axes {
-            if bound.find(*label).is_none() && !labels.contains(label) {
+            if output.find(*label).is_none() && !labels.contains(label) {
                 labels.push(*label);
                 extents.push(dim.clone());
             }
@@ -98,11 +98,11 @@ fn summed(cx: &dyn LowerCx, terms: &[EinsumTerm], bound: &Bound) -> (Vec<char>, 
 fn operand_index(
     dims: &[Dim],
     term: &EinsumTerm,
-    bound: &Bound,
+    indices: &LabelIndices,
     ellipsis_dims: &[Dim],
     ellipsis_index: &[Index],
 ) -> Indices {
-    let label = |label: &char| bound.find(*label).expect("every label is bound or summed over");
+    let label = |label: &char| indices.find(*label).expect("each label is in the output or summed over");
     let middle = &dims[term.before.len()..dims.len() - term.after.len()];
     let mut read: Indices = term.before.iter().map(label).collect();
     read.extend(broadcast_dims(middle, ellipsis_dims, ellipsis_index));

@@ -13,8 +13,8 @@ pub(crate) static LENGTH: OpDef = OpDef::host("tensor_list_length", length)
     .shape_fn(list_shape)
     .dtype_rule(|_, _| Ok(vec![DType::I32]));
 
-/// `list, size[] -> variant[]`: the list with another number of items. New items are absent. As TensorFlow's
-/// `TensorListResize`.
+/// `list, size[] -> variant[]`: the list with another number of items. Each new item has no tensor yet. As
+/// TensorFlow's `TensorListResize`.
 pub(crate) static RESIZE: OpDef = OpDef::host("tensor_list_resize", resize)
     .operands(&[Operand::Data("list"), Operand::Data("size")])
     .shape_fn(list_shape)

@@ -51,8 +51,8 @@ const DEFAULT_TOLERANCE: f32 = 1e-5;
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let tolerance = cx.attrs().float("tolerance");
     let difference = (cx.operand(0, index) - cx.operand(1, index)).abs();
-    let tolerance = difference.like(tolerance);
-    difference.less_equal(tolerance)
+    let limit = difference.like(tolerance);
+    difference.less_equal(limit)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use crate::ops::elementwise::binary_ops;
 
 // `binary` is the module of dtype rules. The empty text adds nothing to the docs about the result: it has the dtype of
 // the operands.
-binary_ops! { binary, "":
+binary_ops! { rules = binary, result = "":
     /// Bitwise and; logical and for bools. The operator `self & other` does the same.
     bitwise_and, BITWISE_AND: bits, ["BitwiseAnd"],
         [0b1100, 7], [0b1010, 8] = [0b1000, 0], |a, b| a.binary(BinaryOp::And, b);

@@ -3,7 +3,7 @@
 use crate::expr::BinaryOp;
 use crate::ops::elementwise::binary_ops;
 
-binary_ops! { comparison, "; the result is bool":
+binary_ops! { rules = comparison, result = "; the result is bool":
     /// `self < other`. False for NaN.
     #[doc(alias = "lt")]
     less, LESS: number, ["Less" own_shape_fn],

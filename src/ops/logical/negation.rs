@@ -2,7 +2,7 @@
 
 use crate::ops::elementwise::unary_ops;
 
-unary_ops! { unary, "":
+unary_ops! { rules = unary, result = "":
     /// The complement of every bit; logical not for bools. The operator `!x` does the same.
     #[doc(alias = "invert")]
     bitwise_not, BITWISE_NOT: bits, ["Invert"], [0, 5] = [-1, -6], |x| !x;

@@ -10,7 +10,7 @@ fn clamped(count: Expr) -> Expr {
     count.maximum(zero).minimum(most)
 }
 
-binary_ops! { binary, "":
+binary_ops! { rules = binary, result = "":
     /// `self` shifted left by `other` bits. The count is clamped to `0 ..= bits - 1`, as in TensorFlow.
     #[doc(alias = "bitwise_left_shift")]
     left_shift, LEFT_SHIFT: integer, ["LeftShift"],

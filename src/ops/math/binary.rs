@@ -1,4 +1,4 @@
-//! Arithmetic on two operands.
+//! Arithmetic on two operands. The file `src/ops/elementwise.rs` describes the columns of the table.
 
 use crate::dtype;
 use crate::error::Result;
@@ -14,7 +14,7 @@ fn sum_dtypes(dtypes: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
     })
 }
 
-binary_ops! { binary, "":
+binary_ops! { rules = binary, result = "":
     /// `self + other`, the same as the operator `+`. Integers wrap.
     #[expect(clippy::should_implement_trait, reason = "the operator cannot return a `Result`")]
     add, ADD: numeric, ["AddV2", "Add"],
@@ -104,13 +104,17 @@ mod tests {
     }
 
     #[test]
-    fn truncated_remainders_have_the_sign_of_the_dividend() {
+    fn truncated_quotients_are_rounded_toward_zero() {
         let operands = [tensor(&[4], &[7i64, -7, 7, -7]), tensor(&[4], &[2i64, 2, -2, -2])];
         let expected = tensor(&[4], &[3i64, -3, -3, 3]);
         check_tensor(&run_one(&TRUNCATEDIV, &Attrs::new(), &operands), &expected, "truncatediv");
         let operands = [tensor(&[3], &[7.5f32, -7.5, 1.0]), tensor(&[3], &[2.0f32, 2.0, 0.0])];
         let expected = tensor(&[3], &[3.0f32, -3.0, f32::INFINITY]);
         check_tensor(&run_one(&TRUNCATEDIV, &Attrs::new(), &operands), &expected, "truncatediv");
+    }
+
+    #[test]
+    fn truncated_remainders_have_the_sign_of_the_dividend() {
         let operands = [tensor(&[4], &[7.5f32, -7.5, 7.5, -7.5]), tensor(&[4], &[2.0f32, 2.0, -2.0, -2.0])];
         let expected = tensor(&[4], &[1.5f32, -1.5, 1.5, -1.5]);
         check_tensor(&run_one(&TRUNCATEMOD, &Attrs::new(), &operands), &expected, "truncatemod");

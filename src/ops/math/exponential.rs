@@ -3,7 +3,7 @@
 use crate::expr::math;
 use crate::ops::elementwise::unary_ops;
 
-unary_ops! { unary, "":
+unary_ops! { rules = unary, result = "":
     /// e to the power of every element.
     ///
     /// The error is at most 0.9 ulp in f32, 0.9 ulp in f64.

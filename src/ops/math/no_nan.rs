@@ -10,7 +10,7 @@ fn unless_zero(x: &Expr, value: Expr) -> Expr {
     x.clone().equal(zero.clone()).select(zero, value)
 }
 
-binary_ops! { binary, "":
+binary_ops! { rules = binary, result = "":
     /// `self / other`, but 0 if `other` is 0.
     #[doc(alias = "divide_no_nan")]
     div_no_nan, DIV_NO_NAN: inexact, ["DivNoNan"], [1.0, 6.0], [0.0, 2.0] = [0.0, 3.0], |x, y| unless_zero(&y, x / &y);

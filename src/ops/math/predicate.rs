@@ -2,7 +2,7 @@
 
 use crate::ops::elementwise::unary_ops;
 
-unary_ops! { predicate, "; the result is bool":
+unary_ops! { rules = predicate, result = "; the result is bool":
     /// Whether the element is NaN.
     #[doc(alias = "isnan")]
     is_nan, IS_NAN: float, ["IsNan"],

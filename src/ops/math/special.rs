@@ -3,7 +3,7 @@
 use crate::expr::math;
 use crate::ops::elementwise::unary_ops;
 
-unary_ops! { unary, "":
+unary_ops! { rules = unary, result = "":
     /// The natural logarithm of the absolute value of the gamma function; inf at 0 and at negative integers.
     ///
     /// The error is at most 0.6 ulp in f32, 4 ulp in f64. Below 0, where the result crosses zero, the errors are in ulp

@@ -3,7 +3,7 @@
 use crate::expr::math;
 use crate::ops::elementwise::unary_ops;
 
-unary_ops! { unary, "":
+unary_ops! { rules = unary, result = "":
     /// The sine of every element, in radians.
     ///
     /// The error is at most 1.6 ulp in f32, and 1.3 ulp in f64 for arguments up to 1e6.

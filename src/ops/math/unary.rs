@@ -5,7 +5,7 @@
 use crate::expr::{UnaryOp, math};
 use crate::ops::elementwise::unary_ops;
 
-unary_ops! { unary, "":
+unary_ops! { rules = unary, result = "":
     /// `-x` for every element, as the operator. Integers wrap: `-MIN` is `MIN`.
     #[doc(alias = "negative")]
     #[expect(clippy::should_implement_trait, reason = "the operator cannot return a `Result`")]

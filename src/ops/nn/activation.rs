@@ -21,7 +21,7 @@ fn hard_sigmoid(x: Expr) -> Expr {
     (x + three).maximum(zero).minimum(six.clone()) / six
 }
 
-unary_ops! { unary, "":
+unary_ops! { rules = unary, result = "":
     /// `max(x, 0)` for every element. NaN stays NaN.
     relu, RELU: number, ["Relu"], [-2.0, 3.0] = [0.0, 3.0], math::relu;
 

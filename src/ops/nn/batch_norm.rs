@@ -62,8 +62,9 @@ const OPERANDS: &[Operand] = &[
     Operand::Data("variance"),
 ];
 
-/// The outputs after the first repeat the mean and the variance, which TensorFlow computes in training. Outside of
-/// training, TensorFlow leaves the last two unset.
+/// Output 0 is the normalised `x`. Outputs 1 to 4 are the operands `mean`, `variance`, `mean`, `variance`. In training,
+/// which this op refuses, TensorFlow would compute these outputs. Outside of training, TensorFlow leaves outputs 3 and
+/// 4 unset.
 pub(crate) static DEF: OpDef = OpDef::compute("batch_norm", lower)
     .attrs(&[
         Attribute::float_or("epsilon", 1e-4f32 as f64),
@@ -117,7 +118,7 @@ fn output_dtypes(dtypes: &[DType], attrs: &Attrs, outputs: usize) -> Result<Vec<
 fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
     match output {
         0 => {}
-        // The reserve has no elements.
+        // Output 5 has no elements, so its expression never runs.
         1 | 3 | 5 => return cx.operand(3, index),
         _ => return cx.operand(4, index),
     }

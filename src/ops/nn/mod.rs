@@ -1,4 +1,8 @@
-//! Activations and softmax.
+//! Ops of neural networks: activations, softmax, convolutions, pools, normalisations, losses, and their gradients.
+//!
+//! `conv_2d` pads the images and expands to `convolve_windows`. A pool pads its operand and expands to `reduce_window`.
+//! The gradient of an activation is a function of its operand (`gradient_from_operand`) or of its result
+//! (`gradient_from_result`).
 //!
 //! ```
 //! use shapeflow::{DType, Graph, shape};
@@ -18,8 +22,8 @@ pub(crate) mod conv_gradient;
 pub(crate) mod convolve_windows;
 mod data_format;
 pub(crate) mod gelu;
-pub(crate) mod gradient;
-pub(crate) mod gradient_of_result;
+pub(crate) mod gradient_from_operand;
+pub(crate) mod gradient_from_result;
 pub(crate) mod l2_loss;
 pub(crate) mod leaky_relu;
 pub(crate) mod leaky_relu_grad;
@@ -44,8 +48,8 @@ pub use window::Padding;
 /// Every op of the family, file by file.
 pub(crate) static ALL: &[&[&OpDef]] = &[
     activation::ALL,
-    gradient::ALL,
-    gradient_of_result::ALL,
+    gradient_from_operand::ALL,
+    gradient_from_result::ALL,
     &[
         &batch_norm::DEF,
         &batch_norm::WITH_RESERVE,
@@ -69,7 +73,7 @@ pub(crate) static ALL: &[&[&OpDef]] = &[
         &pool_argmax::POSITIONS,
         &pool_gradient::AVG,
         &pool_gradient::MAX,
-        &pool_gradient::MAX_OF_POSITIONS,
+        &pool_gradient::MAX_WITH_ARGMAX,
         &reduce_window::DEF,
         &softmax::DEF,
         &softmax_cross_entropy::DEF,

@@ -126,8 +126,8 @@ pub(crate) static MAX: OpDef = OpDef::composite("max_pool_grad", build_max)
     .tensorflow(&[TfOp::new("MaxPoolGrad"), TfOp::new("MaxPoolGradV2")]);
 
 /// An op for import only: the gradient of `max_pool_with_argmax`, `input, grad, argmax -> [shape of input]`.
-pub(crate) static MAX_OF_POSITIONS: OpDef =
-    OpDef::composite("max_pool_with_argmax_grad", build_max_of_positions)
+pub(crate) static MAX_WITH_ARGMAX: OpDef =
+    OpDef::composite("max_pool_with_argmax_grad", build_max_with_argmax)
         .attrs(&[
             Attribute::ints("ksize"),
             Attribute::ints("strides"),
@@ -183,7 +183,7 @@ fn scattered<'g>(x: Value<'g>, positions: Value<'g>, gradient: Value<'g>) -> Res
     gradient.unsorted_segment_sum(positions, count)?.reshape(&dims_of(x)[..])
 }
 
-fn build_max_of_positions<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
+fn build_max_with_argmax<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
     let [x, gradient, positions] = values else {
         return refuse("max_pool_with_argmax_grad needs an input, a gradient and positions".to_string());
     };

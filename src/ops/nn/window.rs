@@ -55,7 +55,7 @@ pub(super) fn param_dims(attrs: &Attrs, name: &str, value: Option<&Value<'_>>) -
     let value = value?;
     let index = value.index().ok()?;
     let data = value.graph().read();
-    data.values[index.at()].elements.as_ref().map(|elements| elements.elements().to_vec())
+    data.values[index.index()].elements.as_ref().map(|elements| elements.elements().to_vec())
 }
 
 /// Returns the list `name` of `rank` integers, an attribute or `value`; all ones if it is absent or empty and `default`

@@ -136,7 +136,7 @@ fn check_range(dtype: DType, ends: &[Value<'_>]) -> Result<()> {
 
 fn dtypes(operands: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
     let first = usize::from(attrs.get("axis").is_none());
-    dtype::indices(operands.get(..first).unwrap_or_default(), 0)?;
+    dtype::check_indices(operands.get(..first).unwrap_or_default(), 0)?;
     let rest = operands.get(first..).unwrap_or_default();
     let (values, ends) = rest.split_at(rest.len() / 3);
     all_f32(ends)?;

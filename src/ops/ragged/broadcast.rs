@@ -139,7 +139,7 @@ impl<'g> RaggedValue<'g> {
             match count.filter(|_| known == Some(true)) {
                 Some(count) => {
                     let splits = self.partitions()[number.saturating_sub(1)].row_splits();
-                    let is_certain = self.graph().same_dim_beside(&[dense, splits], &count, size)?;
+                    let is_certain = self.graph().same_dim_given(&[dense, splits], &count, size)?;
                     if is_certain.is_none() {
                         checked = resized(checked, number - missing, &count)?;
                     }

@@ -47,7 +47,7 @@ pub(super) fn with_count<'g>(
 ) -> Result<AnyValue<'g>> {
     let (graph, flat, got) = (values.graph(), values.flat_values(), values.count()?);
     let beside = [beside, &[values.counted()]].concat();
-    if graph.same_dim_beside(&beside, count, &got)? == Some(true) {
+    if graph.same_dim_given(&beside, count, &got)? == Some(true) {
         return Ok(values);
     }
     match (graph.same_dim(count, &got), values) {
@@ -91,7 +91,7 @@ pub(super) fn with_equal_counts<'g>(
 /// Returns `value` with the size of `peer` along axis 0. Both sizes are equal when the graph runs.
 pub(super) fn with_size_of<'g>(value: Value<'g>, peer: Value<'g>) -> Result<Value<'g>> {
     let size = peer.dim(0)?;
-    match value.graph().same_dim_beside(&[peer, value], &size, &value.dim(0)?)? {
+    match value.graph().same_dim_given(&[peer, value], &size, &value.dim(0)?)? {
         Some(true) => Ok(value),
         _ => resized(value, 0, &size),
     }

@@ -67,7 +67,7 @@ static DEF: OpDef = OpDef::host("ragged_cumsum", run)
         Ok(())
     })
     .dtype_rule(|dtypes, _| {
-        dtype::indices(dtypes, 1)?;
+        dtype::check_indices(dtypes, 1)?;
         Ok(vec![dtype::common(dtypes, 0, 1, dtype::Class::Numeric)?])
     });
 

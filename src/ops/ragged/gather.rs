@@ -39,10 +39,10 @@ fn dtypes(dtypes: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
             dtypes.len()
         ));
     };
-    dtype::indices(&[*indices], 0)?;
+    dtype::check_indices(&[*indices], 0)?;
     let first = splits.first().copied().unwrap_or(DType::I64);
     for &other in splits {
-        dtype::indices(&[other], 0)?;
+        dtype::check_indices(&[other], 0)?;
         if other != first {
             return dtype::refuse(format!("all row_splits must have one dtype, got {first} and {other}"));
         }

@@ -27,7 +27,7 @@ pub(crate) static DEF: OpDef = OpDef::host("ragged_reduce", run)
     .dtype_rule(dtypes);
 
 fn dtypes(dtypes: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
-    dtype::indices(dtypes, 1)?;
+    dtype::check_indices(dtypes, 1)?;
     let class = match name(attrs) {
         "any" | "all" => dtype::Class::Bool,
         "mean" => dtype::Class::Inexact,

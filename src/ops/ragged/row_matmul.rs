@@ -38,7 +38,7 @@ pub(super) static DEF: OpDef = OpDef::host("ragged_matmul", run)
     })
     .dtype_rule(|dtypes, _| {
         for operand in 2..6 {
-            dtype::indices(dtypes, operand)?;
+            dtype::check_indices(dtypes, operand)?;
         }
         Ok(vec![dtype::common(dtypes, 0, 2, dtype::Class::Number)?])
     });

@@ -42,7 +42,7 @@ fn join_rows<'g>(values: &[AnyValue<'g>]) -> Result<AnyValue<'g>> {
         ragged.iter().all(|value| {
             let other = value.partition().uniform_row_length();
             let splits = [*first, *value].map(|value| value.row_splits());
-            let same = |other| value.graph().same_dim_beside(&splits, length, &other);
+            let same = |other| value.graph().same_dim_given(&splits, length, &other);
             other.is_some_and(|other| matches!(same(other), Ok(Some(true))))
         })
     });

@@ -136,7 +136,7 @@ pub(crate) static SORT: OpDef = OpDef::host("ragged_sort", run_sort)
     .operands(&[Operand::Data("values"), Operand::Data("row_splits")])
     .shape_fn(shape)
     .dtype_rule(|dtypes, _| {
-        dtype::indices(dtypes, 1)?;
+        dtype::check_indices(dtypes, 1)?;
         Ok(vec![dtype::common(dtypes, 0, 1, dtype::Class::Scalar)?])
     });
 
@@ -145,7 +145,7 @@ pub(crate) static ARGSORT: OpDef = OpDef::host("ragged_argsort", run_argsort)
     .operands(&[Operand::Data("values"), Operand::Data("row_splits")])
     .shape_fn(shape)
     .dtype_rule(|dtypes, _| {
-        dtype::indices(dtypes, 1)?;
+        dtype::check_indices(dtypes, 1)?;
         dtype::common(dtypes, 0, 1, dtype::Class::Scalar)?;
         Ok(vec![DType::I64])
     });

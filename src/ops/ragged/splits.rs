@@ -9,8 +9,8 @@ use crate::ops::host_params::param_sizes;
 use crate::ops::integers::{int_tensor, ints};
 use crate::ops::row_major::RowMajor;
 use crate::ragged::{
-    first_mistake, message_of, rowids_of_splits, rows_of_rowids, splits_of_rowids,
-    splits_of_unchecked_rowids, splits_tensor, with_ints, wrong_end,
+    first_mistake, message_of, mistake_in_last_split, rowids_of_splits, rows_of_rowids, splits_of_rowids,
+    splits_of_unchecked_rowids, splits_tensor, with_ints,
 };
 
 /// Passes row splits on: `splits [n+1], nvals -> [n+1]`. The run fails unless they start at 0, never decrease, and end
@@ -26,7 +26,7 @@ pub(crate) static CHECKED: OpDef = OpDef::host("ragged_row_splits", run_checked)
         Ok(())
     })
     .dtype_rule(|dtypes, _| {
-        dtype::indices(dtypes, 0)?;
+        dtype::check_indices(dtypes, 0)?;
         Ok(dtypes[..1].to_vec())
     });
 
@@ -37,7 +37,8 @@ fn run_checked(cx: &mut HostCx<'_>) -> Result<()> {
     let is_validated = is_validated(cx.attrs());
     let encoding = cx.attrs().str("encoding");
     let bad = with_ints!(splits, |ints| {
-        let mistake = if is_validated { first_mistake(ints, nvals) } else { wrong_end(ints, nvals) };
+        let mistake =
+            if is_validated { first_mistake(ints, nvals) } else { mistake_in_last_split(ints, nvals) };
         mistake.map(|mistake| message_of(encoding, &mistake, ints, nvals))
     });
     match bad {
@@ -61,7 +62,7 @@ pub(crate) static ROWIDS: OpDef = OpDef::host("ragged_value_rowids", run_rowids)
         Ok(())
     })
     .dtype_rule(|dtypes, _| {
-        dtype::indices(dtypes, 0)?;
+        dtype::check_indices(dtypes, 0)?;
         Ok(dtypes[..1].to_vec())
     });
 
@@ -94,7 +95,7 @@ pub(crate) static FROM_ROWIDS: OpDef = OpDef::host("ragged_rowids_to_splits", ru
         Ok(())
     })
     .dtype_rule(|dtypes, _| {
-        dtype::indices(dtypes, 0)?;
+        dtype::check_indices(dtypes, 0)?;
         Ok(dtypes[..1].to_vec())
     });
 
@@ -122,7 +123,7 @@ pub(crate) static POSITION: OpDef = OpDef::host("ragged_position", run_position)
         Ok(())
     })
     .dtype_rule(|dtypes, _| {
-        dtype::indices(dtypes, 0)?;
+        dtype::check_indices(dtypes, 0)?;
         match dtypes {
             [splits, rest @ ..] if rest.iter().all(|dtype| dtype == splits) => Ok(vec![*splits]),
             _ => dtype::refuse(format!("rows and columns must have the dtype of the splits, got {dtypes:?}")),
@@ -167,7 +168,7 @@ pub(crate) static SAME: OpDef = OpDef::host("ragged_same_splits", run_same)
         Ok(())
     })
     .dtype_rule(|dtypes, _| {
-        dtype::indices(dtypes, 1)?;
+        dtype::check_indices(dtypes, 1)?;
         if let Some(other) = dtypes[1..].iter().find(|dtype| **dtype != dtypes[1]) {
             let message = format!("all row_splits must have one dtype, got {} and {other}", dtypes[1]);
             return dtype::refuse_with_help(
@@ -205,7 +206,7 @@ pub(crate) static KEPT: OpDef = OpDef::host("ragged_kept_encoding", run_kept)
         Ok(())
     })
     .dtype_rule(|dtypes, _| {
-        dtype::indices(dtypes, 0)?;
+        dtype::check_indices(dtypes, 0)?;
         Ok(dtypes[..1].to_vec())
     });
 

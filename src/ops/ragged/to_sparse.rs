@@ -49,7 +49,7 @@ fn dtypes(dtypes: &[DType], _: &Attrs) -> Result<Vec<DType>> {
         return dtype::refuse("there must be row splits and values, got no operands".to_string());
     };
     for &splits in splits {
-        dtype::indices(&[splits], 0)?;
+        dtype::check_indices(&[splits], 0)?;
     }
     Ok(vec![DType::I64, *values, DType::I64])
 }

@@ -17,8 +17,7 @@ use crate::ragged::{
 use crate::tensor::{Tensor, TensorView};
 
 impl<'g> RaggedValue<'g> {
-    /// Returns a dense value. Short rows end with zeros, `false` or empty strings. Rows are copied at once. Runs on the
-    /// host.
+    /// Returns a dense value. Short rows end with zeros, `false` or empty strings. Runs on the host.
     ///
     /// `[n, (r), ..] -> [n, ?, ..]`, where `?` is the length of the longest row. A uniform axis keeps its size, also
     /// without rows. As TensorFlow's `RaggedTensorToTensor`.
@@ -146,10 +145,10 @@ pub(crate) static DEF: OpDef = OpDef::host("ragged_to_tensor", run)
     .tensorflow(&[TfOp::new("RaggedTensorToTensor")]);
 
 fn dtypes(dtypes: &[DType], _: &Attrs) -> Result<Vec<DType>> {
-    dtype::indices(dtypes.get(..1).unwrap_or_default(), 0)?;
+    dtype::check_indices(dtypes.get(..1).unwrap_or_default(), 0)?;
     let values = dtype::common(dtypes, 1, 3, dtype::Class::Any)?;
     for &partition in dtypes.get(3..).unwrap_or_default() {
-        dtype::indices(&[partition], 0)?;
+        dtype::check_indices(&[partition], 0)?;
     }
     Ok(vec![values])
 }
@@ -187,8 +186,9 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     cx.set_output(0, dense)
 }
 
-/// Reads operand `shape`: a size for each of `rank` axes, or -1 for the natural size. A scalar -1 stands for natural
-/// sizes.
+/// Reads operand `shape`: a list with a size for each of `rank` axes, where -1 stands for the natural size, or the
+/// scalar
+/// -1, which stands for the natural size of each axis.
 fn given_sizes(cx: &HostCx<'_>, rank: usize) -> Result<Vec<i64>> {
     let (given, is_scalar) =
         (param_ints(cx, "shape", 0)?.unwrap_or_default(), cx.input(0)?.sizes().is_empty());
@@ -205,7 +205,8 @@ fn given_sizes(cx: &HostCx<'_>, rank: usize) -> Result<Vec<i64>> {
     }
 }
 
-/// Reads the partitions, innermost first, because each gives the number of values of the one before it.
+/// Reads the partitions, the innermost first, because the number of rows of a partition is the number of values of the
+/// partition before it.
 fn partitions(types: &[&str], tensors: &[Tensor], nvals: usize) -> Result<Vec<RowPartition>> {
     let mut partitions = Vec::new();
     let mut nvals = nvals;
@@ -235,7 +236,7 @@ fn partitions(types: &[&str], tensors: &[Tensor], nvals: usize) -> Result<Vec<Ro
     Ok(partitions)
 }
 
-/// Returns the number of values of the partition before number `index`, if its encoding says so.
+/// Returns the number of values of partition `index - 1`, if this partition exists and its encoding gives the number.
 fn outer_values(types: &[&str], tensors: &[Tensor], index: usize) -> Result<Option<usize>> {
     let Some(before) = index.checked_sub(1) else { return Ok(None) };
     let tensor = &tensors[before];

@@ -66,7 +66,7 @@ static DEF: OpDef = OpDef::host("random_binomial", run)
     .shape_fn(shapeflow_shape_fns::random::numbers)
     .dtype_rule(|operands, attrs| {
         let (seed, parameters) = operands.split_at(operands.len().saturating_sub(2));
-        dtype::indices(seed, 0)?;
+        dtype::check_indices(seed, 0)?;
         match *parameters {
             [trials, p] if trials == p && matches!(p, DType::F16 | DType::F32 | DType::F64) => {
                 count_dtype(attrs)

@@ -62,7 +62,7 @@ static OF_SEED: OpDef = OpDef::host("random_categorical", |cx| {
 .shape_fn(shapeflow_shape_fns::random::multinomial)
 .dtype_rule(|operands, attrs| {
     dtype::common(operands, 0, 1, Class::Float)?;
-    dtype::indices(operands, 1)?;
+    dtype::check_indices(operands, 1)?;
     Ok(vec![class_dtype(attrs)?])
 })
 .tensorflow(&[TfOp::new("StatelessMultinomial")]);

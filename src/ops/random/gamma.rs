@@ -58,7 +58,7 @@ static OF_SEED: OpDef = OpDef::host("random_gamma", |cx| {
 .shape_fn(shapeflow_shape_fns::random::numbers)
 .dtype_rule(|operands, _| {
     let (seed, alpha) = operands.split_at(operands.len().saturating_sub(1));
-    dtype::indices(seed, 0)?;
+    dtype::check_indices(seed, 0)?;
     Ok(vec![dtype::common(alpha, 0, 1, Class::Float)?])
 })
 .tensorflow(&[TfOp::new("StatelessRandomGammaV2")]);

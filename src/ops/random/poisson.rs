@@ -62,7 +62,7 @@ static DEF: OpDef = OpDef::host("random_poisson", |cx| {
 .shape_fn(shapeflow_shape_fns::random::numbers)
 .dtype_rule(|operands, attrs| {
     let (seed, rate) = operands.split_at(operands.len().saturating_sub(1));
-    dtype::indices(seed, 0)?;
+    dtype::check_indices(seed, 0)?;
     check_count(rate)?;
     count_dtype(attrs)
 })

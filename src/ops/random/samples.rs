@@ -90,7 +90,7 @@ pub(super) fn normal_reals(dtype: DType, x: [u32; 4]) -> Reals {
     }
 }
 
-/// Fills groups of `N` elements. `group` makes each group of one block of random bits.
+/// Fills groups of `N` elements. `group` turns one block of random bits into one group.
 fn fill<T: Copy, const N: usize>(to: &mut [T], stream: Philox, group: impl Fn([u32; 4]) -> [T; N]) {
     for (number, to) in to.chunks_mut(N).enumerate() {
         let made = group(stream.block(number as u64));

@@ -49,7 +49,7 @@ static ALGORITHM: OpDef = OpDef::host("random_algorithm", |cx| cx.set_output(0, 
     .tensorflow(&[TfOp::new("StatelessRandomGetAlg")]);
 
 fn state_dtypes(operands: &[DType]) -> Result<Vec<DType>> {
-    dtype::indices(operands, 0)?;
+    dtype::check_indices(operands, 0)?;
     Ok(vec![DType::U64; 2])
 }
 

@@ -42,7 +42,7 @@ macro_rules! of_dtype {
             .operands(&[Operand::Size("shape"), Operand::Data("seed")])
             .shape_fn(shapeflow_shape_fns::random::numbers)
             .dtype_rule(|operands, attrs| {
-                dtype::indices(operands, 0)?;
+                dtype::check_indices(operands, 0)?;
                 $class(attrs)
             })
             .tensorflow(&[TfOp::new($tf)]);
@@ -173,7 +173,7 @@ static INT: OpDef = OpDef::host("random_int", |cx| {
 .shape_fn(shapeflow_shape_fns::random::numbers)
 .dtype_rule(|operands, _| {
     let (seed, bounds) = operands.split_at(operands.len().saturating_sub(2));
-    dtype::indices(seed, 0)?;
+    dtype::check_indices(seed, 0)?;
     bound_dtype(bounds)
 })
 .tensorflow(&[TfOp::new("StatelessRandomUniformInt")]);

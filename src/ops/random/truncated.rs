@@ -93,7 +93,7 @@ static OF_SEED: OpDef = OpDef::host("random_parameterized_truncated_normal", |cx
 .shape_fn(shapeflow_shape_fns::random::truncated_stateless)
 .dtype_rule(|operands, _| {
     let (seed, parameters) = operands.split_at(operands.len().saturating_sub(4));
-    dtype::indices(seed, 0)?;
+    dtype::check_indices(seed, 0)?;
     result_dtype(parameters)
 })
 .tensorflow(&[TfOp::new("StatelessParameterizedTruncatedNormal")]);

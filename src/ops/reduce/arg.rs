@@ -84,7 +84,7 @@ arg_ops! {
 /// i64.
 fn dtypes(dtypes: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
     dtype::common(dtypes, 0, 1, dtype::Class::Scalar)?;
-    dtype::indices(dtypes, 1)?;
+    dtype::check_indices(dtypes, 1)?;
     let result = attrs.dtype("output_type");
     match result {
         DType::I16 | DType::U16 | DType::I32 | DType::I64 => Ok(vec![result]),

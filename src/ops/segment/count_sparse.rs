@@ -106,7 +106,7 @@ fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
     let Some((weights, numbers)) = operands.split_last() else {
         return dtype::refuse("a count must have numbers and weights, got no operands".to_string());
     };
-    dtype::indices(numbers, 0)?;
+    dtype::check_indices(numbers, 0)?;
     match weights {
         DType::I32 | DType::I64 | DType::F32 | DType::F64 => Ok(vec![DType::I64, *weights, DType::I64]),
         other => dtype::refuse(format!("weights must be i32, i64, f32 or f64, got {other}")),

@@ -184,7 +184,7 @@ fn dtypes(operands: &[DType], data: usize) -> Result<Vec<DType>> {
     let Some((weights, numbers)) = operands.split_last().filter(|(_, numbers)| numbers.len() >= data) else {
         return dtype::refuse(format!("a count must have numbers and weights, got {operands:?}"));
     };
-    dtype::indices(numbers, 0)?;
+    dtype::check_indices(numbers, 0)?;
     match weights {
         DType::I32 | DType::I64 | DType::F32 | DType::F64 => Ok(vec![*weights]),
         other => dtype::refuse(format!("weights must be i32, i64, f32 or f64, got {other}")),

@@ -50,7 +50,7 @@ pub(crate) static DEF: OpDef = OpDef::host("histogram_fixed_width", run)
 
 fn dtypes(operands: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
     let x = dtype::common(operands, 0, 2, dtype::Class::Number)?;
-    dtype::indices(operands, 2)?;
+    dtype::check_indices(operands, 2)?;
     if !matches!(x, DType::I32 | DType::I64 | DType::F32 | DType::F64) {
         return dtype::refuse(format!("the element type must be i32, i64, f32 or f64, got {x}"));
     }

@@ -46,7 +46,7 @@ impl Reduce {
 /// The dtype rule. Data are integers or floats, or complex numbers except for extrema. Segment ids and counts are
 /// integers.
 pub(super) fn dtypes(operands: &[DType], _: &Attrs, reduce: Reduce) -> Result<Vec<DType>> {
-    dtype::indices(operands, 1)?;
+    dtype::check_indices(operands, 1)?;
     match operands.first() {
         Some(complex) if complex.is_complex() && !matches!(reduce, Reduce::Max | Reduce::Min) => {
             Ok(vec![*complex])

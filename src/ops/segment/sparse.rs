@@ -195,7 +195,7 @@ impl Scale {
 }
 
 fn dtypes(operands: &[DType], class: dtype::Class) -> Result<Vec<DType>> {
-    dtype::indices(operands, 1)?;
+    dtype::check_indices(operands, 1)?;
     Ok(vec![dtype::common(operands, 0, 1, class)?])
 }
 

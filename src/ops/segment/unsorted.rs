@@ -182,8 +182,8 @@ impl<'g> Value<'g> {
 
 /// The dtype rule. It is the rule for ascending ids, except that the ids may also be i16.
 fn of_ids(operands: &[DType], attrs: &Attrs, reduce: Reduce) -> Result<Vec<DType>> {
-    dtype::narrow_indices(operands, 1)?;
-    dtype::indices(operands, 2)?;
+    dtype::check_narrow_indices(operands, 1)?;
+    dtype::check_indices(operands, 2)?;
     dtypes(operands.get(..1).unwrap_or_default(), attrs, reduce)
 }
 

@@ -42,7 +42,7 @@ pub(crate) static DEF: OpDef = OpDef::host("in_top_k", run)
     .shape_fn(shapeflow_shape_fns::nn::in_top_k)
     .dtype_rule(|operands: &[DType], _: &Attrs| {
         dtype::common(operands, 0, 1, dtype::Class::Float)?;
-        dtype::indices(operands, 1)?;
+        dtype::check_indices(operands, 1)?;
         Ok(vec![DType::Bool])
     })
     .tensorflow(&[TfOp::new("InTopKV2"), TfOp::new("InTopK")]);

@@ -36,7 +36,7 @@ macro_rules! sorts {
             .operands(&[Operand::Data("x"), Operand::Structure("axis")])
             .shape_fn(shapeflow_shape_fns::array::cumsum)
             .dtype_rule(|operands, _| {
-                dtype::indices(operands, 1)?;
+                dtype::check_indices(operands, 1)?;
                 let result: fn(DType) -> DType = $result;
                 Ok(vec![result(dtype::common(operands, 0, 1, dtype::Class::Scalar)?)])
             });)*

@@ -47,7 +47,7 @@ pub(crate) static DEF: OpDef = OpDef::host("top_k", run)
     .shape_fn(shapeflow_shape_fns::nn::top_k)
     .dtype_rule(|operands, attrs| {
         let x = dtype::common(operands, 0, 1, dtype::Class::Number)?;
-        dtype::indices(operands, 1)?;
+        dtype::check_indices(operands, 1)?;
         Ok(vec![x, index_dtype(attrs)?])
     })
     .tensorflow(&[TfOp::new("TopKV2")]);

@@ -125,8 +125,8 @@ pub(crate) static ADD_TO_DENSE: OpDef = OpDef::host("sparse_add_to_dense", add_t
     ])
     .shape_fn(shapeflow_shape_fns::sparse::add_dense)
     .dtype_rule(|dtypes, _| {
-        dtype::indices(dtypes.get(..1).unwrap_or_default(), 0)?;
-        dtype::indices(dtypes.get(2..3).unwrap_or_default(), 0)?;
+        dtype::check_indices(dtypes.get(..1).unwrap_or_default(), 0)?;
+        dtype::check_indices(dtypes.get(2..3).unwrap_or_default(), 0)?;
         let [values, dense] =
             [1, 3].map(|operand| dtype::common(dtypes, operand, operand + 1, Class::Numeric));
         let (values, dense) = (values?, dense?);

@@ -128,7 +128,7 @@ fn dtypes(_: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
         return dtype::refuse(format!("out_values_type must be i64 for hashes, else string, got {values}"));
     }
     let splits = attrs.dtype("out_row_splits_type");
-    dtype::indices(&[splits], 0)?;
+    dtype::check_indices(&[splits], 0)?;
     Ok(vec![values, splits])
 }
 

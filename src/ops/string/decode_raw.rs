@@ -83,7 +83,7 @@ pub(crate) static PADDED: OpDef = OpDef::host("decode_padded_raw", run_padded)
     .shape_fn(shapeflow_shape_fns::string::decode_padded_raw)
     .dtype_rule(|operands, attrs| {
         check_strings(operands, 1)?;
-        dtype::indices(operands, 1)?;
+        dtype::check_indices(operands, 1)?;
         out_type(attrs).map(|dtype| vec![dtype])
     })
     .tensorflow(&[TfOp::new("DecodePaddedRaw")]);

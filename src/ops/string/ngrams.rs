@@ -100,7 +100,7 @@ pub(crate) static DEF: OpDef = OpDef::host("string_ngrams", run)
 
 fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
     check_strings(operands, 1)?;
-    dtype::indices(operands, 1)?;
+    dtype::check_indices(operands, 1)?;
     let splits = operands.get(1).copied().unwrap_or(DType::I64);
     Ok(vec![DType::String, splits])
 }

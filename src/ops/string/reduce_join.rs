@@ -46,7 +46,7 @@ pub(crate) static DEF: OpDef = OpDef::host("reduce_join", run)
     .shape_fn(shapeflow_shape_fns::string::reduce_join)
     .dtype_rule(|operands, _| {
         check_strings(operands, 1)?;
-        dtype::indices(operands, 1)?;
+        dtype::check_indices(operands, 1)?;
         Ok(vec![DType::String])
     })
     .tensorflow(&[TfOp::new("ReduceJoin")]);

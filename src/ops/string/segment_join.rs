@@ -55,7 +55,7 @@ pub(crate) static DEF: OpDef = OpDef::host("unsorted_segment_join", run)
 
 fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
     check_strings(operands, 1)?;
-    dtype::indices(operands, 1)?;
+    dtype::check_indices(operands, 1)?;
     Ok(vec![DType::String])
 }
 

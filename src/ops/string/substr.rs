@@ -64,7 +64,7 @@ pub(crate) static DEF: OpDef = OpDef::host("substr", run)
 
 fn dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
     check_strings(operands, 1)?;
-    dtype::indices(operands, 1)?;
+    dtype::check_indices(operands, 1)?;
     dtype::common(operands, 1, 3, dtype::Class::Integer)?;
     Ok(vec![DType::String])
 }

@@ -102,7 +102,7 @@ fn encode_dtypes(operands: &[DType], _: &Attrs) -> Result<Vec<DType>> {
     if let Some(other) = operands.first().filter(|dtype| **dtype != DType::I32) {
         return dtype::refuse(format!("code points must be i32, got {other}"));
     }
-    dtype::indices(operands, 1)?;
+    dtype::check_indices(operands, 1)?;
     Ok(vec![DType::String])
 }
 

@@ -26,7 +26,7 @@ pub fn range(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     let delta: i64 = *g.rng.choose(&[1, 1, 2, 3, -1, -2]);
     let start = g.rng.range_inclusive(-9, 9);
     let limit = start + delta.signum() * g.rng.below(20) as i64;
-    let props = ElementProps { integral: true, ..ElementProps::default() };
+    let props = ElementProps { small_integers: true, ..ElementProps::default() };
     let mut call = Call::new("range").attr("dtype", *g.rng.choose(&[DType::I32, DType::I64]));
     let mut params = Vec::new();
     if g.rng.chance(g.fed_per_mille, 1000) {
@@ -59,7 +59,7 @@ pub fn float_range(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
         Call::new("float_range"),
         &data,
         &[],
-        ElementProps { integral: true, ..ElementProps::default() },
+        ElementProps { small_integers: true, ..ElementProps::default() },
     )
 }
 
@@ -71,6 +71,6 @@ pub fn shape_query(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<Value
         Call::new(op).attr("out_type", dtype),
         &[x],
         &[],
-        ElementProps { integral: true, ..ElementProps::default() },
+        ElementProps { small_integers: true, ..ElementProps::default() },
     )
 }

@@ -193,7 +193,7 @@ fn mirror_pad_grad(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
         }
         false => call.attr("paddings", paddings),
     };
-    let props = ElementProps { integral: true, ..props_of(g, &[x]) };
+    let props = ElementProps { small_integers: true, ..props_of(g, &[x]) };
     g.add_step(call, &[x], &params, props)
 }
 

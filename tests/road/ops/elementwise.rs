@@ -19,14 +19,14 @@ pub fn unary_inexact(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<Val
 
 /// Adds a function of a complex number, which may have poles and branch cuts.
 pub fn unary_complex(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
-    let x = g.pick(DTypeClass::Complex, 0..=8, |props| !props.order_dependent && accepts_props(op)(props))?;
-    let props = ElementProps { integral: false, ..computed_props(g, op, &[x]) };
+    let x = g.pick(DTypeClass::Complex, 0..=8, |props| !props.rounding_varies && accepts_props(op)(props))?;
+    let props = ElementProps { small_integers: false, ..computed_props(g, op, &[x]) };
     g.add_step(Call::new(op), &[x], &[], props)
 }
 
 pub fn unary_with(g: &mut GraphGenerator<'_>, call: Call, class: DTypeClass) -> Option<ValueIndex> {
-    let low = if call.op == "where_indices" { 1 } else { 0 };
-    let x = g.pick(class, low..=8, accepts_props(call.op))?;
+    let min_rank = if call.op == "where_indices" { 1 } else { 0 };
+    let x = g.pick(class, min_rank..=8, accepts_props(call.op))?;
     let props = computed_props(g, call.op, &[x]);
     g.add_step(call, &[x], &[], props)
 }
@@ -43,8 +43,8 @@ pub fn binary(g: &mut GraphGenerator<'_>, op: &'static str, class: DTypeClass) -
         let content = g.random_content();
         g.broadcast_operand(x, accepts_props(op), content)?
     };
-    // If the operands of these ops change by little, the results may change by much.
-    if dtype.is_complex() && matches!(op, "div" | "legacy_div" | "pow") && has_order_dependent(g, &[x, y]) {
+    // A small change of an operand of these ops may change the result by much.
+    if dtype.is_complex() && matches!(op, "div" | "legacy_div" | "pow") && has_varying_rounding(g, &[x, y]) {
         return None;
     }
     let (x, y) = if !is_division && op != "pow" && g.rng.chance(1, 2) { (y, x) } else { (x, y) };
@@ -52,12 +52,12 @@ pub fn binary(g: &mut GraphGenerator<'_>, op: &'static str, class: DTypeClass) -
     g.add_step(Call::new(op), &[x, y], &[], props)
 }
 
-fn has_order_dependent(g: &GraphGenerator<'_>, ids: &[ValueIndex]) -> bool {
-    ids.iter().any(|id| g.props[id.0].order_dependent)
+fn has_varying_rounding(g: &GraphGenerator<'_>, ids: &[ValueIndex]) -> bool {
+    ids.iter().any(|id| g.props[id.0].rounding_varies)
 }
 
 pub fn select(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
-    let condition = g.pick(DTypeClass::Bool, 0..=8, |props| !props.order_dependent)?;
+    let condition = g.pick(DTypeClass::Bool, 0..=8, |props| !props.rounding_varies)?;
     let content = g.random_content();
     let dtype = DTypeClass::Any.sample(&mut g.rng);
     let x = match g.rng.chance(1, 2) {
@@ -95,14 +95,14 @@ pub fn cast(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     let x = g.pick(DTypeClass::Any, 0..=8, |_| true)?;
     let from = g.dtype(x);
     let mut to = DTypeClass::Any.sample(&mut g.rng);
-    if g.props[x.0].order_dependent {
+    if g.props[x.0].rounding_varies {
         to = *g.rng.choose(&[DType::F32, DType::F64, DType::C64, DType::C128]);
     }
     if to == from {
         return None;
     }
     let mut props = props_of(g, &[x]);
-    // An integer of more than 8 bits may be large, and rounds when it becomes a float.
-    props.integral &= has_fractions(from) || !has_fractions(to) || from.size_bytes() <= Some(1);
+    // An integer of more than 8 bits may be large. As a float, the integer is rounded, and its sums are not exact.
+    props.small_integers &= has_fractions(from) || !has_fractions(to) || from.size_bytes() <= Some(1);
     g.add_step(Call::new("cast").attr("dtype", to), &[x], &[], props)
 }

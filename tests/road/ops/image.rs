@@ -82,7 +82,7 @@ pub fn resize(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
     let size = [1 + g.rng.below(6) as i64, 1 + g.rng.below(6) as i64];
     let mut params = Vec::new();
     let call = g.param(call, &mut params, "size", &size, true)?;
-    let props = ElementProps { integral: false, ..props_of(g, &[x]) };
+    let props = ElementProps { small_integers: false, ..props_of(g, &[x]) };
     g.add_step(call, &[x], &params, props)
 }
 
@@ -102,7 +102,7 @@ pub fn sample(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         operands.push(g.source(DType::F32, vec![Size::Known(2)], Content::Range(1, 3), false)?);
         operands.push(g.source(DType::F32, vec![Size::Known(2)], Content::Range(-2, 2), false)?);
     }
-    let props = ElementProps { integral: false, ..props_of(g, &[x]) };
+    let props = ElementProps { small_integers: false, ..props_of(g, &[x]) };
     g.add_step(call, &operands, &params, props)
 }
 
@@ -114,7 +114,7 @@ pub fn crop_and_resize(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     let last = if g.rng.chance(1, 20) { 2 } else { 1 };
     let numbers = g.source(DType::I32, vec![count], Content::Range(0, last), false)?;
     let size = Attr::from([1 + g.rng.below(4) as i64, 1 + g.rng.below(4) as i64]);
-    let props = ElementProps { integral: false, ..props_of(g, &[x]) };
+    let props = ElementProps { small_integers: false, ..props_of(g, &[x]) };
     g.add_step(Call::new("crop_and_resize").attr("crop_size", size), &[x, boxes, numbers], &[], props)
 }
 
@@ -130,7 +130,7 @@ pub fn color(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex>
     let props = computed_props(g, op, &operands);
     let props = ElementProps {
         reduced: props.reduced || summed,
-        order_dependent: props.order_dependent || summed,
+        rounding_varies: props.rounding_varies || summed,
         ..props
     };
     g.add_step(Call::new(op), &operands, &[], props)

@@ -36,7 +36,7 @@ fn batch(g: &mut GraphGenerator<'_>) -> Vec<Size> {
 }
 
 fn finish(g: &mut GraphGenerator<'_>, call: Call, operands: &[ValueIndex]) -> Option<ValueIndex> {
-    let props = ElementProps { integral: false, extreme: true, ..props_of(g, operands) };
+    let props = ElementProps { small_integers: false, extreme: true, ..props_of(g, operands) };
     g.add_step(call, operands, &[], props)
 }
 
@@ -112,6 +112,6 @@ fn fourier(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
         let lengths: Vec<i64> = (0..axes).map(|_| g.rng.range_inclusive(0, 6)).collect();
         call = g.param(call, &mut params, "fft_length", &lengths, true)?;
     }
-    let props = ElementProps { integral: false, ..props_of(g, &[x]) };
+    let props = ElementProps { small_integers: false, ..props_of(g, &[x]) };
     g.add_step(call, &[x], &params, props)
 }

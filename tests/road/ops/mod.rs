@@ -72,7 +72,7 @@ const CONTINUOUS: &[&str] = &[
 ];
 
 /// Elementwise ops whose results are small integers if their operands are.
-const INTEGRAL: &[&str] = &[
+const KEEP_SMALL_INTEGERS: &[&str] = &[
     "neg",
     "abs",
     "relu",
@@ -103,8 +103,8 @@ const INTEGRAL: &[&str] = &[
 ];
 
 /// Returns a predicate that tells from the properties of a value whether the value may be an operand of an op. Only a
-/// continuous op takes order-dependent values. An op whose result depends on the sign of zero takes no zeros of unknown
-/// sign.
+/// continuous op takes values whose rounding varies. An op whose result depends on the sign of zero takes no zeros of
+/// unknown sign.
 pub fn accepts_props(op: &str) -> impl Fn(&ElementProps) -> bool + use<> {
     let continuous = CONTINUOUS.contains(&op);
     let depends_on_zero_sign = matches!(
@@ -122,33 +122,34 @@ pub fn accepts_props(op: &str) -> impl Fn(&ElementProps) -> bool + use<> {
             | "atan2"
             | "angle"
     );
-    move |props| (continuous || !props.order_dependent) && !(depends_on_zero_sign && props.zero_sign_unknown)
+    move |props| (continuous || !props.rounding_varies) && !(depends_on_zero_sign && props.zero_sign_unknown)
 }
 
-/// Returns the properties of a result whose elements are elements of these values.
+/// Joins the properties of values: returns the properties of a result whose elements are elements of these values.
 pub fn props_of(g: &GraphGenerator<'_>, ids: &[ValueIndex]) -> ElementProps {
-    let mut all = ElementProps { integral: true, ..ElementProps::default() };
+    let mut all = ElementProps { small_integers: true, ..ElementProps::default() };
     for id in ids {
         let props = g.props[id.0];
-        all.integral &= props.integral || !has_fractions(g.dtype(*id));
+        all.small_integers &= props.small_integers || !has_fractions(g.dtype(*id));
         all.reduced |= props.reduced;
-        all.order_dependent |= props.order_dependent;
+        all.rounding_varies |= props.rounding_varies;
         all.extreme |= props.extreme;
         all.zero_sign_unknown |= props.zero_sign_unknown;
     }
     all
 }
 
-/// Returns the properties of an elementwise op's result.
+/// Returns the properties of an elementwise op's result: the joined properties of the operands, without
+/// `small_integers` if the op does not keep small integers.
 pub fn computed_props(g: &GraphGenerator<'_>, op: &str, ids: &[ValueIndex]) -> ElementProps {
     let mut props = props_of(g, ids);
-    props.integral &= INTEGRAL.contains(&op);
+    props.small_integers &= KEEP_SMALL_INTEGERS.contains(&op);
     props
 }
 
 /// Returns whether an op's results are small integers if its operands are small integers.
-pub fn keeps_integral(op: &str) -> bool {
-    INTEGRAL.contains(&op)
+pub fn keeps_small_integers(op: &str) -> bool {
+    KEEP_SMALL_INTEGERS.contains(&op)
         || !CONTINUOUS.contains(&op)
             && matches!(
                 op,
@@ -295,7 +296,7 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
             unary_with(g, Call::new(op).attr("approximate", approximate), DTypeClass::Float)
         }
         "check_numerics" => {
-            let x = g.pick(DTypeClass::Float, 0..=8, |props| !props.order_dependent)?;
+            let x = g.pick(DTypeClass::Float, 0..=8, |props| !props.rounding_varies)?;
             let props = props_of(g, &[x]);
             g.add_step(Call::new(op).attr("message", "finite"), &[x], &[], props)
         }

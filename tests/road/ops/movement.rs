@@ -209,8 +209,8 @@ pub fn reverse(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     g.add_step(call, &[x], &params, props)
 }
 
-/// Adds `reverse_by_flags`, which reverses the axes whose flag in a vector of bools is true, or its part
-/// `flags_of_axes`.
+/// Adds `op`: `reverse_by_flags`, which reverses the axes whose flag is true, or `flags_of_axes`, an op into which
+/// `reverse_by_flags` expands.
 pub fn reverse_by_flags(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
     let x = g.pick(DTypeClass::Any, 0..=6, |_| true)?;
     let (rank, is_constant) = (g.rank(x), g.rng.chance(1, 2));

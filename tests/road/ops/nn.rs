@@ -20,7 +20,7 @@ pub fn same_shape(g: &mut GraphGenerator<'_>, call: Call, class: DTypeClass) -> 
 
 /// Adds `betainc` of three operands of one shape.
 pub fn betainc(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
-    let x = g.pick(DTypeClass::Float, 0..=5, |props| !props.order_dependent)?;
+    let x = g.pick(DTypeClass::Float, 0..=5, |props| !props.rounding_varies)?;
     let mut operands = Vec::new();
     for _ in 0..2 {
         let (dtype, content) = (g.dtype(x), g.random_content());
@@ -45,7 +45,7 @@ pub fn next_after(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
 
 /// Adds a sum of one to four tensors of one shape.
 pub fn add_n(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
-    let x = g.pick(DTypeClass::Number, 0..=8, |props| !props.order_dependent)?;
+    let x = g.pick(DTypeClass::Number, 0..=8, |props| !props.rounding_varies)?;
     let mut operands = vec![x];
     for _ in 0..g.rng.below(4) {
         let (dtype, content) = (g.dtype(x), g.random_content());
@@ -75,10 +75,10 @@ fn summed_props(g: &GraphGenerator<'_>, x: ValueIndex) -> Option<ElementProps> {
         return Some(props);
     }
     props.reduced = true;
-    props.order_dependent |= !props.integral;
+    props.rounding_varies |= !props.small_integers;
     let half = matches!(g.dtype(x), DType::F16 | DType::BF16);
-    props.integral = false;
-    if half && props.order_dependent { None } else { Some(props) }
+    props.small_integers = false;
+    if half && props.rounding_varies { None } else { Some(props) }
 }
 
 pub fn l2_loss(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
@@ -95,7 +95,7 @@ pub fn bias(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> 
             DTypeClass::Number,
             2..=5,
             |props| {
-                if is_gradient { !props.extreme } else { !props.order_dependent }
+                if is_gradient { !props.extreme } else { !props.rounding_varies }
             },
         )?;
     let dims = g.dims(x);
@@ -149,8 +149,8 @@ pub fn einsum(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
     let mut props = props_of(g, &operands);
     props.reduced |= dtype.is_float();
     props.zero_sign_unknown |= dtype.is_float();
-    props.order_dependent |= dtype.is_float();
-    props.integral &= !dtype.is_float();
+    props.rounding_varies |= dtype.is_float();
+    props.small_integers &= !dtype.is_float();
     if matches!(dtype, DType::F16 | DType::BF16) {
         return None;
     }
@@ -175,6 +175,7 @@ pub fn cross_entropy(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<Val
         let (batch, dtype) = (g.size_like(&dims[0])?, DTypeClass::Index.sample(&mut g.rng));
         g.source(dtype, vec![batch], Content::Range(0, classes - 1), false)?
     };
-    let props = ElementProps { reduced: true, order_dependent: true, integral: false, ..props_of(g, &[x]) };
+    let props =
+        ElementProps { reduced: true, rounding_varies: true, small_integers: false, ..props_of(g, &[x]) };
     g.add_step(Call::new(op), &[x, labels], &[], props)
 }

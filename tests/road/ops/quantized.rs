@@ -50,16 +50,16 @@ fn quantize(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> 
     let dtype = *g.rng.choose(&DTYPES);
     let (call, ends) = mode(g, Call::new(op).attr("dtype", dtype), x);
     let [min, max] = range(g, DType::F32, &ends)?;
-    let props = ElementProps { integral: false, ..props_of(g, &[x]) };
+    let props = ElementProps { small_integers: false, ..props_of(g, &[x]) };
     g.add_step(call, &[x, min, max], &[], props)
 }
 
 fn gradient(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
-    let x = g.pick(DTypeClass::Float, 0..=5, |props| !props.order_dependent)?;
+    let x = g.pick(DTypeClass::Float, 0..=5, |props| !props.rounding_varies)?;
     let (dtype, content) = (g.dtype(x), g.random_content());
     let gradients = g.source_like(x, dtype, content)?;
     let [min, max] = range(g, dtype, &[])?;
-    let props = ElementProps { integral: false, ..props_of(g, &[x, gradients]) };
+    let props = ElementProps { small_integers: false, ..props_of(g, &[x, gradients]) };
     g.add_step(Call::new("quantize_and_dequantize_grad"), &[gradients, x, min, max], &[], props)
 }
 
@@ -79,7 +79,7 @@ fn concat(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     }
     let mut params = Vec::new();
     let call = g.param(Call::new("quantized_concat"), &mut params, "axis", &[0], false)?;
-    let props = ElementProps { integral: false, ..props_of(g, &values) };
+    let props = ElementProps { small_integers: false, ..props_of(g, &values) };
     values.extend(mins);
     values.extend(maxes);
     g.add_step(call, &values, &params, props)
@@ -106,6 +106,6 @@ fn of_quantized(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueInd
     if op.starts_with("requantize") {
         operands.extend(range(g, DType::F32, &[])?);
     }
-    let props = ElementProps { integral: false, ..props_of(g, &[x]) };
+    let props = ElementProps { small_integers: false, ..props_of(g, &[x]) };
     g.add_step(call, &operands, &params, props)
 }

@@ -30,7 +30,7 @@ fn range(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
         let sizes = if g.rng.chance(1, 4) { Vec::new() } else { vec![size] };
         data.push(g.source(dtype, sizes, content, false)?);
     }
-    let props = ElementProps { integral: true, ..ElementProps::default() };
+    let props = ElementProps { small_integers: true, ..ElementProps::default() };
     g.add_step(Call::new("ragged_range"), &data, &[], props)
 }
 
@@ -102,6 +102,6 @@ fn fill_empty_rows(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     let values = g.source(dtype, vec![count], content, false)?;
     let mut params = Vec::new();
     let call = g.param(Call::new("ragged_fill_empty_rows"), &mut params, "nrows", &[4], false)?;
-    let props = ElementProps { integral: false, ..props_of(g, &[values, default]) };
+    let props = ElementProps { small_integers: false, ..props_of(g, &[values, default]) };
     g.add_step(call, &[rowids, values, default], &params, props)
 }

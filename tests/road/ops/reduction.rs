@@ -25,7 +25,7 @@ pub fn reduce(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
     props.zero_sign_unknown |= float && exact;
     if float && !exact {
         // A product of small integers soon exceeds the precision of a float, so its rounding depends on the order.
-        let order_dependent = !props.integral
+        let rounding_varies = !props.small_integers
             || matches!(
                 op,
                 "reduce_logsumexp"
@@ -35,12 +35,12 @@ pub fn reduce(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
                     | "reduce_variance"
                     | "reduce_std"
             );
-        if order_dependent && half {
+        if rounding_varies && half {
             return None;
         }
         props.reduced = true;
-        props.order_dependent |= order_dependent;
-        props.integral &= !order_dependent && op == "reduce_sum";
+        props.rounding_varies |= rounding_varies;
+        props.small_integers &= !rounding_varies && op == "reduce_sum";
     }
     let rank = g.rank(x);
     let keeps = g.rng.chance(1, 3);
@@ -60,7 +60,7 @@ pub fn reduce(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
 
 /// Adds `argmax` or `argmin`.
 pub fn argmax_or_argmin(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
-    let x = g.pick(DTypeClass::Number, 1..=8, |props| !props.order_dependent)?;
+    let x = g.pick(DTypeClass::Number, 1..=8, |props| !props.rounding_varies)?;
     let dims = g.dims(x);
     let fits: Vec<i64> =
         (0..dims.len()).filter(|axis| g.min_size(&dims[*axis]) >= 1).map(|axis| axis as i64).collect();
@@ -76,7 +76,7 @@ pub fn argmax_or_argmin(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<
         let axis = *g.rng.choose(&fits);
         vec![if g.rng.chance(1, 3) { axis - dims.len() as i64 } else { axis }]
     })?;
-    let props = ElementProps { integral: true, ..props_of(g, &[x]) };
+    let props = ElementProps { small_integers: true, ..props_of(g, &[x]) };
     g.add_step(call, &[x], &params, props)
 }
 
@@ -91,7 +91,7 @@ pub fn softmax(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueInde
         let (_, axis) = random_axis(g, rank);
         vec![if g.rng.chance(1, 2) { -1 } else { axis }]
     })?;
-    let props = ElementProps { reduced: true, order_dependent: true, integral: false, ..props_of(g, &[x]) };
+    let props = ElementProps { reduced: true, rounding_varies: true, small_integers: false, ..props_of(g, &[x]) };
     g.add_step(call, &[x], &params, props)
 }
 
@@ -109,7 +109,7 @@ pub fn matmul(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     let dtype = g.dtype(x);
     let mut props = props_of(g, &[x]);
     let float = has_fractions(dtype);
-    if matches!(dtype, DType::F16 | DType::BF16) && !props.integral {
+    if matches!(dtype, DType::F16 | DType::BF16) && !props.small_integers {
         return None;
     }
     let dims = g.dims(x);
@@ -128,12 +128,12 @@ pub fn matmul(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     let content = if g.rng.chance(1, 3) { Content::Ordinary } else { Content::SmallIntegers };
     let y = g.source(dtype, sizes, content, false)?;
     let both = props_of(g, &[x, y]);
-    props.integral = both.integral;
+    props.small_integers = both.small_integers;
     if float {
         props.reduced = true;
         props.zero_sign_unknown = true;
-        props.order_dependent |= !both.integral;
-        if matches!(dtype, DType::F16 | DType::BF16) && props.order_dependent {
+        props.rounding_varies |= !both.small_integers;
+        if matches!(dtype, DType::F16 | DType::BF16) && props.rounding_varies {
             return None;
         }
     }

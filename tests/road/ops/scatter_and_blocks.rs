@@ -30,7 +30,7 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
 
 /// Returns whether both backends agree on a value to the bit.
 fn is_exact(props: &ElementProps) -> bool {
-    !props.order_dependent
+    !props.rounding_varies
 }
 
 /// Returns dimensions for a source with the same sizes as `dims` in every run.
@@ -62,7 +62,7 @@ fn gather_nd(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
         lead.push(size);
     }
     let indices = index_source(g, lead, &dims[batch..batch + depth])?;
-    let props = ElementProps { integral: g.props[x.0].integral, ..props_of(g, &[x]) };
+    let props = ElementProps { small_integers: g.props[x.0].small_integers, ..props_of(g, &[x]) };
     g.add_step(Call::new("gather_nd").attr("batch_dims", batch as i64), &[x, indices], &[], props)
 }
 
@@ -83,7 +83,7 @@ fn scatter_nd(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     let data = scatter_operands(g, &dims, dtype)?;
     let mut params = Vec::new();
     let call = g.dims_param(Call::new("scatter_nd"), &mut params, "shape", &dims)?;
-    let props = ElementProps { integral: false, ..props_of(g, &data) };
+    let props = ElementProps { small_integers: false, ..props_of(g, &data) };
     g.add_step(call, &data, &params, props)
 }
 
@@ -92,7 +92,7 @@ fn tensor_scatter(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueI
     let x = g.pick(class, 1..=4, is_exact)?;
     let (dims, dtype) = (g.dims(x), g.dtype(x));
     let [indices, updates] = scatter_operands(g, &dims, dtype)?;
-    let props = ElementProps { integral: false, ..props_of(g, &[x, updates]) };
+    let props = ElementProps { small_integers: false, ..props_of(g, &[x, updates]) };
     g.add_step(Call::new(op), &[x, indices, updates], &[], props)
 }
 
@@ -110,7 +110,7 @@ fn dynamic_stitch(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
         let content = g.random_content();
         data.push(g.source(dtype, sizes, content, false)?);
     }
-    let props = ElementProps { integral: false, ..props_of(g, &data) };
+    let props = ElementProps { small_integers: false, ..props_of(g, &data) };
     indices.append(&mut data);
     g.add_step(Call::new("dynamic_stitch"), &indices, &[], props)
 }
@@ -123,7 +123,7 @@ fn dynamic_partition(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     let count = 1 + g.rng.below(4) as i64;
     let dtype = DTypeClass::Index.sample(&mut g.rng);
     let parts = g.source(dtype, sizes, Content::Range(0, count - 1), false)?;
-    let props = ElementProps { integral: false, ..props_of(g, &[x]) };
+    let props = ElementProps { small_integers: false, ..props_of(g, &[x]) };
     g.add_step(Call::new("dynamic_partition").attr("num_partitions", count), &[x, parts], &[], props)
 }
 
@@ -146,7 +146,7 @@ fn source_or_square(g: &mut GraphGenerator<'_>, class: DTypeClass, sizes: Vec<Si
         return Some(x);
     }
     let props = props_of(g, &[x]);
-    g.add_step(Call::new("square"), &[x], &[], ElementProps { integral: false, ..props })
+    g.add_step(Call::new("square"), &[x], &[], ElementProps { small_integers: false, ..props })
 }
 
 fn depth_blocks(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
@@ -205,7 +205,7 @@ fn reverse_sequence(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     let dtype = DTypeClass::Index.sample(&mut g.rng);
     let lengths = g.source(dtype, vec![rows], Content::Range(0, max_length), false)?;
     let call = Call::new("reverse_sequence").attr("seq_dim", along as i64).attr("batch_dim", batch as i64);
-    let props = ElementProps { integral: g.props[x.0].integral, ..props_of(g, &[x]) };
+    let props = ElementProps { small_integers: g.props[x.0].small_integers, ..props_of(g, &[x]) };
     g.add_step(call, &[x, lengths], &[], props)
 }
 
@@ -214,7 +214,7 @@ fn sequence_mask(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     let mut params = Vec::new();
     let max_length = g.rng.below(7) as i64;
     let call = g.param(Call::new("sequence_mask"), &mut params, "maxlen", &[max_length], false)?;
-    let props = ElementProps { integral: true, ..props_of(g, &[x]) };
+    let props = ElementProps { small_integers: true, ..props_of(g, &[x]) };
     g.add_step(call, &[x], &params, props)
 }
 
@@ -247,7 +247,7 @@ fn segment(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
         .collect();
     let dtype = DTypeClass::Index.sample(&mut g.rng);
     let ids = g.source(dtype, vec![Size::Known(rows)], Content::Fixed(ids), false)?;
-    let props = ElementProps { integral: false, ..props_of(g, &[x]) };
+    let props = ElementProps { small_integers: false, ..props_of(g, &[x]) };
     g.add_step(Call::new(op), &[x, ids], &[], props)
 }
 
@@ -261,6 +261,6 @@ fn unsorted_segment(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<Valu
     let ids = g.source(dtype, sizes, Content::Range(-1, count - 1), false)?;
     let mut params = Vec::new();
     let call = g.param(Call::new(op), &mut params, "num_segments", &[count], false)?;
-    let props = ElementProps { integral: false, ..props_of(g, &[x]) };
+    let props = ElementProps { small_integers: false, ..props_of(g, &[x]) };
     g.add_step(call, &[x, ids], &params, props)
 }

@@ -26,17 +26,17 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
 }
 
 fn sort(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
-    let x = g.pick(DTypeClass::Any, 1..=5, |props| !props.order_dependent)?;
+    let x = g.pick(DTypeClass::Any, 1..=5, |props| !props.rounding_varies)?;
     let rank = g.rank(x);
     let call = Call::new(op).attr("descending", g.rng.chance(1, 2));
     let mut params = Vec::new();
     let call = g.structure_param(call, &mut params, "axis", false, |g| vec![random_axis(g, rank).1])?;
-    let props = ElementProps { integral: false, ..props_of(g, &[x]) };
+    let props = ElementProps { small_integers: false, ..props_of(g, &[x]) };
     g.add_step(call, &[x], &params, props)
 }
 
 fn select(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
-    let x = g.pick(DTypeClass::Number, 1..=5, |props| !props.order_dependent)?;
+    let x = g.pick(DTypeClass::Number, 1..=5, |props| !props.rounding_varies)?;
     let last = g.dims(x).pop()?;
     let least = g.min_size(&last);
     let is_top = op == "top_k";
@@ -51,7 +51,7 @@ fn select(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
     };
     let mut params = Vec::new();
     let call = g.param(call, &mut params, name, &[number], false)?;
-    let props = ElementProps { integral: false, ..props_of(g, &[x]) };
+    let props = ElementProps { small_integers: false, ..props_of(g, &[x]) };
     g.add_step(call, &[x], &params, props)
 }
 
@@ -170,7 +170,7 @@ fn count_sparse(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueInd
 
 fn sparse_segment(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
     let is_gradient = op.contains("_grad");
-    let x = g.pick(DTypeClass::Float, 1..=4, |props| !props.order_dependent && !props.extreme)?;
+    let x = g.pick(DTypeClass::Float, 1..=4, |props| !props.rounding_varies && !props.extreme)?;
     let rows = g.min_size(&g.dims(x)[0]);
     if rows < 1 {
         return None;
@@ -196,6 +196,6 @@ fn sparse_segment(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueI
     if let Some((name, number)) = name {
         call = g.param(call, &mut params, name, &[number], false)?;
     }
-    let props = ElementProps { integral: false, ..props_of(g, &[x]) };
+    let props = ElementProps { small_integers: false, ..props_of(g, &[x]) };
     g.add_step(call, &[x, indices, ids], &params, props)
 }

@@ -18,13 +18,13 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
 }
 
 fn unique_slices(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
-    let x = g.pick(DTypeClass::Any, 1..=4, |props| !props.order_dependent)?;
+    let x = g.pick(DTypeClass::Any, 1..=4, |props| !props.rounding_varies)?;
     let rank = g.rank(x);
     let index = DTypeClass::Index.sample(&mut g.rng);
     let mut params = Vec::new();
     let call = Call::new(op).attr("out_idx", index);
     let call = g.structure_param(call, &mut params, "axis", true, |g| vec![random_axis(g, rank).1])?;
-    let props = ElementProps { integral: false, ..props_of(g, &[x]) };
+    let props = ElementProps { small_integers: false, ..props_of(g, &[x]) };
     g.add_step(call, &[x], &params, props)
 }
 
@@ -88,5 +88,5 @@ fn sets(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
     }
     let operation = *g.rng.choose(&["a-b", "b-a", "intersection", "union"]);
     let call = if op == "set_size" { Call::new(op) } else { Call::new(op).attr("set_operation", operation) };
-    g.add_step(call, &data, &[], ElementProps { integral: true, ..ElementProps::default() })
+    g.add_step(call, &data, &[], ElementProps { small_integers: true, ..ElementProps::default() })
 }

@@ -34,7 +34,7 @@ pub fn gather(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     // Sometimes an index is out of range.
     let past = i64::from(g.rng.chance(1, 25));
     let indices = match g.rng.chance(1, 6) {
-        true if batch == 0 => g.pick(DTypeClass::Index, 0..=2, |props| !props.order_dependent)?,
+        true if batch == 0 => g.pick(DTypeClass::Index, 0..=2, |props| !props.rounding_varies)?,
         _ => g.source(dtype, sizes, Content::Range(-past, limit - 1 + past), false)?,
     };
     let mut params = Vec::new();
@@ -44,12 +44,12 @@ pub fn gather(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
         false => vec![given],
     })?;
     let mut props = props_of(g, &[x, indices]);
-    props.integral = g.props[x.0].integral;
+    props.small_integers = g.props[x.0].small_integers;
     g.add_step(call, &[x, indices], &params, props)
 }
 
 pub fn one_hot(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
-    let x = g.pick(DTypeClass::Int, 0..=4, |props| !props.order_dependent)?;
+    let x = g.pick(DTypeClass::Int, 0..=4, |props| !props.rounding_varies)?;
     let rank = g.rank(x) as i64;
     let dtype = DTypeClass::Any.sample(&mut g.rng);
     let (on, off) = (g.scalar(dtype, Content::SmallIntegers)?, g.scalar(dtype, Content::SmallIntegers)?);
@@ -57,7 +57,7 @@ pub fn one_hot(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     let depth = g.rng.below(6) as i64;
     let mut params = Vec::new();
     let call = g.param(Call::new("one_hot").attr("axis", axis), &mut params, "depth", &[depth], false)?;
-    let props = ElementProps { integral: true, ..props_of(g, &[x, on, off]) };
+    let props = ElementProps { small_integers: true, ..props_of(g, &[x, on, off]) };
     g.add_step(call, &[x, on, off], &params, props)
 }
 
@@ -214,7 +214,7 @@ pub fn boolean_mask(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
 }
 
 pub fn unique(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
-    let x = g.pick(DTypeClass::Any, 1..=1, |props| !props.order_dependent)?;
+    let x = g.pick(DTypeClass::Any, 1..=1, |props| !props.rounding_varies)?;
     let dtype = *g.rng.choose(&[DType::I32, DType::I64]);
     let props = props_of(g, &[x]);
     g.add_step(Call::new(op).attr("out_idx", dtype), &[x], &[], props)

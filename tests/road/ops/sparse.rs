@@ -49,7 +49,7 @@ fn values(g: &mut GraphGenerator<'_>, dtype: DType, count: Size) -> Option<Value
 }
 
 fn moved(g: &GraphGenerator<'_>, operands: &[ValueIndex]) -> ElementProps {
-    ElementProps { integral: false, ..props_of(g, operands) }
+    ElementProps { small_integers: false, ..props_of(g, operands) }
 }
 
 fn reshape(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {

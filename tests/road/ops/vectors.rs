@@ -27,12 +27,12 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
 }
 
 fn list_diff(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
-    let x = g.pick(DTypeClass::Any, 1..=1, |props| !props.order_dependent)?;
+    let x = g.pick(DTypeClass::Any, 1..=1, |props| !props.rounding_varies)?;
     let dtype = g.dtype(x);
     let (sizes, content) = (vec![g.random_size()], g.random_content());
     let y = g.source(dtype, sizes, content, false)?;
     let indices = DTypeClass::Index.sample(&mut g.rng);
-    let props = ElementProps { integral: false, ..props_of(g, &[x]) };
+    let props = ElementProps { small_integers: false, ..props_of(g, &[x]) };
     g.add_step(Call::new("list_diff").attr("out_idx", indices), &[x, y], &[], props)
 }
 
@@ -117,7 +117,7 @@ fn linspace(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     let mut params = Vec::new();
     let num = g.rng.range_inclusive(1, 40);
     let call = g.param(Call::new("linspace"), &mut params, "num", &[num], false)?;
-    let props = ElementProps { integral: false, ..props_of(g, &ends) };
+    let props = ElementProps { small_integers: false, ..props_of(g, &ends) };
     g.add_step(call, &ends, &params, props)
 }
 
@@ -158,11 +158,11 @@ fn conjugate_transpose(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
 /// Adds a running sum, product or logarithm of a sum.
 fn scan(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
     let class = if op == "cumulative_logsumexp" { DTypeClass::Float } else { DTypeClass::Number };
-    let x = g.pick(class, 1..=8, |props| !props.order_dependent)?;
+    let x = g.pick(class, 1..=8, |props| !props.rounding_varies)?;
     let rank = g.rank(x);
     let call = Call::new(op).attr("exclusive", g.rng.chance(1, 3)).attr("reverse", g.rng.chance(1, 3));
     let mut params = Vec::new();
     let call = g.structure_param(call, &mut params, "axis", false, |g| vec![random_axis(g, rank).1])?;
-    let props = ElementProps { integral: false, ..props_of(g, &[x]) };
+    let props = ElementProps { small_integers: false, ..props_of(g, &[x]) };
     g.add_step(call, &[x], &params, props)
 }

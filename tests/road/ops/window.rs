@@ -45,8 +45,8 @@ fn summed(g: &GraphGenerator<'_>, operands: &[ValueIndex]) -> Option<ElementProp
     let props = ElementProps {
         reduced: props.reduced || float,
         zero_sign_unknown: props.zero_sign_unknown || float,
-        order_dependent: props.order_dependent || float,
-        integral: props.integral && !float,
+        rounding_varies: props.rounding_varies || float,
+        small_integers: props.small_integers && !float,
         ..props
     };
     (!is_half).then_some(props)
@@ -93,7 +93,7 @@ pub fn pool_gradient(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<Val
 
 /// Adds `reduce_window` over the last axes of a value.
 pub fn reduce_window(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
-    let x = g.pick(DTypeClass::Number, 1..=4, |props| !props.extreme && !props.order_dependent)?;
+    let x = g.pick(DTypeClass::Number, 1..=4, |props| !props.extreme && !props.rounding_varies)?;
     let mut entries = |limit| -> Vec<i64> { (0..g.rank(x)).map(|_| 1 + g.rng.below(limit) as i64).collect() };
     let (sizes, strides) = (entries(2), entries(3));
     let is_max = g.rng.chance(1, 2);

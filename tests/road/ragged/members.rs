@@ -1,4 +1,4 @@
-//! Members of ragged values: each encoding is one value of the graph, and some test calls every member.
+//! Members of ragged values: each encoding of a partition is computed once, and at least one test calls each member.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -79,7 +79,7 @@ fn weights_are_added_and_values_crossed_by_row() -> Result<()> {
 /// The types of ragged tensors whose members a test calls.
 const OWNERS: [&str; 4] = ["RaggedTensor", "RaggedValue", "RowPartition", "RowPartitionValue"];
 
-/// Members that tests beside their code call: the conversions of Arrow's arrays, a feature.
+/// The conversions from and to Arrow's arrays need the feature `arrow`. Their tests are next to their code.
 const TESTED_ELSEWHERE: [&str; 2] = ["RaggedTensor::from_arrow", "RaggedTensor::to_arrow"];
 
 /// Returns the type of an `impl` line without a trait.
@@ -107,7 +107,7 @@ fn members(source: &str) -> Vec<(&'static str, String, bool)> {
 }
 
 #[test]
-fn every_member_is_called_by_some_test() {
+fn each_member_is_called_by_a_test() {
     let read = |folder: &str| -> String {
         let mut paths = Vec::new();
         collect_rust_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder), &mut paths);

@@ -59,7 +59,7 @@ impl DimTable {
         if a == b {
             return Ok(a);
         }
-        let solution = match (a.as_symbol(), b.as_symbol(), a.plus(&b, -1)) {
+        let solution = match (a.as_symbol(), b.as_symbol(), a.plus_times(&b, -1)) {
             (None, None, Err(_)) => None,
             (_, _, difference) => {
                 let difference = difference.unwrap_or_else(|_| Dim::too_large());

@@ -81,7 +81,7 @@ impl DimTable {
         if self.lower_bounds.is_empty() {
             return None;
         }
-        let difference = a.plus(b, -1).ok()?;
+        let difference = a.plus_times(b, -1).ok()?;
         let bounds = self.bounds(&difference);
         if bounds.is_above(-1) || bounds.is_below(0) {
             return Some(bounds.is_above(-1));
@@ -141,7 +141,7 @@ impl DimTable {
     /// Records the lower bound that a `>=` guard implies for a sum: see [`as_lower_bound`].
     pub(super) fn record_lower_bound(&mut self, guard: &Guard) {
         if let Guard::Ge(a, b) = guard
-            && let Ok(difference) = a.plus(b, -1)
+            && let Ok(difference) = a.plus_times(b, -1)
             && let Some((sum, least)) = as_lower_bound(&difference)
         {
             let old = self.lower_bounds.get(&sum).copied();

@@ -6,7 +6,7 @@ use crate::shape::advice;
 use crate::{Dim, InferenceContext, Result, ShapeError, TensorShape};
 
 /// `k` operands of shape `[d0, …, dn]` give `[d0, …, k, …, dn]`. The operands' shapes are unified. Sets the derived
-/// parameter `axis`, counted from the front.
+/// parameter `axis`, counted from the front, which the body of the op reads.
 ///
 /// # Errors
 /// Ranks or dimensions provably differ, or `axis` is outside `-rank-1..=rank`.
@@ -52,7 +52,7 @@ pub fn stack(cx: &mut InferenceContext<'_>) -> Result<()> {
 }
 
 /// Sets output `i` to slice `i` of `x` along `axis`, without that axis. The dimension along `axis` is unified with the
-/// number of outputs. Sets the derived parameter `axis`, counted from the front.
+/// number of outputs. Sets the derived parameter `axis`, counted from the front, which the body of the op reads.
 ///
 /// # Errors
 /// The dimension provably differs from the number of outputs, or `axis` is outside the rank.

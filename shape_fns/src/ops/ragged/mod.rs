@@ -58,29 +58,32 @@ pub fn ragged_range(cx: &mut InferenceContext<'_>) -> Result<()> {
 /// An operand of row splits is not a vector, the values or the indices are a scalar, or the number of ragged axes of
 /// the outputs differs from the number of ragged axes of `params` plus `r-1`.
 pub fn ragged_gather(cx: &mut InferenceContext<'_>) -> Result<()> {
-    let Some(values) = cx.len().checked_sub(2) else {
+    // The operands: a vector of row splits for each ragged axis of `params`, the values of `params`, the indices.
+    let Some(params_ragged) = cx.len().checked_sub(2) else {
         bail!("ragged_gather must have row splits, values and indices, got {} operands", cx.len());
     };
-    for splits in 0..values {
+    for splits in 0..params_ragged {
         cx.axes::<1>(splits)?;
     }
-    let (values_shape, indices) = (cx.with_rank_at_least(values, 1)?, cx.with_rank_at_least(values + 1, 1)?);
-    let ragged = cx.outputs().saturating_sub(1);
-    let Some(added) = ragged.checked_sub(values) else {
-        bail!("the result must have at least the {values} ragged axes of params, got {ragged}");
+    let (values, indices) = (params_ragged, params_ragged + 1);
+    let (values_shape, indices_shape) =
+        (cx.with_rank_at_least(values, 1)?, cx.with_rank_at_least(indices, 1)?);
+    let output_ragged = cx.outputs().saturating_sub(1);
+    let Some(added) = output_ragged.checked_sub(params_ragged) else {
+        bail!("the result must have at least the {params_ragged} ragged axes of params, got {output_ragged}");
     };
-    if let Some(rank) = indices.rank().filter(|rank| *rank != added + 1) {
+    if let Some(rank) = indices_shape.rank().filter(|rank| *rank != added + 1) {
         return Err(cx.blame(
-            values + 1,
+            indices,
             format_args!(
-                "must have rank {} to extend {values} ragged axes to {ragged}, got rank {rank}",
+                "must have rank {} to extend {params_ragged} ragged axes to {output_ragged}, got rank {rank}",
                 added + 1
             ),
         ));
     }
     let mut rows = Some(Dim::known(1));
-    for level in 0..ragged {
-        let size = indices.dims().and_then(|dims| dims.get(level));
+    for level in 0..output_ragged {
+        let size = indices_shape.dims().and_then(|dims| dims.get(level));
         rows = match (rows, size) {
             (Some(rows), Some(size)) => Some(cx.mul(&rows, size)?),
             _ => None,
@@ -93,7 +96,7 @@ pub fn ragged_gather(cx: &mut InferenceContext<'_>) -> Result<()> {
     }
     if values_shape.rank().is_some() {
         let gathered = cx.fresh();
-        cx.set_output(ragged, TensorShape::new([gathered]).concatenate(&values_shape.slice(1..)));
+        cx.set_output(output_ragged, TensorShape::new([gathered]).concatenate(&values_shape.slice(1..)));
     }
     Ok(())
 }
@@ -166,18 +169,18 @@ pub fn ragged_cross(cx: &mut InferenceContext<'_>) -> Result<()> {
         Some(Attr::Str(order)) => (order.matches('R').count(), order.matches('S').count()),
         _ => (0, 0),
     };
-    let shapes = ragged.saturating_mul(2).saturating_add(sparse.saturating_mul(2));
-    let dense = shapes.saturating_add(sparse);
+    let first_shape = ragged.saturating_mul(2).saturating_add(sparse.saturating_mul(2));
+    let first_dense = first_shape.saturating_add(sparse);
     let mut rows = None;
     for index in ragged..cx.len() {
         let operand_rows = if index < ragged.saturating_mul(2) {
             row_count(cx, index)?
-        } else if (shapes..dense).contains(&index) {
+        } else if (first_shape..first_dense).contains(&index) {
             match cx.input_value(index).and_then(|sizes| sizes.get(0).cloned()) {
                 Some(size) if cx.at_least(&size, &Dim::known(0)) => size,
                 _ => continue,
             }
-        } else if index >= dense {
+        } else if index >= first_dense {
             let [operand_rows, _] = cx.axes::<2>(index)?;
             operand_rows
         } else {

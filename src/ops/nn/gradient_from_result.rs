@@ -28,17 +28,17 @@ mod tests {
 
     use super::*;
     use crate::op::OpDef;
-    use crate::ops::nn::{activation, gradient};
+    use crate::ops::nn::{activation, gradient_from_operand};
     use crate::ops::testing::{run_one, tensor};
 
     /// Compares each gradient with the slope of its activation.
     #[test]
     fn values_are_slopes() {
         let rows: [(&OpDef, &OpDef, bool); 6] = [
-            (&gradient::RELU, &activation::RELU, false),
-            (&gradient::RELU6, &activation::RELU6, false),
-            (&gradient::SOFTPLUS, &activation::SOFTPLUS, false),
-            (&gradient::SOFTSIGN, &activation::SOFTSIGN, false),
+            (&gradient_from_operand::RELU, &activation::RELU, false),
+            (&gradient_from_operand::RELU6, &activation::RELU6, false),
+            (&gradient_from_operand::SOFTPLUS, &activation::SOFTPLUS, false),
+            (&gradient_from_operand::SOFTSIGN, &activation::SOFTSIGN, false),
             (&ELU, &activation::ELU, true),
             (&SELU, &activation::SELU, true),
         ];
