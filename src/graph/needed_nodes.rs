@@ -75,8 +75,8 @@ impl Graph {
     }
 }
 
-/// Returns whether what is known of `dim` may rest on an equality that a node found which `values` do not need. Only
-/// equalities of symbols that these values or their operands have matter.
+/// Returns whether the knowledge about `dim` may rest on an equality found by a node that `values` do not need. An
+/// equality matters only if `values`, or nodes that they need, have a symbol of the equality.
 fn relies_on_others(graph: &GraphData, values: &[ValueIx], dim: &Dim) -> bool {
     let dim = graph.table.resolve(dim);
     // A number may stand for any symbol that equals a number.
@@ -98,7 +98,7 @@ fn relies_on_others(graph: &GraphData, values: &[ValueIx], dim: &Dim) -> bool {
         }
     }
     found.into_iter().any(|equality| {
-        // The origin of names that the program states as equal is no node.
+        // The origin of an assumption is no node.
         let is_unneeded = needed.get(equality.origin as usize) == Some(&false);
         let mut is_shared = symbols.contains(&equality.symbol);
         equality.dim.symbols(&mut |symbol| is_shared |= symbols.contains(&symbol));
