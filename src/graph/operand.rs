@@ -65,7 +65,7 @@ impl<'g> IntoOperand<'g> for &Tensor {
     }
 }
 
-macro_rules! weak_scalar {
+macro_rules! scalar_operand {
     ($($T:ident $kind:ident),* $(,)?) => {$(
         impl sealed::Sealed for $T {}
         impl<'g> IntoOperand<'g> for $T {
@@ -96,7 +96,7 @@ macro_rules! weak_scalar {
         }
     )*};
 }
-weak_scalar!(bool bool_as, u8 int_as, i32 int_as, i64 int_as, f32 float_as, f64 float_as);
+scalar_operand!(bool bool_as, u8 int_as, i32 int_as, i64 int_as, f32 float_as, f64 float_as);
 
 /// Returns the dtype of a scalar beside elements of `dtype`. Beside complex numbers, a scalar has the dtype of the
 /// parts of these numbers.
