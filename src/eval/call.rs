@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::op::{OpDef, Operand, OperandMask, caught};
 
-/// An op applied to operands. The dtype and the shape of each operand are known, and its elements may be.
+/// An op applied to operands. The dtype and the shape of each operand are known. The elements may be known too.
 pub(crate) struct Call<'a> {
     pub op: &'a OpDef,
     /// The declared operands that are passed as values.

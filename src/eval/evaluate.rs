@@ -13,7 +13,7 @@ use crate::expr::Scalar;
 use crate::op::{Body, HostOutput, OpDef, OperandMask, OutputAllocator};
 use crate::tensor::{Tensor, TensorView};
 
-/// An operand of known sizes, whose elements may be known.
+/// An operand of known sizes. The elements may be known too.
 pub(crate) struct SizedOperand<'a> {
     pub dtype: DType,
     pub sizes: &'a [usize],
@@ -76,7 +76,7 @@ pub(crate) fn evaluate(
     evaluate_with(op, given_operands, attrs, operands, &|_| false)
 }
 
-/// Does the same as [`evaluate`]; a host kernel stores its outputs in the memory of `allocator`.
+/// Computes the outputs as [`evaluate`] does. A host kernel stores its outputs in the memory of `allocator`.
 pub(crate) fn evaluate_into(
     op: &OpDef,
     given_operands: OperandMask,
@@ -87,8 +87,8 @@ pub(crate) fn evaluate_into(
     evaluate_call(op, given_operands, attrs, operands, &|_| false, allocator)
 }
 
-/// Does the same as [`evaluate`]; the body may read the scalar operands for which `is_constant` is true. A body may
-/// expand to another expression for a constant scalar.
+/// Computes the outputs as [`evaluate`] does. While it builds its expression, the body may read the scalar operands for
+/// which `is_constant` is true, so a constant scalar may give another expression.
 pub(crate) fn evaluate_with(
     op: &OpDef,
     given_operands: OperandMask,
@@ -114,7 +114,7 @@ fn evaluate_call(
     is_constant: &dyn Fn(usize) -> bool,
     allocator: OutputAllocator<'_>,
 ) -> Result<Vec<HostOutput>> {
-    // The body or the host kernel checks the elements of data operands itself.
+    // The elements of data operands are not inferred: the body or the host kernel checks them.
     let is_parameter = |number: usize| {
         op.operands_of(given_operands).nth(number).is_some_and(|operand| operand.is_parameter())
     };
@@ -130,8 +130,8 @@ fn evaluate_call(
         |run: Run<'_>, operands: &[TensorView<'_>], promised: &[(DType, &TensorShape)], allocator| {
             run_host(op.name(), run, attrs, operands, promised, allocator)
         };
-    let moves_strings = operands.iter().any(|operand| operand.dtype() == DType::String);
-    match (&op.body, op.string_handles().filter(|_| moves_strings)) {
+    let has_strings = operands.iter().any(|operand| operand.dtype() == DType::String);
+    match (&op.body, op.string_handles().filter(|_| has_strings)) {
         (Body::Host(run), None) => return on_host(run, operands, &promised, allocator),
         (Body::HostWith(kernel), _) => return on_host(&|cx| kernel.run(cx), operands, &promised, allocator),
         (Body::Host(run), Some(needed)) => {
@@ -158,14 +158,14 @@ fn evaluate_call(
     let templates: SmallVec<[Template; 1]> =
         (0..promised.len()).map(|output| Template::new(&typed, output)).collect::<Result<_>>()?;
     if let ([template], [(_, shape)]) = (&templates[..], &promised[..])
-        && moves_strings
+        && has_strings
         && let Some(sizes) = shape.as_known()
         && let Some(equal) = compare_strings(template, &sizes, operands)?
     {
         return Ok(vec![HostOutput::Tensor(equal)]);
     }
     let needed = needed_handles(templates.iter().flat_map(|template| &template.order));
-    let table = if moves_strings { Some(HandleTable::new(operands, needed)?) } else { None };
+    let table = if has_strings { Some(HandleTable::new(operands, needed)?) } else { None };
     let handles = table.as_ref().map(|table| table.views(operands));
     let views = handles.as_deref().unwrap_or(operands);
     let made = promised.iter().zip(&templates).map(|((dtype, shape), template)| {

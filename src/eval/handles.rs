@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn handles_say_what_was_asked() {
+    fn handles_give_the_guarantee_that_the_body_needs() {
         let x = Tensor::from_strings(&[4], &["b", "", "a", "b"]).unwrap();
         let y = Tensor::from_strings(&[1], &["a"]).unwrap();
         let numbers = Tensor::from([1.5f32]);

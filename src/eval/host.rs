@@ -13,7 +13,8 @@ pub(super) type Run<'a> = &'a dyn Fn(&mut HostCx<'_>) -> Result<()>;
 /// Runs the kernel of the op named `op`.
 ///
 /// # Errors
-/// The kernel fails or panics, leaves an output out, or makes an output of another shape than inference promised.
+/// The kernel fails or panics, makes no tensor for an output, or makes an output of another shape than inference
+/// promised.
 pub(super) fn run_host(
     op: &str,
     run: Run<'_>,

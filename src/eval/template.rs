@@ -1,4 +1,4 @@
-//! `Template`: the body of an op as an expression whose operands are opaque.
+//! `Template`: the body of an op as an expression over elements of the operands.
 
 use shapeflow_shape_fns::{Attr, Attrs, DType, Dim, DimTable, TensorShape};
 use smallvec::SmallVec;
@@ -18,7 +18,7 @@ pub(crate) struct Template {
     pub rank: usize,
 }
 
-/// A call with the result of its inference, from which the body's requests are answered.
+/// A call and the result of its inference. The context of the body takes its answers from them.
 pub(crate) struct TypedCall<'a> {
     pub call: Call<'a>,
     /// Dtype and shape of each output.

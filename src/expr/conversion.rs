@@ -18,7 +18,7 @@ impl Expr {
             Some(stored) => Expr::stored(dtype, eval_cast(Scalar::F64(value), stored)),
             None => match dtype.part() {
                 Some(part) => Expr::complex(Expr::number(part, value), Expr::number(part, 0.0)),
-                // The dtype of the result differs from the request, so that the body is refused.
+                // The dtype of this result is not `dtype`, so the body is refused.
                 None => Expr::constant(false),
             },
         }
@@ -50,8 +50,8 @@ fn is_primitive(dtype: DType) -> bool {
     dtype == DType::Bool || dtype.is_integer() || dtype.is_float()
 }
 
-/// Builds the conversion of `x` to `dtype` if one of the two is no primitive dtype; `None` if both are, or if there is
-/// no such conversion.
+/// Builds the conversion of `x` to `dtype` if the dtype of `x` or `dtype` is not primitive. Returns `None` if both are
+/// primitive, or if there is no such conversion.
 fn convert(x: &Expr, dtype: DType) -> Option<Expr> {
     let from = x.dtype();
     if is_primitive(from) && is_primitive(dtype) {
@@ -123,7 +123,8 @@ fn decode(dtype: DType, bits: Expr) -> Expr {
     let word = |bits: u32| Expr::constant(bits);
     let magnitude = &wide & &word(0x7f);
     let sign = (&wide & &word(0x80)).binary(BinaryOp::Shl, word(24));
-    // As an f32 the shifted bits are too small by a power of 2; the product is exact, also for subnormal numbers.
+    // The shifted bits, read as an f32, are too small by a power of 2. The product is exact, also for subnormal
+    // numbers.
     let scaled = magnitude.clone().binary(BinaryOp::Shl, word(23 - fraction)).bitcast(DType::F32);
     let scale = Expr::constant(f32::from_bits(((254 - bias) as u32) << 23));
     let finite = (scaled * scale).bitcast(DType::U32);
@@ -147,8 +148,8 @@ fn encode(x: &Expr, dtype: DType) -> Expr {
     let odd = raw.clone().binary(BinaryOp::Shr, bits(shift.into())) & bits(1);
     let rounded = (&raw + &bits((1 << (shift - 1)) - 1) + odd).binary(BinaryOp::Shr, bits(shift.into()));
     let normal = rounded - bits((wide_bias - bias) << fraction);
-    // The unit in the last place of this number is the distance between subnormal numbers, so the sum is rounded
-    // to a subnormal number, and the low bits of the sum count subnormal numbers.
+    // The unit in the last place of `offset` is the distance between subnormal numbers of `dtype`. So the sum of
+    // `offset` and the magnitude is rounded to a subnormal number, whose bits are the low bits of the sum.
     let exponent = 1 + wide_bias - bias - u64::from(fraction) + u64::from(wide_fraction);
     let offset = bits(exponent << wide_fraction);
     let subnormal = (magnitude.clone() + offset.clone().bitcast(x.dtype())).bitcast(word) - offset;

@@ -5,15 +5,15 @@ use std::fmt::{self, Display, Formatter, Write};
 use super::{Atom, BinaryOp, Expr, ExprKind, Index, Part, UnaryOp};
 
 /// The greatest number of nodes printed; `…` stands for the other nodes.
-const NODES: u32 = 200;
+const MAX_NODES: u32 = 200;
 /// The greatest nesting printed; `…` stands for deeper nodes. The limit also bounds the stack.
-const DEPTH: u32 = 40;
+const MAX_DEPTH: u32 = 40;
 
-/// Prints infix text such as `max(%0[i0, i1], 0)`, where `%0` is source 0. `…` replaces whatever exceeds the limits
-/// on nodes and nesting.
+/// Prints infix text such as `max(%0[i0, i1], 0)`, where `%0` is source 0. Both the number of nodes and their nesting
+/// are limited, and `…` stands for the nodes beyond a limit.
 impl Display for Expr {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        Printer { out: f, nodes: NODES, depth: DEPTH }.expr(self, Level::Reduce)
+        Printer { out: f, nodes: MAX_NODES, depth: MAX_DEPTH }.expr(self, Level::Reduce)
     }
 }
 
@@ -27,7 +27,7 @@ impl fmt::Debug for Expr {
 /// Prints text such as `2*i0 + floordiv(i1, n) - 1`.
 impl Display for Index {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        Printer { out: f, nodes: NODES, depth: DEPTH }.index(self)
+        Printer { out: f, nodes: MAX_NODES, depth: MAX_DEPTH }.index(self)
     }
 }
 
@@ -210,7 +210,7 @@ impl Printer<'_, '_> {
         if position > 0 { self.out.write_str(", ") } else { Ok(()) }
     }
 
-    /// Prints a dimension as an operand: a compound one gets parentheses.
+    /// Prints a dimension as an operand. A compound dimension gets parentheses.
     fn dim(&mut self, dim: &shapeflow_shape_fns::Dim) -> fmt::Result {
         if dim.as_known().is_some() || dim.as_symbol().is_some() {
             write!(self.out, "{dim}")

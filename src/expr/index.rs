@@ -26,10 +26,10 @@ pub(crate) enum Atom {
     FloorDiv(Box<Index>, Dim),
     /// `index - divisor * floor(index / divisor)`.
     Mod(Box<Index>, Dim),
-    /// `if size == 1 { 0 } else { index }`: the index along an axis of that size that may be broadcast. If the size is
-    /// not 1, the index is below the size.
+    /// `if size == 1 { 0 } else { index }`: the index along an axis of size `size`, which may be broadcast. If `size`
+    /// is not 1, `index` is below `size`.
     Broadcast(Box<Index>, Dim),
-    /// An integer computed at run time. The expression checks its range itself.
+    /// An integer that the run computes. The expression itself checks the range of the integer.
     Value(Expr),
 }
 
@@ -54,7 +54,7 @@ impl Index {
         Index { terms: SmallVec::new(), constant: value.into() }
     }
 
-    /// Makes an index from an integer expression, which must check its range itself: see
+    /// Makes an index from an integer expression. The expression itself must check the range of its value: see
     /// [`LowerCx::checked_index`](super::LowerCx::checked_index).
     pub(crate) fn value(expr: Expr) -> Index {
         Index { terms: SmallVec::from_iter([(Atom::Value(expr), Dim::known(1))]), constant: Dim::known(0) }
@@ -158,7 +158,8 @@ impl Index {
         self.terms.insert(position, (atom, coefficient));
     }
 
-    /// Replaces each axis by the index `axes` returns, and each run-time value by the expression `values` returns.
+    /// Replaces each axis by the index that `axes` returns, and each run-time value by the expression that `values`
+    /// returns.
     pub(crate) fn substitute(
         &self,
         axes: &mut dyn FnMut(Axis) -> Index,

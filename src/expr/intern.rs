@@ -51,14 +51,14 @@ impl Interner {
     /// Returns the shared node of this kind, after folding constants and applying exact identities. The children of the
     /// node must come from this interner.
     pub(crate) fn intern(&mut self, dtype: DType, kind: ExprKind) -> Expr {
-        self.intern_or_child(dtype, kind).0
+        self.intern_or_descendant(dtype, kind).0
     }
 
-    /// Does what [`Interner::intern`] does, and also returns whether an identity reduced the node to a node below it
-    /// (`x * 1` to `x`).
-    fn intern_or_child(&mut self, dtype: DType, kind: ExprKind) -> (Expr, bool) {
+    /// Does what [`Interner::intern`] does, and also returns whether an identity reduced the node to one of its
+    /// descendants (`x * 1` to `x`).
+    fn intern_or_descendant(&mut self, dtype: DType, kind: ExprKind) -> (Expr, bool) {
         match simplify(dtype, &kind) {
-            Some(Simpler::Child(expr)) => (expr, true),
+            Some(Simpler::Descendant(expr)) => (expr, true),
             Some(Simpler::Constant(value)) => (self.unique(dtype, ExprKind::Const(value)), false),
             None => (self.unique(dtype, kind), false),
         }
@@ -109,9 +109,9 @@ impl Interner {
                     replace(self, &load).unwrap_or_else(|| self.share(load))
                 }
                 kind => {
-                    // If the node reduced to a child, `replace` already got this child when the child was rebuilt.
-                    let (new, is_child) = self.intern_or_child(expr.dtype(), kind);
-                    if is_child { new } else { replace(self, &new).unwrap_or(new) }
+                    // If the node reduced to a descendant, `replace` got this descendant when it was rebuilt.
+                    let (new, is_descendant) = self.intern_or_descendant(expr.dtype(), kind);
+                    if is_descendant { new } else { replace(self, &new).unwrap_or(new) }
                 }
             };
             last = Some(new.clone());
@@ -182,8 +182,8 @@ pub(super) fn rebuild(
 
 /// The result of a simplification.
 enum Simpler {
-    /// A node below the simplified one.
-    Child(Expr),
+    /// A descendant of the simplified node.
+    Descendant(Expr),
     Constant(Scalar),
 }
 
@@ -195,7 +195,8 @@ fn constant(expr: &Expr) -> Option<Scalar> {
     }
 }
 
-/// Returns a child or a constant that equals a node of this kind bit for bit, if there is one.
+/// Returns a descendant of a node of this kind, or a constant, that equals the node bit for bit; `None` if there is
+/// none.
 fn simplify(dtype: DType, kind: &ExprKind) -> Option<Simpler> {
     let value = match kind {
         ExprKind::Size(dim) => Scalar::I64(dim.as_known()?),
@@ -205,24 +206,24 @@ fn simplify(dtype: DType, kind: &ExprKind) -> Option<Simpler> {
         },
         ExprKind::Unary(UnaryOp::Neg, x) => match (constant(x), x.kind()) {
             (Some(value), _) => eval_unary(UnaryOp::Neg, value),
-            (None, ExprKind::Unary(UnaryOp::Neg, inner)) => return Some(Simpler::Child(inner.clone())),
+            (None, ExprKind::Unary(UnaryOp::Neg, inner)) => return Some(Simpler::Descendant(inner.clone())),
             _ => return None,
         },
         ExprKind::Unary(op, x) => eval_unary(*op, constant(x)?),
-        ExprKind::Cast(x) if x.dtype() == dtype => return Some(Simpler::Child(x.clone())),
+        ExprKind::Cast(x) if x.dtype() == dtype => return Some(Simpler::Descendant(x.clone())),
         ExprKind::Cast(x) => eval_cast(constant(x)?, dtype),
         ExprKind::Bitcast(x) => match (constant(x), x.kind()) {
             (Some(value), _) => eval_bitcast(value, dtype),
-            _ if x.dtype() == dtype => return Some(Simpler::Child(x.clone())),
+            _ if x.dtype() == dtype => return Some(Simpler::Descendant(x.clone())),
             (None, ExprKind::Bitcast(inner)) if inner.dtype() == dtype => {
-                return Some(Simpler::Child(inner.clone()));
+                return Some(Simpler::Descendant(inner.clone()));
             }
             _ => return None,
         },
         ExprKind::Binary(op, a, b) => match (constant(a), constant(b)) {
             (Some(a), Some(b)) if a.dtype() == b.dtype() => eval_binary(*op, a, b)?,
-            (_, Some(b)) if is_right_identity(*op, b) => return Some(Simpler::Child(a.clone())),
-            (Some(a), _) if is_left_identity(*op, a) => return Some(Simpler::Child(b.clone())),
+            (_, Some(b)) if is_right_identity(*op, b) => return Some(Simpler::Descendant(a.clone())),
+            (Some(a), _) if is_left_identity(*op, a) => return Some(Simpler::Descendant(b.clone())),
             _ => return None,
         },
         ExprKind::Select(condition, yes, no) => {
@@ -234,7 +235,7 @@ fn simplify(dtype: DType, kind: &ExprKind) -> Option<Simpler> {
             };
             // A select evaluates both choices, so the choice that is not taken may still fail the run.
             return (!can_fail(yes) && !can_fail(no) && !can_fail(condition))
-                .then(|| Simpler::Child(child.clone()));
+                .then(|| Simpler::Descendant(child.clone()));
         }
         ExprKind::Case(arms, otherwise) => {
             let child = match arms.first() {
@@ -242,18 +243,18 @@ fn simplify(dtype: DType, kind: &ExprKind) -> Option<Simpler> {
                 Some((ranges, value)) if ranges.is_empty() => value,
                 Some(_) => return None,
             };
-            return Some(Simpler::Child(child.clone()));
+            return Some(Simpler::Descendant(child.clone()));
         }
         ExprKind::Part(part, x) => match x.kind() {
             ExprKind::Complex(real, imaginary) => {
                 let child = if *part == Part::Real { real } else { imaginary };
-                return Some(Simpler::Child(child.clone()));
+                return Some(Simpler::Descendant(child.clone()));
             }
             _ => return None,
         },
         ExprKind::Complex(a, b) => match (a.kind(), b.kind()) {
             (ExprKind::Part(Part::Real, a), ExprKind::Part(Part::Imaginary, b)) if a == b => {
-                return Some(Simpler::Child(a.clone()));
+                return Some(Simpler::Descendant(a.clone()));
             }
             _ => return None,
         },

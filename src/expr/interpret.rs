@@ -46,9 +46,9 @@ pub(crate) struct Env<'a> {
 
 /// Evaluates a [`Program`] for fixed sizes and sources.
 ///
-/// Evaluation is lazy: a node is computed when its value is needed, once for each combination of values of the axes it
-/// depends on. Reductions run in row-major order; float sums and products accumulate in `f64` and round once at the
-/// end. Index arithmetic wraps as an `i64`.
+/// Evaluation is lazy: a node is computed when its value is needed, once for each combination of values of the axes
+/// that the node depends on. Reductions run in row-major order; float sums and products accumulate in `f64` and round
+/// once at the end. Index arithmetic wraps as an `i64`.
 pub(crate) struct Evaluator<'a> {
     program: &'a Program,
     env: &'a Env<'a>,
@@ -168,7 +168,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// Returns the read that gave the value that made the evaluation fail. Casts, arithmetic and a selection may
+    /// Returns the read from which the value comes that made the evaluation fail. Casts, arithmetic and a selection may
     /// lie between the read and the value.
     pub(crate) fn faulty_read(&self) -> Option<Read> {
         let mut stack = vec![self.faulty?];
@@ -350,7 +350,7 @@ impl<'a> Evaluator<'a> {
         };
         let Some(running) = self.reductions.last_mut() else { return Outcome::Value(value) };
         running.total.add(*op, value);
-        if let Some(position) = next(&mut running.counters, axes, &self.dims) {
+        if let Some(position) = advance(&mut running.counters, axes, &self.dims) {
             let moved: SmallVec<[i64; 4]> = SmallVec::from_slice(&running.counters[position..]);
             for ((axis, _), counter) in axes[position..].iter().zip(moved) {
                 self.bind(*axis, counter);
@@ -384,7 +384,7 @@ impl<'a> Evaluator<'a> {
 
 /// Advances the counters in row-major order. Returns the position of the first counter that changed; `None` after the
 /// last element.
-fn next(counters: &mut [i64], axes: &[(AxisId, DimId)], dims: &[i64]) -> Option<usize> {
+fn advance(counters: &mut [i64], axes: &[(AxisId, DimId)], dims: &[i64]) -> Option<usize> {
     for position in (0..counters.len()).rev() {
         counters[position] += 1;
         if counters[position] < dims[axes[position].1 as usize] {

@@ -17,7 +17,7 @@ use crate::tensor::place_text;
 pub struct OpBuilder<'g> {
     graph: &'g Graph,
     op: OpRef,
-    /// The index of the declared operand, and the value.
+    /// For each operand: the index of its declaration, and its value.
     operands: SmallVec<[(u32, ValueIx); 4]>,
     attrs: Attrs,
     /// Whether an import makes the call. Such a call may have attributes that only TensorFlow's op has, and constant
@@ -138,7 +138,7 @@ impl<'g> OpBuilder<'g> {
         self
     }
 
-    /// Passes the declared operand number `place`.
+    /// Passes the operand that the declaration lists at index `place`.
     #[cfg(feature = "graphdef")]
     pub(crate) fn operand(mut self, place: usize, value: Value<'g>) -> Self {
         self.push(u32::try_from(place).unwrap_or(u32::MAX), value);
@@ -314,7 +314,7 @@ impl<'g> OpBuilder<'g> {
         let error = error.with_tensor_casts(is_tensor);
         let mut error =
             error.with_op(self.op.name(), data.call_text(&self.op, &operands, &self.attrs)).at(location);
-        // The blamed operand is always shown.
+        // The error always shows the origin of the blamed operand.
         let shown = |number: usize| number < SHOWN_OPERANDS || Some(number) == blamed;
         for (number, operand) in operands.iter().enumerate().filter(|(number, _)| shown(*number)) {
             let node = data.node_of(*operand);

@@ -67,7 +67,8 @@ impl GraphData {
         f().or_else(|_| self.dim_names().scope(f))
     }
 
-    /// Names the unknown dimensions of shapes and guards, and then the unknown dimensions that others have replaced.
+    /// Names the unknown dimensions of shapes and guards, and then the unknown dimensions that an equality has
+    /// replaced.
     pub(crate) fn dim_names(&self) -> DimNames {
         let mut unknown = Unknowns::default();
         let shapes = || {
@@ -139,8 +140,8 @@ impl GraphData {
         }
     }
 
-    /// Returns the nodes that made the symbols, or for a symbol that no node made (the symbol of a rebuilt graph), the
-    /// first node whose results have it.
+    /// Returns the node that made each symbol. If no node made the symbol (in a rebuilt graph), the result is the first
+    /// node whose results have the symbol.
     fn makers(&self, symbols: &[Symbol]) -> FxHashMap<Symbol, NodeIx> {
         let maker = |symbol| self.table.maker(symbol).filter(|node| (*node as usize) < self.nodes.len());
         let mut makers: FxHashMap<Symbol, NodeIx> =
@@ -157,7 +158,7 @@ impl GraphData {
         makers
     }
 
-    /// Returns the place where a symbol comes from that `maker` made.
+    /// Returns the place where a symbol comes from. `maker` is the node that made the symbol.
     fn origin(&self, symbol: Symbol, maker: Option<NodeIx>) -> Origin {
         let Some(index) = maker else {
             return Origin { path: vec!["unknown".to_string()], axis: String::new(), line: None };
@@ -180,8 +181,8 @@ impl GraphData {
     }
 }
 
-/// Splits the name of a node into the parts of a name of its dimensions. A part of digits alone would read as a size,
-/// so it joins the part before it, or else `op`.
+/// Splits the name of a node into the parts of a name of its dimensions. A part of digits only would look like a size.
+/// Such a part joins the part before it, or `op` if it is the first part.
 fn path_of(name: &str, op: &str) -> Vec<String> {
     let is_accepted = |letter: char| letter.is_alphanumeric() || letter == '.';
     let mut path: Vec<String> = Vec::new();
@@ -205,7 +206,7 @@ enum RaggedPart<'a> {
     RowSplits(&'a str),
 }
 
-/// Returns the name of the ragged input, and the part of it that has the name `name`.
+/// Splits the name of a tensor into the name of a ragged input and the part of this input that the tensor holds.
 fn ragged_part(name: &str) -> Option<(&str, RaggedPart<'_>)> {
     if let Some(ragged) = name.strip_suffix(FLAT_VALUES) {
         return Some((ragged, RaggedPart::FlatValues));
@@ -216,8 +217,8 @@ fn ragged_part(name: &str) -> Option<(&str, RaggedPart<'_>)> {
 
 impl RaggedPart<'_> {
     /// Returns the last part of a dimension's name. `axis` is the axis of the tensor, such as `.0`, or empty for a
-    /// dimension that is not an axis. The number of rows is not an axis of the row splits, because there is one more
-    /// split.
+    /// dimension that is not an axis. The number of rows is not an axis of the row splits, because the row splits have
+    /// one element more.
     fn axis(&self, axis: &str) -> String {
         match (self, axis) {
             (RaggedPart::FlatValues, ".0") => ".values".to_string(),

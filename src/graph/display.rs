@@ -22,11 +22,11 @@ impl fmt::Debug for Graph {
     }
 }
 
-/// The column where comments start, unless the node is longer.
-const COMMENTS: usize = 56;
+/// The column where comments start, unless the text of the node is longer.
+const COMMENT_COLUMN: usize = 56;
 
 /// The maximum number of elements of a constant that is shown with its elements.
-const ELEMENTS: usize = 8;
+const MAX_ELEMENTS: usize = 8;
 
 impl GraphData {
     /// Returns the text of the graph.
@@ -40,7 +40,7 @@ impl GraphData {
     /// Writes the nodes and the guards, a line for each, and the graphs inside a node as blocks below its line.
     fn write_nodes(&self, f: &mut String, indent: &str) -> fmt::Result {
         let names = self.dim_names();
-        let width = COMMENTS.saturating_sub(indent.len() - 2);
+        let width = COMMENT_COLUMN.saturating_sub(indent.len() - 2);
         for number in 0..self.nodes.len() {
             let index = NodeIx(number as u32);
             let node = &self.nodes[number];
@@ -74,7 +74,7 @@ impl GraphData {
                 writeln!(f, "{indent}  }}")?;
             }
         }
-        // A tie with an exception is a guard.
+        // A tie with an exception (`or n == 0`) is a guard. The guards follow below.
         let ties = self.name_ties(TieCount::default()).into_iter();
         for tie in ties.filter(|tie| tie.unless_zero.is_none()) {
             writeln!(f, "{indent}{:width$}  // {}", tie.text(), tie.origin())?;
@@ -125,7 +125,9 @@ impl GraphData {
         }
         let mut arguments: Vec<String> = node.operands.iter().map(ToString::to_string).collect();
         match self.constants.get(&index) {
-            Some(tensor) if tensor.len() <= ELEMENTS => arguments.push(tensor.elements_text(ELEMENTS)),
+            Some(tensor) if tensor.len() <= MAX_ELEMENTS => {
+                arguments.push(tensor.elements_text(MAX_ELEMENTS))
+            }
             Some(_) => arguments.push("…".to_string()),
             None => {}
         }
@@ -157,7 +159,7 @@ mod tests {
         let _ = (rows * w).relu()?.named("activation");
         drop(scope);
         let [_, _] = rows.split::<2>(0)?;
-        // Lines of this file are not what is tested.
+        // The snapshot does not have the line numbers of this file.
         let text = g.to_string().replace(file!(), "here");
         let lines = text.lines().map(|line| match line.split_once("here:") {
             Some((before, _)) => format!("{before}here"),

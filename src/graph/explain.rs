@@ -253,8 +253,8 @@ impl Origin {
     }
 }
 
-/// Returns the values that brought a dimension into `value`. Such a value has the dimension, but none of its operands
-/// has it. The walk is iterative, because graphs are deep.
+/// Returns the values that brought a dimension into `value`. Such a value has the dimension, and none of its operands
+/// has the dimension. The walk is iterative, because graphs are deep.
 fn sources(data: &GraphData, value: ValueIx, dim: &Dim) -> Vec<ValueIx> {
     let mut seen: FxHashSet<ValueIx> = FxHashSet::default();
     let (mut pending, mut sources) = (vec![value], Vec::new());

@@ -139,7 +139,7 @@ impl Graph {
 
     /// Returns the names of dimensions that calls have tied together: two names that are equal, or that broadcast with
     /// each other. Calls inside branches and loops count too. An equation with a number, such as `m == 2*n`, is no tie.
-    /// The text of the graph lists the ties too. [`Graph::strict`] makes a graph that refuses them.
+    /// The text of the graph lists the ties too. [`Graph::strict`] makes a graph that refuses ties.
     ///
     /// ```
     /// use shapeflow::{shape, DType, Graph};
@@ -166,7 +166,7 @@ impl Graph {
 }
 
 impl GraphData {
-    /// Records names that the program states to be equal.
+    /// Records names that the program assumes to be equal.
     ///
     /// # Errors
     /// As [`Graph::assume_eq`].
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_strict_graph_refuses_ties_that_are_not_stated() -> Result<()> {
+    fn a_strict_graph_refuses_ties_that_are_not_assumed() -> Result<()> {
         let g = Graph::strict();
         let a = g.input("a", DType::F32, shape!["n"])?;
         let b = g.input("b", DType::F32, shape!["m"])?;

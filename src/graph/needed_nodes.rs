@@ -82,7 +82,7 @@ pub(super) fn relies_on_others(graph: &GraphData, values: &[ValueIx], dim: &Dim)
         }
     }
     found.into_iter().any(|equality| {
-        // The origin of names that the program states as equal is no node.
+        // The origin of an assumption is no node.
         let is_unneeded = needed.get(equality.origin as usize) == Some(&false);
         let mut is_shared = symbols.contains(&equality.symbol);
         equality.dim.symbols(&mut |symbol| is_shared |= symbols.contains(&symbol));

@@ -65,7 +65,7 @@ impl<'g> IntoOperand<'g> for &Tensor {
     }
 }
 
-macro_rules! weak_scalar {
+macro_rules! scalar_operand {
     ($($T:ident $kind:ident),* $(,)?) => {$(
         impl sealed::Sealed for $T {}
         impl<'g> IntoOperand<'g> for $T {
@@ -96,10 +96,10 @@ macro_rules! weak_scalar {
         }
     )*};
 }
-weak_scalar!(bool weak_bool, u8 weak_int, i32 weak_int, i64 weak_int, f32 weak_float, f64 weak_float);
+scalar_operand!(bool bool_as, u8 int_as, i32 int_as, i64 int_as, f32 float_as, f64 float_as);
 
-/// Returns the dtype of a scalar beside elements of `dtype`. Beside complex numbers, a scalar has the dtype of their
-/// parts.
+/// Returns the dtype of a scalar beside elements of `dtype`. Beside complex numbers, a scalar has the dtype of the
+/// parts of these numbers.
 fn part(dtype: DType) -> DType {
     dtype.part().unwrap_or(dtype)
 }
@@ -152,27 +152,30 @@ fn scalar_tensor(scalar: Scalar, dtype: DType) -> Result<Tensor> {
     Ok(tensor)
 }
 
-fn weak_bool(value: bool, dtype: DType) -> Option<Scalar> {
+/// Converts a Rust bool to a scalar of `dtype`; `None` if `dtype` cannot hold the bool.
+fn bool_as(value: bool, dtype: DType) -> Option<Scalar> {
     (dtype == DType::Bool).then_some(Scalar::Bool(value))
 }
 
-fn weak_int(value: i64, dtype: DType) -> Option<Scalar> {
+/// Converts a Rust integer to a scalar of `dtype`; `None` if `dtype` cannot hold the integer.
+fn int_as(value: i64, dtype: DType) -> Option<Scalar> {
     if dtype == DType::Bool || !dtype.is_numeric() {
         return None;
     }
     let scalar = crate::expr::eval_cast(Scalar::I64(value), dtype);
-    // A float takes the nearest value; an integer must hold it exactly.
+    // A float dtype rounds the integer. An integer dtype must hold the integer exactly.
     let is_held =
         (value >= 0 || dtype.is_signed()) && crate::expr::eval_cast(scalar, DType::I64) == Scalar::I64(value);
     (dtype.is_float() || is_held).then_some(scalar)
 }
 
-fn weak_float(value: f64, dtype: DType) -> Option<Scalar> {
+/// Converts a Rust float to a scalar of `dtype`; `None` if `dtype` cannot hold the float.
+fn float_as(value: f64, dtype: DType) -> Option<Scalar> {
     if dtype.is_float() {
         return Some(crate::expr::eval_cast(Scalar::F64(value), dtype));
     }
     let whole = value as i64;
-    if whole as f64 == value && whole != i64::MAX { weak_int(whole, dtype) } else { None }
+    if whole as f64 == value && whole != i64::MAX { int_as(whole, dtype) } else { None }
 }
 
 /// A target shape: an array, slice or vector of sizes (with -1 for the size to infer), one size (the shape of a

@@ -70,7 +70,7 @@ mod tests {
         assert_eq!(ops[0], Some("mul"));
         assert!(ops.contains(&Some("sub")) && !error.all().any(|other| other.is(&half)), "{error}");
         assert!(unseen.ok().is_err());
-        // An error that no output needs stops no compile.
+        // The error of a value that no output needs does not stop a compile.
         g.compile(x * 2.0)?;
         Ok(())
     }

@@ -103,7 +103,7 @@ impl<'g> From<RaggedValue<'g>> for AnyValue<'g> {
 }
 
 impl<'g> RowPartitionValue<'g> {
-    /// Adds a partition. Partitions made from one value under one name of an encoding are known to be equal.
+    /// Adds a partition. Partitions made from the same value as the same encoding are known to be equal.
     pub(crate) fn new(
         encoding: &'static str,
         source: Value<'g>,
@@ -127,8 +127,8 @@ impl<'g> RowPartitionValue<'g> {
         Ok(RowPartitionValue { graph, id })
     }
 
-    /// Returns the partition with another value of its row splits, whose elements are the same. The other encodings are
-    /// computed from this value.
+    /// Returns the partition with another value for its row splits. Both values have the same elements. The other
+    /// encodings are computed from the new value.
     pub(crate) fn with_splits(self, splits: Value<'g>) -> Result<RowPartitionValue<'g>> {
         let (splits, encodings) = (splits.index()?, Encodings::default());
         let record = PartitionRecord { splits, encodings, ..self.record() };
@@ -157,8 +157,8 @@ impl<'g> RowPartitionValue<'g> {
         Ok(())
     }
 
-    /// Returns an encoding of the partition, which `compute` makes when it is first needed. A value of a closed branch
-    /// or loop body is made again.
+    /// Returns an encoding of the partition. `compute` makes the encoding when it is first needed, and again if the
+    /// value of the encoding belongs to a closed branch or loop body.
     pub(crate) fn kept_or(
         self,
         encoding: fn(&mut Encodings) -> &mut Option<ValueIx>,

@@ -9,7 +9,7 @@ use super::insert::Checkpoint;
 use super::{Extra, Graph, GraphData, INPUT, Node, NodeIx, Value, ValueInfo, ValueIx};
 use crate::op::Control;
 
-/// A graph inside a node of control flow: a branch, the body of a loop, or its condition. The inputs of the graph are
+/// A graph inside a node of control flow: a branch, or the body or the condition of a loop. The inputs of the graph are
 /// its parameters, then the values that it reads from the graph around it.
 pub(crate) struct RegionGraph {
     /// The name in messages and dumps: `then`, `body`.
@@ -19,8 +19,8 @@ pub(crate) struct RegionGraph {
 }
 
 /// A branch or a loop body while its nodes are added. The nodes lie at the end of the graph, so they may read any
-/// value before them. Dropping the region removes them, with all that they have added to the knowledge of dimensions:
-/// a branch that a run does not take must constrain nothing.
+/// value before them. Dropping the region removes these nodes, and all that they have added to the knowledge of
+/// dimensions: a branch that a run does not take must constrain nothing.
 pub(crate) struct OpenRegion<'g> {
     graph: &'g Graph,
     checkpoint: Option<Checkpoint>,

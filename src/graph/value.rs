@@ -9,7 +9,7 @@ use super::{Extra, Graph, Poison, ValueIx};
 use crate::dtype::type_text;
 use crate::error::{Error, ErrorKind, Phase, Result};
 
-/// The bit of `Value::id` that marks a poisoned value. The other bits are then the index of its error in
+/// The bit of `Value::id` that marks a poisoned value. The other bits are then the index of the value's error in
 /// `GraphData::poisons`.
 const POISONED: u32 = 1 << 31;
 

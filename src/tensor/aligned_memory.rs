@@ -1,4 +1,5 @@
-//! [`AlignedMemory`]: an allocation aligned for vectors, and to huge pages if it fills most of one.
+//! [`AlignedMemory`]: an allocation aligned for vectors. An allocation that fills most of a huge page is aligned to
+//! huge pages.
 
 use std::alloc::{self, Layout};
 use std::ptr::NonNull;
@@ -22,13 +23,13 @@ unsafe impl Sync for AlignedMemory {}
 /// The size of a huge page in bytes.
 const HUGE_PAGE: usize = 2 << 20;
 
-/// The minimum number of bytes after the last whole huge page that get another huge page. Clearing a whole huge page is
-/// faster than clearing even a quarter of its bytes in small pages; the limit of three quarters bounds the wasted
-/// memory.
+/// If at least this number of bytes follow the last whole huge page of a block, these bytes get a huge page too.
+/// Clearing a whole huge page is faster than clearing even a quarter of its bytes in small pages. The limit of three
+/// quarters bounds the wasted memory.
 const MIN_HUGE_REST: usize = HUGE_PAGE / 4 * 3;
 
-/// Returns the number of bytes at the start of a block to back with huge pages. This exceeds `len` if the block nearly
-/// fills its last page.
+/// Returns the number of bytes at the start of a block of `len` bytes to back with huge pages. The number exceeds `len`
+/// if the block nearly fills its last huge page.
 fn huge_bytes(len: usize) -> usize {
     let whole = len & !(HUGE_PAGE - 1);
     if len - whole >= MIN_HUGE_REST { whole.saturating_add(HUGE_PAGE) } else { whole }

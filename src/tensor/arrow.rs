@@ -99,7 +99,8 @@ impl Tensor {
     /// ```
     ///
     /// # Errors
-    /// `DType`: Arrow has no such elements. `Shape`: the tensor has no axis, or the size of an axis exceeds `i32::MAX`.
+    /// `DType`: Arrow has no type for the elements. `Shape`: the tensor has no axis, or the size of an axis exceeds
+    /// `i32::MAX`.
     pub fn to_arrow(&self) -> Result<ArrayRef> {
         let dtype = self.dtype();
         let mut array: ArrayRef = match dtype {
@@ -265,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_is_refused() {
+    fn other_types_and_nulls_are_refused() {
         let refused = |array: &dyn Array| Tensor::from_arrow(array).unwrap_err().message().to_string();
         assert_eq!(
             refused(&TimestampSecondArray::from(vec![1])),

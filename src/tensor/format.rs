@@ -4,14 +4,15 @@ use std::fmt::{self, Write};
 
 use super::{Tensor, TensorView, TensorViewMut};
 
-/// The greatest number of elements printed in full. Larger tensors print only the ends of their long axes.
-const FULL: usize = 64;
+/// The greatest number of elements of a tensor that is printed in full. Larger tensors print only the ends of their
+/// long axes.
+const MAX_UNELIDED: usize = 64;
 
 /// The number of elements printed at each end of an elided axis.
 const ENDS: i64 = 3;
 
-/// The greatest number of elements printed, which limits tensors of many short axes.
-const LIMIT: usize = 256;
+/// The greatest number of elements that are printed of any tensor. The limit matters for tensors of many short axes.
+const MAX_PRINTED: usize = 256;
 
 impl Tensor {
     /// Returns the first `limit` elements in nested brackets, on one line.
@@ -69,7 +70,7 @@ impl fmt::Debug for TensorViewMut<'_> {
 fn write(f: &mut fmt::Formatter<'_>, view: &TensorView<'_>) -> fmt::Result {
     write!(f, "{}{:?}", view.dtype(), view.sizes())?;
     f.write_char(if view.sizes().len() < 2 { ' ' } else { '\n' })?;
-    elements(f, view, &Style { lines: true, elide: view.len() > FULL, limit: LIMIT })
+    elements(f, view, &Style { lines: true, elide: view.len() > MAX_UNELIDED, limit: MAX_PRINTED })
 }
 
 struct Style {

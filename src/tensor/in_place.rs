@@ -17,7 +17,8 @@ impl Tensor {
         }
     }
 
-    /// Borrows the elements for writing, as [`Tensor::view_mut`] does, but never moves them: `None` if they are shared.
+    /// Borrows the elements for writing, as [`Tensor::view_mut`] does, but never copies them. Returns `None` if the
+    /// elements are shared.
     pub(crate) fn unshared_view_mut(&mut self) -> Option<TensorViewMut<'_>> {
         let Layout { sizes, len, .. } = &self.layout;
         match &mut self.storage {

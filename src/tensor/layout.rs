@@ -19,7 +19,8 @@ impl Layout {
     /// Makes the layout of these sizes.
     ///
     /// # Errors
-    /// `Shape`: the product of the sizes exceeds `isize::MAX`. A zero counts as one, so that strides exist.
+    /// `Shape`: the product of the sizes exceeds `isize::MAX`. In this product a zero counts as one, so that the
+    /// strides fit too.
     pub(crate) fn row_major(sizes: &[usize]) -> Result<Layout> {
         let mut strides: SmallVec<[isize; 4]> = SmallVec::from_elem(0, sizes.len());
         let mut stride = 1isize;

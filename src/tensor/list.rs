@@ -9,7 +9,8 @@ use super::Tensor;
 /// The number of children of a node.
 const WIDTH: usize = 16;
 
-/// A list of tensors of one dtype. An item may be absent: the list has a place for it, and nothing has set it.
+/// A list of tensors of one dtype. An item is absent until something sets it: the list has a place for the item, but no
+/// tensor.
 ///
 /// The items are the leaves of a tree that clones share. Setting an item copies those nodes on the path to the item
 /// that other clones share. The copies cost at most `O(log n)`, so a loop may set every item of a list even if the list
@@ -62,8 +63,8 @@ impl TensorList {
         list
     }
 
-    /// Returns an upper bound of the nesting depth, which is 1 for a list whose items hold no lists. Items that have
-    /// left the list count too.
+    /// Returns an upper bound of the nesting depth, which is 1 for a list whose items hold no lists. The bound also
+    /// counts items that have left the list.
     pub(crate) fn depth(&self) -> usize {
         self.depth
     }
@@ -101,7 +102,7 @@ impl TensorList {
         self.set(self.len - 1, item);
     }
 
-    /// Changes the number of items. New items are absent.
+    /// Changes the number of items. A new item has no tensor yet: it is absent.
     pub(crate) fn resize(&mut self, len: usize) {
         // An item that leaves the list must not come back when the list grows again.
         for index in (len..self.len).filter(|index| self.get(*index).is_some()).collect::<Vec<_>>() {
@@ -116,7 +117,7 @@ impl TensorList {
         (0..self.len).map(|index| self.get(index))
     }
 
-    /// Lengthens the list to `len` items, if the list has fewer. The new items are absent.
+    /// Lengthens the list to `len` items, if the list has fewer items. The new items have no tensors yet.
     fn grow(&mut self, len: usize) {
         self.len = self.len.max(len);
         let capacity = |height: u32| WIDTH.checked_pow(height).unwrap_or(usize::MAX);

@@ -81,7 +81,7 @@ mod tests {
             "a clone still uses the memory"
         );
         drop(second);
-        // Both entries have the same size. Both are used before anything is allocated.
+        // Both entries have the same size. The pool gives out both entries before it allocates memory.
         let tensors = [(); 2].map(|()| pool.allocate(DType::I32, &[200, 1024]).unwrap());
         assert!(tensors.iter().any(|tensor| address(tensor) == first_address));
         assert_eq!(tensors[0].view().bytes().len(), 4 * 200 * 1024);

@@ -9,7 +9,7 @@ use super::storage::Storage;
 use super::strings::{StringBuffer, Strings};
 use crate::error::Result;
 
-/// Builds a tensor of strings, one string after the other. A host kernel makes its outputs with it.
+/// Builds a tensor of strings, one string after the other. Host kernels make outputs of strings with a builder.
 ///
 /// ```
 /// use shapeflow::StringsBuilder;

@@ -83,9 +83,9 @@ impl<'a> TensorView<'a> {
         })
     }
 
-    /// Makes a row-major view of elements given as their bits. `T` is `u16` for f16 and bf16, the integer of the same
-    /// width and sign for a quantized dtype, and the element type for every other dtype. A complex number takes two
-    /// elements of `data`, `f32` or `f64`: the real part, then the imaginary part.
+    /// Makes a row-major view of elements given as their bits. `T` is as for
+    /// [`Tensor::from_bits`](crate::Tensor::from_bits). A complex number takes two elements of `data`, `f32` or `f64`:
+    /// the real part, then the imaginary part.
     ///
     /// # Errors
     /// `DType`: `T` is not the type of the bits of `dtype`. `Shape`: `data` does not hold exactly the elements that the

@@ -58,8 +58,8 @@ impl<'a> TensorViewMut<'a> {
         Ok(TensorViewMut { dtype, sizes, len, data: Data::Bytes(bytes) })
     }
 
-    /// Makes the view of a tensor of strings. Only [`TensorViewMut::copy_from`] writes strings; it replaces all of
-    /// them.
+    /// Makes the view of a tensor of strings. Only [`TensorViewMut::copy_from`] writes strings, and it replaces all
+    /// strings at once.
     pub(super) fn of_strings(sizes: &'a [usize], len: usize, strings: &'a mut Arc<StringBuffer>) -> Self {
         TensorViewMut { dtype: DType::String, sizes, len, data: Data::Strings(strings) }
     }

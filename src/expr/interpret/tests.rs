@@ -55,7 +55,7 @@ fn reductions_nest_and_reuse_loop_invariant_values() {
     let row = load(&[i(0), i(1)]).reduce(ReduceOp::Max, [(Axis(1), Dim::symbol("n"))].into());
     let centred = load(&[i(0), i(1)]) - row.clone();
     let sum = centred.reduce(ReduceOp::Sum, [(Axis(1), Dim::symbol("n"))].into());
-    // The inner reduction binds the axis of the outer one: 3 loads each.
+    // Both reductions bind axis 1. Each reduction loads 3 elements.
     assert_eq!(run(&sum, &[(Axis(0), 2)]), (Ok(Scalar::F32(-3.0)), 6));
     let sum = Interner::new().import(&sum);
     assert_eq!(run(&sum, &[(Axis(0), 2)]), (Ok(Scalar::F32(-3.0)), 6));

@@ -136,7 +136,8 @@ pub fn bessel_i1e(x: Expr) -> Expr {
     in_double(x, |x| with_sign(&scaled(&abs(x), &I1_SMALL, &I1_LARGE, |small, a| small * a), x))
 }
 
-/// The polynomial `small` in `a` below 8, after `finish`; else the polynomial `large` in `1/a` divided by `√a`.
+/// For `a < 8`, the result is `finish` of the polynomial `small` in `a`. For `a >= 8`, the result is the polynomial
+/// `large` in `1/a`, divided by `√a`.
 fn scaled(a: &Expr, small: &[f64], large: &[f64], finish: fn(Expr, &Expr) -> Expr) -> Expr {
     let near = finish(horner(&plus(&times(a, 0.25), -1.0), small), a);
     let far = at_least(a, 8.0);

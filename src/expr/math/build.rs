@@ -152,7 +152,7 @@ pub(super) fn with_sign(magnitude: &Expr, x: &Expr) -> Expr {
     from_bits(&(bits(magnitude) | (bits(x) & Format::of(x).sign())))
 }
 
-/// Makes `if x == 0 { x } else { value }`, by which an odd function keeps the sign of zero.
+/// Makes `if x == 0 { x } else { value }`, so that an odd function keeps the sign of zero.
 pub(super) fn keep_zero(x: &Expr, value: Expr) -> Expr {
     x.clone().equal(x.like(0.0)).select(x.clone(), value)
 }

@@ -34,8 +34,8 @@ fn over_i(z: &Expr) -> Expr {
     Expr::complex(z.imag(), -z.real())
 }
 
-/// Returns whether one of two numbers is infinite. A complex number with such a part is infinite, whatever the other
-/// part.
+/// Returns whether one of two numbers is infinite. A complex number with an infinite part is infinite, whatever its
+/// other part is.
 fn is_infinite(a: &Expr, b: &Expr) -> Expr {
     let is_end = |x: &Expr| x.clone().abs().equal(x.like(f64::INFINITY));
     is_end(a) | is_end(b)
@@ -104,8 +104,8 @@ pub(super) fn reciprocal(z: &Expr) -> Expr {
     z.like(1.0) / z.clone()
 }
 
-/// The square root with a real part that is not negative. An infinite imaginary part stays, beside the real part
-/// infinity.
+/// The square root with a real part that is not negative. If the imaginary part of `z` is infinite, the result has this
+/// imaginary part, and its real part is infinity.
 pub(super) fn sqrt(z: &Expr) -> Expr {
     let (a, b) = parts(z);
     let is_end = b.clone().abs().equal(b.like(f64::INFINITY));
@@ -209,7 +209,7 @@ pub(super) fn tanh(z: &Expr) -> Expr {
 /// `1 / (1 + e^-z)`.
 pub(super) fn sigmoid(z: &Expr) -> Expr {
     let is_negative = z.real().less(z.real().like(0.0));
-    // The power does not overflow.
+    // The real part of the exponent is not positive, so the power does not overflow.
     let power = exp(&is_negative.clone().select(z.clone(), -z.clone()));
     let numerator = is_negative.select(power.clone(), z.like(1.0));
     numerator / (power + z.like(1.0))

@@ -82,7 +82,7 @@ pub fn log1p(x: Expr) -> Expr {
         let error = (one - (&u - &u_minus_one)) + (x - u_minus_one);
         let Parts { fraction, exponent, field } = take_apart(&u, false);
         let inverse_power = from_bits(&(format.word((2 * format.bias) << format.fraction) - field));
-        // For large x the rounding error does not matter, and the inverse power would not be a number.
+        // For large x the rounding error does not matter, and `inverse_power` is not a valid power.
         let large = x.like(2f64.powi(format.by_width(60, 120)));
         let error = x.clone().less(large).select(error * inverse_power, x.like(0.0));
         let fraction = fraction + error;

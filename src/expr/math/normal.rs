@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ends_are_infinite_and_what_is_outside_is_nan() {
+    fn the_ends_of_the_domain_give_infinities_and_arguments_outside_give_nan() {
         let check = |build: fn(Expr) -> Expr, rows: &[(f64, f64)]| {
             let build = |x: Expr, _: Expr| build(x);
             with(build, DType::F64, true, |value| {

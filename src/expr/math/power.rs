@@ -67,7 +67,8 @@ pub fn cbrt(x: Expr) -> Expr {
 /// Computes `x` to the power `y`, both of one dtype.
 ///
 /// Floats follow C99's `pow` with all its special cases. Errors: f32 0.6 ulp; f64 1 ulp, and up to 2,000 ulp without a
-/// fused multiply-add. Integers wrap; a negative exponent fails the run as an index out of range.
+/// fused multiply-add. Integers wrap. A negative integer exponent fails the run with the error of an index out of
+/// range.
 pub fn pow(x: Expr, y: Expr) -> Expr {
     if x.dtype() != y.dtype() {
         return x + y;
@@ -177,7 +178,7 @@ fn positive_pow(x: &Expr, y: &Expr) -> Expr {
     let logarithm = at_ends(x, sum);
     let total = unless_one(x, y * &logarithm);
     let total_low = fma(y, &logarithm, &-total.clone()) + y * sum_low;
-    // If the power overflows, vanishes, or is 1 because x = 1, the low part may be NaN and must not count.
+    // The low part may be NaN if the power overflows, vanishes, or is 1 because x = 1. Then the low part counts as 0.
     let bounded = abs(&total).less(x.like(1100.0));
     let total_low = bounded.select(total_low, x.like(0.0));
     let is_one = x.clone().equal(x.like(1.0));

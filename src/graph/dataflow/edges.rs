@@ -41,8 +41,8 @@ pub(super) struct Edge {
     pub ends: EdgeEnds,
 }
 
-/// The dataflow of a graph as petgraph reads it: a node is an op, an edge leads from the op that computes a value to an
-/// op that reads it. Edges are ordered by reader, then by operand.
+/// The dataflow of a graph as petgraph reads it. A node is an op. An edge leads from the op that computes a value to an
+/// op that reads the value. Edges are ordered by reader, then by operand.
 ///
 /// `&Dataflow` has petgraph's visit traits, so that petgraph's algorithms run on it: `toposort`, `dominators`,
 /// `has_path_connecting`, `Bfs`, `Dot` and so on. A `Dataflow` holds a copy of the edges, because a borrow would
