@@ -108,7 +108,7 @@ fn random_nodes_without_a_seed_have_numbers_of_their_own() -> Result<()> {
     assert_eq!(first, random_numbers(&seeded(1), ops, "")?);
     let other = random_numbers(&seeded(2), ops, "")?;
     assert!(other[0] != first[0] && other[1] != first[1]);
-    // A seed of the node is the same in every import and for every node.
+    // Nodes with the same seed of their own give the same numbers, in every import.
     let attr = r#"attr { key: "seed" value { i: 3 } }"#;
     let given = random_numbers(&seeded(1), ["RandomUniform"; 2], attr)?;
     assert_eq!(given[0], given[1]);

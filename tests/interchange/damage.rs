@@ -120,7 +120,7 @@ fn deep_chains_are_imported() -> Result<()> {
     Ok(())
 }
 
-/// Each of 30 functions calls the next one twice: 2^30 nodes from a few lines.
+/// Each of 30 functions calls the next function twice: a few lines give 2^30 nodes.
 #[test]
 fn inlined_functions_count_towards_the_limit_of_nodes() {
     let mut text = String::from("library {");

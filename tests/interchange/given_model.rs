@@ -5,7 +5,8 @@
 //! - `SHAPEFLOW_TENSORS`: the tensors of the arrays, such as `texts=Placeholder:0,scores=add:0`. Without the variable,
 //!   `in_NAME` is an input of the model's default signature, and `out_NAME` is an output.
 //!
-//! An array of strings is `NAME__bytes` and `NAME__offs`. Without `NAME__shape`, the array has the shape of the result.
+//! Strings `NAME` are stored as two arrays: their bytes, `NAME__bytes`, and their offsets, `NAME__offs`. Without a
+//! third array `NAME__shape`, the strings have the shape of the result.
 
 use std::env;
 

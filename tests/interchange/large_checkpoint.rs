@@ -1,4 +1,5 @@
-//! A SavedModel whose variable has 100 MB: its elements stay in the mapped file. Measured in a process of its own.
+//! A SavedModel with a variable of 100 MB: the elements stay in the mapped file. The test measures this in a process of
+//! its own.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -36,7 +37,7 @@ fn field(tag: u64, content: impl AsRef<[u8]>) -> Vec<u8> {
     bytes
 }
 
-/// An entry of a map whose keys are texts.
+/// Returns an entry of a map whose keys are texts.
 fn entry(tag: u64, key: &str, value: Vec<u8>) -> Vec<u8> {
     field(tag, [field(1, key), field(2, value)].concat())
 }
@@ -51,7 +52,7 @@ fn node(name: &str, op: &str, inputs: &[&str], attrs: Vec<Vec<u8>>) -> Vec<u8> {
     field(1, parts.flatten().collect::<Vec<u8>>())
 }
 
-/// A SavedModel that gathers rows of a variable: `rows = table[ids]`.
+/// Returns a SavedModel that gathers rows of a variable: `rows = table[ids]`.
 fn saved_model() -> Vec<u8> {
     let dtype = |name: &str, dtype: u64| entry(5, name, number(6, dtype));
     let sizes = |sizes: &[i64]| entry(5, "shape", field(7, shape(sizes)));
@@ -85,7 +86,7 @@ fn saved_model() -> Vec<u8> {
     [number(1, 1), field(2, meta)].concat()
 }
 
-/// The bytes of a sorted string table with one block of entries.
+/// Returns the bytes of a sorted string table with one block of entries.
 fn table(entries: &[(&str, Vec<u8>)]) -> Vec<u8> {
     let mut file = Vec::new();
     let mut block = |entries: &[(&str, Vec<u8>)]| {
@@ -117,12 +118,12 @@ fn table(entries: &[(&str, Vec<u8>)]) -> Vec<u8> {
     file
 }
 
-/// The checksum of bytes, as checkpoints store it.
+/// Returns the checksum of bytes in the form in which checkpoints store it.
 fn masked(bytes: &[u8]) -> u32 {
     crc32c::crc32c(bytes).rotate_right(15).wrapping_add(0xa282_ead8)
 }
 
-/// Element `column` of row `row` of the variable.
+/// Returns element `column` of row `row` of the variable.
 fn element(row: usize, column: usize) -> f32 {
     (row * WIDTH + column) as f32
 }
@@ -140,7 +141,7 @@ fn write_model(folder: &Path) -> std::io::Result<()> {
     fs::write(folder.join("variables/variables.index"), table(&[("", header), ("table", variable)]))
 }
 
-/// The bytes of a kind of resident memory of this process, such as `RssAnon`, which no file holds.
+/// Returns the bytes of a kind of resident memory of this process, such as `RssAnon`: memory that is no part of a file.
 fn resident(kind: &str) -> Option<usize> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix(kind)?.strip_prefix(':'))?;

@@ -104,8 +104,8 @@ fn mutate(words: &mut [String], pool: &[String], random: &mut Random) {
     }
 }
 
-/// Returns a tensor for an input. Sizes and ranks that the input does not declare are random and at most 4; `None` if
-/// the tensor would have more than 65,536 elements.
+/// Returns a tensor for an input. Sizes that the input does not declare are random and at most 4. A rank that the input
+/// does not declare is random and at most 3. Returns `None` if the tensor would have more than 65,536 elements.
 fn feed(value: Value<'_>, random: &mut Random) -> Option<Tensor> {
     let shape = value.shape();
     let sizes: Vec<usize> = match shape.dims() {
@@ -130,7 +130,7 @@ fn feed(value: Value<'_>, random: &mut Random) -> Option<Tensor> {
     .ok()
 }
 
-/// Imports, compiles and runs a model. Each of these steps may refuse it.
+/// Imports, compiles and runs a model. Each of these steps may refuse the model.
 fn run(text: &str, random: &mut Random) -> Result<()> {
     let mut limits = Limits::default();
     (limits.nodes, limits.rank, limits.constant_bytes, limits.nesting) = (10_000, 16, 1 << 20, 8);

@@ -1,7 +1,7 @@
 //! Every op has a value recorded from TensorFlow for each of its dtypes, except for the pairs that
 //! `tests/data/unrecorded_dtypes.txt` lists.
 //!
-//! Most listed pairs are dtypes for which TensorFlow has no kernel, and ops that are parts of other ops.
+//! Most listed pairs have a dtype for which TensorFlow has no kernel, or an op that is a part of other ops.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -54,7 +54,7 @@ fn unrecorded() -> Vec<String> {
     lines
 }
 
-/// With the environment variable `SHAPEFLOW_WRITE_LIST`, the test writes the list.
+/// If the environment variable `SHAPEFLOW_WRITE_LIST` is set, the test writes the list.
 #[test]
 fn every_op_has_a_recorded_value_for_each_dtype() {
     let lines = unrecorded();

@@ -1,4 +1,4 @@
-//! An exported graph imports as the same graph, and gives the same results here and in TensorFlow.
+//! The import of an exported graph is the same graph, and gives the same results in this crate and in TensorFlow.
 
 use std::path::Path;
 

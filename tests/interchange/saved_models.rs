@@ -162,7 +162,7 @@ fn a_node_that_writes_a_variable_is_refused_by_name() {
 }
 
 #[test]
-fn what_changes_variables_has_advice() {
+fn errors_about_ops_that_change_variables_give_advice() {
     let error = |model: &str, signature: &str| {
         let served = SavedModel::load(folder(model)).unwrap().signature(signature).unwrap();
         served.outputs().unwrap_err()

@@ -110,7 +110,7 @@ fn intended_differences() -> BTreeMap<String, String> {
 }
 
 #[test]
-fn shapes_are_as_precise_as_the_recorded_ones() {
+fn shapes_are_as_precise_as_the_recorded_shapes() {
     let mut counts: BTreeMap<Outcome, usize> = BTreeMap::new();
     let mut intended = intended_differences();
     let mut unexpected = Vec::new();

@@ -255,7 +255,7 @@ fn all_unknown_ops_are_listed_at_once() -> Result<()> {
 }
 
 #[test]
-fn an_op_without_a_body_for_a_dtype_names_the_dtype_and_what_it_takes() -> Result<()> {
+fn an_op_without_a_body_for_a_dtype_names_this_dtype_and_the_dtypes_that_it_takes() -> Result<()> {
     let text = r#"node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_INT32 } } }
         node { name: "y" op: "DivNoNan" input: "x" input: "x" attr { key: "T" value { type: DT_INT32 } } }"#;
     let nodes = import(text)?;

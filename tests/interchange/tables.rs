@@ -1,4 +1,4 @@
-//! Lookup tables of graphs outside SavedModels: the nodes that fill a table give it its content.
+//! Lookup tables of graphs outside SavedModels: a node of the graph gives a table its content.
 
 use shapeflow::interchange::{ImportOptions, Model, to_graphdef};
 use shapeflow::{DType, Graph, LookupTable, Result, Tensor, shape};
@@ -6,7 +6,8 @@ use shapeflow::{DType, Graph, LookupTable, Result, Tensor, shape};
 use crate::samples::Sample;
 use crate::string_samples::words;
 
-/// Lookups in constants of the graph and in tables that several graphs share. The import makes shared tables of both.
+/// Returns a sample with lookups in constants of the graph and in `LookupTable`s, which several graphs may share. The
+/// import makes `LookupTable`s of both.
 pub fn sample() -> Sample {
     Sample {
         name: "tables_of_constants",
@@ -23,7 +24,7 @@ pub fn sample() -> Sample {
     }
 }
 
-/// Float numbers of i64 keys: the keys, and the nodes that make and read a table.
+/// A table from i64 keys to floats: the keys and the values, and the nodes that make and read the table.
 const TABLE: &str = r#"
     node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_INT64 } }
            attr { key: "shape" value { shape { dim { size: -1 } } } } }
@@ -77,7 +78,7 @@ fn a_table_that_nothing_fills_is_refused_by_name() -> Result<()> {
 }
 
 #[test]
-fn a_table_whose_keys_repeat_or_whose_values_are_rows_keeps_the_name_of_this_crate() -> Result<()> {
+fn a_table_with_repeated_keys_or_rows_as_values_is_exported_as_the_op_of_this_crate() -> Result<()> {
     let rows = Tensor::from([[1.0f32, 2.0], [3.0, 4.0]]);
     let tables = [
         (LookupTable::new(&Tensor::from([7i64, 7]), &Tensor::from([1.0f32, 2.0]))?, Tensor::from(0.0f32)),

@@ -141,7 +141,7 @@ impl Difference {
         }
     }
 
-    /// Returns whether the line covers the case, and notes the dtype of a covered case.
+    /// Returns whether the line covers the case. If so, records that a case of this dtype differs.
     fn covers(&mut self, outcome: Outcome, case: &Json) -> bool {
         let is_listed = self.outcome == format!("{outcome:?}")
             && self.op == case["op"].as_str().unwrap()

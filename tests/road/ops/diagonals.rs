@@ -6,12 +6,13 @@ use crate::graph_generator::{GraphGenerator, ValueIndex};
 use crate::graph_recipe::{Content, Size};
 use crate::op_call::Call;
 
-/// Adds an op with suitable operands and parameters. Returns its first output, or `None` if no suitable ones are found.
+/// Adds an op with suitable operands and parameters. Returns the first output of the op, or `None` if there are no
+/// suitable operands or parameters.
 pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
     match op {
-        "diag" | "matrix_diag" => small(g, op, 1..=2),
+        "diag" | "matrix_diag" => on_ranks(g, op, 1..=2),
         "diag_part" => diag_part(g),
-        "matrix_diag_part" => small(g, op, 2..=5),
+        "matrix_diag_part" => on_ranks(g, op, 2..=5),
         "matrix_diag_with" => matrix_diag_with(g),
         "matrix_diag_part_with" | "matrix_set_diag" => on_matrices(g, op),
         "matrix_band_part" | "tril" | "triu" => triangle(g, op),
@@ -21,7 +22,8 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
     }
 }
 
-fn small(
+/// Adds an op on a value of one of these ranks.
+fn on_ranks(
     g: &mut GraphGenerator<'_>,
     op: &'static str,
     ranks: std::ops::RangeInclusive<usize>,

@@ -70,7 +70,7 @@ fn images(g: &mut GraphGenerator<'_>, dtype: DType, channels: i64) -> Option<Val
     g.source(dtype, sizes, Content::SmallIntegers, false)
 }
 
-/// Adds a resize.
+/// Adds an op that resizes images.
 pub fn resize(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
     let dtype = DTypeClass::Number.sample(&mut g.rng);
     let channels = 1 + g.rng.below(4) as i64;
@@ -86,7 +86,7 @@ pub fn resize(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
     g.add_step(call, &[x], &params, props)
 }
 
-/// Adds a resize by a sampling kernel.
+/// Adds an op that resizes images with a sampling kernel.
 pub fn sample(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
     let dtype = DTypeClass::Number.sample(&mut g.rng);
     let channels = 1 + g.rng.below(4) as i64;

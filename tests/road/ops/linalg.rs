@@ -8,7 +8,8 @@ use crate::graph_generator::{GraphGenerator, ValueIndex};
 use crate::graph_recipe::{Content, Size};
 use crate::op_call::Call;
 
-/// Adds an op with suitable operands and parameters. Returns its first output, or `None` if no suitable ones are found.
+/// Adds an op with suitable operands and parameters. Returns the first output of the op, or `None` if there are no
+/// suitable operands or parameters.
 pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
     match op {
         _ if op.contains("fft") => fourier(g, op),
@@ -16,7 +17,7 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         "matrix_solve_ls" => least_squares(g),
         "cholesky_grad" => cholesky_grad(g),
         "tridiagonal_solve" | "tridiagonal_matmul" => tridiagonal(g, op),
-        _ => of_one(g, op),
+        _ => on_one_operand(g, op),
     }
 }
 
@@ -24,7 +25,7 @@ fn dtype(g: &mut GraphGenerator<'_>) -> DType {
     *g.rng.choose(&[DType::F32, DType::F64, DType::C64, DType::C128, DType::F16])
 }
 
-/// Adds a source of matrices; `batch` are the other axes.
+/// Adds a source of matrices. `batch` has the sizes of the other axes.
 fn matrices(g: &mut GraphGenerator<'_>, dtype: DType, batch: &[Size], size: [i64; 2]) -> Option<ValueIndex> {
     let mut sizes = batch.to_vec();
     sizes.extend(size.map(Size::Known));
@@ -35,12 +36,12 @@ fn batch(g: &mut GraphGenerator<'_>) -> Vec<Size> {
     (0..g.rng.below(2)).map(|_| g.random_size()).collect()
 }
 
-fn finish(g: &mut GraphGenerator<'_>, call: Call, operands: &[ValueIndex]) -> Option<ValueIndex> {
+fn add_call(g: &mut GraphGenerator<'_>, call: Call, operands: &[ValueIndex]) -> Option<ValueIndex> {
     let props = ElementProps { small_integers: false, extreme: true, ..props_of(g, operands) };
     g.add_step(call, operands, &[], props)
 }
 
-fn of_one(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
+fn on_one_operand(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
     let (dtype, leading) = (dtype(g), batch(g));
     let (rows, columns) = (g.rng.range_inclusive(0, 4), g.rng.range_inclusive(0, 4));
     let is_square = !matches!(op, "qr" | "svd");
@@ -53,7 +54,7 @@ fn of_one(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
         "matrix_inverse" => call.attr("adjoint", g.rng.chance(1, 2)),
         _ => call,
     };
-    finish(g, call, &[x])
+    add_call(g, call, &[x])
 }
 
 fn solve(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
@@ -63,7 +64,7 @@ fn solve(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
     let b = matrices(g, dtype, &leading, [size, columns])?;
     let call = Call::new(op).attr("adjoint", g.rng.chance(1, 2));
     let call = if op == "matrix_solve" { call } else { call.attr("lower", g.rng.chance(1, 2)) };
-    finish(g, call, &[a, b])
+    add_call(g, call, &[a, b])
 }
 
 fn least_squares(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
@@ -73,7 +74,7 @@ fn least_squares(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     let b = matrices(g, dtype, &leading, [rows, 2])?;
     let l2 = g.source(DType::F64, Vec::new(), Content::SmallIntegers, false)?;
     let call = Call::new("matrix_solve_ls").attr("fast", g.rng.chance(1, 2));
-    finish(g, call, &[a, b, l2])
+    add_call(g, call, &[a, b, l2])
 }
 
 fn cholesky_grad(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
@@ -81,7 +82,7 @@ fn cholesky_grad(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     let size = g.rng.range_inclusive(0, 4);
     let l = matrices(g, dtype, &leading, [size, size])?;
     let grad = matrices(g, dtype, &leading, [size, size])?;
-    finish(g, Call::new("cholesky_grad"), &[l, grad])
+    add_call(g, Call::new("cholesky_grad"), &[l, grad])
 }
 
 fn tridiagonal(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
@@ -97,7 +98,7 @@ fn tridiagonal(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueInde
         }
     }
     operands.push(matrices(g, dtype, &leading, [size, columns])?);
-    finish(g, Call::new(op), &operands)
+    add_call(g, Call::new(op), &operands)
 }
 
 fn fourier(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {

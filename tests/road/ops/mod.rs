@@ -199,7 +199,8 @@ pub fn random_axis(g: &mut GraphGenerator<'_>, rank: usize) -> (usize, i64) {
     (axis, if g.rng.chance(1, 3) { axis as i64 - rank as i64 } else { axis as i64 })
 }
 
-/// Adds an op with suitable operands and parameters. Returns its first output, or `None` if no suitable ones are found.
+/// Adds an op with suitable operands and parameters. Returns the first output of the op, or `None` if there are no
+/// suitable operands or parameters.
 pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
     match op {
         "neg" if g.rng.chance(1, 3) => unary(g, op, DTypeClass::Complex),

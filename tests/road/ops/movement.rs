@@ -115,7 +115,7 @@ pub fn reshape(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     let mut dims = g.dims(x);
     for _ in 0..1 + g.rng.below(3) {
         match g.rng.below(4) {
-            // Merges two adjacent axes.
+            // The result has two adjacent axes merged.
             0 | 1 if dims.len() > 1 => {
                 let axis = g.rng.below(dims.len() - 1);
                 let joined = dims[axis].checked_mul(&dims[axis + 1]).ok()?;
@@ -130,7 +130,7 @@ pub fn reshape(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
                     let part = *g.rng.choose(&fits);
                     dims.splice(axis..axis + 1, [Dim::known(known / part), Dim::known(part)]);
                 } else if !fits.is_empty() {
-                    // A -1 stands for the rest of the axis.
+                    // -1 stands for the size of the axis divided by `part`.
                     let part = *g.rng.choose(&fits);
                     dims.splice(axis..axis + 1, [Dim::known(-1), Dim::known(part)]);
                     break;

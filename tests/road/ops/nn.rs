@@ -68,7 +68,8 @@ pub fn cross(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     g.add_step(Call::new("cross"), &[x, y], &[], props)
 }
 
-/// Returns the properties of sums over `x`; `None` if they are f16 or bf16 and depend on their order.
+/// Returns the properties of sums over `x`. Returns `None` if `x` is f16 or bf16 and the rounding of the sums varies
+/// with the order of the additions.
 fn summed_props(g: &GraphGenerator<'_>, x: ValueIndex) -> Option<ElementProps> {
     let mut props = props_of(g, &[x]);
     if !g.dtype(x).is_float() {
@@ -112,7 +113,7 @@ pub fn bias(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> 
     g.add_step(call, &[x, bias], &[], props)
 }
 
-/// Equations, one character per axis.
+/// Equations of `einsum`. Each axis has one character.
 const EQUATIONS: &[&str] = &[
     "ij,jk->ik",
     "bij,bkj->bik",

@@ -8,7 +8,8 @@ use crate::graph_generator::{GraphGenerator, ValueIndex};
 use crate::graph_recipe::{Content, Size};
 use crate::op_call::Call;
 
-/// Adds an op with suitable operands and parameters. Returns its first output, or `None` if no suitable ones are found.
+/// Adds an op with suitable operands and parameters. Returns the first output of the op, or `None` if there are no
+/// suitable operands or parameters.
 pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
     match op {
         "quantize" | "quantize_in_range" => quantize(g, op),
@@ -27,8 +28,8 @@ fn range(g: &mut GraphGenerator<'_>, dtype: DType, sizes: &[Size]) -> Option<[Va
     Some([min, max])
 }
 
-/// Adds attribute `mode` to the call, and sometimes attribute `axis` unless the mode has one range. Returns the call
-/// and the sizes of its minima and maxima.
+/// Adds attribute `mode` to the call. If the mode allows a range for each index of an axis, sometimes also adds
+/// attribute `axis`. Returns the call, and the sizes of its operands with the minima and the maxima of the ranges.
 fn mode(g: &mut GraphGenerator<'_>, call: Call, x: ValueIndex) -> (Call, Vec<Size>) {
     let mode = *g.rng.choose(&["MIN_COMBINED", "MIN_FIRST", "SCALED"]);
     let call = call.attr("mode", mode).attr("narrow_range", g.rng.chance(1, 3));

@@ -24,7 +24,8 @@ pub fn reduce(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
     // The largest or smallest element may be a zero of either sign.
     props.zero_sign_unknown |= float && exact;
     if float && !exact {
-        // A product of small integers soon exceeds the precision of a float, so its rounding depends on the order.
+        // A product of small integers soon exceeds the precision of a float, so its rounding varies with the order of
+        // the factors.
         let rounding_varies = !props.small_integers
             || matches!(
                 op,

@@ -9,7 +9,8 @@ use crate::graph_recipe::{Content, Size};
 use crate::op_call::Call;
 use crate::ops::props_of;
 
-/// Adds an op with suitable operands and parameters. Returns its first output, or `None` if no suitable ones are found.
+/// Adds an op with suitable operands and parameters. Returns the first output of the op, or `None` if there are no
+/// suitable operands or parameters.
 pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
     match op {
         "gather_nd" => gather_nd(g),
@@ -38,7 +39,7 @@ fn sizes_like(g: &mut GraphGenerator<'_>, dims: &[Dim]) -> Option<Vec<Size>> {
     dims.iter().map(|dim| g.size_like(dim)).collect()
 }
 
-/// Adds an index tensor `[lead…, dims.len()]` into axes of these dimensions; sometimes an index is out of range.
+/// Adds an index tensor `[lead…, dims.len()]` into axes of the dimensions `dims`. Sometimes an index is out of range.
 fn index_source(g: &mut GraphGenerator<'_>, lead: Vec<Size>, dims: &[Dim]) -> Option<ValueIndex> {
     let limit = dims.iter().map(|dim| g.min_size(dim)).min().unwrap_or(1);
     if limit < 1 && !lead.contains(&Size::Known(0)) {
@@ -177,7 +178,8 @@ fn batch_blocks(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueInd
     let mut pairs = Vec::new();
     for block in &blocks {
         let before = g.rng.range_inclusive(0, 2);
-        // The paddings add up to a multiple of the block, as the size does.
+        // The size and the paddings must add up to a multiple of the block. The size is such a multiple, so the sum of
+        // the paddings must be one too.
         let after = if to_batch { (block - before % block) % block } else { g.rng.range_inclusive(0, 1) };
         pairs.extend([before, after]);
         let size = if to_batch { random_multiple(g, *block) } else { g.random_size() };

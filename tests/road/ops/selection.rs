@@ -8,7 +8,8 @@ use crate::graph_generator::{GraphGenerator, ValueIndex};
 use crate::graph_recipe::{Content, Size};
 use crate::op_call::Call;
 
-/// Adds an op with suitable operands and parameters. Returns its first output, or `None` if no suitable ones are found.
+/// Adds an op with suitable operands and parameters. Returns the first output of the op, or `None` if there are no
+/// suitable operands or parameters.
 pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
     match op {
         "sort" | "argsort" => sort(g, op),

@@ -8,7 +8,8 @@ use crate::graph_generator::{GraphGenerator, ValueIndex};
 use crate::graph_recipe::{Content, Size};
 use crate::op_call::Call;
 
-/// Adds an op with suitable operands and parameters. Returns its first output, or `None` if no suitable ones are found.
+/// Adds an op with suitable operands and parameters. Returns the first output of the op, or `None` if there are no
+/// suitable operands or parameters.
 pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
     match op {
         "unique_slices" | "unique_slices_with_counts" => unique_slices(g, op),
@@ -28,12 +29,12 @@ fn unique_slices(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIn
     g.add_step(call, &[x], &params, props)
 }
 
-/// Draws ascending indices of a tensor of these sizes, and returns them with their number.
+/// Draws ascending indices of a tensor of these sizes. Returns the indices and their number.
 pub fn random_indices(g: &mut GraphGenerator<'_>, sizes: &[i64]) -> (Vec<i64>, i64) {
     let count: i64 = sizes.iter().product();
     let (mut indices, mut kept) = (Vec::new(), 0);
-    for at in (0..count).filter(|_| g.rng.chance(1, 2)).collect::<Vec<_>>() {
-        let mut rest = at;
+    for position in (0..count).filter(|_| g.rng.chance(1, 2)).collect::<Vec<_>>() {
+        let mut rest = position;
         let start = indices.len();
         for size in sizes.iter().rev() {
             indices.insert(start, rest % size);

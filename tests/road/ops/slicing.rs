@@ -129,7 +129,7 @@ pub fn strided_slice(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     let x = g.pick(DTypeClass::Any, 0..=6, |_| true)?;
     let dims = g.dims(x);
     let (mut begin, mut end, mut strides) = (Vec::new(), Vec::new(), Vec::new());
-    // begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask.
+    // The masks in this order: begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask.
     let mut masks = [0i64; 5];
     let mut axis = 0;
     let mut ellipsis = false;
@@ -150,7 +150,7 @@ pub fn strided_slice(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
                 masks[2] |= bit;
                 let skipped = (dims.len() + 1).saturating_sub(axis);
                 axis += g.rng.below(skipped);
-                // The ellipsis skips these axes; the next entries index the last axes.
+                // The ellipsis skips axes. The entries after the ellipsis index the last axes.
                 begin.push(0);
                 end.push(0);
                 strides.push(1);

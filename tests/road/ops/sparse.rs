@@ -9,7 +9,7 @@ use crate::graph_generator::{GraphGenerator, ValueIndex};
 use crate::graph_recipe::{Content, Size};
 use crate::op_call::Call;
 
-/// Adds an op with suitable operands. Returns its first output, or `None` if no suitable ones are found.
+/// Adds an op with suitable operands. Returns the first output of the op, or `None` if there are no suitable operands.
 pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
     match op {
         "sparse_reshape" => reshape(g),
@@ -34,7 +34,7 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
 /// The size of every axis of the dense tensors.
 const SIZE: i64 = 4;
 
-/// Adds the indices of a sparse tensor, and its sizes. Sometimes an index is out of range.
+/// Adds the indices of a sparse tensor, and the sizes of the tensor. Sometimes an index is out of range.
 fn indices(g: &mut GraphGenerator<'_>, count: Size, rank: i64) -> Option<[ValueIndex; 2]> {
     let past = i64::from(g.rng.chance(1, 25));
     let sizes = vec![count, Size::Known(rank)];
@@ -48,6 +48,7 @@ fn values(g: &mut GraphGenerator<'_>, dtype: DType, count: Size) -> Option<Value
     g.source(dtype, vec![count], content, false)
 }
 
+/// Returns the joined properties of the operands, without `small_integers`.
 fn moved(g: &GraphGenerator<'_>, operands: &[ValueIndex]) -> ElementProps {
     ElementProps { small_integers: false, ..props_of(g, operands) }
 }
@@ -106,7 +107,7 @@ fn split(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     g.add_step(call, &[axis, indices, values, shape], &[], props)
 }
 
-/// Adds a cross of a dense feature and a sparse one.
+/// Adds a cross of a dense feature and a sparse feature.
 fn cross(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
     let rows = g.rng.range_inclusive(1, SIZE);
     let (mut elements, mut count) = (Vec::new(), 0);
@@ -218,7 +219,7 @@ fn union(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
     g.add_step(Call::new(op), &operands, &[], props)
 }
 
-/// Adds an op on a sparse tensor, without indices out of range, and a dense one.
+/// Adds an op on a sparse tensor and a dense tensor. No index of the sparse tensor is out of range.
 fn with_dense(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
     let dtype = *g.rng.choose(&[DType::I32, DType::I64, DType::F32, DType::F64]);
     let [indices, values, shape] = ascending(g, dtype)?;

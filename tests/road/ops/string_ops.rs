@@ -1,6 +1,6 @@
 //! The list of the ops on strings.
 
-/// Ops that random graphs leave out: they read or give strings, and random graphs have none.
+/// Ops that random graphs leave out. These ops read or return strings, and random graphs have no strings.
 pub const STRING_OPS: &[&str] = &[
     "as_string",
     "decode_base64",

@@ -8,7 +8,8 @@ use crate::graph_generator::{GraphGenerator, ValueIndex};
 use crate::graph_recipe::{Content, Size};
 use crate::op_call::Call;
 
-/// Adds an op with suitable operands and parameters. Returns its first output, or `None` if no suitable ones are found.
+/// Adds an op with suitable operands and parameters. Returns the first output of the op, or `None` if there are no
+/// suitable operands or parameters.
 pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
     match op {
         "list_diff" => list_diff(g),
@@ -155,7 +156,7 @@ fn conjugate_transpose(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     g.add_step(call, &[x], &params, props)
 }
 
-/// Adds a running sum, product or logarithm of a sum.
+/// Adds a running sum, a running product, or the logarithm of a running sum of exponentials.
 fn scan(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
     let class = if op == "cumulative_logsumexp" { DTypeClass::Float } else { DTypeClass::Number };
     let x = g.pick(class, 1..=8, |props| !props.rounding_varies)?;

@@ -24,11 +24,12 @@ fn images(g: &mut GraphGenerator<'_>, dtype: DType, channels: i64) -> Option<Val
     g.source(dtype, sizes, Content::Range(-3, 3), false)
 }
 
-/// Adds `padding`, and sizes and strides of windows under these names.
-fn windows(g: &mut GraphGenerator<'_>, call: Call, sizes: Option<&'static str>) -> Call {
+/// Adds attributes to a call: `strides`, `padding`, and the sizes of windows under the name `sizes_name` if it is
+/// given.
+fn windows(g: &mut GraphGenerator<'_>, call: Call, sizes_name: Option<&'static str>) -> Call {
     let mut entry =
         |limit| Attr::Ints([1, 1 + g.rng.below(limit) as i64, 1 + g.rng.below(limit) as i64, 1].into());
-    let call = match sizes {
+    let call = match sizes_name {
         Some(name) => call.attr(name, entry(3)),
         None => call,
     };
@@ -52,7 +53,7 @@ fn summed(g: &GraphGenerator<'_>, operands: &[ValueIndex]) -> Option<ElementProp
     (!is_half).then_some(props)
 }
 
-/// Adds a pool.
+/// Adds `max_pool`, `avg_pool`, or a maximum with its positions.
 pub fn pool(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
     let class = if op == "avg_pool" { DTypeClass::Float } else { DTypeClass::Number };
     let dtype = class.sample(&mut g.rng);
@@ -159,7 +160,7 @@ pub fn lrn(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     g.add_step(Call::new("lrn").attr("depth_radius", radius), &[x], &[], props)
 }
 
-/// Adds windows of volumes.
+/// Adds `extract_volume_patches`.
 pub fn volume_patches(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     let dtype = DTypeClass::Any.sample(&mut g.rng);
     let mut sizes: Vec<Size> = vec![g.random_size()];
