@@ -92,7 +92,8 @@ pub fn softmax(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueInde
         let (_, axis) = random_axis(g, rank);
         vec![if g.rng.chance(1, 2) { -1 } else { axis }]
     })?;
-    let props = ElementProps { reduced: true, rounding_varies: true, small_integers: false, ..props_of(g, &[x]) };
+    let props =
+        ElementProps { reduced: true, rounding_varies: true, small_integers: false, ..props_of(g, &[x]) };
     g.add_step(call, &[x], &params, props)
 }
 
