@@ -212,7 +212,8 @@ fn ragged_part(name: &str) -> Option<(&str, RaggedPart<'_>)> {
         return Some((ragged, RaggedPart::FlatValues));
     }
     let (ragged, number) = name.rsplit_once(ROW_SPLITS)?;
-    number.bytes().all(|digit| digit.is_ascii_digit()).then_some((ragged, RaggedPart::RowSplits(number)))
+    let is_number = !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit());
+    is_number.then_some((ragged, RaggedPart::RowSplits(number)))
 }
 
 impl RaggedPart<'_> {
