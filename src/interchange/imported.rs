@@ -8,6 +8,7 @@ use shapeflow_shape_fns::{DType, TensorShape};
 
 use super::nearest::did_you_mean;
 use super::node_usage::NodeUsage;
+use super::signature_names::SignatureNames;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{DimNames, Graph, GraphData, Value, ValueId, ValueInfo};
 
@@ -17,8 +18,8 @@ pub struct Imported {
     pub(super) graph: Graph,
     pub(super) nodes: Vec<Record>,
     pub(super) by_name: HashMap<String, usize>,
-    /// The tensors of the SavedModel's signature, each by its name in the signature.
-    pub(super) aliases: HashMap<String, String>,
+    /// The names of tensors in the SavedModel's signature.
+    pub(super) names: SignatureNames,
     /// The inputs of the graph with their names, in order.
     pub(super) inputs: Vec<(String, ValueId)>,
     /// The outputs of the SavedModel's signature: each name in the signature, and the tensor.
@@ -112,14 +113,18 @@ impl Imported {
     /// Returns the tensor with this name: `NAME`, `NAME:i` for output `i` of a node, or its name in the signature of a
     /// SavedModel.
     ///
+    /// An output of the signature takes precedence over an input of the same name. Both take precedence over a node of
+    /// this name (write `NAME:0`), but not if the import was given fetches and no signature.
+    ///
     /// # Errors
     /// The node or output does not exist or was not imported, or inference refused the node or a node that it depends
     /// on.
     pub fn value(&self, name: &str) -> Result<Value<'_>> {
-        let tensor = match self.aliases.get(name) {
-            Some(tensor) if !self.by_name.contains_key(name) => tensor,
-            _ => name,
-        };
+        self.tensor(self.names.fetched(name, |name| self.by_name.contains_key(name)))
+    }
+
+    /// Returns the tensor `NAME` or `NAME:i` of a node.
+    fn tensor(&self, tensor: &str) -> Result<Value<'_>> {
         let (node, output) = split_name(tensor);
         let refuse = |message: String| Err(Error::new(ErrorKind::Attribute, Phase::Build, message));
         let Some(record) = self.by_name.get(node).and_then(|index| self.nodes.get(*index)) else {
@@ -166,13 +171,14 @@ impl Imported {
     /// # Errors
     /// As [`Imported::value`].
     pub fn outputs(&self) -> Result<Vec<(&str, Value<'_>)>> {
-        self.outputs.iter().map(|(name, tensor)| Ok((name.as_str(), self.value(tensor)?))).collect()
+        self.outputs.iter().map(|(name, tensor)| Ok((name.as_str(), self.tensor(tensor)?))).collect()
     }
 
     /// Returns the name of the input that a tensor became. The tensor is `NAME`, `NAME:i`, or its name in the signature
     /// of a SavedModel.
     pub fn input_name(&self, tensor: &str) -> Option<&str> {
-        let value = self.value(tensor).ok()?.id();
+        let tensor = self.names.fed(tensor, |name| self.by_name.contains_key(name));
+        let value = self.tensor(tensor).ok()?.id();
         self.inputs.iter().find(|(_, input)| *input == value).map(|(name, _)| name.as_str())
     }
 

@@ -76,6 +76,8 @@ mod shape;
 #[cfg(feature = "graphdef")]
 mod signature;
 #[cfg(feature = "graphdef")]
+mod signature_names;
+#[cfg(feature = "graphdef")]
 mod text_number;
 #[cfg(feature = "graphdef")]
 mod text_parse;

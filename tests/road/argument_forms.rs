@@ -1,6 +1,8 @@
 //! Arguments that are shapes, axes or indices are given in many forms.
 
-use shapeflow::{DType, Dim, Graph, Result, Tensor, WindowPadding, concat, shape, stack};
+use shapeflow::{
+    AnyValue, DType, Dim, Graph, RaggedValue, Result, Tensor, WindowPadding, concat, ragged, shape, stack,
+};
 
 /// Runs a graph with one output on one tensor.
 fn run(g: &Graph, y: shapeflow::Value<'_>, feed: &Tensor) -> Result<Tensor> {
@@ -88,5 +90,45 @@ fn windows_are_arrays_vectors_or_slices() -> Result<()> {
     assert_eq!(patches.shape().to_string(), "[1, 3, 3, 4]");
     let error = image.extract_image_patches([2, 2, 2], [1, 1], [1, 1], WindowPadding::Valid).unwrap_err();
     assert!(error.message().contains("sizes must be 2 integers, got 3"), "{error}");
+    Ok(())
+}
+
+#[test]
+#[allow(clippy::needless_borrows_for_generic_args, reason = "a reference is one of the forms")]
+fn axes_of_ragged_values_have_every_form() -> Result<()> {
+    let g = Graph::new();
+    let x = g.ragged_constant(&ragged![[[3], [1], [2]], [], [[5]]])?;
+    let (one, dim) = (1usize, &Dim::known(1));
+    let values: [(AnyValue<'_>, &str); 14] = [
+        (x.sort(one, false)?.into(), "[[[1], [2], [3]], [], [[5]]]"),
+        (x.cumsum(dim)?.into(), "[[[3], [4], [6]], [], [[5]]]"),
+        (x.argmax(&1i64)?, "[[0], [-9223372036854775808], [0]]"),
+        (x.row_lengths_along(1i32)?, "[3, 0, 1]"),
+        (x.squeeze(2usize)?, "[[3, 1, 2], [], [5]]"),
+        (x.squeeze([2i32])?, "[[3, 1, 2], [], [5]]"),
+        (x.squeeze(..)?, "[[3, 1, 2], [], [5]]"),
+        (x.merge_dims(1usize, dim + 1)?, "[[3, 1, 2], [], [5]]"),
+        (x.tile([1usize, 2, 1])?.into(), "[[[3], [1], [2], [3], [1], [2]], [], [[5], [5]]]"),
+        (x.tile(vec![1, 1, 2])?.into(), "[[[3, 3], [1, 1], [2, 2]], [], [[5, 5]]]"),
+        (x.transpose([0usize, 1, 2])?.into(), "[[[3], [1], [2]], [], [[5]]]"),
+        (x.top_k(one, -1)?[0].into(), "[[[3], [1], [2]], [], [[5]]]"),
+        (x.split_n(3usize, 0usize)?[2].into(), "[[[5]]]"),
+        (RaggedValue::concat(&[x, x], one)?.into(), "[[[3], [1], [2], [3], [1], [2]], [], [[5], [5]]]"),
+    ];
+    for (value, expected) in values {
+        let results = g.compile(value)?.run_named(&[])?;
+        let printed = match value {
+            AnyValue::Ragged(_) => results.ragged_at(0)?.to_string(),
+            AnyValue::Dense(_) => results.tensor_at(0)?.to_string(),
+        };
+        assert_eq!(printed, expected);
+    }
+    let axis = g.input("axis", DType::I32, shape![])?;
+    let error = x.sort(axis, false).unwrap_err();
+    assert!(
+        error.message().contains("axis must be an integer known when the graph is built, got a value"),
+        "{error}"
+    );
+    assert!(error.to_string().contains("argument_forms.rs"), "{error}");
     Ok(())
 }

@@ -256,6 +256,14 @@ pub(crate) fn from_terms(mut terms: SmallVec<[Term; 4]>) -> Result<Dim, Invalid>
         }
     }
     joined.retain(|term| term.1 != 0);
+    let exact = joined.iter().enumerate().find_map(|(position, (monomial, coefficient))| {
+        Some((position, without_exact_floordiv(monomial, *coefficient)?))
+    });
+    if let Some((position, terms)) = exact {
+        joined.remove(position);
+        joined.extend(terms);
+        return from_terms(joined);
+    }
     match joined.as_slice() {
         [] => return Ok(Dim::known(0)),
         [(monomial, value)] if monomial.is_one() => return Ok(Dim::known(*value)),
@@ -295,6 +303,66 @@ pub(crate) fn from_terms(mut terms: SmallVec<[Term; 4]>) -> Result<Dim, Invalid>
         depth,
         size,
     }))))
+}
+
+/// Returns a dimension with the same remainder by `divisor`, in which no `mod(y, m)` with the coefficient `c` is left
+/// where `divisor` divides `c*m`: `c*mod(y, m)` and `c*y` have the same remainder. A dimension whose replacement would
+/// exceed a limit is returned as it is.
+pub(crate) fn without_inner_mods(dividend: &Dim, divisor: i64) -> Dim {
+    let mut dim = dividend.clone();
+    while let Some(replaced) = with_one_mod_replaced(&dim, divisor) {
+        dim = replaced;
+    }
+    dim
+}
+
+fn with_one_mod_replaced(dim: &Dim, divisor: i64) -> Option<Dim> {
+    let Repr::Poly(poly) = &dim.0 else { return None };
+    let argument = |(monomial, coefficient): &Term| {
+        let [Atom::Call(call)] = monomial.0.as_slice() else { return None };
+        let modulus = call.args.get(1)?.as_known()?;
+        let is_same = i128::from(*coefficient) * i128::from(modulus) % i128::from(divisor) == 0;
+        (call.function == Function::Mod && modulus > 0 && is_same).then(|| call.args.first().cloned())?
+    };
+    let (position, argument) =
+        poly.terms().iter().enumerate().find_map(|(position, term)| Some((position, argument(term)?)))?;
+    let (_, coefficient) = poly.terms().get(position)?;
+    let others = poly.terms().iter().enumerate().filter(|(other, _)| *other != position);
+    let others = from_terms(others.map(|(_, term)| term.clone()).collect()).ok()?;
+    add_scaled(&others, &argument, coefficient.rem_euclid(divisor)).ok()
+}
+
+/// Returns the terms of `coefficient * product` if `product` has a factor `floordiv(e, d)` such that `d` divides both
+/// `e` and the coefficient. Then the factor and `d` cancel, and only `e` is left.
+fn without_exact_floordiv(product: &Monomial, coefficient: i64) -> Option<SmallVec<[Term; 4]>> {
+    product.0.iter().enumerate().find_map(|(position, atom)| {
+        let Atom::Call(call) = atom else { return None };
+        let [dividend, divisor] = call.args.as_slice() else { return None };
+        let divisor = divisor.as_known().filter(|divisor| *divisor > 1)?;
+        let may_be_exact = call.function == Function::FloorDiv && coefficient % divisor == 0;
+        if !may_be_exact
+            || !has_mod(dividend)
+            || !is_multiple(&without_inner_mods(dividend, divisor), divisor)
+        {
+            return None;
+        }
+        let mut others = product.0.clone();
+        others.remove(position);
+        let others = from_terms(SmallVec::from_iter([(Monomial(others), coefficient / divisor)])).ok()?;
+        terms_of(&multiply(&others, dividend).ok()?).ok()
+    })
+}
+
+/// Returns whether a number divides every coefficient.
+fn is_multiple(dim: &Dim, divisor: i64) -> bool {
+    terms_of(dim).is_ok_and(|terms| terms.iter().all(|(_, coefficient)| coefficient % divisor == 0))
+}
+
+/// Returns whether a term of the dimension is a multiple of a remainder. Without one, a canonical dividend that a known
+/// divisor divides has no call of `floordiv`.
+fn has_mod(dim: &Dim) -> bool {
+    let is_mod = |atom: &Atom| matches!(atom, Atom::Call(call) if call.function == Function::Mod);
+    matches!(&dim.0, Repr::Poly(poly) if poly.terms().iter().any(|(monomial, _)| monomial.0.iter().any(is_mod)))
 }
 
 /// Returns the nesting depth and the size of an argument; a number or a symbol has size 1. The caller's sum of sizes

@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use crate::Result;
-use crate::dim::poly::{self, Atom, Function, Term, call, from_terms, terms_of};
+use crate::dim::poly::{self, Atom, Function, Term, call, from_terms, terms_of, without_inner_mods};
 use crate::dim::{Dim, IntoDim, Invalid, Repr};
 
 impl Dim {
@@ -223,7 +223,7 @@ fn as_floordiv_plus_constant(dim: &Dim) -> Option<(Dim, i64, i64)> {
 }
 
 fn modulo_by_known(dividend: &Dim, divisor: i64) -> Result<Dim, Invalid> {
-    let (_, rest) = split_by_known(dividend, divisor)?;
+    let (_, rest) = split_by_known(&without_inner_mods(dividend, divisor), divisor)?;
     let (common, rest, divisor, dropped) = reduce(rest, divisor);
     let rest = from_terms(rest)?;
     let bounds = rest.bounds();
@@ -257,4 +257,36 @@ fn exact_div(dividend: &Dim, divisor: &Dim) -> Result<Option<Dim>, Invalid> {
         quotient.push(step);
     }
     from_terms(quotient).map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn padding_to_a_multiple_and_cropping_gives_the_size_back() {
+        let n = Dim::symbol("n");
+        for block in [2, 3, 4, 16] {
+            // TensorFlow pads by `(block - n % block) % block`.
+            let padding = (block - &n % block) % block;
+            let padded = &n + &padding;
+            assert_eq!(&padded % block, Dim::known(0));
+            assert_eq!(block * padded.floordiv(block).unwrap() - &padding, n);
+            let cropped = block * (padded.floordiv(block).unwrap() - 1) - &padding;
+            assert_eq!(cropped, &n - block);
+            let rows = Dim::symbol("rows");
+            assert_eq!(padded.floordiv(block).unwrap() * &rows * (2 * block), 2 * &rows * &padded);
+        }
+    }
+
+    #[test]
+    fn remainders_inside_a_remainder_cancel() {
+        let (n, m) = (Dim::symbol("n"), Dim::symbol("m"));
+        assert_eq!((&n % 8 + &m % 4) % 4, (&n + &m) % 4);
+        assert_eq!((2 * (&n % 4) + &m) % 8, (2 * &n + &m) % 8);
+        assert_eq!((&n % 4 + &m) % 8, (&n % 4 + &m) % 8);
+        assert_ne!((&n % 4 + &m) % 8, (&n + &m) % 8);
+        // 2 does not divide n, so the quotient is rounded.
+        assert_ne!(2 * n.floordiv(2).unwrap(), n);
+    }
 }

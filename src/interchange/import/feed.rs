@@ -1,6 +1,6 @@
 //! Finds the nodes and outputs of the tensors that a caller feeds and fetches, and makes an input of each fed tensor.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use shapeflow_shape_fns::{DType, Dim, IntoDim, TensorShape, Unknown};
 
@@ -8,6 +8,7 @@ use super::super::imported::{count_outputs, split_name};
 use super::super::nearest::did_you_mean;
 use super::super::options::ImportOptions;
 use super::super::proto::AttrKind;
+use super::super::signature_names::SignatureNames;
 use super::built::ImportedValue;
 use super::frame::{Frame, Source};
 use super::importer::Importer;
@@ -21,19 +22,6 @@ type TensorRef = (usize, usize);
 
 /// Dtype and shape of a tensor, as far as inference knows them.
 type KnownType = (Option<DType>, TensorShape);
-
-/// Returns the tensor that `name` stands for: an alias from a SavedModel's signature, or `name` itself. Names of nodes
-/// take precedence over aliases.
-pub(super) fn resolve_alias<'n>(
-    frame: &Frame<'_, '_>,
-    name: &'n str,
-    aliases: &'n HashMap<String, String>,
-) -> &'n str {
-    match aliases.get(name) {
-        Some(tensor) if !frame.by_name.contains_key(name) => tensor,
-        _ => name,
-    }
-}
 
 impl<'a, 'g> Frame<'a, 'g> {
     /// Returns the nodes that no other node reads. A node with a fed output is not among them.
@@ -63,11 +51,11 @@ impl<'a, 'g> Importer<'a, 'g> {
         &self,
         frame: &Frame<'a, 'g>,
         fetches: &[&str],
-        aliases: &HashMap<String, String>,
+        names: &SignatureNames,
     ) -> Result<Vec<usize>> {
         let mut roots = Vec::new();
         for fetch in fetches {
-            let tensor = resolve_alias(frame, fetch, aliases);
+            let tensor = names.fetched(fetch, |name| frame.by_name.contains_key(name));
             match frame.tensor(tensor) {
                 Some(tensor) if frame.fed.contains_key(&tensor) => {}
                 Some((node, _)) => roots.push(node),
@@ -95,12 +83,13 @@ impl<'a, 'g> Importer<'a, 'g> {
     pub(super) fn fed_tensors(
         &self,
         frame: &Frame<'a, 'g>,
-        aliases: &HashMap<String, String>,
+        names: &SignatureNames,
     ) -> Result<BTreeSet<TensorRef>> {
         let mut fed = BTreeSet::new();
         for feed in &self.options.feeds {
             let refuse = |message: String| Err(Error::new(ErrorKind::Attribute, Phase::Build, message));
-            let Some(tensor) = frame.tensor(resolve_alias(frame, feed, aliases)) else {
+            let tensor = names.fed(feed, |name| frame.by_name.contains_key(name));
+            let Some(tensor) = frame.tensor(tensor) else {
                 let names = frame.nodes.iter().map(|node| node.name.as_str());
                 let near = did_you_mean(split_name(feed).0, names);
                 return refuse(format!("a fed tensor must be in the model, got {feed}{near}"));

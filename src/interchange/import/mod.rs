@@ -42,6 +42,7 @@ use super::imported::{BuiltNode, Imported, Output, Record, without_zero};
 use super::model::{Model, Signature};
 use super::options::ImportOptions;
 use super::proto::AttrKind;
+use super::signature_names::SignatureNames;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{Graph, NodeIx};
 use crate::tensor::Tensor;
@@ -88,35 +89,28 @@ impl Model {
     pub fn import(&self, fetches: Option<&[&str]>, options: &ImportOptions) -> Result<Imported> {
         let graph = Graph::new();
         let signature = self.chosen_signature(options)?;
-        let mut aliases = HashMap::new();
-        for (name, tensor) in
-            signature.iter().flat_map(|signature| signature.inputs.iter().chain(&signature.outputs))
-        {
-            aliases.insert(name.clone(), tensor.clone());
-        }
+        let names = SignatureNames::of(signature, options.signature.is_some() || fetches.is_none());
         let outputs = signature.map_or(Vec::new(), |signature| signature.outputs.clone());
-        let served: Vec<&str> = outputs.iter().map(|(_, tensor)| tensor.as_str()).collect();
+        let served: Vec<String> = outputs.iter().map(|(_, tensor)| with_output(tensor)).collect();
+        let served: Vec<&str> = served.iter().map(String::as_str).collect();
         let fetches = fetches.or(if served.is_empty() { None } else { Some(&served) });
         let mut options = options.clone();
         let inputs =
             signature.filter(|_| options.signature.is_some()).map_or(&[][..], |chosen| &chosen.inputs);
         for (name, _) in &mut options.shapes {
-            if let Some(tensor) = aliases.get(name)
-                && !self.graph.node.iter().any(|node| node.name == *name)
-            {
-                name.clone_from(tensor);
-            }
+            let is_node = |name: &str| self.graph.node.iter().any(|node| node.name == name);
+            *name = names.fed(name, is_node).to_owned();
         }
-        options.feeds.extend(inputs.iter().map(|(_, tensor)| tensor.clone()));
+        options.feeds.extend(inputs.iter().map(|(_, tensor)| with_output(tensor)));
         let (nodes, by_name, built) = {
             let mut importer = Importer::new(self, &options, &graph);
             importer.input_names =
                 inputs.iter().map(|(name, tensor)| (without_zero(tensor), name.as_str())).collect();
-            let (nodes, by_name) = importer.run(fetches, &aliases)?;
+            let (nodes, by_name) = importer.run(fetches, &names)?;
             (nodes, by_name, importer.built)
         };
         let inputs = graph.named_inputs();
-        Ok(Imported { graph, nodes, by_name, aliases, inputs, outputs, built })
+        Ok(Imported { graph, nodes, by_name, names, inputs, outputs, built })
     }
 
     /// Returns the signature that the options name. Without a name, the result is `serving_default`, or the only
@@ -143,14 +137,14 @@ impl<'a, 'g> Importer<'a, 'g> {
     fn run(
         &mut self,
         fetches: Option<&[&str]>,
-        aliases: &HashMap<String, String>,
+        names: &SignatureNames,
     ) -> Result<(Vec<Record>, HashMap<String, usize>)> {
         let mut frame = Frame::of_graph(self.model, &self.functions)?;
-        let fed = self.fed_tensors(&frame, aliases)?;
+        let fed = self.fed_tensors(&frame, names)?;
         self.check_overrides(&frame, &fed)?;
         self.feed(&mut frame, &fed)?;
         let mut roots = match fetches {
-            Some(fetches) => self.roots(&frame, fetches, aliases)?,
+            Some(fetches) => self.roots(&frame, fetches, names)?,
             None if frame.fed.is_empty() => {
                 (0..frame.nodes.len()).filter(|&index| !frame.is_auxiliary(index)).collect()
             }
@@ -398,4 +392,9 @@ impl<'a, 'g> Importer<'a, 'g> {
         result.error = Some(error);
         Ok(result)
     }
+}
+
+/// Writes the tensor `NAME` as `NAME:0`, which cannot be a name in a signature.
+fn with_output(tensor: &str) -> String {
+    if tensor.contains(':') { tensor.to_owned() } else { format!("{tensor}:0") }
 }

@@ -4,7 +4,7 @@ use super::reduce::Groups;
 use super::reduce_rows;
 use super::select::axis_of;
 use crate::error::Result;
-use crate::graph::{AnyValue, OpBuilder, RaggedValue, RowPartitionValue, Value};
+use crate::graph::{AnyValue, IntoParam, OpBuilder, RaggedValue, RowPartitionValue, Value};
 use crate::op::OpDef;
 use crate::ops::SliceItem;
 
@@ -38,7 +38,7 @@ struct Order<'g> {
 
 impl<'g> Along<'g> {
     /// Finds the elements along an axis. A negative axis counts from the end.
-    pub fn of(value: RaggedValue<'g>, axis: i64) -> Result<Along<'g>> {
+    pub fn of(value: RaggedValue<'g>, axis: impl IntoParam<'g>) -> Result<Along<'g>> {
         let (axis, depth) = (axis_of(value, axis, 0)?, value.ragged_rank());
         if axis > depth {
             return Ok(Along::Inner((axis - depth) as i64));

@@ -1,11 +1,11 @@
 //! `reverse` and `tile` of ragged values.
 
-use super::errors::refuse;
+use super::errors::{known_ints, refuse};
 use super::reduce::{rank_of, sorted_axes};
 use super::reduce_axes::IntoRaggedAxes;
 use super::select::take;
 use crate::error::{ErrorKind, Result};
-use crate::graph::{AnyValue, RaggedValue, RowPartitionValue};
+use crate::graph::{AnyValue, IntoParam, RaggedValue, RowPartitionValue};
 use crate::ops::SliceItem;
 
 impl<'g> RaggedValue<'g> {
@@ -76,8 +76,9 @@ impl<'g> RaggedValue<'g> {
     /// # Errors
     /// There is not one multiple for each axis, or a multiple is negative.
     #[track_caller]
-    pub fn tile(self, multiples: &[i64]) -> Result<RaggedValue<'g>> {
+    pub fn tile(self, multiples: impl IntoParam<'g>) -> Result<RaggedValue<'g>> {
         let _call = self.graph().open_call();
+        let multiples = known_ints(self.graph(), multiples, "multiples")?;
         let (rank, depth) = (rank_of(self)?, self.ragged_rank());
         if multiples.len() != rank {
             let message =

@@ -3,7 +3,7 @@
 use super::numbers::{dim_value, number};
 use super::select::axis_of;
 use crate::error::Result;
-use crate::graph::{RaggedValue, RowPartitionValue, Value};
+use crate::graph::{IntoParam, RaggedValue, RowPartitionValue, Value};
 
 impl<'g> RaggedValue<'g> {
     /// Returns one size of [`RaggedValue::bounding_shape`]: the number of rows along axis 0, the length of the longest
@@ -26,7 +26,7 @@ impl<'g> RaggedValue<'g> {
     /// # Errors
     /// The axis does not exist, or the flat values have an unknown rank.
     #[track_caller]
-    pub fn bounding_shape_along(self, axis: i64) -> Result<Value<'g>> {
+    pub fn bounding_shape_along(self, axis: impl IntoParam<'g>) -> Result<Value<'g>> {
         let _call = self.graph().open_call();
         let (axis, depth, dtype) = (axis_of(self, axis, 0)?, self.ragged_rank(), self.row_splits().dtype());
         match axis {

@@ -4,7 +4,7 @@ use shapeflow_shape_fns::Attribute;
 
 use crate::dtype;
 use crate::error::Result;
-use crate::graph::RaggedValue;
+use crate::graph::{IntoParam, RaggedValue};
 use crate::op::{HostCx, OpDef, Operand};
 use crate::ops::array::scan::{Blocks, Combine, Scan, scan_into};
 use crate::ops::row_major::RowMajor;
@@ -35,7 +35,7 @@ impl<'g> RaggedValue<'g> {
     /// # Errors
     /// The axis does not exist, or the elements are not numbers.
     #[track_caller]
-    pub fn cumsum(self, axis: i64) -> Result<RaggedValue<'g>> {
+    pub fn cumsum(self, axis: impl IntoParam<'g>) -> Result<RaggedValue<'g>> {
         self.cumsum_with(axis, false, false)
     }
 
@@ -45,7 +45,12 @@ impl<'g> RaggedValue<'g> {
     /// # Errors
     /// As [`RaggedValue::cumsum`].
     #[track_caller]
-    pub fn cumsum_with(self, axis: i64, exclusive: bool, reverse: bool) -> Result<RaggedValue<'g>> {
+    pub fn cumsum_with(
+        self,
+        axis: impl IntoParam<'g>,
+        exclusive: bool,
+        reverse: bool,
+    ) -> Result<RaggedValue<'g>> {
         let _call = self.graph().open_call();
         let flat = self.flat_values();
         let sums = match Along::of(self, axis)? {

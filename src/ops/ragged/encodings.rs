@@ -6,7 +6,7 @@ use super::counts::with_count_of;
 use super::errors::refuse;
 use super::numbers::dim_value;
 use crate::error::{ErrorKind, Result};
-use crate::graph::{AnyValue, Param, RaggedValue, RowPartitionValue, Value};
+use crate::graph::{AnyValue, IntoParam, Param, RaggedValue, RowPartitionValue, Value};
 use crate::ops::{SliceItem, concat};
 use crate::ragged::Encoding;
 
@@ -232,7 +232,7 @@ impl<'g> RaggedValue<'g> {
     /// # Errors
     /// The axis does not exist, or the flat values have an unknown rank.
     #[track_caller]
-    pub fn row_lengths_along(self, axis: i64) -> Result<AnyValue<'g>> {
+    pub fn row_lengths_along(self, axis: impl IntoParam<'g>) -> Result<AnyValue<'g>> {
         let _call = self.graph().open_call();
         let index = super::select::axis_of(self, axis, 0)?;
         let (partitions, dtype) = (self.partitions(), self.row_splits().dtype());

@@ -3,13 +3,13 @@
 use shapeflow_shape_fns::{DType, Dim, TensorShape};
 
 use super::counts::with_equal_counts;
-use super::errors::refuse;
+use super::errors::{known_int, refuse};
 use super::index::{gather_any, position};
 use super::partition::uniform_partition;
 use super::reduce::rank_of;
 use super::select::{axis_of, take};
 use crate::error::{ErrorKind, Result};
-use crate::graph::{AnyValue, RaggedValue, Value};
+use crate::graph::{AnyValue, IntoParam, RaggedValue, Value};
 
 impl<'g> RaggedValue<'g> {
     /// Selects along `axis` by index. The axes of the indices replace the axis. A negative `axis` counts from the end.
@@ -37,7 +37,7 @@ impl<'g> RaggedValue<'g> {
     /// another dtype.
     #[doc(alias = "take")]
     #[track_caller]
-    pub fn gather(self, indices: impl Into<AnyValue<'g>>, axis: i64) -> Result<AnyValue<'g>> {
+    pub fn gather(self, indices: impl Into<AnyValue<'g>>, axis: impl IntoParam<'g>) -> Result<AnyValue<'g>> {
         let _call = self.graph().open_call();
         AnyValue::from(self).gather_batched(indices, axis, 0)
     }
@@ -68,8 +68,8 @@ impl<'g> RaggedValue<'g> {
     pub fn gather_batched(
         self,
         indices: impl Into<AnyValue<'g>>,
-        axis: i64,
-        batch_dims: i64,
+        axis: impl IntoParam<'g>,
+        batch_dims: impl IntoParam<'g>,
     ) -> Result<AnyValue<'g>> {
         let _call = self.graph().open_call();
         AnyValue::from(self).gather_batched(indices, axis, batch_dims)
@@ -99,7 +99,11 @@ impl<'g> Value<'g> {
     /// The axis does not exist, the rank is unknown, or the indices are neither i32 nor i64.
     #[doc(alias = "embedding_lookup")]
     #[track_caller]
-    pub fn gather_ragged(self, indices: RaggedValue<'g>, axis: i64) -> Result<RaggedValue<'g>> {
+    pub fn gather_ragged(
+        self,
+        indices: RaggedValue<'g>,
+        axis: impl IntoParam<'g>,
+    ) -> Result<RaggedValue<'g>> {
         let _call = self.graph().open_call();
         AnyValue::from(self).gather_batched(indices, axis, 0)?.ragged()
     }
@@ -116,11 +120,13 @@ impl<'g> AnyValue<'g> {
     pub fn gather_batched(
         self,
         indices: impl Into<AnyValue<'g>>,
-        axis: i64,
-        batch_dims: i64,
+        axis: impl IntoParam<'g>,
+        batch_dims: impl IntoParam<'g>,
     ) -> Result<AnyValue<'g>> {
         let _call = self.graph().open_call();
         let indices = indices.into();
+        let axis = known_int(self.graph(), axis, "axis")?;
+        let batch_dims = known_int(self.graph(), batch_dims, "batch_dims")?;
         if let (AnyValue::Dense(x), AnyValue::Dense(indices)) = (self, indices) {
             return x.gather_batched(indices, axis, batch_dims).map(AnyValue::Dense);
         }

@@ -1,6 +1,6 @@
 //! `one_hot` of ragged values.
 
-use super::errors::refuse;
+use super::errors::{known_int, refuse};
 use super::select::axis_of;
 use crate::error::{ErrorKind, Result};
 use crate::graph::{IntoParam, RaggedValue};
@@ -21,9 +21,10 @@ impl<'g> RaggedValue<'g> {
         depth: impl IntoParam<'g>,
         on: impl IntoScalar<'g>,
         off: impl IntoScalar<'g>,
-        axis: i64,
+        axis: impl IntoParam<'g>,
     ) -> Result<RaggedValue<'g>> {
         let _call = self.graph().open_call();
+        let axis = known_int(self.graph(), axis, "axis")?;
         let (index, partitioned) = (axis_of(self, axis, 1)?, self.ragged_rank());
         if index <= partitioned {
             let message = format!(

@@ -2,9 +2,10 @@
 
 use shapeflow_shape_fns::Dim;
 
-use super::errors::refuse;
+use super::errors::{known_int, refuse};
 use super::numbers::dim_value;
 use super::partition::uniform_rows;
+use super::reduce_axes::IntoRaggedAxes;
 use super::select::{axis_of, take};
 use crate::error::{ErrorKind, Result};
 use crate::graph::{AnyValue, IntoParam, IntoShapeArg, RaggedValue, RowPartitionValue, Value};
@@ -30,7 +31,7 @@ impl<'g> RaggedValue<'g> {
     /// An axis does not exist, or `outer` is after `inner`.
     #[doc(alias = "flatten")]
     #[track_caller]
-    pub fn merge_dims(self, outer: i64, inner: i64) -> Result<AnyValue<'g>> {
+    pub fn merge_dims(self, outer: impl IntoParam<'g>, inner: impl IntoParam<'g>) -> Result<AnyValue<'g>> {
         let _call = self.graph().open_call();
         let (outer, inner) = (axis_of(self, outer, 0)?, axis_of(self, inner, 0)?);
         if outer > inner {
@@ -71,8 +72,8 @@ impl<'g> RaggedValue<'g> {
         Ok(AnyValue::of(flat, &partitions))
     }
 
-    /// Removes axes of size 1. Without axes, removes every axis whose size is known to be 1. The run fails if a row
-    /// along a removed axis has another length than 1.
+    /// Removes axes of size 1; `..` removes every axis whose size is known to be 1. The run fails if a row along a
+    /// removed axis has another length than 1.
     ///
     /// Any dtype. As TensorFlow's `tf.squeeze`. It is composed of other ops; no value moves.
     ///
@@ -87,18 +88,26 @@ impl<'g> RaggedValue<'g> {
     /// ```
     ///
     /// # Errors
-    /// An axis does not exist, or its size cannot be 1.
+    /// An axis does not exist, its size cannot be 1, or the axes shall be kept.
     #[track_caller]
-    pub fn squeeze(self, axes: &[i64]) -> Result<AnyValue<'g>> {
+    pub fn squeeze(self, axes: impl IntoRaggedAxes) -> Result<AnyValue<'g>> {
         let _call = self.graph().open_call();
-        let rank = super::reduce::rank_of(self)?;
-        let depth = self.ragged_rank();
+        let refuse = |message: &str| refuse(self.graph(), ErrorKind::Attribute, message.to_owned());
+        if axes.keeps_dims() {
+            return Err(refuse("squeeze removes axes, so it cannot keep them: omit keep_dims"));
+        }
+        let (rank, depth) = (super::reduce::rank_of(self)?, self.ragged_rank());
+        let are_all = axes.are_all();
+        let axes = axes
+            .axes(rank)
+            .ok_or_else(|| refuse("the axes of squeeze must be known when the graph is built"))?;
         let shape = self.shape();
         let sizes = shape.dims().expect("the rank is known");
         let is_one = |axis: usize| sizes[axis].as_known() == Some(1);
-        let chosen: Vec<usize> = match axes {
-            [] => (0..rank).filter(|axis| is_one(*axis)).collect(),
-            axes => axes.iter().map(|axis| axis_of(self, *axis, 0)).collect::<Result<_>>()?,
+        let chosen: Vec<usize> = if are_all || axes.is_empty() {
+            (0..rank).filter(|axis| is_one(*axis)).collect()
+        } else {
+            axes.into_iter().map(|axis| axis_of(self, axis, 0)).collect::<Result<_>>()?
         };
         let mut value = AnyValue::from(self);
         for (axis, rows) in self.partitions().into_iter().enumerate().map(|(index, rows)| (index + 1, rows)) {
@@ -170,8 +179,9 @@ impl<'g> RaggedValue<'g> {
     /// # Errors
     /// The axis is ragged or does not exist, or `num` cannot divide its size.
     #[track_caller]
-    pub fn split_n(self, num: i64, axis: i64) -> Result<Vec<RaggedValue<'g>>> {
+    pub fn split_n(self, num: impl IntoParam<'g>, axis: impl IntoParam<'g>) -> Result<Vec<RaggedValue<'g>>> {
         let _call = self.graph().open_call();
+        let num = known_int(self.graph(), num, "num")?;
         self.split_by_numbers(axis, |numbers| numbers.split_n(num, 0))
     }
 
@@ -182,7 +192,11 @@ impl<'g> RaggedValue<'g> {
     /// # Errors
     /// The axis is ragged or does not exist, or the sizes do not add up to its size.
     #[track_caller]
-    pub fn split_sizes(self, sizes: impl IntoParam<'g>, axis: i64) -> Result<Vec<RaggedValue<'g>>> {
+    pub fn split_sizes(
+        self,
+        sizes: impl IntoParam<'g>,
+        axis: impl IntoParam<'g>,
+    ) -> Result<Vec<RaggedValue<'g>>> {
         let _call = self.graph().open_call();
         self.split_by_numbers(axis, |numbers| numbers.split_sizes(sizes, 0))
     }
@@ -190,7 +204,7 @@ impl<'g> RaggedValue<'g> {
     /// Splits the positions of an axis by `split`, and takes the positions of each part.
     fn split_by_numbers(
         self,
-        axis: i64,
+        axis: impl IntoParam<'g>,
         split: impl FnOnce(Value<'g>) -> Result<Vec<Value<'g>>>,
     ) -> Result<Vec<RaggedValue<'g>>> {
         let axis = axis_of(self, axis, 0)?;

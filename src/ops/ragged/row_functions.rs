@@ -1,7 +1,7 @@
 //! `argmax`, `argmin`, `softmax` and `log_softmax` along an axis.
 
 use crate::error::Result;
-use crate::graph::{AnyValue, RaggedValue, Value};
+use crate::graph::{AnyValue, IntoParam, RaggedValue, Value};
 use shapeflow_shape_fns::DType;
 
 use super::along::{Along, Lines};
@@ -32,7 +32,7 @@ impl<'g> RaggedValue<'g> {
     /// # Errors
     /// The axis does not exist, or the elements are neither integers nor floats.
     #[track_caller]
-    pub fn argmax(self, axis: i64) -> Result<AnyValue<'g>> {
+    pub fn argmax(self, axis: impl IntoParam<'g>) -> Result<AnyValue<'g>> {
         let _call = self.graph().open_call();
         self.position("argmax", axis, Value::argmax)
     }
@@ -42,7 +42,7 @@ impl<'g> RaggedValue<'g> {
     /// # Errors
     /// As [`RaggedValue::argmax`].
     #[track_caller]
-    pub fn argmin(self, axis: i64) -> Result<AnyValue<'g>> {
+    pub fn argmin(self, axis: impl IntoParam<'g>) -> Result<AnyValue<'g>> {
         let _call = self.graph().open_call();
         self.position("argmin", axis, Value::argmin)
     }
@@ -51,7 +51,7 @@ impl<'g> RaggedValue<'g> {
     fn position(
         self,
         name: &str,
-        axis: i64,
+        axis: impl IntoParam<'g>,
         dense: impl FnOnce(Value<'g>, i64) -> Result<Value<'g>>,
     ) -> Result<AnyValue<'g>> {
         let flat = self.flat_values();
@@ -81,7 +81,7 @@ impl<'g> RaggedValue<'g> {
     /// # Errors
     /// The axis does not exist, or the elements are not floats.
     #[track_caller]
-    pub fn softmax(self, axis: i64) -> Result<RaggedValue<'g>> {
+    pub fn softmax(self, axis: impl IntoParam<'g>) -> Result<RaggedValue<'g>> {
         let _call = self.graph().open_call();
         let flat = self.flat_values();
         let result = match Along::of(self, axis)? {
@@ -114,7 +114,7 @@ impl<'g> RaggedValue<'g> {
     /// # Errors
     /// The axis does not exist, or the elements are not floats.
     #[track_caller]
-    pub fn log_softmax(self, axis: i64) -> Result<RaggedValue<'g>> {
+    pub fn log_softmax(self, axis: impl IntoParam<'g>) -> Result<RaggedValue<'g>> {
         let _call = self.graph().open_call();
         let flat = self.flat_values();
         let result = match Along::of(self, axis)? {

@@ -4,12 +4,12 @@ use std::panic::Location;
 
 use shapeflow_shape_fns::{DType, Dim};
 
-use super::errors::refuse;
+use super::errors::{known_int, refuse};
 use super::numbers::{dim_value, number};
 use super::partition::{splits_of_lengths, uniform_partition};
 use super::range::range_parts;
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::graph::{AnyValue, RaggedValue, RowPartitionValue, Value};
+use crate::graph::{AnyValue, IntoParam, RaggedValue, RowPartitionValue, Value};
 use crate::ops::{SliceItem, concat as concat_dense, stack};
 
 /// Selects positions along axis 0, which are numbers within the axis.
@@ -50,7 +50,8 @@ fn join_rows<'g>(values: &[AnyValue<'g>]) -> Result<AnyValue<'g>> {
 }
 
 /// Returns an axis counted from the front.
-pub(super) fn axis_of(value: RaggedValue<'_>, axis: i64, extra: i64) -> Result<usize> {
+pub(super) fn axis_of<'g>(value: RaggedValue<'g>, axis: impl IntoParam<'g>, extra: i64) -> Result<usize> {
+    let axis = known_int(value.graph(), axis, "axis")?;
     let rank = super::reduce::rank_of(value)? as i64 + extra;
     let index = if axis < 0 { axis + rank } else { axis };
     match (0..rank).contains(&index) {
@@ -95,7 +96,10 @@ impl<'g> RaggedValue<'g> {
     /// vectors, numbers of rows are known to differ, or dtypes of row splits differ. The run fails if numbers of rows
     /// differ, or row splits before a later axis; the error names the first row that differs.
     #[track_caller]
-    pub fn concat(values: &[impl Into<AnyValue<'g>> + Copy], axis: i64) -> Result<RaggedValue<'g>> {
+    pub fn concat(
+        values: &[impl Into<AnyValue<'g>> + Copy],
+        axis: impl IntoParam<'g>,
+    ) -> Result<RaggedValue<'g>> {
         let values: Vec<AnyValue<'g>> = values.iter().map(|value| (*value).into()).collect();
         let Some(first) = values.first() else {
             return Err(no_values("concat", Location::caller()));
@@ -128,12 +132,16 @@ impl<'g> RaggedValue<'g> {
     /// # Errors
     /// As [`RaggedValue::concat`]; vectors are stacked along axis 0 only.
     #[track_caller]
-    pub fn stack(values: &[impl Into<AnyValue<'g>> + Copy], axis: i64) -> Result<RaggedValue<'g>> {
+    pub fn stack(
+        values: &[impl Into<AnyValue<'g>> + Copy],
+        axis: impl IntoParam<'g>,
+    ) -> Result<RaggedValue<'g>> {
         let values: Vec<AnyValue<'g>> = values.iter().map(|value| (*value).into()).collect();
         let Some(first) = values.first() else {
             return Err(no_values("stack", Location::caller()));
         };
         let _call = first.graph().open_call();
+        let axis = known_int(first.graph(), axis, "axis")?;
         let is_vector = |value: &AnyValue<'g>| any_rank(*value) == Some(1);
         if values.iter().all(is_vector) && matches!(axis, 0 | -2) {
             let vectors: Vec<Value<'g>> = values.iter().map(|value| value.flat_values()).collect();
@@ -164,7 +172,7 @@ impl<'g> RaggedValue<'g> {
     /// # Errors
     /// The axis does not exist.
     #[track_caller]
-    pub fn expand_dims(self, axis: i64) -> Result<RaggedValue<'g>> {
+    pub fn expand_dims(self, axis: impl IntoParam<'g>) -> Result<RaggedValue<'g>> {
         let _call = self.graph().open_call();
         let axis = axis_of(self, axis, 1)?;
         let depth = self.ragged_rank();

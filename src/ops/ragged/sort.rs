@@ -4,13 +4,13 @@ use shapeflow_shape_fns::{Attribute, DType, InferenceContext};
 
 use super::along::Along;
 use super::broadcast::aligned;
-use super::errors::refuse;
+use super::errors::{known_int, refuse};
 use super::reduce_rows::offsets;
 use super::select::{axis_of, take as take_values};
 use super::slice_value::cut;
 use crate::dtype;
 use crate::error::{ErrorKind, Result};
-use crate::graph::{AnyValue, RaggedValue};
+use crate::graph::{AnyValue, IntoParam, RaggedValue};
 use crate::op::{HostCx, OpDef, Operand};
 use crate::ops::SliceItem;
 use crate::ops::integers::int_tensor;
@@ -43,7 +43,7 @@ impl<'g> RaggedValue<'g> {
     /// # Errors
     /// The axis does not exist, or the elements are neither bool nor real numbers.
     #[track_caller]
-    pub fn sort(self, axis: i64, descending: bool) -> Result<RaggedValue<'g>> {
+    pub fn sort(self, axis: impl IntoParam<'g>, descending: bool) -> Result<RaggedValue<'g>> {
         let _call = self.graph().open_call();
         let flat = self.flat_values();
         let sorted = match Along::of(self, axis)? {
@@ -60,7 +60,7 @@ impl<'g> RaggedValue<'g> {
     /// # Errors
     /// As [`RaggedValue::sort`].
     #[track_caller]
-    pub fn argsort(self, axis: i64, descending: bool) -> Result<RaggedValue<'g>> {
+    pub fn argsort(self, axis: impl IntoParam<'g>, descending: bool) -> Result<RaggedValue<'g>> {
         let _call = self.graph().open_call();
         let flat = self.flat_values();
         let order = match Along::of(self, axis)? {
@@ -94,8 +94,10 @@ impl<'g> RaggedValue<'g> {
     /// # Errors
     /// `k` is negative, or the axis is before the last partitioned one; else as [`RaggedValue::sort`].
     #[track_caller]
-    pub fn top_k(self, k: i64, axis: i64) -> Result<[RaggedValue<'g>; 2]> {
+    pub fn top_k(self, k: impl IntoParam<'g>, axis: impl IntoParam<'g>) -> Result<[RaggedValue<'g>; 2]> {
         let _call = self.graph().open_call();
+        let k = known_int(self.graph(), k, "k")?;
+        let axis = known_int(self.graph(), axis, "axis")?;
         if k < 0 {
             return Err(refuse(
                 self.graph(),

@@ -205,7 +205,7 @@ impl<'g> RaggedValue<'g> {
     /// # Errors
     /// The axis does not exist, or the elements are not strings.
     #[track_caller]
-    pub fn reduce_join(self, axis: i64, separator: &str) -> Result<AnyValue<'g>> {
+    pub fn reduce_join(self, axis: impl IntoParam<'g>, separator: &str) -> Result<AnyValue<'g>> {
         let _call = self.graph().open_call();
         let (index, depth) = (super::select::axis_of(self, axis, 0)?, self.ragged_rank());
         let flat = self.flat_values();

@@ -2,13 +2,13 @@
 
 use shapeflow_shape_fns::Dim;
 
-use super::errors::refuse;
+use super::errors::{known_ints, refuse};
 use super::numbers::{dim_param, dim_value, number};
 use super::partition::splits_of_lengths;
 use super::reduce::rank_of;
 use super::select::take;
 use crate::error::{ErrorKind, Result};
-use crate::graph::{AnyValue, Param, RaggedValue, RowPartitionValue, Value};
+use crate::graph::{AnyValue, IntoParam, Param, RaggedValue, RowPartitionValue, Value};
 use crate::ops::SliceItem;
 
 impl<'g> RaggedValue<'g> {
@@ -34,10 +34,11 @@ impl<'g> RaggedValue<'g> {
     /// # Errors
     /// `perm` is not a permutation of the axes, or moves axis 0 or a partitioned axis by more than one place.
     #[track_caller]
-    pub fn transpose(self, perm: &[i64]) -> Result<RaggedValue<'g>> {
+    pub fn transpose(self, perm: impl IntoParam<'g>) -> Result<RaggedValue<'g>> {
         let _call = self.graph().open_call();
+        let perm = known_ints(self.graph(), perm, "perm")?;
         let (rank, depth) = (rank_of(self)?, self.ragged_rank());
-        let mut sorted = perm.to_vec();
+        let mut sorted = perm.clone();
         sorted.sort_unstable();
         if !sorted.iter().copied().eq(0..rank as i64) {
             let message = format!("perm must be a permutation of the {rank} axes, got {perm:?}");
