@@ -7,8 +7,8 @@ use crate::tensor::TensorView;
 /// The maximum number of elements of a tensor that inference tracks. A tensor with more elements has unknown elements.
 pub(crate) const MAX_ELEMENTS: usize = 4096;
 
-/// Returns the elements of a tensor of i8, i16, i32, i64, u8, u16 or u32. Returns `None` for another dtype (a u64 may
-/// exceed `i64::MAX`), and for more than [`MAX_ELEMENTS`] elements.
+/// Returns the elements of a tensor of integers or bool; false is 0 and true is 1. Returns `None` for another dtype, for
+/// a u64 above `i64::MAX`, and for more than [`MAX_ELEMENTS`] elements.
 pub(crate) fn elements_of(tensor: &TensorView<'_>) -> Option<Box<PartialElements>> {
     if tensor.len() > MAX_ELEMENTS {
         return None;
@@ -21,6 +21,11 @@ pub(crate) fn elements_of(tensor: &TensorView<'_>) -> Option<Box<PartialElements
         DType::U8 => tensor.to_vec::<u8>().ok()?.into_iter().map(i64::from).collect(),
         DType::U16 => tensor.to_vec::<u16>().ok()?.into_iter().map(i64::from).collect(),
         DType::U32 => tensor.to_vec::<u32>().ok()?.into_iter().map(i64::from).collect(),
+        DType::U64 => {
+            let elements = tensor.to_vec::<u64>().ok()?;
+            elements.into_iter().map(i64::try_from).collect::<Result<_, _>>().ok()?
+        }
+        DType::Bool => tensor.to_vec::<bool>().ok()?.into_iter().map(i64::from).collect(),
         _ => return None,
     };
     let dims = ints.into_iter().map(Dim::known);

@@ -2,8 +2,8 @@
 //! equality replaced. Compares both backends with naive loops.
 
 use shapeflow::{
-    Backend, CompileOptions, DType, Dim, ErrorKind, Executable, Graph, Registry, Result, SliceMasks, Tensor,
-    TensorView, Value, concat, shape, stack,
+    Backend, CompileOptions, DType, Dim, ErrorKind, Executable, Graph, Registry, Result, SliceItem,
+    SliceMasks, Tensor, TensorView, Value, concat, shape, stack,
 };
 
 /// The same outputs, compiled for machine code and for the interpreter.
@@ -66,6 +66,52 @@ fn concat_joins_more_unknown_sizes_than_a_dimension_may_have_terms() -> Result<(
             }
             both.check(&feeds, Some((vec![expected.len()], expected)));
         }
+    }
+    Ok(())
+}
+
+#[test]
+fn operands_whose_sizes_are_too_complex_broadcast() -> Result<()> {
+    let g = Graph::new();
+    let inputs = ["a", "b", "c"];
+    let [mut x, mut y, end] = inputs.map(|name| g.input(name, DType::F32, shape![?]).unwrap());
+    let mut sums = Vec::new();
+    for _ in 0..18 {
+        // Every second element of the joined values: the sizes nest one level deeper.
+        let every_second = SliceItem::from(..).step(2);
+        [x, y] = [x, y].map(|value| {
+            concat(&[value, end], 0).unwrap().slice_with(std::slice::from_ref(&every_second)).unwrap()
+        });
+        sums.push(x.add(y)?);
+    }
+    let exe = g.compile(&sums)?;
+    for [count, more] in [[8, 3], [1, 1], [30, 2]] {
+        let mut expected = numbers(count);
+        let end = numbers(more);
+        let first = TensorView::new(&[count], &expected)?;
+        let results = exe.run_all(&[first.clone(), first, TensorView::new(&[more], &end)?])?;
+        for result in results {
+            expected = expected.iter().chain(&end).step_by(2).copied().collect();
+            let doubled: Vec<f32> = expected.iter().map(|x| x + x).collect();
+            assert_eq!(result.to_vec::<f32>()?, doubled);
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn sizes_made_of_comparisons_are_determined() -> Result<()> {
+    let g = Graph::new();
+    let x = g.input("x", DType::F32, shape!["n"])?;
+    let is_long = x.size_tensor()?.greater(3)?.cast(DType::I32)?;
+    let sizes = is_long.mul(2)?.add(1)?.reshape([1])?;
+    let y = g.fill(sizes, 1.0f32)?.add(1.0)?;
+    let exe = g.compile([y, y.mul(2.0)?])?;
+    for (count, expected) in [(2, 1), (5, 3)] {
+        let data = numbers(count);
+        let [y, twice] = exe.run_all(&[TensorView::new(&[count], &data)?])?.try_into().unwrap();
+        assert_eq!(y.to_vec::<f32>()?, vec![2.0; expected]);
+        assert_eq!(twice.to_vec::<f32>()?, vec![4.0; expected]);
     }
     Ok(())
 }

@@ -11,7 +11,7 @@ use crate::{Dim, Guard, InferenceContext, Result};
 
 impl InferenceContext<'_> {
     /// Returns the result, or a new unknown size if the result exceeds the limits of a dimension.
-    fn or_fresh(&mut self, result: Result<Dim, Invalid>) -> Result<Dim> {
+    pub(super) fn or_fresh(&mut self, result: Result<Dim, Invalid>) -> Result<Dim> {
         match result {
             Ok(dim) => Ok(dim),
             Err(Invalid::TooLarge) => Ok(self.fresh()),

@@ -79,6 +79,8 @@ pub(super) enum Condition<'g> {
     },
     /// The values must be computed. A run that cannot compute them fails.
     Computed(Vec<Value<'g>>),
+    /// The variable must be written, which no run does. The error refuses the tensors that could show it.
+    Written { variable: Rc<str>, error: Error },
 }
 
 /// Returns the union of two sets. If one set contains the other, the function returns a reference to the larger set and

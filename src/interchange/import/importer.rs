@@ -52,6 +52,10 @@ pub(super) struct Importer<'a, 'g> {
     pub input_names: HashMap<&'a str, &'a str>,
     /// The constants of variables, by the names of the variables.
     pub constants: HashMap<Rc<str>, Value<'g>>,
+    /// The variables whose constants were made more than once, because a region took the first one along.
+    pub remade_constants: HashSet<Rc<str>>,
+    /// The values that are used after a write to a variable, each with the position of the [`Condition::Written`].
+    pub awaiting_writes: Vec<(Value<'g>, usize)>,
     /// The lookup tables that the nodes imported so far read.
     pub tables: Tables,
     /// The values of resources before any run. `None` until a node reads a resource.
@@ -89,6 +93,8 @@ impl<'a, 'g> Importer<'a, 'g> {
             built: Vec::new(),
             input_names: HashMap::new(),
             constants: HashMap::new(),
+            remade_constants: HashSet::new(),
+            awaiting_writes: Vec::new(),
             tables: Tables::new(),
             initial_state: None,
             recording: None,
@@ -121,6 +127,7 @@ impl<'a, 'g> Importer<'a, 'g> {
                     value = call.finish_at(self.location)?;
                 }
                 Some(Condition::Computed(values)) => computed.extend(values),
+                Some(Condition::Written { .. }) => self.awaiting_writes.push((imported.value, number)),
                 None => {}
             }
         }
@@ -134,7 +141,8 @@ impl<'a, 'g> Importer<'a, 'g> {
         if let Some(items) = self.item_shapes.get(&imported.value.id()).cloned() {
             self.item_shapes.insert(value.id(), items);
         }
-        Ok(ImportedValue { value, checks: union(&imported.checks, checks), may_fail: true, ..imported })
+        let may_fail = imported.may_fail || value.id() != imported.value.id();
+        Ok(ImportedValue { value, checks: union(&imported.checks, checks), may_fail, ..imported })
     }
 
     /// Returns `imported` guarded by `checks`. If a run need not compute the value, the conditions wait for the nodes

@@ -34,6 +34,7 @@ mod switches;
 mod table;
 mod typed;
 mod unknown;
+mod writes;
 
 use std::collections::HashMap;
 
@@ -55,6 +56,7 @@ use lists::{is_list_op, passes_list};
 use placeholder::is_placeholder;
 use random::is_random_op;
 use unknown::is_structural;
+use writes::node_index;
 
 impl Model {
     /// Builds a graph from the model.
@@ -172,6 +174,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         for imported in built.iter_mut().flatten().flat_map(|node| &mut node.outputs) {
             *imported = self.settled(imported.clone())?;
         }
+        let errors_of_writes = self.errors_of_writes();
         let mut records = Vec::with_capacity(order.len());
         let mut by_name = HashMap::with_capacity(order.len());
         for (index, node) in frame.nodes.iter().enumerate() {
@@ -192,12 +195,17 @@ impl<'a, 'g> Importer<'a, 'g> {
                 outputs.resize(outputs.len().max(output + 1), None);
                 outputs[*output] = Some(output_of(imported, true));
             }
+            let written = || {
+                let mut values =
+                    outputs.iter().flatten().filter_map(|output| self.graph.value(output.value).ok());
+                values.find_map(|value| errors_of_writes.get(&node_index(value)?).cloned())
+            };
             by_name.insert(node.name.clone(), records.len());
             records.push(Record {
+                blocking_error: built.blocking_error.or_else(written),
                 name: node.name.clone(),
                 op: node.op.clone(),
                 outputs,
-                blocking_error: built.blocking_error,
                 error: built.error,
                 is_input: built.is_input,
                 is_read: is_read[index],

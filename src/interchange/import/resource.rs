@@ -8,7 +8,7 @@ use shapeflow_shape_fns::{DType, TensorShape};
 use super::super::dtype_number::dtype_of;
 use super::super::proto::AttrKind;
 use super::super::shape;
-use super::built::{Built, ImportedValue};
+use super::built::{Built, Condition, ImportedValue};
 use super::frame::{Frame, damaged};
 use super::handle::{Resource, is_generator_op};
 use super::importer::Importer;
@@ -115,7 +115,13 @@ impl<'a, 'g> Importer<'a, 'g> {
                          save this function, or fetch only tensors that do not need {node}"
                     ),
                 };
-                return Err(Error::new(ErrorKind::Compile, Phase::Build, message).with_help(help));
+                let error = Error::new(ErrorKind::Compile, Phase::Build, message).with_help(help);
+                // The conditions of a region end with the region.
+                if self.graph.read().open_regions > 0 || !has_no_outputs(op) {
+                    return Err(error);
+                }
+                let checks = self.add_condition(Condition::Written { variable, error });
+                Built { checks, ..Built::default() }
             }
             _ => return Ok(None),
         };
@@ -192,7 +198,9 @@ impl<'a, 'g> Importer<'a, 'g> {
             self.budget.constant(tensor.view().bytes().len() as u64)?;
         }
         let value = self.graph.constant_at(tensor, self.location).named(variable);
-        self.constants.insert(variable.clone(), value);
+        if self.constants.insert(variable.clone(), value).is_some() {
+            self.remade_constants.insert(variable.clone());
+        }
         Ok(value)
     }
 }
@@ -206,6 +214,11 @@ pub(super) fn resource_name(frame: &Frame<'_, '_>, index: usize, name: &str) -> 
         }
         _ => name.into(),
     }
+}
+
+/// Returns whether an op writes a variable and has no outputs.
+fn has_no_outputs(op: &str) -> bool {
+    matches!(op, "AssignVariableOp" | "AssignAddVariableOp" | "AssignSubVariableOp")
 }
 
 /// Returns whether an op changes the variable of TensorFlow 1 that it takes.

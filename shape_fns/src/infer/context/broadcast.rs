@@ -3,6 +3,8 @@
 use smallvec::SmallVec;
 
 use super::UNRANKED;
+use crate::dim::lattice::canonical_call;
+use crate::dim::poly::Function;
 use crate::{Dim, Guard, InferenceContext, Result, ShapeError, TensorShape};
 
 impl InferenceContext<'_> {
@@ -81,7 +83,7 @@ impl InferenceContext<'_> {
             (None, Some(_)) => self.require(Guard::OneOrEqual(a, b.clone())).map(|()| b),
             _ => {
                 self.table.note_broadcast(&a, &b);
-                a.bcast(&b)
+                self.or_fresh(canonical_call(Function::Bcast, [&a, &b]))
             }
         }
     }
