@@ -30,7 +30,7 @@ impl<'g> RaggedValue<'g> {
     #[track_caller]
     pub fn reduce_mean(self, axes: impl IntoRaggedAxes) -> Result<AnyValue<'g>> {
         let _call = self.graph().open_call();
-        let value = if self.dtype().is_complex() { self } else { floats(self)? };
+        let value = averaged(self)?;
         let reduction = Reduction::new(value, axes)?;
         if let [axis] = reduction.axes[..]
             && axis == value.ragged_rank()
@@ -100,6 +100,11 @@ fn total<'g>(flat: Value<'g>, steps: &[Step<'g>]) -> Result<Value<'g>> {
 /// Returns how many elements each result combines.
 fn count<'g>(value: RaggedValue<'g>, steps: &[Step<'g>]) -> Result<Value<'g>> {
     total(value.flat_values().ones_like()?, steps)
+}
+
+/// Returns the value with elements that a mean divides: floats or complex numbers.
+pub(super) fn averaged(value: RaggedValue<'_>) -> Result<RaggedValue<'_>> {
+    if value.dtype().is_complex() { Ok(value) } else { floats(value) }
 }
 
 /// Returns the value with floats as elements. Integers of 8 and 16 bits become f32, and other integers become f64.
