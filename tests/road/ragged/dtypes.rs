@@ -64,7 +64,7 @@ fn to_f64(value: Value<'_>) -> Result<Value<'_>> {
 }
 
 fn apply<'g>(function: &str, x: RaggedValue<'g>) -> Result<AnyValue<'g>> {
-    let graph = x.graph();
+    let (graph, same) = (x.graph(), x);
     let ids = || {
         let rows = x.nrows().as_known().expect("the input is a constant");
         graph.constant((0..rows).map(|row| row % 2).collect::<Vec<i64>>())
@@ -111,7 +111,7 @@ fn apply<'g>(function: &str, x: RaggedValue<'g>) -> Result<AnyValue<'g>> {
         "zeros_like" => x.zeros_like()?.into(),
         "ones_like" => x.ones_like()?.into(),
         "add" => (x + x).ok()?.into(),
-        "sub" => (x - x).ok()?.into(),
+        "sub" => (x - same).ok()?.into(),
         "mul" => (x * x).ok()?.into(),
         "add_n" => RaggedValue::add_n(&[x, x, x])?.into(),
         "floordiv" => x.floordiv(x.ones_like()?)?.into(),
@@ -119,7 +119,7 @@ fn apply<'g>(function: &str, x: RaggedValue<'g>) -> Result<AnyValue<'g>> {
         "less" => x.less(x)?.into(),
         "equal" => x.equal(x)?.into(),
         "maximum" => x.maximum(x)?.into(),
-        "and" => (x & x).ok()?.into(),
+        "and" => (x & same).ok()?.into(),
         "not" => (!x).ok()?.into(),
         "clip" => x.clip_by_value(one()?, (one()? + one()?).ok()?)?.into(),
         other => panic!("no function is named {other}"),
