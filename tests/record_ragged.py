@@ -21,17 +21,18 @@ The ops are those of these tests of TensorFlow, in tensorflow/python/ops/ragged:
 - ragged_math_ops_test, ragged_matmul_op_test, ragged_one_hot_op_test, ragged_reduce_op_test;
 - ragged_merge_dims_op_test, ragged_range_op_test, ragged_rank_op_test, ragged_row_lengths_op_test,
   ragged_row_splits_to_segment_ids_op_test, ragged_segment_ids_to_row_splits_op_test, ragged_size_op_test,
-  ragged_tensor_bounding_shape_op_test, ragged_tensor_test, row_partition_test.
+  ragged_tensor_bounding_shape_op_test, ragged_tensor_test, row_partition_test;
+- ragged_bitcast_op_test, ragged_map_fn_op_test, ragged_fill_empty_rows_op_test, ragged_factory_ops_test,
+  embedding_lookup_sparse of ragged ids, and the broadcasts of dynamic_ragged_shape_test.
 
 These tests of TensorFlow are left out:
 - convert_to_tensor_or_ragged_tensor_op_test, ragged_const_op_test, ragged_constant_value_op_test, ragged_eager_test,
-  ragged_factory_ops_test, ragged_placeholder_op_test, ragged_print_op_test, ragged_tensor_supported_values_test,
-  ragged_util_test: Python conversions, which Rust's types replace;
-- dynamic_ragged_shape_test, ragged_tensor_shape_test: classes of shapes, which the dimensions of a graph replace;
-- ragged_bitcast_op_test, ragged_map_flat_values_op_test, ragged_map_fn_op_test: calls of a function on flat values or
-  on rows, which tests compare with loops;
-- ragged_cross_op_test, ragged_fill_empty_rows_op_test: their kernels are among the imported graphs of
-  record_imports.py;
+  ragged_placeholder_op_test, ragged_print_op_test, ragged_tensor_supported_values_test, ragged_util_test: Python
+  conversions, which Rust's types replace;
+- dynamic_ragged_shape_test, except its broadcasts, and ragged_tensor_shape_test: classes of shapes, which the
+  dimensions of a graph replace;
+- ragged_map_flat_values_op_test: calls of a function on flat values, which tests compare with the dense function;
+- ragged_cross_op_test: its kernel is among the imported graphs of record_imports.py;
 - ragged_resize_image_op_test: images of different sizes are resized by a map over the rows;
 - string_ngrams_op_test, strings_reduce_join_op_test: string ops, which record_strings.py records.
 
@@ -40,7 +41,10 @@ These cases are left out, because ours differ on purpose:
 - variance: TensorFlow computes E[x*x] - E[x]*E[x]; the test compares with a tolerance;
 - gather_nd with an index outside its row, where TensorFlow reads another row;
 - ops that TensorFlow refuses and ours do: sort, argsort, top_k, argmax. Loops over lists check them;
-- log_softmax: TensorFlow normalizes over the values of all rows.
+- log_softmax: TensorFlow normalizes over the values of all rows;
+- any and all of numbers: TensorFlow drops the fractions, so that 0.5 is false. Ours take bool;
+- bincount of floats, whose fractions TensorFlow drops, and quotients of integers: ours ask for a cast;
+- dtypes that TensorFlow refuses.
 """
 
 import itertools
@@ -53,6 +57,7 @@ os.environ.update(TF_ENABLE_ONEDNN_OPTS="0", CUDA_VISIBLE_DEVICES="", TF_CPP_MIN
 
 import numpy as np
 import tensorflow as tf
+from tensorflow.python.ops.ragged.ragged_array_ops import fill_empty_rows
 
 OUTPUT = Path(__file__).resolve().parent / "data" / "ragged.jsonl"
 RNG = np.random.default_rng(17)
@@ -389,6 +394,117 @@ def operands(x):
                     )
 
 
+def combined(x):
+    """Yields further cases: means that are broadcast, functions of rows, embeddings, and lists."""
+    rank, depth, listed = x.shape.rank, x.ragged_rank, x.to_list()
+    for axis in range(1, rank):
+        yield "centered", [axis], lambda a=axis: x - tf.reduce_mean(x, axis=a, keepdims=True)
+        if x.shape[axis] is not None and listed:
+            sizes = [x.shape[a] if a == axis else 1 for a in range(rank)]
+            numbers = tf.reshape(tf.range(np.prod(sizes), dtype=tf.float64), sizes)
+            yield "beside_axis", sizes, lambda n=numbers: x + n
+    yield "bitcast", [], lambda: tf.bitcast(x, tf.int64)
+    scalar = tf.TensorSpec([], tf.float64)
+    yield "map_sums", [], lambda: tf.map_fn(tf.reduce_sum, x, fn_output_signature=scalar)
+    if depth == 1 and listed:
+        rows = tf.RaggedTensorSpec(x.shape[1:], tf.float64, ragged_rank=0)
+        yield "map_reverse", [], lambda: tf.map_fn(lambda row: tf.reverse(row, [0]), x, fn_output_signature=rows)
+    ids = [i * 7 % 3 for i in range(len(listed))]
+    for part in range(3):
+        yield "partition", [part, *ids], lambda p=part: tf.dynamic_partition(x, tf.constant(ids, tf.int32), 3)[p]
+    # TensorFlow's shape function refuses a tensor without rows.
+    if rank == 2 and listed:
+        for part in range(2):
+            yield "fill_empty_rows", [-7, part], lambda p=part: fill_empty_rows(x, tf.constant(-7.0, tf.float64))[p]
+    if rank == 2:
+        table = tf.reshape(tf.range(20, dtype=tf.float64), [10, 2]) / 4
+        # TensorFlow drops empty rows at the end.
+        full = tf.ragged.boolean_mask(x, x.row_lengths() > 0)
+        ints = tf.cast(tf.abs(full), tf.int64)
+        for how in ("sum", "mean", "sqrtn"):
+            for weights in (None, tf.abs(full) + 1.0):
+                if any(listed):
+                    yield f"embed_{how}", [int(weights is not None)], lambda h=how, w=weights: (
+                        tf.nn.embedding_lookup_sparse(table, ints, w, combiner=h)
+                    )
+    if coordinates(listed, rank):
+        yield "constant", [], lambda: tf.ragged.constant(listed, dtype=tf.float64)
+
+
+DTYPES = (
+    "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128".split()
+)
+
+
+def of_dtype(x):
+    """Yields names of functions and their results for a ragged tensor of any dtype."""
+    for how in ("sum", "prod", "max", "min", "mean", "variance", "std"):
+        function = getattr(tf, f"reduce_{how}", None) or getattr(tf.math, f"reduce_{how}")
+        for axis in (0, 1):
+            yield f"reduce_{how} {axis}", lambda f=function, a=axis: f(x, axis=a)
+    for how in ("any", "all"):
+        function = getattr(tf, f"reduce_{how}")
+        # For other dtypes, TensorFlow reduces the elements without their fractions.
+        if x.dtype == tf.bool:
+            yield f"reduce_{how} 1", lambda f=function: f(x, axis=1)
+    ids = tf.constant([i % 2 for i in range(int(x.nrows()))], tf.int64)
+    for how in ("sum", "prod", "max", "min", "mean", "sqrt_n"):
+        yield f"segment_{how}", lambda h=how: getattr(tf.math, f"unsorted_segment_{h}")(x, ids, 2)
+    yield "cumsum 0", lambda: tf.cumsum(x, axis=0)
+    yield "cumsum 1", lambda: tf.cumsum(x, axis=1)
+    yield "softmax", lambda: tf.nn.softmax(x)
+    yield "to_tensor", x.to_tensor
+    yield "to_sparse", lambda: x.to_sparse().values
+    yield "concat", lambda: tf.concat([x, x], 1)
+    yield "stack", lambda: tf.stack([x, x], 1)
+    yield "tile", lambda: tf.tile(x, [1, 2] + [1] * (x.shape.rank - 2))
+    yield "reverse", lambda: tf.reverse(x, [1])
+    yield "gather", lambda: tf.gather(x, [1, 0])
+    yield "where", lambda: tf.where(x)
+    if x.dtype.is_integer:
+        yield "one_hot", lambda: tf.one_hot(x, 3)
+    if x.dtype in (tf.int32, tf.int64) and x.shape.rank == 2:
+        yield "bincount", lambda: tf.math.bincount(
+            x, axis=-1, minlength=5, maxlength=5, dtype=tf.int64
+        )
+    if x.shape.rank == 3:
+        yield "matmul", lambda: tf.matmul(x, x, transpose_b=True)
+    if not x.dtype.is_integer:
+        yield "div", lambda: x / (x + x)
+    for name, function in (
+        ("square", tf.square), ("neg", tf.negative), ("abs", tf.abs), ("zeros_like", tf.zeros_like), ("ones_like", tf.ones_like),
+        ("add", lambda x: x + x), ("sub", lambda x: x - x), ("mul", lambda x: x * x), ("add_n", lambda x: tf.add_n([x, x, x])),
+        ("floordiv", lambda x: x // tf.ones_like(x)), ("mod", lambda x: x % tf.ones_like(x)), ("less", lambda x: x < x),
+        ("equal", lambda x: x == x), ("maximum", lambda x: tf.maximum(x, x)), ("and", lambda x: x & x), ("not", lambda x: ~x),
+        ("clip", lambda x: tf.clip_by_value(x, tf.cast(1, x.dtype), tf.cast(2, x.dtype))),
+    ):
+        yield name, lambda f=function: f(x)
+
+
+def float64(value):
+    """Converts any dtype to float64. A complex number `a + bi` becomes `a + 3 b`."""
+    if isinstance(value, tf.RaggedTensor):
+        return value.with_flat_values(float64(value.flat_values))
+    if value.dtype.is_complex:
+        value = tf.math.real(value) + 3 * tf.math.imag(value)
+    return tf.cast(value, tf.float64)
+
+
+def dtypes(x):
+    """Yields further cases: each dtype that TensorFlow takes, with the dtype that it gives."""
+    if x.ragged_rank != 1 or not (x.shape[0] == 5 or (x.shape[0] == 4 and x.shape[2:] == [2])):
+        return
+    for name in DTYPES:
+        y = x > 0 if name == "bool" else tf.cast(tf.abs(x), name)
+        y = y * tf.constant(1 - 2j, name) if name.startswith("complex") else y
+        for op, function in of_dtype(y):
+            try:
+                got = function()
+            except FAILURES:
+                continue  # Ours take more dtypes.
+            yield "of_dtype", [name, op, got.dtype.name], lambda got=got: float64(got)
+
+
 def main():
     made = inputs()
     lines = []
@@ -401,7 +517,7 @@ def main():
         flat = x.flat_values.numpy()
         lines.append({"splits": splits, "uniform": uniform, "sizes": list(flat.shape), "flat": flat.reshape(-1).tolist()})
     counts = {}
-    for generators in ((cases, selections, axes), (constructions,), (matrices, encodings), (operands,)):
+    for generators in ((cases, selections, axes), (constructions,), (matrices, encodings), (operands,), (combined,), (dtypes,)):
         for index, x in enumerate(made):
             for op, arguments, function in itertools.chain(*(generator(x) for generator in generators)):
                 try:

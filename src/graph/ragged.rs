@@ -74,6 +74,7 @@ pub struct RowPartitionValue<'g> {
 /// An op on ragged values is a composite of ordinary ops: an elementwise op runs the dense op on the flat values.
 ///
 #[doc = include_str!("ragged_members.md")]
+#[doc = include_str!("ragged_manual.md")]
 #[derive(Clone, Copy)]
 #[must_use = "a value that nothing uses is dead code"]
 pub struct RaggedValue<'g> {

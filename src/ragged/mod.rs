@@ -79,10 +79,15 @@ use crate::tensor::{Element, Tensor};
 /// | `with_values`, `with_flat_values` | [`with_values`](Self::with_values), [`with_flat_values`](Self::with_flat_values) |
 /// | `with_row_splits_dtype` | [`with_row_splits_dtype`](Self::with_row_splits_dtype) |
 /// | `merge_dims` | [`merge_dims`](Self::merge_dims) |
-/// | `to_list`, `numpy` | [`to_nested`](Self::to_nested) |
+/// | `to_list` | [`to_nested`](Self::to_nested) |
+/// | `numpy` | [`row`](Self::row) for the rows, [`to_tensor`](Self::to_tensor) for rows of one length |
 /// | `to_tensor`, `to_sparse` | [`to_tensor`](Self::to_tensor), [`to_tensor_with`](Self::to_tensor_with), [`to_sparse`](Self::to_sparse) |
-/// | `rt[i]`, `rt[i, j]`, `rt[a:b, …]` | [`row`](Self::row), [`at`](Self::at), [`slice_with`](Self::slice_with) |
+/// | `__getitem__`: `rt[i]`, `rt[i, j]`, `rt[a:b, …]` | [`row`](Self::row), [`at`](Self::at), [`slice_with`](Self::slice_with) |
+/// | `__eq__`, `__ne__` | `==` and `!=`, which give a `bool` |
+/// | `__repr__` | `Display`, `Debug` |
+/// | operators, comparisons | those of [`RaggedValue`](crate::RaggedValue) |
 /// | `consumers` | none: a tensor with data has no consumers |
+/// | `__bool__`, `__nonzero__`, `__hash__` | none: Rust takes only a `bool` as a condition; in Python these fail in the run |
 ///
 /// A clone shares the elements. `==` compares dtypes, partitions and bits.
 ///

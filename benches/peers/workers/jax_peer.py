@@ -43,6 +43,33 @@ def hashing(x, table):
     return jnp.take(jnp.take(table, distinct, axis=0), positions, axis=0)
 
 
+def row_mean(x, ids, lengths):
+    sums = jax.ops.segment_sum(x, ids, lengths.size, indices_are_sorted=True, mode="promise_in_bounds")
+    return sums / lengths
+
+
+def row_numbers(x, splits):
+    """Returns the values, the row of each value, and the lengths of the rows: JAX has segments, but no row splits."""
+    lengths = np.diff(np.asarray(splits))
+    ids = np.repeat(np.arange(lengths.size, dtype="int32"), lengths)
+    return [x, jnp.asarray(ids), jnp.asarray(lengths, "float32")]
+
+
+def positions(x, splits):
+    """Returns the values, the row and the column of each value, and an array of the longest row's length."""
+    splits = np.asarray(splits)
+    lengths = np.diff(splits)
+    ids = np.repeat(np.arange(lengths.size, dtype="int32"), lengths)
+    columns = np.arange(x.size) - splits[ids]
+    return [x, jnp.asarray(ids), jnp.asarray(columns, "int32"), jnp.zeros((lengths.size, lengths.max()), "float32")]
+
+
+def padded_rows(x, ids, columns, zeros):
+    return jnp.zeros_like(zeros).at[ids, columns].set(x, unique_indices=True, mode="promise_in_bounds")
+
+
+# Conversions of the inputs to the encoding that the case needs. They are not timed.
+CONVERTED = {"ragged row mean, 100k rows": row_numbers, "ragged to_tensor": positions}
 EAGER = {
     "boolean_mask half of 4M": lambda x, mask: x[mask],
     "unique_with_counts 1M, 10k distinct": lambda x: jnp.unique(x, return_inverse=True, return_counts=True),
@@ -50,7 +77,7 @@ EAGER = {
     "feature hashing: unique + gather 256K, 16 columns": hashing,
 }
 # Compiled cases of several results, for which waiting takes longer.
-OF_SEVERAL_RESULTS = ["top_k 100 of [1024,10000]"]
+OF_SEVERAL_RESULTS = ["top_k 100 of [1024,10000]", "ragged + ragged"]
 FUNCTIONS = bound(Namespace, {
     **EAGER,
     "gelu erf 1M": lambda x: jax.nn.gelu(x, approximate=False),
@@ -86,6 +113,8 @@ FUNCTIONS = bound(Namespace, {
         lambda x: jax.image.resize(x, (8, 256, 256, 3), "linear", antialias=False),
     "embedding lookup + mean [1024,32] from 50k × 64":
         lambda indices, table: jnp.take(table, indices, axis=0, mode="clip").mean(1),
+    "ragged row mean, 100k rows": row_mean,
+    "ragged to_tensor": padded_rows,
 })
 
 
@@ -95,6 +124,8 @@ def place(arrays):
 
 def make(case, placed, fed, request):
     function = FUNCTIONS[case]
+    if case in CONVERTED:
+        placed = CONVERTED[case](*placed)
     if case in EAGER:
         return lambda: jax.block_until_ready(function(*placed))
     compiled = jax.jit(lambda *inputs: function(*inputs))

@@ -224,6 +224,28 @@ def matmul(memory, a, b):
     return np.matmul(a, b, out=out(memory, "y", (a.shape[0], b.shape[1])))
 
 
+def row_mean(x, splits):
+    # `reduceat` takes no end of the array as a start, and gives one element for an empty row.
+    sums = np.add.reduceat(x, np.minimum(splits[:-1], x.size - 1))
+    lengths = np.diff(splits).astype(np.float32)
+    with np.errstate(invalid="ignore"):
+        return np.where(lengths == 0, np.float32(0), sums) / lengths
+
+
+def padded_rows(memory, x, splits):
+    lengths = np.diff(splits)
+    y = out(memory, "y", (lengths.size, lengths.max(initial=0)))
+    y.fill(0)
+    y[np.arange(y.shape[1]) < lengths[:, None]] = x
+    return y
+
+
+def checked_sum(memory, x, splits, y, other_splits):
+    if not np.array_equal(splits, other_splits):
+        raise ValueError("the rows differ")
+    return np.add(x, y, out=out(memory, "y", x.shape))
+
+
 CASES = {
     **{name: kept(scaled_relu) for name in RELUS},
     **{name: kept(ten) for name in TENS},
@@ -282,6 +304,12 @@ CASES = {
     "MLP 784-512-10, batch 64": kept(perceptron),
     "attention block [8,128,64]": kept(attention),
     "embedding lookup + mean [1024,32] from 50k × 64": fresh(lambda indices, table: table[indices].mean(1)),
+    "ragged row mean, 100k rows": fresh(row_mean),
+    "ragged to_tensor": kept(padded_rows),
+    "ragged + ragged": kept(lambda m, x, splits, y: (np.add(x, y, out=out(m, "y", x.shape)), splits)),
+    "ragged + ragged, flat values": kept(lambda m, x, splits, y: np.add(x, y, out=out(m, "y", x.shape))),
+    "ragged + ragged, other splits": kept(checked_sum),
+    "dense + dense beside ragged": kept(lambda m, x, y: np.add(x, y, out=out(m, "y", x.shape))),
 }
 
 

@@ -31,6 +31,17 @@ def hashing(x, table):
     return tf.gather(tf.gather(table, distinct), positions)
 
 
+def rows(values, splits):
+    return tf.RaggedTensor.from_row_splits(values, splits, validate=False)
+
+
+def sum_of_rows(x, splits, y):
+    x = rows(x, splits)
+    # `with_values` tells TensorFlow that the rows are equal.
+    total = x + x.with_values(y)
+    return total.flat_values, total.row_splits
+
+
 def outputs_of(unique):
     return unique.y, unique.idx, unique.count
 
@@ -40,6 +51,7 @@ UNCOMPILED = {
     "unique_with_counts 1M, 10k distinct": lambda x: outputs_of(tf.unique_with_counts(x)),
     "dynamic_partition 1M in 8": lambda x, part: tuple(tf.dynamic_partition(x, part, 8)),
     "feature hashing: unique + gather 256K, 16 columns": hashing,
+    "ragged to_tensor": lambda x, splits: rows(x, splits).to_tensor(),
 }
 FUNCTIONS = bound(Namespace, {
     **UNCOMPILED,
@@ -78,6 +90,11 @@ FUNCTIONS = bound(Namespace, {
         lambda x: tf.raw_ops.ResizeBilinear(images=x, size=[256, 256], half_pixel_centers=True),
     "embedding lookup + mean [1024,32] from 50k × 64": lambda indices, table:
         tf.reduce_mean(tf.gather(table, indices), 1),
+    "ragged row mean, 100k rows": lambda x, splits: tf.reduce_mean(rows(x, splits), 1),
+    "ragged + ragged": sum_of_rows,
+    "ragged + ragged, flat values": lambda x, splits, y: sum_of_rows(x, splits, y)[0],
+    "ragged + ragged, other splits":
+        lambda x, splits, y, other_splits: (rows(x, splits) + rows(y, other_splits)).flat_values,
 })
 
 

@@ -51,11 +51,18 @@ def hashing(x, table):
     return table[distinct][positions]
 
 
+def padded_rows(x, splits):
+    longest = int(splits.diff().max())
+    return torch.ops.aten._jagged_to_padded_dense_forward(x[:, None], [splits], [longest], 0.0)[:, :, 0]
+
+
 UNCOMPILED = {
     "boolean_mask half of 4M": lambda x, mask: torch.masked_select(x, mask),
     "unique_with_counts 1M, 10k distinct": lambda x: torch.unique(x, return_inverse=True, return_counts=True),
     "dynamic_partition 1M in 8": lambda x, part: tuple(x[part == p] for p in range(8)),
     "feature hashing: unique + gather 256K, 16 columns": hashing,
+    "ragged row mean, 100k rows": lambda x, splits: torch.segment_reduce(x, "mean", offsets=splits),
+    "ragged to_tensor": padded_rows,
 }
 OVERRIDES = {
     **UNCOMPILED,

@@ -30,17 +30,7 @@ impl<'g> RaggedValue<'g> {
     #[track_caller]
     pub fn reduce_mean(self, axes: impl IntoRaggedAxes) -> Result<AnyValue<'g>> {
         let _call = self.graph().open_call();
-        let value = if self.dtype().is_integer() {
-            self.cast(if self.dtype().size_bytes().is_some_and(|bytes| bytes < 4) {
-                DType::F32
-            } else {
-                DType::F64
-            })?
-        } else if self.dtype().is_complex() {
-            self
-        } else {
-            floats(self)?
-        };
+        let value = averaged(self)?;
         let reduction = Reduction::new(value, axes)?;
         if let [axis] = reduction.axes[..]
             && axis == value.ragged_rank()
@@ -53,12 +43,13 @@ impl<'g> RaggedValue<'g> {
     }
 
     /// Returns the variance along axes: the mean of the squared distances from the mean. NaN for an empty row.
-    /// The elements must be floats. `axes` is as in [`RaggedValue::reduce_sum`].
+    /// `axes` is as in [`RaggedValue::reduce_sum`].
     ///
     /// The mean is computed first, so that a large mean costs no precision.
     ///
-    /// `[n, (r)] -> [n]` along axis 1. As TensorFlow's `tf.math.reduce_variance`. It is composed of two means and a
-    /// square.
+    /// `[n, (r)] -> [n]` along axis 1. Floats keep their dtype. Integers of 8 and 16 bits give f32, and other integers
+    /// give f64. As TensorFlow's `tf.math.reduce_variance`, but a square of an integer does not wrap. It is composed of
+    /// two means and a square.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor, ragged};
@@ -72,16 +63,17 @@ impl<'g> RaggedValue<'g> {
     /// ```
     ///
     /// # Errors
-    /// The elements are not floats; else as [`RaggedValue::reduce_sum`].
+    /// The elements are neither integers nor floats; else as [`RaggedValue::reduce_sum`].
     #[track_caller]
     pub fn reduce_variance(self, axes: impl IntoRaggedAxes) -> Result<AnyValue<'g>> {
         let _call = self.graph().open_call();
-        let reduction = Reduction::new(floats(self)?, axes)?;
+        let value = floats(self)?;
+        let reduction = Reduction::new(value, axes)?;
         let (steps, sum) = reduction.fold(Kind::Sum)?;
-        let count = count(self, &steps)?;
+        let count = count(value, &steps)?;
         let mean = (sum.flat_values() / count).ok()?;
         let around = steps.iter().rev().try_fold(mean, |mean, step| step.spread(mean))?;
-        let squares = (self.flat_values() - around).ok()?.square()?;
+        let squares = (value.flat_values() - around).ok()?.square()?;
         let variance = (total(squares, &steps)? / count).ok()?;
         reduction.shaped(AnyValue::of(variance, &sum.partitions()))
     }
@@ -110,11 +102,21 @@ fn count<'g>(value: RaggedValue<'g>, steps: &[Step<'g>]) -> Result<Value<'g>> {
     total(value.flat_values().ones_like()?, steps)
 }
 
-/// Returns the value if its elements are floats, else an error.
+/// Returns the value with elements that a mean divides: floats or complex numbers.
+pub(super) fn averaged(value: RaggedValue<'_>) -> Result<RaggedValue<'_>> {
+    if value.dtype().is_complex() { Ok(value) } else { floats(value) }
+}
+
+/// Returns the value with floats as elements. Integers of 8 and 16 bits become f32, and other integers become f64.
 fn floats(value: RaggedValue<'_>) -> Result<RaggedValue<'_>> {
-    if value.dtype().is_float() {
+    let dtype = value.dtype();
+    if dtype.is_float() {
         return Ok(value);
     }
-    let message = format!("the elements must be floats, got {}", value.dtype());
+    if dtype.is_integer() {
+        let is_short = dtype.size_bytes().is_some_and(|bytes| bytes < 4);
+        return value.cast(if is_short { DType::F32 } else { DType::F64 });
+    }
+    let message = format!("the elements must be integers or floats, got {dtype}");
     Err(refuse(value.graph(), ErrorKind::DType, message).with_help("cast the operand with .cast(DType::F32)"))
 }

@@ -1,6 +1,7 @@
 //! `unsorted_segment_sum` and so on of ragged values: the rows of one segment become one row.
 
 use super::errors::refuse;
+use super::moments::averaged;
 use super::numbers::number;
 use super::partition::splits_of_lengths;
 use super::range::range_parts;
@@ -9,7 +10,7 @@ use crate::graph::{AnyValue, IntoParam, Param, RaggedValue, RowPartitionValue, V
 use crate::ops::SliceItem;
 
 macro_rules! segments {
-    ($($(#[$doc:meta])* $method:ident;)*) => {
+    ($($(#[$doc:meta])* $method:ident $(of $elements:ident)?;)*) => {
         impl<'g> RaggedValue<'g> {$(
             $(#[$doc])*
             ///
@@ -29,7 +30,9 @@ macro_rules! segments {
                 num_segments: impl IntoParam<'g>,
             ) -> Result<AnyValue<'g>> {
                 let _call = self.graph().open_call();
-                reduce(self.into(), ids.into(), num_segments.into_param(), &|flat, ids, count| {
+                let value = self;
+                $(let value = $elements(value)?;)?
+                reduce(value.into(), ids.into(), num_segments.into_param(), &|flat, ids, count| {
                     flat.$method(ids, count)
                 })
             }
@@ -94,7 +97,8 @@ segments! {
     /// ```
     unsorted_segment_min;
     /// Returns the mean of the rows of each segment column by column. A column counts the rows that have it. Floats and
-    /// complex numbers. As TensorFlow's `tf.math.unsorted_segment_mean` of ragged tensors.
+    /// complex numbers keep their dtype. Integers of 8 and 16 bits give f32, and other integers give f64. As TensorFlow's
+    /// `tf.math.unsorted_segment_mean` of ragged tensors, but a sum of integers does not wrap.
     ///
     /// ```
     /// use shapeflow::{Graph, ragged};
@@ -106,7 +110,7 @@ segments! {
     /// assert_eq!(means, ragged![[4.0], [2.0, 4.0, 3.0]]);
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
-    unsorted_segment_mean;
+    unsorted_segment_mean of averaged;
     /// Divides the sum of the rows of each segment by the square root of their number, column by column. A column
     /// counts the rows that have it. Floats and complex numbers. As TensorFlow's `tf.math.unsorted_segment_sqrt_n` of
     /// ragged tensors.

@@ -159,5 +159,23 @@ fn a_mean_of_integers_is_a_float() {
     let [small, wide] = g.compile([small, wide]).unwrap().run(&[]).unwrap();
     assert_eq!(small, Tensor::from([127.0f32, 1.0]));
     assert_eq!(wide, Tensor::from([127.0f64, 1.0]));
-    assert!(x.reduce_variance(1).is_err());
+}
+
+#[test]
+fn deviations_of_integers_are_floats() {
+    let g = Graph::new();
+    // The square of 127 does not fit i8.
+    let x = g.ragged_constant(&ragged![[127, -127], [1], [5, 5, 8]]).unwrap();
+    let [small, wide] = [DType::I8, DType::U64].map(|dtype| x.abs().unwrap().cast(dtype).unwrap());
+    let outputs = [small, wide].map(|x| x.reduce_variance(1).unwrap().dense().unwrap());
+    let signed = x.cast(DType::I8).unwrap().reduce_std(1).unwrap().dense().unwrap();
+    let [small, wide] = g.compile(outputs).unwrap().run(&[]).unwrap();
+    assert_eq!(small, Tensor::from([0.0f32, 0.0, 2.0]));
+    assert_eq!(wide, Tensor::from([0.0f64, 0.0, 2.0]));
+    let [signed] = g.compile(signed).unwrap().run(&[]).unwrap();
+    assert_eq!(signed, Tensor::from([127.0f32, 0.0, 2f32.sqrt()]));
+    let refused = x.greater(0).unwrap().reduce_variance(1).unwrap_err();
+    assert!(refused.message().starts_with("the elements must be integers or floats, got bool"), "{refused}");
+    let complex = x.cast(DType::F32).unwrap().complex(x.cast(DType::F32).unwrap()).unwrap();
+    assert!(complex.reduce_variance(1).is_err() && complex.reduce_mean(1).is_ok());
 }

@@ -4,8 +4,10 @@
 
 mod axes;
 mod bytes;
+mod combined;
 mod constructions;
 mod constructors;
+mod dtypes;
 mod empty;
 mod flat_functions;
 mod graph_bytes;
