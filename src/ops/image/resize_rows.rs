@@ -247,6 +247,21 @@ mod tests {
         })
     }
 
+    #[cfg(feature = "threads")]
+    #[test]
+    fn parts_on_several_threads_give_the_same_bits() {
+        let x = images(DType::U8, &[2, 150, 200, 3]);
+        let [one, three] = [1, 3].map(|threads| {
+            let g = Graph::new();
+            let images = g.input("images", x.dtype(), crate::shape!["n", "h", "w", 3]).unwrap();
+            let y = images.resize_bilinear([180, 260], Sampling::HalfPixel).unwrap();
+            let exe = g.compile_with(&CompileOptions::new().threads(threads), y).unwrap();
+            let [y] = exe.run(&[x.view()]).unwrap();
+            y
+        });
+        assert_eq!(one, three);
+    }
+
     #[test]
     fn loops_give_the_bits_of_the_body() {
         use DType::*;
