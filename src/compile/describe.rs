@@ -51,7 +51,9 @@ pub(crate) fn value_text(graph: &GraphData, value: ValueIx) -> String {
 pub(super) fn step_label(graph: &GraphData, step: &Step) -> String {
     match step {
         Step::Kernel(kernel) => fused_text(graph, kernel),
-        Step::MatMul { node, .. } | Step::Node { node, .. } => graph.node_label(*node),
+        Step::MatMul { node, .. } | Step::Whole { node, .. } | Step::Node { node, .. } => {
+            graph.node_label(*node)
+        }
     }
 }
 

@@ -164,7 +164,7 @@ impl KernelCode {
                 Step::Kernel(kernel) => {
                     kernel.variants.iter().map(|variant| jit.add(&variant.body)).collect::<Result<_>>()?
                 }
-                Step::MatMul { .. } | Step::Node { .. } => Vec::new(),
+                Step::MatMul { .. } | Step::Whole { .. } | Step::Node { .. } => Vec::new(),
             });
         }
         Ok(KernelCode { module: Arc::new(jit.finish()?), functions })

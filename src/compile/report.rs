@@ -94,6 +94,7 @@ impl CompiledProgram {
                     (KernelKind::Fused, writes.clone(), roots.clone(), fused.clone())
                 }
                 Step::MatMul { node, out, .. } => (KernelKind::Matmul, vec![*out], values(node), Vec::new()),
+                Step::Whole { node, out, .. } => (KernelKind::Fused, vec![*out], values(node), Vec::new()),
                 Step::Node { node, outputs, .. } => {
                     (KernelKind::Host, outputs.clone(), values(node), Vec::new())
                 }
@@ -135,6 +136,9 @@ impl CompiledProgram {
                     format!("{out} = windows({a}) · {b}, strides {strides:?}, dilations {dilations:?}")
                 }
             },
+            Step::Whole { node, from, out, .. } => {
+                format!("{out} = {}({from})", self.graph.node_label(*node))
+            }
             Step::Node { node, operands, outputs } => {
                 let list = |buffers: &[BufferIx]| {
                     buffers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
@@ -201,7 +205,9 @@ impl fmt::Display for CompiledProgram {
             let text = self.step_text(number);
             match step {
                 Step::Kernel(_) => writeln!(f, "step {number}: {}\n{text}", step_label(&self.graph, step))?,
-                Step::MatMul { .. } | Step::Node { .. } => writeln!(f, "step {number}: {text}")?,
+                Step::MatMul { .. } | Step::Whole { .. } | Step::Node { .. } => {
+                    writeln!(f, "step {number}: {text}")?
+                }
             }
         }
         Ok(())

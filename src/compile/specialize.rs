@@ -150,7 +150,7 @@ impl SpecializationCache {
         }
         let made_by_nodes = program.lowered.steps.iter().map(|step| match step {
             Step::Node { outputs, .. } => outputs.len(),
-            Step::Kernel(_) | Step::MatMul { .. } => 0,
+            Step::Kernel(_) | Step::MatMul { .. } | Step::Whole { .. } => 0,
         });
         let state = ProgramState::new(
             self.threads.clone(),

@@ -47,6 +47,7 @@ mod specialized_run;
 mod stats;
 #[cfg(test)]
 mod tests;
+mod whole_step;
 
 pub use bound_run::BoundRun;
 pub use executable::Executable;

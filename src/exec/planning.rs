@@ -109,6 +109,7 @@ impl SegmentPlanner<'_> {
                 Step::MatMul { a, b, out, spec, .. } => {
                     StepPlan::MatMul(self.plan_matmul(&sizes, [*a, *b, *out], *spec)?)
                 }
+                Step::Whole { .. } => StepPlan::Whole,
                 // A host step allocates its results when it runs.
                 Step::Node { .. } => StepPlan::Node,
             });

@@ -12,6 +12,7 @@ use super::output_buffer::OutputBuffer;
 use super::outputs::collect_outputs;
 use super::planning::{SegmentPlanner, sizes_of_inputs};
 use super::run_state::RunState;
+use super::whole_step::{WholeStep, run_whole};
 use crate::compile::{CompiledProgram, KernelCode, Specialization, value_text};
 use crate::dump::Traced;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -211,6 +212,10 @@ impl<'r, 'm> Run<'r, 'm> {
                 }
                 (Step::MatMul { .. }, StepPlan::MatMul(matmul)) => {
                     matmul.run(self.memory, &self.state.threads, workspaces)?;
+                }
+                (&Step::Whole { node, from, out, run }, StepPlan::Whole) => {
+                    let threads = HostThreads::new(&self.state.threads);
+                    run_whole(compiled, WholeStep { node, from, out, run }, plan, self.memory, threads)?;
                 }
                 (Step::Node { node, operands, outputs: stored }, StepPlan::Node) => {
                     let host = HostStep { node: *node, operands };

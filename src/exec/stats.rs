@@ -10,7 +10,7 @@ use crate::lower::program::Step;
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Stats {
-    /// Number of fused kernels.
+    /// Number of kernels: fused kernels, and precompiled loops that compute one node.
     pub kernels: usize,
     /// Number of matrix products.
     pub products: usize,
@@ -60,7 +60,7 @@ impl Stats {
         let Specialization { program, state, .. } = specialization;
         for step in &program.lowered.steps {
             match step {
-                Step::Kernel(_) => self.kernels += 1,
+                Step::Kernel(_) | Step::Whole { .. } => self.kernels += 1,
                 Step::MatMul { .. } => self.products += 1,
                 Step::Node { .. } => self.host_nodes += 1,
             }

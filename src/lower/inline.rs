@@ -18,6 +18,23 @@ impl Partitioner<'_> {
         needs_interpreter(&self.access[value.index()]) && !self.can_alias(node, value)
     }
 
+    /// Returns whether a precompiled loop runs a node with a compute body: the value of the node must be in memory, no
+    /// cluster reads it otherwise, and no cluster could compute the operand.
+    pub(super) fn runs_whole(&self, node: NodeIx) -> bool {
+        let node = &self.graph.nodes[node.index()];
+        let (Some(_), Some(&operand), Some(value)) =
+            (node.op.whole_fn(), node.operands.first(), node.values().next())
+        else {
+            return false;
+        };
+        let producer = &self.graph.node_of(operand).op;
+        let is_stored = !matches!(producer.body, Body::Compute(_))
+            || producer.is_reinterpretation()
+            || self.pending[operand.index()].is_stored();
+        let pending = &self.pending[value.index()];
+        is_stored && pending.is_stored() && pending.uses.is_empty()
+    }
+
     /// Returns whether a stored value may share the memory of its node's operand 0.
     pub(super) fn can_alias(&self, node: NodeIx, value: ValueIx) -> bool {
         let node = &self.graph.nodes[node.index()];

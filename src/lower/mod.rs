@@ -4,7 +4,8 @@
 //! symbols.
 //!
 //! **Out:** a [`Program`](program::Program): buffers, and steps over them in order. A step is a
-//! [`Kernel`](kernel::Kernel) (a fused loop nest that is valid for every size), a matmul, or a single node. Later, with
+//! [`Kernel`](kernel::Kernel) (a fused loop nest that is valid for every size), a matmul, a precompiled
+//! loop, or a single node. Later, with
 //! the sizes of a run, [`plan`](plan::plan) gives a [`KernelPlan`](plan::KernelPlan): boxes with checked byte offsets
 //! and strides.
 //!

@@ -64,6 +64,13 @@ pub(super) struct Pending {
     pub(super) is_live: bool,
 }
 
+impl Pending {
+    /// Returns whether the value must be stored.
+    pub(super) fn is_stored(&self) -> bool {
+        self.stored.is_some()
+    }
+}
+
 /// The state of a partition. Vectors are indexed by value, apart from `clusters`.
 pub(super) struct Partitioner<'a> {
     pub(super) graph: &'a GraphData,
@@ -157,7 +164,9 @@ impl Partitioner<'_> {
             }
             Body::Compute(_) => {
                 let values: SmallVec<[ValueIx; 2]> = node.values().collect();
-                if is_live && values.iter().any(|value| self.needs_step(index, *value)) {
+                if is_live
+                    && (values.iter().any(|value| self.needs_step(index, *value)) || self.runs_whole(index))
+                {
                     return self.place_single_node(index);
                 }
                 for value in values {
@@ -182,6 +191,7 @@ impl Partitioner<'_> {
         }
         let reader = match node.op.body {
             Body::Contraction { .. } => MaterializeReason::ReadByMatMul,
+            Body::Compute(_) if node.op.whole_fn().is_some() => MaterializeReason::ReadByLoop,
             _ => MaterializeReason::ReadByHostKernel,
         };
         for &operand in &node.operands {

@@ -17,6 +17,8 @@ pub(crate) enum MaterializeReason {
     ReadByHostKernel,
     /// A matmul reads the value.
     ReadByMatMul,
+    /// A precompiled loop reads the value.
+    ReadByLoop,
     /// The planner reads the elements of the value: sizes or offsets of a kernel.
     ReadByPlanner,
     /// The value is read in row-major order.
@@ -44,6 +46,7 @@ impl fmt::Display for MaterializeReason {
             MaterializeReason::Output => "an output of the graph",
             MaterializeReason::ReadByHostKernel => "read by a host kernel",
             MaterializeReason::ReadByMatMul => "read by a matmul",
+            MaterializeReason::ReadByLoop => "read by a precompiled loop",
             MaterializeReason::ReadByPlanner => "read by the planner, because sizes or offsets depend on it",
             MaterializeReason::ReadFlat => "read in row-major order",
             MaterializeReason::SeveralIndices => "read at several indices",

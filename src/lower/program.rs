@@ -13,7 +13,7 @@ use super::partition::{PlannedStep, partition};
 use super::placement::{MaterializeReason, Placement};
 use crate::error::Result;
 use crate::graph::{GraphData, Node, NodeIx, ValueIx};
-use crate::op::{Body, ContractionSpec};
+use crate::op::{Body, ContractionSpec, WholeFn};
 
 /// The source of a buffer's content.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,6 +39,13 @@ pub(crate) enum Step {
         out: BufferIx,
         spec: ContractionSpec,
     },
+    /// A node with a compute body that a precompiled loop runs.
+    Whole {
+        node: NodeIx,
+        from: BufferIx,
+        out: BufferIx,
+        run: WholeFn,
+    },
     /// A node that runs by itself: a host kernel, or a body that the interpreter runs.
     Node {
         node: NodeIx,
@@ -53,6 +60,7 @@ impl Step {
         match self {
             Step::Kernel(kernel) => (Cow::Borrowed(&kernel.reads), Cow::Borrowed(&kernel.writes)),
             Step::MatMul { a, b, out, .. } => (Cow::Owned(vec![*a, *b]), Cow::Owned(vec![*out])),
+            Step::Whole { from, out, .. } => (Cow::Owned(vec![*from]), Cow::Owned(vec![*out])),
             Step::Node { operands, outputs, .. } => (Cow::Borrowed(operands), Cow::Borrowed(outputs)),
         }
     }
@@ -201,7 +209,8 @@ impl Program {
         }
     }
 
-    /// Returns the step of a node that runs by itself. A contraction of floats is a matmul.
+    /// Returns the step of a node that runs by itself. A contraction of floats is a matmul; a precompiled loop runs a
+    /// compute op that has one.
     fn node_step(&self, graph: &GraphData, index: NodeIx) -> Step {
         let node = &graph.nodes[index.index()];
         let operands: Vec<BufferIx> = node.operands.iter().map(|operand| self.buffer_of[operand]).collect();
@@ -212,6 +221,10 @@ impl Program {
             {
                 Step::MatMul { node: index, a, b, out, spec: spec(node.attrs()) }
             }
+            (Body::Compute(_), &[from, ..], &[out]) => match node.op.whole_fn() {
+                Some(run) => Step::Whole { node: index, from, out, run },
+                None => Step::Node { node: index, operands, outputs },
+            },
             _ => Step::Node { node: index, operands, outputs },
         }
     }
@@ -247,7 +260,7 @@ impl Program {
                         graph.node_of(value).operands.iter().for_each(|operand| note_value(*operand));
                     }
                 }
-                Step::MatMul { node, .. } | Step::Node { node, .. } => {
+                Step::MatMul { node, .. } | Step::Whole { node, .. } | Step::Node { node, .. } => {
                     let node = &graph.nodes[node.index()];
                     node.values().for_each(&mut note_value);
                     node.operands.iter().for_each(|operand| note_value(*operand));

@@ -29,6 +29,7 @@ use smallvec::SmallVec;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::{Expr, Index, LowerCx};
 use crate::graph::Value;
+use crate::tensor::{TensorView, TensorViewMut};
 
 pub(crate) use caught::caught;
 pub(crate) use control::{BodyRegion, CompiledControl, Control, Programs, Selection};
@@ -53,6 +54,9 @@ pub type LowerFn = fn(&mut dyn LowerCx, usize, &[Index]) -> Expr;
 
 /// The body of a composite op, which builds the outputs from other ops, see [`OpDef::composite`].
 pub type CompositeFn = for<'g> fn(&CompositeCx<'_>, &[Value<'g>]) -> Result<Vec<Value<'g>>>;
+
+/// Computes the output of a compute op from operand 0: all elements at once, into memory of the inferred sizes.
+pub(crate) type WholeFn = fn(&Attrs, &TensorView<'_>, &mut TensorViewMut<'_>, HostThreads<'_>) -> Result<()>;
 
 /// Says of a call on these operands whether each output `k` is operand `k`, unchanged.
 pub(crate) type ForwardsFn = fn(&[OperandInfo<'_>], &DimTable) -> bool;
@@ -124,6 +128,7 @@ pub struct OpDef {
     shape_fn: Option<ShapeFn>,
     dtype_rule: DTypeRule,
     pub(crate) body: Body,
+    whole: Option<WholeFn>,
     reinterprets: bool,
     on_complex: Option<CompositeFn>,
     string_handles: Option<StringHandles>,
@@ -161,6 +166,7 @@ impl OpDef {
             shape_fn: None,
             dtype_rule: same_as_first,
             body,
+            whole: None,
             reinterprets: false,
             on_complex: None,
             string_handles: None,
@@ -261,6 +267,13 @@ impl OpDef {
         self
     }
 
+    /// Sets the function that runs a call of a compute op that shares no kernel with other ops. It is faster than a
+    /// kernel, and gives the bits that the body gives. The op has one output, and reads elements of operand 0 only.
+    pub(crate) const fn whole(mut self, run: WholeFn) -> OpDef {
+        self.whole = Some(run);
+        self
+    }
+
     /// Sets how a call whose first operand is complex is made of other ops. Other calls have the body of the op.
     pub(crate) const fn on_complex(mut self, build: CompositeFn) -> OpDef {
         self.on_complex = Some(build);
@@ -342,6 +355,11 @@ impl OpDef {
     /// Returns whether each output `k` of a call on these operands is operand `k`, as far as `table` knows.
     pub(crate) fn forwards_operands(&self, operands: &[OperandInfo<'_>], table: &DimTable) -> bool {
         self.forwards.is_some_and(|forwards| forwards(operands, table))
+    }
+
+    /// Returns the function that runs a call that shares no kernel with other ops.
+    pub(crate) fn whole_fn(&self) -> Option<WholeFn> {
+        self.whole
     }
 
     pub(crate) fn is_reinterpretation(&self) -> bool {

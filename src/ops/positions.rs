@@ -15,6 +15,9 @@ pub(super) const BLOCK: usize = 1024;
 /// The number of rows from the current row to the row whose destination is prefetched.
 const AHEAD: usize = 32;
 
+/// A target of at most this number of bytes stays in the second cache, so its destinations are not prefetched.
+const CACHED: usize = 1 << 18;
+
 /// The number of indices inspected to predict whether the remaining indices repeat.
 const SAMPLE: usize = 256;
 
@@ -152,6 +155,12 @@ impl<'a> Positions<'a> {
         // A negative index becomes a number above every size.
         let destination = |index: &I| (*index).into() as usize;
         let mut inside = true;
+        if size_of_val(target) <= CACHED {
+            for (index, row) in ints.iter().zip(rows) {
+                inside &= f(target, destination(index), *row);
+            }
+            return if inside { Ok(()) } else { each_block(ints.len(), self, |_, _| {}) };
+        }
         for (number, row) in rows.iter().enumerate() {
             if let Some(ahead) = ints.get(number + AHEAD) {
                 prefetch(target, destination(ahead));

@@ -232,6 +232,30 @@ impl<'a> Memory<'a> {
         unsafe { std::slice::from_raw_parts(region.address, region.len) }
     }
 
+    /// Returns the bytes of a buffer to read, and the bytes of another buffer to write.
+    ///
+    /// # Errors
+    /// A buffer has no bytes, `to` is read-only, or the buffers share bytes. All are internal errors.
+    pub(crate) fn bytes_to_read_and_write(
+        &mut self,
+        from: BufferIx,
+        to: BufferIx,
+    ) -> Result<(&[u8], &mut [u8])> {
+        for (buffer, stored) in [(from, false), (to, true)] {
+            self.check(&BufferUse { buffer, bytes: self.region(buffer).len, stored })?;
+        }
+        let (source, target) = (self.bytes(from), self.region(to));
+        let (read, written) = (source.as_ptr() as usize, target.address as usize);
+        if read < written + target.len && written < read + source.len() {
+            let message = format!("internal error: the plan gives {from} and {to} the same memory");
+            return Err(Error::new(ErrorKind::Memory, Phase::Run, message));
+        }
+        assert!(!target.is_absent(), "buffer {to} has no bytes yet");
+        // SAFETY: the invariant: the bytes are valid for writes. `source` shares none of them, and both slices borrow
+        // `self` exclusively. Arenas start initialised.
+        Ok((source, unsafe { std::slice::from_raw_parts_mut(target.address, target.len) }))
+    }
+
     pub(super) fn address(&self, buffer: BufferIx) -> usize {
         self.region(buffer).address as usize
     }

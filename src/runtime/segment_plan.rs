@@ -19,6 +19,8 @@ pub(crate) enum StepPlan {
     /// A kernel, with its prepared launch if it needs a single call.
     Kernel(Box<KernelPlan>, Option<PreparedLaunch>),
     MatMul(MatMul),
+    /// A precompiled loop that computes one node.
+    Whole,
     /// A host step: it computes one node outside kernels, and allocates the results when it runs.
     Node,
 }
@@ -28,7 +30,7 @@ impl StepPlan {
     pub(crate) fn prepared(&self) -> Option<(&KernelPlan, &PreparedLaunch)> {
         match self {
             StepPlan::Kernel(plan, prepared) => Some((plan, prepared.as_ref()?)),
-            StepPlan::MatMul(_) | StepPlan::Node => None,
+            StepPlan::MatMul(_) | StepPlan::Whole | StepPlan::Node => None,
         }
     }
 }
@@ -60,7 +62,7 @@ impl SegmentPlan {
                             + prepared.as_ref().map_or(0, PreparedLaunch::bytes)
                     }
                     StepPlan::MatMul(matmul) => size_of_val(&matmul.batch[..]),
-                    StepPlan::Node => 0,
+                    StepPlan::Whole | StepPlan::Node => 0,
                 }
         });
         let SegmentMemory { placed, outlive_segment, shared, .. } = &self.memory;

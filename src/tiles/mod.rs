@@ -4,6 +4,7 @@
 //! - [`Gemm`] multiplies two matrices, [`Gemv`] a vector and a matrix. [`PackedMatrix`] holds a right operand in the
 //!   order in which [`Gemm`] reads it. [`SliceMatMul`] multiplies matrices in slices.
 //! - [`AddMultiple`] adds a multiple of a row to a row.
+//! - [`SortKeys`] sorts unsigned integers.
 //! - [`compress`] moves the flagged elements of a row to the beginning of the row.
 //!
 //! Callers plan these loops once and run them many times, from threads of their own. Only [`SliceMatMul`] allocates: it
@@ -25,6 +26,7 @@ mod runs;
 #[cfg(target_arch = "x86_64")]
 mod shuffle;
 mod slices;
+mod sort;
 mod stream;
 mod transpose;
 mod vector;
@@ -36,4 +38,5 @@ pub(crate) use cpu::is_streamed;
 pub(crate) use matmul::{Float, Gemm, LeftMatrix, NestedAxes, PackedMatrix, StridedMatrix};
 pub(crate) use prefetch::prefetch;
 pub(crate) use slices::SliceMatMul;
+pub(crate) use sort::SortKeys;
 pub(crate) use vector::{Gemv, MatrixStrides};

@@ -2,6 +2,7 @@
 
 use shapeflow_shape_fns::{Attribute, Attrs, DType, Dim};
 
+use super::resize_rows::{run_bicubic, run_bilinear};
 use super::sampling::{Sampling, pixel, resize_shape};
 use crate::dtype;
 use crate::error::Result;
@@ -10,7 +11,7 @@ use crate::graph::{IntoParam, Value};
 use crate::op::{OpDef, Operand, TfOp};
 
 macro_rules! resizes {
-    ($($(#[$doc:meta])* $method:ident, $DEF:ident, $op:literal, $rule:expr, $lower:ident;)*) => {
+    ($($(#[$doc:meta])* $method:ident, $DEF:ident, $op:literal, $rule:expr, $lower:ident $(, whole $run:ident)?;)*) => {
         impl<'g> Value<'g> {$(
             $(#[$doc])*
             ///
@@ -32,6 +33,7 @@ macro_rules! resizes {
             .operands(&[Operand::Data("images"), Operand::Size("size")])
             .shape_fn(resize_shape)
             .dtype_rule($rule)
+            $(.whole($run))?
             .tensorflow(&[TfOp::new($op)]);)*
     };
 }
@@ -54,7 +56,8 @@ resizes! {
     #[doc(alias = "interpolate")]
     resize_nearest, NEAREST, "ResizeNearestNeighbor", dtype::unary::number, lower_nearest;
 
-    /// Resizes images: every pixel is a linear interpolation of four pixels of the image.
+    /// Resizes images: every pixel is a linear interpolation of four pixels of the image. A resize that shares no kernel
+    /// with other ops runs in precompiled loops, which are faster.
     ///
     /// `[n, h, w, c] -> f32[n, size[0], size[1], c]`, integers and floats.
     ///
@@ -70,11 +73,12 @@ resizes! {
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
     #[doc(alias = "interpolate")]
-    resize_bilinear, BILINEAR, "ResizeBilinear", to_single, lower_bilinear;
+    resize_bilinear, BILINEAR, "ResizeBilinear", to_single, lower_bilinear, whole run_bilinear;
 
     /// Resizes images: every pixel is a cubic interpolation of sixteen pixels of the image. With
     /// [`Sampling::HalfPixel`], the kernel is Keys' (`a = -0.5`) and pixels outside the image do not count; else
-    /// `a = -0.75` and the border repeats. Offsets are rounded to 1/1024, as in TensorFlow.
+    /// `a = -0.75` and the border repeats. Offsets are rounded to 1/1024, as in TensorFlow. A resize that shares no kernel
+    /// with other ops runs in precompiled loops, which are faster.
     ///
     /// `[n, h, w, c] -> f32[n, size[0], size[1], c]`, integers and floats.
     ///
@@ -88,7 +92,7 @@ resizes! {
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
     #[doc(alias = "interpolate")]
-    resize_bicubic, BICUBIC, "ResizeBicubic", to_single, lower_bicubic;
+    resize_bicubic, BICUBIC, "ResizeBicubic", to_single, lower_bicubic, whole run_bicubic;
 }
 
 fn to_single(dtypes: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {

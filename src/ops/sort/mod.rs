@@ -2,6 +2,8 @@
 //!
 //! NaN counts as larger than every number, and `-0.0` equals `0.0`.
 
+mod columns;
+mod numbers;
 pub(crate) mod order;
 mod radix;
 

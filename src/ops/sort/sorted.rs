@@ -6,12 +6,12 @@ use crate::dtype;
 use crate::error::Result;
 use crate::graph::{IntoParam, Value};
 use crate::op::{HostCx, OpDef, Operand};
-use crate::ops::host_params::param_ints;
 use crate::ops::row_major::RowMajor;
-use crate::ops::take::take;
 use crate::tensor::{Tensor, TensorView};
 
-use super::order::{narrow_keys, of_single_key, order_keys, single_key};
+use super::columns::Columns;
+use super::numbers::sort_columns;
+use super::order::{narrow_keys, order_keys};
 use super::radix::radix_sort;
 
 macro_rules! sorts {
@@ -74,36 +74,7 @@ sorts! {
     argsort, ARGSORT, run_argsort, |_| DType::I64;
 }
 
-/// The columns along an axis of a row-major tensor: column `c` of group `g` has the elements
-/// `g * length * inner + c + at * inner`, for `at` in `0..length`.
-struct Columns {
-    count: usize,
-    length: usize,
-    inner: usize,
-}
-
 impl Columns {
-    /// Returns the columns along the attribute `axis`.
-    ///
-    /// # Errors
-    /// There is no such axis.
-    fn new(cx: &HostCx<'_>, sizes: &[usize]) -> Result<Columns> {
-        let given = param_ints(cx, "axis", 1)?.and_then(|axes| axes.first().copied()).unwrap_or(0);
-        let axis = shapeflow_shape_fns::normalize_axis(given, sizes.len())?;
-        Ok(Columns {
-            count: sizes.iter().product(),
-            length: sizes[axis],
-            inner: sizes[axis + 1..].iter().product(),
-        })
-    }
-
-    /// Returns the first element of each column.
-    fn firsts(&self) -> impl Iterator<Item = usize> + use<> {
-        let (group, inner) = (self.length * self.inner, self.inner);
-        let groups = self.count.checked_div(group).unwrap_or(0);
-        (0..groups).flat_map(move |number| (number * group..).take(inner))
-    }
-
     /// Sorts each column by its keys of `bits` bits, and writes the sorted items from the first element of the column
     /// on, `inner` apart. `item` makes the item of an element from its number and its position in the column.
     fn sort<I: Copy, T>(
@@ -154,35 +125,8 @@ fn positions(cx: &HostCx<'_>, x: &TensorView<'_>, columns: &Columns) -> Result<V
 fn run_sort(cx: &mut HostCx<'_>) -> Result<()> {
     let x = RowMajor::new(cx.input(0)?)?;
     let x = x.view();
-    let columns = Columns::new(cx, x.sizes())?;
-    if sort_numbers(cx, &x, &columns)? {
-        return Ok(());
-    }
-    let Columns { length, inner, .. } = columns;
-    let group = (length * inner).max(1);
-    let positions = positions(cx, &x, &columns)?;
-    let starts = positions.iter().enumerate();
-    let starts =
-        starts.map(|(at, position)| at / group * group + *position as usize * inner + at % inner.max(1));
-    cx.set_output(0, take(&x, x.sizes(), 1, starts)?)
-}
-
-/// Sorts f32 elements by their keys alone, if the keys determine the elements: if there is no NaN and no `-0.0`.
-/// Returns whether the elements were sorted.
-fn sort_numbers(cx: &mut HostCx<'_>, x: &TensorView<'_>, columns: &Columns) -> Result<bool> {
-    if x.dtype() != DType::F32 {
-        return Ok(false);
-    }
-    let elements = x.as_slice::<f32>()?;
-    let is_determined = |x: &f32| !x.is_nan() && x.to_bits() != (-0.0f32).to_bits();
-    if !elements.iter().all(is_determined) {
-        return Ok(false);
-    }
-    let mask = if is_descending(cx) { u32::MAX } else { 0 };
-    let mut output = cx.output(0, x.sizes())?;
-    let item = |element: usize, _: usize| single_key(elements[element]) ^ mask;
-    columns.sort(32, item, |key| u64::from(*key), |key| of_single_key(key ^ mask), output.as_mut_slice()?);
-    Ok(true)
+    let (columns, descending) = (Columns::new(cx, x.sizes())?, is_descending(cx));
+    sort_columns(&x, &mut cx.unfilled_output(0, x.sizes())?, &columns, descending)
 }
 
 fn run_argsort(cx: &mut HostCx<'_>) -> Result<()> {

@@ -1,0 +1,36 @@
+//! [`Columns`]: the columns of a tensor, which are sorted one by one.
+
+use crate::error::Result;
+use crate::op::HostCx;
+use crate::ops::host_params::param_ints;
+
+/// The columns along an axis of a row-major tensor: column `c` of group `g` has the elements
+/// `g * length * inner + c + at * inner`, for `at` in `0..length`.
+pub(super) struct Columns {
+    pub(super) count: usize,
+    pub(super) length: usize,
+    pub(super) inner: usize,
+}
+
+impl Columns {
+    /// Returns the columns along the attribute `axis`.
+    ///
+    /// # Errors
+    /// There is no such axis.
+    pub(super) fn new(cx: &HostCx<'_>, sizes: &[usize]) -> Result<Columns> {
+        let given = param_ints(cx, "axis", 1)?.and_then(|axes| axes.first().copied()).unwrap_or(0);
+        let axis = shapeflow_shape_fns::normalize_axis(given, sizes.len())?;
+        Ok(Columns {
+            count: sizes.iter().product(),
+            length: sizes[axis],
+            inner: sizes[axis + 1..].iter().product(),
+        })
+    }
+
+    /// Returns the first element of each column.
+    pub(super) fn firsts(&self) -> impl Iterator<Item = usize> + use<> {
+        let (group, inner) = (self.length * self.inner, self.inner);
+        let groups = self.count.checked_div(group).unwrap_or(0);
+        (0..groups).flat_map(move |number| (number * group..).take(inner))
+    }
+}
