@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use shapeflow::interchange::{ComputedBy, ImportOptions, SavedModel, read_npz};
+use shapeflow::interchange::{ComputedBy, ImportOptions, SavedModel, read_model, read_npz};
 use shapeflow::{DType, Executable, LoopOptions, TensorView};
 
 fn folder(model: &str) -> PathBuf {
@@ -69,6 +69,41 @@ fn tables_of_files_and_constants_are_read() {
 #[test]
 fn saved_buckets_of_a_table_that_are_empty_are_not_read() {
     check("dense_tables", "serving_default", &["serving_default", "serving_default_2"]);
+}
+
+#[test]
+fn a_name_may_stand_for_an_input_an_output_and_a_node() {
+    for model in ["same_name", "swapped_names"] {
+        check(model, "serving_default", &["serving_default"]);
+        // Without a chosen signature, the names of the default signature come first too.
+        let tensors = read_npz(folder(model).join("serving_default.npz")).unwrap();
+        let inputs: Vec<_> =
+            tensors.iter().filter_map(|(name, tensor)| Some((name.strip_prefix("in_")?, tensor))).collect();
+        let options = inputs.iter().fold(ImportOptions::new(), |options, (name, _)| options.feed(*name));
+        let imported = read_model(folder(model)).unwrap().import(None, &options).unwrap();
+        let feeds: Vec<(&str, TensorView<'_>)> =
+            inputs.iter().map(|(name, tensor)| (imported.input_name(name).unwrap(), tensor.view())).collect();
+        let exe = imported.graph().compile(&imported.outputs().unwrap()[..]).unwrap();
+        let results = exe.run_named(&feeds).unwrap();
+        for (name, tensor) in results.iter() {
+            assert_eq!(tensor, &tensors[&format!("out_{name}")], "{model} {name}");
+        }
+    }
+}
+
+#[test]
+fn a_write_that_no_result_can_show_is_left_out() {
+    check("written_variable", "serving_default", &["serving_default"]);
+    let served = SavedModel::load(folder("written_variable")).unwrap().signature("shifted").unwrap();
+    let error = served.outputs().unwrap_err();
+    assert!(error.message().contains("the variable calls must only be read, got Assign"), "{error}");
+}
+
+#[test]
+fn causal_convolutions_take_any_length() {
+    let served = SavedModel::load(folder("causal")).unwrap().signature("serving_default").unwrap();
+    assert_eq!(served.value("y").unwrap().shape().to_string(), "[x.0, x.1, 4]");
+    check("causal", "serving_default", &["serving_default", "serving_default_2", "serving_default_3"]);
 }
 
 #[test]
