@@ -208,33 +208,34 @@ impl HostKernel for WhileKernel {
     }
 
     fn run(&self, cx: &mut HostCx<'_>) -> Result<()> {
+        let cancel = cx.cancel();
         let operands: Vec<TensorView<'_>> =
             (0..cx.inputs()).map(|number| cx.input(number)).collect::<Result<_>>()?;
         let inputs: Vec<TensorView<'_>> =
             self.start_inputs.iter().map(|&number| operands[number].clone()).collect();
         let mut goes_on = self
             .start
-            .run_all(&inputs)
+            .run_until(&inputs, cancel)
             .and_then(|results| results[0].item::<bool>())
             .map_err(|error| error.note("in the condition before iteration 0", None))?;
         let mut state = self.step.begin();
         let mut iteration = 0;
         let mut bound: Option<LoopRun<'_>> = None;
         while goes_on {
-            self.options.check(iteration)?;
+            self.options.check(iteration, cancel)?;
             if bound.is_none() {
                 bound = self.step.bind(&state, iteration, &operands, 0..0)?;
             }
             let advanced = if let Some(bound) = &mut bound {
-                bound.run().and_then(|()| bound.output(self.step.state_outputs())?.item::<bool>())
+                bound.run(cancel).and_then(|()| bound.output(self.step.state_outputs())?.item::<bool>())
             } else if self.step.is_in_place() {
                 let mut next = [false];
                 let view = TensorViewMut::new(&[], &mut next);
-                let ran =
-                    view.and_then(|view| self.step.advance_in_place(&mut state, &operands, &mut [view]));
+                let ran = view
+                    .and_then(|view| self.step.advance_in_place(&mut state, &operands, &mut [view], cancel));
                 ran.map(|()| next[0])
             } else {
-                self.step.advance(&mut state, &operands).and_then(|others| others[0].item::<bool>())
+                self.step.advance(&mut state, &operands, cancel).and_then(|others| others[0].item::<bool>())
             };
             goes_on = advanced.map_err(|error| in_iteration(error, iteration))?;
             iteration += 1;

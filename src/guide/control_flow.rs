@@ -131,7 +131,8 @@
 //!
 //! [`LoopOptions::limit`](crate::LoopOptions::limit) refuses a run that needs more iterations.
 //! [`LoopOptions::cancel`](crate::LoopOptions::cancel) takes a flag. Another thread sets the flag, and the run ends
-//! with an error before its next iteration. An error of a body names the iteration, the node, and its line.
+//! with an error before its next iteration. [`Runner::cancel`](crate::Runner::cancel) does this for any run, between the
+//! kernels of an iteration too. An error of a body names the iteration, the node, and its line.
 //!
 //! # Figures
 //!

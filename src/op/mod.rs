@@ -8,6 +8,7 @@
 //! **Absent**: the ops themselves, and evaluation. A definition is data and function pointers.
 
 mod attributes;
+mod cancel;
 mod caught;
 mod control;
 mod host;
@@ -30,6 +31,7 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::{Expr, Index, LowerCx};
 use crate::graph::Value;
 
+pub(crate) use cancel::Cancel;
 pub(crate) use caught::caught;
 pub(crate) use control::{BodyRegion, CompiledControl, Control, Programs, Selection};
 pub use host::{HostCx, HostKernel};

@@ -14,6 +14,7 @@ mod bound_runs;
 mod branch_selection;
 #[cfg(feature = "strings")]
 mod builder_docs;
+mod cancellation;
 mod circles;
 mod control;
 mod control_random;
