@@ -18,7 +18,7 @@ use crate::compile::{CompileOptions, SpecializationCache};
 use crate::dtype::type_text;
 use crate::dump::{Snapshot, StageKind};
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::graph::{DimNames, GraphData, NodeIx, ValueIx};
+use crate::graph::{DimNames, GraphData, MetRegions, NodeIx, ValueIx};
 use crate::lower::kernel::BufferIx;
 use crate::op::{Body, Cancel, OpRef};
 use crate::runtime::{Pool, lock};
@@ -255,22 +255,32 @@ impl Executable {
 
     /// Returns what has been compiled, planned and allocated so far.
     pub fn stats(&self) -> Stats {
+        self.new_stats(&mut MetRegions::default())
+    }
+
+    /// Returns the figures as [`Executable::stats`] does, without the regions that `met` has.
+    pub(super) fn new_stats(&self, met: &mut MetRegions) -> Stats {
         let mut stats = Stats {
             compiles: self.0.specializations.reasons(),
             compile_time: self.0.compile_time,
             ..Stats::default()
         };
         self.0.specializations.for_each(&mut |specialization| stats.add(specialization));
-        stats.regions = self.regions().map(|region| region.stats()).collect();
+        stats.regions = self.region_stats(met);
         stats
     }
 
     /// Returns the fused kernels as loops, the matrix products and the host nodes as text, in the order in which they
     /// run. The kernels of branches and loop bodies come last.
     pub fn kernels(&self) -> String {
+        self.new_kernels(&mut MetRegions::default())
+    }
+
+    /// Returns the kernels as [`Executable::kernels`] does, without the regions that `met` has.
+    pub(super) fn new_kernels(&self, met: &mut MetRegions) -> String {
         let mut text = String::new();
         self.0.specializations.for_each(&mut |compiled| text.push_str(&compiled.program.to_string()));
-        text + &self.region_kernels()
+        text + &self.region_kernels(met)
     }
 
     /// Returns the intermediate code of every kernel function as text.
@@ -307,7 +317,7 @@ impl Executable {
         }
         let mut snapshot = snapshot.unwrap_or_else(|| Ok(self.0.specializations.graph_snapshot()))?;
         if stage == StageKind::Kernels {
-            snapshot.text.push_str(&self.region_kernels());
+            snapshot.text.push_str(&self.region_kernels(&mut MetRegions::default()));
         }
         Ok(snapshot)
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::memory::Memory;
-use super::output_tiles::OutputTile;
+use super::output_tiles::{MatMulSizes, OutputTile};
 use super::packed_operand::{PackedOperand, RightMatrices};
 use super::thread_pool::Pool;
 use super::workspace::{Workspace, first_workspace};
@@ -173,6 +173,10 @@ const MAX_CUTS: usize = 1024;
 const BREAK_EVEN: usize = 12 << 20;
 
 impl MatMul {
+    fn sizes(&self) -> MatMulSizes {
+        MatMulSizes { batch: self.batch.len(), m: self.m, k: self.k, n: self.n }
+    }
+
     /// Computes all matrices of the result.
     ///
     /// # Errors
@@ -210,9 +214,9 @@ impl MatMul {
         let cuts = if cancel.has_token() { (work / CANCELLED_TILE).min(MAX_CUTS) } else { 0 };
         if (pool.is_single_thread() || work < BREAK_EVEN) && cuts <= 1 {
             let workspace = first_workspace(workspaces);
-            return self.whole_matrices().try_for_each(|tile| run_tile(&tile, workspace));
+            return self.sizes().whole_matrices().try_for_each(|tile| run_tile(&tile, workspace));
         }
-        pool.run(&self.tiles(pool.threads().max(cuts)), workspaces, &|tile, workspace, _| {
+        pool.run(&self.sizes().tiles(pool.threads().max(cuts)), workspaces, &|tile, workspace, _| {
             run_tile(tile, workspace)
         })?;
         Ok(())
@@ -340,7 +344,7 @@ mod tests {
             let mut seen = vec![0; 2 * m * n];
             for threads in [1, 2, 3, 8, 100] {
                 seen.fill(0);
-                for OutputTile { batch_index, rows, columns } in matmul.tiles(threads) {
+                for OutputTile { batch_index, rows, columns } in matmul.sizes().tiles(threads) {
                     for row in rows {
                         columns.clone().for_each(|column| seen[(batch_index * m + row) * n + column] += 1);
                     }
