@@ -76,7 +76,8 @@ impl Graph {
             values.push(value);
         }
         let outputs = build(&values)?;
-        let sizes = dims.iter().map(|dim| dim.as_symbol().expect("a new size is a symbol")).collect();
+        let sizes: Vec<Symbol> =
+            dims.iter().map(|dim| dim.as_symbol().expect("a new size is a symbol")).collect();
         let results = own_shapes(&outputs, &sizes);
         let recorded = recorder.finish(&outputs)?;
         if !recorded.captures.is_empty() || outputs.is_empty() {
@@ -122,7 +123,7 @@ fn with_equal_sizes(shape: &TensorShape, sizes: &[Size], known: usize) -> Tensor
 
 /// Returns the dtypes and shapes of values of an open region. A symbol that is not among `sizes` becomes free, because
 /// each call has a size of its own for it.
-fn own_shapes(values: &[Value<'_>], sizes: &Vec<Symbol>) -> Vec<(DType, TensorShape)> {
+fn own_shapes(values: &[Value<'_>], sizes: &[Symbol]) -> Vec<(DType, TensorShape)> {
     let mut free: FxHashMap<Symbol, Dim> = FxHashMap::default();
     let mut renamed = |symbol: Symbol| {
         (!sizes.contains(&symbol)).then(|| free.entry(symbol).or_insert_with(|| Unknown.into_dim()).clone())

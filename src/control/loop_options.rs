@@ -63,6 +63,11 @@ impl LoopOptions {
         self
     }
 
+    /// Returns whether the loop has neither a limit nor a token.
+    pub(super) fn is_unlimited(&self) -> bool {
+        self.limit.is_none() && self.cancel.is_none()
+    }
+
     /// Returns the declared shape of state value `index`.
     pub(super) fn declared_shape(&self, index: usize) -> Option<&TensorShape> {
         self.shapes.iter().rev().find(|(declared, _)| *declared == index).map(|(_, shape)| shape)

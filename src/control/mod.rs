@@ -8,7 +8,8 @@
 //! rows of ragged values by `scan`. `relax` finds the shapes of a loop's state: it starts from the initial shapes and
 //! makes every dimension that the body changes unknown, until the body keeps the shapes. `node` adds the node. When the
 //! outer graph is compiled, `Control::compile` compiles each region once, and returns a host kernel: `branch` runs the
-//! chosen region, `call` runs a function that several nodes share, and `step` runs the body of a loop again and again, with the state in two sets of buffers.
+//! chosen region, `call` runs a function that several nodes share, and `step` runs the body of a loop again and again,
+//! with the state in two sets of buffers.
 //!
 //! **Callers**: programs, and `interchange`.
 //!

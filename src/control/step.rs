@@ -7,18 +7,9 @@ use smallvec::SmallVec;
 
 use crate::error::Result;
 use crate::exec::{Executable, LoopInput, LoopRun, Runner};
-use crate::op::{Cancel, HostCx};
+use crate::op::{Cancel, HostCx, LoopSource as Source};
 use crate::runtime::lock;
 use crate::tensor::{Tensor, TensorView, TensorViewMut};
-
-/// The source of an input of a loop body.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Source {
-    /// A state value that changes, by its position among the state values that change.
-    State(usize),
-    /// An operand of the loop.
-    Operand(usize),
-}
 
 /// The number of iterations after which a loop is bound to its memory. Binding costs as much as a few iterations.
 const UNBOUND_ITERATIONS: u64 = 4;

@@ -17,7 +17,7 @@ use crate::dtype::type_text;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::exec::{Executable, LoopRun};
 use crate::graph::{Graph, Value};
-use crate::op::{CompiledControl, Control, HostCx, HostKernel};
+use crate::op::{CompiledControl, Control, HostCx, HostKernel, Unrolling};
 use crate::tensor::{TensorView, TensorViewMut};
 
 const OP: &str = "while_loop";
@@ -67,7 +67,8 @@ impl Graph {
     }
 
     /// Does the same as [`Graph::while_loop`], with a limit on the iterations, a token that cancels the loop, or
-    /// declared shapes of the state. Runs on the host.
+    /// declared shapes of the state. Runs on the host, unless constants determine a small number of iterations: then the
+    /// iterations are compiled one after the other, and fuse.
     ///
     /// # Errors
     /// A shape does not fit its declaration; else as [`Graph::while_loop`].
@@ -190,6 +191,12 @@ impl Control for WhileLoop {
 
     fn regions(&self) -> Vec<&dyn Any> {
         vec![self.start.as_any(), self.step.as_any()]
+    }
+
+    fn unrolling(&self) -> Option<Unrolling<'_>> {
+        let StepLayout { sources, changing, .. } = &self.layout;
+        let (start, step) = (self.start.for_passes(&self.start_inputs), self.step.for_passes(&[]));
+        self.options.is_unlimited().then_some(Unrolling { start, step, sources, changing })
     }
 }
 

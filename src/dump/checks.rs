@@ -20,7 +20,8 @@ fn named_checks(data: &GraphData, name: &dyn Fn(NodeIx) -> String) -> Vec<(Strin
     checks.map(|(text, node)| (text, node.map(name))).collect()
 }
 
-/// Adds the requirements of the graphs inside the nodes of `data`, once for each graph. `name` names the nodes of `data`.
+/// Adds the requirements of the graphs inside the nodes of `data`, once for each graph. `name` names the nodes of
+/// `data`.
 fn add_inner_checks(
     data: &GraphData,
     name: &dyn Fn(NodeIx) -> String,

@@ -88,8 +88,8 @@ pub(crate) fn evaluate_into(
 }
 
 /// Computes the outputs as [`evaluate`] does. While it builds its expression, the body may read the scalar operands for
-/// which `is_constant` is true, so a constant scalar may give another expression. A host kernel gets `cancel`, the token
-/// of the run.
+/// which `is_constant` is true, so a constant scalar may give another expression. `cancel` is the token of the run, for
+/// host kernels.
 pub(crate) fn evaluate_with(
     op: &OpDef,
     given_operands: OperandMask,

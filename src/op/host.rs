@@ -199,8 +199,8 @@ impl<'a> HostCx<'a> {
         self.threads
     }
 
-    /// Returns whether another thread cancels the run; see [`Runner::cancel`](crate::Runner::cancel). A kernel that runs
-    /// long may ask at times, and return an error.
+    /// Returns whether another thread cancels the run, see [`Runner::cancel`](crate::Runner::cancel). A kernel that
+    /// runs long may ask at times, and return an error.
     pub fn is_cancelled(&self) -> bool {
         self.cancel.is_cancelled()
     }

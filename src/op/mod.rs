@@ -33,7 +33,7 @@ use crate::graph::Value;
 
 pub(crate) use cancel::Cancel;
 pub(crate) use caught::caught;
-pub(crate) use control::{BodyRegion, CompiledControl, Control, Programs, Selection};
+pub(crate) use control::{BodyRegion, CompiledControl, Control, LoopSource, Programs, Selection, Unrolling};
 pub use host::{HostCx, HostKernel};
 pub(crate) use host::{HostOutput, OutputAllocator};
 pub(crate) use host_threads::{HostThreads, Threads};

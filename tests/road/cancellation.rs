@@ -54,7 +54,7 @@ fn a_cancelled_run_ends_and_a_later_run_succeeds() -> Result<()> {
             let error = exe.feed("x", &x).cancel(token.clone()).run().unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Cancelled);
             token.store(false, Ordering::Relaxed);
-            assert_eq!(runner.run(&[x.view()])?, [doubled.clone()]);
+            assert_eq!(runner.run(&[x.view()])?, std::slice::from_ref(&doubled));
             bound.run()?;
             assert_eq!(bound.output(0)?.to_tensor()?, doubled);
             exe.feed("x", &x).cancel(token.clone()).run()?;
@@ -67,14 +67,11 @@ fn a_cancelled_run_ends_and_a_later_run_succeeds() -> Result<()> {
 fn loops_and_branches_inside_a_run_are_cancelled() -> Result<()> {
     let g = Graph::new();
     let flag = g.input("flag", DType::Bool, shape![])?;
-    let nested = g.cond(
-        flag,
-        || endless(&g, |s| Ok(endless(&g, |t| Ok(t * 1i64))?[0] + s)),
-        || Ok(g.constant(0i64)?),
-    )?;
+    let nested =
+        g.cond(flag, || endless(&g, |s| Ok(endless(&g, |t| Ok(t * 1i64))?[0] + s)), || g.constant(0i64))?;
     let exe = g.compile(&nested)?;
     let (error, _) = cancelled_after(Duration::from_millis(5), &exe, &[Tensor::scalar(true).view()]);
-    assert!(error.to_string().contains("in iteration 0"), "{error}");
+    assert!(error.to_string().contains("cancelled"), "{error}");
     assert_eq!(exe.run_all(&[Tensor::scalar(false).view()])?[0].item::<i64>()?, 0);
     // The state changes its sizes, so the loop is not bound to memory.
     let growing = Graph::new();
@@ -125,14 +122,14 @@ fn a_large_kernel_and_a_large_matmul_end_early() -> Result<()> {
 fn results_do_not_depend_on_the_token() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::F32, shape!["n", "m"])?;
-    let outputs = [x.sin()?, x.reduce_sum(0)?, x.reduce_sum(1)?, x.transpose(&[1, 0])?, x.softmax(-1)?];
-    let left = x.slice(&[0, 0], &[400, -1])?;
-    let product = left.matmul(left.transpose(&[1, 0])?)?;
-    let exe = g.compile(&outputs.into_iter().chain([product]).collect::<Vec<_>>())?;
+    let outputs = [x.sin()?, x.reduce_sum(0)?, x.reduce_sum(1)?, x.transpose([1, 0])?, x.softmax(-1)?];
+    let left = x.slice([0, 0], [400, -1])?;
+    let product = left.matmul(left.transpose([1, 0])?)?;
+    let exe = g.compile(outputs.into_iter().chain([product]).collect::<Vec<_>>())?;
     let elements: Vec<f32> = (0..900 * 1100).map(|number| (number as f32).sin()).collect();
     let x = TensorView::new(&[900, 1100], &elements)?;
-    let plain = exe.run_all(&[x.clone()])?;
-    assert_eq!(exe.runner().cancel(new_token()).run(&[x.clone()])?, plain);
+    let plain = exe.run_all(std::slice::from_ref(&x))?;
+    assert_eq!(exe.runner().cancel(new_token()).run(std::slice::from_ref(&x))?, plain);
     let mut bound = exe.bind(&[x])?.cancel(new_token());
     bound.run()?;
     for (number, expected) in plain.iter().enumerate() {

@@ -76,5 +76,6 @@ mod strings;
 mod symbol_definitions;
 mod tensor_compare;
 mod unneeded_inputs;
+mod unrolled_loops;
 mod values;
 mod windows;

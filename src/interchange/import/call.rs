@@ -17,8 +17,9 @@ use crate::graph::Value;
 const SHOWN: usize = 16;
 
 impl<'a, 'g> Importer<'a, 'g> {
-    /// Imports a call of a function: inlines the function, or adds a node that runs it; see [`Sharing`](super::sharing::Sharing). The nodes of the
-    /// function are named `CALL/NODE`, after the first call that imports them.
+    /// Imports a call of a function: inlines the function, or adds a node that runs it, see
+    /// [`Sharing`](super::sharing::Sharing). The nodes of the function are named `CALL/NODE`, after the first call that
+    /// imports them.
     pub(super) fn call(
         &mut self,
         function: &str,

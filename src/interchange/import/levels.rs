@@ -129,7 +129,8 @@ impl<'a, 'g> Importer<'a, 'g> {
     }
 
     /// Returns the `Merge` nodes in `order` that are imported together with `merge`: they join the same branches, and
-    /// need no results of each other. Their names have one scope, because a call of `tf.cond` makes all of them. Builds the nodes of the level that they need, and adds these nodes to `added`.
+    /// need no results of each other. Their names have one scope, because a call of `tf.cond` makes all of them. Builds
+    /// the nodes of the level that they need, and adds these nodes to `added`.
     fn merges_with(
         &mut self,
         frame: &Frame<'a, 'g>,

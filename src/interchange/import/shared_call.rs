@@ -39,10 +39,12 @@ impl<'a, 'g> Importer<'a, 'g> {
         name: &str,
         inputs: &[ImportedValue<'g>],
     ) -> Result<Option<Built<'g>>> {
-        if self.recording.is_some() || !self.sharing.contains(function.0) || !inputs.iter().all(is_usable) {
+        let mut error = inputs.iter().find_map(|input| input.blocking_error.clone());
+        let can_share = error.is_some() || inputs.iter().all(is_usable);
+        if self.recording.is_some() || !self.sharing.contains(function.0) || !can_share {
             return Ok(None);
         }
-        if !self.shared_function(function.0).is_refused {
+        if error.is_none() && !self.shared_function(function.0).is_refused {
             match self.variant(function, attrs, frame, name, inputs) {
                 Ok(Some((variant, sizes))) => {
                     return self.call_variant(function.0, variant, name, inputs, &sizes).map(Some);
@@ -54,11 +56,12 @@ impl<'a, 'g> Importer<'a, 'g> {
                 }
             }
         }
-        let Some(error) = &self.shared_functions[function.0].error else { return Ok(None) };
+        error = error.or_else(|| self.shared_function(function.0).error.clone());
+        let Some(error) = error else { return Ok(None) };
         // Inlining finds which nodes are refused, and leaves the other nodes as they are.
         self.unshared_nodes += function.1.node_def.len();
         if self.unshared_nodes > MAX_UNSHARED {
-            return Err(error.clone().note(format!("in function {}, which {name} calls", function.0), None));
+            return Err(error.note(format!("in function {}, which {name} calls", function.0), None));
         }
         Ok(None)
     }
