@@ -28,7 +28,7 @@ fn short_loops_become_one_kernel() -> Result<()> {
             assert_eq!(last[1].shape().to_string(), "[3]");
             assert!(g.to_string().contains("while"), "the graph keeps the loop");
             let options = CompileOptions::new().backend(backend);
-            let exe = g.compile_with(&options, &[last[0], last[1]])?;
+            let exe = g.compile_with(&options, [last[0], last[1]])?;
             if backend == Backend::Jit {
                 let stats = exe.stats();
                 assert_eq!((stats.regions.len(), stats.host_nodes), (0, 0));
