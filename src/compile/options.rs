@@ -1,10 +1,15 @@
 //! [`CompileOptions`]: how a graph is compiled and run.
 
-use std::sync::Arc;
+use std::any::Any;
+use std::sync::{Arc, Mutex, Weak};
+
+use rustc_hash::FxHashMap;
 
 use crate::codegen::Isa;
 use crate::dump::{Snapshot, StageKind, StageSink, Trace, Watch};
 use crate::error::Result;
+#[cfg(feature = "graphdef")]
+use crate::runtime::lock;
 #[cfg(feature = "threads")]
 use crate::runtime::rayon_pool;
 use crate::runtime::{Pool, ThreadPool};
@@ -34,7 +39,11 @@ pub struct CompileOptions {
     watch: Option<Watch>,
     trace: Option<Trace>,
     isa: Option<Isa>,
+    compiled_once: Weak<CompiledOnce>,
 }
+
+/// What one call of `compile` has compiled for several nodes, by the keys of [`CompileOptions::compiled_once`].
+pub(crate) type CompiledOnce = Mutex<FxHashMap<usize, Arc<dyn Any + Send + Sync>>>;
 
 impl Default for CompileOptions {
     fn default() -> CompileOptions {
@@ -56,6 +65,7 @@ impl CompileOptions {
             watch: None,
             trace: None,
             isa: None,
+            compiled_once: Weak::new(),
         }
     }
 
@@ -121,6 +131,32 @@ impl CompileOptions {
     pub(crate) fn watched(&self, default: Option<Arc<dyn StageSink>>) -> CompileOptions {
         let watch = self.sink.clone().or(default).map(Watch::begin);
         CompileOptions { watch, ..self.clone() }
+    }
+
+    /// Returns the options for one call of `compile`, in which several nodes share what is compiled for them.
+    pub(crate) fn sharing(self, compiled_once: &Arc<CompiledOnce>) -> CompileOptions {
+        CompileOptions { compiled_once: Arc::downgrade(compiled_once), ..self }
+    }
+
+    /// Returns what `make` returned for this key in the same call of `compile`. If there is no such result yet, runs
+    /// `make`.
+    ///
+    /// # Errors
+    /// The errors of `make`.
+    #[cfg(feature = "graphdef")]
+    pub(crate) fn compiled_once(
+        &self,
+        key: usize,
+        make: &mut dyn FnMut() -> Result<Arc<dyn Any + Send + Sync>>,
+    ) -> Result<Arc<dyn Any + Send + Sync>> {
+        let Some(compiled) = self.compiled_once.upgrade() else { return make() };
+        if let Some(made) = lock(&compiled).get(&key) {
+            return Ok(made.clone());
+        }
+        // `make` may compile other functions, so the lock is not held.
+        let made = make()?;
+        lock(&compiled).insert(key, made.clone());
+        Ok(made)
     }
 
     /// Returns the options for a graph inside a node of a graph that is compiled with these options. Both graphs share

@@ -248,7 +248,7 @@ impl HostKernel for BranchKernel {
         let inputs: Vec<TensorView<'_>> =
             branch.captures.iter().map(|&operand| cx.input(operand)).collect::<Result<_>>()?;
         let results: Vec<Tensor> = program
-            .run_all(&inputs)
+            .run_until(&inputs, cx.cancel())
             .map_err(|error| error.note(format!("in branch {}", branch.name), None))?;
         for (number, tensor) in results.into_iter().enumerate() {
             cx.set_output(number, tensor)?;

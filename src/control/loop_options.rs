@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use shapeflow_shape_fns::TensorShape;
 
 use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::op::Cancel;
 
 /// Options of a loop.
 ///
@@ -41,6 +42,7 @@ impl LoopOptions {
     }
 
     /// Ends a run with an error once the token is true. The loop reads the token before each iteration.
+    /// [`Runner::cancel`](crate::Runner::cancel) ends any run, also between the kernels of an iteration.
     pub fn cancel(mut self, token: Arc<AtomicBool>) -> LoopOptions {
         self.cancel = Some(token);
         self
@@ -61,6 +63,11 @@ impl LoopOptions {
         self
     }
 
+    /// Returns whether the loop has neither a limit nor a token.
+    pub(super) fn is_unlimited(&self) -> bool {
+        self.limit.is_none() && self.cancel.is_none()
+    }
+
     /// Returns the declared shape of state value `index`.
     pub(super) fn declared_shape(&self, index: usize) -> Option<&TensorShape> {
         self.shapes.iter().rev().find(|(declared, _)| *declared == index).map(|(_, shape)| shape)
@@ -75,14 +82,15 @@ impl LoopOptions {
     /// Checks that iteration number `iteration`, counted from 0, may begin.
     ///
     /// # Errors
-    /// The limit is reached, or the token is true.
+    /// The limit is reached, the token of the loop is true, or the run is cancelled.
     #[inline]
-    pub(super) fn check(&self, iteration: u64) -> Result<()> {
+    pub(super) fn check(&self, iteration: u64, cancel: Cancel<'_>) -> Result<()> {
         if self.limit.is_some_and(|limit| iteration >= limit) {
             return Err(self.limit_reached());
         }
         match &self.cancel {
             Some(token) if token.load(Ordering::Relaxed) => Err(cancelled(iteration)),
+            _ if cancel.is_cancelled() => Err(cancelled(iteration)),
             _ => Ok(()),
         }
     }
@@ -98,5 +106,5 @@ impl LoopOptions {
 #[cold]
 fn cancelled(iteration: u64) -> Error {
     let message = format!("the loop was cancelled before iteration {iteration}");
-    Error::new(ErrorKind::Custom, Phase::Run, message)
+    Error::new(ErrorKind::Cancelled, Phase::Run, message)
 }

@@ -8,7 +8,8 @@
 //! rows of ragged values by `scan`. `relax` finds the shapes of a loop's state: it starts from the initial shapes and
 //! makes every dimension that the body changes unknown, until the body keeps the shapes. `node` adds the node. When the
 //! outer graph is compiled, `Control::compile` compiles each region once, and returns a host kernel: `branch` runs the
-//! chosen region, and `step` runs the body of a loop again and again, with the state in two sets of buffers.
+//! chosen region, `call` runs a function that several nodes share, and `step` runs the body of a loop again and again,
+//! with the state in two sets of buffers.
 //!
 //! **Callers**: programs, and `interchange`.
 //!
@@ -17,6 +18,8 @@
 //! selection, see `Control::selection`.
 
 mod branch;
+#[cfg(feature = "graphdef")]
+mod call;
 mod loop_options;
 mod node;
 mod ragged_map;
@@ -28,6 +31,8 @@ mod scan_kernel;
 mod step;
 mod while_loop;
 
+#[cfg(feature = "graphdef")]
+pub(crate) use call::{Function, ParameterType, Size};
 pub use loop_options::LoopOptions;
 #[cfg(feature = "graphdef")]
 pub(crate) use while_loop::LoopRegions;

@@ -14,7 +14,7 @@ use super::step::{Step, StepLayout};
 use super::while_loop::in_iteration;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::exec::LoopRun;
-use crate::op::{CompiledControl, Control, HostCx, HostKernel};
+use crate::op::{Cancel, CompiledControl, Control, HostCx, HostKernel};
 use crate::tensor::{Tensor, TensorView};
 
 /// How a loop over rows combines the outputs of its iterations.
@@ -86,6 +86,7 @@ impl HostKernel for ScanKernel {
     }
 
     fn run(&self, cx: &mut HostCx<'_>) -> Result<()> {
+        let cancel = cx.cancel();
         let all: Vec<TensorView<'_>> =
             (0..cx.inputs()).map(|number| cx.input(number)).collect::<Result<_>>()?;
         let count = row_count(&all[self.states..self.states + self.xs])
@@ -96,12 +97,12 @@ impl HostKernel for ScanKernel {
         let mut bound: Option<LoopRun<'_>> = None;
         let read = self.states..self.states + self.xs;
         for iteration in 0..count {
-            self.options.check(iteration as u64)?;
+            self.options.check(iteration as u64, cancel)?;
             if bound.is_none() {
                 bound = self.step.bind(&state, iteration as u64, &operands, read.clone())?;
             }
             if let (Some(bound), Some(rows)) = (&mut bound, &mut rows) {
-                self.advance_bound(bound, &all, iteration, rows)
+                self.advance_bound(bound, &all, iteration, rows, cancel)
                     .map_err(|error| in_iteration(error, iteration as u64))?;
                 continue;
             }
@@ -109,20 +110,21 @@ impl HostKernel for ScanKernel {
                 *operand = x.row(iteration);
             }
             let ran = match &mut rows {
-                Some(rows) if self.step.is_in_place() => rows
-                    .with_row(iteration, |others| self.step.advance_in_place(&mut state, &operands, others)),
+                Some(rows) if self.step.is_in_place() => rows.with_row(iteration, |others| {
+                    self.step.advance_in_place(&mut state, &operands, others, cancel)
+                }),
                 Some(rows) => {
-                    let outputs = self.step.advance(&mut state, &operands);
+                    let outputs = self.step.advance(&mut state, &operands, cancel);
                     outputs.and_then(|outputs| rows.store(iteration, &outputs))
                 }
                 None if self.collects_rows() => {
                     let inner = usize::from(self.kind == ScanKind::MapRows);
-                    let outputs = self.step.advance(&mut state, &operands);
+                    let outputs = self.step.advance(&mut state, &operands, cancel);
                     outputs.and_then(|outputs| collected.push(outputs, inner))
                 }
                 // The sizes of the outputs are known after the first iteration.
                 None => {
-                    let outputs = self.step.advance(&mut state, &operands);
+                    let outputs = self.step.advance(&mut state, &operands, cancel);
                     outputs.and_then(|outputs| Rows::new(count, &outputs)).map(|made| rows = Some(made))
                 }
             };
@@ -163,12 +165,13 @@ impl ScanKernel {
         operands: &[TensorView<'_>],
         iteration: usize,
         rows: &mut Rows,
+        cancel: Cancel<'_>,
     ) -> Result<()> {
         // The parameters of the body are its first inputs, in the order of the operands.
         for (number, x) in operands.iter().enumerate().skip(self.states).take(self.xs) {
             bound.input_mut(number).copy_from(x.row(iteration))?;
         }
-        bound.run()?;
+        bound.run(cancel)?;
         rows.with_row(iteration, |views| {
             let outputs = views.iter_mut().enumerate();
             outputs.into_iter().try_for_each(|(number, view)| {

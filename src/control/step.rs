@@ -7,18 +7,9 @@ use smallvec::SmallVec;
 
 use crate::error::Result;
 use crate::exec::{Executable, LoopInput, LoopRun, Runner};
-use crate::op::HostCx;
+use crate::op::{Cancel, HostCx, LoopSource as Source};
 use crate::runtime::lock;
 use crate::tensor::{Tensor, TensorView, TensorViewMut};
-
-/// The source of an input of a loop body.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Source {
-    /// A state value that changes, by its position among the state values that change.
-    State(usize),
-    /// An operand of the loop.
-    Operand(usize),
-}
 
 /// The number of iterations after which a loop is bound to its memory. Binding costs as much as a few iterations.
 const UNBOUND_ITERATIONS: u64 = 4;
@@ -115,12 +106,13 @@ impl Step {
     /// Runs one iteration, and stores the outputs after the state in `others`. [`StepLayout::is_in_place`] must hold.
     ///
     /// # Errors
-    /// The body fails, or an output has other sizes than its view.
+    /// The body fails, an output has other sizes than its view, or the run is cancelled.
     pub(super) fn advance_in_place(
         &self,
         state: &mut StepState,
         operands: &[TensorView<'_>],
         others: &mut [TensorViewMut<'_>],
+        cancel: Cancel<'_>,
     ) -> Result<()> {
         let next = state.current.map_or(0, |current| 1 - current);
         let [first, second] = &mut state.sets;
@@ -144,7 +136,7 @@ impl Step {
             outputs.push(tensor.view_mut()?);
         }
         outputs.extend(others.iter_mut().map(TensorViewMut::reborrow));
-        state.runner.run_into(&inputs, &mut outputs)?;
+        state.runner.run_into_until(&inputs, &mut outputs, cancel)?;
         state.current = Some(next);
         Ok(())
     }
@@ -152,11 +144,16 @@ impl Step {
     /// Runs one iteration, and returns the outputs after the state.
     ///
     /// # Errors
-    /// The body fails, or memory is refused.
-    pub(super) fn advance(&self, state: &mut StepState, operands: &[TensorView<'_>]) -> Result<Vec<Tensor>> {
+    /// The body fails, memory is refused, or the run is cancelled.
+    pub(super) fn advance(
+        &self,
+        state: &mut StepState,
+        operands: &[TensorView<'_>],
+        cancel: Cancel<'_>,
+    ) -> Result<Vec<Tensor>> {
         let read = state.current.map(|current| &state.sets[current][..]);
         let inputs = self.inputs(read, operands);
-        let mut results = state.runner.run(&inputs)?;
+        let mut results = state.runner.run_until(&inputs, cancel)?;
         drop(inputs);
         let others = results.split_off(self.layout.changing.len());
         let next = state.current.map_or(0, |current| 1 - current);

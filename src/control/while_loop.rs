@@ -17,7 +17,7 @@ use crate::dtype::type_text;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::exec::{Executable, LoopRun};
 use crate::graph::{Graph, Value};
-use crate::op::{CompiledControl, Control, HostCx, HostKernel};
+use crate::op::{CompiledControl, Control, HostCx, HostKernel, Unrolling};
 use crate::tensor::{TensorView, TensorViewMut};
 
 const OP: &str = "while_loop";
@@ -67,7 +67,8 @@ impl Graph {
     }
 
     /// Does the same as [`Graph::while_loop`], with a limit on the iterations, a token that cancels the loop, or
-    /// declared shapes of the state. Runs on the host.
+    /// declared shapes of the state. Runs on the host, unless constants determine a small number of iterations: then the
+    /// iterations are compiled one after the other, and fuse.
     ///
     /// # Errors
     /// A shape does not fit its declaration; else as [`Graph::while_loop`].
@@ -191,6 +192,12 @@ impl Control for WhileLoop {
     fn regions(&self) -> Vec<&dyn Any> {
         vec![self.start.as_any(), self.step.as_any()]
     }
+
+    fn unrolling(&self) -> Option<Unrolling<'_>> {
+        let StepLayout { sources, changing, .. } = &self.layout;
+        let (start, step) = (self.start.for_passes(&self.start_inputs), self.step.for_passes(&[]));
+        self.options.is_unlimited().then_some(Unrolling { start, step, sources, changing })
+    }
 }
 
 struct WhileKernel {
@@ -208,33 +215,34 @@ impl HostKernel for WhileKernel {
     }
 
     fn run(&self, cx: &mut HostCx<'_>) -> Result<()> {
+        let cancel = cx.cancel();
         let operands: Vec<TensorView<'_>> =
             (0..cx.inputs()).map(|number| cx.input(number)).collect::<Result<_>>()?;
         let inputs: Vec<TensorView<'_>> =
             self.start_inputs.iter().map(|&number| operands[number].clone()).collect();
         let mut goes_on = self
             .start
-            .run_all(&inputs)
+            .run_until(&inputs, cancel)
             .and_then(|results| results[0].item::<bool>())
             .map_err(|error| error.note("in the condition before iteration 0", None))?;
         let mut state = self.step.begin();
         let mut iteration = 0;
         let mut bound: Option<LoopRun<'_>> = None;
         while goes_on {
-            self.options.check(iteration)?;
+            self.options.check(iteration, cancel)?;
             if bound.is_none() {
                 bound = self.step.bind(&state, iteration, &operands, 0..0)?;
             }
             let advanced = if let Some(bound) = &mut bound {
-                bound.run().and_then(|()| bound.output(self.step.state_outputs())?.item::<bool>())
+                bound.run(cancel).and_then(|()| bound.output(self.step.state_outputs())?.item::<bool>())
             } else if self.step.is_in_place() {
                 let mut next = [false];
                 let view = TensorViewMut::new(&[], &mut next);
-                let ran =
-                    view.and_then(|view| self.step.advance_in_place(&mut state, &operands, &mut [view]));
+                let ran = view
+                    .and_then(|view| self.step.advance_in_place(&mut state, &operands, &mut [view], cancel));
                 ran.map(|()| next[0])
             } else {
-                self.step.advance(&mut state, &operands).and_then(|others| others[0].item::<bool>())
+                self.step.advance(&mut state, &operands, cancel).and_then(|others| others[0].item::<bool>())
             };
             goes_on = advanced.map_err(|error| in_iteration(error, iteration))?;
             iteration += 1;

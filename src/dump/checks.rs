@@ -1,6 +1,6 @@
 //! The requirements on sizes that a run checks, as text.
 
-use crate::graph::{DimNames, Graph, GraphData, NodeIx};
+use crate::graph::{DimNames, Graph, GraphData, MetRegions, NodeIx};
 
 impl Graph {
     /// Returns all requirements that a run checks, also those inside branches and loops: the names that calls tie
@@ -10,7 +10,7 @@ impl Graph {
         let data = self.read();
         let name = |node| data.node_name(node);
         let mut found = named_checks(&data, &name);
-        add_inner_checks(&data, &name, &mut found);
+        add_inner_checks(&data, &name, &mut MetRegions::default(), &mut found);
         found
     }
 }
@@ -20,18 +20,23 @@ fn named_checks(data: &GraphData, name: &dyn Fn(NodeIx) -> String) -> Vec<(Strin
     checks.map(|(text, node)| (text, node.map(name))).collect()
 }
 
-/// Adds the requirements of the graphs inside the nodes of `data`. `name` names the nodes of `data`.
+/// Adds the requirements of the graphs inside the nodes of `data`, once for each graph. `name` names the nodes of
+/// `data`.
 fn add_inner_checks(
     data: &GraphData,
     name: &dyn Fn(NodeIx) -> String,
+    met: &mut MetRegions,
     found: &mut Vec<(String, Option<String>)>,
 ) {
     for node in (0..data.nodes.len()).map(|number| NodeIx(number as u32)) {
         for region in data.regions(node) {
+            if !met.is_new(region) {
+                continue;
+            }
             let outer = name(node);
             let inner = |node| inner_label(&outer, &region.name, &region.graph.node_label(node));
             found.extend(named_checks(&region.graph, &inner));
-            add_inner_checks(&region.graph, &inner, found);
+            add_inner_checks(&region.graph, &inner, met, found);
         }
     }
 }

@@ -6,7 +6,7 @@ use super::StageKind;
 use super::checks::{checks, inner_label};
 use super::provenance::Explainer;
 use crate::error::is_library_line;
-use crate::graph::{DimNames, Graph, GraphData, NodeIx, RegionGraph, ValueIx};
+use crate::graph::{DimNames, Graph, GraphData, MetRegions, NodeIx, RegionGraph, ValueIx};
 use crate::op::Body;
 
 /// A stage of the compilation of a graph as plain data: its text, and its nodes and kernels for the other formats.
@@ -183,7 +183,7 @@ impl Snapshot {
             origin: 0,
         };
         snapshot.add_checks(data, &names, 0);
-        snapshot.add_regions(data, 0);
+        snapshot.add_regions(data, 0, &mut MetRegions::default());
         snapshot
     }
 
@@ -196,11 +196,15 @@ impl Snapshot {
 
     /// Adds the nodes and the requirements of the graphs inside the nodes of `data`. The nodes of `data` already stand
     /// from position `first` on. The name of each added node begins with the names of its outer node and of its graph,
-    /// as if these were scopes.
-    fn add_regions(&mut self, data: &GraphData, first: usize) {
+    /// as if these were scopes. A graph that several nodes share is added once, for the first of them.
+    fn add_regions(&mut self, data: &GraphData, first: usize, met: &mut MetRegions) {
         for number in 0..data.nodes.len() {
             let owner = first + number;
-            for RegionGraph { name: region, graph, .. } in data.regions(NodeIx(number as u32)) {
+            for found in data.regions(NodeIx(number as u32)) {
+                if !met.is_new(found) {
+                    continue;
+                }
+                let RegionGraph { name: region, graph, .. } = found;
                 let outer = self.nodes[owner].label.clone();
                 let values = self.nodes[owner].outputs.first().map_or("", |value| value.name.as_str());
                 let values = format!("{values}.{region}.");
@@ -221,7 +225,7 @@ impl Snapshot {
                     self.nodes.push(view);
                 }
                 self.add_checks(graph, &names, start);
-                self.add_regions(graph, start);
+                self.add_regions(graph, start, met);
             }
         }
     }

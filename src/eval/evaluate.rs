@@ -10,7 +10,7 @@ use super::string_equality::compare_strings;
 use super::{Call, Inference, Template, TypedCall, elements_of, shape_of};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::Scalar;
-use crate::op::{Body, HostOutput, OpDef, OperandMask, OutputAllocator};
+use crate::op::{Body, Cancel, HostOutput, OpDef, OperandMask, OutputAllocator};
 use crate::tensor::{Tensor, TensorView};
 
 /// An operand of known sizes. The elements may be known too.
@@ -73,7 +73,7 @@ pub(crate) fn evaluate(
     attrs: &Attrs,
     operands: &[TensorView<'_>],
 ) -> Result<Vec<Tensor>> {
-    evaluate_with(op, given_operands, attrs, operands, &|_| false)
+    evaluate_with(op, given_operands, attrs, operands, &|_| false, Cancel::default())
 }
 
 /// Computes the outputs as [`evaluate`] does. A host kernel stores its outputs in the memory of `allocator`.
@@ -88,15 +88,18 @@ pub(crate) fn evaluate_into(
 }
 
 /// Computes the outputs as [`evaluate`] does. While it builds its expression, the body may read the scalar operands for
-/// which `is_constant` is true, so a constant scalar may give another expression.
+/// which `is_constant` is true, so a constant scalar may give another expression. `cancel` is the token of the run, for
+/// host kernels.
 pub(crate) fn evaluate_with(
     op: &OpDef,
     given_operands: OperandMask,
     attrs: &Attrs,
     operands: &[TensorView<'_>],
     is_constant: &dyn Fn(usize) -> bool,
+    cancel: Cancel<'_>,
 ) -> Result<Vec<Tensor>> {
-    let made = evaluate_call(op, given_operands, attrs, operands, is_constant, OutputAllocator::default())?;
+    let allocator = OutputAllocator { cancel, ..OutputAllocator::default() };
+    let made = evaluate_call(op, given_operands, attrs, operands, is_constant, allocator)?;
     let tensors = made.into_iter().map(|made| match made {
         HostOutput::Tensor(tensor) => tensor,
         HostOutput::Borrowed | HostOutput::SharesInput(_) => {

@@ -1,12 +1,15 @@
 //! [`BoundRun`]: a run that owns the memory of its inputs and outputs.
 
 use std::panic::Location;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use super::executable::Executable;
 use super::fixed_run::{FixedRun, GivenInput};
 use super::port::{PortIndex, find_port};
 use super::run_state::RunState;
 use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::op::Cancel;
 use crate::tensor::{Tensor, TensorView, TensorViewMut};
 
 /// A run that owns the memory of its inputs and outputs, so that a repetition costs little more than its kernels.
@@ -37,6 +40,7 @@ pub struct BoundRun {
     mode: RunMode,
     /// Whether the last run succeeded.
     computed: bool,
+    cancel: Option<Arc<AtomicBool>>,
 }
 
 /// How a bound run executes.
@@ -103,7 +107,7 @@ impl Executable {
                     .to_string(),
             ),
         };
-        Ok(BoundRun { executable: self.clone(), mode, computed: false })
+        Ok(BoundRun { executable: self.clone(), mode, computed: false, cancel: None })
     }
 }
 
@@ -131,6 +135,12 @@ impl BoundRun {
         }
     }
 
+    /// Ends every run with an error once the token is true; see [`Runner::cancel`](crate::Runner::cancel).
+    pub fn cancel(mut self, token: Arc<AtomicBool>) -> BoundRun {
+        self.cancel = Some(token);
+        self
+    }
+
     /// Runs on the elements that the inputs hold now, and stores the results in the outputs.
     ///
     /// # Errors
@@ -138,12 +148,13 @@ impl BoundRun {
     #[track_caller]
     pub fn run(&mut self) -> Result<()> {
         self.computed = false;
+        let cancel = Cancel::new(self.cancel.as_deref());
         match &mut self.mode {
-            RunMode::Fixed(fixed) => fixed.run(),
+            RunMode::Fixed(fixed) => fixed.run(cancel),
             RunMode::General { inputs, outputs, state, .. } => {
                 outputs.clear();
                 let views: Vec<TensorView<'_>> = inputs.iter().map(Tensor::view).collect();
-                self.executable.run_with(&views, state).map(|results| *outputs = results)
+                self.executable.run_with(&views, cancel, state).map(|results| *outputs = results)
             }
         }
         .map_err(|error| error.or_at(Location::caller()))?;

@@ -1,6 +1,7 @@
 //! `Graph::compile`: from values of a graph to an executable.
 
 use std::panic::Location;
+use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
@@ -87,7 +88,8 @@ impl Graph {
         if !refused.is_empty() {
             return Err(self.errors_of_outputs(refused).expect("an output has an error"));
         }
-        let options = options.watched(dump_folder_from_environment());
+        let compiled_once = Arc::default();
+        let options = options.watched(dump_folder_from_environment()).sharing(&compiled_once);
         options.show(StageKind::Graph, &mut || {
             let data = self.read();
             let mut snapshot = Snapshot::of_graph(&data, StageKind::Graph);

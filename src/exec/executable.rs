@@ -10,8 +10,7 @@ use shapeflow_shape_fns::DType;
 
 use super::guards::check_guards;
 use super::input_bindings::bind_inputs;
-use super::port::{Port, with_ragged_help};
-use super::results::Results;
+use super::port::Port;
 use super::run_state::RunState;
 use super::specialized_run::run_specialized;
 use super::stats::Stats;
@@ -19,9 +18,9 @@ use crate::compile::{CompileOptions, SpecializationCache};
 use crate::dtype::type_text;
 use crate::dump::{Snapshot, StageKind};
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::graph::{DimNames, GraphData, NodeIx, ValueIx};
+use crate::graph::{DimNames, GraphData, MetRegions, NodeIx, ValueIx};
 use crate::lower::kernel::BufferIx;
-use crate::op::{Body, OpRef};
+use crate::op::{Body, Cancel, OpRef};
 use crate::runtime::{Pool, lock};
 use crate::tensor::{Tensor, TensorView, TensorViewMut};
 
@@ -134,7 +133,7 @@ impl Executable {
     }
 
     /// Returns the dtype and the shape of a port, for an error.
-    fn type_text(&self, port: &Port) -> String {
+    pub(super) fn type_text(&self, port: &Port) -> String {
         self.dim_names().scope(|| type_text(port.dtype, &port.shape))
     }
 
@@ -169,9 +168,18 @@ impl Executable {
     /// As [`Executable::run`].
     #[track_caller]
     pub fn run_all(&self, inputs: &[TensorView<'_>]) -> Result<Vec<Tensor>> {
+        self.run_until(inputs, Cancel::default())
+    }
+
+    /// Runs as [`Executable::run_all`] does, until the token of `cancel` is true.
+    ///
+    /// # Errors
+    /// As [`Executable::run`], or the run is cancelled.
+    #[track_caller]
+    pub(crate) fn run_until(&self, inputs: &[TensorView<'_>], cancel: Cancel<'_>) -> Result<Vec<Tensor>> {
         let location = Location::caller();
         let mut state = lock(&self.0.states).pop().unwrap_or_default();
-        let results = self.run_with(inputs, &mut state);
+        let results = self.run_with(inputs, cancel, &mut state);
         lock(&self.0.states).push(state);
         results.map_err(|error| error.or_at(location))
     }
@@ -180,8 +188,13 @@ impl Executable {
         &self.0.specializations
     }
 
-    pub(super) fn run_with(&self, inputs: &[TensorView<'_>], state: &mut RunState) -> Result<Vec<Tensor>> {
-        self.run_to(inputs, None, state)
+    pub(super) fn run_with(
+        &self,
+        inputs: &[TensorView<'_>],
+        cancel: Cancel<'_>,
+        state: &mut RunState,
+    ) -> Result<Vec<Tensor>> {
+        self.run_to(inputs, None, cancel, state)
     }
 
     /// Runs on `inputs`. Stores the results in `outputs`. Returns the results as tensors if `outputs` is `None`.
@@ -189,15 +202,16 @@ impl Executable {
         &self,
         inputs: &[TensorView<'_>],
         outputs: Option<&mut [TensorViewMut<'_>]>,
+        cancel: Cancel<'_>,
         state: &mut RunState,
     ) -> Result<Vec<Tensor>> {
         let inputs = self.needed_of(inputs)?;
         if inputs.iter().all(TensorView::is_row_major) {
-            return run_specialized(&self.0.specializations, &inputs, outputs, state);
+            return run_specialized(&self.0.specializations, &inputs, outputs, cancel, state);
         }
         let copies: Vec<Tensor> = inputs.iter().map(TensorView::to_tensor).collect::<Result<_>>()?;
         let views: Vec<TensorView<'_>> = copies.iter().map(Tensor::view).collect();
-        run_specialized(&self.0.specializations, &views, outputs, state)
+        run_specialized(&self.0.specializations, &views, outputs, cancel, state)
     }
 
     /// Frees the memory that is kept for later runs: working memory, and the memory of dropped results. The branches
@@ -212,43 +226,6 @@ impl Executable {
                 }
             }
         });
-    }
-
-    /// Runs on inputs by name and returns the results by name. Inputs that the outputs do not need may be missing.
-    /// [`Executable::feed`] also feeds ragged tensors.
-    ///
-    /// # Errors
-    /// A needed input is missing, a name occurs twice, or no input has the name. Else as [`Executable::run`].
-    #[track_caller]
-    pub fn run_named(&self, feeds: &[(&str, TensorView<'_>)]) -> Result<Results> {
-        let location = Location::caller();
-        let refuse = |message: String| Err(Error::new(ErrorKind::Feed, Phase::Run, message).at(location));
-        if let Some((name, _)) =
-            feeds.iter().find(|(name, _)| !self.0.inputs.iter().any(|port| port.name == *name))
-        {
-            let names: Vec<&str> = self.0.inputs.iter().map(|port| port.name.as_str()).collect();
-            return refuse(format!("\"{name}\" is not an input; the inputs are {}", names.join(", ")))
-                .map_err(|error| with_ragged_help(error, &self.0.inputs, name));
-        }
-        let mut ordered = Vec::with_capacity(self.0.needed.len());
-        for port in &self.0.inputs {
-            let mut found = feeds.iter().filter(|(name, _)| *name == port.name);
-            match (found.next(), found.next()) {
-                (Some((_, view)), None) if port.needed => ordered.push(view.clone()),
-                (Some(_), None) => {}
-                (None, _) if !port.needed => {}
-                (None, _) => {
-                    return refuse(format!("input \"{}\" {} must be fed", port.name, self.type_text(port)))
-                        .map_err(|error| with_ragged_help(error, &self.0.inputs, &port.name));
-                }
-                (Some(_), Some(_)) => {
-                    return refuse(format!("input \"{}\" must be fed once, got two", port.name));
-                }
-            }
-        }
-        let tensors = self.run_all(&ordered)?;
-        let names = self.0.outputs.iter().map(|port| port.name.clone());
-        Ok(Results::new(names.zip(tensors).collect()))
     }
 
     /// Returns the sizes of the results for inputs of these sizes; `None` for sizes that depend on data.
@@ -278,22 +255,32 @@ impl Executable {
 
     /// Returns what has been compiled, planned and allocated so far.
     pub fn stats(&self) -> Stats {
+        self.new_stats(&mut MetRegions::default())
+    }
+
+    /// Returns the figures as [`Executable::stats`] does, without the regions that `met` has.
+    pub(super) fn new_stats(&self, met: &mut MetRegions) -> Stats {
         let mut stats = Stats {
             compiles: self.0.specializations.reasons(),
             compile_time: self.0.compile_time,
             ..Stats::default()
         };
         self.0.specializations.for_each(&mut |specialization| stats.add(specialization));
-        stats.regions = self.regions().map(|region| region.stats()).collect();
+        stats.regions = self.region_stats(met);
         stats
     }
 
     /// Returns the fused kernels as loops, the matrix products and the host nodes as text, in the order in which they
     /// run. The kernels of branches and loop bodies come last.
     pub fn kernels(&self) -> String {
+        self.new_kernels(&mut MetRegions::default())
+    }
+
+    /// Returns the kernels as [`Executable::kernels`] does, without the regions that `met` has.
+    pub(super) fn new_kernels(&self, met: &mut MetRegions) -> String {
         let mut text = String::new();
         self.0.specializations.for_each(&mut |compiled| text.push_str(&compiled.program.to_string()));
-        text + &self.region_kernels()
+        text + &self.region_kernels(met)
     }
 
     /// Returns the intermediate code of every kernel function as text.
@@ -330,7 +317,7 @@ impl Executable {
         }
         let mut snapshot = snapshot.unwrap_or_else(|| Ok(self.0.specializations.graph_snapshot()))?;
         if stage == StageKind::Kernels {
-            snapshot.text.push_str(&self.region_kernels());
+            snapshot.text.push_str(&self.region_kernels(&mut MetRegions::default()));
         }
         Ok(snapshot)
     }

@@ -1,11 +1,16 @@
 //! [`Feeds`]: the feeds of a run by name, one for each dense or ragged input.
 
+use std::panic::Location;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
 use shapeflow_shape_fns::DType;
 
 use super::executable::Executable;
-use super::port::Port;
+use super::port::{Port, with_ragged_help};
 use super::results::Results;
 use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::op::Cancel;
 use crate::ragged::{FLAT_VALUES, ROW_SPLITS, RaggedTensor};
 use crate::tensor::{Tensor, TensorView};
 
@@ -44,6 +49,7 @@ pub struct Feeds<'a> {
     feeds: Vec<(String, Part<'a>)>,
     /// The first feed that does not fit its input.
     error: Option<Error>,
+    cancel: Option<Arc<AtomicBool>>,
 }
 
 /// The feed of one input of the compiled graph. A ragged input stands for several such inputs, so its feed has several
@@ -80,7 +86,54 @@ impl Executable {
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
     pub fn feed<'a>(&'a self, name: &str, feed: impl Into<Feed<'a>>) -> Feeds<'a> {
-        Feeds { executable: self, feeds: Vec::new(), error: None }.feed(name, feed)
+        Feeds { executable: self, feeds: Vec::new(), error: None, cancel: None }.feed(name, feed)
+    }
+
+    /// Runs on inputs by name and returns the results by name. Inputs that the outputs do not need may be missing.
+    /// [`Executable::feed`] also feeds ragged tensors.
+    ///
+    /// # Errors
+    /// A needed input is missing, a name occurs twice, or no input has the name. Else as [`Executable::run`].
+    #[track_caller]
+    pub fn run_named(&self, feeds: &[(&str, TensorView<'_>)]) -> Result<Results> {
+        self.run_named_until(feeds, Cancel::default())
+    }
+
+    /// Runs as [`Executable::run_named`] does, until the token of `cancel` is true.
+    #[track_caller]
+    pub(super) fn run_named_until(
+        &self,
+        feeds: &[(&str, TensorView<'_>)],
+        cancel: Cancel<'_>,
+    ) -> Result<Results> {
+        let location = Location::caller();
+        let refuse = |message: String| Err(Error::new(ErrorKind::Feed, Phase::Run, message).at(location));
+        if let Some((name, _)) =
+            feeds.iter().find(|(name, _)| !self.inputs().iter().any(|port| port.name == *name))
+        {
+            let names: Vec<&str> = self.inputs().iter().map(|port| port.name.as_str()).collect();
+            return refuse(format!("\"{name}\" is not an input; the inputs are {}", names.join(", ")))
+                .map_err(|error| with_ragged_help(error, self.inputs(), name));
+        }
+        let mut ordered = Vec::with_capacity(self.needed().len());
+        for port in self.inputs() {
+            let mut found = feeds.iter().filter(|(name, _)| *name == port.name);
+            match (found.next(), found.next()) {
+                (Some((_, view)), None) if port.needed => ordered.push(view.clone()),
+                (Some(_), None) => {}
+                (None, _) if !port.needed => {}
+                (None, _) => {
+                    return refuse(format!("input \"{}\" {} must be fed", port.name, self.type_text(port)))
+                        .map_err(|error| with_ragged_help(error, self.inputs(), &port.name));
+                }
+                (Some(_), Some(_)) => {
+                    return refuse(format!("input \"{}\" must be fed once, got two", port.name));
+                }
+            }
+        }
+        let tensors = self.run_until(&ordered, cancel)?;
+        let names = self.outputs().iter().map(|port| port.name.clone());
+        Ok(Results::new(names.zip(tensors).collect()))
     }
 }
 
@@ -131,6 +184,12 @@ impl<'a> Feeds<'a> {
         Ok(parts.into_iter().map(|(name, tensor)| (name, Part::Tensor(tensor))).collect())
     }
 
+    /// Ends the run with an error once the token is true; see [`Runner::cancel`](crate::Runner::cancel).
+    pub fn cancel(mut self, token: Arc<AtomicBool>) -> Feeds<'a> {
+        self.cancel = Some(token);
+        self
+    }
+
     /// Runs the graph.
     ///
     /// # Errors
@@ -139,10 +198,10 @@ impl<'a> Feeds<'a> {
     #[track_caller]
     pub fn run(self) -> Result<Results> {
         if let Some(error) = self.error {
-            return Err(error.or_at(std::panic::Location::caller()));
+            return Err(error.or_at(Location::caller()));
         }
         let feeds: Vec<(&str, TensorView<'_>)> =
             self.feeds.iter().map(|(name, part)| (name.as_str(), part.view())).collect();
-        self.executable.run_named(&feeds)
+        self.executable.run_named_until(&feeds, Cancel::new(self.cancel.as_deref()))
     }
 }

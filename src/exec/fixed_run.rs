@@ -16,8 +16,9 @@ use crate::error::Result;
 use crate::lower::kernel::BufferIx;
 use crate::lower::plan::KernelPlan;
 use crate::lower::program::{Content, Step};
+use crate::op::Cancel;
 use crate::runtime::{
-    BoundLaunches, Memory, PreparedLaunch, RetainedMemory, SegmentPlan, StepPlan, Workspace,
+    BoundLaunches, Memory, PreparedLaunch, RetainedMemory, SegmentPlan, StepPlan, Workspace, is_cut_for,
 };
 use crate::tensor::{Tensor, TensorView, TensorViewMut};
 
@@ -140,7 +141,7 @@ impl<'m> FixedRun<'m> {
                 }
             });
         }
-        Run::new(&specialization, code, &mut memory).place(&plan, None)?;
+        Run::new(&specialization, code, &mut memory, Cancel::default()).place(&plan, None)?;
         let prepared: Option<Vec<(&KernelPlan, &PreparedLaunch)>> =
             plan.steps.iter().map(StepPlan::prepared).collect();
         let steps = match prepared {
@@ -153,22 +154,32 @@ impl<'m> FixedRun<'m> {
     /// Runs on the elements that the inputs hold now.
     ///
     /// # Errors
-    /// A check of the data fails, or memory is refused.
-    pub(super) fn run(&mut self) -> Result<()> {
+    /// A check of the data fails, memory is refused, or the run is cancelled.
+    pub(super) fn run(&mut self, cancel: Cancel<'_>) -> Result<()> {
         let compiled = &self.specialization.program;
         let launches = match &mut self.steps {
             Steps::Launches(launches) => launches,
             Steps::Planned { memory, workspaces } => {
-                let mut run = Run::new(&self.specialization, code_of(compiled), memory);
+                let mut run = Run::new(&self.specialization, code_of(compiled), memory, cancel);
                 return run.run_segment(0, &self.plan, None, workspaces);
             }
         };
         for index in 0..launches.len() {
-            let _span = compiled.traced(index).map(Traced::begin);
-            if launches.run(index) {
-                let Step::Kernel(kernel) = &compiled.lowered.steps[index] else {
-                    unreachable!("only kernels have prepared launches");
-                };
+            cancel.check()?;
+            let traced = compiled.traced(index);
+            let _span = traced.map(Traced::begin);
+            let kernel = || match &compiled.lowered.steps[index] {
+                Step::Kernel(kernel) => kernel,
+                _ => unreachable!("only kernels have prepared launches"),
+            };
+            let failed = match &self.plan.steps[index] {
+                StepPlan::Kernel(plan, _) if cancel.has_token() && is_cut_for(cancel, kernel(), plan) => {
+                    launches.run_cut(index, kernel(), plan, &code_of(compiled).functions[index], cancel)?
+                }
+                _ => launches.run(index),
+            };
+            if failed {
+                let kernel = kernel();
                 return Err(find_fault(compiled, kernel, &self.plan, launches.memory(), None));
             }
         }

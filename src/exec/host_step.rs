@@ -12,7 +12,7 @@ use crate::eval::evaluate_into;
 use crate::graph::NodeIx;
 use crate::lower::kernel::BufferIx;
 use crate::lower::program::Content;
-use crate::op::{HostOutput, HostThreads, NodePreparation, OutputAllocator};
+use crate::op::{Cancel, HostOutput, HostThreads, NodePreparation, OutputAllocator};
 use crate::runtime::{BufferSizes, Memory, SegmentPlan};
 use crate::tensor::{BufferPool, TensorView, TensorViewMut};
 
@@ -83,5 +83,6 @@ pub(super) fn output_allocator<'s>(
     }
     let owner = |buffer: Option<&BufferIx>| buffer.map(|buffer| compiled.lowered.roots[buffer.index()]);
     let may_share_input = !step.operands.is_empty() && owner(stored.first()) == owner(step.operands.first());
-    OutputAllocator { pool: Some(pool), lent, prepared: Some(prepared), threads, may_share_input }
+    let (pool, prepared) = (Some(pool), Some(prepared));
+    OutputAllocator { pool, lent, prepared, threads, cancel: Cancel::default(), may_share_input }
 }

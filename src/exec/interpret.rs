@@ -12,6 +12,7 @@ use crate::dump::span;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::eval::{elements_of, evaluate_with};
 use crate::graph::{NodeIx, ValueIx};
+use crate::op::Cancel;
 use crate::tensor::{Tensor, TensorView};
 
 /// Computes one node after the other. Stores the results in `outputs`. Returns the results as tensors if `outputs` is
@@ -23,6 +24,7 @@ pub(super) fn interpret(
     compiled: &CompiledProgram,
     inputs: &[TensorView<'_>],
     outputs: Option<&mut [OutputBuffer<'_>]>,
+    cancel: Cancel<'_>,
 ) -> Result<Vec<Tensor>> {
     let _span = span(compiled.trace(), "interpreter", "interpreter");
     let graph = &compiled.graph;
@@ -47,6 +49,7 @@ pub(super) fn interpret(
             // An input.
             continue;
         }
+        cancel.check().map_err(|error| run_error(graph, index, error))?;
         let operands: Vec<TensorView<'_>> =
             node.operands.iter().map(|operand| values[operand].view()).collect();
         let attrs = node.attrs().substitute(&mut |symbol| bindings.known(symbol));
@@ -54,7 +57,7 @@ pub(super) fn interpret(
             let operand = node.operands[number];
             graph.constants.contains_key(&graph.values[operand.index()].node)
         };
-        let computed = evaluate_with(&node.op, node.given_operands, &attrs, &operands, &is_constant)
+        let computed = evaluate_with(&node.op, node.given_operands, &attrs, &operands, &is_constant, cancel)
             .map_err(|error| run_error(graph, index, error))?;
         for (value, tensor) in node.values().zip(computed) {
             let dims = graph.values[value.index()].shape.dims().unwrap_or_default();

@@ -4,6 +4,7 @@ use super::executable::Executable;
 use super::fixed_run::{FixedRun, GivenInput};
 use crate::error::Result;
 use crate::lower::kernel::BufferIx;
+use crate::op::Cancel;
 use crate::tensor::{Tensor, TensorView, TensorViewMut};
 
 /// The source of an input in all repetitions.
@@ -61,9 +62,9 @@ impl LoopRun<'_> {
     /// Runs the next repetition.
     ///
     /// # Errors
-    /// A check of the data fails, or memory is refused.
-    pub(crate) fn run(&mut self) -> Result<()> {
-        self.fixed.run()?;
+    /// A check of the data fails, memory is refused, or the run is cancelled.
+    pub(crate) fn run(&mut self, cancel: Cancel<'_>) -> Result<()> {
+        self.fixed.run(cancel)?;
         for &(source, target) in &self.copies {
             self.fixed.copy(source, target);
         }

@@ -19,9 +19,10 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::NodeIx;
 use crate::lower::kernel::{BufferIx, Kernel};
 use crate::lower::program::{Content, Step};
-use crate::op::{HostOutput, HostThreads, NodePreparation};
+use crate::op::{Cancel, HostOutput, HostThreads, NodePreparation, OutputAllocator};
 use crate::runtime::{
-    Launch, Memory, ProgramState, RetainedMemory, SegmentPlan, StepPlan, Workspace, launch, stream_threshold,
+    Launch, Memory, PreparedLaunch, ProgramState, RetainedMemory, SegmentPlan, StepPlan, Workspace,
+    is_cut_for, launch, stream_threshold,
 };
 use crate::tensor::{Tensor, TensorView};
 
@@ -33,6 +34,7 @@ pub(super) struct Run<'r, 'm> {
     memory: &'r mut Memory<'m>,
     /// The values of the symbols. `None` for a static program, whose steps need no values of symbols.
     bindings: Option<Bindings<'r>>,
+    cancel: Cancel<'r>,
 }
 
 /// Runs a program on row-major inputs. Stores the results in `outputs`. Returns the results as tensors if `outputs` is
@@ -45,11 +47,12 @@ pub(super) fn run_by_machine_code<'m>(
     code: &'m KernelCode,
     inputs: &'m [TensorView<'m>],
     outputs: Option<&mut [OutputBuffer<'m>]>,
+    cancel: Cancel<'_>,
     state: &mut RunState,
 ) -> Result<Vec<Tensor>> {
     let retained = std::mem::take(&mut state.retained);
     let mut memory = initial_memory(&specialization.program, inputs, retained)?;
-    let results = Run::new(specialization, code, &mut memory).run(inputs, outputs, state);
+    let results = Run::new(specialization, code, &mut memory, cancel).run(inputs, outputs, state);
     state.retained = memory.retain();
     results
 }
@@ -87,9 +90,10 @@ impl<'r, 'm> Run<'r, 'm> {
         specialization: &'r Specialization,
         code: &'r KernelCode,
         memory: &'r mut Memory<'m>,
+        cancel: Cancel<'r>,
     ) -> Run<'r, 'm> {
         let Specialization { program: compiled, state, .. } = specialization;
-        Run { compiled, code, state, memory, bindings: None }
+        Run { compiled, code, state, memory, bindings: None, cancel }
     }
 
     fn planner(&self) -> SegmentPlanner<'r> {
@@ -190,19 +194,23 @@ impl<'r, 'm> Run<'r, 'm> {
         let compiled = self.compiled;
         let range = compiled.lowered.segments[number].steps.clone();
         for (step, step_plan) in range.zip(&plan.steps) {
+            self.cancel.check()?;
             let traced = compiled.traced(step);
             let _span = traced.map(Traced::begin);
             match (&compiled.lowered.steps[step], step_plan) {
                 (Step::Kernel(kernel), StepPlan::Kernel(kernel_plan, prepared)) => {
                     let code = &self.code.module;
-                    let failed = match prepared {
+                    let is_whole = |_: &&PreparedLaunch| !is_cut_for(self.cancel, kernel, kernel_plan);
+                    let failed = match prepared.as_ref().filter(is_whole) {
                         Some(prepared) => prepared.run(kernel_plan, code, self.memory, workspaces)?,
                         None => {
                             let memory = &*self.memory;
                             let functions = &self.code.functions[step];
                             let stream = stream_threshold(&kernel_plan.buffers, kernel_plan.stream, memory);
+                            let cancel = self.cancel;
+                            let plan = kernel_plan;
                             let run =
-                                Launch { kernel, plan: kernel_plan, code, functions, memory, stream, traced };
+                                Launch { kernel, plan, code, functions, memory, stream, traced, cancel };
                             launch(&run, workspaces, &self.state.threads)?
                         }
                     };
@@ -211,7 +219,7 @@ impl<'r, 'm> Run<'r, 'm> {
                     }
                 }
                 (Step::MatMul { .. }, StepPlan::MatMul(matmul)) => {
-                    matmul.run(self.memory, &self.state.threads, workspaces)?;
+                    matmul.run(self.memory, &self.state.threads, workspaces, self.cancel)?;
                 }
                 (&Step::Whole { node, from, out, run }, StepPlan::Whole) => {
                     let threads = HostThreads::new(&self.state.threads);
@@ -248,6 +256,7 @@ impl<'r, 'm> Run<'r, 'm> {
         let threads = HostThreads::new(&self.state.threads);
         let allocator =
             output_allocator(compiled, step, stored, pool, outputs.as_deref_mut(), prepared, threads);
+        let allocator = OutputAllocator { cancel: self.cancel, ..allocator };
         let bindings = self.bindings.as_ref();
         let results = run_host_step(self.compiled, step, plan, self.memory, bindings, allocator)?;
         assert_eq!(results.len(), stored.len(), "a node has a buffer for each result");

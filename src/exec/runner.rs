@@ -1,26 +1,64 @@
 //! [`Runner`]: runs an executable from one thread.
 
 use std::panic::Location;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use super::executable::Executable;
 use super::run_state::RunState;
 use crate::error::Result;
+use crate::op::Cancel;
 use crate::tensor::{Tensor, TensorView, TensorViewMut};
 
 /// Runs an executable from one thread. A runner keeps working memory and the last plan, so that it takes no lock.
 pub struct Runner {
     executable: Executable,
     state: RunState,
+    cancel: Option<Arc<AtomicBool>>,
 }
 
 impl Executable {
     /// Creates a runner of this executable, for one thread.
     pub fn runner(&self) -> Runner {
-        Runner { executable: self.clone(), state: RunState::default() }
+        Runner { executable: self.clone(), state: RunState::default(), cancel: None }
     }
 }
 
 impl Runner {
+    /// Ends every run of this runner with an error once the token is true. Another thread sets the token to `true`. The
+    /// kind of the error is [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled). The runner may run again after the
+    /// token is `false` again.
+    ///
+    /// A run reads the token before each kernel, matmul and host op, also inside branches and loops, and before each
+    /// iteration of a loop. A run with a token cuts large kernels and matmuls into parts of some milliseconds at most,
+    /// and reads the token before each part. A row is not cut: a reduction of all elements is one row. A host op runs to
+    /// its end; a user's op can ask [`HostCx::is_cancelled`](crate::HostCx::is_cancelled). The memory of the caller, see
+    /// [`Runner::run_into`], may hold a part of the results of a cancelled run. Results do not depend on the token.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::{AtomicBool, Ordering};
+    /// use std::time::Duration;
+    ///
+    /// use shapeflow::{ErrorKind, Graph};
+    ///
+    /// let g = Graph::new();
+    /// let endless = g.while_loop(&[g.constant(0i64)?], |s| s[0].greater_equal(0i64), |s| Ok(s[0] * 1i64))?;
+    /// let token = Arc::new(AtomicBool::new(false));
+    /// let mut runner = g.compile(&endless)?.runner().cancel(token.clone());
+    /// let timeout = std::thread::spawn(move || {
+    ///     std::thread::sleep(Duration::from_millis(5));
+    ///     token.store(true, Ordering::Relaxed);
+    /// });
+    /// assert_eq!(runner.run(&[]).unwrap_err().kind(), ErrorKind::Cancelled);
+    /// timeout.join().unwrap();
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    pub fn cancel(mut self, token: Arc<AtomicBool>) -> Runner {
+        self.cancel = Some(token);
+        self
+    }
+
     /// Runs as [`Executable::run_all`] does.
     ///
     /// # Errors
@@ -28,7 +66,8 @@ impl Runner {
     #[track_caller]
     pub fn run(&mut self, inputs: &[TensorView<'_>]) -> Result<Vec<Tensor>> {
         let location = Location::caller();
-        self.executable.run_with(inputs, &mut self.state).map_err(|error| error.or_at(location))
+        let cancel = Cancel::new(self.cancel.as_deref());
+        self.executable.run_with(inputs, cancel, &mut self.state).map_err(|error| error.or_at(location))
     }
 
     /// Runs, and stores the results in the caller's memory. `outputs` has one view for each output.
@@ -38,16 +77,50 @@ impl Runner {
     #[track_caller]
     pub fn run_into(&mut self, inputs: &[TensorView<'_>], outputs: &mut [TensorViewMut<'_>]) -> Result<()> {
         let location = Location::caller();
-        self.run_to_views(inputs, outputs).map_err(|error| error.or_at(location))
+        let cancel = Cancel::new(self.cancel.as_deref());
+        let ran = run_to_views(&self.executable, inputs, outputs, cancel, &mut self.state);
+        ran.map_err(|error| error.or_at(location))
     }
 
-    fn run_to_views(&mut self, inputs: &[TensorView<'_>], outputs: &mut [TensorViewMut<'_>]) -> Result<()> {
-        self.executable.check_outputs(outputs.len())?;
-        self.executable.run_to(inputs, Some(outputs), &mut self.state).map(|_| ())
+    /// Runs as [`Runner::run`] does, but with another token.
+    ///
+    /// # Errors
+    /// As [`Executable::run`], or the run is cancelled.
+    #[track_caller]
+    pub(crate) fn run_until(&mut self, inputs: &[TensorView<'_>], cancel: Cancel<'_>) -> Result<Vec<Tensor>> {
+        let location = Location::caller();
+        self.executable.run_with(inputs, cancel, &mut self.state).map_err(|error| error.or_at(location))
+    }
+
+    /// Runs as [`Runner::run_into`] does, but with another token.
+    ///
+    /// # Errors
+    /// As [`Runner::run_into`], or the run is cancelled.
+    #[track_caller]
+    pub(crate) fn run_into_until(
+        &mut self,
+        inputs: &[TensorView<'_>],
+        outputs: &mut [TensorViewMut<'_>],
+        cancel: Cancel<'_>,
+    ) -> Result<()> {
+        let location = Location::caller();
+        let ran = run_to_views(&self.executable, inputs, outputs, cancel, &mut self.state);
+        ran.map_err(|error| error.or_at(location))
     }
 
     /// Frees the working memory and the last plan, which the runner keeps between runs.
     pub fn trim(&mut self) {
         self.state.trim();
     }
+}
+
+fn run_to_views(
+    executable: &Executable,
+    inputs: &[TensorView<'_>],
+    outputs: &mut [TensorViewMut<'_>],
+    cancel: Cancel<'_>,
+    state: &mut RunState,
+) -> Result<()> {
+    executable.check_outputs(outputs.len())?;
+    executable.run_to(inputs, Some(outputs), cancel, state).map(|_| ())
 }

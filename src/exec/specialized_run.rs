@@ -12,6 +12,7 @@ use super::run::run_by_machine_code;
 use super::run_state::RunState;
 use crate::compile::{OutputSource, Specialization, SpecializationCache};
 use crate::error::Result;
+use crate::op::Cancel;
 use crate::tensor::{Tensor, TensorView, TensorViewMut};
 
 /// Runs a graph on row-major inputs: `inputs` has a view for each input of the graph. Stores the results in `outputs`.
@@ -23,15 +24,16 @@ pub(super) fn run_specialized(
     cache: &SpecializationCache,
     inputs: &[TensorView<'_>],
     outputs: Option<&mut [TensorViewMut<'_>]>,
+    cancel: Cancel<'_>,
     state: &mut RunState,
 ) -> Result<Vec<Tensor>> {
     let specialization = cache.specialization(inputs)?;
     let mut outputs: Option<OutputBuffers<'_>> =
         outputs.map(|views| views.iter_mut().map(OutputBuffer::new).collect());
     if specialization.continuation.is_none() {
-        return run_one(&specialization, inputs, outputs.as_deref_mut(), state);
+        return run_one(&specialization, inputs, outputs.as_deref_mut(), cancel, state);
     }
-    let results = run_chain(&specialization, inputs, state)?;
+    let results = run_chain(&specialization, inputs, cancel, state)?;
     let Some(outputs) = &mut outputs else { return Ok(results) };
     for (number, (output, tensor)) in outputs.iter_mut().zip(&results).enumerate() {
         output.fill(number, tensor)?;
@@ -44,18 +46,24 @@ fn run_one<'m>(
     specialization: &'m Specialization,
     inputs: &'m [TensorView<'m>],
     outputs: Option<&mut [OutputBuffer<'m>]>,
+    cancel: Cancel<'_>,
     state: &mut RunState,
 ) -> Result<Vec<Tensor>> {
     match &specialization.program.code {
-        Some(code) => run_by_machine_code(specialization, code, inputs, outputs, state),
-        None => interpret(&specialization.program, inputs, outputs),
+        Some(code) => run_by_machine_code(specialization, code, inputs, outputs, cancel, state),
+        None => interpret(&specialization.program, inputs, outputs, cancel),
     }
 }
 
 /// Runs a specialization, then the specialization of its continuation, and so on. The function is a loop and not a
 /// recursion, because a graph may have as many continuations as nodes.
-fn run_chain(first: &Specialization, inputs: &[TensorView<'_>], state: &mut RunState) -> Result<Vec<Tensor>> {
-    let mut computed = run_one(first, inputs, None, state)?;
+fn run_chain(
+    first: &Specialization,
+    inputs: &[TensorView<'_>],
+    cancel: Cancel<'_>,
+    state: &mut RunState,
+) -> Result<Vec<Tensor>> {
+    let mut computed = run_one(first, inputs, None, cancel, state)?;
     let mut current: Option<Arc<Specialization>> = None;
     let count = first.continuation.as_ref().map_or(computed.len(), |next| next.sources.len());
     let mut results: Vec<Option<Tensor>> = vec![None; count];
@@ -72,7 +80,7 @@ fn run_chain(first: &Specialization, inputs: &[TensorView<'_>], state: &mut RunS
         let feeds: Vec<TensorView<'_>> =
             computed[..continuation.cache.inputs()].iter().map(Tensor::view).collect();
         let next = continuation.cache.shared_specialization(&feeds)?;
-        let following = run_one(&next, &feeds, None, state)?;
+        let following = run_one(&next, &feeds, None, cancel, state)?;
         (computed, numbers, current) = (following, remaining, Some(next));
     }
     for (number, tensor) in numbers.into_iter().zip(computed) {

@@ -23,10 +23,19 @@ impl GraphData {
     /// Computes the tensor of a value that depends only on constants; `None` for any other value, and if the
     /// expression has more than [`MAX_NODES`] nodes or a tensor of more than [`MAX_ELEMENTS`] elements.
     pub(crate) fn const_fold(&self, value: ValueIx) -> Option<Tensor> {
+        self.const_fold_with(value, &FxHashMap::default())
+    }
+
+    /// Computes the tensor of a value as [`GraphData::const_fold`] does, with these tensors of inputs.
+    pub(crate) fn const_fold_with(
+        &self,
+        value: ValueIx,
+        inputs: &FxHashMap<ValueIx, Tensor>,
+    ) -> Option<Tensor> {
         let mut tensors: FxHashMap<ValueIx, Tensor> = FxHashMap::default();
-        for index in self.constant_nodes(value)? {
+        for index in self.constant_nodes(value, inputs)? {
             let node = &self.nodes[index.index()];
-            if let Some(tensor) = self.constants.get(&index) {
+            if let Some(tensor) = self.constants.get(&index).or_else(|| inputs.get(&node.first_output)) {
                 tensors.insert(node.first_output, tensor.clone());
                 continue;
             }
@@ -42,8 +51,9 @@ impl GraphData {
         tensors.remove(&value)
     }
 
-    /// Returns the nodes that a value depends on, operands first, if all of them can be folded.
-    fn constant_nodes(&self, value: ValueIx) -> Option<Vec<NodeIx>> {
+    /// Returns the nodes that a value depends on, operands first, if all of them can be folded. Inputs that have a
+    /// tensor can be folded.
+    fn constant_nodes(&self, value: ValueIx, inputs: &FxHashMap<ValueIx, Tensor>) -> Option<Vec<NodeIx>> {
         let mut order = Vec::new();
         let mut seen = FxHashSet::default();
         let mut stack = vec![(self.values[value.index()].node, false)];
@@ -57,7 +67,8 @@ impl GraphData {
             }
             let node = &self.nodes[index.index()];
             let foldable =
-                matches!(node.op.body, Body::Compute(_) | Body::Contraction { .. } | Body::Constant);
+                matches!(node.op.body, Body::Compute(_) | Body::Contraction { .. } | Body::Constant)
+                    || inputs.contains_key(&node.first_output);
             // A dimension in an attribute has no value before the run.
             let mut is_known =
                 node.derived().iter().all(|(_, dims)| dims.iter().all(|dim| dim.as_known().is_some()));

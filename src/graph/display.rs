@@ -5,7 +5,7 @@ use std::fmt::{self, Write};
 use shapeflow_shape_fns::Attrs;
 
 use super::name_ties::TieCount;
-use super::{DimNames, Graph, GraphData, NodeIx, ValueIx};
+use super::{DimNames, Graph, GraphData, MetRegions, NodeIx, ValueIx};
 use crate::dtype::type_text;
 use crate::error::is_library_line;
 use crate::op::{Body, OpDef};
@@ -33,12 +33,13 @@ impl GraphData {
     pub(crate) fn text(&self) -> String {
         let mut text = String::from("graph {\n");
         // Writing to a string does not fail.
-        let _ = self.write_nodes(&mut text, "  ");
+        let _ = self.write_nodes(&mut text, "  ", &mut MetRegions::default());
         text + "}"
     }
 
-    /// Writes the nodes and the guards, a line for each, and the graphs inside a node as blocks below its line.
-    fn write_nodes(&self, f: &mut String, indent: &str) -> fmt::Result {
+    /// Writes the nodes and the guards, a line for each, and the graphs inside a node as blocks below its line. A graph
+    /// that several nodes share stands below the first of them.
+    fn write_nodes(&self, f: &mut String, indent: &str, met: &mut MetRegions) -> fmt::Result {
         let names = self.dim_names();
         let width = COMMENT_COLUMN.saturating_sub(indent.len() - 2);
         for number in 0..self.nodes.len() {
@@ -66,9 +67,13 @@ impl GraphData {
                 }
             }
             for region in self.regions(index) {
+                if !met.is_new(region) {
+                    writeln!(f, "{indent}  {}: see above", region.name)?;
+                    continue;
+                }
                 let inner = format!("{indent}    ");
                 writeln!(f, "{indent}  {} {{", region.name)?;
-                region.graph.write_nodes(f, &inner)?;
+                region.graph.write_nodes(f, &inner, met)?;
                 let outputs: Vec<String> = region.outputs.iter().map(ToString::to_string).collect();
                 writeln!(f, "{inner}return {}", outputs.join(", "))?;
                 writeln!(f, "{indent}  }}")?;

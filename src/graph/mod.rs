@@ -61,7 +61,7 @@ pub use param::{IntoParam, Param, ParamElement};
 pub(crate) use poison::Poison;
 pub use ragged::{AnyValue, RaggedValue, RowPartitionValue};
 pub(crate) use ragged::{Encodings, Partitions};
-pub(crate) use region::{OpenRegion, RegionGraph};
+pub(crate) use region::{MetRegions, OpenRegion, RegionGraph};
 pub use scope::Scope;
 pub use value::{Value, ValueId};
 

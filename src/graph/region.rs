@@ -116,6 +116,17 @@ impl Drop for OpenRegion<'_> {
     }
 }
 
+/// The regions that a walk over a graph and its regions has met. Several nodes may share a region.
+#[derive(Default)]
+pub(crate) struct MetRegions(FxHashSet<*const RegionGraph>);
+
+impl MetRegions {
+    /// Records a region. Returns whether the walk meets it for the first time.
+    pub(crate) fn is_new(&mut self, region: &RegionGraph) -> bool {
+        self.0.insert(region)
+    }
+}
+
 impl GraphData {
     /// Returns the graphs inside a node of control flow; none for other nodes.
     pub(crate) fn regions(&self, index: NodeIx) -> Vec<&RegionGraph> {
@@ -124,12 +135,18 @@ impl GraphData {
         regions.into_iter().map(|region| region.downcast_ref().expect("regions are `RegionGraph`")).collect()
     }
 
-    /// Calls `f` with this graph, and then with every graph inside its nodes.
+    /// Calls `f` with this graph, and then with every graph inside its nodes, once for each graph.
     pub(super) fn for_each_graph(&self, f: &mut dyn FnMut(&GraphData)) {
+        self.for_each_new_graph(&mut MetRegions::default(), f);
+    }
+
+    fn for_each_new_graph(&self, met: &mut MetRegions, f: &mut dyn FnMut(&GraphData)) {
         f(self);
         for index in 0..self.nodes.len() {
             for region in self.regions(NodeIx(index as u32)) {
-                region.graph.for_each_graph(f);
+                if met.is_new(region) {
+                    region.graph.for_each_new_graph(met, f);
+                }
             }
         }
     }

@@ -131,7 +131,14 @@
 //!
 //! [`LoopOptions::limit`](crate::LoopOptions::limit) refuses a run that needs more iterations.
 //! [`LoopOptions::cancel`](crate::LoopOptions::cancel) takes a flag. Another thread sets the flag, and the run ends
-//! with an error before its next iteration. An error of a body names the iteration, the node, and its line.
+//! with an error before its next iteration. [`Runner::cancel`](crate::Runner::cancel) does this for any run, also
+//! between the kernels of an iteration. An error of a body names the iteration, the node, and its line.
+//!
+//! # Short loops
+//!
+//! A loop is compiled as its iterations if constants determine their number, which is at most 16, if this takes at most
+//! 256 nodes, if all sizes are known and stay, and if no node of the body may fail or runs on the host. The iterations
+//! then fuse into kernels. A loop with a limit or a token stays a loop.
 //!
 //! # Figures
 //!

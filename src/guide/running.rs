@@ -68,4 +68,5 @@
 //!
 //! [`CompileOptions::threads`](crate::CompileOptions::threads) lets large kernels use several threads; the results do
 //! not depend on their number. [`CompileOptions::memory_limit`](crate::CompileOptions::memory_limit) refuses runs that
-//! would need more. [`Executable::trim`](crate::Executable::trim) frees memory that is kept for later runs.
+//! would need more. [`Runner::cancel`](crate::Runner::cancel) takes a token with which another thread ends a run.
+//! [`Executable::trim`](crate::Executable::trim) frees memory that is kept for later runs.

@@ -203,7 +203,8 @@ impl Imported {
         })
     }
 
-    /// Returns the nodes inside functions that calls inlined, each named `CALL/NODE`, in the order of the import.
+    /// Returns the nodes inside functions, each named `CALL/NODE`, in the order of the import. A function that several
+    /// calls share has its nodes once, named after the first call.
     ///
     /// A node has no outputs if the graph has no node for it, because a parameter replaced a constant.
     pub fn function_nodes(&self) -> impl Iterator<Item = ImportedNode<'_>> {

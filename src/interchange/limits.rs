@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorKind, Phase, Result};
 pub struct Limits {
     /// Bytes of the file.
     pub file_bytes: u64,
-    /// Number of nodes, including the nodes of inlined functions.
+    /// Number of nodes, including the nodes of functions: once for each call that is inlined.
     pub nodes: usize,
     /// Number of axes of a shape.
     pub rank: usize,

@@ -27,7 +27,7 @@ pub struct OpUsage {
 
 impl Imported {
     /// Returns the op types of all imported nodes, sorted by name, and what computes the nodes. A node that `outputs`
-    /// do not need counts as [`ComputedBy::Import`]. Nodes of inlined functions, of branches and of loop bodies are
+    /// do not need counts as [`ComputedBy::Import`]. Nodes of functions, of branches and of loop bodies are
     /// included.
     ///
     /// # Errors

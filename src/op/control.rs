@@ -26,6 +26,11 @@ pub(crate) trait Control: Send + Sync + 'static {
     fn selection(&self) -> Option<Selection<'_>> {
         None
     }
+
+    /// Returns the regions of a loop that may be unrolled. Returns `None` for any other node, which is the default.
+    fn unrolling(&self) -> Option<Unrolling<'_>> {
+        None
+    }
 }
 
 /// A region of a node of control flow.
@@ -44,6 +49,29 @@ pub(crate) struct Selection<'a> {
     pub regions: [BodyRegion<'a>; 2],
     /// The op that selects elements: its operands are the bool, the elements for true and the elements for false.
     pub select: &'static OpDef,
+}
+
+/// The regions of a loop without a limit and without a token.
+pub(crate) struct Unrolling<'a> {
+    /// The condition on the initial state.
+    pub start: BodyRegion<'a>,
+    /// An iteration. The results are the next values of the state values that change, and whether the loop goes on with
+    /// them. `sources`, and not the captures, give the inputs.
+    pub step: BodyRegion<'a>,
+    /// The source of each input of `step`.
+    pub sources: &'a [LoopSource],
+    /// The operands with the initial values of the state values that change. The result of the node with the number of
+    /// such an operand is the last value. The other results are their initial values.
+    pub changing: &'a [usize],
+}
+
+/// The source of an input of a loop body.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum LoopSource {
+    /// A state value that changes, by its position among the state values that change.
+    State(usize),
+    /// An operand of the loop.
+    Operand(usize),
 }
 
 /// A compiled node of control flow.

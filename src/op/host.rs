@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use shapeflow_shape_fns::{Attrs, DType};
 
+use super::cancel::Cancel;
 use super::host_threads::HostThreads;
 use super::prepared::NodePreparation;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -57,6 +58,8 @@ pub(crate) struct OutputAllocator<'a> {
     pub prepared: Option<NodePreparation<'a>>,
     /// The threads of the run.
     pub threads: HostThreads<'a>,
+    /// The token of the run.
+    pub cancel: Cancel<'a>,
     /// Whether output 0 may share the memory of input 0.
     pub may_share_input: bool,
 }
@@ -113,6 +116,7 @@ pub struct HostCx<'a> {
     #[cfg_attr(not(feature = "strings"), expect(dead_code, reason = "only string ops prepare something"))]
     prepared: Option<NodePreparation<'a>>,
     threads: HostThreads<'a>,
+    cancel: Cancel<'a>,
     may_share_input: bool,
 }
 
@@ -130,8 +134,8 @@ impl<'a> HostCx<'a> {
             lent: lent.filter(|lent| lent.dtype() == dtype && dtype.size_bytes().is_some()),
             made: None,
         });
-        let OutputAllocator { pool, prepared, threads, may_share_input, .. } = allocator;
-        HostCx { inputs, attrs, pool, outputs: outputs.collect(), prepared, threads, may_share_input }
+        let OutputAllocator { pool, prepared, threads, cancel, may_share_input, .. } = allocator;
+        HostCx { inputs, attrs, pool, outputs: outputs.collect(), prepared, threads, cancel, may_share_input }
     }
 
     /// Returns where each output was stored, and its sizes; `None` for an output that the kernel has not made.
@@ -193,6 +197,17 @@ impl<'a> HostCx<'a> {
     /// Returns the threads among which the kernel may divide its work.
     pub(crate) fn threads(&self) -> HostThreads<'a> {
         self.threads
+    }
+
+    /// Returns whether another thread cancels the run, see [`Runner::cancel`](crate::Runner::cancel). A kernel that
+    /// runs long may ask at times, and return an error.
+    pub fn is_cancelled(&self) -> bool {
+        self.cancel.is_cancelled()
+    }
+
+    /// Returns the token of the run, for a kernel that runs compiled graphs.
+    pub(crate) fn cancel(&self) -> Cancel<'a> {
+        self.cancel
     }
 
     /// Returns zeroed memory for output `i`, which the kernel fills. The memory is the caller's if the caller lent some

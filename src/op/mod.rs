@@ -8,6 +8,7 @@
 //! **Absent**: the ops themselves, and evaluation. A definition is data and function pointers.
 
 mod attributes;
+mod cancel;
 mod caught;
 mod control;
 mod host;
@@ -31,8 +32,9 @@ use crate::expr::{Expr, Index, LowerCx};
 use crate::graph::Value;
 use crate::tensor::{TensorView, TensorViewMut};
 
+pub(crate) use cancel::Cancel;
 pub(crate) use caught::caught;
-pub(crate) use control::{BodyRegion, CompiledControl, Control, Programs, Selection};
+pub(crate) use control::{BodyRegion, CompiledControl, Control, LoopSource, Programs, Selection, Unrolling};
 pub use host::{HostCx, HostKernel};
 pub(crate) use host::{HostOutput, OutputAllocator};
 pub(crate) use host_threads::{HostThreads, Threads};

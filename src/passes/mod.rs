@@ -8,7 +8,8 @@
 //! **Order of work:** `rebuild` copies what the wanted values need, so that dead code and duplicates disappear.
 //! `rebuild` replaces unknown ranks, sizes and values of inputs by known ones. `relied_equalities` keeps the equalities
 //! of dims that attributes rely on. `string_handles` changes each copied node that only moves strings: the node then
-//! moves integers. `select_branches` turns cheap branches into selections. `resolve` finds the inputs whose rank, sizes
+//! moves integers. `select_branches` turns cheap branches into selections, and `unroll_loops`
+//! turns short loops into their iterations. `resolve` finds the inputs whose rank, sizes
 //! or value must be fixed ([`KeyInputs`]), the nodes that must wait for results of a run ([`unresolved`]), and the
 //! nodes whose inference is [`incomplete`].
 //!
@@ -22,6 +23,7 @@ mod relied_equalities;
 mod resolve;
 mod select_branches;
 mod string_handles;
+mod unroll_loops;
 
 pub(crate) use rebuild::{KnownInputs, carrier, rebuild, rebuild_for_outputs, subgraph};
 pub(crate) use resolve::{KeyInputs, incomplete, key_inputs, unresolved};

@@ -93,7 +93,7 @@ fn rebuild_nodes(
                 this.constant(node, tensor.clone());
             }
             Body::ShapeOnly => return Err(no_kernel(old, index)),
-            Body::Control(_) if this.select_branch(index)? => {}
+            Body::Control(_) if this.select_branch(index)? || this.unroll_loop(index)? => {}
             _ => strings.copy(&mut this, index)?,
         }
     }

@@ -22,7 +22,7 @@ const MAX_NODES: usize = 8;
 const MAX_ELEMENTS: i64 = 64;
 
 /// The maximum number of levels of branches inside a branch that becomes a selection.
-const MAX_DEPTH: usize = 3;
+pub(super) const MAX_DEPTH: usize = 3;
 
 impl Rebuilder<'_> {
     /// Adds a branch of the old graph as both of its regions and a selection of their results, if both regions are
@@ -33,7 +33,8 @@ impl Rebuilder<'_> {
     pub(super) fn select_branch(&mut self, index: NodeIx) -> Result<bool> {
         let node = &self.old.nodes[index.index()];
         let Some(selection) = selection(node) else { return Ok(false) };
-        let is_cheap = |region: &BodyRegion<'_>| nodes_of(region, MAX_DEPTH).is_some();
+        let limits = RegionLimits { nodes: MAX_NODES, elements: MAX_ELEMENTS };
+        let is_cheap = |region: &BodyRegion<'_>| nodes_of(region, MAX_DEPTH, limits).is_some();
         if !selection.regions.iter().all(is_cheap) || !have_equal_sizes(&selection) {
             return Ok(false);
         }
@@ -69,7 +70,7 @@ impl Rebuilder<'_> {
     ///
     /// # Errors
     /// Inference refuses a node.
-    fn inline(&mut self, region: &BodyRegion<'_>, captures: Vec<ValueIx>) -> Result<Vec<ValueIx>> {
+    pub(super) fn inline(&mut self, region: &BodyRegion<'_>, captures: Vec<ValueIx>) -> Result<Vec<ValueIx>> {
         let graph = graph_of(region);
         let mut inner = Rebuilder::new(graph);
         inner.exchange(self);
@@ -94,7 +95,7 @@ impl Rebuilder<'_> {
                     let tensor = graph.constants.get(&index).expect("a constant node has a tensor");
                     self.constant(node, tensor.clone());
                 }
-                Body::Control(_) if self.select_branch(index)? => {}
+                Body::Control(_) if self.select_branch(index)? || self.unroll_loop(index)? => {}
                 _ => self.copy(index)?,
             }
         }
@@ -110,7 +111,7 @@ fn selection(node: &Node) -> Option<Selection<'_>> {
     }
 }
 
-fn graph_of<'a>(region: &BodyRegion<'a>) -> &'a GraphData {
+pub(super) fn graph_of<'a>(region: &BodyRegion<'a>) -> &'a GraphData {
     region.graph.downcast_ref().expect("a region is a `GraphData`")
 }
 
@@ -134,20 +135,29 @@ fn has_sizes(region: &BodyRegion<'_>, around: &GraphData, operands: &[ValueIx]) 
 }
 
 /// Returns the sizes of a value; `None` if one of them is unknown.
-fn known_sizes(graph: &GraphData, value: ValueIx) -> Option<Vec<i64>> {
+pub(super) fn known_sizes(graph: &GraphData, value: ValueIx) -> Option<Vec<i64>> {
     let shape = graph.table.resolve_shape(&graph.values[value.index()].shape);
     shape.dims()?.iter().map(|dim| dim.as_known()).collect()
 }
 
+/// The maximum size of a region that is computed in another way than by a node of control flow.
+#[derive(Clone, Copy)]
+pub(super) struct RegionLimits {
+    /// The maximum number of nodes.
+    pub nodes: usize,
+    /// The maximum number of elements of a value.
+    pub elements: i64,
+}
+
 /// Returns the number of nodes that a region computes, including the nodes of branches inside the region; `None` if
 /// there are too many nodes or elements, or if a node may fail or runs on the host.
-fn nodes_of(region: &BodyRegion<'_>, depth: usize) -> Option<usize> {
+pub(super) fn nodes_of(region: &BodyRegion<'_>, depth: usize, limits: RegionLimits) -> Option<usize> {
     let graph = graph_of(region);
     let is_small = |number: usize| {
         let value = &graph.values[number];
         let elements = known_sizes(graph, ValueIx(number as u32))
             .and_then(|sizes| sizes.iter().try_fold(1i64, |count, size| count.checked_mul(*size)));
-        elements.is_some_and(|count| count <= MAX_ELEMENTS) && has_scalars(value.dtype)
+        elements.is_some_and(|count| count <= limits.elements) && has_scalars(value.dtype)
     };
     if !(0..graph.values.len()).all(is_small) {
         return None;
@@ -162,12 +172,12 @@ fn nodes_of(region: &BodyRegion<'_>, depth: usize) -> Option<usize> {
                 if !selection.regions.iter().all(|region| has_sizes(region, graph, &node.operands)) {
                     return None;
                 }
-                let nodes = selection.regions.iter().map(|region| nodes_of(region, depth - 1));
+                let nodes = selection.regions.iter().map(|region| nodes_of(region, depth - 1, limits));
                 nodes.sum::<Option<usize>>()? + 1
             }
             _ => return None,
         };
-        if count > MAX_NODES {
+        if count > limits.nodes {
             return None;
         }
     }

@@ -2,6 +2,7 @@
 
 use smallvec::SmallVec;
 
+use super::cost::{UNITS_PER_NANOSECOND, element_cost};
 use super::kernel_call::{KernelCall, base_word, push_slot};
 use super::memory::Memory;
 use super::staging::{RowBlock, Staging};
@@ -18,6 +19,7 @@ use crate::lower::kernel_body::{LaneLayout, SlotUse, TILE};
 use crate::lower::launch_mode::LaunchMode;
 use crate::lower::plan::KernelPlan;
 use crate::lower::slot_plan::SlotPlan;
+use crate::op::Cancel;
 use crate::tiles::StridedCopy;
 
 /// A kernel, its plan and its buffers.
@@ -32,12 +34,31 @@ pub(crate) struct Launch<'a> {
     pub stream: i64,
     /// The trace entry under which each thread records its time.
     pub traced: Option<Traced<'a>>,
+    /// The token of the run.
+    pub cancel: Cancel<'a>,
+}
+
+/// The number of nanoseconds of work above which a kernel is cut into work items, so that a run with a token can end
+/// between two items.
+const MAX_UNCUT_NANOSECONDS: i64 = 500_000;
+
+/// Returns whether a run with this token cuts the kernel into work items even on one thread. A run without a token does
+/// not.
+pub(crate) fn is_cut_for(cancel: Cancel<'_>, kernel: &Kernel, plan: &KernelPlan) -> bool {
+    cancel.has_token() && is_long(kernel, plan)
+}
+
+fn is_long(kernel: &Kernel, plan: &KernelPlan) -> bool {
+    let elements = plan.boxes.iter().map(BoxPlan::len).fold(0, i64::saturating_add);
+    // The first comparison is cheap, and enough for small kernels.
+    elements > MAX_UNCUT_NANOSECONDS / 64
+        && elements.saturating_mul(element_cost(kernel)) / UNITS_PER_NANOSECOND > MAX_UNCUT_NANOSECONDS
 }
 
 /// Runs the kernel. Returns whether a check of the kernel failed.
 ///
 /// # Errors
-/// A buffer is not what the plan needs, or memory for a thread is refused.
+/// A buffer is not what the plan needs, memory for a thread is refused, or the run is cancelled.
 pub(crate) fn launch(launch: &Launch<'_>, workspaces: &mut Vec<Workspace>, pool: &Pool) -> Result<bool> {
     for used in &launch.plan.buffers {
         launch.memory.check(used)?;
@@ -46,7 +67,8 @@ pub(crate) fn launch(launch: &Launch<'_>, workspaces: &mut Vec<Workspace>, pool:
     let on_several_threads = pool.is_worth_threads(launch.kernel, elements);
     let mut failed = 0;
     let order = WorkOrder::of(launch.kernel, launch.plan);
-    if !on_several_threads && order.is_none() {
+    let is_cut = on_several_threads || is_cut_for(launch.cancel, launch.kernel, launch.plan);
+    if !is_cut && order.is_none() {
         let workspace = first_workspace(workspaces);
         for (index, plan) in launch.plan.boxes.iter().enumerate() {
             launch.run_item(&WorkItem::whole(index, plan), &[], workspace, &mut failed)?;
@@ -57,12 +79,14 @@ pub(crate) fn launch(launch: &Launch<'_>, workspaces: &mut Vec<Workspace>, pool:
     if !on_several_threads {
         let workspace = first_workspace(workspaces);
         for item in &items {
+            launch.cancel.check()?;
             launch.run_item(item, &copies, workspace, &mut failed)?;
         }
         return Ok(failed != 0);
     }
     let traced = launch.traced.map(Traced::part);
     pool.run(&items, workspaces, &|item, workspace, failed| {
+        launch.cancel.check()?;
         let _span = traced.map(Traced::begin);
         launch.run_item(item, &copies, workspace, failed)
     })

@@ -1,18 +1,18 @@
 //! [`MatMul`]: batched matmuls and convolutions, cut into tiles for the threads of the executable.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 
 use super::memory::Memory;
+use super::output_tiles::{MatMulSizes, OutputTile};
 use super::packed_operand::{PackedOperand, RightMatrices};
 use super::thread_pool::Pool;
 use super::workspace::{Workspace, first_workspace};
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::lower::kernel::BufferIx;
 use crate::lower::plan::BufferUse;
-use crate::op::ContractionSpec;
+use crate::op::{Cancel, ContractionSpec};
 use crate::tiles::{Float, Gemm, Gemv, LeftMatrix, MatrixStrides, NestedAxes, StridedMatrix};
 
 /// A planned matmul: `out = a · b` for every matrix of a batch. `b` and `out` are row-major, and `b` may be transposed.
@@ -163,77 +163,30 @@ impl MatMul {
     }
 }
 
-/// The first column of a tile is a multiple of this number, so that a tile starts where packed columns start and on a
-/// cache line.
-const COLUMN_ALIGNMENT: usize = 64;
+/// The number of multiplications of a tile of a run with a token. A thread takes some milliseconds for a tile.
+const CANCELLED_TILE: usize = 64 << 20;
 
-/// The number of multiplications for each thread above which every thread gets two tiles, because threads may differ in
-/// speed.
-const LONG_TILE: usize = 1 << 30;
-
-/// No matrix is cut if there are at least this number of matrices for each thread.
-const MATRICES_PER_THREAD: usize = 4;
+/// The maximum number of parts into which a token cuts a matmul.
+const MAX_CUTS: usize = 1024;
 
 /// The number of multiplications from which several threads are faster than one.
 const BREAK_EVEN: usize = 12 << 20;
 
-/// A rectangle of one matrix of the result.
-struct OutputTile {
-    /// Index in [`MatMul::batch`].
-    batch_index: usize,
-    rows: Range<usize>,
-    columns: Range<usize>,
-}
-
 impl MatMul {
-    /// Cuts the result into tiles for `threads` threads. The elements do not depend on the cut: one tile sums over all
-    /// of `k` for each of its elements.
-    fn tiles(&self, threads: usize) -> Vec<OutputTile> {
-        let (rows, columns) = self.tile_size(threads);
-        let cut = |size: usize, max: usize| {
-            (0..size).step_by(max).map(move |start| start..size.min(start.saturating_add(max)))
-        };
-        let mut tiles = Vec::new();
-        for batch_index in 0..self.batch.len() {
-            for rows in cut(self.m, rows) {
-                let tile = |columns| OutputTile { batch_index, rows: rows.clone(), columns };
-                tiles.extend(cut(self.n, columns).map(tile));
-            }
-        }
-        tiles
-    }
-
-    /// Returns the maximum numbers of rows and columns of a tile. A thread packs the operands of its tile by itself, so
-    /// few large tiles are faster than many small ones, and nearly square tiles are faster than long ones.
-    fn tile_size(&self, threads: usize) -> (usize, usize) {
-        let MatMul { m, k, n, .. } = *self;
-        if self.batch.len() / MATRICES_PER_THREAD >= threads {
-            return (m, n);
-        }
-        let is_long = m.saturating_mul(n).saturating_mul(k) / threads > LONG_TILE;
-        let tiles = if is_long { 2 * threads } else { threads };
-        let sizes = (1..=tiles).map(|across| {
-            (m.div_ceil(tiles.div_ceil(across)), n.div_ceil(across).next_multiple_of(COLUMN_ALIGNMENT).min(n))
-        });
-        let best = sizes.min_by_key(|(rows, columns)| rows.saturating_add(*columns));
-        best.expect("a pool has at least one thread")
-    }
-
-    /// Returns one tile for each matrix.
-    fn whole_matrices(&self) -> impl Iterator<Item = OutputTile> {
-        let indices = 0..self.batch.len();
-        indices.map(|batch_index| OutputTile { batch_index, rows: 0..self.m, columns: 0..self.n })
+    fn sizes(&self) -> MatMulSizes {
+        MatMulSizes { batch: self.batch.len(), m: self.m, k: self.k, n: self.n }
     }
 
     /// Computes all matrices of the result.
     ///
     /// # Errors
-    /// A buffer does not fit the plan, or memory for a thread is refused.
+    /// A buffer does not fit the plan, memory for a thread is refused, or the run is cancelled.
     pub(crate) fn run(
         &self,
         memory: &mut Memory<'_>,
         pool: &Pool,
         workspaces: &mut Vec<Workspace>,
+        cancel: Cancel<'_>,
     ) -> Result<()> {
         for (operand, buffer) in [self.a, self.b, self.out].into_iter().enumerate() {
             let bytes = self.bytes(operand).ok_or_else(|| too_large(self))?;
@@ -245,6 +198,7 @@ impl MatMul {
         }
         let addresses = [memory.address(self.a), memory.address(self.b), memory.address(self.out)];
         let run_tile = |tile: &OutputTile, workspace: &mut Workspace| {
+            cancel.check()?;
             // SAFETY: the buffers were checked to hold all matrices of the batch. `out` is neither operand: a plan
             // gives no two values the same memory while both are in use. Tiles do not overlap, and `memory` is borrowed
             // exclusively until all tiles have run.
@@ -255,11 +209,16 @@ impl MatMul {
                 }
             }
         };
-        if pool.is_single_thread() || elements.saturating_mul(self.k) < BREAK_EVEN {
+        let work = elements.saturating_mul(self.k);
+        // With a token, even one thread cuts a large matmul, so that the run can end between two tiles.
+        let cuts = if cancel.has_token() { (work / CANCELLED_TILE).min(MAX_CUTS) } else { 0 };
+        if (pool.is_single_thread() || work < BREAK_EVEN) && cuts <= 1 {
             let workspace = first_workspace(workspaces);
-            return self.whole_matrices().try_for_each(|tile| run_tile(&tile, workspace));
+            return self.sizes().whole_matrices().try_for_each(|tile| run_tile(&tile, workspace));
         }
-        pool.run(&self.tiles(pool.threads()), workspaces, &|tile, workspace, _| run_tile(tile, workspace))?;
+        pool.run(&self.sizes().tiles(pool.threads().max(cuts)), workspaces, &|tile, workspace, _| {
+            run_tile(tile, workspace)
+        })?;
         Ok(())
     }
 
@@ -385,7 +344,7 @@ mod tests {
             let mut seen = vec![0; 2 * m * n];
             for threads in [1, 2, 3, 8, 100] {
                 seen.fill(0);
-                for OutputTile { batch_index, rows, columns } in matmul.tiles(threads) {
+                for OutputTile { batch_index, rows, columns } in matmul.sizes().tiles(threads) {
                     for row in rows {
                         columns.clone().for_each(|column| seen[(batch_index * m + row) * n + column] += 1);
                     }

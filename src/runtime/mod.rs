@@ -34,6 +34,7 @@ mod launch;
 mod lock;
 mod matmul;
 mod memory;
+mod output_tiles;
 mod packed_constants;
 mod packed_operand;
 mod plan_cache;
@@ -48,7 +49,7 @@ mod work_order;
 mod workspace;
 
 pub(crate) use kernel_call::stream_threshold;
-pub(crate) use launch::{Launch, launch};
+pub(crate) use launch::{Launch, is_cut_for, launch};
 pub(crate) use lock::lock;
 pub(crate) use matmul::MatMul;
 pub(crate) use memory::{Memory, RetainedMemory};

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::kernel_call::{KernelCall, base_word, push_slot, stream_threshold};
+use super::launch::{Launch, launch};
 use super::memory::Memory;
 use super::thread_pool::Pool;
 use super::workspace::{Workspace, first_workspace};
@@ -15,6 +16,7 @@ use crate::lower::kernel::{BufferIx, Kernel};
 use crate::lower::kernel_body::LaneLayout;
 use crate::lower::launch_mode::LaunchMode;
 use crate::lower::plan::KernelPlan;
+use crate::op::Cancel;
 use crate::tensor::TensorViewMut;
 
 /// A launch whose kernel arguments are complete except for the addresses of its buffers.
@@ -159,6 +161,8 @@ pub(crate) struct BoundLaunches<'m> {
     launches: Vec<BoundLaunch>,
     code: Arc<CodeModule>,
     memory: Memory<'m>,
+    /// Used by [`BoundLaunches::run_cut`] only.
+    workspaces: Vec<Workspace>,
 }
 
 impl<'m> BoundLaunches<'m> {
@@ -174,7 +178,7 @@ impl<'m> BoundLaunches<'m> {
     ) -> Result<BoundLaunches<'m>> {
         let launches =
             prepared.into_iter().map(|(plan, launch)| launch.bind(plan, &memory)).collect::<Result<_>>()?;
-        Ok(BoundLaunches { launches, code, memory })
+        Ok(BoundLaunches { launches, code, memory, workspaces: Vec::new() })
     }
 
     /// Returns the number of launches.
@@ -189,6 +193,25 @@ impl<'m> BoundLaunches<'m> {
         // borrows the buffers, and `self` is borrowed exclusively. So there is no view of a tensor that a kernel
         // stores.
         unsafe { launch.call.run(&self.code, &launch.words, launch.stream_threshold) }
+    }
+
+    /// Runs the kernel of one launch in work items, between which the token can end the run. Returns whether a check
+    /// failed. `plan` is the plan of the launch, and `functions` are the functions of the kernel's variants.
+    ///
+    /// # Errors
+    /// Memory for the thread is refused, or the run is cancelled.
+    pub(crate) fn run_cut(
+        &mut self,
+        index: usize,
+        kernel: &Kernel,
+        plan: &KernelPlan,
+        functions: &[FuncIndex],
+        cancel: Cancel<'_>,
+    ) -> Result<bool> {
+        let (code, stream) = (&*self.code, self.launches[index].stream_threshold);
+        let run =
+            Launch { kernel, plan, code, functions, memory: &self.memory, stream, traced: None, cancel };
+        launch(&run, &mut self.workspaces, &Pool::default())
     }
 
     /// Returns the memory that holds the buffers.

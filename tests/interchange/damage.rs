@@ -120,25 +120,22 @@ fn deep_chains_are_imported() -> Result<()> {
     Ok(())
 }
 
-/// Each of 30 functions calls the next function twice: a few lines give 2^30 nodes.
+/// 300 calls of a function of 60 nodes, which is inlined.
 #[test]
 fn inlined_functions_count_towards_the_limit_of_nodes() {
-    let mut text = String::from("library {");
-    for level in 0..30 {
-        let callee = format!("f{}", level + 1);
-        text.push_str(&format!(
-            "function {{ signature {{ name: \"f{level}\" input_arg {{ name: \"a\" type: DT_FLOAT }}
-               output_arg {{ name: \"b\" type: DT_FLOAT }} }}
-             node_def {{ name: \"x\" op: \"{callee}\" input: \"a\" }} node_def {{ name: \"y\" op: \"{callee}\" input: \"x:b:0\" }}
-             ret {{ key: \"b\" value: \"y:b:0\" }} }}"
-        ));
-    }
-    text.push_str(
-        "function { signature { name: \"f30\" input_arg { name: \"a\" type: DT_FLOAT } output_arg { name: \"b\" type: DT_FLOAT } }
-           node_def { name: \"n\" op: \"Neg\" input: \"a\" } ret { key: \"b\" value: \"n:y:0\" } } }
-         node { name: \"x\" op: \"Placeholder\" attr { key: \"dtype\" value { type: DT_FLOAT } } }
-         node { name: \"y\" op: \"f0\" input: \"x\" }",
+    let mut text = String::from(
+        "node { name: \"x\" op: \"Placeholder\" attr { key: \"dtype\" value { type: DT_FLOAT } } }
+         library { function { signature { name: \"f\" input_arg { name: \"a\" type: DT_FLOAT }
+           output_arg { name: \"b\" type: DT_FLOAT } } ret { key: \"b\" value: \"n59:y:0\" } ",
     );
+    for number in 0..60 {
+        let input = if number == 0 { "a".to_string() } else { format!("n{}:y:0", number - 1) };
+        text.push_str(&format!("node_def {{ name: \"n{number}\" op: \"Neg\" input: \"{input}\" }} "));
+    }
+    text.push_str("} } ");
+    for number in 0..300 {
+        text.push_str(&format!("node {{ name: \"y{number}\" op: \"f\" input: \"x\" }} "));
+    }
     let mut limits = Limits::default();
     limits.nodes = 10_000;
     let error =

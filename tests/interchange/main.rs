@@ -14,6 +14,7 @@ mod roundtrip;
 mod samples;
 mod saved_models;
 mod shapes;
+mod shared_functions;
 mod string_samples;
 mod structure;
 mod tables;

@@ -314,3 +314,59 @@ fn the_last_element_of_a_constant_repeats() -> Result<()> {
     assert_eq!(y, Tensor::from([1.0f32, 2.0, 2.0]));
     Ok(())
 }
+
+/// A branch of TensorFlow 1 with three results: each side computes an expensive node once, and each `Merge` reads it.
+#[test]
+fn a_branch_with_several_results_is_imported_once() -> Result<()> {
+    let t = r#"attr { key: "T" value { type: DT_FLOAT } }"#;
+    let mut text = format!(
+        r#"{X} node {{ name: "p" op: "Placeholder" attr {{ key: "dtype" value {{ type: DT_BOOL }} }}
+             attr {{ key: "shape" value {{ shape {{ }} }} }} }}
+           node {{ name: "c/switch" op: "Switch" input: "x" input: "p" {t} }}
+           node {{ name: "c/exp" op: "Exp" input: "c/switch:1" {t} }}
+           node {{ name: "c/neg" op: "Neg" input: "c/switch" {t} }}"#
+    );
+    for (number, op) in ["Abs", "Square", "Sign"].into_iter().enumerate() {
+        // The data of each further branch is computed after the `Merge` before it.
+        text += &format!(
+            r#"node {{ name: "data{number}" op: "{op}" input: "x" {t} }}
+               node {{ name: "c/switch{number}" op: "Switch" input: "data{number}" input: "p" {t} }}
+               node {{ name: "c/true{number}" op: "AddV2" input: "c/exp" input: "c/switch{number}:1" {t} }}
+               node {{ name: "c/false{number}" op: "AddV2" input: "c/neg" input: "c/switch{number}" {t} }}
+               node {{ name: "c/Merge_{number}" op: "Merge" input: "c/false{number}" input: "c/true{number}"
+                 attr {{ key: "N" value {{ i: 2 }} }} {t} }}
+               node {{ name: "after{number}" op: "Identity" input: "c/Merge_{number}" {t} }}"#
+        );
+    }
+    // A second branch needs a result of the first.
+    text += &format!(
+        r#"node {{ name: "c/again" op: "Switch" input: "c/Merge_0" input: "p" {t} }}
+           node {{ name: "c/double" op: "AddV2" input: "c/again:1" input: "c/again:1" {t} }}
+           node {{ name: "c/Merge_3" op: "Merge" input: "c/again" input: "c/double" attr {{ key: "N" value {{ i: 2 }} }} {t} }}"#
+    );
+    let imported = import(&text)?;
+    let graph = imported.graph().to_string();
+    assert_eq!(graph.matches(" exp(").count(), 1, "{graph}");
+    assert_eq!(graph.matches(" cond(").count(), 2, "{graph}");
+    let fetched = ["after0", "after1", "c/Merge_2", "c/Merge_2:1", "c/Merge_3", "c/Merge_3:1"];
+    let values = fetched.map(|name| imported.value(name).unwrap());
+    let exe = imported.graph().compile(&values[..])?;
+    let x = Tensor::from([0.0f32, -2.0]);
+    for (p, expected) in [
+        (true, [[1.0, 2.0 + (-2.0f32).exp()], [1.0, 4.0 + (-2.0f32).exp()], [1.0, -1.0 + (-2.0f32).exp()]]),
+        (false, [[0.0, 4.0], [0.0, 6.0], [0.0, 1.0]]),
+    ] {
+        let results = exe.run_all(&[x.view(), Tensor::scalar(p).view()])?;
+        for (number, expected) in expected.iter().enumerate() {
+            let got = &results[number];
+            got.allclose(&Tensor::from(*expected), 1e-6, 1e-6).unwrap_or_else(|_| panic!("{got}"));
+        }
+        let index = i32::from(p);
+        let last = results[4].to_vec::<f32>()?;
+        assert_eq!(last, expected[0].map(|first| if p { first + first } else { first }));
+        for output in [3, 5] {
+            assert_eq!(results[output].item::<i32>()?, index);
+        }
+    }
+    Ok(())
+}

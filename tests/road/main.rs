@@ -14,6 +14,7 @@ mod bound_runs;
 mod branch_selection;
 #[cfg(feature = "strings")]
 mod builder_docs;
+mod cancellation;
 mod circles;
 mod control;
 mod control_random;
@@ -75,5 +76,6 @@ mod strings;
 mod symbol_definitions;
 mod tensor_compare;
 mod unneeded_inputs;
+mod unrolled_loops;
 mod values;
 mod windows;

@@ -17,7 +17,9 @@ use crate::graph::Value;
 const SHOWN: usize = 16;
 
 impl<'a, 'g> Importer<'a, 'g> {
-    /// Inlines a function: imports its nodes, named `CALL/NODE`, and returns its outputs.
+    /// Imports a call of a function: inlines the function, or adds a node that runs it, see
+    /// [`Sharing`](super::sharing::Sharing). The nodes of the function are named `CALL/NODE`, after the first call that
+    /// imports them.
     pub(super) fn call(
         &mut self,
         function: &str,
@@ -35,6 +37,9 @@ impl<'a, 'g> Importer<'a, 'g> {
                 self.budget.limits.nesting,
                 self.cycle(opened)
             ));
+        }
+        if let Some(built) = self.shared_call((opened, function), attrs, frame, name, inputs)? {
+            return Ok(built);
         }
         self.open_functions.push(opened);
         let built = self.inline(function, attrs, frame, name, inputs);
@@ -55,7 +60,7 @@ impl<'a, 'g> Importer<'a, 'g> {
     }
 
     /// Imports the nodes of a function for one call.
-    fn inline(
+    pub(super) fn inline(
         &mut self,
         function: &'a FunctionDef,
         attrs: &'a BTreeMap<String, AttrValue>,

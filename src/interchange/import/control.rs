@@ -190,6 +190,22 @@ impl<'a, 'g> Importer<'a, 'g> {
     ) -> Result<Vec<ImportedValue<'g>>> {
         let (conditions, first) = (self.conditions.len(), self.built.len());
         let built = self.call(&function.name, &function.attr, frame, name, arguments);
+        self.finish_region(built, conditions, around, first, is_empty)
+    }
+
+    /// Returns the outputs of a region, as [`Importer::region`] does. `built` is the import of its function. The region
+    /// has the conditions from number `conditions` on, and the nodes in `built` from number `first` on.
+    ///
+    /// # Errors
+    /// A node of the function is refused.
+    pub(super) fn finish_region(
+        &mut self,
+        built: Result<Built<'g>>,
+        conditions: usize,
+        around: usize,
+        first: usize,
+        is_empty: bool,
+    ) -> Result<Vec<ImportedValue<'g>>> {
         let guarded = built.and_then(|mut built| {
             if is_empty {
                 let done = self.graph.constant_at(Tensor::scalar(true), self.location);
@@ -224,13 +240,13 @@ impl<'a, 'g> Importer<'a, 'g> {
     }
 
     /// Returns whether a function has outputs.
-    fn has_outputs(&self, function: &str) -> bool {
+    pub(super) fn has_outputs(&self, function: &str) -> bool {
         let signature = self.functions.get(function).and_then(|function| function.signature.as_ref());
         signature.is_some_and(|signature| !signature.output_arg.is_empty())
     }
 
     /// Returns the shape of the items of a list, as far as it is known.
-    fn item_shape(&self, value: Value<'g>) -> TensorShape {
+    pub(super) fn item_shape(&self, value: Value<'g>) -> TensorShape {
         self.item_shapes.get(&value.id()).cloned().unwrap_or(TensorShape::unranked())
     }
 

@@ -9,6 +9,8 @@ use shapeflow_shape_fns::{DType, TensorShape};
 use super::built::{Checks, Condition, ImportedValue, union};
 use super::definitions::Definitions;
 use super::frame::Functions;
+use super::shared_function::SharedFunction;
+use super::sharing::Sharing;
 use super::state::{InitialState, Tables};
 use crate::error::Result;
 use crate::graph::{Graph, Value, ValueId};
@@ -16,7 +18,7 @@ use crate::interchange::imported::BuiltNode;
 use crate::interchange::limits::Budget;
 use crate::interchange::model::Model;
 use crate::interchange::options::ImportOptions;
-use crate::interchange::proto::GraphDef;
+use crate::interchange::proto::{FunctionDef, GraphDef};
 use crate::interchange::saved_state::SavedState;
 use crate::ops::array::checked;
 use crate::tensor::Tensor;
@@ -29,6 +31,12 @@ pub(super) struct Importer<'a, 'g> {
     pub options: &'a ImportOptions,
     pub graph: &'g Graph,
     pub functions: Functions<'a>,
+    /// Which functions several calls share.
+    pub sharing: Sharing<'a>,
+    /// The regions of shared functions, by the names of the functions.
+    pub shared_functions: HashMap<&'a str, SharedFunction<'a>>,
+    /// The number of nodes that were inlined because their functions could not be shared.
+    pub unshared_nodes: usize,
     pub definitions: Definitions,
     pub budget: Budget,
     /// The conditions of all assertions; [`Checks`] holds positions in this list.
@@ -71,16 +79,20 @@ impl<'a, 'g> Importer<'a, 'g> {
     pub(super) fn new(source: &'a Model, options: &'a ImportOptions, graph: &'g Graph) -> Importer<'a, 'g> {
         let model: &'a GraphDef = &source.graph;
         let functions = model.library.iter().flat_map(|library| &library.function);
-        let functions = functions
+        let functions: HashMap<&str, &FunctionDef> = functions
             .filter_map(|function| Some((function.signature.as_ref()?.name.as_str(), function)))
             .collect();
+        let functions: Functions<'a> = Rc::new(functions);
         Importer {
+            sharing: Sharing::of(model, &functions),
+            shared_functions: HashMap::new(),
+            unshared_nodes: 0,
             source,
             model,
             saved: &source.saved,
             options,
             graph,
-            functions: Rc::new(functions),
+            functions,
             definitions: Definitions::default(),
             budget: Budget::new(&options.limits),
             conditions: Vec::new(),

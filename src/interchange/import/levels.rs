@@ -19,6 +19,8 @@ use crate::tensor::Tensor;
 struct Level {
     in_loop: Option<usize>,
     sides: BTreeSet<(Predicate, usize)>,
+    /// Whether each `Merge` is imported without the other `Merge` nodes of its branches.
+    joins_alone: bool,
 }
 
 type AllBuilt<'g> = Vec<Option<Built<'g>>>;
@@ -60,8 +62,13 @@ impl<'a, 'g> Importer<'a, 'g> {
                 Role::Plain => self.node(frame, index, built)?,
                 Role::Pass | Role::Switch => self.passed(frame, index, built)?,
                 Role::Merge(predicate) => {
-                    let joined = self.joined(frame, index, predicate, level, built)?;
-                    self.guarded_by_controls(frame, index, joined, built)?
+                    let merges = self.merges_with(frame, index, order, level, built, &mut added)?;
+                    let joined = self.joined(frame, &merges, predicate, level, built)?;
+                    for (merge, node) in merges.into_iter().zip(joined) {
+                        built[merge] = Some(self.guarded_by_controls(frame, merge, node, built)?);
+                        added.push(merge);
+                    }
+                    continue;
                 }
                 Role::Exit(number) => {
                     let exits = self.import_loop(frame, number, level, built)?;
@@ -121,15 +128,51 @@ impl<'a, 'g> Importer<'a, 'g> {
         Ok(node)
     }
 
-    /// Imports the branches that a `Merge` joins.
-    fn joined(
+    /// Returns the `Merge` nodes in `order` that are imported together with `merge`: they join the same branches, and
+    /// need no results of each other. Their names have one scope, because a call of `tf.cond` makes all of them. Builds
+    /// the nodes of the level that they need, and adds these nodes to `added`.
+    fn merges_with(
         &mut self,
         frame: &Frame<'a, 'g>,
         merge: usize,
+        order: &[usize],
+        level: &Level,
+        built: &mut AllBuilt<'g>,
+        added: &mut Vec<usize>,
+    ) -> Result<Vec<usize>> {
+        let mut merges = vec![merge];
+        let switches = &frame.switches;
+        let scope = |node: usize| frame.nodes[node].name.rsplit_once('/').map(|(scope, _)| scope);
+        let is_alike = |other: &usize| {
+            scope(*other) == scope(merge)
+                && switches.roles.get(other) == switches.roles.get(&merge)
+                && switches.places.get(other) == switches.places.get(&merge)
+        };
+        let others = order.iter().copied().filter(|other| !level.joins_alone && *other != merge);
+        for other in others.filter(is_alike) {
+            if built[other].is_some() {
+                continue;
+            }
+            let mut needed = frame.order(&[other])?;
+            needed.retain(|node| *node != other);
+            if !needed.iter().any(|node| merges.contains(node)) {
+                let alone = Level { joins_alone: true, ..level.clone() };
+                added.extend(self.build_level(frame, &needed, &alone, built)?);
+                merges.push(other);
+            }
+        }
+        Ok(merges)
+    }
+
+    /// Imports the branches that `Merge` nodes join: one node of the graph computes the values of all of them.
+    fn joined(
+        &mut self,
+        frame: &Frame<'a, 'g>,
+        merges: &[usize],
         predicate: Predicate,
         level: &Level,
         built: &mut AllBuilt<'g>,
-    ) -> Result<Built<'g>> {
+    ) -> Result<Vec<Built<'g>>> {
         let selector = match predicate {
             Predicate::Node(node, output) => frame
                 .fed
@@ -144,33 +187,42 @@ impl<'a, 'g> Importer<'a, 'g> {
         let (graph, location) = (self.graph, self.location);
         let (built_before, first_node) = (self.built.len(), graph.len() as u32);
         let mut build = |side: usize| {
-            // The input that comes from this side.
-            let number = (0..frame.nodes[merge].input.len()).find(|number| {
-                sides_of(frame, merge, *number).is_some_and(|sides| sides.contains(&(predicate, side)))
-            });
-            let Some(number) = number else {
-                return damaged("a Merge must have an input from each side of its predicate".to_string());
-            };
-            let mut inner = level.clone();
+            let mut inner = Level { joins_alone: false, ..level.clone() };
             inner.sides.insert((predicate, side));
-            let source = input_node(frame, merge, number)?;
-            let order = frame.order(&[source])?;
+            let numbers: Vec<usize> = merges
+                .iter()
+                .map(|merge| input_of_side(frame, *merge, (predicate, side)))
+                .collect::<Result<_>>()?;
+            let inputs = || merges.iter().copied().zip(numbers.iter().copied());
+            let sources = inputs().map(|(merge, number)| input_node(frame, merge, number));
+            let order = frame.order(&sources.collect::<Result<Vec<_>>>()?)?;
             let (conditions, first) = (self.conditions.len(), self.built.len());
             let added = self.build_level(frame, &order, &inner, built)?;
-            let value = input(frame, merge, number, built).and_then(|input| self.settled(input));
-            let value = value.and_then(require_usable);
-            if let Ok(value) = &value {
-                self.record_region(built_before, first, &[*value])?;
+            let values = inputs().map(|(merge, number)| {
+                input(frame, merge, number, built)
+                    .and_then(|input| self.settled(input))
+                    .and_then(require_usable)
+            });
+            let values: Result<Vec<Value<'g>>> = values.collect();
+            if let Ok(values) = &values {
+                self.record_region(built_before, first, values)?;
             }
             remove_nodes(&added, built);
             self.conditions.truncate(conditions);
-            let index = graph.constant_at(Tensor::scalar(number as i32), location);
-            Ok(vec![value?, index])
+            let index = |number: usize| graph.constant_at(Tensor::scalar(number as i32), location);
+            Ok(values?
+                .into_iter()
+                .zip(&numbers)
+                .flat_map(|(value, number)| [value, index(*number)])
+                .collect())
         };
         let values = graph.select_branch("cond", selector, &["else", "then"], false, &mut build, location)?;
-        let name = frame.full_name(&frame.nodes[merge]);
+        let name = frame.full_name(&frame.nodes[merges[0]]);
         self.place_regions(built_before, first_node);
-        Ok(Built::of(values.into_iter().map(|value| value.named(&name)).collect()))
+        Ok(values
+            .chunks(2)
+            .map(|pair| Built::of(pair.iter().map(|value| value.named(&name)).collect()))
+            .collect())
     }
 
     /// Imports a loop: gives every `Exit` its value. Returns the `Exit` nodes.
@@ -182,7 +234,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         built: &mut AllBuilt<'g>,
     ) -> Result<Vec<usize>> {
         let this_loop = &frame.switches.loops[number];
-        let inner = Level { in_loop: Some(number), sides: level.sides.clone() };
+        let inner = Level { in_loop: Some(number), sides: level.sides.clone(), joins_alone: false };
         let mut state = Vec::with_capacity(this_loop.states.len());
         for part in &this_loop.states {
             let initial = built[part.enter].as_ref().and_then(|built| built.outputs.first());
@@ -301,6 +353,15 @@ fn input<'a, 'g>(
     match found {
         Some(imported) => Ok(imported.clone()),
         None => damaged(format!("input {number} of {name} is {text}, which does not exist")),
+    }
+}
+
+/// Returns the number of the input of a `Merge` that comes from this side.
+fn input_of_side(frame: &Frame<'_, '_>, merge: usize, side: (Predicate, usize)) -> Result<usize> {
+    let comes = |number: &usize| sides_of(frame, merge, *number).is_some_and(|sides| sides.contains(&side));
+    match (0..frame.nodes[merge].input.len()).find(comes) {
+        Some(number) => Ok(number),
+        None => damaged("a Merge must have an input from each side of its predicate".to_string()),
     }
 }
 

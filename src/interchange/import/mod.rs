@@ -27,8 +27,12 @@ mod placeholder;
 #[cfg(feature = "strings")]
 mod print;
 mod random;
+mod random_ops;
 mod regions;
 mod resource;
+mod shared_call;
+mod shared_function;
+mod sharing;
 mod state;
 mod switches;
 mod table;
@@ -54,7 +58,7 @@ use frame::{Frame, Source, damaged};
 use importer::Importer;
 use lists::{is_list_op, passes_list};
 use placeholder::is_placeholder;
-use random::is_random_op;
+use random_ops::is_random_op;
 use unknown::is_structural;
 use writes::node_index;
 
@@ -75,11 +79,16 @@ impl Model {
     /// The variables of a SavedModel become constants, with the values that its checkpoint has. A node that writes a
     /// variable is refused.
     ///
-    /// Functions are inlined. `If`, `Case` and `While` become nodes of control flow, see [`Graph::cond`] and
-    /// [`Graph::while_loop`]; an `If` with a constant predicate becomes the chosen branch. A node
-    /// that may fail, such as an `Assert`, runs before the nodes that a control edge from it leads to. A node that
-    /// reads only the shape of a tensor does not compute the tensor. An op without a kernel has shapes but does not
-    /// compile.
+    /// A function is inlined if it is called once, if it has at most 64 nodes, or if inlining all functions of the model
+    /// adds at most 4,096 nodes. Else its calls share one compiled graph: the nodes of the function are named after the
+    /// first call, and each call is a node that runs on the host. Two calls share a graph if their arguments have the
+    /// same dtypes, ranks, known sizes and small constants; after 4 such graphs, the other calls share graphs in which
+    /// sizes above 1 are unknown. A function that draws random numbers, takes a list or returns a variable is inlined.
+    ///
+    /// `If`, `Case` and `While` become nodes of control flow, see [`Graph::cond`] and [`Graph::while_loop`]; an `If`
+    /// with a constant predicate becomes the chosen branch. A node that may fail, such as an `Assert`, runs before the
+    /// nodes that a control edge from it leads to. A node that reads only the shape of a tensor does not compute the
+    /// tensor. An op without a kernel has shapes but does not compile.
     ///
     /// # Errors
     /// - `Parse`: the model is damaged: two nodes share a name, an input does not exist, or nodes form a cycle.

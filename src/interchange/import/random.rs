@@ -14,37 +14,15 @@ use super::super::proto::AttrKind;
 use super::built::{Built, ImportedValue};
 use super::frame::{Frame, damaged};
 use super::importer::Importer;
+use super::random_ops::definition;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{IntoParam, IntoShapeArg};
-use crate::op::OpDef;
 use crate::ops::array::concat;
 use crate::ops::random::state::PHILOX;
-use crate::ops::random::{categorical, gamma, poisson, shuffle, stateless, truncated};
 use crate::tensor::Tensor;
 
-/// Returns the op that makes the numbers of a random op of TensorFlow.
-fn definition(op: &str) -> Option<&'static OpDef> {
-    Some(match op {
-        "Multinomial" => &categorical::WITH_STATE,
-        "ParameterizedTruncatedNormal" => &truncated::WITH_STATE,
-        "RandomGamma" => &gamma::WITH_STATE,
-        "RandomPoissonV2" => &poisson::WITH_STATE,
-        "RandomShuffle" => &shuffle::WITH_STATE,
-        "RandomStandardNormal" => &stateless::NORMAL_WITH_STATE,
-        "RandomUniform" => &stateless::UNIFORM_WITH_STATE,
-        "RandomUniformInt" => &stateless::INT_WITH_STATE,
-        "TruncatedNormal" => &stateless::TRUNCATED_WITH_STATE,
-        _ => return None,
-    })
-}
-
-/// Returns whether the op type is a random op with a state.
-pub(super) fn is_random_op(op: &str) -> bool {
-    definition(op).is_some()
-}
-
 impl<'a, 'g> Importer<'a, 'g> {
-    /// Imports a node for which [`is_random_op`] holds.
+    /// Imports a node for which [`is_random_op`](super::random_ops::is_random_op) holds.
     ///
     /// # Errors
     /// The node stands in a loop, whose iterations would all have the same numbers, or it initialises a resource.

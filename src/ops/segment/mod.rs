@@ -12,6 +12,7 @@
 //! # Ok::<(), shapeflow::Error>(())
 //! ```
 
+mod blocks;
 mod counting;
 mod reduce;
 

@@ -4,6 +4,7 @@ use std::panic::Location;
 
 use shapeflow_shape_fns::DType;
 
+use super::blocks::add_in_blocks;
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{IntoOperand, IntoParam, Value};
@@ -13,7 +14,6 @@ use crate::ops::integers::{int_tensor, ints};
 use crate::ops::row_major::RowMajor;
 use crate::ops::rows::{narrow, widened};
 use crate::tensor::{Tensor, TensorView, filled_vec};
-use crate::tiles::AddMultiple;
 
 macro_rules! segments {
     ($($(#[$doc:meta])* $method:ident, $with:ident, $grad:ident, $Scale:ident:
@@ -304,10 +304,8 @@ fn add_rows(
     macro_rules! of {
         ($T:ty) => {{
             let (from, to) = (x.as_slice::<$T>()?, result.as_mut_slice::<$T>()?);
-            for (source, target, factor) in from_to {
-                let factor = factor as $T;
-                <$T>::add_multiple(&mut to[target * row..][..row], &from[source * row..][..row], factor);
-            }
+            let entries = from_to.map(|(source, target, factor)| (source, target, factor as $T));
+            add_in_blocks(to, from, row, entries);
             for (number, row) in to.chunks_exact_mut(row.max(1)).enumerate() {
                 let divisor = divisor(number) as $T;
                 row.iter_mut().for_each(|element| *element /= divisor);
