@@ -1,7 +1,7 @@
 //! `conv_2d_input_grad`, `conv_2d_filter_grad`, `conv_3d_input_grad` and `conv_3d_input_grad_like`: the gradients of
 //! `conv_2d` and `conv_3d`.
 
-use shapeflow_shape_fns::{Attribute, Attrs, DType, Dim};
+use shapeflow_shape_fns::{Attribute, Attrs, DType, Dim, TensorShape};
 
 use super::conv::{Geometry, convolve};
 use super::window::{dims_of, of_rank, padded, param_dims, refuse};
@@ -93,6 +93,7 @@ fn build_input<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>], spatial: usize) -
     let [fed @ .., filter, gradient] = values else {
         return refuse("the gradient of a convolution needs a filter and a gradient".to_string());
     };
+    dtype::common(&[filter.dtype(), gradient.dtype()], 0, 2, dtype::Class::Number)?;
     let geometry = Geometry::new(cx.attrs(), spatial)?;
     let given = sizes(cx, "input_sizes", fed.first())?;
     input_gradient(&geometry, given, *filter, *gradient)
@@ -102,7 +103,7 @@ fn build_volumes_input_like<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> R
     let [input, filter, gradient] = *values else {
         return refuse("the gradient of a convolution needs an input, a filter and a gradient".to_string());
     };
-    dtype::common(&[input.dtype(), gradient.dtype()], 0, 2, dtype::Class::Number)?;
+    dtype::common(&[input.dtype(), filter.dtype(), gradient.dtype()], 0, 3, dtype::Class::Number)?;
     let attrs = cx.attrs().clone().with("data_format", DataFormat::ChannelsLast.name(3));
     let input = of_rank(input, 5, "the input of a convolution")?;
     input_gradient(&Geometry::new(&attrs, 3)?, dims_of(input), filter, gradient)
@@ -115,7 +116,6 @@ fn input_gradient<'g>(
     filter: Value<'g>,
     gradient: Value<'g>,
 ) -> Result<Vec<Value<'g>>> {
-    dtype::common(&[filter.dtype(), gradient.dtype()], 0, 2, dtype::Class::Number)?;
     let spatial = geometry.spatial();
     let filter = of_rank(filter, spatial + 2, "the filter of a convolution")?;
     let mut gradient = geometry.channels_last(gradient, "the gradient of a convolution")?;
@@ -129,6 +129,14 @@ fn input_gradient<'g>(
         ));
     }
     let windows = geometry.windows(&image, &weights[..spatial])?;
+    // One window at each element of the gradient.
+    let mut expected = vec![image[0].clone()];
+    let counts = (1..=spatial).map(|axis| windows.count(axis, &image[axis]));
+    expected.extend(counts.collect::<Result<Vec<_>>>()?);
+    expected.push(weights[spatial + 1].clone());
+    if dims_of(gradient) != expected {
+        gradient = gradient.ensure_shape(TensorShape::from(expected))?;
+    }
     let (zero, one) = (Dim::known(0), Dim::known(1));
     let mut paddings = vec![[zero.clone(), zero.clone()]; spatial + 2];
     for axis in 1..=spatial {
@@ -153,13 +161,7 @@ fn input_gradient<'g>(
     let swapped: Vec<usize> = (0..spatial).chain([spatial + 1, spatial]).collect();
     let reversed = filter.reverse(filter_axes)?.transpose(swapped)?;
     let geometry = geometry.of_stride_1();
-    let mut result = convolve(&geometry, gradient, &dims_of(gradient), reversed, &dims_of(reversed))?;
-    let mut output = dims_of(result);
-    if output[0].same(&image[0]) != Some(true) {
-        // A run checks that the gradient has the batch of the input.
-        output[0] = image[0].clone();
-        result = result.reshape(&output[..])?;
-    }
+    let result = convolve(&geometry, gradient, &dims_of(gradient), reversed, &dims_of(reversed))?;
     Ok(vec![geometry.in_format(result)?])
 }
 
@@ -178,12 +180,6 @@ fn image_dims(geometry: &Geometry, given: Vec<Dim>, batch: &Dim, channels: &Dim)
     }
     if geometry.channels_are_first() {
         given[1..].rotate_left(1);
-    }
-    if given[0].same(batch) == Some(false) {
-        return refuse(format!(
-            "the batches of input_sizes and gradient must agree, got {} and {batch}",
-            given[0]
-        ));
     }
     Ok(given)
 }

@@ -196,6 +196,18 @@ impl Windows {
         )
     }
 
+    /// Returns the number of windows along an axis of this size.
+    pub fn count(&self, axis: usize, extent: &Dim) -> Result<Dim> {
+        if let Some(count) = &self.counts[axis] {
+            return Ok(count.clone());
+        }
+        let [before, after] = &self.paddings[axis];
+        let padded = shape_result(shape_result(extent.checked_add(before))?.checked_add(after))?;
+        let slack = shape_result(padded.checked_sub(&self.span(axis)?))?;
+        let further = shape_result(slack.floordiv(Dim::known(self.strides[axis])))?;
+        shape_result(further.checked_add(Dim::known(1)))
+    }
+
     /// Returns `x` with its padding, filled with `border`.
     pub fn pad<'g>(&self, x: Value<'g>, border: Scalar) -> Result<Value<'g>> {
         let is_zero = |dim: &Dim| dim.as_known() == Some(0);
