@@ -1974,6 +1974,46 @@ def edge_cases(out):
             out.record("FakeQuantWithMinMaxVarsPerChannel", attrs, **channels)
 
 
+def volume_cases(out):
+    """Convolutions and pools of volumes, at the dtypes for which TensorFlow has kernels."""
+    floats = (np.float32, np.float64, np.float16, tf.bfloat16.as_numpy_dtype)
+    volume = (np.arange(4 * 3 * 3 * 2) * 7 % 31 - 11).reshape(1, 4, 3, 3, 2)
+    weights = (np.arange(2 * 3 * 2 * 2 * 2) * 5 % 13 - 6).reshape(2, 3, 2, 2, 2)
+    for padding in ("SAME", "VALID"):
+        for strides in ([1, 1, 1, 1, 1], [1, 2, 1, 3, 1]):
+            attrs = {"strides": strides, "padding": padding}
+            for dtype in floats if strides[1] == 1 else floats[:1]:
+                # Small dtypes get small sums, which no order of additions rounds.
+                x, w = volume, weights
+                if np.dtype(dtype).itemsize == 2:
+                    x, w = x % 3, w % 3
+                x, w = x.astype(dtype), w.astype(dtype)
+                out.record("Conv3D", attrs, each=True, input=x, filter=w)
+                gradient = tf.raw_ops.Conv3D(input=x, filter=w, **attrs).numpy() % dtype(3)
+                sizes = P(np.array(x.shape, np.int64 if dtype == np.float64 else np.int32))
+                sizes = {"input_sizes": sizes, "filter": w, "out_backprop": gradient}
+                out.record("Conv3DBackpropInputV2", attrs, each=True, **sizes)
+                out.record("Conv3DBackpropInput", attrs, each=True, version=9, input=x, filter=w, out_backprop=gradient)
+        # TensorFlow's kernels disagree if a stride is greater than the window.
+        for sizes, strides in (([1, 2, 3, 1, 1], [1, 1, 1, 1, 1]), ([1, 3, 1, 2, 1], [1, 2, 1, 2, 1])):
+            attrs = {"ksize": sizes, "strides": strides, "padding": padding}
+            for dtype in floats if strides[1] == 1 else floats[:1]:
+                out.record("MaxPool3D", attrs, each=True, input=volume.astype(dtype))
+                out.record("AvgPool3D", attrs, each=True, input=volume.astype(dtype))
+    x, w = volume.astype(np.float32), weights.astype(np.float32)
+    attrs = {"strides": [1] * 5, "padding": "SAME"}
+    # Some kernels of TensorFlow refuse groups and dilations.
+    out.record("Conv3D", attrs, attempt=True, input=np.concatenate([x, x * 2 + 1], -1), filter=w)
+    out.record("Conv3D", {"strides": [1, 1, 2, 1, 1], "padding": "VALID"}, input=x, filter=w[:1, :1, :1])
+    out.record("Conv3D", attrs | {"dilations": [1, 2, 1, 2, 1]}, attempt=True, input=x, filter=w)
+    out.record("Conv3D", attrs, error=True, input=x, filter=np.ones((1, 1, 1, 3, 2), np.float32))
+    pooled = {"ksize": [1, 1, 1, 1, 2], "strides": [1, 1, 1, 1, 2], "padding": "VALID"}
+    out.record("AvgPool3D", pooled, error=True, input=x)
+    out.record("MaxPool3D", pooled, error=True, input=x)
+    pooled = {"ksize": [1, 6, 1, 1, 1], "strides": [1] * 5, "padding": "VALID"}
+    out.record("MaxPool3D", pooled, error=True, input=x)
+
+
 FAMILIES = (
     unary_cases,
     binary_cases,
@@ -2026,6 +2066,7 @@ FAMILIES = (
     device_algorithm_cases,
     small_dtype_cases,
     edge_cases,
+    volume_cases,
 )
 
 

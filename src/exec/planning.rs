@@ -107,7 +107,7 @@ impl SegmentPlanner<'_> {
                     StepPlan::Kernel(Box::new(plan), prepared)
                 }
                 Step::MatMul { a, b, out, spec, .. } => {
-                    StepPlan::MatMul(self.plan_matmul(&sizes, [*a, *b, *out], *spec)?)
+                    StepPlan::MatMul(self.plan_matmul(&sizes, [*a, *b, *out], spec.clone())?)
                 }
                 Step::Whole { .. } => StepPlan::Whole,
                 // A host step allocates its results when it runs.

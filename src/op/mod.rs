@@ -64,13 +64,13 @@ pub(crate) type WholeFn = fn(&Attrs, &TensorView<'_>, &mut TensorViewMut<'_>, Ho
 pub(crate) type ForwardsFn = fn(&[OperandInfo<'_>], &DimTable) -> bool;
 
 /// How the operands of a contraction are the factors of matrix products.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum ContractionSpec {
     /// The last two axes are matrices, which may be transposed. The other axes are batches.
     Matrices { transpose_a: bool, transpose_b: bool },
-    /// The rows of the left matrix are the windows of images: `[n, h, w, c], [kh, kw, c, m] -> [n, oh, ow, m]`. The
-    /// strides and dilations are along the rows and along the columns of an image.
-    Windows { strides: [usize; 2], dilations: [usize; 2] },
+    /// The rows of the left matrix are the windows of images, `[n, h, w, c], [kh, kw, c, m] -> [n, oh, ow, m]`, or of
+    /// volumes, which have a depth before `h`. There is a stride and a dilation for each spatial axis.
+    Windows { strides: SmallVec<[usize; 3]>, dilations: SmallVec<[usize; 3]> },
 }
 
 /// How the outputs of an op are computed.

@@ -119,8 +119,14 @@ mod tests {
     use crate::{DType, Dim, Graph};
 
     /// Ops that share a spelling with another op.
-    const SHARED: [&str; 5] =
-        ["bitcast_complex", "convolve_windows", "float_range", "matmul_to", "string_add"];
+    const SHARED: [&str; 6] = [
+        "bitcast_complex",
+        "convolve_volume_windows",
+        "convolve_windows",
+        "float_range",
+        "matmul_to",
+        "string_add",
+    ];
 
     #[test]
     fn no_two_ops_share_a_name_or_a_tensorflow_spelling() {
@@ -129,8 +135,8 @@ mod tests {
             assert!(names.insert(def.name()), "two ops are named {}", def.name());
             for spelling in def.tensorflow_ops() {
                 // Two ops may share a spelling if their dtypes differ: `range` takes integers, `float_range` takes
-                // floats. `conv_2d` imports the op type that `convolve_windows` exports. `matmul_to` takes dtypes that
-                // `matmul` refuses, and `bitcast_complex` dtypes that `bitcast` refuses.
+                // floats. `conv_2d` imports the op type that `convolve_windows` exports, and `conv_3d` the op type that
+                // `convolve_volume_windows` exports. `matmul_to` takes dtypes that `matmul` refuses, and `bitcast_complex` dtypes that `bitcast` refuses.
                 let is_new = spellings.insert(spelling.op_type);
                 assert!(is_new || SHARED.contains(&def.name()), "two ops import {}", spelling.op_type);
             }
@@ -139,8 +145,9 @@ mod tests {
     }
 
     /// Ops that need attributes, or operands of several ranks. Tests beside the ops run them.
-    const OF_SEVERAL_RANKS: [&str; 20] = [
+    const OF_SEVERAL_RANKS: [&str; 26] = [
         "avg_pool",
+        "avg_pool_3d",
         "avg_pool_grad",
         "batch_norm",
         "batch_norm_with_reserve",
@@ -148,12 +155,17 @@ mod tests {
         "conv_2d",
         "conv_2d_filter_grad",
         "conv_2d_input_grad",
+        "conv_3d",
+        "conv_3d_input_grad",
+        "conv_3d_input_grad_like",
         "convolve_grouped_windows",
+        "convolve_volume_windows",
         "convolve_windows",
         "depthwise_conv_2d",
         "einsum",
         "lrn",
         "max_pool",
+        "max_pool_3d",
         "max_pool_grad",
         "max_pool_with_argmax",
         "max_pool_with_argmax_grad",

@@ -16,7 +16,7 @@ use crate::op::{Cancel, ContractionSpec};
 use crate::tiles::{Float, Gemm, Gemv, LeftMatrix, MatrixStrides, NestedAxes, StridedMatrix};
 
 /// A planned matmul: `out = a · b` for every matrix of a batch. `b` and `out` are row-major, and `b` may be transposed.
-/// The rows of `a` may be windows of images, which overlap in memory.
+/// The rows of `a` may be windows of images or volumes, which overlap in memory.
 #[derive(Clone, Debug)]
 pub(crate) struct MatMul {
     pub a: BufferIx,
@@ -53,7 +53,7 @@ impl MatMul {
         let (transpose_a, transpose_b) = match spec {
             ContractionSpec::Matrices { transpose_a, transpose_b } => (transpose_a, transpose_b),
             ContractionSpec::Windows { strides, dilations } => {
-                return MatMul::of_windows([a, b, out], strides, dilations, double);
+                return MatMul::of_windows([a, b, out], &strides, &dilations, double);
             }
         };
         let last_two = |sizes: &[usize], transposed: bool| {
@@ -89,28 +89,33 @@ impl MatMul {
         MatMul { a, b, out, double, m, k, n, rows, columns, transpose_b, batch, packed: None }.merged()
     }
 
-    /// Plans the matmul of the windows of images with filters.
+    /// Plans the matmul of the windows of images or volumes with filters. `strides` and `dilations` have one entry for
+    /// each spatial axis.
     fn of_windows(
         [a, b, out]: [(BufferIx, &[usize]); 3],
-        strides: [usize; 2],
-        dilations: [usize; 2],
+        strides: &[usize],
+        dilations: &[usize],
         double: bool,
     ) -> MatMul {
-        let &[_, height, width, channels] = a.1 else { panic!("images have rank 4, got {:?}", a.1) };
-        let &[filter_rows, filter_columns, _, n] = b.1 else { panic!("filters have rank 4, got {:?}", b.1) };
-        let &[count, rows, columns, _] = out.1 else { panic!("images have rank 4, got {:?}", out.1) };
-        let line = width.saturating_mul(channels);
-        let rows = NestedAxes::new([
-            (count, height.saturating_mul(line)),
-            (rows, strides[0].saturating_mul(line)),
-            (columns, strides[1].saturating_mul(channels)),
-        ]);
-        let columns = NestedAxes::new([
-            (filter_rows, dilations[0].saturating_mul(line)),
-            (filter_columns, dilations[1].saturating_mul(channels)),
-            (channels, 1),
-        ]);
-        let (m, k, batch) = (rows.len(), columns.len(), vec![[0; 3]]);
+        let [_, extents @ .., channels] = a.1 else { panic!("images have channels, got {:?}", a.1) };
+        let [window @ .., _, n] = b.1 else { panic!("filters have channels, got {:?}", b.1) };
+        let [count, positions @ .., _] = out.1 else { panic!("images have channels, got {:?}", out.1) };
+        let ranks = [extents, window, positions, dilations].map(<[usize]>::len);
+        assert!(ranks == [strides.len(); 4], "windows have one entry for each spatial axis, got {ranks:?}");
+        // The distance between neighbours along each spatial axis, and between images, in elements.
+        let mut distances: SmallVec<[usize; 3]> = SmallVec::from_elem(0, extents.len());
+        let mut image = *channels;
+        for (distance, extent) in distances.iter_mut().zip(extents).rev() {
+            *distance = image;
+            image = image.saturating_mul(*extent);
+        }
+        let spatial = |sizes: &[usize], steps: &[usize]| -> SmallVec<[(usize, usize); 3]> {
+            let axes = sizes.iter().zip(steps).zip(&distances);
+            axes.map(|((size, step), distance)| (*size, step.saturating_mul(*distance))).collect()
+        };
+        let rows = NestedAxes::new([(*count, image)].into_iter().chain(spatial(positions, strides)));
+        let columns = NestedAxes::new(spatial(window, dilations).into_iter().chain([(*channels, 1)]));
+        let (m, k, n, batch) = (rows.len(), columns.len(), *n, vec![[0; 3]]);
         let (a, b, out) = (a.0, b.0, out.0);
         MatMul { a, b, out, double, m, k, n, rows, columns, transpose_b: false, batch, packed: None }
     }

@@ -51,9 +51,11 @@ impl Builder {
 
     /// Returns TensorFlow's names of the op.
     fn tensorflow(&self, registry: &Registry) -> Vec<String> {
-        let def = registry.get(&self.name).filter(|_| self.owner.as_deref() != Some("RaggedValue"));
-        let known = def.iter().flat_map(|def| def.tensorflow_ops()).map(|op| op.op_type.to_string());
-        let mut names: Vec<String> = known.collect();
+        // A method for images calls the op `NAME_3d` for volumes.
+        let defs = [registry.get(&self.name), registry.get(&format!("{}_3d", self.name))];
+        let defs = defs.into_iter().flatten().filter(|_| self.owner.as_deref() != Some("RaggedValue"));
+        let mut names: Vec<String> =
+            defs.flat_map(|def| def.tensorflow_ops()).map(|op| op.op_type.to_string()).collect();
         if names.is_empty()
             && let Some((_, after)) = self.docs.replace('\n', " ").split_once("As TensorFlow's `")
         {

@@ -3,19 +3,22 @@
 use shapeflow::shape_fns::TensorShape;
 use shapeflow::{Backend, CompileOptions, DType, DataFormat, Graph, Padding, Result, Tensor, Value};
 
-/// The windows of a test: sizes, strides and dilations of rows and columns.
+/// The windows of a test. The entries are for the spatial axes: rows and columns, or depth, rows and columns.
 #[derive(Clone, Debug)]
 struct Windows {
-    // Entry 0 is for the rows, and entry 1 for the columns.
-    sizes: [usize; 2],
-    strides: [usize; 2],
-    dilations: [usize; 2],
+    sizes: Vec<usize>,
+    strides: Vec<usize>,
+    dilations: Vec<usize>,
     padding: Padding,
 }
 
 impl Windows {
-    /// Returns the number of windows along spatial axis `axis` (0 for rows, 1 for columns) of size `extent`, and the
-    /// padding before the axis.
+    fn new(sizes: &[usize], strides: &[usize], padding: Padding) -> Windows {
+        let dilations = vec![1; sizes.len()];
+        Windows { sizes: sizes.to_vec(), strides: strides.to_vec(), dilations, padding }
+    }
+
+    /// Returns the number of windows along spatial axis `axis` of size `extent`, and the padding before the axis.
     fn along(&self, axis: usize, extent: usize) -> (usize, usize) {
         let (stride, span) = (self.strides[axis], (self.sizes[axis] - 1) * self.dilations[axis] + 1);
         match &self.padding {
@@ -32,64 +35,82 @@ impl Windows {
     }
 }
 
-/// Images `[batch, rows, columns, channels]`, filled with small integers.
+/// Images `[batch, rows, columns, channels]` or volumes `[batch, depth, rows, columns, channels]`, filled with small
+/// integers.
 struct Images {
-    sizes: [usize; 4],
+    sizes: Vec<usize>,
     data: Vec<f64>,
 }
 
 impl Images {
-    fn new(sizes: [usize; 4]) -> Images {
+    fn new(sizes: &[usize]) -> Images {
         let count: usize = sizes.iter().product();
-        Images { sizes, data: (0..count).map(|i| ((i * 7 + 3) % 13) as f64 - 6.0).collect() }
+        let data = (0..count).map(|i| ((i * 7 + 3) % 13) as f64 - 6.0).collect();
+        Images { sizes: sizes.to_vec(), data }
     }
 
     fn tensor(&self) -> Tensor {
         Tensor::from_vec(&self.sizes, self.data.clone()).unwrap()
     }
 
+    fn channels(&self) -> usize {
+        *self.sizes.last().unwrap()
+    }
+
     /// Returns an element; `None` outside the image.
-    fn at(&self, image: usize, row: i64, column: i64, channel: usize) -> Option<f64> {
-        let [_, rows, columns, channels] = self.sizes;
-        let row = usize::try_from(row).ok().filter(|row| *row < rows)?;
-        let column = usize::try_from(column).ok().filter(|column| *column < columns)?;
-        Some(self.data[((image * rows + row) * columns + column) * channels + channel])
+    fn at(&self, image: usize, spatial: &[i64], channel: usize) -> Option<f64> {
+        let mut index = image;
+        for (position, size) in spatial.iter().zip(&self.sizes[1..]) {
+            index = index * size + usize::try_from(*position).ok().filter(|position| position < size)?;
+        }
+        Some(self.data[index * self.channels() + channel])
     }
 }
 
-/// Calls `f(image, channel, elements)` for each window and channel, in the order of the result's elements.
-/// `elements(channel)` returns the window's elements of a channel, each with its position in the window; an element
-/// outside the image is `None`. Returns the number of images, and the numbers of windows along rows and columns.
+/// Returns all positions in a box of these sizes, in row-major order.
+fn positions(sizes: &[usize]) -> Vec<Vec<usize>> {
+    let mut all = vec![Vec::new()];
+    for size in sizes {
+        let extended = |position: Vec<usize>| (0..*size).map(move |next| [&position[..], &[next]].concat());
+        all = all.into_iter().flat_map(extended).collect();
+    }
+    all
+}
+
+/// Calls `f(channel, elements)` for each window and channel, in the order of the result's elements. `elements(channel)`
+/// returns the window's elements of a channel, each with its position in the window; an element outside the image is
+/// `None`. Returns the shape of the result.
 fn each_window(
     x: &Images,
     windows: &Windows,
     channels: usize,
-    mut f: impl FnMut(usize, usize, &dyn Fn(usize) -> Vec<(usize, Option<f64>)>),
-) -> [usize; 3] {
-    let (rows, top) = windows.along(0, x.sizes[1]);
-    let (columns, left) = windows.along(1, x.sizes[2]);
+    mut f: impl FnMut(usize, &dyn Fn(usize) -> Vec<(usize, Option<f64>)>),
+) -> Vec<usize> {
+    let spatial = windows.sizes.len();
+    let along: Vec<(usize, usize)> =
+        (0..spatial).map(|axis| windows.along(axis, x.sizes[axis + 1])).collect();
+    let counts: Vec<usize> = along.iter().map(|(count, _)| *count).collect();
+    let inside = positions(&windows.sizes);
     for image in 0..x.sizes[0] {
-        for row in 0..rows {
-            for column in 0..columns {
-                let elements = |channel: usize| {
-                    let mut elements = Vec::new();
-                    for i in 0..windows.sizes[0] {
-                        for j in 0..windows.sizes[1] {
-                            let y = (row * windows.strides[0] + i * windows.dilations[0]) as i64 - top as i64;
-                            let x_at =
-                                (column * windows.strides[1] + j * windows.dilations[1]) as i64 - left as i64;
-                            elements.push((i * windows.sizes[1] + j, x.at(image, y, x_at, channel)));
-                        }
-                    }
-                    elements
+        for window in positions(&counts) {
+            let elements = |channel: usize| {
+                let element = |(number, inner): (usize, &Vec<usize>)| {
+                    let position = |axis: usize| {
+                        let steps =
+                            window[axis] * windows.strides[axis] + inner[axis] * windows.dilations[axis];
+                        steps as i64 - along[axis].1 as i64
+                    };
+                    let position: Vec<i64> = (0..spatial).map(position).collect();
+                    (number, x.at(image, &position, channel))
                 };
-                for channel in 0..channels {
-                    f(image, channel, &elements);
-                }
+                inside.iter().enumerate().map(element).collect()
+            };
+            for channel in 0..channels {
+                f(channel, &elements);
             }
         }
     }
-    [x.sizes[0], rows, columns]
+    [&[x.sizes[0]], &counts[..], &[channels]].concat()
 }
 
 /// Runs `build` on inputs of these tensors, with known sizes, unknown sizes, or an unknown rank of the first input.
@@ -128,32 +149,45 @@ fn check(
     }
 }
 
-fn all_windows() -> Vec<Windows> {
+/// Returns windows of images (2 spatial axes) or of volumes (3).
+fn all_windows(spatial: usize) -> Vec<Windows> {
     let mut all = Vec::new();
-    for padding in [Padding::Valid, Padding::Same, Padding::Explicit([[1, 2], [0, 1]])] {
+    for padding in [Padding::Valid, Padding::Same] {
+        for (sizes, strides) in [([2, 3, 2], [1, 1, 1]), ([3, 1, 2], [2, 3, 1]), ([1, 1, 1], [1, 1, 1])] {
+            all.push(Windows::new(&sizes[..spatial], &strides[..spatial], padding.clone()));
+        }
+    }
+    if spatial == 2 {
+        let padding = Padding::Explicit([[1, 2], [0, 1]]);
         for (sizes, strides) in [([2, 3], [1, 1]), ([3, 1], [2, 3]), ([1, 1], [1, 1])] {
-            all.push(Windows { sizes, strides, dilations: [1, 1], padding: padding.clone() });
+            all.push(Windows::new(&sizes, &strides, padding.clone()));
         }
     }
     all
 }
 
 /// Moves the channels of a tensor to axis 1.
-fn channels_first(x: Value<'_>) -> Value<'_> {
-    x.transpose([0, 3, 1, 2]).unwrap()
+fn channels_first(x: Value<'_>, spatial: usize) -> Value<'_> {
+    x.transpose([0, spatial + 1].into_iter().chain(1..=spatial).collect::<Vec<_>>()).unwrap()
 }
 
-fn pair(list: [usize; 2]) -> [i64; 2] {
-    list.map(|entry| entry as i64)
+/// Moves the channels of a tensor from axis 1 to the last axis.
+fn channels_last(x: Value<'_>, spatial: usize) -> Result<Value<'_>> {
+    x.transpose([0].into_iter().chain(2..spatial + 2).chain([1]).collect::<Vec<_>>())
 }
+
+const IMAGES: [&[usize]; 3] = [&[2, 5, 4, 3], &[1, 4, 6, 1], &[0, 3, 3, 2]];
+
+const VOLUMES: [&[usize]; 3] = [&[2, 3, 5, 4, 2], &[1, 4, 3, 5, 1], &[0, 3, 3, 3, 2]];
 
 #[test]
 fn pools_give_the_maximum_and_the_mean_of_every_window() {
-    for sizes in [[2, 5, 4, 3], [1, 4, 6, 1], [0, 3, 3, 2]] {
+    for sizes in IMAGES.into_iter().chain(VOLUMES) {
         let x = Images::new(sizes);
-        for windows in all_windows() {
+        let spatial = sizes.len() - 2;
+        for windows in all_windows(spatial) {
             let (mut largest, mut means) = (Vec::new(), Vec::new());
-            let leading = each_window(&x, &windows, sizes[3], |_, channel, elements| {
+            let shape = each_window(&x, &windows, x.channels(), |channel, elements| {
                 let inside: Vec<f64> = elements(channel).iter().filter_map(|(_, x)| *x).collect();
                 largest.push(inside.iter().copied().fold(f64::NEG_INFINITY, f64::max));
                 means.push(inside.iter().sum::<f64>() / inside.len() as f64);
@@ -162,10 +196,9 @@ fn pools_give_the_maximum_and_the_mean_of_every_window() {
             if means.iter().any(|mean| mean.is_nan()) {
                 continue;
             }
-            let shape = [leading[0], leading[1], leading[2], sizes[3]];
             let what = format!("{sizes:?} {windows:?}");
-            let (size, stride, padding) = (pair(windows.sizes), pair(windows.strides), &windows.padding);
-            let last = DataFormat::ChannelsLast;
+            let (size, stride, padding) = (&windows.sizes, &windows.strides, &windows.padding);
+            let (last, first) = (DataFormat::ChannelsLast, DataFormat::ChannelsFirst);
             check(&what, &[x.tensor()], (&shape, &largest), |v| {
                 v[0].max_pool(size, stride, padding.clone(), last)
             });
@@ -173,13 +206,8 @@ fn pools_give_the_maximum_and_the_mean_of_every_window() {
                 v[0].avg_pool(size, stride, padding.clone(), last)
             });
             check(&what, &[x.tensor()], (&shape, &means), |v| {
-                let y = channels_first(v[0]).avg_pool(
-                    size,
-                    stride,
-                    padding.clone(),
-                    DataFormat::ChannelsFirst,
-                )?;
-                y.transpose([0, 2, 3, 1])
+                let y = channels_first(v[0], spatial).avg_pool(size, stride, padding.clone(), first)?;
+                channels_last(y, spatial)
             });
         }
     }
@@ -187,44 +215,56 @@ fn pools_give_the_maximum_and_the_mean_of_every_window() {
 
 #[test]
 fn convolutions_sum_the_products_of_windows_and_filters() {
-    let mut all = all_windows();
-    all.push(Windows { sizes: [2, 2], strides: [1, 2], dilations: [2, 1], padding: Padding::Same });
-    for sizes in [[2, 5, 4, 2], [1, 4, 3, 1], [0, 3, 3, 2]] {
+    for sizes in [&[2, 5, 4, 2][..], &[1, 4, 3, 1], &[0, 3, 3, 2], &[2, 3, 5, 4, 2], &[1, 4, 3, 5, 1]] {
         let x = Images::new(sizes);
+        let spatial = sizes.len() - 2;
+        let mut all = all_windows(spatial);
+        let mut dilated = Windows::new(&[2, 2, 2][..spatial], &[1, 2, 1][..spatial], Padding::Same);
+        dilated.dilations = [2, 1, 3][..spatial].to_vec();
+        all.push(dilated);
         for windows in &all {
             for groups in [1, 2] {
-                let (inputs, filters) = (sizes[3] / groups.min(sizes[3]), 3);
-                let groups = sizes[3] / inputs;
-                let [rows, columns] = windows.sizes;
-                let filter = Images::new([rows, columns, inputs, filters * groups]);
-                let mut sums = Vec::new();
-                let leading = each_window(&x, windows, filters * groups, |_, output, elements| {
-                    let first = output / filters * inputs;
-                    let products = (0..inputs).flat_map(|input| {
-                        elements(first + input).into_iter().map(move |(at, x)| (at, input, x.unwrap_or(0.0)))
-                    });
-                    let weight = |at: usize, input: usize| {
-                        filter.data[(at * inputs + input) * filters * groups + output]
-                    };
-                    sums.push(products.map(|(at, input, x)| x * weight(at, input)).sum::<f64>());
-                });
-                let shape = [leading[0], leading[1], leading[2], filters * groups];
-                let what = format!("{sizes:?} {windows:?} {groups} groups");
-                let operands = [x.tensor(), filter.tensor()];
-                let (strides, dilations) = (pair(windows.strides), pair(windows.dilations));
-                let padding = &windows.padding;
-                check(&what, &operands, (&shape, &sums), |v| {
-                    v[0].conv_2d(v[1], strides, dilations, padding.clone(), DataFormat::ChannelsLast)
-                });
-                check(&what, &operands, (&shape, &sums), |v| {
-                    let format = DataFormat::ChannelsFirst;
-                    let y =
-                        channels_first(v[0]).conv_2d(v[1], strides, dilations, padding.clone(), format)?;
-                    y.transpose([0, 2, 3, 1])
-                });
+                convolve(&x, windows, groups);
             }
         }
     }
+}
+
+fn convolved<'g>(
+    x: Value<'g>,
+    filter: Value<'g>,
+    windows: &Windows,
+    format: DataFormat,
+) -> Result<Value<'g>> {
+    let (strides, dilations, padding) = (&windows.strides, &windows.dilations, windows.padding.clone());
+    match windows.sizes.len() {
+        2 => x.conv_2d(filter, strides, dilations, padding, format),
+        _ => x.conv_3d(filter, strides, dilations, padding, format),
+    }
+}
+
+/// Compares a convolution of `x` with sums over its windows. `x` has at most `groups` groups of channels.
+fn convolve(x: &Images, windows: &Windows, groups: usize) {
+    let spatial = windows.sizes.len();
+    let (inputs, filters) = (x.channels() / groups.min(x.channels()), 3);
+    let groups = x.channels() / inputs;
+    let filter = Images::new(&[&windows.sizes[..], &[inputs, filters * groups]].concat());
+    let mut sums = Vec::new();
+    let shape = each_window(x, windows, filters * groups, |output, elements| {
+        let first = output / filters * inputs;
+        let products = (0..inputs).flat_map(|input| {
+            elements(first + input).into_iter().map(move |(at, x)| (at, input, x.unwrap_or(0.0)))
+        });
+        let weight = |at: usize, input: usize| filter.data[(at * inputs + input) * filters * groups + output];
+        sums.push(products.map(|(at, input, x)| x * weight(at, input)).sum::<f64>());
+    });
+    let what = format!("{:?} {windows:?} {groups} groups", x.sizes);
+    let operands = [x.tensor(), filter.tensor()];
+    check(&what, &operands, (&shape, &sums), |v| convolved(v[0], v[1], windows, DataFormat::ChannelsLast));
+    check(&what, &operands, (&shape, &sums), |v| {
+        let y = convolved(channels_first(v[0], spatial), v[1], windows, DataFormat::ChannelsFirst)?;
+        channels_last(y, spatial)
+    });
 }
 
 /// A depthwise convolution is a convolution of each channel alone.
@@ -242,7 +282,7 @@ fn a_depthwise_convolution_convolves_each_channel_separately() -> Result<()> {
         parts.push(image.conv_2d(weights, [1, 1], [1, 1], Padding::Same, format)?);
     }
     let exe = graph.compile([whole, shapeflow::concat(&parts, 3)?])?;
-    let (x, filter) = (Images::new([2, 5, 4, 3]).tensor(), Images::new([2, 3, 3, 2]).tensor());
+    let (x, filter) = (Images::new(&[2, 5, 4, 3]).tensor(), Images::new(&[2, 3, 3, 2]).tensor());
     let [whole, parts] = exe.run(&[x.view(), filter.view()])?;
     assert_eq!(whole, parts);
     Ok(())
@@ -255,12 +295,25 @@ fn wrong_windows_are_refused_with_the_reason() {
     let filter = graph.input("filter", DType::F32, [3, 3, 3, 8]).unwrap();
     let (valid, format) = (Padding::Valid, DataFormat::ChannelsLast);
     let flat = x.reshape([2, 12]).unwrap();
+    let volumes = x.reshape([1, 2, 3, 2, 2]).unwrap();
+    let explicit = Padding::Explicit([[0, 1], [1, 0]]);
     for (result, reason) in [
         (x.max_pool([3, 1], [1, 1], valid.clone(), format), "a window must fit into the input"),
         (x.max_pool([0, 1], [1, 1], valid.clone(), format), "ksize must be at least 1, got 0"),
         (flat.max_pool([1, 1], [1, 1], valid.clone(), format), "must have rank 4, got rank 2"),
         (x.conv_2d(filter, [1, 1], [1, 1], Padding::Same, format), "must be a multiple of the filter's"),
-        (x.conv_2d(filter, [1, 0], [1, 1], valid, format), "strides must be at least 1, got 0"),
+        (x.conv_2d(filter, [1, 0], [1, 1], valid.clone(), format), "strides must be at least 1, got 0"),
+        (x.max_pool([1, 1, 1], [1, 1, 1], valid.clone(), format), "must have rank 5, got rank 4"),
+        (x.max_pool([1, 1, 1], [1, 1], valid.clone(), format), "strides must be 3 integers, as sizes, got 2"),
+        (
+            x.avg_pool([2], [2], valid.clone(), format),
+            "sizes must be 2 integers for images or 3 integers for volumes",
+        ),
+        (
+            volumes.max_pool([1, 3, 1], [1, 1, 1], explicit, format),
+            "padding must be Valid or Same for volumes",
+        ),
+        (x.conv_3d(filter, [1, 1, 1], [1, 1, 1], valid, format), "must have rank 5, got rank 4"),
     ] {
         let message = result.unwrap_err().to_string();
         assert!(message.contains(reason), "{message}");

@@ -36,7 +36,7 @@ impl<'g> Value<'g> {
     pub fn bias_add(self, bias: impl IntoOperand<'g>, format: DataFormat) -> Result<Value<'g>> {
         let location = Location::caller();
         let bias = bias.into_operand(self, location);
-        self.graph().op(&DEF).data(self).data(bias).attr("data_format", format.name()).finish_at(location)
+        self.graph().op(&DEF).data(self).data(bias).attr("data_format", format.name(2)).finish_at(location)
     }
 
     /// The gradient of [`Value::bias_add`] with respect to `bias`: the sum over all axes but the channels.
@@ -59,7 +59,7 @@ impl<'g> Value<'g> {
     /// axis 1).
     #[track_caller]
     pub fn bias_add_grad(self, format: DataFormat) -> Result<Value<'g>> {
-        self.graph().op(&GRADIENT).data(self).attr("data_format", format.name()).finish()
+        self.graph().op(&GRADIENT).data(self).attr("data_format", format.name(2)).finish()
     }
 }
 

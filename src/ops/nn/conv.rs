@@ -1,11 +1,11 @@
-//! `conv_2d` and `depthwise_conv_2d`: convolutions of images with filters.
+//! `conv_2d`, `conv_3d` and `depthwise_conv_2d`: convolutions of images and volumes with filters.
 
 use std::panic::Location;
 
 use shapeflow_shape_fns::{Attr, Attribute, Attrs, Dim};
 
 use super::convolve_windows;
-use super::window::{Padding, Windows, data_format, dims_of, entries, of_rank_4};
+use super::window::{Padding, Windows, data_format, dims_of, entries, of_rank};
 use crate::dtype;
 use crate::error::Result;
 use crate::expr::Scalar;
@@ -51,10 +51,49 @@ impl<'g> Value<'g> {
         format: DataFormat,
     ) -> Result<Value<'g>> {
         let location = Location::caller();
-        let strides = window(strides, "strides", location)?;
-        let dilations = window(dilations, "dilations", location)?;
+        let strides: [i64; 2] = window(strides, "strides", location)?;
+        let dilations: [i64; 2] = window(dilations, "dilations", location)?;
         let filter = filter.into_operand(self, location);
-        convolved(self, filter, &DEF, [strides, dilations], &padding, format, location)
+        convolved(self, filter, &DEF, [&strides, &dilations], &padding, format, location)
+    }
+
+    /// Convolves volumes with filters, as [`Value::conv_2d`] convolves images: there is an axis of depth before the
+    /// rows. `strides` and `dilations` are in the order depth, rows, columns.
+    ///
+    /// `[n, d, h, w, g*c], filter [kd, kh, kw, c, g*m] -> [n, od, oh, ow, g*m]`, or `[n, g*c, d, h, w] ->
+    /// [n, g*m, od, oh, ow]`; else as [`Value::conv_2d`], but the padding is [`Padding::Valid`] or [`Padding::Same`]. As
+    /// TensorFlow's `Conv3D`. A convolution of floats with a single group runs in matmul kernels, which read the windows
+    /// where they lie in the volumes. Any other convolution fuses into kernels.
+    ///
+    /// ```
+    /// use shapeflow::{DType, DataFormat, Graph, Padding, shape};
+    ///
+    /// let g = Graph::new();
+    /// let x = g.input("x", DType::F32, shape!["n", "d", 8, 8, 3])?;
+    /// let filter = g.input("filter", DType::F32, [3, 3, 3, 3, 16])?;
+    /// let y = x.conv_3d(filter, [2, 2, 2], [1, 1, 1], Padding::Same, DataFormat::ChannelsLast)?;
+    /// assert_eq!(y.shape().to_string(), "[n, ceildiv(d, 2), 4, 4, 16]");
+    /// # Ok::<(), shapeflow::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The padding is explicit, or a rank is not 5; else as [`Value::conv_2d`].
+    #[doc(alias = "conv3d")]
+    #[doc(alias = "convolution")]
+    #[track_caller]
+    pub fn conv_3d(
+        self,
+        filter: impl IntoOperand<'g>,
+        strides: impl IntoParam<'g>,
+        dilations: impl IntoParam<'g>,
+        padding: Padding,
+        format: DataFormat,
+    ) -> Result<Value<'g>> {
+        let location = Location::caller();
+        let strides: [i64; 3] = window(strides, "strides", location)?;
+        let dilations: [i64; 3] = window(dilations, "dilations", location)?;
+        let filter = filter.into_operand(self, location);
+        convolved(self, filter, &VOLUMES, [&strides, &dilations], &padding, format, location)
     }
 
     /// Convolves each channel with its own filters: `out[.., c*m + k]` is channel `c` with filter `[.., c, k]`.
@@ -87,10 +126,10 @@ impl<'g> Value<'g> {
         format: DataFormat,
     ) -> Result<Value<'g>> {
         let location = Location::caller();
-        let strides = window(strides, "strides", location)?;
-        let dilations = window(dilations, "dilations", location)?;
+        let strides: [i64; 2] = window(strides, "strides", location)?;
+        let dilations: [i64; 2] = window(dilations, "dilations", location)?;
         let filter = filter.into_operand(self, location);
-        convolved(self, filter, &DEPTHWISE, [strides, dilations], &padding, format, location)
+        convolved(self, filter, &DEPTHWISE, [&strides, &dilations], &padding, format, location)
     }
 }
 
@@ -98,19 +137,20 @@ fn convolved<'g>(
     x: Value<'g>,
     filter: Value<'g>,
     def: &'static OpDef,
-    [strides, dilations]: [[i64; 2]; 2],
+    [strides, dilations]: [&[i64]; 2],
     padding: &Padding,
     format: DataFormat,
     location: &'static Location<'static>,
 ) -> Result<Value<'g>> {
-    let list = |[rows, columns]: [i64; 2]| Attr::Ints(format.entries([1, rows, columns, 1]).into());
+    let list = |spatial: &[i64]| Attr::Ints(format.entries(1, spatial).into());
     let call = x.graph().op(def).data(x).data(filter);
     let call = call.attr("strides", list(strides)).attr("dilations", list(dilations));
-    let call = padding.attrs(format).into_iter().fold(call, |call, (name, value)| call.attr(name, value));
+    let attrs = padding.attrs(format, strides.len()).map_err(|error| error.at(location))?;
+    let call = attrs.into_iter().fold(call, |call, (name, value)| call.attr(name, value));
     call.finish_at(location)
 }
 
-pub(crate) static DEF: OpDef = OpDef::composite("conv_2d", |cx, values| build(cx, values, false))
+pub(crate) static DEF: OpDef = OpDef::composite("conv_2d", |cx, values| build(cx, values, 2, false))
     .attrs(&[
         Attribute::ints("strides"),
         Attribute::ints_or("dilations", &[]),
@@ -121,8 +161,18 @@ pub(crate) static DEF: OpDef = OpDef::composite("conv_2d", |cx, values| build(cx
     .operands(&[Operand::Data("input"), Operand::Data("filter")])
     .tensorflow(&[TfOp::new("Conv2D")]);
 
+pub(crate) static VOLUMES: OpDef = OpDef::composite("conv_3d", |cx, values| build(cx, values, 3, false))
+    .attrs(&[
+        Attribute::ints("strides"),
+        Attribute::ints_or("dilations", &[]),
+        Attribute::str("padding"),
+        Attribute::str_or("data_format", "NDHWC"),
+    ])
+    .operands(&[Operand::Data("input"), Operand::Data("filter")])
+    .tensorflow(&[TfOp::new("Conv3D")]);
+
 pub(crate) static DEPTHWISE: OpDef =
-    OpDef::composite("depthwise_conv_2d", |cx, values| build(cx, values, true))
+    OpDef::composite("depthwise_conv_2d", |cx, values| build(cx, values, 2, true))
         .attrs(&[
             Attribute::ints("strides"),
             Attribute::ints_or("dilations", &[]),
@@ -138,39 +188,44 @@ pub(super) struct Geometry {
     /// The format of the op's images.
     format: DataFormat,
     /// The strides along the spatial axes.
-    strides: [i64; 2],
+    strides: Vec<i64>,
     /// The dilations along the spatial axes.
-    dilations: [i64; 2],
+    dilations: Vec<i64>,
     /// `padding` and `explicit_paddings`, for images with the channels last.
     attrs: Attrs,
 }
 
 impl Geometry {
+    /// Reads the attributes of a convolution of images (2 spatial axes) or volumes (3).
+    ///
     /// # Errors
     /// An attribute is invalid.
-    pub fn new(attrs: &Attrs) -> Result<Geometry> {
-        let format = data_format(attrs)?;
-        let spatial = |list: Vec<i64>| match format {
-            DataFormat::ChannelsLast => [list[1], list[2]],
-            DataFormat::ChannelsFirst => [list[2], list[3]],
-        };
+    pub fn new(attrs: &Attrs, spatial: usize) -> Result<Geometry> {
+        let format = data_format(attrs, spatial)?;
+        let (rank, first) = (spatial + 2, format.first_spatial_axis());
+        let of_axes = |list: Vec<i64>| list[first..first + spatial].to_vec();
         let mut channels_last = Attrs::new().with("padding", attrs.str("padding"));
         let explicit = attrs.get("explicit_paddings").and_then(Attr::to_elements);
-        if let Some(pairs) =
+        if let Some(mut pairs) =
             explicit.and_then(|elements| elements.as_known()).filter(|pairs| !pairs.is_empty())
         {
-            let pairs: Vec<i64> = match (format, &pairs[..]) {
-                (DataFormat::ChannelsFirst, [a, b, c, d, e, f, g, h]) => vec![*a, *b, *e, *f, *g, *h, *c, *d],
-                _ => pairs,
-            };
+            if format == DataFormat::ChannelsFirst && pairs.len() == 2 * rank {
+                // The pair of the channels moves from axis 1 to the last axis.
+                pairs[2..].rotate_left(2);
+            }
             channels_last = channels_last.with("explicit_paddings", Attr::Ints(pairs.into()));
         }
         Ok(Geometry {
             format,
-            strides: spatial(entries(attrs, "strides", None, 4, false)?),
-            dilations: spatial(entries(attrs, "dilations", None, 4, true)?),
+            strides: of_axes(entries(attrs, "strides", None, rank, false)?),
+            dilations: of_axes(entries(attrs, "dilations", None, rank, true)?),
             attrs: channels_last,
         })
+    }
+
+    /// Returns the number of spatial axes.
+    pub fn spatial(&self) -> usize {
+        self.strides.len()
     }
 
     /// Returns whether the images of the op have the channels first.
@@ -181,53 +236,68 @@ impl Geometry {
     /// Returns the geometry of windows at every position inside padded images.
     pub fn of_stride_1(&self) -> Geometry {
         let attrs = Attrs::new().with("padding", "VALID");
-        Geometry { format: self.format, strides: [1, 1], dilations: self.dilations, attrs }
+        let (strides, dilations) = (vec![1; self.spatial()], self.dilations.clone());
+        Geometry { format: self.format, strides, dilations, attrs }
     }
 
-    /// Converts images from the format of the op to channels last.
-    pub fn channels_last<'g>(&self, x: Value<'g>) -> Result<Value<'g>> {
+    /// Converts images from the format of the op to channels last. `name` says what they are in an error.
+    ///
+    /// # Errors
+    /// The rank is wrong.
+    pub fn channels_last<'g>(&self, x: Value<'g>, name: &str) -> Result<Value<'g>> {
+        let rank = self.spatial() + 2;
+        let x = of_rank(x, rank, name)?;
         match self.format {
             DataFormat::ChannelsLast => Ok(x),
-            DataFormat::ChannelsFirst => x.transpose([0, 2, 3, 1]),
+            DataFormat::ChannelsFirst => {
+                x.transpose([0].into_iter().chain(2..rank).chain([1]).collect::<Vec<_>>())
+            }
         }
     }
 
     /// Converts images from channels last to the format of the op.
     pub fn in_format<'g>(&self, y: Value<'g>) -> Result<Value<'g>> {
+        let last = self.spatial() + 1;
         match self.format {
             DataFormat::ChannelsLast => Ok(y),
-            DataFormat::ChannelsFirst => y.transpose([0, 3, 1, 2]),
+            DataFormat::ChannelsFirst => {
+                y.transpose([0, last].into_iter().chain(1..last).collect::<Vec<_>>())
+            }
         }
     }
 
     /// Returns the windows of filters of these sizes over images `dims`.
-    pub fn windows(&self, dims: &[Dim], rows: &Dim, columns: &Dim) -> Result<Windows> {
-        let one = Dim::known(1);
-        let spatial_list = |[rows, columns]: [i64; 2]| vec![1, rows, columns, 1];
-        let sizes = vec![one.clone(), rows.clone(), columns.clone(), one];
-        Windows::new(&self.attrs, dims, sizes, spatial_list(self.strides), spatial_list(self.dilations))
+    pub fn windows(&self, dims: &[Dim], sizes: &[Dim]) -> Result<Windows> {
+        let one = [Dim::known(1)];
+        let sizes = [&one, sizes, &one].concat();
+        let spatial_list = |list: &[i64]| DataFormat::ChannelsLast.entries(1, list);
+        Windows::new(&self.attrs, dims, sizes, spatial_list(&self.strides), spatial_list(&self.dilations))
     }
 
     /// Returns the windows of padded images as vectors: `[n, oh, ow, kh*kw*c]`.
-    pub fn patches<'g>(&self, padded: Value<'g>, rows: i64, columns: i64) -> Result<Value<'g>> {
+    pub fn patches<'g>(&self, padded: Value<'g>, sizes: [i64; 2]) -> Result<Value<'g>> {
         let call = padded.graph().op(&extract_image_patches::DEF).data(padded);
-        let call =
-            call.attr("ksizes", spatial_attr([rows, columns])).attr("strides", spatial_attr(self.strides));
-        call.attr("rates", spatial_attr(self.dilations)).attr("padding", "VALID").finish()
+        let call = call.attr("ksizes", spatial_attr(&sizes)).attr("strides", spatial_attr(&self.strides));
+        call.attr("rates", spatial_attr(&self.dilations)).attr("padding", "VALID").finish()
     }
 }
 
 /// Returns the attribute with these entries for the spatial axes, and 1 for the other axes.
-fn spatial_attr([rows, columns]: [i64; 2]) -> Attr {
-    Attr::Ints([1, rows, columns, 1].into())
+fn spatial_attr(spatial: &[i64]) -> Attr {
+    Attr::Ints(DataFormat::ChannelsLast.entries(1, spatial).into())
 }
 
-fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>], is_depthwise: bool) -> Result<Vec<Value<'g>>> {
+fn build<'g>(
+    cx: &CompositeCx<'_>,
+    values: &[Value<'g>],
+    spatial: usize,
+    is_depthwise: bool,
+) -> Result<Vec<Value<'g>>> {
     let dtypes: Vec<_> = values.iter().map(|value| value.dtype()).collect();
     dtype::common(&dtypes, 0, 2, dtype::Class::Number)?;
-    let geometry = Geometry::new(cx.attrs())?;
-    let x = geometry.channels_last(of_rank_4(values[0], "the images of a convolution")?)?;
-    let filter = of_rank_4(values[1], "the filter of a convolution")?;
+    let geometry = Geometry::new(cx.attrs(), spatial)?;
+    let x = geometry.channels_last(values[0], "the input of a convolution")?;
+    let filter = of_rank(values[1], spatial + 2, "the filter of a convolution")?;
     let (dims, sizes) = (dims_of(x), dims_of(filter));
     let filter = match is_depthwise {
         // Every channel is a group.
@@ -249,20 +319,25 @@ pub(super) fn convolve<'g>(
     filter: Value<'g>,
     sizes: &[Dim],
 ) -> Result<Value<'g>> {
-    let windows = geometry.windows(dims, &sizes[0], &sizes[1])?;
+    let spatial = geometry.spatial();
+    let windows = geometry.windows(dims, &sizes[..spatial])?;
     let padded = windows.pad(x, Scalar::zero(x.dtype()))?;
-    let has_one_group = dims[3].same(&sizes[2]) == Some(true);
-    let def = if has_one_group { &convolve_windows::DEF } else { &convolve_windows::GROUPED };
+    let has_one_group = dims[spatial + 1].same(&sizes[spatial]) == Some(true);
+    let def = match (has_one_group, spatial) {
+        (true, 2) => &convolve_windows::IMAGES,
+        (true, _) => &convolve_windows::VOLUMES,
+        (false, _) => &convolve_windows::GROUPED,
+    };
     let call = x.graph().op(def).data(padded).data(filter).attr("padding", "VALID");
     let call = call
-        .attr("strides", spatial_attr(geometry.strides))
-        .attr("dilations", spatial_attr(geometry.dilations));
+        .attr("strides", spatial_attr(&geometry.strides))
+        .attr("dilations", spatial_attr(&geometry.dilations));
     if !has_one_group {
-        return call.size("positions", &windows.positions()[1..3]).finish();
+        return call.size("positions", &windows.positions()[1..=spatial]).finish();
     }
     let y = call.finish()?;
     let mut output = dims_of(y);
-    for (axis, count) in windows.counts.iter().enumerate().take(3).skip(1) {
+    for (axis, count) in windows.counts.iter().enumerate().take(spatial + 1).skip(1) {
         output[axis] = count.clone().unwrap_or(output[axis].clone());
     }
     if output == dims_of(y) { Ok(y) } else { y.reshape(&output[..]) }

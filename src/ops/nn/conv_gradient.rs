@@ -1,30 +1,56 @@
-//! `conv_2d_input_grad` and `conv_2d_filter_grad`: the gradients of `conv_2d`.
+//! `conv_2d_input_grad`, `conv_2d_filter_grad`, `conv_3d_input_grad` and `conv_3d_input_grad_like`: the gradients of
+//! `conv_2d` and `conv_3d`.
 
-use shapeflow_shape_fns::{Attribute, Attrs, DType, Dim};
+use shapeflow_shape_fns::{Attribute, Attrs, DType, Dim, TensorShape};
 
 use super::conv::{Geometry, convolve};
-use super::window::{dims_of, of_rank_4, padded, param_dims, refuse};
+use super::window::{dims_of, of_rank, padded, param_dims, refuse};
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::Scalar;
 use crate::graph::Value;
 use crate::op::{CompositeCx, OpDef, Operand, TfOp};
+use crate::ops::nn::DataFormat;
 
 /// The gradient with respect to the images:
 /// `input_sizes, filter [kh, kw, c, m], out_backprop [n, oh, ow, m] -> [n, h, w, c]`. The op puts
 /// `stride - 1` zeros between the elements of `out_backprop`, and convolves the result with the reversed filter. As
 /// TensorFlow's `Conv2DBackpropInput`, for one group.
-pub(crate) static INPUT: OpDef = OpDef::composite("conv_2d_input_grad", build_input)
-    .attrs(&[
-        Attribute::ints("strides"),
-        Attribute::ints_or("dilations", &[]),
-        Attribute::str("padding"),
-        Attribute::ints_or("explicit_paddings", &[]),
-        Attribute::str_or("data_format", "NHWC"),
-    ])
-    .operands(&[Operand::Size("input_sizes"), Operand::Data("filter"), Operand::Data("out_backprop")])
-    .dtype_rule(same_as_last)
-    .tensorflow(&[TfOp::new("Conv2DBackpropInput")]);
+pub(crate) static INPUT: OpDef =
+    OpDef::composite("conv_2d_input_grad", |cx, values| build_input(cx, values, 2))
+        .attrs(&[
+            Attribute::ints("strides"),
+            Attribute::ints_or("dilations", &[]),
+            Attribute::str("padding"),
+            Attribute::ints_or("explicit_paddings", &[]),
+            Attribute::str_or("data_format", "NHWC"),
+        ])
+        .operands(&[Operand::Size("input_sizes"), Operand::Data("filter"), Operand::Data("out_backprop")])
+        .dtype_rule(same_as_last)
+        .tensorflow(&[TfOp::new("Conv2DBackpropInput")]);
+
+/// As [`INPUT`] for volumes: `input_sizes, filter [kd, kh, kw, c, m], out_backprop [n, od, oh, ow, m] ->
+/// [n, d, h, w, c]`. As TensorFlow's `Conv3DBackpropInputV2`, for one group.
+pub(crate) static VOLUMES_INPUT: OpDef =
+    OpDef::composite("conv_3d_input_grad", |cx, values| build_input(cx, values, 3))
+        .attrs(&[
+            Attribute::ints("strides"),
+            Attribute::ints_or("dilations", &[]),
+            Attribute::str("padding"),
+            Attribute::str_or("data_format", "NDHWC"),
+        ])
+        .operands(&[Operand::Size("input_sizes"), Operand::Data("filter"), Operand::Data("out_backprop")])
+        .dtype_rule(same_as_last)
+        .tensorflow(&[TfOp::new("Conv3DBackpropInputV2")]);
+
+/// As [`VOLUMES_INPUT`], with an input whose shape is the shape of the result, and the channels last. As TensorFlow's
+/// `Conv3DBackpropInput`, for one group.
+pub(crate) static VOLUMES_INPUT_LIKE: OpDef =
+    OpDef::composite("conv_3d_input_grad_like", build_volumes_input_like)
+        .attrs(&[Attribute::ints("strides"), Attribute::ints_or("dilations", &[]), Attribute::str("padding")])
+        .operands(&[Operand::Data("input"), Operand::Data("filter"), Operand::Data("out_backprop")])
+        .dtype_rule(same_as_last)
+        .tensorflow(&[TfOp::new("Conv3DBackpropInput")]);
 
 /// The gradient with respect to the filter:
 /// `input [n, h, w, c], filter_sizes, out_backprop [n, oh, ow, m] -> [kh, kw, c, m]`. The op is a matmul: the windows
@@ -63,34 +89,57 @@ fn dim(result: shapeflow_shape_fns::Result<Dim>) -> Result<Dim> {
     result.map_err(|error| Error::new(ErrorKind::Shape, Phase::Build, error.to_string()))
 }
 
-fn build_input<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
+fn build_input<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>], spatial: usize) -> Result<Vec<Value<'g>>> {
     let [fed @ .., filter, gradient] = values else {
-        return refuse("conv_2d_input_grad needs a filter and a gradient".to_string());
+        return refuse("the gradient of a convolution needs a filter and a gradient".to_string());
     };
     dtype::common(&[filter.dtype(), gradient.dtype()], 0, 2, dtype::Class::Number)?;
-    let geometry = Geometry::new(cx.attrs())?;
-    let filter = of_rank_4(*filter, "the filter of a convolution")?;
-    let mut gradient = geometry.channels_last(of_rank_4(*gradient, "the gradient of a convolution")?)?;
-    let weights = dims_of(filter);
+    let geometry = Geometry::new(cx.attrs(), spatial)?;
     let given = sizes(cx, "input_sizes", fed.first())?;
-    let [rows, columns, channels] = match (&given[..], geometry.channels_are_first()) {
-        ([rows, columns], _) => [rows.clone(), columns.clone(), weights[2].clone()],
-        ([_, rows, columns, channels], false) | ([_, channels, rows, columns], true) => {
-            [rows.clone(), columns.clone(), channels.clone()]
-        }
-        _ => return refuse(format!("input_sizes must have 2 or 4 entries, got {}", given.len())),
+    input_gradient(&geometry, given, *filter, *gradient)
+}
+
+fn build_volumes_input_like<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
+    let [input, filter, gradient] = *values else {
+        return refuse("the gradient of a convolution needs an input, a filter and a gradient".to_string());
     };
-    if channels.same(&weights[2]) == Some(false) {
+    dtype::common(&[input.dtype(), filter.dtype(), gradient.dtype()], 0, 3, dtype::Class::Number)?;
+    let attrs = cx.attrs().clone().with("data_format", DataFormat::ChannelsLast.name(3));
+    let input = of_rank(input, 5, "the input of a convolution")?;
+    input_gradient(&Geometry::new(&attrs, 3)?, dims_of(input), filter, gradient)
+}
+
+/// Returns the gradient with respect to an input of the sizes `given`: all of them, or the sizes of the spatial axes.
+fn input_gradient<'g>(
+    geometry: &Geometry,
+    given: Vec<Dim>,
+    filter: Value<'g>,
+    gradient: Value<'g>,
+) -> Result<Vec<Value<'g>>> {
+    let spatial = geometry.spatial();
+    let filter = of_rank(filter, spatial + 2, "the filter of a convolution")?;
+    let mut gradient = geometry.channels_last(gradient, "the gradient of a convolution")?;
+    let weights = dims_of(filter);
+    let image = image_dims(geometry, given, &dims_of(gradient)[0], &weights[spatial])?;
+    let channels = &image[spatial + 1];
+    if channels.same(&weights[spatial]) == Some(false) {
         return refuse(format!(
             "the gradient of a convolution needs one group of channels, got {channels} channels and filters of {}",
-            weights[2]
+            weights[spatial]
         ));
     }
-    let image = [dims_of(gradient)[0].clone(), rows, columns, channels];
-    let windows = geometry.windows(&image, &weights[0], &weights[1])?;
+    let windows = geometry.windows(&image, &weights[..spatial])?;
+    // One window at each element of the gradient.
+    let mut expected = vec![image[0].clone()];
+    let counts = (1..=spatial).map(|axis| windows.count(axis, &image[axis]));
+    expected.extend(counts.collect::<Result<Vec<_>>>()?);
+    expected.push(weights[spatial + 1].clone());
+    if dims_of(gradient) != expected {
+        gradient = gradient.ensure_shape(TensorShape::from(expected))?;
+    }
     let (zero, one) = (Dim::known(0), Dim::known(1));
-    let mut paddings = vec![[zero.clone(), zero.clone()]; 4];
-    for axis in [1, 2] {
+    let mut paddings = vec![[zero.clone(), zero.clone()]; spatial + 2];
+    for axis in 1..=spatial {
         let stride = windows.strides[axis];
         gradient = spread(gradient, axis, stride)?;
         let length = dims_of(gradient)[axis].clone();
@@ -108,10 +157,31 @@ fn build_input<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Val
         paddings[axis] = [before, after];
     }
     let gradient = padded(gradient, &paddings, Scalar::zero(gradient.dtype()))?;
-    let reversed = filter.reverse([0, 1])?.transpose([0, 1, 3, 2])?;
+    let filter_axes: Vec<usize> = (0..spatial).collect();
+    let swapped: Vec<usize> = (0..spatial).chain([spatial + 1, spatial]).collect();
+    let reversed = filter.reverse(filter_axes)?.transpose(swapped)?;
     let geometry = geometry.of_stride_1();
     let result = convolve(&geometry, gradient, &dims_of(gradient), reversed, &dims_of(reversed))?;
     Ok(vec![geometry.in_format(result)?])
+}
+
+/// Returns the sizes of images with the channels last. `given` has the sizes of all axes, in the format of the op, or
+/// only the sizes of the spatial axes.
+fn image_dims(geometry: &Geometry, given: Vec<Dim>, batch: &Dim, channels: &Dim) -> Result<Vec<Dim>> {
+    let rank = geometry.spatial() + 2;
+    let mut given = given;
+    if given.len() == geometry.spatial() {
+        given.insert(0, batch.clone());
+        given.push(channels.clone());
+        return Ok(given);
+    }
+    if given.len() != rank {
+        return refuse(format!("input_sizes must have {} or {rank} entries, got {}", rank - 2, given.len()));
+    }
+    if geometry.channels_are_first() {
+        given[1..].rotate_left(1);
+    }
+    Ok(given)
 }
 
 /// Puts `stride - 1` zeros between the elements along an axis.
@@ -121,7 +191,7 @@ pub(super) fn spread<'g>(x: Value<'g>, axis: usize, stride: i64) -> Result<Value
     }
     let dims = dims_of(x);
     let (zero, one) = (Dim::known(0), Dim::known(1));
-    let mut paddings = vec![[zero.clone(), zero.clone()]; 5];
+    let mut paddings = vec![[zero.clone(), zero.clone()]; dims.len() + 1];
     paddings[axis + 1][1] = Dim::known(stride - 1);
     let spread = padded(x.expand_dims(axis as i64 + 1)?, &paddings, Scalar::zero(x.dtype()))?;
     let mut merged = dims.clone();
@@ -130,7 +200,7 @@ pub(super) fn spread<'g>(x: Value<'g>, axis: usize, stride: i64) -> Result<Value
     // The zeros after the last element are cut off.
     let last = dim(dim(dims[axis].checked_sub(&one))?.checked_mul(Dim::known(stride)))?;
     merged[axis] = dim(dim(last.checked_add(&one))?.max(&zero))?;
-    spread.slice([0, 0, 0, 0], &merged[..])
+    spread.slice(vec![0; dims.len()], &merged[..])
 }
 
 fn build_filter<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
@@ -138,9 +208,9 @@ fn build_filter<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Va
         return refuse("conv_2d_filter_grad needs images and a gradient".to_string());
     };
     dtype::common(&[x.dtype(), gradient.dtype()], 0, 2, dtype::Class::Number)?;
-    let geometry = Geometry::new(cx.attrs())?;
-    let x = geometry.channels_last(of_rank_4(*x, "the images of a convolution")?)?;
-    let gradient = geometry.channels_last(of_rank_4(*gradient, "the gradient of a convolution")?)?;
+    let geometry = Geometry::new(cx.attrs(), 2)?;
+    let x = geometry.channels_last(*x, "the images of a convolution")?;
+    let gradient = geometry.channels_last(*gradient, "the gradient of a convolution")?;
     let weights = sizes(cx, "filter_sizes", fed.first())?;
     let [rows, columns, inputs, outputs] = &weights[..] else {
         return refuse(format!("filter_sizes must have 4 entries, got {}", weights.len()));
@@ -155,8 +225,8 @@ fn build_filter<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Va
             dims[3]
         ));
     }
-    let windows = geometry.windows(&dims, &weights[0], &weights[1])?;
-    let patches = geometry.patches(windows.pad(x, Scalar::zero(x.dtype()))?, rows, columns)?;
+    let windows = geometry.windows(&dims, &weights[..2])?;
+    let patches = geometry.patches(windows.pad(x, Scalar::zero(x.dtype()))?, [rows, columns])?;
     let width = dims_of(patches)[3].clone();
     let patches = patches.reshape(&[Dim::known(-1), width][..])?;
     let gradient = gradient.reshape(&[Dim::known(-1), outputs.clone()][..])?;

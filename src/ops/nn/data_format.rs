@@ -1,29 +1,40 @@
 //! `DataFormat`: the axis of the channels.
 
-/// The axis of the channels in a batch of images.
+/// The axis of the channels in a batch of images or volumes. Volumes have an axis of depth before the height.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum DataFormat {
-    /// `[batch, height, width, channels]`, TensorFlow's `NHWC`.
+    /// `[batch, height, width, channels]`, TensorFlow's `NHWC` and `NDHWC`.
     #[default]
     ChannelsLast,
-    /// `[batch, channels, height, width]`, TensorFlow's `NCHW`.
+    /// `[batch, channels, height, width]`, TensorFlow's `NCHW` and `NCDHW`.
     ChannelsFirst,
 }
 
 impl DataFormat {
-    /// Arranges entries for batch, rows, columns and channels in the order of the format.
-    pub(super) fn entries<T: Copy>(self, [batch, rows, columns, channels]: [T; 4]) -> [T; 4] {
+    /// Returns one entry for each axis, in the order of the format: `spatial` for the spatial axes, and `other` for the
+    /// batch and the channels.
+    pub(super) fn entries<T: Copy>(self, other: T, spatial: &[T]) -> Vec<T> {
         match self {
-            DataFormat::ChannelsLast => [batch, rows, columns, channels],
-            DataFormat::ChannelsFirst => [batch, channels, rows, columns],
+            DataFormat::ChannelsLast => [&[other], spatial, &[other]].concat(),
+            DataFormat::ChannelsFirst => [&[other, other], spatial].concat(),
         }
     }
 
-    /// Returns TensorFlow's name of the format of images.
-    pub(super) fn name(self) -> &'static str {
+    /// Returns the first spatial axis.
+    pub(super) fn first_spatial_axis(self) -> usize {
         match self {
-            DataFormat::ChannelsLast => "NHWC",
-            DataFormat::ChannelsFirst => "NCHW",
+            DataFormat::ChannelsLast => 1,
+            DataFormat::ChannelsFirst => 2,
+        }
+    }
+
+    /// Returns TensorFlow's name of the format of images (2 spatial axes) or of volumes (3).
+    pub(super) fn name(self, spatial: usize) -> &'static str {
+        match (self, spatial) {
+            (DataFormat::ChannelsLast, 2) => "NHWC",
+            (DataFormat::ChannelsFirst, 2) => "NCHW",
+            (DataFormat::ChannelsLast, _) => "NDHWC",
+            (DataFormat::ChannelsFirst, _) => "NCDHW",
         }
     }
 }

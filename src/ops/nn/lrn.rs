@@ -5,7 +5,7 @@ use std::panic::Location;
 use shapeflow_shape_fns::{Attribute, DType, Dim};
 
 use super::reduce_window;
-use super::window::{of_rank_4, padded, refuse};
+use super::window::{of_rank, padded, refuse};
 use crate::dtype;
 use crate::error::Result;
 use crate::expr::Scalar;
@@ -58,7 +58,7 @@ fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>
         return refuse(format!("depth_radius must not be negative, got {radius}"));
     }
     let dtype = values[0].dtype();
-    let x = of_rank_4(values[0], "the operand of lrn")?;
+    let x = of_rank(values[0], 4, "the operand of lrn")?;
     let x = if matches!(dtype, DType::F16 | DType::BF16) { x.cast(DType::F32)? } else { x };
     let mut paddings = vec![[Dim::known(0), Dim::known(0)]; 4];
     paddings[3] = [Dim::known(radius), Dim::known(radius)];

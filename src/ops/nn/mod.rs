@@ -1,6 +1,6 @@
 //! Ops of neural networks: activations, softmax, convolutions, pools, normalisations, losses, and their gradients.
 //!
-//! `conv_2d` pads the images and expands to `convolve_windows`. A pool pads its operand and expands to `reduce_window`.
+//! `conv_2d` and `conv_3d` pad their operand and expand to `convolve_windows` and `convolve_volume_windows`. A pool pads its operand and expands to `reduce_window`.
 //! The gradient of an activation is a function of its operand (`gradient_from_operand`) or of its result
 //! (`gradient_from_result`).
 //!
@@ -57,10 +57,14 @@ pub(crate) static ALL: &[&[&OpDef]] = &[
         &bias_add::GRADIENT,
         &conv::DEF,
         &conv::DEPTHWISE,
+        &conv::VOLUMES,
         &conv_gradient::FILTER,
         &conv_gradient::INPUT,
-        &convolve_windows::DEF,
+        &conv_gradient::VOLUMES_INPUT,
+        &conv_gradient::VOLUMES_INPUT_LIKE,
         &convolve_windows::GROUPED,
+        &convolve_windows::IMAGES,
+        &convolve_windows::VOLUMES,
         &gelu::DEF,
         &l2_loss::DEF,
         &leaky_relu::DEF,
@@ -68,7 +72,9 @@ pub(crate) static ALL: &[&[&OpDef]] = &[
         &log_softmax::DEF,
         &lrn::DEF,
         &pool::AVG,
+        &pool::AVG_OF_VOLUMES,
         &pool::MAX,
+        &pool::MAX_OF_VOLUMES,
         &pool_argmax::DEF,
         &pool_argmax::POSITIONS,
         &pool_gradient::AVG,

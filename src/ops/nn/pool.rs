@@ -1,26 +1,27 @@
-//! `max_pool` and `avg_pool`: the maximum and the mean of every window of an image.
+//! `max_pool` and `avg_pool`: the maximum and the mean of every window of an image or a volume.
 
 use std::panic::Location;
 
 use shapeflow_shape_fns::{Attr, Attribute, DType, Dim};
 
 use super::reduce_window;
-use super::window::{Padding, Windows, data_format, dims_of, entries, of_rank_4, refuse};
+use super::window::{Padding, Windows, data_format, dims_of, entries, of_rank, refuse};
 use crate::dtype;
 use crate::error::Result;
 use crate::expr::Scalar;
 use crate::graph::{IntoParam, Value};
 use crate::op::{CompositeCx, OpDef, Operand, TfOp};
 use crate::ops::nn::DataFormat;
-use crate::ops::window_sizes::window;
+use crate::ops::window_sizes::windows;
 
 impl<'g> Value<'g> {
-    /// Returns the maximum of every window of `sizes[0]` rows and `sizes[1]` columns. Windows start `strides` apart.
+    /// Returns the maximum of every window of `sizes`: rows and columns of images, or depth, rows and columns of volumes.
+    /// Windows start `strides` apart.
     ///
-    /// `[n, h, w, c] -> [n, oh, ow, c]`, or `[n, c, h, w] -> [n, c, oh, ow]`; integers and floats. With
-    /// [`Padding::Same`], `oh` is `ceil(h/strides[0])`; else it is the number of windows that fit. Padding is never the
-    /// maximum. The maximum is NaN if an element is NaN. As TensorFlow's `MaxPool`, which may ignore a NaN. The op is
-    /// composed of a padding and of a reduction, which fuse into kernels.
+    /// `[n, h, w, c] -> [n, oh, ow, c]`, or `[n, c, h, w] -> [n, c, oh, ow]`; integers and floats. Volumes have an axis
+    /// `d` before `h`. With [`Padding::Same`], `oh` is `ceil(h/stride)`; else it is the number of windows that fit.
+    /// Padding is never the maximum. The maximum is NaN if an element is NaN. As TensorFlow's `MaxPool` and `MaxPool3D`,
+    /// which may ignore a NaN. The op is composed of a padding and of a reduction, which fuse into kernels.
     ///
     /// ```
     /// use shapeflow::{DType, DataFormat, Graph, Padding, shape};
@@ -29,13 +30,18 @@ impl<'g> Value<'g> {
     /// let x = g.input("x", DType::F32, shape!["n", 7, 8, 3])?;
     /// let y = x.max_pool([2, 2], [2, 2], Padding::Same, DataFormat::ChannelsLast)?;
     /// assert_eq!(y.shape().to_string(), "[n, 4, 4, 3]");
+    /// let volumes = g.input("volumes", DType::F32, shape!["n", 6, 7, 8, 3])?;
+    /// let y = volumes.max_pool([1, 2, 2], [1, 2, 2], Padding::Same, DataFormat::ChannelsLast)?;
+    /// assert_eq!(y.shape().to_string(), "[n, 6, 4, 4, 3]");
     /// # Ok::<(), shapeflow::Error>(())
     /// ```
     ///
     /// # Errors
-    /// The element type is neither an integer nor a float, the rank is not 4, a size or stride is less than 1, or no
-    /// window fits.
+    /// The element type is neither an integer nor a float, there are not 2 or 3 sizes and as many strides, the rank is
+    /// not the number of sizes plus 2, a size or stride is less than 1, no window fits, or volumes have an explicit
+    /// padding.
     #[doc(alias = "max_pool2d")]
+    #[doc(alias = "max_pool3d")]
     #[track_caller]
     pub fn max_pool(
         self,
@@ -45,17 +51,17 @@ impl<'g> Value<'g> {
         format: DataFormat,
     ) -> Result<Value<'g>> {
         let location = Location::caller();
-        let sizes = window(sizes, "sizes", location)?;
-        let strides = window(strides, "strides", location)?;
-        pooled(self, &MAX, sizes, strides, &padding, format, location)
+        let sizes = windows(sizes, "sizes", location)?;
+        let strides = windows(strides, "strides", location)?;
+        pooled(self, [&MAX, &MAX_OF_VOLUMES], [&sizes, &strides], &padding, format, location)
     }
 
     /// Returns the mean of every window. Takes the parameters of [`Value::max_pool`]. The mean leaves out
     /// the padding.
     ///
-    /// `[n, h, w, c] -> [n, oh, ow, c]`, or `[n, c, h, w] -> [n, c, oh, ow]`; floats. f16 and bf16 are summed as f32
-    /// and rounded once. As TensorFlow's `AvgPool`. The op is composed of a padding and of a reduction, which fuse into
-    /// kernels.
+    /// `[n, h, w, c] -> [n, oh, ow, c]`, or `[n, c, h, w] -> [n, c, oh, ow]`; floats. Volumes have an axis `d` before
+    /// `h`. f16 and bf16 are summed as f32 and rounded once. As TensorFlow's `AvgPool` and `AvgPool3D`. The op is
+    /// composed of a padding and of a reduction, which fuse into kernels.
     ///
     /// ```
     /// use shapeflow::{DType, DataFormat, Graph, Padding, shape};
@@ -70,6 +76,7 @@ impl<'g> Value<'g> {
     /// # Errors
     /// The element type is not a float; else as [`Value::max_pool`].
     #[doc(alias = "avg_pool2d")]
+    #[doc(alias = "avg_pool3d")]
     #[doc(alias = "average_pool")]
     #[track_caller]
     pub fn avg_pool(
@@ -80,67 +87,120 @@ impl<'g> Value<'g> {
         format: DataFormat,
     ) -> Result<Value<'g>> {
         let location = Location::caller();
-        let sizes = window(sizes, "sizes", location)?;
-        let strides = window(strides, "strides", location)?;
-        pooled(self, &AVG, sizes, strides, &padding, format, location)
+        let sizes = windows(sizes, "sizes", location)?;
+        let strides = windows(strides, "strides", location)?;
+        pooled(self, [&AVG, &AVG_OF_VOLUMES], [&sizes, &strides], &padding, format, location)
     }
 }
 
+/// Calls the first of the two ops for images, and the second one for volumes.
 fn pooled<'g>(
     x: Value<'g>,
-    def: &'static OpDef,
-    sizes: [i64; 2],
-    strides: [i64; 2],
+    [images, volumes]: [&'static OpDef; 2],
+    [sizes, strides]: [&[i64]; 2],
     padding: &Padding,
     format: DataFormat,
     location: &'static Location<'static>,
 ) -> Result<Value<'g>> {
-    let list = |[rows, columns]: [i64; 2]| Attr::Ints(format.entries([1, rows, columns, 1]).into());
+    let attrs = padding_attrs(sizes, strides, padding, format).map_err(|error| error.at(location))?;
+    let def = if sizes.len() == 2 { images } else { volumes };
+    let list = |spatial: &[i64]| Attr::Ints(format.entries(1, spatial).into());
     let call = x.graph().op(def).data(x).attr("ksize", list(sizes)).attr("strides", list(strides));
-    let call = padding.attrs(format).into_iter().fold(call, |call, (name, value)| call.attr(name, value));
-    call.finish_at(location)
+    attrs.into_iter().fold(call, |call, (name, value)| call.attr(name, value)).finish_at(location)
 }
 
-pub(crate) static MAX: OpDef = OpDef::composite("max_pool", |cx, values| {
-    dtype::common(&[values[0].dtype()], 0, 1, dtype::Class::Number)?;
-    build(cx, values, "max")
-})
-.attrs(&[
-    Attribute::str("padding"),
-    Attribute::ints_or("explicit_paddings", &[]),
-    Attribute::str_or("data_format", "NHWC"),
-])
-.operands(&[Operand::Data("input"), Operand::Size("ksize"), Operand::Size("strides")])
-.tensorflow(&[TfOp::new("MaxPool"), TfOp::new("MaxPoolV2")]);
+/// Returns the attributes of the padding.
+///
+/// # Errors
+/// The windows are not windows of images or volumes, or the padding is not possible for them.
+fn padding_attrs(
+    sizes: &[i64],
+    strides: &[i64],
+    padding: &Padding,
+    format: DataFormat,
+) -> Result<Vec<(&'static str, Attr)>> {
+    if !matches!(sizes.len(), 2 | 3) {
+        return refuse(format!(
+            "sizes must be 2 integers for images or 3 integers for volumes, got {}",
+            sizes.len()
+        ));
+    }
+    if strides.len() != sizes.len() {
+        return refuse(format!("strides must be {} integers, as sizes, got {}", sizes.len(), strides.len()));
+    }
+    padding.attrs(format, sizes.len())
+}
 
-pub(crate) static AVG: OpDef = OpDef::composite("avg_pool", |cx, values| {
-    dtype::common(&[values[0].dtype()], 0, 1, dtype::Class::Float)?;
-    build(cx, values, "mean")
-})
-.attrs(&[
-    Attribute::ints("ksize"),
-    Attribute::ints("strides"),
-    Attribute::str("padding"),
-    Attribute::ints_or("explicit_paddings", &[]),
-    Attribute::str_or("data_format", "NHWC"),
-])
-.operands(&[Operand::Data("value")])
-.tensorflow(&[TfOp::new("AvgPool")]);
+pub(crate) static MAX: OpDef = OpDef::composite("max_pool", |cx, values| build(cx, values, 2, "max"))
+    .attrs(&[
+        Attribute::str("padding"),
+        Attribute::ints_or("explicit_paddings", &[]),
+        Attribute::str_or("data_format", "NHWC"),
+    ])
+    .operands(&[Operand::Data("input"), Operand::Size("ksize"), Operand::Size("strides")])
+    .tensorflow(&[TfOp::new("MaxPool"), TfOp::new("MaxPoolV2")]);
+
+pub(crate) static MAX_OF_VOLUMES: OpDef =
+    OpDef::composite("max_pool_3d", |cx, values| build(cx, values, 3, "max"))
+        .attrs(&[
+            Attribute::ints("ksize"),
+            Attribute::ints("strides"),
+            Attribute::str("padding"),
+            Attribute::str_or("data_format", "NDHWC"),
+        ])
+        .operands(&[Operand::Data("input")])
+        .tensorflow(&[TfOp::new("MaxPool3D")]);
+
+pub(crate) static AVG: OpDef = OpDef::composite("avg_pool", |cx, values| build(cx, values, 2, "mean"))
+    .attrs(&[
+        Attribute::ints("ksize"),
+        Attribute::ints("strides"),
+        Attribute::str("padding"),
+        Attribute::ints_or("explicit_paddings", &[]),
+        Attribute::str_or("data_format", "NHWC"),
+    ])
+    .operands(&[Operand::Data("value")])
+    .tensorflow(&[TfOp::new("AvgPool")]);
+
+pub(crate) static AVG_OF_VOLUMES: OpDef =
+    OpDef::composite("avg_pool_3d", |cx, values| build(cx, values, 3, "mean"))
+        .attrs(&[
+            Attribute::ints("ksize"),
+            Attribute::ints("strides"),
+            Attribute::str("padding"),
+            Attribute::str_or("data_format", "NDHWC"),
+        ])
+        .operands(&[Operand::Data("input")])
+        .tensorflow(&[TfOp::new("AvgPool3D")]);
 
 /// Pads the operand and reduces its windows.
-fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>], op: &'static str) -> Result<Vec<Value<'g>>> {
-    data_format(cx.attrs())?;
-    let sizes = entries(cx.attrs(), "ksize", values.get(1), 4, false)?;
-    let strides = entries(cx.attrs(), "strides", values.last(), 4, false)?;
+fn build<'g>(
+    cx: &CompositeCx<'_>,
+    values: &[Value<'g>],
+    spatial: usize,
+    op: &'static str,
+) -> Result<Vec<Value<'g>>> {
+    let class = if op == "max" { dtype::Class::Number } else { dtype::Class::Float };
+    dtype::common(&[values[0].dtype()], 0, 1, class)?;
+    let format = data_format(cx.attrs(), spatial)?;
+    let rank = spatial + 2;
+    let sizes = entries(cx.attrs(), "ksize", values.get(1), rank, false)?;
+    let strides = entries(cx.attrs(), "strides", values.last(), rank, false)?;
     if sizes[0] != 1 || strides[0] != 1 {
         return refuse(format!(
             "a window must not span the batch, got ksize {sizes:?} and strides {strides:?}"
         ));
     }
-    let x = of_rank_4(values[0], "the operand of a pool")?;
+    let channels = if format == DataFormat::ChannelsFirst { 1 } else { rank - 1 };
+    if spatial == 3 && (sizes[channels] != 1 || strides[channels] != 1) {
+        return refuse(format!(
+            "a window of volumes must not span the channels, got ksize {sizes:?} and strides {strides:?}"
+        ));
+    }
+    let x = of_rank(values[0], rank, "the operand of a pool")?;
     let dims = dims_of(x);
     let known = sizes.iter().map(|size| Dim::known(*size)).collect();
-    let windows = Windows::new(cx.attrs(), &dims, known, strides.clone(), vec![1; 4])?;
+    let windows = Windows::new(cx.attrs(), &dims, known, strides.clone(), vec![1; rank])?;
     let border = if op == "max" { lowest(x.dtype()) } else { Scalar::zero(x.dtype()) };
     let before: Vec<Dim> = windows.paddings.iter().map(|[before, _]| before.clone()).collect();
     let positions = windows.positions();

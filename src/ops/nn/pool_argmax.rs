@@ -4,7 +4,7 @@ use std::panic::Location;
 
 use shapeflow_shape_fns::{Attr, Attribute, Attrs, DType};
 
-use super::window::{Padding, data_format, entries, of_rank_4, refuse};
+use super::window::{Padding, data_format, entries, of_rank, refuse};
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{IntoParam, Value};
@@ -51,10 +51,11 @@ impl<'g> Value<'g> {
         let location = Location::caller();
         let sizes = window(sizes, "sizes", location)?;
         let strides = window(strides, "strides", location)?;
-        let list = |[rows, columns]: [i64; 2]| Attr::Ints(format.entries([1, rows, columns, 1]).into());
+        let list = |entries: [i64; 2]| Attr::Ints(format.entries(1, &entries).into());
         let call = self.graph().op(&DEF).data(self);
         let call = call.attr("ksize", list(sizes)).attr("strides", list(strides));
-        let call = padding.attrs(format).into_iter().fold(call, |call, (name, value)| call.attr(name, value));
+        let attrs = padding.attrs(format, 2).map_err(|error| error.at(location))?;
+        let call = attrs.into_iter().fold(call, |call, (name, value)| call.attr(name, value));
         exactly(call.finish_all_at(location)?.into_vec())
     }
 }
@@ -108,7 +109,7 @@ pub(super) fn positions<'g>(
 ) -> Result<Value<'g>> {
     let sizes = entries(attrs, "ksize", params.first(), 4, false)?;
     let strides = entries(attrs, "strides", params.last(), 4, false)?;
-    let channels = if data_format(attrs)? == DataFormat::ChannelsFirst { 1 } else { 3 };
+    let channels = if data_format(attrs, 2)? == DataFormat::ChannelsFirst { 1 } else { 3 };
     if [0, channels].iter().any(|axis| sizes[*axis] != 1 || strides[*axis] != 1) {
         return refuse(format!(
             "a window must not span the batch or the channels, got ksize {sizes:?} and strides {strides:?}"
@@ -137,7 +138,7 @@ fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>
     if is_explicit {
         return refuse("padding must be SAME or VALID, got EXPLICIT".to_string());
     }
-    let x = of_rank_4(values[0], "the operand of a pool")?;
+    let x = of_rank(values[0], 4, "the operand of a pool")?;
     let places = positions(x, cx.attrs(), &[], true)?;
     let largest = x.reshape([-1])?.gather(places, 0)?;
     let places = match is_set(cx.attrs(), "include_batch_in_index") {
@@ -184,7 +185,7 @@ impl Axis {
 fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let x = RowMajor::new(cx.input(0)?)?;
     let x = x.view();
-    let format = data_format(cx.attrs())?;
+    let format = data_format(cx.attrs(), 2)?;
     let list = |name: &str| -> Result<Vec<usize>> {
         let entries = param_ints(cx, name, usize::MAX)?.unwrap_or_default();
         Ok(entries.into_iter().map(|entry| usize::try_from(entry).unwrap_or(0)).collect())

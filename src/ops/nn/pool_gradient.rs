@@ -7,7 +7,7 @@ use shapeflow_shape_fns::{Attr, Attribute, Attrs, DType, Dim};
 use super::conv_gradient::{sizes, spread};
 use super::pool_argmax::positions;
 use super::reduce_window;
-use super::window::{Padding, Windows, data_format, dims_of, entries, of_rank_4, padded, refuse};
+use super::window::{Padding, Windows, data_format, dims_of, entries, of_rank, padded, refuse};
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::Scalar;
@@ -56,7 +56,7 @@ impl<'g> Value<'g> {
         let input = input.into_operand(self, location);
         let pooled = input.max_pool(sizes, strides, padding.clone(), format)?;
         let call = self.graph().op(&MAX).data(input).data(pooled).data(self);
-        windowed(call, sizes, strides, &padding, format).finish_at(location)
+        windowed(call, sizes, strides, &padding, format)?.finish_at(location)
     }
 
     /// The gradient of [`Value::avg_pool`]. `self` is the gradient of the loss with respect to the result, and
@@ -93,7 +93,7 @@ impl<'g> Value<'g> {
         let sizes = window(sizes, "sizes", location)?;
         let strides = window(strides, "strides", location)?;
         let call = self.graph().op(&AVG).size("orig_input_shape", input_sizes.into_shape_arg()).data(self);
-        windowed(call, sizes, strides, &padding, format).finish_at(location)
+        windowed(call, sizes, strides, &padding, format)?.finish_at(location)
     }
 }
 
@@ -104,10 +104,10 @@ fn windowed<'g>(
     strides: [i64; 2],
     padding: &Padding,
     format: DataFormat,
-) -> OpBuilder<'g> {
-    let list = |[rows, columns]: [i64; 2]| Attr::Ints(format.entries([1, rows, columns, 1]).into());
+) -> Result<OpBuilder<'g>> {
+    let list = |entries: [i64; 2]| Attr::Ints(format.entries(1, &entries).into());
     let call = call.attr("ksize", list(sizes)).attr("strides", list(strides));
-    padding.attrs(format).into_iter().fold(call, |call, (name, value)| call.attr(name, value))
+    Ok(padding.attrs(format, 2)?.into_iter().fold(call, |call, (name, value)| call.attr(name, value)))
 }
 
 pub(crate) static MAX: OpDef = OpDef::composite("max_pool_grad", build_max)
@@ -168,10 +168,10 @@ fn build_max<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value
         return refuse("max_pool_grad needs an input, an output and a gradient".to_string());
     };
     dtype::common(&[x.dtype(), pooled.dtype(), gradient.dtype()], 0, 3, dtype::Class::Number)?;
-    let x = of_rank_4(*x, "the input of a pool")?;
+    let x = of_rank(*x, 4, "the input of a pool")?;
     let positions = positions(x, cx.attrs(), params, true)?;
     for (value, what) in [(*pooled, "the output of a pool"), (*gradient, "the gradient of a pool")] {
-        let value = of_rank_4(value, what)?;
+        let value = of_rank(value, 4, what)?;
         agree(&format!("{what} and its windows"), &dims_of(value), &dims_of(positions))?;
     }
     Ok(vec![scattered(x, positions, *gradient)?])
@@ -189,8 +189,8 @@ fn build_max_with_argmax<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Resu
     };
     dtype::common(&[x.dtype(), gradient.dtype()], 0, 2, dtype::Class::Number)?;
     let (x, gradient) =
-        (of_rank_4(*x, "the input of a pool")?, of_rank_4(*gradient, "the gradient of a pool")?);
-    let mut positions = of_rank_4(*positions, "the positions of a pool")?.cast(DType::I64)?;
+        (of_rank(*x, 4, "the input of a pool")?, of_rank(*gradient, 4, "the gradient of a pool")?);
+    let mut positions = of_rank(*positions, 4, "the positions of a pool")?.cast(DType::I64)?;
     if !cx.attrs().bool("include_batch_in_index") {
         let image = x.shape_tensor_as(DType::I64)?.slice([1], [-1])?.reduce_prod(Axes::all())?;
         let numbers = x.graph().range(0i64, &dims_of(x)[0], 1i64)?.cast(DType::I64)?;
@@ -210,7 +210,7 @@ fn build_avg<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value
         return refuse("avg_pool_grad needs a gradient".to_string());
     };
     let dtype = dtype::common(&[gradient.dtype()], 0, 1, dtype::Class::Float)?;
-    data_format(cx.attrs())?;
+    data_format(cx.attrs(), 2)?;
     let extents = sizes(cx, "orig_input_shape", fed.first())?;
     if extents.len() != 4 {
         return refuse(format!("orig_input_shape must have 4 entries, got {}", extents.len()));
@@ -219,13 +219,13 @@ fn build_avg<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value
     let strides = entries(cx.attrs(), "strides", None, 4, false)?;
     let is_pooled = |axis: usize| lengths[axis] != 1 || strides[axis] != 1;
     let pooled: Vec<usize> = (0..4).filter(|axis| is_pooled(*axis)).collect();
-    let channels = if data_format(cx.attrs())? == DataFormat::ChannelsFirst { 1 } else { 3 };
+    let channels = if data_format(cx.attrs(), 2)? == DataFormat::ChannelsFirst { 1 } else { 3 };
     if is_pooled(0) || is_pooled(channels) {
         return refuse(format!(
             "a window must not span the batch or the channels, got ksize {lengths:?} and strides {strides:?}"
         ));
     }
-    let gradient = of_rank_4(*gradient, "the gradient of a pool")?;
+    let gradient = of_rank(*gradient, 4, "the gradient of a pool")?;
     for axis in [0, channels] {
         let given = std::slice::from_ref(&extents[axis]);
         agree("the batch and the channels of a pool", given, &dims_of(gradient)[axis..=axis])?;

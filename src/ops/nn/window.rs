@@ -1,4 +1,4 @@
-//! `Windows`: the windows of a pool or convolution along the axes of an image, and the padding that they need.
+//! `Windows`: the windows of a pool or convolution along the axes of an image or volume, and the padding that they need.
 
 use shapeflow_shape_fns::{Attr, Attrs, Dim};
 
@@ -7,31 +7,39 @@ use crate::expr::Scalar;
 use crate::graph::Value;
 use crate::ops::nn::DataFormat;
 
-/// The padding around an image.
+/// The padding around an image or a volume.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Padding {
     /// No padding: every window lies inside the image.
     Valid,
     /// As much padding as it takes for `ceil(size / stride)` windows along an axis. The smaller half is in front.
     Same,
-    /// The number of elements before and after the rows, then before and after the columns.
+    /// The number of elements before and after the rows, then before and after the columns. Volumes do not take it.
     Explicit([[i64; 2]; 2]),
 }
 
 impl Padding {
-    /// Returns the attributes by which TensorFlow states the padding, and its attribute `data_format`.
-    pub(super) fn attrs(&self, format: DataFormat) -> Vec<(&'static str, Attr)> {
+    /// Returns the attributes by which TensorFlow states the padding, and its attribute `data_format`, for images (2
+    /// spatial axes) or volumes (3).
+    ///
+    /// # Errors
+    /// Volumes have an explicit padding.
+    pub(super) fn attrs(&self, format: DataFormat, spatial: usize) -> Result<Vec<(&'static str, Attr)>> {
         let name = match self {
             Padding::Valid => "VALID",
             Padding::Same => "SAME",
             Padding::Explicit(_) => "EXPLICIT",
         };
-        let mut attrs = vec![("padding", Attr::from(name)), ("data_format", Attr::from(format.name()))];
+        let mut attrs =
+            vec![("padding", Attr::from(name)), ("data_format", Attr::from(format.name(spatial)))];
         if let Padding::Explicit(pairs) = self {
-            let entries = format.entries([[0, 0], pairs[0], pairs[1], [0, 0]]);
+            if spatial != pairs.len() {
+                return refuse("padding must be Valid or Same for volumes, got Explicit".to_string());
+            }
+            let entries = format.entries([0, 0], pairs);
             attrs.push(("explicit_paddings", Attr::Ints(entries.as_flattened().into())));
         }
-        attrs
+        Ok(attrs)
     }
 }
 
@@ -94,15 +102,19 @@ pub(super) fn refuse<T>(message: String) -> Result<T> {
     Err(Error::new(ErrorKind::Attribute, Phase::Build, message))
 }
 
-/// Returns the format that attribute `data_format` names.
+/// Returns the format that attribute `data_format` names, for images (2 spatial axes) or volumes (3).
 ///
 /// # Errors
-/// There is no such format for images.
-pub(super) fn data_format(attrs: &Attrs) -> Result<DataFormat> {
-    match attrs.str("data_format") {
-        "NHWC" => Ok(DataFormat::ChannelsLast),
-        "NCHW" => Ok(DataFormat::ChannelsFirst),
-        other => refuse(format!("data_format must be NHWC or NCHW, got {other:?}")),
+/// There is no such format.
+pub(super) fn data_format(attrs: &Attrs, spatial: usize) -> Result<DataFormat> {
+    let given = attrs.str("data_format");
+    let formats = [DataFormat::ChannelsLast, DataFormat::ChannelsFirst];
+    match formats.into_iter().find(|format| format.name(spatial) == given) {
+        Some(format) => Ok(format),
+        None => {
+            let [last, first] = formats.map(|format| format.name(spatial));
+            refuse(format!("data_format must be {last} or {first}, got {given:?}"))
+        }
     }
 }
 
@@ -184,6 +196,18 @@ impl Windows {
         )
     }
 
+    /// Returns the number of windows along an axis of this size.
+    pub fn count(&self, axis: usize, extent: &Dim) -> Result<Dim> {
+        if let Some(count) = &self.counts[axis] {
+            return Ok(count.clone());
+        }
+        let [before, after] = &self.paddings[axis];
+        let padded = shape_result(shape_result(extent.checked_add(before))?.checked_add(after))?;
+        let slack = shape_result(padded.checked_sub(&self.span(axis)?))?;
+        let further = shape_result(slack.floordiv(Dim::known(self.strides[axis])))?;
+        shape_result(further.checked_add(Dim::known(1)))
+    }
+
     /// Returns `x` with its padding, filled with `border`.
     pub fn pad<'g>(&self, x: Value<'g>, border: Scalar) -> Result<Value<'g>> {
         let is_zero = |dim: &Dim| dim.as_known() == Some(0);
@@ -213,19 +237,19 @@ fn scalar_tensor(value: Scalar) -> Result<crate::tensor::Tensor> {
     Ok(tensor)
 }
 
-/// Returns `x`, whose rank must be 4. If the rank is unknown, the result is an identity transpose of 4 axes: it has
-/// rank 4 in the graph, and a run checks the rank of `x`.
+/// Returns `x`, whose rank must be `rank`. If the rank is unknown, the result is an identity transpose: it has this rank
+/// in the graph, and a run checks the rank of `x`.
 ///
 /// # Errors
-/// The rank is not 4.
-pub(super) fn of_rank_4<'g>(x: Value<'g>, name: &str) -> Result<Value<'g>> {
+/// The rank differs.
+pub(super) fn of_rank<'g>(x: Value<'g>, rank: usize, name: &str) -> Result<Value<'g>> {
     match x.shape().rank() {
-        Some(4) => Ok(x),
-        None => x.transpose([0, 1, 2, 3]),
-        Some(rank) => Err(Error::new(
+        Some(actual) if actual == rank => Ok(x),
+        None => x.transpose((0..rank).collect::<Vec<_>>()),
+        Some(actual) => Err(Error::new(
             ErrorKind::Shape,
             Phase::Build,
-            format!("{name} must have rank 4, got rank {rank}"),
+            format!("{name} must have rank {rank}, got rank {actual}"),
         )),
     }
 }

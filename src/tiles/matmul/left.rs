@@ -1,28 +1,33 @@
 //! [`LeftMatrix`]: the left operand of a matmul. The operand is a matrix in memory, or a matrix whose rows are windows
-//! of images.
+//! of images or volumes.
 
 use super::tile::MAX_ROWS;
+
+/// The maximum number of axes of a [`NestedAxes`]. The rows of windows of volumes need the batch and 3 spatial axes.
+const MAX_AXES: usize = 4;
 
 /// Where the rows or the columns of a matrix begin: an index counts through axes, the last axis fastest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct NestedAxes {
     /// The size and the stride of each axis. Outer axes that are not needed have size 1 and come first.
-    axes: [(usize, usize); 3],
+    axes: [(usize, usize); MAX_AXES],
 }
 
 impl NestedAxes {
-    /// Makes the axes with these sizes and strides, in elements. Axes become one axis where their elements lie in one
-    /// sequence.
-    pub(crate) fn new(axes: [(usize, usize); 3]) -> NestedAxes {
-        let mut merged = [(1, 0); 3];
-        for (size, stride) in axes {
-            let (inner_size, inner_stride) = merged[2];
+    /// Makes the axes with these sizes and strides, in elements: at most [`MAX_AXES`] axes. Axes become one axis where
+    /// their elements lie in one sequence.
+    pub(crate) fn new(axes: impl IntoIterator<Item = (usize, usize)>) -> NestedAxes {
+        let mut merged = [(1, 0); MAX_AXES];
+        for (number, (size, stride)) in axes.into_iter().enumerate() {
+            assert!(number < MAX_AXES, "a matrix has at most {MAX_AXES} axes of rows or columns");
+            let (inner_size, inner_stride) = merged[MAX_AXES - 1];
             if inner_size == 1 {
-                merged[2] = (size, stride);
+                merged[MAX_AXES - 1] = (size, stride);
             } else if inner_stride == size.saturating_mul(stride) {
-                merged[2] = (inner_size.saturating_mul(size), stride);
+                merged[MAX_AXES - 1] = (inner_size.saturating_mul(size), stride);
             } else if size != 1 {
-                merged = [merged[1], merged[2], (size, stride)];
+                merged.rotate_left(1);
+                merged[MAX_AXES - 1] = (size, stride);
             }
         }
         NestedAxes { axes: merged }
@@ -30,7 +35,7 @@ impl NestedAxes {
 
     /// Makes one axis.
     pub(crate) fn one(size: usize, stride: usize) -> NestedAxes {
-        NestedAxes { axes: [(1, 0), (1, 0), (size, stride)] }
+        NestedAxes { axes: [(1, 0), (1, 0), (1, 0), (size, stride)] }
     }
 
     /// Returns the number of indices.
@@ -40,12 +45,12 @@ impl NestedAxes {
 
     /// Returns the number of indices in a run: their offsets differ by [`NestedAxes::stride`].
     pub(crate) fn run(&self) -> usize {
-        self.axes[2].0
+        self.axes[MAX_AXES - 1].0
     }
 
     /// Returns the distance, in elements, between neighbouring indices of a run.
     pub(crate) fn stride(&self) -> usize {
-        self.axes[2].1
+        self.axes[MAX_AXES - 1].1
     }
 
     /// Returns the number of indices from `index` to the end of its run.
@@ -55,13 +60,16 @@ impl NestedAxes {
 
     /// Returns the offset of an index, in elements.
     pub(crate) fn offset(&self, index: usize) -> usize {
-        let [(_, outer), (middle_size, middle), (size, stride)] = self.axes;
-        // The first offset is 0 even if there is no index.
-        if index < size.max(1) {
-            return index * stride;
+        let (mut rest, mut offset) = (index, 0);
+        for (size, stride) in self.axes[1..].iter().rev() {
+            // The first offset is 0 even if there is no index.
+            if rest < (*size).max(1) {
+                return offset + rest * stride;
+            }
+            offset += rest % size * stride;
+            rest /= size;
         }
-        let (rest, inner) = (index / size, index % size);
-        rest / middle_size * outer + rest % middle_size * middle + inner * stride
+        offset + rest * self.axes[0].1
     }
 
     /// Returns the greatest offset, or none if there is no index.
@@ -128,21 +136,25 @@ mod tests {
     #[test]
     fn offsets_are_sums_over_the_axes() {
         for axes in [
-            [(2, 100), (3, 10), (4, 1)],
-            [(2, 12), (3, 4), (4, 1)],
-            [(1, 7), (3, 4), (4, 1)],
-            [(5, 24), (1, 4), (4, 6)],
-            [(2, 30), (3, 10), (1, 1)],
-            [(1, 0), (1, 0), (1, 5)],
-            [(3, 0), (2, 8), (2, 4)],
+            [(1, 0), (2, 100), (3, 10), (4, 1)],
+            [(2, 900), (2, 100), (3, 10), (4, 1)],
+            [(2, 200), (2, 100), (3, 10), (4, 1)],
+            [(3, 100), (2, 12), (3, 4), (4, 1)],
+            [(2, 50), (1, 7), (3, 4), (4, 1)],
+            [(2, 7), (5, 24), (1, 4), (4, 6)],
+            [(2, 90), (2, 30), (3, 10), (1, 1)],
+            [(1, 0), (1, 0), (1, 0), (1, 5)],
+            [(2, 5), (3, 0), (2, 8), (2, 4)],
         ] {
             let nested = NestedAxes::new(axes);
-            let [outer, middle, inner] = axes;
-            assert_eq!(nested.len(), outer.0 * middle.0 * inner.0);
+            assert_eq!(nested.len(), axes.iter().map(|(size, _)| size).product::<usize>());
             let mut greatest = 0;
             for index in 0..nested.len() {
-                let position = [index / (inner.0 * middle.0), index / inner.0 % middle.0, index % inner.0];
-                let want: usize = axes.iter().zip(position).map(|((_, stride), at)| stride * at).sum();
+                let (mut rest, mut want) = (index, 0);
+                for (size, stride) in axes.iter().rev() {
+                    want += rest % size * stride;
+                    rest /= size;
+                }
                 assert_eq!(nested.offset(index), want, "{axes:?} at {index}");
                 greatest = greatest.max(want);
             }

@@ -239,13 +239,23 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         | "log_sigmoid" | "ndtri" => unary(g, op, DTypeClass::Float),
         "einsum" | "sum_of_products" => nn::einsum(g, op),
         "softmax_cross_entropy" | "sparse_softmax_cross_entropy" => nn::cross_entropy(g, op),
-        "max_pool" | "avg_pool" | "max_pool_positions" | "max_pool_with_argmax" => window::pool(g, op),
+        "max_pool"
+        | "max_pool_3d"
+        | "avg_pool"
+        | "avg_pool_3d"
+        | "max_pool_positions"
+        | "max_pool_with_argmax" => window::pool(g, op),
         "max_pool_grad" | "max_pool_with_argmax_grad" | "avg_pool_grad" => window::pool_gradient(g, op),
         "reduce_window" => window::reduce_window(g),
-        "conv_2d" | "depthwise_conv_2d" | "convolve_windows" | "convolve_grouped_windows" => {
-            window::conv(g, op)
+        "conv_2d"
+        | "conv_3d"
+        | "depthwise_conv_2d"
+        | "convolve_windows"
+        | "convolve_volume_windows"
+        | "convolve_grouped_windows" => window::conv(g, op),
+        "conv_2d_input_grad" | "conv_2d_filter_grad" | "conv_3d_input_grad" | "conv_3d_input_grad_like" => {
+            window::conv_gradient(g, op)
         }
-        "conv_2d_input_grad" | "conv_2d_filter_grad" => window::conv_gradient(g, op),
         "lrn" => window::lrn(g),
         "extract_volume_patches" => window::volume_patches(g),
         "fake_quant_grad" | "fake_quant_vars_grad" | "fake_quant_channels_grad" => {

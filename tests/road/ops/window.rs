@@ -8,12 +8,17 @@ use crate::graph_generator::{GraphGenerator, ValueIndex};
 use crate::graph_recipe::{Content, Size};
 use crate::op_call::Call;
 
-/// Adds a source of images with `channels` channels in the last axis.
-fn images(g: &mut GraphGenerator<'_>, dtype: DType, channels: i64) -> Option<ValueIndex> {
-    let sizes: Vec<Size> = [3, 6, 6]
-        .into_iter()
+/// Returns the number of spatial axes of the images or volumes of an op.
+fn spatial_axes(op: &str) -> usize {
+    if op.contains("_3d") || op.contains("volume") { 3 } else { 2 }
+}
+
+/// Adds a source of images (2 spatial axes) or volumes (3) with `channels` channels in the last axis.
+fn images(g: &mut GraphGenerator<'_>, dtype: DType, spatial: usize, channels: i64) -> Option<ValueIndex> {
+    let sizes: Vec<Size> = [3, 6, 6, 4][..=spatial]
+        .iter()
         .map(|limit| {
-            let sizes: Vec<i64> = (0..g.recipe.runs.len()).map(|_| 1 + g.rng.below(limit) as i64).collect();
+            let sizes: Vec<i64> = (0..g.recipe.runs.len()).map(|_| 1 + g.rng.below(*limit) as i64).collect();
             match g.rng.chance(1, 2) {
                 true => Size::Known(sizes[0]),
                 false => Size::Unnamed(g.new_variable(&sizes)),
@@ -24,11 +29,17 @@ fn images(g: &mut GraphGenerator<'_>, dtype: DType, channels: i64) -> Option<Val
     g.source(dtype, sizes, Content::Range(-3, 3), false)
 }
 
+/// Returns a list for the axes of images or volumes: 1 for the batch and the channels, and at most `limit` for the
+/// spatial axes.
+fn list(g: &mut GraphGenerator<'_>, spatial: usize, limit: usize) -> Attr {
+    let inner = (0..spatial).map(|_| 1 + g.rng.below(limit) as i64);
+    Attr::Ints([1].into_iter().chain(inner).chain([1]).collect::<Vec<_>>().into())
+}
+
 /// Adds attributes to a call: `strides`, `padding`, and the sizes of windows under the name `sizes_name` if it is
 /// given.
-fn windows(g: &mut GraphGenerator<'_>, call: Call, sizes_name: Option<&'static str>) -> Call {
-    let mut entry =
-        |limit| Attr::Ints([1, 1 + g.rng.below(limit) as i64, 1 + g.rng.below(limit) as i64, 1].into());
+fn windows(g: &mut GraphGenerator<'_>, call: Call, spatial: usize, sizes_name: Option<&'static str>) -> Call {
+    let mut entry = |limit| list(g, spatial, limit);
     let call = match sizes_name {
         Some(name) => call.attr(name, entry(3)),
         None => call,
@@ -53,14 +64,16 @@ fn summed(g: &GraphGenerator<'_>, operands: &[ValueIndex]) -> Option<ElementProp
     (!is_half).then_some(props)
 }
 
-/// Adds `max_pool`, `avg_pool`, or a maximum with its positions.
+/// Adds a pool of images or volumes, or a maximum with its positions.
 pub fn pool(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
-    let class = if op == "avg_pool" { DTypeClass::Float } else { DTypeClass::Number };
+    let is_mean = matches!(op, "avg_pool" | "avg_pool_3d");
+    let class = if is_mean { DTypeClass::Float } else { DTypeClass::Number };
     let dtype = class.sample(&mut g.rng);
     let channels = 1 + g.rng.below(9) as i64;
-    let x = images(g, dtype, channels)?;
-    let call = windows(g, Call::new(op), Some("ksize"));
-    let props = if op == "avg_pool" { summed(g, &[x])? } else { props_of(g, &[x]) };
+    let spatial = spatial_axes(op);
+    let x = images(g, dtype, spatial, channels)?;
+    let call = windows(g, Call::new(op), spatial, Some("ksize"));
+    let props = if is_mean { summed(g, &[x])? } else { props_of(g, &[x]) };
     g.add_step(call, &[x], &[], props)
 }
 
@@ -109,43 +122,54 @@ pub fn reduce_window(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
 pub fn conv(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
     let dtype = DTypeClass::Number.sample(&mut g.rng);
     let (channels, filters) = (1 + g.rng.below(3) as i64, 1 + g.rng.below(9) as i64);
-    let may_have_groups = matches!(op, "conv_2d" | "convolve_grouped_windows");
+    let may_have_groups = matches!(op, "conv_2d" | "conv_3d" | "convolve_grouped_windows");
     let groups = if may_have_groups && g.rng.chance(1, 4) { 2 } else { 1 };
-    let x = images(g, dtype, channels * groups)?;
-    let sizes = [1 + g.rng.below(3) as i64, 1 + g.rng.below(3) as i64, channels, filters * groups];
-    let filter = g.source(dtype, sizes.map(Size::Known).to_vec(), Content::Range(-2, 2), false)?;
+    let spatial = if op == "convolve_grouped_windows" { 2 + g.rng.below(2) } else { spatial_axes(op) };
+    let x = images(g, dtype, spatial, channels * groups)?;
+    let mut sizes: Vec<i64> = (0..spatial).map(|_| 1 + g.rng.below(3) as i64).collect();
+    sizes.extend([channels, filters * groups]);
+    let sizes = sizes.into_iter().map(Size::Known).collect();
+    let filter = g.source(dtype, sizes, Content::Range(-2, 2), false)?;
     let props = summed(g, &[x, filter])?;
-    if matches!(op, "convolve_windows" | "convolve_grouped_windows") {
-        let entries = |g: &mut GraphGenerator<'_>| 1 + g.rng.below(2) as i64;
-        let list = |g: &mut GraphGenerator<'_>| Attr::Ints([1, entries(g), entries(g), 1].into());
-        let (strides, dilations) = (list(g), list(g));
+    if op.ends_with("_windows") {
+        let (strides, dilations) = (list(g, spatial, 2), list(g, spatial, 2));
         let call = Call::new(op).attr("strides", strides).attr("dilations", dilations);
         return g.add_step(call, &[x, filter], &[], props);
     }
-    let call = windows(g, Call::new(op), None);
+    let call = windows(g, Call::new(op), spatial, None);
     g.add_step(call, &[x, filter], &[], props)
 }
 
-/// Adds `conv_2d_input_grad` or `conv_2d_filter_grad`, of images of 5 rows and 4 columns and windows at every position.
+/// Adds a gradient of a convolution of images of 5 rows and 4 columns, or of volumes that also have a depth of 3. There
+/// is a window at every position.
 pub fn conv_gradient(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
     let dtype = DTypeClass::Number.sample(&mut g.rng);
     let (channels, filters) = (1 + g.rng.below(3) as i64, 1 + g.rng.below(5) as i64);
-    let sizes = [1 + g.rng.below(3) as i64, 1 + g.rng.below(3) as i64, channels, filters];
+    let spatial = spatial_axes(op);
+    let extents = &[5, 4, 3][..spatial];
+    let window: Vec<i64> = (0..spatial).map(|_| 1 + g.rng.below(3) as i64).collect();
+    let sizes = [&window[..], &[channels, filters]].concat();
     let batch = g.random_size();
     let same = g.rng.chance(1, 2);
     let lost = |size: i64| if same { 0 } else { size - 1 };
-    let output = [Size::Known(5 - lost(sizes[0])), Size::Known(4 - lost(sizes[1])), Size::Known(filters)];
+    let positions = extents.iter().zip(&window).map(|(extent, size)| extent - lost(*size));
+    let output = positions.chain([filters]).map(Size::Known);
     let output = [batch].into_iter().chain(output).collect();
     let gradient = g.source(dtype, output, Content::Range(-2, 2), false)?;
-    let call =
-        Call::new(op).attr("strides", [1, 1, 1, 1]).attr("padding", if same { "SAME" } else { "VALID" });
-    let (call, operands) = if op == "conv_2d_input_grad" {
-        let filter = g.source(dtype, sizes.map(Size::Known).to_vec(), Content::Range(-2, 2), false)?;
-        (call.attr("input_sizes", [5, 4]), [filter, gradient])
-    } else {
-        let image = vec![batch, Size::Known(5), Size::Known(4), Size::Known(channels)];
-        let image = g.source(dtype, image, Content::Range(-2, 2), false)?;
-        (call.attr("filter_sizes", sizes), [image, gradient])
+    let ones = Attr::Ints(vec![1; spatial + 2].into());
+    let call = Call::new(op).attr("strides", ones).attr("padding", if same { "SAME" } else { "VALID" });
+    let image = extents.iter().copied().chain([channels]).map(Size::Known);
+    let image: Vec<Size> = [batch].into_iter().chain(image).collect();
+    let mut source = |sizes: Vec<Size>| g.source(dtype, sizes, Content::Range(-2, 2), false);
+    if op == "conv_2d_filter_grad" {
+        let operands = [source(image)?, gradient];
+        let props = summed(g, &operands)?;
+        return g.add_step(call.attr("filter_sizes", Attr::Ints(sizes.into())), &operands, &[], props);
+    }
+    let filter = source(sizes.into_iter().map(Size::Known).collect())?;
+    let (call, operands) = match op {
+        "conv_3d_input_grad_like" => (call, vec![source(image)?, filter, gradient]),
+        _ => (call.attr("input_sizes", Attr::Ints(extents.into())), vec![filter, gradient]),
     };
     let props = summed(g, &operands)?;
     g.add_step(call, &operands, &[], props)
@@ -154,7 +178,7 @@ pub fn conv_gradient(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<Val
 pub fn lrn(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     let dtype = *g.rng.choose(&[DType::F32, DType::F64]);
     let channels = 1 + g.rng.below(9) as i64;
-    let x = images(g, dtype, channels)?;
+    let x = images(g, dtype, 2, channels)?;
     let props = summed(g, &[x])?;
     let radius = g.rng.below(4) as i64;
     g.add_step(Call::new("lrn").attr("depth_radius", radius), &[x], &[], props)
