@@ -15,6 +15,7 @@ mod branch_selection;
 #[cfg(feature = "strings")]
 mod builder_docs;
 mod circles;
+mod complex_edges;
 mod control;
 mod control_random;
 mod custom_ops;
