@@ -7,7 +7,7 @@ use super::Template;
 use super::handles::handle_dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::{
-    Axis, Env, Evaluator, Expr, Fault, Interner, Program, Read, Scalar, StorageForm, StorageForms,
+    Axis, EXPONENT, Env, Evaluator, Expr, Fault, Interner, Program, Read, Scalar, StorageForm, StorageForms,
     is_own_form, scalar_dtype,
 };
 use crate::tensor::{Tensor, TensorView, place_text};
@@ -111,6 +111,11 @@ fn fill(result: &mut Tensor, programs: &[Program], views: &[TensorView<'_>]) -> 
 /// Makes the error for a failed check of a value, which comes from the element `read`.
 fn fault_error(fault: &Fault, read: Option<Read>, views: &[TensorView<'_>]) -> Error {
     let error = match fault {
+        Fault::Index { index, axis: EXPONENT, .. } => Error::new(
+            ErrorKind::Index,
+            Phase::Run,
+            format!("the exponent of an integer must not be negative, got {index}"),
+        ),
         Fault::Index { index, limit, axis } => Error::new(
             ErrorKind::Index,
             Phase::Run,

@@ -209,13 +209,17 @@ pub(crate) enum ExprKind {
     Complex(Expr, Expr),
     /// A part of a complex number.
     Part(Part, Expr),
-    /// `value` (i32 or i64) as an i64. The run fails unless `0 <= value < limit`.
+    /// `value` (i32 or i64) as an i64. The run fails unless `0 <= value < limit`. The value is an index into `axis`, or
+    /// an exponent if `axis` is [`EXPONENT`].
     CheckIndex {
         value: Expr,
         limit: Dim,
         axis: u32,
     },
 }
+
+/// Stands for an axis in a check of an exponent.
+pub(crate) const EXPONENT: u32 = u32::MAX;
 
 struct Node {
     dtype: DType,

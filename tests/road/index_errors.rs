@@ -33,6 +33,23 @@ fn segment_errors_are_explained() -> Result<()> {
 }
 
 #[test]
+fn a_negative_exponent_is_named() -> Result<()> {
+    let g = Graph::new();
+    let x = g.input("x", DType::I64, shape!["n"])?;
+    let y = g.input("y", DType::I64, shape!["n"])?;
+    let powers = x.pow(y)?;
+    let exe = g.compile(powers)?;
+    let run = |y: &[i64]| exe.run_all(&[TensorView::new(&[3], &[1i64, -1, 2])?, TensorView::new(&[3], y)?]);
+    assert_eq!(run(&[i64::MAX; 3])?[0].to_vec::<i64>()?, [1, -1, 0]);
+    assert_snapshot!(error_text(run(&[1, -5, 2])), @r#"
+    error: pow(i64[n], i64[n]): the exponent of an integer must not be negative, got -5 at [1] in operand 1
+      --> `let powers = x.pow(y)?;`
+      operand 1 comes from y at `let y = g.input("y", DType::I64, shape!["n"])?;`
+    "#);
+    Ok(())
+}
+
+#[test]
 fn a_divisor_that_the_host_computed_is_named() -> Result<()> {
     let g = Graph::new();
     let x = g.input("x", DType::I32, shape!["n"])?;

@@ -16,6 +16,7 @@ mod branch_selection;
 mod builder_docs;
 mod cancellation;
 mod circles;
+mod complex_edges;
 mod control;
 mod control_random;
 mod custom_ops;

@@ -163,7 +163,7 @@ fn a_shorter_result_is_a_prefix_of_a_longer_one() {
 }
 
 #[test]
-fn wrong_seeds_and_bounds_are_refused() {
+fn wrong_seeds_and_bounds_are_refused() -> Result<()> {
     let refused = |build: fn(&Graph) -> Result<Value<'_>>| {
         let g = Graph::new();
         let run = build(&g).and_then(|y| g.compile(y)?.run_all(&[]));
@@ -173,6 +173,10 @@ fn wrong_seeds_and_bounds_are_refused() {
     assert!(short.contains("seed must have 2 elements, got 1"), "{short}");
     let empty = refused(|g| g.constant([1i64, 2])?.random_int([2], g.constant(5i32)?, g.constant(5i32)?));
     assert!(empty.contains("the lower bound must be less than the upper bound, got 5 and 5"), "{empty}");
+    let g = Graph::new();
+    let none = g.constant([1i64, 2])?.random_int([0], g.constant(5i32)?, g.constant(5i32)?)?;
+    let [none] = g.compile(none)?.run(&[])?;
+    assert_eq!(none.sizes(), [0]);
     let integer = refused(|g| g.constant([1i64, 2])?.random_normal([2], DType::I32));
     assert!(integer.contains("dtype must be f16, bf16, f32 or f64, got i32"), "{integer}");
     let negative = refused(|g| g.constant([1i64, 2])?.random_gamma([1], g.constant([-1.0])?));
@@ -192,4 +196,5 @@ fn wrong_seeds_and_bounds_are_refused() {
     assert!(endless.contains("a number of trials must be finite, got inf"), "{endless}");
     let float = refused(|g| g.constant([1.0f32, 2.0])?.random_normal([2], DType::F32));
     assert!(!float.is_empty());
+    Ok(())
 }

@@ -305,6 +305,11 @@ fn a_regular_expression_may_be_computed() -> Result<()> {
         assert_eq!((marked, matches.to_vec::<bool>()?), (vector(&expected), whole.to_vec()));
         assert!(joined.as_strings()?.at(0).starts_with(b"a1b22~"));
     }
+    // TensorFlow replaces nothing if the pattern lacks a group.
+    let lacking = x.regex_replace_with(pattern, g.constant(r"<\1>")?)?;
+    let digits = Tensor::from_strings(&[], &[r"\d+"])?;
+    let [lacking] = g.compile(lacking)?.run(&[words.view(), digits.view()])?;
+    assert_eq!(lacking, words);
     let bad = Tensor::from_strings(&[], &["("])?;
     let error = exe.run_all(&[words.view(), bad.view()]).unwrap_err();
     assert!(error.message().contains("a pattern must be a regular expression of RE2, got \"(\""), "{error}");

@@ -10,7 +10,8 @@ use super::ulp::{error_of_single, ulp};
 use super::*;
 use crate::expr::interpret::evaluate_constant;
 use crate::expr::{
-    Axis, Env, Evaluator, Expr, ExprKind, Fault, Index, Interner, Program, Scalar, post_order, verify,
+    Axis, EXPONENT, Env, Evaluator, Expr, ExprKind, Fault, Index, Interner, Program, Scalar, post_order,
+    verify,
 };
 
 struct Function {
@@ -366,8 +367,9 @@ fn integer_powers_wrap_and_refuse_negative_exponents() {
     }
     assert_eq!(value(3u8.into(), 255u8.into()), Ok(3u8.wrapping_pow(255).into()));
     assert_eq!(value((-3i64).into(), 39i64.into()), Ok((-3i64).wrapping_pow(39).into()));
+    assert_eq!(value((-1i64).into(), i64::MAX.into()), Ok((-1i64).into()));
     assert_eq!(value(5i16.into(), 6i16.into()), Ok(5i16.wrapping_pow(6).into()));
-    let fault = Fault::Index { index: -2, limit: i64::MAX, axis: 0 };
+    let fault = Fault::Index { index: -2, limit: i64::MAX, axis: EXPONENT };
     assert_eq!(value(2i32.into(), (-2i32).into()), Err(fault));
     assert_eq!(value(2i64.into(), (-2i64).into()), Err(fault));
     assert_eq!(evaluate_constant(&pow(Expr::constant(2i8), Expr::constant(-2i8))), Err(fault));

@@ -3,6 +3,8 @@
 //! Moduli and logarithms of numbers with f32 parts are computed in f64, where neither squares overflow nor differences
 //! cancel. The inverse functions follow W. Kahan, "Branch Cuts for Complex Elementary Functions" (1987).
 
+use std::f64::consts::FRAC_PI_2;
+
 use shapeflow_shape_fns::DType;
 
 use super::build::*;
@@ -180,14 +182,21 @@ pub(super) fn tan(z: &Expr) -> Expr {
     over_i(&tanh(&times_i(z)))
 }
 
+/// The product of a factor, which may be infinite, and a sine: a zero stays a zero.
+fn with_sine(factor: Expr, sine: Expr) -> Expr {
+    let signed = &sine * with_sign(&factor.like(1.0), &factor);
+    keep_zero(&signed, factor * sine)
+}
+
 pub(super) fn sinh(z: &Expr) -> Expr {
     let (a, b) = parts(z);
-    Expr::complex(sinh_real(a.clone()) * cos_real(b.clone()), cosh_real(a) * sin_real(b))
+    Expr::complex(with_sine(cos_real(b.clone()), sinh_real(a.clone())), with_sine(cosh_real(a), sin_real(b)))
 }
 
 pub(super) fn cosh(z: &Expr) -> Expr {
     let (a, b) = parts(z);
-    Expr::complex(cosh_real(a.clone()) * cos_real(b.clone()), sinh_real(a) * sin_real(b))
+    let imaginary = keep_zero(&sinh_real(a.clone()), with_sine(sinh_real(a.clone()), sin_real(b.clone())));
+    Expr::complex(cosh_real(a) * cos_real(b), imaginary)
 }
 
 pub(super) fn tanh(z: &Expr) -> Expr {
@@ -215,10 +224,12 @@ pub(super) fn sigmoid(z: &Expr) -> Expr {
     numerator / (power + z.like(1.0))
 }
 
-/// `√(1 - z)` and `√(1 + z)`.
+/// `√(1 - z)` and `√(1 + z)`. The sums are made of parts, because the sign of a zero imaginary part chooses the side of
+/// a branch cut.
 fn roots(z: &Expr) -> (Expr, Expr) {
-    let one = z.like(1.0);
-    (sqrt(&(one.clone() - z.clone())), sqrt(&(one + z.clone())))
+    let (a, b) = parts(z);
+    let minus = Expr::complex(a.like(1.0) - a.clone(), -b.clone());
+    (sqrt(&minus), sqrt(&Expr::complex(plus(&a, 1.0), b)))
 }
 
 /// The imaginary part of `conj(a) · b`.
@@ -226,15 +237,28 @@ fn cross(a: &Expr, b: &Expr) -> Expr {
     a.real() * b.imag() - a.imag() * b.real()
 }
 
+/// An infinite number has a result with an infinite imaginary part; an imaginary number has an imaginary result.
 pub(super) fn asin(z: &Expr) -> Expr {
+    let (a, b) = parts(z);
     let (minus, plus) = roots(z);
     let cosine = minus.real() * plus.real() - minus.imag() * plus.imag();
-    Expr::complex(atan2(z.real(), cosine), asinh_real(cross(&minus, &plus)))
+    let is_end = is_infinite(&a, &b);
+    let cosine = is_end.clone().select(b.clone().abs(), cosine);
+    let infinity = with_sign(&b.like(f64::INFINITY), &b);
+    let imaginary = is_end.select(infinity, asinh_real(cross(&minus, &plus)));
+    Expr::complex(keep_zero(&a, atan2(a.clone(), cosine)), imaginary)
 }
 
+/// As [`asin`], but an imaginary number has a result with the real part π/2.
 pub(super) fn acos(z: &Expr) -> Expr {
+    let (a, b) = parts(z);
     let (minus, plus) = roots(z);
-    Expr::complex(times(&atan2(minus.real(), plus.real()), 2.0), asinh_real(cross(&plus, &minus)))
+    let is_end = is_infinite(&a, &b);
+    let half = atan2(minus.real(), plus.real());
+    let real = is_end.clone().select(atan2(b.clone().abs(), a.clone()), times(&half, 2.0));
+    let real = a.clone().equal(a.like(0.0)).select(a.like(FRAC_PI_2), real);
+    let infinity = with_sign(&b.like(f64::INFINITY), &-b.clone());
+    Expr::complex(real, is_end.select(infinity, asinh_real(cross(&plus, &minus))))
 }
 
 pub(super) fn atan(z: &Expr) -> Expr {
@@ -245,11 +269,10 @@ pub(super) fn asinh(z: &Expr) -> Expr {
     over_i(&asin(&times_i(z)))
 }
 
+/// `acosh(z)` is `±i · acos(z)`, with the sign that makes the real part positive.
 pub(super) fn acosh(z: &Expr) -> Expr {
-    let one = z.like(1.0);
-    let (minus, plus) = (sqrt(&(z.clone() - one.clone())), sqrt(&(z.clone() + one)));
-    let real = minus.real() * plus.real() + minus.imag() * plus.imag();
-    Expr::complex(asinh_real(real), times(&atan2(minus.imag(), plus.real()), 2.0))
+    let angle = acos(z);
+    Expr::complex(angle.imag().abs(), with_sign(&angle.real(), &z.imag()))
 }
 
 pub(super) fn atanh(z: &Expr) -> Expr {
@@ -257,9 +280,14 @@ pub(super) fn atanh(z: &Expr) -> Expr {
     let magnitude = a.clone().abs();
     let rest = a.like(1.0) - magnitude.clone();
     let square = &b * &b;
+    let is_end = is_infinite(&a, &b);
     let quotient = times(&magnitude, 4.0) / (&rest * &rest + square.clone());
-    let real = with_sign(&times(&log1p_real(quotient), 0.25), &a);
-    let angle = atan2(times(&b, 2.0), rest * plus(&magnitude, 1.0) - square);
+    let quotient = is_end.clone().select(a.like(0.0), quotient);
+    let real = keep_zero(&a, with_sign(&times(&log1p_real(quotient), 0.25), &a));
+    // An infinite number has the angle ±π of a negative real number.
+    let twice = is_end.clone().select(times(&at_least(&at_most(&b, 1.0), -1.0), 0.0), times(&b, 2.0));
+    let distance = is_end.select(a.like(-1.0), rest * plus(&magnitude, 1.0) - square);
+    let angle = atan2(twice, distance);
     Expr::complex(real.cast(dtype), times(&angle, 0.5).cast(dtype))
 }
 

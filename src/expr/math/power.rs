@@ -5,7 +5,7 @@ use shapeflow_shape_fns::{DType, Dim};
 use super::build::*;
 use super::exp::exp2_of_sum;
 use super::log::{Parts, take_apart};
-use crate::expr::{Expr, ExprKind, Scalar, UnaryOp};
+use crate::expr::{EXPONENT, Expr, ExprKind, Scalar, UnaryOp};
 
 /// Coefficients of `log2(1 + f) / s` in powers of `s²`, `s = f / (2 + f)`: relative error 2^-45.
 const LOG2_FOR_SINGLE: [f64; 6] = [
@@ -67,8 +67,7 @@ pub fn cbrt(x: Expr) -> Expr {
 /// Computes `x` to the power `y`, both of one dtype.
 ///
 /// Floats follow C99's `pow` with all its special cases. Errors: f32 0.6 ulp; f64 1 ulp, and up to 2,000 ulp without a
-/// fused multiply-add. Integers wrap. A negative integer exponent fails the run with the error of an index out of
-/// range.
+/// fused multiply-add. Integers wrap. A negative integer exponent fails the run.
 pub fn pow(x: Expr, y: Expr) -> Expr {
     if x.dtype() != y.dtype() {
         return x + y;
@@ -218,9 +217,15 @@ fn integer_pow(x: Expr, y: Expr) -> Expr {
 
 /// Returns `y`, and fails the run if `y` is negative.
 fn not_negative(y: &Expr) -> Expr {
-    let checked = if y.dtype() == DType::I64 { y.clone() } else { y.clone().cast(DType::I32) };
-    let kind = ExprKind::CheckIndex { value: checked, limit: Dim::known(i64::MAX), axis: 0 };
-    Expr::new(DType::I64, kind).cast(y.dtype())
+    let check = |value: Expr| {
+        let kind = ExprKind::CheckIndex { value, limit: Dim::known(i64::MAX), axis: EXPONENT };
+        Expr::new(DType::I64, kind)
+    };
+    if y.dtype() != DType::I64 {
+        return check(y.clone().cast(DType::I32)).cast(y.dtype());
+    }
+    // The limit of the check is the greatest i64, which is an exponent too.
+    check(y.clone().minimum(Expr::constant(i64::MAX - 1))) | y
 }
 
 fn constant_pow(x: &Expr, exponent: u64) -> Expr {

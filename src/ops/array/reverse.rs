@@ -10,7 +10,8 @@ use crate::op::{OpDef, Operand, TfOp};
 use crate::ops::derived;
 
 impl<'g> Value<'g> {
-    /// Reverses the order of the elements along the given axes. Without axes, the result equals `self`.
+    /// Reverses the order of the elements along the given axes. Without axes, the result equals `self`. A scalar stays as
+    /// it is, whatever the axes are.
     ///
     /// `[..] -> [..]`, any dtype. Negative axes count from the end. As TensorFlow's `ReverseV2`. Fuses into kernels.
     ///
@@ -97,6 +98,7 @@ mod tests {
 
     shape_table! { DEF, {"axis": [0, -1]},
         "[n, 2, 3]" => "[n, 2, 3]",
+        "[]" => "[]",
         "[n]" => error "must not repeat an axis",
     }
     shape_table! { flags: FLAGS_OF_AXES, {},

@@ -16,7 +16,8 @@ impl<'g> Value<'g> {
     /// in part has a weight below 1.
     ///
     /// `[n, h, w, c] -> f32[n, size[0], size[1], c]`, integers and floats. `size` holds the new height and width. As
-    /// TensorFlow's `ResizeArea`; an imported graph may set `align_corners`. Runs on the host.
+    /// TensorFlow's `ResizeArea`; an imported graph may set `align_corners`. With aligned corners, an axis of one pixel
+    /// repeats this pixel. Runs on the host.
     ///
     /// ```
     /// use shapeflow::{Graph, Tensor};
@@ -78,9 +79,10 @@ impl Area {
     }
 }
 
-/// Returns the number of pixels of an axis that a pixel of the result covers along this axis.
+/// Returns the number of pixels of an axis that a pixel of the result covers along this axis. Corners of
+/// one pixel cannot be aligned.
 fn scale(size: usize, resized: usize, aligned: bool) -> f32 {
-    match aligned && resized > 1 {
+    match aligned && size > 1 && resized > 1 {
         true => (size - 1) as f32 / (resized - 1) as f32,
         false => size as f32 / resized as f32,
     }
@@ -165,6 +167,15 @@ mod tests {
             let (got, expected) = (mean(&y.to_vec().unwrap()), mean(&x.to_vec().unwrap()));
             assert!((got - expected).abs() < 1e-5, "{size:?}: {got} {expected}");
         }
+    }
+
+    #[test]
+    fn an_axis_of_one_pixel_repeats_the_pixel() {
+        let attrs = Attrs::new().with("size", [2, 2]).with("align_corners", true);
+        let y = run_one(&DEF, &attrs, &[tensor(&[1, 2, 1, 1], &[1.0f32, 2.0])]);
+        assert_eq!(y.to_vec::<f32>().unwrap(), [1.0, 1.0, 2.0, 2.0]);
+        let y = run_one(&DEF, &attrs, &[tensor(&[1, 1, 1, 1], &[3.0f32])]);
+        assert_eq!(y.to_vec::<f32>().unwrap(), [3.0; 4]);
     }
 
     #[test]

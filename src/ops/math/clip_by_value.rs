@@ -11,7 +11,8 @@ use crate::ops::broadcast::broadcast_operand;
 use crate::shape_fns;
 
 impl<'g> Value<'g> {
-    /// Computes `max(min(x, high), low)` for every element. NaN stays NaN. A complex number is clamped part by part.
+    /// Computes `max(min(x, high), low)` for every element. NaN stays NaN, and a bound of NaN bounds nothing. A complex
+    /// number is clamped part by part.
     ///
     /// `[..], low, high -> [..]`, integers, floats and complex numbers of one dtype. The bounds broadcast to the shape
     /// of `self`. If `low` is above `high`, the result is `low`. As TensorFlow's `ClipByValue`. Fuses into kernels.
@@ -49,7 +50,10 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let x = broadcast_operand(cx, 0, index);
     let low = broadcast_operand(cx, 1, index);
     let high = broadcast_operand(cx, 2, index);
-    let clamped = |x: Expr, low: Expr, high: Expr| x.minimum(high).maximum(low);
+    let clamped = |x: Expr, low: Expr, high: Expr| {
+        let x = high.clone().less(x.clone()).select(high, x);
+        x.clone().less(low.clone()).select(low, x)
+    };
     if x.dtype().is_complex() {
         let real = clamped(x.real(), low.real(), high.real());
         return Expr::complex(real, clamped(x.imag(), low.imag(), high.imag()));
@@ -59,8 +63,10 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
 
 #[cfg(test)]
 mod tests {
+    use shapeflow_shape_fns::Attrs;
+
     use super::DEF;
-    use crate::ops::testing::shape_table;
+    use crate::ops::testing::{run_one, shape_table, tensor};
 
     shape_table! { DEF, {},
         "[2, n]; []; []" => "[2, d0_1]",
@@ -70,5 +76,24 @@ mod tests {
         "[2]; []; f64[]" => error "one dtype, got f32 and f64",
         "c64[2]; c64[]; c64[]" => "c64[2]",
         "bool[2]; bool[]; bool[]" => error "must be an integer, a float or a complex number, got bool",
+    }
+
+    #[test]
+    fn a_bound_of_nan_bounds_nothing() {
+        let x = tensor(&[6], &[1.0f32, f32::NAN, 5.0, -3.0, f32::INFINITY, f32::NEG_INFINITY]);
+        let of = |low: f32, high: f32| {
+            let operands = [x.clone(), tensor(&[], &[low]), tensor(&[], &[high])];
+            run_one(&DEF, &Attrs::new(), &operands).to_vec::<f32>().unwrap()
+        };
+        let (no, inf) = (f32::NAN, f32::INFINITY);
+        for ((low, high), expected) in [
+            ((no, 3.0), [1.0, no, 3.0, -3.0, 3.0, -inf]),
+            ((0.0, no), [1.0, no, 5.0, 0.0, inf, 0.0]),
+            ((no, no), [1.0, no, 5.0, -3.0, inf, -inf]),
+        ] {
+            let got = of(low, high);
+            let same = |(got, expected): (&f32, f32)| *got == expected || got.is_nan() && expected.is_nan();
+            assert!(got.iter().zip(expected).all(same), "{low} {high}: {got:?}");
+        }
     }
 }

@@ -300,6 +300,9 @@ pub(super) fn zeta(x: f64, q: f64) -> f64 {
     if x < 1.0 || x.is_nan() || q.is_nan() {
         return f64::NAN;
     }
+    if q == f64::INFINITY {
+        return 0.0;
+    }
     if q <= 0.0 {
         let is_even = x % 2.0 == 0.0;
         if q == q.floor() {
@@ -371,5 +374,11 @@ mod tests {
         assert!(zeta(3.0, -4e15 + 0.5).is_finite());
         assert!(zeta(2.0, -1e300).is_infinite());
         assert!(zeta(1e10 + 1.0, -0.5).is_nan());
+    }
+
+    #[test]
+    fn terms_of_infinite_arguments_vanish() {
+        assert_eq!((zeta(2.5, f64::INFINITY), zeta(f64::INFINITY, 2.0)), (0.0, 0.0));
+        assert_eq!((zeta(f64::INFINITY, 1.0), zeta(1.0, f64::INFINITY)), (1.0, f64::INFINITY));
     }
 }

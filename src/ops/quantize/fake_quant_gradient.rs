@@ -17,8 +17,8 @@ use crate::ops::widen::widen;
 use crate::shape_fns;
 
 impl<'g> Value<'g> {
-    /// The gradient of [`Value::fake_quant`]: `self` where `input` lies in the range, ends included, and 0 elsewhere.
-    /// `self` is the gradient of the loss with respect to the result, and `input` is the operand of `fake_quant`. The
+    /// The gradient of [`Value::fake_quant`]: `self` where `input` lies in the range, ends included, and `0 * self`
+    /// elsewhere: 0, or NaN for infinity and NaN. `self` is the gradient of the loss with respect to the result, and `input` is the operand of `fake_quant`. The
     /// range is the moved range that `fake_quant` uses.
     ///
     /// `[..], [..] -> [..]`, floats of one dtype. As TensorFlow's `FakeQuantWithMinMaxArgsGradient`. Fuses into
@@ -54,9 +54,9 @@ impl<'g> Value<'g> {
     }
 
     /// The gradients of [`Value::fake_quant_vars`] with respect to its operand, `min` and `max`. The operand gets
-    /// `self` where `input` lies in the range, ends included, and 0 elsewhere. `min` gets the sum of `self` over the
-    /// elements below the range, and `max` the sum over the elements above the range. If both ends are 0, the operand
-    /// gets all of `self`.
+    /// `self` where `input` lies in the range, ends included, and `0 * self` elsewhere. `min` gets the sum of `self` over
+    /// the elements below the range, and `max` the sum over the elements above the range; an infinity or NaN in `self`
+    /// makes both sums NaN. If both ends are 0, the operand gets all of `self`, and the sums are 0.
     ///
     /// `[..], [..], [], [] -> [..], [], []`, floats of one dtype. f16 and bf16 are added as f32 and rounded once. As
     /// TensorFlow's `FakeQuantWithMinMaxVarsGradient`. Fuses into kernels.
@@ -199,12 +199,17 @@ fn is_inside(x: &Expr, range: &Range) -> Expr {
     range.min.clone().less_equal(x.clone()) & x.clone().less_equal(range.max.clone())
 }
 
+/// Returns the product of the gradient and 1 where `is_kept`, else 0. As in TensorFlow, the product of 0 and a gradient
+/// that is infinite or NaN is NaN.
+pub(super) fn masked(is_kept: Expr, gradient: &Expr) -> Expr {
+    is_kept.select(gradient.like(1.0), gradient.like(0.0)) * gradient
+}
+
 fn lower_args(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
     let (gradient, x) = (cx.operand(0, index), widen(cx.operand(1, index)));
     let [min, max] = args_ends(cx.attrs()).map(|end| x.like(end));
     let range = Range::new(min, max, integers(cx.attrs()));
-    let zero = gradient.like(0.0);
-    is_inside(&x, &range).select(gradient, zero).cast(cx.output_dtype(output))
+    masked(is_inside(&x, &range), &gradient).cast(cx.output_dtype(output))
 }
 
 /// Returns the part of the gradient at `index` that belongs to `output`: the operand, the minimum or the maximum of the
@@ -214,12 +219,11 @@ fn part(cx: &mut dyn LowerCx, output: usize, index: &[Index], channel: &[Index])
     let (min, max) = (widen(cx.operand(2, channel)), widen(cx.operand(3, channel)));
     let is_empty = is_empty_range(&min, &max);
     let range = Range::new(min, max, integers(cx.attrs()));
-    let zero = gradient.like(0.0);
-    match output {
-        0 => (is_empty | is_inside(&x, &range)).select(gradient, zero),
-        1 => (x.less(range.min) & !is_empty).select(gradient, zero),
-        _ => (range.max.less(x) & !is_empty).select(gradient, zero),
+    if output == 0 {
+        return masked(is_empty | is_inside(&x, &range), &gradient);
     }
+    let is_outside = if output == 1 { x.less(range.min) } else { range.max.less(x) };
+    is_empty.select(gradient.like(0.0), masked(is_outside, &gradient))
 }
 
 fn lower_vars(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
@@ -281,6 +285,22 @@ mod tests {
         let outputs = run(&VARS, &attrs, &[tensor(&[6], &gradient), tensor(&[6], &x), min, max]).unwrap();
         assert_eq!(outputs[0].to_vec::<f64>().unwrap(), [0.0, 0.0, 4.0, 8.0, 16.0, 0.0]);
         assert_eq!((outputs[1].item::<f64>().unwrap(), outputs[2].item::<f64>().unwrap()), (3.0, 32.0));
+    }
+
+    #[test]
+    fn the_gradient_is_multiplied_by_the_mask() {
+        let (gradient, x) =
+            (tensor(&[3], &[f32::INFINITY, -1.0, f32::NAN]), tensor(&[3], &[100.0f32, 100.0, 100.0]));
+        let attrs = Attrs::new().with("min", -6.0).with("max", 6.0);
+        let outputs = run(&ARGS, &attrs, &[gradient, x]).unwrap();
+        let got = outputs[0].to_vec::<f32>().unwrap();
+        assert!(got[0].is_nan() && got[1].to_bits() == (-0.0f32).to_bits() && got[2].is_nan(), "{got:?}");
+        let ends = [tensor(&[], &[-6.0f32]), tensor(&[], &[6.0f32])];
+        let [min, max] = ends;
+        let (gradient, x) = (tensor(&[2], &[f32::INFINITY, -2.0]), tensor(&[2], &[1.0f32, 100.0]));
+        let outputs = run(&VARS, &Attrs::new(), &[gradient, x, min, max]).unwrap();
+        assert_eq!(outputs[0].to_vec::<f32>().unwrap(), [f32::INFINITY, 0.0]);
+        assert!(outputs[1].item::<f32>().unwrap().is_nan() && outputs[2].item::<f32>().unwrap().is_nan());
     }
 
     #[test]

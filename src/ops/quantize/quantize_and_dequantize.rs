@@ -5,6 +5,7 @@ use std::panic::Location;
 use shapeflow_shape_fns::{Attribute, DType};
 
 use super::fake_quant::Quantization;
+use super::fake_quant_gradient::masked;
 use super::snap;
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
@@ -110,7 +111,7 @@ pub(crate) static WITH_BITS: OpDef = OpDef::composite("quantize_and_dequantize_b
     .tensorflow(&[TfOp::new("QuantizeAndDequantizeV3")]);
 
 /// An op for import only: the gradient of `quantize_and_dequantize` for a given range. The result is the incoming
-/// gradient where the input is in the range, and 0 elsewhere. The ends of the range have the gradient 0.
+/// gradient where the input is in the range, and 0 times the gradient elsewhere. The ends of the range have the gradient 0.
 pub(crate) static GRAD: OpDef = OpDef::compute("quantize_and_dequantize_grad", |cx, output, index| {
     let zero = Expr::zero(cx.output_dtype(output));
     if output > 0 {
@@ -120,7 +121,7 @@ pub(crate) static GRAD: OpDef = OpDef::compute("quantize_and_dequantize_grad", |
     let slice: Vec<Index> = axis.and_then(|axis| index.get(axis).cloned()).into_iter().collect();
     let (x, min, max) = (cx.operand(1, index), cx.operand(2, &slice), cx.operand(3, &slice));
     let is_inside = min.less_equal(x.clone()) & x.less_equal(max);
-    is_inside.select(cx.operand(0, index), zero)
+    masked(is_inside, &cx.operand(0, index))
 })
 .attrs(&[Attribute::int_or("axis", -1)])
 .operands(&[

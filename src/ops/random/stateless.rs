@@ -267,11 +267,13 @@ fn bounded(cx: &mut HostCx<'_>, stream: Philox) -> Result<()> {
             })
         };
         let (low, high) = (bound(cx.inputs() - 2)?, bound(cx.inputs() - 1)?);
-        if low >= high {
+        // As in TensorFlow, the bounds of no integers do not matter.
+        let is_empty = param_sizes(cx, "shape", 0)?.contains(&0);
+        if low >= high && !is_empty {
             let message = format!("the lower bound must be less than the upper bound, got {low} and {high}");
             return Err(Error::new(ErrorKind::Attribute, Phase::Run, message));
         }
-        filled(cx, |to| integers::<T>(to, stream, Some([low, high])))
+        filled(cx, |to| if is_empty { Ok(()) } else { integers::<T>(to, stream, Some([low, high])) })
     }
     match cx.input(cx.inputs() - 1)?.dtype() {
         DType::I32 => of::<i32>(cx, stream),

@@ -75,11 +75,9 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
         return wrong(format!("value_range must have two elements, got {}", range.len()));
     }
     let (low, high) = (scalar(&range, 0), scalar(&range, 1));
-    // The distances are rounded in the dtype of the elements, as TensorFlow's are.
+    // The distances of floats are rounded in their dtype, and the distances of integers in f64, as TensorFlow's are.
     let distance = |from: Scalar, to: Scalar| match (from, to) {
         (Scalar::F32(from), Scalar::F32(to)) => f64::from(to - from),
-        (Scalar::I32(from), Scalar::I32(to)) => f64::from(to.wrapping_sub(from)),
-        (Scalar::I64(from), Scalar::I64(to)) => to.wrapping_sub(from) as f64,
         (from, to) => to.to_f64() - from.to_f64(),
     };
     let is_above = |a: Scalar, b: Scalar| match (a, b) {
@@ -107,6 +105,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
         if value.to_f64().is_nan() {
             return wrong("a histogram must have no NaN, got one".to_string());
         }
+        let value = if is_above(value, high) { high } else { value };
         let position = if is_above(value, low) { distance(low, value) / step } else { 0.0 };
         count(position.min((bins - 1) as f64) as usize);
     }
@@ -138,6 +137,22 @@ mod tests {
         assert!(run(&DEF, &attrs, &[tensor(&[1], &[f32::NAN]), range]).is_err());
         assert!(run(&DEF, &attrs, &[tensor(&[1], &[1i32]), tensor(&[2], &[3, 3i32])]).is_err());
     }
+
+    #[test]
+    fn distances_of_integers_do_not_wrap() {
+        let attrs = |bins: i64| Attrs::new().with("nbins", bins);
+        let of_i32 = |x: &[i32], range: [i32; 2], bins| {
+            let operands = [tensor(&[x.len()], x), tensor(&[2], &range)];
+            run_one(&DEF, &attrs(bins), &operands).to_vec::<i32>().unwrap()
+        };
+        assert_eq!(of_i32(&[i32::MAX], [-5, 3], 2), [0, 1]);
+        assert_eq!(of_i32(&[i32::MAX, 0, i32::MIN], [i32::MIN, i32::MAX], 4), [1, 0, 1, 1]);
+        let operands = [tensor(&[2], &[i64::MAX, -3]), tensor(&[2], &[-5i64, 3])];
+        assert_eq!(run_one(&DEF, &attrs(2), &operands).to_vec::<i32>().unwrap(), [1, 1]);
+        let operands = [tensor(&[3], &[i64::MAX, 0, i64::MIN]), tensor(&[2], &[i64::MIN, i64::MAX])];
+        assert_eq!(run_one(&DEF, &attrs(4), &operands).to_vec::<i32>().unwrap(), [1, 0, 1, 1]);
+    }
+
     #[test]
     fn bins_beyond_memory_are_an_error() {
         let (x, range) = (tensor(&[1], &[1.0f32]), tensor(&[2], &[0.0f32, 5.0]));

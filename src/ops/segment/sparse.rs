@@ -257,10 +257,15 @@ fn reduce(cx: &mut HostCx<'_>, scale: Scale, has_segment_count: bool) -> Result<
 }
 
 fn gradient(cx: &mut HostCx<'_>, scale: Scale, is_compact: bool) -> Result<()> {
-    let [indices, ids] = pairs(cx)?;
+    let mut pairs = pairs(cx)?;
     let name = if is_compact { "dense_output_dim0" } else { "output_dim0" };
     let rows = param_sizes(cx, name, 3)?.first().copied().unwrap_or(0);
     let segments = cx.input(0)?.sizes().first().copied().unwrap_or(0);
+    // As in TensorFlow, the gradient of no rows depends on no index.
+    if rows == 0 && !is_compact {
+        pairs = Default::default();
+    }
+    let [indices, ids] = pairs;
     let (mut indices, ids) =
         (require_below(1, "an index", indices, rows)?, require_below(2, "a segment id", ids, segments)?);
     let counts = counts(&ids, segments)?;
@@ -373,6 +378,7 @@ mod tests {
         assert_eq!(of(&ROOT), [6.0 / root, 8.0 / root, 0.0, 0.0, 4.0 / root, 6.0 / root]);
         let gradient = run_one(&MEAN_GRAD, &Attrs::new().with("output_dim0", 4), &operands);
         assert_eq!(gradient.to_vec::<f64>().unwrap(), [3.0, 4.0, 2.5, 3.0, 0.5, 1.0, 0.0, 0.0]);
+        assert_eq!(run_one(&MEAN_GRAD, &Attrs::new().with("output_dim0", 0), &operands).sizes(), [0, 2]);
         let compact = run(&MEAN_COMPACT, &Attrs::new().with("dense_output_dim0", 4), &operands).unwrap();
         assert_eq!(compact[0].to_vec::<f64>().unwrap(), [3.0, 4.0, 2.5, 3.0, 0.5, 1.0]);
         assert_eq!(compact[1].to_vec::<i32>().unwrap(), [0, 1, 2]);

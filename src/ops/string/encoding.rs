@@ -171,10 +171,11 @@ fn include_mark(string: &mut [Decoded]) {
 /// The treatment of bytes that are not a character and, optionally, of control characters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct OnError {
-    /// The character that replaces such bytes; `None` to leave them out.
+    /// The character that replaces such bytes and control characters; `None` to leave them out.
     replacement: Option<char>,
+    /// Whether such bytes are an error. A control character never is.
     is_strict: bool,
-    /// Whether control characters are treated in the same way.
+    /// Whether control characters are replaced or left out.
     replaces_controls: bool,
 }
 
@@ -192,7 +193,7 @@ impl OnError {
         let (replacement, is_strict) = match attrs.str("errors") {
             "replace" => (Some(replacement_char), false),
             "ignore" => (None, false),
-            "strict" => (None, true),
+            "strict" => (Some(replacement_char), true),
             other => {
                 return Err(attribute_error(format!(
                     "errors must be \"replace\", \"ignore\" or \"strict\", got {other:?}"
@@ -214,12 +215,30 @@ impl OnError {
     /// Returns the character to keep in the place of a decoded character; `None` to leave it out.
     ///
     /// # Errors
-    /// Errors are strict, and `decoded` is not a character or is a control character that counts as an error.
+    /// Errors are strict, and `decoded` is not a character.
     pub(super) fn apply(self, decoded: Option<char>) -> Result<Option<char>> {
         match decoded {
             Some(character) if !(self.replaces_controls && character < ' ') => Ok(Some(character)),
-            _ if self.is_strict => Err(value_error("a string must be valid in its encoding".to_string())),
+            None if self.is_strict => Err(value_error("a string must be valid in its encoding".to_string())),
             _ => Ok(self.replacement),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strict_errors_replace_control_characters() {
+        let of = |errors: &str, decoded: Option<char>| {
+            let attrs = Attrs::new().with("errors", errors).with("replacement_char", 65533);
+            OnError::of_decoder(&attrs.with("replace_control_characters", true)).unwrap().apply(decoded)
+        };
+        assert_eq!(of("strict", Some('\t')).unwrap(), Some('\u{fffd}'));
+        assert_eq!(of("replace", Some('\t')).unwrap(), Some('\u{fffd}'));
+        assert_eq!(of("ignore", Some('\t')).unwrap(), None);
+        assert_eq!(of("strict", Some('7')).unwrap(), Some('7'));
+        assert!(of("strict", None).unwrap_err().message().contains("valid in its encoding"));
     }
 }

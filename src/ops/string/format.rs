@@ -12,7 +12,7 @@ use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::tensor::{StringsBuilder, TensorView};
 
 /// Writes `template` with each `{}` replaced by the elements of a value. Long axes show their first and last three
-/// elements.
+/// elements. A tensor of bools without elements shows as nothing.
 ///
 /// `[..]… -> string[]`, every dtype; complex and quantized elements show as `?`. As TensorFlow's `StringFormat`;
 /// imported graphs may use another placeholder. Runs on the host.
@@ -63,7 +63,10 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
             let ends = usize::try_from(summarize).unwrap_or(usize::MAX).min(view.len());
             let mut index = vec![0; view.sizes().len()];
             let mut shown = Vec::new();
-            Elements { view, ends }.write(0, &mut index, &mut shown);
+            // TensorFlow shows bools without brackets if it shows none of them.
+            if view.dtype() != DType::Bool || ends > 0 {
+                Elements { view, ends }.write(0, &mut index, &mut shown);
+            }
             text.append(&shown)?;
         }
         text.append(piece)?;
@@ -178,4 +181,23 @@ pub(super) fn escaped(bytes: &[u8]) -> Vec<u8> {
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use shapeflow_shape_fns::Attrs;
+
+    use super::*;
+    use crate::ops::testing::run_one;
+    use crate::tensor::Tensor;
+
+    #[test]
+    fn no_bools_are_shown_as_nothing() {
+        let attrs = Attrs::new().with("template", "<%s>").with("placeholder", "%s");
+        let text = |tensor: Tensor| run_one(&DEF, &attrs, &[tensor]).as_strings().unwrap().at(0).to_vec();
+        assert_eq!(text(Tensor::zeros(DType::Bool, &[0]).unwrap()), b"<>");
+        assert_eq!(text(Tensor::zeros(DType::Bool, &[2, 0]).unwrap()), b"<>");
+        assert_eq!(text(Tensor::zeros(DType::F32, &[0]).unwrap()), b"<[]>");
+        assert_eq!(text(Tensor::zeros(DType::I32, &[2, 0]).unwrap()), b"<[\n ...]>");
+    }
 }

@@ -184,6 +184,11 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     let mut line = StringsBuilder::new();
     let mut starts: Vec<i64> = splits.first().map(|_| 0).into_iter().collect();
     for bounds in splits.windows(2) {
+        // Without strings, rows get no pads.
+        if x.is_empty() {
+            starts.push(0);
+            continue;
+        }
         let row = x.slice(bounds[0] as usize..bounds[1] as usize);
         let (before, length) = (made.len(), row.len() as i64);
         for &width in &options.widths {
@@ -214,4 +219,26 @@ pub(super) fn check_splits(splits: &[i64], count: usize) -> Result<()> {
     }
     let message = format!("splits must ascend from 0 to {count}, the number of elements, got {splits:?}");
     Err(Error::new(ErrorKind::Index, Phase::Run, message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::testing::{run, tensor};
+    use crate::tensor::Tensor;
+
+    #[test]
+    fn rows_without_any_string_get_no_pads() {
+        let attrs = Attrs::new().with("ngram_widths", [2]).with("pad_width", 1).with("separator", "-");
+        let attrs = attrs.with("left_pad", "L").with("right_pad", "R");
+        let of = |words: &[&str], splits: &[i64]| {
+            let words = Tensor::from_strings(&[words.len()], words).unwrap();
+            let outputs = run(&DEF, &attrs, &[words, tensor(&[splits.len()], splits)]).unwrap();
+            let grams: Vec<Vec<u8>> = outputs[0].as_strings().unwrap().iter().map(<[u8]>::to_vec).collect();
+            (grams, outputs[1].to_vec::<i64>().unwrap())
+        };
+        assert_eq!(of(&[], &[0, 0]), (vec![], vec![0, 0]));
+        let padded = ["L-R", "L-a", "a-R", "L-R"].map(|gram| gram.as_bytes().to_vec());
+        assert_eq!(of(&["a"], &[0, 0, 1, 1]), (padded.to_vec(), vec![0, 1, 3, 4]));
+    }
 }

@@ -37,7 +37,8 @@ impl<'g> Value<'g> {
     pub fn regex_replace(self, pattern: &str, rewrite: &str) -> Result<Value<'g>> {
         let location = Location::caller();
         let regex = checked(pattern, location)?;
-        pieces(rewrite.as_bytes(), &regex)
+        pieces(rewrite.as_bytes())
+            .and_then(|pieces| require_groups(&pieces, rewrite.as_bytes(), &regex))
             .map_err(|error| attribute_error(error.message().to_string()).at(location))?;
         let call = self.graph().op(&STATIC_REPLACE).data(self).attr("pattern", pattern);
         call.attr("rewrite", rewrite).finish_at(location)
@@ -68,7 +69,8 @@ impl<'g> Value<'g> {
         self.graph().op(&STATIC_MATCH).data(self).attr("pattern", pattern).finish_at(location)
     }
 
-    /// Replaces matches as [`Value::regex_replace`] does, with a pattern and a rewrite that the graph computes.
+    /// Replaces matches as [`Value::regex_replace`] does, with a pattern and a rewrite that the graph computes. A rewrite
+    /// that names a group which the pattern lacks replaces nothing.
     ///
     /// `string[..], pattern string[], rewrite string[] -> string[..]`. As TensorFlow's `RegexReplace`. Runs on the
     /// host.
@@ -212,10 +214,15 @@ fn full_match(cx: &mut HostCx<'_>, regex: &Regex) -> Result<()> {
 }
 
 fn replace(cx: &mut HostCx<'_>, regex: &Regex, rewrite: &[u8]) -> Result<()> {
-    let pieces = pieces(rewrite, regex)?;
+    let pieces = pieces(rewrite)?;
+    // As in TensorFlow, a rewrite that names a group which the pattern lacks replaces nothing.
+    let replaces = !lacks_group(&pieces, regex);
     let is_global = cx.attrs().bool("replace_global");
     let mut out = Vec::new();
     map(cx, |string, made| {
+        if !replaces {
+            return made.append(string);
+        }
         out.clear();
         replace_one(string, regex, &pieces, is_global, &mut out);
         made.append(&out)
@@ -231,21 +238,18 @@ enum Piece {
 /// Reads a rewrite.
 ///
 /// # Errors
-/// A backslash is followed by neither a digit nor a backslash, or the pattern has no such group.
-fn pieces(rewrite: &[u8], regex: &Regex) -> Result<Vec<Piece>> {
+/// A backslash is followed by neither a digit nor a backslash.
+fn pieces(rewrite: &[u8]) -> Result<Vec<Piece>> {
     let mut pieces = Vec::with_capacity(rewrite.len());
     let mut bytes = rewrite.iter();
     while let Some(&byte) = bytes.next() {
         pieces.push(match byte {
             b'\\' => match bytes.next() {
-                Some(digit @ b'0'..=b'9') if usize::from(digit - b'0') < regex.captures_len() => {
-                    Piece::Group(usize::from(digit - b'0'))
-                }
+                Some(digit @ b'0'..=b'9') => Piece::Group(usize::from(digit - b'0')),
                 Some(b'\\') => Piece::Byte(b'\\'),
                 _ => {
                     return Err(value_error(format!(
-                        "a rewrite must name groups of its pattern, \\0 to \\{}, got {}",
-                        regex.captures_len() - 1,
+                        "a backslash in a rewrite must precede a digit or a backslash, got {}",
                         quoted(rewrite)
                     )));
                 }
@@ -254,6 +258,23 @@ fn pieces(rewrite: &[u8], regex: &Regex) -> Result<Vec<Piece>> {
         });
     }
     Ok(pieces)
+}
+
+/// Returns whether a rewrite names a group that the pattern lacks.
+fn lacks_group(pieces: &[Piece], regex: &Regex) -> bool {
+    pieces.iter().any(|piece| matches!(piece, Piece::Group(number) if *number >= regex.captures_len()))
+}
+
+/// Refuses a rewrite that names a group which the pattern lacks.
+fn require_groups(pieces: &[Piece], rewrite: &[u8], regex: &Regex) -> Result<()> {
+    if !lacks_group(pieces, regex) {
+        return Ok(());
+    }
+    Err(value_error(format!(
+        "a rewrite must name groups of its pattern, \\0 to \\{}, got {}",
+        regex.captures_len() - 1,
+        quoted(rewrite)
+    )))
 }
 
 /// Replaces the first match or every match. As in RE2, an empty match right after a match is skipped.

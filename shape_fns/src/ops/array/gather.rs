@@ -52,7 +52,10 @@ pub fn gather(cx: &mut InferenceContext<'_>) -> Result<()> {
     output.extend(dims.iter().take(axis).skip(batch).cloned());
     output.extend(index_dims.iter().skip(batch).cloned());
     output.extend(dims.iter().skip(axis + 1).cloned());
-    check_known(cx, &dims[axis], axis)?;
+    // TensorFlow reads no index if the result has no elements.
+    if !dims.iter().enumerate().any(|(other, dim)| other != axis && *dim == 0) {
+        check_known(cx, &dims[axis], axis)?;
+    }
     cx.set_derived("axis", [Dim::known(axis as i64)]);
     cx.set_derived("batch_dims", [Dim::known(batch as i64)]);
     cx.set_output(0, TensorShape::from(output));
@@ -96,6 +99,8 @@ mod tests {
     shape_table! { shapes: gather, ["params", "indices", "axis"];
         {axis: 0} "[n, 3]; i32 [?, 2]" => "[d1_0, 2, 3]";
         {axis: -1} "[n, 3]; i32 []" => "[n]";
+        {axis: 0} "[0, 0]; i32 [1] = [7]" => "[1, 0]";
+        {axis: 0} "[0, 3]; i32 [1] = [0]" => "error must be in [0, 0)";
         {axis: 1, batch_dims: 1} "[b, n, 3]; i32 [?, k]" => "[b, k, 3]";
         {axis: 2, batch_dims: -1} "[b, n, 3]; i32 [2, k]" => "[2, n, k]";
         {} "[n, 3]; i32 [k]" => "[k, 3]";

@@ -9,6 +9,10 @@ use crate::{Dim, Guard, InferenceContext, List, PartialElements, Result, TensorS
 /// An element of `shape` that may be -1 gives an unknown dimension. If only one element may be -1, its dimension is
 /// inferred instead.
 ///
+/// Next to a size of 0, -1 stands for the product of the input's sizes that are not 0, divided by the product of the
+/// other sizes that are not 0: `[7, 0, 0, 2], shape=[0, -1] -> [0, 14]`. A symbol that `shape` and the input share
+/// cancels: `[n, m, 2], shape=[n, -1] -> [n, 2*m]` for every `n`.
+///
 /// # Errors
 /// Two sizes are -1, a size is less than -1, or the numbers of elements provably differ.
 pub fn reshape(cx: &mut InferenceContext<'_>) -> Result<()> {
@@ -98,45 +102,7 @@ fn with_sizes(cx: &mut InferenceContext<'_>, input: &TensorShape, sizes: &[Dim])
             }
         }
         Some(axis) => {
-            let Cancelled { rest, others, empty, dropped } = cancel_common_factors(input.dims(), sizes, axis);
-            let others = product(cx, &others, &[])?;
-            // An unknown dimension of the input may turn out to be 0. Then it cancels a zero among the sizes.
-            let may_cancel = input.as_known().is_none();
-            if others.as_known() == Some(0) && !may_cancel {
-                bail!(
-                    "the other sizes must not be 0 to infer a size of -1, got {}",
-                    TensorShape::from(sizes)
-                );
-            }
-            let not_empty = total.as_ref().is_some_and(|total| cx.at_least(total, &Dim::known(1)));
-            let total = match rest {
-                Some(rest) => Some(product(cx, &rest, &[]).unwrap_or_else(|_| cx.fresh())),
-                None => total,
-            };
-            dims[axis] = match total {
-                Some(_) if others.as_known() == Some(0) => cx.fresh(),
-                // 0 / 0 does not determine the size. A zero that `cancel_common_factors` dropped from the sizes may
-                // equal an unknown dimension of the input. Then the quotient does not determine the size either.
-                Some(total)
-                    if (!not_empty && !cx.at_least(&others, &Dim::known(1)))
-                        || (dropped && !cx.at_least(&total, &Dim::known(1))) =>
-                {
-                    cx.fresh()
-                }
-                // An empty tensor stays empty with any quotient. TensorFlow rounds down.
-                Some(total) if empty => cx.floordiv(&total, &others)?,
-                Some(total) => cx.exact_div(&total, &others).map_err(|_| {
-                    cx.blame_param(
-                        "shape",
-                        format_args!(
-                            "must divide the number of elements, got {total} in {input} and {others} in {}",
-                            TensorShape::from(sizes)
-                        ),
-                    )
-                    .with_help_if(crate::shape::advice::flatten(input, sizes))
-                })?,
-                None => cx.fresh(),
-            };
+            dims[axis] = inferred_size(cx, input, sizes, axis, total)?;
             if sizes[axis].as_known().is_none() {
                 // The given size must be -1 or equal to the inferred size: `given + 2` must be 1 or `inferred + 2`.
                 let (given, inferred) = (cx.add(&sizes[axis], &two)?, cx.add(&dims[axis], &two)?);
@@ -147,40 +113,98 @@ fn with_sizes(cx: &mut InferenceContext<'_>, input: &TensorShape, sizes: &[Dim])
     Ok(TensorShape::from(dims))
 }
 
-/// Removes the factors that the input's dimensions and the sizes other than `inferred` have in common.
+/// Returns the size that -1 at `axis` stands for. `total` is the number of elements of the input.
+fn inferred_size(
+    cx: &mut InferenceContext<'_>,
+    input: &TensorShape,
+    sizes: &[Dim],
+    axis: usize,
+    total: Option<Dim>,
+) -> Result<Dim> {
+    if sizes.iter().enumerate().any(|(other, size)| other != axis && *size == 0) {
+        return size_of_empty(cx, input, sizes, axis);
+    }
+    let Some(total) = total else { return Ok(cx.fresh()) };
+    let (Some(rest), others) = cancel_common_factors(input.dims(), sizes, axis) else {
+        return Ok(cx.fresh());
+    };
+    let others = product(cx, &others, &[])?;
+    let is_positive = others_are_positive(cx, sizes, axis);
+    // 0 / 0 does not determine the size.
+    if !is_positive
+        && (rest.iter().any(|dim| *dim == 0)
+            || !cx.at_least(&total, &Dim::known(1)) && !cx.at_least(&others, &Dim::known(1)))
+    {
+        return Ok(cx.fresh());
+    }
+    let total = product(cx, &rest, &[]).unwrap_or_else(|_| cx.fresh());
+    cx.exact_div(&total, &others).map_err(|_| {
+        cx.blame_param(
+            "shape",
+            format_args!(
+                "must divide the number of elements, got {total} in {input} and {others} in {}",
+                TensorShape::from(sizes)
+            ),
+        )
+        .with_help_if(crate::shape::advice::flatten(input, sizes))
+    })
+}
+
+/// Returns whether the table proves that all sizes other than `inferred` are at least 1.
+fn others_are_positive(cx: &mut InferenceContext<'_>, sizes: &[Dim], inferred: usize) -> bool {
+    let mut others = sizes.iter().enumerate().filter(|(axis, _)| *axis != inferred);
+    others.all(|(_, size)| cx.at_least(size, &Dim::known(1)))
+}
+
+/// Returns the size that -1 at `axis` stands for if another size is 0. As in TensorFlow, zeros are left out of both
+/// products, and their quotient is rounded down.
+fn size_of_empty(
+    cx: &mut InferenceContext<'_>,
+    input: &TensorShape,
+    sizes: &[Dim],
+    axis: usize,
+) -> Result<Dim> {
+    let has_zero = |dims: &[Dim]| dims.iter().any(|dim| *dim == 0);
+    if input.as_known().is_some() && !input.dims().is_some_and(has_zero) {
+        bail!("the other sizes must not be 0 to infer a size of -1, got {}", TensorShape::from(sizes));
+    }
+    let (Some(mut rest), mut others) = cancel_common_factors(input.dims(), sizes, axis) else {
+        return Ok(cx.fresh());
+    };
+    if !input.dims().is_some_and(has_zero) {
+        return Ok(cx.fresh());
+    }
+    rest.retain(|dim| *dim != 0);
+    others.retain(|size| *size != 0);
+    // Another size that may be 0 may be left out as well.
+    if rest.iter().chain(&others).any(|dim| !cx.at_least(dim, &Dim::known(1))) {
+        return Ok(cx.fresh());
+    }
+    let (rest, others) = (product(cx, &rest, &[])?, product(cx, &others, &[])?);
+    cx.floordiv(&rest, &others)
+}
+
+/// Removes the factors that the input's dimensions and the sizes other than `inferred` have in common. Returns the
+/// remaining dimensions, `None` if the input is unranked, and the remaining sizes.
 ///
-/// A common factor is removed even if it may be 0: `[n, 4]` reshaped to `[n, -1]` is `[n, 4]` for every `n`. If a known
-/// zero is common, the tensor is empty, so further zeros among the sizes are dropped as well.
-fn cancel_common_factors(dims: Option<&[Dim]>, sizes: &[Dim], inferred: usize) -> Cancelled {
+/// A common factor is removed even if it may be 0: `[n, 4]` reshaped to `[n, -1]` is `[n, 4]` for every `n`.
+fn cancel_common_factors(
+    dims: Option<&[Dim]>,
+    sizes: &[Dim],
+    inferred: usize,
+) -> (Option<Vec<Dim>>, Vec<Dim>) {
     let mut rest = dims.map(<[Dim]>::to_vec);
     let mut others: Vec<Dim> = Vec::new();
-    let mut empty = false;
     for (_, size) in sizes.iter().enumerate().filter(|(axis, _)| *axis != inferred) {
         let same = rest.as_ref().and_then(|rest| rest.iter().position(|dim| dim == size));
         match (&mut rest, same) {
             (Some(rest), Some(same)) => {
                 rest.swap_remove(same);
-                empty |= *size == 0;
             }
             _ => others.push(size.clone()),
         }
     }
-    let before = others.len();
-    others.retain(|size| !(empty && *size == 0));
-    let dropped = others.len() < before;
-    Cancelled { rest, others, empty, dropped }
-}
-
-/// The result of [`cancel_common_factors`].
-struct Cancelled {
-    /// The input's remaining dimensions; `None` if the input is unranked.
-    rest: Option<Vec<Dim>>,
-    /// The remaining sizes, without the inferred size.
-    others: Vec<Dim>,
-    /// Whether the dimensions and the sizes had a known zero in common.
-    empty: bool,
-    /// Whether further zeros were dropped from the sizes.
-    dropped: bool,
+    (rest, others)
 }
 
 /// Returns the product of the sizes of all axes except the axes in `excluded`.
@@ -213,6 +237,12 @@ mod tests {
         {} "[n]; [3] = [n, n, -1]" => "[n, n, ?]";
         {shape: shape![Dim::symbol("n") + 1, -1]} "[n, 4]" => "[n+1, floordiv(4*n, n+1)] if n+1 divides 4*n";
         {shape: [-1, 0]} "[2, 0]" => "[2, 0]";
+        {shape: [-1, 0]} "[1, 0, 0]" => "[1, 0]";
+        {shape: [0, -1]} "[0, 0, 3]" => "[0, 3]";
+        {shape: [0, 1, -1, 1]} "[7, 0, 0, 2]" => "[0, 1, 14, 1]";
+        {shape: [0, -1]} "[0, n, 3]" => "[0, ?]";
+        {shape: shape![0, "n", -1]} "[0, n, 3]" => "[0, n, 3] if ";
+        {shape: shape!["n", -1]} "[n, 0, 3]" => "[n, ?]";
         {shape: [0, -1, 0]} "[0, 3]" => "[0, 3, 0]";
         {shape: [-1, 0, 2]} "[0, 3]" => "[1, 0, 2]";
         {shape: [0, 0, -1]} "[0, n, 2]" => "[0, 0, ?]";

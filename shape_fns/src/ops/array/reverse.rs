@@ -3,13 +3,20 @@
 use super::propagate::{element_at, propagate_elements};
 use crate::{Dim, InferenceContext, List, Result, normalize_axis};
 
-/// Keeps the shape of `x`. Sets the derived parameter `axis`, sorted and counted from the front, if `axis` is known.
+/// Keeps the shape of `x`. Sets the derived parameter `axis`, sorted and counted from the front, if `axis` is known. A
+/// scalar has no axes and stays as it is, whatever `axis` holds.
 ///
 /// # Errors
 /// An axis is outside the rank, or given twice.
 pub fn reverse(cx: &mut InferenceContext<'_>) -> Result<()> {
     let list = cx.param_vector("axis")?;
     let shape = cx.input(0).clone();
+    // TensorFlow accepts every axis for a scalar.
+    if shape.rank() == Some(0) {
+        cx.set_output(0, shape);
+        set_reversed(cx, &[]);
+        return Ok(());
+    }
     if let (List::Elements(axes), Some(rank)) = (&list, shape.rank()) {
         let mut reversed = vec![false; rank];
         for axis in axes.iter().filter_map(Dim::as_known) {
@@ -80,6 +87,7 @@ mod tests {
     use crate::testing::shape_table;
 
     shape_table! { elements: reverse, ["x", "axis"];
+        {axis: [0]} "[]" => "[]";
         {axis: [0]} "i32 [3] = [n, 3, ?]" => "[3] = [v0_2, 3, n]";
         {axis: [-1]} "i32 [2, 2] = [n, 3, 4, m]" => "[2, 2] = [3, n, m, 4]";
         {} "i32 [3] = [n, 3, ?]; i32 [1]" => "[3]";
