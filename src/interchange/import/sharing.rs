@@ -151,9 +151,9 @@ mod tests {
     #[test]
     fn only_large_functions_with_many_copies_are_shared() {
         let leaf = function("leaf", 1000, "Neg", &[]);
-        let few = library(&[leaf.clone()], &["leaf"; 4]);
+        let few = library(std::slice::from_ref(&leaf), &["leaf"; 4]);
         assert_eq!(shared(&few), [""; 0], "3000 copies");
-        assert_eq!(shared(&library(&[leaf.clone()], &["leaf"; 6])), ["leaf"], "5000 copies");
+        assert_eq!(shared(&library(std::slice::from_ref(&leaf), &["leaf"; 6])), ["leaf"], "5000 copies");
         // A function that is called once is inlined, also if its caller is shared.
         let once = [leaf, function("once", 1, "Neg", &["leaf"])];
         assert_eq!(shared(&library(&once, &["once"; 6])), ["once"]);

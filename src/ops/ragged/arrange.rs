@@ -67,7 +67,7 @@ impl<'g> RaggedValue<'g> {
     ///
     /// let g = Graph::new();
     /// let rt = g.ragged_constant(&ragged![[1, 2], [3]])?;
-    /// let results = g.compile(&[rt.tile(&[1, 2])?, rt.tile(&[2, 1])?].map(AnyValue::from))?.run_named(&[])?;
+    /// let results = g.compile(&[rt.tile([1, 2])?, rt.tile([2, 1])?].map(AnyValue::from))?.run_named(&[])?;
     /// assert_eq!(results.ragged_at(0)?, ragged![[1, 2, 1, 2], [3, 3]]);
     /// assert_eq!(results.ragged_at(1)?, ragged![[1, 2], [3], [1, 2], [3]]);
     /// # Ok::<(), shapeflow::Error>(())

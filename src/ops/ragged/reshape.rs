@@ -82,7 +82,7 @@ impl<'g> RaggedValue<'g> {
     ///
     /// let g = Graph::new();
     /// let rt = g.ragged_constant(&ragged![[[1, 2]], [[3]], [[]]])?;
-    /// let squeezed = g.compile(rt.squeeze(&[1])?)?.run_named(&[])?.ragged_at(0)?;
+    /// let squeezed = g.compile(rt.squeeze([1])?)?.run_named(&[])?.ragged_at(0)?;
     /// assert_eq!(squeezed.to_string(), "[[1, 2], [3], []]");
     /// # Ok::<(), shapeflow::Error>(())
     /// ```

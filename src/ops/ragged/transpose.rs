@@ -26,7 +26,7 @@ impl<'g> RaggedValue<'g> {
     ///
     /// let g = Graph::new();
     /// let rt = g.ragged_constant(&ragged![[1, 2, 3], [], [4, 5]])?;
-    /// let columns = g.compile(rt.transpose(&[1, 0])?)?.run_named(&[])?.ragged_at(0)?;
+    /// let columns = g.compile(rt.transpose([1, 0])?)?.run_named(&[])?.ragged_at(0)?;
     /// assert_eq!(columns, ragged![[1, 4], [2, 5], [3]]);
     /// # Ok::<(), shapeflow::Error>(())
     /// ```

@@ -226,7 +226,7 @@ mod tests {
     fn floats(len: usize) -> Vec<u32> {
         let special = [0x8000_0000, 0, 0x7fc0_0001, 0xffc0_0002, 0x7f80_0000, 0xff80_0000, 0x3f80_0000];
         let bits = |i: usize| match (i as u32).wrapping_mul(0x9e37_79b9).rotate_left(9) {
-            bits if i % 3 == 0 => special[bits as usize % 7],
+            bits if i.is_multiple_of(3) => special[bits as usize % 7],
             bits => bits & 0xbfff_ffff,
         };
         (0..len).map(bits).collect()

@@ -244,8 +244,8 @@ fn axes_of_ops_are_checked() {
     refused(x.sort(2, false).map(AnyValue::from), "an axis must be in [-2, 2), got 2");
     refused(x.top_k(1, 0).map(|[x, _]| x.into()), "use transpose");
     refused(x.one_hot(3, 1, 0, 1).map(AnyValue::from), "the axis of one_hot must be at least 2");
-    refused(x.tile(&[2]).map(AnyValue::from), "one multiple for each of 2 axes, got 1");
-    refused(x.tile(&[2, -1]).map(AnyValue::from), "must not be negative, got -1");
+    refused(x.tile([2]).map(AnyValue::from), "one multiple for each of 2 axes, got 1");
+    refused(x.tile([2, -1]).map(AnyValue::from), "must not be negative, got -1");
     refused(x.reverse([0, -2]).map(AnyValue::from), "an axis must occur once");
     refused(
         x.reverse(Axes::of(g.input("axes", DType::I64, shape![1]).unwrap())).map(AnyValue::from),

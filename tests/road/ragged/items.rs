@@ -124,13 +124,13 @@ fn mistakes_are_refused_with_advice() {
     );
     refused(x.unique().map(|[x, _]| x.into()), "the rows of a ragged value", "flat_values().unique()");
     refused(x.split_n(2, 1).map(|parts| parts[0].into()), "a ragged axis cannot be split", "slice_with");
-    refused(x.squeeze(&[0]), "a squeezed axis must have size 1, got 2 at axis 0", "");
+    refused(x.squeeze([0]), "a squeezed axis must have size 1, got 2 at axis 0", "");
     refused(x.merge_dims(1, 0), "the outer axis must not be after the inner axis, got 1 and 0", "");
     refused(x.top_k(-1, 1).map(|[x, _]| x.into()), "k must not be negative, got -1", "");
     // The inner axes of the flat values are dense.
     let pairs = RaggedValue::from_tensor(g.constant([[[1, 2, 3], [4, 5, 6]]]).unwrap(), 1).unwrap();
     let pairs = pairs.expand_dims(3).unwrap();
-    let moved = pairs.transpose(&[0, 1, 3, 2]).unwrap().pad(&[[0, 0], [0, 0], [0, 0], [0, 1]]).unwrap();
+    let moved = pairs.transpose([0, 1, 3, 2]).unwrap().pad(&[[0, 0], [0, 0], [0, 0], [0, 1]]).unwrap();
     let got = g.compile(moved).unwrap().run_named(&[]).unwrap().ragged_at(0).unwrap();
     assert_eq!(got.to_string(), "[[[[1, 2, 3, 0]], [[4, 5, 6, 0]]]]");
 }

@@ -39,7 +39,7 @@ fn matrices_are_multiplied_row_by_row() {
     let scores = a.matmul_transposed(b, false, true).unwrap();
     let outputs = [
         scores,
-        a.matmul(b.transpose(&[0, 2, 1]).unwrap()).unwrap(),
+        a.matmul(b.transpose([0, 2, 1]).unwrap()).unwrap(),
         scores.ragged().unwrap().matmul(b).unwrap(),
         scores.ragged().unwrap().matmul_transposed(a, true, false).unwrap(),
         a.matmul_transposed(a, true, false).unwrap(),

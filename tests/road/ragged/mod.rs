@@ -108,7 +108,7 @@ fn rows_past_the_last_value_need_no_memory() {
                 rows.gather(first, 0).unwrap(),
                 rows.slice_with(&[SliceItem::All, SliceItem::from(1..)]).unwrap(),
                 rows.reverse(1).unwrap().into(),
-                rows.tile(&[2, 2]).unwrap().into(),
+                rows.tile([2, 2]).unwrap().into(),
                 RaggedValue::concat(&[rows, rows], 1).unwrap().into(),
                 rows.sort(1, false).unwrap().into(),
             ];

@@ -25,15 +25,15 @@ fn random_deep(rng: &mut Rng, count: usize) -> Vec<Rows> {
 
 #[test]
 fn neighbouring_axes_are_swapped() {
-    check(|x| Ok(x.transpose(&[1, 0])?.into()), |rows| text(&columns(rows)));
+    check(|x| Ok(x.transpose([1, 0])?.into()), |rows| text(&columns(rows)));
     let g = Graph::new();
     let x = input(&g, "x", 2);
     let narrow = x.with_row_splits_dtype(DType::I32).unwrap();
     let outputs = [
-        x.transpose(&[1, 0, 2]).unwrap(),
-        x.transpose(&[0, 2, 1]).unwrap(),
-        narrow.transpose(&[1, 0, 2]).unwrap().with_row_splits_dtype(DType::I64).unwrap(),
-        narrow.transpose(&[0, 2, 1]).unwrap(),
+        x.transpose([1, 0, 2]).unwrap(),
+        x.transpose([0, 2, 1]).unwrap(),
+        narrow.transpose([1, 0, 2]).unwrap().with_row_splits_dtype(DType::I64).unwrap(),
+        narrow.transpose([0, 2, 1]).unwrap(),
     ];
     let exe = g.compile(&outputs.map(AnyValue::from)).unwrap();
     let mut rng = Rng::new(3);
@@ -51,9 +51,9 @@ fn neighbouring_axes_are_swapped() {
 fn uniform_axes_keep_their_sizes() {
     let g = Graph::new();
     let x = g.ragged_input("x", DType::F64, 1, shape![2, 3]).unwrap();
-    let moved = x.transpose(&[0, 3, 1, 2]).unwrap();
+    let moved = x.transpose([0, 3, 1, 2]).unwrap();
     assert_eq!(moved.shape_text(), "[x_rows, 3, (r0), 2]".replace("x_rows", &x.nrows().to_string()));
-    let back = moved.transpose(&[0, 2, 1, 3]).unwrap();
+    let back = moved.transpose([0, 2, 1, 3]).unwrap();
     let exe = g.compile(&[moved, back].map(AnyValue::from)).unwrap();
     let values = Tensor::from_vec(&[3, 2, 3], (0..18).map(f64::from).collect()).unwrap();
     for lengths in [[1i64, 2, 0], [0, 0, 3]] {
@@ -84,7 +84,7 @@ fn uniform_axes_keep_their_sizes() {
     let g = Graph::new();
     let dense = g.constant([[[1, 2], [3, 4], [5, 6]]]).unwrap();
     let pairs = RaggedValue::from_uniform_row_length(dense.reshape([3, 2]).unwrap(), 3, None).unwrap();
-    let moved = pairs.transpose(&[1, 0, 2]).unwrap();
+    let moved = pairs.transpose([1, 0, 2]).unwrap();
     assert_eq!(moved.shape_text(), "[3, 1, 2]");
     let got = g.compile(moved).unwrap().run_named(&[]).unwrap().ragged_at(0).unwrap();
     assert_eq!(got.to_string(), "[[[1, 2]], [[3, 4]], [[5, 6]]]");
@@ -95,11 +95,11 @@ fn other_transposes_are_refused() {
     let g = Graph::new();
     let x = input(&g, "x", 2);
     for perm in [[2, 1, 0], [1, 2, 0], [2, 0, 1]] {
-        let error = x.transpose(&perm).unwrap_err();
+        let error = x.transpose(perm).unwrap_err();
         assert!(error.to_string().contains("use one transpose for each pair"), "{error}");
     }
     for perm in [vec![0, 1], vec![0, 1, 1], vec![0, 1, 3], vec![0, -1, 2]] {
-        let error = x.transpose(&perm).unwrap_err();
+        let error = x.transpose(perm).unwrap_err();
         assert!(error.message().starts_with("perm must be a permutation of the 3 axes"), "{error}");
     }
 }

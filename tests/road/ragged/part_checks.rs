@@ -128,7 +128,7 @@ fn sizes_of_one_value_are_checked_for_each_part() -> Result<()> {
             let shape = b.graph().constant([2i64, 2])?;
             Ok(vec![RaggedValue::from_sparse(indices, b.row_lengths()?, shape)?.into()])
         }),
-        ("squeeze", |_, b| Ok(vec![b.expand_dims(0)?.squeeze(&[2])?])),
+        ("squeeze", |_, b| Ok(vec![b.expand_dims(0)?.squeeze([2])?])),
         ("from_uniform_row_length", |_, b| {
             Ok(vec![RaggedValue::from_uniform_row_length(b.flat_values(), 2, None)?.into()])
         }),

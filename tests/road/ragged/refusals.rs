@@ -38,18 +38,18 @@ fn refused_calls_have_the_line_of_the_program() -> Result<()> {
         error(x.reduce_sum(7)),
         error(x.reduce_sum([1, 1])),
         error(RaggedValue::from_row_splits(unranked, ids)),
-        error(x.transpose(&[1, 1])),
+        error(x.transpose([1, 1])),
         error(x.pad(&[[0, 0], [1, 0]])),
         error(x.slice(&[0], &[1])),
         error(x.unique()),
         error(x.merge_dims(0, 9)),
-        error(x.squeeze(&[0])),
+        error(x.squeeze([0])),
         error(x.split_n(2, 1)),
         error(RaggedValue::concat(&none, 0)),
         error(RaggedValue::stack(&none, 0)),
         error(RaggedValue::concat(&[x, deep], 0)),
         error(RaggedValue::concat(&[x, x], 4)),
-        error(x.tile(&[0])),
+        error(x.tile([0])),
         error(x.slice_with(&[SliceItem::from(..), SliceItem::from(..).step(0)])),
         error(x.top_k(-1, 1)),
         error(deep.bincount(3, false)),
@@ -71,7 +71,7 @@ fn refused_calls_have_the_line_of_the_program() -> Result<()> {
 
 /// A function of the program that builds with ragged values.
 fn first_of_rows<'g>(x: RaggedValue<'g>) -> Result<Value<'g>> {
-    x.transpose(&[1, 1])?.to_tensor()
+    x.transpose([1, 1])?.to_tensor()
 }
 
 #[test]
