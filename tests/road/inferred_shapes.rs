@@ -1,6 +1,6 @@
 //! The partial shapes that inference gives at build time hold for every result of a run.
 
-use shapeflow::{Backend, CompileOptions, Graph, TensorShape, TensorView};
+use shapeflow::{Backend, CompileOptions, DType, Dim, Graph, Tensor, TensorShape, TensorView};
 
 use crate::backend_check::is_undetermined_symbol;
 use crate::graph_recipe::Recipe;
@@ -70,4 +70,28 @@ fn inferred_shapes_hold_at_run_time() {
         "{count} recipes differ from their inferred shapes:\n{}",
         failures.join("\n")
     );
+}
+
+/// -1 next to a size of 0: zeros do not count, whether sizes are known before the run or not.
+#[test]
+fn an_inferred_size_next_to_zero_leaves_zeros_out() -> shapeflow::Result<()> {
+    for (sizes, shape, expected) in [
+        (vec![1usize, 0, 0], vec![-1i64, 0], vec![1usize, 0]),
+        (vec![0, 0, 3], vec![0, -1], vec![0, 3]),
+        (vec![7, 0, 0, 2], vec![0, 1, -1, 1], vec![0, 1, 14, 1]),
+    ] {
+        let x = Tensor::zeros(DType::F32, &sizes)?;
+        let fed = Tensor::from(shape.clone());
+        let known = TensorShape::new(sizes.iter().map(|size| Dim::known(*size as i64)));
+        let unknown = TensorShape::new((0..sizes.len()).map(|axis| Dim::symbol(&format!("d{axis}"))));
+        for declared in [known, unknown] {
+            let g = Graph::new();
+            let input = g.input("x", DType::F32, declared)?;
+            let sizes = g.input("sizes", DType::I64, [shape.len() as i64])?;
+            let exe = g.compile([input.reshape(&shape[..])?, input.reshape(sizes)?])?;
+            let [constant, computed] = exe.run(&[x.view(), fed.view()])?;
+            assert_eq!((constant.sizes(), computed.sizes()), (&expected[..], &expected[..]), "{shape:?}");
+        }
+    }
+    Ok(())
 }

@@ -257,19 +257,14 @@ fn reduce(cx: &mut HostCx<'_>, scale: Scale, has_segment_count: bool) -> Result<
 }
 
 fn gradient(cx: &mut HostCx<'_>, scale: Scale, is_compact: bool) -> Result<()> {
-    let mut pairs = pairs(cx)?;
     let name = if is_compact { "dense_output_dim0" } else { "output_dim0" };
-    let rows = param_sizes(cx, name, 3)?.first().copied().unwrap_or(0);
-    let segments = cx.input(0)?.sizes().first().copied().unwrap_or(0);
+    let mut rows = param_sizes(cx, name, 3)?.first().copied().unwrap_or(0);
     // As in TensorFlow, the gradient of no rows depends on no index.
-    if rows == 0 && !is_compact {
-        pairs = Default::default();
-    }
-    let [indices, ids] = pairs;
+    let [indices, ids] = if rows > 0 || is_compact { pairs(cx)? } else { Default::default() };
+    let segments = cx.input(0)?.sizes().first().copied().unwrap_or(0);
     let (mut indices, ids) =
         (require_below(1, "an index", indices, rows)?, require_below(2, "a segment id", ids, segments)?);
     let counts = counts(&ids, segments)?;
-    let mut rows = rows;
     if is_compact {
         let mut selected = indices.clone();
         selected.sort_unstable();
@@ -283,8 +278,7 @@ fn gradient(cx: &mut HostCx<'_>, scale: Scale, is_compact: bool) -> Result<()> {
     }
     let from_to =
         ids.into_iter().zip(indices).map(|(id, index)| (id, index, 1.0 / scale.divisor(counts[id])));
-    let sums = add_rows(cx.input(0)?, rows, from_to, |_| 1.0)?;
-    cx.set_output(0, sums)
+    cx.set_output(0, add_rows(cx.input(0)?, rows, from_to, |_| 1.0)?)
 }
 
 /// Returns a result of `count` rows: `result[to] = (Σ x[from] * factor) / divisor(to)` over the entries

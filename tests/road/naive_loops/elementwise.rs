@@ -55,6 +55,13 @@ fn unless_zero_complex(x: Complex64, f: impl Fn() -> Complex64) -> Element {
     Complex(if x.norm() == 0.0 { Complex64::ZERO } else { f() })
 }
 
+/// Returns a number right beside `z`, on the side of a branch cut that the sign of a zero part gives. The formulas of
+/// `num_complex` lose this sign.
+fn beside_cut(z: Complex64) -> Complex64 {
+    let part = |x: f64| if x == 0.0 { 1e-300f64.copysign(x) } else { x };
+    Complex64::new(part(z.re), part(z.im))
+}
+
 fn clamp_parts(x: Complex64, low: Complex64, high: Complex64) -> Complex64 {
     Complex64::new(x.re.min(high.re).max(low.re), x.im.min(high.im).max(low.im))
 }
@@ -76,14 +83,14 @@ const SPECIAL: fn(f64) -> f64 = |x| match x {
 #[rustfmt::skip]
 pub const ROWS: &[Row] = &[
     row("abs", 1).int(|x, _| Int(x[0].wrapping_abs())).real(|x| Real(x[0].abs())),
-    row("acos", 1).real(|x| Real(x[0].acos())).complex(|x| Complex(x[0].acos())),
-    row("acosh", 1).real(|x| Real(x[0].acosh())).complex(|x| Complex(x[0].acosh())),
+    row("acos", 1).real(|x| Real(x[0].acos())).complex(|x| Complex(beside_cut(x[0]).acos())),
+    row("acosh", 1).real(|x| Real(x[0].acosh())).complex(|x| Complex(beside_cut(x[0]).acosh())),
     row("add", 2).int(|x, _| Int(x[0] + x[1])).real(|x| Real(x[0] + x[1])).complex(|x| Complex(x[0] + x[1])),
     row("add_n", 3).int(|x, _| Int(x[0] + x[1] + x[2])).real(|x| Real(x.iter().sum())).complex(|x| Complex(x.iter().sum())),
     row("angle", 1).real(|x| Real(if x[0] < 0.0 { PI } else { 0.0 })).complex(|x| Real(x[0].arg())),
     row("approximate_equal", 2).real(|x| flag((x[0] - x[1]).abs() <= 0.5)).call(|call| call.attr("tolerance", 0.5)),
-    row("asin", 1).real(|x| Real(x[0].asin())).complex(|x| Complex(x[0].asin())),
-    row("asinh", 1).real(|x| Real(x[0].asinh())).complex(|x| Complex(x[0].asinh())),
+    row("asin", 1).real(|x| Real(x[0].asin())).complex(|x| Complex(beside_cut(x[0]).asin())),
+    row("asinh", 1).real(|x| Real(x[0].asinh())).complex(|x| Complex(beside_cut(x[0]).asinh())),
     row("atan", 1).real(|x| Real(x[0].atan())).complex(|x| Complex(x[0].atan())),
     row("atan2", 2).real(|x| Real(x[0].atan2(x[1]))),
     row("atanh", 1).real(|x| Real(x[0].atanh())).complex(|x| Complex(x[0].atanh())),
