@@ -7,7 +7,6 @@
 use rustc_hash::FxHashMap;
 use shapeflow_shape_fns::{Dim, PartialElements, SymbolKind};
 
-use super::rebuilder::Rebuilder;
 use super::resolve::lacking;
 use crate::error::Result;
 use crate::graph::{GraphData, NodeIx, ValueIx};
@@ -66,27 +65,25 @@ impl LateKnowledge {
         }
         found
     }
-}
 
-impl Rebuilder<'_> {
-    /// Gives the value `new`, which stands for `old`, the sizes and elements that are known late. A run checks them,
-    /// because the definition of a symbol also checks the number that replaces the symbol.
+    /// Gives the value `new` of `graph`, which stands for `old`, the sizes and elements that are known late. A run checks
+    /// them, because the definition of a symbol also checks the number that replaces the symbol.
     ///
     /// # Errors
-    /// The new graph contradicts what is known.
-    pub(super) fn recall(&mut self, old: ValueIx, new: ValueIx) -> Result<()> {
-        let table = &mut self.new.table;
-        let info = &mut self.new.values[new.index()];
+    /// `graph` contradicts what is known.
+    pub(super) fn recall(&self, graph: &mut GraphData, old: ValueIx, new: ValueIx) -> Result<()> {
+        let table = &mut graph.table;
+        let info = &mut graph.values[new.index()];
         // The nodes that require these equalities come later. They have no numbers yet.
         table.set_origin(u32::MAX);
-        if let (Some(sizes), Some(dims)) = (self.late.sizes.get(&old), info.shape.dims()) {
+        if let (Some(sizes), Some(dims)) = (self.sizes.get(&old), info.shape.dims()) {
             for (dim, size) in dims.iter().zip(sizes) {
                 if let Some(size) = size {
                     table.merge(dim, &Dim::known(*size))?;
                 }
             }
         }
-        let Some(late) = self.late.elements.get(&old) else { return Ok(()) };
+        let Some(late) = self.elements.get(&old) else { return Ok(()) };
         if info.elements.is_none() {
             let shape = table.resolve_shape(&info.shape);
             if shape.as_known().is_none_or(|sizes| &sizes[..] != late.sizes()) {

@@ -205,6 +205,14 @@ impl<'a> Rebuilder<'a> {
         Ok(())
     }
 
+    /// Gives a new value what is known of the old value from the start.
+    ///
+    /// # Errors
+    /// The new graph contradicts what is known.
+    pub fn recall(&mut self, old: ValueIx, new: ValueIx) -> Result<()> {
+        self.late.recall(&mut self.new, old, new)
+    }
+
     /// Translates a shape of the old graph to the symbols of the new graph.
     pub fn translate(&mut self, old: &TensorShape) -> TensorShape {
         let Some(dims) = old.dims() else { return TensorShape::unranked() };
