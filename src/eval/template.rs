@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 
 use super::Call;
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::expr::{self, Axis, Expr, ExprKind, Index, LowerCx, ReduceOp, Scalar};
+use crate::expr::{self, Axis, Expr, ExprKind, Index, LowerCx, ReduceOp, Scalar, keep_checks};
 use crate::op::caught;
 
 /// One output of a call as an expression over its operands.
@@ -52,13 +52,13 @@ impl Template {
             let message = "the ranks of the operands and results of a body must be known";
             return Err(Error::new(ErrorKind::Compile, Phase::Compile, message));
         };
-        let mut cx = CallCx { typed: call, next_axis: rank as u32, error: None };
+        let mut cx = CallCx { typed: call, next_axis: rank as u32, checks: Vec::new(), error: None };
         let axes: SmallVec<[Index; 4]> = (0..rank as u32).map(|axis| Index::axis(Axis(axis))).collect();
         let lowered = caught(op.name(), "body", || Ok(lower(&mut cx, output, &axes)));
         if let Some(error) = cx.error {
             return Err(error);
         }
-        let root = lowered?;
+        let root = keep_checks(lowered?, &cx.checks, &mut Expr::new);
         let order: Vec<Expr> = expr::post_order([&root]).into_iter().cloned().collect();
         if let Err(message) = expr::verify(&order) {
             return Err(Error::new(ErrorKind::DType, Phase::Compile, message));
@@ -77,6 +77,9 @@ impl Template {
 struct CallCx<'a, 'c> {
     typed: &'a TypedCall<'c>,
     next_axis: u32,
+    /// The checks of indices that the body has made. A check inside a reduction is here only while the body of this
+    /// reduction is made.
+    checks: Vec<Expr>,
     error: Option<Error>,
 }
 
@@ -194,7 +197,10 @@ impl LowerCx for CallCx<'_, '_> {
             .collect();
         self.next_axis += extents.len() as u32;
         let indices: SmallVec<[Index; 4]> = axes.iter().map(|(axis, _)| Index::axis(*axis)).collect();
+        let outer_checks = std::mem::take(&mut self.checks);
         let element = body(self, &indices);
+        let checks = std::mem::replace(&mut self.checks, outer_checks);
+        let element = keep_checks(element, &checks, &mut Expr::new);
         if axes.is_empty() { element } else { element.reduce(op, axes) }
     }
 
@@ -203,6 +209,8 @@ impl LowerCx for CallCx<'_, '_> {
             self.fail(format!("an index must be i32 or i64, got {}", value.dtype()));
             return Index::from(0);
         }
-        Index::value(Expr::new(DType::I64, ExprKind::CheckIndex { value, limit, axis: axis as u32 }))
+        let check = Expr::new(DType::I64, ExprKind::CheckIndex { value, limit, axis: axis as u32 });
+        self.checks.push(check.clone());
+        Index::value(check)
     }
 }

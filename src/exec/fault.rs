@@ -40,15 +40,29 @@ pub(super) fn find_fault(
                 planned.or_else(|| bindings?.sizes(&lowered.buffers[buffer.index()].dims))
             })
             .collect();
-        let operand = |(operand, sizes)| operand_view(compiled, operand, sizes, &computed, memory);
-        let operands: Option<Vec<TensorView<'_>>> =
-            node.operands.iter().copied().zip(&sizes).map(operand).collect();
-        let Some(operands) = operands else { continue };
+        let zeros: Vec<Option<Tensor>> = node
+            .operands
+            .iter()
+            .zip(&sizes)
+            .map(|(&operand, sizes)| zeros_of_unread(compiled, kernel, operand, sizes.as_ref()?))
+            .collect();
+        let mut has_zeros = false;
+        let mut operands: Vec<TensorView<'_>> = Vec::with_capacity(zeros.len());
+        for ((&operand, sizes), zeros) in node.operands.iter().zip(&sizes).zip(&zeros) {
+            let view = operand_view(compiled, operand, sizes, &computed, memory);
+            has_zeros |= view.is_none();
+            operands.extend(view.or_else(|| zeros.as_ref().map(Tensor::view)));
+        }
+        if operands.len() < node.operands.len() {
+            continue;
+        }
         let attrs = node.attrs().substitute(&mut |symbol| bindings?.known(symbol));
         if has_symbols(&attrs) {
             continue;
         }
         match evaluate(&node.op, node.given_operands, &attrs, &operands) {
+            // The node fails on zeros, but the kernel does not compute it.
+            Err(_) if has_zeros => {}
             Err(error) => return run_error(graph, index, error),
             Ok(tensors) => computed.extend(node.values().zip(tensors)),
         }
@@ -58,10 +72,25 @@ pub(super) fn find_fault(
     Error::new(ErrorKind::Index, Phase::Run, message)
 }
 
-/// Returns the error of the first fused node whose body reads outside an operand of these sizes, if there is one.
+/// Returns zeros in place of an operand that a kernel does not read, so that its elements do not matter: the operand of
+/// `ones_like`, for example. Returns `None` for an operand that the kernel reads or computes.
+fn zeros_of_unread(
+    compiled: &CompiledProgram,
+    kernel: &Kernel,
+    operand: ValueIx,
+    sizes: &BufferSizes,
+) -> Option<Tensor> {
+    let buffer = compiled.lowered.buffer_of.get(&operand)?;
+    let matters = kernel.reads.contains(buffer) || kernel.fused.contains(&operand);
+    let info = &compiled.graph.values[operand.index()];
+    if matters { None } else { Tensor::zeros(info.dtype, sizes).ok() }
+}
+
+/// Returns the error of the first fused node whose body reads outside an operand of these sizes, or at an index into an
+/// empty axis, if there is one.
 ///
 /// The plan of such a kernel cannot be made, and the operands of the kernel may not be in memory yet. So the
-/// interpreter computes each node on operands of zeros.
+/// interpreter computes each node on its constants, and on zeros in place of its other operands.
 pub(super) fn find_outside_read(
     compiled: &CompiledProgram,
     kernel: &Kernel,
@@ -73,6 +102,9 @@ pub(super) fn find_outside_read(
         let node = &graph.nodes[index.index()];
         let zeros = node.operands.iter().map(|operand| {
             let info = &graph.values[operand.index()];
+            if let Some(constant) = graph.constants.get(&info.node) {
+                return Some(constant.clone());
+            }
             Tensor::zeros(info.dtype, &bindings.sizes(info.shape.dims()?)?).ok()
         });
         let zeros: Vec<Tensor> = zeros.collect::<Option<_>>()?;
@@ -82,7 +114,15 @@ pub(super) fn find_outside_read(
             return None;
         }
         let error = evaluate(&node.op, node.given_operands, &attrs, &operands).err()?;
-        (error.kind() == ErrorKind::Custom).then(|| run_error(graph, index, error))
+        match error.kind() {
+            ErrorKind::Custom => Some(run_error(graph, index, error)),
+            // Index 0 is out of range only in an empty axis, so every index is. The index of the run is not known here.
+            ErrorKind::Index => {
+                let message = "an index must lie in its axis, but the axis is empty";
+                Some(run_error(graph, index, Error::new(ErrorKind::Index, Phase::Run, message)))
+            }
+            _ => None,
+        }
     })
 }
 

@@ -8,6 +8,7 @@ use super::fault::find_fault;
 use super::guards::{check_guards, run_error};
 use super::host_step::{HostStep, is_constant, output_allocator, run_host_step};
 use super::input_bindings::bind_inputs;
+use super::interpret::interpret;
 use super::output_buffer::OutputBuffer;
 use super::outputs::collect_outputs;
 use super::planning::{SegmentPlanner, sizes_of_inputs};
@@ -16,10 +17,10 @@ use super::whole_step::{WholeStep, run_whole};
 use crate::compile::{CompiledProgram, KernelCode, Specialization, value_text};
 use crate::dump::Traced;
 use crate::error::{Error, ErrorKind, Phase, Result};
-use crate::graph::NodeIx;
+use crate::graph::{Node, NodeIx};
 use crate::lower::kernel::{BufferIx, Kernel};
 use crate::lower::program::{Content, Step};
-use crate::op::{Cancel, HostOutput, HostThreads, NodePreparation, OutputAllocator};
+use crate::op::{Body, Cancel, HostOutput, HostThreads, NodePreparation, OutputAllocator};
 use crate::runtime::{
     Launch, Memory, PreparedLaunch, ProgramState, RetainedMemory, SegmentPlan, StepPlan, Workspace,
     is_cut_for, launch, stream_threshold,
@@ -84,6 +85,19 @@ fn initial_memory<'m>(
     Ok(memory)
 }
 
+/// Returns the error of a segment that cannot be planned. If the segment reads an empty axis at an index, the error
+/// names the index: the interpreter computes the program up to the node that fails. It does not repeat host kernels,
+/// which may act on the world.
+fn with_index(compiled: &CompiledProgram, inputs: &[TensorView<'_>], error: Error) -> Error {
+    let is_repeatable = |node: &Node| {
+        matches!(node.op.body, Body::Input | Body::Constant | Body::Compute(_) | Body::Contraction { .. })
+    };
+    if error.kind() != ErrorKind::Index || !compiled.graph.nodes.iter().all(is_repeatable) {
+        return error;
+    }
+    interpret(compiled, inputs, None).err().unwrap_or(error)
+}
+
 impl<'r, 'm> Run<'r, 'm> {
     /// Creates a run. `memory` has the inputs and the constants.
     pub(super) fn new(
@@ -109,7 +123,8 @@ impl<'r, 'm> Run<'r, 'm> {
     ) -> Result<Vec<Tensor>> {
         let compiled = self.compiled;
         if compiled.is_static() {
-            let plan = self.planner().static_plan(inputs, &mut state.last)?;
+            let plan = self.planner().static_plan(inputs, &mut state.last);
+            let plan = plan.map_err(|error| with_index(compiled, inputs, error))?;
             self.place(plan, outputs.as_deref_mut())?;
             self.run_segment(0, plan, outputs.as_deref_mut(), &mut state.workspaces)?;
             let sizes = |buffer| plan.sizes(buffer).cloned();
@@ -120,7 +135,8 @@ impl<'r, 'm> Run<'r, 'm> {
         let planner = self.planner();
         for number in 0..compiled.lowered.segments.len() {
             let bindings = self.define(&mut definitions)?;
-            let plan = planner.segment_plan(number, bindings)?;
+            let plan = planner.segment_plan(number, bindings);
+            let plan = plan.map_err(|error| with_index(compiled, inputs, error))?;
             self.place(&plan, outputs.as_deref_mut())?;
             self.run_segment(number, &plan, outputs.as_deref_mut(), &mut state.workspaces)?;
         }

@@ -128,10 +128,11 @@ impl GraphData {
     pub(super) fn label_at(&self, origin: u32) -> (String, &'static Location<'static>) {
         match self.assumption_at(origin) {
             Some(location) => ("assume_eq".to_string(), location),
-            None => {
-                let node = NodeIx(origin);
-                (self.node_label(node), self.nodes[node.index()].location)
-            }
+            None => match self.nodes.get(origin as usize) {
+                Some(node) => (self.node_label(NodeIx(origin)), node.location),
+                // A rebuilt graph knows some numbers before it has the nodes that require them.
+                None => ("a later op".to_string(), Location::caller()),
+            },
         }
     }
 
@@ -172,7 +173,11 @@ impl GraphData {
                 }
             }
         }
+        let has_place = |tie: &&Equality| {
+            (tie.origin as usize) < self.nodes.len() || self.assumption_at(tie.origin).is_some()
+        };
         ties.iter()
+            .filter(has_place)
             .map(|tie| {
                 let (label, at) = self.label_at(tie.origin);
                 (format!("{} is {} since {label}", Dim::from(tie.symbol), tie.dim), at)

@@ -46,4 +46,8 @@
 //! | compile | a size that nothing determines, an op or a dtype without a kernel |
 //! | run | inputs that do not fit, guards that do not hold, indices out of range, divisions of integers by zero, memory limits |
 //!
+//! A run checks every index at which a result is read, also if the element there does not depend on the index. A run
+//! does not compute a value if the results need only its shape, so it finds no index out of range in
+//! `x.gather(i, 0)?.zeros_like()?`, where TensorFlow does.
+//!
 //! A failed run stores no results. The next run is not affected.

@@ -15,7 +15,7 @@ use super::placement::Placement;
 use super::root::{Root, storage_roots};
 use super::schedule::schedule;
 use crate::error::Result;
-use crate::expr::{Axis, Expr, ExprKind, Index, Interner, is_own_form, post_order};
+use crate::expr::{Axis, Expr, ExprKind, Index, Interner, is_own_form, keep_checks, post_order};
 use crate::graph::{GraphData, ValueIx};
 
 struct Builder<'a> {
@@ -145,7 +145,10 @@ impl Builder<'_> {
     fn read(&mut self, interner: &mut Interner, value: ValueIx, index: &[Index]) -> Expr {
         let is_stored_here = self.cluster.roots.contains(&value) && self.root_index(value)[..] == *index;
         if is_stored_here || self.partition.placements[value.index()] == Placement::Inlined {
-            return self.inline(interner, value, index);
+            let element = self.inline(interner, value, index);
+            let mut checks = Vec::new();
+            index.iter().for_each(|index| index.for_each_value(&mut |check| checks.push(check)));
+            return keep_checks(element, checks, &mut |dtype, kind| interner.intern(dtype, kind));
         }
         let buffer = self.buffers[&value];
         self.reads.push(buffer);

@@ -7,9 +7,10 @@
 //!
 //! **Order of work:** `rebuild` copies what the wanted values need, so that dead code and duplicates disappear.
 //! `rebuild` replaces unknown ranks, sizes and values of inputs by known ones. `relied_equalities` keeps the equalities
-//! of dims that attributes rely on. `string_handles` changes each copied node that only moves strings: the node then
-//! moves integers. `select_branches` turns cheap branches into selections, and `unroll_loops`
-//! turns short loops into their iterations. `resolve` finds the inputs whose rank, sizes
+//! of dims that attributes rely on. `late_knowledge` holds the numbers that later nodes made known; `rebuild` then
+//! starts again with these numbers. `string_handles` changes each copied node that only moves strings: the node then
+//! moves integers. `select_branches` turns cheap branches into selections, and `unroll_loops` turns short loops into
+//! their iterations. `resolve` finds the inputs whose rank, sizes
 //! or value must be fixed ([`KeyInputs`]), the nodes that must wait for results of a run ([`unresolved`]), and the
 //! nodes whose inference is [`incomplete`].
 //!
@@ -17,6 +18,7 @@
 //!
 //! **Absent:** changes in place. No pass modifies the graph that it gets.
 
+mod late_knowledge;
 mod rebuild;
 mod rebuilder;
 mod relied_equalities;

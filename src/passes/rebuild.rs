@@ -8,6 +8,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use shapeflow_shape_fns::{Dim, IntoDim, Symbol, TensorShape, Unknown};
 
+use super::late_knowledge::LateKnowledge;
 use super::rebuilder::Rebuilder;
 use super::relied_equalities::keep_relied_equalities;
 use super::string_handles::StringMoves;
@@ -63,7 +64,35 @@ fn rebuild_nodes(
     inputs: &[bool],
     known: &KnownInputs,
 ) -> Result<Rebuilt> {
-    let mut this = Rebuilder::new(old);
+    let mut late = LateKnowledge::default();
+    let mut lacking = usize::MAX;
+    loop {
+        let (mut this, mut strings) = copy_nodes(old, needed, inputs, known, late)?;
+        keep_relied_equalities(&mut this, needed)?;
+        // Every repetition narrows some gap, so the loop ends.
+        if this.gaps.total() < lacking && this.gaps.are_narrowed(&this.new) {
+            lacking = this.gaps.total();
+            let values = this.values.iter().map(|(old, new)| (*old, *new));
+            late = LateKnowledge::of(&this.new, values.chain(strings.moved()));
+            continue;
+        }
+        for &value in wanted {
+            strings.materialize(&mut this, value)?;
+        }
+        return Ok(Rebuilt { graph: this.new, values: this.values });
+    }
+}
+
+/// Copies the nodes that `needed` marks, and the inputs that `inputs` marks, to a new graph. `late` is what is known of
+/// the values from the start.
+fn copy_nodes<'a>(
+    old: &'a GraphData,
+    needed: &[bool],
+    inputs: &[bool],
+    known: &KnownInputs,
+    late: LateKnowledge,
+) -> Result<(Rebuilder<'a>, StringMoves)> {
+    let mut this = Rebuilder::new(old, late);
     let mut strings = StringMoves::default();
     for ((_, value), _) in old.inputs.iter().zip(inputs).filter(|(_, kept)| **kept) {
         this.translate(&old.values[value.index()].shape);
@@ -97,11 +126,7 @@ fn rebuild_nodes(
             _ => strings.copy(&mut this, index)?,
         }
     }
-    keep_relied_equalities(&mut this, needed)?;
-    for &value in wanted {
-        strings.materialize(&mut this, value)?;
-    }
-    Ok(Rebuilt { graph: this.new, values: this.values })
+    Ok((this, strings))
 }
 
 /// The error about a node whose elements nothing computes.
@@ -130,7 +155,7 @@ pub(crate) fn subgraph(
     let copied = old.nodes.iter().zip(marked).filter(|(_, marked)| **marked);
     let read = copied.flat_map(|(node, _)| &node.operands).chain(outputs);
     let read: FxHashSet<NodeIx> = read.map(|value| old.values[value.index()].node).collect();
-    let mut this = Rebuilder::new(old);
+    let mut this = Rebuilder::new(old, LateKnowledge::default());
     this.resolves = true;
     for &value in frontier {
         let info = &old.values[value.index()];

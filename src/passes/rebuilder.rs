@@ -6,6 +6,7 @@ use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use shapeflow_shape_fns::{Attrs, DType, Dim, DimTable, OperandInfo, Symbol, SymbolKind, TensorShape};
 use smallvec::SmallVec;
 
+use super::late_knowledge::{Gaps, LateKnowledge};
 use crate::error::{Error, Phase, Result};
 use crate::eval::{elements_of, shape_of};
 use crate::graph::{CONSTANT, Extra, GraphData, INPUT, Node, NodeIx, ValueIx, definer, operand_info};
@@ -31,6 +32,10 @@ pub(super) struct Rebuilder<'a> {
     symbols: FxHashMap<Symbol, Dim>,
     /// Whether dims are copied as the old table resolves them, because the new graph lacks the nodes that equated them.
     pub resolves: bool,
+    /// The nodes of the new graph whose inference lacked knowledge.
+    pub gaps: Gaps,
+    /// What is known of the values of the old graph from the start.
+    pub late: LateKnowledge,
     /// The first output of each pure node that is in the new graph.
     first_outputs: FxHashMap<Key, ValueIx>,
     /// The constants of the new graph by the hash of their dtype, their sizes and some of their elements.
@@ -38,7 +43,7 @@ pub(super) struct Rebuilder<'a> {
 }
 
 impl<'a> Rebuilder<'a> {
-    pub fn new(old: &'a GraphData) -> Rebuilder<'a> {
+    pub fn new(old: &'a GraphData, late: LateKnowledge) -> Rebuilder<'a> {
         Rebuilder {
             old,
             new: GraphData {
@@ -49,6 +54,8 @@ impl<'a> Rebuilder<'a> {
             values: FxHashMap::default(),
             symbols: FxHashMap::default(),
             resolves: false,
+            gaps: Gaps::default(),
+            late,
             first_outputs: FxHashMap::default(),
             constants: FxHashMap::default(),
         }
@@ -57,6 +64,7 @@ impl<'a> Rebuilder<'a> {
     /// Exchanges the unfinished graphs of two rebuilders.
     pub fn exchange(&mut self, other: &mut Rebuilder<'_>) {
         std::mem::swap(&mut self.new, &mut other.new);
+        std::mem::swap(&mut self.gaps, &mut other.gaps);
         std::mem::swap(&mut self.first_outputs, &mut other.first_outputs);
         std::mem::swap(&mut self.constants, &mut other.constants);
     }
@@ -69,13 +77,16 @@ impl<'a> Rebuilder<'a> {
         if self.forwards(node, &operands) {
             for (old, new) in node.values().zip(operands) {
                 self.learn_value(old, new);
+                self.recall(old, new)?;
                 self.values.insert(old, new);
             }
             return Ok(());
         }
         let first = self.find_or_add(index, operands)?;
         for (position, old) in node.values().enumerate() {
-            self.values.insert(old, ValueIx(first.0 + position as u32));
+            let new = ValueIx(first.0 + position as u32);
+            self.recall(old, new)?;
+            self.values.insert(old, new);
         }
         Ok(())
     }
@@ -104,6 +115,8 @@ impl<'a> Rebuilder<'a> {
             Some(first) => first,
             None => {
                 let first = self.node(index, node, &key)?;
+                let made = self.new.values[first.index()].node;
+                self.gaps.note(&self.new, made);
                 self.first_outputs.insert(key, first);
                 first
             }
@@ -172,6 +185,7 @@ impl<'a> Rebuilder<'a> {
             // The node stays an input, so that inputs keep their numbers, but its readers read the constant.
             value = self.constant(node, tensor.clone());
         }
+        self.recall(node.first_output, value)?;
         self.values.insert(node.first_output, value);
         Ok(())
     }
@@ -189,6 +203,14 @@ impl<'a> Rebuilder<'a> {
                 .map_err(|error| Error::msg(format!("{} at axis {axis}", Error::from(error).message())))?;
         }
         Ok(())
+    }
+
+    /// Gives a new value what is known of the old value from the start.
+    ///
+    /// # Errors
+    /// The new graph contradicts what is known.
+    pub fn recall(&mut self, old: ValueIx, new: ValueIx) -> Result<()> {
+        self.late.recall(&mut self.new, old, new)
     }
 
     /// Translates a shape of the old graph to the symbols of the new graph.

@@ -19,6 +19,22 @@ fn missing<'a>(graph: &'a GraphData, node: &'a Node) -> impl Iterator<Item = (Op
     })
 }
 
+/// Returns how much knowledge of its operands the inference of a node lacks: the number of parameters with unknown
+/// elements, and the number of operands of unknown sizes that determine the rank of a result or the number of elements
+/// of a parameter.
+pub(super) fn lacking(graph: &GraphData, node: &Node) -> (usize, usize) {
+    let is_unsized = |value: ValueIx| !sizes_known(graph, value);
+    let (mut unknown, mut unsized_operands) = (0, 0);
+    for (operand, value) in missing(graph, node) {
+        unknown += 1;
+        unsized_operands += usize::from(matches!(operand, Operand::Size(_)) && is_unsized(value));
+    }
+    if rank_needs_sizes(graph, node) {
+        unsized_operands += node.operands.iter().filter(|operand| is_unsized(**operand)).count();
+    }
+    (unknown, unsized_operands)
+}
+
 /// The numbers of the inputs whose rank, sizes or value a run must know before the graph is compiled.
 pub(crate) struct KeyInputs {
     pub ranks: Vec<usize>,

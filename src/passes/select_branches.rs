@@ -9,6 +9,7 @@
 use shapeflow_shape_fns::{Attrs, DType};
 use smallvec::{SmallVec, smallvec};
 
+use super::late_knowledge::LateKnowledge;
 use super::rebuilder::Rebuilder;
 use crate::error::Result;
 use crate::expr::{BinaryOp, Expr, ExprKind};
@@ -72,7 +73,7 @@ impl Rebuilder<'_> {
     /// Inference refuses a node.
     pub(super) fn inline(&mut self, region: &BodyRegion<'_>, captures: Vec<ValueIx>) -> Result<Vec<ValueIx>> {
         let graph = graph_of(region);
-        let mut inner = Rebuilder::new(graph);
+        let mut inner = Rebuilder::new(graph, LateKnowledge::default());
         inner.exchange(self);
         for ((_, input), capture) in graph.inputs.iter().zip(captures) {
             inner.learn_value(*input, capture);

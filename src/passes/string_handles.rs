@@ -9,6 +9,7 @@ use shapeflow_shape_fns::{Attr, Attribute, Attrs, DType};
 use smallvec::SmallVec;
 
 use super::rebuilder::Rebuilder;
+use super::resolve::lacking;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::eval::only_moves_strings;
 use crate::expr::{Expr, Index, LowerCx};
@@ -159,6 +160,11 @@ impl StringMoves {
         graph.copy(index)
     }
 
+    /// Returns the values of the old graph that move as handles, each with its handles.
+    pub(super) fn moved(&self) -> impl Iterator<Item = (ValueIx, ValueIx)> {
+        self.handles.iter().map(|(old, handles)| (*old, handles.value))
+    }
+
     /// Returns whether every result of a node is strings of its operands.
     fn only_moves_strings(&self, graph: &GraphData, index: NodeIx) -> bool {
         let node = &graph.nodes[index.index()];
@@ -171,6 +177,7 @@ impl StringMoves {
             // The strings of a stored tensor need no copy to have another shape.
             && (!node.op.is_reinterpretation() || node.operands.iter().any(is_moved))
             && !node.attrs().iter().any(|(_, attr)| matches!(attr, Attr::DType(DType::String)))
+            && lacking(graph, node) == (0, 0)
             && node.values().enumerate().all(|(output, _)| {
                 graph.template(index, output).is_ok_and(|template| only_moves_strings(&template))
             })
@@ -198,6 +205,7 @@ impl StringMoves {
         let Ok(first) = graph.find_or_add(index, operands) else { return Ok(false) };
         for (position, value) in node.values().enumerate() {
             let handles = Handles { value: ValueIx(first.0 + position as u32), sources: sources.clone() };
+            graph.recall(value, handles.value)?;
             self.handles.insert(value, handles);
         }
         Ok(true)

@@ -1,7 +1,7 @@
 //! Errors of a run about an index or a divisor, with the operand that holds it.
 
 use insta::assert_snapshot;
-use shapeflow::{DType, Graph, Result, TensorView, shape};
+use shapeflow::{DType, ErrorKind, Graph, Result, TensorShape, TensorView, shape};
 
 use crate::error_snapshots::error_text;
 
@@ -77,5 +77,64 @@ fn a_bound_run_names_the_result_if_an_operand_is_not_in_memory() -> Result<()> {
     let exe = g.compile(quotient)?;
     let mut bound = exe.bind(&[TensorView::new(&[2], &[1, 2])?, TensorView::new(&[2], &[3, 0])?])?;
     assert_snapshot!(error_text(bound.run()), @"error: an index or divisor is out of range in floordiv made at `let quotient = x.floordiv(divisors)?;`");
+    Ok(())
+}
+
+/// The run finds an index out of range even if the element that is read does not depend on the index.
+#[test]
+fn an_index_is_checked_where_every_element_is_the_same() -> Result<()> {
+    for case in ["ones", "broadcast", "tile", "fill"] {
+        let g = Graph::new();
+        let x = g.input("x", DType::F32, shape![3])?;
+        let one = g.input("one", DType::F32, shape![1])?;
+        let index = g.input("index", DType::I32, shape![2])?;
+        let params = match case {
+            "ones" => x.ones_like()?,
+            "broadcast" => one.broadcast_to(shape![3])?,
+            "tile" => one.tile([3])?,
+            _ => one.reshape(shape![])?.broadcast_to([x.dim(0)?])?,
+        };
+        let exe = g.compile(params.gather(index, 0)?)?;
+        let run = |indices: &[i32]| {
+            exe.run_all(&[
+                TensorView::new(&[3], &[0.0f32; 3])?,
+                TensorView::new(&[1], &[1.0f32])?,
+                TensorView::new(&[2], indices)?,
+            ])
+        };
+        let error = run(&[0, 7]).expect_err(case);
+        assert_eq!(error.kind(), ErrorKind::Index, "{case}: {error}");
+        assert!(error.message().contains("must lie in [0, 3), got 7 at [1]"), "{case}: {error}");
+        assert_eq!(run(&[0, 2])?[0].to_vec::<f32>()?, [1.0, 1.0], "{case}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_label_is_checked_if_there_is_one_class() -> Result<()> {
+    let g = Graph::new();
+    let logits = g.input("logits", DType::F32, shape!["n", 1])?;
+    let labels = g.input("labels", DType::I32, shape!["n"])?;
+    let [loss, _] = logits.sparse_softmax_cross_entropy(labels)?;
+    let exe = g.compile(loss)?;
+    let run =
+        |label: i32| exe.run_all(&[TensorView::new(&[1, 1], &[2.0f32])?, TensorView::new(&[1], &[label])?]);
+    assert_eq!(run(0)?[0].to_vec::<f32>()?, [0.0]);
+    let error = run(6).expect_err("the label is out of range");
+    assert!(error.message().contains("must lie in [0, 1), got 6 at [0]"), "{error}");
+    Ok(())
+}
+
+#[test]
+fn an_index_into_an_axis_of_unknown_size_that_is_empty_is_named() -> Result<()> {
+    let g = Graph::new();
+    let x = g.input("x", DType::F32, TensorShape::unranked())?;
+    let index = g.input("index", DType::I32, shape![2])?;
+    let exe = g.compile(x.gather(index, 0)?)?;
+    let error = exe.run_all(&[TensorView::new(&[0], &[0.0f32; 0])?, TensorView::new(&[2], &[5i32, 0])?]);
+    let error = error.expect_err("an empty axis has no index");
+    assert_eq!(error.kind(), ErrorKind::Index, "{error}");
+    assert!(error.to_string().contains("gather(f32"), "{error}");
+    assert!(error.message().contains("must lie in [0, 0), got 5 at [0] in operand 1"), "{error}");
     Ok(())
 }

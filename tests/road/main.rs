@@ -37,6 +37,7 @@ mod graph_generator;
 mod graph_recipe;
 mod index_errors;
 mod inferred_shapes;
+mod late_knowledge;
 mod laws;
 mod layer_functions;
 mod layering;
