@@ -190,18 +190,27 @@ impl LowerCx for CallCx<'_, '_> {
         extents: &[Dim],
         body: &mut dyn FnMut(&mut dyn LowerCx, &[Index]) -> Expr,
     ) -> Expr {
-        let axes: Box<[(Axis, Dim)]> = extents
-            .iter()
-            .enumerate()
-            .map(|(i, extent)| (Axis(self.next_axis + i as u32), extent.clone()))
-            .collect();
-        self.next_axis += extents.len() as u32;
-        let indices: SmallVec<[Index; 4]> = axes.iter().map(|(axis, _)| Index::axis(*axis)).collect();
+        // A loop of one element is left out, unless it is the only loop.
+        let is_unit = |extent: &Dim| extent.as_known() == Some(1);
+        let keeps =
+            |position: usize| !is_unit(&extents[position]) || position == 0 && extents.iter().all(is_unit);
+        let mut axes: Vec<(Axis, Dim)> = Vec::with_capacity(extents.len());
+        let mut indices: SmallVec<[Index; 4]> = SmallVec::with_capacity(extents.len());
+        for (position, extent) in extents.iter().enumerate() {
+            if keeps(position) {
+                let axis = Axis(self.next_axis + axes.len() as u32);
+                axes.push((axis, extent.clone()));
+                indices.push(Index::axis(axis));
+            } else {
+                indices.push(Index::from(0));
+            }
+        }
+        self.next_axis += axes.len() as u32;
         let outer_checks = std::mem::take(&mut self.checks);
         let element = body(self, &indices);
         let checks = std::mem::replace(&mut self.checks, outer_checks);
         let element = keep_checks(element, &checks, &mut Expr::new);
-        if axes.is_empty() { element } else { element.reduce(op, axes) }
+        if axes.is_empty() { element } else { element.reduce(op, axes.into()) }
     }
 
     fn checked_index(&mut self, value: Expr, limit: Dim, axis: usize) -> Index {

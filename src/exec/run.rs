@@ -95,7 +95,7 @@ fn with_index(compiled: &CompiledProgram, inputs: &[TensorView<'_>], error: Erro
     if error.kind() != ErrorKind::Index || !compiled.graph.nodes.iter().all(is_repeatable) {
         return error;
     }
-    interpret(compiled, inputs, None).err().unwrap_or(error)
+    interpret(compiled, inputs, None, Cancel::default()).err().unwrap_or(error)
 }
 
 impl<'r, 'm> Run<'r, 'm> {

@@ -4,11 +4,11 @@ use rustc_hash::FxHashMap;
 use shapeflow_shape_fns::Dim;
 use smallvec::SmallVec;
 
-use super::access::{depends_on, step_along, varies_with};
 use super::cluster::{Cluster, Row};
 use super::kernel::{BufferInfo, BufferIx, Decision, Kernel, Variant};
 use super::kernel_body::LaneLayout;
 use super::known_dims::known_dims;
+use super::lane_axis::{Lanes, choose_lanes};
 use super::loop_nest::LoopNest;
 use super::partition::Partition;
 use super::placement::Placement;
@@ -62,10 +62,11 @@ pub(crate) fn build(
         let expr = this.inline(&mut interner, value, &index);
         roots.push(Root { expr, imaginary: None, buffer: buffers[&value], index: index.to_vec() });
     }
-    if row.is_empty() && has_short_lanes(&roots, &outer, infos) {
+    let lanes = choose_lanes(&roots, &outer, &row, infos);
+    if lanes == Lanes::SecondLastOuter {
         swap_last_axes(&mut interner, &mut roots, &mut outer);
     }
-    let layout = choose_layout(&roots, outer.len(), &row);
+    let layout = if row.is_empty() || lanes == Lanes::Row { LaneLayout::Row } else { LaneLayout::Column };
     let nest = LoopNest { outer: outer.len(), row: row.len(), layout };
     let mut variants = Vec::new();
     let mut can_fail = false;
@@ -194,83 +195,7 @@ impl Builder<'_> {
     }
 }
 
-/// The cost of a load whose elements are not neighbours in memory. The load of one vector costs 1.
-const SCATTERED: usize = 8;
-/// The cost of a row besides its elements: its start, and the combination of the lanes of a reduction.
-const ROW_COST: usize = 24;
-/// The number of elements of a vector.
-const LANES: usize = 8;
-
-/// Chooses the axis of the vector lanes: the last outer axis or the last row axis, whichever makes the kernel cheaper.
-/// An instruction costs 1. A load costs 0 if it does not vary along the axis, 1 if it reads neighbours in memory along
-/// the axis, and [`SCATTERED`] otherwise. If the length of a row is known, [`ROW_COST`] counts too.
-fn choose_layout(roots: &[Root], outer: usize, row: &[Dim]) -> LaneLayout {
-    if row.is_empty() || outer == 0 {
-        return LaneLayout::Row;
-    }
-    let (last_outer, last_row) = (Axis(outer as u32 - 1), Axis((outer + row.len()) as u32 - 1));
-    let cost = |index: &[Index], axis: Axis| match index {
-        _ if !index.iter().any(|index| varies_with(index, axis)) => 0,
-        [leading @ .., last]
-            if depends_on(last, axis) && !leading.iter().any(|index| varies_with(index, axis)) =>
-        {
-            1
-        }
-        _ => SCATTERED,
-    };
-    let (mut by_outer, mut by_row, mut others) = (0, 0, 0);
-    for expr in post_order(roots.iter().map(|root| &root.expr)) {
-        let index = match expr.kind() {
-            ExprKind::Load { index, .. } => &index[..],
-            ExprKind::LoadFlat { position, .. } => std::slice::from_ref(&**position),
-            _ => {
-                others += 1;
-                continue;
-            }
-        };
-        by_outer += cost(index, last_outer);
-        by_row += cost(index, last_row);
-    }
-    let row_len =
-        row.iter().try_fold(1usize, |len, extent| len.checked_mul(usize::try_from(extent.as_known()?).ok()?));
-    let is_column = match row_len {
-        Some(len) => {
-            let row_cost = (others + by_row).saturating_mul(len.max(LANES)) + ROW_COST * LANES;
-            (others + by_outer).saturating_mul(len) < row_cost
-        }
-        None => by_outer < by_row,
-    };
-    if is_column { LaneLayout::Column } else { LaneLayout::Row }
-}
-
-/// The greatest extent of a short axis. Emitters load elements that are up to 4 elements apart; for longer steps, a
-/// launch would have to copy the elements.
-const SHORT: i64 = 4;
-
-/// Returns whether the vector lanes should run along the second last axis: the last axis is known to be short, and some
-/// access keeps the two axes from becoming one loop.
-fn has_short_lanes(roots: &[Root], axes: &[Dim], infos: &[BufferInfo]) -> bool {
-    let [.., before_last, last] = axes else { return false };
-    let Some(extent) = last.as_known().filter(|extent| (2..=SHORT).contains(extent)) else { return false };
-    if before_last.as_known().is_some_and(|size| size <= extent) {
-        return false;
-    }
-    let (before_last, last) = (Axis(axes.len() as u32 - 2), Axis(axes.len() as u32 - 1));
-    let merges = |index: &[Index], dims: &[Dim]| {
-        let steps = (step_along(index, before_last, dims), step_along(index, last, dims));
-        let is_fixed = !index.iter().any(Index::has_value);
-        is_fixed && matches!(steps, (Some(outer), Some(inner)) if inner.checked_mul(extent) == Some(outer))
-    };
-    post_order(roots.iter().map(|root| &root.expr)).iter().any(|expr| match expr.kind() {
-        ExprKind::Load { source, index } => !merges(index, &infos[*source as usize].dims),
-        ExprKind::Iota(index) | ExprKind::LoadFlat { position: index, .. } => {
-            !merges(std::slice::from_ref(index), &[])
-        }
-        _ => false,
-    })
-}
-
-/// Swaps the last two axes of a kernel without row axes.
+/// Swaps the last two outer axes of a kernel.
 fn swap_last_axes(interner: &mut Interner, roots: &mut [Root], axes: &mut [Dim]) {
     let last = axes.len() - 1;
     axes.swap(last - 1, last);

@@ -44,6 +44,7 @@ mod inline;
 pub(crate) mod kernel;
 pub(crate) mod kernel_body;
 mod known_dims;
+mod lane_axis;
 pub(crate) mod launch_mode;
 mod loop_nest;
 mod partition;

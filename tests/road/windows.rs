@@ -289,6 +289,35 @@ fn a_depthwise_convolution_convolves_each_channel_separately() -> Result<()> {
 }
 
 #[test]
+fn depthwise_convolutions_of_every_window_size_equal_loops() {
+    let x = Images::new(&[2, 9, 10, 9]);
+    for size in 1..=9 {
+        for (filters, strides, dilations) in [(1, [1, 1], [1, 1]), (2, [2, 1], [1, 1]), (3, [1, 1], [1, 2])] {
+            let windows = Windows {
+                sizes: vec![size; 2],
+                strides: strides.to_vec(),
+                dilations: dilations.to_vec(),
+                padding: Padding::Same,
+            };
+            let channels = x.channels();
+            let filter = Images::new(&[size, size, channels, filters]);
+            let mut sums = Vec::new();
+            let shape = each_window(&x, &windows, channels * filters, |output, elements| {
+                let products = elements(output / filters)
+                    .into_iter()
+                    .filter_map(|(at, x)| Some(x? * filter.data[at * channels * filters + output]));
+                sums.push(products.sum::<f64>());
+            });
+            let what = format!("{windows:?} {filters} filters");
+            check(&what, &[x.tensor(), filter.tensor()], (&shape, &sums), |v| {
+                let format = DataFormat::ChannelsLast;
+                v[0].depthwise_conv_2d(v[1], strides, dilations, Padding::Same, format)
+            });
+        }
+    }
+}
+
+#[test]
 fn wrong_windows_are_refused_with_the_reason() {
     let graph = Graph::new();
     let x = graph.input("x", DType::F32, [1, 2, 3, 4]).unwrap();
