@@ -145,7 +145,7 @@ mod tests {
     }
 
     /// Ops that need attributes, or operands of several ranks. Tests beside the ops run them.
-    const OF_SEVERAL_RANKS: [&str; 26] = [
+    const OF_SEVERAL_RANKS: [&str; 27] = [
         "avg_pool",
         "avg_pool_3d",
         "avg_pool_grad",
@@ -159,6 +159,7 @@ mod tests {
         "conv_3d_input_grad",
         "conv_3d_input_grad_like",
         "convolve_grouped_windows",
+        "convolve_groups",
         "convolve_volume_windows",
         "convolve_windows",
         "depthwise_conv_2d",

@@ -103,7 +103,8 @@ fn a_write_that_no_result_can_show_is_left_out() {
 #[test]
 fn causal_convolutions_take_any_length() {
     let served = SavedModel::load(folder("causal")).unwrap().signature("serving_default").unwrap();
-    assert_eq!(served.value("y").unwrap().shape().to_string(), "[x.0, x.1, 4]");
+    let (_, x) = served.inputs().next().unwrap();
+    assert_eq!(served.value("y").unwrap().shape(), x.shape());
     check("causal", "serving_default", &["serving_default", "serving_default_2", "serving_default_3"]);
 }
 

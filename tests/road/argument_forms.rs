@@ -102,11 +102,12 @@ fn axes_of_ragged_values_have_every_form() -> Result<()> {
     let values: [(AnyValue<'_>, &str); 14] = [
         (x.sort(one, false)?.into(), "[[[1], [2], [3]], [], [[5]]]"),
         (x.cumsum(dim)?.into(), "[[[3], [4], [6]], [], [[5]]]"),
-        (x.argmax(&1i64)?, "[[0], [-9223372036854775808], [0]]"),
+        (x.argmax(&1i64)?, "[[0], [], [0]]"),
         (x.row_lengths_along(1i32)?, "[3, 0, 1]"),
         (x.squeeze(2usize)?, "[[3, 1, 2], [], [5]]"),
         (x.squeeze([2i32])?, "[[3, 1, 2], [], [5]]"),
-        (x.squeeze(..)?, "[[3, 1, 2], [], [5]]"),
+        // Only a run knows that every row along the last axis has length 1.
+        (x.squeeze(..)?, "[[[3], [1], [2]], [], [[5]]]"),
         (x.merge_dims(1usize, dim + 1)?, "[[3, 1, 2], [], [5]]"),
         (x.tile([1usize, 2, 1])?.into(), "[[[3], [1], [2], [3], [1], [2]], [], [[5], [5]]]"),
         (x.tile(vec![1, 1, 2])?.into(), "[[[3, 3], [1, 1], [2, 2]], [], [[5, 5]]]"),
@@ -119,7 +120,7 @@ fn axes_of_ragged_values_have_every_form() -> Result<()> {
         let results = g.compile(value)?.run_named(&[])?;
         let printed = match value {
             AnyValue::Ragged(_) => results.ragged_at(0)?.to_string(),
-            AnyValue::Dense(_) => results.tensor_at(0)?.to_string(),
+            AnyValue::Dense(_) => format!("{:?}", results.tensor_at(0)?.to_vec::<i64>()?),
         };
         assert_eq!(printed, expected);
     }

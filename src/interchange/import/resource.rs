@@ -116,6 +116,7 @@ impl<'a, 'g> Importer<'a, 'g> {
                     ),
                 };
                 let error = Error::new(ErrorKind::Compile, Phase::Build, message).with_help(help);
+                let error = error.with_node(name).at(self.location);
                 // The conditions of a region end with the region.
                 if self.graph.read().open_regions > 0 || !has_no_outputs(op) {
                     return Err(error);

@@ -311,6 +311,19 @@ fn build<'g>(
     Ok(vec![geometry.in_format(y)?])
 }
 
+/// The largest number of filters of a group of several channels for which the groups get an axis. With more filters,
+/// kernels that find the group of each filter by a quotient are faster.
+const FEW: i64 = 4;
+
+/// Returns whether the result of a convolution of `channels` channels with a filter of these sizes should have an axis
+/// for the groups: a group has several filters, and either one channel or few filters.
+fn has_short_groups(channels: &Dim, sizes: &[Dim]) -> bool {
+    let [.., inputs, outputs] = sizes else { return false };
+    let groups = convolve_windows::groups_of(channels, inputs, outputs);
+    let filters = groups.and_then(|(_, filters)| filters.as_known());
+    filters.is_some_and(|filters| filters > 1 && (filters <= FEW || inputs.as_known() == Some(1)))
+}
+
 /// Convolves images with the channels last. `dims` are the dimensions of `x`, and `sizes` the dimensions of the filter.
 pub(super) fn convolve<'g>(
     geometry: &Geometry,
@@ -323,9 +336,11 @@ pub(super) fn convolve<'g>(
     let windows = geometry.windows(dims, &sizes[..spatial])?;
     let padded = windows.pad(x, Scalar::zero(x.dtype()))?;
     let has_one_group = dims[spatial + 1].same(&sizes[spatial]) == Some(true);
+    let splits_groups = has_short_groups(&dims[spatial + 1], sizes);
     let def = match (has_one_group, spatial) {
         (true, 2) => &convolve_windows::IMAGES,
         (true, _) => &convolve_windows::VOLUMES,
+        (false, _) if splits_groups => &convolve_windows::GROUPS,
         (false, _) => &convolve_windows::GROUPED,
     };
     let call = x.graph().op(def).data(padded).data(filter).attr("padding", "VALID");
@@ -333,7 +348,14 @@ pub(super) fn convolve<'g>(
         .attr("strides", spatial_attr(&geometry.strides))
         .attr("dilations", spatial_attr(&geometry.dilations));
     if !has_one_group {
-        return call.size("positions", &windows.positions()[1..=spatial]).finish();
+        let y = call.size("positions", &windows.positions()[1..=spatial]).finish()?;
+        if !splits_groups {
+            return Ok(y);
+        }
+        let mut output = dims_of(y);
+        output.truncate(spatial + 1);
+        output.extend(sizes.last().cloned());
+        return y.reshape(&output[..]);
     }
     let y = call.finish()?;
     let mut output = dims_of(y);

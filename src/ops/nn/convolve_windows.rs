@@ -1,4 +1,5 @@
-//! `convolve_windows`, `convolve_volume_windows` and `convolve_grouped_windows`: the products of windows with filters.
+//! `convolve_windows`, `convolve_volume_windows`, `convolve_grouped_windows` and `convolve_groups`: the products of
+//! windows with filters.
 
 use shapeflow_shape_fns::{Attribute, Attrs, Dim, Guard, InferenceContext, ShapeError, TensorShape};
 use smallvec::SmallVec;
@@ -37,6 +38,28 @@ pub(crate) static GROUPED: OpDef = OpDef::compute("convolve_grouped_windows", lo
     .shape_fn(|cx| shape(cx, &[2, 3]))
     .dtype_rule(dtype::binary::number);
 
+/// As [`GROUPED`], with an axis for the groups: `[n, h, w, g*c], [kh, kw, c, g*m] -> [n, oh, ow, g, m]`. The index of the
+/// input has no quotient, so vector lanes can run along the groups or along the filters of a group.
+pub(crate) static GROUPS: OpDef = OpDef::compute("convolve_groups", lower)
+    .attrs(&[Attribute::ints("strides"), Attribute::ints("dilations"), Attribute::str_or("padding", "VALID")])
+    .operands(&[Operand::Data("input"), Operand::Data("filter"), Operand::Size("positions")])
+    .shape_fn(|cx| {
+        let (mut dims, groups) = windows_shape(cx, &[2, 3])?;
+        dims.pop();
+        dims.extend(groups);
+        cx.set_output(0, TensorShape::from(dims));
+        Ok(())
+    })
+    .dtype_rule(dtype::binary::number);
+
+/// Returns the number of groups of channels and the number of filters of a group. `None` means that they are not known
+/// to be whole numbers.
+pub(super) fn groups_of(channels: &Dim, inputs: &Dim, outputs: &Dim) -> Option<(Dim, Dim)> {
+    let groups = channels.exact_div(inputs)?;
+    let filters = outputs.exact_div(&groups)?;
+    Some((groups, filters))
+}
+
 fn spec(attrs: &Attrs) -> ContractionSpec {
     let spatial = |name| -> SmallVec<[usize; 3]> {
         let entries = attrs.ints(name);
@@ -48,6 +71,16 @@ fn spec(attrs: &Attrs) -> ContractionSpec {
 
 /// Sets the shape of a convolution whose number of spatial axes is one of `ranks`.
 fn shape(cx: &mut InferenceContext<'_>, ranks: &[usize]) -> shapeflow_shape_fns::Result<()> {
+    let (dims, _) = windows_shape(cx, ranks)?;
+    cx.set_output(0, TensorShape::from(dims));
+    Ok(())
+}
+
+/// Returns the dims `[n, oh, ow, g*m]`, and `[g, m]`. Derives the number of filters of a group.
+fn windows_shape(
+    cx: &mut InferenceContext<'_>,
+    ranks: &[usize],
+) -> shapeflow_shape_fns::Result<(Vec<Dim>, [Dim; 2])> {
     let (strides, dilations) = (spatial(cx, "strides", ranks)?, spatial(cx, "dilations", ranks)?);
     if strides.len() != dilations.len() {
         return Err(ShapeError::new(format_args!(
@@ -63,8 +96,8 @@ fn shape(cx: &mut InferenceContext<'_>, ranks: &[usize]) -> shapeflow_shape_fns:
     let (input, filter) = (dims_of(0)?, dims_of(1)?);
     let [batch, extents @ .., channels] = &input[..] else { unreachable!("an input has 2 axes more") };
     let [sizes @ .., inputs, outputs] = &filter[..] else { unreachable!("a filter has 2 axes more") };
-    let filters = filters_of_group(cx, channels, inputs, outputs)?;
-    cx.set_derived("filters", [filters]);
+    let [groups, filters] = groups_and_filters(cx, channels, inputs, outputs)?;
+    cx.set_derived("filters", [filters.clone()]);
     let given = dims_param(cx, "positions")?;
     let mut output = vec![batch.clone()];
     for (axis, (extent, size)) in extents.iter().zip(sizes).enumerate() {
@@ -76,17 +109,16 @@ fn shape(cx: &mut InferenceContext<'_>, ranks: &[usize]) -> shapeflow_shape_fns:
         output.push(position_count(cx, axis + 1, extent, [&span, &Dim::known(strides[axis])], given)?);
     }
     output.push(outputs.clone());
-    cx.set_output(0, TensorShape::from(output));
-    Ok(())
+    Ok((output, [groups, filters]))
 }
 
-/// Returns the number of filters for each group of `inputs` channels.
-fn filters_of_group(
+/// Returns the number of groups of `inputs` channels, and the number of filters of each group.
+fn groups_and_filters(
     cx: &mut InferenceContext<'_>,
     channels: &Dim,
     inputs: &Dim,
     outputs: &Dim,
-) -> shapeflow_shape_fns::Result<Dim> {
+) -> shapeflow_shape_fns::Result<[Dim; 2]> {
     let groups = match channels.exact_div(inputs) {
         Some(groups) => groups,
         None => {
@@ -103,10 +135,11 @@ fn filters_of_group(
             "the number of filters must be a multiple of the number of groups, got {outputs} and {groups}"
         ))
     })?;
-    match outputs.exact_div(&groups) {
-        Some(filters) => Ok(filters),
-        None => cx.floordiv(outputs, &groups),
-    }
+    let filters = match outputs.exact_div(&groups) {
+        Some(filters) => filters,
+        None => cx.floordiv(outputs, &groups)?,
+    };
+    Ok([groups, filters])
 }
 
 /// Returns the entries of an attribute for the spatial axes. Their number must be one of `ranks`.
@@ -137,12 +170,14 @@ fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
     let spatial = filter.len() - 2;
     let (channels, inputs) = (cx.dims(0)[spatial + 1].clone(), filter[spatial].clone());
     let filters = cx.derived("filters")[0].clone();
-    let channel = &index[spatial + 1];
     // With one group, the channel of the filter is the channel of the input.
-    let first = match channels == inputs {
-        true => Index::from(0),
-        false => channel.clone().floordiv(filters) * inputs.clone(),
+    let (group, column) = match &index[spatial + 1..] {
+        [group, filter] => (group.clone(), group.clone() * filters + filter.clone()),
+        [column, ..] if channels == inputs => (Index::from(0), column.clone()),
+        [column, ..] => (column.clone().floordiv(filters), column.clone()),
+        [] => unreachable!("an output has an axis of filters"),
     };
+    let first = group * inputs;
     let sum = cx.reduce(ReduceOp::Sum, &filter[..=spatial], &mut |cx, inner| {
         let mut element = vec![index[0].clone()];
         element.extend((0..spatial).map(|axis| {
@@ -150,7 +185,7 @@ fn lower(cx: &mut dyn LowerCx, output: usize, index: &[Index]) -> Expr {
         }));
         element.push(first.clone() + inner[spatial].clone());
         let mut weight = inner.to_vec();
-        weight.push(channel.clone());
+        weight.push(column.clone());
         widen(cx.operand(0, &element)) * widen(cx.operand(1, &weight))
     });
     sum.cast(cx.output_dtype(output))

@@ -63,6 +63,7 @@ pub(crate) static ALL: &[&[&OpDef]] = &[
         &conv_gradient::VOLUMES_INPUT,
         &conv_gradient::VOLUMES_INPUT_LIKE,
         &convolve_windows::GROUPED,
+        &convolve_windows::GROUPS,
         &convolve_windows::IMAGES,
         &convolve_windows::VOLUMES,
         &gelu::DEF,

@@ -7,6 +7,7 @@ const PART: &str = "the op is a part of another op, which values recorded from T
 pub const WITHOUT_LOOP: &[(&str, &str)] = &[
     ("bitcast", "the result is bits; recorded values test each pair of dtypes"),
     ("convolve_grouped_windows", PART),
+    ("convolve_groups", PART),
     ("flags_of_axes", PART),
     ("quantize_in_range", PART),
     ("reduce_window", PART),

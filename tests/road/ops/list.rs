@@ -65,6 +65,7 @@ pub const OPS: &[(&str, usize)] = &[
     ("conv_3d_input_grad", 1),
     ("conv_3d_input_grad_like", 1),
     ("convolve_grouped_windows", 1),
+    ("convolve_groups", 1),
     ("convolve_volume_windows", 1),
     ("convolve_windows", 2),
     ("cos", 2),

@@ -252,7 +252,8 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         | "depthwise_conv_2d"
         | "convolve_windows"
         | "convolve_volume_windows"
-        | "convolve_grouped_windows" => window::conv(g, op),
+        | "convolve_grouped_windows"
+        | "convolve_groups" => window::conv(g, op),
         "conv_2d_input_grad" | "conv_2d_filter_grad" | "conv_3d_input_grad" | "conv_3d_input_grad_like" => {
             window::conv_gradient(g, op)
         }

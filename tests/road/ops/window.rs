@@ -122,16 +122,17 @@ pub fn reduce_window(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
 pub fn conv(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
     let dtype = DTypeClass::Number.sample(&mut g.rng);
     let (channels, filters) = (1 + g.rng.below(3) as i64, 1 + g.rng.below(9) as i64);
-    let may_have_groups = matches!(op, "conv_2d" | "conv_3d" | "convolve_grouped_windows");
+    let has_groups = matches!(op, "convolve_grouped_windows" | "convolve_groups");
+    let may_have_groups = has_groups || matches!(op, "conv_2d" | "conv_3d");
     let groups = if may_have_groups && g.rng.chance(1, 4) { 2 } else { 1 };
-    let spatial = if op == "convolve_grouped_windows" { 2 + g.rng.below(2) } else { spatial_axes(op) };
+    let spatial = if has_groups { 2 + g.rng.below(2) } else { spatial_axes(op) };
     let x = images(g, dtype, spatial, channels * groups)?;
     let mut sizes: Vec<i64> = (0..spatial).map(|_| 1 + g.rng.below(3) as i64).collect();
     sizes.extend([channels, filters * groups]);
     let sizes = sizes.into_iter().map(Size::Known).collect();
     let filter = g.source(dtype, sizes, Content::Range(-2, 2), false)?;
     let props = summed(g, &[x, filter])?;
-    if op.ends_with("_windows") {
+    if op.starts_with("convolve_") {
         let (strides, dilations) = (list(g, spatial, 2), list(g, spatial, 2));
         let call = Call::new(op).attr("strides", strides).attr("dilations", dilations);
         return g.add_step(call, &[x, filter], &[], props);
