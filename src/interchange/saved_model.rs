@@ -51,6 +51,9 @@ impl SavedModel {
     /// Builds the graph of a signature. The inputs of the graph have their names in the signature, and so do its
     /// [`outputs`](Imported::outputs).
     ///
+    /// A run changes no variable. A write that no output can show is left out; an output whose value depends on a
+    /// written variable is refused.
+    ///
     /// # Errors
     /// `Attribute`: there is no such signature. Else as [`Model::import`].
     pub fn signature(&self, name: &str) -> Result<Imported> {
