@@ -2065,6 +2065,8 @@ def projection_cases(out):
             operands = {"transforms": turned, "output_shape": P([4, 5]), "fill_value": np.float32(3)}
             for dtype in (np.uint8, np.int32, np.int64, np.float16, np.float64, tf.bfloat16.as_numpy_dtype):
                 out.record("ImageProjectiveTransformV3", attrs, images=image.astype(dtype), **operands)
+                two = {"images": image.astype(dtype), "transforms": turned, "output_shape": P([3, 2])}
+                out.record("ImageProjectiveTransformV2", attrs, **two)
             small = {"images": image[:, :1, :1], "transforms": turned, "output_shape": P([3, 3])}
             out.record("ImageProjectiveTransformV2", attrs, **small)
             for shift in (1e20, -1e20, 1e6, -1e6):
@@ -2099,12 +2101,6 @@ def ctc_cases(out):
         out.record("CTCGreedyDecoder", inputs=x[:0], sequence_length=i32(0, 0, 0), error=True)
         attrs = {"beam_width": 3, "top_paths": 2}
         out.record("CTCBeamSearchDecoder", attrs, inputs=x, sequence_length=lengths, error=True)
-        # Equal probabilities.
-        flat = np.zeros((5, 1, 4), dtype)
-        attrs = {"beam_width": 6, "top_paths": 4, "merge_repeated": False}
-        out.record("CTCBeamSearchDecoder", attrs, inputs=flat, sequence_length=i32(5))
-        steps = rng.integers(0, 2, (7, 1, 5)).astype(dtype)
-        out.record("CTCBeamSearchDecoder", attrs | {"beam_width": 9}, inputs=steps, sequence_length=i32(7))
 
 
 def bessel_cases(out):
@@ -2115,6 +2111,9 @@ def bessel_cases(out):
         for op in "BesselI0 BesselI1 BesselJ0 BesselJ1 BesselY0 BesselY1 BesselK0 BesselK1 BesselK0e BesselK1e".split():
             # TensorFlow rounds every step of a computation in f16.
             values = np.array([0.5], dtype) if dtype == np.float16 else both
+            if op == "BesselY1" and dtype == np.float32:
+                # TensorFlow gives NaN for 0 in f32, and -inf in f64.
+                values = values[values != 0]
             out.record(op, each=True, x=values)
         for op in "Dawsn Expint FresnelCos FresnelSin Spence".split():
             out.record(op, each=True, x=both)

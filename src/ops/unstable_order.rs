@@ -187,8 +187,8 @@ impl Greatest {
         }
         if self.items.len() > self.limit {
             make_heap(&mut self.items, &comes_first);
-            if let Some(item) = self.items.pop().filter(|_| !self.items.is_empty()) {
-                sink(&mut self.items, 0, item, comes_first);
+            if let Some(last) = self.items.pop().filter(|_| !self.items.is_empty()) {
+                sink(&mut self.items, 0, last, comes_first);
             }
             self.is_heap = true;
         }

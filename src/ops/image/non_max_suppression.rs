@@ -2,9 +2,9 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attribute, Attrs, DType};
+use shapeflow_shape_fns::{Attribute, DType};
 
-use super::suppression_kernel::{first_threshold, padded_size, select, set_count, set_positions, set_scores};
+use super::suppression_kernel::{padded_size, select, set_count, set_positions, set_scores};
 use crate::dtype;
 use crate::error::Result;
 use crate::graph::{IntoOperand, IntoParam, OpBuilder, Value};
@@ -168,7 +168,7 @@ impl<'g> Value<'g> {
 }
 
 pub(crate) static DEF: OpDef = OpDef::host("non_max_suppression", |cx| {
-    let selected = select(cx, false)?;
+    let selected = select(cx, 2, false)?;
     set_positions(cx, &selected, None)
 })
 .operands(&[
@@ -179,22 +179,37 @@ pub(crate) static DEF: OpDef = OpDef::host("non_max_suppression", |cx| {
     Operand::Data("score_threshold"),
 ])
 .shape_fn(shape_fns::image::non_max_suppression)
-.dtype_rule(|dtypes, attrs| check_dtypes(dtypes, attrs, false).map(|_| vec![DType::I32]))
-.tensorflow(&[TfOp::new("NonMaxSuppressionV3"), TfOp::new("NonMaxSuppressionV2")]);
+.dtype_rule(|dtypes, _| check_dtypes(dtypes, 2, false).map(|_| vec![DType::I32]))
+.tensorflow(&[TfOp::new("NonMaxSuppressionV3")]);
+
+/// An op for import only: every finite score but the lowest one is high enough.
+pub(crate) static V2: OpDef = OpDef::host("non_max_suppression_v2", |cx| {
+    let selected = select(cx, 1, false)?;
+    set_positions(cx, &selected, None)
+})
+.operands(&[
+    Operand::Data("boxes"),
+    Operand::Data("scores"),
+    Operand::Size("max_output_size"),
+    Operand::Data("iou_threshold"),
+])
+.shape_fn(shape_fns::image::non_max_suppression)
+.dtype_rule(|dtypes, _| check_dtypes(dtypes, 1, false).map(|_| vec![DType::I32]))
+.tensorflow(&[TfOp::new("NonMaxSuppressionV2")]);
 
 /// An op for import only: the threshold of overlaps is an attribute.
 pub(crate) static V1: OpDef = OpDef::host("non_max_suppression_v1", |cx| {
-    let selected = select(cx, false)?;
+    let selected = select(cx, 0, false)?;
     set_positions(cx, &selected, None)
 })
 .attrs(&[Attribute::float_or("iou_threshold", 0.5)])
 .operands(&[Operand::Data("boxes"), Operand::Data("scores"), Operand::Size("max_output_size")])
 .shape_fn(shape_fns::image::non_max_suppression)
-.dtype_rule(|dtypes, attrs| only_f32(check_dtypes(dtypes, attrs, false)?).map(|_| vec![DType::I32]))
+.dtype_rule(|dtypes, _| only_f32(check_dtypes(dtypes, 0, false)?).map(|_| vec![DType::I32]))
 .tensorflow(&[TfOp::new("NonMaxSuppression")]);
 
 pub(crate) static PADDED: OpDef = OpDef::host("non_max_suppression_padded", |cx| {
-    let (selected, padded) = (select(cx, false)?, padded_size(cx)?);
+    let (selected, padded) = (select(cx, 2, false)?, padded_size(cx)?);
     set_positions(cx, &selected, padded)?;
     set_count(cx, 1, selected.len())
 })
@@ -208,11 +223,11 @@ pub(crate) static PADDED: OpDef = OpDef::host("non_max_suppression_padded", |cx|
 ])
 .outputs(|_, _| 2)
 .shape_fn(shape_fns::image::non_max_suppression)
-.dtype_rule(|dtypes, attrs| check_dtypes(dtypes, attrs, false).map(|_| vec![DType::I32; 2]))
+.dtype_rule(|dtypes, _| check_dtypes(dtypes, 2, false).map(|_| vec![DType::I32; 2]))
 .tensorflow(&[TfOp::new("NonMaxSuppressionV4")]);
 
 pub(crate) static SOFT: OpDef = OpDef::host("soft_non_max_suppression", |cx| {
-    let (selected, padded) = (select(cx, false)?, padded_size(cx)?);
+    let (selected, padded) = (select(cx, 3, false)?, padded_size(cx)?);
     set_positions(cx, &selected, padded)?;
     set_scores(cx, &selected, padded)?;
     set_count(cx, 2, selected.len())
@@ -228,11 +243,11 @@ pub(crate) static SOFT: OpDef = OpDef::host("soft_non_max_suppression", |cx| {
 ])
 .outputs(|_, _| 3)
 .shape_fn(shape_fns::image::non_max_suppression)
-.dtype_rule(|dtypes, attrs| Ok(vec![DType::I32, check_dtypes(dtypes, attrs, true)?, DType::I32]))
+.dtype_rule(|dtypes, _| Ok(vec![DType::I32, check_dtypes(dtypes, 3, true)?, DType::I32]))
 .tensorflow(&[TfOp::new("NonMaxSuppressionV5")]);
 
 pub(crate) static OVERLAPS: OpDef = OpDef::host("non_max_suppression_overlaps", |cx| {
-    let selected = select(cx, true)?;
+    let selected = select(cx, 2, true)?;
     set_positions(cx, &selected, None)
 })
 .operands(&[
@@ -243,22 +258,20 @@ pub(crate) static OVERLAPS: OpDef = OpDef::host("non_max_suppression_overlaps", 
     Operand::Data("score_threshold"),
 ])
 .shape_fn(shape_fns::image::non_max_suppression)
-.dtype_rule(|dtypes, attrs| only_f32(check_dtypes(dtypes, attrs, true)?).map(|_| vec![DType::I32]))
+.dtype_rule(|dtypes, _| only_f32(check_dtypes(dtypes, 2, true)?).map(|_| vec![DType::I32]))
 .tensorflow(&[TfOp::new("NonMaxSuppressionWithOverlaps")]);
 
-/// Checks the dtypes of a call. Returns the dtype of boxes and scores: f16 or f32. The thresholds have this dtype too
-/// if `is_common`; otherwise each may have one of both.
-fn check_dtypes(dtypes: &[DType], attrs: &Attrs, is_common: bool) -> Result<DType> {
+/// Checks the dtypes of a call, whose last `thresholds` operands are thresholds. Returns the dtype of boxes and scores:
+/// f16 or f32. The thresholds have this dtype too if `is_common`; otherwise each may have one of both.
+fn check_dtypes(dtypes: &[DType], thresholds: usize, is_common: bool) -> Result<DType> {
     let dtype = dtype::common(dtypes, 0, 2, dtype::Class::Float)?;
     let is_supported = |dtype: DType| matches!(dtype, DType::F16 | DType::F32);
     if !is_supported(dtype) {
         return dtype::refuse(format!("boxes and scores must be f16 or f32, got {dtype}"));
     }
-    let first = first_threshold(attrs);
-    if first == 3 && dtypes.len() > 2 {
-        dtype::check_indices(&dtypes[..3], 2)?;
-    }
-    for threshold in dtypes.iter().skip(first) {
+    let first = dtypes.len().saturating_sub(thresholds).max(2).min(dtypes.len());
+    dtype::check_indices(&dtypes[..first], 2)?;
+    for threshold in &dtypes[first..] {
         if is_common && *threshold != dtype {
             return dtype::refuse(format!("thresholds must be {dtype} as the scores, got {threshold}"));
         }
@@ -279,6 +292,8 @@ fn only_f32(dtype: DType) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use shapeflow_shape_fns::Attrs;
+
     use super::*;
     use crate::ops::testing::{run, shape_table, tensor};
 

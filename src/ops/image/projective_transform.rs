@@ -168,23 +168,30 @@ pub(crate) static DEF: OpDef = OpDef::compute("projective_transform", lower)
         Operand::Data("fill_value"),
     ])
     .shape_fn(shape)
-    .dtype_rule(dtypes)
-    .tensorflow(&[TfOp::new("ImageProjectiveTransformV3"), TfOp::new("ImageProjectiveTransformV2")]);
+    .dtype_rule(|operands, _| dtypes(operands, true))
+    .tensorflow(&[TfOp::new("ImageProjectiveTransformV3")]);
 
-fn dtypes(dtypes: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
+/// An op for import only: points outside an image have the value 0.
+pub(crate) static V2: OpDef = OpDef::compute("projective_transform_v2", lower)
+    .attrs(&[Attribute::str_or("interpolation", "NEAREST"), Attribute::str_or("fill_mode", "CONSTANT")])
+    .operands(&[Operand::Data("images"), Operand::Data("transforms"), Operand::Size("output_shape")])
+    .shape_fn(shape)
+    .dtype_rule(|operands, _| dtypes(operands, false))
+    .tensorflow(&[TfOp::new("ImageProjectiveTransformV2")]);
+
+/// Checks the dtypes of a call, whose last operand is the value of points outside if `has_fill`.
+fn dtypes(dtypes: &[DType], has_fill: bool) -> Result<Vec<DType>> {
     let images = dtype::common(dtypes, 0, 1, dtype::Class::Number)?;
     if !images.is_float() && !matches!(images, DType::U8 | DType::I32 | DType::I64) {
         return dtype::refuse(format!("the images must be u8, i32, i64 or a float, got {images}"));
     }
-    let fill = if attrs.get("output_shape").is_some() { 2 } else { 3 };
+    let fill = if has_fill { dtypes.len() - 1 } else { dtypes.len() };
     for (operand, name) in [(1, "transforms"), (fill, "fill_value")] {
         if let Some(got) = dtypes.get(operand).filter(|got| **got != DType::F32) {
             return dtype::refuse(format!("{name} must be f32, got {got}"));
         }
     }
-    if fill == 3 && dtypes.len() > 2 {
-        dtype::check_indices(&dtypes[..3], 2)?;
-    }
+    dtype::check_indices(&dtypes[..fill], 2)?;
     Ok(vec![images])
 }
 
@@ -286,7 +293,7 @@ mod tests {
             (FillMode::Nearest, "aaaaaaaaaabcdddddddddd"),
         ];
         for (mode, expected) in modes {
-            let x = tensor(&[1, 1, 4, 1], &[b'a', b'b', b'c', b'd']);
+            let x = tensor(&[1, 1, 4, 1], b"abcd");
             let shift = tensor(&[1, 8], &[1.0f32, 0.0, -9.0, 0.0, 1.0, 0.0, 0.0, 0.0]);
             let attrs = Attrs::new().with("output_shape", [1, 22]).with("fill_mode", mode.name());
             let y = run_one(&DEF, &attrs, &[x, shift, tensor(&[], &[f32::from(b'k')])]);

@@ -1,7 +1,7 @@
 //! The kernels of the suppressions of one set of boxes: they read the operands, select, and make the outputs.
 
 use half::f16;
-use shapeflow_shape_fns::{Attrs, DType};
+use shapeflow_shape_fns::DType;
 
 use super::pixels::floats;
 use super::suppression::{Suppression, check_iou_threshold, intersection_over_union, refuse};
@@ -12,17 +12,13 @@ use crate::ops::host_params::param_sizes;
 use crate::ops::integers::int_tensor;
 use crate::ops::row_major::RowMajor;
 
-/// Returns the number of the first threshold among the operands of a call.
-pub(super) fn first_threshold(attrs: &Attrs) -> usize {
-    if attrs.get("max_output_size").is_some() { 2 } else { 3 }
-}
-
-/// Returns the positions and the scores of the boxes that a call selects. `has_overlaps` tells that operand 0 holds the
-/// overlaps of boxes.
-pub(super) fn select(cx: &HostCx<'_>, has_overlaps: bool) -> Result<Vec<(usize, f32)>> {
+/// Returns the positions and the scores of the boxes that a call selects. The last `thresholds` operands are thresholds:
+/// of similarities, of scores, and the width of the Gaussian. `has_overlaps` tells that operand 0 holds the overlaps of
+/// boxes.
+pub(super) fn select(cx: &HostCx<'_>, thresholds: usize, has_overlaps: bool) -> Result<Vec<(usize, f32)>> {
     let (similar, scores) = (RowMajor::new(cx.input(0)?)?, RowMajor::new(cx.input(1)?)?);
     let (similar, scores) = (similar.view(), scores.view());
-    let (dtype, first) = (scores.dtype(), first_threshold(cx.attrs()));
+    let (dtype, first) = (scores.dtype(), cx.inputs() - thresholds);
     let threshold = |number: usize, default: f32| match cx.inputs() > first + number {
         true => scalar(cx, first + number, dtype),
         false => Ok(default),

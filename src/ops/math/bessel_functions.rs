@@ -99,7 +99,7 @@ fn bessel_y(order: u32, x: f64) -> f64 {
     let sum = |term: &dyn Fn(f64, usize) -> f64| {
         (1..).take(60).map(|k| term(f64::from(k), k as usize)).sum::<f64>()
     };
-    let sign = |k: usize| if k % 2 == 0 { 1.0 } else { -1.0 };
+    let sign = |k: usize| if k.is_multiple_of(2) { 1.0 } else { -1.0 };
     let value = match (order, x < SMALL, x < LARGE) {
         (0, true, _) => log * series(0, x, -1.0, |_| 1.0) - series(0, x, -1.0, harmonic),
         (_, true, _) => {
@@ -114,8 +114,8 @@ fn bessel_y(order: u32, x: f64) -> f64 {
         (_, false, true) => {
             let j = descending(x);
             let at = |n: usize| j.get(n).copied().unwrap_or(0.0);
-            let rest = sum(&|k, n| sign(n) * (2.0 * k + 1.0) / (k * (k + 1.0)) * at(2 * n + 1));
-            (log - 1.0) * j[1] - 2.0 * rest - 1.0 / x
+            // The derivative of the series for the order 0, negated.
+            log * j[1] - j[0] / x + sum(&|k, n| sign(n) * (at(2 * n - 1) - at(2 * n + 1)) / k)
         }
         _ => {
             let ([a, b], [p, q]) = (phases(order, x), expansion(order, x, -1.0));

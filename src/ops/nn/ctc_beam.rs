@@ -2,12 +2,16 @@
 
 use std::collections::HashMap;
 
-use super::ctc_decode::rounded;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::ops::unstable_order::Greatest;
 
 /// The logarithm of the probability 0.
 const NEVER: f64 = f64::NEG_INFINITY;
+
+/// Rounds a number to f32 if the scores are f32.
+pub(super) fn rounded(x: f64, is_single: bool) -> f64 {
+    if is_single { f64::from(x as f32) } else { x }
+}
 
 /// The logarithms of the probabilities of the paths that give a sequence of labels.
 #[derive(Clone, Copy)]
@@ -67,14 +71,28 @@ impl Beam {
         rounded(x, self.is_single)
     }
 
-    /// Returns `log(exp(a) + exp(b))`.
+    /// Returns `log(exp(a) + exp(b))`. As in TensorFlow, the correction of the greater number has the precision of f32
+    /// even in f64. The system's library computes it, as in TensorFlow, so that equal probabilities stay equal.
     fn log_sum(&self, a: f64, b: f64) -> f64 {
         if a == NEVER || b == NEVER {
             return if a == NEVER { b } else { a };
         }
         let (high, low) = if a > b { (a, b) } else { (b, a) };
-        let ratio = self.round(self.round(low - high).exp());
-        self.round(high + self.round(ratio.ln_1p()))
+        let ratio = ((low - high) as f32).exp();
+        self.round(high + f64::from(ratio.ln_1p()))
+    }
+
+    /// Returns the logarithm of the sum of `exp` of these scores.
+    fn log_sum_of_all(&self, scores: &[f64]) -> f64 {
+        let most = scores.iter().copied().fold(NEVER, f64::max);
+        let log = match self.is_single {
+            true => {
+                let sum: f32 = scores.iter().map(|score| ((score - most) as f32).exp()).sum();
+                f64::from(sum.ln())
+            }
+            false => scores.iter().map(|score| (score - most).exp()).sum::<f64>().ln(),
+        };
+        self.round(most + log)
     }
 
     /// Goes one time further. `scores` has a score for each class; the last class is the blank.
@@ -83,10 +101,7 @@ impl Beam {
     /// `Memory`: an allocation fails.
     pub(super) fn step(&mut self, scores: &[f64]) -> Result<()> {
         let [labels @ .., blank] = scores else { return Ok(()) };
-        let most = scores.iter().copied().fold(NEVER, f64::max);
-        let add = |sum: f64, score: &f64| self.round(sum + self.round(self.round(score - most).exp()));
-        let sum = self.round(scores.iter().fold(0.0, add).ln());
-        let offset = self.round(most + sum);
+        let offset = self.log_sum_of_all(scores);
         let branches = self.leaves.take(is_better(&self.entries));
         for branch in &branches {
             self.entries[*branch].old = self.entries[*branch].new;

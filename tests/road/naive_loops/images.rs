@@ -134,6 +134,12 @@ pub const ROWS: &[Row] = &[
         let options = ProjectiveTransform { fill_mode: FillMode::Reflect, ..ProjectiveTransform::default() };
         x[0].projective_transform(x[1].floor()?.mul(keep)?.add(turn)?, [5, 6], options)
     }, turned),
+    row("projective_transform_v2", &["[n, 3, 4, 2]", "f32[n, 8]"], |g, x| {
+        let keep = g.constant([0.0f32, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0])?;
+        let turn = g.constant([0.0f32, -1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0])?;
+        let call = Call::new("projective_transform_v2").attr("output_shape", [5, 6]).attr("fill_mode", "REFLECT");
+        Build::Call(&call).apply(g, &[x[0], x[1].floor()?.mul(keep)?.add(turn)?])
+    }, turned),
     row("resize_bicubic", &["[n, 3, 4, 2]"], |_, x| x[0].resize_bicubic([6, 8], Sampling::HalfPixel), |x| resized(&x[0], [6, 8], keys)).slack(16.0),
     row("resize_bilinear", &["[n, 3, 4, 2]"], |_, x| x[0].resize_bilinear([5, 7], Sampling::HalfPixel), |x| resized(&x[0], [5, 7], triangle)).slack(16.0),
     row("resize_nearest", &["[n, 3, 4, 2]"], |_, x| x[0].resize_nearest([5, 2], Sampling::HalfPixel), |x| {

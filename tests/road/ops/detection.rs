@@ -13,7 +13,7 @@ use crate::op_call::Call;
 pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
     match op {
         "combined_non_max_suppression" => combined(g),
-        "projective_transform" => project(g),
+        "projective_transform" | "projective_transform_v2" => project(g, op),
         "ctc_beam_search_decoder" | "ctc_greedy_decoder" => decode(g, op),
         _ => suppress(g, op),
     }
@@ -29,6 +29,7 @@ fn suppress(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> 
     let mut data = vec![similar, scores];
     let thresholds = match op {
         "non_max_suppression_v1" => 0,
+        "non_max_suppression_v2" => 1,
         "soft_non_max_suppression" => 3,
         _ => 2,
     };
@@ -66,7 +67,7 @@ fn combined(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     g.add_step(call, &data, &params, ElementProps::INTEGERS)
 }
 
-fn project(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
+fn project(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
     let dtypes = [DType::U8, DType::I32, DType::I64, DType::F16, DType::BF16, DType::F32, DType::F64];
     let dtype = *g.rng.choose(&dtypes);
     let batch = g.random_size();
@@ -75,15 +76,18 @@ fn project(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     let x = g.source(dtype, sizes, Content::SmallIntegers, false)?;
     let count = if g.rng.chance(1, 2) { Size::Known(1) } else { batch };
     let transforms = g.source(DType::F32, vec![count, Size::Known(8)], Content::Range(-2, 2), false)?;
-    let fill = g.scalar(DType::F32, Content::Range(0, 5))?;
-    let call = Call::new("projective_transform");
+    let mut data = vec![x, transforms];
+    if op == "projective_transform" {
+        data.push(g.scalar(DType::F32, Content::Range(0, 5))?);
+    }
+    let call = Call::new(op);
     let call = call.attr("interpolation", *g.rng.choose(&["NEAREST", "BILINEAR"]));
     let call = call.attr("fill_mode", *g.rng.choose(&["CONSTANT", "REFLECT", "WRAP", "NEAREST"]));
     let size = [1 + g.rng.below(4) as i64, 1 + g.rng.below(4) as i64];
     let mut params = Vec::new();
     let call = g.param(call, &mut params, "output_shape", &size, true)?;
     let props = ElementProps { small_integers: false, ..props_of(g, &[x]) };
-    g.add_step(call, &[x, transforms, fill], &params, props)
+    g.add_step(call, &data, &params, props)
 }
 
 fn decode(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {

@@ -281,7 +281,9 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         | "non_max_suppression_overlaps"
         | "non_max_suppression_padded"
         | "non_max_suppression_v1"
+        | "non_max_suppression_v2"
         | "projective_transform"
+        | "projective_transform_v2"
         | "soft_non_max_suppression" => detection::add_op(g, op),
         "rgb_to_hsv" | "hsv_to_rgb" | "adjust_hue" | "adjust_saturation" | "adjust_contrast" => {
             image::color(g, op)
