@@ -2014,6 +2014,151 @@ def volume_cases(out):
     out.record("MaxPool3D", pooled, error=True, input=x)
 
 
+def suppression_cases(out):
+    rng = np.random.default_rng(11)
+    corners = rng.integers(0, 8, (12, 4)).astype(np.float32) / 4
+    corners[3] = corners[2]
+    corners[5] = corners[2] + np.float32(0.125)
+    corners[7] = [2, 1, 2, 3]
+    scores = np.array([0.5, 0.75, 0.9, 0.9, 0.25, 0.8, -1, 0.6, NAN, 0.5, INF, 0.3], np.float32)
+    for dtype in (np.float32, np.float16):
+        boxes = {"boxes": corners.astype(dtype), "scores": scores.astype(dtype)}
+        for most in (0, 1, 4, 20, -1):
+            wrong, count = most < 0, {"max_output_size": P(most)}
+            for iou in (0.0, 0.5, 1.0):
+                if dtype == np.float32:
+                    out.record("NonMaxSuppression", {"iou_threshold": iou}, **boxes, **count, error=wrong)
+                for threshold in (np.float16, np.float32):
+                    both = {"iou_threshold": threshold(iou), "score_threshold": threshold(0.1)}
+                    out.record("NonMaxSuppressionV2", **boxes, **count, iou_threshold=threshold(iou), error=wrong)
+                    out.record("NonMaxSuppressionV3", **boxes, **count, **both, error=wrong)
+            both = {"iou_threshold": dtype(0.5), "score_threshold": dtype(0.1)}
+            for pad in (False, True):
+                attrs = {"pad_to_max_output_size": pad}
+                out.record("NonMaxSuppressionV4", attrs, **boxes, **count, **both, error=wrong)
+                for sigma in (0, 0.25, 1):
+                    soft = both | {"soft_nms_sigma": dtype(sigma)}
+                    out.record("NonMaxSuppressionV5", attrs, **boxes, **count, **soft, error=wrong)
+        one = boxes | {"max_output_size": P(5)}
+        for iou in (-0.5, 1.5, NAN):
+            both = {"iou_threshold": dtype(iou), "score_threshold": dtype(0)}
+            out.record("NonMaxSuppressionV2", **one, iou_threshold=dtype(iou), error=True)
+            out.record("NonMaxSuppressionV3", **one, **both, error=True)
+            out.record("NonMaxSuppressionV5", **one, **both, soft_nms_sigma=dtype(0), error=True)
+        both = {"iou_threshold": dtype(0.5), "score_threshold": dtype(-INF)}
+        out.record("NonMaxSuppressionV3", **one, **both)
+        out.record("NonMaxSuppressionV5", **one, **both, soft_nms_sigma=dtype(0.5))
+        out.record("NonMaxSuppressionV5", **one, **both, soft_nms_sigma=dtype(-1), error=True)
+        none = {"boxes": np.zeros((0, 4), dtype), "scores": np.zeros(0, dtype), "max_output_size": P(3)}
+        out.record("NonMaxSuppressionV3", **none, **both)
+        out.record("NonMaxSuppressionV4", {"pad_to_max_output_size": True}, **none, **both)
+    overlaps = rng.random((6, 6)).astype(np.float32)
+    overlaps[1, 2], overlaps[4, 0] = NAN, -3
+    scores = f32(0.5, 0.75, 0.75, NAN, 0.25, 0.8)
+    for threshold in (-1, 0.5, 2, NAN):
+        for least in (-1, 0.3):
+            both = {"overlap_threshold": np.float32(threshold), "score_threshold": np.float32(least)}
+            out.record("NonMaxSuppressionWithOverlaps", overlaps=overlaps, scores=scores, max_output_size=P(5), **both)
+
+
+def combined_suppression_cases(out):
+    rng = np.random.default_rng(12)
+    for classes in (1, 3):
+        for kinds in {1, classes}:
+            low = rng.integers(-2, 8, (2, 9, kinds, 2)) / 8
+            boxes = np.concatenate([low, low + rng.integers(1, 6, low.shape) / 8], axis=-1).astype(np.float32)
+            scores = (rng.permutation(2 * 9 * classes) / 8 - 1).reshape(2, 9, classes).astype(np.float32)
+            for per_class, total in ((1, 2), (4, 14), (0, 3), (2, 0)):
+                sizes = {"max_output_size_per_class": P(per_class), "max_total_size": P(total)}
+                for attrs in ({}, {"pad_per_class": True}, {"clip_boxes": False}):
+                    for least in (-0.5, 1.5):
+                        both = {"iou_threshold": np.float32(0.25), "score_threshold": np.float32(least)}
+                        wrong = 0 in (per_class, total)
+                        out.record("CombinedNonMaxSuppression", attrs, boxes=boxes, scores=scores, **sizes, **both, error=wrong)
+    # Equal scores, and scores below -1.
+    low = np.arange(30, dtype=np.float32).reshape(1, 30, 1, 1)
+    boxes = np.concatenate([2 * low, 0 * low, 2 * low + 1, 0 * low + 1], axis=-1)
+    both = {"iou_threshold": np.float32(0.5), "score_threshold": np.float32(-9)}
+    sizes = {"max_output_size_per_class": P(20), "max_total_size": P(50)}
+    for scores in (np.full((1, 30, 3), 0.5), rng.integers(0, 3, (1, 30, 3)), rng.integers(-4, 1, (1, 30, 2)) - 0.5):
+        attrs, scores = {"clip_boxes": False}, scores.astype(np.float32)
+        out.record("CombinedNonMaxSuppression", attrs, boxes=boxes, scores=scores, **sizes, **both)
+    for threshold in (-0.5, 1.5):
+        both["iou_threshold"] = np.float32(threshold)
+        out.record("CombinedNonMaxSuppression", boxes=boxes, scores=scores, **sizes, **both, error=True)
+
+
+def projection_cases(out):
+    image = counted(2, 3, 4, 2)
+    turned = f32([0.75, -0.5, 0.25, 0.5, 1.25, -1, 0, 0], [1, 0.125, -7.25, -0.25, 1, 6.5, 0.0625, -0.125])
+    shifted = f32([1, 0, 0.5, 0, 1, -0.5, 0, 0])
+    infinite = f32([1, 0, 0, 0, 1, 0, -0.5, 0])
+    modes = ("CONSTANT", "REFLECT", "WRAP", "NEAREST")
+    for interpolation in ("NEAREST", "BILINEAR"):
+        for mode in modes:
+            attrs = {"interpolation": interpolation, "fill_mode": mode}
+            for transforms in (turned, shifted, infinite):
+                for size in ([3, 4], [7, 2]):
+                    operands = {"images": image, "transforms": transforms, "output_shape": P(size)}
+                    out.record("ImageProjectiveTransformV2", attrs, **operands)
+                    out.record("ImageProjectiveTransformV3", attrs, **operands, fill_value=np.float32(2.5))
+            operands = {"transforms": turned, "output_shape": P([4, 5]), "fill_value": np.float32(3)}
+            for dtype in (np.uint8, np.int32, np.int64, np.float16, np.float64, tf.bfloat16.as_numpy_dtype):
+                out.record("ImageProjectiveTransformV3", attrs, images=image.astype(dtype), **operands)
+                two = {"images": image.astype(dtype), "transforms": turned, "output_shape": P([3, 2])}
+                out.record("ImageProjectiveTransformV2", attrs, **two)
+            small = {"images": image[:, :1, :1], "transforms": turned, "output_shape": P([3, 3])}
+            out.record("ImageProjectiveTransformV2", attrs, **small)
+            for shift in (1e20, -1e20, 1e6, -1e6):
+                far = np.copy(shifted)
+                far[0, 2] = shift
+                if mode != "CONSTANT" or interpolation == "NEAREST":
+                    out.record("ImageProjectiveTransformV2", attrs, images=image, transforms=far, output_shape=P([1, 2]))
+    operands = {"images": image, "transforms": shifted, "output_shape": P([2, 2])}
+    attrs = {"interpolation": "NEAREST"}
+    for size in ([0, 2], [2, 0], [-1, 2]):
+        out.record("ImageProjectiveTransformV2", attrs, **operands | {"output_shape": P(size)}, error=True)
+    three = operands | {"transforms": np.concatenate([turned, shifted])}
+    out.record("ImageProjectiveTransformV2", attrs, **three, error=True)
+
+
+def ctc_cases(out):
+    rng = np.random.default_rng(13)
+    for dtype in (np.float32, np.float64):
+        x = rng.normal(size=(6, 3, 4)).astype(dtype)
+        x[0, 0, 1] = x[0, 0, 2] = 3
+        lengths = i32(6, 4, 0)
+        for merged in (False, True):
+            for blank in (-1, 0, 2, -4, 4, -5):
+                attrs = {"merge_repeated": merged, "blank_index": blank}
+                out.record("CTCGreedyDecoder", attrs, inputs=x, sequence_length=lengths, error=not -4 <= blank < 4)
+            for width, paths in ((1, 1), (3, 1), (5, 3), (100, 2), (2, 3)):
+                attrs = {"merge_repeated": merged, "beam_width": width, "top_paths": paths}
+                few = {"inputs": x[:, :2], "sequence_length": lengths[:2]}
+                out.record("CTCBeamSearchDecoder", attrs, **few, error=paths > width)
+        out.record("CTCGreedyDecoder", inputs=x, sequence_length=i32(7, 1, 1), error=True)
+        out.record("CTCGreedyDecoder", inputs=x, sequence_length=i32(-7, 1, 1))
+        out.record("CTCGreedyDecoder", inputs=x[:0], sequence_length=i32(0, 0, 0), error=True)
+        attrs = {"beam_width": 3, "top_paths": 2}
+        out.record("CTCBeamSearchDecoder", attrs, inputs=x, sequence_length=lengths, error=True)
+
+
+def bessel_cases(out):
+    ends = [0, -0.0, INF, -INF, NAN]
+    for dtype in (np.float32, np.float64, np.float16, tf.bfloat16.as_numpy_dtype):
+        x = np.array([0.25, 1, 1.75, 3.25, 6.5, 11, 18, 33.5, 60, 1e-3] + ends, dtype)
+        both = np.concatenate([x, -x])
+        for op in "BesselI0 BesselI1 BesselJ0 BesselJ1 BesselY0 BesselY1 BesselK0 BesselK1 BesselK0e BesselK1e".split():
+            # TensorFlow rounds every step of a computation in f16.
+            values = np.array([0.5], dtype) if dtype == np.float16 else both
+            if op == "BesselY1" and dtype == np.float32:
+                # TensorFlow gives NaN for 0 in f32, and -inf in f64.
+                values = values[values != 0]
+            out.record(op, each=True, x=values)
+        for op in "Dawsn Expint FresnelCos FresnelSin Spence".split():
+            out.record(op, each=True, x=both)
+
+
 FAMILIES = (
     unary_cases,
     binary_cases,
@@ -2067,6 +2212,11 @@ FAMILIES = (
     small_dtype_cases,
     edge_cases,
     volume_cases,
+    suppression_cases,
+    combined_suppression_cases,
+    projection_cases,
+    ctc_cases,
+    bessel_cases,
 )
 
 

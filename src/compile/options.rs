@@ -39,7 +39,10 @@ pub struct CompileOptions {
     watch: Option<Watch>,
     trace: Option<Trace>,
     isa: Option<Isa>,
-    #[cfg_attr(not(feature = "graphdef"), expect(dead_code, reason = "only a model has functions with several calls"))]
+    #[cfg_attr(
+        not(feature = "graphdef"),
+        expect(dead_code, reason = "only a model has functions with several calls")
+    )]
     compiled_once: Weak<CompiledOnce>,
 }
 

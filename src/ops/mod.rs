@@ -54,6 +54,7 @@ pub(crate) mod string;
 pub(crate) mod take;
 #[cfg(test)]
 pub(crate) mod testing;
+pub(crate) mod unstable_order;
 pub(crate) mod widen;
 mod window_sizes;
 
@@ -66,7 +67,9 @@ pub use array::{
     Bound, DiagonalAlign, GridOrder, IntoScalar, LookupTable, Mirror, SliceItem, SliceMasks, WindowPadding,
     concat, concat_offset, dynamic_stitch, meshgrid, stack,
 };
-pub use image::{ResizeMethod, Sampling, SamplingKernel};
+pub use image::{
+    CombinedSuppression, FillMode, Interpolation, ProjectiveTransform, ResizeMethod, Sampling, SamplingKernel,
+};
 pub use linalg::einsum;
 pub use math::add_n;
 pub use nn::{DataFormat, Padding, clip_by_global_norm};

@@ -14,10 +14,13 @@ pub(crate) mod adjust;
 mod brightness;
 mod chroma;
 pub(crate) mod color;
+pub(crate) mod combined_suppression;
 pub(crate) mod crop_and_resize;
 mod grayscale;
 mod interpolation;
+pub(crate) mod non_max_suppression;
 mod pixels;
+pub(crate) mod projective_transform;
 pub(crate) mod resize;
 pub(crate) mod resize_area;
 mod resize_method;
@@ -25,9 +28,13 @@ mod resize_rows;
 mod sampling;
 mod sampling_kernel;
 pub(crate) mod scale_and_translate;
+mod suppression;
+mod suppression_kernel;
 
 use crate::op::OpDef;
 
+pub use combined_suppression::CombinedSuppression;
+pub use projective_transform::{FillMode, Interpolation, ProjectiveTransform};
 pub use resize_method::ResizeMethod;
 pub use sampling::Sampling;
 pub use sampling_kernel::SamplingKernel;
@@ -39,7 +46,16 @@ pub(crate) static ALL: &[&[&OpDef]] = &[&[
     &adjust::SATURATION,
     &color::TO_HSV,
     &color::TO_RGB,
+    &combined_suppression::DEF,
     &crop_and_resize::DEF,
+    &non_max_suppression::DEF,
+    &non_max_suppression::V1,
+    &non_max_suppression::V2,
+    &non_max_suppression::PADDED,
+    &non_max_suppression::SOFT,
+    &non_max_suppression::OVERLAPS,
+    &projective_transform::DEF,
+    &projective_transform::V2,
     &resize_area::DEF,
     &resize::BICUBIC,
     &resize::BILINEAR,

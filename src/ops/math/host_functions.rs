@@ -154,7 +154,7 @@ pub(crate) static BETAINC: OpDef =
         .tensorflow(&[TfOp::new("Betainc")]);
 
 /// Applies `function` to the elements of the operands, which broadcast.
-fn each<const N: usize>(cx: &mut HostCx<'_>, function: impl Fn([f64; N]) -> f64) -> Result<()> {
+pub(super) fn each<const N: usize>(cx: &mut HostCx<'_>, function: impl Fn([f64; N]) -> f64) -> Result<()> {
     let operands: Vec<RowMajor<'_>> =
         (0..N).map(|operand| RowMajor::new(cx.input(operand)?)).collect::<Result<_>>()?;
     let views: Vec<_> = operands.iter().map(RowMajor::view).collect();

@@ -14,6 +14,7 @@
 pub(crate) mod abs;
 pub(crate) mod add_n;
 pub(crate) mod atan2;
+mod bessel_functions;
 pub(crate) mod binary;
 pub(crate) mod cast;
 pub(crate) mod clip_by_value;
@@ -23,6 +24,8 @@ pub(crate) mod exponential;
 pub(crate) mod gamma_functions;
 pub(crate) mod gradient;
 pub(crate) mod host_functions;
+pub(crate) mod host_unary;
+mod integral_functions;
 pub(crate) mod legacy_div;
 mod lerp;
 pub(crate) mod next_after;
@@ -42,6 +45,7 @@ pub(crate) static ALL: &[&[&OpDef]] = &[
     exponential::ALL,
     gradient::ALL,
     host_functions::ALL,
+    host_unary::ALL,
     no_nan::ALL,
     predicate::ALL,
     special::ALL,

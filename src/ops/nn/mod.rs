@@ -20,6 +20,8 @@ pub(crate) mod bias_add;
 pub(crate) mod conv;
 pub(crate) mod conv_gradient;
 pub(crate) mod convolve_windows;
+mod ctc_beam;
+pub(crate) mod ctc_decode;
 mod data_format;
 pub(crate) mod gelu;
 pub(crate) mod gradient_from_operand;
@@ -66,6 +68,8 @@ pub(crate) static ALL: &[&[&OpDef]] = &[
         &convolve_windows::GROUPS,
         &convolve_windows::IMAGES,
         &convolve_windows::VOLUMES,
+        &ctc_decode::BEAM,
+        &ctc_decode::GREEDY,
         &gelu::DEF,
         &l2_loss::DEF,
         &leaky_relu::DEF,

@@ -1,6 +1,6 @@
 //! Ops on images: resizing, crops and colours.
 
-use shapeflow::{Graph, Result, Sampling, Value};
+use shapeflow::{FillMode, Graph, ProjectiveTransform, Result, Sampling, Value};
 
 use super::Build;
 use super::numeric::{Numbers, Row, check_rows, row};
@@ -53,6 +53,23 @@ fn cropped(x: &[Numbers]) -> Numbers {
         let (top, left) = (y.floor(), x.floor());
         let row = |y: f64| pixel(y, left) + (pixel(y, x.ceil()) - pixel(y, left)) * (x - left);
         row(top) + (row(y.ceil()) - row(top)) * (y - top)
+    })
+}
+
+/// The index of the pixel that mirrored images have at an index.
+fn mirrored(index: i64, size: i64) -> usize {
+    let index = index.rem_euclid(2 * size);
+    index.min(2 * size - 1 - index) as usize
+}
+
+/// The images `[n, 3, 4, 2]` mirrored at their edges, moved by whole pixels and turned by a quarter: the transforms hold
+/// the shifts only.
+fn turned(x: &[Numbers]) -> Numbers {
+    let (images, shifts) = (&x[0], &x[1]);
+    Numbers::reals(&[images.sizes[0], 5, 6, 2], |i| {
+        let [right, down] = [2, 5].map(|number| shifts.real(&[i[0], number]).floor() as i64);
+        let (row, column) = (i[2] as i64 + down, right - i[1] as i64);
+        images.real(&[i[0], mirrored(row, 3), mirrored(column, 4), i[3]])
     })
 }
 
@@ -111,6 +128,18 @@ pub const ROWS: &[Row] = &[
         cropped(&[part(0), part(1), numbers])
     }).domain(|operand, x| if operand == 1 { (x * 2.0).floor().abs() / 8.0 } else { x }).slack(16.0),
     row("hsv_to_rgb", &["[n, 3]"], |_, x| x[0].hsv_to_rgb(), |x| colours(&x[0], rgb)).domain(SHARES).slack(16.0),
+    row("projective_transform", &["[n, 3, 4, 2]", "f32[n, 8]"], |g, x| {
+        let keep = g.constant([0.0f32, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0])?;
+        let turn = g.constant([0.0f32, -1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0])?;
+        let options = ProjectiveTransform { fill_mode: FillMode::Reflect, ..ProjectiveTransform::default() };
+        x[0].projective_transform(x[1].floor()?.mul(keep)?.add(turn)?, [5, 6], options)
+    }, turned),
+    row("projective_transform_v2", &["[n, 3, 4, 2]", "f32[n, 8]"], |g, x| {
+        let keep = g.constant([0.0f32, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0])?;
+        let turn = g.constant([0.0f32, -1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0])?;
+        let call = Call::new("projective_transform_v2").attr("output_shape", [5, 6]).attr("fill_mode", "REFLECT");
+        Build::Call(&call).apply(g, &[x[0], x[1].floor()?.mul(keep)?.add(turn)?])
+    }, turned),
     row("resize_bicubic", &["[n, 3, 4, 2]"], |_, x| x[0].resize_bicubic([6, 8], Sampling::HalfPixel), |x| resized(&x[0], [6, 8], keys)).slack(16.0),
     row("resize_bilinear", &["[n, 3, 4, 2]"], |_, x| x[0].resize_bilinear([5, 7], Sampling::HalfPixel), |x| resized(&x[0], [5, 7], triangle)).slack(16.0),
     row("resize_nearest", &["[n, 3, 4, 2]"], |_, x| x[0].resize_nearest([5, 2], Sampling::HalfPixel), |x| {

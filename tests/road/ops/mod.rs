@@ -1,6 +1,7 @@
 //! Adds each op to a random graph, with operands and parameters that it accepts.
 
 mod creation;
+mod detection;
 mod diagonals;
 mod elementwise;
 mod image;
@@ -236,7 +237,10 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         "leaky_relu_grad" => nn::same_shape(g, Call::new(op).attr("alpha", 0.25), DTypeClass::Float),
         "approximate_equal" => nn::same_shape(g, Call::new(op).attr("tolerance", 0.5), DTypeClass::Float),
         "lgamma" | "digamma" | "bessel_i0e" | "bessel_i1e" | "hard_sigmoid" | "hard_swish" | "mish"
-        | "log_sigmoid" | "ndtri" => unary(g, op, DTypeClass::Float),
+        | "log_sigmoid" | "ndtri" | "dawsn" | "expint" | "fresnel_cos" | "fresnel_sin" | "spence" => {
+            unary(g, op, DTypeClass::Float)
+        }
+        _ if op.starts_with("bessel_") => unary(g, op, DTypeClass::Float),
         "einsum" | "sum_of_products" => nn::einsum(g, op),
         "softmax_cross_entropy" | "sparse_softmax_cross_entropy" => nn::cross_entropy(g, op),
         "max_pool"
@@ -281,6 +285,17 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         "resize_area" | "resize_nearest" | "resize_bilinear" | "resize_bicubic" => image::resize(g, op),
         "resize_with_kernel" | "scale_and_translate" => image::sample(g, op),
         "crop_and_resize" => image::crop_and_resize(g),
+        "combined_non_max_suppression"
+        | "ctc_beam_search_decoder"
+        | "ctc_greedy_decoder"
+        | "non_max_suppression"
+        | "non_max_suppression_overlaps"
+        | "non_max_suppression_padded"
+        | "non_max_suppression_v1"
+        | "non_max_suppression_v2"
+        | "projective_transform"
+        | "projective_transform_v2"
+        | "soft_non_max_suppression" => detection::add_op(g, op),
         "rgb_to_hsv" | "hsv_to_rgb" | "adjust_hue" | "adjust_saturation" | "adjust_contrast" => {
             image::color(g, op)
         }
