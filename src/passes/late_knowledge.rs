@@ -66,8 +66,8 @@ impl LateKnowledge {
         found
     }
 
-    /// Gives the value `new` of `graph`, which stands for `old`, the sizes and elements that are known late. A run checks
-    /// them, because the definition of a symbol also checks the number that replaces the symbol.
+    /// Gives the value `new` of `graph`, which stands for `old`, the sizes and elements that are known late. A run
+    /// checks them, because the definition of a symbol also checks the number that replaces the symbol.
     ///
     /// # Errors
     /// `graph` contradicts what is known.
