@@ -60,6 +60,7 @@ impl Interner {
         match simplify(dtype, &kind) {
             Some(Simpler::Descendant(expr)) => (expr, true),
             Some(Simpler::Constant(value)) => (self.unique(dtype, ExprKind::Const(value)), false),
+            Some(Simpler::Extremum(op, a, b)) => (self.unique(dtype, ExprKind::Binary(op, a, b)), false),
             None => (self.unique(dtype, kind), false),
         }
     }
@@ -185,6 +186,8 @@ enum Simpler {
     /// A descendant of the simplified node.
     Descendant(Expr),
     Constant(Scalar),
+    /// The minimum or maximum of two descendants.
+    Extremum(BinaryOp, Expr, Expr),
 }
 
 /// Returns the value of a constant node.
@@ -195,8 +198,8 @@ fn constant(expr: &Expr) -> Option<Scalar> {
     }
 }
 
-/// Returns a descendant of a node of this kind, or a constant, that equals the node bit for bit; `None` if there is
-/// none.
+/// Returns a descendant of a node of this kind, a constant, or an extremum of descendants, that equals the node bit for
+/// bit; `None` if there is none.
 fn simplify(dtype: DType, kind: &ExprKind) -> Option<Simpler> {
     let value = match kind {
         ExprKind::Size(dim) => Scalar::I64(dim.as_known()?),
@@ -227,6 +230,9 @@ fn simplify(dtype: DType, kind: &ExprKind) -> Option<Simpler> {
             _ => return None,
         },
         ExprKind::Select(condition, yes, no) => {
+            if let Some((op, a, b)) = extremum(condition, yes, no) {
+                return Some(Simpler::Extremum(op, a.clone(), b.clone()));
+            }
             let child = match constant(condition) {
                 Some(Scalar::Bool(true)) => yes,
                 Some(Scalar::Bool(false)) => no,
@@ -262,6 +268,17 @@ fn simplify(dtype: DType, kind: &ExprKind) -> Option<Simpler> {
     };
     // An ill-typed node stays, so that `verify` finds it.
     (value.dtype() == dtype).then_some(Simpler::Constant(value))
+}
+
+/// Returns the minimum or maximum that equals a selection: `a < b ? a : b` is the minimum of `b` and `a` if `a` is
+/// never NaN, and `a < b ? b : a` the maximum of `a` and `b` if `b` is never NaN.
+fn extremum<'a>(condition: &Expr, yes: &'a Expr, no: &'a Expr) -> Option<(BinaryOp, &'a Expr, &'a Expr)> {
+    let ExprKind::Binary(BinaryOp::Lt, a, b) = condition.kind() else { return None };
+    let is_never_nan =
+        |x: &Expr| !x.dtype().is_float() || constant(x).is_some_and(|value| !value.to_f64().is_nan());
+    let op = if yes == a && no == b { BinaryOp::Min } else { BinaryOp::Max };
+    let compares_both = yes == a && no == b || yes == b && no == a;
+    (compares_both && is_never_nan(yes)).then_some((op, no, yes))
 }
 
 /// Returns whether `x op value` is `x` for every `x`.
@@ -317,6 +334,28 @@ mod tests {
 
     fn i(axis: u32) -> Index {
         Index::axis(Axis(axis))
+    }
+
+    #[test]
+    fn a_selection_by_a_bound_is_an_extremum() {
+        use BinaryOp::{Max, Min};
+        let x = load(0, i(0));
+        let simpler = |condition: Expr, yes: &Expr, no: &Expr| {
+            Interner::new().import(&condition.select(yes.clone(), no.clone())).to_string()
+        };
+        let below = |a: &Expr, b: &Expr| a.clone().less(b.clone());
+        let bound = Expr::constant(2.0f32);
+        assert_eq!(simpler(below(&bound, &x), &bound, &x), x.clone().binary(Min, bound.clone()).to_string());
+        assert_eq!(simpler(below(&x, &bound), &bound, &x), x.clone().binary(Max, bound.clone()).to_string());
+        let stays = |condition: Expr, yes: &Expr, no: &Expr| {
+            let selection = condition.clone().select(yes.clone(), no.clone()).to_string();
+            assert_eq!(simpler(condition, yes, no), selection);
+        };
+        // NaN would pass through an extremum.
+        stays(below(&x, &bound), &x, &bound);
+        stays(below(&load(1, i(0)), &x), &load(1, i(0)), &x);
+        let nan = Expr::constant(f32::NAN);
+        stays(below(&nan, &x), &nan, &x);
     }
 
     #[test]
