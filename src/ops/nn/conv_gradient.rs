@@ -1,10 +1,10 @@
 //! `conv_2d_input_grad`, `conv_2d_filter_grad`, `conv_3d_input_grad` and `conv_3d_input_grad_like`: the gradients of
 //! `conv_2d` and `conv_3d`.
 
-use shapeflow_shape_fns::{Attribute, Attrs, DType, Dim, TensorShape};
+use shapeflow_shape_fns::{Attribute, Attrs, DType, Dim};
 
 use super::conv::{Geometry, convolve};
-use super::window::{dims_of, of_rank, padded, param_dims, refuse};
+use super::window::{Windows, dims_of, of_dims, of_rank, padded, param_dims, refuse};
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::Scalar;
@@ -118,7 +118,7 @@ fn input_gradient<'g>(
 ) -> Result<Vec<Value<'g>>> {
     let spatial = geometry.spatial();
     let filter = of_rank(filter, spatial + 2, "the filter of a convolution")?;
-    let mut gradient = geometry.channels_last(gradient, "the gradient of a convolution")?;
+    let gradient = geometry.channels_last(gradient, "the gradient of a convolution")?;
     let weights = dims_of(filter);
     let image = image_dims(geometry, given, &dims_of(gradient)[0], &weights[spatial])?;
     let channels = &image[spatial + 1];
@@ -129,14 +129,7 @@ fn input_gradient<'g>(
         ));
     }
     let windows = geometry.windows(&image, &weights[..spatial])?;
-    // One window at each element of the gradient.
-    let mut expected = vec![image[0].clone()];
-    let counts = (1..=spatial).map(|axis| windows.count(axis, &image[axis]));
-    expected.extend(counts.collect::<Result<Vec<_>>>()?);
-    expected.push(weights[spatial + 1].clone());
-    if dims_of(gradient) != expected {
-        gradient = gradient.ensure_shape(TensorShape::from(expected))?;
-    }
+    let mut gradient = of_windows(gradient, &windows, &image, &weights[spatial + 1])?;
     let (zero, one) = (Dim::known(0), Dim::known(1));
     let mut paddings = vec![[zero.clone(), zero.clone()]; spatial + 2];
     for axis in 1..=spatial {
@@ -163,6 +156,14 @@ fn input_gradient<'g>(
     let geometry = geometry.of_stride_1();
     let result = convolve(&geometry, gradient, &dims_of(gradient), reversed, &dims_of(reversed))?;
     Ok(vec![geometry.in_format(result)?])
+}
+
+/// Returns the gradient of the result of a convolution of images with these dimensions. It must have one element for
+/// each window and filter.
+fn of_windows<'g>(gradient: Value<'g>, windows: &Windows, image: &[Dim], filters: &Dim) -> Result<Value<'g>> {
+    let mut expected = windows.all_counts(image)?;
+    expected[image.len() - 1] = filters.clone();
+    of_dims(gradient, expected)
 }
 
 /// Returns the sizes of images with the channels last. `given` has the sizes of all axes, in the format of the op, or
@@ -226,9 +227,41 @@ fn build_filter<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Va
         ));
     }
     let windows = geometry.windows(&dims, &weights[..2])?;
+    let gradient = of_windows(gradient, &windows, &dims, outputs)?;
     let patches = geometry.patches(windows.pad(x, Scalar::zero(x.dtype()))?, [rows, columns])?;
     let width = dims_of(patches)[3].clone();
     let patches = patches.reshape(&[Dim::known(-1), width][..])?;
     let gradient = gradient.reshape(&[Dim::known(-1), outputs.clone()][..])?;
     Ok(vec![patches.matmul_transposed(gradient, true, false)?.reshape(&weights[..])?])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::Graph;
+    use crate::tensor::Tensor;
+    use crate::{Attr, TensorShape as Shape, shape};
+
+    /// The gradient of a filter of one element, over images of 4 by 4 pixels.
+    fn filter_gradient(g: &Graph, gradient: Shape) -> Result<Value<'_>> {
+        let x = g.input("x", DType::F32, [1, 4, 4, 1])?;
+        let gradient = g.input("gradient", DType::F32, gradient)?;
+        let call = g.op(&FILTER).data(x).size("filter_sizes", [1, 1, 1, 1]).data(gradient);
+        call.attr("strides", Attr::from([1, 1, 1, 1])).attr("padding", "VALID").finish()
+    }
+
+    #[test]
+    fn the_gradient_of_a_filter_has_one_element_for_each_window() {
+        let g = Graph::new();
+        let error = filter_gradient(&g, shape![1, 2, 8, 1]).unwrap_err();
+        assert!(error.message().contains("[1, 4, 4, 1]"), "{error}");
+        let g = Graph::new();
+        let exe = g.compile(filter_gradient(&g, shape![?, ?, ?, 1]).unwrap()).unwrap();
+        let run = |sizes: &[usize]| {
+            let [x, gradient] = [&[1, 4, 4, 1], sizes].map(|sizes| Tensor::full(sizes, 1.0f32).unwrap());
+            exe.run::<1>(&[x.view(), gradient.view()])
+        };
+        assert_eq!(run(&[1, 4, 4, 1]).unwrap()[0].to_vec::<f32>().unwrap(), [16.0]);
+        assert!(run(&[1, 2, 8, 1]).is_err());
+    }
 }

@@ -7,7 +7,7 @@ use shapeflow_shape_fns::{Attr, Attribute, Attrs, DType, Dim};
 use super::conv_gradient::{sizes, spread};
 use super::pool_argmax::positions;
 use super::reduce_window;
-use super::window::{Padding, Windows, data_format, dims_of, entries, of_rank, padded, refuse};
+use super::window::{Padding, Windows, data_format, dims_of, entries, of_dims, of_rank, padded, refuse};
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::Scalar;
@@ -226,20 +226,13 @@ fn build_avg<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value
         ));
     }
     let gradient = of_rank(*gradient, 4, "the gradient of a pool")?;
-    for axis in [0, channels] {
-        let given = std::slice::from_ref(&extents[axis]);
-        agree("the batch and the channels of a pool", given, &dims_of(gradient)[axis..=axis])?;
-    }
     let wide = if matches!(dtype, DType::F16 | DType::BF16) { DType::F32 } else { dtype };
-    let gradient = gradient.cast(wide)?;
     let known = lengths.iter().map(|size| Dim::known(*size)).collect();
     let windows = Windows::new(cx.attrs(), &extents, known, strides.clone(), vec![1; 4])?;
+    let expected = windows.all_counts(&extents)?;
+    agree("the windows and the gradient of a pool", &expected, &dims_of(gradient))?;
+    let gradient = of_dims(gradient, expected)?.cast(wide)?;
     let counts = counts(&windows, gradient, &extents, &lengths, &pooled)?;
-    let output = dims_of(counts);
-    for axis in pooled.iter().copied() {
-        let ours = std::slice::from_ref(&output[axis]);
-        agree("the windows and the gradient of a pool", ours, &dims_of(gradient)[axis..=axis])?;
-    }
     let mut shares = gradient.div(counts)?;
     let (zero, one) = (Dim::known(0), Dim::known(1));
     let mut paddings = vec![[zero.clone(), zero.clone()]; 4];
@@ -295,6 +288,7 @@ mod tests {
     use super::*;
     use crate::graph::Graph;
     use crate::shape;
+    use crate::tensor::Tensor;
 
     #[test]
     fn shapes_of_gradients_follow_the_inputs() {
@@ -310,5 +304,19 @@ mod tests {
         assert!(error.message().contains("the gradient of a pool and its windows must agree"), "{error}");
         let error = gradient.avg_pool_grad([1, 4, 9, 3], [2, 2], [2, 2], Padding::Same, last).unwrap_err();
         assert!(error.message().contains("must agree"), "{error}");
+    }
+
+    #[test]
+    fn a_run_refuses_a_gradient_of_other_sizes() {
+        let g = Graph::new();
+        let gradient = g.input("gradient", DType::F32, shape![?, ?, ?, 1]).unwrap();
+        let last = DataFormat::ChannelsLast;
+        let y = gradient.avg_pool_grad([1, 4, 4, 1], [2, 2], [2, 2], Padding::Valid, last).unwrap();
+        let exe = g.compile(y).unwrap();
+        let run = |sizes: &[usize]| exe.run::<1>(&[Tensor::full(sizes, 1.0f32).unwrap().view()]);
+        assert_eq!(run(&[1, 2, 2, 1]).unwrap()[0].to_vec::<f32>().unwrap(), [0.25; 16]);
+        for sizes in [[1, 1, 2, 1], [1, 2, 1, 1], [2, 2, 2, 1]] {
+            assert!(run(&sizes).is_err(), "{sizes:?}");
+        }
     }
 }

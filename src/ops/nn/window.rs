@@ -1,6 +1,6 @@
 //! `Windows`: the windows of a pool or convolution along the axes of an image or volume, and the padding that they need.
 
-use shapeflow_shape_fns::{Attr, Attrs, Dim};
+use shapeflow_shape_fns::{Attr, Attrs, Dim, TensorShape};
 
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::Scalar;
@@ -208,6 +208,11 @@ impl Windows {
         shape_result(further.checked_add(Dim::known(1)))
     }
 
+    /// Returns the number of windows along each axis of a tensor with dimensions `dims`.
+    pub fn all_counts(&self, dims: &[Dim]) -> Result<Vec<Dim>> {
+        dims.iter().enumerate().map(|(axis, extent)| self.count(axis, extent)).collect()
+    }
+
     /// Returns `x` with its padding, filled with `border`.
     pub fn pad<'g>(&self, x: Value<'g>, border: Scalar) -> Result<Value<'g>> {
         let is_zero = |dim: &Dim| dim.as_known() == Some(0);
@@ -252,6 +257,14 @@ pub(super) fn of_rank<'g>(x: Value<'g>, rank: usize, name: &str) -> Result<Value
             format!("{name} must have rank {rank}, got rank {actual}"),
         )),
     }
+}
+
+/// Returns `x`, whose dimensions must be `dims`. A run checks sizes that are not known when the graph is built.
+///
+/// # Errors
+/// A dimension differs.
+pub(super) fn of_dims(x: Value<'_>, dims: Vec<Dim>) -> Result<Value<'_>> {
+    if dims_of(x) == dims { Ok(x) } else { x.ensure_shape(TensorShape::from(dims)) }
 }
 
 /// Returns the dimensions of a value of known rank.
