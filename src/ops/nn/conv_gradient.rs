@@ -3,10 +3,10 @@
 
 use shapeflow_shape_fns::{Attribute, Attrs, DType, Dim};
 
-use super::conv::{Geometry, convolve};
+use super::conv::{Geometry, IMAGE_ATTRS, VOLUME_ATTRS, convolve};
 use super::window::{Windows, dims_of, of_dims, of_rank, padded, param_dims, refuse};
 use crate::dtype;
-use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::error::Result;
 use crate::expr::Scalar;
 use crate::graph::Value;
 use crate::op::{CompositeCx, OpDef, Operand, TfOp};
@@ -18,13 +18,7 @@ use crate::ops::nn::DataFormat;
 /// TensorFlow's `Conv2DBackpropInput`, for one group.
 pub(crate) static INPUT: OpDef =
     OpDef::composite("conv_2d_input_grad", |cx, values| build_input(cx, values, 2))
-        .attrs(&[
-            Attribute::ints("strides"),
-            Attribute::ints_or("dilations", &[]),
-            Attribute::str("padding"),
-            Attribute::ints_or("explicit_paddings", &[]),
-            Attribute::str_or("data_format", "NHWC"),
-        ])
+        .attrs(IMAGE_ATTRS)
         .operands(&[Operand::Size("input_sizes"), Operand::Data("filter"), Operand::Data("out_backprop")])
         .dtype_rule(same_as_last)
         .tensorflow(&[TfOp::new("Conv2DBackpropInput")]);
@@ -33,12 +27,7 @@ pub(crate) static INPUT: OpDef =
 /// [n, d, h, w, c]`. As TensorFlow's `Conv3DBackpropInputV2`, for one group.
 pub(crate) static VOLUMES_INPUT: OpDef =
     OpDef::composite("conv_3d_input_grad", |cx, values| build_input(cx, values, 3))
-        .attrs(&[
-            Attribute::ints("strides"),
-            Attribute::ints_or("dilations", &[]),
-            Attribute::str("padding"),
-            Attribute::str_or("data_format", "NDHWC"),
-        ])
+        .attrs(VOLUME_ATTRS)
         .operands(&[Operand::Size("input_sizes"), Operand::Data("filter"), Operand::Data("out_backprop")])
         .dtype_rule(same_as_last)
         .tensorflow(&[TfOp::new("Conv3DBackpropInputV2")]);
@@ -57,13 +46,7 @@ pub(crate) static VOLUMES_INPUT_LIKE: OpDef =
 /// of the images are one matrix, and `out_backprop` is the other matrix. As TensorFlow's `Conv2DBackpropFilter`, for
 /// one group.
 pub(crate) static FILTER: OpDef = OpDef::composite("conv_2d_filter_grad", build_filter)
-    .attrs(&[
-        Attribute::ints("strides"),
-        Attribute::ints_or("dilations", &[]),
-        Attribute::str("padding"),
-        Attribute::ints_or("explicit_paddings", &[]),
-        Attribute::str_or("data_format", "NHWC"),
-    ])
+    .attrs(IMAGE_ATTRS)
     .operands(&[Operand::Data("input"), Operand::Size("filter_sizes"), Operand::Data("out_backprop")])
     .tensorflow(&[TfOp::new("Conv2DBackpropFilter")]);
 
@@ -83,10 +66,6 @@ pub(super) fn sizes<'g>(cx: &CompositeCx<'_>, name: &str, fed: Option<&Value<'g>
         },
         (None, None) => refuse(format!("{name} must be given: it is a list of sizes")),
     }
-}
-
-fn dim(result: shapeflow_shape_fns::Result<Dim>) -> Result<Dim> {
-    result.map_err(|error| Error::new(ErrorKind::Shape, Phase::Build, error.to_string()))
 }
 
 fn build_input<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>], spatial: usize) -> Result<Vec<Value<'g>>> {
@@ -129,32 +108,13 @@ fn input_gradient<'g>(
         ));
     }
     let windows = geometry.windows(&image, &weights[..spatial])?;
-    let mut gradient = of_windows(gradient, &windows, &image, &weights[spatial + 1])?;
-    let (zero, one) = (Dim::known(0), Dim::known(1));
-    let mut paddings = vec![[zero.clone(), zero.clone()]; spatial + 2];
-    for axis in 1..=spatial {
-        let stride = windows.strides[axis];
-        gradient = spread(gradient, axis, stride)?;
-        let length = dims_of(gradient)[axis].clone();
-        let margin = dim(windows.span(axis)?.checked_sub(&one))?;
-        let before = dim(margin.checked_sub(&windows.paddings[axis][0]))?;
-        let end = dim(image[axis].checked_add(&windows.paddings[axis][0]))?;
-        let after = dim(end.checked_sub(&length))?;
-        if before.lt(&zero) == Some(true) || after.lt(&zero) == Some(true) {
-            return refuse(format!(
-                "the windows must cover the padding at axis {axis}, got padding {} for a window of {}",
-                windows.paddings[axis][0],
-                windows.span(axis)?
-            ));
-        }
-        paddings[axis] = [before, after];
-    }
-    let gradient = padded(gradient, &paddings, Scalar::zero(gradient.dtype()))?;
+    let gradient = of_windows(gradient, &windows, &image, &weights[spatial + 1])?;
+    let gradient = spread_over(gradient, &windows, &image, 1..=spatial)?;
     let filter_axes: Vec<usize> = (0..spatial).collect();
     let swapped: Vec<usize> = (0..spatial).chain([spatial + 1, spatial]).collect();
     let reversed = filter.reverse(filter_axes)?.transpose(swapped)?;
     let geometry = geometry.of_stride_1();
-    let result = convolve(&geometry, gradient, &dims_of(gradient), reversed, &dims_of(reversed))?;
+    let result = convolve(&geometry, gradient, reversed)?;
     Ok(vec![geometry.in_format(result)?])
 }
 
@@ -185,23 +145,49 @@ fn image_dims(geometry: &Geometry, given: Vec<Dim>, batch: &Dim, channels: &Dim)
     Ok(given)
 }
 
+/// Puts `stride - 1` zeros between the elements of a gradient of windows, and zeros around them, along `axes`. Then a
+/// window at each position holds the gradients of all windows that cover this position of the images, in reverse order.
+/// `image` has the dimensions of the images.
+pub(super) fn spread_over<'g>(
+    gradient: Value<'g>,
+    windows: &Windows,
+    image: &[Dim],
+    axes: impl IntoIterator<Item = usize>,
+) -> Result<Value<'g>> {
+    let zero = Dim::known(0);
+    let mut paddings = vec![[zero.clone(), zero.clone()]; image.len()];
+    let mut gradient = gradient;
+    for axis in axes {
+        gradient = spread(gradient, axis, windows.strides[axis])?;
+        let ([front, back], span) = (&windows.paddings[axis], windows.span(axis)?);
+        let before = span.checked_sub(Dim::known(1))?.checked_sub(front)?;
+        let after = image[axis].checked_add(front)?.checked_sub(&dims_of(gradient)[axis])?;
+        if before.lt(&zero) == Some(true) || after.lt(&zero) == Some(true) {
+            return refuse(format!(
+                "the windows must cover the padding at axis {axis}, got padding {front} and {back} for a window of {span}"
+            ));
+        }
+        paddings[axis] = [before, after];
+    }
+    padded(gradient, &paddings, Scalar::zero(gradient.dtype()))
+}
+
 /// Puts `stride - 1` zeros between the elements along an axis.
-pub(super) fn spread<'g>(x: Value<'g>, axis: usize, stride: i64) -> Result<Value<'g>> {
+fn spread<'g>(x: Value<'g>, axis: usize, stride: i64) -> Result<Value<'g>> {
     if stride == 1 {
         return Ok(x);
     }
-    let dims = dims_of(x);
-    let (zero, one) = (Dim::known(0), Dim::known(1));
+    let mut dims = dims_of(x);
+    let (zero, one, stride) = (Dim::known(0), Dim::known(1), Dim::known(stride));
     let mut paddings = vec![[zero.clone(), zero.clone()]; dims.len() + 1];
-    paddings[axis + 1][1] = Dim::known(stride - 1);
+    paddings[axis + 1][1] = stride.checked_sub(&one)?;
     let spread = padded(x.expand_dims(axis as i64 + 1)?, &paddings, Scalar::zero(x.dtype()))?;
-    let mut merged = dims.clone();
-    merged[axis] = dim(dims[axis].checked_mul(Dim::known(stride)))?;
-    let spread = spread.reshape(&merged[..])?;
+    let count = dims[axis].clone();
+    dims[axis] = count.checked_mul(&stride)?;
+    let spread = spread.reshape(&dims[..])?;
     // The zeros after the last element are cut off.
-    let last = dim(dim(dims[axis].checked_sub(&one))?.checked_mul(Dim::known(stride)))?;
-    merged[axis] = dim(dim(last.checked_add(&one))?.max(&zero))?;
-    spread.slice(vec![0; dims.len()], &merged[..])
+    dims[axis] = count.checked_sub(&one)?.checked_mul(&stride)?.checked_add(&one)?.max(&zero)?;
+    spread.slice(vec![0; dims.len()], &dims[..])
 }
 
 fn build_filter<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
