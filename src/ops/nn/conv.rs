@@ -5,9 +5,9 @@ use std::panic::Location;
 use shapeflow_shape_fns::{Attr, Attribute, Attrs, Dim};
 
 use super::convolve_windows;
-use super::window::{Padding, Windows, data_format, dims_of, entries, of_rank, with_windows};
+use super::window::{Padding, Windows, data_format, dims_of, entries, of_dims, of_rank, with_windows};
 use crate::dtype;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::Scalar;
 use crate::graph::{IntoOperand, IntoParam, Value};
 use crate::op::{CompositeCx, OpDef, Operand, TfOp};
@@ -292,17 +292,30 @@ fn build<'g>(
     let geometry = Geometry::new(cx.attrs(), spatial)?;
     let x = geometry.channels_last(values[0], "the input of a convolution")?;
     let filter = of_rank(values[1], spatial + 2, "the filter of a convolution")?;
-    let filter = match is_depthwise {
-        // Every channel is a group.
-        true => {
-            let sizes = dims_of(filter);
-            let outputs = sizes[2].checked_mul(&sizes[3]).unwrap_or(Dim::known(-1));
-            filter.reshape(&[sizes[0].clone(), sizes[1].clone(), Dim::known(1), outputs][..])?
-        }
-        false => filter,
-    };
+    let filter = if is_depthwise { of_every_channel(filter, &dims_of(x)[3])? } else { filter };
     let y = convolve(&geometry, x, filter)?;
     Ok(vec![geometry.in_format(y)?])
+}
+
+/// Reshapes depthwise filters `[kh, kw, c, m]` to the filters `[kh, kw, 1, c*m]` of a convolution in which every channel
+/// is a group.
+///
+/// # Errors
+/// `c` is not the number of channels.
+fn of_every_channel<'g>(filter: Value<'g>, channels: &Dim) -> Result<Value<'g>> {
+    let mut sizes = dims_of(filter);
+    if sizes[2].same(channels) == Some(false) {
+        let message = format!(
+            "a depthwise filter must have the channels of the images, got {} and {channels}",
+            sizes[2]
+        );
+        return Err(Error::new(ErrorKind::Shape, Phase::Build, message));
+    }
+    sizes[2] = channels.clone();
+    let outputs = channels.checked_mul(&sizes[3]).unwrap_or(Dim::known(-1));
+    let filter = of_dims(filter, sizes.clone())?;
+    let [rows, columns, ..] = &sizes[..] else { unreachable!("a filter has 4 axes") };
+    filter.reshape(&[rows.clone(), columns.clone(), Dim::known(1), outputs][..])
 }
 
 /// The largest number of filters of a group of several channels for which the groups get an axis. With more filters,
@@ -354,4 +367,25 @@ pub(super) fn convolve<'g>(geometry: &Geometry, x: Value<'g>, filter: Value<'g>)
         }
     }
     if output == dims_of(y) { Ok(y) } else { y.reshape(&output[..]) }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{DType, DataFormat, Graph, Padding, Tensor, shape};
+
+    #[test]
+    fn a_depthwise_filter_has_the_channels_of_the_images() {
+        let (valid, last) = (Padding::Valid, DataFormat::ChannelsLast);
+        let g = Graph::new();
+        let x = g.input("x", DType::F32, [1, 4, 4, 2]).unwrap();
+        let filter = g.input("filter", DType::F32, [1, 1, 4, 1]).unwrap();
+        let error = x.depthwise_conv_2d(filter, [1, 1], [1, 1], valid.clone(), last).unwrap_err();
+        assert!(error.message().contains("channels"), "{error}");
+        let filter = g.input("unknown", DType::F32, shape![1, 1, ?, 1]).unwrap();
+        let y = x.depthwise_conv_2d(filter, [1, 1], [1, 1], valid, last).unwrap();
+        let exe = g.compile(y).unwrap();
+        let [x, filter] =
+            [vec![1, 4, 4, 2], vec![1, 1, 4, 1]].map(|sizes| Tensor::full(&sizes, 1.0f32).unwrap());
+        assert!(exe.run::<1>(&[x.view(), filter.view()]).is_err());
+    }
 }
