@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use rustc_hash::FxHashSet;
 use shapeflow_shape_fns::Dim;
 
 use super::access::{depends_on, step_along, varies_with};
@@ -16,7 +17,7 @@ pub(super) enum Lanes {
     Row,
     /// The last outer axis.
     Outer,
-    /// The second last outer axis, or, without row axes, the second last axis.
+    /// The second last outer axis.
     SecondLastOuter,
 }
 
@@ -86,11 +87,10 @@ impl<'a> Work<'a> {
         let (mut pass, mut epilogue) = (Section::default(), Section::default());
         let order = post_order(roots.iter().map(|root| &root.expr));
         let reduces = order.iter().copied().filter(|expr| matches!(expr.kind(), ExprKind::Reduce { .. }));
-        let in_pass: Vec<&Expr> = post_order(reduces);
         let row_axes = || (outer.len() as u32..(outer.len() + row.len()) as u32).map(Axis);
         let varies = |index: &Index| row_axes().any(|axis| varies_with(index, axis));
         let stores_rows = roots.iter().any(|root| root.index.iter().any(varies));
-        let in_pass: rustc_hash::FxHashSet<usize> = in_pass.iter().map(|expr| expr.address()).collect();
+        let in_pass: FxHashSet<usize> = post_order(reduces).into_iter().map(Expr::address).collect();
         for expr in order {
             let section = match stores_rows || in_pass.contains(&expr.address()) {
                 true => &mut pass,
