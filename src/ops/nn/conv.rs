@@ -60,10 +60,10 @@ impl<'g> Value<'g> {
     /// Convolves volumes with filters, as [`Value::conv_2d`] convolves images: there is an axis of depth before the
     /// rows. `strides` and `dilations` are in the order depth, rows, columns.
     ///
-    /// `[n, d, h, w, g*c], filter [kd, kh, kw, c, g*m] -> [n, od, oh, ow, g*m]`, or `[n, g*c, d, h, w] ->
-    /// [n, g*m, od, oh, ow]`; else as [`Value::conv_2d`], but the padding is [`Padding::Valid`] or [`Padding::Same`]. As
-    /// TensorFlow's `Conv3D`. A convolution of floats with a single group runs in matmul kernels, which read the windows
-    /// where they lie in the volumes. Any other convolution fuses into kernels.
+    /// `[n, d, h, w, g*c], filter [kd, kh, kw, c, g*m] -> [n, od, oh, ow, g*m]`, or `[n, g*c, d, h, w] -> [n, g*m, od,
+    /// oh, ow]`; else as [`Value::conv_2d`], but the padding is [`Padding::Valid`] or [`Padding::Same`]. As
+    /// TensorFlow's `Conv3D`. A convolution of floats with a single group runs in matmul kernels, which read the
+    /// windows where they lie in the volumes. Any other convolution fuses into kernels.
     ///
     /// ```
     /// use shapeflow::{DType, DataFormat, Graph, Padding, shape};
@@ -297,8 +297,8 @@ fn build<'g>(
     Ok(vec![geometry.in_format(y)?])
 }
 
-/// Reshapes depthwise filters `[kh, kw, c, m]` to the filters `[kh, kw, 1, c*m]` of a convolution in which every channel
-/// is a group.
+/// Reshapes depthwise filters `[kh, kw, c, m]` to the filters `[kh, kw, 1, c*m]` of a convolution in which every
+/// channel is a group.
 ///
 /// # Errors
 /// `c` is not the number of channels.

@@ -41,8 +41,8 @@ pub(crate) static GROUPED: OpDef = OpDef::compute("convolve_grouped_windows", lo
     .shape_fn(|cx| shape(cx, &[2, 3]))
     .dtype_rule(dtype::binary::number);
 
-/// As [`GROUPED`], with an axis for the groups: `[n, h, w, g*c], [kh, kw, c, g*m] -> [n, oh, ow, g, m]`. The index of the
-/// input has no quotient, so vector lanes can run along the groups or along the filters of a group.
+/// As [`GROUPED`], with an axis for the groups: `[n, h, w, g*c], [kh, kw, c, g*m] -> [n, oh, ow, g, m]`. The index of
+/// the input has no quotient, so vector lanes can run along the groups or along the filters of a group.
 pub(crate) static GROUPS: OpDef = OpDef::compute("convolve_groups", lower)
     .attrs(ATTRS)
     .operands(&[Operand::Data("input"), Operand::Data("filter"), Operand::Size("positions")])

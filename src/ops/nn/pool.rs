@@ -17,13 +17,14 @@ use crate::ops::nn::DataFormat;
 use crate::ops::window_sizes::windows;
 
 impl<'g> Value<'g> {
-    /// Returns the maximum of every window of `sizes`: rows and columns of images, or depth, rows and columns of volumes.
-    /// Windows start `strides` apart.
+    /// Returns the maximum of every window of `sizes`: rows and columns of images, or depth, rows and columns of
+    /// volumes. Windows start `strides` apart.
     ///
     /// `[n, h, w, c] -> [n, oh, ow, c]`, or `[n, c, h, w] -> [n, c, oh, ow]`; integers and floats. Volumes have an axis
     /// `d` before `h`. With [`Padding::Same`], `oh` is `ceil(h/stride)`; else it is the number of windows that fit.
-    /// Padding is never the maximum. The maximum is NaN if an element is NaN. As TensorFlow's `MaxPool` and `MaxPool3D`,
-    /// which may ignore a NaN. The op is composed of a padding and of a reduction, which fuse into kernels.
+    /// Padding is never the maximum. The maximum is NaN if an element is NaN. As TensorFlow's `MaxPool` and
+    /// `MaxPool3D`, which may ignore a NaN. The op is composed of a padding and of a reduction, which fuse into
+    /// kernels.
     ///
     /// ```
     /// use shapeflow::{DType, DataFormat, Graph, Padding, shape};

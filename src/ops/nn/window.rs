@@ -1,4 +1,4 @@
-//! `Windows`: the windows of a pool or convolution along the axes of an image or volume, and the padding that they need.
+//! `Windows`: the windows of a pool or convolution over images or volumes, and their padding.
 
 use std::panic::Location;
 
@@ -20,8 +20,8 @@ pub enum Padding {
     Explicit([[i64; 2]; 2]),
 }
 
-/// Adds the attributes by which TensorFlow states windows to a call: two lists with one entry for each spatial axis, the
-/// padding and the format.
+/// Adds the attributes by which TensorFlow states windows to a call: two lists with one entry for each spatial axis,
+/// the padding and the format.
 ///
 /// # Errors
 /// Volumes have an explicit padding.
@@ -252,8 +252,8 @@ fn scalar_tensor(value: Scalar) -> Result<crate::tensor::Tensor> {
     Ok(tensor)
 }
 
-/// Returns `x`, whose rank must be `rank`. If the rank is unknown, the result is an identity transpose: it has this rank
-/// in the graph, and a run checks the rank of `x`.
+/// Returns `x`, whose rank must be `rank`. If the rank is unknown, the result is an identity transpose: it has this
+/// rank in the graph, and a run checks the rank of `x`.
 ///
 /// # Errors
 /// The rank differs.

@@ -16,7 +16,8 @@ pub(super) enum Rows {
     Each(Vec<usize>),
 }
 
-/// Counts the integers of operand `operand`, the row-major `x`, in an output of these sizes. The integers are indices along its last axis.
+/// Counts integers in an output of these sizes, along whose last axis the integers are indices. `x` is the row-major
+/// view of operand `operand`.
 ///
 /// # Errors
 /// An integer is negative, or there is not one weight for each integer.

@@ -392,7 +392,7 @@ mod tests {
         let expected = ["a_X_1", "a_X_2", "b_X_1", "b_X_2", "c_X_5", "c_X_6"];
         assert_eq!(outputs[1], Tensor::from_strings(&[6], &expected).unwrap());
         assert_eq!(outputs[2].to_vec::<i64>().unwrap(), [3, 4]);
-        // No memory holds so many rows.
+        // More rows than any memory holds.
         let shape = tensor(&[2], &[1i64 << 45, 1]);
         let operands = [tensor(&[1, 2], &[0i64, 0]), tensor(&[1], &[7i64]), shape];
         assert_eq!(run(&DEF, &attrs, &operands).unwrap_err().kind(), ErrorKind::Memory);
