@@ -1,4 +1,4 @@
-//! [`choose_lanes`]: the axis that the vector lanes of a kernel run along.
+//! [`choose_lane_axis`]: the axis that the vector lanes of a kernel run along.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use crate::expr::{Axis, Expr, ExprKind, Index, post_order};
 
 /// The axis of the vector lanes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Lanes {
+pub(super) enum LaneAxis {
     /// The last row axis; the last outer axis if there are no row axes.
     Row,
     /// The last outer axis.
@@ -34,7 +34,7 @@ const LANES: usize = 8;
 const SHORT: i64 = 4;
 
 /// An index of a load or store, and the dims of its buffer.
-type Access<'a> = (&'a [Index], &'a [Dim]);
+type BufferIndex<'a> = (&'a [Index], &'a [Dim]);
 
 /// Chooses the axis that makes the kernel cheapest. `outer` and `row` are the extents of its axes.
 ///
@@ -42,49 +42,49 @@ type Access<'a> = (&'a [Index], &'a [Dim]);
 /// not vary along the axis, 1 if its elements are neighbours in memory, [`STRIDED`] or [`SCATTERED`] otherwise. A
 /// vector that a short axis does not fill costs as much as a full one. What does not vary along a row counts once a
 /// row, and the start of a row costs [`ROW_COST`]. If the length of a row is not known, only its elements count.
-pub(super) fn choose_lanes(roots: &[Root], outer: &[Dim], row: &[Dim], infos: &[BufferInfo]) -> Lanes {
+pub(super) fn choose_lane_axis(roots: &[Root], outer: &[Dim], row: &[Dim], infos: &[BufferInfo]) -> LaneAxis {
     if row.is_empty() {
-        return if has_short_lanes(roots, outer, infos) { Lanes::SecondLastOuter } else { Lanes::Row };
+        return if has_short_lanes(roots, outer, infos) { LaneAxis::SecondLastOuter } else { LaneAxis::Row };
     }
     if outer.is_empty() {
-        return Lanes::Row;
+        return LaneAxis::Row;
     }
-    let work = Work::of(roots, outer, row, infos);
+    let work = KernelWork::of(roots, outer, row, infos);
     let last = outer.len() - 1;
     let filled = work.inner_extent(0..outer.len()).unwrap_or(LANES);
-    let (mut lanes, mut cost) = (Lanes::Outer, work.cost_along_outer(last, filled));
+    let (mut lanes, mut cost) = (LaneAxis::Outer, work.cost_along_outer(last, filled));
     if filled < LANES && last > 0 {
         let filled =
             work.extents[last - 1].as_known().map_or(LANES, |extent| usize::try_from(extent).unwrap_or(0));
         let swapped = work.cost_along_outer(last - 1, filled);
         if swapped < cost {
-            (lanes, cost) = (Lanes::SecondLastOuter, swapped);
+            (lanes, cost) = (LaneAxis::SecondLastOuter, swapped);
         }
     }
-    if work.cost_along_row() <= cost { Lanes::Row } else { lanes }
+    if work.cost_along_row() <= cost { LaneAxis::Row } else { lanes }
 }
 
 /// The instructions and accesses of one section of a kernel.
 #[derive(Default)]
-struct Section<'a> {
+struct SectionWork<'a> {
     instructions: usize,
-    accesses: Vec<Access<'a>>,
+    accesses: Vec<BufferIndex<'a>>,
 }
 
 /// What a kernel with rows does.
-struct Work<'a> {
+struct KernelWork<'a> {
     /// The extents of the outer axes and, after them, of the row axes.
     extents: Vec<&'a Dim>,
     outer: usize,
     /// What the kernel does for each element of a row.
-    pass: Section<'a>,
+    pass: SectionWork<'a>,
     /// What the kernel does once a row.
-    epilogue: Section<'a>,
+    epilogue: SectionWork<'a>,
 }
 
-impl<'a> Work<'a> {
-    fn of(roots: &'a [Root], outer: &'a [Dim], row: &'a [Dim], infos: &'a [BufferInfo]) -> Work<'a> {
-        let (mut pass, mut epilogue) = (Section::default(), Section::default());
+impl<'a> KernelWork<'a> {
+    fn of(roots: &'a [Root], outer: &'a [Dim], row: &'a [Dim], infos: &'a [BufferInfo]) -> KernelWork<'a> {
+        let (mut pass, mut epilogue) = (SectionWork::default(), SectionWork::default());
         let order = post_order(roots.iter().map(|root| &root.expr));
         let reduces = order.iter().copied().filter(|expr| matches!(expr.kind(), ExprKind::Reduce { .. }));
         let row_axes = || (outer.len() as u32..(outer.len() + row.len()) as u32).map(Axis);
@@ -110,7 +110,7 @@ impl<'a> Work<'a> {
         stores
             .accesses
             .extend(roots.iter().map(|root| (&root.index[..], &infos[root.buffer.index()].dims[..])));
-        Work { extents: outer.iter().chain(row).collect(), outer: outer.len(), pass, epilogue }
+        KernelWork { extents: outer.iter().chain(row).collect(), outer: outer.len(), pass, epilogue }
     }
 
     /// Returns the number of elements of a row, if it is known.
@@ -125,7 +125,7 @@ impl<'a> Work<'a> {
         let mut inner = 1usize;
         for axis in axes.clone().rev() {
             let mut accesses = self.pass.accesses.iter().chain(&self.epilogue.accesses);
-            let merges = |(index, dims): &Access<'_>| merges(index, dims, axis, self.extents[axis + 1]);
+            let merges = |(index, dims): &BufferIndex<'_>| merges(index, dims, axis, self.extents[axis + 1]);
             if axis + 1 < axes.end && !accesses.all(merges) {
                 break;
             }
@@ -155,7 +155,7 @@ impl<'a> Work<'a> {
     }
 }
 
-impl Section<'_> {
+impl SectionWork<'_> {
     /// Returns the cost of the section for a vector of elements along `axis`.
     fn cost(&self, axis: Axis) -> usize {
         self.instructions

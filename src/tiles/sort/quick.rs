@@ -14,7 +14,7 @@ const BLOCK: usize = 4;
 
 /// A range of keys that are not sorted yet.
 #[derive(Clone, Copy)]
-struct Part {
+struct Unsorted {
     begin: usize,
     len: usize,
     /// The number of further splits. Keys that need more had bad pivots, and are sorted otherwise.
@@ -28,7 +28,7 @@ struct Part {
 #[inline(always)]
 pub(super) unsafe fn quicksort<V: Lanes>(keys: &mut [V::Key]) {
     let splits = 2 * keys.len().max(1).ilog2();
-    let mut part = Part { begin: 0, len: keys.len(), splits };
+    let mut part = Unsorted { begin: 0, len: keys.len(), splits };
     // The smaller part of each split comes first, so at most one part waits for each bit of the length.
     let mut waiting = [part; usize::BITS as usize];
     let mut count = 0;
@@ -38,8 +38,8 @@ pub(super) unsafe fn quicksort<V: Lanes>(keys: &mut [V::Key]) {
             // SAFETY: the caller's promise; there are more than `FEW` vectors.
             let [low, high] = unsafe { split_at_pivot::<V>(keys) };
             let splits = part.splits - 1;
-            let low = Part { len: low, splits, ..part };
-            let high = Part { begin: part.begin + part.len - high, len: high, splits };
+            let low = Unsorted { len: low, splits, ..part };
+            let high = Unsorted { begin: part.begin + part.len - high, len: high, splits };
             let (small, large) = if low.len < high.len { (low, high) } else { (high, low) };
             waiting[count] = large;
             count += 1;
