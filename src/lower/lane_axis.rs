@@ -40,8 +40,9 @@ type BufferIndex<'a> = (&'a [Index], &'a [Dim]);
 ///
 /// The cost counts instructions and accesses for a vector of rows. An instruction costs 1. An access costs 0 if it does
 /// not vary along the axis, 1 if its elements are neighbours in memory, [`STRIDED`] or [`SCATTERED`] otherwise. A
-/// vector that a short axis does not fill costs as much as a full one. What does not vary along a row counts once a
-/// row, and the start of a row costs [`ROW_COST`]. If the length of a row is not known, only its elements count.
+/// vector that a short axis does not fill costs as much as a full one. Work that does not vary along a row counts once
+/// for each row, and the start of a row costs [`ROW_COST`]. If the length of a row is not known, only its elements
+/// count.
 pub(super) fn choose_lane_axis(roots: &[Root], outer: &[Dim], row: &[Dim], infos: &[BufferInfo]) -> LaneAxis {
     if row.is_empty() {
         return if has_short_lanes(roots, outer, infos) { LaneAxis::SecondLastOuter } else { LaneAxis::Row };
@@ -119,8 +120,8 @@ impl<'a> KernelWork<'a> {
         extents.try_fold(1usize, |len, extent| len.checked_mul(usize::try_from(extent.as_known()?).ok()?))
     }
 
-    /// Returns the extent of the loop that a launch makes of the last of `axes` and of the axes before it that merge
-    /// with it. `None` means that the extent is not known.
+    /// Returns the extent of the innermost loop of a launch: the last of `axes`, merged with the axes before it where
+    /// every access allows this. `None` means that the extent is not known.
     fn inner_extent(&self, axes: Range<usize>) -> Option<usize> {
         let mut inner = 1usize;
         for axis in axes.clone().rev() {

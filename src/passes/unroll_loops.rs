@@ -1,4 +1,4 @@
-//! [`Rebuilder::unroll_loop`]: a loop with a few iterations, whose number constants determine, becomes its iterations.
+//! [`Rebuilder::unroll_loop`]: a loop becomes its iterations if their number is small and constants determine it.
 //!
 //! A loop runs on the host, and each iteration launches kernels. Unrolled iterations fuse with each other and with the
 //! nodes around the loop. A loop qualifies if its sizes are known and stay, and if no node of its body runs on the

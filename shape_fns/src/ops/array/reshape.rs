@@ -9,7 +9,7 @@ use crate::{Dim, Guard, InferenceContext, List, PartialElements, Result, TensorS
 /// An element of `shape` that may be -1 gives an unknown dimension. If only one element may be -1, its dimension is
 /// inferred instead.
 ///
-/// Next to a size of 0, -1 stands for the product of the input's sizes that are not 0, divided by the product of the
+/// If another size is 0, -1 stands for the product of the input's sizes that are not 0, divided by the product of the
 /// other sizes that are not 0: `[7, 0, 0, 2], shape=[0, -1] -> [0, 14]`. A symbol that `shape` and the input share
 /// cancels: `[n, m, 2], shape=[n, -1] -> [n, 2*m]` for every `n`.
 ///
