@@ -207,18 +207,14 @@ fn build_avg<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value
     let counts = counts(&windows, gradient, &extents, &lengths, &pooled)?;
     let shares = gradient.div(counts)?;
     let shares = spread_over(shares, &windows, &extents, pooled)?;
-    Ok(vec![window_sums(shares, &lengths, &[1; 4], &[])?.cast(dtype)?])
+    Ok(vec![window_sums(shares, &lengths, &[1; 4], &extents)?.cast(dtype)?])
 }
 
-/// Adds the elements of each window. `positions` are the numbers of windows along the axes. If `positions` is empty,
-/// there are as many windows as fit.
+/// Adds the elements of each window. `positions` are the numbers of windows along the axes.
 fn window_sums<'g>(x: Value<'g>, sizes: &[i64], strides: &[i64], positions: &[Dim]) -> Result<Value<'g>> {
     let call = x.graph().op(&reduce_window::DEF).data(x).attr("op", "sum");
     let call = call.attr("sizes", Attr::Ints(sizes.into())).attr("strides", Attr::Ints(strides.into()));
-    match positions {
-        [] => call.finish(),
-        positions => call.size("positions", positions).finish(),
-    }
+    call.size("positions", positions).finish()
 }
 
 /// Returns the numbers of elements in the windows along the pooled axes; the other axes have size 1.
@@ -259,6 +255,19 @@ mod tests {
         assert!(error.message().contains("the gradient of a pool and its windows must agree"), "{error}");
         let error = gradient.avg_pool_grad([1, 4, 9, 3], [2, 2], [2, 2], Padding::Same, last).unwrap_err();
         assert!(error.message().contains("must agree"), "{error}");
+    }
+
+    #[test]
+    fn the_gradient_of_an_empty_image_is_empty() {
+        for sizes in [shape![1, 0, 4, 3], shape![?, ?, ?, 3]] {
+            let g = Graph::new();
+            let gradient = g.input("gradient", DType::F32, sizes).unwrap();
+            let last = DataFormat::ChannelsLast;
+            let y = gradient.avg_pool_grad([1, 0, 8, 3], [2, 2], [2, 2], Padding::Same, last).unwrap();
+            let [y] =
+                g.compile(y).unwrap().run(&[Tensor::full(&[1, 0, 4, 3], 1.0f32).unwrap().view()]).unwrap();
+            assert_eq!(y.sizes(), [1, 0, 8, 3]);
+        }
     }
 
     #[test]
