@@ -67,8 +67,8 @@ impl Graph {
     }
 
     /// Does the same as [`Graph::while_loop`], with a limit on the iterations, a token that cancels the loop, or
-    /// declared shapes of the state. Runs on the host, unless constants determine a small number of iterations: then the
-    /// iterations are compiled one after the other, and fuse.
+    /// declared shapes of the state. Runs on the host, unless constants determine a small number of iterations: then
+    /// the iterations are compiled one after the other, and fuse.
     ///
     /// # Errors
     /// A shape does not fit its declaration; else as [`Graph::while_loop`].

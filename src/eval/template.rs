@@ -192,12 +192,11 @@ impl LowerCx for CallCx<'_, '_> {
     ) -> Expr {
         // A loop of one element is left out, unless it is the only loop.
         let is_unit = |extent: &Dim| extent.as_known() == Some(1);
-        let keeps =
-            |position: usize| !is_unit(&extents[position]) || position == 0 && extents.iter().all(is_unit);
+        let are_units = extents.iter().all(is_unit);
         let mut axes: Vec<(Axis, Dim)> = Vec::with_capacity(extents.len());
         let mut indices: SmallVec<[Index; 4]> = SmallVec::with_capacity(extents.len());
         for (position, extent) in extents.iter().enumerate() {
-            if keeps(position) {
+            if !is_unit(extent) || are_units && position == 0 {
                 let axis = Axis(self.next_axis + axes.len() as u32);
                 axes.push((axis, extent.clone()));
                 indices.push(Index::axis(axis));

@@ -38,8 +38,8 @@ impl Executable {
         Box::new(self.clone())
     }
 
-    /// Returns the compiled graphs inside the nodes of the graph, without the graphs that `met` has. Adds them to `met`,
-    /// because several nodes may share a graph.
+    /// Returns the compiled graphs inside the nodes of the graph, without the graphs that `met` has. Adds them to
+    /// `met`, because several nodes may share a graph.
     pub(super) fn new_regions(&self, met: &mut MetRegions) -> Vec<CompiledRegion<'_>> {
         let graph = self.specializations().graph();
         let nodes = (0..graph.nodes.len()).map(|number| NodeIx(number as u32));

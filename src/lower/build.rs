@@ -8,7 +8,7 @@ use super::cluster::{Cluster, Row};
 use super::kernel::{BufferInfo, BufferIx, Decision, Kernel, Variant};
 use super::kernel_body::LaneLayout;
 use super::known_dims::known_dims;
-use super::lane_axis::{Lanes, choose_lanes};
+use super::lane_axis::{LaneAxis, choose_lane_axis};
 use super::loop_nest::LoopNest;
 use super::partition::Partition;
 use super::placement::Placement;
@@ -62,11 +62,11 @@ pub(crate) fn build(
         let expr = this.inline(&mut interner, value, &index);
         roots.push(Root { expr, imaginary: None, buffer: buffers[&value], index: index.to_vec() });
     }
-    let lanes = choose_lanes(&roots, &outer, &row, infos);
-    if lanes == Lanes::SecondLastOuter {
+    let lanes = choose_lane_axis(&roots, &outer, &row, infos);
+    if lanes == LaneAxis::SecondLastOuter {
         swap_last_axes(&mut interner, &mut roots, &mut outer);
     }
-    let layout = if row.is_empty() || lanes == Lanes::Row { LaneLayout::Row } else { LaneLayout::Column };
+    let layout = if row.is_empty() || lanes == LaneAxis::Row { LaneLayout::Row } else { LaneLayout::Column };
     let nest = LoopNest { outer: outer.len(), row: row.len(), layout };
     let mut variants = Vec::new();
     let mut can_fail = false;

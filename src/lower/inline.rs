@@ -30,9 +30,9 @@ impl Partitioner<'_> {
         let producer = &self.graph.node_of(operand).op;
         let is_stored = !matches!(producer.body, Body::Compute(_))
             || producer.is_reinterpretation()
-            || self.pending[operand.index()].is_stored();
+            || self.pending[operand.index()].stored.is_some();
         let pending = &self.pending[value.index()];
-        is_stored && pending.is_stored() && pending.uses.is_empty()
+        is_stored && pending.stored.is_some() && pending.uses.is_empty()
     }
 
     /// Returns whether a stored value may share the memory of its node's operand 0.

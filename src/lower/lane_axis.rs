@@ -1,7 +1,8 @@
-//! [`choose_lanes`]: the axis that the vector lanes of a kernel run along.
+//! [`choose_lane_axis`]: the axis that the vector lanes of a kernel run along.
 
 use std::ops::Range;
 
+use rustc_hash::FxHashSet;
 use shapeflow_shape_fns::Dim;
 
 use super::access::{depends_on, step_along, varies_with};
@@ -11,12 +12,12 @@ use crate::expr::{Axis, Expr, ExprKind, Index, post_order};
 
 /// The axis of the vector lanes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Lanes {
+pub(super) enum LaneAxis {
     /// The last row axis; the last outer axis if there are no row axes.
     Row,
     /// The last outer axis.
     Outer,
-    /// The second last outer axis, or, without row axes, the second last axis.
+    /// The second last outer axis.
     SecondLastOuter,
 }
 
@@ -33,64 +34,64 @@ const LANES: usize = 8;
 const SHORT: i64 = 4;
 
 /// An index of a load or store, and the dims of its buffer.
-type Access<'a> = (&'a [Index], &'a [Dim]);
+type BufferIndex<'a> = (&'a [Index], &'a [Dim]);
 
 /// Chooses the axis that makes the kernel cheapest. `outer` and `row` are the extents of its axes.
 ///
 /// The cost counts instructions and accesses for a vector of rows. An instruction costs 1. An access costs 0 if it does
 /// not vary along the axis, 1 if its elements are neighbours in memory, [`STRIDED`] or [`SCATTERED`] otherwise. A
-/// vector that a short axis does not fill costs as much as a full one. What does not vary along a row counts once a
-/// row, and the start of a row costs [`ROW_COST`]. If the length of a row is not known, only its elements count.
-pub(super) fn choose_lanes(roots: &[Root], outer: &[Dim], row: &[Dim], infos: &[BufferInfo]) -> Lanes {
+/// vector that a short axis does not fill costs as much as a full one. Work that does not vary along a row counts once
+/// for each row, and the start of a row costs [`ROW_COST`]. If the length of a row is not known, only its elements
+/// count.
+pub(super) fn choose_lane_axis(roots: &[Root], outer: &[Dim], row: &[Dim], infos: &[BufferInfo]) -> LaneAxis {
     if row.is_empty() {
-        return if has_short_lanes(roots, outer, infos) { Lanes::SecondLastOuter } else { Lanes::Row };
+        return if has_short_lanes(roots, outer, infos) { LaneAxis::SecondLastOuter } else { LaneAxis::Row };
     }
     if outer.is_empty() {
-        return Lanes::Row;
+        return LaneAxis::Row;
     }
-    let work = Work::of(roots, outer, row, infos);
+    let work = KernelWork::of(roots, outer, row, infos);
     let last = outer.len() - 1;
     let filled = work.inner_extent(0..outer.len()).unwrap_or(LANES);
-    let (mut lanes, mut cost) = (Lanes::Outer, work.cost_along_outer(last, filled));
+    let (mut lanes, mut cost) = (LaneAxis::Outer, work.cost_along_outer(last, filled));
     if filled < LANES && last > 0 {
         let filled =
             work.extents[last - 1].as_known().map_or(LANES, |extent| usize::try_from(extent).unwrap_or(0));
         let swapped = work.cost_along_outer(last - 1, filled);
         if swapped < cost {
-            (lanes, cost) = (Lanes::SecondLastOuter, swapped);
+            (lanes, cost) = (LaneAxis::SecondLastOuter, swapped);
         }
     }
-    if work.cost_along_row() <= cost { Lanes::Row } else { lanes }
+    if work.cost_along_row() <= cost { LaneAxis::Row } else { lanes }
 }
 
 /// The instructions and accesses of one section of a kernel.
 #[derive(Default)]
-struct Section<'a> {
+struct SectionWork<'a> {
     instructions: usize,
-    accesses: Vec<Access<'a>>,
+    accesses: Vec<BufferIndex<'a>>,
 }
 
 /// What a kernel with rows does.
-struct Work<'a> {
+struct KernelWork<'a> {
     /// The extents of the outer axes and, after them, of the row axes.
     extents: Vec<&'a Dim>,
     outer: usize,
     /// What the kernel does for each element of a row.
-    pass: Section<'a>,
+    pass: SectionWork<'a>,
     /// What the kernel does once a row.
-    epilogue: Section<'a>,
+    epilogue: SectionWork<'a>,
 }
 
-impl<'a> Work<'a> {
-    fn of(roots: &'a [Root], outer: &'a [Dim], row: &'a [Dim], infos: &'a [BufferInfo]) -> Work<'a> {
-        let (mut pass, mut epilogue) = (Section::default(), Section::default());
+impl<'a> KernelWork<'a> {
+    fn of(roots: &'a [Root], outer: &'a [Dim], row: &'a [Dim], infos: &'a [BufferInfo]) -> KernelWork<'a> {
+        let (mut pass, mut epilogue) = (SectionWork::default(), SectionWork::default());
         let order = post_order(roots.iter().map(|root| &root.expr));
         let reduces = order.iter().copied().filter(|expr| matches!(expr.kind(), ExprKind::Reduce { .. }));
-        let in_pass: Vec<&Expr> = post_order(reduces);
         let row_axes = || (outer.len() as u32..(outer.len() + row.len()) as u32).map(Axis);
         let varies = |index: &Index| row_axes().any(|axis| varies_with(index, axis));
         let stores_rows = roots.iter().any(|root| root.index.iter().any(varies));
-        let in_pass: rustc_hash::FxHashSet<usize> = in_pass.iter().map(|expr| expr.address()).collect();
+        let in_pass: FxHashSet<usize> = post_order(reduces).into_iter().map(Expr::address).collect();
         for expr in order {
             let section = match stores_rows || in_pass.contains(&expr.address()) {
                 true => &mut pass,
@@ -110,7 +111,7 @@ impl<'a> Work<'a> {
         stores
             .accesses
             .extend(roots.iter().map(|root| (&root.index[..], &infos[root.buffer.index()].dims[..])));
-        Work { extents: outer.iter().chain(row).collect(), outer: outer.len(), pass, epilogue }
+        KernelWork { extents: outer.iter().chain(row).collect(), outer: outer.len(), pass, epilogue }
     }
 
     /// Returns the number of elements of a row, if it is known.
@@ -119,13 +120,13 @@ impl<'a> Work<'a> {
         extents.try_fold(1usize, |len, extent| len.checked_mul(usize::try_from(extent.as_known()?).ok()?))
     }
 
-    /// Returns the extent of the loop that a launch makes of the last of `axes` and of the axes before it that merge
-    /// with it. `None` means that the extent is not known.
+    /// Returns the extent of the innermost loop of a launch: the last of `axes`, merged with the axes before it where
+    /// every access allows this. `None` means that the extent is not known.
     fn inner_extent(&self, axes: Range<usize>) -> Option<usize> {
         let mut inner = 1usize;
         for axis in axes.clone().rev() {
             let mut accesses = self.pass.accesses.iter().chain(&self.epilogue.accesses);
-            let merges = |(index, dims): &Access<'_>| merges(index, dims, axis, self.extents[axis + 1]);
+            let merges = |(index, dims): &BufferIndex<'_>| merges(index, dims, axis, self.extents[axis + 1]);
             if axis + 1 < axes.end && !accesses.all(merges) {
                 break;
             }
@@ -155,7 +156,7 @@ impl<'a> Work<'a> {
     }
 }
 
-impl Section<'_> {
+impl SectionWork<'_> {
     /// Returns the cost of the section for a vector of elements along `axis`.
     fn cost(&self, axis: Axis) -> usize {
         self.instructions

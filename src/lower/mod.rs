@@ -4,16 +4,17 @@
 //! symbols.
 //!
 //! **Out:** a [`Program`](program::Program): buffers, and steps over them in order. A step is a
-//! [`Kernel`](kernel::Kernel) (a fused loop nest that is valid for every size), a matmul, a precompiled
-//! loop, or a single node. Later, with
-//! the sizes of a run, [`plan`](plan::plan) gives a [`KernelPlan`](plan::KernelPlan): boxes with checked byte offsets
-//! and strides.
+//! [`Kernel`](kernel::Kernel) (a fused loop nest that is valid for every size), a matmul, a precompiled loop, or a
+//! single node. Later, with the sizes of a run, [`plan`](plan::plan) gives a [`KernelPlan`](plan::KernelPlan): boxes
+//! with checked byte offsets and strides.
 //!
 //! **At compile time,** [`lower`](program::lower) calls, in this order,
 //! - `definitions`: where each symbol of the graph gets its value;
 //! - `partition`: which values have memory (`placement`), and which nodes form one `cluster`. `access` describes how a
-//!   node's body reads its operands; `inline` adds a value to the clusters that read it;
-//! - `build`: the expressions of a cluster, split into variants where bodies are piecewise;
+//!   node's body reads its operands; `inline` adds a value to the clusters that read it, and `materialize` stores a
+//!   value;
+//! - `build`: the expressions of a cluster, split into variants where bodies are piecewise; `lane_axis` chooses the axis
+//!   of the vector lanes;
 //! - `root`: what a variant stores, complex numbers as pairs of real expressions;
 //! - `schedule`: the expressions of a variant (`expr_order`) as passes over a row (`loop_nest`): a
 //!   [`KernelBody`](kernel_body::KernelBody), which the emitters of `codegen` compile.
@@ -47,6 +48,7 @@ mod known_dims;
 mod lane_axis;
 pub(crate) mod launch_mode;
 mod loop_nest;
+mod materialize;
 mod partition;
 mod placement;
 pub(crate) mod plan;

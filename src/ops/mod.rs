@@ -139,7 +139,8 @@ mod tests {
             for spelling in def.tensorflow_ops() {
                 // Two ops may share a spelling if their dtypes differ: `range` takes integers, `float_range` takes
                 // floats. `conv_2d` imports the op type that `convolve_windows` exports, and `conv_3d` the op type that
-                // `convolve_volume_windows` exports. `matmul_to` takes dtypes that `matmul` refuses, and `bitcast_complex` dtypes that `bitcast` refuses.
+                // `convolve_volume_windows` exports. `matmul_to` takes dtypes that `matmul` refuses, and
+                // `bitcast_complex` takes dtypes that `bitcast` refuses.
                 let is_new = spellings.insert(spelling.op_type);
                 assert!(is_new || SHARED.contains(&def.name()), "two ops import {}", spelling.op_type);
             }

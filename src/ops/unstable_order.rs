@@ -1,7 +1,7 @@
 //! Heaps and sorts that take equal items in the order in which TensorFlow's kernels take them.
 //!
-//! TensorFlow keeps candidates in binary heaps, and sorts them by quicksort. Neither keeps the order of equal items. The
-//! algorithms here visit items in the same order.
+//! TensorFlow keeps candidates in binary heaps, and sorts them by quicksort. Neither keeps the order of equal items.
+//! The algorithms here visit items in the same order.
 
 /// A binary heap whose root has the greatest score. The children of place `i` are at `2 i + 1` and `2 i + 2`.
 pub(crate) struct ScoreHeap(Vec<(f32, usize)>);

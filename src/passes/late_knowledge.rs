@@ -1,4 +1,4 @@
-//! [`LateKnowledge`]: the sizes and elements of values that nodes after the readers of these values made known.
+//! [`LateKnowledge`]: sizes and elements of values that became known after some reader of the value was inferred.
 //!
 //! Inference visits the nodes once, in their order. In `s = x.squeeze(); y = [1, 2] + x`, the sum makes the size of `x`
 //! known, after the squeeze was inferred without it. So the graph is built a second time, and each value then starts
@@ -11,7 +11,7 @@ use super::resolve::lacking;
 use crate::error::Result;
 use crate::graph::{GraphData, NodeIx, ValueIx};
 
-/// The inferences of a new graph that lacked knowledge: for each such node, how much (see [`lacking`]).
+/// The nodes of a new graph whose inference lacked knowledge, each with the amount that it lacked (see [`lacking`]).
 #[derive(Default)]
 pub(super) struct Gaps(Vec<(NodeIx, (usize, usize))>);
 
@@ -66,8 +66,8 @@ impl LateKnowledge {
         found
     }
 
-    /// Gives the value `new` of `graph`, which stands for `old`, the sizes and elements that are known late. A run
-    /// checks them, because the definition of a symbol also checks the number that replaces the symbol.
+    /// Equates the sizes and elements of `new`, a value of `graph`, with what is known late of `old`. A run checks them,
+    /// because the definition of a symbol also checks the number that replaces the symbol.
     ///
     /// # Errors
     /// `graph` contradicts what is known.

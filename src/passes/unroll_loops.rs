@@ -1,8 +1,9 @@
-//! [`Rebuilder::unroll_loop`]: a loop with a few iterations, whose number constants determine, becomes its iterations.
+//! [`Rebuilder::unroll_loop`]: a loop becomes its iterations if their number is small and constants determine it.
 //!
 //! A loop runs on the host, and each iteration launches kernels. Unrolled iterations fuse with each other and with the
-//! nodes around the loop. A loop qualifies if its sizes are known and stay, and if no node of its body runs on the host,
-//! moves strings or can fail: the error of an iteration names the iteration. A loop with a limit or a token stays.
+//! nodes around the loop. A loop qualifies if its sizes are known and stay, and if no node of its body runs on the
+//! host, moves strings or can fail: the error of an iteration names the iteration. A loop with a limit or a token
+//! stays.
 
 use rustc_hash::FxHashMap;
 

@@ -31,7 +31,8 @@ fn negations(from: &str, count: usize, name: &str, dtype: &str) -> String {
     text
 }
 
-/// Functions `f0`, `f1` and so on, each of which calls the next one twice; the last one calls `leaf` twice.
+/// Makes the functions `f0`, `f1` and so on. Each function calls the next one twice, and the last one calls `leaf`
+/// twice.
 fn doublings(levels: usize, dtype: &str, leaf: &str) -> String {
     let mut text = String::from("library {");
     for level in 0..levels {
@@ -42,7 +43,7 @@ fn doublings(levels: usize, dtype: &str, leaf: &str) -> String {
     text + leaf + "}"
 }
 
-/// A model with the input `x`, and with the nodes `y0`, `y1` and so on, each of which calls a function.
+/// Makes a model with the input `x` and the nodes `y0`, `y1` and so on. Each node calls one function of `calls`.
 fn model(library: &str, dtype: &str, shape: &str, calls: &[&str]) -> Result<Imported> {
     let mut text = format!(
         r#"{library} node {{ name: "x" op: "Placeholder" attr {{ key: "dtype" value {{ type: {dtype} }} }}

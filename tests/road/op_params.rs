@@ -41,8 +41,8 @@ impl GraphGenerator<'_> {
     }
 
     /// Adds a structure parameter to a call: as an attribute, or as a new graph input with probability
-    /// `self.fed_per_mille / 1000`. The input has other elements in every run. `draw` draws elements that fit every run.
-    /// A scalar parameter has one entry.
+    /// `self.fed_per_mille / 1000`. The input has other elements in every run. `draw` draws elements that fit every
+    /// run. A scalar parameter has one entry.
     pub fn structure_param(
         &mut self,
         call: Call,

@@ -20,7 +20,7 @@ pub enum Attr {
     DType(DType),
     /// A string.
     Str(Arc<str>),
-    /// A byte string that is not UTF-8: see [`Attr::of_bytes`].
+    /// A byte string that is not UTF-8. [`Attr::of_bytes`] makes it.
     Bytes(Arc<[u8]>),
     /// A shape. A shape function may read a shape as the vector of its dimensions. In a target shape, -1 stands for the
     /// size to infer.
@@ -33,7 +33,7 @@ pub enum Attr {
     Bools(Arc<[bool]>),
     /// A list of strings.
     Strs(Arc<[Arc<str>]>),
-    /// A list of byte strings, of which one or more are not UTF-8: see [`Attr::of_byte_strings`].
+    /// A list of byte strings; at least one of them is not UTF-8. [`Attr::of_byte_strings`] makes it.
     ByteStrings(Arc<[Arc<[u8]>]>),
     /// A list of dtypes.
     DTypes(Arc<[DType]>),

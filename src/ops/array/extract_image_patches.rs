@@ -21,6 +21,16 @@ pub enum WindowPadding {
     Same,
 }
 
+impl WindowPadding {
+    /// Returns TensorFlow's name of the padding.
+    fn name(self) -> &'static str {
+        match self {
+            WindowPadding::Valid => "VALID",
+            WindowPadding::Same => "SAME",
+        }
+    }
+}
+
 impl<'g> Value<'g> {
     /// Extracts windows of `sizes[0]` rows and `sizes[1]` columns and flattens each one into a vector, in the order
     /// rows, columns, channels. Windows start `strides` apart, and the elements of a window are `rates` apart.
@@ -56,14 +66,10 @@ impl<'g> Value<'g> {
         let strides = window(strides, "strides", location)?;
         let rates = window(rates, "rates", location)?;
         let entries = |[rows, columns]: [i64; 2]| Attr::Ints([1, rows, columns, 1].into());
-        let padding = match padding {
-            WindowPadding::Valid => "VALID",
-            WindowPadding::Same => "SAME",
-        };
         let call = self.graph().op(&DEF).data(self).attr("ksizes", entries(sizes));
         call.attr("strides", entries(strides))
             .attr("rates", entries(rates))
-            .attr("padding", padding)
+            .attr("padding", padding.name())
             .finish_at(location)
     }
 
@@ -96,12 +102,8 @@ impl<'g> Value<'g> {
         let sizes = window(sizes, "sizes", location)?;
         let strides = window(strides, "strides", location)?;
         let entries = |[depth, rows, columns]: [i64; 3]| Attr::Ints([1, depth, rows, columns, 1].into());
-        let padding = match padding {
-            WindowPadding::Valid => "VALID",
-            WindowPadding::Same => "SAME",
-        };
         let call = self.graph().op(&VOLUMES).data(self).attr("ksizes", entries(sizes));
-        call.attr("strides", entries(strides)).attr("padding", padding).finish_at(location)
+        call.attr("strides", entries(strides)).attr("padding", padding.name()).finish_at(location)
     }
 }
 

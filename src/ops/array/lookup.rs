@@ -43,7 +43,7 @@ struct Rows {
     key_dtype: DType,
     /// The keys as they were given; `None` if a key occurs several times.
     distinct_keys: Option<Tensor>,
-    /// The keys that a lookup must not ask for.
+    /// The keys that fail a run which looks them up.
     refused_keys: Vec<KeyTable>,
 }
 

@@ -98,7 +98,7 @@ impl Graph {
     /// ```
     ///
     /// # Errors
-    /// A size is negative, or the dtype is neither bool nor a number.
+    /// A size is negative or not one integer, or the dtype is neither bool nor a number.
     #[doc(alias = "identity_matrix")]
     #[track_caller]
     pub fn eye<'g>(
@@ -110,25 +110,28 @@ impl Graph {
         let location = Location::caller();
         let one = self.constant(Tensor::scalar(true))?.cast(dtype)?;
         let ones = match (rows.into_param(), columns.into_param()) {
-            (Param::Elements(rows), Param::Elements(columns)) => {
-                let sizes = [rows, columns].map(|size| size.elements().to_vec()).concat();
-                self.fill(sizes, one)?
+            (Param::Elements(rows), Param::Elements(columns)) if rows.rank() == 0 && columns.rank() == 0 => {
+                self.fill([rows.elements(), columns.elements()].concat(), one)?
             }
             (rows, columns) => {
-                let sizes = [self.size_vector(rows, location)?, self.size_vector(columns, location)?];
-                self.fill(concat(&sizes, 0)?, one)?
+                let vector = |name, size| self.size_vector(name, size).map_err(|error| error.at(location));
+                self.fill(concat(&[vector("rows", rows)?, vector("columns", columns)?], 0)?, one)?
             }
         };
         ones.matrix_band_part(0, 0)
     }
 
     /// Returns a vector that holds one size.
-    fn size_vector<'g>(&'g self, size: Param<'g>, location: &'static Location<'static>) -> Result<Value<'g>> {
-        match size {
-            Param::Value(size) => size.cast(DType::I64)?.reshape([1]),
-            Param::Elements(size) => self.fill(size.elements(), false)?.shape_tensor_as(DType::I64),
-            Param::Refused(message) => Err(Error::new(ErrorKind::Shape, Phase::Build, message).at(location)),
-        }
+    fn size_vector<'g>(&'g self, name: &str, size: Param<'g>) -> Result<Value<'g>> {
+        let message = match size {
+            Param::Value(size) => return size.cast(DType::I64)?.reshape([1]),
+            Param::Elements(size) if size.rank() == 0 => {
+                return self.fill(size.elements(), false)?.shape_tensor_as(DType::I64);
+            }
+            Param::Elements(sizes) => format!("{name} must be one integer, got {sizes}"),
+            Param::Refused(message) => message,
+        };
+        Err(Error::new(ErrorKind::Shape, Phase::Build, message))
     }
 }
 
@@ -187,8 +190,8 @@ fn triangle(cx: &mut dyn LowerCx, index: &[Index], is_lower: bool) -> Expr {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Attrs;
     use crate::ops::testing::{run_one, shape_table, tensor};
+    use crate::{Attrs, shape};
 
     shape_table! { DEF, {"num_lower": 1, "num_upper": -1},
         "[b, 2, n]" => "[b, 2, n]",
@@ -230,5 +233,17 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn each_size_of_an_identity_matrix_is_one_integer() {
+        let g = Graph::new();
+        for (rows, columns) in [(&[2, 3][..], &[4][..]), (&[2], &[]), (&[2, 3, 4], &[5])] {
+            let error = g.eye(rows, columns, DType::F32).unwrap_err();
+            assert!(error.message().contains("must be one integer"), "{error}");
+        }
+        let fed = g.input("rows", DType::I64, shape![]).unwrap();
+        let error = g.eye(fed, [2, 3], DType::F32).unwrap_err();
+        assert!(error.message().contains("columns must be one integer, got [2, 3]"), "{error}");
     }
 }

@@ -13,7 +13,7 @@ impl<'g> Value<'g> {
     ///
     /// `[..] -> shape`, any dtype. `shape` is an array or slice of sizes, a shape, or a value that holds the sizes. One
     /// dimension may be `-1`; it is computed from the other dimensions, also for symbols (`[n, 4]` to `[-1]` gives
-    /// `[4*n]`). Next to a size of 0, sizes of 0 do not count: `[7, 0, 0, 2]` to `[0, -1]` gives `[0, 14]`. As
+    /// `[4*n]`). If another size is 0, sizes of 0 are left out: `[7, 0, 0, 2]` to `[0, -1]` gives `[0, 14]`. As
     /// TensorFlow's `Reshape`. Fuses into kernels.
     ///
     /// ```

@@ -10,8 +10,8 @@ use crate::op::{OpDef, Operand, TfOp};
 use crate::ops::derived;
 
 impl<'g> Value<'g> {
-    /// Reverses the order of the elements along the given axes. Without axes, the result equals `self`. A scalar stays as
-    /// it is, whatever the axes are.
+    /// Reverses the order of the elements along the given axes. Without axes, the result equals `self`. A scalar stays
+    /// as it is, whatever the axes are.
     ///
     /// `[..] -> [..]`, any dtype. Negative axes count from the end. As TensorFlow's `ReverseV2`. Fuses into kernels.
     ///

@@ -35,8 +35,8 @@ impl<'g> Value<'g> {
     ///
     /// # Errors
     /// A dtype is not supported, a rank is wrong, the numbers of boxes differ, or the images or the crops have no
-    /// pixels. The run fails if a number of an image is out of range, or an edge of a box is not finite: such a box has
-    /// image -2147483648.
+    /// pixels. The run fails if the number of an image is out of range, or if an edge of a box is not finite. In the
+    /// second case, the error gives -2147483648 as the number of the image.
     #[track_caller]
     pub fn crop_and_resize(
         self,

@@ -1,6 +1,6 @@
 //! [`Interpolation`]: how a pixel of a resized image is computed from pixels of the image, along one axis.
 //!
-//! The bodies of the ops say the same as expressions. Both must give the same bits.
+//! The bodies of the ops compute the same numbers by expressions, and must give the same bits.
 
 use super::sampling::Sampling;
 

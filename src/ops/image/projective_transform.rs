@@ -71,8 +71,8 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// A dtype is not supported, a rank is wrong, there is neither one transform nor one for each image, `size` does not
-    /// hold two sizes above 0, or the images have no pixels.
+    /// A dtype is not supported, a rank is wrong, there is neither one transform nor one for each image, `size` does
+    /// not hold two sizes above 0, or the images have no pixels.
     #[doc(alias = "affine_transform")]
     #[doc(alias = "warp")]
     #[track_caller]

@@ -56,8 +56,8 @@ resizes! {
     #[doc(alias = "interpolate")]
     resize_nearest, NEAREST, "ResizeNearestNeighbor", dtype::unary::number, lower_nearest;
 
-    /// Resizes images: every pixel is a linear interpolation of four pixels of the image. A resize that shares no kernel
-    /// with other ops runs in precompiled loops, which are faster.
+    /// Resizes images: every pixel is a linear interpolation of four pixels of the image. A resize that shares no
+    /// kernel with other ops runs in precompiled loops, which are faster.
     ///
     /// `[n, h, w, c] -> f32[n, size[0], size[1], c]`, integers and floats.
     ///
@@ -76,8 +76,8 @@ resizes! {
     resize_bilinear, BILINEAR, "ResizeBilinear", to_single, lower_bilinear, whole run_bilinear;
 
     /// Resizes images: every pixel is a cubic interpolation of sixteen pixels of the image. With
-    /// [`Sampling::HalfPixel`], the kernel is Keys' (`a = -0.5`) and pixels outside the image do not count; else
-    /// `a = -0.75` and the border repeats. Offsets are rounded to 1/1024, as in TensorFlow. A resize that shares no kernel
+    /// [`Sampling::HalfPixel`], the kernel is Keys' (`a = -0.5`) and pixels outside the image do not count; else `a =
+    /// -0.75` and the border repeats. Offsets are rounded to 1/1024, as in TensorFlow. A resize that shares no kernel
     /// with other ops runs in precompiled loops, which are faster.
     ///
     /// `[n, h, w, c] -> f32[n, size[0], size[1], c]`, integers and floats.

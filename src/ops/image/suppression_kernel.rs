@@ -12,9 +12,9 @@ use crate::ops::host_params::param_sizes;
 use crate::ops::integers::int_tensor;
 use crate::ops::row_major::RowMajor;
 
-/// Returns the positions and the scores of the boxes that a call selects. The last `thresholds` operands are thresholds:
-/// of similarities, of scores, and the width of the Gaussian. `has_overlaps` tells that operand 0 holds the overlaps of
-/// boxes.
+/// Returns the positions and the scores of the boxes that a call selects. The last `thresholds` operands are
+/// thresholds: of similarities, of scores, and the width of the Gaussian. `has_overlaps` tells that operand 0 holds the
+/// overlaps of boxes.
 pub(super) fn select(cx: &HostCx<'_>, thresholds: usize, has_overlaps: bool) -> Result<Vec<(usize, f32)>> {
     let (similar, scores) = (RowMajor::new(cx.input(0)?)?, RowMajor::new(cx.input(1)?)?);
     let (similar, scores) = (similar.view(), scores.view());

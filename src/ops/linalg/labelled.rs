@@ -200,11 +200,7 @@ impl<'g> Labelled<'g> {
         }
         let mut dims = self.dims_at(&roles.batch);
         for axes in matrix {
-            let product = |product: Result<Dim>, dim: Dim| {
-                product?
-                    .checked_mul(&dim)
-                    .map_err(|error| Error::new(ErrorKind::Shape, Phase::Build, error.to_string()))
-            };
+            let product = |product: Result<Dim>, dim: Dim| Ok(product?.checked_mul(&dim)?);
             dims.push(self.dims_at(axes).into_iter().fold(Ok(Dim::known(1)), product)?);
         }
         Ok((arranged.reshape(&dims[..])?, is_transposed))

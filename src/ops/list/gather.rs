@@ -48,8 +48,8 @@ pub(crate) static SCATTER: OpDef = OpDef::host("tensor_list_scatter", scatter)
     .shape_fn(list_shape)
     .dtype_rule(list_dtype);
 
-/// `list, x [n, a, …], indices [n] -> variant[]`: the list with the rows of `x` at the indices. The list grows to the
-/// greatest index, unless attribute `resizes` is false and the list does not grow. As TensorFlow's
+/// `list, x [n, a, …], indices [n] -> variant[]`: the list with the rows of `x` at the indices. If attribute
+/// `resizes` is true or the list itself grows, it grows to the greatest index. As TensorFlow's
 /// `TensorListScatterIntoExistingList`.
 pub(crate) static SCATTER_INTO: OpDef = OpDef::host("tensor_list_scatter_into", scatter_into)
     .attrs(&[

@@ -105,8 +105,8 @@ host_unary! {
     #[doc(alias = "dawson")]
     dawsn, DAWSN, "Dawsn", [0.0, 1.0] ~ [0.0, 0.5381], integral_functions::dawsn;
 
-    /// The exponential integral: the principal value of the integral of `eᵗ/t` from -∞ to `x`. -inf at 0, and NaN below 0
-    /// and at infinity.
+    /// The exponential integral: the principal value of the integral of `eᵗ/t` from -∞ to `x`. -inf at 0, and NaN below
+    /// 0 and at infinity.
     ///
     /// The error in f64 is at most 1e-14 times the greater of the result and 1.
     #[doc(alias = "ei")]

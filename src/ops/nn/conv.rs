@@ -5,9 +5,9 @@ use std::panic::Location;
 use shapeflow_shape_fns::{Attr, Attribute, Attrs, Dim};
 
 use super::convolve_windows;
-use super::window::{Padding, Windows, data_format, dims_of, entries, of_rank};
+use super::window::{Padding, Windows, data_format, dims_of, entries, of_dims, of_rank, with_windows};
 use crate::dtype;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::Scalar;
 use crate::graph::{IntoOperand, IntoParam, Value};
 use crate::op::{CompositeCx, OpDef, Operand, TfOp};
@@ -60,10 +60,10 @@ impl<'g> Value<'g> {
     /// Convolves volumes with filters, as [`Value::conv_2d`] convolves images: there is an axis of depth before the
     /// rows. `strides` and `dilations` are in the order depth, rows, columns.
     ///
-    /// `[n, d, h, w, g*c], filter [kd, kh, kw, c, g*m] -> [n, od, oh, ow, g*m]`, or `[n, g*c, d, h, w] ->
-    /// [n, g*m, od, oh, ow]`; else as [`Value::conv_2d`], but the padding is [`Padding::Valid`] or [`Padding::Same`]. As
-    /// TensorFlow's `Conv3D`. A convolution of floats with a single group runs in matmul kernels, which read the windows
-    /// where they lie in the volumes. Any other convolution fuses into kernels.
+    /// `[n, d, h, w, g*c], filter [kd, kh, kw, c, g*m] -> [n, od, oh, ow, g*m]`, or `[n, g*c, d, h, w] -> [n, g*m, od,
+    /// oh, ow]`; else as [`Value::conv_2d`], but the padding is [`Padding::Valid`] or [`Padding::Same`]. As
+    /// TensorFlow's `Conv3D`. A convolution of floats with a single group runs in matmul kernels, which read the
+    /// windows where they lie in the volumes. Any other convolution fuses into kernels.
     ///
     /// ```
     /// use shapeflow::{DType, DataFormat, Graph, Padding, shape};
@@ -142,44 +142,41 @@ fn convolved<'g>(
     format: DataFormat,
     location: &'static Location<'static>,
 ) -> Result<Value<'g>> {
-    let list = |spatial: &[i64]| Attr::Ints(format.entries(1, spatial).into());
     let call = x.graph().op(def).data(x).data(filter);
-    let call = call.attr("strides", list(strides)).attr("dilations", list(dilations));
-    let attrs = padding.attrs(format, strides.len()).map_err(|error| error.at(location))?;
-    let call = attrs.into_iter().fold(call, |call, (name, value)| call.attr(name, value));
-    call.finish_at(location)
+    let lists = [("strides", strides), ("dilations", dilations)];
+    with_windows(call, lists, padding, format, location)?.finish_at(location)
 }
 
+/// The attributes of a convolution of images.
+pub(super) const IMAGE_ATTRS: &[Attribute] = &[
+    Attribute::ints("strides"),
+    Attribute::ints_or("dilations", &[]),
+    Attribute::str("padding"),
+    Attribute::ints_or("explicit_paddings", &[]),
+    Attribute::str_or("data_format", "NHWC"),
+];
+
+/// The attributes of a convolution of volumes.
+pub(super) const VOLUME_ATTRS: &[Attribute] = &[
+    Attribute::ints("strides"),
+    Attribute::ints_or("dilations", &[]),
+    Attribute::str("padding"),
+    Attribute::str_or("data_format", "NDHWC"),
+];
+
 pub(crate) static DEF: OpDef = OpDef::composite("conv_2d", |cx, values| build(cx, values, 2, false))
-    .attrs(&[
-        Attribute::ints("strides"),
-        Attribute::ints_or("dilations", &[]),
-        Attribute::str("padding"),
-        Attribute::ints_or("explicit_paddings", &[]),
-        Attribute::str_or("data_format", "NHWC"),
-    ])
+    .attrs(IMAGE_ATTRS)
     .operands(&[Operand::Data("input"), Operand::Data("filter")])
     .tensorflow(&[TfOp::new("Conv2D")]);
 
 pub(crate) static VOLUMES: OpDef = OpDef::composite("conv_3d", |cx, values| build(cx, values, 3, false))
-    .attrs(&[
-        Attribute::ints("strides"),
-        Attribute::ints_or("dilations", &[]),
-        Attribute::str("padding"),
-        Attribute::str_or("data_format", "NDHWC"),
-    ])
+    .attrs(VOLUME_ATTRS)
     .operands(&[Operand::Data("input"), Operand::Data("filter")])
     .tensorflow(&[TfOp::new("Conv3D")]);
 
 pub(crate) static DEPTHWISE: OpDef =
     OpDef::composite("depthwise_conv_2d", |cx, values| build(cx, values, 2, true))
-        .attrs(&[
-            Attribute::ints("strides"),
-            Attribute::ints_or("dilations", &[]),
-            Attribute::str("padding"),
-            Attribute::ints_or("explicit_paddings", &[]),
-            Attribute::str_or("data_format", "NHWC"),
-        ])
+        .attrs(IMAGE_ATTRS)
         .operands(&[Operand::Data("input"), Operand::Data("filter")])
         .tensorflow(&[TfOp::new("DepthwiseConv2dNative")]);
 
@@ -277,14 +274,11 @@ impl Geometry {
     /// Returns the windows of padded images as vectors: `[n, oh, ow, kh*kw*c]`.
     pub fn patches<'g>(&self, padded: Value<'g>, sizes: [i64; 2]) -> Result<Value<'g>> {
         let call = padded.graph().op(&extract_image_patches::DEF).data(padded);
-        let call = call.attr("ksizes", spatial_attr(&sizes)).attr("strides", spatial_attr(&self.strides));
-        call.attr("rates", spatial_attr(&self.dilations)).attr("padding", "VALID").finish()
+        let call = call
+            .attr("ksizes", DataFormat::ChannelsLast.attr(&sizes))
+            .attr("strides", DataFormat::ChannelsLast.attr(&self.strides));
+        call.attr("rates", DataFormat::ChannelsLast.attr(&self.dilations)).attr("padding", "VALID").finish()
     }
-}
-
-/// Returns the attribute with these entries for the spatial axes, and 1 for the other axes.
-fn spatial_attr(spatial: &[i64]) -> Attr {
-    Attr::Ints(DataFormat::ChannelsLast.entries(1, spatial).into())
 }
 
 fn build<'g>(
@@ -298,17 +292,30 @@ fn build<'g>(
     let geometry = Geometry::new(cx.attrs(), spatial)?;
     let x = geometry.channels_last(values[0], "the input of a convolution")?;
     let filter = of_rank(values[1], spatial + 2, "the filter of a convolution")?;
-    let (dims, sizes) = (dims_of(x), dims_of(filter));
-    let filter = match is_depthwise {
-        // Every channel is a group.
-        true => {
-            let outputs = sizes[2].checked_mul(&sizes[3]).unwrap_or(Dim::known(-1));
-            filter.reshape(&[sizes[0].clone(), sizes[1].clone(), Dim::known(1), outputs][..])?
-        }
-        false => filter,
-    };
-    let y = convolve(&geometry, x, &dims, filter, &dims_of(filter))?;
+    let filter = if is_depthwise { of_every_channel(filter, &dims_of(x)[3])? } else { filter };
+    let y = convolve(&geometry, x, filter)?;
     Ok(vec![geometry.in_format(y)?])
+}
+
+/// Reshapes depthwise filters `[kh, kw, c, m]` to the filters `[kh, kw, 1, c*m]` of a convolution in which every
+/// channel is a group.
+///
+/// # Errors
+/// `c` is not the number of channels.
+fn of_every_channel<'g>(filter: Value<'g>, channels: &Dim) -> Result<Value<'g>> {
+    let mut sizes = dims_of(filter);
+    if sizes[2].same(channels) == Some(false) {
+        let message = format!(
+            "a depthwise filter must have the channels of the images, got {} and {channels}",
+            sizes[2]
+        );
+        return Err(Error::new(ErrorKind::Shape, Phase::Build, message));
+    }
+    sizes[2] = channels.clone();
+    let outputs = channels.checked_mul(&sizes[3]).unwrap_or(Dim::known(-1));
+    let filter = of_dims(filter, sizes.clone())?;
+    let [rows, columns, ..] = &sizes[..] else { unreachable!("a filter has 4 axes") };
+    filter.reshape(&[rows.clone(), columns.clone(), Dim::known(1), outputs][..])
 }
 
 /// The largest number of filters of a group of several channels for which the groups get an axis. With more filters,
@@ -324,19 +331,14 @@ fn has_short_groups(channels: &Dim, sizes: &[Dim]) -> bool {
     filters.is_some_and(|filters| filters > 1 && (filters <= FEW || inputs.as_known() == Some(1)))
 }
 
-/// Convolves images with the channels last. `dims` are the dimensions of `x`, and `sizes` the dimensions of the filter.
-pub(super) fn convolve<'g>(
-    geometry: &Geometry,
-    x: Value<'g>,
-    dims: &[Dim],
-    filter: Value<'g>,
-    sizes: &[Dim],
-) -> Result<Value<'g>> {
+/// Convolves images with the channels last.
+pub(super) fn convolve<'g>(geometry: &Geometry, x: Value<'g>, filter: Value<'g>) -> Result<Value<'g>> {
     let spatial = geometry.spatial();
-    let windows = geometry.windows(dims, &sizes[..spatial])?;
+    let (dims, sizes) = (dims_of(x), dims_of(filter));
+    let windows = geometry.windows(&dims, &sizes[..spatial])?;
     let padded = windows.pad(x, Scalar::zero(x.dtype()))?;
     let has_one_group = dims[spatial + 1].same(&sizes[spatial]) == Some(true);
-    let splits_groups = has_short_groups(&dims[spatial + 1], sizes);
+    let splits_groups = has_short_groups(&dims[spatial + 1], &sizes);
     let def = match (has_one_group, spatial) {
         (true, 2) => &convolve_windows::IMAGES,
         (true, _) => &convolve_windows::VOLUMES,
@@ -345,8 +347,8 @@ pub(super) fn convolve<'g>(
     };
     let call = x.graph().op(def).data(padded).data(filter).attr("padding", "VALID");
     let call = call
-        .attr("strides", spatial_attr(&geometry.strides))
-        .attr("dilations", spatial_attr(&geometry.dilations));
+        .attr("strides", DataFormat::ChannelsLast.attr(&geometry.strides))
+        .attr("dilations", DataFormat::ChannelsLast.attr(&geometry.dilations));
     if !has_one_group {
         let y = call.size("positions", &windows.positions()[1..=spatial]).finish()?;
         if !splits_groups {
@@ -359,8 +361,31 @@ pub(super) fn convolve<'g>(
     }
     let y = call.finish()?;
     let mut output = dims_of(y);
-    for (axis, count) in windows.counts.iter().enumerate().take(spatial + 1).skip(1) {
-        output[axis] = count.clone().unwrap_or(output[axis].clone());
+    for (dim, count) in output.iter_mut().zip(windows.counts) {
+        if let Some(count) = count {
+            *dim = count;
+        }
     }
     if output == dims_of(y) { Ok(y) } else { y.reshape(&output[..]) }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{DType, DataFormat, Graph, Padding, Tensor, shape};
+
+    #[test]
+    fn a_depthwise_filter_has_the_channels_of_the_images() {
+        let (valid, last) = (Padding::Valid, DataFormat::ChannelsLast);
+        let g = Graph::new();
+        let x = g.input("x", DType::F32, [1, 4, 4, 2]).unwrap();
+        let filter = g.input("filter", DType::F32, [1, 1, 4, 1]).unwrap();
+        let error = x.depthwise_conv_2d(filter, [1, 1], [1, 1], valid.clone(), last).unwrap_err();
+        assert!(error.message().contains("channels"), "{error}");
+        let filter = g.input("unknown", DType::F32, shape![1, 1, ?, 1]).unwrap();
+        let y = x.depthwise_conv_2d(filter, [1, 1], [1, 1], valid, last).unwrap();
+        let exe = g.compile(y).unwrap();
+        let [x, filter] =
+            [vec![1, 4, 4, 2], vec![1, 1, 4, 1]].map(|sizes| Tensor::full(&sizes, 1.0f32).unwrap());
+        assert!(exe.run::<1>(&[x.view(), filter.view()]).is_err());
+    }
 }

@@ -1,12 +1,12 @@
 //! `conv_2d_input_grad`, `conv_2d_filter_grad`, `conv_3d_input_grad` and `conv_3d_input_grad_like`: the gradients of
 //! `conv_2d` and `conv_3d`.
 
-use shapeflow_shape_fns::{Attribute, Attrs, DType, Dim, TensorShape};
+use shapeflow_shape_fns::{Attribute, Attrs, DType, Dim};
 
-use super::conv::{Geometry, convolve};
-use super::window::{dims_of, of_rank, padded, param_dims, refuse};
+use super::conv::{Geometry, IMAGE_ATTRS, VOLUME_ATTRS, convolve};
+use super::window::{Windows, dims_of, of_dims, of_rank, padded, param_dims, refuse};
 use crate::dtype;
-use crate::error::{Error, ErrorKind, Phase, Result};
+use crate::error::Result;
 use crate::expr::Scalar;
 use crate::graph::Value;
 use crate::op::{CompositeCx, OpDef, Operand, TfOp};
@@ -18,13 +18,7 @@ use crate::ops::nn::DataFormat;
 /// TensorFlow's `Conv2DBackpropInput`, for one group.
 pub(crate) static INPUT: OpDef =
     OpDef::composite("conv_2d_input_grad", |cx, values| build_input(cx, values, 2))
-        .attrs(&[
-            Attribute::ints("strides"),
-            Attribute::ints_or("dilations", &[]),
-            Attribute::str("padding"),
-            Attribute::ints_or("explicit_paddings", &[]),
-            Attribute::str_or("data_format", "NHWC"),
-        ])
+        .attrs(IMAGE_ATTRS)
         .operands(&[Operand::Size("input_sizes"), Operand::Data("filter"), Operand::Data("out_backprop")])
         .dtype_rule(same_as_last)
         .tensorflow(&[TfOp::new("Conv2DBackpropInput")]);
@@ -33,12 +27,7 @@ pub(crate) static INPUT: OpDef =
 /// [n, d, h, w, c]`. As TensorFlow's `Conv3DBackpropInputV2`, for one group.
 pub(crate) static VOLUMES_INPUT: OpDef =
     OpDef::composite("conv_3d_input_grad", |cx, values| build_input(cx, values, 3))
-        .attrs(&[
-            Attribute::ints("strides"),
-            Attribute::ints_or("dilations", &[]),
-            Attribute::str("padding"),
-            Attribute::str_or("data_format", "NDHWC"),
-        ])
+        .attrs(VOLUME_ATTRS)
         .operands(&[Operand::Size("input_sizes"), Operand::Data("filter"), Operand::Data("out_backprop")])
         .dtype_rule(same_as_last)
         .tensorflow(&[TfOp::new("Conv3DBackpropInputV2")]);
@@ -57,13 +46,7 @@ pub(crate) static VOLUMES_INPUT_LIKE: OpDef =
 /// of the images are one matrix, and `out_backprop` is the other matrix. As TensorFlow's `Conv2DBackpropFilter`, for
 /// one group.
 pub(crate) static FILTER: OpDef = OpDef::composite("conv_2d_filter_grad", build_filter)
-    .attrs(&[
-        Attribute::ints("strides"),
-        Attribute::ints_or("dilations", &[]),
-        Attribute::str("padding"),
-        Attribute::ints_or("explicit_paddings", &[]),
-        Attribute::str_or("data_format", "NHWC"),
-    ])
+    .attrs(IMAGE_ATTRS)
     .operands(&[Operand::Data("input"), Operand::Size("filter_sizes"), Operand::Data("out_backprop")])
     .tensorflow(&[TfOp::new("Conv2DBackpropFilter")]);
 
@@ -83,10 +66,6 @@ pub(super) fn sizes<'g>(cx: &CompositeCx<'_>, name: &str, fed: Option<&Value<'g>
         },
         (None, None) => refuse(format!("{name} must be given: it is a list of sizes")),
     }
-}
-
-fn dim(result: shapeflow_shape_fns::Result<Dim>) -> Result<Dim> {
-    result.map_err(|error| Error::new(ErrorKind::Shape, Phase::Build, error.to_string()))
 }
 
 fn build_input<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>], spatial: usize) -> Result<Vec<Value<'g>>> {
@@ -118,7 +97,7 @@ fn input_gradient<'g>(
 ) -> Result<Vec<Value<'g>>> {
     let spatial = geometry.spatial();
     let filter = of_rank(filter, spatial + 2, "the filter of a convolution")?;
-    let mut gradient = geometry.channels_last(gradient, "the gradient of a convolution")?;
+    let gradient = geometry.channels_last(gradient, "the gradient of a convolution")?;
     let weights = dims_of(filter);
     let image = image_dims(geometry, given, &dims_of(gradient)[0], &weights[spatial])?;
     let channels = &image[spatial + 1];
@@ -129,40 +108,22 @@ fn input_gradient<'g>(
         ));
     }
     let windows = geometry.windows(&image, &weights[..spatial])?;
-    // One window at each element of the gradient.
-    let mut expected = vec![image[0].clone()];
-    let counts = (1..=spatial).map(|axis| windows.count(axis, &image[axis]));
-    expected.extend(counts.collect::<Result<Vec<_>>>()?);
-    expected.push(weights[spatial + 1].clone());
-    if dims_of(gradient) != expected {
-        gradient = gradient.ensure_shape(TensorShape::from(expected))?;
-    }
-    let (zero, one) = (Dim::known(0), Dim::known(1));
-    let mut paddings = vec![[zero.clone(), zero.clone()]; spatial + 2];
-    for axis in 1..=spatial {
-        let stride = windows.strides[axis];
-        gradient = spread(gradient, axis, stride)?;
-        let length = dims_of(gradient)[axis].clone();
-        let margin = dim(windows.span(axis)?.checked_sub(&one))?;
-        let before = dim(margin.checked_sub(&windows.paddings[axis][0]))?;
-        let end = dim(image[axis].checked_add(&windows.paddings[axis][0]))?;
-        let after = dim(end.checked_sub(&length))?;
-        if before.lt(&zero) == Some(true) || after.lt(&zero) == Some(true) {
-            return refuse(format!(
-                "the windows must cover the padding at axis {axis}, got padding {} for a window of {}",
-                windows.paddings[axis][0],
-                windows.span(axis)?
-            ));
-        }
-        paddings[axis] = [before, after];
-    }
-    let gradient = padded(gradient, &paddings, Scalar::zero(gradient.dtype()))?;
+    let gradient = of_windows(gradient, &windows, &image, &weights[spatial + 1])?;
+    let gradient = spread_over(gradient, &windows, &image, 1..=spatial)?;
     let filter_axes: Vec<usize> = (0..spatial).collect();
     let swapped: Vec<usize> = (0..spatial).chain([spatial + 1, spatial]).collect();
     let reversed = filter.reverse(filter_axes)?.transpose(swapped)?;
     let geometry = geometry.of_stride_1();
-    let result = convolve(&geometry, gradient, &dims_of(gradient), reversed, &dims_of(reversed))?;
+    let result = convolve(&geometry, gradient, reversed)?;
     Ok(vec![geometry.in_format(result)?])
+}
+
+/// Returns the gradient of the result of a convolution of images with these dimensions. It must have one element for
+/// each window and filter.
+fn of_windows<'g>(gradient: Value<'g>, windows: &Windows, image: &[Dim], filters: &Dim) -> Result<Value<'g>> {
+    let mut expected = windows.all_counts(image)?;
+    expected[image.len() - 1] = filters.clone();
+    of_dims(gradient, expected)
 }
 
 /// Returns the sizes of images with the channels last. `given` has the sizes of all axes, in the format of the op, or
@@ -184,23 +145,49 @@ fn image_dims(geometry: &Geometry, given: Vec<Dim>, batch: &Dim, channels: &Dim)
     Ok(given)
 }
 
+/// Puts `stride - 1` zeros between the elements of a gradient of windows, and zeros around them, along `axes`. Then a
+/// window at each position holds the gradients of all windows that cover this position of the images, in reverse order.
+/// `image` has the dimensions of the images.
+pub(super) fn spread_over<'g>(
+    gradient: Value<'g>,
+    windows: &Windows,
+    image: &[Dim],
+    axes: impl IntoIterator<Item = usize>,
+) -> Result<Value<'g>> {
+    let zero = Dim::known(0);
+    let mut paddings = vec![[zero.clone(), zero.clone()]; image.len()];
+    let mut gradient = gradient;
+    for axis in axes {
+        gradient = spread(gradient, axis, windows.strides[axis])?;
+        let ([front, back], span) = (&windows.paddings[axis], windows.span(axis)?);
+        let before = span.checked_sub(Dim::known(1))?.checked_sub(front)?;
+        let after = image[axis].checked_add(front)?.checked_sub(&dims_of(gradient)[axis])?;
+        if before.lt(&zero) == Some(true) || after.lt(&zero) == Some(true) {
+            return refuse(format!(
+                "the windows must cover the padding at axis {axis}, got padding {front} and {back} for a window of {span}"
+            ));
+        }
+        paddings[axis] = [before, after];
+    }
+    padded(gradient, &paddings, Scalar::zero(gradient.dtype()))
+}
+
 /// Puts `stride - 1` zeros between the elements along an axis.
-pub(super) fn spread<'g>(x: Value<'g>, axis: usize, stride: i64) -> Result<Value<'g>> {
+fn spread<'g>(x: Value<'g>, axis: usize, stride: i64) -> Result<Value<'g>> {
     if stride == 1 {
         return Ok(x);
     }
-    let dims = dims_of(x);
-    let (zero, one) = (Dim::known(0), Dim::known(1));
+    let mut dims = dims_of(x);
+    let (zero, one, stride) = (Dim::known(0), Dim::known(1), Dim::known(stride));
     let mut paddings = vec![[zero.clone(), zero.clone()]; dims.len() + 1];
-    paddings[axis + 1][1] = Dim::known(stride - 1);
+    paddings[axis + 1][1] = stride.checked_sub(&one)?;
     let spread = padded(x.expand_dims(axis as i64 + 1)?, &paddings, Scalar::zero(x.dtype()))?;
-    let mut merged = dims.clone();
-    merged[axis] = dim(dims[axis].checked_mul(Dim::known(stride)))?;
-    let spread = spread.reshape(&merged[..])?;
+    let count = dims[axis].clone();
+    dims[axis] = count.checked_mul(&stride)?;
+    let spread = spread.reshape(&dims[..])?;
     // The zeros after the last element are cut off.
-    let last = dim(dim(dims[axis].checked_sub(&one))?.checked_mul(Dim::known(stride)))?;
-    merged[axis] = dim(dim(last.checked_add(&one))?.max(&zero))?;
-    spread.slice(vec![0; dims.len()], &merged[..])
+    dims[axis] = count.checked_sub(&one)?.checked_mul(&stride)?.checked_add(&one)?.max(&zero)?;
+    spread.slice(vec![0; dims.len()], &dims[..])
 }
 
 fn build_filter<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
@@ -226,9 +213,41 @@ fn build_filter<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Va
         ));
     }
     let windows = geometry.windows(&dims, &weights[..2])?;
+    let gradient = of_windows(gradient, &windows, &dims, outputs)?;
     let patches = geometry.patches(windows.pad(x, Scalar::zero(x.dtype()))?, [rows, columns])?;
     let width = dims_of(patches)[3].clone();
     let patches = patches.reshape(&[Dim::known(-1), width][..])?;
     let gradient = gradient.reshape(&[Dim::known(-1), outputs.clone()][..])?;
     Ok(vec![patches.matmul_transposed(gradient, true, false)?.reshape(&weights[..])?])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::Graph;
+    use crate::tensor::Tensor;
+    use crate::{Attr, TensorShape as Shape, shape};
+
+    /// The gradient of a filter of one element, over images of 4 by 4 pixels.
+    fn filter_gradient(g: &Graph, gradient: Shape) -> Result<Value<'_>> {
+        let x = g.input("x", DType::F32, [1, 4, 4, 1])?;
+        let gradient = g.input("gradient", DType::F32, gradient)?;
+        let call = g.op(&FILTER).data(x).size("filter_sizes", [1, 1, 1, 1]).data(gradient);
+        call.attr("strides", Attr::from([1, 1, 1, 1])).attr("padding", "VALID").finish()
+    }
+
+    #[test]
+    fn the_gradient_of_a_filter_has_one_element_for_each_window() {
+        let g = Graph::new();
+        let error = filter_gradient(&g, shape![1, 2, 8, 1]).unwrap_err();
+        assert!(error.message().contains("[1, 4, 4, 1]"), "{error}");
+        let g = Graph::new();
+        let exe = g.compile(filter_gradient(&g, shape![?, ?, ?, 1]).unwrap()).unwrap();
+        let run = |sizes: &[usize]| {
+            let [x, gradient] = [&[1, 4, 4, 1], sizes].map(|sizes| Tensor::full(sizes, 1.0f32).unwrap());
+            exe.run::<1>(&[x.view(), gradient.view()])
+        };
+        assert_eq!(run(&[1, 4, 4, 1]).unwrap()[0].to_vec::<f32>().unwrap(), [16.0]);
+        assert!(run(&[1, 2, 8, 1]).is_err());
+    }
 }

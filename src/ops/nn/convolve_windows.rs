@@ -10,11 +10,14 @@ use crate::expr::{Expr, Index, LowerCx, ReduceOp};
 use crate::op::{ContractionSpec, OpDef, Operand, TfOp};
 use crate::ops::widen::widen;
 
+const ATTRS: &[Attribute] =
+    &[Attribute::ints("strides"), Attribute::ints("dilations"), Attribute::str_or("padding", "VALID")];
+
 /// A part of convolutions, over padded images: `[n, h, w, c], [kh, kw, c, m] -> [n, oh, ow, m]`. Attributes: `strides`
 /// and `dilations`, one entry per axis, and `padding`, which is `VALID`. Floats run in matmul kernels that read the
 /// windows where they lie in the images. An export writes `Conv2D`, which an import reads as `conv_2d`.
 pub(crate) static IMAGES: OpDef = OpDef::contraction("convolve_windows", lower, spec)
-    .attrs(&[Attribute::ints("strides"), Attribute::ints("dilations"), Attribute::str_or("padding", "VALID")])
+    .attrs(ATTRS)
     .operands(&[Operand::Data("input"), Operand::Data("filter")])
     .shape_fn(|cx| shape(cx, &[2]))
     .dtype_rule(dtype::binary::number)
@@ -23,7 +26,7 @@ pub(crate) static IMAGES: OpDef = OpDef::contraction("convolve_windows", lower, 
 /// As [`IMAGES`] for volumes: `[n, d, h, w, c], [kd, kh, kw, c, m] -> [n, od, oh, ow, m]`. An export writes `Conv3D`,
 /// which an import reads as `conv_3d`.
 pub(crate) static VOLUMES: OpDef = OpDef::contraction("convolve_volume_windows", lower, spec)
-    .attrs(&[Attribute::ints("strides"), Attribute::ints("dilations"), Attribute::str_or("padding", "VALID")])
+    .attrs(ATTRS)
     .operands(&[Operand::Data("input"), Operand::Data("filter")])
     .shape_fn(|cx| shape(cx, &[3]))
     .dtype_rule(dtype::binary::number)
@@ -33,15 +36,15 @@ pub(crate) static VOLUMES: OpDef = OpDef::contraction("convolve_volume_windows",
 /// `i` of the channels is convolved with group `i` of the filters. `positions` is the number of windows along each
 /// spatial axis, or -1 for all that fit.
 pub(crate) static GROUPED: OpDef = OpDef::compute("convolve_grouped_windows", lower)
-    .attrs(&[Attribute::ints("strides"), Attribute::ints("dilations"), Attribute::str_or("padding", "VALID")])
+    .attrs(ATTRS)
     .operands(&[Operand::Data("input"), Operand::Data("filter"), Operand::Size("positions")])
     .shape_fn(|cx| shape(cx, &[2, 3]))
     .dtype_rule(dtype::binary::number);
 
-/// As [`GROUPED`], with an axis for the groups: `[n, h, w, g*c], [kh, kw, c, g*m] -> [n, oh, ow, g, m]`. The index of the
-/// input has no quotient, so vector lanes can run along the groups or along the filters of a group.
+/// As [`GROUPED`], with an axis for the groups: `[n, h, w, g*c], [kh, kw, c, g*m] -> [n, oh, ow, g, m]`. The index of
+/// the input has no quotient, so vector lanes can run along the groups or along the filters of a group.
 pub(crate) static GROUPS: OpDef = OpDef::compute("convolve_groups", lower)
-    .attrs(&[Attribute::ints("strides"), Attribute::ints("dilations"), Attribute::str_or("padding", "VALID")])
+    .attrs(ATTRS)
     .operands(&[Operand::Data("input"), Operand::Data("filter"), Operand::Size("positions")])
     .shape_fn(|cx| {
         let (mut dims, groups) = windows_shape(cx, &[2, 3])?;

@@ -63,8 +63,8 @@ impl<'g> Value<'g> {
     /// `[t, b, c], lengths i32[b]`, f32 or f64. The outputs are the indices `i64[?, 2]` of all `top_paths` sparse
     /// matrices of labels, then their values `i64[?]`, then their shapes `i64[2]`, and `[b, top_paths]`, the logarithms
     /// of the probabilities. Row `i` of a matrix holds the labels of sequence `i`, which has `lengths[i]` times. As
-    /// TensorFlow's `CTCBeamSearchDecoder`, whose sums of probabilities have the precision of f32 even in f64. Sequences
-    /// of labels with equal probabilities may be in another order than in TensorFlow. Runs on the host.
+    /// TensorFlow's `CTCBeamSearchDecoder`, whose sums of probabilities have the precision of f32 even in f64.
+    /// Sequences of labels with equal probabilities may be in another order than in TensorFlow. Runs on the host.
     ///
     /// ```
     /// let g = shapeflow::Graph::new();
@@ -78,9 +78,9 @@ impl<'g> Value<'g> {
     /// ```
     ///
     /// # Errors
-    /// A rank is wrong, the batch sizes differ, a dtype is not supported, `beam_width` is less than 1, or `top_paths` is
-    /// not from 1 to 4096. The run fails if a length exceeds `t`, `self` has no elements, or a sequence has fewer than
-    /// `top_paths` sequences of labels in the beam.
+    /// A rank is wrong, the batch sizes differ, a dtype is not supported, `beam_width` is less than 1, or `top_paths`
+    /// is not from 1 to 4096. The run fails if a length exceeds `t`, `self` has no elements, or a sequence has fewer
+    /// than `top_paths` sequences of labels in the beam.
     #[track_caller]
     pub fn ctc_beam_search_decoder(
         self,

@@ -1,5 +1,7 @@
 //! `DataFormat`: the axis of the channels.
 
+use shapeflow_shape_fns::Attr;
+
 /// The axis of the channels in a batch of images or volumes. Volumes have an axis of depth before the height.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum DataFormat {
@@ -17,6 +19,19 @@ impl DataFormat {
         match self {
             DataFormat::ChannelsLast => [&[other], spatial, &[other]].concat(),
             DataFormat::ChannelsFirst => [&[other, other], spatial].concat(),
+        }
+    }
+
+    /// Returns the attribute with these entries for the spatial axes, and 1 for the batch and the channels.
+    pub(super) fn attr(self, spatial: &[i64]) -> Attr {
+        Attr::Ints(self.entries(1, spatial).into())
+    }
+
+    /// Returns the axis of the channels of a tensor of this rank.
+    pub(super) fn channel_axis(self, rank: usize) -> usize {
+        match self {
+            DataFormat::ChannelsLast => rank - 1,
+            DataFormat::ChannelsFirst => 1,
         }
     }
 

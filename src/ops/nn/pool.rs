@@ -2,10 +2,12 @@
 
 use std::panic::Location;
 
-use shapeflow_shape_fns::{Attr, Attribute, DType, Dim};
+use shapeflow_shape_fns::{Attr, Attribute, Dim};
 
 use super::reduce_window;
-use super::window::{Padding, Windows, data_format, dims_of, entries, of_rank, refuse};
+use super::window::{
+    Padding, Windows, data_format, dims_of, entries, of_rank, refuse, require_spatial, with_windows,
+};
 use crate::dtype;
 use crate::error::Result;
 use crate::expr::Scalar;
@@ -15,13 +17,14 @@ use crate::ops::nn::DataFormat;
 use crate::ops::window_sizes::windows;
 
 impl<'g> Value<'g> {
-    /// Returns the maximum of every window of `sizes`: rows and columns of images, or depth, rows and columns of volumes.
-    /// Windows start `strides` apart.
+    /// Returns the maximum of every window of `sizes`: rows and columns of images, or depth, rows and columns of
+    /// volumes. Windows start `strides` apart.
     ///
     /// `[n, h, w, c] -> [n, oh, ow, c]`, or `[n, c, h, w] -> [n, c, oh, ow]`; integers and floats. Volumes have an axis
     /// `d` before `h`. With [`Padding::Same`], `oh` is `ceil(h/stride)`; else it is the number of windows that fit.
-    /// Padding is never the maximum. The maximum is NaN if an element is NaN. As TensorFlow's `MaxPool` and `MaxPool3D`,
-    /// which may ignore a NaN. The op is composed of a padding and of a reduction, which fuse into kernels.
+    /// Padding is never the maximum. The maximum is NaN if an element is NaN. As TensorFlow's `MaxPool` and
+    /// `MaxPool3D`, which may ignore a NaN. The op is composed of a padding and of a reduction, which fuse into
+    /// kernels.
     ///
     /// ```
     /// use shapeflow::{DType, DataFormat, Graph, Padding, shape};
@@ -102,74 +105,68 @@ fn pooled<'g>(
     format: DataFormat,
     location: &'static Location<'static>,
 ) -> Result<Value<'g>> {
-    let attrs = padding_attrs(sizes, strides, padding, format).map_err(|error| error.at(location))?;
-    let def = if sizes.len() == 2 { images } else { volumes };
-    let list = |spatial: &[i64]| Attr::Ints(format.entries(1, spatial).into());
-    let call = x.graph().op(def).data(x).attr("ksize", list(sizes)).attr("strides", list(strides));
-    attrs.into_iter().fold(call, |call, (name, value)| call.attr(name, value)).finish_at(location)
+    check_counts(sizes, strides).map_err(|error| error.at(location))?;
+    let call = x.graph().op(if sizes.len() == 2 { images } else { volumes }).data(x);
+    let lists = [("ksize", sizes), ("strides", strides)];
+    with_windows(call, lists, padding, format, location)?.finish_at(location)
 }
 
-/// Returns the attributes of the padding.
+/// Checks that the windows are windows of images or volumes.
 ///
 /// # Errors
-/// The windows are not windows of images or volumes, or the padding is not possible for them.
-fn padding_attrs(
-    sizes: &[i64],
-    strides: &[i64],
-    padding: &Padding,
-    format: DataFormat,
-) -> Result<Vec<(&'static str, Attr)>> {
-    if !matches!(sizes.len(), 2 | 3) {
-        return refuse(format!(
-            "sizes must be 2 integers for images or 3 integers for volumes, got {}",
-            sizes.len()
-        ));
+/// There are not 2 or 3 sizes and as many strides.
+fn check_counts(sizes: &[i64], strides: &[i64]) -> Result<()> {
+    let count = sizes.len();
+    match count {
+        2 | 3 if strides.len() == count => Ok(()),
+        2 | 3 => refuse(format!("strides must be {count} integers, as sizes, got {}", strides.len())),
+        _ => refuse(format!("sizes must be 2 integers for images or 3 integers for volumes, got {count}")),
     }
-    if strides.len() != sizes.len() {
-        return refuse(format!("strides must be {} integers, as sizes, got {}", sizes.len(), strides.len()));
-    }
-    padding.attrs(format, sizes.len())
 }
 
+/// The attributes of a pool of images.
+pub(super) const IMAGE_ATTRS: &[Attribute] = &[
+    Attribute::ints("ksize"),
+    Attribute::ints("strides"),
+    Attribute::str("padding"),
+    Attribute::ints_or("explicit_paddings", &[]),
+    Attribute::str_or("data_format", "NHWC"),
+];
+
+/// The attributes of a pool of images whose sizes and strides may be operands.
+pub(super) const PADDING_ATTRS: &[Attribute] = &[
+    Attribute::str("padding"),
+    Attribute::ints_or("explicit_paddings", &[]),
+    Attribute::str_or("data_format", "NHWC"),
+];
+
+/// The attributes of a pool of volumes.
+const VOLUME_ATTRS: &[Attribute] = &[
+    Attribute::ints("ksize"),
+    Attribute::ints("strides"),
+    Attribute::str("padding"),
+    Attribute::str_or("data_format", "NDHWC"),
+];
+
 pub(crate) static MAX: OpDef = OpDef::composite("max_pool", |cx, values| build(cx, values, 2, "max"))
-    .attrs(&[
-        Attribute::str("padding"),
-        Attribute::ints_or("explicit_paddings", &[]),
-        Attribute::str_or("data_format", "NHWC"),
-    ])
+    .attrs(PADDING_ATTRS)
     .operands(&[Operand::Data("input"), Operand::Size("ksize"), Operand::Size("strides")])
     .tensorflow(&[TfOp::new("MaxPool"), TfOp::new("MaxPoolV2")]);
 
 pub(crate) static MAX_OF_VOLUMES: OpDef =
     OpDef::composite("max_pool_3d", |cx, values| build(cx, values, 3, "max"))
-        .attrs(&[
-            Attribute::ints("ksize"),
-            Attribute::ints("strides"),
-            Attribute::str("padding"),
-            Attribute::str_or("data_format", "NDHWC"),
-        ])
+        .attrs(VOLUME_ATTRS)
         .operands(&[Operand::Data("input")])
         .tensorflow(&[TfOp::new("MaxPool3D")]);
 
 pub(crate) static AVG: OpDef = OpDef::composite("avg_pool", |cx, values| build(cx, values, 2, "mean"))
-    .attrs(&[
-        Attribute::ints("ksize"),
-        Attribute::ints("strides"),
-        Attribute::str("padding"),
-        Attribute::ints_or("explicit_paddings", &[]),
-        Attribute::str_or("data_format", "NHWC"),
-    ])
+    .attrs(IMAGE_ATTRS)
     .operands(&[Operand::Data("value")])
     .tensorflow(&[TfOp::new("AvgPool")]);
 
 pub(crate) static AVG_OF_VOLUMES: OpDef =
     OpDef::composite("avg_pool_3d", |cx, values| build(cx, values, 3, "mean"))
-        .attrs(&[
-            Attribute::ints("ksize"),
-            Attribute::ints("strides"),
-            Attribute::str("padding"),
-            Attribute::str_or("data_format", "NDHWC"),
-        ])
+        .attrs(VOLUME_ATTRS)
         .operands(&[Operand::Data("input")])
         .tensorflow(&[TfOp::new("AvgPool3D")]);
 
@@ -186,22 +183,19 @@ fn build<'g>(
     let rank = spatial + 2;
     let sizes = entries(cx.attrs(), "ksize", values.get(1), rank, false)?;
     let strides = entries(cx.attrs(), "strides", values.last(), rank, false)?;
+    if spatial == 3 {
+        require_spatial(format, &sizes, &strides)?;
+    }
     if sizes[0] != 1 || strides[0] != 1 {
         return refuse(format!(
             "a window must not span the batch, got ksize {sizes:?} and strides {strides:?}"
-        ));
-    }
-    let channels = if format == DataFormat::ChannelsFirst { 1 } else { rank - 1 };
-    if spatial == 3 && (sizes[channels] != 1 || strides[channels] != 1) {
-        return refuse(format!(
-            "a window of volumes must not span the channels, got ksize {sizes:?} and strides {strides:?}"
         ));
     }
     let x = of_rank(values[0], rank, "the operand of a pool")?;
     let dims = dims_of(x);
     let known = sizes.iter().map(|size| Dim::known(*size)).collect();
     let windows = Windows::new(cx.attrs(), &dims, known, strides.clone(), vec![1; rank])?;
-    let border = if op == "max" { lowest(x.dtype()) } else { Scalar::zero(x.dtype()) };
+    let border = if op == "max" { Scalar::lowest(x.dtype()) } else { Scalar::zero(x.dtype()) };
     let before: Vec<Dim> = windows.paddings.iter().map(|[before, _]| before.clone()).collect();
     let positions = windows.positions();
     let call = x.graph().op(&reduce_window::DEF).data(windows.pad(x, border)?);
@@ -212,8 +206,4 @@ fn build<'g>(
         _ => call,
     };
     Ok(vec![call.finish()?])
-}
-
-fn lowest(dtype: DType) -> Scalar {
-    Scalar::lowest(dtype)
 }

@@ -4,7 +4,7 @@ use std::panic::Location;
 
 use shapeflow_shape_fns::{Attr, Attribute, Attrs, DType};
 
-use super::window::{Padding, data_format, entries, of_rank, refuse};
+use super::window::{Padding, data_format, entries, of_rank, refuse, require_spatial, with_windows};
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{IntoParam, Value};
@@ -49,13 +49,10 @@ impl<'g> Value<'g> {
         format: DataFormat,
     ) -> Result<[Value<'g>; 2]> {
         let location = Location::caller();
-        let sizes = window(sizes, "sizes", location)?;
-        let strides = window(strides, "strides", location)?;
-        let list = |entries: [i64; 2]| Attr::Ints(format.entries(1, &entries).into());
-        let call = self.graph().op(&DEF).data(self);
-        let call = call.attr("ksize", list(sizes)).attr("strides", list(strides));
-        let attrs = padding.attrs(format, 2).map_err(|error| error.at(location))?;
-        let call = attrs.into_iter().fold(call, |call, (name, value)| call.attr(name, value));
+        let sizes: [i64; 2] = window(sizes, "sizes", location)?;
+        let strides: [i64; 2] = window(strides, "strides", location)?;
+        let lists = [("ksize", &sizes[..]), ("strides", &strides)];
+        let call = with_windows(self.graph().op(&DEF).data(self), lists, &padding, format, location)?;
         exactly(call.finish_all_at(location)?.into_vec())
     }
 }
@@ -92,10 +89,6 @@ pub(super) static POSITIONS: OpDef = OpDef::host("max_pool_positions", run)
     .shape_fn(shape_fns::nn::max_pool)
     .dtype_rule(|dtypes, _| dtype::common(dtypes, 0, 1, dtype::Class::Number).map(|_| vec![DType::I64]));
 
-fn is_set(attrs: &Attrs, name: &str) -> bool {
-    attrs.bool(name)
-}
-
 /// Returns the positions of the maxima of the windows that `attrs` and the values `params` of `ksize` and `strides`
 /// describe. Positions count from the first element of the first image, or of each image.
 ///
@@ -109,12 +102,7 @@ pub(super) fn positions<'g>(
 ) -> Result<Value<'g>> {
     let sizes = entries(attrs, "ksize", params.first(), 4, false)?;
     let strides = entries(attrs, "strides", params.last(), 4, false)?;
-    let channels = if data_format(attrs, 2)? == DataFormat::ChannelsFirst { 1 } else { 3 };
-    if [0, channels].iter().any(|axis| sizes[*axis] != 1 || strides[*axis] != 1) {
-        return refuse(format!(
-            "a window must not span the batch or the channels, got ksize {sizes:?} and strides {strides:?}"
-        ));
-    }
+    require_spatial(data_format(attrs, 2)?, &sizes, &strides)?;
     let call = x.graph().op(&POSITIONS).data(x);
     let kept = ["padding", "explicit_paddings", "data_format"];
     let kept = kept.into_iter().filter_map(|name| Some((name, attrs.get(name)?.clone())));
@@ -134,14 +122,13 @@ fn index_dtype(attrs: &Attrs) -> Result<DType> {
 fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
     dtype::common(&[values[0].dtype()], 0, 1, dtype::Class::Number)?;
     let index = index_dtype(cx.attrs())?;
-    let is_explicit = cx.attrs().str("padding") == "EXPLICIT";
-    if is_explicit {
+    if cx.attrs().str("padding") == "EXPLICIT" {
         return refuse("padding must be SAME or VALID, got EXPLICIT".to_string());
     }
     let x = of_rank(values[0], 4, "the operand of a pool")?;
     let places = positions(x, cx.attrs(), &[], true)?;
     let largest = x.reshape([-1])?.gather(places, 0)?;
-    let places = match is_set(cx.attrs(), "include_batch_in_index") {
+    let places = match cx.attrs().bool("include_batch_in_index") {
         true => places,
         false => positions(x, cx.attrs(), &[], false)?,
     };
@@ -192,13 +179,14 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
     };
     let (sizes, strides, explicit) = (list("ksize")?, list("strides")?, list("explicit_paddings")?);
     let padding = cx.attrs().str("padding").to_string();
-    let [height, width] = if format == DataFormat::ChannelsFirst { [2, 3] } else { [1, 2] };
+    let height = format.first_spatial_axis();
+    let width = height + 1;
     let axis = |axis: usize| {
         let pair = explicit.get(2 * axis..2 * axis + 2).map_or([0, 0], |pair| [pair[0], pair[1]]);
         Axis::new(x.sizes()[axis], sizes[axis], strides[axis], &padding, pair)
     };
     let (rows, columns) = (axis(height)?, axis(width)?);
-    let [images, channels] = [x.sizes()[0], x.sizes()[if height == 1 { 3 } else { 1 }]];
+    let [images, channels] = [x.sizes()[0], x.sizes()[format.channel_axis(4)]];
     let keys = order_keys(&x)?;
     let row_length = x.sizes()[width];
     // The distance from an element to the next row, column and channel.
@@ -207,7 +195,7 @@ fn run(cx: &mut HostCx<'_>) -> Result<()> {
         DataFormat::ChannelsFirst => [row_length, 1, row_length * x.sizes()[height]],
     };
     let image_length = x.sizes()[1..].iter().product::<usize>();
-    let from_first = is_set(cx.attrs(), "include_batch_in_index");
+    let from_first = cx.attrs().bool("include_batch_in_index");
     let mut result_sizes = x.sizes().to_vec();
     (result_sizes[height], result_sizes[width]) = (rows.count, columns.count);
     let mut result = cx.unfilled_output(0, &result_sizes)?;

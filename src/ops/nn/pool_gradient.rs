@@ -4,14 +4,17 @@ use std::panic::Location;
 
 use shapeflow_shape_fns::{Attr, Attribute, Attrs, DType, Dim};
 
-use super::conv_gradient::{sizes, spread};
+use super::conv_gradient::{sizes, spread_over};
+use super::pool::{IMAGE_ATTRS, PADDING_ATTRS};
 use super::pool_argmax::positions;
 use super::reduce_window;
-use super::window::{Padding, Windows, data_format, dims_of, entries, of_rank, padded, refuse};
+use super::window::{
+    Padding, Windows, data_format, dims_of, entries, of_dims, of_rank, refuse, require_spatial, with_windows,
+};
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::Scalar;
-use crate::graph::{IntoOperand, IntoParam, IntoShapeArg, OpBuilder, Value};
+use crate::graph::{IntoOperand, IntoParam, IntoShapeArg, Value};
 use crate::op::{CompositeCx, OpDef, Operand, TfOp};
 use crate::ops::nn::DataFormat;
 use crate::ops::reduce::Axes;
@@ -51,12 +54,13 @@ impl<'g> Value<'g> {
         format: DataFormat,
     ) -> Result<Value<'g>> {
         let location = Location::caller();
-        let sizes = window(sizes, "sizes", location)?;
-        let strides = window(strides, "strides", location)?;
+        let sizes: [i64; 2] = window(sizes, "sizes", location)?;
+        let strides: [i64; 2] = window(strides, "strides", location)?;
         let input = input.into_operand(self, location);
         let pooled = input.max_pool(sizes, strides, padding.clone(), format)?;
         let call = self.graph().op(&MAX).data(input).data(pooled).data(self);
-        windowed(call, sizes, strides, &padding, format)?.finish_at(location)
+        let lists = [("ksize", &sizes[..]), ("strides", &strides)];
+        with_windows(call, lists, &padding, format, location)?.finish_at(location)
     }
 
     /// The gradient of [`Value::avg_pool`]. `self` is the gradient of the loss with respect to the result, and
@@ -90,32 +94,16 @@ impl<'g> Value<'g> {
         format: DataFormat,
     ) -> Result<Value<'g>> {
         let location = Location::caller();
-        let sizes = window(sizes, "sizes", location)?;
-        let strides = window(strides, "strides", location)?;
+        let sizes: [i64; 2] = window(sizes, "sizes", location)?;
+        let strides: [i64; 2] = window(strides, "strides", location)?;
         let call = self.graph().op(&AVG).size("orig_input_shape", input_sizes.into_shape_arg()).data(self);
-        windowed(call, sizes, strides, &padding, format)?.finish_at(location)
+        let lists = [("ksize", &sizes[..]), ("strides", &strides)];
+        with_windows(call, lists, &padding, format, location)?.finish_at(location)
     }
 }
 
-/// Adds the attributes of the windows to a call.
-fn windowed<'g>(
-    call: OpBuilder<'g>,
-    sizes: [i64; 2],
-    strides: [i64; 2],
-    padding: &Padding,
-    format: DataFormat,
-) -> Result<OpBuilder<'g>> {
-    let list = |entries: [i64; 2]| Attr::Ints(format.entries(1, &entries).into());
-    let call = call.attr("ksize", list(sizes)).attr("strides", list(strides));
-    Ok(padding.attrs(format, 2)?.into_iter().fold(call, |call, (name, value)| call.attr(name, value)))
-}
-
 pub(crate) static MAX: OpDef = OpDef::composite("max_pool_grad", build_max)
-    .attrs(&[
-        Attribute::str("padding"),
-        Attribute::ints_or("explicit_paddings", &[]),
-        Attribute::str_or("data_format", "NHWC"),
-    ])
+    .attrs(PADDING_ATTRS)
     .operands(&[
         Operand::Data("orig_input"),
         Operand::Data("orig_output"),
@@ -138,13 +126,7 @@ pub(crate) static MAX_WITH_ARGMAX: OpDef =
         .tensorflow(&[TfOp::new("MaxPoolGradWithArgmax")]);
 
 pub(crate) static AVG: OpDef = OpDef::composite("avg_pool_grad", build_avg)
-    .attrs(&[
-        Attribute::ints("ksize"),
-        Attribute::ints("strides"),
-        Attribute::str("padding"),
-        Attribute::ints_or("explicit_paddings", &[]),
-        Attribute::str_or("data_format", "NHWC"),
-    ])
+    .attrs(IMAGE_ATTRS)
     .operands(&[Operand::Size("orig_input_shape"), Operand::Data("grad")])
     .dtype_rule(last_float)
     .tensorflow(&[TfOp::new("AvgPoolGrad")]);
@@ -199,10 +181,6 @@ fn build_max_with_argmax<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Resu
     Ok(vec![scattered(x, positions, gradient)?])
 }
 
-fn dim(result: shapeflow_shape_fns::Result<Dim>) -> Result<Dim> {
-    result.map_err(|error| Error::new(ErrorKind::Shape, Phase::Build, error.to_string()))
-}
-
 /// Divides the gradient of each window by the number of its elements, and adds for each element the quotients of its
 /// windows: the sums of windows of stride 1 over the quotients, spread by the strides.
 fn build_avg<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
@@ -210,67 +188,33 @@ fn build_avg<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value
         return refuse("avg_pool_grad needs a gradient".to_string());
     };
     let dtype = dtype::common(&[gradient.dtype()], 0, 1, dtype::Class::Float)?;
-    data_format(cx.attrs(), 2)?;
+    let format = data_format(cx.attrs(), 2)?;
     let extents = sizes(cx, "orig_input_shape", fed.first())?;
     if extents.len() != 4 {
         return refuse(format!("orig_input_shape must have 4 entries, got {}", extents.len()));
     }
     let lengths = entries(cx.attrs(), "ksize", None, 4, false)?;
     let strides = entries(cx.attrs(), "strides", None, 4, false)?;
-    let is_pooled = |axis: usize| lengths[axis] != 1 || strides[axis] != 1;
-    let pooled: Vec<usize> = (0..4).filter(|axis| is_pooled(*axis)).collect();
-    let channels = if data_format(cx.attrs(), 2)? == DataFormat::ChannelsFirst { 1 } else { 3 };
-    if is_pooled(0) || is_pooled(channels) {
-        return refuse(format!(
-            "a window must not span the batch or the channels, got ksize {lengths:?} and strides {strides:?}"
-        ));
-    }
+    require_spatial(format, &lengths, &strides)?;
+    let pooled: Vec<usize> = (0..4).filter(|axis| lengths[*axis] != 1 || strides[*axis] != 1).collect();
     let gradient = of_rank(*gradient, 4, "the gradient of a pool")?;
-    for axis in [0, channels] {
-        let given = std::slice::from_ref(&extents[axis]);
-        agree("the batch and the channels of a pool", given, &dims_of(gradient)[axis..=axis])?;
-    }
     let wide = if matches!(dtype, DType::F16 | DType::BF16) { DType::F32 } else { dtype };
-    let gradient = gradient.cast(wide)?;
     let known = lengths.iter().map(|size| Dim::known(*size)).collect();
     let windows = Windows::new(cx.attrs(), &extents, known, strides.clone(), vec![1; 4])?;
+    let expected = windows.all_counts(&extents)?;
+    agree("the windows and the gradient of a pool", &expected, &dims_of(gradient))?;
+    let gradient = of_dims(gradient, expected)?.cast(wide)?;
     let counts = counts(&windows, gradient, &extents, &lengths, &pooled)?;
-    let output = dims_of(counts);
-    for axis in pooled.iter().copied() {
-        let ours = std::slice::from_ref(&output[axis]);
-        agree("the windows and the gradient of a pool", ours, &dims_of(gradient)[axis..=axis])?;
-    }
-    let mut shares = gradient.div(counts)?;
-    let (zero, one) = (Dim::known(0), Dim::known(1));
-    let mut paddings = vec![[zero.clone(), zero.clone()]; 4];
-    for axis in pooled {
-        shares = spread(shares, axis, strides[axis])?;
-        let length = dims_of(shares)[axis].clone();
-        let margin = dim(windows.span(axis)?.checked_sub(&one))?;
-        let before = dim(margin.checked_sub(&windows.paddings[axis][0]))?;
-        let end = dim(extents[axis].checked_add(&windows.paddings[axis][0]))?;
-        let after = dim(end.checked_sub(&length))?;
-        if before.lt(&zero) == Some(true) {
-            return refuse(format!(
-                "the windows must cover the padding at axis {axis}, got padding {} for a window of {}",
-                windows.paddings[axis][0], lengths[axis]
-            ));
-        }
-        paddings[axis] = [before, after];
-    }
-    let shares = padded(shares, &paddings, Scalar::zero(wide))?;
-    Ok(vec![window_sums(shares, &lengths, &[1; 4], &[])?.cast(dtype)?])
+    let shares = gradient.div(counts)?;
+    let shares = spread_over(shares, &windows, &extents, pooled)?;
+    Ok(vec![window_sums(shares, &lengths, &[1; 4], &extents)?.cast(dtype)?])
 }
 
-/// Adds the elements of each window. `positions` are the numbers of windows along the axes. If `positions` is empty,
-/// there are as many windows as fit.
+/// Adds the elements of each window. `positions` are the numbers of windows along the axes.
 fn window_sums<'g>(x: Value<'g>, sizes: &[i64], strides: &[i64], positions: &[Dim]) -> Result<Value<'g>> {
     let call = x.graph().op(&reduce_window::DEF).data(x).attr("op", "sum");
     let call = call.attr("sizes", Attr::Ints(sizes.into())).attr("strides", Attr::Ints(strides.into()));
-    match positions {
-        [] => call.finish(),
-        positions => call.size("positions", positions).finish(),
-    }
+    call.size("positions", positions).finish()
 }
 
 /// Returns the numbers of elements in the windows along the pooled axes; the other axes have size 1.
@@ -295,6 +239,7 @@ mod tests {
     use super::*;
     use crate::graph::Graph;
     use crate::shape;
+    use crate::tensor::Tensor;
 
     #[test]
     fn shapes_of_gradients_follow_the_inputs() {
@@ -310,5 +255,32 @@ mod tests {
         assert!(error.message().contains("the gradient of a pool and its windows must agree"), "{error}");
         let error = gradient.avg_pool_grad([1, 4, 9, 3], [2, 2], [2, 2], Padding::Same, last).unwrap_err();
         assert!(error.message().contains("must agree"), "{error}");
+    }
+
+    #[test]
+    fn the_gradient_of_an_empty_image_is_empty() {
+        for sizes in [shape![1, 0, 4, 3], shape![?, ?, ?, 3]] {
+            let g = Graph::new();
+            let gradient = g.input("gradient", DType::F32, sizes).unwrap();
+            let last = DataFormat::ChannelsLast;
+            let y = gradient.avg_pool_grad([1, 0, 8, 3], [2, 2], [2, 2], Padding::Same, last).unwrap();
+            let [y] =
+                g.compile(y).unwrap().run(&[Tensor::full(&[1, 0, 4, 3], 1.0f32).unwrap().view()]).unwrap();
+            assert_eq!(y.sizes(), [1, 0, 8, 3]);
+        }
+    }
+
+    #[test]
+    fn a_run_refuses_a_gradient_of_other_sizes() {
+        let g = Graph::new();
+        let gradient = g.input("gradient", DType::F32, shape![?, ?, ?, 1]).unwrap();
+        let last = DataFormat::ChannelsLast;
+        let y = gradient.avg_pool_grad([1, 4, 4, 1], [2, 2], [2, 2], Padding::Valid, last).unwrap();
+        let exe = g.compile(y).unwrap();
+        let run = |sizes: &[usize]| exe.run::<1>(&[Tensor::full(sizes, 1.0f32).unwrap().view()]);
+        assert_eq!(run(&[1, 2, 2, 1]).unwrap()[0].to_vec::<f32>().unwrap(), [0.25; 16]);
+        for sizes in [[1, 1, 2, 1], [1, 2, 1, 1], [2, 2, 2, 1]] {
+            assert!(run(&sizes).is_err(), "{sizes:?}");
+        }
     }
 }

@@ -1,10 +1,12 @@
-//! `Windows`: the windows of a pool or convolution along the axes of an image or volume, and the padding that they need.
+//! `Windows`: the windows of a pool or convolution over images or volumes, and their padding.
 
-use shapeflow_shape_fns::{Attr, Attrs, Dim};
+use std::panic::Location;
+
+use shapeflow_shape_fns::{Attr, Attrs, Dim, TensorShape};
 
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::Scalar;
-use crate::graph::Value;
+use crate::graph::{OpBuilder, Value};
 use crate::ops::nn::DataFormat;
 
 /// The padding around an image or a volume.
@@ -18,28 +20,31 @@ pub enum Padding {
     Explicit([[i64; 2]; 2]),
 }
 
-impl Padding {
-    /// Returns the attributes by which TensorFlow states the padding, and its attribute `data_format`, for images (2
-    /// spatial axes) or volumes (3).
-    ///
-    /// # Errors
-    /// Volumes have an explicit padding.
-    pub(super) fn attrs(&self, format: DataFormat, spatial: usize) -> Result<Vec<(&'static str, Attr)>> {
-        let name = match self {
-            Padding::Valid => "VALID",
-            Padding::Same => "SAME",
-            Padding::Explicit(_) => "EXPLICIT",
-        };
-        let mut attrs =
-            vec![("padding", Attr::from(name)), ("data_format", Attr::from(format.name(spatial)))];
-        if let Padding::Explicit(pairs) = self {
-            if spatial != pairs.len() {
-                return refuse("padding must be Valid or Same for volumes, got Explicit".to_string());
-            }
+/// Adds the attributes by which TensorFlow states windows to a call: two lists with one entry for each spatial axis,
+/// the padding and the format.
+///
+/// # Errors
+/// Volumes have an explicit padding.
+pub(super) fn with_windows<'g>(
+    call: OpBuilder<'g>,
+    lists: [(&'static str, &[i64]); 2],
+    padding: &Padding,
+    format: DataFormat,
+    location: &'static Location<'static>,
+) -> Result<OpBuilder<'g>> {
+    let spatial = lists[0].1.len();
+    let call = lists.into_iter().fold(call, |call, (name, list)| call.attr(name, format.attr(list)));
+    let call = call.attr("data_format", format.name(spatial));
+    match padding {
+        Padding::Valid => Ok(call.attr("padding", "VALID")),
+        Padding::Same => Ok(call.attr("padding", "SAME")),
+        Padding::Explicit(pairs) if pairs.len() == spatial => {
             let entries = format.entries([0, 0], pairs);
-            attrs.push(("explicit_paddings", Attr::Ints(entries.as_flattened().into())));
+            let entries = Attr::Ints(entries.as_flattened().into());
+            Ok(call.attr("padding", "EXPLICIT").attr("explicit_paddings", entries))
         }
-        Ok(attrs)
+        Padding::Explicit(_) => refuse("padding must be Valid or Same for volumes, got Explicit".to_string())
+            .map_err(|error| error.at(location)),
     }
 }
 
@@ -118,9 +123,18 @@ pub(super) fn data_format(attrs: &Attrs, spatial: usize) -> Result<DataFormat> {
     }
 }
 
-/// Turns an error of dimension arithmetic into a shape error of the graph.
-fn shape_result<T>(result: shapeflow_shape_fns::Result<T>) -> Result<T> {
-    result.map_err(|error| Error::new(ErrorKind::Shape, Phase::Build, error.to_string()))
+/// Refuses windows that span the batch or the channels.
+///
+/// # Errors
+/// The size or the stride of a window is not 1 along one of these axes.
+pub(super) fn require_spatial(format: DataFormat, sizes: &[i64], strides: &[i64]) -> Result<()> {
+    let axes = [0, format.channel_axis(sizes.len())];
+    if axes.iter().all(|axis| sizes[*axis] == 1 && strides[*axis] == 1) {
+        return Ok(());
+    }
+    refuse(format!(
+        "a window must not span the batch or the channels, got ksize {sizes:?} and strides {strides:?}"
+    ))
 }
 
 impl Windows {
@@ -157,13 +171,12 @@ impl Windows {
                     if windows.sizes[axis].as_known() == Some(1) && windows.strides[axis] == 1 {
                         continue;
                     }
-                    let count = shape_result(extent.ceil_div(&stride))?;
-                    let span = windows.span(axis)?;
-                    let last = shape_result(shape_result(count.checked_sub(&one))?.checked_mul(&stride))?;
-                    let missing = shape_result(shape_result(last.checked_add(&span))?.checked_sub(extent))?;
-                    let missing = shape_result(missing.max(&zero))?;
-                    let before = shape_result(missing.floordiv(Dim::known(2)))?;
-                    let after = shape_result(missing.checked_sub(&before))?;
+                    let count = extent.ceil_div(&stride)?;
+                    let last = count.checked_sub(&one)?.checked_mul(&stride)?;
+                    let end = last.checked_add(windows.span(axis)?)?;
+                    let missing = end.checked_sub(extent)?.max(&zero)?;
+                    let before = missing.floordiv(Dim::known(2))?;
+                    let after = missing.checked_sub(&before)?;
                     windows.paddings[axis] = [before, after];
                     windows.counts[axis] = Some(count);
                 }
@@ -190,10 +203,8 @@ impl Windows {
 
     /// Returns the distance from the first to the last element of a window, plus 1.
     pub fn span(&self, axis: usize) -> Result<Dim> {
-        let steps = shape_result(self.sizes[axis].checked_sub(Dim::known(1)))?;
-        shape_result(
-            shape_result(steps.checked_mul(Dim::known(self.dilations[axis])))?.checked_add(Dim::known(1)),
-        )
+        let steps = self.sizes[axis].checked_sub(Dim::known(1))?;
+        Ok(steps.checked_mul(Dim::known(self.dilations[axis]))?.checked_add(Dim::known(1))?)
     }
 
     /// Returns the number of windows along an axis of this size.
@@ -202,10 +213,14 @@ impl Windows {
             return Ok(count.clone());
         }
         let [before, after] = &self.paddings[axis];
-        let padded = shape_result(shape_result(extent.checked_add(before))?.checked_add(after))?;
-        let slack = shape_result(padded.checked_sub(&self.span(axis)?))?;
-        let further = shape_result(slack.floordiv(Dim::known(self.strides[axis])))?;
-        shape_result(further.checked_add(Dim::known(1)))
+        let padded = extent.checked_add(before)?.checked_add(after)?;
+        let further = padded.checked_sub(self.span(axis)?)?.floordiv(Dim::known(self.strides[axis]))?;
+        Ok(further.checked_add(Dim::known(1))?)
+    }
+
+    /// Returns the number of windows along each axis of a tensor with dimensions `dims`.
+    pub fn all_counts(&self, dims: &[Dim]) -> Result<Vec<Dim>> {
+        dims.iter().enumerate().map(|(axis, extent)| self.count(axis, extent)).collect()
     }
 
     /// Returns `x` with its padding, filled with `border`.
@@ -237,8 +252,8 @@ fn scalar_tensor(value: Scalar) -> Result<crate::tensor::Tensor> {
     Ok(tensor)
 }
 
-/// Returns `x`, whose rank must be `rank`. If the rank is unknown, the result is an identity transpose: it has this rank
-/// in the graph, and a run checks the rank of `x`.
+/// Returns `x`, whose rank must be `rank`. If the rank is unknown, the result is an identity transpose: it has this
+/// rank in the graph, and a run checks the rank of `x`.
 ///
 /// # Errors
 /// The rank differs.
@@ -252,6 +267,14 @@ pub(super) fn of_rank<'g>(x: Value<'g>, rank: usize, name: &str) -> Result<Value
             format!("{name} must have rank {rank}, got rank {actual}"),
         )),
     }
+}
+
+/// Returns `x`, whose dimensions must be `dims`. A run checks sizes that are not known when the graph is built.
+///
+/// # Errors
+/// A dimension differs.
+pub(super) fn of_dims(x: Value<'_>, dims: Vec<Dim>) -> Result<Value<'_>> {
+    if dims_of(x) == dims { Ok(x) } else { x.ensure_shape(TensorShape::from(dims)) }
 }
 
 /// Returns the dimensions of a value of known rank.

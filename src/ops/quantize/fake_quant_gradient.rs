@@ -18,8 +18,8 @@ use crate::shape_fns;
 
 impl<'g> Value<'g> {
     /// The gradient of [`Value::fake_quant`]: `self` where `input` lies in the range, ends included, and `0 * self`
-    /// elsewhere: 0, or NaN for infinity and NaN. `self` is the gradient of the loss with respect to the result, and `input` is the operand of `fake_quant`. The
-    /// range is the moved range that `fake_quant` uses.
+    /// elsewhere. That product is NaN if `self` is infinite or NaN. `self` is the gradient of the loss with respect to
+    /// the result, and `input` is the operand of `fake_quant`. The range is the moved range that `fake_quant` uses.
     ///
     /// `[..], [..] -> [..]`, floats of one dtype. As TensorFlow's `FakeQuantWithMinMaxArgsGradient`. Fuses into
     /// kernels.
@@ -54,9 +54,9 @@ impl<'g> Value<'g> {
     }
 
     /// The gradients of [`Value::fake_quant_vars`] with respect to its operand, `min` and `max`. The operand gets
-    /// `self` where `input` lies in the range, ends included, and `0 * self` elsewhere. `min` gets the sum of `self` over
-    /// the elements below the range, and `max` the sum over the elements above the range; an infinity or NaN in `self`
-    /// makes both sums NaN. If both ends are 0, the operand gets all of `self`, and the sums are 0.
+    /// `self` where `input` lies in the range, ends included, and `0 * self` elsewhere. `min` gets the sum of `self`
+    /// over the elements below the range, and `max` the sum over the elements above the range; an infinity or NaN in
+    /// `self` makes both sums NaN. If both ends are 0, the operand gets all of `self`, and the sums are 0.
     ///
     /// `[..], [..], [], [] -> [..], [], []`, floats of one dtype. f16 and bf16 are added as f32 and rounded once. As
     /// TensorFlow's `FakeQuantWithMinMaxVarsGradient`. Fuses into kernels.

@@ -111,7 +111,8 @@ pub(crate) static WITH_BITS: OpDef = OpDef::composite("quantize_and_dequantize_b
     .tensorflow(&[TfOp::new("QuantizeAndDequantizeV3")]);
 
 /// An op for import only: the gradient of `quantize_and_dequantize` for a given range. The result is the incoming
-/// gradient where the input is in the range, and 0 times the gradient elsewhere. The ends of the range have the gradient 0.
+/// gradient where the input is in the range, and 0 times the gradient elsewhere. The ends of the range have the
+/// gradient 0.
 pub(crate) static GRAD: OpDef = OpDef::compute("quantize_and_dequantize_grad", |cx, output, index| {
     let zero = Expr::zero(cx.output_dtype(output));
     if output > 0 {

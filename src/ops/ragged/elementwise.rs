@@ -14,7 +14,7 @@ use crate::ops::{logical, math};
 
 /// An operand beside a ragged value: another ragged value, or what can be an operand beside a dense value.
 ///
-/// Axis 0 and uniform axes that are known to have size 1 are repeated for the other operand.
+/// Axis 0 and uniform axes are repeated for the other operand if their size is known to be 1.
 pub trait IntoRaggedOperand<'g> {
     #[doc(hidden)]
     fn beside(self, peer: RaggedValue<'g>, location: &'static Location<'static>) -> Result<Beside<'g>>;

@@ -88,7 +88,7 @@ impl<'g> RaggedValue<'g> {
     /// ```
     ///
     /// # Errors
-    /// An axis does not exist, its size cannot be 1, or the axes shall be kept.
+    /// An axis does not exist, its size cannot be 1, or `axes` keeps the reduced axes.
     #[track_caller]
     pub fn squeeze(self, axes: impl IntoRaggedAxes) -> Result<AnyValue<'g>> {
         let _call = self.graph().open_call();

@@ -97,8 +97,8 @@ segments! {
     /// ```
     unsorted_segment_min;
     /// Returns the mean of the rows of each segment column by column. A column counts the rows that have it. Floats and
-    /// complex numbers keep their dtype. Integers of 8 and 16 bits give f32, and other integers give f64. As TensorFlow's
-    /// `tf.math.unsorted_segment_mean` of ragged tensors, but a sum of integers does not wrap.
+    /// complex numbers keep their dtype. Integers of 8 and 16 bits give f32, and other integers give f64. As
+    /// TensorFlow's `tf.math.unsorted_segment_mean` of ragged tensors, but a sum of integers does not wrap.
     ///
     /// ```
     /// use shapeflow::{Graph, ragged};

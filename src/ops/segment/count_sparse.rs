@@ -5,6 +5,7 @@ use std::ops::Add;
 
 use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
+use super::counting::row_of;
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
@@ -67,18 +68,7 @@ pub(crate) static SPARSE: OpDef = OpDef::host("sparse_count_sparse_output", |cx|
     if indices.len() != rank * values.len() {
         return Err(shape_error(format!("there must be one index for each of {} values", values.len())));
     }
-    let row = |place: usize| {
-        let index = &indices[place * rank..(place + 1) * rank];
-        match index.iter().zip(&shape).all(|(index, size)| (0..*size).contains(index)) {
-            true => Ok(if rows.is_some() { index[0] as usize } else { 0 }),
-            false => {
-                let message = format!("an index must lie within {shape:?}, got {index:?}");
-                let error = Error::new(ErrorKind::Index, Phase::Run, message);
-                Err(error.in_element(0, &format!(" at [{place}]")))
-            }
-        }
-    };
-    count(cx, &values, rows, &row)
+    count(cx, &values, rows, &|element| row_of(&indices, &shape, element))
 })
 .attrs(&[
     Attribute::int_or("minlength", -1),

@@ -16,7 +16,23 @@ pub(super) enum Rows {
     Each(Vec<usize>),
 }
 
-/// Counts the integers of operand `operand`, the row-major `x`, in an output of these sizes. The integers are indices along its last axis.
+/// Returns the row in which element `element` of a sparse tensor counts: its first index, or 0 for a vector. `indices`
+/// are operand 0, and `shape` has the sizes of the tensor.
+///
+/// # Errors
+/// The element has no index, or its index lies outside the shape.
+pub(super) fn row_of(indices: &[i64], shape: &[i64], element: usize) -> Result<usize> {
+    let rank = shape.len();
+    let index = indices.get(element * rank..(element + 1) * rank).unwrap_or_default();
+    if index.len() == rank && index.iter().zip(shape).all(|(index, size)| (0..*size).contains(index)) {
+        return Ok(if rank > 1 { index[0] as usize } else { 0 });
+    }
+    let message = format!("an index must lie within {shape:?}, got {index:?}");
+    Err(Error::new(ErrorKind::Index, Phase::Run, message).in_element(0, &format!(" at [{element}]")))
+}
+
+/// Counts integers in an output of these sizes, along whose last axis the integers are indices. `x` is the row-major
+/// view of operand `operand`.
 ///
 /// # Errors
 /// An integer is negative, or there is not one weight for each integer.

@@ -11,7 +11,7 @@ use crate::ops::integers::ints;
 use crate::ops::row_major::RowMajor;
 use crate::tensor::Tensor;
 
-use super::counting::{Rows, count};
+use super::counting::{Rows, count, row_of};
 
 impl<'g> Value<'g> {
     /// Counts the occurrences of each number below `size`: `out[v]` is the number of `i` with `self[i] == v`.
@@ -195,18 +195,8 @@ fn run_sparse(cx: &mut HostCx<'_>) -> Result<()> {
     let (indices, values) = (ints(&cx.input(0)?), RowMajor::new(cx.input(1)?)?);
     let shape = param_ints(cx, "dense_shape", 2)?.unwrap_or_default();
     let size = size_param(cx, 3)?;
-    let rank = shape.len();
-    let row = |element: usize| {
-        let index = indices.get(element * rank..(element + 1) * rank).unwrap_or_default();
-        let is_inside = index.iter().zip(&shape).all(|(index, size)| (0..*size).contains(index));
-        if is_inside && index.len() == rank {
-            return Ok(if rank > 1 { index[0] as usize } else { 0 });
-        }
-        let message = format!("an index must lie within {shape:?}, got {index:?}");
-        let error = Error::new(ErrorKind::Index, Phase::Run, message);
-        Err(error.in_element(0, &format!(" at [{element}]")))
-    };
-    let rows = if rank > 1 { vec![usize::try_from(shape[0]).unwrap_or(0)] } else { Vec::new() };
+    let row = |element: usize| row_of(&indices, &shape, element);
+    let rows = if shape.len() > 1 { vec![usize::try_from(shape[0]).unwrap_or(0)] } else { Vec::new() };
     let of_values = (0..values.view().len()).map(row).collect::<Result<Vec<usize>>>()?;
     count(cx, 1, &values.view(), &[&rows[..], &size[..]].concat(), &Rows::Each(of_values))
 }

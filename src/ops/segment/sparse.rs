@@ -391,7 +391,7 @@ mod tests {
         assert_eq!(message(&[0, 2], &[0, 0]), "an index must lie in [0, 2), got 2 at [1] in operand 1");
         assert_eq!(message(&[0, 1], &[0, 2]), "a segment id must lie in [0, 2), got 2 at [1] in operand 2");
         assert_eq!(message(&[0, 1], &[1, 0]), "segment ids must ascend, got 0 after 1 at [1] in operand 2");
-        // No memory holds so many segments.
+        // More segments than any memory holds.
         let operands = [tensor(&[1], &[1.0f32]), tensor(&[1], &[0i64]), tensor(&[1], &[1i64 << 45])];
         assert_eq!(run(&SUM, &Attrs::new(), &operands).unwrap_err().kind(), ErrorKind::Memory);
     }

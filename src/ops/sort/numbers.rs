@@ -1,4 +1,4 @@
-//! [`sort_columns`]: sorts numbers by keys from which the numbers can be made again.
+//! [`sort_columns`]: sorts numbers by keys. A key determines its number, so only keys are sorted.
 
 use shapeflow_shape_fns::DType;
 
@@ -58,7 +58,7 @@ trait Order<K> {
     fn key(&self, bits: K) -> K;
     /// Returns the element of a key.
     fn bits(&self, key: K) -> K;
-    /// Returns whether elements of other bits may have the same place in the order: whether an element is NaN or `-0.0`.
+    /// Returns whether an element is NaN or `-0.0`. Elements with other bits may equal it in the order.
     fn is_special(&self, bits: K) -> bool;
     /// Returns whether an element is NaN.
     fn is_nan(&self, bits: K) -> bool;
@@ -176,7 +176,7 @@ fn sort_column<K: Radix, O: Order<K>>(elements: &[K], to: &mut [K], descending: 
     }
 }
 
-/// Sorts elements into `to`, some of which are NaN or `-0.0`: zeros, and NaNs, keep their order.
+/// Sorts elements into `to` if some of them are NaN or `-0.0`. Zeros keep their order, and NaNs keep theirs.
 #[cold]
 fn sort_special<K: Radix, O: Order<K>>(elements: &[K], to: &mut [K], descending: bool, order: &O) {
     let (mut nans, mut zeros, mut keys) = (Vec::new(), Vec::new(), Vec::with_capacity(to.len()));

@@ -104,7 +104,7 @@ fn is_descending(cx: &HostCx<'_>) -> bool {
 /// Returns for each element of the sorted tensor its position along the axis before the sort. Equal elements keep their
 /// order.
 fn positions(cx: &HostCx<'_>, x: &TensorView<'_>, columns: &Columns) -> Result<Vec<i64>> {
-    let mut positions = vec![0i64; columns.count];
+    let mut positions = vec![0i64; columns.elements];
     // Inverted keys ascend where the elements descend, and leave equal elements in their order.
     let inverted = is_descending(cx);
     match narrow_keys(x)?.filter(|_| u32::try_from(columns.length).is_ok()) {

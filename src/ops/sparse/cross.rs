@@ -3,14 +3,15 @@
 
 use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
+use super::cross_features::{Hashing, features_of, sparse_features};
 use super::operand::refuse;
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::op::{HostCx, OpDef, Operand, TfOp};
-use crate::ops::fingerprint::{fingerprint64, join_fingerprints, strong_hash};
+use crate::ops::fingerprint::join_fingerprints;
 use crate::ops::integers::ints;
 use crate::ops::row_major::RowMajor;
-use crate::tensor::{Tensor, TensorView, collected_vec, reserved_vec};
+use crate::tensor::{Tensor, reserved_vec};
 
 /// An op for import only. The operands are the indices of `N` sparse matrices, their values, their shapes, and any
 /// number of dense matrices. Each matrix holds a feature of each row, with any number of values.
@@ -94,15 +95,6 @@ enum Content {
     Texts { separator: Vec<u8> },
 }
 
-/// How the hashes of values become the hash of a combination.
-#[derive(Clone, Copy)]
-enum Hashing {
-    /// The hash joins `start` and the hashes of all values. The hash of an integer is its bits.
-    Joined { start: u64 },
-    /// The hash joins the hashes of all values. A sparse integer is hashed too. With a key, the hash is the strong one.
-    Keyed { key: Option<[u64; 2]> },
-}
-
 /// Returns the elements of an operand of integers.
 fn numbers(cx: &HostCx<'_>, operand: usize) -> Result<Vec<i64>> {
     Ok(ints(&RowMajor::new(cx.input(operand)?)?.view()))
@@ -137,20 +129,6 @@ fn is_hashed(attrs: &Attrs) -> bool {
     attrs.bool("hashed_output")
 }
 
-/// Returns the number of sparse features of a call with `operands` operands.
-///
-/// # Errors
-/// There are too few operands.
-fn sparse_features(attrs: &Attrs, operands: usize) -> Result<usize> {
-    let count = attrs.int("N");
-    match usize::try_from(count).ok().filter(|count| count.saturating_mul(3) <= operands) {
-        Some(count) => Ok(count),
-        None => dtype::refuse(format!(
-            "there must be 3 operands for each of {count} sparse features, got {operands}"
-        )),
-    }
-}
-
 fn dtypes(operands: &[DType], attrs: &Attrs) -> Result<Vec<DType>> {
     feature_dtypes(operands, attrs)?;
     let buckets = attrs.int("num_buckets");
@@ -175,87 +153,6 @@ fn feature_dtypes(operands: &[DType], attrs: &Attrs) -> Result<()> {
     Ok(())
 }
 
-/// A feature: the values of all rows, one row after the other.
-struct Feature<'a> {
-    values: TensorView<'a>,
-    is_sparse: bool,
-    /// `starts[row]` is the position of the first value of a row. The last entry is the number of values.
-    starts: Vec<usize>,
-}
-
-impl Feature<'_> {
-    fn row(&self, row: usize) -> std::ops::Range<usize> {
-        self.starts[row]..self.starts[row + 1]
-    }
-
-    /// Returns the hash of a value. The hash of a dense integer is its bits.
-    fn hash(&self, position: usize, hashing: Hashing) -> Result<u64> {
-        let key = if let Hashing::Keyed { key } = hashing { key } else { None };
-        let of_bytes =
-            |bytes: &[u8]| key.map_or_else(|| Ok(fingerprint64(bytes)), |key| strong_hash(key, bytes));
-        if self.values.dtype() == DType::String {
-            return of_bytes(self.values.as_strings()?.at(position));
-        }
-        let value = self.values.as_slice::<i64>()?[position];
-        match hashing {
-            // TensorFlow hashes the first 4 of the 8 bytes.
-            Hashing::Keyed { .. } if self.is_sparse => of_bytes(&value.to_le_bytes()[..4]),
-            _ => Ok(value.cast_unsigned()),
-        }
-    }
-
-    /// Appends a value as text.
-    fn append(&self, position: usize, text: &mut Vec<u8>) -> Result<()> {
-        match self.values.dtype() {
-            DType::String => text.extend_from_slice(self.values.as_strings()?.at(position)),
-            _ => text.extend_from_slice(self.values.as_slice::<i64>()?[position].to_string().as_bytes()),
-        }
-        Ok(())
-    }
-}
-
-/// Returns the number of rows of a feature with these sizes.
-///
-/// # Errors
-/// The feature is not a matrix.
-fn row_count(sizes: &[i64]) -> Result<usize> {
-    match sizes {
-        [rows, _] if *rows >= 0 => Ok(rows.unsigned_abs() as usize),
-        _ => refuse(format!("a feature must be a matrix, got sizes {sizes:?}")),
-    }
-}
-
-/// Returns the starts of the rows of a sparse feature, see [`Feature`]. Operand `operand` has its indices.
-///
-/// # Errors
-/// The row numbers `indices[.., 0]` decrease or lie outside the matrix, the operands do not fit each other, or memory
-/// is refused.
-fn starts_of(operand: usize, indices: &TensorView<'_>, values: usize, rows: usize) -> Result<Vec<usize>> {
-    let [count, 2] = *indices.sizes() else {
-        return refuse(format!("indices must have sizes [n, 2], got {:?}", indices.sizes()));
-    };
-    if count != values {
-        return refuse(format!("there must be {count} values, one for each index, got {values}"));
-    }
-    let elements = indices.as_slice::<i64>()?;
-    let mut starts = reserved_vec(rows.saturating_add(1))?;
-    starts.push(0);
-    for (number, index) in elements.chunks_exact(2).enumerate() {
-        let row = usize::try_from(index[0]).ok().filter(|row| *row < rows && row + 1 >= starts.len());
-        let Some(row) = row else {
-            let message = format!(
-                "the row numbers indices[.., 0] must not decrease and must lie in [0, {rows}), got {}",
-                index[0]
-            );
-            let error = Error::new(ErrorKind::Index, Phase::Run, message);
-            return Err(error.in_element(operand, &format!(" at [{number}, 0]")));
-        };
-        starts.resize(row + 1, number);
-    }
-    starts.resize(rows + 1, count);
-    Ok(starts)
-}
-
 /// Returns the number of combinations of one value of each feature; `None` if it does not fit.
 pub(crate) fn combinations(counts: impl Iterator<Item = usize> + Clone) -> Option<usize> {
     if counts.clone().any(|count| count == 0) {
@@ -266,37 +163,9 @@ pub(crate) fn combinations(counts: impl Iterator<Item = usize> + Clone) -> Optio
 
 /// Crosses the features that the first `operands` operands hold.
 fn run(cx: &mut HostCx<'_>, operands: usize, content: &Content) -> Result<()> {
-    let count = sparse_features(cx.attrs(), operands)?;
     let inputs: Vec<RowMajor<'_>> =
         (0..operands).map(|operand| RowMajor::new(cx.input(operand)?)).collect::<Result<_>>()?;
-    let mut features = Vec::with_capacity(operands - 2 * count);
-    let mut rows = None;
-    let mut checked_starts = |sizes: &[i64],
-                              values: TensorView<'_>,
-                              indices: Option<(usize, TensorView<'_>)>| {
-        let own = row_count(sizes)?;
-        if *rows.get_or_insert(own) != own {
-            return refuse(format!("all features must have the same number of rows, got {own} and others"));
-        }
-        let starts = match indices {
-            Some((operand, indices)) => starts_of(operand, &indices, values.len(), own)?,
-            None => collected_vec((0..own + 1).map(|row| row * sizes[1].unsigned_abs() as usize))?,
-        };
-        Ok(starts)
-    };
-    for feature in 0..count {
-        let (indices, values) = (inputs[feature].view(), inputs[count + feature].view());
-        let shape = inputs[2 * count + feature].view();
-        let starts = checked_starts(shape.as_slice::<i64>()?, values.clone(), Some((feature, indices)))?;
-        features.push(Feature { values, is_sparse: true, starts });
-    }
-    for input in &inputs[3 * count..] {
-        let values = input.view();
-        let sizes: Vec<i64> = values.sizes().iter().map(|size| *size as i64).collect();
-        let starts = checked_starts(&sizes, values.clone(), None)?;
-        features.push(Feature { values, is_sparse: false, starts });
-    }
-    let rows = rows.unwrap_or(0);
+    let (features, rows) = features_of(&inputs, sparse_features(cx.attrs(), operands)?)?;
     let crossed = |row: usize| combinations(features.iter().map(|feature| feature.row(row).len()));
     let total = (0..rows).try_fold(0usize, |total, row| total.checked_add(crossed(row)?));
     let total = total.unwrap_or(usize::MAX);
@@ -392,7 +261,7 @@ mod tests {
         let expected = ["a_X_1", "a_X_2", "b_X_1", "b_X_2", "c_X_5", "c_X_6"];
         assert_eq!(outputs[1], Tensor::from_strings(&[6], &expected).unwrap());
         assert_eq!(outputs[2].to_vec::<i64>().unwrap(), [3, 4]);
-        // No memory holds so many rows.
+        // More rows than any memory holds.
         let shape = tensor(&[2], &[1i64 << 45, 1]);
         let operands = [tensor(&[1, 2], &[0i64, 0]), tensor(&[1], &[7i64]), shape];
         assert_eq!(run(&DEF, &attrs, &operands).unwrap_err().kind(), ErrorKind::Memory);

@@ -228,7 +228,7 @@ mod tests {
             assert!(run(row, rows).unwrap_err().message().contains("an index must lie in [0, "));
         }
         assert!(run(0, -1).is_err());
-        // No memory holds so many rows.
+        // More rows than any memory holds.
         assert_eq!(run(0, 1 << 45).unwrap_err().kind(), crate::ErrorKind::Memory);
     }
 }

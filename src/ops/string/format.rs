@@ -12,7 +12,7 @@ use crate::op::{HostCx, OpDef, Operand, TfOp};
 use crate::tensor::{StringsBuilder, TensorView};
 
 /// Writes `template` with each `{}` replaced by the elements of a value. Long axes show their first and last three
-/// elements. A tensor of bools without elements shows as nothing.
+/// elements. An empty tensor of bools shows as an empty text.
 ///
 /// `[..]… -> string[]`, every dtype; complex and quantized elements show as `?`. As TensorFlow's `StringFormat`;
 /// imported graphs may use another placeholder. Runs on the host.

@@ -69,8 +69,8 @@ impl<'g> Value<'g> {
         self.graph().op(&STATIC_MATCH).data(self).attr("pattern", pattern).finish_at(location)
     }
 
-    /// Replaces matches as [`Value::regex_replace`] does, with a pattern and a rewrite that the graph computes. A rewrite
-    /// that names a group which the pattern lacks replaces nothing.
+    /// Replaces matches as [`Value::regex_replace`] does, with a pattern and a rewrite that the graph computes. A
+    /// rewrite that names a group which the pattern lacks replaces nothing.
     ///
     /// `string[..], pattern string[], rewrite string[] -> string[..]`. As TensorFlow's `RegexReplace`. Runs on the
     /// host.

@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::lanes::Lanes;
+use super::lanes::{Lanes, partners};
 use super::quick::quicksort;
 
 /// `ORDERS[mask]` lists the lanes of eight whose bits are not set in `mask`, then the others.
@@ -52,16 +52,6 @@ const fn pairs(lanes: [u8; 8]) -> [u8; 8] {
         half += 1;
     }
     halves
-}
-
-/// Returns the numbers `i ^ distance`.
-const fn partners(distance: usize) -> [u8; 8] {
-    let (mut lane, mut partners) = (0, [0; 8]);
-    while lane < 8 {
-        partners[lane] = (lane ^ distance) as u8;
-        lane += 1;
-    }
-    partners
 }
 
 /// Returns bytes that are set in the lanes, of `size` bytes, whose numbers have the bit `bit`.
@@ -117,16 +107,6 @@ macro_rules! common {
         type Key = $T;
         const COUNT: usize = $count;
         const FEW: usize = 8;
-
-        #[inline(always)]
-        fn before(key: $T) -> Option<$T> {
-            key.checked_sub(1)
-        }
-
-        #[inline(always)]
-        fn smallest() -> $T {
-            0
-        }
 
         #[inline(always)]
         unsafe fn load(from: *const $T) -> Self {

@@ -2,10 +2,10 @@
 
 use std::arch::x86_64::*;
 
-use super::lanes::Lanes;
+use super::lanes::{Lanes, partners};
 use super::quick::quicksort;
 
-/// The bits of the lane numbers that have the bit `bit`.
+/// Returns the mask of the lanes whose numbers have the bit `bit`.
 const fn lanes_with(bit: usize) -> u16 {
     let (mut lane, mut lanes) = (0, 0);
     while lane < 16 {
@@ -15,16 +15,6 @@ const fn lanes_with(bit: usize) -> u16 {
         lane += 1;
     }
     lanes
-}
-
-/// The numbers `i ^ distance`.
-const fn partners<const N: usize>(distance: usize) -> [u8; N] {
-    let (mut lane, mut partners) = (0, [0; N]);
-    while lane < N {
-        partners[lane] = (lane ^ distance) as u8;
-        lane += 1;
-    }
-    partners
 }
 
 macro_rules! vectors {
@@ -38,7 +28,7 @@ macro_rules! vectors {
         pub(super) struct $Name(__m512i);
 
         impl $Name {
-            /// Returns the mask of the first `count` lanes, fewer than all.
+            /// Returns the mask of the first `count` lanes.
             #[inline(always)]
             fn first(count: usize) -> $Mask {
                 ((1u32 << count) - 1) as $Mask
@@ -50,16 +40,6 @@ macro_rules! vectors {
             type Key = $T;
             const COUNT: usize = $count;
             const FEW: usize = 16;
-
-            #[inline(always)]
-            fn before(key: $T) -> Option<$T> {
-                key.checked_sub(1)
-            }
-
-            #[inline(always)]
-            fn smallest() -> $T {
-                0
-            }
 
             #[inline(always)]
             unsafe fn splat(key: $T) -> Self {
@@ -128,7 +108,7 @@ macro_rules! vectors {
                     let count = larger.count_ones() as usize;
                     _mm512_storeu_si512(low.cast(), $compress(!larger, self.0));
                     let larger = $compress(larger, self.0);
-                    $store_some(high.sub(count).cast(), ((1u32 << count) - 1) as $Mask, larger);
+                    $store_some(high.sub(count).cast(), Self::first(count), larger);
                     $count - count
                 }
             }

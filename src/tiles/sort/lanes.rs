@@ -1,22 +1,18 @@
 //! [`Lanes`]: a vector of keys; [`sort_few`]: sorts the keys of a few vectors in registers.
 
+use super::SortKeys;
+
 /// A vector of keys.
 ///
 /// # Safety
 /// The functions require that the processor has the instructions of the vector.
 pub(super) trait Lanes: Copy {
-    /// An unsigned integer.
-    type Key: Copy + Ord;
+    /// The keys.
+    type Key: SortKeys;
     /// The number of keys of a vector: 4, 8 or 16.
     const COUNT: usize;
     /// The largest number of vectors that [`sort_few`] sorts: 8 or 16, half of the registers.
     const FEW: usize;
-
-    /// Returns the next smaller key, if there is one.
-    fn before(key: Self::Key) -> Option<Self::Key>;
-
-    /// Returns the smallest key.
-    fn smallest() -> Self::Key;
 
     /// Returns a vector whose keys are all `key`.
     ///
@@ -79,6 +75,16 @@ pub(super) trait Lanes: Copy {
     /// # Safety
     /// The keys between `low` and `high` are writable and at least [`Lanes::COUNT`].
     unsafe fn split(self, pivot: Self, low: *mut Self::Key, high: *mut Self::Key) -> usize;
+}
+
+/// Returns the numbers `lane ^ distance`, in the order of the lanes.
+pub(super) const fn partners<const N: usize>(distance: usize) -> [u8; N] {
+    let (mut lane, mut partners) = (0, [0; N]);
+    while lane < N {
+        partners[lane] = (lane ^ distance) as u8;
+        lane += 1;
+    }
+    partners
 }
 
 /// Sorts `count` keys, at most [`Lanes::FEW`] vectors.
@@ -182,7 +188,7 @@ unsafe fn sort_lanes<V: Lanes>(vector: V) -> V {
     }
 }
 
-/// Sorts the keys of a vector that are bitonic: that ascend and then descend, or a rotation of such keys.
+/// Sorts the keys of a vector. The keys must be bitonic: some rotation of them ascends and then descends.
 ///
 /// # Safety
 /// As [`Lanes`].
@@ -222,7 +228,7 @@ unsafe fn merge<V: Lanes, const LOW: usize, const HIGH: usize>(vectors: &mut [V]
     }
 }
 
-/// Sorts the keys of 1, 2, 4 or 8 vectors that are bitonic together.
+/// Sorts the keys of 1, 2, 4 or 8 vectors. All the keys together must be bitonic.
 ///
 /// # Safety
 /// As [`Lanes`].

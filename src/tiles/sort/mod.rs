@@ -16,9 +16,13 @@ mod quick;
 use super::cpu::{has_avx2, has_avx512};
 
 /// Unsigned integers that vector instructions sort.
-pub(crate) trait SortKeys: Copy + Ord {
+pub(crate) trait SortKeys: Copy + Ord + Default {
     /// Sorts keys. Returns false, and does not change the keys, if the processor has no suitable instructions.
     fn sort_keys(keys: &mut [Self]) -> bool;
+
+    /// Returns the next smaller integer, if there is one.
+    #[cfg(target_arch = "x86_64")]
+    fn before(self) -> Option<Self>;
 }
 
 macro_rules! impl_sort_keys {
@@ -42,6 +46,11 @@ macro_rules! impl_sort_keys {
                 false
             }
 
+            #[cfg(target_arch = "x86_64")]
+            fn before(self) -> Option<$T> {
+                self.checked_sub(1)
+            }
+
             #[cfg(not(target_arch = "x86_64"))]
             fn sort_keys(_: &mut [$T]) -> bool {
                 false
@@ -57,7 +66,7 @@ impl_sort_keys!(u64, sort_u64);
 mod tests {
     use super::*;
 
-    /// Keys of several kinds: random, few distinct, equal, ascending, descending, ascending but for some, extreme.
+    /// Returns keys of one kind: random, few distinct, equal, ascending, descending, nearly ascending, or extreme.
     fn keys(kind: usize, len: usize) -> Vec<u64> {
         let random = |i: usize| (i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
         (0..len)

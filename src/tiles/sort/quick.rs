@@ -1,5 +1,6 @@
 //! [`quicksort`]: sorts keys by vectors.
 
+use super::SortKeys;
 use super::lanes::{Lanes, sort_all, sort_few};
 
 /// The number of vectors from which the pivot of many keys is chosen.
@@ -11,12 +12,12 @@ const MANY: usize = 64;
 /// The number of vectors that a split reads together.
 const BLOCK: usize = 4;
 
-/// Keys that are not sorted yet: their place, and the number of splits after which they are sorted otherwise, because
-/// the pivots were bad.
+/// A range of keys that are not sorted yet.
 #[derive(Clone, Copy)]
-struct Part {
+struct Unsorted {
     begin: usize,
     len: usize,
+    /// The number of further splits. Keys that need more had bad pivots, and are sorted otherwise.
     splits: u32,
 }
 
@@ -27,7 +28,7 @@ struct Part {
 #[inline(always)]
 pub(super) unsafe fn quicksort<V: Lanes>(keys: &mut [V::Key]) {
     let splits = 2 * keys.len().max(1).ilog2();
-    let mut part = Part { begin: 0, len: keys.len(), splits };
+    let mut part = Unsorted { begin: 0, len: keys.len(), splits };
     // The smaller part of each split comes first, so at most one part waits for each bit of the length.
     let mut waiting = [part; usize::BITS as usize];
     let mut count = 0;
@@ -37,8 +38,8 @@ pub(super) unsafe fn quicksort<V: Lanes>(keys: &mut [V::Key]) {
             // SAFETY: the caller's promise; there are more than `FEW` vectors.
             let [low, high] = unsafe { split_at_pivot::<V>(keys) };
             let splits = part.splits - 1;
-            let low = Part { len: low, splits, ..part };
-            let high = Part { begin: part.begin + part.len - high, len: high, splits };
+            let low = Unsorted { len: low, splits, ..part };
+            let high = Unsorted { begin: part.begin + part.len - high, len: high, splits };
             let (small, large) = if low.len < high.len { (low, high) } else { (high, low) };
             waiting[count] = large;
             count += 1;
@@ -74,7 +75,7 @@ unsafe fn split_at_pivot<V: Lanes>(keys: &mut [V::Key]) -> [usize; 2] {
             return [low, keys.len() - low];
         }
         // The pivot is the largest key. The keys that equal it are in order when they are at the end.
-        match V::before(pivot) {
+        match pivot.before() {
             Some(below) => [split::<V>(keys, below), 0],
             None => [0, 0],
         }
@@ -95,7 +96,7 @@ unsafe fn pivot<V: Lanes>(keys: &[V::Key]) -> V::Key {
             let [a, b, c] = [1, 2, 3].map(|quarters| *from.add(quarters * (len / 4)));
             return a.min(b).max(a.max(b).min(c));
         }
-        let mut sorted = [V::smallest(); 16];
+        let mut sorted = [V::Key::default(); 16];
         let mut vectors: [V; SAMPLE] = std::array::from_fn(|i| V::load(from.add((2 * i + 1) * (len / 8))));
         sort_all(&mut vectors);
         vectors[SAMPLE / 2 - 1].store(sorted.as_mut_ptr());
@@ -162,7 +163,7 @@ unsafe fn split<V: Lanes>(keys: &mut [V::Key], pivot: V::Key) -> usize {
         let load =
             |from: usize| -> [V; BLOCK] { std::array::from_fn(|i| V::load(keys.add(from + i * V::COUNT))) };
         let (first, last) = (load(0), load(len - block));
-        let mut rest = [V::smallest(); BLOCK * 16];
+        let mut rest = [V::Key::default(); BLOCK * 16];
         std::ptr::copy_nonoverlapping(keys.add(block), rest.as_mut_ptr(), rest_len);
         let (mut begin, mut end) = (block + rest_len, len - block);
         let (pivots, mut stored) = (V::splat(pivot), Stored::<V> { keys, low: 0, high: len });

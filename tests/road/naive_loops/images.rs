@@ -62,8 +62,8 @@ fn mirrored(index: i64, size: i64) -> usize {
     index.min(2 * size - 1 - index) as usize
 }
 
-/// The images `[n, 3, 4, 2]` mirrored at their edges, moved by whole pixels and turned by a quarter: the transforms hold
-/// the shifts only.
+/// The images `[n, 3, 4, 2]` mirrored at their edges, moved by whole pixels and turned by a quarter: the transforms
+/// hold the shifts only.
 fn turned(x: &[Numbers]) -> Numbers {
     let (images, shifts) = (&x[0], &x[1]);
     Numbers::reals(&[images.sizes[0], 5, 6, 2], |i| {

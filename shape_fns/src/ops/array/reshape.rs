@@ -9,7 +9,7 @@ use crate::{Dim, Guard, InferenceContext, List, PartialElements, Result, TensorS
 /// An element of `shape` that may be -1 gives an unknown dimension. If only one element may be -1, its dimension is
 /// inferred instead.
 ///
-/// Next to a size of 0, -1 stands for the product of the input's sizes that are not 0, divided by the product of the
+/// If another size is 0, -1 stands for the product of the input's sizes that are not 0, divided by the product of the
 /// other sizes that are not 0: `[7, 0, 0, 2], shape=[0, -1] -> [0, 14]`. A symbol that `shape` and the input share
 /// cancels: `[n, m, 2], shape=[n, -1] -> [n, 2*m]` for every `n`.
 ///
@@ -124,10 +124,8 @@ fn inferred_size(
     if sizes.iter().enumerate().any(|(other, size)| other != axis && *size == 0) {
         return size_of_empty(cx, input, sizes, axis);
     }
-    let Some(total) = total else { return Ok(cx.fresh()) };
-    let (Some(rest), others) = cancel_common_factors(input.dims(), sizes, axis) else {
-        return Ok(cx.fresh());
-    };
+    let (Some(total), Some(dims)) = (total, input.dims()) else { return Ok(cx.fresh()) };
+    let (rest, others) = cancel_common_factors(dims, sizes, axis);
     let others = product(cx, &others, &[])?;
     let is_positive = others_are_positive(cx, sizes, axis);
     // 0 / 0 does not determine the size.
@@ -164,16 +162,13 @@ fn size_of_empty(
     sizes: &[Dim],
     axis: usize,
 ) -> Result<Dim> {
-    let has_zero = |dims: &[Dim]| dims.iter().any(|dim| *dim == 0);
-    if input.as_known().is_some() && !input.dims().is_some_and(has_zero) {
-        bail!("the other sizes must not be 0 to infer a size of -1, got {}", TensorShape::from(sizes));
-    }
-    let (Some(mut rest), mut others) = cancel_common_factors(input.dims(), sizes, axis) else {
+    let Some(dims) = input.dims().filter(|dims| dims.iter().any(|dim| *dim == 0)) else {
+        if input.as_known().is_some() {
+            bail!("the other sizes must not be 0 to infer a size of -1, got {}", TensorShape::from(sizes));
+        }
         return Ok(cx.fresh());
     };
-    if !input.dims().is_some_and(has_zero) {
-        return Ok(cx.fresh());
-    }
+    let (mut rest, mut others) = cancel_common_factors(dims, sizes, axis);
     rest.retain(|dim| *dim != 0);
     others.retain(|size| *size != 0);
     // Another size that may be 0 may be left out as well.
@@ -185,23 +180,16 @@ fn size_of_empty(
 }
 
 /// Removes the factors that the input's dimensions and the sizes other than `inferred` have in common. Returns the
-/// remaining dimensions, `None` if the input is unranked, and the remaining sizes.
+/// remaining dimensions and the remaining sizes.
 ///
 /// A common factor is removed even if it may be 0: `[n, 4]` reshaped to `[n, -1]` is `[n, 4]` for every `n`.
-fn cancel_common_factors(
-    dims: Option<&[Dim]>,
-    sizes: &[Dim],
-    inferred: usize,
-) -> (Option<Vec<Dim>>, Vec<Dim>) {
-    let mut rest = dims.map(<[Dim]>::to_vec);
+fn cancel_common_factors(dims: &[Dim], sizes: &[Dim], inferred: usize) -> (Vec<Dim>, Vec<Dim>) {
+    let mut rest = dims.to_vec();
     let mut others: Vec<Dim> = Vec::new();
     for (_, size) in sizes.iter().enumerate().filter(|(axis, _)| *axis != inferred) {
-        let same = rest.as_ref().and_then(|rest| rest.iter().position(|dim| dim == size));
-        match (&mut rest, same) {
-            (Some(rest), Some(same)) => {
-                rest.swap_remove(same);
-            }
-            _ => others.push(size.clone()),
+        match rest.iter().position(|dim| dim == size) {
+            Some(same) => drop(rest.swap_remove(same)),
+            None => others.push(size.clone()),
         }
     }
     (rest, others)

@@ -66,7 +66,7 @@ static BY_KEYS: OpDef = OpDef::host("parse_example_by_keys", |cx| {
 
 /// An op for import only: one example, whose keys are attributes.
 static SINGLE: OpDef = OpDef::host("parse_single_example", |cx| {
-    let (sparse, dense) = (texts(cx.attrs(), "sparse_keys"), texts(cx.attrs(), "dense_keys"));
+    let (sparse, dense) = (cx.attrs().byte_strings("sparse_keys"), cx.attrs().byte_strings("dense_keys"));
     parse(cx, 1, [sparse, dense, Vec::new()])
 })
 .attrs(&[
@@ -105,11 +105,6 @@ fn dtypes(operands: &[DType], attrs: &Attrs, first_default: usize) -> Result<Vec
     check_strings(operands, first_default)?;
     let dense = operands.get(first_default..).unwrap_or_default();
     Layout::new(attrs, "", dense.len()).dtypes(dense)
-}
-
-/// Returns the strings of attribute `name`.
-pub(super) fn texts<'a>(attrs: &'a Attrs, name: &str) -> Vec<&'a [u8]> {
-    attrs.byte_strings(name)
 }
 
 /// Parses the messages of operand 0. `keys` has the keys of the features, and the operands from `first_default` on are

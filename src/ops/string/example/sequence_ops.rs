@@ -3,7 +3,6 @@
 use shapeflow_shape_fns::{Attribute, Attrs, DType};
 
 use super::features::{KeysByKind, Layout};
-use super::ops::texts;
 use super::table::{FeatureTable, ListTable, Place};
 use crate::dtype::{self, Class};
 use crate::error::Result;
@@ -63,7 +62,7 @@ pub(super) static DEF: OpDef = OpDef::host("parse_sequence_example", |cx| {
 
 /// An op for import only: the keys are attributes.
 static OF_ATTRS: OpDef = OpDef::host("parse_sequence_example_of_attrs", |cx| {
-    let keys = |name: &str| texts(cx.attrs(), name);
+    let keys = |name: &str| cx.attrs().byte_strings(name);
     let context = [keys("context_sparse_keys"), keys("context_dense_keys"), Vec::new()];
     let lists = [keys("feature_list_sparse_keys"), keys("feature_list_dense_keys"), Vec::new()];
     let missing = keys("feature_list_dense_missing_assumed_empty");

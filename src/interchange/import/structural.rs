@@ -1,0 +1,58 @@
+//! [`Importer::structural_node`]: builds the nodes that give the graph its structure.
+
+use super::built::{Built, ImportedValue};
+use super::control::is_control;
+use super::frame::{Frame, damaged};
+use super::importer::Importer;
+use super::placeholder::is_placeholder;
+use crate::error::Result;
+use crate::interchange::constant;
+use crate::interchange::proto::AttrKind;
+use crate::tensor::Tensor;
+
+impl<'a, 'g> Importer<'a, 'g> {
+    /// Builds a structural node: a placeholder, a constant, a call, a branch, a loop or an assertion.
+    pub(super) fn structural_node(
+        &mut self,
+        frame: &Frame<'a, 'g>,
+        index: usize,
+        name: &str,
+        inputs: &[ImportedValue<'g>],
+    ) -> Result<Built<'g>> {
+        let def = &frame.nodes[index];
+        // A tensor that holds the path of an asset is a constant or a placeholder, which TensorFlow feeds at load time.
+        if let Some(path) = self.saved.assets.get(&def.name).filter(|_| frame.depth == 0) {
+            let tensor = Tensor::from_strings(&[], &[path.to_string_lossy().as_bytes()])?;
+            return Ok(Built::of(vec![self.graph.constant_at(tensor, self.location).named(name)]));
+        }
+        match def.op.as_str() {
+            op if is_placeholder(op)
+                && (inputs.is_empty() || self.ignores_defaults || self.override_of(name).is_some()) =>
+            {
+                self.placeholder(frame, index, name)
+            }
+            "PlaceholderWithDefault" | "IdentityN" | "_Retval" => {
+                let outputs = inputs.to_vec();
+                Ok(Built { outputs, ..Built::default() })
+            }
+            "Const" => {
+                let Some(AttrKind::Tensor(proto)) = frame.attr(index, "value") else {
+                    return damaged("the attribute value of a Const must be a tensor".to_string());
+                };
+                let tensor = constant::from_proto(proto, &mut self.budget)?;
+                let value = self.graph.constant_at(tensor, self.location);
+                Ok(Built::of(vec![value.named(name)]))
+            }
+            "NoOp" => Ok(Built::default()),
+            "Assert" => self.assert(frame, index, inputs),
+            "PartitionedCall" | "StatefulPartitionedCall" => match frame.attr(index, "f") {
+                Some(AttrKind::Func(function)) => {
+                    self.call(&function.name, &function.attr, frame, name, inputs)
+                }
+                _ => damaged("the attribute f of a call must name a function".to_string()),
+            },
+            op if is_control(op) => self.control(frame, index, name, inputs),
+            op => self.call(op, &def.attr, frame, name, inputs),
+        }
+    }
+}
