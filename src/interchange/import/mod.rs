@@ -1,11 +1,11 @@
 //! Builds a graph from a TensorFlow model.
 //!
 //! A `frame` holds the nodes of the main graph or of one function, resolves their names and orders them. `feed` finds
-//! the fed and fetched tensors, and `unknown` refuses unknown ops. Then every node is built in order: `placeholder`,
-//! `call`, `control` and this file build structural nodes (placeholders, constants, calls, branches, loops,
-//! assertions), `awaited` follows control edges, `resource` and `table` build nodes that make or read variables and
-//! lookup tables, whose content `initial` finds, and `node` builds all other ops with the help of `attrs`, `typed` and
-//! `definitions`.
+//! the fed and fetched tensors, and `unknown` refuses unknown ops. Then every node is built in order. `structural`,
+//! `placeholder`, `call` and `control` build structural nodes: placeholders, constants, calls, branches, loops and
+//! assertions. `awaited` follows control edges. `resource` and `table` build nodes that make or read variables and
+//! lookup tables, and `initial` finds the content of these. `node` builds all other ops with the help of `attrs`,
+//! `typed` and `definitions`.
 
 mod attrs;
 mod awaited;
@@ -34,6 +34,7 @@ mod shared_call;
 mod shared_function;
 mod sharing;
 mod state;
+mod structural;
 mod switches;
 mod table;
 mod typed;
@@ -42,24 +43,19 @@ mod writes;
 
 use std::collections::HashMap;
 
-use super::constant;
 use super::imported::{BuiltNode, Imported, Output, Record, without_zero};
 use super::model::{Model, Signature};
 use super::options::ImportOptions;
-use super::proto::AttrKind;
 use super::signature_names::SignatureNames;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{Graph, NodeIx};
-use crate::tensor::Tensor;
 use awaited::{Controls, reads_shapes_only};
 use built::{Built, ImportedValue, union};
-use control::is_control;
-use frame::{Frame, Source, damaged};
+use frame::{Frame, Source};
 use importer::Importer;
 use lists::{is_list_op, passes_list};
-use placeholder::is_placeholder;
 use random_ops::is_random_op;
-use unknown::is_structural;
+use structural::is_structural;
 use writes::node_index;
 
 impl Model {
@@ -76,8 +72,8 @@ impl Model {
     /// imported, unless another output of this node is needed. Nodes that only such a node needs are not imported
     /// either.
     ///
-    /// The variables of a SavedModel become constants, with the values that its checkpoint has. A node that writes a
-    /// variable is refused.
+    /// The variables of a SavedModel become constants, with the values that its checkpoint has. A run
+    /// changes no variable: a write that no result can show is left out, and any other write is refused.
     ///
     /// A function is inlined if it is called once, if it has at most 64 nodes, or if inlining all functions of the model
     /// adds at most 4,096 nodes. Else its calls share one compiled graph: the nodes of the function are named after the
@@ -345,51 +341,6 @@ impl<'a, 'g> Importer<'a, 'g> {
             return self.print_node(frame, index, name, present);
         }
         self.op(frame, index, name, inputs)
-    }
-
-    /// Builds a structural node: a placeholder, a constant, a call, a branch, a loop or an assertion.
-    fn structural_node(
-        &mut self,
-        frame: &Frame<'a, 'g>,
-        index: usize,
-        name: &str,
-        inputs: &[ImportedValue<'g>],
-    ) -> Result<Built<'g>> {
-        let def = &frame.nodes[index];
-        // A tensor that holds the path of an asset is a constant or a placeholder, which TensorFlow feeds at load time.
-        if let Some(path) = self.saved.assets.get(&def.name).filter(|_| frame.depth == 0) {
-            let tensor = Tensor::from_strings(&[], &[path.to_string_lossy().as_bytes()])?;
-            return Ok(Built::of(vec![self.graph.constant_at(tensor, self.location).named(name)]));
-        }
-        match def.op.as_str() {
-            op if is_placeholder(op)
-                && (inputs.is_empty() || self.ignores_defaults || self.override_of(name).is_some()) =>
-            {
-                self.placeholder(frame, index, name)
-            }
-            "PlaceholderWithDefault" | "IdentityN" | "_Retval" => {
-                let outputs = inputs.to_vec();
-                Ok(Built { outputs, ..Built::default() })
-            }
-            "Const" => {
-                let Some(AttrKind::Tensor(proto)) = frame.attr(index, "value") else {
-                    return damaged("the attribute value of a Const must be a tensor".to_string());
-                };
-                let tensor = constant::from_proto(proto, &mut self.budget)?;
-                let value = self.graph.constant_at(tensor, self.location);
-                Ok(Built::of(vec![value.named(name)]))
-            }
-            "NoOp" => Ok(Built::default()),
-            "Assert" => self.assert(frame, index, inputs),
-            "PartitionedCall" | "StatefulPartitionedCall" => match frame.attr(index, "f") {
-                Some(AttrKind::Func(function)) => {
-                    self.call(&function.name, &function.attr, frame, name, inputs)
-                }
-                _ => damaged("the attribute f of a call must name a function".to_string()),
-            },
-            op if is_control(op) => self.control(frame, index, name, inputs),
-            op => self.call(op, &def.attr, frame, name, inputs),
-        }
     }
 
     /// Builds an opaque node in place of a node that inference refused.
