@@ -85,7 +85,7 @@ use crate::tensor::{Element, Tensor};
 /// | `__getitem__`: `rt[i]`, `rt[i, j]`, `rt[a:b, …]` | [`row`](Self::row), [`at`](Self::at), [`slice_with`](Self::slice_with) |
 /// | `__eq__`, `__ne__` | `==` and `!=`, which give a `bool` |
 /// | `__repr__` | `Display`, `Debug` |
-/// | operators, comparisons | those of [`RaggedValue`](crate::RaggedValue) |
+/// | operators, comparisons | operators and methods of [`RaggedValue`](crate::RaggedValue) |
 /// | `consumers` | none: a tensor with data has no consumers |
 /// | `__bool__`, `__nonzero__`, `__hash__` | none: Rust takes only a `bool` as a condition; in Python these fail in the run |
 ///

@@ -31,7 +31,7 @@ fn negations(from: &str, count: usize, name: &str, dtype: &str) -> String {
     text
 }
 
-/// Functions `f0`, `f1` and so on, each of which calls the next one twice; the last one calls `leaf` twice.
+/// Functions `f0`, `f1`, …: each function calls the next function twice, and the last one calls `leaf` twice.
 fn doublings(levels: usize, dtype: &str, leaf: &str) -> String {
     let mut text = String::from("library {");
     for level in 0..levels {
@@ -42,7 +42,7 @@ fn doublings(levels: usize, dtype: &str, leaf: &str) -> String {
     text + leaf + "}"
 }
 
-/// A model with the input `x`, and with the nodes `y0`, `y1` and so on, each of which calls a function.
+/// A model with the input `x` and the nodes `y0`, `y1`, …: node `y{i}` calls function `calls[i]` on `x`.
 fn model(library: &str, dtype: &str, shape: &str, calls: &[&str]) -> Result<Imported> {
     let mut text = format!(
         r#"{library} node {{ name: "x" op: "Placeholder" attr {{ key: "dtype" value {{ type: {dtype} }} }}
@@ -110,7 +110,7 @@ fn fourteen_doublings_import_as_a_few_nodes() -> Result<()> {
 }
 
 #[test]
-fn a_hundred_doublings_are_refused_for_their_depth_only() -> Result<()> {
+fn only_the_depth_of_calls_is_limited() -> Result<()> {
     let library = doublings(28, "DT_INT32", &triple_and_one());
     let imported = model(&library, "DT_INT32", "", &["f0"])?;
     imported.graph().compile(imported.value("y0")?)?;
