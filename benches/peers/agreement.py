@@ -30,7 +30,7 @@ def disagreement(case, ours, theirs):
             with np.errstate(invalid="ignore"):
                 error = np.where((x == y) | (np.isnan(x) & np.isnan(y)), 0.0, np.abs(x - y))
             # Libraries add in different orders, which makes an absolute error in proportion to the largest element.
-            # Two elements that are not numbers agree, although nothing compares with them.
+            # Two NaN agree: their error is 0. The first comparison fails for them, because the bound is NaN.
             far += int((~((error <= 2e-4 * np.abs(x) + 2e-5 * largest) | (error == 0))).sum())
             worst = max(worst, float(error.max()))
         # A value halfway between two quantized values may be rounded either way.

@@ -58,26 +58,29 @@ impl Graph {
         for (number, (dtype, sizes)) in parameters.iter().enumerate() {
             let dim = |size: &Size| match *size {
                 Size::Known(size) => Dim::known(size),
-                Size::Unknown(number) => dims.get(number).cloned().unwrap_or_else(|| Unknown.into_dim()),
+                Size::Unknown(number) => {
+                    if number == dims.len() {
+                        dims.push(Unknown.into_dim());
+                    }
+                    dims[number].clone()
+                }
             };
             let shape = match sizes {
                 Some(sizes) => TensorShape::new(sizes.iter().map(dim)),
                 None => TensorShape::unranked(),
             };
-            // The free symbols of the shape must be one symbol for one size.
-            let shape = with_equal_sizes(&shape, sizes.as_deref().unwrap_or_default(), dims.len());
             let value = recorder.parameter(format!("{name}.{number}"), *dtype, &shape);
-            let shape = value.shape();
-            for (size, dim) in sizes.iter().flatten().zip(shape.dims().unwrap_or_default()) {
-                if *size == Size::Unknown(dims.len()) {
-                    dims.push(dim.clone());
+            // The parameter has a symbol of the region for each new dim.
+            for (size, dim) in sizes.iter().flatten().zip(value.shape().dims().unwrap_or_default()) {
+                if let Size::Unknown(number) = *size {
+                    dims[number] = dim.clone();
                 }
             }
             values.push(value);
         }
         let outputs = build(&values)?;
         let sizes: Vec<Symbol> =
-            dims.iter().map(|dim| dim.as_symbol().expect("a new size is a symbol")).collect();
+            dims.iter().map(|dim| dim.as_symbol().expect("the size of a parameter is a symbol")).collect();
         let results = own_shapes(&outputs, &sizes);
         let recorded = recorder.finish(&outputs)?;
         if !recorded.captures.is_empty() || outputs.is_empty() {
@@ -106,19 +109,6 @@ impl Graph {
         let control = Arc::new(Call(function.region.clone()));
         add_node(self, "call", control, arguments, &results, location)
     }
-}
-
-/// Returns the shape with one dim for equal sizes, among the sizes that no earlier parameter has: these sizes have
-/// numbers from `known` on.
-fn with_equal_sizes(shape: &TensorShape, sizes: &[Size], known: usize) -> TensorShape {
-    let Some(dims) = shape.dims() else { return TensorShape::unranked() };
-    TensorShape::new(dims.iter().zip(sizes).map(|(dim, size)| match size {
-        Size::Unknown(number) if *number >= known => {
-            let first = sizes.iter().position(|other| other == size).expect("the size itself is equal");
-            dims[first].clone()
-        }
-        _ => dim.clone(),
-    }))
 }
 
 /// Returns the dtypes and shapes of values of an open region. A symbol that is not among `sizes` becomes free, because

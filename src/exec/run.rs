@@ -88,14 +88,19 @@ fn initial_memory<'m>(
 /// Returns the error of a segment that cannot be planned. If the segment reads an empty axis at an index, the error
 /// names the index: the interpreter computes the program up to the node that fails. It does not repeat host kernels,
 /// which may act on the world.
-fn with_index(compiled: &CompiledProgram, inputs: &[TensorView<'_>], error: Error) -> Error {
+fn with_index(
+    compiled: &CompiledProgram,
+    inputs: &[TensorView<'_>],
+    cancel: Cancel<'_>,
+    error: Error,
+) -> Error {
     let is_repeatable = |node: &Node| {
         matches!(node.op.body, Body::Input | Body::Constant | Body::Compute(_) | Body::Contraction { .. })
     };
     if error.kind() != ErrorKind::Index || !compiled.graph.nodes.iter().all(is_repeatable) {
         return error;
     }
-    interpret(compiled, inputs, None, Cancel::default()).err().unwrap_or(error)
+    interpret(compiled, inputs, None, cancel).err().unwrap_or(error)
 }
 
 impl<'r, 'm> Run<'r, 'm> {
@@ -124,7 +129,7 @@ impl<'r, 'm> Run<'r, 'm> {
         let compiled = self.compiled;
         if compiled.is_static() {
             let plan = self.planner().static_plan(inputs, &mut state.last);
-            let plan = plan.map_err(|error| with_index(compiled, inputs, error))?;
+            let plan = plan.map_err(|error| with_index(compiled, inputs, self.cancel, error))?;
             self.place(plan, outputs.as_deref_mut())?;
             self.run_segment(0, plan, outputs.as_deref_mut(), &mut state.workspaces)?;
             let sizes = |buffer| plan.sizes(buffer).cloned();
@@ -136,7 +141,7 @@ impl<'r, 'm> Run<'r, 'm> {
         for number in 0..compiled.lowered.segments.len() {
             let bindings = self.define(&mut definitions)?;
             let plan = planner.segment_plan(number, bindings);
-            let plan = plan.map_err(|error| with_index(compiled, inputs, error))?;
+            let plan = plan.map_err(|error| with_index(compiled, inputs, self.cancel, error))?;
             self.place(&plan, outputs.as_deref_mut())?;
             self.run_segment(number, &plan, outputs.as_deref_mut(), &mut state.workspaces)?;
         }

@@ -43,7 +43,7 @@ fn doublings(levels: usize, dtype: &str, leaf: &str) -> String {
     text + leaf + "}"
 }
 
-/// Makes a model with the input `x` and the nodes `y0`, `y1` and so on. Each node calls one function of `calls`.
+/// A model with the input `x` and the nodes `y0`, `y1`, …: node `y{i}` calls function `calls[i]` on `x`.
 fn model(library: &str, dtype: &str, shape: &str, calls: &[&str]) -> Result<Imported> {
     let mut text = format!(
         r#"{library} node {{ name: "x" op: "Placeholder" attr {{ key: "dtype" value {{ type: {dtype} }} }}
@@ -111,7 +111,7 @@ fn fourteen_doublings_import_as_a_few_nodes() -> Result<()> {
 }
 
 #[test]
-fn a_hundred_doublings_are_refused_for_their_depth_only() -> Result<()> {
+fn only_the_depth_of_calls_is_limited() -> Result<()> {
     let library = doublings(28, "DT_INT32", &triple_and_one());
     let imported = model(&library, "DT_INT32", "", &["f0"])?;
     imported.graph().compile(imported.value("y0")?)?;

@@ -139,6 +139,20 @@ fn results_do_not_depend_on_the_token() -> Result<()> {
 }
 
 #[test]
+fn a_cancelled_run_does_not_search_for_a_wrong_index() -> Result<()> {
+    let g = Graph::new();
+    let x = g.input("x", DType::F32, shapeflow::TensorShape::unranked())?;
+    let index = g.input("index", DType::I32, shape![1])?;
+    let exe = g.compile(x.gather(index, 0)?)?;
+    let inputs = [TensorView::new(&[0], &[0.0f32; 0])?, TensorView::new(&[1], &[5i32])?];
+    assert_eq!(exe.run_all(&inputs).unwrap_err().kind(), ErrorKind::Index);
+    let token = new_token();
+    token.store(true, Ordering::Relaxed);
+    assert_eq!(exe.runner().cancel(token).run(&inputs).unwrap_err().kind(), ErrorKind::Cancelled);
+    Ok(())
+}
+
+#[test]
 fn a_host_op_of_the_user_can_ask() -> Result<()> {
     static STARTED: AtomicBool = AtomicBool::new(false);
     fn wait(cx: &mut HostCx<'_>) -> Result<()> {

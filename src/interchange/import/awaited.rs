@@ -75,14 +75,14 @@ impl<'a, 'g> Importer<'a, 'g> {
         let failing = |tensors: &[ImportedValue<'g>]| -> Vec<_> {
             tensors.iter().filter(|tensor| has_failing_value(tensor)).map(|tensor| tensor.value).collect()
         };
+        let covers: Vec<bool> = node.outputs.iter().map(computes_inputs).collect();
         let mut values = failing(&node.outputs);
-        if !node.outputs.iter().any(computes_inputs) {
+        if !covers.contains(&true) {
             values.extend(failing(inputs));
         }
         if values.is_empty() {
             return;
         }
-        let covers: Vec<bool> = node.outputs.iter().map(computes_inputs).collect();
         let number = self.add_condition(Condition::Computed(values));
         node.checks = union(&node.checks, &number);
         for (output, _) in node.outputs.iter_mut().zip(covers).filter(|(_, covers)| *covers) {

@@ -26,7 +26,20 @@ pub(super) struct ImportedValue<'g> {
     pub resource: Option<Resource>,
 }
 
-impl ImportedValue<'_> {
+impl<'g> ImportedValue<'g> {
+    /// Returns a tensor that can be used, without conditions.
+    pub(super) fn of(value: Value<'g>) -> ImportedValue<'g> {
+        ImportedValue {
+            value,
+            has_known_dtype: true,
+            blocking_error: None,
+            checks: None,
+            pending: None,
+            may_fail: false,
+            resource: None,
+        }
+    }
+
     /// Returns whether the tensor only stands for a resource. The variables of TensorFlow 1 also have a value.
     pub(super) fn is_handle(&self) -> bool {
         self.resource.is_some() && !self.has_known_dtype
@@ -51,16 +64,7 @@ pub(super) struct Built<'g> {
 impl<'g> Built<'g> {
     /// Returns a node with these outputs, without checks and errors.
     pub(super) fn of(values: Vec<Value<'g>>) -> Built<'g> {
-        let imported = |value| ImportedValue {
-            value,
-            has_known_dtype: true,
-            blocking_error: None,
-            checks: None,
-            pending: None,
-            may_fail: false,
-            resource: None,
-        };
-        Built { outputs: values.into_iter().map(imported).collect(), ..Built::default() }
+        Built { outputs: values.into_iter().map(ImportedValue::of).collect(), ..Built::default() }
     }
 }
 

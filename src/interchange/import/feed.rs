@@ -128,18 +128,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             let shape = self.override_of(&name).cloned().unwrap_or(known);
             let input = self.input_names.get(name.as_str()).copied().unwrap_or(&name);
             let value = self.graph.input_at(input, dtype, shape, self.location)?;
-            frame.fed.insert(
-                tensor,
-                ImportedValue {
-                    value,
-                    has_known_dtype: true,
-                    blocking_error: None,
-                    checks: None,
-                    pending: None,
-                    may_fail: false,
-                    resource: None,
-                },
-            );
+            frame.fed.insert(tensor, ImportedValue::of(value));
         }
         Ok(())
     }

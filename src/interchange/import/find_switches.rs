@@ -185,13 +185,16 @@ pub(super) fn predicate(frame: &Frame<'_, '_>, switch: usize) -> Option<Predicat
             Source::Node(node, _) if frame.nodes[node].op == "Identity" => {
                 tensor = frame.nodes[node].input.first()?;
             }
-            Source::Node(node, output) | Source::Fed(node, output) => {
-                return Some(Predicate::Node(node, output));
-            }
-            Source::Argument(name) => {
-                return frame.parameters.binary_search(&name).ok().map(Predicate::Argument);
-            }
-            Source::Control(_) => return None,
+            source => return predicate_from(frame, source),
         }
+    }
+}
+
+/// Returns the tensor that an input names as a predicate; `None` for a control edge.
+pub(super) fn predicate_from(frame: &Frame<'_, '_>, source: Source<'_>) -> Option<Predicate> {
+    match source {
+        Source::Node(node, output) | Source::Fed(node, output) => Some(Predicate::Node(node, output)),
+        Source::Argument(name) => frame.parameters.binary_search(&name).ok().map(Predicate::Argument),
+        Source::Control(_) => None,
     }
 }

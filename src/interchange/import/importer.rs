@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::panic::Location;
 use std::rc::Rc;
 
+use indexmap::IndexSet;
 use shapeflow_shape_fns::{DType, TensorShape};
 
 use super::built::{Checks, Condition, ImportedValue, union};
@@ -50,8 +51,8 @@ pub(super) struct Importer<'a, 'g> {
     pub open_loops: usize,
     /// The names of the functions whose calls the import builds now, one inside the other.
     pub open_functions: Vec<&'a str>,
-    /// The unknown ops of the nodes that the import has built, each with the names of its nodes, in order and as a set.
-    pub unknown_ops: BTreeMap<&'a str, (Vec<String>, HashSet<String>)>,
+    /// The unknown ops of the nodes that the import has built, each with the names of its nodes.
+    pub unknown_ops: BTreeMap<&'a str, IndexSet<String>>,
     /// Whether a placeholder that has a default becomes an input, as a placeholder without a default does.
     pub ignores_defaults: bool,
     /// All nodes that the import has built so far, also inside functions.

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 use super::built::{Built, ImportedValue, union};
-use super::find_switches::predicate;
+use super::find_switches::{predicate, predicate_from};
 use super::frame::{Frame, Source, damaged};
 use super::importer::Importer;
 use super::switches::{Predicate, Role};
@@ -144,9 +144,9 @@ impl<'a, 'g> Importer<'a, 'g> {
         let switches = &frame.switches;
         let scope = |node: usize| frame.nodes[node].name.rsplit_once('/').map(|(scope, _)| scope);
         let is_alike = |other: &usize| {
-            scope(*other) == scope(merge)
-                && switches.roles.get(other) == switches.roles.get(&merge)
+            switches.roles.get(other) == switches.roles.get(&merge)
                 && switches.places.get(other) == switches.places.get(&merge)
+                && scope(*other) == scope(merge)
         };
         let others = order.iter().copied().filter(|other| !level.joins_alone && *other != merge);
         for other in others.filter(is_alike) {
@@ -301,15 +301,8 @@ impl<'a, 'g> Importer<'a, 'g> {
 
 /// Returns whether the data of a `Switch` is its predicate.
 fn is_read(frame: &Frame<'_, '_>, switch: usize, predicate: Predicate) -> bool {
-    match frame.nodes[switch].input.first().map(|text| frame.source(text)) {
-        Some(Ok(Source::Node(node, output) | Source::Fed(node, output))) => {
-            predicate == Predicate::Node(node, output)
-        }
-        Some(Ok(Source::Argument(name))) => {
-            frame.parameters.binary_search(&name).is_ok_and(|number| predicate == Predicate::Argument(number))
-        }
-        _ => false,
-    }
+    let data = frame.nodes[switch].input.first().and_then(|text| frame.source(text).ok());
+    data.and_then(|source| predicate_from(frame, source)) == Some(predicate)
 }
 
 /// Removes nodes of a region that is closed.

@@ -48,10 +48,12 @@ struct Row {
     /// The node's output contains the dims of the items' axes from this axis on; `None` if the output contains no dims
     /// of items.
     axes_from: Option<i64>,
+    /// An attribute of the list op that every such node sets.
+    flag: Option<(&'static str, bool)>,
 }
 
 const fn row(op: &'static str, def: &'static OpDef, operands: &'static [ListOperand]) -> Row {
-    Row { op, def, operands, list: None, rows: None, item: None, axes_from: None }
+    Row { op, def, operands, list: None, rows: None, item: None, axes_from: None, flag: None }
 }
 
 impl Row {
@@ -71,6 +73,10 @@ impl Row {
         Row { item: Some((input, 1)), ..self }
     }
 
+    const fn flag(self, attr: &'static str, value: bool) -> Row {
+        Row { flag: Some((attr, value)), ..self }
+    }
+
     const fn rows(self, input: usize) -> Row {
         Row { rows: Some(input), ..self }
     }
@@ -86,11 +92,14 @@ static ROWS: &[Row] = &[
     row("TensorArrayConcatV3", &join::CONCAT, &[Input(1), ShapeAttr, Nothing]).axes_from(1),
     row("TensorArrayGatherV3", &gather::GATHER, &[Input(2), Input(1), ShapeAttr]).axes_from(0).list(2),
     row("TensorArrayReadV3", &item::GET, &[Input(2), Input(1), ShapeAttr]).axes_from(0).list(2),
-    row("TensorArrayScatterV3", &gather::SCATTER_INTO, &[Input(3), Input(2), Input(1)]).list(3).item_rows(2),
+    row("TensorArrayScatterV3", &gather::SCATTER_INTO, &[Input(3), Input(2), Input(1)])
+        .list(3)
+        .item_rows(2)
+        .flag("resizes", false),
     row("TensorArraySizeV3", &size::LENGTH, &[Input(1)]),
     row("TensorArraySplitV3", &join::SPLIT, &[Input(1), ShapeAttr, Input(2)]),
     row("TensorArrayV3", &make::RESERVE, &[ShapeAttr, Input(0)]),
-    row("TensorArrayWriteV3", &item::SET, &[Input(3), Input(1), Input(2)]).list(3).item(2),
+    row("TensorArrayWriteV3", &item::SET, &[Input(3), Input(1), Input(2)]).list(3).item(2).flag("once", true),
     row("TensorListConcat", &join::CONCAT, &[Input(0), ShapeAttr, Nothing]).axes_from(1),
     row("TensorListConcatV2", &join::CONCAT, &[Input(0), Shape(1), Input(2)]).axes_from(1),
     row("TensorListElementShape", &size::ELEMENT_SHAPE, &[Input(0)]),
@@ -210,10 +219,8 @@ impl<'a, 'g> Importer<'a, 'g> {
         if let Some(AttrKind::Type(number)) = frame.attr(index, "Tsplits") {
             attrs.insert("Tsplits", dtype_of(*number).unwrap_or(DType::I64));
         }
-        match op {
-            "TensorArrayScatterV3" => drop(attrs.insert("resizes", false)),
-            "TensorArrayWriteV3" => drop(attrs.insert("once", true)),
-            _ => {}
+        if let Some((attr, value)) = row.flag {
+            attrs.insert(attr, value);
         }
         for attr in ["resize_if_index_out_of_bounds", "dynamic_size"] {
             if let Some(AttrKind::B(resizes)) = frame.attr(index, attr) {

@@ -1,11 +1,11 @@
 //! Builds a graph from a TensorFlow model.
 //!
 //! A `frame` holds the nodes of the main graph or of one function, resolves their names and orders them. `feed` finds
-//! the fed and fetched tensors, and `unknown` refuses unknown ops. Then every node is built in order: `placeholder`,
-//! `call`, `control` and `structural` build structural nodes (placeholders, constants, calls, branches, loops,
-//! assertions), `awaited` follows control edges, `resource` and `table` build nodes that make or read variables and
-//! lookup tables, whose content `initial` finds, and `node` builds all other ops with the help of `attrs`, `typed` and
-//! `definitions`.
+//! the fed and fetched tensors, and `unknown` refuses unknown ops. Then every node is built in order. `structural`,
+//! `placeholder`, `call` and `control` build structural nodes: placeholders, constants, calls, branches, loops and
+//! assertions. `awaited` follows control edges. `resource` and `table` build nodes that make or read variables and
+//! lookup tables, and `initial` finds the content of these. `node` builds all other ops with the help of `attrs`,
+//! `typed` and `definitions`.
 
 mod attrs;
 mod awaited;
@@ -55,7 +55,7 @@ use frame::{Frame, Source};
 use importer::Importer;
 use lists::{is_list_op, passes_list};
 use random_ops::is_random_op;
-use unknown::is_structural;
+use structural::is_structural;
 use writes::node_index;
 
 impl Model {
@@ -72,8 +72,8 @@ impl Model {
     /// imported, unless another output of this node is needed. Nodes that only such a node needs are not imported
     /// either.
     ///
-    /// The variables of a SavedModel become constants, with the values that its checkpoint has. A node that writes a
-    /// variable is refused.
+    /// The variables of a SavedModel become constants, with the values that its checkpoint has. A run changes no
+    /// variable: a write that no result can show is left out, and any other write is refused.
     ///
     /// A function is inlined if it is called once, if it has at most 64 nodes, or if inlining all functions of the
     /// model adds at most 4,096 nodes. Else its calls share one compiled graph: the nodes of the function are named

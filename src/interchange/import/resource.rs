@@ -12,7 +12,7 @@ use super::built::{Built, Condition, ImportedValue};
 use super::frame::{Frame, damaged};
 use super::handle::{Resource, is_generator_op};
 use super::importer::Importer;
-use super::unknown::is_structural;
+use super::structural::is_structural;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::Value;
 use crate::tensor::Tensor;

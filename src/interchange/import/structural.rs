@@ -1,14 +1,34 @@
-//! [`Importer::structural_node`]: builds the nodes that give the graph its structure.
+//! Structural nodes: placeholders, constants, calls, branches, loops, assertions, and nodes that pass values on.
 
+use super::super::constant;
+use super::super::proto::AttrKind;
 use super::built::{Built, ImportedValue};
 use super::control::is_control;
 use super::frame::{Frame, damaged};
 use super::importer::Importer;
 use super::placeholder::is_placeholder;
 use crate::error::Result;
-use crate::interchange::constant;
-use crate::interchange::proto::AttrKind;
 use crate::tensor::Tensor;
+
+/// The structural op types: placeholders, constants, calls, assertions, nodes that pass values on, and nodes that do
+/// nothing. The importer builds nodes of these types itself, without a definition.
+const STRUCTURAL: &[&str] = &[
+    "Placeholder",
+    "PlaceholderV2",
+    "PlaceholderWithDefault",
+    "Const",
+    "NoOp",
+    "IdentityN",
+    "Assert",
+    "PartitionedCall",
+    "StatefulPartitionedCall",
+    "_Retval",
+];
+
+/// Returns whether the op type is structural.
+pub(super) fn is_structural(op: &str) -> bool {
+    STRUCTURAL.contains(&op) || is_control(op)
+}
 
 impl<'a, 'g> Importer<'a, 'g> {
     /// Builds a structural node: a placeholder, a constant, a call, a branch, a loop or an assertion.

@@ -15,7 +15,7 @@ use super::handle::{Buckets, Resource, TableResource};
 use super::importer::Importer;
 use super::resource::resource_name;
 use super::state::Content;
-use super::unknown::is_structural;
+use super::structural::is_structural;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::ops::array::LookupTable;
 use crate::ragged::take_rows;

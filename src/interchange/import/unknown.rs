@@ -6,11 +6,11 @@ use super::super::dtype_number::dtype_of;
 use super::super::proto::AttrKind;
 use super::super::signature::{ArgumentType, signature};
 use super::built::Built;
-use super::control::is_control;
 use super::frame::{Frame, Source};
 use super::handle::{is_resource_op, is_table_op};
 use super::importer::Importer;
 use super::lists::is_list_op;
+use super::structural::is_structural;
 use crate::error::{Error, ErrorKind, Phase, Result};
 
 /// Maximum number of outputs of an unknown op. An unknown op has as many outputs as the nodes that read it imply.
@@ -18,26 +18,6 @@ pub(super) const MAX_OUTPUTS: usize = 64;
 
 /// Maximum number of nodes that a message lists for each unknown op.
 const SHOWN: usize = 8;
-
-/// The structural op types: placeholders, constants, calls, assertions, nodes that pass values on, and nodes that do
-/// nothing. The importer builds nodes of these types itself, without a definition.
-const STRUCTURAL: &[&str] = &[
-    "Placeholder",
-    "PlaceholderV2",
-    "PlaceholderWithDefault",
-    "Const",
-    "NoOp",
-    "IdentityN",
-    "Assert",
-    "PartitionedCall",
-    "StatefulPartitionedCall",
-    "_Retval",
-];
-
-/// Returns whether the op type is structural.
-pub(super) fn is_structural(op: &str) -> bool {
-    STRUCTURAL.contains(&op) || is_control(op)
-}
 
 impl<'a, 'g> Importer<'a, 'g> {
     /// Records the op of a node that the import builds, if the op is unknown.
@@ -59,10 +39,7 @@ impl<'a, 'g> Importer<'a, 'g> {
             None => node.name.clone(),
         };
         // A loop or a function may be built several times.
-        let (nodes, known) = self.unknown_ops.entry(&node.op).or_default();
-        if known.insert(name.clone()) {
-            nodes.push(name);
-        }
+        self.unknown_ops.entry(&node.op).or_default().insert(name);
     }
 
     /// Checks that the ops of all nodes that the import has built are known. A node that nothing needs is not built.
@@ -80,7 +57,7 @@ impl<'a, 'g> Importer<'a, 'g> {
         let ops = unknown.len();
         let list: Vec<String> = unknown
             .into_iter()
-            .map(|(op, (nodes, _))| {
+            .map(|(op, nodes)| {
                 let more = nodes.len().saturating_sub(SHOWN);
                 let shown = nodes.into_iter().take(SHOWN).collect::<Vec<_>>().join(", ");
                 if more == 0 { format!("{op} ({shown})") } else { format!("{op} ({shown}, … {more} more)") }
