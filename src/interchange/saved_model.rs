@@ -52,7 +52,7 @@ impl SavedModel {
     /// [`outputs`](Imported::outputs).
     ///
     /// A run changes no variable. A write that no output can show is left out; an output whose value depends on a
-    /// written variable is refused.
+    /// written variable is refused, and so is a write inside a branch or a loop.
     ///
     /// # Errors
     /// `Attribute`: there is no such signature. Else as [`Model::import`].

@@ -38,10 +38,13 @@ class Seeded(tf.Module):
     def __init__(self):
         self.calls = tf.Variable(np.float32(5), name="calls")
         self.weights = variable(40, "weights", 4, 3)
+        self.recent = tf.Variable(np.zeros((3, 2), np.float32), name="recent")
 
     def count(self):
         self.calls.assign_add(1)
         self.calls.assign(self.calls * 2)
+        self.recent.scatter_update(tf.IndexedSlices(tf.ones((1, 2)), [1]))
+        self.recent[2:].assign(tf.zeros((1, 2)))
 
     @tf.function(input_signature=[tf.TensorSpec([None, 4], tf.float32, "x")])
     def predict(self, x):

@@ -73,7 +73,8 @@ impl Model {
     /// either.
     ///
     /// The variables of a SavedModel become constants, with the values that its checkpoint has. A run changes no
-    /// variable: a write that no result can show is left out, and any other write is refused.
+    /// variable: a write that no output can show is left out, unless it is inside a branch or a loop; any other write is
+    /// refused.
     ///
     /// A function is inlined if it is called once, if it has at most 64 nodes, or if inlining all functions of the
     /// model adds at most 4,096 nodes. Else its calls share one compiled graph: the nodes of the function are named

@@ -217,9 +217,12 @@ pub(super) fn resource_name(frame: &Frame<'_, '_>, index: usize, name: &str) -> 
     }
 }
 
-/// Returns whether an op writes a variable and has no outputs.
+/// Returns whether an op writes a variable and has no outputs. Other writes return the variable or its value.
 fn has_no_outputs(op: &str) -> bool {
+    const FAMILIES: [&str; 4] =
+        ["ResourceScatter", "ResourceApply", "ResourceSparseApply", "ResourceStridedSliceAssign"];
     matches!(op, "AssignVariableOp" | "AssignAddVariableOp" | "AssignSubVariableOp")
+        || FAMILIES.iter().any(|family| op.starts_with(family))
 }
 
 /// Returns whether an op changes the variable of TensorFlow 1 that it takes.
