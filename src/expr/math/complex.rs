@@ -275,16 +275,18 @@ pub(super) fn acosh(z: &Expr) -> Expr {
     Expr::complex(angle.imag().abs(), with_sign(&angle.real(), &z.imag()))
 }
 
+/// If `|z|` exceeds 2^500, the real part of the result is below 2^-500, and given as 0.
 pub(super) fn atanh(z: &Expr) -> Expr {
     let ((a, b), dtype) = (wide_parts(z), z.real().dtype());
     let magnitude = a.clone().abs();
     let rest = a.like(1.0) - magnitude.clone();
     let square = &b * &b;
-    let is_end = is_infinite(&a, &b);
+    let is_far = b.like(2f64.powi(500)).less(magnitude.clone() + b.clone().abs());
+    let is_end = is_infinite(&a, &b) | is_far;
     let quotient = times(&magnitude, 4.0) / (&rest * &rest + square.clone());
     let quotient = is_end.clone().select(a.like(0.0), quotient);
     let real = keep_zero(&a, with_sign(&times(&log1p_real(quotient), 0.25), &a));
-    // An infinite number has the angle ±π of a negative real number.
+    // A large number has the angle ±π of a negative real number.
     let twice = is_end.clone().select(times(&at_least(&at_most(&b, 1.0), -1.0), 0.0), times(&b, 2.0));
     let distance = is_end.select(a.like(-1.0), rest * plus(&magnitude, 1.0) - square);
     let angle = atan2(twice, distance);
@@ -355,6 +357,9 @@ mod tests {
         assert_eq!(value(&sigmoid(&z(-1000.0, 1.0))), Complex64::new(0.0, 0.0));
         assert_eq!(value(&tanh(&z(1000.0, 1.0))), Complex64::new(1.0, 0.0));
         assert_eq!(value(&log(&z(1e300, 0.0))).re, 1e300f64.ln());
+        assert_eq!(value(&atanh(&z(3.0, -f64::MAX))), Complex64::new(0.0, -FRAC_PI_2));
+        assert_eq!(value(&atanh(&z(-f64::MAX, 2.5))), Complex64::new(0.0, FRAC_PI_2));
+        assert_eq!(value(&atan(&z(-f64::MAX, f64::MAX))), Complex64::new(-FRAC_PI_2, 0.0));
         // |z| - 1 is 5e-17, which the square of the modulus in f64 does not hold.
         assert!((value(&log(&z(1.0, 1e-8))).re - 5e-17).abs() < 1e-24);
     }
