@@ -187,7 +187,8 @@ class Recorder:
             with tf.Graph().as_default() as here, session() as run:
                 tf.import_graph_def(graph, name="")
                 results = here.get_operation_by_name("y").outputs
-                feeds = {f"x{index}:0": value for index, value in enumerate(given)}
+                # Some kernels write to the arrays that they are fed.
+                feeds = {f"x{index}:0": value.copy() for index, value in enumerate(given)}
                 wanted = list(results)[: len(results) - unset]
                 # A session returns quantized elements as plain integers.
                 outputs = [
@@ -2159,6 +2160,164 @@ def bessel_cases(out):
             out.record(op, each=True, x=both)
 
 
+def matrix_function_cases(out):
+    rng = np.random.default_rng(14)
+    for dtype in (np.float32, np.float64, np.complex64, np.complex128):
+        is_complex = np.dtype(dtype).kind == "c"
+
+        def numbers(*shape):
+            x = rng.integers(-9, 10, shape) / 8
+            return (x + 1j * rng.integers(-9, 10, shape) / 8 if is_complex else x).astype(dtype)
+
+        square = numbers(2, 3, 3) + 3 * np.eye(3, dtype=dtype)[[2, 0, 1]]
+        nothing = (np.zeros((0, 0), dtype), np.zeros((2, 0, 0), dtype), np.zeros((0, 2, 2), dtype))
+        for index in (tf.int32, tf.int64):
+            attrs = {"output_idx_type": index}
+            out.record("Lu", attrs, input=square)
+            out.record("Lu", attrs, input=np.array([[0, 2], [1, 3]], dtype))
+            for x in nothing:
+                out.record("Lu", attrs, input=x)
+            out.record("Lu", attrs, input=np.array([[1, 2], [2, 4]], dtype), error=True)
+            out.record("Lu", attrs, input=np.zeros((1, 1), dtype), error=True)
+        # The eigenvalues are positive.
+        definite = np.array([[[4, 1, 2], [1, 5, 1], [2, 1, 6]], [[2, 1, 0.5], [0, 3, 1], [0, 0, 9]]], dtype)
+        definite += np.array([[0, 0.5j, 0], [-0.5j, 0, 0.25j], [0, -0.25j, 0]])[None] if is_complex else dtype(0)
+        for x in (definite, dtype([[0, 1], [0, 4]]), dtype([[0, -1], [1, 0]]) * 3, *nothing):
+            out.record("MatrixSquareRoot", input=x)
+        ends = [dtype([[-4, 0], [0, 9]])] if not is_complex else []
+        for x in (np.zeros((2, 2), dtype), np.full((1, 1), NAN, dtype), *ends):
+            out.record("MatrixSquareRoot", input=x)
+        for x in (definite / 8, definite / 2, np.zeros((2, 2), dtype), *nothing):
+            out.record("MatrixExponential", version=26, input=x)
+        if is_complex:
+            for x in (definite, definite * 100, dtype([[-4, 0], [0, 9]]), dtype([[2, 64], [0, 2]]), *nothing):
+                out.record("MatrixLogarithm", input=x)
+            for x in (np.zeros((2, 2), dtype), np.full((1, 1), NAN, dtype)):
+                out.record("MatrixLogarithm", input=x)
+        attrs = {"Tout": tf.as_dtype(np.result_type(dtype, np.complex64)), "compute_v": False}
+        for x in (definite, np.diag([-1, 2, 7]).astype(dtype), *nothing):
+            out.record("Eig", attrs, unset=1, input=x)
+        if not is_complex:
+            out.record("Eig", attrs, unset=1, input=dtype([[3, -2, 0], [2, 3, 0], [0, 0, 1]]))
+        # The phases of eigenvectors are arbitrary.
+        out.record("Eig", attrs | {"compute_v": True}, input=np.zeros((0, 0), dtype))
+        out.record("Eig", attrs, input=np.full((2, 2), NAN, dtype), error=True)
+        if not is_complex:
+            for op in ("SelfAdjointEig", "BatchSelfAdjointEig"):
+                for x in (np.diag([3, 1, 2]).astype(dtype), dtype([[5]]), np.zeros((2, 0, 0), dtype)):
+                    out.record(op, version=10, input=x)
+        bands, rhs = numbers(2, 2, 4) + dtype(3), numbers(2, 4, 3)
+        for lower in (False, True):
+            for adjoint in (False, True):
+                attrs = {"lower": lower, "adjoint": adjoint}
+                for matrix, sides in ((bands, rhs), (bands[0], rhs), (bands, rhs[1]), (bands[:, :1], rhs)):
+                    out.record("BandedTriangularSolve", attrs, matrix=matrix, rhs=sides)
+                whole = numbers(4, 4) + dtype(3)
+                out.record("BandedTriangularSolve", attrs, matrix=whole, rhs=rhs[0])
+                out.record("BandedTriangularSolve", attrs, matrix=bands * 0, rhs=rhs, error=True)
+        for matrix, sides in ((bands[:, :0], rhs), (bands, rhs[:, :, :0]), (bands[:0], rhs[:0]), (bands, rhs[:, :3])):
+            out.record("BandedTriangularSolve", matrix=matrix, rhs=sides, error=True)
+
+
+def layout_cases(out):
+    for dtype in (np.int32, np.int64):
+        dims = np.array([2, 3, 4], dtype)
+        for indices in (5, [5, 23, 0], [-1, -13, 7]):
+            out.record("UnravelIndex", indices=np.array(indices, dtype), dims=dims)
+        out.record("UnravelIndex", indices=np.array(0, dtype), dims=np.zeros(0, dtype))
+        out.record("UnravelIndex", indices=np.array([1, 2], dtype), dims=dims[1:2])
+        for indices, sizes in (([24], dims), ([[1]], dims), ([], dims), ([0], [2, 0]), ([0], [2, -1]), ([0], 3)):
+            wrong = {"indices": np.array(indices, dtype), "dims": np.array(sizes, dtype)}
+            out.record("UnravelIndex", **wrong, error=True)
+        pairs = np.arange(12, dtype=dtype).reshape(6, 2)[:5]
+        for source, target in (("NHWC", "NCHW"), ("NCHW", "NHWC"), ("HWNC", "WHCN"), ("NDHWC", "NCDHW"), ("WDHCN", "NHCDW")):
+            attrs = {"src_format": source, "dst_format": target}
+            out.record("DataFormatDimMap", attrs, x=np.arange(-7, 9, dtype=dtype).reshape(2, 8))
+            out.record("DataFormatDimMap", attrs, x=np.array(3, dtype))
+            for count in (len(source), len(source) - 2):
+                out.record("DataFormatVecPermute", attrs, x=pairs[:count])
+                out.record("DataFormatVecPermute", attrs, x=pairs[:count, 1] * 3)
+            for wrong in (pairs[:1], pairs[: len(source), :1], np.array(1, dtype), pairs[None]):
+                out.record("DataFormatVecPermute", attrs, x=wrong, error=True)
+        for source, target in (("NHW", "NWH"), ("NHWC", "NWH"), ("ABCD", "ABCE"), ("NHHW", "NHWH")):
+            attrs = {"src_format": source, "dst_format": target}
+            out.record("DataFormatDimMap", attrs, x=np.array([1], dtype), error=True)
+            out.record("DataFormatVecPermute", attrs, x=pairs[:4], error=True)
+    numbers = (np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64)
+    numbers += (np.float16, tf.bfloat16.as_numpy_dtype, np.float32, np.float64, np.complex64, np.complex128)
+    for op in ("InplaceAdd", "InplaceSub", "InplaceUpdate"):
+        for dtype in numbers + ((np.bool_,) if op == "InplaceUpdate" else ()):
+            x, v = np.arange(6).reshape(3, 2).astype(dtype), np.array([[1, 4], [3, 0], [2, 7]]).astype(dtype)
+            for rows in ([2, 0, 1], [1, 1, 2], [-1, 4, -7]):
+                out.record(op, x=x, i=i32(*rows), v=v)
+        x, v = MATRIX[:, :2], MATRIX[:2, 1:]
+        out.record(op, x=x, i=i32(), v=x[:0])
+        out.record(op, x=x[:0], i=i32(0, 1), v=v)
+        out.record(op, x=x[:, 0], i=i32(2, 2), v=v[0])
+        wrong = ((x, i32(0), v), (x, i32(0, 1), v[0]), (x, i32(0, 1), v[:, :1]), (x, np.int32(1), v[:1]))
+        for x, rows, v in wrong:
+            out.record(op, x=x, i=rows, v=v, error=True)
+    words = np.array([b"a", b"b", b"c"], object)
+    out.record("InplaceUpdate", x=words, i=i32(2, -3), v=np.array([b"d", b"e"], object))
+    dtypes = "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128 string"
+    for dtype in dtypes.split():
+        for sizes in ([2, 3], [0, 2], []):
+            out.record("Empty", {"dtype": tf.as_dtype(dtype), "init": True}, shape=P(sizes))
+    for sizes in (2, [-1], [[2]]):
+        out.record("Empty", {"dtype": tf.float32, "init": True}, shape=P(sizes), error=True)
+
+
+def sparse_matmul_cases(out):
+    rng = np.random.default_rng(15)
+    a, b = rng.integers(-3, 4, (3, 5)) / 4, rng.integers(-3, 4, (5, 2)) / 4
+    kinds = (np.float32, tf.bfloat16.as_numpy_dtype)
+    for left in kinds:
+        for right in kinds:
+            for sparse in range(4):
+                for transposed in range(4):
+                    attrs = {"a_is_sparse": bool(sparse & 1), "b_is_sparse": bool(sparse & 2)}
+                    attrs |= {"transpose_a": bool(transposed & 1), "transpose_b": bool(transposed & 2)}
+                    x, y = a.T if transposed & 1 else a, b.T if transposed & 2 else b
+                    out.record("SparseMatMul", attrs, a=x.astype(left), b=y.astype(right))
+            x, y = a.astype(left), b.astype(right)
+            for first, second in ((x[:0], y), (x[:, :0], y[:0]), (x, y[:, :0])):
+                out.record("SparseMatMul", a=first, b=second)
+            out.record("SparseMatMul", a=x, b=y[:3], error=True)
+            out.record("SparseMatMul", a=x[None], b=y[None], error=True)
+
+
+def slice_update_cases(out):
+    def record(x, begin, end, strides, value, attrs=None, **more):
+        params = {"begin": P(begin), "end": P(end), "strides": P(strides)}
+        out.record("TensorStridedSliceUpdate", attrs, input=x, **params, value=value, **more)
+
+    dtypes = "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128"
+    for dtype in dtypes.split():
+        dtype = tf.as_dtype(dtype).as_numpy_dtype
+        x = np.arange(12).reshape(3, 4).astype(dtype)
+        record(x, [0, 1], [3, 4], [2, 2], np.array([[9, 8], [7, 0]]).astype(dtype))
+        record(x, [2], [-4], [-2], np.array([[3], [5]]).astype(dtype))
+    words = np.array([b"a", b"b", b"c"], object)
+    record(words, [0], [3], [2], np.array([b"d", b"e"], object))
+    x = MATRIX[:, :2]
+    record(x, [0, 0], [2, 1], [1, 1], np.float32(9))
+    record(x, [1], [2], [1], f32(8, 9), {"shrink_axis_mask": 1})
+    record(x, [1], [2], [1], f32([8, 9]), {"shrink_axis_mask": 1})
+    record(x, [-1, 1], [0, 0], [1, 1], np.float32(9), {"shrink_axis_mask": 3})
+    record(x, [0, 0], [0, 0], [1, -1], x[::-1] * 2, {"begin_mask": 3, "end_mask": 3})
+    record(x, [0, 0, 0], [0, 0, 0], [1, 1, 1], x[:, None] * 3, {"begin_mask": 7, "end_mask": 7, "new_axis_mask": 2})
+    record(x, [0, 1], [0, 2], [1, 1], f32(7, 8, 9), {"ellipsis_mask": 1, "shrink_axis_mask": 2})
+    record(x, [2], [1], [1], x[:0])
+    record(x, [2], [1], [1], np.float32(5))
+    record(x[:0], [0], [9], [1], np.float32(5))
+    record(np.float32(1), [], [], [], np.float32(7))
+    record(x, [0, 1], [3, 2], [1, 1], f32(7, 8, 9), error=True)
+    record(x, [0], [2], [1], x, error=True)
+    record(x, [5], [2], [1], np.float32(7), {"shrink_axis_mask": 1}, error=True)
+    record(x, [0], [2], [0], np.float32(7), error=True)
+    record(x, [0, 0, 0], [1, 1, 1], [1, 1, 1], np.float32(7), error=True)
+
+
 FAMILIES = (
     unary_cases,
     binary_cases,
@@ -2217,6 +2376,10 @@ FAMILIES = (
     projection_cases,
     ctc_cases,
     bessel_cases,
+    matrix_function_cases,
+    layout_cases,
+    sparse_matmul_cases,
+    slice_update_cases,
 )
 
 

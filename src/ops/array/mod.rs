@@ -18,9 +18,11 @@ pub(crate) mod checked;
 pub(crate) mod concat;
 pub(crate) mod concat_offset;
 pub(crate) mod conjugate_transpose;
+pub(crate) mod data_format;
 pub(crate) mod diag;
 pub(crate) mod dynamic_partition;
 pub(crate) mod dynamic_stitch;
+pub(crate) mod empty;
 pub(crate) mod ensure_shape;
 pub(crate) mod expand_dims;
 pub(crate) mod extract_image_patches;
@@ -28,6 +30,7 @@ pub(crate) mod fill;
 pub(crate) mod gather;
 pub(crate) mod gather_nd;
 pub(crate) mod identity;
+pub(crate) mod inplace;
 pub(crate) mod invert_permutation;
 pub(crate) mod linspace;
 pub(crate) mod list_diff;
@@ -65,12 +68,14 @@ pub(crate) mod squeeze;
 pub(crate) mod stack;
 pub(crate) mod strided_slice;
 pub(crate) mod strided_slice_grad;
+pub(crate) mod strided_slice_update;
 pub(crate) mod tensor_scatter;
 pub(crate) mod tile;
 pub(crate) mod transpose;
 pub(crate) mod unique;
 pub(crate) mod unique_slices;
 pub(crate) mod unique_with_counts;
+pub(crate) mod unravel_index;
 pub(crate) mod unstack;
 pub(crate) mod where_indices;
 pub(crate) mod zeros_like;
@@ -104,10 +109,13 @@ pub(crate) static ALL: &[&[&OpDef]] = &[&[
     &concat::DEF,
     &concat_offset::DEF,
     &conjugate_transpose::DEF,
+    &data_format::DIM_MAP,
+    &data_format::VEC_PERMUTE,
     &diag::DEF,
     &diag::PART,
     &dynamic_partition::DEF,
     &dynamic_stitch::DEF,
+    &empty::DEF,
     &ensure_shape::DEF,
     &expand_dims::DEF,
     &extract_image_patches::DEF,
@@ -116,6 +124,9 @@ pub(crate) static ALL: &[&[&OpDef]] = &[&[
     &gather::DEF,
     &gather_nd::DEF,
     &identity::DEF,
+    &inplace::ADD,
+    &inplace::SUB,
+    &inplace::UPDATE,
     &invert_permutation::DEF,
     &linspace::DEF,
     &list_diff::DEF,
@@ -162,6 +173,7 @@ pub(crate) static ALL: &[&[&OpDef]] = &[&[
     &stack::DEF,
     &strided_slice::DEF,
     &strided_slice_grad::DEF,
+    &strided_slice_update::DEF,
     &tensor_scatter::UPDATE,
     &tensor_scatter::ADD,
     &tensor_scatter::SUB,
@@ -173,6 +185,7 @@ pub(crate) static ALL: &[&[&OpDef]] = &[&[
     &unique_slices::DEF,
     &unique_slices::COUNTED,
     &unique_with_counts::DEF,
+    &unravel_index::DEF,
     &unstack::DEF,
     &where_indices::DEF,
     &zeros_like::DEF,

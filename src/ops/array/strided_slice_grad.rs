@@ -71,8 +71,19 @@ pub(crate) static DEF: OpDef = OpDef::compute("strided_slice_grad", lower)
 
 fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
     let dy = cx.operands() - 1;
-    let (starts, strides, axes) = (cx.derived("start"), cx.derived("stride"), cx.derived("axes"));
     let sizes = cx.dims(dy);
+    let (ranges, read) = place_in_slice(cx, &sizes, index);
+    Expr::case(vec![(ranges, cx.operand(dy, &read))], Expr::zero(cx.dtype(dy)))
+}
+
+/// Returns the conditions under which the element at `index` belongs to a slice, and the index of the element in the
+/// slice. `sizes` has the sizes of the slice.
+pub(super) fn place_in_slice(
+    cx: &mut dyn LowerCx,
+    sizes: &[Dim],
+    index: &[Index],
+) -> (Vec<InRange>, Vec<Index>) {
+    let (starts, strides, axes) = (cx.derived("start"), cx.derived("stride"), cx.derived("axes"));
     // A new axis, which corresponds to no axis of the result, has only position 0.
     let mut read = vec![Index::from(0); sizes.len()];
     let mut ranges = Vec::new();
@@ -94,7 +105,7 @@ fn lower(cx: &mut dyn LowerCx, _output: usize, index: &[Index]) -> Expr {
         }
         read[slice_axis] = ahead.floordiv(steps);
     }
-    Expr::case(vec![(ranges, cx.operand(dy, &read))], Expr::zero(cx.dtype(dy)))
+    (ranges, read)
 }
 
 #[cfg(test)]

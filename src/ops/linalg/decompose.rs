@@ -5,6 +5,7 @@ use shapeflow_shape_fns::{Attribute, Attrs, DType};
 use super::jacobi::{eigen, singular};
 use super::lu::dtype_of;
 use super::matrix::{Batch, Field, Matrix, refuse, set_batch, with_field};
+use super::reflection::Reflection;
 use crate::dtype::{self, Class};
 use crate::error::Result;
 use crate::graph::Value;
@@ -94,6 +95,14 @@ impl<'g> Value<'g> {
     }
 }
 
+/// An op for import only: the eigenvalues of Hermitian matrices and, in the rows below them, the eigenvectors.
+pub(crate) static PACKED_EIGEN: OpDef =
+    OpDef::host("self_adjoint_eig_packed", |cx| with_field!(dtype_of(cx)?, run_packed_eigen(cx)))
+        .operands(&[Operand::Data("input")])
+        .shape_fn(linalg::eigen_packed)
+        .dtype_rule(dtype::unary::float)
+        .tensorflow(&[TfOp::new("SelfAdjointEig"), TfOp::new("BatchSelfAdjointEig")]);
+
 pub(crate) static QR: OpDef = OpDef::host("qr", |cx| with_field!(dtype_of(cx)?, run_qr(cx)))
     .attrs(&[Attribute::bool_or("full_matrices", false)])
     .operands(&[Operand::Data("input")])
@@ -147,41 +156,18 @@ fn run_qr<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
 fn householder<T: Field>(mut r: Matrix<T>) -> (Matrix<T>, Matrix<T>) {
     let mut q = Matrix::identity(r.rows);
     for step in 0..r.rows.min(r.columns) {
-        let first = r[(step, step)];
-        let tail: f64 = (step + 1..r.rows).map(|row| r[(row, step)].magnitude().powi(2)).sum();
-        if tail == 0.0 && first == T::from_real(first.real()) {
-            continue;
-        }
-        let norm = first.magnitude().hypot(tail.sqrt());
-        let beta = T::from_real(if first.real() >= 0.0 { -norm } else { norm });
-        // The reflection 1 - tau v vᴴ maps the column to beta.
-        let mut v = vec![T::zero(); r.rows];
-        v[step] = T::one();
-        for row in step + 1..r.rows {
-            v[row] = r[(row, step)] / (first - beta);
-        }
-        let tau = ((beta - first) / beta).conj();
-        reflect(&mut r, tau, &v, step);
+        let column: Vec<T> = (step..r.rows).map(|row| r[(row, step)]).collect();
+        let Some(reflection) = Reflection::of(&column) else { continue };
+        let columns = r.columns;
+        reflection.rows(&mut r, step, 0..columns);
         for row in step + 1..r.rows {
             r[(row, step)] = T::zero();
         }
         // The rows of q are conjugated and transposed at the end.
-        reflect(&mut q, tau, &v, step);
+        let columns = q.columns;
+        reflection.rows(&mut q, step, 0..columns);
     }
     (q.adjoint(), r)
-}
-
-/// Replaces a matrix by its product with a reflection, whose vector is 0 before `step`.
-fn reflect<T: Field>(a: &mut Matrix<T>, tau: T, v: &[T], step: usize) {
-    for column in 0..a.columns {
-        let mut dot = T::zero();
-        for row in step..a.rows {
-            dot += v[row].conj() * a[(row, column)];
-        }
-        for row in step..a.rows {
-            a[(row, column)] -= tau * v[row] * dot;
-        }
-    }
 }
 
 fn run_svd<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
@@ -208,14 +194,35 @@ fn run_svd<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
     set_batch(cx, 2, dtype, &matrices.sizes, &[columns, kept(columns)], right)
 }
 
+/// Returns the eigenvalues and eigenvectors of a matrix.
+///
+/// # Errors
+/// An element is not finite.
+fn finite_eigen<T: Field>(a: &Matrix<T>) -> Result<(Vec<f64>, Matrix<T>)> {
+    match eigen(a) {
+        Some(both) => Ok(both),
+        None => refuse("a matrix must have finite elements, got an infinity or a NaN"),
+    }
+}
+
+fn run_packed_eigen<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
+    let matrices = Batch::<T>::read(cx, 0)?;
+    let [size, _] = matrices.shape();
+    let mut packed = Vec::new();
+    for a in matrices.iter() {
+        let (e, v) = finite_eigen(&a)?;
+        packed.push(e.into_iter().map(T::from_real).chain(v.data).collect());
+    }
+    let dtype = dtype_of(cx)?;
+    set_batch(cx, 0, dtype, &matrices.sizes, &[size + 1, size], packed)
+}
+
 fn run_eigen<T: Field>(cx: &mut HostCx<'_>) -> Result<()> {
     let matrices = Batch::<T>::read(cx, 0)?;
     let [size, _] = matrices.shape();
     let (mut values, mut vectors) = (Vec::new(), Vec::new());
     for a in matrices.iter() {
-        let Some((e, v)) = eigen(&a) else {
-            return refuse("a matrix must have finite elements, got an infinity or a NaN");
-        };
+        let (e, v) = finite_eigen(&a)?;
         values.push(e.into_iter().map(T::from_real).collect());
         vectors.push(v.data);
     }

@@ -46,7 +46,7 @@ impl<T: Field> Rotation<T> {
 /// Returns a power of 2 near the largest magnitude of a matrix, or 1 for a matrix of zeros. Divided by it, no square of
 /// an element overflows, and only the square of a negligible element underflows. The power is at least 2^-1000, whose
 /// inverse is finite. Returns `None` if an element is not finite.
-fn scale_of<T: Field>(a: &Matrix<T>) -> Option<f64> {
+pub(super) fn scale_of<T: Field>(a: &Matrix<T>) -> Option<f64> {
     if !a.data.iter().all(|x| x.magnitude().is_finite()) {
         return None;
     }

@@ -146,15 +146,15 @@ pub(super) fn dtype_of(cx: &HostCx<'_>) -> Result<DType> {
 }
 
 /// The factors of a matrix whose rows are permuted: `U`, and below its diagonal `L`, whose diagonal is 1.
-struct Lu<T> {
-    factors: Matrix<T>,
+pub(super) struct Lu<T> {
+    pub(super) factors: Matrix<T>,
     /// For each row of the permuted matrix, the number of this row in the given matrix.
-    order: Vec<usize>,
+    pub(super) order: Vec<usize>,
     is_odd: bool,
 }
 
 impl<T: Field> Lu<T> {
-    fn new(mut a: Matrix<T>) -> Lu<T> {
+    pub(super) fn new(mut a: Matrix<T>) -> Lu<T> {
         let size = a.rows;
         let mut order: Vec<usize> = (0..size).collect();
         let mut is_odd = false;
@@ -191,12 +191,12 @@ impl<T: Field> Lu<T> {
         (0..self.factors.rows).map(|i| self.factors[(i, i)])
     }
 
-    fn is_singular(&self) -> bool {
+    pub(super) fn is_singular(&self) -> bool {
         self.diagonal().any(|x| x == T::zero())
     }
 
     /// Returns the solution of the system; the matrix must not be singular.
-    fn solve(&self, rhs: &Matrix<T>) -> Matrix<T> {
+    pub(super) fn solve(&self, rhs: &Matrix<T>) -> Matrix<T> {
         let size = self.factors.rows;
         let mut x = Matrix::from_fn(size, rhs.columns, |row, column| rhs[(self.order[row], column)]);
         for row in 0..size {

@@ -6,7 +6,7 @@ use shapeflow_shape_fns::{Attribute, DType};
 
 use super::matmul;
 use crate::dtype::{self, Class};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::graph::{IntoOperand, Value};
 use crate::op::{CompositeCx, OpDef, Operand, TfOp};
 
@@ -57,12 +57,54 @@ pub(crate) static DEF: OpDef = OpDef::composite("matmul_to", build)
         ("Tout", "dtype"),
     ])]);
 
+/// An op for import only: the product of two matrices, many elements of which may be 0. TensorFlow's kernels may skip
+/// zeros: there, the product of 0 and an infinity may be 0. Here it is NaN.
+pub(crate) static OF_SPARSE: OpDef = OpDef::composite("sparse_matmul", build_of_sparse)
+    .attrs(&[
+        Attribute::bool_or("transpose_a", false),
+        Attribute::bool_or("transpose_b", false),
+        Attribute::bool_or("a_is_sparse", false),
+        Attribute::bool_or("b_is_sparse", false),
+    ])
+    .operands(&[Operand::Data("a"), Operand::Data("b")])
+    .dtype_rule(|operands, _| dtype_of_sparse(operands))
+    .tensorflow(&[TfOp::new("SparseMatMul")]);
+
 fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
-    let &[a, b] = values else { return Err(Error::msg("matmul_to needs two operands")) };
-    let to = cx.attrs().dtype("dtype");
-    for value in [a, b] {
+    for value in values {
         dtype::common(&[value.dtype()], 0, 1, Class::Numeric)?;
     }
+    product(cx, values, cx.attrs().dtype("dtype"))
+}
+
+fn dtype_of_sparse(operands: &[DType]) -> Result<Vec<DType>> {
+    match operands.iter().find(|dtype| !matches!(dtype, DType::F32 | DType::BF16)) {
+        None => Ok(vec![DType::F32]),
+        Some(other) => dtype::refuse(format!("the element type must be f32 or bf16, got {other}")),
+    }
+}
+
+fn build_of_sparse<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
+    let dtypes: Vec<DType> = values.iter().map(|value| value.dtype()).collect();
+    dtype_of_sparse(&dtypes)?;
+    let mut matrices = Vec::new();
+    for (operand, value) in values.iter().enumerate() {
+        matrices.push(match value.shape().rank() {
+            Some(2) => *value,
+            // A run checks the rank of the operand of a transpose.
+            None => value.transpose([0, 1])?,
+            Some(rank) => {
+                let message = format!("operand {operand} of sparse_matmul must have rank 2, got rank {rank}");
+                return Err(Error::new(ErrorKind::Shape, Phase::Build, message));
+            }
+        });
+    }
+    product(cx, &matrices, DType::F32)
+}
+
+/// Multiplies matrices after a cast to the dtype `to`.
+fn product<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>], to: DType) -> Result<Vec<Value<'g>>> {
+    let &[a, b] = values else { return Err(Error::msg("a product needs two operands")) };
     let mut call = a.graph().op(&matmul::DEF).data(a.cast(to)?).data(b.cast(to)?);
     for name in ["transpose_a", "transpose_b"] {
         if cx.attrs().bool(name) {
@@ -74,7 +116,7 @@ fn build<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>
 
 #[cfg(test)]
 mod tests {
-    use super::DEF;
+    use super::{DEF, OF_SPARSE};
     use crate::DType;
     use crate::ops::testing::shape_table;
 
@@ -82,5 +124,9 @@ mod tests {
         "i8[m, k]; u8[n, k]" => "i32[d0_0, d1_0]",
         "i8[b, m, 3]; i8[n, 4]" => error "3 and 4",
         "bool[m, k]; i8[n, k]" => error "must be an integer, a float or a complex number, got bool",
+    }
+    shape_table! { of_sparse: OF_SPARSE, {"transpose_a": true, "a_is_sparse": true},
+        "bf16[k, m]; [k, n]" => "[d0_1, d1_1]",
+        "[b, k, m]; [k, n]" => error "operand 0 of sparse_matmul must have rank 2, got rank 3",
     }
 }

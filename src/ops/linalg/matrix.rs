@@ -30,6 +30,9 @@ pub(super) trait Field:
     fn magnitude(self) -> f64;
     /// Divides by a real number.
     fn over(self, divisor: f64) -> Self;
+    fn to_complex(self) -> Complex64;
+    /// Returns a complex number, or its real part if the field is real.
+    fn of_complex(x: Complex64) -> Self;
     fn read(x: &TensorView<'_>) -> Result<Vec<Self>>;
     fn write(dtype: DType, sizes: &[usize], data: &[Self]) -> Result<Tensor>;
 
@@ -61,6 +64,14 @@ impl Field for f64 {
 
     fn over(self, divisor: f64) -> f64 {
         self / divisor
+    }
+
+    fn to_complex(self) -> Complex64 {
+        Complex64::new(self, 0.0)
+    }
+
+    fn of_complex(x: Complex64) -> f64 {
+        x.re
     }
 
     fn read(x: &TensorView<'_>) -> Result<Vec<f64>> {
@@ -105,6 +116,14 @@ impl Field for Complex64 {
 
     fn over(self, divisor: f64) -> Complex64 {
         Complex64::new(self.re / divisor, self.im / divisor)
+    }
+
+    fn to_complex(self) -> Complex64 {
+        self
+    }
+
+    fn of_complex(x: Complex64) -> Complex64 {
+        x
     }
 
     fn read(x: &TensorView<'_>) -> Result<Vec<Complex64>> {

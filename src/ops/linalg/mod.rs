@@ -11,18 +11,24 @@
 //! # Ok::<(), shapeflow::Error>(())
 //! ```
 
+pub(crate) mod banded;
 pub(crate) mod cholesky_grad;
 pub(crate) mod cross;
 pub(crate) mod decompose;
+pub(crate) mod eig;
 pub(crate) mod einsum;
 pub(crate) mod fourier;
 mod jacobi;
 mod labelled;
 pub(crate) mod least_squares;
 pub(crate) mod lu;
+pub(crate) mod lu_factors;
 pub(crate) mod matmul;
 pub(crate) mod matmul_to;
 mod matrix;
+pub(crate) mod matrix_functions;
+mod reflection;
+mod schur;
 pub(crate) mod sum_of_products;
 #[cfg(feature = "fft")]
 mod transform;
@@ -36,19 +42,27 @@ pub use einsum::einsum;
 /// Every op of the family.
 pub(crate) static ALL: &[&[&OpDef]] = &[
     &[
+        &banded::DEF,
         &cholesky_grad::DEF,
         &cross::DEF,
         &decompose::EIGEN,
+        &decompose::PACKED_EIGEN,
         &decompose::QR,
         &decompose::SVD,
+        &eig::DEF,
         &einsum::DEF,
         &least_squares::DEF,
         &lu::DETERMINANT,
         &lu::INVERSE,
         &lu::LOG_DETERMINANT,
         &lu::SOLVE,
+        &lu_factors::DEF,
         &matmul::DEF,
         &matmul_to::DEF,
+        &matmul_to::OF_SPARSE,
+        &matrix_functions::EXPONENTIAL,
+        &matrix_functions::LOGARITHM,
+        &matrix_functions::SQUARE_ROOT,
         &sum_of_products::DEF,
         &triangular::CHOLESKY,
         &triangular::SOLVE,

@@ -153,6 +153,10 @@ pub const ROWS: &[Row] = &[
         let rows = x[0].shape().dims().unwrap()[0].clone();
         x[0].strided_slice_grad([rows.clone(), 5.into()], [0.into(), shapeflow::Dim::known(4)], [rows, 0.into()], [1, -2], SliceMasks::default())
     }, moved!(x, [x.sizes[0], 5], i => match i[1] { 4 => x.at(&[i[0], 0]), 2 => x.at(&[i[0], 1]), _ => 0.0 })),
+    row("strided_slice_update", &["[n, 5]", "[n, 2]"], |_, x| {
+        let rows = x[0].shape().dims().unwrap()[0].clone();
+        x[0].strided_slice_update([0, 4], [rows, 0.into()], [1, -2], x[1], SliceMasks::default())
+    }, |x| Array::build(&x[0].sizes, |i| match i[1] { 4 => x[1].at(&[i[0], 0]), 2 => x[1].at(&[i[0], 1]), _ => x[0].at(i) })),
     row("tile", &["[n, 2]"], |_, x| x[0].tile([2, 3]), moved!(x, [2 * x.sizes[0], 6], i => x.at(&[i[0] % x.sizes[0], i[1] % 2]))),
     row("transpose", &["[n, 2, 3]"], |_, x| x[0].transpose([2, 0, 1]), moved!(x, [3, x.sizes[0], 2], i => x.at(&[i[1], i[2], i[0]]))),
     row("tril", &["[2, n, 4]"], |_, x| x[0].tril(1), moved!(x, [2, x.sizes[1], 4], i => if i[2] <= i[1] + 1 { x.at(i) } else { 0.0 })),

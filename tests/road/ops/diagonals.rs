@@ -18,7 +18,7 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         "matrix_band_part" | "tril" | "triu" => triangle(g, op),
         "roll" => roll(g),
         "mirror_pad_grad" => mirror_pad_grad(g),
-        _ => strided_slice_grad(g),
+        _ => strided_slice_grad(g, op),
     }
 }
 
@@ -200,7 +200,7 @@ fn mirror_pad_grad(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
 }
 
 /// Adds a strided slice and its gradient.
-fn strided_slice_grad(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
+fn strided_slice_grad(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
     let x = g.pick(DTypeClass::Any, 1..=4, |_| true)?;
     let dims = g.dims(x);
     let mut lists = [Vec::new(), Vec::new(), Vec::new()];
@@ -223,9 +223,14 @@ fn strided_slice_grad(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
     let props = props_of(g, &[x]);
     let dy = g.add_step(call, &[x], &[], props)?;
     let mut params = Vec::new();
-    let mut call = g.dims_param(with_masks(Call::new("strided_slice_grad")), &mut params, "shape", &dims)?;
+    let mut call = with_masks(Call::new(op));
+    if op == "strided_slice_grad" {
+        call = g.dims_param(call, &mut params, "shape", &dims)?;
+    }
     for (name, list) in names.into_iter().zip(&lists) {
         call = g.param(call, &mut params, name, list, true)?;
     }
-    g.add_step(call, &[dy], &params, props)
+    let both = [x, dy];
+    let data = if op == "strided_slice_grad" { &both[1..] } else { &both };
+    g.add_step(call, data, &params, props)
 }

@@ -14,6 +14,8 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
     match op {
         _ if op.contains("fft") => fourier(g, op),
         "matrix_solve" | "matrix_triangular_solve" => solve(g, op),
+        "banded_triangular_solve" => solve_banded(g),
+        "sparse_matmul" => matmul_of_sparse(g),
         "matrix_solve_ls" => least_squares(g),
         "cholesky_grad" => cholesky_grad(g),
         "tridiagonal_solve" | "tridiagonal_matmul" => tridiagonal(g, op),
@@ -42,7 +44,13 @@ fn add_call(g: &mut GraphGenerator<'_>, call: Call, operands: &[ValueIndex]) -> 
 }
 
 fn on_one_operand(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
-    let (dtype, leading) = (dtype(g), batch(g));
+    let dtype = match op {
+        "eig" => *g.rng.choose(&[DType::F32, DType::F64, DType::C64, DType::C128]),
+        "matrix_logarithm" => *g.rng.choose(&[DType::C64, DType::C128]),
+        "self_adjoint_eig_packed" => *g.rng.choose(&[DType::F32, DType::F64, DType::F16]),
+        _ => dtype(g),
+    };
+    let leading = batch(g);
     let (rows, columns) = (g.rng.range_inclusive(0, 4), g.rng.range_inclusive(0, 4));
     let is_square = !matches!(op, "qr" | "svd");
     let x = matrices(g, dtype, &leading, [rows, if is_square { rows } else { columns }])?;
@@ -50,7 +58,7 @@ fn on_one_operand(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueI
     let call = match op {
         "qr" => call.attr("full_matrices", g.rng.chance(1, 2)),
         "svd" => call.attr("full_matrices", g.rng.chance(1, 2)).attr("compute_uv", g.rng.chance(2, 3)),
-        "self_adjoint_eig" => call.attr("compute_v", g.rng.chance(2, 3)),
+        "eig" | "self_adjoint_eig" => call.attr("compute_v", g.rng.chance(2, 3)),
         "matrix_inverse" => call.attr("adjoint", g.rng.chance(1, 2)),
         _ => call,
     };
@@ -65,6 +73,32 @@ fn solve(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex> {
     let call = Call::new(op).attr("adjoint", g.rng.chance(1, 2));
     let call = if op == "matrix_solve" { call } else { call.attr("lower", g.rng.chance(1, 2)) };
     add_call(g, call, &[a, b])
+}
+
+fn solve_banded(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
+    let dtype = dtype(g);
+    let (size, columns) = (g.rng.range_inclusive(1, 5), g.rng.range_inclusive(1, 3));
+    let bands = g.rng.range_inclusive(1, size);
+    let batch = [Size::Known(1 + g.rng.below(2) as i64)];
+    let a = matrices(g, dtype, &batch, [bands, size])?;
+    let b = matrices(g, dtype, &[], [size, columns])?;
+    let call = Call::new("banded_triangular_solve");
+    let call = call.attr("lower", g.rng.chance(1, 2)).attr("adjoint", g.rng.chance(1, 2));
+    add_call(g, call, &[a, b])
+}
+
+fn matmul_of_sparse(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {
+    let (rows, inner, columns) = (g.random_size(), g.random_size(), g.random_size());
+    let mut operands = Vec::new();
+    let mut call = Call::new("sparse_matmul").attr("a_is_sparse", g.rng.chance(1, 2));
+    for (name, [first, second]) in [("transpose_a", [rows, inner]), ("transpose_b", [inner, columns])] {
+        let (dtype, is_transposed) = (*g.rng.choose(&[DType::F32, DType::BF16]), g.rng.chance(1, 2));
+        let sizes = if is_transposed { vec![second, first] } else { vec![first, second] };
+        operands.push(g.source(dtype, sizes, Content::SmallIntegers, false)?);
+        call = call.attr(name, is_transposed);
+    }
+    let props = ElementProps { reduced: true, ..props_of(g, &operands) };
+    g.add_step(call, &operands, &[], props)
 }
 
 fn least_squares(g: &mut GraphGenerator<'_>) -> Option<ValueIndex> {

@@ -5,6 +5,7 @@ mod detection;
 mod diagonals;
 mod elementwise;
 mod image;
+mod layouts;
 mod linalg;
 mod list;
 mod movement;
@@ -299,16 +300,24 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         "rgb_to_hsv" | "hsv_to_rgb" | "adjust_hue" | "adjust_saturation" | "adjust_contrast" => {
             image::color(g, op)
         }
-        "cholesky"
+        "banded_triangular_solve"
+        | "cholesky"
         | "cholesky_grad"
+        | "eig"
         | "log_matrix_determinant"
+        | "lu"
         | "matrix_determinant"
+        | "matrix_exponential"
         | "matrix_inverse"
+        | "matrix_logarithm"
         | "matrix_solve"
         | "matrix_solve_ls"
+        | "matrix_square_root"
         | "matrix_triangular_solve"
         | "qr"
         | "self_adjoint_eig"
+        | "self_adjoint_eig_packed"
+        | "sparse_matmul"
         | "svd"
         | "tridiagonal_matmul"
         | "tridiagonal_solve" => linalg::add_op(g, op),
@@ -399,8 +408,13 @@ pub fn add_op(g: &mut GraphGenerator<'_>, op: &'static str) -> Option<ValueIndex
         | "mirror_pad_grad"
         | "roll"
         | "strided_slice_grad"
+        | "strided_slice_update"
         | "tril"
         | "triu" => diagonals::add_op(g, op),
+        "data_format_dim_map" | "data_format_vec_permute" | "empty" | "unravel_index" => {
+            layouts::add_op(g, op)
+        }
+        _ if op.starts_with("inplace_") => layouts::add_op(g, op),
         "matmul" => matmul(g),
         "matmul_to" => matmul_to(g),
         "gather" => gather(g),

@@ -91,7 +91,7 @@ pub use space_to_depth::{depth_to_space, space_to_depth};
 pub use split::{split, split_v};
 pub use stack::{stack, unstack};
 pub use strided_slice::strided_slice;
-pub use strided_slice_grad::strided_slice_grad;
+pub use strided_slice_grad::{strided_slice_grad, strided_slice_update};
 pub use tile::tile;
 pub use transpose::transpose;
 pub use unique::{unique, unique_with_counts};
