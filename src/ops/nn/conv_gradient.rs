@@ -1,5 +1,5 @@
-//! `conv_2d_input_grad`, `conv_2d_filter_grad`, `conv_3d_input_grad` and `conv_3d_input_grad_like`: the gradients of
-//! `conv_2d` and `conv_3d`.
+//! `conv_2d_input_grad`, `conv_3d_input_grad`, `conv_3d_input_grad_like` and `depthwise_conv_2d_input_grad`: the gradients
+//! of convolutions with respect to their inputs.
 
 use shapeflow_shape_fns::{Attribute, Attrs, DType, Dim, TensorShape};
 
@@ -52,20 +52,20 @@ pub(crate) static VOLUMES_INPUT_LIKE: OpDef =
         .dtype_rule(same_as_last)
         .tensorflow(&[TfOp::new("Conv3DBackpropInput")]);
 
-/// The gradient with respect to the filter:
-/// `input [n, h, w, c], filter_sizes, out_backprop [n, oh, ow, m] -> [kh, kw, c, m]`. The op is a matmul: the windows
-/// of the images are one matrix, and `out_backprop` is the other matrix. As TensorFlow's `Conv2DBackpropFilter`, for
-/// one group.
-pub(crate) static FILTER: OpDef = OpDef::composite("conv_2d_filter_grad", build_filter)
-    .attrs(&[
-        Attribute::ints("strides"),
-        Attribute::ints_or("dilations", &[]),
-        Attribute::str("padding"),
-        Attribute::ints_or("explicit_paddings", &[]),
-        Attribute::str_or("data_format", "NHWC"),
-    ])
-    .operands(&[Operand::Data("input"), Operand::Size("filter_sizes"), Operand::Data("out_backprop")])
-    .tensorflow(&[TfOp::new("Conv2DBackpropFilter")]);
+/// As [`INPUT`] for a depthwise convolution: `input_sizes, filter [kh, kw, c, m], out_backprop [n, oh, ow, c*m] ->
+/// [n, h, w, c]`. As TensorFlow's `DepthwiseConv2dNativeBackpropInput`.
+pub(crate) static DEPTHWISE_INPUT: OpDef =
+    OpDef::composite("depthwise_conv_2d_input_grad", build_depthwise_input)
+        .attrs(&[
+            Attribute::ints("strides"),
+            Attribute::ints_or("dilations", &[]),
+            Attribute::str("padding"),
+            Attribute::ints_or("explicit_paddings", &[]),
+            Attribute::str_or("data_format", "NHWC"),
+        ])
+        .operands(&[Operand::Size("input_sizes"), Operand::Data("filter"), Operand::Data("out_backprop")])
+        .dtype_rule(same_as_last)
+        .tensorflow(&[TfOp::new("DepthwiseConv2dNativeBackpropInput")]);
 
 fn same_as_last(dtypes: &[DType], _: &Attrs) -> Result<Vec<DType>> {
     Ok(vec![dtype::common(dtypes, dtypes.len().saturating_sub(1), dtypes.len(), dtype::Class::Number)?])
@@ -96,7 +96,16 @@ fn build_input<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>], spatial: usize) -
     dtype::common(&[filter.dtype(), gradient.dtype()], 0, 2, dtype::Class::Number)?;
     let geometry = Geometry::new(cx.attrs(), spatial)?;
     let given = sizes(cx, "input_sizes", fed.first())?;
-    input_gradient(&geometry, given, *filter, *gradient)
+    input_gradient(&geometry, given, *filter, *gradient, false)
+}
+
+fn build_depthwise_input<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
+    let [fed @ .., filter, gradient] = values else {
+        return refuse("the gradient of a convolution needs a filter and a gradient".to_string());
+    };
+    dtype::common(&[filter.dtype(), gradient.dtype()], 0, 2, dtype::Class::Number)?;
+    let given = sizes(cx, "input_sizes", fed.first())?;
+    input_gradient(&Geometry::new(cx.attrs(), 2)?, given, *filter, *gradient, true)
 }
 
 fn build_volumes_input_like<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
@@ -106,15 +115,17 @@ fn build_volumes_input_like<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> R
     dtype::common(&[input.dtype(), filter.dtype(), gradient.dtype()], 0, 3, dtype::Class::Number)?;
     let attrs = cx.attrs().clone().with("data_format", DataFormat::ChannelsLast.name(3));
     let input = of_rank(input, 5, "the input of a convolution")?;
-    input_gradient(&Geometry::new(&attrs, 3)?, dims_of(input), filter, gradient)
+    input_gradient(&Geometry::new(&attrs, 3)?, dims_of(input), filter, gradient, false)
 }
 
-/// Returns the gradient with respect to an input of the sizes `given`: all of them, or the sizes of the spatial axes.
+/// Returns the gradient with respect to an input of the sizes `given`: all of them, or the sizes of the spatial axes. The
+/// convolution has one group, or, if it `is_depthwise`, one group for each channel of the input.
 fn input_gradient<'g>(
     geometry: &Geometry,
     given: Vec<Dim>,
     filter: Value<'g>,
     gradient: Value<'g>,
+    is_depthwise: bool,
 ) -> Result<Vec<Value<'g>>> {
     let spatial = geometry.spatial();
     let filter = of_rank(filter, spatial + 2, "the filter of a convolution")?;
@@ -133,7 +144,10 @@ fn input_gradient<'g>(
     let mut expected = vec![image[0].clone()];
     let counts = (1..=spatial).map(|axis| windows.count(axis, &image[axis]));
     expected.extend(counts.collect::<Result<Vec<_>>>()?);
-    expected.push(weights[spatial + 1].clone());
+    expected.push(match is_depthwise {
+        true => dim(weights[spatial].checked_mul(&weights[spatial + 1]))?,
+        false => weights[spatial + 1].clone(),
+    });
     if dims_of(gradient) != expected {
         gradient = gradient.ensure_shape(TensorShape::from(expected))?;
     }
@@ -201,34 +215,4 @@ pub(super) fn spread<'g>(x: Value<'g>, axis: usize, stride: i64) -> Result<Value
     let last = dim(dim(dims[axis].checked_sub(&one))?.checked_mul(Dim::known(stride)))?;
     merged[axis] = dim(dim(last.checked_add(&one))?.max(&zero))?;
     spread.slice(vec![0; dims.len()], &merged[..])
-}
-
-fn build_filter<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
-    let [x, fed @ .., gradient] = values else {
-        return refuse("conv_2d_filter_grad needs images and a gradient".to_string());
-    };
-    dtype::common(&[x.dtype(), gradient.dtype()], 0, 2, dtype::Class::Number)?;
-    let geometry = Geometry::new(cx.attrs(), 2)?;
-    let x = geometry.channels_last(*x, "the images of a convolution")?;
-    let gradient = geometry.channels_last(*gradient, "the gradient of a convolution")?;
-    let weights = sizes(cx, "filter_sizes", fed.first())?;
-    let [rows, columns, inputs, outputs] = &weights[..] else {
-        return refuse(format!("filter_sizes must have 4 entries, got {}", weights.len()));
-    };
-    let (Some(rows), Some(columns)) = (rows.as_known(), columns.as_known()) else {
-        return refuse("filter_sizes must be known when the graph is built, got a fed tensor".to_string());
-    };
-    let dims = dims_of(x);
-    if dims[3].same(inputs) == Some(false) {
-        return refuse(format!(
-            "the gradient of a convolution needs one group of channels, got {} channels and filters of {inputs}",
-            dims[3]
-        ));
-    }
-    let windows = geometry.windows(&dims, &weights[..2])?;
-    let patches = geometry.patches(windows.pad(x, Scalar::zero(x.dtype()))?, [rows, columns])?;
-    let width = dims_of(patches)[3].clone();
-    let patches = patches.reshape(&[Dim::known(-1), width][..])?;
-    let gradient = gradient.reshape(&[Dim::known(-1), outputs.clone()][..])?;
-    Ok(vec![patches.matmul_transposed(gradient, true, false)?.reshape(&weights[..])?])
 }

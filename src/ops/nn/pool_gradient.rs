@@ -7,7 +7,7 @@ use shapeflow_shape_fns::{Attr, Attribute, Attrs, DType, Dim};
 use super::conv_gradient::{sizes, spread};
 use super::pool_argmax::positions;
 use super::reduce_window;
-use super::window::{Padding, Windows, data_format, dims_of, entries, of_rank, padded, refuse};
+use super::window::{Padding, Windows, agree, data_format, dims_of, entries, of_rank, padded, refuse};
 use crate::dtype;
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::Scalar;
@@ -137,7 +137,7 @@ pub(crate) static MAX_WITH_ARGMAX: OpDef =
         .operands(&[Operand::Data("input"), Operand::Data("grad"), Operand::Data("argmax")])
         .tensorflow(&[TfOp::new("MaxPoolGradWithArgmax")]);
 
-pub(crate) static AVG: OpDef = OpDef::composite("avg_pool_grad", build_avg)
+pub(crate) static AVG: OpDef = OpDef::composite("avg_pool_grad", |cx, values| build_avg(cx, values, 2))
     .attrs(&[
         Attribute::ints("ksize"),
         Attribute::ints("strides"),
@@ -149,18 +149,21 @@ pub(crate) static AVG: OpDef = OpDef::composite("avg_pool_grad", build_avg)
     .dtype_rule(last_float)
     .tensorflow(&[TfOp::new("AvgPoolGrad")]);
 
+/// As [`AVG`] for volumes: `orig_input_shape, grad [n, od, oh, ow, c] -> orig_input_shape`.
+pub(crate) static AVG_OF_VOLUMES: OpDef =
+    OpDef::composite("avg_pool_3d_grad", |cx, values| build_avg(cx, values, 3))
+        .attrs(&[
+            Attribute::ints("ksize"),
+            Attribute::ints("strides"),
+            Attribute::str("padding"),
+            Attribute::str_or("data_format", "NDHWC"),
+        ])
+        .operands(&[Operand::Size("orig_input_shape"), Operand::Data("grad")])
+        .dtype_rule(last_float)
+        .tensorflow(&[TfOp::new("AvgPool3DGrad")]);
+
 fn last_float(dtypes: &[DType], _: &Attrs) -> Result<Vec<DType>> {
     Ok(vec![dtype::common(dtypes, dtypes.len().saturating_sub(1), dtypes.len(), dtype::Class::Float)?])
-}
-
-/// Refuses shapes that provably differ.
-fn agree(what: &str, a: &[Dim], b: &[Dim]) -> Result<()> {
-    if a.iter().zip(b).any(|(a, b)| a.same(b) == Some(false)) {
-        let list = |dims: &[Dim]| dims.iter().map(Dim::to_string).collect::<Vec<_>>().join(", ");
-        let message = format!("{what} must agree, got [{}] and [{}]", list(a), list(b));
-        return Err(Error::new(ErrorKind::Shape, Phase::Build, message));
-    }
-    Ok(())
 }
 
 fn build_max<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
@@ -178,7 +181,7 @@ fn build_max<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value
 }
 
 /// Returns a tensor of the shape of `x` that has the sums of the gradients for each position, and zeros elsewhere.
-fn scattered<'g>(x: Value<'g>, positions: Value<'g>, gradient: Value<'g>) -> Result<Value<'g>> {
+pub(super) fn scattered<'g>(x: Value<'g>, positions: Value<'g>, gradient: Value<'g>) -> Result<Value<'g>> {
     let count = x.size_tensor_as(DType::I64)?;
     gradient.unsorted_segment_sum(positions, count)?.reshape(&dims_of(x)[..])
 }
@@ -205,27 +208,20 @@ fn dim(result: shapeflow_shape_fns::Result<Dim>) -> Result<Dim> {
 
 /// Divides the gradient of each window by the number of its elements, and adds for each element the quotients of its
 /// windows: the sums of windows of stride 1 over the quotients, spread by the strides.
-fn build_avg<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value<'g>>> {
+fn build_avg<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>], spatial: usize) -> Result<Vec<Value<'g>>> {
     let [fed @ .., gradient] = values else {
-        return refuse("avg_pool_grad needs a gradient".to_string());
+        return refuse("the gradient of a pool needs a gradient".to_string());
     };
     let dtype = dtype::common(&[gradient.dtype()], 0, 1, dtype::Class::Float)?;
-    data_format(cx.attrs(), 2)?;
+    let rank = spatial + 2;
     let extents = sizes(cx, "orig_input_shape", fed.first())?;
-    if extents.len() != 4 {
-        return refuse(format!("orig_input_shape must have 4 entries, got {}", extents.len()));
+    if extents.len() != rank {
+        return refuse(format!("orig_input_shape must have {rank} entries, got {}", extents.len()));
     }
-    let lengths = entries(cx.attrs(), "ksize", None, 4, false)?;
-    let strides = entries(cx.attrs(), "strides", None, 4, false)?;
-    let is_pooled = |axis: usize| lengths[axis] != 1 || strides[axis] != 1;
-    let pooled: Vec<usize> = (0..4).filter(|axis| is_pooled(*axis)).collect();
-    let channels = if data_format(cx.attrs(), 2)? == DataFormat::ChannelsFirst { 1 } else { 3 };
-    if is_pooled(0) || is_pooled(channels) {
-        return refuse(format!(
-            "a window must not span the batch or the channels, got ksize {lengths:?} and strides {strides:?}"
-        ));
-    }
-    let gradient = of_rank(*gradient, 4, "the gradient of a pool")?;
+    let lengths = entries(cx.attrs(), "ksize", None, rank, false)?;
+    let strides = entries(cx.attrs(), "strides", None, rank, false)?;
+    let channels = channel_axis(cx.attrs(), [&lengths, &strides], spatial)?;
+    let gradient = of_rank(*gradient, rank, "the gradient of a pool")?;
     for axis in [0, channels] {
         let given = std::slice::from_ref(&extents[axis]);
         agree("the batch and the channels of a pool", given, &dims_of(gradient)[axis..=axis])?;
@@ -233,19 +229,43 @@ fn build_avg<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value
     let wide = if matches!(dtype, DType::F16 | DType::BF16) { DType::F32 } else { dtype };
     let gradient = gradient.cast(wide)?;
     let known = lengths.iter().map(|size| Dim::known(*size)).collect();
-    let windows = Windows::new(cx.attrs(), &extents, known, strides.clone(), vec![1; 4])?;
+    let windows = Windows::new(cx.attrs(), &extents, known, strides, vec![1; rank])?;
+    let pooled: Vec<usize> = (0..rank).filter(|axis| is_pooled(&windows, *axis)).collect();
     let counts = counts(&windows, gradient, &extents, &lengths, &pooled)?;
     let output = dims_of(counts);
-    for axis in pooled.iter().copied() {
+    for axis in pooled {
         let ours = std::slice::from_ref(&output[axis]);
         agree("the windows and the gradient of a pool", ours, &dims_of(gradient)[axis..=axis])?;
     }
-    let mut shares = gradient.div(counts)?;
+    let shares = at_elements(&windows, &extents, gradient.div(counts)?)?;
+    Ok(vec![window_sums(shares, &lengths, &vec![1; rank], &[])?.cast(dtype)?])
+}
+
+/// Returns the axis of the channels. Windows must not span it, nor the batch.
+pub(super) fn channel_axis(attrs: &Attrs, [lengths, strides]: [&[i64]; 2], spatial: usize) -> Result<usize> {
+    let is_first = data_format(attrs, spatial)? == DataFormat::ChannelsFirst;
+    let channels = if is_first { 1 } else { spatial + 1 };
+    if [0, channels].iter().any(|axis| lengths[*axis] != 1 || strides[*axis] != 1) {
+        return refuse(format!(
+            "a window must not span the batch or the channels, got ksize {lengths:?} and strides {strides:?}"
+        ));
+    }
+    Ok(channels)
+}
+
+fn is_pooled(windows: &Windows, axis: usize) -> bool {
+    windows.sizes[axis].as_known() != Some(1) || windows.strides[axis] != 1
+}
+
+/// Places an element `x` for each window such that the windows of stride 1 over the result are, for each element of an
+/// image with the sizes `extents`, the windows that the element is in. There are zeros where no window is.
+pub(super) fn at_elements<'g>(windows: &Windows, extents: &[Dim], x: Value<'g>) -> Result<Value<'g>> {
     let (zero, one) = (Dim::known(0), Dim::known(1));
-    let mut paddings = vec![[zero.clone(), zero.clone()]; 4];
-    for axis in pooled {
-        shares = spread(shares, axis, strides[axis])?;
-        let length = dims_of(shares)[axis].clone();
+    let mut paddings = vec![[zero.clone(), zero.clone()]; extents.len()];
+    let mut x = x;
+    for axis in (0..extents.len()).filter(|axis| is_pooled(windows, *axis)) {
+        x = spread(x, axis, windows.strides[axis])?;
+        let length = dims_of(x)[axis].clone();
         let margin = dim(windows.span(axis)?.checked_sub(&one))?;
         let before = dim(margin.checked_sub(&windows.paddings[axis][0]))?;
         let end = dim(extents[axis].checked_add(&windows.paddings[axis][0]))?;
@@ -253,13 +273,12 @@ fn build_avg<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Value
         if before.lt(&zero) == Some(true) {
             return refuse(format!(
                 "the windows must cover the padding at axis {axis}, got padding {} for a window of {}",
-                windows.paddings[axis][0], lengths[axis]
+                windows.paddings[axis][0], windows.sizes[axis]
             ));
         }
         paddings[axis] = [before, after];
     }
-    let shares = padded(shares, &paddings, Scalar::zero(wide))?;
-    Ok(vec![window_sums(shares, &lengths, &[1; 4], &[])?.cast(dtype)?])
+    padded(x, &paddings, Scalar::zero(x.dtype()))
 }
 
 /// Adds the elements of each window. `positions` are the numbers of windows along the axes. If `positions` is empty,
@@ -281,7 +300,7 @@ fn counts<'g>(
     lengths: &[i64],
     pooled: &[usize],
 ) -> Result<Value<'g>> {
-    let mut image = vec![Dim::known(1); 4];
+    let mut image = vec![Dim::known(1); extents.len()];
     pooled.iter().for_each(|axis| image[*axis] = extents[*axis].clone());
     let zero = Scalar::zero(gradient.dtype());
     let graph = gradient.graph();

@@ -1,6 +1,6 @@
 //! `Windows`: the windows of a pool or convolution along the axes of an image or volume, and the padding that they need.
 
-use shapeflow_shape_fns::{Attr, Attrs, Dim};
+use shapeflow_shape_fns::{Attr, Attrs, Dim, TensorShape};
 
 use crate::error::{Error, ErrorKind, Phase, Result};
 use crate::expr::Scalar;
@@ -257,4 +257,24 @@ pub(super) fn of_rank<'g>(x: Value<'g>, rank: usize, name: &str) -> Result<Value
 /// Returns the dimensions of a value of known rank.
 pub(super) fn dims_of(x: Value<'_>) -> Vec<Dim> {
     x.shape().dims().expect("the rank is known").to_vec()
+}
+
+/// Returns `x`, whose shape must be `dims`. A run checks what cannot be decided earlier.
+///
+/// # Errors
+/// The shapes provably differ; `what` names them.
+pub(super) fn with_shape<'g>(what: &str, x: Value<'g>, dims: &[Dim]) -> Result<Value<'g>> {
+    let given = dims_of(x);
+    agree(what, &given, dims)?;
+    if given == dims { Ok(x) } else { x.ensure_shape(TensorShape::from(dims.to_vec())) }
+}
+
+/// Refuses shapes that provably differ.
+pub(super) fn agree(what: &str, a: &[Dim], b: &[Dim]) -> Result<()> {
+    if a.iter().zip(b).any(|(a, b)| a.same(b) == Some(false)) {
+        let list = |dims: &[Dim]| dims.iter().map(Dim::to_string).collect::<Vec<_>>().join(", ");
+        let message = format!("{what} must agree, got [{}] and [{}]", list(a), list(b));
+        return Err(Error::new(ErrorKind::Shape, Phase::Build, message));
+    }
+    Ok(())
 }
