@@ -75,6 +75,7 @@ fn build_images<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<Va
     let [x, fed @ .., gradient] = values else {
         return refuse("the gradient of a filter needs an input and a gradient".to_string());
     };
+    dtype::common(&[x.dtype(), gradient.dtype()], 0, 2, dtype::Class::Number)?;
     let weights = sizes(cx, "filter_sizes", fed.first())?;
     Ok(vec![Operands::new(cx.attrs(), [*x, *gradient], weights)?.one_group()?])
 }
@@ -83,6 +84,7 @@ fn build_depthwise<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec
     let [x, fed @ .., gradient] = values else {
         return refuse("the gradient of a filter needs an input and a gradient".to_string());
     };
+    dtype::common(&[x.dtype(), gradient.dtype()], 0, 2, dtype::Class::Number)?;
     let weights = sizes(cx, "filter_sizes", fed.first())?;
     Ok(vec![Operands::new(cx.attrs(), [*x, *gradient], weights)?.one_group_per_channel()?])
 }
@@ -100,9 +102,8 @@ struct Operands<'g> {
 
 impl<'g> Operands<'g> {
     /// # Errors
-    /// An attribute or a shape is invalid, the dtypes differ, or the sizes of the windows are not known.
+    /// An attribute or a shape is invalid, or the sizes of the windows are not known.
     fn new(attrs: &Attrs, [x, gradient]: [Value<'g>; 2], weights: Vec<Dim>) -> Result<Operands<'g>> {
-        dtype::common(&[x.dtype(), gradient.dtype()], 0, 2, dtype::Class::Number)?;
         let geometry = Geometry::new(attrs, 2)?;
         let x = geometry.channels_last(x, "the images of a convolution")?;
         let gradient = geometry.channels_last(gradient, "the gradient of a convolution")?;
@@ -161,6 +162,7 @@ fn build_volumes<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<Vec<V
     let [x, fed @ .., gradient] = values else {
         return refuse("the gradient of a filter needs an input and a gradient".to_string());
     };
+    dtype::common(&[x.dtype(), gradient.dtype()], 0, 2, dtype::Class::Number)?;
     let weights = sizes(cx, "filter_sizes", fed.first())?;
     Ok(vec![of_volumes(cx.attrs(), [*x, *gradient], weights)?])
 }
@@ -169,7 +171,7 @@ fn build_volumes_like<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<
     let [x, filter, gradient] = *values else {
         return refuse("the gradient of a filter needs an input, a filter and a gradient".to_string());
     };
-    dtype::common(&[x.dtype(), filter.dtype()], 0, 2, dtype::Class::Number)?;
+    dtype::common(&[x.dtype(), filter.dtype(), gradient.dtype()], 0, 3, dtype::Class::Number)?;
     let attrs = cx.attrs().clone().with("data_format", DataFormat::ChannelsLast.name(3));
     let weights = dims_of(of_rank(filter, 5, "the filter of a convolution")?);
     Ok(vec![of_volumes(&attrs, [x, gradient], weights)?])
@@ -178,7 +180,6 @@ fn build_volumes_like<'g>(cx: &CompositeCx<'_>, values: &[Value<'g>]) -> Result<
 /// Convolves the volumes, whose channels take the place of the batch, with the gradient: the batch takes the place of
 /// the channels, the strides are dilations, and the dilations are strides.
 fn of_volumes<'g>(attrs: &Attrs, [x, gradient]: [Value<'g>; 2], weights: Vec<Dim>) -> Result<Value<'g>> {
-    dtype::common(&[x.dtype(), gradient.dtype()], 0, 2, dtype::Class::Number)?;
     let geometry = Geometry::new(attrs, 3)?;
     let x = geometry.channels_last(x, "the volumes of a convolution")?;
     let gradient = geometry.channels_last(gradient, "the gradient of a convolution")?;
